@@ -1,0 +1,21 @@
+# dltrain_pure_library(<name> <library>...): every *.cc below the current folder as one library.
+#
+# Used by the standalone build and by contrib/dltrain inside ns-3, so that an algorithm, a topology or a
+# model is added by adding its file. An OBJECT library, because algorithms register themselves: an
+# archive would drop every object that nothing names.
+include_guard(GLOBAL)
+set(DLTRAIN_SETUP_DIR ${CMAKE_CURRENT_LIST_DIR})
+
+function(dltrain_pure_library name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  list(SORT sources)
+  if(NOT sources)
+    # CMake refuses a library without sources; a folder may hold headers or data only.
+    set(sources ${CMAKE_CURRENT_BINARY_DIR}/${name}-empty.cc)
+    file(WRITE ${sources} "")
+  endif()
+  add_library(${name} OBJECT ${sources})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  target_link_libraries(${name} PUBLIC ${ARGN})
+endfunction()
