@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * One training step as a graph of tasks, the same for every rank that plays the same role.
+ *
+ * A rank owns streams, as a GPU does: stream 0 computes, the others communicate. A stream runs its tasks one at a
+ * time in the order in which they stand in the graph; a task also waits for the tasks in `after`. So overlap of
+ * gradient reduction with backward, or of prefetch with forward, comes out of the graph and is assumed nowhere.
+ * Collectives of one communicator start in the same order on all its ranks because stream order is the same.
+ */
+#ifndef SCENARIOS_TRAINING_STEP_GRAPH_H
+#define SCENARIOS_TRAINING_STEP_GRAPH_H
+
+#include "collectives/schedule.h"
+#include "contrib/rdma/core/units.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace training
+{
+
+using TaskId = uint32_t;
+
+enum class TaskKind : uint8_t
+{
+    kCompute,    ///< occupies the stream for `duration`
+    kMemory,     ///< the same, bound by memory bandwidth (optimizer step, casts)
+    kCollective, ///< `op` over `bytes` in the group `group`
+    kSend,       ///< point to point to the rank `peerOffset` away in group `group`
+    kRecv,
+};
+
+/// What a task is for: the step time is split by it.
+enum class Phase : uint8_t
+{
+    kForward,
+    kBackward,
+    kGradient,  ///< reduction of gradients
+    kParameter, ///< gathering of parameters
+    kOptimizer,
+    kOther,
+};
+
+struct Task
+{
+    TaskKind kind = TaskKind::kCompute;
+    Phase phase = Phase::kOther;
+    uint8_t stream = 0;
+    rdma::Duration duration;                ///< kCompute, kMemory
+    coll::Op op = coll::Op::kAllReduce;     ///< kCollective
+    uint64_t bytes = 0;                     ///< kCollective: Collective::bytes (whole vector); kSend, kRecv: the message
+    uint32_t group = 0;                     ///< index into TrainingPlan::groupKinds
+    int32_t peerOffset = 0;                 ///< kSend, kRecv: peer = position in the group + peerOffset
+    std::string name;                       ///< "backward layer 7 micro-batch 2", "reduce-scatter bucket 3"
+    std::vector<TaskId> after;              ///< indices below this task's own
+};
+
+/// One step of one role. Tasks are in topological order.
+struct StepGraph
+{
+    std::vector<std::string> streams; ///< names; [0] is "compute"
+    std::vector<Task> tasks;
+};
+
+/// A partition of (some of) the ranks into communicators of one kind ("dp", "tp", ...).
+struct GroupKind
+{
+    std::string name;
+    std::vector<std::vector<coll::Rank>> groups; ///< each in communicator order
+};
+
+/// Everything that ranks 0..ranks-1 do in one step.
+struct TrainingPlan
+{
+    uint32_t ranks = 0;
+    std::vector<StepGraph> roles;
+    std::vector<uint32_t> roleOf; ///< per rank
+    std::vector<GroupKind> groupKinds;
+    // For throughput figures:
+    uint64_t samplesPerStep = 0;     ///< global batch
+    double flopsPerGpuPerStep = 0;   ///< model FLOPs, without recomputation
+    uint64_t gpuMemoryBytes = 0;     ///< estimate of what one GPU holds (parameters, gradients, optimizer, activations)
+};
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_STEP_GRAPH_H
