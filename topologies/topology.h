@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The graph that every topology family builds and that the fabric is made from.
+ *
+ * A node is a host (a server) or a switch. Ports are numbered 0.. per node in the order in which
+ * links are added. Every port of a host is a network interface and so an *endpoint*: endpoints are
+ * numbered densely in the order their host was added, then by port, and are what routes lead to.
+ * A server with 8 NICs is thus one host with 8 ports.
+ */
+#ifndef TOPOLOGIES_TOPOLOGY_H
+#define TOPOLOGIES_TOPOLOGY_H
+
+#include "contrib/rdma/core/units.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace topo
+{
+
+using NodeId = uint32_t;
+using PortId = uint16_t;
+using LinkId = uint32_t;
+using EndpointId = uint32_t;
+
+enum class NodeKind : uint8_t
+{
+    kHost,
+    kSwitch
+};
+
+struct Node
+{
+    std::string name; ///< unique: "server-3", "edge-0-1", "agg-2-0", "core-5", "leaf-1", "spine-0"; used in traces, links.csv, --pcap
+    NodeKind kind = NodeKind::kHost;
+    uint8_t tier = 0; ///< 0 hosts, 1 edge/leaf, 2 aggregation/spine, 3 core; 0 for switches of an arbitrary graph if unknown
+    std::vector<LinkId> ports; ///< link behind each port, in port order
+};
+
+struct Link
+{
+    NodeId a = 0;
+    NodeId b = 0;
+    PortId portA = 0;
+    PortId portB = 0;
+    rdma::BitRate rate;
+    rdma::Duration delay;   ///< propagation, one way
+    double bitErrorRate = 0; ///< independent bit errors, each direction
+};
+
+struct Endpoint
+{
+    NodeId host = 0;
+    PortId port = 0;
+};
+
+/// One direction of a link.
+struct DirectedLink
+{
+    LinkId link = 0;
+    bool fromA = true;
+};
+
+/// Built node by node and link by link; a value. Building it wrongly is a mistake of the program, not of the user
+/// (readers of user files check first), and throws std::invalid_argument: a name taken twice, a node that does not exist, a link from a
+/// node to itself, a rate of zero, a negative delay, a bit error rate outside [0, 1), more than 65,535 ports at a node.
+/// Not for use from several threads while it is built; Endpoints() once called, reading is.
+class Topology
+{
+  public:
+    NodeId AddHost(std::string name);
+    NodeId AddSwitch(std::string name, uint8_t tier);
+    LinkId Connect(NodeId a, NodeId b, rdma::BitRate rate, rdma::Duration delay, double bitErrorRate = 0);
+
+    const std::vector<Node>& Nodes() const;
+    const std::vector<Link>& Links() const;
+    /// In endpoint order. Built on first use after the last Connect.
+    const std::vector<Endpoint>& Endpoints() const;
+    /// Hosts in the order they were added.
+    const std::vector<NodeId>& Hosts() const;
+    /// The endpoint of port `port` of the `host`-th host (not node) of Hosts().
+    /// Throws std::out_of_range if there is none.
+    EndpointId EndpointOf(uint32_t host, PortId port) const;
+    /// Name of a directed link for people and files: "edge-0-1->agg-0-0". Of several links between the same two nodes, the
+    /// second is "edge-0-1->agg-0-0#1", and so on: names are unique.
+    std::string LinkName(LinkId link, bool fromA) const;
+
+    /// The node of this name.
+    std::optional<NodeId> FindNode(std::string_view name) const;
+    /// The inverse of LinkName.
+    std::optional<DirectedLink> FindLink(std::string_view name) const;
+    /// The node on the other side of a port.
+    NodeId Peer(NodeId node, PortId port) const;
+    uint32_t SwitchCount() const;
+
+  private:
+    NodeId Add(std::string name, NodeKind kind, uint8_t tier);
+    void BuildEndpoints() const;
+
+    std::vector<Node> m_nodes;
+    std::vector<Link> m_links;
+    std::vector<uint16_t> m_ordinal; ///< per link: how many links between the same two nodes came before
+    std::vector<NodeId> m_hosts;
+    std::unordered_map<std::string, NodeId> m_byName;
+    std::unordered_map<uint64_t, uint16_t> m_between; ///< links so far between two nodes (smaller id first)
+
+    // Made on demand from the above.
+    mutable bool m_endpointsValid = false;
+    mutable std::vector<Endpoint> m_endpoints;
+    mutable std::vector<EndpointId> m_firstEndpoint; ///< per host of m_hosts, and the end
+};
+
+} // namespace topo
+
+#endif // TOPOLOGIES_TOPOLOGY_H
