@@ -1,0 +1,183 @@
+# shellcheck shell=bash disable=SC2153,SC2154 # variables of common.sh
+# Linking into the ns-3 tree, configuring and building it.
+
+# set_up: from whatever state to a configured tree. Holds the lock when it returns.
+set_up() {
+    prepare_tree
+    is_configured || configure_quietly
+}
+
+prepare_tree() {
+    export_environment
+    lock
+    need_packages "${RUN_PACKAGES[@]}"
+    need_tree
+    link_into_tree
+}
+
+# ---- links
+
+link_into_tree() {
+    local entry
+    for entry in "$ROOT"/contrib/* "$ROOT"/scratch/*; do
+        [[ ! -e $entry ]] || link_entry "$entry" "$TREE/$(relative "$entry")"
+    done
+    # A program that was removed here would stop CMake as a dangling link.
+    for entry in "$TREE"/scratch/*; do
+        [[ -L $entry && ! -e $entry ]] && rm -- "$entry"
+    done
+    return 0
+}
+
+link_entry() {
+    local from=$1 to=$2
+    [[ $(readlink -- "$to") == "$from" ]] && return
+    [[ -L $to || ! -e $to ]] || usage_error "$to exists in the ns-3 tree and is not ours: move it away"
+    ln -sfn -- "$from" "$to" || fail "cannot link $from into the ns-3 tree"
+}
+
+# ---- what ns-3 knows about its configuration: a Python file it writes last when it configures
+
+tree_lock() { printf '%s' "$TREE/.lock-ns3_linux_build"; }
+tree_value() { sed -n "s/^$1 = '\?\([^']*[^' ]\)'\? *\$/\1/p" "$(tree_lock)"; }
+
+our_modules() {
+    local -a modules=("$ROOT"/contrib/*/)
+    modules=("${modules[@]%/}")
+    local IFS=';'
+    printf '%s' "${modules[*]##*/}"
+}
+
+# The stamp is written after our configure has succeeded, and goes away with "./ns3 clean".
+stamp() { printf '%s' "$TREE/cmake-cache/dltrain-configured"; }
+is_configured() { [[ -f $(tree_lock) && -f $(stamp) && $(<"$(stamp)") == "$(our_modules)" ]]; }
+
+# ---- configure
+
+# configure_arguments <the user's>: fills arguments with ours and theirs.
+configure_arguments() {
+    local modules users=() profile=()
+    modules=$(our_modules)
+    has_option --disable-mpi "$@" && usage_error "--disable-mpi: dltrain needs ns-3's MPI module"
+    while (($#)); do
+        case $1 in
+        --enable-modules=*) modules+=";${1#*=}" ;;
+        --enable-modules) modules+=";${2?--enable-modules needs a value}" && shift ;;
+        *) users+=("$1") ;;
+        esac
+        shift
+    done
+    # A profile chosen earlier stays.
+    [[ -f $(tree_lock) ]] || profile=(-d optimized)
+    # Tests of our modules only, for ever: "test" and "run" then share one configuration. No precompiled
+    # headers: they gain little here and keep ccache from finding another clone's objects.
+    arguments=("${profile[@]}" --enable-mpi "--enable-modules=${modules//,/;}")
+    has_option --disable-tests "${users[@]}" || arguments+=(--enable-tests)
+    has_option --filter-module-examples-and-tests "${users[@]}" ||
+        arguments+=("--filter-module-examples-and-tests=$(our_modules)")
+    has_option --enable-precompiled-headers "${users[@]}" || arguments+=(--disable-precompiled-headers)
+    arguments+=("${users[@]}")
+}
+
+configure_quietly() {
+    local log=$LOGS/configure.log arguments
+    configure_arguments
+    say "configuring ns-3"
+    real_ns3 configure "${arguments[@]}" >"$log" 2>&1 || fail_with_log "$log" "ns-3 could not be configured"
+    our_modules >"$(stamp)"
+}
+
+# The command: shows what ns-3 says, since that is what was asked for.
+configure() {
+    local arguments
+    prepare_tree
+    if has_option --help "$@" || has_option -h "$@"; then
+        exec_real_ns3 configure --help
+    fi
+    configure_arguments "$@"
+    rm -f -- "$(stamp)"
+    real_ns3 configure "${arguments[@]}" || exit
+    our_modules >"$(stamp)"
+}
+
+# ---- programs
+
+# ns-3's script refuses to work when USER is root, which is what a container has.
+real_ns3() { env -u USER "$TREE/ns3" "$@"; }
+exec_real_ns3() { exec env -u USER "$TREE/ns3" "$@"; }
+
+programs() {
+    local file
+    local -a names=()
+    for file in "$ROOT"/scratch/*.cc; do
+        [[ ! -e $file ]] || names+=("$(basename -- "$file" .cc)")
+    done
+    printf '%s' "${names[*]-}"
+}
+
+is_program() { [[ -f $ROOT/scratch/$1.cc ]]; }
+target_of() { printf 'scratch_%s' "$1"; }
+profile_suffix() {
+    local profile
+    profile=$(tree_value BUILD_PROFILE)
+    [[ $profile == release ]] || printf -- '-%s' "$profile"
+}
+built() { printf '%s/%s/ns%s-%s%s' "$(tree_value out_dir)" "$1" "$(<"$TREE/VERSION")" "$2" "$(profile_suffix)"; }
+binary_of() { built scratch "$1"; }
+
+# knows_program <name>: is it one of ns-3's own?
+knows_program() { grep -q "/ns[0-9.a-z]*-${1##*/}$(profile_suffix)'" "$(tree_lock)"; }
+
+# ---- build
+
+# build_targets <target>...: only what they need.
+build_targets() {
+    [[ -d $(tree_value out_dir)/lib ]] ||
+        say "building ns-3 $NS3_VERSION and dltrain ($(tree_value BUILD_PROFILE)): a few minutes on $JOBS cores, once"
+    build_in "$TREE/cmake-cache" "$LOGS/build.log" "$@"
+}
+
+# build_in <folder> <log> [<target>...]
+build_in() {
+    local folder=$1 log=$2 targets=()
+    shift 2
+    (($# == 0)) || targets=(--target "$@")
+    if ! NINJA_STATUS='[%f/%t] ' cmake --build "$folder" -j "$JOBS" "${targets[@]}" 2>&1 | tee "$log" | show_progress; then
+        grep -m 20 -E -A 6 '(error|Error)( [0-9]+)?:|undefined reference' "$log" >"$log.errors" || tail -n 30 "$log" >"$log.errors"
+        sed 's/^/    /' "$log.errors" >&2
+        fail "the build failed (everything it said: $(relative "$log"))"
+    fi
+}
+
+# show_progress: turns a build's lines into one line of a terminal, or into a few lines of a log file.
+show_progress() {
+    local line count total last=-1 shown=''
+    while IFS= read -r line; do
+        [[ $line =~ ^\[\ *([0-9]+)(/([0-9]+)|%)\] && $line != *Re-* ]] || continue
+        count=${BASH_REMATCH[1]} total=${BASH_REMATCH[3]:-100}
+        if [[ -t 2 ]]; then
+            printf '\r  building %s of %s ' "$count" "$total" >&2
+            shown=yes
+        elif ((count * 4 / total != last)); then
+            last=$((count * 4 / total))
+            say "  building $count of $total"
+        fi
+    done
+    # Gone when it is over: the program's own output starts on a clean line.
+    [[ -z $shown ]] || printf '\r\033[K' >&2
+}
+
+build_all() {
+    local jobs=(-j "$JOBS")
+    has_option -j "$@" && jobs=()
+    exec_real_ns3 build "${jobs[@]}" "$@"
+}
+
+clean() {
+    export_environment
+    lock
+    rm -rf -- "$WORK/tests" "$WORK/programs"
+    if [[ -x $TREE/ns3 ]]; then
+        real_ns3 clean
+    fi
+}

@@ -1,0 +1,68 @@
+# shellcheck shell=bash disable=SC2034 # variables used by the other parts
+# Where things are, how to speak to the user, and the lock. Sourced by ./ns3, which sets ROOT.
+
+NS3_VERSION=3.37
+WORK=$ROOT/.ns3                     # everything that is fetched, built or logged; ignored by git
+TREE=${NS3_DIR:-$WORK/ns-$NS3_VERSION}
+LOGS=$WORK/logs
+JOBS=$(nproc 2>/dev/null || echo 2)
+
+say() { printf '%s\n' "$*" >&2; }
+fail() { say "error: $*" && exit 1; }
+usage_error() { say "error: $*" && exit 2; }
+
+relative() { printf '%s' "${1#"$ROOT"/}"; }
+
+# has_option <option> <argument>...: is it there, alone or as <option>=value, before any "--"?
+has_option() {
+    local option=$1 argument
+    shift
+    for argument; do
+        [[ $argument == "$option" || $argument == "$option="* ]] && return 0
+        [[ $argument == -- ]] && return 1
+    done
+    return 1
+}
+
+# fail_with_log <log> <message>: the end of the log is what a newcomer would be asked for.
+fail_with_log() {
+    local log=$1
+    shift
+    tail -n 30 "$log" | sed 's/^/    /' >&2
+    fail "$* (the lines above are the end of $(relative "$log"))"
+}
+
+# One set-up or build at a time in a clone. The descriptor is closed before a program starts, so that a
+# long simulation does not hold the lock.
+lock() {
+    [[ -n ${lock_fd:-} ]] && return
+    mkdir -p "$WORK" "$LOGS" 2>/dev/null || fail "cannot write to $WORK: the clone must be writable to build in it"
+    command -v flock >/dev/null || return 0
+    exec {lock_fd}>"$WORK/lock" || fail "cannot write to $WORK/lock"
+    flock -n "$lock_fd" && return
+    say "another ./ns3 is setting up or building in this clone: waiting for it"
+    flock "$lock_fd"
+}
+
+unlock() {
+    [[ -z ${lock_fd:-} ]] || exec {lock_fd}>&-
+    lock_fd=''
+}
+
+# Runs the program's children as a user would expect of a simulator on one machine.
+export_environment() {
+    export DLTRAIN_ROOT=$ROOT
+    # mpirun: allowed as root (containers), talks over loopback only, more ranks than cores allowed.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo
+    export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+    # ccache: paths relative to the clone, so that a clone in another folder finds the same objects.
+    export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
+    export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    local dir=${CCACHE_DIR:-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ccache}
+    # ccache fails a compilation when it cannot write.
+    is_writable "$dir" || export CCACHE_DIR=$WORK/ccache
+}
+
+# Is this folder writable, or can it be made?
+is_writable() { mkdir -p "$1" 2>/dev/null && [[ -w $1 ]]; }

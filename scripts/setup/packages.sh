@@ -1,0 +1,64 @@
+# shellcheck shell=bash disable=SC2034 # variables used by the other parts
+# Debian packages. The first command installs what building and running need; "./ns3 test" the rest.
+
+RUN_PACKAGES=(g++ cmake ninja-build ccache python3 bzip2 libopenmpi-dev openmpi-bin
+    libboost-dev libboost-program-options-dev nlohmann-json3-dev)
+TEST_PACKAGES=(libgtest-dev libbenchmark-dev tshark)
+
+# missing_packages <package>...: those that are not installed, in one line.
+missing_packages() {
+    local package installed
+    installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' "$@" 2>/dev/null) " || true
+    for package; do
+        [[ $installed == *" installed:$package "* ]] || printf '%s ' "$package"
+    done
+}
+
+# need_packages <package>...: installs those that are missing, or says what to type.
+need_packages() {
+    local missing
+    if ! command -v dpkg-query apt-get >/dev/null; then
+        need_programs
+        return
+    fi
+    missing=$(missing_packages "$@")
+    [[ -n $missing ]] || return 0
+    missing=${missing% }
+    local -a as_root
+    find_root || fail "these packages are missing; type:  sudo apt-get install --no-install-recommends $missing"
+    say "installing with apt (about a minute, once): $missing"
+    install_packages "$missing"
+}
+
+# On a system without apt the names of packages are unknown; compilers and tools can still be looked for.
+need_programs() {
+    local program
+    for program in g++ cmake python3 mpicxx bzip2; do
+        command -v "$program" >/dev/null ||
+            fail "'$program' is missing, and this is no Debian: install a C++17 compiler, CMake, Python 3, Open MPI, Boost (with program_options), nlohmann-json, bzip2; Ninja and ccache if you can (for ./ns3 test also GoogleTest and tshark)"
+    done
+}
+
+# Sets as_root to the words before a command that makes it run as root.
+find_root() {
+    [[ -z ${DLTRAIN_NO_INSTALL:-} ]] || return 1
+    as_root=()
+    ((EUID == 0)) && return
+    command -v sudo >/dev/null || return 1
+    as_root=(sudo)
+    sudo -n true 2>/dev/null && return
+    [[ -t 0 && -t 2 && -z ${CI:-} ]]
+}
+
+# install_packages <names>: a fresh machine may have no package lists yet, or old ones.
+install_packages() {
+    local log=$LOGS/apt.log names
+    read -ra names <<<"$1"
+    local -a install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y install --no-install-recommends "${names[@]}")
+    if compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null && "${install[@]}" </dev/null >"$log" 2>&1; then
+        return
+    fi
+    "${as_root[@]}" apt-get update </dev/null >"$log" 2>&1 || true # a broken third-party source must not stop us
+    "${install[@]}" </dev/null >>"$log" 2>&1 ||
+        fail_with_log "$log" "apt could not install: $1"
+}
