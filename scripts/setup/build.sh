@@ -83,7 +83,7 @@ configure_quietly() {
     local log=$LOGS/configure.log arguments
     configure_arguments
     say "configuring ns-3"
-    real_ns3 configure "${arguments[@]}" >"$log" 2>&1 || fail_with_log "$log" "ns-3 could not be configured"
+    configure_ns3 "${arguments[@]}" >"$log" 2>&1 || fail_with_log "$log" "ns-3 could not be configured"
     our_modules >"$(stamp)"
 }
 
@@ -96,7 +96,7 @@ configure() {
     fi
     configure_arguments "$@"
     rm -f -- "$(stamp)"
-    real_ns3 configure "${arguments[@]}" || exit
+    configure_ns3 "${arguments[@]}" || exit
     our_modules >"$(stamp)"
 }
 
@@ -105,6 +105,12 @@ configure() {
 # ns-3's script refuses to work when USER is root, which is what a container has.
 real_ns3() { env -u USER "$TREE/ns3" "$@"; }
 exec_real_ns3() { exec env -u USER "$TREE/ns3" "$@"; }
+
+# __FILE__ in a header would be the clone's absolute path, and ccache find nothing of another clone. CMake
+# takes CXXFLAGS when it configures for the first time.
+configure_ns3() {
+    CXXFLAGS="-fmacro-prefix-map=$TREE/= ${CXXFLAGS-}" real_ns3 configure "$@"
+}
 
 programs() {
     local file
@@ -132,8 +138,8 @@ knows_program() { grep -q "/ns[0-9.a-z]*-${1##*/}$(profile_suffix)'" "$(tree_loc
 
 # build_targets <target>...: only what they need.
 build_targets() {
-    [[ -d $(tree_value out_dir)/lib ]] ||
-        say "building ns-3 $NS3_VERSION and dltrain ($(tree_value BUILD_PROFILE)): a few minutes on $JOBS cores, once"
+    compgen -G "$(tree_value out_dir)/lib/*.so" >/dev/null ||
+        say "building ns-3 $NS3_VERSION and dltrain ($(tree_value BUILD_PROFILE)): about two minutes on two cores, once"
     build_in "$TREE/cmake-cache" "$LOGS/build.log" "$@"
 }
 
