@@ -69,10 +69,10 @@ struct DcqcnParameters
     uint32_t fastRecoveryThreshold = 1;                 ///< F
     BitRate additiveIncrease = Mbps(20);                ///< R_AI
     BitRate hyperIncrease = Mbps(200);                  ///< R_HAI
-    BitRate minimumRate = Mbps(100);                    ///< the rate is never cut below (nor below the line rate)
+    BitRate minimumRate = Mbps(100);                    ///< the rate is not cut below (at most the line rate)
     bool clampTargetRate = false;                       ///< R_T = R_C at every cut, as eq. (1) has it
     bool releaseAtLineRate = false;                     ///< forget everything once back at line rate (rpg_max_rate)
-    Duration cnpInterval = Microseconds(4);             ///< least time between a flow's CNPs: the receiver's, not read here
+    Duration cnpInterval = Microseconds(4);             ///< least time between a flow's CNPs (the receiver's)
 };
 
 /// The set the HPCC paper's artifact runs as "DCQCN, Mellanox version" (simulation/run.py and rdma-hw.cc of
