@@ -106,7 +106,7 @@ struct ModelSpec
 /// Canonical names of the zoo, in the order in which it lists them (families together, sizes ascending).
 std::vector<std::string> ModelNames();
 
-/// By canonical name or alias; case, '-', '_' and '.' do not matter ("bloom560m", "BLOOM_560M").
+/// By canonical name or alias; case, '-', '_' and spaces do not matter ("bloom560m", "BLOOM_560M").
 std::optional<ModelSpec> FindModel(std::string_view name);
 
 /// Up to three canonical names closest to a misspelt one, best first.

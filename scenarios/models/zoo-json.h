@@ -1,0 +1,242 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What the readers of model and GPU files share: checked access to a JSON object, and names compared leniently.
+ */
+#ifndef SCENARIOS_MODELS_ZOO_JSON_H
+#define SCENARIOS_MODELS_ZOO_JSON_H
+
+#include "scenarios/models/model-zoo.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace training
+{
+
+/// Letters, digits and dots only, in lower case: "BLOOM_560m" and "bloom-560m" are the same, gpt3-1.3b and gpt3-13b are not.
+inline std::string
+PlainName(std::string_view name)
+{
+    std::string plain;
+    for (const char c : name)
+    {
+        if (std::isalnum(static_cast<unsigned char>(c)) || c == '.')
+        {
+            plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        }
+    }
+    return plain;
+}
+
+/// Levenshtein distance.
+inline size_t
+EditDistance(std::string_view a, std::string_view b)
+{
+    std::vector<size_t> row(b.size() + 1);
+    for (size_t j = 0; j <= b.size(); ++j)
+    {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= a.size(); ++i)
+    {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.size(); ++j)
+        {
+            const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+        }
+    }
+    return row[b.size()];
+}
+
+/// Up to three of `names`, the most similar to `name` first; none that would need half of its letters changed.
+inline std::vector<std::string>
+NearestNames(std::string_view name, const std::vector<std::string>& names)
+{
+    const std::string plain = PlainName(name);
+    std::vector<std::pair<size_t, std::string>> found;
+    for (const auto& n : names)
+    {
+        const size_t d = EditDistance(plain, PlainName(n));
+        if (2 * d <= std::max(plain.size(), size_t{2}))
+        {
+            found.emplace_back(d, n);
+        }
+    }
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::string> nearest;
+    for (size_t i = 0; i < found.size() && i < 3; ++i)
+    {
+        nearest.push_back(found[i].second);
+    }
+    return nearest;
+}
+
+/// The entry of a list of objects whose "name", or one of whose "aliases", is `name` in PlainName's sense; nullptr: none.
+inline const nlohmann::json*
+FindByName(const nlohmann::json& list, std::string_view name)
+{
+    const std::string wanted = PlainName(name);
+    for (const auto& entry : list)
+    {
+        bool found = PlainName(entry.at("name").get<std::string>()) == wanted;
+        if (entry.contains("aliases"))
+        {
+            for (const auto& alias : entry.at("aliases"))
+            {
+                found = found || PlainName(alias.get<std::string>()) == wanted;
+            }
+        }
+        if (found)
+        {
+            return &entry;
+        }
+    }
+    return nullptr;
+}
+
+/// Reads the members of one JSON object, reports what is wrong with them, and at the end what nobody asked for.
+class ObjectReader
+{
+  public:
+    ObjectReader(const nlohmann::json& json, std::string path, std::vector<Problem>& problems)
+        : m_json(json),
+          m_path(std::move(path)),
+          m_problems(problems)
+    {
+        if (!json.is_object())
+        {
+            Error("", "must be an object, not " + std::string(json.type_name()));
+        }
+    }
+
+    bool Has(const char* key)
+    {
+        Know(key);
+        return m_json.is_object() && m_json.contains(key);
+    }
+
+    /// The member; only after Has(key).
+    const nlohmann::json& At(const char* key) const
+    {
+        return m_json.at(key);
+    }
+
+    void Text(const char* key, std::string& value)
+    {
+        if (!Has(key))
+        {
+            return;
+        }
+        if (!At(key).is_string())
+        {
+            Error(key, "must be a string");
+            return;
+        }
+        value = At(key).get<std::string>();
+    }
+
+    void Flag(const char* key, bool& value)
+    {
+        if (!Has(key))
+        {
+            return;
+        }
+        if (!At(key).is_boolean())
+        {
+            Error(key, "must be true or false");
+            return;
+        }
+        value = At(key).get<bool>();
+    }
+
+    /// A whole number in [least, most].
+    template <typename T>
+    void Whole(const char* key, T& value, uint64_t least, uint64_t most)
+    {
+        if (!Has(key))
+        {
+            return;
+        }
+        const auto& j = At(key);
+        const double v = j.is_number() ? j.get<double>() : -1;
+        if (!j.is_number() || v != std::floor(v) || v < static_cast<double>(least) || v > static_cast<double>(most))
+        {
+            Error(key, "is " + j.dump() + "; must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+            return;
+        }
+        value = j.is_number_integer() ? static_cast<T>(j.get<uint64_t>()) : static_cast<T>(v);
+    }
+
+    /// A finite number in [least, most].
+    void Real(const char* key, double& value, double least, double most)
+    {
+        if (!Has(key))
+        {
+            return;
+        }
+        const auto& j = At(key);
+        const double v = j.is_number() ? j.get<double>() : std::nan("");
+        if (!(v >= least && v <= most))
+        {
+            char range[64];
+            std::snprintf(range, sizeof range, "%g to %g", least, most);
+            Error(key, "is " + j.dump() + "; must be a number from " + range);
+            return;
+        }
+        value = v;
+    }
+
+    void Error(const std::string& key, const std::string& text)
+    {
+        m_problems.push_back({true, key.empty() ? m_path : m_path + "/" + key, text});
+    }
+
+    std::string Path(const std::string& key) const
+    {
+        return m_path + "/" + key;
+    }
+
+    /// Unknown members are errors: a misspelt one must not be ignored.
+    void Finish()
+    {
+        if (!m_json.is_object())
+        {
+            return;
+        }
+        for (const auto& [key, value] : m_json.items())
+        {
+            if (std::find(m_known.begin(), m_known.end(), key) == m_known.end())
+            {
+                std::string text = "is not a known member";
+                const auto nearest = NearestNames(key, m_known);
+                text += nearest.empty() ? "" : "; did you mean \"" + nearest.front() + "\"?";
+                Error(key, text);
+            }
+        }
+    }
+
+  private:
+    void Know(const char* key)
+    {
+        m_known.emplace_back(key);
+    }
+
+    const nlohmann::json& m_json;
+    std::string m_path;
+    std::vector<Problem>& m_problems;
+    std::vector<std::string> m_known;
+};
+
+} // namespace training
+
+#endif // SCENARIOS_MODELS_ZOO_JSON_H
