@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# contrib/rdma, copied alone into an ns-3 tree, configures, builds and can be used by a program.
+# ctest: TIMEOUT 900 PROCESSORS 2
+# shellcheck source=lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+[[ -n ${DLTRAIN_NS3:-} ]] || { echo "skipped: needs DLTRAIN_NS3" && exit 77; }
+
+# A tree of links to the real one, with a build of its own: nothing is copied but the module.
+alone=$TMP/ns-3.37
+mkdir -p "$alone/contrib" "$alone/scratch"
+for entry in "$DLTRAIN_NS3"/*; do
+    case ${entry##*/} in
+    build | cmake-cache | contrib | scratch) ;;
+    *) ln -s -- "$entry" "$alone/" ;;
+    esac
+done
+ln -s -- "$DLTRAIN_NS3/scratch/CMakeLists.txt" "$alone/scratch/"
+cp -r -- "$ROOT/contrib/rdma" "$alone/contrib/"
+cat >"$alone/scratch/alone.cc" <<'EOF'
+#include "contrib/rdma/core/units.h"
+
+#include "ns3/core-module.h"
+#include "ns3/rdma-module.h"
+
+int
+main(int argc, char* argv[])
+{
+    return 0;
+}
+EOF
+
+# The very flags of ./ns3, so that ccache has ns-3 itself already.
+export CCACHE_BASEDIR=$alone CCACHE_NOHASHDIR=1
+export CXXFLAGS=-fmacro-prefix-map=$alone/=
+quietly() {
+    "$@" >"$TMP/log" 2>&1 || { tail -n 40 "$TMP/log" && echo "FAILED: $*" && exit 1; }
+}
+cd "$alone" || exit 1
+unset USER
+quietly ./ns3 configure -d optimized --enable-mpi --enable-tests --disable-precompiled-headers \
+    --enable-modules=rdma --filter-module-examples-and-tests=rdma
+quietly cmake --build cmake-cache -j 2 --target scratch_alone librdma-test
+quietly build/scratch/ns3.37-alone-optimized
+echo "built and run alone"

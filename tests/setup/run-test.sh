@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# How ./ns3 run starts a program, against a stand-in for a configured ns-3 tree.
+# shellcheck source=lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+# new_tree: as much of an ns-3 tree as the wrapper looks at; its "ns3" script shows what it is asked.
+new_tree() {
+    export NS3_DIR=$TMP/tree
+    mkdir -p "$NS3_DIR"/{src/core,contrib,scratch,cmake-cache,build/scratch}
+    printf 3.37 >"$NS3_DIR/VERSION"
+    printf "out_dir = '%s/build'\nBUILD_PROFILE = 'optimized'\nVERSION = '3.37' \n" "$NS3_DIR" >"$NS3_DIR/.lock-ns3_linux_build"
+    echo "dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
+    cat >"$NS3_DIR/ns3" <<'EOF'
+#!/usr/bin/env bash
+printf 'real ns3:'
+printf ' <%s>' "$@"
+exit 3
+EOF
+    cat >"$NS3_DIR/build/scratch/ns3.37-dltrain-optimized" <<'EOF'
+#!/usr/bin/env bash
+echo "in $PWD"
+for argument; do echo "<$argument>"; done
+[[ ${1-} != --bad ]] || exit 2
+if [[ ${1-} == --wait ]]; then
+    trap 'echo interrupted; exit 130' INT
+    echo waiting
+    while true; do sleep 0.1; done
+fi
+EOF
+    chmod +x "$NS3_DIR/ns3" "$NS3_DIR/build/scratch/ns3.37-dltrain-optimized"
+}
+
+new_clone clone
+new_tree
+says() { grep -qFx -- "$1" <<<"$out" || problem "does not say '$1'"; }
+
+begin "arguments within the quotes and after --, in the caller's folder"
+cd "$TMP" || exit 1
+try "$CLONE/ns3" run "dltrain --model=bloom560m  --zero=2" --no-build -- --out "a b" --help
+expect_status 0
+says "in $TMP"
+says "<--model=bloom560m>"
+says "<--zero=2>"
+says "<--out>"
+says "<a b>"
+says "<--help>"
+
+begin "a * is an argument, not the files here"
+try "$CLONE/ns3" run "dltrain --x=*" --no-build
+says "<--x=*>"
+
+begin "the program's exit status comes through"
+try "$CLONE/ns3" run "dltrain --bad" --no-build
+expect_status 2
+
+begin "Ctrl-C reaches the program's own handler"
+set -m
+"$CLONE/ns3" run "dltrain --wait" --no-build >"$TMP/out" 2>&1 </dev/null &
+job=$!
+for _ in $(seq 100); do
+    grep -q waiting "$TMP/out" && break
+    sleep 0.1
+done
+kill -INT -- "-$job"
+wait "$job"
+status=$? out=$(<"$TMP/out")
+set +m
+expect_status 130
+says interrupted
+
+begin "options of ns-3's own script are handed on, with the caller's folder"
+try "$CLONE/ns3" run "dltrain --a" --no-build --command-template="mpirun -np 2 %s" --gdb -- --b
+expect_status 3
+says "real ns3: <run> <dltrain> <--no-build> <--command-template=mpirun -np 2 %s> <--gdb> <--cwd=$TMP> <--> <--a> <--b>"
+
+begin "other commands are handed on"
+try "$CLONE/ns3" show profile
+expect_status 3
+says "real ns3: <show> <profile>"
+
+begin "configure keeps what dltrain needs and adds the user's options"
+try "$CLONE/ns3" configure -d debug --enable-modules=internet --enable-asserts
+says "real ns3: <configure> <--enable-mpi> <--enable-modules=dltrain;rdma;internet> <--enable-tests> <--filter-module-examples-and-tests=dltrain;rdma> <--disable-precompiled-headers> <-d> <debug> <--enable-asserts>"
+echo "dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
+
+begin "bad input"
+try "$CLONE/ns3" run --no-build
+expect_status 2
+expect_error "run what"
+try "$CLONE/ns3" run "nonsuch --a" --no-build
+expect_status 2
+expect_error "no program 'nonsuch'; there are: dltrain"
+try "$CLONE/ns3" run dltrain --a b --no-build
+expect_status 2
+expect_error "one program"
+try "$CLONE/ns3" configure --disable-mpi
+expect_status 2
+expect_error "disable-mpi"
+
+begin "a bad NS3_DIR"
+NS3_DIR=$TMP/nowhere try "$CLONE/ns3" run "dltrain" --no-build
+expect_status 2
+expect_error "is no folder"
+NS3_DIR=$TMP try "$CLONE/ns3" run "dltrain" --no-build
+expect_status 2
+expect_error "is no ns-3 tree"
+printf 3.36 >"$NS3_DIR/VERSION"
+try "$CLONE/ns3" run "dltrain" --no-build
+expect_status 2
+expect_error "is ns-3 3.36"
+printf 3.37 >"$NS3_DIR/VERSION"
+rm "$NS3_DIR/contrib/rdma" && mkdir "$NS3_DIR/contrib/rdma"
+try "$CLONE/ns3" run "dltrain" --no-build
+expect_status 2
+expect_error "contrib/rdma exists .* not ours"
+
+begin "help needs nothing"
+NS3_DIR=$TMP/nowhere try "$CLONE/ns3" --help
+expect_status 0
+grep -q "./ns3 test" <<<"$out" || problem "no word about test"
+
+finish
