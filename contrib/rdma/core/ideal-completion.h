@@ -1,0 +1,145 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Completion time on an idle path, exactly: store-and-forward links in a row, frames sent back to back.
+ *
+ * Frame j leaves link i (0-based) completely at
+ *
+ *   F(i, j) = max( F(i-1, j) + delay(i-1) + pipeline(i-1),  F(i, j-1) ) + s(i, j)
+ *
+ * with s the serialization time of its wire bytes, rounded to picoseconds frame by frame as the simulator does it, and
+ * F(0, 0) = 0. That is a recurrence in (max, +): F(i, j) is the heaviest of the monotone walks through the grid of
+ * links x frames. Over n equal frames that enter at link k with link k free at x(k), the heaviest walk to link i
+ * crosses every link once and spends its other n - 1 steps on the slowest, so
+ *
+ *   F(i, n) = max over k <= i of  x(k) + sum s(k..i) + (n - 1) max s(k..i) + sum of delays and pipelines (k..i-1)
+ *
+ * and a run of any length costs O(links^2).
+ */
+#ifndef RDMA_CORE_IDEAL_COMPLETION_H
+#define RDMA_CORE_IDEAL_COMPLETION_H
+
+#include "roce-sizes.h"
+#include "units.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+namespace rdma
+{
+
+/// One link of a path and the node behind it.
+struct PathLink
+{
+    BitRate rate;
+    Duration delay;    ///< propagation
+    Duration pipeline; ///< latency of the node behind the link, before it can send on; 0 at the receiver
+};
+
+/// Equal frames in a row.
+struct FrameRun
+{
+    Bytes wireBytes; ///< with preamble and gap
+    uint64_t count = 0;
+};
+
+/// From the start of sending the first frame to the delivery of the last one (end of its occupancy of the last link,
+/// propagation and the last pipeline included). Zero if there is nothing to send. Throws std::invalid_argument
+/// for a path without links or a link without rate.
+inline Duration
+IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& runs)
+{
+    if (path.empty())
+    {
+        throw std::invalid_argument("ideal completion: the path has no links");
+    }
+    for (const auto& link : path)
+    {
+        if (link.rate.bps == 0)
+        {
+            throw std::invalid_argument("ideal completion: a link has no rate");
+        }
+    }
+    const size_t links = path.size();
+    std::vector<Duration> freeAt(links); // x: when each link has sent all frames so far
+    std::vector<Duration> next(links);
+    std::vector<Duration> serialization(links);
+    bool any = false;
+    for (const auto& run : runs)
+    {
+        if (run.count == 0)
+        {
+            continue;
+        }
+        any = true;
+        for (size_t i = 0; i < links; ++i)
+        {
+            serialization[i] = SerializationTime(run.wireBytes, path[i].rate);
+            next[i] = Duration(0);
+        }
+        for (size_t k = 0; k < links; ++k)
+        {
+            Duration crossing = freeAt[k]; // of one frame, from link k up to and including link i
+            Duration slowest(0);
+            for (size_t i = k; i < links; ++i)
+            {
+                crossing += serialization[i];
+                slowest = std::max(slowest, serialization[i]);
+                next[i] = std::max(next[i], crossing + slowest * static_cast<int64_t>(run.count - 1));
+                crossing += path[i].delay + path[i].pipeline;
+            }
+        }
+        freeAt.swap(next);
+    }
+    return any ? freeAt.back() + path.back().delay + path.back().pipeline : Duration(0);
+}
+
+/// The frames of an RDMA WRITE of `message` bytes in the order they are sent: requests of 2^31 B (the last one
+/// shorter), each cut to the MTU. The immediate, if any, goes with the last request. A message of 0 bytes is one packet.
+/// Throws std::invalid_argument for an MTU of zero.
+inline std::vector<FrameRun>
+RoceWriteRuns(Bytes message, uint32_t mtu, bool withImmediate = false)
+{
+    if (mtu == 0)
+    {
+        throw std::invalid_argument("RDMA WRITE: the MTU is zero");
+    }
+    std::vector<FrameRun> runs;
+    const auto add = [&runs](RoceOpcode opcode, uint64_t payload, uint64_t count) {
+        const Bytes wire = WireBytes(FrameBytes(opcode, static_cast<uint32_t>(payload)));
+        if (count == 0)
+        {
+            return;
+        }
+        if (!runs.empty() && runs.back().wireBytes == wire)
+        {
+            runs.back().count += count;
+        }
+        else
+        {
+            runs.push_back({wire, count});
+        }
+    };
+    uint64_t left = message.value;
+    do
+    {
+        const uint64_t request = std::min(left, kMaxRequestBytes);
+        left -= request;
+        const bool immediate = withImmediate && left == 0;
+        const uint64_t packets = std::max<uint64_t>(1, (request + mtu - 1) / mtu);
+        const uint64_t tail = request - (packets - 1) * mtu;
+        if (packets > 1)
+        {
+            add(WriteOpcode(true, false, false), mtu, 1);
+            add(WriteOpcode(false, false, false), mtu, packets - 2);
+        }
+        add(WriteOpcode(packets == 1, true, immediate), tail, 1);
+    } while (left > 0);
+    return runs;
+}
+
+} // namespace rdma
+
+#endif // RDMA_CORE_IDEAL_COMPLETION_H

@@ -1,0 +1,173 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The closed form of completion times against the recurrence played frame by frame, to the picosecond.
+ */
+#include "contrib/rdma/core/ideal-completion.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+using namespace rdma;
+
+namespace
+{
+
+Duration
+FrameByFrame(const std::vector<PathLink>& path, const std::vector<FrameRun>& runs)
+{
+    std::vector<int64_t> busyUntil(path.size(), 0);
+    int64_t delivered = 0;
+    for (const auto& run : runs)
+    {
+        for (uint64_t n = 0; n < run.count; ++n)
+        {
+            int64_t ready = 0;
+            for (size_t i = 0; i < path.size(); ++i)
+            {
+                busyUntil[i] = std::max(ready, busyUntil[i]) + SerializationTime(run.wireBytes, path[i].rate).ps;
+                ready = busyUntil[i] + path[i].delay.ps + path[i].pipeline.ps;
+            }
+            delivered = ready;
+        }
+    }
+    return Duration(delivered);
+}
+
+/// Packet by packet, the plain way.
+std::vector<uint64_t>
+WireBytesOfEachPacket(uint64_t message, uint32_t mtu, bool withImmediate)
+{
+    std::vector<uint64_t> wire;
+    uint64_t left = message;
+    do
+    {
+        uint64_t request = std::min<uint64_t>(left, 1ULL << 31);
+        left -= request;
+        bool first = true;
+        do
+        {
+            const uint64_t payload = std::min<uint64_t>(request, mtu);
+            request -= payload;
+            const bool last = request == 0;
+            uint64_t bytes = 8 + 14 + 20 + 8 + 12 + (first ? 16 : 0) + (last && left == 0 && withImmediate ? 4 : 0);
+            bytes += (payload + 3) / 4 * 4 + 4 + 4 + 12;
+            wire.push_back(bytes);
+            first = false;
+        } while (request > 0);
+    } while (left > 0);
+    return wire;
+}
+
+} // namespace
+
+TEST(RoceSizes, AsTheStandardsHaveThem)
+{
+    EXPECT_EQ(kAckFrameBytes, Bytes(66));
+    EXPECT_EQ(kCnpFrameBytes, Bytes(78));
+    EXPECT_EQ(kPfcFrameBytes, Bytes(64));
+    // 14 + 20 + 8 + 12 + 4096 + 4 + 4
+    EXPECT_EQ(FrameBytes(RoceOpcode::kWriteMiddle, 4096), Bytes(4158));
+    EXPECT_EQ(FrameBytes(RoceOpcode::kWriteFirst, 4096), Bytes(4174));
+    EXPECT_EQ(FrameBytes(RoceOpcode::kWriteLastWithImmediate, 1), Bytes(62 + 4 + 4));
+    EXPECT_EQ(FrameBytes(RoceOpcode::kWriteOnlyWithImmediate, 0), Bytes(62 + 16 + 4));
+    EXPECT_EQ(WireBytes(Bytes(64)), Bytes(84));
+}
+
+TEST(IdealCompletion, OneLinkByHand)
+{
+    // 0 B: one packet of 62 + 16 B and 20 B of preamble and gap: 98 B at 100 Gb/s = 7.84 ns, and 1 us of fibre.
+    const std::vector<PathLink> path{{Gbps(100), Microseconds(1), Duration(0)}};
+    EXPECT_EQ(IdealCompletion(path, RoceWriteRuns(Bytes(0), 4096)), Picoseconds(1007840));
+    // 10,000 B: 4096 + 62 + 16 + 20, 4096 + 82, 1808 + 82: 4194 + 4178 + 1890 = 10262 B: 820.96 ns.
+    EXPECT_EQ(IdealCompletion(path, RoceWriteRuns(Bytes(10000), 4096)), Picoseconds(1820960));
+}
+
+TEST(IdealCompletion, TwoHostsOneSwitchByHand)
+{
+    // Two frames of 4,194 and 4,178 B (335.52 and 334.24 ns at 100 Gb/s), one switch of 500 ns, 1 us links. The first has
+    // left the switch at 335.52 + 1500 + 335.52 = 2171.04 ns. The second is there at 335.52 + 334.24 + 1500 = 2169.76,
+    // waits for it, and arrives at 2171.04 + 334.24 + 1000 = 3505.28 ns.
+    const std::vector<PathLink> path{{Gbps(100), Microseconds(1), Nanoseconds(500)},
+                                     {Gbps(100), Microseconds(1), Duration(0)}};
+    EXPECT_EQ(IdealCompletion(path, RoceWriteRuns(Bytes(8192), 4096)), Picoseconds(3505280));
+}
+
+TEST(IdealCompletion, EqualsTheRecurrenceFrameByFrame)
+{
+    const BitRate rates[] = {BitRate(54540000000), Gbps(1),   Gbps(25),      Gbps(40),
+                             Gbps(100),            Gbps(400), Gbps(100000), BitRate(333333333)};
+    for (uint32_t seed = 1; seed <= 2000; ++seed)
+    {
+        std::mt19937_64 random(seed);
+        std::vector<PathLink> path(1 + random() % 8);
+        for (auto& link : path)
+        {
+            link.rate = rates[random() % std::size(rates)];
+            link.delay = Duration(static_cast<int64_t>(random() % 3000000));
+            link.pipeline = Duration(random() % 2 ? static_cast<int64_t>(random() % 1000000) : 0);
+        }
+        std::vector<FrameRun> runs(random() % 6);
+        for (auto& run : runs)
+        {
+            run.wireBytes = Bytes(random() % 10 == 0 ? 0 : 84 + random() % 9000);
+            run.count = random() % 3 == 0 ? random() % 3 : random() % 400;
+        }
+        ASSERT_EQ(IdealCompletion(path, runs).ps, FrameByFrame(path, runs).ps) << "seed " << seed;
+    }
+}
+
+TEST(IdealCompletion, ATerabyteTakesNoTime)
+{
+    const std::vector<PathLink> path(6, {Gbps(100), Microseconds(1), Nanoseconds(500)});
+    const Duration t = IdealCompletion(path, RoceWriteRuns(Bytes(1ULL << 40), 4096));
+    const double efficiency = 4096. / (4096 + 82);
+    EXPECT_NEAR(t.Seconds(), static_cast<double>(1ULL << 40) * 8 / 100e9 / efficiency, 1e-4);
+}
+
+TEST(IdealCompletion, RefusesPathsThatLeadNowhere)
+{
+    EXPECT_THROW(IdealCompletion({}, RoceWriteRuns(Bytes(1), 4096)), std::invalid_argument);
+    EXPECT_THROW(IdealCompletion({PathLink()}, RoceWriteRuns(Bytes(1), 4096)), std::invalid_argument);
+    EXPECT_THROW(RoceWriteRuns(Bytes(1), 0), std::invalid_argument);
+    EXPECT_EQ(IdealCompletion({{Gbps(1), Microseconds(1), Duration(0)}}, {}), Duration(0));
+}
+
+TEST(RoceWriteRuns, EveryPacketOfEveryMessage)
+{
+    std::vector<uint64_t> messages{0, 1, 3, 4, 255, 256, 257, 4095, 4096, 4097, 8192, 8193, 12289, 1000000};
+    const uint64_t cut = 1ULL << 31;
+    messages.insert(messages.end(), {cut - 1, cut, cut + 1, cut + 4096, 2 * cut, 2 * cut + 5});
+    for (const uint64_t message : messages)
+    {
+        for (const uint32_t mtu : {256u, 1024u, 4096u, 1000u})
+        {
+            if (message > 10000000 && mtu < 4096)
+            {
+                continue;
+            }
+            for (const bool immediate : {false, true})
+            {
+                const auto expected = WireBytesOfEachPacket(message, mtu, immediate);
+                size_t at = 0;
+                for (const auto& run : RoceWriteRuns(Bytes(message), mtu, immediate))
+                {
+                    ASSERT_GT(run.count, 0u);
+                    for (uint64_t n = 0; n < run.count; ++n, ++at)
+                    {
+                        ASSERT_LT(at, expected.size());
+                        ASSERT_EQ(run.wireBytes.value, expected[at])
+                            << message << " B, MTU " << mtu << ", packet " << at;
+                    }
+                }
+                ASSERT_EQ(at, expected.size()) << message << " B, MTU " << mtu;
+            }
+        }
+    }
+    EXPECT_EQ(RoceWriteRuns(Bytes(1ULL << 40), 4096).size(), 512u * 2); // first, and middle with last
+}
