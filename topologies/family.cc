@@ -1,0 +1,268 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "topologies/family.h"
+
+#include "topologies/fat-tree.h"
+#include "topologies/graph.h"
+#include "topologies/hpcc-format.h"
+#include "topologies/leaf-spine.h"
+#include "topologies/names.h"
+#include "topologies/single-switch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+
+namespace topo
+{
+
+const std::vector<Family>&
+Families()
+{
+    static const std::vector<Family> families = {
+        {"fat-tree",
+         "k-ary fat-tree of three layers, k^3/4 server ports (k, oversubscription)",
+         {"fabricRate", "k", "oversubscription", "bitErrorRate"},
+         MakeFatTree},
+        {"leaf-spine",
+         "two layers, every leaf wired to every spine (leaves, spines, hosts per leaf, oversubscription)",
+         {"fabricRate", "oversubscription", "leaves", "spines", "hostsPerLeaf", "bitErrorRate"},
+         MakeLeafSpine},
+        {"single-switch", "all servers on one switch", {"bitErrorRate"}, MakeSingleSwitch},
+        {"graph", "any network, from a JSON file of nodes and links", {"file"}, MakeGraph},
+        {"hpcc", "any network, from a topology file of HPCC's ns-3 code and its descendants", {"file"}, MakeFromHpccFile},
+    };
+    return families;
+}
+
+std::vector<std::string>
+FamilyNames()
+{
+    std::vector<std::string> names;
+    for (const Family& family : Families())
+    {
+        names.emplace_back(family.name);
+    }
+    return names;
+}
+
+namespace
+{
+
+std::string
+Number(double v)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", v);
+    return text;
+}
+
+void
+CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>& errors)
+{
+    if (r.linkRate.bps == 0)
+    {
+        errors.push_back({"linkRate", "0", "is no rate: it must be above 0", ""});
+    }
+    if (r.linkDelay.ps < 0 || r.linkDelay > detail::kLongestDelay)
+    {
+        errors.push_back({"linkDelay", rdma::ToString(r.linkDelay), "is not a time from 0 to 1000 s", ""});
+    }
+    if (r.nicsPerServer < 1 || r.nicsPerServer > 1024)
+    {
+        errors.push_back({"nicsPerServer", std::to_string(r.nicsPerServer), "is not a number from 1 to 1024", ""});
+    }
+    if (r.hosts > detail::kMostNodes)
+    {
+        errors.push_back({"hosts",
+                          std::to_string(r.hosts),
+                          "is more than the " + std::to_string(detail::kMostNodes) + " servers that can be simulated",
+                          ""});
+    }
+    if (!(r.bitErrorRate >= 0 && r.bitErrorRate < 1))
+    {
+        errors.push_back({"bitErrorRate", Number(r.bitErrorRate), "is not at least 0 and below 1", ""});
+    }
+    if (!(r.oversubscription >= 1 && r.oversubscription <= 1000))
+    {
+        errors.push_back({"oversubscription", Number(r.oversubscription), "is not a number from 1 (none) to 1000", ""});
+    }
+
+    const auto unused = [&](const char* field, bool set, const std::string& value) {
+        if (!set || std::find(family.fields.begin(), family.fields.end(), field) != family.fields.end())
+        {
+            return;
+        }
+        std::vector<std::string> users;
+        for (const Family& other : Families())
+        {
+            if (std::find(other.fields.begin(), other.fields.end(), field) != other.fields.end())
+            {
+                users.emplace_back(other.name);
+            }
+        }
+        errors.push_back({field,
+                          value,
+                          std::string("has no meaning for ") + family.name + "; it belongs to " + JoinNames(users),
+                          ""});
+    };
+    const TopologyRequest standard;
+    unused("fabricRate", r.fabricRate.bps != 0, rdma::ToString(r.fabricRate));
+    unused("k", r.k != 0, std::to_string(r.k));
+    unused("oversubscription", r.oversubscription != standard.oversubscription, Number(r.oversubscription));
+    unused("leaves", r.leaves != 0, std::to_string(r.leaves));
+    unused("spines", r.spines != 0, std::to_string(r.spines));
+    unused("hostsPerLeaf", r.hostsPerLeaf != 0, std::to_string(r.hostsPerLeaf));
+    unused("bitErrorRate", r.bitErrorRate != 0, Number(r.bitErrorRate));
+    unused("file", !r.file.empty(), Quoted(r.file));
+}
+
+} // namespace
+
+TopologyResult
+MakeTopology(const TopologyRequest& request)
+{
+    TopologyResult result;
+    const auto& families = Families();
+    const auto family = std::find_if(families.begin(), families.end(), [&](const Family& f) {
+        return f.name == request.family;
+    });
+    if (family == families.end())
+    {
+        const auto names = FamilyNames();
+        result.errors.push_back({"topology",
+                                 Quoted(request.family),
+                                 "is not one of " + JoinNames(names) + DidYouMean(request.family, names),
+                                 ""});
+        return result;
+    }
+    CheckRequest(request, *family, result.errors);
+    if (result.errors.empty())
+    {
+        result = family->make(request);
+    }
+    if (!result.errors.empty())
+    {
+        result.topology.reset();
+    }
+    return result;
+}
+
+std::optional<std::string>
+ReadWholeFile(const std::string& path, std::vector<Error>& errors)
+{
+    constexpr size_t kLargest = 256u << 20;
+    if (path.empty())
+    {
+        errors.push_back({"file", "", "the path of a file is missing", ""});
+        return std::nullopt;
+    }
+    errno = 0;
+    std::ifstream in(path, std::ios::binary);
+    if (!in)
+    {
+        errors.push_back({"file", Quoted(path), std::string("cannot be read: ") + std::strerror(errno), ""});
+        return std::nullopt;
+    }
+    std::string text;
+    std::vector<char> block(1u << 16);
+    while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0)
+    {
+        text.append(block.data(), static_cast<size_t>(in.gcount()));
+        if (text.size() > kLargest)
+        {
+            errors.push_back({"file", Quoted(path), "is larger than 256 MiB", ""});
+            return std::nullopt;
+        }
+    }
+    // Reading a directory opens, and then fails here.
+    if (in.bad())
+    {
+        errors.push_back({"file", Quoted(path), std::string("cannot be read: ") + std::strerror(errno), ""});
+        return std::nullopt;
+    }
+    return text;
+}
+
+namespace detail
+{
+
+rdma::BitRate
+Scaled(rdma::BitRate rate, double factor)
+{
+    return rdma::BitRate(static_cast<uint64_t>(std::llround(static_cast<double>(rate.bps) * factor)));
+}
+
+void
+CheckFromFile(const Topology& topology, const TopologyRequest& request, std::vector<Error>& errors)
+{
+    const auto& nodes = topology.Nodes();
+    const auto& hosts = topology.Hosts();
+    if (hosts.empty())
+    {
+        errors.push_back({"file", Quoted(request.file), "has no host", ""});
+        return;
+    }
+    if (hosts.size() < request.hosts)
+    {
+        errors.push_back({"hosts",
+                          std::to_string(request.hosts),
+                          "servers are needed, but " + Quoted(request.file) + " has " + std::to_string(hosts.size()) +
+                              " hosts",
+                          ""});
+    }
+    const size_t needed = request.hosts == 0 ? hosts.size() : std::min<size_t>(request.hosts, hosts.size());
+    constexpr size_t kMostErrors = 20;
+    for (size_t i = 0; i < hosts.size() && errors.size() < kMostErrors; ++i)
+    {
+        const size_t ports = nodes[hosts[i]].ports.size();
+        if (ports == 0)
+        {
+            errors.push_back({"file", Quoted(request.file), "host " + nodes[hosts[i]].name + " has no link", ""});
+        }
+        else if (i < needed && ports < request.nicsPerServer)
+        {
+            errors.push_back({"nicsPerServer",
+                              std::to_string(request.nicsPerServer),
+                              "is more than the " + std::to_string(ports) + " links of host " + nodes[hosts[i]].name +
+                                  " in " + Quoted(request.file),
+                              ""});
+        }
+    }
+    if (!errors.empty())
+    {
+        return;
+    }
+    // Parts of the graph by union-find. Planes that only meet in the hosts are one part, as they should be.
+    std::vector<NodeId> part(nodes.size());
+    std::iota(part.begin(), part.end(), 0);
+    const auto find = [&](NodeId n) {
+        while (part[n] != n)
+        {
+            n = part[n] = part[part[n]];
+        }
+        return n;
+    };
+    for (const Link& link : topology.Links())
+    {
+        part[find(link.a)] = find(link.b);
+    }
+    for (const NodeId host : hosts)
+    {
+        if (find(host) != find(hosts[0]))
+        {
+            errors.push_back({"file",
+                              Quoted(request.file),
+                              "host " + nodes[host].name + " cannot be reached from host " + nodes[hosts[0]].name,
+                              ""});
+            return;
+        }
+    }
+}
+
+} // namespace detail
+
+} // namespace topo

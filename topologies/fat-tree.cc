@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "topologies/fat-tree.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace topo
+{
+
+uint32_t
+SmallestFatTree(uint64_t serverPorts)
+{
+    for (uint64_t k = 2; k <= kLargestFatTree; k += 2)
+    {
+        if (k * k * k / 4 >= serverPorts)
+        {
+            return static_cast<uint32_t>(k);
+        }
+    }
+    return 0;
+}
+
+FatTreeShape
+ShapeOfFatTree(uint32_t k, double oversubscription, rdma::BitRate fabricRate)
+{
+    FatTreeShape shape;
+    shape.k = k;
+    const double wanted = k / 2 / oversubscription; // uplinks of the full rate
+    // A factor such as 4/3 is not exact in binary: what is a whole number but for rounding is one.
+    shape.uplinks = std::max(1u, static_cast<uint32_t>(std::ceil(wanted - 1e-9)));
+    shape.fabricRate = detail::Scaled(fabricRate, std::min(1.0, wanted / shape.uplinks));
+    return shape;
+}
+
+TopologyResult
+MakeFatTree(const TopologyRequest& r)
+{
+    TopologyResult result;
+    const uint64_t portsNeeded = uint64_t(r.hosts) * r.nicsPerServer;
+    const uint32_t smallest = SmallestFatTree(portsNeeded);
+    uint32_t k = r.k;
+    if (k % 2 != 0 || k > kLargestFatTree)
+    {
+        result.errors.push_back(
+            {"k", std::to_string(k), "is not an even number from 2 to " + std::to_string(kLargestFatTree), ""});
+        return result;
+    }
+    const std::string need = std::to_string(r.hosts) + " servers" +
+                             (r.nicsPerServer == 1 ? "" : " of " + std::to_string(r.nicsPerServer) + " NICs");
+    if (smallest == 0)
+    {
+        result.errors.push_back({"hosts",
+                                 "",
+                                 need + " are more than the largest fat-tree (k=" + std::to_string(kLargestFatTree) +
+                                     ") has ports for",
+                                 ""});
+        return result;
+    }
+    if (k == 0)
+    {
+        if (r.hosts == 0)
+        {
+            result.errors.push_back({"k", "", "a fat-tree needs k or a number of servers", ""});
+            return result;
+        }
+        k = smallest;
+        result.notes.push_back("fat-tree: k=" + std::to_string(k) + ", the smallest for " + need);
+    }
+    const FatTreeShape shape =
+        ShapeOfFatTree(k, r.oversubscription, r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate);
+    if (portsNeeded > shape.ServerPorts())
+    {
+        result.errors.push_back({"k",
+                                 std::to_string(k),
+                                 "is too small: a fat-tree of k=" + std::to_string(k) + " has " +
+                                     std::to_string(shape.ServerPorts()) + " server ports (k^3/4), " + need +
+                                     " need " + std::to_string(portsNeeded) + "; k=" + std::to_string(smallest) +
+                                     " is enough",
+                                 ""});
+        return result;
+    }
+    if (r.hosts == 0 && shape.ServerPorts() < r.nicsPerServer)
+    {
+        result.errors.push_back({"k", std::to_string(k), "is too small for one server", ""});
+        return result;
+    }
+    if (shape.fabricRate.bps == 0)
+    {
+        result.errors.push_back({"oversubscription", "", "leaves the uplinks a rate of 0", ""});
+        return result;
+    }
+
+    const uint32_t half = shape.Half();
+    const uint32_t edges = shape.EdgesPerPod();
+    const uint32_t servers =
+        r.hosts != 0 ? r.hosts : static_cast<uint32_t>(shape.ServerPorts() / r.nicsPerServer);
+
+    Topology t;
+    for (uint32_t s = 0; s < servers; ++s)
+    {
+        t.AddHost("server-" + std::to_string(s));
+    }
+    // Pod by pod; an edge switch is edge[p * edges + e], an aggregation switch agg[p * uplinks + a].
+    std::vector<NodeId> edge;
+    std::vector<NodeId> agg;
+    std::vector<NodeId> core;
+    for (uint32_t p = 0; p < k; ++p)
+    {
+        for (uint32_t e = 0; e < edges; ++e)
+        {
+            edge.push_back(t.AddSwitch("edge-" + std::to_string(p) + "-" + std::to_string(e), 1));
+        }
+        for (uint32_t a = 0; a < shape.uplinks; ++a)
+        {
+            agg.push_back(t.AddSwitch("agg-" + std::to_string(p) + "-" + std::to_string(a), 2));
+        }
+    }
+    for (uint32_t c = 0; c < shape.Cores(); ++c)
+    {
+        core.push_back(t.AddSwitch("core-" + std::to_string(c), 3));
+    }
+
+    // Ports follow from this order: of an edge switch, servers first, then uplinks; of a core switch, port p leads to pod p.
+    for (uint32_t s = 0; s < servers; ++s)
+    {
+        for (uint32_t n = 0; n < r.nicsPerServer; ++n)
+        {
+            const uint64_t port = uint64_t(s) * r.nicsPerServer + n;
+            t.Connect(t.Hosts()[s], edge[port / half], r.linkRate, r.linkDelay, r.bitErrorRate);
+        }
+    }
+    for (uint32_t p = 0; p < k; ++p)
+    {
+        for (uint32_t e = 0; e < edges; ++e)
+        {
+            for (uint32_t a = 0; a < shape.uplinks; ++a)
+            {
+                t.Connect(edge[p * edges + e],
+                          agg[p * shape.uplinks + a],
+                          shape.fabricRate,
+                          r.linkDelay,
+                          r.bitErrorRate);
+            }
+        }
+    }
+    for (uint32_t p = 0; p < k; ++p)
+    {
+        for (uint32_t a = 0; a < shape.uplinks; ++a)
+        {
+            for (uint32_t j = 0; j < half; ++j)
+            {
+                t.Connect(agg[p * shape.uplinks + a],
+                          core[a * half + j],
+                          shape.fabricRate,
+                          r.linkDelay,
+                          r.bitErrorRate);
+            }
+        }
+    }
+    if (r.oversubscription > 1)
+    {
+        result.notes.push_back("fat-tree: every edge switch has " + std::to_string(half) + " server ports of " +
+                               rdma::ToString(r.linkRate) + " and " + std::to_string(shape.uplinks) + " uplink" +
+                               (shape.uplinks == 1 ? "" : "s") + " of " + rdma::ToString(shape.fabricRate));
+    }
+    result.topology = std::move(t);
+    return result;
+}
+
+} // namespace topo

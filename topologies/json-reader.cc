@@ -1,0 +1,228 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "topologies/json-reader.h"
+
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <set>
+
+namespace topo
+{
+
+using nlohmann::json;
+
+namespace
+{
+
+/// A value as it is shown in a message: one printable, short line.
+std::string
+Shown(const json& value)
+{
+    if (value.is_string())
+    {
+        return Quoted(value.get_ref<const std::string&>());
+    }
+    if (value.is_structured())
+    {
+        return value.is_object() ? "an object" : "a list";
+    }
+    return value.dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+/// Member of a path as JSON pointers write it, shortened and printable.
+std::string
+Escaped(const std::string& key)
+{
+    std::string out;
+    const std::string quoted = Quoted(key);
+    for (const char c : quoted.substr(1, quoted.size() - 2))
+    {
+        out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    }
+    return out;
+}
+
+} // namespace
+
+JsonReader::JsonReader(std::string file, std::vector<Error>& errors)
+    : m_file(std::move(file)),
+      m_errors(errors)
+{
+}
+
+void
+JsonReader::Fail(const Path& path, const json* value, const std::string& message)
+{
+    m_errors.push_back({path.empty() ? "/" : path, value ? Shown(*value) : "", message, m_file});
+}
+
+bool
+JsonReader::TooMany() const
+{
+    return m_errors.size() >= 20;
+}
+
+std::optional<json>
+JsonReader::Parse(const std::string& text)
+{
+    // The parser would keep the last of two members with one name, and nobody would know.
+    std::vector<std::set<std::string>> keys;
+    std::string twice;
+    const auto watch = [&](int, json::parse_event_t event, json& parsed) {
+        if (event == json::parse_event_t::object_start)
+        {
+            keys.emplace_back();
+        }
+        else if (event == json::parse_event_t::object_end)
+        {
+            keys.pop_back();
+        }
+        else if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second && twice.empty())
+        {
+            twice = parsed.get<std::string>();
+        }
+        return true;
+    };
+    try
+    {
+        json document = json::parse(text, watch);
+        if (!twice.empty())
+        {
+            m_errors.push_back({"", Quoted(twice), "is twice in one object", m_file});
+            return std::nullopt;
+        }
+        return document;
+    }
+    catch (const std::exception& e)
+    {
+        // "[json.exception.parse_error.101] parse error at line 3, column 5: ...", with bytes of the file in it.
+        std::string what = e.what();
+        const size_t bracket = what.find("] ");
+        what = bracket == std::string::npos ? what : what.substr(bracket + 2);
+        for (char& c : what)
+        {
+            c = c >= 0x20 && c < 0x7f ? c : '?';
+        }
+        m_errors.push_back({"", "", "is no JSON: " + what.substr(0, 300), m_file});
+        return std::nullopt;
+    }
+}
+
+bool
+JsonReader::IsObject(const json& value, const Path& path, const std::vector<std::string>& keys)
+{
+    if (!value.is_object())
+    {
+        Fail(path, &value, "is not an object with " + JoinNames(keys));
+        return false;
+    }
+    bool good = true;
+    for (const auto& item : value.items())
+    {
+        if (std::find(keys.begin(), keys.end(), item.key()) == keys.end() && !TooMany())
+        {
+            Fail(path + "/" + Escaped(item.key()),
+                 nullptr,
+                 "unknown key" + DidYouMean(item.key(), keys) + "; allowed are " + JoinNames(keys));
+            good = false;
+        }
+    }
+    return good;
+}
+
+const json*
+JsonReader::Member(const json& object, const Path& path, const char* key, bool required)
+{
+    const auto it = object.find(key);
+    if (it != object.end())
+    {
+        return &*it;
+    }
+    if (required)
+    {
+        Fail(path + "/" + key, nullptr, "is missing");
+    }
+    return nullptr;
+}
+
+bool
+JsonReader::Read(const json& object, const Path& path, const char* key, bool required, std::string& value)
+{
+    const json* member = Member(object, path, key, required);
+    if (!member)
+    {
+        return false;
+    }
+    if (!member->is_string())
+    {
+        Fail(path + "/" + key, member, "is not a text in quotes");
+        return false;
+    }
+    value = member->get<std::string>();
+    return true;
+}
+
+bool
+JsonReader::Read(const json& object, const Path& path, const char* key, bool required, rdma::BitRate& value)
+{
+    const json* member = Member(object, path, key, required);
+    if (!member)
+    {
+        return false;
+    }
+    const auto rate = member->is_string() ? rdma::ParseBitRate(member->get_ref<const std::string&>()) : std::nullopt;
+    if (!rate || rate->bps == 0)
+    {
+        Fail(path + "/" + key, member, std::string("is not ") + rdma::kBitRateHelp);
+        return false;
+    }
+    value = *rate;
+    return true;
+}
+
+bool
+JsonReader::Read(const json& object, const Path& path, const char* key, bool required, rdma::Duration& value)
+{
+    const json* member = Member(object, path, key, required);
+    if (!member)
+    {
+        return false;
+    }
+    const auto time = member->is_string() ? rdma::ParseDuration(member->get_ref<const std::string&>()) : std::nullopt;
+    if (!time)
+    {
+        Fail(path + "/" + key, member, std::string("is not ") + rdma::kDurationHelp);
+        return false;
+    }
+    value = *time;
+    return true;
+}
+
+bool
+JsonReader::Read(const json& object,
+                 const Path& path,
+                 const char* key,
+                 bool required,
+                 uint64_t least,
+                 uint64_t most,
+                 uint64_t& value)
+{
+    const json* member = Member(object, path, key, required);
+    if (!member)
+    {
+        return false;
+    }
+    if (!member->is_number_unsigned() || member->get<uint64_t>() < least || member->get<uint64_t>() > most)
+    {
+        Fail(path + "/" + key,
+             member,
+             "is not a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+        return false;
+    }
+    value = member->get<uint64_t>();
+    return true;
+}
+
+} // namespace topo
