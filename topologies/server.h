@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a server is made of: GPUs, the scale-up links between them, and NICs. Presets, and the same JSON from a file of the user:
+ *
+ *     {"servers": [
+ *       {"name": "dgx-a100", "gpu": "A100", "gpus": 8, "nics": 8,
+ *        "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "latency": "600ns"},
+ *        "source": "where the numbers come from"}
+ *     ]}
+ *
+ * `per_gpu` is one direction of one GPU's port (2400Gbps = 300 GB/s, which data sheets call 600 GB/s). `kind` is nvswitch, nvlink-mesh or pcie; `host_bridge` (pcie only,
+ * required there) is the rate all transfers between GPUs of a server share. How these numbers become times: scale-up-model.h.
+ */
+#ifndef TOPOLOGIES_SERVER_H
+#define TOPOLOGIES_SERVER_H
+
+#include "contrib/rdma/core/units.h"
+#include "topologies/error.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace topo
+{
+
+/// The links between the GPUs of one server.
+struct ScaleUp
+{
+    enum Kind : uint8_t
+    {
+        kNvSwitch,   ///< every GPU reaches every other at its full rate
+        kNvLinkMesh, ///< GPU-to-GPU links without a switch
+        kPcie        ///< through the host bridge, which all share
+    };
+
+    Kind kind = kNvSwitch;
+    rdma::BitRate perGpu;     ///< one direction of one GPU's port
+    rdma::BitRate hostBridge; ///< kPcie: shared by all transfers of the server; 0 otherwise
+    rdma::Duration latency;   ///< of a transfer beyond its serialization
+};
+
+struct ServerSpec
+{
+    std::string name;
+    uint32_t gpus = 0;
+    std::string gpu;    ///< "A100": a name of the GPU presets
+    ScaleUp scaleUp;
+    uint32_t nics = 0;  ///< as sold; a scenario may use another number
+    std::string source; ///< document of every constant, or "assumed"
+};
+
+/// "nvswitch", "nvlink-mesh", "pcie".
+const char* ToString(ScaleUp::Kind kind);
+
+/// Servers of a JSON text in the format above, in its order; nothing, and errors with JSON paths, if any is wrong. Never throws.
+std::optional<std::vector<ServerSpec>> ReadServers(const std::string& json,
+                                                   const std::string& fileName,
+                                                   std::vector<Error>& errors);
+
+/// The built-in presets.
+const std::vector<ServerSpec>& ServerPresets();
+/// Their JSON text, to start one's own file from.
+const char* ServerPresetsJson();
+
+std::vector<std::string> ServerNames(const std::vector<ServerSpec>& servers);
+/// By name, upper and lower case being the same; null if there is none.
+const ServerSpec* FindServer(const std::vector<ServerSpec>& servers, const std::string& name);
+/// The first server with this GPU ("A100"), upper and lower case being the same; null if there is none.
+const ServerSpec* FindServerForGpu(const std::vector<ServerSpec>& servers, const std::string& gpu);
+
+} // namespace topo
+
+#endif // TOPOLOGIES_SERVER_H
