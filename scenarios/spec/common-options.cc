@@ -1,0 +1,205 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/common-options.h"
+
+#include "scenarios/spec/congestion-names.h"
+#include "scenarios/spec/nic-names.h"
+#include "topologies/family.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace scenario
+{
+
+std::vector<NamedItem>
+TopologyItems()
+{
+    // Families that read a file are meant by naming the file.
+    std::vector<NamedItem> items;
+    for (const auto& family : topo::Families())
+    {
+        const bool fromFile = std::find(family.fields.begin(), family.fields.end(), "file") != family.fields.end();
+        if (!fromFile)
+        {
+            items.push_back({family.name, family.description});
+        }
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+NicItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& nic : NicNames())
+    {
+        items.push_back({nic.name, nic.description});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+CongestionItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& cc : CongestionNames())
+    {
+        items.push_back({cc.name, cc.description});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+CongestionPresetItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& preset : CongestionPresets())
+    {
+        items.push_back({preset.name, preset.description});
+    }
+    return items;
+}
+
+namespace
+{
+
+std::string
+RefuseInfiniBand(const std::string& text)
+{
+    std::string upper = text;
+    std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+    for (const auto& ib : InfiniBandNames())
+    {
+        if (upper == ib.name)
+        {
+            double rate = 0;
+            for (const auto& nic : NicNames())
+            {
+                rate = std::string(nic.name) == ib.ethernet ? static_cast<double>(nic.rate.bps) * 1e-9 : rate;
+            }
+            return "InfiniBand comes in a later release; the Ethernet NIC of " +
+                   std::string(rate == ib.gbps ? "the same" : "the nearest") + " rate is " + ib.ethernet +
+                   "; allowed: " + JoinNames(NicItems());
+        }
+    }
+    return "";
+}
+
+} // namespace
+
+std::vector<Option>
+RunOptionRows(const std::string& program)
+{
+    const std::string group = "Run";
+    const std::string json = "/run";
+    return {
+        Opt("scenario", Kind::kFile, "", group, "read options from this JSON file; the command line overrides it").Shows("FILE.json"),
+        Opt("out", Kind::kText, json, group, "folder for the results, created if missing, overwritten if not")
+            .Shows("DIR")
+            .Otherwise("results/" + program + "-1, -2, ...: the first number that is free"),
+        Opt("seed", Kind::kInteger, json, group, "of everything random; the same seed gives the same bytes").Default("1").Range(0, 1.8e19).Example("7"),
+        Opt("dry-run", Kind::kFlag, "", group, "validate, show the plan and estimates of packets and duration, simulate nothing"),
+        Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
+        Opt("pcap", Kind::kList, json, group,
+            "capture these: all, a host (server-3), a port (edge-0-1:2) or a link (edge-0-1-agg-0-0, server-3-edge-0-1)")
+            .Shows("LINK,...")
+            .Otherwise("none")
+            .Example("all"),
+        Opt("list", Kind::kName, "", group, "describe these names, then stop").Shows("WHAT"),
+        Opt("help", Kind::kName, "", group, "this text; --help=WHAT is --list=WHAT").Letter('h').Shows("[WHAT]"),
+        Opt("version", Kind::kFlag, "", group, "the version, then stop"),
+    };
+}
+
+std::vector<Option>
+NetworkOptionRows(const std::string& defaultTopology, const std::string& kNote)
+{
+    const std::string group = "Network";
+    const std::string json = "/network";
+    return {
+        Opt("topology", Kind::kNameOrFile, json, group,
+            JoinNames(TopologyItems()) + ", or a file: a graph in JSON, or a topology file of HPCC's ns-3 code")
+            .Names("topology", TopologyItems)
+            .Default(defaultTopology),
+        Opt("k", Kind::kInteger, json, group, "fat-tree: ports of a switch, even; k^3/4 server ports").Otherwise(kNote).Range(2, 128).Example("8"),
+        Opt("oversubscription", Kind::kReal, json, group, "fat-tree, leaf-spine: server to uplink capacity of an edge switch")
+            .Default("1")
+            .Range(1, 1000)
+            .Example("4"),
+        Opt("leaves", Kind::kInteger, json, group, "leaf-spine: number of leaves").Otherwise("what the servers need").Range(1, 65535).Example("4"),
+        Opt("spines", Kind::kInteger, json, group, "leaf-spine: number of spines").Otherwise("what the leaves can use").Range(1, 65535).Example("4"),
+        Opt("hosts-per-leaf", Kind::kInteger, json, group, "leaf-spine: server ports of a leaf").Otherwise("16 at most").Range(1, 65535).Example("4"),
+        Opt("fabric-rate", Kind::kRate, json, group, "of links between switches").Otherwise("as the NIC").Range(1e6, 1e15).Example("400Gbps"),
+        Opt("link-delay", Kind::kDuration, json, group, "propagation of every link, one way").Default("1us").Range(0, 1e12).Example("2us"),
+        Opt("bit-error-rate", Kind::kReal, json, group, "of every link, independent errors").Default("0").Range(0, 0.001).Example("1e-12"),
+    };
+}
+
+std::vector<Option>
+FabricOptionRows()
+{
+    const std::string group = "Fabric";
+    const std::string json = "/fabric";
+    const auto& preset = CongestionPresets()[0];
+    const std::string byPreset = " for " + std::string(preset.name) + ", see --cc-preset";
+    return {
+        Opt("nic", Kind::kName, json, group, "network interface of a server").Names("NIC", NicItems).Refuse(RefuseInfiniBand).Default("100GbE"),
+        Opt("mtu", Kind::kInteger, json, group, "payload bytes of a packet").Default("4096").OneOf({256, 512, 1024, 2048, 4096}),
+        Opt("ack-every", Kind::kInteger, json, group, "packets per ACK; the last of a message is always acknowledged")
+            .Default("16")
+            .Range(1, 65536)
+            .Example("1"),
+        Opt("cc", Kind::kName, json, group, "congestion control").Names("congestion control", CongestionItems).Default("dcqcn"),
+        Opt("cc-preset", Kind::kName, json, group, "its parameters, and the switches' ECN thresholds")
+            .Names("congestion control preset", CongestionPresetItems)
+            .Default(preset.name),
+        Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)").Default("1"),
+        Opt("ecn", Kind::kFlag, json, group, "switches mark packets (RED on the egress queue)").Default("1"),
+        Opt("ecn-kmin", Kind::kBytes, json, group, "queue at which marking begins, per 100 Gb/s of port rate")
+            .Otherwise(CanonicalBytes(preset.ecnKmin.value) + byPreset)
+            .Range(0, 1e12)
+            .Example("100kB"),
+        Opt("ecn-kmax", Kind::kBytes, json, group, "queue from which everything is marked, per 100 Gb/s")
+            .Otherwise(CanonicalBytes(preset.ecnKmax.value) + byPreset)
+            .Range(0, 1e12)
+            .Example("2MB"),
+        Opt("ecn-pmax", Kind::kReal, json, group, "marking probability just below kmax").Otherwise("0.2" + byPreset).Range(0, 1).Example("0.5"),
+        Opt("buffer", Kind::kBytes, json, group, "shared buffer of a switch per 100 Gb/s of port rate").Default("1MB").Range(1e4, 1e12).Example("2MB"),
+        Opt("switch-latency", Kind::kDuration, json, group, "pipeline of a switch, per packet").Default("500ns").Range(0, 1e9).Example("300ns"),
+        Opt("window", Kind::kBytes, json, group, "most unacknowledged bytes of a queue pair; 0: unlimited").Default("0").Range(0, 9e15).Example("1MB"),
+        Opt("timeout-exponent", Kind::kInteger, json, group, "retransmission after 4.096 us * 2^N without progress").Default("14").Range(1, 31).Example("12"),
+        Opt("retry-count", Kind::kInteger, json, group, "time-outs or NAKs without progress until a queue pair fails").Default("7").Range(0, 7).Example("3"),
+    };
+}
+
+std::vector<Option>
+PlacementOptionRows()
+{
+    return {
+        Opt("placement", Kind::kName, "/cluster", "Cluster", "which host a server stands at: in order, or a seeded shuffle")
+            .Names("placement", {{"linear", "server i at host i"}, {"random", "a shuffle by --seed"}})
+            .Default("linear"),
+    };
+}
+
+std::vector<NameList>
+FabricLists()
+{
+    return {
+        {"topologies", "Topologies (--topology), or a file", TopologyItems},
+        {"nics", "Network interfaces (--nic)", NicItems},
+        {"cc", "Congestion controls (--cc) and their presets (--cc-preset)",
+         [] {
+             auto items = CongestionItems();
+             for (const auto& preset : CongestionPresetItems())
+             {
+                 items.push_back({preset.name, "preset: " + preset.description});
+             }
+             return items;
+         }},
+    };
+}
+
+} // namespace scenario

@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The options that all programs share, and the lists of names they offer.
+ */
+#ifndef SCENARIOS_SPEC_COMMON_OPTIONS_H
+#define SCENARIOS_SPEC_COMMON_OPTIONS_H
+
+#include "scenarios/spec/options.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// What --version prints and stats.json's configuration carries.
+constexpr const char* kVersion = "0.1.0";
+
+std::vector<Option> RunOptionRows(const std::string& program); ///< --scenario, --out, --seed, --dry-run, ...
+std::vector<Option> NetworkOptionRows(const std::string& defaultTopology, const std::string& kNote); ///< topology and links
+std::vector<Option> FabricOptionRows();                        ///< NICs, switches, congestion control
+std::vector<Option> PlacementOptionRows();                     ///< servers on hosts: --placement
+std::vector<Option> CollectiveOptionRows();                    ///< --algorithm, --channels, ...
+
+// Registries as --help and errors list them.
+std::vector<NamedItem> TopologyItems();
+std::vector<NamedItem> NicItems();
+std::vector<NamedItem> CongestionItems();
+std::vector<NamedItem> CongestionPresetItems();
+std::vector<NamedItem> ServerItems();
+std::vector<NamedItem> AlgorithmItems(); ///< with their operations in the description
+
+std::vector<NameList> FabricLists(); ///< topologies, nics, cc
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_COMMON_OPTIONS_H

@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Congestion controls and their presets by name. A name here is the TypeId ns3::<Name>CongestionOps of contrib/rdma, which
+ * pure code cannot see; a new algorithm adds its line here.
+ *
+ * A preset also says at which queue length switches mark, since the two belong together: values are per 100 Gb/s of port
+ * rate, as FabricSpec's.
+ */
+#ifndef SCENARIOS_SPEC_CONGESTION_NAMES_H
+#define SCENARIOS_SPEC_CONGESTION_NAMES_H
+
+#include "contrib/rdma/core/units.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+struct CongestionName
+{
+    const char* name;
+    const char* description;
+};
+
+inline const std::vector<CongestionName>&
+CongestionNames()
+{
+    static const std::vector<CongestionName> names = {
+        {"dcqcn", "DCQCN (Zhu et al., SIGCOMM 2015): rate cut on CNPs for ECN-marked packets; RoCE's usual one"},
+        {"none", "no congestion control: line rate, losses and queues left to PFC or to go-back-N"},
+    };
+    return names;
+}
+
+struct CongestionPreset
+{
+    const char* name;
+    const char* description;
+    rdma::Bytes ecnKmin; ///< per 100 Gb/s
+    rdma::Bytes ecnKmax; ///< per 100 Gb/s
+    double ecnPmax;
+};
+
+inline const std::vector<CongestionPreset>&
+CongestionPresets()
+{
+    static const std::vector<CongestionPreset> presets = {
+        // HPCC's published run.py: KMIN 100 x rate/25G KB, KMAX 400 x rate/25G KB, PMAX 0.2.
+        {"hpcc19-vendor",
+         "as in HPCC's published run script (SIGCOMM 2019): alpha 1 us, increase 300 us, CNP 4 us; K 400/1600 kB, Pmax 0.2",
+         rdma::Bytes(400000), rdma::Bytes(1600000), 0.2},
+        // 5 and 200 KB at 40 Gb/s, Pmax 1% (section 5.3 and table 14).
+        {"sigcomm15",
+         "DCQCN's paper, for 40 Gb/s: timers 55 us, CNP 50 us, F = 5, 10 MB, R_AI 40 Mb/s; K 12.5/500 kB, Pmax 0.01",
+         rdma::Bytes(12500), rdma::Bytes(500000), 0.01},
+        // NVIDIA's recommended RoCE configuration of switches: 150 and 1,500 KB at 100 Gb/s, marking probability 100%.
+        {"nvidia-nic",
+         "defaults of NVIDIA adapters (mlxconfig): alpha 1 us, increase 300 us, R_AI 5, R_HAI 50 Mb/s; K 150/1500 kB, Pmax 1",
+         rdma::Bytes(150000), rdma::Bytes(1500000), 1.0},
+    };
+    return presets;
+}
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_CONGESTION_NAMES_H

@@ -1,0 +1,117 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/json-text.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace scenario
+{
+
+using nlohmann::json;
+
+namespace
+{
+
+/// "file:line:column" of byte `position` (counted from 1, as nlohmann's parse_error does).
+std::string
+Place(const std::string& text, const std::string& origin, size_t position)
+{
+    size_t line = 1;
+    size_t column = 1;
+    const size_t end = std::min(position > 0 ? position - 1 : 0, text.size());
+    for (size_t i = 0; i < end; ++i)
+    {
+        if (text[i] == '\n')
+        {
+            ++line;
+            column = 1;
+        }
+        else
+        {
+            ++column;
+        }
+    }
+    return origin + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+/// The part of nlohmann's message after its own position: "syntax error while parsing object key - ...".
+std::string
+Reason(const std::string& what)
+{
+    static const std::string kMark = "column ";
+    std::string reason = what;
+    if (const auto at = what.find(kMark); at != std::string::npos)
+    {
+        if (const auto colon = what.find(": ", at); colon != std::string::npos)
+        {
+            reason = what.substr(colon + 2);
+        }
+    }
+    for (char& c : reason)
+    {
+        if (static_cast<unsigned char>(c) < 0x20)
+        {
+            c = ' ';
+        }
+    }
+    return reason;
+}
+
+} // namespace
+
+JsonText
+ParseJsonText(const std::string& text, const std::string& origin)
+{
+    JsonText result;
+    std::vector<std::set<std::string>> keys;
+    std::string repeated;
+    const auto watch = [&](int, json::parse_event_t event, json& parsed) {
+        switch (event)
+        {
+        case json::parse_event_t::object_start:
+            keys.emplace_back();
+            break;
+        case json::parse_event_t::object_end:
+            keys.pop_back();
+            break;
+        case json::parse_event_t::key:
+            if (!keys.empty() && !keys.back().insert(parsed.get<std::string>()).second && repeated.empty())
+            {
+                repeated = parsed.get<std::string>();
+            }
+            break;
+        default:
+            break;
+        }
+        return true;
+    };
+    try
+    {
+        result.value = json::parse(text, watch);
+    }
+    catch (const json::parse_error& e)
+    {
+        result.error = Place(text, origin, e.byte) + ": malformed JSON: " + Reason(e.what());
+        return result;
+    }
+    catch (const json::exception& e)
+    {
+        result.error = origin + ": malformed JSON: " + Reason(e.what());
+        return result;
+    }
+    if (!repeated.empty())
+    {
+        // The second time it stands there as a key, as near as text search tells.
+        const std::string quoted = json(repeated).dump();
+        const size_t first = text.find(quoted);
+        const size_t second = first == std::string::npos ? first : text.find(quoted, first + 1);
+        result.error = (second == std::string::npos ? origin : Place(text, origin, second + 1)) + ": the key " + quoted +
+                       " stands twice in one object";
+    }
+    return result;
+}
+
+} // namespace scenario

@@ -1,0 +1,275 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * One table of options a program, and what reads a command line and a JSON scenario by it.
+ *
+ *   Option  --micro-batch=4   JSON path /training/micro_batch   kind, default, range or names, help
+ *
+ * The table is the only place where an option is described: parsing, the errors, --help, the JSON keys and the
+ * "configuration as run" all come from it. The command line overrides the file. Nothing is ignored: an unknown option or
+ * key, a repeated one, a wrong type, unit or range, each is one Error that says what would be right.
+ *
+ * This part knows no option by name except --scenario, --help, --list and --version, which every program has.
+ */
+#ifndef SCENARIOS_SPEC_OPTIONS_H
+#define SCENARIOS_SPEC_OPTIONS_H
+
+#include "contrib/rdma/core/units.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace scenario
+{
+
+/// Something a registry offers under a name.
+struct NamedItem
+{
+    std::string name;
+    std::string description;
+};
+
+enum class Kind : uint8_t
+{
+    kFlag,     ///< --pfc, --pfc=0|1|true|false|on|off|yes|no, --no-pfc; JSON true, false
+    kInteger,  ///< not negative; JSON number
+    kReal,     ///< JSON number
+    kBytes,    ///< 40MB, 25MiB, 1M; JSON string, or a number of bytes
+    kRate,     ///< 100Gbps; JSON string
+    kDuration, ///< 500ns; JSON string
+    kText,     ///< anything; JSON string
+    kName,     ///< one of names(); JSON string
+    kFile,     ///< a path; in JSON relative to the folder of the JSON file
+    kNameOrFile, ///< one of names(), or a path (it has a '/' or a '.', or is the name of a file that exists)
+    kList,     ///< comma separated; JSON array of strings, a string, or an object {"a": "b"} for a=b
+};
+
+/// What is wrong, in four parts that a person needs.
+struct Error
+{
+    std::string where;   ///< "--mtu", "job.json: /fabric/mtu"
+    std::string value;   ///< as given; empty if there is none
+    std::string problem; ///< "is not a model; allowed: ..."
+    std::string nearest; ///< a valid name or value close to it; empty if none is
+
+    std::string Text() const; ///< one line
+};
+
+/// One line of an option table. Made by Opt() and its setters.
+struct Option
+{
+    std::string name;
+    Kind kind = Kind::kText;
+    std::string path; ///< JSON path; empty: command line only
+    std::string group;
+    std::string help;
+    std::string defaultText; ///< as one would type it; empty: no value
+    std::string defaultNote; ///< shown when there is no defaultText: "the smallest that fits"
+    std::string placeholder; ///< "N", "SIZE"
+    std::vector<std::string> aliases;
+    char letter = 0;
+    double min = 0; ///< in the base unit: bytes, bits per second, picoseconds
+    double max = 1.8e19;
+    std::vector<uint64_t> oneOf; ///< the only values of a kInteger or kBytes, if any
+    std::function<std::vector<NamedItem>()> names;
+    std::string nameOf; ///< what names() are, for errors: "model"
+    /// Why a text that is no name of names() cannot be had, if it is a case worth its own words; else "".
+    std::function<std::string(const std::string&)> refusal;
+    std::string example; ///< a valid value other than the default, for tests and documentation
+
+    Option& Default(std::string text)
+    {
+        defaultText = std::move(text);
+        return *this;
+    }
+
+    Option& Otherwise(std::string note)
+    {
+        defaultNote = std::move(note);
+        return *this;
+    }
+
+    Option& Shows(std::string text)
+    {
+        placeholder = std::move(text);
+        return *this;
+    }
+
+    Option& Alias(std::string other)
+    {
+        aliases.push_back(std::move(other));
+        return *this;
+    }
+
+    Option& Letter(char c)
+    {
+        letter = c;
+        return *this;
+    }
+
+    Option& Range(double low, double high)
+    {
+        min = low;
+        max = high;
+        return *this;
+    }
+
+    Option& OneOf(std::vector<uint64_t> values)
+    {
+        oneOf = std::move(values);
+        return *this;
+    }
+
+    Option& Names(std::string what, std::function<std::vector<NamedItem>()> list)
+    {
+        nameOf = std::move(what);
+        names = std::move(list);
+        return *this;
+    }
+
+    Option& Names(std::string what, std::vector<NamedItem> list)
+    {
+        return Names(std::move(what), [list = std::move(list)] { return list; });
+    }
+
+    Option& Refuse(std::function<std::string(const std::string&)> why)
+    {
+        refusal = std::move(why);
+        return *this;
+    }
+
+    Option& At(std::string jsonPath)
+    {
+        path = std::move(jsonPath);
+        return *this;
+    }
+
+    Option& Example(std::string text)
+    {
+        example = std::move(text);
+        return *this;
+    }
+};
+
+/// An option with the JSON key that follows from its name: Opt("micro-batch", kInteger, "/training", ...) is
+/// /training/micro_batch. An empty section: command line only.
+Option Opt(std::string name, Kind kind, const std::string& section, std::string group, std::string help);
+
+/// A list that --list=NAME and --help=NAME print.
+struct NameList
+{
+    std::string name;  ///< "models"
+    std::string title; ///< "Models (--model)"
+    std::function<std::vector<NamedItem>()> items;
+};
+
+struct OptionTable
+{
+    std::string program;     ///< "dltrain"
+    std::string version;
+    std::string description; ///< first lines of --help
+    std::vector<Option> options;
+    std::vector<NameList> lists;
+    std::vector<std::string> examples; ///< command lines without "./ns3 run"; "# ..." lines are remarks
+
+    const Option* Find(const std::string& name) const; ///< by name
+    void Add(std::vector<Option> more);
+    /// Gives --list and --help the names of the lists. Call it when the lists are there.
+    void Finish();
+};
+
+/// A value that passed the checks of its Option.
+struct Value
+{
+    bool given = false;  ///< by the user, not a default
+    bool present = false; ///< given or default
+    std::string where;   ///< "--mtu" or "job.json: /fabric/mtu"
+    std::string raw;     ///< as given
+    bool flag = false;
+    uint64_t integer = 0; ///< kInteger, kBytes, kRate, kDuration (ps)
+    double real = 0;
+    std::string text;    ///< kName: the registry's spelling
+    std::vector<std::string> list;
+};
+
+/// All values of a table. Asking for a name that is not in the table is a mistake of the program: std::logic_error.
+class Values
+{
+  public:
+    const Value& operator[](const std::string& name) const;
+    Value& Slot(const std::string& name);
+
+    bool Given(const std::string& name) const { return (*this)[name].given; }
+    bool Present(const std::string& name) const { return (*this)[name].present; }
+    bool Flag(const std::string& name) const { return (*this)[name].flag; }
+    uint64_t Integer(const std::string& name) const { return (*this)[name].integer; }
+    uint32_t U32(const std::string& name) const { return static_cast<uint32_t>((*this)[name].integer); }
+    double Real(const std::string& name) const { return (*this)[name].real; }
+    const std::string& Text(const std::string& name) const { return (*this)[name].text; }
+    rdma::Bytes Bytes(const std::string& name) const { return rdma::Bytes((*this)[name].integer); }
+    rdma::BitRate Rate(const std::string& name) const { return rdma::BitRate((*this)[name].integer); }
+    rdma::Duration Duration(const std::string& name) const
+    {
+        return rdma::Duration(static_cast<int64_t>((*this)[name].integer));
+    }
+    const std::vector<std::string>& List(const std::string& name) const { return (*this)[name].list; }
+
+    /// How to point at an option in an error: where it was given, else "--name".
+    std::string Where(const std::string& name) const;
+    /// What was given, or the default.
+    const std::string& Raw(const std::string& name) const { return (*this)[name].raw; }
+
+  private:
+    friend struct ValuesAccess;
+    std::map<std::string, Value> m_values;
+};
+
+/// What came of a command line.
+struct ReadResult
+{
+    Values values;
+    std::vector<Error> errors;
+    std::optional<std::string> text; ///< --help, --list, --version: print it and stop with status 0
+    std::vector<std::string> ns3Arguments;
+    std::vector<std::pair<std::string, std::string>> attributes; ///< of the JSON's "ns3" object, in its order
+};
+
+/// Reads argv[1..] and the --scenario file it names.
+ReadResult ReadOptions(const OptionTable& table, int argc, const char* const* argv);
+
+/// The same from the text of a scenario alone; `origin` stands for its file name in errors. For tests and tools.
+ReadResult ReadScenarioText(const OptionTable& table, const std::string& text, const std::string& origin);
+
+/// One value as if it had been typed. False, with *error set, if it is not valid. `where` names it in the error.
+bool ParseValue(const Option& option, const std::string& text, const std::string& where, Value* value, Error* error);
+
+/// A value as one would type it, exactly: "25MiB", "100Gbps", "1us", "1".
+std::string CanonicalText(const Option& option, const Value& value);
+std::string CanonicalBytes(uint64_t bytes);
+std::string CanonicalRate(uint64_t bps);
+std::string CanonicalDuration(int64_t ps);
+
+/// All values as a scenario that reads back as the same values. Options without a value are left out, and those in
+/// `except`.
+nlohmann::json ToJson(const OptionTable& table, const Values& values, const std::vector<std::string>& except);
+
+/// --help: grouped, with defaults, ranges and units; no line longer than 100 columns.
+std::string HelpText(const OptionTable& table);
+/// --list=NAME.
+std::string ListText(const NameList& list);
+
+/// The name in `items` that `text` means: exactly, or up to case and the signs "-_. ". Empty if none.
+std::string MatchName(const std::string& text, const std::vector<NamedItem>& items);
+/// "a, b, c".
+std::string JoinNames(const std::vector<NamedItem>& items);
+std::string Join(const std::vector<std::string>& parts, const char* separator);
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_OPTIONS_H

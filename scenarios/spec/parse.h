@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * From a command line to a scenario that can run: the one thing that the programs in scratch/ call.
+ *
+ *     int main(int argc, char* argv[])
+ *     {
+ *         const auto scenario = scenario::ParseTrafficOrExit(argc, argv);   // or a clear error and status 2, or --help and 0
+ *
+ * Parse...() are functions of their arguments and of the files these name; their only effect is that the output folder is
+ * created (not with --dry-run, and not if anything is wrong).
+ */
+#ifndef SCENARIOS_SPEC_PARSE_H
+#define SCENARIOS_SPEC_PARSE_H
+
+#include "scenarios/spec/options.h"
+#include "scenarios/spec/scenario.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// Exactly one of: a scenario, errors, or a text to print (--help, --list, --version).
+template <class T>
+struct ParseResult
+{
+    std::optional<T> scenario;
+    std::vector<Error> errors;
+    std::optional<std::string> text;
+    std::vector<std::string> notes; ///< decided for the user and worth a line: "k = 6: the smallest fat-tree for 40 servers"
+};
+
+ParseResult<TrainingScenario> ParseTraining(int argc, const char* const* argv);
+ParseResult<CollperfScenario> ParseCollperf(int argc, const char* const* argv);
+ParseResult<TrafficScenario> ParseTraffic(int argc, const char* const* argv);
+
+/// The same; prints errors to standard error and exits with 2, or prints the text to standard output and exits with 0.
+/// Notes go to standard error.
+TrainingScenario ParseTrainingOrExit(int argc, const char* const* argv);
+CollperfScenario ParseCollperfOrExit(int argc, const char* const* argv);
+TrafficScenario ParseTrafficOrExit(int argc, const char* const* argv);
+
+/// The tables themselves.
+const OptionTable& TrainingOptionTable();
+const OptionTable& CollperfOptionTable();
+const OptionTable& TrafficOptionTable();
+
+/// Values that were read -> scenario, without the output folder. What ParseX() is made of; tests feed JSON texts to it.
+ParseResult<TrainingScenario> ValidateTraining(const ReadResult& read);
+ParseResult<CollperfScenario> ValidateCollperf(const ReadResult& read);
+ParseResult<TrafficScenario> ValidateTraffic(const ReadResult& read);
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_PARSE_H

@@ -1,0 +1,145 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a run is, after validation: only these structures can be simulated. They are made by Validate() (validate.h)
+ * from a JSON document and the command line; every field is resolved (no "0 means default" is left, except where it says so).
+ */
+#ifndef SCENARIOS_SPEC_SCENARIO_H
+#define SCENARIOS_SPEC_SCENARIO_H
+
+#include "collectives/schedule.h"
+#include "contrib/rdma/core/units.h"
+#include "scenarios/training/step-graph.h"
+#include "topologies/server.h"
+#include "topologies/topology.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace scenario
+{
+
+/// Common to all programs.
+struct RunOptions
+{
+    std::string out;               ///< output folder, already created and known to be writable (not with dryRun)
+    uint64_t seed = 1;
+    bool dryRun = false;
+    bool progress = true;
+    std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
+    std::vector<std::string> ns3Arguments; ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
+    nlohmann::json asRun;          ///< the whole configuration as run, for stats.json
+    std::vector<std::pair<std::string, std::string>> attributes; ///< ("ns3::RdmaSwitch::PipelineLatency", "300ns") from the JSON's "ns3" object
+};
+
+/// NICs, links, switches. Sizes per 100 Gb/s are scaled by each port's rate.
+struct FabricSpec
+{
+    std::string nic;               ///< preset name: "100GbE"
+    rdma::BitRate nicRate;
+    uint32_t mtu = 4096;           ///< payload bytes of a packet: 256, 512, 1024, 2048, 4096
+    uint32_t ackEvery = 16;        ///< packets per ACK; every message's last packet is acknowledged too
+    bool pfc = true;
+    bool ecn = true;
+    std::string cc = "dcqcn";      ///< congestion control by name
+    std::string ccPreset = "hpcc19-vendor";
+    rdma::Duration linkDelay;      ///< used while building the topology
+    rdma::Duration switchLatency;  ///< pipeline
+    rdma::Bytes bufferPer100G;     ///< shared buffer per 100 Gb/s of port rate
+    rdma::Bytes ecnKmin;           ///< per 100 Gb/s
+    rdma::Bytes ecnKmax;           ///< per 100 Gb/s
+    double ecnPmax = 0.2;
+    uint64_t windowBytes = 0;      ///< 0: unlimited; else largest number of unacknowledged payload bytes of a QP
+    uint32_t timeoutExponent = 14; ///< local ACK timeout 4.096 us * 2^x (InfiniBand Architecture 1, 9.7.6.1.3)
+    uint32_t retryCount = 7;
+    double bitErrorRate = 0;       ///< put on every link while building the topology
+};
+
+enum class PlacementPolicy : uint8_t
+{
+    kLinear, ///< logical server i stands at host i
+    kRandom, ///< a seeded shuffle
+};
+
+/// Servers on a network. Logical server i (ranks i*gpus ..) stands at host hostOfServer[i] of the topology.
+struct ClusterSpec
+{
+    uint32_t servers = 0;
+    topo::ServerSpec server;
+    topo::Topology topology;
+    std::string topologyName;      ///< "fat-tree k=4"
+    PlacementPolicy placement = PlacementPolicy::kLinear;
+    std::vector<uint32_t> hostOfServer;
+};
+
+struct CollectiveOptions
+{
+    std::vector<std::pair<coll::Op, std::string>> algorithms; ///< explicit choices, by op; others use the default of the registry
+    coll::AlgorithmOptions options;
+    rdma::Duration stepLatency;    ///< software time added before every send of a schedule; 0 by default
+};
+
+struct TrainingScenario
+{
+    RunOptions run;
+    FabricSpec fabric;
+    ClusterSpec cluster;
+    CollectiveOptions collectives;
+    training::TrainingPlan plan;
+    std::string model;             ///< "bloom-560m"
+    uint64_t parameters = 0;
+    uint32_t zero = 0;
+    uint32_t microBatch = 0;
+    uint32_t accumulation = 1;
+    uint32_t globalBatch = 0;
+    uint32_t sequence = 0;
+    std::string dtype;
+    std::string gpu;
+    uint32_t steps = 1;            ///< measured
+    uint32_t warmupSteps = 1;      ///< before them, excluded from all statistics
+};
+
+struct CollperfScenario
+{
+    RunOptions run;
+    FabricSpec fabric;
+    ClusterSpec cluster;
+    CollectiveOptions collectives;
+    coll::Op op = coll::Op::kAllReduce;
+    uint32_t root = 0;
+    std::vector<uint64_t> sizes;   ///< bytes, as nccl-tests' -b -e -f/-i give them
+    uint32_t iterations = 1;
+    uint32_t warmupIterations = 0;
+    uint32_t ranks = 0;            ///< = servers x GPUs used
+    uint32_t elementBytes = 4;     ///< of --datatype, for the count column
+    std::string datatype = "float";
+};
+
+/// One message of a traffic run.
+struct Flow
+{
+    uint32_t src = 0;              ///< endpoint
+    uint32_t dst = 0;              ///< endpoint
+    uint64_t bytes = 0;
+    rdma::TimePoint start;
+    uint8_t priority = 3;
+    std::string tag;               ///< "permutation", "incast", ...: the tag column of flows.csv
+};
+
+struct TrafficScenario
+{
+    RunOptions run;
+    FabricSpec fabric;
+    topo::Topology topology;
+    std::string topologyName;
+    std::vector<Flow> flows;       ///< ascending start
+    std::string pattern;
+    rdma::Duration stopAfter;      ///< 0: until all flows are done
+};
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_SCENARIO_H

@@ -1,0 +1,502 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/validate.h"
+
+#include "scenarios/spec/common-options.h"
+#include "scenarios/spec/congestion-names.h"
+#include "scenarios/spec/nic-names.h"
+#include "scenarios/traffic/random.h"
+#include "topologies/family.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace scenario
+{
+
+void
+Validation::Fail(const std::string& option, std::string problem, std::string nearest)
+{
+    const Value& value = values[option];
+    errors.push_back({values.Where(option), value.present ? value.raw : "", std::move(problem), std::move(nearest)});
+}
+
+void
+Validation::Decide(const std::string& option, const std::string& text)
+{
+    const Option* o = table.Find(option);
+    if (!o)
+    {
+        throw std::logic_error("no option --" + option + " in this table");
+    }
+    Value value;
+    Error error;
+    if (!ParseValue(*o, text, "--" + option, &value, &error))
+    {
+        throw std::logic_error("decided a value that is not valid: " + error.Text());
+    }
+    value.given = values[option].given;
+    value.where = values[option].where;
+    values.Slot(option) = std::move(value);
+}
+
+void
+Validation::MustNotBeGiven(const std::vector<std::string>& options, const std::string& why)
+{
+    for (const auto& option : options)
+    {
+        if (values.Given(option))
+        {
+            Fail(option, why);
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+
+FabricSpec
+MakeFabric(Validation* v)
+{
+    FabricSpec f;
+    const auto& values = v->values;
+    f.nic = values.Text("nic");
+    for (const auto& nic : NicNames())
+    {
+        if (f.nic == nic.name)
+        {
+            f.nicRate = nic.rate;
+        }
+    }
+    f.mtu = values.U32("mtu");
+    f.ackEvery = values.U32("ack-every");
+    f.pfc = values.Flag("pfc");
+    f.ecn = values.Flag("ecn");
+    f.cc = values.Text("cc");
+    f.ccPreset = values.Text("cc-preset");
+    f.linkDelay = values.Duration("link-delay");
+    f.switchLatency = values.Duration("switch-latency");
+    f.bufferPer100G = values.Bytes("buffer");
+    f.windowBytes = values.Integer("window");
+    f.timeoutExponent = values.U32("timeout-exponent");
+    f.retryCount = values.U32("retry-count");
+    f.bitErrorRate = values.Real("bit-error-rate");
+
+    for (const auto& preset : CongestionPresets())
+    {
+        if (f.ccPreset == preset.name)
+        {
+            if (!values.Given("ecn-kmin"))
+            {
+                v->Decide("ecn-kmin", CanonicalBytes(preset.ecnKmin.value));
+            }
+            if (!values.Given("ecn-kmax"))
+            {
+                v->Decide("ecn-kmax", CanonicalBytes(preset.ecnKmax.value));
+            }
+            if (!values.Given("ecn-pmax"))
+            {
+                v->Decide("ecn-pmax", std::to_string(preset.ecnPmax));
+            }
+        }
+    }
+    f.ecnKmin = values.Bytes("ecn-kmin");
+    f.ecnKmax = values.Bytes("ecn-kmax");
+    f.ecnPmax = values.Real("ecn-pmax");
+    if (f.ecnKmin > f.ecnKmax)
+    {
+        const bool blameMin = values.Given("ecn-kmin");
+        v->Fail(blameMin ? "ecn-kmin" : "ecn-kmax",
+                blameMin ? "allowed: at most ecn-kmax, " + CanonicalBytes(f.ecnKmax.value)
+                         : "allowed: at least ecn-kmin, " + CanonicalBytes(f.ecnKmin.value));
+    }
+    if (f.windowBytes > 0 && f.windowBytes < f.mtu)
+    {
+        v->Fail("window", "allowed: 0 (unlimited), or at least one packet of " + std::to_string(f.mtu) + " B");
+    }
+    return f;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+namespace
+{
+
+/// The first character that says something: JSON or not.
+bool
+LooksLikeJson(const std::string& path)
+{
+    std::ifstream in(path, std::ios::binary);
+    char c = 0;
+    while (in.get(c))
+    {
+        if (!std::isspace(static_cast<unsigned char>(c)))
+        {
+            return c == '{' || c == '[';
+        }
+    }
+    return path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0;
+}
+
+/// Option that a field of a TopologyRequest comes from; "" if none.
+std::string
+OptionOfField(const std::string& field, const std::string& hostsOption)
+{
+    static const std::vector<std::pair<std::string, std::string>> map = {
+        {"k", "k"},
+        {"oversubscription", "oversubscription"},
+        {"linkRate", "nic"},
+        {"fabricRate", "fabric-rate"},
+        {"linkDelay", "link-delay"},
+        {"leaves", "leaves"},
+        {"spines", "spines"},
+        {"hostsPerLeaf", "hosts-per-leaf"},
+        {"bitErrorRate", "bit-error-rate"},
+        {"file", "topology"},
+        {"topology", "topology"},
+    };
+    if (field == "hosts")
+    {
+        return hostsOption;
+    }
+    if (field == "nicsPerServer")
+    {
+        return "nics-per-server";
+    }
+    for (const auto& [from, to] : map)
+    {
+        if (field == from)
+        {
+            return to;
+        }
+    }
+    return "";
+}
+
+std::string
+NumberText(double v)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", v);
+    return text;
+}
+
+} // namespace
+
+Network
+MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::string& hostsOption, FabricSpec* fabric)
+{
+    Network network;
+    auto& values = v->values;
+    const std::string& name = values.Text("topology");
+    const auto families = TopologyItems();
+    const bool isFamily = !MatchName(name, families).empty();
+    network.fromFile = !isFamily;
+
+    topo::TopologyRequest request;
+    request.hosts = hosts;
+    request.nicsPerServer = nicsPerServer;
+    request.linkRate = fabric->nicRate;
+    request.linkDelay = fabric->linkDelay;
+    const auto given = [&](const char* option) { return values.Given(option); };
+    if (given("k"))
+    {
+        request.k = values.U32("k");
+    }
+    if (given("oversubscription"))
+    {
+        request.oversubscription = values.Real("oversubscription");
+    }
+    if (given("leaves"))
+    {
+        request.leaves = values.U32("leaves");
+    }
+    if (given("spines"))
+    {
+        request.spines = values.U32("spines");
+    }
+    if (given("hosts-per-leaf"))
+    {
+        request.hostsPerLeaf = values.U32("hosts-per-leaf");
+    }
+    if (given("fabric-rate"))
+    {
+        request.fabricRate = values.Rate("fabric-rate");
+    }
+    if (given("bit-error-rate"))
+    {
+        request.bitErrorRate = fabric->bitErrorRate;
+    }
+    if (network.fromFile)
+    {
+        network.hpccFile = !LooksLikeJson(name);
+        request.family = network.hpccFile ? "hpcc" : "graph";
+        request.file = name;
+        const std::string said = "has no meaning with a topology from a file, which says it for every link; leave it out";
+        const size_t before = v->errors.size();
+        v->MustNotBeGiven({"nic", "link-delay"}, said);
+        if (v->errors.size() != before)
+        {
+            return network;
+        }
+    }
+    else
+    {
+        request.family = name;
+    }
+
+    topo::TopologyResult made = topo::MakeTopology(request);
+    v->notes.insert(v->notes.end(), made.notes.begin(), made.notes.end());
+    for (const auto& e : made.errors)
+    {
+        const std::string option = e.file.empty() ? OptionOfField(e.field, hostsOption) : "";
+        if (!option.empty() && v->table.Find(option))
+        {
+            // The message reads on after the value, which we print in front of it.
+            v->errors.push_back({v->values.Where(option), v->values[option].present ? v->values.Raw(option) : "",
+                                 (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.message, ""});
+        }
+        else
+        {
+            v->errors.push_back({"", "", topo::ToString(e), ""});
+        }
+    }
+    if (!made.topology)
+    {
+        return network;
+    }
+    network.topology = std::move(*made.topology);
+    network.valid = true;
+
+    // What was chosen, for the configuration as run.
+    uint32_t switches[4] = {0, 0, 0, 0};
+    uint32_t pods = 0;
+    for (const auto& node : network.topology.Nodes())
+    {
+        if (node.kind == topo::NodeKind::kSwitch && node.tier < 4)
+        {
+            ++switches[node.tier];
+        }
+    }
+    network.name = name;
+    if (request.family == "fat-tree")
+    {
+        // k pods of k/2 edge switches.
+        while (pods * pods < 2 * switches[1])
+        {
+            pods += 2;
+        }
+        v->Decide("k", std::to_string(pods));
+        network.name = "fat-tree k=" + std::to_string(pods);
+    }
+    else if (request.family == "leaf-spine")
+    {
+        network.name = "leaf-spine, " + std::to_string(switches[1]) + " leaves, " + std::to_string(switches[2]) + " spines";
+    }
+    if (request.oversubscription > 1)
+    {
+        network.name += ", oversubscription " + NumberText(request.oversubscription);
+    }
+    if (network.fromFile)
+    {
+        const auto& host = network.topology.Nodes()[network.topology.Hosts()[0]];
+        fabric->nicRate = network.topology.Links()[host.ports[0]].rate;
+        fabric->linkDelay = network.topology.Links()[host.ports[0]].delay;
+        fabric->nic = rdma::ToString(fabric->nicRate) + " Ethernet";
+    }
+    return network;
+}
+
+std::vector<uint32_t>
+PlaceServers(PlacementPolicy policy, uint32_t servers, uint32_t hosts, uint64_t seed)
+{
+    std::vector<uint32_t> order(hosts);
+    std::iota(order.begin(), order.end(), 0);
+    if (policy == PlacementPolicy::kRandom)
+    {
+        Random random(seed, kPlacementStream);
+        random.Shuffle(&order);
+    }
+    order.resize(std::min(servers, hosts));
+    return order;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+std::string
+CheckCaptureName(const topo::Topology& topology, const std::string& name, std::string* nearest)
+{
+    if (name == "all" || topology.FindNode(name) || topology.FindLink(name))
+    {
+        return "";
+    }
+    // "switch:port". Names may hold ':' themselves, so the last one counts.
+    if (const auto colon = name.rfind(':'); colon != std::string::npos)
+    {
+        if (const auto node = topology.FindNode(name.substr(0, colon)))
+        {
+            const std::string digits = name.substr(colon + 1);
+            uint32_t port = 0;
+            const auto [p, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+            const size_t ports = topology.Nodes()[*node].ports.size();
+            if (bad == std::errc() && p == digits.data() + digits.size() && port < ports)
+            {
+                return "";
+            }
+            return "has no such port; allowed: " + name.substr(0, colon) + ":0 to :" + std::to_string(ports - 1);
+        }
+    }
+    // "a-b", where a and b have '-' of their own.
+    for (size_t dash = name.find('-'); dash != std::string::npos; dash = name.find('-', dash + 1))
+    {
+        const std::string first = name.substr(0, dash);
+        const std::string second = name.substr(dash + 1);
+        if (topology.FindNode(first) && topology.FindNode(second))
+        {
+            if (topology.FindLink(first + "->" + second))
+            {
+                return "";
+            }
+            return "are no neighbours: there is no link " + first + "->" + second;
+        }
+    }
+    std::vector<std::string> names{"all"};
+    for (const auto& node : topology.Nodes())
+    {
+        names.push_back(node.name);
+        if (names.size() > 5000)
+        {
+            break;
+        }
+    }
+    *nearest = topo::NearestName(name, names);
+    return "is no node, port or link of this network; allowed: all, a node (" + topology.Nodes().front().name +
+           "), a port (" + topology.Nodes().back().name + ":0) or a link (" + topology.LinkName(0, true) + ")";
+}
+
+RunOptions
+MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
+{
+    RunOptions run;
+    run.seed = v->values.Integer("seed");
+    run.dryRun = v->values.Flag("dry-run");
+    run.progress = v->values.Flag("progress");
+    run.pcap = v->values.List("pcap");
+    run.ns3Arguments = read.ns3Arguments;
+    run.attributes = read.attributes;
+    for (const auto& name : run.pcap)
+    {
+        std::string nearest;
+        const std::string wrong = topology ? CheckCaptureName(*topology, name, &nearest) : "";
+        if (!wrong.empty())
+        {
+            v->errors.push_back({v->values.Where("pcap"), name, wrong, nearest});
+        }
+    }
+    return run;
+}
+
+nlohmann::json
+AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
+{
+    std::vector<std::string> except{"out", "progress"};
+    if (networkFromFile)
+    {
+        except.insert(except.end(), {"nic", "link-delay", "oversubscription", "bit-error-rate"});
+    }
+    nlohmann::json json = ToJson(v.table, v.values, except);
+    for (const auto& [name, value] : run.attributes)
+    {
+        json["ns3"][name] = value;
+    }
+    if (!run.ns3Arguments.empty())
+    {
+        // "--ns3::A::B=c" is the attribute A::B of the "ns3" object; the command line comes last and wins.
+        for (const auto& argument : run.ns3Arguments)
+        {
+            const auto equals = argument.find('=');
+            if (argument.rfind("--ns3::", 0) == 0 && equals != std::string::npos)
+            {
+                json["ns3"][argument.substr(2, equals - 2)] = argument.substr(equals + 1);
+            }
+        }
+    }
+    return json;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+bool
+PrepareOutput(const std::string& program, const Values& values, RunOptions* run, Error* error)
+{
+    namespace fs = std::filesystem;
+    const bool chosen = !values.Present("out") || values.Text("out").empty();
+    const std::string base = "results/" + program + "-";
+    const auto fail = [&](const std::string& folder, const std::string& why) {
+        *error = {values.Where("out"), folder, "cannot be written: " + why + "; give a folder you can write to, --out=DIR", ""};
+        return false;
+    };
+
+    if (run->dryRun)
+    {
+        run->out = chosen ? base + "N" : values.Text("out");
+        return true;
+    }
+
+    std::error_code failed;
+    if (chosen)
+    {
+        fs::create_directories("results", failed);
+        if (failed)
+        {
+            return fail("results", failed.message());
+        }
+        // mkdir decides between runs that start at the same time.
+        for (uint32_t n = 1;; ++n)
+        {
+            run->out = base + std::to_string(n);
+            if (::mkdir(run->out.c_str(), 0777) == 0)
+            {
+                break;
+            }
+            if (errno != EEXIST)
+            {
+                return fail(run->out, std::strerror(errno));
+            }
+        }
+    }
+    else
+    {
+        run->out = values.Text("out");
+        fs::create_directories(run->out, failed);
+        if (failed)
+        {
+            return fail(run->out, failed.message());
+        }
+        if (!fs::is_directory(run->out, failed))
+        {
+            return fail(run->out, "not a folder");
+        }
+    }
+    const std::string probe = run->out + "/.writable-" + std::to_string(::getpid());
+    const int fd = ::open(probe.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd < 0)
+    {
+        return fail(run->out, std::strerror(errno));
+    }
+    ::close(fd);
+    ::unlink(probe.c_str());
+    return true;
+}
+
+} // namespace scenario
