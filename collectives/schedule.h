@@ -1,0 +1,167 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * A collective's schedule as data: what each rank sends, receives, reduces and copies, in which order.
+ *
+ * Shape. A schedule has, for every rank, a number of *lanes*. A lane is what NCCL runs in one thread block: a
+ * list of steps done strictly in order. A step is a primitive in NCCL's sense: first (optionally) one receive,
+ * plain or reducing, then (optionally) one send of what the buffer holds now. Sends are asynchronous (the lane goes on as
+ * soon as the send is posted), receives block the lane. Lanes of one rank are independent of each other.
+ * The DAG of the collective is therefore: lane order, plus the message edges. Message matching: the k-th send of
+ * (rank a, lane l) to rank b is the k-th receive of (rank b, lane l) from rank a. Sender and receiver use the
+ * same lane number, and lanes are also how an algorithm spreads over NCCL's channels: `Channel(lane)` says which.
+ *
+ * Units: offsets and lengths are bytes into the rank's buffer of `Collective::bytes` octets (see below).
+ * Steps are computed, not stored: At(rank, lane, k) is pure arithmetic, O(1) time and memory.
+ */
+#ifndef COLLECTIVES_SCHEDULE_H
+#define COLLECTIVES_SCHEDULE_H
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace coll
+{
+
+using Rank = uint32_t;
+using Lane = uint16_t;
+using StepIndex = uint32_t;
+
+constexpr Rank kNoRank = UINT32_MAX;
+
+enum class Op : uint8_t
+{
+    kAllReduce,
+    kReduceScatter,
+    kAllGather,
+    kBroadcast,
+    kAllToAll,
+    kBarrier,
+};
+
+/**
+ * A collective to be scheduled. `bytes` is the size of the whole vector S as nccl-tests counts it for busbw:
+ * all-reduce and broadcast: the buffer of every rank; reduce-scatter: the input of a rank (n pieces, rank r ends
+ * with piece r); all-gather: the output of a rank (n pieces); all-to-all: the input of a rank (n pieces, piece j
+ * goes to rank j); barrier: 0. All-to-all receives into a second buffer: n blocks as long as the own piece, block i
+ * from rank i; its own block is a local copy and no step.
+ * Piece r of S bytes over n ranks is [floor(r S / n), floor((r+1) S / n)).
+ */
+struct Collective
+{
+    Op op = Op::kAllReduce;
+    uint64_t bytes = 0;
+    Rank ranks = 1;
+    Rank root = 0; ///< broadcast
+};
+
+struct Step
+{
+    Rank recvPeer = kNoRank; ///< kNoRank: no receive
+    Rank sendPeer = kNoRank; ///< kNoRank: no send
+    bool reduce = false;     ///< the receive adds to the buffer instead of overwriting it
+    uint64_t recvOffset = 0;
+    uint64_t recvBytes = 0; ///< may be 0: the message is then a bare signal, still sent and matched
+    uint64_t sendOffset = 0;
+    uint64_t sendBytes = 0;
+};
+
+/**
+ * Where ranks live, as far as algorithms need to know: rank r is GPU `gpuOf[r]` of server `serverOf[r]`.
+ * `nicsPerServer` bounds how many channels enter a server in parallel.
+ */
+struct Placement
+{
+    std::vector<uint32_t> serverOf;
+    std::vector<uint32_t> gpuOf;
+    uint32_t nicsPerServer = 1;
+    uint32_t gpusPerServer = 0; ///< of the machine, also when the group has only some; 0: the largest gpuOf plus one
+};
+
+/// Knobs an algorithm may read; unknown to most.
+struct AlgorithmOptions
+{
+    uint32_t channels = 0;       ///< 0: the algorithm's own choice (one per NIC for rings)
+    uint64_t pipelineBytes = 0;  ///< largest message of a pipelined algorithm; 0: the algorithm's own choice
+};
+
+class Schedule
+{
+  public:
+    virtual ~Schedule() = default;
+
+    const Collective& What() const
+    {
+        return m_what;
+    }
+
+    virtual Lane Lanes(Rank rank) const = 0;
+    virtual StepIndex Steps(Rank rank, Lane lane) const = 0;
+    /// Step k of a lane; k < Steps(rank, lane).
+    virtual Step At(Rank rank, Lane lane, StepIndex k) const = 0;
+    /// NCCL channel of a lane: the NIC used on a server with several is channel mod NICs. Same on all ranks.
+    virtual uint32_t Channel(Lane lane) const = 0;
+
+  protected:
+    explicit Schedule(const Collective& what)
+        : m_what(what)
+    {
+    }
+
+    Collective m_what;
+};
+
+/**
+ * What a schedule costs by formula (see cost.h for the alpha-beta time). Tests compare it with what the checker counts.
+ */
+struct Cost
+{
+    uint64_t chain = 0;        ///< longest chain of messages that wait for one another: latencies in series
+    uint64_t posts = 0;        ///< messages the busiest rank sends
+    double serialBytes = 0;    ///< bytes serialized one after the other on the critical path
+    double sentPerRank = 0;    ///< bytes the busiest rank sends
+    double reducedPerRank = 0; ///< bytes the busiest rank adds up
+    double outOfServer = 0;    ///< bytes the busiest server sends to other servers
+    uint64_t totalBytes = 0;   ///< sent by all ranks; exact
+};
+
+/**
+ * Makes schedules. One object per algorithm, self-registered by name (see registry.h).
+ */
+class Algorithm
+{
+  public:
+    virtual ~Algorithm() = default;
+    virtual std::string Name() const = 0;        ///< "ring"
+    virtual std::string Description() const = 0; ///< one line for --help
+    virtual bool Supports(Op op) const = 0;
+
+    /// Why this algorithm cannot do that, in a sentence for the user; empty: it can. Never falls back to another one.
+    virtual std::string WhyNot(const Collective& /* what */,
+                               const Placement& /* placement */,
+                               const AlgorithmOptions& /* options */) const
+    {
+        return {};
+    }
+
+    /// The formula, where the algorithm has one. Precondition: as Make.
+    virtual std::optional<Cost> CostOf(const Collective& /* what */,
+                                       const Placement& /* placement */,
+                                       const AlgorithmOptions& /* options */) const
+    {
+        return std::nullopt;
+    }
+
+    /// Precondition: Supports(what.op), placement has what.ranks entries and WhyNot(...) is empty; else throws
+    /// std::invalid_argument. The placement must outlive nothing: copy what is needed.
+    virtual std::unique_ptr<Schedule> Make(const Collective& what,
+                                           const Placement& placement,
+                                           const AlgorithmOptions& options) const = 0;
+};
+
+} // namespace coll
+
+#endif // COLLECTIVES_SCHEDULE_H

@@ -1,0 +1,268 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Shared packet buffer of a switch: who may use how much, and when to pause whom.
+ *
+ * Shape. Every stored frame is accounted at the (port, priority) it came in by. The memory is cut into headroom (of each
+ * port, for what still arrives after XOFF), a guaranteed minimum for each (port, lossless priority) and the shared pool, which
+ * is everything else. All sizes are bytes of frames (Ethernet header to FCS).
+ *
+ * Lossless priorities: a (port, priority) may hold, above its guaranteed minimum, alpha times what is free in the shared
+ * pool (dynamic threshold: Choudhury & Hahne, IEEE/ACM ToN 6(2), 1998). The first frame beyond goes to headroom and raises
+ * XOFF. XON is due once headroom is empty again and the use has fallen `xonOffset` below the threshold (or to nothing).
+ *
+ * Lossy priorities: a frame is stored if its *egress* queue is below alphaLossy times what is free, and the pool has room.
+ *
+ * Conservation (asserted in tests): sum over (port, priority) of stored bytes = bytes admitted - bytes released;
+ * sharedUsed = sum of what exceeds the guaranteed minima, without headroom; 0 <= sharedUsed <= shared size. While every
+ * upstream obeys XOFF within what HeadroomBytes() allows for, no lossless frame is refused.
+ *
+ * Source of the defaults: HPCC artifact, switch-mmu.cc (threshold 1/8, XON offset 3 KB); guaranteed minimum: assumed 4,096 B there.
+ */
+#ifndef RDMA_CORE_SHARED_BUFFER_H
+#define RDMA_CORE_SHARED_BUFFER_H
+
+#include "contrib/rdma/core/units.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rdma
+{
+
+struct SharedBufferConfig
+{
+    uint64_t totalBytes = 0;
+    std::vector<uint64_t> headroomBytes; ///< per port, shared by its lossless priorities
+    uint8_t losslessMask = 0;            ///< bit p: priority p is lossless (PFC)
+    uint64_t guaranteedBytes = 4096;     ///< per (port, lossless priority)
+    double alpha = 1.0 / 8;              ///< lossless, ingress
+    double alphaLossy = 1.0;             ///< lossy, egress
+    uint64_t xonOffset = 8192;
+};
+
+/// Bytes that may arrive on a link after XOFF was decided: everything in flight for a round trip, and whole frames.
+///
+///     2 C d                what the wire holds both ways
+///     C (pipeline + response)  frames between arrival and admission, and the peer's reaction
+///     3 frames             the one that crossed the threshold; one under way here when the PFC frame wants out (C x its
+///                          time); one just started at the peer when the pause arrives
+///     PFC frame            64 B + preamble and gap
+///
+/// IEEE 802.1Qbb-2011, annex O, gives the same sum with the interface delays of real hardware.
+inline Bytes
+HeadroomBytes(BitRate rate, Duration linkDelay, Duration pipeline, Duration response, Bytes largestFrame)
+{
+    const double bytesPerPs = static_cast<double>(rate.bps) / 8e12;
+    const double inFlight = bytesPerPs * static_cast<double>(2 * linkDelay.ps + pipeline.ps + response.ps);
+    return Bytes(static_cast<uint64_t>(inFlight) + 1 + 3 * (largestFrame.value + 20) + 84);
+}
+
+class SharedBuffer
+{
+  public:
+    enum class Verdict : uint8_t
+    {
+        kStored,
+        kStoredSendXoff,   ///< stored, and the upstream of this (port, priority) must be paused now
+        kDropPoolFull,     ///< lossy: no room in the shared pool
+        kDropThreshold,    ///< lossy: egress queue above its dynamic threshold
+        kDropHeadroomFull, ///< lossless: the upstream did not stop in time
+    };
+
+    /// What stands against a configuration, empty if nothing does.
+    static std::string WhyNot(const SharedBufferConfig& c)
+    {
+        uint64_t taken = 0;
+        for (const uint64_t h : c.headroomBytes)
+        {
+            taken += h + c.guaranteedBytes * static_cast<uint64_t>(__builtin_popcount(c.losslessMask));
+        }
+        if (taken + 2 * 9216 > c.totalBytes)
+        {
+            return "the buffer of " + std::to_string(c.totalBytes) + " B does not hold headroom and guaranteed minima of " +
+                   std::to_string(taken) + " B and two frames";
+        }
+        return {};
+    }
+
+    SharedBuffer() = default;
+
+    /// \pre WhyNot(config) is empty
+    explicit SharedBuffer(const SharedBufferConfig& config)
+        : m_config(config),
+          m_alphaQ16(static_cast<uint64_t>(config.alpha * 65536)),
+          m_alphaLossyQ16(static_cast<uint64_t>(config.alphaLossy * 65536)),
+          m_account(config.headroomBytes.size() * 8),
+          m_headroomUsed(config.headroomBytes.size())
+    {
+        m_sharedSize = config.totalBytes;
+        for (const uint64_t h : config.headroomBytes)
+        {
+            m_sharedSize -= h + config.guaranteedBytes * static_cast<uint64_t>(__builtin_popcount(config.losslessMask));
+        }
+    }
+
+    /// Most that a lossless (port, priority) may hold in the shared pool now.
+    uint64_t Threshold() const
+    {
+        return ((m_sharedSize - m_sharedUsed) * m_alphaQ16) >> 16;
+    }
+
+    Verdict Admit(uint32_t port, uint8_t priority, uint32_t bytes, uint64_t egressQueueBytes)
+    {
+        Account& a = m_account[port * 8 + priority];
+        Verdict verdict = Verdict::kStored;
+        if (m_config.losslessMask >> priority & 1)
+        {
+            const uint64_t after = a.bytes + bytes;
+            const uint64_t shared = after > m_config.guaranteedBytes ? after - m_config.guaranteedBytes : 0;
+            const uint64_t before = SharedPart(a, m_config.guaranteedBytes);
+            // Once in headroom, stay there: otherwise a growing threshold would let a paused port take more pool.
+            if (a.headroom == 0 && (shared == 0 || shared <= Threshold()) && m_sharedUsed + (shared - before) <= m_sharedSize)
+            {
+                a.bytes = after;
+                m_sharedUsed += shared - before;
+            }
+            else
+            {
+                if (m_headroomUsed[port] + bytes > m_config.headroomBytes[port])
+                {
+                    return Verdict::kDropHeadroomFull;
+                }
+                a.headroom += bytes;
+                m_headroomUsed[port] += bytes;
+                if (m_headroomUsed[port] > m_headroomPeak)
+                {
+                    m_headroomPeak = m_headroomUsed[port];
+                }
+                if (!a.paused)
+                {
+                    a.paused = true;
+                    verdict = Verdict::kStoredSendXoff;
+                }
+            }
+        }
+        else
+        {
+            const uint64_t free = m_sharedSize - m_sharedUsed;
+            if (bytes > free)
+            {
+                return Verdict::kDropPoolFull;
+            }
+            if (egressQueueBytes + bytes > (free * m_alphaLossyQ16) >> 16)
+            {
+                return Verdict::kDropThreshold;
+            }
+            a.bytes += bytes;
+            m_sharedUsed += bytes;
+        }
+        m_stored += bytes;
+        if (m_stored > m_storedPeak)
+        {
+            m_storedPeak = m_stored;
+        }
+        return verdict;
+    }
+
+    /// A stored frame leaves. \return whether XON is due for its (port, priority)
+    bool Release(uint32_t port, uint8_t priority, uint32_t bytes)
+    {
+        Account& a = m_account[port * 8 + priority];
+        m_stored -= bytes;
+        if (!(m_config.losslessMask >> priority & 1))
+        {
+            a.bytes -= bytes;
+            m_sharedUsed -= bytes;
+            return false;
+        }
+        // What leaves frees headroom first, so that it is whole again before XON.
+        if (a.headroom)
+        {
+            const uint32_t fromHeadroom = bytes < a.headroom ? bytes : static_cast<uint32_t>(a.headroom);
+            a.headroom -= fromHeadroom;
+            m_headroomUsed[port] -= fromHeadroom;
+            bytes -= fromHeadroom;
+        }
+        const uint64_t before = SharedPart(a, m_config.guaranteedBytes);
+        a.bytes -= bytes;
+        const uint64_t now = SharedPart(a, m_config.guaranteedBytes);
+        m_sharedUsed -= before - now;
+        if (a.paused && a.headroom == 0 && (now == 0 || now + m_config.xonOffset <= Threshold()))
+        {
+            a.paused = false;
+            return true;
+        }
+        return false;
+    }
+
+    bool IsPaused(uint32_t port, uint8_t priority) const
+    {
+        return m_account[port * 8 + priority].paused;
+    }
+
+    uint64_t Stored() const
+    {
+        return m_stored;
+    }
+
+    uint64_t StoredOf(uint32_t port, uint8_t priority) const
+    {
+        const Account& a = m_account[port * 8 + priority];
+        return a.bytes + a.headroom;
+    }
+
+    uint64_t StoredPeak() const
+    {
+        return m_storedPeak;
+    }
+
+    uint64_t HeadroomPeak() const
+    {
+        return m_headroomPeak;
+    }
+
+    uint64_t SharedUsed() const
+    {
+        return m_sharedUsed;
+    }
+
+    uint64_t SharedSize() const
+    {
+        return m_sharedSize;
+    }
+
+    const SharedBufferConfig& Config() const
+    {
+        return m_config;
+    }
+
+  private:
+    struct Account
+    {
+        uint64_t bytes = 0;    ///< guaranteed minimum and shared pool
+        uint64_t headroom = 0;
+        bool paused = false;   ///< XOFF sent, XON not yet
+    };
+
+    static uint64_t SharedPart(const Account& a, uint64_t guaranteed)
+    {
+        return a.bytes > guaranteed ? a.bytes - guaranteed : 0;
+    }
+
+    SharedBufferConfig m_config;
+    uint64_t m_alphaQ16 = 0;
+    uint64_t m_alphaLossyQ16 = 0;
+    uint64_t m_sharedSize = 0;
+    uint64_t m_sharedUsed = 0;
+    uint64_t m_stored = 0;
+    uint64_t m_storedPeak = 0;
+    uint64_t m_headroomPeak = 0;
+    std::vector<Account> m_account; ///< [port * 8 + priority]
+    std::vector<uint64_t> m_headroomUsed;
+};
+
+} // namespace rdma
+
+#endif // RDMA_CORE_SHARED_BUFFER_H
