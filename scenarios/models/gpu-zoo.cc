@@ -20,37 +20,47 @@ const char* const kZoo = R"zoo(
 [
  {"name": "P100", "aliases": ["P100-SXM2", "Tesla P100"],
   "fp32_tflops": 10.6, "fp16_tflops": 21.2, "memory_bandwidth_GBps": 732, "memory_GB": 16,
-  "matrix_efficiency": 0.60, "memory_efficiency": 0.80,
-  "source": "NVIDIA data sheet, SXM2", "efficiency_source": "assumed"},
+  "matrix_efficiency": 0.40, "fp32_efficiency": 0.40, "memory_efficiency": 0.90,
+  "source": "NVIDIA data sheet, SXM2",
+  "efficiency_source": "one row: ResNet-50, 29 h on 8 GPUs (Goyal et al. 2017, section 4.3); fp16 assumed equal"},
  {"name": "V100", "aliases": ["V100-SXM2", "V100-32GB", "V100-SXM2-32GB", "V100-SXM3-32GB", "Tesla V100"],
   "fp32_tflops": 15.7, "fp16_tflops": 125, "memory_bandwidth_GBps": 900, "memory_GB": 32,
-  "matrix_efficiency": 0.55, "memory_efficiency": 0.80,
-  "source": "NVIDIA data sheet, SXM2", "efficiency_source": "assumed"},
+  "matrix_efficiency": 0.56, "fp32_efficiency": 0.85, "memory_efficiency": 0.90,
+  "source": "NVIDIA data sheet, SXM2",
+  "efficiency_source": "end-to-end rows, see compute-model.cc"},
  {"name": "V100-16GB", "aliases": ["V100-SXM2-16GB"], "base": "V100", "memory_GB": 16},
  {"name": "A100", "aliases": ["A100-80GB", "A100-80", "A100-SXM", "A100-SXM4", "A100-SXM4-80GB", "A100-SXM-80GB"],
   "fp32_tflops": 19.5, "tf32_tflops": 156, "fp16_tflops": 312, "bf16_tflops": 312,
   "memory_bandwidth_GBps": 2039, "memory_GB": 80,
-  "matrix_efficiency": 0.70, "memory_efficiency": 0.80,
-  "source": "NVIDIA data sheet, SXM4 80 GB; ml-engineering", "efficiency_source": "assumed"},
+  "matrix_efficiency": 0.59, "fp32_efficiency": 0.85, "memory_efficiency": 0.90,
+  "source": "NVIDIA data sheet, SXM4 80 GB; ml-engineering",
+  "efficiency_source": "end-to-end rows, see compute-model.cc; fp32 assumed as V100"},
  {"name": "A100-40GB", "aliases": ["A100-40", "A100-SXM4-40GB", "A100-SXM-40GB"], "base": "A100",
   "memory_bandwidth_GBps": 1555, "memory_GB": 40,
   "source": "NVIDIA data sheet, SXM4 40 GB; ml-engineering"},
  {"name": "H100", "aliases": ["H100-SXM", "H100-SXM5", "H100-80GB", "H100-SXM5-80GB"],
   "fp32_tflops": 67, "tf32_tflops": 494.5, "fp16_tflops": 989, "bf16_tflops": 989,
   "memory_bandwidth_GBps": 3350, "memory_GB": 80,
-  "matrix_efficiency": 0.55, "memory_efficiency": 0.80,
-  "source": "NVIDIA data sheet, SXM5; ml-engineering", "efficiency_source": "assumed"},
+  "matrix_efficiency": 0.545, "fp32_efficiency": 0.85, "memory_efficiency": 0.90,
+  "source": "NVIDIA data sheet, SXM5; ml-engineering (fp8 1,979, bf16 989); tf32 is half of bf16",
+  "efficiency_source": "A100's times the ratio of the best measured products, 0.803 / 0.869 (ml-engineering); fp32 assumed"},
  {"name": "H200", "aliases": ["H200-SXM", "H200-SXM5"], "base": "H100",
   "memory_bandwidth_GBps": 4800, "memory_GB": 141,
   "source": "NVIDIA data sheet; ml-engineering"},
  {"name": "B200", "aliases": ["B200-SXM"],
-  "fp32_tflops": 80, "tf32_tflops": 1125, "fp16_tflops": 2250, "bf16_tflops": 2250,
+  "tf32_tflops": 1125, "fp16_tflops": 2250, "bf16_tflops": 2250,
   "memory_bandwidth_GBps": 8000, "memory_GB": 180,
-  "matrix_efficiency": 0.50, "memory_efficiency": 0.80,
-  "source": "ml-engineering; fp32 from NVIDIA's data sheet", "efficiency_source": "assumed"},
- {"name": "GB200", "base": "B200", "fp16_tflops": 2500, "bf16_tflops": 2500, "tf32_tflops": 1250, "memory_GB": 186,
-  "source": "ml-engineering"},
- {"name": "B300", "aliases": ["B300-SXM"], "base": "B200", "memory_GB": 288, "source": "ml-engineering"}
+  "matrix_efficiency": 0.527, "memory_efficiency": 0.90,
+  "source": "ml-engineering; tf32 is half of bf16",
+  "efficiency_source": "A100's times the ratio of the best measured products, 0.776 / 0.869 (ml-engineering)"},
+ {"name": "GB200", "base": "B200", "tf32_tflops": 1250, "fp16_tflops": 2500, "bf16_tflops": 2500, "memory_GB": 186,
+  "matrix_efficiency": 0.495,
+  "source": "ml-engineering; tf32 is half of bf16",
+  "efficiency_source": "A100's times the ratio of the best measured products, 0.729 / 0.869 (ml-engineering)"},
+ {"name": "B300", "aliases": ["B300-SXM"], "base": "B200", "memory_GB": 288,
+  "matrix_efficiency": 0.534,
+  "source": "ml-engineering; tf32 is half of bf16",
+  "efficiency_source": "A100's times the ratio of the best measured products, 0.786 / 0.869 (ml-engineering)"}
 ]
 )zoo";
 // clang-format on
@@ -137,6 +147,12 @@ GpuSpec::Peak(Dtype dtype) const
     return 0;
 }
 
+double
+GpuSpec::Efficiency(Dtype dtype) const
+{
+    return dtype == Dtype::kFp32 ? fp32Efficiency : matrixEfficiency;
+}
+
 std::vector<std::string>
 GpuNames()
 {
@@ -214,6 +230,8 @@ ParseGpuJson(const nlohmann::json& json, std::vector<Problem>& problems)
     gpu.matrixEfficiency = gpu.matrixEfficiency > 0 ? gpu.matrixEfficiency : 0.5;
     gpu.memoryEfficiency = gpu.memoryEfficiency > 0 ? gpu.memoryEfficiency : 0.8;
     in.Real("matrix_efficiency", gpu.matrixEfficiency, 0.001, 1);
+    gpu.fp32Efficiency = gpu.fp32Efficiency > 0 ? gpu.fp32Efficiency : gpu.matrixEfficiency;
+    in.Real("fp32_efficiency", gpu.fp32Efficiency, 0.001, 1);
     in.Real("memory_efficiency", gpu.memoryEfficiency, 0.001, 1);
     in.Text("source", gpu.source);
     in.Text("efficiency_source", gpu.efficiencySource);

@@ -48,11 +48,13 @@ struct GpuSpec
     /// Share of the peak that large matrix products reach inside a training program, and of the memory bandwidth that
     /// pointwise kernels reach. How they were found, and how far off they are: compute-model.h.
     double matrixEfficiency = 0;
+    double fp32Efficiency = 0;    ///< the same for plain fp32, which uses no tensor cores and comes closer to its peak
     double memoryEfficiency = 0;
     std::string source;           ///< of the peaks
     std::string efficiencySource; ///< of the efficiencies
 
-    double Peak(Dtype dtype) const; ///< FLOP/s; 0: not supported
+    double Peak(Dtype dtype) const;       ///< FLOP/s; 0: not supported
+    double Efficiency(Dtype dtype) const; ///< of matrix products
 };
 
 /// Canonical names: "P100", "V100", "A100", ...
@@ -65,7 +67,7 @@ std::vector<std::string> NearestGpus(std::string_view name);
 
 /// A user's own GPU:
 ///   {"name": "X", "bf16_tflops": 400, "fp32_tflops": 20, "memory_bandwidth_GBps": 2000, "memory_GB": 64,
-///    "matrix_efficiency": 0.6, "memory_efficiency": 0.8, "base": "A100"}
+///    "matrix_efficiency": 0.6, "fp32_efficiency": 0.8, "memory_efficiency": 0.9, "base": "A100"}
 /// `base` names a GPU of the zoo that gives all that is left out.
 std::optional<GpuSpec> ParseGpuJson(const nlohmann::json& json, std::vector<Problem>& problems);
 

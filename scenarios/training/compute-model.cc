@@ -1,5 +1,25 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Where the efficiencies come from. Memory: 0.90 for every GPU, what Calculon's A100 file assumes for transfers of 100 MB and more
+ * (calculon-ai/calculon@caa4b11, systems/a100_80g.json). Matrix: one number per GPU type, least squares of the logarithm of the step
+ * time over published end-to-end rows that one GPU's compute explains (data parallelism inside a server; communication left out, the
+ * optimizer counted). FlashAttention where the source used it. Remaining error, predicted over measured time - 1:
+ *
+ *   GPU        matrix    rows                                                            mean |error|   worst
+ *   A100       0.59      70: MPT 125M..70B, 512..65,536 tokens, FSDP (MosaicML); BERT       7%         -31%
+ *                        128 tokens and ResNet-50 (NVIDIA); GPT 1.7B (SC'21, table 1)
+ *   A100-40GB  0.59      79, not fitted (alone they would give 0.56)                         8%         -37%
+ *   V100       0.56      5 in 16 bits: BERT 128, ResNet-50, Megatron 1.2B                   12%         +24%
+ *   V100 fp32  0.85      4: BERT 128, ResNet-50                                              4%          -8%
+ *   P100 fp32  0.40      1: ResNet-50 (Goyal et al. 2017), so not validated
+ *   H100       0.545     0: scaled from A100. The one row (Megatron-Core 1.7B, 4,096 tokens, micro-batch not
+ *                        stated, 4 taken) comes out 7% too fast with fused attention, 37% too slow without
+ *
+ * Worst rows: ResNet-50 in TF32 (batch not stated, 256 taken), 70B and 30B models that swap memory or wait for gathers between servers
+ * (too fast by up to 37%), models of 1 to 3 billion parameters without recomputation (15% too slow), Megatron's DGX-2H (450 W GPUs).
+ * Left out: BERT with 512 tokens, whose published fp32 rate on V100 is 19 TFLOP/s, above its 15.7 peak: padding is not computed there.
+ * By dropping constants for kernel launches, small models with small batches come out too fast.
  */
 #include "scenarios/training/compute-model.h"
 
@@ -23,22 +43,24 @@ Matches(const std::string& pattern, const std::string& name)
     return pattern == name;
 }
 
-/// One pass: forward is factor 1, backward 2.
+/// `factor` times the forward work; the FLOPs of fused attention `fusedFactor` times.
 rdma::Duration
-PassTime(const LayerSpec& layer, const ComputeOptions& o, double factor)
+PassTime(const LayerSpec& layer, const ComputeOptions& o, double factor, double fusedFactor)
 {
-    const auto at = [&o](const Work& work) {
-        return (o.fusedAttention ? work.WithoutPairs() : work).At(o.microBatch, o.sequence);
+    const auto moved = [&](const Work& work) {
+        return factor * (o.fusedAttention ? work.WithoutPairs() : work).At(o.microBatch, o.sequence);
     };
+    Work flopsWork = layer.flops;
+    flopsWork.pair *= o.fusedAttention ? fusedFactor / factor : 1;
+    const double flops = factor * flopsWork.At(o.microBatch, o.sequence);
     const double element = DtypeBytes(o.dtype);
     const double bandwidth = o.gpu.memoryBandwidth * o.gpu.memoryEfficiency;
-    const double flops = layer.flops.At(o.microBatch, o.sequence); // fused attention computes the same
     // Weights are read by matrix products only: a look-up touches as many rows as there are tokens.
-    const double weights = flops > 0 ? static_cast<double>(layer.parameters + layer.tiedParameters) : 0;
-    const double matrix = std::max(flops / (o.gpu.Peak(o.dtype) * o.gpu.matrixEfficiency),
-                                   (at(layer.matrixElements) + weights) * element / bandwidth);
-    const double pointwise = at(layer.pointwiseElements) * element / bandwidth;
-    return rdma::FromSeconds(factor * (matrix + pointwise));
+    const double weights = flops > 0 ? factor * static_cast<double>(layer.parameters + layer.tiedParameters) : 0;
+    const double matrix = std::max(flops / (o.gpu.Peak(o.dtype) * o.gpu.Efficiency(o.dtype)),
+                                   (moved(layer.matrixElements) + weights) * element / bandwidth);
+    const double pointwise = moved(layer.pointwiseElements) * element / bandwidth;
+    return rdma::FromSeconds(matrix + pointwise);
 }
 
 } // namespace
@@ -145,13 +167,13 @@ CheckProfile(const Profile& profile, const ModelSpec& model)
 rdma::Duration
 ForwardTime(const LayerSpec& layer, const ComputeOptions& options)
 {
-    return PassTime(layer, options, 1);
+    return PassTime(layer, options, 1, 1);
 }
 
 rdma::Duration
 BackwardTime(const LayerSpec& layer, const ComputeOptions& options)
 {
-    return PassTime(layer, options, 2);
+    return PassTime(layer, options, 2, 2.5);
 }
 
 uint32_t

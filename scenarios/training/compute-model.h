@@ -7,7 +7,8 @@
  *   pointwise part  bytes / (memory bandwidth x memory efficiency)
  *   layer           the sum of the two, as kernels of one stream run one after another
  *
- * Backward: twice the forward FLOPs and matrix bytes (gradients of inputs and of weights), and twice the pointwise bytes.
+ * Backward: twice the forward FLOPs and matrix bytes (gradients of inputs and of weights), and twice the pointwise bytes;
+ * fused attention computes the scores again, five products instead of four (Dao et al. 2022, algorithm 4).
  */
 #ifndef SCENARIOS_TRAINING_COMPUTE_MODEL_H
 #define SCENARIOS_TRAINING_COMPUTE_MODEL_H

@@ -43,11 +43,11 @@ struct TrainingOptions
     uint32_t accumulation = 1;     ///< micro-batches a step
     uint32_t sequence = 2048;      ///< ignored by models of images
     Dtype dtype = Dtype::kBf16;
-    std::optional<uint64_t> bucketBytes;    ///< of gradients. Paper: 25 MiB; DeepSpeed: 5e8 elements
-    std::optional<uint64_t> gatherBytes;    ///< largest all-gather after the optimizer. 5e8 elements
-    std::optional<uint64_t> prefetchBytes;  ///< stage 3: parameters gathered ahead of the layer that computes. Paper: one layer; DeepSpeed: 5e7 elements
-    std::optional<uint64_t> reuseElements;  ///< stage 3: parameters needed again within so many elements stay. Paper: 0; DeepSpeed: 1e9
-    std::optional<bool> overlap;   ///< Paper: yes. DeepSpeed: only at stage 3. DDP (stage 0): yes
+    std::optional<uint64_t> bucketBytes;   ///< of gradients. Paper: 25 MiB (PyTorch DDP's too); DeepSpeed: 5e8 elements
+    std::optional<uint64_t> gatherBytes;   ///< stages 1, 2: largest all-gather after the optimizer. 5e8 elements
+    std::optional<uint64_t> prefetchBytes; ///< stage 3: gathered ahead beyond the next layer. Paper: 0; DeepSpeed: 5e7 elements
+    std::optional<uint64_t> reuseElements; ///< stage 3: layers used again within so many elements stay. Paper: 0; DeepSpeed: 1e9
+    std::optional<bool> overlap;           ///< communication beside computation. Paper: yes; DeepSpeed: at stage 3 only
     bool recompute = false;        ///< activation checkpointing of every block: forward again before each backward
     bool fusedAttention = false;   ///< FlashAttention
     std::optional<Profile> profile;
@@ -60,7 +60,13 @@ TrainingOptions ResolvedOptions(TrainingOptions options);
 /// MakeDataParallelPlan may be called only if none is an error.
 std::vector<Problem> Check(const TrainingOptions& options);
 
+/// Group kind 0 is "dp" (gradients; parameters after the optimizer), at stage 3 kind 1 is "dp-parameters": the same ranks in a second
+/// communicator, since gathers and reductions run beside each other. Streams: "compute", "gradients", from stage 1 on "parameters".
 TrainingPlan MakeDataParallelPlan(const TrainingOptions& options);
+
+/// psi as collectives carry it, in elements: stage 0 and DeepSpeed's all-reduces as it is; else rounded up to a multiple of the
+/// ranks, as a whole (stages 1 and 2) or layer by layer (stage 3), as flattened partitions are.
+uint64_t PaddedParameters(const TrainingOptions& options);
 
 /// Where a GPU's memory goes (estimate), bytes.
 struct MemoryEstimate
