@@ -32,7 +32,7 @@ struct EcnParameters
     double pmax = 0.2; ///< in [0, 1]
 };
 
-/// A threshold given for a port of rate `at`, for a port of rate `port`: it stands for a delay, so it scales with the rate.
+/// A threshold given for a port of rate `at`, for a port of rate `port`: it stands for a delay, so it scales with rate.
 inline Bytes
 ScaleToRate(Bytes bytes, BitRate at, BitRate port)
 {

@@ -97,7 +97,7 @@ IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& 
 }
 
 /// The frames of an RDMA WRITE of `message` bytes in the order they are sent: requests of 2^31 B (the last one
-/// shorter), each cut to the MTU. The immediate, if any, goes with the last request. A message of 0 bytes is one packet.
+/// shorter), each cut to the MTU. An immediate goes with the last request. A message of 0 bytes is one packet.
 /// Throws std::invalid_argument for an MTU of zero.
 inline std::vector<FrameRun>
 RoceWriteRuns(Bytes message, uint32_t mtu, bool withImmediate = false)

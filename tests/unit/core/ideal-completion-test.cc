@@ -66,19 +66,6 @@ WireBytesOfEachPacket(uint64_t message, uint32_t mtu, bool withImmediate)
 
 } // namespace
 
-TEST(RoceSizes, AsTheStandardsHaveThem)
-{
-    EXPECT_EQ(kAckFrameBytes, Bytes(66));
-    EXPECT_EQ(kCnpFrameBytes, Bytes(78));
-    EXPECT_EQ(kPfcFrameBytes, Bytes(64));
-    // 14 + 20 + 8 + 12 + 4096 + 4 + 4
-    EXPECT_EQ(FrameBytes(RoceOpcode::kWriteMiddle, 4096), Bytes(4158));
-    EXPECT_EQ(FrameBytes(RoceOpcode::kWriteFirst, 4096), Bytes(4174));
-    EXPECT_EQ(FrameBytes(RoceOpcode::kWriteLastWithImmediate, 1), Bytes(62 + 4 + 4));
-    EXPECT_EQ(FrameBytes(RoceOpcode::kWriteOnlyWithImmediate, 0), Bytes(62 + 16 + 4));
-    EXPECT_EQ(WireBytes(Bytes(64)), Bytes(84));
-}
-
 TEST(IdealCompletion, OneLinkByHand)
 {
     // 0 B: one packet of 62 + 16 B and 20 B of preamble and gap: 98 B at 100 Gb/s = 7.84 ns, and 1 us of fibre.
@@ -90,7 +77,7 @@ TEST(IdealCompletion, OneLinkByHand)
 
 TEST(IdealCompletion, TwoHostsOneSwitchByHand)
 {
-    // Two frames of 4,194 and 4,178 B (335.52 and 334.24 ns at 100 Gb/s), one switch of 500 ns, 1 us links. The first has
+    // Two frames of 4,194 and 4,178 B (335.52 and 334.24 ns at 100 Gb/s), a switch of 500 ns, 1 us links. The first has
     // left the switch at 335.52 + 1500 + 335.52 = 2171.04 ns. The second is there at 335.52 + 334.24 + 1500 = 2169.76,
     // waits for it, and arrives at 2171.04 + 334.24 + 1000 = 3505.28 ns.
     const std::vector<PathLink> path{{Gbps(100), Microseconds(1), Nanoseconds(500)},
