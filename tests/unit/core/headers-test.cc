@@ -62,7 +62,8 @@ TEST(CoreHeaders, CompileAlone)
         const std::string include = "#include \"" + header.string() + "\"\n";
         std::ofstream(name + ".cc") << include << include;
         const std::string compile = "c++ -std=c++17 -fsyntax-only -Wall -Wextra -Werror -I" + Top().string();
-        EXPECT_EQ(std::system((compile + " " + name + ".cc 2> " + name + ".txt").c_str()), 0) << header << "\n" << Read(name + ".txt");
+        const int status = std::system((compile + " " + name + ".cc 2> " + name + ".txt").c_str());
+        EXPECT_EQ(status, 0) << header << "\n" << Read(name + ".txt");
     }
     std::filesystem::remove(name + ".cc");
     std::filesystem::remove(name + ".txt");
