@@ -1,18 +1,22 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * A collective's schedule as data: what each rank sends, receives, reduces and copies, in which order.
+ * A collective's schedule as data: what each rank sends, receives, reduces and copies, in which
+ * order.
  *
- * Shape. A schedule has, for every rank, a number of *lanes*. A lane is what NCCL runs in one thread block: a
- * list of steps done strictly in order. A step is a primitive in NCCL's sense: first (optionally) one receive,
- * plain or reducing, then (optionally) one send of what the buffer holds now. Sends are asynchronous (the lane goes on as
- * soon as the send is posted), receives block the lane. Lanes of one rank are independent of each other.
- * The DAG of the collective is therefore: lane order, plus the message edges. Message matching: the k-th send of
- * (rank a, lane l) to rank b is the k-th receive of (rank b, lane l) from rank a. Sender and receiver use the
- * same lane number, and lanes are also how an algorithm spreads over NCCL's channels: `Channel(lane)` says which.
+ * Shape. A schedule has, for every rank, a number of *lanes*. A lane is what NCCL runs in one
+ * thread block: a list of steps done strictly in order. A step is a primitive in NCCL's sense:
+ * first (optionally) one receive, plain or reducing, then (optionally) one send of what the buffer
+ * holds now. Sends are asynchronous (the lane goes on as soon as the send is posted), receives
+ * block the lane. Lanes of one rank are independent of each other. The DAG of the collective is
+ * therefore: lane order, plus the message edges. Message matching: the k-th send of (rank a, lane
+ * l) to rank b is the k-th receive of (rank b, lane l) from rank a. Sender and receiver use the
+ * same lane number, and lanes are also how an algorithm spreads over NCCL's channels:
+ * `Channel(lane)` says which.
  *
- * Units: offsets and lengths are bytes into the rank's buffer of `Collective::bytes` octets (see below).
- * Steps are computed, not stored: At(rank, lane, k) is pure arithmetic, O(1) time and memory.
+ * Units: offsets and lengths are bytes into the rank's buffer of `Collective::bytes` octets (see
+ * below). Steps are computed, not stored: At(rank, lane, k) is pure arithmetic, O(1) time and
+ * memory.
  */
 #ifndef COLLECTIVES_SCHEDULE_H
 #define COLLECTIVES_SCHEDULE_H
@@ -43,12 +47,13 @@ enum class Op : uint8_t
 };
 
 /**
- * A collective to be scheduled. `bytes` is the size of the whole vector S as nccl-tests counts it for busbw:
- * all-reduce and broadcast: the buffer of every rank; reduce-scatter: the input of a rank (n pieces, rank r ends
- * with piece r); all-gather: the output of a rank (n pieces); all-to-all: the input of a rank (n pieces, piece j
- * goes to rank j); barrier: 0. All-to-all receives into a second buffer: n blocks as long as the own piece, block i
- * from rank i; its own block is a local copy and no step.
- * Piece r of S bytes over n ranks is [floor(r S / n), floor((r+1) S / n)).
+ * A collective to be scheduled. `bytes` is the size of the whole vector S as nccl-tests counts it
+ * for busbw: all-reduce and broadcast: the buffer of every rank; reduce-scatter: the input of a
+ * rank (n pieces, rank r ends with piece r); all-gather: the output of a rank (n pieces);
+ * all-to-all: the input of a rank (n pieces, piece j goes to rank j); barrier: 0. All-to-all
+ * receives into a second buffer: n blocks as long as the own piece, block i from rank i; its own
+ * block is a local copy and no step. Piece r of S bytes over n ranks is [floor(r S / n),
+ * floor((r+1) S / n)).
  */
 struct Collective
 {
@@ -70,22 +75,24 @@ struct Step
 };
 
 /**
- * Where ranks live, as far as algorithms need to know: rank r is GPU `gpuOf[r]` of server `serverOf[r]`.
- * `nicsPerServer` bounds how many channels enter a server in parallel.
+ * Where ranks live, as far as algorithms need to know: rank r is GPU `gpuOf[r]` of server
+ * `serverOf[r]`. `nicsPerServer` bounds how many channels enter a server in parallel.
  */
 struct Placement
 {
     std::vector<uint32_t> serverOf;
     std::vector<uint32_t> gpuOf;
     uint32_t nicsPerServer = 1;
-    uint32_t gpusPerServer = 0; ///< of the machine, also when the group has only some; 0: the largest gpuOf plus one
+    uint32_t gpusPerServer =
+        0; ///< of the machine, also when the group has only some; 0: the largest gpuOf plus one
 };
 
 /// Knobs an algorithm may read; unknown to most.
 struct AlgorithmOptions
 {
-    uint32_t channels = 0;       ///< 0: the algorithm's own choice (one per NIC for rings)
-    uint64_t pipelineBytes = 0;  ///< largest message of a pipelined algorithm; 0: the algorithm's own choice
+    uint32_t channels = 0; ///< 0: the algorithm's own choice (one per NIC for rings)
+    uint64_t pipelineBytes =
+        0; ///< largest message of a pipelined algorithm; 0: the algorithm's own choice
 };
 
 class Schedule
@@ -102,7 +109,8 @@ class Schedule
     virtual StepIndex Steps(Rank rank, Lane lane) const = 0;
     /// Step k of a lane; k < Steps(rank, lane).
     virtual Step At(Rank rank, Lane lane, StepIndex k) const = 0;
-    /// NCCL channel of a lane: the NIC used on a server with several is channel mod NICs. Same on all ranks.
+    /// NCCL channel of a lane: the NIC used on a server with several is channel mod NICs. Same on
+    /// all ranks.
     virtual uint32_t Channel(Lane lane) const = 0;
 
   protected:
@@ -115,11 +123,13 @@ class Schedule
 };
 
 /**
- * What a schedule costs by formula (see cost.h for the alpha-beta time). Tests compare it with what the checker counts.
+ * What a schedule costs by formula (see cost.h for the alpha-beta time). Tests compare it with what
+ * the checker counts.
  */
 struct Cost
 {
-    uint64_t chain = 0;        ///< longest chain of messages that wait for one another: latencies in series
+    uint64_t chain =
+        0; ///< longest chain of messages that wait for one another: latencies in series
     uint64_t posts = 0;        ///< messages the busiest rank sends
     double serialBytes = 0;    ///< bytes serialized one after the other on the critical path
     double sentPerRank = 0;    ///< bytes the busiest rank sends
@@ -139,7 +149,8 @@ class Algorithm
     virtual std::string Description() const = 0; ///< one line for --help
     virtual bool Supports(Op op) const = 0;
 
-    /// Why this algorithm cannot do that, in a sentence for the user; empty: it can. Never falls back to another one.
+    /// Why this algorithm cannot do that, in a sentence for the user; empty: it can. Never falls
+    /// back to another one.
     virtual std::string WhyNot(const Collective& /* what */,
                                const Placement& /* placement */,
                                const AlgorithmOptions& /* options */) const
@@ -155,8 +166,8 @@ class Algorithm
         return std::nullopt;
     }
 
-    /// Precondition: Supports(what.op), placement has what.ranks entries and WhyNot(...) is empty; else throws
-    /// std::invalid_argument. The placement must outlive nothing: copy what is needed.
+    /// Precondition: Supports(what.op), placement has what.ranks entries and WhyNot(...) is empty;
+    /// else throws std::invalid_argument. The placement must outlive nothing: copy what is needed.
     virtual std::unique_ptr<Schedule> Make(const Collective& what,
                                            const Placement& placement,
                                            const AlgorithmOptions& options) const = 0;

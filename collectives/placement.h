@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What algorithms ask about a Placement: which servers there are, which NICs a group of ranks uses,
+ * how many channels that makes, and whether the whole thing makes sense.
+ */
+#ifndef COLLECTIVES_PLACEMENT_H
+#define COLLECTIVES_PLACEMENT_H
+
+#include "collectives/schedule.h"
+
+namespace coll
+{
+
+/// NCCL's MAXCHANNELS (src/include/device.h).
+constexpr uint32_t kMaxChannels = 64;
+
+/// Ranks 0..servers*gpusPerServer-1 in order, all GPUs of a server after one another.
+Placement UniformPlacement(uint32_t servers, uint32_t gpusPerServer, uint32_t nicsPerServer = 1);
+
+/// GPUs of the machine: as given, or as far as gpuOf shows.
+uint32_t GpusPerServer(const Placement& placement);
+
+/// NICs of a server, at least one.
+uint32_t NicsPerServer(const Placement& placement);
+
+/// The GPU that sits next to a NIC: they share the GPUs out evenly.
+uint32_t GpuNearNic(uint32_t nic, uint32_t gpusPerServer, uint32_t nicsPerServer);
+
+/**
+ * The NICs next to the GPUs of this group, in order. A group of one GPU a server (data parallelism
+ * beside 8-way tensor parallelism) uses that GPU's own NIC only. When servers disagree: all NICs.
+ */
+std::vector<uint32_t> Rails(const Placement& placement);
+
+/// Channels to use: as asked for; else one a NIC of Rails(), and one within a single server.
+uint32_t ChannelCount(const Placement& placement, const AlgorithmOptions& options);
+
+/// Ranks by server. Servers in order of first appearance, ranks of one by GPU.
+std::vector<std::vector<Rank>> RanksByServer(const Placement& placement);
+
+/// Why no algorithm could do this (sizes that differ, two ranks on a GPU, a root that is no rank);
+/// empty: fine.
+std::string Problem(const Collective& what,
+                    const Placement& placement,
+                    const AlgorithmOptions& options);
+
+} // namespace coll
+
+#endif // COLLECTIVES_PLACEMENT_H

@@ -1,0 +1,222 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "collectives/registry.h"
+
+#include "collectives/placement.h"
+
+#include <algorithm>
+#include <cctype>
+#include <stdexcept>
+
+namespace coll
+{
+
+namespace
+{
+
+/// In a function, so that it exists before the first file registers.
+std::vector<std::unique_ptr<Algorithm>>&
+Algorithms()
+{
+    static std::vector<std::unique_ptr<Algorithm>> algorithms;
+    return algorithms;
+}
+
+std::string
+LettersOf(const std::string& name)
+{
+    std::string letters;
+    for (const unsigned char c : name)
+    {
+        if (c != '_' && c != '-')
+        {
+            letters += static_cast<char>(std::tolower(c));
+        }
+    }
+    return letters;
+}
+
+} // namespace
+
+std::string
+OpName(Op op)
+{
+    switch (op)
+    {
+    case Op::kAllReduce:
+        return "all_reduce";
+    case Op::kReduceScatter:
+        return "reduce_scatter";
+    case Op::kAllGather:
+        return "all_gather";
+    case Op::kBroadcast:
+        return "broadcast";
+    case Op::kAllToAll:
+        return "alltoall";
+    case Op::kBarrier:
+        return "barrier";
+    }
+    throw std::invalid_argument("no such operation: " + std::to_string(static_cast<int>(op)));
+}
+
+const std::vector<Op>&
+AllOps()
+{
+    static const std::vector<Op> ops{Op::kAllReduce,
+                                     Op::kReduceScatter,
+                                     Op::kAllGather,
+                                     Op::kBroadcast,
+                                     Op::kAllToAll,
+                                     Op::kBarrier};
+    return ops;
+}
+
+std::optional<Op>
+ParseOp(const std::string& name)
+{
+    for (const Op op : AllOps())
+    {
+        if (LettersOf(OpName(op)) == LettersOf(name))
+        {
+            return op;
+        }
+    }
+    return std::nullopt;
+}
+
+const Algorithm*
+Find(Op op, const std::string& name)
+{
+    for (const auto& algorithm : Algorithms())
+    {
+        if (algorithm->Supports(op) && algorithm->Name() == name)
+        {
+            return algorithm.get();
+        }
+    }
+    return nullptr;
+}
+
+std::vector<const Algorithm*>
+AlgorithmsFor(Op op)
+{
+    std::vector<const Algorithm*> found;
+    for (const auto& algorithm : Algorithms())
+    {
+        if (algorithm->Supports(op))
+        {
+            found.push_back(algorithm.get());
+        }
+    }
+    // Files register in no particular order.
+    std::sort(found.begin(), found.end(), [](const Algorithm* a, const Algorithm* b) {
+        return a->Name() < b->Name();
+    });
+    return found;
+}
+
+std::string
+AlgorithmNames(Op op)
+{
+    std::string names;
+    for (const Algorithm* algorithm : AlgorithmsFor(op))
+    {
+        names += (names.empty() ? "" : ", ") + algorithm->Name();
+    }
+    return names;
+}
+
+std::string
+AlgorithmHelp(Op op)
+{
+    constexpr size_t kColumn = 16;
+    std::string help;
+    for (const Algorithm* algorithm : AlgorithmsFor(op))
+    {
+        std::string name = algorithm->Name();
+        name.resize(std::max(name.size() + 1, kColumn), ' ');
+        help += "  " + name + algorithm->Description() + "\n";
+    }
+    return help;
+}
+
+const Algorithm&
+DefaultAlgorithm(Op op, const Placement& /* placement */)
+{
+    // A ring moves the fewest bytes whatever the placement; which algorithm is fastest at a size is
+    // for a tuner.
+    const std::string name = op == Op::kAllToAll  ? "direct"
+                             : op == Op::kBarrier ? "dissemination"
+                                                  : "ring";
+    if (const Algorithm* algorithm = Find(op, name))
+    {
+        return *algorithm;
+    }
+    throw std::logic_error("algorithm " + name + " of " + OpName(op) + " is not linked in");
+}
+
+void
+Register(std::unique_ptr<Algorithm> algorithm)
+{
+    for (const Op op : AllOps())
+    {
+        if (algorithm->Supports(op) && Find(op, algorithm->Name()) != nullptr)
+        {
+            throw std::logic_error("two algorithms for " + OpName(op) + " are named " +
+                                   algorithm->Name());
+        }
+    }
+    Algorithms().push_back(std::move(algorithm));
+}
+
+OneOpAlgorithm::OneOpAlgorithm(std::string name, Op op, std::string description)
+    : m_name(std::move(name)),
+      m_op(op),
+      m_description(std::move(description))
+{
+}
+
+std::string
+OneOpAlgorithm::Name() const
+{
+    return m_name;
+}
+
+std::string
+OneOpAlgorithm::Description() const
+{
+    return m_description;
+}
+
+bool
+OneOpAlgorithm::Supports(Op op) const
+{
+    return op == m_op;
+}
+
+std::string
+OneOpAlgorithm::WhyNot(const Collective& what,
+                       const Placement& placement,
+                       const AlgorithmOptions& options) const
+{
+    if (what.op != m_op)
+    {
+        return "it does " + OpName(m_op) + ", not " + OpName(what.op);
+    }
+    return Problem(what, placement, options);
+}
+
+void
+OneOpAlgorithm::Require(const Collective& what,
+                        const Placement& placement,
+                        const AlgorithmOptions& options) const
+{
+    const std::string why = WhyNot(what, placement, options);
+    if (!why.empty())
+    {
+        throw std::invalid_argument(m_name + " " + OpName(m_op) + ": " + why);
+    }
+}
+
+} // namespace coll

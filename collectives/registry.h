@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Algorithms by operation and name. An algorithm is one file that ends in a line like
+ *
+ *     static const Registered<RingAllReduce> g_ring{"ring", Op::kAllReduce, "help"};
+ *
+ * and is then listed by --help, found by name, and proved by the tests, which go through the
+ * registry.
+ */
+#ifndef COLLECTIVES_REGISTRY_H
+#define COLLECTIVES_REGISTRY_H
+
+#include "collectives/schedule.h"
+
+#include <utility>
+
+namespace coll
+{
+
+/// As nccl-tests spells it: all_reduce, reduce_scatter, all_gather, broadcast, alltoall; and
+/// barrier.
+std::string OpName(Op op);
+
+/// Accepts OpName's spelling, and case, '-' and '_' as you like: "all_to_all", "All-Reduce".
+std::optional<Op> ParseOp(const std::string& name);
+
+/// All operations, in the order of Op.
+const std::vector<Op>& AllOps();
+
+/// nullptr: no such algorithm for this operation.
+const Algorithm* Find(Op op, const std::string& name);
+
+/// Sorted by name.
+std::vector<const Algorithm*> AlgorithmsFor(Op op);
+
+/// "hierarchical, ring": what an error message offers.
+std::string AlgorithmNames(Op op);
+
+/// One line an algorithm, "  ring          bandwidth-optimal; ...": what --help prints.
+std::string AlgorithmHelp(Op op);
+
+/// What runs when none is named. It can do every well-formed placement.
+const Algorithm& DefaultAlgorithm(Op op, const Placement& placement);
+
+/// Throws std::logic_error when one of these names is taken for one of these operations.
+void Register(std::unique_ptr<Algorithm> algorithm);
+
+template <class A>
+struct Registered
+{
+    template <class... Arguments>
+    explicit Registered(Arguments&&... arguments)
+    {
+        Register(std::make_unique<A>(std::forward<Arguments>(arguments)...));
+    }
+};
+
+/// What all algorithms of one operation share: a name, a line of help, and the refusal of what
+/// nobody could do.
+class OneOpAlgorithm : public Algorithm
+{
+  public:
+    OneOpAlgorithm(std::string name, Op op, std::string description);
+
+    std::string Name() const override;
+    std::string Description() const override;
+    bool Supports(Op op) const override;
+    std::string WhyNot(const Collective& what,
+                       const Placement& placement,
+                       const AlgorithmOptions& options) const override;
+
+  protected:
+    /// Throws std::invalid_argument with what WhyNot says.
+    void Require(const Collective& what,
+                 const Placement& placement,
+                 const AlgorithmOptions& options) const;
+
+  private:
+    std::string m_name;
+    Op m_op;
+    std::string m_description;
+};
+
+} // namespace coll
+
+#endif // COLLECTIVES_REGISTRY_H
