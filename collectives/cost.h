@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What collectives cost by formula, and the least they could cost.
+ *
+ * Time is alpha-beta (Hockney; Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005) with the message
+ * overhead of LogP apart:
+ *
+ *     seconds = chain alpha + posts overhead + serialBytes beta + reducedPerRank gamma
+ *
+ * alpha is a latency, so only messages that wait for one another pay it; what a sender pays for
+ * every message, also when it posts them at once, is overhead (a textbook that charges alpha for
+ * every message means that one, too). One alpha and one beta: those of the slowest link on the way.
+ * Bytes are exact up to rounding S / n.
+ */
+#ifndef COLLECTIVES_COST_H
+#define COLLECTIVES_COST_H
+
+#include "collectives/schedule.h"
+
+namespace coll
+{
+
+struct AlphaBeta
+{
+    double alpha = 0;    ///< s, latency of a message
+    double beta = 0;     ///< s/byte
+    double gamma = 0;    ///< s/byte added up
+    double overhead = 0; ///< s a message posted
+};
+
+double Seconds(const Cost& cost, const AlphaBeta& parameters);
+
+/// The size of a problem as the formulas see it.
+struct Extent
+{
+    uint64_t bytes = 0; ///< S as in Collective
+    uint32_t ranks = 1; ///< n
+    uint32_t servers = 1;
+    uint32_t gpusPerServer = 1; ///< of the server that sends most; n / servers when all are equal
+    uint32_t channels = 1;
+    uint32_t loops = 1;
+};
+
+Extent ExtentOf(const Collective& what,
+                const Placement& placement,
+                uint32_t channels,
+                uint32_t loops);
+
+Cost RingAllReduceCost(const Extent& e);
+Cost RingReduceScatterCost(const Extent& e);
+Cost RingAllGatherCost(const Extent& e);
+Cost RingBroadcastCost(const Extent& e);
+Cost DirectAllToAllCost(const Extent& e);
+Cost DisseminationBarrierCost(const Extent& e);
+/// Servers of gpusPerServer ranks each.
+Cost HierarchicalAllReduceCost(const Extent& e);
+Cost HierarchicalReduceScatterCost(const Extent& e);
+Cost HierarchicalAllGatherCost(const Extent& e);
+
+/**
+ * busbw = algbw * factor, algbw = S / t, as nccl-tests prints them (NVIDIA/nccl-tests
+ * doc/PERFORMANCE.md): 2 (n-1) / n for all_reduce; (n-1) / n for reduce_scatter, all_gather and
+ * alltoall; 1 for broadcast; 0 for a barrier, which moves nothing. nccl-tests divides by n as it
+ * is: a single rank has busbw 0.
+ */
+double BusBwFactor(Op op, uint32_t ranks);
+
+/// Bytes that must cross the busiest rank's link in one direction, whatever the algorithm (no
+/// in-network reduction).
+double LeastBytesPerRank(Op op, uint64_t bytes, uint32_t ranks);
+
+/// Messages that must follow one another: information from n ranks reaches a rank in ceil(log2 n)
+/// at best, all-to-all in 1.
+uint32_t LeastChain(Op op, uint32_t ranks);
+
+/// Bytes that must cross the border of the busiest of k equal servers in one direction.
+double LeastBytesPerServer(Op op, uint64_t bytes, uint32_t ranks, uint32_t servers);
+
+/// No algorithm with point-to-point messages is faster.
+double LeastSeconds(Op op, uint64_t bytes, uint32_t ranks, const AlphaBeta& parameters);
+
+uint32_t CeilLog2(uint32_t x);
+
+} // namespace coll
+
+#endif // COLLECTIVES_COST_H
