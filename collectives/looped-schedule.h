@@ -1,0 +1,122 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The common frame of schedules over NCCL-like channels: one lane a channel, and in a lane one or
+ * more loops of the same steps over successive parts of the data, so that no message grows beyond
+ * AlgorithmOptions::pipelineBytes.
+ */
+#ifndef COLLECTIVES_LOOPED_SCHEDULE_H
+#define COLLECTIVES_LOOPED_SCHEDULE_H
+
+#include "collectives/partition.h"
+#include "collectives/placement.h"
+#include "collectives/ring-order.h"
+#include "collectives/schedule.h"
+
+#include <algorithm>
+
+namespace coll
+{
+
+/// Loops needed so that a message is at most `largest` bytes, when one loop's bytes go in
+/// `messages` parts. 0: one loop.
+inline uint32_t
+LoopsFor(uint64_t bytes, uint64_t messages, uint64_t largest)
+{
+    if (largest == 0 || bytes / messages < largest)
+    {
+        return 1;
+    }
+    const uint64_t perLoop = messages * largest; // at most about `bytes`
+    return std::max<uint64_t>(1, bytes / perLoop + (bytes % perLoop != 0 ? 1 : 0));
+}
+
+/// How an algorithm whose messages are 1 / `share` of a channel's data spreads over channels and
+/// loops.
+struct Shape
+{
+    Shape(const Collective& what,
+          const Placement& placement,
+          const AlgorithmOptions& options,
+          uint64_t share)
+        : channels(ChannelCount(placement, options)),
+          loops(LoopsFor(what.bytes, channels * share, options.pipelineBytes))
+    {
+    }
+
+    /// The channels' shares one after the other, each in loops.
+    uint32_t Parts() const
+    {
+        return channels * loops;
+    }
+
+    uint32_t channels;
+    uint32_t loops;
+};
+
+class LoopedSchedule : public Schedule
+{
+  public:
+    Lane Lanes(Rank /* rank */) const final
+    {
+        return m_ring.Channels();
+    }
+
+    StepIndex Steps(Rank /* rank */, Lane /* lane */) const final
+    {
+        return m_loops * m_stepsPerLoop;
+    }
+
+    uint32_t Channel(Lane lane) const final
+    {
+        return m_ring.ChannelNumber(lane);
+    }
+
+  protected:
+    LoopedSchedule(const Collective& what,
+                   const Placement& placement,
+                   const Shape& shape,
+                   uint32_t stepsPerLoop)
+        : Schedule(what),
+          m_ring(placement, shape.channels),
+          m_n(what.ranks),
+          m_loops(shape.loops),
+          m_stepsPerLoop(stepsPerLoop),
+          m_byLoop(stepsPerLoop)
+    {
+    }
+
+    /// Which part of channels * loops a step works on, and its number within the loop.
+    struct Place
+    {
+        uint64_t part;
+        StepIndex step;
+    };
+
+    Place Locate(Lane lane, StepIndex k) const
+    {
+        if (m_loops == 1)
+        {
+            return {lane, k};
+        }
+        const uint32_t loop = m_byLoop(k);
+        return {static_cast<uint64_t>(lane) * m_loops + loop, k - loop * m_stepsPerLoop};
+    }
+
+    RingOrder m_ring;
+    uint32_t m_n;
+    uint32_t m_loops;
+    uint32_t m_stepsPerLoop;
+    Divider m_byLoop;
+};
+
+/// x mod n for x < 2n.
+inline uint32_t
+Wrap(uint32_t x, uint32_t n)
+{
+    return x >= n ? x - n : x;
+}
+
+} // namespace coll
+
+#endif // COLLECTIVES_LOOPED_SCHEDULE_H

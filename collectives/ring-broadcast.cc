@@ -1,0 +1,106 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Ring broadcast: a pipelined chain from the root along the ring, as NCCL does it
+ * (src/device/broadcast.h).
+ *
+ *     root -> b -> c -> d        (the ring's last link, d -> root, stays idle)
+ *
+ *     time   root      b           c           d   (n = 4)
+ *      0     send 0
+ *      1     send 1    recvSend 0
+ *      2     send 2    recvSend 1  recvSend 0
+ *      3               recvSend 2  recvSend 1  recv 0
+ *      4                           recvSend 2  recv 1
+ *      5                                       recv 2
+ *
+ * L loops of S / L bytes, n-1 links: (n-1) alpha + (n - 2 + L) (S / L) beta, near the bound S beta
+ * once L is well above n. The chain follows the ring order, so that every server is entered once,
+ * and the root's own again if the root is not where the channel enters. Messages are at most 512
+ * KiB if not told otherwise: NCCL's chunk for broadcast, a buffer of 4 MiB (DEFAULT_BUFFSIZE) in
+ * NCCL_STEPS = 8, times BROADCAST_CHUNKSTEPS = 1.
+ */
+#include "collectives/cost.h"
+#include "collectives/looped-schedule.h"
+#include "collectives/registry.h"
+
+namespace coll
+{
+
+namespace
+{
+
+constexpr uint64_t kPipelineBytes = 512 * 1024;
+
+Shape
+ShapeOf(const Collective& what, const Placement& placement, AlgorithmOptions options)
+{
+    options.pipelineBytes = options.pipelineBytes != 0 ? options.pipelineBytes : kPipelineBytes;
+    return Shape(what, placement, options, 1);
+}
+
+class RingBroadcastSchedule final : public LoopedSchedule
+{
+  public:
+    RingBroadcastSchedule(const Collective& what, const Placement& placement, const Shape& shape)
+        : LoopedSchedule(what, placement, shape, what.ranks > 1 ? 1 : 0),
+          m_slices(what.bytes, shape.Parts())
+    {
+    }
+
+    Step At(Rank rank, Lane lane, StepIndex k) const override
+    {
+        const RingOrder::Node& node = m_ring.Of(lane, rank);
+        const Range slice = m_slices.Part(static_cast<uint64_t>(lane) * m_loops + k);
+        Step step;
+        if (rank != m_what.root)
+        {
+            step.recvPeer = node.prev;
+            step.recvOffset = slice.offset;
+            step.recvBytes = slice.bytes;
+        }
+        if (node.next != m_what.root)
+        {
+            step.sendPeer = node.next;
+            step.sendOffset = slice.offset;
+            step.sendBytes = slice.bytes;
+        }
+        return step;
+    }
+
+  private:
+    Partition m_slices;
+};
+
+class RingBroadcast final : public OneOpAlgorithm
+{
+  public:
+    using OneOpAlgorithm::OneOpAlgorithm;
+
+    std::optional<Cost> CostOf(const Collective& what,
+                               const Placement& placement,
+                               const AlgorithmOptions& options) const override
+    {
+        const Shape shape = ShapeOf(what, placement, options);
+        return RingBroadcastCost(ExtentOf(what, placement, shape.channels, shape.loops));
+    }
+
+    std::unique_ptr<Schedule> Make(const Collective& what,
+                                   const Placement& placement,
+                                   const AlgorithmOptions& options) const override
+    {
+        Require(what, placement, options);
+        return std::make_unique<RingBroadcastSchedule>(what,
+                                                       placement,
+                                                       ShapeOf(what, placement, options));
+    }
+};
+
+const Registered<RingBroadcast> g_ring{
+    "ring",
+    Op::kBroadcast,
+    "chain from the root along the ring, pipelined in 512 KiB messages"};
+
+} // namespace
+
+} // namespace coll

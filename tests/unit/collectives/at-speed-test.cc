@@ -1,0 +1,71 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Schedule::At at the size of the 3,072-GPU preset. A step of ring all-reduce there is 19 M calls a
+ * bucket, so a call should take well under 25 ns. The figure is printed; the limit is loose, so
+ * that a busy machine, a debug build or a sanitizer does not fail it, and a division or an
+ * allocation per call still shows in print.
+ */
+#include "collectives/placement.h"
+#include "collectives/registry.h"
+
+#include <chrono>
+#include <cstdio>
+#include <gtest/gtest.h>
+
+namespace coll
+{
+namespace
+{
+
+TEST(AtSpeed, On3072Ranks)
+{
+    const uint32_t n = 3072;
+    const auto placement = UniformPlacement(n / 8, 8, 1);
+    for (const Op op : AllOps())
+    {
+        for (const Algorithm* algorithm : AlgorithmsFor(op))
+        {
+            for (const uint64_t loopBytes : {uint64_t{0}, uint64_t{4096}})
+            {
+                using Clock = std::chrono::steady_clock;
+                const auto begin = Clock::now();
+                const auto schedule =
+                    algorithm->Make({op, op == Op::kBarrier ? 0UL : 25UL << 20, n, 0},
+                                    placement,
+                                    {0, loopBytes});
+                const double makeUs =
+                    std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+
+                // As a simulation does: all ranks move through their steps together.
+                const StepIndex steps = schedule->Steps(0, 0);
+                uint64_t calls = 0;
+                uint64_t sum = 0;
+                const auto start = Clock::now();
+                for (StepIndex k = 0; k < steps && calls < 3000000; k++)
+                {
+                    for (Rank r = 0; r < n; r++)
+                    {
+                        const Step step = schedule->At(r, 0, k);
+                        sum += step.recvOffset + step.sendOffset + step.sendPeer + step.recvPeer;
+                        calls++;
+                    }
+                }
+                const double ns =
+                    std::chrono::duration<double, std::nano>(Clock::now() - start).count() / calls;
+                std::printf(
+                    "%-15s %-14s messages of at most %4lu B: %5.1f ns/At, Make %.0f us (%lu)\n",
+                    OpName(op).c_str(),
+                    algorithm->Name().c_str(),
+                    static_cast<unsigned long>(loopBytes),
+                    ns,
+                    makeUs,
+                    static_cast<unsigned long>(sum % 10));
+                EXPECT_LT(ns, 2000);
+            }
+        }
+    }
+}
+
+} // namespace
+} // namespace coll

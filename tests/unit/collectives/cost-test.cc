@@ -1,0 +1,124 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Formulas against numbers worked out by hand. That they are what the schedules do is
+ * algorithms-test.cc.
+ */
+#include "collectives/cost.h"
+#include "collectives/placement.h"
+#include "collectives/registry.h"
+
+#include <gtest/gtest.h>
+#include <stdexcept>
+
+namespace coll
+{
+namespace
+{
+
+TEST(BusBw, FactorsAreThoseOfNcclTests)
+{
+    // nccl-tests doc/PERFORMANCE.md, "Summary"
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kAllReduce, 8), 1.75);
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kAllReduce, 2), 1);
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kReduceScatter, 8), 0.875);
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kAllGather, 4), 0.75);
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kAllToAll, 16), 0.9375);
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kBroadcast, 16), 1);
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kBarrier, 16), 0);
+    EXPECT_DOUBLE_EQ(BusBwFactor(Op::kAllReduce, 1), 0);
+    EXPECT_THROW(BusBwFactor(Op::kAllReduce, 0), std::invalid_argument);
+}
+
+TEST(Cost, CeilLog2)
+{
+    EXPECT_EQ(CeilLog2(1), 0U);
+    EXPECT_EQ(CeilLog2(2), 1U);
+    EXPECT_EQ(CeilLog2(3), 2U);
+    EXPECT_EQ(CeilLog2(4), 2U);
+    EXPECT_EQ(CeilLog2(5), 3U);
+    EXPECT_EQ(CeilLog2(1U << 31), 31U);
+    EXPECT_EQ(CeilLog2(UINT32_MAX), 32U);
+}
+
+TEST(Cost, TimesOfTheTextbooks)
+{
+    // 16 ranks, 16 MB, 1 us, 10 GB/s (1e-10 s/byte): a chunk is 1 MB, 100 us.
+    const AlphaBeta link{1e-6, 1e-10, 0, 0};
+    Extent e;
+    e.bytes = 16000000;
+    e.ranks = 16;
+    e.servers = 16;
+    EXPECT_NEAR(Seconds(RingAllReduceCost(e), link), 30 * 101e-6, 1e-12);
+    EXPECT_NEAR(Seconds(RingReduceScatterCost(e), link), 15 * 101e-6, 1e-12);
+    EXPECT_NEAR(Seconds(RingAllGatherCost(e), link), 15 * 101e-6, 1e-12);
+    EXPECT_NEAR(Seconds(DirectAllToAllCost(e), link), 1e-6 + 15 * 100e-6, 1e-12);
+    EXPECT_NEAR(Seconds(DisseminationBarrierCost(e), link), 4e-6, 1e-15);
+
+    // Broadcast in 32 slices of 50 us over 15 links: the last slice sets out after 31 and crosses
+    // 15.
+    e.loops = 32;
+    EXPECT_NEAR(Seconds(RingBroadcastCost(e), link), 15e-6 + (31 + 15) * 50e-6, 1e-12);
+
+    // Reduction and posting are charged where they happen.
+    e.loops = 1;
+    EXPECT_NEAR(Seconds(RingAllReduceCost(e), {0, 0, 1e-9, 0}), 15 * 1e6 * 1e-9, 1e-12);
+    EXPECT_NEAR(Seconds(DirectAllToAllCost(e), {0, 0, 0, 2e-6}), 30e-6, 1e-12);
+}
+
+TEST(Cost, HierarchyTradesNothingButLatency)
+{
+    Extent e;
+    e.bytes = 1 << 20;
+    e.ranks = 64;
+    e.servers = 8;
+    e.gpusPerServer = 8;
+    const Cost flat = RingAllReduceCost(e);
+    const Cost levels = HierarchicalAllReduceCost(e);
+    EXPECT_EQ(flat.chain, 126U);
+    EXPECT_EQ(levels.chain, 28U);
+    EXPECT_EQ(flat.totalBytes, levels.totalBytes);
+    EXPECT_DOUBLE_EQ(flat.sentPerRank, levels.sentPerRank);
+    EXPECT_DOUBLE_EQ(flat.outOfServer, 2.0 * e.bytes * 63 / 64);
+    EXPECT_DOUBLE_EQ(levels.outOfServer, 2.0 * e.bytes * 7 / 8);
+    EXPECT_DOUBLE_EQ(levels.outOfServer, LeastBytesPerServer(Op::kAllReduce, e.bytes, 64, 8));
+}
+
+TEST(Cost, LowerBounds)
+{
+    EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kAllReduce, 800, 8), 1400);
+    EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kBroadcast, 800, 8), 800);
+    EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kBroadcast, 800, 1), 0);
+    EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kAllToAll, 800, 8, 2),
+                     1600); // 4 ranks, 4 of 8 pieces of 100 each
+    EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kAllGather, 800, 8, 2), 400);
+    EXPECT_DOUBLE_EQ(LeastBytesPerServer(Op::kAllReduce, 800, 8, 1), 0);
+    EXPECT_EQ(LeastChain(Op::kAllToAll, 8), 1U);
+    EXPECT_EQ(LeastChain(Op::kAllReduce, 8), 3U);
+    EXPECT_EQ(LeastChain(Op::kAllToAll, 1), 0U);
+    EXPECT_DOUBLE_EQ(LeastSeconds(Op::kAllReduce, 800, 8, {1, 0.001, 0, 0}), 3);
+    EXPECT_DOUBLE_EQ(LeastSeconds(Op::kAllReduce, 800, 8, {1, 0.01, 0, 0}), 14);
+}
+
+TEST(Cost, OneRankCostsNothing)
+{
+    const auto placement = UniformPlacement(1, 1);
+    for (const Op op : AllOps())
+    {
+        for (const Algorithm* algorithm : AlgorithmsFor(op))
+        {
+            const Collective what{op, op == Op::kBarrier ? 0UL : 1000UL, 1, 0};
+            const auto cost = algorithm->CostOf(what, placement, {});
+            ASSERT_TRUE(cost.has_value());
+            EXPECT_EQ(Seconds(*cost, {1, 1, 1, 1}), 0) << OpName(op) << " " << algorithm->Name();
+            const auto schedule = algorithm->Make(what, placement, {});
+            for (Lane lane = 0; lane < schedule->Lanes(0); lane++)
+            {
+                EXPECT_EQ(schedule->Steps(0, lane), 0U);
+            }
+        }
+    }
+}
+
+} // namespace
+} // namespace coll

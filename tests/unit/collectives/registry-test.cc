@@ -1,0 +1,85 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "collectives/placement.h"
+#include "collectives/registry.h"
+
+#include <gtest/gtest.h>
+#include <stdexcept>
+
+namespace coll
+{
+namespace
+{
+
+class Impostor final : public OneOpAlgorithm
+{
+  public:
+    using OneOpAlgorithm::OneOpAlgorithm;
+
+    std::unique_ptr<Schedule> Make(const Collective&,
+                                   const Placement&,
+                                   const AlgorithmOptions&) const override
+    {
+        return nullptr;
+    }
+};
+
+TEST(Registry, NamesAreThoseOfNcclTests)
+{
+    EXPECT_EQ(OpName(Op::kAllReduce), "all_reduce");
+    EXPECT_EQ(OpName(Op::kAllToAll), "alltoall");
+    for (const Op op : AllOps())
+    {
+        EXPECT_EQ(ParseOp(OpName(op)), op);
+    }
+    EXPECT_EQ(ParseOp("all_to_all"), Op::kAllToAll);
+    EXPECT_EQ(ParseOp("All-Reduce"), Op::kAllReduce);
+    EXPECT_EQ(ParseOp("reduce"), std::nullopt);
+    EXPECT_EQ(ParseOp(""), std::nullopt);
+}
+
+TEST(Registry, EveryOperationHasADefaultAndHelp)
+{
+    const auto placement = UniformPlacement(3, 2);
+    for (const Op op : AllOps())
+    {
+        const Algorithm& algorithm = DefaultAlgorithm(op, placement);
+        EXPECT_TRUE(algorithm.Supports(op));
+        EXPECT_EQ(Find(op, algorithm.Name()), &algorithm);
+        EXPECT_EQ(algorithm.WhyNot({op, op == Op::kBarrier ? 0UL : 100UL, 6, 0}, placement, {}),
+                  "");
+        EXPECT_NE(AlgorithmHelp(op).find(algorithm.Name()), std::string::npos);
+    }
+    EXPECT_EQ(AlgorithmNames(Op::kAllReduce), "hierarchical, ring");
+    EXPECT_EQ(AlgorithmNames(Op::kBroadcast), "ring");
+    EXPECT_EQ(AlgorithmsFor(Op::kAllToAll).size(), 1U);
+    EXPECT_EQ(Find(Op::kAllReduce, "tree"), nullptr);
+    EXPECT_EQ(Find(Op::kBroadcast, "direct"), nullptr);
+}
+
+TEST(Registry, RefusesASecondOfTheSameName)
+{
+    EXPECT_THROW(Registered<Impostor>("ring", Op::kAllReduce, "not the real one"),
+                 std::logic_error);
+}
+
+TEST(Registry, AnAlgorithmNeverStandsInForAnother)
+{
+    const Algorithm* hierarchical = Find(Op::kAllReduce, "hierarchical");
+    ASSERT_NE(hierarchical, nullptr);
+    auto uneven = UniformPlacement(2, 4);
+    uneven.serverOf.pop_back();
+    uneven.gpuOf.pop_back();
+    const Collective what{Op::kAllReduce, 100, 7, 0};
+    EXPECT_NE(hierarchical->WhyNot(what, uneven, {}).find("server 0 has 4 and server 1 has 3"),
+              std::string::npos);
+    EXPECT_THROW(hierarchical->Make(what, uneven, {}), std::invalid_argument);
+    EXPECT_THROW(Find(Op::kAllReduce, "ring")->Make({Op::kAllGather, 100, 7, 0}, uneven, {}),
+                 std::invalid_argument);
+    EXPECT_THROW(Find(Op::kAllReduce, "ring")->Make({Op::kAllReduce, 100, 8, 0}, uneven, {}),
+                 std::invalid_argument);
+}
+
+} // namespace
+} // namespace coll
