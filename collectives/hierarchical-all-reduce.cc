@@ -1,0 +1,132 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Hierarchical all-reduce over k servers of g GPUs (see server-groups.h). Needs as many GPUs on
+ * every server.
+ *
+ *     1. reduce-scatter ring in each server   g steps        chunk p of g at place p, of the server
+ *     2. all-reduce ring across servers       2k - 1 steps   chunk p, in k parts, of all
+ *     3. all-gather ring in each server       g steps        everyone has all chunks
+ *
+ *     server 0   [0 1 2 3]  -1->  rank p holds chunk p  -2->  chunk p complete  -3->  all complete
+ *                               |  |  |  |   outer rings
+ *     server 1   [4 5 6 7]  -1->  rank 4 + p ...
+ *
+ * 2 (g-1) (a_in + (S / g) b_in) + 2 (k-1) (a_out + (S / gk) b_out): as many bytes a rank as a flat
+ * ring, 2 S (n-1) / n, in far fewer messages in series (2 (g + k - 2) instead of 2 (gk - 1)), with
+ * 2 S (k-1) / k out of a server instead of 2 S (n-1) / n. Cho et al., BlueConnect, MLSys 2019. All
+ * g GPUs of a server use the channel's NIC in phase 2; several channels share S out over the NICs.
+ */
+#include "collectives/cost.h"
+#include "collectives/server-groups.h"
+
+namespace coll
+{
+
+namespace
+{
+
+Shape
+ShapeOf(const Collective& what, const Placement& placement, const AlgorithmOptions& options)
+{
+    // The largest message is a chunk of phase 1: a share of 1 / g, 1 / n where servers have one
+    // GPU.
+    const uint64_t servers = RanksByServer(placement).size();
+    const uint64_t gpus = what.ranks / servers;
+    return Shape(what, placement, options, gpus > 1 ? gpus : servers);
+}
+
+class HierarchicalAllReduceSchedule final : public TwoLevelSchedule
+{
+  public:
+    HierarchicalAllReduceSchedule(const Collective& what,
+                                  const Placement& placement,
+                                  const Shape& shape)
+        : TwoLevelSchedule(what, placement, shape, StepsPerLoop(placement)),
+          m_innerSteps(m_gpus > 1 ? m_gpus : 0),
+          m_outerSteps(m_servers > 1 ? 2 * m_servers - 1 : 0),
+          m_chunks(what.bytes, shape.Parts(), what.ranks)
+    {
+    }
+
+    Step At(Rank rank, Lane lane, StepIndex k) const override
+    {
+        const Coordinates me = Find(lane, rank);
+        auto [part, j] = Locate(lane, k);
+        if (j < m_innerSteps)
+        {
+            const uint32_t chunk = Wrap(me.place + m_gpus - 1 - j, m_gpus);
+            Step step = Inner(lane, me, j > 0, j + 1 < m_innerSteps, Chunk(part, chunk));
+            step.reduce = j > 0;
+            return step;
+        }
+        j -= m_innerSteps;
+        if (j < m_outerSteps)
+        {
+            const uint32_t piece =
+                Wrap(Wrap(me.server + m_outerSteps - j, 2 * m_servers), m_servers);
+            const Range range =
+                m_chunks.Part(part, static_cast<uint64_t>(me.place) * m_servers + piece);
+            Step step = Outer(lane, me, j > 0, j + 1 < m_outerSteps, range);
+            step.reduce = j > 0 && j < m_servers;
+            return step;
+        }
+        j -= m_outerSteps;
+        return Inner(lane,
+                     me,
+                     j > 0,
+                     j + 1 < m_innerSteps,
+                     Chunk(part, Wrap(me.place + m_gpus - j, m_gpus)));
+    }
+
+  private:
+    static uint32_t StepsPerLoop(const Placement& placement)
+    {
+        const uint32_t servers = RanksByServer(placement).size();
+        const uint32_t gpus = placement.serverOf.size() / servers;
+        return (gpus > 1 ? 2 * gpus : 0) + (servers > 1 ? 2 * servers - 1 : 0);
+    }
+
+    /// Chunk p of g is k pieces of n.
+    Range Chunk(uint64_t part, uint32_t chunk) const
+    {
+        return m_chunks.Part(part, static_cast<uint64_t>(chunk) * m_servers, m_servers);
+    }
+
+    uint32_t m_innerSteps;
+    uint32_t m_outerSteps;
+    Grid m_chunks;
+};
+
+class HierarchicalAllReduce final : public TwoLevelAlgorithm
+{
+  public:
+    using TwoLevelAlgorithm::TwoLevelAlgorithm;
+
+    std::optional<Cost> CostOf(const Collective& what,
+                               const Placement& placement,
+                               const AlgorithmOptions& options) const override
+    {
+        const Shape shape = ShapeOf(what, placement, options);
+        return HierarchicalAllReduceCost(ExtentOf(what, placement, shape.channels, shape.loops));
+    }
+
+    std::unique_ptr<Schedule> Make(const Collective& what,
+                                   const Placement& placement,
+                                   const AlgorithmOptions& options) const override
+    {
+        Require(what, placement, options);
+        return std::make_unique<HierarchicalAllReduceSchedule>(what,
+                                                               placement,
+                                                               ShapeOf(what, placement, options));
+    }
+};
+
+const Registered<HierarchicalAllReduce> g_hierarchical{
+    "hierarchical",
+    Op::kAllReduce,
+    "reduce-scatter in the server, all-reduce between servers, all-gather in the server"};
+
+} // namespace
+
+} // namespace coll

@@ -1,0 +1,115 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Hierarchical reduce-scatter over k servers of g GPUs (see server-groups.h). Needs as many GPUs on
+ * every server.
+ *
+ *     1. reduce-scatter ring in each server   k g steps   the k pieces of ranks at the same place,
+ *                                                         summed over the server
+ *     2. reduce-scatter ring across servers   k steps     of those, the rank ends with its own
+ *
+ * The k pieces that one place collects lie apart in S (ranks count server by server), so phase 1
+ * passes them as k messages a ring step, one behind the other: hop t of the ring, message s for the
+ * piece of server s.
+ *
+ *     (g-1) a_in + k (g-1) (S / n) b_in + (k-1) (a_out + (S / n) b_out)
+ *
+ * Bytes a rank as in a flat ring, S (n-1) / n; g + k - 2 messages in series instead of gk - 1; S
+ * (k-1) / k out of a server.
+ */
+#include "collectives/cost.h"
+#include "collectives/server-groups.h"
+
+namespace coll
+{
+
+namespace
+{
+
+Shape
+ShapeOf(const Collective& what, const Placement& placement, const AlgorithmOptions& options)
+{
+    return Shape(what, placement, options, what.ranks);
+}
+
+class HierarchicalReduceScatterSchedule final : public TwoLevelSchedule
+{
+  public:
+    HierarchicalReduceScatterSchedule(const Collective& what,
+                                      const Placement& placement,
+                                      const Shape& shape)
+        : TwoLevelSchedule(what, placement, shape, StepsPerLoop(placement)),
+          m_innerSteps(m_gpus > 1 ? what.ranks : 0),
+          m_outerSteps(m_servers > 1 ? m_servers : 0),
+          m_pieces(what.bytes, what.ranks, shape.Parts())
+    {
+    }
+
+    Step At(Rank rank, Lane lane, StepIndex k) const override
+    {
+        const Coordinates me = Find(lane, rank);
+        auto [part, j] = Locate(lane, k);
+        Step step;
+        if (j < m_innerSteps)
+        {
+            const uint32_t hop = m_byServers(j);
+            const uint32_t server = j - hop * m_servers;
+            const Rank owner = RankAt(lane, server, Wrap(me.place + m_gpus - 1 - hop, m_gpus));
+            step = Inner(lane, me, hop > 0, hop + 1 < m_gpus, m_pieces.Part(owner, part));
+            step.reduce = hop > 0;
+            return step;
+        }
+        j -= m_innerSteps;
+        const Rank owner = RankAt(lane, Wrap(me.server + m_servers - 1 - j, m_servers), me.place);
+        step = Outer(lane, me, j > 0, j + 1 < m_outerSteps, m_pieces.Part(owner, part));
+        step.reduce = j > 0;
+        return step;
+    }
+
+  private:
+    static uint32_t StepsPerLoop(const Placement& placement)
+    {
+        const uint32_t servers = RanksByServer(placement).size();
+        const uint32_t ranks = placement.serverOf.size();
+        return (ranks > servers ? ranks : 0) + (servers > 1 ? servers : 0);
+    }
+
+    uint32_t m_innerSteps;
+    uint32_t m_outerSteps;
+    Grid m_pieces;
+};
+
+class HierarchicalReduceScatter final : public TwoLevelAlgorithm
+{
+  public:
+    using TwoLevelAlgorithm::TwoLevelAlgorithm;
+
+    std::optional<Cost> CostOf(const Collective& what,
+                               const Placement& placement,
+                               const AlgorithmOptions& options) const override
+    {
+        const Shape shape = ShapeOf(what, placement, options);
+        return HierarchicalReduceScatterCost(
+            ExtentOf(what, placement, shape.channels, shape.loops));
+    }
+
+    std::unique_ptr<Schedule> Make(const Collective& what,
+                                   const Placement& placement,
+                                   const AlgorithmOptions& options) const override
+    {
+        Require(what, placement, options);
+        return std::make_unique<HierarchicalReduceScatterSchedule>(
+            what,
+            placement,
+            ShapeOf(what, placement, options));
+    }
+};
+
+const Registered<HierarchicalReduceScatter> g_hierarchical{
+    "hierarchical",
+    Op::kReduceScatter,
+    "reduce-scatter in the server, then between servers"};
+
+} // namespace
+
+} // namespace coll
