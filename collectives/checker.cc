@@ -1,0 +1,865 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "collectives/checker.h"
+
+#include "collectives/partition.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+namespace coll
+{
+
+namespace
+{
+
+constexpr size_t kMostProblems = 24;
+
+using SetId = uint32_t;
+
+/// Sets of ranks, each stored once and known by a number, so that a byte's content is small and
+/// unions are looked up.
+class RankSets
+{
+  public:
+    static constexpr SetId kEmpty = 0;
+
+    explicit RankSets(Rank ranks)
+        : m_words((ranks + 63) / 64)
+    {
+        Intern(Bits(m_words, 0));
+        m_all = kEmpty;
+        for (Rank r = 0; r < ranks; r++)
+        {
+            Bits bits(m_words, 0);
+            bits[r / 64] = uint64_t{1} << r % 64;
+            m_single.push_back(Intern(bits));
+            m_all = Union(m_all, m_single.back()).first;
+        }
+    }
+
+    SetId Single(Rank rank) const
+    {
+        return m_single[rank];
+    }
+
+    SetId All() const
+    {
+        return m_all;
+    }
+
+    /// The union, and whether the two had a rank in common.
+    std::pair<SetId, bool> Union(SetId a, SetId b)
+    {
+        if (a > b)
+        {
+            std::swap(a, b);
+        }
+        const auto [known, isNew] = m_unions.try_emplace(uint64_t{a} << 32 | b);
+        if (isNew)
+        {
+            Bits bits = *m_sets[a];
+            bool overlap = false;
+            for (size_t i = 0; i < m_words; i++)
+            {
+                overlap = overlap || (bits[i] & (*m_sets[b])[i]) != 0;
+                bits[i] |= (*m_sets[b])[i];
+            }
+            known->second = {Intern(bits), overlap};
+        }
+        return known->second;
+    }
+
+    std::string Show(SetId id) const
+    {
+        std::string text;
+        for (Rank r = 0; r < m_single.size(); r++)
+        {
+            if (((*m_sets[id])[r / 64] >> r % 64 & 1) != 0)
+            {
+                text += (text.empty() ? "" : ",") + std::to_string(r);
+            }
+        }
+        return "{" + text + "}";
+    }
+
+  private:
+    using Bits = std::vector<uint64_t>;
+
+    SetId Intern(const Bits& bits)
+    {
+        const auto [known, isNew] = m_ids.try_emplace(bits, m_sets.size());
+        if (isNew)
+        {
+            m_sets.push_back(&known->first); // map nodes stay where they are
+        }
+        return known->second;
+    }
+
+    size_t m_words;
+    std::map<Bits, SetId> m_ids;
+    std::vector<const Bits*> m_sets;
+    std::vector<SetId> m_single;
+    SetId m_all;
+    std::unordered_map<uint64_t, std::pair<SetId, bool>> m_unions;
+};
+
+/// What a byte holds: contributions of some ranks, all of the byte of theirs that lies `shift`
+/// further up.
+struct Content
+{
+    SetId ranks = RankSets::kEmpty;
+    int64_t shift = 0;
+
+    bool operator==(const Content& other) const
+    {
+        return ranks == other.ranks && shift == other.shift;
+    }
+};
+
+/// From `begin` to the next segment.
+struct Segment
+{
+    uint64_t begin;
+    Content content;
+};
+
+/// A run of bytes: segments in order, the first at 0.
+class Bytes
+{
+  public:
+    explicit Bytes(uint64_t size, const Content& content = {})
+        : m_size(size)
+    {
+        if (size > 0)
+        {
+            m_segments.push_back({0, content});
+        }
+    }
+
+    uint64_t Size() const
+    {
+        return m_size;
+    }
+
+    template <class Visit> // Visit(begin, end, content), in order
+    void ForEach(uint64_t begin, uint64_t end, Visit visit) const
+    {
+        for (size_t i = begin < end ? IndexOf(begin) : 0; begin < end; i++)
+        {
+            const uint64_t next =
+                std::min(end, i + 1 < m_segments.size() ? m_segments[i + 1].begin : m_size);
+            visit(begin, next, m_segments[i].content);
+            begin = next;
+        }
+    }
+
+    /// The contents of a range, as bytes from 0 on.
+    Bytes Copy(uint64_t begin, uint64_t end) const
+    {
+        Bytes copy(0);
+        copy.m_size = end - begin;
+        ForEach(begin, end, [&](uint64_t b, uint64_t, Content content) {
+            content.shift += begin; // seen from 0
+            copy.m_segments.push_back({b - begin, content});
+        });
+        return copy;
+    }
+
+    /// Replaces the bytes from `begin` on by `data`.
+    void Write(uint64_t begin, const Bytes& data)
+    {
+        if (data.m_size == 0)
+        {
+            return;
+        }
+        const size_t first = Split(begin);
+        const size_t last = Split(begin + data.m_size);
+        std::vector<Segment> segments = data.m_segments;
+        for (Segment& segment : segments)
+        {
+            segment.begin += begin;
+            segment.content.shift -= begin;
+        }
+        // Mostly as many as before.
+        const size_t common = std::min(segments.size(), last - first);
+        std::copy_n(segments.begin(), common, m_segments.begin() + first);
+        if (common < last - first)
+        {
+            m_segments.erase(m_segments.begin() + first + common, m_segments.begin() + last);
+        }
+        else
+        {
+            m_segments.insert(m_segments.begin() + first + common,
+                              segments.begin() + common,
+                              segments.end());
+        }
+    }
+
+  private:
+    size_t IndexOf(uint64_t byte) const
+    {
+        const auto after =
+            std::upper_bound(m_segments.begin(),
+                             m_segments.end(),
+                             byte,
+                             [](uint64_t b, const Segment& s) { return b < s.begin; });
+        return after - m_segments.begin() - 1;
+    }
+
+    /// Index of the segment that begins at this byte, which it makes begin there.
+    size_t Split(uint64_t byte)
+    {
+        if (byte >= m_size)
+        {
+            return m_segments.size();
+        }
+        const size_t i = IndexOf(byte);
+        if (m_segments[i].begin == byte)
+        {
+            return i;
+        }
+        m_segments.insert(m_segments.begin() + i + 1, {byte, m_segments[i].content});
+        return i + 1;
+    }
+
+    uint64_t m_size;
+    std::vector<Segment> m_segments;
+};
+
+/// A set of byte ranges that can be asked for common bytes with another.
+class Ranges
+{
+  public:
+    void Add(uint64_t begin, uint64_t bytes)
+    {
+        if (bytes > 0)
+        {
+            m_ranges.emplace_back(begin, begin + bytes);
+        }
+    }
+
+    void Sort()
+    {
+        std::sort(m_ranges.begin(), m_ranges.end());
+        std::vector<std::pair<uint64_t, uint64_t>> merged;
+        for (const auto& range : m_ranges)
+        {
+            if (!merged.empty() && range.first <= merged.back().second)
+            {
+                merged.back().second = std::max(merged.back().second, range.second);
+            }
+            else
+            {
+                merged.push_back(range);
+            }
+        }
+        m_ranges = std::move(merged);
+    }
+
+    /// Precondition: both sorted.
+    std::optional<uint64_t> FirstCommonByte(const Ranges& other) const
+    {
+        for (size_t i = 0, j = 0; i < m_ranges.size() && j < other.m_ranges.size();)
+        {
+            const uint64_t begin = std::max(m_ranges[i].first, other.m_ranges[j].first);
+            if (begin < std::min(m_ranges[i].second, other.m_ranges[j].second))
+            {
+                return begin;
+            }
+            m_ranges[i].second < other.m_ranges[j].second ? i++ : j++;
+        }
+        return std::nullopt;
+    }
+
+  private:
+    std::vector<std::pair<uint64_t, uint64_t>> m_ranges;
+};
+
+struct Message
+{
+    Bytes data{0};
+    uint64_t chain = 0;
+    SetId known = RankSets::kEmpty; ///< barrier: ranks known to have begun
+    std::vector<StepIndex> clock;   ///< per rank: steps of this lane known to be received
+    size_t number = 0;              ///< into the run's list of arrivals
+};
+
+/// A send whose bytes may still be read by the NIC.
+struct OpenSend
+{
+    uint64_t begin;
+    uint64_t end;
+    Rank peer;
+    size_t number;
+};
+
+/// A lane of a rank.
+struct Process
+{
+    Rank rank = 0;
+    Lane lane = 0;
+    StepIndex next = 0;
+    StepIndex steps = 0;
+    uint64_t chain = 0;
+    SetId known = RankSets::kEmpty;
+    std::vector<StepIndex> clock;
+    std::vector<OpenSend> open;
+    Ranges reads;
+    Ranges writes;
+};
+
+std::string
+Span(uint64_t begin, uint64_t end)
+{
+    return "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+}
+
+class Run
+{
+  public:
+    Run(const Schedule& schedule, const CheckOptions& options)
+        : m_schedule(schedule),
+          m_what(schedule.What()),
+          m_n(schedule.What().ranks),
+          m_options(options),
+          m_sets(m_n),
+          m_pieces(m_what.bytes, m_n)
+    {
+        m_report.bytesSent.assign(m_n, 0);
+        m_report.messagesSent.assign(m_n, 0);
+        m_report.bytesReduced.assign(m_n, 0);
+        if (options.placement != nullptr)
+        {
+            std::unordered_map<uint32_t, uint32_t> index;
+            for (const uint32_t server : options.placement->serverOf)
+            {
+                m_serverOf.push_back(index.try_emplace(server, index.size()).first->second);
+            }
+            m_report.bytesOutOfServer.assign(index.size(), 0);
+        }
+        FillBuffers();
+    }
+
+    CheckReport Result()
+    {
+        Simulate();
+        if (m_report.Ok())
+        {
+            CheckRaces();
+            CheckFinalState();
+        }
+        return std::move(m_report);
+    }
+
+  private:
+    struct Expected
+    {
+        uint64_t begin;
+        uint64_t end;
+        Content content;
+    };
+
+    bool IsAllToAll() const
+    {
+        return m_what.op == Op::kAllToAll;
+    }
+
+    void FillBuffers()
+    {
+        for (Rank r = 0; r < m_n; r++)
+        {
+            const Content own{m_sets.Single(r), 0};
+            const Range piece = m_pieces.Part(r);
+            Bytes nothing(m_what.bytes);
+            switch (m_what.op)
+            {
+            case Op::kAllReduce:
+            case Op::kReduceScatter:
+                m_buffers.emplace_back(m_what.bytes, own);
+                break;
+            case Op::kAllGather:
+                nothing.Write(
+                    piece.offset,
+                    Bytes(m_what.bytes, own).Copy(piece.offset, piece.offset + piece.bytes));
+                m_buffers.push_back(nothing);
+                break;
+            case Op::kBroadcast:
+                m_buffers.push_back(r == m_what.root ? Bytes(m_what.bytes, own) : nothing);
+                break;
+            case Op::kAllToAll: {
+                m_inputs.emplace_back(m_what.bytes, own);
+                Bytes output(m_n * piece.bytes);
+                output.Write(r * piece.bytes,
+                             m_inputs.back().Copy(piece.offset, piece.offset + piece.bytes));
+                m_buffers.push_back(output);
+                break;
+            }
+            case Op::kBarrier:
+                m_buffers.emplace_back(0);
+                break;
+            }
+        }
+    }
+
+    /// What sends read.
+    const Bytes& Source(Rank rank) const
+    {
+        return IsAllToAll() ? m_inputs[rank] : m_buffers[rank];
+    }
+
+    void Simulate()
+    {
+        std::vector<size_t> firstOf;
+        for (Rank r = 0; r < m_n; r++)
+        {
+            firstOf.push_back(m_processes.size());
+            for (Lane lane = 0; lane < m_schedule.Lanes(r); lane++)
+            {
+                Process process;
+                process.rank = r;
+                process.lane = lane;
+                process.steps = m_schedule.Steps(r, lane);
+                process.known = m_sets.Single(r);
+                process.clock.assign(m_options.zeroCopy ? m_n : 0, 0);
+                m_processes.push_back(std::move(process));
+            }
+        }
+        m_firstOf = std::move(firstOf);
+
+        for (size_t i = 0; i < m_processes.size(); i++)
+        {
+            m_ready.push_back(i);
+        }
+        while (!m_ready.empty() && m_report.Ok())
+        {
+            Process& process = m_processes[m_ready.front()];
+            m_ready.pop_front();
+            while (process.next < process.steps && Advance(process) && m_report.Ok())
+            {
+                process.next++;
+            }
+        }
+        if (!m_report.Ok())
+        {
+            return;
+        }
+        for (const Process& process : m_processes)
+        {
+            if (process.next < process.steps)
+            {
+                Problem("deadlock: " + Where(process) + " waits for a message from rank " +
+                        std::to_string(
+                            m_schedule.At(process.rank, process.lane, process.next).recvPeer) +
+                        " that is never sent");
+            }
+        }
+        for (const auto& [link, queue] : m_queues)
+        {
+            if (!queue.empty())
+            {
+                Problem(std::to_string(queue.size()) + " messages from rank " +
+                        std::to_string(link.from) + " to rank " + std::to_string(link.to) +
+                        " on lane " + std::to_string(link.lane) + " are never received");
+            }
+        }
+    }
+
+    /// One step; false: it has to wait.
+    bool Advance(Process& process)
+    {
+        const Step step = m_schedule.At(process.rank, process.lane, process.next);
+        if (step.recvPeer != kNoRank)
+        {
+            if (!ValidPeer(process, step.recvPeer, "receives from") ||
+                !ValidRange(process,
+                            m_buffers[process.rank],
+                            step.recvOffset,
+                            step.recvBytes,
+                            "receives into"))
+            {
+                return true;
+            }
+            auto& queue = m_queues[{step.recvPeer, process.rank, process.lane}];
+            if (queue.empty())
+            {
+                return false;
+            }
+            const Message message = std::move(queue.front());
+            queue.pop_front();
+            Receive(process, step, message);
+        }
+        else if (step.recvBytes != 0 || step.reduce)
+        {
+            Problem(Where(process) + " receives without a peer");
+        }
+        if (!m_report.Ok())
+        {
+            return true;
+        }
+        if (step.sendPeer != kNoRank)
+        {
+            if (ValidPeer(process, step.sendPeer, "sends to") &&
+                ValidRange(process, Source(process.rank), step.sendOffset, step.sendBytes, "sends"))
+            {
+                Send(process, step);
+            }
+        }
+        else if (step.sendBytes != 0)
+        {
+            Problem(Where(process) + " sends without a peer");
+        }
+        return true;
+    }
+
+    void Receive(Process& process, const Step& step, const Message& message)
+    {
+        process.chain = std::max(process.chain, message.chain);
+        if (m_what.op == Op::kBarrier)
+        {
+            process.known = m_sets.Union(process.known, message.known).first;
+        }
+        for (size_t r = 0; r < message.clock.size(); r++)
+        {
+            process.clock[r] = std::max(process.clock[r], message.clock[r]);
+        }
+        if (m_options.zeroCopy)
+        {
+            process.clock[process.rank] = process.next + 1;
+            m_arrivals[message.number] = process.next + 1;
+        }
+        const uint64_t begin = step.recvOffset;
+        const uint64_t end = begin + step.recvBytes;
+        if (message.data.Size() != step.recvBytes)
+        {
+            Problem(Where(process) + " expects " + std::to_string(step.recvBytes) +
+                    " bytes from rank " + std::to_string(step.recvPeer) + ", which sent " +
+                    std::to_string(message.data.Size()));
+            return;
+        }
+        process.writes.Add(begin, step.recvBytes);
+        CheckOpenSends(process, begin, end);
+        Bytes& buffer = m_buffers[process.rank];
+        if (!step.reduce)
+        {
+            buffer.Write(begin, message.data);
+            return;
+        }
+        m_report.bytesReduced[process.rank] += step.recvBytes;
+        buffer.Write(begin, Sum(process, step, buffer.Copy(begin, end), message.data));
+    }
+
+    Bytes Sum(const Process& process, const Step& step, const Bytes& mine, const Bytes& theirs)
+    {
+        Bytes sum = mine;
+        mine.ForEach(0, mine.Size(), [&](uint64_t begin, uint64_t end, const Content& a) {
+            theirs.ForEach(begin, end, [&](uint64_t b, uint64_t e, const Content& c) {
+                const auto [ranks, overlap] = m_sets.Union(a.ranks, c.ranks);
+                const auto at = [&] {
+                    return Where(process) + " adds bytes " +
+                           Span(step.recvOffset + b, step.recvOffset + e) + " from rank " +
+                           std::to_string(step.recvPeer);
+                };
+                if (a.ranks == RankSets::kEmpty || c.ranks == RankSets::kEmpty)
+                {
+                    Problem(at() + ": one of the two holds nothing yet");
+                }
+                else if (overlap)
+                {
+                    Problem(at() + ": contributions " + m_sets.Show(c.ranks) + " to " +
+                            m_sets.Show(a.ranks) + ", some twice");
+                }
+                else if (a.shift != c.shift)
+                {
+                    Problem(at() + ": they belong to another offset");
+                }
+                Bytes piece(e - b, {ranks, a.shift + static_cast<int64_t>(b)});
+                sum.Write(b, piece);
+            });
+        });
+        return sum;
+    }
+
+    void Send(Process& process, const Step& step)
+    {
+        Message message;
+        message.data = Source(process.rank).Copy(step.sendOffset, step.sendOffset + step.sendBytes);
+        message.chain = process.chain + 1;
+        message.known = process.known;
+        process.reads.Add(step.sendOffset, step.sendBytes);
+        if (m_options.zeroCopy)
+        {
+            message.clock = process.clock;
+            message.number = m_arrivals.size();
+            m_arrivals.push_back(0);
+            if (!IsAllToAll() && step.sendBytes > 0)
+            {
+                process.open.push_back({step.sendOffset,
+                                        step.sendOffset + step.sendBytes,
+                                        step.sendPeer,
+                                        message.number});
+            }
+        }
+        m_report.messages++;
+        m_report.totalBytes += step.sendBytes;
+        m_report.messagesSent[process.rank]++;
+        m_report.bytesSent[process.rank] += step.sendBytes;
+        m_report.longestChain = std::max(m_report.longestChain, message.chain);
+        m_report.largestMessage = std::max(m_report.largestMessage, step.sendBytes);
+        if (!m_serverOf.empty() && m_serverOf[process.rank] != m_serverOf[step.sendPeer])
+        {
+            m_report.bytesOutOfServer[m_serverOf[process.rank]] += step.sendBytes;
+        }
+
+        auto& queue = m_queues[{process.rank, step.sendPeer, process.lane}];
+        queue.push_back(std::move(message));
+        if (process.lane < m_schedule.Lanes(step.sendPeer))
+        {
+            // Harmless if it waits for someone else.
+            const size_t receiver = m_firstOf[step.sendPeer] + process.lane;
+            if (m_processes[receiver].next < m_processes[receiver].steps && queue.size() == 1)
+            {
+                m_ready.push_back(receiver);
+            }
+        }
+    }
+
+    void CheckOpenSends(Process& process, uint64_t begin, uint64_t end)
+    {
+        auto& open = process.open;
+        open.erase(std::remove_if(open.begin(),
+                                  open.end(),
+                                  [&](const OpenSend& send) {
+                                      const StepIndex arrived = m_arrivals[send.number];
+                                      return arrived != 0 && process.clock[send.peer] >= arrived;
+                                  }),
+                   open.end());
+        for (const OpenSend& send : open)
+        {
+            m_report.zeroCopySafe =
+                m_report.zeroCopySafe && (send.end <= begin || end <= send.begin);
+        }
+    }
+
+    void CheckRaces()
+    {
+        for (Process& process : m_processes)
+        {
+            process.reads.Sort();
+            process.writes.Sort();
+        }
+        for (size_t a = 0; a < m_processes.size(); a++)
+        {
+            for (size_t b = m_firstOf[m_processes[a].rank];
+                 b < m_processes.size() && m_processes[b].rank == m_processes[a].rank;
+                 b++)
+            {
+                if (a == b)
+                {
+                    continue;
+                }
+                const Process& writer = m_processes[a];
+                const Process& other = m_processes[b];
+                const auto both = [&] {
+                    return "race: rank " + std::to_string(writer.rank) + " lanes " +
+                           std::to_string(writer.lane) + " and " + std::to_string(other.lane);
+                };
+                if (const auto byte = writer.writes.FirstCommonByte(other.writes); byte && a < b)
+                {
+                    Problem(both() + " both write byte " + std::to_string(*byte));
+                }
+                if (IsAllToAll())
+                {
+                    continue; // reads are of another buffer
+                }
+                if (const auto byte = writer.writes.FirstCommonByte(other.reads))
+                {
+                    Problem(both() + ": the first writes byte " + std::to_string(*byte) +
+                            ", which the second sends");
+                }
+            }
+        }
+    }
+
+    /// What a rank must hold in the end, where that is promised.
+    std::vector<Expected> Promise(Rank rank) const
+    {
+        std::vector<Expected> promise;
+        const Range own = m_pieces.Part(rank);
+        switch (m_what.op)
+        {
+        case Op::kAllReduce:
+            promise.push_back({0, m_what.bytes, {m_sets.All(), 0}});
+            break;
+        case Op::kReduceScatter:
+            promise.push_back({own.offset, own.offset + own.bytes, {m_sets.All(), 0}});
+            break;
+        case Op::kAllGather:
+            for (Rank r = 0; r < m_n; r++)
+            {
+                const Range piece = m_pieces.Part(r);
+                promise.push_back(
+                    {piece.offset, piece.offset + piece.bytes, {m_sets.Single(r), 0}});
+            }
+            break;
+        case Op::kBroadcast:
+            promise.push_back({0, m_what.bytes, {m_sets.Single(m_what.root), 0}});
+            break;
+        case Op::kAllToAll:
+            for (Rank r = 0; r < m_n; r++)
+            {
+                const uint64_t begin = r * own.bytes;
+                promise.push_back(
+                    {begin,
+                     begin + own.bytes,
+                     {m_sets.Single(r),
+                      static_cast<int64_t>(own.offset) - static_cast<int64_t>(begin)}});
+            }
+            break;
+        case Op::kBarrier:
+            break;
+        }
+        return promise;
+    }
+
+    void CheckFinalState()
+    {
+        for (Rank rank = 0; rank < m_n; rank++)
+        {
+            for (const Expected& expected : Promise(rank))
+            {
+                m_buffers[rank].ForEach(
+                    expected.begin,
+                    expected.end,
+                    [&](uint64_t begin, uint64_t end, const Content& content) {
+                        if (!(content == expected.content))
+                        {
+                            Problem("rank " + std::to_string(rank) + " bytes " + Span(begin, end) +
+                                    " end with contributions of " + m_sets.Show(content.ranks) +
+                                    (content.shift != expected.content.shift ? " of another offset"
+                                                                             : "") +
+                                    ", not " + m_sets.Show(expected.content.ranks));
+                        }
+                    });
+            }
+        }
+        if (m_what.op == Op::kBarrier && m_n > 1)
+        {
+            // A rank is through when all its lanes are, so what any of them knows counts.
+            std::vector<SetId> known(m_n, RankSets::kEmpty);
+            for (const Process& process : m_processes)
+            {
+                known[process.rank] = m_sets.Union(known[process.rank], process.known).first;
+            }
+            for (Rank rank = 0; rank < m_n; rank++)
+            {
+                if (known[rank] != m_sets.All())
+                {
+                    Problem("rank " + std::to_string(rank) + " can leave the barrier when only " +
+                            m_sets.Show(known[rank]) + " have come");
+                }
+            }
+        }
+    }
+
+    bool ValidPeer(const Process& process, Rank peer, const std::string& does)
+    {
+        if (peer < m_n && peer != process.rank)
+        {
+            return true;
+        }
+        Problem(Where(process) + " " + does + " rank " + std::to_string(peer) + " of " +
+                std::to_string(m_n));
+        return false;
+    }
+
+    bool ValidRange(const Process& process,
+                    const Bytes& buffer,
+                    uint64_t offset,
+                    uint64_t bytes,
+                    const std::string& does)
+    {
+        if (bytes <= buffer.Size() && offset <= buffer.Size() - bytes)
+        {
+            return true;
+        }
+        Problem(Where(process) + " " + does + " bytes " + Span(offset, offset + bytes) +
+                " of a buffer of " + std::to_string(buffer.Size()));
+        return false;
+    }
+
+    static std::string Where(const Process& process)
+    {
+        return "rank " + std::to_string(process.rank) + " lane " + std::to_string(process.lane) +
+               " step " + std::to_string(process.next);
+    }
+
+    void Problem(const std::string& text)
+    {
+        if (m_report.problems.size() < kMostProblems)
+        {
+            m_report.problems.push_back(text);
+        }
+    }
+
+    struct Link
+    {
+        Rank from;
+        Rank to;
+        Lane lane;
+
+        bool operator==(const Link& o) const
+        {
+            return from == o.from && to == o.to && lane == o.lane;
+        }
+    };
+
+    struct HashLink
+    {
+        size_t operator()(const Link& link) const
+        {
+            return (uint64_t{link.from} << 32 | link.to) * 0x9e3779b97f4a7c15U ^ link.lane;
+        }
+    };
+
+    const Schedule& m_schedule;
+    const Collective& m_what;
+    Rank m_n;
+    CheckOptions m_options;
+    RankSets m_sets;
+    Partition m_pieces;
+    std::vector<uint32_t> m_serverOf;
+    std::vector<Bytes> m_buffers; ///< what receives write, and sends read except in all-to-all
+    std::vector<Bytes> m_inputs;  ///< all-to-all
+    std::vector<Process> m_processes;
+    std::vector<size_t> m_firstOf; ///< a rank's first process
+    std::deque<size_t> m_ready;
+    std::unordered_map<Link, std::deque<Message>, HashLink> m_queues;
+    std::vector<StepIndex> m_arrivals; ///< by message: the receiver's step, plus one
+    CheckReport m_report;
+};
+
+} // namespace
+
+std::string
+CheckReport::Problems() const
+{
+    std::string text;
+    for (const std::string& problem : problems)
+    {
+        text += problem + "\n";
+    }
+    return text;
+}
+
+CheckReport
+Check(const Schedule& schedule, const CheckOptions& options)
+{
+    return Run(schedule, options).Result();
+}
+
+} // namespace coll

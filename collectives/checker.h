@@ -1,0 +1,77 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Proves a schedule by running it on symbols instead of numbers.
+ *
+ * Every byte of every rank's buffer holds, instead of a value, the set of contributions that were
+ * added up in it: which ranks', and which byte of theirs. Bytes with the same content are kept as
+ * intervals. Lanes run as processes that send without blocking and block in receives; a message
+ * carries what the buffer held when it was posted, first in first out per (sender, lane, receiver).
+ *
+ * One run is enough. A lane never chooses: it receives from the peer its next step names (a Kahn
+ * process network), so messages, results and deadlocks do not depend on timing as long as lanes of
+ * one rank do not touch the same bytes. And lanes can only exchange messages with lanes of their
+ * own number, so lanes of one rank are never ordered: any byte written by one and touched by
+ * another is a race, and is reported.
+ *
+ * Reported as problems: peers or bytes out of range, a rank that sends to itself, lengths that
+ * differ between sender and receiver, a contribution added twice, bytes added that belong to
+ * different offsets or hold nothing yet, deadlock, messages never received, races between lanes,
+ * and a final state that is not exactly the one the operation promises:
+ *
+ *     all_reduce       every byte of every rank: all n contributions, once
+ *     reduce_scatter   piece r at rank r: all n contributions, once
+ *     all_gather       every rank: piece j from rank j
+ *     broadcast        every rank: the root's bytes
+ *     alltoall         block i of rank r: piece r of rank i (own block: a local copy, given)
+ *     barrier          no rank has finished before every rank has begun
+ */
+#ifndef COLLECTIVES_CHECKER_H
+#define COLLECTIVES_CHECKER_H
+
+#include "collectives/schedule.h"
+
+namespace coll
+{
+
+struct CheckReport
+{
+    /// Empty: proved. At most a few dozen; the run stops at the first wrong step.
+    std::vector<std::string> problems;
+
+    uint64_t messages = 0;
+    uint64_t totalBytes = 0;
+    uint64_t longestChain = 0;   ///< messages that wait for one another, as Cost::chain
+    uint64_t largestMessage = 0; ///< bytes
+    std::vector<uint64_t> bytesSent;
+    std::vector<uint64_t> messagesSent;
+    std::vector<uint64_t> bytesReduced;
+    /// By server, in order of first appearance; empty without a placement.
+    std::vector<uint64_t> bytesOutOfServer;
+
+    /**
+     * No lane overwrites bytes of a send before it can know that the message has arrived, so a NIC
+     * may read them late (RDMA without staging). Not demanded by the contract; all algorithms here
+     * do it.
+     */
+    bool zeroCopySafe = true;
+
+    bool Ok() const
+    {
+        return problems.empty();
+    }
+
+    std::string Problems() const;
+};
+
+struct CheckOptions
+{
+    const Placement* placement = nullptr; ///< for bytesOutOfServer
+    bool zeroCopy = true;                 ///< track it: O(n) time and memory a message
+};
+
+CheckReport Check(const Schedule& schedule, const CheckOptions& options = {});
+
+} // namespace coll
+
+#endif // COLLECTIVES_CHECKER_H

@@ -1,0 +1,303 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Every registered algorithm, proved by the symbolic checker and held to its own cost formula:
+ * 1..33 ranks, sizes around the number of ranks and not divisible by it, servers of 1..8 GPUs and
+ * 1..8 NICs (the last server partly filled), scattered ranks, channels, pipelining.
+ */
+#include "collectives/checker.h"
+#include "collectives/cost.h"
+#include "collectives/placement.h"
+#include "collectives/registry.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace coll
+{
+namespace
+{
+
+struct Case
+{
+    Op op;
+    const Algorithm* algorithm;
+};
+
+std::vector<Case>
+AllCases()
+{
+    std::vector<Case> cases;
+    for (const Op op : AllOps())
+    {
+        for (const Algorithm* algorithm : AlgorithmsFor(op))
+        {
+            cases.push_back({op, algorithm});
+        }
+    }
+    return cases;
+}
+
+/// The first n GPUs of servers of this kind.
+Placement
+FirstGpus(uint32_t n, uint32_t gpus, uint32_t nics)
+{
+    auto placement = UniformPlacement((n + gpus - 1) / gpus, gpus, nics);
+    placement.serverOf.resize(n);
+    placement.gpuOf.resize(n);
+    return placement;
+}
+
+Placement
+Scattered(Placement placement)
+{
+    std::mt19937 random(placement.serverOf.size());
+    std::vector<std::pair<uint32_t, uint32_t>> places;
+    for (size_t r = 0; r < placement.serverOf.size(); r++)
+    {
+        places.emplace_back(placement.serverOf[r], placement.gpuOf[r]);
+    }
+    std::shuffle(places.begin(), places.end(), random);
+    for (size_t r = 0; r < places.size(); r++)
+    {
+        std::tie(placement.serverOf[r], placement.gpuOf[r]) = places[r];
+    }
+    return placement;
+}
+
+std::vector<Placement>
+Placements(uint32_t n)
+{
+    std::vector<Placement> placements;
+    for (const auto& [gpus, nics] :
+         std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {2, 1}, {4, 2}, {8, 1}, {8, 4}})
+    {
+        placements.push_back(FirstGpus(n, gpus, nics));
+    }
+    placements.push_back(Scattered(FirstGpus(n, 4, 4)));
+    return placements;
+}
+
+std::vector<uint64_t>
+Sizes(Op op, uint32_t n)
+{
+    if (op == Op::kBarrier)
+    {
+        return {0};
+    }
+    return {0, 1, n - 1, n, n + 1, 4096UL * n, 1000003};
+}
+
+std::vector<AlgorithmOptions>
+Options(uint64_t bytes, uint32_t n)
+{
+    std::vector<AlgorithmOptions> options;
+    for (const uint32_t channels : {0, 1, 2, 3})
+    {
+        options.push_back({channels, 0});
+        options.push_back({channels, bytes / n / 2 + 1}); // a few loops
+    }
+    return options;
+}
+
+uint64_t
+Largest(const std::vector<uint64_t>& values)
+{
+    return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+std::string
+Describe(const Collective& what, const Placement& placement, const AlgorithmOptions& options)
+{
+    return std::to_string(what.ranks) + " ranks, " + std::to_string(what.bytes) + " bytes, root " +
+           std::to_string(what.root) + ", " + std::to_string(placement.gpusPerServer) +
+           " GPUs and " + std::to_string(placement.nicsPerServer) + " NICs a server, " +
+           std::to_string(options.channels) + " channels, messages of at most " +
+           std::to_string(options.pipelineBytes);
+}
+
+void
+Prove(const Algorithm& algorithm,
+      const Collective& what,
+      const Placement& placement,
+      const AlgorithmOptions& options,
+      bool zeroCopy = true)
+{
+    SCOPED_TRACE(Describe(what, placement, options));
+    const auto schedule = algorithm.Make(what, placement, options);
+    const CheckReport report = Check(*schedule, {&placement, zeroCopy});
+    ASSERT_TRUE(report.Ok()) << report.Problems();
+    EXPECT_TRUE(report.zeroCopySafe);
+    if (options.pipelineBytes != 0)
+    {
+        EXPECT_LE(report.largestMessage, options.pipelineBytes);
+    }
+
+    const auto cost = algorithm.CostOf(what, placement, options);
+    ASSERT_TRUE(cost.has_value());
+    EXPECT_EQ(report.totalBytes, cost->totalBytes);
+    EXPECT_EQ(report.longestChain, cost->chain);
+    EXPECT_EQ(Largest(report.messagesSent), cost->posts);
+    // Parts are S / n rounded to bytes, so each message can be off by one.
+    const double rounding = cost->posts;
+    EXPECT_NEAR(Largest(report.bytesSent), cost->sentPerRank, rounding);
+    EXPECT_NEAR(Largest(report.bytesReduced), cost->reducedPerRank, rounding);
+    EXPECT_NEAR(Largest(report.bytesOutOfServer),
+                cost->outOfServer,
+                rounding * GpusPerServer(placement));
+
+    EXPECT_GE(cost->chain, LeastChain(what.op, what.ranks));
+    EXPECT_GE(cost->serialBytes, LeastBytesPerRank(what.op, what.bytes, what.ranks) * (1 - 1e-12));
+    const auto servers = RanksByServer(placement);
+    const bool even = std::all_of(servers.begin(), servers.end(), [&](const auto& ranks) {
+        return ranks.size() == servers.front().size();
+    });
+    if (even)
+    {
+        EXPECT_GE(cost->outOfServer,
+                  LeastBytesPerServer(what.op, what.bytes, what.ranks, servers.size()) *
+                      (1 - 1e-12));
+    }
+}
+
+class Algorithms : public testing::TestWithParam<Case>
+{
+};
+
+TEST_P(Algorithms, AreProvedFor1To33Ranks)
+{
+    const auto [op, algorithm] = GetParam();
+    uint32_t proofs = 0;
+    uint32_t turn = 0;
+    for (uint32_t n = 1; n <= 33; n++)
+    {
+        for (const Placement& placement : Placements(n))
+        {
+            for (const uint64_t bytes : Sizes(op, n))
+            {
+                const auto options = Options(bytes, n);
+                for (size_t i = 0; i < options.size(); i++)
+                {
+                    // All combinations for few ranks; for many each size and placement with one, in
+                    // turns.
+                    if (n > 12 && i != turn % options.size())
+                    {
+                        continue;
+                    }
+                    Collective what{op, bytes, n, 0};
+                    what.root = op == Op::kBroadcast ? (turn + i) % n : 0;
+                    if (!algorithm->WhyNot(what, placement, options[i]).empty())
+                    {
+                        continue; // uneven servers; see EvenServersAreNeverRefused
+                    }
+                    Prove(*algorithm, what, placement, options[i]);
+                    if (HasFatalFailure())
+                    {
+                        return;
+                    }
+                    proofs++;
+                }
+                turn++;
+            }
+        }
+    }
+    RecordProperty("proofs", static_cast<int>(proofs));
+    EXPECT_GT(proofs, op == Op::kBarrier ? 100U : 1000U);
+}
+
+TEST_P(Algorithms, EvenServersAreNeverRefused)
+{
+    const auto [op, algorithm] = GetParam();
+    for (const uint32_t gpus : {1, 2, 4, 8})
+    {
+        for (const uint32_t servers : {1, 2, 3, 4})
+        {
+            for (const uint32_t nics : {1, 2, 4})
+            {
+                const auto placement = UniformPlacement(servers, gpus, nics);
+                const Collective what{op, op == Op::kBarrier ? 0UL : 100003UL, servers * gpus, 0};
+                ASSERT_EQ(algorithm->WhyNot(what, placement, {}), "");
+                Prove(*algorithm, what, placement, {});
+                Prove(*algorithm, what, Scattered(placement), {});
+            }
+        }
+    }
+}
+
+TEST_P(Algorithms, AreProvedOnALargerCluster)
+{
+    const auto [op, algorithm] = GetParam();
+    const auto placement = UniformPlacement(32, 8, 2);
+    Prove(*algorithm,
+          {op, op == Op::kBarrier ? 0UL : (1UL << 30) + 7, 256, op == Op::kBroadcast ? 77U : 0U},
+          placement,
+          {},
+          false);
+}
+
+TEST_P(Algorithms, ComputeOffsetsBeyond32Bits)
+{
+    const auto [op, algorithm] = GetParam();
+    if (op != Op::kBarrier)
+    {
+        Prove(*algorithm,
+              {op, (1UL << 43) + 12345, 12, 0},
+              UniformPlacement(3, 4, 2),
+              {0, 1UL << 38});
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, Algorithms, testing::ValuesIn(AllCases()), [](const auto& info) {
+    return OpName(info.param.op) + "_" + info.param.algorithm->Name();
+});
+
+TEST(ReduceScatter, OwnershipDoesNotDependOnTheRing)
+{
+    // The last receive of every rank, in every lane, is a part of piece r.
+    const auto placement = Scattered(UniformPlacement(3, 4, 2));
+    for (const Algorithm* algorithm : AlgorithmsFor(Op::kReduceScatter))
+    {
+        const auto schedule = algorithm->Make({Op::kReduceScatter, 1200, 12, 0}, placement, {});
+        for (Rank r = 0; r < 12; r++)
+        {
+            for (Lane lane = 0; lane < schedule->Lanes(r); lane++)
+            {
+                const Step last = schedule->At(r, lane, schedule->Steps(r, lane) - 1);
+                EXPECT_EQ(last.recvOffset, r * 100 + lane * 50);
+                EXPECT_EQ(last.recvBytes, 50U);
+                EXPECT_TRUE(last.reduce);
+                EXPECT_EQ(last.sendPeer, kNoRank);
+            }
+        }
+    }
+}
+
+TEST(RingAllReduce, IsNcclsTwoNMinusOnePrimitives)
+{
+    const auto placement = UniformPlacement(4, 1);
+    const auto schedule =
+        Find(Op::kAllReduce, "ring")->Make({Op::kAllReduce, 40, 4, 0}, placement, {});
+    ASSERT_EQ(schedule->Lanes(0), 1U);
+    ASSERT_EQ(schedule->Steps(1, 0), 7U);
+    const uint64_t chunk[] = {0, 3, 2, 1, 0, 3, 2}; // rank 1 of the drawing in ring-all-reduce.cc
+    for (StepIndex k = 0; k < 7; k++)
+    {
+        const Step step = schedule->At(1, 0, k);
+        EXPECT_EQ(step.recvPeer, k > 0 ? 0 : kNoRank);
+        EXPECT_EQ(step.sendPeer, k < 6 ? 2 : kNoRank);
+        EXPECT_EQ(step.reduce, k >= 1 && k <= 3);
+        EXPECT_EQ(k > 0 ? step.recvOffset : step.sendOffset, chunk[k] * 10);
+    }
+}
+
+TEST(RingBroadcast, CutsIntoNcclsChunksByItself)
+{
+    const auto schedule = Find(Op::kBroadcast, "ring")
+                              ->Make({Op::kBroadcast, 10 << 20, 4, 0}, UniformPlacement(4, 1), {});
+    EXPECT_EQ(schedule->Steps(2, 0), 20U);
+    EXPECT_EQ(schedule->At(2, 0, 3).sendBytes, 512U << 10);
+}
+
+} // namespace
+} // namespace coll
