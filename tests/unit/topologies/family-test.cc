@@ -1,0 +1,167 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The registry, what all families share, and the two small ones: leaf-spine and single switch.
+ */
+#include "topologies/family.h"
+#include "topologies/routes.h"
+
+#include <gtest/gtest.h>
+
+namespace
+{
+
+using topo::Topology;
+using topo::TopologyRequest;
+
+std::string
+Errors(const TopologyRequest& request)
+{
+    const auto result = topo::MakeTopology(request);
+    EXPECT_NE(result.topology.has_value(), !result.errors.empty()) << "one or the other";
+    std::string text;
+    for (const auto& e : result.errors)
+    {
+        text += topo::ToString(e) + "\n";
+    }
+    return text;
+}
+
+TopologyRequest
+Request(const char* family, uint32_t hosts)
+{
+    TopologyRequest r;
+    r.family = family;
+    r.hosts = hosts;
+    return r;
+}
+
+TEST(Family, Registry)
+{
+    EXPECT_EQ(topo::FamilyNames(),
+              (std::vector<std::string>{"fat-tree", "leaf-spine", "single-switch", "graph", "hpcc"}));
+    for (const auto& family : topo::Families())
+    {
+        EXPECT_GT(std::string(family.description).size(), 10u);
+    }
+    EXPECT_EQ(Errors(Request("fattree", 4)),
+              "topology: \"fattree\" is not one of fat-tree, leaf-spine, single-switch, graph or hpcc (did you mean "
+              "fat-tree?)\n");
+}
+
+TEST(Family, NothingIsIgnored)
+{
+    TopologyRequest r = Request("single-switch", 4);
+    r.k = 4;
+    r.oversubscription = 2;
+    EXPECT_EQ(Errors(r),
+              "k: 4 has no meaning for single-switch; it belongs to fat-tree\n"
+              "oversubscription: 2 has no meaning for single-switch; it belongs to fat-tree or leaf-spine\n");
+    r = Request("fat-tree", 4);
+    r.file = "net.json";
+    r.spines = 3;
+    EXPECT_EQ(Errors(r),
+              "spines: 3 has no meaning for fat-tree; it belongs to leaf-spine\n"
+              "file: \"net.json\" has no meaning for fat-tree; it belongs to graph or hpcc\n");
+}
+
+TEST(Family, AllMistakesAtOnce)
+{
+    TopologyRequest r = Request("single-switch", 2000000);
+    r.linkRate = rdma::BitRate(0);
+    r.linkDelay = rdma::Duration(-1000);
+    r.nicsPerServer = 0;
+    r.bitErrorRate = 1;
+    const std::string errors = Errors(r);
+    for (const char* field : {"linkRate: ", "linkDelay: -1 ns", "nicsPerServer: 0 ", "hosts: 2000000 ", "bitErrorRate: 1 "})
+    {
+        EXPECT_NE(errors.find(field), std::string::npos) << field << " in " << errors;
+    }
+}
+
+TEST(SingleSwitch, Star)
+{
+    TopologyRequest r = Request("single-switch", 3);
+    r.nicsPerServer = 2;
+    r.bitErrorRate = 1e-12;
+    r.linkDelay = rdma::Nanoseconds(500);
+    const Topology t = *topo::MakeTopology(r).topology;
+    EXPECT_EQ(t.Nodes().size(), 4u);
+    EXPECT_EQ(t.Links().size(), 6u);
+    for (const auto& link : t.Links())
+    {
+        EXPECT_EQ(link.rate, rdma::Gbps(100));
+        EXPECT_EQ(link.delay, rdma::Nanoseconds(500));
+        EXPECT_EQ(link.bitErrorRate, 1e-12);
+    }
+    // Endpoint e is behind port e.
+    const auto routes = topo::ComputeRoutes(t);
+    for (uint32_t e = 0; e < 6; ++e)
+    {
+        EXPECT_EQ(routes.NextHops(*t.FindNode("switch-0"), e)[0], e);
+    }
+    EXPECT_EQ(Errors(Request("single-switch", 0)), "hosts: a single switch needs a number of servers\n");
+    EXPECT_NE(Errors(Request("single-switch", 65536)).find("65535 ports"), std::string::npos);
+}
+
+TEST(LeafSpine, GivenShape)
+{
+    TopologyRequest r = Request("leaf-spine", 0);
+    r.leaves = 4;
+    r.spines = 3;
+    r.hostsPerLeaf = 5;
+    const Topology t = *topo::MakeTopology(r).topology;
+    EXPECT_EQ(t.Hosts().size(), 20u);
+    EXPECT_EQ(t.SwitchCount(), 7u);
+    EXPECT_EQ(t.Links().size(), 20u + 12u);
+    EXPECT_EQ(t.Links().back().rate, rdma::Gbps(100)) << "as given: 5:3";
+    const auto routes = topo::ComputeRoutes(t);
+    EXPECT_EQ(routes.Hops(0, 4), 2u);
+    EXPECT_EQ(routes.Hops(0, 5), 4u);
+    EXPECT_EQ(routes.NextHops(*t.FindNode("leaf-0"), 5).size, 3u) << "one path a spine";
+    EXPECT_TRUE(t.FindLink("server-19->leaf-3"));
+    EXPECT_TRUE(t.FindLink("leaf-3->spine-2"));
+}
+
+TEST(LeafSpine, ChosenShape)
+{
+    // 40 servers: leaves of 16, so 3 of them; 16 spines of 100G for no oversubscription.
+    const Topology full = *topo::MakeTopology(Request("leaf-spine", 40)).topology;
+    EXPECT_EQ(full.SwitchCount(), 3u + 16u);
+    // 400G uplinks: 16 x 100 / 400 = 4 spines.
+    TopologyRequest r = Request("leaf-spine", 40);
+    r.fabricRate = rdma::Gbps(400);
+    EXPECT_EQ(topo::MakeTopology(r).topology->SwitchCount(), 3u + 4u);
+    // f = 3: 1600 / 3 = 533.3 Gb/s a leaf: 2 spines of 266.67.
+    r.oversubscription = 3;
+    const Topology over = *topo::MakeTopology(r).topology;
+    EXPECT_EQ(over.SwitchCount(), 3u + 2u);
+    EXPECT_EQ(over.Links().back().rate.bps, 266666666667u);
+    // Spines given stay, their links become slower.
+    r.spines = 4;
+    const Topology given = *topo::MakeTopology(r).topology;
+    EXPECT_EQ(given.SwitchCount(), 3u + 4u);
+    EXPECT_EQ(given.Links().back().rate.bps, 133333333333u);
+}
+
+TEST(LeafSpine, Errors)
+{
+    EXPECT_EQ(Errors(Request("leaf-spine", 0)),
+              "hosts: a leaf-spine needs a number of servers, or both leaves and hosts per leaf\n");
+    TopologyRequest r = Request("leaf-spine", 10);
+    r.leaves = 2;
+    r.hostsPerLeaf = 4;
+    EXPECT_EQ(Errors(r),
+              "leaves: 2 leaves of 4 server ports have 8, but 10 servers need 10; 3 leaves, or 5 ports a leaf, are "
+              "enough\n");
+    r.hosts = 0;
+    r.leaves = 4000000000u;
+    r.hostsPerLeaf = 4000000000u;
+    EXPECT_NE(Errors(r), "");
+    r.leaves = 60000;
+    r.hostsPerLeaf = 1;
+    r.spines = 60000;
+    EXPECT_NE(Errors(r).find("larger than"), std::string::npos);
+}
+
+} // namespace

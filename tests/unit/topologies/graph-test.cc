@@ -1,0 +1,237 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "topologies/graph.h"
+#include "topologies/routes.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <random>
+
+#include <unistd.h>
+
+namespace
+{
+
+using topo::Topology;
+
+const std::string kTwoRacks = R"({
+  "description": "two racks, a trunk of two links",
+  "defaults": {"rate": "100Gbps", "delay": "1us"},
+  "nodes": [
+    {"name": "a", "kind": "host"},
+    {"name": "left", "kind": "switch", "tier": 1},
+    {"name": "b", "kind": "host"},
+    {"name": "right", "kind": "switch"}
+  ],
+  "links": [
+    {"from": "a", "to": "left"},
+    {"from": "left", "to": "right", "rate": "25Gbps", "delay": "2.5us", "bit_error_rate": 1e-12, "count": 2},
+    {"from": "right", "to": "b"},
+    {"from": "b", "to": "left", "rate": "54.54Gb/s"}
+  ]
+})";
+
+std::string
+Errors(const std::string& text)
+{
+    const auto result = topo::ReadGraph(text, "net.json");
+    EXPECT_NE(result.topology.has_value(), !result.errors.empty());
+    std::string all;
+    for (const auto& e : result.errors)
+    {
+        all += topo::ToString(e) + "\n";
+    }
+    return all;
+}
+
+/// The valid file with one text replaced by another.
+std::string
+Edited(const std::string& from, const std::string& to)
+{
+    std::string text = kTwoRacks;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+
+TEST(Graph, Reads)
+{
+    const auto result = topo::ReadGraph(kTwoRacks, "net.json");
+    ASSERT_TRUE(result.topology);
+    const Topology& t = *result.topology;
+    ASSERT_EQ(t.Nodes().size(), 4u);
+    EXPECT_EQ(t.Nodes()[1].tier, 1);
+    EXPECT_EQ(t.Nodes()[3].tier, 0);
+    ASSERT_EQ(t.Links().size(), 5u) << "count 2 makes two";
+    EXPECT_EQ(t.Links()[0].rate, rdma::Gbps(100));
+    EXPECT_EQ(t.Links()[0].delay, rdma::Microseconds(1));
+    EXPECT_EQ(t.Links()[2].rate, rdma::Gbps(25));
+    EXPECT_EQ(t.Links()[2].delay, rdma::Nanoseconds(2500));
+    EXPECT_EQ(t.Links()[2].bitErrorRate, 1e-12);
+    EXPECT_EQ(t.Links()[4].rate.bps, 54540000000u);
+    EXPECT_EQ(t.Endpoints().size(), 3u) << "a has one port, b two";
+    const auto r = topo::ComputeRoutes(t);
+    EXPECT_EQ(r.NextHops(1, t.EndpointOf(1, 0)).size, 2u) << "b's first port is behind the trunk";
+    EXPECT_EQ(r.Hops(0, 1), 3u);
+    EXPECT_EQ(r.Hops(0, 2), 2u);
+}
+
+TEST(Graph, EveryErrorHasItsPath)
+{
+    EXPECT_EQ(Errors(Edited("54.54Gb/s", "54.54Gbs")),
+              "net.json: /links/3/rate: \"54.54Gbs\" is not a rate such as 100Gbps, 25Gb/s or 400G\n");
+    EXPECT_EQ(Errors(Edited("\"25Gbps\"", "25")),
+              "net.json: /links/1/rate: 25 is not a rate such as 100Gbps, 25Gb/s or 400G\n");
+    EXPECT_EQ(Errors(Edited("\"25Gbps\"", "\"0Gbps\"")),
+              "net.json: /links/1/rate: \"0Gbps\" is not a rate such as 100Gbps, 25Gb/s or 400G\n");
+    EXPECT_EQ(Errors(Edited("2.5us", "-2us")),
+              "net.json: /links/1/delay: \"-2us\" is not a time such as 500ns, 1us, 2.5ms or 1s\n");
+    EXPECT_EQ(Errors(Edited("2.5us", "5000s")), "net.json: /links/1/delay: \"5000s\" is more than 1000 s\n");
+    EXPECT_EQ(Errors(Edited("1e-12", "1.0")),
+              "net.json: /links/1/bit_error_rate: 1.0 is not a number of at least 0 and below 1\n");
+    EXPECT_EQ(Errors(Edited("\"count\": 2", "\"count\": 0")),
+              "net.json: /links/1/count: 0 is not a whole number from 1 to 1024\n");
+    EXPECT_EQ(Errors(Edited("\"count\": 2", "\"cont\": 2")),
+              "net.json: /links/1/cont: unknown key (did you mean count?); allowed are from, to, rate, delay, "
+              "bit_error_rate or count\n");
+    EXPECT_EQ(Errors(Edited("\"to\": \"right\"", "\"to\": \"rigth\"")),
+              "net.json: /links/1/to: \"rigth\" is not the name of a node (did you mean right?)\n");
+    EXPECT_EQ(Errors(Edited("\"to\": \"right\"", "\"to\": \"left\"")),
+              "net.json: /links/1/to: \"left\" is the node the link comes from\n");
+    EXPECT_EQ(Errors(Edited("\"from\": \"a\", ", "")), "net.json: /links/0/from: is missing\n");
+    EXPECT_EQ(Errors(Edited("\"defaults\": {\"rate\": \"100Gbps\", \"delay\": \"1us\"},", "")),
+              "net.json: /links/0/rate: is missing\nnet.json: /links/0/delay: is missing\n"
+              "net.json: /links/2/rate: is missing\nnet.json: /links/2/delay: is missing\n"
+              "net.json: /links/3/delay: is missing\n");
+    EXPECT_EQ(Errors(Edited("\"b\", \"kind\"", "\"a\", \"kind\"")),
+              "net.json: /nodes/2/name: \"a\" is the name of an earlier node, too\n");
+    EXPECT_EQ(Errors(Edited("\"kind\": \"switch\"}", "\"kind\": \"Swich\"}")),
+              "net.json: /nodes/3/kind: \"Swich\" is not host or switch (did you mean switch?)\n");
+    EXPECT_EQ(Errors(Edited("\"name\": \"left\"", "\"name\": \"le,ft\"")),
+              "net.json: /nodes/1/name: \"le,ft\" is not a name: 1 to 64 letters, digits, '_', '.', ':' or '-'\n");
+    EXPECT_EQ(Errors(Edited("\"tier\": 1", "\"tier\": 1, \"tier\": 2")),
+              "net.json: \"tier\" is twice in one object\n");
+    EXPECT_EQ(Errors("{}"), "net.json: /nodes: is missing\nnet.json: /links: is missing\n");
+    EXPECT_EQ(Errors("{\"nodes\": {}, \"links\": []}"), "net.json: /nodes: an object is not a list\n");
+    EXPECT_NE(Errors(Edited("\"kind\": \"host\"},", "\"kind\": \"host\",}")).find("is no JSON: parse error at line 5, column"),
+              std::string::npos);
+    EXPECT_NE(Errors("").find("is no JSON"), std::string::npos);
+    EXPECT_NE(Errors(std::string(200000, '[')).find("is no JSON"), std::string::npos);
+    EXPECT_NE(Errors(Edited("\"tier\": 1", "\"tier\": 1e999")).find("is no JSON"), std::string::npos);
+}
+
+TEST(Graph, ManyErrorsStopAtTwentyOrSo)
+{
+    std::string text = "{\"nodes\": [";
+    for (int i = 0; i < 1000; ++i)
+    {
+        text += "{\"name\": 3},";
+    }
+    text += "1], \"links\": []}";
+    const auto result = topo::ReadGraph(text, "net.json");
+    EXPECT_GE(result.errors.size(), 20u);
+    EXPECT_LE(result.errors.size(), 25u);
+}
+
+/// A file that goes away again.
+struct TemporaryFile
+{
+    std::string path;
+
+    explicit TemporaryFile(const std::string& text)
+    {
+        char name[] = "/tmp/graph-test-XXXXXX";
+        const int fd = mkstemp(name);
+        close(fd);
+        path = name;
+        std::ofstream(path) << text;
+    }
+
+    ~TemporaryFile() { std::remove(path.c_str()); }
+};
+
+std::string
+FamilyErrors(const std::string& path, uint32_t hosts, uint32_t nics)
+{
+    topo::TopologyRequest r;
+    r.family = "graph";
+    r.file = path;
+    r.hosts = hosts;
+    r.nicsPerServer = nics;
+    const auto result = topo::MakeTopology(r);
+    EXPECT_NE(result.topology.has_value(), !result.errors.empty());
+    return result.errors.empty() ? "" : topo::ToString(result.errors[0]);
+}
+
+TEST(Graph, Family)
+{
+    const TemporaryFile file(kTwoRacks);
+    EXPECT_EQ(FamilyErrors(file.path, 2, 1), "");
+    EXPECT_EQ(FamilyErrors(file.path, 0, 1), "");
+    EXPECT_EQ(FamilyErrors(file.path, 3, 1), "hosts: 3 servers are needed, but \"" + file.path + "\" has 2 hosts");
+    EXPECT_EQ(FamilyErrors(file.path, 2, 2),
+              "nicsPerServer: 2 is more than the 1 links of host a in \"" + file.path + "\"");
+    EXPECT_EQ(FamilyErrors("/no/such/file", 2, 1), "file: \"/no/such/file\" cannot be read: No such file or directory");
+    EXPECT_EQ(FamilyErrors("", 2, 1), "file: the path of a file is missing");
+    EXPECT_NE(FamilyErrors("/", 2, 1), "");
+
+    const TemporaryFile lonely(Edited("{\"from\": \"a\", \"to\": \"left\"},", ""));
+    EXPECT_EQ(FamilyErrors(lonely.path, 0, 1), "file: \"" + lonely.path + "\" host a has no link");
+    const TemporaryFile apart(R"({"defaults": {"rate": "1Gbps", "delay": "0"},
+        "nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"},
+                  {"name": "s", "kind": "switch"}, {"name": "t", "kind": "switch"}],
+        "links": [{"from": "a", "to": "s"}, {"from": "b", "to": "t"}]})");
+    EXPECT_EQ(FamilyErrors(apart.path, 0, 1), "file: \"" + apart.path + "\" host b cannot be reached from host a");
+    const TemporaryFile direct(R"({"nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}],
+        "links": [{"from": "a", "to": "b", "rate": "1Gbps", "delay": "0"}]})");
+    EXPECT_EQ(FamilyErrors(direct.path, 2, 1), "") << "no switch at all";
+}
+
+TEST(Graph, RandomEditsNeverCrash)
+{
+    for (uint32_t seed = 0; seed < 4000; ++seed)
+    {
+        std::mt19937 rng(seed);
+        std::string text = kTwoRacks;
+        for (uint32_t edits = 1 + rng() % 6; edits > 0; --edits)
+        {
+            const size_t at = rng() % text.size();
+            switch (rng() % 4)
+            {
+            case 0:
+                text[at] = static_cast<char>(rng());
+                break;
+            case 1:
+                text.erase(at, 1 + rng() % 20);
+                break;
+            case 2:
+                text.insert(at, text.substr(rng() % text.size(), rng() % 30));
+                break;
+            default:
+                text[at] = "0123456789{}[]\",:.e-"[rng() % 20];
+            }
+            if (text.empty())
+            {
+                text = " ";
+            }
+        }
+        const auto result = topo::ReadGraph(text, "net.json");
+        ASSERT_NE(result.topology.has_value(), !result.errors.empty()) << seed;
+        for (const auto& e : result.errors)
+        {
+            for (const char c : topo::ToString(e))
+            {
+                ASSERT_TRUE(c >= 0x20 && c < 0x7f) << seed;
+            }
+        }
+        if (result.topology)
+        {
+            topo::ComputeRoutes(*result.topology);
+        }
+    }
+}
+
+} // namespace

@@ -1,0 +1,201 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "topologies/hpcc-format.h"
+#include "topologies/routes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace
+{
+
+using topo::NodeKind;
+using topo::Topology;
+
+/// Two switches (2 and 5), four hosts.
+const std::string kSmall = "6 2 5\n"
+                           "2 5\n"
+                           "0 2 100Gbps 1000ns 0.000000\n"
+                           "1 2 100Gbps 1000ns 0.000000\n"
+                           "3 5 25Gbps 1us 0\n"
+                           "4 5 25Gbps 0.001ms 0\n"
+                           "2 5 400Gbps 2us 0.01\n";
+
+std::string
+Error(const std::string& text)
+{
+    const auto result = topo::ReadHpccTopology(text, "fat.txt");
+    EXPECT_NE(result.topology.has_value(), !result.errors.empty());
+    EXPECT_LE(result.errors.size(), 1u);
+    return result.errors.empty() ? "" : topo::ToString(result.errors[0]);
+}
+
+std::string
+Edited(const std::string& from, const std::string& to)
+{
+    std::string text = kSmall;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+
+TEST(HpccFormat, Reads)
+{
+    const auto result = topo::ReadHpccTopology(kSmall, "fat.txt");
+    ASSERT_TRUE(result.topology);
+    const Topology& t = *result.topology;
+    ASSERT_EQ(t.Nodes().size(), 6u);
+    // Node numbers are the file's.
+    EXPECT_EQ(t.Hosts(), (std::vector<topo::NodeId>{0, 1, 3, 4}));
+    EXPECT_EQ(t.Nodes()[3].name, "server-3");
+    EXPECT_EQ(t.Nodes()[5].name, "switch-5");
+    EXPECT_EQ(t.Nodes()[5].kind, NodeKind::kSwitch);
+    EXPECT_EQ(t.Nodes()[5].tier, 1);
+    EXPECT_EQ(t.EndpointOf(2, 0), 2u) << "server-3 is the third host";
+    EXPECT_EQ(t.Links()[2].rate, rdma::Gbps(25));
+    EXPECT_EQ(t.Links()[0].delay, rdma::Microseconds(1));
+    EXPECT_EQ(t.Links()[3].delay, rdma::Microseconds(1));
+    EXPECT_EQ(t.Links()[0].bitErrorRate, 0);
+    // 1% of packets of 1,048 B: (1 - b)^(8 x 1048) = 0.99.
+    EXPECT_NEAR(std::pow(1 - t.Links()[4].bitErrorRate, 8 * 1048), 0.99, 1e-9);
+    ASSERT_EQ(result.notes.size(), 1u);
+    EXPECT_NE(result.notes[0].find("per packet"), std::string::npos);
+    EXPECT_EQ(topo::ComputeRoutes(t).Hops(0, 3), 3u);
+}
+
+TEST(HpccFormat, WhatToolsWrite)
+{
+    std::string noNewline = kSmall;
+    noNewline.pop_back();
+    EXPECT_EQ(Error(noNewline), "");
+    EXPECT_EQ(Error("\n\n " + kSmall + "\n\n"), "");
+    std::string windows;
+    for (const char c : kSmall)
+    {
+        windows += c == '\n' ? std::string("\r\n") : c == ' ' ? std::string(" \t ") : std::string(1, c);
+    }
+    EXPECT_EQ(Error("\xEF\xBB\xBF" + windows), "");
+    EXPECT_EQ(Error(Edited("\n2 5\n", "\n2\n5 \n")), "") << "ids over several lines";
+    // HPCC's own example ends with its format in words.
+    const auto result = topo::ReadHpccTopology(kSmall + "\nFirst line: total node #, switch node #, link #\n", "t.txt");
+    ASSERT_TRUE(result.topology);
+    EXPECT_EQ(result.notes.at(0), "t.txt:9: text after the last link ignored");
+    // Two hosts on a wire.
+    EXPECT_EQ(Error("2 0 1\n\n0 1 10Gbps 1us 0\n"), "");
+}
+
+TEST(HpccFormat, TheTreeOfTheHpccPaper)
+{
+    // fat.txt: 320 hosts in 20 racks of 16; pods of 4 racks and 4 aggregation switches with 400G; 16 core switches.
+    std::string text = "376 56 480\n";
+    for (int i = 320; i < 376; ++i)
+    {
+        text += std::to_string(i) + " ";
+    }
+    text += "\n";
+    const auto link = [&](int a, int b, const char* rate) {
+        text += std::to_string(a) + " " + std::to_string(b) + " " + rate + " 1000ns 0.000000\n";
+    };
+    for (int h = 0; h < 320; ++h)
+    {
+        link(h, 320 + h / 16, "100Gbps");
+    }
+    for (int tor = 0; tor < 20; ++tor)
+    {
+        for (int a = 0; a < 4; ++a)
+        {
+            link(320 + tor, 340 + tor / 4 * 4 + a, "400Gbps");
+        }
+    }
+    for (int a = 0; a < 20; ++a)
+    {
+        for (int c = 0; c < 4; ++c)
+        {
+            link(340 + a, 360 + a % 4 * 4 + c, "400Gbps");
+        }
+    }
+    const auto result = topo::ReadHpccTopology(text, "fat.txt");
+    ASSERT_TRUE(result.topology);
+    const Topology& t = *result.topology;
+    EXPECT_EQ(t.Hosts().size(), 320u);
+    EXPECT_EQ(t.Nodes()[320].tier, 1);
+    EXPECT_EQ(t.Nodes()[340].tier, 2);
+    EXPECT_EQ(t.Nodes()[360].tier, 3);
+    const auto r = topo::ComputeRoutes(t);
+    EXPECT_EQ(r.Hops(0, 15), 2u);
+    EXPECT_EQ(r.Hops(0, 63), 4u);
+    EXPECT_EQ(r.Hops(0, 319), 6u);
+    EXPECT_EQ(r.NextHops(320, 319).size, 4u);
+    EXPECT_EQ(r.NextHops(340, 319).size, 4u);
+}
+
+TEST(HpccFormat, ErrorsNameTheLineAndWhatIsExpected)
+{
+    EXPECT_EQ(Error(""), "fat.txt:1: the file ends where there should be the number of nodes (a whole number from 0 to 1048576)");
+    EXPECT_EQ(Error("6 2"),
+              "fat.txt:1: the file ends where there should be the number of links (a whole number from 0 to 8388608)");
+    EXPECT_EQ(Error("6 7 5\n"), "fat.txt:1: \"7\" is not the number of switches (a whole number from 0 to 6)");
+    EXPECT_EQ(Error(Edited("\n2 5\n", "\n2 6\n")), "fat.txt:2: \"6\" is not a switch id (0 to 5), 2 of 2");
+    EXPECT_EQ(Error(Edited("\n2 5\n", "\n2 2\n")), "fat.txt:2: \"2\" is in the list of switches twice");
+    EXPECT_EQ(Error(Edited("1 2 100Gbps", "1 9 100Gbps")),
+              "fat.txt:4: \"9\" is not a destination id (0 to 5), of link 2 of 5");
+    EXPECT_EQ(Error(Edited("1 2 100Gbps", "1 1 100Gbps")),
+              "fat.txt:4: \"1\" is not another node than the source, of link 2 of 5");
+    EXPECT_EQ(Error(Edited("3 5 25Gbps", "3 5 25Gbs")),
+              "fat.txt:5: \"25Gbs\" is not a rate such as 100Gbps, 25Gb/s or 400G, of link 3 of 5");
+    EXPECT_EQ(Error(Edited("1us 0", "1 0")),
+              "fat.txt:5: \"1\" is not a time such as 500ns, 1us, 2.5ms or 1s, at most 1000 s, of link 3 of 5");
+    EXPECT_EQ(Error(Edited("0.01", "1.01")),
+              "fat.txt:7: \"1.01\" is not an error rate (at least 0, below 1), of link 5 of 5");
+    EXPECT_EQ(Error(Edited("6 2 5", "6 2 6")),
+              "fat.txt:8: the file ends where there should be a source id (0 to 5), of link 6 of 6");
+    EXPECT_EQ(Error(Edited("6 2 5", "6 2 4")),
+              "fat.txt:7: \"2\" is not the end of the file: the first line announces 4 links, and they have been read");
+    EXPECT_NE(Error("16 8 2 2 24 A100\n8 9 10 11\n").find("SimAI"), std::string::npos);
+    EXPECT_NE(Error("99999999999999999999999999 1 1"), "");
+}
+
+TEST(HpccFormat, RandomEditsNeverCrash)
+{
+    for (uint32_t seed = 0; seed < 4000; ++seed)
+    {
+        std::mt19937 rng(seed);
+        std::string text = kSmall;
+        for (uint32_t edits = 1 + rng() % 4; edits > 0 && !text.empty(); --edits)
+        {
+            const size_t at = rng() % text.size();
+            switch (rng() % 4)
+            {
+            case 0:
+                text[at] = static_cast<char>(rng());
+                break;
+            case 1:
+                text.erase(at, 1 + rng() % 10);
+                break;
+            case 2:
+                text.insert(at, text.substr(rng() % text.size(), rng() % 30));
+                break;
+            default:
+                text[at] = "0123456789 \n.-eG"[rng() % 16];
+            }
+        }
+        const auto result = topo::ReadHpccTopology(text, "fat.txt");
+        ASSERT_NE(result.topology.has_value(), !result.errors.empty()) << seed;
+        for (const auto& e : result.errors)
+        {
+            for (const char c : topo::ToString(e))
+            {
+                ASSERT_TRUE(c >= 0x20 && c < 0x7f) << seed;
+            }
+        }
+        if (result.topology)
+        {
+            topo::ComputeRoutes(*result.topology);
+        }
+    }
+}
+
+} // namespace

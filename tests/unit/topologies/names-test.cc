@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "topologies/names.h"
+
+#include <gtest/gtest.h>
+
+namespace
+{
+
+TEST(Names, EditDistance)
+{
+    EXPECT_EQ(topo::EditDistance("", ""), 0u);
+    EXPECT_EQ(topo::EditDistance("", "abc"), 3u);
+    EXPECT_EQ(topo::EditDistance("kitten", "sitting"), 3u); // k->s, e->i, +g
+    EXPECT_EQ(topo::EditDistance("ab", "ba"), 1u);          // a swap of neighbours is one
+    EXPECT_EQ(topo::EditDistance("H100", "h100"), 0u);
+}
+
+TEST(Names, NearestName)
+{
+    const std::vector<std::string> names = {"fat-tree", "leaf-spine", "single-switch", "graph"};
+    EXPECT_EQ(topo::NearestName("fattree", names), "fat-tree");
+    EXPECT_EQ(topo::NearestName("Leaf-Spine", names), "leaf-spine");
+    EXPECT_EQ(topo::NearestName("single", names), "single-switch") << "a beginning";
+    EXPECT_EQ(topo::NearestName("grpah", names), "graph");
+    EXPECT_EQ(topo::NearestName("torus-3d", names), "") << "nothing is near";
+    EXPECT_EQ(topo::NearestName("", names), "");
+    EXPECT_EQ(topo::NearestName("graph", {}), "");
+    EXPECT_EQ(topo::NearestName(std::string(1000000, 'x'), names), "");
+    EXPECT_EQ(topo::NearestName("x", {"k"}), "") << "not one letter of it is right";
+}
+
+TEST(Names, ForPeople)
+{
+    EXPECT_EQ(topo::JoinNames({}), "");
+    EXPECT_EQ(topo::JoinNames({"a"}), "a");
+    EXPECT_EQ(topo::JoinNames({"a", "b", "c"}), "a, b or c");
+    EXPECT_EQ(topo::DidYouMean("rign", {"ring", "tree"}), " (did you mean ring?)");
+    EXPECT_EQ(topo::DidYouMean("quantum", {"ring", "tree"}), "");
+}
+
+} // namespace
