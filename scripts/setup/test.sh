@@ -18,7 +18,7 @@ run_tests() {
     build_in "$tests" "$LOGS/tests.log"
     unlock
     # No test at all is a failure, whatever the reason: a wrong -R, or a broken set-up.
-    exec ctest --test-dir "$tests" -j "$JOBS" --output-on-failure --no-tests=error "$@"
+    exec ctest --test-dir "$tests" -j "$JOBS" --progress --output-on-failure --no-tests=error "$@"
 }
 
 # Tests call the programs by their plain names, whatever the profile.
