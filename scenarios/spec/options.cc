@@ -92,6 +92,10 @@ std::string
 RealText(double v)
 {
     char text[64];
+    if (v >= 0 && v < 1e15 && v == static_cast<double>(static_cast<uint64_t>(v)))
+    {
+        return std::to_string(static_cast<uint64_t>(v));
+    }
     for (int digits = 6; digits <= 17; ++digits)
     {
         std::snprintf(text, sizeof text, "%.*g", digits, v);
@@ -310,6 +314,13 @@ MatchName(const std::string& text, const std::vector<NamedItem>& items)
         }
     }
     return "";
+}
+
+std::string
+NameMeant(const Option& option, const std::string& text)
+{
+    const std::string name = MatchName(text, option.names());
+    return name.empty() && option.alias ? option.alias(text) : name;
 }
 
 std::string
@@ -585,7 +596,7 @@ ParseValue(const Option& option, const std::string& given, const std::string& wh
     case Kind::kName:
     case Kind::kNameOrFile: {
         const auto items = option.names();
-        const std::string name = MatchName(text, items);
+        const std::string name = NameMeant(option, text);
         if (!name.empty())
         {
             v.text = name;
@@ -697,7 +708,7 @@ ToJson(const OptionTable& table, const Values& values, const std::vector<std::st
             break;
         }
         // A file stays the same file wherever this JSON is read from.
-        if (o.kind == Kind::kFile || (o.kind == Kind::kNameOrFile && MatchName(v.text, o.names()).empty()))
+        if (o.kind == Kind::kFile || (o.kind == Kind::kNameOrFile && NameMeant(o, v.text).empty()))
         {
             slot = std::filesystem::absolute(v.text).lexically_normal().string();
         }
@@ -952,7 +963,7 @@ class JsonReader
             m_result->errors.push_back(std::move(error));
             return;
         }
-        const bool isPath = o.kind == Kind::kFile || (o.kind == Kind::kNameOrFile && MatchName(text, o.names()).empty());
+        const bool isPath = o.kind == Kind::kFile || (o.kind == Kind::kNameOrFile && NameMeant(o, text).empty());
         if (isPath && !parsed.text.empty() && parsed.text[0] != '/')
         {
             parsed.text = FolderOf(m_origin) + parsed.text;

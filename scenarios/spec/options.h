@@ -79,6 +79,8 @@ struct Option
     std::vector<uint64_t> oneOf; ///< the only values of a kInteger or kBytes, if any
     std::function<std::vector<NamedItem>()> names;
     std::string nameOf; ///< what names() are, for errors: "model"
+    /// The name of names() that another spelling stands for ("A100-80GB" is "A100"); "" if none.
+    std::function<std::string(const std::string&)> alias;
     /// Why a text that is no name of names() cannot be had, if it is a case worth its own words; else "".
     std::function<std::string(const std::string&)> refusal;
     std::string example; ///< a valid value other than the default, for tests and documentation
@@ -136,6 +138,12 @@ struct Option
     Option& Names(std::string what, std::vector<NamedItem> list)
     {
         return Names(std::move(what), [list = std::move(list)] { return list; });
+    }
+
+    Option& Aliases(std::function<std::string(const std::string&)> find)
+    {
+        alias = std::move(find);
+        return *this;
     }
 
     Option& Refuse(std::function<std::string(const std::string&)> why)
@@ -263,6 +271,9 @@ nlohmann::json ToJson(const OptionTable& table, const Values& values, const std:
 std::string HelpText(const OptionTable& table);
 /// --list=NAME.
 std::string ListText(const NameList& list);
+
+/// The name that `text` means for this option, by names() or alias(). Empty if none.
+std::string NameMeant(const Option& option, const std::string& text);
 
 /// The name in `items` that `text` means: exactly, or up to case and the signs "-_. ". Empty if none.
 std::string MatchName(const std::string& text, const std::vector<NamedItem>& items);

@@ -10,6 +10,7 @@
 #include "collectives/schedule.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/training/step-graph.h"
+#include "scenarios/training/training-plan.h"
 #include "topologies/server.h"
 #include "topologies/topology.h"
 
@@ -89,6 +90,7 @@ struct TrainingScenario
     ClusterSpec cluster;
     CollectiveOptions collectives;
     training::TrainingPlan plan;
+    training::TrainingOptions options; ///< what the plan was made from, every field resolved: for estimates and reports
     std::string model;             ///< "bloom-560m"
     uint64_t parameters = 0;
     uint32_t zero = 0;

@@ -256,7 +256,12 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     }
 
     topo::TopologyResult made = topo::MakeTopology(request);
-    v->notes.insert(v->notes.end(), made.notes.begin(), made.notes.end());
+    // With all sizes at their defaults there is nothing that was chosen for the user in particular.
+    const bool sized = (v->table.Find("servers") && given("servers")) || given(hostsOption.c_str()) || network.fromFile;
+    if (sized || given("k"))
+    {
+        v->notes.insert(v->notes.end(), made.notes.begin(), made.notes.end());
+    }
     for (const auto& e : made.errors)
     {
         const std::string option = e.file.empty() ? OptionOfField(e.field, hostsOption) : "";

@@ -1,0 +1,399 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Options of programs whose ranks are GPUs in servers (dltrain, collperf), and what they make together.
+ */
+#include "scenarios/spec/cluster-options.h"
+
+#include "collectives/placement.h"
+#include "collectives/registry.h"
+#include "scenarios/models/gpu-zoo.h"
+#include "scenarios/spec/common-options.h"
+#include "topologies/family.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace scenario
+{
+
+namespace
+{
+
+constexpr uint64_t kMostRanks = 1000000;
+
+} // namespace
+
+std::vector<NamedItem>
+ServerItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& s : topo::ServerPresets())
+    {
+        items.push_back({s.name, std::to_string(s.gpus) + " x " + s.gpu + ", " + topo::ToString(s.scaleUp.kind) + " " +
+                                     rdma::ToString(s.scaleUp.perGpu) + " a GPU, sold with " + std::to_string(s.nics) +
+                                     (s.nics == 1 ? " NIC" : " NICs")});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+AlgorithmItems()
+{
+    std::vector<NamedItem> items;
+    for (const coll::Op op : coll::AllOps())
+    {
+        for (const coll::Algorithm* a : coll::AlgorithmsFor(op))
+        {
+            const std::string line = coll::OpName(op) + ": " + a->Description();
+            const auto it = std::find_if(items.begin(), items.end(), [&](const NamedItem& i) { return i.name == a->Name(); });
+            if (it == items.end())
+            {
+                items.push_back({a->Name(), line});
+            }
+            else
+            {
+                it->description += "; " + line;
+            }
+        }
+    }
+    return items;
+}
+
+std::vector<Option>
+ClusterOptionRows(const ClusterDefaults& d)
+{
+    const std::string group = "Cluster";
+    const std::string json = "/cluster";
+    const std::string perServer = d.gpusPerServer ? "" : "as the server has";
+    auto perServerOption = Opt("gpus-per-server", Kind::kInteger, json, group, "GPUs of a server").Range(1, 1024).Example("4");
+    if (d.gpusPerServer)
+    {
+        perServerOption.Default(std::to_string(d.gpusPerServer));
+    }
+    else
+    {
+        perServerOption.Otherwise("as the server has, 8 for dgx-a100");
+    }
+    std::vector<Option> rows = {
+        Opt("servers", Kind::kInteger, json, group, "servers of the network")
+            .Otherwise(d.serversNote)
+            .Range(1, static_cast<double>(kMostRanks))
+            .Example("8"),
+        Opt(d.total, Kind::kInteger, json, group, d.totalHelp).Otherwise(d.totalNote).Range(1, static_cast<double>(kMostRanks)).Example("32"),
+        Opt("server", Kind::kNameOrFile, json, group, "what a server is made of: a preset or a JSON file")
+            .Names("server", ServerItems)
+            .Default("dgx-a100")
+            .Example("dgx-h100"),
+        perServerOption,
+        Opt("nics-per-server", Kind::kInteger, json, group, "network interfaces of a server").Default("1").Range(1, 64).Example("2"),
+    };
+    for (auto& row : PlacementOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::vector<Option>
+CollectiveOptionRows()
+{
+    const std::string group = "Collectives";
+    const std::string json = "/collectives";
+    return {
+        Opt("algorithm", Kind::kList, json, group, "an algorithm for all operations, or OP=NAME,OP=NAME")
+            .Shows("NAME|OP=NAME,...")
+            .Otherwise("ring, and direct for alltoall")
+            .Example("all_reduce=ring"),
+        Opt("channels", Kind::kInteger, json, group, "channels of an algorithm that has several")
+            .Otherwise("the algorithm's own, one a NIC for rings")
+            .Range(1, coll::kMaxChannels)
+            .Example("2"),
+        Opt("pipeline", Kind::kBytes, json, group, "largest message of a pipelined algorithm")
+            .Otherwise("the algorithm's own")
+            .Range(1, 9e15)
+            .Example("512KiB"),
+        Opt("step-latency", Kind::kDuration, json, group, "time that software takes before every send of a schedule")
+            .Default("0ns")
+            .Range(0, 1e12)
+            .Example("2us"),
+    };
+}
+
+std::optional<topo::ServerSpec>
+ChosenServer(Validation* v)
+{
+    const std::string& name = v->values.Text("server");
+    if (const topo::ServerSpec* preset = topo::FindServer(topo::ServerPresets(), name))
+    {
+        return *preset;
+    }
+    std::vector<topo::Error> errors;
+    const auto text = topo::ReadWholeFile(name, errors);
+    if (!text)
+    {
+        v->Fail("server", errors.empty() ? "cannot be read" : errors[0].message);
+        return std::nullopt;
+    }
+    const auto servers = topo::ReadServers(*text, name, errors);
+    for (const auto& e : errors)
+    {
+        v->errors.push_back({"", "", topo::ToString(e), ""});
+    }
+    if (!servers)
+    {
+        return std::nullopt;
+    }
+    if (servers->size() != 1)
+    {
+        v->Fail("server", "has " + std::to_string(servers->size()) + " servers; allowed: a file with one");
+        return std::nullopt;
+    }
+    return servers->front();
+}
+
+Cluster
+MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::ServerSpec>& server, FabricSpec* fabric)
+{
+    Cluster result;
+    auto& values = v->values;
+    ClusterSpec& c = result.spec;
+    if (!server)
+    {
+        return result;
+    }
+    c.server = *server;
+    if (values.Present("gpus-per-server"))
+    {
+        c.server.gpus = values.U32("gpus-per-server");
+    }
+    c.server.nics = values.U32("nics-per-server");
+    const uint32_t perServer = c.server.gpus;
+    v->Decide("gpus-per-server", std::to_string(perServer));
+
+    // How many servers there are, and how many of them work.
+    const bool fromFile = MatchName(values.Text("topology"), TopologyItems()).empty();
+    const bool haveServers = values.Given("servers");
+    const bool haveTotal = values.Given(d.total);
+    uint32_t installed = haveServers ? values.U32("servers") : 0; // 0: all hosts of a file
+    uint32_t used = 0;                                            // 0: all
+    if (haveTotal || (d.defaultTotal && !haveServers && !fromFile))
+    {
+        const uint32_t total = haveTotal ? values.U32(d.total) : d.defaultTotal;
+        if (total % perServer != 0)
+        {
+            const uint32_t below = total / perServer * perServer;
+            const std::string multiples = "multiples of " + std::to_string(perServer) + ", such as " +
+                                          (below ? std::to_string(below) + " or " : "") + std::to_string(below + perServer);
+            if (haveTotal)
+            {
+                v->Fail(d.total, "does not fill servers of " + std::to_string(perServer) + " GPUs; allowed: " + multiples,
+                        std::to_string(below && total - below <= perServer / 2 ? below : below + perServer));
+            }
+            else
+            {
+                v->Fail("gpus-per-server", std::to_string(total) + " ranks (the default of --" + d.total +
+                                               ") do not fill such servers; give --" + d.total + ", allowed: " + multiples);
+            }
+            return result;
+        }
+        used = total / perServer;
+        if (haveServers && used > installed)
+        {
+            v->Fail(d.total, std::to_string(installed) + " servers have " + std::to_string(uint64_t(installed) * perServer) +
+                                 " GPUs; allowed: at most that, or --servers=" + std::to_string(used));
+            return result;
+        }
+        installed = haveServers || fromFile ? installed : used;
+    }
+    else if (!haveServers && !fromFile)
+    {
+        installed = d.defaultServers;
+    }
+    if (uint64_t(installed) * perServer > kMostRanks)
+    {
+        v->Fail(haveServers ? "servers" : d.total, "makes " + std::to_string(uint64_t(installed) * perServer) +
+                                                       " GPUs; allowed: at most " + std::to_string(kMostRanks));
+        return result;
+    }
+
+    const Network network = MakeNetwork(v, installed, c.server.nics, haveTotal && !haveServers ? d.total : "servers", fabric);
+    if (!network.valid)
+    {
+        return result;
+    }
+    const uint32_t hosts = static_cast<uint32_t>(network.topology.Hosts().size());
+    installed = installed ? installed : hosts;
+    used = used ? used : installed;
+    if (used > hosts)
+    {
+        v->Fail(d.total, "needs " + std::to_string(used) + " servers, the network has " + std::to_string(hosts) +
+                             "; allowed: at most " + std::to_string(uint64_t(hosts) * perServer));
+        return result;
+    }
+    v->Decide("servers", std::to_string(installed));
+    v->Decide(d.total, std::to_string(used * perServer));
+    c.servers = used;
+    c.topology = network.topology;
+    c.topologyName = network.name;
+    c.placement = values.Text("placement") == "random" ? PlacementPolicy::kRandom : PlacementPolicy::kLinear;
+    c.hostOfServer = PlaceServers(c.placement, used, std::max(installed, used), values.Integer("seed"));
+    result.fromFile = network.fromFile;
+    result.valid = true;
+    return result;
+}
+
+coll::Placement
+RankPlacement(const ClusterSpec& cluster)
+{
+    return coll::UniformPlacement(cluster.servers, cluster.server.gpus, cluster.server.nics);
+}
+
+const coll::Algorithm&
+AlgorithmOf(const CollectiveOptions& options, coll::Op op, const coll::Placement& placement)
+{
+    for (const auto& [o, name] : options.algorithms)
+    {
+        if (o == op)
+        {
+            return *coll::Find(op, name);
+        }
+    }
+    return coll::DefaultAlgorithm(op, placement);
+}
+
+CollectiveOptions
+MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<coll::Collective>& used)
+{
+    CollectiveOptions c;
+    auto& values = v->values;
+    c.options.channels = values.Present("channels") ? values.U32("channels") : 0;
+    c.options.pipelineBytes = values.Present("pipeline") ? values.Integer("pipeline") : 0;
+    c.stepLatency = values.Duration("step-latency");
+
+    std::vector<std::string> opNames;
+    for (const coll::Op op : coll::AllOps())
+    {
+        opNames.push_back(coll::OpName(op));
+    }
+    const auto fail = [&](const std::string& word, const std::string& problem, const std::string& nearest) {
+        v->errors.push_back({values.Where("algorithm"), word, problem, nearest});
+    };
+    const auto algorithmNames = AlgorithmItems();
+    std::vector<std::string> canonical;
+    const size_t before = v->errors.size();
+    for (const auto& word : values.List("algorithm"))
+    {
+        const auto equals = word.find('=');
+        const std::string wanted = word.substr(equals == std::string::npos ? 0 : equals + 1);
+        const std::string name = MatchName(wanted, algorithmNames);
+        std::vector<std::string> names;
+        for (const auto& item : algorithmNames)
+        {
+            names.push_back(item.name);
+        }
+        if (name.empty())
+        {
+            fail(word, "unknown algorithm; allowed: " + JoinNames(algorithmNames), topo::NearestName(wanted, names));
+            continue;
+        }
+        std::vector<coll::Op> ops;
+        if (equals == std::string::npos)
+        {
+            for (const coll::Op op : coll::AllOps())
+            {
+                if (coll::Find(op, name))
+                {
+                    ops.push_back(op);
+                }
+            }
+            for (const auto& collective : used)
+            {
+                if (!coll::Find(collective.op, name))
+                {
+                    fail(word, "does not do " + coll::OpName(collective.op) + ", which this run needs; allowed for it: " +
+                                   coll::AlgorithmNames(collective.op) + "; choose by operation, OP=NAME",
+                         "");
+                    break;
+                }
+            }
+        }
+        else
+        {
+            const std::string opName = word.substr(0, equals);
+            const auto op = coll::ParseOp(opName);
+            if (!op)
+            {
+                fail(word, "unknown operation; allowed: " + Join(opNames, ", "), topo::NearestName(opName, opNames));
+                continue;
+            }
+            if (!coll::Find(*op, name))
+            {
+                fail(word, "does not do " + coll::OpName(*op) + "; allowed for it: " + coll::AlgorithmNames(*op), "");
+                continue;
+            }
+            ops.push_back(*op);
+        }
+        for (const coll::Op op : ops)
+        {
+            const bool twice = std::any_of(c.algorithms.begin(), c.algorithms.end(), [&](const auto& a) { return a.first == op; });
+            if (twice)
+            {
+                fail(word, "is a second algorithm for " + coll::OpName(op), "");
+                break;
+            }
+            c.algorithms.emplace_back(op, name);
+        }
+        canonical.push_back(equals == std::string::npos ? name : coll::OpName(ops[0]) + "=" + name);
+    }
+    if (v->errors.size() != before || !cluster)
+    {
+        return c;
+    }
+    if (!canonical.empty())
+    {
+        v->Decide("algorithm", Join(canonical, ","));
+    }
+
+    // What an algorithm itself cannot do with these ranks and options: said once an operation.
+    const coll::Placement placement = RankPlacement(*cluster);
+    std::vector<coll::Op> refused;
+    for (const auto& collective : used)
+    {
+        const auto& algorithm = AlgorithmOf(c, collective.op, placement);
+        const std::string why = algorithm.WhyNot(collective, placement, c.options);
+        if (!why.empty() && std::find(refused.begin(), refused.end(), collective.op) == refused.end())
+        {
+            refused.push_back(collective.op);
+            const std::string blamed = values.Given("channels") && why.find("channel") != std::string::npos ? "channels"
+                                       : values.Given("algorithm")                                         ? "algorithm"
+                                                                                                           : "";
+            const std::string text = algorithm.Name() + " " + coll::OpName(collective.op) + ": " + why;
+            if (blamed.empty())
+            {
+                v->errors.push_back({"", "", text, ""});
+            }
+            else
+            {
+                v->Fail(blamed, text);
+            }
+        }
+    }
+    return c;
+}
+
+NameList
+AlgorithmList()
+{
+    return {"algorithms", "Collective algorithms (--algorithm) and the operations they do", AlgorithmItems};
+}
+
+NameList
+ServerList()
+{
+    return {"servers", "Servers (--server)", ServerItems};
+}
+
+} // namespace scenario

@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Options of programs whose ranks are GPUs in servers (dltrain, collperf), and what they make together.
+ */
+#ifndef SCENARIOS_SPEC_CLUSTER_OPTIONS_H
+#define SCENARIOS_SPEC_CLUSTER_OPTIONS_H
+
+#include "scenarios/spec/options.h"
+#include "scenarios/spec/validate.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// How programs differ in sizing their cluster.
+struct ClusterDefaults
+{
+    std::string total;            ///< the option that counts ranks: "gpus", "ranks"
+    std::string totalHelp;
+    std::string totalNote;        ///< its default, for --help
+    std::string serversNote;      ///< default of --servers, for --help
+    uint32_t defaultServers = 16; ///< if neither is given
+    uint32_t defaultTotal = 0;    ///< used instead of defaultServers if not 0
+    uint32_t gpusPerServer = 0;   ///< 0: as the server preset has
+};
+
+std::vector<Option> ClusterOptionRows(const ClusterDefaults& defaults);
+
+/// The preset, or the one server of a file.
+std::optional<topo::ServerSpec> ChosenServer(Validation* v);
+
+struct Cluster
+{
+    ClusterSpec spec;
+    bool fromFile = false; ///< the network
+    bool valid = false;
+};
+
+/// Sizes the cluster, builds the network, puts servers on hosts.
+Cluster MakeCluster(Validation* v,
+                    const ClusterDefaults& defaults,
+                    const std::optional<topo::ServerSpec>& server,
+                    FabricSpec* fabric);
+
+/// Ranks in order, all GPUs of a server after one another.
+coll::Placement RankPlacement(const ClusterSpec& cluster);
+
+/// What runs an operation: chosen by the user, else the default of the registry.
+const coll::Algorithm& AlgorithmOf(const CollectiveOptions& options, coll::Op op, const coll::Placement& placement);
+
+/// `used`: the collectives that the run will do, asked of their algorithms whether they can. Without a cluster (it was
+/// not valid) only names are checked.
+CollectiveOptions MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<coll::Collective>& used);
+
+NameList AlgorithmList();
+NameList ServerList();
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_CLUSTER_OPTIONS_H

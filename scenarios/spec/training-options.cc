@@ -1,0 +1,541 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * dltrain: training steps of a neural network.
+ */
+#include "collectives/registry.h"
+#include "scenarios/models/gpu-zoo.h"
+#include "scenarios/models/model-zoo.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/common-options.h"
+#include "scenarios/spec/json-text.h"
+#include "scenarios/spec/parse-detail.h"
+#include "scenarios/spec/parse.h"
+#include "scenarios/spec/validate.h"
+#include "scenarios/training/training-plan.h"
+#include "topologies/family.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <tuple>
+
+namespace scenario
+{
+
+namespace
+{
+
+constexpr uint32_t kDefaultMicroBatch = 4;
+constexpr uint32_t kDefaultSequence = 2048;
+
+std::string
+Format(const char* format, double v)
+{
+    char text[64];
+    std::snprintf(text, sizeof text, format, v);
+    return text;
+}
+
+std::vector<NamedItem>
+ModelItems()
+{
+    static const std::vector<NamedItem> items = [] {
+        std::vector<NamedItem> list;
+        for (const auto& name : training::ModelNames())
+        {
+            const auto model = training::FindModel(name);
+            const double p = static_cast<double>(model->parameters);
+            list.push_back({name, model->family + ", " + (p >= 1e9 ? Format("%.3g", p * 1e-9) + " G" : Format("%.4g", p * 1e-6) + " M") +
+                                      " parameters" + (model->hasSequence ? ", sequence " + std::to_string(model->sequence) : "")});
+        }
+        return list;
+    }();
+    return items;
+}
+
+std::string
+ModelAlias(const std::string& text)
+{
+    const auto model = training::FindModel(text);
+    return model ? model->name : "";
+}
+
+std::vector<NamedItem>
+GpuItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& name : training::GpuNames())
+    {
+        const auto gpu = training::FindGpu(name);
+        const double peak = gpu->peakBf16 > 0 ? gpu->peakBf16 : gpu->peakFp16;
+        items.push_back({name, Format("%.4g", peak * 1e-12) + (gpu->peakBf16 > 0 ? " TFLOP/s bf16, " : " TFLOP/s fp16, ") +
+                                   Format("%.4g", gpu->memoryBandwidth * 1e-9) + " GB/s, " +
+                                   Format("%.3g", static_cast<double>(gpu->memoryBytes) / (1ULL << 30)) + " GiB"});
+    }
+    return items;
+}
+
+std::string
+GpuAlias(const std::string& text)
+{
+    const auto gpu = training::FindGpu(text);
+    return gpu ? gpu->name : "";
+}
+
+std::vector<NamedItem>
+DtypeItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& name : training::DtypeNames())
+    {
+        items.push_back({name, ""});
+    }
+    return items;
+}
+
+std::string
+DtypeAlias(const std::string& text)
+{
+    const auto dtype = training::ParseDtype(text);
+    return dtype ? training::DtypeName(*dtype) : "";
+}
+
+ClusterDefaults
+Defaults()
+{
+    ClusterDefaults d;
+    d.total = "gpus";
+    d.totalHelp = "GPUs that train; must fill servers";
+    d.totalNote = "all GPUs of --servers";
+    d.serversNote = "16, or what --gpus fills, or all hosts of a topology file";
+    return d;
+}
+
+OptionTable
+MakeTable()
+{
+    OptionTable t;
+    t.program = "dltrain";
+    t.version = kVersion;
+    t.description = "training steps of a neural network on a packet-level RDMA network: step time, and what the network costs of it";
+    const std::string group = "Training";
+    const std::string json = "/training";
+    t.Add({
+        Opt("model", Kind::kNameOrFile, json, group, "the network to train: a name or a JSON file")
+            .Names("model", ModelItems)
+            .Aliases(ModelAlias)
+            .Default("bloom-560m"),
+        Opt("zero", Kind::kInteger, json, group, "ZeRO stage; 0 is plain data parallelism").Default("2").OneOf({0, 1, 2, 3}),
+        Opt("zero-impl", Kind::kName, json, group, "as the paper has it, or as DeepSpeed does it by default")
+            .Names("ZeRO implementation",
+                   {{"paper", "reduce-scatter and all-gather, overlapped"}, {"deepspeed", "DeepSpeed's defaults"}})
+            .Default("paper"),
+        Opt("micro-batch", Kind::kInteger, json, group, "samples a GPU takes at a time")
+            .Otherwise("4, or what the global batch leaves")
+            .Range(1, 1e6)
+            .Example("2"),
+        Opt("accumulation", Kind::kInteger, json, group, "micro-batches a step").Otherwise("1, or what the global batch leaves").Range(1, 1e6).Example("2"),
+        Opt("global-batch", Kind::kInteger, json, group, "samples a step = GPUs x micro-batch x accumulation")
+            .Otherwise("what these make")
+            .Range(1, 4e9)
+            .Example("1024"),
+        Opt("seq", Kind::kInteger, json, group, "tokens of a sample").Otherwise("2048, or the model's own if shorter").Range(1, 1e7).Example("1024"),
+        Opt("dtype", Kind::kName, json, group, "of parameters and gradients").Names("datatype", DtypeItems).Aliases(DtypeAlias).Default("bf16"),
+        Opt("gpu", Kind::kNameOrFile, json, group, "a name or a JSON file")
+            .Names("GPU", GpuItems)
+            .Aliases(GpuAlias)
+            .Otherwise("as the server has, A100 for dgx-a100")
+            .Example("H100"),
+        Opt("steps", Kind::kInteger, json, group, "steps measured").Default("1").Range(1, 1e6).Example("3"),
+        Opt("warmup", Kind::kInteger, json, group, "steps before them, in no statistics").Default("1").Range(0, 1e6).Example("2"),
+        Opt("buckets", Kind::kBytes, json, group, "gradients reduced together")
+            .Otherwise("25MiB; with deepspeed 5e8 elements")
+            .Range(1, 1e15)
+            .Example("50MiB"),
+        Opt("gather-bytes", Kind::kBytes, json, group, "largest all-gather after the optimizer")
+            .Otherwise("5e8 elements")
+            .Range(1, 1e15)
+            .Example("100MB"),
+        Opt("prefetch", Kind::kBytes, json, group, "stage 3: parameters gathered ahead of their layer")
+            .Otherwise("one layer; with deepspeed 5e7 elements")
+            .Range(0, 1e15)
+            .Example("100MB"),
+        Opt("overlap", Kind::kFlag, json, group, "reduce gradients and gather parameters while layers compute")
+            .Otherwise("1; with deepspeed only at stage 3")
+            .Example("0"),
+        Opt("recompute", Kind::kFlag, json, group, "activation checkpointing of every block").Default("0"),
+        Opt("fused-attention", Kind::kFlag, json, group, "attention matrices never reach the memory (FlashAttention)").Default("0"),
+        Opt("profile", Kind::kFile, json, group, "measured times of layers, in JSON, instead of the roofline's"),
+    });
+    t.Add(ClusterOptionRows(Defaults()));
+    t.Add(CollectiveOptionRows());
+    t.Add(NetworkOptionRows("fat-tree", "the smallest that fits the servers"));
+    t.Add(FabricOptionRows());
+    t.Add(RunOptionRows("dltrain"));
+    t.lists = {{"models", "Models (--model), or a JSON file", ModelItems}, {"gpus", "GPUs (--gpu), or a JSON file", GpuItems}, ServerList()};
+    for (auto& list : FabricLists())
+    {
+        t.lists.push_back(std::move(list));
+    }
+    t.lists.push_back(AlgorithmList());
+    t.Finish();
+    t.examples = {
+        "dltrain --model=bloom560m --zero=2",
+        "dltrain --model=llama-2-7b --zero=3 --gpu=H100 --nic=400GbE --servers=32 --recompute",
+        "dltrain --placement=random --seed=3",
+        "dltrain --oversubscription=4 --cc=none --out=results/oversubscribed",
+        "dltrain --scenario=scenarios/presets/bloom560m-3072.json --dry-run",
+    };
+    return t;
+}
+
+/// JSON of a file named by an option, or an error.
+std::optional<nlohmann::json>
+JsonFile(Validation* v, const std::string& option)
+{
+    const std::string& file = v->values.Text(option);
+    std::vector<topo::Error> errors;
+    const auto text = topo::ReadWholeFile(file, errors);
+    if (!text)
+    {
+        v->Fail(option, errors.empty() ? "cannot be read" : errors[0].message);
+        return std::nullopt;
+    }
+    JsonText parsed = ParseJsonText(*text, file);
+    if (!parsed.error.empty())
+    {
+        v->errors.push_back({"", "", parsed.error, ""});
+        return std::nullopt;
+    }
+    return std::move(parsed.value);
+}
+
+/// Problems of a file, with its name.
+void
+TakeFileProblems(Validation* v, const std::string& file, const std::vector<training::Problem>& problems)
+{
+    for (const auto& p : problems)
+    {
+        const std::string text = file + ": " + (p.path.empty() ? "" : p.path + ": ") + p.text;
+        if (p.error)
+        {
+            v->errors.push_back({"", "", text, ""});
+        }
+        else
+        {
+            v->notes.push_back("warning: " + text);
+        }
+    }
+}
+
+/// Problems of options.
+void
+TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
+{
+    for (const auto& p : problems)
+    {
+        if (!p.error)
+        {
+            v->notes.push_back("warning: " + (p.path.empty() ? "" : "--" + p.path + ": ") + p.text);
+        }
+        else if (v->table.Find(p.path))
+        {
+            v->Fail(p.path, p.text);
+        }
+        else
+        {
+            v->errors.push_back({p.path, "", p.text, ""});
+        }
+    }
+}
+
+std::optional<training::ModelSpec>
+ChosenModel(Validation* v)
+{
+    if (auto model = training::FindModel(v->values.Text("model")))
+    {
+        return model;
+    }
+    const auto json = JsonFile(v, "model");
+    if (!json)
+    {
+        return std::nullopt;
+    }
+    std::vector<training::Problem> problems;
+    auto model = training::ParseModelJson(*json, problems);
+    TakeFileProblems(v, v->values.Text("model"), problems);
+    return model;
+}
+
+std::optional<training::GpuSpec>
+GpuOfOption(Validation* v)
+{
+    if (auto gpu = training::FindGpu(v->values.Text("gpu")))
+    {
+        return gpu;
+    }
+    const auto json = JsonFile(v, "gpu");
+    if (!json)
+    {
+        return std::nullopt;
+    }
+    std::vector<training::Problem> problems;
+    auto gpu = training::ParseGpuJson(*json, problems);
+    TakeFileProblems(v, v->values.Text("gpu"), problems);
+    return gpu;
+}
+
+/// Server and GPU depend on each other: --gpu alone chooses a server that has it.
+void
+ChooseServerAndGpu(Validation* v, std::optional<topo::ServerSpec>* server, std::optional<training::GpuSpec>* gpu)
+{
+    auto& values = v->values;
+    const bool gpuGiven = values.Given("gpu");
+    if (gpuGiven)
+    {
+        *gpu = GpuOfOption(v);
+        if (!*gpu)
+        {
+            return;
+        }
+        if (!values.Given("server"))
+        {
+            const auto& presets = topo::ServerPresets();
+            const std::string& name = (*gpu)->name;
+            const topo::ServerSpec* fitting = topo::FindServerForGpu(presets, name);
+            fitting = fitting ? fitting : topo::FindServerForGpu(presets, name.substr(0, name.find('-')));
+            if (fitting)
+            {
+                v->Decide("server", fitting->name);
+            }
+            else
+            {
+                v->notes.push_back("no server preset has " + name + " GPUs: they stand in a " + values.Text("server") +
+                                   ", with its links; --server says otherwise");
+            }
+        }
+    }
+    *server = ChosenServer(v);
+    if (!*server)
+    {
+        return;
+    }
+    if (!gpuGiven)
+    {
+        *gpu = training::FindGpu((*server)->gpu);
+        if (!*gpu)
+        {
+            v->Fail("server", "has GPUs called " + (*server)->gpu + ", which are not known; give --gpu, allowed: " + JoinNames(GpuItems()));
+            return;
+        }
+        v->Decide("gpu", (*gpu)->name);
+    }
+    (*server)->gpu = (*gpu)->name;
+}
+
+/// micro-batch, accumulation and global batch, of which any may be left out.
+void
+MakeBatch(Validation* v, uint32_t gpus, TrainingScenario* s)
+{
+    auto& values = v->values;
+    const bool haveMicro = values.Given("micro-batch");
+    const bool haveAccumulation = values.Given("accumulation");
+    const uint64_t n = gpus;
+    uint64_t micro = haveMicro ? values.Integer("micro-batch") : kDefaultMicroBatch;
+    uint64_t accumulation = haveAccumulation ? values.Integer("accumulation") : 1;
+    if (values.Given("global-batch"))
+    {
+        const uint64_t global = values.Integer("global-batch");
+        const std::string gpuText = std::to_string(n) + (n == 1 ? " GPU" : " GPUs");
+        if (haveMicro && haveAccumulation)
+        {
+            if (n * micro * accumulation != global)
+            {
+                v->Fail("global-batch", gpuText + " x micro-batch " + std::to_string(micro) + " x accumulation " +
+                                            std::to_string(accumulation) + " make " + std::to_string(n * micro * accumulation),
+                        std::to_string(n * micro * accumulation));
+                return;
+            }
+        }
+        else
+        {
+            // What is known goes into the global batch a whole number of times.
+            const uint64_t part = haveAccumulation ? n * accumulation : n * micro;
+            if (global % part != 0)
+            {
+                const std::string factors = haveAccumulation ? "accumulation " + std::to_string(accumulation)
+                                                             : "micro-batch " + std::to_string(micro);
+                const uint64_t down = global / part * part;
+                v->Fail("global-batch",
+                        gpuText + " x " + factors + " make " + std::to_string(part) + "; allowed: multiples of " +
+                            std::to_string(part),
+                        std::to_string(down && global - down <= part / 2 ? down : down + part));
+                return;
+            }
+            (haveAccumulation ? micro : accumulation) = global / part;
+        }
+    }
+    const uint64_t global = n * micro * accumulation;
+    if (micro > 1000000 || accumulation > 1000000 || global > 4000000000ULL)
+    {
+        v->Fail(values.Given("global-batch") ? "global-batch" : "micro-batch",
+                "makes a micro-batch of " + std::to_string(micro) + ", accumulation " + std::to_string(accumulation) +
+                    " and a global batch of " + std::to_string(global) + ", more than can be simulated");
+        return;
+    }
+    v->Decide("micro-batch", std::to_string(micro));
+    v->Decide("accumulation", std::to_string(accumulation));
+    v->Decide("global-batch", std::to_string(global));
+    s->microBatch = static_cast<uint32_t>(micro);
+    s->accumulation = static_cast<uint32_t>(accumulation);
+    s->globalBatch = static_cast<uint32_t>(global);
+}
+
+/// The different collectives of a plan.
+std::vector<coll::Collective>
+CollectivesOf(const training::TrainingPlan& plan)
+{
+    std::vector<coll::Collective> used;
+    std::set<std::tuple<coll::Op, uint64_t, uint32_t>> seen;
+    for (const auto& role : plan.roles)
+    {
+        for (const auto& task : role.tasks)
+        {
+            if (task.kind == training::TaskKind::kCollective && seen.insert({task.op, task.bytes, task.group}).second)
+            {
+                const auto& groups = plan.groupKinds[task.group].groups;
+                used.push_back({task.op, task.bytes, groups.empty() ? 1 : static_cast<coll::Rank>(groups[0].size()), 0});
+            }
+        }
+    }
+    return used;
+}
+
+} // namespace
+
+const OptionTable&
+TrainingOptionTable()
+{
+    static const OptionTable table = MakeTable();
+    return table;
+}
+
+ParseResult<TrainingScenario>
+ValidateTraining(const ReadResult& read)
+{
+    Validation v{TrainingOptionTable(), read.values, {}, {}};
+    auto& values = v.values;
+    TrainingScenario s;
+    s.steps = values.U32("steps");
+    s.warmupSteps = values.U32("warmup");
+    s.zero = values.U32("zero");
+    s.dtype = values.Text("dtype");
+
+    const auto model = ChosenModel(&v);
+    std::optional<topo::ServerSpec> server;
+    std::optional<training::GpuSpec> gpu;
+    ChooseServerAndGpu(&v, &server, &gpu);
+    s.fabric = MakeFabric(&v);
+    Cluster cluster = MakeCluster(&v, Defaults(), server, &s.fabric);
+
+    std::vector<coll::Collective> used;
+    if (model && gpu && cluster.valid && v.errors.empty())
+    {
+        training::TrainingOptions o;
+        o.model = *model;
+        o.gpu = *gpu;
+        o.ranks = cluster.spec.servers * cluster.spec.server.gpus;
+        o.zero = s.zero;
+        o.zeroImpl = *training::ParseZeroImpl(values.Text("zero-impl"));
+        o.dtype = *training::ParseDtype(s.dtype);
+        o.recompute = values.Flag("recompute");
+        o.fusedAttention = values.Flag("fused-attention");
+        MakeBatch(&v, o.ranks, &s);
+        o.microBatch = s.microBatch;
+        o.accumulation = s.accumulation;
+        if (!model->hasSequence)
+        {
+            v.MustNotBeGiven({"seq"}, "has no meaning for " + model->name + ", whose samples are no sequences");
+            o.sequence = 1;
+        }
+        else
+        {
+            if (!values.Given("seq"))
+            {
+                v.Decide("seq", std::to_string(std::min(kDefaultSequence, model->sequence)));
+            }
+            o.sequence = values.U32("seq");
+        }
+        if (values.Given("buckets"))
+        {
+            o.bucketBytes = values.Integer("buckets");
+        }
+        if (values.Given("gather-bytes"))
+        {
+            o.gatherBytes = values.Integer("gather-bytes");
+        }
+        if (values.Given("prefetch"))
+        {
+            o.prefetchBytes = values.Integer("prefetch");
+            if (s.zero != 3)
+            {
+                v.MustNotBeGiven({"prefetch"}, "has no meaning with --zero=" + std::to_string(s.zero) + "; it belongs to --zero=3");
+            }
+        }
+        if (values.Given("overlap"))
+        {
+            o.overlap = values.Flag("overlap");
+        }
+        if (values.Given("profile"))
+        {
+            if (const auto json = JsonFile(&v, "profile"))
+            {
+                std::vector<training::Problem> problems;
+                o.profile = training::ParseProfileJson(*json, problems);
+                TakeFileProblems(&v, values.Text("profile"), problems);
+            }
+        }
+        if (v.errors.empty())
+        {
+            TakeProblems(&v, training::Check(o));
+        }
+        if (v.errors.empty())
+        {
+            s.options = training::ResolvedOptions(o);
+            s.plan = training::MakeDataParallelPlan(o);
+            used = CollectivesOf(s.plan);
+            if (s.options.bucketBytes)
+            {
+                v.Decide("buckets", CanonicalBytes(*s.options.bucketBytes));
+            }
+            if (s.options.overlap)
+            {
+                v.Decide("overlap", *s.options.overlap ? "1" : "0");
+            }
+        }
+        s.model = model->name;
+        s.parameters = model->parameters;
+        s.sequence = o.sequence;
+        s.gpu = gpu->name;
+    }
+    s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, used);
+    s.run = MakeRun(&v, read, cluster.valid ? &cluster.spec.topology : nullptr);
+    s.run.asRun = AsRun(v, s.run, cluster.fromFile);
+    s.cluster = std::move(cluster.spec);
+    return Finished(std::move(v), std::move(s));
+}
+
+ParseResult<TrainingScenario>
+ParseTraining(int argc, const char* const* argv)
+{
+    return ParseProgram<TrainingScenario>(TrainingOptionTable(), argc, argv, ValidateTraining);
+}
+
+TrainingScenario
+ParseTrainingOrExit(int argc, const char* const* argv)
+{
+    return OrExit(TrainingOptionTable(), ParseTraining(argc, argv));
+}
+
+} // namespace scenario
