@@ -1,25 +1,29 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Where the efficiencies come from. Memory: 0.90 for every GPU, what Calculon's A100 file assumes for transfers of 100 MB and more
- * (calculon-ai/calculon@caa4b11, systems/a100_80g.json). Matrix: one number per GPU type, least squares of the logarithm of the step
- * time over published end-to-end rows that one GPU's compute explains (data parallelism inside a server; communication left out, the
- * optimizer counted). FlashAttention where the source used it. Remaining error, predicted over measured time - 1:
+ * Where the efficiencies come from. Two numbers per GPU type (matrix products, memory), found together: least squares of the logarithm of
+ * step times of published end-to-end rows that one GPU's compute explains (data parallelism inside a server; communication left out,
+ * optimizer counted), every family of rows with the same weight. FlashAttention where the source used it.
  *
- *   GPU        matrix    rows                                                            mean |error|   worst
- *   A100       0.59      70: MPT 125M..70B, 512..65,536 tokens, FSDP (MosaicML); BERT       7%         -31%
- *                        128 tokens and ResNet-50 (NVIDIA); GPT 1.7B (SC'21, table 1)
- *   A100-40GB  0.59      79, not fitted (alone they would give 0.56)                         8%         -37%
- *   V100       0.56      5 in 16 bits: BERT 128, ResNet-50, Megatron 1.2B                   12%         +24%
- *   V100 fp32  0.85      4: BERT 128, ResNet-50                                              4%          -8%
- *   P100 fp32  0.40      1: ResNet-50 (Goyal et al. 2017), so not validated
- *   H100       0.545     0: scaled from A100. The one row (Megatron-Core 1.7B, 4,096 tokens, micro-batch not
- *                        stated, 4 taken) comes out 7% too fast with fused attention, 37% too slow without
+ *   GPU           matrix  memory   rows, and predicted over measured time - 1 (mean of absolute values; worst)
+ *   A100, 80      0.63    0.75     MPT 125M..13B, 512..32,768 tokens, no recomputation (FSDP, MosaicML)      39    4%; -18%
+ *   and 40 GB,                        the same on 40 GB, up to 128 GPUs                                       51    4%; -18%
+ *   fitted                         MPT with recomputation, 1B..70B, 80 GB                                    22   17%; +30%
+ *   together                          the same on 40 GB                                                      27   11%; +22%
+ *                                  BERT-large, 128 tokens, TF32 / FP16 (NVIDIA)                               6    6%; -11%
+ *                                  ResNet-50, FP16 (NVIDIA)                                                   1    2%
+ *                                  GPT 1.7B (SC'21, table 1; micro-batch 4 taken)                             1   -1%
+ *                                  GPT 1.2B, 40 GB (Megatron-LM, September 2020)                              1   +5%
+ *   V100          0.59    0.90     BERT 128, ResNet-50, Megatron 1.2B (DGX-2H, 450 W: +19%), FP16             5   10%; +19%
+ *                 0.84 fp32        BERT 128, ResNet-50                                                        4    5%;  +7%
+ *   P100          0.40    0.90     ResNet-50 (Goyal et al. 2017): one row, so not validated; memory as V100
+ *   H100, H200,   scaled  0.75     not fitted: A100's times the ratio of the best measured products. The one row (Megatron-Core
+ *   B200, ...                      1.7B, 4,096 tokens, micro-batch not stated, 4 taken) comes out 11% too fast with fused attention
  *
- * Worst rows: ResNet-50 in TF32 (batch not stated, 256 taken), 70B and 30B models that swap memory or wait for gathers between servers
- * (too fast by up to 37%), models of 1 to 3 billion parameters without recomputation (15% too slow), Megatron's DGX-2H (450 W GPUs).
- * Left out: BERT with 512 tokens, whose published fp32 rate on V100 is 19 TFLOP/s, above its 15.7 peak: padding is not computed there.
- * By dropping constants for kernel launches, small models with small batches come out too fast.
+ * With recomputation predictions are too slow for MPT: PyTorch's checkpointing stops early and leaves out the last product of a block
+ * (set_checkpoint_early_stop), here the whole forward is repeated, as Megatron does (SC'21: -1%). Left out: BERT with 512 tokens, whose
+ * published fp32 rate on V100 would be 19 TFLOP/s, above the 15.7 peak (padding is not computed there), and ResNet-50 in TF32,
+ * whose batch is not stated. Kernel launches cost nothing here, so small models with small batches come out too fast.
  */
 #include "scenarios/training/compute-model.h"
 

@@ -1,0 +1,78 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/models/gpu-zoo.h"
+
+#include <gtest/gtest.h>
+
+using namespace training;
+
+TEST(GpuZoo, EveryGpuIsComplete)
+{
+    for (const auto& name : GpuNames())
+    {
+        const auto gpu = FindGpu(name);
+        ASSERT_TRUE(gpu) << name;
+        EXPECT_EQ(gpu->name, name);
+        EXPECT_GT(gpu->Peak(Dtype::kFp16), 0) << name;
+        EXPECT_GT(gpu->memoryBandwidth, 0) << name;
+        EXPECT_GT(gpu->memoryBytes, 0u) << name;
+        EXPECT_FALSE(gpu->source.empty()) << name;
+        EXPECT_FALSE(gpu->efficiencySource.empty()) << name;
+        EXPECT_GT(gpu->matrixEfficiency, 0.3) << name;
+        EXPECT_LT(gpu->matrixEfficiency, 0.8) << name; // below the best measured product, 0.869 on A100
+    }
+}
+
+TEST(GpuZoo, Names)
+{
+    EXPECT_EQ(FindGpu("a100-sxm4-80gb")->name, "A100");
+    EXPECT_EQ(FindGpu("A100_80GB")->memoryBytes, 80ULL << 30);
+    EXPECT_EQ(FindGpu("a100-40")->name, "A100-40GB");
+    EXPECT_DOUBLE_EQ(FindGpu("a100-40")->memoryBandwidth, 1555e9);
+    EXPECT_DOUBLE_EQ(FindGpu("a100-40")->matrixEfficiency, FindGpu("a100")->matrixEfficiency); // one calibration a type
+    EXPECT_FALSE(FindGpu("A101"));
+    EXPECT_EQ(NearestGpus("A101")[0], "A100");
+}
+
+TEST(GpuZoo, Dtypes)
+{
+    EXPECT_EQ(ParseDtype("BF16"), Dtype::kBf16);
+    EXPECT_EQ(ParseDtype("float32"), Dtype::kFp32);
+    EXPECT_FALSE(ParseDtype("int8"));
+    for (const auto& name : DtypeNames())
+    {
+        EXPECT_EQ(DtypeName(*ParseDtype(name)), name);
+    }
+    EXPECT_EQ(DtypeBytes(Dtype::kTf32), 4u);
+    EXPECT_EQ(DtypeBytes(Dtype::kBf16), 2u);
+    EXPECT_EQ(FindGpu("V100")->Peak(Dtype::kBf16), 0); // it has none
+}
+
+TEST(GpuZoo, AUsersGpu)
+{
+    std::vector<Problem> problems;
+    const auto own = ParseGpuJson(nlohmann::json::parse(R"({"name": "X", "bf16_tflops": 400, "memory_bandwidth_GBps": 2000, "memory_GB": 64})"), problems);
+    ASSERT_TRUE(own);
+    EXPECT_DOUBLE_EQ(own->peakBf16, 4e14);
+    const auto derived = ParseGpuJson(nlohmann::json::parse(R"({"name": "Y", "base": "A100", "memory_GB": 96})"), problems);
+    ASSERT_TRUE(derived);
+    EXPECT_EQ(derived->memoryBytes, 96ULL << 30);
+    EXPECT_DOUBLE_EQ(derived->peakBf16, 312e12);
+    EXPECT_TRUE(problems.empty());
+
+    for (const auto& [text, path] : std::initializer_list<std::pair<const char*, const char*>>{
+             {R"({"name": "X", "base": "A1000"})", "/base"},
+             {R"({"name": "X", "bf16_tflops": 400, "memory_GB": 64})", "/memory_bandwidth_GBps"},
+             {R"({"name": "X", "base": "A100", "matrix_efficiency": 1.5})", "/matrix_efficiency"},
+             {R"({"name": "X", "base": "A100", "bf16_tflop": 1})", "/bf16_tflop"},
+             {R"({"name": "X", "base": "A100", "memory_GB": "80"})", "/memory_GB"},
+             {R"({"base": "A100"})", "/name"},
+             {R"({"name": "X", "memory_bandwidth_GBps": 2000, "memory_GB": 64})", ""}})
+    {
+        problems.clear();
+        EXPECT_FALSE(ParseGpuJson(nlohmann::json::parse(text), problems)) << text;
+        ASSERT_FALSE(problems.empty()) << text;
+        EXPECT_EQ(problems[0].path, path) << text;
+    }
+}
