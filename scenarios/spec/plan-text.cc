@@ -1,0 +1,255 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/plan-text.h"
+
+#include "collectives/placement.h"
+#include "collectives/registry.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/estimate.h"
+#include "scenarios/spec/options.h"
+#include "scenarios/training/training-plan.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <map>
+#include <set>
+
+namespace scenario
+{
+
+namespace
+{
+
+std::string
+Format(const char* format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+std::string
+Line(const std::string& left, const std::string& right)
+{
+    return Format("  %-16s", left.c_str()) + right + "\n";
+}
+
+/// "64.5 million": three digits; a billion is 10^9.
+std::string
+Count(double n)
+{
+    if (n >= 1e9)
+    {
+        return Format("%.3g billion", n * 1e-9);
+    }
+    return n >= 1e6 ? Format("%.3g million", n * 1e-6) : Format("%.0f", n);
+}
+
+std::string
+Seconds(double s)
+{
+    if (s >= 120)
+    {
+        return s >= 7200 ? Format("%.3g h", s / 3600) : Format("%.3g min", s / 60);
+    }
+    return s >= 1 ? Format("%.3g s", s) : s >= 1e-3 ? Format("%.4g ms", s * 1e3) : Format("%.4g us", s * 1e6);
+}
+
+/// Decimal, as rates are.
+std::string
+Size(double bytes)
+{
+    return bytes >= 1e9   ? Format("%.4g GB", bytes * 1e-9)
+           : bytes >= 1e6 ? Format("%.4g MB", bytes * 1e-6)
+           : bytes >= 1e3 ? Format("%.4g kB", bytes * 1e-3)
+                          : Format("%.0f B", bytes);
+}
+
+std::string
+Gib(double bytes)
+{
+    return bytes < 0.1 * (1ULL << 30) ? Format("%.1f MiB", bytes / (1ULL << 20)) : Format("%.1f GiB", bytes / (1ULL << 30));
+}
+
+std::string
+NetworkText(const topo::Topology& t, const std::string& name)
+{
+    std::map<uint8_t, uint32_t> tiers;
+    for (const auto& node : t.Nodes())
+    {
+        tiers[node.tier] += node.kind == topo::NodeKind::kSwitch ? 1 : 0;
+    }
+    std::string byTier;
+    for (const auto& [tier, n] : tiers)
+    {
+        if (n)
+        {
+            byTier += (byTier.empty() ? "" : " + ") + std::to_string(n);
+        }
+    }
+    return name + ": " + std::to_string(t.Hosts().size()) + (t.Hosts().size() == 1 ? " host, " : " hosts, ") + byTier +
+           (t.SwitchCount() == 1 ? " switch, " : " switches, ") + std::to_string(t.Links().size()) + " links";
+}
+
+std::string
+FabricText(const FabricSpec& f)
+{
+    std::string text = Line("NIC", f.nic + " RoCEv2, MTU " + std::to_string(f.mtu) + " B, an ACK every " +
+                                       std::to_string(f.ackEvery) + (f.ackEvery == 1 ? " packet" : " packets"));
+    text += Line("congestion", f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", PFC " + (f.pfc ? "on" : "off") + ", ECN " +
+                                   (f.ecn ? "K " + CanonicalBytes(f.ecnKmin.value) + " to " + CanonicalBytes(f.ecnKmax.value) +
+                                                Format(", Pmax %g", f.ecnPmax) + " per 100 Gb/s"
+                                          : std::string("off")));
+    text += Line("switches", "pipeline " + rdma::ToString(f.switchLatency) + ", shared buffer " +
+                                 CanonicalBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " + rdma::ToString(f.linkDelay) +
+                                 (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+    return text;
+}
+
+std::string
+ClusterText(const ClusterSpec& c)
+{
+    const uint32_t hosts = static_cast<uint32_t>(c.topology.Hosts().size());
+    return Line("servers", std::to_string(c.servers) + " x " + c.server.name + " with " + std::to_string(c.server.gpus) + " x " +
+                               c.server.gpu + ", " + topo::ToString(c.server.scaleUp.kind) + " " +
+                               rdma::ToString(c.server.scaleUp.perGpu) + " a GPU, " + std::to_string(c.server.nics) +
+                               (c.server.nics == 1 ? " NIC" : " NICs")) +
+           Line("network", NetworkText(c.topology, c.topologyName)) +
+           Line("placement", std::string(c.placement == PlacementPolicy::kRandom ? "random" : "linear") +
+                                 (c.servers < hosts ? ", " + std::to_string(hosts - c.servers) + " hosts idle" : ""));
+}
+
+std::string
+EstimateText(const Estimate& e, const RunOptions& run)
+{
+    std::string text = "\nEstimate, whole run (no congestion, no retransmission)\n";
+    text += Line("messages", Count(e.messages) + " between servers, " + Size(e.networkBytes) + (e.sampled ? " (sampled)" : ""));
+    text += Line("packets", Count(e.dataPackets) + " data, " + Count(e.ackPackets) + " ACK, " + Format("%.2f", e.meanHops) + " links each");
+    text += Line("frame-hops", Count(e.frameHops));
+    text += Line("simulated time", "at least " + Seconds(e.LowerBoundSeconds()));
+    text += Line("wall time", "about " + Seconds(e.AssumedWallSeconds()) + ", at an assumed " +
+                                  Format("%.3g", kAssumedFrameHopsPerSecond * 1e-6) + " million frame-hops/s");
+    text += Line("results", run.out + (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
+    return text;
+}
+
+std::string
+AlgorithmText(const CollectiveOptions& options, const ClusterSpec& cluster, const std::set<coll::Op>& ops)
+{
+    const coll::Placement placement = RankPlacement(cluster);
+    std::string text;
+    for (const coll::Op op : ops)
+    {
+        text += (text.empty() ? "" : ", ") + coll::OpName(op) + " " + AlgorithmOf(options, op, placement).Name();
+    }
+    if (options.stepLatency.ps > 0)
+    {
+        text += ", " + rdma::ToString(options.stepLatency) + " before every send";
+    }
+    return text.empty() ? "none" : text;
+}
+
+} // namespace
+
+std::string
+PlanText(const TrainingScenario& s)
+{
+    const auto memory = training::EstimateMemory(s.options);
+    std::string text = "dltrain: " + s.model + ", " + std::to_string(s.plan.ranks) + " GPUs\n\nPlan\n";
+    text += Line("model", s.model + ", " + Format("%.2f", static_cast<double>(s.parameters) * 1e-6) + " million parameters, " + s.dtype +
+                              (s.options.model.hasSequence ? ", sequence " + std::to_string(s.sequence) : ""));
+    text += Line("parallelism", "data parallel, ZeRO stage " + std::to_string(s.zero) + " (" +
+                                    training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
+                                    (s.options.overlap.value_or(true) ? "on" : "off") +
+                                    (s.options.bucketBytes ? ", buckets " + CanonicalBytes(*s.options.bucketBytes) : "") +
+                                    (s.options.recompute ? ", recomputation" : ""));
+    text += Line("batch", std::to_string(s.globalBatch) + " samples a step = " + std::to_string(s.plan.ranks) + " GPUs x micro-batch " +
+                              std::to_string(s.microBatch) + " x accumulation " + std::to_string(s.accumulation));
+    text += Line("steps", std::to_string(s.steps) + " measured after " + std::to_string(s.warmupSteps) + " of warm-up, seed " +
+                              std::to_string(s.run.seed));
+    text += ClusterText(s.cluster);
+    text += FabricText(s.fabric);
+    std::set<coll::Op> ops;
+    double compute = 0;
+    for (const auto& task : s.plan.roles[0].tasks)
+    {
+        if (task.kind == training::TaskKind::kCollective)
+        {
+            ops.insert(task.op);
+        }
+        else if (task.stream == 0)
+        {
+            compute += task.duration.Seconds();
+        }
+    }
+    text += Line("collectives", AlgorithmText(s.collectives, s.cluster, ops));
+
+    text += "\nOne step\n";
+    text += Line("computing", Seconds(compute) + " a GPU, " + Format("%.4g", s.plan.flopsPerGpuPerStep * 1e-12) + " TFLOP" +
+                                  (compute > 0 ? Format(" (%.4g TFLOP/s)", s.plan.flopsPerGpuPerStep * 1e-12 / compute) : ""));
+    std::string moved;
+    for (const auto& [op, bytes] : training::BytesMovedPerGpu(s.plan))
+    {
+        moved += (moved.empty() ? "" : ", ") + op + " " + Size(bytes);
+    }
+    text += Line("a GPU sends", moved.empty() ? "nothing" : moved);
+    text += Line("GPU memory", "about " + Gib(static_cast<double>(memory.Total())) + " of " + Gib(static_cast<double>(s.options.gpu.memoryBytes)) +
+                                   ": parameters " + Gib(static_cast<double>(memory.parameters)) + ", gradients " +
+                                   Gib(static_cast<double>(memory.gradients)) + ", optimizer " +
+                                   Gib(static_cast<double>(memory.optimizer)) + ", activations " +
+                                   Gib(static_cast<double>(memory.activations)) + ", buffers " +
+                                   Gib(static_cast<double>(memory.buffers)));
+    const Estimate e = EstimateRun(s);
+    const double steps = static_cast<double>(s.steps) + s.warmupSteps;
+    text += Line("lower bound", Seconds(e.LowerBoundSeconds() / steps) + " a step (busiest NIC " +
+                                    Seconds(e.busiestPortSeconds / steps) + ", computing " + Seconds(e.computeSeconds / steps) + ")");
+    return text + EstimateText(e, s.run);
+}
+
+std::string
+PlanText(const CollperfScenario& s)
+{
+    std::string text = "collperf: " + coll::OpName(s.op) + ", " + std::to_string(s.ranks) + " ranks\n\nPlan\n";
+    text += Line("sizes", std::to_string(s.sizes.size()) + (s.sizes.size() == 1 ? " size, " : " sizes, ") +
+                              rdma::ToString(rdma::Bytes(s.sizes.front())) +
+                              (s.sizes.size() == 1 ? "" : " to " + rdma::ToString(rdma::Bytes(s.sizes.back()))) + ", " + s.datatype);
+    text += Line("repetitions", std::to_string(s.iterations) + " measured after " + std::to_string(s.warmupIterations) + " of warm-up, seed " +
+                                    std::to_string(s.run.seed));
+    text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {s.op}));
+    text += ClusterText(s.cluster);
+    text += FabricText(s.fabric);
+    return text + EstimateText(EstimateRun(s), s.run);
+}
+
+std::string
+PlanText(const TrafficScenario& s)
+{
+    double bytes = 0;
+    uint64_t smallest = UINT64_MAX;
+    uint64_t largest = 0;
+    rdma::TimePoint last;
+    for (const auto& f : s.flows)
+    {
+        bytes += static_cast<double>(f.bytes);
+        smallest = std::min(smallest, f.bytes);
+        largest = std::max(largest, f.bytes);
+        last = std::max(last, f.start);
+    }
+    std::string text = "traffic: " + s.pattern + ", " + std::to_string(s.flows.size()) + " flows\n\nPlan\n";
+    text += Line("flows", std::to_string(s.flows.size()) + ", " + s.pattern + ", " +
+                              (smallest == largest ? CanonicalBytes(smallest) + " each"
+                                                   : CanonicalBytes(smallest) + " to " + CanonicalBytes(largest)) +
+                              ", " + Size(bytes) + " together, seed " + std::to_string(s.run.seed));
+    text += Line("starts", last.ps == 0 ? "all at 0" : "0 to " + rdma::ToString(rdma::Duration(last.ps)));
+    text += Line("network", NetworkText(s.topology, s.topologyName));
+    text += FabricText(s.fabric);
+    Estimate e = EstimateRun(s);
+    return text + EstimateText(e, s.run);
+}
+
+} // namespace scenario

@@ -1,0 +1,22 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What --dry-run prints: the scenario as validated, and what running it will take (estimate.h).
+ */
+#ifndef SCENARIOS_SPEC_PLAN_TEXT_H
+#define SCENARIOS_SPEC_PLAN_TEXT_H
+
+#include "scenarios/spec/scenario.h"
+
+#include <string>
+
+namespace scenario
+{
+
+std::string PlanText(const TrainingScenario& scenario);
+std::string PlanText(const CollperfScenario& scenario);
+std::string PlanText(const TrafficScenario& scenario);
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_PLAN_TEXT_H
