@@ -14,9 +14,11 @@ namespace topo
 
 struct Error
 {
-    std::string field;   ///< an option ("k"), a JSON path ("/links/3/rate") or a line ("fat.txt:12")
-    std::string value;   ///< as written, printable, quoted if a text; empty if the mistake is that it is missing
-    std::string message; ///< reads on after the value: "is not a rate such as 100Gbps"; a whole sentence if there is no value
+    std::string field; ///< an option ("k"), a JSON path ("/links/3/rate") or a line ("fat.txt:12")
+    std::string value; ///< as written, printable, quoted if a text; empty if the mistake is that it
+                       ///< is missing
+    std::string message; ///< reads on after the value: "is not a rate such as 100Gbps"; a whole
+                         ///< sentence if there is no value
     std::string file;    ///< for a JSON path: the file it is in; else empty
 };
 
@@ -28,7 +30,8 @@ ToString(const Error& e)
            (e.value.empty() ? "" : e.value + " ") + e.message;
 }
 
-/// `"text"`, shortened, with unprintable bytes as \xNN: what a file holds is shown, but never sent to the terminal as it is.
+/// `"text"`, shortened, with unprintable bytes as \xNN: what a file holds is shown, but never sent
+/// to the terminal as it is.
 inline std::string
 Quoted(const std::string& text)
 {

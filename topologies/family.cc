@@ -28,12 +28,16 @@ Families()
          {"fabricRate", "k", "oversubscription", "bitErrorRate"},
          MakeFatTree},
         {"leaf-spine",
-         "two layers, every leaf wired to every spine (leaves, spines, hosts per leaf, oversubscription)",
+         "two layers, every leaf wired to every spine (leaves, spines, hosts per leaf, "
+         "oversubscription)",
          {"fabricRate", "oversubscription", "leaves", "spines", "hostsPerLeaf", "bitErrorRate"},
          MakeLeafSpine},
         {"single-switch", "all servers on one switch", {"bitErrorRate"}, MakeSingleSwitch},
         {"graph", "any network, from a JSON file of nodes and links", {"file"}, MakeGraph},
-        {"hpcc", "any network, from a topology file of HPCC's ns-3 code and its descendants", {"file"}, MakeFromHpccFile},
+        {"hpcc",
+         "any network, from a topology file of HPCC's ns-3 code and its descendants",
+         {"file"},
+         MakeFromHpccFile},
     };
     return families;
 }
@@ -69,30 +73,40 @@ CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>&
     }
     if (r.linkDelay.ps < 0 || r.linkDelay > detail::kLongestDelay)
     {
-        errors.push_back({"linkDelay", rdma::ToString(r.linkDelay), "is not a time from 0 to 1000 s", ""});
+        errors.push_back(
+            {"linkDelay", rdma::ToString(r.linkDelay), "is not a time from 0 to 1000 s", ""});
     }
     if (r.nicsPerServer < 1 || r.nicsPerServer > 1024)
     {
-        errors.push_back({"nicsPerServer", std::to_string(r.nicsPerServer), "is not a number from 1 to 1024", ""});
+        errors.push_back({"nicsPerServer",
+                          std::to_string(r.nicsPerServer),
+                          "is not a number from 1 to 1024",
+                          ""});
     }
     if (r.hosts > detail::kMostNodes)
     {
         errors.push_back({"hosts",
                           std::to_string(r.hosts),
-                          "is more than the " + std::to_string(detail::kMostNodes) + " servers that can be simulated",
+                          "is more than the " + std::to_string(detail::kMostNodes) +
+                              " servers that can be simulated",
                           ""});
     }
     if (!(r.bitErrorRate >= 0 && r.bitErrorRate < 1))
     {
-        errors.push_back({"bitErrorRate", Number(r.bitErrorRate), "is not at least 0 and below 1", ""});
+        errors.push_back(
+            {"bitErrorRate", Number(r.bitErrorRate), "is not at least 0 and below 1", ""});
     }
     if (!(r.oversubscription >= 1 && r.oversubscription <= 1000))
     {
-        errors.push_back({"oversubscription", Number(r.oversubscription), "is not a number from 1 (none) to 1000", ""});
+        errors.push_back({"oversubscription",
+                          Number(r.oversubscription),
+                          "is not a number from 1 (none) to 1000",
+                          ""});
     }
 
     const auto unused = [&](const char* field, bool set, const std::string& value) {
-        if (!set || std::find(family.fields.begin(), family.fields.end(), field) != family.fields.end())
+        if (!set ||
+            std::find(family.fields.begin(), family.fields.end(), field) != family.fields.end())
         {
             return;
         }
@@ -106,13 +120,16 @@ CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>&
         }
         errors.push_back({field,
                           value,
-                          std::string("has no meaning for ") + family.name + "; it belongs to " + JoinNames(users),
+                          std::string("has no meaning for ") + family.name + "; it belongs to " +
+                              JoinNames(users),
                           ""});
     };
     const TopologyRequest standard;
     unused("fabricRate", r.fabricRate.bps != 0, rdma::ToString(r.fabricRate));
     unused("k", r.k != 0, std::to_string(r.k));
-    unused("oversubscription", r.oversubscription != standard.oversubscription, Number(r.oversubscription));
+    unused("oversubscription",
+           r.oversubscription != standard.oversubscription,
+           Number(r.oversubscription));
     unused("leaves", r.leaves != 0, std::to_string(r.leaves));
     unused("spines", r.spines != 0, std::to_string(r.spines));
     unused("hostsPerLeaf", r.hostsPerLeaf != 0, std::to_string(r.hostsPerLeaf));
@@ -133,10 +150,11 @@ MakeTopology(const TopologyRequest& request)
     if (family == families.end())
     {
         const auto names = FamilyNames();
-        result.errors.push_back({"topology",
-                                 Quoted(request.family),
-                                 "is not one of " + JoinNames(names) + DidYouMean(request.family, names),
-                                 ""});
+        result.errors.push_back(
+            {"topology",
+             Quoted(request.family),
+             "is not one of " + JoinNames(names) + DidYouMean(request.family, names),
+             ""});
         return result;
     }
     CheckRequest(request, *family, result.errors);
@@ -164,7 +182,8 @@ ReadWholeFile(const std::string& path, std::vector<Error>& errors)
     std::ifstream in(path, std::ios::binary);
     if (!in)
     {
-        errors.push_back({"file", Quoted(path), std::string("cannot be read: ") + std::strerror(errno), ""});
+        errors.push_back(
+            {"file", Quoted(path), std::string("cannot be read: ") + std::strerror(errno), ""});
         return std::nullopt;
     }
     std::string text;
@@ -181,7 +200,8 @@ ReadWholeFile(const std::string& path, std::vector<Error>& errors)
     // Reading a directory opens, and then fails here.
     if (in.bad())
     {
-        errors.push_back({"file", Quoted(path), std::string("cannot be read: ") + std::strerror(errno), ""});
+        errors.push_back(
+            {"file", Quoted(path), std::string("cannot be read: ") + std::strerror(errno), ""});
         return std::nullopt;
     }
     return text;
@@ -193,7 +213,8 @@ namespace detail
 rdma::BitRate
 Scaled(rdma::BitRate rate, double factor)
 {
-    return rdma::BitRate(static_cast<uint64_t>(std::llround(static_cast<double>(rate.bps) * factor)));
+    return rdma::BitRate(
+        static_cast<uint64_t>(std::llround(static_cast<double>(rate.bps) * factor)));
 }
 
 void
@@ -210,25 +231,29 @@ CheckFromFile(const Topology& topology, const TopologyRequest& request, std::vec
     {
         errors.push_back({"hosts",
                           std::to_string(request.hosts),
-                          "servers are needed, but " + Quoted(request.file) + " has " + std::to_string(hosts.size()) +
-                              " hosts",
+                          "servers are needed, but " + Quoted(request.file) + " has " +
+                              std::to_string(hosts.size()) + " hosts",
                           ""});
     }
-    const size_t needed = request.hosts == 0 ? hosts.size() : std::min<size_t>(request.hosts, hosts.size());
+    const size_t needed =
+        request.hosts == 0 ? hosts.size() : std::min<size_t>(request.hosts, hosts.size());
     constexpr size_t kMostErrors = 20;
     for (size_t i = 0; i < hosts.size() && errors.size() < kMostErrors; ++i)
     {
         const size_t ports = nodes[hosts[i]].ports.size();
         if (ports == 0)
         {
-            errors.push_back({"file", Quoted(request.file), "host " + nodes[hosts[i]].name + " has no link", ""});
+            errors.push_back({"file",
+                              Quoted(request.file),
+                              "host " + nodes[hosts[i]].name + " has no link",
+                              ""});
         }
         else if (i < needed && ports < request.nicsPerServer)
         {
             errors.push_back({"nicsPerServer",
                               std::to_string(request.nicsPerServer),
-                              "is more than the " + std::to_string(ports) + " links of host " + nodes[hosts[i]].name +
-                                  " in " + Quoted(request.file),
+                              "is more than the " + std::to_string(ports) + " links of host " +
+                                  nodes[hosts[i]].name + " in " + Quoted(request.file),
                               ""});
         }
     }
@@ -236,7 +261,8 @@ CheckFromFile(const Topology& topology, const TopologyRequest& request, std::vec
     {
         return;
     }
-    // Parts of the graph by union-find. Planes that only meet in the hosts are one part, as they should be.
+    // Parts of the graph by union-find. Planes that only meet in the hosts are one part, as they
+    // should be.
     std::vector<NodeId> part(nodes.size());
     std::iota(part.begin(), part.end(), 0);
     const auto find = [&](NodeId n) {
@@ -256,7 +282,8 @@ CheckFromFile(const Topology& topology, const TopologyRequest& request, std::vec
         {
             errors.push_back({"file",
                               Quoted(request.file),
-                              "host " + nodes[host].name + " cannot be reached from host " + nodes[hosts[0]].name,
+                              "host " + nodes[host].name + " cannot be reached from host " +
+                                  nodes[hosts[0]].name,
                               ""});
             return;
         }

@@ -44,17 +44,21 @@ MakeFatTree(const TopologyRequest& r)
     if (k % 2 != 0 || k > kLargestFatTree)
     {
         result.errors.push_back(
-            {"k", std::to_string(k), "is not an even number from 2 to " + std::to_string(kLargestFatTree), ""});
+            {"k",
+             std::to_string(k),
+             "is not an even number from 2 to " + std::to_string(kLargestFatTree),
+             ""});
         return result;
     }
-    const std::string need = std::to_string(r.hosts) + " servers" +
-                             (r.nicsPerServer == 1 ? "" : " of " + std::to_string(r.nicsPerServer) + " NICs");
+    const std::string need =
+        std::to_string(r.hosts) + " servers" +
+        (r.nicsPerServer == 1 ? "" : " of " + std::to_string(r.nicsPerServer) + " NICs");
     if (smallest == 0)
     {
         result.errors.push_back({"hosts",
                                  "",
-                                 need + " are more than the largest fat-tree (k=" + std::to_string(kLargestFatTree) +
-                                     ") has ports for",
+                                 need + " are more than the largest fat-tree (k=" +
+                                     std::to_string(kLargestFatTree) + ") has ports for",
                                  ""});
         return result;
     }
@@ -72,13 +76,13 @@ MakeFatTree(const TopologyRequest& r)
         ShapeOfFatTree(k, r.oversubscription, r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate);
     if (portsNeeded > shape.ServerPorts())
     {
-        result.errors.push_back({"k",
-                                 std::to_string(k),
-                                 "is too small: a fat-tree of k=" + std::to_string(k) + " has " +
-                                     std::to_string(shape.ServerPorts()) + " server ports (k^3/4), " + need +
-                                     " need " + std::to_string(portsNeeded) + "; k=" + std::to_string(smallest) +
-                                     " is enough",
-                                 ""});
+        result.errors.push_back(
+            {"k",
+             std::to_string(k),
+             "is too small: a fat-tree of k=" + std::to_string(k) + " has " +
+                 std::to_string(shape.ServerPorts()) + " server ports (k^3/4), " + need + " need " +
+                 std::to_string(portsNeeded) + "; k=" + std::to_string(smallest) + " is enough",
+             ""});
         return result;
     }
     if (r.hosts == 0 && shape.ServerPorts() < r.nicsPerServer)
@@ -102,7 +106,8 @@ MakeFatTree(const TopologyRequest& r)
     {
         t.AddHost("server-" + std::to_string(s));
     }
-    // Pod by pod; an edge switch is edge[p * edges + e], an aggregation switch agg[p * uplinks + a].
+    // Pod by pod; an edge switch is edge[p * edges + e], an aggregation switch agg[p * uplinks +
+    // a].
     std::vector<NodeId> edge;
     std::vector<NodeId> agg;
     std::vector<NodeId> core;
@@ -122,7 +127,8 @@ MakeFatTree(const TopologyRequest& r)
         core.push_back(t.AddSwitch("core-" + std::to_string(c), 3));
     }
 
-    // Ports follow from this order: of an edge switch, servers first, then uplinks; of a core switch, port p leads to pod p.
+    // Ports follow from this order: of an edge switch, servers first, then uplinks; of a core
+    // switch, port p leads to pod p.
     for (uint32_t s = 0; s < servers; ++s)
     {
         for (uint32_t n = 0; n < r.nicsPerServer; ++n)
@@ -161,9 +167,10 @@ MakeFatTree(const TopologyRequest& r)
     }
     if (r.oversubscription > 1)
     {
-        result.notes.push_back("fat-tree: every edge switch has " + std::to_string(half) + " server ports of " +
-                               rdma::ToString(r.linkRate) + " and " + std::to_string(shape.uplinks) + " uplink" +
-                               (shape.uplinks == 1 ? "" : "s") + " of " + rdma::ToString(shape.fabricRate));
+        result.notes.push_back(
+            "fat-tree: every edge switch has " + std::to_string(half) + " server ports of " +
+            rdma::ToString(r.linkRate) + " and " + std::to_string(shape.uplinks) + " uplink" +
+            (shape.uplinks == 1 ? "" : "s") + " of " + rdma::ToString(shape.fabricRate));
     }
     result.topology = std::move(t);
     return result;

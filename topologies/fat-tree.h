@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * k-ary fat-tree (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches,
- * (k/2)^2 core switches, all of k ports; k^3/4 server ports. k = 4:
+ * k-ary fat-tree (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008): k pods of k/2 edge and k/2
+ * aggregation switches, (k/2)^2 core switches, all of k ports; k^3/4 server ports. k = 4:
  *
  *        core-0   core-1        core-2   core-3          aggregation switch a of a pod is wired to
  *          |  \    /  |           |  \    /  |           cores a k/2 .. a k/2 + k/2 - 1
@@ -14,19 +14,24 @@
  *         |    |                  |    |
  *     server-0 server-1       server-2 server-3          pod 0 of 4
  *
- * Between pods there are (k/2)^2 shortest paths of 6 links, within a pod k/2 of 4, behind one edge switch 1 of 2.
+ * Between pods there are (k/2)^2 shortest paths of 6 links, within a pod k/2 of 4, behind one edge
+ * switch 1 of 2.
  *
- * **Partly filled.** Server s, NIC n takes server port s x nicsPerServer + n; ports are counted edge switch by edge switch, pod by
- * pod, so the first N servers fill edge switches in order. All switches of the tree are there, as in a machine
- * room where servers are still to come; the ports of missing servers are not.
+ * **Partly filled.** Server s, NIC n takes server port s x nicsPerServer + n; ports are counted
+ * edge switch by edge switch, pod by pod, so the first N servers fill edge switches in order. All
+ * switches of the tree are there, as in a machine room where servers are still to come; the ports
+ * of missing servers are not.
  *
- * **Oversubscription f** divides the uplink capacity of every edge switch, k/2 links of fabricRate, by f; servers stay. With fabricRate = linkRate
- * f is the ratio of server to uplink capacity, "4:1 at the ToR". As an engineer would, we first take uplinks away: u = ceil(k/2 / f) remain, so a pod has u
- * aggregation switches and the core u k/2 switches. What a whole number of uplinks cannot give is taken from their rate: each has
- * fabricRate x (k/2) / (f u), never more than fabricRate; so have the links to the core, which add no further bottleneck. Examples, 100 Gb/s:
+ * **Oversubscription f** divides the uplink capacity of every edge switch, k/2 links of fabricRate,
+ * by f; servers stay. With fabricRate = linkRate f is the ratio of server to uplink capacity, "4:1
+ * at the ToR". As an engineer would, we first take uplinks away: u = ceil(k/2 / f) remain, so a pod
+ * has u aggregation switches and the core u k/2 switches. What a whole number of uplinks cannot
+ * give is taken from their rate: each has fabricRate x (k/2) / (f u), never more than fabricRate;
+ * so have the links to the core, which add no further bottleneck. Examples, 100 Gb/s:
  *
- *     k = 4, f = 2: 1 uplink of 100 Gb/s an edge switch      k = 8, f = 4: 1 of 100 Gb/s      k = 8, f = 3: 2 of 66.7 Gb/s
+ *     k = 4, f = 2: 1 uplink of 100 Gb/s an edge switch      k = 8,  f = 4: 1 of 100 Gb/s
  *     k = 4, f = 4: 1 uplink of  50 Gb/s                     k = 16, f = 4: 2 of 100 Gb/s
+ *                                                            k = 8,  f = 3: 2 of 66.7 Gb/s
  */
 #ifndef TOPOLOGIES_FAT_TREE_H
 #define TOPOLOGIES_FAT_TREE_H
@@ -43,10 +48,25 @@ struct FatTreeShape
     uint32_t uplinks = 0; ///< of an edge switch, and so aggregation switches of a pod
     rdma::BitRate fabricRate;
 
-    uint32_t Half() const { return k / 2; }
-    uint32_t EdgesPerPod() const { return k / 2; }
-    uint32_t Cores() const { return uplinks * (k / 2); }
-    uint64_t ServerPorts() const { return uint64_t(k) * k * k / 4; }
+    uint32_t Half() const
+    {
+        return k / 2;
+    }
+
+    uint32_t EdgesPerPod() const
+    {
+        return k / 2;
+    }
+
+    uint32_t Cores() const
+    {
+        return uplinks * (k / 2);
+    }
+
+    uint64_t ServerPorts() const
+    {
+        return uint64_t(k) * k * k / 4;
+    }
 };
 
 constexpr uint32_t kLargestFatTree = 128; ///< 524,288 server ports

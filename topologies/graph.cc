@@ -21,15 +21,16 @@ constexpr size_t kLongestName = 64;
 bool
 IsName(const std::string& text)
 {
-    return !text.empty() && text.size() <= kLongestName && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-               c == ':' || c == '-';
-    });
+    return !text.empty() && text.size() <= kLongestName &&
+           std::all_of(text.begin(), text.end(), [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '.' || c == ':' || c == '-';
+           });
 }
 
 struct LinkDefaults
 {
-    rdma::BitRate rate;   ///< 0: none
+    rdma::BitRate rate; ///< 0: none
     rdma::Duration delay;
     bool hasDelay = false;
     double bitErrorRate = 0;
@@ -94,13 +95,19 @@ ReadNode(JsonReader& reader, const json& node, const std::string& path, Topology
     }
     else
     {
-        reader.Fail(path + "/kind", &node["kind"], "is not " + JoinNames(kKinds) + DidYouMean(kind, kKinds));
+        reader.Fail(path + "/kind",
+                    &node["kind"],
+                    "is not " + JoinNames(kKinds) + DidYouMean(kind, kKinds));
     }
 }
 
 /// The node that `key` names.
 std::optional<NodeId>
-ReadEnd(JsonReader& reader, const json& link, const std::string& path, const char* key, const Topology& t)
+ReadEnd(JsonReader& reader,
+        const json& link,
+        const std::string& path,
+        const char* key,
+        const Topology& t)
 {
     std::string name;
     if (!reader.Read(link, path, key, true, name))
@@ -120,13 +127,19 @@ ReadEnd(JsonReader& reader, const json& link, const std::string& path, const cha
             }
             names.push_back(n.name);
         }
-        reader.Fail(path + "/" + key, &link[key], "is not the name of a node" + DidYouMean(name, names));
+        reader.Fail(path + "/" + key,
+                    &link[key],
+                    "is not the name of a node" + DidYouMean(name, names));
     }
     return node;
 }
 
 void
-ReadLink(JsonReader& reader, const json& link, const std::string& path, const LinkDefaults& defaults, Topology& t)
+ReadLink(JsonReader& reader,
+         const json& link,
+         const std::string& path,
+         const LinkDefaults& defaults,
+         Topology& t)
 {
     if (!reader.IsObject(link, path, {"from", "to", "rate", "delay", "bit_error_rate", "count"}))
     {
@@ -138,8 +151,10 @@ ReadLink(JsonReader& reader, const json& link, const std::string& path, const Li
     rdma::Duration delay = defaults.delay;
     double bitErrorRate = defaults.bitErrorRate;
     uint64_t count = 1;
-    const bool hasRate = reader.Read(link, path, "rate", defaults.rate.bps == 0, rate) || rate.bps != 0;
-    if (reader.Read(link, path, "delay", !defaults.hasDelay, delay) && delay > detail::kLongestDelay)
+    const bool hasRate =
+        reader.Read(link, path, "rate", defaults.rate.bps == 0, rate) || rate.bps != 0;
+    if (reader.Read(link, path, "delay", !defaults.hasDelay, delay) &&
+        delay > detail::kLongestDelay)
     {
         reader.Fail(path + "/delay", &link["delay"], "is more than 1000 s");
     }
@@ -158,7 +173,9 @@ ReadLink(JsonReader& reader, const json& link, const std::string& path, const Li
     {
         if (t.Nodes()[end].ports.size() + count > 65535)
         {
-            reader.Fail(path, nullptr, "node " + t.Nodes()[end].name + " has more than 65535 links");
+            reader.Fail(path,
+                        nullptr,
+                        "node " + t.Nodes()[end].name + " has more than 65535 links");
             return;
         }
     }
@@ -217,7 +234,9 @@ ReadGraph(const std::string& text, const std::string& name)
     Topology t;
     if (nodes->size() > detail::kMostNodes)
     {
-        reader.Fail("/nodes", nullptr, "has more than " + std::to_string(detail::kMostNodes) + " nodes");
+        reader.Fail("/nodes",
+                    nullptr,
+                    "has more than " + std::to_string(detail::kMostNodes) + " nodes");
         return result;
     }
     for (size_t i = 0; i < nodes->size() && !reader.TooMany(); ++i)
@@ -234,7 +253,9 @@ ReadGraph(const std::string& text, const std::string& name)
         ReadLink(reader, (*links)[i], "/links/" + std::to_string(i), defaults, t);
         if (t.Links().size() > detail::kMostLinks)
         {
-            reader.Fail("/links", nullptr, "has more than " + std::to_string(detail::kMostLinks) + " links");
+            reader.Fail("/links",
+                        nullptr,
+                        "has more than " + std::to_string(detail::kMostLinks) + " links");
             break;
         }
     }

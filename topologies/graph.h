@@ -4,25 +4,28 @@
  * Any network, from JSON:
  *
  *     {
- *       "description": "two racks, one slow trunk",                        optional
- *       "defaults": {"rate": "100Gbps", "delay": "1us"},                   optional: what links take that do not say it themselves
+ *       "description": "two racks, one slow trunk",            optional
+ *       "defaults": {"rate": "100Gbps", "delay": "1us"},       optional: for links that do not say
  *       "nodes": [
  *         {"name": "a", "kind": "host"},
  *         {"name": "b", "kind": "host"},
- *         {"name": "s", "kind": "switch", "tier": 1}                       tier optional (0 to 9), for reports only
+ *         {"name": "s", "kind": "switch", "tier": 1}           tier optional (0 to 9), for reports
  *       ],
  *       "links": [
  *         {"from": "a", "to": "s"},
  *         {"from": "s", "to": "b", "rate": "25Gbps", "delay": "500ns",
- *          "bit_error_rate": 1e-12, "count": 2}                            optional: error rate 0, count 1 (parallel links)
+ *          "bit_error_rate": 1e-12, "count": 2}                optional; count: parallel links
  *       ]
  *     }
  *
- * Every link needs a rate and a delay, its own or from "defaults"; links carry both directions. Hosts and endpoints are numbered in
- * file order, ports in link order. Names: letters, digits and _ . : - (they become file names and CSV fields), at most 64 of them, unique.
+ * Every link needs a rate and a delay, its own or from "defaults"; the error rate is 0 and the
+ * count 1 if not given; links carry both directions. Hosts and endpoints are numbered in file
+ * order, ports in link order. Names: letters, digits and _ . : - (they become file names and CSV
+ * fields), at most 64 of them, unique.
  *
- * Nothing is ignored: an unknown or repeated key is an error. Errors have the JSON path as field ("/links/3/rate"), or, when the text is not JSON, an
- * empty field and a message with line and column.
+ * Nothing is ignored: an unknown or repeated key is an error. Errors have the JSON path as field
+ * ("/links/3/rate"), or, when the text is not JSON, an empty field and a message with line and
+ * column.
  */
 #ifndef TOPOLOGIES_GRAPH_H
 #define TOPOLOGIES_GRAPH_H
@@ -37,7 +40,8 @@ namespace topo
 /// `name` is the file's name for messages. The graph alone: not whether hosts reach each other.
 TopologyResult ReadGraph(const std::string& text, const std::string& name);
 
-/// Family "graph": reads request.file, then checks it against request.hosts and request.nicsPerServer.
+/// Family "graph": reads request.file, then checks it against request.hosts and
+/// request.nicsPerServer.
 TopologyResult MakeGraph(const TopologyRequest& request);
 
 } // namespace topo

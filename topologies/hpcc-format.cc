@@ -124,7 +124,9 @@ class HpccReader
         const auto number = ParseNumber(token.text, most);
         if (!number)
         {
-            return Fail(token, std::string(what) + " (a whole number from 0 to " + std::to_string(most) + ")");
+            return Fail(token,
+                        std::string(what) + " (a whole number from 0 to " + std::to_string(most) +
+                            ")");
         }
         value = *number;
         return true;
@@ -139,7 +141,8 @@ class HpccReader
 bool
 HpccReader::ReadHeader(uint64_t& nodes, uint64_t& switches, uint64_t& links)
 {
-    // The relatives of this format differ in the first line, and would otherwise fail at some odd place.
+    // The relatives of this format differ in the first line, and would otherwise fail at some odd
+    // place.
     Words words(m_text);
     const Token first = words.Next();
     uint32_t onFirstLine = first.text.empty() ? 0 : 1;
@@ -148,11 +151,12 @@ HpccReader::ReadHeader(uint64_t& nodes, uint64_t& switches, uint64_t& links)
         ++onFirstLine;
         if (onFirstLine == 6 && !ParseNumber(t.text, UINT32_MAX))
         {
-            m_result.errors.push_back({m_name + ":" + std::to_string(first.line),
-                                       "",
-                                       "this looks like a SimAI topology (nodes, GPUs per server, NVSwitches, switches, "
-                                       "links, GPU type), which cannot be read yet; expected 'nodes switches links'",
-                                       ""});
+            m_result.errors.push_back(
+                {m_name + ":" + std::to_string(first.line),
+                 "",
+                 "this looks like a SimAI topology (nodes, GPUs per server, NVSwitches, switches, "
+                 "links, GPU type), which cannot be read yet; expected 'nodes switches links'",
+                 ""});
             return false;
         }
     }
@@ -180,7 +184,8 @@ HpccReader::ReadAll(Topology& t)
         if (!id)
         {
             return Fail(token,
-                        "a switch " + idText + ", " + std::to_string(i + 1) + " of " + std::to_string(switches));
+                        "a switch " + idText + ", " + std::to_string(i + 1) + " of " +
+                            std::to_string(switches));
         }
         if (isSwitch[*id])
         {
@@ -207,7 +212,8 @@ HpccReader::ReadAll(Topology& t)
     double largestLoss = 0;
     for (uint64_t i = 0; i < links; ++i)
     {
-        const std::string which = ", of link " + std::to_string(i + 1) + " of " + std::to_string(links);
+        const std::string which =
+            ", of link " + std::to_string(i + 1) + " of " + std::to_string(links);
         ReadLink link{};
         Token token;
         uint64_t ends[2] = {0, 0};
@@ -217,7 +223,8 @@ HpccReader::ReadAll(Topology& t)
             const auto id = nodes == 0 ? std::nullopt : ParseNumber(token.text, nodes - 1);
             if (!id)
             {
-                return Fail(token, std::string(e == 0 ? "a source " : "a destination ") + idText + which);
+                return Fail(token,
+                            std::string(e == 0 ? "a source " : "a destination ") + idText + which);
             }
             ends[e] = *id;
         }
@@ -256,8 +263,10 @@ HpccReader::ReadAll(Topology& t)
         const std::string copy(token.text);
         char* end = nullptr;
         const double loss = std::strtod(copy.c_str(), &end);
-        const bool startsLikeNumber = !copy.empty() && (std::isdigit(static_cast<unsigned char>(copy[0])) || copy[0] == '.');
-        if (!startsLikeNumber || *end != '\0' || end != copy.c_str() + copy.size() || !(loss >= 0 && loss < 1))
+        const bool startsLikeNumber =
+            !copy.empty() && (std::isdigit(static_cast<unsigned char>(copy[0])) || copy[0] == '.');
+        if (!startsLikeNumber || *end != '\0' || end != copy.c_str() + copy.size() ||
+            !(loss >= 0 && loss < 1))
         {
             return Fail(token, "an error rate (at least 0, below 1)" + which);
         }
@@ -275,14 +284,16 @@ HpccReader::ReadAll(Topology& t)
     }
     if (!rest.text.empty())
     {
-        m_result.notes.push_back(m_name + ":" + std::to_string(rest.line) + ": text after the last link ignored");
+        m_result.notes.push_back(m_name + ":" + std::to_string(rest.line) +
+                                 ": text after the last link ignored");
     }
     if (largestLoss > 0)
     {
         char text[160];
         std::snprintf(text,
                       sizeof text,
-                      ": error rates are per packet (largest %g); taken as bit errors at which a packet of 1048 B has that loss",
+                      ": error rates are per packet (largest %g); taken as bit errors at which a "
+                      "packet of 1048 B has that loss",
                       largestLoss);
         m_result.notes.push_back(m_name + text);
     }

@@ -79,7 +79,8 @@ JsonReader::Parse(const std::string& text)
         {
             keys.pop_back();
         }
-        else if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second && twice.empty())
+        else if (event == json::parse_event_t::key &&
+                 !keys.back().insert(parsed.get<std::string>()).second && twice.empty())
         {
             twice = parsed.get<std::string>();
         }
@@ -97,7 +98,8 @@ JsonReader::Parse(const std::string& text)
     }
     catch (const std::exception& e)
     {
-        // "[json.exception.parse_error.101] parse error at line 3, column 5: ...", with bytes of the file in it.
+        // "[json.exception.parse_error.101] parse error at line 3, column 5: ...", with bytes of
+        // the file in it.
         std::string what = e.what();
         const size_t bracket = what.find("] ");
         what = bracket == std::string::npos ? what : what.substr(bracket + 2);
@@ -148,7 +150,11 @@ JsonReader::Member(const json& object, const Path& path, const char* key, bool r
 }
 
 bool
-JsonReader::Read(const json& object, const Path& path, const char* key, bool required, std::string& value)
+JsonReader::Read(const json& object,
+                 const Path& path,
+                 const char* key,
+                 bool required,
+                 std::string& value)
 {
     const json* member = Member(object, path, key, required);
     if (!member)
@@ -165,14 +171,20 @@ JsonReader::Read(const json& object, const Path& path, const char* key, bool req
 }
 
 bool
-JsonReader::Read(const json& object, const Path& path, const char* key, bool required, rdma::BitRate& value)
+JsonReader::Read(const json& object,
+                 const Path& path,
+                 const char* key,
+                 bool required,
+                 rdma::BitRate& value)
 {
     const json* member = Member(object, path, key, required);
     if (!member)
     {
         return false;
     }
-    const auto rate = member->is_string() ? rdma::ParseBitRate(member->get_ref<const std::string&>()) : std::nullopt;
+    const auto rate = member->is_string()
+                          ? rdma::ParseBitRate(member->get_ref<const std::string&>())
+                          : std::nullopt;
     if (!rate || rate->bps == 0)
     {
         Fail(path + "/" + key, member, std::string("is not ") + rdma::kBitRateHelp);
@@ -183,14 +195,20 @@ JsonReader::Read(const json& object, const Path& path, const char* key, bool req
 }
 
 bool
-JsonReader::Read(const json& object, const Path& path, const char* key, bool required, rdma::Duration& value)
+JsonReader::Read(const json& object,
+                 const Path& path,
+                 const char* key,
+                 bool required,
+                 rdma::Duration& value)
 {
     const json* member = Member(object, path, key, required);
     if (!member)
     {
         return false;
     }
-    const auto time = member->is_string() ? rdma::ParseDuration(member->get_ref<const std::string&>()) : std::nullopt;
+    const auto time = member->is_string()
+                          ? rdma::ParseDuration(member->get_ref<const std::string&>())
+                          : std::nullopt;
     if (!time)
     {
         Fail(path + "/" + key, member, std::string("is not ") + rdma::kDurationHelp);
@@ -214,7 +232,8 @@ JsonReader::Read(const json& object,
     {
         return false;
     }
-    if (!member->is_number_unsigned() || member->get<uint64_t>() < least || member->get<uint64_t>() > most)
+    if (!member->is_number_unsigned() || member->get<uint64_t>() < least ||
+        member->get<uint64_t>() > most)
     {
         Fail(path + "/" + key,
              member,

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Reading JSON that people write by hand: every mistake becomes an Error with its JSON path, nothing is ignored and nothing throws.
+ * Reading JSON that people write by hand: every mistake becomes an Error with its JSON path,
+ * nothing is ignored and nothing throws.
  */
 #ifndef TOPOLOGIES_JSON_READER_H
 #define TOPOLOGIES_JSON_READER_H
@@ -10,7 +11,6 @@
 #include "topologies/error.h"
 
 #include <nlohmann/json.hpp>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +26,8 @@ class JsonReader
 
     JsonReader(std::string file, std::vector<Error>& errors);
 
-    /// The document; nothing if the text is no JSON or an object has a key twice. Errors then name line and column.
+    /// The document; nothing if the text is no JSON or an object has a key twice. Errors then name
+    /// line and column.
     std::optional<nlohmann::json> Parse(const std::string& text);
 
     /// Records an error at `path`. The value is shown if given.
@@ -35,14 +36,32 @@ class JsonReader
     bool TooMany() const;
 
     /// Whether `value` is an object with no keys but these.
-    bool IsObject(const nlohmann::json& value, const Path& path, const std::vector<std::string>& keys);
+    bool IsObject(const nlohmann::json& value,
+                  const Path& path,
+                  const std::vector<std::string>& keys);
     /// The member, or null if it is not there (an error if `required`).
-    const nlohmann::json* Member(const nlohmann::json& object, const Path& path, const char* key, bool required);
+    const nlohmann::json* Member(const nlohmann::json& object,
+                                 const Path& path,
+                                 const char* key,
+                                 bool required);
 
-    // Typed members. `value` stays as it is, and false is returned, if the member is wrong or (without an error, unless required) missing.
-    bool Read(const nlohmann::json& object, const Path& path, const char* key, bool required, std::string& value);
-    bool Read(const nlohmann::json& object, const Path& path, const char* key, bool required, rdma::BitRate& value);
-    bool Read(const nlohmann::json& object, const Path& path, const char* key, bool required, rdma::Duration& value);
+    // Typed members. `value` stays as it is, and false is returned, if the member is wrong or
+    // (without an error, unless required) missing.
+    bool Read(const nlohmann::json& object,
+              const Path& path,
+              const char* key,
+              bool required,
+              std::string& value);
+    bool Read(const nlohmann::json& object,
+              const Path& path,
+              const char* key,
+              bool required,
+              rdma::BitRate& value);
+    bool Read(const nlohmann::json& object,
+              const Path& path,
+              const char* key,
+              bool required,
+              rdma::Duration& value);
     bool Read(const nlohmann::json& object,
               const Path& path,
               const char* key,

@@ -23,12 +23,16 @@ MakeLeafSpine(const TopologyRequest& r)
     if (r.hosts == 0 && (leaves == 0 || hostsPerLeaf == 0))
     {
         result.errors.push_back(
-            {"hosts", "", "a leaf-spine needs a number of servers, or both leaves and hosts per leaf", ""});
+            {"hosts",
+             "",
+             "a leaf-spine needs a number of servers, or both leaves and hosts per leaf",
+             ""});
         return result;
     }
     if (hostsPerLeaf == 0)
     {
-        hostsPerLeaf = leaves != 0 ? ceilDiv(ports, leaves) : std::min<uint64_t>(ports, kUsualHostsPerLeaf);
+        hostsPerLeaf =
+            leaves != 0 ? ceilDiv(ports, leaves) : std::min<uint64_t>(ports, kUsualHostsPerLeaf);
     }
     if (leaves == 0)
     {
@@ -39,25 +43,30 @@ MakeLeafSpine(const TopologyRequest& r)
     ports = servers * r.nicsPerServer;
     if (ports > capacity)
     {
-        result.errors.push_back({"leaves",
-                                 std::to_string(leaves),
-                                 "leaves of " + std::to_string(hostsPerLeaf) + " server ports have " +
-                                     std::to_string(capacity) + ", but " + std::to_string(r.hosts) +
-                                     " servers need " + std::to_string(ports) + "; " +
-                                     std::to_string(ceilDiv(ports, hostsPerLeaf)) + " leaves, or " +
-                                     std::to_string(ceilDiv(ports, leaves)) + " ports a leaf, are enough",
-                                 ""});
+        result.errors.push_back(
+            {"leaves",
+             std::to_string(leaves),
+             "leaves of " + std::to_string(hostsPerLeaf) + " server ports have " +
+                 std::to_string(capacity) + ", but " + std::to_string(r.hosts) + " servers need " +
+                 std::to_string(ports) + "; " + std::to_string(ceilDiv(ports, hostsPerLeaf)) +
+                 " leaves, or " + std::to_string(ceilDiv(ports, leaves)) +
+                 " ports a leaf, are enough",
+             ""});
         return result;
     }
     if (servers == 0)
     {
-        result.errors.push_back({"nicsPerServer", std::to_string(r.nicsPerServer), "NICs find no place in this network", ""});
+        result.errors.push_back({"nicsPerServer",
+                                 std::to_string(r.nicsPerServer),
+                                 "NICs find no place in this network",
+                                 ""});
         return result;
     }
 
     rdma::BitRate rate = r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate;
-    const double full = static_cast<double>(hostsPerLeaf) * static_cast<double>(r.linkRate.bps) /
-                        static_cast<double>(rate.bps); // uplinks of this rate for no oversubscription
+    const double full =
+        static_cast<double>(hostsPerLeaf) * static_cast<double>(r.linkRate.bps) /
+        static_cast<double>(rate.bps); // uplinks of this rate for no oversubscription
     double spines = r.spines;
     if (r.spines == 0)
     {
@@ -74,15 +83,18 @@ MakeLeafSpine(const TopologyRequest& r)
 
     const double nodes = static_cast<double>(servers) + static_cast<double>(leaves) + spines;
     const double links = static_cast<double>(ports) + static_cast<double>(leaves) * spines;
-    if (static_cast<double>(hostsPerLeaf) + spines > kMostPorts || static_cast<double>(leaves) > kMostPorts)
+    if (static_cast<double>(hostsPerLeaf) + spines > kMostPorts ||
+        static_cast<double>(leaves) > kMostPorts)
     {
-        result.errors.push_back({"leaves", "", "a switch of this network would have more than 65535 ports", ""});
+        result.errors.push_back(
+            {"leaves", "", "a switch of this network would have more than 65535 ports", ""});
     }
     else if (nodes > detail::kMostNodes || links > detail::kMostLinks)
     {
         result.errors.push_back({"leaves",
                                  "",
-                                 "this network is larger than " + std::to_string(detail::kMostNodes) + " nodes or " +
+                                 "this network is larger than " +
+                                     std::to_string(detail::kMostNodes) + " nodes or " +
                                      std::to_string(detail::kMostLinks) + " links",
                                  ""});
     }
@@ -113,7 +125,11 @@ MakeLeafSpine(const TopologyRequest& r)
     }
     for (uint64_t p = 0; p < ports; ++p)
     {
-        t.Connect(t.Hosts()[p / r.nicsPerServer], leaf[p / hostsPerLeaf], r.linkRate, r.linkDelay, r.bitErrorRate);
+        t.Connect(t.Hosts()[p / r.nicsPerServer],
+                  leaf[p / hostsPerLeaf],
+                  r.linkRate,
+                  r.linkDelay,
+                  r.bitErrorRate);
     }
     for (const NodeId l : leaf)
     {
@@ -122,8 +138,9 @@ MakeLeafSpine(const TopologyRequest& r)
             t.Connect(l, s, rate, r.linkDelay, r.bitErrorRate);
         }
     }
-    result.notes.push_back("leaf-spine: " + std::to_string(leaves) + " leaves of " + std::to_string(hostsPerLeaf) +
-                           " server ports of " + rdma::ToString(r.linkRate) + " and " + std::to_string(nSpines) +
+    result.notes.push_back("leaf-spine: " + std::to_string(leaves) + " leaves of " +
+                           std::to_string(hostsPerLeaf) + " server ports of " +
+                           rdma::ToString(r.linkRate) + " and " + std::to_string(nSpines) +
                            " uplinks of " + rdma::ToString(rate));
     result.topology = std::move(t);
     return result;

@@ -15,8 +15,9 @@
 namespace topo
 {
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, upper and lower case being
-/// the same (optimal string alignment). Time and memory grow with the product of the lengths.
+/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, upper and
+/// lower case being the same (optimal string alignment). Time and memory grow with the product of
+/// the lengths.
 inline size_t
 EditDistance(const std::string& a, const std::string& b)
 {
@@ -36,7 +37,8 @@ EditDistance(const std::string& a, const std::string& b)
             size_t best = std::min({d[(i - 1) * width + j] + 1,
                                     d[i * width + j - 1] + 1,
                                     d[(i - 1) * width + j - 1] + (same ? 0 : 1)});
-            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                lower(a[i - 2]) == lower(b[j - 1]))
             {
                 best = std::min(best, d[(i - 2) * width + j - 2] + 1);
             }
@@ -46,8 +48,9 @@ EditDistance(const std::string& a, const std::string& b)
     return d.back();
 }
 
-/// The name nearest to `name`, or "" if none is near enough to be what was meant: at most a third of its letters
-/// (and at least two) may differ, or one begins with the other. Ties go to the first.
+/// The name nearest to `name`, or "" if none is near enough to be what was meant: at most a third
+/// of its letters (and at least two) may differ, or one begins with the other. Ties go to the
+/// first.
 inline std::string
 NearestName(const std::string& name, const std::vector<std::string>& names)
 {
@@ -77,7 +80,8 @@ NearestName(const std::string& name, const std::vector<std::string>& names)
         for (const std::string& candidate : names)
         {
             const size_t common = std::min(name.size(), candidate.size());
-            if (common >= 3 && EditDistance(name.substr(0, common), candidate.substr(0, common)) == 0)
+            if (common >= 3 &&
+                EditDistance(name.substr(0, common), candidate.substr(0, common)) == 0)
             {
                 return candidate;
             }

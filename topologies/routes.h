@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * From a Topology to its ECMP routes (the law itself is rdma::EcmpRoutes). Node and endpoint numbers are the Topology's.
+ * From a Topology to its ECMP routes (the law itself is rdma::EcmpRoutes). Node and endpoint
+ * numbers are the Topology's.
  */
 #ifndef TOPOLOGIES_ROUTES_H
 #define TOPOLOGIES_ROUTES_H

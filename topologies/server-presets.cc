@@ -3,11 +3,14 @@
  *
  * The server presets, as JSON in the program itself, so that no file has to be found at run time.
  *
- * Sources. "ml-eng" is stas00/ml-engineering@744d01e, compute/accelerator/README.md and network/README.md, which cite the vendors' data sheets: NVLink
- * rates per GPU and direction P100 80, V100 150, A100 300, H100 and H200 450, B200 900 GB/s; PCIe x16 3.0 15.75, 4.0 31, 5.0 63 GB/s. "nccl-tuner" is NVIDIA/nccl@5067397
- * src/graph/tuning.cc: the latency of one hop with the LL protocol, in which data and flag travel in one store: 0.6 us over NVLink,
- * 1.0 us over PCIe. It is the least a transfer between GPUs takes; what protocols add on top belongs to the collectives.
- * A PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries gpus / 2 such links: assumed.
+ * Sources. "ml-eng" is stas00/ml-engineering@744d01e, compute/accelerator/README.md and
+ * network/README.md, which cite the vendors' data sheets: NVLink rates per GPU and direction P100
+ * 80, V100 150, A100 300, H100 and H200 450, B200 900 GB/s; PCIe x16 3.0 15.75, 4.0 31, 5.0 63
+ * GB/s. "nccl-tuner" is NVIDIA/nccl@5067397 src/graph/tuning.cc: the latency of one hop with the LL
+ * protocol, in which data and flag travel in one store: 0.6 us over NVLink, 1.0 us over PCIe. It is
+ * the least a transfer between GPUs takes; what protocols add on top belongs to the collectives. A
+ * PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries
+ * gpus / 2 such links: assumed.
  */
 #include "topologies/server.h"
 

@@ -18,7 +18,9 @@ using nlohmann::json;
 namespace
 {
 
-const std::vector<std::string> kKinds = {"nvswitch", "nvlink-mesh", "pcie"}; // in the order of ScaleUp::Kind
+const std::vector<std::string> kKinds = {"nvswitch",
+                                         "nvlink-mesh",
+                                         "pcie"}; // in the order of ScaleUp::Kind
 
 /// Below this a byte takes more picoseconds than the law's fixed-point number holds.
 constexpr rdma::BitRate kSlowest = rdma::Mbps(1);
@@ -27,12 +29,18 @@ bool
 SameName(const std::string& a, const std::string& b)
 {
     return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-               return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+               return std::tolower(static_cast<unsigned char>(x)) ==
+                      std::tolower(static_cast<unsigned char>(y));
            });
 }
 
 void
-ReadRate(JsonReader& reader, const json& object, const std::string& path, const char* key, bool required, rdma::BitRate& rate)
+ReadRate(JsonReader& reader,
+         const json& object,
+         const std::string& path,
+         const char* key,
+         bool required,
+         rdma::BitRate& rate)
 {
     if (reader.Read(object, path, key, required, rate) && rate < kSlowest)
     {
@@ -53,18 +61,28 @@ ReadScaleUp(JsonReader& reader, const json& object, const std::string& path, Sca
         const auto it = std::find(kKinds.begin(), kKinds.end(), kind);
         if (it == kKinds.end())
         {
-            reader.Fail(path + "/kind", &object["kind"], "is not " + JoinNames(kKinds) + DidYouMean(kind, kKinds));
+            reader.Fail(path + "/kind",
+                        &object["kind"],
+                        "is not " + JoinNames(kKinds) + DidYouMean(kind, kKinds));
             return;
         }
         scaleUp.kind = static_cast<ScaleUp::Kind>(it - kKinds.begin());
-        ReadRate(reader, object, path, "host_bridge", scaleUp.kind == ScaleUp::kPcie, scaleUp.hostBridge);
+        ReadRate(reader,
+                 object,
+                 path,
+                 "host_bridge",
+                 scaleUp.kind == ScaleUp::kPcie,
+                 scaleUp.hostBridge);
         if (scaleUp.kind != ScaleUp::kPcie && object.contains("host_bridge"))
         {
-            reader.Fail(path + "/host_bridge", &object["host_bridge"], "has no meaning for " + kind + ", only for pcie");
+            reader.Fail(path + "/host_bridge",
+                        &object["host_bridge"],
+                        "has no meaning for " + kind + ", only for pcie");
         }
     }
     ReadRate(reader, object, path, "per_gpu", true, scaleUp.perGpu);
-    if (reader.Read(object, path, "latency", true, scaleUp.latency) && scaleUp.latency > rdma::Milliseconds(1000))
+    if (reader.Read(object, path, "latency", true, scaleUp.latency) &&
+        scaleUp.latency > rdma::Milliseconds(1000))
     {
         reader.Fail(path + "/latency", &object["latency"], "is more than 1 s");
     }
@@ -106,9 +124,12 @@ ReadServers(const std::string& text, const std::string& fileName, std::vector<Er
         ServerSpec spec;
         uint64_t gpus = 0;
         uint64_t nics = 0;
-        if (reader.Read(server, path, "name", true, spec.name) && (spec.name.empty() || FindServer(servers, spec.name)))
+        if (reader.Read(server, path, "name", true, spec.name) &&
+            (spec.name.empty() || FindServer(servers, spec.name)))
         {
-            reader.Fail(path + "/name", &server["name"], "is empty, or the name of an earlier server, too");
+            reader.Fail(path + "/name",
+                        &server["name"],
+                        "is empty, or the name of an earlier server, too");
         }
         reader.Read(server, path, "gpu", true, spec.gpu);
         reader.Read(server, path, "gpus", true, 1, 1024, gpus);

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What a server is made of: GPUs, the scale-up links between them, and NICs. Presets, and the same JSON from a file of the user:
+ * What a server is made of: GPUs, the scale-up links between them, and NICs. Presets, and the same
+ * JSON from a file of the user:
  *
  *     {"servers": [
  *       {"name": "dgx-a100", "gpu": "A100", "gpus": 8, "nics": 8,
@@ -9,8 +10,10 @@
  *        "source": "where the numbers come from"}
  *     ]}
  *
- * `per_gpu` is one direction of one GPU's port (2400Gbps = 300 GB/s, which data sheets call 600 GB/s). `kind` is nvswitch, nvlink-mesh or pcie; `host_bridge` (pcie only,
- * required there) is the rate all transfers between GPUs of a server share. How these numbers become times: scale-up-model.h.
+ * `per_gpu` is one direction of one GPU's port (2400Gbps = 300 GB/s, which data sheets call 600
+ * GB/s). `kind` is nvswitch, nvlink-mesh or pcie; `host_bridge` (pcie only, required there) is the
+ * rate all transfers between GPUs of a server share. How these numbers become times:
+ * scale-up-model.h.
  */
 #ifndef TOPOLOGIES_SERVER_H
 #define TOPOLOGIES_SERVER_H
@@ -46,7 +49,7 @@ struct ServerSpec
 {
     std::string name;
     uint32_t gpus = 0;
-    std::string gpu;    ///< "A100": a name of the GPU presets
+    std::string gpu; ///< "A100": a name of the GPU presets
     ScaleUp scaleUp;
     uint32_t nics = 0;  ///< as sold; a scenario may use another number
     std::string source; ///< document of every constant, or "assumed"
@@ -55,7 +58,8 @@ struct ServerSpec
 /// "nvswitch", "nvlink-mesh", "pcie".
 const char* ToString(ScaleUp::Kind kind);
 
-/// Servers of a JSON text in the format above, in its order; nothing, and errors with JSON paths, if any is wrong. Never throws.
+/// Servers of a JSON text in the format above, in its order; nothing, and errors with JSON paths,
+/// if any is wrong. Never throws.
 std::optional<std::vector<ServerSpec>> ReadServers(const std::string& json,
                                                    const std::string& fileName,
                                                    std::vector<Error>& errors);
@@ -68,7 +72,8 @@ const char* ServerPresetsJson();
 std::vector<std::string> ServerNames(const std::vector<ServerSpec>& servers);
 /// By name, upper and lower case being the same; null if there is none.
 const ServerSpec* FindServer(const std::vector<ServerSpec>& servers, const std::string& name);
-/// The first server with this GPU ("A100"), upper and lower case being the same; null if there is none.
+/// The first server with this GPU ("A100"), upper and lower case being the same; null if there is
+/// none.
 const ServerSpec* FindServerForGpu(const std::vector<ServerSpec>& servers, const std::string& gpu);
 
 } // namespace topo

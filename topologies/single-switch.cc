@@ -20,8 +20,9 @@ MakeSingleSwitch(const TopologyRequest& r)
     {
         result.errors.push_back({"hosts",
                                  std::to_string(r.hosts),
-                                 "servers of " + std::to_string(r.nicsPerServer) + " NICs need more than the " +
-                                     std::to_string(kMostPorts) + " ports of a switch; fat-tree or leaf-spine have room",
+                                 "servers of " + std::to_string(r.nicsPerServer) +
+                                     " NICs need more than the " + std::to_string(kMostPorts) +
+                                     " ports of a switch; fat-tree or leaf-spine have room",
                                  ""});
         return result;
     }

@@ -46,8 +46,9 @@ Topology::Connect(NodeId a, NodeId b, rdma::BitRate rate, rdma::Duration delay, 
     }
     if (rate.bps == 0 || delay.ps < 0 || !(bitErrorRate >= 0 && bitErrorRate < 1))
     {
-        throw std::invalid_argument("Topology: a link needs a rate above 0, a delay of at least 0 and a bit error "
-                                    "rate of at least 0 and below 1");
+        throw std::invalid_argument(
+            "Topology: a link needs a rate above 0, a delay of at least 0 and a bit error "
+            "rate of at least 0 and below 1");
     }
     constexpr size_t kMostPorts = 65535;
     if (m_nodes[a].ports.size() >= kMostPorts || m_nodes[b].ports.size() >= kMostPorts)
@@ -66,7 +67,8 @@ Topology::Connect(NodeId a, NodeId b, rdma::BitRate rate, rdma::Duration delay, 
     m_links.push_back(link);
     m_nodes[a].ports.push_back(id);
     m_nodes[b].ports.push_back(id);
-    m_ordinal.push_back(m_between[(static_cast<uint64_t>(std::min(a, b)) << 32) | std::max(a, b)]++);
+    m_ordinal.push_back(
+        m_between[(static_cast<uint64_t>(std::min(a, b)) << 32) | std::max(a, b)]++);
     m_endpointsValid = false;
     return id;
 }
@@ -123,7 +125,8 @@ Topology::EndpointOf(uint32_t host, PortId port) const
     BuildEndpoints();
     if (host >= m_hosts.size() || m_firstEndpoint[host] + port >= m_firstEndpoint[host + 1])
     {
-        throw std::out_of_range("Topology: host " + std::to_string(host) + " has no port " + std::to_string(port));
+        throw std::out_of_range("Topology: host " + std::to_string(host) + " has no port " +
+                                std::to_string(port));
     }
     return m_firstEndpoint[host] + port;
 }

@@ -36,9 +36,11 @@ enum class NodeKind : uint8_t
 
 struct Node
 {
-    std::string name; ///< unique: "server-3", "edge-0-1", "agg-2-0", "core-5", "leaf-1", "spine-0"; used in traces, links.csv, --pcap
+    std::string name; ///< unique: "server-3", "edge-0-1", "agg-2-0", "core-5", "leaf-1", "spine-0";
+                      ///< used in traces, links.csv, --pcap
     NodeKind kind = NodeKind::kHost;
-    uint8_t tier = 0; ///< 0 hosts, 1 edge/leaf, 2 aggregation/spine, 3 core; 0 for switches of an arbitrary graph if unknown
+    uint8_t tier = 0; ///< 0 hosts, 1 edge/leaf, 2 aggregation/spine, 3 core; 0 for switches of an
+                      ///< arbitrary graph if unknown
     std::vector<LinkId> ports; ///< link behind each port, in port order
 };
 
@@ -49,7 +51,7 @@ struct Link
     PortId portA = 0;
     PortId portB = 0;
     rdma::BitRate rate;
-    rdma::Duration delay;   ///< propagation, one way
+    rdma::Duration delay;    ///< propagation, one way
     double bitErrorRate = 0; ///< independent bit errors, each direction
 };
 
@@ -66,16 +68,21 @@ struct DirectedLink
     bool fromA = true;
 };
 
-/// Built node by node and link by link; a value. Building it wrongly is a mistake of the program, not of the user
-/// (readers of user files check first), and throws std::invalid_argument: a name taken twice, a node that does not exist, a link from a
-/// node to itself, a rate of zero, a negative delay, a bit error rate outside [0, 1), more than 65,535 ports at a node.
-/// Not for use from several threads while it is built; Endpoints() once called, reading is.
+/// Built node by node and link by link; a value. Building it wrongly is a mistake of the program,
+/// not of the user (readers of user files check first), and throws std::invalid_argument: a name
+/// taken twice, a node that does not exist, a link from a node to itself, a rate of zero, a
+/// negative delay, a bit error rate outside [0, 1), more than 65,535 ports at a node. Not for use
+/// from several threads while it is built; Endpoints() once called, reading is.
 class Topology
 {
   public:
     NodeId AddHost(std::string name);
     NodeId AddSwitch(std::string name, uint8_t tier);
-    LinkId Connect(NodeId a, NodeId b, rdma::BitRate rate, rdma::Duration delay, double bitErrorRate = 0);
+    LinkId Connect(NodeId a,
+                   NodeId b,
+                   rdma::BitRate rate,
+                   rdma::Duration delay,
+                   double bitErrorRate = 0);
 
     const std::vector<Node>& Nodes() const;
     const std::vector<Link>& Links() const;
@@ -86,8 +93,8 @@ class Topology
     /// The endpoint of port `port` of the `host`-th host (not node) of Hosts().
     /// Throws std::out_of_range if there is none.
     EndpointId EndpointOf(uint32_t host, PortId port) const;
-    /// Name of a directed link for people and files: "edge-0-1->agg-0-0". Of several links between the same two nodes, the
-    /// second is "edge-0-1->agg-0-0#1", and so on: names are unique.
+    /// Name of a directed link for people and files: "edge-0-1->agg-0-0". Of several links between
+    /// the same two nodes, the second is "edge-0-1->agg-0-0#1", and so on: names are unique.
     std::string LinkName(LinkId link, bool fromA) const;
 
     /// The node of this name.
@@ -104,10 +111,12 @@ class Topology
 
     std::vector<Node> m_nodes;
     std::vector<Link> m_links;
-    std::vector<uint16_t> m_ordinal; ///< per link: how many links between the same two nodes came before
+    /// Per link: how many links between the same two nodes came before.
+    std::vector<uint16_t> m_ordinal;
     std::vector<NodeId> m_hosts;
     std::unordered_map<std::string, NodeId> m_byName;
-    std::unordered_map<uint64_t, uint16_t> m_between; ///< links so far between two nodes (smaller id first)
+    /// Links so far between two nodes (smaller id first).
+    std::unordered_map<uint64_t, uint16_t> m_between;
 
     // Made on demand from the above.
     mutable bool m_endpointsValid = false;

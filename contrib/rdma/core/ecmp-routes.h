@@ -8,19 +8,22 @@
  *   nearer to e's *attachment*, the switch on the other side of e's link.
  *
  * Everything behind one switch shares that switch's shortest paths, so one breadth-first search a
- * switch with endpoints is enough: O(attachments x links) time. Distances in hops; rates do not count.
+ * switch with endpoints is enough: O(attachments x links) time. Distances in hops; rates do not
+ * count.
  *
- * What the data plane reads: at a switch, GroupOfEndpoint(switch)[endpoint] -> group, Group(switch, group)
- * -> its ports, ascending. Equal port sets of a switch are one group, so a k = 16 fat-tree needs at most
- * 16 groups a switch. Memory is 2 B per switch and endpoint, plus 2 B per pair of attachments for Hops().
+ * What the data plane reads: at a switch, GroupOfEndpoint(switch)[endpoint] is a group, and
+ * Group(switch, group) its ports, ascending. Equal port sets of a switch are one group, so a k = 16
+ * fat-tree needs at most 16 groups a switch. Memory is 2 B per switch and endpoint, plus 2 B per
+ * pair of attachments for Hops().
  *
- * Special cases: links in parallel between two switches are separate ports of one group; a host wired
- * straight to a host reaches that one endpoint in one hop, and nothing else through that port; a port without
- * a link, a link from a node to itself and a separate part of the graph are unreachable: kNoGroup.
+ * Special cases: links in parallel between two switches are separate ports of one group; a host
+ * wired straight to a host reaches that one endpoint in one hop, and nothing else through that
+ * port; a port without a link, a link from a node to itself and a separate part of the graph are
+ * unreachable: kNoGroup.
  *
- * Errors: a node, host or port number that does not exist, a "host" that is a switch, two links on one
- * port are mistakes of the caller, and throw std::invalid_argument. More than 65,534 different groups at one
- * switch throw std::length_error.
+ * Errors: a node, host or port number that does not exist, a "host" that is a switch, two links on
+ * one port are mistakes of the caller, and throw std::invalid_argument. More than 65,534 different
+ * groups at one switch throw std::length_error.
  */
 #ifndef RDMA_CORE_ECMP_ROUTES_H
 #define RDMA_CORE_ECMP_ROUTES_H
@@ -65,10 +68,25 @@ class EcmpRoutes
         const uint16_t* data = nullptr;
         uint32_t size = 0;
 
-        const uint16_t* begin() const { return data; }
-        const uint16_t* end() const { return data + size; }
-        bool empty() const { return size == 0; }
-        uint16_t operator[](uint32_t i) const { return data[i]; }
+        const uint16_t* begin() const
+        {
+            return data;
+        }
+
+        const uint16_t* end() const
+        {
+            return data + size;
+        }
+
+        bool empty() const
+        {
+            return size == 0;
+        }
+
+        uint16_t operator[](uint32_t i) const
+        {
+            return data[i];
+        }
     };
 
     /// `isHost` has one entry a node; nodes are 0..isHost.size()-1.
@@ -76,7 +94,8 @@ class EcmpRoutes
                               const std::vector<RouteLink>& links,
                               const std::vector<RouteEndpoint>& endpoints);
 
-    /// Ports of `switchNode` on a shortest path to `endpoint`; empty when unreachable or for a host.
+    /// Ports of `switchNode` on a shortest path to `endpoint`; empty when unreachable or for a
+    /// host.
     Ports NextHops(uint32_t switchNode, uint32_t endpoint) const
     {
         const auto& groups = m_nodes[switchNode].groupOfEndpoint;
@@ -107,8 +126,8 @@ class EcmpRoutes
         return {node.groupPorts.data() + begin, node.groupBegin[group + 1u] - begin};
     }
 
-    /// Links crossed on a shortest path that leaves through the first endpoint and enters through the second;
-    /// 0 if they are the same endpoint or there is no path.
+    /// Links crossed on a shortest path that leaves through the first endpoint and enters through
+    /// the second; 0 if they are the same endpoint or there is no path.
     uint32_t Hops(uint32_t fromEndpoint, uint32_t toEndpoint) const
     {
         if (fromEndpoint == toEndpoint)
@@ -139,7 +158,7 @@ class EcmpRoutes
     struct PerNode
     {
         std::vector<uint16_t> groupOfEndpoint; ///< empty for hosts
-        std::vector<uint32_t> groupBegin;      ///< first index into groupPorts per group, and the end
+        std::vector<uint32_t> groupBegin; ///< first index into groupPorts per group, and the end
         std::vector<uint16_t> groupPorts;
     };
 
@@ -155,8 +174,9 @@ class EcmpRoutes
 
     std::vector<PerNode> m_nodes;
     std::vector<uint32_t> m_attachmentOf; ///< per endpoint: index of its attachment, or kNone
-    std::vector<uint32_t> m_directPeer;   ///< per endpoint: the endpoint it is wired to without a switch, or kNone
-    std::vector<uint16_t> m_distance;     ///< switch-to-switch links, [to x attachments + from]
+    std::vector<uint32_t>
+        m_directPeer; ///< per endpoint: the endpoint it is wired to without a switch, or kNone
+    std::vector<uint16_t> m_distance; ///< switch-to-switch links, [to x attachments + from]
     uint32_t m_attachments = 0;
 };
 
@@ -182,7 +202,8 @@ EcmpRoutes::GroupBuilder::Find(PerNode& node, const std::vector<uint16_t>& ports
     const size_t id = node.groupBegin.size() - 1;
     if (id >= kNoGroup)
     {
-        throw std::length_error("EcmpRoutes: more than 65534 different next-hop groups at one switch");
+        throw std::length_error(
+            "EcmpRoutes: more than 65534 different next-hop groups at one switch");
     }
     node.groupPorts.insert(node.groupPorts.end(), ports.begin(), ports.end());
     node.groupBegin.push_back(static_cast<uint32_t>(node.groupPorts.size()));
@@ -240,13 +261,16 @@ EcmpRoutes::Compute(const std::vector<bool>& isHost,
         const auto samePort = [](const Hop& x, const Hop& y) { return x.port == y.port; };
         if (std::adjacent_find(first, last, samePort) != last)
         {
-            throw std::invalid_argument("EcmpRoutes: two links on one port of node " + std::to_string(n));
+            throw std::invalid_argument("EcmpRoutes: two links on one port of node " +
+                                        std::to_string(n));
         }
     }
     const auto hopOfPort = [&](uint32_t node, uint16_t port) -> const Hop* {
         const Hop* first = hops.data() + begin[node];
         const Hop* last = hops.data() + begin[node + 1];
-        const Hop* it = std::lower_bound(first, last, port, [](const Hop& h, uint16_t p) { return h.port < p; });
+        const Hop* it = std::lower_bound(first, last, port, [](const Hop& h, uint16_t p) {
+            return h.port < p;
+        });
         return it != last && it->port == port ? it : nullptr;
     };
 
@@ -257,16 +281,19 @@ EcmpRoutes::Compute(const std::vector<bool>& isHost,
 
     // Where every endpoint is attached.
     std::vector<uint32_t> attachmentIndex(nodes, kNone);
-    std::vector<uint32_t> attachments;        // switch nodes
+    std::vector<uint32_t> attachments;                   // switch nodes
     std::vector<uint16_t> lastPort(endpoints.size(), 0); // at the attachment
     std::unordered_map<uint64_t, uint32_t> waiting;      // (host, port) wired to a host -> endpoint
-    const auto key = [](uint32_t host, uint16_t port) { return (static_cast<uint64_t>(host) << 16) | port; };
+    const auto key = [](uint32_t host, uint16_t port) {
+        return (static_cast<uint64_t>(host) << 16) | port;
+    };
     for (uint32_t e = 0; e < endpoints.size(); ++e)
     {
         const auto [host, port] = endpoints[e];
         if (host >= nodes || !isHost[host])
         {
-            throw std::invalid_argument("EcmpRoutes: endpoint " + std::to_string(e) + " is not on a host");
+            throw std::invalid_argument("EcmpRoutes: endpoint " + std::to_string(e) +
+                                        " is not on a host");
         }
         const Hop* hop = hopOfPort(host, port);
         if (!hop || hop->peer == host)
@@ -388,11 +415,13 @@ EcmpRoutes::Compute(const std::vector<bool>& isHost,
 inline size_t
 EcmpRoutes::MemoryBytes() const
 {
-    size_t bytes = m_nodes.capacity() * sizeof(PerNode) + m_attachmentOf.capacity() * sizeof(uint32_t) +
-                   m_directPeer.capacity() * sizeof(uint32_t) + m_distance.capacity() * sizeof(uint16_t);
+    size_t bytes =
+        m_nodes.capacity() * sizeof(PerNode) + m_attachmentOf.capacity() * sizeof(uint32_t) +
+        m_directPeer.capacity() * sizeof(uint32_t) + m_distance.capacity() * sizeof(uint16_t);
     for (const PerNode& node : m_nodes)
     {
-        bytes += node.groupOfEndpoint.capacity() * sizeof(uint16_t) + node.groupBegin.capacity() * sizeof(uint32_t) +
+        bytes += node.groupOfEndpoint.capacity() * sizeof(uint16_t) +
+                 node.groupBegin.capacity() * sizeof(uint32_t) +
                  node.groupPorts.capacity() * sizeof(uint16_t);
     }
     return bytes;

@@ -3,10 +3,9 @@
  */
 #include "contrib/rdma/core/ecmp-routes.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <deque>
+#include <gtest/gtest.h>
 #include <random>
 
 namespace
@@ -30,8 +29,15 @@ struct Graph
         return static_cast<uint32_t>(isHost.size() - 1);
     }
 
-    uint32_t Host() { return Add(true); }
-    uint32_t Switch() { return Add(false); }
+    uint32_t Host()
+    {
+        return Add(true);
+    }
+
+    uint32_t Switch()
+    {
+        return Add(false);
+    }
 
     void Link(uint32_t a, uint32_t b)
     {
@@ -53,7 +59,10 @@ struct Graph
         return all;
     }
 
-    EcmpRoutes Routes() const { return EcmpRoutes::Compute(isHost, links, Endpoints()); }
+    EcmpRoutes Routes() const
+    {
+        return EcmpRoutes::Compute(isHost, links, Endpoints());
+    }
 };
 
 std::vector<uint16_t>
@@ -64,7 +73,8 @@ List(EcmpRoutes::Ports ports)
 
 using Ports = std::vector<uint16_t>;
 
-/// k-ary fat-tree after Al-Fares et al.: pods of k/2 edge and k/2 aggregation switches, (k/2)^2 core switches.
+/// k-ary fat-tree after Al-Fares et al.: pods of k/2 edge and k/2 aggregation switches, (k/2)^2
+/// core switches.
 Graph
 FatTree(uint32_t k)
 {
@@ -143,7 +153,8 @@ TEST(EcmpRoutes, ParallelLinksAreSeparatePorts)
 
 TEST(EcmpRoutes, OneHostWithTwoPortsIsTwoEndpoints)
 {
-    // h0 has port 0 on s0 and port 1 on s1; s0 - s1. A frame for port 1 must cross s1, and never h0.
+    // h0 has port 0 on s0 and port 1 on s1; s0 - s1. A frame for port 1 must cross s1, and never
+    // h0.
     Graph g;
     const uint32_t s0 = g.Switch();
     const uint32_t s1 = g.Switch();
@@ -224,12 +235,14 @@ TEST(EcmpRoutes, MistakesOfTheCallerThrow)
     EXPECT_THROW(EcmpRoutes::Compute({true}, {{0, 1, 0, 0}}, {}), std::invalid_argument);
     EXPECT_THROW(EcmpRoutes::Compute({false}, {}, {{0, 0}}), std::invalid_argument);
     EXPECT_THROW(EcmpRoutes::Compute({true}, {}, {{1, 0}}), std::invalid_argument);
-    EXPECT_THROW(EcmpRoutes::Compute({true, false, true}, {{0, 1, 0, 0}, {2, 1, 0, 0}}, {}), std::invalid_argument);
+    EXPECT_THROW(EcmpRoutes::Compute({true, false, true}, {{0, 1, 0, 0}, {2, 1, 0, 0}}, {}),
+                 std::invalid_argument);
 }
 
 TEST(EcmpRoutes, FatTreePathCounts)
 {
-    // Between pods (k/2)^2 shortest paths of 6 links, within a pod k/2 of 4, behind one edge switch 1 of 2.
+    // Between pods (k/2)^2 shortest paths of 6 links, within a pod k/2 of 4, behind one edge switch
+    // 1 of 2.
     for (const uint32_t k : {2u, 4u, 8u})
     {
         const Graph g = FatTree(k);
@@ -285,7 +298,8 @@ TEST(EcmpRoutes, FatTreePathCounts)
 
 TEST(EcmpRoutes, RandomGraphsAgainstFloydWarshall)
 {
-    // Reference distances by the triple loop over switches only; every next hop is one nearer, none is missing.
+    // Reference distances by the triple loop over switches only; every next hop is one nearer, none
+    // is missing.
     for (uint32_t seed = 0; seed < 200; ++seed)
     {
         std::mt19937 rng(seed);
@@ -376,7 +390,8 @@ TEST(EcmpRoutes, RandomGraphsAgainstFloydWarshall)
                     }
                     std::sort(want.begin(), want.end());
                 }
-                ASSERT_EQ(List(r.NextHops(s, e)), want) << "seed " << seed << " switch " << s << " endpoint " << e;
+                ASSERT_EQ(List(r.NextHops(s, e)), want)
+                    << "seed " << seed << " switch " << s << " endpoint " << e;
             }
         }
         for (uint32_t i = 0; i < endpoints.size(); ++i)
@@ -403,15 +418,17 @@ TEST(EcmpRoutes, RandomGraphsAgainstFloydWarshall)
 
 TEST(EcmpRoutes, Sixteen)
 {
-    // k = 16: 1,024 hosts, 320 switches, 3 x 1,024 links. Groups: an edge switch 8 hosts + 1 up, an aggregation
-    // switch 8 edges + 1 up, a core switch 16 pods.
+    // k = 16: 1,024 hosts, 320 switches, 3 x 1,024 links. Groups: an edge switch 8 hosts + 1 up, an
+    // aggregation switch 8 edges + 1 up, a core switch 16 pods.
     const Graph g = FatTree(16);
     ASSERT_EQ(g.links.size(), 3072u);
     const auto start = std::chrono::steady_clock::now();
     const auto r = g.Routes();
-    const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     RecordProperty("milliseconds", static_cast<int>(s * 1e3));
-    EXPECT_LT(s, 2.0) << "some milliseconds when optimized; the bound leaves room for a debug build on a busy machine";
+    EXPECT_LT(s, 2.0) << "some milliseconds when optimized; the bound leaves room for a debug "
+                         "build on a busy machine";
     EXPECT_LT(r.MemoryBytes(), 4u << 20);
     uint32_t most = 0;
     for (uint32_t n = 0; n < g.isHost.size(); ++n)

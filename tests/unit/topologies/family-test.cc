@@ -38,14 +38,16 @@ Request(const char* family, uint32_t hosts)
 
 TEST(Family, Registry)
 {
-    EXPECT_EQ(topo::FamilyNames(),
-              (std::vector<std::string>{"fat-tree", "leaf-spine", "single-switch", "graph", "hpcc"}));
+    EXPECT_EQ(
+        topo::FamilyNames(),
+        (std::vector<std::string>{"fat-tree", "leaf-spine", "single-switch", "graph", "hpcc"}));
     for (const auto& family : topo::Families())
     {
         EXPECT_GT(std::string(family.description).size(), 10u);
     }
     EXPECT_EQ(Errors(Request("fattree", 4)),
-              "topology: \"fattree\" is not one of fat-tree, leaf-spine, single-switch, graph or hpcc (did you mean "
+              "topology: \"fattree\" is not one of fat-tree, leaf-spine, single-switch, graph or "
+              "hpcc (did you mean "
               "fat-tree?)\n");
 }
 
@@ -56,7 +58,8 @@ TEST(Family, NothingIsIgnored)
     r.oversubscription = 2;
     EXPECT_EQ(Errors(r),
               "k: 4 has no meaning for single-switch; it belongs to fat-tree\n"
-              "oversubscription: 2 has no meaning for single-switch; it belongs to fat-tree or leaf-spine\n");
+              "oversubscription: 2 has no meaning for single-switch; it belongs to fat-tree or "
+              "leaf-spine\n");
     r = Request("fat-tree", 4);
     r.file = "net.json";
     r.spines = 3;
@@ -73,7 +76,11 @@ TEST(Family, AllMistakesAtOnce)
     r.nicsPerServer = 0;
     r.bitErrorRate = 1;
     const std::string errors = Errors(r);
-    for (const char* field : {"linkRate: ", "linkDelay: -1 ns", "nicsPerServer: 0 ", "hosts: 2000000 ", "bitErrorRate: 1 "})
+    for (const char* field : {"linkRate: ",
+                              "linkDelay: -1 ns",
+                              "nicsPerServer: 0 ",
+                              "hosts: 2000000 ",
+                              "bitErrorRate: 1 "})
     {
         EXPECT_NE(errors.find(field), std::string::npos) << field << " in " << errors;
     }
@@ -100,7 +107,8 @@ TEST(SingleSwitch, Star)
     {
         EXPECT_EQ(routes.NextHops(*t.FindNode("switch-0"), e)[0], e);
     }
-    EXPECT_EQ(Errors(Request("single-switch", 0)), "hosts: a single switch needs a number of servers\n");
+    EXPECT_EQ(Errors(Request("single-switch", 0)),
+              "hosts: a single switch needs a number of servers\n");
     EXPECT_NE(Errors(Request("single-switch", 65536)).find("65535 ports"), std::string::npos);
 }
 
@@ -152,7 +160,8 @@ TEST(LeafSpine, Errors)
     r.leaves = 2;
     r.hostsPerLeaf = 4;
     EXPECT_EQ(Errors(r),
-              "leaves: 2 leaves of 4 server ports have 8, but 10 servers need 10; 3 leaves, or 5 ports a leaf, are "
+              "leaves: 2 leaves of 4 server ports have 8, but 10 servers need 10; 3 leaves, or 5 "
+              "ports a leaf, are "
               "enough\n");
     r.hosts = 0;
     r.leaves = 4000000000u;

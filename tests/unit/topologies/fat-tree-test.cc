@@ -4,10 +4,9 @@
 #include "topologies/fat-tree.h"
 #include "topologies/routes.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <map>
 
 namespace
@@ -69,7 +68,8 @@ Paths(const Topology& t, const rdma::EcmpRoutes& r, topo::NodeId node, uint32_t 
 
 TEST(FatTree, Counts)
 {
-    // k^3/4 hosts; k^2/2 edge, k^2/2 aggregation and k^2/4 core switches, all of k ports; three layers of k^3/4 links.
+    // k^3/4 hosts; k^2/2 edge, k^2/2 aggregation and k^2/4 core switches, all of k ports; three
+    // layers of k^3/4 links.
     for (uint32_t k = 2; k <= 16; k += 2)
     {
         const Topology t = Make(FatTree(k));
@@ -119,15 +119,18 @@ TEST(FatTree, PathsAndHops)
             const bool sameEdge = to < half;
             const bool samePod = to < half * half;
             EXPECT_EQ(r.Hops(0, to), sameEdge ? 2u : samePod ? 4u : 6u);
-            EXPECT_EQ(Paths(t, r, t.Peer(t.Hosts()[0], 0), to), sameEdge ? 1 : samePod ? half : half * half);
+            EXPECT_EQ(Paths(t, r, t.Peer(t.Hosts()[0], 0), to),
+                      sameEdge  ? 1
+                      : samePod ? half
+                                : half * half);
         }
     }
 }
 
 TEST(FatTree, BisectionAndOversubscription)
 {
-    // Half of the pods to the other half crosses the core: its links to pods 0..k/2-1 carry k^3/8 x rate in a full tree, that is half of all
-    // servers at once, and 1/f of it when oversubscribed.
+    // Half of the pods to the other half crosses the core: its links to pods 0..k/2-1 carry k^3/8 x
+    // rate in a full tree, that is half of all servers at once, and 1/f of it when oversubscribed.
     for (const uint32_t k : {2u, 4u, 6u, 8u, 12u, 16u})
     {
         for (const double f : {1.0, 1.5, 2.0, 3.0, 4.0, 7.0})
@@ -207,7 +210,8 @@ TEST(FatTree, PartlyFilledKeepsTheSwitches)
     EXPECT_EQ(t.Hosts().size(), 384u);
     EXPECT_EQ(t.SwitchCount(), 180u);
     EXPECT_EQ(t.Links().size(), 384u + 2 * 432u);
-    EXPECT_EQ(t.Nodes()[*t.FindNode("edge-10-3")].ports.size(), 12u) << "edge 63 is the last with servers";
+    EXPECT_EQ(t.Nodes()[*t.FindNode("edge-10-3")].ports.size(), 12u)
+        << "edge 63 is the last with servers";
     EXPECT_EQ(t.Nodes()[*t.FindNode("edge-10-4")].ports.size(), 6u);
     const auto r = topo::ComputeRoutes(t);
     EXPECT_EQ(r.Hops(0, 383), 6u);
@@ -258,13 +262,17 @@ OnlyError(const TopologyRequest& request)
 TEST(FatTree, Errors)
 {
     EXPECT_EQ(OnlyError(FatTree(4, 1, 17)),
-              "k: 4 is too small: a fat-tree of k=4 has 16 server ports (k^3/4), 17 servers need 17; k=6 is enough");
+              "k: 4 is too small: a fat-tree of k=4 has 16 server ports (k^3/4), 17 servers need "
+              "17; k=6 is enough");
     EXPECT_EQ(OnlyError(FatTree(5)), "k: 5 is not an even number from 2 to 128");
     EXPECT_EQ(OnlyError(FatTree(130)), "k: 130 is not an even number from 2 to 128");
     EXPECT_EQ(OnlyError(FatTree(0)), "k: a fat-tree needs k or a number of servers");
-    EXPECT_EQ(OnlyError(FatTree(4, 0.5)), "oversubscription: 0.5 is not a number from 1 (none) to 1000");
-    EXPECT_EQ(OnlyError(FatTree(4, std::nan(""))), "oversubscription: nan is not a number from 1 (none) to 1000");
-    EXPECT_NE(OnlyError(FatTree(0, 1, 600000)).find("more than the largest fat-tree"), std::string::npos);
+    EXPECT_EQ(OnlyError(FatTree(4, 0.5)),
+              "oversubscription: 0.5 is not a number from 1 (none) to 1000");
+    EXPECT_EQ(OnlyError(FatTree(4, std::nan(""))),
+              "oversubscription: nan is not a number from 1 (none) to 1000");
+    EXPECT_NE(OnlyError(FatTree(0, 1, 600000)).find("more than the largest fat-tree"),
+              std::string::npos);
 }
 
 TEST(FatTree, SixteenIsQuick)
@@ -272,9 +280,11 @@ TEST(FatTree, SixteenIsQuick)
     const auto start = std::chrono::steady_clock::now();
     const Topology t = Make(FatTree(16));
     const auto r = topo::ComputeRoutes(t);
-    const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     RecordProperty("milliseconds", static_cast<int>(s * 1e3));
-    EXPECT_LT(s, 2.0) << "some 10 ms when optimized; the bound leaves room for a debug build on a busy machine";
+    EXPECT_LT(s, 2.0)
+        << "some 10 ms when optimized; the bound leaves room for a debug build on a busy machine";
     EXPECT_LT(r.MemoryBytes(), 4u << 20);
     EXPECT_EQ(r.Hops(0, 1023), 6u);
 }

@@ -4,12 +4,10 @@
 #include "topologies/graph.h"
 #include "topologies/routes.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdio>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <random>
-
 #include <unistd.h>
 
 namespace
@@ -81,21 +79,24 @@ TEST(Graph, Reads)
 
 TEST(Graph, EveryErrorHasItsPath)
 {
-    EXPECT_EQ(Errors(Edited("54.54Gb/s", "54.54Gbs")),
-              "net.json: /links/3/rate: \"54.54Gbs\" is not a rate such as 100Gbps, 25Gb/s or 400G\n");
+    EXPECT_EQ(
+        Errors(Edited("54.54Gb/s", "54.54Gbs")),
+        "net.json: /links/3/rate: \"54.54Gbs\" is not a rate such as 100Gbps, 25Gb/s or 400G\n");
     EXPECT_EQ(Errors(Edited("\"25Gbps\"", "25")),
               "net.json: /links/1/rate: 25 is not a rate such as 100Gbps, 25Gb/s or 400G\n");
     EXPECT_EQ(Errors(Edited("\"25Gbps\"", "\"0Gbps\"")),
               "net.json: /links/1/rate: \"0Gbps\" is not a rate such as 100Gbps, 25Gb/s or 400G\n");
     EXPECT_EQ(Errors(Edited("2.5us", "-2us")),
               "net.json: /links/1/delay: \"-2us\" is not a time such as 500ns, 1us, 2.5ms or 1s\n");
-    EXPECT_EQ(Errors(Edited("2.5us", "5000s")), "net.json: /links/1/delay: \"5000s\" is more than 1000 s\n");
+    EXPECT_EQ(Errors(Edited("2.5us", "5000s")),
+              "net.json: /links/1/delay: \"5000s\" is more than 1000 s\n");
     EXPECT_EQ(Errors(Edited("1e-12", "1.0")),
               "net.json: /links/1/bit_error_rate: 1.0 is not a number of at least 0 and below 1\n");
     EXPECT_EQ(Errors(Edited("\"count\": 2", "\"count\": 0")),
               "net.json: /links/1/count: 0 is not a whole number from 1 to 1024\n");
     EXPECT_EQ(Errors(Edited("\"count\": 2", "\"cont\": 2")),
-              "net.json: /links/1/cont: unknown key (did you mean count?); allowed are from, to, rate, delay, "
+              "net.json: /links/1/cont: unknown key (did you mean count?); allowed are from, to, "
+              "rate, delay, "
               "bit_error_rate or count\n");
     EXPECT_EQ(Errors(Edited("\"to\": \"right\"", "\"to\": \"rigth\"")),
               "net.json: /links/1/to: \"rigth\" is not the name of a node (did you mean right?)\n");
@@ -111,16 +112,20 @@ TEST(Graph, EveryErrorHasItsPath)
     EXPECT_EQ(Errors(Edited("\"kind\": \"switch\"}", "\"kind\": \"Swich\"}")),
               "net.json: /nodes/3/kind: \"Swich\" is not host or switch (did you mean switch?)\n");
     EXPECT_EQ(Errors(Edited("\"name\": \"left\"", "\"name\": \"le,ft\"")),
-              "net.json: /nodes/1/name: \"le,ft\" is not a name: 1 to 64 letters, digits, '_', '.', ':' or '-'\n");
+              "net.json: /nodes/1/name: \"le,ft\" is not a name: 1 to 64 letters, digits, '_', "
+              "'.', ':' or '-'\n");
     EXPECT_EQ(Errors(Edited("\"tier\": 1", "\"tier\": 1, \"tier\": 2")),
               "net.json: \"tier\" is twice in one object\n");
     EXPECT_EQ(Errors("{}"), "net.json: /nodes: is missing\nnet.json: /links: is missing\n");
-    EXPECT_EQ(Errors("{\"nodes\": {}, \"links\": []}"), "net.json: /nodes: an object is not a list\n");
-    EXPECT_NE(Errors(Edited("\"kind\": \"host\"},", "\"kind\": \"host\",}")).find("is no JSON: parse error at line 5, column"),
+    EXPECT_EQ(Errors("{\"nodes\": {}, \"links\": []}"),
+              "net.json: /nodes: an object is not a list\n");
+    EXPECT_NE(Errors(Edited("\"kind\": \"host\"},", "\"kind\": \"host\",}"))
+                  .find("is no JSON: parse error at line 5, column"),
               std::string::npos);
     EXPECT_NE(Errors("").find("is no JSON"), std::string::npos);
     EXPECT_NE(Errors(std::string(200000, '[')).find("is no JSON"), std::string::npos);
-    EXPECT_NE(Errors(Edited("\"tier\": 1", "\"tier\": 1e999")).find("is no JSON"), std::string::npos);
+    EXPECT_NE(Errors(Edited("\"tier\": 1", "\"tier\": 1e999")).find("is no JSON"),
+              std::string::npos);
 }
 
 TEST(Graph, ManyErrorsStopAtTwentyOrSo)
@@ -150,7 +155,10 @@ struct TemporaryFile
         std::ofstream(path) << text;
     }
 
-    ~TemporaryFile() { std::remove(path.c_str()); }
+    ~TemporaryFile()
+    {
+        std::remove(path.c_str());
+    }
 };
 
 std::string
@@ -171,10 +179,12 @@ TEST(Graph, Family)
     const TemporaryFile file(kTwoRacks);
     EXPECT_EQ(FamilyErrors(file.path, 2, 1), "");
     EXPECT_EQ(FamilyErrors(file.path, 0, 1), "");
-    EXPECT_EQ(FamilyErrors(file.path, 3, 1), "hosts: 3 servers are needed, but \"" + file.path + "\" has 2 hosts");
+    EXPECT_EQ(FamilyErrors(file.path, 3, 1),
+              "hosts: 3 servers are needed, but \"" + file.path + "\" has 2 hosts");
     EXPECT_EQ(FamilyErrors(file.path, 2, 2),
               "nicsPerServer: 2 is more than the 1 links of host a in \"" + file.path + "\"");
-    EXPECT_EQ(FamilyErrors("/no/such/file", 2, 1), "file: \"/no/such/file\" cannot be read: No such file or directory");
+    EXPECT_EQ(FamilyErrors("/no/such/file", 2, 1),
+              "file: \"/no/such/file\" cannot be read: No such file or directory");
     EXPECT_EQ(FamilyErrors("", 2, 1), "file: the path of a file is missing");
     EXPECT_NE(FamilyErrors("/", 2, 1), "");
 
@@ -184,8 +194,10 @@ TEST(Graph, Family)
         "nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"},
                   {"name": "s", "kind": "switch"}, {"name": "t", "kind": "switch"}],
         "links": [{"from": "a", "to": "s"}, {"from": "b", "to": "t"}]})");
-    EXPECT_EQ(FamilyErrors(apart.path, 0, 1), "file: \"" + apart.path + "\" host b cannot be reached from host a");
-    const TemporaryFile direct(R"({"nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}],
+    EXPECT_EQ(FamilyErrors(apart.path, 0, 1),
+              "file: \"" + apart.path + "\" host b cannot be reached from host a");
+    const TemporaryFile direct(
+        R"({"nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}],
         "links": [{"from": "a", "to": "b", "rate": "1Gbps", "delay": "0"}]})");
     EXPECT_EQ(FamilyErrors(direct.path, 2, 1), "") << "no switch at all";
 }

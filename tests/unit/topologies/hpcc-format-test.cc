@@ -4,9 +4,8 @@
 #include "topologies/hpcc-format.h"
 #include "topologies/routes.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 
 namespace
@@ -75,12 +74,16 @@ TEST(HpccFormat, WhatToolsWrite)
     std::string windows;
     for (const char c : kSmall)
     {
-        windows += c == '\n' ? std::string("\r\n") : c == ' ' ? std::string(" \t ") : std::string(1, c);
+        windows += c == '\n'  ? std::string("\r\n")
+                   : c == ' ' ? std::string(" \t ")
+                              : std::string(1, c);
     }
     EXPECT_EQ(Error("\xEF\xBB\xBF" + windows), "");
     EXPECT_EQ(Error(Edited("\n2 5\n", "\n2\n5 \n")), "") << "ids over several lines";
     // HPCC's own example ends with its format in words.
-    const auto result = topo::ReadHpccTopology(kSmall + "\nFirst line: total node #, switch node #, link #\n", "t.txt");
+    const auto result =
+        topo::ReadHpccTopology(kSmall + "\nFirst line: total node #, switch node #, link #\n",
+                               "t.txt");
     ASSERT_TRUE(result.topology);
     EXPECT_EQ(result.notes.at(0), "t.txt:9: text after the last link ignored");
     // Two hosts on a wire.
@@ -89,7 +92,8 @@ TEST(HpccFormat, WhatToolsWrite)
 
 TEST(HpccFormat, TheTreeOfTheHpccPaper)
 {
-    // fat.txt: 320 hosts in 20 racks of 16; pods of 4 racks and 4 aggregation switches with 400G; 16 core switches.
+    // fat.txt: 320 hosts in 20 racks of 16; pods of 4 racks and 4 aggregation switches with 400G;
+    // 16 core switches.
     std::string text = "376 56 480\n";
     for (int i = 320; i < 376; ++i)
     {
@@ -134,12 +138,18 @@ TEST(HpccFormat, TheTreeOfTheHpccPaper)
 
 TEST(HpccFormat, ErrorsNameTheLineAndWhatIsExpected)
 {
-    EXPECT_EQ(Error(""), "fat.txt:1: the file ends where there should be the number of nodes (a whole number from 0 to 1048576)");
+    EXPECT_EQ(Error(""),
+              "fat.txt:1: the file ends where there should be the number of nodes (a whole number "
+              "from 0 to 1048576)");
     EXPECT_EQ(Error("6 2"),
-              "fat.txt:1: the file ends where there should be the number of links (a whole number from 0 to 8388608)");
-    EXPECT_EQ(Error("6 7 5\n"), "fat.txt:1: \"7\" is not the number of switches (a whole number from 0 to 6)");
-    EXPECT_EQ(Error(Edited("\n2 5\n", "\n2 6\n")), "fat.txt:2: \"6\" is not a switch id (0 to 5), 2 of 2");
-    EXPECT_EQ(Error(Edited("\n2 5\n", "\n2 2\n")), "fat.txt:2: \"2\" is in the list of switches twice");
+              "fat.txt:1: the file ends where there should be the number of links (a whole number "
+              "from 0 to 8388608)");
+    EXPECT_EQ(Error("6 7 5\n"),
+              "fat.txt:1: \"7\" is not the number of switches (a whole number from 0 to 6)");
+    EXPECT_EQ(Error(Edited("\n2 5\n", "\n2 6\n")),
+              "fat.txt:2: \"6\" is not a switch id (0 to 5), 2 of 2");
+    EXPECT_EQ(Error(Edited("\n2 5\n", "\n2 2\n")),
+              "fat.txt:2: \"2\" is in the list of switches twice");
     EXPECT_EQ(Error(Edited("1 2 100Gbps", "1 9 100Gbps")),
               "fat.txt:4: \"9\" is not a destination id (0 to 5), of link 2 of 5");
     EXPECT_EQ(Error(Edited("1 2 100Gbps", "1 1 100Gbps")),
@@ -147,13 +157,16 @@ TEST(HpccFormat, ErrorsNameTheLineAndWhatIsExpected)
     EXPECT_EQ(Error(Edited("3 5 25Gbps", "3 5 25Gbs")),
               "fat.txt:5: \"25Gbs\" is not a rate such as 100Gbps, 25Gb/s or 400G, of link 3 of 5");
     EXPECT_EQ(Error(Edited("1us 0", "1 0")),
-              "fat.txt:5: \"1\" is not a time such as 500ns, 1us, 2.5ms or 1s, at most 1000 s, of link 3 of 5");
+              "fat.txt:5: \"1\" is not a time such as 500ns, 1us, 2.5ms or 1s, at most 1000 s, of "
+              "link 3 of 5");
     EXPECT_EQ(Error(Edited("0.01", "1.01")),
               "fat.txt:7: \"1.01\" is not an error rate (at least 0, below 1), of link 5 of 5");
-    EXPECT_EQ(Error(Edited("6 2 5", "6 2 6")),
-              "fat.txt:8: the file ends where there should be a source id (0 to 5), of link 6 of 6");
+    EXPECT_EQ(
+        Error(Edited("6 2 5", "6 2 6")),
+        "fat.txt:8: the file ends where there should be a source id (0 to 5), of link 6 of 6");
     EXPECT_EQ(Error(Edited("6 2 5", "6 2 4")),
-              "fat.txt:7: \"2\" is not the end of the file: the first line announces 4 links, and they have been read");
+              "fat.txt:7: \"2\" is not the end of the file: the first line announces 4 links, and "
+              "they have been read");
     EXPECT_NE(Error("16 8 2 2 24 A100\n8 9 10 11\n").find("SimAI"), std::string::npos);
     EXPECT_NE(Error("99999999999999999999999999 1 1"), "");
 }

@@ -6,7 +6,6 @@
 #include "topologies/server.h"
 
 #include <gtest/gtest.h>
-
 #include <random>
 
 namespace
@@ -25,7 +24,8 @@ TEST(Servers, Presets)
     {
         EXPECT_GT(server.gpus, 0u) << server.name;
         EXPECT_GT(server.nics, 0u) << server.name;
-        EXPECT_GT(server.source.size(), 20u) << server.name << ": every constant cites a document or says assumed";
+        EXPECT_GT(server.source.size(), 20u)
+            << server.name << ": every constant cites a document or says assumed";
         EXPECT_NO_THROW(ScaleUpModel(server.scaleUp, server.gpus));
     }
     // GB/s, one direction: reference/hardware.json.
@@ -47,7 +47,8 @@ TEST(Servers, Presets)
     EXPECT_EQ(topo::FindServer(presets, "dgx-a10"), nullptr);
     EXPECT_EQ(topo::NearestName("dgx-a10", topo::ServerNames(presets)), "dgx-a100");
     ASSERT_TRUE(topo::FindServerForGpu(presets, "a100"));
-    EXPECT_EQ(topo::FindServerForGpu(presets, "A100")->name, "dgx-a100") << "the first, not the PCIe one";
+    EXPECT_EQ(topo::FindServerForGpu(presets, "A100")->name, "dgx-a100")
+        << "the first, not the PCIe one";
     EXPECT_EQ(topo::FindServerForGpu(presets, "V100")->name, "dgx-1-v100");
     EXPECT_EQ(topo::FindServerForGpu(presets, "TPU"), nullptr);
 }
@@ -68,16 +69,23 @@ Errors(const std::string& text)
 
 TEST(Servers, ReadErrors)
 {
-    const std::string scaleUp = R"("scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "latency": "1us"})";
-    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1, )" + scaleUp + "}]}"), "");
-    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 0, "nics": 1, )" + scaleUp + "}]}"),
+    const std::string scaleUp =
+        R"("scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "latency": "1us"})";
+    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1, )" +
+                     scaleUp + "}]}"),
+              "");
+    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 0, "nics": 1, )" +
+                     scaleUp + "}]}"),
               "my.json: /servers/0/gpus: 0 is not a whole number from 1 to 1024\n");
-    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nicks": 1, )" + scaleUp + "}]}"),
-              "my.json: /servers/0/nicks: unknown key (did you mean nics?); allowed are name, gpu, gpus, nics, "
+    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nicks": 1, )" +
+                     scaleUp + "}]}"),
+              "my.json: /servers/0/nicks: unknown key (did you mean nics?); allowed are name, gpu, "
+              "gpus, nics, "
               "scale_up or source\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
                         "scale_up": {"kind": "nvswich", "per_gpu": "300GB/s", "latency": "1us"}}]})"),
-              "my.json: /servers/0/scale_up/kind: \"nvswich\" is not nvswitch, nvlink-mesh or pcie (did you mean "
+              "my.json: /servers/0/scale_up/kind: \"nvswich\" is not nvswitch, nvlink-mesh or pcie "
+              "(did you mean "
               "nvswitch?)\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
                         "scale_up": {"kind": "pcie", "per_gpu": "10Kbps", "latency": "2s"}}]})"),
@@ -85,7 +93,8 @@ TEST(Servers, ReadErrors)
               "my.json: /servers/0/scale_up/per_gpu: \"10Kbps\" is below 1Mbps\n"
               "my.json: /servers/0/scale_up/latency: \"2s\" is more than 1 s\n");
     EXPECT_EQ(Errors("[]"), "my.json: /: a list is not an object with servers\n");
-    EXPECT_NE(Errors(R"({"servers": [{"name": "x", }]})").find("is no JSON: parse error at line 1"), std::string::npos);
+    EXPECT_NE(Errors(R"({"servers": [{"name": "x", }]})").find("is no JSON: parse error at line 1"),
+              std::string::npos);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -132,12 +141,14 @@ TEST(ScaleUpModel, OneSenderQueues)
 
 TEST(ScaleUpModel, IncastOfThree)
 {
-    // GPU 3's ingress takes one after the other: last bytes at L + D, L + 2 D, L + 3 D, as a saturated port must.
+    // GPU 3's ingress takes one after the other: last bytes at L + D, L + 2 D, L + 3 D, as a
+    // saturated port must.
     ScaleUpModel m(Slow(), 4);
     EXPECT_EQ(Send(m, 0, 3, 1000, 0), 1100);
     EXPECT_EQ(Send(m, 1, 3, 1000, 0), 2100);
     EXPECT_EQ(Send(m, 2, 3, 1000, 0), 3100);
-    // GPU 1 waited until 1000 to start, so its next message starts at 2000; GPU 0 is free since 1000.
+    // GPU 1 waited until 1000 to start, so its next message starts at 2000; GPU 0 is free since
+    // 1000.
     EXPECT_EQ(Send(m, 1, 0, 10, 0), 2000 + 100 + 10);
     EXPECT_EQ(Send(m, 0, 1, 10, 0), 1000 + 100 + 10);
     // Once idle again, no memory of it.
@@ -146,7 +157,8 @@ TEST(ScaleUpModel, IncastOfThree)
 
 TEST(ScaleUpModel, LatencyIsHiddenInBackToBackMessages)
 {
-    // Ingress of GPU 1 is busy from 100 to 1100. A message of GPU 2 posted at 1000 arrives from 1100 on: no wait.
+    // Ingress of GPU 1 is busy from 100 to 1100. A message of GPU 2 posted at 1000 arrives from
+    // 1100 on: no wait.
     ScaleUpModel m(Slow(), 3);
     EXPECT_EQ(Send(m, 0, 1, 1000, 0), 1100);
     EXPECT_EQ(Send(m, 2, 1, 1000, 1000), 2100);
@@ -175,7 +187,8 @@ TEST(ScaleUpModel, EmptyAndSelf)
 
 TEST(ScaleUpModel, PcieSharesTheHostBridge)
 {
-    // Bridge of 16 Gb/s (0.5 ns a byte), ports of 8: four disjoint transfers of 1000 B enter it every 500 ns.
+    // Bridge of 16 Gb/s (0.5 ns a byte), ports of 8: four disjoint transfers of 1000 B enter it
+    // every 500 ns.
     ScaleUp s = Slow(ScaleUp::kPcie);
     s.hostBridge = rdma::Gbps(16);
     ScaleUpModel m(s, 8);
@@ -216,7 +229,8 @@ TEST(ScaleUpModel, RoundsToTheNearestPicosecond)
 
 TEST(ScaleUpModel, NoPortCarriesMoreThanItsRate)
 {
-    // Random traffic in time order: at every ingress port, arrivals are at least their own duration apart, and no message is faster than idle.
+    // Random traffic in time order: at every ingress port, arrivals are at least their own duration
+    // apart, and no message is faster than idle.
     ScaleUpModel m(Slow(), 5);
     std::mt19937 rng(1);
     std::vector<int64_t> last(5, 0);

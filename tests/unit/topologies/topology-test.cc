@@ -4,9 +4,8 @@
 #include "topologies/routes.h"
 #include "topologies/topology.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 namespace
 {
