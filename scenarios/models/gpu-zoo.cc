@@ -1,10 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * GPUs. Peaks are dense (no sparsity). "ml-engineering" is stas00/ml-engineering@744d01e, compute/accelerator/README.md, which
- * quotes the vendors' data sheets. The efficiencies: see the table in compute-model.cc.
+ * GPUs. Peaks are dense (no sparsity). "ml-engineering" is stas00/ml-engineering@744d01e,
+ * compute/accelerator/README.md, which quotes the vendors' data sheets. The efficiencies: see the
+ * table in compute-model.cc.
  */
 #include "scenarios/models/gpu-zoo.h"
+
 #include "scenarios/models/zoo-json.h"
 
 #include <stdexcept>
@@ -63,6 +65,7 @@ const char* const kZoo = R"zoo(
   "efficiency_source": "A100's times the ratio of the best measured products, 0.786 / 0.869 (ml-engineering)"}
 ]
 )zoo";
+
 // clang-format on
 
 const nlohmann::json&
@@ -176,7 +179,8 @@ FindGpu(std::string_view name)
     auto gpu = ParseGpuJson(*entry, problems);
     if (!gpu)
     {
-        throw std::logic_error("GPU zoo: " + entry->dump() + ": " + problems.front().path + " " + problems.front().text);
+        throw std::logic_error("GPU zoo: " + entry->dump() + ": " + problems.front().path + " " +
+                               problems.front().text);
     }
     return gpu;
 }
@@ -206,7 +210,9 @@ ParseGpuJson(const nlohmann::json& json, std::vector<Problem>& problems)
         else
         {
             const auto nearest = NearestGpus(base);
-            in.Error("base", "\"" + base + "\" is not a known GPU" + (nearest.empty() ? "" : "; did you mean \"" + nearest[0] + "\"?"));
+            in.Error("base",
+                     "\"" + base + "\" is not a known GPU" +
+                         (nearest.empty() ? "" : "; did you mean \"" + nearest[0] + "\"?"));
         }
     }
     in.Text("name", gpu.name);
@@ -239,7 +245,9 @@ ParseGpuJson(const nlohmann::json& json, std::vector<Problem>& problems)
     in.Has("note");
     if (problems.size() == before && gpu.peakFp32 + gpu.peakTf32 + gpu.peakFp16 + gpu.peakBf16 == 0)
     {
-        in.Error("", "has no peak rate: give one of bf16_tflops, fp16_tflops, tf32_tflops, fp32_tflops, or a \"base\"");
+        in.Error("",
+                 "has no peak rate: give one of bf16_tflops, fp16_tflops, tf32_tflops, "
+                 "fp32_tflops, or a \"base\"");
     }
     if (problems.size() == before && gpu.memoryBandwidth == 0)
     {

@@ -4,7 +4,7 @@
  * From the JSON of a model to its layers. Three forms, told apart by their members:
  *
  *   transformer  "hidden" is there: shapes in the words of Hugging Face's configs
- *   operators    "image" is there: layers of convolutions and the like, from which parameters and FLOPs follow
+ *   operators    "image" is there: convolutions and the like; parameters and FLOPs follow
  *   list         "layers" is a list with parameters and FLOPs given
  */
 #include "scenarios/models/model-zoo.h"
@@ -28,18 +28,18 @@ struct Transformer
     uint32_t kvHeads = 0; ///< absent: as many as heads
     uint32_t ffn = 0;     ///< absent: 4 x hidden
     uint32_t vocabulary = 0;
-    uint32_t positions = 0;      ///< learned position embeddings
-    uint32_t tokenTypes = 0;     ///< BERT's segment embeddings
-    bool tied = true;            ///< the head uses the embedding's matrix
-    bool gated = false;          ///< three matrices in the MLP instead of two
-    bool rms = false;            ///< norms without an offset
-    bool bias = true;            ///< linear layers have one
+    uint32_t positions = 0;  ///< learned position embeddings
+    uint32_t tokenTypes = 0; ///< BERT's segment embeddings
+    bool tied = true;        ///< the head uses the embedding's matrix
+    bool gated = false;      ///< three matrices in the MLP instead of two
+    bool rms = false;        ///< norms without an offset
+    bool bias = true;        ///< linear layers have one
     bool dropout = true;
     bool embeddingNorm = false;
     bool finalNorm = true;
-    bool head = true;            ///< logits over the vocabulary
-    bool pooler = false;         ///< BERT's
-    bool maskedHead = false;     ///< BERT's two pre-training heads
+    bool head = true;        ///< logits over the vocabulary
+    bool pooler = false;     ///< BERT's
+    bool maskedHead = false; ///< BERT's two pre-training heads
 };
 
 /// A norm over h elements: scale, and offset unless RMS.
@@ -72,7 +72,8 @@ AddLinear(LayerSpec& layer, uint64_t in, uint64_t out, bool bias, bool keepInput
     }
 }
 
-/// Per token: dropout (a mask of one byte is kept) and the sum with the residual: two reads, one write.
+/// Per token: dropout (a mask of one byte is kept) and the sum with the residual: two reads, one
+/// write.
 void
 AddResidual(LayerSpec& layer, uint64_t h, bool dropout)
 {
@@ -106,8 +107,9 @@ Embedding(const Transformer& t)
     return layer;
 }
 
-/// The activation bytes are those of Korthikanti et al. (2022), section 4.1, term by term: with dropout, two-matrix MLP, f = 4 h
-/// and as many key-value heads as heads they add up to b s h (34 + 5 a s / h).
+/// The activation bytes are those of Korthikanti et al. (2022), section 4.1, term by term: with
+/// dropout, two-matrix MLP, f = 4 h and as many key-value heads as heads they add up to b s h (34 +
+/// 5 a s / h).
 LayerSpec
 Block(const Transformer& t, uint32_t index)
 {
@@ -119,10 +121,12 @@ Block(const Transformer& t, uint32_t index)
 
     AddNorm(layer, h, t.rms);
     AddLinear(layer, h, h + 2 * kv, t.bias);
-    // Scores Q K^T and context P V: 2 s^2 h FLOPs each, causal or not (Megatron-LM's count, SC'21 appendix).
+    // Scores Q K^T and context P V: 2 s^2 h FLOPs each, causal or not (Megatron-LM's count, SC'21
+    // appendix).
     layer.flops += {0, 0, 4.0 * h};
     layer.matrixElements += {0, 2.0 * h + 2.0 * kv, 2 * a};
-    layer.pointwiseElements += {0, 0, t.dropout ? 4 * a : 2 * a}; // softmax, dropout: each read and written
+    layer.pointwiseElements +=
+        {0, 0, t.dropout ? 4 * a : 2 * a}; // softmax, dropout: each read and written
     layer.activationBytes += {0, 2.0 * h + 4.0 * kv, t.dropout ? 5 * a : 2 * a};
     AddLinear(layer, h, h, t.bias);
     AddResidual(layer, h, t.dropout);
@@ -134,7 +138,8 @@ Block(const Transformer& t, uint32_t index)
         AddLinear(layer, h, f, t.bias);
         AddLinear(layer, h, f, t.bias, false);
         layer.pointwiseElements += {0, 3.0 * f, 0};
-        layer.activationBytes += {0, 6.0 * f, 0}; // both inputs of the product and the activation's input
+        layer.activationBytes +=
+            {0, 6.0 * f, 0}; // both inputs of the product and the activation's input
     }
     else
     {
@@ -148,8 +153,9 @@ Block(const Transformer& t, uint32_t index)
     return layer;
 }
 
-/// Projection to the vocabulary and cross-entropy, for the share `positions` of the tokens. The loss reads and writes the logits in
-/// 32 bits and keeps them (4 b s V bytes, Korthikanti et al. section 4.3); counted as four passes over 16-bit elements.
+/// Projection to the vocabulary and cross-entropy, for the share `positions` of the tokens. The
+/// loss reads and writes the logits in 32 bits and keeps them (4 b s V bytes, Korthikanti et al.
+/// section 4.3); counted as four passes over 16-bit elements.
 void
 AddLogits(LayerSpec& layer, const Transformer& t, double positions)
 {
@@ -248,18 +254,23 @@ BuildTransformer(ModelSpec& model, ObjectReader& in)
     }
     if (t.hidden % t.heads != 0)
     {
-        in.Error("heads", "must divide hidden (" + std::to_string(t.hidden) + "), but is " + std::to_string(t.heads));
+        in.Error("heads",
+                 "must divide hidden (" + std::to_string(t.hidden) + "), but is " +
+                     std::to_string(t.heads));
         return;
     }
     if (t.heads % t.kvHeads != 0)
     {
-        in.Error("kv_heads", "must divide heads (" + std::to_string(t.heads) + "), but is " + std::to_string(t.kvHeads));
+        in.Error("kv_heads",
+                 "must divide heads (" + std::to_string(t.heads) + "), but is " +
+                     std::to_string(t.kvHeads));
         return;
     }
     model.sequence = 2048;
     in.Whole("sequence", model.sequence, 1, 1 << 24);
     model.hasSequence = true;
-    model.transformer = TransformerShape{t.layers, t.hidden, t.heads, t.kvHeads, t.ffn, t.vocabulary};
+    model.transformer =
+        TransformerShape{t.layers, t.hidden, t.heads, t.kvHeads, t.ffn, t.vocabulary};
     model.layers.push_back(Embedding(t));
     for (uint32_t i = 0; i < t.layers; ++i)
     {
@@ -286,14 +297,16 @@ struct Picture
     }
 };
 
-/// ["conv", out, kernel, stride, padding], ["conv+bias", ...], ["bn"], ["relu"], ["maxpool", kernel, stride, padding], ["avgpool"]
-/// (global), ["linear", out], ["dropout"]. Returns a message if the operator is malformed.
+/// ["conv", out, kernel, stride, padding], ["conv+bias", ...], ["bn"], ["relu"], ["maxpool",
+/// kernel, stride, padding], ["avgpool"] (global), ["linear", out], ["dropout"]. Returns a message
+/// if the operator is malformed.
 std::string
 Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
 {
     if (!op.is_array() || op.empty() || !op[0].is_string())
     {
-        return "must be a list whose first element is the operator's name, e.g. [\"conv\", 64, 7, 2, 3]";
+        return "must be a list whose first element is the operator's name, e.g. [\"conv\", 64, 7, "
+               "2, 3]";
     }
     const std::string kind = op[0].get<std::string>();
     std::vector<uint64_t> n;
@@ -306,10 +319,14 @@ Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
         n.push_back(op[i].get<uint64_t>());
     }
     const auto needs = [&](size_t count) {
-        return n.size() == count ? "" : "\"" + kind + "\" needs " + std::to_string(count) + " numbers, not " + std::to_string(n.size());
+        return n.size() == count ? ""
+                                 : "\"" + kind + "\" needs " + std::to_string(count) +
+                                       " numbers, not " + std::to_string(n.size());
     };
     const auto slide = [&x](uint64_t kernel, uint64_t stride, uint64_t padding) -> uint64_t {
-        return stride == 0 || kernel == 0 || x.size + 2 * padding < kernel ? 0 : (x.size + 2 * padding - kernel) / stride + 1;
+        return stride == 0 || kernel == 0 || x.size + 2 * padding < kernel
+                   ? 0
+                   : (x.size + 2 * padding - kernel) / stride + 1;
     };
     const double before = x.Elements();
     if (kind == "conv" || kind == "conv+bias")
@@ -387,7 +404,9 @@ Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
     }
     else
     {
-        return "\"" + kind + "\" is not an operator; there are conv, conv+bias, bn, relu, maxpool, avgpool, linear, dropout";
+        return "\"" + kind +
+               "\" is not an operator; there are conv, conv+bias, bn, relu, maxpool, avgpool, "
+               "linear, dropout";
     }
     return "";
 }
@@ -447,7 +466,8 @@ BuildOperators(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problem
             {
                 r.Error("residual", "the two inputs of the sum have different shapes");
             }
-            layer.pointwiseElements += {5 * x.Elements(), 0, 0}; // sum: 2 reads, 1 write; the rectifier after it: 2
+            layer.pointwiseElements +=
+                {5 * x.Elements(), 0, 0}; // sum: 2 reads, 1 write; the rectifier after it: 2
         }
         r.Finish();
         model.layers.push_back(std::move(layer));
@@ -458,7 +478,11 @@ BuildOperators(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problem
 // A plain list.
 
 void
-ReadWork(ObjectReader& r, const char* key, Work& work, std::vector<Problem>& problems, bool sequence)
+ReadWork(ObjectReader& r,
+         const char* key,
+         Work& work,
+         std::vector<Problem>& problems,
+         bool sequence)
 {
     if (!r.Has(key))
     {
@@ -521,7 +545,9 @@ BuildList(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems)
             }
             else if (sum != parameters)
             {
-                r.Error("tensors", "add up to " + std::to_string(sum) + ", but parameters is " + std::to_string(parameters));
+                r.Error("tensors",
+                        "add up to " + std::to_string(sum) + ", but parameters is " +
+                            std::to_string(parameters));
             }
         }
         else if (parameters > 0)
@@ -530,7 +556,9 @@ BuildList(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems)
         }
         if (!r.Has("flops"))
         {
-            r.Error("flops", "is missing: forward FLOPs a sample (a multiply-add counts 2), or {\"sample\", \"token\", \"pair\"}");
+            r.Error("flops",
+                    "is missing: forward FLOPs a sample (a multiply-add counts 2), or {\"sample\", "
+                    "\"token\", \"pair\"}");
         }
         ReadWork(r, "flops", layer.flops, problems, model.hasSequence);
         ReadWork(r, "matrix_elements", layer.matrixElements, problems, model.hasSequence);
@@ -596,7 +624,9 @@ ParseModelJson(const nlohmann::json& json, std::vector<Problem>& problems)
     }
     else
     {
-        in.Error("layers", "is missing: give a transformer (layers, hidden, heads, vocab) or a list of layers");
+        in.Error(
+            "layers",
+            "is missing: give a transformer (layers, hidden, heads, vocab) or a list of layers");
     }
     in.Finish();
 
@@ -607,7 +637,8 @@ ParseModelJson(const nlohmann::json& json, std::vector<Problem>& problems)
         layer.name = layer.name.empty() ? "layer " + std::to_string(i) : layer.name;
         if (!names.insert(layer.name).second)
         {
-            in.Error("layers/" + std::to_string(i) + "/name", "\"" + layer.name + "\" is the name of two layers");
+            in.Error("layers/" + std::to_string(i) + "/name",
+                     "\"" + layer.name + "\" is the name of two layers");
         }
         layer.parameters = 0;
         for (const uint64_t t : layer.tensors)
@@ -620,10 +651,12 @@ ParseModelJson(const nlohmann::json& json, std::vector<Problem>& problems)
     {
         in.Error("layers", "have no parameters: there is nothing to train");
     }
-    if (model.parametersPublished != 0 && problems.size() == before && model.parameters != model.parametersPublished)
+    if (model.parametersPublished != 0 && problems.size() == before &&
+        model.parameters != model.parametersPublished)
     {
         in.Error("parameters_published",
-                 "is " + std::to_string(model.parametersPublished) + ", but the layers have " + std::to_string(model.parameters));
+                 "is " + std::to_string(model.parametersPublished) + ", but the layers have " +
+                     std::to_string(model.parameters));
     }
     for (size_t i = before; i < problems.size(); ++i)
     {

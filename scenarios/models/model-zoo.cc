@@ -1,10 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The zoo. It is JSON of the form that users write too (model-json.cc), kept in the binary so that it is found from any folder.
- * Where `parameters_published` stands, the arithmetic on the shapes gives exactly that number (ParseModelJson insists).
+ * The zoo. It is JSON of the form that users write too (model-json.cc), kept in the binary so that
+ * it is found from any folder. Where `parameters_published` stands, the arithmetic on the shapes
+ * gives exactly that number (ParseModelJson insists).
  */
 #include "scenarios/models/model-zoo.h"
+
 #include "scenarios/models/zoo-json.h"
 
 #include <stdexcept>
@@ -222,6 +224,7 @@ const char* const kZoo = R"zoo(
   ]}
 ]
 )zoo";
+
 // clang-format on
 
 const nlohmann::json&
@@ -256,7 +259,8 @@ FindModel(std::string_view name)
     auto model = ParseModelJson(*entry, problems);
     if (!model)
     {
-        throw std::logic_error("model zoo: " + entry->dump() + ": " + problems.front().path + " " + problems.front().text);
+        throw std::logic_error("model zoo: " + entry->dump() + ": " + problems.front().path + " " +
+                               problems.front().text);
     }
     return model;
 }

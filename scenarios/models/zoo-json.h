@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What the readers of model and GPU files share: checked access to a JSON object, and names compared leniently.
+ * What the readers of model and GPU files share: checked access to a JSON object, and names
+ * compared leniently.
  */
 #ifndef SCENARIOS_MODELS_ZOO_JSON_H
 #define SCENARIOS_MODELS_ZOO_JSON_H
@@ -20,7 +21,8 @@
 namespace training
 {
 
-/// Letters, digits and dots only, in lower case: "BLOOM_560m" and "bloom-560m" are the same, gpt3-1.3b and gpt3-13b are not.
+/// Letters, digits and dots only, in lower case: "BLOOM_560m" and "bloom-560m" are the same,
+/// gpt3-1.3b and gpt3-13b are not.
 inline std::string
 PlainName(std::string_view name)
 {
@@ -58,7 +60,8 @@ EditDistance(std::string_view a, std::string_view b)
     return row[b.size()];
 }
 
-/// Up to three of `names`, the most similar to `name` first; none that would need half of its letters changed.
+/// Up to three of `names`, the most similar to `name` first; none that would need half of its
+/// letters changed.
 inline std::vector<std::string>
 NearestNames(std::string_view name, const std::vector<std::string>& names)
 {
@@ -72,7 +75,9 @@ NearestNames(std::string_view name, const std::vector<std::string>& names)
             found.emplace_back(d, n);
         }
     }
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+        return a.first < b.first;
+    });
     std::vector<std::string> nearest;
     for (size_t i = 0; i < found.size() && i < 3; ++i)
     {
@@ -81,7 +86,8 @@ NearestNames(std::string_view name, const std::vector<std::string>& names)
     return nearest;
 }
 
-/// The entry of a list of objects whose "name", or one of whose "aliases", is `name` in PlainName's sense; nullptr: none.
+/// The entry of a list of objects whose "name", or one of whose "aliases", is `name` in PlainName's
+/// sense; nullptr: none.
 inline const nlohmann::json*
 FindByName(const nlohmann::json& list, std::string_view name)
 {
@@ -104,7 +110,8 @@ FindByName(const nlohmann::json& list, std::string_view name)
     return nullptr;
 }
 
-/// Reads the members of one JSON object, reports what is wrong with them, and at the end what nobody asked for.
+/// Reads the members of one JSON object, reports what is wrong with them, and at the end what
+/// nobody asked for.
 class ObjectReader
 {
   public:
@@ -169,9 +176,12 @@ class ObjectReader
         }
         const auto& j = At(key);
         const double v = j.is_number() ? j.get<double>() : -1;
-        if (!j.is_number() || v != std::floor(v) || v < static_cast<double>(least) || v > static_cast<double>(most))
+        if (!j.is_number() || v != std::floor(v) || v < static_cast<double>(least) ||
+            v > static_cast<double>(most))
         {
-            Error(key, "is " + j.dump() + "; must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+            Error(key,
+                  "is " + j.dump() + "; must be a whole number from " + std::to_string(least) +
+                      " to " + std::to_string(most));
             return;
         }
         value = j.is_number_integer() ? static_cast<T>(j.get<uint64_t>()) : static_cast<T>(v);

@@ -1,29 +1,39 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Where the efficiencies come from. Two numbers per GPU type (matrix products, memory), found together: least squares of the logarithm of
- * step times of published end-to-end rows that one GPU's compute explains (data parallelism inside a server; communication left out,
- * optimizer counted), every family of rows with the same weight. FlashAttention where the source used it.
+ * Where the efficiencies come from. Two numbers per GPU type (matrix products, memory), found
+ * together: least squares of the logarithm of step times of published end-to-end rows that one
+ * GPU's compute explains (data parallelism inside a server; communication left out, optimizer
+ * counted), every family of rows with the same weight. FlashAttention where the source used it.
  *
- *   GPU           matrix  memory   rows, and predicted over measured time - 1 (mean of absolute values; worst)
- *   A100, 80      0.63    0.75     MPT 125M..13B, 512..32,768 tokens, no recomputation (FSDP, MosaicML)      39    4%; -18%
- *   and 40 GB,                        the same on 40 GB, up to 128 GPUs                                       51    4%; -18%
- *   fitted                         MPT with recomputation, 1B..70B, 80 GB                                    22   17%; +30%
- *   together                          the same on 40 GB                                                      27   11%; +22%
- *                                  BERT-large, 128 tokens, TF32 / FP16 (NVIDIA)                               6    6%; -11%
- *                                  ResNet-50, FP16 (NVIDIA)                                                   1    2%
- *                                  GPT 1.7B (SC'21, table 1; micro-batch 4 taken)                             1   -1%
- *                                  GPT 1.2B, 40 GB (Megatron-LM, September 2020)                              1   +5%
- *   V100          0.59    0.90     BERT 128, ResNet-50, Megatron 1.2B (DGX-2H, 450 W: +19%), FP16             5   10%; +19%
- *                 0.84 fp32        BERT 128, ResNet-50                                                        4    5%;  +7%
- *   P100          0.40    0.90     ResNet-50 (Goyal et al. 2017): one row, so not validated; memory as V100
- *   H100, H200,   scaled  0.75     not fitted: A100's times the ratio of the best measured products. The one row (Megatron-Core
- *   B200, ...                      1.7B, 4,096 tokens, micro-batch not stated, 4 taken) comes out 11% too fast with fused attention
+ *   GPU          matrix      memory
+ *   A100         0.63        0.75    fitted, 80 and 40 GB together
+ *   V100         0.59        0.90    fitted; fp32 0.84
+ *   P100         0.40        0.90    one row (Goyal et al. 2017), so not validated; memory as V100
+ *   H100 ...     scaled      0.75    A100's times the ratio of the best measured matrix products
  *
- * With recomputation predictions are too slow for MPT: PyTorch's checkpointing stops early and leaves out the last product of a block
- * (set_checkpoint_early_stop), here the whole forward is repeated, as Megatron does (SC'21: -1%). Left out: BERT with 512 tokens, whose
- * published fp32 rate on V100 would be 19 TFLOP/s, above the 15.7 peak (padding is not computed there), and ResNet-50 in TF32,
- * whose batch is not stated. Kernel launches cost nothing here, so small models with small batches come out too fast.
+ * What is left of the error, predicted over measured time - 1 (mean of absolute values; worst):
+ *
+ *   GPU, rows                                                            number   mean  worst
+ *   A100  MPT 125M..13B, 512..32,768 tokens, no recomputation (MosaicML)     39     4%   -18%
+ *         the same on 40 GB, up to 128 GPUs                                  51     4%   -18%
+ *         MPT 1B..70B with recomputation                                     22    17%   +30%
+ *         the same on 40 GB                                                  27    11%   +22%
+ *         BERT-large, 128 tokens, TF32 and FP16 (NVIDIA)                      6     6%   -11%
+ *         ResNet-50, FP16 (NVIDIA)                                            1     2%
+ *         GPT 1.7B (SC'21, table 1; micro-batch 4 taken)                      1    -1%
+ *         GPT 1.2B, 40 GB (Megatron-LM, September 2020)                       1    +5%
+ *   V100  BERT 128, ResNet-50, Megatron 1.2B (DGX-2H, 450 W: +19%), FP16      5    10%   +19%
+ *         BERT 128, ResNet-50, FP32                                           4     5%    +7%
+ *   H100  Megatron-Core 1.7B, 4,096 tokens, micro-batch 4 taken, not fitted   1   -11%
+ *
+ * With recomputation predictions are too slow for MPT. One reason: PyTorch's checkpointing may stop
+ * early and leave out the last product of a block (set_checkpoint_early_stop); here the whole
+ * forward is repeated, as Megatron does (SC'21: -1%). Left out: BERT with 512 tokens, whose
+ * published fp32 rate on V100 would be 19 TFLOP/s, above the 15.7 peak (padding is not computed
+ * there), and ResNet-50 in TF32, whose batch is not stated (256 taken: -23%). Kernel launches cost
+ * nothing here, so small models with small batches come out too fast. The H100 row is with fused
+ * attention.
  */
 #include "scenarios/training/compute-model.h"
 
@@ -52,7 +62,8 @@ rdma::Duration
 PassTime(const LayerSpec& layer, const ComputeOptions& o, double factor, double fusedFactor)
 {
     const auto moved = [&](const Work& work) {
-        return factor * (o.fusedAttention ? work.WithoutPairs() : work).At(o.microBatch, o.sequence);
+        return factor *
+               (o.fusedAttention ? work.WithoutPairs() : work).At(o.microBatch, o.sequence);
     };
     Work flopsWork = layer.flops;
     flopsWork.pair *= o.fusedAttention ? fusedFactor / factor : 1;
@@ -60,7 +71,8 @@ PassTime(const LayerSpec& layer, const ComputeOptions& o, double factor, double 
     const double element = DtypeBytes(o.dtype);
     const double bandwidth = o.gpu.memoryBandwidth * o.gpu.memoryEfficiency;
     // Weights are read by matrix products only: a look-up touches as many rows as there are tokens.
-    const double weights = flops > 0 ? factor * static_cast<double>(layer.parameters + layer.tiedParameters) : 0;
+    const double weights =
+        flops > 0 ? factor * static_cast<double>(layer.parameters + layer.tiedParameters) : 0;
     const double matrix = std::max(flops / (o.gpu.Peak(o.dtype) * o.gpu.Efficiency(o.dtype)),
                                    (moved(layer.matrixElements) + weights) * element / bandwidth);
     const double pointwise = moved(layer.pointwiseElements) * element / bandwidth;
@@ -115,7 +127,9 @@ ParseProfileJson(const nlohmann::json& json, std::vector<Problem>& problems)
             ObjectReader r(times, in.Path("layers/" + name), problems);
             double forward = 0;
             double backward = 0;
-            for (const auto& [key, value] : {std::pair<const char*, double*>{"forward_us", &forward}, {"backward_us", &backward}})
+            for (const auto& [key, value] :
+                 {std::pair<const char*, double*>{"forward_us", &forward},
+                  {"backward_us", &backward}})
             {
                 if (!r.Has(key))
                 {
@@ -124,7 +138,8 @@ ParseProfileJson(const nlohmann::json& json, std::vector<Problem>& problems)
                 r.Real(key, *value, 0, kMostUs);
             }
             r.Finish();
-            profile.layers[name] = {rdma::FromSeconds(forward * 1e-6), rdma::FromSeconds(backward * 1e-6)};
+            profile.layers[name] = {rdma::FromSeconds(forward * 1e-6),
+                                    rdma::FromSeconds(backward * 1e-6)};
         }
     }
     in.Finish();
@@ -141,9 +156,10 @@ CheckProfile(const Profile& profile, const ModelSpec& model)
     std::vector<Problem> problems;
     for (const auto& [pattern, time] : profile.layers)
     {
-        const bool used = std::any_of(model.layers.begin(), model.layers.end(), [&p = pattern](const LayerSpec& layer) {
-            return Matches(p, layer.name);
-        });
+        const bool used =
+            std::any_of(model.layers.begin(),
+                        model.layers.end(),
+                        [&p = pattern](const LayerSpec& layer) { return Matches(p, layer.name); });
         if (!used)
         {
             problems.push_back({false, "/layers/" + pattern, "fits no layer of " + model.name});
@@ -162,8 +178,10 @@ CheckProfile(const Profile& profile, const ModelSpec& model)
     {
         problems.push_back({false,
                             "/layers",
-                            std::to_string(missing) + " of " + std::to_string(model.layers.size()) + " layers of " + model.name +
-                                " have no measured time (the first is \"" + first + "\") and keep the roofline's"});
+                            std::to_string(missing) + " of " + std::to_string(model.layers.size()) +
+                                " layers of " + model.name +
+                                " have no measured time (the first is \"" + first +
+                                "\") and keep the roofline's"});
     }
     return problems;
 }
@@ -183,8 +201,8 @@ BackwardTime(const LayerSpec& layer, const ComputeOptions& options)
 uint32_t
 OptimizerBytesPerParameter(Dtype dtype)
 {
-    // 16 bits: gradient 2, fp32 master, momentum and variance read and written 3 x 8, parameter written 2.
-    // 32 bits: gradient 4, parameter, momentum and variance read and written 3 x 8.
+    // 16 bits: gradient 2, fp32 master, momentum and variance read and written 3 x 8, parameter
+    // written 2. 32 bits: gradient 4, parameter, momentum and variance read and written 3 x 8.
     return DtypeBytes(dtype) == 2 ? 2 + 24 + 2 : 4 + 24;
 }
 

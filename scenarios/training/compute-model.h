@@ -3,12 +3,14 @@
  *
  * How long a layer computes: a roofline with stated efficiencies, or measured times from a profile.
  *
- *   matrix part     max(FLOPs / (peak x matrix efficiency), bytes / (memory bandwidth x memory efficiency))
+ *   matrix part     the larger of FLOPs / (peak x matrix efficiency)
+ *                   and bytes / (memory bandwidth x memory efficiency)
  *   pointwise part  bytes / (memory bandwidth x memory efficiency)
  *   layer           the sum of the two, as kernels of one stream run one after another
  *
- * Backward: twice the forward FLOPs and matrix bytes (gradients of inputs and of weights), and twice the pointwise bytes;
- * fused attention computes the scores again, five products instead of four (Dao et al. 2022, algorithm 4).
+ * Backward: twice the forward FLOPs and matrix bytes (gradients of inputs and of weights), and
+ * twice the pointwise bytes; fused attention computes the scores again, five products instead of
+ * four (Dao et al. 2022, algorithm 4).
  */
 #ifndef SCENARIOS_TRAINING_COMPUTE_MODEL_H
 #define SCENARIOS_TRAINING_COMPUTE_MODEL_H
@@ -34,10 +36,11 @@ struct LayerTime
     rdma::Duration backward;
 };
 
-/// A profile: {"layers": {"embedding": {"forward_us": 12, "backward_us": 20}, "block *": {...}, "*": {...}},
-///             "optimizer_us": 900}
-/// "block *" stands for every layer whose name starts with "block "; an exact name goes before, the longest
-/// matching prefix wins. Layers nobody names keep the roofline's time.
+/// A profile:
+///   {"optimizer_us": 900,
+///    "layers": {"embedding": {"forward_us": 12, "backward_us": 20}, "block *": {...}, "*": {...}}}
+/// A name that ends in '*' stands for all layers whose names start so; an exact name goes before
+/// that, and the longest match wins. Layers nobody names keep the roofline's time.
 struct Profile
 {
     std::map<std::string, LayerTime> layers;
@@ -48,7 +51,8 @@ struct Profile
 
 std::optional<Profile> ParseProfileJson(const nlohmann::json& json, std::vector<Problem>& problems);
 
-/// Warnings for names in the profile that fit no layer of the model, and for layers it leaves to the roofline.
+/// Warnings for names in the profile that fit no layer of the model, and for layers it leaves to
+/// the roofline.
 std::vector<Problem> CheckProfile(const Profile& profile, const ModelSpec& model);
 
 struct ComputeOptions
@@ -62,7 +66,8 @@ struct ComputeOptions
 
 rdma::Duration ForwardTime(const LayerSpec& layer, const ComputeOptions& options);
 rdma::Duration BackwardTime(const LayerSpec& layer, const ComputeOptions& options);
-/// Adam over `parameters` elements of this GPU's partition: gradient read, fp32 master copy and two moments read and written, parameter written.
+/// Adam over `parameters` elements of this GPU's partition: gradient read, fp32 master copy and two
+/// moments read and written, parameter written.
 rdma::Duration OptimizerTime(uint64_t parameters, const ComputeOptions& options);
 /// Bytes of memory traffic of Adam per parameter: 28, with 16-bit and with 32-bit parameters.
 uint32_t OptimizerBytesPerParameter(Dtype dtype);

@@ -1,35 +1,45 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * One step, m micro-batches, psi parameters. What a GPU sends with bandwidth-optimal collectives, in units of psi (n-1)/n:
+ * One step, m micro-batches, psi parameters. What a GPU sends with bandwidth-optimal collectives,
+ * in units of psi (n-1)/n:
  *
- *   stage   paper                                                              DeepSpeed
- *   0       2        all-reduce of each bucket, last micro-batch (no_sync)     2
- *   1       2        reduce-scatter, last micro-batch; all-gather after Adam   3        bucket average is an all-reduce
- *   2       m + 1    reduce-scatter every micro-batch; all-gather              2 m + 1
- *   3       3 m      all-gather forward, all-gather backward, reduce-scatter   3 m less what reuse keeps (below)
+ *   stage  paper                                                            DeepSpeed
+ *   0      2      all-reduce of each bucket, last micro-batch (no_sync)     2
+ *   1      2      reduce-scatter, last micro-batch; all-gather after Adam   3       bucket average
+ *   2      m + 1  reduce-scatter every micro-batch; all-gather after Adam   2 m + 1 by all-reduce
+ *   3      3 m    all-gather forward and backward; reduce-scatter           3 m     less reuse
  *
- * Paper: Rajbhandari et al., SC'20, section 7 (volumes at m = 1). Stage 1 may keep whole gradients until the last micro-batch,
- * stage 2 has no room for them. DeepSpeed, deepspeedai/DeepSpeed deepspeed/runtime/:
- *   - zero/stage_1_and_2.py (7dee2e06): average_tensor -> allreduce_and_scatter -> allreduce_and_copy_with_multiple_ranks, an
- *     all-reduce of the bucket of which every rank keeps its part; a bucket is reduced before the tensor that would overfill it,
- *     and a tensor larger than a bucket alone (reduce_independent_p_g_buckets_and_remove_grads);
- *   - engine.py, allreduce_gradients: stage 2 reduces "during non gradient accumulation boundaries as well", stage 1 and 0 at the
- *     boundary only; stage 0 in buffers of 5e8 elements after backward;
- *   - zero/partitioned_param_coordinator.py (00a31c99): prefetch until stage3_prefetch_bucket_size is reached, within one forward
- *     and backward; __params_to_release keeps what is used again within stage3_max_reuse_distance elements. So layers near the
- *     turn from forward to backward are not gathered again, and a model of less than half of 1e9 parameters is gathered once.
- *   Not modelled: stage3_param_persistence_threshold (tensors up to 1e5 elements stay), stage3_max_live_parameters, and that
- *   without overlap DeepSpeed reduces full buckets during backward with the GPU idle (here: after backward, the same time).
+ * Paper: Rajbhandari et al., SC'20, section 7 (volumes at m = 1). Stage 1 may keep whole gradients
+ * until the last micro-batch, stage 2 has no room for them. DeepSpeed, deepspeedai/DeepSpeed
+ * deepspeed/runtime/:
+ *   - zero/stage_1_and_2.py (7dee2e06): average_tensor -> allreduce_and_scatter ->
+ *     allreduce_and_copy_with_multiple_ranks, an all-reduce of the bucket of which every rank keeps
+ *     its part; a bucket is reduced before the tensor that would overfill it, and a tensor larger
+ *     than a bucket alone (reduce_independent_p_g_buckets_and_remove_grads);
+ *   - engine.py, allreduce_gradients: stage 2 reduces "during non gradient accumulation boundaries
+ *     as well", stage 1 and 0 at the boundary only; stage 0 in buffers of 5e8 elements after
+ *     backward;
+ *   - zero/partitioned_param_coordinator.py (00a31c99): prefetch until stage3_prefetch_bucket_size
+ *     is reached, within one forward and backward; __params_to_release keeps what is used again
+ *     within stage3_max_reuse_distance elements. So layers near the turn from forward to backward
+ *     are not gathered again, and a model of less than half of 1e9 parameters is gathered once.
+ *   Not modelled: stage3_param_persistence_threshold (tensors up to 1e5 elements stay),
+ *   stage3_max_live_parameters, and that without overlap DeepSpeed reduces full buckets during
+ *   backward with the GPU idle (here: after backward, which takes the same time).
  *
- * Gradient buckets. Order: last layer first, and a layer's tensors in reverse. Stage 0 keeps tensors whole, as PyTorch's DDP: a bucket is
- * closed by the tensor that fills it, so a large embedding is one large bucket. The paper's stages 1 to 3 flatten, so buckets are
- * cut at bucketBytes exactly (rounded down to a multiple of the ranks). A bucket is ready when the backward of all its layers is done.
- * With tied embeddings the shared matrix belongs to the embedding and gets its last contribution there: it is reduced last.
- * A gradient buffer exists once: where every micro-batch is reduced, backward waits for the reduction of the one before.
+ * Gradient buckets. Order: last layer first, and a layer's tensors in reverse. Stage 0 keeps
+ * tensors whole, as PyTorch's DDP: a bucket is closed by the tensor that fills it, so a large
+ * embedding is one large bucket. The paper's stages 1 to 3 flatten, so buckets are cut at
+ * bucketBytes exactly (rounded down to a multiple of the ranks); so is DeepSpeed's stage 3. A
+ * bucket is ready when the backward of all its layers is done. With tied embeddings the shared
+ * matrix belongs to the embedding and gets its last contribution there: it is reduced last. A
+ * gradient buffer exists once: where every micro-batch is reduced, backward waits for the reduction
+ * of the one before.
  *
- * Stage 3 gathers layer by layer. The gather for the next layer runs while a layer computes; prefetchBytes allows more. A tied matrix is
- * gathered for the embedding and held for the head, and gathered again for the head's backward and held to the embedding's.
+ * Stage 3 gathers layer by layer. The gather for the next layer runs while a layer computes;
+ * prefetchBytes allows more. A tied matrix is gathered for the embedding and held for the head, and
+ * gathered again for the head's backward and held to the embedding's.
  */
 #include "scenarios/training/training-plan.h"
 
@@ -47,9 +57,9 @@ namespace
 constexpr uint8_t kComputeStream = 0;
 constexpr uint8_t kGradientStream = 1;
 constexpr uint8_t kParameterStream = 2;
-constexpr uint64_t kDeepSpeedBucket = 500'000'000;   // elements: zero/config.py of DeepSpeed@1b88ac3
-constexpr uint64_t kDeepSpeedPrefetch = 50'000'000;  // elements
-constexpr uint64_t kDeepSpeedReuse = 1'000'000'000;  // elements
+constexpr uint64_t kDeepSpeedBucket = 500'000'000;  // elements: zero/config.py of DeepSpeed@1b88ac3
+constexpr uint64_t kDeepSpeedPrefetch = 50'000'000; // elements
+constexpr uint64_t kDeepSpeedReuse = 1'000'000'000; // elements
 constexpr uint64_t kPaperBucketBytes = 25ULL << 20;
 
 uint64_t
@@ -64,11 +74,13 @@ RoundDownToAtLeast(uint64_t x, uint64_t n)
     return std::max(x / n * n, n);
 }
 
-/// Recomputed before its backward: all that computes, but for the last layer, whose backward follows its forward at once.
+/// Recomputed before its backward: all that computes, but for the last layer, whose backward
+/// follows its forward at once.
 bool
 IsRecomputed(const TrainingOptions& o, size_t layer)
 {
-    return o.recompute && layer + 1 < o.model.layers.size() && o.model.layers[layer].flops.At(1, 1) > 0;
+    return o.recompute && layer + 1 < o.model.layers.size() &&
+           o.model.layers[layer].flops.At(1, 1) > 0;
 }
 
 ComputeOptions
@@ -81,11 +93,13 @@ ComputeOf(const TrainingOptions& o)
 struct Bucket
 {
     uint64_t elements = 0;
-    uint32_t first = 0; ///< the layer with the highest index in it: the first whose backward writes to it
-    uint32_t last = 0;  ///< the lowest index: ready when its backward is done
+    uint32_t first =
+        0; ///< the layer with the highest index in it: the first whose backward writes to it
+    uint32_t last = 0; ///< the lowest index: ready when its backward is done
 };
 
-/// Whole tensors. DDP's rule (`fill`): the tensor that reaches the size closes the bucket. DeepSpeed's: the one that would exceed it opens the next.
+/// Whole tensors. DDP's rule (`fill`): the tensor that reaches the size closes the bucket.
+/// DeepSpeed's: the one that would exceed it opens the next.
 std::vector<Bucket>
 TensorBuckets(const ModelSpec& model, uint64_t limit, bool fill)
 {
@@ -196,7 +210,8 @@ GradientBuckets(const TrainingOptions& o)
 struct Gather
 {
     uint32_t layer = 0;
-    uint32_t use = 0; ///< the computation that needs it first: forward of layer i is i, backward 2 L - 1 - i
+    uint32_t use =
+        0; ///< the computation that needs it first: forward of layer i is i, backward 2 L - 1 - i
 };
 
 /// In order of need, within one micro-batch.
@@ -240,12 +255,15 @@ Stage3Gathers(const TrainingOptions& o)
             gathers.push_back({i, backwardUse[i]});
         }
     }
-    std::stable_sort(gathers.begin(), gathers.end(), [](const Gather& a, const Gather& b) { return a.use < b.use; });
+    std::stable_sort(gathers.begin(), gathers.end(), [](const Gather& a, const Gather& b) {
+        return a.use < b.use;
+    });
     return gathers;
 }
 
-/// The earliest computation beside which gather g may run: the one before the one that needs it, or earlier while fewer than
-/// prefetchBytes are gathered in between. Equal to g's own use if there is none before it in this micro-batch.
+/// The earliest computation beside which gather g may run: the one before the one that needs it, or
+/// earlier while fewer than prefetchBytes are gathered in between. Equal to g's own use if there is
+/// none before it in this micro-batch.
 uint32_t
 EarliestBeside(const TrainingOptions& o, const std::vector<Gather>& gathers, size_t g)
 {
@@ -317,14 +335,19 @@ class GraphBuilder
 
     TaskId Add(Task task)
     {
-        task.after.erase(std::remove(task.after.begin(), task.after.end(), kNone), task.after.end());
+        task.after.erase(std::remove(task.after.begin(), task.after.end(), kNone),
+                         task.after.end());
         std::sort(task.after.begin(), task.after.end());
         task.after.erase(std::unique(task.after.begin(), task.after.end()), task.after.end());
         m_graph.tasks.push_back(std::move(task));
         return static_cast<TaskId>(m_graph.tasks.size() - 1);
     }
 
-    TaskId Compute(Phase phase, TaskKind kind, rdma::Duration duration, std::string name, std::vector<TaskId> after)
+    TaskId Compute(Phase phase,
+                   TaskKind kind,
+                   rdma::Duration duration,
+                   std::string name,
+                   std::vector<TaskId> after)
     {
         Task task;
         task.kind = kind;
@@ -336,7 +359,12 @@ class GraphBuilder
         return Add(std::move(task));
     }
 
-    TaskId Collective(Phase phase, uint8_t stream, coll::Op op, uint64_t elements, std::string name, std::vector<TaskId> after)
+    TaskId Collective(Phase phase,
+                      uint8_t stream,
+                      coll::Op op,
+                      uint64_t elements,
+                      std::string name,
+                      std::vector<TaskId> after)
     {
         Task task;
         task.kind = TaskKind::kCollective;
@@ -364,7 +392,8 @@ class GraphBuilder
             const bool forward = use < m_count;
             const uint32_t i = forward ? use : 2 * m_count - 1 - use;
             const LayerSpec& layer = m_o.model.layers[i];
-            // Without overlap the forward of a micro-batch waits for all communication of the one before.
+            // Without overlap the forward of a micro-batch waits for all communication of the one
+            // before.
             std::vector<TaskId> after = use == 0 ? m_barrier : std::vector<TaskId>{};
             for (; gather < m_gathers.size() && m_gathers[gather].use == use; ++gather)
             {
@@ -375,7 +404,8 @@ class GraphBuilder
                     start.insert(start.end(), m_barrier.begin(), m_barrier.end());
                     if (*m_o.overlap && m_o.zeroImpl == ZeroImpl::kPaper)
                     {
-                        start = {m_beforeLastCompute}; // beside the last backward; DeepSpeed's look-ahead ends with the micro-batch
+                        start = {m_beforeLastCompute}; // beside the last backward; DeepSpeed's
+                                                       // look-ahead ends with the micro-batch
                     }
                 }
                 const uint32_t g = m_gathers[gather].layer;
@@ -383,13 +413,15 @@ class GraphBuilder
                                            kParameterStream,
                                            coll::Op::kAllGather,
                                            RoundUp(m_o.model.layers[g].parameters, m_o.ranks),
-                                           std::string("all-gather ") + (forward ? "forward " : "backward ") +
+                                           std::string("all-gather ") +
+                                               (forward ? "forward " : "backward ") +
                                                m_o.model.layers[g].name + suffix,
                                            std::move(start)));
             }
             if (!forward && reduces)
             {
-                // The gradient buffer is free once the reduction of the micro-batch before has read it.
+                // The gradient buffer is free once the reduction of the micro-batch before has read
+                // it.
                 for (size_t b = 0; b < m_buckets.size(); ++b)
                 {
                     if (m_buckets[b].first == i)
@@ -399,11 +431,12 @@ class GraphBuilder
                 }
             }
             m_beforeLastCompute = m_lastCompute;
-            m_lastCompute = uses[use] = Compute(forward ? Phase::kForward : Phase::kBackward,
-                                                TaskKind::kCompute,
-                                                forward ? Forward(layer) : Backward(i),
-                                                (forward ? "forward " : "backward ") + layer.name + suffix,
-                                                std::move(after));
+            m_lastCompute = uses[use] =
+                Compute(forward ? Phase::kForward : Phase::kBackward,
+                        TaskKind::kCompute,
+                        forward ? Forward(layer) : Backward(i),
+                        (forward ? "forward " : "backward ") + layer.name + suffix,
+                        std::move(after));
             if (!forward && reduces && *m_o.overlap)
             {
                 for (; bucket < m_buckets.size() && m_buckets[bucket].last >= i; ++bucket)
@@ -425,13 +458,16 @@ class GraphBuilder
 
     void Reduce(size_t bucket, TaskId ready, const std::string& suffix)
     {
-        const bool allReduce = m_o.zero == 0 || (m_o.zeroImpl == ZeroImpl::kDeepSpeed && m_o.zero < 3);
-        m_reduced[bucket] = Collective(Phase::kGradient,
-                                       kGradientStream,
-                                       allReduce ? coll::Op::kAllReduce : coll::Op::kReduceScatter,
-                                       m_buckets[bucket].elements,
-                                       (allReduce ? "all-reduce bucket " : "reduce-scatter bucket ") + std::to_string(bucket) + suffix,
-                                       {ready});
+        const bool allReduce =
+            m_o.zero == 0 || (m_o.zeroImpl == ZeroImpl::kDeepSpeed && m_o.zero < 3);
+        m_reduced[bucket] =
+            Collective(Phase::kGradient,
+                       kGradientStream,
+                       allReduce ? coll::Op::kAllReduce : coll::Op::kReduceScatter,
+                       m_buckets[bucket].elements,
+                       (allReduce ? "all-reduce bucket " : "reduce-scatter bucket ") +
+                           std::to_string(bucket) + suffix,
+                       {ready});
     }
 
     rdma::Duration Forward(const LayerSpec& layer) const
@@ -444,7 +480,8 @@ class GraphBuilder
     {
         const LayerSpec& layer = m_o.model.layers[i];
         const LayerTime* measured = m_o.profile ? m_o.profile->Find(layer.name) : nullptr;
-        rdma::Duration time = measured != nullptr ? measured->backward : BackwardTime(layer, m_compute);
+        rdma::Duration time =
+            measured != nullptr ? measured->backward : BackwardTime(layer, m_compute);
         if (IsRecomputed(m_o, i))
         {
             time += Forward(layer);
@@ -452,23 +489,27 @@ class GraphBuilder
         return time;
     }
 
-    /// Adam on this rank's partition, when all gradients are there (their norm is clipped), then stages 1 and 2 spread the parameters.
+    /// Adam on this rank's partition, when all gradients are there (their norm is clipped), then
+    /// stages 1 and 2 spread the parameters.
     void Optimizer()
     {
         const uint64_t total = RoundUp(m_o.model.parameters, m_o.ranks);
         const uint64_t mine = m_o.zero == 0   ? m_o.model.parameters
                               : m_o.zero == 3 ? PaddedParameters(m_o) / m_o.ranks
                                               : total / m_o.ranks;
-        const TaskId step = Compute(Phase::kOptimizer,
-                                    TaskKind::kMemory,
-                                    m_o.profile && m_o.profile->optimizer ? *m_o.profile->optimizer : OptimizerTime(mine, m_compute),
-                                    "optimizer",
-                                    m_reduced);
+        const TaskId step =
+            Compute(Phase::kOptimizer,
+                    TaskKind::kMemory,
+                    m_o.profile && m_o.profile->optimizer ? *m_o.profile->optimizer
+                                                          : OptimizerTime(mine, m_compute),
+                    "optimizer",
+                    m_reduced);
         if (m_o.ranks == 1 || m_o.zero == 0 || m_o.zero == 3)
         {
             return;
         }
-        const uint64_t most = RoundDownToAtLeast(*m_o.gatherBytes / DtypeBytes(m_o.dtype), m_o.ranks);
+        const uint64_t most =
+            RoundDownToAtLeast(*m_o.gatherBytes / DtypeBytes(m_o.dtype), m_o.ranks);
         uint32_t index = 0;
         for (uint64_t done = 0; done < total; done += most)
         {
@@ -501,18 +542,22 @@ GatheredBytes(const TrainingOptions& o)
     const auto& layers = o.model.layers;
     const uint32_t count = static_cast<uint32_t>(layers.size());
     std::vector<int64_t> change(2 * count + 1, 0);
-    std::vector<uint32_t> freed(count, UINT32_MAX); // by layer: the use after which its newest gather is released
+    std::vector<uint32_t> freed(
+        count,
+        UINT32_MAX); // by layer: the use after which its newest gather is released
     for (size_t g = gathers.size(); g-- > 0;)
     {
         const uint32_t i = gathers[g].layer;
-        const bool again = freed[i] != UINT32_MAX; // a later gather exists, so this one is for forward
+        const bool again =
+            freed[i] != UINT32_MAX; // a later gather exists, so this one is for forward
         uint32_t lastUse = again ? i : 2 * count - 1 - i;
         for (uint32_t j = 0; again && j < count; ++j)
         {
             lastUse = layers[j].tiedTo == i ? j : lastUse;
         }
         freed[i] = lastUse;
-        const auto bytes = static_cast<int64_t>(RoundUp(layers[i].parameters, o.ranks) * DtypeBytes(o.dtype));
+        const auto bytes =
+            static_cast<int64_t>(RoundUp(layers[i].parameters, o.ranks) * DtypeBytes(o.dtype));
         change[EarliestBeside(o, gathers, g)] += bytes;
         change[lastUse + 1] -= bytes;
     }
@@ -582,8 +627,12 @@ std::vector<Problem>
 Check(const TrainingOptions& options)
 {
     std::vector<Problem> problems;
-    const auto error = [&](const char* path, const std::string& text) { problems.push_back({true, path, text}); };
-    const auto warning = [&](const char* path, const std::string& text) { problems.push_back({false, path, text}); };
+    const auto error = [&](const char* path, const std::string& text) {
+        problems.push_back({true, path, text});
+    };
+    const auto warning = [&](const char* path, const std::string& text) {
+        problems.push_back({false, path, text});
+    };
     if (options.model.layers.empty() || options.model.parameters == 0)
     {
         error("model", "has no parameters");
@@ -596,8 +645,9 @@ Check(const TrainingOptions& options)
     {
         error("zero", "is " + std::to_string(options.zero) + "; the stages are 0, 1, 2 and 3");
     }
-    const std::pair<const char*, uint32_t> positive[] = {
-        {"micro-batch", options.microBatch}, {"accumulation", options.accumulation}, {"seq", options.sequence}};
+    const std::pair<const char*, uint32_t> positive[] = {{"micro-batch", options.microBatch},
+                                                         {"accumulation", options.accumulation},
+                                                         {"seq", options.sequence}};
     for (const auto& [path, value] : positive)
     {
         if (value == 0)
@@ -612,7 +662,8 @@ Check(const TrainingOptions& options)
     }
     if (options.gatherBytes && *options.gatherBytes < element)
     {
-        error("gather-bytes", "is smaller than one parameter (" + std::to_string(element) + " bytes)");
+        error("gather-bytes",
+              "is smaller than one parameter (" + std::to_string(element) + " bytes)");
     }
     if (options.gpu.Peak(options.dtype) <= 0)
     {
@@ -624,7 +675,8 @@ Check(const TrainingOptions& options)
                 have += (have.empty() ? "" : ", ") + name;
             }
         }
-        error("dtype", options.gpu.name + " has no " + DtypeName(options.dtype) + "; it has " + have);
+        error("dtype",
+              options.gpu.name + " has no " + DtypeName(options.dtype) + "; it has " + have);
     }
     if (!problems.empty())
     {
@@ -633,8 +685,9 @@ Check(const TrainingOptions& options)
     if (options.model.hasSequence && options.sequence > options.model.sequence)
     {
         warning("seq",
-                std::to_string(options.sequence) + " is longer than the " + std::to_string(options.model.sequence) + " tokens " +
-                    options.model.name + " was made for");
+                std::to_string(options.sequence) + " is longer than the " +
+                    std::to_string(options.model.sequence) + " tokens " + options.model.name +
+                    " was made for");
     }
     if (options.zero > 0 && options.ranks == 1)
     {
@@ -649,11 +702,13 @@ Check(const TrainingOptions& options)
             return std::string(text);
         };
         warning("model",
-                options.model.name + " needs about " + gb(memory.Total()) + " GiB of GPU memory (parameters " + gb(memory.parameters) +
-                    ", gradients " + gb(memory.gradients) + ", optimizer " + gb(memory.optimizer) + ", activations " +
-                    gb(memory.activations) + ", buffers " + gb(memory.buffers) + "), and " + options.gpu.name + " has " +
-                    gb(options.gpu.memoryBytes) +
-                    "; a real run would stop here. A higher ZeRO stage, a smaller micro-batch, recomputation or fused attention need less");
+                options.model.name + " needs about " + gb(memory.Total()) +
+                    " GiB of GPU memory (parameters " + gb(memory.parameters) + ", gradients " +
+                    gb(memory.gradients) + ", optimizer " + gb(memory.optimizer) +
+                    ", activations " + gb(memory.activations) + ", buffers " + gb(memory.buffers) +
+                    "), and " + options.gpu.name + " has " + gb(options.gpu.memoryBytes) +
+                    "; a real run would stop here. A higher ZeRO stage, a smaller micro-batch, "
+                    "recomputation or fused attention need less");
     }
     if (options.profile)
     {
@@ -691,9 +746,13 @@ double
 ModelStateBytes(double parameters, uint32_t ranks, uint32_t zero, Dtype dtype)
 {
     const double element = DtypeBytes(dtype);
-    const double optimizer = element == 2 ? 12 : 8; // fp32 master copy, momentum, variance; fp32 training needs no second copy
+    const double optimizer =
+        element == 2
+            ? 12
+            : 8; // fp32 master copy, momentum, variance; fp32 training needs no second copy
     const double n = ranks;
-    return parameters * (element / (zero >= 3 ? n : 1) + element / (zero >= 2 ? n : 1) + optimizer / (zero >= 1 ? n : 1));
+    return parameters * (element / (zero >= 3 ? n : 1) + element / (zero >= 2 ? n : 1) +
+                         optimizer / (zero >= 1 ? n : 1));
 }
 
 MemoryEstimate
@@ -713,7 +772,8 @@ EstimateMemory(const TrainingOptions& given)
     for (size_t i = 0; i < o.model.layers.size(); ++i)
     {
         const auto& layer = o.model.layers[i];
-        const Work work = o.fusedAttention ? layer.activationBytes.WithoutPairs() : layer.activationBytes;
+        const Work work =
+            o.fusedAttention ? layer.activationBytes.WithoutPairs() : layer.activationBytes;
         const double full = work.At(o.microBatch, sequence);
         const double checkpoint = layer.checkpointBytes.At(o.microBatch, sequence);
         if (IsRecomputed(o, i) && checkpoint < full)
@@ -729,7 +789,8 @@ EstimateMemory(const TrainingOptions& given)
     m.activations = static_cast<uint64_t>((kept + largest) * element / 2);
     if (o.zero >= 1 && o.ranks > 1)
     {
-        m.buffers = 2 * std::min(*o.bucketBytes, whole * element); // one being filled, one being reduced
+        m.buffers =
+            2 * std::min(*o.bucketBytes, whole * element); // one being filled, one being reduced
     }
     if (o.zero == 3 && o.ranks > 1)
     {
@@ -781,7 +842,8 @@ BytesMovedPerGpu(const TrainingPlan& plan)
 double
 StepFlops(const TrainingOptions& o)
 {
-    return 3.0 * o.accumulation * o.model.ForwardFlops(o.microBatch, o.model.hasSequence ? o.sequence : 1);
+    return 3.0 * o.accumulation *
+           o.model.ForwardFlops(o.microBatch, o.model.hasSequence ? o.sequence : 1);
 }
 
 } // namespace training

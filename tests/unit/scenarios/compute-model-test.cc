@@ -12,7 +12,11 @@ namespace
 {
 
 double
-StepSeconds(const ModelSpec& model, const ComputeOptions& o, bool recompute, uint32_t ranks, uint32_t accumulation)
+StepSeconds(const ModelSpec& model,
+            const ComputeOptions& o,
+            bool recompute,
+            uint32_t ranks,
+            uint32_t accumulation)
 {
     double time = 0;
     for (size_t i = 0; i < model.layers.size(); ++i)
@@ -26,13 +30,14 @@ StepSeconds(const ModelSpec& model, const ComputeOptions& o, bool recompute, uin
 
 } // namespace
 
-// bloom-560m (h = 1024, a = 16, V = 250,880), micro-batch 4 of 2,048 tokens (8,192 tokens), bf16 on A100:
-// 312 x 0.63 = 196.56 TFLOP/s, 2,039 x 0.75 = 1,529.25 GB/s.
-//   block forward  FLOPs   8,192 (24 h^2 + 4 s h) = 274.88 G                      1.3984 ms  (its bytes need 0.94 ms)
-//                  bytes   pointwise: 2 x 8,192 (18 h + 4 a s) = 2.4495 GB        1.6018 ms
-//   head forward   FLOPs   8,192 x 2 h V = 4,209.1 G                             21.414  ms
-//                  bytes   pointwise: 2 x 8,192 (2 h + 4 V) = 16.475 GB          10.773  ms
-//   embedding      bytes   2 x 8,192 x 4 h = 67.1 MB                              0.0439 ms
+// bloom-560m (h = 1024, a = 16, V = 250,880), micro-batch 4 of 2,048 tokens (8,192 tokens), bf16 on
+// A100: 312 x 0.63 = 196.56 TFLOP/s, 2,039 x 0.75 = 1,529.25 GB/s.
+//   block forward  FLOPs   8,192 (24 h^2 + 4 s h) = 274.88 G                  1.3984 ms
+//                          (the bytes of its matrix products need 0.94 ms)
+//                  bytes   pointwise: 2 x 8,192 (18 h + 4 a s) = 2.4495 GB    1.6018 ms
+//   head forward   FLOPs   8,192 x 2 h V = 4,209.1 G                         21.414  ms
+//                  bytes   pointwise: 2 x 8,192 (2 h + 4 V) = 16.475 GB      10.773  ms
+//   embedding      bytes   2 x 8,192 x 4 h = 67.1 MB                          0.0439 ms
 // Forward and backward: 3 (24 x 3.0002 + 32.187 + 0.0439) = 312.71 ms.
 TEST(ComputeModel, Bloom560mOnA100ByHand)
 {
@@ -54,7 +59,8 @@ TEST(ComputeModel, Bloom560mOnA100ByHand)
 
 TEST(ComputeModel, MemoryBoundWhenTheMatrixIsThin)
 {
-    // One token: reading the 12.6 M weights of a block (25.2 MB, 16.5 us) takes longer than 25 MFLOP (0.13 us).
+    // One token: reading the 12.6 M weights of a block (25.2 MB, 16.5 us) takes longer than 25
+    // MFLOP (0.13 us).
     const auto model = *FindModel("bloom-560m");
     const ComputeOptions o{*FindGpu("A100"), Dtype::kBf16, 1, 1, false};
     EXPECT_NEAR(ForwardTime(model.layers[1], o).Us(), 12596224 * 2 / 1529.25e3, 0.1);
@@ -87,8 +93,8 @@ TEST(ComputeModel, FasterGpuAndNarrowerTypeAreFaster)
     EXPECT_LT(seconds("A100", Dtype::kTf32), seconds("A100", Dtype::kFp32));
 }
 
-// A sample of the rows the efficiencies were fitted to (the whole comparison: compute-model.cc): within 20% each, within 25% with MPT's
-// early-stopping recomputation, and 9% on average.
+// A sample of the rows the efficiencies were fitted to (the whole comparison: compute-model.cc):
+// within 20% each, within 25% with MPT's early-stopping recomputation, and 9% on average.
 TEST(ComputeModel, PublishedRows)
 {
     struct Row
@@ -106,7 +112,8 @@ TEST(ComputeModel, PublishedRows)
     };
 
     const Row rows[] = {
-        // mosaicml/llm-foundry@8c8dd48 scripts/train/benchmarking/README.md, tokens/s/GPU over tokens; FSDP on 8 GPUs
+        // mosaicml/llm-foundry@8c8dd48 scripts/train/benchmarking/README.md, tokens/s/GPU over
+        // tokens; FSDP on 8 GPUs
         {"mpt-30b", "A100", "bf16", 3, 21, 2048, 8, true, true, 916.0 / 2048},
         {"mpt-13b", "A100", "bf16", 2, 3, 2048, 8, true, false, 2262.0 / 2048},
         {"mpt-7b", "A100", "bf16", 16, 2, 4096, 8, true, true, 3684.0 / 4096},
@@ -124,16 +131,23 @@ TEST(ComputeModel, PublishedRows)
         {"bert-large-pretraining", "V100", "fp32", 32, 128, 128, 1, false, false, 50},
         {"resnet-50", "A100", "fp16", 256, 1, 1, 1, false, false, 2470},
         {"resnet-50", "V100", "fp16", 256, 1, 1, 1, false, false, 1156},
-        // Narayanan et al. SC'21, table 1, first row: 512 sequences on 32 GPUs in 3.528 s, full recomputation; micro-batch 4 taken
+        // Narayanan et al. SC'21, table 1, first row: 512 sequences on 32 GPUs in 3.528 s, full
+        // recomputation; micro-batch 4 taken
         {"megatron-1.7b", "A100", "fp16", 4, 4, 2048, 1, false, true, 16 / 3.528},
     };
     double sum = 0;
     for (const auto& row : rows)
     {
-        const ComputeOptions o{*FindGpu(row.gpu), *ParseDtype(row.dtype), row.microBatch, row.sequence, row.fused};
-        const double time = StepSeconds(*FindModel(row.model), o, row.recompute, row.ranks, row.accumulation);
+        const ComputeOptions o{*FindGpu(row.gpu),
+                               *ParseDtype(row.dtype),
+                               row.microBatch,
+                               row.sequence,
+                               row.fused};
+        const double time =
+            StepSeconds(*FindModel(row.model), o, row.recompute, row.ranks, row.accumulation);
         const double error = time / (row.microBatch / row.perGpu) - 1;
-        EXPECT_LT(std::abs(error), row.fused && row.recompute ? 0.25 : 0.20) << row.model << " " << row.gpu << " " << row.dtype;
+        EXPECT_LT(std::abs(error), row.fused && row.recompute ? 0.25 : 0.20)
+            << row.model << " " << row.gpu << " " << row.dtype;
         sum += std::abs(error);
     }
     EXPECT_LT(sum / std::size(rows), 0.09);
@@ -154,7 +168,9 @@ TEST(Profile, PatternsAndErrors)
     EXPECT_EQ(profile->Find("head"), nullptr);
     EXPECT_EQ(*profile->optimizer, rdma::Microseconds(7));
 
-    const auto warnings = CheckProfile(*profile, *FindModel("gpt2")); // "nothing" and "block 12" fit nothing; embedding, head not measured
+    const auto warnings = CheckProfile(
+        *profile,
+        *FindModel("gpt2")); // "nothing" and "block 12" fit nothing; embedding, head not measured
     ASSERT_EQ(warnings.size(), 3u);
     for (const auto& w : warnings)
     {
@@ -164,7 +180,8 @@ TEST(Profile, PatternsAndErrors)
     for (const auto& [text, path] : std::initializer_list<std::pair<const char*, const char*>>{
              {R"({"layers": {"a": {"forward_us": 1}}})", "/layers/a/backward_us"},
              {R"({"layers": {"a": {"forward_us": -1, "backward_us": 1}}})", "/layers/a/forward_us"},
-             {R"({"layers": {"a": {"forward": 1, "backward_us": 1, "forward_us": 1}}})", "/layers/a/forward"},
+             {R"({"layers": {"a": {"forward": 1, "backward_us": 1, "forward_us": 1}}})",
+              "/layers/a/forward"},
              {R"({"layers": []})", "/layers"},
              {R"({})", "/layers"}})
     {

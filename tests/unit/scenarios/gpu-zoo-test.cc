@@ -20,7 +20,8 @@ TEST(GpuZoo, EveryGpuIsComplete)
         EXPECT_FALSE(gpu->source.empty()) << name;
         EXPECT_FALSE(gpu->efficiencySource.empty()) << name;
         EXPECT_GT(gpu->matrixEfficiency, 0.3) << name;
-        EXPECT_LT(gpu->matrixEfficiency, 0.8) << name; // below the best measured product, 0.869 on A100
+        EXPECT_LT(gpu->matrixEfficiency, 0.8)
+            << name; // below the best measured product, 0.869 on A100
     }
 }
 
@@ -30,7 +31,8 @@ TEST(GpuZoo, Names)
     EXPECT_EQ(FindGpu("A100_80GB")->memoryBytes, 80ULL << 30);
     EXPECT_EQ(FindGpu("a100-40")->name, "A100-40GB");
     EXPECT_DOUBLE_EQ(FindGpu("a100-40")->memoryBandwidth, 1555e9);
-    EXPECT_DOUBLE_EQ(FindGpu("a100-40")->matrixEfficiency, FindGpu("a100")->matrixEfficiency); // one calibration a type
+    EXPECT_DOUBLE_EQ(FindGpu("a100-40")->matrixEfficiency,
+                     FindGpu("a100")->matrixEfficiency); // one calibration a type
     EXPECT_FALSE(FindGpu("A101"));
     EXPECT_EQ(NearestGpus("A101")[0], "A100");
 }
@@ -52,10 +54,15 @@ TEST(GpuZoo, Dtypes)
 TEST(GpuZoo, AUsersGpu)
 {
     std::vector<Problem> problems;
-    const auto own = ParseGpuJson(nlohmann::json::parse(R"({"name": "X", "bf16_tflops": 400, "memory_bandwidth_GBps": 2000, "memory_GB": 64})"), problems);
+    const auto own = ParseGpuJson(
+        nlohmann::json::parse(
+            R"({"name": "X", "bf16_tflops": 400, "memory_bandwidth_GBps": 2000, "memory_GB": 64})"),
+        problems);
     ASSERT_TRUE(own);
     EXPECT_DOUBLE_EQ(own->peakBf16, 4e14);
-    const auto derived = ParseGpuJson(nlohmann::json::parse(R"({"name": "Y", "base": "A100", "memory_GB": 96})"), problems);
+    const auto derived =
+        ParseGpuJson(nlohmann::json::parse(R"({"name": "Y", "base": "A100", "memory_GB": 96})"),
+                     problems);
     ASSERT_TRUE(derived);
     EXPECT_EQ(derived->memoryBytes, 96ULL << 30);
     EXPECT_DOUBLE_EQ(derived->peakBf16, 312e12);

@@ -38,21 +38,26 @@ FirstProblem(const std::string& text, std::string* path = nullptr)
 
 } // namespace
 
-// Published counts: Hugging Face model cards and configs (BLOOM, GPT-2, Llama, BERT), torchvision (ResNet-50, VGG-16), the
-// benchmark table of mosaicml/llm-foundry@8c8dd48 (MPT, 2,048 positions).
+// Published counts: Hugging Face model cards and configs (BLOOM, GPT-2, Llama, BERT), torchvision
+// (ResNet-50, VGG-16), the benchmark table of mosaicml/llm-foundry@8c8dd48 (MPT, 2,048 positions).
 TEST(ModelZoo, CountsEqualPublishedOnes)
 {
     const std::map<std::string, uint64_t> published = {
-        {"bloom-560m", 559214592},      {"bloom-1b1", 1065314304},   {"bloom-1b7", 1722408960},
-        {"bloom-3b", 3002557440},       {"bloom-7b1", 7069016064},   {"bloom-176b", 176247271424},
-        {"gpt2", 124439808},            {"gpt2-medium", 354823168},  {"gpt2-large", 774030080},
-        {"gpt2-xl", 1557611200},        {"llama2-7b", 6738415616},   {"llama2-13b", 13015864320},
-        {"llama2-70b", 68976648192},    {"llama3-8b", 8030261248},   {"llama3-70b", 70553706496},
-        {"llama3-405b", 405853388800},  {"bert-large", 335141888},   {"bert-large-pretraining", 336226108},
-        {"resnet-50", 25557032},        {"vgg-16", 138357544},       {"mpt-125m", 125311488},
-        {"mpt-350m", 355985408},        {"mpt-760m", 760470528},     {"mpt-1b", 1315950592},
-        {"mpt-3b", 2651837440},         {"mpt-7b", 6658859008},      {"mpt-13b", 12853954560},
-        {"mpt-30b", 29975214080},       {"mpt-70b", 64862437376},
+        {"bloom-560m", 559214592},   {"bloom-1b1", 1065314304},
+        {"bloom-1b7", 1722408960},   {"bloom-3b", 3002557440},
+        {"bloom-7b1", 7069016064},   {"bloom-176b", 176247271424},
+        {"gpt2", 124439808},         {"gpt2-medium", 354823168},
+        {"gpt2-large", 774030080},   {"gpt2-xl", 1557611200},
+        {"llama2-7b", 6738415616},   {"llama2-13b", 13015864320},
+        {"llama2-70b", 68976648192}, {"llama3-8b", 8030261248},
+        {"llama3-70b", 70553706496}, {"llama3-405b", 405853388800},
+        {"bert-large", 335141888},   {"bert-large-pretraining", 336226108},
+        {"resnet-50", 25557032},     {"vgg-16", 138357544},
+        {"mpt-125m", 125311488},     {"mpt-350m", 355985408},
+        {"mpt-760m", 760470528},     {"mpt-1b", 1315950592},
+        {"mpt-3b", 2651837440},      {"mpt-7b", 6658859008},
+        {"mpt-13b", 12853954560},    {"mpt-30b", 29975214080},
+        {"mpt-70b", 64862437376},
     };
     for (const auto& [name, count] : published)
     {
@@ -65,14 +70,22 @@ TEST(ModelZoo, CountsEqualPublishedOnes)
     }
 }
 
-// These papers publish rounded numbers. Exact arithmetic: 12 l h^2 + 13 l h + (V + positions) h + 2 h.
+// These papers publish rounded numbers. Exact arithmetic: 12 l h^2 + 13 l h + (V + positions) h + 2
+// h.
 TEST(ModelZoo, CountsOfRoundedTables)
 {
     const std::map<std::string, uint64_t> exact = {
-        {"gpt3-175b", 174604259328},       {"megatron-1.7b", 1652230656},    {"megatron-3.6b", 3562168320},
-        {"megatron-7.5b", 7467786240},     {"megatron-18.4b", 18449756160},  {"megatron-39.1b", 39096041472},
-        {"megatron-76.1b", 76050739200},   {"megatron-145.6b", 145622261760}, {"megatron-310.1b", 310130540544},
-        {"megatron-529.6b", 529600819200}, {"megatron-1008b", 1008038758400},
+        {"gpt3-175b", 174604259328},
+        {"megatron-1.7b", 1652230656},
+        {"megatron-3.6b", 3562168320},
+        {"megatron-7.5b", 7467786240},
+        {"megatron-18.4b", 18449756160},
+        {"megatron-39.1b", 39096041472},
+        {"megatron-76.1b", 76050739200},
+        {"megatron-145.6b", 145622261760},
+        {"megatron-310.1b", 310130540544},
+        {"megatron-529.6b", 529600819200},
+        {"megatron-1008b", 1008038758400},
     };
     for (const auto& [name, count] : exact)
     {
@@ -142,8 +155,9 @@ TEST(ModelZoo, NamesAreLenient)
     EXPECT_TRUE(NearestModels("zzzzzzzzzzzz").empty());
 }
 
-// Narayanan et al. SC'21, appendix: a step of B samples costs 96 B s l h^2 (1 + s/(6h) + V/(16 l h)) with recomputation of every layer,
-// that is 4 forwards of the layers and 3 of the logits; without, 72 B s l h^2 (1 + s/(6h) + V/(12 l h)).
+// Narayanan et al. SC'21, appendix: a step of B samples costs 96 B s l h^2 (1 + s/(6h) + V/(16 l
+// h)) with recomputation of every layer, that is 4 forwards of the layers and 3 of the logits;
+// without, 72 B s l h^2 (1 + s/(6h) + V/(12 l h)).
 TEST(ModelZoo, FlopsAreMegatrons)
 {
     for (const char* name : {"gpt3-175b", "megatron-1.7b", "megatron-1008b", "gpt2-xl"})
@@ -156,7 +170,9 @@ TEST(ModelZoo, FlopsAreMegatrons)
         const double v = t.vocabulary;
         const double step = 72 * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h));
         EXPECT_NEAR(3 * model.ForwardFlops(1, model.sequence) / step, 1, 1e-12) << name;
-        EXPECT_NEAR(model.ForwardFlops(8, model.sequence) / model.ForwardFlops(1, model.sequence), 8, 1e-12);
+        EXPECT_NEAR(model.ForwardFlops(8, model.sequence) / model.ForwardFlops(1, model.sequence),
+                    8,
+                    1e-12);
     }
     // 6 N D: attention adds s / (6 h) = 2.8% for GPT-3 175B.
     const auto gpt3 = Model("gpt3-175b");
@@ -168,7 +184,8 @@ TEST(ModelZoo, FlopsOfPictures)
 {
     EXPECT_NEAR(Model("resnet-50").ForwardFlops(1, 1) / 2e9, 4.09, 0.005);
     EXPECT_NEAR(Model("vgg-16").ForwardFlops(1, 1) / 2e9, 15.47, 0.005);
-    // By hand: the first convolution of ResNet-50 is 64 x 3 x 7 x 7 weights on 112 x 112 positions: 9,408 x 12,544 = 118,013,952 MAC.
+    // By hand: the first convolution of ResNet-50 is 64 x 3 x 7 x 7 weights on 112 x 112 positions:
+    // 9,408 x 12,544 = 118,013,952 MAC.
     EXPECT_DOUBLE_EQ(Model("resnet-50").layers[0].flops.sample, 2 * 118013952.0);
     EXPECT_EQ(Model("resnet-50").layers.size(), 18u); // stem, 16 blocks, fc
 }
@@ -200,7 +217,8 @@ TEST(ModelZoo, TiedMatricesBelongToTheEmbedding)
 TEST(ModelJson, AUsersTransformer)
 {
     std::vector<Problem> problems;
-    const auto json = nlohmann::json::parse(R"({"name": "mine", "layers": 2, "hidden": 8, "heads": 2, "vocab": 10, "sequence": 4})");
+    const auto json = nlohmann::json::parse(
+        R"({"name": "mine", "layers": 2, "hidden": 8, "heads": 2, "vocab": 10, "sequence": 4})");
     const auto model = ParseModelJson(json, problems);
     ASSERT_TRUE(model);
     EXPECT_TRUE(problems.empty());
@@ -228,10 +246,17 @@ TEST(ModelJson, AUsersList)
 TEST(ModelJson, EveryMistakeIsNamed)
 {
     std::string path;
-    EXPECT_NE(FirstProblem(R"({"name": "x", "layers": 2, "hidden": 10, "heads": 3, "vocab": 5})", &path).find("divide hidden"), std::string::npos);
+    EXPECT_NE(
+        FirstProblem(R"({"name": "x", "layers": 2, "hidden": 10, "heads": 3, "vocab": 5})", &path)
+            .find("divide hidden"),
+        std::string::npos);
     EXPECT_EQ(path, "/heads");
-    EXPECT_NE(FirstProblem(R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2, "vocab": 5, "hiden_act": 1})", &path).find("not a known"),
-              std::string::npos);
+    EXPECT_NE(
+        FirstProblem(
+            R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2, "vocab": 5, "hiden_act": 1})",
+            &path)
+            .find("not a known"),
+        std::string::npos);
     EXPECT_EQ(path, "/hiden_act");
     FirstProblem(R"({"name": "x", "layers": 0, "hidden": 8, "heads": 2, "vocab": 5})", &path);
     EXPECT_EQ(path, "/layers");
@@ -243,11 +268,14 @@ TEST(ModelJson, EveryMistakeIsNamed)
     EXPECT_EQ(path, "/name");
     FirstProblem(R"({"name": "x", "layers": [{"parameters": 1}]})", &path);
     EXPECT_EQ(path, "/layers/0/flops");
-    FirstProblem(R"({"name": "x", "layers": [{"parameters": 5, "flops": 1, "tensors": [1, 2]}]})", &path);
+    FirstProblem(R"({"name": "x", "layers": [{"parameters": 5, "flops": 1, "tensors": [1, 2]}]})",
+                 &path);
     EXPECT_EQ(path, "/layers/0/tensors");
     FirstProblem(R"({"name": "x", "layers": [{"parameters": -5, "flops": 1}]})", &path);
     EXPECT_EQ(path, "/layers/0/parameters");
-    FirstProblem(R"({"name": "x", "layers": [{"name": "a", "parameters": 1, "flops": 1}, {"name": "a", "parameters": 1, "flops": 1}]})", &path);
+    FirstProblem(
+        R"({"name": "x", "layers": [{"name": "a", "parameters": 1, "flops": 1}, {"name": "a", "parameters": 1, "flops": 1}]})",
+        &path);
     EXPECT_EQ(path, "/layers/1/name");
     FirstProblem(R"({"name": "x", "layers": [{"parameters": 0, "flops": 1}]})", &path);
     EXPECT_EQ(path, "/layers");
@@ -256,14 +284,20 @@ TEST(ModelJson, EveryMistakeIsNamed)
     FirstProblem(R"({"name": "x"})", &path);
     EXPECT_EQ(path, "/layers");
     FirstProblem(R"([1])", &path);
-    FirstProblem(R"({"name": "x", "image": 8, "layers": [{"ops": [["conv", 4, 9, 1, 0]]}]})", &path);
+    FirstProblem(R"({"name": "x", "image": 8, "layers": [{"ops": [["conv", 4, 9, 1, 0]]}]})",
+                 &path);
     EXPECT_EQ(path, "/layers/0/ops/0");
     FirstProblem(R"({"name": "x", "image": 8, "layers": [{"ops": [["linea", 4]]}]})", &path);
     EXPECT_EQ(path, "/layers/0/ops/0");
-    FirstProblem(R"({"name": "x", "image": 8, "layers": [{"ops": [["conv", 4, 3, 0, 0]]}]})", &path);
+    FirstProblem(R"({"name": "x", "image": 8, "layers": [{"ops": [["conv", 4, 3, 0, 0]]}]})",
+                 &path);
     EXPECT_EQ(path, "/layers/0/ops/0");
-    FirstProblem(R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2, "vocab": 5, "parameters_published": 7})", &path);
+    FirstProblem(
+        R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2, "vocab": 5, "parameters_published": 7})",
+        &path);
     EXPECT_EQ(path, "/parameters_published");
-    FirstProblem(R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2, "vocab": 5, "norm": "batch"})", &path);
+    FirstProblem(
+        R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2, "vocab": 5, "norm": "batch"})",
+        &path);
     EXPECT_EQ(path, "/norm");
 }
