@@ -291,6 +291,22 @@ TEST(RingAllReduce, IsNcclsTwoNMinusOnePrimitives)
     }
 }
 
+TEST(DirectAllToAll, SpreadsTheFirstReceivers)
+{
+    // Sends to r+1, r+2, ... and receives in the order in which those messages set out.
+    const auto schedule =
+        Find(Op::kAllToAll, "direct")->Make({Op::kAllToAll, 50, 5, 0}, UniformPlacement(5, 1), {});
+    for (Rank r = 0; r < 5; r++)
+    {
+        ASSERT_EQ(schedule->Steps(r, 0), 8U);
+        for (StepIndex k = 0; k < 4; k++)
+        {
+            EXPECT_EQ(schedule->At(r, 0, k).sendPeer, (r + 1 + k) % 5);
+            EXPECT_EQ(schedule->At(r, 0, 4 + k).recvPeer, (r + 4 - k) % 5);
+        }
+    }
+}
+
 TEST(RingBroadcast, CutsIntoNcclsChunksByItself)
 {
     const auto schedule = Find(Op::kBroadcast, "ring")
