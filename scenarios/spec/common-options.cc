@@ -122,7 +122,8 @@ NetworkOptionRows(const std::string& defaultTopology, const std::string& kNote)
         Opt("topology", Kind::kNameOrFile, json, group,
             JoinNames(TopologyItems()) + ", or a file: a graph in JSON, or a topology file of HPCC's ns-3 code")
             .Names("topology", TopologyItems)
-            .Default(defaultTopology),
+            .Default(defaultTopology)
+            .Example("leaf-spine"),
         Opt("k", Kind::kInteger, json, group, "fat-tree: ports of a switch, even; k^3/4 server ports").Otherwise(kNote).Range(2, 128).Example("8"),
         Opt("oversubscription", Kind::kReal, json, group, "fat-tree, leaf-spine: server to uplink capacity of an edge switch")
             .Default("1")

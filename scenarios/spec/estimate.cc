@@ -54,8 +54,9 @@ class Counter
         m_sum.ackPackets += static_cast<double>(acks) * times;
         m_sum.frameHops += hops * (n + static_cast<double>(acks) * times);
         m_dataHops += hops * n;
+        // Of a whole packet: a short frame is padded.
         const double header =
-            static_cast<double>(rdma::WireBytes(rdma::FrameBytes(rdma::RoceOpcode::kWriteMiddle)).value);
+            static_cast<double>(rdma::WireBytes(rdma::FrameBytes(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)).value) - m_fabric.mtu;
         const double wire = (static_cast<double>(bytes) + static_cast<double>(packets) * header) * times;
         m_out[from] += wire;
         m_in[to] += wire;

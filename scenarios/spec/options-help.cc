@@ -1,0 +1,194 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --help and --list.
+ */
+#include "scenarios/spec/options-detail.h"
+#include "scenarios/spec/options.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace scenario
+{
+
+using namespace detail;
+
+namespace
+{
+
+constexpr size_t kColumns = 100;
+
+/// Words of `text` in lines of at most kColumns, the first after `used` columns, the others indented by `indent`.
+void
+Wrap(std::string* out, const std::string& text, size_t used, size_t indent)
+{
+    std::istringstream words(text);
+    std::string word;
+    size_t column = used;
+    bool fresh = true;
+    while (words >> word)
+    {
+        if (!fresh && column + 1 + word.size() > kColumns)
+        {
+            *out += "\n" + std::string(indent, ' ');
+            column = indent;
+            fresh = true;
+        }
+        if (!fresh)
+        {
+            *out += ' ';
+            ++column;
+        }
+        *out += word;
+        column += word.size();
+        fresh = false;
+    }
+    *out += "\n";
+}
+
+std::string
+DefaultText(const Option& o)
+{
+    if (!o.defaultText.empty())
+    {
+        if (o.kind == Kind::kFlag)
+        {
+            return "default " + o.defaultText;
+        }
+        return "default " + o.defaultText;
+    }
+    return o.defaultNote.empty() ? "" : "default: " + o.defaultNote;
+}
+
+} // namespace
+
+std::string
+HelpText(const OptionTable& table)
+{
+    constexpr size_t kIndent = 32;
+    std::string out;
+    Wrap(&out, table.program + " - " + table.description, 0, 0);
+    out += "\nUsage: ./ns3 run \"" + table.program + " [--option=value ...]\"\n";
+    Wrap(&out,
+         "Every option with a JSON path can stand in a scenario file too (--scenario=FILE.json): --mtu=4096 is "
+         "{\"fabric\": {\"mtu\": 4096}}. The command line overrides the file. Sizes: 40MB = 40 * 10^6 bytes, 25MiB and 25M = "
+         "25 * 2^20. Times: 500ns, 1us, 2ms. Rates: 100Gbps.",
+         0, 0);
+
+    std::vector<std::string> groups;
+    for (const auto& o : table.options)
+    {
+        if (std::find(groups.begin(), groups.end(), o.group) == groups.end())
+        {
+            groups.push_back(o.group);
+        }
+    }
+    for (const auto& group : groups)
+    {
+        std::string section;
+        for (const auto& o : table.options)
+        {
+            if (o.group == group && section.empty() && !o.path.empty())
+            {
+                section = o.path.substr(0, o.path.rfind('/'));
+            }
+        }
+        out += "\n" + group + (section.empty() ? "" : "  (JSON: " + section + ")") + "\n";
+        for (const auto& o : table.options)
+        {
+            if (o.group != group)
+            {
+                continue;
+            }
+            std::string left = "  ";
+            if (o.letter)
+            {
+                left += std::string("-") + o.letter + ", ";
+            }
+            const bool flag = o.kind == Kind::kFlag;
+            left += "--" + o.name + (flag && o.path.empty() ? "" : flag ? "[=0|1]" : "=" + o.placeholder);
+            for (const auto& a : o.aliases)
+            {
+                left += ", --" + a;
+            }
+            if (left.size() + 2 > kIndent)
+            {
+                out += left + "\n" + std::string(kIndent, ' ');
+            }
+            else
+            {
+                out += left + std::string(kIndent - left.size(), ' ');
+            }
+            std::string help = o.help;
+            if (!o.oneOf.empty())
+            {
+                help += "; one of " + OneOfText(o);
+            }
+            else if (o.kind == Kind::kInteger || o.kind == Kind::kReal || o.kind == Kind::kBytes || o.kind == Kind::kRate ||
+                     o.kind == Kind::kDuration)
+            {
+                const std::string range = RangeText(o);
+                help += range.empty() || o.max > 4e9 ? "" : "; " + range;
+            }
+            if (flag && !o.path.empty() && o.defaultText == "1")
+            {
+                help += "; off: --no-" + o.name;
+            }
+            const std::string byDefault = DefaultText(o);
+            help += byDefault.empty() ? "" : " [" + byDefault + "]";
+            if (!o.path.empty() && o.path != section + "/" + SnakeCase(o.name))
+            {
+                help += " (JSON: " + o.path + ")";
+            }
+            Wrap(&out, help, kIndent, kIndent);
+        }
+    }
+
+    out += "\nns-3 attributes and lists  (JSON: /ns3)\n";
+    out += "  --ns3::TYPE::ATTRIBUTE=VALUE  any attribute: --ns3::RdmaSwitch::PipelineLatency=300ns\n";
+    out += "  --PrintAttributes=TYPE, --PrintTypeIds, ...  what ns-3 knows\n";
+
+    if (!table.examples.empty())
+    {
+        out += "\nExamples\n";
+        for (const auto& e : table.examples)
+        {
+            out += "  " + (e.rfind("# ", 0) == 0 ? e : "./ns3 run \"" + e + "\"") + "\n";
+        }
+    }
+    if (!table.lists.empty())
+    {
+        out += "\nNames  (described by --list=" + std::string("WHAT") + ")\n";
+        for (const auto& list : table.lists)
+        {
+            const std::string left = "  " + list.name + ": ";
+            out += left;
+            Wrap(&out, JoinNames(list.items()), left.size(), 4);
+        }
+    }
+    return out;
+}
+
+std::string
+ListText(const NameList& list)
+{
+    std::string out = list.title + "\n";
+    const auto items = list.items();
+    size_t width = 0;
+    for (const auto& item : items)
+    {
+        width = std::max(width, item.name.size());
+    }
+    width = std::min<size_t>(width, 40);
+    for (const auto& item : items)
+    {
+        std::string left = "  " + item.name;
+        left += std::string(left.size() < width + 4 ? width + 4 - left.size() : 2, ' ');
+        out += left;
+        Wrap(&out, item.description, left.size(), width + 4);
+    }
+    return out;
+}
+
+} // namespace scenario

@@ -1,0 +1,345 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Scenario files: JSON to values.
+ */
+#include "scenarios/spec/json-text.h"
+#include "scenarios/spec/options-detail.h"
+#include "scenarios/spec/options.h"
+#include "topologies/names.h"
+
+#include <set>
+#include <stdexcept>
+
+namespace scenario
+{
+
+using nlohmann::json;
+using namespace detail;
+
+namespace
+{
+
+/// Reads the values of one JSON document into a ReadResult.
+class JsonReader
+{
+  public:
+    JsonReader(const OptionTable& table, std::string origin, ReadResult* result)
+        : m_table(table),
+          m_origin(std::move(origin)),
+          m_result(result)
+    {
+        for (const auto& o : table.options)
+        {
+            if (!o.path.empty())
+            {
+                m_byPath[o.path] = &o;
+                for (size_t slash = o.path.find('/', 1); slash != std::string::npos; slash = o.path.find('/', slash + 1))
+                {
+                    m_sections.insert(o.path.substr(0, slash));
+                }
+            }
+        }
+    }
+
+    void Read(const std::string& text)
+    {
+        const JsonText parsed = ParseJsonText(text, m_origin);
+        if (!parsed.error.empty())
+        {
+            m_result->errors.push_back({"", "", parsed.error, ""});
+            return;
+        }
+        if (!parsed.value.is_object())
+        {
+            m_result->errors.push_back(
+                {m_origin, "", "a scenario is a JSON object such as {\"fabric\": {\"mtu\": 4096}}, this is " +
+                                   std::string(parsed.value.type_name()),
+                 ""});
+            return;
+        }
+        // Whose scenario it is first: an error in every key of a file for another program helps nobody.
+        if (const auto it = parsed.value.find("program"); it != parsed.value.end() && *it != m_table.program)
+        {
+            Fail("/program", *it, "this program is " + m_table.program);
+            return;
+        }
+        for (const auto& [key, value] : parsed.value.items())
+        {
+            if (key == "program")
+            {
+                continue;
+            }
+            if (key == "description")
+            {
+                if (!value.is_string())
+                {
+                    Fail("/description", value, "must be a string");
+                }
+                continue;
+            }
+            if (key == "ns3")
+            {
+                ReadAttributes(value);
+                continue;
+            }
+            Walk("/" + key, value);
+        }
+    }
+
+  private:
+    void Fail(const std::string& path, const json& value, std::string problem, std::string nearest = "")
+    {
+        m_result->errors.push_back(
+            {m_origin + ": " + path, value.dump(-1, ' ', false, json::error_handler_t::replace), std::move(problem), std::move(nearest)});
+    }
+
+    void ReadAttributes(const json& object)
+    {
+        if (!object.is_object())
+        {
+            Fail("/ns3", object, "must be an object such as {\"ns3::RdmaSwitch::PipelineLatency\": \"300ns\"}");
+            return;
+        }
+        for (const auto& [key, value] : object.items())
+        {
+            if (key.rfind("ns3::", 0) != 0 || key.find("::", 5) == std::string::npos)
+            {
+                Fail("/ns3/" + key, value, "must be named as an ns-3 attribute: ns3::RdmaSwitch::PipelineLatency");
+            }
+            else if (value.is_string())
+            {
+                m_result->attributes.emplace_back(key, value.get<std::string>());
+            }
+            else if (value.is_number() || value.is_boolean())
+            {
+                m_result->attributes.emplace_back(key, value.dump());
+            }
+            else
+            {
+                Fail("/ns3/" + key, value, "must be a string, a number or a boolean");
+            }
+        }
+    }
+
+    void Walk(const std::string& path, const json& value)
+    {
+        if (const auto it = m_byPath.find(path); it != m_byPath.end())
+        {
+            ReadOne(*it->second, value);
+            return;
+        }
+        if (m_sections.count(path))
+        {
+            if (!value.is_object())
+            {
+                Fail(path, value, "must be an object");
+                return;
+            }
+            for (const auto& [key, inner] : value.items())
+            {
+                Walk(path + "/" + key, inner);
+            }
+            return;
+        }
+        Unknown(path);
+    }
+
+    void Unknown(const std::string& path)
+    {
+        // Siblings first: "/fabric/mut" is a slip of the hand in /fabric; then the same key elsewhere.
+        const std::string folder = path.substr(0, path.rfind('/'));
+        const std::string leaf = path.substr(path.rfind('/') + 1);
+        std::vector<std::string> siblings;
+        std::set<std::string> seen;
+        std::string elsewhere;
+        const auto offer = [&](const std::string& candidate) {
+            if (candidate.compare(0, folder.size() + 1, folder + "/") == 0)
+            {
+                const std::string rest = candidate.substr(folder.size() + 1);
+                const std::string name = rest.substr(0, rest.find('/'));
+                if (seen.insert(name).second)
+                {
+                    siblings.push_back(name);
+                }
+            }
+        };
+        for (const auto& o : m_table.options)
+        {
+            if (!o.path.empty())
+            {
+                offer(o.path);
+                if (elsewhere.empty() && o.path.substr(o.path.rfind('/') + 1) == SnakeCase(leaf))
+                {
+                    elsewhere = o.path;
+                }
+            }
+        }
+        if (folder.empty())
+        {
+            siblings.insert(siblings.end(), {"ns3", "program", "description"});
+        }
+        std::string nearest = elsewhere;
+        if (nearest.empty())
+        {
+            const std::string close = topo::NearestName(leaf, siblings);
+            nearest = close.empty() ? "" : folder + "/" + close;
+        }
+        m_result->errors.push_back(
+            {m_origin + ": " + path, "",
+             "unknown key; allowed in " + (folder.empty() ? std::string("the scenario") : folder) + ": " + Join(siblings, ", "),
+             nearest});
+    }
+
+    void ReadOne(const Option& o, const json& value)
+    {
+        const std::string path = o.path;
+        std::string text;
+        switch (o.kind)
+        {
+        case Kind::kFlag:
+            if (!value.is_boolean())
+            {
+                Fail(path, value, "must be true or false");
+                return;
+            }
+            text = value.get<bool>() ? "1" : "0";
+            break;
+        case Kind::kInteger:
+            if (!value.is_number_integer())
+            {
+                Fail(path, value, "allowed: " + AllowedText(o));
+                return;
+            }
+            text = value.dump();
+            break;
+        case Kind::kReal:
+            if (!value.is_number())
+            {
+                Fail(path, value, "allowed: " + AllowedText(o));
+                return;
+            }
+            text = value.is_number_float() ? RealText(value.get<double>()) : value.dump();
+            break;
+        case Kind::kBytes:
+            if (value.is_number_unsigned())
+            {
+                text = value.dump();
+                break;
+            }
+            [[fallthrough]];
+        case Kind::kRate:
+        case Kind::kDuration:
+            if (!value.is_string())
+            {
+                Fail(path, value, "must be a string; allowed: " + AllowedText(o));
+                return;
+            }
+            text = value.get<std::string>();
+            break;
+        case Kind::kList:
+            if (!ListText(value, &text))
+            {
+                Fail(path, value, "must be a list of strings");
+                return;
+            }
+            break;
+        default:
+            if (!value.is_string())
+            {
+                Fail(path, value, o.names ? "must be a string; allowed: " + AllowedText(o) : "must be a string");
+                return;
+            }
+            text = value.get<std::string>();
+            break;
+        }
+        Value parsed;
+        Error error;
+        if (!ParseValue(o, text, m_origin + ": " + path, &parsed, &error))
+        {
+            error.value = value.dump(-1, ' ', false, json::error_handler_t::replace);
+            m_result->errors.push_back(std::move(error));
+            return;
+        }
+        const bool isPath = o.kind == Kind::kFile || (o.kind == Kind::kNameOrFile && NameMeant(o, text).empty());
+        if (isPath && !parsed.text.empty() && parsed.text[0] != '/')
+        {
+            parsed.text = FolderOf(m_origin) + parsed.text;
+        }
+        m_result->values.Slot(o.name) = std::move(parsed);
+    }
+
+    static bool ListText(const json& value, std::string* text)
+    {
+        if (value.is_string())
+        {
+            *text = value.get<std::string>();
+            return true;
+        }
+        std::vector<std::string> parts;
+        if (!value.is_array() && !value.is_object())
+        {
+            return false;
+        }
+        for (const auto& [key, item] : value.items())
+        {
+            if (!item.is_string())
+            {
+                return false;
+            }
+            parts.push_back((value.is_object() ? key + "=" : std::string()) + item.get<std::string>());
+        }
+        *text = Join(parts, ",");
+        return true;
+    }
+
+    const OptionTable& m_table;
+    std::string m_origin;
+    ReadResult* m_result;
+    std::map<std::string, const Option*> m_byPath;
+    std::set<std::string> m_sections;
+};
+
+} // namespace
+
+namespace detail
+{
+
+void
+SetDefaults(const OptionTable& table, ReadResult* result)
+{
+    for (const auto& o : table.options)
+    {
+        Value& slot = result->values.Slot(o.name);
+        slot = Value();
+        if (!o.defaultText.empty() || (o.kind == Kind::kFlag && o.path.empty()))
+        {
+            Error error;
+            if (!ParseValue(o, o.defaultText.empty() ? "0" : o.defaultText, "default", &slot, &error))
+            {
+                throw std::logic_error("default of --" + o.name + ": " + error.Text());
+            }
+            slot.given = false;
+            slot.where.clear();
+        }
+    }
+}
+
+void
+ReadJson(const OptionTable& table, const std::string& text, const std::string& origin, ReadResult* result)
+{
+    JsonReader(table, origin, result).Read(text);
+}
+
+} // namespace detail
+
+ReadResult
+ReadScenarioText(const OptionTable& table, const std::string& text, const std::string& origin)
+{
+    ReadResult result;
+    SetDefaults(table, &result);
+    ReadJson(table, text, origin, &result);
+    return result;
+}
+
+} // namespace scenario

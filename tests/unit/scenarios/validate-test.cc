@@ -1,0 +1,551 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Command lines to scenarios of dltrain and collperf: what follows from what, every kind of bad input as one clear error,
+ * and the presets.
+ */
+#include "scenarios/spec/validate.h"
+
+#include "scenarios/spec/estimate.h"
+#include "scenarios/spec/parse.h"
+#include "scenarios/spec/plan-text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <unistd.h>
+
+using namespace scenario;
+namespace fs = std::filesystem;
+
+namespace
+{
+
+template <class T>
+ParseResult<T>
+Parse(ParseResult<T> (*parse)(int, const char* const*), const std::vector<std::string>& args)
+{
+    std::vector<const char*> argv{"program"};
+    for (const auto& a : args)
+    {
+        argv.push_back(a.c_str());
+    }
+    return parse(static_cast<int>(argv.size()), argv.data());
+}
+
+std::vector<std::string>
+Dry(std::vector<std::string> args)
+{
+    args.push_back("--dry-run");
+    return args;
+}
+
+ParseResult<TrainingScenario>
+Train(const std::vector<std::string>& args)
+{
+    return Parse(ParseTraining, Dry(args));
+}
+
+ParseResult<CollperfScenario>
+Perf(const std::vector<std::string>& args)
+{
+    return Parse(ParseCollperf, Dry(args));
+}
+
+template <class T>
+std::string
+ErrorOf(const ParseResult<T>& result)
+{
+    EXPECT_FALSE(result.scenario);
+    EXPECT_FALSE(result.text);
+    std::string all;
+    for (const auto& e : result.errors)
+    {
+        all += (all.empty() ? "" : "\n") + e.Text();
+    }
+    EXPECT_EQ(result.errors.size(), 1u) << all;
+    return all;
+}
+
+std::string
+TrainError(const std::vector<std::string>& args)
+{
+    return ErrorOf(Train(args));
+}
+
+std::string
+PerfError(const std::vector<std::string>& args)
+{
+    return ErrorOf(Perf(args));
+}
+
+void
+ExpectStarts(const std::string& text, const std::string& start)
+{
+    EXPECT_EQ(text.substr(0, start.size()), start);
+}
+
+void
+ExpectEnds(const std::string& text, const std::string& end)
+{
+    EXPECT_EQ(text.size() < end.size() ? text : text.substr(text.size() - end.size()), end);
+}
+
+/// A folder of this test's own that goes away with it, and the current folder while it lives.
+class Scratch
+{
+  public:
+    Scratch()
+        : m_before(fs::current_path()),
+          m_path(fs::temp_directory_path() / ("dltrain-validate-" + std::to_string(::getpid())))
+    {
+        fs::remove_all(m_path);
+        fs::create_directories(m_path);
+        fs::current_path(m_path);
+    }
+
+    ~Scratch()
+    {
+        fs::current_path(m_before);
+        fs::remove_all(m_path);
+    }
+
+  private:
+    fs::path m_before;
+    fs::path m_path;
+};
+
+} // namespace
+
+// ---------------------------------------------------------------------------------- bad input
+
+TEST(BadInput, UnknownModelNamesTheNearest)
+{
+    const std::string error = TrainError({"--model=blom-560m"});
+    ExpectStarts(error, "--model=blom-560m: unknown model; allowed: bloom-560m, bloom-1b1, ");
+    ExpectEnds(error, ", or a file; did you mean 'bloom-560m'?");
+    ExpectEnds(TrainError({"--gpu=A10"}), "did you mean 'A100'?");
+    ExpectEnds(TrainError({"--server=dgx-a10"}), "did you mean 'dgx-a100'?");
+    ExpectEnds(TrainError({"--topology=fat-tre"}), "did you mean 'fat-tree'?");
+}
+
+TEST(BadInput, ZeroGpus)
+{
+    EXPECT_EQ(TrainError({"--gpus=0"}), "--gpus=0: allowed: a whole number, 1 to 1000000");
+    EXPECT_EQ(TrainError({"--servers=0"}), "--servers=0: allowed: a whole number, 1 to 1000000");
+    EXPECT_EQ(TrainError({"--gpus-per-server=0"}), "--gpus-per-server=0: allowed: a whole number, 1 to 1024");
+    EXPECT_EQ(PerfError({"--ranks=0"}), "--ranks=0: allowed: a whole number, 1 to 1000000");
+    EXPECT_EQ(TrainError({"--gpus=-8"}), "--gpus=-8: allowed: a whole number, 1 to 1000000");
+}
+
+TEST(BadInput, GpusThatDoNotFillServers)
+{
+    EXPECT_EQ(TrainError({"--gpus=100"}),
+              "--gpus=100: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 96 or 104; did you mean '96'?");
+    EXPECT_EQ(TrainError({"--gpus=7"}), "--gpus=7: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 8; did you mean '8'?");
+    EXPECT_EQ(TrainError({"--gpus=24", "--servers=2"}), "--gpus=24: 2 servers have 16 GPUs; allowed: at most that, or --servers=3");
+    EXPECT_EQ(PerfError({"--gpus-per-server=3"}),
+              "--gpus-per-server=3: 16 ranks (the default of --ranks) do not fill such servers; give --ranks, allowed: "
+              "multiples of 3, such as 15 or 18");
+}
+
+TEST(BadInput, FatTreeTooSmallNamesTheKThatWouldDo)
+{
+    const std::string error = TrainError({"--servers=40", "--k=4"});
+    ExpectStarts(error, "--k=4: is too small: ");
+    EXPECT_NE(error.find("k=6 is enough"), std::string::npos) << error;
+    ExpectStarts(TrainError({"--k=5"}), "--k=5: is not an even number");
+    ExpectStarts(TrainError({"--gpus=1000000", "--gpus-per-server=1"}), "--gpus=1000000: ");
+}
+
+TEST(BadInput, MalformedJsonWithItsLine)
+{
+    Scratch scratch;
+    std::ofstream("job.json") << "{\n  \"training\": {\n    \"zero\": 2,\n  }\n}\n";
+    ExpectStarts(TrainError({"--scenario=job.json"}), "job.json:4:3: malformed JSON: ");
+    std::ofstream("model.json") << "{\n  \"name\": x\n}\n";
+    ExpectStarts(TrainError({"--model=model.json"}), "model.json:2:11: malformed JSON: ");
+    std::ofstream("wrong.json") << "{\"fabric\": {\"mtu\": 1000}}";
+    EXPECT_EQ(TrainError({"--scenario=wrong.json"}), "wrong.json: /fabric/mtu=1000: allowed: 256, 512, 1024, 2048, 4096; did you mean '1024'?");
+    std::ofstream("unknown.json") << "{\"training\": {\"modle\": \"bloom-560m\"}}";
+    ExpectStarts(TrainError({"--scenario=unknown.json"}), "unknown.json: /training/modle: unknown key; allowed in /training: model, ");
+}
+
+TEST(BadInput, WrongUnits)
+{
+    ExpectStarts(TrainError({"--buckets=25MiBs"}), "--buckets=25MiBs: allowed: a size such as ");
+    ExpectStarts(TrainError({"--link-delay=1"}), "--link-delay=1: allowed: a time such as ");
+    ExpectStarts(TrainError({"--link-delay=1MB"}), "--link-delay=1MB: allowed: a time such as ");
+    ExpectStarts(TrainError({"--fabric-rate=100"}), "--fabric-rate=100: allowed: a rate such as ");
+    ExpectStarts(PerfError({"-b", "1Q"}), "-b=1Q: allowed: a size such as ");
+}
+
+TEST(BadInput, AnOutputFolderThatCannotBeWritten)
+{
+    Scratch scratch;
+    std::ofstream("file") << "x"; // below a regular file not even root can write
+    for (const char* out : {"file/results", "file"})
+    {
+        const auto result = Parse(ParseTraining, {std::string("--out=") + out});
+        EXPECT_EQ(ErrorOf(result), std::string("--out=") + out + ": cannot be written: Not a directory; give a folder you can write to, --out=DIR");
+    }
+    std::ofstream("results") << "x";
+    EXPECT_EQ(ErrorOf(Parse(ParseCollperf, {})), "--out=results: cannot be written: Not a directory; give a folder you can write to, --out=DIR");
+    // A dry run touches nothing and does not mind.
+    EXPECT_TRUE(Train({"--out=file/results"}).scenario);
+}
+
+TEST(BadInput, InfiniBandNamesTheEthernetOfTheSameRate)
+{
+    ExpectStarts(TrainError({"--nic=EDR"}), "--nic=EDR: InfiniBand comes in a later release; the Ethernet NIC of the same rate is 100GbE; allowed: 10GbE, ");
+    ExpectStarts(TrainError({"--nic=FDR"}), "--nic=FDR: InfiniBand comes in a later release; the Ethernet NIC of the nearest rate is 50GbE; ");
+    ExpectStarts(TrainError({"--nic=xdr"}), "--nic=xdr: InfiniBand comes in a later release; the Ethernet NIC of the same rate is 800GbE; ");
+    ExpectEnds(TrainError({"--nic=100GE"}), "did you mean '100GbE'?");
+}
+
+TEST(BadInput, BatchesThatContradictEachOther)
+{
+    EXPECT_EQ(TrainError({"--global-batch=100"}),
+              "--global-batch=100: 128 GPUs x micro-batch 4 make 512; allowed: multiples of 512; did you mean '512'?");
+    EXPECT_EQ(TrainError({"--global-batch=1024", "--micro-batch=4", "--accumulation=3"}),
+              "--global-batch=1024: 128 GPUs x micro-batch 4 x accumulation 3 make 1536; did you mean '1536'?");
+    EXPECT_EQ(TrainError({"--global-batch=1000", "--accumulation=2"}),
+              "--global-batch=1000: 128 GPUs x accumulation 2 make 256; allowed: multiples of 256; did you mean '1024'?");
+}
+
+TEST(BadInput, OptionsThatMeanNothingHere)
+{
+    EXPECT_EQ(TrainError({"--model=resnet-50", "--seq=512"}), "--seq=512: has no meaning for resnet-50, whose samples are no sequences");
+    EXPECT_EQ(TrainError({"--prefetch=50MB"}), "--prefetch=50MB: has no meaning with --zero=2; it belongs to --zero=3");
+    EXPECT_EQ(TrainError({"--leaves=3"}), "--leaves=3: has no meaning for fat-tree; it belongs to leaf-spine");
+    EXPECT_EQ(PerfError({"--root=3"}), "--root=3: has no meaning for all_reduce; it belongs to broadcast");
+    EXPECT_EQ(PerfError({"--op=barrier", "-b", "8"}), "-b=8: has no meaning for barrier, which moves no data");
+    EXPECT_EQ(TrainError({"--gpu=V100"}).find("--dtype=bf16: "), 0u);
+}
+
+TEST(BadInput, Algorithms)
+{
+    EXPECT_EQ(TrainError({"--algorithm=rnig"}).substr(0, 54), "--algorithm=rnig: unknown algorithm; allowed: hierarch");
+    ExpectEnds(TrainError({"--algorithm=rnig"}), "did you mean 'ring'?");
+    ExpectStarts(TrainError({"--algorithm=all_reduce=direct"}), "--algorithm=all_reduce=direct: does not do all_reduce; allowed for it: ");
+    ExpectEnds(TrainError({"--algorithm=al_reduce=ring"}), "did you mean 'all_reduce'?");
+    EXPECT_EQ(TrainError({"--algorithm=all_reduce=ring,all-reduce=hierarchical"}),
+              "--algorithm=all-reduce=hierarchical: is a second algorithm for all_reduce");
+    ExpectStarts(PerfError({"--op=alltoall", "--algorithm=ring"}), "--algorithm=ring: does not do alltoall, which this run needs; ");
+}
+
+TEST(BadInput, SizesOfCollperf)
+{
+    EXPECT_EQ(PerfError({"-b", "3"}), "-b=3: allowed: multiples of 4 B, an element of float; did you mean '4'?");
+    EXPECT_EQ(PerfError({"-b", "64M", "-e", "1M"}), "-e=1M: allowed: at least minbytes, 64MiB");
+    EXPECT_EQ(PerfError({"-b", "1M", "-e", "2M", "-f", "2", "-i", "1M"}), "-i=1M: allowed: this or stepfactor, not both");
+    EXPECT_EQ(PerfError({"-b", "4", "-e", "1G", "-i", "4"}), "-i=4: makes more than 10000 sizes; allowed: a larger step");
+    EXPECT_EQ(PerfError({"--op=broadcast", "--root=16"}), "--root=16: allowed: 0 to 15");
+}
+
+TEST(BadInput, ExitStatusAndStreams)
+{
+    const char* bad[] = {"dltrain", "--gpus=0"};
+    EXPECT_EXIT(ParseTrainingOrExit(2, bad), testing::ExitedWithCode(2), "^dltrain: error: --gpus=0: allowed: a whole number, 1 to 1000000\n$");
+    const char* version[] = {"collperf", "--version"};
+    EXPECT_EXIT(ParseCollperfOrExit(2, version), testing::ExitedWithCode(0), "^$");
+    const char* three[] = {"traffic", "--k=x", "--mtu=1", "--foo"};
+    EXPECT_EXIT(ParseTrafficOrExit(4, three), testing::ExitedWithCode(2), "--foo.*\n.*--k=x.*\n.*--mtu=1");
+}
+
+// ------------------------------------------------------------------------------------ defaults
+
+TEST(Training, DefaultsAreThoseOfTheReadme)
+{
+    const auto result = Train({});
+    ASSERT_TRUE(result.scenario);
+    EXPECT_TRUE(result.notes.empty());
+    const auto& s = *result.scenario;
+    EXPECT_EQ(s.model, "bloom-560m");
+    EXPECT_EQ(s.zero, 2u);
+    EXPECT_EQ(s.plan.ranks, 128u);
+    EXPECT_EQ(s.cluster.servers, 16u);
+    EXPECT_EQ(s.cluster.server.gpus, 8u);
+    EXPECT_EQ(s.cluster.server.nics, 1u);
+    EXPECT_EQ(s.cluster.server.gpu, "A100");
+    EXPECT_EQ(s.cluster.topologyName, "fat-tree k=4");
+    EXPECT_EQ(s.microBatch, 4u);
+    EXPECT_EQ(s.accumulation, 1u);
+    EXPECT_EQ(s.globalBatch, 512u);
+    EXPECT_EQ(s.sequence, 2048u);
+    EXPECT_EQ(s.dtype, "bf16");
+    EXPECT_EQ(s.steps, 1u);
+    EXPECT_EQ(s.warmupSteps, 1u);
+    EXPECT_EQ(s.options.bucketBytes, 25u << 20);
+    EXPECT_EQ(s.fabric.nicRate, rdma::Gbps(100));
+    EXPECT_EQ(s.fabric.mtu, 4096u);
+    EXPECT_EQ(s.fabric.ackEvery, 16u);
+    EXPECT_TRUE(s.fabric.pfc && s.fabric.ecn);
+    EXPECT_EQ(s.fabric.cc, "dcqcn");
+    EXPECT_EQ(s.fabric.ecnKmin.value, 400000u);
+    EXPECT_EQ(s.fabric.ecnKmax.value, 1600000u);
+    EXPECT_EQ(s.fabric.ecnPmax, 0.2);
+    EXPECT_EQ(s.fabric.bufferPer100G.value, 1000000u);
+    EXPECT_EQ(s.fabric.linkDelay, rdma::Microseconds(1));
+    EXPECT_EQ(s.fabric.switchLatency, rdma::Nanoseconds(500));
+    EXPECT_EQ(s.run.seed, 1u);
+}
+
+TEST(Training, TheNameOfTheIssueWorks)
+{
+    EXPECT_EQ(Train({"--model=bloom560m", "--zero=2"}).scenario->run.asRun, Train({}).scenario->run.asRun);
+}
+
+TEST(Training, SizesFollowFromEachOther)
+{
+    EXPECT_EQ(Train({"--gpus=64"}).scenario->cluster.servers, 8u);
+    EXPECT_EQ(Train({"--gpus=256"}).scenario->cluster.topologyName, "fat-tree k=6");
+    EXPECT_FALSE(Train({"--gpus=256"}).notes.empty());
+    const auto fewer = Train({"--gpus=64", "--servers=16", "--placement=random", "--seed=5"});
+    EXPECT_EQ(fewer.scenario->cluster.servers, 8u);
+    EXPECT_EQ(fewer.scenario->cluster.topology.Hosts().size(), 16u);
+    EXPECT_EQ(fewer.scenario->cluster.hostOfServer.size(), 8u);
+    EXPECT_GE(*std::max_element(fewer.scenario->cluster.hostOfServer.begin(), fewer.scenario->cluster.hostOfServer.end()), 8u);
+    EXPECT_EQ(Train({"--gpus-per-server=4"}).scenario->plan.ranks, 64u);
+    EXPECT_EQ(Train({"--nics-per-server=8"}).scenario->cluster.topologyName, "fat-tree k=8");
+    EXPECT_EQ(Train({"--gpu=H100"}).scenario->cluster.server.name, "dgx-h100");
+    EXPECT_EQ(Train({"--server=dgx-h100"}).scenario->gpu, "H100");
+    EXPECT_EQ(Train({"--server=dgx-a100", "--gpu=H100"}).scenario->cluster.server.name, "dgx-a100");
+    EXPECT_EQ(Train({"--gpu=A100-80GB"}).scenario->gpu, "A100");
+    EXPECT_EQ(Train({"--global-batch=1024"}).scenario->accumulation, 2u);
+    EXPECT_EQ(Train({"--global-batch=1024", "--accumulation=1"}).scenario->microBatch, 8u);
+    EXPECT_EQ(Train({"--model=gpt2"}).scenario->sequence, 1024u); // no longer than the model
+    EXPECT_EQ(Train({"--cc-preset=sigcomm15"}).scenario->fabric.ecnKmax.value, 500000u);
+    EXPECT_EQ(Train({"--cc-preset=sigcomm15", "--ecn-kmax=2MB"}).scenario->fabric.ecnKmax.value, 2000000u);
+    EXPECT_FALSE(*Train({"--no-overlap"}).scenario->options.overlap);
+    EXPECT_FALSE(*Train({"--zero-impl=deepspeed"}).scenario->options.overlap);
+}
+
+TEST(Training, AlgorithmsForAllOrByOperation)
+{
+    const auto all = Train({"--algorithm=hierarchical"});
+    ASSERT_TRUE(all.scenario) << all.errors[0].Text();
+    EXPECT_EQ(all.scenario->collectives.algorithms.size(), 3u);
+    const auto one = Train({"--algorithm=reduce_scatter=hierarchical,all_gather=ring", "--channels=2"});
+    ASSERT_TRUE(one.scenario) << one.errors[0].Text();
+    ASSERT_EQ(one.scenario->collectives.algorithms.size(), 2u);
+    EXPECT_EQ(one.scenario->collectives.algorithms[0], std::make_pair(coll::Op::kReduceScatter, std::string("hierarchical")));
+    EXPECT_EQ(one.scenario->collectives.options.channels, 2u);
+}
+
+TEST(Training, EstimateOfTheDefaultJob)
+{
+    const auto result = Train({});
+    const Estimate step = EstimateStep(*result.scenario);
+    const Estimate run = EstimateRun(*result.scenario);
+    // Per server and step 2 x 2 psi (n-1)/n B cross its NIC (reduce-scatter and all-gather of a ring that visits servers
+    // one by one), psi = 559.2 M, over 3.5 links on average in linear order on k = 4.
+    const double bytes = 16 * 2 * 2 * 559.2e6 * 127 / 128;
+    EXPECT_NEAR(step.networkBytes, bytes, bytes * 0.001);
+    EXPECT_DOUBLE_EQ(step.meanHops, 3.5);
+    EXPECT_DOUBLE_EQ(run.frameHops, 2 * step.frameHops);
+    EXPECT_GT(run.frameHops, 62e6); // "about 64 million frame-hops"
+    EXPECT_LT(run.frameHops, 66e6);
+    EXPECT_NEAR(step.busiestPortSeconds, bytes / 16 * 8 / 100e9 * 1.02, 0.002);
+    EXPECT_FALSE(step.sampled);
+    EXPECT_GT(EstimateStep(*Train({"--placement=random"}).scenario).meanHops, 4.5);
+    const std::string plan = PlanText(*result.scenario);
+    for (const char* word : {"bloom-560m", "559.21 million parameters", "16 hosts, 8 + 8 + 4 switches", "reduce_scatter ring", "GPU memory", "assumed"})
+    {
+        EXPECT_NE(plan.find(word), std::string::npos) << word << "\n" << plan;
+    }
+}
+
+TEST(Training, SampledEstimatesAgree)
+{
+    // 3,072 ranks: schedules are sampled. Per server one channel crosses its NIC: 2 x 2 psi (n-1)/n again.
+    const auto result = Parse(ParseTraining, {"--scenario=" DLTRAIN_ROOT "/scenarios/presets/bloom560m-3072.json", "--dry-run"});
+    ASSERT_TRUE(result.scenario) << result.errors[0].Text();
+    const Estimate e = EstimateStep(*result.scenario);
+    const double bytes = 384.0 * 2 * 2 * 559.2e6 * 3071 / 3072;
+    EXPECT_TRUE(e.sampled);
+    EXPECT_NEAR(e.networkBytes, bytes, bytes * 0.001);
+}
+
+TEST(Training, ConfigurationAsRunReadsBack)
+{
+    const std::vector<std::vector<std::string>> commands = {
+        {},
+        {"--gpus=64", "--servers=16", "--placement=random", "--seed=5", "--algorithm=all_gather=hierarchical", "--channels=1"},
+        {"--gpu=V100", "--dtype=fp16", "--recompute", "--oversubscription=4", "--cc=none", "--no-pfc"},
+        {"--model=resnet-50", "--topology=leaf-spine", "--global-batch=1024"},
+        {"--zero=3", "--zero-impl=deepspeed", "--prefetch=10MB", "--nics-per-server=2", "--pcap=server-3"},
+    };
+    for (const auto& command : commands)
+    {
+        const auto first = Train(command);
+        ASSERT_TRUE(first.scenario) << first.errors[0].Text();
+        const auto second = ValidateTraining(ReadScenarioText(TrainingOptionTable(), first.scenario->run.asRun.dump(), "again.json"));
+        ASSERT_TRUE(second.scenario) << second.errors[0].Text();
+        EXPECT_EQ(first.scenario->run.asRun, second.scenario->run.asRun);
+        EXPECT_EQ(first.scenario->cluster.hostOfServer, second.scenario->cluster.hostOfServer);
+        EXPECT_EQ(PlanText(*first.scenario), [&] {
+            auto same = *second.scenario;
+            same.run.dryRun = true;
+            same.run.out = first.scenario->run.out;
+            return PlanText(same);
+        }());
+    }
+}
+
+TEST(Training, EveryOptionGivesTheSameScenarioOnTheCommandLineAndInJson)
+{
+    for (const auto& o : TrainingOptionTable().options)
+    {
+        if (o.path.empty() || o.kind == Kind::kFile || o.kind == Kind::kText)
+        {
+            continue;
+        }
+        std::string text = o.example;
+        if (text.empty())
+        {
+            text = o.kind == Kind::kFlag ? (o.defaultText == "1" ? "0" : "1") : o.oneOf.empty() ? o.names().back().name : std::to_string(o.oneOf[0]);
+        }
+        const auto cli = ValidateTraining([&] {
+            const std::string arg = "--" + o.name + "=" + text;
+            const char* argv[] = {"dltrain", arg.c_str()};
+            return ReadOptions(TrainingOptionTable(), 2, argv);
+        }());
+        nlohmann::json document;
+        auto& slot = document[nlohmann::json::json_pointer(o.path)];
+        if (o.kind == Kind::kFlag)
+        {
+            slot = text == "1";
+        }
+        else if (o.kind == Kind::kInteger)
+        {
+            slot = std::stoull(text);
+        }
+        else if (o.kind == Kind::kReal)
+        {
+            slot = std::stod(text);
+        }
+        else
+        {
+            slot = text;
+        }
+        const auto file = ValidateTraining(ReadScenarioText(TrainingOptionTable(), document.dump(), "x.json"));
+        ASSERT_EQ(cli.scenario.has_value(), file.scenario.has_value()) << o.name;
+        ASSERT_EQ(cli.errors.size(), file.errors.size()) << o.name;
+        for (size_t i = 0; i < cli.errors.size(); ++i)
+        {
+            EXPECT_EQ(cli.errors[i].problem, file.errors[i].problem) << o.name;
+        }
+        if (cli.scenario)
+        {
+            EXPECT_EQ(cli.scenario->run.asRun, file.scenario->run.asRun) << o.name;
+            EXPECT_EQ(PlanText(*cli.scenario), PlanText(*file.scenario)) << o.name;
+        }
+    }
+}
+
+TEST(Collperf, SizesAsNcclTests)
+{
+    const auto sweep = Perf({"--op=all_reduce", "-b", "1M", "-e", "1G", "-f", "2", "--ranks=16", "--algorithm=ring"});
+    ASSERT_TRUE(sweep.scenario) << sweep.errors[0].Text();
+    EXPECT_EQ(sweep.scenario->sizes.size(), 11u);
+    EXPECT_EQ(sweep.scenario->sizes.back(), 1u << 30);
+    EXPECT_EQ(sweep.scenario->cluster.topologyName, "single-switch");
+    EXPECT_EQ(sweep.scenario->cluster.servers, 16u);
+    EXPECT_EQ(Perf({"-b", "1M", "-e", "4M", "-i", "1M"}).scenario->sizes, (std::vector<uint64_t>{1 << 20, 2 << 20, 3 << 20, 4 << 20}));
+    EXPECT_EQ(Perf({}).scenario->sizes, (std::vector<uint64_t>{32 << 20}));
+    EXPECT_EQ(Perf({"-b", "4", "-e", "16", "-f", "1.5"}).scenario->sizes, (std::vector<uint64_t>{4, 8, 12, 16})); // whole elements, always on
+    EXPECT_EQ(Perf({"--op=barrier"}).scenario->sizes, (std::vector<uint64_t>{0}));
+    EXPECT_EQ(Perf({"--op=all-to-all"}).scenario->op, coll::Op::kAllToAll);
+    EXPECT_EQ(Perf({"--servers=4", "--gpus-per-server=8"}).scenario->ranks, 32u);
+    EXPECT_EQ(Perf({"-d", "half"}).scenario->elementBytes, 2u);
+}
+
+TEST(Collperf, EstimateIsTheFormula)
+{
+    const auto result = Perf({"-b", "64M", "--ranks=16", "--algorithm=ring"});
+    ASSERT_TRUE(result.scenario);
+    const Estimate e = EstimateRun(*result.scenario);
+    const double bytes = 16 * 2.0 * 15 / 16 * (64 << 20);
+    EXPECT_DOUBLE_EQ(e.networkBytes, bytes);
+    EXPECT_DOUBLE_EQ(e.dataPackets, bytes / 4096);
+    EXPECT_DOUBLE_EQ(e.frameHops, 2 * bytes / 4096 * (1 + 1.0 / 16));
+}
+
+// ----------------------------------------------------------------------------- output folders
+
+TEST(Output, FoldersAreNumberedSoThatNothingIsLost)
+{
+    Scratch scratch;
+    EXPECT_EQ(Train({}).scenario->run.out, "results/dltrain-N");
+    EXPECT_FALSE(fs::exists("results"));
+    EXPECT_EQ(Parse(ParseTraining, {}).scenario->run.out, "results/dltrain-1");
+    EXPECT_EQ(Parse(ParseTraining, {}).scenario->run.out, "results/dltrain-2");
+    EXPECT_EQ(Parse(ParseCollperf, {}).scenario->run.out, "results/collperf-1");
+    EXPECT_EQ(Parse(ParseTraffic, {"--out=a/b/c"}).scenario->run.out, "a/b/c");
+    EXPECT_TRUE(fs::is_directory("a/b/c"));
+    EXPECT_TRUE(fs::is_empty("a/b/c"));
+    EXPECT_EQ(Parse(ParseTraffic, {"--out=a/b/c"}).scenario->run.out, "a/b/c"); // again is fine
+    // Nothing is made when anything is wrong.
+    EXPECT_FALSE(Parse(ParseTraffic, {"--out=never", "--offset=500"}).scenario);
+    EXPECT_FALSE(fs::exists("never"));
+    // Where results go is no part of the configuration.
+    EXPECT_EQ(Parse(ParseTraffic, {"--out=x"}).scenario->run.asRun, Parse(ParseTraffic, {"--out=y"}).scenario->run.asRun);
+}
+
+// ------------------------------------------------------------------------------------ presets
+
+TEST(Presets, EveryOneIsValid)
+{
+    std::set<std::string> programs;
+    for (const auto& entry : fs::directory_iterator(DLTRAIN_ROOT "/scenarios/presets"))
+    {
+        if (entry.path().extension() != ".json")
+        {
+            continue;
+        }
+        std::ifstream in(entry.path());
+        const auto json = nlohmann::json::parse(in);
+        const std::string program = json.at("program");
+        programs.insert(program);
+        EXPECT_FALSE(json.at("description").get<std::string>().empty());
+        const std::vector<std::string> args{"--dry-run", "--scenario=" + entry.path().string()};
+        std::vector<Error> errors;
+        std::vector<std::string> notes;
+        const auto take = [&](const auto& result) {
+            errors = result.errors;
+            notes = result.notes;
+            return result.scenario.has_value();
+        };
+        const bool valid = program == "dltrain"    ? take(Parse(ParseTraining, args))
+                           : program == "collperf" ? take(Parse(ParseCollperf, args))
+                                                   : take(Parse(ParseTraffic, args));
+        EXPECT_TRUE(valid) << entry.path() << ": " << (errors.empty() ? "" : errors[0].Text());
+        for (const auto& note : notes)
+        {
+            EXPECT_EQ(note.find("warning"), std::string::npos) << entry.path() << ": " << note;
+        }
+    }
+    EXPECT_EQ(programs, (std::set<std::string>{"collperf", "dltrain", "traffic"}));
+}
+
+TEST(Presets, DefaultIsWhatDltrainDoesWithoutOptions)
+{
+    const auto preset = Parse(ParseTraining, {"--dry-run", "--scenario=" DLTRAIN_ROOT "/scenarios/presets/default.json"});
+    ASSERT_TRUE(preset.scenario) << preset.errors[0].Text();
+    EXPECT_EQ(preset.scenario->run.asRun, Train({}).scenario->run.asRun);
+}
+
+TEST(Presets, TheLargeClusterIsTheOneOfTheIssue)
+{
+    const auto result = Parse(ParseTraining, {"--dry-run", "--scenario=" DLTRAIN_ROOT "/scenarios/presets/bloom560m-3072.json"});
+    ASSERT_TRUE(result.scenario) << result.errors[0].Text();
+    EXPECT_EQ(result.scenario->plan.ranks, 3072u);
+    EXPECT_EQ(result.scenario->cluster.servers, 384u);
+    EXPECT_EQ(result.scenario->cluster.topologyName, "fat-tree k=12");
+    EXPECT_EQ(result.scenario->fabric.nicRate, rdma::Gbps(100));
+    EXPECT_EQ(result.scenario->zero, 2u);
+}
