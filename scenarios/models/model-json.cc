@@ -335,6 +335,10 @@ Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
         {
             return e;
         }
+        if (static_cast<double>(x.channels) * n[0] * n[1] * n[1] > kMost)
+        {
+            return "has more than 2^40 weights";
+        }
         const uint64_t weights = x.channels * n[0] * n[1] * n[1];
         x.size = slide(n[1], n[2], n[3]);
         x.channels = n[0];
@@ -357,6 +361,10 @@ Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
         if (const std::string e = needs(1); !e.empty())
         {
             return e;
+        }
+        if (x.Elements() * n[0] > kMost)
+        {
+            return "has more than 2^40 weights";
         }
         const uint64_t in = x.channels * x.size * x.size;
         layer.tensors.insert(layer.tensors.end(), {in * n[0], n[0]});

@@ -385,7 +385,8 @@ class GraphBuilder
         const std::string suffix = OfMicroBatch(m_o, index);
         std::vector<TaskId> uses(2 * m_count, kNone);
         size_t gather = 0;
-        size_t bucket = 0;
+        size_t bucket = 0;  // the next to be reduced
+        size_t started = 0; // the next to be written to
         const TaskId before = m_lastCompute;
         for (uint32_t use = 0; use < 2 * m_count; ++use)
         {
@@ -422,12 +423,9 @@ class GraphBuilder
             {
                 // The gradient buffer is free once the reduction of the micro-batch before has read
                 // it.
-                for (size_t b = 0; b < m_buckets.size(); ++b)
+                for (; started < m_buckets.size() && m_buckets[started].first >= i; ++started)
                 {
-                    if (m_buckets[b].first == i)
-                    {
-                        after.push_back(m_reduced[b]);
-                    }
+                    after.push_back(m_reduced[started]);
                 }
             }
             m_beforeLastCompute = m_lastCompute;
@@ -664,6 +662,33 @@ Check(const TrainingOptions& options)
     {
         error("gather-bytes",
               "is smaller than one parameter (" + std::to_string(element) + " bytes)");
+    }
+    // Every bucket is a task: a size given without its unit would make millions.
+    constexpr double kMostTasks = 1e6;
+    const uint64_t all = options.model.parameters * element;
+    const TrainingOptions resolved = ResolvedOptions(options);
+    const auto pieces = [&](uint64_t bytes) {
+        const uint64_t piece = std::max<uint64_t>({bytes, options.ranks * element, 1});
+        return static_cast<double>(all / piece);
+    };
+    const double reductions = options.zero >= 2 ? options.accumulation : 1;
+    if (pieces(*resolved.bucketBytes) * reductions > kMostTasks)
+    {
+        error("buckets",
+              "is " + std::to_string(*resolved.bucketBytes) + " bytes, which cuts the " +
+                  std::to_string(all) + " bytes of gradients into more than a million reductions");
+    }
+    if (pieces(*resolved.gatherBytes) > kMostTasks)
+    {
+        error("gather-bytes",
+              "is " + std::to_string(*resolved.gatherBytes) +
+                  " bytes, which makes more than a million all-gathers");
+    }
+    if (2.0 * options.accumulation * static_cast<double>(options.model.layers.size()) > kMostTasks)
+    {
+        error("accumulation",
+              "is " + std::to_string(options.accumulation) +
+                  ": more than a million computations a step");
     }
     if (options.gpu.Peak(options.dtype) <= 0)
     {

@@ -134,6 +134,12 @@ TEST(PlanCheck, MistakesAreNamed)
     o.bucketBytes = 1;
     EXPECT_TRUE(Errs(o, "buckets"));
     o = good;
+    o.bucketBytes = 25; // MiB forgotten
+    EXPECT_TRUE(Errs(o, "buckets"));
+    o = good;
+    o.accumulation = 1000000000;
+    EXPECT_TRUE(Errs(o, "accumulation"));
+    o = good;
     o.gpu = *FindGpu("V100");
     EXPECT_TRUE(Errs(o, "dtype")); // no bf16
     o = good;

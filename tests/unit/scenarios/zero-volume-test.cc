@@ -189,7 +189,8 @@ TEST(ZeroBuckets, SizesByHand)
 {
     const auto sizes = [](const TrainingOptions& o, coll::Op op) {
         std::vector<uint64_t> bytes;
-        for (const auto& task : MakeDataParallelPlan(o).roles[0].tasks)
+        const auto plan = MakeDataParallelPlan(o);
+        for (const auto& task : plan.roles[0].tasks)
         {
             if (task.kind == TaskKind::kCollective && task.op == op)
             {
