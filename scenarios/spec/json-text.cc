@@ -15,6 +15,8 @@ using nlohmann::json;
 namespace
 {
 
+constexpr int kDeepest = 100;
+
 /// "file:line:column" of byte `position` (counted from 1, as nlohmann's parse_error does).
 std::string
 Place(const std::string& text, const std::string& origin, size_t position)
@@ -68,14 +70,23 @@ ParseJsonText(const std::string& text, const std::string& origin)
     JsonText result;
     std::vector<std::set<std::string>> keys;
     std::string repeated;
-    const auto watch = [&](int, json::parse_event_t event, json& parsed) {
+    bool tooDeep = false;
+    const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+        if (depth > kDeepest)
+        {
+            tooDeep = true; // printing a value is recursive
+            return false;
+        }
         switch (event)
         {
         case json::parse_event_t::object_start:
             keys.emplace_back();
             break;
         case json::parse_event_t::object_end:
-            keys.pop_back();
+            if (!keys.empty())
+            {
+                keys.pop_back();
+            }
             break;
         case json::parse_event_t::key:
             if (!keys.empty() && !keys.back().insert(parsed.get<std::string>()).second && repeated.empty())
@@ -100,6 +111,12 @@ ParseJsonText(const std::string& text, const std::string& origin)
     catch (const json::exception& e)
     {
         result.error = origin + ": malformed JSON: " + Reason(e.what());
+        return result;
+    }
+    if (tooDeep)
+    {
+        result.value = nullptr;
+        result.error = origin + ": more than " + std::to_string(kDeepest) + " objects and lists within each other";
         return result;
     }
     if (!repeated.empty())

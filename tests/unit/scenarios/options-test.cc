@@ -525,5 +525,13 @@ TEST(Json, BrokenBytesNeverCrash)
             EXPECT_EQ(line.find('\n'), std::string::npos);
         }
     }
-    ReadScenarioText(TrainingOptionTable(), std::string(100000, '['), "deep.json");
+    const size_t deep = 100000;
+    OnlyError(ReadScenarioText(TrainingOptionTable(), std::string(deep, '['), "deep.json"));
+    OnlyError(ReadScenarioText(TrainingOptionTable(), "{\"training\": {\"zero\": " + std::string(deep, '[') + std::string(deep, ']') + "}}", "deep.json"));
+    std::string objects;
+    for (size_t i = 0; i < deep; ++i)
+    {
+        objects += "{\"a\":";
+    }
+    OnlyError(ReadScenarioText(TrainingOptionTable(), objects + "1" + std::string(deep, '}'), "deep.json"));
 }
