@@ -13,6 +13,7 @@ prepare_tree() {
     need_packages "${RUN_PACKAGES[@]}"
     need_tree
     link_into_tree
+    drop_stale_headers
 }
 
 # ---- links
@@ -34,6 +35,19 @@ link_entry() {
     [[ $(readlink -- "$to") == "$from" ]] && return
     [[ -L $to || ! -e $to ]] || usage_error "$to exists in the ns-3 tree and is not ours: move it away"
     ln -sfn -- "$from" "$to" || fail "cannot link $from into the ns-3 tree"
+}
+
+# ns-3 writes a one-line header that includes the real one, once, and keeps it when the real one has been
+# moved or removed (another branch, say): every later build would then fail.
+drop_stale_headers() {
+    local stub line
+    local -a dropped=()
+    [[ -f $(tree_lock) ]] || return 0
+    while IFS=: read -r stub line; do
+        line=${line#*\"} line=${line%\"*}
+        [[ -e $line ]] || dropped+=("$stub")
+    done < <(grep -H "^#include \"$TREE/contrib/" "$(tree_value out_dir)"/include/ns3/*.h 2>/dev/null)
+    ((${#dropped[@]} == 0)) || rm -f -- "$(stamp)" "${dropped[@]}"
 }
 
 # ---- what ns-3 knows about its configuration: a Python file it writes last when it configures
@@ -91,9 +105,6 @@ configure_quietly() {
 configure() {
     local arguments
     prepare_tree
-    if has_option --help "$@" || has_option -h "$@"; then
-        exec_real_ns3 configure --help
-    fi
     configure_arguments "$@"
     rm -f -- "$(stamp)"
     configure_ns3 "${arguments[@]}" || exit

@@ -26,7 +26,7 @@ need_packages() {
     missing=${missing% }
     local -a as_root
     find_root || fail "these packages are missing; type:  sudo apt-get install --no-install-recommends $missing"
-    say "installing with apt (about a minute, once): $missing"
+    say "installing with apt${as_root[*]:+ and sudo} (about a minute, once): $missing"
     install_packages "$missing"
 }
 
@@ -60,5 +60,5 @@ install_packages() {
     fi
     "${as_root[@]}" apt-get update </dev/null >"$log" 2>&1 || true # a broken third-party source must not stop us
     "${install[@]}" </dev/null >>"$log" 2>&1 ||
-        fail_with_log "$log" "apt could not install: $1"
+        fail_with_log "$log" "apt could not install what is missing; type:  sudo apt-get install --no-install-recommends $1"
 }

@@ -78,6 +78,16 @@ try "$CLONE/ns3" show profile
 expect_status 3
 says "real ns3: <show> <profile>"
 
+begin "a header that was moved leaves nothing behind in the tree"
+mkdir -p "$NS3_DIR/build/include/ns3" "$CLONE/contrib/rdma/model"
+touch "$CLONE/contrib/rdma/model/here.h"
+for name in here gone; do
+    echo "#include \"$NS3_DIR/contrib/rdma/model/$name.h\"" >"$NS3_DIR/build/include/ns3/$name.h"
+done
+try "$CLONE/ns3" configure
+[[ -f $NS3_DIR/build/include/ns3/here.h && ! -f $NS3_DIR/build/include/ns3/gone.h ]] || problem "wrong headers dropped"
+echo "dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
+
 begin "configure keeps what dltrain needs and adds the user's options"
 try "$CLONE/ns3" configure -d debug --enable-modules=internet --enable-asserts
 says "real ns3: <configure> <--enable-mpi> <--enable-modules=dltrain;rdma;internet> <--enable-tests> <--filter-module-examples-and-tests=dltrain;rdma> <--disable-precompiled-headers> <-d> <debug> <--enable-asserts>"
@@ -93,6 +103,9 @@ expect_error "no program 'nonsuch'; there are: dltrain"
 try "$CLONE/ns3" run dltrain --a b --no-build
 expect_status 2
 expect_error "one program"
+try "$CLONE/ns3" nonsuch
+expect_status 2
+expect_error "unknown command 'nonsuch'"
 try "$CLONE/ns3" configure --disable-mpi
 expect_status 2
 expect_error "disable-mpi"
