@@ -108,7 +108,7 @@ RunOptionRows(const std::string& program)
             .Otherwise("none")
             .Example("all"),
         Opt("list", Kind::kName, "", group, "describe these names, then stop").Shows("WHAT"),
-        Opt("help", Kind::kName, "", group, "this text; --help=WHAT is --list=WHAT").Letter('h').Shows("[WHAT]"),
+        Opt("help", Kind::kName, "", group, "this text; --help=WHAT is --list=WHAT").Letter('h').Shows("[=WHAT]"),
         Opt("version", Kind::kFlag, "", group, "the version, then stop"),
     };
 }

@@ -52,10 +52,6 @@ DefaultText(const Option& o)
 {
     if (!o.defaultText.empty())
     {
-        if (o.kind == Kind::kFlag)
-        {
-            return "default " + o.defaultText;
-        }
         return "default " + o.defaultText;
     }
     return o.defaultNote.empty() ? "" : "default: " + o.defaultNote;
@@ -107,7 +103,8 @@ HelpText(const OptionTable& table)
                 left += std::string("-") + o.letter + ", ";
             }
             const bool flag = o.kind == Kind::kFlag;
-            left += "--" + o.name + (flag && o.path.empty() ? "" : flag ? "[=0|1]" : "=" + o.placeholder);
+            const std::string value = o.placeholder[0] == '[' ? o.placeholder : "=" + o.placeholder; // "[=WHAT]"
+            left += "--" + o.name + (flag && o.path.empty() ? "" : flag ? "[=0|1]" : value);
             for (const auto& a : o.aliases)
             {
                 left += ", --" + a;
