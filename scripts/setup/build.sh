@@ -62,21 +62,24 @@ our_modules() {
     printf '%s' "${modules[*]##*/}"
 }
 
-# The stamp is written after our configure has succeeded, and goes away with "./ns3 clean".
+# The stamp is written after our configure has succeeded, and goes away with "./ns3 clean". Its number
+# goes up when configure_arguments changes, so that trees configured before are configured again.
 stamp() { printf '%s' "$TREE/cmake-cache/dltrain-configured"; }
-is_configured() { [[ -f $(tree_lock) && -f $(stamp) && $(<"$(stamp)") == "$(our_modules)" ]]; }
+stamp_text() { printf '2 %s' "$(our_modules)"; }
+is_configured() { [[ -f $(tree_lock) && -f $(stamp) && $(<"$(stamp)") == "$(stamp_text)" ]]; }
 
 # ---- configure
 
 # configure_arguments <the user's>: fills arguments with ours and theirs.
 configure_arguments() {
-    local modules users=() profile=()
+    local modules users=() profile=() cmake=()
     modules=$(our_modules)
     has_option --disable-mpi "$@" && usage_error "--disable-mpi: dltrain needs ns-3's MPI module"
     while (($#)); do
         case $1 in
         --enable-modules=*) modules+=";${1#*=}" ;;
         --enable-modules) modules+=";${2?--enable-modules needs a value}" && shift ;;
+        --) cmake=("${@:2}") && break ;;
         *) users+=("$1") ;;
         esac
         shift
@@ -90,7 +93,9 @@ configure_arguments() {
     has_option --filter-module-examples-and-tests "${users[@]}" ||
         arguments+=("--filter-module-examples-and-tests=$(our_modules)")
     has_option --enable-precompiled-headers "${users[@]}" || arguments+=(--disable-precompiled-headers)
-    arguments+=("${users[@]}")
+    # Colour is asked for here, since ns-3 otherwise takes it from an environment variable that only its own
+    # script sets: each change between that and a plain ninja would compile everything again.
+    arguments+=("${users[@]}" -- -DNS3_COLORED_OUTPUT=ON "${cmake[@]}")
 }
 
 configure_quietly() {
@@ -98,7 +103,7 @@ configure_quietly() {
     configure_arguments
     say "configuring ns-3"
     configure_ns3 "${arguments[@]}" >"$log" 2>&1 || fail_with_log "$log" "ns-3 could not be configured"
-    our_modules >"$(stamp)"
+    stamp_text >"$(stamp)"
 }
 
 # The command: shows what ns-3 says, since that is what was asked for.
@@ -108,7 +113,7 @@ configure() {
     configure_arguments "$@"
     rm -f -- "$(stamp)"
     configure_ns3 "${arguments[@]}" || exit
-    our_modules >"$(stamp)"
+    stamp_text >"$(stamp)"
 }
 
 # ---- programs
@@ -161,10 +166,13 @@ build_in() {
     (($# == 0)) || targets=(--target "$@")
     if ! NINJA_STATUS='[%f/%t] ' cmake --build "$folder" -j "$JOBS" "${targets[@]}" 2>&1 | tee "$log" | show_progress; then
         grep -m 20 -E -A 6 '(error|Error)( [0-9]+)?:|undefined reference' "$log" >"$log.errors" || tail -n 30 "$log" >"$log.errors"
-        sed 's/^/    /' "$log.errors" >&2
+        plain <"$log.errors" | sed 's/^/    /' >&2
         fail "the build failed (everything it said: $(relative "$log"))"
     fi
 }
+
+# plain: without colours, unless a terminal shows them.
+plain() { if [[ -t 2 ]]; then cat; else sed 's/\x1b\[[0-9;]*[mK]//g'; fi; }
 
 # show_progress: turns a build's lines into one line of a terminal, or into a few lines of a log file.
 show_progress() {

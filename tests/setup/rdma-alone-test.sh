@@ -38,7 +38,7 @@ quietly() {
 cd "$alone" || exit 1
 unset USER
 quietly ./ns3 configure -d optimized --enable-mpi --enable-tests --disable-precompiled-headers \
-    --enable-modules=rdma --filter-module-examples-and-tests=rdma
+    --enable-modules=rdma --filter-module-examples-and-tests=rdma -- -DNS3_COLORED_OUTPUT=ON
 quietly cmake --build cmake-cache -j 2 --target scratch_alone librdma-test
 quietly build/scratch/ns3.37-alone-optimized
 echo "built and run alone"

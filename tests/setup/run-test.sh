@@ -9,7 +9,7 @@ new_tree() {
     mkdir -p "$NS3_DIR"/{src/core,contrib,scratch,cmake-cache,build/scratch}
     printf 3.37 >"$NS3_DIR/VERSION"
     printf "out_dir = '%s/build'\nBUILD_PROFILE = 'optimized'\nVERSION = '3.37' \n" "$NS3_DIR" >"$NS3_DIR/.lock-ns3_linux_build"
-    echo "dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
+    printf "2 dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
     cat >"$NS3_DIR/ns3" <<'EOF'
 #!/usr/bin/env bash
 printf 'real ns3:'
@@ -86,12 +86,12 @@ for name in here gone; do
 done
 try "$CLONE/ns3" configure
 [[ -f $NS3_DIR/build/include/ns3/here.h && ! -f $NS3_DIR/build/include/ns3/gone.h ]] || problem "wrong headers dropped"
-echo "dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
+printf "2 dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
 
 begin "configure keeps what dltrain needs and adds the user's options"
-try "$CLONE/ns3" configure -d debug --enable-modules=internet --enable-asserts
-says "real ns3: <configure> <--enable-mpi> <--enable-modules=dltrain;rdma;internet> <--enable-tests> <--filter-module-examples-and-tests=dltrain;rdma> <--disable-precompiled-headers> <-d> <debug> <--enable-asserts>"
-echo "dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
+try "$CLONE/ns3" configure -d debug --enable-modules=internet --enable-asserts -- -DX=1
+says "real ns3: <configure> <--enable-mpi> <--enable-modules=dltrain;rdma;internet> <--enable-tests> <--filter-module-examples-and-tests=dltrain;rdma> <--disable-precompiled-headers> <-d> <debug> <--enable-asserts> <--> <-DNS3_COLORED_OUTPUT=ON> <-DX=1>"
+printf "2 dltrain;rdma" >"$NS3_DIR/cmake-cache/dltrain-configured"
 
 begin "bad input"
 try "$CLONE/ns3" run --no-build
