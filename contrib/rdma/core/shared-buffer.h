@@ -3,21 +3,26 @@
  *
  * Shared packet buffer of a switch: who may use how much, and when to pause whom.
  *
- * Shape. Every stored frame is accounted at the (port, priority) it came in by. The memory is cut into headroom (of each
- * port, for what still arrives after XOFF), a guaranteed minimum for each (port, lossless priority) and the shared pool, which
- * is everything else. All sizes are bytes of frames (Ethernet header to FCS).
+ * Shape. Every stored frame is accounted at the (port, priority) it came in by. The memory is cut
+ * into headroom (of each port, for what still arrives after XOFF), a guaranteed minimum for each
+ * (port, lossless priority) and the shared pool, which is everything else. All sizes are bytes of
+ * frames (Ethernet header to FCS).
  *
- * Lossless priorities: a (port, priority) may hold, above its guaranteed minimum, alpha times what is free in the shared
- * pool (dynamic threshold: Choudhury & Hahne, IEEE/ACM ToN 6(2), 1998). The first frame beyond goes to headroom and raises
- * XOFF. XON is due once headroom is empty again and the use has fallen `xonOffset` below the threshold (or to nothing).
+ * Lossless priorities: a (port, priority) may hold, above its guaranteed minimum, alpha times what
+ * is free in the shared pool (dynamic threshold: Choudhury & Hahne, IEEE/ACM ToN 6(2), 1998). The
+ * first frame beyond goes to headroom and raises XOFF. XON is due once headroom is empty again and
+ * the use has fallen `xonOffset` below the threshold (or to nothing).
  *
- * Lossy priorities: a frame is stored if its *egress* queue is below alphaLossy times what is free, and the pool has room.
+ * Lossy priorities: a frame is stored if its *egress* queue is below alphaLossy times what is free,
+ * and the pool has room.
  *
- * Conservation (asserted in tests): sum over (port, priority) of stored bytes = bytes admitted - bytes released;
- * sharedUsed = sum of what exceeds the guaranteed minima, without headroom; 0 <= sharedUsed <= shared size. While every
- * upstream obeys XOFF within what HeadroomBytes() allows for, no lossless frame is refused.
+ * Conservation (asserted in tests): sum over (port, priority) of stored bytes = bytes admitted -
+ * bytes released; sharedUsed = sum of what exceeds the guaranteed minima, without headroom; 0 <=
+ * sharedUsed <= shared size. While every upstream obeys XOFF within what HeadroomBytes() allows
+ * for, no lossless frame is refused.
  *
- * Source of the defaults: HPCC artifact, switch-mmu.cc (threshold 1/8, XON offset 3 KB); guaranteed minimum: assumed 4,096 B there.
+ * Source of the defaults: HPCC artifact, switch-mmu.cc (threshold 1/8, XON offset 3 KB); guaranteed
+ * minimum: assumed 4,096 B there.
  */
 #ifndef RDMA_CORE_SHARED_BUFFER_H
 #define RDMA_CORE_SHARED_BUFFER_H
@@ -42,20 +47,27 @@ struct SharedBufferConfig
     uint64_t xonOffset = 8192;
 };
 
-/// Bytes that may arrive on a link after XOFF was decided: everything in flight for a round trip, and whole frames.
+/// Bytes that may arrive on a link after XOFF was decided: everything in flight for a round trip,
+/// and whole frames.
 ///
 ///     2 C d                what the wire holds both ways
 ///     C (pipeline + response)  frames between arrival and admission, and the peer's reaction
-///     3 frames             the one that crossed the threshold; one under way here when the PFC frame wants out (C x its
+///     3 frames             the one that crossed the threshold; one under way here when the PFC
+///     frame wants out (C x its
 ///                          time); one just started at the peer when the pause arrives
 ///     PFC frame            64 B + preamble and gap
 ///
 /// IEEE 802.1Qbb-2011, annex O, gives the same sum with the interface delays of real hardware.
 inline Bytes
-HeadroomBytes(BitRate rate, Duration linkDelay, Duration pipeline, Duration response, Bytes largestFrame)
+HeadroomBytes(BitRate rate,
+              Duration linkDelay,
+              Duration pipeline,
+              Duration response,
+              Bytes largestFrame)
 {
     const double bytesPerPs = static_cast<double>(rate.bps) / 8e12;
-    const double inFlight = bytesPerPs * static_cast<double>(2 * linkDelay.ps + pipeline.ps + response.ps);
+    const double inFlight =
+        bytesPerPs * static_cast<double>(2 * linkDelay.ps + pipeline.ps + response.ps);
     return Bytes(static_cast<uint64_t>(inFlight) + 1 + 3 * (largestFrame.value + 20) + 84);
 }
 
@@ -77,12 +89,14 @@ class SharedBuffer
         uint64_t taken = 0;
         for (const uint64_t h : c.headroomBytes)
         {
-            taken += h + c.guaranteedBytes * static_cast<uint64_t>(__builtin_popcount(c.losslessMask));
+            taken +=
+                h + c.guaranteedBytes * static_cast<uint64_t>(__builtin_popcount(c.losslessMask));
         }
         if (taken + 2 * 9216 > c.totalBytes)
         {
-            return "the buffer of " + std::to_string(c.totalBytes) + " B does not hold headroom and guaranteed minima of " +
-                   std::to_string(taken) + " B and two frames";
+            return "the buffer of " + std::to_string(c.totalBytes) +
+                   " B does not hold headroom and guaranteed minima of " + std::to_string(taken) +
+                   " B and two frames";
         }
         return {};
     }
@@ -100,7 +114,8 @@ class SharedBuffer
         m_sharedSize = config.totalBytes;
         for (const uint64_t h : config.headroomBytes)
         {
-            m_sharedSize -= h + config.guaranteedBytes * static_cast<uint64_t>(__builtin_popcount(config.losslessMask));
+            m_sharedSize -= h + config.guaranteedBytes *
+                                    static_cast<uint64_t>(__builtin_popcount(config.losslessMask));
         }
     }
 
@@ -117,10 +132,13 @@ class SharedBuffer
         if (m_config.losslessMask >> priority & 1)
         {
             const uint64_t after = a.bytes + bytes;
-            const uint64_t shared = after > m_config.guaranteedBytes ? after - m_config.guaranteedBytes : 0;
+            const uint64_t shared =
+                after > m_config.guaranteedBytes ? after - m_config.guaranteedBytes : 0;
             const uint64_t before = SharedPart(a, m_config.guaranteedBytes);
-            // Once in headroom, stay there: otherwise a growing threshold would let a paused port take more pool.
-            if (a.headroom == 0 && (shared == 0 || shared <= Threshold()) && m_sharedUsed + (shared - before) <= m_sharedSize)
+            // Once in headroom, stay there: otherwise a growing threshold would let a paused port
+            // take more pool.
+            if (a.headroom == 0 && (shared == 0 || shared <= Threshold()) &&
+                m_sharedUsed + (shared - before) <= m_sharedSize)
             {
                 a.bytes = after;
                 m_sharedUsed += shared - before;
@@ -180,7 +198,8 @@ class SharedBuffer
         // What leaves frees headroom first, so that it is whole again before XON.
         if (a.headroom)
         {
-            const uint32_t fromHeadroom = bytes < a.headroom ? bytes : static_cast<uint32_t>(a.headroom);
+            const uint32_t fromHeadroom =
+                bytes < a.headroom ? bytes : static_cast<uint32_t>(a.headroom);
             a.headroom -= fromHeadroom;
             m_headroomUsed[port] -= fromHeadroom;
             bytes -= fromHeadroom;
@@ -241,9 +260,9 @@ class SharedBuffer
   private:
     struct Account
     {
-        uint64_t bytes = 0;    ///< guaranteed minimum and shared pool
+        uint64_t bytes = 0; ///< guaranteed minimum and shared pool
         uint64_t headroom = 0;
-        bool paused = false;   ///< XOFF sent, XON not yet
+        bool paused = false; ///< XOFF sent, XON not yet
     };
 
     static uint64_t SharedPart(const Account& a, uint64_t guaranteed)

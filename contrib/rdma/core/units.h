@@ -263,7 +263,7 @@ ParseBitRate(std::string_view text)
         {"kb/s", 1e3}, {"Kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}, {"Tb/s", 1e12},
     };
     const auto v = detail::Scale(text, units);
-    if (!v || *v > 1.8e19)
+    if (!v || *v > 9.2e18)
     {
         return std::nullopt;
     }

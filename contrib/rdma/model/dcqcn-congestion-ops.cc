@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "dcqcn-congestion-ops.h"
+
+#include "ns3/double.h"
+#include "ns3/enum.h"
+#include "ns3/uinteger.h"
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(DcqcnCongestionOps);
+
+TypeId
+DcqcnCongestionOps::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::DcqcnCongestionOps")
+            .SetParent<RdmaCongestionOps>()
+            .SetGroupName("Rdma")
+            .AddConstructor<DcqcnCongestionOps>()
+            .AddAttribute("Preset",
+                          "Where the constants below come from unless they are set",
+                          EnumValue(HPCC19_VENDOR),
+                          MakeEnumAccessor(&DcqcnCongestionOps::m_preset),
+                          MakeEnumChecker(HPCC19_VENDOR,
+                                          "hpcc19-vendor",
+                                          SIGCOMM15,
+                                          "sigcomm15",
+                                          NVIDIA_NIC,
+                                          "nvidia-nic"))
+            .AddAttribute("G",
+                          "Gain of the congestion estimate alpha; 0: from the preset",
+                          DoubleValue(0),
+                          MakeDoubleAccessor(&DcqcnCongestionOps::m_g),
+                          MakeDoubleChecker<double>(0, 1))
+            .AddAttribute("AlphaPeriod",
+                          "Time between updates of alpha; 0: from the preset",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&DcqcnCongestionOps::m_alphaPeriod),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute("RateDecreaseInterval",
+                          "At most one cut in this time; 0: from the preset",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&DcqcnCongestionOps::m_rateDecreaseInterval),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute("IncreaseTimer",
+                          "Time between rate increases; 0: from the preset",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&DcqcnCongestionOps::m_increaseTimer),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute("ByteCounter",
+                          "Payload between rate increases (bytes); 0: from the preset",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&DcqcnCongestionOps::m_byteCounter),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("FastRecovery",
+                          "F, increases before the target rate moves; 0: from the preset",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&DcqcnCongestionOps::m_fastRecovery),
+                          MakeUintegerChecker<uint32_t>())
+            .AddAttribute("AdditiveIncrease",
+                          "R_AI (bit/s); 0: from the preset, scaled with the port rate",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&DcqcnCongestionOps::m_additiveIncrease),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("HyperIncrease",
+                          "R_HAI (bit/s); 0: from the preset, scaled with the port rate",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&DcqcnCongestionOps::m_hyperIncrease),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("MinimumRate",
+                          "The rate is never cut below (bit/s); 0: from the preset",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&DcqcnCongestionOps::m_minimumRate),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("CnpInterval",
+                          "Least time between two CNPs of a queue pair; 0: from the preset",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&DcqcnCongestionOps::m_cnpInterval),
+                          MakeTimeChecker(Time(0)));
+    return tid;
+}
+
+DcqcnCongestionOps::DcqcnCongestionOps() = default;
+DcqcnCongestionOps::~DcqcnCongestionOps() = default;
+
+DcqcnCongestionOps::DcqcnCongestionOps(const DcqcnCongestionOps& other)
+    : RdmaCongestionOps(other),
+      m_preset(other.m_preset),
+      m_g(other.m_g),
+      m_alphaPeriod(other.m_alphaPeriod),
+      m_rateDecreaseInterval(other.m_rateDecreaseInterval),
+      m_increaseTimer(other.m_increaseTimer),
+      m_byteCounter(other.m_byteCounter),
+      m_fastRecovery(other.m_fastRecovery),
+      m_additiveIncrease(other.m_additiveIncrease),
+      m_hyperIncrease(other.m_hyperIncrease),
+      m_minimumRate(other.m_minimumRate),
+      m_cnpInterval(other.m_cnpInterval)
+{
+}
+
+std::string
+DcqcnCongestionOps::GetName() const
+{
+    return "dcqcn";
+}
+
+Ptr<RdmaCongestionOps>
+DcqcnCongestionOps::Fork() const
+{
+    return CopyObject<DcqcnCongestionOps>(Ptr<const DcqcnCongestionOps>(this));
+}
+
+rdma::DcqcnParameters
+DcqcnCongestionOps::GetParameters(rdma::BitRate line) const
+{
+    rdma::DcqcnParameters p = m_preset == SIGCOMM15    ? rdma::DcqcnSigcomm15(line)
+                              : m_preset == NVIDIA_NIC ? rdma::DcqcnNvidiaNic(line)
+                                                       : rdma::DcqcnHpcc19Vendor(line);
+    const auto override = [](rdma::Duration& field, const Time& value) {
+        if (!value.IsZero())
+        {
+            field = rdma::Duration(value.GetPicoSeconds());
+        }
+    };
+    override(p.alphaPeriod, m_alphaPeriod);
+    override(p.rateDecreaseInterval, m_rateDecreaseInterval);
+    override(p.increaseTimer, m_increaseTimer);
+    override(p.cnpInterval, m_cnpInterval);
+    p.g = m_g > 0 ? m_g : p.g;
+    p.byteCounter = m_byteCounter ? rdma::Bytes(m_byteCounter) : p.byteCounter;
+    p.fastRecoveryThreshold = m_fastRecovery ? m_fastRecovery : p.fastRecoveryThreshold;
+    p.additiveIncrease =
+        m_additiveIncrease ? rdma::BitRate(m_additiveIncrease) : p.additiveIncrease;
+    p.hyperIncrease = m_hyperIncrease ? rdma::BitRate(m_hyperIncrease) : p.hyperIncrease;
+    p.minimumRate = m_minimumRate ? rdma::BitRate(m_minimumRate) : p.minimumRate;
+    return p;
+}
+
+void
+DcqcnCongestionOps::Init(RdmaCongestionState& state)
+{
+    RdmaCongestionOps::Init(state);
+    m_cnpIntervalPs = GetParameters(state.line).cnpInterval.ps;
+}
+
+void
+DcqcnCongestionOps::Publish(RdmaCongestionState& state) const
+{
+    state.rateBps = m_rate->Current().bps;
+    state.nextUpdate = m_rate->NextChange().ps;
+    state.nextUpdateBytes = m_rate->NextChangeBytes().value;
+}
+
+void
+DcqcnCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t now)
+{
+    m_rate->At(rdma::TimePoint(now), rdma::Bytes(state.bytesSent));
+    Publish(state);
+}
+
+void
+DcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
+{
+    if (!m_rate)
+    {
+        m_rate = std::make_unique<rdma::DcqcnRate>(GetParameters(state.line), state.line);
+    }
+    m_rate->OnCnp(rdma::TimePoint(now), rdma::Bytes(state.bytesSent));
+    Publish(state);
+}
+
+bool
+DcqcnCongestionOps::OnDataReceived(const RdmaFrame& frame, int64_t now)
+{
+    if (!(frame.flags & RdmaFrame::CE) || (m_lastCnp >= 0 && now - m_lastCnp < m_cnpIntervalPs))
+    {
+        return false;
+    }
+    m_lastCnp = now;
+    return true;
+}
+
+} // namespace ns3

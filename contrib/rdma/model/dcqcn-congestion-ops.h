@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DCQCN_CONGESTION_OPS_H
+#define DCQCN_CONGESTION_OPS_H
+
+#include "contrib/rdma/core/dcqcn-rate.h"
+#include "rdma-congestion-ops.h"
+
+#include "ns3/nstime.h"
+
+#include <memory>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * DCQCN (Zhu et al., SIGCOMM 2015): the law is rdma::DcqcnRate; this class adds attributes and the
+ * notification point.
+ *
+ * `Preset` fills every constant for the port's rate (their sources are in core/dcqcn-rate.h); an
+ * attribute set by the user to other than its default (0 or -1: from the preset) overrides that
+ * constant.
+ */
+class DcqcnCongestionOps : public RdmaCongestionOps
+{
+  public:
+    static TypeId GetTypeId();
+
+    enum Preset
+    {
+        HPCC19_VENDOR,
+        SIGCOMM15,
+        NVIDIA_NIC
+    };
+
+    DcqcnCongestionOps();
+    DcqcnCongestionOps(const DcqcnCongestionOps& other);
+    ~DcqcnCongestionOps() override;
+
+    std::string GetName() const override;
+    Ptr<RdmaCongestionOps> Fork() const override;
+    void Init(RdmaCongestionState& state) override;
+    void OnUpdate(RdmaCongestionState& state, int64_t now) override;
+    void OnCnp(RdmaCongestionState& state, int64_t now) override;
+    bool OnDataReceived(const RdmaFrame& frame, int64_t now) override;
+
+    /// \return the constants for a port of rate `line`, preset and overrides applied
+    rdma::DcqcnParameters GetParameters(rdma::BitRate line) const;
+
+  private:
+    void Publish(RdmaCongestionState& state) const;
+
+    // Overrides, shared by all forks of a prototype.
+    Preset m_preset;
+    double m_g;
+    Time m_alphaPeriod;
+    Time m_rateDecreaseInterval;
+    Time m_increaseTimer;
+    uint64_t m_byteCounter;
+    uint32_t m_fastRecovery;
+    uint64_t m_additiveIncrease;
+    uint64_t m_hyperIncrease;
+    uint64_t m_minimumRate;
+    Time m_cnpInterval;
+
+    std::unique_ptr<rdma::DcqcnRate> m_rate; //!< none before the first CNP
+    int64_t m_cnpIntervalPs{-1};
+    int64_t m_lastCnp{-1};
+};
+
+} // namespace ns3
+
+#endif /* DCQCN_CONGESTION_OPS_H */

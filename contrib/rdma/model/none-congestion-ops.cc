@@ -1,0 +1,56 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "none-congestion-ops.h"
+
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(NoneCongestionOps);
+
+TypeId
+NoneCongestionOps::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::NoneCongestionOps")
+            .SetParent<RdmaCongestionOps>()
+            .SetGroupName("Rdma")
+            .AddConstructor<NoneCongestionOps>()
+            .AddAttribute("Rate",
+                          "Fixed sending rate on the wire (bit/s); 0: the line rate",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&NoneCongestionOps::m_rate),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("Window",
+                          "Most unacknowledged payload (bytes); 0: unlimited",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&NoneCongestionOps::m_window),
+                          MakeUintegerChecker<uint64_t>());
+    return tid;
+}
+
+std::string
+NoneCongestionOps::GetName() const
+{
+    return "none";
+}
+
+Ptr<RdmaCongestionOps>
+NoneCongestionOps::Fork() const
+{
+    return CopyObject<NoneCongestionOps>(Ptr<const NoneCongestionOps>(this));
+}
+
+void
+NoneCongestionOps::Init(RdmaCongestionState& state)
+{
+    state.rateBps = m_rate ? std::min(m_rate, state.line.bps) : state.line.bps;
+    state.windowBytes =
+        m_window ? std::max<uint64_t>(m_window, state.mtu) : RdmaCongestionState::UNLIMITED;
+}
+
+} // namespace ns3

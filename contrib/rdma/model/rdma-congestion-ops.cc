@@ -1,0 +1,101 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-congestion-ops.h"
+
+#include "ns3/object-factory.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(RdmaCongestionOps);
+
+TypeId
+RdmaCongestionOps::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::RdmaCongestionOps").SetParent<Object>().SetGroupName("Rdma");
+    return tid;
+}
+
+RdmaCongestionOps::~RdmaCongestionOps() = default;
+
+void
+RdmaCongestionOps::Init(RdmaCongestionState& state)
+{
+    state.rateBps = state.line.bps;
+}
+
+void
+RdmaCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t)
+{
+    state.nextUpdate = RdmaCongestionState::NEVER;
+    state.nextUpdateBytes = RdmaCongestionState::UNLIMITED;
+}
+
+void
+RdmaCongestionOps::OnSend(RdmaCongestionState&, uint32_t, int64_t)
+{
+}
+
+void
+RdmaCongestionOps::OnAck(RdmaCongestionState&, const RdmaAckInfo&, int64_t)
+{
+}
+
+void
+RdmaCongestionOps::OnCnp(RdmaCongestionState&, int64_t)
+{
+}
+
+void
+RdmaCongestionOps::OnNack(RdmaCongestionState&, int64_t)
+{
+}
+
+void
+RdmaCongestionOps::OnTimeout(RdmaCongestionState&, int64_t)
+{
+}
+
+bool
+RdmaCongestionOps::OnDataReceived(const RdmaFrame&, int64_t)
+{
+    return false;
+}
+
+std::vector<std::pair<std::string, std::string>>
+RdmaCongestionOps::GetNames()
+{
+    std::vector<std::pair<std::string, std::string>> names;
+    for (uint16_t i = 0; i < TypeId::GetRegisteredN(); ++i)
+    {
+        const TypeId tid = TypeId::GetRegistered(i);
+        if (tid.HasConstructor() && tid.IsChildOf(RdmaCongestionOps::GetTypeId()))
+        {
+            ObjectFactory factory;
+            factory.SetTypeId(tid);
+            names.emplace_back(factory.Create<RdmaCongestionOps>()->GetName(), tid.GetName());
+        }
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+TypeId
+RdmaCongestionOps::LookupByName(const std::string& name, bool& ok)
+{
+    for (const auto& [known, type] : GetNames())
+    {
+        if (known == name || type == name)
+        {
+            ok = true;
+            return TypeId::LookupByName(type);
+        }
+    }
+    ok = false;
+    return GetTypeId();
+}
+
+} // namespace ns3

@@ -1,0 +1,116 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_CONGESTION_OPS_H
+#define RDMA_CONGESTION_OPS_H
+
+#include "contrib/rdma/core/units.h"
+#include "rdma-frame.h"
+
+#include "ns3/object.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * What a congestion control sees and sets of one queue pair: the NIC keeps it, passes it in, and
+ * reads back rate and window.
+ */
+struct RdmaCongestionState
+{
+    static constexpr int64_t NEVER = std::numeric_limits<int64_t>::max();
+    static constexpr uint64_t UNLIMITED = std::numeric_limits<uint64_t>::max();
+
+    // The NIC's:
+    rdma::BitRate line;        //!< of the port
+    uint32_t mtu{0};           //!< payload bytes of a full packet
+    uint64_t bytesSent{0};     //!< payload sent, retransmissions included
+    uint64_t bytesInFlight{0}; //!< payload sent and not acknowledged, as of the last event
+
+    // The algorithm's:
+    uint64_t rateBps{0};             //!< on the wire; at or above `line`: not paced
+    uint64_t windowBytes{UNLIMITED}; //!< most payload in flight
+    int64_t nextUpdate{NEVER};       //!< call OnUpdate before sending at or after this time (ps)
+    uint64_t nextUpdateBytes{UNLIMITED}; //!< or once bytesSent has reached this
+};
+
+/// \ingroup rdma
+/// What an acknowledgement says.
+struct RdmaAckInfo
+{
+    uint64_t bytesAcked{0}; //!< payload newly acknowledged
+    bool ecnEcho{false};    //!< reserved for algorithms whose receivers echo marks in ACKs
+};
+
+/**
+ * \ingroup rdma
+ * Congestion control of queue pairs, as a small interface with the state passed in (after
+ * TcpCongestionOps).
+ *
+ * One object per queue pair, made by Fork() from a prototype whose attributes the user has set. The
+ * sender's NIC calls the On... methods and then reads rate and window from the state; the
+ * receiver's NIC asks OnDataReceived whether a CNP is due. No timers: an algorithm whose rate
+ * changes by itself says when in `nextUpdate` and is asked only if the queue pair has something to
+ * send then (FIELD, 19: periodic timers per queue pair cost more events than packets do).
+ *
+ * A new algorithm is one pure header in core/ with the law, one pair of files derived from this
+ * class, and its test.
+ */
+class RdmaCongestionOps : public Object
+{
+  public:
+    static TypeId GetTypeId();
+
+    /// Bits of GetNeeds(): calls that cost time per packet are made only if wanted.
+    enum Needs : uint8_t
+    {
+        NOTHING = 0,
+        ON_SEND = 1,        //!< OnSend for every data packet
+        EVERY_DATA = 2,     //!< OnDataReceived for every data packet, not only those marked CE
+        ACK_PER_PACKET = 4, //!< an ACK for every packet, whatever --ack-every says
+    };
+
+    ~RdmaCongestionOps() override;
+
+    /// \return the name under which users select it ("dcqcn")
+    virtual std::string GetName() const = 0;
+
+    virtual uint8_t GetNeeds() const
+    {
+        return NOTHING;
+    }
+
+    /// \return an object for one more queue pair with the same attributes
+    virtual Ptr<RdmaCongestionOps> Fork() const = 0;
+
+    /// The queue pair exists now: set rate and window. The default is line rate, no window.
+    virtual void Init(RdmaCongestionState& state);
+
+    /// `nextUpdate` or `nextUpdateBytes` has been reached. \param now ps, as everywhere here
+    virtual void OnUpdate(RdmaCongestionState& state, int64_t now);
+    virtual void OnSend(RdmaCongestionState& state, uint32_t payload, int64_t now);
+    virtual void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now);
+    virtual void OnCnp(RdmaCongestionState& state, int64_t now);
+    virtual void OnNack(RdmaCongestionState& state, int64_t now);
+    virtual void OnTimeout(RdmaCongestionState& state, int64_t now);
+
+    /// At the receiver: a data packet of this queue pair arrived. \return whether to send a CNP now
+    virtual bool OnDataReceived(const RdmaFrame& frame, int64_t now);
+
+    /**
+     * Look an algorithm up by name.
+     * \return its TypeId; aborts never: `ok` tells
+     */
+    static TypeId LookupByName(const std::string& name, bool& ok);
+    /// \return (name, description) of all algorithms, by name
+    static std::vector<std::pair<std::string, std::string>> GetNames();
+};
+
+} // namespace ns3
+
+#endif /* RDMA_CONGESTION_OPS_H */

@@ -1,0 +1,240 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_FRAME_H
+#define RDMA_FRAME_H
+
+#include "contrib/rdma/core/roce-sizes.h"
+
+#include "ns3/packet.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * What a frame is. The transport opcodes are those of the BTH (InfiniBand Architecture 1, 9.2.1,
+ * table 38; CNP: annex A17).
+ */
+enum class RdmaOpcode : uint8_t
+{
+    WRITE_FIRST = 0x06,
+    WRITE_MIDDLE = 0x07,
+    WRITE_LAST = 0x08,
+    WRITE_LAST_IMM = 0x09,
+    WRITE_ONLY = 0x0a,
+    WRITE_ONLY_IMM = 0x0b,
+    ACKNOWLEDGE = 0x11,
+    CNP = 0x81,
+    PAUSE = 0xf0,  //!< no BTH: an IEEE 802.1Qbb frame
+    PACKET = 0xf1, //!< no BTH: an ordinary ns3::Packet hangs off RdmaFrame::extra
+};
+
+/// \return whether the frame carries message data (and is counted as a data packet)
+constexpr bool
+IsData(RdmaOpcode opcode)
+{
+    return static_cast<uint8_t>(opcode) <= 0x0b;
+}
+
+/// \return whether the frame ends a request
+constexpr bool
+IsLast(RdmaOpcode opcode)
+{
+    return opcode >= RdmaOpcode::WRITE_LAST && opcode <= RdmaOpcode::WRITE_ONLY_IMM;
+}
+
+/// \return whether the frame carries immediate data
+constexpr bool
+HasImmediate(RdmaOpcode opcode)
+{
+    return opcode == RdmaOpcode::WRITE_LAST_IMM || opcode == RdmaOpcode::WRITE_ONLY_IMM;
+}
+
+/// \return whether the frame carries an RETH
+constexpr bool
+HasReth(RdmaOpcode opcode)
+{
+    return opcode == RdmaOpcode::WRITE_FIRST || opcode == RdmaOpcode::WRITE_ONLY ||
+           opcode == RdmaOpcode::WRITE_ONLY_IMM;
+}
+
+/// Rare attachments of a frame; the common frame has none.
+struct RdmaFrameExtra;
+
+/**
+ * \ingroup rdma
+ * A frame in flight or in a queue: one cache line, pooled, never an ns3::Packet (DESIGN: the data
+ * plane, 1).
+ *
+ * A frame is always owned by exactly one place: a NIC making it, a port's queue, a link's in-flight
+ * list, or the pool. So one `next` pointer serves all lists and nothing is copied on the way.
+ */
+struct alignas(64) RdmaFrame
+{
+    /// Bits of `flags`.
+    enum Flag : uint8_t
+    {
+        ECT = 1,            //!< ECN-capable transport
+        CE = 2,             //!< congestion experienced
+        ACK_REQUEST = 4,    //!< AckReq bit of the BTH
+        NAK = 8,            //!< an ACKNOWLEDGE whose AETH says NAK, PSN sequence error
+        RETRANSMITTED = 16, //!< (not on the wire) the sender sent this PSN before
+        END_OF_POST =
+            32, //!< (not on the wire) last packet of what was posted, which may be several requests
+    };
+
+    RdmaFrame* next;    //!< next in whatever list holds the frame
+    int64_t time;       //!< in flight: when it is delivered, ps
+    uint32_t wireBytes; //!< on the wire: preamble, frame, FCS and inter-packet gap
+    uint32_t src;       //!< endpoint
+    uint32_t dst;       //!< endpoint
+    uint32_t flowHash;  //!< of the 5-tuple, computed once a flow
+    uint32_t destQp;    //!< 24 bits
+    uint32_t psn;       //!< 24 bits
+    uint32_t aux;       //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE)
+    uint32_t dmaLength; //!< RETH length, where there is an RETH
+    uint16_t payload;   //!< bytes of message data, without padding
+    uint16_t inPort;    //!< in a switch: where it came in
+    RdmaOpcode opcode;
+    uint8_t priority; //!< 0..7
+    uint8_t flags;
+    uint8_t classEnable;   //!< PAUSE: class-enable vector
+    RdmaFrameExtra* extra; //!< null, or what hangs off
+
+    /// Preamble, start delimiter and inter-packet gap (IEEE 802.3, 4A.2): on the wire, never in a
+    /// buffer.
+    static constexpr uint32_t WIRE_ONLY_BYTES = rdma::kPreambleBytes + rdma::kInterFrameGapBytes;
+
+    /// Wire bytes of a RoCEv2 packet without extended headers and payload.
+    static constexpr uint32_t DATA_OVERHEAD_BYTES =
+        WIRE_ONLY_BYTES + rdma::kEthernetHeaderBytes + rdma::kIpv4HeaderBytes +
+        rdma::kUdpHeaderBytes + rdma::kBthBytes + rdma::kIcrcBytes + rdma::kFcsBytes;
+
+    /// \return bytes that buffers count: Ethernet header to FCS
+    uint32_t FrameBytes() const
+    {
+        return wireBytes - WIRE_ONLY_BYTES;
+    }
+};
+
+static_assert(sizeof(RdmaFrame) == 64, "a frame is one cache line");
+
+struct RdmaFrameExtra
+{
+    Ptr<Packet> packet;   //!< PACKET: what NetDevice::Send was given
+    uint16_t protocol{0}; //!< PACKET: its EtherType
+};
+
+/**
+ * \ingroup rdma
+ * The frames of a process. Allocation is a pop from a free list; slabs are never given back before
+ * the end.
+ */
+class RdmaFramePool
+{
+  public:
+    /// \return the one pool (ns-3 simulates in one thread)
+    static RdmaFramePool& Get()
+    {
+        return g_pool;
+    }
+
+    /// \return a frame whose fields are unset but for extra == nullptr
+    RdmaFrame* Allocate()
+    {
+        if (!m_free)
+        {
+            Grow();
+        }
+        RdmaFrame* frame = m_free;
+        m_free = frame->next;
+        ++m_live;
+        frame->extra = nullptr;
+        return frame;
+    }
+
+    /// \param frame a frame that no list holds any more
+    void Free(RdmaFrame* frame)
+    {
+        if (frame->extra)
+        {
+            delete frame->extra;
+        }
+        frame->next = m_free;
+        m_free = frame;
+        --m_live;
+    }
+
+    /// \return number of frames allocated and not freed
+    uint64_t GetLive() const
+    {
+        return m_live;
+    }
+
+  private:
+    void Grow();
+
+    static RdmaFramePool g_pool;
+
+    RdmaFrame* m_free{nullptr};
+    uint64_t m_live{0};
+    std::vector<std::unique_ptr<RdmaFrame[]>> m_slabs;
+};
+
+/// A first-in, first-out list of frames, linked through RdmaFrame::next.
+class RdmaFrameList
+{
+  public:
+    bool IsEmpty() const
+    {
+        return !m_head;
+    }
+
+    RdmaFrame* Front() const
+    {
+        return m_head;
+    }
+
+    void PushBack(RdmaFrame* frame)
+    {
+        frame->next = nullptr;
+        if (m_head)
+        {
+            m_tail->next = frame;
+        }
+        else
+        {
+            m_head = frame;
+        }
+        m_tail = frame;
+    }
+
+    RdmaFrame* PopFront()
+    {
+        RdmaFrame* frame = m_head;
+        m_head = frame->next;
+        return frame;
+    }
+
+    /// Gives all frames back to the pool.
+    void Clear()
+    {
+        while (m_head)
+        {
+            RdmaFramePool::Get().Free(PopFront());
+        }
+    }
+
+  private:
+    RdmaFrame* m_head{nullptr};
+    RdmaFrame* m_tail{nullptr};
+};
+
+} // namespace ns3
+
+#endif /* RDMA_FRAME_H */

@@ -1,0 +1,671 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-port.h"
+
+#include "rdma-channel.h"
+
+#include "ns3/data-rate.h"
+#include "ns3/log.h"
+#include "ns3/node.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ns3
+{
+
+NS_LOG_COMPONENT_DEFINE("RdmaPort");
+
+NS_OBJECT_ENSURE_REGISTERED(RdmaPort);
+
+namespace
+{
+
+/// Overhead of an ordinary packet on the wire: Ethernet header and FCS.
+constexpr uint32_t ETHERNET_BYTES = 18;
+/// Smallest Ethernet frame, header to FCS (IEEE 802.3, 4A.4.2); also the size of an 802.1Qbb frame.
+constexpr uint32_t MINIMUM_FRAME_BYTES = 64;
+
+} // namespace
+
+TypeId
+RdmaPort::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::RdmaPort")
+            .SetParent<NetDevice>()
+            .SetGroupName("Rdma")
+            .AddConstructor<RdmaPort>()
+            .AddAttribute("StrictPriorities",
+                          "Bit p set: priority p is served before all lower ones; the others share "
+                          "by deficit weighted "
+                          "round robin (mask)",
+                          UintegerValue(0xc0),
+                          MakeUintegerAccessor(&RdmaPort::m_strict),
+                          MakeUintegerChecker<uint8_t>())
+            .AddTraceSource("PhyTx",
+                            "A frame starts to be sent",
+                            MakeTraceSourceAccessor(&RdmaPort::m_txTrace),
+                            "ns3::RdmaPort::FrameTracedCallback")
+            .AddTraceSource("PhyRx",
+                            "A frame has been received without error",
+                            MakeTraceSourceAccessor(&RdmaPort::m_rxTrace),
+                            "ns3::RdmaPort::FrameTracedCallback")
+            .AddTraceSource("PhyRxDrop",
+                            "A frame has been received with bit errors and is dropped",
+                            MakeTraceSourceAccessor(&RdmaPort::m_corruptTrace),
+                            "ns3::RdmaPort::FrameTracedCallback")
+            .AddTraceSource("Paused",
+                            "PFC stops or releases priorities of the transmitter",
+                            MakeTraceSourceAccessor(&RdmaPort::m_pauseTrace),
+                            "ns3::RdmaPort::PauseTracedCallback");
+    return tid;
+}
+
+RdmaPort::RdmaPort()
+    : m_txEvent(this),
+      m_rxEvent(this),
+      m_pauseEvent(this)
+{
+    SetRate(m_rate);
+    m_address = Mac48Address::Allocate();
+}
+
+RdmaPort::~RdmaPort() = default;
+
+void
+RdmaPort::DoDispose()
+{
+    m_inFlight.Clear();
+    m_controlInFlight.Clear();
+    m_control.Clear();
+    for (Queue& queue : m_queue)
+    {
+        queue.list.Clear();
+    }
+    m_peer = nullptr;
+    m_user = nullptr;
+    m_channel = nullptr;
+    m_nodeObject = nullptr;
+    m_errors = nullptr;
+    m_receive =
+        MakeNullCallback<bool, Ptr<NetDevice>, Ptr<const Packet>, uint16_t, const Address&>();
+    NetDevice::DoDispose();
+}
+
+void
+RdmaPort::SetUser(RdmaPortUser* user, uint16_t index)
+{
+    m_user = user;
+    m_index = index;
+}
+
+void
+RdmaPort::AttachTo(Ptr<RdmaChannel> channel, Ptr<RdmaPort> peer)
+{
+    m_channel = channel;
+    m_peer = PeekPointer(peer);
+    m_delay = channel->GetDelayPs();
+    m_bitErrorRate = channel->GetBitErrorRate();
+    if (m_bitErrorRate > 0)
+    {
+        m_errors = CreateObject<ExponentialRandomVariable>();
+        m_bitsToError = -1; // drawn at the first frame, once streams are assigned
+    }
+}
+
+void
+RdmaPort::SetRate(uint64_t bps)
+{
+    NS_ABORT_MSG_IF(bps == 0, "a port needs a rate");
+    m_rate = bps;
+    m_psPerByte = 8000000000000ULL % bps == 0 ? static_cast<int64_t>(8000000000000ULL / bps) : 0;
+    m_serialization = {};
+}
+
+void
+RdmaPort::SetReceiveLatency(int64_t ps)
+{
+    m_receiveLatency = ps;
+}
+
+void
+RdmaPort::SetName(std::string name)
+{
+    m_name = std::move(name);
+}
+
+void
+RdmaPort::SetStrictMask(uint8_t mask)
+{
+    m_strict = mask;
+}
+
+void
+RdmaPort::SetWeight(uint8_t priority, uint32_t bytes)
+{
+    NS_ABORT_MSG_IF(priority >= PRIORITIES || bytes == 0, "no such priority, or no weight");
+    m_queue[priority].weight = bytes;
+}
+
+int64_t
+RdmaPort::AssignStreams(int64_t stream)
+{
+    if (!m_errors)
+    {
+        return 0;
+    }
+    m_errors->SetStream(stream);
+    return 1;
+}
+
+// Transmitter ------------------------------------------------------------------------------------
+
+void
+RdmaPort::ScheduleTransmit(int64_t at)
+{
+    m_txPending = true;
+    m_txDue = at;
+    m_txEvent.ScheduleAt(at, m_node);
+}
+
+void
+RdmaPort::OnTransmitEvent()
+{
+    m_txPending = false;
+    if (m_txDue < m_busyUntil) // something was sent meanwhile
+    {
+        ScheduleTransmit(m_busyUntil);
+        return;
+    }
+    StartNext(m_txDue);
+}
+
+void
+RdmaPort::StartNext(int64_t now)
+{
+    RdmaFrame* frame;
+    if (!m_control.IsEmpty())
+    {
+        frame = m_control.PopFront();
+        m_busyUntil = now + GetSerialization(frame->wireBytes);
+    }
+    else if (const uint8_t eligible = m_waiting & ~m_paused)
+    {
+        frame = Dequeue(eligible, now);
+    }
+    else
+    {
+        frame = m_user->Pull(this, m_paused, now);
+        if (!frame)
+        {
+            return;
+        }
+        m_busyUntil = now + GetSerialization(frame->wireBytes);
+    }
+    Transmit(frame, now);
+    if (!m_txPending && (((m_waiting | m_pull) & ~m_paused) || !m_control.IsEmpty()))
+    {
+        ScheduleTransmit(m_busyUntil);
+    }
+}
+
+RdmaFrame*
+RdmaPort::Dequeue(uint8_t eligible, int64_t now)
+{
+    const uint8_t strict = eligible & m_strict;
+    uint8_t priority;
+    if (strict)
+    {
+        priority = 31 - __builtin_clz(strict);
+    }
+    else if ((eligible & (eligible - 1)) == 0)
+    {
+        priority = __builtin_ctz(eligible);
+    }
+    else
+    {
+        priority = PickDwrr(eligible);
+    }
+    Queue& queue = m_queue[priority];
+    RdmaFrame* frame = queue.list.PopFront();
+    const uint64_t before = queue.bytes;
+    queue.bytes -= frame->FrameBytes();
+    m_queuedBytes -= frame->FrameBytes();
+    if (queue.list.IsEmpty())
+    {
+        m_waiting &= ~(1U << priority);
+        queue.deficit = 0;
+    }
+    // Busy before the user hears of it: what it does now (a resume out of this very port) must
+    // queue behind.
+    m_busyUntil = now + GetSerialization(frame->wireBytes);
+    m_user->OnDequeue(this, frame, before, now);
+    return frame;
+}
+
+uint8_t
+RdmaPort::PickDwrr(uint8_t eligible)
+{
+    for (;;)
+    {
+        if (eligible >> m_dwrrNext & 1)
+        {
+            Queue& queue = m_queue[m_dwrrNext];
+            const int64_t bytes = queue.list.Front()->FrameBytes();
+            if (queue.deficit >= bytes)
+            {
+                queue.deficit -= bytes;
+                return m_dwrrNext;
+            }
+        }
+        // This queue's turn is over; the next one in the round gets its quantum.
+        m_dwrrNext = (m_dwrrNext + 1) % PRIORITIES;
+        if (eligible >> m_dwrrNext & 1)
+        {
+            m_queue[m_dwrrNext].deficit += m_queue[m_dwrrNext].weight;
+        }
+    }
+}
+
+void
+RdmaPort::Transmit(RdmaFrame* frame, int64_t now)
+{
+    NS_LOG_LOGIC(m_name << " sends opcode " << +static_cast<uint8_t>(frame->opcode) << " psn "
+                        << frame->psn << " to endpoint " << frame->dst << " at " << now << " ps");
+    ++m_counters.txFrames;
+    m_counters.txWireBytes += frame->wireBytes;
+    m_counters.txDataFrames += IsData(frame->opcode);
+    if (!m_txTrace.IsEmpty())
+    {
+        m_txTrace(this, frame, now);
+    }
+    m_peer->Arrive(frame, m_busyUntil + m_delay);
+}
+
+// Receiver ---------------------------------------------------------------------------------------
+
+void
+RdmaPort::Arrive(RdmaFrame* frame, int64_t at)
+{
+    if (frame->opcode == RdmaOpcode::PAUSE)
+    {
+        // The MAC takes it: no pipeline before it.
+        frame->time = at;
+        m_controlInFlight.PushBack(frame);
+        m_pauseEvent.ScheduleAt(at, m_node);
+        return;
+    }
+    frame->time = at + m_receiveLatency;
+    m_inFlight.PushBack(frame);
+    if (!m_rxPending)
+    {
+        m_rxPending = true;
+        m_rxEvent.ScheduleAt(frame->time, m_node);
+    }
+}
+
+void
+RdmaPort::OnReceiveEvent()
+{
+    // At picosecond resolution one frame is due; at a coarser one several may fall into the same
+    // tick.
+    int64_t now = m_inFlight.Front()->time;
+    const int64_t tick = std::max(now, RdmaClock::Now());
+    for (;;)
+    {
+        Deliver(m_inFlight.PopFront(), now);
+        if (m_inFlight.IsEmpty())
+        {
+            m_rxPending = false;
+            return;
+        }
+        now = m_inFlight.Front()->time;
+        if (now > tick)
+        {
+            m_rxEvent.ScheduleAt(now, m_node);
+            return;
+        }
+    }
+}
+
+bool
+RdmaPort::IsCorrupted(const RdmaFrame* frame)
+{
+    if (m_bitsToError < 0)
+    {
+        m_bitsToError = m_errors->GetValue(1 / m_bitErrorRate, 0);
+    }
+    m_bitsToError -= 8.0 * frame->FrameBytes();
+    if (m_bitsToError > 0)
+    {
+        return false;
+    }
+    // Errors are memoryless: how many there are in this frame does not matter, the next distance
+    // starts behind it.
+    m_bitsToError = m_errors->GetValue(1 / m_bitErrorRate, 0);
+    return true;
+}
+
+void
+RdmaPort::Deliver(RdmaFrame* frame, int64_t now)
+{
+    ++m_counters.rxFrames;
+    m_counters.rxWireBytes += frame->wireBytes;
+    if (m_bitErrorRate > 0 && IsCorrupted(frame))
+    {
+        ++m_counters.corrupted;
+        m_corruptTrace(this, frame, now);
+        RdmaFramePool::Get().Free(frame);
+        return;
+    }
+    if (!m_rxTrace.IsEmpty())
+    {
+        m_rxTrace(this, frame, now);
+    }
+    if (frame->opcode != RdmaOpcode::PACKET)
+    {
+        m_user->OnFrame(this, frame, now);
+        return;
+    }
+    const Ptr<Packet> packet = frame->extra->packet;
+    const uint16_t protocol = frame->extra->protocol;
+    RdmaFramePool::Get().Free(frame);
+    if (!m_promiscReceive.IsNull())
+    {
+        m_promiscReceive(this, packet, protocol, m_peer->GetAddress(), m_address, PACKET_HOST);
+    }
+    if (!m_receive.IsNull())
+    {
+        m_receive(this, packet, protocol, m_peer->GetAddress());
+    }
+}
+
+// PFC --------------------------------------------------------------------------------------------
+
+void
+RdmaPort::SendPause(uint8_t mask, uint16_t quanta, int64_t now)
+{
+    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+    frame->wireBytes = MINIMUM_FRAME_BYTES + RdmaFrame::WIRE_ONLY_BYTES;
+    frame->src = frame->dst = 0;
+    frame->flowHash = 0;
+    frame->destQp = frame->psn = 0;
+    frame->aux = quanta;
+    frame->dmaLength = 0;
+    frame->payload = 0;
+    frame->opcode = RdmaOpcode::PAUSE;
+    frame->priority = 7;
+    frame->flags = 0;
+    frame->classEnable = mask;
+    if (quanta)
+    {
+        ++m_counters.pausesSent;
+    }
+    else
+    {
+        ++m_counters.resumesSent;
+    }
+    m_control.PushBack(frame);
+    Kick(now);
+}
+
+void
+RdmaPort::OnPauseEvent()
+{
+    const int64_t tick = RdmaClock::Now();
+    while (!m_controlInFlight.IsEmpty() && m_controlInFlight.Front()->time <= tick)
+    {
+        RdmaFrame* frame = m_controlInFlight.PopFront();
+        OnPause(frame, frame->time);
+    }
+    // Pauses that ran out because no refresh came.
+    uint8_t paused = m_paused;
+    for (uint8_t p = 0; p < PRIORITIES; ++p)
+    {
+        if ((paused >> p & 1) && m_pausedUntil[p] <= tick)
+        {
+            paused &= ~(1U << p);
+        }
+    }
+    if (paused != m_paused)
+    {
+        SetPaused(paused, tick);
+    }
+}
+
+void
+RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
+{
+    ++m_counters.rxFrames;
+    m_counters.rxWireBytes += frame->wireBytes;
+    if (m_bitErrorRate > 0 && IsCorrupted(frame))
+    {
+        ++m_counters.corrupted;
+        m_corruptTrace(this, frame, now);
+        RdmaFramePool::Get().Free(frame);
+        return;
+    }
+    if (!m_rxTrace.IsEmpty())
+    {
+        m_rxTrace(this, frame, now);
+    }
+    // A quantum is 512 bit times of this port (IEEE 802.3, 31B.2; 802.1Qbb keeps it).
+    const int64_t length =
+        frame->aux ? static_cast<int64_t>(std::llround(512e12 * frame->aux / m_rate)) : 0;
+    const uint8_t mask = frame->classEnable;
+    RdmaFramePool::Get().Free(frame);
+    for (uint8_t p = 0; p < PRIORITIES; ++p)
+    {
+        if (mask >> p & 1)
+        {
+            m_pausedUntil[p] = now + length;
+        }
+    }
+    if (length)
+    {
+        ++m_counters.pausesReceived;
+        m_pauseEvent.ScheduleAt(now + length, m_node);
+        SetPaused(m_paused | mask, now);
+    }
+    else
+    {
+        SetPaused(m_paused & ~mask, now);
+    }
+}
+
+void
+RdmaPort::SetPaused(uint8_t mask, int64_t now)
+{
+    const uint8_t changed = m_paused ^ mask;
+    if (!changed)
+    {
+        return;
+    }
+    if (!m_paused)
+    {
+        m_pausedSince = now;
+    }
+    else if (!mask)
+    {
+        m_counters.pausedPs += now - m_pausedSince;
+    }
+    const uint8_t released = m_paused & ~mask;
+    m_paused = mask;
+    NS_LOG_LOGIC(m_name << " paused priorities now " << +mask);
+    m_pauseTrace(this, mask, changed, now);
+    if (released)
+    {
+        Kick(now);
+    }
+}
+
+// NetDevice --------------------------------------------------------------------------------------
+
+void
+RdmaPort::SetIfIndex(const uint32_t index)
+{
+    m_ifIndex = index;
+}
+
+uint32_t
+RdmaPort::GetIfIndex() const
+{
+    return m_ifIndex;
+}
+
+Ptr<Channel>
+RdmaPort::GetChannel() const
+{
+    return m_channel;
+}
+
+void
+RdmaPort::SetAddress(Address address)
+{
+    m_address = Mac48Address::ConvertFrom(address);
+}
+
+Address
+RdmaPort::GetAddress() const
+{
+    return m_address;
+}
+
+bool
+RdmaPort::SetMtu(const uint16_t mtu)
+{
+    m_mtu = mtu;
+    return true;
+}
+
+uint16_t
+RdmaPort::GetMtu() const
+{
+    return m_mtu;
+}
+
+bool
+RdmaPort::IsLinkUp() const
+{
+    return m_peer != nullptr;
+}
+
+void
+RdmaPort::AddLinkChangeCallback(Callback<void>)
+{
+    // The link does not go up and down.
+}
+
+bool
+RdmaPort::IsBroadcast() const
+{
+    return true;
+}
+
+Address
+RdmaPort::GetBroadcast() const
+{
+    return Mac48Address::GetBroadcast();
+}
+
+bool
+RdmaPort::IsMulticast() const
+{
+    return false;
+}
+
+Address
+RdmaPort::GetMulticast(Ipv4Address group) const
+{
+    return Mac48Address::GetMulticast(group);
+}
+
+Address
+RdmaPort::GetMulticast(Ipv6Address group) const
+{
+    return Mac48Address::GetMulticast(group);
+}
+
+bool
+RdmaPort::IsBridge() const
+{
+    return false;
+}
+
+bool
+RdmaPort::IsPointToPoint() const
+{
+    return true;
+}
+
+bool
+RdmaPort::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocol)
+{
+    return SendFrom(packet, m_address, dest, protocol);
+}
+
+bool
+RdmaPort::SendFrom(Ptr<Packet> packet, const Address&, const Address&, uint16_t protocol)
+{
+    if (!m_peer || packet->GetSize() > m_mtu)
+    {
+        return false;
+    }
+    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+    frame->wireBytes = std::max(packet->GetSize() + ETHERNET_BYTES, MINIMUM_FRAME_BYTES) +
+                       RdmaFrame::WIRE_ONLY_BYTES;
+    frame->src = frame->dst = 0;
+    frame->flowHash = 0;
+    frame->destQp = frame->psn = frame->aux = frame->dmaLength = 0;
+    frame->payload = static_cast<uint16_t>(packet->GetSize());
+    frame->inPort = UINT16_MAX; // not a frame that a switch's buffer holds
+    frame->opcode = RdmaOpcode::PACKET;
+    frame->priority = 0;
+    frame->flags = 0;
+    frame->classEnable = 0;
+    frame->extra = new RdmaFrameExtra{packet->Copy(), protocol};
+    Enqueue(frame, RdmaClock::Now());
+    return true;
+}
+
+Ptr<Node>
+RdmaPort::GetNode() const
+{
+    return m_nodeObject;
+}
+
+void
+RdmaPort::SetNode(Ptr<Node> node)
+{
+    m_nodeObject = node;
+    m_node = node->GetId();
+}
+
+bool
+RdmaPort::NeedsArp() const
+{
+    return false;
+}
+
+void
+RdmaPort::SetReceiveCallback(NetDevice::ReceiveCallback callback)
+{
+    m_receive = callback;
+}
+
+void
+RdmaPort::SetPromiscReceiveCallback(NetDevice::PromiscReceiveCallback callback)
+{
+    m_promiscReceive = callback;
+}
+
+bool
+RdmaPort::SupportsSendFrom() const
+{
+    return true;
+}
+
+} // namespace ns3

@@ -1,0 +1,368 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_PORT_H
+#define RDMA_PORT_H
+
+#include "rdma-event.h"
+#include "rdma-frame.h"
+
+#include "ns3/mac48-address.h"
+#include "ns3/net-device.h"
+#include "ns3/random-variable-stream.h"
+#include "ns3/traced-callback.h"
+
+#include <array>
+#include <string>
+
+namespace ns3
+{
+
+class RdmaChannel;
+class RdmaPort;
+
+/**
+ * \ingroup rdma
+ * What stands behind a port: a NIC or a switch.
+ */
+class RdmaPortUser
+{
+  public:
+    virtual ~RdmaPortUser() = default;
+
+    /// A frame has been received whole. The user owns it now. \param now ps
+    virtual void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) = 0;
+
+    /**
+     * A queued frame starts to be sent: it has left its queue, and counts as out of the buffer from
+     * here on (assumed: a real switch frees its cells one by one while they are sent). It may still
+     * be marked. Only called for frames that went through Enqueue. \param queueBytes what its queue
+     * held before, itself included
+     */
+    virtual void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) = 0;
+
+    /**
+     * The transmitter is idle and no queued frame may go: make one, or none.
+     * \param pausedMask priorities that PFC holds back
+     */
+    virtual RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) = 0;
+};
+
+/**
+ * \ingroup rdma
+ * Counters of one direction of a port; they only grow.
+ */
+struct RdmaPortCounters
+{
+    uint64_t txFrames{0};
+    uint64_t txWireBytes{0};
+    uint64_t txDataFrames{0};
+    uint64_t rxFrames{0};
+    uint64_t rxWireBytes{0};
+    uint64_t corrupted{0};   //!< received with a bad FCS and dropped
+    uint64_t ecnMarks{0};    //!< by this port as egress
+    uint64_t pausesSent{0};  //!< XOFF frames
+    uint64_t resumesSent{0}; //!< XON frames
+    uint64_t pausesReceived{0};
+    uint64_t pausedPs{0}; //!< time during which at least one priority of the transmitter was paused
+                          //!< (ended pauses)
+    uint64_t maxQueueBytes{0}; //!< largest sum over the priorities
+};
+
+/**
+ * \ingroup rdma
+ * One end of a link: eight egress queues, a transmitter, a receiver, PFC.
+ *
+ * Laws (asserted in tests): frames enqueued = sent + queued; a frame occupies the transmitter for
+ * exactly its serialization time; two frames never overlap on a link; a paused priority starts no
+ * frame.
+ *
+ * Events: at most one arrival event is pending per port (frames in flight wait in a list, a link
+ * keeps order), and a transmit event only while something waits. Neither is ever cancelled.
+ *
+ * Scheduling: MAC control frames first, then the strict priorities from 7 down, then the others by
+ * deficit weighted round robin (Shreedhar & Varghese, SIGCOMM 1995), then whatever the user makes
+ * on demand (a NIC's queue pairs).
+ */
+class RdmaPort : public NetDevice
+{
+  public:
+    static TypeId GetTypeId();
+
+    static constexpr uint32_t PRIORITIES = 8;
+
+    RdmaPort();
+    ~RdmaPort() override;
+
+    // Set-up -------------------------------------------------------------------------------------
+
+    void SetUser(RdmaPortUser* user, uint16_t index);
+    /// Called by RdmaChannel::Attach.
+    void AttachTo(Ptr<RdmaChannel> channel, Ptr<RdmaPort> peer);
+    void SetRate(uint64_t bps);
+    /// Frames are delivered to the user this much after their last bit arrived (a switch's
+    /// pipeline).
+    void SetReceiveLatency(int64_t ps);
+    void SetName(std::string name);
+    /// \param mask bit p: priority p is strict
+    void SetStrictMask(uint8_t mask);
+    /// \param bytes quantum of a DWRR priority per round; more than 0
+    void SetWeight(uint8_t priority, uint32_t bytes);
+    int64_t AssignStreams(int64_t stream);
+
+    // Data plane ---------------------------------------------------------------------------------
+
+    /// Queue a frame for its priority and send as soon as may be. \param now ps
+    void Enqueue(RdmaFrame* frame, int64_t now)
+    {
+        Queue& queue = m_queue[frame->priority];
+        queue.bytes += frame->FrameBytes();
+        queue.list.PushBack(frame);
+        m_waiting |= 1U << frame->priority;
+        m_queuedBytes += frame->FrameBytes();
+        if (m_queuedBytes > m_counters.maxQueueBytes)
+        {
+            m_counters.maxQueueBytes = m_queuedBytes;
+        }
+        Kick(now);
+    }
+
+    /// The user may have something to send now: look. \param now ps
+    void Kick(int64_t now)
+    {
+        if (now >= m_busyUntil)
+        {
+            StartNext(now);
+        }
+        else if (!m_txPending)
+        {
+            ScheduleTransmit(m_busyUntil);
+        }
+    }
+
+    /// \param mask bit p: the user could make a frame of priority p, so it is asked (Pull) whenever
+    /// the transmitter is idle
+    void SetPullMask(uint8_t mask)
+    {
+        m_pull = mask;
+    }
+
+    /// Send an 802.1Qbb frame: for each priority in `mask`, pause for `quanta` x 512 bit times (0:
+    /// resume).
+    void SendPause(uint8_t mask, uint16_t quanta, int64_t now);
+
+    uint64_t GetQueueBytes(uint8_t priority) const
+    {
+        return m_queue[priority].bytes;
+    }
+
+    uint64_t GetQueuedBytes() const
+    {
+        return m_queuedBytes;
+    }
+
+    int64_t GetBusyUntil() const
+    {
+        return m_busyUntil;
+    }
+
+    uint8_t GetPausedMask() const
+    {
+        return m_paused;
+    }
+
+    // Looking at it ------------------------------------------------------------------------------
+
+    uint16_t GetPortIndex() const
+    {
+        return m_index;
+    }
+
+    const std::string& GetName() const
+    {
+        return m_name;
+    }
+
+    RdmaPort* GetPeer() const
+    {
+        return m_peer;
+    }
+
+    RdmaPortUser* GetUser() const
+    {
+        return m_user;
+    }
+
+    uint64_t GetRate() const
+    {
+        return m_rate;
+    }
+
+    int64_t GetDelayPs() const
+    {
+        return m_delay;
+    }
+
+    const RdmaPortCounters& GetCounters() const
+    {
+        return m_counters;
+    }
+
+    RdmaPortCounters& GetCounters()
+    {
+        return m_counters;
+    }
+
+    /// \return time paused so far, a pause that still lasts included. \param now ps
+    uint64_t GetPausedPs(int64_t now) const
+    {
+        return m_counters.pausedPs + (m_paused ? now - m_pausedSince : 0);
+    }
+
+    /// \return exact serialization time of a frame, ps
+    int64_t GetSerialization(uint32_t wireBytes)
+    {
+        if (m_psPerByte)
+        {
+            return m_psPerByte * wireBytes;
+        }
+        SerializationCache& entry = m_serialization[wireBytes % 4];
+        if (entry.wireBytes != wireBytes)
+        {
+            entry = {wireBytes,
+                     rdma::SerializationTime(rdma::Bytes(wireBytes), rdma::BitRate(m_rate)).ps};
+        }
+        return entry.ps;
+    }
+
+    // NetDevice ----------------------------------------------------------------------------------
+
+    void SetIfIndex(const uint32_t index) override;
+    uint32_t GetIfIndex() const override;
+    Ptr<Channel> GetChannel() const override;
+    void SetAddress(Address address) override;
+    Address GetAddress() const override;
+    bool SetMtu(const uint16_t mtu) override;
+    uint16_t GetMtu() const override;
+    bool IsLinkUp() const override;
+    void AddLinkChangeCallback(Callback<void> callback) override;
+    bool IsBroadcast() const override;
+    Address GetBroadcast() const override;
+    bool IsMulticast() const override;
+    Address GetMulticast(Ipv4Address group) const override;
+    Address GetMulticast(Ipv6Address group) const override;
+    bool IsBridge() const override;
+    bool IsPointToPoint() const override;
+    /// Ordinary traffic: to the port at the other end of the link, whatever the address; queued
+    /// with priority 0.
+    bool Send(Ptr<Packet> packet, const Address& dest, uint16_t protocol) override;
+    bool SendFrom(Ptr<Packet> packet,
+                  const Address& source,
+                  const Address& dest,
+                  uint16_t protocol) override;
+    Ptr<Node> GetNode() const override;
+    void SetNode(Ptr<Node> node) override;
+    bool NeedsArp() const override;
+    void SetReceiveCallback(NetDevice::ReceiveCallback callback) override;
+    void SetPromiscReceiveCallback(NetDevice::PromiscReceiveCallback callback) override;
+    bool SupportsSendFrom() const override;
+
+    /// (port, frame, ps)
+    typedef void (*FrameTracedCallback)(const RdmaPort* port, const RdmaFrame* frame, int64_t now);
+    /// (port, mask of priorities paused now, mask that changed, ps)
+    typedef void (*PauseTracedCallback)(const RdmaPort* port,
+                                        uint8_t paused,
+                                        uint8_t changed,
+                                        int64_t now);
+
+  protected:
+    void DoDispose() override;
+
+  private:
+    struct Queue
+    {
+        RdmaFrameList list;
+        uint64_t bytes{0};
+        uint32_t weight{8192};
+        int64_t deficit{0};
+    };
+
+    struct SerializationCache
+    {
+        uint32_t wireBytes{0};
+        int64_t ps{0};
+    };
+
+    void OnTransmitEvent();
+    void OnReceiveEvent();
+    void OnPauseEvent();
+
+    void ScheduleTransmit(int64_t at);
+    /// \pre the transmitter is idle
+    void StartNext(int64_t now);
+    RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
+    uint8_t PickDwrr(uint8_t eligible);
+    void Transmit(RdmaFrame* frame, int64_t now);
+    /// Take a frame whose last bit arrives at `at`.
+    void Arrive(RdmaFrame* frame, int64_t at);
+    bool IsCorrupted(const RdmaFrame* frame);
+    void Deliver(RdmaFrame* frame, int64_t now);
+    void OnPause(RdmaFrame* frame, int64_t now);
+    void SetPaused(uint8_t mask, int64_t now);
+
+    // hot
+    int64_t m_busyUntil{0};
+    RdmaPort* m_peer{nullptr};
+    RdmaPortUser* m_user{nullptr};
+    int64_t m_psPerByte{0}; //!< 0: not a whole number
+    int64_t m_delay{0};
+    bool m_txPending{false};
+    bool m_rxPending{false};
+    uint8_t m_waiting{0}; //!< bit p: queue p is not empty
+    uint8_t m_pull{0};    //!< bit p: the user could make a frame of priority p
+    uint8_t m_paused{0};  //!< bit p: PFC holds priority p
+    uint8_t m_strict{0xc0};
+    uint8_t m_dwrrNext{0};
+    uint16_t m_index{0};
+    uint32_t m_node{0};
+    int64_t m_txDue{0};
+    RdmaFrameList m_inFlight; //!< towards this port, by arrival
+    int64_t m_receiveLatency{0};
+    uint64_t m_queuedBytes{0};
+    RdmaPortCounters m_counters;
+    RdmaFrameList m_control; //!< MAC control frames that wait for the transmitter
+    std::array<Queue, PRIORITIES> m_queue;
+    std::array<SerializationCache, 4> m_serialization;
+
+    // cold
+    std::array<int64_t, PRIORITIES> m_pausedUntil{};
+    int64_t m_pausedSince{0};
+    RdmaFrameList m_controlInFlight; //!< MAC control frames towards this port: not delayed by a
+                                     //!< switch's pipeline
+    int64_t m_controlResponse{0};
+    double m_bitErrorRate{0};
+    double m_bitsToError{0};
+    Ptr<ExponentialRandomVariable> m_errors;
+    uint64_t m_rate{100000000000};
+    RdmaTimer<RdmaPort, &RdmaPort::OnTransmitEvent> m_txEvent;
+    RdmaTimer<RdmaPort, &RdmaPort::OnReceiveEvent> m_rxEvent;
+    RdmaTimer<RdmaPort, &RdmaPort::OnPauseEvent> m_pauseEvent;
+
+    std::string m_name;
+    Ptr<RdmaChannel> m_channel;
+    Ptr<Node> m_nodeObject;
+    uint32_t m_ifIndex{0};
+    uint16_t m_mtu{4096};
+    Mac48Address m_address;
+    NetDevice::ReceiveCallback m_receive;
+    NetDevice::PromiscReceiveCallback m_promiscReceive;
+
+    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace;
+    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_rxTrace;
+    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_corruptTrace;
+    TracedCallback<const RdmaPort*, uint8_t, uint8_t, int64_t> m_pauseTrace;
+};
+
+} // namespace ns3
+
+#endif /* RDMA_PORT_H */

@@ -1,0 +1,427 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-queue-pair.h"
+
+#include "contrib/rdma/core/psn.h"
+#include "contrib/rdma/core/roce-sizes.h"
+#include "rdma-nic.h"
+
+#include "ns3/log.h"
+#include "ns3/node.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_LOG_COMPONENT_DEFINE("RdmaQueuePair");
+
+RdmaQueuePair::RdmaQueuePair(RdmaNic* nic, uint32_t number, Ptr<RdmaCongestionOps> ops)
+    : m_nic(nic),
+      m_ops(ops),
+      m_number(number),
+      m_timer(this)
+{
+}
+
+// Requester --------------------------------------------------------------------------------------
+
+void
+RdmaQueuePair::PostWrite(uint64_t bytes, uint64_t id)
+{
+    Post(bytes, id, false, 0);
+}
+
+void
+RdmaQueuePair::PostWriteWithImmediate(uint64_t bytes, uint64_t id, uint32_t immediate)
+{
+    Post(bytes, id, true, immediate);
+}
+
+void
+RdmaQueuePair::Post(uint64_t bytes, uint64_t id, bool hasImmediate, uint32_t immediate)
+{
+    NS_ASSERT_MSG(m_peerNumber, "the queue pair is not connected");
+    const uint32_t mtu = m_nic->m_mtu;
+    RdmaWorkRequest request;
+    request.id = id;
+    request.bytes = bytes;
+    request.immediate = immediate;
+    request.hasImmediate = hasImmediate;
+    request.posted = RdmaClock::Now();
+    request.firstPsn = m_endPsn;
+    request.packets = std::max<uint64_t>(1, (bytes + mtu - 1) / mtu);
+    request.firstByte = m_postedBytes;
+    m_nic->m_postTrace(this, request);
+    if (m_state == State::ERROR)
+    {
+        m_nic->m_completionTrace(this, request, RdmaStatus::FLUSHED, request.posted);
+        if (m_nic->m_user)
+        {
+            m_nic->m_user->OnCompletion(this, request, RdmaStatus::FLUSHED, request.posted);
+        }
+        return;
+    }
+    if (m_first == m_requests.size())
+    {
+        m_requests.clear();
+        m_first = m_cursor = 0;
+    }
+    else if (m_first >= 64 && m_first * 2 >= m_requests.size())
+    {
+        m_requests.erase(m_requests.begin(),
+                         m_requests.begin() + static_cast<std::ptrdiff_t>(m_first));
+        m_cursor -= m_first;
+        m_first = 0;
+    }
+    m_requests.push_back(request);
+    m_endPsn += request.packets;
+    m_postedBytes += bytes;
+    m_nic->Activate(this, request.posted);
+}
+
+RdmaFrame*
+RdmaQueuePair::MakeFrame(int64_t now)
+{
+    if (now >= m_cc.nextUpdate || m_cc.bytesSent >= m_cc.nextUpdateBytes)
+    {
+        m_ops->OnUpdate(m_cc, now);
+        UpdateRate(now);
+    }
+    const RdmaWorkRequest& request = m_requests[m_cursor];
+    const uint32_t mtu = m_nic->m_mtu;
+    const uint64_t index = m_nextPsn - request.firstPsn;
+    const uint64_t offset = index * mtu;
+    const uint32_t payload = static_cast<uint32_t>(std::min<uint64_t>(mtu, request.bytes - offset));
+    const uint64_t inRequest = offset & (MAX_REQUEST_BYTES - 1);
+    const bool endOfPost = index + 1 == request.packets;
+    const bool first = inRequest == 0;
+    const bool last = endOfPost || inRequest + mtu == MAX_REQUEST_BYTES;
+
+    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+    // Padded to 4 bytes (BTH PadCnt).
+    uint32_t wire = RdmaFrame::DATA_OVERHEAD_BYTES + ((payload + 3) & ~3U);
+    const bool immediate = endOfPost && request.hasImmediate;
+    if (first)
+    {
+        wire += rdma::kRethBytes;
+        frame->dmaLength =
+            static_cast<uint32_t>(std::min(MAX_REQUEST_BYTES, request.bytes - offset));
+        frame->opcode = !last       ? RdmaOpcode::WRITE_FIRST
+                        : immediate ? RdmaOpcode::WRITE_ONLY_IMM
+                                    : RdmaOpcode::WRITE_ONLY;
+    }
+    else
+    {
+        frame->dmaLength = 0;
+        frame->opcode = !last       ? RdmaOpcode::WRITE_MIDDLE
+                        : immediate ? RdmaOpcode::WRITE_LAST_IMM
+                                    : RdmaOpcode::WRITE_LAST;
+    }
+    frame->aux = 0;
+    if (immediate)
+    {
+        wire += rdma::kImmDtBytes;
+        frame->aux = request.immediate;
+    }
+    frame->wireBytes = wire;
+    frame->src = m_nic->m_endpoint;
+    frame->dst = m_peerEndpoint;
+    frame->flowHash = m_flowHash;
+    frame->destQp = m_peerNumber;
+    frame->psn = rdma::WirePsn(m_nextPsn);
+    frame->payload = static_cast<uint16_t>(payload);
+    frame->inPort = 0;
+    frame->priority = m_priority;
+    frame->flags = RdmaFrame::ECT;
+    frame->classEnable = 0;
+
+    RdmaNicCounters& counters = m_nic->m_counters;
+    ++counters.dataPackets;
+    counters.dataBytes += payload;
+    if (m_nextPsn < m_highestPsn)
+    {
+        frame->flags |= RdmaFrame::RETRANSMITTED;
+        ++counters.retransmittedPackets;
+    }
+    if (m_nextPsn == m_ackedPsn) // nothing was outstanding
+    {
+        ArmTimer(now + m_nic->m_timeoutPs);
+    }
+    ++m_nextPsn;
+    m_highestPsn = std::max(m_highestPsn, m_nextPsn);
+    m_sentBytes += payload;
+    m_cc.bytesSent += payload;
+    if (endOfPost)
+    {
+        ++m_cursor;
+        frame->flags |= RdmaFrame::END_OF_POST;
+    }
+    // The last packet that window or PSN space allow must ask for an ACK too, or the queue pair
+    // would wait for its time-out.
+    const uint32_t ackEvery = (m_needs & RdmaCongestionOps::ACK_PER_PACKET) ? 1 : m_nic->m_ackEvery;
+    if (endOfPost || m_nextPsn % ackEvery == 0 || !CanSend())
+    {
+        frame->flags |= RdmaFrame::ACK_REQUEST;
+    }
+    if (m_needs & RdmaCongestionOps::ON_SEND)
+    {
+        m_cc.bytesInFlight = m_sentBytes - m_ackedBytes;
+        m_ops->OnSend(m_cc, payload, now);
+        UpdateRate(now);
+    }
+    if (m_psPerByte > 0)
+    {
+        m_nextSend = now + static_cast<int64_t>(m_psPerByte * wire + 0.5);
+    }
+    return frame;
+}
+
+void
+RdmaQueuePair::UpdateRate(int64_t now)
+{
+    if (m_cc.rateBps == m_ratePaced)
+    {
+        return;
+    }
+    m_ratePaced = m_cc.rateBps;
+    m_psPerByte = m_cc.rateBps >= m_cc.line.bps || m_cc.rateBps == 0
+                      ? 0
+                      : 8e12 / static_cast<double>(m_cc.rateBps);
+    m_nic->m_rateTrace(this, m_cc.rateBps, now);
+}
+
+void
+RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
+{
+    if (m_state == State::ERROR)
+    {
+        return;
+    }
+    // An ACK names the last packet received, a NAK the one expected: both acknowledge all before.
+    const bool nak = frame->flags & RdmaFrame::NAK;
+    const uint64_t psn = rdma::ExtendPsn(frame->psn, m_ackedPsn) + (nak ? 0 : 1);
+    if (psn > m_highestPsn || psn < m_ackedPsn)
+    {
+        return; // of a packet already acknowledged, overtaken by a later ACK
+    }
+    Acknowledge(psn, now);
+    if (nak && m_nextPsn > m_ackedPsn && m_state != State::ERROR)
+    {
+        m_ops->OnNack(m_cc, now);
+        GoBack(now);
+    }
+    UpdateRate(now);
+    m_nic->Activate(this, now);
+}
+
+void
+RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
+{
+    if (upTo == m_ackedPsn)
+    {
+        return;
+    }
+    m_ackedPsn = upTo;
+    m_retries = 0;
+    m_deadline = now + m_nic->m_timeoutPs;
+    const uint64_t before = m_ackedBytes;
+    // The requests this completes; the position in the byte stream comes from the one it stops in.
+    const size_t firstCompleted = m_first;
+    m_ackedBytes = m_postedBytes;
+    while (m_first < m_requests.size())
+    {
+        const RdmaWorkRequest& request = m_requests[m_first];
+        if (request.firstPsn + request.packets > upTo)
+        {
+            m_ackedBytes = request.firstByte +
+                           std::min(request.bytes, (upTo - request.firstPsn) * m_nic->m_mtu);
+            break;
+        }
+        ++m_first;
+    }
+    if (m_nextPsn < upTo) // went back, and the ACK was for what had been sent before
+    {
+        m_nextPsn = upTo;
+        m_sentBytes = m_ackedBytes;
+        m_cursor = m_first;
+    }
+    m_cc.bytesInFlight = m_sentBytes - m_ackedBytes;
+    m_ops->OnAck(m_cc, {m_ackedBytes - before, false}, now);
+    // Told last: whoever hears of it may post again, which may move the requests.
+    const size_t completed = m_first - firstCompleted;
+    for (size_t i = 0; i < completed; ++i)
+    {
+        const RdmaWorkRequest request = m_requests[m_first - (completed - i)];
+        m_nic->m_completionTrace(this, request, RdmaStatus::SUCCESS, now);
+        if (m_nic->m_user)
+        {
+            m_nic->m_user->OnCompletion(this, request, RdmaStatus::SUCCESS, now);
+        }
+    }
+}
+
+void
+RdmaQueuePair::GoBack(int64_t now)
+{
+    m_nic->m_goBackTrace(this, m_ackedPsn, now);
+    m_nextPsn = m_ackedPsn;
+    m_sentBytes = m_ackedBytes;
+    m_cursor = m_first;
+}
+
+void
+RdmaQueuePair::OnCnp(int64_t now)
+{
+    ++m_nic->m_counters.cnpsReceived;
+    m_nic->m_cnpTrace(this, m_nextPsn, now);
+    if (m_state == State::ERROR)
+    {
+        return;
+    }
+    m_ops->OnCnp(m_cc, now);
+    UpdateRate(now);
+}
+
+void
+RdmaQueuePair::ArmTimer(int64_t deadline)
+{
+    m_deadline = deadline;
+    if (!m_timerPending && m_nic->m_timeoutPs)
+    {
+        m_timerPending = true;
+        m_timer.ScheduleAt(deadline, m_nic->m_port->GetNode()->GetId());
+    }
+}
+
+void
+RdmaQueuePair::OnTimer()
+{
+    m_timerPending = false;
+    if (m_nextPsn == m_ackedPsn || m_state == State::ERROR)
+    {
+        return; // sleeps until something is outstanding again
+    }
+    const int64_t now = RdmaClock::Now();
+    if (now < m_deadline)
+    {
+        ArmTimer(m_deadline);
+        return;
+    }
+    ++m_nic->m_counters.timeouts;
+    m_nic->m_timeoutTrace(this, m_ackedPsn, now);
+    if (++m_retries > m_nic->m_retryCount)
+    {
+        Fail(now);
+        return;
+    }
+    m_ops->OnTimeout(m_cc, now);
+    UpdateRate(now);
+    GoBack(now);
+    m_nic->Activate(this, now);
+}
+
+void
+RdmaQueuePair::Fail(int64_t now)
+{
+    NS_LOG_WARN("queue pair " << m_number << " of endpoint " << m_nic->m_endpoint << " fails");
+    m_state = State::ERROR;
+    ++m_nic->m_counters.failedQps;
+    m_nic->m_errorTrace(this, m_ackedPsn, now);
+    m_endPsn = m_nextPsn; // nothing more to send
+    RdmaStatus status = RdmaStatus::RETRY_EXCEEDED;
+    while (m_first < m_requests.size())
+    {
+        const RdmaWorkRequest request = m_requests[m_first++];
+        m_nic->m_completionTrace(this, request, status, now);
+        if (m_nic->m_user)
+        {
+            m_nic->m_user->OnCompletion(this, request, status, now);
+        }
+        status = RdmaStatus::FLUSHED;
+    }
+}
+
+// Responder --------------------------------------------------------------------------------------
+
+void
+RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
+{
+    if (frame->flags & RdmaFrame::CE)
+    {
+        ++m_nic->m_counters.ecnMarkedReceived;
+    }
+    if ((frame->flags & RdmaFrame::CE) || (m_needs & RdmaCongestionOps::EVERY_DATA))
+    {
+        if (m_ops->OnDataReceived(*frame, now))
+        {
+            ++m_nic->m_counters.cnpsSent;
+            m_nic->SendControl(this, RdmaOpcode::CNP, 0, 0, 0, now);
+        }
+    }
+    const uint64_t psn = rdma::ExtendPsn(frame->psn, m_expectedPsn);
+    if (psn != m_expectedPsn)
+    {
+        if (psn < m_expectedPsn)
+        {
+            ++m_nic->m_counters.duplicatesReceived;
+            if (frame->flags & RdmaFrame::ACK_REQUEST)
+            {
+                SendAck(false, now);
+            }
+        }
+        else
+        {
+            ++m_nic->m_counters.outOfOrderDropped;
+            if (!m_nakSent)
+            {
+                m_nakSent = true;
+                SendAck(true, now);
+            }
+        }
+        return;
+    }
+    ++m_expectedPsn;
+    m_nakSent = false;
+    m_messageBytes += frame->payload;
+    m_receivedBytes += frame->payload;
+    if (IsLast(frame->opcode))
+    {
+        m_msn = (m_msn + 1) & 0xffffff;
+    }
+    if (frame->flags & RdmaFrame::ACK_REQUEST)
+    {
+        SendAck(false, now);
+    }
+    if (frame->flags & RdmaFrame::END_OF_POST)
+    {
+        RdmaMessage message;
+        message.sequence = m_messages++;
+        message.bytes = m_messageBytes;
+        message.hasImmediate = HasImmediate(frame->opcode);
+        message.immediate = frame->aux;
+        m_messageBytes = 0;
+        ++m_nic->m_counters.messagesReceived;
+        m_nic->m_messageTrace(this, message, now);
+        if (m_nic->m_user)
+        {
+            m_nic->m_user->OnMessage(this, message, now);
+        }
+    }
+}
+
+void
+RdmaQueuePair::SendAck(bool nak, int64_t now)
+{
+    RdmaNicCounters& counters = m_nic->m_counters;
+    ++(nak ? counters.naksSent : counters.acksSent);
+    m_nic->SendControl(this,
+                       RdmaOpcode::ACKNOWLEDGE,
+                       nak ? RdmaFrame::NAK : 0,
+                       rdma::WirePsn(nak ? m_expectedPsn : m_expectedPsn - 1),
+                       m_msn,
+                       now);
+}
+
+} // namespace ns3

@@ -1,0 +1,383 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-switch.h"
+
+#include "contrib/rdma/core/flow-hash.h"
+#include "rdma-channel.h"
+
+#include "ns3/boolean.h"
+#include "ns3/double.h"
+#include "ns3/enum.h"
+#include "ns3/log.h"
+#include "ns3/node.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_LOG_COMPONENT_DEFINE("RdmaSwitch");
+
+NS_OBJECT_ENSURE_REGISTERED(RdmaSwitch);
+
+TypeId
+RdmaSwitch::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::RdmaSwitch")
+            .SetParent<Object>()
+            .SetGroupName("Rdma")
+            .AddConstructor<RdmaSwitch>()
+            .AddAttribute(
+                "PipelineLatency",
+                "From a frame's last bit in to its admission to the buffer (assumed 500 ns)",
+                TimeValue(NanoSeconds(500)),
+                MakeTimeAccessor(&RdmaSwitch::m_pipelineLatency),
+                MakeTimeChecker(Time(0)))
+            .AddAttribute("BufferPer100G",
+                          "Shared buffer for each 100 Gb/s of port rate (bytes); HPCC artifact: 32 "
+                          "MB over 3.2 Tb/s",
+                          UintegerValue(1000000),
+                          MakeUintegerAccessor(&RdmaSwitch::m_bufferPer100G),
+                          MakeUintegerChecker<uint64_t>(1))
+            .AddAttribute(
+                "Pfc",
+                "Priority flow control on the lossless priorities; off: all priorities are lossy",
+                BooleanValue(true),
+                MakeBooleanAccessor(&RdmaSwitch::m_pfc),
+                MakeBooleanChecker())
+            .AddAttribute("LosslessPriorities",
+                          "Bit p set: priority p is lossless (mask)",
+                          UintegerValue(0x08),
+                          MakeUintegerAccessor(&RdmaSwitch::m_losslessMask),
+                          MakeUintegerChecker<uint8_t>())
+            .AddAttribute("Alpha",
+                          "Share of the free pool that a lossless (port, priority) may hold before "
+                          "XOFF; HPCC artifact",
+                          DoubleValue(1.0 / 8),
+                          MakeDoubleAccessor(&RdmaSwitch::m_alpha),
+                          MakeDoubleChecker<double>(0.0001, 64))
+            .AddAttribute(
+                "AlphaLossy",
+                "Share of the free pool up to which a lossy egress queue may grow (assumed)",
+                DoubleValue(1),
+                MakeDoubleAccessor(&RdmaSwitch::m_alphaLossy),
+                MakeDoubleChecker<double>(0.0001, 64))
+            .AddAttribute(
+                "GuaranteedBytes",
+                "Guaranteed minimum of each lossless (port, priority) (bytes); HPCC artifact",
+                UintegerValue(4096),
+                MakeUintegerAccessor(&RdmaSwitch::m_guaranteedBytes),
+                MakeUintegerChecker<uint64_t>())
+            .AddAttribute("XonOffset",
+                          "XON this far below the XOFF threshold, but at least two of the largest "
+                          "frames (bytes); HPCC artifact",
+                          UintegerValue(3072),
+                          MakeUintegerAccessor(&RdmaSwitch::m_xonOffset),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("PauseQuanta",
+                          "Length of a pause (512 bit times); refreshed after half of it while the "
+                          "cause lasts",
+                          UintegerValue(65535),
+                          MakeUintegerAccessor(&RdmaSwitch::m_pauseQuanta),
+                          MakeUintegerChecker<uint16_t>(64))
+            .AddAttribute("Ecn",
+                          "Mark ECN-capable frames by RED on the egress queue",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&RdmaSwitch::m_ecn),
+                          MakeBooleanChecker())
+            .AddAttribute("EcnMarkOnEnqueue",
+                          "Look at the queue when a frame joins it instead of when it leaves",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&RdmaSwitch::m_markOnEnqueue),
+                          MakeBooleanChecker())
+            .AddAttribute("EcnKmin",
+                          "Queue from which frames are marked, per 100 Gb/s (bytes); HPCC paper",
+                          UintegerValue(400000),
+                          MakeUintegerAccessor(&RdmaSwitch::m_ecnKmin),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute(
+                "EcnKmax",
+                "Queue from which all frames are marked, per 100 Gb/s (bytes); HPCC paper",
+                UintegerValue(1600000),
+                MakeUintegerAccessor(&RdmaSwitch::m_ecnKmax),
+                MakeUintegerChecker<uint64_t>())
+            .AddAttribute("EcnPmax",
+                          "Probability of a mark just below EcnKmax; HPCC artifact",
+                          DoubleValue(0.2),
+                          MakeDoubleAccessor(&RdmaSwitch::m_ecnPmax),
+                          MakeDoubleChecker<double>(0, 1))
+            .AddTraceSource("Drop",
+                            "A frame is dropped",
+                            MakeTraceSourceAccessor(&RdmaSwitch::m_dropTrace),
+                            "ns3::RdmaSwitch::DropTracedCallback")
+            .AddTraceSource("EcnMark",
+                            "A frame is marked with CE",
+                            MakeTraceSourceAccessor(&RdmaSwitch::m_markTrace),
+                            "ns3::RdmaSwitch::MarkTracedCallback")
+            .AddTraceSource("Pfc",
+                            "A pause or resume is sent upstream",
+                            MakeTraceSourceAccessor(&RdmaSwitch::m_pfcTrace),
+                            "ns3::RdmaSwitch::PfcTracedCallback");
+    return tid;
+}
+
+RdmaSwitch::RdmaSwitch()
+    : m_random(CreateObject<UniformRandomVariable>()),
+      m_refreshEvent(this)
+{
+}
+
+RdmaSwitch::~RdmaSwitch() = default;
+
+void
+RdmaSwitch::DoDispose()
+{
+    m_ports.clear();
+    m_random = nullptr;
+    Object::DoDispose();
+}
+
+const char*
+RdmaSwitch::GetDropReasonName(DropReason reason)
+{
+    static const char* names[] = {"no_route", "pool_full", "threshold", "headroom_full"};
+    return names[reason];
+}
+
+void
+RdmaSwitch::SetName(std::string name)
+{
+    m_name = std::move(name);
+}
+
+uint16_t
+RdmaSwitch::AddPort(Ptr<RdmaPort> port)
+{
+    const uint16_t index = static_cast<uint16_t>(m_ports.size());
+    m_ports.push_back(port);
+    port->SetUser(this, index);
+    return index;
+}
+
+void
+RdmaSwitch::SetRoutes(std::vector<uint16_t> groupOfEndpoint,
+                      std::vector<std::vector<uint16_t>> groups)
+{
+    m_groupOfEndpoint = std::move(groupOfEndpoint);
+    m_groups.clear();
+    m_groupPorts.clear();
+    for (const auto& group : groups)
+    {
+        m_groups.push_back(
+            {static_cast<uint32_t>(m_groupPorts.size()), static_cast<uint32_t>(group.size())});
+        m_groupPorts.insert(m_groupPorts.end(), group.begin(), group.end());
+    }
+}
+
+std::string
+RdmaSwitch::Start(uint32_t largestFrameBytes)
+{
+    const int64_t pipeline = m_pipelineLatency.GetPicoSeconds();
+    rdma::SharedBufferConfig config;
+    config.losslessMask = m_pfc ? m_losslessMask : 0;
+    config.guaranteedBytes = m_guaranteedBytes;
+    config.alpha = m_alpha;
+    config.alphaLossy = m_alphaLossy;
+    config.xonOffset = std::max<uint64_t>(m_xonOffset, 2 * largestFrameBytes);
+    double total = 0;
+    for (const auto& port : m_ports)
+    {
+        port->SetReceiveLatency(pipeline);
+        const double scale = static_cast<double>(port->GetRate()) / 100e9;
+        total += scale * static_cast<double>(m_bufferPer100G);
+        config.headroomBytes.push_back(
+            m_pfc ? rdma::HeadroomBytes(rdma::BitRate(port->GetRate()),
+                                        rdma::Duration(port->GetDelayPs()),
+                                        rdma::Duration(pipeline),
+                                        rdma::Duration(0),
+                                        rdma::Bytes(largestFrameBytes))
+                            .value *
+                        static_cast<uint64_t>(__builtin_popcount(m_losslessMask))
+                  : 0);
+        const uint64_t kmin = static_cast<uint64_t>(scale * static_cast<double>(m_ecnKmin));
+        const uint64_t kmax =
+            std::max(kmin, static_cast<uint64_t>(scale * static_cast<double>(m_ecnKmax)));
+        m_red.push_back(
+            {kmin, kmax, kmax > kmin ? m_ecnPmax / static_cast<double>(kmax - kmin) : 0});
+    }
+    config.totalBytes = static_cast<uint64_t>(total);
+    const std::string error = rdma::SharedBuffer::WhyNot(config);
+    if (!error.empty())
+    {
+        return m_name + ": " + error;
+    }
+    m_buffer = rdma::SharedBuffer(config);
+    return {};
+}
+
+int64_t
+RdmaSwitch::AssignStreams(int64_t stream)
+{
+    m_random->SetStream(stream);
+    // A seed of its own for ECMP, from the same stream, so that two switches do not split the same
+    // flows alike.
+    m_hashSeed = m_random->GetInteger(0, UINT32_MAX);
+    return 1;
+}
+
+// Data plane -------------------------------------------------------------------------------------
+
+void
+RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
+{
+    ++m_received;
+    const uint16_t group = m_groupOfEndpoint[frame->dst];
+    if (group == rdma::EcmpRoutes::kNoGroup)
+    {
+        Drop(nullptr, frame, NO_ROUTE, now);
+        return;
+    }
+    const Group& choices = m_groups[group];
+    const uint16_t index = m_groupPorts
+        [choices.first +
+         (choices.size == 1 ? 0 : rdma::EcmpPick(frame->flowHash, m_hashSeed, choices.size))];
+    RdmaPort* egress = PeekPointer(m_ports[index]);
+    const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
+    const uint32_t bytes = frame->FrameBytes();
+    switch (m_buffer.Admit(port->GetPortIndex(), frame->priority, bytes, queueBytes))
+    {
+    case rdma::SharedBuffer::Verdict::kStored:
+        break;
+    case rdma::SharedBuffer::Verdict::kStoredSendXoff:
+        Pause(port, frame->priority, true, now);
+        break;
+    case rdma::SharedBuffer::Verdict::kDropPoolFull:
+        Drop(egress, frame, POOL_FULL, now);
+        return;
+    case rdma::SharedBuffer::Verdict::kDropThreshold:
+        Drop(egress, frame, THRESHOLD, now);
+        return;
+    case rdma::SharedBuffer::Verdict::kDropHeadroomFull:
+        Drop(egress, frame, HEADROOM_FULL, now);
+        return;
+    }
+    frame->inPort = port->GetPortIndex();
+    if (m_markOnEnqueue && m_ecn && (frame->flags & RdmaFrame::ECT) &&
+        queueBytes >= m_red[index].kmin && ShouldMark(index, queueBytes))
+    {
+        frame->flags |= RdmaFrame::CE;
+        ++egress->GetCounters().ecnMarks;
+        m_markTrace(egress, frame, queueBytes, now);
+    }
+    egress->Enqueue(frame, now);
+}
+
+void
+RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now)
+{
+    if (frame->inPort == UINT16_MAX) // ordinary traffic of this node itself
+    {
+        return;
+    }
+    ++m_forwarded;
+    const uint16_t index = port->GetPortIndex();
+    if (queueBytes >= m_red[index].kmin && m_ecn && !m_markOnEnqueue &&
+        (frame->flags & RdmaFrame::ECT) && ShouldMark(index, queueBytes))
+    {
+        frame->flags |= RdmaFrame::CE;
+        ++port->GetCounters().ecnMarks;
+        m_markTrace(port, frame, queueBytes, now);
+    }
+    if (m_buffer.Release(frame->inPort, frame->priority, frame->FrameBytes()))
+    {
+        Pause(PeekPointer(m_ports[frame->inPort]), frame->priority, false, now);
+    }
+}
+
+RdmaFrame*
+RdmaSwitch::Pull(RdmaPort*, uint8_t, int64_t)
+{
+    return nullptr;
+}
+
+bool
+RdmaSwitch::ShouldMark(uint32_t port, uint64_t queueBytes)
+{
+    const Red& red = m_red[port];
+    if (queueBytes >= red.kmax)
+    {
+        return true;
+    }
+    return m_random->GetValue() < red.slope * static_cast<double>(queueBytes - red.kmin);
+}
+
+void
+RdmaSwitch::Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now)
+{
+    NS_LOG_INFO(m_name << " drops a frame: " << GetDropReasonName(reason));
+    ++m_drops[reason];
+    m_dropTrace(this, port, frame, reason, now);
+    RdmaFramePool::Get().Free(frame);
+}
+
+void
+RdmaSwitch::Pause(RdmaPort* port, uint8_t priority, bool pause, int64_t now)
+{
+    m_pfcTrace(port, priority, pause, m_buffer.StoredOf(port->GetPortIndex(), priority), now);
+    port->SendPause(static_cast<uint8_t>(1U << priority), pause ? m_pauseQuanta : 0, now);
+    if (!pause)
+    {
+        --m_pausedUpstreams;
+        return;
+    }
+    ++m_pausedUpstreams;
+    if (!m_refreshPending)
+    {
+        ScheduleRefresh(now);
+    }
+}
+
+void
+RdmaSwitch::ScheduleRefresh(int64_t now)
+{
+    // Half of the shortest pause (the fastest port's), so that a refresh is there before any of
+    // them runs out.
+    uint64_t fastest = 1;
+    for (const auto& port : m_ports)
+    {
+        fastest = std::max(fastest, port->GetRate());
+    }
+    m_refreshPending = true;
+    m_refreshEvent.ScheduleAt(
+        now + static_cast<int64_t>(256e12 * m_pauseQuanta / static_cast<double>(fastest)),
+        m_ports.front()->GetNode()->GetId());
+}
+
+void
+RdmaSwitch::OnRefresh()
+{
+    m_refreshPending = false;
+    if (m_pausedUpstreams == 0)
+    {
+        return; // sleeps until the next pause
+    }
+    const int64_t now = RdmaClock::Now();
+    for (const auto& port : m_ports)
+    {
+        uint8_t mask = 0;
+        for (uint8_t p = 0; p < RdmaPort::PRIORITIES; ++p)
+        {
+            mask |= m_buffer.IsPaused(port->GetPortIndex(), p) ? 1U << p : 0;
+        }
+        if (mask)
+        {
+            port->SendPause(mask, m_pauseQuanta, now);
+        }
+    }
+    ScheduleRefresh(now);
+}
+
+} // namespace ns3

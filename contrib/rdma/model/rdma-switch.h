@@ -1,0 +1,190 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_SWITCH_H
+#define RDMA_SWITCH_H
+
+#include "contrib/rdma/core/ecmp-routes.h"
+#include "contrib/rdma/core/shared-buffer.h"
+#include "rdma-port.h"
+
+#include "ns3/object.h"
+#include "ns3/random-variable-stream.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * An output-queued, store-and-forward Ethernet switch with a shared buffer, PFC, ECN and ECMP.
+ *
+ * A frame comes in whole, spends the pipeline latency, is admitted to the shared buffer (or
+ * dropped, for one of the reasons in DropReason), queued at its egress port, and leaves.
+ * Conservation, asserted in tests, per switch: frames received = forwarded + dropped (by reason) +
+ * queued; bytes in the buffer = bytes in the egress queues.
+ *
+ * Sizes that depend on speed are given for a port of 100 Gb/s and scaled with each port's rate
+ * (FIELD: no thresholds to be listed by hand for every link speed).
+ */
+class RdmaSwitch : public Object, public RdmaPortUser
+{
+  public:
+    static TypeId GetTypeId();
+
+    enum DropReason : uint8_t
+    {
+        NO_ROUTE,
+        POOL_FULL,
+        THRESHOLD,
+        HEADROOM_FULL,
+        DROP_REASONS
+    };
+
+    /// \return the reason's name in stats.json
+    static const char* GetDropReasonName(DropReason reason);
+
+    RdmaSwitch();
+    ~RdmaSwitch() override;
+
+    // Set-up: AddPort for all ports, then SetRoutes, then Start.
+
+    void SetName(std::string name);
+    /// \return the port's index
+    uint16_t AddPort(Ptr<RdmaPort> port);
+    /// \param groupOfEndpoint for each endpoint the group, or rdma::EcmpRoutes::kNoGroup
+    /// \param groups for each group its ports; not empty
+    void SetRoutes(std::vector<uint16_t> groupOfEndpoint,
+                   std::vector<std::vector<uint16_t>> groups);
+    /// Sizes the buffer and thresholds from the attributes and the ports. \return an error, or
+    /// nothing
+    std::string Start(uint32_t largestFrameBytes);
+    int64_t AssignStreams(int64_t stream);
+
+    const std::string& GetName() const
+    {
+        return m_name;
+    }
+
+    uint32_t GetNPorts() const
+    {
+        return static_cast<uint32_t>(m_ports.size());
+    }
+
+    Ptr<RdmaPort> GetPort(uint16_t index) const
+    {
+        return m_ports[index];
+    }
+
+    const rdma::SharedBuffer& GetBuffer() const
+    {
+        return m_buffer;
+    }
+
+    uint64_t GetDrops(DropReason reason) const
+    {
+        return m_drops[reason];
+    }
+
+    uint64_t GetForwarded() const
+    {
+        return m_forwarded;
+    }
+
+    uint64_t GetReceived() const
+    {
+        return m_received;
+    }
+
+    // RdmaPortUser
+    void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override;
+    void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override;
+    RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) override;
+
+    /// (switch, egress port or null, frame, reason, ps)
+    typedef void (*DropTracedCallback)(const RdmaSwitch* device,
+                                       const RdmaPort* port,
+                                       const RdmaFrame* frame,
+                                       DropReason reason,
+                                       int64_t now);
+    /// (egress port, frame, bytes in its queue, ps)
+    typedef void (*MarkTracedCallback)(const RdmaPort* port,
+                                       const RdmaFrame* frame,
+                                       uint64_t queueBytes,
+                                       int64_t now);
+    /// (ingress port that asks its peer, priority, pause or resume, bytes stored of it, ps)
+    typedef void (*PfcTracedCallback)(const RdmaPort* port,
+                                      uint8_t priority,
+                                      bool pause,
+                                      uint64_t stored,
+                                      int64_t now);
+
+  protected:
+    void DoDispose() override;
+
+  private:
+    struct Group
+    {
+        uint32_t first;
+        uint32_t size;
+    };
+
+    struct Red
+    {
+        uint64_t kmin;
+        uint64_t kmax;
+        double slope; //!< probability per byte above kmin
+    };
+
+    bool ShouldMark(uint32_t port, uint64_t queueBytes);
+    void Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now);
+    void Pause(RdmaPort* port, uint8_t priority, bool pause, int64_t now);
+    void ScheduleRefresh(int64_t now);
+    void OnRefresh();
+
+    // hot
+    std::vector<uint16_t> m_groupOfEndpoint;
+    std::vector<Group> m_groups;
+    std::vector<uint16_t> m_groupPorts;
+    std::vector<Ptr<RdmaPort>> m_ports;
+    std::vector<Red> m_red;
+    rdma::SharedBuffer m_buffer;
+    uint32_t m_hashSeed{0};
+    bool m_ecn;
+    bool m_markOnEnqueue;
+    uint64_t m_received{0};
+    uint64_t m_forwarded{0};
+    std::array<uint64_t, DROP_REASONS> m_drops{};
+
+    // attributes
+    Time m_pipelineLatency;
+    uint64_t m_bufferPer100G;
+    bool m_pfc;
+    uint8_t m_losslessMask;
+    double m_alpha;
+    double m_alphaLossy;
+    uint64_t m_guaranteedBytes;
+    uint64_t m_xonOffset;
+    uint64_t m_ecnKmin;
+    uint64_t m_ecnKmax;
+    double m_ecnPmax;
+    uint16_t m_pauseQuanta;
+
+    std::string m_name;
+    Ptr<UniformRandomVariable> m_random;
+    bool m_refreshPending{false};
+    RdmaTimer<RdmaSwitch, &RdmaSwitch::OnRefresh> m_refreshEvent;
+    uint32_t m_pausedUpstreams{0};
+
+    TracedCallback<const RdmaSwitch*, const RdmaPort*, const RdmaFrame*, DropReason, int64_t>
+        m_dropTrace;
+    TracedCallback<const RdmaPort*, const RdmaFrame*, uint64_t, int64_t> m_markTrace;
+    TracedCallback<const RdmaPort*, uint8_t, bool, uint64_t, int64_t> m_pfcTrace;
+};
+
+} // namespace ns3
+
+#endif /* RDMA_SWITCH_H */
