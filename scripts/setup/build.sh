@@ -165,9 +165,18 @@ build_in() {
     shift 2
     (($# == 0)) || targets=(--target "$@")
     if ! NINJA_STATUS='[%f/%t] ' cmake --build "$folder" -j "$JOBS" "${targets[@]}" 2>&1 | tee "$log" | show_progress; then
-        grep -m 20 -E -A 6 '(error|Error)( [0-9]+)?:|undefined reference' "$log" >"$log.errors" || tail -n 30 "$log" >"$log.errors"
-        plain <"$log.errors" | sed 's/^/    /' >&2
+        what_failed "$log" | plain | sed 's/^/    /' >&2
         fail "the build failed (everything it said: $(relative "$log"))"
+    fi
+}
+
+# what_failed <log>: what the first failed commands said, without the long commands themselves. Only Ninja
+# marks them; otherwise the end of the log has to do.
+what_failed() {
+    if grep -q '^FAILED: ' "$1"; then
+        awk '/^FAILED: / { show = 1; print; getline; next } /^\[[0-9]/ { show = 0 } show' "$1" | head -n 40
+    else
+        tail -n 30 "$1"
     fi
 }
 
