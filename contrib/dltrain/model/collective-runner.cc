@@ -1,0 +1,481 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "collective-runner.h"
+
+#include "collectives/registry.h"
+
+#include "ns3/assert.h"
+#include "ns3/node.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace dltrain
+{
+
+namespace
+{
+
+/// Lanes for which the queue pair used last is remembered; others are looked up.
+constexpr uint32_t CACHED_LANES = 8;
+
+} // namespace
+
+CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
+                                   const scenario::CollectiveOptions& options,
+                                   ns3::RdmaFabric& fabric,
+                                   CollectiveUser* user)
+    : m_options(options),
+      m_fabric(fabric),
+      m_user(user),
+      m_gpusPerServer(cluster.server.gpus),
+      m_nicsPerServer(cluster.server.nics),
+      m_events(this)
+{
+    for (uint32_t server = 0; server < cluster.servers; ++server)
+    {
+        const uint32_t host = cluster.hostOfServer[server];
+        m_firstEndpoint.push_back(cluster.topology.EndpointOf(host, 0));
+        m_contextOfServer.push_back(fabric.GetNodes().Get(cluster.topology.Hosts()[host])->GetId());
+        m_scaleUp.emplace_back(cluster.server.scaleUp, m_gpusPerServer);
+    }
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        fabric.GetNic(e)->SetUser(this);
+    }
+}
+
+CollectiveRunner::~CollectiveRunner() = default;
+
+uint32_t
+CollectiveRunner::AddCommunicator(std::vector<Rank> ranks)
+{
+    Communicator comm;
+    for (const Rank rank : ranks)
+    {
+        comm.placement.serverOf.push_back(rank / m_gpusPerServer);
+        comm.placement.gpuOf.push_back(rank % m_gpusPerServer);
+    }
+    comm.placement.nicsPerServer = m_nicsPerServer;
+    comm.placement.gpusPerServer = m_gpusPerServer;
+    comm.entered.resize(ranks.size());
+    comm.lastConnection.resize(ranks.size() * CACHED_LANES);
+    comm.ranks = std::move(ranks);
+    m_communicators.push_back(std::move(comm));
+    return static_cast<uint32_t>(m_communicators.size() - 1);
+}
+
+uint32_t
+CollectiveRunner::GetNRanks(uint32_t communicator) const
+{
+    return static_cast<uint32_t>(m_communicators[communicator].ranks.size());
+}
+
+const coll::Algorithm&
+CollectiveRunner::AlgorithmFor(coll::Op op, const coll::Placement& placement) const
+{
+    for (const auto& [chosenOp, name] : m_options.algorithms)
+    {
+        if (chosenOp == op)
+        {
+            return *coll::Find(op, name); // validated with the options
+        }
+    }
+    return coll::DefaultAlgorithm(op, placement);
+}
+
+std::string
+CollectiveRunner::WhyNot(uint32_t communicator, const coll::Collective& what) const
+{
+    const Communicator& comm = m_communicators[communicator];
+    return AlgorithmFor(what.op, comm.placement).WhyNot(what, comm.placement, m_options.options);
+}
+
+CollectiveRunner::Instance&
+CollectiveRunner::GetInstance(Communicator& comm,
+                              uint32_t sequence,
+                              const coll::Collective* what,
+                              uint32_t tag)
+{
+    NS_ASSERT_MSG(sequence - comm.first < 1U << 30, "a message for a collective that has ended");
+    const uint32_t index = sequence - comm.first;
+    while (comm.instances.size() <= index)
+    {
+        // Only a rank that enters makes an instance: it sends nothing before.
+        NS_ASSERT(what && comm.instances.size() == index);
+        auto instance = std::make_unique<Instance>();
+        const coll::Algorithm& algorithm = AlgorithmFor(what->op, comm.placement);
+        auto& schedule = comm.schedules[{what->op, what->bytes, what->root}];
+        if (!schedule)
+        {
+            schedule = algorithm.Make(*what, comm.placement, m_options.options);
+        }
+        instance->schedule = schedule;
+        instance->record.op = what->op;
+        instance->record.algorithm = &algorithm;
+        instance->record.bytes = what->bytes;
+        instance->record.ranks = what->ranks;
+        instance->record.tag = tag;
+        instance->lanesPerRank = 1;
+        for (Rank r = 0; r < what->ranks; ++r)
+        {
+            instance->lanesPerRank = std::max<uint32_t>(instance->lanesPerRank, schedule->Lanes(r));
+        }
+        instance->lanes.resize(static_cast<std::size_t>(what->ranks) * instance->lanesPerRank);
+        instance->lanesLeft.resize(what->ranks);
+        instance->cookies.resize(what->ranks);
+        comm.instances.push_back(std::move(instance));
+    }
+    return *comm.instances[index];
+}
+
+void
+CollectiveRunner::Start(uint32_t communicator,
+                        Rank position,
+                        coll::Op op,
+                        uint64_t bytes,
+                        Rank root,
+                        uint32_t tag,
+                        uint64_t cookie,
+                        int64_t now)
+{
+    Communicator& comm = m_communicators[communicator];
+    coll::Collective what;
+    what.op = op;
+    what.bytes = bytes;
+    what.ranks = static_cast<Rank>(comm.ranks.size());
+    what.root = root;
+    const uint32_t sequence = comm.entered[position]++;
+    Instance& instance = GetInstance(comm, sequence, &what, tag);
+    if (instance.record.op != op || instance.record.bytes != bytes)
+    {
+        throw std::logic_error("ranks of one communicator entered different collectives");
+    }
+    instance.record.firstStart = instance.record.firstStart < 0 ? now : instance.record.firstStart;
+    instance.record.lastStart = now;
+    instance.cookies[position] = cookie;
+    ++instance.entered;
+    const coll::Lane lanes = instance.schedule->Lanes(position);
+    // One more than there are, so that the rank cannot be done before the last lane has been looked
+    // at.
+    instance.lanesLeft[position] = static_cast<uint16_t>(lanes + 1);
+    const std::size_t base = static_cast<std::size_t>(position) * instance.lanesPerRank;
+    for (coll::Lane lane = 0; lane < lanes; ++lane)
+    {
+        LaneState& state = instance.lanes[base + lane];
+        state.started = true;
+        state.steps = instance.schedule->Steps(position, lane);
+        if (state.steps)
+        {
+            state.step = instance.schedule->At(position, lane, 0);
+        }
+    }
+    for (coll::Lane lane = 0; lane < lanes; ++lane)
+    {
+        Advance(communicator, sequence, instance, position, lane, now);
+    }
+    if (--instance.lanesLeft[position] == 0)
+    {
+        // Nothing to wait for (a single rank). Told through the event loop, as any other end: never
+        // from within Start.
+        m_events.Schedule(
+            now,
+            ContextOf(comm.ranks[position]),
+            {EventKind::DELIVER, UINT16_MAX, communicator, sequence, coll::kNoRank, position, 0});
+    }
+}
+
+bool
+CollectiveRunner::TakeArrival(LaneState& lane, Rank peer)
+{
+    if (lane.peer == peer)
+    {
+        if (lane.arrived)
+        {
+            --lane.arrived;
+            return true;
+        }
+        return false;
+    }
+    if (lane.more)
+    {
+        for (auto& [from, count] : *lane.more)
+        {
+            if (from == peer && count)
+            {
+                --count;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void
+CollectiveRunner::AddArrival(LaneState& lane, Rank peer)
+{
+    if (lane.peer == coll::kNoRank || (lane.arrived == 0 && !lane.more))
+    {
+        lane.peer = peer;
+    }
+    if (lane.peer == peer)
+    {
+        ++lane.arrived;
+        return;
+    }
+    if (!lane.more)
+    {
+        lane.more = std::make_unique<std::vector<std::pair<Rank, uint32_t>>>();
+    }
+    for (auto& [from, count] : *lane.more)
+    {
+        if (from == peer)
+        {
+            ++count;
+            return;
+        }
+    }
+    lane.more->emplace_back(peer, 1);
+}
+
+void
+CollectiveRunner::Deliver(uint32_t communicator,
+                          uint32_t sequence,
+                          Rank to,
+                          coll::Lane lane,
+                          Rank from,
+                          int64_t now)
+{
+    Communicator& comm = m_communicators[communicator];
+    Instance& instance = GetInstance(comm, sequence, nullptr, 0);
+    LaneState& state = instance.lanes[static_cast<std::size_t>(to) * instance.lanesPerRank + lane];
+    AddArrival(state, from);
+    // Only the one a lane waits for moves it.
+    if (state.started && state.index < state.steps && state.step.recvPeer == from)
+    {
+        Advance(communicator, sequence, instance, to, lane, now);
+        if (instance.lanesLeft[to] == 0)
+        {
+            m_events.Schedule(
+                now,
+                ContextOf(comm.ranks[to]),
+                {EventKind::DELIVER, UINT16_MAX, communicator, sequence, coll::kNoRank, to, 0});
+        }
+    }
+}
+
+void
+CollectiveRunner::Advance(uint32_t communicator,
+                          uint32_t sequence,
+                          Instance& instance,
+                          Rank position,
+                          coll::Lane lane,
+                          int64_t now)
+{
+    LaneState& state =
+        instance.lanes[static_cast<std::size_t>(position) * instance.lanesPerRank + lane];
+    while (state.index < state.steps)
+    {
+        const coll::Step& step = state.step;
+        if (step.recvPeer != coll::kNoRank && !TakeArrival(state, step.recvPeer))
+        {
+            return;
+        }
+        if (step.sendPeer != coll::kNoRank)
+        {
+            Send(communicator,
+                 sequence,
+                 instance,
+                 position,
+                 step.sendPeer,
+                 lane,
+                 step.sendBytes,
+                 now);
+        }
+        if (++state.index < state.steps)
+        {
+            state.step = instance.schedule->At(position, lane, state.index);
+        }
+    }
+    --instance.lanesLeft[position];
+}
+
+void
+CollectiveRunner::Send(uint32_t communicator,
+                       uint32_t sequence,
+                       Instance& instance,
+                       Rank from,
+                       Rank to,
+                       coll::Lane lane,
+                       uint64_t bytes,
+                       int64_t now)
+{
+    m_bytesSent[static_cast<std::size_t>(instance.record.op)] += bytes;
+    if (m_options.stepLatency.ps)
+    {
+        m_events.Schedule(now + m_options.stepLatency.ps,
+                          ContextOf(m_communicators[communicator].ranks[from]),
+                          {EventKind::SEND, lane, communicator, sequence, from, to, bytes});
+        return;
+    }
+    Transfer(communicator, sequence, from, to, lane, bytes, now);
+}
+
+void
+CollectiveRunner::Transfer(uint32_t communicator,
+                           uint32_t sequence,
+                           Rank from,
+                           Rank to,
+                           coll::Lane lane,
+                           uint64_t bytes,
+                           int64_t now)
+{
+    Communicator& comm = m_communicators[communicator];
+    const uint32_t server = comm.placement.serverOf[from];
+    if (server == comm.placement.serverOf[to])
+    {
+        ++m_scaleUpMessages;
+        m_scaleUpBytes += bytes;
+        const rdma::TimePoint arrival = m_scaleUp[server].Transfer(comm.placement.gpuOf[from],
+                                                                   comm.placement.gpuOf[to],
+                                                                   rdma::Bytes(bytes),
+                                                                   rdma::TimePoint(now));
+        m_events.Schedule(arrival.ps,
+                          m_contextOfServer[server],
+                          {EventKind::DELIVER, lane, communicator, sequence, from, to, bytes});
+        return;
+    }
+    ++m_networkMessages;
+    Instance& instance = GetInstance(comm, sequence, nullptr, 0);
+    ns3::RdmaQueuePair* qp = nullptr;
+    if (lane < CACHED_LANES)
+    {
+        Connection& cached = comm.lastConnection[from * CACHED_LANES + lane];
+        if (cached.peer != to)
+        {
+            cached = {to,
+                      GetQueuePair(communicator, from, to, lane, instance.schedule->Channel(lane))};
+        }
+        qp = cached.qp;
+    }
+    else
+    {
+        qp = GetQueuePair(communicator, from, to, lane, instance.schedule->Channel(lane));
+    }
+    qp->PostWriteWithImmediate(bytes, instance.record.tag, sequence);
+}
+
+ns3::RdmaQueuePair*
+CollectiveRunner::GetQueuePair(uint32_t communicator,
+                               Rank from,
+                               Rank to,
+                               coll::Lane lane,
+                               uint32_t channel)
+{
+    ns3::RdmaQueuePair*& qp = m_queuePairs[{communicator, from, to, lane}];
+    if (!qp)
+    {
+        const Communicator& comm = m_communicators[communicator];
+        const uint32_t nic = channel % m_nicsPerServer;
+        qp = m_fabric.GetNic(m_firstEndpoint[comm.placement.serverOf[from]] + nic)
+                 ->CreateQueuePair(3);
+        ns3::RdmaQueuePair* receiver =
+            m_fabric.GetNic(m_firstEndpoint[comm.placement.serverOf[to]] + nic)->CreateQueuePair(3);
+        receiver->cookie = m_channels.size();
+        m_channels.push_back({communicator, from, to, lane});
+        ns3::RdmaNic::Connect(qp, receiver);
+    }
+    return qp;
+}
+
+uint32_t
+CollectiveRunner::ContextOf(Rank globalRank) const
+{
+    return m_contextOfServer[globalRank / m_gpusPerServer];
+}
+
+void
+CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
+{
+    if (e.kind == EventKind::SEND)
+    {
+        Transfer(e.communicator, e.sequence, e.from, e.to, e.lane, e.bytes, now);
+        return;
+    }
+    if (e.from != coll::kNoRank)
+    {
+        Deliver(e.communicator, e.sequence, e.to, e.lane, e.from, now);
+        return;
+    }
+    // A rank has left.
+    Communicator& comm = m_communicators[e.communicator];
+    Instance& instance = *comm.instances[e.sequence - comm.first];
+    const uint64_t cookie = instance.cookies[e.to];
+    const bool last = ++instance.left == comm.ranks.size();
+    if (last)
+    {
+        instance.record.end = now;
+        const CollectiveRecord record = instance.record;
+        m_user->OnCollectiveDone(e.communicator, record, now);
+        // Collectives of a communicator may end out of order only in name: a rank enters the next
+        // after it left this one.
+        while (!comm.instances.empty() && comm.instances.front()->left == comm.ranks.size())
+        {
+            comm.instances.pop_front();
+            ++comm.first;
+        }
+    }
+    m_user->OnRankDone(e.communicator, e.to, cookie, now);
+}
+
+void
+CollectiveRunner::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
+{
+    const Channel& channel = m_channels[qp->cookie];
+    Deliver(channel.communicator, message.immediate, channel.to, channel.lane, channel.from, now);
+}
+
+void
+CollectiveRunner::OnCompletion(ns3::RdmaQueuePair*,
+                               const ns3::RdmaWorkRequest&,
+                               ns3::RdmaStatus,
+                               int64_t)
+{
+    // A rank goes on when data arrives, not when its own sends are acknowledged; a failed queue
+    // pair shows in the fabric's traces, and the collective is then found unfinished.
+}
+
+std::vector<std::string>
+CollectiveRunner::DescribeUnfinished() const
+{
+    std::vector<std::string> lines;
+    for (std::size_t c = 0; c < m_communicators.size(); ++c)
+    {
+        const Communicator& comm = m_communicators[c];
+        for (const auto& instance : comm.instances)
+        {
+            std::string line = coll::OpName(instance->record.op) + " of " +
+                               std::to_string(instance->record.bytes) +
+                               " B: " + std::to_string(instance->entered) + " of " +
+                               std::to_string(comm.ranks.size()) + " ranks entered, " +
+                               std::to_string(instance->left) + " left";
+            for (std::size_t i = 0; i < instance->lanes.size(); ++i)
+            {
+                const LaneState& lane = instance->lanes[i];
+                if (lane.started && lane.index < lane.steps && lane.step.recvPeer != coll::kNoRank)
+                {
+                    line += "; rank " + std::to_string(comm.ranks[i / instance->lanesPerRank]) +
+                            " waits for rank " + std::to_string(comm.ranks[lane.step.recvPeer]) +
+                            " at step " + std::to_string(lane.index) + " of " +
+                            std::to_string(lane.steps);
+                    break;
+                }
+            }
+            lines.push_back(line);
+        }
+    }
+    return lines;
+}
+
+} // namespace dltrain

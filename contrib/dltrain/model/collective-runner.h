@@ -1,0 +1,267 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_COLLECTIVE_RUNNER_H
+#define DLTRAIN_COLLECTIVE_RUNNER_H
+
+#include "collectives/schedule.h"
+#include "event-pool.h"
+#include "scenarios/spec/scenario.h"
+#include "topologies/scale-up-model.h"
+
+#include "ns3/rdma-fabric-helper.h"
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace dltrain
+{
+
+using coll::Rank;
+
+/// One collective as it ran, for reports.
+struct CollectiveRecord
+{
+    coll::Op op = coll::Op::kAllReduce;
+    const coll::Algorithm* algorithm = nullptr;
+    uint64_t bytes = 0;
+    uint32_t ranks = 0;
+    uint32_t tag = 0;        ///< index of its name (TraceCollector::Tag)
+    int64_t firstStart = -1; ///< ps, of the first rank that entered
+    int64_t lastStart = -1;  ///< ps, of the last
+    int64_t end = -1;        ///< ps, of the last rank that left
+};
+
+/// Hears of collectives.
+class CollectiveUser
+{
+  public:
+    virtual ~CollectiveUser() = default;
+    /// A rank (position in its communicator) has done its part. \param cookie what Start was given
+    virtual void OnRankDone(uint32_t communicator, Rank position, uint64_t cookie, int64_t now) = 0;
+    /// All ranks have.
+    virtual void OnCollectiveDone(uint32_t communicator,
+                                  const CollectiveRecord& record,
+                                  int64_t now) = 0;
+};
+
+/**
+ * Runs schedules (collectives/schedule.h) on a cluster: sends inside a server go through its
+ * scale-up model, sends between servers are RDMA WRITEs with immediate, posted to a queue pair of
+ * their own for each (sender, receiver, lane).
+ *
+ * What a receiver knows comes out of the message alone: the queue pair tells sender and lane, the
+ * immediate tells which of the communicator's collectives it belongs to. Messages that arrive
+ * before the rank has entered its collective are counted and wait (NCCL's eager buffers, without a
+ * limit on their size: assumed).
+ *
+ * Memory: one LaneState a rank and lane of each collective under way; steps are computed, never
+ * stored.
+ */
+class CollectiveRunner : public ns3::RdmaNicUser
+{
+  public:
+    /**
+     * \param cluster where ranks are: rank r is GPU r mod g of logical server r / g
+     * \param fabric must have been built from cluster.topology
+     */
+    CollectiveRunner(const scenario::ClusterSpec& cluster,
+                     const scenario::CollectiveOptions& options,
+                     ns3::RdmaFabric& fabric,
+                     CollectiveUser* user);
+    ~CollectiveRunner() override;
+
+    /// \param ranks in communicator order. \return the communicator's number
+    uint32_t AddCommunicator(std::vector<Rank> ranks);
+
+    /// \return why this collective cannot run as asked for, in a sentence; empty: it can
+    std::string WhyNot(uint32_t communicator, const coll::Collective& what) const;
+
+    /**
+     * A rank enters the communicator's next collective (each rank counts its own). All ranks must
+     * ask for the same. \param tag work requests carry it as their id
+     */
+    void Start(uint32_t communicator,
+               Rank position,
+               coll::Op op,
+               uint64_t bytes,
+               Rank root,
+               uint32_t tag,
+               uint64_t cookie,
+               int64_t now);
+
+    uint32_t GetNRanks(uint32_t communicator) const;
+
+    /// \return ns-3 node id of the server a rank lives in
+    uint32_t ContextOf(Rank globalRank) const;
+
+    /// \return bytes sent so far by all ranks, by op
+    const std::array<uint64_t, 8>& GetBytesSent() const
+    {
+        return m_bytesSent;
+    }
+
+    /// \return bytes sent inside servers so far (over scale-up links)
+    uint64_t GetScaleUpBytes() const
+    {
+        return m_scaleUpBytes;
+    }
+
+    /// \return messages sent so far: inside servers, between servers
+    std::pair<uint64_t, uint64_t> GetMessages() const
+    {
+        return {m_scaleUpMessages, m_networkMessages};
+    }
+
+    /// \return one line for each collective that has not ended: how many ranks are in it and what
+    /// some of them wait for
+    std::vector<std::string> DescribeUnfinished() const;
+
+    // RdmaNicUser
+    void OnCompletion(ns3::RdmaQueuePair* qp,
+                      const ns3::RdmaWorkRequest& request,
+                      ns3::RdmaStatus status,
+                      int64_t now) override;
+    void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now) override;
+
+  private:
+    /// A lane of a rank in a collective under way.
+    struct LaneState
+    {
+        coll::Step step; ///< the one at `index`, if not at the end
+        coll::StepIndex index = 0;
+        coll::StepIndex steps = 0;
+        bool started = false;
+        // Messages that arrived and were not taken yet. Rings have one peer a lane; the others go
+        // to `more`.
+        Rank peer = coll::kNoRank;
+        uint32_t arrived = 0;
+        std::unique_ptr<std::vector<std::pair<Rank, uint32_t>>> more;
+    };
+
+    struct Instance
+    {
+        std::shared_ptr<const coll::Schedule> schedule;
+        CollectiveRecord record;
+        std::vector<LaneState> lanes;    ///< [position * lanesPerRank + lane]
+        std::vector<uint16_t> lanesLeft; ///< per rank
+        std::vector<uint64_t> cookies;   ///< per rank
+        uint32_t lanesPerRank = 1;
+        uint32_t entered = 0;
+        uint32_t left = 0;
+    };
+
+    struct Connection
+    {
+        Rank peer = coll::kNoRank;
+        ns3::RdmaQueuePair* qp = nullptr;
+    };
+
+    struct Communicator
+    {
+        std::vector<Rank> ranks;
+        coll::Placement placement;
+        std::vector<uint32_t> entered;                   ///< per rank: collectives entered so far
+        std::deque<std::unique_ptr<Instance>> instances; ///< [sequence - first]
+        uint32_t first = 0;
+        std::vector<Connection>
+            lastConnection; ///< [position * CACHED_LANES + lane]: the one used last
+        std::map<std::tuple<coll::Op, uint64_t, Rank>, std::shared_ptr<const coll::Schedule>>
+            schedules;
+    };
+
+    /// What a receiving queue pair stands for; its number in m_channels is the queue pair's cookie.
+    struct Channel
+    {
+        uint32_t communicator;
+        Rank from; ///< positions
+        Rank to;
+        coll::Lane lane;
+    };
+
+    enum class EventKind : uint8_t
+    {
+        DELIVER, ///< a message inside a server arrives
+        SEND,    ///< the software latency before a send is over
+    };
+
+    struct EventPayload
+    {
+        EventKind kind;
+        coll::Lane lane;
+        uint32_t communicator;
+        uint32_t sequence;
+        Rank from;
+        Rank to;
+        uint64_t bytes;
+    };
+
+    friend class EventPool<CollectiveRunner, EventPayload>;
+    void OnEvent(const EventPayload& payload, int64_t now);
+
+    const coll::Algorithm& AlgorithmFor(coll::Op op, const coll::Placement& placement) const;
+    Instance& GetInstance(Communicator& comm,
+                          uint32_t sequence,
+                          const coll::Collective* what,
+                          uint32_t tag);
+    /// \param from position; kNoRank: nothing arrived, just go on
+    void Deliver(uint32_t communicator,
+                 uint32_t sequence,
+                 Rank to,
+                 coll::Lane lane,
+                 Rank from,
+                 int64_t now);
+    void Advance(uint32_t communicator,
+                 uint32_t sequence,
+                 Instance& instance,
+                 Rank position,
+                 coll::Lane lane,
+                 int64_t now);
+    void Send(uint32_t communicator,
+              uint32_t sequence,
+              Instance& instance,
+              Rank from,
+              Rank to,
+              coll::Lane lane,
+              uint64_t bytes,
+              int64_t now);
+    void Transfer(uint32_t communicator,
+                  uint32_t sequence,
+                  Rank from,
+                  Rank to,
+                  coll::Lane lane,
+                  uint64_t bytes,
+                  int64_t now);
+    ns3::RdmaQueuePair* GetQueuePair(uint32_t communicator,
+                                     Rank from,
+                                     Rank to,
+                                     coll::Lane lane,
+                                     uint32_t channel);
+    static bool TakeArrival(LaneState& lane, Rank peer);
+    static void AddArrival(LaneState& lane, Rank peer);
+    scenario::CollectiveOptions m_options;
+    ns3::RdmaFabric& m_fabric;
+    CollectiveUser* m_user;
+    uint32_t m_gpusPerServer;
+    uint32_t m_nicsPerServer;
+    std::vector<uint32_t> m_firstEndpoint;     ///< of each logical server
+    std::vector<uint32_t> m_contextOfServer;   ///< ns-3 node id
+    std::vector<topo::ScaleUpModel> m_scaleUp; ///< per logical server
+    std::deque<Communicator> m_communicators;
+    std::vector<Channel> m_channels;
+    std::map<std::tuple<uint32_t, Rank, Rank, coll::Lane>, ns3::RdmaQueuePair*> m_queuePairs;
+    std::array<uint64_t, 8> m_bytesSent{};
+    uint64_t m_scaleUpBytes = 0;
+    uint64_t m_scaleUpMessages = 0;
+    uint64_t m_networkMessages = 0;
+    EventPool<CollectiveRunner, EventPayload> m_events;
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_COLLECTIVE_RUNNER_H
