@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef EVENT_LOG_H
+#define EVENT_LOG_H
+
+#include "line-log.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace dltrain
+{
+
+/**
+ * network_events.log: `time_us what where details`, one event a line, in order of time.
+ *
+ * Each kind of event has a budget of lines, so that many pauses do not hide the one drop; beyond it
+ * events are only counted, which the file says where it happens and, with the totals, at its end.
+ */
+class EventLog
+{
+  public:
+    enum Kind : uint8_t
+    {
+        NOTE,
+        PAUSE,
+        RESUME,
+        ECN,
+        DROP,
+        RETRANSMISSION,
+        TIMEOUT,
+        QP_ERROR,
+        KINDS
+    };
+
+    explicit EventLog(const std::string& path, uint64_t linesPerKind = 20000);
+
+    /// Count an event. \return whether its line is wanted too
+    bool Count(Kind kind, uint64_t events = 1);
+    void Write(int64_t now, Kind kind, std::string_view where, std::string_view details);
+    void Finish(int64_t now);
+
+    static const char* GetKindName(Kind kind);
+
+  private:
+    LineLog m_file;
+    uint64_t m_limit;
+    std::array<uint64_t, KINDS> m_counts{};
+    std::array<uint64_t, KINDS> m_lines{};
+    std::string m_line;
+};
+
+} // namespace dltrain
+
+#endif /* EVENT_LOG_H */

@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RUN_CONTROL_H
+#define RUN_CONTROL_H
+
+#include "link-sampler.h"
+#include "scenarios/spec/scenario.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace dltrain
+{
+
+class TraceCollector;
+
+/// How an event loop ended.
+struct RunOutcome
+{
+    bool completed{false};   //!< the work is done
+    bool interrupted{false}; //!< by a signal
+    int exitStatus{0};   //!< 0 completed, 3 stuck or failed, 128 + signal interrupted (Ctrl-C: 130)
+    std::string message; //!< why it is not completed; several lines; empty if it is
+    double shareDone{0}; //!< 0 to 1
+    int64_t simulatedPs{0}; //!< when it ended
+    uint64_t events{0};
+    double eventLoopS{0}; //!< wall time of the event loops so far
+    double wallS{0};      //!< wall time since the RunControl was made
+};
+
+/**
+ * Runs the event loop such that it is never silent: a progress line, Ctrl-C, a watchdog.
+ *
+ *     RunControl control(scenario.run);            // before set-up, so that wall time and Ctrl-C
+ * include it control.Watch(collector); control.SetProgress([&] { return bytesDone / bytesTotal; });
+ *     RunOutcome outcome = control.Run([&] { return everythingDone; });
+ *
+ * Ctrl-C (or SIGTERM) stops the simulator between two events, and Run returns; a second one kills
+ * the process. A thread prints progress to standard error: one line that is written over on a
+ * terminal, else a line about every ten seconds. It reads only atomics, which the simulation sets
+ * whenever the link sampler looks.
+ *
+ * The watchdog ends a run when the events run out with work left, and when no data frame has been
+ * sent for a second of simulated time although messages are under way and other frames go on (a PFC
+ * deadlock). Both are decided in simulated time, so they repeat.
+ */
+class RunControl
+{
+  public:
+    explicit RunControl(const scenario::RunOptions& run);
+    ~RunControl();
+
+    RunControl(const RunControl&) = delete;
+    RunControl& operator=(const RunControl&) = delete;
+
+    /// The fabric this run is about. \param collector outlives the next Run
+    void Watch(TraceCollector& collector);
+    /// \param share of the work that is done, 0 to 1; asked at every look of the link sampler, in
+    /// the simulation's thread
+    void SetProgress(std::function<double()> share);
+    /// A word before the numbers: "warm-up step 1 of 1". In the simulation's thread.
+    void SetPhase(const std::string& phase);
+
+    /**
+     * Simulator::Run until it ends by itself, by Simulator::Stop, by a signal or by the watchdog.
+     * May be called again for the next part of a run. \param finished asked afterwards: is all the
+     * work done? \param unfinished what to say if not, in front of what the fabric knows; may be
+     * empty
+     */
+    RunOutcome Run(const std::function<bool()>& finished,
+                   const std::function<std::string()>& unfinished = nullptr);
+
+    /// End the run now: it cannot go on. From the simulation. \param why one line or several
+    void Fail(const std::string& why);
+
+    /// \return whether a signal has come
+    static bool IsInterrupted();
+
+    /// Simulated time without a data frame that counts as stuck.
+    static constexpr int64_t STUCK_PS = 1000000000000;
+
+  private:
+    void OnSight(const LinkSampler::Sight& sight);
+    void ThreadMain();
+    void PrintProgress(bool terminal);
+
+    bool m_progress;
+    std::chrono::steady_clock::time_point m_start;
+    double m_eventLoopS{0};
+    TraceCollector* m_collector{nullptr};
+    std::function<double()> m_share;
+    std::string m_failure;
+    int64_t m_lastDataAt{0};
+    uint64_t m_lastDataFrames{0};
+
+    // shared with the thread
+    std::atomic<int64_t> m_now{0};
+    std::atomic<uint64_t> m_frames{0};
+    std::atomic<double> m_done{0};
+    std::atomic<bool> m_running{false};
+    std::atomic<bool> m_stopSent{false};
+    std::mutex m_mutex; //!< of what follows
+    std::condition_variable m_wake;
+    std::string m_phase;
+    bool m_quit{false};
+    bool m_lineShown{false};
+    std::chrono::steady_clock::time_point m_runStart;
+    std::thread m_thread;
+};
+
+} // namespace dltrain
+
+#endif /* RUN_CONTROL_H */

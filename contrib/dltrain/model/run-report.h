@@ -1,0 +1,133 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * stats.json and the terminal summary: the parts that every program has.
+ *
+ *   key (all times and rates carry their unit)      meaning; "measured" = after the warm-up
+ *   schema_version                                  1
+ *   program, configuration                          what ran: reads back as a scenario
+ *   completed, interrupted, share_done, message     how it ended
+ *   simulated_time_us, measured_from_us             end of the simulation; start of measuring
+ *   messages, message_bytes                         arrived, measured
+ *   fct_us, fct_slowdown                            p50 p90 p99 p999 max mean; FCT over that of an
+ * idle network drops                                           frames by reason, measured
+ * (corrupted: bit errors) ecn_marks, cnps                                 frames marked by
+ * switches, CNPs sent; measured pfc_pauses, pfc_pause_time_us                   times a priority of
+ * a transmitter was stopped; sum over ports; measured retransmitted_packets, timeouts, naks
+ * measured failed_queue_pairs, failed_requests             whole run data_packets, data_bytes sent,
+ * retransmissions included; measured frame_hops, events                              frames
+ * received over all ports; simulator events: whole run, with warm-up switch_buffer_peak_bytes,
+ * port_queue_peak_bytes largest of all switches and ports; whole run links busiest: name,
+ * rate_gbps, utilization, pause_share; measured flows_csv, links_csv rows, and whether they are a
+ * sample wall_s, event_loop_s, frame_hops_per_s (event loop only), peak_rss_bytes,
+ * simulated_gpu_s_per_core_s nondeterministic: all else is the same for the same seed, byte by byte
+ */
+#ifndef RUN_REPORT_H
+#define RUN_REPORT_H
+
+#include "run-control.h"
+#include "trace-collector.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dltrain
+{
+
+/// Keys of stats.json that differ from run to run.
+extern const std::vector<std::string> NONDETERMINISTIC_KEYS;
+
+struct Quantiles
+{
+    double p50{0};
+    double p90{0};
+    double p99{0};
+    double p999{0};
+    double max{0};
+    double mean{0};
+};
+
+/// \param scale every value is multiplied by it
+Quantiles QuantilesOf(const QuantileSketch& sketch, double scale = 1);
+nlohmann::ordered_json ToJson(const Quantiles& quantiles);
+
+/// A directed link over the measured time.
+struct LinkUse
+{
+    std::string name; //!< "from->to"
+    double rateGbps{0};
+    double utilization{0}; //!< wire bytes sent over what the rate allows
+    double pauseShare{0};  //!< of the time in which PFC stopped at least one priority
+};
+
+/// What a fabric did, as numbers. Made at the end of a run, before the fabric goes.
+struct RunStats
+{
+    int64_t measuredFromPs{0};
+    int64_t endPs{0};
+    uint64_t messages{0};
+    uint64_t messageBytes{0};
+    Quantiles fctUs;
+    Quantiles slowdown;
+    bool exactQuantiles{true};
+    std::vector<std::pair<std::string, uint64_t>> drops;
+    uint64_t ecnMarks{0};
+    uint64_t cnps{0};
+    uint64_t pfcPauses{0};
+    double pfcPauseTimeUs{0};
+    uint64_t retransmittedPackets{0};
+    uint64_t timeouts{0};
+    uint64_t naks{0};
+    uint64_t failedQueuePairs{0};
+    uint64_t failedRequests{0};
+    uint64_t dataPackets{0};
+    uint64_t dataBytes{0};
+    uint64_t frameHops{0};
+    uint64_t bufferPeakBytes{0};
+    uint64_t queuePeakBytes{0};
+    std::vector<LinkUse> busiest; //!< descending, switch and host links together
+    uint64_t flowRows{0};
+    uint64_t linkRows{0};
+    double linkIntervalUs{0};
+
+    uint64_t TotalDrops() const;
+};
+
+/// Finishes the collector, so its files are complete.
+RunStats CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest = 5);
+
+/// schema_version, program, configuration, how it ended: the head of stats.json.
+nlohmann::ordered_json BeginStats(const std::string& program,
+                                  const scenario::RunOptions& run,
+                                  const RunOutcome& outcome);
+/// The fabric's keys.
+void AddRunStats(nlohmann::ordered_json& stats, const RunStats& run);
+/// events, and the nondeterministic keys; last.
+void AddCosts(nlohmann::ordered_json& stats, const RunOutcome& outcome, uint64_t frameHops);
+/// stats.json in the run's folder, by a temporary file and a rename. \return false, and why, if it
+/// could not be written
+bool WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::string& error);
+
+/// FCT, congestion, losses and busiest links, some ten lines.
+void PrintRunStats(std::ostream& os, const RunStats& run);
+/// Frame-hops and their speed, memory, where the files are; how it ended if not well.
+void PrintEnd(std::ostream& os,
+              const scenario::RunOptions& run,
+              const RunOutcome& outcome,
+              uint64_t frameHops);
+
+uint64_t PeakRssBytes();
+/// "12.3 us", "4.56 ms": for people.
+std::string HumanTime(double us);
+/// "40.0 MB".
+std::string HumanBytes(double bytes);
+/// "12,345,678".
+std::string HumanCount(uint64_t n);
+
+} // namespace dltrain
+
+#endif /* RUN_REPORT_H */

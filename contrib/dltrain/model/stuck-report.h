@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef STUCK_REPORT_H
+#define STUCK_REPORT_H
+
+#include "trace-collector.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace dltrain
+{
+
+/**
+ * What a fabric that makes no progress is stuck on, for people: failed queue pairs, queue pairs
+ * with bytes that are not acknowledged, ports that PFC holds, and the cycle of a PFC deadlock if
+ * there is one. Empty if nothing is outstanding.
+ */
+std::string DescribeStuck(const TraceCollector& collector, std::size_t most = 10);
+
+/**
+ * A cycle of paused ports, each of which waits for the next one: port p sends to a node that has
+ * told it to stop, and which holds frames for the paused port q. \return indices in
+ * RdmaFabric::GetPorts, empty if there is none
+ */
+std::vector<uint32_t> FindPauseCycle(const ns3::RdmaFabric& fabric);
+
+} // namespace dltrain
+
+#endif /* STUCK_REPORT_H */

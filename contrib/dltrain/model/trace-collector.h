@@ -1,0 +1,224 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TRACE_COLLECTOR_H
+#define TRACE_COLLECTOR_H
+
+#include "event-log.h"
+#include "flow-table.h"
+#include "link-sampler.h"
+
+#include "ns3/rdma-fabric-helper.h"
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace dltrain
+{
+
+/**
+ * Listens to a fabric's trace sources and writes flows.csv, links.csv and network_events.log. It
+ * never touches the simulation, and nothing in it runs per packet.
+ *
+ * Convention: RdmaWorkRequest::id is made by Id(tag) or Id(tag, flow). The low half is the index of
+ * a tag; the high half 0, or one more than the number that flows.csv shows (else posts are numbered
+ * in their order).
+ *
+ * FCT of a message = it arrived whole at the receiver minus it was posted. A queue pair's messages
+ * arrive in the order they were posted in, so a list per queue pair matches them; its entries come
+ * from one pool.
+ */
+class TraceCollector
+{
+  public:
+    struct Options
+    {
+        std::string out;    //!< folder; empty: no files
+        uint64_t seed{1};   //!< of the sample in flows.csv
+        bool warmup{false}; //!< nothing is measured before StartMeasuring
+        std::size_t flowRows{1000000};
+        int64_t linkIntervalPs{100000000};
+        std::size_t linkRows{200000};
+        uint64_t eventLinesPerKind{20000};
+    };
+
+    TraceCollector(ns3::RdmaFabric& fabric, const Options& options);
+    ~TraceCollector();
+
+    /// \return the index of a tag, a new one if need be
+    uint32_t Tag(const std::string& name);
+
+    static uint64_t Id(uint32_t tag)
+    {
+        return tag;
+    }
+
+    static uint64_t Id(uint32_t tag, uint32_t flow)
+    {
+        return (static_cast<uint64_t>(flow) + 1) << 32 | tag;
+    }
+
+    /// Warm-up is over: all statistics count from here, messages from those posted from here on.
+    void StartMeasuring(int64_t nowPs);
+    /// Complete all files. The fabric may be destroyed afterwards, the statistics stay.
+    void Finish(int64_t nowPs);
+
+    ns3::RdmaFabric& GetFabric()
+    {
+        return m_fabric;
+    }
+
+    LinkSampler& GetLinkSampler()
+    {
+        return *m_links;
+    }
+
+    EventLog& GetEventLog()
+    {
+        return *m_events;
+    }
+
+    const FlowTable& GetFlows() const
+    {
+        return *m_flows;
+    }
+
+    /// \return messages posted whose last byte has not arrived, those of failed queue pairs aside
+    uint64_t GetOutstanding() const
+    {
+        return m_outstanding;
+    }
+
+    /// \return work requests that ended in an error or were flushed, warm-up included
+    uint64_t GetFailed() const
+    {
+        return m_failed;
+    }
+
+    int64_t GetMeasuredFrom() const
+    {
+        return m_measuredFrom;
+    }
+
+    /// \return names of all endpoints: the host, with ":port" if it has several
+    const std::vector<std::string>& GetEndpointNames() const
+    {
+        return m_endpointNames;
+    }
+
+    /// \return "from->to" of the link out of each port of RdmaFabric::GetPorts, unique
+    const std::vector<std::string>& GetPortNames() const
+    {
+        return m_portNames;
+    }
+
+    /// What the statistics were when measuring started.
+    struct Baseline
+    {
+        ns3::RdmaNicCounters nics;
+        ns3::RdmaPortCounters ports;
+        std::vector<uint64_t> drops;       //!< by reason
+        std::vector<uint64_t> txWireBytes; //!< by port
+        std::vector<uint64_t> pausedPs;    //!< by port
+        uint64_t pauses{0};
+    };
+
+    const Baseline& GetBaseline() const
+    {
+        return m_baseline;
+    }
+
+    /// \return how often PFC stopped a priority of some transmitter, warm-up included
+    uint64_t GetPauses() const
+    {
+        return m_pauses;
+    }
+
+  private:
+    static constexpr uint32_t NONE = UINT32_MAX;
+
+    /// A message under way.
+    struct Pending
+    {
+        int64_t posted;
+        uint64_t id;
+        uint32_t next;
+        bool measured;
+    };
+
+    struct QueuePair
+    {
+        uint32_t head{NONE};
+        uint32_t tail{NONE};
+        uint32_t count{0};
+        bool failed{false};
+        bool idealImmediate{false};
+        uint64_t idealBytes{UINT64_MAX}; //!< the last size and its ideal completion time
+        int64_t ideal{0};
+    };
+
+    /// Marks of one egress port in the current millisecond.
+    struct Burst
+    {
+        uint64_t marks{0};
+        uint64_t queueBytes{0};
+    };
+
+    class SwitchProbe;
+
+    QueuePair& Find(uint32_t endpoint, uint32_t number);
+    void OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& request);
+    void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now);
+    void OnCompletion(ns3::RdmaQueuePair* qp,
+                      const ns3::RdmaWorkRequest& request,
+                      ns3::RdmaStatus status,
+                      int64_t now);
+    void OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
+    void OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
+    void OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
+    void OnDrop(const ns3::RdmaSwitch* device,
+                const ns3::RdmaPort* port,
+                const ns3::RdmaFrame* frame,
+                ns3::RdmaSwitch::DropReason reason,
+                int64_t now);
+    void OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
+    void OnMark(uint32_t port, uint64_t queueBytes, int64_t now);
+    void OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now);
+    void FlushBursts();
+    std::string QueuePairName(const ns3::RdmaQueuePair* qp) const;
+    void TakeBaseline(int64_t now);
+
+    ns3::RdmaFabric& m_fabric;
+    Options m_options;
+    std::vector<std::string> m_tags;
+    std::unordered_map<std::string, uint32_t> m_tagIndex;
+    std::vector<std::string> m_endpointNames;
+    std::vector<std::string> m_portNames;
+    std::unique_ptr<FlowTable> m_flows;
+    std::unique_ptr<LinkSampler> m_links;
+    std::unique_ptr<EventLog> m_events;
+
+    bool m_measuring;
+    bool m_finished{false};
+    int64_t m_measuredFrom{0};
+    uint64_t m_posts{0}; //!< measured ones
+    uint64_t m_outstanding{0};
+    uint64_t m_failed{0};
+    uint64_t m_pauses{0};
+    Baseline m_baseline;
+    std::vector<std::vector<QueuePair>> m_queuePairs; //!< by endpoint and number - 2
+    std::vector<Pending> m_pool;
+    uint32_t m_free{NONE};
+
+    std::vector<std::unique_ptr<SwitchProbe>> m_switchProbes;
+    std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex;
+    std::vector<Burst> m_bursts;      //!< by port
+    std::vector<uint32_t> m_bursting; //!< ports with marks in the current millisecond
+    int64_t m_burstEnd{0};
+};
+
+} // namespace dltrain
+
+#endif /* TRACE_COLLECTOR_H */
