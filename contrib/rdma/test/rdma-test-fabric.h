@@ -1,0 +1,227 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What the tests of this module build on: small fabrics by a line of code, and a user that notes
+ * what its NICs tell it.
+ */
+#ifndef RDMA_TEST_FABRIC_H
+#define RDMA_TEST_FABRIC_H
+
+#include "ns3/boolean.h"
+#include "ns3/config.h"
+#include "ns3/dcqcn-congestion-ops.h"
+#include "ns3/double.h"
+#include "ns3/enum.h"
+#include "ns3/none-congestion-ops.h"
+#include "ns3/rdma-fabric-helper.h"
+#include "ns3/rng-seed-manager.h"
+#include "ns3/simulator.h"
+#include "ns3/string.h"
+#include "ns3/test.h"
+#include "ns3/uinteger.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ns3
+{
+namespace rdmatest
+{
+
+constexpr uint64_t GBPS = 1000000000;
+constexpr int64_t US = 1000000; //!< ps
+constexpr int64_t NS = 1000;    //!< ps
+
+/// Frame bytes (without preamble and gap) of a full MIDDLE packet of 4096 B: Ethernet 14, IPv4 20,
+/// UDP 8, BTH 12, payload, ICRC 4, FCS 4.
+constexpr uint32_t FULL_FRAME = 62 + 4096;
+/// The same with preamble 8 and gap 12: what the line is occupied for.
+constexpr uint32_t FULL_WIRE = FULL_FRAME + 20;
+/// Of an ACK: 62 + AETH 4 + 20.
+constexpr uint32_t ACK_WIRE = 86;
+
+/// Notes what NICs tell; hooks see it too.
+class Notes : public RdmaNicUser
+{
+  public:
+    struct Completion
+    {
+        RdmaQueuePair* qp;
+        uint64_t id;
+        RdmaStatus status;
+        int64_t posted;
+        int64_t at;
+    };
+
+    struct Message
+    {
+        RdmaQueuePair* qp;
+        RdmaMessage message;
+        int64_t at;
+    };
+
+    void OnCompletion(RdmaQueuePair* qp,
+                      const RdmaWorkRequest& request,
+                      RdmaStatus status,
+                      int64_t now) override
+    {
+        completions.push_back({qp, request.id, status, request.posted, now});
+        if (onCompletion)
+        {
+            onCompletion(completions.back());
+        }
+    }
+
+    void OnMessage(RdmaQueuePair* qp, const RdmaMessage& message, int64_t now) override
+    {
+        messages.push_back({qp, message, now});
+        if (onMessage)
+        {
+            onMessage(messages.back());
+        }
+    }
+
+    std::vector<Completion> completions;
+    std::vector<Message> messages;
+    std::function<void(Completion)> onCompletion;
+    std::function<void(Message)> onMessage;
+};
+
+/// A fabric to be described, built and used; Simulator::Destroy comes with its end.
+class Bed
+{
+  public:
+    ~Bed()
+    {
+        Destroy();
+    }
+
+    /// \return the node's number
+    uint32_t Host(const std::string& name)
+    {
+        nodes.push_back({name, false});
+        return static_cast<uint32_t>(nodes.size() - 1);
+    }
+
+    uint32_t Switch(const std::string& name)
+    {
+        nodes.push_back({name, true});
+        return static_cast<uint32_t>(nodes.size() - 1);
+    }
+
+    void Link(uint32_t a, uint32_t b, uint64_t bps, int64_t delayPs = US, double ber = 0)
+    {
+        links.push_back({a, b, bps, delayPs, ber});
+    }
+
+    /// `hosts` hosts h0, h1, ... around one switch "s"; port i of the switch leads to host i, and
+    /// so do ports 2 i (host's end) and 2 i + 1 (switch's) of the fabric.
+    void Star(uint32_t hosts, uint64_t bps, int64_t delayPs = US, double ber = 0)
+    {
+        for (uint32_t i = 0; i < hosts; ++i)
+        {
+            Host("h" + std::to_string(i));
+        }
+        const uint32_t s = Switch("s");
+        for (uint32_t i = 0; i < hosts; ++i)
+        {
+            Link(i, s, bps, delayPs, ber);
+        }
+    }
+
+    void Build()
+    {
+        std::string error;
+        fabric = helper.Build(nodes, links, error);
+        NS_ABORT_MSG_IF(!fabric, error);
+        for (uint32_t i = 0; i < fabric->GetNEndpoints(); ++i)
+        {
+            fabric->GetNic(i)->SetUser(&notes);
+        }
+    }
+
+    /// \return the two ends of a new connection
+    std::pair<RdmaQueuePair*, RdmaQueuePair*> Connect(uint32_t from,
+                                                      uint32_t to,
+                                                      uint8_t priority = 3)
+    {
+        RdmaQueuePair* a = fabric->GetNic(from)->CreateQueuePair(priority);
+        RdmaQueuePair* b = fabric->GetNic(to)->CreateQueuePair(priority);
+        RdmaNic::Connect(a, b);
+        return {a, b};
+    }
+
+    Ptr<RdmaSwitch> Device(uint32_t index = 0) const
+    {
+        return fabric->GetSwitches()[index];
+    }
+
+    uint64_t Drops() const
+    {
+        uint64_t sum = 0;
+        for (uint8_t reason = 0; reason < RdmaSwitch::DROP_REASONS; ++reason)
+        {
+            sum += fabric->GetDrops(static_cast<RdmaSwitch::DropReason>(reason));
+        }
+        return sum;
+    }
+
+    /// The end of the simulation; what was noted stays.
+    void Destroy()
+    {
+        Simulator::Destroy();
+        fabric.reset();
+    }
+
+    std::vector<RdmaNodeSpec> nodes;
+    std::vector<RdmaLinkSpec> links;
+    RdmaFabricHelper helper;
+    Notes notes;
+    std::unique_ptr<RdmaFabric> fabric;
+};
+
+/// A trace sink made of a lambda.
+template <typename... Args>
+class Sink : public SimpleRefCount<Sink<Args...>>
+{
+  public:
+    explicit Sink(std::function<void(Args...)> f)
+        : m_f(std::move(f))
+    {
+    }
+
+    void Call(Args... args)
+    {
+        m_f(args...);
+    }
+
+  private:
+    std::function<void(Args...)> m_f;
+};
+
+/// Connect a lambda to a trace source: Watch<const RdmaPort*, ...>(object, "PhyTx", lambda).
+template <typename... Args>
+void
+Watch(Ptr<Object> object, const std::string& source, std::function<void(Args...)> f)
+{
+    Ptr<Sink<Args...>> sink(new Sink<Args...>(std::move(f)), false);
+    const bool connected =
+        object->TraceConnectWithoutContext(source, MakeCallback(&Sink<Args...>::Call, sink));
+    NS_ABORT_MSG_IF(!connected, "no trace source " << source);
+}
+
+/// PhyTx, PhyRx or PhyRxDrop of a port.
+inline void
+WatchFrames(Ptr<RdmaPort> port,
+            const std::string& source,
+            std::function<void(const RdmaPort*, const RdmaFrame*, int64_t)> f)
+{
+    Watch<const RdmaPort*, const RdmaFrame*, int64_t>(port, source, std::move(f));
+}
+
+} // namespace rdmatest
+} // namespace ns3
+
+#endif /* RDMA_TEST_FABRIC_H */
