@@ -95,8 +95,26 @@ QuadHeapScheduler::SiftDown(std::size_t hole, const Event& ev)
 }
 
 void
+QuadHeapScheduler::FillHole()
+{
+    m_hole = false;
+    const Event last = m_heap.back();
+    m_heap.pop_back();
+    if (!m_heap.empty())
+    {
+        SiftDown(0, last);
+    }
+}
+
+void
 QuadHeapScheduler::Insert(const Event& ev)
 {
+    if (m_hole)
+    {
+        m_hole = false;
+        SiftDown(0, ev);
+        return;
+    }
     m_heap.push_back(ev);
     SiftUp(m_heap.size() - 1, ev);
 }
@@ -104,33 +122,45 @@ QuadHeapScheduler::Insert(const Event& ev)
 bool
 QuadHeapScheduler::IsEmpty() const
 {
-    return m_heap.empty();
+    return m_heap.size() == (m_hole ? 1 : 0);
 }
 
 Scheduler::Event
 QuadHeapScheduler::PeekNext() const
 {
-    NS_ASSERT(!m_heap.empty());
-    return m_heap.front();
+    NS_ASSERT(!IsEmpty());
+    if (!m_hole)
+    {
+        return m_heap.front();
+    }
+    // The least of the root's children.
+    std::size_t least = 1;
+    for (std::size_t child = 2; child <= ARITY && child < m_heap.size(); ++child)
+    {
+        least = Rank(m_heap[child]) < Rank(m_heap[least]) ? child : least;
+    }
+    return m_heap[least];
 }
 
 Scheduler::Event
 QuadHeapScheduler::RemoveNext()
 {
-    NS_ASSERT(!m_heap.empty());
-    const Event next = m_heap.front();
-    const Event last = m_heap.back();
-    m_heap.pop_back();
-    if (!m_heap.empty())
+    NS_ASSERT(!IsEmpty());
+    if (m_hole)
     {
-        SiftDown(0, last);
+        FillHole();
     }
-    return next;
+    m_hole = true;
+    return m_heap.front();
 }
 
 void
 QuadHeapScheduler::Remove(const Event& ev)
 {
+    if (m_hole)
+    {
+        FillHole();
+    }
     const auto found = std::find_if(m_heap.begin(), m_heap.end(), [&ev](const Event& e) {
         return e.key.m_uid == ev.key.m_uid;
     });
