@@ -147,5 +147,3 @@ IdealCompletion(benchmark::State& state)
 BENCHMARK(IdealCompletion);
 
 } // namespace
-
-BENCHMARK_MAIN();
