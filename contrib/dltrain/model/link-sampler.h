@@ -21,13 +21,15 @@ namespace dltrain
  *
  * One event an interval for all links, on a grid of whole intervals, only while frames move:
  * somebody arms it (a post, a retransmission), it re-arms itself if a frame was sent since it last
- * looked, and else sleeps. Rows only for links that sent something, were paused or hold a queue.
- * When there are `rowLimit` rows, pairs of intervals are merged (utilization and pause share
- * averaged, queues: the larger), the interval doubles and the file is written anew; so the whole
- * run has one interval, and the file is bounded.
+ * looked or PFC holds a port, and else sleeps. Rows only for links that sent something, were paused
+ * or hold a queue. When there are `rowLimit` rows, pairs of intervals are merged (shares averaged,
+ * of two queues the longer), the interval doubles and the file is written anew: one interval for
+ * the whole run, and a bounded file.
  *
- * time_us is the end of the interval; queue_bytes is the egress queue at that moment, all
- * priorities.
+ * time_us is the end of the interval. utilization is the share of it in which the transmitter was
+ * busy, pause_share that in which PFC held at least one priority; the first and the last interval
+ * may be shorter, then it is their share. queue_bytes is the egress queue at the end of the
+ * interval, all priorities.
  */
 class LinkSampler
 {
@@ -85,23 +87,29 @@ class LinkSampler
   private:
     struct Row
     {
-        int64_t time;
-        uint32_t port;
-        float pauseShare;
-        double utilization;
+        int64_t time; //!< end of the interval
+        int64_t busyPs;
+        int64_t pausedPs;
         uint64_t queueBytes;
+        uint32_t port;
     };
 
+    /// A port when it was last looked at.
     struct Last
     {
         uint64_t txWireBytes{0};
+        int64_t residualPs{0}; //!< of the frame that was being sent
         uint64_t pausedPs{0};
     };
 
     void Schedule();
     void OnTimer();
-    void Look(int64_t now);
+    /// \return whether PFC holds a port
+    bool Look(int64_t now);
+    /// Length of the interval that ends at `time`, as far as it was measured.
+    int64_t Covered(int64_t time) const;
     void Merge();
+    void Restart(const std::string& path);
     void Write(const Row& row);
 
     ns3::RdmaFabric& m_fabric;
@@ -113,6 +121,7 @@ class LinkSampler
     bool m_measuring{false};
     bool m_finished{false};
     int64_t m_lastLook{0};
+    int64_t m_measuredFrom{0};
     uint64_t m_lastFrames{0};
     uint64_t m_looks{0};
     std::vector<Last> m_last;

@@ -97,7 +97,8 @@ class RunControl
     TraceCollector* m_collector{nullptr};
     std::function<double()> m_share;
     std::string m_failure;
-    int64_t m_lastDataAt{0};
+    int64_t m_quietPs{0}; //!< messages under way, and no data frame was sent for so long
+    int64_t m_lastSight{0};
     uint64_t m_lastDataFrames{0};
 
     // shared with the thread
@@ -105,7 +106,6 @@ class RunControl
     std::atomic<uint64_t> m_frames{0};
     std::atomic<double> m_done{0};
     std::atomic<bool> m_running{false};
-    std::atomic<bool> m_stopSent{false};
     std::mutex m_mutex; //!< of what follows
     std::condition_variable m_wake;
     std::string m_phase;

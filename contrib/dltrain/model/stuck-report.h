@@ -18,7 +18,7 @@ namespace dltrain
  * with bytes that are not acknowledged, ports that PFC holds, and the cycle of a PFC deadlock if
  * there is one. Empty if nothing is outstanding.
  */
-std::string DescribeStuck(const TraceCollector& collector, std::size_t most = 10);
+std::string DescribeStuck(TraceCollector& collector, std::size_t most = 10);
 
 /**
  * A cycle of paused ports, each of which waits for the next one: port p sends to a node that has

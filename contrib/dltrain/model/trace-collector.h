@@ -142,10 +142,11 @@ class TraceCollector
     /// A message under way.
     struct Pending
     {
-        int64_t posted;
-        uint64_t id;
-        uint32_t next;
-        bool measured;
+        int64_t posted{0};
+        uint64_t flow{0};
+        uint32_t tag{0};
+        uint32_t next{NONE};
+        bool measured{false};
     };
 
     struct QueuePair

@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "fabric-builder.h"
+
+#include "ns3-settings.h"
+
+#include "ns3/boolean.h"
+#include "ns3/config.h"
+#include "ns3/double.h"
+#include "ns3/global-value.h"
+#include "ns3/nstime.h"
+#include "ns3/object-factory.h"
+#include "ns3/quad-heap-scheduler.h"
+#include "ns3/rng-seed-manager.h"
+#include "ns3/string.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace dltrain
+{
+
+using ns3::BooleanValue;
+using ns3::DoubleValue;
+using ns3::StringValue;
+using ns3::UintegerValue;
+
+namespace
+{
+
+/// The congestion control's TypeId. \return false if there is no such name; the error lists those
+/// there are
+bool
+FindCongestionOps(const std::string& name, ns3::TypeId& type, std::string& error)
+{
+    bool ok = false;
+    type = ns3::RdmaCongestionOps::LookupByName(name, ok);
+    if (!ok)
+    {
+        error = "--cc: '" + name + "' is no congestion control; there are";
+        for (const auto& [known, typeName] : ns3::RdmaCongestionOps::GetNames())
+        {
+            error += " " + known;
+        }
+    }
+    return ok;
+}
+
+/// The scenario's options as defaults of attributes.
+bool
+SetDefaults(const scenario::FabricSpec& spec, std::string& error)
+{
+    const auto set = [](const char* name, const ns3::AttributeValue& value) {
+        ns3::Config::SetDefault(name, value);
+    };
+    set("ns3::RdmaNic::Mtu", UintegerValue(spec.mtu));
+    set("ns3::RdmaNic::AckEvery", UintegerValue(spec.ackEvery));
+    set("ns3::RdmaNic::Window", UintegerValue(spec.windowBytes));
+    set("ns3::RdmaNic::TimeoutExponent", UintegerValue(spec.timeoutExponent));
+    set("ns3::RdmaNic::RetryCount", UintegerValue(spec.retryCount));
+    set("ns3::RdmaSwitch::PipelineLatency",
+        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.switchLatency.ps))));
+    set("ns3::RdmaSwitch::BufferPer100G", UintegerValue(spec.bufferPer100G.value));
+    set("ns3::RdmaSwitch::Pfc", BooleanValue(spec.pfc));
+    set("ns3::RdmaSwitch::Ecn", BooleanValue(spec.ecn));
+    set("ns3::RdmaSwitch::EcnKmin", UintegerValue(spec.ecnKmin.value));
+    set("ns3::RdmaSwitch::EcnKmax", UintegerValue(spec.ecnKmax.value));
+    set("ns3::RdmaSwitch::EcnPmax", DoubleValue(spec.ecnPmax));
+    ns3::TypeId type;
+    if (!FindCongestionOps(spec.cc, type, error))
+    {
+        return false;
+    }
+    ns3::TypeId::AttributeInformation preset;
+    if (!spec.ccPreset.empty() && type.LookupAttributeByName("Preset", &preset) &&
+        !ns3::Config::SetDefaultFailSafe(type.GetName() + "::Preset", StringValue(spec.ccPreset)))
+    {
+        error = "--cc-preset: '" + spec.ccPreset + "' is no preset of " + spec.cc +
+                "; allowed: " + preset.checker->GetUnderlyingTypeInformation();
+        return false;
+    }
+    return true;
+}
+
+/// What an attribute's own checker cannot know.
+bool
+CheckTogether(std::string& error)
+{
+    ns3::ObjectFactory factory("ns3::RdmaNic");
+    UintegerValue mtu;
+    factory.Create<ns3::Object>()->GetAttribute("Mtu", mtu);
+    const uint64_t value = mtu.Get();
+    if (value & (value - 1))
+    {
+        error = "ns3::RdmaNic::Mtu: " + std::to_string(value) +
+                " is no path MTU; allowed: 256, 512, 1024, 2048, 4096";
+        return false;
+    }
+    return true;
+}
+
+} // namespace
+
+bool
+PrepareSimulator(const scenario::FabricSpec& spec,
+                 const scenario::RunOptions& run,
+                 std::string& error)
+{
+    if (ns3::Time::GetResolution() != ns3::Time::PS)
+    {
+        ns3::Time::SetResolution(ns3::Time::PS);
+    }
+    ns3::GlobalValue::Bind("SchedulerType",
+                           StringValue(ns3::QuadHeapScheduler::GetTypeId().GetName()));
+    // ns-3's generator takes seeds below this number, and not 0.
+    constexpr uint64_t seeds = 4294944442;
+    ns3::RngSeedManager::SetSeed(static_cast<uint32_t>(run.seed % seeds + 1));
+    ns3::RngSeedManager::SetRun(run.seed / seeds + 1);
+    return SetDefaults(spec, error) && ApplyNs3Settings(run, error) && CheckTogether(error);
+}
+
+std::unique_ptr<ns3::RdmaFabric>
+BuildFabric(const scenario::FabricSpec& spec,
+            const topo::Topology& topology,
+            const scenario::RunOptions& run,
+            std::string& error)
+{
+    if (!PrepareSimulator(spec, run, error))
+    {
+        return nullptr;
+    }
+    std::vector<ns3::RdmaNodeSpec> nodes;
+    nodes.reserve(topology.Nodes().size());
+    for (const topo::Node& node : topology.Nodes())
+    {
+        nodes.push_back({node.name, node.kind == topo::NodeKind::kSwitch});
+    }
+    std::vector<ns3::RdmaLinkSpec> links;
+    links.reserve(topology.Links().size());
+    for (const topo::Link& link : topology.Links())
+    {
+        links.push_back({link.a, link.b, link.rate.bps, link.delay.ps, link.bitErrorRate});
+    }
+    ns3::TypeId type;
+    if (!FindCongestionOps(spec.cc, type, error))
+    {
+        return nullptr;
+    }
+    ns3::ObjectFactory factory;
+    factory.SetTypeId(type);
+    ns3::RdmaFabricHelper helper;
+    helper.SetCongestionOps(factory.Create<ns3::RdmaCongestionOps>());
+    auto fabric = helper.Build(nodes, links, error);
+    if (fabric)
+    {
+        const auto& endpoints = topology.Endpoints();
+        NS_ABORT_MSG_IF(endpoints.size() != fabric->GetNEndpoints(),
+                        "the fabric's endpoints are not the topology's");
+        for (uint32_t e = 0; e < endpoints.size(); ++e)
+        {
+            const auto port = fabric->GetNic(e)->GetPort();
+            NS_ABORT_MSG_IF(port->GetNode() != fabric->GetNodes().Get(endpoints[e].host) ||
+                                port->GetIfIndex() != endpoints[e].port,
+                            "the fabric numbers its endpoints otherwise than the topology");
+        }
+    }
+    return fabric;
+}
+
+} // namespace dltrain

@@ -1,0 +1,163 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "line-log.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+namespace dltrain
+{
+
+namespace
+{
+
+/// Appends whole/10^digits of a fraction without trailing zeros.
+void
+AppendFraction(std::string& line, uint64_t fraction, int digits)
+{
+    if (fraction == 0)
+    {
+        return;
+    }
+    char text[20];
+    for (int i = digits; i > 0; --i, fraction /= 10)
+    {
+        text[i - 1] = static_cast<char>('0' + fraction % 10);
+    }
+    while (text[digits - 1] == '0')
+    {
+        --digits;
+    }
+    line += '.';
+    line.append(text, static_cast<std::size_t>(digits));
+}
+
+/// Once this many bytes wait, they are written whatever the clock says.
+constexpr std::size_t LARGE = 1 << 16;
+
+} // namespace
+
+void
+AppendInteger(std::string& line, uint64_t value)
+{
+    char text[24];
+    const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+    line.append(text, static_cast<std::size_t>(end - text));
+}
+
+void
+AppendMicroseconds(std::string& line, int64_t ps)
+{
+    uint64_t magnitude = static_cast<uint64_t>(ps);
+    if (ps < 0)
+    {
+        line += '-';
+        magnitude = 0 - magnitude;
+    }
+    AppendInteger(line, magnitude / 1000000);
+    AppendFraction(line, magnitude % 1000000, 6);
+}
+
+void
+AppendDecimal(std::string& line, double value)
+{
+    if (!(std::fabs(value) < 9e12))
+    {
+        line += std::to_string(value);
+        return;
+    }
+    const int64_t millionths = std::llround(value * 1e6);
+    AppendMicroseconds(line, millionths);
+}
+
+void
+AppendField(std::string& line, std::string_view text)
+{
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos)
+    {
+        line += text;
+        return;
+    }
+    line += '"';
+    for (const char c : text)
+    {
+        line.append(c == '"' ? 2 : 1, c);
+    }
+    line += '"';
+}
+
+LineLog::LineLog(const std::string& path)
+{
+    Open(path);
+}
+
+LineLog::~LineLog()
+{
+    Close();
+}
+
+bool
+LineLog::Open(const std::string& path)
+{
+    Close();
+    m_path = path;
+    m_failed = false;
+    m_file = std::fopen(path.c_str(), "we");
+    if (!m_file)
+    {
+        m_failed = true;
+        std::fprintf(stderr, "%s: cannot be written: %s\n", path.c_str(), std::strerror(errno));
+        return false;
+    }
+    std::setvbuf(m_file, nullptr, _IONBF, 0); // the buffer is ours: only whole lines are written
+    m_flushed = std::chrono::steady_clock::now();
+    return true;
+}
+
+void
+LineLog::Write(std::string_view line)
+{
+    if (!m_file)
+    {
+        return;
+    }
+    m_buffer += line;
+    m_buffer += '\n';
+    if (m_buffer.size() >= LARGE ||
+        std::chrono::steady_clock::now() - m_flushed >= std::chrono::seconds(1))
+    {
+        Flush();
+    }
+}
+
+void
+LineLog::Flush()
+{
+    if (!m_file)
+    {
+        return;
+    }
+    if (!m_failed && std::fwrite(m_buffer.data(), 1, m_buffer.size(), m_file) != m_buffer.size())
+    {
+        m_failed = true;
+        std::fprintf(stderr, "%s: cannot be written: %s\n", m_path.c_str(), std::strerror(errno));
+    }
+    m_buffer.clear();
+    m_flushed = std::chrono::steady_clock::now();
+}
+
+void
+LineLog::Close()
+{
+    if (m_file)
+    {
+        Flush();
+        std::fclose(m_file);
+        m_file = nullptr;
+    }
+}
+
+} // namespace dltrain

@@ -1,0 +1,234 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "link-sampler.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace dltrain
+{
+
+using ns3::RdmaClock;
+
+LinkSampler::LinkSampler(ns3::RdmaFabric& fabric,
+                         const std::string& path,
+                         const std::vector<std::string>& portNames,
+                         int64_t intervalPs,
+                         std::size_t rowLimit)
+    : m_fabric(fabric),
+      m_names(portNames),
+      m_path(path),
+      m_rowLimit(rowLimit),
+      m_interval(intervalPs),
+      m_last(fabric.GetPorts().size()),
+      m_timer(this)
+{
+    Restart(m_path);
+}
+
+void
+LinkSampler::SetObserver(std::function<void(const Sight&)> observer)
+{
+    m_observer = std::move(observer);
+}
+
+void
+LinkSampler::Restart(const std::string& path)
+{
+    if (!path.empty() && m_file.Open(path))
+    {
+        m_file.Write(HEADER);
+        m_file.Flush();
+    }
+}
+
+void
+LinkSampler::Schedule()
+{
+    if (m_finished || m_last.empty())
+    {
+        return;
+    }
+    m_pending = true;
+    m_timer.ScheduleAt((RdmaClock::Now() / m_interval + 1) * m_interval,
+                       m_fabric.GetPorts().front()->GetNode()->GetId());
+}
+
+void
+LinkSampler::OnTimer()
+{
+    m_pending = false;
+    if (m_finished)
+    {
+        return;
+    }
+    const uint64_t before = m_lastFrames;
+    const bool held = Look(RdmaClock::Now());
+    // While PFC holds a port, its pause is refreshed now and then, or runs out.
+    if (m_lastFrames != before || held)
+    {
+        Schedule();
+    }
+}
+
+int64_t
+LinkSampler::Covered(int64_t time) const
+{
+    const int64_t begin = (time - 1) / m_interval * m_interval;
+    return std::max<int64_t>(1, time - std::max(begin, m_measuredFrom));
+}
+
+bool
+LinkSampler::Look(int64_t now)
+{
+    ++m_looks;
+    const auto& ports = m_fabric.GetPorts();
+    const int64_t covered = Covered(now);
+    bool held = false;
+    Sight sight;
+    sight.now = now;
+    for (uint32_t i = 0; i < ports.size(); ++i)
+    {
+        const ns3::RdmaPort& port = *ports[i];
+        const ns3::RdmaPortCounters& counters = port.GetCounters();
+        sight.frames += counters.txFrames;
+        sight.dataFrames += counters.txDataFrames;
+        Last& last = m_last[i];
+        held = held || port.GetPausedMask();
+        const uint64_t wire = counters.txWireBytes - last.txWireBytes;
+        const uint64_t queued = port.GetQueuedBytes();
+        if (!wire && !queued && !last.residualPs && !port.GetPausedMask() &&
+            counters.pausedPs == last.pausedPs)
+        {
+            continue;
+        }
+        // Frames are counted when they start to be sent; of the one being sent only a part is in
+        // this interval.
+        const int64_t residual = std::max<int64_t>(0, port.GetBusyUntil() - now);
+        const double sent = static_cast<double>(wire) * 8e12 / static_cast<double>(port.GetRate());
+        const int64_t busy = static_cast<int64_t>(sent + 0.5) + last.residualPs - residual;
+        const uint64_t pausedPs = port.GetPausedPs(now);
+        const int64_t paused = static_cast<int64_t>(pausedPs - last.pausedPs);
+        last = {counters.txWireBytes, residual, pausedPs};
+        if (m_measuring && (busy > 0 || queued || paused))
+        {
+            m_rows.push_back(
+                {now, std::clamp<int64_t>(busy, 0, covered), std::min(paused, covered), queued, i});
+            Write(m_rows.back());
+        }
+    }
+    m_lastFrames = sight.frames;
+    m_lastLook = now;
+    if (m_rows.size() >= m_rowLimit && now % (2 * m_interval) == 0)
+    {
+        Merge();
+    }
+    if (m_observer)
+    {
+        m_observer(sight);
+    }
+    return held;
+}
+
+void
+LinkSampler::Merge()
+{
+    // Rows are by time, then port; two intervals become one. All rows stay on the new grid: the
+    // time is on it now.
+    m_interval *= 2;
+    for (Row& row : m_rows)
+    {
+        row.time = (row.time + m_interval - 1) / m_interval * m_interval;
+    }
+    std::sort(m_rows.begin(), m_rows.end(), [](const Row& a, const Row& b) {
+        return std::make_pair(a.time, a.port) < std::make_pair(b.time, b.port);
+    });
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < m_rows.size(); ++i)
+    {
+        Row& into = m_rows[kept];
+        const Row& row = m_rows[i];
+        if (into.time == row.time && into.port == row.port)
+        {
+            into.busyPs += row.busyPs;
+            into.pausedPs += row.pausedPs;
+            into.queueBytes = std::max(into.queueBytes, row.queueBytes);
+        }
+        else
+        {
+            m_rows[++kept] = row;
+        }
+    }
+    m_rows.resize(kept + 1);
+    if (m_path.empty())
+    {
+        return;
+    }
+    const std::string temporary = m_path + ".part";
+    Restart(temporary);
+    for (const Row& row : m_rows)
+    {
+        Write(row);
+    }
+    m_file.Flush();
+    // The open file goes along and is appended to.
+    std::rename(temporary.c_str(), m_path.c_str());
+}
+
+void
+LinkSampler::Write(const Row& row)
+{
+    if (!m_file.IsOpen())
+    {
+        return;
+    }
+    const ns3::RdmaPort& port = *m_fabric.GetPorts()[row.port];
+    const uint32_t base = m_fabric.GetNodes().Get(0)->GetId();
+    const double covered = static_cast<double>(Covered(row.time));
+    m_line.clear();
+    AppendMicroseconds(m_line, row.time);
+    m_line += ',';
+    AppendField(m_line, m_names[row.port]);
+    m_line += ',';
+    AppendField(m_line, m_fabric.GetNodeName(port.GetNode()->GetId() - base));
+    m_line += ',';
+    AppendField(m_line, m_fabric.GetNodeName(port.GetPeer()->GetNode()->GetId() - base));
+    m_line += ',';
+    AppendDecimal(m_line, static_cast<double>(port.GetRate()) / 1e9);
+    m_line += ',';
+    AppendDecimal(m_line, static_cast<double>(row.busyPs) / covered);
+    m_line += ',';
+    AppendInteger(m_line, row.queueBytes);
+    m_line += ',';
+    AppendDecimal(m_line, static_cast<double>(row.pausedPs) / covered);
+    m_file.Write(m_line);
+}
+
+void
+LinkSampler::StartMeasuring(int64_t now)
+{
+    Look(now); // takes the counters
+    m_measuring = true;
+    m_measuredFrom = now;
+    m_rows.clear();
+    Restart(m_path);
+}
+
+void
+LinkSampler::Finish(int64_t now)
+{
+    if (m_finished)
+    {
+        return;
+    }
+    if (now > m_lastLook)
+    {
+        Look(now);
+    }
+    m_finished = true;
+    m_file.Close();
+}
+
+} // namespace dltrain

@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef NS3_SETTINGS_H
+#define NS3_SETTINGS_H
+
+#include "scenarios/spec/scenario.h"
+
+#include <string>
+
+namespace dltrain
+{
+
+/**
+ * The attributes and global values of ns-3 that the user gave: the "ns3" object of the scenario,
+ * then --ns3::A::B=value.
+ * --PrintAttributes=..., --PrintGroups and their like are handed to ns3::CommandLine, which prints
+ * and exits with 0. \return false, and `error` names the argument and what would be right; ns-3
+ * itself is never made to abort
+ */
+bool ApplyNs3Settings(const scenario::RunOptions& run, std::string& error);
+
+} // namespace dltrain
+
+#endif /* NS3_SETTINGS_H */

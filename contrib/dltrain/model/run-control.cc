@@ -1,0 +1,273 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "run-control.h"
+
+#include "stuck-report.h"
+#include "trace-collector.h"
+
+#include "ns3/simulator.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <unistd.h>
+
+namespace dltrain
+{
+
+namespace
+{
+
+using Clock = std::chrono::steady_clock;
+
+std::atomic<int> g_signal{0};
+
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not lock");
+
+/// Only remembers: the thread does the rest. The second one does not wait for anybody.
+void
+OnSignal(int number)
+{
+    if (g_signal.exchange(number) != 0)
+    {
+        _exit(128 + number);
+    }
+}
+
+double
+Seconds(Clock::duration d)
+{
+    return std::chrono::duration<double>(d).count();
+}
+
+/// "1:02:03", "4:05" or "12 s".
+std::string
+ClockText(double seconds)
+{
+    char text[32];
+    const uint64_t s = static_cast<uint64_t>(seconds + 0.5);
+    if (s >= 3600)
+    {
+        std::snprintf(text,
+                      sizeof(text),
+                      "%llu:%02llu:%02llu h",
+                      static_cast<unsigned long long>(s / 3600),
+                      static_cast<unsigned long long>(s / 60 % 60),
+                      static_cast<unsigned long long>(s % 60));
+    }
+    else if (s >= 60)
+    {
+        std::snprintf(text,
+                      sizeof(text),
+                      "%llu:%02llu min",
+                      static_cast<unsigned long long>(s / 60),
+                      static_cast<unsigned long long>(s % 60));
+    }
+    else
+    {
+        std::snprintf(text, sizeof(text), "%llu s", static_cast<unsigned long long>(s));
+    }
+    return text;
+}
+
+constexpr auto POLL = std::chrono::milliseconds(50);
+constexpr auto TERMINAL_EVERY = std::chrono::milliseconds(500);
+constexpr auto PLAIN_EVERY = std::chrono::seconds(10);
+
+} // namespace
+
+RunControl::RunControl(const scenario::RunOptions& run)
+    : m_progress(run.progress),
+      m_start(Clock::now())
+{
+    struct sigaction action = {};
+    action.sa_handler = OnSignal;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    m_thread = std::thread(&RunControl::ThreadMain, this);
+}
+
+RunControl::~RunControl()
+{
+    {
+        std::lock_guard<std::mutex> lock(m_mutex);
+        m_quit = true;
+    }
+    m_wake.notify_all();
+    m_thread.join();
+}
+
+bool
+RunControl::IsInterrupted()
+{
+    return g_signal.load() != 0;
+}
+
+// In the simulation's thread ---------------------------------------------------------------------
+
+void
+RunControl::Watch(TraceCollector& collector)
+{
+    m_collector = &collector;
+    m_quietPs = 0;
+    m_lastSight = 0;
+    m_lastDataFrames = 0;
+    collector.GetLinkSampler().SetObserver(
+        [this](const LinkSampler::Sight& sight) { OnSight(sight); });
+}
+
+void
+RunControl::SetProgress(std::function<double()> share)
+{
+    m_share = std::move(share);
+}
+
+void
+RunControl::SetPhase(const std::string& phase)
+{
+    std::lock_guard<std::mutex> lock(m_mutex);
+    m_phase = phase;
+}
+
+void
+RunControl::OnSight(const LinkSampler::Sight& sight)
+{
+    m_now.store(sight.now, std::memory_order_relaxed);
+    m_frames.store(sight.frames, std::memory_order_relaxed);
+    if (m_share)
+    {
+        m_done.store(std::clamp(m_share(), 0.0, 1.0), std::memory_order_relaxed);
+    }
+    // Only time in which the sampler was awake counts: while it slept, nothing was to be sent.
+    const int64_t interval = m_collector->GetLinkSampler().GetInterval();
+    const bool moves = sight.dataFrames != m_lastDataFrames || m_collector->GetOutstanding() == 0;
+    m_quietPs = moves ? 0 : m_quietPs + std::min(interval, sight.now - m_lastSight);
+    m_lastSight = sight.now;
+    m_lastDataFrames = sight.dataFrames;
+    if (m_quietPs >= STUCK_PS)
+    {
+        Fail("stuck: no data frame has been sent for a second of simulated time");
+    }
+}
+
+void
+RunControl::Fail(const std::string& why)
+{
+    if (m_failure.empty())
+    {
+        m_failure = why;
+    }
+    ns3::Simulator::Stop();
+}
+
+RunOutcome
+RunControl::Run(const std::function<bool()>& finished,
+                const std::function<std::string()>& unfinished)
+{
+    const Clock::time_point begin = Clock::now();
+    {
+        std::lock_guard<std::mutex> lock(m_mutex);
+        m_runStart = begin;
+    }
+    m_running = true;
+    ns3::Simulator::Run();
+    m_running = false;
+    const Clock::time_point end = Clock::now();
+    {
+        std::lock_guard<std::mutex> lock(m_mutex);
+        m_eventLoopS += Seconds(end - begin);
+        if (m_lineShown)
+        {
+            std::fputs("\r\033[K", stderr);
+            m_lineShown = false;
+        }
+    }
+
+    RunOutcome outcome;
+    outcome.simulatedPs = ns3::RdmaClock::Now();
+    outcome.events = ns3::Simulator::GetEventCount();
+    outcome.eventLoopS = m_eventLoopS;
+    outcome.wallS = Seconds(end - m_start);
+    outcome.completed = m_failure.empty() && finished();
+    outcome.shareDone = outcome.completed ? 1 : m_share ? std::clamp(m_share(), 0.0, 1.0) : 0;
+    if (outcome.completed)
+    {
+        return outcome;
+    }
+    if (m_failure.empty() && IsInterrupted())
+    {
+        outcome.interrupted = true;
+        outcome.exitStatus = 128 + g_signal.load();
+        outcome.message =
+            g_signal.load() == SIGINT ? "interrupted by Ctrl-C" : "interrupted by a signal";
+        return outcome;
+    }
+    outcome.exitStatus = 3;
+    outcome.message =
+        m_failure.empty() ? "the simulation came to its end with work left" : m_failure;
+    if (unfinished)
+    {
+        const std::string what = unfinished();
+        outcome.message += what.empty() ? "" : "\n" + what;
+    }
+    if (m_collector)
+    {
+        const std::string stuck = DescribeStuck(*m_collector);
+        outcome.message += stuck.empty() ? "" : "\n" + stuck;
+    }
+    return outcome;
+}
+
+// In the thread ----------------------------------------------------------------------------------
+
+void
+RunControl::ThreadMain()
+{
+    const bool terminal = isatty(STDERR_FILENO);
+    Clock::time_point next = m_start + (terminal ? Clock::duration(TERMINAL_EVERY) : PLAIN_EVERY);
+    bool stopSent = false;
+    std::unique_lock<std::mutex> lock(m_mutex);
+    while (!m_wake.wait_for(lock, POLL, [this] { return m_quit; }))
+    {
+        if (g_signal.load() != 0 && m_running && !stopSent)
+        {
+            stopSent = true;
+            // The one call of ns-3 that another thread may make.
+            ns3::Simulator::ScheduleWithContext(0xffffffff,
+                                                ns3::Time(0),
+                                                static_cast<void (*)()>(&ns3::Simulator::Stop));
+        }
+        if (m_progress && m_running && !stopSent && Clock::now() >= next)
+        {
+            PrintProgress(terminal);
+            next = Clock::now() + (terminal ? Clock::duration(TERMINAL_EVERY) : PLAIN_EVERY);
+        }
+    }
+}
+
+void
+RunControl::PrintProgress(bool terminal)
+{
+    const double elapsed = Seconds(Clock::now() - m_runStart);
+    const double done = m_done.load(std::memory_order_relaxed);
+    const uint64_t frames = m_frames.load(std::memory_order_relaxed);
+    char text[256];
+    std::snprintf(
+        text,
+        sizeof(text),
+        "%s%.6g ms simulated, %5.1f%% done, %.2f M frame-hops/s, %s",
+        m_phase.empty() ? "" : (m_phase + ": ").c_str(),
+        static_cast<double>(m_now.load(std::memory_order_relaxed) / 1000000) / 1000,
+        done * 100,
+        m_eventLoopS + elapsed > 0 ? static_cast<double>(frames) / (m_eventLoopS + elapsed) / 1e6
+                                   : 0,
+        done > 0.001 ? ("ETA " + ClockText((m_eventLoopS + elapsed) * (1 / done - 1))).c_str()
+                     : "ETA unknown");
+    std::fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", text);
+    std::fflush(stderr);
+    m_lineShown = terminal;
+}
+
+} // namespace dltrain

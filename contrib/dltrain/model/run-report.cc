@@ -1,0 +1,379 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "run-report.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <sys/resource.h>
+
+namespace dltrain
+{
+
+const std::vector<std::string> NONDETERMINISTIC_KEYS{"wall_s",
+                                                     "event_loop_s",
+                                                     "frame_hops_per_s",
+                                                     "peak_rss_bytes",
+                                                     "simulated_gpu_s_per_core_s"};
+
+Quantiles
+QuantilesOf(const QuantileSketch& sketch, double scale)
+{
+    return {sketch.Quantile(0.5) * scale,
+            sketch.Quantile(0.9) * scale,
+            sketch.Quantile(0.99) * scale,
+            sketch.Quantile(0.999) * scale,
+            sketch.Max() * scale,
+            sketch.Mean() * scale};
+}
+
+nlohmann::ordered_json
+ToJson(const Quantiles& q)
+{
+    return {{"p50", q.p50},
+            {"p90", q.p90},
+            {"p99", q.p99},
+            {"p999", q.p999},
+            {"max", q.max},
+            {"mean", q.mean}};
+}
+
+uint64_t
+RunStats::TotalDrops() const
+{
+    return std::accumulate(drops.begin(), drops.end(), uint64_t{0}, [](uint64_t n, const auto& d) {
+        return n + d.second;
+    });
+}
+
+namespace
+{
+
+std::vector<LinkUse>
+BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
+{
+    const auto& ports = collector.GetFabric().GetPorts();
+    const TraceCollector::Baseline& base = collector.GetBaseline();
+    const double elapsed =
+        static_cast<double>(std::max<int64_t>(1, now - collector.GetMeasuredFrom()));
+    std::vector<LinkUse> links;
+    for (uint32_t i = 0; i < ports.size(); ++i)
+    {
+        const ns3::RdmaPort& port = *ports[i];
+        const double rate = static_cast<double>(port.GetRate());
+        const double wire =
+            static_cast<double>(port.GetCounters().txWireBytes - base.txWireBytes[i]);
+        const double paused = static_cast<double>(port.GetPausedPs(now) - base.pausedPs[i]);
+        links.push_back({collector.GetPortNames()[i],
+                         rate / 1e9,
+                         std::min(1.0, wire * 8e12 / rate / elapsed),
+                         paused / elapsed});
+    }
+    const std::size_t n = std::min(most, links.size());
+    std::partial_sort(links.begin(),
+                      links.begin() + static_cast<std::ptrdiff_t>(n),
+                      links.end(),
+                      [](const LinkUse& a, const LinkUse& b) {
+                          return a.utilization != b.utilization ? a.utilization > b.utilization
+                                                                : a.name < b.name;
+                      });
+    links.resize(n);
+    return links;
+}
+
+} // namespace
+
+RunStats
+CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
+{
+    ns3::RdmaFabric& fabric = collector.GetFabric();
+    RunStats s;
+    s.busiest = BusiestLinks(collector, nowPs, busiest);
+    collector.Finish(nowPs);
+
+    const ns3::RdmaNicCounters nics = fabric.GetNicTotals();
+    const ns3::RdmaPortCounters ports = fabric.GetPortTotals();
+    const TraceCollector::Baseline& base = collector.GetBaseline();
+    const FlowTable& flows = collector.GetFlows();
+    s.measuredFromPs = collector.GetMeasuredFrom();
+    s.endPs = nowPs;
+    s.messages = flows.GetCount();
+    s.messageBytes = flows.GetBytes();
+    s.fctUs = QuantilesOf(flows.GetFct(), 1e-6);
+    s.slowdown = QuantilesOf(flows.GetSlowdown());
+    s.exactQuantiles = flows.GetFct().IsExact();
+    for (uint8_t reason = 0; reason < ns3::RdmaSwitch::DROP_REASONS; ++reason)
+    {
+        const auto r = static_cast<ns3::RdmaSwitch::DropReason>(reason);
+        s.drops.emplace_back(ns3::RdmaSwitch::GetDropReasonName(r),
+                             fabric.GetDrops(r) - base.drops[reason]);
+    }
+    s.drops.emplace_back("corrupted", ports.corrupted - base.ports.corrupted);
+    s.ecnMarks = ports.ecnMarks - base.ports.ecnMarks;
+    s.cnps = nics.cnpsSent - base.nics.cnpsSent;
+    s.pfcPauses = collector.GetPauses() - base.pauses;
+    s.pfcPauseTimeUs = static_cast<double>(ports.pausedPs - base.ports.pausedPs) * 1e-6;
+    s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
+    s.timeouts = nics.timeouts - base.nics.timeouts;
+    s.naks = nics.naksSent - base.nics.naksSent;
+    s.failedQueuePairs = nics.failedQps;
+    s.failedRequests = collector.GetFailed();
+    s.dataPackets = nics.dataPackets - base.nics.dataPackets;
+    s.dataBytes = nics.dataBytes - base.nics.dataBytes;
+    s.frameHops = ports.rxFrames;
+    for (const auto& device : fabric.GetSwitches())
+    {
+        s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetBuffer().StoredPeak());
+    }
+    s.queuePeakBytes = ports.maxQueueBytes;
+    s.flowRows = flows.GetRows();
+    s.linkRows = collector.GetLinkSampler().GetRows();
+    s.linkIntervalUs = static_cast<double>(collector.GetLinkSampler().GetInterval()) * 1e-6;
+    return s;
+}
+
+// stats.json -------------------------------------------------------------------------------------
+
+nlohmann::ordered_json
+BeginStats(const std::string& program, const scenario::RunOptions& run, const RunOutcome& outcome)
+{
+    nlohmann::ordered_json j;
+    j["schema_version"] = 1;
+    j["program"] = program;
+    j["completed"] = outcome.completed;
+    j["interrupted"] = outcome.interrupted;
+    if (!outcome.completed)
+    {
+        j["share_done"] = outcome.shareDone;
+        j["message"] = outcome.message;
+    }
+    j["configuration"] = run.asRun;
+    j["nondeterministic"] = NONDETERMINISTIC_KEYS;
+    return j;
+}
+
+void
+AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
+{
+    j["simulated_time_us"] = static_cast<double>(s.endPs) * 1e-6;
+    j["measured_from_us"] = static_cast<double>(s.measuredFromPs) * 1e-6;
+    j["messages"] = s.messages;
+    j["message_bytes"] = s.messageBytes;
+    j["fct_us"] = ToJson(s.fctUs);
+    j["fct_slowdown"] = ToJson(s.slowdown);
+    j["quantiles_exact"] = s.exactQuantiles;
+    j["drops"] = nlohmann::ordered_json::object();
+    for (const auto& [reason, count] : s.drops)
+    {
+        j["drops"][reason] = count;
+    }
+    j["ecn_marks"] = s.ecnMarks;
+    j["cnps"] = s.cnps;
+    j["pfc_pauses"] = s.pfcPauses;
+    j["pfc_pause_time_us"] = s.pfcPauseTimeUs;
+    j["retransmitted_packets"] = s.retransmittedPackets;
+    j["timeouts"] = s.timeouts;
+    j["naks"] = s.naks;
+    j["failed_queue_pairs"] = s.failedQueuePairs;
+    j["failed_requests"] = s.failedRequests;
+    j["data_packets"] = s.dataPackets;
+    j["data_bytes"] = s.dataBytes;
+    j["switch_buffer_peak_bytes"] = s.bufferPeakBytes;
+    j["port_queue_peak_bytes"] = s.queuePeakBytes;
+    j["links"] = nlohmann::ordered_json::array();
+    for (const LinkUse& link : s.busiest)
+    {
+        j["links"].push_back({{"link", link.name},
+                              {"rate_gbps", link.rateGbps},
+                              {"utilization", link.utilization},
+                              {"pause_share", link.pauseShare}});
+    }
+    j["flows_csv"] = {{"rows", s.flowRows}, {"sampled", s.flowRows < s.messages}};
+    j["links_csv"] = {{"rows", s.linkRows}, {"interval_us", s.linkIntervalUs}};
+}
+
+void
+AddCosts(nlohmann::ordered_json& j, const RunOutcome& outcome, uint64_t frameHops)
+{
+    j["frame_hops"] = frameHops;
+    j["events"] = outcome.events;
+    j["wall_s"] = outcome.wallS;
+    j["event_loop_s"] = outcome.eventLoopS;
+    j["frame_hops_per_s"] =
+        outcome.eventLoopS > 0 ? static_cast<double>(frameHops) / outcome.eventLoopS : 0;
+    j["peak_rss_bytes"] = PeakRssBytes();
+}
+
+bool
+WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::string& error)
+{
+    const std::string path = out + "/stats.json";
+    const std::string temporary = path + ".part";
+    std::FILE* file = std::fopen(temporary.c_str(), "we");
+    bool ok = file != nullptr;
+    if (ok)
+    {
+        // Names of files and hosts are the user's: what is not UTF-8 is replaced and not a reason
+        // to throw.
+        const std::string text =
+            stats.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+        ok = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+        ok = std::fclose(file) == 0 && ok;
+        ok = ok && std::rename(temporary.c_str(), path.c_str()) == 0;
+    }
+    if (!ok)
+    {
+        error = path + ": cannot be written: " + std::strerror(errno);
+    }
+    return ok;
+}
+
+// For people -------------------------------------------------------------------------------------
+
+namespace
+{
+
+std::string
+Format(const char* format, double value)
+{
+    char text[64];
+    std::snprintf(text, sizeof(text), format, value);
+    return text;
+}
+
+/// Three significant digits, never an exponent.
+std::string
+Three(double value)
+{
+    const double magnitude = std::fabs(value);
+    return Format(magnitude >= 99.95 ? "%.0f" : magnitude >= 9.995 ? "%.1f" : "%.2f", value);
+}
+
+} // namespace
+
+std::string
+HumanTime(double us)
+{
+    return us < 1     ? Three(us * 1e3) + " ns"
+           : us < 1e3 ? Three(us) + " us"
+           : us < 1e6 ? Three(us / 1e3) + " ms"
+                      : Three(us / 1e6) + " s";
+}
+
+std::string
+HumanBytes(double bytes)
+{
+    return bytes < 1e3    ? Format("%.0f B", bytes)
+           : bytes < 1e6  ? Three(bytes / 1e3) + " kB"
+           : bytes < 1e9  ? Three(bytes / 1e6) + " MB"
+           : bytes < 1e12 ? Three(bytes / 1e9) + " GB"
+                          : Three(bytes / 1e12) + " TB";
+}
+
+std::string
+HumanCount(uint64_t n)
+{
+    std::string digits = std::to_string(n);
+    for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+    {
+        digits.insert(static_cast<std::size_t>(at), ",");
+    }
+    return digits;
+}
+
+uint64_t
+PeakRssBytes()
+{
+    struct rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+void
+PrintRunStats(std::ostream& os, const RunStats& s)
+{
+    os << "Messages         " << HumanCount(s.messages) << ", "
+       << HumanBytes(static_cast<double>(s.messageBytes)) << "\n";
+    if (s.messages)
+    {
+        os << "Completion time  p50 " << HumanTime(s.fctUs.p50) << "   p99 "
+           << HumanTime(s.fctUs.p99) << "   p99.9 " << HumanTime(s.fctUs.p999) << "   max "
+           << HumanTime(s.fctUs.max) << "\n"
+           << "Slowdown         p50 " << Format("%.3g", s.slowdown.p50) << "   p99 "
+           << Format("%.3g", s.slowdown.p99) << "   p99.9 " << Format("%.3g", s.slowdown.p999)
+           << "   max " << Format("%.3g", s.slowdown.max)
+           << "   (completion time over that of an idle network)\n";
+    }
+    os << "Congestion       " << HumanCount(s.ecnMarks) << " ECN marks, " << HumanCount(s.cnps)
+       << " CNPs; " << HumanCount(s.pfcPauses) << " PFC pauses, " << HumanTime(s.pfcPauseTimeUs)
+       << " in all\n";
+    os << "Losses           ";
+    if (s.TotalDrops() == 0)
+    {
+        os << "no frame dropped";
+    }
+    const char* separator = "";
+    for (const auto& [reason, count] : s.drops)
+    {
+        if (count)
+        {
+            os << separator << HumanCount(count) << " frames dropped (" << reason << ")";
+            separator = ", ";
+        }
+    }
+    os << "; " << HumanCount(s.retransmittedPackets) << " of " << HumanCount(s.dataPackets)
+       << " packets retransmitted, " << HumanCount(s.timeouts) << " time-outs\n";
+    if (s.failedQueuePairs)
+    {
+        os << "FAILED           " << HumanCount(s.failedQueuePairs)
+           << " queue pairs gave up after their last retry; " << HumanCount(s.failedRequests)
+           << " requests lost\n";
+    }
+    const char* head = "Busiest links    ";
+    for (const LinkUse& link : s.busiest)
+    {
+        if (link.utilization <= 0)
+        {
+            break;
+        }
+        os << head << Format("%5.1f%% of ", link.utilization * 100)
+           << Format("%.4g Gb/s  ", link.rateGbps) << link.name;
+        if (link.pauseShare > 0)
+        {
+            os << Format("  (paused %.1f%% of the time)", link.pauseShare * 100);
+        }
+        os << "\n";
+        head = "                 ";
+    }
+}
+
+void
+PrintEnd(std::ostream& os,
+         const scenario::RunOptions& run,
+         const RunOutcome& outcome,
+         uint64_t frameHops)
+{
+    os << "Simulation       " << HumanTime(static_cast<double>(outcome.simulatedPs) * 1e-6)
+       << " simulated in " << Format("%.2f s", outcome.eventLoopS) << ": " << HumanCount(frameHops)
+       << " frame-hops, "
+       << Format("%.2f M frame-hops/s",
+                 outcome.eventLoopS > 0 ? static_cast<double>(frameHops) / outcome.eventLoopS / 1e6
+                                        : 0)
+       << "; peak memory " << HumanBytes(static_cast<double>(PeakRssBytes())) << "\n";
+    if (!run.out.empty())
+    {
+        os << "Files            " << run.out
+           << "/: stats.json, flows.csv, links.csv, network_events.log\n";
+    }
+    if (!outcome.completed)
+    {
+        os << "NOT COMPLETED    " << Format("%.1f%% done", outcome.shareDone * 100) << ": "
+           << outcome.message << "\n";
+    }
+}
+
+} // namespace dltrain

@@ -1,0 +1,444 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "trace-collector.h"
+
+#include "ns3/callback.h"
+#include "ns3/node.h"
+#include "ns3/simulator.h"
+
+#include <limits>
+
+namespace dltrain
+{
+
+using ns3::MakeCallback;
+using ns3::RdmaClock;
+using ns3::RdmaSwitch;
+
+namespace
+{
+
+constexpr int64_t MILLISECOND = 1000000000;
+
+std::string
+InFolder(const std::string& folder, const char* name)
+{
+    return folder.empty() ? "" : folder + "/" + name;
+}
+
+const char*
+FrameName(const ns3::RdmaFrame* frame)
+{
+    return ns3::IsData(frame->opcode) ? "data"
+           : frame->opcode == ns3::RdmaOpcode::ACKNOWLEDGE
+               ? (frame->flags & ns3::RdmaFrame::NAK ? "nak" : "ack")
+           : frame->opcode == ns3::RdmaOpcode::CNP   ? "cnp"
+           : frame->opcode == ns3::RdmaOpcode::PAUSE ? "pause"
+                                                     : "packet";
+}
+
+} // namespace
+
+/// Knows the numbers of one switch's ports, so that a mark costs an index and not a search.
+class TraceCollector::SwitchProbe
+{
+  public:
+    SwitchProbe(TraceCollector& collector, RdmaSwitch& device)
+        : m_collector(collector)
+    {
+        for (uint32_t p = 0; p < device.GetNPorts(); ++p)
+        {
+            m_ports.push_back(
+                collector.m_portIndex.at(PeekPointer(device.GetPort(static_cast<uint16_t>(p)))));
+        }
+        device.TraceConnectWithoutContext("EcnMark", MakeCallback(&SwitchProbe::OnMark, this));
+        device.TraceConnectWithoutContext("Drop",
+                                          MakeCallback(&TraceCollector::OnDrop, &collector));
+    }
+
+  private:
+    void OnMark(const ns3::RdmaPort* port, const ns3::RdmaFrame*, uint64_t queueBytes, int64_t now)
+    {
+        m_collector.OnMark(m_ports[port->GetPortIndex()], queueBytes, now);
+    }
+
+    TraceCollector& m_collector;
+    std::vector<uint32_t> m_ports;
+};
+
+TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
+    : m_fabric(fabric),
+      m_options(options),
+      m_measuring(!options.warmup),
+      m_queuePairs(fabric.GetNEndpoints()),
+      m_bursts(fabric.GetPorts().size())
+{
+    const uint32_t base = fabric.GetNEndpoints() ? fabric.GetNodes().Get(0)->GetId() : 0;
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        const ns3::Ptr<ns3::RdmaPort> port = fabric.GetNic(e)->GetPort();
+        const ns3::Ptr<ns3::Node> node = port->GetNode();
+        m_endpointNames.push_back(
+            node->GetNDevices() > 1 ? port->GetName() : fabric.GetNodeName(node->GetId() - base));
+    }
+    std::unordered_map<std::string, uint32_t> ordinals;
+    for (const auto& port : fabric.GetPorts())
+    {
+        std::string name = fabric.GetLinkName(PeekPointer(port));
+        if (const uint32_t ordinal = ordinals[name]++)
+        {
+            name += "#" + std::to_string(ordinal);
+        }
+        m_portIndex[PeekPointer(port)] = static_cast<uint32_t>(m_portNames.size());
+        m_portNames.push_back(name);
+    }
+    m_flows = std::make_unique<FlowTable>(InFolder(options.out, "flows.csv"),
+                                          m_endpointNames,
+                                          m_tags,
+                                          options.seed,
+                                          options.flowRows);
+    m_links = std::make_unique<LinkSampler>(fabric,
+                                            InFolder(options.out, "links.csv"),
+                                            m_portNames,
+                                            options.linkIntervalPs,
+                                            options.linkRows);
+    m_events = std::make_unique<EventLog>(InFolder(options.out, "network_events.log"),
+                                          options.eventLinesPerKind);
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        ns3::RdmaNic& nic = *fabric.GetNic(e);
+        nic.TraceConnectWithoutContext("Post", MakeCallback(&TraceCollector::OnPost, this));
+        nic.TraceConnectWithoutContext("Message", MakeCallback(&TraceCollector::OnMessage, this));
+        nic.TraceConnectWithoutContext("Completion",
+                                       MakeCallback(&TraceCollector::OnCompletion, this));
+        nic.TraceConnectWithoutContext("GoBack", MakeCallback(&TraceCollector::OnGoBack, this));
+        nic.TraceConnectWithoutContext("Timeout", MakeCallback(&TraceCollector::OnTimeout, this));
+        nic.TraceConnectWithoutContext("Error", MakeCallback(&TraceCollector::OnError, this));
+    }
+    for (const auto& device : fabric.GetSwitches())
+    {
+        m_switchProbes.push_back(std::make_unique<SwitchProbe>(*this, *device));
+    }
+    for (const auto& port : fabric.GetPorts())
+    {
+        port->TraceConnectWithoutContext("Paused", MakeCallback(&TraceCollector::OnPaused, this));
+        port->TraceConnectWithoutContext("PhyRxDrop",
+                                         MakeCallback(&TraceCollector::OnCorrupt, this));
+    }
+    TakeBaseline(0);
+    if (m_measuring)
+    {
+        m_links->StartMeasuring(0);
+    }
+}
+
+TraceCollector::~TraceCollector() = default;
+
+uint32_t
+TraceCollector::Tag(const std::string& name)
+{
+    const auto [at, isNew] = m_tagIndex.emplace(name, static_cast<uint32_t>(m_tags.size()));
+    if (isNew)
+    {
+        m_tags.push_back(name);
+    }
+    return at->second;
+}
+
+// Messages ---------------------------------------------------------------------------------------
+
+TraceCollector::QueuePair&
+TraceCollector::Find(uint32_t endpoint, uint32_t number)
+{
+    auto& ofEndpoint = m_queuePairs[endpoint];
+    const uint32_t index = number - 2;
+    if (index >= ofEndpoint.size())
+    {
+        ofEndpoint.resize(m_fabric.GetNic(endpoint)->GetNQueuePairs());
+    }
+    return ofEndpoint[index];
+}
+
+void
+TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& request)
+{
+    m_links->Arm();
+    if (qp->GetState() == ns3::RdmaQueuePair::State::ERROR)
+    {
+        return; // it will never arrive
+    }
+    uint32_t entry = m_free;
+    if (entry == NONE)
+    {
+        entry = static_cast<uint32_t>(m_pool.size());
+        m_pool.emplace_back();
+    }
+    else
+    {
+        m_free = m_pool[entry].next;
+    }
+    // Posts are numbered as they come, unless the poster has numbers of its own.
+    const uint64_t flow = request.id >> 32 ? (request.id >> 32) - 1 : m_posts;
+    m_posts += m_measuring;
+    m_pool[entry] = {request.posted, flow, static_cast<uint32_t>(request.id), NONE, m_measuring};
+    QueuePair& state = Find(qp->GetNic()->GetEndpoint(), qp->GetNumber());
+    if (state.head == NONE)
+    {
+        state.head = entry;
+    }
+    else
+    {
+        m_pool[state.tail].next = entry;
+    }
+    state.tail = entry;
+    ++state.count;
+    ++m_outstanding;
+}
+
+void
+TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
+{
+    const uint32_t from = qp->GetPeerEndpoint();
+    const uint32_t to = qp->GetNic()->GetEndpoint();
+    QueuePair& state = Find(from, qp->GetPeerNumber());
+    const uint32_t entry = state.head;
+    NS_ASSERT_MSG(entry != NONE, "a message arrived that was not posted");
+    const Pending pending = m_pool[entry];
+    state.head = pending.next;
+    m_pool[entry].next = m_free;
+    m_free = entry;
+    if (!state.failed)
+    {
+        --m_outstanding;
+    }
+    --state.count;
+    if (!pending.measured || m_finished)
+    {
+        return;
+    }
+    if (state.idealBytes != message.bytes || state.idealImmediate != message.hasImmediate)
+    {
+        state.idealBytes = message.bytes;
+        state.idealImmediate = message.hasImmediate;
+        state.ideal = m_fabric.GetIdealCompletion(from, to, message.bytes, message.hasImmediate);
+    }
+    FlowRecord record;
+    record.flow = pending.flow;
+    record.bytes = message.bytes;
+    record.start = pending.posted;
+    record.end = now;
+    record.ideal = state.ideal;
+    record.src = from;
+    record.dst = to;
+    record.tag = pending.tag;
+    m_flows->Add(record);
+}
+
+void
+TraceCollector::OnCompletion(ns3::RdmaQueuePair*,
+                             const ns3::RdmaWorkRequest&,
+                             ns3::RdmaStatus status,
+                             int64_t)
+{
+    m_failed += status != ns3::RdmaStatus::SUCCESS;
+}
+
+// What went wrong --------------------------------------------------------------------------------
+
+std::string
+TraceCollector::QueuePairName(const ns3::RdmaQueuePair* qp) const
+{
+    return m_endpointNames[qp->GetNic()->GetEndpoint()] + "->" +
+           m_endpointNames[qp->GetPeerEndpoint()] + " qp " + std::to_string(qp->GetNumber());
+}
+
+void
+TraceCollector::OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
+{
+    m_links->Arm();
+    if (m_events->Count(EventLog::RETRANSMISSION))
+    {
+        m_events->Write(now,
+                        EventLog::RETRANSMISSION,
+                        QueuePairName(qp),
+                        "goes back to psn " + std::to_string(psn));
+    }
+}
+
+void
+TraceCollector::OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
+{
+    m_links->Arm();
+    if (m_events->Count(EventLog::TIMEOUT))
+    {
+        m_events->Write(now,
+                        EventLog::TIMEOUT,
+                        QueuePairName(qp),
+                        "psn " + std::to_string(psn) + " is not acknowledged");
+    }
+}
+
+void
+TraceCollector::OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
+{
+    QueuePair& state = Find(qp->GetNic()->GetEndpoint(), qp->GetNumber());
+    if (!state.failed)
+    {
+        state.failed = true;
+        m_outstanding -= state.count;
+    }
+    if (m_events->Count(EventLog::QP_ERROR))
+    {
+        m_events->Write(now,
+                        EventLog::QP_ERROR,
+                        QueuePairName(qp),
+                        "fails: psn " + std::to_string(psn) + " was retried in vain");
+    }
+}
+
+void
+TraceCollector::OnDrop(const RdmaSwitch* device,
+                       const ns3::RdmaPort* port,
+                       const ns3::RdmaFrame* frame,
+                       RdmaSwitch::DropReason reason,
+                       int64_t now)
+{
+    if (m_events->Count(EventLog::DROP))
+    {
+        std::string details = RdmaSwitch::GetDropReasonName(reason);
+        details += std::string(": ") + FrameName(frame) + " " + m_endpointNames[frame->src] + "->" +
+                   m_endpointNames[frame->dst] + " psn " + std::to_string(frame->psn);
+        m_events->Write(now,
+                        EventLog::DROP,
+                        port ? m_portNames[m_portIndex.at(port)] : device->GetName(),
+                        details);
+    }
+}
+
+void
+TraceCollector::OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now)
+{
+    if (m_events->Count(EventLog::DROP))
+    {
+        m_events->Write(now,
+                        EventLog::DROP,
+                        m_portNames[m_portIndex.at(port->GetPeer())],
+                        std::string("corrupted: ") + FrameName(frame) + " psn " +
+                            std::to_string(frame->psn));
+    }
+}
+
+// Congestion -------------------------------------------------------------------------------------
+
+void
+TraceCollector::OnMark(uint32_t port, uint64_t queueBytes, int64_t now)
+{
+    if (now >= m_burstEnd)
+    {
+        FlushBursts();
+        m_burstEnd = (now / MILLISECOND + 1) * MILLISECOND;
+    }
+    Burst& burst = m_bursts[port];
+    if (burst.marks++ == 0)
+    {
+        m_bursting.push_back(port);
+    }
+    burst.queueBytes = std::max(burst.queueBytes, queueBytes);
+}
+
+void
+TraceCollector::FlushBursts()
+{
+    for (const uint32_t port : m_bursting)
+    {
+        Burst& burst = m_bursts[port];
+        if (m_events->Count(EventLog::ECN, burst.marks))
+        {
+            m_events->Write(m_burstEnd - MILLISECOND,
+                            EventLog::ECN,
+                            m_portNames[port],
+                            std::to_string(burst.marks) + " marks in 1 ms, queue up to " +
+                                std::to_string(burst.queueBytes) + " B");
+        }
+        burst = {};
+    }
+    m_bursting.clear();
+}
+
+void
+TraceCollector::OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now)
+{
+    const uint8_t begun = paused & changed;
+    m_pauses += static_cast<uint64_t>(__builtin_popcount(begun));
+    for (uint8_t p = 0; p < ns3::RdmaPort::PRIORITIES; ++p)
+    {
+        if (!(changed >> p & 1))
+        {
+            continue;
+        }
+        const EventLog::Kind kind = begun >> p & 1 ? EventLog::PAUSE : EventLog::RESUME;
+        if (m_events->Count(kind))
+        {
+            m_events->Write(now,
+                            kind,
+                            m_portNames[m_portIndex.at(port)],
+                            "priority " + std::to_string(p) + ", " +
+                                std::to_string(port->GetQueueBytes(p)) + " B wait");
+        }
+    }
+}
+
+// Measuring --------------------------------------------------------------------------------------
+
+void
+TraceCollector::TakeBaseline(int64_t now)
+{
+    m_measuredFrom = now;
+    m_baseline.nics = m_fabric.GetNicTotals();
+    m_baseline.ports = m_fabric.GetPortTotals();
+    m_baseline.pauses = m_pauses;
+    m_baseline.drops.clear();
+    for (uint8_t reason = 0; reason < RdmaSwitch::DROP_REASONS; ++reason)
+    {
+        m_baseline.drops.push_back(m_fabric.GetDrops(static_cast<RdmaSwitch::DropReason>(reason)));
+    }
+    m_baseline.txWireBytes.clear();
+    m_baseline.pausedPs.clear();
+    for (const auto& port : m_fabric.GetPorts())
+    {
+        m_baseline.txWireBytes.push_back(port->GetCounters().txWireBytes);
+        m_baseline.pausedPs.push_back(port->GetPausedPs(now));
+    }
+}
+
+void
+TraceCollector::StartMeasuring(int64_t nowPs)
+{
+    for (Pending& pending : m_pool)
+    {
+        pending.measured = false;
+    }
+    m_measuring = true;
+    m_posts = 0;
+    m_flows->Clear();
+    m_links->StartMeasuring(nowPs);
+    TakeBaseline(nowPs);
+    m_events->Write(nowPs, EventLog::NOTE, "*", "measuring starts");
+}
+
+void
+TraceCollector::Finish(int64_t nowPs)
+{
+    if (m_finished)
+    {
+        return;
+    }
+    m_finished = true;
+    FlushBursts();
+    m_flows->Finish();
+    m_links->Finish(nowPs);
+    m_events->Finish(nowPs);
+}
+
+} // namespace dltrain
