@@ -109,7 +109,8 @@ RdmaPort::AttachTo(Ptr<RdmaChannel> channel, Ptr<RdmaPort> peer)
     m_peer = PeekPointer(peer);
     m_delay = channel->GetDelayPs();
     m_bitErrorRate = channel->GetBitErrorRate();
-    if (m_bitErrorRate > 0)
+    m_errorProne = m_bitErrorRate > 0;
+    if (m_errorProne)
     {
         m_errors = CreateObject<ExponentialRandomVariable>();
         m_bitsToError = -1; // drawn at the first frame, once streams are assigned
@@ -164,23 +165,17 @@ RdmaPort::AssignStreams(int64_t stream)
 // Transmitter ------------------------------------------------------------------------------------
 
 void
-RdmaPort::ScheduleTransmit(int64_t at)
+RdmaPort::ScheduleTransmit()
 {
     m_txPending = true;
-    m_txDue = at;
-    m_txEvent.ScheduleAt(at, m_node);
+    m_txEvent.ScheduleAt(m_busyUntil, m_node);
 }
 
 void
 RdmaPort::OnTransmitEvent()
 {
     m_txPending = false;
-    if (m_txDue < m_busyUntil) // something was sent meanwhile
-    {
-        ScheduleTransmit(m_busyUntil);
-        return;
-    }
-    StartNext(m_txDue);
+    StartNext(m_busyUntil); // nothing is sent while the event is pending
 }
 
 void
@@ -208,7 +203,7 @@ RdmaPort::StartNext(int64_t now)
     Transmit(frame, now);
     if (!m_txPending && (((m_waiting | m_pull) & ~m_paused) || !m_control.IsEmpty()))
     {
-        ScheduleTransmit(m_busyUntil);
+        ScheduleTransmit();
     }
 }
 
@@ -254,7 +249,7 @@ RdmaPort::PickDwrr(uint8_t eligible)
         if (eligible >> m_dwrrNext & 1)
         {
             Queue& queue = m_queue[m_dwrrNext];
-            const int64_t bytes = queue.list.Front()->FrameBytes();
+            const uint32_t bytes = queue.list.Front()->FrameBytes();
             if (queue.deficit >= bytes)
             {
                 queue.deficit -= bytes;
@@ -354,7 +349,7 @@ RdmaPort::Deliver(RdmaFrame* frame, int64_t now)
 {
     ++m_counters.rxFrames;
     m_counters.rxWireBytes += frame->wireBytes;
-    if (m_bitErrorRate > 0 && IsCorrupted(frame))
+    if (m_errorProne && IsCorrupted(frame))
     {
         ++m_counters.corrupted;
         m_corruptTrace(this, frame, now);
@@ -441,7 +436,7 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
 {
     ++m_counters.rxFrames;
     m_counters.rxWireBytes += frame->wireBytes;
-    if (m_bitErrorRate > 0 && IsCorrupted(frame))
+    if (m_errorProne && IsCorrupted(frame))
     {
         ++m_counters.corrupted;
         m_corruptTrace(this, frame, now);

@@ -54,19 +54,19 @@ class RdmaPortUser
  */
 struct RdmaPortCounters
 {
+    uint64_t rxFrames{0};
+    uint64_t rxWireBytes{0};
     uint64_t txFrames{0};
     uint64_t txWireBytes{0};
     uint64_t txDataFrames{0};
-    uint64_t rxFrames{0};
-    uint64_t rxWireBytes{0};
-    uint64_t corrupted{0};   //!< received with a bad FCS and dropped
-    uint64_t ecnMarks{0};    //!< by this port as egress
-    uint64_t pausesSent{0};  //!< XOFF frames
-    uint64_t resumesSent{0}; //!< XON frames
-    uint64_t pausesReceived{0};
-    uint64_t pausedPs{0}; //!< time during which at least one priority of the transmitter was paused
-                          //!< (ended pauses)
     uint64_t maxQueueBytes{0}; //!< largest sum over the priorities
+    uint64_t ecnMarks{0};      //!< by this port as egress
+    uint64_t corrupted{0};     //!< received with a bad FCS and dropped
+    uint64_t pausesSent{0};    //!< XOFF frames
+    uint64_t resumesSent{0};   //!< XON frames
+    uint64_t pausesReceived{0};
+    uint64_t pausedPs{0}; //!< time during which at least one priority of the transmitter was
+                          //!< paused (ended pauses)
 };
 
 /**
@@ -130,13 +130,20 @@ class RdmaPort : public NetDevice
     /// The user may have something to send now: look. \param now ps
     void Kick(int64_t now)
     {
+        if (m_txPending)
+        {
+            // The event is due when the transmitter is idle again. When that is now, leave it to
+            // the event all the same: at a resolution coarser than ps the frame that comes now may
+            // be up to a tick behind that moment, and so would be what waits since before.
+            return;
+        }
         if (now >= m_busyUntil)
         {
             StartNext(now);
         }
-        else if (!m_txPending)
+        else
         {
-            ScheduleTransmit(m_busyUntil);
+            ScheduleTransmit();
         }
     }
 
@@ -284,7 +291,7 @@ class RdmaPort : public NetDevice
         RdmaFrameList list;
         uint64_t bytes{0};
         uint32_t weight{8192};
-        int64_t deficit{0};
+        uint32_t deficit{0};
     };
 
     struct SerializationCache
@@ -297,7 +304,8 @@ class RdmaPort : public NetDevice
     void OnReceiveEvent();
     void OnPauseEvent();
 
-    void ScheduleTransmit(int64_t at);
+    /// An event for when the transmitter is idle. \pre none is pending
+    void ScheduleTransmit();
     /// \pre the transmitter is idle
     void StartNext(int64_t now);
     RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
@@ -310,28 +318,41 @@ class RdmaPort : public NetDevice
     void OnPause(RdmaFrame* frame, int64_t now);
     void SetPaused(uint8_t mask, int64_t now);
 
-    // hot
-    int64_t m_busyUntil{0};
-    RdmaPort* m_peer{nullptr};
+    // What a frame touches, one cache line for each thing that happens to it: with thousands of
+    // ports every line is a miss, so the order of the members is worth a third of the speed there.
+
+    // line 1: arriving here
+    alignas(64) RdmaFrameList m_inFlight; //!< towards this port, by arrival
+    int64_t m_receiveLatency{0};
     RdmaPortUser* m_user{nullptr};
+    uint32_t m_node{0};
+    uint16_t m_index{0};
+    bool m_rxPending{false};
+    bool m_errorProne{false}; //!< the link has a bit error rate
+    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_rxTrace;
+
+    // line 2: leaving
+    alignas(64) int64_t m_busyUntil{0};
+    RdmaPort* m_peer{nullptr};
     int64_t m_psPerByte{0}; //!< 0: not a whole number
     int64_t m_delay{0};
+    uint64_t m_queuedBytes{0};
+    RdmaFrameList m_control; //!< MAC control frames that wait for the transmitter
     bool m_txPending{false};
-    bool m_rxPending{false};
     uint8_t m_waiting{0}; //!< bit p: queue p is not empty
     uint8_t m_pull{0};    //!< bit p: the user could make a frame of priority p
     uint8_t m_paused{0};  //!< bit p: PFC holds priority p
     uint8_t m_strict{0xc0};
     uint8_t m_dwrrNext{0};
-    uint16_t m_index{0};
-    uint32_t m_node{0};
-    int64_t m_txDue{0};
-    RdmaFrameList m_inFlight; //!< towards this port, by arrival
-    int64_t m_receiveLatency{0};
-    uint64_t m_queuedBytes{0};
-    RdmaPortCounters m_counters;
-    RdmaFrameList m_control; //!< MAC control frames that wait for the transmitter
-    std::array<Queue, PRIORITIES> m_queue;
+
+    // line 3 and a bit: counted
+    alignas(64) RdmaPortCounters m_counters;
+    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace;
+    RdmaTimer<RdmaPort, &RdmaPort::OnTransmitEvent> m_txEvent;
+    RdmaTimer<RdmaPort, &RdmaPort::OnReceiveEvent> m_rxEvent;
+
+    // two queues a line
+    alignas(64) std::array<Queue, PRIORITIES> m_queue;
     std::array<SerializationCache, 4> m_serialization;
 
     // cold
@@ -339,13 +360,10 @@ class RdmaPort : public NetDevice
     int64_t m_pausedSince{0};
     RdmaFrameList m_controlInFlight; //!< MAC control frames towards this port: not delayed by a
                                      //!< switch's pipeline
-    int64_t m_controlResponse{0};
     double m_bitErrorRate{0};
     double m_bitsToError{0};
     Ptr<ExponentialRandomVariable> m_errors;
     uint64_t m_rate{100000000000};
-    RdmaTimer<RdmaPort, &RdmaPort::OnTransmitEvent> m_txEvent;
-    RdmaTimer<RdmaPort, &RdmaPort::OnReceiveEvent> m_rxEvent;
     RdmaTimer<RdmaPort, &RdmaPort::OnPauseEvent> m_pauseEvent;
 
     std::string m_name;
@@ -357,8 +375,6 @@ class RdmaPort : public NetDevice
     NetDevice::ReceiveCallback m_receive;
     NetDevice::PromiscReceiveCallback m_promiscReceive;
 
-    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace;
-    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_rxTrace;
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_corruptTrace;
     TracedCallback<const RdmaPort*, uint8_t, uint8_t, int64_t> m_pauseTrace;
 };
