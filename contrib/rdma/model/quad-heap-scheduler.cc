@@ -151,6 +151,11 @@ QuadHeapScheduler::RemoveNext()
         FillHole();
     }
     m_hole = true;
+    // The next event is one of these: with thousands of ports its object has long left the cache.
+    for (std::size_t child = 1; child <= ARITY && child < m_heap.size(); ++child)
+    {
+        __builtin_prefetch(m_heap[child].impl);
+    }
     return m_heap.front();
 }
 
