@@ -275,6 +275,12 @@ HumanBytes(double bytes)
 }
 
 std::string
+HumanRate(double gbps)
+{
+    return gbps < 1000 ? Three(gbps) + " Gb/s" : Three(gbps / 1000) + " Tb/s";
+}
+
+std::string
 HumanCount(uint64_t n)
 {
     std::string digits = std::to_string(n);
@@ -355,7 +361,8 @@ void
 PrintEnd(std::ostream& os,
          const scenario::RunOptions& run,
          const RunOutcome& outcome,
-         uint64_t frameHops)
+         uint64_t frameHops,
+         const std::string& moreFiles)
 {
     os << "Simulation       " << HumanTime(static_cast<double>(outcome.simulatedPs) * 1e-6)
        << " simulated in " << Format("%.2f s", outcome.eventLoopS) << ": " << HumanCount(frameHops)
@@ -367,7 +374,7 @@ PrintEnd(std::ostream& os,
     if (!run.out.empty())
     {
         os << "Files            " << run.out
-           << "/: stats.json, flows.csv, links.csv, network_events.log\n";
+           << "/: stats.json, flows.csv, links.csv, network_events.log" << moreFiles << "\n";
     }
     if (!outcome.completed)
     {

@@ -115,16 +115,20 @@ bool WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std
 /// FCT, congestion, losses and busiest links, some ten lines.
 void PrintRunStats(std::ostream& os, const RunStats& run);
 /// Frame-hops and their speed, memory, where the files are; how it ended if not well.
+/// \param moreFiles ", a.txt, b.txt"
 void PrintEnd(std::ostream& os,
               const scenario::RunOptions& run,
               const RunOutcome& outcome,
-              uint64_t frameHops);
+              uint64_t frameHops,
+              const std::string& moreFiles = "");
 
 uint64_t PeakRssBytes();
 /// "12.3 us", "4.56 ms": for people.
 std::string HumanTime(double us);
 /// "40.0 MB".
 std::string HumanBytes(double bytes);
+/// "12.4 Gb/s".
+std::string HumanRate(double gbps);
 /// "12,345,678".
 std::string HumanCount(uint64_t n);
 
