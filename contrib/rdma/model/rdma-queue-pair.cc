@@ -63,18 +63,6 @@ RdmaQueuePair::Post(uint64_t bytes, uint64_t id, bool hasImmediate, uint32_t imm
         }
         return;
     }
-    if (m_first == m_requests.size())
-    {
-        m_requests.clear();
-        m_first = m_cursor = 0;
-    }
-    else if (m_first >= 64 && m_first * 2 >= m_requests.size())
-    {
-        m_requests.erase(m_requests.begin(),
-                         m_requests.begin() + static_cast<std::ptrdiff_t>(m_first));
-        m_cursor -= m_first;
-        m_first = 0;
-    }
     m_requests.push_back(request);
     m_endPsn += request.packets;
     m_postedBytes += bytes;
@@ -249,16 +237,28 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
     }
     m_cc.bytesInFlight = m_sentBytes - m_ackedBytes;
     m_ops->OnAck(m_cc, {m_ackedBytes - before, false}, now);
-    // Told last: whoever hears of it may post again, which may move the requests.
-    const size_t completed = m_first - firstCompleted;
-    for (size_t i = 0; i < completed; ++i)
+    // Told last: whoever hears of it may post again, which appends to the requests.
+    const size_t endCompleted = m_first;
+    for (size_t i = firstCompleted; i < endCompleted; ++i)
     {
-        const RdmaWorkRequest request = m_requests[m_first - (completed - i)];
+        const RdmaWorkRequest request = m_requests[i];
         m_nic->m_completionTrace(this, request, RdmaStatus::SUCCESS, now);
         if (m_nic->m_user)
         {
             m_nic->m_user->OnCompletion(this, request, RdmaStatus::SUCCESS, now);
         }
+    }
+    if (m_first == m_requests.size())
+    {
+        m_requests.clear();
+        m_first = m_cursor = 0;
+    }
+    else if (m_first >= 64 && m_first * 2 >= m_requests.size())
+    {
+        m_requests.erase(m_requests.begin(),
+                         m_requests.begin() + static_cast<std::ptrdiff_t>(m_first));
+        m_cursor -= m_first;
+        m_first = 0;
     }
 }
 
