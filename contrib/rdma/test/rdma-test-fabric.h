@@ -204,7 +204,9 @@ class Sink : public SimpleRefCount<Sink<Args...>>
 /// Connect a lambda to a trace source: Watch<const RdmaPort*, ...>(object, "PhyTx", lambda).
 template <typename... Args>
 void
-Watch(Ptr<Object> object, const std::string& source, std::function<void(Args...)> f)
+Watch(Ptr<Object> object,
+      const std::string& source,
+      std::common_type_t<std::function<void(Args...)>> f) // not deduced from
 {
     Ptr<Sink<Args...>> sink(new Sink<Args...>(std::move(f)), false);
     const bool connected =
