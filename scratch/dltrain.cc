@@ -1,33 +1,30 @@
-// Stands in until the program is written, so that the set-up can be tested.
-#include "contrib/rdma/core/units.h"
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * How long does a training step take on a cluster, and what does the network do to it?
+ *
+ *     ./ns3 run "dltrain --model=bloom560m --zero=2"
+ */
+#include "contrib/dltrain/model/fabric-builder.h"
+#include "contrib/dltrain/model/training-simulation.h"
+#include "scenarios/spec/parse.h"
+#include "scenarios/spec/plan-text.h"
 
-#include "ns3/core-module.h"
-
-#include <csignal>
 #include <iostream>
-#include <string>
-#include <unistd.h>
 
 int
 main(int argc, char* argv[])
 {
-    for (int i = 1; i < argc; i++)
+    const scenario::TrainingScenario scenario = scenario::ParseTrainingOrExit(argc, argv);
+    if (scenario.run.dryRun)
     {
-        if (std::string(argv[i]) == "--bad")
+        std::string error;
+        if (!dltrain::PrepareSimulator(scenario.fabric, scenario.run, error))
         {
-            std::cerr << "bad input\n";
-            return 2;
+            return dltrain::SayError("dltrain", error);
         }
-        if (std::string(argv[i]) == "--wait")
-        {
-            std::signal(SIGINT, [](int) { _exit(130); });
-            std::cout << "waiting" << std::endl;
-            for (;;)
-            {
-                pause();
-            }
-        }
+        std::cout << scenario::PlanText(scenario);
+        return 0;
     }
-    std::cout << "dltrain placeholder\n";
-    return 0;
+    return dltrain::TrainingSimulation(scenario).Run();
 }

@@ -4,6 +4,7 @@
 #include "collective-runner.h"
 
 #include "collectives/registry.h"
+#include "scenarios/spec/cluster-options.h"
 
 #include "ns3/assert.h"
 #include "ns3/node.h"
@@ -72,24 +73,12 @@ CollectiveRunner::GetNRanks(uint32_t communicator) const
     return static_cast<uint32_t>(m_communicators[communicator].ranks.size());
 }
 
-const coll::Algorithm&
-CollectiveRunner::AlgorithmFor(coll::Op op, const coll::Placement& placement) const
-{
-    for (const auto& [chosenOp, name] : m_options.algorithms)
-    {
-        if (chosenOp == op)
-        {
-            return *coll::Find(op, name); // validated with the options
-        }
-    }
-    return coll::DefaultAlgorithm(op, placement);
-}
-
 std::string
 CollectiveRunner::WhyNot(uint32_t communicator, const coll::Collective& what) const
 {
     const Communicator& comm = m_communicators[communicator];
-    return AlgorithmFor(what.op, comm.placement).WhyNot(what, comm.placement, m_options.options);
+    return scenario::AlgorithmOf(m_options, what.op, comm.placement)
+        .WhyNot(what, comm.placement, m_options.options);
 }
 
 CollectiveRunner::Instance&
@@ -105,7 +94,8 @@ CollectiveRunner::GetInstance(Communicator& comm,
         // Only a rank that enters makes an instance: it sends nothing before.
         NS_ASSERT(what && comm.instances.size() == index);
         auto instance = std::make_unique<Instance>();
-        const coll::Algorithm& algorithm = AlgorithmFor(what->op, comm.placement);
+        const coll::Algorithm& algorithm =
+            scenario::AlgorithmOf(m_options, what->op, comm.placement);
         auto& schedule = comm.schedules[{what->op, what->bytes, what->root}];
         if (!schedule)
         {
@@ -311,7 +301,7 @@ CollectiveRunner::Send(uint32_t communicator,
                        uint64_t bytes,
                        int64_t now)
 {
-    m_bytesSent[static_cast<std::size_t>(instance.record.op)] += bytes;
+    instance.record.bytesSent += bytes;
     if (m_options.stepLatency.ps)
     {
         m_events.Schedule(now + m_options.stepLatency.ps,

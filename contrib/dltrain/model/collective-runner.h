@@ -11,7 +11,6 @@
 
 #include "ns3/rdma-fabric-helper.h"
 
-#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -32,6 +31,7 @@ struct CollectiveRecord
     uint64_t bytes = 0;
     uint32_t ranks = 0;
     uint32_t tag = 0;        ///< index of its name (TraceCollector::Tag)
+    uint64_t bytesSent = 0;  ///< by all ranks together
     int64_t firstStart = -1; ///< ps, of the first rank that entered
     int64_t lastStart = -1;  ///< ps, of the last
     int64_t end = -1;        ///< ps, of the last rank that left
@@ -99,12 +99,6 @@ class CollectiveRunner : public ns3::RdmaNicUser
 
     /// \return ns-3 node id of the server a rank lives in
     uint32_t ContextOf(Rank globalRank) const;
-
-    /// \return bytes sent so far by all ranks, by op
-    const std::array<uint64_t, 8>& GetBytesSent() const
-    {
-        return m_bytesSent;
-    }
 
     /// \return bytes sent inside servers so far (over scale-up links)
     uint64_t GetScaleUpBytes() const
@@ -204,7 +198,6 @@ class CollectiveRunner : public ns3::RdmaNicUser
     friend class EventPool<CollectiveRunner, EventPayload>;
     void OnEvent(const EventPayload& payload, int64_t now);
 
-    const coll::Algorithm& AlgorithmFor(coll::Op op, const coll::Placement& placement) const;
     Instance& GetInstance(Communicator& comm,
                           uint32_t sequence,
                           const coll::Collective* what,
@@ -255,7 +248,6 @@ class CollectiveRunner : public ns3::RdmaNicUser
     std::deque<Communicator> m_communicators;
     std::vector<Channel> m_channels;
     std::map<std::tuple<uint32_t, Rank, Rank, coll::Lane>, ns3::RdmaQueuePair*> m_queuePairs;
-    std::array<uint64_t, 8> m_bytesSent{};
     uint64_t m_scaleUpBytes = 0;
     uint64_t m_scaleUpMessages = 0;
     uint64_t m_networkMessages = 0;

@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "cluster-run.h"
+
+#include "collectives/cost.h"
+#include "fabric-builder.h"
+
+#include "ns3/rdma-pcap-helper.h"
+#include "ns3/simulator.h"
+
+#include <iostream>
+
+namespace dltrain
+{
+
+ClusterRun::ClusterRun(std::string program,
+                       const scenario::RunOptions& run,
+                       const scenario::FabricSpec& fabric,
+                       const scenario::ClusterSpec& cluster,
+                       bool warmup)
+    : m_program(std::move(program)),
+      m_run(run),
+      m_spec(fabric),
+      m_cluster(cluster),
+      m_warmup(warmup),
+      m_control(run)
+{
+}
+
+ClusterRun::~ClusterRun()
+{
+    m_collector.reset();
+    m_fabric.reset();
+    ns3::Simulator::Destroy();
+}
+
+std::string
+ClusterRun::Build()
+{
+    std::string error;
+    m_fabric = BuildFabric(m_spec, m_cluster.topology, m_run, error);
+    if (!m_fabric)
+    {
+        return error;
+    }
+    TraceCollector::Options options;
+    options.out = m_run.out;
+    options.seed = m_run.seed;
+    options.warmup = m_warmup;
+    m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
+    ns3::RdmaPcapHelper pcap(*m_fabric);
+    for (const std::string& selector : m_run.pcap)
+    {
+        error = pcap.EnablePcap(m_run.out, selector);
+        if (!error.empty())
+        {
+            return "--pcap: " + error;
+        }
+    }
+    m_control.Watch(*m_collector);
+    return {};
+}
+
+const RunStats&
+ClusterRun::Finish()
+{
+    m_stats = CollectRunStats(*m_collector, ns3::RdmaClock::Now());
+    return m_stats;
+}
+
+void
+ClusterRun::WriteStatistics(const RunOutcome& outcome,
+                            const nlohmann::ordered_json& body,
+                            uint32_t gpus)
+{
+    nlohmann::ordered_json stats = BeginStats(m_program, m_run, outcome);
+    stats["gpus"] = gpus;
+    stats["servers"] = m_cluster.servers;
+    stats.update(body);
+    AddRunStats(stats, m_stats);
+    AddCosts(stats, outcome, m_stats.frameHops);
+    stats["simulated_gpu_s_per_core_s"] =
+        outcome.eventLoopS > 0
+            ? static_cast<double>(outcome.simulatedPs) * 1e-12 * gpus / outcome.eventLoopS
+            : 0;
+    std::string error;
+    if (!WriteStats(stats, m_run.out, error))
+    {
+        std::cerr << m_program << ": " << error << "\n";
+    }
+}
+
+Bandwidth
+BandwidthOf(coll::Op op, uint64_t bytes, uint32_t ranks, double timeUs)
+{
+    const double algbw = timeUs > 0 ? static_cast<double>(bytes) / timeUs * 1e-3 : 0;
+    return {algbw, algbw * coll::BusBwFactor(op, ranks)};
+}
+
+int
+SayError(const std::string& program, const std::string& error)
+{
+    std::cerr << program << ": error: " << error << "\n";
+    return 2;
+}
+
+} // namespace dltrain

@@ -1,0 +1,247 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "collperf-simulation.h"
+
+#include "collectives/registry.h"
+#include "scenarios/spec/cluster-options.h"
+
+#include "ns3/simulator.h"
+
+#include <cstdio>
+#include <iostream>
+#include <numeric>
+
+namespace dltrain
+{
+
+CollperfSimulation::CollperfSimulation(const scenario::CollperfScenario& scenario)
+    : m_scenario(scenario),
+      m_run("collperf", scenario.run, scenario.fabric, scenario.cluster, false),
+      m_iterations(scenario.warmupIterations + scenario.iterations),
+      m_entered(scenario.ranks)
+{
+}
+
+int
+CollperfSimulation::Run()
+{
+    std::string error = m_run.Build();
+    if (!error.empty())
+    {
+        return SayError("collperf", error);
+    }
+    m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
+                                                  m_scenario.collectives,
+                                                  m_run.Fabric(),
+                                                  this);
+    std::vector<Rank> ranks(m_scenario.ranks);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    m_communicator = m_runner->AddCommunicator(ranks);
+    m_tag = m_run.Collector().Tag(coll::OpName(m_scenario.op));
+    PrintHeader();
+    m_run.Control().SetProgress([this] {
+        return static_cast<double>(m_rows.empty() ? 0 : m_rows.size() - 1) /
+               static_cast<double>(m_scenario.sizes.size());
+    });
+    ns3::Simulator::ScheduleNow(&CollperfSimulation::StartSize, this);
+    const std::size_t sizes = m_scenario.sizes.size();
+    const RunOutcome outcome = m_run.Control().Run(
+        [this, sizes] { return m_rows.size() == sizes && m_ranksDone == m_scenario.ranks; },
+        [this] {
+            std::string text;
+            for (const std::string& line : m_runner->DescribeUnfinished())
+            {
+                text += line + "\n";
+            }
+            return text;
+        });
+    const RunStats& network = m_run.Finish();
+
+    nlohmann::ordered_json body;
+    body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
+    body["collectives"] = nlohmann::ordered_json::array();
+    double busbw = 0;
+    uint64_t sent = 0;
+    std::size_t complete = 0;
+    for (const Row& row : m_rows)
+    {
+        if (row.timeUs <= 0)
+        {
+            continue;
+        }
+        const Bandwidth bw =
+            BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
+        busbw += bw.busbw;
+        sent += row.bytesSent;
+        ++complete;
+        body["collectives"].push_back({{"op", coll::OpName(m_scenario.op)},
+                                       {"algorithm", row.last.algorithm->Name()},
+                                       {"bytes", row.last.bytes},
+                                       {"ranks", m_scenario.ranks},
+                                       {"time_us", row.timeUs},
+                                       {"algbw_GBps", bw.algbw},
+                                       {"busbw_GBps", bw.busbw}});
+    }
+    body["bytes_sent_per_gpu"][coll::OpName(m_scenario.op)] =
+        static_cast<double>(sent) / m_scenario.ranks;
+    std::printf("# Out of bounds values : 0 OK (schedules are proven, data is not moved)\n");
+    std::printf("# Avg bus bandwidth    : %g\n#\n",
+                complete ? busbw / static_cast<double>(complete) : 0.0);
+    std::fflush(stdout);
+    m_run.WriteStatistics(outcome, body, m_scenario.ranks);
+    PrintRunStats(std::cerr, network);
+    PrintEnd(std::cerr, m_scenario.run, outcome, network.frameHops);
+    return outcome.exitStatus;
+}
+
+void
+CollperfSimulation::StartSize()
+{
+    m_rows.emplace_back();
+    m_collectivesDone = 0;
+    m_ranksDone = 0;
+    m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(m_scenario.sizes[m_rows.size() - 1])));
+    std::fill(m_entered.begin(), m_entered.end(), 0);
+    const int64_t now = ns3::RdmaClock::Now();
+    for (Rank rank = 0; rank < m_scenario.ranks; ++rank)
+    {
+        Enter(rank, now);
+    }
+}
+
+void
+CollperfSimulation::Enter(Rank position, int64_t now)
+{
+    if (m_entered[position]++ == m_scenario.warmupIterations && m_rows.back().start < 0)
+    {
+        m_rows.back().start = now;
+    }
+    m_runner->Start(m_communicator,
+                    position,
+                    m_scenario.op,
+                    m_scenario.sizes[m_rows.size() - 1],
+                    m_scenario.root,
+                    m_tag,
+                    0,
+                    now);
+}
+
+void
+CollperfSimulation::OnCollectiveDone(uint32_t, const CollectiveRecord& record, int64_t now)
+{
+    if (++m_collectivesDone < m_iterations)
+    {
+        return;
+    }
+    Row& row = m_rows.back();
+    row.last = record;
+    row.bytesSent = record.bytesSent;
+    row.timeUs = static_cast<double>(now - row.start) * 1e-6 / m_scenario.iterations;
+    PrintRow(row);
+}
+
+void
+CollperfSimulation::OnRankDone(uint32_t, Rank position, uint64_t, int64_t now)
+{
+    if (m_entered[position] < m_iterations)
+    {
+        Enter(position, now);
+        return;
+    }
+    if (++m_ranksDone < m_scenario.ranks)
+    {
+        return;
+    }
+    if (m_rows.size() < m_scenario.sizes.size())
+    {
+        StartSize();
+        return;
+    }
+    ns3::Simulator::Stop();
+}
+
+void
+CollperfSimulation::PrintHeader() const
+{
+    const coll::Algorithm& algorithm =
+        scenario::AlgorithmOf(m_scenario.collectives,
+                              m_scenario.op,
+                              scenario::RankPlacement(m_scenario.cluster));
+    std::printf("# nThread 1 nGpus 1 minBytes %llu maxBytes %llu iters: %u warmup iters: %u "
+                "validation: 0\n#\n",
+                static_cast<unsigned long long>(m_scenario.sizes.front()),
+                static_cast<unsigned long long>(m_scenario.sizes.back()),
+                m_scenario.iterations,
+                m_scenario.warmupIterations);
+    std::printf("# %s, algorithm %s, %u ranks on %u servers, %s, %s, congestion control %s\n",
+                coll::OpName(m_scenario.op).c_str(),
+                algorithm.Name().c_str(),
+                m_scenario.ranks,
+                m_scenario.cluster.servers,
+                m_scenario.cluster.topologyName.c_str(),
+                m_scenario.fabric.nic.c_str(),
+                m_scenario.fabric.cc.c_str());
+    std::printf("# copies within a GPU take no time here, so in place is what out of place is: one "
+                "simulation, shown twice\n#\n");
+    std::printf("#                                                              out-of-place       "
+                "                in-place          \n"
+                "#       size         count      type   redop    root     time   algbw   busbw "
+                "#wrong     time   algbw   busbw #wrong\n"
+                "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)     "
+                "       (us)  (GB/s)  (GB/s)       \n");
+    std::fflush(stdout);
+}
+
+namespace
+{
+
+/// A number in seven columns, as nccl-tests fits its times.
+std::string
+SevenColumns(double value)
+{
+    char text[32];
+    std::snprintf(text,
+                  sizeof text,
+                  "%7.*f",
+                  value < 100      ? 3
+                  : value < 10000  ? 2
+                  : value < 100000 ? 1
+                                   : 0,
+                  value);
+    return text;
+}
+
+} // namespace
+
+void
+CollperfSimulation::PrintRow(const Row& row) const
+{
+    const bool reduces =
+        m_scenario.op == coll::Op::kAllReduce || m_scenario.op == coll::Op::kReduceScatter;
+    // Elements as nccl-tests counts them: a rank's share where the vector is made of n pieces.
+    const bool pieces = m_scenario.op == coll::Op::kReduceScatter ||
+                        m_scenario.op == coll::Op::kAllGather ||
+                        m_scenario.op == coll::Op::kAllToAll;
+    const uint64_t count =
+        row.last.bytes / m_scenario.elementBytes / (pieces ? m_scenario.ranks : 1);
+    const Bandwidth bw = BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
+    char result[96];
+    std::snprintf(result,
+                  sizeof result,
+                  "  %7s  %6.2f  %6.2f    N/A",
+                  SevenColumns(row.timeUs).c_str(),
+                  bw.algbw,
+                  bw.busbw);
+    std::printf("%12llu  %12llu  %8s  %6s  %6d%s%s\n",
+                static_cast<unsigned long long>(row.last.bytes),
+                static_cast<unsigned long long>(count),
+                m_scenario.datatype.c_str(),
+                reduces ? "sum" : "none",
+                m_scenario.op == coll::Op::kBroadcast ? static_cast<int>(m_scenario.root) : -1,
+                result,
+                result);
+    std::fflush(stdout);
+}
+
+} // namespace dltrain

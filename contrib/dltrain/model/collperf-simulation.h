@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_COLLPERF_SIMULATION_H
+#define DLTRAIN_COLLPERF_SIMULATION_H
+
+#include "cluster-run.h"
+
+#include <vector>
+
+namespace dltrain
+{
+
+/**
+ * One collective over a range of sizes, as nccl-tests does it: for each size the ranks run the
+ * warm-up iterations and the measured ones back to back, each rank entering the next as soon as it
+ * has left the last.
+ */
+class CollperfSimulation : public CollectiveUser
+{
+  public:
+    explicit CollperfSimulation(const scenario::CollperfScenario& scenario);
+
+    /// Simulates and reports. \return exit status
+    int Run();
+
+    // CollectiveUser
+    void OnRankDone(uint32_t communicator, Rank position, uint64_t cookie, int64_t now) override;
+    void OnCollectiveDone(uint32_t communicator,
+                          const CollectiveRecord& record,
+                          int64_t now) override;
+
+  private:
+    struct Row
+    {
+        CollectiveRecord last;  ///< of the last iteration
+        int64_t start = -1;     ///< ps: the first rank enters the first measured iteration
+        uint64_t bytesSent = 0; ///< by all ranks in one iteration
+        double timeUs = 0;      ///< mean of the iterations
+    };
+
+    void StartSize();
+    void Enter(Rank position, int64_t now);
+    void PrintHeader() const;
+    void PrintRow(const Row& row) const;
+
+    const scenario::CollperfScenario& m_scenario;
+    ClusterRun m_run;
+    std::unique_ptr<CollectiveRunner> m_runner;
+    uint32_t m_communicator = 0;
+    std::vector<Row> m_rows;
+    uint32_t m_iterations;           ///< of a size, warm-up included
+    std::vector<uint32_t> m_entered; ///< per rank, of this size
+    uint32_t m_collectivesDone = 0;  ///< of this size
+    uint32_t m_ranksDone = 0;
+    uint32_t m_tag = 0;
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_COLLPERF_SIMULATION_H

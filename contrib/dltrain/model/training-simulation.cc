@@ -1,0 +1,360 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "training-simulation.h"
+
+#include "collectives/registry.h"
+
+#include "ns3/simulator.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <map>
+
+namespace dltrain
+{
+
+namespace
+{
+
+/// Lines of calls.log before ranks are left out.
+constexpr uint64_t MAX_CALLS = 1000000;
+
+const char*
+KindName(training::TaskKind kind)
+{
+    switch (kind)
+    {
+    case training::TaskKind::kCompute:
+        return "compute";
+    case training::TaskKind::kMemory:
+        return "memory";
+    case training::TaskKind::kCollective:
+        return "collective";
+    case training::TaskKind::kSend:
+        return "send";
+    default:
+        return "recv";
+    }
+}
+
+} // namespace
+
+TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenario)
+    : m_scenario(scenario),
+      m_run("dltrain", scenario.run, scenario.fabric, scenario.cluster, scenario.warmupSteps > 0)
+{
+}
+
+TrainingSimulation::~TrainingSimulation() = default;
+
+int
+TrainingSimulation::Run()
+{
+    std::string error = m_run.Build();
+    if (!error.empty())
+    {
+        return SayError("dltrain", error);
+    }
+    const uint32_t steps = m_scenario.warmupSteps + m_scenario.steps;
+    m_steps = std::make_unique<StepRunner>(
+        m_scenario.plan,
+        steps,
+        [this](uint32_t step, const StepRecord& record) { OnStep(step, record); },
+        [this](const std::string& name) {
+            const uint32_t tag = m_run.Collector().Tag(name);
+            m_names.resize(std::max<std::size_t>(m_names.size(), tag + 1));
+            m_names[tag] = name;
+            return tag;
+        });
+    m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
+                                                  m_scenario.collectives,
+                                                  m_run.Fabric(),
+                                                  m_steps.get());
+    m_steps->SetRunner(m_runner.get());
+
+    if (!m_calls.Open(m_scenario.run.out + "/calls.log"))
+    {
+        return SayError("dltrain", "cannot write " + m_scenario.run.out + "/calls.log");
+    }
+    const uint64_t calls = m_steps->GetProgress().second / steps * m_scenario.steps;
+    m_logEvery = static_cast<uint32_t>((calls + MAX_CALLS - 1) / MAX_CALLS);
+    m_calls.Write("# calls of the measured steps, in the order they end; times in us since the "
+                  "simulation began" +
+                  (m_logEvery > 1 ? "; only every " + std::to_string(m_logEvery) + "th rank"
+                                  : std::string()));
+    m_calls.Write("# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup");
+    m_steps->SetCallListener([this](const CallRecord& call) { OnCall(call); });
+
+    m_run.Control().SetProgress([this] {
+        const auto [done, all] = m_steps->GetProgress();
+        return static_cast<double>(done) / static_cast<double>(all);
+    });
+    m_run.Control().SetPhase(m_scenario.warmupSteps ? "warm-up step 1" : "step 1");
+    error = m_steps->Start();
+    if (!error.empty())
+    {
+        return SayError("dltrain", error);
+    }
+    const RunOutcome outcome =
+        m_run.Control().Run([this] { return m_steps->IsDone(); },
+                            [this] {
+                                std::string text;
+                                for (const std::string& line : m_steps->DescribeUnfinished())
+                                {
+                                    text += line + "\n";
+                                }
+                                return text;
+                            });
+    m_calls.Close();
+    const RunStats& network = m_run.Finish();
+    m_run.WriteStatistics(outcome, Statistics(outcome), m_scenario.plan.ranks);
+    PrintSummary(outcome, network);
+    PrintEnd(std::cout, m_scenario.run, outcome, network.frameHops);
+    return outcome.exitStatus;
+}
+
+void
+TrainingSimulation::OnStep(uint32_t step, const StepRecord& record)
+{
+    const int64_t now = record.end;
+    if (step >= m_scenario.warmupSteps)
+    {
+        m_measured.push_back({m_lastEnd, record});
+    }
+    else if (step + 1 == m_scenario.warmupSteps)
+    {
+        m_run.Collector().StartMeasuring(now);
+    }
+    m_lastEnd = now;
+    const uint32_t next = step + 1;
+    if (next == m_scenario.warmupSteps + m_scenario.steps)
+    {
+        ns3::Simulator::Stop();
+        return;
+    }
+    m_run.Control().SetPhase(next < m_scenario.warmupSteps
+                                 ? "warm-up step " + std::to_string(next + 1)
+                                 : "step " + std::to_string(next - m_scenario.warmupSteps + 1) +
+                                       " of " + std::to_string(m_scenario.steps));
+}
+
+void
+TrainingSimulation::OnCall(const CallRecord& call)
+{
+    if (call.step < m_scenario.warmupSteps || call.rank % m_logEvery)
+    {
+        return;
+    }
+    m_line.clear();
+    AppendMicroseconds(m_line, call.start);
+    m_line += '\t';
+    AppendMicroseconds(m_line, call.end);
+    m_line += '\t';
+    AppendInteger(m_line, call.step - m_scenario.warmupSteps + 1);
+    m_line += '\t';
+    AppendInteger(m_line, call.rank);
+    m_line += '\t';
+    m_line += call.graph->streams[call.task->stream];
+    m_line += '\t';
+    m_line += KindName(call.task->kind);
+    m_line += '\t';
+    m_line += call.task->name;
+    m_line += '\t';
+    AppendInteger(m_line, call.task->bytes);
+    m_line += '\t';
+    m_line += call.task->kind == training::TaskKind::kCollective
+                  ? m_scenario.plan.groupKinds[call.task->group].name
+                  : "-";
+    m_calls.Write(m_line);
+}
+
+double
+TrainingSimulation::StepUs() const
+{
+    return m_measured.empty()
+               ? 0
+               : static_cast<double>(m_measured.back().record.end - m_measured.front().begin) *
+                     1e-6 / static_cast<double>(m_measured.size());
+}
+
+double
+TrainingSimulation::ComputeUs() const
+{
+    double sum = 0;
+    for (const Step& step : m_measured)
+    {
+        sum += step.record.computePs * 1e-6;
+    }
+    return m_measured.empty() ? 0 : sum / static_cast<double>(m_measured.size());
+}
+
+double
+TrainingSimulation::CommunicationUs() const
+{
+    double sum = 0;
+    for (const Step& step : m_measured)
+    {
+        sum += step.record.communicationPs * 1e-6;
+    }
+    return m_measured.empty() ? 0 : sum / static_cast<double>(m_measured.size());
+}
+
+nlohmann::ordered_json
+TrainingSimulation::Statistics(const RunOutcome&) const
+{
+    nlohmann::ordered_json body;
+    body["model"] = m_scenario.model;
+    body["parameters"] = m_scenario.parameters;
+    body["zero"] = m_scenario.zero;
+    body["global_batch"] = m_scenario.globalBatch;
+    body["steps_measured"] = m_measured.size();
+    body["warmup_steps"] = m_scenario.warmupSteps;
+    // Of an interrupted run: of the steps that were completed; null if there is none.
+    const bool any = !m_measured.empty();
+    const double stepUs = StepUs();
+    const double computeUs = ComputeUs();
+    const auto number = [any](double value) {
+        return any ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    };
+    body["step_time_us"] = number(stepUs);
+    body["compute_time_us"] = number(computeUs);
+    body["communication_time_us"] = number(CommunicationUs());
+    body["exposed_communication_time_us"] = number(stepUs - computeUs);
+    body["samples_per_s"] =
+        number(any ? static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6 : 0);
+    body["tflops_per_gpu"] = number(any ? m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6 : 0);
+    body["gpu_memory_bytes_estimate"] = m_scenario.plan.gpuMemoryBytes;
+    body["step_times_us"] = nlohmann::ordered_json::array();
+    body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
+    body["collectives"] = nlohmann::ordered_json::array();
+    std::map<std::string, double> sent;
+    uint32_t number1 = 0;
+    for (const Step& step : m_measured)
+    {
+        ++number1;
+        body["step_times_us"].push_back(static_cast<double>(step.record.end - step.begin) * 1e-6);
+        for (const CollectiveRecord& record : step.record.collectives)
+        {
+            const double timeUs = static_cast<double>(record.end - record.firstStart) * 1e-6;
+            const Bandwidth bw = BandwidthOf(record.op, record.bytes, record.ranks, timeUs);
+            sent[coll::OpName(record.op)] += static_cast<double>(record.bytesSent) /
+                                             m_scenario.plan.ranks /
+                                             static_cast<double>(m_measured.size());
+            body["collectives"].push_back(
+                {{"op", coll::OpName(record.op)},
+                 {"algorithm", record.algorithm->Name()},
+                 {"bytes", record.bytes},
+                 {"ranks", record.ranks},
+                 {"time_us", timeUs},
+                 {"algbw_GBps", bw.algbw},
+                 {"busbw_GBps", bw.busbw},
+                 {"name", m_names[record.tag]},
+                 {"step", number1},
+                 {"start_us", static_cast<double>(record.firstStart) * 1e-6}});
+        }
+    }
+    for (const auto& [op, bytes] : sent)
+    {
+        body["bytes_sent_per_gpu"][op] = bytes;
+    }
+    return body;
+}
+
+void
+TrainingSimulation::PrintSummary(const RunOutcome&, const RunStats& network) const
+{
+    std::printf("%s, ZeRO-%u (%s), %s: %u GPUs (%s) in %u servers, %s %s, %s placement\n",
+                m_scenario.model.c_str(),
+                m_scenario.zero,
+                training::ZeroImplName(m_scenario.options.zeroImpl).c_str(),
+                m_scenario.dtype.c_str(),
+                m_scenario.plan.ranks,
+                m_scenario.gpu.c_str(),
+                m_scenario.cluster.servers,
+                m_scenario.cluster.topologyName.c_str(),
+                m_scenario.fabric.nic.c_str(),
+                m_scenario.cluster.placement == scenario::PlacementPolicy::kLinear ? "linear"
+                                                                                   : "random");
+    std::printf("micro-batch %u x accumulation %u, global batch %u",
+                m_scenario.microBatch,
+                m_scenario.accumulation,
+                m_scenario.globalBatch);
+    if (m_scenario.sequence)
+    {
+        std::printf(", sequence %u", m_scenario.sequence);
+    }
+    std::printf("\n\n");
+    if (m_measured.empty())
+    {
+        std::printf("no measured step was completed\n\n");
+    }
+    else
+    {
+        const double stepUs = StepUs();
+        const double computeUs = ComputeUs();
+        const double samples = static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6;
+        std::printf("Step time              %10s   mean of %zu measured, after %u of warm-up\n",
+                    HumanTime(stepUs).c_str(),
+                    m_measured.size(),
+                    m_scenario.warmupSteps);
+        std::printf("  computing            %10s   %5.1f%%\n",
+                    HumanTime(computeUs).c_str(),
+                    100 * computeUs / stepUs);
+        std::printf(
+            "  exposed communication%10s   %5.1f%%   (of %s during which communication ran)\n",
+            HumanTime(stepUs - computeUs).c_str(),
+            100 * (stepUs - computeUs) / stepUs,
+            HumanTime(CommunicationUs()).c_str());
+        std::printf("Throughput             %.4g samples/s", samples);
+        if (m_scenario.sequence)
+        {
+            std::printf(", %.4g tokens/s", samples * m_scenario.sequence);
+        }
+        std::printf(", %.4g TFLOP/s per GPU\n\n",
+                    m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6);
+
+        struct Sum
+        {
+            uint32_t count = 0;
+            double bytes = 0;
+            double us = 0;
+            double busBytes = 0;
+            double sent = 0;
+        };
+
+        std::map<std::pair<std::string, std::string>, Sum> sums;
+        for (const Step& step : m_measured)
+        {
+            for (const CollectiveRecord& record : step.record.collectives)
+            {
+                Sum& sum = sums[{coll::OpName(record.op), record.algorithm->Name()}];
+                const double us = static_cast<double>(record.end - record.firstStart) * 1e-6;
+                ++sum.count;
+                sum.bytes += static_cast<double>(record.bytes);
+                sum.us += us;
+                sum.busBytes += BandwidthOf(record.op, record.bytes, record.ranks, us).busbw * us;
+                sum.sent += static_cast<double>(record.bytesSent) / m_scenario.plan.ranks;
+            }
+        }
+        std::printf("Collectives a step           count       bytes   sent per GPU        time     "
+                    "busbw\n");
+        const double n = static_cast<double>(m_measured.size());
+        for (const auto& [key, sum] : sums)
+        {
+            std::printf("  %-24s %7.4g  %10s     %10s  %10s  %5.2f GB/s\n",
+                        (key.first + " (" + key.second + ")").c_str(),
+                        sum.count / n,
+                        HumanBytes(sum.bytes / n).c_str(),
+                        HumanBytes(sum.sent / n).c_str(),
+                        HumanTime(sum.us / n).c_str(),
+                        sum.us > 0 ? sum.busBytes / sum.us : 0);
+        }
+        std::printf("\n");
+    }
+    std::fflush(stdout);
+    PrintRunStats(std::cout, network);
+}
+
+} // namespace dltrain
