@@ -57,6 +57,10 @@ RdmaPort::GetTypeId()
                             "A frame has been received with bit errors and is dropped",
                             MakeTraceSourceAccessor(&RdmaPort::m_corruptTrace),
                             "ns3::RdmaPort::FrameTracedCallback")
+            .AddTraceSource("Queue",
+                            "Bytes in an egress queue, whenever a frame joins or leaves it",
+                            MakeTraceSourceAccessor(&RdmaPort::m_queueTrace),
+                            "ns3::RdmaPort::QueueTracedCallback")
             .AddTraceSource("Paused",
                             "PFC stops or releases priorities of the transmitter",
                             MakeTraceSourceAccessor(&RdmaPort::m_pauseTrace),
@@ -233,6 +237,10 @@ RdmaPort::Dequeue(uint8_t eligible, int64_t now)
     {
         m_waiting &= ~(1U << priority);
         queue.deficit = 0;
+    }
+    if (!m_queueTrace.IsEmpty())
+    {
+        m_queueTrace(this, priority, queue.bytes, now);
     }
     // Busy before the user hears of it: what it does now (a resume out of this very port) must
     // queue behind.

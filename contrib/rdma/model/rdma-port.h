@@ -124,6 +124,10 @@ class RdmaPort : public NetDevice
         {
             m_counters.maxQueueBytes = m_queuedBytes;
         }
+        if (!m_queueTrace.IsEmpty())
+        {
+            m_queueTrace(this, frame->priority, queue.bytes, now);
+        }
         Kick(now);
     }
 
@@ -276,6 +280,11 @@ class RdmaPort : public NetDevice
 
     /// (port, frame, ps)
     typedef void (*FrameTracedCallback)(const RdmaPort* port, const RdmaFrame* frame, int64_t now);
+    /// (port, priority, bytes in its queue from now on, ps)
+    typedef void (*QueueTracedCallback)(const RdmaPort* port,
+                                        uint8_t priority,
+                                        uint64_t bytes,
+                                        int64_t now);
     /// (port, mask of priorities paused now, mask that changed, ps)
     typedef void (*PauseTracedCallback)(const RdmaPort* port,
                                         uint8_t paused,
@@ -345,11 +354,14 @@ class RdmaPort : public NetDevice
     uint8_t m_strict{0xc0};
     uint8_t m_dwrrNext{0};
 
-    // line 3 and a bit: counted
-    alignas(64) RdmaPortCounters m_counters;
-    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace;
+    // line 3: who listens, and the event objects
+    alignas(64) TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace;
+    TracedCallback<const RdmaPort*, uint8_t, uint64_t, int64_t> m_queueTrace;
     RdmaTimer<RdmaPort, &RdmaPort::OnTransmitEvent> m_txEvent;
     RdmaTimer<RdmaPort, &RdmaPort::OnReceiveEvent> m_rxEvent;
+
+    // line 4: the counters that every frame touches, the rare ones behind them
+    alignas(64) RdmaPortCounters m_counters;
 
     // two queues a line
     alignas(64) std::array<Queue, PRIORITIES> m_queue;
