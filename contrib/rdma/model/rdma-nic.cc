@@ -177,6 +177,7 @@ RdmaNic::CreateQueuePair(uint8_t priority)
         qp->m_cc.windowBytes = std::min(qp->m_cc.windowBytes, m_windowBytes);
     }
     qp->m_needs = qp->m_ops->GetNeeds();
+    qp->UpdateRate(RdmaClock::Now()); // the first packet is paced too
     m_qps.push_back(qp);
     return PeekPointer(qp);
 }
