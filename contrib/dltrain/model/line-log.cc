@@ -38,6 +38,15 @@ AppendFraction(std::string& line, uint64_t fraction, int digits)
 /// Once this many bytes wait, they are written whatever the clock says.
 constexpr std::size_t LARGE = 1 << 16;
 
+/// Head of the list of open logs; all are used by the simulation's thread alone.
+LineLog* g_open = nullptr;
+
+bool
+IsStale(std::chrono::steady_clock::time_point flushed)
+{
+    return std::chrono::steady_clock::now() - flushed >= std::chrono::seconds(1);
+}
+
 } // namespace
 
 void
@@ -114,6 +123,8 @@ LineLog::Open(const std::string& path)
     }
     std::setvbuf(m_file, nullptr, _IONBF, 0); // the buffer is ours: only whole lines are written
     m_flushed = std::chrono::steady_clock::now();
+    m_nextOpen = g_open;
+    g_open = this;
     return true;
 }
 
@@ -126,8 +137,7 @@ LineLog::Write(std::string_view line)
     }
     m_buffer += line;
     m_buffer += '\n';
-    if (m_buffer.size() >= LARGE ||
-        std::chrono::steady_clock::now() - m_flushed >= std::chrono::seconds(1))
+    if (m_buffer.size() >= LARGE || IsStale(m_flushed))
     {
         Flush();
     }
@@ -157,6 +167,24 @@ LineLog::Close()
         Flush();
         std::fclose(m_file);
         m_file = nullptr;
+        LineLog** link = &g_open;
+        while (*link != this)
+        {
+            link = &(*link)->m_nextOpen;
+        }
+        *link = m_nextOpen;
+    }
+}
+
+void
+LineLog::FlushStale()
+{
+    for (LineLog* log = g_open; log; log = log->m_nextOpen)
+    {
+        if (!log->m_buffer.empty() && IsStale(log->m_flushed))
+        {
+            log->Flush();
+        }
     }
 }
 

@@ -51,6 +51,10 @@ class LineLog
     void Flush();
     void Close();
 
+    /// Flush all open logs that were not for a second: whoever is called now and then while a run
+    /// goes calls this, so that lines do not wait for the next one.
+    static void FlushStale();
+
     bool Failed() const
     {
         return m_failed;
@@ -67,6 +71,7 @@ class LineLog
     std::string m_buffer;
     std::chrono::steady_clock::time_point m_flushed;
     bool m_failed{false};
+    LineLog* m_nextOpen{nullptr}; //!< list of the open ones
 };
 
 } // namespace dltrain

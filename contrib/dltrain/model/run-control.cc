@@ -136,6 +136,7 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
 {
     m_now.store(sight.now, std::memory_order_relaxed);
     m_frames.store(sight.frames, std::memory_order_relaxed);
+    LineLog::FlushStale();
     if (m_share)
     {
         m_done.store(std::clamp(m_share(), 0.0, 1.0), std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <numeric>
 #include <sys/resource.h>
 
@@ -21,14 +22,14 @@ const std::vector<std::string> NONDETERMINISTIC_KEYS{"wall_s",
                                                      "simulated_gpu_s_per_core_s"};
 
 Quantiles
-QuantilesOf(const QuantileSketch& sketch, double scale)
+QuantilesOf(const QuantileSketch& sketch, double unit)
 {
-    return {sketch.Quantile(0.5) * scale,
-            sketch.Quantile(0.9) * scale,
-            sketch.Quantile(0.99) * scale,
-            sketch.Quantile(0.999) * scale,
-            sketch.Max() * scale,
-            sketch.Mean() * scale};
+    return {sketch.Quantile(0.5) / unit,
+            sketch.Quantile(0.9) / unit,
+            sketch.Quantile(0.99) / unit,
+            sketch.Quantile(0.999) / unit,
+            sketch.Max() / unit,
+            sketch.Mean() / unit};
 }
 
 nlohmann::ordered_json
@@ -103,7 +104,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.endPs = nowPs;
     s.messages = flows.GetCount();
     s.messageBytes = flows.GetBytes();
-    s.fctUs = QuantilesOf(flows.GetFct(), 1e-6);
+    s.fctUs = QuantilesOf(flows.GetFct(), 1e6);
     s.slowdown = QuantilesOf(flows.GetSlowdown());
     s.exactQuantiles = flows.GetFct().IsExact();
     for (uint8_t reason = 0; reason < ns3::RdmaSwitch::DROP_REASONS; ++reason)
@@ -116,7 +117,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.ecnMarks = ports.ecnMarks - base.ports.ecnMarks;
     s.cnps = nics.cnpsSent - base.nics.cnpsSent;
     s.pfcPauses = collector.GetPauses() - base.pauses;
-    s.pfcPauseTimeUs = static_cast<double>(ports.pausedPs - base.ports.pausedPs) * 1e-6;
+    s.pfcPauseTimeUs = static_cast<double>(ports.pausedPs - base.ports.pausedPs) / 1e6;
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
     s.naks = nics.naksSent - base.nics.naksSent;
@@ -132,7 +133,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.queuePeakBytes = ports.maxQueueBytes;
     s.flowRows = flows.GetRows();
     s.linkRows = collector.GetLinkSampler().GetRows();
-    s.linkIntervalUs = static_cast<double>(collector.GetLinkSampler().GetInterval()) * 1e-6;
+    s.linkIntervalUs = static_cast<double>(collector.GetLinkSampler().GetInterval()) / 1e6;
     return s;
 }
 
@@ -159,8 +160,8 @@ BeginStats(const std::string& program, const scenario::RunOptions& run, const Ru
 void
 AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
 {
-    j["simulated_time_us"] = static_cast<double>(s.endPs) * 1e-6;
-    j["measured_from_us"] = static_cast<double>(s.measuredFromPs) * 1e-6;
+    j["simulated_time_us"] = static_cast<double>(s.endPs) / 1e6;
+    j["measured_from_us"] = static_cast<double>(s.measuredFromPs) / 1e6;
     j["messages"] = s.messages;
     j["message_bytes"] = s.messageBytes;
     j["fct_us"] = ToJson(s.fctUs);
@@ -258,7 +259,8 @@ Three(double value)
 std::string
 HumanTime(double us)
 {
-    return us < 1     ? Three(us * 1e3) + " ns"
+    return us == 0    ? "0 s"
+           : us < 1   ? Three(us * 1e3) + " ns"
            : us < 1e3 ? Three(us) + " us"
            : us < 1e6 ? Three(us / 1e3) + " ms"
                       : Three(us / 1e6) + " s";
@@ -364,7 +366,7 @@ PrintEnd(std::ostream& os,
          uint64_t frameHops,
          const std::string& moreFiles)
 {
-    os << "Simulation       " << HumanTime(static_cast<double>(outcome.simulatedPs) * 1e-6)
+    os << "Simulation       " << HumanTime(static_cast<double>(outcome.simulatedPs) / 1e6)
        << " simulated in " << Format("%.2f s", outcome.eventLoopS) << ": " << HumanCount(frameHops)
        << " frame-hops, "
        << Format("%.2f M frame-hops/s",
@@ -378,8 +380,9 @@ PrintEnd(std::ostream& os,
     }
     if (!outcome.completed)
     {
-        os << "NOT COMPLETED    " << Format("%.1f%% done", outcome.shareDone * 100) << ": "
-           << outcome.message << "\n";
+        os.flush();
+        std::cerr << "NOT COMPLETED    " << Format("%.1f%% done: ", outcome.shareDone * 100)
+                  << outcome.message << std::endl;
     }
 }
 

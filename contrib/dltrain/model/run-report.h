@@ -51,8 +51,8 @@ struct Quantiles
     double mean{0};
 };
 
-/// \param scale every value is multiplied by it
-Quantiles QuantilesOf(const QuantileSketch& sketch, double scale = 1);
+/// \param unit every value is divided by it
+Quantiles QuantilesOf(const QuantileSketch& sketch, double unit = 1);
 nlohmann::ordered_json ToJson(const Quantiles& quantiles);
 
 /// A directed link over the measured time.
@@ -114,8 +114,8 @@ bool WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std
 
 /// FCT, congestion, losses and busiest links, some ten lines.
 void PrintRunStats(std::ostream& os, const RunStats& run);
-/// Frame-hops and their speed, memory, where the files are; how it ended if not well.
-/// \param moreFiles ", a.txt, b.txt"
+/// Frame-hops and their speed, memory, where the files are. On standard error: why it is not
+/// completed. \param moreFiles ", a.txt, b.txt"
 void PrintEnd(std::ostream& os,
               const scenario::RunOptions& run,
               const RunOutcome& outcome,

@@ -148,15 +148,25 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
                            " posted bytes not acknowledged");
         }
     }
-    std::vector<std::string> held;
+    // The longest queues first; a NIC's data waits in no queue.
     const auto& ports = fabric.GetPorts();
+    std::vector<uint32_t> paused;
     for (uint32_t i = 0; i < ports.size(); ++i)
     {
         if (ports[i]->GetPausedMask())
         {
-            held.push_back(collector.GetPortNames()[i] + ", " +
-                           std::to_string(ports[i]->GetQueuedBytes()) + " B queued");
+            paused.push_back(i);
         }
+    }
+    std::stable_sort(paused.begin(), paused.end(), [&ports](uint32_t a, uint32_t b) {
+        return ports[a]->GetQueuedBytes() > ports[b]->GetQueuedBytes();
+    });
+    std::vector<std::string> held;
+    for (const uint32_t port : paused)
+    {
+        const uint64_t queued = ports[port]->GetQueuedBytes();
+        held.push_back(collector.GetPortNames()[port] +
+                       (queued ? ", " + std::to_string(queued) + " B queued" : ""));
     }
     std::string text;
     AddList(text, "failed queue pairs (retried in vain):", failed, most);

@@ -380,11 +380,12 @@ TraceCollector::OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t chan
         const EventLog::Kind kind = begun >> p & 1 ? EventLog::PAUSE : EventLog::RESUME;
         if (m_events->Count(kind))
         {
-            m_events->Write(now,
-                            kind,
-                            m_portNames[m_portIndex.at(port)],
-                            "priority " + std::to_string(p) + ", " +
-                                std::to_string(port->GetQueueBytes(p)) + " B wait");
+            std::string details = "priority " + std::to_string(p);
+            if (const uint64_t bytes = port->GetQueueBytes(p)) // a NIC's data waits in no queue
+            {
+                details += ", " + std::to_string(bytes) + " B wait";
+            }
+            m_events->Write(now, kind, m_portNames[m_portIndex.at(port)], details);
         }
     }
 }

@@ -306,13 +306,18 @@ TrafficSimulation::Report(const RunOutcome& outcome)
     m_completionTimes.Close();
     const RunStats run = CollectRunStats(*m_collector, outcome.simulatedPs);
     const uint64_t flows = m_scenario.flows.size();
-    const double seconds = static_cast<double>(m_lastArrival) * 1e-12;
-    const double goodput = seconds > 0 ? static_cast<double>(run.messageBytes) * 8e-9 / seconds : 0;
+    const double lastUs = static_cast<double>(m_lastArrival) / 1e6;
+    const double goodput = lastUs > 0 ? static_cast<double>(run.messageBytes) * 8e-3 / lastUs : 0;
 
     PrintRunStats(std::cout, run);
     std::cout << "Flows            " << HumanCount(m_arrived) << " of " << HumanCount(flows)
-              << " arrived, the last after " << HumanTime(seconds * 1e6) << "; "
-              << HumanRate(goodput) << " together\n";
+              << " arrived";
+    if (m_arrived)
+    {
+        std::cout << ", the last after " << HumanTime(lastUs) << "; " << HumanRate(goodput)
+                  << " together";
+    }
+    std::cout << "\n";
     PrintEnd(std::cout, m_scenario.run, outcome, run.frameHops, m_ports.empty() ? "" : ", fct.txt");
 
     nlohmann::ordered_json j = BeginStats("traffic", m_scenario.run, outcome);
@@ -325,7 +330,7 @@ TrafficSimulation::Report(const RunOutcome& outcome)
                   {"posted", m_posted},
                   {"arrived", m_arrived},
                   {"failed", m_failed},
-                  {"last_arrival_us", seconds * 1e6},
+                  {"last_arrival_us", lastUs},
                   {"goodput_gbps", goodput}};
     AddRunStats(j, run);
     AddCosts(j, outcome, run.frameHops);

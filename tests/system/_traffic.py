@@ -1,0 +1,74 @@
+# Shared by the tests of the traffic program: run it, read what it wrote.
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.path.join(os.environ["DLTRAIN_PROGRAMS"], "traffic")
+FLOWS_HEADER = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag"
+LINKS_HEADER = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share"
+
+_folder = tempfile.mkdtemp(prefix="traffic-test-")
+
+
+def folder(name=""):
+    """A place of this test's own."""
+    return os.path.join(_folder, name)
+
+
+def done():
+    shutil.rmtree(_folder, ignore_errors=True)
+    print("passed")
+    sys.exit(0)
+
+
+def check(condition, what):
+    if not condition:
+        print("FAILED:", what, file=sys.stderr)
+        sys.exit(1)
+
+
+def run(*arguments, status=0, out="out", timeout=60):
+    """Run traffic; with out=None as it is. Returns the finished process."""
+    where = [] if out is None else ["--out=" + folder(out)]
+    process = subprocess.run(
+        [PROGRAM, *arguments, *where], capture_output=True, text=True, timeout=timeout, cwd=_folder
+    )
+    check(
+        process.returncode == status,
+        "%s: status %d, not %d\n%s%s"
+        % (" ".join(arguments), process.returncode, status, process.stdout, process.stderr),
+    )
+    return process
+
+
+def stats(out="out"):
+    with open(os.path.join(folder(out), "stats.json")) as file:
+        return json.load(file)
+
+
+def table(name, header, out="out"):
+    """Rows of a CSV file as dictionaries, after a look at its header and its last line."""
+    with open(os.path.join(folder(out), name), newline="") as file:
+        text = file.read()
+    check(text.endswith("\n"), name + " does not end with a whole line")
+    check(text.split("\n", 1)[0] == header, name + " has another header: " + text.split("\n", 1)[0])
+    rows = list(csv.DictReader(text.splitlines()))
+    for row in rows:
+        check(None not in row and None not in row.values(), name + ": a broken row: " + str(row))
+    return rows
+
+
+def flows(out="out"):
+    return table("flows.csv", FLOWS_HEADER, out)
+
+
+def links(out="out"):
+    return table("links.csv", LINKS_HEADER, out)
+
+
+def near(a, b, relative):
+    return abs(a - b) <= relative * max(abs(a), abs(b))

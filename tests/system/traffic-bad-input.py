@@ -1,0 +1,52 @@
+# Bad input: one clear error that names it, status 2, and no result.
+import os
+from _traffic import check, done, folder, run
+
+with open(folder("file"), "w") as file:
+    file.write("not a folder\n")
+with open(folder("bad.json"), "w") as file:
+    file.write('{\n  "traffic": {\n    "pattern": "incast",,\n  }\n}\n')
+with open(folder("ns3.json"), "w") as file:
+    file.write('{"ns3": {"ns3::RdmaSwitch::Pfcc": "true"}}\n')
+with open(folder("flow.txt"), "w") as file:
+    file.write("2\n0 1 3 100 1000 0\n0 99 3 100 1000 0\n")
+
+CASES = [
+    (["--mtu=1000"], "4096"),
+    (["--pattern=incats"], "incast"),
+    (["--bytes=40MX"], "--bytes"),
+    (["--k=3"], "--k"),
+    (["--cc=dcqnc"], "dcqcn"),
+    (["--offset=0"], "--offset"),
+    (["--frobnicate=1"], "frobnicate"),
+    (["--topology=single-switch", "--hosts=4", "--pattern=incast", "--fan-in=4"], "fan-in"),
+    (["--topology=single-switch", "--hosts=16", "--flows=" + folder("flow.txt")], "99"),
+    (["--flows=" + folder("nowhere.txt")], "nowhere.txt"),
+    (["--scenario=" + folder("bad.json")], ":3"),
+    (["--scenario=" + folder("ns3.json")], "Pfc"),
+    (["--ns3::RdmaNic::Mtuu=1024"], "did you mean Mtu"),
+    (["--ns3::RdmaNicc::Mtu=1024"], "did you mean ns3::RdmaNic"),
+    (["--ns3::RdmaNic::Mtu=1000"], "4096"),
+    (["--ns3::RdmaNic::Mtu=9999"], "4096"),
+    (["--ns3::RdmaSwitch::PipelineLatency=soon"], "soon"),
+    (["--ns3::DcqcnCongestionOps::Preset=best"], "hpcc19-vendor"),
+    (["--ns3::RdmaNic::Mtu"], "needs a value"),
+    (["--ns3::RdmaSwitch::BufferPer100G=100"], "buffer"),
+    (["--PrintAttributes=ns3::Nothing"], "ns3::Nothing"),
+    (["--pcap=nobody"], "nobody"),
+]
+for arguments, expected in CASES:
+    small = [] if any(a.startswith(("--topology", "--k", "--scenario", "--flows")) for a in arguments) else ["--k=4"]
+    result = run(*arguments, *small, status=2)
+    lines = [line for line in result.stderr.splitlines() if line.strip()]
+    check(1 <= len(lines) <= 2, "%s: not one error:\n%s" % (arguments, result.stderr))
+    check(expected in result.stderr, "%s: the error does not say %s:\n%s" % (arguments, expected, result.stderr))
+    check(not os.path.exists(os.path.join(folder("out"), "stats.json")), "%s: results of bad input" % arguments)
+
+result = run("--k=4", "--out=" + folder("file/below"), out=None, status=2)
+check("file/below" in result.stderr and "cannot be written" in result.stderr, "output folder:\n" + result.stderr)
+# A dry run refuses the same, and writes nothing.
+run("--k=4", "--dry-run", "--ns3::RdmaNic::Mtuu=1", status=2, out="dry")
+result = run("--k=4", "--dry-run", out="dry")
+check("frame-hops" in result.stdout and not os.path.exists(folder("dry")), "--dry-run:\n" + result.stdout)
+done()
