@@ -201,6 +201,12 @@ TrainingSimulation::CommunicationUs() const
     return m_measured.empty() ? 0 : sum / static_cast<double>(m_measured.size());
 }
 
+bool
+TrainingSimulation::HasTokens() const
+{
+    return m_scenario.sequence > 1; // models of images have 1
+}
+
 nlohmann::ordered_json
 TrainingSimulation::Statistics(const RunOutcome&) const
 {
@@ -281,7 +287,7 @@ TrainingSimulation::PrintSummary(const RunOutcome&, const RunStats& network) con
                 m_scenario.microBatch,
                 m_scenario.accumulation,
                 m_scenario.globalBatch);
-    if (m_scenario.sequence)
+    if (HasTokens())
     {
         std::printf(", sequence %u", m_scenario.sequence);
     }
@@ -307,10 +313,12 @@ TrainingSimulation::PrintSummary(const RunOutcome&, const RunStats& network) con
             HumanTime(stepUs - computeUs).c_str(),
             100 * (stepUs - computeUs) / stepUs,
             HumanTime(CommunicationUs()).c_str());
-        std::printf("Throughput             %.4g samples/s", samples);
-        if (m_scenario.sequence)
+        std::printf("Throughput             %.5g samples/s", samples);
+        if (HasTokens())
         {
-            std::printf(", %.4g tokens/s", samples * m_scenario.sequence);
+            std::printf(
+                ", %s tokens/s",
+                HumanCount(static_cast<uint64_t>(samples * m_scenario.sequence + 0.5)).c_str());
         }
         std::printf(", %.4g TFLOP/s per GPU\n\n",
                     m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6);

@@ -44,6 +44,7 @@ class TrainingSimulation
     void OnCall(const CallRecord& call);
     nlohmann::ordered_json Statistics(const RunOutcome& outcome) const;
     void PrintSummary(const RunOutcome& outcome, const RunStats& network) const;
+    bool HasTokens() const;
     /// Means over the measured steps, us.
     double StepUs() const;
     double ComputeUs() const;
