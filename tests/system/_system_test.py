@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the system tests share: run a program in a folder of its own, and read what it wrote.
+
+    class MyTest(SystemTest):
+        def test_something(self):
+            run = self.run_program("dltrain --gpus=16 --servers=2")
+            self.assertGreater(run.stats["step_time_us"], 0)
+
+Closed forms stand here too, in Python and written anew: they share no code with the simulator.
+"""
+
+import csv
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.environ.get("DLTRAIN_ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "programs")
+
+# Outputs that hold wall time, rates and memory: run-report.h, NONDETERMINISTIC_KEYS.
+NONDETERMINISTIC = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "simulated_gpu_s_per_core_s"}
+
+
+class Run:
+    """A run that ended: exit status, both streams, and the files of its folder."""
+
+    def __init__(self, command, status, out, err, folder):
+        self.command = command
+        self.status = status
+        self.out = out
+        self.err = err
+        self.folder = folder
+
+    def __str__(self):
+        return f"{' '.join(self.command)}\nstatus {self.status}\n{self.out[-3000:]}\n{self.err[-3000:]}"
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def text(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+    @property
+    def stats(self):
+        return json.loads(self.text("stats.json"))
+
+    def rows(self, name):
+        """Rows of a CSV file as dictionaries, numbers as numbers."""
+        with open(self.path(name), encoding="utf-8", newline="") as file:
+            return [{key: number(value) for key, value in row.items()} for row in csv.DictReader(file, strict=True)]
+
+    def header(self, name):
+        return self.text(name).split("\n", 1)[0]
+
+
+def number(text):
+    try:
+        return int(text)
+    except (TypeError, ValueError):
+        try:
+            return float(text)
+        except (TypeError, ValueError):
+            return text
+
+
+class SystemTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="dltrain-test-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.runs = 0
+
+    def write(self, name, content):
+        """A file in the test's folder; a dictionary becomes JSON. Returns its path."""
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def command(self, line, out=None):
+        """The arguments of a run, whose folder is a new one unless the line names it."""
+        words = line.split() if isinstance(line, str) else list(line)
+        words[0] = os.path.join(PROGRAMS, words[0])
+        if not os.access(words[0], os.X_OK):
+            self.fail(f"{words[0]} is not built")
+        if out is None:
+            self.runs += 1
+            out = os.path.join(self.folder, f"run-{self.runs}")
+        if not any(word.startswith("--out") for word in words):
+            words.append(f"--out={out}")
+        return words, out
+
+    def run_program(self, line, status=0, timeout=120, out=None):
+        words, out = self.command(line, out)
+        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+        run = Run(words, done.returncode, done.stdout, done.stderr, out)
+        self.assertEqual(run.status, status, str(run))
+        return run
+
+    def refuse(self, line, *words):
+        """The run ends with 2 and one error in one line, in which all these words stand."""
+        run = self.run_program(line, status=2)
+        errors = [text for text in run.err.splitlines() if text.strip()]
+        self.assertEqual(len(errors), 1, f"not exactly one line on standard error\n{run}")
+        self.assertRegex(errors[0], r"^\w+: error: ", str(run))
+        for word in words:
+            self.assertIn(word, errors[0], str(run))
+        self.assertEqual(run.out, "", str(run))
+        return run
+
+    def assertWithin(self, value, expected, share, message=None):
+        """|value - expected| <= share * |expected|"""
+        self.assertLessEqual(abs(value - expected), share * abs(expected),
+                             f"{value} is not within {100 * share:g}% of {expected}" + (f": {message}" if message else ""))
+
+
+def quantile(values, share):
+    """Nearest rank: the smallest value that at least this share of all do not exceed."""
+    ordered = sorted(values)
+    rank = -(-share * len(ordered) // 1)  # ceiling
+    return ordered[max(0, int(rank) - 1)]
+
+
+def repeatable(stats):
+    """stats.json without what may differ from run to run."""
+    return {key: value for key, value in stats.items() if key not in NONDETERMINISTIC}
+
+
+# ---- closed forms
+
+MTU = 4096
+# preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12 (IEEE 802.3, RFC 791 and 768, IBTA vol. 1 and A17)
+HEADERS = 8 + 14 + 20 + 8 + 12 + 4 + 4 + 12
+RETH = 16       # first packet of a WRITE
+IMMEDIATE = 4   # last packet of a WRITE with immediate
+
+
+def write_packets(size, mtu=MTU, immediate=True):
+    """Wire bytes of the packets of an RDMA WRITE: (bytes, how many in a row)."""
+    packets = max(1, -(-size // mtu))
+    tail = size - (packets - 1) * mtu
+    padded = -(-tail // 4) * 4
+    extra = IMMEDIATE if immediate else 0
+    if packets == 1:
+        return [(padded + HEADERS + RETH + extra, 1)]
+    runs = [(mtu + HEADERS + RETH, 1), (mtu + HEADERS, packets - 2), (padded + HEADERS + extra, 1)]
+    return [run for run in runs if run[1]]
+
+
+@functools.lru_cache(maxsize=None)
+def write_time_us(size, gbps=100.0, links=2, delay_us=1.0, switch_us=0.5, mtu=MTU):
+    """Completion time of a WRITE with immediate over `links` idle links and the switches between them: store-and-forward,
+
+        F(i, j) = max(F(i-1, j) + delay + switch, F(i, j-1)) + bytes(j) / rate
+
+    for frame j on link i, plus the last link's delay. Frame by frame, so that nothing is assumed about their sizes.
+    """
+    free = [0.0] * links
+    for wire, count in write_packets(size, mtu):
+        serialization = wire * 8e-3 / gbps
+        for _ in range(count):
+            arrived = 0.0
+            for i in range(links):
+                free[i] = max(arrived, free[i]) + serialization
+                arrived = free[i] + delay_us + switch_us
+    return free[-1] + delay_us
+
+
+def write_wire_bytes(size, mtu=MTU):
+    return sum(wire * count for wire, count in write_packets(size, mtu))
+
+
+# ---- collperf's table
+
+ROW = re.compile(r"^\s+\d+\s+\d+\s+\S+\s+\S+\s+-?\d+(\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+(\d+|N/A)){2}\s*$")
+
+
+def nccl_table(text):
+    """Rows of an nccl-tests table, as its users' scripts read it: lines without '#', thirteen fields."""
+    rows = []
+    for line in text.splitlines():
+        if line.startswith("#") or not line.strip():
+            continue
+        if not ROW.match(line):
+            raise AssertionError(f"not a row of nccl-tests: {line!r}")
+        f = line.split()
+        rows.append({"size": int(f[0]), "count": int(f[1]), "type": f[2], "redop": f[3], "root": int(f[4]),
+                     "time_us": float(f[5]), "algbw": float(f[6]), "busbw": float(f[7]),
+                     "in_place_time_us": float(f[9]), "in_place_busbw": float(f[11])})
+    return rows
+
+
+def main():
+    unittest.main(verbosity=2)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""collperf against closed forms: what a collective takes on an idle network follows from the sizes of its packets."""
+
+import math
+
+from _system_test import HEADERS, MTU, SystemTest, main, nccl_table, write_time_us, write_wire_bytes
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+
+
+class RingOnOneSwitch(SystemTest):
+    """16 ranks, one GPU a server, one switch: every ring neighbour is two links of 1 us and a switch of 500 ns away, and no
+    two messages share a link in one direction. Each step of the ring waits for the one before: n - 1 steps of S / n bytes
+    for reduce-scatter and all-gather, 2 (n - 1) for all-reduce. ACKs share the links with data of the other direction
+    (86 of some 66,848 B per 16 packets), which the closed form leaves out: 0.13%."""
+
+    RANKS = 16
+
+    def sweep(self, options):
+        run = self.run_program("collperf --ranks=16 --algorithm=ring " + options)
+        rows = nccl_table(run.out)
+        for row in rows:
+            row["chunk_us"] = write_time_us(row["size"] // self.RANKS)
+        return run, rows
+
+    def check(self, rows, steps):
+        for row in rows:
+            expected = steps * row["chunk_us"]
+            self.assertWithin(row["time_us"], expected, 0.02, f"{row['size']} B")
+            # Nothing is faster than the closed form; the table shows five digits or more.
+            self.assertGreater(row["time_us"], expected * (1 - 1e-5), row["size"])
+
+    def test_all_reduce_1_mib_to_1_gib(self):
+        run, rows = self.sweep("--op=all_reduce -b 1M -e 1G -f 4")
+        self.assertEqual([row["size"] for row in rows], [MIB << e for e in range(0, 11, 2)])
+        self.check(rows, 2 * (self.RANKS - 1))
+        # Large messages: busbw nears the payload's share of 100 Gb/s, 4096 / 4178 x 12.5 GB/s = 12.25.
+        self.assertWithin(rows[-1]["busbw"], 12.5 * MTU / (MTU + HEADERS), 0.005)
+
+        # The table, stats.json and nccl-tests' definitions say the same (FIELD.md, 4).
+        stats = run.stats
+        self.assertEqual(len(stats["collectives"]), len(rows))
+        for row, one in zip(rows, stats["collectives"]):
+            self.assertEqual((one["op"], one["algorithm"], one["bytes"], one["ranks"]), ("all_reduce", "ring", row["size"], 16))
+            self.assertWithin(row["time_us"], one["time_us"], 1e-3)
+            algbw = one["bytes"] / one["time_us"] / 1e3
+            self.assertWithin(one["algbw_GBps"], algbw, 1e-9)
+            self.assertWithin(one["busbw_GBps"], algbw * 2 * 15 / 16, 1e-9)
+            self.assertAlmostEqual(row["algbw"], one["algbw_GBps"], delta=0.00501)
+            self.assertAlmostEqual(row["busbw"], one["busbw_GBps"], delta=0.00501)
+            self.assertEqual(row["count"] * 4, row["size"])
+            self.assertEqual((row["type"], row["redop"], row["root"]), ("float", "sum", -1))
+            self.assertEqual(row["in_place_time_us"], row["time_us"])
+        # Every rank sends 2 S (n-1) / n; all of it crosses the network as messages, and twice as packets' hops.
+        total = sum(row["size"] for row in rows)
+        self.assertEqual(stats["bytes_sent_per_gpu"], {"all_reduce": total * 2 * 15 / 16})
+        self.assertEqual(stats["message_bytes"], total * 2 * 15)
+        packets = sum(2 * 15 * 16 * -(-row["size"] // 16 // MTU) for row in rows)
+        self.assertEqual(stats["data_packets"], packets)
+        self.assertGreater(stats["frame_hops"], 2 * packets)
+        self.assertLess(stats["frame_hops"], 2 * packets * 1.1)
+        self.assertEqual(stats["ecn_marks"] + stats["pfc_pauses"] + sum(stats["drops"].values()), 0)
+        # On an idle network a message takes what it takes alone, up to the ACKs.
+        self.assertLess(stats["fct_slowdown"]["max"], 1.02)
+        self.assertGreaterEqual(stats["fct_slowdown"]["p50"], 1 - 1e-9)
+        # ... and flows.csv agrees with the closed form written here (ideal_fct_us is the simulator's own).
+        for flow in run.rows("flows.csv"):
+            self.assertAlmostEqual(flow["ideal_fct_us"], write_time_us(flow["bytes"]), delta=1e-3)
+
+    def test_reduce_scatter_and_all_gather_are_half_of_it(self):
+        for op in ("reduce_scatter", "all_gather"):
+            with self.subTest(op):
+                _, rows = self.sweep(f"--op={op} -b 1M -e 64M -f 8")
+                self.assertEqual(len(rows), 3)
+                self.check(rows, self.RANKS - 1)
+
+    def test_halving_the_rate_doubles_the_time(self):
+        times = {}
+        for nic, gbps in (("100GbE", 100), ("50GbE", 50), ("200GbE", 200)):
+            run, rows = self.sweep(f"--op=all_reduce -b 64M --nic={nic}")
+            times[gbps] = rows[0]["time_us"]
+            expected = 30 * write_time_us(4 * MIB, gbps)
+            self.assertWithin(times[gbps], expected, 0.02)
+        self.assertWithin(times[50] / times[100], 2, 0.02)
+        self.assertWithin(times[100] / times[200], 2, 0.02)
+
+    def test_small_packets_cost_headers(self):
+        # 256 B of payload in 338 on the wire, so large messages take (338 / 256) / (4178 / 4096) = 1.294 times as long.
+        times = {}
+        for mtu in (256, 4096):
+            _, rows = self.sweep(f"--op=all_reduce -b 16M --mtu={mtu}")
+            times[mtu] = rows[0]["time_us"]
+            self.assertWithin(times[mtu], 30 * write_time_us(MIB, mtu=mtu), 0.03)
+        self.assertWithin(times[256] / times[4096], (338 / 256) / (4178 / 4096), 0.03)
+
+    def test_software_latency_is_paid_by_every_step(self):
+        _, rows = self.sweep("--op=all_reduce -b 1M --step-latency=10us")
+        self.assertWithin(rows[0]["time_us"], 30 * (rows[0]["chunk_us"] + 10), 0.02)
+
+    def test_more_ranks_take_longer(self):
+        # FIELD.md, 5: results change with the number of GPUs, here as 2 (n-1) T(S / n) says.
+        times = []
+        for ranks in (2, 4, 8, 32):
+            run = self.run_program(f"collperf --op=all_reduce -b 4M --ranks={ranks}")
+            row = nccl_table(run.out)[0]
+            self.assertWithin(row["time_us"], 2 * (ranks - 1) * write_time_us(4 * MIB // ranks), 0.02, f"{ranks} ranks")
+            times.append(row["time_us"])
+        self.assertEqual(times, sorted(times))
+
+
+class OtherCollectives(SystemTest):
+    def row(self, options):
+        run = self.run_program("collperf --ranks=16 " + options)
+        rows = nccl_table(run.out)
+        self.assertEqual(len(rows), 1, str(run))
+        return run, rows[0]
+
+    def test_barrier_is_four_rounds(self):
+        # Dissemination: ceil(log2 16) = 4 rounds of one empty packet over two links: 4 x 2.516 us.
+        run, row = self.row("--op=barrier")
+        self.assertWithin(row["time_us"], 4 * write_time_us(0), 0.02)
+        self.assertEqual((row["size"], row["busbw"]), (0, 0))
+        self.assertEqual(run.stats["messages"], 4 * 16)
+
+    def test_alltoall_is_bound_by_the_port(self):
+        # Every rank sends 15 pieces of S / 16 at once: the port's time, one message's latency, and what collides at receivers.
+        run, row = self.row("--op=alltoall -b 64M")
+        piece = 4 * MIB
+        port_us = 15 * write_wire_bytes(piece) * 8e-3 / 100
+        self.assertGreater(row["time_us"], port_us)
+        self.assertLess(row["time_us"], 1.5 * port_us)
+        self.assertEqual(run.stats["message_bytes"], 16 * 15 * piece)
+        self.assertAlmostEqual(row["busbw"], row["algbw"] * 15 / 16, delta=0.01)
+        self.assertEqual(row["count"], 64 * MIB // 4 // 16)
+
+    def test_broadcast_is_a_pipelined_chain(self):
+        # 15 links in a chain, 128 messages of 512 KiB; T(512 KiB) each way down the chain, the next message behind it:
+        # (n - 2 + 128) x T at most (latencies of messages overlap), 128 x T's serialization at least.
+        run, row = self.row("--op=broadcast -b 64M")
+        message = 512 * KIB
+        self.assertLess(row["time_us"], (14 + 128) * write_time_us(message) * 1.01)
+        self.assertGreater(row["time_us"], 128 * write_wire_bytes(message) * 8e-3 / 100)
+        self.assertEqual(row["root"], 0)
+        self.assertEqual(row["algbw"], row["busbw"])
+        _, rooted = self.row("--op=broadcast -b 64M --root=5")
+        self.assertEqual(rooted["root"], 5)
+        self.assertWithin(rooted["time_us"], row["time_us"], 0.01)
+
+    def test_hierarchical_sends_less_out_of_a_server(self):
+        # 4 servers of 4 GPUs, S = 64 MiB. Out of a server: a flat ring 2 S (n-1) / n, one GPU's traffic; two levels
+        # 2 S (k-1) / k: 1.875 S against 1.5 S. Time at 100 Gb/s follows, NVLink (24 times as fast) adding less than a tenth.
+        size = 64 * MIB
+        cluster = f"--gpus-per-server=4 --op=all_reduce -b {size} "
+        ring, ring_row = self.row(cluster + "--algorithm=ring")
+        two, two_row = self.row(cluster + "--algorithm=hierarchical")
+        self.assertEqual(ring.stats["message_bytes"], 4 * 2 * size * 15 // 16)
+        self.assertEqual(two.stats["message_bytes"], 4 * 2 * size * 3 // 4)
+        for run, row, share in ((ring, ring_row, 2 * 15 / 16), (two, two_row, 2 * 3 / 4)):
+            network_us = share * size * (MTU + HEADERS) / MTU * 8e-3 / 100
+            self.assertGreater(row["time_us"], network_us)
+            self.assertLess(row["time_us"], 1.15 * network_us)
+            # As many bytes a GPU, whatever the algorithm: the least there is.
+            self.assertEqual(run.stats["bytes_sent_per_gpu"]["all_reduce"], 2 * size * 15 / 16)
+            self.assertEqual(run.stats["collectives"][0]["algorithm"], "ring" if run is ring else "hierarchical")
+        # Small ones: 2 (n-1) = 30 messages in series against 2 (4-1 + 4-1) = 12, of which six cross the network.
+        small = "--gpus-per-server=4 --op=all_reduce -b 64K "
+        self.assertLess(self.row(small + "--algorithm=hierarchical")[1]["time_us"], self.row(small + "--algorithm=ring")[1]["time_us"])
+
+    def test_two_nics_are_twice_as_fast(self):
+        # Channels over two NICs, 4 servers of 4 GPUs: each carries half.
+        cluster = "--gpus-per-server=4 --op=all_reduce -b 256M "
+        one = self.row(cluster + "--nics-per-server=1")[1]["time_us"]
+        two = self.row(cluster + "--nics-per-server=2")[1]["time_us"]
+        self.assertWithin(one / two, 2, 0.05)
+
+    def test_iterations_are_averaged(self):
+        # Idle network: every repetition takes as long as the first, up to what overlaps where they meet.
+        _, once = self.row("--op=all_reduce -b 8M")
+        run, many = self.row("--op=all_reduce -b 8M -n 3 -w 2")
+        self.assertWithin(many["time_us"], once["time_us"], 0.02)
+        self.assertEqual(run.stats["message_bytes"], 5 * 30 * 8 * MIB)
+
+    def test_steps_of_sizes(self):
+        run = self.run_program("collperf -b 1M -e 3M -i 1M")
+        self.assertEqual([row["size"] for row in nccl_table(run.out)], [MIB, 2 * MIB, 3 * MIB])
+        run = self.run_program("collperf -b 1000 -e 5000 -f 1.5 --datatype=half")
+        sizes = [row["size"] for row in nccl_table(run.out)]
+        self.assertEqual(sizes[:3], [1000, 1500, 2250])
+        self.assertTrue(all(size % 2 == 0 and size <= 5000 for size in sizes))
+        self.assertEqual(len(sizes), 1 + math.floor(math.log(5) / math.log(1.5)))
+
+
+if __name__ == "__main__":
+    main()
