@@ -366,10 +366,13 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
         if (psn < m_expectedPsn)
         {
             ++m_nic->m_counters.duplicatesReceived;
-            if (frame->flags & RdmaFrame::ACK_REQUEST)
+            // The first of a row tells the requester how far this end is, asked or not: between two
+            // requested ACKs it might otherwise send the same few packets until it gives up.
+            if ((frame->flags & RdmaFrame::ACK_REQUEST) || psn <= m_duplicate)
             {
                 SendAck(false, now);
             }
+            m_duplicate = psn;
         }
         else
         {
@@ -384,6 +387,7 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
     }
     ++m_expectedPsn;
     m_nakSent = false;
+    m_duplicate = NO_DUPLICATE;
     m_messageBytes += frame->payload;
     m_receivedBytes += frame->payload;
     if (IsLast(frame->opcode))

@@ -61,7 +61,8 @@ struct RdmaMessage
  * outstanding. A NAK (PSN sequence error) or the local ACK time-out goes back to the oldest
  * unacknowledged packet; after RetryCount time-outs without progress the queue pair is in the error
  * state and what is posted is flushed. Responder: takes packets in order only; the first gap is
- * answered by one NAK, until the expected PSN comes.
+ * answered by one NAK, until the expected PSN comes; the first of a row of duplicates by an ACK
+ * whether it asks for one or not.
  *
  * Law (asserted in tests): bytes posted = acknowledged + outstanding (sent) + not yet sent.
  *
@@ -222,6 +223,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     RdmaTimer<RdmaQueuePair, &RdmaQueuePair::OnTimer> m_timer;
 
     // responder
+    static constexpr uint64_t NO_DUPLICATE = UINT64_MAX;
     uint64_t m_expectedPsn{0};
     uint64_t m_messages{0};     //!< posts received whole
     uint32_t m_msn{0};          //!< requests received whole, 24 bits in the AETH
@@ -229,6 +231,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint64_t m_requestBytes{0}; //!< of the request under way
     uint64_t m_receivedBytes{0};
     bool m_nakSent{false};
+    uint64_t m_duplicate{NO_DUPLICATE}; //!< last of a row of packets received before
 };
 
 } // namespace ns3
