@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <utility>
 
 namespace dltrain
@@ -53,7 +54,7 @@ FlowTable::FlowTable(const std::string& path,
       m_random(seed),
       m_seed(seed),
       m_rowLimit(rowLimit),
-      m_slowestLimit(std::min(slowestLimit, rowLimit / 2))
+      m_slowestLimit(std::max<std::size_t>(1, std::min(slowestLimit, rowLimit / 2)))
 {
     if (!m_path.empty())
     {
@@ -91,13 +92,17 @@ FlowTable::Sample(const FlowRecord& record)
     {
         // The first one too many. From here on: algorithm R (Vitter, TOMS 1985), and a heap of the
         // slowest.
-        m_slowest.assign(m_sample.begin(), m_sample.end());
-        std::nth_element(m_slowest.begin(),
-                         m_slowest.begin() + static_cast<std::ptrdiff_t>(m_slowestLimit),
-                         m_slowest.end(),
-                         Slower);
-        m_slowest.resize(m_slowestLimit);
-        m_slowest.shrink_to_fit();
+        std::vector<uint32_t> order(m_sample.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::nth_element(
+            order.begin(),
+            order.begin() + static_cast<std::ptrdiff_t>(m_slowestLimit),
+            order.end(),
+            [this](uint32_t a, uint32_t b) { return Slower(m_sample[a], m_sample[b]); });
+        for (std::size_t i = 0; i < m_slowestLimit; ++i)
+        {
+            m_slowest.push_back(m_sample[order[i]]);
+        }
         std::make_heap(m_slowest.begin(), m_slowest.end(), Slower);
         for (uint64_t i = sampleSize; i < m_sample.size(); ++i)
         {
@@ -172,8 +177,7 @@ FlowTable::Finish()
         m_file.Close();
         return;
     }
-    std::vector<FlowRecord> rows(m_sample.begin(), m_sample.end());
-    m_sample.clear();
+    std::deque<FlowRecord>& rows = m_sample;
     rows.insert(rows.end(), m_slowest.begin(), m_slowest.end());
     m_slowest = {};
     std::sort(rows.begin(), rows.end(), [](const FlowRecord& a, const FlowRecord& b) {

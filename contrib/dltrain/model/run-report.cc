@@ -376,7 +376,8 @@ PrintEnd(std::ostream& os,
     if (!run.out.empty())
     {
         os << "Files            " << run.out
-           << "/: stats.json, flows.csv, links.csv, network_events.log" << moreFiles << "\n";
+           << "/: stats.json, flows.csv, links.csv, network_events.log" << moreFiles
+           << (run.pcap.empty() ? "" : ", *.pcap") << "\n";
     }
     if (!outcome.completed)
     {
