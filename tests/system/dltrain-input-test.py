@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What users type: every bad input is one clear error and status 2; every option, preset and dry run works."""
+
+import glob
+import os
+import re
+import subprocess
+
+from _system_test import ROOT, SystemTest, main
+
+PROGRAMS = ("dltrain", "collperf", "traffic")
+
+
+class BadInput(SystemTest):
+    """refuse(): status 2, one line on standard error that begins "PROGRAM: error:", nothing on standard output. The words:
+    what was given, and what is allowed or nearest."""
+
+    def test_names(self):
+        self.refuse("dltrain --model=bloom560", "--model=bloom560", "unknown model", "did you mean 'bloom-560m'", "gpt2")
+        self.refuse("dltrain --gpu=A1000", "--gpu=A1000", "A100")
+        self.refuse("dltrain --server=dgx-a10", "--server=dgx-a10", "dgx-a100")
+        self.refuse("dltrain --cc=dcqnc", "--cc=dcqnc", "dcqcn, none")
+        self.refuse("dltrain --cc-preset=x", "--cc-preset=x", "hpcc19-vendor, sigcomm15, nvidia-nic")
+        self.refuse("dltrain --topology=fattree5", "--topology=fattree5", "fat-tree")
+        self.refuse("dltrain --nic=EDR", "--nic=EDR", "InfiniBand", "100GbE")
+        self.refuse("dltrain --placement=best", "--placement=best", "linear, random")
+        self.refuse("dltrain --dtype=int8", "--dtype=int8", "bf16")
+        self.refuse("dltrain --algorithm=tree", "--algorithm=tree", "ring")  # FIELD.md, 6: no silent ring
+        self.refuse("collperf --op=allreduse", "--op=allreduse", "did you mean 'all_reduce'")
+        self.refuse("collperf --op=alltoall --algorithm=ring", "--algorithm=ring", "direct")
+        self.refuse("traffic --pattern=incats", "--pattern=incats", "did you mean 'incast'")
+
+    def test_options(self):
+        for program in PROGRAMS:
+            self.refuse(f"{program} --sede=1", "--sede", "unknown option", "did you mean '--seed'")
+            self.refuse(f"{program} stray", "stray", "unexpected argument")
+            self.refuse(f"{program} --out=x --seed", "--seed", "needs a value")
+            self.refuse(f"{program} --seed=1 --seed=2", "--seed=2", "given twice")
+            self.refuse(f"{program} --mtu=1500", "--mtu=1500", "256, 512, 1024, 2048, 4096")
+            self.refuse(f"{program} --mtu=", "--mtu")
+        self.refuse("dltrain --bytes=1MB", "--bytes", "unknown option")  # another program's
+
+    def test_counts(self):
+        self.refuse("dltrain --gpus=0", "--gpus=0", "1 to 1000000")
+        self.refuse("dltrain --gpus=-8", "--gpus=-8")
+        self.refuse("dltrain --gpus=12", "--gpus=12", "does not fill servers of 8", "8 or 16")
+        self.refuse("dltrain --gpus=64 --servers=4", "--gpus=64", "4 servers have 32 GPUs")  # FIELD.md, 8
+        self.refuse("dltrain --servers=17 --k=4", "--k=4", "16 server ports", "k=6")
+        self.refuse("dltrain --k=5", "--k=5", "even")
+        self.refuse("dltrain --zero=4", "--zero=4", "0, 1, 2, 3")
+        self.refuse("dltrain --steps=0", "--steps=0")
+        self.refuse("dltrain --global-batch=100", "--global-batch=100", "multiples of 512")
+        self.refuse("dltrain --oversubscription=0.5", "--oversubscription=0.5", "1 to 1000")
+        self.refuse("dltrain --prefetch=1MB", "--prefetch=1MB", "--zero=3")
+        self.refuse("collperf --ranks=12 --gpus-per-server=8", "--ranks=12", "8 or 16")
+        self.refuse("collperf -b 2M -e 1M", "-e=1M", "2MiB")
+        self.refuse("traffic --pattern=incast --topology=single-switch --hosts=8 --fan-in=8", "--fan-in=8", "1 to 7")
+        self.refuse("traffic --topology=fat-tree --k=4 --offset=16", "--offset=16", "1 to 15")
+
+    def test_units(self):
+        self.refuse("dltrain --link-delay=1", "--link-delay=1", "500ns, 1us")
+        self.refuse("dltrain --link-delay=1m", "--link-delay=1m", "500ns, 1us")
+        self.refuse("dltrain --buckets=25XB", "--buckets=25XB", "25MiB")
+        self.refuse("dltrain --fabric-rate=400", "--fabric-rate=400", "Gbps")
+        self.refuse("collperf -b 1Q", "-b=1Q", "25MiB")
+        self.refuse("traffic --bytes=1MB,5lb", "--bytes=5lb", "25MiB")
+
+    def test_files(self):
+        bad = self.write("bad.json", '{\n  "training": {"model": "gpt2",}\n}\n')
+        self.refuse(f"dltrain --scenario={bad}", f"{bad}:2:", "malformed JSON")  # with its line
+        key = self.write("key.json", {"training": {"modle": "gpt2"}})
+        self.refuse(f"dltrain --scenario={key}", key, "/training/modle", "unknown key", "did you mean '/training/model'")
+        kind = self.write("kind.json", {"training": {"zero": "two"}})
+        self.refuse(f"dltrain --scenario={kind}", kind, "/training/zero", "0, 1, 2, 3")
+        other = self.write("other.json", {"program": "traffic"})
+        self.refuse(f"dltrain --scenario={other}", other, "/program", "traffic")
+        self.refuse("dltrain --scenario=nowhere.json", "nowhere.json", "No such file")
+        self.refuse(f"dltrain --model={self.write('m.json', {'name': 'x', 'layers': []})}", "m.json", "layers")
+        self.refuse(f"dltrain --model={self.write('n.json', {'name': 'x', 'layers': 2, 'hidden': 64, 'vocab': 9})}", "n.json", "heads")
+        self.refuse(f"dltrain --gpu={self.write('g.json', {'name': 'x'})}", "g.json")
+        graph = {"defaults": {"rate": "1Gbps", "delay": "1us"}, "nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}], "links": [{"from": "a", "to": "c"}]}
+        self.refuse(f"dltrain --topology={self.write('t.json', graph)}", "t.json", "/links/0/to", '"c"')
+        alone = {"defaults": {"rate": "1Gbps", "delay": "1us"},
+                 "nodes": [{"name": n, "kind": k} for n, k in (("a", "host"), ("b", "host"), ("c", "host"), ("s", "switch"))],
+                 "links": [{"from": "a", "to": "s"}, {"from": "b", "to": "s"}]}
+        self.refuse(f"dltrain --topology={self.write('alone.json', alone)}", "alone.json", "c")
+        flows = self.write("flows.txt", "2\n0 1 3 100 1000 0\n0 9999 3 100 1000 0\n")
+        self.refuse(f"traffic --flows={flows}", "flows.txt:3", "9999")
+
+    def test_output_folder(self):
+        self.refuse("dltrain --out=/proc/nowhere", "--out=/proc/nowhere", "cannot be written")
+        occupied = self.write("occupied", "a file")
+        self.refuse(f"dltrain --out={occupied}", occupied, "cannot be written")
+        if os.geteuid() != 0:  # root may write anywhere
+            os.mkdir(os.path.join(self.folder, "locked"), 0o500)
+            self.refuse(f"dltrain --out={self.folder}/locked", "locked", "cannot be written")
+
+    def test_ns3_attributes(self):
+        self.refuse("dltrain --ns3::RdmaSwitch::PipelineLatncy=1ns", "PipelineLatncy", "did you mean PipelineLatency")
+        self.refuse("dltrain --ns3::RdmaSwich::PipelineLatency=1ns", "RdmaSwich", "RdmaSwitch")
+        self.refuse("dltrain --ns3::RdmaSwitch::PipelineLatency=soon", "PipelineLatency", "soon")
+        self.refuse("dltrain --ns3::RdmaNic::Mtu=1000", "Mtu", "1000", "256, 512, 1024, 2048, 4096")
+        self.refuse("dltrain --ns3::RdmaSwitch::Pfc", "Pfc", "value")
+        self.refuse("dltrain --PrintAttributs=ns3::RdmaSwitch", "PrintAttributs", "PrintAttributes")
+        self.refuse("dltrain --dry-run --ns3::RdmaSwitch::Nonsense=1", "Nonsense")
+        scenario = self.write("attribute.json", {"ns3": {"ns3::RdmaSwitch::Nonsense": "1"}})
+        self.refuse(f"dltrain --scenario={scenario}", "Nonsense")
+
+    def test_captures(self):
+        self.refuse("dltrain --pcap=server-99", "--pcap=server-99", "did you mean")
+        self.refuse("dltrain --pcap=server-0-server-1", "server-0-server-1", "no link")
+        self.refuse("dltrain --pcap=edge-0-0:9", "edge-0-0:9", ":3")
+
+    def test_all_problems_of_one_command_are_told(self):
+        run = self.run_program("dltrain --model=nonsuch --mtu=1", status=2)
+        self.assertEqual(len(run.err.splitlines()), 2)
+        self.assertTrue(all(line.startswith("dltrain: error: ") for line in run.err.splitlines()), run.err)
+
+    def test_nothing_is_left_behind(self):
+        self.refuse("dltrain --model=nonsuch")
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class Help(SystemTest):
+    """Every option that --help lists is taken with its default, or where that depends on others, with the value here."""
+
+    VALUES = {
+        "micro-batch": "2", "accumulation": "2", "global-batch": "1024", "seq": "1024", "gpu": "H100", "buckets": "50MiB",
+        "gather-bytes": "100MB", "overlap": "0", "servers": "16", "gpus": "64", "ranks": "8", "gpus-per-server": "4",
+        "algorithm": "all_reduce=ring", "channels": "1", "pipeline": "512KiB", "k": "4", "fabric-rate": "400Gbps",
+        "ecn-kmin": "100kB", "ecn-kmax": "2MB", "ecn-pmax": "0.5", "out": "here", "pcap": "all", "minbytes": "1MiB",
+        "maxbytes": "64MiB", "stepfactor": "4", "stepbytes": "32MiB", "pattern": "permutation", "offset": "3", "bytes": "1MB,64KiB",
+        "start-jitter": "10us", "priority": "5", "hosts": "8",
+    }
+    # Options that belong to others, which are given along.
+    TOGETHER = {
+        "prefetch": "--zero=3 --prefetch=100MB", "leaves": "--topology=leaf-spine --leaves=4 --hosts-per-leaf=8",
+        "spines": "--topology=leaf-spine --spines=4", "hosts-per-leaf": "--topology=leaf-spine --hosts-per-leaf=4",
+        "root": "--op=broadcast --root=1", "stepbytes": "-e 64MiB --stepbytes=16MiB", "maxbytes": "-b 1MiB -e 64MiB",
+        "fan-in": "--pattern=incast --fan-in=4", "target": "--pattern=incast --target=3",
+        "oversubscription": "--topology=fat-tree --k=4 --oversubscription=4", "k": "--topology=fat-tree --k=4",
+        "fabric-rate": "--topology=fat-tree --fabric-rate=400Gbps",
+    }
+    STOPS = {"help": "--help", "version": "--version", "list": "--list=nics", "dry-run": ""}
+
+    def test_every_option_is_taken(self):
+        profile = self.write("profile.json", {"layers": {"*": {"forward_us": 10, "backward_us": 20}}})
+        flows = self.write("flows.txt", "1\n0 1 3 100 1000 0\n")
+        scenario = self.write("scenario.json", {"run": {"seed": 2}})
+        files = {"profile": profile, "flows": flows, "scenario": scenario}
+        for program in PROGRAMS:
+            text = self.run_program(f"{program} --help").out
+            # An entry begins in column 3 and goes on until the next one, its default between brackets.
+            entries = re.findall(r"^  (?:-\w, )?--([a-z][a-z0-9-]*)(\S*)((?:.*\n)(?:    .*\n)*)", text, re.MULTILINE)
+            self.assertGreater(len(entries), 30)
+            for name, value, rest in entries:
+                if value.startswith("::"):
+                    continue  # --ns3::TYPE::ATTRIBUTE
+                with self.subTest(f"{program} --{name}"):
+                    default = re.search(r"\[default (\S+)\]", re.sub(r"\s+", " ", rest))
+                    if name in self.STOPS:
+                        given = self.STOPS[name]
+                    elif name in files:
+                        given = f"--{name}={files[name]}"
+                    elif name in self.TOGETHER:
+                        given = self.TOGETHER[name]
+                    elif default:
+                        given = f"--{name}={default.group(1)}"
+                    else:
+                        given = f"--{name}={self.VALUES[name]}"
+                    run = self.run_program(f"{program} --dry-run {given}")
+                    self.assertNotEqual(run.out, "")
+
+    def test_lists(self):
+        for program in PROGRAMS:
+            text = self.run_program(f"{program} --help").out
+            names = re.findall(r"^  ([a-z]+): ", text[text.index("\nNames"):], re.MULTILINE)
+            self.assertGreater(len(names), 3)
+            for name in names:
+                described = self.run_program(f"{program} --list={name}").out
+                self.assertGreater(len(described.splitlines()), 2, described)
+                self.assertEqual(self.run_program(f"{program} --help={name}").out, described)
+
+    def test_spellings(self):
+        plan = self.run_program("dltrain --dry-run --out=x").out
+        for same in ("--model=bloom-560m", "--model bloom560m", "--model=BLOOM_560M", "--micro_batch=4", "--pfc",
+                     "--pfc 1", "--no-recompute", "--zero=2 --warmup=1"):
+            self.assertEqual(self.run_program(f"dltrain --dry-run --out=x {same}").out, plan, same)
+        self.assertNotEqual(self.run_program("dltrain --dry-run --out=x --no-pfc").out, plan)
+
+
+class DryRun(SystemTest):
+    def test_simulates_nothing_and_writes_nothing(self):
+        for program in PROGRAMS:
+            run = self.run_program(f"{program} --dry-run", timeout=10)
+            self.assertFalse(os.path.exists(run.folder))
+            self.assertEqual(os.listdir(self.folder), [])
+            for word in ("Plan", "Estimate", "packets", "frame-hops", "simulated time", "wall time"):
+                self.assertIn(word, run.out)
+
+    def test_estimates_are_what_runs(self):
+        # Packets and messages are exact where nothing is lost; the time is a lower bound.
+        for line in ("dltrain --model=gpt2 --seq=1024 --servers=4 --warmup=0", "collperf --ranks=8 -b 1M -e 4M",
+                     "traffic --topology=single-switch --hosts=8 --bytes=1MB"):
+            plan = self.run_program(line + " --dry-run").out
+            stats = self.run_program(line).stats
+            packets = re.search(r"packets\s+([\d.]+)( million)? data", plan)
+            count = float(packets.group(1)) * (1e6 if packets.group(2) else 1)
+            self.assertWithin(count, stats["data_packets"], 0.005, line)
+            hops = re.search(r"frame-hops\s+([\d.]+)( million)?", plan)
+            self.assertWithin(float(hops.group(1)) * (1e6 if hops.group(2) else 1), stats["frame_hops"], 0.03, line)  # CNPs are not foreseen
+            least = re.search(r"at least ([\d.]+) (ms|us|s)\n", plan)
+            least_us = float(least.group(1)) * {"us": 1, "ms": 1e3, "s": 1e6}[least.group(2)]
+            self.assertLess(least_us, stats["simulated_time_us"] * 1.001, line)
+            self.assertGreater(least_us, stats["simulated_time_us"] * 0.5, line)
+
+    def test_presets(self):
+        presets = sorted(glob.glob(os.path.join(ROOT, "scenarios", "presets", "*.json")))
+        self.assertGreater(len(presets), 5)
+        for preset in presets:
+            with open(preset, encoding="utf-8") as file:
+                program = re.search(r'"program":\s*"(\w+)"', file.read()).group(1)
+            run = self.run_program(f"{program} --dry-run --scenario={preset}")
+            self.assertIn("Estimate", run.out)
+            self.assertNotIn("warning", run.err, preset)
+        # default.json is what happens without any option.
+        default = self.run_program(f"dltrain --dry-run --scenario={ROOT}/scenarios/presets/default.json --out=x").out
+        self.assertEqual(default, self.run_program("dltrain --dry-run --out=x").out)
+        # 3,072 GPUs: 384 servers on a fat-tree with room for 432.
+        text = self.run_program(f"dltrain --dry-run --scenario={ROOT}/scenarios/presets/bloom560m-3072.json").out
+        for words in ("3072 GPUs", "384 x dgx-a100", "fat-tree k=12", "384 hosts"):
+            self.assertIn(words, text)
+
+
+class Chosen(SystemTest):
+    def test_result_folders_are_numbered(self):
+        line = "collperf --ranks=2 -b 4K"
+        for number in (1, 2):
+            words, _ = self.command(line)
+            words = [word for word in words if not word.startswith("--out")]
+            done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=30, check=True)
+            self.assertIn(f"results/collperf-{number}/", done.stderr + done.stdout)
+            self.assertTrue(os.path.exists(os.path.join(self.folder, f"results/collperf-{number}/stats.json")))
+
+    def test_a_note_for_what_was_chosen(self):
+        self.assertIn("k=6", self.run_program("dltrain --dry-run --servers=40").err)
+
+    def test_a_warning_when_it_does_not_fit_the_gpu(self):
+        run = self.run_program("dltrain --dry-run --model=gpt3-175b")
+        self.assertEqual(len(run.err.splitlines()), 1)
+        self.assertIn("warning", run.err)
+        self.assertIn("GPU memory", run.err)
+
+
+if __name__ == "__main__":
+    main()
