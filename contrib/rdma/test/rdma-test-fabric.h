@@ -12,6 +12,7 @@
 #include "ns3/dcqcn-congestion-ops.h"
 #include "ns3/double.h"
 #include "ns3/enum.h"
+#include "ns3/global-value.h"
 #include "ns3/none-congestion-ops.h"
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rng-seed-manager.h"

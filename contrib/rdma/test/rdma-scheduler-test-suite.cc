@@ -1,0 +1,144 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * QuadHeapScheduler against ns-3's MapScheduler. (That a whole simulation is the same with both is
+ * in rdma-fabric.)
+ */
+#include "rdma-test-fabric.h"
+
+#include "ns3/map-scheduler.h"
+#include "ns3/quad-heap-scheduler.h"
+
+#include <random>
+
+using namespace ns3;
+
+class RdmaQuadHeapTestCase : public TestCase
+{
+  public:
+    explicit RdmaQuadHeapTestCase(uint32_t seed)
+        : TestCase("random inserts and removes come out in MapScheduler's order, seed " +
+                   std::to_string(seed)),
+          m_seed(seed)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::mt19937_64 random(m_seed);
+        const auto heap = CreateObject<QuadHeapScheduler>();
+        const auto map = CreateObject<MapScheduler>();
+        std::vector<Scheduler::Event> held; // what a Remove may name
+        uint32_t uid = 4;
+        uint64_t now = 0;
+        const auto insert = [&]() {
+            Scheduler::Event ev;
+            ev.impl = nullptr;
+            ev.key.m_uid = uid++;
+            // Many ties, as packets make them; now and then far away, beyond 2^32.
+            ev.key.m_ts = now + (random() % 10 ? random() % 20 : random() % (1ULL << 45));
+            ev.key.m_context = uid;
+            heap->Insert(ev);
+            map->Insert(ev);
+            held.push_back(ev);
+        };
+        const auto drop = [&held](uint32_t which) {
+            held.erase(std::find_if(held.begin(), held.end(), [which](const auto& e) {
+                return e.key.m_uid == which;
+            }));
+        };
+        bool same = true;
+        const auto next = [&]() {
+            const auto peeked = heap->PeekNext();
+            const auto a = heap->RemoveNext();
+            const auto b = map->RemoveNext();
+            same = same && a.key.m_uid == b.key.m_uid && a.key.m_ts == b.key.m_ts &&
+                   a.key.m_context == b.key.m_context && peeked.key.m_uid == a.key.m_uid;
+            now = a.key.m_ts;
+            drop(a.key.m_uid);
+        };
+        for (uint32_t step = 0; step < 20000; ++step)
+        {
+            NS_TEST_ASSERT_MSG_EQ(heap->IsEmpty(), map->IsEmpty(), "empty alike");
+            // Grows to some hundreds, shrinks to nothing, again and again.
+            const bool grow = step / 1000 % 2 == 0;
+            const uint64_t dice = random() % 10;
+            if (held.empty() || dice < (grow ? 6 : 3))
+            {
+                insert();
+            }
+            else if (dice < 9)
+            {
+                next();
+            }
+            else
+            {
+                // Removing is O(n) and not what the module does, but ns-3 may (EventId::Remove).
+                const auto victim = held[random() % held.size()];
+                heap->Remove(victim);
+                map->Remove(victim);
+                drop(victim.key.m_uid);
+            }
+        }
+        while (!map->IsEmpty())
+        {
+            next();
+        }
+        NS_TEST_EXPECT_MSG_EQ(same, true, "the same order");
+        NS_TEST_EXPECT_MSG_EQ(heap->IsEmpty(), true, "empty");
+    }
+
+    uint32_t m_seed;
+};
+
+class RdmaQuadHeapSimulatorTestCase : public TestCase
+{
+  public:
+    RdmaQuadHeapSimulatorTestCase()
+        : TestCase("under the simulator: order, ties by insertion, cancel, remove, stop")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        GlobalValue::Bind("SchedulerType", StringValue("ns3::QuadHeapScheduler"));
+        std::string order;
+        const auto add = [&order](int64_t ns, char c) {
+            return Simulator::Schedule(NanoSeconds(ns), [&order, c]() { order += c; });
+        };
+        add(30, 'e');
+        add(10, 'a');
+        const EventId cancelled = add(20, '!');
+        add(10, 'b');
+        const EventId removed = add(15, '?');
+        add(20, 'c');
+        add(20, 'd');
+        add(50, 'x');
+        Simulator::Cancel(cancelled);
+        Simulator::Remove(removed);
+        Simulator::Stop(NanoSeconds(40));
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(order, "abcde", "by time, then by insertion");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::Now(), NanoSeconds(40), "stopped");
+        Simulator::Destroy();
+        GlobalValue::Bind("SchedulerType", StringValue("ns3::MapScheduler"));
+    }
+};
+
+class RdmaSchedulerTestSuite : public TestSuite
+{
+  public:
+    RdmaSchedulerTestSuite()
+        : TestSuite("rdma-scheduler", UNIT)
+    {
+        for (const uint32_t seed : {1, 2, 3})
+        {
+            AddTestCase(new RdmaQuadHeapTestCase(seed), TestCase::QUICK);
+        }
+        AddTestCase(new RdmaQuadHeapSimulatorTestCase, TestCase::QUICK);
+    }
+};
+
+static RdmaSchedulerTestSuite g_rdmaSchedulerTestSuite;
