@@ -28,6 +28,27 @@ constexpr uint32_t ETHERNET_BYTES = 18;
 /// Smallest Ethernet frame, header to FCS (IEEE 802.3, 4A.4.2); also the size of an 802.1Qbb frame.
 constexpr uint32_t MINIMUM_FRAME_BYTES = 64;
 
+/// Behind a port that has neither NIC nor switch: an end of a plain point-to-point link.
+class NoUser : public RdmaPortUser
+{
+  public:
+    void OnFrame(RdmaPort*, RdmaFrame* frame, int64_t) override
+    {
+        RdmaFramePool::Get().Free(frame);
+    }
+
+    void OnDequeue(RdmaPort*, RdmaFrame*, uint64_t, int64_t) override
+    {
+    }
+
+    RdmaFrame* Pull(RdmaPort*, uint8_t, int64_t) override
+    {
+        return nullptr;
+    }
+};
+
+NoUser g_noUser;
+
 } // namespace
 
 TypeId
@@ -73,6 +94,7 @@ RdmaPort::RdmaPort()
       m_rxEvent(this),
       m_pauseEvent(this)
 {
+    m_user = &g_noUser;
     SetRate(m_rate);
     m_address = Mac48Address::Allocate();
 }
@@ -90,7 +112,7 @@ RdmaPort::DoDispose()
         queue.list.Clear();
     }
     m_peer = nullptr;
-    m_user = nullptr;
+    m_user = &g_noUser;
     m_channel = nullptr;
     m_nodeObject = nullptr;
     m_errors = nullptr;
