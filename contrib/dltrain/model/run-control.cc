@@ -74,6 +74,7 @@ ClockText(double seconds)
 constexpr auto POLL = std::chrono::milliseconds(50);
 constexpr auto TERMINAL_EVERY = std::chrono::milliseconds(500);
 constexpr auto PLAIN_EVERY = std::chrono::seconds(10);
+constexpr auto SHARE_EVERY = std::chrono::milliseconds(200);
 
 } // namespace
 
@@ -137,8 +138,10 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
     m_now.store(sight.now, std::memory_order_relaxed);
     m_frames.store(sight.frames, std::memory_order_relaxed);
     LineLog::FlushStale();
-    if (m_share)
+    const Clock::time_point now = Clock::now();
+    if (m_share && now - m_shareAsked >= SHARE_EVERY) // it may cost something
     {
+        m_shareAsked = now;
         m_done.store(std::clamp(m_share(), 0.0, 1.0), std::memory_order_relaxed);
     }
     // Only time in which the sampler was awake counts: while it slept, nothing was to be sent.

@@ -62,8 +62,8 @@ class RunControl
 
     /// The fabric this run is about. \param collector outlives the next Run
     void Watch(TraceCollector& collector);
-    /// \param share of the work that is done, 0 to 1; asked at every look of the link sampler, in
-    /// the simulation's thread
+    /// \param share of the work that is done, 0 to 1; asked a few times a second of wall time, in
+    /// the simulation's thread, and at the end
     void SetProgress(std::function<double()> share);
     /// A word before the numbers: "warm-up step 1 of 1". In the simulation's thread.
     void SetPhase(const std::string& phase);
@@ -96,6 +96,7 @@ class RunControl
     double m_eventLoopS{0};
     TraceCollector* m_collector{nullptr};
     std::function<double()> m_share;
+    std::chrono::steady_clock::time_point m_shareAsked;
     std::string m_failure;
     int64_t m_quietPs{0}; //!< messages under way, and no data frame was sent for so long
     int64_t m_lastSight{0};

@@ -311,9 +311,8 @@ PrintRunStats(std::ostream& os, const RunStats& s)
         os << "Completion time  p50 " << HumanTime(s.fctUs.p50) << "   p99 "
            << HumanTime(s.fctUs.p99) << "   p99.9 " << HumanTime(s.fctUs.p999) << "   max "
            << HumanTime(s.fctUs.max) << "\n"
-           << "Slowdown         p50 " << Format("%.3g", s.slowdown.p50) << "   p99 "
-           << Format("%.3g", s.slowdown.p99) << "   p99.9 " << Format("%.3g", s.slowdown.p999)
-           << "   max " << Format("%.3g", s.slowdown.max)
+           << "Slowdown         p50 " << Three(s.slowdown.p50) << "   p99 " << Three(s.slowdown.p99)
+           << "   p99.9 " << Three(s.slowdown.p999) << "   max " << Three(s.slowdown.max)
            << "   (completion time over that of an idle network)\n";
     }
     os << "Congestion       " << HumanCount(s.ecnMarks) << " ECN marks, " << HumanCount(s.cnps)

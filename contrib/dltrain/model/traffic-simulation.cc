@@ -166,6 +166,7 @@ TrafficSimulation::MakeFlows()
         ns3::RdmaNic::Connect(sender, receiver);
         sender->cookie = receiver->cookie = i;
         m_hosts[flow.src]->Add(i, sender);
+        m_receivers.push_back(receiver);
         m_totalBytes += flow.bytes;
     }
     for (const auto& host : m_hosts)
@@ -201,12 +202,12 @@ TrafficSimulation::OpenCompletionTimes()
 double
 TrafficSimulation::ShareDone() const
 {
-    uint64_t sent = 0;
-    for (uint32_t e = 0; e < m_fabric->GetNEndpoints(); ++e)
+    uint64_t received = 0;
+    for (const ns3::RdmaQueuePair* qp : m_receivers)
     {
-        sent += m_fabric->GetNic(e)->GetCounters().dataBytes;
+        received += qp->GetBytesReceived();
     }
-    return static_cast<double>(sent) / static_cast<double>(std::max<uint64_t>(1, m_totalBytes));
+    return static_cast<double>(received) / static_cast<double>(std::max<uint64_t>(1, m_totalBytes));
 }
 
 void

@@ -47,9 +47,10 @@ class TrafficSimulation
     RunControl m_control;
     std::unique_ptr<ns3::RdmaFabric> m_fabric;
     std::unique_ptr<TraceCollector> m_collector;
-    std::vector<std::unique_ptr<Host>> m_hosts; //!< by endpoint
-    LineLog m_completionTimes;                  //!< fct.txt
-    std::vector<uint16_t> m_ports;              //!< UDP destination port in fct.txt, by flow
+    std::vector<std::unique_ptr<Host>> m_hosts;         //!< by endpoint
+    std::vector<const ns3::RdmaQueuePair*> m_receivers; //!< by flow
+    LineLog m_completionTimes;                          //!< fct.txt
+    std::vector<uint16_t> m_ports; //!< UDP destination port in fct.txt, by flow
     double m_setUpS{0};
     uint64_t m_totalBytes{0};
     uint64_t m_posted{0};
