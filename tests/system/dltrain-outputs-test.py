@@ -130,8 +130,13 @@ class Interrupted(SystemTest):
         process = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    stdin=subprocess.DEVNULL, start_new_session=True)
         try:
-            time.sleep(2.5)
-            self.assertIsNone(process.poll(), "it ended before it could be interrupted")
+            # Files are written as the run goes: a measured step is done when there are more messages than it has.
+            deadline = time.monotonic() + 60
+            flows = os.path.join(out, "flows.csv")
+            while not os.path.exists(flows) or os.path.getsize(flows) < 2000000:
+                self.assertIsNone(process.poll(), "it ended before it could be interrupted")
+                self.assertLess(time.monotonic(), deadline, "no results while it runs")
+                time.sleep(0.1)
             process.send_signal(signal.SIGINT)
             before = time.monotonic()
             stdout, stderr = process.communicate(timeout=30)
