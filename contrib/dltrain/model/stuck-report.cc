@@ -3,7 +3,7 @@
  */
 #include "stuck-report.h"
 
-#include "ns3/node.h"
+#include "ns3/pfc-deadlock.h"
 
 #include <algorithm>
 
@@ -12,22 +12,6 @@ namespace dltrain
 
 namespace
 {
-
-/// Ports of the node behind `port` that are held and hold frames of a priority that `port` is held
-/// for.
-bool
-WaitsFor(const ns3::RdmaPort& port, const ns3::RdmaPort& next)
-{
-    const uint8_t held = port.GetPausedMask() & next.GetPausedMask();
-    for (uint8_t p = 0; p < ns3::RdmaPort::PRIORITIES; ++p)
-    {
-        if ((held >> p & 1) && next.GetQueueBytes(p) > 0)
-        {
-            return true;
-        }
-    }
-    return false;
-}
 
 void
 AddList(std::string& text,
@@ -51,76 +35,6 @@ AddList(std::string& text,
 }
 
 } // namespace
-
-std::vector<uint32_t>
-FindPauseCycle(const ns3::RdmaFabric& fabric)
-{
-    const auto& ports = fabric.GetPorts();
-    const uint32_t n = static_cast<uint32_t>(ports.size());
-    std::vector<std::vector<uint32_t>> heldOfNode; // paused ports, by node
-    const uint32_t base = n ? fabric.GetNodes().Get(0)->GetId() : 0;
-    heldOfNode.resize(fabric.GetNodes().GetN());
-    for (uint32_t i = 0; i < n; ++i)
-    {
-        if (ports[i]->GetPausedMask())
-        {
-            heldOfNode[ports[i]->GetNode()->GetId() - base].push_back(i);
-        }
-    }
-
-    // Depth first, on a stack of our own; an edge back to a port on the stack closes a cycle.
-    enum : uint8_t
-    {
-        UNSEEN,
-        ON_STACK,
-        DONE
-    };
-
-    std::vector<uint8_t> state(n, UNSEEN);
-    for (uint32_t start = 0; start < n; ++start)
-    {
-        if (state[start] != UNSEEN || !ports[start]->GetPausedMask())
-        {
-            continue;
-        }
-        std::vector<std::pair<uint32_t, std::size_t>> stack{{start, 0}};
-        state[start] = ON_STACK;
-        while (!stack.empty())
-        {
-            const uint32_t at = stack.back().first;
-            const auto& behind = heldOfNode[ports[at]->GetPeer()->GetNode()->GetId() - base];
-            if (stack.back().second == behind.size())
-            {
-                state[at] = DONE;
-                stack.pop_back();
-                continue;
-            }
-            const uint32_t next = behind[stack.back().second++];
-            if (state[next] == DONE || !WaitsFor(*ports[at], *ports[next]))
-            {
-                continue;
-            }
-            if (state[next] == UNSEEN)
-            {
-                state[next] = ON_STACK;
-                stack.emplace_back(next, 0);
-                continue;
-            }
-            std::vector<uint32_t> cycle;
-            bool inside = false;
-            for (const auto& entry : stack)
-            {
-                inside = inside || entry.first == next;
-                if (inside)
-                {
-                    cycle.push_back(entry.first);
-                }
-            }
-            return cycle;
-        }
-    }
-    return {};
-}
 
 std::string
 DescribeStuck(TraceCollector& collector, std::size_t most)
@@ -172,15 +86,12 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
     AddList(text, "failed queue pairs (retried in vain):", failed, most);
     AddList(text, "queue pairs with outstanding bytes:", waiting, most);
     AddList(text, "links paused by PFC:", held, most);
-    const std::vector<uint32_t> cycle = FindPauseCycle(fabric);
+    const std::vector<uint32_t> cycle = ns3::FindPfcCycle(ports);
     if (!cycle.empty())
     {
-        text +=
-            "PFC deadlock: each of these links waits for the next one, the last for the first:\n";
-        for (const uint32_t port : cycle)
-        {
-            text += "  " + collector.GetPortNames()[port] + "\n";
-        }
+        text += "PFC deadlock, each of these links waits for the next one, the last for the "
+                "first:\n  " +
+                ns3::DescribePfcCycle(ports, cycle) + "\n";
     }
     if (!text.empty())
     {

@@ -20,13 +20,6 @@ namespace dltrain
  */
 std::string DescribeStuck(TraceCollector& collector, std::size_t most = 10);
 
-/**
- * A cycle of paused ports, each of which waits for the next one: port p sends to a node that has
- * told it to stop, and which holds frames for the paused port q. \return indices in
- * RdmaFabric::GetPorts, empty if there is none
- */
-std::vector<uint32_t> FindPauseCycle(const ns3::RdmaFabric& fabric);
-
 } // namespace dltrain
 
 #endif /* STUCK_REPORT_H */

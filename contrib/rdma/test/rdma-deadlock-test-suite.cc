@@ -1,0 +1,175 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * PFC deadlock: a ring of switches whose buffers depend on each other in a circle comes to rest for
+ * good, and the circle is named; congestion without a circle is not taken for one.
+ */
+#include "rdma-test-fabric.h"
+
+#include "ns3/pfc-deadlock.h"
+
+#include <algorithm>
+
+using namespace ns3;
+using namespace ns3::rdmatest;
+
+namespace
+{
+
+/// `n` switches s0, s1, ... in a ring, two hosts at each. Fabric ports 4 n + 2 i: s(i)->s(i + 1).
+void
+Ring(Bed& bed, uint32_t n)
+{
+    for (uint32_t i = 0; i < 2 * n; ++i)
+    {
+        bed.Host("h" + std::to_string(i));
+    }
+    for (uint32_t i = 0; i < n; ++i)
+    {
+        bed.Switch("s" + std::to_string(i));
+    }
+    for (uint32_t i = 0; i < 2 * n; ++i)
+    {
+        bed.Link(i, 2 * n + i / 2, 100 * GBPS);
+    }
+    for (uint32_t i = 0; i < n; ++i)
+    {
+        bed.Link(2 * n + i, 2 * n + (i + 1) % n, 100 * GBPS);
+    }
+}
+
+} // namespace
+
+class RdmaDeadlockTestCase : public TestCase
+{
+  public:
+    /// \param hops of each flow from switch to switch, all clockwise; the shortest way only if less
+    /// than n / 2
+    RdmaDeadlockTestCase(uint32_t n, uint32_t hops)
+        : TestCase("a ring of " + std::to_string(n) + " switches, flows of " +
+                   std::to_string(hops) + " hops" + (hops > 1 ? ": deadlock" : ": no deadlock")),
+          m_n(n),
+          m_hops(hops)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Bed bed;
+        Ring(bed, m_n);
+        bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
+        bed.Build();
+        const uint64_t bytes = 10000000;
+        for (uint32_t i = 0; i < 2 * m_n; ++i)
+        {
+            bed.Connect(i, (i + 2 * m_hops) % (2 * m_n)).first->PostWrite(bytes, i);
+        }
+        const auto& ports = bed.fabric->GetPorts();
+        std::vector<std::vector<uint32_t>> told;
+        int64_t toldAt = 0;
+        PfcDeadlockDetector detector(ports,
+                                     MilliSeconds(1),
+                                     [&](const std::vector<uint32_t>& cycle, int64_t now) {
+                                         told.push_back(cycle);
+                                         toldAt = now;
+                                     });
+        Simulator::Stop(MilliSeconds(20));
+        Simulator::Run();
+
+        const RdmaPortCounters totals = bed.fabric->GetPortTotals();
+        NS_TEST_EXPECT_MSG_GT(totals.pausesReceived, 0, "pauses");
+        NS_TEST_EXPECT_MSG_EQ(bed.Drops(), 0, "lossless");
+        const std::vector<uint32_t> now = FindPfcCycle(ports);
+        if (m_hops == 1)
+        {
+            // Each flow leaves the ring at the next switch: no circle, and all arrive.
+            NS_TEST_EXPECT_MSG_EQ(told.size(), 0, "nothing told");
+            NS_TEST_EXPECT_MSG_EQ(now.size(), 0, "no cycle in the end");
+            NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 2 * m_n, "all arrive");
+            NS_TEST_EXPECT_MSG_EQ(DescribePfcCycle(ports, now), "", "nothing to describe");
+            return;
+        }
+        NS_TEST_ASSERT_MSG_EQ(told.size(), 1, "told once");
+        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 0, "nothing arrives any more");
+        NS_TEST_EXPECT_MSG_GT_OR_EQ(toldAt, 1000 * US, "not before it is old");
+        NS_TEST_EXPECT_MSG_LT(toldAt, 3000 * US, "but soon");
+        // From the lowest index on: ring links in order, 2 (2 n + i) being the end at s(i).
+        std::vector<uint32_t> ring;
+        std::string text;
+        for (uint32_t i = 0; i < m_n; ++i)
+        {
+            ring.push_back(2 * (2 * m_n + i));
+            text += (i ? " waits for s" : "s") + std::to_string(i) + "->s" +
+                    std::to_string((i + 1) % m_n);
+        }
+        NS_TEST_EXPECT_MSG_EQ((told[0] == ring), true, "the ring, each port before the next");
+        NS_TEST_EXPECT_MSG_EQ(DescribePfcCycle(ports, told[0]), text, "named");
+        std::vector<uint32_t> sorted = now;
+        std::sort(sorted.begin(), sorted.end());
+        NS_TEST_EXPECT_MSG_EQ((sorted == ring), true, "and still there");
+    }
+
+    uint32_t m_n;
+    uint32_t m_hops;
+};
+
+class RdmaCongestionTreeTestCase : public TestCase
+{
+  public:
+    RdmaCongestionTreeTestCase()
+        : TestCase("a tree of pauses is no deadlock, however long it lasts; the detector sleeps "
+                   "when it is over")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // h0 .. h7 - left - right - h8 at 1 Gb/s: pauses of left and of all hosts, for 65 ms.
+        Bed bed;
+        for (int i = 0; i < 9; ++i)
+        {
+            bed.Host("h" + std::to_string(i));
+        }
+        const uint32_t left = bed.Switch("left");
+        const uint32_t right = bed.Switch("right");
+        for (uint32_t i = 0; i < 8; ++i)
+        {
+            bed.Link(i, left, 100 * GBPS);
+        }
+        bed.Link(left, right, 100 * GBPS);
+        bed.Link(8, right, 1 * GBPS);
+        bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
+        bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(20));
+        bed.Build();
+        for (uint32_t i = 0; i < 8; ++i)
+        {
+            bed.Connect(i, 8).first->PostWrite(1000000, i);
+        }
+        uint32_t told = 0;
+        PfcDeadlockDetector detector(bed.fabric->GetPorts(), MicroSeconds(50), [&](auto&&...) {
+            ++told;
+        });
+        Simulator::Run(); // ends: nothing keeps itself alive
+        NS_TEST_EXPECT_MSG_EQ(told, 0, "no cycle");
+        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 8, "all arrive");
+        const Ptr<RdmaPort> trunk = bed.fabric->GetPorts()[16];
+        NS_TEST_EXPECT_MSG_GT(trunk->GetCounters().pausedPs, 50000 * US, "paused for long");
+    }
+};
+
+class RdmaDeadlockTestSuite : public TestSuite
+{
+  public:
+    RdmaDeadlockTestSuite()
+        : TestSuite("rdma-deadlock", UNIT)
+    {
+        AddTestCase(new RdmaDeadlockTestCase(5, 2), TestCase::QUICK);
+        AddTestCase(new RdmaDeadlockTestCase(7, 3), TestCase::QUICK);
+        AddTestCase(new RdmaDeadlockTestCase(5, 1), TestCase::QUICK);
+        AddTestCase(new RdmaCongestionTreeTestCase, TestCase::QUICK);
+    }
+};
+
+static RdmaDeadlockTestSuite g_rdmaDeadlockTestSuite;
