@@ -8,13 +8,13 @@
  * (port, lossless priority) and the shared pool, which is everything else. All sizes are bytes of
  * frames (Ethernet header to FCS).
  *
- * Lossless priorities: a (port, priority) may hold, above its guaranteed minimum, alpha times what
- * is free in the shared pool (dynamic threshold: Choudhury & Hahne, IEEE/ACM ToN 6(2), 1998). The
+ * Lossless priorities: a (port, priority) may hold, above its guaranteed minimum, what the policy's
+ * threshold says (buffer-policy.h; by default alpha times what is free in the shared pool). The
  * first frame beyond goes to headroom and raises XOFF. XON is due once headroom is empty again and
  * the use has fallen `xonOffset` below the threshold (or to nothing).
  *
- * Lossy priorities: a frame is stored if its *egress* queue is below alphaLossy times what is free,
- * and the pool has room.
+ * Lossy priorities: a frame is stored if its *egress* queue stays below the threshold (by default
+ * alphaLossy times what is free), and the pool has room.
  *
  * Conservation (asserted in tests): sum over (port, priority) of stored bytes = bytes admitted -
  * bytes released; sharedUsed = sum of what exceeds the guaranteed minima, without headroom; 0 <=
@@ -27,8 +27,10 @@
 #ifndef RDMA_CORE_SHARED_BUFFER_H
 #define RDMA_CORE_SHARED_BUFFER_H
 
+#include "contrib/rdma/core/buffer-policy.h"
 #include "contrib/rdma/core/units.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -45,6 +47,9 @@ struct SharedBufferConfig
     double alpha = 1.0 / 8;              ///< lossless, ingress
     double alphaLossy = 1.0;             ///< lossy, egress
     uint64_t xonOffset = 8192;
+    BufferPolicy policy = BufferPolicy::kDynamic;
+    std::array<double, 8> alphaOf{}; ///< of a priority alone; 0: alpha or alphaLossy
+    std::vector<uint64_t> portRates; ///< bits per second; kAbm only
 };
 
 /// Bytes that may arrive on a link after XOFF was decided: everything in flight for a round trip,
@@ -98,6 +103,10 @@ class SharedBuffer
                    " B does not hold headroom and guaranteed minima of " + std::to_string(taken) +
                    " B and two frames";
         }
+        if (c.policy == BufferPolicy::kAbm && c.portRates.size() != c.headroomBytes.size())
+        {
+            return "the policy abm needs the rate of every port";
+        }
         return {};
     }
 
@@ -106,11 +115,22 @@ class SharedBuffer
     /// \pre WhyNot(config) is empty
     explicit SharedBuffer(const SharedBufferConfig& config)
         : m_config(config),
-          m_alphaQ16(static_cast<uint64_t>(config.alpha * 65536)),
-          m_alphaLossyQ16(static_cast<uint64_t>(config.alphaLossy * 65536)),
+          m_countUsed(config.policy == BufferPolicy::kStatic ? 0 : UINT64_MAX),
           m_account(config.headroomBytes.size() * 8),
           m_headroomUsed(config.headroomBytes.size())
     {
+        for (uint8_t p = 0; p < 8; ++p)
+        {
+            const double whole = config.losslessMask >> p & 1 ? config.alpha : config.alphaLossy;
+            m_alphaQ16[p] =
+                static_cast<uint64_t>((config.alphaOf[p] > 0 ? config.alphaOf[p] : whole) * 65536);
+        }
+        if (config.policy == BufferPolicy::kAbm)
+        {
+            m_useAbm = true;
+            m_abm.emplace_back(config.portRates); // as ingress
+            m_abm.emplace_back(config.portRates); // as egress
+        }
         m_sharedSize = config.totalBytes;
         for (const uint64_t h : config.headroomBytes)
         {
@@ -119,13 +139,22 @@ class SharedBuffer
         }
     }
 
-    /// Most that a lossless (port, priority) may hold in the shared pool now.
-    uint64_t Threshold() const
+    /// Most that a queue of this priority may hold in the shared pool now, as far as the pool alone
+    /// is asked (under kAbm the queue is asked too).
+    uint64_t Threshold(uint8_t priority) const
     {
-        return ((m_sharedSize - m_sharedUsed) * m_alphaQ16) >> 16;
+        return ((m_sharedSize - (m_sharedUsed & m_countUsed)) * m_alphaQ16[priority]) >> 16;
     }
 
-    Verdict Admit(uint32_t port, uint8_t priority, uint32_t bytes, uint64_t egressQueueBytes)
+    /// \param egressQueueBytes what the frame's egress queue holds
+    /// \param egress port where it will leave; kAbm only
+    /// \param now ps; kAbm only
+    Verdict Admit(uint32_t port,
+                  uint8_t priority,
+                  uint32_t bytes,
+                  uint64_t egressQueueBytes,
+                  uint32_t egress = 0,
+                  int64_t now = 0)
     {
         Account& a = m_account[port * 8 + priority];
         Verdict verdict = Verdict::kStored;
@@ -137,7 +166,8 @@ class SharedBuffer
             const uint64_t before = SharedPart(a, m_config.guaranteedBytes);
             // Once in headroom, stay there: otherwise a growing threshold would let a paused port
             // take more pool.
-            if (a.headroom == 0 && (shared == 0 || shared <= Threshold()) &&
+            if (a.headroom == 0 &&
+                (shared == 0 || shared <= Threshold(kIngress, port, priority, now)) &&
                 m_sharedUsed + (shared - before) <= m_sharedSize)
             {
                 a.bytes = after;
@@ -169,7 +199,7 @@ class SharedBuffer
             {
                 return Verdict::kDropPoolFull;
             }
-            if (egressQueueBytes + bytes > (free * m_alphaLossyQ16) >> 16)
+            if (egressQueueBytes + bytes > Threshold(kEgress, egress, priority, now))
             {
                 return Verdict::kDropThreshold;
             }
@@ -181,14 +211,28 @@ class SharedBuffer
         {
             m_storedPeak = m_stored;
         }
+        if (m_useAbm)
+        {
+            m_abm[kIngress].OnStored(port * 8 + priority, bytes, now);
+            m_abm[kEgress].OnStored(egress * 8 + priority, bytes, now);
+        }
         return verdict;
     }
 
     /// A stored frame leaves. \return whether XON is due for its (port, priority)
-    bool Release(uint32_t port, uint8_t priority, uint32_t bytes)
+    bool Release(uint32_t port,
+                 uint8_t priority,
+                 uint32_t bytes,
+                 uint32_t egress = 0,
+                 int64_t now = 0)
     {
         Account& a = m_account[port * 8 + priority];
         m_stored -= bytes;
+        if (m_useAbm)
+        {
+            m_abm[kIngress].OnReleased(port * 8 + priority, bytes, now);
+            m_abm[kEgress].OnReleased(egress * 8 + priority, bytes, now);
+        }
         if (!(m_config.losslessMask >> priority & 1))
         {
             a.bytes -= bytes;
@@ -206,9 +250,10 @@ class SharedBuffer
         }
         const uint64_t before = SharedPart(a, m_config.guaranteedBytes);
         a.bytes -= bytes;
-        const uint64_t now = SharedPart(a, m_config.guaranteedBytes);
-        m_sharedUsed -= before - now;
-        if (a.paused && a.headroom == 0 && (now == 0 || now + m_config.xonOffset <= Threshold()))
+        const uint64_t left = SharedPart(a, m_config.guaranteedBytes);
+        m_sharedUsed -= before - left;
+        if (a.paused && a.headroom == 0 &&
+            (left == 0 || left + m_config.xonOffset <= Threshold(kIngress, port, priority, now)))
         {
             a.paused = false;
             return true;
@@ -265,14 +310,28 @@ class SharedBuffer
         bool paused = false; ///< XOFF sent, XON not yet
     };
 
+    enum Side : uint8_t
+    {
+        kIngress,
+        kEgress
+    };
+
+    /// T of a queue; for every policy but kAbm the same for all queues of a priority.
+    uint64_t Threshold(Side side, uint32_t port, uint8_t priority, int64_t now)
+    {
+        const uint64_t threshold = Threshold(priority);
+        return !m_useAbm ? threshold : m_abm[side].Threshold(port * 8 + priority, threshold, now);
+    }
+
     static uint64_t SharedPart(const Account& a, uint64_t guaranteed)
     {
         return a.bytes > guaranteed ? a.bytes - guaranteed : 0;
     }
 
     SharedBufferConfig m_config;
-    uint64_t m_alphaQ16 = 0;
-    uint64_t m_alphaLossyQ16 = 0;
+    std::array<uint64_t, 8> m_alphaQ16{}; ///< by priority
+    uint64_t m_countUsed = UINT64_MAX;    ///< mask: whether thresholds fall as the pool fills
+    bool m_useAbm = false;
     uint64_t m_sharedSize = 0;
     uint64_t m_sharedUsed = 0;
     uint64_t m_stored = 0;
@@ -280,6 +339,7 @@ class SharedBuffer
     uint64_t m_headroomPeak = 0;
     std::vector<Account> m_account; ///< [port * 8 + priority]
     std::vector<uint64_t> m_headroomUsed;
+    std::vector<AbmQueues> m_abm; ///< [Side]; empty but for kAbm
 };
 
 } // namespace rdma

@@ -4,6 +4,7 @@
 #include "rdma-switch.h"
 
 #include "contrib/rdma/core/flow-hash.h"
+#include "contrib/rdma/core/switch-chips.h"
 #include "rdma-channel.h"
 
 #include "ns3/boolean.h"
@@ -11,9 +12,11 @@
 #include "ns3/enum.h"
 #include "ns3/log.h"
 #include "ns3/node.h"
+#include "ns3/string.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace ns3
 {
@@ -42,6 +45,26 @@ RdmaSwitch::GetTypeId()
                           UintegerValue(1000000),
                           MakeUintegerAccessor(&RdmaSwitch::m_bufferPer100G),
                           MakeUintegerChecker<uint64_t>(1))
+            .AddAttribute("BufferBytes",
+                          "Shared buffer of the whole switch (bytes); 0: by Chip, or else by "
+                          "BufferPer100G",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaSwitch::m_bufferBytes),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("Chip",
+                          "Shared buffer of a well-known chip: trident2, trident3, tomahawk, "
+                          "tomahawk2, tomahawk3, tomahawk4, spectrum, spectrum2 (their sources: "
+                          "core/switch-chips.h); empty: none",
+                          StringValue(""),
+                          MakeStringAccessor(&RdmaSwitch::m_chip),
+                          MakeStringChecker())
+            .AddAttribute("BufferPolicy",
+                          "Threshold of a queue: dynamic (alpha x what is free), static (alpha x "
+                          "the pool) or abm (alpha x what is free, by drain rate and congested "
+                          "queues); see core/buffer-policy.h",
+                          StringValue(rdma::BufferPolicies().front().name),
+                          MakeStringAccessor(&RdmaSwitch::m_policy),
+                          MakeStringChecker())
             .AddAttribute(
                 "Pfc",
                 "Priority flow control on the lossless priorities; off: all priorities are lossy",
@@ -65,6 +88,11 @@ RdmaSwitch::GetTypeId()
                 DoubleValue(1),
                 MakeDoubleAccessor(&RdmaSwitch::m_alphaLossy),
                 MakeDoubleChecker<double>(0.0001, 64))
+            .AddAttribute("AlphaOfPriority",
+                          "Alpha of some priorities instead of Alpha or AlphaLossy: 3:0.25,4:1",
+                          StringValue(""),
+                          MakeStringAccessor(&RdmaSwitch::m_alphaOfPriority),
+                          MakeStringChecker())
             .AddAttribute(
                 "GuaranteedBytes",
                 "Guaranteed minimum of each lossless (port, priority) (bytes); HPCC artifact",
@@ -92,6 +120,12 @@ RdmaSwitch::GetTypeId()
                           "Look at the queue when a frame joins it instead of when it leaves",
                           BooleanValue(false),
                           MakeBooleanAccessor(&RdmaSwitch::m_markOnEnqueue),
+                          MakeBooleanChecker())
+            .AddAttribute("EcnBySojourn",
+                          "Mark by how long a frame was queued instead of by the queue's bytes; "
+                          "EcnKmin and EcnKmax stand for the time they take at 100 Gb/s",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&RdmaSwitch::m_markBySojourn),
                           MakeBooleanChecker())
             .AddAttribute("EcnKmin",
                           "Queue from which frames are marked, per 100 Gb/s (bytes); HPCC paper",
@@ -178,14 +212,77 @@ RdmaSwitch::SetRoutes(std::vector<uint16_t> groupOfEndpoint,
 }
 
 std::string
-RdmaSwitch::Start(uint32_t largestFrameBytes)
+RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
 {
-    const int64_t pipeline = m_pipelineLatency.GetPicoSeconds();
-    rdma::SharedBufferConfig config;
     config.losslessMask = m_pfc ? m_losslessMask : 0;
     config.guaranteedBytes = m_guaranteedBytes;
     config.alpha = m_alpha;
     config.alphaLossy = m_alphaLossy;
+    const auto& policies = rdma::BufferPolicies();
+    const auto policy =
+        std::find_if(policies.begin(), policies.end(), [this](const rdma::BufferPolicyName& p) {
+            return m_policy == p.name;
+        });
+    if (policy == policies.end())
+    {
+        std::string names;
+        for (const rdma::BufferPolicyName& known : policies)
+        {
+            names += std::string(names.empty() ? "" : ", ") + known.name;
+        }
+        return "ns3::RdmaSwitch::BufferPolicy: '" + m_policy + "' is unknown; allowed: " + names;
+    }
+    config.policy = policy->policy;
+    config.totalBytes = m_bufferBytes;
+    if (m_bufferBytes == 0 && !m_chip.empty())
+    {
+        const rdma::SwitchChip* chip = rdma::FindSwitchChip(m_chip);
+        if (!chip)
+        {
+            std::string names;
+            for (const rdma::SwitchChip& known : rdma::SwitchChips())
+            {
+                names += std::string(names.empty() ? "" : ", ") + known.name;
+            }
+            return "ns3::RdmaSwitch::Chip: '" + m_chip + "' is unknown; allowed: " + names;
+        }
+        config.totalBytes = chip->bufferBytes;
+    }
+    const char* at = m_alphaOfPriority.c_str();
+    while (*at)
+    {
+        char* end;
+        const unsigned long priority = std::strtoul(at, &end, 10);
+        const bool colon = end == at + 1 && priority < RdmaPort::PRIORITIES && *end == ':';
+        at = end + 1;
+        const double alpha = colon ? std::strtod(at, &end) : 0;
+        if (!(alpha >= 0.0001 && alpha <= 64) || end == at || (*end && *end != ','))
+        {
+            return "ns3::RdmaSwitch::AlphaOfPriority: '" + m_alphaOfPriority +
+                   "'; allowed: a list of priority:alpha as 3:0.25,4:1, priorities 0 to 7, alphas "
+                   "0.0001 to 64";
+        }
+        config.alphaOf[priority] = alpha;
+        at = *end ? end + 1 : end;
+    }
+    return {};
+}
+
+std::string
+RdmaSwitch::Start(uint32_t largestFrameBytes)
+{
+    const int64_t pipeline = m_pipelineLatency.GetPicoSeconds();
+    rdma::SharedBufferConfig config;
+    std::string error = ConfigureBuffer(config);
+    if (!error.empty())
+    {
+        return m_name + ": " + error;
+    }
+    if (m_ecn && m_markBySojourn && m_markOnEnqueue)
+    {
+        return m_name + ": ns3::RdmaSwitch::EcnBySojourn: a frame's time in the queue is not known "
+                        "when it joins it; allowed: only without EcnMarkOnEnqueue";
+    }
     config.xonOffset = std::max<uint64_t>(m_xonOffset, 2 * largestFrameBytes);
     double total = 0;
     for (const auto& port : m_ports)
@@ -202,14 +299,19 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
                             .value *
                         static_cast<uint64_t>(__builtin_popcount(m_losslessMask))
                   : 0);
-        const uint64_t kmin = static_cast<uint64_t>(scale * static_cast<double>(m_ecnKmin));
+        config.portRates.push_back(port->GetRate());
+        const double unit = m_markBySojourn ? 80 : scale; // ps a byte at 100 Gb/s
+        const uint64_t kmin = static_cast<uint64_t>(unit * static_cast<double>(m_ecnKmin));
         const uint64_t kmax =
-            std::max(kmin, static_cast<uint64_t>(scale * static_cast<double>(m_ecnKmax)));
+            std::max(kmin, static_cast<uint64_t>(unit * static_cast<double>(m_ecnKmax)));
         m_red.push_back(
             {kmin, kmax, kmax > kmin ? m_ecnPmax / static_cast<double>(kmax - kmin) : 0});
     }
-    config.totalBytes = static_cast<uint64_t>(total);
-    const std::string error = rdma::SharedBuffer::WhyNot(config);
+    if (config.totalBytes == 0)
+    {
+        config.totalBytes = static_cast<uint64_t>(total);
+    }
+    error = rdma::SharedBuffer::WhyNot(config);
     if (!error.empty())
     {
         return m_name + ": " + error;
@@ -247,7 +349,7 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
     RdmaPort* egress = PeekPointer(m_ports[index]);
     const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
     const uint32_t bytes = frame->FrameBytes();
-    switch (m_buffer.Admit(port->GetPortIndex(), frame->priority, bytes, queueBytes))
+    switch (m_buffer.Admit(port->GetPortIndex(), frame->priority, bytes, queueBytes, index, now))
     {
     case rdma::SharedBuffer::Verdict::kStored:
         break;
@@ -265,6 +367,7 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
         return;
     }
     frame->inPort = port->GetPortIndex();
+    frame->time = now; // queued since
     if (m_markOnEnqueue && m_ecn && (frame->flags & RdmaFrame::ECT) &&
         queueBytes >= m_red[index].kmin && ShouldMark(index, queueBytes))
     {
@@ -284,14 +387,20 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
     }
     ++m_forwarded;
     const uint16_t index = port->GetPortIndex();
-    if (queueBytes >= m_red[index].kmin && m_ecn && !m_markOnEnqueue &&
-        (frame->flags & RdmaFrame::ECT) && ShouldMark(index, queueBytes))
+    uint64_t length = queueBytes;
+    if (m_markBySojourn)
+    {
+        // At a resolution coarser than ps a frame may be sent a moment "before" it came.
+        length = static_cast<uint64_t>(std::max<int64_t>(0, now - frame->time));
+    }
+    if (length >= m_red[index].kmin && m_ecn && !m_markOnEnqueue &&
+        (frame->flags & RdmaFrame::ECT) && ShouldMark(index, length))
     {
         frame->flags |= RdmaFrame::CE;
         ++port->GetCounters().ecnMarks;
         m_markTrace(port, frame, queueBytes, now);
     }
-    if (m_buffer.Release(frame->inPort, frame->priority, frame->FrameBytes()))
+    if (m_buffer.Release(frame->inPort, frame->priority, frame->FrameBytes(), index, now))
     {
         Pause(PeekPointer(m_ports[frame->inPort]), frame->priority, false, now);
     }
@@ -304,14 +413,14 @@ RdmaSwitch::Pull(RdmaPort*, uint8_t, int64_t)
 }
 
 bool
-RdmaSwitch::ShouldMark(uint32_t port, uint64_t queueBytes)
+RdmaSwitch::ShouldMark(uint32_t port, uint64_t length)
 {
     const Red& red = m_red[port];
-    if (queueBytes >= red.kmax)
+    if (length >= red.kmax)
     {
         return true;
     }
-    return m_random->GetValue() < red.slope * static_cast<double>(queueBytes - red.kmin);
+    return m_random->GetValue() < red.slope * static_cast<double>(length - red.kmin);
 }
 
 void

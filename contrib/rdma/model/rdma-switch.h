@@ -132,14 +132,17 @@ class RdmaSwitch : public Object, public RdmaPortUser
         uint32_t size;
     };
 
+    /// Of a queue's bytes, or of the time that a frame was queued, ps.
     struct Red
     {
         uint64_t kmin;
         uint64_t kmax;
-        double slope; //!< probability per byte above kmin
+        double slope; //!< probability per unit above kmin
     };
 
-    bool ShouldMark(uint32_t port, uint64_t queueBytes);
+    bool ShouldMark(uint32_t port, uint64_t length);
+    /// What the attributes say of the buffer, sizes of ports aside. \return an error, or nothing
+    std::string ConfigureBuffer(rdma::SharedBufferConfig& config) const;
     void Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now);
     void Pause(RdmaPort* port, uint8_t priority, bool pause, int64_t now);
     void ScheduleRefresh(int64_t now);
@@ -155,6 +158,7 @@ class RdmaSwitch : public Object, public RdmaPortUser
     uint32_t m_hashSeed{0};
     bool m_ecn;
     bool m_markOnEnqueue;
+    bool m_markBySojourn;
     uint64_t m_received{0};
     uint64_t m_forwarded{0};
     std::array<uint64_t, DROP_REASONS> m_drops{};
@@ -162,10 +166,14 @@ class RdmaSwitch : public Object, public RdmaPortUser
     // attributes
     Time m_pipelineLatency;
     uint64_t m_bufferPer100G;
+    uint64_t m_bufferBytes;
+    std::string m_chip;
+    std::string m_policy;
     bool m_pfc;
     uint8_t m_losslessMask;
     double m_alpha;
     double m_alphaLossy;
+    std::string m_alphaOfPriority;
     uint64_t m_guaranteedBytes;
     uint64_t m_xonOffset;
     uint64_t m_ecnKmin;

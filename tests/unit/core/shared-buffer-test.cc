@@ -52,7 +52,7 @@ TEST(SharedBuffer, WhatIsNotHeadroomOrGuaranteedIsShared)
 {
     SharedBuffer b(Small());
     EXPECT_EQ(b.SharedSize(), 100000u);
-    EXPECT_EQ(b.Threshold(), 50000u); // alpha 1/2 of all
+    EXPECT_EQ(b.Threshold(kLossless), 50000u); // alpha 1/2 of all
 }
 
 TEST(SharedBuffer, RefusesAConfigurationThatDoesNotFit)
