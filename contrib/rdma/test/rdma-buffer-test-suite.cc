@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <random>
 
 using namespace ns3;
 using namespace ns3::rdmatest;
@@ -362,6 +363,171 @@ class RdmaSojournTestCase : public TestCase
     uint64_t m_gbps;
 };
 
+/**
+ * A million random packets over two leaves and two spines, lossless and lossy at once: by port and
+ * priority, bytes admitted = released + stored, at every frame that leaves a switch, by a count of
+ * its own; no lossless frame is refused.
+ */
+class RdmaMillionPacketsTestCase : public TestCase
+{
+  public:
+    RdmaMillionPacketsTestCase(const std::string& policy, uint32_t seed)
+        : TestCase("a million random packets, policy " + policy + ": all laws hold"),
+          m_policy(policy),
+          m_seed(seed)
+    {
+    }
+
+  private:
+    /// What should be in the buffer of a switch.
+    struct Tally
+    {
+        Ptr<RdmaSwitch> device;
+        uint16_t ingress{0}; //!< of the frame that comes now
+        std::vector<std::array<int64_t, 8>> stored;
+        uint64_t checks{0};
+        uint64_t wrong{0};
+        uint64_t losslessDrops{0};
+    };
+
+    void DoRun() override
+    {
+        const uint32_t hosts = 16;
+        Bed bed;
+        for (uint32_t i = 0; i < hosts; ++i)
+        {
+            bed.Host("h" + std::to_string(i));
+        }
+        for (int i = 0; i < 4; ++i)
+        {
+            bed.Switch("s" + std::to_string(i));
+        }
+        for (uint32_t i = 0; i < hosts; ++i)
+        {
+            bed.Link(i, hosts + i % 2, 100 * GBPS, (i % 4) * 300 * NS);
+        }
+        for (uint32_t leaf = 0; leaf < 2; ++leaf)
+        {
+            for (uint32_t spine = 2; spine < 4; ++spine)
+            {
+                bed.Link(hosts + leaf, hosts + spine, 200 * GBPS, 2 * US);
+            }
+        }
+        bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(150000));
+        bed.helper.SetSwitchAttribute("BufferPolicy", StringValue(m_policy));
+        bed.helper.SetSwitchAttribute("LosslessPriorities", UintegerValue(0x18));
+        bed.helper.SetSwitchAttribute("AlphaOfPriority", StringValue("4:0.5"));
+        bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
+        bed.helper.SetNicAttribute("Mtu", UintegerValue(1024));
+        bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(9)); // 2 ms
+        bed.Build();
+        std::vector<Tally> tallies(4);
+        for (uint32_t d = 0; d < 4; ++d)
+        {
+            Tally& t = tallies[d];
+            t.device = bed.Device(d);
+            t.stored.resize(t.device->GetNPorts());
+            for (uint16_t p = 0; p < t.device->GetNPorts(); ++p)
+            {
+                WatchFrames(t.device->GetPort(p),
+                            "PhyRx",
+                            [&t, p](const RdmaPort*, const RdmaFrame* f, int64_t) {
+                                if (f->opcode != RdmaOpcode::PAUSE)
+                                {
+                                    t.ingress = p;
+                                    t.stored[p][f->priority] += f->FrameBytes();
+                                }
+                            });
+                WatchFrames(t.device->GetPort(p),
+                            "PhyTx",
+                            [&t](const RdmaPort*, const RdmaFrame* f, int64_t) {
+                                if (f->opcode != RdmaOpcode::PAUSE)
+                                {
+                                    int64_t& stored = t.stored[f->inPort][f->priority];
+                                    stored -= f->FrameBytes();
+                                    const rdma::SharedBuffer& b = t.device->GetBuffer();
+                                    ++t.checks;
+                                    t.wrong += b.StoredOf(f->inPort, f->priority) !=
+                                               static_cast<uint64_t>(stored);
+                                    t.wrong += b.SharedUsed() > b.SharedSize();
+                                }
+                            });
+            }
+            Watch<const RdmaSwitch*,
+                  const RdmaPort*,
+                  const RdmaFrame*,
+                  RdmaSwitch::DropReason,
+                  int64_t>(t.device,
+                           "Drop",
+                           [&t](const RdmaSwitch*,
+                                const RdmaPort*,
+                                const RdmaFrame* f,
+                                RdmaSwitch::DropReason,
+                                int64_t) {
+                               t.stored[t.ingress][f->priority] -= f->FrameBytes();
+                               t.losslessDrops += 0x18 >> f->priority & 1;
+                           });
+        }
+        // Each host sends to three others, on a priority each; half of them to h0 or h1.
+        std::mt19937 random(m_seed);
+        uint64_t left = 1000000; // packets to be posted
+        uint32_t failed = 0;
+        const auto post = [&](RdmaQueuePair* qp) {
+            const uint64_t packets = std::min<uint64_t>(left, 1 + random() % 400);
+            if (packets)
+            {
+                left -= packets;
+                qp->PostWrite(packets * 1024, 0);
+            }
+        };
+        bed.notes.onCompletion = [&](Notes::Completion c) {
+            if (c.status == RdmaStatus::SUCCESS)
+            {
+                post(c.qp);
+            }
+            else
+            {
+                ++failed;
+            }
+        };
+        for (uint32_t i = 0; i < hosts; ++i)
+        {
+            for (const uint8_t priority : {1, 3, 4})
+            {
+                uint32_t to = random() % 2 ? i % 2 : random() % hosts;
+                to = to == i ? (i + 1) % hosts : to;
+                post(bed.Connect(i, to, priority).first);
+            }
+        }
+        Simulator::Run();
+
+        NS_TEST_EXPECT_MSG_EQ(left, 0, "all posted");
+        NS_TEST_EXPECT_MSG_GT_OR_EQ(bed.fabric->GetNicTotals().dataPackets, 1000000, "a million");
+        uint64_t drops = 0;
+        for (uint32_t d = 0; d < 4; ++d)
+        {
+            const Tally& t = tallies[d];
+            const rdma::SharedBuffer& b = t.device->GetBuffer();
+            drops += t.device->GetDrops(RdmaSwitch::THRESHOLD) +
+                     t.device->GetDrops(RdmaSwitch::POOL_FULL);
+            NS_TEST_EXPECT_MSG_GT(t.checks, 100000, "looked at");
+            NS_TEST_EXPECT_MSG_EQ(t.wrong, 0, "admitted = released + stored; pool not overdrawn");
+            NS_TEST_EXPECT_MSG_EQ(t.losslessDrops, 0, "no lossless frame is refused");
+            NS_TEST_EXPECT_MSG_EQ(b.Stored() + b.SharedUsed(), 0, "empty in the end");
+            const auto& headroom = b.Config().headroomBytes;
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(b.HeadroomPeak(),
+                                        *std::max_element(headroom.begin(), headroom.end()),
+                                        "headroom is not exceeded");
+        }
+        NS_TEST_EXPECT_MSG_GT(bed.fabric->GetPortTotals().pausesSent, 1000, "pauses");
+        NS_TEST_EXPECT_MSG_GT(drops, 100, "lossy frames are dropped");
+        NS_TEST_EXPECT_MSG_EQ(failed, 0, "nobody gives up");
+    }
+
+    std::string m_policy;
+    uint32_t m_seed;
+};
+
 class RdmaBufferTestSuite : public TestSuite
 {
   public:
@@ -377,6 +543,10 @@ class RdmaBufferTestSuite : public TestSuite
         AddTestCase(new RdmaPolicyTestCase("static", "", 1.0 / 8), TestCase::QUICK);
         AddTestCase(new RdmaPolicyTestCase("abm", "", 1.0 / 8), TestCase::QUICK);
         AddTestCase(new RdmaBufferSettingsTestCase, TestCase::QUICK);
+        for (const char* policy : {"dynamic", "static", "abm"})
+        {
+            AddTestCase(new RdmaMillionPacketsTestCase(policy, 7), TestCase::QUICK);
+        }
         AddTestCase(new RdmaSojournTestCase(100), TestCase::QUICK);
         AddTestCase(new RdmaSojournTestCase(25), TestCase::QUICK);
     }
