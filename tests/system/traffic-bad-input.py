@@ -8,6 +8,10 @@ with open(folder("bad.json"), "w") as file:
     file.write('{\n  "traffic": {\n    "pattern": "incast",,\n  }\n}\n')
 with open(folder("ns3.json"), "w") as file:
     file.write('{"ns3": {"ns3::RdmaSwitch::Pfcc": "true"}}\n')
+with open(folder("alpha.json"), "w") as file:
+    file.write('{"ns3": {"ns3::RdmaSwitch::Alpha": "x"}}\n')
+with open(folder("scheduler.json"), "w") as file:
+    file.write('{"ns3": {"SchedulerType": "x"}}\n')
 with open(folder("flow.txt"), "w") as file:
     file.write("2\n0 1 3 100 1000 0\n0 99 3 100 1000 0\n")
 
@@ -30,6 +34,25 @@ CASES = [
     (["--ns3::RdmaNic::Mtu=9999"], "4096"),
     (["--ns3::RdmaSwitch::PipelineLatency=soon"], "soon"),
     (["--ns3::DcqcnCongestionOps::Preset=best"], "hpcc19-vendor"),
+    # What ns-3 itself would answer with abort().
+    (["--ns3::RdmaSwitch::Alpha=x"], "RdmaSwitch::Alpha takes"),
+    (["--ns3::RdmaSwitch::Alpha=0.5x"], "'0.5x' is not valid"),
+    (["--ns3::RdmaSwitch::Alpha="], "'' is not valid"),
+    (["--ns3::RdmaSwitch::Alpha=nan"], "'nan' is not valid"),
+    (["--ns3::RdmaSwitch::Alpha=1e999"], "'1e999' is not valid"),
+    (["--ns3::RdmaSwitch::Pfc=maybe"], "'maybe' is not valid"),
+    (["--ns3::RdmaSwitch::PipelineLatency=1y"], "'1y' is not valid"),
+    (["--ns3::RdmaSwitch::PipelineLatency=1e5e"], "'1e5e' is not valid"),
+    (["--ns3::RdmaNic::Mtu=abc"], "'abc' is not valid"),
+    (["--ns3::RdmaNic::AckEvery=1.5"], "'1.5' is not valid"),
+    (["--ns3::RdmaNic::AckEvery=-1"], "'-1' is not valid"),
+    (["--ns3::RdmaNic::AckEvery=99999999999999999999999"], "is not valid"),
+    (["--ns3::RdmaChannel::BitErrorRate=x"], "'x' is not valid"),
+    (["--ns3::SchedulerType=ns3::RdmaNic"], "SchedulerType takes"),
+    (["--ns3::SimulatorImplementationType=x"], "'x' is not valid"),
+    (["--scenario=" + folder("alpha.json")], "RdmaSwitch::Alpha"),
+    (["--scenario=" + folder("scheduler.json")], "SchedulerType"),
+    (["--ns3::RngRun=5"], "--seed=5"),
     (["--ns3::RdmaNic::Mtu"], "needs a value"),
     (["--ns3::RdmaSwitch::BufferPer100G=100"], "buffer"),
     (["--PrintAttributes=ns3::Nothing"], "ns3::Nothing"),

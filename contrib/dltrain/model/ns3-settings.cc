@@ -5,6 +5,7 @@
 
 #include "topologies/names.h"
 
+#include "ns3/attribute.h"
 #include "ns3/command-line.h"
 #include "ns3/config.h"
 #include "ns3/global-value.h"
@@ -12,6 +13,9 @@
 #include "ns3/type-id.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
 #include <regex>
 #include <vector>
 
@@ -21,16 +25,78 @@ namespace dltrain
 namespace
 {
 
-/// Some value classes of ns-3 abort the program on a text they cannot read, instead of refusing it.
+/// Times are 64 bits of picoseconds.
 bool
-WouldAbort(const std::string& valueType, const std::string& text)
+IsTime(const std::string& text)
 {
     static const std::regex time(
-        R"([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(s|ms|us|ns|ps|fs|min|h|d|y)?)");
+        R"(([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(s|ms|us|ns|ps|fs|min|h|d|y)?)");
+    static const std::map<std::string, double> seconds{{"", 1},
+                                                       {"s", 1},
+                                                       {"ms", 1e-3},
+                                                       {"us", 1e-6},
+                                                       {"ns", 1e-9},
+                                                       {"ps", 1e-12},
+                                                       {"fs", 1e-15},
+                                                       {"min", 60},
+                                                       {"h", 3600},
+                                                       {"d", 86400},
+                                                       {"y", 31536000}};
+    std::smatch parts;
+    return std::regex_match(text, parts, time) &&
+           std::fabs(std::strtod(parts[1].str().c_str(), nullptr)) * seconds.at(parts[2].str()) <
+               9.2e6;
+}
+
+/// \return whether there is such a class, a kind of `base`, that can be made
+bool
+IsClass(const std::string& name, const std::string& base)
+{
+    ns3::TypeId type;
+    return ns3::TypeId::LookupByNameFailSafe(name, &type) && type.HasConstructor() &&
+           (base.empty() || type.IsChildOf(ns3::TypeId::LookupByName(base)));
+}
+
+/**
+ * Most value classes of ns-3 abort the program on a text that they cannot read, instead of refusing
+ * it (or, an enumeration of an optimized build, read past the end). So ns-3 sees only texts that it
+ * can read. What a class that is not listed reads is unknown, so it is refused.
+ */
+bool
+IsReadable(const ns3::AttributeChecker& checker, const std::string& text)
+{
+    static const std::regex natural(R"(\+?\d+)");
+    static const std::regex integer(R"([+-]?\d+)");
+    static const std::regex number(R"([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)");
     static const std::regex rate(
         R"((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?([kKMGT]?i?(bps|b/s|Bps|B/s)))");
-    return (valueType == "ns3::TimeValue" && !std::regex_match(text, time)) ||
-           (valueType == "ns3::DataRateValue" && !std::regex_match(text, rate));
+    const std::string type = checker.GetValueTypeName();
+    if (type == "ns3::EnumValue")
+    {
+        const std::string names = "|" + checker.GetUnderlyingTypeInformation() + "|";
+        return text.find('|') == std::string::npos &&
+               names.find("|" + text + "|") != std::string::npos;
+    }
+    return type == "ns3::StringValue" || type == "ns3::BooleanValue" ||
+           (type == "ns3::UintegerValue" && std::regex_match(text, natural)) ||
+           (type == "ns3::IntegerValue" && std::regex_match(text, integer)) ||
+           (type == "ns3::DoubleValue" && std::regex_match(text, number)) ||
+           (type == "ns3::TimeValue" && IsTime(text)) ||
+           (type == "ns3::DataRateValue" && std::regex_match(text, rate)) ||
+           (type == "ns3::TypeIdValue" && IsClass(text, ""));
+}
+
+std::string
+Invalid(const std::string& name,
+        const std::string& value,
+        const ns3::AttributeChecker& checker,
+        const std::string& help)
+{
+    return "'" + value + "' is not valid; " + name + " takes " + checker.GetValueTypeName() +
+           (checker.HasUnderlyingTypeInformation()
+                ? " (" + checker.GetUnderlyingTypeInformation() + ")"
+                : "") +
+           ": " + help;
 }
 
 /// "; did you mean 'x'?", or what there is.
@@ -64,15 +130,47 @@ TypeNames()
     return names;
 }
 
+/// \return whether it is the name of a global value; then `error` says what is wrong with it, if
+/// anything is
+bool
+SetGlobal(const std::string& name, const std::string& value, std::string& error)
+{
+    if (name == "RngRun" || name == "RngSeed")
+    {
+        error = "the programs seed all random numbers from one seed; use --seed=" +
+                (value.find_first_not_of("0123456789") == std::string::npos ? value : "1");
+        return true;
+    }
+    const auto global =
+        std::find_if(ns3::GlobalValue::Begin(),
+                     ns3::GlobalValue::End(),
+                     [&](const ns3::GlobalValue* g) { return g->GetName() == name; });
+    if (global == ns3::GlobalValue::End())
+    {
+        return false;
+    }
+    const ns3::AttributeChecker& checker = *(*global)->GetChecker();
+    const std::string base = name == "SchedulerType"                 ? "ns3::Scheduler"
+                             : name == "SimulatorImplementationType" ? "ns3::SimulatorImpl"
+                                                                     : "";
+    if (!IsReadable(checker, value) || (!base.empty() && !IsClass(value, base)) ||
+        !ns3::Config::SetGlobalFailSafe(name, ns3::StringValue(value)))
+    {
+        error = Invalid(name, value, checker, (*global)->GetHelp());
+    }
+    return true;
+}
+
 /// \param where how the user gave it. \param name "ns3::RdmaNic::Mtu"
 bool
 Set(const std::string& where, const std::string& name, const std::string& value, std::string& error)
 {
     const std::size_t colons = name.rfind("::");
-    if (colons == std::string::npos &&
-        ns3::Config::SetGlobalFailSafe(name, ns3::StringValue(value)))
+    std::string wrong;
+    if (SetGlobal(name.rfind("ns3::", 0) == 0 ? name.substr(5) : name, value, wrong))
     {
-        return true;
+        error = wrong.empty() ? "" : where + ": " + wrong;
+        return wrong.empty();
     }
     ns3::TypeId type;
     if (colons == std::string::npos ||
@@ -96,15 +194,10 @@ Set(const std::string& where, const std::string& name, const std::string& value,
                 Hint(attribute, known, "it has");
         return false;
     }
-    if (WouldAbort(info.checker->GetValueTypeName(), value) ||
+    if (!IsReadable(*info.checker, value) ||
         !ns3::Config::SetDefaultFailSafe(name, ns3::StringValue(value)))
     {
-        error = where + ": '" + value + "' is not valid; " + name + " takes " +
-                info.checker->GetValueTypeName() +
-                (info.checker->HasUnderlyingTypeInformation()
-                     ? " (" + info.checker->GetUnderlyingTypeInformation() + ")"
-                     : "") +
-                ": " + info.help;
+        error = where + ": " + Invalid(name, value, *info.checker, info.help);
         return false;
     }
     return true;
