@@ -65,6 +65,13 @@ CongestionPresetItems()
 namespace
 {
 
+std::vector<NamedItem>
+LossRecoveryItems()
+{
+    return {{"go-back-n", "from the first packet lost on all go again"},
+            {"selective-repeat", "only what is lost, as IRN; one ACK a packet, at most the bandwidth-delay product in flight"}};
+}
+
 std::string
 RefuseInfiniBand(const std::string& text)
 {
@@ -171,6 +178,10 @@ FabricOptionRows()
         Opt("switch-latency", Kind::kDuration, json, group, "pipeline of a switch, per packet").Default("500ns").Range(0, 1e9).Example("300ns"),
         Opt("window", Kind::kBytes, json, group, "most unacknowledged bytes of a queue pair; 0: unlimited").Default("0").Range(0, 9e15).Example("1MB"),
         Opt("timeout-exponent", Kind::kInteger, json, group, "retransmission after 4.096 us * 2^N without progress").Default("14").Range(1, 31).Example("12"),
+        Opt("loss-recovery", Kind::kName, json, group, "how queue pairs recover from lost packets")
+            .Names("loss recovery", LossRecoveryItems)
+            .Default("go-back-n")
+            .Example("selective-repeat"),
         Opt("retry-count", Kind::kInteger, json, group, "time-outs or NAKs without progress until a queue pair fails").Default("7").Range(0, 7).Example("3"),
     };
 }

@@ -56,6 +56,7 @@ struct FabricSpec
     uint64_t windowBytes = 0;      ///< 0: unlimited; else largest number of unacknowledged payload bytes of a QP
     uint32_t timeoutExponent = 14; ///< local ACK timeout 4.096 us * 2^x (InfiniBand Architecture 1, 9.7.6.1.3)
     uint32_t retryCount = 7;
+    std::string lossRecovery = "go-back-n"; ///< or "selective-repeat"
     double bitErrorRate = 0;       ///< put on every link while building the topology
 };
 

@@ -90,6 +90,7 @@ MakeFabric(Validation* v)
     f.windowBytes = values.Integer("window");
     f.timeoutExponent = values.U32("timeout-exponent");
     f.retryCount = values.U32("retry-count");
+    f.lossRecovery = values.Text("loss-recovery");
     f.bitErrorRate = values.Real("bit-error-rate");
 
     for (const auto& preset : CongestionPresets())

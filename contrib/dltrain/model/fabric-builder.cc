@@ -60,6 +60,7 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
     set("ns3::RdmaNic::Window", UintegerValue(spec.windowBytes));
     set("ns3::RdmaNic::TimeoutExponent", UintegerValue(spec.timeoutExponent));
     set("ns3::RdmaNic::RetryCount", UintegerValue(spec.retryCount));
+    set("ns3::RdmaNic::LossRecovery", StringValue(spec.lossRecovery));
     set("ns3::RdmaSwitch::PipelineLatency",
         ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.switchLatency.ps))));
     set("ns3::RdmaSwitch::BufferPer100G", UintegerValue(spec.bufferPer100G.value));

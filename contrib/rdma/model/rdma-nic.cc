@@ -7,7 +7,9 @@
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "none-congestion-ops.h"
+#include "rdma-selective-repeat.h"
 
+#include "ns3/enum.h"
 #include "ns3/log.h"
 #include "ns3/node.h"
 #include "ns3/uinteger.h"
@@ -79,6 +81,37 @@ RdmaNic::GetTypeId()
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_initialPsn),
                           MakeUintegerChecker<uint32_t>(0, 0xffffff))
+            .AddAttribute(
+                "LossRecovery",
+                "How queue pairs recover from loss; selective repeat as IRN (Mittal et "
+                "al., SIGCOMM 2018), of connections whose both ends have it",
+                EnumValue(GO_BACK_N),
+                MakeEnumAccessor(&RdmaNic::m_lossRecovery),
+                MakeEnumChecker(GO_BACK_N, "go-back-n", SELECTIVE_REPEAT, "selective-repeat"))
+            .AddAttribute("BdpCap",
+                          "Selective repeat: most packets in flight of a queue pair (IRN's "
+                          "BDP-FC); 0: line rate times the base round-trip time to the farthest "
+                          "host, over a full packet",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaNic::m_bdpCap),
+                          MakeUintegerChecker<uint64_t>(0, RdmaQueuePair::MAX_OUTSTANDING))
+            .AddAttribute("RtoLow",
+                          "Selective repeat: time-out while at most RtoLowPackets are in flight "
+                          "(IRN, 4.1: 100 us)",
+                          TimeValue(MicroSeconds(100)),
+                          MakeTimeAccessor(&RdmaNic::m_rtoLow),
+                          MakeTimeChecker(NanoSeconds(1)))
+            .AddAttribute("RtoHigh",
+                          "Selective repeat: time-out otherwise (IRN, 4.1: 320 us, its longest "
+                          "round trip with one full switch buffer on the way)",
+                          TimeValue(MicroSeconds(320)),
+                          MakeTimeAccessor(&RdmaNic::m_rtoHigh),
+                          MakeTimeChecker(NanoSeconds(1)))
+            .AddAttribute("RtoLowPackets",
+                          "Selective repeat: most packets in flight for RtoLow (IRN, 4.1: N = 3)",
+                          UintegerValue(3),
+                          MakeUintegerAccessor(&RdmaNic::m_rtoLowPackets),
+                          MakeUintegerChecker<uint32_t>())
             .AddTraceSource("Post",
                             "A work request is posted",
                             MakeTraceSourceAccessor(&RdmaNic::m_postTrace),
@@ -91,10 +124,12 @@ RdmaNic::GetTypeId()
                             "A message has arrived whole, at the receiver",
                             MakeTraceSourceAccessor(&RdmaNic::m_messageTrace),
                             "ns3::RdmaNic::MessageTracedCallback")
-            .AddTraceSource("GoBack",
-                            "The sender goes back to this PSN after a NAK or a time-out",
-                            MakeTraceSourceAccessor(&RdmaNic::m_goBackTrace),
-                            "ns3::RdmaNic::PsnTracedCallback")
+            .AddTraceSource(
+                "GoBack",
+                "The sender goes back to this PSN after a NAK or a time-out: all behind "
+                "it goes again, or under selective repeat what is lost",
+                MakeTraceSourceAccessor(&RdmaNic::m_goBackTrace),
+                "ns3::RdmaNic::PsnTracedCallback")
             .AddTraceSource("Timeout",
                             "The oldest unacknowledged packet, this PSN, timed out",
                             MakeTraceSourceAccessor(&RdmaNic::m_timeoutTrace),
@@ -196,6 +231,37 @@ RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
     };
     connect(a, b);
     connect(b, a);
+    if (a->m_nic->m_lossRecovery != SELECTIVE_REPEAT ||
+        b->m_nic->m_lossRecovery != SELECTIVE_REPEAT)
+    {
+        return;
+    }
+    const auto select = [](RdmaQueuePair* qp, RdmaQueuePair* peer) {
+        RdmaNic* nic = qp->m_nic;
+        qp->m_maxOutstanding = nic->GetBdpCap();
+        qp->m_needs |= RdmaCongestionOps::ACK_PER_PACKET; // the cap has no room for waiting ACKs
+        qp->m_selective = std::make_unique<RdmaSelectiveRepeat>(
+            qp->m_nextPsn,
+            nic->GetBdpCap(),
+            qp->m_expectedPsn,
+            peer->m_nic->GetBdpCap(),
+            RdmaSelectiveRepeat::Timeouts{nic->m_rtoLow.GetPicoSeconds(),
+                                          nic->m_rtoHigh.GetPicoSeconds(),
+                                          nic->m_rtoLowPackets});
+    };
+    select(a, b);
+    select(b, a);
+}
+
+uint64_t
+RdmaNic::GetBdpCap()
+{
+    if (!m_bdpCap)
+    {
+        m_bdpCap = std::min(RdmaSelectiveRepeat::ComputeBdpCap(PeekPointer(m_port), m_mtu),
+                            RdmaQueuePair::MAX_OUTSTANDING);
+    }
+    return m_bdpCap;
 }
 
 // Sending ----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include "rdma-port.h"
 #include "rdma-queue-pair.h"
 
+#include "ns3/nstime.h"
 #include "ns3/object.h"
 
 #include <array>
@@ -67,6 +68,13 @@ class RdmaNic : public Object, public RdmaPortUser
   public:
     static TypeId GetTypeId();
 
+    /// How queue pairs recover from loss.
+    enum LossRecovery
+    {
+        GO_BACK_N,
+        SELECTIVE_REPEAT
+    };
+
     RdmaNic();
     ~RdmaNic() override;
 
@@ -85,7 +93,7 @@ class RdmaNic : public Object, public RdmaPortUser
     RdmaQueuePair* CreateQueuePair(uint8_t priority);
 
     /// Connect two queue pairs of two NICs, as the connection manager would (no packets are
-    /// exchanged).
+    /// exchanged). Selective repeat is used if both NICs have it, else go-back-N.
     static void Connect(RdmaQueuePair* a, RdmaQueuePair* b);
 
     Ptr<RdmaPort> GetPort() const
@@ -117,6 +125,10 @@ class RdmaNic : public Object, public RdmaPortUser
     {
         return PeekPointer(m_qps[index]);
     }
+
+    /// \return most packets in flight of a queue pair under selective repeat: the attribute BdpCap,
+    /// or what is computed from the fabric, at the first call
+    uint64_t GetBdpCap();
 
     const RdmaNicCounters& GetCounters() const
     {
@@ -193,6 +205,11 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t m_retryCount;
     int64_t m_timeoutPs{0};
     uint64_t m_windowBytes;
+    LossRecovery m_lossRecovery;
+    uint64_t m_bdpCap; //!< packets; 0: not computed yet
+    Time m_rtoLow;
+    Time m_rtoHigh;
+    uint32_t m_rtoLowPackets;
     uint32_t m_initialPsn;
     Ptr<RdmaCongestionOps> m_prototype;
     RdmaTimer<RdmaNic, &RdmaNic::OnWake> m_wakeEvent;

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "rdma-nic.h"
+#include "rdma-selective-repeat.h"
 
 #include "ns3/log.h"
 #include "ns3/node.h"
@@ -24,6 +25,8 @@ RdmaQueuePair::RdmaQueuePair(RdmaNic* nic, uint32_t number, Ptr<RdmaCongestionOp
       m_timer(this)
 {
 }
+
+RdmaQueuePair::~RdmaQueuePair() = default;
 
 // Requester --------------------------------------------------------------------------------------
 
@@ -132,10 +135,14 @@ RdmaQueuePair::MakeFrame(int64_t now)
     {
         frame->flags |= RdmaFrame::RETRANSMITTED;
         ++counters.retransmittedPackets;
+        if (m_selective)
+        {
+            m_selective->OnRetransmitted(m_nextPsn);
+        }
     }
     if (m_nextPsn == m_ackedPsn) // nothing was outstanding
     {
-        ArmTimer(now + m_nic->m_timeoutPs);
+        ArmTimer(now);
     }
     ++m_nextPsn;
     m_highestPsn = std::max(m_highestPsn, m_nextPsn);
@@ -145,6 +152,10 @@ RdmaQueuePair::MakeFrame(int64_t now)
     {
         ++m_cursor;
         frame->flags |= RdmaFrame::END_OF_POST;
+    }
+    if (m_nextPsn < m_highestPsn && m_selective)
+    {
+        SeekToLost();
     }
     // The last packet that window or PSN space allow must ask for an ACK too, or the queue pair
     // would wait for its time-out.
@@ -194,6 +205,29 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
     {
         return; // of a packet already acknowledged, overtaken by a later ACK
     }
+    if (m_selective)
+    {
+        if (nak) // its MSN field is the PSN that came out of order
+        {
+            m_selective->OnSack(rdma::ExtendPsn(frame->aux, m_ackedPsn));
+        }
+        Acknowledge(psn, now);
+        if (nak && m_highestPsn > m_ackedPsn && m_state != State::ERROR)
+        {
+            if (m_selective->IsRecovering())
+            {
+                SeekToLost();
+            }
+            else
+            {
+                m_ops->OnNack(m_cc, now);
+                Recover(false, now);
+            }
+        }
+        UpdateRate(now);
+        m_nic->Activate(this, now);
+        return;
+    }
     Acknowledge(psn, now);
     if (nak && m_nextPsn > m_ackedPsn && m_state != State::ERROR)
     {
@@ -213,7 +247,7 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
     }
     m_ackedPsn = upTo;
     m_retries = 0;
-    m_deadline = now + m_nic->m_timeoutPs;
+    m_timerStart = now;
     const uint64_t before = m_ackedBytes;
     // The requests this completes; the position in the byte stream comes from the one it stops in.
     const size_t firstCompleted = m_first;
@@ -234,6 +268,15 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
         m_nextPsn = upTo;
         m_sentBytes = m_ackedBytes;
         m_cursor = m_first;
+    }
+    if (m_selective)
+    {
+        m_selective->OnCumulative(upTo, now);
+        SeekToLost();
+        if (m_highestPsn > m_ackedPsn)
+        {
+            ArmTimer(now);
+        }
     }
     m_cc.bytesInFlight = m_sentBytes - m_ackedBytes;
     m_ops->OnAck(m_cc, {m_ackedBytes - before, false}, now);
@@ -285,13 +328,22 @@ RdmaQueuePair::OnCnp(int64_t now)
 }
 
 void
-RdmaQueuePair::ArmTimer(int64_t deadline)
+RdmaQueuePair::ArmTimer(int64_t now)
 {
-    m_deadline = deadline;
-    if (!m_timerPending && m_nic->m_timeoutPs)
+    m_timerStart = now;
+    int64_t timeout = m_nic->m_timeoutPs;
+    if (m_selective)
+    {
+        timeout = m_selective->GetLeastTimeout();
+        if (m_highestPsn == m_ackedPsn) // the first packet after idling
+        {
+            m_selective->lastProgress = now;
+        }
+    }
+    if (!m_timerPending && timeout)
     {
         m_timerPending = true;
-        m_timer.ScheduleAt(deadline, m_nic->m_port->GetNode()->GetId());
+        m_timer.ScheduleAt(now + timeout, m_nic->m_port->GetNode()->GetId());
     }
 }
 
@@ -304,22 +356,90 @@ RdmaQueuePair::OnTimer()
         return; // sleeps until something is outstanding again
     }
     const int64_t now = RdmaClock::Now();
-    if (now < m_deadline)
+    // Under selective repeat the time-out may become the shorter one while the event is pending;
+    // never less than the least from then on, though.
+    const int64_t due =
+        m_timerStart +
+        (m_selective ? m_selective->GetTimeout(m_highestPsn - m_ackedPsn) : m_nic->m_timeoutPs);
+    if (now < due)
     {
-        ArmTimer(m_deadline);
+        m_timerPending = true;
+        m_timer.ScheduleAt(m_selective ? std::min(due, now + m_selective->GetLeastTimeout()) : due,
+                           m_nic->m_port->GetNode()->GetId());
         return;
     }
     ++m_nic->m_counters.timeouts;
     m_nic->m_timeoutTrace(this, m_ackedPsn, now);
-    if (++m_retries > m_nic->m_retryCount)
+    if (RetriesExceeded(now))
     {
         Fail(now);
         return;
     }
     m_ops->OnTimeout(m_cc, now);
     UpdateRate(now);
-    GoBack(now);
+    if (m_selective)
+    {
+        Recover(true, now);
+    }
+    else
+    {
+        GoBack(now);
+    }
     m_nic->Activate(this, now);
+}
+
+bool
+RdmaQueuePair::RetriesExceeded(int64_t now)
+{
+    if (!m_selective)
+    {
+        return ++m_retries > m_nic->m_retryCount;
+    }
+    // RtoLow and RtoHigh are estimates of a round trip, not the local ACK time-out: that one is
+    // counted in time, so that both recoveries give up equally late.
+    const int64_t patience = m_nic->m_timeoutPs * (m_nic->m_retryCount + 1);
+    return patience && now - m_selective->lastProgress >= patience;
+}
+
+// Selective repeat -------------------------------------------------------------------------------
+
+void
+RdmaQueuePair::Recover(bool afterTimeout, int64_t now)
+{
+    m_nic->m_goBackTrace(this, m_ackedPsn, now);
+    m_selective->Begin(m_ackedPsn, m_highestPsn, afterTimeout);
+    SeekTo(m_ackedPsn);
+}
+
+void
+RdmaQueuePair::SeekToLost()
+{
+    SeekTo(m_selective->NextLost(m_highestPsn));
+}
+
+void
+RdmaQueuePair::SeekTo(uint64_t psn)
+{
+    if (psn == m_nextPsn)
+    {
+        return;
+    }
+    m_nextPsn = psn;
+    if (psn == m_endPsn)
+    {
+        m_cursor = m_requests.size();
+        m_sentBytes = m_postedBytes;
+        return;
+    }
+    const auto behind = std::upper_bound(
+        m_requests.begin() + static_cast<std::ptrdiff_t>(m_first),
+        m_requests.end(),
+        psn,
+        [](uint64_t value, const RdmaWorkRequest& request) { return value < request.firstPsn; });
+    const RdmaWorkRequest& request = *(behind - 1);
+    m_cursor = static_cast<size_t>(behind - m_requests.begin()) - 1;
+    m_sentBytes =
+        request.firstByte + std::min(request.bytes, (psn - request.firstPsn) * m_nic->m_mtu);
 }
 
 void
@@ -374,6 +494,10 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
             }
             m_duplicate = psn;
         }
+        else if (m_selective)
+        {
+            OnOutOfOrder(psn, *frame, now);
+        }
         else
         {
             ++m_nic->m_counters.outOfOrderDropped;
@@ -383,6 +507,11 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
                 SendAck(true, now);
             }
         }
+        return;
+    }
+    if (m_selective && m_selective->HasHeld())
+    {
+        FillGap(*frame, now);
         return;
     }
     ++m_expectedPsn;
@@ -400,17 +529,70 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
     }
     if (frame->flags & RdmaFrame::END_OF_POST)
     {
-        RdmaMessage message;
-        message.sequence = m_messages++;
-        message.bytes = m_messageBytes;
-        message.hasImmediate = HasImmediate(frame->opcode);
-        message.immediate = frame->aux;
-        m_messageBytes = 0;
-        ++m_nic->m_counters.messagesReceived;
-        m_nic->m_messageTrace(this, message, now);
-        if (m_nic->m_user)
+        DeliverMessage(HasImmediate(frame->opcode), frame->aux, now);
+    }
+}
+
+void
+RdmaQueuePair::DeliverMessage(bool hasImmediate, uint32_t immediate, int64_t now)
+{
+    RdmaMessage message;
+    message.sequence = m_messages++;
+    message.bytes = m_messageBytes;
+    message.hasImmediate = hasImmediate;
+    message.immediate = immediate;
+    m_messageBytes = 0;
+    ++m_nic->m_counters.messagesReceived;
+    m_nic->m_messageTrace(this, message, now);
+    if (m_nic->m_user)
+    {
+        m_nic->m_user->OnMessage(this, message, now);
+    }
+}
+
+void
+RdmaQueuePair::OnOutOfOrder(uint64_t psn, const RdmaFrame& frame, int64_t now)
+{
+    switch (m_selective->Keep(psn, m_expectedPsn, frame))
+    {
+    case RdmaSelectiveRepeat::Hold::KEPT:
+        break;
+    case RdmaSelectiveRepeat::Hold::DUPLICATE:
+        ++m_nic->m_counters.duplicatesReceived;
+        break;
+    case RdmaSelectiveRepeat::Hold::NO_ROOM: // the sender ignores the BDP cap
+        ++m_nic->m_counters.outOfOrderDropped;
+        return;
+    }
+    ++m_nic->m_counters.naksSent;
+    m_nic->SendControl(this,
+                       RdmaOpcode::ACKNOWLEDGE,
+                       RdmaFrame::NAK,
+                       rdma::WirePsn(m_expectedPsn),
+                       rdma::WirePsn(psn), // where an ACK has the MSN
+                       now);
+}
+
+void
+RdmaQueuePair::FillGap(const RdmaFrame& frame, int64_t now)
+{
+    const uint64_t first = m_expectedPsn;
+    m_selective->Keep(first, first, frame);
+    m_expectedPsn = m_selective->Release();
+    m_duplicate = NO_DUPLICATE;
+    for (uint64_t psn = first; psn < m_expectedPsn; ++psn)
+    {
+        m_msn = (m_msn + IsLast(m_selective->Get(psn).opcode)) & 0xffffff;
+    }
+    SendAck(false, now);
+    for (uint64_t psn = first; psn < m_expectedPsn; ++psn)
+    {
+        const RdmaSelectiveRepeat::Held& held = m_selective->Get(psn);
+        m_messageBytes += held.payload;
+        m_receivedBytes += held.payload;
+        if (held.flags & RdmaFrame::END_OF_POST)
         {
-            m_nic->m_user->OnMessage(this, message, now);
+            DeliverMessage(HasImmediate(held.opcode), held.immediate, now);
         }
     }
 }

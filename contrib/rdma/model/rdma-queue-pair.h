@@ -10,12 +10,14 @@
 
 #include "ns3/simple-ref-count.h"
 
+#include <memory>
 #include <vector>
 
 namespace ns3
 {
 
 class RdmaNic;
+class RdmaSelectiveRepeat;
 
 /// \ingroup rdma
 /// How a work request ended.
@@ -64,6 +66,12 @@ struct RdmaMessage
  * answered by one NAK, until the expected PSN comes; the first of a row of duplicates by an ACK
  * whether it asks for one or not.
  *
+ * Or selective repeat, if both NICs have it (RdmaNic::LossRecovery): see RdmaSelectiveRepeat for
+ * the rules. Sending again moves m_nextPsn back to what is lost, then on to the next lost or to
+ * where new packets begin; each packet asks for an ACK, at most the BDP cap is outstanding,
+ * time-outs are RtoLow and RtoHigh, and the queue pair fails once nothing has moved for RetryCount
+ * + 1 local ACK time-outs.
+ *
  * Law (asserted in tests): bytes posted = acknowledged + outstanding (sent) + not yet sent.
  *
  * Simplification: an RDMA WRITE resumed in the middle carries no new RETH (a real requester sends
@@ -77,6 +85,8 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     /// Most PSNs outstanding (InfiniBand Architecture 1, 9.7.1: half of the 24-bit space, less
     /// one).
     static constexpr uint64_t MAX_OUTSTANDING = (1ULL << 23) - 1;
+
+    ~RdmaQueuePair();
 
     enum class State : uint8_t
     {
@@ -150,6 +160,18 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         return m_receivedBytes;
     }
 
+    /// \return whether this connection recovers from loss by selective repeat
+    bool UsesSelectiveRepeat() const
+    {
+        return m_selective != nullptr;
+    }
+
+    /// \return most packets outstanding, whatever their size: under selective repeat the BDP cap
+    uint64_t GetMaxOutstanding() const
+    {
+        return m_maxOutstanding;
+    }
+
     /// A place for whoever uses the queue pair; the module does not touch it.
     uint64_t cookie{0};
 
@@ -170,7 +192,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     bool CanSend() const
     {
         return m_nextPsn < m_endPsn && m_sentBytes - m_ackedBytes < m_cc.windowBytes &&
-               m_nextPsn - m_ackedPsn < MAX_OUTSTANDING;
+               m_nextPsn - m_ackedPsn < m_maxOutstanding;
     }
 
     /// \pre CanSend()
@@ -187,7 +209,18 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     void GoBack(int64_t now);
     void Fail(int64_t now);
     void SendAck(bool nak, int64_t now);
-    void ArmTimer(int64_t deadline);
+    void DeliverMessage(bool hasImmediate, uint32_t immediate, int64_t now);
+    /// Something is outstanding from now on, or has moved.
+    void ArmTimer(int64_t now);
+    bool RetriesExceeded(int64_t now);
+
+    // selective repeat
+    void Recover(bool afterTimeout, int64_t now);
+    /// The next packet to send is this one.
+    void SeekTo(uint64_t psn);
+    void SeekToLost();
+    void OnOutOfOrder(uint64_t psn, const RdmaFrame& frame, int64_t now);
+    void FillGap(const RdmaFrame& frame, int64_t now);
 
     // requester, hot
     RdmaNic* m_nic;
@@ -198,6 +231,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint64_t m_highestPsn{0}; //!< all before have been sent once
     uint64_t m_sentBytes{0};  //!< position in the byte stream of m_nextPsn
     uint64_t m_ackedBytes{0};
+    uint64_t m_maxOutstanding{MAX_OUTSTANDING}; //!< packets
     int64_t m_nextSend{0};   //!< the rate allows the next packet at this time, ps
     double m_psPerByte{0};   //!< 0: line rate, not paced
     uint64_t m_ratePaced{0}; //!< rate m_psPerByte is for
@@ -217,7 +251,8 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint64_t m_postedBytes{0};
 
     // retransmission
-    int64_t m_deadline{0};
+    std::unique_ptr<RdmaSelectiveRepeat> m_selective; //!< null: go-back-N
+    int64_t m_timerStart{0};                          //!< the time-out runs from here, ps
     bool m_timerPending{false};
     uint32_t m_retries{0};
     RdmaTimer<RdmaQueuePair, &RdmaQueuePair::OnTimer> m_timer;
