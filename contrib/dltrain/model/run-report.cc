@@ -376,7 +376,10 @@ PrintEnd(std::ostream& os,
     {
         os << "Files            " << run.out
            << "/: stats.json, flows.csv, links.csv, network_events.log" << moreFiles
-           << (run.pcap.empty() ? "" : ", *.pcap") << "\n";
+           << (run.pcap.empty()     ? ""
+               : run.capture.pcapng ? ", *.pcapng"
+                                    : ", *.pcap")
+           << "\n";
     }
     if (!outcome.completed)
     {
