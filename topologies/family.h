@@ -80,8 +80,8 @@ constexpr rdma::Duration kLongestDelay = rdma::Milliseconds(1000000);
 /// `rate` x `factor`, to the nearest bit per second.
 rdma::BitRate Scaled(rdma::BitRate rate, double factor);
 
-/// For topologies from files: every host has a link and reaches every other, there are enough hosts
-/// and they have enough ports.
+/// For topologies from files: every host has a link, there are enough hosts and they have enough
+/// ports. Who must reach whom is for those to check who know who talks to whom (topologies/routes.h).
 void CheckFromFile(const Topology& topology,
                    const TopologyRequest& request,
                    std::vector<Error>& errors);

@@ -6,6 +6,7 @@
 #ifndef SCENARIOS_SPEC_PARSE_DETAIL_H
 #define SCENARIOS_SPEC_PARSE_DETAIL_H
 
+#include "scenarios/spec/network-check.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
 
@@ -47,6 +48,14 @@ ParseProgram(const OptionTable& table, int argc, const char* const* argv, ParseR
         return result;
     }
     result = validate(read);
+    if (result.scenario)
+    {
+        CheckNetwork(read, *result.scenario, &result.errors, &result.notes);
+        if (!result.errors.empty())
+        {
+            result.scenario.reset();
+        }
+    }
     if (result.scenario)
     {
         Error error;

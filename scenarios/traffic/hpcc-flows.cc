@@ -104,6 +104,7 @@ ReadHpccFlows(const std::string& text,
     std::string line;
     size_t number = 0;
     bool counted = false;
+    bool remarks = false;
     uint64_t count = 0;
     const auto fail = [&](const std::string& what) {
         result.error = origin + ":" + std::to_string(number) + ": " + what;
@@ -136,12 +137,19 @@ ReadHpccFlows(const std::string& text,
         }
         if (result.flows.size() == count)
         {
-            // Remarks may follow, further flows may not.
             uint64_t ignored = 0;
             if (words.size() == 6 && ParseWhole(words[0], &ignored) && ParseWhole(words[1], &ignored))
             {
                 return fail("the first line announces " + std::to_string(count) +
                             " flows, and here is one more; correct the number");
+            }
+            // The published file says there how it is made up.
+            remarks = remarks || words[0][0] == '#' || (words.size() > 1 && words[0] == "First" && words[1] == "line:");
+            if (!remarks)
+            {
+                return fail("the first line announces " + std::to_string(count) + (count == 1 ? " flow" : " flows") +
+                            ", which were read, and here is '" + line.substr(0, 60) +
+                            "'; allowed behind the last flow: blank lines, and remarks that begin with '#' or 'First line:'");
             }
             continue;
         }

@@ -8,8 +8,8 @@
  *   ...
  *
  * src and dst are node numbers of the topology file. Accepted as tools and people write them: blank lines, any white
- * space, CR LF, a missing final newline, remarks behind the last flow (the published file has some). Everything else is an
- * error with its line: in particular a count that differs from the flows that follow, whose rest HPCC's reader ignores.
+ * space, CR LF, a missing final newline, remarks behind the last flow, from a line on that begins with '#' or "First
+ * line:" (as the published file's do). Everything else is an error with its line: in particular a count that differs from the flows that follow, whose rest HPCC's reader ignores.
  *
  * Start times become picoseconds exactly as far as the decimal text goes. dport is checked and not used: the UDP port of
  * RoCEv2 is always 4791.

@@ -84,7 +84,15 @@ class OldResults(SystemTest):
         self.run_program(small + f"--flows={flows} --pcap=all", out=out)
         first = os.listdir(out)
         self.assertIn("fct.txt", first)
-        self.assertTrue(any(name.endswith(".pcap") for name in first))
+        self.assertIn("server-0-0.pcap", first)
+        self.run_program(small + f"--flows={flows} --pcap=all --pcap-format=pcapng", out=out)
+        second = os.listdir(out)
+        self.assertIn("capture.pcapng", second)
+        self.assertFalse([name for name in second if name.endswith(".pcap")])
+        self.run_program(small + f"--flows={flows} --pcap=all --pcap-size=10kB --pcap-files=3", out=out)
+        third = os.listdir(out)
+        self.assertIn("server-0-0.0.pcap", third)
+        self.assertNotIn("capture.pcapng", third)
         others = {
             "notes.txt": b"mine",
             "my.pcap": b"mine",

@@ -3,10 +3,10 @@
  */
 #include "cluster-run.h"
 
+#include "capture-setup.h"
 #include "collectives/cost.h"
 #include "fabric-builder.h"
 
-#include "ns3/rdma-pcap-helper.h"
 #include "ns3/simulator.h"
 
 #include <iostream>
@@ -53,14 +53,10 @@ ClusterRun::Build()
     {
         return OutputErrors::First();
     }
-    ns3::RdmaPcapHelper pcap(*m_fabric);
-    for (const std::string& selector : m_run.pcap)
+    error = StartCaptures(*m_fabric, m_run);
+    if (!error.empty())
     {
-        error = pcap.EnablePcap(m_run.out, selector);
-        if (!error.empty())
-        {
-            return "--pcap: " + error;
-        }
+        return error;
     }
     m_control.Watch(*m_collector);
     return {};

@@ -58,7 +58,9 @@ RemoveOldResults(const std::string& folder)
                                              "network_events.log",
                                              "calls.log",
                                              "fct.txt"};
-    static const std::regex capture(R"(.+-\d+\.pcap)"); // RdmaPcapHelper::GetFileName
+    // As RdmaPcapHelper names them; a ring's files have a number more.
+    static const std::regex pcap(R"(.+-\d+(\.\d+)?\.pcap)");
+    static const std::regex pcapng(R"(capture(\.\d+)?\.pcapng)");
     std::error_code error;
     std::vector<fs::path> old;
     for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
@@ -71,13 +73,17 @@ RemoveOldResults(const std::string& folder)
         }
         const std::string name = it->path().filename().string();
         bool ours = names.count(name);
-        if (!ours && std::regex_match(name, capture))
+        const bool isPcap = std::regex_match(name, pcap);
+        if (isPcap || std::regex_match(name, pcapng))
         {
-            // Nanoseconds, version 2.4, Ethernet.
             uint32_t header[6] = {};
             std::ifstream(it->path(), std::ios::binary)
                 .read(reinterpret_cast<char*>(header), sizeof(header));
-            ours = header[0] == 0xa1b23c4d && header[1] == (4U << 16 | 2) && header[5] == 1;
+            // pcap: nanoseconds, version 2.4, Ethernet. pcapng: a section in our byte order, whose
+            // length is not told.
+            ours = isPcap ? header[0] == 0xa1b23c4d && header[1] == (4U << 16 | 2) && header[5] == 1
+                          : header[0] == 0x0a0d0d0a && header[2] == 0x1a2b3c4d &&
+                                header[4] == UINT32_MAX && header[5] == UINT32_MAX;
         }
         if (ours)
         {
@@ -233,9 +239,12 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
         m_free = m_pool[entry].next;
     }
     // Posts are numbered as they come, unless the poster has numbers of its own.
+    const uint32_t tag = static_cast<uint32_t>(request.id);
+    m_marked |= (tag & WARMUP) != 0;
+    const bool measured = m_marked ? !(tag & WARMUP) : m_measuring;
     const uint64_t flow = request.id >> 32 ? (request.id >> 32) - 1 : m_posts;
-    m_posts += m_measuring;
-    m_pool[entry] = {request.posted, flow, static_cast<uint32_t>(request.id), NONE, m_measuring};
+    m_posts += measured;
+    m_pool[entry] = {request.posted, flow, tag & ~WARMUP, NONE, measured};
     QueuePair& state = Find(qp->GetNic()->GetEndpoint(), qp->GetNumber());
     if (state.head == NONE)
     {
@@ -473,13 +482,16 @@ TraceCollector::TakeBaseline(int64_t now)
 void
 TraceCollector::StartMeasuring(int64_t nowPs)
 {
-    for (Pending& pending : m_pool)
-    {
-        pending.measured = false;
-    }
     m_measuring = true;
-    m_posts = 0;
-    m_flows->Clear();
+    if (!m_marked)
+    {
+        for (Pending& pending : m_pool)
+        {
+            pending.measured = false;
+        }
+        m_posts = 0;
+        m_flows->Clear();
+    }
     m_links->StartMeasuring(nowPs);
     FlushBursts(); // marks of the warm-up
     TakeBaseline(nowPs);

@@ -48,6 +48,22 @@ TEST(HpccFlows, WhatToolsWrite)
     }
 }
 
+TEST(HpccFlows, NothingButRemarksAfterTheLastFlow)
+{
+    const std::string flows = "2\n0 1 3 100 1000 2\n2 1 7 65535 200000000 2.5\n";
+    for (const char* fine : {"", "\n\n \t\r\n", "# made by hand\nwhatever\n", "\nFirst line: # of flows\n...\n"})
+    {
+        EXPECT_EQ(ReadFlows(flows + fine).error, "") << fine;
+    }
+    for (const char* garbage : {"garbage", "\x01", "0 1 3 100 1000", "0 1 3 100 1000 2 9", "x 1 3 100 1000 2"})
+    {
+        const std::string error = ReadFlows(flows + "\n" + garbage + "\n").error;
+        EXPECT_NE(error.find(":5: the first line announces 2 flows, which were read, and here is '" + std::string(garbage) + "'"),
+                  std::string::npos)
+            << error;
+    }
+}
+
 TEST(HpccFlows, TimesAreExact)
 {
     const auto start = [](const std::string& seconds) {

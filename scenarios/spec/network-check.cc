@@ -1,0 +1,361 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/network-check.h"
+
+#include "contrib/rdma/core/roce-sizes.h"
+#include "contrib/rdma/core/shared-buffer.h"
+#include "scenarios/spec/common-options.h"
+#include "topologies/routes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+namespace scenario
+{
+
+namespace
+{
+
+constexpr uint64_t kUnknown = 1ULL << 62;
+
+/// Who talks to whom.
+using Pairs = std::vector<std::pair<topo::EndpointId, topo::EndpointId>>;
+
+/// Of NICs of the same number in any two servers, as few pairs as decide: server 0 with every other, both ways. If NIC i of
+/// server 0 reaches two others, it does so through switches, and those that switches connect to it they connect to one
+/// another.
+Pairs
+PairsOf(const ClusterSpec& c)
+{
+    Pairs pairs;
+    for (uint32_t nic = 0; nic < c.server.nics; ++nic)
+    {
+        for (uint32_t s = 1; s < c.servers; ++s)
+        {
+            const auto first = c.topology.EndpointOf(c.hostOfServer[0], static_cast<topo::PortId>(nic));
+            const auto other = c.topology.EndpointOf(c.hostOfServer[s], static_cast<topo::PortId>(nic));
+            pairs.emplace_back(first, other);
+            pairs.emplace_back(other, first);
+        }
+    }
+    return pairs;
+}
+
+class Checker
+{
+  public:
+    Checker(const ReadResult& read,
+            const FabricSpec& fabric,
+            const topo::Topology& topology,
+            Pairs pairs,
+            bool cluster,
+            uint64_t largestMessage,
+            std::vector<Error>* errors,
+            std::vector<std::string>* notes)
+        : m_read(read),
+          m_fabric(fabric),
+          m_topology(topology),
+          m_pairs(std::move(pairs)),
+          m_cluster(cluster),
+          m_largestMessage(largestMessage),
+          m_fromFile(MatchName(read.values.Text("topology"), TopologyItems()).empty()),
+          m_errors(errors),
+          m_notes(notes)
+    {
+    }
+
+    void Check()
+    {
+        // The families of networks are connected by their making.
+        if (m_fromFile && !Reachable())
+        {
+            return;
+        }
+        const bool switchesKnown = !Ns3Sets("ns3::RdmaSwitch::") && !Ns3Sets("ns3::RdmaNic::Mtu");
+        if (switchesKnown && !BuffersSuffice())
+        {
+            return;
+        }
+        if (!Ns3Sets("ns3::RdmaNic::"))
+        {
+            WarnOfTimeouts();
+        }
+        if (switchesKnown)
+        {
+            WarnOfMarks();
+        }
+    }
+
+  private:
+    /// "host a", or "port 1 of host a" if it has several.
+    std::string EndText(topo::EndpointId e) const
+    {
+        const topo::Endpoint& end = m_topology.Endpoints()[e];
+        const topo::Node& host = m_topology.Nodes()[end.host];
+        return (host.ports.size() == 1 ? "" : "port " + std::to_string(end.port) + " of ") + "host " + host.name;
+    }
+
+    bool Reachable()
+    {
+        try
+        {
+            m_routes = topo::ComputeRoutes(m_topology);
+        }
+        catch (const std::exception& e) // a path of 65,535 links, and the like
+        {
+            m_errors->push_back({m_read.values.Where("topology"), m_read.values.Raw("topology"), e.what(), ""});
+            return false;
+        }
+        for (const auto& [from, to] : m_pairs)
+        {
+            if (m_routes->Hops(from, to) > 0)
+            {
+                continue;
+            }
+            std::string text = EndText(to) + " cannot be reached from " + EndText(from) + ": no path leads there through switches alone";
+            text += m_cluster ? ", and hosts do not forward; NIC i of every server (its i-th link in the file) must reach NIC i of every other"
+                              : ", and hosts do not forward";
+            m_errors->push_back({m_read.values.Where("topology"), m_read.values.Raw("topology"), std::move(text), ""});
+            return false;
+        }
+        return true;
+    }
+
+    /// Whether the user sets an ns-3 attribute that begins so.
+    bool Ns3Sets(const std::string& attribute) const
+    {
+        const auto begins = [&](const std::string& text, const std::string& with) { return text.rfind(with, 0) == 0; };
+        return std::any_of(m_read.ns3Arguments.begin(), m_read.ns3Arguments.end(),
+                           [&](const std::string& a) { return begins(a, "--" + attribute); }) ||
+               std::any_of(m_read.attributes.begin(), m_read.attributes.end(),
+                           [&](const auto& a) { return begins(a.first, attribute); });
+    }
+
+    /// What RdmaSwitch::Start makes of its ports, all but the size of the buffer. `scale`: ports of 100 Gb/s.
+    rdma::SharedBufferConfig BufferOf(const topo::Node& node, double* scale) const
+    {
+        rdma::SharedBufferConfig config;
+        config.losslessMask = m_fabric.pfc ? 0x08 : 0;
+        const rdma::Bytes largest = rdma::FrameBytes(rdma::RoceOpcode::kWriteOnlyWithImmediate, m_fabric.mtu);
+        *scale = 0;
+        for (const topo::LinkId l : node.ports)
+        {
+            const topo::Link& link = m_topology.Links()[l];
+            *scale += static_cast<double>(link.rate.bps) / 100e9;
+            config.headroomBytes.push_back(
+                m_fabric.pfc
+                    ? rdma::HeadroomBytes(link.rate, link.delay, m_fabric.switchLatency, rdma::Duration(0), largest).value
+                    : 0);
+        }
+        return config;
+    }
+
+    static bool Suffices(rdma::SharedBufferConfig* config, double scale, uint64_t per100G)
+    {
+        config->totalBytes = static_cast<uint64_t>(scale * static_cast<double>(per100G));
+        return rdma::SharedBuffer::WhyNot(*config).empty();
+    }
+
+    bool BuffersSuffice()
+    {
+        const topo::Node* worst = nullptr;
+        uint64_t least = 0;
+        double scale = 0;
+        for (const topo::Node& node : m_topology.Nodes())
+        {
+            if (node.kind != topo::NodeKind::kSwitch || node.ports.empty())
+            {
+                continue;
+            }
+            double s = 0;
+            auto config = BufferOf(node, &s);
+            if (Suffices(&config, s, std::max(least, m_fabric.bufferPer100G.value)))
+            {
+                continue;
+            }
+            uint64_t low = 0; // too little
+            uint64_t high = 1ULL << 56;
+            while (high - low > 1)
+            {
+                const uint64_t middle = low + (high - low) / 2;
+                (Suffices(&config, s, middle) ? high : low) = middle;
+            }
+            worst = &node;
+            least = high;
+            scale = s;
+        }
+        if (!worst)
+        {
+            return true;
+        }
+        const auto& values = m_read.values;
+        std::string blamed = "buffer";
+        for (const char* option : {"switch-latency", "link-delay", "buffer"})
+        {
+            blamed = values.Given(option) ? option : blamed;
+        }
+        const std::string delays =
+            (m_fromFile ? "the delays of its links in the file" : "--link-delay=" + CanonicalDuration(m_fabric.linkDelay.ps)) +
+            " and --switch-latency=" + CanonicalDuration(m_fabric.switchLatency.ps);
+        std::string text = "switch " + worst->name + " gets a buffer of " +
+                           rdma::ToString(rdma::Bytes(static_cast<uint64_t>(scale * static_cast<double>(m_fabric.bufferPer100G.value)))) +
+                           ", too small " +
+                           (m_fabric.pfc ? "for the headroom that " + delays + " ask for" : std::string("for two frames")) +
+                           "; allowed: --buffer=" + CanonicalBytes((least + 999) / 1000 * 1000) + " or more";
+        text += !m_fabric.pfc ? "" : m_fromFile ? ", shorter links or --no-pfc" : ", a shorter --link-delay or --switch-latency, or --no-pfc";
+        const bool byDefault = !values.Given(blamed);
+        m_errors->push_back({values.Where(blamed), byDefault ? CanonicalBytes(m_fabric.bufferPer100G.value) : values.Raw(blamed),
+                             std::move(text), ""});
+        return false;
+    }
+
+    rdma::Bytes FullFrame() const
+    {
+        return rdma::FrameBytes(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu);
+    }
+
+    /// From the first bit of a full packet to the last of its ACK, in an empty network, ps.
+    double RoundTrip(topo::EndpointId from, topo::EndpointId to) const
+    {
+        const double bits = 8.0 * static_cast<double>((rdma::WireBytes(FullFrame()) + rdma::WireBytes(rdma::kAckFrameBytes)).value);
+        const topo::Endpoint& start = m_topology.Endpoints()[from];
+        topo::NodeId node = start.host;
+        topo::PortId port = start.port;
+        double ps = 0;
+        for (;;)
+        {
+            const topo::Link& link = m_topology.Links()[m_topology.Nodes()[node].ports[port]];
+            ps += 2.0 * static_cast<double>(link.delay.ps) + bits * 1e12 / static_cast<double>(link.rate.bps);
+            node = m_topology.Peer(node, port);
+            if (m_topology.Nodes()[node].kind == topo::NodeKind::kHost)
+            {
+                return ps;
+            }
+            ps += 2.0 * static_cast<double>(m_fabric.switchLatency.ps);
+            port = m_routes->NextHops(node, to)[0];
+        }
+    }
+
+    static std::string Time(double ps)
+    {
+        char text[32];
+        std::snprintf(text, sizeof text, ps < 1e9 ? "%.3g us" : "%.3g ms", ps / (ps < 1e9 ? 1e6 : 1e9));
+        return text;
+    }
+
+    void WarnOfTimeouts()
+    {
+        const double timeout = 4.096e6 * std::pow(2.0, m_fabric.timeoutExponent);
+        const std::string warning = "warning: --timeout-exponent=" + std::to_string(m_fabric.timeoutExponent) +
+                                    ": the local ACK time-out of " + Time(timeout) + " is shorter than ";
+        // Routes cost time, so first what no path of a family can exceed: 6 links.
+        const double bits = 8.0 * static_cast<double>((rdma::WireBytes(FullFrame()) + rdma::WireBytes(rdma::kAckFrameBytes)).value);
+        double slowest = 1e30;
+        for (const topo::Link& link : m_topology.Links())
+        {
+            slowest = std::min(slowest, static_cast<double>(link.rate.bps));
+        }
+        const double most = 6 * (2.0 * static_cast<double>(m_fabric.linkDelay.ps + m_fabric.switchLatency.ps) + bits * 1e12 / slowest);
+        double longest = 0;
+        size_t where = 0;
+        if (m_fromFile || most > timeout)
+        {
+            if (!m_routes)
+            {
+                m_routes = topo::ComputeRoutes(m_topology);
+            }
+            const size_t stride = m_pairs.size() / 1000 + 1;
+            for (size_t i = 0; i < m_pairs.size(); i += stride)
+            {
+                const double ps = RoundTrip(m_pairs[i].first, m_pairs[i].second);
+                where = ps > longest ? i : where;
+                longest = std::max(longest, ps);
+            }
+        }
+        if (longest > timeout)
+        {
+            m_notes->push_back(warning + "the round trip of " + Time(longest) + " between " + EndText(m_pairs[where].first) + " and " +
+                               EndText(m_pairs[where].second) + ": packets are sent again before their ACK can come");
+            return;
+        }
+        const uint64_t packets = std::min<uint64_t>(m_fabric.ackEvery, (m_largestMessage + m_fabric.mtu - 1) / m_fabric.mtu);
+        const double between = static_cast<double>(packets) * 8e12 * static_cast<double>(rdma::WireBytes(FullFrame()).value) /
+                               static_cast<double>(m_fabric.nicRate.bps);
+        if (!m_pairs.empty() && between > timeout)
+        {
+            m_notes->push_back(warning + "the " + Time(between) + " that " + std::to_string(packets) + " packets take at " +
+                               rdma::ToString(m_fabric.nicRate) + ", and --ack-every=" + std::to_string(m_fabric.ackEvery) +
+                               " asks for no ACK sooner: packets are sent again before their ACK can come");
+        }
+    }
+
+    void WarnOfMarks()
+    {
+        if (!m_fabric.ecn)
+        {
+            return;
+        }
+        for (const topo::Node& node : m_topology.Nodes())
+        {
+            for (const topo::LinkId l : node.kind == topo::NodeKind::kSwitch ? node.ports : std::vector<topo::LinkId>{})
+            {
+                const topo::Link& link = m_topology.Links()[l];
+                const double threshold = static_cast<double>(m_fabric.ecnKmin.value) * static_cast<double>(link.rate.bps) / 100e9;
+                if (threshold < static_cast<double>(FullFrame().value))
+                {
+                    m_notes->push_back("warning: --ecn-kmin=" + CanonicalBytes(m_fabric.ecnKmin.value) + ": " +
+                                       std::to_string(static_cast<uint64_t>(threshold)) + " B at " + rdma::ToString(link.rate) +
+                                       ", less than one full frame of " + std::to_string(FullFrame().value) +
+                                       " B: a packet is marked even if nothing else is queued");
+                    return;
+                }
+            }
+        }
+    }
+
+    const ReadResult& m_read;
+    const FabricSpec& m_fabric;
+    const topo::Topology& m_topology;
+    Pairs m_pairs;
+    bool m_cluster;
+    uint64_t m_largestMessage; ///< bytes
+    bool m_fromFile;
+    std::vector<Error>* m_errors;
+    std::vector<std::string>* m_notes;
+    std::optional<rdma::EcmpRoutes> m_routes; ///< once needed
+};
+
+} // namespace
+
+void
+CheckNetwork(const ReadResult& read, const TrainingScenario& s, std::vector<Error>* errors, std::vector<std::string>* notes)
+{
+    Checker(read, s.fabric, s.cluster.topology, PairsOf(s.cluster), true, kUnknown, errors, notes).Check();
+}
+
+void
+CheckNetwork(const ReadResult& read, const CollperfScenario& s, std::vector<Error>* errors, std::vector<std::string>* notes)
+{
+    Checker(read, s.fabric, s.cluster.topology, PairsOf(s.cluster), true, kUnknown, errors, notes).Check();
+}
+
+void
+CheckNetwork(const ReadResult& read, const TrafficScenario& s, std::vector<Error>* errors, std::vector<std::string>* notes)
+{
+    Pairs pairs;
+    pairs.reserve(2 * s.flows.size());
+    uint64_t largest = 0;
+    for (const Flow& f : s.flows)
+    {
+        pairs.emplace_back(f.src, f.dst);
+        pairs.emplace_back(f.dst, f.src); // ACKs
+        largest = std::max(largest, f.bytes);
+    }
+    Checker(read, s.fabric, s.topology, std::move(pairs), false, largest, errors, notes).Check();
+}
+
+} // namespace scenario

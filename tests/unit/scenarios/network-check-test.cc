@@ -1,0 +1,278 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What is refused, or warned of, once the network is known: ends without a route, buffers too small for their headroom,
+ * time-outs that must fire.
+ */
+#include "scenarios/spec/network-check.h"
+
+#include "scenarios/spec/parse.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace scenario;
+namespace fs = std::filesystem;
+
+namespace
+{
+
+template <class T>
+ParseResult<T>
+Dry(ParseResult<T> (*parse)(int, const char* const*), std::vector<std::string> args)
+{
+    args.insert(args.begin(), {"program", "--dry-run"});
+    std::vector<const char*> argv;
+    for (const auto& a : args)
+    {
+        argv.push_back(a.c_str());
+    }
+    return parse(static_cast<int>(argv.size()), argv.data());
+}
+
+/// All errors, a line each; "" if it is valid.
+template <class T>
+std::string
+Errors(const ParseResult<T>& result)
+{
+    EXPECT_NE(result.scenario.has_value(), !result.errors.empty());
+    std::string all;
+    for (const auto& e : result.errors)
+    {
+        all += (all.empty() ? "" : "\n") + e.Text();
+    }
+    return all;
+}
+
+std::string
+Traffic(const std::vector<std::string>& args)
+{
+    return Errors(Dry(ParseTraffic, args));
+}
+
+std::string
+Train(const std::vector<std::string>& args)
+{
+    return Errors(Dry(ParseTraining, args));
+}
+
+std::string
+Perf(const std::vector<std::string>& args)
+{
+    return Errors(Dry(ParseCollperf, args));
+}
+
+/// A graph file: hosts are single letters before s, switches from s on. "as bs st" are links.
+class File
+{
+  public:
+    explicit File(const std::string& text)
+    {
+        static int number = 0;
+        m_path = (fs::temp_directory_path() / ("network-check-" + std::to_string(::getpid()) + "-" + std::to_string(++number))).string();
+        std::ofstream(m_path) << text;
+    }
+
+    ~File()
+    {
+        fs::remove(m_path);
+    }
+
+    const std::string& Path() const
+    {
+        return m_path;
+    }
+
+  private:
+    std::string m_path;
+};
+
+std::string
+Graph(const std::string& nodes, const std::vector<std::string>& links)
+{
+    std::string text = R"({"defaults": {"rate": "100Gbps", "delay": "1us"}, "nodes": [)";
+    for (size_t i = 0; i < nodes.size(); ++i)
+    {
+        text += std::string(i ? ", " : "") + "{\"name\": \"" + nodes[i] + "\", \"kind\": \"" + (nodes[i] < 's' ? "host" : "switch") + "\"}";
+    }
+    text += "], \"links\": [";
+    for (size_t i = 0; i < links.size(); ++i)
+    {
+        text += std::string(i ? ", " : "") + "{\"from\": \"" + links[i][0] + "\", \"to\": \"" + links[i][1] + "\"}";
+    }
+    return text + "]}";
+}
+
+const char* const kNoPath = ": no path leads there through switches alone, and hosts do not forward";
+const char* const kRails = "; NIC i of every server (its i-th link in the file) must reach NIC i of every other";
+
+} // namespace
+
+TEST(Reachability, HostsDoNotForward)
+{
+    const File chain(Graph("abc", {"ab", "bc"}));
+    const std::string at = "--topology=" + chain.Path() + ": ";
+    EXPECT_EQ(Traffic({"--topology=" + chain.Path(), "--pattern=permutation", "--offset=2"}),
+              at + "host c cannot be reached from host a" + kNoPath);
+    EXPECT_EQ(Train({"--topology=" + chain.Path()}), at + "host c cannot be reached from host a" + kNoPath + kRails);
+    EXPECT_EQ(Perf({"--topology=" + chain.Path()}), at + "host c cannot be reached from host a" + kNoPath + kRails);
+
+    const File hpcc("3 0 2\n\n0 1 100Gbps 1000ns 0\n1 2 100Gbps 1000ns 0\n");
+    const File there("1\n0 2 3 100 1000 2\n");
+    const File near("1\n0 1 3 100 1000 2\n");
+    const std::string refused = Traffic({"--topology=" + hpcc.Path(), "--flows=" + there.Path()});
+    EXPECT_EQ(refused.rfind("--topology=" + hpcc.Path() + ": host ", 0), 0u) << refused;
+    EXPECT_NE(refused.find(" cannot be reached from host "), std::string::npos) << refused;
+    EXPECT_EQ(refused.find('\n'), std::string::npos) << "one error";
+    EXPECT_EQ(Traffic({"--topology=" + hpcc.Path(), "--flows=" + near.Path()}), "") << "neighbours";
+}
+
+TEST(Reachability, OnlyWhatIsUsedCounts)
+{
+    const File islands(Graph("abcdst", {"as", "bs", "ct", "dt"}));
+    const File within("2\n0 1 3 100 1000 2\n2 3 3 100 1000 2\n");
+    const File across("2\n0 1 3 100 1000 2\n1 2 3 100 1000 2\n");
+    EXPECT_EQ(Traffic({"--topology=" + islands.Path(), "--flows=" + within.Path()}), "");
+    EXPECT_EQ(Traffic({"--topology=" + islands.Path(), "--flows=" + across.Path()}),
+              "--topology=" + islands.Path() + ": host c cannot be reached from host b" + kNoPath);
+    EXPECT_EQ(Train({"--topology=" + islands.Path(), "--servers=2"}), "") << "a and b";
+    EXPECT_NE(Train({"--topology=" + islands.Path()}), "");
+
+    const File direct(Graph("ab", {"ab"}));
+    EXPECT_EQ(Train({"--topology=" + direct.Path()}), "");
+    EXPECT_EQ(Traffic({"--topology=" + direct.Path()}), "");
+}
+
+TEST(Reachability, RailsByPort)
+{
+    const File straight(Graph("abst", {"as", "at", "bs", "bt"}));
+    const File crossed(Graph("abst", {"as", "at", "bt", "bs"}));
+    const File joined(Graph("abst", {"as", "at", "bt", "bs", "st"}));
+    EXPECT_EQ(Train({"--nics-per-server=2", "--topology=" + straight.Path()}), "");
+    EXPECT_EQ(Train({"--nics-per-server=2", "--topology=" + joined.Path()}), "");
+    for (const auto& run : {Train, Perf})
+    {
+        EXPECT_EQ(run({"--nics-per-server=2", "--topology=" + crossed.Path()}),
+                  "--topology=" + crossed.Path() + ": port 0 of host b cannot be reached from port 0 of host a" + kNoPath + kRails);
+    }
+}
+
+// ------------------------------------------------------------------------------------ buffers
+
+namespace
+{
+
+std::string
+After(const std::string& text, const std::string& from, char until)
+{
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << text;
+    return at == std::string::npos ? "" : text.substr(at + from.size(), text.find(until, at + from.size()) - at - from.size());
+}
+
+} // namespace
+
+TEST(Buffer, MustHoldItsHeadroom)
+{
+    for (const auto& run : {Train, Perf, Traffic})
+    {
+        EXPECT_EQ(run({}), "");
+        const std::string small = run({"--buffer=10kB"});
+        EXPECT_EQ(small.rfind("--buffer=10kB: switch ", 0), 0u) << small;
+        EXPECT_NE(small.find("too small for the headroom that --link-delay=1us and --switch-latency=500ns ask for; allowed: --buffer="),
+                  std::string::npos)
+            << small;
+        EXPECT_NE(small.find(" or more, a shorter --link-delay or --switch-latency, or --no-pfc"), std::string::npos) << small;
+
+        const std::string far = run({"--link-delay=100ms"});
+        EXPECT_EQ(far.rfind("--link-delay=100ms: switch ", 0), 0u) << far;
+        const std::string slow = run({"--switch-latency=1ms"});
+        EXPECT_EQ(slow.rfind("--switch-latency=1ms: switch ", 0), 0u) << slow;
+    }
+}
+
+TEST(Buffer, TheLeastThatIsNamedWouldDoAndIsTheLeast)
+{
+    for (const std::string delay : {"--link-delay=1us", "--link-delay=100us", "--link-delay=100ms"})
+    {
+        const std::string error = Traffic({"--topology=leaf-spine", "--buffer=10kB", delay});
+        const std::string least = After(error, "allowed: --buffer=", ' ');
+        const auto bytes = rdma::ParseBytes(least);
+        ASSERT_TRUE(bytes) << error;
+        EXPECT_EQ(Traffic({"--topology=leaf-spine", "--buffer=" + least, delay}), "");
+        EXPECT_NE(Traffic({"--topology=leaf-spine", "--buffer=" + std::to_string(bytes->value - 1001), delay}), "");
+    }
+}
+
+TEST(Buffer, WithoutPfcThereIsNoHeadroom)
+{
+    EXPECT_EQ(Traffic({"--link-delay=100ms", "--no-pfc"}), "");
+    EXPECT_EQ(Traffic({"--buffer=10kB", "--topology=single-switch", "--hosts=3", "--no-pfc"}), "");
+    EXPECT_EQ(Traffic({"--buffer=10kB", "--topology=single-switch", "--hosts=2", "--nic=10GbE", "--no-pfc"}),
+              "--buffer=10kB: switch switch-0 gets a buffer of 1.95312 KiB, too small for two frames; allowed: --buffer=93kB or more");
+}
+
+TEST(Buffer, OfAFileAndOfNs3Settings)
+{
+    const File net(Graph("abs", {"as", "bs"}));
+    const std::string error = Traffic({"--topology=" + net.Path(), "--buffer=10kB"});
+    EXPECT_NE(error.find("switch s gets a buffer of "), std::string::npos) << error;
+    EXPECT_NE(error.find("the delays of its links in the file and --switch-latency=500ns"), std::string::npos) << error;
+    EXPECT_EQ(Traffic({"--buffer=10kB", "--ns3::RdmaSwitch::BufferBytes=100000000"}), "") << "then the switch itself judges";
+}
+
+// -------------------------------------------------------------------------------------- notes
+
+namespace
+{
+
+std::string
+Notes(const std::vector<std::string>& args)
+{
+    const auto result = Dry(ParseTraffic, args);
+    EXPECT_EQ(Errors(result), "");
+    std::string all;
+    for (const auto& n : result.notes)
+    {
+        all += n.rfind("warning: ", 0) == 0 ? n + "\n" : "";
+    }
+    return all;
+}
+
+} // namespace
+
+TEST(Warnings, TimeOutBelowTheRoundTrip)
+{
+    EXPECT_EQ(Notes({}), "");
+    EXPECT_EQ(Notes({"--timeout-exponent=4"}), "") << "66 us";
+    const std::string note = Notes({"--timeout-exponent=1"});
+    EXPECT_EQ(note.rfind("warning: --timeout-exponent=1: the local ACK time-out of 8.19 us is shorter than the round trip of ", 0), 0u) << note;
+    // 4 links of 1 us, 3 switches of 500 ns; 4178 and 86 B on the wire
+    const std::string across = Notes({"--topology=leaf-spine", "--leaves=2", "--hosts-per-leaf=4", "--timeout-exponent=1"});
+    EXPECT_NE(across.find("round trip of 12.4 us between host server-0 and host server-4: "), std::string::npos) << across;
+    EXPECT_EQ(Notes({"--topology=leaf-spine", "--timeout-exponent=1"}), "") << "one leaf: 5.7 us";
+    const File net(Graph("abs", {"as", "bs"}));
+    EXPECT_EQ(Notes({"--topology=" + net.Path(), "--timeout-exponent=1"}), "") << "5.7 us";
+}
+
+TEST(Warnings, AcksFartherApartThanTheTimeOut)
+{
+    const std::string note = Notes({"--ack-every=65536", "--timeout-exponent=8"});
+    EXPECT_EQ(note, "warning: --timeout-exponent=8: the local ACK time-out of 1.05 ms is shorter than the 3.26 ms that 9766 packets take at "
+                    "100 Gb/s, and --ack-every=65536 asks for no ACK sooner: packets are sent again before their ACK can come\n")
+        << "40 MB are 9766 packets";
+    EXPECT_EQ(Notes({"--ack-every=65536", "--timeout-exponent=8", "--bytes=1MB"}), "") << "the last packet of a message is acknowledged";
+    EXPECT_EQ(Notes({"--ack-every=65536"}), "");
+}
+
+TEST(Warnings, MarksFromLessThanAFrame)
+{
+    const std::string note = Notes({"--ecn-kmin=1kB"});
+    EXPECT_EQ(note, "warning: --ecn-kmin=1kB: 1000 B at 100 Gb/s, less than one full frame of 4158 B: a packet is marked even if nothing else "
+                    "is queued\n");
+    EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--no-ecn"}), "");
+    EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--mtu=256"}), "");
+}
