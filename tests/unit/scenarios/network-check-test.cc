@@ -276,3 +276,28 @@ TEST(Warnings, MarksFromLessThanAFrame)
     EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--no-ecn"}), "");
     EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--mtu=256"}), "");
 }
+
+TEST(Wording, OneIsNoPlural)
+{
+    const auto one = Dry(ParseTraining, {"--gpus=8"});
+    ASSERT_TRUE(one.scenario);
+    ASSERT_FALSE(one.notes.empty());
+    EXPECT_EQ(one.notes[0], "fat-tree: k=2, the smallest for 1 server");
+    EXPECT_EQ(Train({"--servers=1", "--gpus=16"}), "--gpus=16: 1 server has 8 GPUs; allowed: at most that, or --servers=2");
+    const auto leaf = Dry(ParseTraffic, {"--topology=leaf-spine", "--hosts=2"});
+    ASSERT_TRUE(leaf.scenario);
+    EXPECT_EQ(leaf.scenario->topologyName.rfind("leaf-spine, 1 leaf, ", 0), 0u) << leaf.scenario->topologyName;
+}
+
+TEST(Wording, PresetsAreNoCongestionControls)
+{
+    const auto controls = Dry(ParseTraffic, {"--list=cc"});
+    const auto presets = Dry(ParseTraffic, {"--list=cc-preset"});
+    ASSERT_TRUE(controls.text && presets.text);
+    EXPECT_EQ(controls.text->find("sigcomm15"), std::string::npos) << *controls.text;
+    EXPECT_NE(presets.text->find("  sigcomm15"), std::string::npos) << *presets.text;
+    const auto help = Dry(ParseTraffic, {"--help"});
+    ASSERT_TRUE(help.text);
+    EXPECT_NE(help.text->find("\n  cc: dcqcn, none\n"), std::string::npos);
+    EXPECT_EQ(help.text->find("NAK"), std::string::npos) << "only time-outs count";
+}
