@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/common-options.h"
 
+#include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/nic-names.h"
 #include "topologies/family.h"
@@ -101,7 +102,7 @@ RunOptionRows(const std::string& program)
 {
     const std::string group = "Run";
     const std::string json = "/run";
-    return {
+    std::vector<Option> rows = {
         Opt("scenario", Kind::kFile, "", group, "read options from this JSON file; the command line overrides it").Shows("FILE.json"),
         Opt("out", Kind::kText, json, group, "folder for the results, created if missing, overwritten if not")
             .Shows("DIR")
@@ -114,10 +115,17 @@ RunOptionRows(const std::string& program)
             .Shows("LINK,...")
             .Otherwise("none")
             .Example("all"),
+    };
+    for (auto& row : CaptureOptionRows(group, json))
+    {
+        rows.push_back(std::move(row));
+    }
+    rows.insert(rows.end(), {
         Opt("list", Kind::kName, "", group, "describe these names, then stop").Shows("WHAT"),
         Opt("help", Kind::kName, "", group, "this text; --help=WHAT is --list=WHAT").Letter('h').Shows("[=WHAT]"),
         Opt("version", Kind::kFlag, "", group, "the version, then stop"),
-    };
+    });
+    return rows;
 }
 
 std::vector<Option>

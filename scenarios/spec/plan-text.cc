@@ -57,17 +57,24 @@ Seconds(double s)
     {
         return s >= 7200 ? Format("%.3g h", s / 3600) : Format("%.3g min", s / 60);
     }
-    return s >= 1 ? Format("%.3g s", s) : s >= 1e-3 ? Format("%.4g ms", s * 1e3) : Format("%.4g us", s * 1e6);
+    return s >= 1 ? Format("%.3g s", s) : s >= 1e-3 ? Format("%.3g ms", s * 1e3) : Format("%.3g us", s * 1e6);
 }
 
 /// Decimal, as rates are.
 std::string
 Size(double bytes)
 {
-    return bytes >= 1e9   ? Format("%.4g GB", bytes * 1e-9)
+    return bytes >= 1e12  ? Format("%.4g TB", bytes * 1e-12)
+           : bytes >= 1e9 ? Format("%.4g GB", bytes * 1e-9)
            : bytes >= 1e6 ? Format("%.4g MB", bytes * 1e-6)
            : bytes >= 1e3 ? Format("%.4g kB", bytes * 1e-3)
                           : Format("%.0f B", bytes);
+}
+
+std::string
+AfterWarmup(uint32_t n)
+{
+    return n ? " after " + std::to_string(n) + " of warm-up" : "";
 }
 
 std::string
@@ -161,7 +168,7 @@ PlanText(const TrainingScenario& s)
 {
     const auto memory = training::EstimateMemory(s.options);
     std::string text = "dltrain: " + s.model + ", " + std::to_string(s.plan.ranks) + " GPUs\n\nPlan\n";
-    text += Line("model", s.model + ", " + Format("%.2f", static_cast<double>(s.parameters) * 1e-6) + " million parameters, " + s.dtype +
+    text += Line("model", s.model + ", " + Count(static_cast<double>(s.parameters)) + " parameters, " + s.dtype +
                               (s.options.model.hasSequence ? ", sequence " + std::to_string(s.sequence) : ""));
     text += Line("parallelism", "data parallel, ZeRO stage " + std::to_string(s.zero) + " (" +
                                     training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
@@ -170,8 +177,7 @@ PlanText(const TrainingScenario& s)
                                     (s.options.recompute ? ", recomputation" : ""));
     text += Line("batch", std::to_string(s.globalBatch) + " samples a step = " + std::to_string(s.plan.ranks) + " GPUs x micro-batch " +
                               std::to_string(s.microBatch) + " x accumulation " + std::to_string(s.accumulation));
-    text += Line("steps", std::to_string(s.steps) + " measured after " + std::to_string(s.warmupSteps) + " of warm-up, seed " +
-                              std::to_string(s.run.seed));
+    text += Line("steps", std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) + ", seed " + std::to_string(s.run.seed));
     text += ClusterText(s.cluster);
     text += FabricText(s.fabric);
     std::set<coll::Op> ops;
@@ -218,7 +224,7 @@ PlanText(const CollperfScenario& s)
     text += Line("sizes", std::to_string(s.sizes.size()) + (s.sizes.size() == 1 ? " size, " : " sizes, ") +
                               rdma::ToString(rdma::Bytes(s.sizes.front())) +
                               (s.sizes.size() == 1 ? "" : " to " + rdma::ToString(rdma::Bytes(s.sizes.back()))) + ", " + s.datatype);
-    text += Line("repetitions", std::to_string(s.iterations) + " measured after " + std::to_string(s.warmupIterations) + " of warm-up, seed " +
+    text += Line("repetitions", std::to_string(s.iterations) + " measured" + AfterWarmup(s.warmupIterations) + ", seed " +
                                     std::to_string(s.run.seed));
     text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {s.op}));
     text += ClusterText(s.cluster);

@@ -23,6 +23,16 @@
 namespace scenario
 {
 
+/// How captures are written, and of which flows.
+struct CaptureOptions
+{
+    bool pcapng = false;
+    uint32_t snapLength = 0;        ///< bytes of a frame; 0: all
+    uint64_t fileBytes = 0;         ///< most of one file; 0: no limit
+    uint32_t files = 0;             ///< ring of files; 0: stop at fileBytes
+    std::vector<std::string> flows; ///< "server-1->server-0", "pfc"; empty: everything
+};
+
 /// Common to all programs.
 struct RunOptions
 {
@@ -31,6 +41,7 @@ struct RunOptions
     bool dryRun = false;
     bool progress = true;
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
+    CaptureOptions capture;        ///< of these
     std::vector<std::string> ns3Arguments; ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
     nlohmann::json asRun;          ///< the whole configuration as run, for stats.json
     std::vector<std::pair<std::string, std::string>> attributes; ///< ("ns3::RdmaSwitch::PipelineLatency", "300ns") from the JSON's "ns3" object

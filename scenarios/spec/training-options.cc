@@ -237,7 +237,7 @@ TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
     {
         if (!p.error)
         {
-            v->notes.push_back("warning: " + (p.path.empty() ? "" : "--" + p.path + ": ") + p.text);
+            v->notes.push_back("warning: " + (p.path.empty() ? "" : (p.path[0] == '/' ? "" : "--") + p.path + ": ") + p.text);
         }
         else if (v->table.Find(p.path))
         {

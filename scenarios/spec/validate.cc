@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/validate.h"
 
+#include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/nic-names.h"
@@ -398,6 +399,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.dryRun = v->values.Flag("dry-run");
     run.progress = v->values.Flag("progress");
     run.pcap = v->values.List("pcap");
+    run.capture = MakeCapture(v, topology);
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     for (const auto& name : run.pcap)

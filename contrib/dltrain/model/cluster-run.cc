@@ -3,10 +3,10 @@
  */
 #include "cluster-run.h"
 
+#include "capture-setup.h"
 #include "collectives/cost.h"
 #include "fabric-builder.h"
 
-#include "ns3/rdma-pcap-helper.h"
 #include "ns3/simulator.h"
 
 #include <iostream>
@@ -49,14 +49,10 @@ ClusterRun::Build()
     options.seed = m_run.seed;
     options.warmup = m_warmup;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
-    ns3::RdmaPcapHelper pcap(*m_fabric);
-    for (const std::string& selector : m_run.pcap)
+    error = StartCaptures(*m_fabric, m_run);
+    if (!error.empty())
     {
-        error = pcap.EnablePcap(m_run.out, selector);
-        if (!error.empty())
-        {
-            return "--pcap: " + error;
-        }
+        return error;
     }
     m_control.Watch(*m_collector);
     return {};

@@ -115,6 +115,7 @@ CollectiveRunner::GetInstance(Communicator& comm,
         instance->lanes.resize(static_cast<std::size_t>(what->ranks) * instance->lanesPerRank);
         instance->lanesLeft.resize(what->ranks);
         instance->cookies.resize(what->ranks);
+        instance->enteredAt.resize(what->ranks);
         comm.instances.push_back(std::move(instance));
     }
     return *comm.instances[index];
@@ -145,6 +146,7 @@ CollectiveRunner::Start(uint32_t communicator,
     instance.record.firstStart = instance.record.firstStart < 0 ? now : instance.record.firstStart;
     instance.record.lastStart = now;
     instance.cookies[position] = cookie;
+    instance.enteredAt[position] = now;
     ++instance.entered;
     const coll::Lane lanes = instance.schedule->Lanes(position);
     // One more than there are, so that the rank cannot be done before the last lane has been looked
@@ -302,6 +304,7 @@ CollectiveRunner::Send(uint32_t communicator,
                        int64_t now)
 {
     instance.record.bytesSent += bytes;
+    m_bytes += bytes;
     if (m_options.stepLatency.ps)
     {
         m_events.Schedule(now + m_options.stepLatency.ps,
@@ -402,6 +405,8 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
     Communicator& comm = m_communicators[e.communicator];
     Instance& instance = *comm.instances[e.sequence - comm.first];
     const uint64_t cookie = instance.cookies[e.to];
+    instance.record.meanPs += static_cast<double>(now - instance.enteredAt[e.to]) /
+                              static_cast<double>(comm.ranks.size());
     const bool last = ++instance.left == comm.ranks.size();
     if (last)
     {

@@ -35,6 +35,8 @@ struct CollectiveRecord
     int64_t firstStart = -1; ///< ps, of the first rank that entered
     int64_t lastStart = -1;  ///< ps, of the last
     int64_t end = -1;        ///< ps, of the last rank that left
+    double meanPs =
+        0; ///< time a rank spends in it, from its entry to its leaving; mean over the ranks
 };
 
 /// Hears of collectives.
@@ -106,6 +108,12 @@ class CollectiveRunner : public ns3::RdmaNicUser
         return m_scaleUpBytes;
     }
 
+    /// \return bytes sent so far by all ranks together
+    uint64_t GetBytes() const
+    {
+        return m_bytes;
+    }
+
     /// \return messages sent so far: inside servers, between servers
     std::pair<uint64_t, uint64_t> GetMessages() const
     {
@@ -145,6 +153,7 @@ class CollectiveRunner : public ns3::RdmaNicUser
         std::vector<LaneState> lanes;    ///< [position * lanesPerRank + lane]
         std::vector<uint16_t> lanesLeft; ///< per rank
         std::vector<uint64_t> cookies;   ///< per rank
+        std::vector<int64_t> enteredAt;  ///< per rank, ps
         uint32_t lanesPerRank = 1;
         uint32_t entered = 0;
         uint32_t left = 0;
@@ -248,6 +257,7 @@ class CollectiveRunner : public ns3::RdmaNicUser
     std::deque<Communicator> m_communicators;
     std::vector<Channel> m_channels;
     std::map<std::tuple<uint32_t, Rank, Rank, coll::Lane>, ns3::RdmaQueuePair*> m_queuePairs;
+    uint64_t m_bytes = 0;
     uint64_t m_scaleUpBytes = 0;
     uint64_t m_scaleUpMessages = 0;
     uint64_t m_networkMessages = 0;

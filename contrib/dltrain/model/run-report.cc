@@ -316,8 +316,12 @@ PrintRunStats(std::ostream& os, const RunStats& s)
            << "   (completion time over that of an idle network)\n";
     }
     os << "Congestion       " << HumanCount(s.ecnMarks) << " ECN marks, " << HumanCount(s.cnps)
-       << " CNPs; " << HumanCount(s.pfcPauses) << " PFC pauses, " << HumanTime(s.pfcPauseTimeUs)
-       << " in all\n";
+       << " CNPs; " << HumanCount(s.pfcPauses) << " PFC pauses";
+    if (s.pfcPauses)
+    {
+        os << ", " << HumanTime(s.pfcPauseTimeUs) << " in all";
+    }
+    os << "\n";
     os << "Losses           ";
     if (s.TotalDrops() == 0)
     {
@@ -349,7 +353,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
         }
         os << head << Format("%5.1f%% of ", link.utilization * 100)
            << Format("%.4g Gb/s  ", link.rateGbps) << link.name;
-        if (link.pauseShare > 0)
+        if (link.pauseShare >= 0.0005)
         {
             os << Format("  (paused %.1f%% of the time)", link.pauseShare * 100);
         }
@@ -366,17 +370,22 @@ PrintEnd(std::ostream& os,
          const std::string& moreFiles)
 {
     os << "Simulation       " << HumanTime(static_cast<double>(outcome.simulatedPs) / 1e6)
-       << " simulated in " << Format("%.2f s", outcome.eventLoopS) << ": " << HumanCount(frameHops)
-       << " frame-hops, "
-       << Format("%.2f M frame-hops/s",
-                 outcome.eventLoopS > 0 ? static_cast<double>(frameHops) / outcome.eventLoopS / 1e6
-                                        : 0)
-       << "; peak memory " << HumanBytes(static_cast<double>(PeakRssBytes())) << "\n";
+       << " simulated in " << HumanTime(outcome.eventLoopS * 1e6) << ": " << HumanCount(frameHops)
+       << " frame-hops";
+    if (outcome.eventLoopS > 0.01) // below, it says nothing
+    {
+        os << Format(", %.2f M frame-hops/s",
+                     static_cast<double>(frameHops) / outcome.eventLoopS / 1e6);
+    }
+    os << "; peak memory " << HumanBytes(static_cast<double>(PeakRssBytes())) << "\n";
     if (!run.out.empty())
     {
         os << "Files            " << run.out
            << "/: stats.json, flows.csv, links.csv, network_events.log" << moreFiles
-           << (run.pcap.empty() ? "" : ", *.pcap") << "\n";
+           << (run.pcap.empty()     ? ""
+               : run.capture.pcapng ? ", *.pcapng"
+                                    : ", *.pcap")
+           << "\n";
     }
     if (!outcome.completed)
     {

@@ -1,26 +1,30 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * stats.json and the terminal summary: the parts that every program has.
+ * stats.json and the terminal summary: the parts that every program has. Keys, all times and rates
+ * with their unit
+ * ("measured" is after the warm-up; what is not marked so is of the whole run):
  *
- *   key (all times and rates carry their unit)      meaning; "measured" = after the warm-up
- *   schema_version                                  1
- *   program, configuration                          what ran: reads back as a scenario
- *   completed, interrupted, share_done, message     how it ended
- *   simulated_time_us, measured_from_us             end of the simulation; start of measuring
- *   messages, message_bytes                         arrived, measured
- *   fct_us, fct_slowdown                            p50 p90 p99 p999 max mean; FCT over that of an
- * idle network drops                                           frames by reason, measured
- * (corrupted: bit errors) ecn_marks, cnps                                 frames marked by
- * switches, CNPs sent; measured pfc_pauses, pfc_pause_time_us                   times a priority of
- * a transmitter was stopped; sum over ports; measured retransmitted_packets, timeouts, naks
- * measured failed_queue_pairs, failed_requests             whole run data_packets, data_bytes sent,
- * retransmissions included; measured frame_hops, events                              frames
- * received over all ports; simulator events: whole run, with warm-up switch_buffer_peak_bytes,
- * port_queue_peak_bytes largest of all switches and ports; whole run links busiest: name,
- * rate_gbps, utilization, pause_share; measured flows_csv, links_csv rows, and whether they are a
- * sample wall_s, event_loop_s, frame_hops_per_s (event loop only), peak_rss_bytes,
- * simulated_gpu_s_per_core_s nondeterministic: all else is the same for the same seed, byte by byte
+ * - schema_version: 1
+ * - program, configuration: what ran; reads back as a scenario
+ * - completed, interrupted, share_done, message: how it ended
+ * - simulated_time_us, measured_from_us: end of the simulation; start of measuring
+ * - messages, message_bytes: arrived, measured
+ * - fct_us, fct_slowdown: p50 p90 p99 p999 max mean; the second over the FCT of an idle network
+ * - drops: frames by reason, measured (corrupted: bit errors)
+ * - ecn_marks, cnps: frames marked by switches, CNPs sent; measured
+ * - pfc_pauses, pfc_pause_time_us: times a priority of a transmitter was stopped; sum over ports;
+ * measured
+ * - retransmitted_packets, timeouts, naks: measured
+ * - failed_queue_pairs, failed_requests
+ * - data_packets, data_bytes: sent, retransmissions included; measured
+ * - frame_hops, events: frames received over all ports; simulator events
+ * - switch_buffer_peak_bytes, port_queue_peak_bytes: largest of all switches and ports
+ * - links: the busiest: name, rate_gbps, utilization, pause_share; measured
+ * - flows_csv, links_csv: rows, and whether they are a sample
+ * - wall_s, event_loop_s, frame_hops_per_s (event loop only), peak_rss_bytes,
+ * simulated_gpu_s_per_core_s: nondeterministic; all else is the same for the same seed, byte by
+ * byte
  */
 #ifndef RUN_REPORT_H
 #define RUN_REPORT_H

@@ -3,6 +3,8 @@
  */
 #include "step-runner.h"
 
+#include "trace-collector.h"
+
 #include "ns3/assert.h"
 
 #include <algorithm>
@@ -16,10 +18,14 @@ using training::TaskKind;
 
 StepRunner::StepRunner(const training::TrainingPlan& plan,
                        uint32_t steps,
+                       uint32_t warmup,
+                       std::function<void(uint32_t)> onBegin,
                        std::function<void(uint32_t, const StepRecord&)> onStep,
                        std::function<uint32_t(const std::string&)> tagOf)
     : m_plan(plan),
       m_steps(steps),
+      m_warmup(warmup),
+      m_onBegin(std::move(onBegin)),
       m_onStep(std::move(onStep)),
       m_ranks(plan.ranks),
       m_ranksDone(steps),
@@ -136,6 +142,10 @@ void
 StepRunner::BeginStep(Rank rank, int64_t now)
 {
     RankState& state = m_ranks[rank];
+    if (state.step == m_stepsBegun)
+    {
+        m_onBegin(m_stepsBegun++);
+    }
     const Role& role = m_roles[m_plan.roleOf[rank]];
     state.waiting = role.dependencies;
     state.left = static_cast<uint32_t>(role.graph->tasks.size());
@@ -178,7 +188,7 @@ StepRunner::TryStart(Rank rank, uint32_t s, int64_t now)
                     task.op,
                     task.bytes,
                     0,
-                    m_tagOfTask[role][id],
+                    m_tagOfTask[role][id] | (state.step < m_warmup ? TraceCollector::WARMUP : 0),
                     id,
                     now);
 }

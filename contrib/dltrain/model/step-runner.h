@@ -47,12 +47,14 @@ class StepRunner : public CollectiveUser
 {
   public:
     /**
-     * \param steps how many to run, warm-up included
-     * \param onStep called when the last rank has ended a step
-     * \param tagOf gives the number of a collective's name
+     * Of `steps` to run, the first `warmup` are marked: their messages carry TraceCollector::WARMUP
+     * in their tags. onBegin is called when the first rank begins a step, onStep when the last rank
+     * has ended it; tagOf gives the number of a collective's name.
      */
     StepRunner(const training::TrainingPlan& plan,
                uint32_t steps,
+               uint32_t warmup,
+               std::function<void(uint32_t step)> onBegin,
                std::function<void(uint32_t step, const StepRecord& record)> onStep,
                std::function<uint32_t(const std::string&)> tagOf);
 
@@ -125,6 +127,9 @@ class StepRunner : public CollectiveUser
 
     const training::TrainingPlan& m_plan;
     uint32_t m_steps;
+    uint32_t m_warmup;
+    std::function<void(uint32_t)> m_onBegin;
+    uint32_t m_stepsBegun = 0;
     std::function<void(uint32_t, const StepRecord&)> m_onStep;
     std::function<void(const CallRecord&)> m_onCall;
     CollectiveRunner* m_runner = nullptr;

@@ -179,9 +179,12 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
         m_free = m_pool[entry].next;
     }
     // Posts are numbered as they come, unless the poster has numbers of its own.
+    const uint32_t tag = static_cast<uint32_t>(request.id);
+    m_marked |= (tag & WARMUP) != 0;
+    const bool measured = m_marked ? !(tag & WARMUP) : m_measuring;
     const uint64_t flow = request.id >> 32 ? (request.id >> 32) - 1 : m_posts;
-    m_posts += m_measuring;
-    m_pool[entry] = {request.posted, flow, static_cast<uint32_t>(request.id), NONE, m_measuring};
+    m_posts += measured;
+    m_pool[entry] = {request.posted, flow, tag & ~WARMUP, NONE, measured};
     QueuePair& state = Find(qp->GetNic()->GetEndpoint(), qp->GetNumber());
     if (state.head == NONE)
     {
@@ -419,13 +422,16 @@ TraceCollector::TakeBaseline(int64_t now)
 void
 TraceCollector::StartMeasuring(int64_t nowPs)
 {
-    for (Pending& pending : m_pool)
-    {
-        pending.measured = false;
-    }
     m_measuring = true;
-    m_posts = 0;
-    m_flows->Clear();
+    if (!m_marked)
+    {
+        for (Pending& pending : m_pool)
+        {
+            pending.measured = false;
+        }
+        m_posts = 0;
+        m_flows->Clear();
+    }
     m_links->StartMeasuring(nowPs);
     TakeBaseline(nowPs);
     m_events->Write(nowPs, EventLog::NOTE, "*", "measuring starts");

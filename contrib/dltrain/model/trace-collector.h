@@ -50,6 +50,11 @@ class TraceCollector
     /// \return the index of a tag, a new one if need be
     uint32_t Tag(const std::string& name);
 
+    /// Or-ed to a tag: the message belongs to the warm-up. Once a tag has carried it, this mark
+    /// alone decides which messages are measured, and not when they are posted: ranks do not leave
+    /// the warm-up all at once.
+    static constexpr uint32_t WARMUP = 1U << 31;
+
     static uint64_t Id(uint32_t tag)
     {
         return tag;
@@ -202,6 +207,7 @@ class TraceCollector
     std::unique_ptr<EventLog> m_events;
 
     bool m_measuring;
+    bool m_marked{false}; //!< a tag has carried WARMUP
     bool m_finished{false};
     int64_t m_measuredFrom{0};
     uint64_t m_posts{0}; //!< measured ones

@@ -3,13 +3,13 @@
  */
 #include "traffic-simulation.h"
 
+#include "capture-setup.h"
 #include "contrib/rdma/core/flow-hash.h"
 #include "fabric-builder.h"
 #include "scenarios/traffic/hpcc-flows.h"
 
 #include "ns3/config.h"
 #include "ns3/node.h"
-#include "ns3/rdma-pcap-helper.h"
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
 
@@ -134,14 +134,10 @@ TrafficSimulation::Build(std::string& error)
     options.out = m_scenario.run.out;
     options.seed = m_scenario.run.seed;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
-    ns3::RdmaPcapHelper pcap(*m_fabric);
-    for (const std::string& selector : m_scenario.run.pcap)
+    error = StartCaptures(*m_fabric, m_scenario.run);
+    if (!error.empty())
     {
-        error = pcap.EnablePcap(m_scenario.run.out, selector);
-        if (!error.empty())
-        {
-            return false;
-        }
+        return false;
     }
     MakeFlows();
     OpenCompletionTimes();

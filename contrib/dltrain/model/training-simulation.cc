@@ -61,6 +61,8 @@ TrainingSimulation::Run()
     m_steps = std::make_unique<StepRunner>(
         m_scenario.plan,
         steps,
+        m_scenario.warmupSteps,
+        [this](uint32_t step) { m_run.Control().SetPhase(PhaseName(step)); },
         [this](uint32_t step, const StepRecord& record) { OnStep(step, record); },
         [this](const std::string& name) {
             const uint32_t tag = m_run.Collector().Tag(name);
@@ -87,11 +89,19 @@ TrainingSimulation::Run()
     m_calls.Write("# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup");
     m_steps->SetCallListener([this](const CallRecord& call) { OnCall(call); });
 
-    m_run.Control().SetProgress([this] {
+    // Of all that takes wall time, bytes on the network are nearly all; computing costs nothing.
+    double bytes = 0;
+    for (const auto& [op, perGpu] : training::BytesMovedPerGpu(m_scenario.plan))
+    {
+        bytes += perGpu * m_scenario.plan.ranks * steps;
+    }
+    m_run.Control().SetProgress([this, bytes] {
         const auto [done, all] = m_steps->GetProgress();
-        return static_cast<double>(done) / static_cast<double>(all);
+        const double calls = static_cast<double>(done) / static_cast<double>(all);
+        return done == all || bytes == 0
+                   ? calls
+                   : std::min(0.999, static_cast<double>(m_runner->GetBytes()) / bytes);
     });
-    m_run.Control().SetPhase(m_scenario.warmupSteps ? "warm-up step 1" : "step 1");
     error = m_steps->Start();
     if (!error.empty())
     {
@@ -111,7 +121,7 @@ TrainingSimulation::Run()
     const RunStats& network = m_run.Finish();
     m_run.WriteStatistics(outcome, Statistics(outcome), m_scenario.plan.ranks);
     PrintSummary(outcome, network);
-    PrintEnd(std::cout, m_scenario.run, outcome, network.frameHops);
+    PrintEnd(std::cout, m_scenario.run, outcome, network.frameHops, ", calls.log");
     return outcome.exitStatus;
 }
 
@@ -123,21 +133,26 @@ TrainingSimulation::OnStep(uint32_t step, const StepRecord& record)
     {
         m_measured.push_back({m_lastEnd, record});
     }
-    else if (step + 1 == m_scenario.warmupSteps)
+    // Packets and links are counted from where the step time is: the last rank's end. Messages and
+    // calls by the step they belong to, as ranks do not begin one together.
+    if (step + 1 == m_scenario.warmupSteps)
     {
         m_run.Collector().StartMeasuring(now);
     }
     m_lastEnd = now;
-    const uint32_t next = step + 1;
-    if (next == m_scenario.warmupSteps + m_scenario.steps)
+    if (step + 1 == m_scenario.warmupSteps + m_scenario.steps)
     {
         ns3::Simulator::Stop();
-        return;
     }
-    m_run.Control().SetPhase(next < m_scenario.warmupSteps
-                                 ? "warm-up step " + std::to_string(next + 1)
-                                 : "step " + std::to_string(next - m_scenario.warmupSteps + 1) +
-                                       " of " + std::to_string(m_scenario.steps));
+}
+
+std::string
+TrainingSimulation::PhaseName(uint32_t step) const
+{
+    const bool warmup = step < m_scenario.warmupSteps;
+    return (warmup ? "warm-up step " + std::to_string(step + 1)
+                   : "step " + std::to_string(step - m_scenario.warmupSteps + 1)) +
+           " of " + std::to_string(warmup ? m_scenario.warmupSteps : m_scenario.steps);
 }
 
 void
@@ -256,8 +271,9 @@ TrainingSimulation::Statistics(const RunOutcome&) const
                  {"time_us", timeUs},
                  {"algbw_GBps", bw.algbw},
                  {"busbw_GBps", bw.busbw},
-                 {"name", m_names[record.tag]},
+                 {"name", m_names[record.tag & ~TraceCollector::WARMUP]},
                  {"step", number1},
+                 {"rank_time_us", record.meanPs * 1e-6},
                  {"start_us", static_cast<double>(record.firstStart) * 1e-6}});
         }
     }
@@ -271,7 +287,7 @@ TrainingSimulation::Statistics(const RunOutcome&) const
 void
 TrainingSimulation::PrintSummary(const RunOutcome&, const RunStats& network) const
 {
-    std::printf("%s, ZeRO-%u (%s), %s: %u GPUs (%s) in %u servers, %s %s, %s placement\n",
+    std::printf("%s, ZeRO-%u (%s), %s: %u GPUs (%s) in %u servers, %s, %s, %s placement\n",
                 m_scenario.model.c_str(),
                 m_scenario.zero,
                 training::ZeroImplName(m_scenario.options.zeroImpl).c_str(),
@@ -301,15 +317,20 @@ TrainingSimulation::PrintSummary(const RunOutcome&, const RunStats& network) con
         const double stepUs = StepUs();
         const double computeUs = ComputeUs();
         const double samples = static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6;
-        std::printf("Step time              %10s   mean of %zu measured, after %u of warm-up\n",
-                    HumanTime(stepUs).c_str(),
-                    m_measured.size(),
-                    m_scenario.warmupSteps);
+        std::string what = m_measured.size() == 1
+                               ? "1 step measured"
+                               : "mean of " + std::to_string(m_measured.size()) + " steps measured";
+        if (m_scenario.warmupSteps)
+        {
+            what += ", after " + std::to_string(m_scenario.warmupSteps) +
+                    (m_scenario.warmupSteps == 1 ? " warm-up step" : " warm-up steps");
+        }
+        std::printf("Step time              %10s   %s\n", HumanTime(stepUs).c_str(), what.c_str());
         std::printf("  computing            %10s   %5.1f%%\n",
                     HumanTime(computeUs).c_str(),
                     100 * computeUs / stepUs);
         std::printf(
-            "  exposed communication%10s   %5.1f%%   (of %s during which communication ran)\n",
+            "  exposed communication%10s   %5.1f%%   (communication was under way for %s)\n",
             HumanTime(stepUs - computeUs).c_str(),
             100 * (stepUs - computeUs) / stepUs,
             HumanTime(CommunicationUs()).c_str());
@@ -327,7 +348,8 @@ TrainingSimulation::PrintSummary(const RunOutcome&, const RunStats& network) con
         {
             uint32_t count = 0;
             double bytes = 0;
-            double us = 0;
+            double us = 0;     ///< first entry to last leaving: what busbw is from
+            double rankUs = 0; ///< that a rank spends in them; these do not overlap
             double busBytes = 0;
             double sent = 0;
         };
@@ -342,21 +364,22 @@ TrainingSimulation::PrintSummary(const RunOutcome&, const RunStats& network) con
                 ++sum.count;
                 sum.bytes += static_cast<double>(record.bytes);
                 sum.us += us;
+                sum.rankUs += record.meanPs * 1e-6;
                 sum.busBytes += BandwidthOf(record.op, record.bytes, record.ranks, us).busbw * us;
                 sum.sent += static_cast<double>(record.bytesSent) / m_scenario.plan.ranks;
             }
         }
-        std::printf("Collectives a step           count       bytes   sent per GPU        time     "
-                    "busbw\n");
+        std::printf("Collectives a step               count       bytes  sent per GPU  time in "
+                    "them      busbw\n");
         const double n = static_cast<double>(m_measured.size());
         for (const auto& [key, sum] : sums)
         {
-            std::printf("  %-24s %7.4g  %10s     %10s  %10s  %5.2f GB/s\n",
+            std::printf("  %-28s %7.4g  %10s    %10s    %10s  %5.2f GB/s\n",
                         (key.first + " (" + key.second + ")").c_str(),
                         sum.count / n,
                         HumanBytes(sum.bytes / n).c_str(),
                         HumanBytes(sum.sent / n).c_str(),
-                        HumanTime(sum.us / n).c_str(),
+                        HumanTime(sum.rankUs / n).c_str(),
                         sum.us > 0 ? sum.busBytes / sum.us : 0);
         }
         std::printf("\n");

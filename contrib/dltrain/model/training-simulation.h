@@ -45,6 +45,8 @@ class TrainingSimulation
     nlohmann::ordered_json Statistics(const RunOutcome& outcome) const;
     void PrintSummary(const RunOutcome& outcome, const RunStats& network) const;
     bool HasTokens() const;
+    /// \param step counts from 0, warm-up included
+    std::string PhaseName(uint32_t step) const;
     /// Means over the measured steps, us.
     double StepUs() const;
     double ComputeUs() const;

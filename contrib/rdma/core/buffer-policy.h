@@ -90,7 +90,7 @@ class AbmQueues
     uint64_t Threshold(std::size_t queue, uint64_t alphaFree, int64_t now)
     {
         Roll(queue, now);
-        const double n = m_congested[queue % 8] / static_cast<double>(kCongestedBytes);
+        const double n = Congested(static_cast<uint8_t>(queue % 8));
         return static_cast<uint64_t>(static_cast<double>(alphaFree) * m_queues[queue].drain /
                                      (n > 1 ? n : 1));
     }
@@ -111,7 +111,7 @@ class AbmQueues
     /// n of a priority, before it is taken for at least 1.
     double Congested(uint8_t priority) const
     {
-        return m_congested[priority] / static_cast<double>(kCongestedBytes);
+        return static_cast<double>(m_congested[priority]) / static_cast<double>(kCongestedBytes);
     }
 
     /// mu / b of a queue.

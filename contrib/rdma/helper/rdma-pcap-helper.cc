@@ -6,115 +6,22 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/roce-wire.h"
 
-#include "ns3/log.h"
 #include "ns3/mac48-address.h"
 #include "ns3/simple-ref-count.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <set>
+#include <unordered_set>
 
 namespace ns3
 {
 
-NS_LOG_COMPONENT_DEFINE("RdmaPcapHelper");
-
 namespace
 {
-
-/// A pcap file in the byte order of this machine. Whole records are handed to the system at once.
-class PcapWriter
-{
-  public:
-    ~PcapWriter()
-    {
-        Close();
-    }
-
-    /// \return why not, empty if it is open
-    std::string Open(const std::string& path, uint32_t snapLength)
-    {
-        m_path = path;
-        m_file = std::fopen(path.c_str(), "wb");
-        if (!m_file)
-        {
-            return "cannot write " + path + ": " + std::strerror(errno);
-        }
-        std::setvbuf(m_file, nullptr, _IONBF, 0); // the buffer is ours: stdio cuts records in two
-        m_snapLength = std::min<uint32_t>(snapLength, 262144); // the largest that readers accept
-        m_buffer.reserve(RdmaPcapHelper::BUFFER_BYTES);
-        // https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-05.html: magic of nanosecond
-        // files, version 2.4, two reserved fields, snap length, LINKTYPE_ETHERNET.
-        const uint32_t header[] = {0xa1b23c4d, 4U << 16 | 2, 0, 0, m_snapLength, 1};
-        Append(header, sizeof(header));
-        return Flush() ? "" : "cannot write " + path + ": " + std::strerror(errno);
-    }
-
-    void Write(int64_t ps, const uint8_t* bytes, uint32_t length)
-    {
-        if (!m_file)
-        {
-            return;
-        }
-        const uint32_t kept = std::min(length, m_snapLength);
-        const uint32_t header[] = {static_cast<uint32_t>(ps / 1000000000000),
-                                   static_cast<uint32_t>(ps % 1000000000000 / 1000),
-                                   kept,
-                                   length};
-        if (m_buffer.size() + sizeof(header) + kept > RdmaPcapHelper::BUFFER_BYTES && !Flush())
-        {
-            Complain();
-            std::fclose(m_file);
-            m_file = nullptr;
-            return;
-        }
-        Append(header, sizeof(header));
-        Append(bytes, kept);
-    }
-
-    void Close()
-    {
-        if (!m_file)
-        {
-            return;
-        }
-        const bool flushed = Flush();
-        if (std::fclose(m_file) != 0 || !flushed)
-        {
-            Complain();
-        }
-        m_file = nullptr;
-    }
-
-  private:
-    void Append(const void* from, size_t bytes)
-    {
-        const auto* at = static_cast<const uint8_t*>(from);
-        m_buffer.insert(m_buffer.end(), at, at + bytes);
-    }
-
-    bool Flush()
-    {
-        const bool good =
-            std::fwrite(m_buffer.data(), 1, m_buffer.size(), m_file) == m_buffer.size();
-        m_buffer.clear();
-        return good;
-    }
-
-    void Complain() const
-    {
-        NS_LOG_UNCOND("rdma: " << m_path << " is incomplete: " << std::strerror(errno));
-    }
-
-    std::string m_path;
-    std::FILE* m_file{nullptr};
-    uint32_t m_snapLength{0};
-    std::vector<uint8_t> m_buffer;
-};
 
 uint32_t
 AddressOf(uint32_t endpoint)
@@ -142,57 +49,197 @@ MacOf(const RdmaPort* port)
     return mac;
 }
 
-/// The capture of one port.
-class Capture : public SimpleRefCount<Capture>
+/// Whether a RoCEv2 packet answers a request of its receiver: READ responses (0x0d to 0x10), ACKs
+/// and NAKs (0x11, 0x12), CNPs (InfiniBand Architecture 1, table 38; annex A17).
+bool
+IsResponse(RdmaOpcode opcode)
+{
+    const auto o = static_cast<uint8_t>(opcode);
+    return (o >= 0x0d && o <= 0x12) || opcode == RdmaOpcode::CNP;
+}
+
+uint64_t
+FlowKey(uint32_t from, uint32_t to)
+{
+    return static_cast<uint64_t>(from) << 32 | to;
+}
+
+size_t
+EditDistance(const std::string& a, const std::string& b)
+{
+    std::vector<size_t> row(b.size() + 1);
+    for (size_t j = 0; j <= b.size(); ++j)
+    {
+        row[j] = j;
+    }
+    for (size_t i = 0; i < a.size(); ++i)
+    {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < b.size(); ++j)
+        {
+            const size_t above = row[j + 1];
+            row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] != b[j])});
+            diagonal = above;
+        }
+    }
+    return row.back();
+}
+
+const std::string&
+NodeNameOf(const RdmaFabric& fabric, const RdmaPort* port)
+{
+    return fabric.GetNodeName(port->GetNode()->GetId() - fabric.GetNodes().Get(0)->GetId());
+}
+
+/// Whether one selector (no comma) means this port.
+bool
+Selects(const RdmaFabric& fabric, const std::string& selector, const RdmaPort* port)
+{
+    const std::string& node = NodeNameOf(fabric, port);
+    if (selector == "all" || selector == node || selector == port->GetName())
+    {
+        return true;
+    }
+    if (!port->GetPeer())
+    {
+        return false;
+    }
+    const std::string& peer = NodeNameOf(fabric, port->GetPeer());
+    return selector == node + "->" + peer || selector == node + "-" + peer;
+}
+
+/// Endpoints of a host, or the one of a port.
+std::vector<uint32_t>
+EndpointsOf(const RdmaFabric& fabric, const std::string& name)
+{
+    std::vector<uint32_t> endpoints;
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        const RdmaPort* port = PeekPointer(fabric.GetNic(e)->GetPort());
+        if (name == port->GetName() || name == NodeNameOf(fabric, port))
+        {
+            endpoints.push_back(e);
+        }
+    }
+    return endpoints;
+}
+
+/// The parts of a list separated by commas, empty ones too.
+std::vector<std::string>
+Split(const std::string& list)
+{
+    std::vector<std::string> parts;
+    for (size_t begin = 0; begin <= list.size();)
+    {
+        const size_t end = std::min(list.find(',', begin), list.size());
+        parts.push_back(list.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+/// The name of those considered that is nearest to a text.
+class Nearest
 {
   public:
-    explicit Capture(const RdmaFabric& fabric)
+    explicit Nearest(const std::string& text)
+        : m_text(text)
+    {
+    }
+
+    void Consider(const std::string& name)
+    {
+        const size_t distance = EditDistance(m_text, name);
+        if (distance < m_least)
+        {
+            m_least = distance;
+            m_name = name;
+        }
+    }
+
+    const std::string& Name() const
+    {
+        return m_name;
+    }
+
+  private:
+    const std::string& m_text;
+    std::string m_name;
+    size_t m_least{SIZE_MAX};
+};
+
+} // namespace
+
+/// What the captures of one helper share. Frames become bytes here, one at a time.
+class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
+{
+  public:
+    explicit RdmaCaptureSession(const RdmaFabric& fabric)
         : m_fabric(fabric)
     {
     }
 
-    std::string Open(const std::string& path, uint32_t snapLength)
+    /// Flows that are captured, and whether PFC frames are; no call: everything.
+    void SetFilter(std::unordered_set<uint64_t> flows, bool pfc)
     {
-        return m_writer.Open(path, snapLength);
+        m_filtered = true;
+        m_flows = std::move(flows);
+        m_pfc = pfc;
     }
 
-    void Close()
+    bool Wants(const RdmaFrame& frame) const
     {
-        m_writer.Close();
-    }
-
-    void OnFrame(const RdmaPort* from, const RdmaFrame* frame, int64_t now)
-    {
-        size_t length;
-        switch (frame->opcode)
+        if (!m_filtered)
+        {
+            return true;
+        }
+        switch (frame.opcode)
         {
         case RdmaOpcode::PAUSE:
-            length = EncodePause(from, *frame);
-            break;
+            return m_pfc;
         case RdmaOpcode::PACKET:
-            length = EncodePacket(from, *frame);
-            break;
+            return false;
         default:
-            length = EncodeRoce(*frame);
+            return m_flows.count(IsResponse(frame.opcode) ? FlowKey(frame.dst, frame.src)
+                                                          : FlowKey(frame.src, frame.dst)) > 0;
         }
-        m_writer.Write(now, m_buffer.data(), static_cast<uint32_t>(length));
     }
 
-    static void Sent(Ptr<Capture> self, const RdmaPort* port, const RdmaFrame* frame, int64_t now)
+    /// \return length of the frame, of which the first `kept` bytes at least are in GetBytes()
+    size_t Encode(const RdmaPort* from, const RdmaFrame& frame, uint32_t kept)
     {
-        self->OnFrame(port, frame, now);
+        switch (frame.opcode)
+        {
+        case RdmaOpcode::PAUSE:
+            return EncodePause(from, frame);
+        case RdmaOpcode::PACKET:
+            return EncodePacket(from, frame);
+        default:
+            return EncodeRoce(frame, kept);
+        }
     }
 
-    static void Received(Ptr<Capture> self,
-                         const RdmaPort* port,
-                         const RdmaFrame* frame,
-                         int64_t now)
+    const uint8_t* GetBytes() const
     {
-        self->OnFrame(port->GetPeer(), frame, now);
+        return m_buffer.data();
+    }
+
+    /// Once, however many files there are.
+    void SayFull(const std::string& path, int64_t now)
+    {
+        if (!m_saidFull)
+        {
+            m_saidFull = true;
+            std::cerr << "rdma: " << path << " is full after "
+                      << static_cast<double>(now / 1000) / 1000
+                      << " us: its capture stops there, and that of others when they are full"
+                      << std::endl;
+        }
     }
 
   private:
-    size_t EncodeRoce(const RdmaFrame& frame)
+    size_t EncodeRoce(const RdmaFrame& frame, uint32_t kept)
     {
         rdma::RoceFields f;
         f.destinationMac = MacOf(frame.dst);
@@ -211,8 +258,36 @@ class Capture : public SimpleRefCount<Capture>
         f.syndrome = frame.flags & RdmaFrame::NAK ? rdma::NakSyndrome(rdma::kNakPsnSequenceError)
                                                   : rdma::AckSyndrome();
         f.msn = frame.aux;
-        f.payload = frame.payload;
-        return rdma::EncodeRoce(f, m_buffer.data(), m_buffer.size());
+        const size_t length = rdma::EncodedRoceBytes(f.opcode, frame.payload);
+        if (frame.payload == 0 || kept > length - rdma::kIcrcBytes)
+        {
+            f.payload = frame.payload;
+            return rdma::EncodeRoce(f, m_buffer.data(), m_buffer.size());
+        }
+        // The ICRC is cut off, and so need not be computed: the headers, as of a packet without
+        // payload, then what depends on the payload's length, then as much payload as is kept.
+        rdma::EncodeRoce(f, m_buffer.data(), m_buffer.size());
+        const size_t headers = rdma::kEthernetHeaderBytes + rdma::kIpv4HeaderBytes +
+                               rdma::kUdpHeaderBytes + rdma::kBthBytes +
+                               rdma::ExtensionBytes(f.opcode);
+        uint8_t* const ip = m_buffer.data() + rdma::kEthernetHeaderBytes;
+        const size_t ipLength = length - rdma::kEthernetHeaderBytes;
+        Put16(ip + 2, ipLength);
+        Put16(ip + 10, rdma::Ipv4HeaderChecksum(ip));
+        uint8_t* const udp = ip + rdma::kIpv4HeaderBytes;
+        Put16(udp + 4, ipLength - rdma::kIpv4HeaderBytes);
+        udp[rdma::kUdpHeaderBytes + 1] |= rdma::PadBytes(frame.payload) << 4; // PadCnt in the BTH
+        for (size_t i = 0; headers + i < kept; ++i)
+        {
+            m_buffer[headers + i] = i < frame.payload ? static_cast<uint8_t>(i) : 0;
+        }
+        return length;
+    }
+
+    static void Put16(uint8_t* at, size_t value)
+    {
+        at[0] = static_cast<uint8_t>(value >> 8);
+        at[1] = static_cast<uint8_t>(value);
     }
 
     size_t EncodePause(const RdmaPort* from, const RdmaFrame& frame)
@@ -262,67 +337,152 @@ class Capture : public SimpleRefCount<Capture>
     }
 
     const RdmaFabric& m_fabric;
-    PcapWriter m_writer;
+    bool m_filtered{false};
+    bool m_pfc{false};
+    bool m_saidFull{false};
+    std::unordered_set<uint64_t> m_flows;
     std::vector<uint8_t> m_buffer =
         std::vector<uint8_t>(66000); //!< the largest MTU of a port, and headers
 };
 
-size_t
-EditDistance(const std::string& a, const std::string& b)
+namespace
 {
-    std::vector<size_t> row(b.size() + 1);
-    for (size_t j = 0; j <= b.size(); ++j)
+
+/// The capture of one port.
+class Capture : public SimpleRefCount<Capture>
+{
+  public:
+    using Direction = RdmaCaptureFile::Direction;
+
+    Capture(Ptr<RdmaCaptureSession> session, Ptr<RdmaCaptureFile> file, uint32_t interface)
+        : m_session(session),
+          m_file(file),
+          m_interface(interface)
     {
-        row[j] = j;
     }
-    for (size_t i = 0; i < a.size(); ++i)
+
+    static void Sent(Ptr<Capture> self, const RdmaPort* port, const RdmaFrame* frame, int64_t now)
     {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < b.size(); ++j)
+        self->OnFrame(port, *frame, Direction::OUTBOUND, now);
+    }
+
+    static void Received(Ptr<Capture> self,
+                         const RdmaPort* port,
+                         const RdmaFrame* frame,
+                         int64_t now)
+    {
+        self->OnFrame(port->GetPeer(), *frame, Direction::INBOUND, now);
+    }
+
+  private:
+    void OnFrame(const RdmaPort* from, const RdmaFrame& frame, Direction direction, int64_t now)
+    {
+        if (!m_file->IsOpen() || !m_session->Wants(frame))
         {
-            const size_t above = row[j + 1];
-            row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] != b[j])});
-            diagonal = above;
+            return;
+        }
+        const size_t length = m_session->Encode(from, frame, m_file->GetSnapLength());
+        if (!m_file->Write(m_interface,
+                           direction,
+                           now,
+                           m_session->GetBytes(),
+                           static_cast<uint32_t>(length)))
+        {
+            m_session->SayFull(m_file->GetPath(), now);
         }
     }
-    return row.back();
-}
 
-const std::string&
-NodeNameOf(const RdmaFabric& fabric, const RdmaPort* port)
-{
-    return fabric.GetNodeName(port->GetNode()->GetId() - fabric.GetNodes().Get(0)->GetId());
-}
-
-/// Whether one selector (no comma) means this port.
-bool
-Selects(const RdmaFabric& fabric, const std::string& selector, const RdmaPort* port)
-{
-    const std::string& node = NodeNameOf(fabric, port);
-    if (selector == "all" || selector == node || selector == port->GetName())
-    {
-        return true;
-    }
-    if (!port->GetPeer())
-    {
-        return false;
-    }
-    const std::string& peer = NodeNameOf(fabric, port->GetPeer());
-    return selector == node + "->" + peer || selector == node + "-" + peer;
-}
+    Ptr<RdmaCaptureSession> m_session;
+    Ptr<RdmaCaptureFile> m_file;
+    uint32_t m_interface;
+};
 
 } // namespace
 
 RdmaPcapHelper::RdmaPcapHelper(const RdmaFabric& fabric)
-    : m_fabric(fabric)
+    : m_fabric(fabric),
+      m_session(Create<RdmaCaptureSession>(fabric))
 {
+}
+
+RdmaPcapHelper::~RdmaPcapHelper() = default;
+
+void
+RdmaPcapHelper::SetFormat(Format format)
+{
+    m_options.format = format;
 }
 
 void
 RdmaPcapHelper::SetSnapLength(uint32_t bytes)
 {
-    m_snapLength = bytes;
+    m_options.snapLength = bytes;
+}
+
+void
+RdmaPcapHelper::SetFileSize(uint64_t bytes, uint32_t files)
+{
+    m_options.maxBytes = bytes;
+    m_options.files = bytes ? files : 0;
+}
+
+std::string
+RdmaPcapHelper::SetFlows(const std::string& flows)
+{
+    std::unordered_set<uint64_t> keys;
+    bool pfc = false;
+    for (const std::string& one : flows.empty() ? std::vector<std::string>{} : Split(flows))
+    {
+        if (one == "pfc")
+        {
+            pfc = true;
+            continue;
+        }
+        const size_t arrow = one.find("->");
+        if (arrow == std::string::npos)
+        {
+            return "\"" + one +
+                   "\" is no flow (allowed: a->b, of hosts or their ports, host:port; pfc)";
+        }
+        const std::string names[] = {one.substr(0, arrow), one.substr(arrow + 2)};
+        std::vector<uint32_t> ends[2];
+        for (int side = 0; side < 2; ++side)
+        {
+            ends[side] = EndpointsOf(m_fabric, names[side]);
+            if (!ends[side].empty())
+            {
+                continue;
+            }
+            Nearest nearest(names[side]);
+            for (uint32_t e = 0; e < m_fabric.GetNEndpoints(); ++e)
+            {
+                const RdmaPort* port = PeekPointer(m_fabric.GetNic(e)->GetPort());
+                nearest.Consider(NodeNameOf(m_fabric, port));
+                nearest.Consider(port->GetName());
+            }
+            return "no host or port of a host is called \"" + names[side] +
+                   "\"; the nearest name is \"" + nearest.Name() + "\"";
+        }
+        if (ends[0] == ends[1])
+        {
+            return "\"" + one + "\" is from a host to itself";
+        }
+        for (const uint32_t from : ends[0])
+        {
+            for (const uint32_t to : ends[1])
+            {
+                keys.insert(FlowKey(from, to));
+            }
+        }
+    }
+    // Captures that are enabled already keep the filter they have.
+    m_session = Create<RdmaCaptureSession>(m_fabric);
+    m_filter = flows;
+    if (!flows.empty())
+    {
+        m_session->SetFilter(std::move(keys), pfc);
+    }
+    return {};
 }
 
 std::string
@@ -332,22 +492,9 @@ RdmaPcapHelper::Select(const RdmaFabric& fabric,
 {
     ports.clear();
     std::set<Ptr<RdmaPort>> selected;
-    for (size_t begin = 0; begin <= selector.size();)
+    for (const std::string& one : Split(selector))
     {
-        const size_t end = std::min(selector.find(',', begin), selector.size());
-        const std::string one = selector.substr(begin, end - begin);
-        begin = end + 1;
         bool any = false;
-        std::string nearest = "all";
-        size_t least = EditDistance(one, nearest);
-        const auto consider = [&](const std::string& name) {
-            const size_t distance = EditDistance(one, name);
-            if (distance < least)
-            {
-                least = distance;
-                nearest = name;
-            }
-        };
         for (const auto& port : fabric.GetPorts())
         {
             if (Selects(fabric, one, PeekPointer(port)))
@@ -360,14 +507,16 @@ RdmaPcapHelper::Select(const RdmaFabric& fabric,
         {
             continue;
         }
+        Nearest nearest(one);
+        nearest.Consider("all");
         for (const auto& port : fabric.GetPorts())
         {
-            consider(NodeNameOf(fabric, PeekPointer(port)));
-            consider(port->GetName());
-            consider(fabric.GetLinkName(PeekPointer(port)));
+            nearest.Consider(NodeNameOf(fabric, PeekPointer(port)));
+            nearest.Consider(port->GetName());
+            nearest.Consider(fabric.GetLinkName(PeekPointer(port)));
         }
         ports.clear();
-        return "no port is called \"" + one + "\"; the nearest name is \"" + nearest +
+        return "no port is called \"" + one + "\"; the nearest name is \"" + nearest.Name() +
                "\" (allowed: all, a node, node:port, a->b)";
     }
     for (const auto& port : fabric.GetPorts())
@@ -380,8 +529,12 @@ RdmaPcapHelper::Select(const RdmaFabric& fabric,
     return {};
 }
 
+namespace
+{
+
+/// GetFileName without its extension.
 std::string
-RdmaPcapHelper::GetFileName(const RdmaPort* port)
+StemOf(const RdmaPort* port)
 {
     std::string name = port->GetName();
     const size_t colon = name.rfind(':');
@@ -390,22 +543,51 @@ RdmaPcapHelper::GetFileName(const RdmaPort* port)
         name[colon] = '-';
     }
     std::replace(name.begin(), name.end(), '/', '_');
-    return name + ".pcap";
+    return name;
+}
+
+} // namespace
+
+std::string
+RdmaPcapHelper::GetFileName(const RdmaPort* port)
+{
+    return StemOf(port) + ".pcap";
 }
 
 std::string
 RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
 {
-    Ptr<Capture> capture(new Capture(m_fabric), false);
-    const std::string error =
-        capture->Open(folder + "/" + GetFileName(PeekPointer(port)), m_snapLength);
+    const bool shared = m_options.format == Format::PCAPNG;
+    Ptr<RdmaCaptureFile> file = shared ? m_shared[folder] : nullptr;
+    std::string error;
+    if (!file)
+    {
+        file = Create<RdmaCaptureFile>();
+        const std::string stem = shared ? "capture" : StemOf(PeekPointer(port));
+        error = file->Open(folder + "/" + stem, m_options);
+        if (!error.empty())
+        {
+            return error;
+        }
+        Simulator::ScheduleDestroy(&RdmaCaptureFile::Close, file);
+        if (shared)
+        {
+            m_shared[folder] = file;
+        }
+    }
+    uint32_t id = 0;
+    error = file->AddInterface({port->GetName(),
+                                port->GetPeer() ? m_fabric.GetLinkName(PeekPointer(port)) : "",
+                                m_filter,
+                                port->GetRate()},
+                               id);
     if (!error.empty())
     {
         return error;
     }
+    const Ptr<Capture> capture = Create<Capture>(m_session, file, id);
     port->TraceConnectWithoutContext("PhyTx", MakeBoundCallback(&Capture::Sent, capture));
     port->TraceConnectWithoutContext("PhyRx", MakeBoundCallback(&Capture::Received, capture));
-    Simulator::ScheduleDestroy(&Capture::Close, capture);
     return {};
 }
 

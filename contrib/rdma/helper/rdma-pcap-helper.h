@@ -4,19 +4,24 @@
 #ifndef RDMA_PCAP_HELPER_H
 #define RDMA_PCAP_HELPER_H
 
+#include "rdma-capture-file.h"
+
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-port.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace ns3
 {
 
+class RdmaCaptureSession;
+
 /**
  * \ingroup rdma
- * Captures what ports send and receive as pcap files that Wireshark reads: Ethernet link type,
- * nanosecond time stamps, one file a port.
+ * Captures what ports send and receive in files that Wireshark reads: Ethernet link type,
+ * nanosecond time stamps; pcap, one file a port, or pcapng, one file with an interface per port.
  *
  * What is real in a capture: sizes, opcodes, queue pair numbers, PSNs, AckReq, DMA length,
  * immediate data, AETH (syndrome, MSN), ECN, priority (DSCP = 8 x priority), UDP source port (the
@@ -33,21 +38,53 @@ namespace ns3
  * that is after its last bit and, in a switch, after the pipeline. Frames dropped for their FCS are
  * not captured, nor are frames dropped by a switch missing on its ingress side.
  *
- * Files are complete after Simulator::Destroy. They are written in whole records, so that a run
- * which is killed leaves valid files too; each lacks at most its last BUFFER_BYTES.
+ * In pcapng an interface has the port's name, as its description the directed link out of it
+ * ("a->b"), the rate, and the flow filter; every frame says whether the port sent (outbound) or
+ * received it.
+ *
+ * Files are complete after Simulator::Destroy, and valid at any moment (RdmaCaptureFile). Ports
+ * that nobody captures pay nothing; settings count for what is enabled after them.
  */
 class RdmaPcapHelper
 {
   public:
-    /// Most that waits in memory, per port.
-    static constexpr size_t BUFFER_BYTES = 65536;
+    using Format = RdmaCaptureFile::Format;
+
+    /// Most that waits in memory, per file.
+    static constexpr size_t BUFFER_BYTES = RdmaCaptureFile::BUFFER_BYTES;
 
     /// \param fabric must outlive the simulation
     explicit RdmaPcapHelper(const RdmaFabric& fabric);
+    ~RdmaPcapHelper();
+
+    /// Default: PCAP.
+    void SetFormat(Format format);
 
     /// \param bytes kept of each frame at most (the length field of its record has the true
-    /// length); default: all
+    /// length); default: all. What is cut off is not computed: neither payload nor ICRC.
     void SetSnapLength(uint32_t bytes);
+
+    /**
+     * \param bytes of one file at most; 0, the default: no limit
+     * \param files 0: at the limit that file's capture stops, which is said once on standard
+     * error; else its capture goes on in the next of a ring of so many files, which begins anew
+     * after the last: `<name>.0.pcap`, `<name>.1.pcap` ...
+     */
+    void SetFileSize(uint64_t bytes, uint32_t files = 0);
+
+    /**
+     * Capture these flows only: a list separated by commas of
+     *
+     *     a->b   what endpoint a asks of b, and b's answers: requests (SEND, WRITE, READ) from a to
+     *            b; ACKs, NAKs, READ responses and CNPs from b to a. Of all queue pairs between
+     *            them. a and b are hosts, then all their ports are meant, or ports (host:1).
+     *     pfc    PFC frames, which belong to no flow, too
+     *
+     * Ordinary packets are no flows: a filter leaves them out.
+     * \param flows empty: everything, as without a filter
+     * \return what is wrong, with the nearest valid name; empty if nothing is
+     */
+    std::string SetFlows(const std::string& flows);
 
     /**
      * Ports by name, one selector or several separated by commas:
@@ -65,8 +102,8 @@ class RdmaPcapHelper
                               const std::string& selector,
                               std::vector<Ptr<RdmaPort>>& ports);
 
-    /// Capture at a port, from now on, into `<folder>/<node>-<port number>.pcap`. \return what went
-    /// wrong
+    /// Capture at a port, from now on, into `<folder>/<node>-<port number>.pcap`, or as an
+    /// interface of `<folder>/capture.pcapng`. \return what went wrong
     std::string EnablePcap(const std::string& folder, Ptr<RdmaPort> port);
     /// The same for all ports that Select finds; at the first error nothing more is opened.
     std::string EnablePcap(const std::string& folder, const std::string& selector);
@@ -77,7 +114,10 @@ class RdmaPcapHelper
 
   private:
     const RdmaFabric& m_fabric;
-    uint32_t m_snapLength{UINT32_MAX};
+    RdmaCaptureFile::Options m_options;
+    std::string m_filter; //!< as given
+    Ptr<RdmaCaptureSession> m_session;
+    std::map<std::string, Ptr<RdmaCaptureFile>> m_shared; //!< pcapng: by folder
 };
 
 } // namespace ns3

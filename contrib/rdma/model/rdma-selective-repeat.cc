@@ -11,6 +11,7 @@
 #include "ns3/nstime.h"
 
 #include <algorithm>
+#include <map>
 
 namespace ns3
 {
@@ -124,74 +125,147 @@ RdmaSelectiveRepeat::Release()
 
 // BDP cap ----------------------------------------------------------------------------------------
 
+namespace
+{
+
+/// Round-trip times on idle paths, of the largest packets of an MTU there and their ACKs back.
+class IdlePaths
+{
+  public:
+    explicit IdlePaths(uint32_t mtu)
+        : m_dataWire(RdmaFrame::DATA_OVERHEAD_BYTES + mtu + rdma::kRethBytes + rdma::kImmDtBytes),
+          m_pipeline(NodeList::GetNNodes(), UNKNOWN)
+    {
+    }
+
+    bool IsSwitch(const Ptr<Node>& node)
+    {
+        return Pipeline(node) != NO_SWITCH;
+    }
+
+    /// \return over the link out of a port: serializations, delays, and pipelines at its ends, ps
+    int64_t OverLink(RdmaPort* out)
+    {
+        RdmaPort* back = out->GetPeer();
+        return out->GetSerialization(m_dataWire) + out->GetDelayPs() +
+               back->GetSerialization(ACK_WIRE) + back->GetDelayPs() +
+               std::max<int64_t>(Pipeline(back->GetNode()), 0) +
+               std::max<int64_t>(Pipeline(out->GetNode()), 0);
+    }
+
+    /// \return from a switch to the farthest host, along the slowest of the paths with the fewest
+    /// links, ps
+    int64_t ToFarthestHost(const Ptr<Node>& from)
+    {
+        // Breadth first: a node's time is final once all nodes nearer by a link have been looked
+        // at.
+        std::vector<int64_t> time(m_pipeline.size());
+        std::vector<uint32_t> depthOf(m_pipeline.size()); // 0: not seen
+        std::vector<Ptr<Node>> level{from};
+        depthOf[from->GetId()] = 1;
+        int64_t longest = 0;
+        for (uint32_t depth = 2; !level.empty(); ++depth)
+        {
+            std::vector<Ptr<Node>> next;
+            for (const auto& node : level)
+            {
+                if (!IsSwitch(node)) // hosts do not forward
+                {
+                    longest = std::max(longest, time[node->GetId()]);
+                    continue;
+                }
+                for (uint32_t i = 0; i < node->GetNDevices(); ++i)
+                {
+                    const Ptr<RdmaPort> out = DynamicCast<RdmaPort>(node->GetDevice(i));
+                    if (!out || !out->GetPeer())
+                    {
+                        continue;
+                    }
+                    const Ptr<Node> to = out->GetPeer()->GetNode();
+                    const uint32_t id = to->GetId();
+                    if (!depthOf[id])
+                    {
+                        depthOf[id] = depth;
+                        next.push_back(to);
+                    }
+                    if (depthOf[id] == depth)
+                    {
+                        time[id] =
+                            std::max(time[id], time[node->GetId()] + OverLink(PeekPointer(out)));
+                    }
+                }
+            }
+            level.swap(next);
+        }
+        return longest;
+    }
+
+  private:
+    static constexpr uint32_t ACK_WIRE = RdmaFrame::DATA_OVERHEAD_BYTES + rdma::kAethBytes;
+    static constexpr int64_t UNKNOWN = -2;
+    static constexpr int64_t NO_SWITCH = -1;
+
+    int64_t Pipeline(const Ptr<Node>& node)
+    {
+        int64_t& pipeline = m_pipeline[node->GetId()];
+        if (pipeline == UNKNOWN)
+        {
+            pipeline = NO_SWITCH;
+            if (const Ptr<RdmaSwitch> device = node->GetObject<RdmaSwitch>())
+            {
+                TimeValue latency;
+                device->GetAttribute("PipelineLatency", latency);
+                pipeline = latency.Get().GetPicoSeconds();
+            }
+        }
+        return pipeline;
+    }
+
+    uint32_t m_dataWire;
+    std::vector<int64_t> m_pipeline; //!< by node, ps
+};
+
+/// Hangs off a switch's node: what the first NIC behind it has found out, for the others.
+class FarthestHost : public Object
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId tid =
+            TypeId("ns3::RdmaFarthestHost").SetParent<Object>().SetGroupName("Rdma");
+        return tid;
+    }
+
+    std::map<uint32_t, int64_t> psByMtu;
+};
+
+} // namespace
+
 uint64_t
 RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu)
 {
-    const uint32_t fullWire = RdmaFrame::DATA_OVERHEAD_BYTES + mtu;
-    const uint32_t largestWire = fullWire + rdma::kRethBytes + rdma::kImmDtBytes;
-    const uint32_t ackWire = RdmaFrame::DATA_OVERHEAD_BYTES + rdma::kAethBytes;
-    const auto pipeline = [](const Ptr<Node>& node) {
-        const Ptr<RdmaSwitch> device = node->GetObject<RdmaSwitch>();
-        if (!device)
-        {
-            return int64_t{0};
-        }
-        TimeValue latency;
-        device->GetAttribute("PipelineLatency", latency);
-        return latency.Get().GetPicoSeconds();
-    };
-    const auto roundTrip = [&](RdmaPort* out) {
-        RdmaPort* back = out->GetPeer();
-        return out->GetSerialization(largestWire) + out->GetDelayPs() + pipeline(back->GetNode()) +
-               back->GetSerialization(ackWire) + back->GetDelayPs() + pipeline(out->GetNode());
-    };
-
-    // Breadth first. A node's time is final when all nodes nearer by one link have been looked at.
-    constexpr int64_t UNSEEN = -1;
-    std::vector<int64_t> time(NodeList::GetNNodes(), UNSEEN);
-    std::vector<bool> settled(time.size());
-    std::vector<Ptr<Node>> level{port->GetNode()};
-    time[level[0]->GetId()] = 0;
-    int64_t longest = 0;
-    for (bool first = true; !level.empty(); first = false)
+    if (!port->GetPeer())
     {
-        std::vector<Ptr<Node>> next;
-        for (const auto& node : level)
-        {
-            settled[node->GetId()] = true;
-        }
-        for (const auto& node : level)
-        {
-            const bool isSwitch = node->GetObject<RdmaSwitch>() != nullptr;
-            if (!first && !isSwitch)
-            {
-                longest = std::max(longest, time[node->GetId()]);
-                continue; // hosts do not forward
-            }
-            for (uint32_t i = 0; i < node->GetNDevices(); ++i)
-            {
-                const Ptr<RdmaPort> out = DynamicCast<RdmaPort>(node->GetDevice(i));
-                if (!out || !out->GetPeer() || (first && PeekPointer(out) != port))
-                {
-                    continue;
-                }
-                const Ptr<Node> to = out->GetPeer()->GetNode();
-                int64_t& known = time[to->GetId()];
-                if (settled[to->GetId()])
-                {
-                    continue;
-                }
-                if (known == UNSEEN)
-                {
-                    next.push_back(to);
-                }
-                known = std::max(known, time[node->GetId()] + roundTrip(PeekPointer(out)));
-            }
-        }
-        level.swap(next);
+        return 1;
     }
-    const int64_t packet = port->GetSerialization(fullWire);
-    return std::max<int64_t>(1, (longest + packet - 1) / packet);
+    IdlePaths paths(mtu);
+    int64_t roundTrip = paths.OverLink(port);
+    const Ptr<Node> next = port->GetPeer()->GetNode();
+    if (paths.IsSwitch(next))
+    {
+        Ptr<FarthestHost> farthest = next->GetObject<FarthestHost>();
+        if (!farthest)
+        {
+            farthest = CreateObject<FarthestHost>();
+            next->AggregateObject(farthest);
+        }
+        const auto known = farthest->psByMtu.find(mtu);
+        roundTrip += known != farthest->psByMtu.end()
+                         ? known->second
+                         : farthest->psByMtu[mtu] = paths.ToFarthestHost(next);
+    }
+    const int64_t packet = port->GetSerialization(RdmaFrame::DATA_OVERHEAD_BYTES + mtu);
+    return static_cast<uint64_t>((roundTrip + packet - 1) / packet);
 }
 
 } // namespace ns3

@@ -10,7 +10,13 @@
 #include "ns3/pcap-file.h"
 #include "ns3/rdma-pcap-helper.h"
 
+#include <array>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
 #include <sstream>
 
 using namespace ns3;
@@ -41,6 +47,114 @@ size_t
 LinesOf(const std::string& text)
 {
     return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+/// A frame as a capture has it.
+struct Record
+{
+    uint32_t interface {
+        0
+    };
+    uint32_t direction{0}; //!< epb_flags; 0 in pcap
+    uint64_t ns{0};
+    uint32_t length{0}; //!< of the whole frame
+    std::vector<uint8_t> bytes;
+
+    /// Opcode of the BTH. \pre RoCEv2, and not cut off
+    uint8_t Opcode() const
+    {
+        return bytes.at(42);
+    }
+
+    bool IsRoce() const
+    {
+        return bytes.size() > 42 && bytes[12] == 8 && bytes[13] == 0;
+    }
+
+    /// Last byte of the IPv4 address: endpoint + 1.
+    uint8_t Source() const
+    {
+        return bytes.at(29);
+    }
+
+    uint8_t Destination() const
+    {
+        return bytes.at(33);
+    }
+};
+
+/// A capture file read back, without any of the code that wrote it.
+struct Contents
+{
+    bool whole{false}; //!< ends with a whole record, and was understood
+    uint64_t size{0};
+    std::vector<std::string> interfaces;
+    std::vector<Record> records;
+};
+
+Contents
+ReadCapture(const std::string& path)
+{
+    std::ifstream file(path, std::ios::binary);
+    const std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
+    Contents c;
+    c.size = text.size();
+    const auto u32 = [&text](size_t at) {
+        uint32_t v = 0;
+        std::memcpy(&v, text.data() + at, 4);
+        return v;
+    };
+    const auto record = [&](size_t at, uint32_t kept) {
+        Record r;
+        r.bytes.assign(text.begin() + at, text.begin() + at + kept);
+        return r;
+    };
+    if (text.size() >= 24 && u32(0) == 0xa1b23c4d)
+    {
+        size_t at = 24;
+        while (at + 16 <= text.size() && at + 16 + u32(at + 8) <= text.size())
+        {
+            Record r = record(at + 16, u32(at + 8));
+            r.ns = u32(at) * 1000000000ULL + u32(at + 4);
+            r.length = u32(at + 12);
+            c.records.push_back(r);
+            at += 16 + r.bytes.size();
+        }
+        c.whole = at == text.size();
+        return c;
+    }
+    size_t at = 0;
+    while (at + 12 <= text.size())
+    {
+        const uint32_t length = u32(at + 4);
+        if (length % 4 || length < 12 || at + length > text.size() ||
+            u32(at + length - 4) != length)
+        {
+            return c;
+        }
+        if ((u32(at) == 0x0a0d0d0a) != (at == 0))
+        {
+            return c;
+        }
+        if (u32(at) == 1 && u32(at + 16) % 65536 == 2) // the first option is the name
+        {
+            c.interfaces.emplace_back(text.data() + at + 20, u32(at + 16) >> 16);
+        }
+        if (u32(at) == 6)
+        {
+            const uint32_t kept = u32(at + 20);
+            Record r = record(at + 28, kept);
+            r.interface = u32(at + 8);
+            r.ns = static_cast<uint64_t>(u32(at + 12)) << 32 | u32(at + 16);
+            r.length = u32(at + 24);
+            const size_t options = at + 28 + (kept + 3) / 4 * 4;
+            r.direction = u32(options) == (4U << 16 | 2) ? u32(options + 4) : 0;
+            c.records.push_back(r);
+        }
+        at += length;
+    }
+    c.whole = at == text.size() && at > 0;
+    return c;
 }
 
 /// Three hosts send to a fourth one, hard: PFC, ECN and CNPs. One link loses frames: NAKs and
@@ -342,6 +456,328 @@ class RdmaPcapTsharkTestCase : public TestCase
     }
 };
 
+class RdmaPcapngTestCase : public TestCase
+{
+  public:
+    RdmaPcapngTestCase()
+        : TestCase("pcapng: one file, an interface per port, directions, the frames of pcap")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const std::string folder = CreateTempDirFilename("");
+        std::vector<std::string> names;
+        std::vector<uint64_t> sent;
+        std::vector<uint64_t> received;
+        {
+            Bed bed;
+            DescribeBusy(bed);
+            RdmaPcapHelper pcap(*bed.fabric);
+            NS_TEST_ASSERT_MSG_EQ(pcap.EnablePcap(folder, "all"), "", "pcap");
+            RdmaPcapHelper pcapng(*bed.fabric);
+            pcapng.SetFormat(RdmaPcapHelper::Format::PCAPNG);
+            NS_TEST_ASSERT_MSG_EQ(pcapng.EnablePcap(folder, "all"), "", "pcapng");
+            RunBusy(bed);
+            for (const auto& port : bed.fabric->GetPorts())
+            {
+                names.push_back(port->GetName());
+                sent.push_back(port->GetCounters().txFrames);
+                received.push_back(port->GetCounters().rxFrames - port->GetCounters().corrupted);
+            }
+        }
+        const Contents ng = ReadCapture(folder + "/capture.pcapng");
+        NS_TEST_ASSERT_MSG_EQ(ng.whole, true, "whole blocks");
+        NS_TEST_ASSERT_MSG_EQ(ng.interfaces.size(), names.size(), "interfaces");
+        std::vector<std::vector<const Record*>> perPort(names.size());
+        std::vector<std::array<uint64_t, 3>> directions(names.size(), {0, 0, 0});
+        uint64_t last = 0;
+        for (const Record& r : ng.records)
+        {
+            perPort.at(r.interface).push_back(&r);
+            ++directions[r.interface].at(r.direction);
+            NS_TEST_ASSERT_MSG_GT_OR_EQ(r.ns, last, "in order of time");
+            last = r.ns;
+        }
+        for (size_t i = 0; i < names.size(); ++i)
+        {
+            NS_TEST_EXPECT_MSG_EQ(ng.interfaces[i], names[i], "name");
+            NS_TEST_EXPECT_MSG_EQ(directions[i][0], 0, names[i] << " direction unknown");
+            NS_TEST_EXPECT_MSG_EQ(directions[i][1], received[i], names[i] << " inbound");
+            NS_TEST_EXPECT_MSG_EQ(directions[i][2], sent[i], names[i] << " outbound");
+            std::string name = names[i];
+            name[name.rfind(':')] = '-';
+            const Contents one = ReadCapture(folder + "/" + name + ".pcap");
+            NS_TEST_ASSERT_MSG_EQ(one.records.size(), perPort[i].size(), name);
+            bool same = true;
+            for (size_t k = 0; k < one.records.size(); ++k)
+            {
+                same = same && one.records[k].ns == perPort[i][k]->ns &&
+                       one.records[k].bytes == perPort[i][k]->bytes;
+            }
+            NS_TEST_EXPECT_MSG_EQ(same, true, name << " has other frames");
+        }
+        if (!OutputOf("tshark --version").empty())
+        {
+            const size_t lines = LinesOf(OutputOf("tshark -r " + folder +
+                                                  "/capture.pcapng -Y '!_ws.malformed && "
+                                                  "frame.packet_flags_direction && "
+                                                  "(infiniband || macc || eth.type == 0x88b5)'"));
+            NS_TEST_EXPECT_MSG_EQ(lines, ng.records.size(), "tshark");
+        }
+    }
+};
+
+class RdmaPcapSnapLengthTestCase : public TestCase
+{
+  public:
+    RdmaPcapSnapLengthTestCase()
+        : TestCase("a snap length keeps the first bytes of the very same frames")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const std::string folder = CreateTempDirFilename("");
+        // Of an odd frame (8193 B: the last packet has one byte, 3 of padding) as of full ones: in
+        // headers, at their end, in the payload, the padding, the ICRC, and all.
+        const uint32_t lengths[] =
+            {14, 42, 54, 58, 59, 60, 62, 63, 65, 74, 96, 2000, 4150, 4151, 4154, 4155, 5000};
+        std::map<uint32_t, std::string> files;
+        {
+            Bed bed;
+            DescribeBusy(bed);
+            RdmaPcapHelper full(*bed.fabric);
+            NS_TEST_ASSERT_MSG_EQ(full.EnablePcap(folder, "s:3"), "", "opens");
+            for (const uint32_t length : lengths)
+            {
+                RdmaPcapHelper pcap(*bed.fabric);
+                pcap.SetFormat(RdmaPcapHelper::Format::PCAPNG);
+                pcap.SetSnapLength(length);
+                files[length] = CreateTempDirFilename(std::to_string(length));
+                NS_TEST_ASSERT_MSG_EQ(std::system(("mkdir -p " + files[length]).c_str()),
+                                      0,
+                                      "folder");
+                NS_TEST_ASSERT_MSG_EQ(pcap.EnablePcap(files[length], "s:3"), "", "opens");
+            }
+            RunBusy(bed);
+        }
+        const Contents full = ReadCapture(folder + "/s-3.pcap");
+        NS_TEST_ASSERT_MSG_GT(full.records.size(), 700, "frames");
+        for (const uint32_t length : lengths)
+        {
+            const Contents cut = ReadCapture(files[length] + "/capture.pcapng");
+            NS_TEST_ASSERT_MSG_EQ(cut.whole, true, length);
+            NS_TEST_ASSERT_MSG_EQ(cut.records.size(), full.records.size(), length);
+            uint64_t wrong = 0;
+            for (size_t i = 0; i < cut.records.size(); ++i)
+            {
+                std::vector<uint8_t> expected = full.records[i].bytes;
+                expected.resize(std::min<size_t>(expected.size(), length));
+                wrong += cut.records[i].bytes != expected ||
+                         cut.records[i].length != full.records[i].length;
+            }
+            NS_TEST_EXPECT_MSG_EQ(wrong, 0, "frames that differ at snap length " << length);
+        }
+    }
+};
+
+class RdmaPcapSizeTestCase : public TestCase
+{
+  public:
+    RdmaPcapSizeTestCase(RdmaPcapHelper::Format format)
+        : TestCase(std::string("the size of files is limited, and a ring has the last frames, ") +
+                   (format == RdmaPcapHelper::Format::PCAP ? "pcap" : "pcapng")),
+          m_format(format)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const std::string folder = CreateTempDirFilename("");
+        const bool ng = m_format == RdmaPcapHelper::Format::PCAPNG;
+        const std::string extension = ng ? ".pcapng" : ".pcap";
+        const std::string name = folder + (ng ? "/capture" : "/s-0");
+        constexpr uint64_t SIZE = 100000;
+        constexpr uint32_t FILES = 11;
+        // Of an earlier run: must not be taken for this one's.
+        std::ofstream(name + ".10" + extension) << "stale";
+        {
+            Bed bed;
+            bed.Star(2, 100 * GBPS);
+            bed.Build();
+            const auto enable = [&](uint64_t bytes, uint32_t files, const std::string& where) {
+                NS_TEST_ASSERT_MSG_EQ(std::system(("mkdir -p " + where).c_str()), 0, "folder");
+                RdmaPcapHelper pcap(*bed.fabric);
+                pcap.SetFormat(m_format);
+                pcap.SetFileSize(bytes, files);
+                NS_TEST_ASSERT_MSG_EQ(pcap.EnablePcap(where, "s:0"), "", "opens");
+            };
+            enable(0, 0, folder + "/all");
+            enable(SIZE, 0, folder + "/stop");
+            enable(SIZE, FILES, folder);
+            RdmaPcapHelper small(*bed.fabric);
+            small.SetFormat(m_format);
+            small.SetFileSize(20);
+            NS_TEST_EXPECT_MSG_NE(small.EnablePcap(folder + "/all", "s:1").find("size limit of 20"),
+                                  std::string::npos,
+                                  "less than a header");
+            bed.Connect(0, 1).first->PostWrite(4000000, 1);
+            Simulator::Run();
+        }
+        const auto path = [&](const std::string& where) {
+            return folder + where + (ng ? "/capture" : "/s-0") + extension;
+        };
+        const Contents all = ReadCapture(path("/all"));
+        const Contents stop = ReadCapture(path("/stop"));
+        NS_TEST_ASSERT_MSG_EQ(all.whole && stop.whole, true, "whole records");
+        NS_TEST_EXPECT_MSG_GT(all.size, 4000000, "no limit");
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(stop.size, SIZE, "limit");
+        NS_TEST_EXPECT_MSG_GT(stop.size, SIZE - 4300, "full but for less than a frame");
+        const auto same = [](const Record& a, const Record& b) {
+            return a.ns == b.ns && a.bytes == b.bytes;
+        };
+        NS_TEST_EXPECT_MSG_EQ(
+            std::equal(stop.records.begin(), stop.records.end(), all.records.begin(), same),
+            true,
+            "the first frames");
+        // The ring: its files in order of their first frame are the last frames, without a gap.
+        std::map<uint64_t, Contents> ring;
+        for (uint32_t k = 0; k < FILES; ++k)
+        {
+            const Contents one =
+                ReadCapture(name + (k < 10 ? ".0" : ".") + std::to_string(k) + extension);
+            NS_TEST_ASSERT_MSG_EQ(one.whole, true, "file " << k);
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(one.size, SIZE, "limit");
+            NS_TEST_ASSERT_MSG_GT(one.records.size(), 0, "not empty");
+            ring[one.records[0].ns] = one;
+        }
+        std::vector<Record> last;
+        for (const auto& [ns, one] : ring)
+        {
+            last.insert(last.end(), one.records.begin(), one.records.end());
+        }
+        NS_TEST_EXPECT_MSG_GT(last.size(), 22 * (FILES - 1), "about 23 frames a file");
+        NS_TEST_ASSERT_MSG_LT(last.size(), all.records.size(), "not all");
+        NS_TEST_EXPECT_MSG_EQ(
+            std::equal(last.begin(), last.end(), all.records.end() - last.size(), same),
+            true,
+            "the last frames");
+    }
+
+    const RdmaPcapHelper::Format m_format;
+};
+
+class RdmaPcapFlowTestCase : public TestCase
+{
+  public:
+    RdmaPcapFlowTestCase()
+        : TestCase("a flow filter takes its data, ACKs, NAKs and CNPs, and nothing else")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const std::string folder = CreateTempDirFilename("");
+        const std::vector<std::pair<std::string, std::string>> filters = {
+            {"all", ""},
+            {"one", "h0->h3"},
+            {"back", "h3->h0"},
+            {"two", "h0->h3,h1:0->h3:0"},
+            {"pfc", "h0->h3,pfc"},
+        };
+        std::map<std::string, Contents> got;
+        {
+            Bed bed;
+            DescribeBusy(bed);
+            for (const auto& [name, filter] : filters)
+            {
+                RdmaPcapHelper pcap(*bed.fabric);
+                pcap.SetFormat(RdmaPcapHelper::Format::PCAPNG);
+                pcap.SetSnapLength(100);
+                NS_TEST_ASSERT_MSG_EQ(pcap.SetFlows(filter), "", "filter");
+                NS_TEST_ASSERT_MSG_EQ(std::system(("mkdir -p " + folder + "/" + name).c_str()),
+                                      0,
+                                      "folder");
+                NS_TEST_ASSERT_MSG_EQ(pcap.EnablePcap(folder + "/" + name, "s,h1"), "", "opens");
+            }
+            RdmaPcapHelper wrong(*bed.fabric);
+            NS_TEST_EXPECT_MSG_EQ(wrong.SetFlows("h0->h4"),
+                                  "no host or port of a host is called \"h4\"; the nearest name is "
+                                  "\"h0\"",
+                                  "no such host");
+            NS_TEST_EXPECT_MSG_NE(wrong.SetFlows("s->h0").find("\"s\""),
+                                  std::string::npos,
+                                  "a switch");
+            NS_TEST_EXPECT_MSG_NE(wrong.SetFlows("h0->h0").find("to itself"),
+                                  std::string::npos,
+                                  "one host");
+            NS_TEST_EXPECT_MSG_NE(wrong.SetFlows("h0-h1").find("is no flow"),
+                                  std::string::npos,
+                                  "no arrow");
+            NS_TEST_EXPECT_MSG_NE(wrong.SetFlows("h0->h1,").find("is no flow"),
+                                  std::string::npos,
+                                  "an empty part");
+            bed.Connect(3, 0).first->PostWrite(50000, 9); // the other way: a flow of its own
+            RunBusy(bed);
+        }
+        for (const auto& [name, filter] : filters)
+        {
+            got[name] = ReadCapture(folder + "/" + name + "/capture.pcapng");
+            NS_TEST_ASSERT_MSG_EQ(got[name].whole, true, name);
+        }
+        // What belongs to a flow, of all that was captured. Endpoint e has the address e + 1.
+        const auto expected = [&](std::set<std::pair<int, int>> flows, bool pfc) {
+            std::vector<const Record*> kept;
+            for (const Record& r : got["all"].records)
+            {
+                bool wanted = pfc && r.bytes[12] == 0x88 && r.bytes[13] == 0x08;
+                if (r.IsRoce())
+                {
+                    const bool data = r.Opcode() < 0x0d;
+                    wanted =
+                        flows.count(data ? std::make_pair(r.Source() - 1, r.Destination() - 1)
+                                         : std::make_pair(r.Destination() - 1, r.Source() - 1));
+                }
+                if (wanted)
+                {
+                    kept.push_back(&r);
+                }
+            }
+            return kept;
+        };
+        const auto check = [&](const std::string& name, const std::vector<const Record*>& want) {
+            const auto& records = got[name].records;
+            NS_TEST_EXPECT_MSG_GT(want.size(), 10, name);
+            NS_TEST_EXPECT_MSG_LT(want.size(), got["all"].records.size(), name);
+            NS_TEST_ASSERT_MSG_EQ(records.size(), want.size(), name);
+            uint64_t wrong = 0;
+            for (size_t i = 0; i < want.size(); ++i)
+            {
+                wrong += records[i].bytes != want[i]->bytes || records[i].ns != want[i]->ns;
+            }
+            NS_TEST_EXPECT_MSG_EQ(wrong, 0, name);
+        };
+        check("one", expected({{0, 3}}, false));
+        check("back", expected({{3, 0}}, false));
+        check("two", expected({{0, 3}, {1, 3}}, false));
+        check("pfc", expected({{0, 3}}, true));
+        std::map<int, int> opcodes;
+        for (const Record& r : got["one"].records)
+        {
+            ++opcodes[r.Opcode()];
+        }
+        for (const int opcode : {6, 7, 8, 17, 129})
+        {
+            NS_TEST_EXPECT_MSG_GT(opcodes[opcode], 0, "opcode " << opcode);
+        }
+    }
+};
+
 class RdmaPcapTestSuite : public TestSuite
 {
   public:
@@ -351,6 +787,11 @@ class RdmaPcapTestSuite : public TestSuite
         AddTestCase(new RdmaPcapSelectTestCase, TestCase::QUICK);
         AddTestCase(new RdmaPcapBytesTestCase, TestCase::QUICK);
         AddTestCase(new RdmaPcapWholeRecordsTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaPcapngTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaPcapSnapLengthTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaPcapSizeTestCase(RdmaPcapHelper::Format::PCAP), TestCase::QUICK);
+        AddTestCase(new RdmaPcapSizeTestCase(RdmaPcapHelper::Format::PCAPNG), TestCase::QUICK);
+        AddTestCase(new RdmaPcapFlowTestCase, TestCase::QUICK);
         AddTestCase(new RdmaPcapTsharkTestCase, TestCase::QUICK);
     }
 };

@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "capture-setup.h"
+
+#include "scenarios/spec/options.h"
+
+#include "ns3/rdma-pcap-helper.h"
+
+namespace dltrain
+{
+
+std::string
+StartCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run)
+{
+    if (run.pcap.empty())
+    {
+        return {};
+    }
+    const scenario::CaptureOptions& capture = run.capture;
+    ns3::RdmaPcapHelper helper(fabric);
+    helper.SetFormat(capture.pcapng ? ns3::RdmaPcapHelper::Format::PCAPNG
+                                    : ns3::RdmaPcapHelper::Format::PCAP);
+    if (capture.snapLength)
+    {
+        helper.SetSnapLength(capture.snapLength);
+    }
+    helper.SetFileSize(capture.fileBytes, capture.files);
+    std::string error = helper.SetFlows(scenario::Join(capture.flows, ","));
+    if (!error.empty())
+    {
+        return "--pcap-flow: " + error;
+    }
+    // All selectors at once: a port that two of them mean is captured once.
+    error = helper.EnablePcap(run.out, scenario::Join(run.pcap, ","));
+    return error.empty() ? "" : "--pcap: " + error;
+}
+
+} // namespace dltrain

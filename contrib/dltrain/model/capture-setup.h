@@ -1,0 +1,22 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_CAPTURE_SETUP_H
+#define DLTRAIN_CAPTURE_SETUP_H
+
+#include "scenarios/spec/scenario.h"
+
+#include "ns3/rdma-fabric-helper.h"
+
+#include <string>
+
+namespace dltrain
+{
+
+/// Starts the captures that --pcap and its companions ask for. \return what is wrong, empty if
+/// nothing is
+std::string StartCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run);
+
+} // namespace dltrain
+
+#endif // DLTRAIN_CAPTURE_SETUP_H

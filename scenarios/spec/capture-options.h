@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --pcap-...: how captures are written, and of which flows.
+ */
+#ifndef SCENARIOS_SPEC_CAPTURE_OPTIONS_H
+#define SCENARIOS_SPEC_CAPTURE_OPTIONS_H
+
+#include "scenarios/spec/options.h"
+#include "scenarios/spec/validate.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// Rows for the options table, behind --pcap itself.
+std::vector<Option> CaptureOptionRows(const std::string& group, const std::string& jsonSection);
+
+/// Reads and checks them. `topology`: null if it is not valid; flows are then not checked.
+CaptureOptions MakeCapture(Validation* v, const topo::Topology* topology);
+
+/// --pcap-flow: empty if `flow` is "pfc" or "a->b" of this topology's hosts or their ports, else
+/// what is wrong.
+std::string CheckFlowName(const topo::Topology& topology,
+                          const std::string& flow,
+                          std::string* nearest);
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_CAPTURE_OPTIONS_H
