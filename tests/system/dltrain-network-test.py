@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """dltrain on networks that congest: placement, oversubscription, lossless and lossy."""
 
+import re
+
 from _system_test import SystemTest, main, quantile
 
 # 16 servers of 8 GPUs on a k = 4 fat-tree, as the default job, with a smaller model and no warm-up.
 JOB = "dltrain --model=gpt2 --seq=1024 --warmup=0 "
+
+
+def totals(log):
+    """kind: (in the whole run, measured), from the last lines of network_events.log"""
+    found = (re.fullmatch(r"# total (\w+) (\d+), measured (\d+)", line) for line in log)
+    return {m[1]: (int(m[2]), int(m[3])) for m in found if m}
 
 
 class Congestion(SystemTest):
@@ -42,8 +50,9 @@ class Congestion(SystemTest):
                     self.assertLessEqual(link["utilization"], 1)
                 # The event log tells where it happened, and adds up.
                 log = run.text("network_events.log").splitlines()
-                self.assertIn(f"# total ecn {stats['ecn_marks']}", log)
-                self.assertIn(f"# total pause {stats['pfc_pauses']}", log)
+                total = totals(log)
+                self.assertEqual(total["ecn"][1], stats["ecn_marks"])
+                self.assertEqual(total["pause"][1], stats["pfc_pauses"])
                 marks = [line for line in log if not line.startswith("#") and line.split()[1] == "ecn"]
                 self.assertTrue(marks)
                 self.assertTrue(any("agg-" in line.split()[2] for line in marks))
@@ -87,7 +96,25 @@ class Congestion(SystemTest):
         self.assertGreater(stats["step_time_us"], lossless["step_time_us"])
         self.assertIn("frames dropped", run.out)
         log = run.text("network_events.log").splitlines()
-        self.assertIn(f"# total drop {sum(stats['drops'].values())}", log)
+        self.assertEqual(totals(log)["drop"][1], sum(stats["drops"].values()))
+
+    def test_totals_with_and_without_the_warm_up(self):
+        for options in ("--placement=random --cc=none", "--placement=random --pfc=0 --buffer=200kB --cc=none"):
+            run = self.run_program(JOB.replace("--warmup=0", "--warmup=1") + options)
+            stats = run.stats
+            log = run.text("network_events.log").splitlines()
+            total = totals(log)
+            for kind, measured in (("ecn", stats["ecn_marks"]), ("pause", stats["pfc_pauses"]), ("timeout", stats["timeouts"]),
+                                   ("drop", sum(stats["drops"].values()))):
+                self.assertEqual(total[kind][1], measured, kind)
+            busy = "drop" if "--pfc=0" in options else "pause"
+            self.assertGreater(total[busy][0], total[busy][1])
+            self.assertGreater(total[busy][1], 0)
+            # So do the lines of the file itself: those behind the note are the measured ones.
+            begin = next(i for i, line in enumerate(log) if line.endswith("measuring starts"))
+            if total[busy][0] <= 20000:
+                lines = [i for i, line in enumerate(log) if not line.startswith("#") and line.split()[1] == busy]
+                self.assertEqual((len(lines), sum(i > begin for i in lines)), total[busy])
 
     def test_congestion_control_keeps_pauses_away(self):
         dcqcn = self.job("--placement=random").stats

@@ -49,6 +49,10 @@ ClusterRun::Build()
     options.seed = m_run.seed;
     options.warmup = m_warmup;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
+    if (OutputErrors::Any())
+    {
+        return OutputErrors::First();
+    }
     error = StartCaptures(*m_fabric, m_run);
     if (!error.empty())
     {
@@ -65,7 +69,7 @@ ClusterRun::Finish()
     return m_stats;
 }
 
-void
+bool
 ClusterRun::WriteStatistics(const RunOutcome& outcome,
                             const nlohmann::ordered_json& body,
                             uint32_t gpus)
@@ -83,8 +87,16 @@ ClusterRun::WriteStatistics(const RunOutcome& outcome,
     std::string error;
     if (!WriteStats(stats, m_run.out, error))
     {
-        std::cerr << m_program << ": " << error << "\n";
+        OutputErrors::Add(error);
+        return false;
     }
+    return true;
+}
+
+int
+ClusterRun::Status(const RunOutcome& outcome) const
+{
+    return OutputErrors::Status(m_program, outcome.exitStatus);
 }
 
 Bandwidth

@@ -59,9 +59,13 @@ class ClusterRun
 
     /// stats.json: head, then `body`, then the fabric's keys and the costs.
     /// \param gpus for simulated_gpu_s_per_core_s
-    void WriteStatistics(const RunOutcome& outcome,
+    /// \return false if it could not be written, which Status says
+    bool WriteStatistics(const RunOutcome& outcome,
                          const nlohmann::ordered_json& body,
                          uint32_t gpus);
+
+    /// \return the exit status: the outcome's, or 1 if an output failed, which is said. Last.
+    int Status(const RunOutcome& outcome) const;
 
   private:
     std::string m_program;

@@ -92,7 +92,7 @@ CollperfSimulation::Run()
     m_run.WriteStatistics(outcome, body, m_scenario.ranks);
     PrintRunStats(std::cerr, network);
     PrintEnd(std::cerr, m_scenario.run, outcome, network.frameHops);
-    return outcome.exitStatus;
+    return m_run.Status(outcome);
 }
 
 void

@@ -62,6 +62,13 @@ EventLog::Write(int64_t now, Kind kind, std::string_view where, std::string_view
 }
 
 void
+EventLog::StartMeasuring(int64_t now)
+{
+    m_warmup = m_counts;
+    Write(now, NOTE, "*", "measuring starts");
+}
+
+void
 EventLog::Finish(int64_t now)
 {
     if (!m_file.IsOpen())
@@ -74,6 +81,8 @@ EventLog::Finish(int64_t now)
         m_line += GetKindName(static_cast<Kind>(kind));
         m_line += ' ';
         AppendInteger(m_line, m_counts[kind]);
+        m_line += ", measured ";
+        AppendInteger(m_line, m_counts[kind] - m_warmup[kind]);
         m_file.Write(m_line);
     }
     m_line = "# end ";

@@ -17,7 +17,9 @@ namespace dltrain
  * network_events.log: `time_us what where details`, one event a line, in order of time.
  *
  * Each kind of event has a budget of lines, so that many pauses do not hide the one drop; beyond it
- * events are only counted, which the file says where it happens and, with the totals, at its end.
+ * events are only counted, which the file says where it happens. At its end stand the totals, of
+ * the whole run and of its measured part, which is what stats.json counts: `# total pause 50,
+ * measured 11`.
  */
 class EventLog
 {
@@ -40,6 +42,9 @@ class EventLog
     /// Count an event. \return whether its line is wanted too
     bool Count(Kind kind, uint64_t events = 1);
     void Write(int64_t now, Kind kind, std::string_view where, std::string_view details);
+    /// The warm-up ends: what is counted from here on is measured.
+    void StartMeasuring(int64_t now);
+    /// The totals, of all events and of the measured ones, and the file complete.
     void Finish(int64_t now);
 
     static const char* GetKindName(Kind kind);
@@ -48,6 +53,7 @@ class EventLog
     LineLog m_file;
     uint64_t m_limit;
     std::array<uint64_t, KINDS> m_counts{};
+    std::array<uint64_t, KINDS> m_warmup{}; //!< of them before measuring
     std::array<uint64_t, KINDS> m_lines{};
     std::string m_line;
 };

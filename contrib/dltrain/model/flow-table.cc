@@ -4,8 +4,8 @@
 #include "flow-table.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
+#include <unistd.h>
 #include <utility>
 
 namespace dltrain
@@ -198,9 +198,13 @@ FlowTable::Finish()
             Write(row);
         }
         m_file.Close();
-        if (!m_file.Failed())
+        if (m_file.Failed())
         {
-            std::rename(temporary.c_str(), m_path.c_str());
+            unlink(temporary.c_str());
+        }
+        else
+        {
+            RenameOutput(temporary, m_path);
         }
     }
 }

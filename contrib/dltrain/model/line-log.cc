@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <unistd.h>
 
 namespace dltrain
 {
@@ -98,6 +99,61 @@ AppendField(std::string& line, std::string_view text)
     line += '"';
 }
 
+namespace
+{
+
+std::string g_firstError;
+
+} // namespace
+
+void
+OutputErrors::Add(const std::string& path, int error)
+{
+    Add(path + ": cannot be written: " + std::strerror(error));
+}
+
+void
+OutputErrors::Add(const std::string& message)
+{
+    if (g_firstError.empty())
+    {
+        g_firstError = message;
+    }
+}
+
+const std::string&
+OutputErrors::First()
+{
+    return g_firstError;
+}
+
+int
+OutputErrors::Status(const std::string& program, int status)
+{
+    if (!Any())
+    {
+        return status;
+    }
+    std::fflush(stdout);
+    std::fprintf(stderr,
+                 "%s: error: %s; results are incomplete\n",
+                 program.c_str(),
+                 g_firstError.c_str());
+    return status ? status : 1;
+}
+
+bool
+RenameOutput(const std::string& temporary, const std::string& path)
+{
+    if (std::rename(temporary.c_str(), path.c_str()) == 0)
+    {
+        return true;
+    }
+    OutputErrors::Add(path, errno);
+    unlink(temporary.c_str());
+    return false;
+}
+
 LineLog::LineLog(const std::string& path)
 {
     Open(path);
@@ -114,11 +170,11 @@ LineLog::Open(const std::string& path)
     Close();
     m_path = path;
     m_failed = false;
+    m_written = 0;
     m_file = std::fopen(path.c_str(), "we");
     if (!m_file)
     {
-        m_failed = true;
-        std::fprintf(stderr, "%s: cannot be written: %s\n", path.c_str(), std::strerror(errno));
+        Fail(errno);
         return false;
     }
     std::setvbuf(m_file, nullptr, _IONBF, 0); // the buffer is ours: only whole lines are written
@@ -150,10 +206,19 @@ LineLog::Flush()
     {
         return;
     }
-    if (!m_failed && std::fwrite(m_buffer.data(), 1, m_buffer.size(), m_file) != m_buffer.size())
+    if (!m_failed)
     {
-        m_failed = true;
-        std::fprintf(stderr, "%s: cannot be written: %s\n", m_path.c_str(), std::strerror(errno));
+        if (std::fwrite(m_buffer.data(), 1, m_buffer.size(), m_file) == m_buffer.size())
+        {
+            m_written += m_buffer.size();
+        }
+        else
+        {
+            Fail(errno);
+            // Whole lines only; if even that fails, the file is no worse than it was.
+            [[maybe_unused]] const int cut =
+                ftruncate(fileno(m_file), static_cast<off_t>(m_written));
+        }
     }
     m_buffer.clear();
     m_flushed = std::chrono::steady_clock::now();
@@ -165,7 +230,10 @@ LineLog::Close()
     if (m_file)
     {
         Flush();
-        std::fclose(m_file);
+        if (std::fclose(m_file) != 0 && !m_failed) // over a network, some errors show only now
+        {
+            Fail(errno);
+        }
         m_file = nullptr;
         LineLog** link = &g_open;
         while (*link != this)
@@ -174,6 +242,13 @@ LineLog::Close()
         }
         *link = m_nextOpen;
     }
+}
+
+void
+LineLog::Fail(int error)
+{
+    m_failed = true;
+    OutputErrors::Add(m_path, error);
 }
 
 void

@@ -22,10 +22,37 @@ void AppendInteger(std::string& line, uint64_t value);
 void AppendField(std::string& line, std::string_view text);
 
 /**
+ * What could not be written, of the whole program: a run whose results are incomplete must not end
+ * as if all were well. Used by the simulation's thread alone.
+ */
+class OutputErrors
+{
+  public:
+    /// The file's `errno` was `error`.
+    static void Add(const std::string& path, int error);
+    static void Add(const std::string& message);
+
+    static bool Any()
+    {
+        return !First().empty();
+    }
+
+    /// \return "path: cannot be written: No space left on device"; empty if all was written
+    static const std::string& First();
+    /// \param status of a run \return it, but not 0 if an output failed, which is said then: one
+    /// error for all
+    static int Status(const std::string& program, int status);
+};
+
+/// Give a file that was written beside its place its name; if that fails it is removed, and the
+/// OutputErrors know. \return whether it worked
+bool RenameOutput(const std::string& temporary, const std::string& path);
+
+/**
  * A text file that is written line by line while a run goes: buffered, flushed once the buffer is
  * large or a second of wall time has passed since the last flush, and when it is closed. What is in
- * the file always ends with a whole line after a flush. A disk that is full is an error said once
- * on standard error, and Failed().
+ * the file always ends with a whole line after a flush. When the disk is full the
+ * file keeps the lines that are on it, and it has Failed(), which OutputErrors keep.
  */
 class LineLog
 {
@@ -66,11 +93,14 @@ class LineLog
     }
 
   private:
+    void Fail(int error);
+
     std::string m_path;
     std::FILE* m_file{nullptr};
     std::string m_buffer;
     std::chrono::steady_clock::time_point m_flushed;
     bool m_failed{false};
+    uint64_t m_written{0};        //!< bytes
     LineLog* m_nextOpen{nullptr}; //!< list of the open ones
 };
 

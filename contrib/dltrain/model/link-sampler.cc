@@ -4,7 +4,7 @@
 #include "link-sampler.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <unistd.h>
 #include <utility>
 
 namespace dltrain
@@ -66,8 +66,9 @@ LinkSampler::OnTimer()
     }
     const uint64_t before = m_lastFrames;
     const bool held = Look(RdmaClock::Now());
-    // While PFC holds a port, its pause is refreshed now and then, or runs out.
-    if (m_lastFrames != before || held)
+    // While PFC holds a port, its pause is refreshed now and then, or runs out; a frame on a slow
+    // or a long link will be sent on.
+    if (m_lastFrames != before || held || m_inFlight)
     {
         Schedule();
     }
@@ -88,6 +89,7 @@ LinkSampler::Look(int64_t now)
     const int64_t covered = Covered(now);
     bool held = false;
     Sight sight;
+    uint64_t received = 0;
     sight.now = now;
     for (uint32_t i = 0; i < ports.size(); ++i)
     {
@@ -95,6 +97,7 @@ LinkSampler::Look(int64_t now)
         const ns3::RdmaPortCounters& counters = port.GetCounters();
         sight.frames += counters.txFrames;
         sight.dataFrames += counters.txDataFrames;
+        received += counters.rxFrames;
         Last& last = m_last[i];
         held = held || port.GetPausedMask();
         const uint64_t wire = counters.txWireBytes - last.txWireBytes;
@@ -120,6 +123,7 @@ LinkSampler::Look(int64_t now)
         }
     }
     m_lastFrames = sight.frames;
+    m_inFlight = sight.frames != received; // each is received once, corrupted or not
     m_lastLook = now;
     if (m_rows.size() >= m_rowLimit && now % (2 * m_interval) == 0)
     {
@@ -173,8 +177,16 @@ LinkSampler::Merge()
         Write(row);
     }
     m_file.Flush();
-    // The open file goes along and is appended to.
-    std::rename(temporary.c_str(), m_path.c_str());
+    // The open file goes along and is appended to. When that fails, the old rows stay.
+    if (m_file.Failed())
+    {
+        m_file.Close();
+        unlink(temporary.c_str());
+    }
+    else if (!RenameOutput(temporary, m_path))
+    {
+        m_file.Close();
+    }
 }
 
 void

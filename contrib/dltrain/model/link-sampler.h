@@ -21,10 +21,10 @@ namespace dltrain
  *
  * One event an interval for all links, on a grid of whole intervals, only while frames move:
  * somebody arms it (a post, a retransmission), it re-arms itself if a frame was sent since it last
- * looked or PFC holds a port, and else sleeps. Rows only for links that sent something, were paused
- * or hold a queue. When there are `rowLimit` rows, pairs of intervals are merged (shares averaged,
- * of two queues the longer), the interval doubles and the file is written anew: one interval for
- * the whole run, and a bounded file.
+ * looked, one is on some link or PFC holds a port, and else sleeps. Rows only for links that sent
+ * something, were paused or hold a queue. When there are `rowLimit` rows, pairs of intervals are
+ * merged (shares averaged, of two queues the longer), the interval doubles and the file is written
+ * anew: one interval for the whole run, and a bounded file.
  *
  * time_us is the end of the interval. utilization is the share of it in which the transmitter was
  * busy, pause_share that in which PFC held at least one priority; the first and the last interval
@@ -123,6 +123,7 @@ class LinkSampler
     int64_t m_lastLook{0};
     int64_t m_measuredFrom{0};
     uint64_t m_lastFrames{0};
+    bool m_inFlight{false}; //!< a frame is on some link
     uint64_t m_looks{0};
     std::vector<Last> m_last;
     std::vector<Row> m_rows;

@@ -108,10 +108,25 @@ RunControl::IsInterrupted()
 
 // In the simulation's thread ---------------------------------------------------------------------
 
+int64_t
+RunControl::StuckPs(const ns3::RdmaFabric& fabric)
+{
+    constexpr double LARGEST_FRAME = 4096 + 128; // of data, on the wire
+    double longest = 0;
+    for (const auto& port : fabric.GetPorts())
+    {
+        longest = std::max(longest,
+                           LARGEST_FRAME * 8e12 / static_cast<double>(port->GetRate()) +
+                               static_cast<double>(port->GetDelayPs()));
+    }
+    return static_cast<int64_t>(std::clamp(16 * longest, static_cast<double>(STUCK_PS), 4e18));
+}
+
 void
 RunControl::Watch(TraceCollector& collector)
 {
     m_collector = &collector;
+    m_stuckPs = StuckPs(collector.GetFabric());
     m_quietPs = 0;
     m_lastSight = 0;
     m_lastDataFrames = 0;
@@ -150,9 +165,16 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
     m_quietPs = moves ? 0 : m_quietPs + std::min(interval, sight.now - m_lastSight);
     m_lastSight = sight.now;
     m_lastDataFrames = sight.dataFrames;
-    if (m_quietPs >= STUCK_PS)
+    if (m_quietPs >= m_stuckPs)
     {
-        Fail("stuck: no data frame has been sent for a second of simulated time");
+        char text[96];
+        std::snprintf(text,
+                      sizeof(text),
+                      "stuck: no data frame has been sent for %.6g s of simulated time",
+                      static_cast<double>(m_stuckPs) * 1e-12);
+        Fail(m_stuckPs == STUCK_PS
+                 ? "stuck: no data frame has been sent for a second of simulated time"
+                 : text);
     }
 }
 

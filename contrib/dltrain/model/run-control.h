@@ -83,8 +83,13 @@ class RunControl
     /// \return whether a signal has come
     static bool IsInterrupted();
 
-    /// Simulated time without a data frame that counts as stuck.
+    /// Simulated time without a data frame that counts as stuck, at least: on slow or long links it
+    /// is as long as the longest one needs for sixteen frames, one after the other, each with its
+    /// delay, so that a frame that is on its way, or the acknowledgements of the last one, are not
+    /// taken for a deadlock. (Whether a transmitter is busy would not tell: in a deadlock they
+    /// still send pauses.)
     static constexpr int64_t STUCK_PS = 1000000000000;
+    static int64_t StuckPs(const ns3::RdmaFabric& fabric);
 
   private:
     void OnSight(const LinkSampler::Sight& sight);
@@ -98,6 +103,7 @@ class RunControl
     std::function<double()> m_share;
     std::chrono::steady_clock::time_point m_shareAsked;
     std::string m_failure;
+    int64_t m_stuckPs{STUCK_PS};
     int64_t m_quietPs{0}; //!< messages under way, and no data frame was sent for so long
     int64_t m_lastSight{0};
     uint64_t m_lastDataFrames{0};

@@ -11,6 +11,7 @@
 #include <iostream>
 #include <numeric>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace dltrain
 {
@@ -229,6 +230,7 @@ WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::str
     if (!ok)
     {
         error = path + ": cannot be written: " + std::strerror(errno);
+        unlink(temporary.c_str());
     }
     return ok;
 }

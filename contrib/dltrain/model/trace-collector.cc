@@ -7,7 +7,12 @@
 #include "ns3/node.h"
 #include "ns3/simulator.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <regex>
+#include <set>
 
 namespace dltrain
 {
@@ -39,6 +44,57 @@ FrameName(const ns3::RdmaFrame* frame)
 }
 
 } // namespace
+
+void
+RemoveOldResults(const std::string& folder)
+{
+    namespace fs = std::filesystem;
+    static const std::set<std::string> names{"stats.json",
+                                             "stats.json.part",
+                                             "flows.csv",
+                                             "flows.csv.part",
+                                             "links.csv",
+                                             "links.csv.part",
+                                             "network_events.log",
+                                             "calls.log",
+                                             "fct.txt"};
+    // As RdmaPcapHelper names them; a ring's files have a number more.
+    static const std::regex pcap(R"(.+-\d+(\.\d+)?\.pcap)");
+    static const std::regex pcapng(R"(capture(\.\d+)?\.pcapng)");
+    std::error_code error;
+    std::vector<fs::path> old;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    {
+        std::error_code unknown;
+        // Not what is a link or a pipe: somebody wants the output elsewhere.
+        if (!fs::is_regular_file(it->symlink_status(unknown)))
+        {
+            continue;
+        }
+        const std::string name = it->path().filename().string();
+        bool ours = names.count(name);
+        const bool isPcap = std::regex_match(name, pcap);
+        if (isPcap || std::regex_match(name, pcapng))
+        {
+            uint32_t header[6] = {};
+            std::ifstream(it->path(), std::ios::binary)
+                .read(reinterpret_cast<char*>(header), sizeof(header));
+            // pcap: nanoseconds, version 2.4, Ethernet. pcapng: a section in our byte order, whose
+            // length is not told.
+            ours = isPcap ? header[0] == 0xa1b23c4d && header[1] == (4U << 16 | 2) && header[5] == 1
+                          : header[0] == 0x0a0d0d0a && header[2] == 0x1a2b3c4d &&
+                                header[4] == UINT32_MAX && header[5] == UINT32_MAX;
+        }
+        if (ours)
+        {
+            old.push_back(it->path());
+        }
+    }
+    for (const fs::path& path : old)
+    {
+        fs::remove(path, error);
+    }
+}
 
 /// Knows the numbers of one switch's ports, so that a mark costs an index and not a search.
 class TraceCollector::SwitchProbe
@@ -74,6 +130,10 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
       m_queuePairs(fabric.GetNEndpoints()),
       m_bursts(fabric.GetPorts().size())
 {
+    if (!options.out.empty())
+    {
+        RemoveOldResults(options.out);
+    }
     const uint32_t base = fabric.GetNEndpoints() ? fabric.GetNodes().Get(0)->GetId() : 0;
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
@@ -361,7 +421,7 @@ TraceCollector::FlushBursts()
         Burst& burst = m_bursts[port];
         if (m_events->Count(EventLog::ECN, burst.marks))
         {
-            m_events->Write(m_burstEnd - MILLISECOND,
+            m_events->Write(std::max(m_burstEnd - MILLISECOND, m_measuredFrom),
                             EventLog::ECN,
                             m_portNames[port],
                             std::to_string(burst.marks) + " marks in 1 ms, queue up to " +
@@ -433,8 +493,9 @@ TraceCollector::StartMeasuring(int64_t nowPs)
         m_flows->Clear();
     }
     m_links->StartMeasuring(nowPs);
+    FlushBursts(); // marks of the warm-up
     TakeBaseline(nowPs);
-    m_events->Write(nowPs, EventLog::NOTE, "*", "measuring starts");
+    m_events->StartMeasuring(nowPs);
 }
 
 void

@@ -18,6 +18,10 @@
 namespace dltrain
 {
 
+/// Remove the files that an earlier run left in this folder, those with the names of our outputs
+/// (captures: with our header too): a run that does not write one, say fct.txt, would seem to have.
+void RemoveOldResults(const std::string& folder);
+
 /**
  * Listens to a fabric's trace sources and writes flows.csv, links.csv and network_events.log. It
  * never touches the simulation, and nothing in it runs per packet.
@@ -44,6 +48,7 @@ class TraceCollector
         uint64_t eventLinesPerKind{20000};
     };
 
+    /// Old results go: make it before other outputs are opened.
     TraceCollector(ns3::RdmaFabric& fabric, const Options& options);
     ~TraceCollector();
 

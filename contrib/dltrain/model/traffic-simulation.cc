@@ -23,6 +23,18 @@
 namespace dltrain
 {
 
+namespace
+{
+
+/// "1 switch", "12,345 switches".
+std::string
+Counted(uint64_t n, const std::string& what, const std::string& plural = "s")
+{
+    return HumanCount(n) + " " + what + (n == 1 ? "" : plural);
+}
+
+} // namespace
+
 /// The application of one endpoint: posts its flows in order of start, with one pending event.
 class TrafficSimulation::Host : public ns3::RdmaNicUser
 {
@@ -141,6 +153,11 @@ TrafficSimulation::Build(std::string& error)
     }
     MakeFlows();
     OpenCompletionTimes();
+    error = OutputErrors::First();
+    if (!error.empty())
+    {
+        return false;
+    }
     m_control.Watch(*m_collector);
     m_control.SetProgress([this] { return ShareDone(); });
     m_setUpS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -261,8 +278,8 @@ TrafficSimulation::RunEvents()
         },
         [&] {
             const uint64_t missing = m_scenario.flows.size() - m_arrived;
-            return HumanCount(missing) + " of " + HumanCount(m_scenario.flows.size()) +
-                   " flows did not arrive";
+            return HumanCount(missing) + " of " + Counted(m_scenario.flows.size(), "flow") +
+                   " did not arrive";
         });
 }
 
@@ -272,7 +289,7 @@ TrafficSimulation::Run()
     std::string error;
     if (!Build(error))
     {
-        std::cerr << "traffic: " << error << "\n";
+        std::cerr << "traffic: error: " << error << "\n";
         return 2;
     }
     PrintHead();
@@ -288,12 +305,12 @@ TrafficSimulation::PrintHead() const
 {
     const topo::Topology& topology = m_scenario.topology;
     std::cout << "Network          " << m_scenario.topologyName << ": "
-              << HumanCount(topology.Hosts().size()) << " hosts, "
-              << HumanCount(topology.SwitchCount()) << " switches, "
-              << HumanCount(topology.Links().size()) << " links; congestion control "
+              << Counted(topology.Hosts().size(), "host") << ", "
+              << Counted(topology.SwitchCount(), "switch", "es") << ", "
+              << Counted(topology.Links().size(), "link") << "; congestion control "
               << m_scenario.fabric.cc << "; set up in " << HumanTime(m_setUpS * 1e6) << "\n"
               << "Traffic          " << m_scenario.pattern << ": "
-              << HumanCount(m_scenario.flows.size()) << " flows, "
+              << Counted(m_scenario.flows.size(), "flow") << ", "
               << HumanBytes(static_cast<double>(m_totalBytes)) << std::endl;
 }
 
@@ -334,10 +351,9 @@ TrafficSimulation::Report(const RunOutcome& outcome)
     std::string error;
     if (!m_scenario.run.out.empty() && !WriteStats(j, m_scenario.run.out, error))
     {
-        std::cerr << "traffic: " << error << "\n";
-        return std::max(outcome.exitStatus, 1);
+        OutputErrors::Add(error);
     }
-    return outcome.exitStatus;
+    return OutputErrors::Status("traffic", outcome.exitStatus);
 }
 
 } // namespace dltrain

@@ -122,7 +122,7 @@ TrainingSimulation::Run()
     m_run.WriteStatistics(outcome, Statistics(outcome), m_scenario.plan.ranks);
     PrintSummary(outcome, network);
     PrintEnd(std::cout, m_scenario.run, outcome, network.frameHops, ", calls.log");
-    return outcome.exitStatus;
+    return m_run.Status(outcome);
 }
 
 void

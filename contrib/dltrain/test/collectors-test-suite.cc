@@ -4,6 +4,7 @@
  * What is written about a run: quantiles, the sample in flows.csv, links.csv, and what the
  * collector makes of a small fabric.
  */
+#include "ns3/event-log.h"
 #include "ns3/flow-table.h"
 #include "ns3/line-log.h"
 #include "ns3/link-sampler.h"
@@ -14,6 +15,7 @@
 #include "ns3/trace-collector.h"
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -360,6 +362,70 @@ class CollectorTestCase : public TestCase
     }
 };
 
+class OutputErrorsTestCase : public TestCase
+{
+  public:
+    OutputErrorsTestCase()
+        : TestCase("what a full disk does not hold is remembered, and the file stays whole lines")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        LineLog full("/dev/full");
+        NS_TEST_EXPECT_MSG_EQ(full.IsOpen(), true, "opening works");
+        full.Write("a line");
+        full.Close();
+        NS_TEST_EXPECT_MSG_EQ(full.Failed(), true, "writing does not");
+        NS_TEST_EXPECT_MSG_EQ(OutputErrors::Any(), true, "the run's status will tell");
+
+        // Both are written anew beside their place; where they should go, a folder stands.
+        const std::string folder = CreateTempDirFilename("moved");
+        std::filesystem::create_directories(folder + "/flows.csv/full");
+        std::ofstream(folder + "/new.part") << "new\n";
+        NS_TEST_EXPECT_MSG_EQ(RenameOutput(folder + "/new.part", folder + "/flows.csv"),
+                              false,
+                              "no file takes a folder's name");
+        NS_TEST_EXPECT_MSG_EQ(std::filesystem::exists(folder + "/new.part"),
+                              false,
+                              "no part is left");
+    }
+};
+
+class EventTotalsTestCase : public TestCase
+{
+  public:
+    EventTotalsTestCase()
+        : TestCase("network_events.log: totals of the whole run and of its measured part")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const std::string path = CreateTempDirFilename("network_events.log");
+        EventLog log(path, 2);
+        for (int i = 0; i < 5; ++i)
+        {
+            if (i == 3)
+            {
+                log.StartMeasuring(3);
+            }
+            log.Count(EventLog::PAUSE);
+            log.Write(i, EventLog::PAUSE, "here", "");
+        }
+        log.Finish(10);
+        const std::string text = ReadAll(path);
+        for (const char* line : {"\n# total pause 5, measured 2\n",
+                                 "\n# total drop 0, measured 0\n",
+                                 "note * measuring starts\n"})
+        {
+            NS_TEST_EXPECT_MSG_NE(text.find(line), std::string::npos, line);
+        }
+    }
+};
+
 class CollectorsTestSuite : public TestSuite
 {
   public:
@@ -372,6 +438,8 @@ class CollectorsTestSuite : public TestSuite
         AddTestCase(new LinkSamplerTestCase(200000), TestCase::QUICK);
         AddTestCase(new LinkSamplerTestCase(12), TestCase::QUICK);
         AddTestCase(new CollectorTestCase, TestCase::QUICK);
+        AddTestCase(new EventTotalsTestCase, TestCase::QUICK);
+        AddTestCase(new OutputErrorsTestCase, TestCase::QUICK);
     }
 };
 
