@@ -3,6 +3,8 @@
  */
 #include "topologies/fat-tree.h"
 
+#include "topologies/names.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -51,8 +53,8 @@ MakeFatTree(const TopologyRequest& r)
         return result;
     }
     const std::string need =
-        std::to_string(r.hosts) + " servers" +
-        (r.nicsPerServer == 1 ? "" : " of " + std::to_string(r.nicsPerServer) + " NICs");
+        Counted(r.hosts, "server") +
+        (r.nicsPerServer == 1 ? "" : " of " + Counted(r.nicsPerServer, "NIC"));
     if (smallest == 0)
     {
         result.errors.push_back({"hosts",
@@ -168,9 +170,8 @@ MakeFatTree(const TopologyRequest& r)
     if (r.oversubscription > 1)
     {
         result.notes.push_back(
-            "fat-tree: every edge switch has " + std::to_string(half) + " server ports of " +
-            rdma::ToString(r.linkRate) + " and " + std::to_string(shape.uplinks) + " uplink" +
-            (shape.uplinks == 1 ? "" : "s") + " of " + rdma::ToString(shape.fabricRate));
+            "fat-tree: every edge switch has " + Counted(half, "server port") + " of " +
+            rdma::ToString(r.linkRate) + " and " + Counted(shape.uplinks, "uplink") + " of " + rdma::ToString(shape.fabricRate));
     }
     result.topology = std::move(t);
     return result;

@@ -44,6 +44,18 @@ Escaped(const std::string& key)
     return out;
 }
 
+/// ":line:column" of byte `byte` of a text, all counted from 1.
+std::string
+Position(const std::string& text, size_t byte)
+{
+    const size_t end = std::min(byte > 0 ? byte - 1 : 0, text.size());
+    const auto stop = text.begin() + static_cast<std::ptrdiff_t>(end);
+    const auto line = std::count(text.begin(), stop, '\n');
+    const size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
+    const size_t column = before == std::string::npos ? end + 1 : end - before;
+    return ":" + std::to_string(line + 1) + ":" + std::to_string(column);
+}
+
 } // namespace
 
 JsonReader::JsonReader(std::string file, std::vector<Error>& errors)
@@ -98,16 +110,24 @@ JsonReader::Parse(const std::string& text)
     }
     catch (const std::exception& e)
     {
-        // "[json.exception.parse_error.101] parse error at line 3, column 5: ...", with bytes of
-        // the file in it.
+        // "[json.exception.parse_error.101] parse error at line 3, column 5: reason", with bytes of
+        // the file in it. The position goes in front, as compilers write it.
         std::string what = e.what();
         const size_t bracket = what.find("] ");
         what = bracket == std::string::npos ? what : what.substr(bracket + 2);
+        std::string place = m_file;
+        if (const auto* wrong = dynamic_cast<const json::parse_error*>(&e))
+        {
+            place += Position(text, wrong->byte);
+            const size_t column = what.find("column ");
+            const size_t colon = column == std::string::npos ? column : what.find(": ", column);
+            what = colon == std::string::npos ? what : what.substr(colon + 2);
+        }
         for (char& c : what)
         {
             c = c >= 0x20 && c < 0x7f ? c : '?';
         }
-        m_errors.push_back({"", "", "is no JSON: " + what.substr(0, 300), m_file});
+        m_errors.push_back({"", "", "malformed JSON: " + what.substr(0, 300), place});
         return std::nullopt;
     }
 }

@@ -3,6 +3,8 @@
  */
 #include "topologies/leaf-spine.h"
 
+#include "topologies/names.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -46,11 +48,12 @@ MakeLeafSpine(const TopologyRequest& r)
         result.errors.push_back(
             {"leaves",
              std::to_string(leaves),
-             "leaves of " + std::to_string(hostsPerLeaf) + " server ports have " +
-                 std::to_string(capacity) + ", but " + std::to_string(r.hosts) + " servers need " +
-                 std::to_string(ports) + "; " + std::to_string(ceilDiv(ports, hostsPerLeaf)) +
-                 " leaves, or " + std::to_string(ceilDiv(ports, leaves)) +
-                 " ports a leaf, are enough",
+             (leaves == 1 ? "leaf of " : "leaves of ") + Counted(hostsPerLeaf, "server port") +
+                 (leaves == 1 ? " has " : " have ") + std::to_string(capacity) + ", but " +
+                 Counted(r.hosts, "server") + (r.hosts == 1 ? " needs " : " need ") +
+                 std::to_string(ports) + "; " +
+                 Counted(ceilDiv(ports, hostsPerLeaf), "leaf", "leaves") + ", or " +
+                 Counted(ceilDiv(ports, leaves), "port") + " a leaf, are enough",
              ""});
         return result;
     }
@@ -138,10 +141,9 @@ MakeLeafSpine(const TopologyRequest& r)
             t.Connect(l, s, rate, r.linkDelay, r.bitErrorRate);
         }
     }
-    result.notes.push_back("leaf-spine: " + std::to_string(leaves) + " leaves of " +
-                           std::to_string(hostsPerLeaf) + " server ports of " +
-                           rdma::ToString(r.linkRate) + " and " + std::to_string(nSpines) +
-                           " uplinks of " + rdma::ToString(rate));
+    result.notes.push_back("leaf-spine: " + Counted(leaves, "leaf", "leaves") + " of " +
+                           Counted(hostsPerLeaf, "server port") + " of " +
+                           rdma::ToString(r.linkRate) + " and " + Counted(nSpines, "uplink") + " of " + rdma::ToString(rate));
     result.topology = std::move(t);
     return result;
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,13 @@ JoinNames(const std::vector<std::string>& names)
         text += names[i];
     }
     return text;
+}
+
+/// "1 server", "2 servers"; "3 leaves" if the plural is given.
+inline std::string
+Counted(uint64_t n, const std::string& one, const std::string& many = "")
+{
+    return std::to_string(n) + " " + (n == 1 ? one : many.empty() ? one + "s" : many);
 }
 
 } // namespace topo

@@ -189,7 +189,7 @@ MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::S
                                           (below ? std::to_string(below) + " or " : "") + std::to_string(below + perServer);
             if (haveTotal)
             {
-                v->Fail(d.total, "does not fill servers of " + std::to_string(perServer) + " GPUs; allowed: " + multiples,
+                v->Fail(d.total, "does not fill servers of " + topo::Counted(perServer, "GPU") + "; allowed: " + multiples,
                         std::to_string(below && total - below <= perServer / 2 ? below : below + perServer));
             }
             else
@@ -202,8 +202,8 @@ MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::S
         used = total / perServer;
         if (haveServers && used > installed)
         {
-            v->Fail(d.total, std::to_string(installed) + " servers have " + std::to_string(uint64_t(installed) * perServer) +
-                                 " GPUs; allowed: at most that, or --servers=" + std::to_string(used));
+            v->Fail(d.total, topo::Counted(installed, "server") + (installed == 1 ? " has " : " have ") +
+                                 topo::Counted(uint64_t(installed) * perServer, "GPU") + "; allowed: at most that, or --servers=" + std::to_string(used));
             return result;
         }
         installed = haveServers || fromFile ? installed : used;
@@ -229,7 +229,7 @@ MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::S
     used = used ? used : installed;
     if (used > hosts)
     {
-        v->Fail(d.total, "needs " + std::to_string(used) + " servers, the network has " + std::to_string(hosts) +
+        v->Fail(d.total, "needs " + topo::Counted(used, "server") + ", the network has " + std::to_string(hosts) +
                              "; allowed: at most " + std::to_string(uint64_t(hosts) * perServer));
         return result;
     }

@@ -107,7 +107,7 @@ RunOptionRows(const std::string& program)
         Opt("out", Kind::kText, json, group, "folder for the results, created if missing, overwritten if not")
             .Shows("DIR")
             .Otherwise("results/" + program + "-1, -2, ...: the first number that is free"),
-        Opt("seed", Kind::kInteger, json, group, "of everything random; the same seed gives the same bytes").Default("1").Range(0, 1.8e19).Example("7"),
+        Opt("seed", Kind::kInteger, json, group, "of everything random; the same seed gives the same bytes").Default("1").Example("7"),
         Opt("dry-run", Kind::kFlag, "", group, "validate, show the plan and estimates of packets and duration, simulate nothing"),
         Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
         Opt("pcap", Kind::kList, json, group,
@@ -190,7 +190,7 @@ FabricOptionRows()
             .Names("loss recovery", LossRecoveryItems)
             .Default("go-back-n")
             .Example("selective-repeat"),
-        Opt("retry-count", Kind::kInteger, json, group, "time-outs or NAKs without progress until a queue pair fails").Default("7").Range(0, 7).Example("3"),
+        Opt("retry-count", Kind::kInteger, json, group, "time-outs in a row without progress until a queue pair fails").Default("7").Range(0, 7).Example("3"),
     };
 }
 
@@ -210,15 +210,8 @@ FabricLists()
     return {
         {"topologies", "Topologies (--topology), or a file", TopologyItems},
         {"nics", "Network interfaces (--nic)", NicItems},
-        {"cc", "Congestion controls (--cc) and their presets (--cc-preset)",
-         [] {
-             auto items = CongestionItems();
-             for (const auto& preset : CongestionPresetItems())
-             {
-                 items.push_back({preset.name, "preset: " + preset.description});
-             }
-             return items;
-         }},
+        {"cc", "Congestion controls (--cc)", CongestionItems},
+        {"cc-preset", "Parameters of congestion controls and switches (--cc-preset)", CongestionPresetItems},
     };
 }
 

@@ -72,6 +72,7 @@ class CommandLineReader
             args.push_back(Normalised(arg));
         }
         JoinFlagValues(&args);
+        TakeOutThoseWithoutValue(&args);
 
         po::options_description all;
         for (const auto& [name, option] : m_names.byName)
@@ -132,8 +133,9 @@ class CommandLineReader
             {
                 if (!unknown) // else it is most likely the value of the unknown option
                 {
-                    m_result->errors.push_back({"", p.value.empty() ? "" : p.value[0],
-                                                "unexpected argument; options begin with '-', see --help", ""});
+                    m_result->errors.push_back({"", "",
+                                                "unexpected argument '" + (p.value.empty() ? "" : p.value[0]) +
+                                                    "'; options begin with '-', see --help", ""});
                 }
                 continue;
             }
@@ -155,7 +157,7 @@ class CommandLineReader
         return out;
     }
 
-    /// "--pfc 0" is "--pfc=0"; Boost takes no separate value where one is optional.
+    /// "--pfc 0" is "--pfc=0", and "--pfc x" is "--pfc=1 x".
     void JoinFlagValues(std::vector<std::string>* args) const
     {
         for (size_t i = 0; i + 1 < args->size(); ++i)
@@ -167,10 +169,59 @@ class CommandLineReader
             }
             const auto it = m_names.byName.find(arg.substr(2));
             bool flag = false;
-            if (it != m_names.byName.end() && it->second->kind == Kind::kFlag && ParseFlag((*args)[i + 1], &flag))
+            if (it == m_names.byName.end() || it->second->kind != Kind::kFlag)
+            {
+                continue;
+            }
+            if (ParseFlag((*args)[i + 1], &flag))
             {
                 (*args)[i] += "=" + (*args)[i + 1];
                 args->erase(args->begin() + static_cast<std::ptrdiff_t>(i) + 1);
+            }
+            else
+            {
+                (*args)[i] += "=1"; // "--dry-run extra": else Boost would take "extra" for the value
+            }
+        }
+    }
+
+    /// The option that an argument names, without a value of its own: "--mtu", "-b".
+    const Option* Bare(const std::string& arg) const
+    {
+        if (arg.rfind("--", 0) == 0)
+        {
+            const auto it = m_names.byName.find(arg.substr(2));
+            return it == m_names.byName.end() ? nullptr : it->second;
+        }
+        for (const auto& o : m_table.options)
+        {
+            if (o.letter && arg == std::string("-") + o.letter)
+            {
+                return &o;
+            }
+        }
+        return nullptr;
+    }
+
+    /// "--seed --out=x": Boost would take the second for the value of the first.
+    void TakeOutThoseWithoutValue(std::vector<std::string>* args)
+    {
+        for (size_t i = 0; i + 1 < args->size();)
+        {
+            const Option* option = Bare((*args)[i]);
+            const std::string& next = (*args)[i + 1];
+            if (!option || option->kind == Kind::kFlag || option->name == "help")
+            {
+                ++i;
+            }
+            else if (next.rfind("--", 0) == 0 || Bare(next))
+            {
+                m_result->errors.push_back({(*args)[i], "", "needs a value; allowed: " + AllowedText(*option), ""});
+                args->erase(args->begin() + static_cast<std::ptrdiff_t>(i));
+            }
+            else
+            {
+                i += 2;
             }
         }
     }

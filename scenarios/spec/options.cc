@@ -227,7 +227,11 @@ AllowedText(const Option& o)
     {
         return OneOfText(o);
     }
-    const std::string range = RangeText(o);
+    std::string range = RangeText(o);
+    if (range.empty() && o.kind == Kind::kInteger)
+    {
+        range = "0 to 18446744073709551615";
+    }
     return FormHelp(o.kind) + (range.empty() ? "" : ", " + range);
 }
 

@@ -75,7 +75,7 @@ struct Option
     std::vector<std::string> aliases;
     char letter = 0;
     double min = 0; ///< in the base unit: bytes, bits per second, picoseconds
-    double max = 1.8e19;
+    double max = 18446744073709551615.;
     std::vector<uint64_t> oneOf; ///< the only values of a kInteger or kBytes, if any
     std::function<std::vector<NamedItem>()> names;
     std::string nameOf; ///< what names() are, for errors: "model"

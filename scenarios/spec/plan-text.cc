@@ -9,6 +9,7 @@
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/training/training-plan.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <cstdarg>
@@ -99,8 +100,8 @@ NetworkText(const topo::Topology& t, const std::string& name)
             byTier += (byTier.empty() ? "" : " + ") + std::to_string(n);
         }
     }
-    return name + ": " + std::to_string(t.Hosts().size()) + (t.Hosts().size() == 1 ? " host, " : " hosts, ") + byTier +
-           (t.SwitchCount() == 1 ? " switch, " : " switches, ") + std::to_string(t.Links().size()) + " links";
+    return name + ": " + std::to_string(t.Hosts().size()) + (t.Hosts().size() == 1 ? " host, " : " hosts, ") + (byTier.empty() ? "no" : byTier) +
+           (t.SwitchCount() == 1 ? " switch, " : " switches, ") + topo::Counted(t.Links().size(), "link");
 }
 
 std::string
@@ -128,7 +129,7 @@ ClusterText(const ClusterSpec& c)
                                (c.server.nics == 1 ? " NIC" : " NICs")) +
            Line("network", NetworkText(c.topology, c.topologyName)) +
            Line("placement", std::string(c.placement == PlacementPolicy::kRandom ? "random" : "linear") +
-                                 (c.servers < hosts ? ", " + std::to_string(hosts - c.servers) + " hosts idle" : ""));
+                                 (c.servers < hosts ? ", " + topo::Counted(hosts - c.servers, "host") + " idle" : ""));
 }
 
 std::string
@@ -167,7 +168,7 @@ std::string
 PlanText(const TrainingScenario& s)
 {
     const auto memory = training::EstimateMemory(s.options);
-    std::string text = "dltrain: " + s.model + ", " + std::to_string(s.plan.ranks) + " GPUs\n\nPlan\n";
+    std::string text = "dltrain: " + s.model + ", " + topo::Counted(s.plan.ranks, "GPU") + "\n\nPlan\n";
     text += Line("model", s.model + ", " + Count(static_cast<double>(s.parameters)) + " parameters, " + s.dtype +
                               (s.options.model.hasSequence ? ", sequence " + std::to_string(s.sequence) : ""));
     text += Line("parallelism", "data parallel, ZeRO stage " + std::to_string(s.zero) + " (" +
@@ -175,7 +176,7 @@ PlanText(const TrainingScenario& s)
                                     (s.options.overlap.value_or(true) ? "on" : "off") +
                                     (s.options.bucketBytes ? ", buckets " + CanonicalBytes(*s.options.bucketBytes) : "") +
                                     (s.options.recompute ? ", recomputation" : ""));
-    text += Line("batch", std::to_string(s.globalBatch) + " samples a step = " + std::to_string(s.plan.ranks) + " GPUs x micro-batch " +
+    text += Line("batch", std::to_string(s.globalBatch) + " samples a step = " + topo::Counted(s.plan.ranks, "GPU") + " x micro-batch " +
                               std::to_string(s.microBatch) + " x accumulation " + std::to_string(s.accumulation));
     text += Line("steps", std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) + ", seed " + std::to_string(s.run.seed));
     text += ClusterText(s.cluster);
@@ -220,7 +221,7 @@ PlanText(const TrainingScenario& s)
 std::string
 PlanText(const CollperfScenario& s)
 {
-    std::string text = "collperf: " + coll::OpName(s.op) + ", " + std::to_string(s.ranks) + " ranks\n\nPlan\n";
+    std::string text = "collperf: " + coll::OpName(s.op) + ", " + topo::Counted(s.ranks, "rank") + "\n\nPlan\n";
     text += Line("sizes", std::to_string(s.sizes.size()) + (s.sizes.size() == 1 ? " size, " : " sizes, ") +
                               rdma::ToString(rdma::Bytes(s.sizes.front())) +
                               (s.sizes.size() == 1 ? "" : " to " + rdma::ToString(rdma::Bytes(s.sizes.back()))) + ", " + s.datatype);
@@ -246,7 +247,7 @@ PlanText(const TrafficScenario& s)
         largest = std::max(largest, f.bytes);
         last = std::max(last, f.start);
     }
-    std::string text = "traffic: " + s.pattern + ", " + std::to_string(s.flows.size()) + " flows\n\nPlan\n";
+    std::string text = "traffic: " + s.pattern + ", " + topo::Counted(s.flows.size(), "flow") + "\n\nPlan\n";
     text += Line("flows", std::to_string(s.flows.size()) + ", " + s.pattern + ", " +
                               (smallest == largest ? CanonicalBytes(smallest) + " each"
                                                    : CanonicalBytes(smallest) + " to " + CanonicalBytes(largest)) +

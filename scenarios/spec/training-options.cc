@@ -166,7 +166,7 @@ MakeTable()
             .Example("0"),
         Opt("recompute", Kind::kFlag, json, group, "activation checkpointing of every block").Default("0"),
         Opt("fused-attention", Kind::kFlag, json, group, "attention matrices never reach the memory (FlashAttention)").Default("0"),
-        Opt("profile", Kind::kFile, json, group, "measured times of layers, in JSON, instead of the roofline's"),
+        Opt("profile", Kind::kFile, json, group, "measured times of layers, in JSON, instead of the roofline's").Otherwise("none"),
     });
     t.Add(ClusterOptionRows(Defaults()));
     t.Add(CollectiveOptionRows());

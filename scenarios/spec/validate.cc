@@ -308,7 +308,7 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     }
     else if (request.family == "leaf-spine")
     {
-        network.name = "leaf-spine, " + std::to_string(switches[1]) + " leaves, " + std::to_string(switches[2]) + " spines";
+        network.name = "leaf-spine, " + topo::Counted(switches[1], "leaf", "leaves") + ", " + topo::Counted(switches[2], "spine");
     }
     if (request.oversubscription > 1)
     {
@@ -374,7 +374,7 @@ CheckCaptureName(const topo::Topology& topology, const std::string& name, std::s
             {
                 return "";
             }
-            return "are no neighbours: there is no link " + first + "->" + second;
+            return first + " and " + second + " are no neighbours: there is no link " + first + "->" + second;
         }
     }
     std::vector<std::string> names{"all"};

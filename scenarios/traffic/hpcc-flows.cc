@@ -141,7 +141,7 @@ ReadHpccFlows(const std::string& text,
             if (words.size() == 6 && ParseWhole(words[0], &ignored) && ParseWhole(words[1], &ignored))
             {
                 return fail("the first line announces " + std::to_string(count) +
-                            " flows, and here is one more; correct the number");
+                            (count == 1 ? " flow" : " flows") + ", and here is one more; correct the number");
             }
             // The published file says there how it is made up.
             remarks = remarks || words[0][0] == '#' || (words.size() > 1 && words[0] == "First" && words[1] == "line:");
@@ -218,7 +218,7 @@ ReadHpccFlows(const std::string& text,
     }
     if (result.flows.size() != count)
     {
-        return fail("the first line announces " + std::to_string(count) + " flows, the file has " +
+        return fail("the first line announces " + std::to_string(count) + (count == 1 ? " flow" : " flows") + ", the file has " +
                     std::to_string(result.flows.size()));
     }
     if (count == 0)

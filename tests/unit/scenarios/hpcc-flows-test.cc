@@ -108,7 +108,7 @@ TEST(HpccFlows, MistakesHaveTheirLine)
               "flow.txt:3: start_s 1.999 is before that of the flow above; flows must be in ascending order");
     EXPECT_EQ(FlowError("3\n0 1 3 100 1000 2\n0 1 3 100 1000 2\n"), "flow.txt:3: the first line announces 3 flows, the file has 2");
     EXPECT_EQ(FlowError("1\n0 1 3 100 1000 2\n0 1 3 100 1000 2\n"),
-              "flow.txt:3: the first line announces 1 flows, and here is one more; correct the number");
+              "flow.txt:3: the first line announces 1 flow, and here is one more; correct the number");
 }
 
 TEST(HpccFlows, WrittenFilesReadBack)

@@ -7,6 +7,7 @@
 #include "scenarios/spec/network-check.h"
 
 #include "scenarios/spec/parse.h"
+#include "scenarios/spec/plan-text.h"
 
 #include <gtest/gtest.h>
 
@@ -275,4 +276,38 @@ TEST(Warnings, MarksFromLessThanAFrame)
                     "is queued\n");
     EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--no-ecn"}), "");
     EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--mtu=256"}), "");
+}
+
+TEST(Wording, OneIsNoPlural)
+{
+    const auto one = Dry(ParseTraining, {"--gpus=8"});
+    ASSERT_TRUE(one.scenario);
+    ASSERT_FALSE(one.notes.empty());
+    EXPECT_EQ(one.notes[0], "fat-tree: k=2, the smallest for 1 server");
+    EXPECT_EQ(Train({"--servers=1", "--gpus=16"}), "--gpus=16: 1 server has 8 GPUs; allowed: at most that, or --servers=2");
+    const File direct(Graph("ab", {"ab"}));
+    const auto pair = Dry(ParseTraffic, {"--topology=" + direct.Path(), "--pattern=incast", "--fan-in=1"});
+    ASSERT_TRUE(pair.scenario);
+    const std::string plan = PlanText(*pair.scenario);
+    EXPECT_NE(plan.find("traffic: incast, 1 flow\n"), std::string::npos) << plan;
+    EXPECT_NE(plan.find(": 2 hosts, no switches, 1 link\n"), std::string::npos) << plan;
+    const auto leaf = Dry(ParseTraffic, {"--topology=leaf-spine", "--hosts=2"});
+    ASSERT_TRUE(leaf.scenario);
+    EXPECT_EQ(leaf.scenario->topologyName.rfind("leaf-spine, 1 leaf, ", 0), 0u) << leaf.scenario->topologyName;
+}
+
+TEST(Wording, PresetsAreNoCongestionControls)
+{
+    const auto controls = Dry(ParseTraffic, {"--list=cc"});
+    const auto presets = Dry(ParseTraffic, {"--list=cc-preset"});
+    ASSERT_TRUE(controls.text && presets.text);
+    EXPECT_EQ(controls.text->find("sigcomm15"), std::string::npos) << *controls.text;
+    EXPECT_NE(presets.text->find("  sigcomm15"), std::string::npos) << *presets.text;
+    const std::string training = *Dry(ParseTraining, {"--help"}).text;
+    const size_t profile = training.find("--profile=FILE");
+    EXPECT_NE(training.substr(profile, 200).find("none]"), std::string::npos) << training.substr(profile, 200);
+    const auto help = Dry(ParseTraffic, {"--help"});
+    ASSERT_TRUE(help.text);
+    EXPECT_NE(help.text->find("\n  cc: dcqcn, none\n"), std::string::npos);
+    EXPECT_EQ(help.text->find("time-outs or"), std::string::npos) << "only time-outs count";
 }

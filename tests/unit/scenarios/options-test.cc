@@ -370,16 +370,25 @@ TEST(CommandLine, MistakesAreOneLineThatHelps)
     EXPECT_EQ(OnlyError(Read(table, {"--mut=4096"})), "--mut: unknown option, see --help; did you mean '--mtu'?");
     EXPECT_EQ(OnlyError(Read(table, {"--mut", "4096"})), "--mut: unknown option, see --help; did you mean '--mtu'?");
     EXPECT_EQ(OnlyError(Read(table, {"-z"})), "-z: unknown option, see --help");
-    EXPECT_EQ(OnlyError(Read(table, {"4096"})), "4096: unexpected argument; options begin with '-', see --help");
+    EXPECT_EQ(OnlyError(Read(table, {"4096"})), "unexpected argument '4096'; options begin with '-', see --help");
     EXPECT_EQ(OnlyError(Read(table, {"--mtu=1000"})), "--mtu=1000: allowed: 256, 512, 1024, 2048, 4096; did you mean '1024'?");
     EXPECT_EQ(OnlyError(Read(table, {"--mtu"})), "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
+    EXPECT_EQ(OnlyError(Read(table, {"--mtu", "--out=x"})), "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
+    EXPECT_EQ(OnlyError(Read(table, {"--out", "--no-pfc"})), "--out: needs a value; allowed: text");
+    EXPECT_EQ(OnlyError(Read(table, {"--seed", "--out=x"})), "--seed: needs a value; allowed: a whole number, 0 to 18446744073709551615");
+    EXPECT_EQ(OnlyError(Read(table, {"--seed=-1"})), "--seed=-1: allowed: a whole number, 0 to 18446744073709551615");
+    EXPECT_EQ(OnlyError(Read(table, {"--seed", "-1"})), "--seed=-1: allowed: a whole number, 0 to 18446744073709551615");
+    EXPECT_EQ(OnlyError(Read(table, {"--seed=18446744073709551616"})),
+              "--seed=18446744073709551616: allowed: a whole number, 0 to 18446744073709551615");
+    EXPECT_EQ(Read(table, {"--seed=18446744073709551615"}).values.Integer("seed"), UINT64_MAX);
+    EXPECT_EQ(OnlyError(Read(table, {"--dry-run", "extra"})), "unexpected argument 'extra'; options begin with '-', see --help");
     EXPECT_EQ(OnlyError(Read(table, {"--mtu="})), "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
     EXPECT_EQ(OnlyError(Read(table, {"--mtu=512", "--mtu=1024"})), "--mtu=1024: given twice (first 512)");
     EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5"})), "--link-delay=5: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 1s");
     EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5Gbps"})),
               "--link-delay=5Gbps: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 1s");
     EXPECT_EQ(OnlyError(Read(table, {"--cc=dcqnc"})), "--cc=dcqnc: unknown congestion control; allowed: dcqcn, none; did you mean 'dcqcn'?");
-    EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})), "--list=nick: unknown list; allowed: topologies, nics, cc, patterns; did you mean 'nics'?");
+    EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})), "--list=nick: unknown list; allowed: topologies, nics, cc, cc-preset, patterns; did you mean 'nics'?");
     EXPECT_EQ(Read(table, {"--mut=1", "--cc=x", "--k=x"}).errors.size(), 3u);
 }
 

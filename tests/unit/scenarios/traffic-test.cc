@@ -230,7 +230,7 @@ TEST(TrafficScenario, CapturesNameNodesPortsAndLinks)
     EXPECT_EQ(result.scenario->run.pcap.size(), 5u);
     EXPECT_EQ(TrafficError({"--k=4", "--pcap=edge-0-1:4"}), "--pcap=edge-0-1:4: has no such port; allowed: edge-0-1:0 to :3");
     EXPECT_EQ(TrafficError({"--k=4", "--pcap=server-0-server-1"}),
-              "--pcap=server-0-server-1: are no neighbours: there is no link server-0->server-1");
+              "--pcap=server-0-server-1: server-0 and server-1 are no neighbours: there is no link server-0->server-1");
 }
 
 TEST(TrafficScenario, HpccFilesTogether)

@@ -119,12 +119,14 @@ TEST(Graph, EveryErrorHasItsPath)
     EXPECT_EQ(Errors("{}"), "net.json: /nodes: is missing\nnet.json: /links: is missing\n");
     EXPECT_EQ(Errors("{\"nodes\": {}, \"links\": []}"),
               "net.json: /nodes: an object is not a list\n");
-    EXPECT_NE(Errors(Edited("\"kind\": \"host\"},", "\"kind\": \"host\",}"))
-                  .find("is no JSON: parse error at line 5, column"),
-              std::string::npos);
-    EXPECT_NE(Errors("").find("is no JSON"), std::string::npos);
-    EXPECT_NE(Errors(std::string(200000, '[')).find("is no JSON"), std::string::npos);
-    EXPECT_NE(Errors(Edited("\"tier\": 1", "\"tier\": 1e999")).find("is no JSON"),
+    EXPECT_EQ(Errors(Edited("\"kind\": \"host\"},", "\"kind\": \"host\",}"))
+                  .find("net.json:5:34: malformed JSON: syntax error while parsing object key"),
+              0u);
+    EXPECT_EQ(Errors("{\n}}").find("net.json:2:2: malformed JSON: "), 0u);
+    EXPECT_EQ(Errors("\n\n x").find("net.json:3:2: malformed JSON: "), 0u);
+    EXPECT_EQ(Errors("").find("net.json:1:1: malformed JSON: "), 0u);
+    EXPECT_NE(Errors(std::string(200000, '[')).find("malformed JSON"), std::string::npos);
+    EXPECT_NE(Errors(Edited("\"tier\": 1", "\"tier\": 1e999")).find("malformed JSON"),
               std::string::npos);
 }
 

@@ -8,6 +8,13 @@
 namespace
 {
 
+TEST(Names, Counted)
+{
+    EXPECT_EQ(topo::Counted(1, "server"), "1 server");
+    EXPECT_EQ(topo::Counted(0, "server"), "0 servers");
+    EXPECT_EQ(topo::Counted(2, "leaf", "leaves"), "2 leaves");
+}
+
 TEST(Names, EditDistance)
 {
     EXPECT_EQ(topo::EditDistance("", ""), 0u);
