@@ -22,7 +22,7 @@ main(int argc, char* argv[])
         std::string error;
         if (!dltrain::PrepareSimulator(scenario.fabric, scenario.run, error))
         {
-            std::cerr << "traffic: " << error << "\n";
+            std::cerr << "traffic: error: " << error << "\n";
             return 2;
         }
         std::cout << scenario::PlanText(scenario);

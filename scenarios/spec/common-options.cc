@@ -63,6 +63,13 @@ CongestionPresetItems()
     return items;
 }
 
+std::vector<NamedItem>
+PfcWatchdogActionItems()
+{
+    return {{"drop", "drop what waits and what comes until the storm is over"},
+            {"forward", "send in spite of the pause until the storm is over"}};
+}
+
 namespace
 {
 
@@ -172,6 +179,15 @@ FabricOptionRows()
             .Names("congestion control preset", CongestionPresetItems)
             .Default(preset.name),
         Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)").Default("1"),
+        Opt("pfc-watchdog", Kind::kDuration, json, group,
+            "a queue that a pause holds up for this long has a pause storm, which the switch ends; 0: no watchdog")
+            .Default("0ns")
+            .Range(0, 1e13)
+            .Example("200ms"),
+        Opt("pfc-watchdog-action", Kind::kName, json, group, "what becomes of the frames of a pause storm")
+            .Names("action", PfcWatchdogActionItems)
+            .Default("drop")
+            .Example("forward"),
         Opt("ecn", Kind::kFlag, json, group, "switches mark packets (RED on the egress queue)").Default("1"),
         Opt("ecn-kmin", Kind::kBytes, json, group, "queue at which marking begins, per 100 Gb/s of port rate")
             .Otherwise(CanonicalBytes(preset.ecnKmin.value) + byPreset)

@@ -55,6 +55,8 @@ struct FabricSpec
     uint32_t mtu = 4096;           ///< payload bytes of a packet: 256, 512, 1024, 2048, 4096
     uint32_t ackEvery = 16;        ///< packets per ACK; every message's last packet is acknowledged too
     bool pfc = true;
+    rdma::Duration pfcWatchdog;    ///< detection time of a pause storm; 0: no watchdog
+    std::string pfcWatchdogAction = "drop"; ///< or "forward"
     bool ecn = true;
     std::string cc = "dcqcn";      ///< congestion control by name
     std::string ccPreset = "hpcc19-vendor";

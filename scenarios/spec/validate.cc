@@ -85,6 +85,8 @@ MakeFabric(Validation* v)
     f.ecn = values.Flag("ecn");
     f.cc = values.Text("cc");
     f.ccPreset = values.Text("cc-preset");
+    f.pfcWatchdog = values.Duration("pfc-watchdog");
+    f.pfcWatchdogAction = values.Text("pfc-watchdog-action");
     f.linkDelay = values.Duration("link-delay");
     f.switchLatency = values.Duration("switch-latency");
     f.bufferPer100G = values.Bytes("buffer");

@@ -35,6 +35,24 @@ check("PFC deadlock" in message and any(text in message for text in named), "sta
 check(flows() == [], "flows arrived in a deadlock")
 
 # One switch on: the same load on every link, but no circle.
-run(ring, write_flows("one.txt", 1), "--cc=none", "--ecn=0")
-check(len(flows()) == 2 * n and sum(stats()["drops"].values()) == 0, "without a circle everything arrives, nothing is lost")
+run(ring, write_flows("one.txt", 1), "--cc=none", "--ecn=0", out="plain")
+check(len(flows("plain")) == 2 * n and sum(stats("plain")["drops"].values()) == 0, "without a circle everything arrives, nothing is lost")
+
+# With a watchdog the fabric recovers: frames are dropped, go-back-N repairs it, every flow is finished.
+watchdog = ("--pfc-watchdog=500us", "--timeout-exponent=10")
+run(*arguments, *watchdog)
+s = stats()
+check(s["completed"] and len(flows()) == 2 * n, "flows are missing behind the watchdog: %d" % len(flows()))
+check(s["drops"]["pfc_watchdog"] > 0, "the watchdog dropped nothing: %s" % s["drops"])
+check(s["drops"]["headroom_full"] == 0 and s["failed_queue_pairs"] == 0, "drops: %s" % s["drops"])
+# Forwarded in spite of the pause, what has no headroom downstream is dropped there.
+run(*arguments, *watchdog, "--pfc-watchdog-action=forward")
+s = stats()
+check(s["completed"] and len(flows()) == 2 * n, "flows are missing behind the watchdog: %d" % len(flows()))
+check(s["drops"]["pfc_watchdog"] == 0 and s["drops"]["headroom_full"] > 0, "drops: %s" % s["drops"])
+# Where there is no storm it changes nothing.
+run(ring, write_flows("one.txt", 1), "--cc=none", "--ecn=0", "--pfc-watchdog=10ms", out="watched")
+check(flows("watched") == flows("plain"), "a watchdog without a storm changes completion times")
+result = run("--pfc-watchdog=1ms", "--pfc-watchdog-action=dorp", status=2, out=None)
+check("drop" in result.stderr and "forward" in result.stderr, result.stderr)
 done()

@@ -65,6 +65,9 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
         ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.switchLatency.ps))));
     set("ns3::RdmaSwitch::BufferPer100G", UintegerValue(spec.bufferPer100G.value));
     set("ns3::RdmaSwitch::Pfc", BooleanValue(spec.pfc));
+    set("ns3::RdmaSwitch::PfcWatchdogDetection",
+        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.pfcWatchdog.ps))));
+    set("ns3::RdmaSwitch::PfcWatchdogAction", StringValue(spec.pfcWatchdogAction));
     set("ns3::RdmaSwitch::Ecn", BooleanValue(spec.ecn));
     set("ns3::RdmaSwitch::EcnKmin", UintegerValue(spec.ecnKmin.value));
     set("ns3::RdmaSwitch::EcnKmax", UintegerValue(spec.ecnKmax.value));

@@ -493,7 +493,7 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
     {
         ++m_counters.pausesReceived;
         m_pauseEvent.ScheduleAt(now + length, m_node);
-        SetPaused(m_paused | mask, now);
+        SetPaused((m_paused | mask) & ~m_ignored, now);
     }
     else
     {
@@ -525,6 +525,35 @@ RdmaPort::SetPaused(uint8_t mask, int64_t now)
     {
         Kick(now);
     }
+}
+
+void
+RdmaPort::IgnorePauses(uint8_t mask, int64_t now)
+{
+    m_ignored = mask;
+    uint8_t heard = 0;
+    for (uint8_t p = 0; p < PRIORITIES; ++p)
+    {
+        heard |= m_pausedUntil[p] > now ? 1U << p : 0;
+    }
+    SetPaused(heard & ~mask, now);
+}
+
+RdmaFrameList
+RdmaPort::TakeQueue(uint8_t priority, int64_t now)
+{
+    Queue& queue = m_queue[priority];
+    const RdmaFrameList frames = queue.list;
+    queue.list = {};
+    m_queuedBytes -= queue.bytes;
+    queue.bytes = 0;
+    queue.deficit = 0;
+    m_waiting &= ~(1U << priority);
+    if (!frames.IsEmpty() && !m_queueTrace.IsEmpty())
+    {
+        m_queueTrace(this, priority, 0, now);
+    }
+    return frames;
 }
 
 // NetDevice --------------------------------------------------------------------------------------

@@ -162,6 +162,19 @@ class RdmaPort : public NetDevice
     /// resume).
     void SendPause(uint8_t mask, uint16_t quanta, int64_t now);
 
+    /// PFC has no effect on these priorities until they are given up again (a watchdog's
+    /// "forward"). Pauses are still heard: see GetPauseEnd. \param mask bit p: priority p
+    void IgnorePauses(uint8_t mask, int64_t now);
+
+    /// \return when the pause of a priority that was heard last ends or ended, ps
+    int64_t GetPauseEnd(uint8_t priority) const
+    {
+        return m_pausedUntil[priority];
+    }
+
+    /// Empty a queue: the frames are the caller's, not a word of them to the user. \param now ps
+    RdmaFrameList TakeQueue(uint8_t priority, int64_t now);
+
     uint64_t GetQueueBytes(uint8_t priority) const
     {
         return m_queue[priority].bytes;
@@ -353,6 +366,7 @@ class RdmaPort : public NetDevice
     uint8_t m_paused{0};  //!< bit p: PFC holds priority p
     uint8_t m_strict{0xc0};
     uint8_t m_dwrrNext{0};
+    uint8_t m_ignored{0}; //!< bit p: pauses of priority p have no effect
 
     // line 3: who listens, and the event objects
     alignas(64) TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace;

@@ -111,6 +111,26 @@ RdmaSwitch::GetTypeId()
                           UintegerValue(65535),
                           MakeUintegerAccessor(&RdmaSwitch::m_pauseQuanta),
                           MakeUintegerChecker<uint16_t>(64))
+            .AddAttribute(
+                "PfcWatchdogDetection",
+                "A queue whose frames a pause holds for this long has a pause storm; 0: no "
+                "watchdog. SONiC: 200 ms",
+                TimeValue(Time(0)),
+                MakeTimeAccessor(&RdmaSwitch::m_watchdogDetection),
+                MakeTimeChecker(Time(0)))
+            .AddAttribute("PfcWatchdogRestoration",
+                          "A storm is over this long after its last pause ended; 0: twice the "
+                          "detection time, as SONiC has it",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&RdmaSwitch::m_watchdogRestoration),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute(
+                "PfcWatchdogAction",
+                "What becomes of a stormy queue's frames: drop, or forward in spite of "
+                "the pause; SONiC: drop",
+                EnumValue(PfcWatchdog::DROP),
+                MakeEnumAccessor(&RdmaSwitch::m_watchdogAction),
+                MakeEnumChecker(PfcWatchdog::DROP, "drop", PfcWatchdog::FORWARD, "forward"))
             .AddAttribute("Ecn",
                           "Mark ECN-capable frames by RED on the egress queue",
                           BooleanValue(true),
@@ -154,7 +174,11 @@ RdmaSwitch::GetTypeId()
             .AddTraceSource("Pfc",
                             "A pause or resume is sent upstream",
                             MakeTraceSourceAccessor(&RdmaSwitch::m_pfcTrace),
-                            "ns3::RdmaSwitch::PfcTracedCallback");
+                            "ns3::RdmaSwitch::PfcTracedCallback")
+            .AddTraceSource("PfcStorm",
+                            "The PFC watchdog finds a pause storm, or its end",
+                            MakeTraceSourceAccessor(&RdmaSwitch::m_stormTrace),
+                            "ns3::RdmaSwitch::StormTracedCallback");
     return tid;
 }
 
@@ -169,6 +193,7 @@ RdmaSwitch::~RdmaSwitch() = default;
 void
 RdmaSwitch::DoDispose()
 {
+    m_watchdog.reset();
     m_ports.clear();
     m_random = nullptr;
     Object::DoDispose();
@@ -177,7 +202,11 @@ RdmaSwitch::DoDispose()
 const char*
 RdmaSwitch::GetDropReasonName(DropReason reason)
 {
-    static const char* names[] = {"no_route", "pool_full", "threshold", "headroom_full"};
+    static const char* names[] = {"no_route",
+                                  "pool_full",
+                                  "threshold",
+                                  "headroom_full",
+                                  "pfc_watchdog"};
     return names[reason];
 }
 
@@ -317,6 +346,22 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
         return m_name + ": " + error;
     }
     m_buffer = rdma::SharedBuffer(config);
+    if (m_watchdogDetection.IsStrictlyPositive())
+    {
+        const int64_t detection = m_watchdogDetection.GetPicoSeconds();
+        const int64_t restoration = m_watchdogRestoration.GetPicoSeconds();
+        m_watchdog = std::make_unique<PfcWatchdog>(
+            m_ports,
+            PfcWatchdog::Config{detection,
+                                restoration ? restoration : 2 * detection,
+                                m_watchdogAction},
+            [this](RdmaPort* port, uint8_t priority, bool begins, int64_t now) {
+                m_stormTrace(port, priority, begins, now);
+            },
+            [this](RdmaPort* port, RdmaFrame* frame, int64_t now) {
+                DropQueued(port, frame, now);
+            });
+    }
     return {};
 }
 
@@ -347,6 +392,11 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
         [choices.first +
          (choices.size == 1 ? 0 : rdma::EcmpPick(frame->flowHash, m_hashSeed, choices.size))];
     RdmaPort* egress = PeekPointer(m_ports[index]);
+    if (m_watchdog && m_watchdog->IsDropping(index, frame->priority))
+    {
+        Drop(egress, frame, PFC_WATCHDOG, now);
+        return;
+    }
     const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
     const uint32_t bytes = frame->FrameBytes();
     switch (m_buffer.Admit(port->GetPortIndex(), frame->priority, bytes, queueBytes, index, now))
@@ -375,7 +425,14 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
         ++egress->GetCounters().ecnMarks;
         m_markTrace(egress, frame, queueBytes, now);
     }
+    if (!m_watchdog)
+    {
+        egress->Enqueue(frame, now);
+        return;
+    }
+    const uint8_t priority = frame->priority; // it may be gone at once
     egress->Enqueue(frame, now);
+    m_watchdog->OnQueued(egress, priority, now);
 }
 
 void
@@ -430,6 +487,25 @@ RdmaSwitch::Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t no
     ++m_drops[reason];
     m_dropTrace(this, port, frame, reason, now);
     RdmaFramePool::Get().Free(frame);
+}
+
+void
+RdmaSwitch::DropQueued(RdmaPort* port, RdmaFrame* frame, int64_t now)
+{
+    if (frame->inPort == UINT16_MAX) // ordinary traffic of this node itself: not in the buffer
+    {
+        RdmaFramePool::Get().Free(frame);
+        return;
+    }
+    RdmaPort* ingress = PeekPointer(m_ports[frame->inPort]);
+    const uint8_t priority = frame->priority;
+    const bool resume =
+        m_buffer.Release(frame->inPort, priority, frame->FrameBytes(), port->GetPortIndex(), now);
+    Drop(port, frame, PFC_WATCHDOG, now);
+    if (resume)
+    {
+        Pause(ingress, priority, false, now);
+    }
 }
 
 void

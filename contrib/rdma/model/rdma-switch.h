@@ -6,12 +6,14 @@
 
 #include "contrib/rdma/core/ecmp-routes.h"
 #include "contrib/rdma/core/shared-buffer.h"
+#include "pfc-watchdog.h"
 #include "rdma-port.h"
 
 #include "ns3/object.h"
 #include "ns3/random-variable-stream.h"
 
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,7 @@ class RdmaSwitch : public Object, public RdmaPortUser
         POOL_FULL,
         THRESHOLD,
         HEADROOM_FULL,
+        PFC_WATCHDOG,
         DROP_REASONS
     };
 
@@ -99,6 +102,12 @@ class RdmaSwitch : public Object, public RdmaPortUser
         return m_received;
     }
 
+    /// \return pause storms found by the PFC watchdog
+    uint64_t GetPfcStorms() const
+    {
+        return m_watchdog ? m_watchdog->GetStorms() : 0;
+    }
+
     // RdmaPortUser
     void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override;
     void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override;
@@ -121,6 +130,12 @@ class RdmaSwitch : public Object, public RdmaPortUser
                                       bool pause,
                                       uint64_t stored,
                                       int64_t now);
+
+    /// (egress port, priority, a pause storm begins or ends, ps)
+    typedef void (*StormTracedCallback)(const RdmaPort* port,
+                                        uint8_t priority,
+                                        bool begins,
+                                        int64_t now);
 
   protected:
     void DoDispose() override;
@@ -145,6 +160,8 @@ class RdmaSwitch : public Object, public RdmaPortUser
     std::string ConfigureBuffer(rdma::SharedBufferConfig& config) const;
     void Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now);
     void Pause(RdmaPort* port, uint8_t priority, bool pause, int64_t now);
+    /// A queued frame that the watchdog gives up.
+    void DropQueued(RdmaPort* port, RdmaFrame* frame, int64_t now);
     void ScheduleRefresh(int64_t now);
     void OnRefresh();
 
@@ -159,6 +176,7 @@ class RdmaSwitch : public Object, public RdmaPortUser
     bool m_ecn;
     bool m_markOnEnqueue;
     bool m_markBySojourn;
+    std::unique_ptr<PfcWatchdog> m_watchdog; //!< null: off
     uint64_t m_received{0};
     uint64_t m_forwarded{0};
     std::array<uint64_t, DROP_REASONS> m_drops{};
@@ -180,6 +198,9 @@ class RdmaSwitch : public Object, public RdmaPortUser
     uint64_t m_ecnKmax;
     double m_ecnPmax;
     uint16_t m_pauseQuanta;
+    Time m_watchdogDetection;
+    Time m_watchdogRestoration;
+    PfcWatchdog::Action m_watchdogAction;
 
     std::string m_name;
     Ptr<UniformRandomVariable> m_random;
@@ -191,6 +212,7 @@ class RdmaSwitch : public Object, public RdmaPortUser
         m_dropTrace;
     TracedCallback<const RdmaPort*, const RdmaFrame*, uint64_t, int64_t> m_markTrace;
     TracedCallback<const RdmaPort*, uint8_t, bool, uint64_t, int64_t> m_pfcTrace;
+    TracedCallback<const RdmaPort*, uint8_t, bool, int64_t> m_stormTrace;
 };
 
 } // namespace ns3
