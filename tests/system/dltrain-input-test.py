@@ -139,7 +139,9 @@ class Help(SystemTest):
         "root": "--op=broadcast --root=1", "stepbytes": "-e 64MiB --stepbytes=16MiB", "maxbytes": "-b 1MiB -e 64MiB",
         "fan-in": "--pattern=incast --fan-in=4", "target": "--pattern=incast --target=3",
         "oversubscription": "--topology=fat-tree --k=4 --oversubscription=4", "k": "--topology=fat-tree --k=4",
-        "fabric-rate": "--topology=fat-tree --fabric-rate=400Gbps",
+        "fabric-rate": "--topology=fat-tree --fabric-rate=400Gbps", "pcap-format": "--pcap=all --pcap-format=pcapng",
+        "pcap-snaplen": "--pcap=all --pcap-snaplen=96", "pcap-size": "--pcap=all --pcap-size=10MB",
+        "pcap-files": "--pcap=all --pcap-size=10MB --pcap-files=4", "pcap-flow": "--pcap=all --pcap-flow=server-0->server-1",
     }
     STOPS = {"help": "--help", "version": "--version", "list": "--list=nics", "dry-run": ""}
 

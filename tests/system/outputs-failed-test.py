@@ -54,6 +54,7 @@ class FullDisk(SystemTest):
                 self.assertTrue(text.endswith("\n"), text[-200:])
                 for row in text.splitlines():
                     self.assertEqual(row.count(","), 8, row)
+                self.assertGreater(len(text), 1100 - 200)  # as many lines as there is room for
 
     def test_not_even_for_the_heads(self):
         for line, out in self.lines():

@@ -208,14 +208,17 @@ LineLog::Flush()
     }
     if (!m_failed)
     {
-        if (std::fwrite(m_buffer.data(), 1, m_buffer.size(), m_file) == m_buffer.size())
+        const std::size_t written = std::fwrite(m_buffer.data(), 1, m_buffer.size(), m_file);
+        if (written == m_buffer.size())
         {
-            m_written += m_buffer.size();
+            m_written += written;
         }
         else
         {
             Fail(errno);
             // Whole lines only; if even that fails, the file is no worse than it was.
+            const std::size_t end = m_buffer.substr(0, written).rfind('\n');
+            m_written += end == std::string::npos ? 0 : end + 1;
             [[maybe_unused]] const int cut =
                 ftruncate(fileno(m_file), static_cast<off_t>(m_written));
         }
