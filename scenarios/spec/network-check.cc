@@ -202,7 +202,7 @@ class Checker
             (m_fromFile ? "the delays of its links in the file" : "--link-delay=" + CanonicalDuration(m_fabric.linkDelay.ps)) +
             " and --switch-latency=" + CanonicalDuration(m_fabric.switchLatency.ps);
         std::string text = "switch " + worst->name + " gets a buffer of " +
-                           rdma::ToString(rdma::Bytes(static_cast<uint64_t>(scale * static_cast<double>(m_fabric.bufferPer100G.value)))) +
+                           CanonicalBytes(static_cast<uint64_t>(scale * static_cast<double>(m_fabric.bufferPer100G.value))) +
                            ", too small " +
                            (m_fabric.pfc ? "for the headroom that " + delays + " ask for" : std::string("for two frames")) +
                            "; allowed: --buffer=" + CanonicalBytes((least + 999) / 1000 * 1000) + " or more";

@@ -213,7 +213,7 @@ TEST(Buffer, WithoutPfcThereIsNoHeadroom)
     EXPECT_EQ(Traffic({"--link-delay=100ms", "--no-pfc"}), "");
     EXPECT_EQ(Traffic({"--buffer=10kB", "--topology=single-switch", "--hosts=3", "--no-pfc"}), "");
     EXPECT_EQ(Traffic({"--buffer=10kB", "--topology=single-switch", "--hosts=2", "--nic=10GbE", "--no-pfc"}),
-              "--buffer=10kB: switch switch-0 gets a buffer of 1.95312 KiB, too small for two frames; allowed: --buffer=93kB or more");
+              "--buffer=10kB: switch switch-0 gets a buffer of 2kB, too small for two frames; allowed: --buffer=93kB or more");
 }
 
 TEST(Buffer, OfAFileAndOfNs3Settings)
