@@ -310,10 +310,12 @@ constexpr auto LATER = [](const auto& a, const auto& b) {
 } // namespace
 
 void
-RdmaNic::Throttle(RdmaQueuePair* qp)
+RdmaNic::Throttle(RdmaQueuePair* qp, int64_t now)
 {
     qp->m_schedule = RdmaQueuePair::Schedule::THROTTLED;
-    m_throttled.push_back({qp->m_nextSend, qp->m_number, qp});
+    // Its rate may rise by itself before: then the rest of the wait is shorter.
+    const int64_t update = qp->m_cc.nextUpdate > now ? qp->m_cc.nextUpdate : qp->m_nextSend;
+    m_throttled.push_back({std::min(qp->m_nextSend, update), qp->m_number, qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
 }
 
@@ -388,15 +390,19 @@ RdmaNic::Pull(RdmaPort* port, uint8_t pausedMask, int64_t now)
         }
         if (qp->m_nextSend > now)
         {
-            Throttle(qp);
-            continue;
+            qp->UpdateIfDue(now);
+            if (qp->m_nextSend > now)
+            {
+                Throttle(qp, now);
+                continue;
+            }
         }
         RdmaFrame* frame = qp->MakeFrame(now);
         if (qp->CanSend())
         {
             if (qp->m_nextSend > now + port->GetSerialization(frame->wireBytes))
             {
-                Throttle(qp);
+                Throttle(qp, now);
             }
             else
             {

@@ -173,7 +173,7 @@ class RdmaNic : public Object, public RdmaPortUser
 
     void PushReady(RdmaQueuePair* qp);
     RdmaQueuePair* PopReady(uint8_t priority);
-    void Throttle(RdmaQueuePair* qp);
+    void Throttle(RdmaQueuePair* qp, int64_t now);
     void ReleaseThrottled(int64_t now);
     void WakeForThrottled();
     /// A queue pair may have something to send again.

@@ -75,11 +75,7 @@ RdmaQueuePair::Post(uint64_t bytes, uint64_t id, bool hasImmediate, uint32_t imm
 RdmaFrame*
 RdmaQueuePair::MakeFrame(int64_t now)
 {
-    if (now >= m_cc.nextUpdate || m_cc.bytesSent >= m_cc.nextUpdateBytes)
-    {
-        m_ops->OnUpdate(m_cc, now);
-        UpdateRate(now);
-    }
+    UpdateIfDue(now);
     const RdmaWorkRequest& request = m_requests[m_cursor];
     const uint32_t mtu = m_nic->m_mtu;
     const uint64_t index = m_nextPsn - request.firstPsn;
@@ -185,9 +181,17 @@ RdmaQueuePair::UpdateRate(int64_t now)
         return;
     }
     m_ratePaced = m_cc.rateBps;
+    const double before = m_psPerByte;
     m_psPerByte = m_cc.rateBps >= m_cc.line.bps || m_cc.rateBps == 0
                       ? 0
                       : 8e12 / static_cast<double>(m_cc.rateBps);
+    // What is left of the wait for the next packet is for bytes at the new rate. Not lengthened by
+    // a cut: the packet before it went at the rate that held then.
+    if (m_nextSend > now && m_psPerByte < before)
+    {
+        m_nextSend = now + static_cast<int64_t>(static_cast<double>(m_nextSend - now) *
+                                                (m_psPerByte / before));
+    }
     m_nic->m_rateTrace(this, m_cc.rateBps, now);
 }
 

@@ -197,8 +197,18 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 
     /// \pre CanSend()
     RdmaFrame* MakeFrame(int64_t now);
-    /// Rate and pacing up to date. \return ps the rate gives a frame, 0 at line rate
+    /// Pacing follows the rate that the congestion control has set.
     void UpdateRate(int64_t now);
+
+    /// Lets the congestion control change the rate if it said that it would by now.
+    void UpdateIfDue(int64_t now)
+    {
+        if (now >= m_cc.nextUpdate || m_cc.bytesSent >= m_cc.nextUpdateBytes)
+        {
+            m_ops->OnUpdate(m_cc, now);
+            UpdateRate(now);
+        }
+    }
 
     void OnData(RdmaFrame* frame, int64_t now);
     void OnAcknowledge(RdmaFrame* frame, int64_t now);
@@ -263,7 +273,6 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint64_t m_messages{0};     //!< posts received whole
     uint32_t m_msn{0};          //!< requests received whole, 24 bits in the AETH
     uint64_t m_messageBytes{0}; //!< of the message under way
-    uint64_t m_requestBytes{0}; //!< of the request under way
     uint64_t m_receivedBytes{0};
     bool m_nakSent{false};
     uint64_t m_duplicate{NO_DUPLICATE}; //!< last of a row of packets received before

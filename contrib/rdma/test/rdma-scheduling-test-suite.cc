@@ -435,6 +435,64 @@ class RdmaWindowTestCase : public TestCase
     }
 };
 
+/// 1 Gb/s until 10 us, then line rate: a rate that rises by itself.
+class RisingCongestionOps : public RdmaCongestionOps
+{
+  public:
+    std::string GetName() const override
+    {
+        return "rising";
+    }
+
+    Ptr<RdmaCongestionOps> Fork() const override
+    {
+        return Create<RisingCongestionOps>();
+    }
+
+    void Init(RdmaCongestionState& state) override
+    {
+        state.rateBps = GBPS;
+        state.nextUpdate = 10 * US;
+    }
+
+    void OnUpdate(RdmaCongestionState& state, int64_t) override
+    {
+        state.rateBps = state.line.bps;
+        state.nextUpdate = RdmaCongestionState::NEVER;
+    }
+};
+
+/**
+ * At 1 Gb/s the first packet (4096 + 82 + 16 B) gives the second 33.552 us to wait. The rate rises
+ * at 10 us: the second packet goes then, and not 23 us later.
+ */
+class RdmaRisingRateTestCase : public TestCase
+{
+  public:
+    RdmaRisingRateTestCase()
+        : TestCase("a queue pair that waits for its rate notices that the rate rises")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Bed bed;
+        bed.Star(2, 100 * GBPS);
+        bed.helper.SetCongestionOps(Create<RisingCongestionOps>());
+        bed.Build();
+        const auto starts = WatchStarts(bed);
+        bed.Connect(0, 1).first->PostWrite(3 * 4096, 1);
+        Simulator::Run();
+        const auto& s = starts->at(2);
+        NS_TEST_ASSERT_MSG_EQ(s.size(), 3, "all packets");
+        NS_TEST_ASSERT_MSG_EQ(s[0], 0, "the first goes at once");
+        NS_TEST_ASSERT_MSG_EQ(s[1], 10 * US, "the second when the rate rises");
+        // Behind the second one at line rate: (4096 + 82) B x 80 ps.
+        NS_TEST_ASSERT_MSG_EQ(s[2], 10 * US + 4178 * 80, "the third back to back");
+    }
+};
+
 class RdmaSchedulingTestSuite : public TestSuite
 {
   public:
@@ -447,6 +505,7 @@ class RdmaSchedulingTestSuite : public TestSuite
         AddTestCase(new RdmaRoundRobinTestCase, TestCase::QUICK);
         AddTestCase(new RdmaPacingTestCase, TestCase::QUICK);
         AddTestCase(new RdmaOddPacingTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaRisingRateTestCase, TestCase::QUICK);
         AddTestCase(new RdmaWindowTestCase, TestCase::QUICK);
     }
 };
