@@ -39,6 +39,13 @@ KindName(training::TaskKind kind)
     }
 }
 
+/// From the first rank's entry to the last one's leaving.
+double
+SpanUs(const CollectiveRecord& record)
+{
+    return static_cast<double>(record.end - record.firstStart) * 1e-6;
+}
+
 } // namespace
 
 TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenario)
@@ -119,8 +126,8 @@ TrainingSimulation::Run()
                             });
     m_calls.Close();
     const RunStats& network = m_run.Finish();
-    m_run.WriteStatistics(outcome, Statistics(outcome), m_scenario.plan.ranks);
-    PrintSummary(outcome, network);
+    m_run.WriteStatistics(outcome, Statistics(), m_scenario.plan.ranks);
+    PrintSummary(network);
     PrintEnd(std::cout, m_scenario.run, outcome, network.frameHops, ", calls.log");
     return m_run.Status(outcome);
 }
@@ -195,23 +202,12 @@ TrainingSimulation::StepUs() const
 }
 
 double
-TrainingSimulation::ComputeUs() const
+TrainingSimulation::MeanUs(double StepRecord::*ps) const
 {
     double sum = 0;
     for (const Step& step : m_measured)
     {
-        sum += step.record.computePs * 1e-6;
-    }
-    return m_measured.empty() ? 0 : sum / static_cast<double>(m_measured.size());
-}
-
-double
-TrainingSimulation::CommunicationUs() const
-{
-    double sum = 0;
-    for (const Step& step : m_measured)
-    {
-        sum += step.record.communicationPs * 1e-6;
+        sum += step.record.*ps * 1e-6;
     }
     return m_measured.empty() ? 0 : sum / static_cast<double>(m_measured.size());
 }
@@ -223,7 +219,7 @@ TrainingSimulation::HasTokens() const
 }
 
 nlohmann::ordered_json
-TrainingSimulation::Statistics(const RunOutcome&) const
+TrainingSimulation::Statistics() const
 {
     nlohmann::ordered_json body;
     body["model"] = m_scenario.model;
@@ -235,13 +231,13 @@ TrainingSimulation::Statistics(const RunOutcome&) const
     // Of an interrupted run: of the steps that were completed; null if there is none.
     const bool any = !m_measured.empty();
     const double stepUs = StepUs();
-    const double computeUs = ComputeUs();
+    const double computeUs = MeanUs(&StepRecord::computePs);
     const auto number = [any](double value) {
         return any ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
     };
     body["step_time_us"] = number(stepUs);
     body["compute_time_us"] = number(computeUs);
-    body["communication_time_us"] = number(CommunicationUs());
+    body["communication_time_us"] = number(MeanUs(&StepRecord::communicationPs));
     body["exposed_communication_time_us"] = number(stepUs - computeUs);
     body["samples_per_s"] =
         number(any ? static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6 : 0);
@@ -251,14 +247,14 @@ TrainingSimulation::Statistics(const RunOutcome&) const
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
     body["collectives"] = nlohmann::ordered_json::array();
     std::map<std::string, double> sent;
-    uint32_t number1 = 0;
+    uint32_t stepNumber = 0;
     for (const Step& step : m_measured)
     {
-        ++number1;
+        ++stepNumber;
         body["step_times_us"].push_back(static_cast<double>(step.record.end - step.begin) * 1e-6);
         for (const CollectiveRecord& record : step.record.collectives)
         {
-            const double timeUs = static_cast<double>(record.end - record.firstStart) * 1e-6;
+            const double timeUs = SpanUs(record);
             const Bandwidth bw = BandwidthOf(record.op, record.bytes, record.ranks, timeUs);
             sent[coll::OpName(record.op)] += static_cast<double>(record.bytesSent) /
                                              m_scenario.plan.ranks /
@@ -272,7 +268,7 @@ TrainingSimulation::Statistics(const RunOutcome&) const
                  {"algbw_GBps", bw.algbw},
                  {"busbw_GBps", bw.busbw},
                  {"name", m_names[record.tag & ~TraceCollector::WARMUP]},
-                 {"step", number1},
+                 {"step", stepNumber},
                  {"rank_time_us", record.meanPs * 1e-6},
                  {"start_us", static_cast<double>(record.firstStart) * 1e-6}});
         }
@@ -285,7 +281,7 @@ TrainingSimulation::Statistics(const RunOutcome&) const
 }
 
 void
-TrainingSimulation::PrintSummary(const RunOutcome&, const RunStats& network) const
+TrainingSimulation::PrintSummary(const RunStats& network) const
 {
     std::printf("%s, ZeRO-%u (%s), %s: %u GPUs (%s) in %u servers, %s, %s, %s placement\n",
                 m_scenario.model.c_str(),
@@ -315,7 +311,7 @@ TrainingSimulation::PrintSummary(const RunOutcome&, const RunStats& network) con
     else
     {
         const double stepUs = StepUs();
-        const double computeUs = ComputeUs();
+        const double computeUs = MeanUs(&StepRecord::computePs);
         const double samples = static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6;
         std::string what = m_measured.size() == 1
                                ? "1 step measured"
@@ -333,7 +329,7 @@ TrainingSimulation::PrintSummary(const RunOutcome&, const RunStats& network) con
             "  exposed communication%10s   %5.1f%%   (communication was under way for %s)\n",
             HumanTime(stepUs - computeUs).c_str(),
             100 * (stepUs - computeUs) / stepUs,
-            HumanTime(CommunicationUs()).c_str());
+            HumanTime(MeanUs(&StepRecord::communicationPs)).c_str());
         std::printf("Throughput             %.5g samples/s", samples);
         if (HasTokens())
         {
@@ -360,7 +356,7 @@ TrainingSimulation::PrintSummary(const RunOutcome&, const RunStats& network) con
             for (const CollectiveRecord& record : step.record.collectives)
             {
                 Sum& sum = sums[{coll::OpName(record.op), record.algorithm->Name()}];
-                const double us = static_cast<double>(record.end - record.firstStart) * 1e-6;
+                const double us = SpanUs(record);
                 ++sum.count;
                 sum.bytes += static_cast<double>(record.bytes);
                 sum.us += us;

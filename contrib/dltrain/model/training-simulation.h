@@ -42,15 +42,14 @@ class TrainingSimulation
 
     void OnStep(uint32_t step, const StepRecord& record);
     void OnCall(const CallRecord& call);
-    nlohmann::ordered_json Statistics(const RunOutcome& outcome) const;
-    void PrintSummary(const RunOutcome& outcome, const RunStats& network) const;
+    nlohmann::ordered_json Statistics() const;
+    void PrintSummary(const RunStats& network) const;
     bool HasTokens() const;
     /// \param step counts from 0, warm-up included
     std::string PhaseName(uint32_t step) const;
     /// Means over the measured steps, us.
     double StepUs() const;
-    double ComputeUs() const;
-    double CommunicationUs() const;
+    double MeanUs(double StepRecord::*ps) const;
 
     const scenario::TrainingScenario& m_scenario;
     ClusterRun m_run;

@@ -17,19 +17,19 @@ namespace ns3
 
 /**
  * \ingroup rdma
- * What a frame is. The transport opcodes are those of the BTH (InfiniBand Architecture 1, 9.2.1,
- * table 38; CNP: annex A17).
+ * What a frame is: a RoCEv2 packet by its opcode (rdma::RoceOpcode has the numbers), or one of two
+ * kinds that have no transport header.
  */
 enum class RdmaOpcode : uint8_t
 {
-    WRITE_FIRST = 0x06,
-    WRITE_MIDDLE = 0x07,
-    WRITE_LAST = 0x08,
-    WRITE_LAST_IMM = 0x09,
-    WRITE_ONLY = 0x0a,
-    WRITE_ONLY_IMM = 0x0b,
-    ACKNOWLEDGE = 0x11,
-    CNP = 0x81,
+    WRITE_FIRST = static_cast<uint8_t>(rdma::RoceOpcode::kWriteFirst),
+    WRITE_MIDDLE = static_cast<uint8_t>(rdma::RoceOpcode::kWriteMiddle),
+    WRITE_LAST = static_cast<uint8_t>(rdma::RoceOpcode::kWriteLast),
+    WRITE_LAST_IMM = static_cast<uint8_t>(rdma::RoceOpcode::kWriteLastWithImmediate),
+    WRITE_ONLY = static_cast<uint8_t>(rdma::RoceOpcode::kWriteOnly),
+    WRITE_ONLY_IMM = static_cast<uint8_t>(rdma::RoceOpcode::kWriteOnlyWithImmediate),
+    ACKNOWLEDGE = static_cast<uint8_t>(rdma::RoceOpcode::kAcknowledge),
+    CNP = static_cast<uint8_t>(rdma::RoceOpcode::kCnp),
     PAUSE = 0xf0,  //!< no BTH: an IEEE 802.1Qbb frame
     PACKET = 0xf1, //!< no BTH: an ordinary ns3::Packet hangs off RdmaFrame::extra
 };
@@ -38,7 +38,7 @@ enum class RdmaOpcode : uint8_t
 constexpr bool
 IsData(RdmaOpcode opcode)
 {
-    return static_cast<uint8_t>(opcode) <= 0x0b;
+    return opcode <= RdmaOpcode::WRITE_ONLY_IMM;
 }
 
 /// \return whether the frame ends a request
@@ -52,15 +52,14 @@ IsLast(RdmaOpcode opcode)
 constexpr bool
 HasImmediate(RdmaOpcode opcode)
 {
-    return opcode == RdmaOpcode::WRITE_LAST_IMM || opcode == RdmaOpcode::WRITE_ONLY_IMM;
+    return rdma::HasImmediate(static_cast<rdma::RoceOpcode>(opcode));
 }
 
 /// \return whether the frame carries an RETH
 constexpr bool
 HasReth(RdmaOpcode opcode)
 {
-    return opcode == RdmaOpcode::WRITE_FIRST || opcode == RdmaOpcode::WRITE_ONLY ||
-           opcode == RdmaOpcode::WRITE_ONLY_IMM;
+    return rdma::HasReth(static_cast<rdma::RoceOpcode>(opcode));
 }
 
 /// Rare attachments of a frame; the common frame has none.
