@@ -70,22 +70,43 @@ RdmaFabric::GetPathClass(uint32_t from, uint32_t to)
 }
 
 int64_t
-RdmaFabric::GetIdealCompletion(uint32_t from, uint32_t to, uint64_t bytes, bool withImmediate)
+RdmaFabric::GetIdealCompletion(uint32_t from,
+                               uint32_t to,
+                               uint64_t bytes,
+                               bool withImmediate,
+                               RdmaOperation operation)
 {
-    const auto key = std::make_pair(GetPathClass(from, to) * 2 + withImmediate, bytes);
+    int64_t request = 0;
+    if (operation == RdmaOperation::READ)
+    {
+        // The request on its way there; the rest is the way back.
+        const rdma::FrameRun frame{
+            rdma::WireBytes(rdma::FrameBytes(rdma::RoceOpcode::kReadRequest)),
+            1};
+        request = rdma::IdealCompletion(GetPath(from, to), {frame}).ps;
+        std::swap(from, to);
+    }
+    const auto key =
+        std::make_pair((GetPathClass(from, to) * 2 + withImmediate) * 4 +
+                           static_cast<uint32_t>(operation),
+                       bytes);
     const auto known = m_ideal.find(key);
     if (known != m_ideal.end())
     {
-        return known->second;
+        return request + known->second;
     }
-    const auto runs = rdma::RoceWriteRuns(rdma::Bytes(bytes), m_mtu, withImmediate);
+    const rdma::Bytes message(bytes);
+    const auto runs = operation == RdmaOperation::READ ? rdma::RoceReadResponseRuns(message, m_mtu)
+                      : operation == RdmaOperation::SEND
+                          ? rdma::RoceSendRuns(message, m_mtu, withImmediate)
+                          : rdma::RoceWriteRuns(message, m_mtu, withImmediate);
     const int64_t ideal = rdma::IdealCompletion(GetPath(from, to), runs).ps;
     if (m_ideal.size() <
         1000000) // all sizes different: then there is nothing to gain from remembering
     {
         m_ideal.emplace(key, ideal);
     }
-    return ideal;
+    return request + ideal;
 }
 
 RdmaNicCounters

@@ -95,12 +95,17 @@ class RdmaFabric
     std::vector<rdma::PathLink> GetPath(uint32_t from, uint32_t to) const;
 
     /**
-     * \return completion time of a WRITE on an idle network, ps: post to last byte at the receiver
+     * \return completion time on an idle network, ps: post to last byte at the receiver, which for a
+     * READ is who posts it (`from` asks `to`)
      *
      * Remembered per (sequence of links, size): a path is known by the rates and delays it is made
      * of.
      */
-    int64_t GetIdealCompletion(uint32_t from, uint32_t to, uint64_t bytes, bool withImmediate);
+    int64_t GetIdealCompletion(uint32_t from,
+                               uint32_t to,
+                               uint64_t bytes,
+                               bool withImmediate,
+                               RdmaOperation operation = RdmaOperation::WRITE);
 
     /// \return sum of the counters of all NICs
     RdmaNicCounters GetNicTotals() const;
