@@ -3,10 +3,12 @@
  */
 #include "rdma-fabric-helper.h"
 
+#include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/node.h"
 #include "ns3/none-congestion-ops.h"
 #include "ns3/nstime.h"
+#include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -108,6 +110,9 @@ RdmaFabric::GetNicTotals() const
         sum.outOfOrderDropped += c.outOfOrderDropped;
         sum.duplicatesReceived += c.duplicatesReceived;
         sum.messagesReceived += c.messagesReceived;
+        sum.qpCacheMisses += c.qpCacheMisses;
+        sum.receiveBufferDrops += c.receiveBufferDrops;
+        sum.nicPauses += c.nicPauses;
     }
     return sum;
 }
@@ -279,6 +284,22 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     fabric->m_mtu = fabric->m_nics.empty() ? 4096 : fabric->m_nics.front()->GetMtu();
     const uint32_t largest = RdmaFrame::DATA_OVERHEAD_BYTES - RdmaFrame::WIRE_ONLY_BYTES +
                              rdma::kRethBytes + rdma::kImmDtBytes + fabric->m_mtu;
+    // NICs pause what switches do.
+    Ptr<RdmaSwitch> like =
+        fabric->m_switches.empty() ? m_switch.Create<RdmaSwitch>() : fabric->m_switches.front();
+    BooleanValue pfc;
+    UintegerValue lossless;
+    like->GetAttribute("Pfc", pfc);
+    like->GetAttribute("LosslessPriorities", lossless);
+    for (const auto& nic : fabric->m_nics)
+    {
+        error = nic->StartLimits(pfc.Get() ? static_cast<uint8_t>(lossless.Get()) : 0, largest);
+        if (!error.empty())
+        {
+            error = nic->GetPort()->GetName() + ": " + error;
+            return nullptr;
+        }
+    }
     for (uint32_t i = 0; i < n; ++i)
     {
         RdmaSwitch* device = fabric->m_switchOfNode[i];
