@@ -68,8 +68,7 @@ IsReadable(const ns3::AttributeChecker& checker, const std::string& text)
     static const std::regex natural(R"(\+?\d+)");
     static const std::regex integer(R"([+-]?\d+)");
     static const std::regex number(R"([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)");
-    static const std::regex rate(
-        R"((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?([kKMGT]?i?(bps|b/s|Bps|B/s)))");
+    static const std::regex rate(R"((\d+\.?\d*|\.\d+)([kKMG]?(bps|b/s|Bps|B/s)|[KMG]i(b/s|B/s))?)");
     const std::string type = checker.GetValueTypeName();
     if (type == "ns3::EnumValue")
     {
@@ -82,8 +81,8 @@ IsReadable(const ns3::AttributeChecker& checker, const std::string& text)
            (type == "ns3::IntegerValue" && std::regex_match(text, integer)) ||
            (type == "ns3::DoubleValue" && std::regex_match(text, number)) ||
            (type == "ns3::TimeValue" && IsTime(text)) ||
-           (type == "ns3::DataRateValue" && std::regex_match(text, rate)) ||
-           (type == "ns3::TypeIdValue" && IsClass(text, ""));
+           (type == "DataRateValue" && std::regex_match(text, rate)) ||
+           (type == "TypeIdValue" && IsClass(text, ""));
 }
 
 std::string
