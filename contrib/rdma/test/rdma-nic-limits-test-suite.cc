@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 
 using namespace ns3;
 using namespace ns3::rdmatest;
@@ -502,6 +503,127 @@ class RdmaPreparedPauseTestCase : public TestCase
     }
 };
 
+/**
+ * All limits at once, drawn by lot, with either loss recovery, with and without PFC, with DCQCN and
+ * bit errors: every byte arrives once, and what a NIC's port has received is taken, had been taken
+ * before, came out of order, was dropped or is held.
+ */
+class RdmaRandomLimitsTestCase : public TestCase
+{
+  public:
+    explicit RdmaRandomLimitsTestCase(uint32_t seed)
+        : TestCase("limits drawn by lot, seed " + std::to_string(seed) +
+                   ": every byte arrives, every packet is accounted for"),
+          m_seed(seed)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::mt19937 random(m_seed);
+        const auto pick = [&random](std::initializer_list<uint64_t> choices) {
+            return *(choices.begin() + random() % choices.size());
+        };
+        Bed bed;
+        const uint32_t hosts = 3 + random() % 6;
+        bed.Star(hosts, pick({25, 100, 400}) * GBPS, US, random() % 3 ? 0 : 1e-8);
+        const bool pfc = random() % 2;
+        const bool selective = random() % 2;
+        bed.helper.SetSwitchAttribute("Pfc", BooleanValue(pfc));
+        bed.helper.SetSwitchAttribute("LosslessPriorities", UintegerValue(0x18));
+        bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(10));
+        bed.helper.SetNicAttribute(
+            "LossRecovery",
+            EnumValue(selective ? RdmaNic::SELECTIVE_REPEAT : RdmaNic::GO_BACK_N));
+        bed.helper.SetNicAttribute("QpCacheEntries", UintegerValue(pick({0, 1, 3, 100})));
+        bed.helper.SetNicAttribute("QpCacheMissLatency",
+                                   TimeValue(NanoSeconds(pick({0, 77, 900}))));
+        bed.helper.SetNicAttribute("PcieBandwidth",
+                                   DataRateValue(DataRate(pick({0, 7, 33, 90, 250}) * GBPS)));
+        // 400 Gb/s: 100,000 B on the wire and four frames.
+        bed.helper.SetNicAttribute("PcieReceiveBuffer", UintegerValue(pick({0, 130000, 300000})));
+        bed.helper.SetNicAttribute("MessageRate", UintegerValue(pick({0, 100000, 33333333})));
+        if (random() % 2)
+        {
+            bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+        }
+        bed.Build();
+        std::vector<uint64_t> received(hosts);
+        std::vector<uint64_t> packets(hosts);
+        for (uint32_t i = 0; i < hosts; ++i)
+        {
+            WatchFrames(bed.fabric->GetNic(i)->GetPort(),
+                        "PhyRx",
+                        [&received, i](const RdmaPort*, const RdmaFrame* f, int64_t) {
+                            received[i] += IsData(f->opcode);
+                        });
+            Watch<const RdmaPort*, const RdmaFrame*, int64_t>(
+                bed.fabric->GetNic(i),
+                "ReceiveDrop",
+                [&](const RdmaPort*, const RdmaFrame* f, int64_t) {
+                    NS_TEST_EXPECT_MSG_EQ((!pfc || f->priority == 2),
+                                          true,
+                                          "lossy priorities only");
+                });
+        }
+        const uint32_t flows = 5 + random() % 20;
+        uint64_t messages = 0;
+        std::vector<std::pair<RdmaQueuePair*, uint64_t>> qps;
+        for (uint32_t i = 0; i < flows; ++i)
+        {
+            const uint32_t to = random() % (random() % 2 ? 1 : hosts);
+            const uint32_t from = (to + 1 + random() % (hosts - 1)) % hosts;
+            const auto [a, b] = bed.Connect(from, to, 2 + random() % 3);
+            uint64_t bytes = 0;
+            for (uint32_t k = random() % 12 + 1; k > 0; --k)
+            {
+                const uint64_t size = random() % (random() % 2 ? 300 : 90000);
+                Simulator::Schedule(NanoSeconds(random() % 50000),
+                                    [qp = a, size] { qp->PostWrite(size, 0); });
+                bytes += size;
+                packets[to] += std::max<uint64_t>(1, (size + MTU - 1) / MTU);
+                ++messages;
+            }
+            qps.emplace_back(b, bytes);
+        }
+        Simulator::Run();
+        NS_TEST_ASSERT_MSG_EQ(bed.notes.messages.size(), messages, "all arrive");
+        for (const auto& [qp, bytes] : qps)
+        {
+            NS_TEST_EXPECT_MSG_EQ(qp->GetBytesReceived(), bytes, "every byte, once");
+        }
+        for (uint32_t i = 0; i < hosts; ++i)
+        {
+            const RdmaNicCounters& c = bed.fabric->GetNic(i)->GetCounters();
+            const RdmaNicLimits* limits = bed.fabric->GetNic(i)->GetLimits();
+            NS_TEST_EXPECT_MSG_EQ((limits ? limits->GetHeldBytes() : 0), 0, "nothing held");
+            if (!selective) // there, packets out of order are kept and counted otherwise
+            {
+                NS_TEST_EXPECT_MSG_EQ(received[i],
+                                      packets[i] + c.duplicatesReceived + c.outOfOrderDropped +
+                                          c.receiveBufferDrops,
+                                      "received = taken + taken before + out of order + dropped");
+            }
+            else
+            {
+                NS_TEST_EXPECT_MSG_EQ(received[i],
+                                      packets[i] + c.duplicatesReceived + c.receiveBufferDrops,
+                                      "received = taken + taken before + dropped");
+            }
+            if (!pfc)
+            {
+                NS_TEST_EXPECT_MSG_EQ(c.nicPauses, 0, "no pauses");
+            }
+        }
+        NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNicTotals().failedQps, 0, "nobody gives up");
+        bed.Destroy();
+        NS_TEST_EXPECT_MSG_EQ(RdmaFramePool::Get().GetLive(), 0, "no frame left over");
+    }
+
+    uint32_t m_seed;
+};
+
 class RdmaLimitErrorsTestCase : public TestCase
 {
   public:
@@ -555,6 +677,10 @@ class RdmaNicLimitsTestSuite : public TestSuite
         AddTestCase(new RdmaSlowReceiverLossyTestCase, TestCase::QUICK);
         AddTestCase(new RdmaPreparedPauseTestCase, TestCase::QUICK);
         AddTestCase(new RdmaLimitErrorsTestCase, TestCase::QUICK);
+        for (uint32_t seed = 1; seed <= 40; ++seed)
+        {
+            AddTestCase(new RdmaRandomLimitsTestCase(seed), TestCase::QUICK);
+        }
     }
 };
 
