@@ -3,10 +3,12 @@
  */
 #include "rdma-fabric-helper.h"
 
+#include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/node.h"
 #include "ns3/none-congestion-ops.h"
 #include "ns3/nstime.h"
+#include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -86,10 +88,9 @@ RdmaFabric::GetIdealCompletion(uint32_t from,
         request = rdma::IdealCompletion(GetPath(from, to), {frame}).ps;
         std::swap(from, to);
     }
-    const auto key =
-        std::make_pair((GetPathClass(from, to) * 2 + withImmediate) * 4 +
-                           static_cast<uint32_t>(operation),
-                       bytes);
+    const auto key = std::make_pair((GetPathClass(from, to) * 2 + withImmediate) * 4 +
+                                        static_cast<uint32_t>(operation),
+                                    bytes);
     const auto known = m_ideal.find(key);
     if (known != m_ideal.end())
     {
@@ -134,6 +135,9 @@ RdmaFabric::GetNicTotals() const
         sum.rnrNaksReceived += c.rnrNaksReceived;
         sum.datagramsDropped += c.datagramsDropped;
         sum.notReadyDropped += c.notReadyDropped;
+        sum.qpCacheMisses += c.qpCacheMisses;
+        sum.receiveBufferDrops += c.receiveBufferDrops;
+        sum.nicPauses += c.nicPauses;
     }
     return sum;
 }
@@ -305,6 +309,22 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     fabric->m_mtu = fabric->m_nics.empty() ? 4096 : fabric->m_nics.front()->GetMtu();
     const uint32_t largest = RdmaFrame::DATA_OVERHEAD_BYTES - RdmaFrame::WIRE_ONLY_BYTES +
                              rdma::kRethBytes + rdma::kImmDtBytes + fabric->m_mtu;
+    // NICs pause what switches do.
+    Ptr<RdmaSwitch> like =
+        fabric->m_switches.empty() ? m_switch.Create<RdmaSwitch>() : fabric->m_switches.front();
+    BooleanValue pfc;
+    UintegerValue lossless;
+    like->GetAttribute("Pfc", pfc);
+    like->GetAttribute("LosslessPriorities", lossless);
+    for (const auto& nic : fabric->m_nics)
+    {
+        error = nic->StartLimits(pfc.Get() ? static_cast<uint8_t>(lossless.Get()) : 0, largest);
+        if (!error.empty())
+        {
+            error = nic->GetPort()->GetName() + ": " + error;
+            return nullptr;
+        }
+    }
     for (uint32_t i = 0; i < n; ++i)
     {
         RdmaSwitch* device = fabric->m_switchOfNode[i];
