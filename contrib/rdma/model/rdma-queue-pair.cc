@@ -81,18 +81,19 @@ RdmaQueuePair::MakeFrame(int64_t now)
     const uint64_t index = m_nextPsn - request.firstPsn;
     const uint64_t offset = index * mtu;
     const uint32_t payload = static_cast<uint32_t>(std::min<uint64_t>(mtu, request.bytes - offset));
-    const uint64_t inRequest = offset & (MAX_REQUEST_BYTES - 1);
+    const rdma::FrameSizes& sizes = m_nic->m_sizes;
+    const uint64_t inRequest = offset & (sizes.requestBytes - 1);
     const bool endOfPost = index + 1 == request.packets;
     const bool first = inRequest == 0;
-    const bool last = endOfPost || inRequest + mtu == MAX_REQUEST_BYTES;
+    const bool last = endOfPost || inRequest + mtu == sizes.requestBytes;
 
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
     // Padded to 4 bytes (BTH PadCnt).
-    uint32_t wire = RdmaFrame::DATA_OVERHEAD_BYTES + ((payload + 3) & ~3U);
+    uint32_t wire = sizes.dataOverhead + ((payload + sizes.padMask) & ~sizes.padMask);
     const bool immediate = endOfPost && request.hasImmediate;
     if (first)
     {
-        wire += rdma::kRethBytes;
+        wire += sizes.rethBytes;
         frame->dmaLength =
             static_cast<uint32_t>(std::min(MAX_REQUEST_BYTES, request.bytes - offset));
         frame->opcode = !last       ? RdmaOpcode::WRITE_FIRST
@@ -109,7 +110,7 @@ RdmaQueuePair::MakeFrame(int64_t now)
     frame->aux = 0;
     if (immediate)
     {
-        wire += rdma::kImmDtBytes;
+        wire += sizes.immediateBytes;
         frame->aux = request.immediate;
     }
     frame->wireBytes = wire;
@@ -168,7 +169,12 @@ RdmaQueuePair::MakeFrame(int64_t now)
     }
     if (m_psPerByte > 0)
     {
-        m_nextSend = now + static_cast<int64_t>(m_psPerByte * wire + 0.5);
+        int64_t gap = static_cast<int64_t>(m_psPerByte * wire + 0.5);
+        if (m_nic->m_timeUnit > 1)
+        {
+            gap -= gap % m_nic->m_timeUnit; // as the port cuts serialization times
+        }
+        m_nextSend = now + gap;
     }
     return frame;
 }
@@ -191,6 +197,10 @@ RdmaQueuePair::UpdateRate(int64_t now)
     {
         m_nextSend = now + static_cast<int64_t>(static_cast<double>(m_nextSend - now) *
                                                 (m_psPerByte / before));
+    }
+    if (m_nic->m_variableWindow && m_nic->m_windowBytes)
+    {
+        m_cc.windowBytes = m_nic->GetWindowAt(m_cc.rateBps);
     }
     m_nic->m_rateTrace(this, m_cc.rateBps, now);
 }

@@ -176,6 +176,8 @@ class RdmaSwitch : public Object, public RdmaPortUser
     bool m_ecn;
     bool m_markOnEnqueue;
     bool m_markBySojourn;
+    bool m_markBehind;
+    uint32_t m_markWithout{0}; //!< mask: these bytes of a frame are not of the queue it leaves
     std::unique_ptr<PfcWatchdog> m_watchdog; //!< null: off
     uint64_t m_received{0};
     uint64_t m_forwarded{0};
