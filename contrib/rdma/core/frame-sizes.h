@@ -27,23 +27,28 @@ struct FrameSizes
     uint32_t dataOverhead = static_cast<uint32_t>(WireBytes(FrameBytes(RoceOpcode::kWriteMiddle, 4)).value) - 4;
     uint32_t rethBytes = kRethBytes;
     uint32_t immediateBytes = kImmDtBytes;
+    uint32_t aethBytes = kAethBytes; ///< of READ responses; those of ACKs are in ackWire
+    uint32_t dethBytes = kDethBytes;
     uint32_t padMask = 3; ///< payloads are padded to a multiple of this + 1, a power of two
+    uint32_t leastWire = static_cast<uint32_t>(WireBytes(Bytes(kMinimumFrameBytes)).value);
     uint32_t ackWire = static_cast<uint32_t>(WireBytes(kAckFrameBytes).value);
     uint32_t cnpWire = static_cast<uint32_t>(WireBytes(kCnpFrameBytes).value);
     uint64_t requestBytes = kMaxRequestBytes; ///< a post is cut into requests of this many, a power of two
 
     /// \param header frame bytes of a data packet besides extension headers, payload and padding
-    /// \param extensions whether there are RETH, immediate data, padding, and requests of 2^31 B
+    /// \param extensions whether there are RETH, AETH, DETH, immediate data, padding (to the least frame too), and requests of
+    /// 2^31 B at most
     static constexpr FrameSizes Make(uint32_t lineOverhead, uint32_t header, bool extensions, uint32_t ackFrame, uint32_t cnpFrame)
     {
         FrameSizes s;
+        s.leastWire = s.leastWire - s.lineOverhead + lineOverhead;
         s.lineOverhead = lineOverhead;
         s.dataOverhead = lineOverhead + header;
         s.ackWire = lineOverhead + ackFrame;
         s.cnpWire = lineOverhead + cnpFrame;
         if (!extensions)
         {
-            s.rethBytes = s.immediateBytes = s.padMask = 0;
+            s.rethBytes = s.immediateBytes = s.aethBytes = s.dethBytes = s.padMask = s.leastWire = 0;
             s.requestBytes = 1ULL << 62;
         }
         return s;
@@ -54,11 +59,12 @@ struct FrameSizes
         return rethBytes != 0;
     }
 
-    /// Wire bytes of a packet of an RDMA WRITE.
+    /// Wire bytes of a packet, but for ACKs, NAKs and CNPs.
     constexpr uint32_t DataWire(RoceOpcode o, uint32_t payload) const
     {
-        return dataOverhead + (HasReth(o) ? rethBytes : 0) + (HasImmediate(o) ? immediateBytes : 0) +
-               ((payload + padMask) & ~padMask);
+        const uint32_t wire = dataOverhead + (HasReth(o) ? rethBytes : 0) + (HasImmediate(o) ? immediateBytes : 0) +
+                              (HasAeth(o) ? aethBytes : 0) + (HasDeth(o) ? dethBytes : 0) + ((payload + padMask) & ~padMask);
+        return wire < leastWire ? leastWire : wire;
     }
 
     /// Frame bytes of the largest packet: what a switch must be prepared for.
@@ -71,9 +77,8 @@ struct FrameSizes
     constexpr bool AreStandard() const
     {
         const FrameSizes s;
-        return lineOverhead == s.lineOverhead && dataOverhead == s.dataOverhead && rethBytes == s.rethBytes &&
-               immediateBytes == s.immediateBytes && padMask == s.padMask && ackWire == s.ackWire &&
-               cnpWire == s.cnpWire && requestBytes == s.requestBytes;
+        return lineOverhead == s.lineOverhead && dataOverhead == s.dataOverhead &&
+               HasExtensions() && ackWire == s.ackWire && cnpWire == s.cnpWire;
     }
 };
 

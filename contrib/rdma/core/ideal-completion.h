@@ -104,15 +104,18 @@ IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& 
     return any ? freeAt.back() + path.back().delay + path.back().pipeline : Duration(0);
 }
 
-/// The frames of an RDMA WRITE of `message` bytes in the order they are sent: requests of 2^31 B (the last one
-/// shorter), each cut to the MTU. An immediate goes with the last request. A message of 0 bytes is one packet.
-/// `sizes` may have other headers and longer requests. Throws std::invalid_argument for an MTU of zero.
-inline std::vector<FrameRun>
-RoceWriteRuns(Bytes message, uint32_t mtu, bool withImmediate = false, const FrameSizes& sizes = {})
+namespace detail
+{
+
+/// The frames of a message cut into requests of 2^31 B (or what `sizes` says) and packets of the MTU; the opcode of each packet is
+/// opcodeOf(first, last, with immediate).
+template <typename OpcodeOf>
+std::vector<FrameRun>
+MessageRuns(Bytes message, uint32_t mtu, bool withImmediate, const FrameSizes& sizes, OpcodeOf opcodeOf)
 {
     if (mtu == 0)
     {
-        throw std::invalid_argument("RDMA WRITE: the MTU is zero");
+        throw std::invalid_argument("frames of a message: the MTU is zero");
     }
     std::vector<FrameRun> runs;
     const auto add = [&](RoceOpcode opcode, uint64_t payload, uint64_t count) {
@@ -140,12 +143,48 @@ RoceWriteRuns(Bytes message, uint32_t mtu, bool withImmediate = false, const Fra
         const uint64_t tail = request - (packets - 1) * mtu;
         if (packets > 1)
         {
-            add(WriteOpcode(true, false, false), mtu, 1);
-            add(WriteOpcode(false, false, false), mtu, packets - 2);
+            add(opcodeOf(true, false, false), mtu, 1);
+            add(opcodeOf(false, false, false), mtu, packets - 2);
         }
-        add(WriteOpcode(packets == 1, true, immediate), tail, 1);
+        add(opcodeOf(packets == 1, true, immediate), tail, 1);
     } while (left > 0);
     return runs;
+}
+
+} // namespace detail
+
+/// The frames of an RDMA WRITE of `message` bytes in the order they are sent: requests of 2^31 B (the last one
+/// shorter), each cut to the MTU. An immediate goes with the last request. A message of 0 bytes is one packet.
+/// `sizes` may have other headers and longer requests. Throws std::invalid_argument for an MTU of zero, as all of these.
+inline std::vector<FrameRun>
+RoceWriteRuns(Bytes message, uint32_t mtu, bool withImmediate = false, const FrameSizes& sizes = {})
+{
+    return detail::MessageRuns(message, mtu, withImmediate, sizes, WriteOpcode);
+}
+
+/// The same of a SEND, which is one request of at most 2^31 B.
+inline std::vector<FrameRun>
+RoceSendRuns(Bytes message, uint32_t mtu, bool withImmediate = false, const FrameSizes& sizes = {})
+{
+    return detail::MessageRuns(message, mtu, withImmediate, sizes, SendOpcode);
+}
+
+/// The same of the responses to an RDMA READ.
+inline std::vector<FrameRun>
+RoceReadResponseRuns(Bytes message, uint32_t mtu, const FrameSizes& sizes = {})
+{
+    return detail::MessageRuns(message, mtu, false, sizes, [](bool first, bool last, bool) {
+        return ReadResponseOpcode(first, last);
+    });
+}
+
+/// From the posting of an RDMA READ to the arrival of the last byte: its request on the way there, its responses on
+/// the way back. A READ of more than 2^31 B is several requests, of which the first one sets the pace.
+inline Duration
+IdealReadCompletion(const std::vector<PathLink>& there, const std::vector<PathLink>& back, Bytes message, uint32_t mtu, const FrameSizes& sizes = {})
+{
+    return IdealCompletion(there, {{Bytes(sizes.DataWire(RoceOpcode::kReadRequest, 0)), 1, Bytes(0)}}) +
+           IdealCompletion(back, RoceReadResponseRuns(message, mtu, sizes));
 }
 
 /// Gives every frame an ACK, or the last one only if there is one for several packets. (An ACK before the last one can

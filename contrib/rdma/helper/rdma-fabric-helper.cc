@@ -125,6 +125,11 @@ RdmaFabric::GetNicTotals() const
         sum.outOfOrderDropped += c.outOfOrderDropped;
         sum.duplicatesReceived += c.duplicatesReceived;
         sum.messagesReceived += c.messagesReceived;
+        sum.readRequests += c.readRequests;
+        sum.rnrNaksSent += c.rnrNaksSent;
+        sum.rnrNaksReceived += c.rnrNaksReceived;
+        sum.datagramsDropped += c.datagramsDropped;
+        sum.notReadyDropped += c.notReadyDropped;
     }
     return sum;
 }

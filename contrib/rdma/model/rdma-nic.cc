@@ -7,15 +7,18 @@
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "none-congestion-ops.h"
+#include "rdma-queue-pair-verbs.h"
 #include "rdma-selective-repeat.h"
 
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
 #include "ns3/log.h"
 #include "ns3/node.h"
+#include "ns3/string.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 namespace ns3
@@ -110,6 +113,36 @@ RdmaNic::GetTypeId()
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_initialPsn),
                           MakeUintegerChecker<uint32_t>(0, 0xffffff))
+            .AddAttribute("RnrRetryCount",
+                          "RNR NAKs in a row before the queue pair fails; 7: never (InfiniBand "
+                          "Architecture 1, 9.7.5.2.8)",
+                          UintegerValue(7),
+                          MakeUintegerAccessor(&RdmaNic::m_rnrRetryCount),
+                          MakeUintegerChecker<uint8_t>(0, 7))
+            .AddAttribute("MinRnrTimer",
+                          "Code of the wait that this NIC's RNR NAKs ask for (0 to 31; 12: 640 us, "
+                          "assumed)",
+                          UintegerValue(12),
+                          MakeUintegerAccessor(&RdmaNic::m_minRnrTimer),
+                          MakeUintegerChecker<uint8_t>(0, 31))
+            .AddAttribute("MaxReads",
+                          "READs of a queue pair under way at a time (16: a common limit of "
+                          "adapters, assumed)",
+                          UintegerValue(16),
+                          MakeUintegerAccessor(&RdmaNic::m_maxReads),
+                          MakeUintegerChecker<uint8_t>(1, 255))
+            .AddAttribute("ServiceLevels",
+                          "Priority of service levels, as a list of level:priority (0 to 15 : 0 to "
+                          "7); of those not named the level modulo 8",
+                          StringValue(""),
+                          MakeStringAccessor(&RdmaNic::m_serviceLevels),
+                          MakeStringChecker())
+            .AddAttribute("Dscps",
+                          "DSCP of priorities, as a list of priority:dscp (0 to 7 : 0 to 63); of "
+                          "those not named 8 x priority (class selectors, RFC 2474)",
+                          StringValue(""),
+                          MakeStringAccessor(&RdmaNic::m_dscps),
+                          MakeStringChecker())
             .AddAttribute(
                 "LossRecovery",
                 "How queue pairs recover from loss; selective repeat as IRN (Mittal et "
@@ -211,6 +244,22 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     m_endpoint = endpoint;
     port->SetUser(this, 0);
     m_timeoutPs = m_timeoutExponent ? 4096000LL << m_timeoutExponent : 0;
+    for (uint8_t level = 0; level < m_priorityOfServiceLevel.size(); ++level)
+    {
+        m_priorityOfServiceLevel[level] = level % RdmaPort::PRIORITIES;
+    }
+    for (uint8_t priority = 0; priority < m_dscpOfPriority.size(); ++priority)
+    {
+        m_dscpOfPriority[priority] = 8 * priority;
+    }
+    std::string error = ParseMap(m_serviceLevels,
+                                 "ServiceLevels",
+                                 m_priorityOfServiceLevel.data(),
+                                 m_priorityOfServiceLevel.size(),
+                                 RdmaPort::PRIORITIES);
+    NS_ABORT_MSG_IF(!error.empty(), error);
+    error = ParseMap(m_dscps, "Dscps", m_dscpOfPriority.data(), m_dscpOfPriority.size(), 64);
+    NS_ABORT_MSG_IF(!error.empty(), error);
     if (!m_prototype)
     {
         m_prototype = CreateObject<NoneCongestionOps>();
@@ -229,6 +278,49 @@ RdmaNic::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
     m_prototype = prototype;
 }
 
+std::string
+RdmaNic::ParseMap(const std::string& text,
+                  const std::string& attribute,
+                  uint8_t* table,
+                  uint32_t keys,
+                  uint32_t values)
+{
+    const char* at = text.c_str();
+    while (*at)
+    {
+        char* end;
+        const unsigned long key = std::strtoul(at, &end, 10);
+        const bool colon = end != at && *end == ':' && key < keys;
+        at = colon ? end + 1 : at;
+        const unsigned long value = colon ? std::strtoul(at, &end, 10) : values;
+        if (!colon || end == at || value >= values || (*end && *end != ','))
+        {
+            return "ns3::RdmaNic::" + attribute + ": '" + text +
+                   "'; allowed: a list as 0:1,3:5, with 0 to " + std::to_string(keys - 1) +
+                   " before the colon and 0 to " + std::to_string(values - 1) + " behind it";
+        }
+        table[key] = static_cast<uint8_t>(value);
+        at = *end ? end + 1 : end;
+    }
+    return {};
+}
+
+RdmaQueuePair*
+RdmaNic::CreateQueuePair(const RdmaQueuePairInit& init)
+{
+    NS_ABORT_MSG_IF(init.serviceLevel >= m_priorityOfServiceLevel.size(), "no such service level");
+    RdmaQueuePair* qp = CreateQueuePair(m_priorityOfServiceLevel[init.serviceLevel]);
+    RdmaQueuePairVerbs& verbs = qp->Verbs();
+    verbs.transport = init.transport;
+    verbs.sendQueue = init.sendQueue;
+    verbs.receiveQueue = init.receiveQueue;
+    verbs.signalAll = init.signalAll;
+    verbs.maxSendRequests = init.maxSendRequests;
+    verbs.maxReceiveRequests = init.maxReceiveRequests;
+    verbs.needsReceives = true;
+    return qp;
+}
+
 RdmaQueuePair*
 RdmaNic::CreateQueuePair(uint8_t priority)
 {
@@ -238,6 +330,9 @@ RdmaNic::CreateQueuePair(uint8_t priority)
     NS_ABORT_MSG_IF(number > 0xffffff, "a NIC has at most 2^24 queue pairs");
     Ptr<RdmaQueuePair> qp(new RdmaQueuePair(this, number, m_prototype->Fork()), false);
     qp->m_priority = priority;
+    qp->m_dscp = m_dscpOfPriority[priority];
+    qp->m_timeoutPs = m_timeoutPs;
+    qp->m_retryCount = m_retryCount;
     qp->m_nextPsn = qp->m_endPsn = qp->m_ackedPsn = qp->m_highestPsn = qp->m_expectedPsn =
         m_initialPsn;
     qp->m_cc.line = rdma::BitRate(m_port->GetRate());
@@ -264,29 +359,34 @@ RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
                                            to->m_nic->m_endpoint,
                                            rdma::RoceSourcePort(from->m_number, to->m_number)});
         from->m_expectedPsn = to->m_nextPsn;
+        from->m_state = RdmaQueuePair::State::READY_TO_SEND;
     };
+    NS_ABORT_MSG_IF(a->GetTransport() != RdmaTransport::RC ||
+                        b->GetTransport() != RdmaTransport::RC,
+                    "datagrams have no connection: see RdmaQueuePair::Modify");
     connect(a, b);
     connect(b, a);
-    if (a->m_nic->m_lossRecovery != SELECTIVE_REPEAT ||
-        b->m_nic->m_lossRecovery != SELECTIVE_REPEAT)
+    if (a->m_nic->m_lossRecovery == SELECTIVE_REPEAT &&
+        b->m_nic->m_lossRecovery == SELECTIVE_REPEAT)
     {
-        return;
+        a->m_nic->UseSelectiveRepeat(a, b->m_nic->GetBdpCap());
+        b->m_nic->UseSelectiveRepeat(b, a->m_nic->GetBdpCap());
     }
-    const auto select = [](RdmaQueuePair* qp, RdmaQueuePair* peer) {
-        RdmaNic* nic = qp->m_nic;
-        qp->m_maxOutstanding = nic->GetBdpCap();
-        qp->m_needs |= RdmaCongestionOps::ACK_PER_PACKET; // the cap has no room for waiting ACKs
-        qp->m_selective = std::make_unique<RdmaSelectiveRepeat>(
-            qp->m_nextPsn,
-            nic->GetBdpCap(),
-            qp->m_expectedPsn,
-            peer->m_nic->GetBdpCap(),
-            RdmaSelectiveRepeat::Timeouts{nic->m_rtoLow.GetPicoSeconds(),
-                                          nic->m_rtoHigh.GetPicoSeconds(),
-                                          nic->m_rtoLowPackets});
-    };
-    select(a, b);
-    select(b, a);
+}
+
+void
+RdmaNic::UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap)
+{
+    qp->m_maxOutstanding = GetBdpCap();
+    qp->m_needs |= RdmaCongestionOps::ACK_PER_PACKET; // the cap has no room for waiting ACKs
+    qp->m_selective = std::make_unique<RdmaSelectiveRepeat>(
+        qp->m_nextPsn,
+        GetBdpCap(),
+        qp->m_expectedPsn,
+        peerBdpCap,
+        RdmaSelectiveRepeat::Timeouts{m_rtoLow.GetPicoSeconds(),
+                                      m_rtoHigh.GetPicoSeconds(),
+                                      m_rtoLowPackets});
 }
 
 uint64_t
@@ -471,6 +571,7 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
                      uint8_t flags,
                      uint32_t psn,
                      uint32_t msn,
+                     uint32_t syndrome,
                      int64_t now)
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
@@ -481,13 +582,13 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
     frame->destQp = qp->m_peerNumber;
     frame->psn = psn;
     frame->aux = msn;
-    frame->dmaLength = 0;
+    frame->dmaLength = syndrome;
     frame->payload = 0;
     frame->inPort = 0;
     frame->opcode = opcode;
     frame->priority = m_controlPriority;
     frame->flags = flags;
-    frame->classEnable = 0;
+    frame->dscp = m_dscpOfPriority[m_controlPriority];
     m_port->Enqueue(frame, now);
 }
 
@@ -497,9 +598,14 @@ void
 RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
 {
     const uint32_t index = frame->destQp - 2;
+    if (rdma::IsDatagram(static_cast<rdma::RoceOpcode>(frame->opcode)))
+    {
+        OnDatagram(frame, index, now);
+        return;
+    }
     NS_ASSERT_MSG(index < m_qps.size() && frame->dst == m_endpoint, "a frame for nobody");
     RdmaQueuePair* qp = PeekPointer(m_qps[index]);
-    if (IsData(frame->opcode))
+    if (IsRequest(frame->opcode))
     {
         qp->OnData(frame, now);
     }
@@ -507,9 +613,27 @@ RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
     {
         qp->OnAcknowledge(frame, now);
     }
-    else
+    else if (frame->opcode == RdmaOpcode::CNP)
     {
         qp->OnCnp(now);
+    }
+    else
+    {
+        qp->OnReadResponse(*frame, now);
+    }
+    RdmaFramePool::Get().Free(frame);
+}
+
+void
+RdmaNic::OnDatagram(RdmaFrame* frame, uint32_t index, int64_t now)
+{
+    if (index < m_qps.size()) // anybody may send to any number
+    {
+        m_qps[index]->OnDatagram(*frame, now);
+    }
+    else
+    {
+        ++m_counters.notReadyDropped;
     }
     RdmaFramePool::Get().Free(frame);
 }

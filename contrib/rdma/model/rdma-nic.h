@@ -54,6 +54,11 @@ struct RdmaNicCounters
     uint64_t outOfOrderDropped{0};
     uint64_t duplicatesReceived{0};
     uint64_t messagesReceived{0};
+    uint64_t readRequests{0}; //!< sent, repeated ones included
+    uint64_t rnrNaksSent{0};  //!< among naksSent
+    uint64_t rnrNaksReceived{0};
+    uint64_t datagramsDropped{0}; //!< UD: no receive request, or too short a one
+    uint64_t notReadyDropped{0};  //!< to a queue pair in no state to receive
 };
 
 /**
@@ -92,9 +97,13 @@ class RdmaNic : public Object, public RdmaPortUser
      * \param priority of its data packets, 0 to 7
      */
     RdmaQueuePair* CreateQueuePair(uint8_t priority);
+    /// The same with completion queues, as ibv_create_qp does: SENDs and WRITEs with immediate need
+    /// receive requests from the beginning. In state RESET: see Connect or RdmaQueuePair::Modify.
+    RdmaQueuePair* CreateQueuePair(const RdmaQueuePairInit& init);
 
     /// Connect two queue pairs of two NICs, as the connection manager would (no packets are
-    /// exchanged). Selective repeat is used if both NICs have it, else go-back-N.
+    /// exchanged): both are ready to send then. Selective repeat is used if both NICs have it, else
+    /// go-back-N. Both NICs have the same Mtu.
     static void Connect(RdmaQueuePair* a, RdmaQueuePair* b);
 
     Ptr<RdmaPort> GetPort() const
@@ -193,7 +202,16 @@ class RdmaNic : public Object, public RdmaPortUser
                      uint8_t flags,
                      uint32_t psn,
                      uint32_t msn,
+                     uint32_t syndrome,
                      int64_t now);
+    void OnDatagram(RdmaFrame* frame, uint32_t index, int64_t now);
+    void UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap);
+    /// Reads "a:b,c:d" into a table. \return what is wrong
+    static std::string ParseMap(const std::string& text,
+                                const std::string& attribute,
+                                uint8_t* table,
+                                uint32_t keys,
+                                uint32_t values);
     void OnWake();
 
     // hot
@@ -227,6 +245,13 @@ class RdmaNic : public Object, public RdmaPortUser
     Time m_rtoHigh;
     uint32_t m_rtoLowPackets;
     uint32_t m_initialPsn;
+    uint8_t m_minRnrTimer;
+    uint8_t m_rnrRetryCount;
+    uint8_t m_maxReads;
+    std::string m_serviceLevels;
+    std::string m_dscps;
+    std::array<uint8_t, 16> m_priorityOfServiceLevel{};
+    std::array<uint8_t, RdmaPort::PRIORITIES> m_dscpOfPriority{};
     Ptr<RdmaCongestionOps> m_prototype;
     RdmaTimer<RdmaNic, &RdmaNic::OnWake> m_wakeEvent;
 

@@ -40,6 +40,48 @@ RdmaSelectiveRepeat::OnSack(uint64_t psn)
 }
 
 void
+RdmaSelectiveRepeat::OnLostBefore(uint64_t psn)
+{
+    if (m_sacked.Covers(psn))
+    {
+        m_lostBefore = std::max(m_lostBefore, psn);
+    }
+}
+
+void
+RdmaSelectiveRepeat::Mark(uint64_t psn)
+{
+    if (m_sacked.Covers(psn))
+    {
+        m_sacked.Set(psn);
+    }
+}
+
+void
+RdmaSelectiveRepeat::LoseAll(uint64_t acked, uint64_t highest)
+{
+    m_sacked = rdma::ReceiveBitmap(acked, m_sacked.Capacity());
+    Begin(acked, highest, false);
+    m_lostBefore = std::max(m_lostBefore, highest);
+}
+
+uint64_t
+RdmaSelectiveRepeat::NextArrived(uint64_t from, uint64_t limit) const
+{
+    while (from < limit && !m_sacked.Test(from))
+    {
+        ++from;
+    }
+    return from;
+}
+
+uint64_t
+RdmaSelectiveRepeat::NextMissing(uint64_t from, uint64_t limit) const
+{
+    return m_sacked.FirstClear(from, limit);
+}
+
+void
 RdmaSelectiveRepeat::OnCumulative(uint64_t acked, int64_t now)
 {
     m_sacked.AdvanceTo(acked);
@@ -90,10 +132,10 @@ RdmaSelectiveRepeat::NextLost(uint64_t highest) const
 // Receiver ---------------------------------------------------------------------------------------
 
 RdmaSelectiveRepeat::Hold
-RdmaSelectiveRepeat::Keep(uint64_t psn, uint64_t expected, const RdmaFrame& frame)
+RdmaSelectiveRepeat::Keep(uint64_t psn, uint64_t expected, const RdmaFrame& frame, uint32_t count)
 {
     m_received.AdvanceTo(expected); // what came in order did not pass here
-    if (!m_received.Covers(psn))
+    if (!m_received.Covers(psn) || !m_received.Covers(psn + count - 1))
     {
         return Hold::NO_ROOM;
     }
@@ -106,21 +148,40 @@ RdmaSelectiveRepeat::Keep(uint64_t psn, uint64_t expected, const RdmaFrame& fram
         }
         m_held.resize(size);
     }
-    if (!m_received.Set(psn))
+    Held& first = m_held[psn & (m_held.size() - 1)];
+    const bool fresh = m_received.Set(psn);
+    if (fresh)
     {
-        return Hold::DUPLICATE;
+        first = {frame.aux, frame.payload, frame.opcode, frame.flags};
     }
-    m_held[psn & (m_held.size() - 1)] = {frame.aux, frame.payload, frame.opcode, frame.flags};
-    return Hold::KEPT;
+    if (frame.opcode == RdmaOpcode::READ_REQUEST)
+    {
+        // A repeated READ may ask for more than the one that it repeats.
+        first.immediate = fresh ? frame.dmaLength : std::max(first.immediate, frame.dmaLength);
+        for (uint64_t more = psn + 1; more < psn + count; ++more)
+        {
+            if (m_received.Set(more))
+            {
+                m_held[more & (m_held.size() - 1)] = {0, 0, RdmaOpcode::WRITE_MIDDLE, 0};
+            }
+        }
+    }
+    return fresh ? Hold::KEPT : Hold::DUPLICATE;
 }
 
 uint64_t
-RdmaSelectiveRepeat::Release()
+RdmaSelectiveRepeat::Release(uint64_t expected)
 {
-    const uint64_t first = m_received.Base();
-    const uint64_t end = m_received.FirstClear(first, first + m_received.Capacity());
+    m_received.AdvanceTo(expected);
+    const uint64_t end = m_received.FirstClear(expected, expected + m_received.Capacity());
     m_received.AdvanceTo(end);
     return end;
+}
+
+void
+RdmaSelectiveRepeat::Forget(uint64_t psn)
+{
+    m_received = rdma::ReceiveBitmap(psn, m_received.Capacity());
 }
 
 // BDP cap ----------------------------------------------------------------------------------------
