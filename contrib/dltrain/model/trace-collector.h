@@ -39,9 +39,9 @@ class TraceCollector
   public:
     struct Options
     {
-        std::string out;    //!< folder; empty: no files
-        uint64_t seed{1};   //!< of the sample in flows.csv
-        bool warmup{false}; //!< nothing is measured before StartMeasuring
+        std::string out;      //!< folder; empty: no files
+        uint64_t seed{1};     //!< of the sample in flows.csv
+        bool warmup{false};   //!< nothing is measured before StartMeasuring
         bool atSender{false}; //!< a message is complete when its last ACK is at the sender
         std::size_t flowRows{1000000};
         int64_t linkIntervalPs{100000000};

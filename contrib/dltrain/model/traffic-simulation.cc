@@ -354,7 +354,11 @@ TrafficSimulation::Report(const RunOutcome& outcome)
                   << " together";
     }
     std::cout << "\n";
-    PrintEnd(std::cout, m_scenario.run, outcome, run.frameHops, m_sourcePorts.empty() ? "" : ", fct.txt");
+    PrintEnd(std::cout,
+             m_scenario.run,
+             outcome,
+             run.frameHops,
+             m_sourcePorts.empty() ? "" : ", fct.txt");
 
     nlohmann::ordered_json j = BeginStats("traffic", m_scenario.run, outcome);
     j["topology"] = {{"name", m_scenario.topologyName},

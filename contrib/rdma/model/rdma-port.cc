@@ -72,13 +72,13 @@ RdmaPort::GetTypeId()
                           UintegerValue(RdmaFrame::WIRE_ONLY_BYTES),
                           MakeUintegerAccessor(&RdmaPort::m_lineOverhead),
                           MakeUintegerChecker<uint8_t>(0, 63))
-            .AddAttribute("TransmitTimeUnit",
-                          "Serialization times are cut to whole multiples of this, as models that "
-                          "count in ns do; 0: they are exact, rounded to the nearest ps",
-                          TimeValue(Time(0)),
-                          MakeTimeAccessor(&RdmaPort::SetTransmitTimeUnit,
-                                           &RdmaPort::GetTransmitTimeUnit),
-                          MakeTimeChecker(Time(0)))
+            .AddAttribute(
+                "TransmitTimeUnit",
+                "Serialization times are cut to whole multiples of this, as models that "
+                "count in ns do; 0: they are exact, rounded to the nearest ps",
+                TimeValue(Time(0)),
+                MakeTimeAccessor(&RdmaPort::SetTransmitTimeUnit, &RdmaPort::GetTransmitTimeUnit),
+                MakeTimeChecker(Time(0)))
             .AddTraceSource("PhyTx",
                             "A frame starts to be sent",
                             MakeTraceSourceAccessor(&RdmaPort::m_txTrace),

@@ -849,8 +849,7 @@ RdmaQueuePair::MakeDatagram(int64_t now)
     const uint32_t payload = static_cast<uint32_t>(request.bytes);
     const auto opcode =
         request.hasImmediate ? RdmaOpcode::UD_SEND_ONLY_IMM : RdmaOpcode::UD_SEND_ONLY;
-    const uint32_t wire =
-        m_nic->m_sizes.DataWire(static_cast<rdma::RoceOpcode>(opcode), payload);
+    const uint32_t wire = m_nic->m_sizes.DataWire(static_cast<rdma::RoceOpcode>(opcode), payload);
     RdmaFrame* frame = NewFrame(opcode, m_nextPsn, wire, RdmaFrame::END_OF_POST);
     frame->dst = request.peerEndpoint;
     frame->destQp = request.peerNumber;

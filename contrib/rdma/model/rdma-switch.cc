@@ -507,8 +507,11 @@ RdmaSwitch::DropQueued(RdmaPort* port, RdmaFrame* frame, int64_t now)
     }
     RdmaPort* ingress = PeekPointer(m_ports[frame->inPort]);
     const uint8_t priority = frame->priority;
-    const bool resume =
-        m_buffer.Release(frame->inPort, priority, port->GetFrameBytes(frame), port->GetPortIndex(), now);
+    const bool resume = m_buffer.Release(frame->inPort,
+                                         priority,
+                                         port->GetFrameBytes(frame),
+                                         port->GetPortIndex(),
+                                         now);
     Drop(port, frame, PFC_WATCHDOG, now);
     if (resume)
     {
