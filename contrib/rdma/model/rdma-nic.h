@@ -221,14 +221,14 @@ class RdmaNic : public Object, public RdmaPortUser
     uint8_t m_controlPriority;
     uint32_t m_mtu;
     uint32_t m_ackEvery;
-    rdma::FrameSizes m_sizes;
-    int64_t m_timeUnit{1}; //!< the port's
     std::array<Ready, RdmaPort::PRIORITIES> m_ready;
     std::vector<Ptr<RdmaQueuePair>> m_qps;
     std::vector<Throttled> m_throttled; //!< min-heap
     int64_t m_wakeDue;
     RdmaNicCounters m_counters;
     RdmaNicUser* m_user{nullptr};
+    rdma::FrameSizes m_sizes;
+    int64_t m_timeUnit{1}; //!< the port's
 
     uint32_t m_timeoutExponent;
     uint32_t m_retryCount;

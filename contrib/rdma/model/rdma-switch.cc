@@ -321,8 +321,13 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     m_markWithout = m_markBehind ? UINT32_MAX : 0;
     config.xonOffset = std::max<uint64_t>(m_xonOffset, 2 * largestFrameBytes);
     double total = 0;
+    m_lineOverhead = m_ports.front()->GetLineOverhead();
     for (const auto& port : m_ports)
     {
+        if (port->GetLineOverhead() != m_lineOverhead)
+        {
+            return m_name + ": ns3::RdmaPort::LineOverhead is not the same at all ports";
+        }
         port->SetReceiveLatency(pipeline);
         const double scale = static_cast<double>(port->GetRate()) / 100e9;
         total += scale * static_cast<double>(m_bufferPer100G);
@@ -405,7 +410,7 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
         return;
     }
     const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
-    const uint32_t bytes = egress->GetFrameBytes(frame);
+    const uint32_t bytes = FrameBytes(frame);
     switch (m_buffer.Admit(port->GetPortIndex(), frame->priority, bytes, queueBytes, index, now))
     {
     case rdma::SharedBuffer::Verdict::kStored:
@@ -451,7 +456,7 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
     }
     ++m_forwarded;
     const uint16_t index = port->GetPortIndex();
-    const uint32_t bytes = port->GetFrameBytes(frame);
+    const uint32_t bytes = FrameBytes(frame);
     uint64_t length = queueBytes - (bytes & m_markWithout);
     if (m_markBySojourn)
     {
@@ -507,11 +512,8 @@ RdmaSwitch::DropQueued(RdmaPort* port, RdmaFrame* frame, int64_t now)
     }
     RdmaPort* ingress = PeekPointer(m_ports[frame->inPort]);
     const uint8_t priority = frame->priority;
-    const bool resume = m_buffer.Release(frame->inPort,
-                                         priority,
-                                         port->GetFrameBytes(frame),
-                                         port->GetPortIndex(),
-                                         now);
+    const bool resume =
+        m_buffer.Release(frame->inPort, priority, FrameBytes(frame), port->GetPortIndex(), now);
     Drop(port, frame, PFC_WATCHDOG, now);
     if (resume)
     {
