@@ -31,7 +31,7 @@ CASES = [
     (["--ns3::RdmaNic::Mtuu=1024"], "did you mean Mtu"),
     (["--ns3::RdmaNicc::Mtu=1024"], "did you mean ns3::RdmaNic"),
     (["--ns3::RdmaNic::Mtu=1000"], "4096"),
-    (["--ns3::RdmaNic::Mtu=9999"], "4096"),
+    (["--ns3::RdmaNic::Mtu=9999"], "9000"),
     (["--ns3::RdmaSwitch::PipelineLatency=soon"], "soon"),
     (["--ns3::DcqcnCongestionOps::Preset=best"], "hpcc19-vendor"),
     # What ns-3 itself would answer with abort().

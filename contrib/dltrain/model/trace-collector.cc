@@ -264,9 +264,26 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
 void
 TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
-    const uint32_t from = qp->GetPeerEndpoint();
-    const uint32_t to = qp->GetNic()->GetEndpoint();
-    QueuePair& state = Find(from, qp->GetPeerNumber());
+    if (!m_options.atSender)
+    {
+        OnComplete(qp->GetPeerEndpoint(),
+                   qp->GetPeerNumber(),
+                   qp->GetNic()->GetEndpoint(),
+                   message.bytes,
+                   message.hasImmediate,
+                   now);
+    }
+}
+
+void
+TraceCollector::OnComplete(uint32_t from,
+                           uint32_t number,
+                           uint32_t to,
+                           uint64_t bytes,
+                           bool hasImmediate,
+                           int64_t now)
+{
+    QueuePair& state = Find(from, number);
     const uint32_t entry = state.head;
     if (entry == NONE)
     {
@@ -285,15 +302,20 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
     {
         return;
     }
-    if (state.idealBytes != message.bytes || state.idealImmediate != message.hasImmediate)
+    if (state.idealBytes != bytes || state.idealImmediate != hasImmediate)
     {
-        state.idealBytes = message.bytes;
-        state.idealImmediate = message.hasImmediate;
-        state.ideal = m_fabric.GetIdealCompletion(from, to, message.bytes, message.hasImmediate);
+        state.idealBytes = bytes;
+        state.idealImmediate = hasImmediate;
+        state.ideal = m_fabric.GetIdealCompletion(from,
+                                                  to,
+                                                  bytes,
+                                                  hasImmediate,
+                                                  ns3::RdmaOperation::WRITE,
+                                                  m_options.atSender);
     }
     FlowRecord record;
     record.flow = pending.flow;
-    record.bytes = message.bytes;
+    record.bytes = bytes;
     record.start = pending.posted;
     record.end = now;
     record.ideal = state.ideal;
@@ -304,11 +326,20 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
 }
 
 void
-TraceCollector::OnCompletion(ns3::RdmaQueuePair*,
-                             const ns3::RdmaWorkRequest&,
+TraceCollector::OnCompletion(ns3::RdmaQueuePair* qp,
+                             const ns3::RdmaWorkRequest& request,
                              ns3::RdmaStatus status,
-                             int64_t)
+                             int64_t now)
 {
+    if (m_options.atSender && status == ns3::RdmaStatus::SUCCESS)
+    {
+        OnComplete(qp->GetNic()->GetEndpoint(),
+                   qp->GetNumber(),
+                   qp->GetPeerEndpoint(),
+                   request.bytes,
+                   request.hasImmediate,
+                   now);
+    }
     m_failed += status != ns3::RdmaStatus::SUCCESS;
 }
 

@@ -6,7 +6,7 @@
 #include "capture-setup.h"
 #include "contrib/rdma/core/flow-hash.h"
 #include "fabric-builder.h"
-#include "scenarios/traffic/hpcc-flows.h"
+#include "scenarios/traffic/hpcc-times.h"
 
 #include "ns3/config.h"
 #include "ns3/node.h"
@@ -16,9 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
 namespace dltrain
 {
@@ -57,17 +55,18 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
         ScheduleNext();
     }
 
-    void OnCompletion(ns3::RdmaQueuePair*,
+    void OnCompletion(ns3::RdmaQueuePair* qp,
                       const ns3::RdmaWorkRequest&,
                       ns3::RdmaStatus status,
-                      int64_t) override
+                      int64_t now) override
     {
-        m_simulation.OnEnded(status != ns3::RdmaStatus::SUCCESS);
+        const bool failed = status != ns3::RdmaStatus::SUCCESS;
+        m_simulation.OnEnded(static_cast<uint32_t>(qp->cookie), failed, now);
     }
 
     void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage&, int64_t now) override
     {
-        m_simulation.OnArrived(static_cast<uint32_t>(qp->cookie), *qp, now);
+        m_simulation.OnArrived(static_cast<uint32_t>(qp->cookie), now);
     }
 
   private:
@@ -145,6 +144,7 @@ TrafficSimulation::Build(std::string& error)
     TraceCollector::Options options;
     options.out = m_scenario.run.out;
     options.seed = m_scenario.run.seed;
+    options.atSender = m_scenario.completionAtSender;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     error = StartCaptures(*m_fabric, m_scenario.run);
     if (!error.empty())
@@ -189,7 +189,7 @@ TrafficSimulation::MakeFlows()
 }
 
 /// HPCC's own result file, for its analysis scripts, which look for the flow file's destination
-/// port.
+/// port. To be compatible a flow's source port is that code's: a host counts its flows from 10000.
 void
 TrafficSimulation::OpenCompletionTimes()
 {
@@ -200,14 +200,16 @@ TrafficSimulation::OpenCompletionTimes()
         return;
     }
     m_completionTimes.Open(m_scenario.run.out + "/fct.txt");
-    const std::string name = asRun[path].get<std::string>();
-    std::ifstream file(name, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    for (const auto& flow : scenario::ReadHpccFlows(text, name, [](uint64_t) { return ""; }).flows)
+    std::vector<uint16_t> next(m_scenario.topology.Nodes().size(), 10000);
+    for (std::size_t i = 0; i < m_scenario.flows.size(); ++i)
     {
-        m_ports.push_back(flow.dport);
+        const ns3::RdmaQueuePair& receiver = *m_receivers[i];
+        const uint32_t host = m_scenario.topology.Endpoints()[m_scenario.flows[i].src].host;
+        m_sourcePorts.push_back(
+            m_scenario.fabric.compat == "hpcc"
+                ? next[host]++
+                : rdma::RoceSourcePort(receiver.GetPeerNumber(), receiver.GetNumber()));
     }
-    m_ports.resize(m_scenario.flows.size(), 100); // what HPCC's traffic generator writes
 }
 
 // While it runs ----------------------------------------------------------------------------------
@@ -224,39 +226,63 @@ TrafficSimulation::ShareDone() const
 }
 
 void
-TrafficSimulation::OnArrived(uint32_t index, const ns3::RdmaQueuePair& receiver, int64_t now)
+TrafficSimulation::OnArrived(uint32_t flow, int64_t now)
 {
     ++m_arrived;
     m_lastArrival = now;
-    if (!m_completionTimes.IsOpen())
+    if (m_completionTimes.IsOpen() && !m_scenario.completionAtSender)
     {
-        return;
+        WriteCompletionTime(flow, now);
     }
+}
+
+/// \param now when the flow is complete. The last column: the time alone, exactly; where completion
+/// is HPCC's own, as that code estimates it.
+void
+TrafficSimulation::WriteCompletionTime(uint32_t index, int64_t now)
+{
+    const bool atSender = m_scenario.completionAtSender;
+    const scenario::FabricSpec& fabric = m_scenario.fabric;
     const scenario::Flow& flow = m_scenario.flows[index];
     const auto address = [this](uint32_t endpoint) {
         const uint32_t node = m_scenario.topology.Endpoints()[endpoint].host;
         return 0x0b000001U + (node / 256 << 16) + (node % 256 << 8);
     };
     const auto ns = [](int64_t ps) { return static_cast<long long>((ps + 500) / 1000); };
+    const long long alone = fabric.compat == "hpcc" && atSender
+                                ? static_cast<long long>(scenario::HpccStandaloneNs(
+                                      m_fabric->GetPath(flow.src, flow.dst),
+                                      flow.bytes,
+                                      fabric.mtu))
+                                : ns(m_fabric->GetIdealCompletion(flow.src,
+                                                                  flow.dst,
+                                                                  flow.bytes,
+                                                                  false,
+                                                                  ns3::RdmaOperation::WRITE,
+                                                                  atSender));
     char line[160];
     std::snprintf(line,
                   sizeof(line),
                   "%08x %08x %u %u %llu %lld %lld %lld",
                   address(flow.src),
                   address(flow.dst),
-                  rdma::RoceSourcePort(receiver.GetPeerNumber(), receiver.GetNumber()),
-                  m_ports[index],
+                  m_sourcePorts[index],
+                  flow.dport,
                   static_cast<unsigned long long>(flow.bytes),
                   ns(flow.start.ps),
                   ns(now - flow.start.ps),
-                  ns(m_fabric->GetIdealCompletion(flow.src, flow.dst, flow.bytes, false)));
+                  alone);
     m_completionTimes.Write(line);
 }
 
 void
-TrafficSimulation::OnEnded(bool failed)
+TrafficSimulation::OnEnded(uint32_t flow, bool failed, int64_t now)
 {
     m_failed += failed;
+    if (!failed && m_completionTimes.IsOpen() && m_scenario.completionAtSender)
+    {
+        WriteCompletionTime(flow, now);
+    }
     if (++m_ended == m_scenario.flows.size())
     {
         ns3::Simulator::Stop();
@@ -332,7 +358,11 @@ TrafficSimulation::Report(const RunOutcome& outcome)
                   << " together";
     }
     std::cout << "\n";
-    PrintEnd(std::cout, m_scenario.run, outcome, run.frameHops, m_ports.empty() ? "" : ", fct.txt");
+    PrintEnd(std::cout,
+             m_scenario.run,
+             outcome,
+             run.frameHops,
+             m_sourcePorts.empty() ? "" : ", fct.txt");
 
     nlohmann::ordered_json j = BeginStats("traffic", m_scenario.run, outcome);
     j["topology"] = {{"name", m_scenario.topologyName},

@@ -37,8 +37,9 @@ class TrafficSimulation
     void MakeFlows();
     void OpenCompletionTimes();
     double ShareDone() const;
-    void OnArrived(uint32_t flow, const ns3::RdmaQueuePair& receiver, int64_t now);
-    void OnEnded(bool failed);
+    void OnArrived(uint32_t flow, int64_t now);
+    void OnEnded(uint32_t flow, bool failed, int64_t now);
+    void WriteCompletionTime(uint32_t flow, int64_t now);
     RunOutcome RunEvents();
     void PrintHead() const;
     int Report(const RunOutcome& outcome);
@@ -50,7 +51,7 @@ class TrafficSimulation
     std::vector<std::unique_ptr<Host>> m_hosts;         //!< by endpoint
     std::vector<const ns3::RdmaQueuePair*> m_receivers; //!< by flow
     LineLog m_completionTimes;                          //!< fct.txt
-    std::vector<uint16_t> m_ports; //!< UDP destination port in fct.txt, by flow
+    std::vector<uint16_t> m_sourcePorts;                //!< in fct.txt, by flow
     double m_setUpS{0};
     uint64_t m_totalBytes{0};
     uint64_t m_posted{0};

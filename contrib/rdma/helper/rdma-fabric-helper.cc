@@ -38,7 +38,8 @@ RdmaFabric::GetPath(uint32_t from, uint32_t to) const
         const bool atSwitch = m_switchOfNode[next] != nullptr;
         path.push_back({rdma::BitRate(port->GetRate()),
                         rdma::Duration(port->GetDelayPs()),
-                        rdma::Duration(atSwitch ? m_pipelinePs : 0)});
+                        rdma::Duration(atSwitch ? m_pipelinePs : 0),
+                        rdma::Duration(port->GetTransmitTimeUnitPs())});
         if (!atSwitch)
         {
             return next == target ? path : std::vector<rdma::PathLink>{};
@@ -76,32 +77,46 @@ RdmaFabric::GetIdealCompletion(uint32_t from,
                                uint32_t to,
                                uint64_t bytes,
                                bool withImmediate,
-                               RdmaOperation operation)
+                               RdmaOperation operation,
+                               bool atSender)
 {
     int64_t request = 0;
     if (operation == RdmaOperation::READ)
     {
-        // The request on its way there; the rest is the way back.
-        const rdma::FrameRun frame{
-            rdma::WireBytes(rdma::FrameBytes(rdma::RoceOpcode::kReadRequest)),
-            1};
+        // The request on its way there; the rest is the way back, to who asked.
+        const rdma::FrameRun frame{rdma::Bytes(m_sizes.DataWire(rdma::RoceOpcode::kReadRequest, 0)),
+                                   1,
+                                   rdma::Bytes(0)};
         request = rdma::IdealCompletion(GetPath(from, to), {frame}).ps;
         std::swap(from, to);
+        atSender = false;
     }
-    const auto key = std::make_pair((GetPathClass(from, to) * 2 + withImmediate) * 4 +
-                                        static_cast<uint32_t>(operation),
-                                    bytes);
+    const auto key = std::make_tuple((GetPathClass(from, to) * 2 + withImmediate) * 4 +
+                                         static_cast<uint32_t>(operation),
+                                     atSender ? GetPathClass(to, from) + 1 : 0,
+                                     bytes);
     const auto known = m_ideal.find(key);
     if (known != m_ideal.end())
     {
         return request + known->second;
     }
     const rdma::Bytes message(bytes);
-    const auto runs = operation == RdmaOperation::READ ? rdma::RoceReadResponseRuns(message, m_mtu)
-                      : operation == RdmaOperation::SEND
-                          ? rdma::RoceSendRuns(message, m_mtu, withImmediate)
-                          : rdma::RoceWriteRuns(message, m_mtu, withImmediate);
-    const int64_t ideal = rdma::IdealCompletion(GetPath(from, to), runs).ps;
+    auto runs = operation == RdmaOperation::READ
+                    ? rdma::RoceReadResponseRuns(message, m_mtu, m_sizes)
+                : operation == RdmaOperation::SEND
+                    ? rdma::RoceSendRuns(message, m_mtu, withImmediate, m_sizes)
+                    : rdma::RoceWriteRuns(message, m_mtu, withImmediate, m_sizes);
+    auto path = GetPath(from, to);
+    if (atSender)
+    {
+        rdma::AddAcks(runs, rdma::Bytes(m_sizes.ackWire), m_ackEvery == 1);
+        for (rdma::PathLink link : GetPath(to, from))
+        {
+            link.carriesAcks = true;
+            path.push_back(link);
+        }
+    }
+    const int64_t ideal = rdma::IdealCompletion(path, runs).ps;
     if (m_ideal.size() <
         1000000) // all sizes different: then there is nothing to gain from remembering
     {
@@ -306,9 +321,14 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         return nullptr;
     }
     // The largest frame that a buffer must be prepared for: a full first packet with immediate.
-    fabric->m_mtu = fabric->m_nics.empty() ? 4096 : fabric->m_nics.front()->GetMtu();
-    const uint32_t largest = RdmaFrame::DATA_OVERHEAD_BYTES - RdmaFrame::WIRE_ONLY_BYTES +
-                             rdma::kRethBytes + rdma::kImmDtBytes + fabric->m_mtu;
+    if (!fabric->m_nics.empty())
+    {
+        const RdmaNic& nic = *fabric->m_nics.front();
+        fabric->m_mtu = nic.GetMtu();
+        fabric->m_ackEvery = nic.GetAckEvery();
+        fabric->m_sizes = nic.GetFrameSizes();
+    }
+    const uint32_t largest = fabric->m_sizes.LargestFrame(fabric->m_mtu);
     // NICs pause what switches do.
     Ptr<RdmaSwitch> like =
         fabric->m_switches.empty() ? m_switch.Create<RdmaSwitch>() : fabric->m_switches.front();

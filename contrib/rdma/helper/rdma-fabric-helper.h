@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace ns3
@@ -95,8 +96,9 @@ class RdmaFabric
     std::vector<rdma::PathLink> GetPath(uint32_t from, uint32_t to) const;
 
     /**
-     * \return completion time on an idle network, ps: post to last byte at the receiver, which for a
-     * READ is who posts it (`from` asks `to`)
+     * \return completion time on an idle network, ps: post to last byte at the receiver, which for
+     * a READ is who posts it (`from` asks `to`); or with `atSender` (not of a READ) to the last ACK
+     * there (on the first shortest path back, one ACK a packet if the sender asks for it with each)
      *
      * Remembered per (sequence of links, size): a path is known by the rates and delays it is made
      * of.
@@ -105,7 +107,14 @@ class RdmaFabric
                                uint32_t to,
                                uint64_t bytes,
                                bool withImmediate,
-                               RdmaOperation operation = RdmaOperation::WRITE);
+                               RdmaOperation operation = RdmaOperation::WRITE,
+                               bool atSender = false);
+
+    /// \return sizes of the NICs' frames
+    const rdma::FrameSizes& GetFrameSizes() const
+    {
+        return m_sizes;
+    }
 
     /// \return sum of the counters of all NICs
     RdmaNicCounters GetNicTotals() const;
@@ -130,10 +139,12 @@ class RdmaFabric
     rdma::EcmpRoutes m_routes;
     int64_t m_pipelinePs{0};
     uint32_t m_mtu{4096};
+    uint32_t m_ackEvery{16};
+    rdma::FrameSizes m_sizes;
 
     std::map<std::vector<int64_t>, uint32_t> m_pathClasses;
     std::map<uint64_t, uint32_t> m_classOfPair;
-    std::map<std::pair<uint32_t, uint64_t>, int64_t> m_ideal;
+    std::map<std::tuple<uint32_t, uint32_t, uint64_t>, int64_t> m_ideal;
 };
 
 /**

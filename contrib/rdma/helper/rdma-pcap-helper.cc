@@ -561,6 +561,12 @@ RdmaPcapHelper::GetFileName(const RdmaPort* port)
 std::string
 RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
 {
+    if (!m_fabric.GetFrameSizes().AreStandard())
+    {
+        return "the frames are not RoCEv2's (RdmaNic::HeaderBytes, ExtensionHeaders, "
+               "AckFrameBytes, CnpFrameBytes, RdmaPort::LineOverhead), so no reader of captures "
+               "would understand them";
+    }
     const bool shared = m_options.format == Format::PCAPNG;
     Ptr<RdmaCaptureFile> file = shared ? m_shared[folder] : nullptr;
     std::string error;

@@ -163,7 +163,8 @@ struct alignas(64) RdmaFrame
         WIRE_ONLY_BYTES + rdma::kEthernetHeaderBytes + rdma::kIpv4HeaderBytes +
         rdma::kUdpHeaderBytes + rdma::kBthBytes + rdma::kIcrcBytes + rdma::kFcsBytes;
 
-    /// \return bytes that buffers count: Ethernet header to FCS
+    /// \return bytes that buffers count: Ethernet header to FCS. Of standard frames; a port that
+    /// may have others knows them (RdmaPort::GetFrameBytes)
     uint32_t FrameBytes() const
     {
         return wireBytes - WIRE_ONLY_BYTES;

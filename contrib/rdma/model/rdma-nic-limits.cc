@@ -30,6 +30,7 @@ RdmaNicLimits::RdmaNicLimits(RdmaNic* nic,
                              uint64_t xoffBytes,
                              uint64_t xonBytes)
     : m_nic(nic),
+      m_lineOverhead(nic->GetPort()->GetLineOverhead()),
       m_config(config),
       m_cache(std::max<uint32_t>(1, config.qpCacheEntries)),
       m_wakeDue(NEVER),
@@ -170,7 +171,7 @@ RdmaNicLimits::MessageSlot(uint32_t qpIndex, uint64_t firstPsn, int64_t now)
 void
 RdmaNicLimits::Receive(uint32_t qpIndex, RdmaFrame* frame, int64_t now)
 {
-    const uint32_t bytes = frame->FrameBytes();
+    const uint32_t bytes = FrameBytes(frame);
     if (m_config.receiveBufferBytes)
     {
         const bool lossless = m_losslessMask >> frame->priority & 1;
@@ -210,7 +211,7 @@ RdmaNicLimits::OnReceived()
     for (;;)
     {
         RdmaFrame* frame = m_held.PopFront();
-        m_heldBytes -= frame->FrameBytes();
+        m_heldBytes -= FrameBytes(frame);
         if (m_pausing && m_heldBytes <= m_xonBytes)
         {
             Pause(false, now);

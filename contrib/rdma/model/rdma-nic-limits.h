@@ -122,6 +122,12 @@ class RdmaNicLimits
         int64_t at{0};
     };
 
+    /// \return what the receive buffer counts of a frame
+    uint32_t FrameBytes(const RdmaFrame* frame) const
+    {
+        return frame->wireBytes - m_lineOverhead;
+    }
+
     /// What a packet costs in either direction.
     int64_t Cost(uint32_t qpIndex, uint32_t payload);
     void OnPrepared();
@@ -131,6 +137,7 @@ class RdmaNicLimits
     void OnRefresh();
 
     RdmaNic* m_nic;
+    uint32_t m_lineOverhead;
     Config m_config;
     rdma::LruCache m_cache;
 

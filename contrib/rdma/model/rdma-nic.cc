@@ -12,6 +12,7 @@
 #include "rdma-queue-pair-verbs.h"
 #include "rdma-selective-repeat.h"
 
+#include "ns3/boolean.h"
 #include "ns3/enum.h"
 #include "ns3/log.h"
 #include "ns3/node.h"
@@ -34,8 +35,7 @@ namespace
 
 constexpr int64_t NEVER = std::numeric_limits<int64_t>::max();
 
-constexpr uint32_t ACK_WIRE_BYTES = RdmaFrame::DATA_OVERHEAD_BYTES + rdma::kAethBytes;
-constexpr uint32_t CNP_WIRE_BYTES = RdmaFrame::DATA_OVERHEAD_BYTES + rdma::kCnpReservedBytes;
+constexpr uint32_t HEADER_BYTES = RdmaFrame::DATA_OVERHEAD_BYTES - RdmaFrame::WIRE_ONLY_BYTES;
 
 } // namespace
 
@@ -48,10 +48,33 @@ RdmaNic::GetTypeId()
             .SetGroupName("Rdma")
             .AddConstructor<RdmaNic>()
             .AddAttribute("Mtu",
-                          "Payload of a full packet: 256, 512, 1024, 2048 or 4096 (bytes)",
+                          "Payload of a full packet: 256, 512, 1024, 2048 or 4096, or any size "
+                          "without ExtensionHeaders (bytes)",
                           UintegerValue(4096),
                           MakeUintegerAccessor(&RdmaNic::m_mtu),
-                          MakeUintegerChecker<uint32_t>(256, 4096))
+                          MakeUintegerChecker<uint32_t>(16, 9000))
+            .AddAttribute("HeaderBytes",
+                          "Of a data frame besides payload and extension headers: Ethernet 14, "
+                          "IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4; HPCC's ns-3 code: 48 (bytes)",
+                          UintegerValue(HEADER_BYTES),
+                          MakeUintegerAccessor(&RdmaNic::m_headerBytes),
+                          MakeUintegerChecker<uint32_t>(0, 1024))
+            .AddAttribute("ExtensionHeaders",
+                          "RETH 16 B in the first packet of a request of at most 2^31 B, immediate "
+                          "data 4 B, payloads padded to 4 B; off: none of it",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&RdmaNic::m_extensionHeaders),
+                          MakeBooleanChecker())
+            .AddAttribute("AckFrameBytes",
+                          "Of an ACK or NAK: the headers and AETH 4; HPCC's ns-3 code: 60 (bytes)",
+                          UintegerValue(rdma::kAckFrameBytes.value),
+                          MakeUintegerAccessor(&RdmaNic::m_ackFrameBytes),
+                          MakeUintegerChecker<uint32_t>(1, 1024))
+            .AddAttribute("CnpFrameBytes",
+                          "Of a CNP: the headers and 16 reserved (bytes)",
+                          UintegerValue(rdma::kCnpFrameBytes.value),
+                          MakeUintegerAccessor(&RdmaNic::m_cnpFrameBytes),
+                          MakeUintegerChecker<uint32_t>(1, 1024))
             .AddAttribute(
                 "AckEvery",
                 "Request an ACK with every n-th packet, besides the last of each message (packets)",
@@ -81,6 +104,12 @@ RdmaNic::GetTypeId()
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_windowBytes),
                           MakeUintegerChecker<uint64_t>())
+            .AddAttribute("VariableWindow",
+                          "Window is that at line rate and shrinks with the rate that the "
+                          "congestion control sets, to 1 B at least (HPCC's ns-3 code: VAR_WIN)",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&RdmaNic::m_variableWindow),
+                          MakeBooleanChecker())
             .AddAttribute("InitialPsn",
                           "First PSN of every queue pair (24 bits)",
                           UintegerValue(0),
@@ -242,8 +271,15 @@ RdmaNic::DoDispose()
 void
 RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
 {
-    NS_ABORT_MSG_IF(m_mtu & (m_mtu - 1), "RdmaNic::Mtu is not 256, 512, 1024, 2048 or 4096");
+    NS_ABORT_MSG_IF(m_extensionHeaders && (m_mtu < 256 || m_mtu > 4096 || (m_mtu & (m_mtu - 1))),
+                    "RdmaNic::Mtu is not 256, 512, 1024, 2048 or 4096");
     m_port = port;
+    m_sizes = rdma::FrameSizes::Make(port->GetLineOverhead(),
+                                     m_headerBytes,
+                                     m_extensionHeaders,
+                                     m_ackFrameBytes,
+                                     m_cnpFrameBytes);
+    m_timeUnit = port->GetTransmitTimeUnitPs();
     m_endpoint = endpoint;
     port->SetUser(this, 0);
     m_timeoutPs = m_timeoutExponent ? 4096000LL << m_timeoutExponent : 0;
@@ -387,7 +423,7 @@ RdmaNic::CreateQueuePair(uint8_t priority)
     qp->m_ops->Init(qp->m_cc);
     if (m_windowBytes)
     {
-        qp->m_cc.windowBytes = std::min(qp->m_cc.windowBytes, m_windowBytes);
+        qp->m_cc.windowBytes = std::min(qp->m_cc.windowBytes, GetWindowAt(qp->m_cc.rateBps));
     }
     qp->m_needs = qp->m_ops->GetNeeds();
     qp->UpdateRate(RdmaClock::Now()); // the first packet is paced too
@@ -441,11 +477,23 @@ RdmaNic::UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap)
 }
 
 uint64_t
+RdmaNic::GetWindowAt(uint64_t rateBps) const
+{
+    const uint64_t line = m_port->GetRate();
+    if (!m_variableWindow || rateBps >= line || rateBps == 0)
+    {
+        return m_windowBytes;
+    }
+    const auto window = static_cast<unsigned __int128>(m_windowBytes) * rateBps / line;
+    return std::max<uint64_t>(m_windowBytes ? 1 : 0, static_cast<uint64_t>(window));
+}
+
+uint64_t
 RdmaNic::GetBdpCap()
 {
     if (!m_bdpCap)
     {
-        m_bdpCap = std::min(RdmaSelectiveRepeat::ComputeBdpCap(PeekPointer(m_port), m_mtu),
+        m_bdpCap = std::min(RdmaSelectiveRepeat::ComputeBdpCap(PeekPointer(m_port), m_mtu, m_sizes),
                             RdmaQueuePair::MAX_OUTSTANDING);
     }
     return m_bdpCap;
@@ -661,7 +709,7 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
                      int64_t now)
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
-    frame->wireBytes = opcode == RdmaOpcode::CNP ? CNP_WIRE_BYTES : ACK_WIRE_BYTES;
+    frame->wireBytes = opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
     frame->src = m_endpoint;
     frame->dst = qp->m_peerEndpoint;
     frame->flowHash = qp->m_flowHash;

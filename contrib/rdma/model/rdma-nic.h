@@ -4,6 +4,7 @@
 #ifndef RDMA_NIC_H
 #define RDMA_NIC_H
 
+#include "contrib/rdma/core/frame-sizes.h"
 #include "rdma-port.h"
 #include "rdma-queue-pair.h"
 
@@ -143,6 +144,12 @@ class RdmaNic : public Object, public RdmaPortUser
         return m_mtu;
     }
 
+    /// \return sizes of its frames, as of Attach
+    const rdma::FrameSizes& GetFrameSizes() const
+    {
+        return m_sizes;
+    }
+
     uint32_t GetAckEvery() const
     {
         return m_ackEvery;
@@ -224,6 +231,8 @@ class RdmaNic : public Object, public RdmaPortUser
     void WakeForThrottled();
     /// A queue pair may have something to send again.
     void Activate(RdmaQueuePair* qp, int64_t now);
+    /// \return most unacknowledged payload at a rate, or 0: no limit (bytes)
+    uint64_t GetWindowAt(uint64_t rateBps) const;
     /// An ACK, NAK or CNP.
     void SendControl(RdmaQueuePair* qp,
                      RdmaOpcode opcode,
@@ -256,11 +265,18 @@ class RdmaNic : public Object, public RdmaPortUser
     RdmaNicCounters m_counters;
     RdmaNicUser* m_user{nullptr};
     std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
+    rdma::FrameSizes m_sizes;
+    int64_t m_timeUnit{1}; //!< the port's
 
     uint32_t m_timeoutExponent;
     uint32_t m_retryCount;
     int64_t m_timeoutPs{0};
     uint64_t m_windowBytes;
+    bool m_variableWindow;
+    uint32_t m_headerBytes;
+    bool m_extensionHeaders;
+    uint32_t m_ackFrameBytes;
+    uint32_t m_cnpFrameBytes;
     LossRecovery m_lossRecovery;
     uint64_t m_bdpCap; //!< packets; 0: not computed yet
     Time m_rtoLow;

@@ -437,7 +437,7 @@ RdmaQueuePair::MakeReadRequest(const RdmaWorkRequest& request, int64_t now)
     const uint64_t offset = (m_nextPsn - request.firstPsn) * mtu;
     RdmaFrame* frame = NewFrame(RdmaOpcode::READ_REQUEST,
                                 m_nextPsn,
-                                RdmaFrame::DATA_OVERHEAD_BYTES + rdma::kRethBytes,
+                                m_nic->m_sizes.DataWire(rdma::RoceOpcode::kReadRequest, 0),
                                 0);
     frame->dmaLength =
         static_cast<uint32_t>(std::min((end - m_nextPsn) * mtu, request.bytes - offset));
@@ -765,8 +765,7 @@ RdmaQueuePair::MakeResponse(int64_t now)
         static_cast<uint32_t>(std::min<uint64_t>(m_nic->m_mtu, response.bytes));
     const bool end = response.psn + 1 == response.end;
     const rdma::RoceOpcode opcode = rdma::ReadResponseOpcode(response.first, end && response.last);
-    const uint32_t wire = RdmaFrame::DATA_OVERHEAD_BYTES + ((payload + 3) & ~3U) +
-                          (rdma::HasAeth(opcode) ? rdma::kAethBytes : 0);
+    const uint32_t wire = m_nic->m_sizes.DataWire(opcode, payload);
     RdmaFrame* frame =
         NewFrame(static_cast<RdmaOpcode>(opcode), response.psn, wire, RdmaFrame::ECT);
     frame->payload = static_cast<uint16_t>(payload);
@@ -850,8 +849,7 @@ RdmaQueuePair::MakeDatagram(int64_t now)
     const uint32_t payload = static_cast<uint32_t>(request.bytes);
     const auto opcode =
         request.hasImmediate ? RdmaOpcode::UD_SEND_ONLY_IMM : RdmaOpcode::UD_SEND_ONLY;
-    const uint32_t wire = RdmaFrame::DATA_OVERHEAD_BYTES + rdma::kDethBytes +
-                          (request.hasImmediate ? rdma::kImmDtBytes : 0) + ((payload + 3) & ~3U);
+    const uint32_t wire = m_nic->m_sizes.DataWire(static_cast<rdma::RoceOpcode>(opcode), payload);
     RdmaFrame* frame = NewFrame(opcode, m_nextPsn, wire, RdmaFrame::END_OF_POST);
     frame->dst = request.peerEndpoint;
     frame->destQp = request.peerNumber;

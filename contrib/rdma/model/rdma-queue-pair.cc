@@ -168,22 +168,22 @@ RdmaQueuePair::MakeFrame(int64_t now)
     const uint64_t index = m_nextPsn - request.firstPsn;
     const uint64_t offset = index * mtu;
     const uint32_t payload = static_cast<uint32_t>(std::min<uint64_t>(mtu, request.bytes - offset));
-    const uint64_t inRequest = offset & (MAX_REQUEST_BYTES - 1);
+    const rdma::FrameSizes& sizes = m_nic->m_sizes;
+    const uint64_t inRequest = offset & (sizes.requestBytes - 1);
     const bool endOfPost = index + 1 == request.packets;
     const bool first = inRequest == 0;
-    const bool last = endOfPost || inRequest + mtu == MAX_REQUEST_BYTES;
+    const bool last = endOfPost || inRequest + mtu == sizes.requestBytes;
     const bool immediate = endOfPost && request.hasImmediate;
     const bool send = request.operation == RdmaOperation::SEND;
     const auto opcode = static_cast<RdmaOpcode>(send ? rdma::SendOpcode(first, last, immediate)
                                                      : rdma::WriteOpcode(first, last, immediate));
 
     // Padded to 4 bytes (BTH PadCnt).
-    uint32_t wire = RdmaFrame::DATA_OVERHEAD_BYTES + ((payload + 3) & ~3U) +
-                          (first && !send ? rdma::kRethBytes : 0) +
-                          (immediate ? rdma::kImmDtBytes : 0);
+    uint32_t wire = sizes.dataOverhead + ((payload + sizes.padMask) & ~sizes.padMask) +
+                    (first && !send ? sizes.rethBytes : 0) + (immediate ? sizes.immediateBytes : 0);
     if (send) // an empty one is shorter than Ethernet's least frame
     {
-        wire = std::max<uint32_t>(wire, RdmaFrame::WIRE_ONLY_BYTES + rdma::kMinimumFrameBytes);
+        wire = std::max(wire, sizes.leastWire);
     }
     RdmaFrame* frame = NewFrame(opcode, m_nextPsn, wire, RdmaFrame::ECT);
     frame->payload = static_cast<uint16_t>(payload);
@@ -248,7 +248,12 @@ RdmaQueuePair::Sent(uint32_t payload, uint32_t wireBytes, int64_t now)
     }
     if (m_psPerByte > 0)
     {
-        m_nextSend = now + static_cast<int64_t>(m_psPerByte * wireBytes + 0.5);
+        int64_t gap = static_cast<int64_t>(m_psPerByte * wireBytes + 0.5);
+        if (m_nic->m_timeUnit > 1)
+        {
+            gap -= gap % m_nic->m_timeUnit; // as the port cuts serialization times
+        }
+        m_nextSend = now + gap;
     }
 }
 
@@ -270,6 +275,10 @@ RdmaQueuePair::UpdateRate(int64_t now)
     {
         m_nextSend = now + static_cast<int64_t>(static_cast<double>(m_nextSend - now) *
                                                 (m_psPerByte / before));
+    }
+    if (m_nic->m_variableWindow && m_nic->m_windowBytes)
+    {
+        m_cc.windowBytes = m_nic->GetWindowAt(m_cc.rateBps);
     }
     m_nic->m_rateTrace(this, m_cc.rateBps, now);
 }

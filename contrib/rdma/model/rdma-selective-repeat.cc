@@ -201,8 +201,9 @@ namespace
 class IdlePaths
 {
   public:
-    explicit IdlePaths(uint32_t mtu)
-        : m_dataWire(RdmaFrame::DATA_OVERHEAD_BYTES + mtu + rdma::kRethBytes + rdma::kImmDtBytes),
+    IdlePaths(uint32_t mtu, const rdma::FrameSizes& sizes)
+        : m_dataWire(sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, mtu)),
+          m_ackWire(sizes.ackWire),
           m_pipeline(NodeList::GetNNodes(), UNKNOWN)
     {
     }
@@ -217,7 +218,7 @@ class IdlePaths
     {
         RdmaPort* back = out->GetPeer();
         return out->GetSerialization(m_dataWire) + out->GetDelayPs() +
-               back->GetSerialization(ACK_WIRE) + back->GetDelayPs() +
+               back->GetSerialization(m_ackWire) + back->GetDelayPs() +
                std::max<int64_t>(Pipeline(back->GetNode()), 0) +
                std::max<int64_t>(Pipeline(out->GetNode()), 0);
     }
@@ -270,7 +271,6 @@ class IdlePaths
     }
 
   private:
-    static constexpr uint32_t ACK_WIRE = RdmaFrame::DATA_OVERHEAD_BYTES + rdma::kAethBytes;
     static constexpr int64_t UNKNOWN = -2;
     static constexpr int64_t NO_SWITCH = -1;
 
@@ -291,6 +291,7 @@ class IdlePaths
     }
 
     uint32_t m_dataWire;
+    uint32_t m_ackWire;
     std::vector<int64_t> m_pipeline; //!< by node, ps
 };
 
@@ -311,13 +312,13 @@ class FarthestHost : public Object
 } // namespace
 
 uint64_t
-RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu)
+RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes)
 {
     if (!port->GetPeer())
     {
         return 1;
     }
-    IdlePaths paths(mtu);
+    IdlePaths paths(mtu, sizes);
     int64_t roundTrip = paths.OverLink(port);
     const Ptr<Node> next = port->GetPeer()->GetNode();
     if (paths.IsSwitch(next))
@@ -333,7 +334,7 @@ RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu)
                          ? known->second
                          : farthest->psByMtu[mtu] = paths.ToFarthestHost(next);
     }
-    const int64_t packet = port->GetSerialization(RdmaFrame::DATA_OVERHEAD_BYTES + mtu);
+    const int64_t packet = port->GetSerialization(sizes.dataOverhead + mtu);
     return static_cast<uint64_t>((roundTrip + packet - 1) / packet);
 }
 

@@ -4,6 +4,7 @@
 #ifndef RDMA_SELECTIVE_REPEAT_H
 #define RDMA_SELECTIVE_REPEAT_H
 
+#include "contrib/rdma/core/frame-sizes.h"
 #include "contrib/rdma/core/receive-bitmap.h"
 #include "rdma-frame.h"
 
@@ -142,7 +143,7 @@ class RdmaSelectiveRepeat
      * along the slowest of the paths with the fewest links. Linear in the links of the
      * fabric, once for each switch with hosts.
      */
-    static uint64_t ComputeBdpCap(RdmaPort* port, uint32_t mtu);
+    static uint64_t ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes);
 
   private:
     Timeouts m_timeouts;

@@ -141,6 +141,12 @@ RdmaSwitch::GetTypeId()
                           BooleanValue(false),
                           MakeBooleanAccessor(&RdmaSwitch::m_markOnEnqueue),
                           MakeBooleanChecker())
+            .AddAttribute("EcnBehind",
+                          "At dequeue, look at the queue behind the frame: without its own bytes, "
+                          "as HPCC's ns-3 code does",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&RdmaSwitch::m_markBehind),
+                          MakeBooleanChecker())
             .AddAttribute("EcnBySojourn",
                           "Mark by how long a frame was queued instead of by the queue's bytes; "
                           "EcnKmin and EcnKmax stand for the time they take at 100 Gb/s",
@@ -332,10 +338,16 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
         return m_name + ": ns3::RdmaSwitch::EcnBySojourn: a frame's time in the queue is not known "
                         "when it joins it; allowed: only without EcnMarkOnEnqueue";
     }
+    m_markWithout = m_markBehind ? UINT32_MAX : 0;
     config.xonOffset = std::max<uint64_t>(m_xonOffset, 2 * largestFrameBytes);
     double total = 0;
+    m_lineOverhead = m_ports.front()->GetLineOverhead();
     for (const auto& port : m_ports)
     {
+        if (port->GetLineOverhead() != m_lineOverhead)
+        {
+            return m_name + ": ns3::RdmaPort::LineOverhead is not the same at all ports";
+        }
         port->SetReceiveLatency(pipeline);
         const double scale = static_cast<double>(port->GetRate()) / 100e9;
         total += scale * static_cast<double>(m_bufferPer100G);
@@ -413,7 +425,7 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
         return;
     }
     const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
-    const uint32_t bytes = frame->FrameBytes();
+    const uint32_t bytes = FrameBytes(frame);
     switch (m_buffer.Admit(port->GetPortIndex(), frame->priority, bytes, queueBytes, index, now))
     {
     case rdma::SharedBuffer::Verdict::kStored:
@@ -458,7 +470,8 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
     }
     ++m_forwarded;
     const uint16_t index = port->GetPortIndex();
-    uint64_t length = queueBytes;
+    const uint32_t bytes = FrameBytes(frame);
+    uint64_t length = queueBytes - (bytes & m_markWithout);
     if (m_markBySojourn)
     {
         // At a resolution coarser than ps a frame may be sent a moment "before" it came.
@@ -471,7 +484,7 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
         ++port->GetCounters().ecnMarks;
         m_markTrace(port, frame, queueBytes, now);
     }
-    if (m_buffer.Release(frame->inPort, frame->priority, frame->FrameBytes(), index, now))
+    if (m_buffer.Release(frame->inPort, frame->priority, bytes, index, now))
     {
         Pause(PeekPointer(m_ports[frame->inPort]), frame->priority, false, now);
     }
@@ -503,7 +516,7 @@ RdmaSwitch::DropQueued(RdmaPort* port, RdmaFrame* frame, int64_t now)
     RdmaPort* ingress = PeekPointer(m_ports[frame->inPort]);
     const uint8_t priority = frame->priority;
     const bool resume =
-        m_buffer.Release(frame->inPort, priority, frame->FrameBytes(), port->GetPortIndex(), now);
+        m_buffer.Release(frame->inPort, priority, FrameBytes(frame), port->GetPortIndex(), now);
     Drop(port, frame, PFC_WATCHDOG, now);
     if (resume)
     {

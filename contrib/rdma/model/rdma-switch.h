@@ -157,6 +157,13 @@ class RdmaSwitch : public Object, public RdmaPortUser
         return m_ecnLaws[port].Marks(length, [this] { return m_random->GetValue(); });
     }
 
+    /// \return what the buffer counts of a frame. Not the port's own, which would be one more cache
+    /// line.
+    uint32_t FrameBytes(const RdmaFrame* frame) const
+    {
+        return frame->wireBytes - m_lineOverhead;
+    }
+
     /// What the attributes say of the buffer, sizes of ports aside. \return an error, or nothing
     std::string ConfigureBuffer(rdma::SharedBufferConfig& config) const;
     void Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now);
@@ -177,6 +184,8 @@ class RdmaSwitch : public Object, public RdmaPortUser
     bool m_ecn;
     bool m_markOnEnqueue;
     bool m_markBySojourn;
+    uint32_t m_lineOverhead{0}; //!< of its ports
+    uint32_t m_markWithout{0};  //!< mask: these bytes of a frame are not of the queue it leaves
     std::unique_ptr<PfcWatchdog> m_watchdog; //!< null: off
     uint64_t m_received{0};
     uint64_t m_forwarded{0};
@@ -198,6 +207,7 @@ class RdmaSwitch : public Object, public RdmaPortUser
     uint64_t m_ecnKmin;
     uint64_t m_ecnKmax;
     double m_ecnPmax;
+    bool m_markBehind;
     uint16_t m_pauseQuanta;
     Time m_watchdogDetection;
     Time m_watchdogRestoration;
