@@ -45,7 +45,13 @@ for source in contrib/rdma/examples/*.cc; do
     name=${source##*/}
     examples+=("${name%.cc}")
 done
-quietly cmake --build cmake-cache -j 2 --target scratch_alone librdma-test "${examples[@]}"
+quietly cmake --build cmake-cache -j 2 --target scratch_alone test-runner "${examples[@]}"
 quietly build/scratch/ns3.37-alone-optimized
 echo "built and run alone"
+mapfile -t suites < <(build/utils/ns3.37-test-runner-optimized --list | grep '^rdma-')
+((${#suites[@]} >= 15)) || { echo "FAILED: only ${#suites[@]} suites" && exit 1; }
+for suite in "${suites[@]}"; do
+    quietly build/utils/ns3.37-test-runner-optimized --suite="$suite"
+done
+echo "passed ${#suites[@]} suites alone"
 /usr/bin/python3 "$ROOT/tests/setup/rdma-examples.py" build/contrib/rdma/examples "${examples[@]}" || exit 1
