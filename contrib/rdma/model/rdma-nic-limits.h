@@ -32,22 +32,24 @@ class RdmaNic;
  *
  * and goodput with full packets min(line's, PCIe's). A packet that is prepared and whose priority
  * is paused waits, and does not hold up other priorities. A message starts when its slot has come:
- * slots are 1 / MessageRate apart, in the order in which queue pairs have a message to start.
+ * slots are 1 / MessageRate apart, in the order in which queue pairs have a message to start. READ
+ * responses need none.
  *
- * Receiving. Data packets go through a unit of the same kind (a full-duplex bus: it has nothing to
- * do with sending), in order; the queue pair has a packet when its last byte has crossed the bus.
- * What waits is held in the receive buffer. Above XOFF the NIC pauses its peer as a switch does;
- * XOFF leaves headroom for what still arrives (rdma::HeadroomBytes), XON is two of the largest
- * frames below. That is the slow receiver of Guo et al., "RDMA over Commodity Ethernet at Scale",
- * SIGCOMM 2016, 4.4. Priorities that PFC does not cover may fill the buffer up to XOFF (without
- * PFC: all of it) and are dropped beyond.
+ * Receiving. Requests and READ responses go through a unit of the same kind (a full-duplex bus: it
+ * has nothing to do with sending), in order; the queue pair has a packet when its last byte has
+ * crossed the bus. What waits is held in the receive buffer. Above XOFF the NIC pauses its peer as
+ * a switch does; XOFF leaves headroom for what still arrives (rdma::HeadroomBytes), XON is two of
+ * the largest frames below. That is the slow receiver of Guo et al., "RDMA over Commodity Ethernet
+ * at Scale", SIGCOMM 2016, 4.4. Priorities that PFC does not cover may fill the buffer up to XOFF
+ * (without PFC: all of it) and are dropped beyond.
  *
- * Law (asserted in tests): data packets received by the port = given to queue pairs + dropped +
+ * Law (asserted in tests): such packets received by the port = given to queue pairs + dropped +
  * held.
  *
  * Assumed: contexts come one after the other, with the packet that needs them; ACKs, NAKs and CNPs
  * need neither context nor bus; both directions share one cache; the bus has no overhead of its own
- * (give PcieBandwidth as what is left for payload).
+ * (give PcieBandwidth as what is left for payload). A READ request that
+ * comes while its queue pair waits for a message slot is answered when that has come.
  */
 class RdmaNicLimits
 {
@@ -100,7 +102,7 @@ class RdmaNicLimits
 
     // Receiving ----------------------------------------------------------------------------------
 
-    /// A data packet has arrived; it goes to its queue pair when it has crossed the bus.
+    /// A packet has arrived; it goes to its queue pair when its payload has crossed the bus.
     void Receive(uint32_t qpIndex, RdmaFrame* frame, int64_t now);
 
     /// \return frame bytes in the receive buffer

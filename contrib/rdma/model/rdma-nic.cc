@@ -666,7 +666,11 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
             const int64_t slot = StartsMessage(qp)
                                      ? m_limits->MessageSlot(qp->m_number - 2, qp->m_nextPsn, now)
                                      : now;
-            if (slot > now)
+            if (slot > now && qp->m_respond)
+            {
+                qp->m_verbs->responseNext = true; // READ responses do not wait for it
+            }
+            else if (slot > now)
             {
                 qp->m_nextSend = slot;
                 Throttle(qp, now);
@@ -731,7 +735,8 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
 void
 RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
 {
-    if (m_limits && IsData(frame->opcode))
+    // READ requests too, which have no payload: they must not overtake what was sent before them.
+    if (m_limits && (IsData(frame->opcode) || IsRequest(frame->opcode)))
     {
         const uint32_t index = frame->destQp - 2;
         if (index < m_qps.size())

@@ -224,7 +224,50 @@ class RdmaMessageRateBulkTestCase : public TestCase
 };
 
 /**
- * An NIC that holds 8 contexts; a miss takes M = 1 us, more than a packet on the line. Queue pair 0
+ * READ responses need no slot, whatever else their queue pair has to send: 1,000 packets of them,
+ * 334 us, beside a WRITE of 64 B a us. Those that go between are at most 350, of 162 B on the line.
+ */
+class RdmaMessageRateReadTestCase : public TestCase
+{
+  public:
+    RdmaMessageRateReadTestCase()
+        : TestCase("message rate does not slow READ responses of the same queue pair")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Bed bed;
+        bed.Star(2, 100 * GBPS);
+        bed.helper.SetNicAttribute("MessageRate", UintegerValue(1000000));
+        bed.Build();
+        const auto [a, b] = bed.Connect(0, 1);
+        a->PostRead(1000 * MTU, 1);
+        for (uint32_t i = 0; i < 1000; ++i)
+        {
+            b->PostWrite(64, 2);
+        }
+        Simulator::Run();
+        NS_TEST_ASSERT_MSG_EQ(bed.notes.completions.size(), 1001, "all complete");
+        const int64_t ideal =
+            bed.fabric->GetIdealCompletion(0, 1, 1000 * MTU, false, RdmaOperation::READ);
+        for (const auto& c : bed.notes.completions)
+        {
+            if (c.qp == a)
+            {
+                NS_TEST_EXPECT_MSG_GT(c.at, ideal, "some WRITEs went between");
+                NS_TEST_EXPECT_MSG_LT(c.at, ideal + 350 * 162 * 80 + US, "and nothing else");
+            }
+        }
+        NS_TEST_EXPECT_MSG_GT_OR_EQ(bed.notes.messages.back().at,
+                                    999 * US + bed.fabric->GetIdealCompletion(1, 0, 64, false),
+                                    "the WRITEs wait for theirs");
+    }
+};
+
+/**
+ * A NIC that holds 8 contexts; a miss takes M = 1 us, more than a packet on the line. Queue pair 0
  * posts first and sends its first two packets before the others' turn comes (a context is there for
  * the second); it has one packet more than the others, so that then all take turns to the end.
  *
@@ -504,6 +547,105 @@ class RdmaPreparedPauseTestCase : public TestCase
 };
 
 /**
+ * A READ of n packets over buses of half the line rate: the request's way (98 B on the line: 78
+ * with RETH, preamble and gap; it has no payload), the responder's first packet over its bus, its
+ * way (AETH: 4 B more than a MIDDLE), and n packets over the requester's bus.
+ */
+class RdmaReadOverBusTestCase : public TestCase
+{
+  public:
+    RdmaReadOverBusTestCase()
+        : TestCase("a READ crosses both buses")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr int64_t packets = 300;
+        Bed bed;
+        bed.Star(2, 100 * GBPS);
+        bed.helper.SetNicAttribute("PcieBandwidth", StringValue("50Gbps"));
+        bed.Build();
+        bed.Connect(0, 1).first->PostRead(packets * MTU, 1);
+        Simulator::Run();
+        NS_TEST_ASSERT_MSG_EQ(bed.notes.completions.size(), 1, "read");
+        constexpr int64_t bus = MTU * 8 * 20;
+        NS_TEST_EXPECT_MSG_EQ(bed.notes.completions[0].at,
+                              2 * 98 * 80 + WAY + bus + 2 * (FULL_WIRE + 4) * 80 + WAY +
+                                  packets * bus,
+                              "the last byte");
+    }
+};
+
+/**
+ * READ requests have no payload, and yet do not overtake the data before them: a responder would
+ * take that for a loss. Nothing is lost here, so nothing is sent twice and nobody complains.
+ */
+class RdmaLimitsOrderTestCase : public TestCase
+{
+  public:
+    explicit RdmaLimitsOrderTestCase(uint32_t seed)
+        : TestCase("limits keep the order of all verbs, seed " + std::to_string(seed)),
+          m_seed(seed)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::mt19937 random(m_seed);
+        Bed bed;
+        bed.Star(2, 100 * GBPS);
+        bed.helper.SetNicAttribute("PcieBandwidth", StringValue(m_seed % 2 ? "25Gbps" : "150Gbps"));
+        bed.helper.SetNicAttribute("PcieReceiveBuffer", UintegerValue(m_seed % 3 ? 80000 : 0));
+        bed.helper.SetNicAttribute("QpCacheEntries", UintegerValue(2));
+        bed.helper.SetNicAttribute("MessageRate", UintegerValue(m_seed % 5 ? 0 : 3000000));
+        bed.Build();
+        uint64_t posts = 0;
+        for (uint32_t i = 0; i < 4; ++i)
+        {
+            const auto [a, b] = bed.Connect(0, 1);
+            for (RdmaQueuePair* qp : {a, b})
+            {
+                for (uint32_t k = 0; k < 30; ++k)
+                {
+                    qp->PostReceive(100000, 0);
+                }
+            }
+            for (RdmaQueuePair* qp : {a, b})
+            {
+                for (uint32_t k = 0; k < 30; ++k)
+                {
+                    const uint64_t size = random() % (random() % 2 ? 500 : 40000);
+                    const uint32_t verb = random() % 3;
+                    verb == 0   ? qp->PostWrite(size, k)
+                    : verb == 1 ? qp->PostSend(size, k)
+                                : qp->PostRead(size, k);
+                    ++posts;
+                }
+            }
+        }
+        Simulator::Run();
+        uint64_t good = 0;
+        for (const auto& c : bed.notes.completions)
+        {
+            good += c.status == RdmaStatus::SUCCESS;
+        }
+        NS_TEST_EXPECT_MSG_EQ(good, posts, "all complete");
+        const RdmaNicCounters c = bed.fabric->GetNicTotals();
+        NS_TEST_EXPECT_MSG_EQ(c.receiveBufferDrops + bed.Drops(), 0, "nothing is lost");
+        NS_TEST_EXPECT_MSG_EQ(c.naksSent, 0, "nobody complains");
+        NS_TEST_EXPECT_MSG_EQ(c.retransmittedPackets, 0, "nothing goes twice");
+        NS_TEST_EXPECT_MSG_EQ(c.duplicatesReceived + c.outOfOrderDropped, 0, "all in order");
+        bed.Destroy();
+        NS_TEST_EXPECT_MSG_EQ(RdmaFramePool::Get().GetLive(), 0, "no frame left over");
+    }
+
+    uint32_t m_seed;
+};
+
+/**
  * All limits at once, drawn by lot, with either loss recovery, with and without PFC, with DCQCN and
  * bit errors: every byte arrives once, and what a NIC's port has received is taken, had been taken
  * before, came out of order, was dropped or is held.
@@ -667,6 +809,7 @@ class RdmaNicLimitsTestSuite : public TestSuite
         AddTestCase(new RdmaMessageRateTestCase(1), TestCase::QUICK);
         AddTestCase(new RdmaMessageRateTestCase(8), TestCase::QUICK);
         AddTestCase(new RdmaMessageRateBulkTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaMessageRateReadTestCase, TestCase::QUICK);
         for (const uint32_t flows : {8, 9})
         {
             AddTestCase(new RdmaQpCacheTestCase(flows, true), TestCase::QUICK);
@@ -677,6 +820,11 @@ class RdmaNicLimitsTestSuite : public TestSuite
         AddTestCase(new RdmaSlowReceiverLossyTestCase, TestCase::QUICK);
         AddTestCase(new RdmaPreparedPauseTestCase, TestCase::QUICK);
         AddTestCase(new RdmaLimitErrorsTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaReadOverBusTestCase, TestCase::QUICK);
+        for (uint32_t seed = 1; seed <= 20; ++seed)
+        {
+            AddTestCase(new RdmaLimitsOrderTestCase(seed), TestCase::QUICK);
+        }
         for (uint32_t seed = 1; seed <= 40; ++seed)
         {
             AddTestCase(new RdmaRandomLimitsTestCase(seed), TestCase::QUICK);
