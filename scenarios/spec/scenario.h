@@ -153,6 +153,14 @@ struct Flow
     std::string tag;               ///< "permutation", "incast", ...: the tag column of flows.csv
 };
 
+/// The verb that moves the bytes of a flow.
+enum class FlowOperation : uint8_t
+{
+    kWrite,
+    kSend,
+    kRead, ///< posted by the flow's receiver
+};
+
 struct TrafficScenario
 {
     RunOptions run;
@@ -162,6 +170,7 @@ struct TrafficScenario
     std::vector<Flow> flows;       ///< ascending start
     std::string pattern;
     rdma::Duration stopAfter;      ///< 0: until all flows are done
+    FlowOperation operation = FlowOperation::kWrite;
     bool completionAtSender = false; ///< a flow's completion time ends with its last ACK, not with its last byte
 };
 

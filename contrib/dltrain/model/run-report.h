@@ -19,6 +19,7 @@
  * - retransmitted_packets, timeouts, naks: measured
  * - failed_queue_pairs, failed_requests
  * - nic_limits: if NICs have any: qp_cache_misses, pauses (times a NIC paused its switch); measured
+ * - read_requests: sent, repeated ones included; measured
  * - data_packets, data_bytes: sent, retransmissions included; measured
  * - frame_hops, events: frames received over all ports; simulator events
  * - switch_buffer_peak_bytes, port_queue_peak_bytes: largest of all switches and ports
@@ -94,6 +95,7 @@ struct RunStats
     uint64_t qpCacheMisses{0};
     uint64_t nicPauses{0};
     uint64_t dataPackets{0};
+    uint64_t readRequests{0};
     uint64_t dataBytes{0};
     uint64_t frameHops{0};
     uint64_t bufferPeakBytes{0};

@@ -56,11 +56,15 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
     }
 
     void OnCompletion(ns3::RdmaQueuePair* qp,
-                      const ns3::RdmaWorkRequest&,
+                      const ns3::RdmaWorkRequest& request,
                       ns3::RdmaStatus status,
                       int64_t now) override
     {
         const bool failed = status != ns3::RdmaStatus::SUCCESS;
+        if (request.operation == ns3::RdmaOperation::READ && !failed)
+        {
+            m_simulation.OnArrived(static_cast<uint32_t>(qp->cookie), now);
+        }
         m_simulation.OnEnded(static_cast<uint32_t>(qp->cookie), failed, now);
     }
 
@@ -102,8 +106,11 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
             }
             const uint32_t tag = m_simulation.m_collector->Tag(flow.tag);
             ++m_simulation.m_posted;
-            m_flows[m_next].qp->PostWrite(flow.bytes,
-                                          TraceCollector::Id(tag, m_flows[m_next].flow));
+            ns3::RdmaSendRequest request;
+            request.id = TraceCollector::Id(tag, m_flows[m_next].flow);
+            request.operation = m_simulation.GetOperation();
+            request.bytes = flow.bytes;
+            m_flows[m_next].qp->Post(request);
         }
         ScheduleNext();
     }
@@ -178,7 +185,14 @@ TrafficSimulation::MakeFlows()
         ns3::RdmaQueuePair* receiver = m_fabric->GetNic(flow.dst)->CreateQueuePair(flow.priority);
         ns3::RdmaNic::Connect(sender, receiver);
         sender->cookie = receiver->cookie = i;
-        m_hosts[flow.src]->Add(i, sender);
+        if (GetOperation() == ns3::RdmaOperation::READ)
+        {
+            m_hosts[flow.dst]->Add(i, receiver);
+        }
+        else
+        {
+            m_hosts[flow.src]->Add(i, sender);
+        }
         m_receivers.push_back(receiver);
         m_totalBytes += flow.bytes;
     }
@@ -220,7 +234,7 @@ TrafficSimulation::ShareDone() const
     uint64_t received = 0;
     for (const ns3::RdmaQueuePair* qp : m_receivers)
     {
-        received += qp->GetBytesReceived();
+        received += qp->GetBytesReceived() + qp->GetBytesRead();
     }
     return static_cast<double>(received) / static_cast<double>(std::max<uint64_t>(1, m_totalBytes));
 }
@@ -234,6 +248,32 @@ TrafficSimulation::OnArrived(uint32_t flow, int64_t now)
     {
         WriteCompletionTime(flow, now);
     }
+}
+
+ns3::RdmaOperation
+TrafficSimulation::GetOperation() const
+{
+    switch (m_scenario.operation)
+    {
+    case scenario::FlowOperation::kSend:
+        return ns3::RdmaOperation::SEND;
+    case scenario::FlowOperation::kRead:
+        return ns3::RdmaOperation::READ;
+    default:
+        return ns3::RdmaOperation::WRITE;
+    }
+}
+
+int64_t
+TrafficSimulation::GetIdealPs(const scenario::Flow& flow) const
+{
+    const bool read = GetOperation() == ns3::RdmaOperation::READ;
+    return m_fabric->GetIdealCompletion(read ? flow.dst : flow.src,
+                                        read ? flow.src : flow.dst,
+                                        flow.bytes,
+                                        false,
+                                        GetOperation(),
+                                        m_scenario.completionAtSender);
 }
 
 /// \param now when the flow is complete. The last column: the time alone, exactly; where completion
@@ -254,12 +294,7 @@ TrafficSimulation::WriteCompletionTime(uint32_t index, int64_t now)
                                       m_fabric->GetPath(flow.src, flow.dst),
                                       flow.bytes,
                                       fabric.mtu))
-                                : ns(m_fabric->GetIdealCompletion(flow.src,
-                                                                  flow.dst,
-                                                                  flow.bytes,
-                                                                  false,
-                                                                  ns3::RdmaOperation::WRITE,
-                                                                  atSender));
+                                : ns(GetIdealPs(flow));
     char line[160];
     std::snprintf(line,
                   sizeof(line),
