@@ -175,6 +175,8 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
         nic.TraceConnectWithoutContext("GoBack", MakeCallback(&TraceCollector::OnGoBack, this));
         nic.TraceConnectWithoutContext("Timeout", MakeCallback(&TraceCollector::OnTimeout, this));
         nic.TraceConnectWithoutContext("Error", MakeCallback(&TraceCollector::OnError, this));
+        nic.TraceConnectWithoutContext("ReceiveDrop",
+                                       MakeCallback(&TraceCollector::OnNicDrop, this));
     }
     for (const auto& device : fabric.GetSwitches())
     {
@@ -304,8 +306,12 @@ TraceCollector::OnComplete(uint32_t from,
     {
         state.idealBytes = bytes;
         state.idealImmediate = hasImmediate;
-        state.ideal =
-            m_fabric.GetIdealCompletion(from, to, bytes, hasImmediate, m_options.atSender);
+        state.ideal = m_fabric.GetIdealCompletion(from,
+                                                  to,
+                                                  bytes,
+                                                  hasImmediate,
+                                                  ns3::RdmaOperation::WRITE,
+                                                  m_options.atSender);
     }
     FlowRecord record;
     record.flow = pending.flow;
@@ -419,6 +425,20 @@ TraceCollector::OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame
                         m_portNames[m_portIndex.at(port->GetPeer())],
                         std::string("corrupted: ") + FrameName(frame) + " psn " +
                             std::to_string(frame->psn));
+    }
+}
+
+void
+TraceCollector::OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now)
+{
+    if (m_events->Count(EventLog::DROP))
+    {
+        m_events->Write(now,
+                        EventLog::DROP,
+                        m_portNames[m_portIndex.at(port->GetPeer())],
+                        std::string("nic_receive_buffer: ") + FrameName(frame) + " " +
+                            m_endpointNames[frame->src] + "->" + m_endpointNames[frame->dst] +
+                            " psn " + std::to_string(frame->psn));
     }
 }
 

@@ -203,6 +203,7 @@ class TraceCollector
                 ns3::RdmaSwitch::DropReason reason,
                 int64_t now);
     void OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
+    void OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
     void OnMark(uint32_t port, uint64_t queueBytes, int64_t now);
     void OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now);
     void FlushBursts();

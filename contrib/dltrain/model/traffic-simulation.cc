@@ -249,13 +249,17 @@ TrafficSimulation::WriteCompletionTime(uint32_t index, int64_t now)
         return 0x0b000001U + (node / 256 << 16) + (node % 256 << 8);
     };
     const auto ns = [](int64_t ps) { return static_cast<long long>((ps + 500) / 1000); };
-    const long long alone =
-        fabric.compat == "hpcc" && atSender
-            ? static_cast<long long>(
-                  scenario::HpccStandaloneNs(m_fabric->GetPath(flow.src, flow.dst),
-                                             flow.bytes,
-                                             fabric.mtu))
-            : ns(m_fabric->GetIdealCompletion(flow.src, flow.dst, flow.bytes, false, atSender));
+    const long long alone = fabric.compat == "hpcc" && atSender
+                                ? static_cast<long long>(scenario::HpccStandaloneNs(
+                                      m_fabric->GetPath(flow.src, flow.dst),
+                                      flow.bytes,
+                                      fabric.mtu))
+                                : ns(m_fabric->GetIdealCompletion(flow.src,
+                                                                  flow.dst,
+                                                                  flow.bytes,
+                                                                  false,
+                                                                  ns3::RdmaOperation::WRITE,
+                                                                  atSender));
     char line[160];
     std::snprintf(line,
                   sizeof(line),

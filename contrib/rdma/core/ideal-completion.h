@@ -178,15 +178,6 @@ RoceReadResponseRuns(Bytes message, uint32_t mtu, const FrameSizes& sizes = {})
     });
 }
 
-/// From the posting of an RDMA READ to the arrival of the last byte: its request on the way there, its responses on
-/// the way back. A READ of more than 2^31 B is several requests, of which the first one sets the pace.
-inline Duration
-IdealReadCompletion(const std::vector<PathLink>& there, const std::vector<PathLink>& back, Bytes message, uint32_t mtu, const FrameSizes& sizes = {})
-{
-    return IdealCompletion(there, {{Bytes(sizes.DataWire(RoceOpcode::kReadRequest, 0)), 1, Bytes(0)}}) +
-           IdealCompletion(back, RoceReadResponseRuns(message, mtu, sizes));
-}
-
 /// Gives every frame an ACK, or the last one only if there is one for several packets. (An ACK before the last one can
 /// hold the last one up, by less than its own length: left out.)
 inline void

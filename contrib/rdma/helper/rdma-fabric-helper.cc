@@ -3,10 +3,12 @@
  */
 #include "rdma-fabric-helper.h"
 
+#include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/node.h"
 #include "ns3/none-congestion-ops.h"
 #include "ns3/nstime.h"
+#include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -75,17 +77,35 @@ RdmaFabric::GetIdealCompletion(uint32_t from,
                                uint32_t to,
                                uint64_t bytes,
                                bool withImmediate,
+                               RdmaOperation operation,
                                bool atSender)
 {
-    const auto key = std::make_tuple(GetPathClass(from, to) * 2 + withImmediate,
+    int64_t request = 0;
+    if (operation == RdmaOperation::READ)
+    {
+        // The request on its way there; the rest is the way back, to who asked.
+        const rdma::FrameRun frame{rdma::Bytes(m_sizes.DataWire(rdma::RoceOpcode::kReadRequest, 0)),
+                                   1,
+                                   rdma::Bytes(0)};
+        request = rdma::IdealCompletion(GetPath(from, to), {frame}).ps;
+        std::swap(from, to);
+        atSender = false;
+    }
+    const auto key = std::make_tuple((GetPathClass(from, to) * 2 + withImmediate) * 4 +
+                                         static_cast<uint32_t>(operation),
                                      atSender ? GetPathClass(to, from) + 1 : 0,
                                      bytes);
     const auto known = m_ideal.find(key);
     if (known != m_ideal.end())
     {
-        return known->second;
+        return request + known->second;
     }
-    auto runs = rdma::RoceWriteRuns(rdma::Bytes(bytes), m_mtu, withImmediate, m_sizes);
+    const rdma::Bytes message(bytes);
+    auto runs = operation == RdmaOperation::READ
+                    ? rdma::RoceReadResponseRuns(message, m_mtu, m_sizes)
+                : operation == RdmaOperation::SEND
+                    ? rdma::RoceSendRuns(message, m_mtu, withImmediate, m_sizes)
+                    : rdma::RoceWriteRuns(message, m_mtu, withImmediate, m_sizes);
     auto path = GetPath(from, to);
     if (atSender)
     {
@@ -102,7 +122,7 @@ RdmaFabric::GetIdealCompletion(uint32_t from,
     {
         m_ideal.emplace(key, ideal);
     }
-    return ideal;
+    return request + ideal;
 }
 
 RdmaNicCounters
@@ -130,6 +150,9 @@ RdmaFabric::GetNicTotals() const
         sum.rnrNaksReceived += c.rnrNaksReceived;
         sum.datagramsDropped += c.datagramsDropped;
         sum.notReadyDropped += c.notReadyDropped;
+        sum.qpCacheMisses += c.qpCacheMisses;
+        sum.receiveBufferDrops += c.receiveBufferDrops;
+        sum.nicPauses += c.nicPauses;
     }
     return sum;
 }
@@ -306,6 +329,22 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         fabric->m_sizes = nic.GetFrameSizes();
     }
     const uint32_t largest = fabric->m_sizes.LargestFrame(fabric->m_mtu);
+    // NICs pause what switches do.
+    Ptr<RdmaSwitch> like =
+        fabric->m_switches.empty() ? m_switch.Create<RdmaSwitch>() : fabric->m_switches.front();
+    BooleanValue pfc;
+    UintegerValue lossless;
+    like->GetAttribute("Pfc", pfc);
+    like->GetAttribute("LosslessPriorities", lossless);
+    for (const auto& nic : fabric->m_nics)
+    {
+        error = nic->StartLimits(pfc.Get() ? static_cast<uint8_t>(lossless.Get()) : 0, largest);
+        if (!error.empty())
+        {
+            error = nic->GetPort()->GetName() + ": " + error;
+            return nullptr;
+        }
+    }
     for (uint32_t i = 0; i < n; ++i)
     {
         RdmaSwitch* device = fabric->m_switchOfNode[i];

@@ -96,9 +96,9 @@ class RdmaFabric
     std::vector<rdma::PathLink> GetPath(uint32_t from, uint32_t to) const;
 
     /**
-     * \return completion time of a WRITE on an idle network, ps: post to last byte at the receiver,
-     * or with `atSender` to the last ACK there (on the first shortest path back, one ACK a packet
-     * if the sender asks for it with each)
+     * \return completion time on an idle network, ps: post to last byte at the receiver, which for
+     * a READ is who posts it (`from` asks `to`); or with `atSender` (not of a READ) to the last ACK
+     * there (on the first shortest path back, one ACK a packet if the sender asks for it with each)
      *
      * Remembered per (sequence of links, size): a path is known by the rates and delays it is made
      * of.
@@ -107,6 +107,7 @@ class RdmaFabric
                                uint32_t to,
                                uint64_t bytes,
                                bool withImmediate,
+                               RdmaOperation operation = RdmaOperation::WRITE,
                                bool atSender = false);
 
     /// \return sizes of the NICs' frames

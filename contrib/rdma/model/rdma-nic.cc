@@ -6,7 +6,9 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
+#include "contrib/rdma/core/shared-buffer.h"
 #include "none-congestion-ops.h"
+#include "rdma-nic-limits.h"
 #include "rdma-queue-pair-verbs.h"
 #include "rdma-selective-repeat.h"
 
@@ -181,6 +183,37 @@ RdmaNic::GetTypeId()
                           UintegerValue(3),
                           MakeUintegerAccessor(&RdmaNic::m_rtoLowPackets),
                           MakeUintegerChecker<uint32_t>())
+            .AddAttribute("QpCacheEntries",
+                          "Queue pairs whose contexts the NIC holds, the most recently used ones; "
+                          "a packet of another waits QpCacheMissLatency; 0: no limit",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaNic::m_qpCacheEntries),
+                          MakeUintegerChecker<uint32_t>())
+            .AddAttribute("QpCacheMissLatency",
+                          "What it takes to get a queue pair's context from host memory (assumed "
+                          "500 ns: a PCIe read, of the order that Neugebauer et al., SIGCOMM 2018, "
+                          "measure)",
+                          TimeValue(NanoSeconds(500)),
+                          MakeTimeAccessor(&RdmaNic::m_qpCacheMissLatency),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute("PcieBandwidth",
+                          "Rate at which payload crosses the host's bus, each direction (bit/s, or "
+                          "with a unit: 100Gbps); 0: no limit",
+                          DataRateValue(DataRate(0)),
+                          MakeDataRateAccessor(&RdmaNic::m_pcieBandwidth),
+                          MakeDataRateChecker())
+            .AddAttribute("PcieReceiveBuffer",
+                          "What the NIC holds while the bus is slower than the line (bytes of "
+                          "frames); it pauses its peer before it is full, or drops without PFC; 0: "
+                          "no limit",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaNic::m_pcieReceiveBuffer),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("MessageRate",
+                          "Most messages started a second; 0: no limit",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaNic::m_messageRate),
+                          MakeUintegerChecker<uint64_t>())
             .AddTraceSource("Post",
                             "A work request is posted",
                             MakeTraceSourceAccessor(&RdmaNic::m_postTrace),
@@ -214,7 +247,12 @@ RdmaNic::GetTypeId()
             .AddTraceSource("Rate",
                             "The congestion control's sending rate changed (bit/s on the wire)",
                             MakeTraceSourceAccessor(&RdmaNic::m_rateTrace),
-                            "ns3::RdmaNic::RateTracedCallback");
+                            "ns3::RdmaNic::RateTracedCallback")
+            .AddTraceSource(
+                "ReceiveDrop",
+                "A data packet does not fit into the receive buffer (PcieReceiveBuffer)",
+                MakeTraceSourceAccessor(&RdmaNic::m_receiveDropTrace),
+                "ns3::RdmaNic::ReceiveDropTracedCallback");
     return tid;
 }
 
@@ -229,6 +267,7 @@ RdmaNic::~RdmaNic() = default;
 void
 RdmaNic::DoDispose()
 {
+    m_limits.reset();
     m_qps.clear();
     m_throttled.clear();
     m_port = nullptr;
@@ -272,6 +311,50 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     {
         m_prototype = CreateObject<NoneCongestionOps>();
     }
+}
+
+std::string
+RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
+{
+    RdmaNicLimits::Config config;
+    config.qpCacheEntries = m_qpCacheEntries;
+    config.qpCacheMissPs = m_qpCacheMissLatency.GetPicoSeconds();
+    config.pcieBps = m_pcieBandwidth.GetBitRate();
+    config.receiveBufferBytes = m_pcieReceiveBuffer;
+    config.messagesPerSecond = m_messageRate;
+    m_limits.reset();
+    if (config.IsOff())
+    {
+        return {};
+    }
+    uint64_t xoff = m_pcieReceiveBuffer;
+    uint64_t xon = 0;
+    if (m_pcieReceiveBuffer)
+    {
+        // What still arrives after XOFF, and two frames between XOFF and XON, as in a switch.
+        const uint64_t headroom = losslessMask
+                                      ? rdma::HeadroomBytes(rdma::BitRate(m_port->GetRate()),
+                                                            rdma::Duration(m_port->GetDelayPs()),
+                                                            rdma::Duration(0),
+                                                            rdma::Duration(0),
+                                                            rdma::Bytes(largestFrameBytes))
+                                            .value
+                                      : 0;
+        const uint64_t least = headroom + 2 * uint64_t{largestFrameBytes};
+        if (m_pcieReceiveBuffer < least)
+        {
+            return "ns3::RdmaNic::PcieReceiveBuffer: " + std::to_string(m_pcieReceiveBuffer) +
+                   " B do not hold " +
+                   (losslessMask ? "what still arrives after a pause, " + std::to_string(headroom) +
+                                       " B, and two frames"
+                                 : std::string("two frames")) +
+                   "; allowed: at least " + std::to_string(least) + ", or 0 for no limit";
+        }
+        xoff = m_pcieReceiveBuffer - headroom;
+        xon = xoff - 2 * uint64_t{largestFrameBytes};
+    }
+    m_limits = std::make_unique<RdmaNicLimits>(this, config, losslessMask, xoff, xon);
+    return {};
 }
 
 void
@@ -353,6 +436,10 @@ RdmaNic::CreateQueuePair(uint8_t priority)
     qp->m_needs = qp->m_ops->GetNeeds();
     qp->UpdateRate(RdmaClock::Now()); // the first packet is paced too
     m_qps.push_back(qp);
+    if (m_limits)
+    {
+        m_limits->Grow(GetNQueuePairs());
+    }
     return PeekPointer(qp);
 }
 
@@ -423,6 +510,20 @@ RdmaNic::GetBdpCap()
 // Sending ----------------------------------------------------------------------------------------
 
 void
+RdmaNic::UpdatePullMask()
+{
+    m_port->SetPullMask(m_readyMask | m_preparedMask);
+}
+
+bool
+RdmaNic::StartsMessage(const RdmaQueuePair* qp) const
+{
+    return qp->CanSendRequest() && qp->m_nextPsn == qp->m_highestPsn &&
+           (qp->GetTransport() == RdmaTransport::UD ||
+            qp->m_nextPsn == qp->m_requests[qp->m_cursor].firstPsn);
+}
+
+void
 RdmaNic::PushReady(RdmaQueuePair* qp)
 {
     Ready& ready = m_ready[qp->m_priority];
@@ -436,7 +537,7 @@ RdmaNic::PushReady(RdmaQueuePair* qp)
     {
         ready.head = qp;
         m_readyMask |= 1U << qp->m_priority;
-        m_port->SetPullMask(m_readyMask);
+        UpdatePullMask();
     }
     ready.tail = qp;
 }
@@ -450,7 +551,7 @@ RdmaNic::PopReady(uint8_t priority)
     if (!ready.head)
     {
         m_readyMask &= ~(1U << priority);
-        m_port->SetPullMask(m_readyMask);
+        UpdatePullMask();
     }
     return qp;
 }
@@ -509,6 +610,10 @@ RdmaNic::OnWake()
     // Released here and not left to Pull: the port may be busy, and what stays in the heap would
     // wake us again at once.
     ReleaseThrottled(due);
+    if (m_limits)
+    {
+        m_limits->Prepare(m_port->GetPausedMask(), due);
+    }
     m_port->Kick(due);
     WakeForThrottled();
 }
@@ -519,12 +624,23 @@ RdmaNic::Activate(RdmaQueuePair* qp, int64_t now)
     if (qp->m_schedule == RdmaQueuePair::Schedule::IDLE && qp->CanSend())
     {
         PushReady(qp);
+        if (m_limits)
+        {
+            m_limits->Prepare(m_port->GetPausedMask(), now);
+        }
         m_port->Kick(now);
     }
 }
 
 RdmaFrame*
-RdmaNic::Pull(RdmaPort* port, uint8_t pausedMask, int64_t now)
+RdmaNic::Pull(RdmaPort*, uint8_t pausedMask, int64_t now)
+{
+    return m_limits ? m_limits->Pull(pausedMask, now) : Choose<false>(pausedMask, now);
+}
+
+template <bool Limited>
+RdmaFrame*
+RdmaNic::Choose(uint8_t pausedMask, int64_t now)
 {
     if (!m_throttled.empty())
     {
@@ -553,10 +669,30 @@ RdmaNic::Pull(RdmaPort* port, uint8_t pausedMask, int64_t now)
                 continue;
             }
         }
+        if constexpr (Limited)
+        {
+            const int64_t slot = StartsMessage(qp)
+                                     ? m_limits->MessageSlot(qp->m_number - 2, qp->m_nextPsn, now)
+                                     : now;
+            if (slot > now && qp->m_respond)
+            {
+                qp->m_verbs->responseNext = true; // READ responses do not wait for it
+            }
+            else if (slot > now)
+            {
+                qp->m_nextSend = slot;
+                Throttle(qp, now);
+                continue;
+            }
+        }
         RdmaFrame* frame = qp->MakeFrame(now);
+        if constexpr (Limited)
+        {
+            frame->time = m_limits->PreparedAt(qp->m_number - 2, frame->payload, now);
+        }
         if (qp->CanSend())
         {
-            if (qp->m_nextSend > now + port->GetSerialization(frame->wireBytes))
+            if (qp->m_nextSend > now + m_port->GetSerialization(frame->wireBytes))
             {
                 Throttle(qp, now);
             }
@@ -572,6 +708,8 @@ RdmaNic::Pull(RdmaPort* port, uint8_t pausedMask, int64_t now)
         return frame;
     }
 }
+
+template RdmaFrame* RdmaNic::Choose<true>(uint8_t pausedMask, int64_t now);
 
 void
 RdmaNic::SendControl(RdmaQueuePair* qp,
@@ -605,13 +743,30 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
 void
 RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
 {
-    const uint32_t index = frame->destQp - 2;
-    if (rdma::IsDatagram(static_cast<rdma::RoceOpcode>(frame->opcode)))
+    // READ requests too, which have no payload: they must not overtake what was sent before them.
+    if (m_limits && (IsData(frame->opcode) || IsRequest(frame->opcode)))
     {
-        OnDatagram(frame, index, now);
+        const uint32_t index = frame->destQp - 2;
+        if (index < m_qps.size())
+        {
+            m_limits->Receive(index, frame, now);
+            return;
+        }
+    }
+    Deliver(frame, now);
+}
+
+void
+RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
+{
+    const uint32_t index = frame->destQp - 2;
+    NS_ASSERT_MSG(frame->dst == m_endpoint, "a frame for somebody else");
+    if (index >= m_qps.size()) // anybody may send a datagram to any number
+    {
+        ++m_counters.notReadyDropped;
+        RdmaFramePool::Get().Free(frame);
         return;
     }
-    NS_ASSERT_MSG(index < m_qps.size() && frame->dst == m_endpoint, "a frame for nobody");
     RdmaQueuePair* qp = PeekPointer(m_qps[index]);
     if (IsRequest(frame->opcode))
     {
@@ -625,23 +780,13 @@ RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
     {
         qp->OnCnp(now);
     }
-    else
+    else if (IsReadResponse(frame->opcode))
     {
         qp->OnReadResponse(*frame, now);
     }
-    RdmaFramePool::Get().Free(frame);
-}
-
-void
-RdmaNic::OnDatagram(RdmaFrame* frame, uint32_t index, int64_t now)
-{
-    if (index < m_qps.size()) // anybody may send to any number
-    {
-        m_qps[index]->OnDatagram(*frame, now);
-    }
     else
     {
-        ++m_counters.notReadyDropped;
+        qp->OnDatagram(*frame, now);
     }
     RdmaFramePool::Get().Free(frame);
 }

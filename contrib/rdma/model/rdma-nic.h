@@ -8,15 +8,19 @@
 #include "rdma-port.h"
 #include "rdma-queue-pair.h"
 
+#include "ns3/data-rate.h"
 #include "ns3/nstime.h"
 #include "ns3/object.h"
 
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace ns3
 {
+
+class RdmaNicLimits;
 
 /**
  * \ingroup rdma
@@ -59,6 +63,10 @@ struct RdmaNicCounters
     uint64_t rnrNaksReceived{0};
     uint64_t datagramsDropped{0}; //!< UD: no receive request, or too short a one
     uint64_t notReadyDropped{0};  //!< to a queue pair in no state to receive
+    // With limits (RdmaNicLimits) only:
+    uint64_t qpCacheMisses{0};
+    uint64_t receiveBufferDrops{0}; //!< data packets
+    uint64_t nicPauses{0};          //!< times the NIC paused its peer, refreshes not counted
 };
 
 /**
@@ -91,6 +99,21 @@ class RdmaNic : public Object, public RdmaPortUser
     void SetUser(RdmaNicUser* user);
     /// The prototype that every new queue pair's congestion control is forked from.
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
+
+    /**
+     * Put the limits of the attributes into force (QpCacheEntries, PcieBandwidth, MessageRate and
+     * what belongs to them): once the port is attached to its channel and before anything is
+     * posted. \param losslessMask bit p: PFC covers priority p, so the NIC pauses rather than drops
+     * \param largestFrameBytes Ethernet header to FCS
+     * \return an error, or nothing
+     */
+    std::string StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes);
+
+    /// \return null: none
+    const RdmaNicLimits* GetLimits() const
+    {
+        return m_limits.get();
+    }
 
     /**
      * Make a queue pair here; it cannot be used before Connect.
@@ -166,12 +189,17 @@ class RdmaNic : public Object, public RdmaPortUser
                                           int64_t now);
     typedef void (*PsnTracedCallback)(RdmaQueuePair* qp, uint64_t psn, int64_t now);
     typedef void (*RateTracedCallback)(RdmaQueuePair* qp, uint64_t bps, int64_t now);
+    /// (the NIC's port, frame, ps)
+    typedef void (*ReceiveDropTracedCallback)(const RdmaPort* port,
+                                              const RdmaFrame* frame,
+                                              int64_t now);
 
   protected:
     void DoDispose() override;
 
   private:
     friend class RdmaQueuePair;
+    friend class RdmaNicLimits;
 
     struct Throttled
     {
@@ -187,6 +215,15 @@ class RdmaNic : public Object, public RdmaPortUser
         RdmaQueuePair* tail{nullptr};
     };
 
+    /// What Pull does without limits, and how a packet is chosen with them: its `time` is then when
+    /// it is prepared.
+    template <bool Limited>
+    RdmaFrame* Choose(uint8_t pausedMask, int64_t now);
+    /// The queue pair's next packet begins a message that it has not begun before.
+    bool StartsMessage(const RdmaQueuePair* qp) const;
+    /// A data packet is this host's now.
+    void Deliver(RdmaFrame* frame, int64_t now);
+    void UpdatePullMask();
     void PushReady(RdmaQueuePair* qp);
     RdmaQueuePair* PopReady(uint8_t priority);
     void Throttle(RdmaQueuePair* qp, int64_t now);
@@ -204,7 +241,6 @@ class RdmaNic : public Object, public RdmaPortUser
                      uint32_t msn,
                      uint32_t syndrome,
                      int64_t now);
-    void OnDatagram(RdmaFrame* frame, uint32_t index, int64_t now);
     void UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap);
     /// Reads "a:b,c:d" into a table. \return what is wrong
     static std::string ParseMap(const std::string& text,
@@ -218,6 +254,7 @@ class RdmaNic : public Object, public RdmaPortUser
     Ptr<RdmaPort> m_port;
     uint32_t m_endpoint{0};
     uint8_t m_readyMask{0};
+    uint8_t m_preparedMask{0}; //!< with limits: priorities of which a packet is prepared
     uint8_t m_controlPriority;
     uint32_t m_mtu;
     uint32_t m_ackEvery;
@@ -227,6 +264,7 @@ class RdmaNic : public Object, public RdmaPortUser
     int64_t m_wakeDue;
     RdmaNicCounters m_counters;
     RdmaNicUser* m_user{nullptr};
+    std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
     rdma::FrameSizes m_sizes;
     int64_t m_timeUnit{1}; //!< the port's
 
@@ -254,6 +292,11 @@ class RdmaNic : public Object, public RdmaPortUser
     std::string m_dscps;
     std::array<uint8_t, 16> m_priorityOfServiceLevel{};
     std::array<uint8_t, RdmaPort::PRIORITIES> m_dscpOfPriority{};
+    uint32_t m_qpCacheEntries;
+    Time m_qpCacheMissLatency;
+    DataRate m_pcieBandwidth;
+    uint64_t m_pcieReceiveBuffer;
+    uint64_t m_messageRate;
     Ptr<RdmaCongestionOps> m_prototype;
     RdmaTimer<RdmaNic, &RdmaNic::OnWake> m_wakeEvent;
 
@@ -265,6 +308,7 @@ class RdmaNic : public Object, public RdmaPortUser
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_errorTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_cnpTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_rateTrace;
+    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_receiveDropTrace;
 };
 
 } // namespace ns3

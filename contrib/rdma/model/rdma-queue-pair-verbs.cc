@@ -600,11 +600,11 @@ RdmaQueuePair::OnRareNak(const RdmaFrame& frame, int64_t now)
         Fail(RdmaStatus::REMOTE_INVALID_REQUEST, now);
         return;
     }
-    OnReceiverNotReady(frame.dmaLength & 0x1f, now);
+    OnReceiverNotReady(std::max(named, m_ackedPsn), frame.dmaLength & 0x1f, now);
 }
 
 void
-RdmaQueuePair::OnReceiverNotReady(uint8_t timer, int64_t now)
+RdmaQueuePair::OnReceiverNotReady(uint64_t refused, uint8_t timer, int64_t now)
 {
     RdmaQueuePairVerbs& verbs = Verbs();
     ++m_nic->m_counters.rnrNaksReceived;
@@ -615,9 +615,9 @@ RdmaQueuePair::OnReceiverNotReady(uint8_t timer, int64_t now)
     }
     if (m_selective)
     {
-        m_nic->m_goBackTrace(this, m_ackedPsn, now);
-        m_selective->LoseAll(m_ackedPsn, m_highestPsn);
-        SeekTo(m_ackedPsn);
+        m_nic->m_goBackTrace(this, refused, now);
+        m_selective->LoseAll(refused, m_highestPsn);
+        SeekTo(refused);
     }
     else
     {

@@ -321,7 +321,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     /// An ACK of what is behind a READ: remembered. \return how far all is acknowledged
     uint64_t HoldBack(uint64_t upTo);
     void OnRareNak(const RdmaFrame& frame, int64_t now);
-    void OnReceiverNotReady(uint8_t timer, int64_t now);
+    void OnReceiverNotReady(uint64_t refused, uint8_t timer, int64_t now);
 
     // responder
     /// \return PSNs that a request takes: one, or of a READ one a packet of its response

@@ -58,10 +58,18 @@ RdmaSelectiveRepeat::Mark(uint64_t psn)
 }
 
 void
-RdmaSelectiveRepeat::LoseAll(uint64_t acked, uint64_t highest)
+RdmaSelectiveRepeat::LoseAll(uint64_t from, uint64_t highest)
 {
-    m_sacked = rdma::ReceiveBitmap(acked, m_sacked.Capacity());
-    Begin(acked, highest, false);
+    rdma::ReceiveBitmap before(m_sacked.Base(), m_sacked.Capacity());
+    for (uint64_t psn = m_sacked.Base(); psn < from; ++psn)
+    {
+        if (m_sacked.Test(psn))
+        {
+            before.Set(psn);
+        }
+    }
+    m_sacked = before;
+    Begin(from, highest, false);
     m_lostBefore = std::max(m_lostBefore, highest);
 }
 

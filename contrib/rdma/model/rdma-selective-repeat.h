@@ -63,8 +63,8 @@ class RdmaSelectiveRepeat
     void OnLostBefore(uint64_t psn);
     /// This PSN needs not be sent again.
     void Mark(uint64_t psn);
-    /// The receiver has thrown away all from `acked` on: all is lost. A recovery begins.
-    void LoseAll(uint64_t acked, uint64_t highest);
+    /// The receiver has thrown away all from this PSN on. A recovery begins.
+    void LoseAll(uint64_t from, uint64_t highest);
     /// \return the first PSN in [from, limit) that has arrived out of order, or `limit`
     uint64_t NextArrived(uint64_t from, uint64_t limit) const;
     /// \return the first PSN in [from, limit) that has not, or `limit`

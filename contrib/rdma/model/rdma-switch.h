@@ -5,6 +5,7 @@
 #define RDMA_SWITCH_H
 
 #include "contrib/rdma/core/ecmp-routes.h"
+#include "contrib/rdma/core/ecn-law.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "pfc-watchdog.h"
 #include "rdma-port.h"
@@ -147,13 +148,14 @@ class RdmaSwitch : public Object, public RdmaPortUser
         uint32_t size;
     };
 
-    /// Of a queue's bytes, or of the time that a frame was queued, ps.
-    struct Red
+    /// What the attributes say of ECN, for a port of this rate.
+    rdma::EcnLaw MakeEcnLaw(rdma::BitRate rate) const;
+
+    /// \param length bytes in the queue, or ps in it
+    bool Marks(uint32_t port, uint64_t length)
     {
-        uint64_t kmin;
-        uint64_t kmax;
-        double slope; //!< probability per unit above kmin
-    };
+        return m_ecnLaws[port].Marks(length, [this] { return m_random->GetValue(); });
+    }
 
     /// \return what the buffer counts of a frame. Not the port's own, which would be one more cache
     /// line.
@@ -162,7 +164,6 @@ class RdmaSwitch : public Object, public RdmaPortUser
         return frame->wireBytes - m_lineOverhead;
     }
 
-    bool ShouldMark(uint32_t port, uint64_t length);
     /// What the attributes say of the buffer, sizes of ports aside. \return an error, or nothing
     std::string ConfigureBuffer(rdma::SharedBufferConfig& config) const;
     void Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now);
@@ -177,7 +178,7 @@ class RdmaSwitch : public Object, public RdmaPortUser
     std::vector<Group> m_groups;
     std::vector<uint16_t> m_groupPorts;
     std::vector<Ptr<RdmaPort>> m_ports;
-    std::vector<Red> m_red;
+    std::vector<rdma::EcnLaw> m_ecnLaws; //!< of each port, by bytes or by time
     rdma::SharedBuffer m_buffer;
     uint32_t m_hashSeed{0};
     bool m_ecn;

@@ -74,9 +74,10 @@ class RdmaFrameSizesByHandTestCase : public TestCase
         const int64_t acked = arrived + (8 + 48 + 1000 + 48 + 1000) * NS;
         NS_TEST_ASSERT_MSG_EQ(bed.notes.completions.size(), 1, "one completion");
         NS_TEST_EXPECT_MSG_EQ(bed.notes.completions[0].at, acked, "last ACK");
-        NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetIdealCompletion(0, 1, 2002, false, true),
-                              acked,
-                              "ideal at the sender");
+        NS_TEST_EXPECT_MSG_EQ(
+            bed.fabric->GetIdealCompletion(0, 1, 2002, false, RdmaOperation::WRITE, true),
+            acked,
+            "ideal at the sender");
         // Captures would be of frames that no reader knows.
         NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetFrameSizes().AreStandard(), false, "not RoCEv2");
     }
@@ -128,9 +129,11 @@ class RdmaSenderCompletionTestCase : public TestCase
                     NS_TEST_EXPECT_MSG_EQ(bed.notes.messages[0].at,
                                           bed.fabric->GetIdealCompletion(0, 1, bytes, false),
                                           "at the receiver, " << bytes << " B");
-                    NS_TEST_EXPECT_MSG_EQ(bed.notes.completions[0].at,
-                                          bed.fabric->GetIdealCompletion(0, 1, bytes, false, true),
-                                          "at the sender, " << bytes << " B");
+                    NS_TEST_EXPECT_MSG_EQ(
+                        bed.notes.completions[0].at,
+                        bed.fabric
+                            ->GetIdealCompletion(0, 1, bytes, false, RdmaOperation::WRITE, true),
+                        "at the sender, " << bytes << " B");
                     ++runs;
                 }
             }
