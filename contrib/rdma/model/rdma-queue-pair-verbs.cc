@@ -661,7 +661,9 @@ RdmaQueuePair::TakeReceive(RdmaOpcode opcode, uint32_t payload, int64_t now)
         verbs.hasCurrent = true;
         verbs.rnrSent = false;
     }
-    if (opcode <= RdmaOpcode::SEND_ONLY_IMM && m_messageBytes + payload > verbs.current.bytes)
+    // (Without a current one the message began before receive requests mattered.)
+    if (verbs.hasCurrent && opcode <= RdmaOpcode::SEND_ONLY_IMM &&
+        m_messageBytes + payload > verbs.current.bytes)
     {
         // The responder's queue pair fails too (9.9.3: a class C error of the responder, with the
         // receive request completed in error).
