@@ -419,22 +419,14 @@ RdmaNic::CreateQueuePair(uint8_t priority)
     // QP 0 and 1 are special (InfiniBand Architecture 1, 3.9); ours start at 2.
     const uint32_t number = static_cast<uint32_t>(m_qps.size()) + 2;
     NS_ABORT_MSG_IF(number > 0xffffff, "a NIC has at most 2^24 queue pairs");
-    Ptr<RdmaQueuePair> qp(new RdmaQueuePair(this, number, m_prototype->Fork()), false);
+    Ptr<RdmaQueuePair> qp(new RdmaQueuePair(this, number), false);
     qp->m_priority = priority;
     qp->m_dscp = m_dscpOfPriority[priority];
     qp->m_timeoutPs = m_timeoutPs;
     qp->m_retryCount = m_retryCount;
     qp->m_nextPsn = qp->m_endPsn = qp->m_ackedPsn = qp->m_highestPsn = qp->m_expectedPsn =
         m_initialPsn;
-    qp->m_cc.line = rdma::BitRate(m_port->GetRate());
-    qp->m_cc.mtu = m_mtu;
-    qp->m_ops->Init(qp->m_cc);
-    if (m_windowBytes)
-    {
-        qp->m_cc.windowBytes = std::min(qp->m_cc.windowBytes, GetWindowAt(qp->m_cc.rateBps));
-    }
-    qp->m_needs = qp->m_ops->GetNeeds();
-    qp->UpdateRate(RdmaClock::Now()); // the first packet is paced too
+    StartCongestionControl(PeekPointer(qp));
     m_qps.push_back(qp);
     if (m_limits)
     {
@@ -444,9 +436,27 @@ RdmaNic::CreateQueuePair(uint8_t priority)
 }
 
 void
+RdmaNic::StartCongestionControl(RdmaQueuePair* qp)
+{
+    qp->m_ops = m_prototype->Fork();
+    qp->m_cc = {};
+    qp->m_cc.line = rdma::BitRate(m_port->GetRate());
+    qp->m_cc.mtu = m_mtu;
+    qp->m_ops->Init(qp->m_cc);
+    if (m_windowBytes)
+    {
+        qp->m_cc.windowBytes = std::min(qp->m_cc.windowBytes, GetWindowAt(qp->m_cc.rateBps));
+    }
+    qp->m_needs = qp->m_ops->GetNeeds();
+    qp->m_nextSend = 0;
+    qp->UpdateRate(RdmaClock::Now()); // the first packet is paced too
+}
+
+void
 RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
 {
     const auto connect = [](RdmaQueuePair* from, RdmaQueuePair* to) {
+        NS_ABORT_MSG_IF(from->m_state > RdmaQueuePair::State::INIT, "connected already: see RESET");
         from->m_peerNumber = to->m_number;
         from->m_peerEndpoint = to->m_nic->m_endpoint;
         // The same addresses and ports as in captures; see rdma-pcap.

@@ -241,6 +241,8 @@ class RdmaNic : public Object, public RdmaPortUser
                      uint32_t msn,
                      uint32_t syndrome,
                      int64_t now);
+    /// Anew, from the prototype.
+    void StartCongestionControl(RdmaQueuePair* qp);
     void UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap);
     /// Reads "a:b,c:d" into a table. \return what is wrong
     static std::string ParseMap(const std::string& text,

@@ -196,6 +196,7 @@ RdmaQueuePair::Reset()
     m_msn = 0;
     m_nakSent = false;
     m_duplicate = NO_DUPLICATE;
+    m_nic->StartCongestionControl(this);
     if (m_verbs)
     {
         RdmaQueuePairVerbs& verbs = *m_verbs;

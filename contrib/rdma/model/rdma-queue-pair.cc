@@ -20,9 +20,8 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("RdmaQueuePair");
 
-RdmaQueuePair::RdmaQueuePair(RdmaNic* nic, uint32_t number, Ptr<RdmaCongestionOps> ops)
+RdmaQueuePair::RdmaQueuePair(RdmaNic* nic, uint32_t number)
     : m_nic(nic),
-      m_ops(ops),
       m_number(number),
       m_timer(this)
 {

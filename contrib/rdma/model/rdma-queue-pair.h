@@ -236,7 +236,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         THROTTLED, //!< waits for its rate
     };
 
-    RdmaQueuePair(RdmaNic* nic, uint32_t number, Ptr<RdmaCongestionOps> ops);
+    RdmaQueuePair(RdmaNic* nic, uint32_t number);
 
     bool CanSendRequest() const
     {
