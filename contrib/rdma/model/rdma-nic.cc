@@ -253,6 +253,31 @@ RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
     select(b, a);
 }
 
+void
+RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
+{
+    RdmaNic* nic = qp->m_nic;
+    qp->m_peerNumber = peer.number;
+    qp->m_peerEndpoint = peer.endpoint;
+    qp->m_flowHash = rdma::FlowHash(
+        {nic->m_endpoint, peer.endpoint, rdma::RoceSourcePort(qp->m_number, peer.number)});
+    qp->m_expectedPsn = peer.initialPsn;
+    if (nic->m_lossRecovery != SELECTIVE_REPEAT || !peer.selectiveRepeat)
+    {
+        return;
+    }
+    qp->m_maxOutstanding = nic->GetBdpCap();
+    qp->m_needs |= RdmaCongestionOps::ACK_PER_PACKET;
+    qp->m_selective = std::make_unique<RdmaSelectiveRepeat>(
+        qp->m_nextPsn,
+        nic->GetBdpCap(),
+        qp->m_expectedPsn,
+        peer.bdpCap,
+        RdmaSelectiveRepeat::Timeouts{nic->m_rtoLow.GetPicoSeconds(),
+                                      nic->m_rtoHigh.GetPicoSeconds(),
+                                      nic->m_rtoLowPackets});
+}
+
 uint64_t
 RdmaNic::GetBdpCap()
 {
