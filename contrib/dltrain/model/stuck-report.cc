@@ -45,6 +45,10 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
     std::vector<std::string> waiting;
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
+        if (!fabric.IsLocal(e))
+        {
+            continue;
+        }
         const ns3::RdmaNic& nic = *fabric.GetNic(e);
         for (uint32_t i = 0; i < nic.GetNQueuePairs(); ++i)
         {
@@ -79,7 +83,7 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
     for (const uint32_t port : paused)
     {
         const uint64_t queued = ports[port]->GetQueuedBytes();
-        held.push_back(collector.GetPortNames()[port] +
+        held.push_back(collector.GetPortNames()[fabric.GetEnd(port)] +
                        (queued ? ", " + std::to_string(queued) + " B queued" : ""));
     }
     std::string text;

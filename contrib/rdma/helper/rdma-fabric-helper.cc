@@ -24,7 +24,7 @@ RdmaFabric::~RdmaFabric() = default;
 std::string
 RdmaFabric::GetLinkName(uint32_t end) const
 {
-    return m_names[NodeOf(end)] + "->" + m_names[NodeOf(end ^ 1)];
+    return m_names[GetNodeOfEnd(end)] + "->" + m_names[GetNodeOfEnd(end ^ 1)];
 }
 
 std::string
@@ -50,7 +50,7 @@ RdmaFabric::GetPath(uint32_t from, uint32_t to) const
     for (;;)
     {
         const RdmaLinkSpec& link = m_links[end / 2];
-        const uint32_t next = NodeOf(end ^ 1);
+        const uint32_t next = GetNodeOfEnd(end ^ 1);
         const bool atSwitch = m_isSwitch[next];
         path.push_back({rdma::BitRate(link.rateBps),
                         rdma::Duration(link.delayPs),

@@ -152,6 +152,18 @@ class RdmaFabric
         return static_cast<uint32_t>(2 * m_links.size());
     }
 
+    /// \return the link of an end
+    const RdmaLinkSpec& GetLink(uint32_t end) const
+    {
+        return m_links[end / 2];
+    }
+
+    /// \return the node at an end; at the other end of the link is that of `end ^ 1`
+    uint32_t GetNodeOfEnd(uint32_t end) const
+    {
+        return end % 2 ? m_links[end / 2].b : m_links[end / 2].a;
+    }
+
     /// \return the end that GetPorts()[port] is
     uint32_t GetEnd(uint32_t port) const
     {
@@ -201,11 +213,6 @@ class RdmaFabric
 
     /// Number of the class of paths that (from, to) belongs to: same rates, delays and pipelines.
     uint32_t GetPathClass(uint32_t from, uint32_t to);
-
-    uint32_t NodeOf(uint32_t end) const
-    {
-        return end % 2 ? m_links[end / 2].b : m_links[end / 2].a;
-    }
 
     /// Round trip over a link on an idle path, largest data packet out and ACK back, ps.
     int64_t RoundTripOver(uint32_t end) const;

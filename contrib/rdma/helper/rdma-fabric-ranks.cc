@@ -40,7 +40,7 @@ RdmaFabric::MakeGateways()
     constexpr int64_t NO_LINK = 1000000000; // of processes without a link between them: 1 ms
     int64_t leastOfAll = NO_LINK;
     std::vector<int64_t> least(ranks, -1); // by rank, of its links to this one
-    const auto rankOf = [this](uint32_t end) { return m_partition.rankOfNode[NodeOf(end)]; };
+    const auto rankOf = [this](uint32_t end) { return m_partition.rankOfNode[GetNodeOfEnd(end)]; };
     for (uint32_t link = 0; link < m_links.size(); ++link)
     {
         const uint32_t a = rankOf(2 * link);
@@ -176,7 +176,7 @@ RdmaFabric::RoundTripToFarthestHost(uint32_t from) const
             }
             for (const uint32_t end : m_endsOfNode[node])
             {
-                const uint32_t to = NodeOf(end ^ 1);
+                const uint32_t to = GetNodeOfEnd(end ^ 1);
                 if (!depthOf[to])
                 {
                     depthOf[to] = depth;
@@ -198,7 +198,7 @@ RdmaFabric::GetBdpCap(uint32_t endpoint)
 {
     const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
     int64_t roundTrip = RoundTripOver(end);
-    const uint32_t next = NodeOf(end ^ 1);
+    const uint32_t next = GetNodeOfEnd(end ^ 1);
     if (m_isSwitch[next])
     {
         const auto known = m_farthestHost.find(next);
