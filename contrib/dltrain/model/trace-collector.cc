@@ -429,7 +429,7 @@ TraceCollector::OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame
     {
         m_events->Write(now,
                         EventLog::DROP,
-                        m_portNames[m_portIndex.at(port->GetPeer())],
+                        m_portNames[m_portIndex.at(port) ^ 1],
                         std::string("corrupted: ") + FrameName(frame) + " psn " +
                             std::to_string(frame->psn));
     }
