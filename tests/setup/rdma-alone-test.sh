@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# contrib/rdma, copied alone into an ns-3 tree, configures, builds and can be used by a program.
+# contrib/rdma, copied alone into an ns-3 tree without MPI, configures, builds and can be used by a program.
 # ctest: TIMEOUT 900 PROCESSORS 2
 # shellcheck source=lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -29,7 +29,7 @@ main(int argc, char* argv[])
 }
 EOF
 
-# The very flags of ./ns3, so that ccache has ns-3 itself already.
+# The flags of ./ns3 but for MPI, so that ccache has ns-3 itself from the second time on.
 export CCACHE_BASEDIR=$alone CCACHE_NOHASHDIR=1
 export CXXFLAGS=-fmacro-prefix-map=$alone/=
 quietly() {
@@ -37,7 +37,7 @@ quietly() {
 }
 cd "$alone" || exit 1
 unset USER
-quietly ./ns3 configure -d optimized --enable-mpi --enable-tests --disable-precompiled-headers \
+quietly ./ns3 configure -d optimized --enable-tests --disable-precompiled-headers \
     --enable-modules=rdma --filter-module-examples-and-tests=rdma -- -DNS3_COLORED_OUTPUT=ON
 quietly cmake --build cmake-cache -j 2 --target scratch_alone librdma-test
 quietly build/scratch/ns3.37-alone-optimized

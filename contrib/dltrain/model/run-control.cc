@@ -309,10 +309,8 @@ RunControl::Run(const std::function<bool()>& finished,
     }
     if (m_collector)
     {
-        for (const std::string& stuck : ranks.Gather(DescribeStuck(*m_collector)))
-        {
-            outcome.message += stuck.empty() ? "" : "\n" + stuck;
-        }
+        const std::string stuck = DescribeStuck(*m_collector);
+        outcome.message += stuck.empty() ? "" : "\n" + stuck;
     }
     return outcome;
 }
