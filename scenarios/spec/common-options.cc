@@ -4,6 +4,7 @@
 #include "scenarios/spec/common-options.h"
 
 #include "scenarios/spec/capture-options.h"
+#include "scenarios/spec/compat.h"
 #include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/nic-names.h"
 #include "topologies/family.h"
@@ -167,7 +168,10 @@ FabricOptionRows()
     const std::string json = "/fabric";
     const auto& preset = CongestionPresets()[0];
     const std::string byPreset = " for " + std::string(preset.name) + ", see --cc-preset";
-    return {
+    std::vector<Option> rows = {
+        Opt("compat", Kind::kName, json, group, "defaults of another model, to replay its inputs and results; what else is given wins")
+            .Names("compatibility", CompatItems)
+            .Default("none"),
         Opt("nic", Kind::kName, json, group, "network interface of a server").Names("NIC", NicItems).Refuse(RefuseInfiniBand).Default("100GbE"),
         Opt("mtu", Kind::kInteger, json, group, "payload bytes of a packet").Default("4096").OneOf({256, 512, 1024, 2048, 4096}),
         Opt("ack-every", Kind::kInteger, json, group, "packets per ACK; the last of a message is always acknowledged")
@@ -200,7 +204,7 @@ FabricOptionRows()
         Opt("ecn-pmax", Kind::kReal, json, group, "marking probability just below kmax").Otherwise("0.2" + byPreset).Range(0, 1).Example("0.5"),
         Opt("buffer", Kind::kBytes, json, group, "shared buffer of a switch per 100 Gb/s of port rate").Default("1MB").Range(1e4, 1e12).Example("2MB"),
         Opt("switch-latency", Kind::kDuration, json, group, "pipeline of a switch, per packet").Default("500ns").Range(0, 1e9).Example("300ns"),
-        Opt("window", Kind::kBytes, json, group, "most unacknowledged bytes of a queue pair; 0: unlimited").Default("0").Range(0, 9e15).Example("1MB"),
+        Opt("window", Kind::kBytes, json, group, "most unacknowledged bytes of a queue pair; 0: unlimited; by default of --compat=hpcc the largest bandwidth-delay product").Default("0").Range(0, 9e15).Example("1MB"),
         Opt("timeout-exponent", Kind::kInteger, json, group, "retransmission after 4.096 us * 2^N without progress").Default("14").Range(1, 31).Example("12"),
         Opt("loss-recovery", Kind::kName, json, group, "how queue pairs recover from lost packets")
             .Names("loss recovery", LossRecoveryItems)
@@ -208,6 +212,11 @@ FabricOptionRows()
             .Example("selective-repeat"),
         Opt("retry-count", Kind::kInteger, json, group, "time-outs in a row without progress until a queue pair fails").Default("7").Range(0, 7).Example("3"),
     };
+    for (auto& row : FrameOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    return rows;
 }
 
 std::vector<Option>
@@ -226,6 +235,7 @@ FabricLists()
     return {
         {"topologies", "Topologies (--topology), or a file", TopologyItems},
         {"nics", "Network interfaces (--nic)", NicItems},
+        {"compat", "Models to be compatible with (--compat)", CompatItems},
         {"cc", "Congestion controls (--cc)", CongestionItems},
         {"cc-preset", "Parameters of congestion controls and switches (--cc-preset)", CongestionPresetItems},
     };

@@ -56,7 +56,7 @@ class Counter
         m_dataHops += hops * n;
         // Of a whole packet: a short frame is padded.
         const double header =
-            static_cast<double>(rdma::WireBytes(rdma::FrameBytes(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)).value) - m_fabric.mtu;
+            static_cast<double>(m_fabric.frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)) - m_fabric.mtu;
         const double wire = (static_cast<double>(bytes) + static_cast<double>(packets) * header) * times;
         m_out[from] += wire;
         m_in[to] += wire;

@@ -140,7 +140,7 @@ class Checker
     {
         rdma::SharedBufferConfig config;
         config.losslessMask = m_fabric.pfc ? 0x08 : 0;
-        const rdma::Bytes largest = rdma::FrameBytes(rdma::RoceOpcode::kWriteOnlyWithImmediate, m_fabric.mtu);
+        const rdma::Bytes largest(m_fabric.frames.LargestFrame(m_fabric.mtu));
         *scale = 0;
         for (const topo::LinkId l : node.ports)
         {
@@ -213,15 +213,20 @@ class Checker
         return false;
     }
 
+    uint32_t FullWire() const
+    {
+        return m_fabric.frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu);
+    }
+
     rdma::Bytes FullFrame() const
     {
-        return rdma::FrameBytes(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu);
+        return rdma::Bytes(FullWire() - m_fabric.frames.lineOverhead);
     }
 
     /// From the first bit of a full packet to the last of its ACK, in an empty network, ps.
     double RoundTrip(topo::EndpointId from, topo::EndpointId to) const
     {
-        const double bits = 8.0 * static_cast<double>((rdma::WireBytes(FullFrame()) + rdma::WireBytes(rdma::kAckFrameBytes)).value);
+        const double bits = 8.0 * static_cast<double>(FullWire() + m_fabric.frames.ackWire);
         const topo::Endpoint& start = m_topology.Endpoints()[from];
         topo::NodeId node = start.host;
         topo::PortId port = start.port;
@@ -253,7 +258,7 @@ class Checker
         const std::string warning = "warning: --timeout-exponent=" + std::to_string(m_fabric.timeoutExponent) +
                                     ": the local ACK time-out of " + Time(timeout) + " is shorter than ";
         // Routes cost time, so first what no path of a family can exceed: 6 links.
-        const double bits = 8.0 * static_cast<double>((rdma::WireBytes(FullFrame()) + rdma::WireBytes(rdma::kAckFrameBytes)).value);
+        const double bits = 8.0 * static_cast<double>(FullWire() + m_fabric.frames.ackWire);
         double slowest = 1e30;
         for (const topo::Link& link : m_topology.Links())
         {
@@ -283,7 +288,7 @@ class Checker
             return;
         }
         const uint64_t packets = std::min<uint64_t>(m_fabric.ackEvery, (m_largestMessage + m_fabric.mtu - 1) / m_fabric.mtu);
-        const double between = static_cast<double>(packets) * 8e12 * static_cast<double>(rdma::WireBytes(FullFrame()).value) /
+        const double between = static_cast<double>(packets) * 8e12 * static_cast<double>(FullWire()) /
                                static_cast<double>(m_fabric.nicRate.bps);
         if (!m_pairs.empty() && between > timeout)
         {

@@ -107,11 +107,27 @@ NetworkText(const topo::Topology& t, const std::string& name)
 std::string
 FabricText(const FabricSpec& f)
 {
-    std::string text = Line("NIC", f.nic + " RoCEv2, MTU " + std::to_string(f.mtu) + " B, an ACK every " +
+    const bool standard = f.frames.AreStandard();
+    std::string text = Line("NIC", f.nic + (standard ? " RoCEv2, MTU " : ", payload of a packet ") + std::to_string(f.mtu) + " B, an ACK every " +
                                        std::to_string(f.ackEvery) + (f.ackEvery == 1 ? " packet" : " packets"));
+    if (f.compat != "none" || !standard || f.timeUnit.ps > 1)
+    {
+        const rdma::FrameSizes& s = f.frames;
+        text += Line("frames", (f.compat == "none" ? "" : "compatible with " + f.compat + ": ") +
+                                   std::to_string(s.dataOverhead - s.lineOverhead) + " B of headers, " +
+                                   (s.HasExtensions() ? "with" : "no") + " extension headers, ACK " +
+                                   std::to_string(s.ackWire - s.lineOverhead) + " B of priority " + std::to_string(f.ackPriority) +
+                                   ", preamble and gap " + std::to_string(s.lineOverhead) + " B, times " +
+                                   (f.timeUnit.ps > 1 ? "cut to " + rdma::ToString(f.timeUnit) : std::string("exact")));
+    }
+    if (f.windowBytes)
+    {
+        text += Line("window", CanonicalBytes(f.windowBytes) + " a queue pair" + (f.variableWindow ? " at line rate, in proportion to its rate" : ""));
+    }
     text += Line("congestion", f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", PFC " + (f.pfc ? "on" : "off") + ", ECN " +
                                    (f.ecn ? "K " + CanonicalBytes(f.ecnKmin.value) + " to " + CanonicalBytes(f.ecnKmax.value) +
-                                                Format(", Pmax %g", f.ecnPmax) + " per 100 Gb/s"
+                                                Format(", Pmax %g", f.ecnPmax) + " per 100 Gb/s" +
+                                                (f.ecnBehind ? ", of the queue behind a frame" : "")
                                           : std::string("off")));
     text += Line("switches", "pipeline " + rdma::ToString(f.switchLatency) + ", shared buffer " +
                                  CanonicalBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " + rdma::ToString(f.linkDelay) +

@@ -8,6 +8,7 @@
 #define SCENARIOS_SPEC_SCENARIO_H
 
 #include "collectives/schedule.h"
+#include "contrib/rdma/core/frame-sizes.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/training/step-graph.h"
 #include "scenarios/training/training-plan.h"
@@ -52,7 +53,8 @@ struct FabricSpec
 {
     std::string nic;               ///< preset name: "100GbE"
     rdma::BitRate nicRate;
-    uint32_t mtu = 4096;           ///< payload bytes of a packet: 256, 512, 1024, 2048, 4096
+    std::string compat = "none";   ///< or "hpcc": what the defaults were
+    uint32_t mtu = 4096;           ///< payload bytes of a packet: 256, 512, 1024, 2048, 4096, or any without extension headers
     uint32_t ackEvery = 16;        ///< packets per ACK; every message's last packet is acknowledged too
     bool pfc = true;
     rdma::Duration pfcWatchdog;    ///< detection time of a pause storm; 0: no watchdog
@@ -71,6 +73,11 @@ struct FabricSpec
     uint32_t retryCount = 7;
     std::string lossRecovery = "go-back-n"; ///< or "selective-repeat"
     double bitErrorRate = 0;       ///< put on every link while building the topology
+    rdma::FrameSizes frames;
+    rdma::Duration timeUnit;       ///< serialization times are cut to multiples; 0: exact
+    uint8_t ackPriority = 6;       ///< of CNPs too
+    bool variableWindow = false;   ///< windowBytes is that at line rate
+    bool ecnBehind = false;        ///< marked by the queue without the frame itself
 };
 
 enum class PlacementPolicy : uint8_t
@@ -142,6 +149,7 @@ struct Flow
     uint64_t bytes = 0;
     rdma::TimePoint start;
     uint8_t priority = 3;
+    uint16_t dport = 100;          ///< of a flow file, for fct.txt: 100 is what HPCC's traffic generator writes
     std::string tag;               ///< "permutation", "incast", ...: the tag column of flows.csv
 };
 
@@ -154,6 +162,7 @@ struct TrafficScenario
     std::vector<Flow> flows;       ///< ascending start
     std::string pattern;
     rdma::Duration stopAfter;      ///< 0: until all flows are done
+    bool completionAtSender = false; ///< a flow's completion time ends with its last ACK, not with its last byte
 };
 
 } // namespace scenario

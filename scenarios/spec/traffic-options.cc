@@ -64,6 +64,10 @@ MakeTable()
         Opt("priority", Kind::kInteger, json, group, "of every flow").Otherwise("3").Range(0, 7).Example("5"),
         Opt("flows", Kind::kFile, json, group,
             "instead of a pattern: a flow file of HPCC's ns-3 code (count; then src dst pg dport bytes start_s)"),
+        Opt("completion", Kind::kName, json, group, "when a flow is complete, for its completion time and slowdown")
+            .Names("completion", {{"receiver", "its last byte is at the receiver"}, {"sender", "its last ACK is at the sender, as HPCC's code has it"}})
+            .Default("receiver")
+            .Example("sender"),
         Opt("hosts", Kind::kInteger, json, group, "hosts of the network").Otherwise("all of a fat-tree or a file, else 16").Range(2, 1048576).Example("8"),
         Opt("stop-after", Kind::kDuration, json, group, "end the run at this simulated time; 0: when all flows are done")
             .Default("0ns")
@@ -80,6 +84,7 @@ MakeTable()
         "traffic --topology=fat-tree --k=8 --pattern=permutation --offset=16 --bytes=40MB",
         "traffic --pattern=incast --topology=single-switch --hosts=65 --fan-in=64 --bytes=1MB",
         "traffic --topology=fat.txt --flows=flow.txt --cc=none --pfc=0",
+        "traffic --compat=hpcc --topology=fat.txt --flows=flow.txt --completion=sender",
         "traffic --scenario=scenarios/presets/incast-64.json --dry-run",
     };
     return t;
@@ -295,6 +300,7 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
         f.bytes = h.bytes;
         f.start = h.start;
         f.priority = h.priority;
+        f.dport = h.dport;
         f.tag = "flow-file";
         s->flows.push_back(std::move(f));
     }
@@ -316,6 +322,7 @@ ValidateTraffic(const ReadResult& read)
     TrafficScenario s;
     s.fabric = MakeFabric(&v);
     s.stopAfter = v.values.Duration("stop-after");
+    s.completionAtSender = v.values.Text("completion") == "sender";
 
     const std::string topology = v.values.Text("topology");
     const bool family = !MatchName(topology, TopologyItems()).empty();
@@ -358,6 +365,13 @@ ValidateTraffic(const ReadResult& read)
         else
         {
             MakePatternFlows(&v, network, &s);
+        }
+    }
+    if (s.fabric.timeUnit.ps > 1)
+    {
+        for (Flow& flow : s.flows) // nothing happens between the units of such a model
+        {
+            flow.start.ps -= flow.start.ps % s.fabric.timeUnit.ps;
         }
     }
     s.run = MakeRun(&v, read, network.valid ? &network.topology : nullptr);

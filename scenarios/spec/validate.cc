@@ -5,6 +5,7 @@
 
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/compat.h"
 #include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/nic-names.h"
@@ -71,7 +72,9 @@ FabricSpec
 MakeFabric(Validation* v)
 {
     FabricSpec f;
+    ApplyCompat(v);
     const auto& values = v->values;
+    f.compat = values.Text("compat");
     f.nic = values.Text("nic");
     for (const auto& nic : NicNames())
     {
@@ -81,6 +84,29 @@ MakeFabric(Validation* v)
         }
     }
     f.mtu = values.U32("mtu");
+    const bool extensions = values.Flag("extension-headers");
+    if (values.Present("payload"))
+    {
+        f.mtu = values.U32("payload");
+        v->MustNotBeGiven({"mtu"}, "has no meaning with --payload, which says it");
+        if (extensions)
+        {
+            v->Fail("payload", "is no path MTU; allowed: --mtu=256, 512, 1024, 2048 or 4096, or any payload with --no-extension-headers");
+        }
+        v->values.Slot("mtu").present = false; // not in the configuration as run
+    }
+    const uint32_t ackBytes = values.U32("ack-bytes");
+    f.frames = rdma::FrameSizes::Make(values.U32("line-overhead"), values.U32("header-bytes"), extensions, ackBytes,
+                                      ackBytes + rdma::kCnpReservedBytes - rdma::kAethBytes);
+    f.timeUnit = values.Duration("time-unit");
+    f.ackPriority = static_cast<uint8_t>(values.Integer("ack-priority"));
+    f.variableWindow = values.Flag("variable-window");
+    f.ecnBehind = values.Flag("ecn-behind");
+    if (!f.frames.AreStandard() && !values.List("pcap").empty())
+    {
+        v->Fail("pcap", std::string("the frames ") + (f.compat == "none" ? "of these options" : "of --compat=" + f.compat) +
+                            " are not RoCEv2's, so no reader of captures would understand them; allowed: captures of standard frames");
+    }
     f.ackEvery = values.U32("ack-every");
     f.pfc = values.Flag("pfc");
     f.ecn = values.Flag("ecn");
@@ -317,6 +343,7 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     {
         network.name += ", oversubscription " + NumberText(request.oversubscription);
     }
+    ApplyCompatToNetwork(v, network.topology, fabric);
     if (network.fromFile)
     {
         const auto& host = network.topology.Nodes()[network.topology.Hosts()[0]];

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# contrib/rdma, copied alone into an ns-3 tree without MPI, configures, builds and can be used by a program.
+# contrib/rdma, copied alone into an ns-3 tree without MPI, configures, builds and can be used by a program; its
+# examples print what they say.
 # ctest: TIMEOUT 900 PROCESSORS 2
 # shellcheck source=lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -37,8 +38,20 @@ quietly() {
 }
 cd "$alone" || exit 1
 unset USER
-quietly ./ns3 configure -d optimized --enable-tests --disable-precompiled-headers \
+quietly ./ns3 configure -d optimized --enable-tests --enable-examples --disable-precompiled-headers \
     --enable-modules=rdma --filter-module-examples-and-tests=rdma -- -DNS3_COLORED_OUTPUT=ON
-quietly cmake --build cmake-cache -j 2 --target scratch_alone librdma-test
+examples=()
+for source in contrib/rdma/examples/*.cc; do
+    name=${source##*/}
+    examples+=("${name%.cc}")
+done
+quietly cmake --build cmake-cache -j 2 --target scratch_alone test-runner "${examples[@]}"
 quietly build/scratch/ns3.37-alone-optimized
 echo "built and run alone"
+mapfile -t suites < <(build/utils/ns3.37-test-runner-optimized --list | grep '^rdma-')
+((${#suites[@]} >= 15)) || { echo "FAILED: only ${#suites[@]} suites" && exit 1; }
+for suite in "${suites[@]}"; do
+    quietly build/utils/ns3.37-test-runner-optimized --suite="$suite"
+done
+echo "passed ${#suites[@]} suites alone"
+/usr/bin/python3 "$ROOT/tests/setup/rdma-examples.py" build/contrib/rdma/examples "${examples[@]}" || exit 1

@@ -31,10 +31,13 @@ CASES = [
     (["--ns3::RdmaNic::Mtuu=1024"], "did you mean Mtu"),
     (["--ns3::RdmaNicc::Mtu=1024"], "did you mean ns3::RdmaNic"),
     (["--ns3::RdmaNic::Mtu=1000"], "4096"),
-    (["--ns3::RdmaNic::Mtu=9999"], "4096"),
+    (["--ns3::RdmaNic::Mtu=9999"], "9000"),
     (["--ns3::RdmaSwitch::PipelineLatency=soon"], "soon"),
     (["--ns3::DcqcnCongestionOps::Preset=best"], "hpcc19-vendor"),
     # What ns-3 itself would answer with abort().
+    (["--ns3::RdmaSwitch::EcnMarkOnEnqueue=maybe"], "'maybe' is not valid"),
+    (["--ns3::RdmaSwitch::BufferPolicy=statc"], "allowed: dynamic, static, abm"),
+    (["--ns3::RdmaNic::PcieBandwidth=1e9bps"], "'1e9bps' is not valid"),
     (["--ns3::RdmaSwitch::Alpha=x"], "RdmaSwitch::Alpha takes"),
     (["--ns3::RdmaSwitch::Alpha=0.5x"], "'0.5x' is not valid"),
     (["--ns3::RdmaSwitch::Alpha="], "'' is not valid"),
@@ -68,6 +71,11 @@ for arguments, expected in CASES:
 
 result = run("--k=4", "--out=" + folder("file/below"), out=None, status=2)
 check("file/below" in result.stderr and "cannot be written" in result.stderr, "output folder:\n" + result.stderr)
+# What is right is taken, whatever kind of value it is: every kind that an attribute of ours has.
+for setting in ("RdmaSwitch::EcnMarkOnEnqueue=true", "RdmaSwitch::EcnMarkOnEnqueue=0", "RdmaSwitch::BufferPolicy=static",
+                "RdmaSwitch::Alpha=0.5", "RdmaNic::Mtu=1024", "RdmaSwitch::PipelineLatency=0.3us",
+                "RdmaNic::LossRecovery=selective-repeat", "RdmaNic::PcieBandwidth=90Gbps", "RdmaNic::PcieBandwidth=0"):
+    run("--k=4", "--bytes=10kB", "--ns3::" + setting, out="taken")
 # A dry run refuses the same, and writes nothing.
 run("--k=4", "--dry-run", "--ns3::RdmaNic::Mtuu=1", status=2, out="dry")
 result = run("--k=4", "--dry-run", out="dry")

@@ -60,6 +60,16 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
     set("ns3::RdmaNic::Mtu", UintegerValue(spec.mtu));
     set("ns3::RdmaNic::AckEvery", UintegerValue(spec.ackEvery));
     set("ns3::RdmaNic::Window", UintegerValue(spec.windowBytes));
+    set("ns3::RdmaNic::VariableWindow", BooleanValue(spec.variableWindow));
+    set("ns3::RdmaNic::ControlPriority", UintegerValue(spec.ackPriority));
+    const rdma::FrameSizes& frames = spec.frames;
+    set("ns3::RdmaNic::HeaderBytes", UintegerValue(frames.dataOverhead - frames.lineOverhead));
+    set("ns3::RdmaNic::ExtensionHeaders", BooleanValue(frames.HasExtensions()));
+    set("ns3::RdmaNic::AckFrameBytes", UintegerValue(frames.ackWire - frames.lineOverhead));
+    set("ns3::RdmaNic::CnpFrameBytes", UintegerValue(frames.cnpWire - frames.lineOverhead));
+    set("ns3::RdmaPort::LineOverhead", UintegerValue(frames.lineOverhead));
+    set("ns3::RdmaPort::TransmitTimeUnit",
+        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.timeUnit.ps))));
     set("ns3::RdmaNic::TimeoutExponent", UintegerValue(spec.timeoutExponent));
     set("ns3::RdmaNic::RetryCount", UintegerValue(spec.retryCount));
     set("ns3::RdmaNic::LossRecovery", StringValue(spec.lossRecovery));
@@ -71,6 +81,7 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
         ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.pfcWatchdog.ps))));
     set("ns3::RdmaSwitch::PfcWatchdogAction", StringValue(spec.pfcWatchdogAction));
     set("ns3::RdmaSwitch::Ecn", BooleanValue(spec.ecn));
+    set("ns3::RdmaSwitch::EcnBehind", BooleanValue(spec.ecnBehind));
     set("ns3::RdmaSwitch::EcnKmin", UintegerValue(spec.ecnKmin.value));
     set("ns3::RdmaSwitch::EcnKmax", UintegerValue(spec.ecnKmax.value));
     set("ns3::RdmaSwitch::EcnPmax", DoubleValue(spec.ecnPmax));
@@ -96,9 +107,12 @@ CheckTogether(std::string& error)
 {
     ns3::ObjectFactory factory("ns3::RdmaNic");
     UintegerValue mtu;
-    factory.Create<ns3::Object>()->GetAttribute("Mtu", mtu);
+    BooleanValue extensions;
+    const auto nic = factory.Create<ns3::Object>();
+    nic->GetAttribute("Mtu", mtu);
+    nic->GetAttribute("ExtensionHeaders", extensions);
     const uint64_t value = mtu.Get();
-    if (value & (value - 1))
+    if (extensions.Get() && (value < 256 || value > 4096 || (value & (value - 1))))
     {
         error = "ns3::RdmaNic::Mtu: " + std::to_string(value) +
                 " is no path MTU; allowed: 256, 512, 1024, 2048, 4096";

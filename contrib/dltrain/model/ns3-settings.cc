@@ -68,22 +68,23 @@ IsReadable(const ns3::AttributeChecker& checker, const std::string& text)
     static const std::regex natural(R"(\+?\d+)");
     static const std::regex integer(R"([+-]?\d+)");
     static const std::regex number(R"([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)");
-    static const std::regex rate(
-        R"((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?([kKMGT]?i?(bps|b/s|Bps|B/s)))");
-    const std::string type = checker.GetValueTypeName();
-    if (type == "ns3::EnumValue")
+    static const std::regex rate(R"((\d+\.?\d*|\.\d+)([kKMG]?(bps|b/s|Bps|B/s)|[KMG]i(b/s|B/s))?)");
+    // Some checkers say "ns3::UintegerValue", some "BooleanValue".
+    std::string type = checker.GetValueTypeName();
+    type = type.substr(type.rfind(':') + 1);
+    if (type == "EnumValue")
     {
         const std::string names = "|" + checker.GetUnderlyingTypeInformation() + "|";
         return text.find('|') == std::string::npos &&
                names.find("|" + text + "|") != std::string::npos;
     }
-    return type == "ns3::StringValue" || type == "ns3::BooleanValue" ||
-           (type == "ns3::UintegerValue" && std::regex_match(text, natural)) ||
-           (type == "ns3::IntegerValue" && std::regex_match(text, integer)) ||
-           (type == "ns3::DoubleValue" && std::regex_match(text, number)) ||
-           (type == "ns3::TimeValue" && IsTime(text)) ||
-           (type == "ns3::DataRateValue" && std::regex_match(text, rate)) ||
-           (type == "ns3::TypeIdValue" && IsClass(text, ""));
+    return type == "StringValue" || type == "BooleanValue" ||
+           (type == "UintegerValue" && std::regex_match(text, natural)) ||
+           (type == "IntegerValue" && std::regex_match(text, integer)) ||
+           (type == "DoubleValue" && std::regex_match(text, number)) ||
+           (type == "TimeValue" && IsTime(text)) ||
+           (type == "DataRateValue" && std::regex_match(text, rate)) ||
+           (type == "TypeIdValue" && IsClass(text, ""));
 }
 
 std::string

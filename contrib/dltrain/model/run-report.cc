@@ -181,6 +181,17 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
                              ranks.Sum(fabric.GetDrops(r)) - base.drops[reason]);
     }
     s.drops.emplace_back("corrupted", ports.corrupted - base.ports.corrupted);
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        s.nicLimits |= fabric.GetNic(e)->GetLimits() != nullptr;
+    }
+    if (s.nicLimits)
+    {
+        s.drops.emplace_back("nic_receive_buffer",
+                             nics.receiveBufferDrops - base.nics.receiveBufferDrops);
+        s.qpCacheMisses = nics.qpCacheMisses - base.nics.qpCacheMisses;
+        s.nicPauses = nics.nicPauses - base.nics.nicPauses;
+    }
     s.ecnMarks = ports.ecnMarks - base.ports.ecnMarks;
     s.cnps = nics.cnpsSent - base.nics.cnpsSent;
     s.pfcPauses = ranks.Sum(collector.GetPauses()) - base.pauses;
@@ -249,6 +260,10 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
     j["naks"] = s.naks;
     j["failed_queue_pairs"] = s.failedQueuePairs;
     j["failed_requests"] = s.failedRequests;
+    if (s.nicLimits)
+    {
+        j["nic_limits"] = {{"qp_cache_misses", s.qpCacheMisses}, {"pauses", s.nicPauses}};
+    }
     j["data_packets"] = s.dataPackets;
     j["data_bytes"] = s.dataBytes;
     j["switch_buffer_peak_bytes"] = s.bufferPeakBytes;

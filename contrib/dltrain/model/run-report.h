@@ -11,12 +11,14 @@
  * - simulated_time_us, measured_from_us: end of the simulation; start of measuring
  * - messages, message_bytes: arrived, measured
  * - fct_us, fct_slowdown: p50 p90 p99 p999 max mean; the second over the FCT of an idle network
- * - drops: frames by reason, measured (corrupted: bit errors)
+ * - drops: frames by reason, measured (corrupted: bit errors; nic_receive_buffer: only if NICs have
+ * limits)
  * - ecn_marks, cnps: frames marked by switches, CNPs sent; measured
  * - pfc_pauses, pfc_pause_time_us: times a priority of a transmitter was stopped; sum over ports;
  * measured
  * - retransmitted_packets, timeouts, naks: measured
  * - failed_queue_pairs, failed_requests
+ * - nic_limits: if NICs have any: qp_cache_misses, pauses (times a NIC paused its switch); measured
  * - data_packets, data_bytes: sent, retransmissions included; measured
  * - ranks: processes that simulated it, if more than one; then events depends on them too
  * - frame_hops, events: frames received over all ports; simulator events
@@ -91,6 +93,9 @@ struct RunStats
     uint64_t naks{0};
     uint64_t failedQueuePairs{0};
     uint64_t failedRequests{0};
+    bool nicLimits{false}; //!< some NIC has limits (RdmaNicLimits); what follows is theirs
+    uint64_t qpCacheMisses{0};
+    uint64_t nicPauses{0};
     uint64_t dataPackets{0};
     uint64_t dataBytes{0};
     uint64_t frameHops{0};

@@ -189,6 +189,8 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
         nic.TraceConnectWithoutContext("GoBack", MakeCallback(&TraceCollector::OnGoBack, this));
         nic.TraceConnectWithoutContext("Timeout", MakeCallback(&TraceCollector::OnTimeout, this));
         nic.TraceConnectWithoutContext("Error", MakeCallback(&TraceCollector::OnError, this));
+        nic.TraceConnectWithoutContext("ReceiveDrop",
+                                       MakeCallback(&TraceCollector::OnNicDrop, this));
     }
     for (const auto& device : fabric.GetSwitches())
     {
@@ -250,7 +252,7 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
     const uint64_t flow = request.id >> 32 ? (request.id >> 32) - 1 : m_posts;
     m_posts += measured;
     ++m_outstanding;
-    if (!IsRemote(qp)) // else the other rank expects it
+    if (!IsRemote(qp) || m_options.atSender) // else the other rank expects it
     {
         AddPending(Find(qp->GetNic()->GetEndpoint(), qp->GetNumber()),
                    {request.posted, flow, tag & ~WARMUP, NONE, measured});
@@ -286,6 +288,10 @@ TraceCollector::AddPending(QueuePair& state, const Pending& pending)
 void
 TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver, int64_t posted, uint64_t id)
 {
+    if (m_options.atSender)
+    {
+        return;
+    }
     AddPending(Find(receiver.GetPeerEndpoint(), receiver.GetPeerNumber()),
                {posted, (id >> 32) - 1, static_cast<uint32_t>(id), NONE, true});
 }
@@ -293,9 +299,26 @@ TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver, int64_t posted
 void
 TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
-    const uint32_t from = qp->GetPeerEndpoint();
-    const uint32_t to = qp->GetNic()->GetEndpoint();
-    QueuePair& state = Find(from, qp->GetPeerNumber());
+    if (!m_options.atSender)
+    {
+        OnComplete(qp->GetPeerEndpoint(),
+                   qp->GetPeerNumber(),
+                   qp->GetNic()->GetEndpoint(),
+                   message.bytes,
+                   message.hasImmediate,
+                   now);
+    }
+}
+
+void
+TraceCollector::OnComplete(uint32_t from,
+                           uint32_t number,
+                           uint32_t to,
+                           uint64_t bytes,
+                           bool hasImmediate,
+                           int64_t now)
+{
+    QueuePair& state = Find(from, number);
     const uint32_t entry = state.head;
     if (entry == NONE)
     {
@@ -305,7 +328,9 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
     state.head = pending.next;
     m_pool[entry].next = m_free;
     m_free = entry;
-    if (!state.failed && !IsRemote(qp)) // else it is outstanding over there
+    // A message from or to another rank is outstanding where it was posted, until it is
+    // acknowledged: OnCompletion.
+    if (!state.failed && m_fabric.IsLocal(from) && m_fabric.IsLocal(to))
     {
         --m_outstanding;
     }
@@ -314,15 +339,20 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
     {
         return;
     }
-    if (state.idealBytes != message.bytes || state.idealImmediate != message.hasImmediate)
+    if (state.idealBytes != bytes || state.idealImmediate != hasImmediate)
     {
-        state.idealBytes = message.bytes;
-        state.idealImmediate = message.hasImmediate;
-        state.ideal = m_fabric.GetIdealCompletion(from, to, message.bytes, message.hasImmediate);
+        state.idealBytes = bytes;
+        state.idealImmediate = hasImmediate;
+        state.ideal = m_fabric.GetIdealCompletion(from,
+                                                  to,
+                                                  bytes,
+                                                  hasImmediate,
+                                                  ns3::RdmaOperation::WRITE,
+                                                  m_options.atSender);
     }
     FlowRecord record;
     record.flow = pending.flow;
-    record.bytes = message.bytes;
+    record.bytes = bytes;
     record.start = pending.posted;
     record.end = now;
     record.ideal = state.ideal;
@@ -339,10 +369,19 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
 
 void
 TraceCollector::OnCompletion(ns3::RdmaQueuePair* qp,
-                             const ns3::RdmaWorkRequest&,
+                             const ns3::RdmaWorkRequest& request,
                              ns3::RdmaStatus status,
-                             int64_t)
+                             int64_t now)
 {
+    if (m_options.atSender && status == ns3::RdmaStatus::SUCCESS)
+    {
+        OnComplete(qp->GetNic()->GetEndpoint(),
+                   qp->GetNumber(),
+                   qp->GetPeerEndpoint(),
+                   request.bytes,
+                   request.hasImmediate,
+                   now);
+    }
     m_failed += status != ns3::RdmaStatus::SUCCESS;
     if (IsRemote(qp) && m_outstanding)
     {
@@ -392,7 +431,7 @@ TraceCollector::OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
     if (!state.failed)
     {
         state.failed = true;
-        m_outstanding -= state.count;
+        m_outstanding -= IsRemote(qp) ? 0 : state.count;
     }
     if (m_events->Count(EventLog::QP_ERROR))
     {
@@ -432,6 +471,20 @@ TraceCollector::OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame
                         m_portNames[m_portIndex.at(port) ^ 1],
                         std::string("corrupted: ") + FrameName(frame) + " psn " +
                             std::to_string(frame->psn));
+    }
+}
+
+void
+TraceCollector::OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now)
+{
+    if (m_events->Count(EventLog::DROP))
+    {
+        m_events->Write(now,
+                        EventLog::DROP,
+                        m_portNames[m_portIndex.at(port->GetPeer())],
+                        std::string("nic_receive_buffer: ") + FrameName(frame) + " " +
+                            m_endpointNames[frame->src] + "->" + m_endpointNames[frame->dst] +
+                            " psn " + std::to_string(frame->psn));
     }
 }
 
@@ -554,9 +607,12 @@ TraceCollector::Finish(int64_t nowPs)
         // endpoints are numbered and ns3::RdmaEventOrder goes.
         std::vector<FlowRecord> records = ranks.GatherAll(m_records);
         m_records = {};
-        std::sort(records.begin(), records.end(), [](const FlowRecord& a, const FlowRecord& b) {
-            return std::make_pair(a.end, a.dst) < std::make_pair(b.end, b.dst);
-        });
+        const auto where = m_options.atSender ? &FlowRecord::src : &FlowRecord::dst;
+        std::sort(records.begin(),
+                  records.end(),
+                  [where](const FlowRecord& a, const FlowRecord& b) {
+                      return std::make_pair(a.end, a.*where) < std::make_pair(b.end, b.*where);
+                  });
         for (const FlowRecord& record : records)
         {
             m_flows->Add(record);

@@ -30,18 +30,19 @@ void RemoveOldResults(const std::string& folder);
  * a tag; the high half 0, or one more than the number that flows.csv shows (else posts are numbered
  * in their order).
  *
- * FCT of a message = it arrived whole at the receiver minus it was posted. A queue pair's messages
- * arrive in the order they were posted in, so a list per queue pair matches them; its entries come
- * from one pool.
+ * FCT of a message = it arrived whole at the receiver, or was acknowledged whole at the sender,
+ * minus it was posted. A queue pair's messages arrive in the order they were posted in, so a list
+ * per queue pair matches them; its entries come from one pool.
  */
 class TraceCollector
 {
   public:
     struct Options
     {
-        std::string out;    //!< folder; empty: no files
-        uint64_t seed{1};   //!< of the sample in flows.csv
-        bool warmup{false}; //!< nothing is measured before StartMeasuring
+        std::string out;      //!< folder; empty: no files
+        uint64_t seed{1};     //!< of the sample in flows.csv
+        bool warmup{false};   //!< nothing is measured before StartMeasuring
+        bool atSender{false}; //!< a message is complete when its last ACK is at the sender
         std::size_t flowRows{1000000};
         int64_t linkIntervalPs{100000000};
         std::size_t linkRows{200000};
@@ -102,7 +103,7 @@ class TraceCollector
         return *m_flows;
     }
 
-    /// \return messages posted whose last byte has not arrived, those of failed queue pairs aside
+    /// \return messages posted that are not complete, those of failed queue pairs aside
     uint64_t GetOutstanding() const
     {
         return m_outstanding;
@@ -189,6 +190,13 @@ class TraceCollector
     QueuePair& Find(uint32_t endpoint, uint32_t number);
     void OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& request);
     void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now);
+    /// The oldest message under way of this queue pair.
+    void OnComplete(uint32_t from,
+                    uint32_t number,
+                    uint32_t to,
+                    uint64_t bytes,
+                    bool hasImmediate,
+                    int64_t now);
     void OnCompletion(ns3::RdmaQueuePair* qp,
                       const ns3::RdmaWorkRequest& request,
                       ns3::RdmaStatus status,
@@ -202,6 +210,7 @@ class TraceCollector
                 ns3::RdmaSwitch::DropReason reason,
                 int64_t now);
     void OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
+    void OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
     void OnMark(uint32_t port, uint64_t queueBytes, int64_t now);
     void OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now);
     void FlushBursts();

@@ -7,7 +7,7 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "fabric-builder.h"
 #include "ranks.h"
-#include "scenarios/traffic/hpcc-flows.h"
+#include "scenarios/traffic/hpcc-times.h"
 
 #include "ns3/config.h"
 #include "ns3/node.h"
@@ -17,9 +17,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
 namespace dltrain
 {
@@ -58,17 +56,18 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
         ScheduleNext();
     }
 
-    void OnCompletion(ns3::RdmaQueuePair*,
+    void OnCompletion(ns3::RdmaQueuePair* qp,
                       const ns3::RdmaWorkRequest&,
                       ns3::RdmaStatus status,
-                      int64_t) override
+                      int64_t now) override
     {
-        m_simulation.OnEnded(status != ns3::RdmaStatus::SUCCESS);
+        const bool failed = status != ns3::RdmaStatus::SUCCESS;
+        m_simulation.OnEnded(static_cast<uint32_t>(qp->cookie), failed, now);
     }
 
     void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage&, int64_t now) override
     {
-        m_simulation.OnArrived(static_cast<uint32_t>(qp->cookie), *qp, now);
+        m_simulation.OnArrived(static_cast<uint32_t>(qp->cookie), now);
     }
 
   private:
@@ -163,6 +162,7 @@ TrafficSimulation::BuildPart()
     TraceCollector::Options options;
     options.out = m_scenario.run.out;
     options.seed = m_scenario.run.seed;
+    options.atSender = m_scenario.completionAtSender;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     error = StartCaptures(*m_fabric, m_scenario.run);
     if (!error.empty())
@@ -200,6 +200,10 @@ TrafficSimulation::MakeFlows()
             m_receivers.push_back(receiver);
             toHere += flow.bytes;
         }
+        m_sourcePorts.push_back(
+            sender     ? rdma::RoceSourcePort(sender->GetNumber(), sender->GetPeerNumber())
+            : receiver ? rdma::RoceSourcePort(receiver->GetPeerNumber(), receiver->GetNumber())
+                       : 0);
         if (several)
         {
             const uint32_t tag = m_collector->Tag(flow.tag); // the same number everywhere
@@ -222,7 +226,7 @@ TrafficSimulation::MakeFlows()
 }
 
 /// HPCC's own result file, for its analysis scripts, which look for the flow file's destination
-/// port.
+/// port. To be compatible a flow's source port is that code's: a host counts its flows from 10000.
 void
 TrafficSimulation::OpenCompletionTimes()
 {
@@ -238,14 +242,12 @@ TrafficSimulation::OpenCompletionTimes()
     {
         m_completionTimes.Open(m_scenario.run.out + "/fct.txt");
     }
-    const std::string name = asRun[path].get<std::string>();
-    std::ifstream file(name, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    for (const auto& flow : scenario::ReadHpccFlows(text, name, [](uint64_t) { return ""; }).flows)
+    std::vector<uint16_t> next(m_scenario.topology.Nodes().size(), 10000);
+    for (std::size_t i = 0; i < m_scenario.flows.size(); ++i)
     {
-        m_ports.push_back(flow.dport);
+        const uint32_t host = m_scenario.topology.Endpoints()[m_scenario.flows[i].src].host;
+        m_sourcePorts[i] = m_scenario.fabric.compat == "hpcc" ? next[host]++ : m_sourcePorts[i];
     }
-    m_ports.resize(m_scenario.flows.size(), 100); // what HPCC's traffic generator writes
 }
 
 // While it runs ----------------------------------------------------------------------------------
@@ -262,32 +264,52 @@ TrafficSimulation::ShareDone() const
 }
 
 void
-TrafficSimulation::OnArrived(uint32_t index, const ns3::RdmaQueuePair& receiver, int64_t now)
+TrafficSimulation::OnArrived(uint32_t flow, int64_t now)
 {
     ++m_arrived;
     m_lastArrival = now;
-    if (!m_writeCompletionTimes)
+    if (m_writeCompletionTimes && !m_scenario.completionAtSender)
     {
-        return;
+        WriteCompletionTime(flow, now);
     }
+}
+
+/// \param now when the flow is complete. The last column: the time alone, exactly; where completion
+/// is HPCC's own, as that code estimates it.
+void
+TrafficSimulation::WriteCompletionTime(uint32_t index, int64_t now)
+{
+    const bool atSender = m_scenario.completionAtSender;
+    const scenario::FabricSpec& fabric = m_scenario.fabric;
     const scenario::Flow& flow = m_scenario.flows[index];
     const auto address = [this](uint32_t endpoint) {
         const uint32_t node = m_scenario.topology.Endpoints()[endpoint].host;
         return 0x0b000001U + (node / 256 << 16) + (node % 256 << 8);
     };
     const auto ns = [](int64_t ps) { return static_cast<long long>((ps + 500) / 1000); };
-    CompletionLine line{now, flow.dst, {}};
+    const long long alone = fabric.compat == "hpcc" && atSender
+                                ? static_cast<long long>(scenario::HpccStandaloneNs(
+                                      m_fabric->GetPath(flow.src, flow.dst),
+                                      flow.bytes,
+                                      fabric.mtu))
+                                : ns(m_fabric->GetIdealCompletion(flow.src,
+                                                                  flow.dst,
+                                                                  flow.bytes,
+                                                                  false,
+                                                                  ns3::RdmaOperation::WRITE,
+                                                                  atSender));
+    CompletionLine line{now, atSender ? flow.src : flow.dst, {}};
     std::snprintf(line.text,
                   sizeof(line.text),
                   "%08x %08x %u %u %llu %lld %lld %lld",
                   address(flow.src),
                   address(flow.dst),
-                  rdma::RoceSourcePort(receiver.GetPeerNumber(), receiver.GetNumber()),
-                  m_ports[index],
+                  m_sourcePorts[index],
+                  flow.dport,
                   static_cast<unsigned long long>(flow.bytes),
                   ns(flow.start.ps),
                   ns(now - flow.start.ps),
-                  ns(m_fabric->GetIdealCompletion(flow.src, flow.dst, flow.bytes, false)));
+                  alone);
     if (Ranks::Get().Several())
     {
         m_completionLines.push_back(line);
@@ -297,12 +319,12 @@ TrafficSimulation::OnArrived(uint32_t index, const ns3::RdmaQueuePair& receiver,
 }
 
 void
-TrafficSimulation::WriteCompletionTimes()
+TrafficSimulation::CloseCompletionTimes()
 {
     // In the order of one process: see TraceCollector::Finish.
     std::vector<CompletionLine> lines = Ranks::Get().GatherAll(m_completionLines);
     std::sort(lines.begin(), lines.end(), [](const CompletionLine& a, const CompletionLine& b) {
-        return std::make_pair(a.time, a.dst) < std::make_pair(b.time, b.dst);
+        return std::make_pair(a.time, a.endpoint) < std::make_pair(b.time, b.endpoint);
     });
     for (const CompletionLine& line : lines)
     {
@@ -312,10 +334,14 @@ TrafficSimulation::WriteCompletionTimes()
 }
 
 void
-TrafficSimulation::OnEnded(bool failed)
+TrafficSimulation::OnEnded(uint32_t flow, bool failed, int64_t now)
 {
     m_failed += failed;
-    m_lastEnd = ns3::RdmaClock::Now();
+    m_lastEnd = now;
+    if (!failed && m_writeCompletionTimes && m_scenario.completionAtSender)
+    {
+        WriteCompletionTime(flow, now);
+    }
     // Of several ranks none knows what the others have left, nor may it leave before them.
     if (++m_ended == m_scenario.flows.size() && !Ranks::Get().Several())
     {
@@ -406,7 +432,7 @@ TrafficSimulation::PrintHead() const
 int
 TrafficSimulation::Report(const RunOutcome& outcome)
 {
-    WriteCompletionTimes();
+    CloseCompletionTimes();
     const RunStats run = CollectRunStats(*m_collector, outcome.simulatedPs);
     if (!Ranks::Get().IsFirst())
     {
@@ -425,7 +451,11 @@ TrafficSimulation::Report(const RunOutcome& outcome)
                   << " together";
     }
     std::cout << "\n";
-    PrintEnd(std::cout, m_scenario.run, outcome, run.frameHops, m_ports.empty() ? "" : ", fct.txt");
+    PrintEnd(std::cout,
+             m_scenario.run,
+             outcome,
+             run.frameHops,
+             m_sourcePorts.empty() ? "" : ", fct.txt");
 
     nlohmann::ordered_json j = BeginStats("traffic", m_scenario.run, outcome);
     j["topology"] = {{"name", m_scenario.topologyName},

@@ -43,12 +43,14 @@ class TrafficSimulation
     std::string BuildPart();
     /// Sums up what the ranks did.
     void MergeRanks();
-    void WriteCompletionTimes();
+    /// With several ranks: writes those of all.
+    void CloseCompletionTimes();
     void MakeFlows();
     void OpenCompletionTimes();
     double ShareDone() const;
-    void OnArrived(uint32_t flow, const ns3::RdmaQueuePair& receiver, int64_t now);
-    void OnEnded(bool failed);
+    void OnArrived(uint32_t flow, int64_t now);
+    void OnEnded(uint32_t flow, bool failed, int64_t now);
+    void WriteCompletionTime(uint32_t flow, int64_t now);
     RunOutcome RunEvents();
     void PrintHead() const;
     int Report(const RunOutcome& outcome);
@@ -62,7 +64,7 @@ class TrafficSimulation
     struct CompletionLine
     {
         int64_t time;
-        uint32_t dst;
+        uint32_t endpoint; //!< where it is complete
         char text[160];
     };
 
@@ -71,7 +73,7 @@ class TrafficSimulation
     LineLog m_completionTimes;                          //!< fct.txt
     bool m_writeCompletionTimes{false};
     std::vector<CompletionLine> m_completionLines;
-    std::vector<uint16_t> m_ports; //!< UDP destination port in fct.txt, by flow
+    std::vector<uint16_t> m_sourcePorts; //!< in fct.txt, by flow; 0: of other ranks only
     double m_setUpS{0};
     uint64_t m_totalBytes{0};
     uint64_t m_posted{0};

@@ -6,13 +6,14 @@
  *
  *   probability   1 |            +-------
  *                   |            |
- *            Pmax   |          . |          0                                        q <= Kmin
- *                   |       .    |          Pmax (q - Kmin) / (Kmax - Kmin)   Kmin < q <= Kmax
- *               0   |----.       |          1                                 Kmax < q
+ *            Pmax   |          . |          0                                        q < Kmin
+ *                   |       .    |          Pmax (q - Kmin) / (Kmax - Kmin)   Kmin <= q < Kmax
+ *               0   |----.       |          1                                Kmax <= q
  *                   +----+-------+-----> q
  *                       Kmin   Kmax
  *
- * Kmin = Kmax is DCTCP's step. Queue lengths are frame bytes (without preamble and gap).
+ * Kmin = Kmax is DCTCP's step. Queue lengths are frame bytes (without preamble and gap); or q is the time that a
+ * frame was queued, in ps, and so are Kmin and Kmax. (Papers leave open which side Kmin and Kmax themselves are on.)
  */
 #ifndef RDMA_CORE_ECN_LAW_H
 #define RDMA_CORE_ECN_LAW_H
@@ -54,58 +55,75 @@ EcnSigcomm15(BitRate port)
     return {ScaleToRate(Bytes(5000), Gbps(40), port), ScaleToRate(Bytes(200000), Gbps(40), port), 0.01};
 }
 
-/// The marking decision of one port and priority.
+/// The marking decision of one port.
 class EcnLaw
 {
   public:
-    /// Throws std::invalid_argument if Kmin > Kmax or Pmax is not a probability.
+    /// Never marks.
+    EcnLaw() = default;
+
+    /// By bytes in the queue. Throws std::invalid_argument if Kmin > Kmax or Pmax is not a probability.
     explicit EcnLaw(const EcnParameters& parameters)
-        : m_p(parameters),
-          m_slope(parameters.kmax > parameters.kmin
-                      ? parameters.pmax / static_cast<double>((parameters.kmax - parameters.kmin).value)
-                      : 0)
+        : EcnLaw(parameters.kmin.value, parameters.kmax.value, parameters.pmax)
     {
-        if (m_p.kmin > m_p.kmax)
+    }
+
+    /// By time in the queue; as above.
+    EcnLaw(Duration kmin, Duration kmax, double pmax)
+        : EcnLaw(static_cast<uint64_t>(kmin.ps), static_cast<uint64_t>(kmax.ps), pmax)
+    {
+    }
+
+    /// Below, nothing is marked.
+    uint64_t Kmin() const { return m_kmin; }
+
+    uint64_t Kmax() const { return m_kmax; }
+
+    /// The probability of marking. \param length bytes, or ps
+    double Probability(uint64_t length) const
+    {
+        if (length < m_kmin)
+        {
+            return 0;
+        }
+        if (length >= m_kmax)
+        {
+            return 1;
+        }
+        return m_slope * static_cast<double>(length - m_kmin);
+    }
+
+    /// Whether to mark: `draw()` gives a number uniform in [0, 1) and is called from Kmin to below Kmax only, so an
+    /// uncongested port costs one comparison and no random number.
+    template <typename Draw>
+    bool Marks(uint64_t length, Draw&& draw) const
+    {
+        if (length < m_kmin)
+        {
+            return false;
+        }
+        return length >= m_kmax || draw() < m_slope * static_cast<double>(length - m_kmin);
+    }
+
+  private:
+    EcnLaw(uint64_t kmin, uint64_t kmax, double pmax)
+        : m_kmin(kmin),
+          m_kmax(kmax),
+          m_slope(kmax > kmin ? pmax / static_cast<double>(kmax - kmin) : 0)
+    {
+        if (kmin > kmax)
         {
             throw std::invalid_argument("ECN: Kmin is above Kmax");
         }
-        if (!(m_p.pmax >= 0 && m_p.pmax <= 1))
+        if (!(pmax >= 0 && pmax <= 1))
         {
             throw std::invalid_argument("ECN: Pmax is not in [0, 1]");
         }
     }
 
-    /// The probability of marking at this queue length.
-    double Probability(Bytes queue) const
-    {
-        if (queue <= m_p.kmin)
-        {
-            return 0;
-        }
-        if (queue > m_p.kmax)
-        {
-            return 1;
-        }
-        return m_slope * static_cast<double>((queue - m_p.kmin).value);
-    }
-
-    /// Whether to mark: `draw()` gives a number uniform in [0, 1) and is called between Kmin and Kmax only, so an
-    /// uncongested port costs one comparison and no random number.
-    template <typename Draw>
-    bool Marks(Bytes queue, Draw&& draw) const
-    {
-        if (queue <= m_p.kmin)
-        {
-            return false;
-        }
-        return queue > m_p.kmax || draw() < m_slope * static_cast<double>((queue - m_p.kmin).value);
-    }
-
-    const EcnParameters& Parameters() const { return m_p; }
-
-  private:
-    EcnParameters m_p;
-    double m_slope; ///< probability per byte above Kmin
+    uint64_t m_kmin = UINT64_MAX;
+    uint64_t m_kmax = UINT64_MAX;
+    double m_slope = 0; ///< probability per unit above Kmin
 };
 
 } // namespace rdma

@@ -15,10 +15,14 @@
  *   F(i, n) = max over k <= i of  x(k) + sum s(k..i) + (n - 1) max s(k..i) + sum of delays and pipelines (k..i-1)
  *
  * and a run of any length costs O(links^2).
+ *
+ * Acknowledged at the sender: the path goes on with the links back, which carry an ACK where the others carry the frame.
+ * A frame without an ACK takes no time there and, being ahead of what comes after it, holds nothing up.
  */
 #ifndef RDMA_CORE_IDEAL_COMPLETION_H
 #define RDMA_CORE_IDEAL_COMPLETION_H
 
+#include "frame-sizes.h"
 #include "roce-sizes.h"
 #include "units.h"
 
@@ -36,6 +40,8 @@ struct PathLink
     BitRate rate;
     Duration delay;    ///< propagation
     Duration pipeline; ///< latency of the node behind the link, before it can send on; 0 at the receiver
+    Duration timeUnit{1}; ///< serialization times are cut to multiples of this; at 1 ps they are rounded
+    bool carriesAcks = false; ///< a link back to the sender
 };
 
 /// Equal frames in a row.
@@ -43,6 +49,7 @@ struct FrameRun
 {
     Bytes wireBytes; ///< with preamble and gap
     uint64_t count = 0;
+    Bytes ackWireBytes; ///< of the ACK of each, on links that carry ACKs; 0: none
 };
 
 /// From the start of sending the first frame to the delivery of the last one (end of its occupancy of the last link,
@@ -76,7 +83,8 @@ IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& 
         any = true;
         for (size_t i = 0; i < links; ++i)
         {
-            serialization[i] = SerializationTime(run.wireBytes, path[i].rate);
+            serialization[i] =
+                SerializationTime(path[i].carriesAcks ? run.ackWireBytes : run.wireBytes, path[i].rate, path[i].timeUnit);
             next[i] = Duration(0);
         }
         for (size_t k = 0; k < links; ++k)
@@ -96,19 +104,22 @@ IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& 
     return any ? freeAt.back() + path.back().delay + path.back().pipeline : Duration(0);
 }
 
-/// The frames of an RDMA WRITE of `message` bytes in the order they are sent: requests of 2^31 B (the last one
-/// shorter), each cut to the MTU. An immediate goes with the last request. A message of 0 bytes is one packet.
-/// Throws std::invalid_argument for an MTU of zero.
-inline std::vector<FrameRun>
-RoceWriteRuns(Bytes message, uint32_t mtu, bool withImmediate = false)
+namespace detail
+{
+
+/// The frames of a message cut into requests of 2^31 B (or what `sizes` says) and packets of the MTU; the opcode of each packet is
+/// opcodeOf(first, last, with immediate).
+template <typename OpcodeOf>
+std::vector<FrameRun>
+MessageRuns(Bytes message, uint32_t mtu, bool withImmediate, const FrameSizes& sizes, OpcodeOf opcodeOf)
 {
     if (mtu == 0)
     {
-        throw std::invalid_argument("RDMA WRITE: the MTU is zero");
+        throw std::invalid_argument("frames of a message: the MTU is zero");
     }
     std::vector<FrameRun> runs;
-    const auto add = [&runs](RoceOpcode opcode, uint64_t payload, uint64_t count) {
-        const Bytes wire = WireBytes(FrameBytes(opcode, static_cast<uint32_t>(payload)));
+    const auto add = [&](RoceOpcode opcode, uint64_t payload, uint64_t count) {
+        const Bytes wire(sizes.DataWire(opcode, static_cast<uint32_t>(payload)));
         if (count == 0)
         {
             return;
@@ -119,25 +130,76 @@ RoceWriteRuns(Bytes message, uint32_t mtu, bool withImmediate = false)
         }
         else
         {
-            runs.push_back({wire, count});
+            runs.push_back({wire, count, Bytes(0)});
         }
     };
     uint64_t left = message.value;
     do
     {
-        const uint64_t request = std::min(left, kMaxRequestBytes);
+        const uint64_t request = std::min(left, sizes.requestBytes);
         left -= request;
         const bool immediate = withImmediate && left == 0;
         const uint64_t packets = std::max<uint64_t>(1, (request + mtu - 1) / mtu);
         const uint64_t tail = request - (packets - 1) * mtu;
         if (packets > 1)
         {
-            add(WriteOpcode(true, false, false), mtu, 1);
-            add(WriteOpcode(false, false, false), mtu, packets - 2);
+            add(opcodeOf(true, false, false), mtu, 1);
+            add(opcodeOf(false, false, false), mtu, packets - 2);
         }
-        add(WriteOpcode(packets == 1, true, immediate), tail, 1);
+        add(opcodeOf(packets == 1, true, immediate), tail, 1);
     } while (left > 0);
     return runs;
+}
+
+} // namespace detail
+
+/// The frames of an RDMA WRITE of `message` bytes in the order they are sent: requests of 2^31 B (the last one
+/// shorter), each cut to the MTU. An immediate goes with the last request. A message of 0 bytes is one packet.
+/// `sizes` may have other headers and longer requests. Throws std::invalid_argument for an MTU of zero, as all of these.
+inline std::vector<FrameRun>
+RoceWriteRuns(Bytes message, uint32_t mtu, bool withImmediate = false, const FrameSizes& sizes = {})
+{
+    return detail::MessageRuns(message, mtu, withImmediate, sizes, WriteOpcode);
+}
+
+/// The same of a SEND, which is one request of at most 2^31 B.
+inline std::vector<FrameRun>
+RoceSendRuns(Bytes message, uint32_t mtu, bool withImmediate = false, const FrameSizes& sizes = {})
+{
+    return detail::MessageRuns(message, mtu, withImmediate, sizes, SendOpcode);
+}
+
+/// The same of the responses to an RDMA READ.
+inline std::vector<FrameRun>
+RoceReadResponseRuns(Bytes message, uint32_t mtu, const FrameSizes& sizes = {})
+{
+    return detail::MessageRuns(message, mtu, false, sizes, [](bool first, bool last, bool) {
+        return ReadResponseOpcode(first, last);
+    });
+}
+
+/// Gives every frame an ACK, or the last one only if there is one for several packets. (An ACK before the last one can
+/// hold the last one up, by less than its own length: left out.)
+inline void
+AddAcks(std::vector<FrameRun>& runs, Bytes ackWire, bool everyFrame)
+{
+    if (runs.empty())
+    {
+        return;
+    }
+    if (everyFrame)
+    {
+        for (auto& run : runs)
+        {
+            run.ackWireBytes = ackWire;
+        }
+        return;
+    }
+    FrameRun last = runs.back();
+    last.count = 1;
+    last.ackWireBytes = ackWire;
+    --runs.back().count;
+    runs.push_back(last);
 }
 
 } // namespace rdma

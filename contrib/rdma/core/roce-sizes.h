@@ -35,39 +35,86 @@ constexpr uint32_t kBthBytes = 12;             ///< base transport header
 constexpr uint32_t kRethBytes = 16;            ///< RDMA extended transport header
 constexpr uint32_t kAethBytes = 4;             ///< ACK extended transport header
 constexpr uint32_t kImmDtBytes = 4;            ///< immediate data
+constexpr uint32_t kDethBytes = 8;             ///< datagram extended transport header
 constexpr uint32_t kIcrcBytes = 4;             ///< invariant CRC
 constexpr uint32_t kCnpReservedBytes = 16;     ///< after the BTH of a congestion notification packet
 constexpr uint64_t kMaxRequestBytes = 1ULL << 31; ///< of one work request: RETH's length has 32 bits, messages 2^31 B
 
-/// Opcodes of the base transport header (reliable connection; CNP of annex A17).
+/// Opcodes of the base transport header: reliable connection, unreliable datagram (InfiniBand Architecture
+/// Specification vol. 1, 9.2.1 and its table of opcodes), CNP of annex A17.
 enum class RoceOpcode : uint8_t
 {
+    kSendFirst = 0x00,
+    kSendMiddle = 0x01,
+    kSendLast = 0x02,
+    kSendLastWithImmediate = 0x03,
+    kSendOnly = 0x04,
+    kSendOnlyWithImmediate = 0x05,
     kWriteFirst = 0x06,
     kWriteMiddle = 0x07,
     kWriteLast = 0x08,
     kWriteLastWithImmediate = 0x09,
     kWriteOnly = 0x0a,
     kWriteOnlyWithImmediate = 0x0b,
+    kReadRequest = 0x0c,
+    kReadResponseFirst = 0x0d,
+    kReadResponseMiddle = 0x0e,
+    kReadResponseLast = 0x0f,
+    kReadResponseOnly = 0x10,
     kAcknowledge = 0x11,
+    kDatagramSendOnly = 0x64,
+    kDatagramSendOnlyWithImmediate = 0x65,
     kCnp = 0x81,
 };
+
+namespace detail
+{
+
+/// A set of opcodes of the reliable connection as bits, and whether it holds one.
+constexpr bool
+IsOneOf(RoceOpcode o, uint32_t bits)
+{
+    return static_cast<uint32_t>(o) < 32 && (bits >> static_cast<uint32_t>(o) & 1);
+}
+
+} // namespace detail
+
+constexpr bool
+IsDatagram(RoceOpcode o)
+{
+    return o == RoceOpcode::kDatagramSendOnly || o == RoceOpcode::kDatagramSendOnlyWithImmediate;
+}
+
+/// Whether the packet carries message data.
+constexpr bool
+HasPayload(RoceOpcode o)
+{
+    return detail::IsOneOf(o, 0x1efff) || IsDatagram(o); // all of 0x00 to 0x10 but the READ request
+}
 
 constexpr bool
 HasReth(RoceOpcode o)
 {
-    return o == RoceOpcode::kWriteFirst || o == RoceOpcode::kWriteOnly || o == RoceOpcode::kWriteOnlyWithImmediate;
+    return detail::IsOneOf(o, 1U << 0x06 | 1U << 0x0a | 1U << 0x0b | 1U << 0x0c);
 }
 
 constexpr bool
 HasImmediate(RoceOpcode o)
 {
-    return o == RoceOpcode::kWriteLastWithImmediate || o == RoceOpcode::kWriteOnlyWithImmediate;
+    return detail::IsOneOf(o, 1U << 0x03 | 1U << 0x05 | 1U << 0x09 | 1U << 0x0b) ||
+           o == RoceOpcode::kDatagramSendOnlyWithImmediate;
 }
 
 constexpr bool
 HasAeth(RoceOpcode o)
 {
-    return o == RoceOpcode::kAcknowledge;
+    return detail::IsOneOf(o, 1U << 0x0d | 1U << 0x0f | 1U << 0x10 | 1U << 0x11);
+}
+
+constexpr bool
+HasDeth(RoceOpcode o)
+{
+    return IsDatagram(o);
 }
 
 /// The opcode of a packet of an RDMA WRITE by its place in the request.
@@ -82,12 +129,28 @@ WriteOpcode(bool first, bool last, bool withImmediate)
     return first ? RoceOpcode::kWriteFirst : RoceOpcode::kWriteMiddle;
 }
 
+/// The same of a SEND: in the same order, from 0x00 on.
+constexpr RoceOpcode
+SendOpcode(bool first, bool last, bool withImmediate)
+{
+    return static_cast<RoceOpcode>(static_cast<uint8_t>(WriteOpcode(first, last, withImmediate)) -
+                                   static_cast<uint8_t>(RoceOpcode::kWriteFirst));
+}
+
+/// The same of the response to an RDMA READ.
+constexpr RoceOpcode
+ReadResponseOpcode(bool first, bool last)
+{
+    return last ? (first ? RoceOpcode::kReadResponseOnly : RoceOpcode::kReadResponseLast)
+                : (first ? RoceOpcode::kReadResponseFirst : RoceOpcode::kReadResponseMiddle);
+}
+
 /// Headers between BTH and payload; for a CNP its reserved bytes.
 constexpr uint32_t
 ExtensionBytes(RoceOpcode o)
 {
-    return (HasReth(o) ? kRethBytes : 0) + (HasImmediate(o) ? kImmDtBytes : 0) + (HasAeth(o) ? kAethBytes : 0) +
-           (o == RoceOpcode::kCnp ? kCnpReservedBytes : 0);
+    return (HasDeth(o) ? kDethBytes : 0) + (HasReth(o) ? kRethBytes : 0) + (HasImmediate(o) ? kImmDtBytes : 0) +
+           (HasAeth(o) ? kAethBytes : 0) + (o == RoceOpcode::kCnp ? kCnpReservedBytes : 0);
 }
 
 /// Bytes of padding behind a payload, to a multiple of 4: PadCnt.

@@ -4,8 +4,9 @@
  * Frames as bytes, for captures: RoCEv2 over IPv4 and PFC pause frames, from the destination address to the end without
  * the FCS, as captures hold them. Every field is in network byte order.
  *
- *   RoCEv2   Ethernet II | IPv4, don't fragment | UDP to 4791, checksum 0 | BTH | RETH | ImmDt | AETH | payload | ICRC
- *            (InfiniBand Architecture Specification vol. 1: BTH 9.2, RETH, AETH and ImmDt 9.3, annex A17; RFC 791, 768)
+ *   RoCEv2   Ethernet II | IPv4, don't fragment | UDP to 4791, checksum 0 | BTH | DETH | RETH | ImmDt | AETH | payload |
+ *            ICRC (InfiniBand Architecture Specification vol. 1: BTH 9.2, DETH, RETH, AETH and ImmDt 9.3, annex A17;
+ *            RFC 791, 768)
  *   PFC      Ethernet II to 01-80-C2-00-00-01, type 0x8808, opcode 0x0101, class-enable vector, eight times in quanta
  *            of 512 bit times, zeros to 60 bytes (IEEE 802.1Qbb; IEEE 802.3 annex 31D)
  *
@@ -78,6 +79,8 @@ struct RoceFields
     uint16_t partitionKey = 0xffff;
     uint32_t destinationQueuePair = 0; ///< 24 bits
     uint32_t psn = 0;                  ///< 24 bits
+    uint32_t queueKey = 0;             ///< DETH
+    uint32_t sourceQueuePair = 0;      ///< DETH, 24 bits
     uint64_t virtualAddress = 0;       ///< RETH
     uint32_t remoteKey = 0;            ///< RETH
     uint32_t dmaLength = 0;            ///< RETH: bytes of the whole request
@@ -163,8 +166,10 @@ EncodeRoce(const RoceFields& f, uint8_t* buffer, size_t capacity)
     {
         throw std::length_error("RoCEv2: the buffer is too small for the frame");
     }
-    const size_t ipLength = length - kEthernetHeaderBytes;
     const uint32_t pad = PadBytes(f.payload);
+    // Not all of a frame that is padded to Ethernet's minimum.
+    const size_t ipLength = kIpv4HeaderBytes + kUdpHeaderBytes + kBthBytes + ExtensionBytes(f.opcode) + f.payload + pad +
+                            kIcrcBytes;
     const bool cnp = f.opcode == RoceOpcode::kCnp;
 
     detail::FieldWriter w(buffer);
@@ -199,6 +204,12 @@ EncodeRoce(const RoceFields& f, uint8_t* buffer, size_t capacity)
     w.Put<1>(f.ackRequest ? 0x80 : 0);
     w.Put<3>(f.psn);
 
+    if (HasDeth(f.opcode))
+    {
+        w.Put<4>(f.queueKey);
+        w.Put<1>(0);
+        w.Put<3>(f.sourceQueuePair);
+    }
     if (HasReth(f.opcode))
     {
         w.Put<8>(f.virtualAddress);
@@ -229,6 +240,7 @@ EncodeRoce(const RoceFields& f, uint8_t* buffer, size_t capacity)
     w.Put<1>(icrc >> 8);
     w.Put<1>(icrc >> 16);
     w.Put<1>(icrc >> 24);
+    w.PutZeros(static_cast<size_t>(buffer + length - w.At()));
     return length;
 }
 

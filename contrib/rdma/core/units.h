@@ -154,6 +154,19 @@ SerializationTime(Bytes bytes, BitRate rate)
     return Duration(static_cast<int64_t>((bitsTimesPs + rate.bps / 2) / rate.bps));
 }
 
+/// The same where times are counted in multiples of `unit`: cut to one. But a unit of 1 ps (or less) is the above, which
+/// rounds.
+inline Duration
+SerializationTime(Bytes bytes, BitRate rate, Duration unit)
+{
+    if (unit.ps <= 1)
+    {
+        return SerializationTime(bytes, rate);
+    }
+    const unsigned __int128 bitsTimesPs = static_cast<unsigned __int128>(bytes.value) * 8 * 1000000000000ULL;
+    return Duration(static_cast<int64_t>(bitsTimesPs / (static_cast<unsigned __int128>(rate.bps) * unit.ps)) * unit.ps);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Unit strings.
 

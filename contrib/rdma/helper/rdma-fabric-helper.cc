@@ -3,6 +3,7 @@
  */
 #include "rdma-fabric-helper.h"
 
+#include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/enum.h"
 #include "ns3/global-value.h"
@@ -54,7 +55,8 @@ RdmaFabric::GetPath(uint32_t from, uint32_t to) const
         const bool atSwitch = m_isSwitch[next];
         path.push_back({rdma::BitRate(link.rateBps),
                         rdma::Duration(link.delayPs),
-                        rdma::Duration(atSwitch ? m_pipelinePs : 0)});
+                        rdma::Duration(atSwitch ? m_pipelinePs : 0),
+                        rdma::Duration(m_timeUnitPs)});
         if (!atSwitch)
         {
             return next == m_endpoints[to].host ? path : std::vector<rdma::PathLink>{};
@@ -88,22 +90,56 @@ RdmaFabric::GetPathClass(uint32_t from, uint32_t to)
 }
 
 int64_t
-RdmaFabric::GetIdealCompletion(uint32_t from, uint32_t to, uint64_t bytes, bool withImmediate)
+RdmaFabric::GetIdealCompletion(uint32_t from,
+                               uint32_t to,
+                               uint64_t bytes,
+                               bool withImmediate,
+                               RdmaOperation operation,
+                               bool atSender)
 {
-    const auto key = std::make_pair(GetPathClass(from, to) * 2 + withImmediate, bytes);
+    int64_t request = 0;
+    if (operation == RdmaOperation::READ)
+    {
+        // The request on its way there; the rest is the way back, to who asked.
+        const rdma::FrameRun frame{rdma::Bytes(m_sizes.DataWire(rdma::RoceOpcode::kReadRequest, 0)),
+                                   1,
+                                   rdma::Bytes(0)};
+        request = rdma::IdealCompletion(GetPath(from, to), {frame}).ps;
+        std::swap(from, to);
+        atSender = false;
+    }
+    const auto key = std::make_tuple((GetPathClass(from, to) * 2 + withImmediate) * 4 +
+                                         static_cast<uint32_t>(operation),
+                                     atSender ? GetPathClass(to, from) + 1 : 0,
+                                     bytes);
     const auto known = m_ideal.find(key);
     if (known != m_ideal.end())
     {
-        return known->second;
+        return request + known->second;
     }
-    const auto runs = rdma::RoceWriteRuns(rdma::Bytes(bytes), m_mtu, withImmediate);
-    const int64_t ideal = rdma::IdealCompletion(GetPath(from, to), runs).ps;
+    const rdma::Bytes message(bytes);
+    auto runs = operation == RdmaOperation::READ
+                    ? rdma::RoceReadResponseRuns(message, m_mtu, m_sizes)
+                : operation == RdmaOperation::SEND
+                    ? rdma::RoceSendRuns(message, m_mtu, withImmediate, m_sizes)
+                    : rdma::RoceWriteRuns(message, m_mtu, withImmediate, m_sizes);
+    auto path = GetPath(from, to);
+    if (atSender)
+    {
+        rdma::AddAcks(runs, rdma::Bytes(m_sizes.ackWire), m_ackEvery == 1);
+        for (rdma::PathLink link : GetPath(to, from))
+        {
+            link.carriesAcks = true;
+            path.push_back(link);
+        }
+    }
+    const int64_t ideal = rdma::IdealCompletion(path, runs).ps;
     if (m_ideal.size() <
         1000000) // all sizes different: then there is nothing to gain from remembering
     {
         m_ideal.emplace(key, ideal);
     }
-    return ideal;
+    return request + ideal;
 }
 
 RdmaNicCounters
@@ -130,6 +166,14 @@ RdmaFabric::GetNicTotals() const
         sum.outOfOrderDropped += c.outOfOrderDropped;
         sum.duplicatesReceived += c.duplicatesReceived;
         sum.messagesReceived += c.messagesReceived;
+        sum.readRequests += c.readRequests;
+        sum.rnrNaksSent += c.rnrNaksSent;
+        sum.rnrNaksReceived += c.rnrNaksReceived;
+        sum.datagramsDropped += c.datagramsDropped;
+        sum.notReadyDropped += c.notReadyDropped;
+        sum.qpCacheMisses += c.qpCacheMisses;
+        sum.receiveBufferDrops += c.receiveBufferDrops;
+        sum.nicPauses += c.nicPauses;
     }
     return sum;
 }
@@ -350,8 +394,25 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     }
     ReadAttributes(*fabric);
     // The largest frame that a buffer must be prepared for: a full first packet with immediate.
-    const uint32_t largest = RdmaFrame::DATA_OVERHEAD_BYTES - RdmaFrame::WIRE_ONLY_BYTES +
-                             rdma::kRethBytes + rdma::kImmDtBytes + fabric->m_mtu;
+    const uint32_t largest = fabric->m_sizes.LargestFrame(fabric->m_mtu);
+    // NICs pause what switches do.
+    Ptr<RdmaSwitch> like =
+        fabric->m_switches.empty() ? m_switch.Create<RdmaSwitch>() : fabric->m_switches.front();
+    BooleanValue pfc;
+    UintegerValue lossless;
+    like->GetAttribute("Pfc", pfc);
+    like->GetAttribute("LosslessPriorities", lossless);
+    for (const auto& nic : fabric->m_nics)
+    {
+        error =
+            nic ? nic->StartLimits(pfc.Get() ? static_cast<uint8_t>(lossless.Get()) : 0, largest)
+                : "";
+        if (!error.empty())
+        {
+            error = nic->GetPort()->GetName() + ": " + error;
+            return nullptr;
+        }
+    }
     for (uint32_t i = 0; i < n; ++i)
     {
         RdmaSwitch* device = fabric->m_switchOfNode[i];
@@ -407,8 +468,18 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric) const
 {
     if (!fabric.m_nics.empty())
     {
-        const Ptr<RdmaNic> nic = m_nic.Create<RdmaNic>(); // as another rank's
+        const auto here = std::find_if(fabric.m_nics.begin(),
+                                       fabric.m_nics.end(),
+                                       [](const auto& n) { return n != nullptr; });
+        Ptr<RdmaNic> nic = here == fabric.m_nics.end() ? nullptr : *here;
+        if (!nic) // one as another rank has it
+        {
+            nic = m_nic.Create<RdmaNic>();
+            nic->Attach(m_port.Create<RdmaPort>(), 0);
+        }
         fabric.m_mtu = nic->GetMtu();
+        fabric.m_ackEvery = nic->GetAckEvery();
+        fabric.m_sizes = nic->GetFrameSizes();
         UintegerValue initialPsn;
         nic->GetAttribute("InitialPsn", initialPsn);
         UintegerValue bdpCap;
@@ -425,6 +496,10 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric) const
         TimeValue pipeline;
         m_switch.Create<RdmaSwitch>()->GetAttribute("PipelineLatency", pipeline);
         fabric.m_pipelinePs = pipeline.Get().GetPicoSeconds();
+    }
+    if (!fabric.m_ports.empty())
+    {
+        fabric.m_timeUnitPs = fabric.m_ports.front()->GetTransmitTimeUnitPs();
     }
     // What a NIC finds out from the ports it can see; across ranks it cannot see them all.
     if (fabric.GetNRanks() > 1 && fabric.m_nicDefaults.selectiveRepeat &&

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -190,12 +191,25 @@ class RdmaFabric
     std::vector<rdma::PathLink> GetPath(uint32_t from, uint32_t to) const;
 
     /**
-     * \return completion time of a WRITE on an idle network, ps: post to last byte at the receiver
+     * \return completion time on an idle network, ps: post to last byte at the receiver, which for
+     * a READ is who posts it (`from` asks `to`); or with `atSender` (not of a READ) to the last ACK
+     * there (on the first shortest path back, one ACK a packet if the sender asks for it with each)
      *
      * Remembered per (sequence of links, size): a path is known by the rates and delays it is made
      * of.
      */
-    int64_t GetIdealCompletion(uint32_t from, uint32_t to, uint64_t bytes, bool withImmediate);
+    int64_t GetIdealCompletion(uint32_t from,
+                               uint32_t to,
+                               uint64_t bytes,
+                               bool withImmediate,
+                               RdmaOperation operation = RdmaOperation::WRITE,
+                               bool atSender = false);
+
+    /// \return sizes of the NICs' frames
+    const rdma::FrameSizes& GetFrameSizes() const
+    {
+        return m_sizes;
+    }
 
     /// \return most packets in flight of a queue pair of this endpoint under selective repeat: as
     /// RdmaSelectiveRepeat::ComputeBdpCap, but of the whole fabric, whichever rank has it
@@ -214,6 +228,7 @@ class RdmaFabric
     /// Number of the class of paths that (from, to) belongs to: same rates, delays and pipelines.
     uint32_t GetPathClass(uint32_t from, uint32_t to);
 
+    int64_t SerializationOver(uint32_t end, uint32_t wireBytes) const;
     /// Round trip over a link on an idle path, largest data packet out and ACK back, ps.
     int64_t RoundTripOver(uint32_t end) const;
     /// From a switch to its farthest host, ps.
@@ -235,10 +250,12 @@ class RdmaFabric
     rdma::EcmpRoutes m_routes;
     int64_t m_pipelinePs{0};
     uint32_t m_mtu{4096};
+    uint32_t m_ackEvery{16};
+    rdma::FrameSizes m_sizes;
 
     std::map<std::vector<int64_t>, uint32_t> m_pathClasses;
     std::map<uint64_t, uint32_t> m_classOfPair;
-    std::map<std::pair<uint32_t, uint64_t>, int64_t> m_ideal;
+    std::map<std::tuple<uint32_t, uint32_t, uint64_t>, int64_t> m_ideal;
 
     // across ranks
     RdmaPartition m_partition;
@@ -246,6 +263,7 @@ class RdmaFabric
     std::vector<std::unique_ptr<RdmaGateway>> m_gateways;
     std::vector<uint32_t> m_queuePairsOf; //!< by endpoint: how many ConnectQueuePairs has made
     RdmaRemoteQueuePair m_nicDefaults;    //!< what the NICs of other ranks have, as ours
+    int64_t m_timeUnitPs{1};              //!< RdmaPort::GetTransmitTimeUnitPs
     std::map<uint32_t, int64_t> m_farthestHost; //!< by switch, ps
 };
 

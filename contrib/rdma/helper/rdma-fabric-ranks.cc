@@ -132,27 +132,23 @@ RdmaFabric::ConnectQueuePairs(uint32_t from, uint32_t to, uint8_t priority)
 // Round-trip times
 // ---------------------------------------------------------------------------------
 
-namespace
-{
-
 int64_t
-Serialization(uint32_t wireBytes, uint64_t bps)
+RdmaFabric::SerializationOver(uint32_t end, uint32_t wireBytes) const
 {
-    return rdma::SerializationTime(rdma::Bytes(wireBytes), rdma::BitRate(bps)).ps;
+    return rdma::SerializationTime(rdma::Bytes(wireBytes),
+                                   rdma::BitRate(m_links[end / 2].rateBps),
+                                   rdma::Duration(m_timeUnitPs))
+        .ps;
 }
-
-} // namespace
 
 int64_t
 RdmaFabric::RoundTripOver(uint32_t end) const
 {
     const RdmaLinkSpec& link = m_links[end / 2];
-    const uint32_t data =
-        RdmaFrame::DATA_OVERHEAD_BYTES + m_mtu + rdma::kRethBytes + rdma::kImmDtBytes;
-    const uint32_t ack = RdmaFrame::DATA_OVERHEAD_BYTES + rdma::kAethBytes;
+    const uint32_t data = m_sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, m_mtu);
     const int64_t pipelines = m_isSwitch[link.a] + m_isSwitch[link.b];
-    return Serialization(data, link.rateBps) + Serialization(ack, link.rateBps) + 2 * link.delayPs +
-           pipelines * m_pipelinePs;
+    return SerializationOver(end, data) + SerializationOver(end, m_sizes.ackWire) +
+           2 * link.delayPs + pipelines * m_pipelinePs;
 }
 
 int64_t
@@ -206,8 +202,7 @@ RdmaFabric::GetBdpCap(uint32_t endpoint)
                          ? known->second
                          : m_farthestHost[next] = RoundTripToFarthestHost(next);
     }
-    const int64_t packet =
-        Serialization(RdmaFrame::DATA_OVERHEAD_BYTES + m_mtu, m_links[end / 2].rateBps);
+    const int64_t packet = SerializationOver(end, m_sizes.dataOverhead + m_mtu);
     return std::min(static_cast<uint64_t>((roundTrip + packet - 1) / packet),
                     RdmaQueuePair::MAX_OUTSTANDING);
 }

@@ -246,7 +246,7 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
         f.sourceMac = MacOf(frame.src);
         f.sourceIp = AddressOf(frame.src);
         f.destinationIp = AddressOf(frame.dst);
-        f.dscp = frame.priority << 3;
+        f.dscp = frame.dscp;
         f.ecn = frame.flags & RdmaFrame::CE ? 3 : (frame.flags & RdmaFrame::ECT ? 2 : 0);
         f.sourcePort = SourcePort(frame);
         f.opcode = static_cast<rdma::RoceOpcode>(frame.opcode);
@@ -254,9 +254,9 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
         f.destinationQueuePair = frame.destQp;
         f.psn = frame.psn;
         f.dmaLength = frame.dmaLength;
+        f.sourceQueuePair = frame.dmaLength;
         f.immediate = frame.aux;
-        f.syndrome = frame.flags & RdmaFrame::NAK ? rdma::NakSyndrome(rdma::kNakPsnSequenceError)
-                                                  : rdma::AckSyndrome();
+        f.syndrome = static_cast<uint8_t>(frame.dmaLength);
         f.msn = frame.aux;
         const size_t length = rdma::EncodedRoceBytes(f.opcode, frame.payload);
         if (frame.payload == 0 || kept > length - rdma::kIcrcBytes)
@@ -323,6 +323,10 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
     /// another number, but one a queue pair and direction too.
     uint16_t SourcePort(const RdmaFrame& frame) const
     {
+        if (rdma::IsDatagram(static_cast<rdma::RoceOpcode>(frame.opcode)))
+        {
+            return rdma::RoceSourcePort(frame.dmaLength, frame.destQp);
+        }
         if (frame.dst < m_fabric.GetNEndpoints())
         {
             const Ptr<RdmaNic> nic = m_fabric.GetNic(frame.dst);
@@ -557,6 +561,12 @@ RdmaPcapHelper::GetFileName(const RdmaPort* port)
 std::string
 RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
 {
+    if (!m_fabric.GetFrameSizes().AreStandard())
+    {
+        return "the frames are not RoCEv2's (RdmaNic::HeaderBytes, ExtensionHeaders, "
+               "AckFrameBytes, CnpFrameBytes, RdmaPort::LineOverhead), so no reader of captures "
+               "would understand them";
+    }
     const bool shared = m_options.format == Format::PCAPNG;
     Ptr<RdmaCaptureFile> file = shared ? m_shared[folder] : nullptr;
     std::string error;

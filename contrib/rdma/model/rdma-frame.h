@@ -22,13 +22,26 @@ namespace ns3
  */
 enum class RdmaOpcode : uint8_t
 {
+    SEND_FIRST = static_cast<uint8_t>(rdma::RoceOpcode::kSendFirst),
+    SEND_MIDDLE = static_cast<uint8_t>(rdma::RoceOpcode::kSendMiddle),
+    SEND_LAST = static_cast<uint8_t>(rdma::RoceOpcode::kSendLast),
+    SEND_LAST_IMM = static_cast<uint8_t>(rdma::RoceOpcode::kSendLastWithImmediate),
+    SEND_ONLY = static_cast<uint8_t>(rdma::RoceOpcode::kSendOnly),
+    SEND_ONLY_IMM = static_cast<uint8_t>(rdma::RoceOpcode::kSendOnlyWithImmediate),
     WRITE_FIRST = static_cast<uint8_t>(rdma::RoceOpcode::kWriteFirst),
     WRITE_MIDDLE = static_cast<uint8_t>(rdma::RoceOpcode::kWriteMiddle),
     WRITE_LAST = static_cast<uint8_t>(rdma::RoceOpcode::kWriteLast),
     WRITE_LAST_IMM = static_cast<uint8_t>(rdma::RoceOpcode::kWriteLastWithImmediate),
     WRITE_ONLY = static_cast<uint8_t>(rdma::RoceOpcode::kWriteOnly),
     WRITE_ONLY_IMM = static_cast<uint8_t>(rdma::RoceOpcode::kWriteOnlyWithImmediate),
+    READ_REQUEST = static_cast<uint8_t>(rdma::RoceOpcode::kReadRequest),
+    READ_RESPONSE_FIRST = static_cast<uint8_t>(rdma::RoceOpcode::kReadResponseFirst),
+    READ_RESPONSE_MIDDLE = static_cast<uint8_t>(rdma::RoceOpcode::kReadResponseMiddle),
+    READ_RESPONSE_LAST = static_cast<uint8_t>(rdma::RoceOpcode::kReadResponseLast),
+    READ_RESPONSE_ONLY = static_cast<uint8_t>(rdma::RoceOpcode::kReadResponseOnly),
     ACKNOWLEDGE = static_cast<uint8_t>(rdma::RoceOpcode::kAcknowledge),
+    UD_SEND_ONLY = static_cast<uint8_t>(rdma::RoceOpcode::kDatagramSendOnly),
+    UD_SEND_ONLY_IMM = static_cast<uint8_t>(rdma::RoceOpcode::kDatagramSendOnlyWithImmediate),
     CNP = static_cast<uint8_t>(rdma::RoceOpcode::kCnp),
     PAUSE = 0xf0,  //!< no BTH: an IEEE 802.1Qbb frame
     PACKET = 0xf1, //!< no BTH: an ordinary ns3::Packet hangs off RdmaFrame::extra
@@ -38,14 +51,43 @@ enum class RdmaOpcode : uint8_t
 constexpr bool
 IsData(RdmaOpcode opcode)
 {
-    return opcode <= RdmaOpcode::WRITE_ONLY_IMM;
+    return rdma::HasPayload(static_cast<rdma::RoceOpcode>(opcode));
 }
 
-/// \return whether the frame ends a request
+/// \return whether the frame is a request of a reliable connection: of a SEND, WRITE or READ
+constexpr bool
+IsRequest(RdmaOpcode opcode)
+{
+    return opcode <= RdmaOpcode::READ_REQUEST;
+}
+
+/// \return whether the frame is part of the answer to a READ
+constexpr bool
+IsReadResponse(RdmaOpcode opcode)
+{
+    return opcode >= RdmaOpcode::READ_RESPONSE_FIRST && opcode <= RdmaOpcode::READ_RESPONSE_ONLY;
+}
+
+/// \return whether the frame ends a request of a reliable connection
 constexpr bool
 IsLast(RdmaOpcode opcode)
 {
-    return opcode >= RdmaOpcode::WRITE_LAST && opcode <= RdmaOpcode::WRITE_ONLY_IMM;
+    return rdma::detail::IsOneOf(static_cast<rdma::RoceOpcode>(opcode), 0x1f3c);
+}
+
+/// \return whether the frame is of a WRITE and takes no receive request: FIRST, MIDDLE, LAST, ONLY
+constexpr bool
+IsPlainWrite(RdmaOpcode opcode)
+{
+    return rdma::detail::IsOneOf(static_cast<rdma::RoceOpcode>(opcode), 0x5c0);
+}
+
+/// \return whether a responder needs a receive request for this packet: the first of a SEND, the
+/// last of a WRITE with immediate
+constexpr bool
+TakesReceive(RdmaOpcode opcode)
+{
+    return rdma::detail::IsOneOf(static_cast<rdma::RoceOpcode>(opcode), 0xa31);
 }
 
 /// \return whether the frame carries immediate data
@@ -85,6 +127,8 @@ struct alignas(64) RdmaFrame
         RETRANSMITTED = 16, //!< (not on the wire) the sender sent this PSN before
         END_OF_POST =
             32, //!< (not on the wire) last packet of what was posted, which may be several requests
+        RNR_NAK = 64,    //!< an ACKNOWLEDGE whose AETH says receiver not ready
+        FATAL_NAK = 128, //!< an ACKNOWLEDGE with another NAK, which no retry helps
     };
 
     RdmaFrame* next;    //!< next in whatever list holds the frame
@@ -96,13 +140,18 @@ struct alignas(64) RdmaFrame
     uint32_t destQp;    //!< 24 bits
     uint32_t psn;       //!< 24 bits
     uint32_t aux;       //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE)
-    uint32_t dmaLength; //!< RETH length, where there is an RETH
+    uint32_t dmaLength; //!< RETH length, AETH syndrome (ACKs), source queue pair (UD)
     uint16_t payload;   //!< bytes of message data, without padding
     uint16_t inPort;    //!< in a switch: where it came in
     RdmaOpcode opcode;
     uint8_t priority; //!< 0..7
     uint8_t flags;
-    uint8_t classEnable;   //!< PAUSE: class-enable vector
+
+    union {
+        uint8_t classEnable; //!< PAUSE: class-enable vector
+        uint8_t dscp;        //!< RoCEv2: 6 bits
+    };
+
     RdmaFrameExtra* extra; //!< null, or what hangs off
 
     /// Preamble, start delimiter and inter-packet gap (IEEE 802.3, 4A.2): on the wire, never in a
@@ -114,7 +163,8 @@ struct alignas(64) RdmaFrame
         WIRE_ONLY_BYTES + rdma::kEthernetHeaderBytes + rdma::kIpv4HeaderBytes +
         rdma::kUdpHeaderBytes + rdma::kBthBytes + rdma::kIcrcBytes + rdma::kFcsBytes;
 
-    /// \return bytes that buffers count: Ethernet header to FCS
+    /// \return bytes that buffers count: Ethernet header to FCS. Of standard frames; a port that
+    /// may have others knows them (RdmaPort::GetFrameBytes)
     uint32_t FrameBytes() const
     {
         return wireBytes - WIRE_ONLY_BYTES;

@@ -6,15 +6,21 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
+#include "contrib/rdma/core/shared-buffer.h"
 #include "none-congestion-ops.h"
+#include "rdma-nic-limits.h"
+#include "rdma-queue-pair-verbs.h"
 #include "rdma-selective-repeat.h"
 
+#include "ns3/boolean.h"
 #include "ns3/enum.h"
 #include "ns3/log.h"
 #include "ns3/node.h"
+#include "ns3/string.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 namespace ns3
@@ -29,8 +35,7 @@ namespace
 
 constexpr int64_t NEVER = std::numeric_limits<int64_t>::max();
 
-constexpr uint32_t ACK_WIRE_BYTES = RdmaFrame::DATA_OVERHEAD_BYTES + rdma::kAethBytes;
-constexpr uint32_t CNP_WIRE_BYTES = RdmaFrame::DATA_OVERHEAD_BYTES + rdma::kCnpReservedBytes;
+constexpr uint32_t HEADER_BYTES = RdmaFrame::DATA_OVERHEAD_BYTES - RdmaFrame::WIRE_ONLY_BYTES;
 
 } // namespace
 
@@ -43,10 +48,33 @@ RdmaNic::GetTypeId()
             .SetGroupName("Rdma")
             .AddConstructor<RdmaNic>()
             .AddAttribute("Mtu",
-                          "Payload of a full packet: 256, 512, 1024, 2048 or 4096 (bytes)",
+                          "Payload of a full packet: 256, 512, 1024, 2048 or 4096, or any size "
+                          "without ExtensionHeaders (bytes)",
                           UintegerValue(4096),
                           MakeUintegerAccessor(&RdmaNic::m_mtu),
-                          MakeUintegerChecker<uint32_t>(256, 4096))
+                          MakeUintegerChecker<uint32_t>(16, 9000))
+            .AddAttribute("HeaderBytes",
+                          "Of a data frame besides payload and extension headers: Ethernet 14, "
+                          "IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4; HPCC's ns-3 code: 48 (bytes)",
+                          UintegerValue(HEADER_BYTES),
+                          MakeUintegerAccessor(&RdmaNic::m_headerBytes),
+                          MakeUintegerChecker<uint32_t>(0, 1024))
+            .AddAttribute("ExtensionHeaders",
+                          "RETH 16 B in the first packet of a request of at most 2^31 B, immediate "
+                          "data 4 B, payloads padded to 4 B; off: none of it",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&RdmaNic::m_extensionHeaders),
+                          MakeBooleanChecker())
+            .AddAttribute("AckFrameBytes",
+                          "Of an ACK or NAK: the headers and AETH 4; HPCC's ns-3 code: 60 (bytes)",
+                          UintegerValue(rdma::kAckFrameBytes.value),
+                          MakeUintegerAccessor(&RdmaNic::m_ackFrameBytes),
+                          MakeUintegerChecker<uint32_t>(1, 1024))
+            .AddAttribute("CnpFrameBytes",
+                          "Of a CNP: the headers and 16 reserved (bytes)",
+                          UintegerValue(rdma::kCnpFrameBytes.value),
+                          MakeUintegerAccessor(&RdmaNic::m_cnpFrameBytes),
+                          MakeUintegerChecker<uint32_t>(1, 1024))
             .AddAttribute(
                 "AckEvery",
                 "Request an ACK with every n-th packet, besides the last of each message (packets)",
@@ -76,11 +104,47 @@ RdmaNic::GetTypeId()
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_windowBytes),
                           MakeUintegerChecker<uint64_t>())
+            .AddAttribute("VariableWindow",
+                          "Window is that at line rate and shrinks with the rate that the "
+                          "congestion control sets, to 1 B at least (HPCC's ns-3 code: VAR_WIN)",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&RdmaNic::m_variableWindow),
+                          MakeBooleanChecker())
             .AddAttribute("InitialPsn",
                           "First PSN of every queue pair (24 bits)",
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_initialPsn),
                           MakeUintegerChecker<uint32_t>(0, 0xffffff))
+            .AddAttribute("RnrRetryCount",
+                          "RNR NAKs in a row before the queue pair fails; 7: never (InfiniBand "
+                          "Architecture 1, 9.7.5.2.8)",
+                          UintegerValue(7),
+                          MakeUintegerAccessor(&RdmaNic::m_rnrRetryCount),
+                          MakeUintegerChecker<uint8_t>(0, 7))
+            .AddAttribute("MinRnrTimer",
+                          "Code of the wait that this NIC's RNR NAKs ask for (0 to 31; 12: 640 us, "
+                          "assumed)",
+                          UintegerValue(12),
+                          MakeUintegerAccessor(&RdmaNic::m_minRnrTimer),
+                          MakeUintegerChecker<uint8_t>(0, 31))
+            .AddAttribute("MaxReads",
+                          "READs of a queue pair under way at a time (16: a common limit of "
+                          "adapters, assumed)",
+                          UintegerValue(16),
+                          MakeUintegerAccessor(&RdmaNic::m_maxReads),
+                          MakeUintegerChecker<uint8_t>(1, 255))
+            .AddAttribute("ServiceLevels",
+                          "Priority of service levels, as a list of level:priority (0 to 15 : 0 to "
+                          "7); of those not named the level modulo 8",
+                          StringValue(""),
+                          MakeStringAccessor(&RdmaNic::m_serviceLevels),
+                          MakeStringChecker())
+            .AddAttribute("Dscps",
+                          "DSCP of priorities, as a list of priority:dscp (0 to 7 : 0 to 63); of "
+                          "those not named 8 x priority (class selectors, RFC 2474)",
+                          StringValue(""),
+                          MakeStringAccessor(&RdmaNic::m_dscps),
+                          MakeStringChecker())
             .AddAttribute(
                 "LossRecovery",
                 "How queue pairs recover from loss; selective repeat as IRN (Mittal et "
@@ -112,6 +176,37 @@ RdmaNic::GetTypeId()
                           UintegerValue(3),
                           MakeUintegerAccessor(&RdmaNic::m_rtoLowPackets),
                           MakeUintegerChecker<uint32_t>())
+            .AddAttribute("QpCacheEntries",
+                          "Queue pairs whose contexts the NIC holds, the most recently used ones; "
+                          "a packet of another waits QpCacheMissLatency; 0: no limit",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaNic::m_qpCacheEntries),
+                          MakeUintegerChecker<uint32_t>())
+            .AddAttribute("QpCacheMissLatency",
+                          "What it takes to get a queue pair's context from host memory (assumed "
+                          "500 ns: a PCIe read, of the order that Neugebauer et al., SIGCOMM 2018, "
+                          "measure)",
+                          TimeValue(NanoSeconds(500)),
+                          MakeTimeAccessor(&RdmaNic::m_qpCacheMissLatency),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute("PcieBandwidth",
+                          "Rate at which payload crosses the host's bus, each direction (bit/s, or "
+                          "with a unit: 100Gbps); 0: no limit",
+                          DataRateValue(DataRate(0)),
+                          MakeDataRateAccessor(&RdmaNic::m_pcieBandwidth),
+                          MakeDataRateChecker())
+            .AddAttribute("PcieReceiveBuffer",
+                          "What the NIC holds while the bus is slower than the line (bytes of "
+                          "frames); it pauses its peer before it is full, or drops without PFC; 0: "
+                          "no limit",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaNic::m_pcieReceiveBuffer),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("MessageRate",
+                          "Most messages started a second; 0: no limit",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaNic::m_messageRate),
+                          MakeUintegerChecker<uint64_t>())
             .AddTraceSource("Post",
                             "A work request is posted",
                             MakeTraceSourceAccessor(&RdmaNic::m_postTrace),
@@ -145,7 +240,12 @@ RdmaNic::GetTypeId()
             .AddTraceSource("Rate",
                             "The congestion control's sending rate changed (bit/s on the wire)",
                             MakeTraceSourceAccessor(&RdmaNic::m_rateTrace),
-                            "ns3::RdmaNic::RateTracedCallback");
+                            "ns3::RdmaNic::RateTracedCallback")
+            .AddTraceSource(
+                "ReceiveDrop",
+                "A data packet does not fit into the receive buffer (PcieReceiveBuffer)",
+                MakeTraceSourceAccessor(&RdmaNic::m_receiveDropTrace),
+                "ns3::RdmaNic::ReceiveDropTracedCallback");
     return tid;
 }
 
@@ -160,6 +260,7 @@ RdmaNic::~RdmaNic() = default;
 void
 RdmaNic::DoDispose()
 {
+    m_limits.reset();
     m_qps.clear();
     m_throttled.clear();
     m_port = nullptr;
@@ -170,15 +271,82 @@ RdmaNic::DoDispose()
 void
 RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
 {
-    NS_ABORT_MSG_IF(m_mtu & (m_mtu - 1), "RdmaNic::Mtu is not 256, 512, 1024, 2048 or 4096");
+    NS_ABORT_MSG_IF(m_extensionHeaders && (m_mtu < 256 || m_mtu > 4096 || (m_mtu & (m_mtu - 1))),
+                    "RdmaNic::Mtu is not 256, 512, 1024, 2048 or 4096");
     m_port = port;
+    m_sizes = rdma::FrameSizes::Make(port->GetLineOverhead(),
+                                     m_headerBytes,
+                                     m_extensionHeaders,
+                                     m_ackFrameBytes,
+                                     m_cnpFrameBytes);
+    m_timeUnit = port->GetTransmitTimeUnitPs();
     m_endpoint = endpoint;
     port->SetUser(this, 0);
     m_timeoutPs = m_timeoutExponent ? 4096000LL << m_timeoutExponent : 0;
+    for (uint8_t level = 0; level < m_priorityOfServiceLevel.size(); ++level)
+    {
+        m_priorityOfServiceLevel[level] = level % RdmaPort::PRIORITIES;
+    }
+    for (uint8_t priority = 0; priority < m_dscpOfPriority.size(); ++priority)
+    {
+        m_dscpOfPriority[priority] = 8 * priority;
+    }
+    std::string error = ParseMap(m_serviceLevels,
+                                 "ServiceLevels",
+                                 m_priorityOfServiceLevel.data(),
+                                 m_priorityOfServiceLevel.size(),
+                                 RdmaPort::PRIORITIES);
+    NS_ABORT_MSG_IF(!error.empty(), error);
+    error = ParseMap(m_dscps, "Dscps", m_dscpOfPriority.data(), m_dscpOfPriority.size(), 64);
+    NS_ABORT_MSG_IF(!error.empty(), error);
     if (!m_prototype)
     {
         m_prototype = CreateObject<NoneCongestionOps>();
     }
+}
+
+std::string
+RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
+{
+    RdmaNicLimits::Config config;
+    config.qpCacheEntries = m_qpCacheEntries;
+    config.qpCacheMissPs = m_qpCacheMissLatency.GetPicoSeconds();
+    config.pcieBps = m_pcieBandwidth.GetBitRate();
+    config.receiveBufferBytes = m_pcieReceiveBuffer;
+    config.messagesPerSecond = m_messageRate;
+    m_limits.reset();
+    if (config.IsOff())
+    {
+        return {};
+    }
+    uint64_t xoff = m_pcieReceiveBuffer;
+    uint64_t xon = 0;
+    if (m_pcieReceiveBuffer)
+    {
+        // What still arrives after XOFF, and two frames between XOFF and XON, as in a switch.
+        const uint64_t headroom = losslessMask
+                                      ? rdma::HeadroomBytes(rdma::BitRate(m_port->GetRate()),
+                                                            rdma::Duration(m_port->GetDelayPs()),
+                                                            rdma::Duration(0),
+                                                            rdma::Duration(0),
+                                                            rdma::Bytes(largestFrameBytes))
+                                            .value
+                                      : 0;
+        const uint64_t least = headroom + 2 * uint64_t{largestFrameBytes};
+        if (m_pcieReceiveBuffer < least)
+        {
+            return "ns3::RdmaNic::PcieReceiveBuffer: " + std::to_string(m_pcieReceiveBuffer) +
+                   " B do not hold " +
+                   (losslessMask ? "what still arrives after a pause, " + std::to_string(headroom) +
+                                       " B, and two frames"
+                                 : std::string("two frames")) +
+                   "; allowed: at least " + std::to_string(least) + ", or 0 for no limit";
+        }
+        xoff = m_pcieReceiveBuffer - headroom;
+        xon = xoff - 2 * uint64_t{largestFrameBytes};
+    }
+    m_limits = std::make_unique<RdmaNicLimits>(this, config, losslessMask, xoff, xon);
+    return {};
 }
 
 void
@@ -193,6 +361,49 @@ RdmaNic::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
     m_prototype = prototype;
 }
 
+std::string
+RdmaNic::ParseMap(const std::string& text,
+                  const std::string& attribute,
+                  uint8_t* table,
+                  uint32_t keys,
+                  uint32_t values)
+{
+    const char* at = text.c_str();
+    while (*at)
+    {
+        char* end;
+        const unsigned long key = std::strtoul(at, &end, 10);
+        const bool colon = end != at && *end == ':' && key < keys;
+        at = colon ? end + 1 : at;
+        const unsigned long value = colon ? std::strtoul(at, &end, 10) : values;
+        if (!colon || end == at || value >= values || (*end && *end != ','))
+        {
+            return "ns3::RdmaNic::" + attribute + ": '" + text +
+                   "'; allowed: a list as 0:1,3:5, with 0 to " + std::to_string(keys - 1) +
+                   " before the colon and 0 to " + std::to_string(values - 1) + " behind it";
+        }
+        table[key] = static_cast<uint8_t>(value);
+        at = *end ? end + 1 : end;
+    }
+    return {};
+}
+
+RdmaQueuePair*
+RdmaNic::CreateQueuePair(const RdmaQueuePairInit& init)
+{
+    NS_ABORT_MSG_IF(init.serviceLevel >= m_priorityOfServiceLevel.size(), "no such service level");
+    RdmaQueuePair* qp = CreateQueuePair(m_priorityOfServiceLevel[init.serviceLevel]);
+    RdmaQueuePairVerbs& verbs = qp->Verbs();
+    verbs.transport = init.transport;
+    verbs.sendQueue = init.sendQueue;
+    verbs.receiveQueue = init.receiveQueue;
+    verbs.signalAll = init.signalAll;
+    verbs.maxSendRequests = init.maxSendRequests;
+    verbs.maxReceiveRequests = init.maxReceiveRequests;
+    verbs.needsReceives = true;
+    return qp;
+}
+
 RdmaQueuePair*
 RdmaNic::CreateQueuePair(uint8_t priority)
 {
@@ -202,6 +413,9 @@ RdmaNic::CreateQueuePair(uint8_t priority)
     NS_ABORT_MSG_IF(number > 0xffffff, "a NIC has at most 2^24 queue pairs");
     Ptr<RdmaQueuePair> qp(new RdmaQueuePair(this, number, m_prototype->Fork()), false);
     qp->m_priority = priority;
+    qp->m_dscp = m_dscpOfPriority[priority];
+    qp->m_timeoutPs = m_timeoutPs;
+    qp->m_retryCount = m_retryCount;
     qp->m_nextPsn = qp->m_endPsn = qp->m_ackedPsn = qp->m_highestPsn = qp->m_expectedPsn =
         m_initialPsn;
     qp->m_cc.line = rdma::BitRate(m_port->GetRate());
@@ -209,11 +423,15 @@ RdmaNic::CreateQueuePair(uint8_t priority)
     qp->m_ops->Init(qp->m_cc);
     if (m_windowBytes)
     {
-        qp->m_cc.windowBytes = std::min(qp->m_cc.windowBytes, m_windowBytes);
+        qp->m_cc.windowBytes = std::min(qp->m_cc.windowBytes, GetWindowAt(qp->m_cc.rateBps));
     }
     qp->m_needs = qp->m_ops->GetNeeds();
     qp->UpdateRate(RdmaClock::Now()); // the first packet is paced too
     m_qps.push_back(qp);
+    if (m_limits)
+    {
+        m_limits->Grow(GetNQueuePairs());
+    }
     return PeekPointer(qp);
 }
 
@@ -228,29 +446,46 @@ RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
                                            to->m_nic->m_endpoint,
                                            rdma::RoceSourcePort(from->m_number, to->m_number)});
         from->m_expectedPsn = to->m_nextPsn;
+        from->m_state = RdmaQueuePair::State::READY_TO_SEND;
     };
+    NS_ABORT_MSG_IF(a->GetTransport() != RdmaTransport::RC ||
+                        b->GetTransport() != RdmaTransport::RC,
+                    "datagrams have no connection: see RdmaQueuePair::Modify");
     connect(a, b);
     connect(b, a);
-    if (a->m_nic->m_lossRecovery != SELECTIVE_REPEAT ||
-        b->m_nic->m_lossRecovery != SELECTIVE_REPEAT)
+    if (a->m_nic->m_lossRecovery == SELECTIVE_REPEAT &&
+        b->m_nic->m_lossRecovery == SELECTIVE_REPEAT)
     {
-        return;
+        a->m_nic->UseSelectiveRepeat(a, b->m_nic->GetBdpCap());
+        b->m_nic->UseSelectiveRepeat(b, a->m_nic->GetBdpCap());
     }
-    const auto select = [](RdmaQueuePair* qp, RdmaQueuePair* peer) {
-        RdmaNic* nic = qp->m_nic;
-        qp->m_maxOutstanding = nic->GetBdpCap();
-        qp->m_needs |= RdmaCongestionOps::ACK_PER_PACKET; // the cap has no room for waiting ACKs
-        qp->m_selective = std::make_unique<RdmaSelectiveRepeat>(
-            qp->m_nextPsn,
-            nic->GetBdpCap(),
-            qp->m_expectedPsn,
-            peer->m_nic->GetBdpCap(),
-            RdmaSelectiveRepeat::Timeouts{nic->m_rtoLow.GetPicoSeconds(),
-                                          nic->m_rtoHigh.GetPicoSeconds(),
-                                          nic->m_rtoLowPackets});
-    };
-    select(a, b);
-    select(b, a);
+}
+
+void
+RdmaNic::UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap)
+{
+    qp->m_maxOutstanding = GetBdpCap();
+    qp->m_needs |= RdmaCongestionOps::ACK_PER_PACKET; // the cap has no room for waiting ACKs
+    qp->m_selective = std::make_unique<RdmaSelectiveRepeat>(
+        qp->m_nextPsn,
+        GetBdpCap(),
+        qp->m_expectedPsn,
+        peerBdpCap,
+        RdmaSelectiveRepeat::Timeouts{m_rtoLow.GetPicoSeconds(),
+                                      m_rtoHigh.GetPicoSeconds(),
+                                      m_rtoLowPackets});
+}
+
+uint64_t
+RdmaNic::GetWindowAt(uint64_t rateBps) const
+{
+    const uint64_t line = m_port->GetRate();
+    if (!m_variableWindow || rateBps >= line || rateBps == 0)
+    {
+        return m_windowBytes;
+    }
+    const auto window = static_cast<unsigned __int128>(m_windowBytes) * rateBps / line;
+    return std::max<uint64_t>(m_windowBytes ? 1 : 0, static_cast<uint64_t>(window));
 }
 
 void
@@ -262,20 +497,11 @@ RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
     qp->m_flowHash = rdma::FlowHash(
         {nic->m_endpoint, peer.endpoint, rdma::RoceSourcePort(qp->m_number, peer.number)});
     qp->m_expectedPsn = peer.initialPsn;
-    if (nic->m_lossRecovery != SELECTIVE_REPEAT || !peer.selectiveRepeat)
+    qp->m_state = RdmaQueuePair::State::READY_TO_SEND;
+    if (nic->m_lossRecovery == SELECTIVE_REPEAT && peer.selectiveRepeat)
     {
-        return;
+        nic->UseSelectiveRepeat(qp, peer.bdpCap);
     }
-    qp->m_maxOutstanding = nic->GetBdpCap();
-    qp->m_needs |= RdmaCongestionOps::ACK_PER_PACKET;
-    qp->m_selective = std::make_unique<RdmaSelectiveRepeat>(
-        qp->m_nextPsn,
-        nic->GetBdpCap(),
-        qp->m_expectedPsn,
-        peer.bdpCap,
-        RdmaSelectiveRepeat::Timeouts{nic->m_rtoLow.GetPicoSeconds(),
-                                      nic->m_rtoHigh.GetPicoSeconds(),
-                                      nic->m_rtoLowPackets});
 }
 
 uint64_t
@@ -283,13 +509,27 @@ RdmaNic::GetBdpCap()
 {
     if (!m_bdpCap)
     {
-        m_bdpCap = std::min(RdmaSelectiveRepeat::ComputeBdpCap(PeekPointer(m_port), m_mtu),
+        m_bdpCap = std::min(RdmaSelectiveRepeat::ComputeBdpCap(PeekPointer(m_port), m_mtu, m_sizes),
                             RdmaQueuePair::MAX_OUTSTANDING);
     }
     return m_bdpCap;
 }
 
 // Sending ----------------------------------------------------------------------------------------
+
+void
+RdmaNic::UpdatePullMask()
+{
+    m_port->SetPullMask(m_readyMask | m_preparedMask);
+}
+
+bool
+RdmaNic::StartsMessage(const RdmaQueuePair* qp) const
+{
+    return qp->CanSendRequest() && qp->m_nextPsn == qp->m_highestPsn &&
+           (qp->GetTransport() == RdmaTransport::UD ||
+            qp->m_nextPsn == qp->m_requests[qp->m_cursor].firstPsn);
+}
 
 void
 RdmaNic::PushReady(RdmaQueuePair* qp)
@@ -305,7 +545,7 @@ RdmaNic::PushReady(RdmaQueuePair* qp)
     {
         ready.head = qp;
         m_readyMask |= 1U << qp->m_priority;
-        m_port->SetPullMask(m_readyMask);
+        UpdatePullMask();
     }
     ready.tail = qp;
 }
@@ -319,7 +559,7 @@ RdmaNic::PopReady(uint8_t priority)
     if (!ready.head)
     {
         m_readyMask &= ~(1U << priority);
-        m_port->SetPullMask(m_readyMask);
+        UpdatePullMask();
     }
     return qp;
 }
@@ -378,6 +618,10 @@ RdmaNic::OnWake()
     // Released here and not left to Pull: the port may be busy, and what stays in the heap would
     // wake us again at once.
     ReleaseThrottled(due);
+    if (m_limits)
+    {
+        m_limits->Prepare(m_port->GetPausedMask(), due);
+    }
     m_port->Kick(due);
     WakeForThrottled();
 }
@@ -388,12 +632,23 @@ RdmaNic::Activate(RdmaQueuePair* qp, int64_t now)
     if (qp->m_schedule == RdmaQueuePair::Schedule::IDLE && qp->CanSend())
     {
         PushReady(qp);
+        if (m_limits)
+        {
+            m_limits->Prepare(m_port->GetPausedMask(), now);
+        }
         m_port->Kick(now);
     }
 }
 
 RdmaFrame*
-RdmaNic::Pull(RdmaPort* port, uint8_t pausedMask, int64_t now)
+RdmaNic::Pull(RdmaPort*, uint8_t pausedMask, int64_t now)
+{
+    return m_limits ? m_limits->Pull(pausedMask, now) : Choose<false>(pausedMask, now);
+}
+
+template <bool Limited>
+RdmaFrame*
+RdmaNic::Choose(uint8_t pausedMask, int64_t now)
 {
     if (!m_throttled.empty())
     {
@@ -422,10 +677,30 @@ RdmaNic::Pull(RdmaPort* port, uint8_t pausedMask, int64_t now)
                 continue;
             }
         }
+        if constexpr (Limited)
+        {
+            const int64_t slot = StartsMessage(qp)
+                                     ? m_limits->MessageSlot(qp->m_number - 2, qp->m_nextPsn, now)
+                                     : now;
+            if (slot > now && qp->m_respond)
+            {
+                qp->m_verbs->responseNext = true; // READ responses do not wait for it
+            }
+            else if (slot > now)
+            {
+                qp->m_nextSend = slot;
+                Throttle(qp, now);
+                continue;
+            }
+        }
         RdmaFrame* frame = qp->MakeFrame(now);
+        if constexpr (Limited)
+        {
+            frame->time = m_limits->PreparedAt(qp->m_number - 2, frame->payload, now);
+        }
         if (qp->CanSend())
         {
-            if (qp->m_nextSend > now + port->GetSerialization(frame->wireBytes))
+            if (qp->m_nextSend > now + m_port->GetSerialization(frame->wireBytes))
             {
                 Throttle(qp, now);
             }
@@ -442,29 +717,32 @@ RdmaNic::Pull(RdmaPort* port, uint8_t pausedMask, int64_t now)
     }
 }
 
+template RdmaFrame* RdmaNic::Choose<true>(uint8_t pausedMask, int64_t now);
+
 void
 RdmaNic::SendControl(RdmaQueuePair* qp,
                      RdmaOpcode opcode,
                      uint8_t flags,
                      uint32_t psn,
                      uint32_t msn,
+                     uint32_t syndrome,
                      int64_t now)
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
-    frame->wireBytes = opcode == RdmaOpcode::CNP ? CNP_WIRE_BYTES : ACK_WIRE_BYTES;
+    frame->wireBytes = opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
     frame->src = m_endpoint;
     frame->dst = qp->m_peerEndpoint;
     frame->flowHash = qp->m_flowHash;
     frame->destQp = qp->m_peerNumber;
     frame->psn = psn;
     frame->aux = msn;
-    frame->dmaLength = 0;
+    frame->dmaLength = syndrome;
     frame->payload = 0;
     frame->inPort = 0;
     frame->opcode = opcode;
     frame->priority = m_controlPriority;
     frame->flags = flags;
-    frame->classEnable = 0;
+    frame->dscp = m_dscpOfPriority[m_controlPriority];
     m_port->Enqueue(frame, now);
 }
 
@@ -473,10 +751,32 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
 void
 RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
 {
+    // READ requests too, which have no payload: they must not overtake what was sent before them.
+    if (m_limits && (IsData(frame->opcode) || IsRequest(frame->opcode)))
+    {
+        const uint32_t index = frame->destQp - 2;
+        if (index < m_qps.size())
+        {
+            m_limits->Receive(index, frame, now);
+            return;
+        }
+    }
+    Deliver(frame, now);
+}
+
+void
+RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
+{
     const uint32_t index = frame->destQp - 2;
-    NS_ASSERT_MSG(index < m_qps.size() && frame->dst == m_endpoint, "a frame for nobody");
+    NS_ASSERT_MSG(frame->dst == m_endpoint, "a frame for somebody else");
+    if (index >= m_qps.size()) // anybody may send a datagram to any number
+    {
+        ++m_counters.notReadyDropped;
+        RdmaFramePool::Get().Free(frame);
+        return;
+    }
     RdmaQueuePair* qp = PeekPointer(m_qps[index]);
-    if (IsData(frame->opcode))
+    if (IsRequest(frame->opcode))
     {
         qp->OnData(frame, now);
     }
@@ -484,9 +784,17 @@ RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
     {
         qp->OnAcknowledge(frame, now);
     }
-    else
+    else if (frame->opcode == RdmaOpcode::CNP)
     {
         qp->OnCnp(now);
+    }
+    else if (IsReadResponse(frame->opcode))
+    {
+        qp->OnReadResponse(*frame, now);
+    }
+    else
+    {
+        qp->OnDatagram(*frame, now);
     }
     RdmaFramePool::Get().Free(frame);
 }

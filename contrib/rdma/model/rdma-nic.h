@@ -4,18 +4,23 @@
 #ifndef RDMA_NIC_H
 #define RDMA_NIC_H
 
+#include "contrib/rdma/core/frame-sizes.h"
 #include "rdma-port.h"
 #include "rdma-queue-pair.h"
 
+#include "ns3/data-rate.h"
 #include "ns3/nstime.h"
 #include "ns3/object.h"
 
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace ns3
 {
+
+class RdmaNicLimits;
 
 /**
  * \ingroup rdma
@@ -53,6 +58,15 @@ struct RdmaNicCounters
     uint64_t outOfOrderDropped{0};
     uint64_t duplicatesReceived{0};
     uint64_t messagesReceived{0};
+    uint64_t readRequests{0}; //!< sent, repeated ones included
+    uint64_t rnrNaksSent{0};  //!< among naksSent
+    uint64_t rnrNaksReceived{0};
+    uint64_t datagramsDropped{0}; //!< UD: no receive request, or too short a one
+    uint64_t notReadyDropped{0};  //!< to a queue pair in no state to receive
+    // With limits (RdmaNicLimits) only:
+    uint64_t qpCacheMisses{0};
+    uint64_t receiveBufferDrops{0}; //!< data packets
+    uint64_t nicPauses{0};          //!< times the NIC paused its peer, refreshes not counted
 };
 
 /**
@@ -101,13 +115,32 @@ class RdmaNic : public Object, public RdmaPortUser
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
 
     /**
+     * Put the limits of the attributes into force (QpCacheEntries, PcieBandwidth, MessageRate and
+     * what belongs to them): once the port is attached to its channel and before anything is
+     * posted. \param losslessMask bit p: PFC covers priority p, so the NIC pauses rather than drops
+     * \param largestFrameBytes Ethernet header to FCS
+     * \return an error, or nothing
+     */
+    std::string StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes);
+
+    /// \return null: none
+    const RdmaNicLimits* GetLimits() const
+    {
+        return m_limits.get();
+    }
+
+    /**
      * Make a queue pair here; it cannot be used before Connect.
      * \param priority of its data packets, 0 to 7
      */
     RdmaQueuePair* CreateQueuePair(uint8_t priority);
+    /// The same with completion queues, as ibv_create_qp does: SENDs and WRITEs with immediate need
+    /// receive requests from the beginning. In state RESET: see Connect or RdmaQueuePair::Modify.
+    RdmaQueuePair* CreateQueuePair(const RdmaQueuePairInit& init);
 
     /// Connect two queue pairs of two NICs, as the connection manager would (no packets are
-    /// exchanged). Selective repeat is used if both NICs have it, else go-back-N.
+    /// exchanged): both are ready to send then. Selective repeat is used if both NICs have it, else
+    /// go-back-N. Both NICs have the same Mtu.
     static void Connect(RdmaQueuePair* a, RdmaQueuePair* b);
     /// The same for one whose other end is in another process, which does it there with this end.
     static void ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer);
@@ -125,6 +158,12 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t GetMtu() const
     {
         return m_mtu;
+    }
+
+    /// \return sizes of its frames, as of Attach
+    const rdma::FrameSizes& GetFrameSizes() const
+    {
+        return m_sizes;
     }
 
     uint32_t GetAckEvery() const
@@ -166,12 +205,17 @@ class RdmaNic : public Object, public RdmaPortUser
                                           int64_t now);
     typedef void (*PsnTracedCallback)(RdmaQueuePair* qp, uint64_t psn, int64_t now);
     typedef void (*RateTracedCallback)(RdmaQueuePair* qp, uint64_t bps, int64_t now);
+    /// (the NIC's port, frame, ps)
+    typedef void (*ReceiveDropTracedCallback)(const RdmaPort* port,
+                                              const RdmaFrame* frame,
+                                              int64_t now);
 
   protected:
     void DoDispose() override;
 
   private:
     friend class RdmaQueuePair;
+    friend class RdmaNicLimits;
 
     struct Throttled
     {
@@ -187,6 +231,15 @@ class RdmaNic : public Object, public RdmaPortUser
         RdmaQueuePair* tail{nullptr};
     };
 
+    /// What Pull does without limits, and how a packet is chosen with them: its `time` is then when
+    /// it is prepared.
+    template <bool Limited>
+    RdmaFrame* Choose(uint8_t pausedMask, int64_t now);
+    /// The queue pair's next packet begins a message that it has not begun before.
+    bool StartsMessage(const RdmaQueuePair* qp) const;
+    /// A data packet is this host's now.
+    void Deliver(RdmaFrame* frame, int64_t now);
+    void UpdatePullMask();
     void PushReady(RdmaQueuePair* qp);
     RdmaQueuePair* PopReady(uint8_t priority);
     void Throttle(RdmaQueuePair* qp, int64_t now);
@@ -194,19 +247,30 @@ class RdmaNic : public Object, public RdmaPortUser
     void WakeForThrottled();
     /// A queue pair may have something to send again.
     void Activate(RdmaQueuePair* qp, int64_t now);
+    /// \return most unacknowledged payload at a rate, or 0: no limit (bytes)
+    uint64_t GetWindowAt(uint64_t rateBps) const;
     /// An ACK, NAK or CNP.
     void SendControl(RdmaQueuePair* qp,
                      RdmaOpcode opcode,
                      uint8_t flags,
                      uint32_t psn,
                      uint32_t msn,
+                     uint32_t syndrome,
                      int64_t now);
+    void UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap);
+    /// Reads "a:b,c:d" into a table. \return what is wrong
+    static std::string ParseMap(const std::string& text,
+                                const std::string& attribute,
+                                uint8_t* table,
+                                uint32_t keys,
+                                uint32_t values);
     void OnWake();
 
     // hot
     Ptr<RdmaPort> m_port;
     uint32_t m_endpoint{0};
     uint8_t m_readyMask{0};
+    uint8_t m_preparedMask{0}; //!< with limits: priorities of which a packet is prepared
     uint8_t m_controlPriority;
     uint32_t m_mtu;
     uint32_t m_ackEvery;
@@ -216,17 +280,37 @@ class RdmaNic : public Object, public RdmaPortUser
     int64_t m_wakeDue;
     RdmaNicCounters m_counters;
     RdmaNicUser* m_user{nullptr};
+    std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
+    rdma::FrameSizes m_sizes;
+    int64_t m_timeUnit{1}; //!< the port's
 
     uint32_t m_timeoutExponent;
     uint32_t m_retryCount;
     int64_t m_timeoutPs{0};
     uint64_t m_windowBytes;
+    bool m_variableWindow;
+    uint32_t m_headerBytes;
+    bool m_extensionHeaders;
+    uint32_t m_ackFrameBytes;
+    uint32_t m_cnpFrameBytes;
     LossRecovery m_lossRecovery;
     uint64_t m_bdpCap; //!< packets; 0: not computed yet
     Time m_rtoLow;
     Time m_rtoHigh;
     uint32_t m_rtoLowPackets;
     uint32_t m_initialPsn;
+    uint8_t m_minRnrTimer;
+    uint8_t m_rnrRetryCount;
+    uint8_t m_maxReads;
+    std::string m_serviceLevels;
+    std::string m_dscps;
+    std::array<uint8_t, 16> m_priorityOfServiceLevel{};
+    std::array<uint8_t, RdmaPort::PRIORITIES> m_dscpOfPriority{};
+    uint32_t m_qpCacheEntries;
+    Time m_qpCacheMissLatency;
+    DataRate m_pcieBandwidth;
+    uint64_t m_pcieReceiveBuffer;
+    uint64_t m_messageRate;
     Ptr<RdmaCongestionOps> m_prototype;
     RdmaTimer<RdmaNic, &RdmaNic::OnWake> m_wakeEvent;
 
@@ -238,6 +322,7 @@ class RdmaNic : public Object, public RdmaPortUser
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_errorTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_cnpTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_rateTrace;
+    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_receiveDropTrace;
 };
 
 } // namespace ns3

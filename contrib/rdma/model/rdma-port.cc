@@ -67,6 +67,19 @@ RdmaPort::GetTypeId()
                           UintegerValue(0xc0),
                           MakeUintegerAccessor(&RdmaPort::m_strict),
                           MakeUintegerChecker<uint8_t>())
+            .AddAttribute("LineOverhead",
+                          "What a frame occupies the line for besides its own bytes: preamble, "
+                          "start delimiter and inter-packet gap, or 0 for other models (bytes)",
+                          UintegerValue(RdmaFrame::WIRE_ONLY_BYTES),
+                          MakeUintegerAccessor(&RdmaPort::m_lineOverhead),
+                          MakeUintegerChecker<uint8_t>(0, 63))
+            .AddAttribute(
+                "TransmitTimeUnit",
+                "Serialization times are cut to whole multiples of this, as models that "
+                "count in ns do; 0: they are exact, rounded to the nearest ps",
+                TimeValue(Time(0)),
+                MakeTimeAccessor(&RdmaPort::SetTransmitTimeUnit, &RdmaPort::GetTransmitTimeUnit),
+                MakeTimeChecker(Time(0)))
             .AddTraceSource("PhyTx",
                             "A frame starts to be sent",
                             MakeTraceSourceAccessor(&RdmaPort::m_txTrace),
@@ -152,7 +165,33 @@ RdmaPort::SetRate(uint64_t bps)
     NS_ABORT_MSG_IF(bps == 0, "a port needs a rate");
     m_rate = bps;
     m_psPerByte = 8000000000000ULL % bps == 0 ? static_cast<int64_t>(8000000000000ULL / bps) : 0;
+    if (m_psPerByte % m_timeUnit)
+    {
+        m_psPerByte = 0;
+    }
     m_serialization = {};
+}
+
+void
+RdmaPort::SetTransmitTimeUnit(Time unit)
+{
+    m_timeUnit = std::max<int64_t>(1, unit.GetPicoSeconds());
+    SetRate(m_rate);
+}
+
+Time
+RdmaPort::GetTransmitTimeUnit() const
+{
+    return m_timeUnit > 1 ? PicoSeconds(static_cast<uint64_t>(m_timeUnit)) : Time(0);
+}
+
+int64_t
+RdmaPort::ComputeSerialization(uint32_t wireBytes) const
+{
+    return rdma::SerializationTime(rdma::Bytes(wireBytes),
+                                   rdma::BitRate(m_rate),
+                                   rdma::Duration(m_timeUnit))
+        .ps;
 }
 
 void
@@ -269,8 +308,8 @@ RdmaPort::Dequeue(uint8_t eligible, int64_t now)
     Queue& queue = m_queue[priority];
     RdmaFrame* frame = queue.list.PopFront();
     const uint64_t before = queue.bytes;
-    queue.bytes -= frame->FrameBytes();
-    m_queuedBytes -= frame->FrameBytes();
+    queue.bytes -= GetFrameBytes(frame);
+    m_queuedBytes -= GetFrameBytes(frame);
     if (queue.list.IsEmpty())
     {
         m_waiting &= ~(1U << priority);
@@ -295,7 +334,7 @@ RdmaPort::PickDwrr(uint8_t eligible)
         if (eligible >> m_dwrrNext & 1)
         {
             Queue& queue = m_queue[m_dwrrNext];
-            const uint32_t bytes = queue.list.Front()->FrameBytes();
+            const uint32_t bytes = GetFrameBytes(queue.list.Front());
             if (queue.deficit >= bytes)
             {
                 queue.deficit -= bytes;
@@ -403,7 +442,7 @@ RdmaPort::IsCorrupted(const RdmaFrame* frame)
     {
         m_bitsToError = m_errors->GetValue(1 / m_bitErrorRate, 0);
     }
-    m_bitsToError -= 8.0 * frame->FrameBytes();
+    m_bitsToError -= 8.0 * GetFrameBytes(frame);
     if (m_bitsToError > 0)
     {
         return false;
@@ -454,7 +493,7 @@ void
 RdmaPort::SendPause(uint8_t mask, uint16_t quanta, int64_t now)
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
-    frame->wireBytes = MINIMUM_FRAME_BYTES + RdmaFrame::WIRE_ONLY_BYTES;
+    frame->wireBytes = MINIMUM_FRAME_BYTES + m_lineOverhead;
     frame->src = frame->dst = 0;
     frame->flowHash = 0;
     frame->destQp = frame->psn = 0;
@@ -709,8 +748,8 @@ RdmaPort::SendFrom(Ptr<Packet> packet, const Address&, const Address&, uint16_t 
         return false;
     }
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
-    frame->wireBytes = std::max(packet->GetSize() + ETHERNET_BYTES, MINIMUM_FRAME_BYTES) +
-                       RdmaFrame::WIRE_ONLY_BYTES;
+    frame->wireBytes =
+        std::max(packet->GetSize() + ETHERNET_BYTES, MINIMUM_FRAME_BYTES) + m_lineOverhead;
     frame->src = frame->dst = 0;
     frame->flowHash = 0;
     frame->destQp = frame->psn = frame->aux = frame->dmaLength = 0;

@@ -10,6 +10,7 @@
 
 #include "ns3/mac48-address.h"
 #include "ns3/net-device.h"
+#include "ns3/nstime.h"
 #include "ns3/random-variable-stream.h"
 #include "ns3/traced-callback.h"
 
@@ -131,10 +132,10 @@ class RdmaPort : public NetDevice
     void Enqueue(RdmaFrame* frame, int64_t now)
     {
         Queue& queue = m_queue[frame->priority];
-        queue.bytes += frame->FrameBytes();
+        queue.bytes += GetFrameBytes(frame);
         queue.list.PushBack(frame);
         m_waiting |= 1U << frame->priority;
-        m_queuedBytes += frame->FrameBytes();
+        m_queuedBytes += GetFrameBytes(frame);
         if (m_queuedBytes > m_counters.maxQueueBytes)
         {
             m_counters.maxQueueBytes = m_queuedBytes;
@@ -241,6 +242,24 @@ class RdmaPort : public NetDevice
         return m_rate;
     }
 
+    /// \return bytes of a frame that only the line sees, not a buffer
+    uint32_t GetLineOverhead() const
+    {
+        return m_lineOverhead;
+    }
+
+    /// \return what buffers count of a frame
+    uint32_t GetFrameBytes(const RdmaFrame* frame) const
+    {
+        return frame->wireBytes - m_lineOverhead;
+    }
+
+    /// \return serialization times are cut to multiples of this, ps; 1: they are rounded
+    int64_t GetTransmitTimeUnitPs() const
+    {
+        return m_timeUnit;
+    }
+
     int64_t GetDelayPs() const
     {
         return m_delay;
@@ -269,11 +288,11 @@ class RdmaPort : public NetDevice
         {
             return m_psPerByte * wireBytes;
         }
-        SerializationCache& entry = m_serialization[wireBytes % 4];
+        // Sizes of data packets and ACKs are multiples of 4, or of 2: a slot for each all the same.
+        SerializationCache& entry = m_serialization[(wireBytes ^ wireBytes >> 2) % 4];
         if (entry.wireBytes != wireBytes)
         {
-            entry = {wireBytes,
-                     rdma::SerializationTime(rdma::Bytes(wireBytes), rdma::BitRate(m_rate)).ps};
+            entry = {wireBytes, ComputeSerialization(wireBytes)};
         }
         return entry.ps;
     }
@@ -341,6 +360,10 @@ class RdmaPort : public NetDevice
         int64_t ps{0};
     };
 
+    void SetTransmitTimeUnit(Time unit);
+    Time GetTransmitTimeUnit() const;
+    int64_t ComputeSerialization(uint32_t wireBytes) const;
+
     void OnTransmitEvent();
     void OnReceiveEvent();
     void OnPauseEvent();
@@ -388,6 +411,7 @@ class RdmaPort : public NetDevice
     uint8_t m_strict{0xc0};
     uint8_t m_dwrrNext{0};
     uint8_t m_ignored{0}; //!< bit p: pauses of priority p have no effect
+    uint8_t m_lineOverhead{RdmaFrame::WIRE_ONLY_BYTES};
 
     // line 3: who listens, and the event objects
     alignas(64) TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace;
@@ -411,6 +435,7 @@ class RdmaPort : public NetDevice
     double m_bitsToError{0};
     Ptr<ExponentialRandomVariable> m_errors;
     uint64_t m_rate{100000000000};
+    int64_t m_timeUnit{1}; //!< ps
     RdmaTimer<RdmaPort, &RdmaPort::OnPauseEvent> m_pauseEvent;
 
     std::string m_name;

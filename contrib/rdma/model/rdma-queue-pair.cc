@@ -5,7 +5,9 @@
 
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
+#include "contrib/rdma/core/roce-wire.h"
 #include "rdma-nic.h"
+#include "rdma-queue-pair-verbs.h"
 #include "rdma-selective-repeat.h"
 
 #include "ns3/log.h"
@@ -30,99 +32,170 @@ RdmaQueuePair::~RdmaQueuePair() = default;
 
 // Requester --------------------------------------------------------------------------------------
 
-void
+RdmaPostResult
 RdmaQueuePair::PostWrite(uint64_t bytes, uint64_t id)
 {
-    Post(bytes, id, false, 0);
-}
-
-void
-RdmaQueuePair::PostWriteWithImmediate(uint64_t bytes, uint64_t id, uint32_t immediate)
-{
-    Post(bytes, id, true, immediate);
-}
-
-void
-RdmaQueuePair::Post(uint64_t bytes, uint64_t id, bool hasImmediate, uint32_t immediate)
-{
-    NS_ASSERT_MSG(m_peerNumber, "the queue pair is not connected");
-    const uint32_t mtu = m_nic->m_mtu;
-    RdmaWorkRequest request;
+    RdmaSendRequest request;
     request.id = id;
     request.bytes = bytes;
+    return Post(request);
+}
+
+RdmaPostResult
+RdmaQueuePair::PostWriteWithImmediate(uint64_t bytes, uint64_t id, uint32_t immediate)
+{
+    RdmaSendRequest request;
+    request.id = id;
+    request.bytes = bytes;
+    request.hasImmediate = true;
     request.immediate = immediate;
-    request.hasImmediate = hasImmediate;
+    return Post(request);
+}
+
+RdmaPostResult
+RdmaQueuePair::PostSend(uint64_t bytes, uint64_t id)
+{
+    RdmaSendRequest request;
+    request.id = id;
+    request.operation = RdmaOperation::SEND;
+    request.bytes = bytes;
+    return Post(request);
+}
+
+RdmaPostResult
+RdmaQueuePair::PostRead(uint64_t bytes, uint64_t id)
+{
+    RdmaSendRequest request;
+    request.id = id;
+    request.operation = RdmaOperation::READ;
+    request.bytes = bytes;
+    return Post(request);
+}
+
+RdmaPostResult
+RdmaQueuePair::Post(const RdmaSendRequest& posted)
+{
+    if (m_verbs || posted.operation != RdmaOperation::WRITE ||
+        m_state < State::READY_TO_SEND) // a plain WRITE has nothing to check
+    {
+        const RdmaPostResult result = CheckPost(posted);
+        if (result != RdmaPostResult::POSTED)
+        {
+            return result;
+        }
+        if (GetTransport() == RdmaTransport::UD)
+        {
+            return PostDatagram(posted);
+        }
+    }
+    const uint32_t mtu = m_nic->m_mtu;
+    RdmaWorkRequest request;
+    request.id = posted.id;
+    request.bytes = posted.bytes;
+    request.immediate = posted.immediate;
+    request.hasImmediate = posted.hasImmediate;
+    request.operation = posted.operation;
+    request.signaled = posted.signaled;
     request.posted = RdmaClock::Now();
     request.firstPsn = m_endPsn;
-    request.packets = std::max<uint64_t>(1, (bytes + mtu - 1) / mtu);
+    request.packets = std::max<uint64_t>(1, (posted.bytes + mtu - 1) / mtu);
     request.firstByte = m_postedBytes;
     m_nic->m_postTrace(this, request);
     if (m_state == State::ERROR)
     {
-        m_nic->m_completionTrace(this, request, RdmaStatus::FLUSHED, request.posted);
-        if (m_nic->m_user)
-        {
-            m_nic->m_user->OnCompletion(this, request, RdmaStatus::FLUSHED, request.posted);
-        }
-        return;
+        Complete(request, RdmaStatus::FLUSHED, request.posted);
+        return RdmaPostResult::POSTED;
     }
     m_requests.push_back(request);
     m_endPsn += request.packets;
-    m_postedBytes += bytes;
+    m_postedBytes += request.BytesIn(request.packets, mtu);
+    if (m_verbs || request.operation == RdmaOperation::READ)
+    {
+        AddRead(request);
+        UpdateSendEnd();
+    }
+    else
+    {
+        m_sendEnd = m_endPsn;
+    }
     m_nic->Activate(this, request.posted);
+    return RdmaPostResult::POSTED;
+}
+
+RdmaFrame*
+RdmaQueuePair::NewFrame(RdmaOpcode opcode, uint64_t psn, uint32_t wireBytes, uint8_t flags)
+{
+    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+    frame->wireBytes = wireBytes;
+    frame->src = m_nic->m_endpoint;
+    frame->dst = m_peerEndpoint;
+    frame->flowHash = m_flowHash;
+    frame->destQp = m_peerNumber;
+    frame->psn = rdma::WirePsn(psn);
+    frame->aux = 0;
+    frame->dmaLength = 0;
+    frame->payload = 0;
+    frame->inPort = 0;
+    frame->opcode = opcode;
+    frame->priority = m_priority;
+    frame->flags = flags;
+    frame->dscp = m_dscp;
+    return frame;
 }
 
 RdmaFrame*
 RdmaQueuePair::MakeFrame(int64_t now)
 {
     UpdateIfDue(now);
+    if (m_respond && (!CanSendRequest() || m_verbs->responseNext))
+    {
+        return MakeResponse(now);
+    }
+    if (m_verbs)
+    {
+        m_verbs->responseNext = true;
+        if (m_verbs->transport == RdmaTransport::UD)
+        {
+            return MakeDatagram(now);
+        }
+    }
     const RdmaWorkRequest& request = m_requests[m_cursor];
+    if (request.operation == RdmaOperation::READ)
+    {
+        return MakeReadRequest(request, now);
+    }
     const uint32_t mtu = m_nic->m_mtu;
     const uint64_t index = m_nextPsn - request.firstPsn;
     const uint64_t offset = index * mtu;
     const uint32_t payload = static_cast<uint32_t>(std::min<uint64_t>(mtu, request.bytes - offset));
-    const uint64_t inRequest = offset & (MAX_REQUEST_BYTES - 1);
+    const rdma::FrameSizes& sizes = m_nic->m_sizes;
+    const uint64_t inRequest = offset & (sizes.requestBytes - 1);
     const bool endOfPost = index + 1 == request.packets;
     const bool first = inRequest == 0;
-    const bool last = endOfPost || inRequest + mtu == MAX_REQUEST_BYTES;
-
-    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
-    // Padded to 4 bytes (BTH PadCnt).
-    uint32_t wire = RdmaFrame::DATA_OVERHEAD_BYTES + ((payload + 3) & ~3U);
+    const bool last = endOfPost || inRequest + mtu == sizes.requestBytes;
     const bool immediate = endOfPost && request.hasImmediate;
-    if (first)
+    const bool send = request.operation == RdmaOperation::SEND;
+    const auto opcode = static_cast<RdmaOpcode>(send ? rdma::SendOpcode(first, last, immediate)
+                                                     : rdma::WriteOpcode(first, last, immediate));
+
+    // Padded to 4 bytes (BTH PadCnt).
+    uint32_t wire = sizes.dataOverhead + ((payload + sizes.padMask) & ~sizes.padMask) +
+                    (first && !send ? sizes.rethBytes : 0) + (immediate ? sizes.immediateBytes : 0);
+    if (send) // an empty one is shorter than Ethernet's least frame
     {
-        wire += rdma::kRethBytes;
+        wire = std::max(wire, sizes.leastWire);
+    }
+    RdmaFrame* frame = NewFrame(opcode, m_nextPsn, wire, RdmaFrame::ECT);
+    frame->payload = static_cast<uint16_t>(payload);
+    if (first && !send)
+    {
         frame->dmaLength =
             static_cast<uint32_t>(std::min(MAX_REQUEST_BYTES, request.bytes - offset));
-        frame->opcode = !last       ? RdmaOpcode::WRITE_FIRST
-                        : immediate ? RdmaOpcode::WRITE_ONLY_IMM
-                                    : RdmaOpcode::WRITE_ONLY;
     }
-    else
-    {
-        frame->dmaLength = 0;
-        frame->opcode = !last       ? RdmaOpcode::WRITE_MIDDLE
-                        : immediate ? RdmaOpcode::WRITE_LAST_IMM
-                                    : RdmaOpcode::WRITE_LAST;
-    }
-    frame->aux = 0;
     if (immediate)
     {
-        wire += rdma::kImmDtBytes;
         frame->aux = request.immediate;
     }
-    frame->wireBytes = wire;
-    frame->src = m_nic->m_endpoint;
-    frame->dst = m_peerEndpoint;
-    frame->flowHash = m_flowHash;
-    frame->destQp = m_peerNumber;
-    frame->psn = rdma::WirePsn(m_nextPsn);
-    frame->payload = static_cast<uint16_t>(payload);
-    frame->inPort = 0;
-    frame->priority = m_priority;
-    frame->flags = RdmaFrame::ECT;
-    frame->classEnable = 0;
 
     RdmaNicCounters& counters = m_nic->m_counters;
     ++counters.dataPackets;
@@ -143,7 +216,6 @@ RdmaQueuePair::MakeFrame(int64_t now)
     ++m_nextPsn;
     m_highestPsn = std::max(m_highestPsn, m_nextPsn);
     m_sentBytes += payload;
-    m_cc.bytesSent += payload;
     if (endOfPost)
     {
         ++m_cursor;
@@ -156,10 +228,18 @@ RdmaQueuePair::MakeFrame(int64_t now)
     // The last packet that window or PSN space allow must ask for an ACK too, or the queue pair
     // would wait for its time-out.
     const uint32_t ackEvery = (m_needs & RdmaCongestionOps::ACK_PER_PACKET) ? 1 : m_nic->m_ackEvery;
-    if (endOfPost || m_nextPsn % ackEvery == 0 || !CanSend())
+    m_cc.bytesSent += payload;
+    if (endOfPost || m_nextPsn % ackEvery == 0 || !CanSendRequest())
     {
         frame->flags |= RdmaFrame::ACK_REQUEST;
     }
+    Sent(payload, wire, now);
+    return frame;
+}
+
+void
+RdmaQueuePair::Sent(uint32_t payload, uint32_t wireBytes, int64_t now)
+{
     if (m_needs & RdmaCongestionOps::ON_SEND)
     {
         m_cc.bytesInFlight = m_sentBytes - m_ackedBytes;
@@ -168,9 +248,13 @@ RdmaQueuePair::MakeFrame(int64_t now)
     }
     if (m_psPerByte > 0)
     {
-        m_nextSend = now + static_cast<int64_t>(m_psPerByte * wire + 0.5);
+        int64_t gap = static_cast<int64_t>(m_psPerByte * wireBytes + 0.5);
+        if (m_nic->m_timeUnit > 1)
+        {
+            gap -= gap % m_nic->m_timeUnit; // as the port cuts serialization times
+        }
+        m_nextSend = now + gap;
     }
-    return frame;
 }
 
 void
@@ -192,28 +276,45 @@ RdmaQueuePair::UpdateRate(int64_t now)
         m_nextSend = now + static_cast<int64_t>(static_cast<double>(m_nextSend - now) *
                                                 (m_psPerByte / before));
     }
+    if (m_nic->m_variableWindow && m_nic->m_windowBytes)
+    {
+        m_cc.windowBytes = m_nic->GetWindowAt(m_cc.rateBps);
+    }
     m_nic->m_rateTrace(this, m_cc.rateBps, now);
 }
 
 void
 RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
 {
-    if (m_state == State::ERROR)
+    if (m_state == State::ERROR || m_state < State::READY_TO_SEND)
     {
         return;
     }
     // An ACK names the last packet received, a NAK the one expected: both acknowledge all before.
     const bool nak = frame->flags & RdmaFrame::NAK;
-    const uint64_t psn = rdma::ExtendPsn(frame->psn, m_ackedPsn) + (nak ? 0 : 1);
+    uint64_t psn = rdma::ExtendPsn(frame->psn, m_ackedPsn) + (nak ? 0 : 1);
+    if (frame->flags & (RdmaFrame::RNR_NAK | RdmaFrame::FATAL_NAK))
+    {
+        OnRareNak(*frame, now);
+        return;
+    }
     if (psn > m_highestPsn || psn < m_ackedPsn)
     {
         return; // of a packet already acknowledged, overtaken by a later ACK
+    }
+    const uint64_t expected = psn; // by the responder
+    if (psn > m_readBarrier)
+    {
+        psn = HoldBack(psn);
     }
     if (m_selective)
     {
         if (nak) // its MSN field is the PSN that came out of order
         {
-            m_selective->OnSack(rdma::ExtendPsn(frame->aux, m_ackedPsn));
+            const uint64_t came = rdma::ExtendPsn(frame->aux, m_ackedPsn);
+            // That a READ has come does not say that its response has.
+            m_readBarrier != NO_READ&& IsOfRead(came) ? m_selective->OnLostBefore(came)
+                                                      : m_selective->OnSack(came);
         }
         Acknowledge(psn, now);
         if (nak && m_highestPsn > m_ackedPsn && m_state != State::ERROR)
@@ -225,7 +326,7 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
             else
             {
                 m_ops->OnNack(m_cc, now);
-                Recover(false, now);
+                Recover(false, std::max(m_ackedPsn, expected), now);
             }
         }
         UpdateRate(now);
@@ -251,6 +352,10 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
     }
     m_ackedPsn = upTo;
     m_retries = 0;
+    if (m_verbs)
+    {
+        m_verbs->rnrRetries = 0;
+    }
     m_timerStart = now;
     const uint64_t before = m_ackedBytes;
     // The requests this completes; the position in the byte stream comes from the one it stops in.
@@ -261,8 +366,8 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
         const RdmaWorkRequest& request = m_requests[m_first];
         if (request.firstPsn + request.packets > upTo)
         {
-            m_ackedBytes = request.firstByte +
-                           std::min(request.bytes, (upTo - request.firstPsn) * m_nic->m_mtu);
+            m_ackedBytes =
+                request.firstByte + request.BytesIn(upTo - request.firstPsn, m_nic->m_mtu);
             break;
         }
         ++m_first;
@@ -286,14 +391,10 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
     m_ops->OnAck(m_cc, {m_ackedBytes - before, false}, now);
     // Told last: whoever hears of it may post again, which appends to the requests.
     const size_t endCompleted = m_first;
-    for (size_t i = firstCompleted; i < endCompleted; ++i)
+    for (size_t i = firstCompleted; i < endCompleted && m_state != State::RESET; ++i)
     {
         const RdmaWorkRequest request = m_requests[i];
-        m_nic->m_completionTrace(this, request, RdmaStatus::SUCCESS, now);
-        if (m_nic->m_user)
-        {
-            m_nic->m_user->OnCompletion(this, request, RdmaStatus::SUCCESS, now);
-        }
+        Complete(request, RdmaStatus::SUCCESS, now);
     }
     if (m_first == m_requests.size())
     {
@@ -306,6 +407,20 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
                          m_requests.begin() + static_cast<std::ptrdiff_t>(m_first));
         m_cursor -= m_first;
         m_first = 0;
+    }
+}
+
+void
+RdmaQueuePair::Complete(const RdmaWorkRequest& request, RdmaStatus status, int64_t now)
+{
+    m_nic->m_completionTrace(this, request, status, now);
+    if (m_nic->m_user)
+    {
+        m_nic->m_user->OnCompletion(this, request, status, now);
+    }
+    if (m_verbs)
+    {
+        Report(request, status, now);
     }
 }
 
@@ -335,7 +450,7 @@ void
 RdmaQueuePair::ArmTimer(int64_t now)
 {
     m_timerStart = now;
-    int64_t timeout = m_nic->m_timeoutPs;
+    int64_t timeout = m_timeoutPs;
     if (m_selective)
     {
         timeout = m_selective->GetLeastTimeout();
@@ -364,7 +479,7 @@ RdmaQueuePair::OnTimer()
     // never less than the least from then on, though.
     const int64_t due =
         m_timerStart +
-        (m_selective ? m_selective->GetTimeout(m_highestPsn - m_ackedPsn) : m_nic->m_timeoutPs);
+        (m_selective ? m_selective->GetTimeout(m_highestPsn - m_ackedPsn) : m_timeoutPs);
     if (now < due)
     {
         m_timerPending = true;
@@ -376,14 +491,14 @@ RdmaQueuePair::OnTimer()
     m_nic->m_timeoutTrace(this, m_ackedPsn, now);
     if (RetriesExceeded(now))
     {
-        Fail(now);
+        Fail(RdmaStatus::RETRY_EXCEEDED, now);
         return;
     }
     m_ops->OnTimeout(m_cc, now);
     UpdateRate(now);
     if (m_selective)
     {
-        Recover(true, now);
+        Recover(true, m_ackedPsn, now);
     }
     else
     {
@@ -397,22 +512,22 @@ RdmaQueuePair::RetriesExceeded(int64_t now)
 {
     if (!m_selective)
     {
-        return ++m_retries > m_nic->m_retryCount;
+        return ++m_retries > m_retryCount;
     }
     // RtoLow and RtoHigh are estimates of a round trip, not the local ACK time-out: that one is
     // counted in time, so that both recoveries give up equally late.
-    const int64_t patience = m_nic->m_timeoutPs * (m_nic->m_retryCount + 1);
+    const int64_t patience = m_timeoutPs * (m_retryCount + 1);
     return patience && now - m_selective->lastProgress >= patience;
 }
 
 // Selective repeat -------------------------------------------------------------------------------
 
 void
-RdmaQueuePair::Recover(bool afterTimeout, int64_t now)
+RdmaQueuePair::Recover(bool afterTimeout, uint64_t from, int64_t now)
 {
-    m_nic->m_goBackTrace(this, m_ackedPsn, now);
-    m_selective->Begin(m_ackedPsn, m_highestPsn, afterTimeout);
-    SeekTo(m_ackedPsn);
+    m_nic->m_goBackTrace(this, from, now);
+    m_selective->Begin(from, m_highestPsn, afterTimeout);
+    SeekTo(from);
 }
 
 void
@@ -442,54 +557,71 @@ RdmaQueuePair::SeekTo(uint64_t psn)
         [](uint64_t value, const RdmaWorkRequest& request) { return value < request.firstPsn; });
     const RdmaWorkRequest& request = *(behind - 1);
     m_cursor = static_cast<size_t>(behind - m_requests.begin()) - 1;
-    m_sentBytes =
-        request.firstByte + std::min(request.bytes, (psn - request.firstPsn) * m_nic->m_mtu);
+    m_sentBytes = request.firstByte + request.BytesIn(psn - request.firstPsn, m_nic->m_mtu);
 }
 
 void
-RdmaQueuePair::Fail(int64_t now)
+RdmaQueuePair::Fail(RdmaStatus first, int64_t now)
 {
     NS_LOG_WARN("queue pair " << m_number << " of endpoint " << m_nic->m_endpoint << " fails");
     m_state = State::ERROR;
     ++m_nic->m_counters.failedQps;
     m_nic->m_errorTrace(this, m_ackedPsn, now);
     m_endPsn = m_nextPsn; // nothing more to send
-    RdmaStatus status = RdmaStatus::RETRY_EXCEEDED;
+    m_sendEnd = 0;
+    m_respond = false;
+    RdmaStatus status = first;
     while (m_first < m_requests.size())
     {
         const RdmaWorkRequest request = m_requests[m_first++];
-        m_nic->m_completionTrace(this, request, status, now);
-        if (m_nic->m_user)
-        {
-            m_nic->m_user->OnCompletion(this, request, status, now);
-        }
+        Complete(request, status, now);
         status = RdmaStatus::FLUSHED;
+    }
+    if (m_verbs)
+    {
+        FlushReceives(now);
     }
 }
 
 // Responder --------------------------------------------------------------------------------------
 
 void
-RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
+RdmaQueuePair::Notice(const RdmaFrame& frame, int64_t now)
 {
-    if (frame->flags & RdmaFrame::CE)
+    if (frame.flags & RdmaFrame::CE)
     {
         ++m_nic->m_counters.ecnMarkedReceived;
     }
-    if ((frame->flags & RdmaFrame::CE) || (m_needs & RdmaCongestionOps::EVERY_DATA))
+    if ((frame.flags & RdmaFrame::CE) || (m_needs & RdmaCongestionOps::EVERY_DATA))
     {
-        if (m_ops->OnDataReceived(*frame, now))
+        if (m_ops->OnDataReceived(frame, now))
         {
             ++m_nic->m_counters.cnpsSent;
-            m_nic->SendControl(this, RdmaOpcode::CNP, 0, 0, 0, now);
+            m_nic->SendControl(this, RdmaOpcode::CNP, 0, 0, 0, 0, now);
         }
     }
+}
+
+void
+RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
+{
+    if (!CanReceive())
+    {
+        ++m_nic->m_counters.notReadyDropped;
+        return;
+    }
+    Notice(*frame, now);
     const uint64_t psn = rdma::ExtendPsn(frame->psn, m_expectedPsn);
     if (psn != m_expectedPsn)
     {
         if (psn < m_expectedPsn)
         {
             ++m_nic->m_counters.duplicatesReceived;
+            if (frame->opcode == RdmaOpcode::READ_REQUEST)
+            {
+                OnReadRequest(psn, frame->dmaLength, now);
+                return;
+            }
             // The first of a row tells the requester how far this end is, asked or not: between two
             // requested ACKs it might otherwise send the same few packets until it gives up.
             if ((frame->flags & RdmaFrame::ACK_REQUEST) || psn <= m_duplicate)
@@ -516,6 +648,10 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
     if (m_selective && m_selective->HasHeld())
     {
         FillGap(*frame, now);
+        return;
+    }
+    if (!IsPlainWrite(frame->opcode) && !Admit(*frame, now))
+    {
         return;
     }
     ++m_expectedPsn;
@@ -552,12 +688,21 @@ RdmaQueuePair::DeliverMessage(bool hasImmediate, uint32_t immediate, int64_t now
     {
         m_nic->m_user->OnMessage(this, message, now);
     }
+    if (m_verbs)
+    {
+        ReportMessage(message, now);
+    }
 }
 
 void
 RdmaQueuePair::OnOutOfOrder(uint64_t psn, const RdmaFrame& frame, int64_t now)
 {
-    switch (m_selective->Keep(psn, m_expectedPsn, frame))
+    if (m_verbs && m_verbs->rnrSent)
+    {
+        return; // all behind the refused packet goes again
+    }
+    switch (
+        m_selective->Keep(psn, m_expectedPsn, frame, GetPsnCount(frame.opcode, frame.dmaLength)))
     {
     case RdmaSelectiveRepeat::Hold::KEPT:
         break;
@@ -574,24 +719,66 @@ RdmaQueuePair::OnOutOfOrder(uint64_t psn, const RdmaFrame& frame, int64_t now)
                        RdmaFrame::NAK,
                        rdma::WirePsn(m_expectedPsn),
                        rdma::WirePsn(psn), // where an ACK has the MSN
+                       rdma::NakSyndrome(rdma::kNakPsnSequenceError),
                        now);
 }
 
 void
 RdmaQueuePair::FillGap(const RdmaFrame& frame, int64_t now)
 {
+    m_selective->Keep(m_expectedPsn,
+                      m_expectedPsn,
+                      frame,
+                      GetPsnCount(frame.opcode, frame.dmaLength));
+    ReleaseHeld(now);
+}
+
+void
+RdmaQueuePair::ReleaseHeld(int64_t now)
+{
     const uint64_t first = m_expectedPsn;
-    m_selective->Keep(first, first, frame);
-    m_expectedPsn = m_selective->Release();
+    uint64_t end = m_selective->Release(first);
+    bool refused = false;
+    if (m_verbs && m_verbs->needsReceives)
+    {
+        // Only as far as there are receive requests.
+        size_t left = m_verbs->receives.size();
+        for (uint64_t psn = first; psn < end; ++psn)
+        {
+            if (TakesReceive(m_selective->Get(psn).opcode) && left-- == 0)
+            {
+                m_selective->Forget(psn);
+                refused = true;
+                end = psn;
+            }
+        }
+    }
+    m_expectedPsn = end;
     m_duplicate = NO_DUPLICATE;
-    for (uint64_t psn = first; psn < m_expectedPsn; ++psn)
+    for (uint64_t psn = first; psn < end; ++psn)
     {
         m_msn = (m_msn + IsLast(m_selective->Get(psn).opcode)) & 0xffffff;
     }
-    SendAck(false, now);
-    for (uint64_t psn = first; psn < m_expectedPsn; ++psn)
+    if (end > first)
     {
-        const RdmaSelectiveRepeat::Held& held = m_selective->Get(psn);
+        SendAck(false, now);
+    }
+    if (refused)
+    {
+        RefuseReceive(now);
+    }
+    for (uint64_t psn = first; psn < end && CanReceive(); ++psn)
+    {
+        const RdmaSelectiveRepeat::Held held = m_selective->Get(psn);
+        if (held.opcode == RdmaOpcode::READ_REQUEST)
+        {
+            AddResponse(psn, psn + GetPsnCount(held.opcode, held.immediate), held.immediate);
+            continue;
+        }
+        if (!IsPlainWrite(held.opcode) && !TakeReceive(held.opcode, held.payload, now))
+        {
+            return;
+        }
         m_messageBytes += held.payload;
         m_receivedBytes += held.payload;
         if (held.flags & RdmaFrame::END_OF_POST)
@@ -604,13 +791,31 @@ RdmaQueuePair::FillGap(const RdmaFrame& frame, int64_t now)
 void
 RdmaQueuePair::SendAck(bool nak, int64_t now)
 {
-    RdmaNicCounters& counters = m_nic->m_counters;
-    ++(nak ? counters.naksSent : counters.acksSent);
+    if (nak)
+    {
+        SendNak(RdmaFrame::NAK, rdma::NakSyndrome(rdma::kNakPsnSequenceError), now);
+        return;
+    }
+    ++m_nic->m_counters.acksSent;
     m_nic->SendControl(this,
                        RdmaOpcode::ACKNOWLEDGE,
-                       nak ? RdmaFrame::NAK : 0,
-                       rdma::WirePsn(nak ? m_expectedPsn : m_expectedPsn - 1),
+                       0,
+                       rdma::WirePsn(m_expectedPsn - 1),
                        m_msn,
+                       rdma::AckSyndrome(),
+                       now);
+}
+
+void
+RdmaQueuePair::SendNak(uint8_t flags, uint8_t syndrome, int64_t now)
+{
+    ++m_nic->m_counters.naksSent;
+    m_nic->SendControl(this,
+                       RdmaOpcode::ACKNOWLEDGE,
+                       flags,
+                       rdma::WirePsn(m_expectedPsn),
+                       m_msn,
+                       syndrome,
                        now);
 }
 

@@ -7,10 +7,12 @@
 #include "rdma-congestion-ops.h"
 #include "rdma-event.h"
 #include "rdma-frame.h"
+#include "rdma-verbs.h"
 
 #include "ns3/simple-ref-count.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace ns3
@@ -18,20 +20,12 @@ namespace ns3
 
 class RdmaNic;
 class RdmaSelectiveRepeat;
-
-/// \ingroup rdma
-/// How a work request ended.
-enum class RdmaStatus : uint8_t
-{
-    SUCCESS,
-    RETRY_EXCEEDED, //!< the request that was not acknowledged
-    FLUSHED,        //!< posted behind it, or to a queue pair in the error state
-};
+struct RdmaQueuePairVerbs;
 
 /**
  * \ingroup rdma
- * A posted RDMA WRITE of any 64-bit length. It is cut into requests of at most 2^31 B (the RETH's
- * length has 32 bits), and these into packets of the path MTU; a length of 0 is one packet.
+ * A posted request. A WRITE has any 64-bit length: it is cut into requests of at most 2^31 B (the
+ * RETH's length has 32 bits), and these into packets of the path MTU; a length of 0 is one packet.
  */
 struct RdmaWorkRequest
 {
@@ -39,10 +33,18 @@ struct RdmaWorkRequest
     uint64_t bytes{0};
     uint32_t immediate{0};
     bool hasImmediate{false};
-    int64_t posted{0};    //!< ps
-    uint64_t firstPsn{0}; //!< not cut to 24 bits
-    uint64_t packets{0};
-    uint64_t firstByte{0}; //!< position in the stream of all bytes posted to the queue pair
+    RdmaOperation operation{RdmaOperation::WRITE};
+    bool signaled{true};
+    int64_t posted{0};     //!< ps
+    uint64_t firstPsn{0};  //!< not cut to 24 bits
+    uint64_t packets{0};   //!< PSNs: of a READ, packets of its response
+    uint64_t firstByte{0}; //!< position in the stream of all bytes that the queue pair sends
+
+    /// \return bytes of the stream in the first n packets; a READ sends none
+    uint64_t BytesIn(uint64_t n, uint32_t mtu) const
+    {
+        return operation == RdmaOperation::READ ? 0 : (n * mtu < bytes ? n * mtu : bytes);
+    }
 };
 
 /// \ingroup rdma
@@ -57,7 +59,8 @@ struct RdmaMessage
 
 /**
  * \ingroup rdma
- * One end of a reliable connection (InfiniBand Architecture 1, 9.7): requester and responder.
+ * A queue pair: one end of a reliable connection, requester and responder (InfiniBand Architecture
+ * 1, 9.7), or an end of unreliable datagrams (9.8).
  *
  * Requester: go-back-N. PSNs have 24 bits on the wire and 64 here; at most 2^23 - 1 are
  * outstanding. A NAK (PSN sequence error) or the local ACK time-out goes back to the oldest
@@ -72,10 +75,25 @@ struct RdmaMessage
  * time-outs are RtoLow and RtoHigh, and the queue pair fails once nothing has moved for RetryCount
  * + 1 local ACK time-outs.
  *
- * Law (asserted in tests): bytes posted = acknowledged + outstanding (sent) + not yet sent.
+ * SEND and WRITE with immediate take a receive request. Where there is none, the responder answers
+ * with an RNR NAK; the requester waits for the time it names, then goes back to the refused packet
+ * (9.7.5.2.8); after RnrRetryCount refusals in a row the queue pair fails (7: never). Both ends
+ * forget what came behind the refused packet, under selective repeat too.
  *
- * Simplification: an RDMA WRITE resumed in the middle carries no new RETH (a real requester sends
- * one in a new FIRST packet).
+ * READ takes a PSN for each packet of its response (9.7.4.1.2). Responses come in the responder's
+ * turn among its NIC's queue pairs, at the rate of its congestion control; each acknowledges all
+ * before it. What is missing of them is asked for again by a READ of just that: under go-back-N
+ * from the first gap on, under selective repeat gap by gap. A responder executes such a repeated
+ * READ again (9.7.5.1.2).
+ *
+ * Law (asserted in tests): bytes posted = acknowledged + outstanding (sent) + not yet sent; bytes
+ * of READs stand beside, in GetBytesRead().
+ *
+ * Simplifications: an RDMA WRITE resumed in the middle carries no new RETH (a real requester sends
+ * one in a new FIRST packet). ACKs travel with a priority of their own and may overtake READ
+ * responses; a requester remembers what such an ACK says, and does not take it for a lost response
+ * (9.7.5.1.1 does). ACKs bear no end-to-end credits. Windows of the congestion control do not
+ * bound responses, which nothing acknowledges.
  */
 class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 {
@@ -88,16 +106,37 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 
     ~RdmaQueuePair();
 
+    /// InfiniBand Architecture 1, 10.3.1.
     enum class State : uint8_t
     {
-        READY_TO_SEND,
-        ERROR
+        RESET,              //!< frames that come are dropped, nothing may be posted
+        INIT,               //!< receive requests may be posted
+        READY_TO_RECEIVE,   //!< the responder works
+        READY_TO_SEND,      //!< the requester works too
+        SEND_QUEUE_DRAINED, //!< what has begun to be sent is finished, nothing else begins
+        SEND_QUEUE_ERROR,   //!< UD: a send request failed, those behind it are flushed
+        ERROR               //!< everything is flushed, frames that come are dropped
     };
 
+    /**
+     * Change the state, as ibv_modify_qp does. Allowed: RESET -> INIT -> READY_TO_RECEIVE ->
+     * READY_TO_SEND <-> SEND_QUEUE_DRAINED, SEND_QUEUE_ERROR -> READY_TO_SEND, and from any state
+     * to ERROR and RESET. RdmaNic::Connect goes all the way for both ends of a connection.
+     * \return what is wrong; empty if nothing is
+     */
+    std::string Modify(State to, const RdmaQueuePairAttributes& attributes = {});
+
+    /// Post to the send queue. In an error state the request comes back flushed.
+    RdmaPostResult Post(const RdmaSendRequest& request);
+    /// Post to the receive queue. \param bytes room for a SEND
+    RdmaPostResult PostReceive(uint64_t bytes, uint64_t id);
+
     /// Post an RDMA WRITE. \param id comes back at completion
-    void PostWrite(uint64_t bytes, uint64_t id);
+    RdmaPostResult PostWrite(uint64_t bytes, uint64_t id);
     /// Post an RDMA WRITE with immediate data, which the receiver is told.
-    void PostWriteWithImmediate(uint64_t bytes, uint64_t id, uint32_t immediate);
+    RdmaPostResult PostWriteWithImmediate(uint64_t bytes, uint64_t id, uint32_t immediate);
+    RdmaPostResult PostSend(uint64_t bytes, uint64_t id);
+    RdmaPostResult PostRead(uint64_t bytes, uint64_t id);
 
     State GetState() const
     {
@@ -154,11 +193,19 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         return m_ackedBytes;
     }
 
-    /// \return bytes delivered in order at this end
+    /// \return bytes of the peer's SENDs and WRITEs delivered in order at this end
     uint64_t GetBytesReceived() const
     {
         return m_receivedBytes;
     }
+
+    /// \return bytes of this end's READs that have arrived in order
+    uint64_t GetBytesRead() const;
+
+    RdmaTransport GetTransport() const;
+
+    /// \return receive requests that wait for a message
+    uint32_t GetNReceives() const;
 
     /// \return whether this connection recovers from loss by selective repeat
     bool UsesSelectiveRepeat() const
@@ -177,6 +224,10 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 
   private:
     friend class RdmaNic;
+    friend struct RdmaQueuePairVerbs;
+
+    static constexpr uint64_t NO_READ = UINT64_MAX;
+    static constexpr uint64_t NO_DUPLICATE = UINT64_MAX;
 
     enum class Schedule : uint8_t
     {
@@ -187,16 +238,28 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 
     RdmaQueuePair(RdmaNic* nic, uint32_t number, Ptr<RdmaCongestionOps> ops);
 
-    void Post(uint64_t bytes, uint64_t id, bool hasImmediate, uint32_t immediate);
+    bool CanSendRequest() const
+    {
+        return m_nextPsn < m_sendEnd && m_sentBytes - m_ackedBytes < m_cc.windowBytes &&
+               m_nextPsn - m_ackedPsn < m_maxOutstanding;
+    }
 
     bool CanSend() const
     {
-        return m_nextPsn < m_endPsn && m_sentBytes - m_ackedBytes < m_cc.windowBytes &&
-               m_nextPsn - m_ackedPsn < m_maxOutstanding;
+        return CanSendRequest() || m_respond;
+    }
+
+    bool CanReceive() const
+    {
+        return m_state >= State::READY_TO_RECEIVE && m_state <= State::SEND_QUEUE_ERROR;
     }
 
     /// \pre CanSend()
     RdmaFrame* MakeFrame(int64_t now);
+    /// What all frames of this queue pair to its peer have in common.
+    RdmaFrame* NewFrame(RdmaOpcode opcode, uint64_t psn, uint32_t wireBytes, uint8_t flags);
+    /// Payload of this size leaves in a frame of this size: tell congestion control and pace.
+    void Sent(uint32_t payload, uint32_t wireBytes, int64_t now);
     /// Pacing follows the rate that the congestion control has set.
     void UpdateRate(int64_t now);
 
@@ -217,34 +280,90 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 
     void Acknowledge(uint64_t upTo, int64_t now);
     void GoBack(int64_t now);
-    void Fail(int64_t now);
+    void Fail(RdmaStatus first, int64_t now);
+    void Complete(const RdmaWorkRequest& request, RdmaStatus status, int64_t now);
     void SendAck(bool nak, int64_t now);
+    void SendNak(uint8_t flags, uint8_t syndrome, int64_t now);
+    /// The responder has seen a mark, or wants to see every packet: is a CNP due?
+    void Notice(const RdmaFrame& frame, int64_t now);
     void DeliverMessage(bool hasImmediate, uint32_t immediate, int64_t now);
     /// Something is outstanding from now on, or has moved.
     void ArmTimer(int64_t now);
     bool RetriesExceeded(int64_t now);
 
     // selective repeat
-    void Recover(bool afterTimeout, int64_t now);
+    /// \param from nothing before it is lost
+    void Recover(bool afterTimeout, uint64_t from, int64_t now);
     /// The next packet to send is this one.
     void SeekTo(uint64_t psn);
     void SeekToLost();
     void OnOutOfOrder(uint64_t psn, const RdmaFrame& frame, int64_t now);
     void FillGap(const RdmaFrame& frame, int64_t now);
+    void ReleaseHeld(int64_t now);
+
+    // rdma-queue-pair-verbs.cc: all but WRITEs
+    RdmaQueuePairVerbs& Verbs();
+    std::string ConnectTo(const RdmaQueuePairAttributes& attributes);
+    void StartSending(const RdmaQueuePairAttributes& attributes);
+    void Reset();
+    /// Where sending stops: at the end of what is posted, or before, for one of several reasons.
+    void UpdateSendEnd();
+    RdmaPostResult CheckPost(const RdmaSendRequest& request) const;
+    void Report(const RdmaWorkRequest& request, RdmaStatus status, int64_t now);
+    void FlushReceives(int64_t now);
+    void OnVerbsTimer();
+    // requester
+    void AddRead(const RdmaWorkRequest& request);
+    RdmaFrame* MakeReadRequest(const RdmaWorkRequest& request, int64_t now);
+    void OnReadResponse(const RdmaFrame& frame, int64_t now);
+    void AdvanceReads(uint64_t arrived);
+    bool IsOfRead(uint64_t psn) const;
+    /// An ACK of what is behind a READ: remembered. \return how far all is acknowledged
+    uint64_t HoldBack(uint64_t upTo);
+    void OnRareNak(const RdmaFrame& frame, int64_t now);
+    void OnReceiverNotReady(uint64_t refused, uint8_t timer, int64_t now);
+
+    // responder
+    /// \return PSNs that a request takes: one, or of a READ one a packet of its response
+    uint32_t GetPsnCount(RdmaOpcode opcode, uint32_t dmaLength) const
+    {
+        return opcode != RdmaOpcode::READ_REQUEST || dmaLength == 0
+                   ? 1
+                   : 1 + (dmaLength - 1) / GetMtu();
+    }
+
+    uint32_t GetMtu() const;
+    void OnReadRequest(uint64_t psn, uint32_t bytes, int64_t now);
+    void AddResponse(uint64_t psn, uint64_t end, uint64_t bytes);
+    RdmaFrame* MakeResponse(int64_t now);
+    /// A packet that is not of a plain WRITE is next. \return whether it is taken as a packet of a
+    /// message
+    bool Admit(const RdmaFrame& frame, int64_t now);
+    bool TakeReceive(RdmaOpcode opcode, uint32_t payload, int64_t now);
+    void RefuseReceive(int64_t now);
+    void CompleteReceive(const RdmaWorkCompletion& completion);
+    void ReportMessage(const RdmaMessage& message, int64_t now);
+    // UD
+    RdmaPostResult PostDatagram(const RdmaSendRequest& request);
+    RdmaFrame* MakeDatagram(int64_t now);
+    void OnDatagram(const RdmaFrame& frame, int64_t now);
+    void CompleteDatagram(const RdmaSendRequest& request, int64_t posted, RdmaStatus, int64_t now);
 
     // requester, hot
     RdmaNic* m_nic;
     RdmaQueuePair* m_nextReady{nullptr};
     uint64_t m_nextPsn{0};
-    uint64_t m_endPsn{0};
+    uint64_t m_sendEnd{0};    //!< sending stops here: m_endPsn, or before (UpdateSendEnd)
+    uint64_t m_endPsn{0};     //!< of what is posted
     uint64_t m_ackedPsn{0};   //!< all before are acknowledged
     uint64_t m_highestPsn{0}; //!< all before have been sent once
     uint64_t m_sentBytes{0};  //!< position in the byte stream of m_nextPsn
     uint64_t m_ackedBytes{0};
     uint64_t m_maxOutstanding{MAX_OUTSTANDING}; //!< packets
-    int64_t m_nextSend{0};   //!< the rate allows the next packet at this time, ps
-    double m_psPerByte{0};   //!< 0: line rate, not paced
-    uint64_t m_ratePaced{0}; //!< rate m_psPerByte is for
+    uint64_t m_readBarrier{NO_READ}; //!< first PSN of the responses of READs that is missing
+    int64_t m_nextSend{0};           //!< the rate allows the next packet at this time, ps
+    double m_psPerByte{0};           //!< 0: line rate, not paced
+    uint64_t m_ratePaced{0};         //!< rate m_psPerByte is for
     RdmaCongestionState m_cc;
     Ptr<RdmaCongestionOps> m_ops;
     std::vector<RdmaWorkRequest> m_requests; //!< from m_first on: not fully acknowledged
@@ -253,7 +372,9 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     Schedule m_schedule{Schedule::IDLE};
     uint8_t m_needs{0};
     uint8_t m_priority{3};
-    State m_state{State::READY_TO_SEND};
+    uint8_t m_dscp{24};
+    bool m_respond{false}; //!< READ responses wait to be sent
+    State m_state{State::RESET};
     uint32_t m_number;
     uint32_t m_peerNumber{0};
     uint32_t m_peerEndpoint{0};
@@ -261,6 +382,8 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint64_t m_postedBytes{0};
 
     // retransmission
+    int64_t m_timeoutPs{0}; //!< local ACK time-out; 0: none
+    uint32_t m_retryCount{0};
     std::unique_ptr<RdmaSelectiveRepeat> m_selective; //!< null: go-back-N
     int64_t m_timerStart{0};                          //!< the time-out runs from here, ps
     bool m_timerPending{false};
@@ -268,7 +391,6 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     RdmaTimer<RdmaQueuePair, &RdmaQueuePair::OnTimer> m_timer;
 
     // responder
-    static constexpr uint64_t NO_DUPLICATE = UINT64_MAX;
     uint64_t m_expectedPsn{0};
     uint64_t m_messages{0};     //!< posts received whole
     uint32_t m_msn{0};          //!< requests received whole, 24 bits in the AETH
@@ -276,6 +398,8 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint64_t m_receivedBytes{0};
     bool m_nakSent{false};
     uint64_t m_duplicate{NO_DUPLICATE}; //!< last of a row of packets received before
+
+    std::unique_ptr<RdmaQueuePairVerbs> m_verbs; //!< null: only WRITEs so far
 };
 
 } // namespace ns3

@@ -40,6 +40,56 @@ RdmaSelectiveRepeat::OnSack(uint64_t psn)
 }
 
 void
+RdmaSelectiveRepeat::OnLostBefore(uint64_t psn)
+{
+    if (m_sacked.Covers(psn))
+    {
+        m_lostBefore = std::max(m_lostBefore, psn);
+    }
+}
+
+void
+RdmaSelectiveRepeat::Mark(uint64_t psn)
+{
+    if (m_sacked.Covers(psn))
+    {
+        m_sacked.Set(psn);
+    }
+}
+
+void
+RdmaSelectiveRepeat::LoseAll(uint64_t from, uint64_t highest)
+{
+    rdma::ReceiveBitmap before(m_sacked.Base(), m_sacked.Capacity());
+    for (uint64_t psn = m_sacked.Base(); psn < from; ++psn)
+    {
+        if (m_sacked.Test(psn))
+        {
+            before.Set(psn);
+        }
+    }
+    m_sacked = before;
+    Begin(from, highest, false);
+    m_lostBefore = std::max(m_lostBefore, highest);
+}
+
+uint64_t
+RdmaSelectiveRepeat::NextArrived(uint64_t from, uint64_t limit) const
+{
+    while (from < limit && !m_sacked.Test(from))
+    {
+        ++from;
+    }
+    return from;
+}
+
+uint64_t
+RdmaSelectiveRepeat::NextMissing(uint64_t from, uint64_t limit) const
+{
+    return m_sacked.FirstClear(from, limit);
+}
+
+void
 RdmaSelectiveRepeat::OnCumulative(uint64_t acked, int64_t now)
 {
     m_sacked.AdvanceTo(acked);
@@ -90,10 +140,10 @@ RdmaSelectiveRepeat::NextLost(uint64_t highest) const
 // Receiver ---------------------------------------------------------------------------------------
 
 RdmaSelectiveRepeat::Hold
-RdmaSelectiveRepeat::Keep(uint64_t psn, uint64_t expected, const RdmaFrame& frame)
+RdmaSelectiveRepeat::Keep(uint64_t psn, uint64_t expected, const RdmaFrame& frame, uint32_t count)
 {
     m_received.AdvanceTo(expected); // what came in order did not pass here
-    if (!m_received.Covers(psn))
+    if (!m_received.Covers(psn) || !m_received.Covers(psn + count - 1))
     {
         return Hold::NO_ROOM;
     }
@@ -106,21 +156,40 @@ RdmaSelectiveRepeat::Keep(uint64_t psn, uint64_t expected, const RdmaFrame& fram
         }
         m_held.resize(size);
     }
-    if (!m_received.Set(psn))
+    Held& first = m_held[psn & (m_held.size() - 1)];
+    const bool fresh = m_received.Set(psn);
+    if (fresh)
     {
-        return Hold::DUPLICATE;
+        first = {frame.aux, frame.payload, frame.opcode, frame.flags};
     }
-    m_held[psn & (m_held.size() - 1)] = {frame.aux, frame.payload, frame.opcode, frame.flags};
-    return Hold::KEPT;
+    if (frame.opcode == RdmaOpcode::READ_REQUEST)
+    {
+        // A repeated READ may ask for more than the one that it repeats.
+        first.immediate = fresh ? frame.dmaLength : std::max(first.immediate, frame.dmaLength);
+        for (uint64_t more = psn + 1; more < psn + count; ++more)
+        {
+            if (m_received.Set(more))
+            {
+                m_held[more & (m_held.size() - 1)] = {0, 0, RdmaOpcode::WRITE_MIDDLE, 0};
+            }
+        }
+    }
+    return fresh ? Hold::KEPT : Hold::DUPLICATE;
 }
 
 uint64_t
-RdmaSelectiveRepeat::Release()
+RdmaSelectiveRepeat::Release(uint64_t expected)
 {
-    const uint64_t first = m_received.Base();
-    const uint64_t end = m_received.FirstClear(first, first + m_received.Capacity());
+    m_received.AdvanceTo(expected);
+    const uint64_t end = m_received.FirstClear(expected, expected + m_received.Capacity());
     m_received.AdvanceTo(end);
     return end;
+}
+
+void
+RdmaSelectiveRepeat::Forget(uint64_t psn)
+{
+    m_received = rdma::ReceiveBitmap(psn, m_received.Capacity());
 }
 
 // BDP cap ----------------------------------------------------------------------------------------
@@ -132,8 +201,9 @@ namespace
 class IdlePaths
 {
   public:
-    explicit IdlePaths(uint32_t mtu)
-        : m_dataWire(RdmaFrame::DATA_OVERHEAD_BYTES + mtu + rdma::kRethBytes + rdma::kImmDtBytes),
+    IdlePaths(uint32_t mtu, const rdma::FrameSizes& sizes)
+        : m_dataWire(sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, mtu)),
+          m_ackWire(sizes.ackWire),
           m_pipeline(NodeList::GetNNodes(), UNKNOWN)
     {
     }
@@ -148,7 +218,7 @@ class IdlePaths
     {
         RdmaPort* back = out->GetPeer();
         return out->GetSerialization(m_dataWire) + out->GetDelayPs() +
-               back->GetSerialization(ACK_WIRE) + back->GetDelayPs() +
+               back->GetSerialization(m_ackWire) + back->GetDelayPs() +
                std::max<int64_t>(Pipeline(back->GetNode()), 0) +
                std::max<int64_t>(Pipeline(out->GetNode()), 0);
     }
@@ -201,7 +271,6 @@ class IdlePaths
     }
 
   private:
-    static constexpr uint32_t ACK_WIRE = RdmaFrame::DATA_OVERHEAD_BYTES + rdma::kAethBytes;
     static constexpr int64_t UNKNOWN = -2;
     static constexpr int64_t NO_SWITCH = -1;
 
@@ -222,6 +291,7 @@ class IdlePaths
     }
 
     uint32_t m_dataWire;
+    uint32_t m_ackWire;
     std::vector<int64_t> m_pipeline; //!< by node, ps
 };
 
@@ -242,13 +312,13 @@ class FarthestHost : public Object
 } // namespace
 
 uint64_t
-RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu)
+RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes)
 {
     if (!port->GetPeer())
     {
         return 1;
     }
-    IdlePaths paths(mtu);
+    IdlePaths paths(mtu, sizes);
     int64_t roundTrip = paths.OverLink(port);
     const Ptr<Node> next = port->GetPeer()->GetNode();
     if (paths.IsSwitch(next))
@@ -264,7 +334,7 @@ RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu)
                          ? known->second
                          : farthest->psByMtu[mtu] = paths.ToFarthestHost(next);
     }
-    const int64_t packet = port->GetSerialization(RdmaFrame::DATA_OVERHEAD_BYTES + mtu);
+    const int64_t packet = port->GetSerialization(sizes.dataOverhead + mtu);
     return static_cast<uint64_t>((roundTrip + packet - 1) / packet);
 }
 

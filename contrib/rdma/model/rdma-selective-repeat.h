@@ -4,6 +4,7 @@
 #ifndef RDMA_SELECTIVE_REPEAT_H
 #define RDMA_SELECTIVE_REPEAT_H
 
+#include "contrib/rdma/core/frame-sizes.h"
 #include "contrib/rdma/core/receive-bitmap.h"
 #include "rdma-frame.h"
 
@@ -58,6 +59,16 @@ class RdmaSelectiveRepeat
 
     /// A NACK says that this PSN has arrived.
     void OnSack(uint64_t psn);
+    /// A NACK says that something has arrived that was sent with this PSN: what is before is late.
+    void OnLostBefore(uint64_t psn);
+    /// This PSN needs not be sent again.
+    void Mark(uint64_t psn);
+    /// The receiver has thrown away all from this PSN on. A recovery begins.
+    void LoseAll(uint64_t from, uint64_t highest);
+    /// \return the first PSN in [from, limit) that has arrived out of order, or `limit`
+    uint64_t NextArrived(uint64_t from, uint64_t limit) const;
+    /// \return the first PSN in [from, limit) that has not, or `limit`
+    uint64_t NextMissing(uint64_t from, uint64_t limit) const;
     /// All before `acked` is acknowledged.
     void OnCumulative(uint64_t acked, int64_t now);
     /// A recovery begins. \param highest all before has been sent
@@ -91,7 +102,7 @@ class RdmaSelectiveRepeat
     /// A packet out of order, of which its message still has to be told.
     struct Held
     {
-        uint32_t immediate;
+        uint32_t immediate; //!< of a READ its length
         uint16_t payload;
         RdmaOpcode opcode;
         uint8_t flags;
@@ -104,17 +115,20 @@ class RdmaSelectiveRepeat
         NO_ROOM
     };
 
-    /// \param expected the first PSN that has not arrived
-    Hold Keep(uint64_t psn, uint64_t expected, const RdmaFrame& frame);
+    /// \param expected the first PSN that has not arrived \param count PSNs that the frame takes:
+    /// those of a READ behind the first are kept as if they were empty MIDDLEs
+    Hold Keep(uint64_t psn, uint64_t expected, const RdmaFrame& frame, uint32_t count);
 
     bool HasHeld() const
     {
         return m_received.Count() > 0;
     }
 
-    /// The expected packet has been kept. \return the first PSN that has not arrived; all before
-    /// leave the window
-    uint64_t Release();
+    /// What has arrived from `expected` on without a gap leaves the window. \return the first PSN
+    /// that has not arrived
+    uint64_t Release(uint64_t expected);
+    /// Nothing has arrived from this PSN on.
+    void Forget(uint64_t psn);
 
     /// What was kept of a packet, until the next Keep().
     const Held& Get(uint64_t psn) const
@@ -129,7 +143,7 @@ class RdmaSelectiveRepeat
      * along the slowest of the paths with the fewest links. Linear in the links of the
      * fabric, once for each switch with hosts.
      */
-    static uint64_t ComputeBdpCap(RdmaPort* port, uint32_t mtu);
+    static uint64_t ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes);
 
   private:
     Timeouts m_timeouts;

@@ -141,6 +141,12 @@ RdmaSwitch::GetTypeId()
                           BooleanValue(false),
                           MakeBooleanAccessor(&RdmaSwitch::m_markOnEnqueue),
                           MakeBooleanChecker())
+            .AddAttribute("EcnBehind",
+                          "At dequeue, look at the queue behind the frame: without its own bytes, "
+                          "as HPCC's ns-3 code does",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&RdmaSwitch::m_markBehind),
+                          MakeBooleanChecker())
             .AddAttribute("EcnBySojourn",
                           "Mark by how long a frame was queued instead of by the queue's bytes; "
                           "EcnKmin and EcnKmax stand for the time they take at 100 Gb/s",
@@ -149,18 +155,18 @@ RdmaSwitch::GetTypeId()
                           MakeBooleanChecker())
             .AddAttribute("EcnKmin",
                           "Queue from which frames are marked, per 100 Gb/s (bytes); HPCC paper",
-                          UintegerValue(400000),
+                          UintegerValue(rdma::EcnHpcc19(rdma::Gbps(100)).kmin.value),
                           MakeUintegerAccessor(&RdmaSwitch::m_ecnKmin),
                           MakeUintegerChecker<uint64_t>())
             .AddAttribute(
                 "EcnKmax",
                 "Queue from which all frames are marked, per 100 Gb/s (bytes); HPCC paper",
-                UintegerValue(1600000),
+                UintegerValue(rdma::EcnHpcc19(rdma::Gbps(100)).kmax.value),
                 MakeUintegerAccessor(&RdmaSwitch::m_ecnKmax),
                 MakeUintegerChecker<uint64_t>())
             .AddAttribute("EcnPmax",
                           "Probability of a mark just below EcnKmax; HPCC artifact",
-                          DoubleValue(0.2),
+                          DoubleValue(rdma::EcnHpcc19(rdma::Gbps(100)).pmax),
                           MakeDoubleAccessor(&RdmaSwitch::m_ecnPmax),
                           MakeDoubleChecker<double>(0, 1))
             .AddTraceSource("Drop",
@@ -297,6 +303,26 @@ RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
     return {};
 }
 
+rdma::EcnLaw
+RdmaSwitch::MakeEcnLaw(rdma::BitRate rate) const
+{
+    if (!m_ecn)
+    {
+        return {};
+    }
+    // The attributes are for 100 Gb/s, where a byte takes 80 ps.
+    const uint64_t kmax = std::max(m_ecnKmin, m_ecnKmax);
+    if (m_markBySojourn)
+    {
+        return {rdma::Duration(static_cast<int64_t>(80 * m_ecnKmin)),
+                rdma::Duration(static_cast<int64_t>(80 * kmax)),
+                m_ecnPmax};
+    }
+    return rdma::EcnLaw({rdma::ScaleToRate(rdma::Bytes(m_ecnKmin), rdma::Gbps(100), rate),
+                         rdma::ScaleToRate(rdma::Bytes(kmax), rdma::Gbps(100), rate),
+                         m_ecnPmax});
+}
+
 std::string
 RdmaSwitch::Start(uint32_t largestFrameBytes)
 {
@@ -312,10 +338,16 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
         return m_name + ": ns3::RdmaSwitch::EcnBySojourn: a frame's time in the queue is not known "
                         "when it joins it; allowed: only without EcnMarkOnEnqueue";
     }
+    m_markWithout = m_markBehind ? UINT32_MAX : 0;
     config.xonOffset = std::max<uint64_t>(m_xonOffset, 2 * largestFrameBytes);
     double total = 0;
+    m_lineOverhead = m_ports.front()->GetLineOverhead();
     for (const auto& port : m_ports)
     {
+        if (port->GetLineOverhead() != m_lineOverhead)
+        {
+            return m_name + ": ns3::RdmaPort::LineOverhead is not the same at all ports";
+        }
         port->SetReceiveLatency(pipeline);
         const double scale = static_cast<double>(port->GetRate()) / 100e9;
         total += scale * static_cast<double>(m_bufferPer100G);
@@ -329,12 +361,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
                         static_cast<uint64_t>(__builtin_popcount(m_losslessMask))
                   : 0);
         config.portRates.push_back(port->GetRate());
-        const double unit = m_markBySojourn ? 80 : scale; // ps a byte at 100 Gb/s
-        const uint64_t kmin = static_cast<uint64_t>(unit * static_cast<double>(m_ecnKmin));
-        const uint64_t kmax =
-            std::max(kmin, static_cast<uint64_t>(unit * static_cast<double>(m_ecnKmax)));
-        m_red.push_back(
-            {kmin, kmax, kmax > kmin ? m_ecnPmax / static_cast<double>(kmax - kmin) : 0});
+        m_ecnLaws.push_back(MakeEcnLaw(rdma::BitRate(port->GetRate())));
     }
     if (config.totalBytes == 0)
     {
@@ -398,7 +425,7 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
         return;
     }
     const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
-    const uint32_t bytes = frame->FrameBytes();
+    const uint32_t bytes = FrameBytes(frame);
     switch (m_buffer.Admit(port->GetPortIndex(), frame->priority, bytes, queueBytes, index, now))
     {
     case rdma::SharedBuffer::Verdict::kStored:
@@ -418,8 +445,7 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
     }
     frame->inPort = port->GetPortIndex();
     frame->time = now; // queued since
-    if (m_markOnEnqueue && m_ecn && (frame->flags & RdmaFrame::ECT) &&
-        queueBytes >= m_red[index].kmin && ShouldMark(index, queueBytes))
+    if (m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) && Marks(index, queueBytes))
     {
         frame->flags |= RdmaFrame::CE;
         ++egress->GetCounters().ecnMarks;
@@ -444,20 +470,21 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
     }
     ++m_forwarded;
     const uint16_t index = port->GetPortIndex();
-    uint64_t length = queueBytes;
+    const uint32_t bytes = FrameBytes(frame);
+    uint64_t length = queueBytes - (bytes & m_markWithout);
     if (m_markBySojourn)
     {
         // At a resolution coarser than ps a frame may be sent a moment "before" it came.
         length = static_cast<uint64_t>(std::max<int64_t>(0, now - frame->time));
     }
-    if (length >= m_red[index].kmin && m_ecn && !m_markOnEnqueue &&
-        (frame->flags & RdmaFrame::ECT) && ShouldMark(index, length))
+    if (length >= m_ecnLaws[index].Kmin() && !m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) &&
+        Marks(index, length))
     {
         frame->flags |= RdmaFrame::CE;
         ++port->GetCounters().ecnMarks;
         m_markTrace(port, frame, queueBytes, now);
     }
-    if (m_buffer.Release(frame->inPort, frame->priority, frame->FrameBytes(), index, now))
+    if (m_buffer.Release(frame->inPort, frame->priority, bytes, index, now))
     {
         Pause(PeekPointer(m_ports[frame->inPort]), frame->priority, false, now);
     }
@@ -467,17 +494,6 @@ RdmaFrame*
 RdmaSwitch::Pull(RdmaPort*, uint8_t, int64_t)
 {
     return nullptr;
-}
-
-bool
-RdmaSwitch::ShouldMark(uint32_t port, uint64_t length)
-{
-    const Red& red = m_red[port];
-    if (length >= red.kmax)
-    {
-        return true;
-    }
-    return m_random->GetValue() < red.slope * static_cast<double>(length - red.kmin);
 }
 
 void
@@ -500,7 +516,7 @@ RdmaSwitch::DropQueued(RdmaPort* port, RdmaFrame* frame, int64_t now)
     RdmaPort* ingress = PeekPointer(m_ports[frame->inPort]);
     const uint8_t priority = frame->priority;
     const bool resume =
-        m_buffer.Release(frame->inPort, priority, frame->FrameBytes(), port->GetPortIndex(), now);
+        m_buffer.Release(frame->inPort, priority, FrameBytes(frame), port->GetPortIndex(), now);
     Drop(port, frame, PFC_WATCHDOG, now);
     if (resume)
     {

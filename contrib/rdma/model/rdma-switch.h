@@ -5,6 +5,7 @@
 #define RDMA_SWITCH_H
 
 #include "contrib/rdma/core/ecmp-routes.h"
+#include "contrib/rdma/core/ecn-law.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "pfc-watchdog.h"
 #include "rdma-port.h"
@@ -147,15 +148,22 @@ class RdmaSwitch : public Object, public RdmaPortUser
         uint32_t size;
     };
 
-    /// Of a queue's bytes, or of the time that a frame was queued, ps.
-    struct Red
-    {
-        uint64_t kmin;
-        uint64_t kmax;
-        double slope; //!< probability per unit above kmin
-    };
+    /// What the attributes say of ECN, for a port of this rate.
+    rdma::EcnLaw MakeEcnLaw(rdma::BitRate rate) const;
 
-    bool ShouldMark(uint32_t port, uint64_t length);
+    /// \param length bytes in the queue, or ps in it
+    bool Marks(uint32_t port, uint64_t length)
+    {
+        return m_ecnLaws[port].Marks(length, [this] { return m_random->GetValue(); });
+    }
+
+    /// \return what the buffer counts of a frame. Not the port's own, which would be one more cache
+    /// line.
+    uint32_t FrameBytes(const RdmaFrame* frame) const
+    {
+        return frame->wireBytes - m_lineOverhead;
+    }
+
     /// What the attributes say of the buffer, sizes of ports aside. \return an error, or nothing
     std::string ConfigureBuffer(rdma::SharedBufferConfig& config) const;
     void Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now);
@@ -170,12 +178,14 @@ class RdmaSwitch : public Object, public RdmaPortUser
     std::vector<Group> m_groups;
     std::vector<uint16_t> m_groupPorts;
     std::vector<Ptr<RdmaPort>> m_ports;
-    std::vector<Red> m_red;
+    std::vector<rdma::EcnLaw> m_ecnLaws; //!< of each port, by bytes or by time
     rdma::SharedBuffer m_buffer;
     uint32_t m_hashSeed{0};
     bool m_ecn;
     bool m_markOnEnqueue;
     bool m_markBySojourn;
+    uint32_t m_lineOverhead{0}; //!< of its ports
+    uint32_t m_markWithout{0};  //!< mask: these bytes of a frame are not of the queue it leaves
     std::unique_ptr<PfcWatchdog> m_watchdog; //!< null: off
     uint64_t m_received{0};
     uint64_t m_forwarded{0};
@@ -197,6 +207,7 @@ class RdmaSwitch : public Object, public RdmaPortUser
     uint64_t m_ecnKmin;
     uint64_t m_ecnKmax;
     double m_ecnPmax;
+    bool m_markBehind;
     uint16_t m_pauseQuanta;
     Time m_watchdogDetection;
     Time m_watchdogRestoration;

@@ -13,13 +13,13 @@ using namespace rdma;
 TEST(EcnLaw, TheCurveAt100Gbps)
 {
     const EcnLaw law(EcnHpcc19(Gbps(100)));
-    EXPECT_EQ(law.Probability(Bytes(0)), 0);
-    EXPECT_EQ(law.Probability(Bytes(400000)), 0);
-    EXPECT_NEAR(law.Probability(Bytes(400001)), 0.2 / 1200000, 1e-15);
-    EXPECT_NEAR(law.Probability(Bytes(1000000)), 0.1, 1e-15);
-    EXPECT_NEAR(law.Probability(Bytes(1600000)), 0.2, 1e-15);
-    EXPECT_EQ(law.Probability(Bytes(1600001)), 1);
-    EXPECT_EQ(law.Probability(Bytes(~0ULL)), 1);
+    EXPECT_EQ(law.Probability(0), 0);
+    EXPECT_EQ(law.Probability(400000), 0);
+    EXPECT_NEAR(law.Probability(400001), 0.2 / 1200000, 1e-15);
+    EXPECT_NEAR(law.Probability(1000000), 0.1, 1e-15);
+    EXPECT_NEAR(law.Probability(1599999), 0.2, 2e-7);
+    EXPECT_EQ(law.Probability(1600000), 1);
+    EXPECT_EQ(law.Probability(~0ULL), 1);
 }
 
 TEST(EcnLaw, ThresholdsScaleWithTheRate)
@@ -38,8 +38,8 @@ TEST(EcnLaw, ThresholdsScaleWithTheRate)
 TEST(EcnLaw, AStepWhenTheThresholdsMeet)
 {
     const EcnLaw law({Bytes(30000), Bytes(30000), 1});
-    EXPECT_EQ(law.Probability(Bytes(30000)), 0);
-    EXPECT_EQ(law.Probability(Bytes(30001)), 1);
+    EXPECT_EQ(law.Probability(29999), 0);
+    EXPECT_EQ(law.Probability(30000), 1);
 }
 
 TEST(EcnLaw, DrawsOnlyBetweenTheThresholdsAndMarksAtTheRightRate)
@@ -51,18 +51,34 @@ TEST(EcnLaw, DrawsOnlyBetweenTheThresholdsAndMarksAtTheRightRate)
         ++draws;
         return std::uniform_real_distribution<>(0, 1)(random);
     };
-    EXPECT_FALSE(law.Marks(Bytes(400000), draw));
-    EXPECT_TRUE(law.Marks(Bytes(1600001), draw));
+    EXPECT_FALSE(law.Marks(399999, draw));
+    EXPECT_TRUE(law.Marks(1600000, draw));
     EXPECT_EQ(draws, 0u);
     uint32_t marks = 0;
     for (int i = 0; i < 100000; ++i)
     {
-        marks += law.Marks(Bytes(1000000), draw);
+        marks += law.Marks(1000000, draw);
     }
     EXPECT_EQ(draws, 100000u);
     EXPECT_NEAR(marks, 10000, 4 * 95); // four standard deviations of a binomial
-    EXPECT_FALSE(law.Marks(Bytes(1000000), [] { return 0.1; })); // strictly below
-    EXPECT_TRUE(law.Marks(Bytes(1000000), [] { return 0.0999; }));
+    EXPECT_FALSE(law.Marks(1000000, [] { return 0.1; })); // strictly below
+    EXPECT_TRUE(law.Marks(1000000, [] { return 0.0999; }));
+}
+
+TEST(EcnLaw, ByTimeInTheQueue)
+{
+    const EcnLaw law(Duration(32000000), Duration(128000000), 0.5); // 32 us and 128 us
+    EXPECT_EQ(law.Kmin(), 32000000u);
+    EXPECT_EQ(law.Kmax(), 128000000u);
+    EXPECT_EQ(law.Probability(31999999), 0);
+    EXPECT_NEAR(law.Probability(80000000), 0.25, 1e-15);
+    EXPECT_EQ(law.Probability(128000000), 1);
+}
+
+TEST(EcnLaw, NoneNeverMarks)
+{
+    const EcnLaw law;
+    EXPECT_FALSE(law.Marks(UINT64_MAX - 1, [] { return 0.0; }));
 }
 
 TEST(EcnLaw, RefusesWhatIsNoCurve)

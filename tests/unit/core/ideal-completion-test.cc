@@ -30,8 +30,16 @@ FrameByFrame(const std::vector<PathLink>& path, const std::vector<FrameRun>& run
             int64_t ready = 0;
             for (size_t i = 0; i < path.size(); ++i)
             {
-                busyUntil[i] = std::max(ready, busyUntil[i]) + SerializationTime(run.wireBytes, path[i].rate).ps;
-                ready = busyUntil[i] + path[i].delay.ps + path[i].pipeline.ps;
+                const Bytes bytes = path[i].carriesAcks ? run.ackWireBytes : run.wireBytes;
+                const double exact = 8e12 * static_cast<double>(bytes.value) / static_cast<double>(path[i].rate.bps);
+                const int64_t unit = path[i].timeUnit.ps;
+                const int64_t ps = unit > 1 ? static_cast<int64_t>(exact / static_cast<double>(unit) + 1e-9) * unit
+                                            : SerializationTime(bytes, path[i].rate).ps;
+                if (bytes.value > 0 || !path[i].carriesAcks) // else there is no ACK to send
+                {
+                    busyUntil[i] = std::max(ready, busyUntil[i]) + ps;
+                    ready = busyUntil[i] + path[i].delay.ps + path[i].pipeline.ps;
+                }
             }
             delivered = ready;
         }
@@ -115,6 +123,64 @@ TEST(IdealCompletion, ATerabyteTakesNoTime)
     const Duration t = IdealCompletion(path, RoceWriteRuns(Bytes(1ULL << 40), 4096));
     const double efficiency = 4096. / (4096 + 82);
     EXPECT_NEAR(t.Seconds(), static_cast<double>(1ULL << 40) * 8 / 100e9 / efficiency, 1e-4);
+}
+
+TEST(IdealCompletion, TimesCutToAUnitAndAcksOnTheWayBackByHand)
+{
+    // 2 B more than two packets of 1000 B at 10 Gb/s, HPCC's frames: 838, 838, 40 ns; ACKs 48 ns.
+    const FrameSizes sizes = FrameSizes::Make(0, 48, false, 60, 60);
+    std::vector<PathLink> path(2, {Gbps(10), Microseconds(1), Duration(0), Nanoseconds(1)});
+    auto runs = RoceWriteRuns(Bytes(2002), 1000, true, sizes);
+    ASSERT_EQ(runs.size(), 2u);
+    EXPECT_EQ(runs[0].wireBytes, Bytes(1048));
+    EXPECT_EQ(runs[1].wireBytes, Bytes(50)); // no padding, and no immediate data either
+    EXPECT_EQ(IdealCompletion(path, runs), Nanoseconds(1676 + 1000 + 838 + 40 + 1000));
+    path.push_back({Gbps(10), Microseconds(1), Duration(0), Nanoseconds(1), true});
+    AddAcks(runs, Bytes(sizes.ackWire), true);
+    // The ACK of the second packet is on its way for 48 ns when the third is there after 40.
+    EXPECT_EQ(IdealCompletion(path, runs), Nanoseconds(1676 + 1000 + 838 + 40 + 1000 + 8 + 48 + 1000));
+    auto sparse = RoceWriteRuns(Bytes(2002), 1000, true, sizes);
+    AddAcks(sparse, Bytes(sizes.ackWire), false);
+    EXPECT_EQ(IdealCompletion(path, sparse), Nanoseconds(1676 + 1000 + 838 + 40 + 1000 + 48 + 1000));
+}
+
+TEST(IdealCompletion, UnitsAndAcksAreTheRecurrenceAsWell)
+{
+    std::mt19937_64 random(7);
+    for (int seed = 0; seed < 300; ++seed)
+    {
+        std::vector<PathLink> path(2 + random() % 6);
+        for (size_t i = 0; i < path.size(); ++i)
+        {
+            path[i].rate = BitRate(1 + random() % 400000000000ULL);
+            path[i].delay = Nanoseconds(static_cast<int64_t>(random() % 2000));
+            path[i].timeUnit = Duration(random() % 2 ? 1000 : 1);
+            path[i].carriesAcks = i >= path.size() / 2;
+        }
+        auto runs = RoceWriteRuns(Bytes(1 + random() % 30000), 1000, false, FrameSizes::Make(0, 48, false, 60, 60));
+        AddAcks(runs, Bytes(60), random() % 2);
+        ASSERT_EQ(IdealCompletion(path, runs).ps, FrameByFrame(path, runs).ps) << "seed " << seed;
+    }
+}
+
+TEST(FrameSizes, AreRoceByDefault)
+{
+    const FrameSizes sizes;
+    EXPECT_TRUE(sizes.AreStandard());
+    EXPECT_EQ(sizes.ackWire, 86u);
+    EXPECT_EQ(sizes.cnpWire, 98u);
+    EXPECT_TRUE(FrameSizes::Make(20, 62, true, 66, 78).AreStandard());
+    EXPECT_FALSE(FrameSizes::Make(20, 62, true, 66, 60).AreStandard());
+    EXPECT_FALSE(FrameSizes::Make(20, 62, false, 66, 78).AreStandard());
+    EXPECT_EQ(FrameSizes::Make(0, 48, false, 60, 60).LargestFrame(1000), 1048u);
+    for (const RoceOpcode o : {RoceOpcode::kWriteFirst, RoceOpcode::kWriteOnlyWithImmediate, RoceOpcode::kSendOnly,
+                               RoceOpcode::kReadRequest, RoceOpcode::kReadResponseFirst, RoceOpcode::kDatagramSendOnlyWithImmediate})
+    {
+        for (const uint32_t payload : {0u, 1u, 4u, 999u, 4096u})
+        {
+            EXPECT_EQ(sizes.DataWire(o, payload), WireBytes(FrameBytes(o, payload)).value) << static_cast<int>(o);
+        }
+    }
 }
 
 TEST(IdealCompletion, RefusesPathsThatLeadNowhere)
