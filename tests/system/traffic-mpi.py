@@ -116,8 +116,14 @@ check(s["flows"]["arrived"] == 0 and s["completed"] and s["simulated_time_us"] =
 # HPCC's files, with fct.txt.
 with open(folder("flow.txt"), "w") as file:
     file.write("4\n0 9 3 100 100000 0.000001\n9 0 3 200 5000 0.000002\n3 12 3 100 4096 0.000002\n15 2 3 100 1 0.00001\n")
-compare("--k=4", "--flows=" + folder("flow.txt"))
-check(len(text("several-2", "fct.txt").splitlines()) == 4, "fct.txt is not whole")
+for more in ((), ("--completion=sender",), ("--compat=hpcc", "--completion=sender"), ("--compat=hpcc",)):
+    compare("--k=4", "--flows=" + folder("flow.txt"), *more)
+    check(len(text("several-2", "fct.txt").splitlines()) == 4, "fct.txt is not whole")
+compare("--k=4", "--compat=hpcc", "--completion=sender", "--pattern=all-to-all", "--bytes=50kB", ranks=(3,))
+
+# NICs with limits: what they keep back and pause is theirs.
+compare("--k=4", "--pattern=incast", "--fan-in=8", "--bytes=200kB", "--ns3::RdmaNic::PcieBandwidth=60Gbps",
+        "--ns3::RdmaNic::QpCacheEntries=2", "--ns3::RdmaNic::MessageRate=1000000", ranks=(2,))
 
 # mpirun with one process is a plain run.
 mpirun(1, "--k=4", "--bytes=1MB", out="one")

@@ -183,7 +183,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.drops.emplace_back("corrupted", ports.corrupted - base.ports.corrupted);
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
-        s.nicLimits |= fabric.GetNic(e)->GetLimits() != nullptr;
+        s.nicLimits |= fabric.IsLocal(e) && fabric.GetNic(e)->GetLimits() != nullptr;
     }
     if (s.nicLimits)
     {
