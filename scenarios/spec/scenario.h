@@ -76,6 +76,7 @@ struct FabricSpec
     rdma::FrameSizes frames;
     rdma::Duration timeUnit;       ///< serialization times are cut to multiples; 0: exact
     uint8_t ackPriority = 6;       ///< of CNPs too
+    rdma::Duration nakInterval;    ///< go-back-N: until another NAK for the same gap; 0: never
     bool variableWindow = false;   ///< windowBytes is that at line rate
     bool ecnBehind = false;        ///< marked by the queue without the frame itself
 };
@@ -153,6 +154,14 @@ struct Flow
     std::string tag;               ///< "permutation", "incast", ...: the tag column of flows.csv
 };
 
+/// The verb that moves the bytes of a flow.
+enum class FlowOperation : uint8_t
+{
+    kWrite,
+    kSend,
+    kRead, ///< posted by the flow's receiver
+};
+
 struct TrafficScenario
 {
     RunOptions run;
@@ -162,6 +171,7 @@ struct TrafficScenario
     std::vector<Flow> flows;       ///< ascending start
     std::string pattern;
     rdma::Duration stopAfter;      ///< 0: until all flows are done
+    FlowOperation operation = FlowOperation::kWrite;
     bool completionAtSender = false; ///< a flow's completion time ends with its last ACK, not with its last byte
 };
 

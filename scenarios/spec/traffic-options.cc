@@ -64,6 +64,10 @@ MakeTable()
         Opt("priority", Kind::kInteger, json, group, "of every flow").Otherwise("3").Range(0, 7).Example("5"),
         Opt("flows", Kind::kFile, json, group,
             "instead of a pattern: a flow file of HPCC's ns-3 code (count; then src dst pg dport bytes start_s)"),
+        Opt("operation", Kind::kName, json, group, "the verb that moves a flow's bytes")
+            .Names("operation", {{"write", "RDMA WRITE"}, {"send", "SEND; of at most 2 GiB"}, {"read", "RDMA READ, posted by who gets the bytes; its time begins with that"}})
+            .Default("write")
+            .Example("read"),
         Opt("completion", Kind::kName, json, group, "when a flow is complete, for its completion time and slowdown")
             .Names("completion", {{"receiver", "its last byte is at the receiver"}, {"sender", "its last ACK is at the sender, as HPCC's code has it"}})
             .Default("receiver")
@@ -323,6 +327,14 @@ ValidateTraffic(const ReadResult& read)
     s.fabric = MakeFabric(&v);
     s.stopAfter = v.values.Duration("stop-after");
     s.completionAtSender = v.values.Text("completion") == "sender";
+    const std::string& operation = v.values.Text("operation");
+    s.operation = operation == "read"   ? FlowOperation::kRead
+                  : operation == "send" ? FlowOperation::kSend
+                                        : FlowOperation::kWrite;
+    if (s.completionAtSender && s.operation == FlowOperation::kRead)
+    {
+        v.Fail("completion", "has no meaning with --operation=read: nobody acknowledges the bytes; allowed: receiver");
+    }
 
     const std::string topology = v.values.Text("topology");
     const bool family = !MatchName(topology, TopologyItems()).empty();
@@ -365,6 +377,14 @@ ValidateTraffic(const ReadResult& read)
         else
         {
             MakePatternFlows(&v, network, &s);
+        }
+    }
+    for (const Flow& flow : s.flows)
+    {
+        if (s.operation == FlowOperation::kSend && flow.bytes > 1ULL << 31)
+        {
+            v.Fail("operation", "a flow of " + std::to_string(flow.bytes) + " B is no SEND; allowed: at most 2^31 B, or write, read");
+            break;
         }
     }
     if (s.fabric.timeUnit.ps > 1)

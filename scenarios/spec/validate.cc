@@ -100,6 +100,7 @@ MakeFabric(Validation* v)
                                       ackBytes + rdma::kCnpReservedBytes - rdma::kAethBytes);
     f.timeUnit = values.Duration("time-unit");
     f.ackPriority = static_cast<uint8_t>(values.Integer("ack-priority"));
+    f.nakInterval = values.Duration("nak-interval");
     f.variableWindow = values.Flag("variable-window");
     f.ecnBehind = values.Flag("ecn-behind");
     if (!f.frames.AreStandard() && !values.List("pcap").empty())

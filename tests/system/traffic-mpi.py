@@ -121,6 +121,12 @@ for more in ((), ("--completion=sender",), ("--compat=hpcc", "--completion=sende
     check(len(text("several-2", "fct.txt").splitlines()) == 4, "fct.txt is not whole")
 compare("--k=4", "--compat=hpcc", "--completion=sender", "--pattern=all-to-all", "--bytes=50kB", ranks=(3,))
 
+# Other verbs than WRITE: what a READ asks for comes from the other rank.
+for operation in ("send", "read"):
+    compare("--k=4", "--operation=" + operation, "--pattern=all-to-all", "--bytes=30kB,1B", "--bit-error-rate=1e-8",
+            "--timeout-exponent=8", ranks=(2, 3))
+    compare("--k=4", "--flows=" + folder("flow.txt"), "--operation=" + operation, ranks=(2,))
+
 # NICs with limits: what they keep back and pause is theirs.
 compare("--k=4", "--pattern=incast", "--fan-in=8", "--bytes=200kB", "--ns3::RdmaNic::PcieBandwidth=60Gbps",
         "--ns3::RdmaNic::QpCacheEntries=2", "--ns3::RdmaNic::MessageRate=1000000", ranks=(2,))

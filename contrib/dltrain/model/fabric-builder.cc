@@ -61,6 +61,8 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
     set("ns3::RdmaNic::AckEvery", UintegerValue(spec.ackEvery));
     set("ns3::RdmaNic::Window", UintegerValue(spec.windowBytes));
     set("ns3::RdmaNic::VariableWindow", BooleanValue(spec.variableWindow));
+    set("ns3::RdmaNic::NakInterval",
+        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.nakInterval.ps))));
     set("ns3::RdmaNic::ControlPriority", UintegerValue(spec.ackPriority));
     const rdma::FrameSizes& frames = spec.frames;
     set("ns3::RdmaNic::HeaderBytes", UintegerValue(frames.dataOverhead - frames.lineOverhead));

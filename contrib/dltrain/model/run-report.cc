@@ -201,6 +201,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.naks = nics.naksSent - base.nics.naksSent;
     s.failedQueuePairs = nics.failedQps;
     s.failedRequests = ranks.Sum(collector.GetFailed());
+    s.readRequests = nics.readRequests - base.nics.readRequests;
     s.dataPackets = nics.dataPackets - base.nics.dataPackets;
     s.dataBytes = nics.dataBytes - base.nics.dataBytes;
     s.frameHops = ports.rxFrames;
@@ -264,6 +265,7 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
     {
         j["nic_limits"] = {{"qp_cache_misses", s.qpCacheMisses}, {"pauses", s.nicPauses}};
     }
+    j["read_requests"] = s.readRequests;
     j["data_packets"] = s.dataPackets;
     j["data_bytes"] = s.dataBytes;
     j["switch_buffer_peak_bytes"] = s.bufferPeakBytes;

@@ -19,6 +19,7 @@
  * - retransmitted_packets, timeouts, naks: measured
  * - failed_queue_pairs, failed_requests
  * - nic_limits: if NICs have any: qp_cache_misses, pauses (times a NIC paused its switch); measured
+ * - read_requests: sent, repeated ones included; measured
  * - data_packets, data_bytes: sent, retransmissions included; measured
  * - ranks: processes that simulated it, if more than one; then events depends on them too
  * - frame_hops, events: frames received over all ports; simulator events
@@ -97,6 +98,7 @@ struct RunStats
     uint64_t qpCacheMisses{0};
     uint64_t nicPauses{0};
     uint64_t dataPackets{0};
+    uint64_t readRequests{0};
     uint64_t dataBytes{0};
     uint64_t frameHops{0};
     uint64_t bufferPeakBytes{0};

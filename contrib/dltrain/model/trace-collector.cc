@@ -40,9 +40,10 @@ FrameName(const ns3::RdmaFrame* frame)
     return ns3::IsData(frame->opcode) ? "data"
            : frame->opcode == ns3::RdmaOpcode::ACKNOWLEDGE
                ? (frame->flags & ns3::RdmaFrame::NAK ? "nak" : "ack")
-           : frame->opcode == ns3::RdmaOpcode::CNP   ? "cnp"
-           : frame->opcode == ns3::RdmaOpcode::PAUSE ? "pause"
-                                                     : "packet";
+           : frame->opcode == ns3::RdmaOpcode::READ_REQUEST ? "read-request"
+           : frame->opcode == ns3::RdmaOpcode::CNP          ? "cnp"
+           : frame->opcode == ns3::RdmaOpcode::PAUSE        ? "pause"
+                                                            : "packet";
 }
 
 } // namespace
@@ -252,10 +253,11 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
     const uint64_t flow = request.id >> 32 ? (request.id >> 32) - 1 : m_posts;
     m_posts += measured;
     ++m_outstanding;
-    if (!IsRemote(qp) || m_options.atSender) // else the other rank expects it
+    const bool here = m_options.atSender || request.operation == ns3::RdmaOperation::READ;
+    if (!IsRemote(qp) || here) // else the other rank expects it
     {
         AddPending(Find(qp->GetNic()->GetEndpoint(), qp->GetNumber()),
-                   {request.posted, flow, tag & ~WARMUP, NONE, measured});
+                   {request.posted, flow, tag & ~WARMUP, NONE, measured, request.operation});
     }
 }
 
@@ -286,14 +288,17 @@ TraceCollector::AddPending(QueuePair& state, const Pending& pending)
 }
 
 void
-TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver, int64_t posted, uint64_t id)
+TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver,
+                              int64_t posted,
+                              uint64_t id,
+                              ns3::RdmaOperation operation)
 {
     if (m_options.atSender)
     {
         return;
     }
     AddPending(Find(receiver.GetPeerEndpoint(), receiver.GetPeerNumber()),
-               {posted, (id >> 32) - 1, static_cast<uint32_t>(id), NONE, true});
+               {posted, (id >> 32) - 1, static_cast<uint32_t>(id), NONE, true, operation});
 }
 
 void
@@ -306,6 +311,7 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
                    qp->GetNic()->GetEndpoint(),
                    message.bytes,
                    message.hasImmediate,
+                   false,
                    now);
     }
 }
@@ -316,16 +322,28 @@ TraceCollector::OnComplete(uint32_t from,
                            uint32_t to,
                            uint64_t bytes,
                            bool hasImmediate,
+                           bool read,
                            int64_t now)
 {
     QueuePair& state = Find(from, number);
-    const uint32_t entry = state.head;
+    // READs are told at the other end than all else: what is not of the kind waits for its own.
+    uint32_t before = NONE;
+    uint32_t entry = state.head;
+    while (entry != NONE && (m_pool[entry].operation == ns3::RdmaOperation::READ) != read)
+    {
+        before = entry;
+        entry = m_pool[entry].next;
+    }
     if (entry == NONE)
     {
         return; // posted before this collector listened
     }
     const Pending pending = m_pool[entry];
-    state.head = pending.next;
+    (before == NONE ? state.head : m_pool[before].next) = pending.next;
+    if (state.tail == entry)
+    {
+        state.tail = before;
+    }
     m_pool[entry].next = m_free;
     m_free = entry;
     // A message from or to another rank is outstanding where it was posted, until it is
@@ -339,15 +357,17 @@ TraceCollector::OnComplete(uint32_t from,
     {
         return;
     }
-    if (state.idealBytes != bytes || state.idealImmediate != hasImmediate)
+    if (state.idealBytes != bytes || state.idealImmediate != hasImmediate ||
+        state.idealOperation != pending.operation)
     {
         state.idealBytes = bytes;
+        state.idealOperation = pending.operation;
         state.idealImmediate = hasImmediate;
         state.ideal = m_fabric.GetIdealCompletion(from,
                                                   to,
                                                   bytes,
                                                   hasImmediate,
-                                                  ns3::RdmaOperation::WRITE,
+                                                  pending.operation,
                                                   m_options.atSender);
     }
     FlowRecord record;
@@ -356,8 +376,8 @@ TraceCollector::OnComplete(uint32_t from,
     record.start = pending.posted;
     record.end = now;
     record.ideal = state.ideal;
-    record.src = from;
-    record.dst = to;
+    record.src = read ? to : from;
+    record.dst = read ? from : to;
     record.tag = pending.tag;
     if (Ranks::Get().Several())
     {
@@ -373,13 +393,15 @@ TraceCollector::OnCompletion(ns3::RdmaQueuePair* qp,
                              ns3::RdmaStatus status,
                              int64_t now)
 {
-    if (m_options.atSender && status == ns3::RdmaStatus::SUCCESS)
+    const bool read = request.operation == ns3::RdmaOperation::READ;
+    if ((m_options.atSender || read) && status == ns3::RdmaStatus::SUCCESS)
     {
         OnComplete(qp->GetNic()->GetEndpoint(),
                    qp->GetNumber(),
                    qp->GetPeerEndpoint(),
                    request.bytes,
                    request.hasImmediate,
+                   read,
                    now);
     }
     m_failed += status != ns3::RdmaStatus::SUCCESS;

@@ -31,7 +31,8 @@ void RemoveOldResults(const std::string& folder);
  * in their order).
  *
  * FCT of a message = it arrived whole at the receiver, or was acknowledged whole at the sender,
- * minus it was posted. A queue pair's messages arrive in the order they were posted in, so a list
+ * minus it was posted; of a READ, its last byte has come to who posted it, and its source is the
+ * other end. A queue pair's messages arrive in the order they were posted in, so a list
  * per queue pair matches them; its entries come from one pool.
  */
 class TraceCollector
@@ -79,9 +80,13 @@ class TraceCollector
 
     /**
      * With several Ranks: a message that another rank will post to this end of a queue pair, which
-     * cannot be seen here. In the order in which they are posted. \param id as in the work request
+     * cannot be seen here; not of a READ, which ends where it was posted. In the order in which
+     * they are posted. \param id as in the work request
      */
-    void ExpectMessage(const ns3::RdmaQueuePair& receiver, int64_t posted, uint64_t id);
+    void ExpectMessage(const ns3::RdmaQueuePair& receiver,
+                       int64_t posted,
+                       uint64_t id,
+                       ns3::RdmaOperation operation);
 
     ns3::RdmaFabric& GetFabric()
     {
@@ -165,6 +170,7 @@ class TraceCollector
         uint32_t tag{0};
         uint32_t next{NONE};
         bool measured{false};
+        ns3::RdmaOperation operation{ns3::RdmaOperation::WRITE};
     };
 
     struct QueuePair
@@ -174,6 +180,7 @@ class TraceCollector
         uint32_t count{0};
         bool failed{false};
         bool idealImmediate{false};
+        ns3::RdmaOperation idealOperation{ns3::RdmaOperation::WRITE};
         uint64_t idealBytes{UINT64_MAX}; //!< the last size and its ideal completion time
         int64_t ideal{0};
     };
@@ -190,12 +197,13 @@ class TraceCollector
     QueuePair& Find(uint32_t endpoint, uint32_t number);
     void OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& request);
     void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now);
-    /// The oldest message under way of this queue pair.
+    /// The oldest message under way of this queue pair, or its oldest READ.
     void OnComplete(uint32_t from,
                     uint32_t number,
                     uint32_t to,
                     uint64_t bytes,
                     bool hasImmediate,
+                    bool read,
                     int64_t now);
     void OnCompletion(ns3::RdmaQueuePair* qp,
                       const ns3::RdmaWorkRequest& request,

@@ -57,11 +57,15 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
     }
 
     void OnCompletion(ns3::RdmaQueuePair* qp,
-                      const ns3::RdmaWorkRequest&,
+                      const ns3::RdmaWorkRequest& request,
                       ns3::RdmaStatus status,
                       int64_t now) override
     {
         const bool failed = status != ns3::RdmaStatus::SUCCESS;
+        if (request.operation == ns3::RdmaOperation::READ && !failed)
+        {
+            m_simulation.OnArrived(static_cast<uint32_t>(qp->cookie), now);
+        }
         m_simulation.OnEnded(static_cast<uint32_t>(qp->cookie), failed, now);
     }
 
@@ -103,8 +107,11 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
             }
             const uint32_t tag = m_simulation.m_collector->Tag(flow.tag);
             ++m_simulation.m_posted;
-            m_flows[m_next].qp->PostWrite(flow.bytes,
-                                          TraceCollector::Id(tag, m_flows[m_next].flow));
+            ns3::RdmaSendRequest request;
+            request.id = TraceCollector::Id(tag, m_flows[m_next].flow);
+            request.operation = m_simulation.GetOperation();
+            request.bytes = flow.bytes;
+            m_flows[m_next].qp->Post(request);
         }
         ScheduleNext();
     }
@@ -187,18 +194,22 @@ TrafficSimulation::MakeFlows()
     for (uint32_t i = 0; i < m_scenario.flows.size(); ++i)
     {
         const scenario::Flow& flow = m_scenario.flows[i];
+        const bool read = GetOperation() == ns3::RdmaOperation::READ;
         const auto [sender, receiver] =
             m_fabric->ConnectQueuePairs(flow.src, flow.dst, flow.priority);
         if (sender)
         {
             sender->cookie = i;
-            m_hosts[flow.src]->Add(i, sender);
         }
         if (receiver)
         {
             receiver->cookie = i;
             m_receivers.push_back(receiver);
             toHere += flow.bytes;
+        }
+        if (ns3::RdmaQueuePair* poster = read ? receiver : sender)
+        {
+            m_hosts[read ? flow.dst : flow.src]->Add(i, poster);
         }
         m_sourcePorts.push_back(
             sender     ? rdma::RoceSourcePort(sender->GetNumber(), sender->GetPeerNumber())
@@ -207,9 +218,12 @@ TrafficSimulation::MakeFlows()
         if (several)
         {
             const uint32_t tag = m_collector->Tag(flow.tag); // the same number everywhere
-            if (receiver && !sender)
+            if (receiver && !sender && !read)
             {
-                m_collector->ExpectMessage(*receiver, flow.start.ps, TraceCollector::Id(tag, i));
+                m_collector->ExpectMessage(*receiver,
+                                           flow.start.ps,
+                                           TraceCollector::Id(tag, i),
+                                           GetOperation());
             }
         }
         m_totalBytes += flow.bytes;
@@ -258,7 +272,7 @@ TrafficSimulation::ShareDone() const
     uint64_t received = 0;
     for (const ns3::RdmaQueuePair* qp : m_receivers)
     {
-        received += qp->GetBytesReceived();
+        received += qp->GetBytesReceived() + qp->GetBytesRead();
     }
     return static_cast<double>(received) / static_cast<double>(std::max<uint64_t>(1, m_totalBytes));
 }
@@ -272,6 +286,32 @@ TrafficSimulation::OnArrived(uint32_t flow, int64_t now)
     {
         WriteCompletionTime(flow, now);
     }
+}
+
+ns3::RdmaOperation
+TrafficSimulation::GetOperation() const
+{
+    switch (m_scenario.operation)
+    {
+    case scenario::FlowOperation::kSend:
+        return ns3::RdmaOperation::SEND;
+    case scenario::FlowOperation::kRead:
+        return ns3::RdmaOperation::READ;
+    default:
+        return ns3::RdmaOperation::WRITE;
+    }
+}
+
+int64_t
+TrafficSimulation::GetIdealPs(const scenario::Flow& flow) const
+{
+    const bool read = GetOperation() == ns3::RdmaOperation::READ;
+    return m_fabric->GetIdealCompletion(read ? flow.dst : flow.src,
+                                        read ? flow.src : flow.dst,
+                                        flow.bytes,
+                                        false,
+                                        GetOperation(),
+                                        m_scenario.completionAtSender);
 }
 
 /// \param now when the flow is complete. The last column: the time alone, exactly; where completion
@@ -292,13 +332,9 @@ TrafficSimulation::WriteCompletionTime(uint32_t index, int64_t now)
                                       m_fabric->GetPath(flow.src, flow.dst),
                                       flow.bytes,
                                       fabric.mtu))
-                                : ns(m_fabric->GetIdealCompletion(flow.src,
-                                                                  flow.dst,
-                                                                  flow.bytes,
-                                                                  false,
-                                                                  ns3::RdmaOperation::WRITE,
-                                                                  atSender));
-    CompletionLine line{now, atSender ? flow.src : flow.dst, {}};
+                                : ns(GetIdealPs(flow));
+    const bool atSource = atSender && GetOperation() != ns3::RdmaOperation::READ;
+    CompletionLine line{now, atSource ? flow.src : flow.dst, {}};
     std::snprintf(line.text,
                   sizeof(line.text),
                   "%08x %08x %u %u %llu %lld %lld %lld",

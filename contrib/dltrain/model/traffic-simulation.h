@@ -51,6 +51,8 @@ class TrafficSimulation
     void OnArrived(uint32_t flow, int64_t now);
     void OnEnded(uint32_t flow, bool failed, int64_t now);
     void WriteCompletionTime(uint32_t flow, int64_t now);
+    ns3::RdmaOperation GetOperation() const;
+    int64_t GetIdealPs(const scenario::Flow& flow) const;
     RunOutcome RunEvents();
     void PrintHead() const;
     int Report(const RunOutcome& outcome);

@@ -287,6 +287,8 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t m_timeoutExponent;
     uint32_t m_retryCount;
     int64_t m_timeoutPs{0};
+    Time m_nakInterval;
+    int64_t m_nakIntervalPs{0};
     uint64_t m_windowBytes;
     bool m_variableWindow;
     uint32_t m_headerBytes;

@@ -690,6 +690,7 @@ RdmaQueuePair::RefuseReceive(int64_t now)
 {
     // Whatever comes behind is dropped silently until the refused packet comes again.
     m_nakSent = true;
+    m_nakAgain = NO_NAK;
     m_verbs->rnrSent = true;
     m_duplicate = NO_DUPLICATE;
     ++m_nic->m_counters.rnrNaksSent;

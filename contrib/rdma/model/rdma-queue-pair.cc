@@ -637,9 +637,10 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
         else
         {
             ++m_nic->m_counters.outOfOrderDropped;
-            if (!m_nakSent)
+            if (!m_nakSent || now >= m_nakAgain)
             {
                 m_nakSent = true;
+                m_nakAgain = m_nic->m_nakIntervalPs ? now + m_nic->m_nakIntervalPs : NO_NAK;
                 SendAck(true, now);
             }
         }
