@@ -7,6 +7,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/congestion-names.h"
+#include "scenarios/spec/launcher.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/traffic/random.h"
 #include "topologies/family.h"
@@ -489,6 +490,11 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
     {
         run->out = chosen ? base + "N" : values.Text("out");
         return true;
+    }
+
+    if (!FindLauncher().IsFirst())
+    {
+        return true; // of several processes the first one writes
     }
 
     std::error_code failed;

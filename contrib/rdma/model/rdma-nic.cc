@@ -506,6 +506,22 @@ RdmaNic::GetWindowAt(uint64_t rateBps) const
     return std::max<uint64_t>(m_windowBytes ? 1 : 0, static_cast<uint64_t>(window));
 }
 
+void
+RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
+{
+    RdmaNic* nic = qp->m_nic;
+    qp->m_peerNumber = peer.number;
+    qp->m_peerEndpoint = peer.endpoint;
+    qp->m_flowHash = rdma::FlowHash(
+        {nic->m_endpoint, peer.endpoint, rdma::RoceSourcePort(qp->m_number, peer.number)});
+    qp->m_expectedPsn = peer.initialPsn;
+    qp->m_state = RdmaQueuePair::State::READY_TO_SEND;
+    if (nic->m_lossRecovery == SELECTIVE_REPEAT && peer.selectiveRepeat)
+    {
+        nic->UseSelectiveRepeat(qp, peer.bdpCap);
+    }
+}
+
 uint64_t
 RdmaNic::GetBdpCap()
 {
