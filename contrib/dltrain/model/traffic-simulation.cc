@@ -491,7 +491,7 @@ TrafficSimulation::Report(const RunOutcome& outcome)
              m_scenario.run,
              outcome,
              run.frameHops,
-             m_sourcePorts.empty() ? "" : ", fct.txt");
+             m_writeCompletionTimes ? ", fct.txt" : "");
 
     nlohmann::ordered_json j = BeginStats("traffic", m_scenario.run, outcome);
     j["topology"] = {{"name", m_scenario.topologyName},
