@@ -1,5 +1,5 @@
 # Several processes (mpirun) give the results of one: completion times to the picosecond, every counter, every file.
-# ctest: TIMEOUT 600 PROCESSORS 2
+# ctest: TIMEOUT 1200 PROCESSORS 2
 #
 # There are no ties to explain away: what happens at one picosecond is ordered by node and port (RdmaEventOrder), and
 # patterns in which all hosts start at once on links of equal length are full of such moments.
@@ -32,7 +32,7 @@ ENVIRONMENT = dict(
 COSTS = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "events", "ranks"}
 
 
-def mpirun(ranks, *arguments, status=0, out="out", program=PROGRAM, timeout=120):
+def mpirun(ranks, *arguments, status=0, out="out", program=PROGRAM, timeout=300):
     where = [] if out is None else ["--out=" + folder(out)]
     process = subprocess.run(
         [MPIRUN, "-np", str(ranks), program, *arguments, *where],
@@ -72,7 +72,7 @@ def same(arguments, ranks, ordered_log=False):
     return process
 
 
-def compare(*arguments, ranks=(2, 3, 4)):
+def compare(*arguments, ranks=(2, 3)):
     shutil.rmtree(folder("one"), ignore_errors=True)
     run(*arguments, out="one")
     for n in ranks:
@@ -82,7 +82,7 @@ def compare(*arguments, ranks=(2, 3, 4)):
 
 # ---- what must be the same
 
-s = compare("--k=4", "--pattern=permutation", "--bytes=1MB")
+s = compare("--k=4", "--pattern=permutation", "--bytes=1MB", ranks=(2, 3, 4))
 check(s["ecn_marks"] > 0 and s["cnps"] > 0 and s["pfc_pauses"] > 0, "the permutation is not congested")
 
 # Incast of all on one, with small buffers: PFC, ECN, DCQCN.
@@ -95,19 +95,19 @@ check(s["messages"] == 240, "all-to-all has %d messages" % s["messages"])
 
 # Lost frames: every port draws the bit errors that it draws in one process, in both kinds of loss recovery.
 for recovery in ("go-back-n", "selective-repeat"):
-    s = compare("--k=4", "--pattern=random-permutation", "--bytes=2MB", "--bit-error-rate=1e-7", "--start-jitter=20us",
+    s = compare("--k=4", "--pattern=random-permutation", "--bytes=500kB", "--bit-error-rate=4e-7", "--start-jitter=20us",
                 "--loss-recovery=" + recovery, "--timeout-exponent=8", "--seed=11")
     check(s["drops"]["corrupted"] > 0 and s["retransmitted_packets"] > 0, "nothing was lost")
 
 # Lossy Ethernet: drops in the switches, time-outs.
 s = compare("--k=4", "--pattern=incast", "--fan-in=12", "--bytes=300kB", "--pfc=0", "--buffer=200kB", "--cc=none",
-            "--timeout-exponent=6", ranks=(2, 4))
+            "--timeout-exponent=6", ranks=(2,))
 check(s["drops"]["threshold"] + s["drops"]["pool_full"] > 0, "no drops without PFC")
 
 # One switch for all hosts: the links of hosts are cut. More ranks than switches, one host a rank.
 compare("--topology=single-switch", "--hosts=6", "--pattern=all-to-all", "--bytes=100kB", ranks=(2, 6))
 # A rank whose hosts are done long before the others, and one that starts late.
-compare("--k=4", "--pattern=permutation", "--bytes=1kB,20MB", "--start-jitter=3ms", ranks=(2,))
+compare("--k=4", "--pattern=permutation", "--bytes=1kB,1MB", "--start-jitter=200us", ranks=(2,))
 
 # An end that is given, in the middle of everything.
 s = compare("--k=4", "--pattern=permutation", "--bytes=10MB", "--stop-after=300us", ranks=(2,))
@@ -156,7 +156,7 @@ with open(folder("ring.txt"), "w") as file:
     file.writelines("%d %d 100Gbps 1us 0\n" % link for link in links)
 with open(folder("ring-flows.txt"), "w") as file:
     file.write("%d\n" % (2 * n))
-    file.writelines("%d %d 3 100 20000000 0\n" % (i, (i + 4) % (2 * n)) for i in range(2 * n))
+    file.writelines("%d %d 3 100 4000000 0\n" % (i, (i + 4) % (2 * n)) for i in range(2 * n))
 ring = ["--topology=" + folder("ring.txt"), "--flows=" + folder("ring-flows.txt"), "--cc=none", "--ecn=0"]
 for ranks in (2, 5):
     process = mpirun(ranks, *ring, status=3, out="ring")
