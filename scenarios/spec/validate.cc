@@ -429,6 +429,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.seed = v->values.Integer("seed");
     run.dryRun = v->values.Flag("dry-run");
     run.progress = v->values.Flag("progress");
+    run.attribution = v->values.Flag("attribution");
     run.pcap = v->values.List("pcap");
     run.capture = MakeCapture(v, topology);
     run.ns3Arguments = read.ns3Arguments;

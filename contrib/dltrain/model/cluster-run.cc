@@ -48,6 +48,7 @@ ClusterRun::Build()
     options.out = m_run.out;
     options.seed = m_run.seed;
     options.warmup = m_warmup;
+    options.attribution = m_run.attribution;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     if (OutputErrors::Any())
     {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <numeric>
 #include <sys/resource.h>
@@ -192,6 +193,11 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.qpCacheMisses = nics.qpCacheMisses - base.nics.qpCacheMisses;
         s.nicPauses = nics.nicPauses - base.nics.nicPauses;
     }
+    if (const TailAttribution* attribution = collector.GetAttribution())
+    {
+        s.attribution = attribution->ToJson();
+        s.slowest = attribution->InWords(3);
+    }
     s.ecnMarks = ports.ecnMarks - base.ports.ecnMarks;
     s.cnps = nics.cnpsSent - base.nics.cnpsSent;
     s.pfcPauses = ranks.Sum(collector.GetPauses()) - base.pauses;
@@ -277,6 +283,10 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
                               {"rate_gbps", link.rateGbps},
                               {"utilization", link.utilization},
                               {"pause_share", link.pauseShare}});
+    }
+    if (!s.attribution.is_null())
+    {
+        j["attribution"] = s.attribution;
     }
     j["flows_csv"] = {{"rows", s.flowRows}, {"sampled", s.flowRows < s.messages}};
     j["links_csv"] = {{"rows", s.linkRows}, {"interval_us", s.linkIntervalUs}};
@@ -401,6 +411,12 @@ PrintRunStats(std::ostream& os, const RunStats& s)
            << "   p99.9 " << Three(s.slowdown.p999) << "   max " << Three(s.slowdown.max)
            << "   (completion time over that of an idle network)\n";
     }
+    const char* slowest = "Latest           ";
+    for (const std::string& line : s.slowest)
+    {
+        os << slowest << line << "\n";
+        slowest = "                 ";
+    }
     os << "Congestion       " << HumanCount(s.ecnMarks) << " ECN marks, " << HumanCount(s.cnps)
        << " CNPs; " << HumanCount(s.pfcPauses) << " PFC pauses";
     if (s.pfcPauses)
@@ -467,7 +483,9 @@ PrintEnd(std::ostream& os,
     if (!run.out.empty())
     {
         os << "Files            " << run.out
-           << "/: stats.json, flows.csv, links.csv, network_events.log" << moreFiles
+           << "/: stats.json, flows.csv, links.csv, network_events.log"
+           << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
+           << moreFiles
            << (run.pcap.empty()     ? ""
                : run.capture.pcapng ? ", *.pcapng"
                                     : ", *.pcap")

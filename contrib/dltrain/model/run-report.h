@@ -19,6 +19,7 @@
  * - retransmitted_packets, timeouts, naks: measured
  * - failed_queue_pairs, failed_requests
  * - nic_limits: if NICs have any: qp_cache_misses, pauses (times a NIC paused its switch); measured
+ * - attribution: where the time of messages went (TailAttribution); absent if not noted
  * - read_requests: sent, repeated ones included; measured
  * - data_packets, data_bytes: sent, retransmissions included; measured
  * - ranks: processes that simulated it, if more than one; then events depends on them too
@@ -94,6 +95,8 @@ struct RunStats
     uint64_t naks{0};
     uint64_t failedQueuePairs{0};
     uint64_t failedRequests{0};
+    nlohmann::ordered_json attribution; //!< of the time of messages; null: not noted
+    std::vector<std::string> slowest;   //!< the same in words
     bool nicLimits{false}; //!< some NIC has limits (RdmaNicLimits); what follows is theirs
     uint64_t qpCacheMisses{0};
     uint64_t nicPauses{0};

@@ -15,6 +15,7 @@
 #include <limits>
 #include <regex>
 #include <set>
+#include <utility>
 
 namespace dltrain
 {
@@ -60,6 +61,7 @@ RemoveOldResults(const std::string& folder)
                                              "links.csv.part",
                                              "network_events.log",
                                              "calls.log",
+                                             "attribution.csv",
                                              "fct.txt"};
     // As RdmaPcapHelper names them; a ring's files have a number more.
     static const std::regex pcap(R"(.+-\d+(\.\d+)?\.pcap)");
@@ -193,6 +195,22 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
         nic.TraceConnectWithoutContext("ReceiveDrop",
                                        MakeCallback(&TraceCollector::OnNicDrop, this));
     }
+    // Between processes frames carry nothing that hangs off them.
+    if (options.attribution && !options.atSender && !Ranks::Get().Several())
+    {
+        m_attribution =
+            std::make_unique<TailAttribution>(fabric, m_endpointNames, m_portNames, m_tags);
+        m_resolver = [this](uint32_t src, uint32_t dst, uint32_t destQp) {
+            return TagOf(src, dst, destQp);
+        };
+        for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+        {
+            fabric.GetNic(e)->NoteJourneys(m_resolver);
+            fabric.GetNic(e)->TraceConnectWithoutContext(
+                "Journey",
+                MakeCallback(&TraceCollector::OnJourney, this));
+        }
+    }
     for (const auto& device : fabric.GetSwitches())
     {
         m_switchProbes.push_back(std::make_unique<SwitchProbe>(*this, *device));
@@ -302,6 +320,23 @@ TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver,
 }
 
 void
+TraceCollector::OnJourney(ns3::RdmaQueuePair*,
+                          const ns3::RdmaMessage&,
+                          const ns3::RdmaJourney& journey,
+                          int64_t)
+{
+    m_journey = &journey; // the message itself is told next
+}
+
+uint32_t
+TraceCollector::TagOf(uint32_t src, uint32_t dst, uint32_t destQp)
+{
+    const ns3::RdmaQueuePair* receiver = m_fabric.GetNic(dst)->GetQueuePair(destQp - 2);
+    const uint32_t entry = Find(src, receiver->GetPeerNumber()).head;
+    return entry == NONE ? UINT32_MAX : m_pool[entry].tag;
+}
+
+void
 TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
     if (!m_options.atSender)
@@ -325,6 +360,7 @@ TraceCollector::OnComplete(uint32_t from,
                            bool read,
                            int64_t now)
 {
+    const ns3::RdmaJourney* journey = std::exchange(m_journey, nullptr);
     QueuePair& state = Find(from, number);
     // READs are told at the other end than all else: what is not of the kind waits for its own.
     uint32_t before = NONE;
@@ -385,6 +421,10 @@ TraceCollector::OnComplete(uint32_t from,
         return;
     }
     m_flows->Add(record);
+    if (m_attribution)
+    {
+        journey ? m_attribution->Add(record, *journey) : m_attribution->AddUnknown();
+    }
 }
 
 void
@@ -606,6 +646,10 @@ TraceCollector::StartMeasuring(int64_t nowPs)
         }
         m_posts = 0;
         m_flows->Clear();
+        if (m_attribution)
+        {
+            m_attribution->Clear();
+        }
     }
     m_links->StartMeasuring(nowPs);
     FlushBursts(); // marks of the warm-up
@@ -622,6 +666,10 @@ TraceCollector::Finish(int64_t nowPs)
     }
     m_finished = true;
     FlushBursts();
+    if (m_attribution && !m_options.out.empty())
+    {
+        m_attribution->Write(InFolder(m_options.out, "attribution.csv"));
+    }
     const Ranks& ranks = Ranks::Get();
     if (ranks.Several())
     {

@@ -7,6 +7,7 @@
 #include "event-log.h"
 #include "flow-table.h"
 #include "link-sampler.h"
+#include "tail-attribution.h"
 
 #include "ns3/rdma-fabric-helper.h"
 
@@ -40,10 +41,11 @@ class TraceCollector
   public:
     struct Options
     {
-        std::string out;      //!< folder; empty: no files
-        uint64_t seed{1};     //!< of the sample in flows.csv
-        bool warmup{false};   //!< nothing is measured before StartMeasuring
-        bool atSender{false}; //!< a message is complete when its last ACK is at the sender
+        std::string out;         //!< folder; empty: no files
+        uint64_t seed{1};        //!< of the sample in flows.csv
+        bool warmup{false};      //!< nothing is measured before StartMeasuring
+        bool attribution{false}; //!< note where the time of messages goes (TailAttribution)
+        bool atSender{false};    //!< a message is complete when its last ACK is at the sender
         std::size_t flowRows{1000000};
         int64_t linkIntervalPs{100000000};
         std::size_t linkRows{200000};
@@ -106,6 +108,12 @@ class TraceCollector
     const FlowTable& GetFlows() const
     {
         return *m_flows;
+    }
+
+    /// \return null if it is not noted
+    const TailAttribution* GetAttribution() const
+    {
+        return m_attribution.get();
     }
 
     /// \return messages posted that are not complete, those of failed queue pairs aside
@@ -197,6 +205,12 @@ class TraceCollector
     QueuePair& Find(uint32_t endpoint, uint32_t number);
     void OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& request);
     void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now);
+    void OnJourney(ns3::RdmaQueuePair* qp,
+                   const ns3::RdmaMessage& message,
+                   const ns3::RdmaJourney& journey,
+                   int64_t now);
+    /// \return the tag of the message that a frame is of
+    uint32_t TagOf(uint32_t src, uint32_t dst, uint32_t destQp);
     /// The oldest message under way of this queue pair, or its oldest READ.
     void OnComplete(uint32_t from,
                     uint32_t number,
@@ -240,6 +254,9 @@ class TraceCollector
     std::vector<std::string> m_endpointNames;
     std::vector<std::string> m_portNames;
     std::unique_ptr<FlowTable> m_flows;
+    std::unique_ptr<TailAttribution> m_attribution;
+    ns3::RdmaJourney::Resolver m_resolver;
+    const ns3::RdmaJourney* m_journey{nullptr}; //!< of the message that is told next
     std::unique_ptr<LinkSampler> m_links;
     std::unique_ptr<EventLog> m_events;
 

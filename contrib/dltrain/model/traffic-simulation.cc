@@ -170,6 +170,7 @@ TrafficSimulation::BuildPart()
     options.out = m_scenario.run.out;
     options.seed = m_scenario.run.seed;
     options.atSender = m_scenario.completionAtSender;
+    options.attribution = m_scenario.run.attribution;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     error = StartCaptures(*m_fabric, m_scenario.run);
     if (!error.empty())

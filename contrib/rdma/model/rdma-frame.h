@@ -5,6 +5,7 @@
 #define RDMA_FRAME_H
 
 #include "contrib/rdma/core/roce-sizes.h"
+#include "rdma-journey.h"
 
 #include "ns3/packet.h"
 
@@ -175,8 +176,9 @@ static_assert(sizeof(RdmaFrame) == 64, "a frame is one cache line");
 
 struct RdmaFrameExtra
 {
-    Ptr<Packet> packet;   //!< PACKET: what NetDevice::Send was given
-    uint16_t protocol{0}; //!< PACKET: its EtherType
+    Ptr<Packet> packet;                   //!< PACKET: what NetDevice::Send was given
+    uint16_t protocol{0};                 //!< PACKET: its EtherType
+    std::unique_ptr<RdmaJourney> journey; //!< last packet of a message, if NICs note journeys
 };
 
 /**

@@ -226,6 +226,11 @@ RdmaNic::GetTypeId()
                             "A message has arrived whole, at the receiver",
                             MakeTraceSourceAccessor(&RdmaNic::m_messageTrace),
                             "ns3::RdmaNic::MessageTracedCallback")
+            .AddTraceSource("Journey",
+                            "A message has arrived whole with its last packet: where its time went "
+                            "(NoteJourneys)",
+                            MakeTraceSourceAccessor(&RdmaNic::m_journeyTrace),
+                            "ns3::RdmaNic::JourneyTracedCallback")
             .AddTraceSource(
                 "GoBack",
                 "The sender goes back to this PSN after a NAK or a time-out: all behind "
@@ -361,6 +366,12 @@ void
 RdmaNic::SetUser(RdmaNicUser* user)
 {
     m_user = user;
+}
+
+void
+RdmaNic::NoteJourneys(const RdmaJourney::Resolver& resolver)
+{
+    m_journeys = &resolver;
 }
 
 void
@@ -649,6 +660,10 @@ RdmaNic::Activate(RdmaQueuePair* qp, int64_t now)
 {
     if (qp->m_schedule == RdmaQueuePair::Schedule::IDLE && qp->CanSend())
     {
+        if (qp->m_clock)
+        {
+            qp->NoteWindow(now);
+        }
         PushReady(qp);
         if (m_limits)
         {
@@ -726,6 +741,10 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
             {
                 PushReady(qp);
             }
+        }
+        else if (qp->m_clock)
+        {
+            qp->NoteWindow(now + m_port->GetSerialization(frame->wireBytes));
         }
         if (!(m_readyMask & ~pausedMask))
         {

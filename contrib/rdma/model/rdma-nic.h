@@ -190,6 +190,13 @@ class RdmaNic : public Object, public RdmaPortUser
         return m_counters;
     }
 
+    /**
+     * Note where the time of each message goes, and tell of it at the receiver: trace source
+     * Journey. \param resolver asked whose a frame is that a message waits behind; kept by
+     * reference
+     */
+    void NoteJourneys(const RdmaJourney::Resolver& resolver);
+
     // RdmaPortUser
     void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override;
     void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override;
@@ -202,6 +209,10 @@ class RdmaNic : public Object, public RdmaPortUser
                                              int64_t now);
     typedef void (*MessageTracedCallback)(RdmaQueuePair* qp,
                                           const RdmaMessage& message,
+                                          int64_t now);
+    typedef void (*JourneyTracedCallback)(RdmaQueuePair* qp,
+                                          const RdmaMessage& message,
+                                          const RdmaJourney& journey,
                                           int64_t now);
     typedef void (*PsnTracedCallback)(RdmaQueuePair* qp, uint64_t psn, int64_t now);
     typedef void (*RateTracedCallback)(RdmaQueuePair* qp, uint64_t bps, int64_t now);
@@ -282,7 +293,8 @@ class RdmaNic : public Object, public RdmaPortUser
     int64_t m_wakeDue;
     RdmaNicCounters m_counters;
     RdmaNicUser* m_user{nullptr};
-    std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
+    const RdmaJourney::Resolver* m_journeys{nullptr}; //!< null: none are noted
+    std::unique_ptr<RdmaNicLimits> m_limits;          //!< null: none
     rdma::FrameSizes m_sizes;
     int64_t m_timeUnit{1}; //!< the port's
 
@@ -321,6 +333,7 @@ class RdmaNic : public Object, public RdmaPortUser
     TracedCallback<RdmaQueuePair*, const RdmaWorkRequest&> m_postTrace;
     TracedCallback<RdmaQueuePair*, const RdmaWorkRequest&, RdmaStatus, int64_t> m_completionTrace;
     TracedCallback<RdmaQueuePair*, const RdmaMessage&, int64_t> m_messageTrace;
+    TracedCallback<RdmaQueuePair*, const RdmaMessage&, const RdmaJourney&, int64_t> m_journeyTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_goBackTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_timeoutTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_errorTrace;

@@ -597,6 +597,17 @@ RdmaPort::SetPaused(uint8_t mask, int64_t now)
         m_counters.pausedPs += now - m_pausedSince;
     }
     const uint8_t released = m_paused & ~mask;
+    for (uint8_t p = 0; p < PRIORITIES; ++p)
+    {
+        if (released >> p & 1)
+        {
+            m_pausedPsOf[p] += now - m_pausedSinceOf[p];
+        }
+        else if (changed >> p & 1)
+        {
+            m_pausedSinceOf[p] = now;
+        }
+    }
     m_paused = mask;
     NS_LOG_LOGIC(m_name << " paused priorities now " << +mask);
     m_pauseTrace(this, mask, changed, now);

@@ -265,6 +265,11 @@ class RdmaPort : public NetDevice
         return m_delay;
     }
 
+    int64_t GetReceiveLatencyPs() const
+    {
+        return m_receiveLatency;
+    }
+
     const RdmaPortCounters& GetCounters() const
     {
         return m_counters;
@@ -273,6 +278,19 @@ class RdmaPort : public NetDevice
     RdmaPortCounters& GetCounters()
     {
         return m_counters;
+    }
+
+    /// \return the same of one priority. \param now ps
+    int64_t GetPausedPs(uint8_t priority, int64_t now) const
+    {
+        return m_pausedPsOf[priority] +
+               (m_paused >> priority & 1 ? now - m_pausedSinceOf[priority] : 0);
+    }
+
+    /// \return the next frame of a queue, linked to those behind it; or null
+    const RdmaFrame* GetQueueFront(uint8_t priority) const
+    {
+        return m_queue[priority].list.Front();
     }
 
     /// \return time paused so far, a pause that still lasts included. \param now ps
@@ -429,6 +447,8 @@ class RdmaPort : public NetDevice
     // cold
     std::array<int64_t, PRIORITIES> m_pausedUntil{};
     int64_t m_pausedSince{0};
+    std::array<int64_t, PRIORITIES> m_pausedPsOf{};    //!< ended pauses, ps
+    std::array<int64_t, PRIORITIES> m_pausedSinceOf{}; //!< of those that last
     RdmaFrameList m_controlInFlight; //!< MAC control frames towards this port: not delayed by a
                                      //!< switch's pipeline
     double m_bitErrorRate{0};

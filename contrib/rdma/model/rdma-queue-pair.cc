@@ -105,6 +105,10 @@ RdmaQueuePair::Post(const RdmaSendRequest& posted)
         Complete(request, RdmaStatus::FLUSHED, request.posted);
         return RdmaPostResult::POSTED;
     }
+    if (m_nic->m_journeys && request.operation != RdmaOperation::READ)
+    {
+        StartClock(request.posted);
+    }
     m_requests.push_back(request);
     m_endPsn += request.packets;
     m_postedBytes += request.BytesIn(request.packets, mtu);
@@ -203,6 +207,10 @@ RdmaQueuePair::MakeFrame(int64_t now)
     {
         frame->flags |= RdmaFrame::RETRANSMITTED;
         ++counters.retransmittedPackets;
+        if (m_clock)
+        {
+            ++m_clock->retransmitted;
+        }
         if (m_selective)
         {
             m_selective->OnRetransmitted(m_nextPsn);
@@ -217,6 +225,10 @@ RdmaQueuePair::MakeFrame(int64_t now)
     m_sentBytes += payload;
     if (endOfPost)
     {
+        if (m_clock)
+        {
+            StartJourney(*frame, request, now);
+        }
         ++m_cursor;
         frame->flags |= RdmaFrame::END_OF_POST;
     }
@@ -254,6 +266,109 @@ RdmaQueuePair::Sent(uint32_t payload, uint32_t wireBytes, int64_t now)
         }
         m_nextSend = now + gap;
     }
+    if (m_clock)
+    {
+        const int64_t line = m_nic->m_port->GetSerialization(wireBytes);
+        m_clock->line += line;
+        m_clock->throttled += std::max<int64_t>(0, m_nextSend - now - line);
+    }
+}
+
+// Journeys ---------------------------------------------------------------------------------------
+
+RdmaSenderClock::Base
+RdmaQueuePair::ReadClock(int64_t now) const
+{
+    RdmaSenderClock::Base base;
+    base.line = m_clock->line;
+    base.paused = m_nic->m_port->GetPausedPs(m_priority, now);
+    base.throttled = m_clock->throttled;
+    base.window = m_clock->window;
+    base.retransmitted = m_clock->retransmitted;
+    return base;
+}
+
+void
+RdmaQueuePair::StartClock(int64_t now)
+{
+    if (!m_clock)
+    {
+        m_clock = std::make_unique<RdmaSenderClock>();
+    }
+    m_clock->bases.push_back(ReadClock(now));
+    if (m_nextSend > now) // the pace of what was sent before is still to be waited for
+    {
+        m_clock->bases.back().throttled -= m_nextSend - now;
+    }
+}
+
+void
+RdmaQueuePair::NoteWindow(int64_t now)
+{
+    const bool closed = m_nextPsn < m_sendEnd && !CanSendRequest();
+    if (closed && m_clock->windowSince < 0)
+    {
+        m_clock->windowSince = now;
+    }
+    else if (!closed && m_clock->windowSince >= 0)
+    {
+        m_clock->window += std::max<int64_t>(0, now - m_clock->windowSince);
+        m_clock->windowSince = -1;
+    }
+}
+
+void
+RdmaQueuePair::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, int64_t now)
+{
+    const RdmaSenderClock::Base here = ReadClock(now);
+    RdmaSenderClock::Base base;
+    if (!(frame.flags & RdmaFrame::RETRANSMITTED) && m_clock->first < m_clock->bases.size())
+    {
+        base = m_clock->lastBase = m_clock->bases[m_clock->first++];
+        if (m_clock->first * 2 > m_clock->bases.size())
+        {
+            m_clock->bases.erase(m_clock->bases.begin(),
+                                 m_clock->bases.begin() +
+                                     static_cast<std::ptrdiff_t>(m_clock->first));
+            m_clock->first = 0;
+        }
+        m_clock->lastPsn = request.firstPsn;
+    }
+    else
+    {
+        // One goes again: of those before the last how it began is forgotten.
+        base = request.firstPsn == m_clock->lastPsn ? m_clock->lastBase : here;
+    }
+    auto journey = std::make_unique<RdmaJourney>();
+    journey->resolver = m_nic->m_journeys;
+    journey->nic = PeekPointer(m_nic->m_port);
+    journey->posted = request.posted;
+    journey->started = now;
+    journey->wireBytes = frame.wireBytes;
+    int64_t left = now - request.posted;
+    const auto take = [&left](int64_t share) {
+        share = std::min(std::max<int64_t>(share, 0), left);
+        left -= share;
+        return share;
+    };
+    // All packets but the last are full, and the first is longer by an RETH.
+    const rdma::FrameSizes& sizes = m_nic->m_sizes;
+    const uint64_t others = request.packets - 1;
+    const int64_t full = m_nic->m_port->GetSerialization(
+        sizes.DataWire(rdma::RoceOpcode::kWriteMiddle, m_nic->m_mtu));
+    const int64_t first = m_nic->m_port->GetSerialization(
+        sizes.DataWire(request.operation == RdmaOperation::SEND ? rdma::RoceOpcode::kSendFirst
+                                                                : rdma::RoceOpcode::kWriteFirst,
+                       m_nic->m_mtu));
+    const int64_t own = others ? first + full * static_cast<int64_t>(others - 1) : 0;
+    journey->ownPackets = take(own);
+    journey->backlog = take(here.line - base.line - own);
+    journey->nicPaused = take(here.paused - base.paused);
+    journey->throttled = take(here.throttled - base.throttled);
+    journey->window = take(here.window - base.window);
+    (here.retransmitted > base.retransmitted ? journey->repeating : journey->others) = left;
+    frame.extra = new RdmaFrameExtra;
+    frame.extra->journey = std::move(journey);
 }
 
 void
@@ -669,12 +784,15 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
     }
     if (frame->flags & RdmaFrame::END_OF_POST)
     {
-        DeliverMessage(HasImmediate(frame->opcode), frame->aux, now);
+        DeliverMessage(HasImmediate(frame->opcode), frame->aux, now, frame);
     }
 }
 
 void
-RdmaQueuePair::DeliverMessage(bool hasImmediate, uint32_t immediate, int64_t now)
+RdmaQueuePair::DeliverMessage(bool hasImmediate,
+                              uint32_t immediate,
+                              int64_t now,
+                              const RdmaFrame* last)
 {
     RdmaMessage message;
     message.sequence = m_messages++;
@@ -683,6 +801,10 @@ RdmaQueuePair::DeliverMessage(bool hasImmediate, uint32_t immediate, int64_t now
     message.immediate = immediate;
     m_messageBytes = 0;
     ++m_nic->m_counters.messagesReceived;
+    if (last && last->extra)
+    {
+        m_nic->m_journeyTrace(this, message, *last->extra->journey, now);
+    }
     m_nic->m_messageTrace(this, message, now);
     if (m_nic->m_user)
     {

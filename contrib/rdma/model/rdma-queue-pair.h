@@ -273,6 +273,14 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         }
     }
 
+    // journeys (RdmaJourney)
+    void StartClock(int64_t now);
+    /// The window may have closed or opened.
+    void NoteWindow(int64_t now);
+    /// The last packet of a message starts to be sent.
+    void StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, int64_t now);
+    RdmaSenderClock::Base ReadClock(int64_t now) const;
+
     void OnData(RdmaFrame* frame, int64_t now);
     void OnAcknowledge(RdmaFrame* frame, int64_t now);
     void OnCnp(int64_t now);
@@ -286,7 +294,11 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     void SendNak(uint8_t flags, uint8_t syndrome, int64_t now);
     /// The responder has seen a mark, or wants to see every packet: is a CNP due?
     void Notice(const RdmaFrame& frame, int64_t now);
-    void DeliverMessage(bool hasImmediate, uint32_t immediate, int64_t now);
+    /// \param last its last packet, if the message is complete with it
+    void DeliverMessage(bool hasImmediate,
+                        uint32_t immediate,
+                        int64_t now,
+                        const RdmaFrame* last = nullptr);
     /// Something is outstanding from now on, or has moved.
     void ArmTimer(int64_t now);
     bool RetriesExceeded(int64_t now);
@@ -398,9 +410,10 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint64_t m_receivedBytes{0};
     static constexpr int64_t NO_NAK = INT64_MAX;
     bool m_nakSent{false};
-    int64_t m_nakAgain{NO_NAK}; //!< another NAK for the same gap is due from then on, ps
+    int64_t m_nakAgain{NO_NAK};         //!< another NAK for the same gap is due from then on, ps
     uint64_t m_duplicate{NO_DUPLICATE}; //!< last of a row of packets received before
 
+    std::unique_ptr<RdmaSenderClock> m_clock;    //!< null: no journeys are noted
     std::unique_ptr<RdmaQueuePairVerbs> m_verbs; //!< null: only WRITEs so far
 };
 

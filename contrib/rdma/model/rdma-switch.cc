@@ -445,6 +445,10 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
     }
     frame->inPort = port->GetPortIndex();
     frame->time = now; // queued since
+    if (frame->extra)
+    {
+        frame->extra->journey->Join(egress, *frame, now);
+    }
     if (m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) && Marks(index, queueBytes))
     {
         frame->flags |= RdmaFrame::CE;
@@ -483,6 +487,10 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
         frame->flags |= RdmaFrame::CE;
         ++port->GetCounters().ecnMarks;
         m_markTrace(port, frame, queueBytes, now);
+    }
+    if (frame->extra)
+    {
+        frame->extra->journey->Leave(*frame, frame->time, now);
     }
     if (m_buffer.Release(frame->inPort, frame->priority, bytes, index, now))
     {

@@ -1,0 +1,363 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "tail-attribution.h"
+
+#include "contrib/rdma/core/units.h"
+#include "line-log.h"
+#include "run-report.h"
+
+#include "ns3/rdma-port.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+namespace dltrain
+{
+
+namespace
+{
+
+constexpr std::size_t PARTS = static_cast<std::size_t>(TimeShare::COUNT);
+
+constexpr std::size_t
+At(TimeShare share)
+{
+    return static_cast<std::size_t>(share);
+}
+
+double
+Us(int64_t ps)
+{
+    return static_cast<double>(ps) / 1e6;
+}
+
+std::string
+Percent(int64_t part, int64_t whole)
+{
+    char text[32];
+    std::snprintf(text,
+                  sizeof(text),
+                  "%.0f%%",
+                  whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
+    return text;
+}
+
+} // namespace
+
+const char*
+GetTimeShareName(TimeShare share)
+{
+    static const char* const names[PARTS] = {"backlog",
+                                             "nic_turns",
+                                             "nic_paused",
+                                             "throttled",
+                                             "window",
+                                             "repeating",
+                                             "serialization",
+                                             "propagation",
+                                             "queued",
+                                             "paused",
+                                             "host"};
+    return names[At(share)];
+}
+
+TailAttribution::TailAttribution(const ns3::RdmaFabric& fabric,
+                                 const std::vector<std::string>& endpointNames,
+                                 const std::vector<std::string>& portNames,
+                                 const std::vector<std::string>& tags)
+    : m_endpoints(endpointNames),
+      m_ports(portNames),
+      m_tags(tags),
+      m_atPort(fabric.GetNEnds())
+{
+    for (uint32_t i = 0; i < fabric.GetPorts().size(); ++i)
+    {
+        m_portIndex[ns3::PeekPointer(fabric.GetPorts()[i])] = fabric.GetEnd(i);
+    }
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        m_limits |= fabric.GetNic(e)->GetLimits() != nullptr;
+    }
+}
+
+void
+TailAttribution::Clear()
+{
+    m_slowest.clear();
+    m_sums = {};
+    m_sum = 0;
+    m_known = m_unknown = 0;
+    std::fill(m_atPort.begin(), m_atPort.end(), std::array<int64_t, 2>{});
+}
+
+void
+TailAttribution::AddUnknown()
+{
+    ++m_unknown;
+}
+
+bool
+TailAttribution::Slower(const Late& a, const Late& b)
+{
+    return a.Lost() != b.Lost() ? a.Lost() > b.Lost() : a.record.flow < b.record.flow;
+}
+
+void
+TailAttribution::Add(const FlowRecord& record, const ns3::RdmaJourney& journey)
+{
+    Late late;
+    late.record = record;
+    Parts& parts = late.parts;
+    parts[At(TimeShare::BACKLOG)] = journey.backlog;
+    parts[At(TimeShare::NIC_TURNS)] = journey.others;
+    parts[At(TimeShare::NIC_PAUSED)] = journey.nicPaused;
+    parts[At(TimeShare::THROTTLED)] = journey.throttled;
+    parts[At(TimeShare::WINDOW)] = journey.window;
+    parts[At(TimeShare::REPEATING)] = journey.repeating;
+    parts[At(TimeShare::SERIALIZATION)] = journey.ownPackets;
+
+    int64_t network = record.end - journey.started;
+    int64_t lines = 0; // exact serialization on every link
+    const auto cross = [&](const ns3::RdmaPort* out) {
+        const int64_t way = out->GetDelayPs() + out->GetPeer()->GetReceiveLatencyPs();
+        parts[At(TimeShare::PROPAGATION)] += way;
+        network -= way;
+        lines +=
+            rdma::SerializationTime(rdma::Bytes(journey.wireBytes), rdma::BitRate(out->GetRate()))
+                .ps;
+    };
+    cross(journey.nic);
+    for (const ns3::RdmaJourney::Hop& hop : journey.hops)
+    {
+        cross(hop.egress);
+        parts[At(TimeShare::QUEUED)] += hop.queued;
+        parts[At(TimeShare::PAUSED)] += hop.paused;
+        network -= hop.queued + hop.paused;
+        const uint32_t port = m_portIndex.at(hop.egress);
+        m_atPort[port][0] += hop.queued;
+        m_atPort[port][1] += hop.paused;
+        if (hop.queued + hop.paused > late.atPort)
+        {
+            late.port = port;
+            late.atPort = hop.queued + hop.paused;
+            late.pausedThere = hop.paused;
+            late.behind = hop.behind;
+        }
+    }
+    // What is left are the lines; with limits of NICs the host's side as well.
+    const int64_t host = m_limits ? network - lines : 0;
+    parts[At(TimeShare::HOST)] = host;
+    parts[At(TimeShare::SERIALIZATION)] += network - host;
+
+    ++m_known;
+    m_sum += record.end - record.start;
+    for (std::size_t i = 0; i < PARTS; ++i)
+    {
+        m_sums[i] += parts[i];
+    }
+    if (m_slowest.size() < SLOWEST)
+    {
+        m_slowest.push_back(late);
+        std::push_heap(m_slowest.begin(), m_slowest.end(), Slower);
+    }
+    else if (Slower(late, m_slowest.front()))
+    {
+        std::pop_heap(m_slowest.begin(), m_slowest.end(), Slower);
+        m_slowest.back() = late;
+        std::push_heap(m_slowest.begin(), m_slowest.end(), Slower);
+    }
+}
+
+std::vector<TailAttribution::Late>
+TailAttribution::Sorted() const
+{
+    std::vector<Late> sorted = m_slowest;
+    std::sort(sorted.begin(), sorted.end(), Slower);
+    return sorted;
+}
+
+std::string
+TailAttribution::Why(const Late& late) const
+{
+    const int64_t whole = late.record.end - late.record.start;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < PARTS; ++i)
+    {
+        order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return late.parts[a] > late.parts[b];
+    });
+    std::string text;
+    for (std::size_t i = 0; i < 3; ++i)
+    {
+        const TimeShare share = static_cast<TimeShare>(order[i]);
+        const int64_t part = late.parts[order[i]];
+        if (part * 20 < whole) // below 5% is not worth a word
+        {
+            break;
+        }
+        text += (text.empty() ? "" : ", ") + Percent(part, whole) + " ";
+        switch (share)
+        {
+        case TimeShare::BACKLOG:
+            text += "behind earlier messages of its queue pair";
+            break;
+        case TimeShare::NIC_TURNS:
+            text += "waiting for other queue pairs of " + m_endpoints[late.record.src];
+            break;
+        case TimeShare::NIC_PAUSED:
+            text += m_endpoints[late.record.src] + " paused by PFC";
+            break;
+        case TimeShare::THROTTLED:
+            text += "throttled by congestion control";
+            break;
+        case TimeShare::WINDOW:
+            text += "waiting for the window";
+            break;
+        case TimeShare::REPEATING:
+            text += "repeating lost packets";
+            break;
+        case TimeShare::SERIALIZATION:
+            text += "serialization";
+            break;
+        case TimeShare::PROPAGATION:
+            text += "propagation and switch pipelines";
+            break;
+        case TimeShare::QUEUED: {
+            text += "queued";
+            if (late.atPort > late.pausedThere)
+            {
+                text += ", most at " + m_ports[late.port];
+                const ns3::RdmaJourney::Flow& f = late.behind;
+                if (f.known && f.src == late.record.src && f.dst == late.record.dst)
+                {
+                    text += " behind its own packets";
+                }
+                else if (f.known)
+                {
+                    text += " behind " + m_endpoints[f.src] + "->" + m_endpoints[f.dst];
+                    if (f.tag < m_tags.size())
+                    {
+                        text += " (" + m_tags[f.tag] + ")";
+                    }
+                }
+            }
+            break;
+        }
+        case TimeShare::PAUSED:
+            text += "in switches paused by PFC";
+            if (late.pausedThere)
+            {
+                const std::string& link = m_ports[late.port];
+                text += ", most at " + link + " by " + link.substr(link.find("->") + 2);
+            }
+            break;
+        case TimeShare::HOST:
+        case TimeShare::COUNT:
+            text += "in the limits of NICs";
+            break;
+        }
+    }
+    return text;
+}
+
+std::vector<std::string>
+TailAttribution::InWords(std::size_t most) const
+{
+    std::vector<std::string> lines;
+    std::set<std::array<uint32_t, 3>> told;
+    for (const Late& late : Sorted())
+    {
+        if (!told.insert({late.record.src, late.record.dst, late.record.tag}).second)
+        {
+            continue; // messages of one flow are late for one reason
+        }
+        if (lines.size() >= most || late.Lost() <= 0)
+        {
+            break;
+        }
+        const FlowRecord& r = late.record;
+        lines.push_back(m_endpoints[r.src] + "->" + m_endpoints[r.dst] + ", " + m_tags[r.tag] +
+                        ": " + HumanTime(Us(r.end - r.start)) + ", alone " +
+                        HumanTime(Us(r.ideal)) + ": " + Why(late));
+    }
+    return lines;
+}
+
+nlohmann::ordered_json
+TailAttribution::ToJson() const
+{
+    nlohmann::ordered_json j;
+    j["messages"] = m_known;
+    j["messages_unknown"] = m_unknown;
+    j["share"] = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < PARTS; ++i)
+    {
+        j["share"][GetTimeShareName(static_cast<TimeShare>(i))] =
+            m_sum > 0 ? static_cast<double>(m_sums[i]) / static_cast<double>(m_sum) : 0.0;
+    }
+    std::vector<uint32_t> ports;
+    for (uint32_t p = 0; p < m_atPort.size(); ++p)
+    {
+        if (m_atPort[p][0] + m_atPort[p][1] > 0)
+        {
+            ports.push_back(p);
+        }
+    }
+    std::stable_sort(ports.begin(), ports.end(), [this](uint32_t a, uint32_t b) {
+        return m_atPort[a][0] + m_atPort[a][1] > m_atPort[b][0] + m_atPort[b][1];
+    });
+    ports.resize(std::min(ports.size(), TOLD));
+    j["ports"] = nlohmann::ordered_json::array();
+    for (const uint32_t p : ports)
+    {
+        j["ports"].push_back({{"link", m_ports[p]},
+                              {"queued_us", Us(m_atPort[p][0])},
+                              {"paused_us", Us(m_atPort[p][1])}});
+    }
+    j["slowest"] = InWords(TOLD);
+    return j;
+}
+
+void
+TailAttribution::Write(const std::string& path) const
+{
+    LineLog file(path);
+    std::string line = "flow,src,dst,bytes,tag,fct_us,ideal_fct_us,lost_us";
+    for (std::size_t i = 0; i < PARTS; ++i)
+    {
+        line += std::string(",") + GetTimeShareName(static_cast<TimeShare>(i)) + "_us";
+    }
+    file.Write(line + ",why");
+    for (const Late& late : Sorted())
+    {
+        const FlowRecord& r = late.record;
+        line.clear();
+        AppendInteger(line, r.flow);
+        line += ',';
+        AppendField(line, m_endpoints[r.src]);
+        line += ',';
+        AppendField(line, m_endpoints[r.dst]);
+        line += ',';
+        AppendInteger(line, r.bytes);
+        line += ',';
+        AppendField(line, m_tags[r.tag]);
+        std::vector<int64_t> times{r.end - r.start, r.ideal, late.Lost()};
+        times.insert(times.end(), late.parts.begin(), late.parts.end());
+        for (const int64_t ps : times)
+        {
+            line += ',';
+            AppendMicroseconds(line, ps);
+        }
+        line += ',';
+        AppendField(line, Why(late));
+        file.Write(line);
+    }
+    file.Close();
+}
+
+} // namespace dltrain

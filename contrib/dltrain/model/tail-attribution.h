@@ -1,0 +1,109 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TAIL_ATTRIBUTION_H
+#define TAIL_ATTRIBUTION_H
+
+#include "flow-table.h"
+
+#include "ns3/rdma-fabric-helper.h"
+#include "ns3/rdma-journey.h"
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace dltrain
+{
+
+/// Where the time of a message can have gone. The parts of a message add up to its completion time.
+enum class TimeShare : uint8_t
+{
+    BACKLOG,       //!< line time of earlier messages of its queue pair
+    NIC_TURNS,     //!< other queue pairs' turns at the sender's NIC
+    NIC_PAUSED,    //!< the sender's NIC paused by PFC
+    THROTTLED,     //!< paced by the congestion control
+    WINDOW,        //!< the window was closed
+    REPEATING,     //!< after losses
+    SERIALIZATION, //!< line time of its packets at the sender, and of the last one on every link
+    PROPAGATION,   //!< cables and switch pipelines
+    QUEUED,        //!< behind others in switches
+    PAUSED,        //!< in switches whose egress port was paused
+    HOST,          //!< limits of NICs: bus, contexts
+    COUNT
+};
+
+/// \return "own_queue", ... as in the files
+const char* GetTimeShareName(TimeShare share);
+
+/**
+ * Says why messages were late: the slowest ones by the time they lost against an idle network, in
+ * attribution.csv and in a line of words, and the sums over all measured messages.
+ *
+ * Built on RdmaJourney; messages without one (READs; those whose last packet came before an earlier
+ * one was repeated) are counted apart.
+ */
+class TailAttribution
+{
+  public:
+    static constexpr std::size_t SLOWEST = 1000; //!< rows of attribution.csv
+    static constexpr std::size_t TOLD = 10;      //!< in stats.json
+
+    /// \param names of endpoints, ports (by RdmaFabric end) and tags, kept by reference
+    TailAttribution(const ns3::RdmaFabric& fabric,
+                    const std::vector<std::string>& endpointNames,
+                    const std::vector<std::string>& portNames,
+                    const std::vector<std::string>& tags);
+
+    void Add(const FlowRecord& record, const ns3::RdmaJourney& journey);
+    void AddUnknown();
+    void Clear();
+
+    /// \return parts of stats.json
+    nlohmann::ordered_json ToJson() const;
+    /// \return one line a message, the slowest first, one for each pair of hosts and tag
+    std::vector<std::string> InWords(std::size_t most) const;
+    /// Write attribution.csv: the slowest, by the time lost.
+    void Write(const std::string& path) const;
+
+  private:
+    using Parts = std::array<int64_t, static_cast<std::size_t>(TimeShare::COUNT)>;
+
+    struct Late
+    {
+        FlowRecord record;
+        Parts parts{};
+        uint32_t port{0};  //!< where it was queued or paused longest
+        int64_t atPort{0}; //!< ps, there
+        int64_t pausedThere{0};
+        ns3::RdmaJourney::Flow behind;
+
+        int64_t Lost() const
+        {
+            return record.end - record.start - record.ideal;
+        }
+    };
+
+    static bool Slower(const Late& a, const Late& b);
+    std::vector<Late> Sorted() const;
+    std::string Why(const Late& late) const;
+
+    bool m_limits{false}; //!< some NIC has limits
+    const std::vector<std::string>& m_endpoints;
+    const std::vector<std::string>& m_ports;
+    const std::vector<std::string>& m_tags;
+    std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex;
+    std::vector<Late> m_slowest; //!< min-heap
+    Parts m_sums{};
+    int64_t m_sum{0};
+    uint64_t m_known{0};
+    uint64_t m_unknown{0};
+    std::vector<std::array<int64_t, 2>> m_atPort; //!< queued, paused
+};
+
+} // namespace dltrain
+
+#endif /* TAIL_ATTRIBUTION_H */

@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-journey.h"
+
+#include "rdma-port.h"
+
+#include <array>
+
+namespace ns3
+{
+
+void
+RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
+{
+    Hop hop;
+    hop.egress = egress;
+    m_pausedBefore = egress->GetPausedPs(frame.priority, now);
+    // The flow with most bytes among the first of the queue, where they are few kinds.
+    std::array<const RdmaFrame*, 8> kinds{};
+    std::array<uint64_t, 8> bytes{};
+    const RdmaFrame* queued = egress->GetQueueFront(frame.priority);
+    for (uint32_t n = 0; queued && n < 32; ++n, queued = queued->next)
+    {
+        for (std::size_t i = 0; i < kinds.size(); ++i)
+        {
+            if (!kinds[i])
+            {
+                kinds[i] = queued;
+            }
+            if (kinds[i]->src == queued->src && kinds[i]->destQp == queued->destQp &&
+                kinds[i]->dst == queued->dst)
+            {
+                bytes[i] += queued->wireBytes;
+                break;
+            }
+        }
+    }
+    std::size_t most = 0;
+    for (std::size_t i = 1; i < kinds.size(); ++i)
+    {
+        most = bytes[i] > bytes[most] ? i : most;
+    }
+    if (const RdmaFrame* first = kinds[most])
+    {
+        hop.behind = {first->src, first->dst, first->destQp, 0, true};
+        hop.behind.tag = *resolver ? (*resolver)(first->src, first->dst, first->destQp) : 0;
+    }
+    hops.push_back(hop);
+}
+
+void
+RdmaJourney::Leave(const RdmaFrame& frame, int64_t joined, int64_t now)
+{
+    Hop& hop = hops.back();
+    hop.paused = hop.egress->GetPausedPs(frame.priority, now) - m_pausedBefore;
+    hop.queued = now - joined - hop.paused;
+}
+
+} // namespace ns3

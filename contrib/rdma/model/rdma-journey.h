@@ -1,0 +1,114 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_JOURNEY_H
+#define RDMA_JOURNEY_H
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace ns3
+{
+
+class RdmaPort;
+struct RdmaFrame;
+
+/**
+ * \ingroup rdma
+ * Where the time of a message went, from its post to its last byte: kept with its last packet,
+ * whose arrival completes the message. All times in ps; they add up to the whole, exactly (asserted
+ * in tests).
+ *
+ *     posted ---- in the sender -----> the last packet starts ---- in the network ----> arrived
+ *
+ * In the sender, from the post on: the line time of the message's other packets, and of earlier
+ * messages of the queue pair that were waiting; then for all these together, pauses of the NIC's
+ * port (PFC), the pace that the congestion control sets, a closed window; and what is left, which
+ * is other queue pairs' turns, or repeating if packets were retransmitted meanwhile. Where these
+ * overlap the first in this order counts.
+ *
+ * In the network: serialization, propagation and pipelines of the last packet, and for each switch
+ * the time it waits in the egress queue: while that port is paused, and otherwise, behind others.
+ * Behind whom is told by the frames at the head of the queue when it joins it: whose are most bytes
+ * of the first 32.
+ */
+struct RdmaJourney
+{
+    /// A flow as its frames name it; tag is the resolver's.
+    struct Flow
+    {
+        uint32_t src{0};
+        uint32_t dst{0};
+        uint32_t destQp{0};
+        uint32_t tag{0};
+        bool known{false}; //!< false: the queue was empty
+    };
+
+    /// At a switch.
+    struct Hop
+    {
+        const RdmaPort* egress{nullptr};
+        int64_t queued{0}; //!< behind others
+        int64_t paused{0};
+        Flow behind;
+    };
+
+    /// Who posted that message? Called when a frame joins a queue. \return the tag to remember
+    using Resolver = std::function<uint32_t(uint32_t src, uint32_t dst, uint32_t destQp)>;
+
+    const Resolver* resolver{nullptr};
+    int64_t posted{0};
+    int64_t backlog{0};    //!< line time of earlier messages of its queue pair
+    int64_t ownPackets{0}; //!< line time of the message's other packets
+    int64_t nicPaused{0};  //!< the NIC's port was paused
+    int64_t throttled{0};  //!< paced by the congestion control
+    int64_t window{0};     //!< window closed
+    int64_t others{0};     //!< turns of other queue pairs of the NIC
+    int64_t repeating{0};  //!< instead of `others` if packets were retransmitted
+    int64_t started{0};    //!< when the last packet starts to be sent
+    uint32_t wireBytes{0}; //!< of the last packet
+    const RdmaPort* nic{nullptr};
+    std::vector<Hop> hops;
+
+    /// It joins the egress queue of a switch.
+    void Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now);
+    /// It leaves it. \param joined when it joined, ps
+    void Leave(const RdmaFrame& frame, int64_t joined, int64_t now);
+
+  private:
+    int64_t m_pausedBefore{0}; //!< of the egress port and priority, when it joined
+};
+
+/**
+ * \ingroup rdma
+ * What a queue pair remembers for the journeys of its messages.
+ */
+struct RdmaSenderClock
+{
+    int64_t throttled{0};      //!< paced so far, ps
+    int64_t window{0};         //!< window closed so far, ps
+    int64_t windowSince{-1};   //!< closed since; -1: open
+    uint64_t retransmitted{0}; //!< packets so far
+
+    int64_t line{0}; //!< line time of all packets so far, ps
+
+    /// What these were at some time.
+    struct Base
+    {
+        int64_t line{0};
+        int64_t paused{0};
+        int64_t throttled{0};
+        int64_t window{0};
+        uint64_t retransmitted{0};
+    };
+
+    std::vector<Base> bases; //!< when each message was posted whose last packet is still to be sent
+    std::size_t first{0};    //!< of them: those before have been sent
+    Base lastBase;           //!< of the message whose last packet was sent last, the first time
+    uint64_t lastPsn{0};     //!< that message's first PSN
+};
+
+} // namespace ns3
+
+#endif /* RDMA_JOURNEY_H */

@@ -1,0 +1,254 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Where the time of messages goes: the parts add up to the whole, to the picosecond, and each cause
+ * that is built in on purpose is the one that is named.
+ */
+#include "rdma-test-fabric.h"
+
+#include "ns3/rdma-journey.h"
+
+#include <numeric>
+
+using namespace ns3;
+using namespace ns3::rdmatest;
+
+namespace
+{
+
+/// A journey as told, with the time it ended.
+struct Told
+{
+    RdmaJourney journey;
+    uint64_t bytes;
+    uint32_t from;
+    int64_t at;
+};
+
+/// `hosts` hosts on one switch at 100 Gb/s, 1 us, whose journeys are noted.
+struct Journeys : Bed
+{
+    explicit Journeys(uint32_t hosts, const std::function<void(RdmaFabricHelper&)>& set = {})
+    {
+        Star(hosts, 100 * GBPS);
+        if (set)
+        {
+            set(helper);
+        }
+        Build();
+        resolver = [](uint32_t src, uint32_t, uint32_t destQp) { return src * 100 + destQp; };
+        for (uint32_t i = 0; i < hosts; ++i)
+        {
+            fabric->GetNic(i)->NoteJourneys(resolver);
+            Watch<RdmaQueuePair*, const RdmaMessage&, const RdmaJourney&, int64_t>(
+                fabric->GetNic(i),
+                "Journey",
+                [this](RdmaQueuePair* qp, const RdmaMessage& m, const RdmaJourney& j, int64_t now) {
+                    told.push_back({j, m.bytes, qp->GetPeerEndpoint(), now});
+                });
+        }
+    }
+
+    /// What is left of the last packet's time in the network: serialization on two links, if
+    /// all else is right.
+    static int64_t Lines(const Told& t)
+    {
+        int64_t left = t.at - t.journey.started - 2 * US - 500 * NS;
+        for (const auto& hop : t.journey.hops)
+        {
+            left -= hop.queued + hop.paused;
+        }
+        return left;
+    }
+
+    static int64_t Sender(const RdmaJourney& j)
+    {
+        return j.backlog + j.ownPackets + j.nicPaused + j.throttled + j.window + j.others +
+               j.repeating;
+    }
+
+    RdmaJourney::Resolver resolver;
+    std::vector<Told> told;
+};
+
+} // namespace
+
+class RdmaJourneyTestCase : public TestCase
+{
+  public:
+    RdmaJourneyTestCase()
+        : TestCase("each cause is named and the parts add up")
+    {
+    }
+
+  private:
+    void Check(const Journeys& bed, size_t messages, const std::string& what)
+    {
+        NS_TEST_ASSERT_MSG_EQ(bed.told.size(), messages, what << ": all are told");
+        for (const Told& t : bed.told)
+        {
+            NS_TEST_EXPECT_MSG_EQ(Journeys::Sender(t.journey),
+                                  t.journey.started - t.journey.posted,
+                                  what << ": the sender's parts add up");
+            NS_TEST_EXPECT_MSG_EQ(t.journey.hops.size(), 1, what << ": one switch");
+            NS_TEST_EXPECT_MSG_EQ(Journeys::Lines(t),
+                                  2 * 80 * static_cast<int64_t>(t.journey.wireBytes),
+                                  what << ": the network's parts add up");
+        }
+    }
+
+    void DoRun() override
+    {
+        // 100,000 B: 24 packets of 4,096 B and one of 1,696 B; the line time of those before the
+        // last: 24 x 4,178 + 16 (RETH) B, 80 ps each.
+        const uint64_t bytes = 100000;
+        const int64_t others = (24 * 4178 + 16) * 80;
+        const int64_t last = (1696 + 82) * 80;
+        {
+            Journeys bed(2);
+            auto* qp = bed.Connect(0, 1).first;
+            qp->PostWrite(bytes, 1);
+            qp->PostWrite(bytes, 2);
+            Simulator::Run();
+            Check(bed, 2, "two messages of a queue pair");
+            NS_TEST_EXPECT_MSG_EQ(bed.told[0].journey.ownPackets, others, "first: its packets");
+            NS_TEST_EXPECT_MSG_EQ(bed.told[0].journey.backlog, 0, "first: no backlog");
+            // The first one's first packet, 4,194 B, was on the line when the second was posted: it
+            // is no backlog of the queue pair any more.
+            NS_TEST_EXPECT_MSG_EQ(bed.told[1].journey.backlog,
+                                  others + last - 335520,
+                                  "second: the first");
+            NS_TEST_EXPECT_MSG_EQ(bed.told[1].journey.others, 335520, "and its first packet");
+        }
+        {
+            Journeys bed(3);
+            auto* a = bed.Connect(0, 1).first;
+            auto* b = bed.Connect(0, 2).first;
+            a->PostWrite(bytes, 1);
+            b->PostWrite(bytes, 2);
+            Simulator::Run();
+            Check(bed, 2, "two queue pairs of a NIC");
+            // They take turns: while one sends its 24, the other does.
+            for (const Told& t : bed.told)
+            {
+                NS_TEST_EXPECT_MSG_GT(t.journey.others, others - 2 * 335520, "the other's turns");
+                NS_TEST_EXPECT_MSG_EQ(t.journey.throttled + t.journey.backlog, 0, "that is all");
+            }
+        }
+        {
+            Journeys bed(2, [](RdmaFabricHelper& helper) {
+                Ptr<NoneCongestionOps> ops = CreateObject<NoneCongestionOps>();
+                ops->SetAttribute("Rate", UintegerValue(10 * GBPS));
+                helper.SetCongestionOps(ops);
+            });
+            bed.Connect(0, 1).first->PostWrite(bytes, 1);
+            Simulator::Run();
+            Check(bed, 1, "a tenth of the rate");
+            // Each packet before the last makes the next one wait nine times its own length.
+            NS_TEST_EXPECT_MSG_EQ(bed.told[0].journey.throttled, 9 * others, "throttled");
+        }
+        {
+            Journeys bed(2, [](RdmaFabricHelper& helper) {
+                helper.SetNicAttribute("Window", UintegerValue(4096));
+            });
+            bed.Connect(0, 1).first->PostWrite(bytes, 1);
+            Simulator::Run();
+            Check(bed, 1, "a window of a packet");
+            // Between a packet's end and its ACK: its second link, the ACK's two, and 5 us.
+            const int64_t wait = 334240 + 2 * 6880 + 5 * US;
+            NS_TEST_EXPECT_MSG_EQ(bed.told[0].journey.window, 24 * wait + 16 * 80, "window closed");
+        }
+        {
+            // Two senders to one, no PFC pause: the buffer is large.
+            Journeys bed(3, [](RdmaFabricHelper& helper) {
+                helper.SetSwitchAttribute("BufferPer100G", UintegerValue(100000000));
+                helper.SetCongestionOps(CreateObject<NoneCongestionOps>());
+            });
+            bed.Connect(0, 2).first->PostWrite(bytes, 1);
+            bed.Connect(1, 2).first->PostWrite(bytes, 2);
+            Simulator::Run();
+            Check(bed, 2, "incast");
+            const Told& late = bed.told[1];
+            // The last packet of the later one waits for what the other had put before it: nearly
+            // as long as one message is.
+            NS_TEST_EXPECT_MSG_GT(late.journey.hops[0].queued, others - 3 * 335520, "queued");
+            NS_TEST_EXPECT_MSG_EQ(late.journey.hops[0].paused, 0, "not paused");
+            NS_TEST_EXPECT_MSG_EQ(late.journey.hops[0].behind.known, true, "behind somebody");
+            NS_TEST_EXPECT_MSG_EQ(late.journey.hops[0].behind.tag,
+                                  late.journey.hops[0].behind.src * 100 +
+                                      late.journey.hops[0].behind.destQp,
+                                  "as the resolver says");
+            NS_TEST_EXPECT_MSG_EQ(
+                (late.journey.hops[0].egress == PeekPointer(bed.fabric->GetPorts()[5])),
+                true,
+                "at the port of host 2");
+        }
+        {
+            // The same with small buffers: PFC pauses the NICs, and what was lost in the switch's
+            // queue before is lost in the sender now.
+            Journeys bed(3, [](RdmaFabricHelper& helper) {
+                helper.SetSwitchAttribute("BufferPer100G", UintegerValue(100000));
+                helper.SetSwitchAttribute("Ecn", BooleanValue(false));
+                helper.SetCongestionOps(CreateObject<NoneCongestionOps>());
+            });
+            bed.Connect(0, 2).first->PostWrite(10 * bytes, 1);
+            bed.Connect(1, 2).first->PostWrite(10 * bytes, 2);
+            Simulator::Run();
+            Check(bed, 2, "incast, small buffer");
+            for (const Told& t : bed.told)
+            {
+                NS_TEST_EXPECT_MSG_GT(t.journey.nicPaused,
+                                      (t.at - t.journey.posted) / 3,
+                                      "paused: half of the time, less what the buffer holds");
+                NS_TEST_EXPECT_MSG_EQ(t.journey.throttled, 0, "nothing else holds it up");
+            }
+        }
+        for (const std::string recovery : {"go-back-n", "selective-repeat"})
+        {
+            RngSeedManager::SetRun(1);
+            Bed lossy;
+            lossy.Star(2, 100 * GBPS, US, 3e-7);
+            lossy.helper.SetNicAttribute("LossRecovery", StringValue(recovery));
+            lossy.helper.SetNicAttribute("TimeoutExponent", UintegerValue(4));
+            lossy.Build();
+            const RdmaJourney::Resolver resolver;
+            uint32_t repeated = 0;
+            uint32_t told = 0;
+            for (uint32_t i = 0; i < 2; ++i)
+            {
+                lossy.fabric->GetNic(i)->NoteJourneys(resolver);
+                Watch<RdmaQueuePair*, const RdmaMessage&, const RdmaJourney&, int64_t>(
+                    lossy.fabric->GetNic(i),
+                    "Journey",
+                    [&](RdmaQueuePair*, const RdmaMessage&, const RdmaJourney& j, int64_t) {
+                        ++told;
+                        repeated += j.repeating > 0;
+                        NS_TEST_EXPECT_MSG_EQ(Journeys::Sender(j), j.started - j.posted, recovery);
+                    });
+            }
+            auto* qp = lossy.Connect(0, 1).first;
+            for (uint64_t i = 0; i < 100; ++i)
+            {
+                qp->PostWrite(bytes, i);
+            }
+            Simulator::Run();
+            NS_TEST_EXPECT_MSG_EQ(lossy.notes.messages.size(), 100, recovery << ": all arrive");
+            NS_TEST_EXPECT_MSG_GT(told, 50, recovery << ": most are told");
+            NS_TEST_EXPECT_MSG_GT(repeated, 5, recovery << ": what repeating costs is told");
+            lossy.Destroy();
+            NS_TEST_EXPECT_MSG_EQ(RdmaFramePool::Get().GetLive(), 0, "no frame left over");
+        }
+    }
+};
+
+class RdmaJourneyTestSuite : public TestSuite
+{
+  public:
+    RdmaJourneyTestSuite()
+        : TestSuite("rdma-journey", UNIT)
+    {
+        AddTestCase(new RdmaJourneyTestCase, TestCase::QUICK);
+    }
+};
+
+static RdmaJourneyTestSuite g_rdmaJourneyTestSuite;
