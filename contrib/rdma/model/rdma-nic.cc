@@ -786,8 +786,8 @@ void
 RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
 {
     const uint32_t index = frame->destQp - 2;
-    NS_ASSERT_MSG(frame->dst == m_endpoint, "a frame for somebody else");
-    if (index >= m_qps.size()) // anybody may send a datagram to any number
+    // Anybody may send a datagram to any number; to oneself, it needs a switch that sends it back.
+    if (index >= m_qps.size() || frame->dst != m_endpoint)
     {
         ++m_counters.notReadyDropped;
         RdmaFramePool::Get().Free(frame);
