@@ -451,7 +451,8 @@ class RdmaFaultsFormerConnectionTestCase : public TestCase
     void DoRun() override
     {
         // NAKs that say that PSN 6 and up have come are under way while the new connection, with
-        // the same PSNs, begins. Its own PSN 8 is lost.
+        // the same PSNs, begins. Its own PSNs 8 and 10 are lost: 10 must not pass for
+        // received.
         Pair bed(true);
         bed.Connected();
         bed.LoseOnce(1, 0);
@@ -469,7 +470,11 @@ class RdmaFaultsFormerConnectionTestCase : public TestCase
                 RdmaNic::Connect(bed.qp[0], bed.qp[1]);
                 bed.qp[0]->PostWrite(4096, 2);
                 Simulator::Schedule(MicroSeconds(20), [&bed]() {
-                    bed.LoseOnce(1, 8);
+                    bed.into[1].loses = [left = 2](const RdmaFrame& f) mutable {
+                        const bool lost = left > 0 && f.psn == 12U - 2 * left;
+                        left -= lost;
+                        return lost;
+                    };
                     bed.qp[0]->PostWrite(30 * 4096, 3);
                 });
             }
@@ -478,6 +483,7 @@ class RdmaFaultsFormerConnectionTestCase : public TestCase
         Simulator::Run();
         NS_TEST_ASSERT_MSG_EQ(bed.notes.completions.size(), 2, "of the new connection");
         NS_TEST_EXPECT_MSG_EQ((bed.notes.completions[1].status == RdmaStatus::SUCCESS), true, "ok");
+        NS_TEST_EXPECT_MSG_EQ(bed.Of(0).timeouts, 0, "both gaps show");
         NS_TEST_EXPECT_MSG_EQ(first, false, "put to the test");
     }
 };
