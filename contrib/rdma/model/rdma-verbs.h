@@ -62,8 +62,6 @@ struct RdmaSendRequest
     bool hasImmediate{false}; //!< not of a READ
     uint32_t immediate{0};
     bool signaled{true};      //!< false: success makes no completion queue entry
-    bool solicited{false};    //!< SEND, WRITE with immediate: wakes a receiver that asked for
-                              //!< solicited events only
     uint32_t peerEndpoint{0}; //!< UD: to whom
     uint32_t peerNumber{0};   //!< UD: its queue pair
 };
