@@ -110,7 +110,7 @@ CheckTogether(std::string& error)
     ns3::ObjectFactory factory("ns3::RdmaNic");
     UintegerValue mtu;
     BooleanValue extensions;
-    const auto nic = factory.Create<ns3::Object>();
+    const auto nic = factory.Create<ns3::RdmaNic>();
     nic->GetAttribute("Mtu", mtu);
     nic->GetAttribute("ExtensionHeaders", extensions);
     const uint64_t value = mtu.Get();
@@ -120,7 +120,8 @@ CheckTogether(std::string& error)
                 " is no path MTU; allowed: 256, 512, 1024, 2048, 4096";
         return false;
     }
-    return true;
+    error = nic->ReadPriorityMaps();
+    return error.empty();
 }
 
 /// What this rank of several simulates. \return what is wrong, or nothing

@@ -91,6 +91,13 @@ TakesReceive(RdmaOpcode opcode)
     return rdma::detail::IsOneOf(static_cast<rdma::RoceOpcode>(opcode), 0xa31);
 }
 
+/// \return whether the frame is of a SEND of a reliable connection
+constexpr bool
+IsSend(RdmaOpcode opcode)
+{
+    return opcode <= RdmaOpcode::SEND_ONLY_IMM;
+}
+
 /// \return whether the frame carries immediate data
 constexpr bool
 HasImmediate(RdmaOpcode opcode)

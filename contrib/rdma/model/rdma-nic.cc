@@ -296,6 +296,17 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     m_endpoint = endpoint;
     port->SetUser(this, 0);
     m_timeoutPs = m_timeoutExponent ? 4096000LL << m_timeoutExponent : 0;
+    const std::string error = ReadPriorityMaps();
+    NS_ABORT_MSG_IF(!error.empty(), error);
+    if (!m_prototype)
+    {
+        m_prototype = CreateObject<NoneCongestionOps>();
+    }
+}
+
+std::string
+RdmaNic::ReadPriorityMaps()
+{
     for (uint8_t level = 0; level < m_priorityOfServiceLevel.size(); ++level)
     {
         m_priorityOfServiceLevel[level] = level % RdmaPort::PRIORITIES;
@@ -304,18 +315,14 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     {
         m_dscpOfPriority[priority] = 8 * priority;
     }
-    std::string error = ParseMap(m_serviceLevels,
-                                 "ServiceLevels",
-                                 m_priorityOfServiceLevel.data(),
-                                 m_priorityOfServiceLevel.size(),
-                                 RdmaPort::PRIORITIES);
-    NS_ABORT_MSG_IF(!error.empty(), error);
-    error = ParseMap(m_dscps, "Dscps", m_dscpOfPriority.data(), m_dscpOfPriority.size(), 64);
-    NS_ABORT_MSG_IF(!error.empty(), error);
-    if (!m_prototype)
-    {
-        m_prototype = CreateObject<NoneCongestionOps>();
-    }
+    const std::string error = ParseMap(m_serviceLevels,
+                                       "ServiceLevels",
+                                       m_priorityOfServiceLevel.data(),
+                                       m_priorityOfServiceLevel.size(),
+                                       RdmaPort::PRIORITIES);
+    return error.empty()
+               ? ParseMap(m_dscps, "Dscps", m_dscpOfPriority.data(), m_dscpOfPriority.size(), 64)
+               : error;
 }
 
 std::string
@@ -805,8 +812,8 @@ void
 RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
 {
     const uint32_t index = frame->destQp - 2;
-    NS_ASSERT_MSG(frame->dst == m_endpoint, "a frame for somebody else");
-    if (index >= m_qps.size()) // anybody may send a datagram to any number
+    // Anybody may send a datagram to any number; to oneself, it needs a switch that sends it back.
+    if (index >= m_qps.size() || frame->dst != m_endpoint)
     {
         ++m_counters.notReadyDropped;
         RdmaFramePool::Get().Free(frame);

@@ -108,6 +108,9 @@ class RdmaNic : public Object, public RdmaPortUser
 
     // Set-up -------------------------------------------------------------------------------------
 
+    /// Reads the attributes ServiceLevels and Dscps, as Attach() does. \return what is wrong
+    std::string ReadPriorityMaps();
+
     /// \param endpoint this interface's number in the fabric: what routes lead to
     void Attach(Ptr<RdmaPort> port, uint32_t endpoint);
     void SetUser(RdmaNicUser* user);

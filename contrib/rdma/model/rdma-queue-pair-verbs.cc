@@ -144,9 +144,12 @@ std::string
 RdmaQueuePair::ConnectTo(const RdmaQueuePairAttributes& attributes)
 {
     if (attributes.peerNumber < 2 || attributes.peerNumber > 0xffffff ||
-        attributes.receivePsn > rdma::kPsnMask || attributes.minRnrTimer >= rdma::kRnrTimerCodes)
+        attributes.receivePsn > rdma::kPsnMask || attributes.minRnrTimer >= rdma::kRnrTimerCodes ||
+        (attributes.selectiveRepeat &&
+         (attributes.peerBdpCap == 0 || attributes.peerBdpCap > MAX_OUTSTANDING)))
     {
-        return "allowed: peerNumber 2 to 2^24 - 1, receivePsn to 2^24 - 1, minRnrTimer to 31";
+        return "allowed: peerNumber 2 to 2^24 - 1, receivePsn to 2^24 - 1, minRnrTimer to 31, "
+               "peerBdpCap for selectiveRepeat 1 to 2^23 - 1";
     }
     m_peerNumber = attributes.peerNumber;
     m_peerEndpoint = attributes.peerEndpoint;
@@ -156,8 +159,10 @@ RdmaQueuePair::ConnectTo(const RdmaQueuePairAttributes& attributes)
     m_expectedPsn = attributes.receivePsn;
     RdmaQueuePairVerbs& verbs = Verbs();
     verbs.minRnrTimer = attributes.minRnrTimer;
-    verbs.selectiveRepeat = attributes.selectiveRepeat;
-    verbs.peerBdpCap = attributes.peerBdpCap;
+    if (attributes.selectiveRepeat && m_nic->m_lossRecovery == RdmaNic::SELECTIVE_REPEAT)
+    {
+        m_nic->UseSelectiveRepeat(this, attributes.peerBdpCap); // an end may never send
+    }
     return {};
 }
 
@@ -172,10 +177,9 @@ RdmaQueuePair::StartSending(const RdmaQueuePairAttributes& attributes)
     verbs.rnrRetryCount = attributes.rnrRetryCount;
     verbs.maxReads = attributes.maxReads;
     UpdateSendEnd();
-    if (verbs.selectiveRepeat && m_nic->m_lossRecovery == RdmaNic::SELECTIVE_REPEAT &&
-        verbs.transport == RdmaTransport::RC)
+    if (m_selective)
     {
-        m_nic->UseSelectiveRepeat(this, verbs.peerBdpCap);
+        m_selective->SendFrom(m_nextPsn);
     }
 }
 
@@ -183,8 +187,9 @@ void
 RdmaQueuePair::Reset()
 {
     m_state = State::RESET;
+    ++m_resets;
     m_requests.clear();
-    m_first = m_cursor = 0;
+    m_first = m_told = m_cursor = 0;
     m_nextPsn = m_sendEnd = m_endPsn = m_ackedPsn = m_highestPsn = m_nic->m_initialPsn;
     m_sentBytes = m_ackedBytes = m_postedBytes = 0;
     m_maxOutstanding = MAX_OUTSTANDING;
@@ -326,9 +331,10 @@ RdmaQueuePair::CompleteReceive(const RdmaWorkCompletion& completion)
     }
 }
 
-void
+bool
 RdmaQueuePair::FlushReceives(int64_t now)
 {
+    const uint32_t resets = m_resets;
     RdmaWorkCompletion completion;
     completion.status = RdmaStatus::FLUSHED;
     completion.operation = RdmaOperation::RECEIVE;
@@ -340,12 +346,13 @@ RdmaQueuePair::FlushReceives(int64_t now)
         completion.id = m_verbs->current.id;
         CompleteReceive(completion);
     }
-    while (!m_verbs->receives.empty())
+    while (m_resets == resets && !m_verbs->receives.empty())
     {
         completion.id = m_verbs->receives.front().id;
         m_verbs->receives.pop_front();
         CompleteReceive(completion);
     }
+    return m_resets == resets;
 }
 
 void
@@ -384,10 +391,14 @@ RdmaQueuePair::OnVerbsTimer()
     {
         const RdmaQueuePairVerbs::Datagram datagram = verbs.sent.front();
         verbs.sent.pop_front();
-        m_ackedPsn += 1;
-        m_ackedBytes += datagram.request.bytes;
-        CompleteDatagram(datagram.request, datagram.posted, RdmaStatus::SUCCESS, now);
+        if (datagram.status == RdmaStatus::SUCCESS)
+        {
+            m_ackedPsn += 1;
+            m_ackedBytes += datagram.request.bytes;
+        }
+        CompleteDatagram(datagram.request, datagram.posted, datagram.status, now);
     }
+    m_nic->Activate(this, now); // a window may have opened
 }
 
 // READ, requester --------------------------------------------------------------------------------
@@ -531,8 +542,7 @@ RdmaQueuePair::OnReadResponse(const RdmaFrame& frame, int64_t now)
     else if (psn != missing)
     {
         ++m_nic->m_counters.outOfOrderDropped;
-        Acknowledge(missing, now);
-        if (!verbs.readGap && m_nextPsn > m_ackedPsn && m_state != State::ERROR)
+        if (Acknowledge(missing, now) && !verbs.readGap && m_nextPsn > m_ackedPsn)
         {
             verbs.readGap = true;
             GoBack(now);
@@ -546,10 +556,20 @@ RdmaQueuePair::OnReadResponse(const RdmaFrame& frame, int64_t now)
         verbs.readGap = false;
         AdvanceReads(psn + 1);
     }
-    Acknowledge(std::min(verbs.cumulative, m_readBarrier), now);
-    if (m_selective && psn != missing && m_highestPsn > m_ackedPsn && m_state != State::ERROR)
+    if (!Acknowledge(std::min(verbs.cumulative, m_readBarrier), now))
     {
-        m_selective->IsRecovering() ? SeekToLost() : Recover(false, m_ackedPsn, now);
+        return;
+    }
+    if (m_selective && psn != missing && m_highestPsn > m_ackedPsn)
+    {
+        if (m_selective->IsRecovering())
+        {
+            SeekToLost();
+        }
+        else
+        {
+            Recover(false, m_ackedPsn, now);
+        }
     }
     UpdateRate(now);
     m_nic->Activate(this, now);
@@ -591,8 +611,7 @@ RdmaQueuePair::OnRareNak(const RdmaFrame& frame, int64_t now)
     {
         return;
     }
-    Acknowledge(named > m_readBarrier ? HoldBack(named) : named, now);
-    if (m_state == State::ERROR)
+    if (!Acknowledge(named > m_readBarrier ? HoldBack(named) : named, now))
     {
         return;
     }
@@ -625,6 +644,10 @@ RdmaQueuePair::OnReceiverNotReady(uint64_t refused, uint8_t timer, int64_t now)
         GoBack(now);
     }
     verbs.holdUntil = now + rdma::RnrDelay(timer).ps;
+    if (m_selective)
+    {
+        m_selective->lastProgress = verbs.holdUntil; // the wait is not the network's fault
+    }
     UpdateSendEnd();
     verbs.timer.ScheduleAt(verbs.holdUntil, m_nic->m_port->GetNode()->GetId());
 }
@@ -663,8 +686,7 @@ RdmaQueuePair::TakeReceive(RdmaOpcode opcode, uint32_t payload, int64_t now)
         verbs.rnrSent = false;
     }
     // (Without a current one the message began before receive requests mattered.)
-    if (verbs.hasCurrent && opcode <= RdmaOpcode::SEND_ONLY_IMM &&
-        m_messageBytes + payload > verbs.current.bytes)
+    if (verbs.hasCurrent && IsSend(opcode) && m_messageBytes + payload > verbs.current.bytes)
     {
         // The responder's queue pair fails too (9.9.3: a class C error of the responder, with the
         // receive request completed in error).
@@ -678,8 +700,9 @@ RdmaQueuePair::TakeReceive(RdmaOpcode opcode, uint32_t payload, int64_t now)
         completion.peerQueuePair = m_peerNumber;
         completion.time = now;
         verbs.hasCurrent = false;
+        const uint32_t resets = m_resets;
         CompleteReceive(completion);
-        if (m_state != State::ERROR)
+        if (m_resets == resets && m_state != State::ERROR)
         {
             Fail(RdmaStatus::FLUSHED, now);
         }
@@ -820,14 +843,14 @@ RdmaQueuePair::PostDatagram(const RdmaSendRequest& request)
     m_nic->m_postTrace(this, posted);
     if (m_state == State::ERROR || m_state == State::SEND_QUEUE_ERROR)
     {
-        CompleteDatagram(request, now, RdmaStatus::FLUSHED, now);
+        RefuseDatagram(request, RdmaStatus::FLUSHED, now);
         return RdmaPostResult::POSTED;
     }
     if (request.bytes > m_nic->m_mtu)
     {
         // What was posted before still goes; what comes behind is flushed (10.3.1.5).
         m_state = State::SEND_QUEUE_ERROR;
-        CompleteDatagram(request, now, RdmaStatus::LOCAL_LENGTH_ERROR, now);
+        RefuseDatagram(request, RdmaStatus::LOCAL_LENGTH_ERROR, now);
         return RdmaPostResult::POSTED;
     }
     verbs.datagrams.push_back({request,
@@ -835,12 +858,56 @@ RdmaQueuePair::PostDatagram(const RdmaSendRequest& request)
                                                request.peerEndpoint,
                                                rdma::RoceSourcePort(m_number, request.peerNumber)}),
                                now,
-                               0});
+                               0,
+                               RdmaStatus::SUCCESS});
     ++m_endPsn;
     m_postedBytes += request.bytes;
     UpdateSendEnd();
     m_nic->Activate(this, now);
     return RdmaPostResult::POSTED;
+}
+
+void
+RdmaQueuePair::RefuseDatagram(const RdmaSendRequest& request, RdmaStatus status, int64_t now)
+{
+    RdmaQueuePairVerbs& verbs = *m_verbs;
+    if (!verbs.datagrams.empty())
+    {
+        verbs.datagrams.push_back({request, 0, now, 0, status});
+    }
+    else if (!verbs.sent.empty())
+    {
+        verbs.sent.push_back({request, 0, now, verbs.sent.back().gone, status});
+    }
+    else
+    {
+        CompleteDatagram(request, now, status, now);
+    }
+}
+
+void
+RdmaQueuePair::FlushDatagrams(int64_t now)
+{
+    RdmaQueuePairVerbs& verbs = *m_verbs;
+    const uint32_t resets = m_resets;
+    while (m_resets == resets && !verbs.datagrams.empty())
+    {
+        RdmaQueuePairVerbs::Datagram datagram = verbs.datagrams.front();
+        verbs.datagrams.pop_front();
+        if (datagram.status == RdmaStatus::SUCCESS)
+        {
+            datagram.status = RdmaStatus::FLUSHED;
+        }
+        if (verbs.sent.empty())
+        {
+            CompleteDatagram(datagram.request, datagram.posted, datagram.status, now);
+        }
+        else
+        {
+            datagram.gone = verbs.sent.back().gone;
+            verbs.sent.push_back(datagram);
+        }
+    }
 }
 
 RdmaFrame*
@@ -871,6 +938,12 @@ RdmaQueuePair::MakeDatagram(int64_t now)
     // Complete when the last bit has left: a datagram is not acknowledged.
     datagram.gone = now + m_nic->m_port->GetSerialization(wire);
     verbs.sent.push_back(datagram);
+    while (!verbs.datagrams.empty() && verbs.datagrams.front().status != RdmaStatus::SUCCESS)
+    {
+        verbs.sent.push_back(verbs.datagrams.front());
+        verbs.sent.back().gone = datagram.gone;
+        verbs.datagrams.pop_front();
+    }
     verbs.timer.ScheduleAt(datagram.gone, m_nic->m_port->GetNode()->GetId());
     Sent(payload, wire, now);
     return frame;

@@ -37,8 +37,6 @@ struct RdmaQueuePairVerbs
     uint8_t minRnrTimer{12};
     uint8_t rnrRetryCount{7};
     uint8_t maxReads{16};
-    bool selectiveRepeat{false}; //!< asked for; used if the NIC has it
-    uint64_t peerBdpCap{0};
 
     // Requester
 
@@ -83,8 +81,9 @@ struct RdmaQueuePairVerbs
     {
         RdmaSendRequest request;
         uint32_t flowHash;
-        int64_t posted; //!< ps
-        int64_t gone;   //!< its last bit leaves, ps
+        int64_t posted;    //!< ps
+        int64_t gone;      //!< its last bit leaves, ps
+        RdmaStatus status; //!< other than SUCCESS: is not sent, and completes behind those before
     };
 
     std::deque<Datagram> datagrams; //!< to be sent

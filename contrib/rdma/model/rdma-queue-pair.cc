@@ -426,12 +426,24 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
         if (nak) // its MSN field is the PSN that came out of order
         {
             const uint64_t came = rdma::ExtendPsn(frame->aux, m_ackedPsn);
-            // That a READ has come does not say that its response has.
-            m_readBarrier != NO_READ&& IsOfRead(came) ? m_selective->OnLostBefore(came)
-                                                      : m_selective->OnSack(came);
+            if (came >= m_highestPsn)
+            {
+                // Never sent: a NAK to a former connection of this queue pair.
+            }
+            else if (m_readBarrier != NO_READ && IsOfRead(came))
+            {
+                m_selective->OnLostBefore(came); // its response may still be to come
+            }
+            else
+            {
+                m_selective->OnSack(came);
+            }
         }
-        Acknowledge(psn, now);
-        if (nak && m_highestPsn > m_ackedPsn && m_state != State::ERROR)
+        if (!Acknowledge(psn, now))
+        {
+            return;
+        }
+        if (nak && m_highestPsn > m_ackedPsn)
         {
             if (m_selective->IsRecovering())
             {
@@ -447,8 +459,11 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
         m_nic->Activate(this, now);
         return;
     }
-    Acknowledge(psn, now);
-    if (nak && m_nextPsn > m_ackedPsn && m_state != State::ERROR)
+    if (!Acknowledge(psn, now))
+    {
+        return;
+    }
+    if (nak && m_nextPsn > m_ackedPsn)
     {
         m_ops->OnNack(m_cc, now);
         GoBack(now);
@@ -457,12 +472,12 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
     m_nic->Activate(this, now);
 }
 
-void
+bool
 RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
 {
     if (upTo == m_ackedPsn)
     {
-        return;
+        return true;
     }
     m_ackedPsn = upTo;
     m_retries = 0;
@@ -473,7 +488,6 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
     m_timerStart = now;
     const uint64_t before = m_ackedBytes;
     // The requests this completes; the position in the byte stream comes from the one it stops in.
-    const size_t firstCompleted = m_first;
     m_ackedBytes = m_postedBytes;
     while (m_first < m_requests.size())
     {
@@ -504,23 +518,36 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
     m_cc.bytesInFlight = m_sentBytes - m_ackedBytes;
     m_ops->OnAck(m_cc, {m_ackedBytes - before, false}, now);
     // Told last: whoever hears of it may post again, which appends to the requests.
-    const size_t endCompleted = m_first;
-    for (size_t i = firstCompleted; i < endCompleted && m_state != State::RESET; ++i)
+    const uint32_t resets = m_resets;
+    TellCompleted(now);
+    if (m_resets != resets)
     {
-        const RdmaWorkRequest request = m_requests[i];
-        Complete(request, RdmaStatus::SUCCESS, now);
+        return false;
     }
     if (m_first == m_requests.size())
     {
         m_requests.clear();
-        m_first = m_cursor = 0;
+        m_first = m_told = m_cursor = 0;
     }
     else if (m_first >= 64 && m_first * 2 >= m_requests.size())
     {
         m_requests.erase(m_requests.begin(),
                          m_requests.begin() + static_cast<std::ptrdiff_t>(m_first));
         m_cursor -= m_first;
-        m_first = 0;
+        m_first = m_told = 0;
+    }
+    return m_state != State::ERROR;
+}
+
+void
+RdmaQueuePair::TellCompleted(int64_t now)
+{
+    // A RESET clears the requests, and both indices with them.
+    const uint32_t resets = m_resets;
+    while (m_resets == resets && m_told < m_first)
+    {
+        const RdmaWorkRequest request = m_requests[m_told++];
+        Complete(request, RdmaStatus::SUCCESS, now);
     }
 }
 
@@ -552,7 +579,7 @@ RdmaQueuePair::OnCnp(int64_t now)
 {
     ++m_nic->m_counters.cnpsReceived;
     m_nic->m_cnpTrace(this, m_nextPsn, now);
-    if (m_state == State::ERROR)
+    if (!CanReceive())
     {
         return;
     }
@@ -684,16 +711,19 @@ RdmaQueuePair::Fail(RdmaStatus first, int64_t now)
     m_endPsn = m_nextPsn; // nothing more to send
     m_sendEnd = 0;
     m_respond = false;
+    const uint32_t resets = m_resets;
+    TellCompleted(now); // an ACK may have done more than what went wrong among it
     RdmaStatus status = first;
-    while (m_first < m_requests.size())
+    while (m_resets == resets && m_first < m_requests.size())
     {
         const RdmaWorkRequest request = m_requests[m_first++];
+        m_told = m_first;
         Complete(request, status, now);
         status = RdmaStatus::FLUSHED;
     }
-    if (m_verbs)
+    if (m_verbs && m_resets == resets && FlushReceives(now))
     {
-        FlushReceives(now);
+        FlushDatagrams(now);
     }
 }
 
@@ -853,6 +883,7 @@ RdmaQueuePair::FillGap(const RdmaFrame& frame, int64_t now)
                       frame,
                       GetPsnCount(frame.opcode, frame.dmaLength));
     ReleaseHeld(now);
+    m_nic->Activate(this, now); // READs may have been among it
 }
 
 void
@@ -861,16 +892,35 @@ RdmaQueuePair::ReleaseHeld(int64_t now)
     const uint64_t first = m_expectedPsn;
     uint64_t end = m_selective->Release(first);
     bool refused = false;
+    bool tooLong = false;
+    RdmaSelectiveRepeat::Held last{};
     if (m_verbs && m_verbs->needsReceives)
     {
-        // Only as far as there are receive requests.
-        size_t left = m_verbs->receives.size();
-        for (uint64_t psn = first; psn < end; ++psn)
+        // Only as far as the receive requests reach, in number and length: what is behind is not
+        // acknowledged.
+        size_t taken = 0;
+        bool bounded = m_verbs->hasCurrent;
+        uint64_t room = bounded ? m_verbs->current.bytes : 0;
+        uint64_t bytes = m_messageBytes;
+        for (uint64_t psn = first; psn < end && !refused && !tooLong; ++psn)
         {
-            if (TakesReceive(m_selective->Get(psn).opcode) && left-- == 0)
+            last = m_selective->Get(psn);
+            if (TakesReceive(last.opcode))
+            {
+                refused = taken == m_verbs->receives.size();
+                room = refused ? 0 : m_verbs->receives[taken++].bytes;
+                bounded = true;
+            }
+            bytes += last.payload;
+            tooLong = !refused && bounded && IsSend(last.opcode) && bytes > room;
+            if (last.flags & RdmaFrame::END_OF_POST)
+            {
+                bounded = false;
+                bytes = 0;
+            }
+            if (refused || tooLong)
             {
                 m_selective->Forget(psn);
-                refused = true;
                 end = psn;
             }
         }
@@ -889,7 +939,9 @@ RdmaQueuePair::ReleaseHeld(int64_t now)
     {
         RefuseReceive(now);
     }
-    for (uint64_t psn = first; psn < end && CanReceive(); ++psn)
+    const uint32_t resets = m_resets;
+    const auto goesOn = [&]() { return m_resets == resets && CanReceive(); };
+    for (uint64_t psn = first; psn < end && goesOn(); ++psn)
     {
         const RdmaSelectiveRepeat::Held held = m_selective->Get(psn);
         if (held.opcode == RdmaOpcode::READ_REQUEST)
@@ -907,6 +959,10 @@ RdmaQueuePair::ReleaseHeld(int64_t now)
         {
             DeliverMessage(HasImmediate(held.opcode), held.immediate, now);
         }
+    }
+    if (tooLong && goesOn())
+    {
+        TakeReceive(last.opcode, last.payload, now); // says so, and fails
     }
 }
 

@@ -286,7 +286,10 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     void OnCnp(int64_t now);
     void OnTimer();
 
-    void Acknowledge(uint64_t upTo, int64_t now);
+    /// \return whether the connection still works: who is told of completions may end it
+    bool Acknowledge(uint64_t upTo, int64_t now);
+    /// What is acknowledged is complete.
+    void TellCompleted(int64_t now);
     void GoBack(int64_t now);
     void Fail(RdmaStatus first, int64_t now);
     void Complete(const RdmaWorkRequest& request, RdmaStatus status, int64_t now);
@@ -322,7 +325,8 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     void UpdateSendEnd();
     RdmaPostResult CheckPost(const RdmaSendRequest& request) const;
     void Report(const RdmaWorkRequest& request, RdmaStatus status, int64_t now);
-    void FlushReceives(int64_t now);
+    /// \return whether the queue pair was not reset meanwhile
+    bool FlushReceives(int64_t now);
     void OnVerbsTimer();
     // requester
     void AddRead(const RdmaWorkRequest& request);
@@ -357,6 +361,9 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     void ReportMessage(const RdmaMessage& message, int64_t now);
     // UD
     RdmaPostResult PostDatagram(const RdmaSendRequest& request);
+    /// A datagram that will not be sent completes once those before it have.
+    void RefuseDatagram(const RdmaSendRequest& request, RdmaStatus status, int64_t now);
+    void FlushDatagrams(int64_t now);
     RdmaFrame* MakeDatagram(int64_t now);
     void OnDatagram(const RdmaFrame& frame, int64_t now);
     void CompleteDatagram(const RdmaSendRequest& request, int64_t posted, RdmaStatus, int64_t now);
@@ -380,6 +387,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     Ptr<RdmaCongestionOps> m_ops;
     std::vector<RdmaWorkRequest> m_requests; //!< from m_first on: not fully acknowledged
     size_t m_first{0};
+    size_t m_told{0};   //!< all requests before this one have been completed
     size_t m_cursor{0}; //!< the request that holds m_nextPsn
     Schedule m_schedule{Schedule::IDLE};
     uint8_t m_needs{0};
@@ -387,6 +395,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint8_t m_dscp{24};
     bool m_respond{false}; //!< READ responses wait to be sent
     State m_state{State::RESET};
+    uint32_t m_resets{0}; //!< to see whether who was called back did one
     uint32_t m_number;
     uint32_t m_peerNumber{0};
     uint32_t m_peerEndpoint{0};

@@ -30,6 +30,12 @@ RdmaSelectiveRepeat::RdmaSelectiveRepeat(uint64_t firstSent,
 // Sender -----------------------------------------------------------------------------------------
 
 void
+RdmaSelectiveRepeat::SendFrom(uint64_t first)
+{
+    m_sacked = rdma::ReceiveBitmap(first, m_sacked.Capacity());
+}
+
+void
 RdmaSelectiveRepeat::OnSack(uint64_t psn)
 {
     if (m_sacked.Covers(psn))

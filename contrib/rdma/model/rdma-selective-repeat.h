@@ -57,6 +57,8 @@ class RdmaSelectiveRepeat
 
     // Sender
 
+    /// Before anything is sent.
+    void SendFrom(uint64_t first);
     /// A NACK says that this PSN has arrived.
     void OnSack(uint64_t psn);
     /// A NACK says that something has arrived that was sent with this PSN: what is before is late.

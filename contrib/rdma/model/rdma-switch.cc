@@ -408,7 +408,9 @@ void
 RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
 {
     ++m_received;
-    const uint16_t group = m_groupOfEndpoint[frame->dst];
+    // A datagram may be for an endpoint that does not exist.
+    const uint16_t group = frame->dst < m_groupOfEndpoint.size() ? m_groupOfEndpoint[frame->dst]
+                                                                 : rdma::EcmpRoutes::kNoGroup;
     if (group == rdma::EcmpRoutes::kNoGroup)
     {
         Drop(nullptr, frame, NO_ROUTE, now);

@@ -62,8 +62,6 @@ struct RdmaSendRequest
     bool hasImmediate{false}; //!< not of a READ
     uint32_t immediate{0};
     bool signaled{true};      //!< false: success makes no completion queue entry
-    bool solicited{false};    //!< SEND, WRITE with immediate: wakes a receiver that asked for
-                              //!< solicited events only
     uint32_t peerEndpoint{0}; //!< UD: to whom
     uint32_t peerNumber{0};   //!< UD: its queue pair
 };
@@ -124,7 +122,7 @@ struct RdmaQueuePairAttributes
     uint8_t minRnrTimer{12};     //!< code, 0 to 31 (rdma::RnrDelay); default 640 us: assumed
     bool selectiveRepeat{false}; //!< recovery, if the NIC has it too (not in the InfiniBand
                                  //!< Architecture: IRN)
-    uint64_t peerBdpCap{0};      //!< selective repeat: of the other end, packets
+    uint64_t peerBdpCap{0};      //!< selective repeat: of the other end, packets, 1 to 2^23 - 1
     // to READY_TO_SEND
     uint32_t sendPsn{0};         //!< 24 bits
     uint8_t timeoutExponent{14}; //!< local ACK time-out 4.096 us x 2^n; 0: none
