@@ -41,6 +41,7 @@ struct RunOptions
     uint64_t seed = 1;
     bool dryRun = false;
     bool progress = true;
+    bool report = true;            ///< report.html at the end
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
     std::vector<std::string> ns3Arguments; ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3

@@ -6,6 +6,7 @@
 #include "capture-setup.h"
 #include "collectives/cost.h"
 #include "fabric-builder.h"
+#include "topology-file.h"
 
 #include "ns3/simulator.h"
 
@@ -49,6 +50,7 @@ ClusterRun::Build()
     options.seed = m_run.seed;
     options.warmup = m_warmup;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
+    WriteTopology(m_run.out, m_cluster.topologyName, m_cluster.topology, m_cluster.hostOfServer);
     if (OutputErrors::Any())
     {
         return OutputErrors::First();

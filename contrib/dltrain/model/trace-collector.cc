@@ -58,7 +58,10 @@ RemoveOldResults(const std::string& folder)
                                              "links.csv.part",
                                              "network_events.log",
                                              "calls.log",
-                                             "fct.txt"};
+                                             "fct.txt",
+                                             "topology.json",
+                                             "report.html",
+                                             "report.html.part"};
     // As RdmaPcapHelper names them; a ring's files have a number more.
     static const std::regex pcap(R"(.+-\d+(\.\d+)?\.pcap)");
     static const std::regex pcapng(R"(capture(\.\d+)?\.pcapng)");

@@ -6,7 +6,9 @@
 #include "capture-setup.h"
 #include "contrib/rdma/core/flow-hash.h"
 #include "fabric-builder.h"
+#include "report-launcher.h"
 #include "scenarios/traffic/hpcc-times.h"
+#include "topology-file.h"
 
 #include "ns3/config.h"
 #include "ns3/node.h"
@@ -160,6 +162,7 @@ TrafficSimulation::Build(std::string& error)
     }
     MakeFlows();
     OpenCompletionTimes();
+    WriteTopology(m_scenario.run.out, m_scenario.topologyName, m_scenario.topology);
     error = OutputErrors::First();
     if (!error.empty())
     {
@@ -418,6 +421,7 @@ TrafficSimulation::Report(const RunOutcome& outcome)
     {
         OutputErrors::Add(error);
     }
+    WriteReport(m_scenario.run, std::cout);
     return OutputErrors::Status("traffic", outcome.exitStatus);
 }
 
