@@ -43,11 +43,14 @@ function element(name, attributes, ...children) {
   return node;
 }
 
+const SHORT = { summary: "Summary", timeline: "Timeline", topology: "Network", sizes: "Sizes", completion: "Completion times", ports: "Queues and pauses",
+  memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number" };
+
 function section(id, title, introduction) {
   const node = element("section", { id, "aria-labelledby": id + "-title" }, element("h2", { id: id + "-title" }, title),
     introduction ? element("p", {}, introduction) : null);
   document.getElementById("main").append(node);
-  document.getElementById("sections").append(element("li", {}, element("a", { href: "#" + id }, title)));
+  document.getElementById("sections").append(element("li", {}, element("a", { href: "#" + id }, SHORT[id])));
   return node;
 }
 

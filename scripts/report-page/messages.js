@@ -19,7 +19,8 @@ function sizes() {
   const keys = element("div");
   node.append(controls, keys);
   const classes = d3.set(names.flatMap((name) => operations[name].map((c) => c[0]))).values().map(Number).sort(d3.ascending);
-  const upTo = {};
+  const upTo = {}, has = {};
+  classes.forEach((from) => { has[from] = names.filter((name) => operations[name].some((c) => c[0] === from)); });
   names.forEach((name) => operations[name].forEach((c) => { upTo[c[0]] = c[1]; }));
   const label = (from) => bytes(from);
   chart(node, "Messages by size and operation", (svg, width) => {
@@ -38,17 +39,20 @@ function sizes() {
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - bottom})`).call(axis);
     svg.append("text").attr("class", "muted").attr("x", (left + width) / 2).attr("y", height - 8).attr("text-anchor", "middle").text("size of a message");
     svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text(what === 2 ? "messages" : "bytes in all of them");
-    names.forEach((name, i) => {
-      const wide = few ? Math.min(80, x.rangeBand() / names.length) : 0;
+    const place = ([from], name) => { // x and width of a bar: side by side are those that have this size
+      const among = has[from], wide = Math.min(80, x.rangeBand() / among.length);
+      return [x(from) + x.rangeBand() / 2 + (among.indexOf(name) - among.length / 2) * wide, Math.max(1, wide - 2)];
+    };
+    names.forEach((name) => {
       const bars = svg.append("g").selectAll("rect").data(operations[name]).enter().append("rect").attr("tabindex", -1)
-        .attr("x", (c) => few ? x(c[0]) + x.rangeBand() / 2 + (i - names.length / 2) * wide : x(c[0]))
-        .attr("width", (c) => few ? Math.max(1, wide - 2) : Math.max(2, x(c[1] + 1) - x(c[0]) - 1))
+        .attr("x", (c) => few ? place(c, name)[0] : x(c[0]))
+        .attr("width", (c) => few ? place(c, name)[1] : Math.max(2, x(c[1] + 1) - x(c[0]) - 1))
         .attr("y", (c) => y(c[what])).attr("height", (c) => Math.max(c[what] ? 1.5 : 0, y(0) - y(c[what])))
         .style("fill", operationColour(name)).style("fill-opacity", few ? 1 : 0.7);
       bars.on("mousemove", (c) => showTooltip(d3.event.clientX, d3.event.clientY, name, tip(c))).on("mouseleave", hideTooltip);
-      if (few && classes.length * names.length <= 24 && wide > 44) {
+      if (few && classes.length * names.length <= 24 && x.rangeBand() > 50 * names.length) {
         svg.append("g").selectAll("text").data(operations[name]).enter().append("text").attr("text-anchor", "middle").attr("class", "halo")
-          .attr("x", (c) => x(c[0]) + x.rangeBand() / 2 + (i - names.length / 2 + 0.5) * wide).attr("y", (c) => y(c[what]) - 5).text((c) => format(c[what]));
+          .attr("x", (c) => place(c, name)[0] + place(c, name)[1] / 2).attr("y", (c) => y(c[what]) - 5).text((c) => format(c[what]));
       }
     });
     return height;
@@ -89,7 +93,7 @@ function distribution(parent, what, title, quantiles, format, unitLabel) {
       svg.append("text").attr("class", "muted").attr("x", left - 8).attr("y", y(p) + 4).attr("text-anchor", "end").text(nameOf(p));
     });
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - bottom})`)
-      .call(d3.svg.axis().scale(x).tickValues(logTicks(x.domain(), (width - left) / 100)).tickFormat(format));
+      .call(d3.svg.axis().scale(x).tickValues(logTicks(x.domain(), (width - left) / 62)).tickFormat(format));
     svg.append("text").attr("class", "muted").attr("x", (left + width) / 2).attr("y", height - 8).attr("text-anchor", "middle").text(unitLabel);
     svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("share of the messages that took at most this");
     names.forEach((name, i) => {
@@ -99,7 +103,7 @@ function distribution(parent, what, title, quantiles, format, unitLabel) {
     });
     if (quantiles) {
       [["p50", 0.5], ["p99", 0.99], ["p999", 0.999], ["max", 1]].filter(([, p]) => p === 1 || -Math.log(1 - p) / Math.LN10 < deepest - 0.3).forEach(([key, p]) => {
-        const at = x(Math.max(quantiles[key], low)), end = at > (left + width) / 2;
+        const at = x(Math.max(quantiles[key], low)), end = at > (left + width) / 2 || (key === "p50" && at > left + 100);
         svg.append("circle").attr("cx", at).attr("cy", y(p)).attr("r", 4.5).style("fill", colour("exposed")).style("stroke", colour("bg"));
         svg.append("text").attr("class", "halo").attr("x", at + (end ? -9 : 9)).attr("y", y(p) + (p === 1 ? 15 : -7)).attr("text-anchor", end ? "end" : "start")
           .style("font-weight", 600).text((key === "p999" ? "p99.9" : key) + " " + format(quantiles[key]));

@@ -10,7 +10,7 @@ function ports() {
     : "No port had a queue at the end of an interval, marked a frame or was paused.");
   if (!list.length) return;
   if (data.events && data.events.cut.length) {
-    node.append(element("p", {}, "network_events.log holds the first 20,000 lines of each kind: later ones of " + data.events.cut.join(", ") + " are missing here."));
+    node.append(element("p", {}, "network_events.log holds the first 20,000 lines of each kind: later ones of " + data.events.cut.join(", ") + " are missing in the counts and marks below."));
   }
   const keys = element("div");
   node.append(keys);
@@ -20,7 +20,7 @@ function ports() {
   const panels = [
     { title: "Queue", unit: "longest in an interval of " + time(bin), format: bytes, value: (port, at) => port.queue_bytes[at] || 0 },
     { title: "ECN marks", unit: "frames in " + time(source.marks_bin_us), format: count, marks: true },
-    { title: "Paused by PFC", unit: "share of an interval of " + time(bin), format: (v) => percent(v, v > 0 && v < 0.1 ? 1 : 0), value: (port, at) => port.pause[at] || 0 },
+    { title: "Paused by PFC", unit: "share of an interval of " + time(bin), format: (v) => digit(100 * v, 3) + "%", value: (port, at) => port.pause[at] || 0 },
   ];
   list.forEach((port) => { port.marksBy = new Map(port.marks_in); });
   const n = net.bins, markBins = Math.ceil((net.end_us - net.begin_us) / source.marks_bin_us);
@@ -28,16 +28,18 @@ function ports() {
   let cursor = null;
   chart(node, "Queue, marks and pauses over time", (svg, width) => {
     svg.attr("tabindex", 0).attr("id", "ports-chart");
-    const left = 74, right = 12, each = 150, gap = 44, top = 22, height = top + panels.length * (each + gap);
+    const left = 74, right = 12, gap = 50, top = 26;
+    const peaks = panels.map((panel) => panel.marks ? d3.max(list, (port) => d3.max(port.marks_in, (m) => m[1]) || 0)
+      : d3.max(list, (port) => d3.max(d3.range(n), (at) => panel.value(port, at))));
+    const heights = peaks.map((peak) => (peak ? 150 : 22)), height = top + d3.sum(heights) + gap * panels.length;
     const x = d3.scale.linear().domain([0, net.end_us - net.begin_us]).range([left, width - right]);
     panels.forEach((panel, i) => {
-      const y0 = top + i * (each + gap), peak = panel.marks
-        ? d3.max(list, (port) => d3.max(port.marks_in, (m) => m[1]) || 0) : d3.max(list, (port) => d3.max(d3.range(n), (at) => panel.value(port, at)));
-      svg.append("text").attr("x", 0).attr("y", y0 - 8).style("font-weight", 600).text(panel.title)
+      const each = heights[i], y0 = top + d3.sum(heights.slice(0, i)) + gap * i, peak = peaks[i];
+      svg.append("text").attr("x", 0).attr("y", y0 - 12).style("font-weight", 600).text(panel.title)
         .append("tspan").attr("class", "muted").attr("dx", 8).style("font-weight", 400).text(panel.unit);
       if (!peak) {
         svg.append("line").attr("x1", left).attr("x2", width - right).attr("y1", y0 + each).attr("y2", y0 + each).style("stroke", colour("line"));
-        svg.append("text").attr("class", "muted").attr("x", left + 8).attr("y", y0 + each / 2).text(panel.marks ? "no frame was marked" : i === 0 ? "no queue" : "no pause");
+        svg.append("text").attr("class", "muted").attr("x", left + 8).attr("y", y0 + each / 2 + 2).text(panel.marks ? "no frame was marked" : i === 0 ? "no queue" : "no pause");
         return;
       }
       const y = d3.scale.linear().domain([0, peak]).nice(4).range([y0 + each, y0]);

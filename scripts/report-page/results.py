@@ -270,11 +270,11 @@ class Results:
         series = LinkSeries(begin, end, interval, per_bin)
         for columns in self._csv_chunks("links.csv", LINK_FIELDS):
             series.add(columns, lambda column: self._numbers("links.csv", column))
+        self._read_events(series)
         if topology is None:
             topology = _graph_from_links(series)
             if not topology:
-                return None, series if series.links else None
-        self._read_events(series)
+                return None, None
         return self._picture(topology, series), series
 
     def _guess_interval(self):
@@ -370,8 +370,9 @@ class Results:
         by_marks = {name: sum(of.values()) for name, of in self.marks.items()}
         ranked = [largest(values) for values in (by_marks, by_pause, by_queue)]
         worst = []
-        for names in itertools.zip_longest(*ranked):  # the worst of each kind first
-            worst += [name for name in names if name is not None and name not in worst]
+        for name in itertools.chain(*itertools.zip_longest(*ranked)):  # the worst of each kind first
+            if name is not None and name not in worst:
+                worst.append(name)
         ports = []
         for name in worst[:MOST_PORTS]:
             link = series.links.get(name)

@@ -101,12 +101,12 @@ function stepBar(parent) {
   const whole = d3.sum(parts, ([state]) => mean[state]);
   parent.append(element("h3", {}, "A GPU\u2019s step, mean over all GPUs"));
   chart(parent, "The step as one bar: " + parts.map(([state, , text]) => text + " " + time(mean[state])).join(", "), (svg, width) => {
-    const x = d3.scale.linear().domain([0, whole]).range([0, width]);
+    const x = d3.scale.linear().domain([0, whole]).range([14, width - 14]);
     let at = 0;
     for (const [state, name, text] of parts) {
       const group = svg.append("g");
-      group.append("rect").attr("x", x(at)).attr("width", Math.max(0, x(mean[state]) - 1)).attr("y", 0).attr("height", 34).style("fill", colour(name));
-      if (x(mean[state]) > 110) {
+      group.append("rect").attr("x", x(at)).attr("width", Math.max(0, x(at + mean[state]) - x(at) - 1)).attr("y", 0).attr("height", 34).style("fill", colour(name));
+      if (x(mean[state]) - x(0) > 110) {
         group.append("text").attr("x", x(at) + 8).attr("y", 22).style("fill", state === "I" ? colour("text") : isDark() ? "#10151b" : "#fff")
           .style("font-weight", 600).text(time(mean[state]) + " \u00b7 " + percent(mean[state] / whole));
       }
@@ -134,4 +134,3 @@ function summary() {
   }
   stepBar(node);
 }
-summary();

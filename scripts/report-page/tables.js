@@ -9,12 +9,12 @@ function memory() {
   const node = section("memory", "Memory of a GPU", "An estimate of what one GPU holds: " + gib(total)
     + (capacity ? " of " + gib(capacity) + " (" + percent(total / capacity, 0) + ")." : ".") + " GPUs of one job hold the same.");
   chart(node, "Memory: " + parts.map(([name, value]) => name + " " + gib(value)).join(", "), (svg, width) => {
-    const x = d3.scale.linear().domain([0, Math.max(total, capacity || 0) / Math.pow(2, 30)]).range([0, width - 40]);
-    const px = (value) => x(value / Math.pow(2, 30));
-    svg.append("rect").attr("x", 0.5).attr("y", 16.5).attr("width", px(Math.max(total, capacity || 0))).attr("height", 36).style("fill", colour("panel")).style("stroke", colour("line"));
+    const x = d3.scale.linear().domain([0, Math.max(total, capacity || 0) / Math.pow(2, 30)]).range([16, width - 40]);
+    const px = (value) => x(value / Math.pow(2, 30)), long = (value) => px(value) - px(0);
+    svg.append("rect").attr("x", 16.5).attr("y", 16.5).attr("width", long(Math.max(total, capacity || 0))).attr("height", 36).style("fill", colour("panel")).style("stroke", colour("line"));
     let at = 0;
     parts.forEach(([name, value], i) => {
-      svg.append("rect").attr("x", px(at)).attr("y", 17).attr("height", 35).attr("width", Math.max(0.5, px(value) - 1)).style("fill", seriesColour(i)).append("title").text(name + " " + gib(value));
+      svg.append("rect").attr("x", px(at)).attr("y", 17).attr("height", 35).attr("width", Math.max(0.5, long(value) - 1)).style("fill", seriesColour(i)).append("title").text(name + " " + gib(value));
       at += value;
     });
     if (capacity) svg.append("text").attr("class", "muted").attr("x", px(capacity)).attr("y", 10).attr("text-anchor", "end").text("memory of the GPU " + gib(capacity));
@@ -88,7 +88,7 @@ function configuration() {
     }
   }
   node.append(element("div", { class: "wide" }, table(null, ["of", "option", "value", "meaning"],
-    rows.map(([group, key, value, meaning]) => [group, element("code", {}, key), element("code", {}, value), meaning]))));
+    rows.map(([group, key, value, meaning]) => [element("span", { class: "key" }, group), element("code", { class: "key" }, key), element("code", {}, value), meaning]))));
 }
 const textOf = (value) => typeof value === "string" ? value : JSON.stringify(value);
 
@@ -105,7 +105,7 @@ function numbers() {
         : prefix === "bytes_sent_per_gpu." ? ["B", "of this operation"] : prefix === "drops." ? ["frames", "for this reason"] : ["", ""];
       if (value !== null && typeof value === "object" && !Array.isArray(value)) { walk(value, name + "."); continue; }
       const text = Array.isArray(value) ? value.slice(0, 8).map(textOf).join(", ") + (value.length > 8 ? ", \u2026 (" + count(value.length) + ")" : "") : textOf(value);
-      rows.push([element("code", {}, name), number(text), known[0] || "", known[1] || ""]);
+      rows.push([element("code", { class: "key" }, name), number(text), known[0] || "", known[1] || ""]);
     }
   };
   walk(stats, "");
@@ -116,10 +116,12 @@ function numbers() {
   }
 }
 
-if (stats.program === "traffic") { completionTimes(); sizes(); ports(); } else { sizes(); completionTimes(); ports(); }
-memory();
-collectives();
-configuration();
-numbers();
+// What a run was for comes first.
+const ORDER = {
+  traffic: [summary, completionTimes, sizes, topology, ports],
+  collperf: [summary, collectives, topology, completionTimes, sizes, ports],
+};
+(ORDER[stats.program] || [summary, timeline, topology, sizes, completionTimes, ports, memory, collectives]).concat(configuration, numbers)
+  .forEach((make) => make());
 redrawAll();
 document.documentElement.dataset.ready = "yes";

@@ -152,7 +152,7 @@ function timeline() {
     const step = (view[1] - view[0]) / Math.max(2, width / 110), precision = Math.ceil(Math.log(view[1] / step) / Math.LN10) + 1;
     svg.append("g").attr("class", "axis").attr("transform", "translate(0,25)").call(d3.svg.axis().scale(x).orient("top")
       .ticks(Math.max(2, width / 130)).tickSize(5).tickFormat((ns) => time(ns / 1000, Math.max(3, precision))));
-    svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 15).text("since step " + source.steps[0][0]);
+    svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 15).text("time since start");
     range.textContent = "shown: " + time(view[0] / 1000, 5) + " to " + time(view[1] / 1000, 5);
     range.dataset.from = view[0]; range.dataset.to = view[1];
   }
@@ -300,4 +300,3 @@ function timeline() {
   });
   function setRowsKeepingPlace() { if (rows.length) draw(); else setRows(); }
 }
-timeline();

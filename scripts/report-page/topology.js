@@ -1,7 +1,8 @@
 // The network: thickness of a line is traffic, its colour utilization. Both directions of a link are lines of
 // their own, side by side, as long as there is room.
 
-const MOST_HOSTS = 64; // beyond that the hosts behind one switch are one box
+// Beyond this many, hosts behind the same switches are one box; but not if hardly anything were left to see.
+const MOST_HOSTS = 128, FEW_BOXES = 8, MOST_THIN_HOSTS = 2000;
 
 function topology() {
   const net = data.topology;
@@ -12,7 +13,7 @@ function topology() {
   const node = section("topology", "The network", "Thickness: traffic. Colour: utilization, the share of the time in which the link was sending. "
     + (two ? "Each direction is a line of its own. " : "Of the two directions of a link the busier one is shown. ")
     + "Move the slider to see one interval; point at a link, or give the picture the focus and use the arrow keys (busiest link first)."
-    + (graph.folded ? " Hosts behind one switch are drawn as one box; colour and numbers are those of the busiest of their links, thickness is their sum." : "")
+    + (graph.folded ? " Hosts behind one switch are drawn as one box; the line to it shows the busiest of their links." : "")
     + (net.left_out ? " The " + count(net.left_out) + " links with the least traffic are left out." : "")
     + " Traffic inside servers (NVLink) is not part of it.");
 
@@ -28,7 +29,7 @@ function topology() {
   const share = (use, at) => (at === 0 ? use.mean : use.over_time ? use.over_time[at - 1] / 1e4 : 0);
   const span = (at) => at === 0 ? [net.begin_us, net.end_us] : [Math.max(net.begin_us, net.first_bin_us + (at - 1) * net.bin_us),
     Math.min(net.end_us, net.first_bin_us + at * net.bin_us)];
-  const traffic = (link, d, at) => d3.sum(link.members, (member) => share(member.use[d], at) * member.rate_gbps);
+  const traffic = (link, d, at) => d3.max(link.members, (member) => share(member.use[d], at) * member.rate_gbps);
   const hottest = (link, d, at) => d3.max(link.members, (member) => share(member.use[d], at));
   const directions = [];
   graph.links.forEach((link) => [0, 1].forEach((d) => directions.push({ link, d })));
@@ -54,7 +55,7 @@ function topology() {
     rowsOut.push(["other direction", percent(share(other, at), 2)]);
     rowsOut.push(["longest queue", bytes(use.queue)], ["paused", percent(use.pause, 2) + " of the time"]);
     if (member.delay_us) rowsOut.push(["propagation", time(member.delay_us)]);
-    if (link.members.length > 1) rowsOut.push(["links in this line", count(link.members.length) + ", " + rate(traffic(link, d, at)) + " together"]);
+    if (link.members.length > 1) rowsOut.push(["links in this line", count(link.members.length) + ", " + rate(d3.sum(link.members, (each) => share(each.use[d], at) * each.rate_gbps)) + " together"]);
     return [use.name, rowsOut];
   }
 
@@ -63,15 +64,17 @@ function topology() {
     svg.attr("id", "network").attr("tabindex", 0).attr("role", "application");
     svgNode = svg.node();
     const narrow = width / Math.max(1, graph.widest);
-    const height = graph.tiers === 1 ? 340 : Math.max(360, Math.min(660, 130 * graph.tiers + 100));
-    const left = 86, right = 16, top = 34, bottom = 96;
+    const height = graph.tiers === 1 ? 340 : Math.max(360, Math.min(680, 140 * graph.tiers + 110));
+    const left = 104, right = 16, top = 30, bottom = graph.pods.length ? 122 : 100;
     const X = (n) => left + n.x * (width - left - right), Y = (n) => height - bottom - n.tier / Math.max(1, graph.tiers - 1) * (height - bottom - top);
-    widest = Math.max(3, Math.min(15, narrow * 0.3 * (graph.tiers > 2 ? 1 : 1.2)));
+    widest = Math.max(3, Math.min(9, narrow * 0.22)); // both directions end inside a switch's box
     for (const pod of graph.pods) {
       const x0 = left + pod.from * (width - left - right), x1 = left + pod.to * (width - left - right);
       svg.append("rect").attr("class", "pod").attr("x", x0 + 4).attr("width", Math.max(1, x1 - x0 - 8)).attr("rx", 8)
-        .attr("y", Y({ tier: pod.top }) - 26).attr("height", Y({ tier: 0 }) - Y({ tier: pod.top }) + 58);
-      if (x1 - x0 > 46) svg.append("text").attr("class", "muted").attr("x", x0 + 12).attr("y", Y({ tier: pod.top }) - 11).text("pod " + pod.index);
+        .attr("y", Y({ tier: pod.top }) - 24).attr("height", Y({ tier: 0 }) - Y({ tier: pod.top }) + 82);
+      if (x1 - x0 > 50) {
+        svg.append("text").attr("class", "muted").attr("x", (x0 + x1) / 2).attr("y", Y({ tier: 0 }) + 49).attr("text-anchor", "middle").style("font-weight", 600).text("pod " + pod.index);
+      }
     }
     for (let tier = 0; tier < graph.tiers; tier++) {
       svg.append("text").attr("x", 10).attr("y", Y({ tier }) + 4).style("font-weight", 600).text(graph.tierNames[tier]);
@@ -102,21 +105,24 @@ function topology() {
 
   function drawNodes(svg, graph, X, Y, room) {
     const perTier = d3.nest().key((n) => n.tier).rollup((list) => list.length).map(graph.nodes);
+    const longest = d3.nest().key((n) => n.tier).rollup((list) => d3.max(list, (n) => n.label.length)).map(graph.nodes);
     const cells = svg.append("g").selectAll("g").data(graph.nodes).enter().append("g").attr("class", "node")
       .attr("transform", (n) => `translate(${X(n)},${Y(n)})`);
     cells.append("title").text((n) => n.title);
     cells.each(function (n) {
       const cell = d3.select(this), space = room / perTier[n.tier], host = n.kind === "host";
-      const text = n.label, wanted = Math.max(26, text.length * 6.6 + 12), fits = wanted <= space - 4;
+      const text = n.label, wanted = Math.max(host ? 26 : 56, text.length * 6.6 + 14);
+      const fits = longest[n.tier] * 6.6 + (host ? 4 : 14) <= space - 4; // all of a tier, or none
+
       const short = text.replace(/^.*?(\d+(-\d+)*)$/, "$1");
-      const w = host && !n.many ? Math.min(26, Math.max(3, space * 0.6)) : fits ? wanted : Math.min(space * 0.72, short.length * 6.6 + 10), h = 22;
+      const w = n.many ? Math.max(3, Math.min(30, space * 0.8)) : host ? Math.min(26, Math.max(3, space * 0.6)) : fits ? wanted : Math.min(space * 0.72, short.length * 6.6 + 10), h = 22;
       cell.append("rect").attr("x", -w / 2).attr("width", w).attr("y", -h / 2).attr("height", h).attr("rx", host ? 3 : 5);
       if (host && !n.many) {
         if (w > 12) for (const y of [-5, 0, 5]) cell.append("path").attr("d", `M${-w / 2 + 4},${y}h${w - 8}`).style("stroke", colour("muted")).style("stroke-width", 1.5);
-        if (fits) cell.append("text").attr("y", 25).text(text);
+        if (fits) cell.append("text").attr("y", 25).style("font-size", space < 78 ? "11px" : null).text(text);
         else if (short.length * 7 < space - 1) cell.append("text").attr("y", 25).text(short);
-      } else if (fits) cell.append("text").attr("y", 4).text(text);
-      else if (short.length * 6.6 + 4 <= space * 0.72) cell.append("text").attr("y", 4).text(short);
+      } else if (n.many ? w > short.length * 6.6 + 2 : fits) cell.append("text").attr("y", 4).text(text);
+      else if (!n.many && short.length * 6.6 + 4 <= space * 0.72) cell.append("text").attr("y", 4).text(short);
     });
   }
 
@@ -136,10 +142,12 @@ function topology() {
     const scale = at === 0 ? largest(0) : peakOfIntervals();
     const busier = (entry, value) => two ? value(entry.link, entry.d) : Math.max(value(entry.link, 0), value(entry.link, 1));
     const size = (gbps) => (scale > 0 ? Math.max(gbps / scale * widest, gbps > 0 ? 0.8 : 0.5) : 0.5);
+    const heatOf = (entry) => busier(entry, (link, d) => hottest(link, d, at));
+    if (lines.size() <= 1500) lines.sort((a, b) => heatOf(a) - heatOf(b)); // the hot ones on top
     lines.style("stroke-width", (entry) => size(busier(entry, (link, d) => traffic(link, d, at))) + "px")
-      .style("stroke", (entry) => heat(busier(entry, (link, d) => hottest(link, d, at))));
+      .style("stroke", (entry) => heat(heatOf(entry)));
     thickness.selectAll("*").remove();
-    thickness.append("text").attr("class", "muted").attr("y", -10).text("thickness: traffic" + (graph.folded ? " of the line" : " of a direction"));
+    thickness.append("text").attr("class", "muted").attr("y", -10).text("thickness: traffic of a direction");
     (scale > 0 ? [0.25, 1] : []).forEach((part, i) => {
       thickness.append("path").attr("d", `M${i * 140},1h34`).style("stroke", colour("muted")).style("stroke-width", size(scale * part) + "px");
       thickness.append("text").attr("class", "muted").attr("x", i * 140 + 40).attr("y", 5).text(rate(Number((scale * part).toPrecision(3))));
@@ -215,7 +223,7 @@ function fold(net) {
     const switches = nodes.map(() => []);
     links.forEach((link) => { switches[link.a].push(link.b); switches[link.b].push(link.a); });
     const groups = d3.nest().key((n) => switches[n.id].slice().sort(d3.ascending).join(" ")).entries(hosts).map((entry) => entry.values);
-    if (groups.length < hosts.length) {
+    if (groups.length < hosts.length && (groups.length >= FEW_BOXES || hosts.length > MOST_THIN_HOSTS)) {
       folded = true;
       const into = {}, kept = nodes.filter((n) => n.kind !== "host");
       for (const group of groups) {
@@ -294,9 +302,8 @@ function place(graph) {
   const names = { edge: "edge", agg: "aggregation", core: "core", leaf: "leaf", spine: "spine", switch: "switch" };
   graph.tierNames = d3.range(graph.tiers).map((tier) => {
     const row = nodes.filter((n) => n.tier === tier);
-    if (row.every((n) => n.kind === "host")) return graph.folded ? "hosts, number" : row.every((n) => /^server-/.test(n.label)) ? "servers" : "hosts";
+    if (row.every((n) => n.kind === "host")) return graph.folded ? "hosts (count)" : row.every((n) => /^server-/.test(n.label)) ? "servers" : "hosts";
     const prefix = /^[a-z]+/.exec(row.filter((n) => n.kind !== "host")[0].label);
     return (prefix && names[prefix[0]]) || "switches";
   });
 }
-topology();
