@@ -87,7 +87,11 @@ function distribution(parent, what, title, quantiles, format, unitLabel) {
     const ticks = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999].filter((p) => -Math.log(1 - p) / Math.LN10 < deepest - 0.3).concat([1]);
     const nameOf = (p) => p === 1 ? "100%" : +(100 * p).toPrecision(6) + "%";
     svg.append("rect").attr("class", "tail").attr("x", left).attr("width", width - left - right).attr("y", top).attr("height", Math.max(0, y(0.99) - top));
-    if (main.n > 100) svg.append("text").attr("class", "muted").attr("x", left + 8).attr("y", y(0.99) - 6).text("the tail: the slowest 1%");
+    const tailRight = quantiles && x(Math.max(quantiles.p99, low)) < (left + width) / 2; // away from the label of p99
+    if (main.n > 100) {
+      svg.append("text").attr("class", "muted").attr("x", tailRight ? width - right - 8 : left + 8).attr("y", y(0.99) - 6)
+        .attr("text-anchor", tailRight ? "end" : "start").text("the tail: the slowest 1%");
+    }
     ticks.forEach((p) => {
       svg.append("line").attr("x1", left).attr("x2", width - right).attr("y1", y(p)).attr("y2", y(p)).style("stroke", colour("grid"));
       svg.append("text").attr("class", "muted").attr("x", left - 8).attr("y", y(p) + 4).attr("text-anchor", "end").text(nameOf(p));

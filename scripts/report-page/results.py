@@ -17,7 +17,7 @@ import re
 MOST_BINS = 120           # intervals of time of links, in pictures
 MOST_LINK_VALUES = 400000  # links (both directions) x intervals
 MOST_LINKS = 6000         # links in the topology picture: the busiest
-MOST_STATES = 400000      # intervals of GPU states; beyond that every n-th GPU is kept
+MOST_STATES = 600000      # intervals of GPU states; beyond that every n-th GPU is kept
 MOST_CALLS = 40000        # calls with their names; beyond that of every n-th GPU
 MOST_COLLECTIVES = 2000   # rows of the table of collectives
 MOST_OPERATIONS = 8       # curves by operation; the rest is one
@@ -219,9 +219,9 @@ class Results:
             rows += len(size)
             bytes_all += sum(size)
             tags = column[8]
-            for tag in set(tags):
+            for tag in dict.fromkeys(tags):  # in order, as all here: the same run gives the same bytes
                 operations.setdefault(tag, _operation(tag))
-            for operation in {operations[tag] for tag in set(tags)}:
+            for operation in dict.fromkeys(operations[tag] for tag in dict.fromkeys(tags)):
                 chosen = [operations[tag] == operation for tag in tags] if len(operations) > 1 else None
                 pick = (lambda values: list(itertools.compress(values, chosen))) if chosen else (lambda values: values)
                 times.setdefault(operation, []).extend(pick(fct))
