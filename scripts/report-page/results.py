@@ -45,6 +45,7 @@ class Results:
         if not any(os.path.isfile(self._path(name)) for name in KNOWN_FILES):
             raise NoResults(f"{folder}: no results in it (none of {', '.join(KNOWN_FILES)})")
         self.stats = self._read_json("stats.json") or {}
+        self._drop_odd_values()
 
     def page_data(self):
         stats = self.stats
@@ -123,6 +124,19 @@ class Results:
 
     # ---- stats.json
 
+    def _drop_odd_values(self):
+        """What others rely on being an object, a list or a number is one, or is not there."""
+        def check(of, kinds):
+            for key, kind in kinds.items():
+                if key in of and of[key] is not None and (not isinstance(of[key], kind) or isinstance(of[key], bool)):
+                    self.problems.append(f"stats.json: {key} is not what it should be: left out")
+                    del of[key]
+        number = (int, float)
+        check(self.stats, {"configuration": dict, "topology": dict, "flows": dict, "drops": dict, "fct_us": dict, "fct_slowdown": dict,
+                           "links_csv": dict, "gpu_memory_parts_bytes": dict, "collectives": list, "links": list, "nondeterministic": list,
+                           "simulated_time_us": number, "measured_from_us": number, "messages": number})
+        check(self.stats.get("configuration") or {}, {"cluster": dict, "fabric": dict, "collperf": dict})
+        check(self.stats.get("links_csv") or {}, {"interval_us": number})
     def _shorten_collectives(self):
         """stats.json names every collective of every step: thousands in a long run."""
         rows = self.stats.get("collectives")
@@ -195,7 +209,7 @@ class Results:
             gpus = [[rank, start, renumber[sequence]] for rank, start, sequence in gpus]
             keys = list(sequences)
             sequences = {keys[old]: new for old, new in renumber.items()}
-        per_server = self.stats.get("configuration", {}).get("cluster", {}).get("gpus_per_server", 8)
+        per_server = ((self.stats.get("configuration") or {}).get("cluster") or {}).get("gpus_per_server", 8)
         return {
             "begin_us": begin / 1e3,
             "gpus": gpus,

@@ -72,7 +72,7 @@ function topology() {
       const x0 = left + pod.from * (width - left - right), x1 = left + pod.to * (width - left - right);
       svg.append("rect").attr("class", "pod").attr("x", x0 + 4).attr("width", Math.max(1, x1 - x0 - 8)).attr("rx", 8)
         .attr("y", Y({ tier: pod.top }) - 24).attr("height", Y({ tier: 0 }) - Y({ tier: pod.top }) + 82);
-      if (x1 - x0 > 50) {
+      if (x1 - x0 > 50 && graph.tiers > 3) { // a leaf switch with its hosts is no pod
         svg.append("text").attr("class", "muted").attr("x", (x0 + x1) / 2).attr("y", Y({ tier: 0 }) + 49).attr("text-anchor", "middle").style("font-weight", 600).text("pod " + pod.index);
       }
     }
@@ -87,13 +87,13 @@ function topology() {
     lines.attr("d", ({ link, d }) => {
       const a = graph.nodes[link.a], b = graph.nodes[link.b];
       let x0 = X(a), y0 = Y(a), x1 = X(b), y1 = Y(b);
-      const length = Math.hypot(x1 - x0, y1 - y0) || 1, off = (two ? (d ? -1 : 1) * (widest / 2 + 0.6) * (link.spread || 1) : 0);
+      const length = Math.hypot(x1 - x0, y1 - y0) || 1, off = (two ? (d ? -1 : 1) * (widest / 2 + 0.6) : 0);
       const ox = (y1 - y0) / length * off, oy = -(x1 - x0) / length * off;
       if (a.tier === b.tier && a !== b) { // neighbours in a tier: an arc
-        const lift = 24 + Math.abs(x1 - x0) * 0.12;
+        const lift = 24 + Math.abs(x1 - x0) * 0.12 + link.ordinal * (4 * widest + 12);
         return `M${x0 + ox},${y0 + oy}Q${(x0 + x1) / 2 + ox},${y0 - lift + oy} ${x1 + ox},${y1 + oy}`;
       }
-      const parallel = (link.ordinal || 0) * (2 * widest + 3);
+      const parallel = (link.ordinal - (link.parallel() - 1) / 2) * (2 * widest + 3);
       return `M${x0 + ox + parallel},${y0 + oy}L${x1 + ox + parallel},${y1 + oy}`;
     });
     drawNodes(svg, graph, X, Y, width - left - right);
@@ -115,7 +115,7 @@ function topology() {
       const fits = longest[n.tier] * 6.6 + (host ? 4 : 14) <= space - 4; // all of a tier, or none
 
       const short = text.replace(/^.*?(\d+(-\d+)*)$/, "$1");
-      const w = n.many ? Math.max(3, Math.min(30, space * 0.8)) : host ? Math.min(26, Math.max(3, space * 0.6)) : fits ? wanted : Math.min(space * 0.72, short.length * 6.6 + 10), h = 22;
+      const w = n.many ? Math.max(3, Math.min(30, space * 0.8)) : host ? Math.min(Math.max(26, n.degree * (2 * widest + 3)), Math.max(3, space * 0.6)) : fits ? wanted : Math.min(space * 0.72, short.length * 6.6 + 10), h = 22;
       cell.append("rect").attr("x", -w / 2).attr("width", w).attr("y", -h / 2).attr("height", h).attr("rx", host ? 3 : 5);
       if (host && !n.many) {
         if (w > 12) for (const y of [-5, 0, 5]) cell.append("path").attr("d", `M${-w / 2 + 4},${y}h${w - 8}`).style("stroke", colour("muted")).style("stroke-width", 1.5);
@@ -251,8 +251,10 @@ function finish(nodes, links, folded) {
   nodes.forEach((n, i) => { n.at = i; });
   const between = {};
   for (const link of links) { // several links between the same two nodes stand side by side
+    for (const end of [link.a, link.b]) nodes[end].degree = (nodes[end].degree || 0) + 1;
     const key = Math.min(link.a, link.b) + " " + Math.max(link.a, link.b);
     link.ordinal = between[key] = key in between ? between[key] + 1 : 0;
+    link.parallel = () => between[key] + 1;
   }
   return { nodes, links, folded };
 }

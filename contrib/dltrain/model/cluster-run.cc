@@ -50,7 +50,6 @@ ClusterRun::Build()
     options.seed = m_run.seed;
     options.warmup = m_warmup;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
-    WriteTopology(m_run.out, m_cluster.topologyName, m_cluster.topology, m_cluster.hostOfServer);
     if (OutputErrors::Any())
     {
         return OutputErrors::First();
@@ -60,6 +59,7 @@ ClusterRun::Build()
     {
         return error;
     }
+    WriteTopology(m_run.out, m_cluster.topologyName, m_cluster.topology, m_cluster.hostOfServer);
     m_control.Watch(*m_collector);
     return {};
 }

@@ -3,6 +3,8 @@
  */
 #include "report-launcher.h"
 
+#include "line-log.h"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -83,7 +85,7 @@ Spawn(const std::string& script, const std::string& folder)
 void
 WriteReport(const scenario::RunOptions& run, std::ostream& os)
 {
-    if (!run.report || run.out.empty())
+    if (!run.report || run.out.empty() || OutputErrors::Any())
     {
         return;
     }

@@ -14,7 +14,8 @@ namespace dltrain
 /**
  * Writes report.html of a run whose files are complete: runs scripts/report and waits for it. Once,
  * last. Says on `os` where the page is. The page is a convenience: where it cannot be made, one
- * line on standard error says why, and the run's exit status stays what it is.
+ * line on standard error says why, and the run's exit status stays what it is. Not where an output
+ * has failed: of half a result there is no page, and the error is the run's to say.
  *
  * The script is that of $DLTRAIN_ROOT (which ./ns3 sets), or of the clone that this was built in.
  */

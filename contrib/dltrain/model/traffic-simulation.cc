@@ -162,12 +162,12 @@ TrafficSimulation::Build(std::string& error)
     }
     MakeFlows();
     OpenCompletionTimes();
-    WriteTopology(m_scenario.run.out, m_scenario.topologyName, m_scenario.topology);
     error = OutputErrors::First();
     if (!error.empty())
     {
         return false;
     }
+    WriteTopology(m_scenario.run.out, m_scenario.topologyName, m_scenario.topology);
     m_control.Watch(*m_collector);
     m_control.SetProgress([this] { return ShareDone(); });
     m_setUpS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
