@@ -103,8 +103,13 @@ function showTooltip(x, y, title, lines) {
 }
 function hideTooltip() { tooltip.hidden = true; }
 function say(title, lines) { live.textContent = title + ". " + lines.map((line) => line.join(": ")).join("; "); }
-document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideTooltip(); });
-document.addEventListener("scroll", hideTooltip, true);
+// A key may itself scroll what it moves in: then the tooltip it has brought stays.
+let lastKey = -Infinity;
+document.addEventListener("keydown", (event) => {
+  lastKey = performance.now();
+  if (event.key === "Escape") hideTooltip();
+}, true);
+document.addEventListener("scroll", () => { if (performance.now() - lastKey > 300) hideTooltip(); }, true);
 
 // ---- charts
 

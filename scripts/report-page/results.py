@@ -18,6 +18,8 @@ MOST_BINS = 120           # intervals of time of links, in pictures
 MOST_LINK_VALUES = 400000  # links (both directions) x intervals
 MOST_LINKS = 6000         # links in the topology picture: the busiest
 MOST_STATES = 600000      # intervals of GPU states; beyond that every n-th GPU is kept
+MOST_GPUS = 20000         # rows of the timeline
+MOST_STEPS = 2000         # boundaries of steps in it, and step times
 MOST_CALLS = 40000        # calls with their names; beyond that of every n-th GPU
 MOST_COLLECTIVES = 2000   # rows of the table of collectives
 MOST_OPERATIONS = 8       # curves by operation; the rest is one
@@ -139,6 +141,8 @@ class Results:
         check(self.stats.get("links_csv") or {}, {"interval_us": number})
     def _shorten_collectives(self):
         """stats.json names every collective of every step: thousands in a long run."""
+        if isinstance(self.stats.get("step_times_us"), list):
+            del self.stats["step_times_us"][MOST_STEPS:]
         rows = self.stats.get("collectives")
         if not isinstance(rows, list) or len(rows) <= MOST_COLLECTIVES:
             return 0
@@ -201,7 +205,7 @@ class Results:
                 sequences[key] = len(sequences)
                 intervals += len(durations)
             gpus.append([rank, start - begin, sequences[key]])
-        every = -(-intervals // MOST_STATES)
+        every = max(-(-intervals // MOST_STATES), -(-len(gpus) // MOST_GPUS))
         if every > 1:
             gpus = gpus[::every]
             used = sorted({gpu[2] for gpu in gpus})
@@ -214,7 +218,7 @@ class Results:
             "begin_us": begin / 1e3,
             "gpus": gpus,
             "sequences": [[states, list(durations)] for states, durations in sequences],
-            "steps": [[step, span[0] - begin, span[1] - begin] for step, span in sorted(steps.items())],
+            "steps": [[step, span[0] - begin, span[1] - begin] for step, span in sorted(steps.items())[:MOST_STEPS]],
             "mean_us": {state: total / len(ranks) / 1e3 / max(1, len(steps)) for state, total in totals.items()},
             "gpus_per_server": per_server if isinstance(per_server, int) and per_server > 0 else 8,
             "logged_every": logged_every, "shown_every": max(1, every), "logged": len(ranks),
@@ -225,7 +229,7 @@ class Results:
 
     def _flows(self):
         sizes, times, slowdowns, rows, bytes_all = {}, {}, {}, 0, 0
-        operations = {}
+        operations, known = {}, {}
         for column in self._csv_chunks("flows.csv", FLOW_FIELDS):
             size = [int(value) for value in self._numbers("flows.csv", column[3])]
             fct = self._numbers("flows.csv", column[6])
@@ -234,7 +238,10 @@ class Results:
             bytes_all += sum(size)
             tags = column[8]
             for tag in dict.fromkeys(tags):  # in order, as all here: the same run gives the same bytes
-                operations.setdefault(tag, _operation(tag))
+                if tag not in operations:
+                    name = _operation(tag)
+                    known.setdefault(name, name if len(known) < 64 else "other")
+                    operations[tag] = known[name]
             for operation in dict.fromkeys(operations[tag] for tag in dict.fromkeys(tags)):
                 chosen = [operations[tag] == operation for tag in tags] if len(operations) > 1 else None
                 pick = (lambda values: list(itertools.compress(values, chosen))) if chosen else (lambda values: values)
@@ -245,7 +252,7 @@ class Results:
         if not rows:
             return None
         messages = self.stats.get("messages", rows)
-        ranked = sorted(times, key=lambda operation: (-len(times[operation]), operation))
+        ranked = sorted(times, key=lambda operation: (operation == "other", -len(times[operation]), operation))
         kept, rest = ranked[:MOST_OPERATIONS], ranked[MOST_OPERATIONS:]
         merge = lambda of: {**{name: of[name] for name in kept},
                             **({"other": list(itertools.chain(*(of[name] for name in rest)))} if rest else {})}
@@ -520,9 +527,8 @@ def _count(into, values):
 def _operation(tag):
     """What a message's tag belongs to: "reduce-scatter bucket 3" is of reduce-scatter."""
     known = OPERATION.match(tag)
-    if known:
-        return known.group(0)
-    return re.sub(r"[\s#-]*\d+\s*$", "", tag).strip() or "untagged"
+    name = known.group(0) if known else re.sub(r"[\s#-]*\d+\s*$", "", tag).strip() or "untagged"
+    return "all (tag)" if name == "all" else name  # "all" is the sum over operations
 
 
 def _states(calls):

@@ -78,12 +78,12 @@ function networkTiles() {
       + digit(stats.fct_slowdown.max) + "\u00d7 the idle network's"));
   }
   if (isNumber(stats.ecn_marks)) {
-    tiles.push(tile("Congestion", count(stats.ecn_marks) + " marks", count(stats.cnps) + " CNPs; " + count(stats.pfc_pauses)
+    tiles.push(tile("ECN marks", count(stats.ecn_marks), count(stats.cnps) + " CNPs; " + count(stats.pfc_pauses)
       + " pauses, " + time(stats.pfc_pause_time_us)));
   }
   if (stats.drops) {
     const drops = d3.sum(Object.values(stats.drops));
-    tiles.push(tile("Losses", count(drops) + (drops === 1 ? " frame" : " frames"), count(stats.retransmitted_packets) + " packets sent again, "
+    tiles.push(tile("Frames lost", count(drops), count(stats.retransmitted_packets) + " packets sent again, "
       + count(stats.timeouts) + " time-outs"));
   }
   if (stats.links && stats.links.length) {

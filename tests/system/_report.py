@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the tests of report.html share: scripts/report, a made-up results folder of any size, a browser."""
 
+import importlib.util
 import json
 import os
 import random
@@ -85,17 +86,21 @@ def write_big_results(folder, gpus=3072, calls=100, intervals=80):
                    "links_csv": {"rows": 2 * len(links) * intervals, "interval_us": 3200}}, file)
 
 
+def need_browser():
+    """Leaves with status 77 (skipped) where there is none. Before the tests: they take an exit for an error."""
+    missing = [name for name in ("chromium", "chromedriver") if not shutil.which(name)]
+    missing += [] if importlib.util.find_spec("selenium") else ["python3-selenium"]
+    if missing:
+        print("skipped: not installed: " + ", ".join(missing))
+        sys.exit(77)
+
+
 def start_browser(test, width=1280, dark=False):
-    """Headless Chromium on a page without network; leaves with status 77 where there is none."""
-    try:
-        from selenium import webdriver
-        from selenium.webdriver.chrome.options import Options
-        from selenium.webdriver.chrome.service import Service
-    except ImportError:
-        skip("python3-selenium is not installed")
+    """Headless Chromium."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not driver:
-        skip("chromium or chromium-driver is not installed")
     folder = tempfile.mkdtemp(prefix="dltrain-browser-")
     test.addCleanup(shutil.rmtree, folder, ignore_errors=True)
     options = Options()
@@ -115,11 +120,6 @@ def set_scheme(browser, dark):
     """What the system asks for: colours; and no smooth scrolling, which a click would have to wait for."""
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
         {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}, {"name": "prefers-reduced-motion", "value": "reduce"}]})
-
-
-def skip(why):
-    print("skipped: " + why)
-    sys.exit(77)
 
 
 def requested(browser):

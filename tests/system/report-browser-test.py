@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from _report import report, requested, set_scheme, start_browser, write_big_results
+from _report import need_browser, report, requested, set_scheme, start_browser, write_big_results
 from _system_test import SystemTest, main
 
 MOST_SECONDS = 3  # to open a page, and
@@ -251,4 +251,5 @@ class BrowserTest(SystemTest):
 
 
 if __name__ == "__main__":
+    need_browser()
     main()
