@@ -84,7 +84,8 @@ function distribution(parent, what, title, quantiles, format, unitLabel) {
     const x = d3.scale.log().domain([low / 1.05, high * 1.08]).range([left, width - right]);
     const deepest = Math.max(1, Math.log(main.n) / Math.LN10) + 0.25;
     const y = (p) => height - bottom - Math.min(deepest, p >= 1 ? deepest : -Math.log(1 - p) / Math.LN10) / deepest * (height - bottom - top);
-    const ticks = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999].filter((p) => -Math.log(1 - p) / Math.LN10 < deepest - 0.3).concat([1]);
+    const ticks = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999]
+      .filter((p) => -Math.log(1 - p) / Math.LN10 < deepest - 0.3 && (p !== 0.5 || y(0) - y(0.5) > 17)).concat([1]);
     const nameOf = (p) => p === 1 ? "100%" : +(100 * p).toPrecision(6) + "%";
     svg.append("rect").attr("class", "tail").attr("x", left).attr("width", width - left - right).attr("y", top).attr("height", Math.max(0, y(0.99) - top));
     const tailRight = quantiles && x(Math.max(quantiles.p99, low)) < (left + width) / 2; // away from the label of p99

@@ -259,6 +259,22 @@ function finish(nodes, links, folded) {
   return { nodes, links, folded };
 }
 
+// Hosts stand below their switch, also where other switches of the pod have none yet.
+function alignHosts(part, neighbours, nodes, from, to) {
+  const hosts = part.filter((n) => n.tier === 0), switches = part.filter((n) => n.tier === 1), behind = {};
+  for (const n of hosts) {
+    const at = d3.set(neighbours[n.at]).values();
+    if (at.length !== 1 || nodes[at[0]].tier !== 1) return;
+    (behind[at[0]] = behind[at[0]] || []).push(n);
+  }
+  const most = d3.max(Object.values(behind), (group) => group.length) || 1;
+  if (!switches.length || switches.length * most > Math.max(64, 3 * hosts.length)) return; // too few to give the room away
+  const slot = (to - from) / (switches.length * most);
+  for (const [at, group] of Object.entries(behind)) {
+    group.forEach((n, i) => { n.x = nodes[at].x + (i - (group.length - 1) / 2) * slot; });
+  }
+}
+
 // Tiers from the hosts up. Below the top tier the network falls into parts (pods), each as wide as its hosts are many.
 function place(graph) {
   const { nodes, links } = graph;
@@ -286,12 +302,13 @@ function place(graph) {
     for (let tier = 0; tier < graph.tiers; tier++) {
       const row = part.filter((n) => n.tier === tier);
       if (tier > 0) { // a switch stands above the middle of what it is wired to, as far as that says anything
-        const middle = (n) => d3.mean(neighbours[n.at].map((i) => nodes[i]).filter((m) => m.tier < tier && m.x !== undefined), (m) => m.x) || 0;
-        row.forEach((n) => { n.wish = Math.round(middle(n) * 1e6); });
+        const middle = (n) => d3.mean(neighbours[n.at].map((i) => nodes[i]).filter((m) => m.tier < tier && m.x !== undefined), (m) => m.x);
+        row.forEach((n) => { const wish = middle(n); n.wish = wish === undefined ? 2e6 : Math.round(wish * 1e6); }); // nothing below: last
         row.sort((a, b) => a.wish - b.wish || a.at - b.at);
       }
       row.forEach((n, i) => { n.x = from + (i + 0.5) / row.length * (to - from); });
     }
+    alignHosts(part, neighbours, nodes, from, to);
     if (top >= 2 && part.some((n) => n.tier > 0)) graph.pods.push({ from, to, top: d3.max(part, (n) => n.tier), index });
     from = to;
   });
