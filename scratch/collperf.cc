@@ -7,6 +7,7 @@
  */
 #include "contrib/dltrain/model/collperf-simulation.h"
 #include "contrib/dltrain/model/fabric-builder.h"
+#include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/plan-text.h"
 
@@ -15,6 +16,7 @@
 int
 main(int argc, char* argv[])
 {
+    scenario::RefuseSeveralRanks("collperf");
     const scenario::CollperfScenario scenario = scenario::ParseCollperfOrExit(argc, argv);
     if (scenario.run.dryRun)
     {

@@ -7,6 +7,7 @@
  */
 #include "contrib/dltrain/model/fabric-builder.h"
 #include "contrib/dltrain/model/training-simulation.h"
+#include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/plan-text.h"
 
@@ -15,6 +16,7 @@
 int
 main(int argc, char* argv[])
 {
+    scenario::RefuseSeveralRanks("dltrain");
     const scenario::TrainingScenario scenario = scenario::ParseTrainingOrExit(argc, argv);
     if (scenario.run.dryRun)
     {

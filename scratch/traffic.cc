@@ -6,7 +6,9 @@
  *     ./ns3 run "traffic --topology=fat-tree --k=8 --pattern=permutation --offset=16 --bytes=40MB"
  */
 #include "contrib/dltrain/model/fabric-builder.h"
+#include "contrib/dltrain/model/ranks.h"
 #include "contrib/dltrain/model/traffic-simulation.h"
+#include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/plan-text.h"
 
@@ -16,6 +18,7 @@
 int
 main(int argc, char* argv[])
 {
+    scenario::SilenceOtherRanks(); // under mpirun one process speaks
     const scenario::TrafficScenario scenario = scenario::ParseTrafficOrExit(argc, argv);
     if (scenario.run.dryRun)
     {
@@ -28,5 +31,7 @@ main(int argc, char* argv[])
         std::cout << scenario::PlanText(scenario);
         return 0;
     }
+    scenario::EndSilence();
+    const dltrain::Ranks::Session session(argc, argv);
     return dltrain::TrafficSimulation(scenario).Run();
 }

@@ -28,6 +28,7 @@ constexpr Default kHpcc[] = {
     {"time-unit", "1ns"},         // the same; ns-3's default resolution, and a double of seconds is cut to it
     {"ack-every", "1"},           // L2_ACK_INTERVAL
     {"ack-priority", "3"},        // switch-node.cc: the priority of the data, as its flow files have it
+    {"nak-interval", "500us"},    // rdma-hw.h: NACK Generation Interval
     {"variable-window", "1"},     // VAR_WIN
     {"switch-latency", "0ns"},    // switch-node.cc: forwards at once
     {"ecn-behind", "1"},          // switch-node.cc, SwitchNotifyDequeue: counted out, then looked at
@@ -100,6 +101,10 @@ FrameOptionRows()
             .Range(0, 1e9)
             .Example("1ns"),
         Opt("ack-priority", Kind::kInteger, json, group, "priority of ACKs, NAKs and CNPs").Default("6").Range(0, 7).Example("3"),
+        Opt("nak-interval", Kind::kDuration, json, group, "go-back-N: another NAK this long after the last one for the same gap; 0: never")
+            .Default("0ns")
+            .Range(0, 1e12)
+            .Example("500us"),
         Opt("variable-window", Kind::kFlag, json, group, "--window is that at line rate, and shrinks with the congestion control's rate").Default("0"),
         Opt("ecn-behind", Kind::kFlag, json, group, "switches mark by the queue behind a frame, without the frame's own bytes").Default("0"),
     };

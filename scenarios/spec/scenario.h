@@ -77,6 +77,7 @@ struct FabricSpec
     rdma::FrameSizes frames;
     rdma::Duration timeUnit;       ///< serialization times are cut to multiples; 0: exact
     uint8_t ackPriority = 6;       ///< of CNPs too
+    rdma::Duration nakInterval;    ///< go-back-N: until another NAK for the same gap; 0: never
     bool variableWindow = false;   ///< windowBytes is that at line rate
     bool ecnBehind = false;        ///< marked by the queue without the frame itself
 };

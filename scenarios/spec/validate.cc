@@ -7,6 +7,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/congestion-names.h"
+#include "scenarios/spec/launcher.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/traffic/random.h"
 #include "topologies/family.h"
@@ -99,6 +100,7 @@ MakeFabric(Validation* v)
                                       ackBytes + rdma::kCnpReservedBytes - rdma::kAethBytes);
     f.timeUnit = values.Duration("time-unit");
     f.ackPriority = static_cast<uint8_t>(values.Integer("ack-priority"));
+    f.nakInterval = values.Duration("nak-interval");
     f.variableWindow = values.Flag("variable-window");
     f.ecnBehind = values.Flag("ecn-behind");
     if (!f.frames.AreStandard() && !values.List("pcap").empty())
@@ -489,6 +491,11 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
     {
         run->out = chosen ? base + "N" : values.Text("out");
         return true;
+    }
+
+    if (!FindLauncher().IsFirst())
+    {
+        return true; // of several processes the first one writes
     }
 
     std::error_code failed;

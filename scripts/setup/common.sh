@@ -56,6 +56,8 @@ export_environment() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo
     export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+    # Ranks wait for each other all the time: whoever waits gives its core to others.
+    export OMPI_MCA_mpi_yield_when_idle=1
     # ccache: paths relative to the clone, so that a clone in another folder finds the same objects.
     export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
     export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime

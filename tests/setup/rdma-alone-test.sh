@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# contrib/rdma, copied alone into an ns-3 tree, configures, builds and can be used by a program; its examples print
-# what they say.
+# contrib/rdma, copied alone into an ns-3 tree without MPI, configures, builds and can be used by a program; its
+# examples print what they say.
 # ctest: TIMEOUT 900 PROCESSORS 2
 # shellcheck source=lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -30,7 +30,7 @@ main(int argc, char* argv[])
 }
 EOF
 
-# The very flags of ./ns3, so that ccache has ns-3 itself already.
+# The flags of ./ns3 but for MPI, so that ccache has ns-3 itself from the second time on.
 export CCACHE_BASEDIR=$alone CCACHE_NOHASHDIR=1
 export CXXFLAGS=-fmacro-prefix-map=$alone/=
 quietly() {
@@ -38,7 +38,7 @@ quietly() {
 }
 cd "$alone" || exit 1
 unset USER
-quietly ./ns3 configure -d optimized --enable-mpi --enable-tests --enable-examples --disable-precompiled-headers \
+quietly ./ns3 configure -d optimized --enable-tests --enable-examples --disable-precompiled-headers \
     --enable-modules=rdma --filter-module-examples-and-tests=rdma -- -DNS3_COLORED_OUTPUT=ON
 examples=()
 for source in contrib/rdma/examples/*.cc; do

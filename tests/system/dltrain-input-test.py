@@ -142,6 +142,7 @@ class Help(SystemTest):
         "fabric-rate": "--topology=fat-tree --fabric-rate=400Gbps", "pcap-format": "--pcap=all --pcap-format=pcapng",
         "pcap-snaplen": "--pcap=all --pcap-snaplen=96", "pcap-size": "--pcap=all --pcap-size=10MB",
         "pcap-files": "--pcap=all --pcap-size=10MB --pcap-files=4", "pcap-flow": "--pcap=all --pcap-flow=server-0->server-1",
+        "payload": "--no-extension-headers --payload=1000",
     }
     STOPS = {"help": "--help", "version": "--version", "list": "--list=nics", "dry-run": ""}
 

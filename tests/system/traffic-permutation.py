@@ -1,11 +1,16 @@
 # A permutation on a small fat-tree: everything arrives, and the output files agree with each other and with arithmetic.
 import math
-from _traffic import check, done, flows, links, near, run, stats
+import os
+from _traffic import check, done, flows, folder, links, near, run, stats
 
 HOSTS, BYTES, MTU = 16, 4000000, 4096
 result = run("--topology=fat-tree", "--k=4", "--pattern=permutation", "--offset=4", "--bytes=4MB", "--ack-every=1")
 for word in ("Completion time", "Busiest links", "frame-hops/s", "stats.json"):
     check(word in result.stdout, "the summary does not say " + word)
+
+# The files it names are those that are there.
+named = result.stdout.split("\nFiles ")[1].splitlines()[0].strip()
+check(sorted(named.split(": ")[1].split(", ")) == sorted(os.listdir(folder("out"))), "files: " + named)
 
 s = stats()
 for key in (

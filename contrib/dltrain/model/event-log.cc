@@ -3,6 +3,11 @@
  */
 #include "event-log.h"
 
+#include "ranks.h"
+
+#include <algorithm>
+#include <cstring>
+
 namespace dltrain
 {
 
@@ -28,12 +33,21 @@ bool
 EventLog::Count(Kind kind, uint64_t events)
 {
     m_counts[kind] += events;
-    return m_file.IsOpen() && m_lines[kind] <= m_limit;
+    return (m_file.IsOpen() || m_keep) && m_lines[kind] <= m_limit;
 }
 
 void
 EventLog::Write(int64_t now, Kind kind, std::string_view where, std::string_view details)
 {
+    if (m_keep && m_lines[kind] <= m_limit)
+    {
+        ++m_lines[kind];
+        m_line = where;
+        m_line += ' ';
+        m_line += details;
+        m_kept.push_back({now, kind, m_line});
+        return;
+    }
     if (!m_file.IsOpen() || m_lines[kind] > m_limit)
     {
         return;
@@ -59,6 +73,66 @@ EventLog::Write(int64_t now, Kind kind, std::string_view where, std::string_view
         m_line += details;
     }
     m_file.Write(m_line);
+}
+
+void
+EventLog::KeepLines()
+{
+    m_keep = true;
+}
+
+void
+EventLog::MergeRanks()
+{
+    const Ranks& ranks = Ranks::Get();
+    m_keep = false;
+    m_lines = {};
+    for (int kind = 0; kind < KINDS; ++kind)
+    {
+        m_counts[kind] = ranks.Sum(m_counts[kind]);
+        m_warmup[kind] = ranks.Sum(m_warmup[kind]);
+    }
+    // time, kind, length, text; one after the other
+    std::string bytes;
+    const auto put = [&bytes](const auto& value) {
+        bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    };
+    for (const Line& line : m_kept)
+    {
+        put(line.time);
+        put(line.kind);
+        put(line.text.size());
+        bytes += line.text;
+    }
+    m_kept.clear();
+    for (const std::string& all : ranks.Gather(bytes))
+    {
+        const char* at = all.data();
+        const auto get = [&at](auto& value) {
+            std::memcpy(&value, at, sizeof(value));
+            at += sizeof(value);
+        };
+        while (at < all.data() + all.size())
+        {
+            Line line;
+            std::size_t size;
+            get(line.time);
+            get(line.kind);
+            get(size);
+            line.text.assign(at, size);
+            at += size;
+            m_kept.push_back(std::move(line));
+        }
+    }
+    std::stable_sort(m_kept.begin(), m_kept.end(), [](const Line& a, const Line& b) {
+        return a.time < b.time;
+    });
+    for (const Line& line : m_kept)
+    {
+        const std::size_t space = line.text.find(' ');
+        Write(line.time, line.kind, line.text.substr(0, space), line.text.substr(space + 1));
+    }
+    m_kept.clear();
 }
 
 void

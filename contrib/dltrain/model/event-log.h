@@ -9,6 +9,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dltrain
 {
@@ -47,15 +48,30 @@ class EventLog
     /// The totals, of all events and of the measured ones, and the file complete.
     void Finish(int64_t now);
 
+    /// Of several ranks each keeps its lines, and MergeRanks, which is collective and comes before
+    /// Finish, writes them all to the first one's file: in order of time, those of one time by
+    /// rank.
+    void KeepLines();
+    void MergeRanks();
+
     static const char* GetKindName(Kind kind);
 
   private:
+    struct Line
+    {
+        int64_t time;
+        Kind kind;
+        std::string text; //!< where and details
+    };
+
     LineLog m_file;
     uint64_t m_limit;
     std::array<uint64_t, KINDS> m_counts{};
     std::array<uint64_t, KINDS> m_warmup{}; //!< of them before measuring
     std::array<uint64_t, KINDS> m_lines{};
     std::string m_line;
+    bool m_keep{false};
+    std::vector<Line> m_kept;
 };
 
 } // namespace dltrain

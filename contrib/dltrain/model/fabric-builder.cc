@@ -4,6 +4,8 @@
 #include "fabric-builder.h"
 
 #include "ns3-settings.h"
+#include "ranks.h"
+#include "topologies/rank-partition.h"
 
 #include "ns3/boolean.h"
 #include "ns3/config.h"
@@ -59,6 +61,8 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
     set("ns3::RdmaNic::AckEvery", UintegerValue(spec.ackEvery));
     set("ns3::RdmaNic::Window", UintegerValue(spec.windowBytes));
     set("ns3::RdmaNic::VariableWindow", BooleanValue(spec.variableWindow));
+    set("ns3::RdmaNic::NakInterval",
+        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.nakInterval.ps))));
     set("ns3::RdmaNic::ControlPriority", UintegerValue(spec.ackPriority));
     const rdma::FrameSizes& frames = spec.frames;
     set("ns3::RdmaNic::HeaderBytes", UintegerValue(frames.dataOverhead - frames.lineOverhead));
@@ -119,6 +123,36 @@ CheckTogether(std::string& error)
     return true;
 }
 
+/// What this rank of several simulates. \return what is wrong, or nothing
+std::string
+Split(const topo::Topology& topology,
+      const scenario::RunOptions& run,
+      ns3::RdmaFabricHelper& helper)
+{
+    const Ranks& ranks = Ranks::Get();
+    const std::string command = "mpirun -np " + std::to_string(ranks.Size());
+    if (ranks.Size() > topology.Hosts().size())
+    {
+        return command + ": the network has " + std::to_string(topology.Hosts().size()) +
+               " hosts; allowed: at most one process a host";
+    }
+    if (!run.pcap.empty())
+    {
+        return "--pcap: captures need all ports in one process; allowed: without " + command;
+    }
+    const char* needed = "ns3::DistributedSimulatorImpl";
+    StringValue simulator;
+    ns3::GlobalValue::GetValueByName("SimulatorImplementationType", simulator);
+    if (simulator.Get() != needed)
+    {
+        return "SimulatorImplementationType: '" + simulator.Get() + "'; allowed with " + command +
+               ": " + needed;
+    }
+    helper.SetPartition(
+        {topo::PartitionAmongRanks(topology, ranks.Size()), ranks.Rank(), ranks.Size()});
+    return {};
+}
+
 } // namespace
 
 bool
@@ -170,14 +204,31 @@ BuildFabric(const scenario::FabricSpec& spec,
     factory.SetTypeId(type);
     ns3::RdmaFabricHelper helper;
     helper.SetCongestionOps(factory.Create<ns3::RdmaCongestionOps>());
+    if (Ranks::Get().Several())
+    {
+        error = Split(topology, run, helper);
+        if (!error.empty())
+        {
+            return nullptr;
+        }
+    }
     auto fabric = helper.Build(nodes, links, error);
     if (fabric)
     {
+        error = fabric->ConnectRanks();
+        if (!error.empty())
+        {
+            return nullptr;
+        }
         const auto& endpoints = topology.Endpoints();
         NS_ABORT_MSG_IF(endpoints.size() != fabric->GetNEndpoints(),
                         "the fabric's endpoints are not the topology's");
         for (uint32_t e = 0; e < endpoints.size(); ++e)
         {
+            if (!fabric->IsLocal(e))
+            {
+                continue;
+            }
             const auto port = fabric->GetNic(e)->GetPort();
             NS_ABORT_MSG_IF(port->GetNode() != fabric->GetNodes().Get(endpoints[e].host) ||
                                 port->GetIfIndex() != endpoints[e].port,

@@ -36,6 +36,7 @@ bool PrepareSimulator(const scenario::FabricSpec& spec,
 
 /**
  * Calls PrepareSimulator, then builds: nodes, links and endpoints have the topology's own numbers.
+ * With several Ranks, only this one's part, connected to the others.
  * \return null, and `error` says why, if the user's input cannot be built
  */
 std::unique_ptr<ns3::RdmaFabric> BuildFabric(const scenario::FabricSpec& spec,

@@ -3,6 +3,8 @@
  */
 #include "link-sampler.h"
 
+#include "ranks.h"
+
 #include <algorithm>
 #include <unistd.h>
 #include <utility>
@@ -11,6 +13,15 @@ namespace dltrain
 {
 
 using ns3::RdmaClock;
+
+namespace
+{
+
+/// Looks for which one of several ranks waits for the others: a queue pair at 10 Mb/s sends a frame
+/// of 4 KB every 3.3 ms.
+constexpr uint32_t PATIENCE = 64;
+
+} // namespace
 
 LinkSampler::LinkSampler(ns3::RdmaFabric& fabric,
                          const std::string& path,
@@ -52,8 +63,9 @@ LinkSampler::Schedule()
         return;
     }
     m_pending = true;
+    // Without a context: behind all that happens at that time.
     m_timer.ScheduleAt((RdmaClock::Now() / m_interval + 1) * m_interval,
-                       m_fabric.GetPorts().front()->GetNode()->GetId());
+                       ns3::Simulator::NO_CONTEXT);
 }
 
 void
@@ -70,6 +82,12 @@ LinkSampler::OnTimer()
     // or a long link will be sent on.
     if (m_lastFrames != before || held || m_inFlight)
     {
+        m_patience = PATIENCE;
+        Schedule();
+    }
+    else if (m_outstanding && m_patience && m_outstanding())
+    {
+        --m_patience;
         Schedule();
     }
 }
@@ -117,13 +135,16 @@ LinkSampler::Look(int64_t now)
         last = {counters.txWireBytes, residual, pausedPs};
         if (m_measuring && (busy > 0 || queued || paused))
         {
-            m_rows.push_back(
-                {now, std::clamp<int64_t>(busy, 0, covered), std::min(paused, covered), queued, i});
+            m_rows.push_back({now,
+                              std::clamp<int64_t>(busy, 0, covered),
+                              std::min(paused, covered),
+                              queued,
+                              m_fabric.GetEnd(i)});
             Write(m_rows.back());
         }
     }
     m_lastFrames = sight.frames;
-    m_inFlight = sight.frames != received; // each is received once, corrupted or not
+    m_inFlight = IsInFlight(sight.frames, received);
     m_lastLook = now;
     if (m_rows.size() >= m_rowLimit && now % (2 * m_interval) == 0)
     {
@@ -136,25 +157,34 @@ LinkSampler::Look(int64_t now)
     return held;
 }
 
-void
-LinkSampler::Merge()
+bool
+LinkSampler::IsInFlight(uint64_t sent, uint64_t received) const
 {
-    // Rows are by time, then port; two intervals become one. All rows stay on the new grid: the
-    // time is on it now.
-    m_interval *= 2;
-    for (Row& row : m_rows)
+    // Each is received once, corrupted or not.
+    for (const auto& gateway : m_fabric.GetGateways())
     {
-        row.time = (row.time + m_interval - 1) / m_interval * m_interval;
+        sent += gateway->GetFramesReceived() - gateway->GetFramesSent();
     }
+    return sent != received;
+}
+
+void
+LinkSampler::SortRows()
+{
     std::sort(m_rows.begin(), m_rows.end(), [](const Row& a, const Row& b) {
-        return std::make_pair(a.time, a.port) < std::make_pair(b.time, b.port);
+        return std::make_pair(a.time, a.end) < std::make_pair(b.time, b.end);
     });
+}
+
+void
+LinkSampler::JoinRows()
+{
     std::size_t kept = 0;
     for (std::size_t i = 1; i < m_rows.size(); ++i)
     {
         Row& into = m_rows[kept];
         const Row& row = m_rows[i];
-        if (into.time == row.time && into.port == row.port)
+        if (into.time == row.time && into.end == row.end)
         {
             into.busyPs += row.busyPs;
             into.pausedPs += row.pausedPs;
@@ -165,7 +195,27 @@ LinkSampler::Merge()
             m_rows[++kept] = row;
         }
     }
-    m_rows.resize(kept + 1);
+    m_rows.resize(m_rows.empty() ? 0 : kept + 1);
+}
+
+void
+LinkSampler::Merge()
+{
+    // Rows are by time, then port; two intervals become one. All rows stay on the new grid: the
+    // time is on it now.
+    m_interval *= 2;
+    for (Row& row : m_rows)
+    {
+        row.time = (row.time + m_interval - 1) / m_interval * m_interval;
+    }
+    SortRows();
+    JoinRows();
+    Rewrite();
+}
+
+void
+LinkSampler::Rewrite()
+{
     if (m_path.empty())
     {
         return;
@@ -190,25 +240,68 @@ LinkSampler::Merge()
 }
 
 void
+LinkSampler::SetOutstanding(std::function<bool()> outstanding)
+{
+    m_outstanding = std::move(outstanding);
+}
+
+void
+LinkSampler::MergeRanks(int64_t end)
+{
+    const Ranks& ranks = Ranks::Get();
+    if (end > m_lastLook)
+    {
+        Look(end);
+    }
+    m_finished = true;
+    const int64_t interval = ranks.Max(m_interval);
+    // All on the coarsest grid of a rank; the last interval ends with the simulation.
+    const auto onGrid = [&](int64_t time) {
+        return std::min(end, (time + m_interval - 1) / m_interval * m_interval);
+    };
+    m_interval = interval;
+    m_rows = ranks.GatherAll(m_rows);
+    for (;;)
+    {
+        for (Row& row : m_rows)
+        {
+            row.time = onGrid(row.time);
+        }
+        SortRows();
+        JoinRows();
+        if (m_rows.size() < m_rowLimit || m_interval > end)
+        {
+            break;
+        }
+        m_interval *= 2;
+    }
+    for (Row& row : m_rows)
+    {
+        row.busyPs = std::min(row.busyPs, Covered(row.time));
+        row.pausedPs = std::min(row.pausedPs, Covered(row.time));
+    }
+    Rewrite();
+    m_file.Close();
+}
+
+void
 LinkSampler::Write(const Row& row)
 {
     if (!m_file.IsOpen())
     {
         return;
     }
-    const ns3::RdmaPort& port = *m_fabric.GetPorts()[row.port];
-    const uint32_t base = m_fabric.GetNodes().Get(0)->GetId();
     const double covered = static_cast<double>(Covered(row.time));
     m_line.clear();
     AppendMicroseconds(m_line, row.time);
     m_line += ',';
-    AppendField(m_line, m_names[row.port]);
+    AppendField(m_line, m_names[row.end]);
     m_line += ',';
-    AppendField(m_line, m_fabric.GetNodeName(port.GetNode()->GetId() - base));
+    AppendField(m_line, m_fabric.GetNodeName(m_fabric.GetNodeOfEnd(row.end)));
     m_line += ',';
-    AppendField(m_line, m_fabric.GetNodeName(port.GetPeer()->GetNode()->GetId() - base));
+    AppendField(m_line, m_fabric.GetNodeName(m_fabric.GetNodeOfEnd(row.end ^ 1)));
     m_line += ',';
-    AppendDecimal(m_line, static_cast<double>(port.GetRate()) / 1e9);
+    AppendDecimal(m_line, static_cast<double>(m_fabric.GetLink(row.end).rateBps) / 1e9);
     m_line += ',';
     AppendDecimal(m_line, static_cast<double>(row.busyPs) / covered);
     m_line += ',';

@@ -29,12 +29,15 @@ namespace dltrain
  * time_us is the end of the interval. utilization is the share of it in which the transmitter was
  * busy, pause_share that in which PFC held at least one priority; the first and the last interval
  * may be shorter, then it is their share. queue_bytes is the egress queue at the end of the
- * interval, all priorities.
+ * interval, all priorities; what happens at the very end of an interval belongs to it.
+ *
+ * Of several ranks each looks at its own ports, also while messages of its own are under way (for a
+ * while: what moves may be elsewhere), and MergeRanks makes one table of all.
  */
 class LinkSampler
 {
   public:
-    /// \param path of links.csv; empty: no file
+    /// \param path of links.csv; empty: no file \param portNames by end of RdmaFabric
     LinkSampler(ns3::RdmaFabric& fabric,
                 const std::string& path,
                 const std::vector<std::string>& portNames,
@@ -63,8 +66,13 @@ class LinkSampler
 
     /// Rows are kept from here on.
     void StartMeasuring(int64_t now);
+    /// Are messages under way? Asked with several ranks only.
+    void SetOutstanding(std::function<bool()> outstanding);
     /// The last, partial interval, and the file complete.
     void Finish(int64_t now);
+    /// Collective, instead of Finish: the rows of all ranks into the first one's file. \param end
+    /// of the simulation; what a rank looked at later belongs to the interval that ends there
+    void MergeRanks(int64_t end);
 
     int64_t GetInterval() const
     {
@@ -91,7 +99,7 @@ class LinkSampler
         int64_t busyPs;
         int64_t pausedPs;
         uint64_t queueBytes;
-        uint32_t port;
+        uint32_t end; //!< of RdmaFabric
     };
 
     /// A port when it was last looked at.
@@ -108,7 +116,13 @@ class LinkSampler
     bool Look(int64_t now);
     /// Length of the interval that ends at `time`, as far as it was measured.
     int64_t Covered(int64_t time) const;
+    /// Frames sent by ports of this rank and not received by one, less those for other ranks.
+    bool IsInFlight(uint64_t sent, uint64_t received) const;
     void Merge();
+    /// Rows of one end and time become one. \pre sorted
+    void JoinRows();
+    void SortRows();
+    void Rewrite();
     void Restart(const std::string& path);
     void Write(const Row& row);
 
@@ -124,6 +138,8 @@ class LinkSampler
     int64_t m_measuredFrom{0};
     uint64_t m_lastFrames{0};
     bool m_inFlight{false}; //!< a frame is on some link
+    std::function<bool()> m_outstanding;
+    uint32_t m_patience{0}; //!< looks to go while nothing moves here but messages are under way
     uint64_t m_looks{0};
     std::vector<Last> m_last;
     std::vector<Row> m_rows;

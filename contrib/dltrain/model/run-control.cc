@@ -3,6 +3,7 @@
  */
 #include "run-control.h"
 
+#include "ranks.h"
 #include "stuck-report.h"
 #include "trace-collector.h"
 
@@ -79,7 +80,7 @@ constexpr auto SHARE_EVERY = std::chrono::milliseconds(200);
 } // namespace
 
 RunControl::RunControl(const scenario::RunOptions& run)
-    : m_progress(run.progress),
+    : m_progress(run.progress && Ranks::Get().IsFirst()),
       m_start(Clock::now())
 {
     struct sigaction action = {};
@@ -132,6 +133,22 @@ RunControl::Watch(TraceCollector& collector)
     m_lastDataFrames = 0;
     collector.GetLinkSampler().SetObserver(
         [this](const LinkSampler::Sight& sight) { OnSight(sight); });
+    for (const auto& gateway : collector.GetFabric().GetGateways())
+    {
+        gateway->SetNoteCallback([this](const std::string& note) { OnNote(note); });
+    }
+}
+
+void
+RunControl::SetPortion(double portion)
+{
+    m_portion = portion;
+}
+
+void
+RunControl::SetMerge(std::function<void()> merge)
+{
+    m_merge = std::move(merge);
 }
 
 void
@@ -157,7 +174,14 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
     if (m_share && now - m_shareAsked >= SHARE_EVERY) // it may cost something
     {
         m_shareAsked = now;
-        m_done.store(std::clamp(m_share(), 0.0, 1.0), std::memory_order_relaxed);
+        m_done.store(std::clamp(m_portion > 0 ? m_share() / m_portion : 0.0, 0.0, 1.0),
+                     std::memory_order_relaxed);
+    }
+    if (Ranks::Get().Several() && IsInterrupted())
+    {
+        TellOtherRanks("");
+        ns3::Simulator::Stop();
+        return;
     }
     // Only time in which the sampler was awake counts: while it slept, nothing was to be sent.
     const int64_t interval = m_collector->GetLinkSampler().GetInterval();
@@ -185,7 +209,45 @@ RunControl::Fail(const std::string& why)
     {
         m_failure = why;
     }
+    TellOtherRanks(m_failure);
     ns3::Simulator::Stop();
+}
+
+void
+RunControl::TellOtherRanks(const std::string& note)
+{
+    if (!m_collector || m_told)
+    {
+        return;
+    }
+    m_told = true;
+    for (const auto& gateway : m_collector->GetFabric().GetGateways())
+    {
+        gateway->SendNote(note);
+    }
+}
+
+void
+RunControl::OnNote(const std::string& note)
+{
+    if (m_failure.empty())
+    {
+        m_failure = note;
+    }
+    m_told = true; // by that rank
+    ns3::Simulator::Stop();
+}
+
+void
+RunControl::MergeRanks()
+{
+    const Ranks& ranks = Ranks::Get();
+    m_failure = ranks.FirstText(m_failure);
+    g_signal.store(static_cast<int>(ranks.Max(static_cast<int64_t>(g_signal.load()))));
+    if (m_merge)
+    {
+        m_merge();
+    }
 }
 
 RunOutcome
@@ -211,13 +273,20 @@ RunControl::Run(const std::function<bool()>& finished,
         }
     }
 
+    const Ranks& ranks = Ranks::Get();
+    if (ranks.Several())
+    {
+        MergeRanks();
+    }
     RunOutcome outcome;
-    outcome.simulatedPs = ns3::RdmaClock::Now();
-    outcome.events = ns3::Simulator::GetEventCount();
-    outcome.eventLoopS = m_eventLoopS;
+    outcome.simulatedPs = ranks.Max(ns3::RdmaClock::Now());
+    outcome.events = ranks.Sum(ns3::Simulator::GetEventCount());
+    outcome.eventLoopS = ranks.Max(m_eventLoopS);
     outcome.wallS = Seconds(end - m_start);
     outcome.completed = m_failure.empty() && finished();
-    outcome.shareDone = outcome.completed ? 1 : m_share ? std::clamp(m_share(), 0.0, 1.0) : 0;
+    outcome.shareDone = outcome.completed ? 1
+                        : m_share         ? std::clamp(ranks.Sum(m_share()), 0.0, 1.0)
+                                          : 0;
     if (outcome.completed)
     {
         return outcome;
@@ -260,6 +329,10 @@ RunControl::ThreadMain()
         if (g_signal.load() != 0 && m_running && !stopSent)
         {
             stopSent = true;
+            if (Ranks::Get().Several())
+            {
+                continue; // no other thread may touch that simulator: OnSight looks at g_signal
+            }
             // The one call of ns-3 that another thread may make.
             ns3::Simulator::ScheduleWithContext(0xffffffff,
                                                 ns3::Time(0),

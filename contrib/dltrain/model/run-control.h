@@ -47,9 +47,14 @@ struct RunOutcome
  * terminal, else a line about every ten seconds. It reads only atomics, which the simulation sets
  * whenever the link sampler looks.
  *
+ * With several Ranks, Run is collective. Nothing but the first one prints progress; a rank that
+ * fails or hears a signal tells the others through their gateways, so that all stop, and the
+ * outcome is one. mpirun turns Ctrl-C into SIGTERM, and kills a second later what has not ended.
+ *
  * The watchdog ends a run when the events run out with work left, and when no data frame has been
  * sent for a second of simulated time although messages are under way and other frames go on (a PFC
- * deadlock). Both are decided in simulated time, so they repeat.
+ * deadlock). Both are decided in simulated time, so they repeat. (Of several ranks each watches the
+ * messages it posted and its own ports.)
  */
 class RunControl
 {
@@ -65,6 +70,11 @@ class RunControl
     /// \param share of the work that is done, 0 to 1; asked a few times a second of wall time, in
     /// the simulation's thread, and at the end
     void SetProgress(std::function<double()> share);
+    /// With several Ranks: which part of the share can be this rank's. For the progress line.
+    void SetPortion(double portion);
+    /// With several Ranks: called on each at the end of every event loop, before anything else is
+    /// asked, to sum up what they did.
+    void SetMerge(std::function<void()> merge);
     /// A word before the numbers: "warm-up step 1 of 1". In the simulation's thread.
     void SetPhase(const std::string& phase);
 
@@ -93,6 +103,11 @@ class RunControl
 
   private:
     void OnSight(const LinkSampler::Sight& sight);
+    /// Another rank stops. \param note why: what it failed at, or nothing if it heard a signal
+    void OnNote(const std::string& note);
+    void TellOtherRanks(const std::string& note);
+    /// After the event loop: all ranks know the same.
+    void MergeRanks();
     void ThreadMain();
     void PrintProgress(bool terminal);
 
@@ -102,6 +117,9 @@ class RunControl
     TraceCollector* m_collector{nullptr};
     std::function<double()> m_share;
     std::chrono::steady_clock::time_point m_shareAsked;
+    double m_portion{1};
+    std::function<void()> m_merge;
+    bool m_told{false}; //!< the other ranks know that the run ends
     std::string m_failure;
     int64_t m_stuckPs{STUCK_PS};
     int64_t m_quietPs{0}; //!< messages under way, and no data frame was sent for so long

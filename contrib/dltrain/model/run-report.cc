@@ -3,6 +3,8 @@
  */
 #include "run-report.h"
 
+#include "ranks.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -55,6 +57,21 @@ RunStats::TotalDrops() const
 namespace
 {
 
+/// Keeps the busiest ones, descending.
+void
+Busiest(std::vector<LinkUse>& links, std::size_t most)
+{
+    const std::size_t n = std::min(most, links.size());
+    std::partial_sort(links.begin(),
+                      links.begin() + static_cast<std::ptrdiff_t>(n),
+                      links.end(),
+                      [](const LinkUse& a, const LinkUse& b) {
+                          return a.utilization != b.utilization ? a.utilization > b.utilization
+                                                                : a.name < b.name;
+                      });
+    links.resize(n);
+}
+
 std::vector<LinkUse>
 BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
 {
@@ -70,21 +87,62 @@ BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
         const double wire =
             static_cast<double>(port.GetCounters().txWireBytes - base.txWireBytes[i]);
         const double paused = static_cast<double>(port.GetPausedPs(now) - base.pausedPs[i]);
-        links.push_back({collector.GetPortNames()[i],
+        links.push_back({collector.GetPortNames()[collector.GetFabric().GetEnd(i)],
                          rate / 1e9,
                          std::min(1.0, wire * 8e12 / rate / elapsed),
                          paused / elapsed});
     }
-    const std::size_t n = std::min(most, links.size());
-    std::partial_sort(links.begin(),
-                      links.begin() + static_cast<std::ptrdiff_t>(n),
-                      links.end(),
-                      [](const LinkUse& a, const LinkUse& b) {
-                          return a.utilization != b.utilization ? a.utilization > b.utilization
-                                                                : a.name < b.name;
-                      });
-    links.resize(n);
+    Busiest(links, most);
+    const Ranks& ranks = Ranks::Get();
+    if (!ranks.Several())
+    {
+        return links;
+    }
+    // The busiest of all are among the busiest of each.
+    std::string mine;
+    for (const LinkUse& link : links)
+    {
+        const double numbers[] = {link.rateGbps, link.utilization, link.pauseShare};
+        mine += link.name + '\0';
+        mine.append(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+    }
+    links.clear();
+    for (const std::string& all : ranks.Gather(mine))
+    {
+        for (std::size_t at = 0; at < all.size();)
+        {
+            LinkUse link;
+            link.name = all.c_str() + at;
+            at += link.name.size() + 1;
+            double numbers[3];
+            std::memcpy(numbers, all.data() + at, sizeof(numbers));
+            at += sizeof(numbers);
+            link.rateGbps = numbers[0];
+            link.utilization = numbers[1];
+            link.pauseShare = numbers[2];
+            links.push_back(link);
+        }
+    }
+    Busiest(links, most);
     return links;
+}
+
+/// Counters are 64-bit numbers that add up.
+template <class T>
+T
+SumOfRanks(const T& counters)
+{
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(uint64_t) == 0,
+                  "nothing but counters");
+    uint64_t numbers[sizeof(T) / sizeof(uint64_t)];
+    std::memcpy(numbers, &counters, sizeof(T));
+    for (uint64_t& number : numbers)
+    {
+        number = Ranks::Get().Sum(number);
+    }
+    T sum;
+    std::memcpy(static_cast<void*>(&sum), numbers, sizeof(T));
+    return sum;
 }
 
 } // namespace
@@ -97,8 +155,16 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.busiest = BusiestLinks(collector, nowPs, busiest);
     collector.Finish(nowPs);
 
-    const ns3::RdmaNicCounters nics = fabric.GetNicTotals();
-    const ns3::RdmaPortCounters ports = fabric.GetPortTotals();
+    // With several ranks all of this is collective, and the sums are those of all. (They measure
+    // from the start, so the baseline is nothing.)
+    const Ranks& ranks = Ranks::Get();
+    const ns3::RdmaNicCounters nics = SumOfRanks(fabric.GetNicTotals());
+    const ns3::RdmaPortCounters mine = fabric.GetPortTotals();
+    ns3::RdmaPortCounters ports = SumOfRanks(mine);
+    const auto largest = [&ranks](uint64_t value) {
+        return static_cast<uint64_t>(ranks.Max(static_cast<int64_t>(value)));
+    };
+    ports.maxQueueBytes = largest(mine.maxQueueBytes);
     const TraceCollector::Baseline& base = collector.GetBaseline();
     const FlowTable& flows = collector.GetFlows();
     s.measuredFromPs = collector.GetMeasuredFrom();
@@ -112,12 +178,12 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     {
         const auto r = static_cast<ns3::RdmaSwitch::DropReason>(reason);
         s.drops.emplace_back(ns3::RdmaSwitch::GetDropReasonName(r),
-                             fabric.GetDrops(r) - base.drops[reason]);
+                             ranks.Sum(fabric.GetDrops(r)) - base.drops[reason]);
     }
     s.drops.emplace_back("corrupted", ports.corrupted - base.ports.corrupted);
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
-        s.nicLimits |= fabric.GetNic(e)->GetLimits() != nullptr;
+        s.nicLimits |= fabric.IsLocal(e) && fabric.GetNic(e)->GetLimits() != nullptr;
     }
     if (s.nicLimits)
     {
@@ -128,13 +194,13 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     }
     s.ecnMarks = ports.ecnMarks - base.ports.ecnMarks;
     s.cnps = nics.cnpsSent - base.nics.cnpsSent;
-    s.pfcPauses = collector.GetPauses() - base.pauses;
+    s.pfcPauses = ranks.Sum(collector.GetPauses()) - base.pauses;
     s.pfcPauseTimeUs = static_cast<double>(ports.pausedPs - base.ports.pausedPs) / 1e6;
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
     s.naks = nics.naksSent - base.nics.naksSent;
     s.failedQueuePairs = nics.failedQps;
-    s.failedRequests = collector.GetFailed();
+    s.failedRequests = ranks.Sum(collector.GetFailed());
     s.readRequests = nics.readRequests - base.nics.readRequests;
     s.dataPackets = nics.dataPackets - base.nics.dataPackets;
     s.dataBytes = nics.dataBytes - base.nics.dataBytes;
@@ -143,6 +209,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     {
         s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetBuffer().StoredPeak());
     }
+    s.bufferPeakBytes = largest(s.bufferPeakBytes);
     s.queuePeakBytes = ports.maxQueueBytes;
     s.flowRows = flows.GetRows();
     s.linkRows = collector.GetLinkSampler().GetRows();

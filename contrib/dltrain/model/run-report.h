@@ -21,7 +21,10 @@
  * - nic_limits: if NICs have any: qp_cache_misses, pauses (times a NIC paused its switch); measured
  * - read_requests: sent, repeated ones included; measured
  * - data_packets, data_bytes: sent, retransmissions included; measured
+ * - ranks: processes that simulated it, if more than one; then events depends on them too
  * - frame_hops, events: frames received over all ports; simulator events
+ * - ranks: processes that simulated it, only if more than one; "events" is then the sum of theirs
+ * and not the number of one process
  * - switch_buffer_peak_bytes, port_queue_peak_bytes: largest of all switches and ports
  * - links: the busiest: name, rate_gbps, utilization, pause_share; measured
  * - flows_csv, links_csv: rows, and whether they are a sample
@@ -108,7 +111,8 @@ struct RunStats
     uint64_t TotalDrops() const;
 };
 
-/// Finishes the collector, so its files are complete.
+/// Finishes the collector, so its files are complete. With several Ranks collective: the first one
+/// gets the numbers of all.
 RunStats CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest = 5);
 
 /// schema_version, program, configuration, how it ended: the head of stats.json.

@@ -3,6 +3,8 @@
  */
 #include "stuck-report.h"
 
+#include "ranks.h"
+
 #include "ns3/pfc-deadlock.h"
 
 #include <algorithm>
@@ -34,10 +36,76 @@ AddList(std::string& text,
     }
 }
 
+/// The cycle of a PFC deadlock, which may go through several ranks.
+std::string
+DescribeCycle(const ns3::RdmaFabric& fabric)
+{
+    struct Held
+    {
+        uint32_t end;
+        uint8_t held;
+        uint8_t queued;
+    };
+
+    std::vector<Held> held;
+    for (uint32_t i = 0; i < fabric.GetPorts().size(); ++i)
+    {
+        const ns3::RdmaPort& port = *fabric.GetPorts()[i];
+        if (port.GetPausedMask())
+        {
+            held.push_back({fabric.GetEnd(i), port.GetPausedMask(), ns3::QueuedMask(port)});
+        }
+    }
+    held = Ranks::Get().GatherAll(held);
+    std::sort(held.begin(), held.end(), [](const Held& a, const Held& b) { return a.end < b.end; });
+    std::vector<ns3::PfcPortState> states;
+    for (const Held& port : held)
+    {
+        states.push_back({fabric.GetNodeOfEnd(port.end),
+                          fabric.GetNodeOfEnd(port.end ^ 1),
+                          port.held,
+                          port.queued});
+    }
+    std::string text;
+    for (const uint32_t at : ns3::FindPfcCycle(states))
+    {
+        text += (text.empty() ? "" : " waits for ") + fabric.GetLinkName(held[at].end);
+    }
+    return text;
+}
+
+/// What this rank has.
+std::string DescribePart(TraceCollector& collector, std::size_t most);
+
 } // namespace
 
 std::string
 DescribeStuck(TraceCollector& collector, std::size_t most)
+{
+    std::string text;
+    for (const std::string& part : Ranks::Get().Gather(DescribePart(collector, most)))
+    {
+        text += part;
+    }
+    const std::string cycle = DescribeCycle(collector.GetFabric());
+    if (!cycle.empty())
+    {
+        text += "PFC deadlock, each of these links waits for the next one, the last for the "
+                "first:\n  " +
+                cycle + "\n";
+    }
+    if (!text.empty())
+    {
+        text.pop_back();
+    }
+    return text;
+}
+
+namespace
+{
+
+std::string
+DescribePart(TraceCollector& collector, std::size_t most)
 {
     const ns3::RdmaFabric& fabric = collector.GetFabric();
     const auto& names = collector.GetEndpointNames();
@@ -45,6 +113,10 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
     std::vector<std::string> waiting;
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
+        if (!fabric.IsLocal(e))
+        {
+            continue;
+        }
         const ns3::RdmaNic& nic = *fabric.GetNic(e);
         for (uint32_t i = 0; i < nic.GetNQueuePairs(); ++i)
         {
@@ -79,25 +151,16 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
     for (const uint32_t port : paused)
     {
         const uint64_t queued = ports[port]->GetQueuedBytes();
-        held.push_back(collector.GetPortNames()[port] +
+        held.push_back(collector.GetPortNames()[fabric.GetEnd(port)] +
                        (queued ? ", " + std::to_string(queued) + " B queued" : ""));
     }
     std::string text;
     AddList(text, "failed queue pairs (retried in vain):", failed, most);
     AddList(text, "queue pairs with outstanding bytes:", waiting, most);
     AddList(text, "links paused by PFC:", held, most);
-    const std::vector<uint32_t> cycle = ns3::FindPfcCycle(ports);
-    if (!cycle.empty())
-    {
-        text += "PFC deadlock, each of these links waits for the next one, the last for the "
-                "first:\n  " +
-                ns3::DescribePfcCycle(ports, cycle) + "\n";
-    }
-    if (!text.empty())
-    {
-        text.pop_back();
-    }
     return text;
 }
+
+} // namespace
 
 } // namespace dltrain

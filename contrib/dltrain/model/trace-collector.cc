@@ -3,6 +3,8 @@
  */
 #include "trace-collector.h"
 
+#include "ranks.h"
+
 #include "ns3/callback.h"
 #include "ns3/node.h"
 #include "ns3/simulator.h"
@@ -132,30 +134,29 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
       m_options(options),
       m_measuring(!options.warmup),
       m_queuePairs(fabric.GetNEndpoints()),
-      m_bursts(fabric.GetPorts().size())
+      m_bursts(fabric.GetNEnds())
 {
     if (!options.out.empty())
     {
         RemoveOldResults(options.out);
     }
-    const uint32_t base = fabric.GetNEndpoints() ? fabric.GetNodes().Get(0)->GetId() : 0;
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
-        const ns3::Ptr<ns3::RdmaPort> port = fabric.GetNic(e)->GetPort();
-        const ns3::Ptr<ns3::Node> node = port->GetNode();
-        m_endpointNames.push_back(
-            node->GetNDevices() > 1 ? port->GetName() : fabric.GetNodeName(node->GetId() - base));
+        m_endpointNames.push_back(fabric.GetEndpointName(e));
     }
     std::unordered_map<std::string, uint32_t> ordinals;
-    for (const auto& port : fabric.GetPorts())
+    for (uint32_t end = 0; end < fabric.GetNEnds(); ++end)
     {
-        std::string name = fabric.GetLinkName(PeekPointer(port));
+        std::string name = fabric.GetLinkName(end);
         if (const uint32_t ordinal = ordinals[name]++)
         {
             name += "#" + std::to_string(ordinal);
         }
-        m_portIndex[PeekPointer(port)] = static_cast<uint32_t>(m_portNames.size());
         m_portNames.push_back(name);
+    }
+    for (uint32_t i = 0; i < fabric.GetPorts().size(); ++i)
+    {
+        m_portIndex[PeekPointer(fabric.GetPorts()[i])] = fabric.GetEnd(i);
     }
     m_flows = std::make_unique<FlowTable>(InFolder(options.out, "flows.csv"),
                                           m_endpointNames,
@@ -169,8 +170,21 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
                                             options.linkRows);
     m_events = std::make_unique<EventLog>(InFolder(options.out, "network_events.log"),
                                           options.eventLinesPerKind);
+    if (Ranks::Get().Several())
+    {
+        m_events->KeepLines();
+        m_links->SetOutstanding([this] { return m_outstanding > 0; });
+        for (const auto& gateway : fabric.GetGateways())
+        {
+            gateway->SetArrivalCallback([this] { m_links->Arm(); });
+        }
+    }
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
+        if (!fabric.IsLocal(e))
+        {
+            continue;
+        }
         ns3::RdmaNic& nic = *fabric.GetNic(e);
         nic.TraceConnectWithoutContext("Post", MakeCallback(&TraceCollector::OnPost, this));
         nic.TraceConnectWithoutContext("Message", MakeCallback(&TraceCollector::OnMessage, this));
@@ -221,7 +235,8 @@ TraceCollector::Find(uint32_t endpoint, uint32_t number)
     const uint32_t index = number - 2;
     if (index >= ofEndpoint.size())
     {
-        ofEndpoint.resize(m_fabric.GetNic(endpoint)->GetNQueuePairs());
+        ofEndpoint.resize(m_fabric.IsLocal(endpoint) ? m_fabric.GetNic(endpoint)->GetNQueuePairs()
+                                                     : index + 1);
     }
     return ofEndpoint[index];
 }
@@ -234,6 +249,24 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
     {
         return; // it will never arrive
     }
+    // Posts are numbered as they come, unless the poster has numbers of its own.
+    const uint32_t tag = static_cast<uint32_t>(request.id);
+    m_marked |= (tag & WARMUP) != 0;
+    const bool measured = m_marked ? !(tag & WARMUP) : m_measuring;
+    const uint64_t flow = request.id >> 32 ? (request.id >> 32) - 1 : m_posts;
+    m_posts += measured;
+    ++m_outstanding;
+    const bool here = m_options.atSender || request.operation == ns3::RdmaOperation::READ;
+    if (!IsRemote(qp) || here) // else the other rank expects it
+    {
+        AddPending(Find(qp->GetNic()->GetEndpoint(), qp->GetNumber()),
+                   {request.posted, flow, tag & ~WARMUP, NONE, measured, request.operation});
+    }
+}
+
+void
+TraceCollector::AddPending(QueuePair& state, const Pending& pending)
+{
     uint32_t entry = m_free;
     if (entry == NONE)
     {
@@ -244,14 +277,7 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
     {
         m_free = m_pool[entry].next;
     }
-    // Posts are numbered as they come, unless the poster has numbers of its own.
-    const uint32_t tag = static_cast<uint32_t>(request.id);
-    m_marked |= (tag & WARMUP) != 0;
-    const bool measured = m_marked ? !(tag & WARMUP) : m_measuring;
-    const uint64_t flow = request.id >> 32 ? (request.id >> 32) - 1 : m_posts;
-    m_posts += measured;
-    m_pool[entry] = {request.posted, flow, tag & ~WARMUP, NONE, measured, request.operation};
-    QueuePair& state = Find(qp->GetNic()->GetEndpoint(), qp->GetNumber());
+    m_pool[entry] = pending;
     if (state.head == NONE)
     {
         state.head = entry;
@@ -262,7 +288,20 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
     }
     state.tail = entry;
     ++state.count;
-    ++m_outstanding;
+}
+
+void
+TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver,
+                              int64_t posted,
+                              uint64_t id,
+                              ns3::RdmaOperation operation)
+{
+    if (m_options.atSender)
+    {
+        return;
+    }
+    AddPending(Find(receiver.GetPeerEndpoint(), receiver.GetPeerNumber()),
+               {posted, (id >> 32) - 1, static_cast<uint32_t>(id), NONE, true, operation});
 }
 
 void
@@ -310,7 +349,9 @@ TraceCollector::OnComplete(uint32_t from,
     }
     m_pool[entry].next = m_free;
     m_free = entry;
-    if (!state.failed)
+    // A message from or to another rank is outstanding where it was posted, until it is
+    // acknowledged: OnCompletion.
+    if (!state.failed && m_fabric.IsLocal(from) && m_fabric.IsLocal(to))
     {
         --m_outstanding;
     }
@@ -341,6 +382,11 @@ TraceCollector::OnComplete(uint32_t from,
     record.src = read ? to : from;
     record.dst = read ? from : to;
     record.tag = pending.tag;
+    if (Ranks::Get().Several())
+    {
+        m_records.push_back(record);
+        return;
+    }
     m_flows->Add(record);
 }
 
@@ -362,6 +408,10 @@ TraceCollector::OnCompletion(ns3::RdmaQueuePair* qp,
                    now);
     }
     m_failed += status != ns3::RdmaStatus::SUCCESS;
+    if (IsRemote(qp) && m_outstanding)
+    {
+        --m_outstanding; // all that this rank hears of it
+    }
 }
 
 // What went wrong --------------------------------------------------------------------------------
@@ -406,7 +456,7 @@ TraceCollector::OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
     if (!state.failed)
     {
         state.failed = true;
-        m_outstanding -= state.count;
+        m_outstanding -= IsRemote(qp) ? 0 : state.count;
     }
     if (m_events->Count(EventLog::QP_ERROR))
     {
@@ -443,7 +493,7 @@ TraceCollector::OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame
     {
         m_events->Write(now,
                         EventLog::DROP,
-                        m_portNames[m_portIndex.at(port->GetPeer())],
+                        m_portNames[m_portIndex.at(port) ^ 1],
                         std::string("corrupted: ") + FrameName(frame) + " psn " +
                             std::to_string(frame->psn));
     }
@@ -575,6 +625,26 @@ TraceCollector::Finish(int64_t nowPs)
     }
     m_finished = true;
     FlushBursts();
+    const Ranks& ranks = Ranks::Get();
+    if (ranks.Several())
+    {
+        // As they would have come in one process: by time, then by host and port, which is how
+        // endpoints are numbered and ns3::RdmaEventOrder goes.
+        std::vector<FlowRecord> records = ranks.GatherAll(m_records);
+        m_records = {};
+        const auto where = m_options.atSender ? &FlowRecord::src : &FlowRecord::dst;
+        std::sort(records.begin(),
+                  records.end(),
+                  [where](const FlowRecord& a, const FlowRecord& b) {
+                      return std::make_pair(a.end, a.*where) < std::make_pair(b.end, b.*where);
+                  });
+        for (const FlowRecord& record : records)
+        {
+            m_flows->Add(record);
+        }
+        m_links->MergeRanks(nowPs);
+        m_events->MergeRanks();
+    }
     m_flows->Finish();
     m_links->Finish(nowPs);
     m_events->Finish(nowPs);

@@ -74,8 +74,19 @@ class TraceCollector
 
     /// Warm-up is over: all statistics count from here, messages from those posted from here on.
     void StartMeasuring(int64_t nowPs);
-    /// Complete all files. The fabric may be destroyed afterwards, the statistics stay.
+    /// Complete all files. The fabric may be destroyed afterwards, the statistics stay. With
+    /// several Ranks collective: the first one's files and flow statistics are those of all.
     void Finish(int64_t nowPs);
+
+    /**
+     * With several Ranks: a message that another rank will post to this end of a queue pair, which
+     * cannot be seen here; not of a READ, which ends where it was posted. In the order in which
+     * they are posted. \param id as in the work request
+     */
+    void ExpectMessage(const ns3::RdmaQueuePair& receiver,
+                       int64_t posted,
+                       uint64_t id,
+                       ns3::RdmaOperation operation);
 
     ns3::RdmaFabric& GetFabric()
     {
@@ -120,7 +131,7 @@ class TraceCollector
         return m_endpointNames;
     }
 
-    /// \return "from->to" of the link out of each port of RdmaFabric::GetPorts, unique
+    /// \return "from->to" of the link out of each end of RdmaFabric, unique
     const std::vector<std::string>& GetPortNames() const
     {
         return m_portNames;
@@ -132,8 +143,8 @@ class TraceCollector
         ns3::RdmaNicCounters nics;
         ns3::RdmaPortCounters ports;
         std::vector<uint64_t> drops;       //!< by reason
-        std::vector<uint64_t> txWireBytes; //!< by port
-        std::vector<uint64_t> pausedPs;    //!< by port
+        std::vector<uint64_t> txWireBytes; //!< by port of RdmaFabric::GetPorts
+        std::vector<uint64_t> pausedPs;    //!< the same
         uint64_t pauses{0};
     };
 
@@ -212,6 +223,14 @@ class TraceCollector
     void OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now);
     void FlushBursts();
     std::string QueuePairName(const ns3::RdmaQueuePair* qp) const;
+
+    /// Whether the other end of a queue pair is in another rank.
+    bool IsRemote(const ns3::RdmaQueuePair* qp) const
+    {
+        return !m_fabric.IsLocal(qp->GetPeerEndpoint());
+    }
+
+    void AddPending(QueuePair& state, const Pending& pending);
     void TakeBaseline(int64_t now);
 
     ns3::RdmaFabric& m_fabric;
@@ -238,9 +257,10 @@ class TraceCollector
     uint32_t m_free{NONE};
 
     std::vector<std::unique_ptr<SwitchProbe>> m_switchProbes;
-    std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex;
-    std::vector<Burst> m_bursts;      //!< by port
-    std::vector<uint32_t> m_bursting; //!< ports with marks in the current millisecond
+    std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex; //!< end of RdmaFabric
+    std::vector<FlowRecord> m_records; //!< with several ranks: until they are merged
+    std::vector<Burst> m_bursts;       //!< by end
+    std::vector<uint32_t> m_bursting;  //!< ends with marks in the current millisecond
     int64_t m_burstEnd{0};
 };
 

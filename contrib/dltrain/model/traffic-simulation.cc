@@ -6,6 +6,7 @@
 #include "capture-setup.h"
 #include "contrib/rdma/core/flow-hash.h"
 #include "fabric-builder.h"
+#include "ranks.h"
 #include "report-launcher.h"
 #include "scenarios/traffic/hpcc-times.h"
 #include "topology-file.h"
@@ -138,6 +139,27 @@ bool
 TrafficSimulation::Build(std::string& error)
 {
     const auto begin = std::chrono::steady_clock::now();
+    // What one rank cannot build, none simulates.
+    error = Ranks::Get().FirstText(BuildPart());
+    if (!error.empty())
+    {
+        return false;
+    }
+    if (Ranks::Get().IsFirst())
+    {
+        WriteTopology(m_scenario.run.out, m_scenario.topologyName, m_scenario.topology);
+    }
+    m_control.Watch(*m_collector);
+    m_control.SetMerge([this] { MergeRanks(); });
+    m_control.SetProgress([this] { return ShareDone(); });
+    m_setUpS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return true;
+}
+
+std::string
+TrafficSimulation::BuildPart()
+{
+    std::string error;
     // All priorities that flows use are lossless, as in HPCC's code; priority 3 in any case.
     uint32_t lossless = 1U << 3;
     for (const scenario::Flow& flow : m_scenario.flows)
@@ -148,7 +170,7 @@ TrafficSimulation::Build(std::string& error)
     m_fabric = BuildFabric(m_scenario.fabric, m_scenario.topology, m_scenario.run, error);
     if (!m_fabric)
     {
-        return false;
+        return error;
     }
     TraceCollector::Options options;
     options.out = m_scenario.run.out;
@@ -158,50 +180,68 @@ TrafficSimulation::Build(std::string& error)
     error = StartCaptures(*m_fabric, m_scenario.run);
     if (!error.empty())
     {
-        return false;
+        return error;
     }
     MakeFlows();
     OpenCompletionTimes();
-    error = OutputErrors::First();
-    if (!error.empty())
-    {
-        return false;
-    }
-    WriteTopology(m_scenario.run.out, m_scenario.topologyName, m_scenario.topology);
-    m_control.Watch(*m_collector);
-    m_control.SetProgress([this] { return ShareDone(); });
-    m_setUpS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return true;
+    return OutputErrors::First();
 }
 
 void
 TrafficSimulation::MakeFlows()
 {
+    const bool several = Ranks::Get().Several();
     for (uint32_t e = 0; e < m_fabric->GetNEndpoints(); ++e)
     {
-        m_hosts.push_back(std::make_unique<Host>(*this, *m_fabric->GetNic(e)));
+        m_hosts.push_back(m_fabric->IsLocal(e) ? std::make_unique<Host>(*this, *m_fabric->GetNic(e))
+                                               : nullptr);
     }
+    uint64_t toHere = 0;
     for (uint32_t i = 0; i < m_scenario.flows.size(); ++i)
     {
         const scenario::Flow& flow = m_scenario.flows[i];
-        ns3::RdmaQueuePair* sender = m_fabric->GetNic(flow.src)->CreateQueuePair(flow.priority);
-        ns3::RdmaQueuePair* receiver = m_fabric->GetNic(flow.dst)->CreateQueuePair(flow.priority);
-        ns3::RdmaNic::Connect(sender, receiver);
-        sender->cookie = receiver->cookie = i;
-        if (GetOperation() == ns3::RdmaOperation::READ)
+        const bool read = GetOperation() == ns3::RdmaOperation::READ;
+        const auto [sender, receiver] =
+            m_fabric->ConnectQueuePairs(flow.src, flow.dst, flow.priority);
+        if (sender)
         {
-            m_hosts[flow.dst]->Add(i, receiver);
+            sender->cookie = i;
         }
-        else
+        if (receiver)
         {
-            m_hosts[flow.src]->Add(i, sender);
+            receiver->cookie = i;
+            m_receivers.push_back(receiver);
+            toHere += flow.bytes;
         }
-        m_receivers.push_back(receiver);
+        if (ns3::RdmaQueuePair* poster = read ? receiver : sender)
+        {
+            m_hosts[read ? flow.dst : flow.src]->Add(i, poster);
+        }
+        m_sourcePorts.push_back(
+            sender     ? rdma::RoceSourcePort(sender->GetNumber(), sender->GetPeerNumber())
+            : receiver ? rdma::RoceSourcePort(receiver->GetPeerNumber(), receiver->GetNumber())
+                       : 0);
+        if (several)
+        {
+            const uint32_t tag = m_collector->Tag(flow.tag); // the same number everywhere
+            if (receiver && !sender && !read)
+            {
+                m_collector->ExpectMessage(*receiver,
+                                           flow.start.ps,
+                                           TraceCollector::Id(tag, i),
+                                           GetOperation());
+            }
+        }
         m_totalBytes += flow.bytes;
     }
+    m_control.SetPortion(static_cast<double>(toHere) /
+                         static_cast<double>(std::max<uint64_t>(1, m_totalBytes)));
     for (const auto& host : m_hosts)
     {
-        host->Start();
+        if (host)
+        {
+            host->Start();
+        }
     }
 }
 
@@ -212,20 +252,21 @@ TrafficSimulation::OpenCompletionTimes()
 {
     const nlohmann::json& asRun = m_scenario.run.asRun;
     const nlohmann::json::json_pointer path("/traffic/flows");
-    if (m_scenario.run.out.empty() || !asRun.contains(path) || !asRun[path].is_string())
+    const bool first = Ranks::Get().IsFirst();
+    if ((first && m_scenario.run.out.empty()) || !asRun.contains(path) || !asRun[path].is_string())
     {
         return;
     }
-    m_completionTimes.Open(m_scenario.run.out + "/fct.txt");
+    m_writeCompletionTimes = true;
+    if (first)
+    {
+        m_completionTimes.Open(m_scenario.run.out + "/fct.txt");
+    }
     std::vector<uint16_t> next(m_scenario.topology.Nodes().size(), 10000);
     for (std::size_t i = 0; i < m_scenario.flows.size(); ++i)
     {
-        const ns3::RdmaQueuePair& receiver = *m_receivers[i];
         const uint32_t host = m_scenario.topology.Endpoints()[m_scenario.flows[i].src].host;
-        m_sourcePorts.push_back(
-            m_scenario.fabric.compat == "hpcc"
-                ? next[host]++
-                : rdma::RoceSourcePort(receiver.GetPeerNumber(), receiver.GetNumber()));
+        m_sourcePorts[i] = m_scenario.fabric.compat == "hpcc" ? next[host]++ : m_sourcePorts[i];
     }
 }
 
@@ -247,7 +288,7 @@ TrafficSimulation::OnArrived(uint32_t flow, int64_t now)
 {
     ++m_arrived;
     m_lastArrival = now;
-    if (m_completionTimes.IsOpen() && !m_scenario.completionAtSender)
+    if (m_writeCompletionTimes && !m_scenario.completionAtSender)
     {
         WriteCompletionTime(flow, now);
     }
@@ -298,9 +339,10 @@ TrafficSimulation::WriteCompletionTime(uint32_t index, int64_t now)
                                       flow.bytes,
                                       fabric.mtu))
                                 : ns(GetIdealPs(flow));
-    char line[160];
-    std::snprintf(line,
-                  sizeof(line),
+    const bool atSource = atSender && GetOperation() != ns3::RdmaOperation::READ;
+    CompletionLine line{now, atSource ? flow.src : flow.dst, {}};
+    std::snprintf(line.text,
+                  sizeof(line.text),
                   "%08x %08x %u %u %llu %lld %lld %lld",
                   address(flow.src),
                   address(flow.dst),
@@ -310,21 +352,55 @@ TrafficSimulation::WriteCompletionTime(uint32_t index, int64_t now)
                   ns(flow.start.ps),
                   ns(now - flow.start.ps),
                   alone);
-    m_completionTimes.Write(line);
+    if (Ranks::Get().Several())
+    {
+        m_completionLines.push_back(line);
+        return;
+    }
+    m_completionTimes.Write(line.text);
+}
+
+void
+TrafficSimulation::CloseCompletionTimes()
+{
+    // In the order of one process: see TraceCollector::Finish.
+    std::vector<CompletionLine> lines = Ranks::Get().GatherAll(m_completionLines);
+    std::sort(lines.begin(), lines.end(), [](const CompletionLine& a, const CompletionLine& b) {
+        return std::make_pair(a.time, a.endpoint) < std::make_pair(b.time, b.endpoint);
+    });
+    for (const CompletionLine& line : lines)
+    {
+        m_completionTimes.Write(line.text);
+    }
+    m_completionTimes.Close();
 }
 
 void
 TrafficSimulation::OnEnded(uint32_t flow, bool failed, int64_t now)
 {
     m_failed += failed;
-    if (!failed && m_completionTimes.IsOpen() && m_scenario.completionAtSender)
+    m_lastEnd = now;
+    if (!failed && m_writeCompletionTimes && m_scenario.completionAtSender)
     {
         WriteCompletionTime(flow, now);
     }
-    if (++m_ended == m_scenario.flows.size())
+    // Of several ranks none knows what the others have left, nor may it leave before them.
+    if (++m_ended == m_scenario.flows.size() && !Ranks::Get().Several())
     {
         ns3::Simulator::Stop();
     }
+}
+
+void
+TrafficSimulation::MergeRanks()
+{
+    const Ranks& ranks = Ranks::Get();
+    m_posted = ranks.Sum(m_posted);
+    m_arrived = ranks.Sum(m_arrived);
+    m_failed = ranks.Sum(m_failed);
+    m_ended = ranks.Sum(m_ended);
+    m_lastArrival = ranks.Max(m_lastArrival);
+    m_lastEnd = ranks.Max(m_lastEnd);
 }
 
 RunOutcome
@@ -335,7 +411,7 @@ TrafficSimulation::RunEvents()
     {
         ns3::Simulator::Stop(ns3::PicoSeconds(static_cast<uint64_t>(stopAfter)));
     }
-    return m_control.Run(
+    RunOutcome outcome = m_control.Run(
         [&] {
             const bool all = m_ended == m_scenario.flows.size();
             return m_failed == 0 && (all || (stopAfter > 0 && ns3::RdmaClock::Now() >= stopAfter));
@@ -345,6 +421,11 @@ TrafficSimulation::RunEvents()
             return HumanCount(missing) + " of " + Counted(m_scenario.flows.size(), "flow") +
                    " did not arrive";
         });
+    if (Ranks::Get().Several() && m_ended == m_scenario.flows.size())
+    {
+        outcome.simulatedPs = m_lastEnd; // where one process stops
+    }
+    return outcome;
 }
 
 int
@@ -353,7 +434,10 @@ TrafficSimulation::Run()
     std::string error;
     if (!Build(error))
     {
-        std::cerr << "traffic: error: " << error << "\n";
+        if (Ranks::Get().IsFirst())
+        {
+            std::cerr << "traffic: error: " << error << "\n";
+        }
         return 2;
     }
     PrintHead();
@@ -367,6 +451,10 @@ TrafficSimulation::Run()
 void
 TrafficSimulation::PrintHead() const
 {
+    if (!Ranks::Get().IsFirst())
+    {
+        return;
+    }
     const topo::Topology& topology = m_scenario.topology;
     std::cout << "Network          " << m_scenario.topologyName << ": "
               << Counted(topology.Hosts().size(), "host") << ", "
@@ -375,14 +463,23 @@ TrafficSimulation::PrintHead() const
               << m_scenario.fabric.cc << "; set up in " << HumanTime(m_setUpS * 1e6) << "\n"
               << "Traffic          " << m_scenario.pattern << ": "
               << Counted(m_scenario.flows.size(), "flow") << ", "
-              << HumanBytes(static_cast<double>(m_totalBytes)) << std::endl;
+              << HumanBytes(static_cast<double>(m_totalBytes));
+    if (Ranks::Get().Several())
+    {
+        std::cout << "; " << Ranks::Get().Size() << " processes";
+    }
+    std::cout << std::endl;
 }
 
 int
 TrafficSimulation::Report(const RunOutcome& outcome)
 {
-    m_completionTimes.Close();
+    CloseCompletionTimes();
     const RunStats run = CollectRunStats(*m_collector, outcome.simulatedPs);
+    if (!Ranks::Get().IsFirst())
+    {
+        return outcome.exitStatus;
+    }
     const uint64_t flows = m_scenario.flows.size();
     const double lastUs = static_cast<double>(m_lastArrival) / 1e6;
     const double goodput = lastUs > 0 ? static_cast<double>(run.messageBytes) * 8e-3 / lastUs : 0;
@@ -400,7 +497,7 @@ TrafficSimulation::Report(const RunOutcome& outcome)
              m_scenario.run,
              outcome,
              run.frameHops,
-             m_sourcePorts.empty() ? "" : ", fct.txt");
+             m_writeCompletionTimes ? ", fct.txt" : "");
 
     nlohmann::ordered_json j = BeginStats("traffic", m_scenario.run, outcome);
     j["topology"] = {{"name", m_scenario.topologyName},
@@ -416,6 +513,10 @@ TrafficSimulation::Report(const RunOutcome& outcome)
                   {"goodput_gbps", goodput}};
     AddRunStats(j, run);
     AddCosts(j, outcome, run.frameHops);
+    if (Ranks::Get().Several())
+    {
+        j["ranks"] = Ranks::Get().Size();
+    }
     std::string error;
     if (!m_scenario.run.out.empty() && !WriteStats(j, m_scenario.run.out, error))
     {

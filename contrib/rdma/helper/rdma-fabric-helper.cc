@@ -5,9 +5,13 @@
 
 #include "ns3/boolean.h"
 #include "ns3/double.h"
+#include "ns3/enum.h"
+#include "ns3/global-value.h"
 #include "ns3/node.h"
 #include "ns3/none-congestion-ops.h"
 #include "ns3/nstime.h"
+#include "ns3/quad-heap-scheduler.h"
+#include "ns3/string.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -19,37 +23,50 @@ namespace ns3
 RdmaFabric::~RdmaFabric() = default;
 
 std::string
+RdmaFabric::GetLinkName(uint32_t end) const
+{
+    return m_names[GetNodeOfEnd(end)] + "->" + m_names[GetNodeOfEnd(end ^ 1)];
+}
+
+std::string
 RdmaFabric::GetLinkName(const RdmaPort* port) const
 {
     return m_names[port->GetNode()->GetId() - m_nodes.Get(0)->GetId()] + "->" +
            m_names[port->GetPeer()->GetNode()->GetId() - m_nodes.Get(0)->GetId()];
 }
 
+std::string
+RdmaFabric::GetEndpointName(uint32_t endpoint) const
+{
+    const rdma::RouteEndpoint& at = m_endpoints[endpoint];
+    const bool several = m_endsOfNode[at.host].size() > 1;
+    return m_names[at.host] + (several ? ":" + std::to_string(at.port) : "");
+}
+
 std::vector<rdma::PathLink>
 RdmaFabric::GetPath(uint32_t from, uint32_t to) const
 {
     std::vector<rdma::PathLink> path;
-    const uint32_t base = m_nodes.Get(0)->GetId();
-    const RdmaPort* port = PeekPointer(m_nics[from]->GetPort());
-    const uint32_t target = m_nics[to]->GetPort()->GetNode()->GetId() - base;
+    uint32_t end = m_endsOfNode[m_endpoints[from].host][m_endpoints[from].port];
     for (;;)
     {
-        const uint32_t next = port->GetPeer()->GetNode()->GetId() - base;
-        const bool atSwitch = m_switchOfNode[next] != nullptr;
-        path.push_back({rdma::BitRate(port->GetRate()),
-                        rdma::Duration(port->GetDelayPs()),
+        const RdmaLinkSpec& link = m_links[end / 2];
+        const uint32_t next = GetNodeOfEnd(end ^ 1);
+        const bool atSwitch = m_isSwitch[next];
+        path.push_back({rdma::BitRate(link.rateBps),
+                        rdma::Duration(link.delayPs),
                         rdma::Duration(atSwitch ? m_pipelinePs : 0),
-                        rdma::Duration(port->GetTransmitTimeUnitPs())});
+                        rdma::Duration(m_timeUnitPs)});
         if (!atSwitch)
         {
-            return next == target ? path : std::vector<rdma::PathLink>{};
+            return next == m_endpoints[to].host ? path : std::vector<rdma::PathLink>{};
         }
         const auto hops = m_routes.NextHops(next, to);
         if (hops.empty())
         {
             return {};
         }
-        port = m_portsOfNode[next][hops[0]];
+        end = m_endsOfNode[next][hops[0]];
     }
 }
 
@@ -131,6 +148,10 @@ RdmaFabric::GetNicTotals() const
     RdmaNicCounters sum;
     for (const auto& nic : m_nics)
     {
+        if (!nic)
+        {
+            continue;
+        }
         const RdmaNicCounters& c = nic->GetCounters();
         sum.dataPackets += c.dataPackets;
         sum.dataBytes += c.dataBytes;
@@ -223,6 +244,12 @@ RdmaFabricHelper::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
     m_prototype = prototype;
 }
 
+void
+RdmaFabricHelper::SetPartition(const RdmaPartition& partition)
+{
+    m_partition = partition;
+}
+
 std::unique_ptr<RdmaFabric>
 RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
                         const std::vector<RdmaLinkSpec>& links,
@@ -232,15 +259,22 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     RdmaClock::Update();
     std::unique_ptr<RdmaFabric> fabric(new RdmaFabric);
     const uint32_t n = static_cast<uint32_t>(nodes.size());
-    fabric->m_nodes.Create(n);
+    error = CheckPartition(n);
+    if (!error.empty())
+    {
+        return nullptr;
+    }
+    fabric->m_partition = m_partition;
     fabric->m_switchOfNode.resize(n);
-    fabric->m_portsOfNode.resize(n);
+    fabric->m_endsOfNode.resize(n);
     std::vector<bool> isHost(n);
     for (uint32_t i = 0; i < n; ++i)
     {
+        fabric->m_nodes.Create(1, m_partition.rankOfNode.empty() ? 0 : m_partition.rankOfNode[i]);
         fabric->m_names.push_back(nodes[i].name);
+        fabric->m_isSwitch.push_back(nodes[i].isSwitch);
         isHost[i] = !nodes[i].isSwitch;
-        if (nodes[i].isSwitch)
+        if (nodes[i].isSwitch && fabric->IsLocalNode(i))
         {
             Ptr<RdmaSwitch> device = m_switch.Create<RdmaSwitch>();
             device->SetName(nodes[i].name);
@@ -250,6 +284,9 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         }
     }
 
+    StringValue scheduler;
+    GlobalValue::GetValueByName("SchedulerType", scheduler);
+    const bool ordered = scheduler.Get() == QuadHeapScheduler::GetTypeId().GetName();
     std::vector<rdma::RouteLink> routeLinks;
     for (const RdmaLinkSpec& link : links)
     {
@@ -259,75 +296,104 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
                     ": ends must be two different nodes, the rate positive, the delay not negative";
             return nullptr;
         }
+        const uint32_t first = static_cast<uint32_t>(2 * fabric->m_links.size());
+        fabric->m_links.push_back(link);
+        const bool here = fabric->IsLocalNode(link.a) || fabric->IsLocalNode(link.b);
         Ptr<RdmaPort> ends[2];
         uint16_t numbers[2];
         for (int side = 0; side < 2; ++side)
         {
             const uint32_t node = side ? link.b : link.a;
+            numbers[side] = static_cast<uint16_t>(fabric->m_endsOfNode[node].size());
+            fabric->m_endsOfNode[node].push_back(first + side);
+            fabric->m_portOfEnd.push_back(nullptr);
+            if (!here)
+            {
+                Mac48Address::Allocate(); // so that all ports have the addresses they always have
+                continue;
+            }
             Ptr<RdmaPort> port = m_port.Create<RdmaPort>();
             port->SetRate(link.rateBps);
-            numbers[side] = static_cast<uint16_t>(fabric->m_portsOfNode[node].size());
             port->SetName(nodes[node].name + ":" + std::to_string(numbers[side]));
             fabric->m_nodes.Get(node)->AddDevice(port);
-            fabric->m_portsOfNode[node].push_back(PeekPointer(port));
+            // A ghost's node is bare, it has only the devices of cut links.
+            port->SetIfIndex(numbers[side]);
+            ends[side] = port;
+            if (!fabric->IsLocalNode(node))
+            {
+                continue;
+            }
+            if (ordered)
+            {
+                port->SetArrivalOrder(numbers[side]);
+            }
+            fabric->m_portOfEnd.back() = PeekPointer(port);
+            fabric->m_endOfPort.push_back(first + side);
             fabric->m_ports.push_back(port);
             if (fabric->m_switchOfNode[node])
             {
                 fabric->m_switchOfNode[node]->AddPort(port);
             }
-            ends[side] = port;
         }
-        Ptr<RdmaChannel> channel = CreateObject<RdmaChannel>();
-        channel->SetDelayPs(link.delayPs);
-        if (link.bitErrorRate > 0)
+        if (here)
         {
-            channel->SetAttribute("BitErrorRate", DoubleValue(link.bitErrorRate));
+            Ptr<RdmaChannel> channel = CreateObject<RdmaChannel>();
+            channel->SetDelayPs(link.delayPs);
+            if (link.bitErrorRate > 0)
+            {
+                channel->SetAttribute("BitErrorRate", DoubleValue(link.bitErrorRate));
+            }
+            channel->Attach(ends[0], ends[1]);
         }
-        channel->Attach(ends[0], ends[1]);
         routeLinks.push_back({link.a, link.b, numbers[0], numbers[1]});
     }
+    error = fabric->MakeGateways();
+    if (!error.empty())
+    {
+        return nullptr;
+    }
 
-    std::vector<rdma::RouteEndpoint> endpoints;
     for (uint32_t i = 0; i < n; ++i)
     {
         if (!isHost[i])
         {
             continue;
         }
-        for (uint16_t p = 0; p < fabric->m_portsOfNode[i].size(); ++p)
+        for (uint16_t p = 0; p < fabric->m_endsOfNode[i].size(); ++p)
         {
-            Ptr<RdmaNic> nic = m_nic.Create<RdmaNic>();
-            if (m_prototype)
+            Ptr<RdmaNic> nic;
+            if (RdmaPort* port = fabric->m_portOfEnd[fabric->m_endsOfNode[i][p]])
             {
-                nic->SetCongestionOps(m_prototype);
+                nic = m_nic.Create<RdmaNic>();
+                if (m_prototype)
+                {
+                    nic->SetCongestionOps(m_prototype);
+                }
+                nic->Attach(port, static_cast<uint32_t>(fabric->m_nics.size()));
             }
-            nic->Attach(fabric->m_portsOfNode[i][p], static_cast<uint32_t>(fabric->m_nics.size()));
             fabric->m_nics.push_back(nic);
-            endpoints.push_back({i, p});
+            fabric->m_endpoints.push_back({i, p});
         }
     }
-    for (const auto& port : fabric->m_ports)
+    fabric->m_queuePairsOf.resize(fabric->m_nics.size());
+    for (uint32_t end = 0; end < fabric->GetNEnds(); ++end)
     {
-        stream += port->AssignStreams(stream);
+        // A port whose link has bit errors takes one stream, in whichever rank it is.
+        stream += fabric->m_portOfEnd[end] ? fabric->m_portOfEnd[end]->AssignStreams(stream)
+                                           : links[end / 2].bitErrorRate > 0;
     }
 
     try
     {
-        fabric->m_routes = rdma::EcmpRoutes::Compute(isHost, routeLinks, endpoints);
+        fabric->m_routes = rdma::EcmpRoutes::Compute(isHost, routeLinks, fabric->m_endpoints);
     }
     catch (const std::exception& e)
     {
         error = e.what();
         return nullptr;
     }
+    ReadAttributes(*fabric);
     // The largest frame that a buffer must be prepared for: a full first packet with immediate.
-    if (!fabric->m_nics.empty())
-    {
-        const RdmaNic& nic = *fabric->m_nics.front();
-        fabric->m_mtu = nic.GetMtu();
-        fabric->m_ackEvery = nic.GetAckEvery();
-        fabric->m_sizes = nic.GetFrameSizes();
-    }
     const uint32_t largest = fabric->m_sizes.LargestFrame(fabric->m_mtu);
     // NICs pause what switches do.
     Ptr<RdmaSwitch> like =
@@ -338,7 +404,9 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     like->GetAttribute("LosslessPriorities", lossless);
     for (const auto& nic : fabric->m_nics)
     {
-        error = nic->StartLimits(pfc.Get() ? static_cast<uint8_t>(lossless.Get()) : 0, largest);
+        error =
+            nic ? nic->StartLimits(pfc.Get() ? static_cast<uint8_t>(lossless.Get()) : 0, largest)
+                : "";
         if (!error.empty())
         {
             error = nic->GetPort()->GetName() + ": " + error;
@@ -350,6 +418,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         RdmaSwitch* device = fabric->m_switchOfNode[i];
         if (!device)
         {
+            stream += nodes[i].isSwitch; // another rank's
             continue;
         }
         std::vector<std::vector<uint16_t>> groups;
@@ -365,11 +434,85 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         {
             return nullptr;
         }
-        TimeValue pipeline;
-        device->GetAttribute("PipelineLatency", pipeline);
-        fabric->m_pipelinePs = pipeline.Get().GetPicoSeconds();
     }
     return fabric;
+}
+
+std::string
+RdmaFabricHelper::CheckPartition(uint32_t nodes) const
+{
+    if (m_partition.rankOfNode.empty())
+    {
+        return {};
+    }
+    if (m_partition.rankOfNode.size() != nodes || m_partition.rank >= m_partition.ranks)
+    {
+        return "the partition has " + std::to_string(m_partition.rankOfNode.size()) +
+               " nodes and rank " + std::to_string(m_partition.rank) + " of " +
+               std::to_string(m_partition.ranks) + "; the fabric has " + std::to_string(nodes) +
+               " nodes";
+    }
+    for (const uint32_t rank : m_partition.rankOfNode)
+    {
+        if (rank >= m_partition.ranks)
+        {
+            return "the partition gives a node to rank " + std::to_string(rank) + " of " +
+                   std::to_string(m_partition.ranks);
+        }
+    }
+    return {};
+}
+
+void
+RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric) const
+{
+    if (!fabric.m_nics.empty())
+    {
+        const auto here = std::find_if(fabric.m_nics.begin(),
+                                       fabric.m_nics.end(),
+                                       [](const auto& n) { return n != nullptr; });
+        Ptr<RdmaNic> nic = here == fabric.m_nics.end() ? nullptr : *here;
+        if (!nic) // one as another rank has it
+        {
+            nic = m_nic.Create<RdmaNic>();
+            nic->Attach(m_port.Create<RdmaPort>(), 0);
+        }
+        fabric.m_mtu = nic->GetMtu();
+        fabric.m_ackEvery = nic->GetAckEvery();
+        fabric.m_sizes = nic->GetFrameSizes();
+        UintegerValue initialPsn;
+        nic->GetAttribute("InitialPsn", initialPsn);
+        UintegerValue bdpCap;
+        nic->GetAttribute("BdpCap", bdpCap);
+        EnumValue lossRecovery;
+        nic->GetAttribute("LossRecovery", lossRecovery);
+        fabric.m_nicDefaults.initialPsn = static_cast<uint32_t>(initialPsn.Get());
+        fabric.m_nicDefaults.bdpCap = bdpCap.Get();
+        fabric.m_nicDefaults.selectiveRepeat = lossRecovery.Get() == RdmaNic::SELECTIVE_REPEAT;
+    }
+    if (std::find(fabric.m_isSwitch.begin(), fabric.m_isSwitch.end(), true) !=
+        fabric.m_isSwitch.end())
+    {
+        TimeValue pipeline;
+        m_switch.Create<RdmaSwitch>()->GetAttribute("PipelineLatency", pipeline);
+        fabric.m_pipelinePs = pipeline.Get().GetPicoSeconds();
+    }
+    if (!fabric.m_ports.empty())
+    {
+        fabric.m_timeUnitPs = fabric.m_ports.front()->GetTransmitTimeUnitPs();
+    }
+    // What a NIC finds out from the ports it can see; across ranks it cannot see them all.
+    if (fabric.GetNRanks() > 1 && fabric.m_nicDefaults.selectiveRepeat &&
+        fabric.m_nicDefaults.bdpCap == 0)
+    {
+        for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+        {
+            if (fabric.m_nics[e])
+            {
+                fabric.m_nics[e]->SetAttribute("BdpCap", UintegerValue(fabric.GetBdpCap(e)));
+            }
+        }
+    }
 }
 
 } // namespace ns3

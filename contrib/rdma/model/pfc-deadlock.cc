@@ -16,20 +16,6 @@ namespace
 
 constexpr uint32_t PRIORITIES = RdmaPort::PRIORITIES;
 
-/// Whether frames that a port of the node behind may not send are of a priority that it holds up.
-bool
-WaitsFor(uint8_t held, const RdmaPort& next, uint8_t nextHeld)
-{
-    for (uint8_t p = 0; p < PRIORITIES; ++p)
-    {
-        if ((held & nextHeld) >> p & 1 && next.GetQueueBytes(p) > 0)
-        {
-            return true;
-        }
-    }
-    return false;
-}
-
 std::string
 NodeName(const RdmaPort* port)
 {
@@ -39,16 +25,42 @@ NodeName(const RdmaPort* port)
 
 } // namespace
 
+uint8_t
+QueuedMask(const RdmaPort& port)
+{
+    uint8_t mask = 0;
+    for (uint8_t p = 0; p < PRIORITIES; ++p)
+    {
+        mask |= port.GetQueueBytes(p) > 0 ? 1U << p : 0;
+    }
+    return mask;
+}
+
 std::vector<uint32_t>
 FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports, const std::vector<uint8_t>& held)
+{
+    std::vector<PfcPortState> states;
+    states.reserve(ports.size());
+    for (uint32_t i = 0; i < ports.size(); ++i)
+    {
+        states.push_back({ports[i]->GetNode()->GetId(),
+                          ports[i]->GetPeer()->GetNode()->GetId(),
+                          held[i],
+                          QueuedMask(*ports[i])});
+    }
+    return FindPfcCycle(states);
+}
+
+std::vector<uint32_t>
+FindPfcCycle(const std::vector<PfcPortState>& ports)
 {
     const uint32_t n = static_cast<uint32_t>(ports.size());
     std::vector<std::vector<uint32_t>> heldOfNode; // ports, by node
     for (uint32_t i = 0; i < n; ++i)
     {
-        const uint32_t node = ports[i]->GetNode()->GetId();
+        const uint32_t node = ports[i].node;
         heldOfNode.resize(std::max<std::size_t>(heldOfNode.size(), node + 1));
-        if (held[i])
+        if (ports[i].held)
         {
             heldOfNode[node].push_back(i);
         }
@@ -65,7 +77,7 @@ FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports, const std::vector<uint8_t>
     std::vector<uint8_t> state(n, UNSEEN);
     for (uint32_t start = 0; start < n; ++start)
     {
-        if (state[start] != UNSEEN || !held[start])
+        if (state[start] != UNSEEN || !ports[start].held)
         {
             continue;
         }
@@ -74,7 +86,7 @@ FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports, const std::vector<uint8_t>
         while (!stack.empty())
         {
             const uint32_t at = stack.back().first;
-            const uint32_t nodeBehind = ports[at]->GetPeer()->GetNode()->GetId();
+            const uint32_t nodeBehind = ports[at].nodeBehind;
             if (nodeBehind >= heldOfNode.size() ||
                 stack.back().second == heldOfNode[nodeBehind].size())
             {
@@ -83,7 +95,8 @@ FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports, const std::vector<uint8_t>
                 continue;
             }
             const uint32_t next = heldOfNode[nodeBehind][stack.back().second++];
-            if (state[next] == DONE || !WaitsFor(held[at], *ports[next], held[next]))
+            // It waits if frames that the next one may not send are of a priority it holds up.
+            if (state[next] == DONE || !(ports[at].held & ports[next].held & ports[next].queued))
             {
                 continue;
             }

@@ -48,6 +48,28 @@ std::vector<uint32_t> FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports);
 std::vector<uint32_t> FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports,
                                    const std::vector<uint8_t>& held);
 
+/// \ingroup rdma
+/// What the search for a cycle must know of a port.
+struct PfcPortState
+{
+    uint32_t node{0};
+    uint32_t nodeBehind{0}; //!< at the other end of the link
+    uint8_t held{0};        //!< bit p: priority p is paused
+    uint8_t queued{0};      //!< bit p: frames of priority p are queued
+};
+
+/**
+ * \ingroup rdma
+ * The same, of ports that need not be in this process. Node numbers should be small.
+ */
+std::vector<uint32_t> FindPfcCycle(const std::vector<PfcPortState>& ports);
+
+/**
+ * \ingroup rdma
+ * \return bit p: frames of priority p are queued
+ */
+uint8_t QueuedMask(const RdmaPort& port);
+
 /**
  * \ingroup rdma
  * \return "a->b waits for b->c waits for c->a", nodes by the names of their ports ("a:0" is port 0

@@ -3,6 +3,8 @@
  */
 #include "quad-heap-scheduler.h"
 
+#include "rdma-event-order.h"
+
 #include "ns3/assert.h"
 
 #include <algorithm>
@@ -17,11 +19,20 @@ namespace
 
 constexpr std::size_t ARITY = 4;
 
-/// Time and uid as one 128-bit number: one comparison without a branch between them.
+/// Time, context and uid as one 128-bit number: one comparison without a branch between them.
 inline unsigned __int128
 Rank(const Scheduler::Event& ev)
 {
-    return static_cast<unsigned __int128>(ev.key.m_ts) << 32 | ev.key.m_uid;
+    const uint64_t tie = static_cast<uint64_t>(ev.key.m_context) << 32 | ev.key.m_uid;
+    return static_cast<unsigned __int128>(ev.key.m_ts) << 64 | tie;
+}
+
+/// As the simulator shall see it: the context is the node's number.
+inline Scheduler::Event
+Plain(Scheduler::Event ev)
+{
+    ev.key.m_context = RdmaEventOrder::NodeOf(ev.key.m_context);
+    return ev;
 }
 
 } // namespace
@@ -131,7 +142,7 @@ QuadHeapScheduler::PeekNext() const
     NS_ASSERT(!IsEmpty());
     if (!m_hole)
     {
-        return m_heap.front();
+        return Plain(m_heap.front());
     }
     // The least of the root's children.
     std::size_t least = 1;
@@ -139,7 +150,7 @@ QuadHeapScheduler::PeekNext() const
     {
         least = Rank(m_heap[child]) < Rank(m_heap[least]) ? child : least;
     }
-    return m_heap[least];
+    return Plain(m_heap[least]);
 }
 
 Scheduler::Event
@@ -156,7 +167,7 @@ QuadHeapScheduler::RemoveNext()
     {
         __builtin_prefetch(m_heap[child].impl);
     }
-    return m_heap.front();
+    return Plain(m_heap.front());
 }
 
 void

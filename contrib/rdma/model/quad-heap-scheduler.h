@@ -18,7 +18,12 @@ namespace ns3
  * The fabric holds few pending events (at most a handful a link) and never removes one, which is
  * where ns-3's schedulers spend their time: MapScheduler allocates a node an event,
  * PriorityQueueScheduler's binary heap is twice as deep. A node's four children fill 96 adjacent
- * bytes. Order is by (time, uid), as ns-3 demands, so results do not depend on the scheduler.
+ * bytes.
+ *
+ * Order is by (time, context, uid): of one node, or without a context, events of one time come in
+ * the order they were scheduled, as ns-3 demands; but different nodes take turns by their number,
+ * and frames that arrive come last (RdmaEventOrder). So results do not depend on how a fabric is
+ * split among processes.
  *
  * RemoveNext leaves a hole at the root which the next Insert fills: an event that schedules
  * another, the usual case, costs one walk down the heap instead of a walk down and a walk up.

@@ -93,6 +93,13 @@ RdmaNic::GetTypeId()
                           UintegerValue(14),
                           MakeUintegerAccessor(&RdmaNic::m_timeoutExponent),
                           MakeUintegerChecker<uint32_t>(0, 31))
+            .AddAttribute("NakInterval",
+                          "Go-back-N: a packet out of order is answered by another NAK this long "
+                          "after the last one for the same gap (HPCC's ns-3 code: 500 us); 0: by "
+                          "one NAK a gap (InfiniBand Architecture 1, 9.7)",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&RdmaNic::m_nakInterval),
+                          MakeTimeChecker(Time(0)))
             .AddAttribute("RetryCount",
                           "Time-outs in a row without progress before the queue pair fails",
                           UintegerValue(7),
@@ -280,6 +287,7 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
                                      m_ackFrameBytes,
                                      m_cnpFrameBytes);
     m_timeUnit = port->GetTransmitTimeUnitPs();
+    m_nakIntervalPs = m_nakInterval.GetPicoSeconds();
     m_endpoint = endpoint;
     port->SetUser(this, 0);
     m_timeoutPs = m_timeoutExponent ? 4096000LL << m_timeoutExponent : 0;
@@ -411,22 +419,14 @@ RdmaNic::CreateQueuePair(uint8_t priority)
     // QP 0 and 1 are special (InfiniBand Architecture 1, 3.9); ours start at 2.
     const uint32_t number = static_cast<uint32_t>(m_qps.size()) + 2;
     NS_ABORT_MSG_IF(number > 0xffffff, "a NIC has at most 2^24 queue pairs");
-    Ptr<RdmaQueuePair> qp(new RdmaQueuePair(this, number, m_prototype->Fork()), false);
+    Ptr<RdmaQueuePair> qp(new RdmaQueuePair(this, number), false);
     qp->m_priority = priority;
     qp->m_dscp = m_dscpOfPriority[priority];
     qp->m_timeoutPs = m_timeoutPs;
     qp->m_retryCount = m_retryCount;
     qp->m_nextPsn = qp->m_endPsn = qp->m_ackedPsn = qp->m_highestPsn = qp->m_expectedPsn =
         m_initialPsn;
-    qp->m_cc.line = rdma::BitRate(m_port->GetRate());
-    qp->m_cc.mtu = m_mtu;
-    qp->m_ops->Init(qp->m_cc);
-    if (m_windowBytes)
-    {
-        qp->m_cc.windowBytes = std::min(qp->m_cc.windowBytes, GetWindowAt(qp->m_cc.rateBps));
-    }
-    qp->m_needs = qp->m_ops->GetNeeds();
-    qp->UpdateRate(RdmaClock::Now()); // the first packet is paced too
+    StartCongestionControl(PeekPointer(qp));
     m_qps.push_back(qp);
     if (m_limits)
     {
@@ -436,9 +436,27 @@ RdmaNic::CreateQueuePair(uint8_t priority)
 }
 
 void
+RdmaNic::StartCongestionControl(RdmaQueuePair* qp)
+{
+    qp->m_ops = m_prototype->Fork();
+    qp->m_cc = {};
+    qp->m_cc.line = rdma::BitRate(m_port->GetRate());
+    qp->m_cc.mtu = m_mtu;
+    qp->m_ops->Init(qp->m_cc);
+    if (m_windowBytes)
+    {
+        qp->m_cc.windowBytes = std::min(qp->m_cc.windowBytes, GetWindowAt(qp->m_cc.rateBps));
+    }
+    qp->m_needs = qp->m_ops->GetNeeds();
+    qp->m_nextSend = 0;
+    qp->UpdateRate(RdmaClock::Now()); // the first packet is paced too
+}
+
+void
 RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
 {
     const auto connect = [](RdmaQueuePair* from, RdmaQueuePair* to) {
+        NS_ABORT_MSG_IF(from->m_state > RdmaQueuePair::State::INIT, "connected already: see RESET");
         from->m_peerNumber = to->m_number;
         from->m_peerEndpoint = to->m_nic->m_endpoint;
         // The same addresses and ports as in captures; see rdma-pcap.
@@ -486,6 +504,22 @@ RdmaNic::GetWindowAt(uint64_t rateBps) const
     }
     const auto window = static_cast<unsigned __int128>(m_windowBytes) * rateBps / line;
     return std::max<uint64_t>(m_windowBytes ? 1 : 0, static_cast<uint64_t>(window));
+}
+
+void
+RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
+{
+    RdmaNic* nic = qp->m_nic;
+    qp->m_peerNumber = peer.number;
+    qp->m_peerEndpoint = peer.endpoint;
+    qp->m_flowHash = rdma::FlowHash(
+        {nic->m_endpoint, peer.endpoint, rdma::RoceSourcePort(qp->m_number, peer.number)});
+    qp->m_expectedPsn = peer.initialPsn;
+    qp->m_state = RdmaQueuePair::State::READY_TO_SEND;
+    if (nic->m_lossRecovery == SELECTIVE_REPEAT && peer.selectiveRepeat)
+    {
+        nic->UseSelectiveRepeat(qp, peer.bdpCap);
+    }
 }
 
 uint64_t

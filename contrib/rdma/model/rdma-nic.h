@@ -71,6 +71,20 @@ struct RdmaNicCounters
 
 /**
  * \ingroup rdma
+ * What a queue pair must know of the other end when that is in another process. All of it follows
+ * from the fabric and from the order in which queue pairs are made, so the processes need not talk.
+ */
+struct RdmaRemoteQueuePair
+{
+    uint32_t endpoint{0};
+    uint32_t number{0};     //!< RdmaQueuePair::GetNumber
+    uint32_t initialPsn{0}; //!< RdmaNic::InitialPsn of its NIC
+    bool selectiveRepeat{false};
+    uint64_t bdpCap{0}; //!< of its NIC; only if selectiveRepeat
+};
+
+/**
+ * \ingroup rdma
  * An RDMA network interface: queue pairs over one port.
  *
  * Arbitration: ACKs, NAKs and CNPs first (they have queues of their own in the port); then queue
@@ -128,6 +142,8 @@ class RdmaNic : public Object, public RdmaPortUser
     /// exchanged): both are ready to send then. Selective repeat is used if both NICs have it, else
     /// go-back-N. Both NICs have the same Mtu.
     static void Connect(RdmaQueuePair* a, RdmaQueuePair* b);
+    /// The same for one whose other end is in another process, which does it there with this end.
+    static void ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer);
 
     Ptr<RdmaPort> GetPort() const
     {
@@ -241,6 +257,8 @@ class RdmaNic : public Object, public RdmaPortUser
                      uint32_t msn,
                      uint32_t syndrome,
                      int64_t now);
+    /// Anew, from the prototype.
+    void StartCongestionControl(RdmaQueuePair* qp);
     void UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap);
     /// Reads "a:b,c:d" into a table. \return what is wrong
     static std::string ParseMap(const std::string& text,
@@ -271,6 +289,8 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t m_timeoutExponent;
     uint32_t m_retryCount;
     int64_t m_timeoutPs{0};
+    Time m_nakInterval;
+    int64_t m_nakIntervalPs{0};
     uint64_t m_windowBytes;
     bool m_variableWindow;
     uint32_t m_headerBytes;

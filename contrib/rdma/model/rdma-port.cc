@@ -4,6 +4,7 @@
 #include "rdma-port.h"
 
 #include "rdma-channel.h"
+#include "rdma-gateway.h"
 
 #include "ns3/data-rate.h"
 #include "ns3/log.h"
@@ -103,7 +104,9 @@ RdmaPort::GetTypeId()
 }
 
 RdmaPort::RdmaPort()
-    : m_txEvent(this),
+    : m_errorProne(false),
+      m_remote(false),
+      m_txEvent(this),
       m_rxEvent(this),
       m_pauseEvent(this)
 {
@@ -216,6 +219,19 @@ RdmaPort::SetWeight(uint8_t priority, uint32_t bytes)
     m_queue[priority].weight = bytes;
 }
 
+void
+RdmaPort::SetArrivalOrder(uint32_t number)
+{
+    m_context = RdmaEventOrder::ArrivalContext(m_nodeObject->GetId(), number);
+}
+
+uint32_t
+RdmaPort::ControlContext() const
+{
+    const bool ordered = RdmaEventOrder::NodeOf(m_context) != m_context;
+    return ordered ? m_context | RdmaEventOrder::CONTROL : m_context;
+}
+
 int64_t
 RdmaPort::AssignStreams(int64_t stream)
 {
@@ -233,7 +249,7 @@ void
 RdmaPort::ScheduleTransmit()
 {
     m_txPending = true;
-    m_txEvent.ScheduleAt(m_busyUntil, m_node);
+    m_txEvent.ScheduleAt(m_busyUntil, RdmaEventOrder::NodeOf(m_context));
 }
 
 void
@@ -352,22 +368,46 @@ RdmaPort::Transmit(RdmaFrame* frame, int64_t now)
 // Receiver ---------------------------------------------------------------------------------------
 
 void
+RdmaPort::SetRemote(RdmaGateway* gateway, uint32_t link)
+{
+    m_remote = true;
+    m_gateway = gateway;
+    m_gatewayLink = link;
+}
+
+void
+RdmaPort::ArriveFromRemote(RdmaFrame* frame, int64_t at)
+{
+    Arrive(frame, at);
+}
+
+void
 RdmaPort::Arrive(RdmaFrame* frame, int64_t at)
 {
     if (frame->opcode == RdmaOpcode::PAUSE)
     {
+        if (m_remote)
+        {
+            m_gateway->Send(m_gatewayLink, frame, at);
+            return;
+        }
         // The MAC takes it: no pipeline before it.
         frame->time = at;
         m_controlInFlight.PushBack(frame);
-        m_pauseEvent.ScheduleAt(at, m_node);
+        m_pauseEvent.ScheduleAt(at, ControlContext());
         return;
     }
     frame->time = at + m_receiveLatency;
     m_inFlight.PushBack(frame);
     if (!m_rxPending)
     {
+        if (m_remote)
+        {
+            m_gateway->Send(m_gatewayLink, m_inFlight.PopFront(), at);
+            return;
+        }
         m_rxPending = true;
-        m_rxEvent.ScheduleAt(frame->time, m_node);
+        m_rxEvent.ScheduleAt(frame->time, m_context);
     }
 }
 
@@ -389,7 +429,7 @@ RdmaPort::OnReceiveEvent()
         now = m_inFlight.Front()->time;
         if (now > tick)
         {
-            m_rxEvent.ScheduleAt(now, m_node);
+            m_rxEvent.ScheduleAt(now, m_context);
             return;
         }
     }
@@ -531,7 +571,7 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
     if (length)
     {
         ++m_counters.pausesReceived;
-        m_pauseEvent.ScheduleAt(now + length, m_node);
+        m_pauseEvent.ScheduleAt(now + length, ControlContext());
         SetPaused((m_paused | mask) & ~m_ignored, now);
     }
     else
@@ -734,7 +774,7 @@ void
 RdmaPort::SetNode(Ptr<Node> node)
 {
     m_nodeObject = node;
-    m_node = node->GetId();
+    m_context = node->GetId();
 }
 
 bool

@@ -4,6 +4,7 @@
 #ifndef RDMA_PORT_H
 #define RDMA_PORT_H
 
+#include "rdma-event-order.h"
 #include "rdma-event.h"
 #include "rdma-frame.h"
 
@@ -20,6 +21,7 @@ namespace ns3
 {
 
 class RdmaChannel;
+class RdmaGateway;
 class RdmaPort;
 
 /**
@@ -109,6 +111,19 @@ class RdmaPort : public NetDevice
     void SetStrictMask(uint8_t mask);
     /// \param bytes quantum of a DWRR priority per round; more than 0
     void SetWeight(uint8_t priority, uint32_t bytes);
+    /// Frames of one time arrive in the order of these numbers at the ports of a node: see
+    /// RdmaEventOrder. The scheduler must be QuadHeapScheduler. \param number of the port at its
+    /// node
+    void SetArrivalOrder(uint32_t number);
+    /// This is the ghost of a port that another process has: whatever arrives goes there.
+    /// \param link number of the link at the gateway
+    void SetRemote(RdmaGateway* gateway, uint32_t link);
+
+    bool IsRemote() const
+    {
+        return m_remote;
+    }
+
     int64_t AssignStreams(int64_t stream);
 
     // Data plane ---------------------------------------------------------------------------------
@@ -172,6 +187,10 @@ class RdmaPort : public NetDevice
     {
         return m_pausedUntil[priority];
     }
+
+    /// A frame that another process sent: as if the port at the other end had. \param at when its
+    /// last bit arrives, ps, not before now
+    void ArriveFromRemote(RdmaFrame* frame, int64_t at);
 
     /// Empty a queue: the frames are the caller's, not a word of them to the user. \param now ps
     RdmaFrameList TakeQueue(uint8_t priority, int64_t now);
@@ -358,6 +377,7 @@ class RdmaPort : public NetDevice
     void Transmit(RdmaFrame* frame, int64_t now);
     /// Take a frame whose last bit arrives at `at`.
     void Arrive(RdmaFrame* frame, int64_t at);
+    uint32_t ControlContext() const;
     bool IsCorrupted(const RdmaFrame* frame);
     void Deliver(RdmaFrame* frame, int64_t now);
     void OnPause(RdmaFrame* frame, int64_t now);
@@ -370,10 +390,11 @@ class RdmaPort : public NetDevice
     alignas(64) RdmaFrameList m_inFlight; //!< towards this port, by arrival
     int64_t m_receiveLatency{0};
     RdmaPortUser* m_user{nullptr};
-    uint32_t m_node{0};
+    uint32_t m_context{0}; //!< of arrivals: RdmaEventOrder
     uint16_t m_index{0};
     bool m_rxPending{false};
-    bool m_errorProne{false}; //!< the link has a bit error rate
+    bool m_errorProne : 1; //!< the link has a bit error rate
+    bool m_remote : 1;     //!< a ghost: what arrives here goes to another process
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_rxTrace;
 
     // line 2: leaving
@@ -428,6 +449,9 @@ class RdmaPort : public NetDevice
 
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_corruptTrace;
     TracedCallback<const RdmaPort*, uint8_t, uint8_t, int64_t> m_pauseTrace;
+
+    RdmaGateway* m_gateway{nullptr}; //!< of a ghost
+    uint32_t m_gatewayLink{0};
 };
 
 } // namespace ns3

@@ -196,6 +196,7 @@ RdmaQueuePair::Reset()
     m_msn = 0;
     m_nakSent = false;
     m_duplicate = NO_DUPLICATE;
+    m_nic->StartCongestionControl(this);
     if (m_verbs)
     {
         RdmaQueuePairVerbs& verbs = *m_verbs;
@@ -661,7 +662,9 @@ RdmaQueuePair::TakeReceive(RdmaOpcode opcode, uint32_t payload, int64_t now)
         verbs.hasCurrent = true;
         verbs.rnrSent = false;
     }
-    if (opcode <= RdmaOpcode::SEND_ONLY_IMM && m_messageBytes + payload > verbs.current.bytes)
+    // (Without a current one the message began before receive requests mattered.)
+    if (verbs.hasCurrent && opcode <= RdmaOpcode::SEND_ONLY_IMM &&
+        m_messageBytes + payload > verbs.current.bytes)
     {
         // The responder's queue pair fails too (9.9.3: a class C error of the responder, with the
         // receive request completed in error).
@@ -690,6 +693,7 @@ RdmaQueuePair::RefuseReceive(int64_t now)
 {
     // Whatever comes behind is dropped silently until the refused packet comes again.
     m_nakSent = true;
+    m_nakAgain = NO_NAK;
     m_verbs->rnrSent = true;
     m_duplicate = NO_DUPLICATE;
     ++m_nic->m_counters.rnrNaksSent;

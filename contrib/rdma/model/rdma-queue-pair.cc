@@ -20,9 +20,8 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("RdmaQueuePair");
 
-RdmaQueuePair::RdmaQueuePair(RdmaNic* nic, uint32_t number, Ptr<RdmaCongestionOps> ops)
+RdmaQueuePair::RdmaQueuePair(RdmaNic* nic, uint32_t number)
     : m_nic(nic),
-      m_ops(ops),
       m_number(number),
       m_timer(this)
 {
@@ -637,9 +636,10 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
         else
         {
             ++m_nic->m_counters.outOfOrderDropped;
-            if (!m_nakSent)
+            if (!m_nakSent || now >= m_nakAgain)
             {
                 m_nakSent = true;
+                m_nakAgain = m_nic->m_nakIntervalPs ? now + m_nic->m_nakIntervalPs : NO_NAK;
                 SendAck(true, now);
             }
         }

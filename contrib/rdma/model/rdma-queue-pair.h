@@ -236,7 +236,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         THROTTLED, //!< waits for its rate
     };
 
-    RdmaQueuePair(RdmaNic* nic, uint32_t number, Ptr<RdmaCongestionOps> ops);
+    RdmaQueuePair(RdmaNic* nic, uint32_t number);
 
     bool CanSendRequest() const
     {
@@ -396,7 +396,9 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint32_t m_msn{0};          //!< requests received whole, 24 bits in the AETH
     uint64_t m_messageBytes{0}; //!< of the message under way
     uint64_t m_receivedBytes{0};
+    static constexpr int64_t NO_NAK = INT64_MAX;
     bool m_nakSent{false};
+    int64_t m_nakAgain{NO_NAK}; //!< another NAK for the same gap is due from then on, ps
     uint64_t m_duplicate{NO_DUPLICATE}; //!< last of a row of packets received before
 
     std::unique_ptr<RdmaQueuePairVerbs> m_verbs; //!< null: only WRITEs so far

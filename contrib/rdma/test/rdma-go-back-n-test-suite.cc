@@ -212,6 +212,43 @@ class RdmaNakTestCase : public TestCase
     uint32_t m_initialPsn;
 };
 
+class RdmaNakAgainTestCase : public TestCase
+{
+  public:
+    RdmaNakAgainTestCase()
+        : TestCase("a NAK is repeated for the same gap after an interval, if there is one")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // Packet 5 of 20 is lost twice. The first NAK goes back when 6 arrives; 6 arrives again at
+        // least a round trip later, 4 x 1,050 ns + 2 x 500 ns and serialization, more than 5 us,
+        // and 19 comes 13 x 335 ns after it, less than 5 us: one more NAK, and no time-out. Within
+        // 20 us nothing comes any more, so that it takes a time-out (65.536 us).
+        for (const int64_t interval : {5, 20, 0})
+        {
+            Config::SetDefault("ns3::RdmaNic::NakInterval", TimeValue(MicroSeconds(interval)));
+            Pair bed;
+            Config::SetDefault("ns3::RdmaNic::NakInterval", TimeValue(Time(0)));
+            uint32_t lost = 0;
+            bed.LoseAt(1, [&](const RdmaFrame& f) {
+                return IsData(f.opcode) && f.psn == 5 && lost < 2 && ++lost;
+            });
+            bed.sender->PostWrite(20 * 4096, 1);
+            Simulator::Run();
+            const uint32_t naks = interval == 5 ? 2 : 1;
+            NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 1, "arrived");
+            NS_TEST_EXPECT_MSG_EQ(bed.receiver->GetNic()->GetCounters().naksSent, naks, "NAKs");
+            NS_TEST_EXPECT_MSG_EQ(bed.sender->GetNic()->GetCounters().timeouts,
+                                  2 - naks,
+                                  "time-outs");
+            NS_TEST_EXPECT_MSG_EQ(bed.goBacks.size(), 2, "went back twice");
+        }
+    }
+};
+
 class RdmaTimeoutTestCase : public TestCase
 {
   public:
@@ -469,6 +506,7 @@ class RdmaGoBackNTestSuite : public TestSuite
         AddTestCase(new RdmaNakTestCase(0), TestCase::QUICK);
         AddTestCase(new RdmaNakTestCase(0xfffffa), TestCase::QUICK); // the victim is 0xffffff
         AddTestCase(new RdmaNakTestCase(0xfffffb), TestCase::QUICK); // the victim is 0
+        AddTestCase(new RdmaNakAgainTestCase, TestCase::QUICK);
         AddTestCase(new RdmaTimeoutTestCase, TestCase::QUICK);
         AddTestCase(new RdmaRepostTestCase, TestCase::QUICK);
         AddTestCase(new RdmaRetryExceededTestCase, TestCase::QUICK);

@@ -8,6 +8,7 @@
 
 #include "ns3/map-scheduler.h"
 #include "ns3/quad-heap-scheduler.h"
+#include "ns3/rdma-event-order.h"
 
 #include <random>
 
@@ -127,6 +128,72 @@ class RdmaQuadHeapSimulatorTestCase : public TestCase
     }
 };
 
+class RdmaEventOrderTestCase : public TestCase
+{
+  public:
+    RdmaEventOrderTestCase()
+        : TestCase("events of one time: by node, then arrivals by port, whenever scheduled")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const auto heap = CreateObject<QuadHeapScheduler>();
+        uint32_t uid = 4;
+        const auto insert = [&](uint64_t ts, uint32_t context) {
+            Scheduler::Event ev;
+            ev.impl = nullptr;
+            ev.key.m_ts = ts;
+            ev.key.m_uid = uid++;
+            ev.key.m_context = context;
+            heap->Insert(ev);
+        };
+        // Last first, as it should come out: (time, context that is seen, uid).
+        const uint32_t none = 0xffffffff;
+        const uint32_t pause = RdmaEventOrder::ArrivalContext(3, 1) | RdmaEventOrder::CONTROL;
+        insert(5, none);                                     // 4
+        insert(5, RdmaEventOrder::ArrivalContext(70000, 0)); // 5
+        insert(5, RdmaEventOrder::ArrivalContext(3, 2));     // 6
+        insert(5, pause);                                    // 7
+        insert(5, RdmaEventOrder::ArrivalContext(3, 1));     // 8
+        insert(5, 70000);                                    // 9
+        insert(5, 3);                                        // 10
+        insert(5, 3);                                        // 11: behind 10
+        insert(4, none);                                     // 12
+        const std::vector<std::pair<uint32_t, uint32_t>> expected = {{none, 12},
+                                                                     {3, 10},
+                                                                     {3, 11},
+                                                                     {70000, 9},
+                                                                     {3, 8},
+                                                                     {3, 7},
+                                                                     {3, 6},
+                                                                     {70000, 5},
+                                                                     {none, 4}};
+        for (const auto& [context, number] : expected)
+        {
+            const auto peeked = heap->PeekNext();
+            const auto ev = heap->RemoveNext();
+            NS_TEST_EXPECT_MSG_EQ(ev.key.m_uid, number, "order");
+            NS_TEST_EXPECT_MSG_EQ(ev.key.m_context, context, "the node's number is seen");
+            NS_TEST_EXPECT_MSG_EQ(peeked.key.m_context, context, "peeking too");
+        }
+        // Beyond what a context has room for: plain node numbers.
+        NS_TEST_EXPECT_MSG_EQ(RdmaEventOrder::ArrivalContext(RdmaEventOrder::MAX_NODES, 0),
+                              RdmaEventOrder::MAX_NODES,
+                              "a node too many");
+        NS_TEST_EXPECT_MSG_EQ(RdmaEventOrder::ArrivalContext(7, RdmaEventOrder::MAX_PORTS),
+                              7,
+                              "a port too many");
+        const uint32_t last = RdmaEventOrder::ArrivalContext(RdmaEventOrder::MAX_NODES - 1,
+                                                             RdmaEventOrder::MAX_PORTS - 1);
+        NS_TEST_EXPECT_MSG_NE((last | RdmaEventOrder::CONTROL), none, "not taken for no context");
+        NS_TEST_EXPECT_MSG_EQ(RdmaEventOrder::NodeOf(last | RdmaEventOrder::CONTROL),
+                              RdmaEventOrder::MAX_NODES - 1,
+                              "the last one");
+    }
+};
+
 class RdmaSchedulerTestSuite : public TestSuite
 {
   public:
@@ -138,6 +205,7 @@ class RdmaSchedulerTestSuite : public TestSuite
             AddTestCase(new RdmaQuadHeapTestCase(seed), TestCase::QUICK);
         }
         AddTestCase(new RdmaQuadHeapSimulatorTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaEventOrderTestCase, TestCase::QUICK);
     }
 };
 

@@ -93,6 +93,7 @@ TEST(Compat, DecidesWhatIsNotGiven)
     EXPECT_EQ(f.ackEvery, 1u);
     EXPECT_EQ(f.ackPriority, 3);
     EXPECT_EQ(f.timeUnit, Nanoseconds(1));
+    EXPECT_EQ(f.nakInterval, Microseconds(500));
     EXPECT_EQ(f.switchLatency.ps, 0);
     EXPECT_EQ(f.windowBytes, (4000u + 2 * 80u) * 100 / 8); // 100 Gb/s, 1 us a link
     EXPECT_TRUE(f.variableWindow && f.ecnBehind && f.pfc && f.ecn);

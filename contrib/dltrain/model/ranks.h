@@ -1,0 +1,104 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_RANKS_H
+#define DLTRAIN_RANKS_H
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace dltrain
+{
+
+/**
+ * The processes that mpirun started, and what they tell each other before and after the simulation;
+ * while it runs, only frames and notes pass between them, through ns3::RdmaGateway.
+ *
+ *     Ranks::Session session(argc, argv);    // in main; MPI is there for as long, if mpirun
+ * started us if (Ranks::Get().Several()) ...
+ *
+ * The functions below are collective: all ranks call them, in the same order. With one rank they
+ * return what they are given, and MPI is not even initialized.
+ */
+class Ranks
+{
+  public:
+    class Session
+    {
+      public:
+        Session(int& argc, char**& argv);
+        ~Session();
+
+        Session(const Session&) = delete;
+        Session& operator=(const Session&) = delete;
+    };
+
+    static Ranks& Get();
+
+    uint32_t Rank() const
+    {
+        return m_rank;
+    }
+
+    uint32_t Size() const
+    {
+        return m_size;
+    }
+
+    bool Several() const
+    {
+        return m_size > 1;
+    }
+
+    /// Whether this is the rank that prints and writes.
+    bool IsFirst() const
+    {
+        return m_rank == 0;
+    }
+
+    /// \return at the first rank the texts of all, by rank; elsewhere nothing
+    std::vector<std::string> Gather(const std::string& text) const;
+    /// \return everywhere the texts of all, by rank
+    std::vector<std::string> Share(const std::string& text) const;
+    /// \return everywhere the first text that is not empty, by rank
+    std::string FirstText(const std::string& text) const;
+
+    /// \return everywhere the sum, the largest
+    uint64_t Sum(uint64_t value) const;
+    int64_t Max(int64_t value) const;
+    double Max(double value) const;
+    double Sum(double value) const;
+
+    /// \return at the first rank the elements of all, by rank; elsewhere nothing
+    template <class T>
+    std::vector<T> GatherAll(const std::vector<T>& values) const
+    {
+        static_assert(std::is_trivially_copyable_v<T>, "as bytes");
+        if (!Several())
+        {
+            return values;
+        }
+        std::vector<T> all;
+        for (const std::string& bytes :
+             Gather({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)}))
+        {
+            const std::size_t before = all.size();
+            all.resize(before + bytes.size() / sizeof(T));
+            std::memcpy(static_cast<void*>(all.data() + before), bytes.data(), bytes.size());
+        }
+        return all;
+    }
+
+  private:
+    Ranks() = default;
+
+    uint32_t m_rank{0};
+    uint32_t m_size{1};
+};
+
+} // namespace dltrain
+
+#endif /* DLTRAIN_RANKS_H */

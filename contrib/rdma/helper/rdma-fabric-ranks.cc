@@ -1,0 +1,259 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The part of RdmaFabric that is about several processes: gateways, queue pairs whose other end is
+ * elsewhere, and ns-3's MPI, if it is there.
+ */
+#include "contrib/rdma/core/look-ahead.h"
+#include "rdma-fabric-helper.h"
+
+#include "ns3/boolean.h"
+#include "ns3/node.h"
+#include "ns3/nstime.h"
+#include "ns3/simple-channel.h"
+#include "ns3/simple-net-device.h"
+
+#ifdef NS3_MPI
+#include "ns3/mpi-interface.h"
+#include "ns3/mpi-receiver.h"
+#endif
+
+#include <algorithm>
+
+namespace ns3
+{
+
+std::string
+RdmaFabric::MakeGateways()
+{
+    const uint32_t ranks = m_partition.ranks;
+    if (ranks < 2)
+    {
+        return {};
+    }
+    for (uint32_t rank = 0; rank < ranks; ++rank)
+    {
+        m_gatewayNodes.Create(1, rank);
+    }
+    const int64_t tick = std::max<int64_t>(1, RdmaClock::TicksToPs(1));
+    // Checked of all links, so that every rank says the same.
+    constexpr int64_t NO_LINK = 1000000000; // of processes without a link between them: 1 ms
+    int64_t leastOfAll = NO_LINK;
+    std::vector<int64_t> least(ranks, -1); // by rank, of its links to this one
+    const auto rankOf = [this](uint32_t end) { return m_partition.rankOfNode[GetNodeOfEnd(end)]; };
+    for (uint32_t link = 0; link < m_links.size(); ++link)
+    {
+        const uint32_t a = rankOf(2 * link);
+        const uint32_t b = rankOf(2 * link + 1);
+        if (a == b)
+        {
+            continue;
+        }
+        const int64_t delay = m_links[link].delayPs;
+        if (!rdma::SplitDelay(delay, tick))
+        {
+            return "link " + GetLinkName(2 * link) + " is cut between ranks " + std::to_string(a) +
+                   " and " + std::to_string(b) + ", and has a delay of " + std::to_string(delay) +
+                   " ps; allowed between ranks: " + std::to_string(tick > 1 ? 2 * tick : 1) +
+                   " ps or more";
+        }
+        leastOfAll = std::min(leastOfAll, delay);
+        if (a == GetRank() || b == GetRank())
+        {
+            int64_t& ofPair = least[a == GetRank() ? b : a];
+            ofPair = ofPair < 0 ? delay : std::min(ofPair, delay);
+        }
+    }
+    std::vector<RdmaGateway*> gatewayTo(ranks);
+    for (uint32_t rank = 0; rank < ranks; ++rank)
+    {
+        if (rank != GetRank())
+        {
+            const int64_t delay = least[rank] < 0 ? leastOfAll : least[rank];
+            m_gateways.push_back(
+                std::make_unique<RdmaGateway>(rank,
+                                              m_gatewayNodes.Get(GetRank())->GetId(),
+                                              *rdma::SplitDelay(delay, tick)));
+            gatewayTo[rank] = m_gateways.back().get();
+        }
+    }
+    for (uint32_t end = 0; end < GetNEnds(); ++end)
+    {
+        RdmaPort* port = m_portOfEnd[end];
+        if (port && rankOf(end ^ 1) != GetRank())
+        {
+            RdmaGateway* gateway = gatewayTo[rankOf(end ^ 1)];
+            port->GetPeer()->SetRemote(gateway, gateway->AddLink(port));
+        }
+    }
+    return {};
+}
+
+std::pair<RdmaQueuePair*, RdmaQueuePair*>
+RdmaFabric::ConnectQueuePairs(uint32_t from, uint32_t to, uint8_t priority)
+{
+    const uint32_t endpoints[2] = {from, to};
+    RdmaQueuePair* ends[2] = {nullptr, nullptr};
+    uint32_t numbers[2];
+    for (int side = 0; side < 2; ++side)
+    {
+        const uint32_t endpoint = endpoints[side];
+        const uint32_t before = m_queuePairsOf[endpoint]++;
+        numbers[side] = before + 2; // as RdmaNic counts them
+        if (m_nics[endpoint])
+        {
+            ends[side] = m_nics[endpoint]->CreateQueuePair(priority);
+            NS_ABORT_MSG_IF(GetNRanks() > 1 && ends[side]->GetNumber() != numbers[side],
+                            "across ranks all queue pairs must be made by ConnectQueuePairs");
+        }
+    }
+    if (ends[0] && ends[1])
+    {
+        RdmaNic::Connect(ends[0], ends[1]);
+        return {ends[0], ends[1]};
+    }
+    for (int side = 0; side < 2; ++side)
+    {
+        if (ends[side])
+        {
+            RdmaRemoteQueuePair peer = m_nicDefaults;
+            peer.endpoint = endpoints[1 - side];
+            peer.number = numbers[1 - side];
+            if (peer.selectiveRepeat && !peer.bdpCap)
+            {
+                peer.bdpCap = GetBdpCap(peer.endpoint);
+            }
+            RdmaNic::ConnectRemote(ends[side], peer);
+        }
+    }
+    return {ends[0], ends[1]};
+}
+
+// Round-trip times
+// ---------------------------------------------------------------------------------
+
+int64_t
+RdmaFabric::SerializationOver(uint32_t end, uint32_t wireBytes) const
+{
+    return rdma::SerializationTime(rdma::Bytes(wireBytes),
+                                   rdma::BitRate(m_links[end / 2].rateBps),
+                                   rdma::Duration(m_timeUnitPs))
+        .ps;
+}
+
+int64_t
+RdmaFabric::RoundTripOver(uint32_t end) const
+{
+    const RdmaLinkSpec& link = m_links[end / 2];
+    const uint32_t data = m_sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, m_mtu);
+    const int64_t pipelines = m_isSwitch[link.a] + m_isSwitch[link.b];
+    return SerializationOver(end, data) + SerializationOver(end, m_sizes.ackWire) +
+           2 * link.delayPs + pipelines * m_pipelinePs;
+}
+
+int64_t
+RdmaFabric::RoundTripToFarthestHost(uint32_t from) const
+{
+    // Breadth first: a node's time is final once all nodes nearer by a link have been looked at.
+    std::vector<int64_t> time(m_names.size());
+    std::vector<uint32_t> depthOf(m_names.size()); // 0: not seen
+    std::vector<uint32_t> level{from};
+    depthOf[from] = 1;
+    int64_t longest = 0;
+    for (uint32_t depth = 2; !level.empty(); ++depth)
+    {
+        std::vector<uint32_t> next;
+        for (const uint32_t node : level)
+        {
+            if (!m_isSwitch[node]) // hosts do not forward
+            {
+                longest = std::max(longest, time[node]);
+                continue;
+            }
+            for (const uint32_t end : m_endsOfNode[node])
+            {
+                const uint32_t to = GetNodeOfEnd(end ^ 1);
+                if (!depthOf[to])
+                {
+                    depthOf[to] = depth;
+                    next.push_back(to);
+                }
+                if (depthOf[to] == depth)
+                {
+                    time[to] = std::max(time[to], time[node] + RoundTripOver(end));
+                }
+            }
+        }
+        level.swap(next);
+    }
+    return longest;
+}
+
+uint64_t
+RdmaFabric::GetBdpCap(uint32_t endpoint)
+{
+    const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
+    int64_t roundTrip = RoundTripOver(end);
+    const uint32_t next = GetNodeOfEnd(end ^ 1);
+    if (m_isSwitch[next])
+    {
+        const auto known = m_farthestHost.find(next);
+        roundTrip += known != m_farthestHost.end()
+                         ? known->second
+                         : m_farthestHost[next] = RoundTripToFarthestHost(next);
+    }
+    const int64_t packet = SerializationOver(end, m_sizes.dataOverhead + m_mtu);
+    return std::min(static_cast<uint64_t>((roundTrip + packet - 1) / packet),
+                    RdmaQueuePair::MAX_OUTSTANDING);
+}
+
+// MPI
+// ----------------------------------------------------------------------------------------------
+
+std::string
+RdmaFabric::ConnectRanks()
+{
+    if (GetNRanks() < 2)
+    {
+        return {};
+    }
+#ifdef NS3_MPI
+    if (!MpiInterface::IsEnabled() || MpiInterface::GetSize() != GetNRanks() ||
+        MpiInterface::GetSystemId() != GetRank())
+    {
+        return "ns-3's MpiInterface is not enabled, or has other ranks than the partition";
+    }
+    // The simulator finds the look-ahead at point-to-point devices, and sends to a device of a
+    // node: every rank has a node for it, and on it a device for each other rank, by number.
+    const uint32_t self = GetRank();
+    for (const auto& gateway : m_gateways)
+    {
+        const uint32_t peer = gateway->GetRank();
+        const auto channel = CreateObject<SimpleChannel>();
+        channel->SetAttribute("Delay",
+                              TimeValue(RdmaClock::At(gateway->GetLookAhead().lookAheadPs)));
+        Ptr<SimpleNetDevice> here;
+        for (const uint32_t rank : {self, peer})
+        {
+            const auto device = CreateObject<SimpleNetDevice>();
+            device->SetAttribute("PointToPointMode", BooleanValue(true));
+            m_gatewayNodes.Get(rank)->AddDevice(device);
+            device->SetChannel(channel);
+            here = here ? here : device;
+        }
+        const auto receiver = CreateObject<MpiReceiver>();
+        receiver->SetReceiveCallback(MakeCallback(&RdmaGateway::Receive, gateway.get()));
+        here->AggregateObject(receiver);
+        const uint32_t node = m_gatewayNodes.Get(peer)->GetId();
+        const uint32_t device = self < peer ? self : self - 1;
+        gateway->SetTransport([node, device](Ptr<Packet> message, int64_t receiveAt) {
+            MpiInterface::SendPacket(message, RdmaClock::At(receiveAt), node, device);
+        });
+    }
+    return {};
+#else
+    return "this ns-3 was configured without MPI";
+#endif
+}
+
+} // namespace ns3

@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_EVENT_ORDER_H
+#define RDMA_EVENT_ORDER_H
+
+#include <cstdint>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * What happens first when several things happen at one picosecond: a rule that does not depend on
+ * when the events were scheduled, so that a fabric gives the same results whether it is simulated
+ * in one process or in several (there, a frame from another process is scheduled when the message
+ * it came in is read).
+ *
+ * A node only ever changes by its own events, so what counts is the order within a node: first what
+ * the node does by itself (timers, a transmitter that is idle again) in the order it was scheduled,
+ * then the frames that arrive, by port; of one port MAC control frames last. Events of an arrival
+ * carry their rank in the event's context, which QuadHeapScheduler sorts by (time, context, uid),
+ * and turns into the node's number again before anybody sees it:
+ *
+ *     31    30..11  10..1  0
+ *      1     node   port   MAC control frame
+ *
+ * With another scheduler, or beyond these limits, contexts are plain node numbers, and ties are
+ * resolved by when events were scheduled, as everywhere in ns-3.
+ */
+class RdmaEventOrder
+{
+  public:
+    static constexpr uint32_t MAX_NODES = (1U << 20) - 1;
+    static constexpr uint32_t MAX_PORTS = 1U << 10;
+    static constexpr uint32_t CONTROL = 1; //!< or-ed to the context of an arrival
+
+    /// \return the context of frames that arrive at a port of a node
+    static constexpr uint32_t ArrivalContext(uint32_t node, uint32_t port)
+    {
+        return node < MAX_NODES && port < MAX_PORTS ? ARRIVAL | node << 11 | port << 1 : node;
+    }
+
+    /// \return the node of an event, whichever kind its context is of
+    static constexpr uint32_t NodeOf(uint32_t context)
+    {
+        return (context & ARRIVAL) && context != NO_CONTEXT ? context >> 11 & MAX_NODES : context;
+    }
+
+  private:
+    static constexpr uint32_t ARRIVAL = 1U << 31;
+    static constexpr uint32_t NO_CONTEXT = 0xffffffff; //!< Simulator::NO_CONTEXT
+};
+
+} // namespace ns3
+
+#endif /* RDMA_EVENT_ORDER_H */

@@ -1,0 +1,181 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-gateway.h"
+
+#include "rdma-frame-record.h"
+#include "rdma-port.h"
+
+#include "ns3/abort.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace ns3
+{
+
+RdmaGateway::RdmaGateway(uint32_t rank, uint32_t context, const rdma::LookAhead& split)
+    : m_rank(rank),
+      m_context(context),
+      m_split(split),
+      m_message(MAX_PAYLOAD_BYTES),
+      m_timer(this)
+{
+}
+
+void
+RdmaGateway::SetTransport(Transport transport)
+{
+    m_transport = std::move(transport);
+}
+
+uint32_t
+RdmaGateway::AddLink(RdmaPort* port)
+{
+    m_ports.push_back(port);
+    return static_cast<uint32_t>(m_ports.size() - 1);
+}
+
+void
+RdmaGateway::SetNoteCallback(std::function<void(const std::string&)> callback)
+{
+    m_onNote = std::move(callback);
+}
+
+void
+RdmaGateway::SetArrivalCallback(std::function<void()> callback)
+{
+    m_onArrival = std::move(callback);
+}
+
+// Sending ----------------------------------------------------------------------------------------
+
+void
+RdmaGateway::Begin(Kind kind, int64_t base)
+{
+    m_message[0] = kind;
+    std::memcpy(&m_message[1], &m_sent, sizeof(m_sent));
+    std::memcpy(&m_message[5], &base, sizeof(base));
+    m_base = base;
+    m_end = m_message.data() + HEADER_BYTES;
+}
+
+void
+RdmaGateway::Send(uint32_t link, RdmaFrame* frame, int64_t at)
+{
+    NS_ABORT_MSG_IF(frame->extra,
+                    "an ordinary packet cannot cross to another process: links between processes "
+                    "carry RDMA and PFC frames only");
+    const int64_t now = RdmaClock::Now();
+    if (!m_end)
+    {
+        // Received at the earliest if it is full at once.
+        Begin(FRAMES, now + m_split.lookAheadPs);
+        m_flushDue = now + m_split.holdPs;
+        m_timer.ScheduleAt(m_flushDue, m_context);
+    }
+    NS_ABORT_MSG_IF(at < m_flushDue + m_split.lookAheadPs,
+                    "a frame crosses to another process faster than the look-ahead allows");
+    m_end = RdmaFrameRecord::Write(m_end, *frame, link, at, m_base);
+    ++m_framesSent;
+    RdmaFramePool::Get().Free(frame);
+    if (m_end + RdmaFrameRecord::MAX_BYTES > m_message.data() + m_message.size())
+    {
+        Flush();
+    }
+}
+
+void
+RdmaGateway::OnFlush()
+{
+    // Of a message that was full before, the event comes for nothing, or early for the next one.
+    if (m_end && RdmaClock::Now() >= m_flushDue)
+    {
+        Flush();
+    }
+}
+
+void
+RdmaGateway::Flush()
+{
+    NS_ABORT_MSG_UNLESS(m_transport, "a gateway without a transport");
+    const auto packet =
+        Create<Packet>(m_message.data(), static_cast<uint32_t>(m_end - m_message.data()));
+    m_end = nullptr;
+    ++m_sent;
+    ++m_messagesSent;
+    m_transport(packet, RdmaClock::Now() + m_split.lookAheadPs);
+}
+
+void
+RdmaGateway::SendNote(const std::string& text)
+{
+    if (m_end)
+    {
+        Flush();
+    }
+    Begin(NOTE, 0);
+    const std::size_t size = std::min<std::size_t>(text.size(), MAX_PAYLOAD_BYTES - HEADER_BYTES);
+    m_end = std::copy_n(text.begin(), size, m_end);
+    Flush();
+}
+
+// Receiving --------------------------------------------------------------------------------------
+
+void
+RdmaGateway::Receive(Ptr<Packet> message)
+{
+    std::vector<uint8_t> bytes(message->GetSize());
+    message->CopyData(bytes.data(), message->GetSize());
+    NS_ABORT_MSG_IF(bytes.size() < HEADER_BYTES, "a message from another process is cut off");
+    uint32_t sequence;
+    std::memcpy(&sequence, &bytes[1], sizeof(sequence));
+    if (sequence != m_expected)
+    {
+        // Several were sent at one time, and MPI may hand them over in any order then. The one that
+        // is missing comes at this time too.
+        m_early.emplace(sequence, std::move(bytes));
+        return;
+    }
+    Process(bytes);
+    while (!m_early.empty() && m_early.begin()->first == m_expected)
+    {
+        const auto next = m_early.extract(m_early.begin());
+        Process(next.mapped());
+    }
+}
+
+void
+RdmaGateway::Process(const std::vector<uint8_t>& message)
+{
+    ++m_expected;
+    const uint8_t* at = message.data() + HEADER_BYTES;
+    const uint8_t* end = message.data() + message.size();
+    if (message[0] == NOTE)
+    {
+        if (m_onNote)
+        {
+            m_onNote(std::string(at, end));
+        }
+        return;
+    }
+    int64_t base;
+    std::memcpy(&base, &message[5], sizeof(base));
+    while (at < end)
+    {
+        RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+        uint32_t link;
+        int64_t arrival;
+        at = RdmaFrameRecord::Read(at, end, *frame, link, arrival, base);
+        NS_ABORT_MSG_IF(link >= m_ports.size(), "a frame from another process, of no link");
+        ++m_framesReceived;
+        m_ports[link]->ArriveFromRemote(frame, arrival);
+    }
+    if (m_onArrival)
+    {
+        m_onArrival();
+    }
+}
+
+} // namespace ns3

@@ -1,0 +1,677 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * A fabric that several processes simulate together, without MPI: records, gateways, and the parts
+ * of a fabric side by side in one simulator, which must do what the whole does.
+ */
+#include "rdma-test-fabric.h"
+
+#include "ns3/rdma-channel.h"
+#include "ns3/rdma-frame-record.h"
+#include "ns3/rdma-gateway.h"
+#include "ns3/rdma-selective-repeat.h"
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+
+using namespace ns3;
+using namespace ns3::rdmatest;
+
+namespace
+{
+
+/// What ns-3's MPI interfaces put before a packet: time, (guarantee,) node, device.
+constexpr uint32_t MPI_HEADER = 8 + 8 + 4 + 4;
+
+/// All that crosses, as text.
+std::string
+Text(const RdmaFrame& f, uint32_t link, int64_t at)
+{
+    std::ostringstream text;
+    text << at << ' ' << link << ' ' << f.wireBytes << ' ' << f.src << ' ' << f.dst << ' '
+         << f.flowHash << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' ' << f.dmaLength
+         << ' ' << f.payload << ' ' << +static_cast<uint8_t>(f.opcode) << ' ' << +f.priority << ' '
+         << +f.flags << ' ' << +f.classEnable;
+    return text.str();
+}
+
+/// A data packet in the middle of a large message, in a fabric of 1,024 hosts.
+RdmaFrame
+TypicalFrame()
+{
+    RdmaFrame frame{};
+    frame.wireBytes = FULL_WIRE;
+    frame.src = 700;
+    frame.dst = 3;
+    frame.flowHash = 0x89abcdef;
+    frame.destQp = 1000;
+    frame.psn = 0xfedcba;
+    frame.payload = 4096;
+    frame.opcode = RdmaOpcode::WRITE_MIDDLE;
+    frame.priority = 3;
+    frame.flags = RdmaFrame::ECT | RdmaFrame::CE;
+    return frame;
+}
+
+} // namespace
+
+class RdmaFrameRecordTestCase : public TestCase
+{
+  public:
+    RdmaFrameRecordTestCase()
+        : TestCase("a record has every field of a frame, and some 28 B")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        uint8_t buffer[RdmaFrameRecord::MAX_BYTES];
+        const auto roundTrip = [&](const RdmaFrame& frame,
+                                   uint32_t link,
+                                   int64_t at,
+                                   int64_t base) {
+            const uint8_t* end = RdmaFrameRecord::Write(buffer, frame, link, at, base);
+            RdmaFrame read{};
+            uint32_t readLink;
+            int64_t readAt;
+            const uint8_t* readEnd =
+                RdmaFrameRecord::Read(buffer, end, read, readLink, readAt, base);
+            NS_TEST_EXPECT_MSG_EQ((end == readEnd), true, "as long as written");
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(end - buffer, RdmaFrameRecord::MAX_BYTES, "within bounds");
+            NS_TEST_EXPECT_MSG_EQ(Text(read, readLink, readAt), Text(frame, link, at), "the same");
+            return end - buffer;
+        };
+        // 3 time (500 ns), 1 link, 2 source, 1 destination, 4 hash, 3 + 3, 1 aux, 1 DMA length,
+        // 2 wire bytes, 2 payload, 4: 27 B.
+        NS_TEST_EXPECT_MSG_EQ(roundTrip(TypicalFrame(), 5, 1500 * NS, 1000 * NS), 27, "typical");
+        // The largest value of every field, and nothing.
+        RdmaFrame largest;
+        std::memset(static_cast<void*>(&largest), 0xff, sizeof(largest));
+        largest.destQp = largest.psn = 0xffffff; // 24 bits
+        roundTrip(largest, UINT32_MAX, INT64_MAX, 0);
+        roundTrip(RdmaFrame{}, 0, 0, 0);
+        // Any bits of a frame; a field that is not carried would differ.
+        std::mt19937_64 random(1);
+        for (int i = 0; i < 10000; ++i)
+        {
+            RdmaFrame frame;
+            uint64_t words[sizeof(RdmaFrame) / 8];
+            for (uint64_t& word : words)
+            {
+                word = random() >> random() % 64;
+            }
+            std::memcpy(static_cast<void*>(&frame), words, sizeof(frame));
+            frame.destQp &= 0xffffff;
+            frame.psn &= 0xffffff;
+            const int64_t base = static_cast<int64_t>(random() >> 2);
+            roundTrip(frame,
+                      static_cast<uint32_t>(random()),
+                      base + static_cast<int64_t>(random() >> 2 >> random() % 60),
+                      base);
+        }
+    }
+};
+
+class RdmaGatewayTestCase : public TestCase
+{
+  public:
+    RdmaGatewayTestCase()
+        : TestCase("many frames in a message of at most 2,000 B, each with its picosecond; held "
+                   "back no longer than said; messages of one time in any order")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        GlobalValue::Bind("SchedulerType", StringValue("ns3::QuadHeapScheduler"));
+        RdmaClock::Update();
+        const rdma::LookAhead split{400 * NS, 600 * NS};
+        RdmaGateway from(1, 0, split);
+        RdmaGateway to(0, 1, split);
+        // The receiving end of two links, of long delay so that nothing is delivered meanwhile.
+        std::vector<Ptr<RdmaPort>> ports;
+        std::vector<std::string> received;
+        for (uint32_t link = 0; link < 2; ++link)
+        {
+            const auto node = CreateObject<Node>();
+            const auto port = CreateObject<RdmaPort>();
+            const auto other = CreateObject<RdmaPort>();
+            node->AddDevice(port);
+            CreateObject<Node>()->AddDevice(other);
+            CreateObject<RdmaChannel>()->Attach(port, other);
+            WatchFrames(port,
+                        "PhyRx",
+                        [&received, link](const RdmaPort*, const RdmaFrame* frame, int64_t now) {
+                            received.push_back(Text(*frame, link, now));
+                        });
+            ports.push_back(port);
+            from.AddLink(nullptr);
+            to.AddLink(PeekPointer(port));
+        }
+
+        struct Message
+        {
+            int64_t sent;
+            int64_t receiveAt;
+            Ptr<Packet> packet;
+        };
+
+        std::vector<Message> messages;
+        from.SetTransport([&](Ptr<Packet> packet, int64_t receiveAt) {
+            messages.push_back({RdmaClock::Now(), receiveAt, packet});
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(packet->GetSerializedSize() + MPI_HEADER,
+                                        RdmaGateway::MAX_MESSAGE_BYTES,
+                                        "fits into a message of ns-3's MPI interfaces");
+        });
+        std::vector<std::string> notes;
+        to.SetNoteCallback([&notes](const std::string& note) { notes.push_back(note); });
+
+        // 1,000 frames within 10 us, then one alone; link 0 and 1 by turns, each in order.
+        std::vector<std::string> expected;
+        std::vector<int64_t> sentAt;
+        const auto send = [&](uint32_t i) {
+            RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+            *frame = TypicalFrame();
+            frame->psn = i;
+            // The least that is possible: the delay of the link and a picosecond.
+            const int64_t at = RdmaClock::Now() + split.holdPs + split.lookAheadPs + 1 + i % 3;
+            expected.push_back(Text(*frame, i % 2, at));
+            sentAt.push_back(RdmaClock::Now());
+            from.Send(i % 2, frame, at);
+        };
+        for (uint32_t i = 0; i < 1000; ++i)
+        {
+            Simulator::Schedule(NanoSeconds(100 + 10 * i), [&send, i]() { send(i); });
+        }
+        Simulator::Schedule(NanoSeconds(50000), [&send]() { send(1000); });
+        Simulator::Schedule(NanoSeconds(50000), [&from]() {
+            from.SendNote("well done");
+            from.SendNote(std::string(5000, 'x'));
+        });
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(from.GetFramesSent(), 1001, "sent");
+        NS_TEST_EXPECT_MSG_EQ(from.GetMessagesSent(), messages.size(), "counted");
+        // 41 frames in 400 ns, of some 27 B: below the limit. So 25 messages; then the one that is
+        // sent before the notes, and those.
+        NS_TEST_EXPECT_MSG_EQ(messages.size(), 25 + 1 + 2, "many in a message");
+        for (const Message& message : messages)
+        {
+            NS_TEST_EXPECT_MSG_EQ(message.receiveAt,
+                                  message.sent + split.lookAheadPs,
+                                  "look-ahead");
+        }
+        Simulator::Destroy();
+
+        // What is received, each pair of messages in the wrong order, at one time.
+        RdmaClock::Update();
+        for (std::size_t i = 0; i + 1 < messages.size(); i += 2)
+        {
+            std::swap(messages[i], messages[i + 1]);
+        }
+        for (const Message& message : messages)
+        {
+            to.Receive(message.packet);
+        }
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(to.GetFramesReceived(), 1001, "received");
+        NS_TEST_EXPECT_MSG_EQ(notes.size(), 2, "both notes");
+        NS_TEST_EXPECT_MSG_EQ(notes[0], "well done", "the first");
+        NS_TEST_EXPECT_MSG_GT(notes[1].size(), 1500, "the second as far as it fits");
+        std::sort(expected.begin(), expected.end());
+        std::sort(received.begin(), received.end());
+        NS_TEST_EXPECT_MSG_EQ((expected == received), true, "every frame, to the picosecond");
+        Simulator::Destroy();
+        GlobalValue::Bind("SchedulerType", StringValue("ns3::MapScheduler"));
+    }
+};
+
+/// A full message goes at once, and the one after it is held from its own first frame.
+class RdmaGatewayFullTestCase : public TestCase
+{
+  public:
+    RdmaGatewayFullTestCase()
+        : TestCase("a full message does not wait")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        RdmaClock::Update();
+        RdmaGateway gateway(1, 0, {400 * NS, 600 * NS});
+        gateway.AddLink(nullptr);
+        std::vector<int64_t> sent;
+        gateway.SetTransport(
+            [&sent](Ptr<Packet> packet, int64_t) { sent.push_back(RdmaClock::Now()); });
+        const auto send = [&gateway](uint32_t frames) {
+            for (uint32_t i = 0; i < frames; ++i)
+            {
+                RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+                *frame = TypicalFrame();
+                gateway.Send(0, frame, RdmaClock::Now() + 2 * US);
+            }
+        };
+        // 27 B a record (28 when its time takes four bytes) in 1,880 less 13: full at 65 to 68.
+        Simulator::Schedule(NanoSeconds(100), [&send]() { send(69); });
+        Simulator::Schedule(NanoSeconds(1000), [&send]() { send(1); });
+        Simulator::Run();
+        NS_TEST_ASSERT_MSG_EQ(sent.size(), 3, "messages");
+        NS_TEST_EXPECT_MSG_EQ(sent[0], 100 * NS, "full");
+        NS_TEST_EXPECT_MSG_EQ(sent[1], 500 * NS, "what was left, 400 ns after its first frame");
+        NS_TEST_EXPECT_MSG_EQ(sent[2], 1400 * NS, "the next");
+        Simulator::Destroy();
+    }
+};
+
+namespace
+{
+
+/// 16 hosts, 4 leaves, 2 spines; some bits are lost, buffers are small.
+struct Description
+{
+    std::vector<RdmaNodeSpec> nodes;
+    std::vector<RdmaLinkSpec> links;
+
+    Description()
+    {
+        for (uint32_t i = 0; i < 16; ++i)
+        {
+            nodes.push_back({"h" + std::to_string(i), false});
+        }
+        for (uint32_t i = 0; i < 6; ++i)
+        {
+            nodes.push_back({"s" + std::to_string(i), true});
+        }
+        for (uint32_t i = 0; i < 16; ++i)
+        {
+            links.push_back({i, 16 + i / 4, 100 * GBPS, US, 1e-8});
+        }
+        for (uint32_t leaf = 0; leaf < 4; ++leaf)
+        {
+            for (uint32_t spine = 0; spine < 2; ++spine)
+            {
+                // Different delays: cut links of one pair of ranks need not be alike.
+                links.push_back({16 + leaf, 20 + spine, 100 * GBPS, US + spine * 300 * NS, 1e-8});
+            }
+        }
+    }
+};
+
+/// Flow i of the test.
+struct TestFlow
+{
+    uint32_t from;
+    uint32_t to;
+    uint64_t bytes;
+};
+
+std::vector<TestFlow>
+Flows()
+{
+    std::vector<TestFlow> flows;
+    for (uint32_t i = 1; i < 16; ++i)
+    {
+        flows.push_back({i, 0, 300000 + 1000 * i});         // an incast
+        flows.push_back({i, (i + 5) % 16, 200000});         // all alike: ties
+        flows.push_back({(i + 8) % 16, i ^ 1, 64 * i + 1}); // small ones
+    }
+    return flows;
+}
+
+/// Everything that happened, as text, whatever the number of parts.
+class Outcome
+{
+  public:
+    void Run(const std::vector<uint32_t>& rankOfNode, uint32_t ranks, bool selectiveRepeat)
+    {
+        GlobalValue::Bind("SchedulerType", StringValue("ns3::QuadHeapScheduler"));
+        const Description description;
+        std::vector<std::unique_ptr<RdmaFabric>> parts;
+        Notes notes;
+        for (uint32_t rank = 0; rank < ranks; ++rank)
+        {
+            RdmaFabricHelper helper;
+            helper.SetSwitchAttribute("BufferPer100G", UintegerValue(150000));
+            helper.SetSwitchAttribute("EcnKmin", UintegerValue(10000));
+            helper.SetSwitchAttribute("EcnKmax", UintegerValue(60000));
+            helper.SetNicAttribute("TimeoutExponent", UintegerValue(9)); // 2 ms
+            helper.SetNicAttribute("InitialPsn", UintegerValue(0xfffff0));
+            helper.SetNicAttribute("LossRecovery",
+                                   StringValue(selectiveRepeat ? "selective-repeat" : "go-back-n"));
+            helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+            if (ranks > 1)
+            {
+                helper.SetPartition({rankOfNode, rank, ranks});
+            }
+            std::string error;
+            parts.push_back(helper.Build(description.nodes, description.links, error));
+            NS_ABORT_MSG_IF(!parts.back(), error);
+            for (uint32_t e = 0; e < parts.back()->GetNEndpoints(); ++e)
+            {
+                if (parts.back()->IsLocal(e))
+                {
+                    parts.back()->GetNic(e)->SetUser(&notes);
+                }
+            }
+        }
+        for (uint32_t rank = 0; rank < ranks; ++rank)
+        {
+            for (const auto& gateway : parts[rank]->GetGateways())
+            {
+                RdmaGateway* to = Gateway(*parts[gateway->GetRank()], rank);
+                gateway->SetTransport([to](Ptr<Packet> packet, int64_t receiveAt) {
+                    const Time delay = RdmaClock::At(receiveAt) - Simulator::Now();
+                    Simulator::Schedule(delay, &RdmaGateway::Receive, to, packet);
+                });
+            }
+        }
+        const std::vector<TestFlow> flows = Flows();
+        for (uint32_t i = 0; i < flows.size(); ++i)
+        {
+            for (const auto& part : parts)
+            {
+                const auto ends = part->ConnectQueuePairs(flows[i].from, flows[i].to, 3);
+                if (ends.first)
+                {
+                    ends.first->PostWrite(flows[i].bytes, i);
+                }
+            }
+        }
+        Simulator::Run();
+        Collect(parts, notes);
+        Simulator::Destroy();
+        GlobalValue::Bind("SchedulerType", StringValue("ns3::MapScheduler"));
+    }
+
+    std::vector<std::string> lines; //!< sorted
+    uint64_t marks{0};
+    uint64_t pauses{0};
+    uint64_t corrupted{0};
+    uint64_t retransmitted{0};
+    uint64_t crossed{0};
+    uint64_t messages{0};
+    uint64_t arrived{0};
+
+  private:
+    static RdmaGateway* Gateway(const RdmaFabric& fabric, uint32_t rank)
+    {
+        for (const auto& gateway : fabric.GetGateways())
+        {
+            if (gateway->GetRank() == rank)
+            {
+                return gateway.get();
+            }
+        }
+        return nullptr;
+    }
+
+    void Collect(const std::vector<std::unique_ptr<RdmaFabric>>& parts, const Notes& notes)
+    {
+        uint64_t received = 0;
+        for (const auto& part : parts)
+        {
+            for (uint32_t i = 0; i < part->GetPorts().size(); ++i)
+            {
+                const RdmaPort& port = *part->GetPorts()[i];
+                const RdmaPortCounters& c = port.GetCounters();
+                std::ostringstream text;
+                text << port.GetName() << ' ' << part->GetLinkName(part->GetEnd(i)) << ' '
+                     << c.txFrames << ' ' << c.txWireBytes << ' ' << c.txDataFrames << ' '
+                     << c.rxFrames << ' ' << c.rxWireBytes << ' ' << c.corrupted << ' '
+                     << c.ecnMarks << ' ' << c.pausesSent << ' ' << c.resumesSent << ' '
+                     << c.pausesReceived << ' ' << c.pausedPs << ' ' << c.maxQueueBytes;
+                lines.push_back(text.str());
+            }
+            const RdmaPortCounters ports = part->GetPortTotals();
+            const RdmaNicCounters nics = part->GetNicTotals();
+            marks += ports.ecnMarks;
+            pauses += ports.pausesSent;
+            corrupted += ports.corrupted;
+            retransmitted += nics.retransmittedPackets;
+            for (uint32_t e = 0; e < part->GetNEndpoints(); ++e)
+            {
+                if (!part->IsLocal(e))
+                {
+                    continue;
+                }
+                const RdmaNicCounters& c = part->GetNic(e)->GetCounters();
+                std::ostringstream text;
+                text << "nic " << e << ' ' << part->GetBdpCap(e) << ' ' << c.dataPackets << ' '
+                     << c.retransmittedPackets << ' ' << c.acksSent << ' ' << c.naksSent << ' '
+                     << c.cnpsSent << ' ' << c.timeouts << ' ' << c.ecnMarkedReceived << ' '
+                     << c.outOfOrderDropped << ' ' << c.duplicatesReceived;
+                lines.push_back(text.str());
+            }
+            for (const auto& device : part->GetSwitches())
+            {
+                std::ostringstream text;
+                text << device->GetName() << ' ' << device->GetReceived() << ' '
+                     << device->GetForwarded() << ' ' << device->GetBuffer().StoredPeak() << ' '
+                     << device->GetBuffer().HeadroomPeak();
+                lines.push_back(text.str());
+            }
+            for (const auto& gateway : part->GetGateways())
+            {
+                crossed += gateway->GetFramesSent();
+                messages += gateway->GetMessagesSent();
+                received += gateway->GetFramesReceived();
+            }
+        }
+        for (const auto& m : notes.messages)
+        {
+            std::ostringstream text;
+            text << "message " << m.qp->GetPeerEndpoint() << ' ' << m.qp->GetNic()->GetEndpoint()
+                 << ' ' << m.qp->GetNumber() << ' ' << m.qp->GetPeerNumber() << ' '
+                 << m.qp->UsesSelectiveRepeat() << ' ' << m.message.bytes << ' ' << m.at;
+            lines.push_back(text.str());
+        }
+        for (const auto& c : notes.completions)
+        {
+            std::ostringstream text;
+            text << "completion " << c.id << ' ' << +static_cast<uint8_t>(c.status) << ' ' << c.at;
+            lines.push_back(text.str());
+        }
+        std::sort(lines.begin(), lines.end());
+        arrived = notes.messages.size();
+        NS_ABORT_MSG_IF(crossed != received, "frames were lost between ranks");
+    }
+};
+
+} // namespace
+
+class RdmaPartsTestCase : public TestCase
+{
+  public:
+    explicit RdmaPartsTestCase(bool selectiveRepeat)
+        : TestCase(std::string("parts of a fabric do what the whole does, to the picosecond: ") +
+                   (selectiveRepeat ? "selective repeat" : "go-back-N")),
+          m_selectiveRepeat(selectiveRepeat)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Outcome whole;
+        whole.Run({}, 1, m_selectiveRepeat);
+        NS_TEST_EXPECT_MSG_EQ(whole.arrived, Flows().size(), "all arrived");
+        NS_TEST_EXPECT_MSG_GT(whole.marks, 0, "ECN marks");
+        NS_TEST_EXPECT_MSG_GT(whole.pauses, 0, "pauses");
+        NS_TEST_EXPECT_MSG_GT(whole.corrupted, 0, "bit errors");
+        NS_TEST_EXPECT_MSG_GT(whole.retransmitted, 0, "retransmissions");
+        NS_TEST_EXPECT_MSG_EQ(whole.crossed, 0, "nothing crosses");
+
+        // Two halves: hosts 0 to 7 with leaves 0, 1 and spine 0.
+        std::vector<uint32_t> halves(22, 0);
+        for (uint32_t node = 8; node < 16; ++node)
+        {
+            halves[node] = 1;
+        }
+        halves[18] = halves[19] = halves[21] = 1;
+        Compare(whole, halves, 2, true);
+        // Any partition, links of hosts cut too; a rank may have no switch at all.
+        std::mt19937_64 random(7);
+        for (const uint32_t ranks : {2, 3, 5})
+        {
+            std::vector<uint32_t> any;
+            for (uint32_t node = 0; node < 22; ++node)
+            {
+                any.push_back(static_cast<uint32_t>(random() % ranks));
+            }
+            Compare(whole, any, ranks, false);
+        }
+    }
+
+    void Compare(const Outcome& whole,
+                 const std::vector<uint32_t>& rankOfNode,
+                 uint32_t ranks,
+                 bool many)
+    {
+        Outcome parts;
+        parts.Run(rankOfNode, ranks, m_selectiveRepeat);
+        NS_TEST_EXPECT_MSG_GT(parts.crossed, 1000, "frames cross");
+        if (many)
+        {
+            NS_TEST_EXPECT_MSG_GT(parts.crossed, 2 * parts.messages, "many in a message");
+        }
+        NS_TEST_ASSERT_MSG_EQ(parts.lines.size(), whole.lines.size(), "as much happened");
+        for (std::size_t i = 0; i < parts.lines.size(); ++i)
+        {
+            NS_TEST_ASSERT_MSG_EQ(parts.lines[i], whole.lines[i], "the same happened");
+        }
+    }
+
+    bool m_selectiveRepeat;
+};
+
+class RdmaPartsOfPathsTestCase : public TestCase
+{
+  public:
+    RdmaPartsOfPathsTestCase()
+        : TestCase(
+              "a part knows names, paths and BDP caps of the whole, and has little of the rest")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Description description;
+        RdmaFabricHelper helper;
+        helper.SetNicAttribute("LossRecovery", StringValue("selective-repeat"));
+        std::string error;
+        const auto whole = helper.Build(description.nodes, description.links, error);
+        std::vector<uint32_t> rankOfNode(22, 1);
+        rankOfNode[0] = rankOfNode[16] = 0; // a host and its leaf
+        helper.SetPartition({rankOfNode, 0, 2});
+        const auto part = helper.Build(description.nodes, description.links, error);
+        NS_TEST_ASSERT_MSG_EQ((whole && part), true, error);
+        NS_TEST_EXPECT_MSG_EQ(part->GetNEndpoints(), 16, "all endpoints have a number");
+        NS_TEST_EXPECT_MSG_EQ(part->GetPorts().size(), 1 + 6, "a host's port and a leaf's");
+        NS_TEST_EXPECT_MSG_EQ(part->GetSwitches().size(), 1, "a switch");
+        for (uint32_t e = 0; e < 16; ++e)
+        {
+            NS_TEST_EXPECT_MSG_EQ(part->IsLocal(e), (e == 0), "one NIC");
+            NS_TEST_EXPECT_MSG_EQ(part->GetEndpointName(e), whole->GetEndpointName(e), "names");
+            // Computed from ports by the NIC, from links by the fabric.
+            NS_TEST_EXPECT_MSG_EQ(part->GetBdpCap(e), whole->GetNic(e)->GetBdpCap(), "BDP cap");
+            for (uint32_t to = 0; to < 16; ++to)
+            {
+                if (to != e)
+                {
+                    NS_TEST_EXPECT_MSG_EQ(part->GetIdealCompletion(e, to, 100000, false),
+                                          whole->GetIdealCompletion(e, to, 100000, false),
+                                          "ideal completion time");
+                }
+            }
+        }
+        NS_TEST_EXPECT_MSG_EQ(part->GetNic(0)->GetBdpCap(),
+                              whole->GetNic(0)->GetBdpCap(),
+                              "the NIC's own");
+        for (uint32_t i = 0; i < part->GetPorts().size(); ++i)
+        {
+            const Ptr<RdmaPort> same = whole->GetPorts()[part->GetEnd(i)];
+            const Ptr<RdmaPort> port = part->GetPorts()[i];
+            NS_TEST_EXPECT_MSG_EQ(port->GetName(), same->GetName(), "name");
+            NS_TEST_EXPECT_MSG_EQ(port->GetIfIndex(), same->GetIfIndex(), "interface");
+            NS_TEST_EXPECT_MSG_EQ(port->GetPeer()->GetName(), same->GetPeer()->GetName(), "peer");
+            NS_TEST_EXPECT_MSG_EQ(port->GetPeer()->GetIfIndex(),
+                                  same->GetPeer()->GetIfIndex(),
+                                  "interface of a ghost");
+        }
+        // Hosts 1 to 3 and the spines are behind the leaf: 5 cut links, 1 us the shortest.
+        NS_TEST_ASSERT_MSG_EQ(part->GetGateways().size(), 1, "one gateway");
+        const rdma::LookAhead& split = part->GetGateways()[0]->GetLookAhead();
+        NS_TEST_EXPECT_MSG_EQ(split.lookAheadPs + split.holdPs, US - NS, "of the shortest link");
+        // Random streams: the whole takes one for each end of a lossy link and each switch.
+        NS_TEST_EXPECT_MSG_EQ(part->GetNodes().GetN(), 22, "all nodes exist");
+        NS_TEST_EXPECT_MSG_EQ(part->GetNodes().Get(5)->GetNDevices(), 0, "a remote one is bare");
+        Simulator::Destroy();
+    }
+};
+
+class RdmaPartsErrorsTestCase : public TestCase
+{
+  public:
+    RdmaPartsErrorsTestCase()
+        : TestCase("partitions that cannot be simulated are refused with a reason, by every rank")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const std::vector<RdmaNodeSpec> nodes = {{"a", false}, {"s", true}, {"b", false}};
+        const auto refuse =
+            [&](const RdmaPartition& partition, int64_t delayPs, const std::string& why) {
+                RdmaFabricHelper helper;
+                helper.SetPartition(partition);
+                std::string error;
+                const auto fabric =
+                    helper.Build(nodes,
+                                 {{0, 1, 100 * GBPS, delayPs, 0}, {1, 2, 100 * GBPS, US, 0}},
+                                 error);
+                NS_TEST_EXPECT_MSG_EQ((fabric == nullptr), true, why);
+                NS_TEST_EXPECT_MSG_NE(error.find(why), std::string::npos, error);
+                Simulator::Destroy();
+            };
+        for (const uint32_t rank : {0, 1, 2}) // one that has nothing to do with the link too
+        {
+            refuse({{0, 1, 2}, rank, 3}, 0, "link a->s is cut between ranks 0 and 1");
+            refuse({{0, 1, 2}, rank, 3}, 1999, "delay of 1999 ps"); // at a resolution of 1 ns
+        }
+        refuse({{0, 1}, 0, 2}, US, "the partition has 2 nodes");
+        refuse({{0, 1, 1}, 2, 2}, US, "rank 2 of 2");
+        refuse({{0, 1, 2}, 0, 2}, US, "gives a node to rank 2 of 2");
+        // Without cut: a delay of 0 is allowed. And ranks that no gateway connects are refused.
+        RdmaFabricHelper helper;
+        helper.SetPartition({{0, 0, 1}, 0, 2});
+        std::string error;
+        const auto fabric =
+            helper.Build(nodes, {{0, 1, 100 * GBPS, 0, 0}, {1, 2, 100 * GBPS, US, 0}}, error);
+        NS_TEST_ASSERT_MSG_EQ((fabric != nullptr), true, error);
+        NS_TEST_EXPECT_MSG_NE(fabric->ConnectRanks(), "", "MPI is not enabled here");
+        Simulator::Destroy();
+    }
+};
+
+class RdmaRanksTestSuite : public TestSuite
+{
+  public:
+    RdmaRanksTestSuite()
+        : TestSuite("rdma-ranks", UNIT)
+    {
+        AddTestCase(new RdmaFrameRecordTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaGatewayTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaGatewayFullTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaPartsTestCase(false), TestCase::QUICK);
+        AddTestCase(new RdmaPartsTestCase(true), TestCase::QUICK);
+        AddTestCase(new RdmaPartsOfPathsTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaPartsErrorsTestCase, TestCase::QUICK);
+    }
+};
+
+static RdmaRanksTestSuite g_rdmaRanksTestSuite;

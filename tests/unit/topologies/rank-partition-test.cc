@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "topologies/family.h"
+#include "topologies/rank-partition.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+namespace
+{
+
+using topo::PartitionAmongRanks;
+using topo::Topology;
+
+constexpr rdma::BitRate kRate{100000000000};
+constexpr rdma::Duration kDelay{1000000};
+
+/// `leaves` leaf switches with `hosts` hosts each, and `spines` spines. Hosts come first.
+Topology
+LeafSpine(uint32_t leaves, uint32_t hosts, uint32_t spines)
+{
+    Topology t;
+    for (uint32_t i = 0; i < leaves * hosts; ++i)
+    {
+        t.AddHost("h" + std::to_string(i));
+    }
+    std::vector<topo::NodeId> leaf;
+    for (uint32_t i = 0; i < leaves; ++i)
+    {
+        leaf.push_back(t.AddSwitch("leaf" + std::to_string(i), 1));
+        for (uint32_t h = 0; h < hosts; ++h)
+        {
+            t.Connect(i * hosts + h, leaf.back(), kRate, kDelay);
+        }
+    }
+    for (uint32_t s = 0; s < spines; ++s)
+    {
+        const auto spine = t.AddSwitch("spine" + std::to_string(s), 2);
+        for (const auto l : leaf)
+        {
+            t.Connect(l, spine, kRate, kDelay);
+        }
+    }
+    return t;
+}
+
+TEST(RankPartition, OneRankHasEverything)
+{
+    const Topology t = LeafSpine(2, 2, 2);
+    EXPECT_EQ(PartitionAmongRanks(t, 1), std::vector<uint32_t>(t.Nodes().size(), 0));
+}
+
+TEST(RankPartition, HostsStayWithTheirLeafAndSpinesAreSpread)
+{
+    const Topology t = LeafSpine(4, 3, 2);
+    const auto ranks = PartitionAmongRanks(t, 2);
+    for (uint32_t host = 0; host < 12; ++host)
+    {
+        EXPECT_EQ(ranks[host], host / 6) << host;
+        EXPECT_EQ(ranks[host], ranks[t.Peer(host, 0)]) << host;
+    }
+    EXPECT_NE(ranks[16], ranks[17]) << "both spines see as many leaves of each rank";
+}
+
+TEST(RankPartition, PodsOfAFatTreeStayTogether)
+{
+    topo::TopologyRequest request;
+    request.family = "fat-tree";
+    request.k = 4;
+    const Topology t = *topo::MakeTopology(request).topology;
+    for (const uint32_t n : {2U, 4U})
+    {
+        const auto ranks = PartitionAmongRanks(t, n);
+        std::map<uint32_t, uint32_t> cores;
+        for (uint32_t node = 0; node < t.Nodes().size(); ++node)
+        {
+            const std::string& name = t.Nodes()[node].name;
+            if (name.rfind("edge-", 0) == 0 || name.rfind("agg-", 0) == 0)
+            {
+                const uint32_t pod = static_cast<uint32_t>(name[name.find('-') + 1] - '0');
+                EXPECT_EQ(ranks[node], pod * n / 4) << name;
+            }
+            else if (name.rfind("core-", 0) == 0)
+            {
+                ++cores[ranks[node]];
+            }
+        }
+        EXPECT_EQ(cores.size(), n) << "every rank has cores";
+        EXPECT_EQ(cores[0], 4 / n);
+    }
+}
+
+TEST(RankPartition, FewerSwitchesThanRanksCutTheHostsOff)
+{
+    const Topology t = LeafSpine(1, 6, 0);
+    const auto ranks = PartitionAmongRanks(t, 3);
+    EXPECT_EQ(ranks, (std::vector<uint32_t>{0, 0, 1, 1, 2, 2, 0}));
+}
+
+TEST(RankPartition, NodesThatNoHostReachesAreSomewhere)
+{
+    Topology t;
+    t.AddHost("a");
+    t.AddHost("b");
+    t.AddSwitch("alone", 0);
+    EXPECT_EQ(PartitionAmongRanks(t, 2), (std::vector<uint32_t>{0, 1, 0}));
+}
+
+TEST(RankPartition, EveryRankHasAHostWhateverTheNumbers)
+{
+    for (uint32_t leaves = 1; leaves <= 7; ++leaves)
+    {
+        for (uint32_t hosts = 1; hosts <= 4; ++hosts)
+        {
+            const Topology t = LeafSpine(leaves, hosts, 3);
+            for (uint32_t n = 1; n <= leaves * hosts; ++n)
+            {
+                const auto ranks = PartitionAmongRanks(t, n);
+                ASSERT_EQ(ranks.size(), t.Nodes().size());
+                EXPECT_LT(*std::max_element(ranks.begin(), ranks.end()), n);
+                const std::set<uint32_t> of(ranks.begin(), ranks.begin() + leaves * hosts);
+                EXPECT_EQ(of.size(), n) << leaves << " leaves, " << hosts << " hosts";
+                EXPECT_TRUE(std::is_sorted(ranks.begin(), ranks.begin() + leaves * hosts))
+                    << "contiguous blocks";
+            }
+        }
+    }
+}
+
+TEST(RankPartition, MoreRanksThanHostsAreRefused)
+{
+    const Topology t = LeafSpine(2, 2, 1);
+    EXPECT_THROW(PartitionAmongRanks(t, 5), std::invalid_argument);
+    EXPECT_THROW(PartitionAmongRanks(t, 0), std::invalid_argument);
+}
+
+} // namespace
