@@ -69,6 +69,20 @@ class BrowserTest(SystemTest):
         before = used()
         return run(), used() - before
 
+    def box(self, browser, selector):
+        return browser.execute_script("const r = arguments[0].getBoundingClientRect(); return [r.left, r.top, r.width, r.height]", self.find(browser, selector))
+
+    def drag(self, browser, start, end, y):
+        from selenium.webdriver import ActionChains
+        chain = ActionChains(browser)
+        pointer = chain.w3c_actions.pointer_action
+        pointer.move_to_location(round(start), round(y))
+        pointer.pointer_down()
+        pointer.move_to_location(round((start + end) / 2), round(y))
+        pointer.move_to_location(round(end), round(y))
+        pointer.pointer_up()
+        chain.perform()
+
     # ---- the default run
 
     def test_default_run(self):
@@ -103,6 +117,22 @@ class BrowserTest(SystemTest):
         self.assertAlmostEqual(second[1] - second[0], (whole[1] - whole[0]) / 4, delta=2)
         self.press(browser, "#timeline-canvas", "0")
         self.assertEqual(span(), whole)
+        # With the pointer: a quarter to a half of the strip is that part of the time; the rows moved by a tenth to the
+        # left show a tenth of it more; a click opens a row.
+        browser.execute_script("document.getElementById('timeline').scrollIntoView()")
+        left, top, width, _ = self.box(browser, ".brush .background")
+        self.drag(browser, left + width / 4, left + width / 2, top + 20)
+        length, pixel = whole[1] - whole[0], (whole[1] - whole[0]) / width
+        self.assertAlmostEqual(span()[0], whole[0] + length / 4, delta=2 * pixel)
+        self.assertAlmostEqual(span()[1], whole[0] + length / 2, delta=2 * pixel)
+        before, (left, top, width, _) = span(), self.box(browser, "#timeline-canvas")
+        plot = width - 118  # names of rows
+        self.drag(browser, left + 118 + plot / 2, left + 118 + plot / 2 - plot / 10, top + 10)
+        self.assertAlmostEqual(span()[0] - before[0], length / 40, delta=2 * pixel)
+        self.drag(browser, left + 300, left + 300, top + 10)
+        self.assertEqual(self.find(browser, "#timeline-level").get_attribute("value"), "0")
+        self.find(browser, "#timeline-back").click()
+        self.press(browser, "#timeline-canvas", "0")
         # By GPU: the row of GPU 0, in the middle of the time, names the calls that calls.log has there.
         browser.execute_script("const s = document.getElementById('timeline-level'); s.value = 0; s.dispatchEvent(new Event('change'));")
         self.press(browser, "#timeline-canvas", "ArrowUp")
