@@ -2,8 +2,9 @@
 # Debian packages. The first command installs what building and running need; "./ns3 test" the rest.
 
 RUN_PACKAGES=(g++ cmake ninja-build ccache python3 bzip2 libopenmpi-dev openmpi-bin
-    libboost-dev libboost-program-options-dev nlohmann-json3-dev)
-TEST_PACKAGES=(libgtest-dev libbenchmark-dev tshark)
+    libboost-dev libboost-program-options-dev nlohmann-json3-dev
+    libjs-d3) # the charts of report.html
+TEST_PACKAGES=(libgtest-dev libbenchmark-dev tshark chromium chromium-driver python3-selenium)
 
 # missing_packages <package>...: those that are not installed, in one line.
 missing_packages() {

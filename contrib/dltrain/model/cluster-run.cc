@@ -6,6 +6,7 @@
 #include "capture-setup.h"
 #include "collectives/cost.h"
 #include "fabric-builder.h"
+#include "topology-file.h"
 
 #include "ns3/simulator.h"
 
@@ -59,6 +60,7 @@ ClusterRun::Build()
     {
         return error;
     }
+    WriteTopology(m_run.out, m_cluster.topologyName, m_cluster.topology, m_cluster.hostOfServer);
     m_control.Watch(*m_collector);
     return {};
 }

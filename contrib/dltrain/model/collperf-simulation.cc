@@ -4,6 +4,7 @@
 #include "collperf-simulation.h"
 
 #include "collectives/registry.h"
+#include "report-launcher.h"
 #include "scenarios/spec/cluster-options.h"
 
 #include "ns3/simulator.h"
@@ -92,6 +93,7 @@ CollperfSimulation::Run()
     m_run.WriteStatistics(outcome, body, m_scenario.ranks);
     PrintRunStats(std::cerr, network);
     PrintEnd(std::cerr, m_scenario.run, outcome, network.frameHops);
+    WriteReport(m_scenario.run, std::cerr);
     return m_run.Status(outcome);
 }
 

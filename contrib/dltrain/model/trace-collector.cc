@@ -62,7 +62,10 @@ RemoveOldResults(const std::string& folder)
                                              "network_events.log",
                                              "calls.log",
                                              "attribution.csv",
-                                             "fct.txt"};
+                                             "fct.txt",
+                                             "topology.json",
+                                             "report.html",
+                                             "report.html.part"};
     // As RdmaPcapHelper names them; a ring's files have a number more.
     static const std::regex pcap(R"(.+-\d+(\.\d+)?\.pcap)");
     static const std::regex pcapng(R"(capture(\.\d+)?\.pcapng)");

@@ -7,7 +7,9 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "fabric-builder.h"
 #include "ranks.h"
+#include "report-launcher.h"
 #include "scenarios/traffic/hpcc-times.h"
+#include "topology-file.h"
 
 #include "ns3/config.h"
 #include "ns3/node.h"
@@ -142,6 +144,10 @@ TrafficSimulation::Build(std::string& error)
     if (!error.empty())
     {
         return false;
+    }
+    if (Ranks::Get().IsFirst())
+    {
+        WriteTopology(m_scenario.run.out, m_scenario.topologyName, m_scenario.topology);
     }
     m_control.Watch(*m_collector);
     m_control.SetMerge([this] { MergeRanks(); });
@@ -517,6 +523,7 @@ TrafficSimulation::Report(const RunOutcome& outcome)
     {
         OutputErrors::Add(error);
     }
+    WriteReport(m_scenario.run, std::cout);
     return OutputErrors::Status("traffic", outcome.exitStatus);
 }
 

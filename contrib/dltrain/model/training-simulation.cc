@@ -4,6 +4,8 @@
 #include "training-simulation.h"
 
 #include "collectives/registry.h"
+#include "report-launcher.h"
+#include "scenarios/training/training-plan.h"
 
 #include "ns3/simulator.h"
 
@@ -129,6 +131,7 @@ TrainingSimulation::Run()
     m_run.WriteStatistics(outcome, Statistics(), m_scenario.plan.ranks);
     PrintSummary(network);
     PrintEnd(std::cout, m_scenario.run, outcome, network.frameHops, ", calls.log");
+    WriteReport(m_scenario.run, std::cout);
     return m_run.Status(outcome);
 }
 
@@ -243,6 +246,13 @@ TrainingSimulation::Statistics() const
         number(any ? static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6 : 0);
     body["tflops_per_gpu"] = number(any ? m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6 : 0);
     body["gpu_memory_bytes_estimate"] = m_scenario.plan.gpuMemoryBytes;
+    const training::MemoryEstimate memory = training::EstimateMemory(m_scenario.options);
+    body["gpu_memory_parts_bytes"] = {{"parameters", memory.parameters},
+                                      {"gradients", memory.gradients},
+                                      {"optimizer", memory.optimizer},
+                                      {"activations", memory.activations},
+                                      {"buffers", memory.buffers}};
+    body["gpu_memory_capacity_bytes"] = m_scenario.options.gpu.memoryBytes;
     body["step_times_us"] = nlohmann::ordered_json::array();
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
     body["collectives"] = nlohmann::ordered_json::array();

@@ -1,0 +1,129 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "report-launcher.h"
+
+#include "line-log.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <iostream>
+#include <spawn.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace dltrain
+{
+
+namespace
+{
+
+constexpr int CANNOT = 2; ///< exit status of the script when it has said itself what is wrong
+
+std::string
+FindScript()
+{
+    const char* root = std::getenv("DLTRAIN_ROOT");
+    for (const std::string& folder : {std::string(root ? root : ""), std::string(DLTRAIN_ROOT)})
+    {
+        const std::string script = folder + "/scripts/report";
+        if (!folder.empty() && access(script.c_str(), X_OK) == 0)
+        {
+            return script;
+        }
+    }
+    return "";
+}
+
+/// \return the wait status, or -1 and errno. Signals are the script's own again: the simulation
+/// catches Ctrl-C, and its children would inherit a mask.
+int
+Spawn(const std::string& script, const std::string& folder)
+{
+    std::string words[] = {script, "--after-run", "--", folder};
+    char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_init(&files);
+    sigset_t ours;
+    sigset_t none;
+    sigemptyset(&ours);
+    sigemptyset(&none);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    posix_spawnattr_setsigdefault(&attributes, &ours);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    // Standard output belongs to the results (collperf's table): the script has only complaints.
+    posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+    pid_t child = 0;
+    const int error = posix_spawn(&child, argv[0], &files, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    int status = -1;
+    errno = error;
+    while (!error && waitpid(child, &status, 0) < 0)
+    {
+        if (errno != EINTR)
+        {
+            return -1;
+        }
+    }
+    return status;
+}
+
+} // namespace
+
+void
+WriteReport(const scenario::RunOptions& run, std::ostream& os)
+{
+    if (!run.report || run.out.empty() || OutputErrors::Any())
+    {
+        return;
+    }
+    os.flush();
+    std::string why;
+    const std::string script = FindScript();
+    if (script.empty())
+    {
+        why = "there is no scripts/report in " DLTRAIN_ROOT;
+    }
+    else
+    {
+        const int status = Spawn(script, run.out);
+        if (status < 0)
+        {
+            why = script + ": " + std::strerror(errno);
+        }
+        else if (WIFSIGNALED(status))
+        {
+            why = script + " was ended by signal " + std::to_string(WTERMSIG(status));
+        }
+        else if (WEXITSTATUS(status) == CANNOT)
+        {
+            return; // it has said why
+        }
+        else if (WEXITSTATUS(status) != 0)
+        {
+            why = script + " ended with status " + std::to_string(WEXITSTATUS(status));
+        }
+    }
+    if (why.empty())
+    {
+        os << "Report           " << run.out << "/report.html" << std::endl;
+    }
+    else
+    {
+        std::cerr << "report.html: not written: " << why << std::endl;
+    }
+}
+
+} // namespace dltrain

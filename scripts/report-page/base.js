@@ -1,0 +1,175 @@
+// What all sections share: the data, numbers for people, elements, tooltips, the colour scheme.
+// Text of the run (names, messages) only ever becomes text nodes.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const meanings = JSON.parse(document.getElementById("meanings").textContent);
+const stats = data.stats;
+const redraws = []; // called when the width or the colours change
+
+// ---- numbers
+
+const withSi = (value, units, digits) => {
+  let i = 0;
+  while (i + 1 < units.length && Math.abs(value) >= 999.5) { value /= 1000; i++; }
+  return digit(value, digits) + "\u00a0" + units[i];
+};
+const digit = (value, digits = 3) => {
+  if (value === 0) return "0";
+  const places = Math.max(0, digits - 1 - Math.floor(Math.log(Math.abs(value)) / Math.LN10 + 1e-9));
+  return value.toFixed(Math.min(places, 6)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+};
+const time = (us, digits) => {
+  if (us === null || us === undefined) return "\u2013";
+  if (us !== 0 && Math.abs(us) < 1) return digit(us * 1000, digits) + "\u00a0ns";
+  return withSi(us, ["\u00b5s", "ms", "s"], digits);
+};
+const bytes = (n) => n === null || n === undefined ? "\u2013" : withSi(n, ["B", "kB", "MB", "GB", "TB", "PB"]);
+const rate = (gbps) => digit(gbps, 4) + "\u00a0Gb/s";
+const count = (n) => n === null || n === undefined ? "\u2013" : String(Math.round(n)).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+const percent = (share, places = 1) => (100 * share).toFixed(places) + "%";
+const isNumber = (value) => typeof value === "number" && isFinite(value);
+
+// ---- elements
+
+function element(name, attributes, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    else if (value !== null && value !== undefined && value !== false) node.setAttribute(key, value === true ? "" : value);
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined) node.append(child); // strings become text
+  }
+  return node;
+}
+
+const SHORT = { summary: "Summary", timeline: "Timeline", topology: "Network", sizes: "Sizes", completion: "Completion times", ports: "Queues and pauses",
+  memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number" };
+
+function section(id, title, introduction) {
+  const node = element("section", { id, "aria-labelledby": id + "-title" }, element("h2", { id: id + "-title" }, title),
+    introduction ? element("p", {}, introduction) : null);
+  document.getElementById("main").append(node);
+  document.getElementById("sections").append(element("li", {}, element("a", { href: "#" + id }, SHORT[id])));
+  return node;
+}
+
+function swatch(colour) {
+  const node = element("span", { class: "swatch", "aria-hidden": "true" });
+  node.style.background = colour;
+  return node;
+}
+
+function legend(entries) {
+  return element("ul", { class: "legend" }, entries.map(([colour, text]) => element("li", {}, swatch(colour), text)));
+}
+
+// rows: arrays of cells; a cell is text, a node or {number}
+function table(caption, head, rows) {
+  const cell = (value) => value && value.number !== undefined && !(value instanceof Node)
+    ? element("td", { class: "number" }, value.number) : element("td", {}, value);
+  return element("table", {}, caption ? element("caption", {}, caption) : null,
+    element("thead", {}, element("tr", {}, head.map((text, i) => element("th",
+      { scope: "col", class: rows.length && rows[0][i] && rows[0][i].number !== undefined ? "number" : null }, text)))),
+    element("tbody", {}, rows.map((row) => element("tr", {}, row.map(cell)))));
+}
+const number = (text) => ({ number: text });
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+}
+const isDark = () => document.documentElement.dataset.theme === "dark";
+// Eight colours that are told apart on white and on dark, and by most of those who see fewer of them.
+const seriesColour = (i) => (isDark()
+  ? ["#6fa8ff", "#ffa657", "#4fd1b5", "#ff7b9c", "#c9a2ff", "#e3d26f", "#8bd3ff", "#c3cbd5"]
+  : ["#2766c8", "#d4610f", "#12826f", "#c2255c", "#7a45c7", "#8a7a00", "#0b86a8", "#5d6875"])[i % 8];
+// Utilization: quiet, then from cold to hot.
+const heat = (share) => d3.scale.linear().domain([0, 0.02, 0.3, 0.55, 0.8, 1]).clamp(true)
+  .range(isDark() ? ["#4d5a68", "#4f83cc", "#37b8b0", "#e8d44d", "#ff9a3c", "#ff4d4d"]
+    : ["#b9c3ce", "#5b8fd6", "#1f9e98", "#e0b400", "#e8730c", "#c81e1e"])(share);
+
+// ---- tooltip: a title and lines of [what, value]
+
+const tooltip = document.getElementById("tooltip");
+const live = document.getElementById("live");
+
+function showTooltip(x, y, title, lines) {
+  tooltip.replaceChildren(element("strong", {}, title), table(null, [], lines));
+  tooltip.querySelector("thead").remove();
+  tooltip.hidden = false;
+  const box = tooltip.getBoundingClientRect();
+  tooltip.style.left = Math.max(4, x + 16 + box.width > innerWidth ? x - 16 - box.width : x + 16) + "px";
+  tooltip.style.top = Math.max(4, y + 16 + box.height > innerHeight ? y - 12 - box.height : y + 16) + "px";
+}
+function hideTooltip() { tooltip.hidden = true; }
+function say(title, lines) { live.textContent = title + ". " + lines.map((line) => line.join(": ")).join("; "); }
+// A key may itself scroll what it moves in: then the tooltip it has brought stays.
+let lastKey = -Infinity;
+document.addEventListener("keydown", (event) => {
+  lastKey = performance.now();
+  if (event.key === "Escape") hideTooltip();
+}, true);
+document.addEventListener("scroll", () => { if (performance.now() - lastKey > 300) hideTooltip(); }, true);
+
+// ---- charts
+
+const niceTicks = (scale, n, format) => d3.svg.axis().scale(scale).ticks(n).tickFormat(format).tickSize(5).tickPadding(5);
+
+// A chart is drawn anew when the width changes: draw(svg, width) returns its height.
+function chart(parent, label, draw, attributes) {
+  const box = element("div", { class: "chart" });
+  parent.append(box);
+  const redraw = () => {
+    const width = box.clientWidth;
+    if (!width) return;
+    const focused = box.contains(document.activeElement);
+    d3.select(box).select("svg").remove();
+    const svg = d3.select(box).append("svg").attr("role", "img").attr("aria-label", label);
+    for (const [key, value] of Object.entries(attributes || {})) svg.attr(key, value);
+    svg.attr("height", draw(svg, width)).attr("width", width);
+    if (focused) svg.node().focus();
+  };
+  redraws.push(redraw);
+  return box;
+}
+
+// Ticks of a logarithmic axis: 1, 2, 5 where there is room.
+function logTicks([low, high], room) {
+  const decades = Math.log(high / low) / Math.LN10;
+  const steps = decades * 3 <= room ? [1, 2, 5] : [1];
+  const every = Math.max(1, Math.ceil(decades / room));
+  const ticks = [];
+  for (let e = Math.floor(Math.log(low) / Math.LN10); e <= Math.ceil(Math.log(high) / Math.LN10); e++) {
+    if (steps.length === 1 && ((e % every) + every) % every) continue;
+    for (const step of steps) {
+      const value = step * Math.pow(10, e);
+      if (value >= low * 0.999 && value <= high * 1.001) ticks.push(value);
+    }
+  }
+  return ticks;
+}
+
+// ---- colour scheme: the system's, until the button says otherwise
+
+const themeButton = document.getElementById("theme");
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+let chosenTheme = null;
+function applyTheme() {
+  const dark = chosenTheme === null ? systemDark.matches : chosenTheme === "dark";
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  themeButton.textContent = dark ? "Light colours" : "Dark colours";
+  themeButton.setAttribute("aria-pressed", String(dark));
+}
+themeButton.addEventListener("click", () => { chosenTheme = isDark() ? "light" : "dark"; applyTheme(); redrawAll(); });
+systemDark.addEventListener("change", () => { applyTheme(); redrawAll(); });
+applyTheme();
+
+let redrawTimer = 0;
+let lastWidth = innerWidth;
+function redrawAll() { redraws.forEach((redraw) => redraw()); }
+addEventListener("resize", () => {
+  if (innerWidth === lastWidth) return;
+  lastWidth = innerWidth;
+  clearTimeout(redrawTimer);
+  redrawTimer = setTimeout(redrawAll, 100);
+});

@@ -1,0 +1,136 @@
+// How the run ended, and the step at a glance.
+
+function banner() {
+  const main = document.getElementById("main");
+  const hasStats = Object.keys(stats).length > 0;
+  if (hasStats && stats.completed !== true) {
+    const share = isNumber(stats.share_done) ? ", " + percent(stats.share_done) + " done" : "";
+    main.append(element("div", { class: "banner failed", role: "alert", id: "failed" },
+      element("strong", {}, (stats.interrupted ? "This run was interrupted" : "This run failed") + share
+        + ". What follows is of the part that ran."),
+      stats.message ? element("pre", {}, String(stats.message)) : null,
+      isNumber(stats.measured_from_us) && !data.flows && stats.warmup_steps > 0
+        ? element("p", {}, "It ended in its warm-up: of the measured part there is nothing to show.") : null));
+  }
+  if (data.events && data.events.last.length) {
+    main.append(element("details", { class: "banner note", id: "last-events" },
+      element("summary", {}, "The last " + data.events.last.length + " lines of network_events.log"),
+      element("pre", {}, data.events.last.join("\n"))));
+  }
+  if (data.problems.length) {
+    main.append(element("div", { class: hasStats ? "banner note" : "banner failed", role: "alert", id: "problems" },
+      element("strong", {}, hasStats ? "Not all could be read" : "This run is not complete"),
+      element("ul", {}, data.problems.map((text) => element("li", {}, text)))));
+  }
+}
+
+function tile(name, value, small) {
+  return element("div", {}, element("dt", {}, name), element("dd", {}, value, small ? element("small", {}, small) : null));
+}
+
+function subtitle() {
+  const configuration = stats.configuration || {};
+  const cluster = configuration.cluster || {}, fabric = configuration.fabric || {};
+  const words = [];
+  if (stats.program) words.push(stats.program);
+  if (stats.servers) words.push(count(stats.servers) + " servers" + (cluster.server ? " (" + cluster.server + ")" : ""));
+  const network = (data.topology && data.topology.name) || (stats.topology && stats.topology.name);
+  if (network) words.push(network);
+  if (fabric.nic) words.push(fabric.nic);
+  if (fabric.cc) words.push("congestion control " + fabric.cc + (fabric.pfc ? ", PFC" : ""));
+  if (cluster.placement) words.push(cluster.placement + " placement");
+  document.getElementById("subtitle").textContent = words.join(" \u00b7 ");
+}
+
+function stepTiles() {
+  const step = stats.step_time_us, tiles = [];
+  if (!isNumber(step)) return [];
+  tiles.push(tile("Step time", time(step), stats.steps_measured === 1 ? "1 step measured" : "mean of " + stats.steps_measured + " steps"));
+  tiles.push(tile("Computing", time(stats.compute_time_us), percent(stats.compute_time_us / step) + " of the step"));
+  tiles.push(tile("Exposed communication", time(stats.exposed_communication_time_us), percent(stats.exposed_communication_time_us / step)
+    + " of the step; under way for " + time(stats.communication_time_us)));
+  tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU"));
+  return tiles;
+}
+
+function flowTiles() {
+  const flows = stats.flows;
+  if (!flows) return [];
+  return [tile("Flows", count(flows.arrived) + " of " + count(flows.all), "arrived" + (flows.failed ? "; " + count(flows.failed) + " failed" : "")),
+    tile("Last arrival", time(flows.last_arrival_us), "after the first start"),
+    tile("Goodput", rate(flows.goodput_gbps), "payload, all flows together")];
+}
+
+function collectiveTiles() {
+  const rows = (stats.collectives || []).filter((row) => isNumber(row.busbw_GBps));
+  if (stats.program !== "collperf" || !rows.length) return [];
+  const best = rows.reduce((a, b) => (b.busbw_GBps > a.busbw_GBps ? b : a));
+  return [tile("Largest bus bandwidth", digit(best.busbw_GBps, 4) + "\u00a0GB/s", best.op + " of " + bytes(best.bytes)),
+    tile("Time of it", time(best.time_us), best.algorithm + ", " + best.ranks + " ranks")];
+}
+
+function networkTiles() {
+  const tiles = [];
+  if (isNumber(stats.messages)) tiles.push(tile("Messages", count(stats.messages), bytes(stats.message_bytes) + " between servers"));
+  if (stats.messages && stats.fct_us) {
+    tiles.push(tile("Completion time p99.9", time(stats.fct_us.p999), "p50 " + time(stats.fct_us.p50) + ", max " + time(stats.fct_us.max)));
+    tiles.push(tile("Slowdown p99.9", digit(stats.fct_slowdown.p999) + "\u00d7", "p50 " + digit(stats.fct_slowdown.p50) + "\u00d7, max "
+      + digit(stats.fct_slowdown.max) + "\u00d7 the idle network's"));
+  }
+  if (isNumber(stats.ecn_marks)) {
+    tiles.push(tile("ECN marks", count(stats.ecn_marks), count(stats.cnps) + " CNPs; " + count(stats.pfc_pauses)
+      + " pauses, " + time(stats.pfc_pause_time_us)));
+  }
+  if (stats.drops) {
+    const drops = d3.sum(Object.values(stats.drops));
+    tiles.push(tile("Frames lost", count(drops), count(stats.retransmitted_packets) + " packets sent again, "
+      + count(stats.timeouts) + " time-outs"));
+  }
+  if (stats.links && stats.links.length) {
+    tiles.push(tile("Busiest link", percent(stats.links[0].utilization), stats.links[0].link + ", " + rate(stats.links[0].rate_gbps)));
+  }
+  return tiles;
+}
+
+// The step as one bar: computing alone, with communication hidden behind it, exposed, idle.
+function stepBar(parent) {
+  const mean = data.timeline && data.timeline.mean_us;
+  if (!mean || !isNumber(stats.step_time_us)) return;
+  const parts = [["C", "compute", "computing"], ["O", "overlap", "computing, communication hidden behind it"],
+    ["X", "exposed", "exposed communication"], ["I", "idle", "idle (bubble)"]].filter(([state]) => mean[state] > 0);
+  const whole = d3.sum(parts, ([state]) => mean[state]);
+  parent.append(element("h3", {}, "A GPU\u2019s step, mean over all GPUs"));
+  chart(parent, "The step as one bar: " + parts.map(([state, , text]) => text + " " + time(mean[state])).join(", "), (svg, width) => {
+    const x = d3.scale.linear().domain([0, whole]).range([14, width - 14]);
+    let at = 0;
+    for (const [state, name, text] of parts) {
+      const group = svg.append("g");
+      group.append("rect").attr("x", x(at)).attr("width", Math.max(0, x(at + mean[state]) - x(at) - 1)).attr("y", 0).attr("height", 34).style("fill", colour(name));
+      if (x(mean[state]) - x(0) > 110) {
+        group.append("text").attr("x", x(at) + 8).attr("y", 22).style("fill", state === "I" ? colour("text") : isDark() ? "#10151b" : "#fff")
+          .style("font-weight", 600).text(time(mean[state]) + " \u00b7 " + percent(mean[state] / whole));
+      }
+      group.append("title").text(text + ": " + time(mean[state]));
+      at += mean[state];
+    }
+    svg.append("g").attr("class", "axis").attr("transform", "translate(0,36)").call(niceTicks(x, Math.max(3, width / 130), (us) => time(us)));
+    return 64;
+  });
+  const keys = element("div");
+  parent.append(keys);
+  redraws.push(() => keys.replaceChildren(legend(parts.map(([state, name, text]) => [colour(name), text + ", " + time(mean[state])]))));
+}
+
+function summary() {
+  subtitle();
+  banner();
+  const tiles = [...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...networkTiles()];
+  const node = section("summary", stats.program === "dltrain" ? "The step at a glance" : "At a glance");
+  if (!tiles.length) {
+    node.append(element("p", {}, "No number of the measured part is there."));
+  } else {
+    if (stats.program === "dltrain" && !isNumber(stats.step_time_us)) node.append(element("p", {}, "No measured step was completed."));
+    node.append(element("dl", { class: "tiles" }, tiles));
+  }
+  stepBar(node);
+}

@@ -1,0 +1,127 @@
+// Memory, collectives, configuration, and every number with its unit and meaning; then all is drawn.
+
+function memory() {
+  const total = stats.gpu_memory_bytes_estimate;
+  if (!isNumber(total)) return;
+  const parts = Object.entries(stats.gpu_memory_parts_bytes || { estimate: total }).filter(([, value]) => value > 0);
+  const capacity = stats.gpu_memory_capacity_bytes;
+  const gib = (value) => digit(value / Math.pow(2, 30), 3) + "\u00a0GiB";
+  const node = section("memory", "Memory of a GPU", "An estimate of what one GPU holds: " + gib(total)
+    + (capacity ? " of " + gib(capacity) + " (" + percent(total / capacity, 0) + ")." : ".") + " GPUs of one job hold the same.");
+  chart(node, "Memory: " + parts.map(([name, value]) => name + " " + gib(value)).join(", "), (svg, width) => {
+    const x = d3.scale.linear().domain([0, Math.max(total, capacity || 0) / Math.pow(2, 30)]).range([16, width - 40]);
+    const px = (value) => x(value / Math.pow(2, 30)), long = (value) => px(value) - px(0);
+    svg.append("rect").attr("x", 16.5).attr("y", 16.5).attr("width", long(Math.max(total, capacity || 0))).attr("height", 36).style("fill", colour("panel")).style("stroke", colour("line"));
+    let at = 0;
+    parts.forEach(([name, value], i) => {
+      svg.append("rect").attr("x", px(at)).attr("y", 17).attr("height", 35).attr("width", Math.max(0.5, long(value) - 1)).style("fill", seriesColour(i)).append("title").text(name + " " + gib(value));
+      at += value;
+    });
+    if (capacity) svg.append("text").attr("class", "muted").attr("x", px(capacity)).attr("y", 10).attr("text-anchor", "end").text("memory of the GPU " + gib(capacity));
+    svg.append("g").attr("class", "axis").attr("transform", "translate(0,54)").call(niceTicks(x, width / 130, (v) => digit(v) + "\u00a0GiB"));
+    return 84;
+  });
+  const keys = element("div");
+  node.append(keys);
+  redraws.push(() => keys.replaceChildren(legend(parts.map(([name, value], i) => [seriesColour(i), name + " " + gib(value)]))));
+}
+
+function collectives() {
+  const rows = stats.collectives || [];
+  if (!rows.length) return;
+  const node = section("collectives", "Collectives", "Time: from the first GPU\u2019s entry to the last one\u2019s leaving. algbw: bytes over time; busbw: comparable with the "
+    + "rate of the hardware (as nccl-tests defines them). GB/s: 10\u2079 B/s."
+    + (data.collectives_left_out ? " The first " + count(rows.length) + "; " + count(data.collectives_left_out) + " more are in stats.json." : ""));
+  if (stats.program === "collperf" && rows.length > 1) bandwidth(node, rows);
+  const groups = d3.nest().key((row) => row.op + " (" + row.algorithm + ")").entries(rows);
+  if (stats.program !== "collperf") {
+    const steps = Math.max(1, stats.steps_measured || 1);
+    node.append(element("div", { class: "wide" }, table("By operation, a step", ["operation", "count", "bytes", "time in them, mean over GPUs", "busbw"], groups.map(({ key, values }) => {
+      const all = d3.sum(values, (row) => row.time_us);
+      return [key, number(digit(values.length / steps, 4)), number(bytes(d3.sum(values, (row) => row.bytes) / steps)), number(time(d3.sum(values, (row) => row.rank_time_us) / steps)),
+        number(digit(all ? d3.sum(values, (row) => row.busbw_GBps * row.time_us) / all : 0, 4) + "\u00a0GB/s")];
+    }))));
+  }
+  const head = rows[0].name !== undefined ? ["step", "collective", "algorithm", "bytes", "time", "algbw", "busbw"] : ["operation", "algorithm", "bytes", "time", "algbw", "busbw"];
+  const body = rows.map((row) => [...(row.name !== undefined ? [number(count(row.step)), row.name] : [row.op]), row.algorithm, number(count(row.bytes) + "\u00a0B"), number(time(row.time_us, 4)),
+    number(digit(row.algbw_GBps, 4) + "\u00a0GB/s"), number(digit(row.busbw_GBps, 4) + "\u00a0GB/s")]);
+  const details = element("details", { open: rows.length <= 12 }, element("summary", {}, "Each of them"));
+  const fill = () => { if (details.open && details.children.length === 1) details.append(element("div", { class: "wide tall", tabindex: 0 }, table(null, head, body))); };
+  details.addEventListener("toggle", fill);
+  node.append(details);
+  fill();
+}
+
+function bandwidth(node, rows) {
+  const lines = [["busbw_GBps", "busbw"], ["algbw_GBps", "algbw"]];
+  const keys = element("div");
+  node.append(keys);
+  redraws.push(() => keys.replaceChildren(legend(lines.map(([, name], i) => [seriesColour(i), name]))));
+  chart(node, "Bandwidth against size", (svg, width) => {
+    const left = 60, right = 30, top = 24, bottom = 46, height = 280;
+    const x = d3.scale.log().domain(d3.extent(rows, (row) => Math.max(1, row.bytes))).range([left, width - right]);
+    const y = d3.scale.linear().domain([0, d3.max(rows, (row) => Math.max(row.busbw_GBps, row.algbw_GBps))]).nice(5).range([height - bottom, top]);
+    svg.append("g").attr("class", "grid").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(5).tickSize(-(width - left - right)).tickFormat(""));
+    svg.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(5));
+    svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - bottom})`)
+      .call(d3.svg.axis().scale(x).tickValues(rows.length <= width / 90 ? rows.map((row) => row.bytes) : logTicks(x.domain(), width / 90)).tickFormat(bytes));
+    svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("GB/s");
+    svg.append("text").attr("class", "muted").attr("x", (left + width) / 2).attr("y", height - 8).attr("text-anchor", "middle").text("size of the vector");
+    lines.forEach(([key, name], i) => {
+      svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((row) => x(Math.max(1, row.bytes))).y((row) => y(row[key]))(rows)).style("stroke", seriesColour(i));
+      svg.append("g").selectAll("circle").data(rows).enter().append("circle").attr("cx", (row) => x(Math.max(1, row.bytes))).attr("cy", (row) => y(row[key])).attr("r", 5).style("fill", seriesColour(i))
+        .on("mousemove", (row) => showTooltip(d3.event.clientX, d3.event.clientY, bytes(row.bytes), [[name, digit(row[key], 4) + " GB/s"], ["time", time(row.time_us, 4)]])).on("mouseleave", hideTooltip);
+    });
+    return height;
+  });
+}
+
+function configuration() {
+  const source = stats.configuration;
+  if (!source) return;
+  const node = section("configuration", "Configuration as run", "Every option, defaults included. stats.json holds it as a scenario file: --scenario takes it.");
+  const rows = [];
+  for (const [group, values] of Object.entries(source)) {
+    if (values === null || typeof values !== "object" || Array.isArray(values)) { rows.push(["", group, textOf(values), ""]); continue; }
+    for (const [key, value] of Object.entries(values)) {
+      rows.push([Object.hasOwn(meanings.groups, group) ? meanings.groups[group] : group, key, textOf(value), (Object.hasOwn(meanings.configuration, key) && meanings.configuration[key]) || ""]);
+    }
+  }
+  node.append(element("div", { class: "wide" }, table(null, ["of", "option", "value", "meaning"],
+    rows.map(([group, key, value, meaning]) => [element("span", { class: "key" }, group), element("code", { class: "key" }, key), element("code", {}, value), meaning]))));
+}
+const textOf = (value) => typeof value === "string" ? value : JSON.stringify(value);
+
+function numbers() {
+  const node = section("numbers", "Every number", "What stats.json holds, with its unit and meaning, and the columns of the other files. "
+    + "1 GB = 10\u2079 B, 1 Gb/s = 10\u2079 bit/s. Statistics begin after the warm-up unless they say \u201cwhole run\u201d.");
+  const rows = [];
+  const leave = new Set(["configuration", "collectives", "links", "nondeterministic"]);
+  const walk = (object, prefix) => {
+    for (const [key, value] of Object.entries(object)) {
+      const name = prefix + key;
+      if (!prefix && leave.has(key)) continue;
+      const known = Object.hasOwn(meanings.stats, name) ? meanings.stats[name]
+        : prefix === "bytes_sent_per_gpu." ? ["B", "of this operation"] : prefix === "drops." ? ["frames", "for this reason"] : ["", ""];
+      if (value !== null && typeof value === "object" && !Array.isArray(value)) { walk(value, name + "."); continue; }
+      const text = Array.isArray(value) ? value.slice(0, 8).map(textOf).join(", ") + (value.length > 8 ? ", \u2026 (" + count(value.length) + ")" : "") : textOf(value);
+      rows.push([element("code", { class: "key" }, name), number(text), known[0] || "", known[1] || ""]);
+    }
+  };
+  walk(stats, "");
+  if (rows.length) node.append(element("div", { class: "wide", id: "all-numbers" }, table("stats.json", ["key", "value", "unit", "meaning"], rows)));
+  for (const [file, columns] of Object.entries(meanings.files)) {
+    node.append(element("details", {}, element("summary", {}, "Columns of " + file), element("div", { class: "wide" },
+      table(null, ["column", "unit", "meaning"], Object.entries(columns).map(([name, [unit, meaning]]) => [element("code", {}, name), unit, meaning])))));
+  }
+}
+
+// What a run was for comes first.
+const ORDER = {
+  traffic: [summary, completionTimes, sizes, topology, ports],
+  collperf: [summary, collectives, topology, completionTimes, sizes, ports],
+};
+(ORDER[stats.program] || [summary, timeline, topology, sizes, completionTimes, ports, memory, collectives]).concat(configuration, numbers)
+  .forEach((make) => make());
+redrawAll();
+document.documentElement.dataset.ready = "yes";

@@ -1,0 +1,298 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""report.html in a real browser: no error, no request, quick; zoom, slider, tooltips, keys, colours; hostile names are text."""
+
+import csv
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+
+from _report import need_browser, report, requested, set_scheme, start_browser, write_big_results
+from _system_test import SystemTest, main
+
+MOST_SECONDS = 3  # to open a page, and
+MOST_BYTES = 20e6  # its size: the issue's limits. Measured: 0.3 s and 0.8 MB for the default run
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&</title></script>"
+
+# Texts of the charts that cover one another by more than 2 px each way.
+OVERLAPS = """
+const found = [];
+for (const svg of document.querySelectorAll(".chart svg")) {
+  const boxes = [...svg.querySelectorAll("text")].filter((t) => t.textContent && getComputedStyle(t).display !== "none")
+    .map((t) => [t.textContent, t.getBoundingClientRect()]);
+  for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
+    const [a, p] = boxes[i], [b, q] = boxes[j];
+    if (Math.min(p.right, q.right) - Math.max(p.left, q.left) > 2 && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 2) found.push([a, b]);
+  }
+}
+return found;
+"""
+KEY = "arguments[0].dispatchEvent(new KeyboardEvent('keydown', {key: arguments[1], bubbles: true, cancelable: true}));"
+
+
+class BrowserTest(SystemTest):
+    def open(self, path, width=1280, dark=False):
+        """The page in a new browser; no error, no request, in time, and nothing wider than the window."""
+        self.assertLess(os.path.getsize(path), MOST_BYTES)
+        browser = start_browser(self, width, dark)
+        requested(browser)
+        browser.get("file://" + path)
+        self.assertEqual(browser.execute_script("return document.documentElement.dataset.ready"), "yes")
+        self.assertEqual(browser.get_log("browser"), [])
+        self.assertEqual({url for url in requested(browser) if not url.startswith("data:")}, {"file://" + path})
+        timing = browser.execute_script("return performance.timing.loadEventEnd - performance.timing.navigationStart")
+        self.assertLess(timing / 1000, MOST_SECONDS)
+        self.assertLessEqual(browser.execute_script("return document.documentElement.scrollWidth - innerWidth"), 0)
+        self.assertEqual(browser.execute_script(OVERLAPS), [])
+        return browser
+
+    def find(self, browser, selector):
+        return browser.find_element("css selector", selector)
+
+    def tooltip(self, browser):
+        self.assertFalse(browser.execute_script("return document.getElementById('tooltip').hidden"), "no tooltip")
+        rows = browser.execute_script("return [...document.querySelectorAll('#tooltip tr')].map((r) => [...r.cells].map((c) => c.textContent))")
+        return browser.execute_script("return document.querySelector('#tooltip strong').textContent"), [[text.replace("\u00a0", " ") for text in row] for row in rows]
+
+    def press(self, browser, selector, key):
+        node = self.find(browser, selector)
+        browser.execute_script("arguments[0].focus({preventScroll: true});" + KEY, node, key)
+
+    def timed(self, run):
+        """What it returns, and the processor time of the programs it ran."""
+        def used():
+            usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return usage.ru_utime + usage.ru_stime
+        before = used()
+        return run(), used() - before
+
+    def box(self, browser, selector):
+        return browser.execute_script("const r = arguments[0].getBoundingClientRect(); return [r.left, r.top, r.width, r.height]", self.find(browser, selector))
+
+    def drag(self, browser, start, end, y):
+        from selenium.webdriver import ActionChains
+        chain = ActionChains(browser)
+        pointer = chain.w3c_actions.pointer_action
+        pointer.move_to_location(round(start), round(y))
+        pointer.pointer_down()
+        pointer.move_to_location(round((start + end) / 2), round(y))
+        pointer.move_to_location(round(end), round(y))
+        pointer.pointer_up()
+        chain.perform()
+
+    # ---- the default run
+
+    def test_default_run(self):
+        run, used = self.timed(lambda: self.run_program("dltrain --report=0"))
+        done, cost = self.timed(lambda: report(run.folder))
+        self.assertEqual(done.returncode, 0)
+        # The issue's limit. Measured: 0.35 s of 8 s, 4%; processor time, which other programs disturb little.
+        self.assertLess(cost, 0.1 * used)
+        stats = run.stats
+        browser = self.open(run.path("report.html"))
+        text = self.find(browser, "#summary").text
+        self.assertIn(f"{stats['step_time_us'] / 1000:.0f} ms", text.replace("\u00a0", " "))
+        self.assertIn(f"{100 * stats['exposed_communication_time_us'] / stats['step_time_us']:.1f}%", text)
+        for section in ("summary", "timeline", "topology", "sizes", "completion", "ports", "memory", "collectives", "configuration", "numbers"):
+            self.assertTrue(self.find(browser, f"#{section} h2").text, section)
+        self.check_timeline(browser, run)
+        self.check_slider(browser, run, stats)
+        self.check_curves(browser, stats)
+        self.check_colours(browser)
+        self.assertEqual(browser.get_log("browser"), [])
+        self.open(run.path("report.html"), 1920, True)
+
+    def check_timeline(self, browser, run):
+        span = lambda: [float(self.find(browser, "#timeline-range").get_attribute("data-" + end)) for end in ("from", "to")]
+        whole = span()
+        self.find(browser, "[aria-label='Zoom in']").click()
+        first = span()
+        self.assertAlmostEqual(first[1] - first[0], (whole[1] - whole[0]) / 2, delta=2)
+        self.assertAlmostEqual(sum(first), sum(whole), delta=2)  # about the middle
+        self.press(browser, "#timeline-canvas", "+")
+        second = span()
+        self.assertAlmostEqual(second[1] - second[0], (whole[1] - whole[0]) / 4, delta=2)
+        self.press(browser, "#timeline-canvas", "0")
+        self.assertEqual(span(), whole)
+        # With the pointer: a quarter to a half of the strip is that part of the time; the rows moved by a tenth to the
+        # left show a tenth of it more; a click opens a row.
+        browser.execute_script("document.getElementById('timeline').scrollIntoView()")
+        left, top, width, _ = self.box(browser, ".brush .background")
+        self.drag(browser, left + width / 4, left + width / 2, top + 20)
+        length, pixel = whole[1] - whole[0], (whole[1] - whole[0]) / width
+        self.assertAlmostEqual(span()[0], whole[0] + length / 4, delta=2 * pixel)
+        self.assertAlmostEqual(span()[1], whole[0] + length / 2, delta=2 * pixel)
+        before, (left, top, width, _) = span(), self.box(browser, "#timeline-canvas")
+        plot = width - 118  # names of rows
+        self.drag(browser, left + 118 + plot / 2, left + 118 + plot / 2 - plot / 10, top + 10)
+        self.assertAlmostEqual(span()[0] - before[0], length / 40, delta=2 * pixel)
+        self.drag(browser, left + 300, left + 300, top + 10)
+        self.assertEqual(self.find(browser, "#timeline-level").get_attribute("value"), "0")
+        self.find(browser, "#timeline-back").click()
+        self.press(browser, "#timeline-canvas", "0")
+        # By GPU: the row of GPU 0, in the middle of the time, names the calls that calls.log has there.
+        browser.execute_script("const s = document.getElementById('timeline-level'); s.value = 0; s.dispatchEvent(new Event('change'));")
+        self.press(browser, "#timeline-canvas", "ArrowUp")
+        title, rows = self.tooltip(browser)
+        self.assertEqual(title, "GPU 0")
+        calls = [line.split("\t") for line in run.text("calls.log").splitlines() if not line.startswith("#")]
+        begin = min(float(call[0]) for call in calls)
+        at = begin + whole[1] / 2 / 1000
+        here = {(call[4], call[6]) for call in calls if call[3] == "0" and float(call[0]) <= at < float(call[1])}
+        self.assertTrue(here)
+        self.assertLessEqual({(stream, name) for stream, name in here},
+                             {(row[0], row[1].rsplit(", ", 1)[0]) for row in rows}, rows)
+        # The pointer says the same as the keys do.
+        canvas = self.find(browser, "#timeline-canvas")
+        browser.execute_script("""const b = arguments[0].getBoundingClientRect();
+            arguments[0].dispatchEvent(new PointerEvent('pointermove', {clientX: b.left + 118 + (b.width - 118) / 2, clientY: b.top + 5, bubbles: true}));""", canvas)
+        self.assertEqual(self.tooltip(browser)[0], "GPU 0")
+
+    def check_slider(self, browser, run, stats):
+        """The busiest link's tooltip: of the whole time as in stats.json, of an interval as in links.csv."""
+        self.press(browser, "#network", "ArrowRight")
+        name, rows = self.tooltip(browser)
+        named = {link["link"]: link for link in stats["links"]}
+        shown = dict(map(tuple, rows))
+        self.assertEqual(shown["utilization"], f"{100 * stats['links'][0]['utilization']:.2f}%")
+        if name in named:
+            self.assertEqual(shown["utilization"], f"{100 * named[name]['utilization']:.2f}%")
+        before = browser.execute_script("return [...document.querySelectorAll('#network .link')].map((l) => l.style.stroke + l.style.strokeWidth)")
+        slider = self.find(browser, "#time-slider")
+        bins = int(slider.get_attribute("max"))
+        at = bins - 2  # in the all-gather after the optimizer, where much moves
+        browser.execute_script("arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'));", slider, at)
+        self.assertIn(f"interval {at} of {bins}", self.find(browser, "#time-shown").text)
+        after = browser.execute_script("return [...document.querySelectorAll('#network .link')].map((l) => l.style.stroke + l.style.strokeWidth)")
+        self.assertNotEqual(before, after)
+        browser.execute_script("document.activeElement.blur()")
+        self.press(browser, "#network", "ArrowRight")
+        name, rows = self.tooltip(browser)
+        shown = dict(map(tuple, rows))["utilization in this interval"]
+        # links.csv has intervals of `fine`; `per` of them are one of the slider's, counted from where measuring began.
+        fine, start, end = stats["links_csv"]["interval_us"], stats["measured_from_us"], stats["simulated_time_us"]
+        intervals = -(-end // fine) - start // fine
+        per = next(per for per in range(1, 10000) if -(-intervals // per) == bins)
+        low = max(start, (start // fine + (at - 1) * per) * fine)
+        high = min(end, (start // fine + at * per) * fine)
+        busy = 0
+        with open(run.path("links.csv"), newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                time_us = float(row["time_us"])
+                if row["link"] == name and low < time_us <= high:
+                    begin = max(start, (-(-time_us // fine) - 1) * fine)
+                    busy += float(row["utilization"]) * (time_us - begin)
+        self.assertGreater(busy, 0)
+        self.assertAlmostEqual(float(shown.rstrip("%")), 100 * busy / (high - low), delta=0.011)
+
+    def check_curves(self, browser, stats):
+        text = self.find(browser, "#completion").text.replace("\u00a0", " ")
+        digits = lambda value: f"{float(f'{value:.3g}'):g}"
+        self.assertIn("p99.9 " + digits(stats["fct_slowdown"]["p999"]) + "\u00d7", text)
+        self.assertIn("max " + digits(stats["fct_slowdown"]["max"]) + "\u00d7", text)
+        svg = "#completion .chart svg"
+        browser.execute_script("arguments[0].scrollIntoView({behavior: 'instant'})", self.find(browser, svg))
+        time.sleep(0.3)
+        self.press(browser, svg, "ArrowRight")
+        title, rows = self.tooltip(browser)
+        self.assertRegex(title, "^at most ")
+        share = float(dict(map(tuple, rows))["all"].split("%")[0])
+        self.assertGreaterEqual(share, 49)  # the first place is the median
+
+    def check_colours(self, browser):
+        background = lambda: browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        light = background()
+        self.find(browser, "#theme").click()
+        self.assertNotEqual(background(), light)
+        self.find(browser, "#theme").click()
+        self.assertEqual(background(), light)
+        set_scheme(browser, dark=True)
+        self.assertEqual(background(), light)  # the button's choice stays
+
+    # ---- others
+
+    def test_3072_gpus(self):
+        folder = os.path.join(self.folder, "big")
+        write_big_results(folder)
+        self.assertEqual(report(folder).returncode, 0)
+        browser = self.open(os.path.join(folder, "report.html"))
+        self.assertLessEqual(len(browser.find_elements("css selector", "#network .node")), 300)  # hosts are folded
+        labels = browser.execute_script("return [...document.getElementById('timeline-level').options].map((o) => o.textContent)")
+        self.assertIn("64 servers (512 GPUs)", labels)
+        self.press(browser, "#timeline-canvas", "Enter")  # opens a row: eight servers become servers
+        self.press(browser, "#timeline-canvas", "ArrowDown")
+        self.assertEqual(self.tooltip(browser)[0], "server 1")
+        self.assertEqual(browser.get_log("browser"), [])
+
+    def test_failed_run(self):
+        """A queue pair that retries in vain: bit errors on every link, so many that hardly a frame arrives."""
+        run = self.run_program("traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2 --bytes=1MB --bit-error-rate=0.001 --timeout-exponent=1",
+                               status=3)
+        browser = self.open(run.path("report.html"))
+        banner = self.find(browser, "#failed")
+        self.assertIn("This run failed", banner.text)
+        for line in run.stats["message"].splitlines():
+            self.assertIn(line.strip(), banner.text)
+        self.assertLess(banner.location["y"], self.find(browser, "#summary").location["y"])
+
+    def test_interrupted_in_its_warm_up(self):
+        words, out = self.command("dltrain --placement=random")
+        running = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        events = os.path.join(out, "network_events.log")
+        while running.poll() is None and not (os.path.isfile(events) and os.path.getsize(events) > 1000):
+            time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        self.assertEqual(running.wait(timeout=60), 130)
+        browser = self.open(os.path.join(out, "report.html"))
+        self.assertIn("interrupted by Ctrl-C", self.find(browser, "#failed").text)
+        self.assertIn("warm-up", self.find(browser, "#failed").text)
+
+    def test_traffic_shows_flows_first_and_collperf_bandwidth(self):
+        run = self.run_program("traffic --topology=single-switch --hosts=33 --pattern=incast --fan-in=32 --bytes=1MB --cc=none")
+        browser = self.open(run.path("report.html"))
+        order = browser.execute_script("return [...document.querySelectorAll('main section')].map((s) => s.id)")
+        self.assertEqual(order[:2], ["summary", "completion"])
+        self.assertNotIn("timeline", order)
+        self.press(browser, "#ports-chart", "ArrowRight")
+        self.assertIn("switch-0->server-0", [row[0] for row in self.tooltip(browser)[1]])
+        run = self.run_program("collperf -b 1M -e 16M -f 4 --ranks=16")
+        browser = self.open(run.path("report.html"))
+        order = browser.execute_script("return [...document.querySelectorAll('main section')].map((s) => s.id)")
+        self.assertEqual(order[:2], ["summary", "collectives"])
+
+    def test_hostile_names_are_text(self):
+        run = self.run_program(["dltrain", "--gpus=16", "--servers=2", "--model=" + self.write("m.json", {
+            "name": HOSTILE, "layers": [{"name": HOSTILE, "parameters": 10000000, "flops": 1e9}, {"name": "</script><script>alert(3)</script>", "parameters": 5, "flops": 1}]})])
+        names = (("flows.csv", "reduce-scatter"), ("calls.log", "reduce-scatter"), ("links.csv", "server-0"), ("topology.json", "server-0"))
+        for name, word in names:  # no option lets them in there, but a page must not rely on that
+            text = run.text(name).replace(word, "</script><b>x</b>" + ("" if name == "topology.json" else word))
+            with open(run.path(name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.assertEqual(report(run.folder).returncode, 0)
+        browser = self.open(run.path("report.html"))
+        self.assertTrue(self.find(browser, "h1").text.startswith(HOSTILE), self.find(browser, "h1").text)
+        self.assertTrue(browser.title.startswith(HOSTILE))
+        self.assertEqual(len(browser.find_elements("css selector", "main script, main img, main b, h1 *")), 0)
+        self.assertEqual(browser.execute_script("return document.scripts.length"), 4)  # two of data, D3, ours
+        self.assertIn(json.dumps(HOSTILE)[1:20], self.find(browser, "#all-numbers").text)
+
+    def test_scripts_from_elsewhere_do_not_run(self):
+        """The page's own policy: even if a name became an element, it could neither run nor load anything."""
+        run = self.run_program("dltrain --gpus=16 --servers=2 --model=gpt2")
+        browser = self.open(run.path("report.html"))
+        requested(browser)
+        browser.execute_script("""window.ran = false;
+            const s = document.createElement('script'); s.textContent = 'window.ran = true'; document.body.append(s);
+            const i = document.createElement('img'); i.src = 'http://127.0.0.1:9/x.png'; document.body.append(i);""")
+        time.sleep(0.3)
+        self.assertFalse(browser.execute_script("return window.ran"))
+        refused = " ".join(entry["message"] for entry in browser.get_log("browser"))
+        self.assertIn("Content Security Policy", refused)
+
+
+if __name__ == "__main__":
+    need_browser()
+    main()

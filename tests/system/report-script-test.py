@@ -1,0 +1,217 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""scripts/report and the end of a run: what is in the page is what is in the files, whatever state they are in."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from _report import ROOT, page_data, report, write_big_results
+from _system_test import SystemTest, main
+
+D3 = os.environ.get("DLTRAIN_D3") or "/usr/share/javascript/d3/d3.min.js"
+SMALL = "dltrain --gpus=16 --servers=2 --model=gpt2"
+
+
+def keys_of(value, prefix=""):
+    for key, part in value.items():
+        yield prefix + key
+        if isinstance(part, dict):
+            yield from keys_of(part, prefix + key + ".")
+        elif isinstance(part, list) and part and isinstance(part[0], dict):
+            yield from keys_of(part[0], prefix + key + "[].")
+
+
+class ReportTest(SystemTest):
+    def test_page_of_a_run_holds_what_its_files_hold(self):
+        run = self.run_program(SMALL)
+        self.assertIn(f"Report           {run.folder}/report.html\n", run.out)
+        data, stats = page_data(run.path("report.html")), run.stats
+        # A GPU's time, from its calls: computing is computing alone and with communication hidden behind it.
+        mean = data["timeline"]["mean_us"]
+        self.assertWithin(mean["C"] + mean["O"], stats["compute_time_us"], 1e-6)
+        self.assertWithin(mean["O"] + mean["X"], stats["communication_time_us"], 1e-6)
+        self.assertEqual(len(data["timeline"]["gpus"]), 16)
+        self.assertEqual(sum(len(flat) // 4 for flat in data["timeline"]["calls"].values()),
+                         sum(not line.startswith("#") for line in run.text("calls.log").splitlines()))
+        # Links: means over the measured time, written with 6 decimals an interval.
+        use = {side["name"]: side for link in data["topology"]["links"] for side in link["use"]}
+        self.assertTrue(stats["links"])
+        for link in stats["links"]:
+            self.assertAlmostEqual(use[link["link"]]["mean"], link["utilization"], delta=2e-6)
+        # Every link of the network has its place, used or not; both directions: a row of links.csv names one of them.
+        self.assertLessEqual({row["link"] for row in run.rows("links.csv")}, set(use))
+        kinds = [kind for _, kind, _ in data["topology"]["nodes"]]
+        self.assertEqual(kinds.count("host"), 2)
+        # Messages: all of them; the largest completion time; bytes.
+        fct = data["flows"]["fct"]
+        self.assertEqual((fct.get("all") or next(iter(fct.values())))["n"], stats["messages"])
+        self.assertAlmostEqual(max(curve["points"][-1][1] for curve in fct.values()), stats["fct_us"]["max"], delta=1e-5)
+        self.assertEqual(data["flows"]["bytes"], stats["message_bytes"])
+        self.assertEqual(sum(c[2] for of in data["flows"]["sizes"]["operations"].values() for c in of), stats["messages"])
+        # The parts of the memory are the whole.
+        self.assertEqual(sum(stats["gpu_memory_parts_bytes"].values()), stats["gpu_memory_bytes_estimate"])
+
+    def test_quantiles_of_curves_are_those_of_stats(self):
+        run = self.run_program("traffic --topology=single-switch --hosts=9 --pattern=incast --fan-in=8 --bytes=100kB,20kB,1MB --cc=none")
+        curve = page_data(run.path("report.html"))["flows"]["fct"]["incast"]["points"]
+        for key, share in (("p50", 0.5), ("max", 1)):
+            reached = next(value for cumulated, value in curve if cumulated >= share)
+            self.assertAlmostEqual(reached, run.stats["fct_us"][key], delta=1e-5, msg=key)
+
+    def test_same_run_same_page(self):
+        first, second = self.run_program(SMALL), self.run_program(SMALL)
+        self.assertEqual(first.text("report.html"), second.text("report.html"))
+        self.assertEqual(report(first.folder).returncode, 0)
+        self.assertEqual(first.text("report.html"), second.text("report.html"))
+        self.assertNotIn("wall_s", page_data(first.path("report.html"))["stats"])
+
+    def test_report_0_writes_none_and_an_old_one_goes(self):
+        run = self.run_program(SMALL)
+        again = self.run_program(SMALL + " --report=0", out=run.folder)
+        self.assertFalse(os.path.exists(again.path("report.html")))
+        self.assertNotIn("Report ", again.out)
+        self.assertEqual(run.stats["configuration"], again.stats["configuration"])
+
+    def test_every_number_has_a_unit_and_a_meaning(self):
+        with open(os.path.join(ROOT, "scripts", "report-page", "meanings.json"), encoding="utf-8") as file:
+            meanings = json.load(file)
+        runs = [self.run_program(SMALL), self.run_program("collperf -b 1M -e 1M --ranks=4 --op=all_reduce"),
+                self.run_program("traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2 --bytes=20kB")]
+        for run in runs:
+            stats = run.stats
+            configuration = stats.pop("configuration")
+            with_units = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "simulated_gpu_s_per_core_s"}  # not shown
+            missing = [key for key in keys_of(stats) if key not in meanings["stats"] and key not in with_units
+                       and not key.startswith("bytes_sent_per_gpu.")]
+            self.assertEqual(missing, [])
+            options = [key for group in configuration.values() if isinstance(group, dict) for key in group]
+            self.assertEqual([key for key in options if key not in meanings["configuration"]], [])
+
+    def test_results_that_are_missing_or_cut_off(self):
+        run = self.run_program(SMALL + " --placement=random")
+        for name in ("stats.json", "flows.csv", "links.csv", "calls.log", "network_events.log", "topology.json"):
+            with self.subTest(missing=name):
+                folder = os.path.join(self.folder, "without-" + name)
+                shutil.copytree(run.folder, folder)
+                os.unlink(os.path.join(folder, name))
+                done = report(folder)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                data = page_data(os.path.join(folder, "report.html"))
+                self.assertEqual(data["flows"] is None, name == "flows.csv")
+                self.assertEqual(data["timeline"] is None, name == "calls.log")
+                self.assertTrue(data["topology"])
+                if name == "stats.json":
+                    self.assertIn("stats.json", data["problems"][0])
+            with self.subTest(cut=name):
+                folder = os.path.join(self.folder, "cut-" + name)
+                shutil.copytree(run.folder, folder)
+                path = os.path.join(folder, name)
+                os.truncate(path, os.path.getsize(path) * 2 // 3)
+                done = report(folder)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                data = page_data(os.path.join(folder, "report.html"))
+                if name in ("stats.json", "topology.json", "network_events.log"):
+                    self.assertTrue(any(name in problem or "topology" in problem for problem in data["problems"]), data["problems"])
+
+    def test_topology_file_and_names_of_links_say_the_same(self):
+        run = self.run_program("traffic --topology=fat-tree --k=4 --hosts=16 --pattern=permutation --bytes=100kB")
+        whole = page_data(run.path("report.html"))["topology"]
+        os.unlink(run.path("topology.json"))
+        self.assertEqual(report(run.folder).returncode, 0)
+        guessed = page_data(run.path("report.html"))["topology"]
+        tiers = {name: tier for name, _, tier in whole["nodes"]}
+        # k = 4: 16 servers, 8 edge, 8 aggregation, 4 core switches and 16 + 16 + 16 links
+        self.assertEqual([list(tiers.values()).count(tier) for tier in range(4)], [16, 8, 8, 4])
+        self.assertEqual(len(whole["links"]), 48)
+        used = [name for name, _, _ in guessed["nodes"]]
+        self.assertGreater(len(used), 24)
+        for name, kind, tier in guessed["nodes"]:
+            self.assertEqual((kind, tier), ("host" if name.startswith("server") else "switch", tiers[name]), name)
+
+    def test_3072_gpus_are_bounded(self):
+        folder = os.path.join(self.folder, "big")
+        write_big_results(folder)
+        done = report(folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        path = os.path.join(folder, "report.html")
+        self.assertLess(os.path.getsize(path), 20e6)
+        data = page_data(path)
+        self.assertEqual(data["problems"], [])
+        # 50 rounds of 3 ms computing alone, 1 ms of both, 1 ms of communication alone
+        for state, us in (("C", 150000), ("O", 50000), ("X", 50000)):
+            self.assertWithin(data["timeline"]["mean_us"][state], us, 1e-6)
+        self.assertEqual(len(data["topology"]["nodes"]), 384 + 66 + 66 + 36)  # 11 pods of 6 + 6 switches, 36 in the core
+        self.assertEqual(len(data["timeline"]["gpus"]) * data["timeline"]["shown_every"], 3072)
+        # 190,000 of the rows stand for 890,000 messages, the 10,000 slowest for themselves
+        self.assertEqual(data["flows"]["fct"]["reduce-scatter"]["n"], 900000)
+
+    def test_interrupted_run_says_so(self):
+        words, out = self.command("dltrain --warmup=0 --placement=random")
+        running = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        flows = os.path.join(out, "flows.csv")
+        while running.poll() is None and not (os.path.isfile(flows) and os.path.getsize(flows) > 1000):
+            time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        shown, _ = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 130)
+        self.assertIn("report.html", shown)
+        data = page_data(os.path.join(out, "report.html"))
+        self.assertFalse(data["stats"]["completed"])
+        self.assertIn("Ctrl-C", data["stats"]["message"])
+        self.assertGreater(data["flows"]["rows"], 0)
+        self.assertTrue(data["events"]["last"])
+
+    def test_without_d3(self):
+        run = self.run_program(SMALL + " --report=0")
+        missing = {"DLTRAIN_D3": os.path.join(self.folder, "none.js")}
+        done = report(run.folder, environment=missing)
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
+        self.assertIn("DLTRAIN_D3", done.stderr)
+        self.assertFalse(os.path.exists(run.path("report.html")))
+        # A simulation goes on, and says it in one line.
+        words, out = self.command(SMALL)
+        ended = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=60, env={**os.environ, **missing})
+        self.assertEqual(ended.returncode, 0)
+        said = [line for line in ended.stderr.splitlines() if "report.html" in line]
+        self.assertEqual(len(said), 1, ended.stderr)
+        self.assertRegex(said[0], "^report.html: not written: ")
+        self.assertFalse(os.path.exists(os.path.join(out, "report.html")))
+
+    def test_where_d3_is_not_installed_the_command_to_type_is_said(self):
+        copy = os.path.join(self.folder, "scripts")
+        shutil.copytree(os.path.join(ROOT, "scripts", "report-page"), os.path.join(copy, "report-page"))
+        with open(os.path.join(ROOT, "scripts", "report"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text.count('D3 = "/usr/share/'), 1)
+        script = self.write("scripts/report", text.replace('D3 = "/usr/share/', 'D3 = "/none/'))
+        done = subprocess.run(["/usr/bin/python3", script, self.folder], capture_output=True, text=True, timeout=60,
+                              env={key: value for key, value in os.environ.items() if key != "DLTRAIN_D3"})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("apt-get install --no-install-recommends libjs-d3", done.stderr)
+
+    def test_bad_arguments(self):
+        os.mkdir(os.path.join(self.folder, "results"))
+        for arguments, words in (([], ["one folder"]), (["/a", "/b"], ["one folder", "2"]),
+                                 ([os.path.join(self.folder, "result")], ["no such folder", "nearest", "results"]),
+                                 ([os.path.join(self.folder, "results")], ["no results", "stats.json"]),
+                                 ([D3], ["is a file"]), (["--ouT=x", self.folder], ["--ouT", "--out=FILE", "nearest: --out"]),
+                                 (["--out=", self.folder], ["--out", "FILE"])):
+            done = report(*arguments)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done)
+            for word in words:
+                self.assertIn(word, done.stderr)
+        run = self.run_program(SMALL + " --report=0")
+        done = report(run.folder, "--out=" + os.path.join(self.folder, "nowhere", "page.html"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("nowhere/page.html: cannot be written", done.stderr)
+        self.assertEqual(report("--out", os.path.join(self.folder, "page.html"), run.folder).returncode, 0)
+        self.assertTrue(os.path.isfile(os.path.join(self.folder, "page.html")))
+        self.assertIn("usage: scripts/report DIR", report("--help").stdout)
+
+
+if __name__ == "__main__":
+    main()
