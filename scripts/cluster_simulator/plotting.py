@@ -12,12 +12,18 @@ gives the same bytes. Names that come from the input are text: no markup in them
 import math
 import os
 import re
+import warnings
 from collections import namedtuple
 
 import matplotlib
+import matplotlib.cm
+import matplotlib.collections
+import matplotlib.colors
 import matplotlib.figure
+import matplotlib.lines
 import matplotlib.patches
 import matplotlib.ticker
+import matplotlib.transforms
 import numpy
 
 WIDTH = 6.3  # inches between the margins of A4 or letter paper; a column of a two-column paper has 3.3
@@ -75,7 +81,9 @@ def save(figure, name, folder, formats=FORMATS):
     for form in formats:
         path = os.path.join(folder, f"{name}.{form}")
         with matplotlib.rc_context(STYLE):
-            figure.savefig(path + ".part", format=form, metadata=metadata[form])
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Glyph .* missing")  # a letter that the font has not: a box is drawn
+                figure.savefig(path + ".part", format=form, metadata=metadata[form])
         os.replace(path + ".part", path)  # whoever looks meanwhile sees the old picture or the new one
         paths.append(path)
     return paths
@@ -164,13 +172,24 @@ def make_figure(width, height, rows=1, columns=1, **options):
     return figure, axes
 
 
-def legend_above(axis, handles, labels, width, order_by_column=False, size=None):
-    """A legend over the panel's left edge, in as many columns as fit `width` inches."""
+def legend_above(axis, handles, labels, width, left=0.0, size=None, title=""):
+    """A legend over a panel, in as many columns as fit the panel's `width` in inches, whose left edge is at `left` of the figure.
+
+    The layout must not shrink the panel to the legend's width, so the legend is no part of it: an empty title of as many
+    lines keeps the place free.
+    """
     size = size or STYLE["legend.fontsize"]
-    longest = max(len(label) for label in labels)
-    columns = max(1, min(len(labels), int((width - 0.6) * 72 / (size * (0.56 * longest + 3.2)))))
-    axis.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncol=columns, fontsize=size,
-                handletextpad=0.5, borderpad=0.2)
+    room = (width - 0.1) * 72 / size  # in letters' heights
+    longest = max(map(len, labels))
+    columns = max(1, min(len(labels), int(room / (0.58 * longest + 3.4))))
+    most = int((room - 3.4) / 0.52)
+    labels = [label if len(label) <= most else label[:most - 1] + "…" for label in labels]
+    lines = -(-len(labels) // columns)
+    transform = matplotlib.transforms.blended_transform_factory(axis.figure.transFigure, axis.transAxes)
+    legend = axis.legend(handles, labels, loc="lower left", bbox_to_anchor=(left, 1.0), bbox_transform=transform, ncol=columns,
+                         fontsize=size, handletextpad=0.5, borderpad=0.3, labelspacing=0.25)
+    legend.set_in_layout(False)
+    axis.set_title(title + "\n" * (lines + 1 if title else lines - 1) + " ", fontsize=size, linespacing=1.32, pad=3)
 
 
 def line_handle(colour, dashes="-", **options):
@@ -189,7 +208,7 @@ def heading(figure, items):
     """Over a picture of one run: which, and what it was."""
     if len(items) == 1:
         about = describe(items[0].run)
-        figure.suptitle(text(items[0].label) + (f":  {text(about, 90)}" if about else ""), x=0.01, ha="left", color=GREY)
+        figure.suptitle(text(items[0].label) + (f":  {text(about, max(30, int(figure.get_figwidth() * 14) - len(items[0].label)))}" if about else ""), x=0.01, ha="left", color=GREY)
 
 
 def describe(run):
@@ -228,14 +247,23 @@ def time_ticks(axis, which):
 
 
 def set_log_ticks(axis, formatter, base=10):
-    """At most eight ticks, at most five powers of two; 1, 2, 5 where there would be fewer than three."""
+    """Three to seven round ticks; of powers of two at most five."""
     low, high = sorted(axis.get_view_interval())
-    decades = math.log(max(high, 1e-300) / max(low, 1e-300), base)
+    low, high = max(low, 1e-300), max(high, 1e-300)
     if base == 2:
-        base, subs = next(power for power in (2, 4, 16, 64, 256, 1024, 2**20) if decades / math.log2(power) <= 4.5), (1.0,)
+        doublings = math.log2(high / low)
+        base = next((power for power in (2, 4, 16, 64, 256, 1024) if doublings / math.log2(power) <= 4.5), 2**20)
+        axis.set_major_locator(matplotlib.ticker.LogLocator(base=base, numticks=8))
     else:
-        subs = (1.0,) if decades > 2.5 else (1.0, 2.0, 5.0) if decades > 0.8 else (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)
-    axis.set_major_locator(matplotlib.ticker.LogLocator(base=base, subs=subs, numticks=8))
+        for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
+            ticks = [step * 10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+                     for step in steps if low <= step * 10.0**power <= high]
+            if len(ticks) >= 3:
+                break
+        else:
+            ticks = matplotlib.ticker.MaxNLocator(3).tick_values(low, high)
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        axis.set_major_locator(matplotlib.ticker.FixedLocator(ticks[::-(-len(ticks) // 7)]))
     axis.set_minor_locator(matplotlib.ticker.NullLocator())
     axis.set_major_formatter(formatter)
 
@@ -291,12 +319,16 @@ def state_times(calls):
 
 
 def step_parts(run, step=None):
-    """(times in the four STATES, step time) of a step or of their mean, us; hidden is 0 if calls.log is missing."""
+    """(times in the four STATES, step time, whether it ended) of a step or of their mean, us; None if there is none.
+
+    Without calls.log what is hidden is not known, and counts as computing.
+    """
     times = run.stats.get("step_times_us") or []
     total = run.stats.get("step_time_us") if step is None else times[step - 1]
     calls = run.calls()
     if step is not None:
         calls = calls[calls["step"] == step]
+    ended = bool(total)
     if not total and len(calls):  # interrupted within the first step
         total = calls["end_us"].max() - calls["start_us"].min()
     if not total:
@@ -308,7 +340,7 @@ def step_parts(run, step=None):
     else:
         steps = calls["step"].nunique()
         parts = [time / steps for time in state_times(calls)]
-    return parts + [max(0.0, total - sum(parts))], total
+    return parts + [max(0.0, total - sum(parts))], total, ended
 
 
 def draw_step(items, width):
@@ -336,9 +368,9 @@ def draw_step(items, width):
 
 
 def draw_step_bars(axis, rows, width):
-    factor, unit = unit_for(max(total for _, _, total in rows), TIMES)
-    span = max(max(total, sum(parts)) for _, parts, total in rows)
-    for y, (_, parts, total) in enumerate(rows):
+    factor, unit = unit_for(max(total for _, _, total, _ in rows), TIMES)
+    span = max(max(total, sum(parts)) for _, parts, total, _ in rows)
+    for y, (_, parts, total, ended) in enumerate(rows):
         left = 0
         for part, (_, colour) in zip(parts, STATES):
             axis.barh(y, part / factor, left=left / factor, color=colour, height=0.72, linewidth=0)
@@ -346,15 +378,16 @@ def draw_step_bars(axis, rows, width):
                 axis.text((left + part / 2) / factor, y, f"{part / factor:.3g}", ha="center", va="center", fontsize=6.5,
                           color="white" if colour in (BLUE, RED) else "black")
             left += part
-        axis.text(max(left, total) / factor, y, f" {human_time(total)}", va="center", fontsize=7, fontweight="bold")
-    axis.set_xlim(0, span / factor * 1.13)
-    axis.set_yticks(range(len(rows)), [text(label, 30) for label, _, _ in rows])
+        axis.text(max(left, total) / factor, y, f" {human_time(total)}" + ("" if ended else " so far"), va="center",
+                  fontsize=7, fontweight="bold")
+    axis.set_xlim(0, span / factor * (1.13 if all(row[3] for row in rows) else 1.25))
+    axis.set_yticks(range(len(rows)), [text(label, 30) for label, _, _, _ in rows])
     if len(rows) == 1:
         axis.set_yticks([])
     axis.invert_yaxis()
     axis.grid(False, axis="y")
-    axis.set_xlabel(f"time of a step, mean over the GPUs ({unit})")
-    shown = [i for i in range(4) if any(parts[i] > 0 for _, parts, _ in rows)]
+    axis.set_xlabel(f"step, mean over the GPUs ({unit})")
+    shown = [i for i in range(4) if any(parts[i] > 0 for _, parts, _, _ in rows)]
     legend_above(axis, [patch_handle(STATES[i][1]) for i in shown], [STATES[i][0] for i in shown], width)
 
 
@@ -393,7 +426,7 @@ def draw_call_bars(axis, rows):
     axis.set_yticks(range(len(rows)), [text(row[0], 24) for row in rows])
     axis.invert_yaxis()
     axis.grid(False, axis="y")
-    axis.set_xlabel(f"time a GPU spends in it in a step ({unit})")
+    axis.set_xlabel(f"time a GPU spends in it, a step ({unit})")
 
 
 # ---- timelines
@@ -460,13 +493,15 @@ def draw_timeline(items, width):
         rank_ticks(axis, numbers, group)
         axis.grid(False)
         axis.set_ylabel("GPU" if group == 1 else f"GPU\n({group} a row)")
-        if len(items) > 1:
-            axis.set_title(text(item.label), pad=20 if number == 0 else 4, color=item.colour)
+        title = text(item.label) if len(items) > 1 else ""
+        if number == 0:
+            legend_above(axis, [patch_handle(colour) for _, colour in STATES], [name for name, _ in STATES], width, size=6.5,
+                         title=title)
+        else:
+            axis.set_title(title, fontsize=6.5)
     longest = max(end - begin for begin, end in spans)
     axes[-1, 0].set_xlim(0, longest / factor)
     time_axis(axes[-1, 0], unit)
-    handles = [patch_handle(colour) for _, colour in STATES]
-    legend_above(axes[-len(items), 0], handles, [name for name, _ in STATES], width, size=6.5)
     if lanes:
         draw_lanes(axes[0, 0], items[0].run, streams, spans[0], factor, width)
     heading(figure, items)
@@ -599,18 +634,19 @@ def draw_completion(items, width):
     columns = columns_for(width)
     rows = 2 // columns
     figure, axes = make_figure(width, (2.75 + (0.16 * len(items) if len(items) > 1 else 0.3)) * rows + 0.2, rows, columns)
-    for axis, (key, name) in zip(axes.flat, (("fct_us", "completion time of a message"),
-                                             ("fct_slowdown", "slowdown (1: as on an idle network)"))):
-        draw_cdf(axis, items, key, width / columns)
+    for number, (key, name) in enumerate((("fct_us", "completion time of a message"),
+                                          ("fct_slowdown", "slowdown (1: as on an idle network)"))):
+        axis = axes.flat[number]
+        draw_cdf(axis, items, key, width / columns, number % columns / columns)
         axis.set_xlabel(name)
     heading(figure, items)
     return figure
 
 
-def draw_cdf(axis, items, key, width):
+def draw_cdf(axis, items, key, width, left):
     most = max(max(item.run.stats.get("messages") or 0, len(item.run.flows())) for item in items)
     top = max(3.35, min(6.0, math.log10(most) + 0.15))
-    everything, handles, labels = [], [], []
+    everything, handles, labels, notes = [], [], [], []
     for item in items:
         flows, weight = item.run.flows(), weights(item.run)
         values = flows["fct_us"].to_numpy() if key == "fct_us" else slowdown(flows)
@@ -627,15 +663,18 @@ def draw_cdf(axis, items, key, width):
                       markeredgewidth=0.5, zorder=4)
             if len(items) == 1:
                 word = {"p999": "p99.9"}.get(name, name)
-                axis.annotate(f"{word} {show(found[name])}", (found[name], nines(share)), (-6, 0), textcoords="offset points",
-                              ha="right", va="center", fontsize=6.5, zorder=5,
-                              bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6})
+                notes.append((f"{word} {show(found[name])}", found[name], nines(share)))
         if len(items) > 1:
             handles.append(line_handle(colour, item.dashes))
             labels.append(f"{text(item.label, 22)}: " + " / ".join(show(found[name]) for name, _, _ in QUANTILES))
         everything += [values.min(), values.max(), found["p999"]]
     widen_log(axis, "x", everything + ([min(everything) / 2.2] if len(items) == 1 else []), 4)
     (time_ticks if key == "fct_us" else number_ticks)(axis, "x")
+    for words, x, y in notes:  # above the curve, which is on its left, unless there is no room
+        room = x > math.sqrt(axis.get_xlim()[0] * axis.get_xlim()[1])
+        axis.annotate(words, (x, y), (-6 if room else 6, 0), textcoords="offset points", ha="right" if room else "left",
+                      va="center", fontsize=6.5, zorder=5,
+                      bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6})
     ticks = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999]
     axis.set_ylim(0, top)
     axis.set_yticks([float(nines(tick)) for tick in ticks if nines(tick) <= top],
@@ -644,11 +683,11 @@ def draw_cdf(axis, items, key, width):
     if len(items) > 1:
         handles = [line_handle("none")] + handles
         labels = ["p50 / p99 / p99.9 (dot, square, diamond)"] + labels
-        axis.legend(handles, labels, loc="lower left", bbox_to_anchor=(-0.05, 1.0), ncol=1, fontsize=6, handletextpad=0.5)
+        legend_above(axis, handles, labels, width, left, size=6)
     else:
         handles.insert(0, line_handle(BLACK))
         labels.insert(0, "all messages")
-        legend_above(axis, handles, labels, width, size=6.5)
+        legend_above(axis, handles, labels, width, left, size=6.5)
 
 
 def draw_cdf_by_operation(axis, flows, values, weight, top):
@@ -710,18 +749,19 @@ def draw_sizes_of_one(items, width, edges):
         palette[name] = palette[name] or spare.pop(0)
     columns = columns_for(width)
     figure, axes = make_figure(width, 2.6 * (2 // columns) + 0.35, 2 // columns, columns)
-    for axis, (what, unit) in zip(axes.flat, (("messages", 1), ("bytes", 0))):
+    for number, what in enumerate(("messages", "bytes")):
+        axis = axes.flat[number]
         bottom = numpy.zeros(len(edges) - 1)
         for name in names:
             mine = (kinds == name).to_numpy()
             size = flows["bytes"].to_numpy()[mine]
-            count, _ = numpy.histogram(size, edges, weights=weight[mine] * (1 if unit else size))
+            count, _ = numpy.histogram(size, edges, weights=weight[mine] * (1 if what == "messages" else size))
             axis.bar(edges[:-1], count, numpy.diff(edges), bottom, align="edge", color=palette[name], linewidth=0.3,
                      edgecolor="white")
             bottom += count
         finish_sizes(axis, what, edges, bottom.max())
         legend_above(axis, [patch_handle(palette[name]) for name in names], [text(name, 24) for name in names],
-                     width / columns)
+                     width / columns, number % columns / columns)
     heading(figure, items)
     return figure
 
@@ -734,23 +774,29 @@ def draw_sizes_of_several(items, width, edges):
         for name, size in (flows["bytes"] * weights(item.run)).groupby(operations(flows["tag"])).sum().items():
             totals[name] = totals.get(name, 0) + size
     names = sorted(totals, key=lambda name: (-totals[name], name))[:4]
-    figure, axes = make_figure(width, 1.75 * len(names) + 0.3 + 0.16 * len(items), len(names), 2, sharex=True)
-    for row, name in zip(axes, names):
-        for axis, what in zip(row, ("messages", "bytes")):
+    columns = columns_for(width)
+    figure, axes = make_figure(width, 1.75 * len(names) * 2 / columns + 0.3 + 0.16 * len(items), len(names) * 2 // columns, columns,
+                               sharex=True)
+    for number, name in enumerate(names):
+        for axis, what in zip(axes.flat[2 * number:], ("messages", "bytes")):
             tallest = 0
-            for item in items:
+            for place, item in enumerate(items):
                 flows, weight = item.run.flows(), weights(item.run)
                 mine = (operations(flows["tag"]) == name).to_numpy()
                 size = flows["bytes"].to_numpy()[mine]
                 count, _ = numpy.histogram(size, edges, weights=weight[mine] * (1 if what == "messages" else size))
-                axis.stairs(count, edges, color=item.colour, linestyle=item.dashes, fill=False, linewidth=1.1)
+                # Thick below thin, and dashed: runs often send the very same messages, and all of them should be seen.
+                axis.stairs(count, edges, color=item.colour, linestyle=DASHES[place % 2], fill=False,
+                            linewidth=0.9 + 1.6 * (len(items) - 1 - place) / len(items))
                 axis.stairs(count, edges, color=item.colour, fill=True, alpha=0.15, linewidth=0)
                 tallest = max(tallest, count.max())
             finish_sizes(axis, what, edges, tallest)
             axis.set_ylabel(f"{text(name, 20)}:\n{axis.get_ylabel()}")
-            if row is not axes[-1]:
+            if axis not in axes[-1]:
                 axis.set_xlabel("")
     run_legend(axes[0][0], items, width)
+    if columns == 2:  # keeps the right panel as high as the left one
+        axes[0][1].set_title(axes[0][0].get_title("left"), fontsize=STYLE["legend.fontsize"], linespacing=1.32, pad=3)
     return figure
 
 
@@ -789,7 +835,7 @@ def draw_by_size(items, width):
                 axis.plot(table["bytes"], table[column], color=colour, linestyle=dashes, marker=marker, markersize=2.6,
                           linewidth=1)
             if key == "fct_us":
-                axis.plot(table["bytes"], table["ideal"], color=GREY, linewidth=0.9, zorder=1)
+                axis.plot(table["bytes"], table["ideal"], color=GREY, linewidth=0.9, marker="_", markersize=5, zorder=1)
                 lowest += [value for value in table["ideal"] if value > 0]
             lowest += [value for value in table["p50"] if value > 0]
             highest += [value for value in table["p999"] + table["p99"] if value > 0]
@@ -803,9 +849,9 @@ def draw_by_size(items, width):
     grey = BLUE if len(items) == 1 else BLACK
     handles = [line_handle(grey, "-", marker="o", markersize=3), line_handle(grey, (0, (4, 1.5)), marker="s", markersize=3),
                line_handle(grey, (0, (1, 1.2)), marker="D", markersize=3)]
-    legend_above(axes.flat[1], handles, ["p50", "p99", "p99.9"], width / columns)
+    legend_above(axes.flat[1], handles, ["p50", "p99", "p99.9"], width / columns, 1 - 1 / columns)
     if len(items) == 1:
-        legend_above(first, [line_handle(GREY)], ["on an idle network (mean)"], width / columns)
+        legend_above(first, [line_handle(GREY, marker="_", markersize=5)], ["on an idle network (mean)"], width / columns)
     else:
         legend_above(first, [line_handle(item.colour) for item in items] + [line_handle(GREY)],
                      [text(item.label, 24) for item in items] + ["idle network"], width / columns)
@@ -1010,9 +1056,9 @@ def draw_links_of_several(axes, items, width):
 # ---- queues, ECN, pauses
 
 def ecn_marks(run):
-    """Columns time_us (begin of the millisecond), where, marks."""
+    """Columns time_us (begin of the millisecond), where, marks; of the measured time."""
     events = run.events()
-    marked = events[events["what"] == "ecn"]
+    marked = events[(events["what"] == "ecn") & (events["time_us"] >= measured_from(run))]
     count = marked["details"].str.extract(r"^(\d+) marks", expand=False)
     marked = marked.assign(marks=count.astype(float)).dropna(subset=["marks"])
     return marked[["time_us", "where", "marks"]]
@@ -1065,7 +1111,7 @@ def marks_per_interval(run, links, where=None):
     if where is not None:
         marked = marked[marked["where"] == where]
     span = links.end - links.begin
-    count = max(1, min(400, math.ceil(span / 1000)))
+    count = max(1, min(160, math.ceil(span / 1000)))
     edges = numpy.linspace(0, max(span, count * 1000.0), count + 1)
     place = marked["time_us"].to_numpy() - links.begin + 1e-6
     result, _ = numpy.histogram(numpy.maximum(place, 0), edges, weights=marked["marks"].to_numpy())
@@ -1077,8 +1123,8 @@ def ports_of_one(item, links):
     chosen = worst_ports(item.run, links)
     if not chosen:
         return []
-    queue = links.over_time(table["queue_bytes"].to_numpy(), 600, chosen, "max")
-    paused = links.over_time(table["pause_share"].to_numpy(), 300, chosen)
+    queue = links.over_time(table["queue_bytes"].to_numpy(), 160, chosen, "max")
+    paused = links.over_time(table["pause_share"].to_numpy(), 160, chosen)
     return [{"label": links.names[port], "colour": COLOURS[i % 7], "dashes": "-", "queue": (queue[0], queue[1][i]),
              "paused": (paused[0], paused[1][i]), "marks": marks_per_interval(item.run, links, links.names[port])}
             for i, port in enumerate(chosen)]
@@ -1110,6 +1156,7 @@ def draw_series(axes, series, factor):
         axis.set_ylabel(label)
         axis.set_ylim(0)
         axis.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
+        axis.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
         if not drawn:
             axis.set_ylim(0, 1)
             axis.set_yticks([])
@@ -1155,7 +1202,8 @@ def draw_busbw(items, width):
         curves += [(item, op, algorithm, sorted(points)) for (op, algorithm), points in sorted(groups.items())]
     if not curves:
         raise NothingToShow("no collective was measured (dltrain and collperf have them)")
-    figure, axes = make_figure(width, min(width * 0.5, 3.2) + 0.3 + 0.16 * max(1, len(curves) // 2), 1, 1)
+    lines = len(curves) if width < NARROW else -(-len(curves) // 2)
+    figure, axes = make_figure(width, max(2.1, min(width * 0.48, 3.2)) + 0.2 + 0.14 * lines, 1, 1)
     axis = axes[0][0]
     single = len(items) == 1
     handles, labels = [], []
@@ -1200,12 +1248,129 @@ def line_rate(items):
     return rates.pop() if len(rates) == 1 else None
 
 
+# ---- topology
+
+LINK_COLOURS = matplotlib.colors.LinearSegmentedColormap.from_list("utilization", ["#F3D36B", "#E69F00", "#D55E00", "#7A0403"])
+
+
+class Graph:
+    """Nodes and links that carried something; tiers by the distance to the nearest host."""
+
+    def __init__(self, run):
+        links = Links(run)
+        table = links.table
+        ends = table.drop_duplicates("link").set_index("link")[["from", "to", "rate_gbps"]].loc[links.names]
+        nodes = sorted(set(ends["from"]) | set(ends["to"]), key=natural)
+        hosts = (set(run.flows()["src"].unique()) | set(run.flows()["dst"].unique())) & set(nodes)
+        hosts |= {node for node in nodes if re.fullmatch(r"server-\d+", node)}
+        pairs = {}  # both directions, and all parallel links, of two nodes: one line
+        for place, (begin, end, rate) in enumerate(ends.itertuples(index=False)):
+            pair = pairs.setdefault(tuple(sorted((begin, end), key=natural)), [0.0, 0.0])
+            pair[0] += links.mean[place] * (links.end - links.begin) * 1e-6 * rate * 1e9 / 8
+            pair[1] = max(pair[1], links.mean[place])
+        self.links = [(a, b, carried, busy) for (a, b), (carried, busy) in pairs.items()]
+        self.tiers = self._tiers(nodes, hosts or set(nodes[:1]))
+
+    def _tiers(self, nodes, hosts):
+        neighbours = {node: set() for node in nodes}
+        for a, b, _, _ in self.links:
+            neighbours[a].add(b)
+            neighbours[b].add(a)
+        level, front = {node: 0 for node in hosts}, set(hosts)
+        while front:
+            front = {other for node in front for other in neighbours[node] if other not in level}
+            level.update({node: max(level.values()) + 1 for node in front})
+        top = max(level.values()) + 1
+        tiers = {}
+        for node in nodes:
+            tiers.setdefault(level.get(node, top), []).append(node)
+        return [tiers[key] for key in sorted(tiers)]
+
+    def places(self):
+        """{node: (x in 0..1, tier)}: a switch stands over the middle of what is below it, and tiers are spread evenly."""
+        result = {}
+        for height, tier_nodes in enumerate(self.tiers):
+            for place, node in enumerate(tier_nodes):
+                result[node] = ((place + 0.5) / len(tier_nodes), height)
+        return result
+
+
+def natural(name):
+    """server-2 comes before server-10."""
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", str(name))]
+
+
+def draw_topology(items, width):
+    items = need_links(items)
+    graphs = [Graph(item.run) for item in items]
+    heights = [0.62 * (len(graph.tiers) - 1) + 0.8 for graph in graphs]
+    figure, axes = make_figure(width, sum(heights) + 0.25 * len(items) + 0.9, len(items), 1,
+                               gridspec_kw={"height_ratios": heights})
+    busiest = max(busy for graph in graphs for _, _, _, busy in graph.links)
+    norm = matplotlib.colors.Normalize(0, nice_top(100 * busiest) if busiest < 0.8 else 100)
+    most = max(max(carried for _, _, carried, _ in graph.links) for graph in graphs) or 1
+    crowd = min(1, 60 / max(len(graph.links) for graph in graphs)) ** 0.5  # many lines: thinner
+    for axis, item, graph in zip(axes[:, 0], items, graphs):
+        draw_graph(axis, graph, norm, most, width, crowd)
+        if len(items) > 1:
+            axis.set_title(text(item.label), color=item.colour)
+    factor, unit = unit_for(most, BYTES)
+    handles = [line_handle(GREY, linewidth=max(0.3, thickness(share) * crowd)) for share in (0.1, 0.5, 1)]
+    axes[-1, 0].legend(handles, [human_bytes(share * most) for share in (0.1, 0.5, 1)], loc="upper left", ncol=3,
+                       bbox_to_anchor=(0, -0.01), title="carried in both directions", title_fontsize=7, alignment="left")
+    mapping = matplotlib.cm.ScalarMappable(norm, LINK_COLOURS)
+    bar = figure.colorbar(mapping, ax=list(axes[:, 0]), orientation="horizontal", fraction=0.06, aspect=40, pad=0.01, shrink=0.5,
+                          anchor=(1.0, 1.0))
+    bar.set_label("mean utilization" + (" of the busier direction" if width >= NARROW else "") + " (%)", fontsize=7)
+    bar.outline.set_linewidth(0.4)
+    heading(figure, items)
+    return figure
+
+
+def thickness(share):
+    return 0.5 + 4.5 * share
+
+
+def draw_graph(axis, graph, norm, most, width, crowd):
+    places = graph.places()
+    order = sorted(graph.links, key=lambda link: (link[3], natural(link[0]), natural(link[1])))  # the busiest on top
+    left, lowest = -0.01, -0.4
+    axis.add_collection(matplotlib.collections.LineCollection(
+        [(places[a], places[b]) for a, b, _, _ in order], colors=[LINK_COLOURS(norm(100 * busy)) for *_, busy in order],
+        linewidths=[max(0.3, thickness(carried / most) * crowd) for _, _, carried, _ in order], capstyle="round", zorder=1))
+    for height, nodes in enumerate(graph.tiers):
+        room = width * 0.88 / len(nodes)  # inches for a node
+        size = min(7, max(1.2, room * 72 * 0.5))
+        axis.plot([places[node][0] for node in nodes], [height] * len(nodes), "s" if height == 0 else "o", markersize=size,
+                  markerfacecolor="white", markeredgecolor="black", markeredgewidth=0.7 if size > 3 else 0.3, zorder=2)
+        kind = re.sub(r"[-_.\d]+$", "", nodes[0]) or "node"
+        longest = max(map(len, nodes))
+        fits = room > 0.062 * longest + 0.04
+        upright = not fits and height == 0 and room > 0.13
+        if fits or upright:
+            for node in nodes:
+                x, y = places[node]
+                below = height == 0
+                axis.annotate(text(node, 20), (x, y), (0, -6 if below else 6), textcoords="offset points", fontsize=6,
+                              ha="center", va="top" if below else "bottom", rotation=90 if upright else 0, zorder=3,
+                              bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3} if not below else None)
+        else:
+            axis.annotate(f"{len(nodes):,} × {text(kind, 16)}", (0, height), (-6, 0), textcoords="offset points",
+                          fontsize=6.5, ha="right", va="center")
+            left = -0.05 - 0.058 * (len(kind) + 6) / width
+        lowest = -0.85 if upright else lowest
+    axis.set_xlim(left, 1.01)
+    axis.set_ylim(lowest, len(graph.tiers) - 1 + 0.4)
+    axis.axis("off")
+
+
 PICTURES = {
     "step": Picture("where the time of a training step goes, and in which calls", draw_step),
     "timeline": Picture("what every GPU does over time, and the streams of one of them", draw_timeline),
     "completion": Picture("completion times and slowdown of messages, cumulative, with p50, p99, p99.9", draw_completion),
     "sizes": Picture("sizes of messages by operation: how many, how many bytes", draw_sizes),
     "by-size": Picture("completion time and slowdown by size of message", draw_by_size),
+    "topology": Picture("the network: thickness of a line is traffic, its colour utilization", draw_topology),
     "links": Picture("utilization of links: mean, and over time", draw_links),
     "ports": Picture("queue, ECN marks, pauses and losses of the worst ports over time", draw_ports),
     "busbw": Picture("bus bandwidth of collectives over their size", draw_busbw),
