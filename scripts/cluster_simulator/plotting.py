@@ -189,7 +189,7 @@ def legend_above(axis, handles, labels, width, left=0.0, size=None, title=""):
     legend = axis.legend(handles, labels, loc="lower left", bbox_to_anchor=(left, 1.0), bbox_transform=transform, ncol=columns,
                          fontsize=size, handletextpad=0.5, borderpad=0.3, labelspacing=0.25)
     legend.set_in_layout(False)
-    axis.set_title(title + "\n" * (lines + 1 if title else lines - 1) + " ", fontsize=size, linespacing=1.32, pad=3)
+    axis.set_title(title + "\n" * (lines + 1 if title else lines - 1) + " ", fontsize=size, linespacing=1.42, pad=4)
 
 
 def line_handle(colour, dashes="-", **options):
@@ -796,7 +796,7 @@ def draw_sizes_of_several(items, width, edges):
                 axis.set_xlabel("")
     run_legend(axes[0][0], items, width)
     if columns == 2:  # keeps the right panel as high as the left one
-        axes[0][1].set_title(axes[0][0].get_title("left"), fontsize=STYLE["legend.fontsize"], linespacing=1.32, pad=3)
+        axes[0][1].set_title(axes[0][0].get_title("left"), fontsize=STYLE["legend.fontsize"], linespacing=1.42, pad=4)
     return figure
 
 
