@@ -9,6 +9,7 @@ they stand below one another. Colours are those of Okabe and Ito, which colour-b
 gives the same bytes. Names that come from the input are text: no markup in them is obeyed.
 """
 
+import functools
 import math
 import os
 import re
@@ -22,6 +23,7 @@ import matplotlib.colors
 import matplotlib.figure
 import matplotlib.lines
 import matplotlib.patches
+import matplotlib.textpath
 import matplotlib.ticker
 import matplotlib.transforms
 import numpy
@@ -179,11 +181,10 @@ def legend_above(axis, handles, labels, width, left=0.0, size=None, title=""):
     lines keeps the place free.
     """
     size = size or STYLE["legend.fontsize"]
-    room = (width - 0.1) * 72 / size  # in letters' heights
-    longest = max(map(len, labels))
-    columns = max(1, min(len(labels), int(room / (0.58 * longest + 3.4))))
-    most = int((room - 3.4) / 0.52)
-    labels = [label if len(label) <= most else label[:most - 1] + "…" for label in labels]
+    room, handle = (width - 0.1) * 72, 3.6 * size  # points
+    labels = [fitting(label, size, room - handle) for label in labels]
+    longest = max(text_width(label, size) for label in labels)
+    columns = max(1, min(len(labels), int(room / (longest + handle))))
     lines = -(-len(labels) // columns)
     transform = matplotlib.transforms.blended_transform_factory(axis.figure.transFigure, axis.transAxes)
     legend = axis.legend(handles, labels, loc="lower left", bbox_to_anchor=(left, 1.0), bbox_transform=transform, ncol=columns,
@@ -208,7 +209,26 @@ def heading(figure, items):
     """Over a picture of one run: which, and what it was."""
     if len(items) == 1:
         about = describe(items[0].run)
-        figure.suptitle(text(items[0].label) + (f":  {text(about, max(30, int(figure.get_figwidth() * 14) - len(items[0].label)))}" if about else ""), x=0.01, ha="left", color=GREY)
+        words = text(items[0].label) + (f":  {text(about, 120)}" if about else "")
+        room = figure.get_figwidth() * 0.97 * 72
+        figure.suptitle(fitting(words, STYLE["figure.titlesize"], room), x=0.01, ha="left", color=GREY)
+
+
+@functools.lru_cache(maxsize=4096)
+def text_width(words, size):
+    """In points."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        return matplotlib.textpath.TextPath((0, 0), words.replace(r"\$", "S"), size=size).get_extents().width
+
+
+def fitting(words, size, room):
+    """The words, without their end if they are wider than `room` points."""
+    if text_width(words, size) <= room:
+        return words
+    while len(words) > 1 and text_width(words + "…", size) > room:
+        words = words[:-1]
+    return words.rstrip("\\") + "…"
 
 
 def describe(run):
@@ -362,14 +382,21 @@ def draw_step(items, width):
                                gridspec_kw={"height_ratios": heights})
     draw_step_bars(axes[0][0], rows, width)
     if kinds:
-        draw_call_bars(axes[1][0], kinds)
+        draw_call_bars(axes[1][0], kinds, width)
     heading(figure, items)
     return figure
+
+
+def limit_for(end, words, size, width):
+    """Where a bar's axis must end for words behind the bar; the axis is as wide as the picture but for 1.3 inches."""
+    share = (text_width(words, size) + 8) / ((width - 1.3) * 72)
+    return end / max(1 - share, 0.2)
 
 
 def draw_step_bars(axis, rows, width):
     factor, unit = unit_for(max(total for _, _, total, _ in rows), TIMES)
     span = max(max(total, sum(parts)) for _, parts, total, _ in rows)
+    right = 0
     for y, (_, parts, total, ended) in enumerate(rows):
         left = 0
         for part, (_, colour) in zip(parts, STATES):
@@ -378,9 +405,10 @@ def draw_step_bars(axis, rows, width):
                 axis.text((left + part / 2) / factor, y, f"{part / factor:.3g}", ha="center", va="center", fontsize=6.5,
                           color="white" if colour in (BLUE, RED) else "black")
             left += part
-        axis.text(max(left, total) / factor, y, f" {human_time(total)}" + ("" if ended else " so far"), va="center",
-                  fontsize=7, fontweight="bold")
-    axis.set_xlim(0, span / factor * (1.13 if all(row[3] for row in rows) else 1.25))
+        words = human_time(total) + ("" if ended else " so far")
+        axis.text(max(left, total) / factor, y, " " + words, va="center", fontsize=7, fontweight="bold")
+        right = max(right, limit_for(max(left, total) / factor, words, 8, width))  # bold is wider
+    axis.set_xlim(0, right)
     axis.set_yticks(range(len(rows)), [text(label, 30) for label, _, _, _ in rows])
     if len(rows) == 1:
         axis.set_yticks([])
@@ -413,8 +441,9 @@ def call_times(run):
     return rows[:12]
 
 
-def draw_call_bars(axis, rows):
+def draw_call_bars(axis, rows, width):
     factor, unit = unit_for(max(row[1] + row[2] for row in rows), TIMES)
+    right = 0
     for y, (name, behind, exposed, collective) in enumerate(rows):
         axis.barh(y, behind / factor, color=SKY if collective else BLUE, height=0.72, linewidth=0)
         axis.barh(y, exposed / factor, left=behind / factor, color=RED, height=0.72, linewidth=0)
@@ -422,7 +451,8 @@ def draw_call_bars(axis, rows):
         if collective:
             words += f", {human_time(exposed)} exposed"
         axis.text((behind + exposed) / factor, y, " " + words, va="center", fontsize=6.5)
-    axis.set_xlim(0, max(row[1] + row[2] for row in rows) / factor * 1.38)
+        right = max(right, limit_for((behind + exposed) / factor, words, 6.5, width))
+    axis.set_xlim(0, max(right, max(row[1] + row[2] for row in rows) / factor * 1.02))
     axis.set_yticks(range(len(rows)), [text(row[0], 24) for row in rows])
     axis.invert_yaxis()
     axis.grid(False, axis="y")
