@@ -3,9 +3,7 @@
 """scripts/plot: pictures of every kind of run; what they show are the numbers of stats.json; nothing overlaps."""
 
 import importlib.util
-import json
 import os
-import re
 import shutil
 import struct
 import subprocess
@@ -33,9 +31,9 @@ class Base(SystemTest):
     def setUpClass(cls):
         sys.path.insert(0, os.path.join(ROOT, "scripts"))
         sys.dont_write_bytecode = True
-        from cluster_simulator import plotting, results
+        from cluster_simulator import measures, plotting, results
 
-        cls.plotting, cls.results = plotting, results
+        cls.measures, cls.plotting, cls.results = measures, plotting, results
 
     def plot(self, *words, status=0, quiet=True):
         done = subprocess.run([SCRIPT, *words], cwd=self.folder, capture_output=True, text=True, timeout=200)
@@ -65,8 +63,10 @@ class Base(SystemTest):
         whole = figure.bbox
         self.assertGreater(len(drawn), 4)
         for i, (words, box) in enumerate(drawn):
-            self.assertTrue(box.x0 >= whole.x0 - 1 and box.x1 <= whole.x1 + 1 and box.y0 >= whole.y0 - 1 and
-                            box.y1 <= whole.y1 + 1, f"cut off: {words!r} {box.extents} of {whole.extents}")
+            self.assertTrue(
+                box.x0 >= whole.x0 - 1 and box.x1 <= whole.x1 + 1 and box.y0 >= whole.y0 - 1 and box.y1 <= whole.y1 + 1,
+                f"cut off: {words!r} {box.extents} of {whole.extents}",
+            )
             for others, other in drawn[:i]:
                 wide = min(box.x1, other.x1) - max(box.x0, other.x0)
                 high = min(box.y1, other.y1) - max(box.y0, other.y0)
@@ -113,8 +113,8 @@ class Pictures(Base):
 
     def _numbers(self, run):
         """What is drawn is what stats.json says."""
-        stats, plotting, loaded = run.stats, self.plotting, self.load(run)
-        parts, total, ended = plotting.step_parts(loaded)
+        stats, measures, loaded = run.stats, self.measures, self.load(run)
+        parts, total, ended = measures.step_parts(loaded)
         self.assertTrue(ended)
         self.assertEqual(total, stats["step_time_us"])
         computing, hidden, exposed, waiting = parts
@@ -123,24 +123,29 @@ class Pictures(Base):
         self.assertAlmostEqual(exposed + waiting, stats["exposed_communication_time_us"], delta=1e-6 * total)
         self.assertGreater(hidden, 0)
         # Bars of the calls: computing, by kind, adds up to computing; a collective's exposed part is at most all of it.
-        calls = plotting.call_times(loaded)
-        self.assertAlmostEqual(sum(time for _, time, _, collective in calls if not collective), stats["compute_time_us"],
-                               delta=1e-6 * total)
+        calls = measures.call_times(loaded)
+        self.assertAlmostEqual(
+            sum(time for _, time, _, collective in calls if not collective),
+            stats["compute_time_us"],
+            delta=1e-6 * total,
+        )
         in_them = {one: time + alone for one, time, alone, collective in calls if collective}
         for operation in in_them:
-            mean = sum(one["rank_time_us"] for one in stats["collectives"] if one["op"].replace("_", "-") == operation) / 2
+            mean = (
+                sum(one["rank_time_us"] for one in stats["collectives"] if one["op"].replace("_", "-") == operation) / 2
+            )
             # One after the other on their stream; what of two is under way at once counts once in the bar.
             self.assertLessEqual(in_them[operation], mean * (1 + 1e-6))
             self.assertGreater(in_them[operation], 0.5 * mean)
 
-        flows, weight = loaded.flows(), plotting.weights(loaded)
+        flows, weight = loaded.flows(), measures.weights(loaded)
         self.assertEqual(set(weight), {1.0})
-        for key, values in (("fct_us", flows["fct_us"].to_numpy()), ("fct_slowdown", plotting.slowdown(flows))):
-            drawn = plotting.quantile(values, [0.5, 0.9, 0.99, 0.999, 1.0])
+        for key, values in (("fct_us", flows["fct_us"].to_numpy()), ("fct_slowdown", measures.slowdown(flows))):
+            drawn = measures.quantile(values, [0.5, 0.9, 0.99, 0.999, 1.0])
             for value, name in zip(drawn, ("p50", "p90", "p99", "p999", "max")):
                 self.assertAlmostEqual(value, stats[key][name], delta=1e-6 * stats[key][name])
-            self.assertEqual(plotting.marks(loaded, key, values, weight)["p99"], stats[key]["p99"])
-        links = plotting.Links(loaded)
+            self.assertEqual(measures.marks(loaded, key, values, weight)["p99"], stats[key]["p99"])
+        links = measures.Links(loaded)
         for link in stats["links"]:
             place = list(links.names).index(link["link"])
             self.assertAlmostEqual(links.mean[place], link["utilization"], delta=2e-3)
@@ -149,15 +154,17 @@ class Pictures(Base):
         self.assertEqual(image.shape, (len(links.names), len(edges) - 1))
         busiest = int(links.mean.argmax())
         self.assertAlmostEqual(image[busiest].mean(), links.mean[busiest], delta=0.05)
-        self.assertEqual(plotting.ecn_marks(loaded)["marks"].sum(), stats["ecn_marks"])
-        graph = plotting.Graph(loaded)
+        self.assertEqual(measures.ecn_marks(loaded)["marks"].sum(), stats["ecn_marks"])
+        graph = measures.Graph(loaded)
         self.assertEqual([len(tier) for tier in graph.tiers], [16, 8, 8, 4])  # k = 4: servers, edge, aggregation, core
         for node, height in (("server-11", 0), ("edge-1-0", 1), ("agg-3-1", 2), ("core-2", 3)):
             self.assertIn(node, graph.tiers[height])
 
     def test_other_programs_and_several_runs(self):
-        incast = self.run_program("traffic --pattern=incast --topology=single-switch --hosts=17 --fan-in=16 --bytes=400kB --pfc=0 "
-                                  "--buffer=50kB")
+        incast = self.run_program(
+            "traffic --pattern=incast --topology=single-switch --hosts=17 --fan-in=16 --bytes=400kB --pfc=0 "
+            "--buffer=50kB"
+        )
         done = self.plot(incast.folder, "--format=png")
         for name in TRAINING_ONLY + ["busbw"]:
             self.assertRegex(done.stdout, rf"(?m)^{name} +left out: no ")
@@ -196,14 +203,32 @@ class Pictures(Base):
         flows = ["flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag"]
         for server in range(384):
             edge = f"edge-{server // 96}-{server // 12 % 8}"
-            for a, b in ((f"server-{server}", edge), (edge, f"agg-{server // 96}-{server % 8}"), (f"agg-{server // 96}-{server % 8}", f"core-{server % 16}")):
+            for a, b in (
+                (f"server-{server}", edge),
+                (edge, f"agg-{server // 96}-{server % 8}"),
+                (f"agg-{server // 96}-{server % 8}", f"core-{server % 16}"),
+            ):
                 links += [f"{time},{a}->{b},{a},{b},100,0.{server % 9 + 1},{server},0" for time in (100, 200, 400)]
-            flows.append(f"{server},server-{server},server-{(server + 1) % 384},1000000,50,{150 + server},{100 + server},90,all-reduce bucket 0")
+            flows.append(
+                f"{server},server-{server},server-{(server + 1) % 384},1000000,50,{150 + server},{100 + server},90,"
+                "all-reduce bucket 0"
+            )
         self.write("large/links.csv", "\n".join(dict.fromkeys(links)) + "\n")
         self.write("large/flows.csv", "\n".join(flows) + "\n")
-        self.write("large/stats.json", {"program": "dltrain", "completed": True, "gpus": 3072, "model": "m" * 60, "zero": 0,
-                                        "step_time_us": 400, "step_times_us": [400], "simulated_time_us": 400,
-                                        "configuration": {"cluster": {"gpus_per_server": 8}}})
+        self.write(
+            "large/stats.json",
+            {
+                "program": "dltrain",
+                "completed": True,
+                "gpus": 3072,
+                "model": "m" * 60,
+                "zero": 0,
+                "step_time_us": 400,
+                "step_times_us": [400],
+                "simulated_time_us": 400,
+                "configuration": {"cluster": {"gpus_per_server": 8}},
+            },
+        )
         run = self.load(folder)
         import numpy
 
@@ -211,7 +236,9 @@ class Pictures(Base):
         # 3,072 / 128 rows = 24 GPUs, which are three servers.
         self.assertEqual((image.shape, group, len(numbers)), ((128, 4, 3), 24, 3072))
         # First quarter of GPU 0..23: half computing only, half with communication hidden; last quarter: exposed.
-        colours = [numpy.array([int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]) for _, colour in self.plotting.STATES]
+        colours = [
+            numpy.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]) for _, colour in self.plotting.STATES
+        ]
         numpy.testing.assert_allclose(image[0][0], (colours[0] + colours[1]) / 2, atol=1e-9)
         numpy.testing.assert_allclose(image[0][3], colours[2], atol=1e-9)
         for name in ALL[:-1]:
@@ -228,7 +255,9 @@ class Pictures(Base):
         for name, length in (("flows.csv", 100001), ("links.csv", 50001), ("calls.log", 20001)):
             os.truncate(run.path(name), length)
         done = self.plot(run.folder, "--format=png", quiet=False)
-        self.assertEqual(done.stderr, f"plot: warning: {run.folder}: incomplete: the run was interrupted after 25% of the work\n")
+        self.assertEqual(
+            done.stderr, f"plot: warning: {run.folder}: incomplete: the run was interrupted after 25% of the work\n"
+        )
         self.assertEqual(len(os.listdir(run.path("plots"))), len(ALL))
         axis = self.plotting.draw("step", [self.load(run)]).axes[0]
         self.assertTrue(any(one.get_text().endswith("so far") for one in axis.texts))
@@ -299,7 +328,7 @@ class Arithmetic(Base):
                 self.check_layout(figure(*apart, fault))
 
     def test_quantile(self):
-        q = self.plotting.quantile
+        q = self.measures.quantile
         # Nearest rank: of 1..10 p50 is the 5th, p90 the 9th, p99 the 10th.
         self.assertEqual(list(q(list(range(10, 0, -1)), [0.1, 0.5, 0.9, 0.99, 1])), [1, 5, 9, 10, 10])
         # Weights are how many messages a row stands for: 1 x 9, 100 x 1.
@@ -310,29 +339,49 @@ class Arithmetic(Base):
         folder = os.path.join(self.folder, "sampled")
         os.mkdir(folder)
         rows = [f"{i},a,b,1000,0,{i + 1},{i + 1},1,x" for i in range(30000)]
-        self.write("sampled/flows.csv", "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n" + "\n".join(rows) + "\n")
-        self.write("sampled/stats.json", {"completed": True, "messages": 110000, "flows_csv": {"rows": 30000, "sampled": True}})
-        weight = self.plotting.weights(self.load(folder))
+        self.write(
+            "sampled/flows.csv", "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n" + "\n".join(rows) + "\n"
+        )
+        self.write(
+            "sampled/stats.json", {"completed": True, "messages": 110000, "flows_csv": {"rows": 30000, "sampled": True}}
+        )
+        weight = self.measures.weights(self.load(folder))
         self.assertEqual((sum(weight), set(weight[:20000]), set(weight[20000:])), (110000, {5.0}, {1.0}))
 
     def test_time_in_bins(self):
         # Two intervals, 1..4 and 3..8, in bins of 2: 1 | 1 + 1 | 2 | 2 | 0
-        times = self.plotting.time_in_bins([1, 3], [4, 8], [0, 2, 4, 6, 8, 10])
+        times = self.measures.time_in_bins([1, 3], [4, 8], [0, 2, 4, 6, 8, 10])
         self.assertEqual([round(float(time), 9) for time in times], [1, 3, 2, 2, 0])
 
     def test_states(self):
         import pandas
 
-        calls = pandas.DataFrame([(0, 10, 0, "compute"), (10, 20, 0, "compute"), (5, 15, 0, "collective"), (18, 30, 0, "collective"),
-                                  (0, 4, 1, "compute")], columns=["start_us", "end_us", "rank", "kind"])
-        # Rank 0: computing 0..20, of it 5..15 and 18..20 also communicating; 20..30 exposed. Rank 1: computing 0..4. Means of two.
-        self.assertEqual(self.plotting.state_times(calls), [(8 + 4) / 2, 12 / 2, 10 / 2])
+        calls = pandas.DataFrame(
+            [
+                (0, 10, 0, "compute"),
+                (10, 20, 0, "compute"),
+                (5, 15, 0, "collective"),
+                (18, 30, 0, "collective"),
+                (0, 4, 1, "compute"),
+            ],
+            columns=["start_us", "end_us", "rank", "kind"],
+        )
+        # Rank 0: computing 0..20, of it 5..15 and 18..20 also communicating; 20..30 exposed. Rank 1: computing 0..4.
+        # Means of the two:
+        self.assertEqual(self.measures.state_times(calls), [(8 + 4) / 2, 12 / 2, 10 / 2])
 
     def test_names(self):
-        for name, expected in (("reduce-scatter bucket 7", "reduce-scatter"), ("all_gather", "all-gather"), ("alltoall", "all-to-all"),
-                               ("forward block 3", "forward"), ("incast", "incast"), ("flow 12", "flow"), ("12", "other")):
-            self.assertEqual(self.plotting.operation(name), expected)
-        self.assertEqual(self.plotting.tier("edge-0-1->agg-0-0#2"), "edge→agg")
+        for name, expected in (
+            ("reduce-scatter bucket 7", "reduce-scatter"),
+            ("all_gather", "all-gather"),
+            ("alltoall", "all-to-all"),
+            ("forward block 3", "forward"),
+            ("incast", "incast"),
+            ("flow 12", "flow"),
+            ("12", "other"),
+        ):
+            self.assertEqual(self.measures.operation(name), expected)
+        self.assertEqual(self.measures.tier("edge-0-1->agg-0-0#2"), "edge→agg")
         self.assertEqual(self.plotting.human_time(1234567), "1.23 s")
         self.assertEqual(self.plotting.human_bytes(999999), "1 MB")
 
