@@ -327,6 +327,14 @@ def marks_per_interval(run, links, where=None):
     return edges, result / ((edges[1] - edges[0]) / 1000)
 
 
+def host_nodes(run):
+    """Ends of messages as links.csv names them: the NIC "server-3:1" is at the node server-3."""
+    flows, links = run.flows(), run.links()
+    nodes = set(links["from"].unique()) | set(links["to"].unique())
+    ends = set(flows["src"].unique()) | set(flows["dst"].unique())
+    return {end if end in nodes else end.rsplit(":", 1)[0] for end in ends} & nodes
+
+
 class Graph:
     """Nodes and links that carried something; tiers by the distance to the nearest host."""
 
@@ -335,8 +343,7 @@ class Graph:
         table = links.table
         ends = table.drop_duplicates("link").set_index("link")[["from", "to", "rate_gbps"]].loc[links.names]
         nodes = sorted(set(ends["from"]) | set(ends["to"]), key=natural)
-        hosts = (set(run.flows()["src"].unique()) | set(run.flows()["dst"].unique())) & set(nodes)
-        hosts |= {node for node in nodes if re.fullmatch(r"server-\d+", node)}
+        hosts = host_nodes(run) | {node for node in nodes if re.fullmatch(r"server-\d+", node)}
         pairs = {}  # both directions, and all parallel links, of two nodes: one line
         for place, (begin, end, rate) in enumerate(ends.itertuples(index=False)):
             pair = pairs.setdefault(tuple(sorted((begin, end), key=natural)), [0.0, 0.0])

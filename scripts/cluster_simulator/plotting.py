@@ -35,6 +35,7 @@ from .measures import (
     by_size,
     call_times,
     group_size,
+    host_nodes,
     main_kinds,
     marks,
     marks_per_interval,
@@ -1261,7 +1262,7 @@ def line_rate(items):
     for item in items:
         links = item.run.links()
         cluster = item.run.stats.get("configuration", {}).get("cluster", {})
-        hosts = set(item.run.flows()["src"].unique()) | set(item.run.flows()["dst"].unique())
+        hosts = host_nodes(item.run)
         rates |= {
             rate / 8 * int(cluster.get("nics_per_server") or 1)
             for rate in links.loc[links["from"].isin(hosts), "rate_gbps"].unique()

@@ -370,6 +370,22 @@ class Arithmetic(Base):
         # Means of the two:
         self.assertEqual(self.measures.state_times(calls), [(8 + 4) / 2, 12 / 2, 10 / 2])
 
+    def test_nics(self):
+        """Messages end at NICs, links at nodes."""
+        folder = os.path.join(self.folder, "nics")
+        os.mkdir(folder)
+        head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n"
+        self.write("nics/flows.csv", head + "0,a:1,b:0,1000,0,5,5,4,x\n")
+        head = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share\n"
+        self.write("nics/links.csv", head + "100,a->c#1,a,c,100,0.5,0,0\n100,c->b,c,b,100,0.25,0,0\n")
+        run = self.load(folder)
+        self.assertEqual(self.measures.host_nodes(run), {"a", "b"})
+        graph = self.measures.Graph(run)
+        self.assertEqual(graph.tiers, [["a", "b"], ["c"]])
+        # Half of 100 us at 12.5 GB/s.
+        (carried,) = [carried for a, b, carried, _ in graph.links if (a, b) == ("a", "c")]
+        self.assertAlmostEqual(carried, 0.5 * 100e-6 * 12.5e9)
+
     def test_names(self):
         for name, expected in (
             ("reduce-scatter bucket 7", "reduce-scatter"),
