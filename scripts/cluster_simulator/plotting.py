@@ -791,7 +791,7 @@ def draw_sizes_of_one(items, width, edges):
 
 
 def draw_sizes_of_several(items, width, edges):
-    """A row of panels an operation, the runs as outlines."""
+    """A row of panels an operation, the runs side by side in each bin."""
     totals = {}
     for item in items:
         flows = item.run.flows()
@@ -814,22 +814,17 @@ def draw_sizes_of_several(items, width, edges):
                 mine = (operations(flows["tag"]) == name).to_numpy()
                 size = flows["bytes"].to_numpy()[mine]
                 count, _ = numpy.histogram(size, edges, weights=weight[mine] * (1 if what == "messages" else size))
-                # Thick below thin, and dashed: runs often send the very same messages, and all of them should be seen.
-                axis.stairs(
-                    count,
-                    edges,
-                    color=item.colour,
-                    linestyle=DASHES[place % 2],
-                    fill=False,
-                    linewidth=0.9 + 1.6 * (len(items) - 1 - place) / len(items),
-                )
-                axis.stairs(count, edges, color=item.colour, fill=True, alpha=0.15, linewidth=0)
+                # The runs share a bin, side by side: they often send the very same messages.
+                ratio = (edges[1:] / edges[:-1]) ** (1 / len(items))
+                left = edges[:-1] * ratio**place
+                axis.bar(left, count, left * (ratio - 1), align="edge", color=item.colour, linewidth=0)
                 tallest = max(tallest, count.max())
             finish_sizes(axis, what, edges, tallest)
             axis.set_ylabel(f"{text(name, 20)}:\n{axis.get_ylabel()}")
             if axis not in axes[-1]:
                 axis.set_xlabel("")
-    run_legend(axes[0][0], items, width)
+    handles = [patch_handle(item.colour) for item in items]
+    legend_above(axes[0][0], handles, [text(item.label) for item in items], width)
     if columns == 2:  # keeps the right panel as high as the left one
         axes[0][1].set_title(axes[0][0].get_title("left"), fontsize=STYLE["legend.fontsize"], linespacing=1.42, pad=4)
     return figure
