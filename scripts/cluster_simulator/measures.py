@@ -336,23 +336,39 @@ def host_nodes(run):
 
 
 class Graph:
-    """Nodes and links that carried something; tiers by the distance to the nearest host."""
+    """Nodes and links in tiers; without topology.json only links that carried something.
+
+    links: [(node, node, bytes carried in both directions, utilization of the busier direction)]
+    """
 
     def __init__(self, run):
         links = Links(run)
         table = links.table
         ends = table.drop_duplicates("link").set_index("link")[["from", "to", "rate_gbps"]].loc[links.names]
-        nodes = sorted(set(ends["from"]) | set(ends["to"]), key=natural)
-        hosts = host_nodes(run) | {node for node in nodes if re.fullmatch(r"server-\d+", node)}
+        all_nodes, all_links = run.topology()
+        nodes = sorted(set(ends["from"]) | set(ends["to"]) | {name for name, _ in all_nodes}, key=natural)
+        hosts = (
+            host_nodes(run)
+            | {name for name, tier in all_nodes if tier == 0}
+            | {node for node in nodes if re.fullmatch(r"server-\d+", node)}
+        )
         pairs = {}  # both directions, and all parallel links, of two nodes: one line
         for place, (begin, end, rate) in enumerate(ends.itertuples(index=False)):
             pair = pairs.setdefault(tuple(sorted((begin, end), key=natural)), [0.0, 0.0])
             pair[0] += links.mean[place] * (links.end - links.begin) * 1e-6 * rate * 1e9 / 8
             pair[1] = max(pair[1], links.mean[place])
+        for begin, end in all_links:
+            pairs.setdefault(tuple(sorted((begin, end), key=natural)), [0.0, 0.0])
         self.links = [(a, b, carried, busy) for (a, b), (carried, busy) in pairs.items()]
-        self.tiers = self._tiers(nodes, hosts or set(nodes[:1]))
+        known = dict(all_nodes)
+        if all(known.get(node) is not None for node in nodes):
+            level = known
+        else:
+            level = self._distances(nodes, hosts or set(nodes[:1]))
+        self.tiers = [[node for node in nodes if level[node] == tier] for tier in sorted(set(level.values()))]
 
-    def _tiers(self, nodes, hosts):
+    def _distances(self, nodes, hosts):
+        """{node: links to the nearest host}; what is not connected comes on top."""
         neighbours = {node: set() for node in nodes}
         for a, b, _, _ in self.links:
             neighbours[a].add(b)
@@ -362,10 +378,7 @@ class Graph:
             front = {other for node in front for other in neighbours[node] if other not in level}
             level.update({node: max(level.values()) + 1 for node in front})
         top = max(level.values()) + 1
-        tiers = {}
-        for node in nodes:
-            tiers.setdefault(level.get(node, top), []).append(node)
-        return [tiers[key] for key in sorted(tiers)]
+        return {node: level.get(node, top) for node in nodes}
 
     def places(self):
         """{node: (x in 0..1, tier)}: the nodes of a tier are spread evenly, in the order of their names."""

@@ -333,7 +333,7 @@ def set_log_ticks(axis, formatter, base=10):
         base = next((power for power in (2, 4, 16, 64, 256, 1024) if doublings / math.log2(power) <= 4.5), 2**20)
         axis.set_major_locator(matplotlib.ticker.LogLocator(base=base, numticks=8))
     else:
-        for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
+        for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
             ticks = [
                 step * 10.0**power
                 for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -1327,7 +1327,7 @@ def draw_graph(axis, graph, norm, most, width, crowd):
     axis.add_collection(
         matplotlib.collections.LineCollection(
             [(places[a], places[b]) for a, b, _, _ in order],
-            colors=[LINK_COLOURS(norm(100 * busy)) for *_, busy in order],
+            colors=[LINK_COLOURS(norm(100 * busy)) if busy else PALE for *_, busy in order],
             linewidths=[max(0.3, thickness(carried / most) * crowd) for _, _, carried, _ in order],
             capstyle="round",
             zorder=1,

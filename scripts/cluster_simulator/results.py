@@ -108,6 +108,19 @@ class Run:
             self._tables["events"] = _read_events(self.path("network_events.log"))
         return self._tables["events"]
 
+    def topology(self):
+        """([(node, tier)], [(node, node)]) of topology.json, empty if there is none; tier: 0 a host, None unknown."""
+        try:
+            with open(self.path("topology.json"), encoding="utf-8") as file:
+                content = json.load(file)
+            nodes = [
+                (str(node["name"]), 0 if node["kind"] == "host" else int(node.get("tier") or 0) or None)
+                for node in content["nodes"]
+            ]
+            return nodes, [(nodes[link["a"]][0], nodes[link["b"]][0]) for link in content["links"]]
+        except (OSError, ValueError, KeyError, IndexError, TypeError):
+            return [], []
+
     def event_totals(self):
         """{kind: (of the whole run, of its measured part)}, from the end of network_events.log; {} if cut off."""
         totals = {}
