@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Read the folder that a run of dltrain, collperf or traffic wrote.
+
+    run = load("results/dltrain-1")
+    run.stats["step_time_us"]
+    run.flows().groupby("tag").fct_us.quantile(0.99)
+
+Columns and units are those of the files (README, "What the folder holds"). A run that was interrupted, failed or is
+still going can be read too: what is not there is empty, a last line that was cut off is left out, and Run.problem says
+why the run is not complete. pandas is imported only when a table is asked for.
+"""
+
+import difflib
+import io
+import itertools
+import json
+import os
+import re
+
+FLOWS = {
+    "flow": "int64",
+    "src": "str",
+    "dst": "str",
+    "bytes": "int64",
+    "start_us": "float64",
+    "end_us": "float64",
+    "fct_us": "float64",
+    "ideal_fct_us": "float64",
+    "tag": "str",
+}
+LINKS = {
+    "time_us": "float64",
+    "link": "str",
+    "from": "str",
+    "to": "str",
+    "rate_gbps": "float64",
+    "utilization": "float64",
+    "queue_bytes": "int64",
+    "pause_share": "float64",
+}
+CALLS = {
+    "start_us": "float64",
+    "end_us": "float64",
+    "step": "int64",
+    "rank": "int64",
+    "stream": "str",
+    "kind": "str",
+    "call": "str",
+    "bytes": "int64",
+    "group": "str",
+}
+EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}
+
+FILES = ("stats.json", "flows.csv", "links.csv", "calls.log", "network_events.log")
+
+
+class ResultsError(Exception):
+    """A folder that holds no results, or a file in it that cannot be read."""
+
+
+def load(folder):
+    """The run in a folder. Raises ResultsError if there is none."""
+    return Run(folder)
+
+
+class Run:
+    """One run's folder. Tables are read when first asked for and kept: copy one before you change it."""
+
+    def __init__(self, folder):
+        self.folder = os.fspath(folder)
+        _check_folder(self.folder)
+        self._tables = {}
+        self.stats, unreadable = _read_stats(self.path("stats.json"))
+        self.problem = unreadable or _why_incomplete(self.stats)
+        self.complete = not self.problem
+
+    def __repr__(self):
+        return f"Run({self.folder!r}" + (")" if self.complete else f", incomplete: {self.problem})")
+
+    @property
+    def name(self):
+        """The folder's own name."""
+        return os.path.basename(os.path.abspath(self.folder))
+
+    @property
+    def program(self):
+        """dltrain, collperf or traffic; empty if stats.json is missing."""
+        return self.stats.get("program", "")
+
+    def path(self, file):
+        return os.path.join(self.folder, file)
+
+    def flows(self):
+        """Messages between servers (flows.csv)."""
+        return self._table("flows.csv", FLOWS, ",")
+
+    def links(self):
+        """Links over time (links.csv). A link that did nothing in an interval has no row."""
+        return self._table("links.csv", LINKS, ",")
+
+    def calls(self):
+        """Computations and collectives of the ranks (calls.log), in the order they end."""
+        return self._table("calls.log", CALLS, "\t")
+
+    def events(self):
+        """Pauses, ECN marks, drops and so on (network_events.log)."""
+        if "events" not in self._tables:
+            self._tables["events"] = _read_events(self.path("network_events.log"))
+        return self._tables["events"]
+
+    def topology(self):
+        """([(node, tier)], [(node, node)]) of topology.json, empty if there is none; tier: 0 a host, None unknown."""
+        try:
+            with open(self.path("topology.json"), encoding="utf-8") as file:
+                content = json.load(file)
+            nodes = [
+                (str(node["name"]), 0 if node["kind"] == "host" else int(node.get("tier") or 0) or None)
+                for node in content["nodes"]
+            ]
+            return nodes, [(nodes[link["a"]][0], nodes[link["b"]][0]) for link in content["links"]]
+        except (OSError, ValueError, KeyError, IndexError, TypeError):
+            return [], []
+
+    def event_totals(self):
+        """{kind: (of the whole run, of its measured part)}, from the end of network_events.log; {} if cut off."""
+        totals = {}
+        for line in _lines(self.path("network_events.log")):
+            found = re.match(r"# total (\S+) (\d+), measured (\d+)$", line)
+            if found:
+                totals[found[1]] = (int(found[2]), int(found[3]))
+        return totals
+
+    def rank_stride(self):
+        """calls.log holds every rank (1) or, for many calls, every n-th one only (n)."""
+        for line in _lines(self.path("calls.log")):
+            found = re.match(r"# .*; only every (\d+)th rank$", line)
+            return int(found[1]) if found else 1
+        return 1
+
+    def flows_are_sample(self):
+        """Whether flows.csv is a sample; the quantiles of stats.json are of all messages in any case."""
+        return bool(self.stats.get("flows_csv", {}).get("sampled"))
+
+    def _table(self, file, columns, separator):
+        if file not in self._tables:
+            self._tables[file] = _read_table(self.path(file), columns, separator)
+        return self._tables[file]
+
+
+# ---- the folder
+
+
+def _check_folder(folder):
+    if not os.path.isdir(folder):
+        what = "is a file, not the folder of a run" if os.path.exists(folder) else "no such folder"
+        raise ResultsError(f"{folder}: {what}{_nearest(folder)}")
+    if not any(os.path.isfile(os.path.join(folder, file)) for file in FILES):
+        inside = [name for name in sorted(os.listdir(folder)) if _is_run(os.path.join(folder, name))]
+        hint = f"; runs inside it: {', '.join(inside[:5])}" + (" ..." if len(inside) > 5 else "") if inside else ""
+        raise ResultsError(f"{folder}: no results of a run in this folder (none of {', '.join(FILES)}){hint}")
+
+
+def _is_run(folder):
+    return any(os.path.isfile(os.path.join(folder, file)) for file in FILES)
+
+
+def _nearest(folder):
+    if os.path.isfile(folder):
+        parent = os.path.dirname(folder)
+        return f"; do you mean {parent or '.'}?" if _is_run(parent or ".") else ""
+    parent, name = os.path.split(os.path.abspath(folder))
+    try:
+        runs = [other for other in os.listdir(parent) if _is_run(os.path.join(parent, other))]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(name, runs, 1)
+    return f"; do you mean {os.path.join(os.path.dirname(folder), near[0])}?" if near else ""
+
+
+def _read_stats(path):
+    """(what stats.json holds, why it cannot be used)"""
+    try:
+        with open(path, encoding="utf-8") as file:
+            stats = json.load(file)
+    except FileNotFoundError:
+        return {}, "stats.json is missing: the run was killed, or it is still going"
+    except OSError as error:
+        raise ResultsError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        return {}, f"stats.json is no JSON ({error})"
+    if not isinstance(stats, dict):
+        return {}, "stats.json is no JSON object"
+    return stats, ""
+
+
+def _why_incomplete(stats):
+    if stats.get("completed") is True:
+        return ""
+    done = stats.get("share_done")
+    far = f" after {100 * done:.3g}% of the work" if isinstance(done, (int, float)) else ""
+    if stats.get("interrupted"):
+        return f"the run was interrupted{far}"
+    message = str(stats.get("message") or "").strip()
+    return f"the run ended early{far}" + (f": {message}" if message else "")
+
+
+# ---- tables
+
+
+def _whole_lines(path):
+    """Path or buffer of a file's whole lines: of a run that was killed, the last line may be cut off. None: no file."""
+    try:
+        with open(path, "rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            if end == 0:
+                return None
+            file.seek(end - 1)
+            if file.read(1) == b"\n":
+                return path
+            file.seek(0)
+            content = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ResultsError(f"{path}: {error.strerror}") from None
+    return io.BytesIO(content[: content.rfind(b"\n") + 1])
+
+
+def _lines(path):
+    source = _whole_lines(path)
+    if source is None:
+        return
+    if isinstance(source, str):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                yield line.rstrip("\n")
+    else:
+        yield from source.getvalue().decode("utf-8", "replace").splitlines()
+
+
+def _empty(columns):
+    import pandas
+
+    return pandas.DataFrame(
+        {name: pandas.Series(dtype=object if kind == "str" else kind) for name, kind in columns.items()}
+    )
+
+
+def _read_table(path, columns, separator):
+    import pandas
+
+    if separator == ",":
+        how = {"header": 0, "quotechar": '"'}
+    else:  # calls.log: comment lines, then fields that are never quoted
+        comments = _comments(path)
+        names = [line[2:].split("\t") for line in comments if "\t" in line]
+        how = {"header": None, "names": names[-1] if names else list(columns), "skiprows": len(comments), "quoting": 3}
+    how.update(sep=separator, keep_default_na=False, encoding="utf-8", encoding_errors="replace", low_memory=False)
+    try:
+        source = _whole_lines(path)
+        if source is None:
+            return _empty(columns)
+        frame = pandas.read_csv(source, dtype=columns, **how)
+    except pandas.errors.EmptyDataError:
+        return _empty(columns)
+    except (ValueError, OverflowError):  # ParserError too: a damaged row; find the good ones
+        frame = _read_damaged(_whole_lines(path), columns, how)
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise ResultsError(f"{path}: the column {missing[0]!r} is missing: not a file of this simulator?")
+    return frame
+
+
+def _read_damaged(source, columns, how):
+    """Only the rows whose fields are all there and numbers where they should be."""
+    import pandas
+
+    frame = pandas.read_csv(source, dtype="str", on_bad_lines="skip", **how)
+    numbers = [name for name, kind in columns.items() if kind != "str" and name in frame.columns]
+    for name in numbers:
+        frame[name] = pandas.to_numeric(frame[name], errors="coerce")
+    frame = frame.dropna(subset=[name for name in columns if name in frame.columns]).reset_index(drop=True)
+    return frame.astype({name: columns[name] for name in numbers})
+
+
+def _comments(path):
+    """The lines with '#' that a file begins with; the last of them names the columns."""
+    return list(itertools.takewhile(lambda line: line.startswith("#"), _lines(path)))
+
+
+def _read_events(path):
+    import pandas
+
+    rows = {name: [] for name in EVENTS}
+    for line in _lines(path):
+        fields = line.split(" ", 3)
+        if line.startswith("#") or len(fields) < 3:
+            continue
+        try:
+            time = float(fields[0])
+        except ValueError:
+            continue
+        where, details = fields[2], fields[3] if len(fields) > 3 else ""
+        queue_pair = re.match(r"(qp \d+) (.*)", details)
+        if queue_pair:  # "server-0->server-1 qp 3 goes back to psn 5": the queue pair is part of where
+            where, details = f"{where} {queue_pair[1]}", queue_pair[2]
+        for name, value in zip(EVENTS, (time, fields[1], where, details)):
+            rows[name].append(value)
+    return pandas.DataFrame(rows) if rows["time_us"] else _empty(EVENTS)
