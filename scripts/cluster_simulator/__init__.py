@@ -10,12 +10,11 @@ frames.
     run.stats["step_time_us"], run.flows(), run.links(), run.calls(), run.events()
 """
 
-from .errors import (InvalidInput, ProgramNotFound, SimulationFailed, SimulationInterrupted, SimulatorError,
-                     SimulatorWarning)
+from .errors import InvalidInput, ProgramNotFound, SimulationFailed, SimulatorError, SimulatorWarning
 from .hardware import GPUmodel, ServerConfig
 from .network import NetworkConfig
 from .results import Run, load
 from .simulator import Plan, Result, Simulator
 
 __all__ = ["GPUmodel", "InvalidInput", "NetworkConfig", "Plan", "ProgramNotFound", "Result", "Run", "ServerConfig",
-           "SimulationFailed", "SimulationInterrupted", "Simulator", "SimulatorError", "SimulatorWarning", "load"]
+           "SimulationFailed", "Simulator", "SimulatorError", "SimulatorWarning", "load"]

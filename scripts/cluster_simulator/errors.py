@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What can go wrong. Every message is the simulator's own, or says as much as the simulator would."""
+"""What can go wrong. Every message is the simulator's own, or says as much as the simulator would.
+
+Ctrl-C raises KeyboardInterrupt itself; its `run` holds the result so far, whose files are complete, or None.
+"""
 
 
 class SimulatorError(Exception):
@@ -24,14 +27,6 @@ class SimulationFailed(SimulatorError):
         super().__init__(message)
         self.run = run
         self.exit_status = exit_status
-
-
-class SimulationInterrupted(KeyboardInterrupt):
-    """Ctrl-C. `run` holds the result so far, whose files are complete, or None if there was none yet."""
-
-    def __init__(self, message, run=None):
-        super().__init__(message)
-        self.run = run
 
 
 class SimulatorWarning(UserWarning):

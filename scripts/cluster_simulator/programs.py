@@ -9,6 +9,7 @@ import selectors
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import tty
 
@@ -124,20 +125,25 @@ def run(name, options, show, cwd=None):
     command = dies_with_us("TERM") + [find(name)] + words(options)
     ours, its = _terminal()
     with _Interrupts() as interrupts:
+        # Standard output into a file: a pipe that nobody reads any more would kill the program before its files are complete.
         # A session of its own: a terminal's Ctrl-C would reach it twice, and the second one kills.
-        process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=its,
-                                   start_new_session=True)
-        os.close(its)
-        try:
-            output, messages = _listen(process, ours, show, interrupts)
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
-        finally:
-            os.close(ours)
-            process.stdout.close()
-        return Ended(process.wait(), output, messages, interrupts.count > 0)
+        with tempfile.TemporaryFile() as output:
+            try:
+                process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=its,
+                                           start_new_session=True)
+            finally:
+                os.close(its)
+            try:
+                messages = _listen(process, ours, show, interrupts)
+            except BaseException:
+                process.kill()
+                process.wait()
+                raise
+            finally:
+                os.close(ours)
+            status = process.wait()
+            output.seek(0)
+            return Ended(status, output.read().decode("utf-8", "replace"), messages, interrupts.count > 0)
 
 
 def _terminal():
@@ -151,23 +157,19 @@ def _terminal():
 
 
 def _listen(process, errors, show, interrupts):
-    """Read both streams to their ends and pass interrupts on. (standard output, messages)"""
-    output, lines = bytearray(), _Lines(show)
+    """Read standard error to its end and pass interrupts on. Returns the messages."""
+    lines, passed_on = _Lines(show), 0
     with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ, output.extend)
-        selector.register(errors, selectors.EVENT_READ, lines.feed)
-        passed_on = 0
-        while selector.get_map():
-            for key, _ in selector.select(0.1):
-                data = _read(key.fd)
-                if data:
-                    key.data(data)
-                else:
-                    selector.unregister(key.fileobj)
+        selector.register(errors, selectors.EVENT_READ)
+        while True:
+            if selector.select(0.1):
+                data = _read(errors)
+                if not data:
+                    return lines.end()
+                lines.feed(data)
             while passed_on < interrupts.count:  # the second ends it at once, as in a terminal
                 process.send_signal(signal.SIGINT if passed_on < 2 else signal.SIGKILL)
                 passed_on += 1
-    return output.decode("utf-8", "replace"), lines.end()
 
 
 def _read(descriptor):

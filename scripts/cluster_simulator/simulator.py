@@ -3,12 +3,14 @@
 
 import html
 import os
+import shutil
 import signal
 import tempfile
 import warnings
+import weakref
 
 from . import pictures, programs, progress
-from .errors import InvalidInput, SimulationFailed, SimulationInterrupted, SimulatorWarning
+from .errors import InvalidInput, SimulationFailed, SimulatorWarning
 from .flat import flat
 from .hardware import ServerConfig
 from .network import NetworkConfig
@@ -32,8 +34,8 @@ class Simulator:
         progress=False  show nothing while it runs
         dry_run=True    check, plan and estimate only: returns a Plan, a text
 
-    Raises InvalidInput, SimulationFailed, ProgramNotFound; SimulationInterrupted, a KeyboardInterrupt, after Ctrl-C. What
-    there is then is in the exception's `run`, and in `last`.
+    Raises InvalidInput, SimulationFailed, ProgramNotFound; KeyboardInterrupt after Ctrl-C, when the files are complete. What
+    there is of a run that failed or was interrupted is the exception's `run`, and `last`.
     """
 
     def __init__(self, servers=None, network_topo=None):
@@ -79,7 +81,7 @@ class Simulator:
     def _run(self, program, given):
         given = {name.replace("-", "_"): value for name, value in given.items()}
         show = progress.shown(program) if _on(given.get("progress", True)) else progress.Silent()
-        keep = tempfile.TemporaryDirectory(prefix=f"{program}-", ignore_cleanup_errors=True)
+        keep = _Temporary(program)
         folder = os.path.abspath(os.fspath(given["out"])) if given.get("out") else os.path.join(keep.name, "results")
         if any(_on(given.get(name)) for name in TEXT_ONLY):
             return self._text(program, {**self.options(program, keep.name), **given, "out": folder})
@@ -99,6 +101,14 @@ class Simulator:
         ended = programs.run(program, options, progress.Silent())
         _raise_if_bad(program, ended, None)
         return Plan(ended.output)
+
+
+class _Temporary:
+    """A folder that is removed with this object, at the latest when Python ends."""
+
+    def __init__(self, program):
+        self.name = tempfile.mkdtemp(prefix=f"{program}-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
 
 
 def _on(value):
@@ -135,7 +145,10 @@ def _result(folder, keep, ended):
 def _raise_if_bad(program, ended, result):
     said = "\n".join(_why(ended.messages)).strip()
     if ended.interrupted:
-        raise SimulationInterrupted(said or f"{program} was interrupted before there was a result", result)
+        # Exactly this type: with another one Python would not end as a program does that Ctrl-C ended.
+        stop = KeyboardInterrupt(said or f"{program} was interrupted before there was a result")
+        stop.run = result
+        raise stop
     for message in ended.messages:
         if "warning: " in message:
             warnings.warn(message, SimulatorWarning, stacklevel=4)
