@@ -39,26 +39,38 @@ class Pictures:
         ax.set_title(_title(self, f"{self.stats.get('messages', len(times)):,} messages"))
         return ax
 
-    def plot_links(self, count=4, ax=None):
-        """Utilization over time of the links that are busiest on the whole."""
-        ax = _axes(ax, (7, 3))
+    def plot_links(self, count=6, ax=None):
+        """Utilization over time of the links that are busiest on the whole: a strip for each."""
+        wide, width_us = self._utilization()
+        busiest = wide.sum().sort_values(ascending=False, kind="stable").index[:count]
+        ax = _axes(ax, (8, 1.3 + 0.3 * max(len(busiest), 2)))
+        if len(busiest):  # lines would hide each other: links of one ring do the same at the same time
+            edges = [time / 1000 for time in [*wide.index, wide.index[-1] + width_us]]
+            mesh = ax.pcolormesh(edges, range(len(busiest) + 1), 100 * wide[busiest].T.to_numpy(), cmap="viridis", vmin=0, vmax=100)
+            ax.figure.colorbar(mesh, ax=ax, label="utilization (%)")
+            ax.set_yticks([place + 0.5 for place in range(len(busiest))], [_plain(link) for link in busiest], fontsize="small")
+            ax.invert_yaxis()
+        else:
+            ax.set_yticks([])
+        ax.set_xlabel("time since the simulation began (ms)")
+        ax.set_title(_title(self, "Busiest links" + (f", means over {width_us / 1000:.3g} ms" if width_us else "")))
+        return ax
+
+    def _utilization(self):
+        """(table: a row for each stretch of time, by its begin, a column for each link; length of a stretch)"""
         table = self.links()
         wide = table.pivot_table(index="time_us", columns="link", values="utilization", aggfunc="mean")
         interval = (self.stats.get("links_csv") or {}).get("interval_us")
-        if len(wide) and interval:  # an interval in which a link did nothing has no row: zero, not a line across
-            first, last = float(self.stats.get("measured_from_us") or 0), float(wide.index[-1])
-            every = [round(n * interval, 6) for n in range(int(first / interval) + 1, int(last / interval) + 1)]
-            wide = wide.reindex(sorted({*every, *wide.index}))
-        wide = wide.fillna(0)
-        for link in wide.sum().sort_values(ascending=False, kind="stable").index[:count]:
-            ax.plot(wide.index / 1000, 100 * wide[link], linewidth=1, label=_plain(link))
-        ax.set_ylim(0, 105)
-        ax.set_xlabel("time since the simulation began (ms)")
-        ax.set_ylabel("utilization (%)")
-        ax.set_title(_title(self, "Busiest links"))
-        if len(wide.columns):
-            ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-        return ax
+        if not len(wide) or not interval:
+            return wide.fillna(0), float(interval or 0)
+        # An interval in which a link did nothing has no row: that is zero.
+        first, last = float(self.stats.get("measured_from_us") or 0), float(wide.index[-1])
+        every = [round(n * interval, 6) for n in range(int(first / interval) + 1, int(last / interval) + 1)]
+        wide = wide.reindex(sorted({*every, *wide.index})).fillna(0)
+        together = -(-len(wide) // 150)  # as many as a picture shows
+        stretches = wide.groupby([place // together for place in range(len(wide))]).mean()
+        stretches.index = [max(0.0, time - interval) for time in wide.index[::together]]
+        return stretches, together * interval
 
     def plot_bandwidth(self, ax=None):
         """Bus bandwidth over size of collectives: collperf's result."""

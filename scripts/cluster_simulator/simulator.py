@@ -189,6 +189,9 @@ class Result(pictures.Pictures, Run):
         self.output = output
         self.messages = messages
 
+    def __repr__(self):
+        return f"Result({self.program}" + (")" if self.complete else f", incomplete: {self.problem})")
+
     def summary(self):
         """All numbers of stats.json as a pandas Series, units in their names: fct_us_p99."""
         import pandas
