@@ -9,8 +9,8 @@ class Pictures:
         """Where a step's time goes: computing and exposed communication."""
         ax = _axes(ax, (7, 1.6))
         left = 0
-        for key, label, colour in (("compute_time_us", "computing", "#4c78a8"),
-                                   ("exposed_communication_time_us", "exposed communication", "#e45756")):
+        for key, label, colour in (("compute_time_us", "computing", "#0072B2"),
+                                   ("exposed_communication_time_us", "exposed communication", "#D55E00")):
             value = _number(self, key) / 1000
             ax.barh([0], [value], left=left, color=colour, label=f"{label} {value:.3g} ms")
             left += value
@@ -25,12 +25,12 @@ class Pictures:
         ax = _axes(ax)
         times = self.flows()["fct_us"].sort_values().to_numpy()
         if len(times):
-            ax.step(times, [(i + 1) / len(times) for i in range(len(times))], where="post", color="#4c78a8")
+            ax.step(times, [(i + 1) / len(times) for i in range(len(times))], where="post", color="#0072B2")
             ax.set_xscale("log")
         for name, style in (("p50", ":"), ("p99", "--")):
             value = (self.stats.get("fct_us") or {}).get(name)
             if value:
-                ax.axvline(value, linestyle=style, color="#e45756", label=f"{name} {value:.4g} µs")
+                ax.axvline(value, linestyle=style, color="#D55E00", label=f"{name} {value:.4g} µs")
         if ax.get_legend_handles_labels()[0]:
             ax.legend(frameon=False)
         ax.set_ylim(0, 1.02)

@@ -102,6 +102,14 @@ def error_text(messages):
     return "\n".join(errors or messages).strip()
 
 
+def why(messages):
+    """The end of what a program said that ended early: without the notes in front."""
+    for number, line in enumerate(messages):
+        if line.startswith("NOT COMPLETED"):
+            return "\n".join(messages[number:]).strip()
+    return "\n".join(messages).strip()
+
+
 # ---- running
 
 def dies_with_us(number):

@@ -87,10 +87,11 @@ class Simulator:
             return self._text(program, {**self.options(program, keep.name), **given, "out": folder})
         # A server's file stays with the results, whose configuration names it.
         options = {**self.options(program, folder), **given, "out": folder}
-        self.last = None
+        self.last, before = None, _stamp(folder)
         ended = programs.run(program, options, show)
-        # A folder of an earlier run says nothing about one that did not begin.
-        result = None if ended.status == INVALID else _result(folder, keep, ended)
+        # A folder of an earlier run says nothing about one that did not begin, or died.
+        stale = ended.status == INVALID or (before is not None and _stamp(folder) == before)
+        result = None if stale else _result(folder, keep, ended)
         self.last = result
         show.finish("interrupted" if ended.interrupted else "done" if ended.status == 0 else "failed")
         _raise_if_bad(program, ended, result)
@@ -135,6 +136,15 @@ def _all_alike(servers):
     return servers[0], len(servers)
 
 
+def _stamp(folder):
+    """Which stats.json there is, if any: the programs put a new file in its place."""
+    try:
+        now = os.stat(os.path.join(folder, "stats.json"))
+    except OSError:
+        return None
+    return now.st_ino, now.st_mtime_ns
+
+
 def _result(folder, keep, ended):
     try:
         return Result(folder, keep, ended.output, ended.messages)
@@ -143,7 +153,7 @@ def _result(folder, keep, ended):
 
 
 def _raise_if_bad(program, ended, result):
-    said = "\n".join(_why(ended.messages)).strip()
+    said = programs.why(ended.messages)
     if ended.interrupted:
         # Exactly this type: with another one Python would not end as a program does that Ctrl-C ended.
         stop = KeyboardInterrupt(said or f"{program} was interrupted before there was a result")
@@ -160,14 +170,6 @@ def _raise_if_bad(program, ended, result):
         name = signal.Signals(-ended.status).name
         said = f"{program} was ended by {name}" + (" (out of memory?)" if name == "SIGKILL" else "") + (f"\n{said}" if said else "")
     raise SimulationFailed(said or f"{program} ended with status {ended.status}", result, ended.status)
-
-
-def _why(messages):
-    """The end of what a program said: why it ended early; without the notes in front."""
-    for number, line in enumerate(messages):
-        if line.startswith("NOT COMPLETED"):
-            return messages[number:]
-    return messages
 
 
 class Plan(str):

@@ -19,6 +19,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from . import programs
@@ -201,8 +202,10 @@ class Store:
     def row(self, number):
         return self.db.execute("SELECT * FROM runs WHERE id = ?", (number,)).fetchone()
 
-    def rows(self, where="1", values=()):
-        return self.db.execute(f"SELECT * FROM runs WHERE {where} ORDER BY id", values).fetchall()
+    def rows(self):
+        """All of them, without the long texts."""
+        wanted = ", ".join(quoted(name) for name in self.columns if name not in ("point", "stats"))
+        return self.db.execute(f"SELECT {wanted} FROM runs ORDER BY id").fetchall()
 
     def _set(self, number, values, book_keeping=False):
         columns = {self._column(name, book_keeping): value for name, value in values.items()}
@@ -293,7 +296,8 @@ class Runner:
     def run(self, numbers):
         """Until all are done or failed, or a signal comes."""
         waiting = list(numbers)
-        before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+        main_thread = threading.current_thread() is threading.main_thread()  # others never see signals
+        before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM) if main_thread}
         try:
             while self.running or (waiting and not self.stopped_by):
                 while waiting and len(self.running) < self.jobs and not self.stopped_by:
@@ -375,7 +379,7 @@ def why_failed(status, messages):
     """The program's own words."""
     if status == 2:
         return programs.error_text(messages)
-    said = "\n".join(messages).strip()
+    said = programs.why(messages)
     if status < 0:
         name = signal.Signals(-status).name
         said = f"ended by {name}" + (" (out of memory?)" if name == "SIGKILL" else "") + (f"\n{said}" if said else "")
@@ -446,7 +450,7 @@ def describe(row):
     return row["program"] + "".join(f" {name}={value}" for name, value in json.loads(row["options"]).items())
 
 
-def open_sweep(folder):
+def open_sweep(folder, keep):
     """The folder of a sweep, which may be new: (lock, store), with what was cut off put right."""
     try:
         os.makedirs(folder, exist_ok=True)
@@ -460,16 +464,25 @@ def open_sweep(folder):
     except BadUse:
         lock.release()
         raise
-    for row in store.rows("status = ?", (RUNNING,)):  # of a sweep that was killed
-        out = os.path.join(folder, "runs", str(row["id"]))
-        stats = read_stats(out)
-        if stats and stats.get("completed"):  # it was done; only the row was not written
-            kept = os.path.join("runs", str(row["id"]))
-            store.finish(row["id"], DONE, 0, None, stats, kept)
-        else:
-            store.change(row["id"], status=PENDING)
-            shutil.rmtree(out, ignore_errors=True)
+    _put_right(folder, store, keep)
     return lock, store
+
+
+def _put_right(folder, store, keep):
+    """What a sweep that was killed has left: runs that have no row yet or were cut off, and folders nobody asked for."""
+    runs = os.path.join(folder, "runs")
+    for row in store.rows():
+        if row["status"] == RUNNING:
+            name = str(row["id"])
+            stats = read_stats(os.path.join(runs, name))
+            if stats and stats.get("completed"):  # it was done; only the row was not written
+                store.finish(row["id"], DONE, 0, None, stats, os.path.join("runs", name) if keep else None)
+            else:
+                store.change(row["id"], status=PENDING)
+    kept = {os.path.basename(row["folder"]) for row in store.rows() if row["folder"]}
+    for name in os.listdir(runs) if os.path.isdir(runs) else []:
+        if name.isdigit() and name not in kept:
+            shutil.rmtree(os.path.join(runs, name), ignore_errors=True)
 
 
 def run(program, points, out, jobs=None, keep=False, retry_failed=False, quiet=False):
@@ -491,8 +504,8 @@ def read(folder):
 
     store = Store(os.fspath(folder))
     try:
-        wanted = ", ".join(quoted(name) for name in store.columns if name not in ("point", "stats"))
-        return pandas.read_sql_query(f"SELECT {wanted} FROM runs ORDER BY id", store.db)
+        rows = store.rows()
+        return pandas.DataFrame([tuple(row) for row in rows], columns=[name for name in store.columns if name not in ("point", "stats")])
     finally:
         store.close()
 
@@ -500,7 +513,7 @@ def read(folder):
 def _run(program, points, out, jobs, keep, retry_failed, quiet):
     """(signal that stopped it or 0, ids). points None: all that the folder has."""
     folder = os.path.abspath(os.fspath(out))
-    lock, store = open_sweep(folder)
+    lock, store = open_sweep(folder, keep)
     try:
         if points is None:
             numbers = [row["id"] for row in store.rows()]
@@ -510,6 +523,8 @@ def _run(program, points, out, jobs, keep, retry_failed, quiet):
         rows = {row["id"]: row for row in store.rows()}
         waiting = [number for number in numbers
                    if rows[number]["status"] == PENDING or (retry_failed and rows[number]["status"] == FAILED)]
+        for name in {rows[number]["program"] for number in waiting}:
+            programs.find(name)  # else each point would fail for it
         done = sum(rows[number]["status"] == DONE for number in numbers)
         show = Show(len(numbers), done, len(numbers) - len(waiting) - done, quiet)
         if not quiet:
@@ -539,6 +554,12 @@ def main(arguments):
     except (BadUse, InvalidInput, ProgramNotFound) as error:
         print(f"sweep: error: {error}", file=sys.stderr)
         return 2
+    except ImportError as error:  # matplotlib, for plot only
+        print(f"sweep: error: {error}; Debian: apt-get install python3-{error.name}", file=sys.stderr)
+        return 2
+    except sqlite3.Error as error:  # a full disk; what was done is in the file
+        print(f"sweep: error: {DATABASE}: {error}", file=sys.stderr)
+        return 1
     except BrokenPipeError:  # "scripts/sweep table DIR | head"
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -645,7 +666,8 @@ def _refuse_unknown_options(program, points):
 def _conclude(out, numbers, stopped_by):
     store = Store(out)
     try:
-        rows = [row for row in store.rows() if row["id"] in set(numbers)]
+        wanted = set(numbers)
+        rows = [row for row in store.rows() if row["id"] in wanted]
     finally:
         store.close()
     count = {status: sum(row["status"] == status for row in rows) for status in (DONE, FAILED, PENDING)}

@@ -3,7 +3,8 @@
 
 RUN_PACKAGES=(g++ cmake ninja-build ccache python3 bzip2 libopenmpi-dev openmpi-bin
     libboost-dev libboost-program-options-dev nlohmann-json3-dev)
-TEST_PACKAGES=(libgtest-dev libbenchmark-dev tshark)
+TEST_PACKAGES=(libgtest-dev libbenchmark-dev tshark
+    python3-pandas python3-matplotlib python3-nbclient python3-ipykernel python3-pip)
 
 # missing_packages <package>...: those that are not installed, in one line.
 missing_packages() {

@@ -186,6 +186,8 @@ class Errors(SystemTest):
 
     def test_a_program_that_dies(self):
         """Killed by the system, as for want of memory: no results, and no waiting."""
+        out = os.path.join(self.folder, "earlier")
+        small().train(**GPT2, out=out)  # results of an earlier run are not those of this one
         folder = os.path.join(self.folder, "programs")
         os.mkdir(folder)
         path = os.path.join(folder, "dltrain")
@@ -194,7 +196,7 @@ class Errors(SystemTest):
         os.chmod(path, 0o755)
         self.with_programs(folder)
         with self.assertRaisesRegex(SimulationFailed, "(?s)SIGKILL.*out of memory.*last words") as caught:
-            small().train()
+            small().train(out=out)
         self.assertIsNone(caught.exception.run)
         self.assertEqual(caught.exception.exit_status, -signal.SIGKILL)
 

@@ -150,11 +150,12 @@ class Killed(SweepTest):
         self.sweep(*FAST, "--zero=0,1", f"--out={self.out}", "--keep")
         db = sqlite3.connect(os.path.join(self.out, "sweep.sqlite"))
         with db:
-            db.execute("UPDATE runs SET status = 'running', stats = NULL, step_time_us = NULL")
+            db.execute("UPDATE runs SET status = 'running', stats = NULL, step_time_us = NULL, folder = NULL")
         db.close()
         os.truncate(os.path.join(self.out, "runs", "2", "stats.json"), 100)
         self.sweep("resume", self.out)
         self.assertEqual([row["attempts"] for row in self.rows()], [1, 2])
+        self.assertEqual(sorted(os.listdir(self.out)), ["sweep.lock", "sweep.sqlite"])  # --keep was not said again
         self.assertTrue(all(row["status"] == "done" and row["step_time_us"] > 0 for row in self.rows()))
 
     def test_stopped_by_ctrl_c(self):
