@@ -34,7 +34,7 @@ Usage
   scripts/sweep resume DIR                                         run what is not done yet
   scripts/sweep status DIR                                         how many points are done; what failed
   scripts/sweep table DIR [--columns=NAME,...]                     the results as CSV
-  scripts/sweep plot DIR --x=NAME --y=NAME [--by=NAME]             one column over another
+  scripts/sweep plot DIR --x=NAME --y=NAME [--by=NAME,...]         one column over another
 
 PROGRAM is dltrain, collperf or traffic; its options: ./ns3 run "PROGRAM --help". A comma separates values; a value that has
 commas itself stands in brackets: --bytes=[1MB,2MB],4MB is two values. --recompute is --recompute=1, --no-pfc is --pfc=0.
@@ -50,8 +50,10 @@ Running
   --dry-run         list the points; run nothing, write nothing
 
 Plotting
-  --x, --y, --by    columns: an option (zero, micro_batch) or a number of stats.json (step_time_us, fct_us_p99)
-  --out=FILE        .png, .svg or .pdf [default: DIR/Y-over-X.png, with -by-BY]
+  --x, --y, --by    columns: an option (zero, micro_batch) or a number of stats.json (step_time_us, fct_us_p99); a line for
+                    each value of --by. Where several points share a place, the line is their mean and each is a dot
+  --where=NAME=VALUE,...  only the points that were run with these
+  --out=FILE        .png, .svg or .pdf [default: DIR/Y-over-X.png, with -by-BY and -NAME-VALUE]
   --log=x|y|x,y     logarithmic axes
 
 Exit status: 0 all points done, 2 bad input, 3 some points failed, 130 stopped by Ctrl-C.
@@ -744,22 +746,39 @@ def column_of(store, option, name):
 
 
 def _plot_command(arguments):
-    folder, own = _folder_and_options(arguments, {"x": None, "y": None, "by": None, "out": None, "log": None})
+    folder, own = _folder_and_options(arguments, dict.fromkeys(("x", "y", "by", "where", "out", "log")))
     store = Store(folder)
     for name in ("x", "y"):
         if own[name] is None:
             raise BadUse(f"--{name}=NAME is missing: a column; scripts/sweep table DIR shows all")
     x, y = column_of(store, "x", own["x"]), column_of(store, "y", own["y"])
-    by = column_of(store, "by", own["by"]) if own["by"] else None
-    rows = store.rows()
+    by = [column_of(store, "by", name) for name in own["by"].split(",")] if own["by"] else []
+    rows, chosen = _where(store, own["where"])
     store.close()
     log = own["log"].split(",") if own["log"] else []
     if set(log) - {"x", "y"}:
         raise BadUse(f"--log={own['log']}: allowed: x, y, or x,y")
-    file = own["out"] or os.path.join(folder, f"{y}-over-{x}{f'-by-{by}' if by else ''}.png".replace("/", "_"))
+    name = f"{y}-over-{x}" + (f"-by-{'-'.join(by)}" if by else "") + "".join(f"-{column}-{value}" for column, value in chosen)
+    file = own["out"] or os.path.join(folder, f"{name}.png".replace("/", "_"))
     if not file.endswith((".png", ".svg", ".pdf")):
         raise BadUse(f"--out={file}: allowed: a name that ends in .png, .svg or .pdf")
     from .sweep_plot import draw
 
     print(draw(rows, x, y, by, log, file))
     return 0
+
+
+def _where(store, text):
+    """(rows, [(column, value)]): the rows with these values; all without --where."""
+    rows, chosen = store.rows(), []
+    for part in split_values(text, "where") if text else []:
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise BadUse(f"--where={text}: allowed: NAME=VALUE, such as --where=k=4,nic=100GbE")
+        column = column_of(store, "where", name)
+        known = sorted({str(row[column]) for row in rows if row[column] is not None})
+        rows = [row for row in rows if row[column] is not None and as_number(str(row[column])) == as_number(value)]
+        if not rows:
+            raise BadUse(f"--where={part}: no such point; {column} has {', '.join(known[:20]) or 'no values'}{did_you_mean(value, known)}")
+        chosen.append((column, value))
+    return rows, chosen

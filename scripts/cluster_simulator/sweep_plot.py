@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """scripts/sweep plot: one column of a sweep over another."""
 
+import json
 import os
 import re
 
@@ -47,16 +48,17 @@ def _figure(shown, x, y, by, log, total):
     x_factor, x_label = scale(x, [row[x] for row in shown]) if numeric else (1, label(x))
     y_factor, y_label = scale(y, [row[y] for row in shown])
     repeated = False
-    for number, group in enumerate(sorted({row[by] for row in shown}, key=order) if by else [None]):
+    groups = sorted({tuple(row[name] for name in by) for row in shown}, key=lambda group: [order(value) for value in group])
+    for number, group in enumerate(groups):
         points = {}
         for row in shown:
-            if not by or row[by] == group:
+            if tuple(row[name] for name in by) == group:
                 points.setdefault(row[x], []).append(row[y] / y_factor)
         values = sorted(points, key=order)
         at = [places[value] / x_factor for value in values]
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         means = [sum(points[value]) / len(points[value]) for value in values]
-        ax.plot(at, means, color=colour, marker=marker, label=plain(f"{label(by)} {text(group)}") if by else None)
+        ax.plot(at, means, color=colour, marker=marker, label=plain(", ".join(f"{label(name)} {text(value)}" for name, value in zip(by, group))) or None)
         for place, value in zip(at, values):  # several points of one x: each is shown, the line is their mean
             if len(points[value]) > 1:
                 repeated = True
@@ -65,10 +67,21 @@ def _figure(shown, x, y, by, log, total):
     if by:
         ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     notes = ([f"{total - len(shown)} of {total} points have no result and are not shown"] if total > len(shown) else []) \
-        + (["lines: means; dots: single runs"] if repeated else [])
+        + ([f"lines: means{over(shown, x, by)}; dots: single runs"] if repeated else [])
     if notes:
         figure.text(0.5, -0.08, "; ".join(notes), ha="center", fontsize=8, color="#666666")
     return figure
+
+
+def over(shown, x, by):
+    """What differs between the points that a mean is of."""
+    values = {}
+    for row in shown:
+        for name, value in json.loads(row["options"]).items():
+            values.setdefault(name, set()).add(value)
+    given = [name for name, different in values.items()
+             if len(different) + any(name not in json.loads(row["options"]) for row in shown) > 1 and name not in (x, *by)]
+    return f" over {', '.join(given)}" if given else ""
 
 
 def _dress(ax, places, numeric, x_label, y_label, log, values):

@@ -347,8 +347,16 @@ class Showing(SweepTest):
         self.sweep("plot", self.out, "--x=nic", "--y=fct_us_p99", "--log=y", f"--out={svg}")
         with open(svg, encoding="utf-8") as file:
             text = file.read()
-        for label in ("25GbE", "100GbE", "fct p99 (ms)", "lines: means; dots: single runs"):
+        for label in ("25GbE", "100GbE", "fct p99 (ms)", "lines: means over zero; dots: single runs"):
             self.assertIn(f"<!-- {label} -->", text)
+        said = self.sweep("plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic=25GbE").stdout
+        self.assertEqual(said, f"{self.out}/step_time_us-over-zero-nic-25GbE.png: 2 of 2 points\n")
+        self.sweep("plot", self.out, "--x=model", "--y=step_time_us", "--by=nic,zero", f"--out={svg}")
+        with open(svg, encoding="utf-8") as file:
+            text = file.read()
+        self.assertTrue("<!-- nic 25GbE, zero 0 -->" in text and "means" not in text)
+        self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic=25GBE", None, "--where=nic=25GBE", "100GbE, 25GbE")
+        self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic", None, "NAME=VALUE")
         self.refuse("plot", self.out, "--x=zero", "--y=step_time", None, "--y=step_time", "did you mean 'step_time_us'")
         self.refuse("plot", self.out, "--x=zero", None, "--y=NAME is missing")
         self.refuse("plot", self.out, "--x=zero", "--y=error", None, "nothing to plot")
@@ -362,9 +370,9 @@ class Showing(SweepTest):
         from cluster_simulator import sweep_plot
 
         # us as ms from 1,000 on; numbers with units in the order of their size; a hostile name is text.
-        rows = [{"status": "done", "nic": nic, "k": k, "step_time_us": 1000.0 * number + k} for number, nic in
+        rows = [{"status": "done", "options": json.dumps({"nic": nic, "k": str(k)}), "nic": nic, "k": k, "step_time_us": 1000.0 * number + k} for number, nic in
                 enumerate(("400GbE", "25GbE", "$x$<script>"), 1) for k in (4, 8)]
-        figure = sweep_plot._figure(rows, "nic", "step_time_us", "k", [], 7)
+        figure = sweep_plot._figure(rows, "nic", "step_time_us", ["k"], [], 7)
         axes = figure.axes[0]
         self.assertEqual([label.get_text() for label in axes.get_xticklabels()], ["25GbE", "400GbE", r"\$x\$<script>"])
         self.assertEqual([list(line.get_ydata()) for line in axes.lines], [[2.004, 1.004, 3.004], [2.008, 1.008, 3.008]])
