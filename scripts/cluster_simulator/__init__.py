@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Simulate distributed training on a cluster from Python: the programs dltrain, collperf and traffic, their results as data
-frames.
+"""Simulate distributed training on a cluster from Python: dltrain, collperf and traffic, with data frames as results.
 
     from cluster_simulator import GPUmodel, ServerConfig, Simulator, NetworkConfig
 
@@ -16,5 +15,18 @@ from .network import NetworkConfig
 from .results import Run, load
 from .simulator import Plan, Result, Simulator
 
-__all__ = ["GPUmodel", "InvalidInput", "NetworkConfig", "Plan", "ProgramNotFound", "Result", "Run", "ServerConfig",
-           "SimulationFailed", "Simulator", "SimulatorError", "SimulatorWarning", "load"]
+__all__ = [
+    "GPUmodel",
+    "InvalidInput",
+    "NetworkConfig",
+    "Plan",
+    "ProgramNotFound",
+    "Result",
+    "Run",
+    "ServerConfig",
+    "SimulationFailed",
+    "Simulator",
+    "SimulatorError",
+    "SimulatorWarning",
+    "load",
+]

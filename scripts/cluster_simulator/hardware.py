@@ -28,9 +28,16 @@ class GPUmodel(enum.Enum):
 
 # The server whose links between GPUs are those that such GPUs are sold with. GB200 and B300 have the NVLink of B200.
 SOLD_IN = {
-    GPUmodel.P100: "dgx-1-p100", GPUmodel.V100: "dgx-1-v100", GPUmodel.V100_16GB: "dgx-1-v100",
-    GPUmodel.A100: "dgx-a100", GPUmodel.A100_40GB: "dgx-a100", GPUmodel.H100: "dgx-h100", GPUmodel.H200: "dgx-h200",
-    GPUmodel.B200: "dgx-b200", GPUmodel.GB200: "dgx-b200", GPUmodel.B300: "dgx-b200",
+    GPUmodel.P100: "dgx-1-p100",
+    GPUmodel.V100: "dgx-1-v100",
+    GPUmodel.V100_16GB: "dgx-1-v100",
+    GPUmodel.A100: "dgx-a100",
+    GPUmodel.A100_40GB: "dgx-a100",
+    GPUmodel.H100: "dgx-h100",
+    GPUmodel.H200: "dgx-h200",
+    GPUmodel.B200: "dgx-b200",
+    GPUmodel.GB200: "dgx-b200",
+    GPUmodel.B300: "dgx-b200",
 }
 
 
@@ -44,8 +51,8 @@ class ServerConfig:
 
     gpus: a list of GPUmodel, names or JSON files; all alike.
     server: a name of dltrain --help=servers, or a JSON file; default: what such GPUs are sold in.
-    interconnect: "nvswitch", "nvlink-mesh" or "pcie" with the rate per_gpu, each way, instead of the server's; pcie needs
-    host_bridge, a rate, too.
+    interconnect: "nvswitch", "nvlink-mesh" or "pcie" with the rate per_gpu, each way, instead of the server's; pcie
+    needs host_bridge, a rate, too.
     """
 
     def __init__(self, gpus, nics=1, server=None, interconnect=None, per_gpu=None, latency=None, host_bridge=None):
@@ -61,11 +68,15 @@ class ServerConfig:
         details = {"kind": interconnect, "per_gpu": per_gpu, "latency": latency, "host_bridge": host_bridge}
         self.scale_up = {key: value for key, value in details.items() if value is not None}
         if self.scale_up and (interconnect is None or per_gpu is None):
-            raise InvalidInput("ServerConfig: give interconnect (nvswitch, nvlink-mesh or pcie) and per_gpu, such as "
-                               "'2400Gbps', together; without both the GPUs are connected as server= says")
+            raise InvalidInput(
+                "ServerConfig: give interconnect (nvswitch, nvlink-mesh or pcie) and per_gpu, such as "
+                "'2400Gbps', together; without both the GPUs are connected as server= says"
+            )
         if self.scale_up and server is not None:
-            raise InvalidInput(f"ServerConfig: server={os.fspath(server)!r} says what connects the GPUs; "
-                               "give either that or interconnect and per_gpu")
+            raise InvalidInput(
+                f"ServerConfig: server={os.fspath(server)!r} says what connects the GPUs; "
+                "give either that or interconnect and per_gpu"
+            )
         self.nics = nics
         self.server = None if server is None else _file_or_name(server)
 
@@ -82,10 +93,26 @@ class ServerConfig:
             os.makedirs(folder, exist_ok=True)
             known = self.gpu if isinstance(self.gpu, GPUmodel) else GPUmodel.A100
             with open(server, "w", encoding="utf-8") as file:
-                json.dump({"servers": [{"name": "server", "gpu": known.value, "gpus": len(self.gpus), "nics": 1,
-                                        "scale_up": {"latency": "600ns", **self.scale_up}}]}, file)
-        return {"server": server or SOLD_IN.get(self.gpu, "dgx-a100"), "gpus_per_server": len(self.gpus),
-                "nics_per_server": self.nics, "gpu": _name(self.gpu)}
+                json.dump(
+                    {
+                        "servers": [
+                            {
+                                "name": "server",
+                                "gpu": known.value,
+                                "gpus": len(self.gpus),
+                                "nics": 1,
+                                "scale_up": {"latency": "600ns", **self.scale_up},
+                            }
+                        ]
+                    },
+                    file,
+                )
+        return {
+            "server": server or SOLD_IN.get(self.gpu, "dgx-a100"),
+            "gpus_per_server": len(self.gpus),
+            "nics_per_server": self.nics,
+            "gpu": _name(self.gpu),
+        }
 
     def __eq__(self, other):
         return isinstance(other, ServerConfig) and vars(self) == vars(other)

@@ -10,11 +10,17 @@ from .errors import InvalidInput, SimulatorWarning
 
 FAMILIES = ("fat-tree", "leaf-spine", "single-switch")
 
-# InfiniBand comes with a later release. Until then: data rate of four lanes in Gb/s, the Ethernet NIC of the nearest rate
-# and its rate. The same table as scenarios/spec/nic-names.h; a test compares them.
+# InfiniBand comes with a later release. Until then: data rate of four lanes in Gb/s, the Ethernet NIC of the nearest
+# rate, and its rate. The same table as scenarios/spec/nic-names.h; a test compares them.
 INFINIBAND = {
-    "SDR": (8, "10GbE", 10), "DDR": (16, "25GbE", 25), "QDR": (32, "40GbE", 40), "FDR10": (40, "40GbE", 40),
-    "FDR": (54.54, "50GbE", 50), "EDR": (100, "100GbE", 100), "HDR": (200, "200GbE", 200), "NDR": (400, "400GbE", 400),
+    "SDR": (8, "10GbE", 10),
+    "DDR": (16, "25GbE", 25),
+    "QDR": (32, "40GbE", 40),
+    "FDR10": (40, "40GbE", 40),
+    "FDR": (54.54, "50GbE", 50),
+    "EDR": (100, "100GbE", 100),
+    "HDR": (200, "200GbE", 200),
+    "NDR": (400, "400GbE", 400),
     "XDR": (800, "800GbE", 800),
 }
 ETHERNET_GBPS = (10, 25, 40, 50, 100, 200, 400, 800)
@@ -27,8 +33,8 @@ class NetworkConfig:
         NetworkConfig("leafspine", **NetworkConfig.ETH_400G, hosts_per_leaf=8, oversubscription=2)
         NetworkConfig("two-racks.json", mtu=1024, pfc=False)
 
-    Families: fattree, leafspine, singleswitch (hyphens or not). Presets: ETH_10G to ETH_800G, and IB_SDR to IB_XDR, which
-    run as RoCE over Ethernet of the same rate until InfiniBand is simulated; a SimulatorWarning says so.
+    Families: fattree, leafspine, singleswitch (hyphens or not). Presets: ETH_10G to ETH_800G, and IB_SDR to IB_XDR,
+    which run as RoCE over Ethernet of the same rate until InfiniBand is simulated; a SimulatorWarning says so.
     """
 
     def __init__(self, family="fat-tree", **options):
@@ -68,8 +74,10 @@ def _family(family):
             return known
     near = difflib.get_close_matches(plain, [known.replace("-", "") for known in FAMILIES], 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise InvalidInput(f"NetworkConfig: {text!r} is neither a family nor a file; allowed: fattree, leafspine, singleswitch, "
-                       f"or a topology file{hint}")
+    raise InvalidInput(
+        f"NetworkConfig: {text!r} is neither a family nor a file; allowed: fattree, leafspine, singleswitch, "
+        f"or a topology file{hint}"
+    )
 
 
 def _ethernet_instead(nic):
@@ -77,7 +85,15 @@ def _ethernet_instead(nic):
     if not isinstance(nic, str) or nic.upper() not in INFINIBAND:
         return None
     gbps, ethernet, ethernet_gbps = INFINIBAND[nic.upper()]
-    rate = f"the same rate, {gbps:g} Gb/s" if gbps == ethernet_gbps else f"the nearest rate ({ethernet_gbps} instead of {gbps:g} Gb/s)"
-    warnings.warn(f"InfiniBand {nic.upper()} is not simulated yet: this network runs as RoCE over Ethernet of {rate} (nic={ethernet!r}), "
-                  "with Ethernet's headers, pauses and congestion control", SimulatorWarning, stacklevel=3)
+    rate = (
+        f"the same rate, {gbps:g} Gb/s"
+        if gbps == ethernet_gbps
+        else f"the nearest rate ({ethernet_gbps} instead of {gbps:g} Gb/s)"
+    )
+    warnings.warn(
+        f"InfiniBand {nic.upper()} is not simulated yet: this network runs as RoCE over Ethernet of {rate} "
+        f"(nic={ethernet!r}), with Ethernet's headers, pauses and congestion control",
+        SimulatorWarning,
+        stacklevel=3,
+    )
     return ethernet

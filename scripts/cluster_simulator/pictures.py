@@ -9,14 +9,18 @@ class Pictures:
         """Where a step's time goes: computing and exposed communication."""
         ax = _axes(ax, (7, 1.6))
         left = 0
-        for key, label, colour in (("compute_time_us", "computing", "#0072B2"),
-                                   ("exposed_communication_time_us", "exposed communication", "#D55E00")):
+        for key, label, colour in (
+            ("compute_time_us", "computing", "#0072B2"),
+            ("exposed_communication_time_us", "exposed communication", "#D55E00"),
+        ):
             value = _number(self, key) / 1000
             ax.barh([0], [value], left=left, color=colour, label=f"{label} {value:.3g} ms")
             left += value
         ax.set_yticks([])
         ax.set_xlabel("time in a step (ms)")
-        ax.set_title(_title(self, f"{self.stats.get('model', 'step')}, {self.stats.get('gpus', '?')} GPUs: {left:.3g} ms a step"))
+        ax.set_title(
+            _title(self, f"{self.stats.get('model', 'step')}, {self.stats.get('gpus', '?')} GPUs: {left:.3g} ms a step")
+        )
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.55), ncol=2, frameon=False)
         return ax
 
@@ -46,9 +50,13 @@ class Pictures:
         ax = _axes(ax, (8, 1.3 + 0.3 * max(len(busiest), 2)))
         if len(busiest):  # lines would hide each other: links of one ring do the same at the same time
             edges = [time / 1000 for time in [*wide.index, wide.index[-1] + width_us]]
-            mesh = ax.pcolormesh(edges, range(len(busiest) + 1), 100 * wide[busiest].T.to_numpy(), cmap="viridis", vmin=0, vmax=100)
+            mesh = ax.pcolormesh(
+                edges, range(len(busiest) + 1), 100 * wide[busiest].T.to_numpy(), cmap="viridis", vmin=0, vmax=100
+            )
             ax.figure.colorbar(mesh, ax=ax, label="utilization (%)")
-            ax.set_yticks([place + 0.5 for place in range(len(busiest))], [_plain(link) for link in busiest], fontsize="small")
+            ax.set_yticks(
+                [place + 0.5 for place in range(len(busiest))], [_plain(link) for link in busiest], fontsize="small"
+            )
             ax.invert_yaxis()
         else:
             ax.set_yticks([])
@@ -78,8 +86,13 @@ class Pictures:
         table = self.collectives()
         for (op, algorithm), rows in table.groupby(["op", "algorithm"]) if len(table) else []:
             rows = rows.sort_values("bytes", kind="stable")
-            ax.plot(rows["bytes"], rows["busbw_GBps"], marker="o", linestyle="-" if self.program == "collperf" else "none",
-                    label=f"{op}, {algorithm}")
+            ax.plot(
+                rows["bytes"],
+                rows["busbw_GBps"],
+                marker="o",
+                linestyle="-" if self.program == "collperf" else "none",
+                label=f"{op}, {algorithm}",
+            )
         if len(table):
             ax.set_xscale("log", base=2)
             ax.xaxis.set_major_formatter(lambda value, _: _binary(value))

@@ -21,6 +21,7 @@ NAMES = ("dltrain", "collperf", "traffic")
 
 # ---- where they are
 
+
 def find(name):
     """Path of a program. Raises ProgramNotFound, with the command that builds it."""
     wanted = os.environ.get("DLTRAIN_PROGRAMS")
@@ -36,20 +37,29 @@ def find(name):
             return built
     if clones:
         raise ProgramNotFound(f'the program {name} is not built; type:  cd {clones[0]} && ./ns3 run "{name} --version"')
-    raise ProgramNotFound(f"the program {name} was not found: this package is installed outside a clone of the simulator. Set "
-                          f"DLTRAIN_ROOT to the clone (and build there once: ./ns3 run \"{name} --version\"), or "
-                          "DLTRAIN_PROGRAMS to the folder that holds the programs")
+    raise ProgramNotFound(
+        f"the program {name} was not found: this package is installed outside a clone of the simulator. Set "
+        f'DLTRAIN_ROOT to the clone (and build there once: ./ns3 run "{name} --version"), or '
+        "DLTRAIN_PROGRAMS to the folder that holds the programs"
+    )
 
 
 def _clones():
     """Clones of the simulator: named by the environment, the one this file is in, the one around the current folder."""
-    starts = [os.environ.get("DLTRAIN_ROOT"), os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))]
+    starts = [
+        os.environ.get("DLTRAIN_ROOT"),
+        os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+    ]
     folder = os.getcwd()
     while folder != os.path.dirname(folder):
         starts.append(folder)
         folder = os.path.dirname(folder)
     for start in starts:
-        if start and os.path.isfile(os.path.join(start, "ns3")) and os.path.isdir(os.path.join(start, "contrib", "dltrain")):
+        if (
+            start
+            and os.path.isfile(os.path.join(start, "ns3"))
+            and os.path.isdir(os.path.join(start, "contrib", "dltrain"))
+        ):
             yield start
 
 
@@ -58,7 +68,11 @@ def _in_clone(clone, name):
     link = os.path.join(clone, ".ns3", "programs", name)
     if _is_program(link):
         return link
-    trees = [os.environ["NS3_DIR"]] if os.environ.get("NS3_DIR") else glob.glob(os.path.join(glob.escape(clone), ".ns3", "ns-3*"))
+    trees = (
+        [os.environ["NS3_DIR"]]
+        if os.environ.get("NS3_DIR")
+        else glob.glob(os.path.join(glob.escape(clone), ".ns3", "ns-3*"))
+    )
     built = []
     for tree in trees:
         folder = os.path.join(glob.escape(tree), "build", "scratch")
@@ -72,6 +86,7 @@ def _is_program(path):
 
 
 # ---- options
+
 
 def words(options):
     """{"micro_batch": 4, "pfc": False, "bytes": ["1MB", "2MB"]} as a command line has it. None: not given."""
@@ -112,6 +127,7 @@ def why(messages):
 
 # ---- running
 
+
 def dies_with_us(number):
     """Words before a command that send it a signal when this process dies, however it does: nothing goes on unseen."""
     setpriv = shutil.which("setpriv")
@@ -122,9 +138,9 @@ class Ended:
     """How a program ended."""
 
     def __init__(self, status, output, messages, interrupted):
-        self.status = status            # as subprocess has it: negative for a signal
-        self.output = output            # standard output
-        self.messages = messages        # lines of standard error, without progress
+        self.status = status  # as subprocess has it: negative for a signal
+        self.output = output  # standard output
+        self.messages = messages  # lines of standard error, without progress
         self.interrupted = interrupted  # by a Ctrl-C that came here
 
 
@@ -133,12 +149,14 @@ def run(name, options, show, cwd=None):
     command = dies_with_us("TERM") + [find(name)] + words(options)
     ours, its = _terminal()
     with _Interrupts() as interrupts:
-        # Standard output into a file: a pipe that nobody reads any more would kill the program before its files are complete.
+        # Standard output into a file: a pipe that nobody reads any more would kill the program before its files are
+        # complete.
         # A session of its own: a terminal's Ctrl-C would reach it twice, and the second one kills.
         with tempfile.TemporaryFile() as output:
             try:
-                process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=its,
-                                           start_new_session=True)
+                process = subprocess.Popen(
+                    command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=its, start_new_session=True
+                )
             finally:
                 os.close(its)
             try:

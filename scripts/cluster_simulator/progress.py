@@ -83,8 +83,11 @@ class Jupyter(Silent):
     handle = None
 
     def update(self, done, text):
-        self._show(f'<progress max="1000" value="{round(1000 * done)}" style="width: 20em"></progress> '
-                   f"<code>{html.escape(f'{self.name}: {text}')}</code>", f"{self.name}: {text}")
+        self._show(
+            f'<progress max="1000" value="{round(1000 * done)}" style="width: 20em"></progress> '
+            f"<code>{html.escape(f'{self.name}: {text}')}</code>",
+            f"{self.name}: {text}",
+        )
 
     def finish(self, how):
         if self.handle:  # short runs never showed a bar

@@ -16,7 +16,7 @@ from .hardware import ServerConfig
 from .network import NetworkConfig
 from .results import ResultsError, Run
 
-INVALID = 2   # exit status of the programs
+INVALID = 2  # exit status of the programs
 TEXT_ONLY = ("dry_run", "help", "list", "version")
 
 
@@ -27,15 +27,15 @@ class Simulator:
         run = sim.train(model="bloom560m", zero=2)
 
     Each method runs one program and takes all its options by name, with underscores: micro_batch=4, pfc=False,
-    bytes=["1MB", "4MB"], **{"ns3::RdmaSwitch::PipelineLatency": "300ns"}. The program itself checks them. An option given
-    to a method wins over what the Simulator says. Besides, every method takes
+    bytes=["1MB", "4MB"], **{"ns3::RdmaSwitch::PipelineLatency": "300ns"}. The program itself checks them. An option
+    given to a method wins over what the Simulator says. Besides, every method takes
 
         out=FOLDER      keep the results there; otherwise they are in a temporary folder that goes away with the Result
         progress=False  show nothing while it runs
         dry_run=True    check, plan and estimate only: returns a Plan, a text
 
-    Raises InvalidInput, SimulationFailed, ProgramNotFound; KeyboardInterrupt after Ctrl-C, when the files are complete. What
-    there is of a run that failed or was interrupted is the exception's `run`, and `last`.
+    Raises InvalidInput, SimulationFailed, ProgramNotFound; KeyboardInterrupt after Ctrl-C, when the files are complete.
+    What there is of a run that failed or was interrupted is the exception's `run`, and `last`.
     """
 
     def __init__(self, servers=None, network_topo=None):
@@ -62,8 +62,8 @@ class Simulator:
         """Flows between hosts (the program traffic): traffic(pattern="incast", fan_in=8). A server is a host."""
         return self._run("traffic", options)
 
-    # run(script), which captures the collectives of a real training script and replays them, comes with a later release and
-    # belongs here.
+    # run(script), which captures the collectives of a real training script and replays them, comes with a later release
+    # and belongs here.
 
     def options(self, program, folder):
         """What this cluster is to a program; files that it needs are written into the folder."""
@@ -131,8 +131,10 @@ def _all_alike(servers):
         raise InvalidInput("Simulator: a cluster needs at least one server: [ServerConfig([GPUmodel.A100] * 8)] * 16")
     for number, server in enumerate(servers):
         if server is not servers[0] and server != servers[0]:
-            raise InvalidInput(f"Simulator: server 0 is {servers[0]!r}, server {number} is {server!r}: all servers must be "
-                               "alike today")
+            raise InvalidInput(
+                f"Simulator: server 0 is {servers[0]!r}, server {number} is {server!r}: all servers must be "
+                "alike today"
+            )
     return servers[0], len(servers)
 
 
@@ -168,7 +170,11 @@ def _raise_if_bad(program, ended, result):
         raise InvalidInput(programs.error_text(ended.messages))
     if ended.status < 0:
         name = signal.Signals(-ended.status).name
-        said = f"{program} was ended by {name}" + (" (out of memory?)" if name == "SIGKILL" else "") + (f"\n{said}" if said else "")
+        said = (
+            f"{program} was ended by {name}"
+            + (" (out of memory?)" if name == "SIGKILL" else "")
+            + (f"\n{said}" if said else "")
+        )
     raise SimulationFailed(said or f"{program} ended with status {ended.status}", result, ended.status)
 
 

@@ -2,9 +2,9 @@
 """scripts/sweep: runs a grid or a list of options in parallel and keeps all results in one SQLite file.
 
 A folder holds sweep.sqlite (table runs, a row for each point), sweep.lock, and runs/ID while a point runs. The row says
-how a point stands: pending, running, done or failed. Each change is one transaction, so that a sweep can be killed at any
-time: what was running is then simply not done. The runs die with their sweep, and hold its lock as long as they live, so
-that nothing runs twice.
+how a point stands: pending, running, done or failed. Each change is one transaction, so that a sweep can be killed at
+any time: what was running is then simply not done. The runs die with their sweep, and hold its lock as long as they
+live, so that nothing runs twice.
 """
 
 import csv
@@ -36,23 +36,28 @@ Usage
   scripts/sweep table DIR [--columns=NAME,...]                     the results as CSV
   scripts/sweep plot DIR --x=NAME --y=NAME [--by=NAME,...]         one column over another
 
-PROGRAM is dltrain, collperf or traffic; its options: ./ns3 run "PROGRAM --help". A comma separates values; a value that has
-commas itself stands in brackets: --bytes=[1MB,2MB],4MB is two values. --recompute is --recompute=1, --no-pfc is --pfc=0.
+PROGRAM is dltrain, collperf or traffic; its options: ./ns3 run "PROGRAM --help". A comma separates
+values; a value that has commas itself stands in brackets: --bytes=[1MB,2MB],4MB is two values.
+--recompute is --recompute=1, --no-pfc is --pfc=0.
 
 Running
-  --out=DIR         folder of the sweep. The same folder again: what is done is skipped, the rest is run, new points are added
-  --points=FILE     .csv: a column for each option, a row for each point, an empty cell leaves the option out. .json: a list
-                    of objects, each a point, {"zero": 2, "bytes": ["1MB", "2MB"]}; or one object whose lists are a grid,
-                    {"zero": [0, 1], "bytes": [["1MB", "2MB"], "4MB"]}. Options of the command line apply to each point
+  --out=DIR         folder of the sweep. The same folder again: what is done is skipped, the rest is
+                    run, new points are added
+  --points=FILE     .csv: a column for each option, a row for each point, an empty cell leaves the
+                    option out. .json: a list of objects, each a point, {"zero": 2, "bytes": ["1MB",
+                    "2MB"]}; or one object whose lists are a grid, {"zero": [0, 1], "bytes":
+                    [["1MB", "2MB"], "4MB"]}. Options of the command line apply to each point
   --jobs=N          runs at a time [default: as many as there are cores]
   --retry-failed    run failed points again; otherwise they stay failed
   --keep            keep all result files of each run in DIR/runs/ID, for plots and reports
   --dry-run         list the points; run nothing, write nothing
 
 Plotting
-  --x, --y, --by    columns: an option (zero, micro_batch) or a number of stats.json (step_time_us, fct_us_p99); a line for
-                    each value of --by. Where several points share a place, the line is their mean and each is a dot
-  --where=NAME=VALUE,...  only the points that were run with these
+  --x, --y, --by    columns: an option (zero, micro_batch) or a number of stats.json (step_time_us,
+                    fct_us_p99); a line for each value of --by. Where several points share a place,
+                    the line is their mean and each is a dot
+  --where=NAME=VALUE,...
+                    only the points that were run with these
   --out=FILE        .png, .svg or .pdf [default: DIR/Y-over-X.png, with -by-BY and -NAME-VALUE]
   --log=x|y|x,y     logarithmic axes
 
@@ -60,7 +65,19 @@ Exit status: 0 all points done, 2 bad input, 3 some points failed, 130 stopped b
 """
 
 PROGRAM_NAMES = programs.NAMES
-BOOK_KEEPING = ("id", "program", "point", "options", "cwd", "status", "attempts", "exit_status", "error", "stats", "folder")
+BOOK_KEEPING = (
+    "id",
+    "program",
+    "point",
+    "options",
+    "cwd",
+    "status",
+    "attempts",
+    "exit_status",
+    "error",
+    "stats",
+    "folder",
+)
 DATABASE = "sweep.sqlite"
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
 
@@ -71,8 +88,9 @@ class BadUse(SimulatorError):
 
 # ---- points
 
+
 def split_values(text, option):
-    """"a,[b,c],d" -> ["a", "b,c", "d"]"""
+    """ "a,[b,c],d" -> ["a", "b,c", "d"]"""
     parts, depth, start = [], 0, 0
     for place, character in enumerate(text + ","):
         depth += {"[": 1, "]": -1}.get(character, 0)
@@ -82,7 +100,9 @@ def split_values(text, option):
             parts.append(text[start:place])
             start = place + 1
     if depth != 0:
-        raise BadUse(f"--{option}={text}: brackets do not match; a value that has commas stands in brackets: [1MB,2MB],4MB")
+        raise BadUse(
+            f"--{option}={text}: brackets do not match; a value that has commas stands in brackets: [1MB,2MB],4MB"
+        )
     values = [part[1:-1] if part.startswith("[") and part.endswith("]") else part for part in parts]
     if "" in values:
         raise BadUse(f"--{option}={text}: an empty value; allowed: values with a comma between each two")
@@ -119,8 +139,10 @@ def _points_of_csv(path, content):
         points = []
         for row in rows:
             if len(row) > len(names):
-                raise BadUse(f"--points={path}: line {rows.line_num} has {len(row)} fields, the first line names {len(names)}; "
-                             'a value that has commas stands in quotes: "1MB,2MB"')
+                raise BadUse(
+                    f"--points={path}: line {rows.line_num} has {len(row)} fields, the first line names {len(names)}; "
+                    'a value that has commas stands in quotes: "1MB,2MB"'
+                )
             if any(field.strip() for field in row):
                 points.append({name: field.strip() for name, field in zip(names, row) if field.strip()})
     except csv.Error as error:
@@ -136,15 +158,20 @@ def _points_of_json(path, content):
     except ValueError as error:
         raise BadUse(f"--points={path}: no JSON: {error}") from None
     if isinstance(data, dict):
-        values = {option_name(name): [programs.text(item) for item in (value if isinstance(value, list) else [value])]
-                  for name, value in data.items()}
+        values = {
+            option_name(name): [programs.text(item) for item in (value if isinstance(value, list) else [value])]
+            for name, value in data.items()
+        }
         empty = [name for name, items in values.items() if not items]
         if empty:
             raise BadUse(f"--points={path}: {empty[0]!r} has no values")
         return grid(values)
     if not all(isinstance(point, dict) for point in data):
-        raise BadUse(f"--points={path}: a list of objects is wanted, such as [{{\"zero\": 0}}, {{\"zero\": 1}}]")
-    return [{option_name(name): programs.text(value) for name, value in point.items() if value is not None} for point in data]
+        raise BadUse(f'--points={path}: a list of objects is wanted, such as [{{"zero": 0}}, {{"zero": 1}}]')
+    return [
+        {option_name(name): programs.text(value) for name, value in point.items() if value is not None}
+        for point in data
+    ]
 
 
 def key_of(program, point):
@@ -153,21 +180,26 @@ def key_of(program, point):
 
 # ---- the database
 
+
 class Store:
     """sweep.sqlite. Columns beside the book-keeping: options of the points, and numbers of stats.json of those done."""
 
     def __init__(self, folder, create=False):
         self.path = os.path.join(folder, DATABASE)
         if not create and not os.path.isfile(self.path):
-            raise BadUse(f"{folder}: no {DATABASE} in this folder; it is no sweep's (--out=DIR of an earlier scripts/sweep)")
+            raise BadUse(
+                f"{folder}: no {DATABASE} in this folder; it is no sweep's (--out=DIR of an earlier scripts/sweep)"
+            )
         try:
             self.db = sqlite3.connect(self.path, timeout=60)
             self.db.row_factory = sqlite3.Row
             if create:
                 with self.db:
-                    self.db.execute("CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY, program TEXT NOT NULL, "
-                                    "point TEXT NOT NULL UNIQUE, options TEXT NOT NULL, cwd TEXT NOT NULL, status TEXT NOT NULL, "
-                                    "attempts INTEGER NOT NULL DEFAULT 0, exit_status INTEGER, error TEXT, stats TEXT, folder TEXT)")
+                    self.db.execute(
+                        "CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY, program TEXT NOT NULL, "
+                        "point TEXT NOT NULL UNIQUE, options TEXT NOT NULL, cwd TEXT NOT NULL, status TEXT NOT NULL, "
+                        "attempts INTEGER NOT NULL DEFAULT 0, exit_status INTEGER, error TEXT, stats TEXT, folder TEXT)"
+                    )
             self.columns = [row["name"] for row in self.db.execute("PRAGMA table_info(runs)")]
         except sqlite3.Error as error:
             raise BadUse(f"{self.path}: {error}") from None
@@ -180,8 +212,10 @@ class Store:
     def add(self, program, point, cwd):
         """The id of a point, which is new or not."""
         key = key_of(program, point)
-        self.db.execute("INSERT OR IGNORE INTO runs (program, point, options, cwd, status) VALUES (?, ?, ?, ?, ?)",
-                        (program, key, json.dumps(point), cwd, PENDING))
+        self.db.execute(
+            "INSERT OR IGNORE INTO runs (program, point, options, cwd, status) VALUES (?, ?, ?, ?, ?)",
+            (program, key, json.dumps(point), cwd, PENDING),
+        )
         number = self.db.execute("SELECT id FROM runs WHERE point = ?", (key,)).fetchone()["id"]
         self._set(number, {name: as_number(value) for name, value in point.items()})
         return number
@@ -198,8 +232,17 @@ class Store:
         with self.db:
             # What a point was given counts, where a result has the same name: "gpus".
             self._set(number, {name: value for name, value in results.items() if name not in given})
-            self._set(number, {"status": status, "exit_status": exit_status, "error": error,
-                               "stats": json.dumps(stats) if stats else None, "folder": folder}, book_keeping=True)
+            self._set(
+                number,
+                {
+                    "status": status,
+                    "exit_status": exit_status,
+                    "error": error,
+                    "stats": json.dumps(stats) if stats else None,
+                    "folder": folder,
+                },
+                book_keeping=True,
+            )
 
     def row(self, number):
         return self.db.execute("SELECT * FROM runs WHERE id = ?", (number,)).fetchone()
@@ -212,8 +255,10 @@ class Store:
     def _set(self, number, values, book_keeping=False):
         columns = {self._column(name, book_keeping): value for name, value in values.items()}
         if columns:
-            self.db.execute(f"UPDATE runs SET {', '.join(f'{quoted(name)} = ?' for name in columns)} WHERE id = ?",
-                            [*columns.values(), number])
+            self.db.execute(
+                f"UPDATE runs SET {', '.join(f'{quoted(name)} = ?' for name in columns)} WHERE id = ?",
+                [*columns.values(), number],
+            )
 
     def _column(self, name, book_keeping):
         """A column's name, which may be new. SQLite does not tell capital letters from small ones."""
@@ -245,6 +290,7 @@ def as_number(text):
 
 # ---- the lock
 
+
 class Lock:
     """One sweep at a time in a folder. Its runs inherit the lock: it is free when the last of them has ended too."""
 
@@ -261,7 +307,9 @@ class Lock:
                 if _alive(owner):
                     raise BadUse(f"{folder}: another sweep (process {owner}) is working in this folder") from None
                 if time.monotonic() > wait_until:  # those of a sweep that was killed end within a moment
-                    raise BadUse(f"{folder}: runs of a sweep that was killed are still going; wait, or end them") from None
+                    raise BadUse(
+                        f"{folder}: runs of a sweep that was killed are still going; wait, or end them"
+                    ) from None
                 time.sleep(0.1)
         self.file.truncate(0)
         self.file.write(str(os.getpid()))
@@ -286,6 +334,7 @@ def _alive(process):
 
 # ---- running
 
+
 class Runner:
     """Runs points, several at a time, from one thread: the runs are to die with it."""
 
@@ -299,7 +348,9 @@ class Runner:
         """Until all are done or failed, or a signal comes."""
         waiting = list(numbers)
         main_thread = threading.current_thread() is threading.main_thread()  # others never see signals
-        before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM) if main_thread}
+        before = {
+            number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM) if main_thread
+        }
         try:
             while self.running or (waiting and not self.stopped_by):
                 while waiting and len(self.running) < self.jobs and not self.stopped_by:
@@ -325,14 +376,23 @@ class Runner:
         row = self.store.row(number)
         out = self._out(number)
         shutil.rmtree(out, ignore_errors=True)
-        self.store.change(number, status=RUNNING, attempts=row["attempts"] + 1, exit_status=None, error=None, folder=None)
+        self.store.change(
+            number, status=RUNNING, attempts=row["attempts"] + 1, exit_status=None, error=None, folder=None
+        )
         point = json.loads(row["options"])
         said = tempfile.TemporaryFile()
         try:
             command = programs.dies_with_us("KILL") + [programs.find(row["program"])]
             command += programs.words({**point, "out": out, "progress": False})
-            process = subprocess.Popen(command, cwd=row["cwd"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
-                                       start_new_session=True, pass_fds=[self.lock.file.fileno()])
+            process = subprocess.Popen(
+                command,
+                cwd=row["cwd"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+                pass_fds=[self.lock.file.fileno()],
+            )
         except (OSError, ProgramNotFound) as error:
             self._end(number, FAILED, None, f"cannot be started: {error}", None, 0)
             return
@@ -359,7 +419,9 @@ class Runner:
 
     def _end(self, number, status, exit_status, error, stats, seconds):
         keep = self.keep and status != PENDING and os.path.isdir(self._out(number))
-        self.store.finish(number, status, exit_status, error, stats, os.path.join("runs", str(number)) if keep else None)
+        self.store.finish(
+            number, status, exit_status, error, stats, os.path.join("runs", str(number)) if keep else None
+        )
         if not keep:
             shutil.rmtree(self._out(number), ignore_errors=True)
         self.show.ended(self.store.row(number), seconds)
@@ -418,7 +480,7 @@ class Show:
         self.last = time.monotonic()
         text = f"{self.done} of {self.total} done" + (f", {self.failed} failed" if self.failed else "")
         text += f", {len(running)} running{self.eta or ', ETA unknown'}"
-        sys.stderr.write("\r\033[K" + text[:shutil.get_terminal_size().columns - 1])
+        sys.stderr.write("\r\033[K" + text[: shutil.get_terminal_size().columns - 1])
         sys.stderr.flush()
         self.shown = True
 
@@ -457,7 +519,9 @@ def open_sweep(folder, keep):
     try:
         os.makedirs(folder, exist_ok=True)
         if not os.path.exists(os.path.join(folder, DATABASE)) and os.path.exists(os.path.join(folder, "runs")):
-            raise BadUse(f"--out={folder}: has a folder runs, but no {DATABASE}; allowed: a new folder, or an earlier sweep's")
+            raise BadUse(
+                f"--out={folder}: has a folder runs, but no {DATABASE}; allowed: a new folder, or an earlier sweep's"
+            )
         lock = Lock(folder)
     except OSError as error:
         raise BadUse(f"--out={folder}: {error.strerror}") from None
@@ -471,7 +535,7 @@ def open_sweep(folder, keep):
 
 
 def _put_right(folder, store, keep):
-    """What a sweep that was killed has left: runs that have no row yet or were cut off, and folders nobody asked for."""
+    """What a sweep that was killed has left: runs that were done or cut off, and folders nobody asked for."""
     runs = os.path.join(folder, "runs")
     for row in store.rows():
         if row["status"] == RUNNING:
@@ -488,11 +552,14 @@ def _put_right(folder, store, keep):
 
 
 def run(program, points, out, jobs=None, keep=False, retry_failed=False, quiet=False):
-    """Run points, dictionaries of options, as scripts/sweep does; what is done is skipped. Returns a data frame of them.
+    """Run points, dictionaries of options, as scripts/sweep does: what is done is skipped. Returns a data frame.
 
-        run("dltrain", [{"zero": zero, "model": "bloom560m"} for zero in range(4)], out="zero-sweep")
+    run("dltrain", [{"zero": zero, "model": "bloom560m"} for zero in range(4)], out="zero-sweep")
     """
-    points = [{option_name(name): programs.text(value) for name, value in point.items() if value is not None} for point in points]
+    points = [
+        {option_name(name): programs.text(value) for name, value in point.items() if value is not None}
+        for point in points
+    ]
     stopped_by, numbers = _run(program, points, out, jobs or cores(), keep, retry_failed, quiet)
     if stopped_by:
         raise KeyboardInterrupt(f"the sweep was stopped; what is done is kept in {out}")
@@ -507,7 +574,9 @@ def read(folder):
     store = Store(os.fspath(folder))
     try:
         rows = store.rows()
-        return pandas.DataFrame([tuple(row) for row in rows], columns=[name for name in store.columns if name not in ("point", "stats")])
+        return pandas.DataFrame(
+            [tuple(row) for row in rows], columns=[name for name in store.columns if name not in ("point", "stats")]
+        )
     finally:
         store.close()
 
@@ -523,15 +592,22 @@ def _run(program, points, out, jobs, keep, retry_failed, quiet):
             with store.db:  # all of them, or none
                 numbers = list(dict.fromkeys(store.add(program, point, os.getcwd()) for point in points))
         rows = {row["id"]: row for row in store.rows()}
-        waiting = [number for number in numbers
-                   if rows[number]["status"] == PENDING or (retry_failed and rows[number]["status"] == FAILED)]
+        waiting = [
+            number
+            for number in numbers
+            if rows[number]["status"] == PENDING or (retry_failed and rows[number]["status"] == FAILED)
+        ]
         for name in {rows[number]["program"] for number in waiting}:
             programs.find(name)  # else each point would fail for it
         done = sum(rows[number]["status"] == DONE for number in numbers)
         show = Show(len(numbers), done, len(numbers) - len(waiting) - done, quiet)
         if not quiet:
-            print(f"{len(numbers)} points in {out}: {done} done, {show.failed} failed, {len(waiting)} to run, {jobs} at a time",
-                  file=sys.stderr, flush=True)
+            print(
+                f"{len(numbers)} points in {out}: {done} done, {show.failed} failed, {len(waiting)} to run, "
+                f"{jobs} at a time",
+                file=sys.stderr,
+                flush=True,
+            )
         runner = Runner(folder, store, lock, jobs, keep, show)
         runner.run(waiting)
         try:
@@ -549,6 +625,7 @@ def cores():
 
 
 # ---- the command line
+
 
 def main(arguments):
     try:
@@ -580,7 +657,9 @@ def _main(arguments):
     commands = {"resume": _resume_command, "status": _status_command, "table": _table_command, "plot": _plot_command}
     if command not in commands:
         names = [*PROGRAM_NAMES, *commands]
-        raise BadUse(f"{command}: unknown program or command; allowed: {', '.join(names)}{did_you_mean(command, names)}")
+        raise BadUse(
+            f"{command}: unknown program or command; allowed: {', '.join(names)}{did_you_mean(command, names)}"
+        )
     return commands[command](rest)
 
 
@@ -590,7 +669,14 @@ def did_you_mean(name, names):
 
 
 def _sweep_command(program, arguments):
-    own, values = {"jobs": None, "out": None, "points": None, "retry_failed": False, "keep": False, "dry_run": False}, {}
+    own, values = {
+        "jobs": None,
+        "out": None,
+        "points": None,
+        "retry_failed": False,
+        "keep": False,
+        "dry_run": False,
+    }, {}
     for argument in arguments:
         name, text = _option(argument)
         if name in own:
@@ -625,10 +711,13 @@ def _sweep_command(program, arguments):
 
 
 def _option(argument):
-    """"--micro-batch=4" -> ("micro_batch", "4")"""
+    """ "--micro-batch=4" -> ("micro_batch", "4")"""
     if not argument.startswith("--"):
-        hint = "; write options in full and with '=': --minbytes=1M" if argument.startswith("-") else \
-            "; options are written with '=': --zero=0,1"
+        hint = (
+            "; write options in full and with '=': --minbytes=1M"
+            if argument.startswith("-")
+            else "; options are written with '=': --zero=0,1"
+        )
         raise BadUse(f"{argument}: unexpected argument{hint}")
     name, equals, text = argument[2:].partition("=")
     return option_name(name), text if equals else None
@@ -659,7 +748,9 @@ def _refuse_unknown_options(program, points):
     """A misspelt option would fail every point: the program is asked first. Values are each point's own affair."""
     asked = {name: value for point in points for name, value in point.items()}
     command = [programs.find(program), "--dry-run"] + programs.words(asked)
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    ended = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+    )
     for line in ended.stderr.splitlines():
         if "unknown option" in line:
             raise BadUse(line.split("error: ", 1)[-1])
@@ -673,8 +764,11 @@ def _conclude(out, numbers, stopped_by):
     finally:
         store.close()
     count = {status: sum(row["status"] == status for row in rows) for status in (DONE, FAILED, PENDING)}
-    print(f"{count[DONE]} of {len(rows)} points done" + (f", {count[FAILED]} failed" if count[FAILED] else "")
-          + f": {os.path.join(out, DATABASE)}")
+    print(
+        f"{count[DONE]} of {len(rows)} points done"
+        + (f", {count[FAILED]} failed" if count[FAILED] else "")
+        + f": {os.path.join(out, DATABASE)}"
+    )
     if stopped_by:
         print(f"sweep: stopped; {count[PENDING]} points are left: scripts/sweep resume {out}", file=sys.stderr)
         return 128 + stopped_by
@@ -693,7 +787,10 @@ def _folder_and_options(arguments, allowed):
             name, text = _option(argument)
             if name not in own:
                 names = ["--" + known.replace("_", "-") for known in own]
-                raise BadUse(f"{argument}: unknown option; allowed: {', '.join(names) or 'none'}{did_you_mean(argument.partition('=')[0], names)}")
+                raise BadUse(
+                    f"{argument}: unknown option; allowed: {', '.join(names) or 'none'}"
+                    + did_you_mean(argument.partition("=")[0], names)
+                )
             _set_own(own, name, text, argument)
     return folders[0], own
 
@@ -758,7 +855,11 @@ def _plot_command(arguments):
     log = own["log"].split(",") if own["log"] else []
     if set(log) - {"x", "y"}:
         raise BadUse(f"--log={own['log']}: allowed: x, y, or x,y")
-    name = f"{y}-over-{x}" + (f"-by-{'-'.join(by)}" if by else "") + "".join(f"-{column}-{value}" for column, value in chosen)
+    name = (
+        f"{y}-over-{x}"
+        + (f"-by-{'-'.join(by)}" if by else "")
+        + "".join(f"-{column}-{value}" for column, value in chosen)
+    )
     file = own["out"] or os.path.join(folder, f"{name}.png".replace("/", "_"))
     if not file.endswith((".png", ".svg", ".pdf")):
         raise BadUse(f"--out={file}: allowed: a name that ends in .png, .svg or .pdf")
@@ -779,6 +880,9 @@ def _where(store, text):
         known = sorted({str(row[column]) for row in rows if row[column] is not None})
         rows = [row for row in rows if row[column] is not None and as_number(str(row[column])) == as_number(value)]
         if not rows:
-            raise BadUse(f"--where={part}: no such point; {column} has {', '.join(known[:20]) or 'no values'}{did_you_mean(value, known)}")
+            raise BadUse(
+                f"--where={part}: no such point; {column} has {', '.join(known[:20]) or 'no values'}"
+                + did_you_mean(value, known)
+            )
         chosen.append((column, value))
     return rows, chosen

@@ -22,7 +22,9 @@ def draw(rows, x, y, by, log, file):
     shown = [row for row in rows if row["status"] == "done" and row[x] is not None and isinstance(row[y], (int, float))]
     if not shown:
         done = sum(row["status"] == "done" for row in rows)
-        raise InvalidInput(f"nothing to plot: {done} of {len(rows)} points are done, and none has numbers in {y} and a value in {x}")
+        raise InvalidInput(
+            f"nothing to plot: {done} of {len(rows)} points are done, and none has numbers in {y} and a value in {x}"
+        )
     for name, axis in ((x, "x"), (y, "y")):
         if axis in log and any(not isinstance(row[name], (int, float)) or row[name] <= 0 for row in shown):
             raise InvalidInput(f"--log={','.join(log)}: {name} has values that are no numbers above 0")
@@ -41,14 +43,22 @@ def _figure(shown, x, y, by, log, total):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    plt.rcParams.update({"svg.hashsalt": "sweep", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
+    plt.rcParams.update(
+        {"svg.hashsalt": "sweep", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+    )
     figure, ax = plt.subplots(figsize=(6, 3.6))
-    numeric = all(isinstance(row[x], (int, float)) for row in shown) and (len({row[x] for row in shown}) > 1 or "x" in log)
-    places = {value: value if numeric else number for number, value in enumerate(sorted({row[x] for row in shown}, key=order))}
+    numeric = all(isinstance(row[x], (int, float)) for row in shown) and (
+        len({row[x] for row in shown}) > 1 or "x" in log
+    )
+    places = {
+        value: value if numeric else number for number, value in enumerate(sorted({row[x] for row in shown}, key=order))
+    }
     x_factor, x_label = scale(x, [row[x] for row in shown]) if numeric else (1, label(x))
     y_factor, y_label = scale(y, [row[y] for row in shown])
     repeated = False
-    groups = sorted({tuple(row[name] for name in by) for row in shown}, key=lambda group: [order(value) for value in group])
+    groups = sorted(
+        {tuple(row[name] for name in by) for row in shown}, key=lambda group: [order(value) for value in group]
+    )
     for number, group in enumerate(groups):
         points = {}
         for row in shown:
@@ -58,16 +68,25 @@ def _figure(shown, x, y, by, log, total):
         at = [places[value] / x_factor for value in values]
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         means = [sum(points[value]) / len(points[value]) for value in values]
-        ax.plot(at, means, color=colour, marker=marker, label=plain(", ".join(f"{label(name)} {text(value)}" for name, value in zip(by, group))) or None)
+        ax.plot(
+            at,
+            means,
+            color=colour,
+            marker=marker,
+            label=plain(", ".join(f"{label(name)} {text(value)}" for name, value in zip(by, group))) or None,
+        )
         for place, value in zip(at, values):  # several points of one x: each is shown, the line is their mean
             if len(points[value]) > 1:
                 repeated = True
-                ax.plot([place] * len(points[value]), points[value], color=colour, marker=".", linestyle="none", alpha=0.5)
+                ax.plot(
+                    [place] * len(points[value]), points[value], color=colour, marker=".", linestyle="none", alpha=0.5
+                )
     _dress(ax, places, numeric, x_label, y_label, log, [row[y] / y_factor for row in shown])
     if by:
         ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    notes = ([f"{total - len(shown)} of {total} points have no result and are not shown"] if total > len(shown) else []) \
-        + ([f"lines: means{over(shown, x, by)}; dots: single runs"] if repeated else [])
+    notes = (
+        [f"{total - len(shown)} of {total} points have no result and are not shown"] if total > len(shown) else []
+    ) + ([f"lines: means{over(shown, x, by)}; dots: single runs"] if repeated else [])
     if notes:
         figure.text(0.5, -0.08, "; ".join(notes), ha="center", fontsize=8, color="#666666")
     return figure
@@ -79,8 +98,11 @@ def over(shown, x, by):
     for row in shown:
         for name, value in json.loads(row["options"]).items():
             values.setdefault(name, set()).add(value)
-    given = [name for name, different in values.items()
-             if len(different) + any(name not in json.loads(row["options"]) for row in shown) > 1 and name not in (x, *by)]
+    given = [
+        name
+        for name, different in values.items()
+        if len(different) + any(name not in json.loads(row["options"]) for row in shown) > 1 and name not in (x, *by)
+    ]
     return f" over {', '.join(given)}" if given else ""
 
 
@@ -96,8 +118,11 @@ def _dress(ax, places, numeric, x_label, y_label, log, values):
     elif min(values) >= 0:
         ax.set_ylim(0, 1.08 * max(values) or 1)
     if not numeric:
-        ax.set_xticks(range(len(places)), [plain(text(value)) for value in places],
-                      rotation=30 if max(len(text(value)) for value in places) > 8 else 0)
+        ax.set_xticks(
+            range(len(places)),
+            [plain(text(value)) for value in places],
+            rotation=30 if max(len(text(value)) for value in places) > 8 else 0,
+        )
         ax.set_xlim(-0.4, len(places) - 0.6)
     elif "x" not in log and len(places) <= 8 and all(isinstance(value, int) for value in places):
         ax.set_xticks([value for value in places] if all(value < 1e5 for value in places) else ax.get_xticks())

@@ -22,8 +22,12 @@ def _project():
     def value(key):
         return re.search(rf"^{key} = (.*)$", text, re.MULTILINE)[1]
 
-    return {"version": value("version").strip('"'), "summary": value("description").strip('"'),
-            "python": value("requires-python").strip('"'), "needs": re.findall(r'"([^"]+)"', value("dependencies"))}
+    return {
+        "version": value("version").strip('"'),
+        "summary": value("description").strip('"'),
+        "python": value("requires-python").strip('"'),
+        "needs": re.findall(r'"([^"]+)"', value("dependencies")),
+    }
 
 
 def _sources():
@@ -41,9 +45,11 @@ def _write(wheel_directory, contents):
     project = _project()
     info = f"{PACKAGE}-{project['version']}.dist-info"
     needs = "".join(f"Requires-Dist: {need}\n" for need in project["needs"])
-    contents[f"{info}/METADATA"] = (f"Metadata-Version: 2.1\nName: cluster-simulator\nVersion: {project['version']}\n"
-                                    f"Summary: {project['summary']}\nLicense: GPL-2.0-only\n"
-                                    f"Requires-Python: {project['python']}\n{needs}").encode()
+    contents[f"{info}/METADATA"] = (
+        f"Metadata-Version: 2.1\nName: cluster-simulator\nVersion: {project['version']}\n"
+        f"Summary: {project['summary']}\nLicense: GPL-2.0-only\n"
+        f"Requires-Python: {project['python']}\n{needs}"
+    ).encode()
     contents[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: dltrain\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in contents.items())
     contents[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
