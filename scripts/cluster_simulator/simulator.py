@@ -84,7 +84,11 @@ class Simulator:
         keep = _Temporary(program)
         folder = os.path.abspath(os.fspath(given["out"])) if given.get("out") else os.path.join(keep.name, "results")
         if any(_on(given.get(name)) for name in TEXT_ONLY):
-            return self._text(program, {**self.options(program, keep.name), **given, "out": folder})
+            ended = programs.run(
+                program, {**self.options(program, keep.name), **given, "out": folder}, progress.Silent()
+            )
+            _raise_if_bad(program, ended, None)
+            return Plan(ended.output)
         # A server's file stays with the results, whose configuration names it.
         options = {**self.options(program, folder), **given, "out": folder}
         self.last, before = None, _stamp(folder)
@@ -96,12 +100,6 @@ class Simulator:
         show.finish("interrupted" if ended.interrupted else "done" if ended.status == 0 else "failed")
         _raise_if_bad(program, ended, result)
         return result
-
-    @staticmethod
-    def _text(program, options):
-        ended = programs.run(program, options, progress.Silent())
-        _raise_if_bad(program, ended, None)
-        return Plan(ended.output)
 
 
 class _Temporary:

@@ -251,8 +251,9 @@ class Errors(SystemTest):
 
     def test_warnings_of_the_program(self):
         """A 7B model with all its states does not fit 16 GiB; the program warns, and so does Python."""
-        with self.assertWarnsRegex(SimulatorWarning, "GPU memory"):
+        with self.assertWarnsRegex(SimulatorWarning, "GPU memory") as caught:
             Simulator([ServerConfig(["V100-16GB"])] * 2).train(model="bloom-7b1", dtype="fp16", zero=0, dry_run=True)
+        self.assertEqual(caught.filename, __file__)
 
 
 class Folders(SystemTest):
