@@ -34,8 +34,9 @@ os.environ.pop("MPLBACKEND", None)
 
 def executed(notebook):
     # The kernel of this very Python: the one that is named python3 may be another's.
-    client = nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3", record_timing=False,
-                                     resources={"metadata": {"path": FOLDER}})
+    client = nbclient.NotebookClient(
+        notebook, timeout=600, kernel_name="python3", record_timing=False, resources={"metadata": {"path": FOLDER}}
+    )
     client.create_kernel_manager()
     client.km.kernel_spec.argv[0] = sys.executable
     client.execute()
@@ -60,8 +61,11 @@ class WorkedNotebook(SystemTest):
             if cell.cell_type == "code":
                 cell.outputs, cell.execution_count = [], None
         # Its data, for what follows: only numbers leave a notebook otherwise as text and pictures.
-        notebook.cells.append(nbformat.v4.new_code_cell(
-            'import json; print("DATA", json.dumps([[*key, run.stats] for key, run in runs.items()]))'))
+        notebook.cells.append(
+            nbformat.v4.new_code_cell(
+                'import json; print("DATA", json.dumps([[*key, run.stats] for key, run in runs.items()]))'
+            )
+        )
         executed(notebook)
         self.assertEqual(outputs(notebook, "error"), [])
         self.assertEqual([output.text for output in outputs(notebook, "stream") if output.name == "stderr"], [])
@@ -77,7 +81,7 @@ class WorkedNotebook(SystemTest):
         self.assertEqual(plain.stats["step_time_us"], runs[2, 4]["step_time_us"])
 
     def check_answer(self, said, runs):
-        """The sentences against the runs themselves. Stages 0, 2 and 3 send 2, 2 and 3 psi (n-1)/n parameters of 2 B a GPU."""
+        """The sentences against the runs themselves. Stages 0, 2, 3 send 2, 2, 3 psi (n-1)/n parameters of 2 B a GPU."""
         for times, name in ((1, "full fat-tree"), (4, "4:1 oversubscribed fat-tree")):
             best = min((0, 2, 3), key=lambda zero: runs[zero, times]["step_time_us"])
             milliseconds = runs[best, times]["step_time_us"] / 1000
@@ -87,7 +91,11 @@ class WorkedNotebook(SystemTest):
             self.assertWithin(sum(stats["bytes_sent_per_gpu"].values()), sent, 0.01)
 
     def check_pictures(self, notebook):
-        pictures = [base64.b64decode(output.data["image/png"]) for output in outputs(notebook, "display_data") if "image/png" in output.data]
+        pictures = [
+            base64.b64decode(output.data["image/png"])
+            for output in outputs(notebook, "display_data")
+            if "image/png" in output.data
+        ]
         self.assertEqual(len(pictures), 4)
         for picture in pictures:
             self.assertEqual(picture[:8], b"\x89PNG\r\n\x1a\n")
@@ -127,19 +135,26 @@ class Jupyter(SystemTest):
         self.fail("a cell does not end")
 
     def test_progress_bar_and_interrupt(self):
-        """The bar is one display that is updated. The interrupt ends the run with complete files; the notebook goes on with them."""
+        """The bar is one display that is updated. The interrupt ends the run with complete files; the notebook goes on."""
         self.execute("import sys; sys.path.insert(0, '..')\nfrom cluster_simulator import *\nsim = Simulator()")
 
         def bars(messages):
-            return [m["content"]["data"]["text/html"] for m in messages
-                    if m["msg_type"] in ("display_data", "update_display_data") and "<progress" in m["content"]["data"].get("text/html", "")]
+            return [
+                m["content"]["data"]["text/html"]
+                for m in messages
+                if m["msg_type"] in ("display_data", "update_display_data")
+                and "<progress" in m["content"]["data"].get("text/html", "")
+            ]
 
         seen = []
-        messages, number = self.execute('sim.traffic(k=4, bytes=["1MB", "100GB"], ack_every=1)',
-                                        lambda m: seen.append(m) or len(bars(seen)) >= 3)
+        messages, number = self.execute(
+            'sim.traffic(k=4, bytes=["1MB", "100GB"], ack_every=1)', lambda m: seen.append(m) or len(bars(seen)) >= 3
+        )
         self.assertEqual(len(bars(messages)), 3)
         self.assertEqual(sum(m["msg_type"] == "display_data" for m in messages), 1)
-        self.assertRegex(bars(messages)[-1], r'<progress max="1000" value="\d+".*traffic: .* ms simulated, +[\d.]+% done')
+        self.assertRegex(
+            bars(messages)[-1], r'<progress max="1000" value="\d+".*traffic: .* ms simulated, +[\d.]+% done'
+        )
         self.manager.interrupt_kernel()
         rest = self.messages(number)
         error = next(m["content"] for m in rest if m["msg_type"] == "error")
@@ -147,7 +162,9 @@ class Jupyter(SystemTest):
         self.assertRegex(error["evalue"], "NOT COMPLETED .*interrupted by Ctrl-C")
         last = [m["content"]["data"]["text/plain"] for m in rest if m["msg_type"] == "update_display_data"][-1]
         self.assertRegex(last, r"^traffic: interrupted after [\d.]+ s$")
-        after, _ = self.execute("print(sim.last.stats['interrupted'], len(sim.last.flows()) == sim.last.stats['messages'] > 0)\nsim.last")
+        after, _ = self.execute(
+            "print(sim.last.stats['interrupted'], len(sim.last.flows()) == sim.last.stats['messages'] > 0)\nsim.last"
+        )
         self.assertEqual([m["content"]["text"] for m in after if m["msg_type"] == "stream"], ["True True\n"], after)
         shown = next(m["content"]["data"]["text/html"] for m in after if m["msg_type"] == "execute_result")
         self.assertTrue(re.match(r"<pre>", shown) and "Incomplete: the run was interrupted" in shown, shown)

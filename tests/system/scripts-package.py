@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 600
-"""The Python package cluster_simulator: what it asks of the programs, what it gives back, and how it says that something is wrong."""
+"""The Python package cluster_simulator: what it asks of the programs, what it gives back, and what it says is wrong."""
 
 import gc
 import importlib.util
@@ -29,8 +29,16 @@ os.environ["DLTRAIN_PROGRAMS"] = PROGRAMS
 os.environ["MPLBACKEND"] = "Agg"
 
 import cluster_simulator  # noqa: E402
-from cluster_simulator import (GPUmodel, InvalidInput, NetworkConfig, ProgramNotFound, ServerConfig,  # noqa: E402
-                               SimulationFailed, Simulator, SimulatorWarning)
+from cluster_simulator import (
+    GPUmodel,
+    InvalidInput,
+    NetworkConfig,
+    ProgramNotFound,
+    ServerConfig,  # noqa: E402
+    SimulationFailed,
+    Simulator,
+    SimulatorWarning,
+)
 
 GPT2 = {"model": "gpt2", "warmup": 0}  # a third of a second
 
@@ -46,24 +54,36 @@ def names_in(text):
 
 class Interface(SystemTest):
     def test_snippet_with_384_servers(self):
-        """The lines that users of the interface know, word by word. 384 servers of 8 are 3,072 GPUs; k = 12 is the smallest
-        fat-tree for them (12^3 / 4 = 432)."""
+        """The lines that users of the interface know, word by word. 384 servers of 8 are 3,072 GPUs; k = 12 is the
+        smallest fat-tree for them (12^3 / 4 = 432)."""
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
-            sim = Simulator(servers=[ServerConfig([GPUmodel.A100] * 8)] * 384, network_topo=NetworkConfig('fattree', **NetworkConfig.IB_EDR))
+            sim = Simulator(
+                servers=[ServerConfig([GPUmodel.A100] * 8)] * 384,
+                network_topo=NetworkConfig("fattree", **NetworkConfig.IB_EDR),
+            )
         self.assertEqual([w.category for w in seen], [SimulatorWarning])
         self.assertTrue(issubclass(SimulatorWarning, UserWarning))
         self.assertEqual(seen[0].filename, __file__)  # it points at the user's line
         for word in ("InfiniBand EDR", "RoCE", "the same rate, 100 Gb/s", "100GbE"):
             self.assertIn(word, str(seen[0].message))
-        plan = sim.train(model='bloom560m', zero=2, dry_run=True)
-        for word in ("bloom-560m, 3072 GPUs", "384 x dgx-a100 with 8 x A100", "fat-tree k=12", "100GbE RoCEv2", "ZeRO stage 2"):
+        plan = sim.train(model="bloom560m", zero=2, dry_run=True)
+        for word in (
+            "bloom-560m, 3072 GPUs",
+            "384 x dgx-a100 with 8 x A100",
+            "fat-tree k=12",
+            "100GbE RoCEv2",
+            "ZeRO stage 2",
+        ):
             self.assertIn(word, plan)
 
     def test_snippet_on_four_servers(self):
-        """It runs what the command line runs: same files, byte by byte. ZeRO-2 moves 2 psi (n-1)/n parameters of 2 B."""
-        sim = Simulator(servers=[ServerConfig([GPUmodel.A100] * 8)] * 4, network_topo=NetworkConfig('fattree', **NetworkConfig.ETH_100G))
-        run = sim.train(model='bloom560m', zero=2, warmup=0)
+        """It runs what the command line runs: the same bytes. ZeRO-2 moves 2 psi (n-1)/n parameters of 2 B."""
+        sim = Simulator(
+            servers=[ServerConfig([GPUmodel.A100] * 8)] * 4,
+            network_topo=NetworkConfig("fattree", **NetworkConfig.ETH_100G),
+        )
+        run = sim.train(model="bloom560m", zero=2, warmup=0)
         self.assertTrue(run.complete)
         psi, n = run.stats["parameters"], 32
         self.assertEqual(psi, 559214592)
@@ -85,7 +105,7 @@ class Interface(SystemTest):
             self.assertTrue(ours.read() == its.read())
 
     def test_zoo_is_the_programs(self):
-        """Names here are the names there: a GPU or NIC that is added to the simulator has to be added to the package."""
+        """Names here are the names there: a GPU or NIC that is new in the simulator has to be added to the package."""
         gpus = self.run_program(["dltrain", "--help=gpus"]).out
         self.assertEqual([model.value for model in GPUmodel], names_in(gpus))
         nics = names_in(self.run_program(["dltrain", "--help=nics"]).out)
@@ -95,8 +115,8 @@ class Interface(SystemTest):
         self.assertEqual(list(cluster_simulator.network.FAMILIES), families)
 
     def test_infiniband_stands_in(self):
-        """What the program itself names when it refuses an InfiniBand NIC is what runs instead. When it takes one, this fails,
-        and the substitute in network.py has to go."""
+        """What the program itself names when it refuses an InfiniBand NIC is what runs instead. When it takes one, this
+        fails, and the substitute in network.py has to go."""
         infiniband = cluster_simulator.network.INFINIBAND
         with open(os.path.join(ROOT, "scenarios", "spec", "nic-names.h"), encoding="utf-8") as file:
             self.assertEqual(re.findall(r'\{"(\w+)", [\d.]+, "\w+"\}', file.read()), list(infiniband))
@@ -104,15 +124,23 @@ class Interface(SystemTest):
             how = "the same" if gbps == ethernet_gbps else "the nearest"
             run = self.refuse(f"dltrain --nic={name} --dry-run", f"Ethernet NIC of {how} rate is {ethernet};")
             self.assertIn("InfiniBand comes in a later release", run.err)
-            with self.assertWarnsRegex(SimulatorWarning, f"InfiniBand {name} is not simulated yet.*{how} rate.*{ethernet}"):
+            with self.assertWarnsRegex(
+                SimulatorWarning, f"InfiniBand {name} is not simulated yet.*{how} rate.*{ethernet}"
+            ):
                 network = NetworkConfig("single-switch", **getattr(NetworkConfig, f"IB_{name}"))
             self.assertEqual(network.options()["nic"], ethernet)
 
     def test_options_arrive(self):
         """Each kind of option, as the program says it ran."""
         run = small(hosts_per_leaf=None, link_delay="2us").train(
-            **GPT2, micro_batch=2, pfc=False, ecn_pmax=0.5, algorithm={"all_gather": "ring", "reduce_scatter": "ring"},
-            seq=256, **{"ns3::RdmaSwitch::PipelineLatency": "300ns"})
+            **GPT2,
+            micro_batch=2,
+            pfc=False,
+            ecn_pmax=0.5,
+            algorithm={"all_gather": "ring", "reduce_scatter": "ring"},
+            seq=256,
+            **{"ns3::RdmaSwitch::PipelineLatency": "300ns"},
+        )
         configuration = run.stats["configuration"]
         self.assertEqual(configuration["training"]["micro_batch"], 2)
         self.assertEqual(configuration["training"]["seq"], 256)
@@ -131,7 +159,9 @@ class Interface(SystemTest):
         self.assertEqual((cluster["servers"], cluster["gpus_per_server"], cluster["nics_per_server"]), (2, 4, 2))
         self.assertEqual(run.stats["configuration"]["training"]["gpu"], "H100")
         with open(cluster["server"], encoding="utf-8") as file:  # it is there as long as the results are
-            self.assertEqual(json.load(file)["servers"][0]["scale_up"], {"kind": "nvswitch", "per_gpu": "1000Gbps", "latency": "1us"})
+            self.assertEqual(
+                json.load(file)["servers"][0]["scale_up"], {"kind": "nvswitch", "per_gpu": "1000Gbps", "latency": "1us"}
+            )
         for gpu in GPUmodel:
             plan = Simulator([ServerConfig([gpu] * 4)] * 2).train(model="bert-large", dtype="fp16", dry_run=True)
             self.assertRegex(plan, rf"2 x dgx-\S+ with 4 x {gpu.value}\b")
@@ -144,17 +174,27 @@ class Interface(SystemTest):
         self.assertEqual(set(bandwidth.collectives()["ranks"]), {16})
         self.assertIn("#wrong", bandwidth.output)
         flows = Simulator(network_topo=NetworkConfig("singleswitch")).traffic(
-            pattern="incast", hosts=5, fan_in=4, bytes=["1MB", "2MB"], progress=False)
+            pattern="incast", hosts=5, fan_in=4, bytes=["1MB", "2MB"], progress=False
+        )
         self.assertEqual(sorted(flows.flows()["bytes"]), [1000000, 1000000, 2000000, 2000000])
-        self.assertEqual(small().traffic(pattern="permutation", bytes="1MB").stats["flows"]["all"], 2)  # a server is a host
+        self.assertEqual(
+            small().traffic(pattern="permutation", bytes="1MB").stats["flows"]["all"], 2
+        )  # a server is a host
 
     def test_families(self):
-        for name, shown in (("fattree", "fat-tree k=2"), ("Fat-Tree", "fat-tree k=2"), ("leafspine", "leaf-spine"),
-                            ("leaf_spine", "leaf-spine"), ("single-switch", "single-switch")):
+        for name, shown in (
+            ("fattree", "fat-tree k=2"),
+            ("Fat-Tree", "fat-tree k=2"),
+            ("leafspine", "leaf-spine"),
+            ("leaf_spine", "leaf-spine"),
+            ("single-switch", "single-switch"),
+        ):
             self.assertIn(shown, Simulator([ServerConfig(["A100"])] * 2, NetworkConfig(name)).train(dry_run=True))
-        graph = {"defaults": {"rate": "100Gbps", "delay": "1us"},
-                 "nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}, {"name": "s", "kind": "switch"}],
-                 "links": [{"from": "a", "to": "s"}, {"from": "b", "to": "s"}]}
+        graph = {
+            "defaults": {"rate": "100Gbps", "delay": "1us"},
+            "nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}, {"name": "s", "kind": "switch"}],
+            "links": [{"from": "a", "to": "s"}, {"from": "b", "to": "s"}],
+        }
         network = NetworkConfig(self.write("racks.json", graph))
         self.assertEqual(Simulator(network_topo=network).traffic(bytes="1MB").stats["flows"]["all"], 2)
 
@@ -162,7 +202,11 @@ class Interface(SystemTest):
 class Errors(SystemTest):
     def test_the_programs_words(self):
         """InvalidInput has what the program prints after "dltrain: error: "."""
-        for options, line in (({"zero": 7}, "--zero=7"), ({"modle": "gpt2"}, "--modle=gpt2"), ({"model": "gpt9"}, "--model=gpt9")):
+        for options, line in (
+            ({"zero": 7}, "--zero=7"),
+            ({"modle": "gpt2"}, "--modle=gpt2"),
+            ({"model": "gpt9"}, "--model=gpt9"),
+        ):
             said = self.run_program(f"dltrain {line}", status=2).err
             with self.assertRaises(InvalidInput) as caught:
                 small().train(**options)
@@ -208,7 +252,9 @@ class Errors(SystemTest):
         os.makedirs(os.path.join(clone, "contrib", "dltrain"))
         open(os.path.join(clone, "ns3"), "w", encoding="utf-8").close()
         self.with_programs(None, DLTRAIN_ROOT=clone, NS3_DIR=None)
-        with self.assertRaisesRegex(ProgramNotFound, f'not built; type:  cd {clone} && ./ns3 run "traffic --version"') as caught:
+        with self.assertRaisesRegex(
+            ProgramNotFound, f'not built; type:  cd {clone} && ./ns3 run "traffic --version"'
+        ) as caught:
             # Found in this clone, or not: only the one that the environment names is meant here.
             before, cluster_simulator.programs._clones = cluster_simulator.programs._clones, lambda: iter([clone])
             try:
@@ -233,14 +279,25 @@ class Errors(SystemTest):
             (lambda: ServerConfig([]), "at least one GPU"),
             (lambda: ServerConfig([a], per_gpu="1Tbps"), "give interconnect .* and per_gpu"),
             (lambda: ServerConfig([a], server="dgx-a100", interconnect="pcie", per_gpu="1Gbps"), "either that or"),
-            (lambda: Simulator([ServerConfig([a]), ServerConfig([h])]), "server 0 is .*A100.*server 1 is .*H100.*alike"),
+            (
+                lambda: Simulator([ServerConfig([a]), ServerConfig([h])]),
+                "server 0 is .*A100.*server 1 is .*H100.*alike",
+            ),
             (lambda: Simulator([]), "at least one server"),
-            (lambda: NetworkConfig("fatree"), "'fatree' is neither .*; allowed: fattree, leafspine, singleswitch.*did you mean 'fattree'"),
+            (
+                lambda: NetworkConfig("fatree"),
+                "'fatree' is neither .*; allowed: fattree, leafspine, singleswitch.*did you mean 'fattree'",
+            ),
         ):
             with self.assertRaisesRegex(InvalidInput, words):
                 make()
-        for make in (lambda: ServerConfig(a), lambda: ServerConfig([8]), lambda: Simulator(ServerConfig([a])), lambda: Simulator([8]),
-                     lambda: Simulator(network_topo="fattree")):
+        for make in (
+            lambda: ServerConfig(a),
+            lambda: ServerConfig([8]),
+            lambda: Simulator(ServerConfig([a])),
+            lambda: Simulator([8]),
+            lambda: Simulator(network_topo="fattree"),
+        ):
             self.assertRaises(TypeError, make)
         with self.assertRaisesRegex(InvalidInput, "--nics-per-server=0"):
             Simulator([ServerConfig([a], nics=0)]).train()
@@ -268,7 +325,11 @@ class Folders(SystemTest):
         with self.assertRaises(InvalidInput):
             small().train(zero=9)
         gc.collect()
-        mine = [name for name in set(os.listdir(tempfile.gettempdir())) - before if name == os.path.basename(os.path.dirname(folder))]
+        mine = [
+            name
+            for name in set(os.listdir(tempfile.gettempdir())) - before
+            if name == os.path.basename(os.path.dirname(folder))
+        ]
         self.assertEqual(mine, [])
         kept = os.path.join(self.folder, "kept")
         run = small().train(**GPT2, out=kept)
@@ -288,19 +349,26 @@ try:
 except KeyboardInterrupt as stop:
     assert stop.run is sim.last
     stats = stop.run.stats
-    print("caught", stats["interrupted"], 0 < stats["share_done"] < 0.5, len(stop.run.flows()) == stats["messages"], stop.run.complete)
+    whole = len(stop.run.flows()) == stats["messages"]
+    print("caught", stats["interrupted"], 0 < stats["share_done"] < 0.5, whole, stop.run.complete)
     raise
 """
 
 
 class CtrlC(SystemTest):
     def test_interrupt_and_progress(self):
-        """In a terminal: one line of progress that moves; Ctrl-C reaches Python and, as in a terminal, would reach the program
-        too. The run ends with complete files, and KeyboardInterrupt goes on."""
+        """In a terminal: one line of progress that moves; Ctrl-C reaches Python and, as in a terminal, would reach the
+        program too. The run ends with complete files, and KeyboardInterrupt goes on."""
         out = os.path.join(self.folder, "run")
         ours, its = pty.openpty()
-        process = subprocess.Popen(["/usr/bin/python3", "-c", LONG.format(scripts=SCRIPTS, out=out)], stdout=subprocess.PIPE, stderr=its,
-                                   text=True, start_new_session=True, env={**os.environ, "TMPDIR": self.folder})
+        process = subprocess.Popen(
+            ["/usr/bin/python3", "-c", LONG.format(scripts=SCRIPTS, out=out)],
+            stdout=subprocess.PIPE,
+            stderr=its,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, "TMPDIR": self.folder},
+        )
         os.close(its)
         shown, begin = "", time.monotonic()
         while shown.count("% done") < 3 and time.monotonic() - begin < 60:
@@ -326,8 +394,12 @@ class CtrlC(SystemTest):
     def test_no_run_outlives_its_python(self):
         """A notebook's kernel that is killed takes its simulation with it."""
         out = os.path.join(self.folder, "run")
-        process = subprocess.Popen(["/usr/bin/python3", "-c", LONG.format(scripts=SCRIPTS, out=out)], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": self.folder})
+        process = subprocess.Popen(
+            ["/usr/bin/python3", "-c", LONG.format(scripts=SCRIPTS, out=out)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": self.folder},
+        )
         self.wait_for(lambda: os.path.exists(os.path.join(out, "flows.csv")))
         process.kill()
         process.wait()
@@ -354,8 +426,8 @@ class Pictures(SystemTest):
         links = run.plot_links(count=2)
         strips = links.collections[0].get_array().reshape(2, -1)
         rows = run.links()[run.links()["link"] == links.get_yticklabels()[0].get_text()]
-        # Means over stretches of equal length (but the last), so their mean is that over all intervals of the run, with zero
-        # for those without a row. The run begins at 0 (no warm-up).
+        # Means over stretches of equal length (but the last), so their mean is that over all intervals of the run, with
+        # zero for those without a row. The run begins at 0 (no warm-up).
         intervals = run.stats["simulated_time_us"] / run.stats["links_csv"]["interval_us"]
         self.assertTrue(60 < strips.shape[1] <= 150, strips.shape)
         self.assertWithin(strips[0].mean(), 100 * rows["utilization"].sum() / intervals, 0.02)
@@ -385,14 +457,29 @@ class Installation(SystemTest):
         if importlib.util.find_spec("pip") is None:
             self.skipTest("python3-pip is not installed")
         target = os.path.join(self.folder, "installed")
-        done = subprocess.run(["/usr/bin/python3", "-m", "pip", "install", "--no-index", "--no-deps", "--target", target, SCRIPTS],
-                              capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            ["/usr/bin/python3", "-m", "pip", "install", "--no-index", "--no-deps", "--target", target, SCRIPTS],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        code = ("import cluster_simulator as c; print(c.__file__); "
-                "print(c.Simulator([c.ServerConfig([c.GPUmodel.A100] * 8)] * 2).train(model='gpt2', warmup=0).stats['gpus'])")
-        ran = subprocess.run(["/usr/bin/python3", "-c", code], env={**os.environ, "PYTHONPATH": target}, cwd=self.folder,
-                             capture_output=True, text=True, timeout=120)
-        self.assertEqual(ran.stdout.splitlines(), [os.path.join(target, "cluster_simulator", "__init__.py"), "16"], ran.stderr)
+        code = (
+            "import cluster_simulator as c; print(c.__file__); "
+            "sim = c.Simulator([c.ServerConfig([c.GPUmodel.A100] * 8)] * 2); "
+            "print(sim.train(model='gpt2', warmup=0).stats['gpus'])"
+        )
+        ran = subprocess.run(
+            ["/usr/bin/python3", "-c", code],
+            env={**os.environ, "PYTHONPATH": target},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        self.assertEqual(
+            ran.stdout.splitlines(), [os.path.join(target, "cluster_simulator", "__init__.py"), "16"], ran.stderr
+        )
         here = sorted(name for name in os.listdir(os.path.join(SCRIPTS, "cluster_simulator")) if name != "__pycache__")
         there = sorted(name for name in os.listdir(os.path.join(target, "cluster_simulator")) if name != "__pycache__")
         self.assertEqual(there, here)

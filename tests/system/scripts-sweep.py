@@ -34,19 +34,31 @@ class SweepTest(SystemTest):
         for name in ("dltrain", "traffic", "collperf"):
             path = os.path.join(programs, name)
             with open(path, "w", encoding="utf-8") as file:
-                file.write(f'#!/bin/sh\ncase "$*" in *--dry-run*) ;; *) echo "$*" >> {self.log} ;; esac\nexec {PROGRAMS}/{name} "$@"\n')
+                file.write(
+                    f'#!/bin/sh\ncase "$*" in *--dry-run*) ;; *) echo "$*" >> {self.log} ;; esac\n'
+                    f'exec {PROGRAMS}/{name} "$@"\n'
+                )
             os.chmod(path, 0o755)
         self.environment = {**os.environ, "DLTRAIN_PROGRAMS": programs, "MPLBACKEND": "Agg"}
 
     def sweep(self, *arguments, status=0, timeout=120):
-        done = subprocess.run([SWEEP, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True,
-                              timeout=timeout, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [SWEEP, *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+        )
         self.assertEqual(done.returncode, status, f"{arguments}\n{done.stdout}\n{done.stderr}")
         return done
 
     def start(self, *arguments, **streams):
         streams = streams or {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        return subprocess.Popen([SWEEP, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, **streams)
+        return subprocess.Popen(
+            [SWEEP, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, **streams
+        )
 
     def refuse(self, *arguments_and_words):
         """Words after None have to stand in the one line of the error."""
@@ -54,7 +66,7 @@ class SweepTest(SystemTest):
         done = self.sweep(*arguments_and_words[:place], status=2)
         self.assertRegex(done.stderr, r"\Asweep: error: [^\n]+\n\Z")
         self.assertEqual(done.stdout, "")
-        for word in arguments_and_words[place + 1:]:
+        for word in arguments_and_words[place + 1 :]:
             self.assertIn(word, done.stderr)
 
     def rows(self):
@@ -105,8 +117,10 @@ class Killed(SweepTest):
     def check_twelve(self, done_before):
         rows, started = self.rows(), self.started()
         self.assertEqual([row["status"] for row in rows], ["done"] * 12)
-        self.assertEqual({(row["zero"], row["nic"]) for row in rows},
-                         {(zero, nic) for zero in range(4) for nic in ("25GbE", "100GbE", "400GbE")})
+        self.assertEqual(
+            {(row["zero"], row["nic"]) for row in rows},
+            {(zero, nic) for zero in range(4) for nic in ("25GbE", "100GbE", "400GbE")},
+        )
         self.assertEqual(len(started), 12)
         for row in rows:
             point = " ".join(f"--{name}={value}" for name, value in json.loads(row["options"]).items())
@@ -117,8 +131,8 @@ class Killed(SweepTest):
         self.assertEqual(sorted(os.listdir(self.out)), ["sweep.lock", "sweep.sqlite"])
 
     def test_twelve_points_killed_half_way(self):
-        """SIGKILL: nothing can be put right at the end. The same command again ends with 12 rows; what was done is not run again,
-        and what was running dies with the sweep."""
+        """SIGKILL: nothing can be put right at the end. The same command again ends with 12 rows; what was done is not
+        run again, and what was running dies with the sweep."""
         sweep = self.start(*self.GRID, f"--out={self.out}")
         self.wait_for(lambda: self.count("done") >= 5, "no five points were done")
         sweep.kill()
@@ -178,31 +192,49 @@ class Points(SweepTest):
         return self.sweep(*arguments, "--dry-run").stdout.splitlines()
 
     def test_grid(self):
-        self.assertEqual(self.planned("dltrain", "--zero=0,1", "--k=4,8", "--recompute", "--no-pfc"), [
-            f"dltrain --zero={zero} --k={k} --recompute=1 --pfc=0" for zero in (0, 1) for k in (4, 8)])
+        self.assertEqual(
+            self.planned("dltrain", "--zero=0,1", "--k=4,8", "--recompute", "--no-pfc"),
+            [f"dltrain --zero={zero} --k={k} --recompute=1 --pfc=0" for zero in (0, 1) for k in (4, 8)],
+        )
         self.assertEqual(self.planned("dltrain"), ["dltrain"])
         self.assertFalse(os.path.exists(self.log))
 
     def test_commas_within_a_value(self):
-        """[1MB,2MB] is one value with two sizes: flow i takes the i-th in turn, of 8 hosts 4 each. 4 x (1 + 2) MB = 12 MB."""
+        """[1MB,2MB] is one value with two sizes: of 8 flows 4 take each. 4 x (1 + 2) MB = 12 MB."""
         self.sweep("traffic", "--k=4", "--hosts=8", "--bytes=[1MB,2MB],4MB", f"--out={self.out}")
-        self.assertEqual([(row["bytes"], row["message_bytes"]) for row in self.rows()], [("1MB,2MB", 12000000), ("4MB", 32000000)])
-        self.assertEqual(self.planned("dltrain", "--algorithm=[all_gather=ring,reduce_scatter=ring],hierarchical"),
-                         ["dltrain --algorithm=all_gather=ring,reduce_scatter=ring", "dltrain --algorithm=hierarchical"])
-        self.refuse("traffic", "--bytes=[1MB,2MB", f"--out={self.out}", None, "--bytes=[1MB,2MB", "brackets do not match")
+        self.assertEqual(
+            [(row["bytes"], row["message_bytes"]) for row in self.rows()], [("1MB,2MB", 12000000), ("4MB", 32000000)]
+        )
+        self.assertEqual(
+            self.planned("dltrain", "--algorithm=[all_gather=ring,reduce_scatter=ring],hierarchical"),
+            ["dltrain --algorithm=all_gather=ring,reduce_scatter=ring", "dltrain --algorithm=hierarchical"],
+        )
+        self.refuse(
+            "traffic", "--bytes=[1MB,2MB", f"--out={self.out}", None, "--bytes=[1MB,2MB", "brackets do not match"
+        )
 
     def test_csv(self):
         table = self.write("points.csv", 'bytes,cc,ack-every\n"1MB,2MB",none,\n4MB,,2\n\n')
-        self.assertEqual(self.planned("traffic", f"--points={table}", "--seed=1,2"), [
-            "traffic --bytes=1MB,2MB --cc=none --seed=1", "traffic --bytes=1MB,2MB --cc=none --seed=2",
-            "traffic --bytes=4MB --ack-every=2 --seed=1", "traffic --bytes=4MB --ack-every=2 --seed=2"])
+        self.assertEqual(
+            self.planned("traffic", f"--points={table}", "--seed=1,2"),
+            [
+                "traffic --bytes=1MB,2MB --cc=none --seed=1",
+                "traffic --bytes=1MB,2MB --cc=none --seed=2",
+                "traffic --bytes=4MB --ack-every=2 --seed=1",
+                "traffic --bytes=4MB --ack-every=2 --seed=2",
+            ],
+        )
 
     def test_json(self):
         points = self.write("list.json", '[{"bytes": ["1MB", "2MB"], "pfc": false}, {"bytes": "4MB", "cc": null}]')
-        self.assertEqual(self.planned("traffic", f"--points={points}"), ["traffic --bytes=1MB,2MB --pfc=0", "traffic --bytes=4MB"])
+        self.assertEqual(
+            self.planned("traffic", f"--points={points}"), ["traffic --bytes=1MB,2MB --pfc=0", "traffic --bytes=4MB"]
+        )
         points = self.write("grid.json", '{"bytes": [["1MB", "2MB"], "4MB"], "seed": [1, 2]}')
-        self.assertEqual(self.planned("traffic", f"--points={points}"), [
-            f"traffic --bytes={size} --seed={seed}" for size in ("1MB,2MB", "4MB") for seed in (1, 2)])
+        self.assertEqual(
+            self.planned("traffic", f"--points={points}"),
+            [f"traffic --bytes={size} --seed={seed}" for size in ("1MB,2MB", "4MB") for seed in (1, 2)],
+        )
 
     def test_more_points_later(self):
         """The folder grows: old points stay done, a new option is a new column that they have not."""
@@ -211,8 +243,10 @@ class Points(SweepTest):
         self.assertIn("2 points", said.stderr)
         self.assertIn("1 done", said.stderr)
         self.sweep(*FAST, "--zero=2", "--mtu=1024", f"--out={self.out}")
-        self.assertEqual([(row["zero"], row["mtu"], row["attempts"]) for row in self.rows()],
-                         [(0, None, 1), (1, None, 1), (2, None, 1), (2, 1024, 1)])
+        self.assertEqual(
+            [(row["zero"], row["mtu"], row["attempts"]) for row in self.rows()],
+            [(0, None, 1), (1, None, 1), (2, None, 1), (2, 1024, 1)],
+        )
 
     def test_bad_use(self):
         out = f"--out={self.out}"
@@ -228,9 +262,28 @@ class Points(SweepTest):
         self.refuse("dltrain", f"--points={self.write('a.json', '[1]')}", out, None, "a list of objects")
         self.refuse("dltrain", f"--points={self.write('b.json', '[{')}", out, None, "no JSON")
         self.refuse("dltrain", f"--points={self.write('c.csv', 'zero,k')}", out, None, "no points")
-        self.refuse("dltrain", f"--points={self.write('d.csv', chr(10).join(('zero', '1,2')))}", out, None, "line 2 has 2 fields")
-        self.refuse("dltrain", f"--points={self.write('f.csv', chr(10).join(('out', 'x')))}", out, None, "out is the sweep's own")
-        self.refuse("dltrain", f"--points={self.write('g.csv', chr(10).join(('zero', '1')))}", "--zero=2", out, None, "given twice")
+        self.refuse(
+            "dltrain",
+            f"--points={self.write('d.csv', chr(10).join(('zero', '1,2')))}",
+            out,
+            None,
+            "line 2 has 2 fields",
+        )
+        self.refuse(
+            "dltrain",
+            f"--points={self.write('f.csv', chr(10).join(('out', 'x')))}",
+            out,
+            None,
+            "out is the sweep's own",
+        )
+        self.refuse(
+            "dltrain",
+            f"--points={self.write('g.csv', chr(10).join(('zero', '1')))}",
+            "--zero=2",
+            out,
+            None,
+            "given twice",
+        )
         self.refuse("resume", self.folder, None, self.folder, "no sweep.sqlite")
         self.refuse("plot", self.folder, "--x=zero", None, "no sweep.sqlite")
         self.refuse("status", None, "one folder")
@@ -255,11 +308,15 @@ class Failures(SweepTest):
         error = self.run_program(["dltrain", "--zero=9"], status=2).err
         self.assertIn("0 to run", self.sweep(*FAST, "--zero=1,9", "--scenario=later.json", out, status=3).stderr)
         self.sweep("resume", self.out, status=3)
-        self.assertEqual([(row["status"], row["attempts"], row["exit_status"]) for row in self.rows()], [("failed", 1, 2)] * 2)
+        self.assertEqual(
+            [(row["status"], row["attempts"], row["exit_status"]) for row in self.rows()], [("failed", 1, 2)] * 2
+        )
         self.assertIn("later.json", self.rows()[0]["error"])
         self.sweep("resume", self.out, "--retry-failed", status=3)
         rows = self.rows()
-        self.assertEqual([(row["status"], row["attempts"], row["exit_status"]) for row in rows], [("done", 2, 0), ("failed", 2, 2)])
+        self.assertEqual(
+            [(row["status"], row["attempts"], row["exit_status"]) for row in rows], [("done", 2, 0), ("failed", 2, 2)]
+        )
         self.assertIsNone(rows[0]["error"])
         self.assertEqual(f"dltrain: error: {rows[1]['error']}\n", error)
         status = self.sweep("status", self.out).stdout
@@ -269,8 +326,18 @@ class Failures(SweepTest):
 
     def test_failed_in_the_middle(self):
         """Status 3 with its message; no numbers of a failed run in the columns, but all of stats.json beside."""
-        self.sweep("traffic", "--topology=single-switch", "--hosts=3", "--pattern=incast", "--fan-in=2", "--bytes=1MB",
-                   "--timeout-exponent=4", "--bit-error-rate=0,0.001", f"--out={self.out}", status=3)
+        self.sweep(
+            "traffic",
+            "--topology=single-switch",
+            "--hosts=3",
+            "--pattern=incast",
+            "--fan-in=2",
+            "--bytes=1MB",
+            "--timeout-exponent=4",
+            "--bit-error-rate=0,0.001",
+            f"--out={self.out}",
+            status=3,
+        )
         good, bad = self.rows()
         self.assertEqual((good["status"], good["failed_queue_pairs"]), ("done", 0))
         self.assertEqual((bad["status"], bad["exit_status"], bad["failed_queue_pairs"]), ("failed", 3, None))
@@ -299,7 +366,15 @@ class Showing(SweepTest):
     def test_progress_in_a_terminal(self):
         """A line for each point that ended, and below a line that moves, with what is left."""
         ours, its = pty.openpty()
-        sweep = self.start(*FAST, "--zero=0,1,2", "--nic=25GbE,100GbE", "--jobs=1", f"--out={self.out}", stdout=subprocess.PIPE, stderr=its)
+        sweep = self.start(
+            *FAST,
+            "--zero=0,1,2",
+            "--nic=25GbE,100GbE",
+            "--jobs=1",
+            f"--out={self.out}",
+            stdout=subprocess.PIPE,
+            stderr=its,
+        )
         os.close(its)
         shown = b""
         while True:
@@ -326,10 +401,14 @@ class Showing(SweepTest):
     def test_table(self):
         self.sweep(*FAST, "--zero=0,3", f"--out={self.out}")
         table = list(csv.DictReader(io.StringIO(self.sweep("table", self.out, "--columns=zero,step_time_us").stdout)))
-        self.assertEqual([(int(row["zero"]), float(row["step_time_us"])) for row in table],
-                         [(row["zero"], row["step_time_us"]) for row in self.rows()])
+        self.assertEqual(
+            [(int(row["zero"]), float(row["step_time_us"])) for row in table],
+            [(row["zero"], row["step_time_us"]) for row in self.rows()],
+        )
         self.assertIn("fct_us_p99", self.sweep("table", self.out).stdout.split("\n")[0].split(","))
-        self.refuse("table", self.out, "--columns=step_time", None, "--columns=step_time", "did you mean 'step_time_us'")
+        self.refuse(
+            "table", self.out, "--columns=step_time", None, "--columns=step_time", "did you mean 'step_time_us'"
+        )
 
     def test_plot(self):
         if importlib.util.find_spec("matplotlib") is None:
@@ -355,14 +434,25 @@ class Showing(SweepTest):
         with open(svg, encoding="utf-8") as file:
             text = file.read()
         self.assertTrue("<!-- nic 25GbE, zero 0 -->" in text and "means" not in text)
-        self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic=25GBE", None, "--where=nic=25GBE", "100GbE, 25GbE")
+        self.refuse(
+            "plot",
+            self.out,
+            "--x=zero",
+            "--y=step_time_us",
+            "--where=nic=25GBE",
+            None,
+            "--where=nic=25GBE",
+            "100GbE, 25GbE",
+        )
         self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic", None, "NAME=VALUE")
         self.refuse("plot", self.out, "--x=zero", "--y=step_time", None, "--y=step_time", "did you mean 'step_time_us'")
         self.refuse("plot", self.out, "--x=zero", None, "--y=NAME is missing")
         self.refuse("plot", self.out, "--x=zero", "--y=error", None, "nothing to plot")
         self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--out=a.jpg", None, ".png, .svg or .pdf")
         self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--log=x", None, "--log=x", "zero")
-        self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--bye=nic", None, "--bye=nic", "did you mean '--by'")
+        self.refuse(
+            "plot", self.out, "--x=zero", "--y=step_time_us", "--bye=nic", None, "--bye=nic", "did you mean '--by'"
+        )
 
     def test_plot_shows_the_numbers(self):
         if importlib.util.find_spec("matplotlib") is None:
@@ -370,12 +460,23 @@ class Showing(SweepTest):
         from cluster_simulator import sweep_plot
 
         # us as ms from 1,000 on; numbers with units in the order of their size; a hostile name is text.
-        rows = [{"status": "done", "options": json.dumps({"nic": nic, "k": str(k)}), "nic": nic, "k": k, "step_time_us": 1000.0 * number + k} for number, nic in
-                enumerate(("400GbE", "25GbE", "$x$<script>"), 1) for k in (4, 8)]
+        rows = [
+            {
+                "status": "done",
+                "options": json.dumps({"nic": nic, "k": str(k)}),
+                "nic": nic,
+                "k": k,
+                "step_time_us": 1000.0 * number + k,
+            }
+            for number, nic in enumerate(("400GbE", "25GbE", "$x$<script>"), 1)
+            for k in (4, 8)
+        ]
         figure = sweep_plot._figure(rows, "nic", "step_time_us", ["k"], [], 7)
         axes = figure.axes[0]
         self.assertEqual([label.get_text() for label in axes.get_xticklabels()], ["25GbE", "400GbE", r"\$x\$<script>"])
-        self.assertEqual([list(line.get_ydata()) for line in axes.lines], [[2.004, 1.004, 3.004], [2.008, 1.008, 3.008]])
+        self.assertEqual(
+            [list(line.get_ydata()) for line in axes.lines], [[2.004, 1.004, 3.004], [2.008, 1.008, 3.008]]
+        )
         self.assertEqual(axes.get_ylabel(), "step time (ms)")
         self.assertEqual([entry.get_text() for entry in axes.get_legend().get_texts()], ["k 4", "k 8"])
         self.assertIn("1 of 7 points have no result", figure.texts[0].get_text())
