@@ -81,7 +81,7 @@ class WorkedNotebook(SystemTest):
         self.assertEqual(plain.stats["step_time_us"], runs[2, 4]["step_time_us"])
 
     def check_answer(self, said, runs):
-        """The sentences against the runs themselves. Stages 0, 2, 3 send 2, 2, 3 psi (n-1)/n parameters of 2 B a GPU."""
+        """The sentences against the runs. Stages 0, 2, 3 send 2, 2, 3 psi (n-1)/n parameters of 2 B a GPU."""
         for times, name in ((1, "full fat-tree"), (4, "4:1 oversubscribed fat-tree")):
             best = min((0, 2, 3), key=lambda zero: runs[zero, times]["step_time_us"])
             milliseconds = runs[best, times]["step_time_us"] / 1000
@@ -135,7 +135,7 @@ class Jupyter(SystemTest):
         self.fail("a cell does not end")
 
     def test_progress_bar_and_interrupt(self):
-        """The bar is one display that is updated. The interrupt ends the run with complete files; the notebook goes on."""
+        """The bar is one display, updated. An interrupt ends the run with complete files; the notebook goes on."""
         self.execute("import sys; sys.path.insert(0, '..')\nfrom cluster_simulator import *\nsim = Simulator()")
 
         def bars(messages):
