@@ -4,11 +4,12 @@
     figure = draw("completion", [load("results/a"), load("results/b")], labels=["linear", "random"])
     save(figure, "completion", "plots", ["png", "pdf"])
 
-PICTURES lists all of them. Several runs are laid over one another, one colour a run; where that makes no sense (timelines)
-they stand below one another. Colours are those of Okabe and Ito, which colour-blind people can tell apart. The same input
-gives the same bytes. Names that come from the input are text: no markup in them is obeyed.
+PICTURES lists all of them. Several runs are laid over one another, one colour a run; where that makes no sense
+(timelines) they stand below one another. Colours are those of Okabe and Ito, which colour-blind people can tell apart.
+The same input gives the same bytes. Names that come from the input are text: no markup in them is obeyed.
 """
 
+import functools
 import math
 import os
 import re
@@ -22,37 +23,94 @@ import matplotlib.colors
 import matplotlib.figure
 import matplotlib.lines
 import matplotlib.patches
+import matplotlib.textpath
 import matplotlib.ticker
 import matplotlib.transforms
 import numpy
+
+from .measures import (
+    Graph,
+    Links,
+    QUANTILES,
+    by_size,
+    call_times,
+    group_size,
+    host_nodes,
+    main_kinds,
+    marks,
+    marks_per_interval,
+    measured_from,
+    natural,
+    operations,
+    segments,
+    slowdown,
+    step_parts,
+    stream_order,
+    tier,
+    time_in_bins,
+    weights,
+    worst_ports,
+)
 
 WIDTH = 6.3  # inches between the margins of A4 or letter paper; a column of a two-column paper has 3.3
 NARROW = 4.6  # below this, panels stand below one another
 FORMATS = ("png", "svg", "pdf")
 
-BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
+BLUE, RED, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
 GREY, PALE = "#777777", "#E4E4E4"
 COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK)
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
 
 STYLE = {
-    "font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7,
-    "xtick.labelsize": 7, "ytick.labelsize": 7, "figure.titlesize": 8, "axes.linewidth": 0.6, "lines.linewidth": 1.2,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.linewidth": 0.4, "grid.color": "#D8D8D8",
-    "axes.axisbelow": True, "xtick.major.width": 0.6, "ytick.major.width": 0.6, "legend.frameon": False,
-    "legend.handlelength": 1.6, "legend.columnspacing": 1.2, "legend.borderaxespad": 0.2, "savefig.dpi": 300,
-    "figure.dpi": 110, "figure.facecolor": "white", "savefig.facecolor": "white", "pdf.fonttype": 42,
-    "svg.hashsalt": "dltrain", "svg.fonttype": "path", "hatch.linewidth": 0.5, "axes.titlelocation": "left",
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "legend.fontsize": 7,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "figure.titlesize": 8,
+    "axes.linewidth": 0.6,
+    "lines.linewidth": 1.2,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.linewidth": 0.4,
+    "grid.color": "#D8D8D8",
+    "axes.axisbelow": True,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.frameon": False,
+    "legend.handlelength": 1.6,
+    "legend.columnspacing": 1.2,
+    "legend.borderaxespad": 0.2,
+    "savefig.dpi": 300,
+    "figure.dpi": 110,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "dltrain",
+    "svg.fonttype": "path",
+    "hatch.linewidth": 0.5,
+    "axes.titlelocation": "left",
 }
 
 # A GPU is in one of these states at any time of a step.
-STATES = (("computing", BLUE), ("computing, communication hidden behind it", SKY), ("exposed communication", RED),
-          ("waiting", PALE))
-CALL_COLOURS = {"forward": BLUE, "backward": "#004B77", "optimizer": PURPLE, "all-gather": ORANGE, "reduce-scatter": GREEN,
-                "all-reduce": RED}
-COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "barrier")
-QUANTILES = (("p50", 0.5, "o"), ("p99", 0.99, "s"), ("p999", 0.999, "D"))
-SLOWEST = 10000  # rows of a sampled flows.csv that are not a sample: the slowest ones (flow-table.h)
+STATES = (
+    ("computing", BLUE),
+    ("computing, communication hidden behind it", SKY),
+    ("exposed communication", RED),
+    ("waiting", PALE),
+)
+CALL_COLOURS = {
+    "forward": BLUE,
+    "backward": "#004B77",
+    "optimizer": PURPLE,
+    "all-gather": ORANGE,
+    "reduce-scatter": GREEN,
+    "all-reduce": RED,
+}
 
 Item = namedtuple("Item", "run label colour dashes")
 Picture = namedtuple("Picture", "what draw")
@@ -67,8 +125,15 @@ def draw(name, runs, labels=None, width=WIDTH):
     labels = list(labels) if labels else default_labels(runs)
     if len(labels) != len(runs):
         raise ValueError(f"{len(labels)} labels for {len(runs)} runs")
-    items = [Item(run, label + ("" if run.complete else " (incomplete)"), COLOURS[i % len(COLOURS)],
-                  DASHES[i // len(COLOURS) % len(DASHES)]) for i, (run, label) in enumerate(zip(runs, labels))]
+    items = [
+        Item(
+            run,
+            label + ("" if run.complete else " (incomplete)"),
+            COLOURS[i % len(COLOURS)],
+            DASHES[i // len(COLOURS) % len(DASHES)],
+        )
+        for i, (run, label) in enumerate(zip(runs, labels))
+    ]
     with matplotlib.rc_context(STYLE):
         return PICTURES[name].draw(items, width)
 
@@ -103,11 +168,12 @@ def default_labels(runs):
 
 # ---- words and numbers
 
+
 def text(words, longest=44):
     """A name from the input as text for matplotlib: no mathematics, no hidden legend entry, one line, not too long."""
     words = "".join(c if c.isprintable() else " " for c in str(words))
     if len(words) > longest:
-        words = words[:longest // 2 - 1] + "…" + words[-longest // 2:]
+        words = words[: longest // 2 - 1] + "…" + words[-longest // 2 :]
     words = words.replace("\\", "\u29f5").replace("$", r"\$")
     return " " + words if words.startswith("_") else words
 
@@ -144,26 +210,8 @@ def unit_for(largest, units):
     return chosen
 
 
-def operation(name):
-    """What a tag or a call belongs to: "reduce-scatter bucket 7" and "reduce_scatter" are reduce-scatter, "layer 3" is layer."""
-    plain = str(name).replace("_", "-")
-    for collective in COLLECTIVES:
-        if plain.startswith(collective):
-            return collective
-    if plain.startswith("alltoall"):
-        return "all-to-all"
-    first = plain.split(" ", 1)[0]
-    if first in ("forward", "backward"):
-        return first
-    return re.sub(r"[ -]*\d+$", "", str(name)) or "other"
-
-
-def operations(names):
-    """The same for a column, each different name looked at once."""
-    return names.map({name: operation(name) for name in names.unique()})
-
-
 # ---- axes
+
 
 def make_figure(width, height, rows=1, columns=1, **options):
     figure = matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
@@ -173,21 +221,30 @@ def make_figure(width, height, rows=1, columns=1, **options):
 
 
 def legend_above(axis, handles, labels, width, left=0.0, size=None, title=""):
-    """A legend over a panel, in as many columns as fit the panel's `width` in inches, whose left edge is at `left` of the figure.
+    """A legend over a panel that is `width` inches wide and begins at `left` of the figure, in as many columns as fit.
 
-    The layout must not shrink the panel to the legend's width, so the legend is no part of it: an empty title of as many
-    lines keeps the place free.
+    The layout must not shrink the panel to the legend's width, so the legend is no part of it: an empty title of as
+    many lines keeps the place free.
     """
     size = size or STYLE["legend.fontsize"]
-    room = (width - 0.1) * 72 / size  # in letters' heights
-    longest = max(map(len, labels))
-    columns = max(1, min(len(labels), int(room / (0.58 * longest + 3.4))))
-    most = int((room - 3.4) / 0.52)
-    labels = [label if len(label) <= most else label[:most - 1] + "…" for label in labels]
+    room, handle = (width - 0.1) * 72, 3.6 * size  # points
+    labels = [fitting(label, size, room - handle) for label in labels]
+    longest = max(text_width(label, size) for label in labels)
+    columns = max(1, min(len(labels), int(room / (longest + handle))))
     lines = -(-len(labels) // columns)
     transform = matplotlib.transforms.blended_transform_factory(axis.figure.transFigure, axis.transAxes)
-    legend = axis.legend(handles, labels, loc="lower left", bbox_to_anchor=(left, 1.0), bbox_transform=transform, ncol=columns,
-                         fontsize=size, handletextpad=0.5, borderpad=0.3, labelspacing=0.25)
+    legend = axis.legend(
+        handles,
+        labels,
+        loc="lower left",
+        bbox_to_anchor=(left, 1.0),
+        bbox_transform=transform,
+        ncol=columns,
+        fontsize=size,
+        handletextpad=0.5,
+        borderpad=0.3,
+        labelspacing=0.25,
+    )
     legend.set_in_layout(False)
     axis.set_title(title + "\n" * (lines + 1 if title else lines - 1) + " ", fontsize=size, linespacing=1.42, pad=4)
 
@@ -201,18 +258,39 @@ def patch_handle(colour, **options):
 
 
 def run_legend(axis, items, width):
-    legend_above(axis, [line_handle(item.colour, item.dashes) for item in items], [text(item.label) for item in items], width)
+    legend_above(
+        axis, [line_handle(item.colour, item.dashes) for item in items], [text(item.label) for item in items], width
+    )
 
 
 def heading(figure, items):
     """Over a picture of one run: which, and what it was."""
     if len(items) == 1:
         about = describe(items[0].run)
-        figure.suptitle(text(items[0].label) + (f":  {text(about, max(30, int(figure.get_figwidth() * 14) - len(items[0].label)))}" if about else ""), x=0.01, ha="left", color=GREY)
+        words = text(items[0].label) + (f":  {text(about, 120)}" if about else "")
+        room = figure.get_figwidth() * 0.97 * 72
+        figure.suptitle(fitting(words, STYLE["figure.titlesize"], room), x=0.01, ha="left", color=GREY)
+
+
+@functools.lru_cache(maxsize=4096)
+def text_width(words, size):
+    """In points."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        return matplotlib.textpath.TextPath((0, 0), words.replace(r"\$", "S"), size=size).get_extents().width
+
+
+def fitting(words, size, room):
+    """The words, without their end if they are wider than `room` points."""
+    if text_width(words, size) <= room:
+        return words
+    while len(words) > 1 and text_width(words + "…", size) > room:
+        words = words[:-1]
+    return words.rstrip("\\") + "…"
 
 
 def describe(run):
-    """"bloom-560m, ZeRO-2, 128 GPUs, fat-tree" """
+    """ "bloom-560m, ZeRO-2, 128 GPUs, fat-tree" """
     stats = run.stats
     configuration = stats.get("configuration", {})
     words = []
@@ -256,14 +334,18 @@ def set_log_ticks(axis, formatter, base=10):
         axis.set_major_locator(matplotlib.ticker.LogLocator(base=base, numticks=8))
     else:
         for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
-            ticks = [step * 10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-                     for step in steps if low <= step * 10.0**power <= high]
+            ticks = [
+                step * 10.0**power
+                for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+                for step in steps
+                if low <= step * 10.0**power <= high
+            ]
             if len(ticks) >= 3:
                 break
         else:
             ticks = matplotlib.ticker.MaxNLocator(3).tick_values(low, high)
         ticks = [tick for tick in ticks if low <= tick <= high]
-        axis.set_major_locator(matplotlib.ticker.FixedLocator(ticks[::-(-len(ticks) // 7)]))
+        axis.set_major_locator(matplotlib.ticker.FixedLocator(ticks[:: -(-len(ticks) // 7)]))
     axis.set_minor_locator(matplotlib.ticker.NullLocator())
     axis.set_major_formatter(formatter)
 
@@ -286,62 +368,6 @@ def columns_for(width):
 
 # ---- the step
 
-def measured_from(run):
-    """Where the time axes begin: the end of the warm-up."""
-    return float(run.stats.get("measured_from_us") or 0)
-
-
-def segments(calls):
-    """Time of every rank cut where its state changes: arrays (rank, begin, end, state); states as in STATES, waiting left out.
-
-    Computing is any call that is no collective. Calls of one stream never overlap, so counting begun and not ended calls is
-    enough.
-    """
-    collective = (calls["kind"] == "collective").to_numpy()
-    rank = numpy.concatenate([calls["rank"], calls["rank"]])
-    time = numpy.concatenate([calls["start_us"], calls["end_us"]])
-    change = numpy.concatenate([numpy.ones(len(calls)), -numpy.ones(len(calls))]).astype(int)
-    collective = numpy.concatenate([collective, collective])
-    order = numpy.lexsort((time, rank))
-    rank, time, change, collective = rank[order], time[order], change[order], collective[order]
-    communicating = numpy.cumsum(numpy.where(collective, change, 0)) > 0
-    computing = numpy.cumsum(numpy.where(collective, 0, change)) > 0
-    state = numpy.where(computing, numpy.where(communicating, 1, 0), numpy.where(communicating, 2, 3))
-    keep = (rank[1:] == rank[:-1]) & (time[1:] > time[:-1]) & (state[:-1] != 3)
-    return rank[:-1][keep], time[:-1][keep], time[1:][keep], state[:-1][keep]
-
-
-def state_times(calls):
-    """Mean time of a rank in computing, computing and communicating, communicating only (us)."""
-    ranks = calls["rank"].nunique()
-    _, begin, end, state = segments(calls)
-    return [float((end - begin)[state == i].sum()) / max(ranks, 1) for i in range(3)]
-
-
-def step_parts(run, step=None):
-    """(times in the four STATES, step time, whether it ended) of a step or of their mean, us; None if there is none.
-
-    Without calls.log what is hidden is not known, and counts as computing.
-    """
-    times = run.stats.get("step_times_us") or []
-    total = run.stats.get("step_time_us") if step is None else times[step - 1]
-    calls = run.calls()
-    if step is not None:
-        calls = calls[calls["step"] == step]
-    ended = bool(total)
-    if not total and len(calls):  # interrupted within the first step
-        total = calls["end_us"].max() - calls["start_us"].min()
-    if not total:
-        return None
-    if calls.empty:
-        if run.stats.get("compute_time_us") is None:
-            return None
-        parts = [run.stats["compute_time_us"], 0, run.stats["exposed_communication_time_us"]]
-    else:
-        steps = calls["step"].nunique()
-        parts = [time / steps for time in state_times(calls)]
-    return parts + [max(0.0, total - sum(parts))], total, ended
-
 
 def draw_step(items, width):
     rows = []
@@ -358,29 +384,49 @@ def draw_step(items, width):
     kinds = call_times(items[0].run) if single else []
     heights = [0.30 * len(rows) + 0.1] + ([0.26 * len(kinds) + 0.1] if kinds else [])
     legend_lines = 2 if width >= NARROW else 4
-    figure, axes = make_figure(width, sum(heights) + 0.55 * len(heights) + 0.17 * legend_lines + 0.5, len(heights), 1,
-                               gridspec_kw={"height_ratios": heights})
+    figure, axes = make_figure(
+        width,
+        sum(heights) + 0.55 * len(heights) + 0.17 * legend_lines + 0.5,
+        len(heights),
+        1,
+        gridspec_kw={"height_ratios": heights},
+    )
     draw_step_bars(axes[0][0], rows, width)
     if kinds:
-        draw_call_bars(axes[1][0], kinds)
+        draw_call_bars(axes[1][0], kinds, width)
     heading(figure, items)
     return figure
+
+
+def limit_for(end, words, size, width):
+    """Where a bar's axis must end for words behind the bar; the axis is as wide as the picture but for 1.3 inches."""
+    share = (text_width(words, size) + 8) / ((width - 1.3) * 72)
+    return end / max(1 - share, 0.2)
 
 
 def draw_step_bars(axis, rows, width):
     factor, unit = unit_for(max(total for _, _, total, _ in rows), TIMES)
     span = max(max(total, sum(parts)) for _, parts, total, _ in rows)
+    right = 0
     for y, (_, parts, total, ended) in enumerate(rows):
         left = 0
         for part, (_, colour) in zip(parts, STATES):
             axis.barh(y, part / factor, left=left / factor, color=colour, height=0.72, linewidth=0)
             if part > 0.07 * span:
-                axis.text((left + part / 2) / factor, y, f"{part / factor:.3g}", ha="center", va="center", fontsize=6.5,
-                          color="white" if colour in (BLUE, RED) else "black")
+                axis.text(
+                    (left + part / 2) / factor,
+                    y,
+                    f"{part / factor:.3g}",
+                    ha="center",
+                    va="center",
+                    fontsize=6.5,
+                    color="white" if colour in (BLUE, RED) else "black",
+                )
             left += part
-        axis.text(max(left, total) / factor, y, f" {human_time(total)}" + ("" if ended else " so far"), va="center",
-                  fontsize=7, fontweight="bold")
-    axis.set_xlim(0, span / factor * (1.13 if all(row[3] for row in rows) else 1.25))
+        words = human_time(total) + ("" if ended else " so far")
+        axis.text(max(left, total) / factor, y, " " + words, va="center", fontsize=7, fontweight="bold")
+        right = max(right, limit_for(max(left, total) / factor, words, 8, width))  # bold is wider
+    axis.set_xlim(0, right)
     axis.set_yticks(range(len(rows)), [text(label, 30) for label, _, _, _ in rows])
     if len(rows) == 1:
         axis.set_yticks([])
@@ -391,30 +437,9 @@ def draw_step_bars(axis, rows, width):
     legend_above(axis, [patch_handle(STATES[i][1]) for i in shown], [STATES[i][0] for i in shown], width)
 
 
-def call_times(run):
-    """[(operation, time behind computing or of computing, exposed time, whether it is a collective)] of a step, us a GPU."""
-    calls = run.calls()
-    share = 1 / max(calls["rank"].nunique(), 1) / max(calls["step"].nunique(), 1)
-    kind = operations(calls["call"])
-    computing = calls[calls["kind"] != "collective"]
-    rows = []
-    for name in kind.unique():
-        these = calls[kind == name]
-        if (these["kind"] == "collective").any():
-            these = these[these["kind"] == "collective"]
-            import pandas
-
-            _, begin, end, state = segments(pandas.concat([computing, these]))
-            both, alone = ((end - begin)[state == i].sum() * share for i in (1, 2))
-            rows.append((name, both, alone, True))
-        else:
-            rows.append((name, (these["end_us"] - these["start_us"]).sum() * share, 0, False))
-    rows.sort(key=lambda row: (row[3], -row[1] - row[2]))
-    return rows[:12]
-
-
-def draw_call_bars(axis, rows):
+def draw_call_bars(axis, rows, width):
     factor, unit = unit_for(max(row[1] + row[2] for row in rows), TIMES)
+    right = 0
     for y, (name, behind, exposed, collective) in enumerate(rows):
         axis.barh(y, behind / factor, color=SKY if collective else BLUE, height=0.72, linewidth=0)
         axis.barh(y, exposed / factor, left=behind / factor, color=RED, height=0.72, linewidth=0)
@@ -422,7 +447,8 @@ def draw_call_bars(axis, rows):
         if collective:
             words += f", {human_time(exposed)} exposed"
         axis.text((behind + exposed) / factor, y, " " + words, va="center", fontsize=6.5)
-    axis.set_xlim(0, max(row[1] + row[2] for row in rows) / factor * 1.38)
+        right = max(right, limit_for((behind + exposed) / factor, words, 6.5, width))
+    axis.set_xlim(0, max(right, max(row[1] + row[2] for row in rows) / factor * 1.02))
     axis.set_yticks(range(len(rows)), [text(row[0], 24) for row in rows])
     axis.invert_yaxis()
     axis.grid(False, axis="y")
@@ -430,25 +456,6 @@ def draw_call_bars(axis, rows):
 
 
 # ---- timelines
-
-def time_in_bins(begin, end, edges):
-    """How much of the intervals lies in each bin: exact, by the integral of how many are under way."""
-    if len(begin) == 0:
-        return numpy.zeros(len(edges) - 1)
-    time = numpy.concatenate([begin, end])
-    change = numpy.concatenate([numpy.ones(len(begin)), -numpy.ones(len(end))])
-    order = numpy.argsort(time, kind="stable")
-    time, under_way = time[order], numpy.cumsum(change[order])
-    integral = numpy.concatenate([[0], numpy.cumsum(under_way[:-1] * numpy.diff(time))])
-    return numpy.diff(numpy.interp(edges, time, integral))
-
-
-def group_size(ranks, per_server, rows=128):
-    """Ranks in a row of a timeline: 1 where they fit, else whole servers."""
-    if ranks <= rows:
-        return 1
-    size = -(-ranks // rows)
-    return -(-size // per_server) * per_server if per_server > 1 else size
 
 
 def state_image(run, edges, rows=128):
@@ -466,7 +473,9 @@ def state_image(run, edges, rows=128):
     for i in range(count):
         members = min(group, len(numbers) - i * group)
         mine = row == i
-        shares = numpy.array([time_in_bins(begin[mine & (state == s)], end[mine & (state == s)], edges) for s in range(3)])
+        shares = numpy.array(
+            [time_in_bins(begin[mine & (state == s)], end[mine & (state == s)], edges) for s in range(3)]
+        )
         shares = shares / (width * members)
         shares = numpy.vstack([shares, numpy.clip(1 - shares.sum(axis=0), 0, 1)])
         image[i] = numpy.clip(numpy.tensordot(shares.T, colours, 1), 0, 1)
@@ -480,23 +489,40 @@ def draw_timeline(items, width):
     lanes = len(items) == 1
     streams = stream_order(items[0].run.calls()) if lanes else []
     heights = ([0.26 * len(streams) + 0.05] if lanes else []) + [raster_height(item.run) for item in items]
-    figure, axes = make_figure(width, sum(heights) + 0.62 * len(heights) + 0.75, len(heights), 1,
-                               gridspec_kw={"height_ratios": heights}, sharex=True)
+    figure, axes = make_figure(
+        width,
+        sum(heights) + 0.62 * len(heights) + 0.75,
+        len(heights),
+        1,
+        gridspec_kw={"height_ratios": heights},
+        sharex=True,
+    )
     # Everything from when the last rank begins; a rank that was early began some time before.
     spans = [(measured_from(item.run), item.run.calls()["end_us"].max()) for item in items]
     factor, unit = unit_for(max(end - begin for begin, end in spans), TIMES)
-    for number, (axis, item, (begin, end)) in enumerate(zip(axes[-len(items):, 0], items, spans)):
+    for number, (axis, item, (begin, end)) in enumerate(zip(axes[-len(items) :, 0], items, spans)):
         edges = numpy.linspace(begin, end, 1501)
         image, group, numbers = state_image(item.run, edges)
-        axis.imshow(image, aspect="auto", interpolation="nearest", origin="upper",
-                    extent=(0, (end - begin) / factor, len(image), 0))
+        axis.imshow(
+            image,
+            aspect="auto",
+            interpolation="nearest",
+            origin="upper",
+            extent=(0, (end - begin) / factor, len(image), 0),
+        )
         rank_ticks(axis, numbers, group)
         axis.grid(False)
         axis.set_ylabel("GPU" if group == 1 else f"GPU\n({group} a row)")
         title = text(item.label) if len(items) > 1 else ""
         if number == 0:
-            legend_above(axis, [patch_handle(colour) for _, colour in STATES], [name for name, _ in STATES], width, size=6.5,
-                         title=title)
+            legend_above(
+                axis,
+                [patch_handle(colour) for _, colour in STATES],
+                [name for name, _ in STATES],
+                width,
+                size=6.5,
+                title=title,
+            )
         else:
             axis.set_title(title, fontsize=6.5)
     longest = max(end - begin for begin, end in spans)
@@ -524,13 +550,6 @@ def rank_ticks(axis, numbers, group):
     axis.set_yticks([tick + 0.5 for tick in ticks], [f"{numbers[tick * group]:,}" for tick in ticks])
 
 
-def stream_order(calls):
-    """Streams, computing first."""
-    names = list(calls["stream"].unique())
-    computing = set(calls.loc[calls["kind"] != "collective", "stream"])
-    return sorted(names, key=lambda name: (name not in computing, names.index(name)))
-
-
 def draw_lanes(axis, run, streams, span, factor, width):
     """The streams of the rank that ended last, call by call."""
     calls = run.calls()
@@ -550,8 +569,12 @@ def draw_lanes(axis, run, streams, span, factor, width):
     axis.set_yticks(range(len(streams)), [text(stream, 16) for stream in streams])
     axis.grid(False, axis="y")
     axis.tick_params(labelbottom=False)
-    names = [kind for kind in palette if kind != "other calls"] + (["other calls"] if "other calls" in palette.values() else [])
-    legend_above(axis, [patch_handle(palette[name]) for name in names], [text(f"{name}", 24) for name in names], width, size=6.5)
+    names = [kind for kind in palette if kind != "other calls"] + (
+        ["other calls"] if "other calls" in palette.values() else []
+    )
+    legend_above(
+        axis, [patch_handle(palette[name]) for name in names], [text(f"{name}", 24) for name in names], width, size=6.5
+    )
     axis.set_ylabel(f"GPU {rank}")
 
 
@@ -567,37 +590,12 @@ def call_palette(kinds):
 
 # ---- completion times
 
+
 def need_flows(items):
     items = [item for item in items if not item.run.flows().empty]
     if not items:
         raise NothingToShow("no message arrived in the measured time (flows.csv is missing or empty)")
     return items
-
-
-def slowdown(flows):
-    ideal = flows["ideal_fct_us"].to_numpy()
-    return numpy.where(ideal > 0, flows["fct_us"].to_numpy() / numpy.where(ideal > 0, ideal, 1), 1.0)
-
-
-def weights(run):
-    """How many messages a row of flows.csv stands for: 1, unless the file is a sample plus the slowest."""
-    flows = run.flows()
-    result = numpy.ones(len(flows))
-    messages = run.stats.get("messages") or 0
-    if run.flows_are_sample() and messages > len(flows) > SLOWEST:
-        slowest = numpy.argsort(-slowdown(flows), kind="stable")[:SLOWEST]
-        result[:] = (messages - SLOWEST) / (len(flows) - SLOWEST)
-        result[slowest] = 1
-    return result
-
-
-def quantile(values, shares, weight=None):
-    """Nearest rank, as stats.json has it: the smallest value that at least this share does not exceed."""
-    order = numpy.argsort(values, kind="stable")
-    total = numpy.cumsum(numpy.ones(len(values)) if weight is None else numpy.asarray(weight)[order])
-    # A millionth of a millionth less, for the rounding that makes 0.9 x 10 a little more than 9.
-    places = numpy.searchsorted(total, numpy.asarray(shares) * total[-1] * (1 - 1e-12))
-    return numpy.asarray(values)[order][numpy.minimum(places, len(values) - 1)]
 
 
 def nines(share):
@@ -617,25 +615,23 @@ def cdf(values, weight, top):
     if len(values) > 3000:
         by_height = numpy.searchsorted(height, numpy.linspace(0, height[-2], 1500))
         by_number = numpy.linspace(0, len(values) - 1, 1500).astype(int)
-        keep = numpy.unique(numpy.clip(numpy.concatenate([[0, len(values) - 1], by_height, by_number]), 0, len(values) - 1))
+        keep = numpy.unique(
+            numpy.clip(numpy.concatenate([[0, len(values) - 1], by_height, by_number]), 0, len(values) - 1)
+        )
         values, height = values[keep], height[keep]
     return numpy.concatenate([values[:1], values]), numpy.concatenate([[0], height])
-
-
-def marks(run, key, values, weight):
-    """{p50: ...}: exact, from stats.json, where it has them."""
-    known = run.stats.get(key) or {}
-    computed = dict(zip([name for name, _, _ in QUANTILES], quantile(values, [share for _, share, _ in QUANTILES], weight)))
-    return {name: float(known.get(name) if known.get(name) is not None else computed[name]) for name in computed}
 
 
 def draw_completion(items, width):
     items = need_flows(items)
     columns = columns_for(width)
     rows = 2 // columns
-    figure, axes = make_figure(width, (2.75 + (0.16 * len(items) if len(items) > 1 else 0.3)) * rows + 0.2, rows, columns)
-    for number, (key, name) in enumerate((("fct_us", "completion time of a message"),
-                                          ("fct_slowdown", "slowdown (1: as on an idle network)"))):
+    figure, axes = make_figure(
+        width, (2.75 + (0.16 * len(items) if len(items) > 1 else 0.3)) * rows + 0.2, rows, columns
+    )
+    for number, (key, name) in enumerate(
+        (("fct_us", "completion time of a message"), ("fct_slowdown", "slowdown (1: as on an idle network)"))
+    ):
         axis = axes.flat[number]
         draw_cdf(axis, items, key, width / columns, number % columns / columns)
         axis.set_xlabel(name)
@@ -654,13 +650,27 @@ def draw_cdf(axis, items, key, width, left):
         if len(items) == 1:
             handles, labels = draw_cdf_by_operation(axis, flows, values, weight, top)
         colour = BLACK if len(items) == 1 else item.colour
-        axis.plot(*cdf(values, weight, top), color=colour, linestyle=item.dashes, drawstyle="steps-post", zorder=3,
-                  solid_joinstyle="round")
+        axis.plot(
+            *cdf(values, weight, top),
+            color=colour,
+            linestyle=item.dashes,
+            drawstyle="steps-post",
+            zorder=3,
+            solid_joinstyle="round",
+        )
         found = marks(item.run, key, values, weight)
         show = human_time if key == "fct_us" else lambda x: f"{x:.3g}"
         for name, share, marker in QUANTILES:
-            axis.plot(found[name], nines(share), marker, color=colour, markersize=4, markeredgecolor="white",
-                      markeredgewidth=0.5, zorder=4)
+            axis.plot(
+                found[name],
+                nines(share),
+                marker,
+                color=colour,
+                markersize=4,
+                markeredgecolor="white",
+                markeredgewidth=0.5,
+                zorder=4,
+            )
             if len(items) == 1:
                 word = {"p999": "p99.9"}.get(name, name)
                 notes.append((f"{word} {show(found[name])}", found[name], nines(share)))
@@ -672,13 +682,23 @@ def draw_cdf(axis, items, key, width, left):
     (time_ticks if key == "fct_us" else number_ticks)(axis, "x")
     for words, x, y in notes:  # above the curve, which is on its left, unless there is no room
         room = x > math.sqrt(axis.get_xlim()[0] * axis.get_xlim()[1])
-        axis.annotate(words, (x, y), (-6 if room else 6, 0), textcoords="offset points", ha="right" if room else "left",
-                      va="center", fontsize=6.5, zorder=5,
-                      bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6})
+        axis.annotate(
+            words,
+            (x, y),
+            (-6 if room else 6, 0),
+            textcoords="offset points",
+            ha="right" if room else "left",
+            va="center",
+            fontsize=6.5,
+            zorder=5,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
+        )
     ticks = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999]
     axis.set_ylim(0, top)
-    axis.set_yticks([float(nines(tick)) for tick in ticks if nines(tick) <= top],
-                    [f"{100 * tick:.10g} %" for tick in ticks if nines(tick) <= top])
+    axis.set_yticks(
+        [float(nines(tick)) for tick in ticks if nines(tick) <= top],
+        [f"{100 * tick:.10g} %" for tick in ticks if nines(tick) <= top],
+    )
     axis.set_ylabel("share of messages")
     if len(items) > 1:
         handles = [line_handle("none")] + handles
@@ -700,20 +720,10 @@ def draw_cdf_by_operation(axis, flows, values, weight, top):
     palette = dict(zip(names, (ORANGE, GREEN, PURPLE, SKY, RED, GREY)))
     for name in names:
         mine = (kinds == name).to_numpy()
-        axis.plot(*cdf(values[mine], weight[mine], top), color=palette[name], linewidth=0.9, drawstyle="steps-post", zorder=2)
+        axis.plot(
+            *cdf(values[mine], weight[mine], top), color=palette[name], linewidth=0.9, drawstyle="steps-post", zorder=2
+        )
     return [line_handle(palette[name], linewidth=0.9) for name in names], [text(name, 24) for name in names]
-
-
-def main_kinds(kinds, weight, most=6):
-    """Operations beyond the most frequent ones become "other"."""
-    totals = {}
-    for name, count in zip(kinds.unique(), [weight[(kinds == name).to_numpy()].sum() for name in kinds.unique()]
-                           if kinds.nunique() <= 1000 else [1] * kinds.nunique()):
-        totals[name] = count
-    if len(totals) <= most:
-        return kinds
-    keep = set(sorted(totals, key=lambda name: (-totals[name], name))[:most - 1])
-    return kinds.where(kinds.isin(keep), "other")
 
 
 def number_ticks(axis, which):
@@ -721,6 +731,7 @@ def number_ticks(axis, which):
 
 
 # ---- sizes
+
 
 def draw_sizes(items, width):
     items = need_flows(items)
@@ -756,18 +767,31 @@ def draw_sizes_of_one(items, width, edges):
             mine = (kinds == name).to_numpy()
             size = flows["bytes"].to_numpy()[mine]
             count, _ = numpy.histogram(size, edges, weights=weight[mine] * (1 if what == "messages" else size))
-            axis.bar(edges[:-1], count, numpy.diff(edges), bottom, align="edge", color=palette[name], linewidth=0.3,
-                     edgecolor="white")
+            axis.bar(
+                edges[:-1],
+                count,
+                numpy.diff(edges),
+                bottom,
+                align="edge",
+                color=palette[name],
+                linewidth=0.3,
+                edgecolor="white",
+            )
             bottom += count
         finish_sizes(axis, what, edges, bottom.max())
-        legend_above(axis, [patch_handle(palette[name]) for name in names], [text(name, 24) for name in names],
-                     width / columns, number % columns / columns)
+        legend_above(
+            axis,
+            [patch_handle(palette[name]) for name in names],
+            [text(name, 24) for name in names],
+            width / columns,
+            number % columns / columns,
+        )
     heading(figure, items)
     return figure
 
 
 def draw_sizes_of_several(items, width, edges):
-    """A row of panels an operation, the runs as outlines."""
+    """A row of panels an operation, the runs side by side in each bin."""
     totals = {}
     for item in items:
         flows = item.run.flows()
@@ -775,26 +799,32 @@ def draw_sizes_of_several(items, width, edges):
             totals[name] = totals.get(name, 0) + size
     names = sorted(totals, key=lambda name: (-totals[name], name))[:4]
     columns = columns_for(width)
-    figure, axes = make_figure(width, 1.75 * len(names) * 2 / columns + 0.3 + 0.16 * len(items), len(names) * 2 // columns, columns,
-                               sharex=True)
+    figure, axes = make_figure(
+        width,
+        1.75 * len(names) * 2 / columns + 0.3 + 0.16 * len(items),
+        len(names) * 2 // columns,
+        columns,
+        sharex=True,
+    )
     for number, name in enumerate(names):
-        for axis, what in zip(axes.flat[2 * number:], ("messages", "bytes")):
+        for axis, what in zip(axes.flat[2 * number :], ("messages", "bytes")):
             tallest = 0
             for place, item in enumerate(items):
                 flows, weight = item.run.flows(), weights(item.run)
                 mine = (operations(flows["tag"]) == name).to_numpy()
                 size = flows["bytes"].to_numpy()[mine]
                 count, _ = numpy.histogram(size, edges, weights=weight[mine] * (1 if what == "messages" else size))
-                # Thick below thin, and dashed: runs often send the very same messages, and all of them should be seen.
-                axis.stairs(count, edges, color=item.colour, linestyle=DASHES[place % 2], fill=False,
-                            linewidth=0.9 + 1.6 * (len(items) - 1 - place) / len(items))
-                axis.stairs(count, edges, color=item.colour, fill=True, alpha=0.15, linewidth=0)
+                # The runs share a bin, side by side: they often send the very same messages.
+                ratio = (edges[1:] / edges[:-1]) ** (1 / len(items))
+                left = edges[:-1] * ratio**place
+                axis.bar(left, count, left * (ratio - 1), align="edge", color=item.colour, linewidth=0)
                 tallest = max(tallest, count.max())
             finish_sizes(axis, what, edges, tallest)
             axis.set_ylabel(f"{text(name, 20)}:\n{axis.get_ylabel()}")
             if axis not in axes[-1]:
                 axis.set_xlabel("")
-    run_legend(axes[0][0], items, width)
+    handles = [patch_handle(item.colour) for item in items]
+    legend_above(axes[0][0], handles, [text(item.label) for item in items], width)
     if columns == 2:  # keeps the right panel as high as the left one
         axes[0][1].set_title(axes[0][0].get_title("left"), fontsize=STYLE["legend.fontsize"], linespacing=1.42, pad=4)
     return figure
@@ -820,6 +850,7 @@ def finish_sizes(axis, what, edges, tallest):
 
 # ---- by size
 
+
 def draw_by_size(items, width):
     items = need_flows(items)
     columns = columns_for(width)
@@ -831,9 +862,20 @@ def draw_by_size(items, width):
         for item in items:
             table = by_size(item.run, key, sizes)
             colour = BLUE if len(items) == 1 else item.colour
-            for column, dashes, marker in (("p50", "-", "o"), ("p99", (0, (4, 1.5)), "s"), ("p999", (0, (1, 1.2)), "D")):
-                axis.plot(table["bytes"], table[column], color=colour, linestyle=dashes, marker=marker, markersize=2.6,
-                          linewidth=1)
+            for column, dashes, marker in (
+                ("p50", "-", "o"),
+                ("p99", (0, (4, 1.5)), "s"),
+                ("p999", (0, (1, 1.2)), "D"),
+            ):
+                axis.plot(
+                    table["bytes"],
+                    table[column],
+                    color=colour,
+                    linestyle=dashes,
+                    marker=marker,
+                    markersize=2.6,
+                    linewidth=1,
+                )
             if key == "fct_us":
                 axis.plot(table["bytes"], table["ideal"], color=GREY, linewidth=0.9, marker="_", markersize=5, zorder=1)
                 lowest += [value for value in table["ideal"] if value > 0]
@@ -847,96 +889,28 @@ def draw_by_size(items, width):
         axis.set_ylabel("completion time" if key == "fct_us" else "slowdown")
     first = axes.flat[0]
     grey = BLUE if len(items) == 1 else BLACK
-    handles = [line_handle(grey, "-", marker="o", markersize=3), line_handle(grey, (0, (4, 1.5)), marker="s", markersize=3),
-               line_handle(grey, (0, (1, 1.2)), marker="D", markersize=3)]
+    handles = [
+        line_handle(grey, "-", marker="o", markersize=3),
+        line_handle(grey, (0, (4, 1.5)), marker="s", markersize=3),
+        line_handle(grey, (0, (1, 1.2)), marker="D", markersize=3),
+    ]
     legend_above(axes.flat[1], handles, ["p50", "p99", "p99.9"], width / columns, 1 - 1 / columns)
     if len(items) == 1:
-        legend_above(first, [line_handle(GREY, marker="_", markersize=5)], ["on an idle network (mean)"], width / columns)
+        legend_above(
+            first, [line_handle(GREY, marker="_", markersize=5)], ["on an idle network (mean)"], width / columns
+        )
     else:
-        legend_above(first, [line_handle(item.colour) for item in items] + [line_handle(GREY)],
-                     [text(item.label, 24) for item in items] + ["idle network"], width / columns)
+        legend_above(
+            first,
+            [line_handle(item.colour) for item in items] + [line_handle(GREY)],
+            [text(item.label, 24) for item in items] + ["idle network"],
+            width / columns,
+        )
     heading(figure, items)
     return figure
 
 
-def by_size(run, key, sizes, bins=24):
-    """Columns bytes, p50, p99, p999, ideal by size: by the sizes themselves if they are few, else in logarithmic bins."""
-    flows, weight = run.flows(), weights(run)
-    size = numpy.maximum(flows["bytes"].to_numpy(), 1)
-    values = flows["fct_us"].to_numpy() if key == "fct_us" else slowdown(flows)
-    ideal = flows["ideal_fct_us"].to_numpy()
-    if len(sizes) <= bins:
-        place = numpy.searchsorted(sizes, size)
-    else:
-        edges = numpy.geomspace(sizes[0], sizes[-1] * (1 + 1e-9), bins + 1)
-        place = numpy.clip(numpy.searchsorted(edges, size, side="right") - 1, 0, bins - 1)
-    order = numpy.argsort(place, kind="stable")
-    starts = numpy.flatnonzero(numpy.append(True, numpy.diff(place[order]) > 0))
-    table = {"bytes": [], "p50": [], "p99": [], "p999": [], "ideal": []}
-    for mine in numpy.split(order, starts[1:]):
-        p50, p99, p999 = quantile(values[mine], [0.5, 0.99, 0.999], weight[mine])
-        table["bytes"].append(float(numpy.average(size[mine], weights=weight[mine])))
-        table["p50"].append(float(p50))
-        table["p99"].append(float(p99))
-        table["p999"].append(float(p999) if weight[mine].sum() >= 1000 else math.nan)
-        table["ideal"].append(float(numpy.average(ideal[mine], weights=weight[mine])))
-    return table
-
-
 # ---- links
-
-class Links:
-    """links.csv with its intervals: rows are of whole intervals of one grid, save the first and the last."""
-
-    def __init__(self, run):
-        self.table = run.links()
-        times = self.table["time_us"].to_numpy()
-        self.begin = measured_from(run)
-        self.end = max(float(times.max()), float(run.stats.get("simulated_time_us") or 0))
-        self.interval = float(run.stats.get("links_csv", {}).get("interval_us") or guess_interval(times))
-        # A row's interval begins at the grid point before its time.
-        index = numpy.ceil(times / self.interval - 1e-9) - 1
-        self.start = numpy.maximum(index * self.interval, self.begin)
-        self.covered = numpy.maximum(times - self.start, 1e-6)
-        self.names, self.link = numpy.unique(self.table["link"].to_numpy().astype(str), return_inverse=True)
-        busy = self.table["utilization"].to_numpy() * self.covered
-        self.mean = numpy.bincount(self.link, busy, len(self.names)) / max(self.end - self.begin, 1e-6)
-
-    def over_time(self, values, bins, chosen=None, how="mean"):
-        """(edges in us from begin, array links x bins) of a column: its mean over time, or its maximum."""
-        count = int(max(1, min(bins, math.ceil((self.end - self.begin) / self.interval))))
-        edges = numpy.linspace(0, self.end - self.begin, count + 1)
-        middle = self.start + self.covered / 2 - self.begin
-        place = numpy.clip(numpy.searchsorted(edges, middle, side="right") - 1, 0, count - 1)
-        rows = self.link if chosen is None else numpy.take(row_numbers(chosen, len(self.names)), self.link)
-        size = len(self.names) if chosen is None else len(chosen)
-        keep = rows >= 0
-        flat, values = (rows * count + place)[keep], values[keep]
-        if how == "max":
-            result = numpy.zeros(size * count)
-            numpy.maximum.at(result, flat, values)
-        else:
-            result = numpy.bincount(flat, values * self.covered[keep], size * count)
-            # Rows of idle intervals are not there, so the mean is over the bin's length; a row that reaches over the bin's
-            # edge counts in one bin only, hence the limit.
-            result = numpy.minimum(result / (edges[1] - edges[0]), 1.0)
-        return edges, result.reshape(size, count)
-
-
-def row_numbers(chosen, size):
-    rows = numpy.full(size, -1)
-    rows[numpy.asarray(chosen, dtype=int)] = numpy.arange(len(chosen))
-    return rows
-
-
-def guess_interval(times):
-    """Without stats.json: most differences of times are the interval."""
-    steps = numpy.diff(numpy.unique(times))
-    steps = numpy.round(steps[steps > 0], 6)
-    if len(steps) == 0:
-        return float(times[0]) or 1.0
-    values, counts = numpy.unique(steps, return_counts=True)
-    return float(values[counts.argmax()])
 
 
 def need_links(items):
@@ -946,17 +920,16 @@ def need_links(items):
     return items
 
 
-def tier(link):
-    """What a link connects: "edge-0-1->agg-0-0#2" is edge->agg."""
-    ends = [re.sub(r"[-_.\d]+$", "", end) or "?" for end in str(link).split("#")[0].split("->")]
-    return "→".join(ends)
-
-
 def draw_links(items, width):
     items = need_links(items)
     single = len(items) == 1
-    figure, axes = make_figure(width, 2.0 + (2.6 if single else 2.0) + 0.16 * (1 if single else len(items)), 2, 1,
-                               gridspec_kw={"height_ratios": (2.0, 2.6) if single else (1, 1)})
+    figure, axes = make_figure(
+        width,
+        2.0 + (2.6 if single else 2.0) + 0.16 * (1 if single else len(items)),
+        2,
+        1,
+        gridspec_kw={"height_ratios": (2.0, 2.6) if single else (1, 1)},
+    )
     if single:
         draw_links_of_one(figure, axes[:, 0], items[0], width)
     else:
@@ -974,10 +947,22 @@ def draw_links_of_one(figure, axes, item, width):
     for number, name in enumerate(names):
         values = numpy.sort(links.mean[kinds == name])[::-1] * 100
         place = (numpy.arange(len(values)) + 0.5) / len(values) * 100
-        axes[0].plot(place, values, marker=".", color=COLOURS[number % 7], linestyle=DASHES[number // 7 % 4], markersize=3, linewidth=0.8)
+        axes[0].plot(
+            place,
+            values,
+            marker=".",
+            color=COLOURS[number % 7],
+            linestyle=DASHES[number // 7 % 4],
+            markersize=3,
+            linewidth=0.8,
+        )
     counts = [int((kinds == name).sum()) for name in names]
-    legend_above(axes[0], [line_handle(COLOURS[i % 7], DASHES[i // 7 % 4], marker=".", markersize=4) for i in range(len(names))],
-                 [f"{text(name, 30)} ({count:,})" for name, count in zip(names, counts)], width)
+    legend_above(
+        axes[0],
+        [line_handle(COLOURS[i % 7], DASHES[i // 7 % 4], marker=".", markersize=4) for i in range(len(names))],
+        [f"{text(name, 30)} ({count:,})" for name, count in zip(names, counts)],
+        width,
+    )
     axes[0].set_xlabel("links of this kind that were used, busiest first (%)")
     axes[0].set_ylabel("mean utilization (%)")
     axes[0].set_ylim(0, nice_top(links.mean.max() * 100))
@@ -994,7 +979,7 @@ def nice_top(value):
 
 
 def draw_link_map(figure, axis, links, kinds, names, most=160):
-    """Utilization of every link over time; rows of a kind together, the busiest on top, neighbours averaged if too many."""
+    """Utilization of every link over time; the busiest of a kind on top, neighbours averaged if they are too many."""
     edges, image = links.over_time(links.table["utilization"].to_numpy(), 500)
     factor, unit = unit_for(links.end - links.begin, TIMES)
     group = -(-len(links.names) // most)
@@ -1002,10 +987,17 @@ def draw_link_map(figure, axis, links, kinds, names, most=160):
     for name in names:
         mine = numpy.flatnonzero(kinds == name)
         mine = mine[numpy.lexsort((links.names[mine], -links.mean[mine]))]
-        rows += [image[mine[i:i + group]].mean(axis=0) for i in range(0, len(mine), group)]
+        rows += [image[mine[i : i + group]].mean(axis=0) for i in range(0, len(mine), group)]
         bounds.append(len(rows))
-    picture = axis.imshow(100 * numpy.array(rows), aspect="auto", interpolation="nearest", cmap="Blues", vmin=0, vmax=100,
-                          extent=(0, edges[-1] / factor, len(rows), 0))
+    picture = axis.imshow(
+        100 * numpy.array(rows),
+        aspect="auto",
+        interpolation="nearest",
+        cmap="Blues",
+        vmin=0,
+        vmax=100,
+        extent=(0, edges[-1] / factor, len(rows), 0),
+    )
     for bound in bounds[1:-1]:
         axis.axhline(bound, color=GREY, linewidth=0.5)
     spread_labels(axis, bounds, names, len(rows))
@@ -1036,10 +1028,14 @@ def draw_links_of_several(axes, items, width):
     for item, links in zip(items, every):
         values = numpy.sort(links.mean)[::-1] * 100
         top = max(top, values[0])
-        axes[0].plot((numpy.arange(len(values)) + 0.5) / len(values) * 100, values, color=item.colour, linestyle=item.dashes)
+        axes[0].plot(
+            (numpy.arange(len(values)) + 0.5) / len(values) * 100, values, color=item.colour, linestyle=item.dashes
+        )
         busiest = int(links.mean.argmax())
         edges, share = links.over_time(links.table["utilization"].to_numpy(), 150, [busiest])
-        axes[1].stairs(100 * share[0], edges / factor, color=item.colour, linestyle=item.dashes, linewidth=0.9, baseline=None)
+        axes[1].stairs(
+            100 * share[0], edges / factor, color=item.colour, linestyle=item.dashes, linewidth=0.9, baseline=None
+        )
     run_legend(axes[0], items, width)
     axes[0].set_xlabel("links that were used, busiest first (%)")
     axes[0].set_ylabel("mean utilization (%)")
@@ -1048,38 +1044,16 @@ def draw_links_of_several(axes, items, width):
     axes[1].set_ylabel("utilization of the\nbusiest link (%)")
     axes[1].set_ylim(0, 105)
     axes[1].set_xlim(0)
-    legend_above(axes[1], [line_handle(item.colour, item.dashes) for item in items],
-                 [text(links.names[links.mean.argmax()], 36) for links in every], width)
+    legend_above(
+        axes[1],
+        [line_handle(item.colour, item.dashes) for item in items],
+        [text(links.names[links.mean.argmax()], 36) for links in every],
+        width,
+    )
     time_axis(axes[1], unit)
 
 
 # ---- queues, ECN, pauses
-
-def ecn_marks(run):
-    """Columns time_us (begin of the millisecond), where, marks; of the measured time."""
-    events = run.events()
-    marked = events[(events["what"] == "ecn") & (events["time_us"] >= measured_from(run))]
-    count = marked["details"].str.extract(r"^(\d+) marks", expand=False)
-    marked = marked.assign(marks=count.astype(float)).dropna(subset=["marks"])
-    return marked[["time_us", "where", "marks"]]
-
-
-def worst_ports(run, links, most=5):
-    """Ports by their longest queue, their pause share and their marks in turn: the worst of each, then the second ..."""
-    table = links.table
-    queue = numpy.zeros(len(links.names))
-    numpy.maximum.at(queue, links.link, table["queue_bytes"].to_numpy())
-    paused = numpy.bincount(links.link, table["pause_share"].to_numpy() * links.covered, len(links.names))
-    marked = ecn_marks(run).groupby("where")["marks"].sum()
-    marks_of = numpy.array([marked.get(name, 0.0) for name in links.names])
-    # Names in order where numbers are equal, so that the choice repeats.
-    orders = [[i for i in numpy.lexsort((links.names, -score)) if score[i] > 0] for score in (queue, marks_of, paused)]
-    chosen = []
-    for place in range(max(map(len, orders), default=0)):
-        for order in orders:
-            if place < len(order) and order[place] not in chosen and len(chosen) < most:
-                chosen.append(order[place])
-    return [int(i) for i in chosen]
 
 
 def draw_ports(items, width):
@@ -1092,7 +1066,9 @@ def draw_ports(items, width):
     figure, axes = make_figure(width, height, count, 1, sharex=True)
     axes = axes[:, 0]
     factor, unit = unit_for(max(links.end - links.begin for links in every), TIMES)
-    series = ports_of_one(items[0], every[0]) if single else [worst_of(item, links) for item, links in zip(items, every)]
+    series = (
+        ports_of_one(items[0], every[0]) if single else [worst_of(item, links) for item, links in zip(items, every)]
+    )
     draw_series(axes, series, factor)
     if extra:
         draw_losses(axes[3], extra, factor, width)
@@ -1105,19 +1081,6 @@ def draw_ports(items, width):
     return figure
 
 
-def marks_per_interval(run, links, where=None):
-    """(edges from begin, marks): a bin a millisecond, or more where there are many."""
-    marked = ecn_marks(run)
-    if where is not None:
-        marked = marked[marked["where"] == where]
-    span = links.end - links.begin
-    count = max(1, min(160, math.ceil(span / 1000)))
-    edges = numpy.linspace(0, max(span, count * 1000.0), count + 1)
-    place = marked["time_us"].to_numpy() - links.begin + 1e-6
-    result, _ = numpy.histogram(numpy.maximum(place, 0), edges, weights=marked["marks"].to_numpy())
-    return edges, result / ((edges[1] - edges[0]) / 1000)
-
-
 def ports_of_one(item, links):
     table = links.table
     chosen = worst_ports(item.run, links)
@@ -1125,9 +1088,17 @@ def ports_of_one(item, links):
         return []
     queue = links.over_time(table["queue_bytes"].to_numpy(), 160, chosen, "max")
     paused = links.over_time(table["pause_share"].to_numpy(), 160, chosen)
-    return [{"label": links.names[port], "colour": COLOURS[i % 7], "dashes": "-", "queue": (queue[0], queue[1][i]),
-             "paused": (paused[0], paused[1][i]), "marks": marks_per_interval(item.run, links, links.names[port])}
-            for i, port in enumerate(chosen)]
+    return [
+        {
+            "label": links.names[port],
+            "colour": COLOURS[i % 7],
+            "dashes": "-",
+            "queue": (queue[0], queue[1][i]),
+            "paused": (paused[0], paused[1][i]),
+            "marks": marks_per_interval(item.run, links, links.names[port]),
+        }
+        for i, port in enumerate(chosen)
+    ]
 
 
 def worst_of(item, links):
@@ -1135,8 +1106,15 @@ def worst_of(item, links):
     table = links.table
     queue = links.over_time(table["queue_bytes"].to_numpy(), 300, None, "max")
     paused = links.over_time(table["pause_share"].to_numpy(), 300)
-    return {"label": item.label, "colour": item.colour, "dashes": item.dashes, "queue": (queue[0], queue[1].max(axis=0)),
-            "paused": (paused[0], paused[1].max(axis=0)), "marks": marks_per_interval(item.run, links), "all": True}
+    return {
+        "label": item.label,
+        "colour": item.colour,
+        "dashes": item.dashes,
+        "queue": (queue[0], queue[1].max(axis=0)),
+        "paused": (paused[0], paused[1].max(axis=0)),
+        "marks": marks_per_interval(item.run, links),
+        "all": True,
+    }
 
 
 def draw_series(axes, series, factor):
@@ -1145,14 +1123,21 @@ def draw_series(axes, series, factor):
     scale, unit = unit_for(max(tallest, 1), BYTES)
     empty = {"queue": "no queue at the end of any interval", "marks": "no ECN mark", "paused": "no pause"}
     for axis, key, label, divisor in (
-            (axes[0], "queue", ("longest queue" if everywhere else "queue") + f"\nof a port ({unit})", scale),
-            (axes[1], "marks", "ECN marks\n" + ("of all ports, per ms" if everywhere else "per ms"), 1),
-            (axes[2], "paused", ("largest share" if everywhere else "share of time") + "\npaused (%)", 0.01)):
+        (axes[0], "queue", ("longest queue" if everywhere else "queue") + f"\nof a port ({unit})", scale),
+        (axes[1], "marks", "ECN marks\n" + ("of all ports, per ms" if everywhere else "per ms"), 1),
+        (axes[2], "paused", ("largest share" if everywhere else "share of time") + "\npaused (%)", 0.01),
+    ):
         drawn = [one for one in series if one[key][1].max() > 0]
         for one in drawn:
             edges, values = one[key]
-            axis.stairs(values / divisor, edges / factor, color=one["colour"], linestyle=one["dashes"], linewidth=0.9,
-                        baseline=None)
+            axis.stairs(
+                values / divisor,
+                edges / factor,
+                color=one["colour"],
+                linestyle=one["dashes"],
+                linewidth=0.9,
+                baseline=None,
+            )
         axis.set_ylabel(label)
         axis.set_ylim(0)
         axis.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
@@ -1166,7 +1151,12 @@ def draw_series(axes, series, factor):
 def losses(items):
     """[(label, colour, dashes, times)] of drops, retransmissions and time-outs, if there are any."""
     rows = []
-    kinds = (("drop", "drops"), ("retransmission", "retransmissions"), ("timeout", "time-outs"), ("qp_error", "failed queue pairs"))
+    kinds = (
+        ("drop", "drops"),
+        ("retransmission", "retransmissions"),
+        ("timeout", "time-outs"),
+        ("qp_error", "failed queue pairs"),
+    )
     for item in items:
         events = item.run.events()
         for number, (kind, name) in enumerate(kinds):
@@ -1174,8 +1164,14 @@ def losses(items):
             times = times[times >= 0]
             if len(times):
                 single = len(items) == 1
-                rows.append((name if single else f"{item.label}: {name}", COLOURS[number] if single else item.colour,
-                             "-" if single else DASHES[number % 4], times))
+                rows.append(
+                    (
+                        name if single else f"{item.label}: {name}",
+                        COLOURS[number] if single else item.colour,
+                        "-" if single else DASHES[number % 4],
+                        times,
+                    )
+                )
     return rows
 
 
@@ -1183,14 +1179,23 @@ def draw_losses(axis, rows, factor, width):
     """Running totals: single events would not be seen."""
     for _, colour, dashes, times in rows:
         times = numpy.sort(times)
-        axis.step(numpy.concatenate([[0], times]) / factor, numpy.arange(len(times) + 1), where="post", color=colour, linestyle=dashes)
+        axis.step(
+            numpy.concatenate([[0], times]) / factor,
+            numpy.arange(len(times) + 1),
+            where="post",
+            color=colour,
+            linestyle=dashes,
+        )
     axis.set_ylabel("losses so far")
     axis.set_ylim(0)
     axis.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4, integer=True))
-    legend_above(axis, [line_handle(colour, dashes) for _, colour, dashes, _ in rows], [text(row[0], 36) for row in rows], width)
+    legend_above(
+        axis, [line_handle(colour, dashes) for _, colour, dashes, _ in rows], [text(row[0], 36) for row in rows], width
+    )
 
 
 # ---- collectives
+
 
 def draw_busbw(items, width):
     curves = []
@@ -1212,8 +1217,10 @@ def draw_busbw(items, width):
         operations_of_run = [curve for curve in curves if curve[0] is item]
         dashes = DASHES[number // 7 % 4] if single else DASHES[operations_of_run.index(curves[number]) % 4]
         sizes = numpy.unique([size for size, _ in points])
-        low, mean, high = (numpy.array([how([bw for s, bw in points if s == size]) for size in sizes])
-                           for how in (min, lambda x: sum(x) / len(x), max))
+        low, mean, high = (
+            numpy.array([how([bw for s, bw in points if s == size]) for size in sizes])
+            for how in (min, lambda x: sum(x) / len(x), max)
+        )
         axis.plot(sizes, mean, color=colour, linestyle=dashes, marker="o", markersize=3)
         axis.vlines(sizes, low, high, color=colour, linewidth=0.8)
         handles.append(line_handle(colour, dashes, marker="o", markersize=3))
@@ -1228,8 +1235,15 @@ def draw_busbw(items, width):
     if line:
         axis.axhline(line, color=GREY, linewidth=0.8, linestyle=(0, (1, 1.5)))
         axis.set_ylim(0, max(line, max(bw for _, bw in everything)) * 1.12)
-        axis.annotate(f"{8 * line:g} Gb/s, the NICs of a server", (0.01, line), (0, 2), xycoords=("axes fraction", "data"),
-                      textcoords="offset points", fontsize=6.5, color=GREY)
+        axis.annotate(
+            f"{8 * line:g} Gb/s, the NICs of a server",
+            (0.01, line),
+            (0, 2),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            fontsize=6.5,
+            color=GREY,
+        )
     axis.set_xlabel("size of the collective")
     axis.set_ylabel("bus bandwidth (GB/s)")
     legend_above(axis, handles, labels, width)
@@ -1243,69 +1257,28 @@ def line_rate(items):
     for item in items:
         links = item.run.links()
         cluster = item.run.stats.get("configuration", {}).get("cluster", {})
-        hosts = set(item.run.flows()["src"].unique()) | set(item.run.flows()["dst"].unique())
-        rates |= {rate / 8 * int(cluster.get("nics_per_server") or 1) for rate in links.loc[links["from"].isin(hosts), "rate_gbps"].unique()}
+        hosts = host_nodes(item.run)
+        rates |= {
+            rate / 8 * int(cluster.get("nics_per_server") or 1)
+            for rate in links.loc[links["from"].isin(hosts), "rate_gbps"].unique()
+        }
     return rates.pop() if len(rates) == 1 else None
 
 
 # ---- topology
 
-LINK_COLOURS = matplotlib.colors.LinearSegmentedColormap.from_list("utilization", ["#F3D36B", "#E69F00", "#D55E00", "#7A0403"])
-
-
-class Graph:
-    """Nodes and links that carried something; tiers by the distance to the nearest host."""
-
-    def __init__(self, run):
-        links = Links(run)
-        table = links.table
-        ends = table.drop_duplicates("link").set_index("link")[["from", "to", "rate_gbps"]].loc[links.names]
-        nodes = sorted(set(ends["from"]) | set(ends["to"]), key=natural)
-        hosts = (set(run.flows()["src"].unique()) | set(run.flows()["dst"].unique())) & set(nodes)
-        hosts |= {node for node in nodes if re.fullmatch(r"server-\d+", node)}
-        pairs = {}  # both directions, and all parallel links, of two nodes: one line
-        for place, (begin, end, rate) in enumerate(ends.itertuples(index=False)):
-            pair = pairs.setdefault(tuple(sorted((begin, end), key=natural)), [0.0, 0.0])
-            pair[0] += links.mean[place] * (links.end - links.begin) * 1e-6 * rate * 1e9 / 8
-            pair[1] = max(pair[1], links.mean[place])
-        self.links = [(a, b, carried, busy) for (a, b), (carried, busy) in pairs.items()]
-        self.tiers = self._tiers(nodes, hosts or set(nodes[:1]))
-
-    def _tiers(self, nodes, hosts):
-        neighbours = {node: set() for node in nodes}
-        for a, b, _, _ in self.links:
-            neighbours[a].add(b)
-            neighbours[b].add(a)
-        level, front = {node: 0 for node in hosts}, set(hosts)
-        while front:
-            front = {other for node in front for other in neighbours[node] if other not in level}
-            level.update({node: max(level.values()) + 1 for node in front})
-        top = max(level.values()) + 1
-        tiers = {}
-        for node in nodes:
-            tiers.setdefault(level.get(node, top), []).append(node)
-        return [tiers[key] for key in sorted(tiers)]
-
-    def places(self):
-        """{node: (x in 0..1, tier)}: a switch stands over the middle of what is below it, and tiers are spread evenly."""
-        result = {}
-        for height, tier_nodes in enumerate(self.tiers):
-            for place, node in enumerate(tier_nodes):
-                result[node] = ((place + 0.5) / len(tier_nodes), height)
-        return result
-
-
-def natural(name):
-    """server-2 comes before server-10."""
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", str(name))]
+LINK_COLOURS = matplotlib.colors.LinearSegmentedColormap.from_list(
+    "utilization", ["#F3D36B", "#E69F00", "#D55E00", "#7A0403"]
+)
 
 
 def draw_topology(items, width):
     items = need_links(items)
     graphs = [Graph(item.run) for item in items]
     heights = [0.62 * (len(graph.tiers) - 1) + 0.8 for graph in graphs]
-    figure, axes = make_figure(width, sum(heights) + 0.25 * len(items) + 0.9, len(items), 1,
-                               gridspec_kw={"height_ratios": heights})
+    figure, axes = make_figure(
+        width, sum(heights) + 0.25 * len(items) + 0.9, len(items), 1, gridspec_kw={"height_ratios": heights}
+    )
     busiest = max(busy for graph in graphs for _, _, _, busy in graph.links)
     norm = matplotlib.colors.Normalize(0, nice_top(100 * busiest) if busiest < 0.8 else 100)
     most = max(max(carried for _, _, carried, _ in graph.links) for graph in graphs) or 1
@@ -1316,11 +1289,27 @@ def draw_topology(items, width):
             axis.set_title(text(item.label), color=item.colour)
     factor, unit = unit_for(most, BYTES)
     handles = [line_handle(GREY, linewidth=max(0.3, thickness(share) * crowd)) for share in (0.1, 0.5, 1)]
-    axes[-1, 0].legend(handles, [human_bytes(share * most) for share in (0.1, 0.5, 1)], loc="upper left", ncol=3,
-                       bbox_to_anchor=(0, -0.01), title="carried in both directions", title_fontsize=7, alignment="left")
+    axes[-1, 0].legend(
+        handles,
+        [human_bytes(share * most) for share in (0.1, 0.5, 1)],
+        loc="upper left",
+        ncol=3,
+        bbox_to_anchor=(0, -0.01),
+        title="carried in both directions",
+        title_fontsize=7,
+        alignment="left",
+    )
     mapping = matplotlib.cm.ScalarMappable(norm, LINK_COLOURS)
-    bar = figure.colorbar(mapping, ax=list(axes[:, 0]), orientation="horizontal", fraction=0.06, aspect=40, pad=0.01, shrink=0.5,
-                          anchor=(1.0, 1.0))
+    bar = figure.colorbar(
+        mapping,
+        ax=list(axes[:, 0]),
+        orientation="horizontal",
+        fraction=0.06,
+        aspect=40,
+        pad=0.01,
+        shrink=0.5,
+        anchor=(1.0, 1.0),
+    )
     bar.set_label("mean utilization" + (" of the busier direction" if width >= NARROW else "") + " (%)", fontsize=7)
     bar.outline.set_linewidth(0.4)
     heading(figure, items)
@@ -1335,14 +1324,28 @@ def draw_graph(axis, graph, norm, most, width, crowd):
     places = graph.places()
     order = sorted(graph.links, key=lambda link: (link[3], natural(link[0]), natural(link[1])))  # the busiest on top
     left, lowest = -0.01, -0.4
-    axis.add_collection(matplotlib.collections.LineCollection(
-        [(places[a], places[b]) for a, b, _, _ in order], colors=[LINK_COLOURS(norm(100 * busy)) for *_, busy in order],
-        linewidths=[max(0.3, thickness(carried / most) * crowd) for _, _, carried, _ in order], capstyle="round", zorder=1))
+    axis.add_collection(
+        matplotlib.collections.LineCollection(
+            [(places[a], places[b]) for a, b, _, _ in order],
+            colors=[LINK_COLOURS(norm(100 * busy)) for *_, busy in order],
+            linewidths=[max(0.3, thickness(carried / most) * crowd) for _, _, carried, _ in order],
+            capstyle="round",
+            zorder=1,
+        )
+    )
     for height, nodes in enumerate(graph.tiers):
         room = width * 0.88 / len(nodes)  # inches for a node
         size = min(7, max(1.2, room * 72 * 0.5))
-        axis.plot([places[node][0] for node in nodes], [height] * len(nodes), "s" if height == 0 else "o", markersize=size,
-                  markerfacecolor="white", markeredgecolor="black", markeredgewidth=0.7 if size > 3 else 0.3, zorder=2)
+        axis.plot(
+            [places[node][0] for node in nodes],
+            [height] * len(nodes),
+            "s" if height == 0 else "o",
+            markersize=size,
+            markerfacecolor="white",
+            markeredgecolor="black",
+            markeredgewidth=0.7 if size > 3 else 0.3,
+            zorder=2,
+        )
         kind = re.sub(r"[-_.\d]+$", "", nodes[0]) or "node"
         longest = max(map(len, nodes))
         fits = room > 0.062 * longest + 0.04
@@ -1351,12 +1354,28 @@ def draw_graph(axis, graph, norm, most, width, crowd):
             for node in nodes:
                 x, y = places[node]
                 below = height == 0
-                axis.annotate(text(node, 20), (x, y), (0, -6 if below else 6), textcoords="offset points", fontsize=6,
-                              ha="center", va="top" if below else "bottom", rotation=90 if upright else 0, zorder=3,
-                              bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3} if not below else None)
+                axis.annotate(
+                    text(node, 20),
+                    (x, y),
+                    (0, -6 if below else 6),
+                    textcoords="offset points",
+                    fontsize=6,
+                    ha="center",
+                    va="top" if below else "bottom",
+                    rotation=90 if upright else 0,
+                    zorder=3,
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3} if not below else None,
+                )
         else:
-            axis.annotate(f"{len(nodes):,} × {text(kind, 16)}", (0, height), (-6, 0), textcoords="offset points",
-                          fontsize=6.5, ha="right", va="center")
+            axis.annotate(
+                f"{len(nodes):,} × {text(kind, 16)}",
+                (0, height),
+                (-6, 0),
+                textcoords="offset points",
+                fontsize=6.5,
+                ha="right",
+                va="center",
+            )
             left = -0.05 - 0.058 * (len(kind) + 6) / width
         lowest = -0.85 if upright else lowest
     axis.set_xlim(left, 1.01)
@@ -1367,7 +1386,9 @@ def draw_graph(axis, graph, norm, most, width, crowd):
 PICTURES = {
     "step": Picture("where the time of a training step goes, and in which calls", draw_step),
     "timeline": Picture("what every GPU does over time, and the streams of one of them", draw_timeline),
-    "completion": Picture("completion times and slowdown of messages, cumulative, with p50, p99, p99.9", draw_completion),
+    "completion": Picture(
+        "completion times and slowdown of messages, cumulative, with p50, p99, p99.9", draw_completion
+    ),
     "sizes": Picture("sizes of messages by operation: how many, how many bytes", draw_sizes),
     "by-size": Picture("completion time and slowdown by size of message", draw_by_size),
     "topology": Picture("the network: thickness of a line is traffic, its colour utilization", draw_topology),

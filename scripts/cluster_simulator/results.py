@@ -5,9 +5,9 @@
     run.stats["step_time_us"]
     run.flows().groupby("tag").fct_us.quantile(0.99)
 
-Columns and units are those of the files (README, "What the folder holds"). A run that was interrupted, failed or is still
-going can be read too: what is not there is empty, a last line that was cut off is left out, and Run.problem says why the
-run is not complete. pandas is imported only when a table is asked for.
+Columns and units are those of the files (README, "What the folder holds"). A run that was interrupted, failed or is
+still going can be read too: what is not there is empty, a last line that was cut off is left out, and Run.problem says
+why the run is not complete. pandas is imported only when a table is asked for.
 """
 
 import difflib
@@ -17,12 +17,38 @@ import json
 import os
 import re
 
-FLOWS = {"flow": "int64", "src": "str", "dst": "str", "bytes": "int64", "start_us": "float64", "end_us": "float64",
-         "fct_us": "float64", "ideal_fct_us": "float64", "tag": "str"}
-LINKS = {"time_us": "float64", "link": "str", "from": "str", "to": "str", "rate_gbps": "float64",
-         "utilization": "float64", "queue_bytes": "int64", "pause_share": "float64"}
-CALLS = {"start_us": "float64", "end_us": "float64", "step": "int64", "rank": "int64", "stream": "str", "kind": "str",
-         "call": "str", "bytes": "int64", "group": "str"}
+FLOWS = {
+    "flow": "int64",
+    "src": "str",
+    "dst": "str",
+    "bytes": "int64",
+    "start_us": "float64",
+    "end_us": "float64",
+    "fct_us": "float64",
+    "ideal_fct_us": "float64",
+    "tag": "str",
+}
+LINKS = {
+    "time_us": "float64",
+    "link": "str",
+    "from": "str",
+    "to": "str",
+    "rate_gbps": "float64",
+    "utilization": "float64",
+    "queue_bytes": "int64",
+    "pause_share": "float64",
+}
+CALLS = {
+    "start_us": "float64",
+    "end_us": "float64",
+    "step": "int64",
+    "rank": "int64",
+    "stream": "str",
+    "kind": "str",
+    "call": "str",
+    "bytes": "int64",
+    "group": "str",
+}
 EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}
 
 FILES = ("stats.json", "flows.csv", "links.csv", "calls.log", "network_events.log")
@@ -83,7 +109,7 @@ class Run:
         return self._tables["events"]
 
     def event_totals(self):
-        """{kind: (of the whole run, of its measured part)}, as network_events.log counts them at its end; {} if cut off."""
+        """{kind: (of the whole run, of its measured part)}, from the end of network_events.log; {} if cut off."""
         totals = {}
         for line in _lines(self.path("network_events.log")):
             found = re.match(r"# total (\S+) (\d+), measured (\d+)$", line)
@@ -109,6 +135,7 @@ class Run:
 
 
 # ---- the folder
+
 
 def _check_folder(folder):
     if not os.path.isdir(folder):
@@ -166,6 +193,7 @@ def _why_incomplete(stats):
 
 # ---- tables
 
+
 def _whole_lines(path):
     """Path or buffer of a file's whole lines: of a run that was killed, the last line may be cut off. None: no file."""
     try:
@@ -182,7 +210,7 @@ def _whole_lines(path):
         return None
     except OSError as error:
         raise ResultsError(f"{path}: {error.strerror}") from None
-    return io.BytesIO(content[:content.rfind(b"\n") + 1])
+    return io.BytesIO(content[: content.rfind(b"\n") + 1])
 
 
 def _lines(path):
@@ -200,8 +228,9 @@ def _lines(path):
 def _empty(columns):
     import pandas
 
-    return pandas.DataFrame({name: pandas.Series(dtype=object if kind == "str" else kind)
-                             for name, kind in columns.items()})
+    return pandas.DataFrame(
+        {name: pandas.Series(dtype=object if kind == "str" else kind) for name, kind in columns.items()}
+    )
 
 
 def _read_table(path, columns, separator):

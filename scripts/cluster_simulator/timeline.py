@@ -5,26 +5,29 @@
 
 Tracks, all times in us since the simulation began:
 
-    run              a thread "steps", threads "collectives" (from the first GPU's entry to the last one's leaving), and
-                     "losses": drops, retransmissions, time-outs, failed queue pairs (stats.json, network_events.log)
-    a GPU            a thread for every stream: its calls (calls.log)
-    a NIC            threads "sends": messages from post to arrival (flows.csv); threads "receives": the same messages at the
-                     other end, as long as they take on an idle network, ending when the last byte arrived; an arrow leads
-                     from one to the other
-    links            counters: utilization (%), queue (B) and, where there were pauses, share of time paused (%) (links.csv)
+    run    a thread "steps"; threads "collectives", from the first GPU's entry to the last one's leaving; a thread
+           "losses": drops, retransmissions, time-outs, failed queue pairs (stats.json, network_events.log)
+    GPU    a thread for every stream: its calls (calls.log)
+    NIC    threads "sends": messages from post to arrival (flows.csv); threads "receives": the same messages at the
+           other end, as long as they take on an idle network, ending when the last byte arrived; an arrow leads from
+           one to the other
+    links  counters: utilization (%), queue (B) and, where there were pauses, share of time paused (%) (links.csv)
 
-Slices of a thread must not overlap, so messages that are under way together lie on several threads: "sends", "sends 2", ...
+Slices of a thread must not overlap, so messages that are under way together lie on several threads: "sends", "sends 2".
 
-The file has at most max_events events besides the names of tracks, some 140 bytes each. What does not fit is left out whole
-and said in "otherData": of GPUs every n-th is kept, of links the busiest, of messages the slowest and an even choice of the
-others.
+The file has at most max_events events besides the names of tracks, some 140 bytes each. What does not fit is left out
+whole and said in "otherData": of GPUs every n-th is kept, of links the busiest, of messages the slowest and an even
+choice of the others.
 """
 
 import heapq
 import json
 import math
 import os
-import re
+
+import numpy
+
+from .measures import measured_from, natural, slowdown
 
 MAX_EVENTS = 1000000
 PER_MESSAGE = 4  # a slice at either end, and the two ends of the arrow
@@ -57,6 +60,7 @@ def write(run, path=None, max_events=MAX_EVENTS):
 
 # ---- the format
 
+
 class Trace:
     """Writes events one by one, a line each."""
 
@@ -88,24 +92,32 @@ class Trace:
     def slice(self, pid, tid, begin, end, name, category, details):
         """name, category and details are JSON already."""
         self.events += 1
-        self._line(f'{{"ph":"X","pid":{pid},"tid":{tid},"ts":{number(begin)},"dur":{number(end - begin)},"name":{name},'
-                   f'"cat":{category},"args":{details}}}')
+        self._line(
+            f'{{"ph":"X","pid":{pid},"tid":{tid},"ts":{number(begin)},"dur":{number(end - begin)},"name":{name},'
+            f'"cat":{category},"args":{details}}}'
+        )
 
     def arrow(self, which, pid, tid, time, identity):
         """One end, "s" or "f", of an arrow: belongs to the slice that is open there at that time."""
         self.events += 1
         binding = ',"bp":"e"' if which == "f" else ""
-        self._line(f'{{"ph":"{which}","pid":{pid},"tid":{tid},"ts":{number(time)},"id":{identity},"name":"message",'
-                   f'"cat":"message"{binding}}}')
+        self._line(
+            f'{{"ph":"{which}","pid":{pid},"tid":{tid},"ts":{number(time)},"id":{identity},"name":"message",'
+            f'"cat":"message"{binding}}}'
+        )
 
     def instant(self, pid, tid, time, name, details):
         self.events += 1
-        self._line(f'{{"ph":"i","s":"t","pid":{pid},"tid":{tid},"ts":{number(time)},"name":{quoted(name)},"cat":"loss",'
-                   f'"args":{details}}}')
+        self._line(
+            f'{{"ph":"i","s":"t","pid":{pid},"tid":{tid},"ts":{number(time)},"name":{quoted(name)},"cat":"loss",'
+            f'"args":{details}}}'
+        )
 
     def counter(self, pid, name, key, time, value):
         self.events += 1
-        self._line(f'{{"ph":"C","pid":{pid},"tid":0,"ts":{number(time)},"name":{name},"args":{{"{key}":{value:.10g}}}}}')
+        self._line(
+            f'{{"ph":"C","pid":{pid},"tid":0,"ts":{number(time)},"name":{name},"args":{{"{key}":{value:.10g}}}}}'
+        )
 
     def end(self, about):
         if self._separator != ",\n":  # no line at all
@@ -121,11 +133,6 @@ def number(us):
     """Microseconds with all picoseconds and no zeros at the end."""
     words = f"{us:.6f}".rstrip("0").rstrip(".")
     return "0" if words == "-0" else words
-
-
-def natural(name):
-    """server-2 comes before server-10."""
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", str(name))]
 
 
 class Lanes:
@@ -149,6 +156,7 @@ class Lanes:
 
 # ---- what fits
 
+
 class Choice:
     """What of a run goes into the file, and writes it."""
 
@@ -160,18 +168,25 @@ class Choice:
         self.collectives = [one for one in run.stats.get("collectives") or [] if "start_us" in one]
         events = run.events()
         self.losses = events[events["what"].isin(LOSSES)]
-        self.found = {"gpus": int(self.calls["rank"].nunique()), "calls": len(self.calls), "messages": len(self.flows),
-                      "links": len(self.links.names), "losses": len(self.losses),
-                      "collectives": len(self.collectives)}
+        self.found = {
+            "gpus": int(self.calls["rank"].nunique()),
+            "calls": len(self.calls),
+            "messages": len(self.flows),
+            "links": len(self.links.names),
+            "losses": len(self.losses),
+            "collectives": len(self.collectives),
+        }
         if not (len(self.calls) or len(self.flows) or self.links.names):
-            raise NothingToShow(f"{run.folder}: there is nothing to show: no call, no message, no link in the measured time")
+            raise NothingToShow(
+                f"{run.folder}: there is nothing to show: no call, no message, no link in the measured time"
+            )
         self._choose()
 
     def _choose(self):
         room = self.max_events
-        self.steps = self.steps[:room // 10]
-        self.collectives = self.collectives[:room // 10]
-        self.losses = self.losses.iloc[:room // 20]
+        self.steps = self.steps[: room // 10]
+        self.collectives = self.collectives[: room // 10]
+        self.losses = self.losses.iloc[: room // 20]
         room -= len(self.steps) + len(self.collectives) + len(self.losses)
         self._choose_gpus(int(room * 0.4))
         room -= len(self.calls)
@@ -196,12 +211,8 @@ class Choice:
         """Half of the room for the slowest, half for every n-th of the others."""
         if len(self.flows) <= room:
             return
-        import numpy
-
-        ideal = self.flows["ideal_fct_us"].to_numpy()
-        slowdown = numpy.where(ideal > 0, self.flows["fct_us"].to_numpy() / numpy.where(ideal > 0, ideal, 1), 1.0)
-        order = numpy.argsort(-slowdown, kind="stable")
-        slowest, others = order[:room // 2], numpy.sort(order[room // 2:])
+        order = numpy.argsort(-slowdown(self.flows), kind="stable")
+        slowest, others = order[: room // 2], numpy.sort(order[room // 2 :])
         count = room - len(slowest)
         even = others[numpy.unique(numpy.linspace(0, len(others) - 1, count).astype(int))] if count else others[:0]
         self.flows = self.flows.iloc[numpy.sort(numpy.concatenate([slowest, even]))]
@@ -225,9 +236,18 @@ class Choice:
         lanes = Lanes(trace, pid, "collectives")
         for one in sorted(self.collectives, key=lambda one: one["start_us"]):
             begin, end = one["start_us"], one["start_us"] + one["time_us"]
-            details = {key: one[key] for key in ("op", "algorithm", "bytes", "ranks", "algbw_GBps", "busbw_GBps") if key in one}
-            trace.slice(pid, lanes.place(begin, end), begin, end, quoted(one.get("name", one.get("op"))), '"collective"',
-                        json.dumps(details))
+            details = {
+                key: one[key] for key in ("op", "algorithm", "bytes", "ranks", "algbw_GBps", "busbw_GBps") if key in one
+            }
+            trace.slice(
+                pid,
+                lanes.place(begin, end),
+                begin,
+                end,
+                quoted(one.get("name", one.get("op"))),
+                '"collective"',
+                json.dumps(details),
+            )
         if len(self.losses):
             tid = trace.thread(pid, "losses")
             for time, what, where, details in self.losses.itertuples(index=False):
@@ -244,9 +264,15 @@ class Choice:
             for stream in streams:
                 tid = trace.thread(pid, stream)
                 mine = calls[calls["stream"] == stream].sort_values(["start_us", "end_us"], kind="stable")
-                for begin, end, step, kind, call, size, group in zip(*(mine[column].tolist() for column in (
-                        "start_us", "end_us", "step", "kind", "call", "bytes", "group"))):
-                    details = f'{{"step":{step}' + (f',"bytes":{size},"group":{quoted(group)}' if kind == "collective" else "")
+                for begin, end, step, kind, call, size, group in zip(
+                    *(
+                        mine[column].tolist()
+                        for column in ("start_us", "end_us", "step", "kind", "call", "bytes", "group")
+                    )
+                ):
+                    details = f'{{"step":{step}' + (
+                        f',"bytes":{size},"group":{quoted(group)}' if kind == "collective" else ""
+                    )
                     trace.slice(pid, tid, begin, end, quoted(call), quoted(kind), details + "}")
 
     def _write_messages(self, trace):
@@ -254,8 +280,15 @@ class Choice:
             return
         flows = self.flows
         # A flow's number is used again after 2^32 flows or in several steps of one collective: rows have their own.
-        table = list(zip(range(len(flows)), *(flows[column].tolist() for column in (
-            "flow", "src", "dst", "bytes", "start_us", "end_us", "fct_us", "ideal_fct_us", "tag"))))
+        table = list(
+            zip(
+                range(len(flows)),
+                *(
+                    flows[column].tolist()
+                    for column in ("flow", "src", "dst", "bytes", "start_us", "end_us", "fct_us", "ideal_fct_us", "tag")
+                ),
+            )
+        )
         sends, receives = {}, {}
         for row in table:
             sends.setdefault(row[2], []).append(row)
@@ -270,8 +303,11 @@ class Choice:
         lanes = Lanes(trace, pid, "sends")
         for row, flow, _, dst, size, begin, end, _, ideal, tag in sorted(rows, key=lambda row: (row[5], row[0])):
             tid = lanes.place(begin, end)
-            slowdown = (end - begin) / ideal if ideal > 0 else 1
-            details = f'{{"to":{quoted(dst)},"bytes":{size},"flow":{flow},"ideal_fct_us":{number(ideal)},"slowdown":{slowdown:.4g}}}'
+            late = (end - begin) / ideal if ideal > 0 else 1
+            details = (
+                f'{{"to":{quoted(dst)},"bytes":{size},"flow":{flow},"ideal_fct_us":{number(ideal)},'
+                f'"slowdown":{late:.4g}}}'
+            )
             trace.slice(pid, tid, begin, end, quoted(tag), '"send"', details)
             trace.arrow("s", pid, tid, (begin + end) / 2, row)
 
@@ -281,18 +317,34 @@ class Choice:
         arrivals = sorted((max(row[5], row[6] - row[8]) if row[8] > 0 else row[5], row) for row in rows)
         for begin, (row, flow, src, _, size, _, end, _, _, tag) in arrivals:
             tid = lanes.place(begin, end)
-            trace.slice(pid, tid, begin, end, quoted(tag), '"receive"', f'{{"from":{quoted(src)},"bytes":{size},"flow":{flow}}}')
+            trace.slice(
+                pid, tid, begin, end, quoted(tag), '"receive"', f'{{"from":{quoted(src)},"bytes":{size},"flow":{flow}}}'
+            )
             trace.arrow("f", pid, tid, (begin + end) / 2, row)
 
     def about(self, trace):
         """otherData: what the file is of, and what is left out."""
-        kept = {"gpus": int(self.calls["rank"].nunique()), "calls": len(self.calls), "messages": len(self.flows),
-                "links": self.links.kept, "losses": len(self.losses), "collectives": len(self.collectives)}
+        kept = {
+            "gpus": int(self.calls["rank"].nunique()),
+            "calls": len(self.calls),
+            "messages": len(self.flows),
+            "links": self.links.kept,
+            "losses": len(self.losses),
+            "collectives": len(self.collectives),
+        }
         missing = {key: self.found[key] - kept[key] for key in kept if self.found[key] > kept[key]}
         stats = self.run.stats
-        about = {"program": self.run.program, "run": self.run.name, "complete": self.run.complete,
-                 "time_unit": "us since the simulation began", "measured_from_us": stats.get("measured_from_us"),
-                 "events": trace.events, "max_events": self.max_events, "shown": kept, "left_out": missing}
+        about = {
+            "program": self.run.program,
+            "run": self.run.name,
+            "complete": self.run.complete,
+            "time_unit": "us since the simulation began",
+            "measured_from_us": stats.get("measured_from_us"),
+            "events": trace.events,
+            "max_events": self.max_events,
+            "shown": kept,
+            "left_out": missing,
+        }
         if not self.run.complete:
             about["problem"] = self.run.problem
         if self.run.rank_stride() > 1:
@@ -304,7 +356,7 @@ class Choice:
 
 def step_slices(run):
     """[(begin, end)] of the measured steps: from the last GPU's end of one to the last GPU's end of the next."""
-    begin = float(run.stats.get("measured_from_us") or 0)
+    begin = measured_from(run)
     result = []
     for time in run.stats.get("step_times_us") or []:
         result.append((begin, begin + time))
@@ -318,7 +370,7 @@ class Counters:
     def __init__(self, run):
         self._series = {}
         table = run.links()
-        begin = float(run.stats.get("measured_from_us") or 0)
+        begin = measured_from(run)
         interval = float(run.stats.get("links_csv", {}).get("interval_us") or 0) or _interval(table)
         for name, mine in table.groupby("link", sort=False) if len(table) else ():
             self._series[name] = _counters(mine.sort_values("time_us"), begin, interval)

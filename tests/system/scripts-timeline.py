@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""scripts/timeline: the trace obeys the trace-event format as Perfetto reads it, and its sums are those of stats.json."""
+"""scripts/timeline: the trace obeys the format as Perfetto reads it, and its sums are those of stats.json."""
 
 import bisect
 import collections
@@ -25,10 +25,10 @@ class FormatError(Exception):
 class Reader:
     """A validating reader of the trace-event format (JSON object form), of what Perfetto's importer asks for:
 
-    every event has ph, pid and, but for counters, tid; all but metadata have a time; slices (X, or B with its E) of a thread
-    are nested, in whole nanoseconds, to which the importer rounds; processes and threads that have events have names; each
-    arrow has one begin (s) and one end (f, bp = e), which is not earlier, and each lies within exactly one slice of its
-    thread.
+    every event has ph, pid and, but for counters, tid; all but metadata have a time; slices (X, or B with its E) of a
+    thread are nested, in whole nanoseconds, to which the importer rounds; processes and threads that have events have
+    names; each arrow has one begin (s) and one end (f, bp = e), which is not earlier, and each lies within exactly one
+    slice of its thread.
     """
 
     KINDS = set("XBEMCsfi")
@@ -61,8 +61,10 @@ class Reader:
 
     def _number(self, event, key):
         value = event.get(key)
-        self._need(isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0,
-                   f"{key} is no number of at least 0: {event}")
+        self._need(
+            isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0,
+            f"{key} is no number of at least 0: {event}",
+        )
         return value
 
     def _read(self, event, open_slices):
@@ -125,7 +127,9 @@ class Reader:
 
     def _bind(self, key, ends):
         """(the slice where an arrow begins with its track, that where it ends with its track)"""
-        self._need(len(ends["s"]) == 1 and len(ends["f"]) == 1, f"arrow {key}: {len(ends['s'])} begins, {len(ends['f'])} ends")
+        self._need(
+            len(ends["s"]) == 1 and len(ends["f"]) == 1, f"arrow {key}: {len(ends['s'])} begins, {len(ends['f'])} ends"
+        )
         self._need(ends["s"][0]["ts"] <= ends["f"][0]["ts"], f"arrow {key} ends before it begins")
         return tuple(self._slice_at(ends[kind][0]) for kind in "sf")
 
@@ -136,7 +140,9 @@ class Reader:
             self._sorted[track] = (slices, [one["ts"] for one in slices])
         slices, begins = self._sorted[track]
         place = bisect.bisect_right(begins, event["ts"]) - 1
-        found = [one for one in slices[max(0, place - 1):place + 1] if one["ts"] <= event["ts"] <= one["ts"] + one["dur"]]
+        found = [
+            one for one in slices[max(0, place - 1) : place + 1] if one["ts"] <= event["ts"] <= one["ts"] + one["dur"]
+        ]
         self._need(len(found) == 1, f"an arrow lies within {len(found)} slices: {event}")
         return track, found[0]
 
@@ -207,7 +213,9 @@ class Training(Base):
             if not line.startswith("#"):
                 f = line.split("\t")
                 expected[(f"GPU {f[3]} (server {int(f[3]) // 8})", f[4])] += float(f[1]) - float(f[0])
-        found = {(process, thread): sum(one["dur"] for one in slices) for process, thread, slices in trace.tracks("GPU ", "")}
+        found = {
+            (process, thread): sum(one["dur"] for one in slices) for process, thread, slices in trace.tracks("GPU ", "")
+        }
         self.assertEqual(set(found), set(expected))
         for track, time in expected.items():
             self.assertAlmostEqual(found[track], time, delta=1e-5 * time, msg=track)
@@ -218,13 +226,17 @@ class Training(Base):
         for ends in (sends, receives):
             self.assertEqual(len(ends), stats["messages"])
             self.assertEqual(sum(one["args"]["bytes"] for one in ends), stats["message_bytes"])
-        self.assertAlmostEqual(sum(one["dur"] for one in sends) / len(sends), stats["fct_us"]["mean"], delta=1e-6 * stats["fct_us"]["mean"])
+        self.assertAlmostEqual(
+            sum(one["dur"] for one in sends) / len(sends), stats["fct_us"]["mean"], delta=1e-6 * stats["fct_us"]["mean"]
+        )
         self.assertEqual(len(trace.bound), stats["messages"])
         for ((sender, _), send), ((receiver, _), receive) in trace.bound.values():
             self.assertEqual(trace.processes[sender], "NIC " + receive["args"]["from"])
             self.assertEqual(trace.processes[receiver], "NIC " + send["args"]["to"])
             self.assertEqual(send["name"], receive["name"])
-            self.assertEqual([send["args"][key] for key in ("flow", "bytes")], [receive["args"][key] for key in ("flow", "bytes")])
+            self.assertEqual(
+                [send["args"][key] for key in ("flow", "bytes")], [receive["args"][key] for key in ("flow", "bytes")]
+            )
             self.assertAlmostEqual(send["ts"] + send["dur"], receive["ts"] + receive["dur"], delta=1e-5)
             self.assertAlmostEqual(receive["dur"], min(send["args"]["ideal_fct_us"], send["dur"]), delta=1e-5)
         per_host = collections.Counter()
@@ -236,18 +248,22 @@ class Training(Base):
         self.assertEqual(found, per_host)
 
         # Steps and collectives.
-        (_, _, slices), = trace.tracks("run", "steps")
+        ((_, _, slices),) = trace.tracks("run", "steps")
         self.assertEqual(len(slices), steps)
         for one, time in zip(slices, stats["step_times_us"]):
             self.assertAlmostEqual(one["dur"], time, delta=1e-5)
         slices = [one for _, _, some in trace.tracks("run", "collectives") for one in some]
-        self.assertAlmostEqual(sum(one["dur"] for one in slices), sum(one["time_us"] for one in stats["collectives"]), delta=1e-3)
+        self.assertAlmostEqual(
+            sum(one["dur"] for one in slices), sum(one["time_us"] for one in stats["collectives"]), delta=1e-3
+        )
 
-        # Counters: the integral of a link's utilization over the measured time is its mean in stats.json. links.csv has six
-        # decimals, and its first and last interval are shorter, as is the counter's.
+        # Counters: the integral of a link's utilization over the measured time is its mean in stats.json. links.csv has
+        # six decimals, and its first and last interval are shorter, as is the counter's.
         begin, end = stats["measured_from_us"], stats["simulated_time_us"]
         for link in stats["links"]:
-            (points,) = [points for (_, name), points in trace.counters.items() if name == f"{link['link']} utilization"]
+            (points,) = [
+                points for (_, name), points in trace.counters.items() if name == f"{link['link']} utilization"
+            ]
             times = [time for time, _ in points] + [end]
             self.assertGreaterEqual(times[0], begin)
             area = sum(values["%"] / 100 * (later - time) for (time, values), later in zip(points, times[1:]))
@@ -281,7 +297,9 @@ class Training(Base):
         slowest = max(rows, key=lambda row: row["fct_us"] / row["ideal_fct_us"])
         self.assertIn(slowest["flow"], {one["args"]["flow"] for one in sends})
         # A GPU that is kept is whole.
-        calls = collections.Counter(line.split("\t")[3] for line in run.text("calls.log").splitlines() if line[0] != "#")
+        calls = collections.Counter(
+            line.split("\t")[3] for line in run.text("calls.log").splitlines() if line[0] != "#"
+        )
         for process in {process for process, _, _ in trace.tracks("GPU ", "")}:
             count = sum(len(slices) for _, _, slices in trace.tracks(process, ""))
             self.assertEqual(count, calls[process.split()[1]])
@@ -309,16 +327,22 @@ class Training(Base):
         folder = os.path.join(self.folder, 'a "run" <script>')
         os.mkdir(folder)
         name = '</script><script>"\\'
-        self.write(os.path.join(folder, "calls.log"),
-                   f"# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n1\t2.5\t1\t0\tcompute\tcompute\t{name}\t0\t-\n")
+        self.write(
+            os.path.join(folder, "calls.log"),
+            "# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
+            f"1\t2.5\t1\t0\tcompute\tcompute\t{name}\t0\t-\n",
+        )
         trace, _ = self.timeline(folder)
-        (_, _, (one,)), = trace.tracks("GPU 0", "compute")
+        ((_, _, (one,)),) = trace.tracks("GPU 0", "compute")
         self.assertEqual((one["name"], one["ts"], one["dur"]), (name, 1, 1.5))
 
 
 class Traffic(Base):
     def test_incast_and_losses(self):
-        run = self.run_program("traffic --pattern=incast --topology=single-switch --hosts=17 --fan-in=16 --bytes=400kB --pfc=0 --buffer=50kB")
+        run = self.run_program(
+            "traffic --pattern=incast --topology=single-switch --hosts=17 --fan-in=16 --bytes=400kB --pfc=0 "
+            "--buffer=50kB"
+        )
         stats = run.stats
         self.assertGreater(sum(stats["drops"].values()), 0)
         trace, _ = self.timeline(run.folder)
@@ -326,7 +350,9 @@ class Traffic(Base):
         self.assertEqual(len(trace.tracks("NIC ", "sends")), 16)
         self.assertEqual({process for process, _, _ in trace.tracks("NIC ", "receives")}, {"NIC server-0"})
         self.assertGreater(len(trace.tracks("NIC server-0", "receives")), 1)
-        self.assertEqual(sum(one["args"]["bytes"] for _, _, slices in trace.tracks("NIC ", "sends") for one in slices), 16 * 400000)
+        self.assertEqual(
+            sum(one["args"]["bytes"] for _, _, slices in trace.tracks("NIC ", "sends") for one in slices), 16 * 400000
+        )
         drops = sum(1 for one in trace.instants if one["name"] == "drop")
         self.assertEqual(drops, sum(stats["drops"].values()))
 
@@ -359,24 +385,43 @@ class Errors(Base):
 class ReaderItself(unittest.TestCase):
     """The reader refuses what Perfetto would misread: otherwise the tests above prove nothing."""
 
-    GOOD = {"traceEvents": [
-        {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "p"}},
-        {"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "t"}},
-        {"ph": "X", "name": "a", "cat": "c", "pid": 1, "tid": 2, "ts": 0, "dur": 10, "args": {}},
-        {"ph": "X", "name": "b", "cat": "c", "pid": 1, "tid": 2, "ts": 10, "dur": 10, "args": {}},
-        {"ph": "s", "name": "m", "cat": "m", "id": 1, "pid": 1, "tid": 2, "ts": 5},
-        {"ph": "f", "name": "m", "cat": "m", "id": 1, "pid": 1, "tid": 2, "ts": 15, "bp": "e"},
-        {"ph": "B", "name": "d", "pid": 1, "tid": 2, "ts": 30}, {"ph": "E", "pid": 1, "tid": 2, "ts": 31}]}
+    GOOD = {
+        "traceEvents": [
+            {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "p"}},
+            {"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "t"}},
+            {"ph": "X", "name": "a", "cat": "c", "pid": 1, "tid": 2, "ts": 0, "dur": 10, "args": {}},
+            {"ph": "X", "name": "b", "cat": "c", "pid": 1, "tid": 2, "ts": 10, "dur": 10, "args": {}},
+            {"ph": "s", "name": "m", "cat": "m", "id": 1, "pid": 1, "tid": 2, "ts": 5},
+            {"ph": "f", "name": "m", "cat": "m", "id": 1, "pid": 1, "tid": 2, "ts": 15, "bp": "e"},
+            {"ph": "B", "name": "d", "pid": 1, "tid": 2, "ts": 30},
+            {"ph": "E", "pid": 1, "tid": 2, "ts": 31},
+        ]
+    }
 
     def test_good(self):
         trace = Reader(copy.deepcopy(self.GOOD))
         self.assertEqual((trace.count, len(trace.bound)), (6, 1))
 
     def test_bad(self):
-        for place, change in ((0, {"name": "other"}), (1, {"tid": 3}), (2, {"dur": 11}), (2, {"dur": -1}), (2, {"ts": "0"}),
-                              (2, {"ts": float("nan")}), (2, {"ph": "Z"}), (3, {"pid": "1"}), (3, {"name": ""}), (4, {"id": 2}),
-                              (4, {"ts": 16}), (4, {"ts": 25}), (5, {"ts": 4}), (5, {"bp": "x"}), (6, {"ph": "X", "dur": 0}),
-                              (7, {"ph": "B", "name": "e"}), (7, {"ts": 29})):
+        for place, change in (
+            (0, {"name": "other"}),
+            (1, {"tid": 3}),
+            (2, {"dur": 11}),
+            (2, {"dur": -1}),
+            (2, {"ts": "0"}),
+            (2, {"ts": float("nan")}),
+            (2, {"ph": "Z"}),
+            (3, {"pid": "1"}),
+            (3, {"name": ""}),
+            (4, {"id": 2}),
+            (4, {"ts": 16}),
+            (4, {"ts": 25}),
+            (5, {"ts": 4}),
+            (5, {"bp": "x"}),
+            (6, {"ph": "X", "dur": 0}),
+            (7, {"ph": "B", "name": "e"}),
+            (7, {"ts": 29}),
+        ):
             trace = copy.deepcopy(self.GOOD)
             trace["traceEvents"][place].update(change)
             with self.subTest(place=place, change=change), self.assertRaises(FormatError):

@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 300
+"""scripts/plot: pictures of every kind of run; what they show are the numbers of stats.json; nothing overlaps."""
+
+import importlib.util
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import unittest
+import unittest.mock
+import xml.etree.ElementTree
+
+from _system_test import ROOT, SystemTest, main
+
+SCRIPT = os.path.join(ROOT, "scripts", "plot")
+ALL = ["step", "timeline", "completion", "sizes", "by-size", "topology", "links", "ports", "busbw"]
+TRAINING_ONLY = ["step", "timeline"]
+
+
+def small(test, options=""):
+    """The default cluster (16 servers of 8 GPUs, k = 4), 16 MB of parameters a step: a second."""
+    layers = [{"name": f"layer {i}", "parameters": 2 << 20, "flops": 1.0e9} for i in range(4)]
+    model = test.write("small.json", {"name": "small", "sequence": 256, "layers": layers})
+    return f"dltrain --model={model} --buckets=8MiB {options}"
+
+
+class Base(SystemTest):
+    @classmethod
+    def setUpClass(cls):
+        sys.path.insert(0, os.path.join(ROOT, "scripts"))
+        sys.dont_write_bytecode = True
+        from cluster_simulator import measures, plotting, results
+
+        cls.measures, cls.plotting, cls.results = measures, plotting, results
+
+    def plot(self, *words, status=0, quiet=True):
+        done = subprocess.run([SCRIPT, *words], cwd=self.folder, capture_output=True, text=True, timeout=200)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        if quiet:
+            self.assertEqual(done.stderr, "")
+        return done
+
+    def load(self, run):
+        return self.results.load(run if isinstance(run, str) else run.folder)
+
+    def check_layout(self, figure):
+        """No two texts of a figure lie upon one another, and none is cut off: of all texts that are in fact drawn."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.text import Text
+
+        drawn = []
+
+        def record(one, renderer):
+            if one.get_text().strip():
+                drawn.append((one.get_text(), one.get_window_extent(renderer)))
+            return original(one, renderer)
+
+        original = Text.draw
+        with unittest.mock.patch.object(Text, "draw", record):
+            FigureCanvasAgg(figure).draw()
+        whole = figure.bbox
+        self.assertGreater(len(drawn), 4)
+        for i, (words, box) in enumerate(drawn):
+            self.assertTrue(
+                box.x0 >= whole.x0 - 1 and box.x1 <= whole.x1 + 1 and box.y0 >= whole.y0 - 1 and box.y1 <= whole.y1 + 1,
+                f"cut off: {words!r} {box.extents} of {whole.extents}",
+            )
+            for others, other in drawn[:i]:
+                wide = min(box.x1, other.x1) - max(box.x0, other.x0)
+                high = min(box.y1, other.y1) - max(box.y0, other.y0)
+                # Boxes hold a font's whole height, letters do not: two pixels of 110 an inch.
+                self.assertFalse(wide > 1 and high > 2, f"{words!r} lies upon {others!r} by {wide:.1f} x {high:.1f}")
+
+
+class Pictures(Base):
+    def test_default_cluster(self):
+        run = self.run_program(small(self, "--placement=random --steps=2"))
+        done = self.plot(run.folder)
+        names = sorted(f"{name}.{form}" for name in ALL for form in ("png", "svg", "pdf"))
+        folder = run.path("plots")
+        self.assertEqual(sorted(os.listdir(folder)), names)
+        self.assertNotIn("left out", done.stdout)
+        first = {}
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                first[name] = file.read()
+            if name.endswith("png"):
+                self.assertEqual(first[name][:8], b"\x89PNG\r\n\x1a\n")
+                self.assertEqual(struct.unpack(">I", first[name][16:20])[0], 6.3 * 300)  # 6.3 in at 300 dpi
+            elif name.endswith("svg"):
+                self.assertTrue(xml.etree.ElementTree.fromstring(first[name]).tag.endswith("svg"))
+                self.assertNotIn(b"<dc:date>", first[name])
+            else:
+                self.assertEqual(first[name][:5], b"%PDF-")
+                self.assertNotIn(b"CreationDate", first[name])
+            self.assertLess(len(first[name]), 1500000, name)
+        # The same run, the same bytes; one picture of one format and another width, elsewhere.
+        self.plot(run.folder)
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                self.assertEqual(file.read(), first[name], name)
+        self.plot(run.folder, "--only=sizes,step", "--format=png", "--width=84mm", "--out=elsewhere")
+        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "elsewhere"))), ["sizes.png", "step.png"])
+        with open(os.path.join(self.folder, "elsewhere", "step.png"), "rb") as file:
+            self.assertEqual(struct.unpack(">I", file.read(20)[16:])[0], int(84 / 25.4 * 300))
+        self._numbers(run)
+        for width in (3.3, 6.3):
+            for name in ALL:
+                with self.subTest(name, width=width):
+                    self.check_layout(self.plotting.draw(name, [self.load(run)], width=width))
+
+    def _numbers(self, run):
+        """What is drawn is what stats.json says."""
+        stats, measures, loaded = run.stats, self.measures, self.load(run)
+        parts, total, ended = measures.step_parts(loaded)
+        self.assertTrue(ended)
+        self.assertEqual(total, stats["step_time_us"])
+        computing, hidden, exposed, waiting = parts
+        self.assertAlmostEqual(computing + hidden, stats["compute_time_us"], delta=1e-6 * total)
+        self.assertAlmostEqual(hidden + exposed, stats["communication_time_us"], delta=1e-6 * total)
+        self.assertAlmostEqual(exposed + waiting, stats["exposed_communication_time_us"], delta=1e-6 * total)
+        self.assertGreater(hidden, 0)
+        # Bars of the calls: computing, by kind, adds up to computing; a collective's exposed part is at most all of it.
+        calls = measures.call_times(loaded)
+        self.assertAlmostEqual(
+            sum(time for _, time, _, collective in calls if not collective),
+            stats["compute_time_us"],
+            delta=1e-6 * total,
+        )
+        in_them = {one: time + alone for one, time, alone, collective in calls if collective}
+        for operation in in_them:
+            mean = (
+                sum(one["rank_time_us"] for one in stats["collectives"] if one["op"].replace("_", "-") == operation) / 2
+            )
+            # One after the other on their stream; what of two is under way at once counts once in the bar.
+            self.assertLessEqual(in_them[operation], mean * (1 + 1e-6))
+            self.assertGreater(in_them[operation], 0.5 * mean)
+
+        flows, weight = loaded.flows(), measures.weights(loaded)
+        self.assertEqual(set(weight), {1.0})
+        for key, values in (("fct_us", flows["fct_us"].to_numpy()), ("fct_slowdown", measures.slowdown(flows))):
+            drawn = measures.quantile(values, [0.5, 0.9, 0.99, 0.999, 1.0])
+            for value, name in zip(drawn, ("p50", "p90", "p99", "p999", "max")):
+                self.assertAlmostEqual(value, stats[key][name], delta=1e-6 * stats[key][name])
+            self.assertEqual(measures.marks(loaded, key, values, weight)["p99"], stats[key]["p99"])
+        links = measures.Links(loaded)
+        for link in stats["links"]:
+            place = list(links.names).index(link["link"])
+            self.assertAlmostEqual(links.mean[place], link["utilization"], delta=2e-3)
+        # Coarser bins keep the mean over time.
+        edges, image = links.over_time(links.table["utilization"].to_numpy(), 7)
+        self.assertEqual(image.shape, (len(links.names), len(edges) - 1))
+        busiest = int(links.mean.argmax())
+        self.assertAlmostEqual(image[busiest].mean(), links.mean[busiest], delta=0.05)
+        self.assertEqual(measures.ecn_marks(loaded)["marks"].sum(), stats["ecn_marks"])
+        graph = measures.Graph(loaded)
+        self.assertEqual([len(tier) for tier in graph.tiers], [16, 8, 8, 4])  # k = 4: servers, edge, aggregation, core
+        for node, height in (("server-11", 0), ("edge-1-0", 1), ("agg-3-1", 2), ("core-2", 3)):
+            self.assertIn(node, graph.tiers[height])
+
+    def test_other_programs_and_several_runs(self):
+        incast = self.run_program(
+            "traffic --pattern=incast --topology=single-switch --hosts=17 --fan-in=16 --bytes=400kB --pfc=0 "
+            "--buffer=50kB"
+        )
+        done = self.plot(incast.folder, "--format=png")
+        for name in TRAINING_ONLY + ["busbw"]:
+            self.assertRegex(done.stdout, rf"(?m)^{name} +left out: no ")
+        self.assertEqual(len(os.listdir(incast.path("plots"))), len(ALL) - 3)
+        collperf = self.run_program("collperf --ranks=16 -b 4K -e 1M")
+        done = self.plot(collperf.folder, "--format=png")
+        self.assertIn("busbw.png", done.stdout)
+        hostile = os.path.join(self.folder, "_$x^{2}$ <script>")
+        training = self.run_program(small(self), out=hostile)
+        runs = [incast.folder, collperf.folder, training.folder]
+        done = self.plot(*runs, "--out=compared", "--format=svg")
+        self.assertEqual(len(os.listdir(os.path.join(self.folder, "compared"))), len(ALL))
+        for name in os.listdir(os.path.join(self.folder, "compared")):
+            root = xml.etree.ElementTree.parse(os.path.join(self.folder, "compared", name)).getroot()
+            self.assertFalse([one for one in root.iter() if one.tag.endswith("}script")])
+        self.plot(*runs, "--format=png", "--only=sizes", "--labels=a,b,c")
+        self.assertEqual(os.listdir(incast.path("plots/compared")), ["sizes.png"])
+        loaded = [self.load(folder) for folder in runs]
+        self.assertEqual(self.plotting.default_labels(loaded), ["run-1", "run-2", "_$x^{2}$ <script>"])
+        for name in ALL:
+            with self.subTest(name):
+                self.check_layout(self.plotting.draw(name, loaded, width=3.3))
+        words = [one.get_text() for one in self.plotting.draw("links", loaded).axes[0].get_legend().get_texts()]
+        self.assertEqual(words, ["run-1", "run-2", r" _\$x^{2}\$ <script>"])
+
+    def test_3072_gpus(self):
+        """384 servers of 8 GPUs: rows of the timeline are groups, and nothing overlaps."""
+        folder = os.path.join(self.folder, "large")
+        os.mkdir(folder)
+        lines = ["# calls", "# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup"]
+        for rank in range(3072):
+            lines.append(f"0\t{100 + rank / 100}\t1\t{rank}\tcompute\tcompute\tforward layer 0\t0\t-")
+            lines.append(f"50\t400\t1\t{rank}\tgradients\tcollective\tall-reduce bucket 0\t1000000\tdp")
+        self.write("large/calls.log", "\n".join(lines) + "\n")
+        links = ["time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share"]
+        flows = ["flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag"]
+        for server in range(384):
+            edge = f"edge-{server // 96}-{server // 12 % 8}"
+            for a, b in (
+                (f"server-{server}", edge),
+                (edge, f"agg-{server // 96}-{server % 8}"),
+                (f"agg-{server // 96}-{server % 8}", f"core-{server % 16}"),
+            ):
+                links += [f"{time},{a}->{b},{a},{b},100,0.{server % 9 + 1},{server},0" for time in (100, 200, 400)]
+            flows.append(
+                f"{server},server-{server},server-{(server + 1) % 384},1000000,50,{150 + server},{100 + server},90,"
+                "all-reduce bucket 0"
+            )
+        self.write("large/links.csv", "\n".join(dict.fromkeys(links)) + "\n")
+        self.write("large/flows.csv", "\n".join(flows) + "\n")
+        self.write(
+            "large/stats.json",
+            {
+                "program": "dltrain",
+                "completed": True,
+                "gpus": 3072,
+                "model": "m" * 60,
+                "zero": 0,
+                "step_time_us": 400,
+                "step_times_us": [400],
+                "simulated_time_us": 400,
+                "configuration": {"cluster": {"gpus_per_server": 8}},
+            },
+        )
+        run = self.load(folder)
+        import numpy
+
+        image, group, numbers = self.plotting.state_image(run, numpy.linspace(0, 400, 5))
+        # 3,072 / 128 rows = 24 GPUs, which are three servers.
+        self.assertEqual((image.shape, group, len(numbers)), ((128, 4, 3), 24, 3072))
+        # First quarter of GPU 0..23: half computing only, half with communication hidden; last quarter: exposed.
+        colours = [
+            numpy.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]) for _, colour in self.plotting.STATES
+        ]
+        numpy.testing.assert_allclose(image[0][0], (colours[0] + colours[1]) / 2, atol=1e-9)
+        numpy.testing.assert_allclose(image[0][3], colours[2], atol=1e-9)
+        for name in ALL[:-1]:
+            with self.subTest(name):
+                self.check_layout(self.plotting.draw(name, [run], width=3.3 if name in ("step", "links") else 6.3))
+
+    def test_interrupted_killed_and_empty(self):
+        run = self.run_program(small(self))
+        stats = run.stats
+        stats.update(completed=False, interrupted=True, share_done=0.25)
+        for key in ("step_time_us", "step_times_us", "compute_time_us", "exposed_communication_time_us"):
+            stats.pop(key)
+        self.write(run.path("stats.json"), stats)
+        for name, length in (("flows.csv", 100001), ("links.csv", 50001), ("calls.log", 20001)):
+            os.truncate(run.path(name), length)
+        done = self.plot(run.folder, "--format=png", quiet=False)
+        self.assertEqual(
+            done.stderr, f"plot: warning: {run.folder}: incomplete: the run was interrupted after 25% of the work\n"
+        )
+        self.assertEqual(len(os.listdir(run.path("plots"))), len(ALL))
+        axis = self.plotting.draw("step", [self.load(run)]).axes[0]
+        self.assertTrue(any(one.get_text().endswith("so far") for one in axis.texts))
+        os.unlink(run.path("stats.json"))
+        shutil.rmtree(run.path("plots"))
+        done = self.plot(run.folder, "--format=png", quiet=False)
+        self.assertIn("stats.json is missing", done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertEqual(len(os.listdir(run.path("plots"))), len(ALL) - 1)  # collectives stand in stats.json
+        for name in ("flows.csv", "links.csv", "calls.log"):
+            os.truncate(run.path(name), 40)  # not even the head
+        done = self.plot(run.folder, status=1, quiet=False)
+        self.assertIn("nothing to draw", done.stderr)
+
+
+class Errors(Base):
+    def refuse(self, *words, says):
+        done = self.plot(*words, status=2, quiet=False)
+        lines = done.stderr.splitlines()
+        self.assertEqual((len(lines), done.stdout), (1, ""), done.stderr)
+        self.assertTrue(lines[0].startswith("plot: error: "), lines[0])
+        for word in says:
+            self.assertIn(word, lines[0])
+
+    def test_bad_input(self):
+        os.makedirs(os.path.join(self.folder, "runs", "first"))
+        self.write("runs/first/stats.json", {"completed": True})
+        self.refuse("nowhere", says=["nowhere", "no such folder"])
+        self.refuse("runs/frist", says=["runs/frist", "do you mean runs/first?"])
+        self.refuse("runs", says=["runs", "no results", "first"])
+        self.refuse("runs/first/stats.json", says=["is a file", "do you mean runs/first?"])
+        self.refuse("runs/first", "--only=step,tomeline", says=["--only", "'tomeline'", *ALL, "do you mean timeline?"])
+        self.refuse("runs/first", "--only=", says=["--only", "empty"])
+        self.refuse("runs/first", "--format=jpg", says=["--format=jpg", "png, svg, pdf"])
+        for width in ("2.9in", "0", "wide", "-5", "21in", "10000mm", "6.3 miles"):
+            self.refuse("runs/first", f"--width={width}", says=[f"--width={width}", "3in to 20in"])
+        self.refuse("runs/first", "--labels=a,b", says=["--labels=a,b", "1"])
+        self.refuse("runs/first", "--label=a", says=["--label", "do you mean --labels?"])
+        self.refuse(says=["DIR"])
+        done = self.plot("runs/first", status=1, quiet=False)
+        self.assertIn("nothing to draw", done.stderr)
+        self.assertEqual(os.listdir(os.path.join(self.folder, "runs", "first")), ["stats.json"])
+        text = self.plot("--help").stdout
+        for option in ("--out", "--format", "--only", "--width", "--labels", *ALL):
+            self.assertIn(option, text)
+
+    def test_cannot_be_written(self):
+        run = self.run_program("traffic --topology=single-switch --hosts=4 --bytes=1MB")
+        self.write("file", "")
+        done = self.plot(run.folder, "--out=file/plots", status=1, quiet=False)
+        self.assertIn("cannot be written", done.stderr)
+
+
+class Arithmetic(Base):
+    def test_layout_check_sees_faults(self):
+        from matplotlib.figure import Figure
+
+        def figure(*places):
+            result = Figure(figsize=(3, 3))
+            for x, y in places:
+                result.text(x, y, "words")
+            return result
+
+        apart = [(0.1, 0.1 * y) for y in range(1, 7)]
+        self.check_layout(figure(*apart))
+        for fault in ((0.15, 0.32), (0.95, 0.5), (0.1, -0.02)):
+            with self.assertRaises(AssertionError):
+                self.check_layout(figure(*apart, fault))
+
+    def test_quantile(self):
+        q = self.measures.quantile
+        # Nearest rank: of 1..10 p50 is the 5th, p90 the 9th, p99 the 10th.
+        self.assertEqual(list(q(list(range(10, 0, -1)), [0.1, 0.5, 0.9, 0.99, 1])), [1, 5, 9, 10, 10])
+        # Weights are how many messages a row stands for: 1 x 9, 100 x 1.
+        self.assertEqual(list(q([100, 1], [0.5, 0.9, 0.91], [1, 9])), [1, 1, 100])
+
+    def test_sample(self):
+        """Of 110,000 messages 30,000 rows: the 10,000 slowest stand for themselves, the others for 5 each."""
+        folder = os.path.join(self.folder, "sampled")
+        os.mkdir(folder)
+        rows = [f"{i},a,b,1000,0,{i + 1},{i + 1},1,x" for i in range(30000)]
+        self.write(
+            "sampled/flows.csv", "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n" + "\n".join(rows) + "\n"
+        )
+        self.write(
+            "sampled/stats.json", {"completed": True, "messages": 110000, "flows_csv": {"rows": 30000, "sampled": True}}
+        )
+        weight = self.measures.weights(self.load(folder))
+        self.assertEqual((sum(weight), set(weight[:20000]), set(weight[20000:])), (110000, {5.0}, {1.0}))
+
+    def test_time_in_bins(self):
+        # Two intervals, 1..4 and 3..8, in bins of 2: 1 | 1 + 1 | 2 | 2 | 0
+        times = self.measures.time_in_bins([1, 3], [4, 8], [0, 2, 4, 6, 8, 10])
+        self.assertEqual([round(float(time), 9) for time in times], [1, 3, 2, 2, 0])
+
+    def test_states(self):
+        import pandas
+
+        calls = pandas.DataFrame(
+            [
+                (0, 10, 0, "compute"),
+                (10, 20, 0, "compute"),
+                (5, 15, 0, "collective"),
+                (18, 30, 0, "collective"),
+                (0, 4, 1, "compute"),
+            ],
+            columns=["start_us", "end_us", "rank", "kind"],
+        )
+        # Rank 0: computing 0..20, of it 5..15 and 18..20 also communicating; 20..30 exposed. Rank 1: computing 0..4.
+        # Means of the two:
+        self.assertEqual(self.measures.state_times(calls), [(8 + 4) / 2, 12 / 2, 10 / 2])
+
+    def test_nics(self):
+        """Messages end at NICs, links at nodes."""
+        folder = os.path.join(self.folder, "nics")
+        os.mkdir(folder)
+        head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n"
+        self.write("nics/flows.csv", head + "0,a:1,b:0,1000,0,5,5,4,x\n")
+        head = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share\n"
+        self.write("nics/links.csv", head + "100,a->c#1,a,c,100,0.5,0,0\n100,c->b,c,b,100,0.25,0,0\n")
+        run = self.load(folder)
+        self.assertEqual(self.measures.host_nodes(run), {"a", "b"})
+        graph = self.measures.Graph(run)
+        self.assertEqual(graph.tiers, [["a", "b"], ["c"]])
+        # Half of 100 us at 12.5 GB/s.
+        (carried,) = [carried for a, b, carried, _ in graph.links if (a, b) == ("a", "c")]
+        self.assertAlmostEqual(carried, 0.5 * 100e-6 * 12.5e9)
+
+    def test_names(self):
+        for name, expected in (
+            ("reduce-scatter bucket 7", "reduce-scatter"),
+            ("all_gather", "all-gather"),
+            ("alltoall", "all-to-all"),
+            ("forward block 3", "forward"),
+            ("incast", "incast"),
+            ("flow 12", "flow"),
+            ("12", "other"),
+        ):
+            self.assertEqual(self.measures.operation(name), expected)
+        self.assertEqual(self.measures.tier("edge-0-1->agg-0-0#2"), "edge→agg")
+        self.assertEqual(self.plotting.human_time(1234567), "1.23 s")
+        self.assertEqual(self.plotting.human_bytes(999999), "1 MB")
+
+
+if __name__ == "__main__":
+    if not all(importlib.util.find_spec(name) for name in ("pandas", "matplotlib")):
+        sys.exit(77)  # python3-pandas and python3-matplotlib cannot be installed here
+    main()
