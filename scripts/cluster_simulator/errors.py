@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What can go wrong. Every message is the simulator's own, or says as much as the simulator would.
+
+Ctrl-C raises KeyboardInterrupt itself; its `run` holds the result so far, whose files are complete, or None.
+"""
+
+
+class SimulatorError(Exception):
+    """Base of all errors of this package."""
+
+
+class ProgramNotFound(SimulatorError):
+    """The simulator's programs are not built, or not where they were looked for."""
+
+
+class InvalidInput(SimulatorError, ValueError):
+    """An option, a value or a file that the simulator refuses (exit status 2). Nothing was simulated."""
+
+
+class SimulationFailed(SimulatorError):
+    """The simulation could not go on: stuck, queue pairs that failed (exit status 3), or the program died.
+
+    `run` holds what there is until then, or None; `exit_status` is the program's.
+    """
+
+    def __init__(self, message, run=None, exit_status=None):
+        super().__init__(message)
+        self.run = run
+        self.exit_status = exit_status
+
+
+class SimulatorWarning(UserWarning):
+    """The simulation goes on, but not quite as one might think."""

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""GPUs and servers, as options of the simulator's programs."""
+
+import enum
+import json
+import os
+
+from .errors import InvalidInput
+
+
+class GPUmodel(enum.Enum):
+    """GPUs that the simulator knows (dltrain --help=gpus describes them)."""
+
+    P100 = "P100"
+    V100 = "V100"
+    V100_16GB = "V100-16GB"
+    A100 = "A100"
+    A100_40GB = "A100-40GB"
+    H100 = "H100"
+    H200 = "H200"
+    B200 = "B200"
+    GB200 = "GB200"
+    B300 = "B300"
+
+    def __repr__(self):
+        return f"GPUmodel.{self.name}"
+
+
+# The server whose links between GPUs are those that such GPUs are sold with. GB200 and B300 have the NVLink of B200.
+SOLD_IN = {
+    GPUmodel.P100: "dgx-1-p100",
+    GPUmodel.V100: "dgx-1-v100",
+    GPUmodel.V100_16GB: "dgx-1-v100",
+    GPUmodel.A100: "dgx-a100",
+    GPUmodel.A100_40GB: "dgx-a100",
+    GPUmodel.H100: "dgx-h100",
+    GPUmodel.H200: "dgx-h200",
+    GPUmodel.B200: "dgx-b200",
+    GPUmodel.GB200: "dgx-b200",
+    GPUmodel.B300: "dgx-b200",
+}
+
+
+class ServerConfig:
+    """A server: its GPUs, its network interfaces, and what connects the GPUs.
+
+        ServerConfig([GPUmodel.A100] * 8)
+        ServerConfig([GPUmodel.A100] * 4, nics=2, server="pcie4-a100")
+        ServerConfig([GPUmodel.H100] * 8, interconnect="nvswitch", per_gpu="3600Gbps", latency="600ns")
+        ServerConfig(["my-gpu.json"] * 8)
+
+    gpus: a list of GPUmodel, names or JSON files; all alike.
+    server: a name of dltrain --help=servers, or a JSON file; default: what such GPUs are sold in.
+    interconnect: "nvswitch", "nvlink-mesh" or "pcie" with the rate per_gpu, each way, instead of the server's; pcie
+    needs host_bridge, a rate, too.
+    """
+
+    def __init__(self, gpus, nics=1, server=None, interconnect=None, per_gpu=None, latency=None, host_bridge=None):
+        if isinstance(gpus, (str, GPUmodel)):
+            raise TypeError("gpus is a list with one entry for each GPU: [GPUmodel.A100] * 8")
+        self.gpus = [_model(gpu) for gpu in gpus]
+        if not self.gpus:
+            raise InvalidInput("ServerConfig: a server needs at least one GPU: [GPUmodel.A100] * 8")
+        kinds = sorted({_name(gpu) for gpu in self.gpus})
+        if len(kinds) > 1:
+            counts = ", ".join(f"{sum(_name(gpu) == kind for gpu in self.gpus)} x {kind}" for kind in kinds)
+            raise InvalidInput(f"ServerConfig: {counts}: all GPUs of a server must be alike today")
+        details = {"kind": interconnect, "per_gpu": per_gpu, "latency": latency, "host_bridge": host_bridge}
+        self.scale_up = {key: value for key, value in details.items() if value is not None}
+        if self.scale_up and (interconnect is None or per_gpu is None):
+            raise InvalidInput(
+                "ServerConfig: give interconnect (nvswitch, nvlink-mesh or pcie) and per_gpu, such as "
+                "'2400Gbps', together; without both the GPUs are connected as server= says"
+            )
+        if self.scale_up and server is not None:
+            raise InvalidInput(
+                f"ServerConfig: server={os.fspath(server)!r} says what connects the GPUs; "
+                "give either that or interconnect and per_gpu"
+            )
+        self.nics = nics
+        self.server = None if server is None else _file_or_name(server)
+
+    @property
+    def gpu(self):
+        """What all its GPUs are: a GPUmodel or a file."""
+        return self.gpus[0]
+
+    def options(self, folder):
+        """Options of dltrain and collperf; a server that has no name is written as a JSON file into the folder."""
+        server = self.server
+        if self.scale_up:
+            server = os.path.join(folder, "server.json")
+            os.makedirs(folder, exist_ok=True)
+            known = self.gpu if isinstance(self.gpu, GPUmodel) else GPUmodel.A100
+            with open(server, "w", encoding="utf-8") as file:
+                json.dump(
+                    {
+                        "servers": [
+                            {
+                                "name": "server",
+                                "gpu": known.value,
+                                "gpus": len(self.gpus),
+                                "nics": 1,
+                                "scale_up": {"latency": "600ns", **self.scale_up},
+                            }
+                        ]
+                    },
+                    file,
+                )
+        return {
+            "server": server or SOLD_IN.get(self.gpu, "dgx-a100"),
+            "gpus_per_server": len(self.gpus),
+            "nics_per_server": self.nics,
+            "gpu": _name(self.gpu),
+        }
+
+    def __eq__(self, other):
+        return isinstance(other, ServerConfig) and vars(self) == vars(other)
+
+    __hash__ = None
+
+    def __repr__(self):
+        words = [f"[{self.gpu!r}] * {len(self.gpus)}"]
+        words += [f"nics={self.nics!r}"] if self.nics != 1 else []
+        words += [f"server={self.server!r}"] if self.server else []
+        words += [f"{'interconnect' if key == 'kind' else key}={value!r}" for key, value in self.scale_up.items()]
+        return f"ServerConfig({', '.join(words)})"
+
+
+def _model(gpu):
+    """A GPUmodel, also by its name as the program writes it; any other text is left to the program."""
+    if isinstance(gpu, GPUmodel):
+        return gpu
+    if not isinstance(gpu, (str, os.PathLike)):
+        raise TypeError(f"{gpu!r} is no GPU: give a GPUmodel, its name, or a JSON file")
+    text = os.fspath(gpu)
+    for model in GPUmodel:
+        if text.upper() in (model.value.upper(), model.name):
+            return model
+    return _file_or_name(text)
+
+
+def _name(gpu):
+    return gpu.value if isinstance(gpu, GPUmodel) else gpu
+
+
+def _file_or_name(text):
+    """A file by its absolute path, so that it is found whatever folder the program runs in."""
+    text = os.fspath(text)
+    return os.path.abspath(text) if os.path.exists(text) else text

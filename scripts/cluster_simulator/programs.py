@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The simulator's programs: where they are, their options as words, and running one to its end."""
+
+import errno
+import glob
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import tty
+
+from . import progress
+from .errors import ProgramNotFound
+
+NAMES = ("dltrain", "collperf", "traffic")
+
+
+# ---- where they are
+
+
+def find(name):
+    """Path of a program. Raises ProgramNotFound, with the command that builds it."""
+    wanted = os.environ.get("DLTRAIN_PROGRAMS")
+    if wanted:
+        path = os.path.join(wanted, name)
+        if _is_program(path):
+            return os.path.abspath(path)
+        raise ProgramNotFound(f"DLTRAIN_PROGRAMS={wanted}: no program {name} in this folder; correct or unset it")
+    clones = list(_clones())
+    for clone in clones:
+        built = _in_clone(clone, name)
+        if built:
+            return built
+    if clones:
+        raise ProgramNotFound(f'the program {name} is not built; type:  cd {clones[0]} && ./ns3 run "{name} --version"')
+    raise ProgramNotFound(
+        f"the program {name} was not found: this package is installed outside a clone of the simulator. Set "
+        f'DLTRAIN_ROOT to the clone (and build there once: ./ns3 run "{name} --version"), or '
+        "DLTRAIN_PROGRAMS to the folder that holds the programs"
+    )
+
+
+def _clones():
+    """Clones of the simulator: named by the environment, the one this file is in, the one around the current folder."""
+    starts = [
+        os.environ.get("DLTRAIN_ROOT"),
+        os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+    ]
+    folder = os.getcwd()
+    while folder != os.path.dirname(folder):
+        starts.append(folder)
+        folder = os.path.dirname(folder)
+    for start in starts:
+        if (
+            start
+            and os.path.isfile(os.path.join(start, "ns3"))
+            and os.path.isdir(os.path.join(start, "contrib", "dltrain"))
+        ):
+            yield start
+
+
+def _in_clone(clone, name):
+    """The tests' link to the program, else what ./ns3 run has built: the newest, if there are several profiles."""
+    link = os.path.join(clone, ".ns3", "programs", name)
+    if _is_program(link):
+        return link
+    trees = (
+        [os.environ["NS3_DIR"]]
+        if os.environ.get("NS3_DIR")
+        else glob.glob(os.path.join(glob.escape(clone), ".ns3", "ns-3*"))
+    )
+    built = []
+    for tree in trees:
+        folder = os.path.join(glob.escape(tree), "build", "scratch")
+        built += glob.glob(os.path.join(folder, f"ns3.*-{name}")) + glob.glob(os.path.join(folder, f"ns3.*-{name}-*"))
+    built = [path for path in built if _is_program(path)]
+    return max(built, key=os.path.getmtime) if built else None
+
+
+def _is_program(path):
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+# ---- options
+
+
+def words(options):
+    """{"micro_batch": 4, "pfc": False, "bytes": ["1MB", "2MB"]} as a command line has it. None: not given."""
+    return [_word(name, value) for name, value in options.items() if value is not None]
+
+
+def _word(name, value):
+    option = name if name.startswith("ns3::") else name.replace("_", "-")
+    if option == "help" and value is True:
+        return "--help"
+    return f"--{option}={text(value)}"
+
+
+def text(value):
+    """A value as the programs read it."""
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, dict):
+        return ",".join(f"{key}={text(item)}" for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return ",".join(text(item) for item in value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def error_text(messages):
+    """What a program that ended with status 2 says is wrong, without its own name in front."""
+    errors = [line.split(": error: ", 1)[1] for line in messages if ": error: " in line]
+    return "\n".join(errors or messages).strip()
+
+
+def why(messages):
+    """The end of what a program said that ended early: without the notes in front."""
+    for number, line in enumerate(messages):
+        if line.startswith("NOT COMPLETED"):
+            return "\n".join(messages[number:]).strip()
+    return "\n".join(messages).strip()
+
+
+# ---- running
+
+
+def dies_with_us(number):
+    """Words before a command that send it a signal when this process dies, however it does: nothing goes on unseen."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, f"--pdeathsig={number}"] if setpriv else []
+
+
+class Ended:
+    """How a program ended."""
+
+    def __init__(self, status, output, messages, interrupted):
+        self.status = status  # as subprocess has it: negative for a signal
+        self.output = output  # standard output
+        self.messages = messages  # lines of standard error, without progress
+        self.interrupted = interrupted  # by a Ctrl-C that came here
+
+
+def run(name, options, show, cwd=None):
+    """Run a program to its end. Ctrl-C goes to it once, so that it can complete its files, and is remembered."""
+    command = dies_with_us("TERM") + [find(name)] + words(options)
+    ours, its = _terminal()
+    with _Interrupts() as interrupts:
+        # Standard output into a file: a pipe that nobody reads any more would kill the program before its files are
+        # complete.
+        # A session of its own: a terminal's Ctrl-C would reach it twice, and the second one kills.
+        with tempfile.TemporaryFile() as output:
+            try:
+                process = subprocess.Popen(
+                    command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=its, start_new_session=True
+                )
+            finally:
+                os.close(its)
+            try:
+                messages = _listen(process, ours, show, interrupts)
+            except BaseException:
+                process.kill()
+                process.wait()
+                raise
+            finally:
+                os.close(ours)
+            status = process.wait()
+            output.seek(0)
+            return Ended(status, output.read().decode("utf-8", "replace"), messages, interrupts.count > 0)
+
+
+def _terminal():
+    """(our end, the program's): a terminal, because the programs tell it more often how far they are; else a pipe."""
+    try:
+        ours, its = os.openpty()
+        tty.setraw(its)
+        return ours, its
+    except OSError:
+        return os.pipe()
+
+
+def _listen(process, errors, show, interrupts):
+    """Read standard error to its end and pass interrupts on. Returns the messages."""
+    lines, passed_on = _Lines(show), 0
+    with selectors.DefaultSelector() as selector:
+        selector.register(errors, selectors.EVENT_READ)
+        while True:
+            if selector.select(0.1):
+                data = _read(errors)
+                if not data:
+                    return lines.end()
+                lines.feed(data)
+            while passed_on < interrupts.count:  # the second ends it at once, as in a terminal
+                process.send_signal(signal.SIGINT if passed_on < 2 else signal.SIGKILL)
+                passed_on += 1
+
+
+def _read(descriptor):
+    try:
+        return os.read(descriptor, 65536)
+    except OSError as error:
+        if error.errno == errno.EIO:  # a terminal that nobody has open any more
+            return b""
+        raise
+
+
+class _Lines:
+    """Splits standard error into progress, which is shown, and messages, which are kept."""
+
+    def __init__(self, show):
+        self.show = show
+        self.rest = b""
+        self.messages = []
+
+    def feed(self, data):
+        *whole, self.rest = re.split(rb"[\r\n]", self.rest + data)
+        for line in whole:
+            self._take(line)
+        if progress.share(_plain(self.rest)) is not None:  # a line of progress has no end until the next one
+            self._take(self.rest)
+            self.rest = b""
+
+    def _take(self, line):
+        line = _plain(line)
+        done = progress.share(line)
+        if done is not None:
+            self.show.update(done, line)
+        elif line.strip():
+            self.messages.append(line)
+
+    def end(self):
+        self._take(self.rest)
+        return self.messages
+
+
+def _plain(line):
+    """Without what moves the cursor and colours."""
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", line.decode("utf-8", "replace"))
+
+
+class _Interrupts:
+    """Counts Ctrl-C while a program runs. In another thread than the main one Python never sees any."""
+
+    def __init__(self):
+        self.count = 0
+        self.before = None
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            self.before = signal.signal(signal.SIGINT, self._on_signal)
+        return self
+
+    def __exit__(self, *_):
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+
+    def _on_signal(self, *_):
+        self.count += 1

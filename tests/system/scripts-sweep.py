@@ -1,0 +1,501 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 600
+"""scripts/sweep: a grid or a list of runs into one SQLite file, whatever happens in between."""
+
+import csv
+import importlib.util
+import io
+import json
+import os
+import pty
+import re
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+from _system_test import PROGRAMS, ROOT, SystemTest, main
+
+SWEEP = os.path.join(ROOT, "scripts", "sweep")
+FAST = ["dltrain", "--model=gpt2", "--servers=2", "--warmup=0"]  # a third of a second
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+
+
+class SweepTest(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.out = os.path.join(self.folder, "sweep")
+        # Every program notes that it was started, and then is the real one.
+        self.log = os.path.join(self.folder, "started")
+        programs = os.path.join(self.folder, "programs")
+        os.mkdir(programs)
+        for name in ("dltrain", "traffic", "collperf"):
+            path = os.path.join(programs, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(
+                    f'#!/bin/sh\ncase "$*" in *--dry-run*) ;; *) echo "$*" >> {self.log} ;; esac\n'
+                    f'exec {PROGRAMS}/{name} "$@"\n'
+                )
+            os.chmod(path, 0o755)
+        self.environment = {**os.environ, "DLTRAIN_PROGRAMS": programs, "MPLBACKEND": "Agg"}
+
+    def sweep(self, *arguments, status=0, timeout=120):
+        done = subprocess.run(
+            [SWEEP, *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+        )
+        self.assertEqual(done.returncode, status, f"{arguments}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def start(self, *arguments, **streams):
+        streams = streams or {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen(
+            [SWEEP, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, **streams
+        )
+
+    def refuse(self, *arguments_and_words):
+        """Words after None have to stand in the one line of the error."""
+        place = arguments_and_words.index(None)
+        done = self.sweep(*arguments_and_words[:place], status=2)
+        self.assertRegex(done.stderr, r"\Asweep: error: [^\n]+\n\Z")
+        self.assertEqual(done.stdout, "")
+        for word in arguments_and_words[place + 1 :]:
+            self.assertIn(word, done.stderr)
+
+    def rows(self):
+        db = sqlite3.connect(os.path.join(self.out, "sweep.sqlite"), timeout=60)
+        db.row_factory = sqlite3.Row
+        rows = [dict(row) for row in db.execute("SELECT * FROM runs ORDER BY id")]
+        db.close()
+        return rows
+
+    def started(self):
+        """How often each point was started, by its options."""
+        counts = {}
+        if os.path.exists(self.log):
+            with open(self.log, encoding="utf-8") as file:
+                for line in file:
+                    point = re.sub(r" --out=\S+| --progress=0", "", line.strip())
+                    counts[point] = counts.get(point, 0) + 1
+        return counts
+
+    def wait_for(self, condition, what):
+        begin = time.monotonic()
+        while not condition():
+            self.assertLess(time.monotonic() - begin, 60, what)
+            time.sleep(0.01)
+
+    def count(self, status):
+        try:
+            return sum(row["status"] == status for row in self.rows())
+        except sqlite3.Error:  # not there yet
+            return 0
+
+    def still_running(self):
+        """Processes of programs that write into the sweep's folder."""
+        found = []
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{process}/cmdline", "rb") as file:
+                    if f"--out={self.out}/".encode() in file.read():
+                        found.append(process)
+            except OSError:
+                pass
+        return found
+
+
+class Killed(SweepTest):
+    GRID = [*FAST, "--zero=0,1,2,3", "--nic=25GbE,100GbE,400GbE", "--jobs=2"]  # 4 x 3 = 12 points
+
+    def check_twelve(self, done_before):
+        rows, started = self.rows(), self.started()
+        self.assertEqual([row["status"] for row in rows], ["done"] * 12)
+        self.assertEqual(
+            {(row["zero"], row["nic"]) for row in rows},
+            {(zero, nic) for zero in range(4) for nic in ("25GbE", "100GbE", "400GbE")},
+        )
+        self.assertEqual(len(started), 12)
+        for row in rows:
+            point = " ".join(f"--{name}={value}" for name, value in json.loads(row["options"]).items())
+            self.assertEqual(started[point], row["attempts"], point)
+            if row["id"] in done_before:
+                self.assertEqual(started[point], 1, f"{point} was done and ran again")
+        self.assertLessEqual(sum(started.values()), 12 + 2)  # two were under way, at most
+        self.assertEqual(sorted(os.listdir(self.out)), ["sweep.lock", "sweep.sqlite"])
+
+    def test_twelve_points_killed_half_way(self):
+        """SIGKILL: nothing can be put right at the end. The same command again ends with 12 rows; what was done is not
+        run again, and what was running dies with the sweep."""
+        sweep = self.start(*self.GRID, f"--out={self.out}")
+        self.wait_for(lambda: self.count("done") >= 5, "no five points were done")
+        sweep.kill()
+        sweep.wait()
+        self.wait_for(lambda: not self.still_running(), "a run outlives its sweep")
+        before = self.rows()
+        done_before = {row["id"] for row in before if row["status"] == "done"}
+        self.assertTrue(5 <= len(done_before) < 12, done_before)
+        self.assertEqual(len(before), 12)
+        said = self.sweep(*self.GRID, f"--out={self.out}")
+        self.assertIn(f"12 points in {self.out}: ", said.stderr)
+        self.assertIn("12 of 12 points done", said.stdout)
+        self.check_twelve(done_before)
+        # Once more: nothing is left to do.
+        started = self.started()
+        self.assertIn("12 done, 0 failed, 0 to run", self.sweep(*self.GRID, f"--out={self.out}").stderr)
+        self.assertEqual(self.started(), started)
+        # The numbers are the program's.
+        run = self.run_program([*FAST, "--zero=3", "--nic=400GbE"])
+        row = next(row for row in self.rows() if (row["zero"], row["nic"]) == (3, "400GbE"))
+        self.assertEqual(row["step_time_us"], run.stats["step_time_us"])
+        self.assertEqual(row["fct_us_p99"], run.stats["fct_us"]["p99"])
+        self.assertEqual(row["bytes_sent_per_gpu_all_gather"], run.stats["bytes_sent_per_gpu"]["all_gather"])
+        self.assertEqual(row["links_0_utilization"], run.stats["links"][0]["utilization"])
+        self.assertEqual(json.loads(row["stats"])["collectives"], run.stats["collectives"])
+
+    def test_killed_between_the_run_and_its_row(self):
+        """A run that was complete, though its row was not written, counts; one that was cut off does not."""
+        self.sweep(*FAST, "--zero=0,1", f"--out={self.out}", "--keep")
+        db = sqlite3.connect(os.path.join(self.out, "sweep.sqlite"))
+        with db:
+            db.execute("UPDATE runs SET status = 'running', stats = NULL, step_time_us = NULL, folder = NULL")
+        db.close()
+        os.truncate(os.path.join(self.out, "runs", "2", "stats.json"), 100)
+        self.sweep("resume", self.out)
+        self.assertEqual([row["attempts"] for row in self.rows()], [1, 2])
+        self.assertEqual(sorted(os.listdir(self.out)), ["sweep.lock", "sweep.sqlite"])  # --keep was not said again
+        self.assertTrue(all(row["status"] == "done" and row["step_time_us"] > 0 for row in self.rows()))
+
+    def test_stopped_by_ctrl_c(self):
+        sweep = self.start(*self.GRID, f"--out={self.out}", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.wait_for(lambda: self.count("done") >= 3, "no three points were done")
+        sweep.send_signal(signal.SIGINT)
+        _, said = sweep.communicate(timeout=60)
+        self.assertEqual(sweep.returncode, 130, said)
+        self.assertIn(f"scripts/sweep resume {self.out}", said)
+        self.assertEqual(self.still_running(), [])
+        done_before = {row["id"] for row in self.rows() if row["status"] == "done"}
+        self.assertTrue(3 <= len(done_before) < 12)
+        self.assertEqual(self.count("pending"), 12 - len(done_before))
+        self.sweep("resume", self.out, "--jobs=2")
+        self.check_twelve(done_before)
+
+
+class Points(SweepTest):
+    def planned(self, *arguments):
+        return self.sweep(*arguments, "--dry-run").stdout.splitlines()
+
+    def test_grid(self):
+        self.assertEqual(
+            self.planned("dltrain", "--zero=0,1", "--k=4,8", "--recompute", "--no-pfc"),
+            [f"dltrain --zero={zero} --k={k} --recompute=1 --pfc=0" for zero in (0, 1) for k in (4, 8)],
+        )
+        self.assertEqual(self.planned("dltrain"), ["dltrain"])
+        self.assertFalse(os.path.exists(self.log))
+
+    def test_commas_within_a_value(self):
+        """[1MB,2MB] is one value with two sizes: of 8 flows 4 take each. 4 x (1 + 2) MB = 12 MB."""
+        self.sweep("traffic", "--k=4", "--hosts=8", "--bytes=[1MB,2MB],4MB", f"--out={self.out}")
+        self.assertEqual(
+            [(row["bytes"], row["message_bytes"]) for row in self.rows()], [("1MB,2MB", 12000000), ("4MB", 32000000)]
+        )
+        self.assertEqual(
+            self.planned("dltrain", "--algorithm=[all_gather=ring,reduce_scatter=ring],hierarchical"),
+            ["dltrain --algorithm=all_gather=ring,reduce_scatter=ring", "dltrain --algorithm=hierarchical"],
+        )
+        self.refuse(
+            "traffic", "--bytes=[1MB,2MB", f"--out={self.out}", None, "--bytes=[1MB,2MB", "brackets do not match"
+        )
+
+    def test_csv(self):
+        table = self.write("points.csv", 'bytes,cc,ack-every\n"1MB,2MB",none,\n4MB,,2\n\n')
+        self.assertEqual(
+            self.planned("traffic", f"--points={table}", "--seed=1,2"),
+            [
+                "traffic --bytes=1MB,2MB --cc=none --seed=1",
+                "traffic --bytes=1MB,2MB --cc=none --seed=2",
+                "traffic --bytes=4MB --ack-every=2 --seed=1",
+                "traffic --bytes=4MB --ack-every=2 --seed=2",
+            ],
+        )
+
+    def test_json(self):
+        points = self.write("list.json", '[{"bytes": ["1MB", "2MB"], "pfc": false}, {"bytes": "4MB", "cc": null}]')
+        self.assertEqual(
+            self.planned("traffic", f"--points={points}"), ["traffic --bytes=1MB,2MB --pfc=0", "traffic --bytes=4MB"]
+        )
+        points = self.write("grid.json", '{"bytes": [["1MB", "2MB"], "4MB"], "seed": [1, 2]}')
+        self.assertEqual(
+            self.planned("traffic", f"--points={points}"),
+            [f"traffic --bytes={size} --seed={seed}" for size in ("1MB,2MB", "4MB") for seed in (1, 2)],
+        )
+
+    def test_more_points_later(self):
+        """The folder grows: old points stay done, a new option is a new column that they have not."""
+        self.sweep(*FAST, "--zero=0,1", f"--out={self.out}")
+        said = self.sweep(*FAST, "--zero=1,2", f"--out={self.out}")
+        self.assertIn("2 points", said.stderr)
+        self.assertIn("1 done", said.stderr)
+        self.sweep(*FAST, "--zero=2", "--mtu=1024", f"--out={self.out}")
+        self.assertEqual(
+            [(row["zero"], row["mtu"], row["attempts"]) for row in self.rows()],
+            [(0, None, 1), (1, None, 1), (2, None, 1), (2, 1024, 1)],
+        )
+
+    def test_bad_use(self):
+        out = f"--out={self.out}"
+        self.refuse("dltrian", out, None, "dltrian", "did you mean 'dltrain'")
+        self.refuse("dltrain", "--zero=0,1", None, "--out=DIR is missing")
+        self.refuse("dltrain", "--zeero=0,1", out, None, "--zeero", "unknown option", "--zero")
+        self.refuse("dltrain", "--zero", "0,1", out, None, "0,1", "written with '='")
+        self.refuse("collperf", "-b=1M", out, None, "-b=1M", "--minbytes=1M")
+        self.refuse("dltrain", "--zero=0", "--zero=1", out, None, "--zero=1", "given twice")
+        self.refuse("dltrain", "--zero=0,,1", out, None, "--zero=0,,1", "empty value")
+        self.refuse("dltrain", "--jobs=0", out, None, "--jobs=0", "1 to 4096")
+        self.refuse("dltrain", "--points=no.csv", out, None, "--points=no.csv", "No such file")
+        self.refuse("dltrain", f"--points={self.write('a.json', '[1]')}", out, None, "a list of objects")
+        self.refuse("dltrain", f"--points={self.write('b.json', '[{')}", out, None, "no JSON")
+        self.refuse("dltrain", f"--points={self.write('c.csv', 'zero,k')}", out, None, "no points")
+        self.refuse(
+            "dltrain",
+            f"--points={self.write('d.csv', chr(10).join(('zero', '1,2')))}",
+            out,
+            None,
+            "line 2 has 2 fields",
+        )
+        self.refuse(
+            "dltrain",
+            f"--points={self.write('f.csv', chr(10).join(('out', 'x')))}",
+            out,
+            None,
+            "out is the sweep's own",
+        )
+        self.refuse(
+            "dltrain",
+            f"--points={self.write('g.csv', chr(10).join(('zero', '1')))}",
+            "--zero=2",
+            out,
+            None,
+            "given twice",
+        )
+        self.refuse("resume", self.folder, None, self.folder, "no sweep.sqlite")
+        self.refuse("plot", self.folder, "--x=zero", None, "no sweep.sqlite")
+        self.refuse("status", None, "one folder")
+        self.assertFalse(os.path.exists(self.out))
+        os.makedirs(os.path.join(self.out, "runs"))
+        self.refuse("dltrain", out, None, "has a folder runs, but no sweep.sqlite")
+
+    def test_help(self):
+        text = self.sweep("--help").stdout
+        for option in ("--out", "--points", "--jobs", "--retry-failed", "--keep", "--dry-run", "--x", "--by", "--log"):
+            self.assertIn(option, text)
+
+
+class Failures(SweepTest):
+    def test_recorded_and_retried_on_request_only(self):
+        scenario = os.path.join(self.folder, "later.json")
+        out = f"--out={self.out}"
+        said = self.sweep(*FAST, "--zero=1,9", "--scenario=later.json", out, status=3)
+        self.assertIn("2 failed", said.stdout)
+        with open(scenario, "w", encoding="utf-8") as file:
+            json.dump({"fabric": {"mtu": 1024}}, file)
+        error = self.run_program(["dltrain", "--zero=9"], status=2).err
+        self.assertIn("0 to run", self.sweep(*FAST, "--zero=1,9", "--scenario=later.json", out, status=3).stderr)
+        self.sweep("resume", self.out, status=3)
+        self.assertEqual(
+            [(row["status"], row["attempts"], row["exit_status"]) for row in self.rows()], [("failed", 1, 2)] * 2
+        )
+        self.assertIn("later.json", self.rows()[0]["error"])
+        self.sweep("resume", self.out, "--retry-failed", status=3)
+        rows = self.rows()
+        self.assertEqual(
+            [(row["status"], row["attempts"], row["exit_status"]) for row in rows], [("done", 2, 0), ("failed", 2, 2)]
+        )
+        self.assertIsNone(rows[0]["error"])
+        self.assertEqual(f"dltrain: error: {rows[1]['error']}\n", error)
+        status = self.sweep("status", self.out).stdout
+        self.assertIn("1 done\n1 failed\n", status)
+        self.assertIn("zero=9", status)
+        self.assertIn("--zero=9: allowed: 0, 1, 2, 3", status)
+
+    def test_failed_in_the_middle(self):
+        """Status 3 with its message; no numbers of a failed run in the columns, but all of stats.json beside."""
+        self.sweep(
+            "traffic",
+            "--topology=single-switch",
+            "--hosts=3",
+            "--pattern=incast",
+            "--fan-in=2",
+            "--bytes=1MB",
+            "--timeout-exponent=4",
+            "--bit-error-rate=0,0.001",
+            f"--out={self.out}",
+            status=3,
+        )
+        good, bad = self.rows()
+        self.assertEqual((good["status"], good["failed_queue_pairs"]), ("done", 0))
+        self.assertEqual((bad["status"], bad["exit_status"], bad["failed_queue_pairs"]), ("failed", 3, None))
+        self.assertIn("2 failed queue pairs", bad["error"])
+        self.assertEqual(json.loads(bad["stats"])["failed_queue_pairs"], 2)
+
+    def test_a_run_that_is_killed(self):
+        sweep = self.start("traffic", "--k=4", "--bytes=100GB", f"--out={self.out}")
+        self.wait_for(lambda: os.path.exists(os.path.join(self.out, "runs", "1", "flows.csv")), "the run did not begin")
+        for process in self.still_running():
+            os.kill(int(process), signal.SIGKILL)
+        self.assertEqual(sweep.wait(timeout=60), 3)
+        self.assertRegex(self.rows()[0]["error"], "ended by SIGKILL")
+
+    def test_two_sweeps_in_one_folder(self):
+        sweep = self.start("traffic", "--k=4", "--bytes=100GB", f"--out={self.out}")
+        self.wait_for(lambda: os.path.exists(os.path.join(self.out, "runs", "1", "flows.csv")), "the run did not begin")
+        self.refuse(*FAST, f"--out={self.out}", None, f"another sweep (process {sweep.pid}) is working in this folder")
+        self.assertEqual(len(self.rows()), 1)
+        sweep.terminate()
+        self.assertEqual(sweep.wait(timeout=60), 143)
+        self.assertEqual(self.rows()[0]["status"], "pending")
+
+
+class Showing(SweepTest):
+    def test_progress_in_a_terminal(self):
+        """A line for each point that ended, and below a line that moves, with what is left."""
+        ours, its = pty.openpty()
+        sweep = self.start(
+            *FAST,
+            "--zero=0,1,2",
+            "--nic=25GbE,100GbE",
+            "--jobs=1",
+            f"--out={self.out}",
+            stdout=subprocess.PIPE,
+            stderr=its,
+        )
+        os.close(its)
+        shown = b""
+        while True:
+            try:
+                select.select([ours], [], [], 60)
+                data = os.read(ours, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            shown += data
+        os.close(ours)
+        self.assertEqual(sweep.wait(timeout=60), 0)
+        sweep.stdout.close()
+        text = shown.decode()
+        self.assertEqual(re.findall(r"\[(\d)/6\] dltrain model=gpt2 .*: done in [\d.]+ s", text), list("123456"))
+        self.assertRegex(text, r"\r\x1b\[K\d of 6 done, 1 running, ETA (\d+ s|\d+:\d\d min)")
+
+    def test_kept_results(self):
+        self.sweep(*FAST, f"--out={self.out}", "--keep")
+        folder = os.path.join(self.out, self.rows()[0]["folder"])
+        self.assertTrue({"stats.json", "flows.csv", "links.csv"} <= set(os.listdir(folder)))
+
+    def test_table(self):
+        self.sweep(*FAST, "--zero=0,3", f"--out={self.out}")
+        table = list(csv.DictReader(io.StringIO(self.sweep("table", self.out, "--columns=zero,step_time_us").stdout)))
+        self.assertEqual(
+            [(int(row["zero"]), float(row["step_time_us"])) for row in table],
+            [(row["zero"], row["step_time_us"]) for row in self.rows()],
+        )
+        self.assertIn("fct_us_p99", self.sweep("table", self.out).stdout.split("\n")[0].split(","))
+        self.refuse(
+            "table", self.out, "--columns=step_time", None, "--columns=step_time", "did you mean 'step_time_us'"
+        )
+
+    def test_plot(self):
+        if importlib.util.find_spec("matplotlib") is None:
+            self.skipTest("python3-matplotlib is not installed")
+        self.sweep(*FAST, "--zero=0,3", "--nic=25GbE,100GbE", f"--out={self.out}")
+        said = self.sweep("plot", self.out, "--x=zero", "--y=step_time_us", "--by=nic").stdout
+        picture = os.path.join(self.out, "step_time_us-over-zero-by-nic.png")
+        self.assertEqual(said, f"{picture}: 4 of 4 points\n")
+        with open(picture, "rb") as file:
+            first = file.read()
+        self.sweep("plot", self.out, "--x=zero", "--y=step_time_us", "--by=nic")
+        with open(picture, "rb") as file:
+            self.assertTrue(file.read() == first, "not the same bytes")
+        svg = os.path.join(self.folder, "a.svg")
+        self.sweep("plot", self.out, "--x=nic", "--y=fct_us_p99", "--log=y", f"--out={svg}")
+        with open(svg, encoding="utf-8") as file:
+            text = file.read()
+        for label in ("25GbE", "100GbE", "fct p99 (ms)", "lines: means over zero; dots: single runs"):
+            self.assertIn(f"<!-- {label} -->", text)
+        said = self.sweep("plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic=25GbE").stdout
+        self.assertEqual(said, f"{self.out}/step_time_us-over-zero-nic-25GbE.png: 2 of 2 points\n")
+        self.sweep("plot", self.out, "--x=model", "--y=step_time_us", "--by=nic,zero", f"--out={svg}")
+        with open(svg, encoding="utf-8") as file:
+            text = file.read()
+        self.assertTrue("<!-- nic 25GbE, zero 0 -->" in text and "means" not in text)
+        self.refuse(
+            "plot",
+            self.out,
+            "--x=zero",
+            "--y=step_time_us",
+            "--where=nic=25GBE",
+            None,
+            "--where=nic=25GBE",
+            "100GbE, 25GbE",
+        )
+        self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic", None, "NAME=VALUE")
+        self.refuse("plot", self.out, "--x=zero", "--y=step_time", None, "--y=step_time", "did you mean 'step_time_us'")
+        self.refuse("plot", self.out, "--x=zero", None, "--y=NAME is missing")
+        self.refuse("plot", self.out, "--x=zero", "--y=error", None, "nothing to plot")
+        self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--out=a.jpg", None, ".png, .svg or .pdf")
+        self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--log=x", None, "--log=x", "zero")
+        self.refuse(
+            "plot", self.out, "--x=zero", "--y=step_time_us", "--bye=nic", None, "--bye=nic", "did you mean '--by'"
+        )
+
+    def test_plot_shows_the_numbers(self):
+        if importlib.util.find_spec("matplotlib") is None:
+            self.skipTest("python3-matplotlib is not installed")
+        from cluster_simulator import sweep_plot
+
+        # us as ms from 1,000 on; numbers with units in the order of their size; a hostile name is text.
+        rows = [
+            {
+                "status": "done",
+                "options": json.dumps({"nic": nic, "k": str(k)}),
+                "nic": nic,
+                "k": k,
+                "step_time_us": 1000.0 * number + k,
+            }
+            for number, nic in enumerate(("400GbE", "25GbE", "$x$<script>"), 1)
+            for k in (4, 8)
+        ]
+        figure = sweep_plot._figure(rows, "nic", "step_time_us", ["k"], [], 7)
+        axes = figure.axes[0]
+        self.assertEqual([label.get_text() for label in axes.get_xticklabels()], ["25GbE", "400GbE", r"\$x\$<script>"])
+        self.assertEqual(
+            [list(line.get_ydata()) for line in axes.lines], [[2.004, 1.004, 3.004], [2.008, 1.008, 3.008]]
+        )
+        self.assertEqual(axes.get_ylabel(), "step time (ms)")
+        self.assertEqual([entry.get_text() for entry in axes.get_legend().get_texts()], ["k 4", "k 8"])
+        self.assertIn("1 of 7 points have no result", figure.texts[0].get_text())
+
+    def test_from_python(self):
+        if importlib.util.find_spec("pandas") is None:
+            self.skipTest("python3-pandas is not installed")
+        from cluster_simulator import sweep
+
+        before = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
+        os.environ.update(self.environment)
+        points = [{"model": "gpt2", "servers": 2, "warmup": 0, "zero": zero, "pfc": False} for zero in (0, 2)]
+        frame = sweep.run("dltrain", points, self.out, quiet=True)
+        self.assertEqual(list(frame["zero"]), [0, 2])
+        self.assertEqual(list(frame["pfc"]), [0, 0])
+        self.assertTrue((frame["step_time_us"] > 0).all() and (frame["status"] == "done").all())
+        self.assertEqual(len(sweep.read(self.out)), 2)
+
+
+if __name__ == "__main__":
+    main()
