@@ -97,8 +97,10 @@ class Pictures(Base):
                 self.assertNotIn(b"CreationDate", first[name])
             self.assertLess(len(first[name]), 1500000, name)
         # The same run, the same bytes; one picture of one format and another width, elsewhere.
+        shutil.rmtree(folder)
         self.plot(run.folder, "--only=step,timeline,completion,topology,ports")
-        for name in names:
+        self.assertEqual(len(os.listdir(folder)), 5 * 3)
+        for name in sorted(os.listdir(folder)):
             with open(os.path.join(folder, name), "rb") as file:
                 self.assertEqual(file.read(), first[name], name)
         self.plot(run.folder, "--only=sizes,step", "--format=png", "--width=84mm", "--out=elsewhere")
