@@ -20,7 +20,7 @@ def small(test):
     return f"dltrain --model={test.write('small.json', {'name': 'small', 'sequence': 256, 'layers': layers})} "
 
 
-FILES = ["calls.log", "flows.csv", "links.csv", "network_events.log", "report.html", "stats.json", "topology.json"]
+FILES = ["attribution.csv", "calls.log", "flows.csv", "links.csv", "network_events.log", "report.html", "stats.json", "topology.json"]
 
 
 class Names(SystemTest):

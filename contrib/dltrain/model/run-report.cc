@@ -483,7 +483,7 @@ PrintEnd(std::ostream& os,
     if (!run.out.empty())
     {
         os << "Files            " << run.out
-           << "/: stats.json, flows.csv, links.csv, network_events.log"
+           << "/: stats.json, flows.csv, links.csv, topology.json, network_events.log"
            << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
            << moreFiles
            << (run.pcap.empty()     ? ""
