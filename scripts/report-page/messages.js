@@ -159,3 +159,27 @@ function completionTimes() {
   distribution(two, "slowdown", "Slowdown", ok ? stats.fct_slowdown : null, (v) => digit(v) + "\u00d7", "completion time over that on the idle network");
   redraws.push(() => keys.replaceChildren(names.length > 1 ? legend(names.map((name) => [curveColour(name), name])) : ""));
 }
+
+// The parts of all completion times together, the latest messages in words, the ports where messages waited.
+function whereTheTimeWent() {
+  const told = stats.attribution;
+  if (!told || !told.share) return;
+  const parts = Object.entries(told.share).filter(([, share]) => isNumber(share) && share >= 0.0005).sort((a, b) => b[1] - a[1]);
+  if (!parts.length) return;
+  const node = section("why", "Where the time of messages went", "Parts of the completion times of all messages, added up: from the posting to the last byte, "
+    + "as their last packets met it. attribution.csv has the parts of the 1,000 messages that lost most time.");
+  const meaning = (name) => (Object.hasOwn(meanings.stats, "attribution.share." + name) ? meanings.stats["attribution.share." + name][1] : name);
+  const bar = (share) => {
+    const box = element("span", { class: "part", "aria-hidden": "true" }, element("span"));
+    box.firstChild.style.width = 100 * Math.min(1, Math.max(0, share)) + "%";
+    return box;
+  };
+  node.append(table("Parts", ["part", "share", ""], parts.map(([name, share]) => [meaning(name), number(percent(share)), bar(share)])));
+  const words = (told.slowest || []).filter((line) => typeof line === "string");
+  if (words.length) node.append(element("h3", {}, "The latest"), element("ol", {}, words.map((line) => element("li", {}, line))));
+  const ports = (told.ports || []).filter((port) => port && isNumber(port.queued_us) && isNumber(port.paused_us));
+  if (ports.length) {
+    node.append(table("Where messages waited most: time of their last packets, summed", ["link", "queued", "paused"],
+      ports.map((port) => [String(port.link), number(time(port.queued_us)), number(time(port.paused_us))])));
+  }
+}

@@ -118,10 +118,10 @@ function numbers() {
 
 // What a run was for comes first.
 const ORDER = {
-  traffic: [summary, completionTimes, sizes, topology, ports],
-  collperf: [summary, collectives, topology, completionTimes, sizes, ports],
+  traffic: [summary, completionTimes, whereTheTimeWent, sizes, topology, ports],
+  collperf: [summary, collectives, topology, completionTimes, whereTheTimeWent, sizes, ports],
 };
-(ORDER[stats.program] || [summary, timeline, topology, sizes, completionTimes, ports, memory, collectives]).concat(configuration, numbers)
+(ORDER[stats.program] || [summary, timeline, topology, sizes, completionTimes, whereTheTimeWent, ports, memory, collectives]).concat(configuration, numbers)
   .forEach((make) => make());
 redrawAll();
 document.documentElement.dataset.ready = "yes";
