@@ -16,6 +16,7 @@
 #include "topologies/family.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstdio>
 #include <set>
 #include <tuple>
@@ -157,6 +158,10 @@ MakeTable()
             .Otherwise("5e8 elements")
             .Range(1, 1e15)
             .Example("100MB"),
+        Opt("slow-gpu", Kind::kList, json, group, "stragglers: computing on this GPU takes FACTOR times as long")
+            .Shows("GPU:FACTOR,...")
+            .Otherwise("none")
+            .Example("5:1.3"),
         Opt("prefetch", Kind::kBytes, json, group, "stage 3: parameters gathered ahead of their layer")
             .Otherwise("one layer; with deepspeed 5e7 elements")
             .Range(0, 1e15)
@@ -412,6 +417,28 @@ CollectivesOf(const training::TrainingPlan& plan)
     return used;
 }
 
+/// Stragglers of --slow-gpu.
+void
+SlowDown(Validation* v, training::TrainingPlan* plan)
+{
+    for (const auto& word : v->values.List("slow-gpu"))
+    {
+        char* end = nullptr;
+        const unsigned long rank = std::strtoul(word.c_str(), &end, 10);
+        const bool colon = end != word.c_str() && *end == ':' && word[0] != '-';
+        const char* const text = colon ? end + 1 : end;
+        const double factor = colon ? std::strtod(text, &end) : 0;
+        if (!colon || end == text || *end || rank >= plan->ranks || !(factor >= 1 && factor <= 1000))
+        {
+            v->errors.push_back({v->values.Where("slow-gpu"), word,
+                                 "allowed: GPU:FACTOR as 5:1.3, GPU 0 to " + std::to_string(plan->ranks - 1) + ", factor 1 to 1000", ""});
+            return;
+        }
+        plan->slowness.resize(plan->ranks, 1);
+        plan->slowness[rank] = factor;
+    }
+}
+
 } // namespace
 
 const OptionTable&
@@ -505,6 +532,7 @@ ValidateTraining(const ReadResult& read)
             s.options = training::ResolvedOptions(o);
             s.plan = training::MakeDataParallelPlan(o);
             used = CollectivesOf(s.plan);
+            SlowDown(&v, &s.plan);
             if (s.options.bucketBytes)
             {
                 v.Decide("buckets", CanonicalBytes(*s.options.bucketBytes));

@@ -78,6 +78,7 @@ struct TrainingPlan
     std::vector<StepGraph> roles;
     std::vector<uint32_t> roleOf; ///< per rank
     std::vector<GroupKind> groupKinds;
+    std::vector<double> slowness;    ///< per rank: computing takes so many times as long; empty: 1 for all
     // For throughput figures:
     uint64_t samplesPerStep = 0;     ///< global batch
     double flopsPerGpuPerStep = 0;   ///< model FLOPs, without recomputation

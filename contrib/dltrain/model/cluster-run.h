@@ -44,6 +44,11 @@ class ClusterRun
         return *m_collector;
     }
 
+    const TraceCollector& Collector() const
+    {
+        return *m_collector;
+    }
+
     RunControl& Control()
     {
         return m_control;

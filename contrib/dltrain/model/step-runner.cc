@@ -176,7 +176,13 @@ StepRunner::TryStart(Rank rank, uint32_t s, int64_t now)
     stream.since = now;
     if (task.kind != TaskKind::kCollective)
     {
-        m_events.Schedule(now + task.duration.ps, m_runner->ContextOf(rank), {rank, id});
+        int64_t duration = task.duration.ps;
+        if (!m_plan.slowness.empty())
+        {
+            duration =
+                static_cast<int64_t>(static_cast<double>(duration) * m_plan.slowness[rank] + 0.5);
+        }
+        m_events.Schedule(now + duration, m_runner->ContextOf(rank), {rank, id});
         return;
     }
     if (state.communicating++ == 0)

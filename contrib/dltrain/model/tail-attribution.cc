@@ -87,6 +87,7 @@ void
 TailAttribution::Clear()
 {
     m_slowest.clear();
+    m_byTag.clear();
     m_sums = {};
     m_sum = 0;
     m_known = m_unknown = 0;
@@ -153,6 +154,14 @@ TailAttribution::Add(const FlowRecord& record, const ns3::RdmaJourney& journey)
     parts[At(TimeShare::SERIALIZATION)] += network - host;
 
     ++m_known;
+    if (record.tag >= m_byTag.size())
+    {
+        m_byTag.resize(record.tag + 1);
+    }
+    for (std::size_t i = 0; i < PARTS; ++i)
+    {
+        m_byTag[record.tag][i] += parts[i];
+    }
     m_sum += record.end - record.start;
     for (std::size_t i = 0; i < PARTS; ++i)
     {
@@ -286,6 +295,29 @@ TailAttribution::InWords(std::size_t most) const
                         HumanTime(Us(r.ideal)) + ": " + Why(late));
     }
     return lines;
+}
+
+std::optional<TailAttribution::Shares>
+TailAttribution::GetShares(uint32_t tag) const
+{
+    double sum = 0;
+    if (tag < m_byTag.size())
+    {
+        for (const int64_t part : m_byTag[tag])
+        {
+            sum += static_cast<double>(part);
+        }
+    }
+    if (sum <= 0)
+    {
+        return std::nullopt;
+    }
+    Shares shares;
+    for (std::size_t i = 0; i < PARTS; ++i)
+    {
+        shares[i] = static_cast<double>(m_byTag[tag][i]) / sum;
+    }
+    return shares;
 }
 
 nlohmann::ordered_json

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -62,6 +63,11 @@ class TailAttribution
     void AddUnknown();
     void Clear();
 
+    using Shares = std::array<double, static_cast<std::size_t>(TimeShare::COUNT)>;
+    /// \return how the completion times of a tag's messages divide, together 1; nothing if it had
+    /// none
+    std::optional<Shares> GetShares(uint32_t tag) const;
+
     /// \return parts of stats.json
     nlohmann::ordered_json ToJson() const;
     /// \return one line a message, the slowest first, one for each pair of hosts and tag
@@ -102,6 +108,7 @@ class TailAttribution
     uint64_t m_known{0};
     uint64_t m_unknown{0};
     std::vector<std::array<int64_t, 2>> m_atPort; //!< queued, paused
+    std::vector<Parts> m_byTag;                   //!< sums
 };
 
 } // namespace dltrain

@@ -84,6 +84,10 @@ TrainingSimulation::Run()
                                                   m_run.Fabric(),
                                                   m_steps.get());
     m_steps->SetRunner(m_runner.get());
+    if (m_scenario.run.attribution)
+    {
+        m_critical = std::make_unique<CriticalPath>(m_scenario.plan);
+    }
 
     if (!m_calls.Open(m_scenario.run.out + "/calls.log"))
     {
@@ -143,6 +147,10 @@ TrainingSimulation::OnStep(uint32_t step, const StepRecord& record)
     {
         m_measured.push_back({m_lastEnd, record});
     }
+    if (m_critical)
+    {
+        m_critical->OnStep(step, step >= m_scenario.warmupSteps);
+    }
     // Packets and links are counted from where the step time is: the last rank's end. Messages and
     // calls by the step they belong to, as ranks do not begin one together.
     if (step + 1 == m_scenario.warmupSteps)
@@ -168,6 +176,10 @@ TrainingSimulation::PhaseName(uint32_t step) const
 void
 TrainingSimulation::OnCall(const CallRecord& call)
 {
+    if (m_critical)
+    {
+        m_critical->OnCall(call);
+    }
     if (call.step < m_scenario.warmupSteps || call.rank % m_logEvery)
     {
         return;
@@ -253,6 +265,10 @@ TrainingSimulation::Statistics() const
                                       {"activations", memory.activations},
                                       {"buffers", memory.buffers}};
     body["gpu_memory_capacity_bytes"] = m_scenario.options.gpu.memoryBytes;
+    if (m_critical)
+    {
+        body["critical_path"] = m_critical->ToJson(m_run.Collector().GetAttribution(), m_names);
+    }
     body["step_times_us"] = nlohmann::ordered_json::array();
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
     body["collectives"] = nlohmann::ordered_json::array();
@@ -340,6 +356,10 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
             HumanTime(stepUs - computeUs).c_str(),
             100 * (stepUs - computeUs) / stepUs,
             HumanTime(MeanUs(&StepRecord::communicationPs)).c_str());
+        if (m_critical)
+        {
+            std::printf("Critical path          %s\n", m_critical->InWords().c_str());
+        }
         std::printf("Throughput             %.5g samples/s", samples);
         if (HasTokens())
         {

@@ -5,6 +5,7 @@
 #define DLTRAIN_TRAINING_SIMULATION_H
 
 #include "cluster-run.h"
+#include "critical-path.h"
 #include "line-log.h"
 #include "step-runner.h"
 
@@ -55,6 +56,7 @@ class TrainingSimulation
     ClusterRun m_run;
     std::unique_ptr<StepRunner> m_steps;
     std::unique_ptr<CollectiveRunner> m_runner;
+    std::unique_ptr<CriticalPath> m_critical; //!< null: not asked for
     LineLog m_calls;
     std::string m_line;
     uint32_t m_logEvery = 1; ///< calls.log has every n-th rank
