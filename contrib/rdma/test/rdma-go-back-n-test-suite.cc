@@ -11,45 +11,6 @@ using namespace ns3::rdmatest;
 namespace
 {
 
-/// Stands in front of a NIC and loses the frames it is told to.
-class Filter : public RdmaPortUser
-{
-  public:
-    Filter(Ptr<RdmaPort> port, std::function<bool(const RdmaFrame&)> loses)
-        : m_inner(port->GetUser()),
-          m_loses(std::move(loses))
-    {
-        port->SetUser(this, port->GetPortIndex());
-    }
-
-    void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override
-    {
-        if (m_loses(*frame))
-        {
-            ++lost;
-            RdmaFramePool::Get().Free(frame);
-            return;
-        }
-        m_inner->OnFrame(port, frame, now);
-    }
-
-    void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override
-    {
-        m_inner->OnDequeue(port, frame, queueBytes, now);
-    }
-
-    RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) override
-    {
-        return m_inner->Pull(port, pausedMask, now);
-    }
-
-    uint32_t lost{0};
-
-  private:
-    RdmaPortUser* m_inner;
-    std::function<bool(const RdmaFrame&)> m_loses;
-};
-
 /// Two hosts on one switch, 100 Gb/s, links of 1,050 ns; time-out 4.096 us x 2^4 = 65.536 us.
 struct Pair : Bed
 {
@@ -74,13 +35,14 @@ struct Pair : Bed
     void LoseAt(uint32_t host, std::function<bool(const RdmaFrame&)> loses)
     {
         filters.push_back(
-            std::make_unique<Filter>(fabric->GetNic(host)->GetPort(), std::move(loses)));
+            std::make_unique<Loser>(fabric->GetNic(host)->GetPort(),
+                                    [loses](const RdmaFrame& f, int64_t) { return loses(f); }));
     }
 
     RdmaQueuePair* sender;
     RdmaQueuePair* receiver;
     std::vector<std::pair<uint64_t, int64_t>> goBacks;
-    std::vector<std::unique_ptr<Filter>> filters;
+    std::vector<std::unique_ptr<Loser>> filters;
 };
 
 } // namespace

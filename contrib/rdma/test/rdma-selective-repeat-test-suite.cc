@@ -20,42 +20,6 @@ using namespace ns3::rdmatest;
 namespace
 {
 
-/// Stands in front of a NIC and loses the frames it is told to.
-class Loser : public RdmaPortUser
-{
-  public:
-    Loser(Ptr<RdmaPort> port, std::function<bool(const RdmaFrame&, int64_t)> loses)
-        : m_inner(port->GetUser()),
-          m_loses(std::move(loses))
-    {
-        port->SetUser(this, port->GetPortIndex());
-    }
-
-    void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override
-    {
-        if (m_loses(*frame, now))
-        {
-            RdmaFramePool::Get().Free(frame);
-            return;
-        }
-        m_inner->OnFrame(port, frame, now);
-    }
-
-    void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override
-    {
-        m_inner->OnDequeue(port, frame, queueBytes, now);
-    }
-
-    RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) override
-    {
-        return m_inner->Pull(port, pausedMask, now);
-    }
-
-  private:
-    RdmaPortUser* m_inner;
-    std::function<bool(const RdmaFrame&, int64_t)> m_loses;
-};
-
 /// Two hosts on one switch, 100 Gb/s, links of 1,050 ns.
 struct Pair : Bed
 {

@@ -183,6 +183,47 @@ class Bed
     std::unique_ptr<RdmaFabric> fabric;
 };
 
+/// Stands in front of a NIC and loses the frames it is told to on their way in.
+class Loser : public RdmaPortUser
+{
+  public:
+    using Loses = std::function<bool(const RdmaFrame& frame, int64_t now)>;
+
+    Loser(Ptr<RdmaPort> port, Loses loses)
+        : m_inner(port->GetUser()),
+          m_loses(std::move(loses))
+    {
+        port->SetUser(this, port->GetPortIndex());
+    }
+
+    void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override
+    {
+        if (m_loses(*frame, now))
+        {
+            ++lost;
+            RdmaFramePool::Get().Free(frame);
+            return;
+        }
+        m_inner->OnFrame(port, frame, now);
+    }
+
+    void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override
+    {
+        m_inner->OnDequeue(port, frame, queueBytes, now);
+    }
+
+    RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) override
+    {
+        return m_inner->Pull(port, pausedMask, now);
+    }
+
+    uint32_t lost{0};
+
+  private:
+    RdmaPortUser* m_inner;
+    Loses m_loses;
+};
+
 /// A trace sink made of a lambda.
 template <typename... Args>
 class Sink : public SimpleRefCount<Sink<Args...>>

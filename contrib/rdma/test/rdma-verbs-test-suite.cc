@@ -45,42 +45,6 @@ PollAll(Ptr<RdmaCompletionQueue> queue)
     return all;
 }
 
-/// Loses the frames it is told to on their way into a NIC.
-class Loser : public RdmaPortUser
-{
-  public:
-    Loser(Ptr<RdmaPort> port, std::function<bool(const RdmaFrame&)> loses)
-        : m_inner(port->GetUser()),
-          m_loses(std::move(loses))
-    {
-        port->SetUser(this, port->GetPortIndex());
-    }
-
-    void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override
-    {
-        if (m_loses(*frame))
-        {
-            RdmaFramePool::Get().Free(frame);
-            return;
-        }
-        m_inner->OnFrame(port, frame, now);
-    }
-
-    void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override
-    {
-        m_inner->OnDequeue(port, frame, queueBytes, now);
-    }
-
-    RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) override
-    {
-        return m_inner->Pull(port, pausedMask, now);
-    }
-
-  private:
-    RdmaPortUser* m_inner;
-    std::function<bool(const RdmaFrame&)> m_loses;
-};
-
 /// Two hosts on one switch, 100 Gb/s, 1 us, with a queue pair each and completion queues.
 struct Verbs : Bed
 {
@@ -826,7 +790,7 @@ class RdmaVerbsLostResponsesTestCase : public TestCase
             helper.SetNicAttribute("BdpCap", UintegerValue(1000));
         });
         std::vector<uint32_t> victims{5, 20, 21};
-        Loser loser(bed.fabric->GetNic(0)->GetPort(), [&](const RdmaFrame& f) {
+        Loser loser(bed.fabric->GetNic(0)->GetPort(), [&](const RdmaFrame& f, int64_t) {
             const auto it = std::find(victims.begin(), victims.end(), f.psn);
             if (!IsReadResponse(f.opcode) || it == victims.end())
             {
