@@ -77,7 +77,7 @@ CriticalPath::OnCall(const CallRecord& call)
 }
 
 void
-CriticalPath::OnStep(uint32_t number, bool keep)
+CriticalPath::OnStep(uint32_t number)
 {
     const auto found = m_steps.find(number);
     if (found == m_steps.end())
@@ -86,10 +86,6 @@ CriticalPath::OnStep(uint32_t number, bool keep)
     }
     const Step step = std::move(found->second);
     m_steps.erase(found);
-    if (!keep)
-    {
-        return;
-    }
     m_path.clear();
     m_kept = number;
     // The call that ends last, of the lowest rank.

@@ -40,11 +40,11 @@ class CriticalPath
 
     /// A call of any rank has ended.
     void OnCall(const CallRecord& call);
-    /// All ranks have ended this step: walk back, if it shall be kept.
-    void OnStep(uint32_t step, bool keep);
+    /// All ranks have ended this step: walk back.
+    void OnStep(uint32_t step);
 
-    /// \return parts of stats.json; null if no step was kept. \param tagOf number of a collective's
-    /// name in `attribution`, which may be null
+    /// \return parts of stats.json; null if no step has ended. \param tagOf number of a
+    /// collective's name in `attribution`, which may be null
     nlohmann::ordered_json ToJson(const TailAttribution* attribution,
                                   const std::vector<std::string>& tags) const;
     /// \return a line

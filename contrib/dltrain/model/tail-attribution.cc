@@ -67,16 +67,14 @@ GetTimeShareName(TimeShare share)
 TailAttribution::TailAttribution(const ns3::RdmaFabric& fabric,
                                  const std::vector<std::string>& endpointNames,
                                  const std::vector<std::string>& portNames,
+                                 const PortIndex& portIndex,
                                  const std::vector<std::string>& tags)
     : m_endpoints(endpointNames),
       m_ports(portNames),
       m_tags(tags),
+      m_portIndex(portIndex),
       m_atPort(fabric.GetNEnds())
 {
-    for (uint32_t i = 0; i < fabric.GetPorts().size(); ++i)
-    {
-        m_portIndex[ns3::PeekPointer(fabric.GetPorts()[i])] = fabric.GetEnd(i);
-    }
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
         m_limits |= fabric.GetNic(e)->GetLimits() != nullptr;

@@ -53,10 +53,15 @@ class TailAttribution
     static constexpr std::size_t SLOWEST = 1000; //!< rows of attribution.csv
     static constexpr std::size_t TOLD = 10;      //!< in stats.json
 
-    /// \param names of endpoints, ports (by RdmaFabric end) and tags, kept by reference
+    /// End of the fabric of each of its ports.
+    using PortIndex = std::unordered_map<const ns3::RdmaPort*, uint32_t>;
+
+    /// \param names of endpoints, ports (by RdmaFabric end) and tags, and the index of ports, kept
+    /// by reference
     TailAttribution(const ns3::RdmaFabric& fabric,
                     const std::vector<std::string>& endpointNames,
                     const std::vector<std::string>& portNames,
+                    const PortIndex& portIndex,
                     const std::vector<std::string>& tags);
 
     void Add(const FlowRecord& record, const ns3::RdmaJourney& journey);
@@ -101,7 +106,7 @@ class TailAttribution
     const std::vector<std::string>& m_endpoints;
     const std::vector<std::string>& m_ports;
     const std::vector<std::string>& m_tags;
-    std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex;
+    const PortIndex& m_portIndex;
     std::vector<Late> m_slowest; //!< min-heap
     Parts m_sums{};
     int64_t m_sum{0};

@@ -201,8 +201,11 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
     // Between processes frames carry nothing that hangs off them.
     if (options.attribution && !options.atSender && !Ranks::Get().Several())
     {
-        m_attribution =
-            std::make_unique<TailAttribution>(fabric, m_endpointNames, m_portNames, m_tags);
+        m_attribution = std::make_unique<TailAttribution>(fabric,
+                                                          m_endpointNames,
+                                                          m_portNames,
+                                                          m_portIndex,
+                                                          m_tags);
         m_resolver = [this](uint32_t src, uint32_t dst, uint32_t destQp) {
             return TagOf(src, dst, destQp);
         };

@@ -146,10 +146,10 @@ TrainingSimulation::OnStep(uint32_t step, const StepRecord& record)
     if (step >= m_scenario.warmupSteps)
     {
         m_measured.push_back({m_lastEnd, record});
-    }
-    if (m_critical)
-    {
-        m_critical->OnStep(step, step >= m_scenario.warmupSteps);
+        if (m_critical)
+        {
+            m_critical->OnStep(step);
+        }
     }
     // Packets and links are counted from where the step time is: the last rank's end. Messages and
     // calls by the step they belong to, as ranks do not begin one together.
@@ -176,11 +176,15 @@ TrainingSimulation::PhaseName(uint32_t step) const
 void
 TrainingSimulation::OnCall(const CallRecord& call)
 {
+    if (call.step < m_scenario.warmupSteps)
+    {
+        return;
+    }
     if (m_critical)
     {
         m_critical->OnCall(call);
     }
-    if (call.step < m_scenario.warmupSteps || call.rank % m_logEvery)
+    if (call.rank % m_logEvery)
     {
         return;
     }

@@ -3,7 +3,6 @@
  */
 #include "rdma-nic.h"
 
-#include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shared-buffer.h"
@@ -473,28 +472,18 @@ RdmaNic::StartCongestionControl(RdmaQueuePair* qp)
 void
 RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
 {
-    const auto connect = [](RdmaQueuePair* from, RdmaQueuePair* to) {
-        NS_ABORT_MSG_IF(from->m_state > RdmaQueuePair::State::INIT, "connected already: see RESET");
-        from->m_peerNumber = to->m_number;
-        from->m_peerEndpoint = to->m_nic->m_endpoint;
-        // The same addresses and ports as in captures; see rdma-pcap.
-        from->m_flowHash = rdma::FlowHash({from->m_nic->m_endpoint,
-                                           to->m_nic->m_endpoint,
-                                           rdma::RoceSourcePort(from->m_number, to->m_number)});
-        from->m_expectedPsn = to->m_nextPsn;
-        from->m_state = RdmaQueuePair::State::READY_TO_SEND;
+    const bool selective = a->m_nic->m_lossRecovery == SELECTIVE_REPEAT &&
+                           b->m_nic->m_lossRecovery == SELECTIVE_REPEAT;
+    const auto describe = [selective](const RdmaQueuePair* qp) {
+        RdmaNic* nic = qp->m_nic;
+        return RdmaRemoteQueuePair{nic->m_endpoint,
+                                   qp->m_number,
+                                   static_cast<uint32_t>(qp->m_nextPsn),
+                                   selective,
+                                   selective ? nic->GetBdpCap() : 0};
     };
-    NS_ABORT_MSG_IF(a->GetTransport() != RdmaTransport::RC ||
-                        b->GetTransport() != RdmaTransport::RC,
-                    "datagrams have no connection: see RdmaQueuePair::Modify");
-    connect(a, b);
-    connect(b, a);
-    if (a->m_nic->m_lossRecovery == SELECTIVE_REPEAT &&
-        b->m_nic->m_lossRecovery == SELECTIVE_REPEAT)
-    {
-        a->m_nic->UseSelectiveRepeat(a, b->m_nic->GetBdpCap());
-        b->m_nic->UseSelectiveRepeat(b, a->m_nic->GetBdpCap());
-    }
+    ConnectRemote(a, describe(b));
+    ConnectRemote(b, describe(a));
 }
 
 void
@@ -527,13 +516,12 @@ RdmaNic::GetWindowAt(uint64_t rateBps) const
 void
 RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
 {
-    RdmaNic* nic = qp->m_nic;
-    qp->m_peerNumber = peer.number;
-    qp->m_peerEndpoint = peer.endpoint;
-    qp->m_flowHash = rdma::FlowHash(
-        {nic->m_endpoint, peer.endpoint, rdma::RoceSourcePort(qp->m_number, peer.number)});
-    qp->m_expectedPsn = peer.initialPsn;
+    NS_ABORT_MSG_IF(qp->GetTransport() != RdmaTransport::RC,
+                    "datagrams have no connection: see RdmaQueuePair::Modify");
+    NS_ABORT_MSG_IF(qp->m_state > RdmaQueuePair::State::INIT, "connected already: see RESET");
+    qp->SetPeer(peer.endpoint, peer.number, peer.initialPsn);
     qp->m_state = RdmaQueuePair::State::READY_TO_SEND;
+    RdmaNic* nic = qp->m_nic;
     if (nic->m_lossRecovery == SELECTIVE_REPEAT && peer.selectiveRepeat)
     {
         nic->UseSelectiveRepeat(qp, peer.bdpCap);

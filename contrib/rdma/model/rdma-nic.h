@@ -71,7 +71,7 @@ struct RdmaNicCounters
 
 /**
  * \ingroup rdma
- * What a queue pair must know of the other end when that is in another process. All of it follows
+ * What a queue pair must know of the other end, which may be in another process. All of it follows
  * from the fabric and from the order in which queue pairs are made, so the processes need not talk.
  */
 struct RdmaRemoteQueuePair

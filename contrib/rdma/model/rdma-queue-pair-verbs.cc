@@ -140,6 +140,17 @@ RdmaQueuePair::Modify(State to, const RdmaQueuePairAttributes& attributes)
     return error;
 }
 
+void
+RdmaQueuePair::SetPeer(uint32_t endpoint, uint32_t number, uint64_t firstPsn)
+{
+    m_peerEndpoint = endpoint;
+    m_peerNumber = number;
+    // The same addresses and ports as in captures; see rdma-pcap-helper.
+    m_flowHash = rdma::FlowHash(
+        {m_nic->m_endpoint, m_peerEndpoint, rdma::RoceSourcePort(m_number, m_peerNumber)});
+    m_expectedPsn = firstPsn;
+}
+
 std::string
 RdmaQueuePair::ConnectTo(const RdmaQueuePairAttributes& attributes)
 {
@@ -151,12 +162,7 @@ RdmaQueuePair::ConnectTo(const RdmaQueuePairAttributes& attributes)
         return "allowed: peerNumber 2 to 2^24 - 1, receivePsn to 2^24 - 1, minRnrTimer to 31, "
                "peerBdpCap for selectiveRepeat 1 to 2^23 - 1";
     }
-    m_peerNumber = attributes.peerNumber;
-    m_peerEndpoint = attributes.peerEndpoint;
-    // The same addresses and ports as in captures; see rdma-pcap-helper.
-    m_flowHash = rdma::FlowHash(
-        {m_nic->m_endpoint, m_peerEndpoint, rdma::RoceSourcePort(m_number, m_peerNumber)});
-    m_expectedPsn = attributes.receivePsn;
+    SetPeer(attributes.peerEndpoint, attributes.peerNumber, attributes.receivePsn);
     RdmaQueuePairVerbs& verbs = Verbs();
     verbs.minRnrTimer = attributes.minRnrTimer;
     if (attributes.selectiveRepeat && m_nic->m_lossRecovery == RdmaNic::SELECTIVE_REPEAT)
@@ -829,14 +835,7 @@ RdmaQueuePair::PostDatagram(const RdmaSendRequest& request)
 {
     const int64_t now = RdmaClock::Now();
     RdmaQueuePairVerbs& verbs = *m_verbs;
-    RdmaWorkRequest posted;
-    posted.id = request.id;
-    posted.bytes = request.bytes;
-    posted.immediate = request.immediate;
-    posted.hasImmediate = request.hasImmediate;
-    posted.operation = request.operation;
-    posted.signaled = request.signaled;
-    posted.posted = now;
+    RdmaWorkRequest posted(request, now);
     posted.firstPsn = m_endPsn;
     posted.packets = 1;
     posted.firstByte = m_postedBytes;
@@ -955,14 +954,7 @@ RdmaQueuePair::CompleteDatagram(const RdmaSendRequest& request,
                                 RdmaStatus status,
                                 int64_t now)
 {
-    RdmaWorkRequest done;
-    done.id = request.id;
-    done.bytes = request.bytes;
-    done.immediate = request.immediate;
-    done.hasImmediate = request.hasImmediate;
-    done.operation = request.operation;
-    done.signaled = request.signaled;
-    done.posted = posted;
+    RdmaWorkRequest done(request, posted);
     done.packets = 1;
     m_peerEndpoint = request.peerEndpoint; // what the completion tells
     m_peerNumber = request.peerNumber;

@@ -88,14 +88,7 @@ RdmaQueuePair::Post(const RdmaSendRequest& posted)
         }
     }
     const uint32_t mtu = m_nic->m_mtu;
-    RdmaWorkRequest request;
-    request.id = posted.id;
-    request.bytes = posted.bytes;
-    request.immediate = posted.immediate;
-    request.hasImmediate = posted.hasImmediate;
-    request.operation = posted.operation;
-    request.signaled = posted.signaled;
-    request.posted = RdmaClock::Now();
+    RdmaWorkRequest request(posted, RdmaClock::Now());
     request.firstPsn = m_endPsn;
     request.packets = std::max<uint64_t>(1, (posted.bytes + mtu - 1) / mtu);
     request.firstByte = m_postedBytes;

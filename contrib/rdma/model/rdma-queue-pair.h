@@ -40,6 +40,20 @@ struct RdmaWorkRequest
     uint64_t packets{0};   //!< PSNs: of a READ, packets of its response
     uint64_t firstByte{0}; //!< position in the stream of all bytes that the queue pair sends
 
+    RdmaWorkRequest() = default;
+
+    /// What the poster says; where it stands among the others is to be filled in.
+    RdmaWorkRequest(const RdmaSendRequest& request, int64_t now)
+        : id(request.id),
+          bytes(request.bytes),
+          immediate(request.immediate),
+          hasImmediate(request.hasImmediate),
+          operation(request.operation),
+          signaled(request.signaled),
+          posted(now)
+    {
+    }
+
     /// \return bytes of the stream in the first n packets; a READ sends none
     uint64_t BytesIn(uint64_t n, uint32_t mtu) const
     {
@@ -318,6 +332,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 
     // rdma-queue-pair-verbs.cc: all but WRITEs
     RdmaQueuePairVerbs& Verbs();
+    void SetPeer(uint32_t endpoint, uint32_t number, uint64_t firstPsn);
     std::string ConnectTo(const RdmaQueuePairAttributes& attributes);
     void StartSending(const RdmaQueuePairAttributes& attributes);
     void Reset();
