@@ -58,6 +58,12 @@ RdmaNic::GetTypeId()
                           UintegerValue(HEADER_BYTES),
                           MakeUintegerAccessor(&RdmaNic::m_headerBytes),
                           MakeUintegerChecker<uint32_t>(0, 1024))
+            .AddAttribute("LeastFrameBytes",
+                          "Shorter frames are padded to it: 64 of Ethernet, 0 of InfiniBand "
+                          "(bytes); not without ExtensionHeaders",
+                          UintegerValue(rdma::kMinimumFrameBytes),
+                          MakeUintegerAccessor(&RdmaNic::m_leastFrameBytes),
+                          MakeUintegerChecker<uint32_t>(0, 256))
             .AddAttribute("ExtensionHeaders",
                           "RETH 16 B in the first packet of a request of at most 2^31 B, immediate "
                           "data 4 B, payloads padded to 4 B; off: none of it",
@@ -290,6 +296,7 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
                                      m_extensionHeaders,
                                      m_ackFrameBytes,
                                      m_cnpFrameBytes);
+    m_sizes.leastWire = m_extensionHeaders ? m_leastFrameBytes + port->GetLineOverhead() : 0;
     m_timeUnit = port->GetTransmitTimeUnitPs();
     m_nakIntervalPs = m_nakInterval.GetPicoSeconds();
     m_endpoint = endpoint;
@@ -375,6 +382,12 @@ RdmaNic::SetUser(RdmaNicUser* user)
 }
 
 void
+RdmaNic::SetPaths(const RdmaPathSource* paths)
+{
+    m_paths = paths;
+}
+
+void
 RdmaNic::NoteJourneys(const RdmaJourney::Resolver& resolver)
 {
     m_journeys = &resolver;
@@ -418,6 +431,7 @@ RdmaNic::CreateQueuePair(const RdmaQueuePairInit& init)
 {
     NS_ABORT_MSG_IF(init.serviceLevel >= m_priorityOfServiceLevel.size(), "no such service level");
     RdmaQueuePair* qp = CreateQueuePair(m_priorityOfServiceLevel[init.serviceLevel]);
+    qp->m_serviceLevel = init.serviceLevel;
     RdmaQueuePairVerbs& verbs = qp->Verbs();
     verbs.transport = init.transport;
     verbs.sendQueue = init.sendQueue;
@@ -437,7 +451,9 @@ RdmaNic::CreateQueuePair(uint8_t priority)
     const uint32_t number = static_cast<uint32_t>(m_qps.size()) + 2;
     NS_ABORT_MSG_IF(number > 0xffffff, "a NIC has at most 2^24 queue pairs");
     Ptr<RdmaQueuePair> qp(new RdmaQueuePair(this, number), false);
-    qp->m_priority = priority;
+    qp->m_serviceLevel = priority;
+    qp->m_priority =
+        m_paths ? 0 : priority; // every InfiniBand port has VL 0; a path may tell another
     qp->m_dscp = m_dscpOfPriority[priority];
     qp->m_timeoutPs = m_timeoutPs;
     qp->m_retryCount = m_retryCount;
@@ -772,9 +788,17 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
     frame->payload = 0;
     frame->inPort = 0;
     frame->opcode = opcode;
-    frame->priority = m_controlPriority;
     frame->flags = flags;
-    frame->dscp = m_dscpOfPriority[m_controlPriority];
+    if (m_paths) // a response takes the service level of its request (9.6.1.1)
+    {
+        frame->priority = qp->m_priority;
+        frame->serviceLevel = qp->m_dscp;
+    }
+    else
+    {
+        frame->priority = m_controlPriority;
+        frame->dscp = m_dscpOfPriority[m_controlPriority];
+    }
     m_port->Enqueue(frame, now);
 }
 
@@ -832,9 +856,16 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
 }
 
 void
-RdmaNic::OnDequeue(RdmaPort*, RdmaFrame*, uint64_t, int64_t)
+RdmaNic::OnDequeue(RdmaPort*, RdmaFrame* frame, uint64_t, int64_t now)
 {
-    // Control frames of a NIC wait in host memory: there is no buffer to account for.
+    // Control frames of a NIC wait in host memory: there is no buffer to account for. A packet that
+    // waited for credits has been in the sender longer than it thought when it was made.
+    if (frame->extra && frame->extra->journey)
+    {
+        RdmaJourney& journey = *frame->extra->journey;
+        journey.nicPaused += now - journey.started;
+        journey.started = now;
+    }
 }
 
 } // namespace ns3
