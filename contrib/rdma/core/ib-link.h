@@ -30,7 +30,8 @@
  * and physical layer (delimiters SDP, SLP, EGP, EBP; 8b/10b, widths); "SB7700/SB7790 user manual", Mellanox, rev. 1.7,
  * 4.1.2 (FDR10, FDR, EDR); InfiniBand Trade Association, "InfiniBand roadmap" (rates of HDR, NDR, XDR); IEEE 802.3
  * clauses 91, 119 and 134 (Reed-Solomon codes, 256b/257b); 25G/50G Ethernet Consortium, "Low-latency FEC", 2019
- * (RS(272, 257)). Which code XDR uses and the time of a decoder are assumed.
+ * (RS(272, 257)); "MLNX-OS User Manual", NVIDIA, v3.11, InfiniBand interface (EDR links have a code only on active cables
+ * longer than 30 m and copper longer than 2 m). Which code HDR, NDR and XDR use and the time of a decoder are assumed.
  */
 #ifndef RDMA_CORE_IB_LINK_H
 #define RDMA_CORE_IB_LINK_H
