@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -373,9 +374,9 @@ Dissected(const std::vector<std::vector<uint8_t>>& records, const std::vector<st
 std::vector<uint8_t>
 Record(const std::vector<uint8_t>& packet)
 {
-    std::vector<uint8_t> r(kErfHeaderBytes);
+    std::vector<uint8_t> r(kErfHeaderBytes + packet.size());
     PutErfHeader(r.data(), kErfInfiniband, TimePoint(1500000000000LL), packet.size(), 1);
-    r.insert(r.end(), packet.begin(), packet.end());
+    std::copy(packet.begin(), packet.end(), r.begin() + kErfHeaderBytes);
     return r;
 }
 
