@@ -6,6 +6,7 @@
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
+#include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/nic-names.h"
@@ -72,6 +73,7 @@ FabricSpec
 MakeFabric(Validation* v)
 {
     FabricSpec f;
+    ApplyInfiniBand(v);
     ApplyCompat(v);
     const auto& values = v->values;
     f.compat = values.Text("compat");
@@ -103,16 +105,17 @@ MakeFabric(Validation* v)
     f.nakInterval = values.Duration("nak-interval");
     f.variableWindow = values.Flag("variable-window");
     f.ecnBehind = values.Flag("ecn-behind");
-    if (!f.frames.AreStandard() && !values.List("pcap").empty())
+    f.ccPreset = values.Text("cc-preset");
+    MakeInfiniBand(v, &f);
+    if (!f.infiniBand && !f.frames.AreStandard() && !values.List("pcap").empty())
     {
         v->Fail("pcap", std::string("the frames ") + (f.compat == "none" ? "of these options" : "of --compat=" + f.compat) +
                             " are not RoCEv2's, so no reader of captures would understand them; allowed: captures of standard frames");
     }
     f.ackEvery = values.U32("ack-every");
-    f.pfc = values.Flag("pfc");
-    f.ecn = values.Flag("ecn");
+    f.pfc = !f.infiniBand && values.Flag("pfc");
+    f.ecn = !f.infiniBand && values.Flag("ecn");
     f.cc = values.Text("cc");
-    f.ccPreset = values.Text("cc-preset");
     f.pfcWatchdog = values.Duration("pfc-watchdog");
     f.pfcWatchdogAction = values.Text("pfc-watchdog-action");
     f.linkDelay = values.Duration("link-delay");
@@ -345,12 +348,16 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
         network.name += ", oversubscription " + NumberText(request.oversubscription);
     }
     ApplyCompatToNetwork(v, network.topology, fabric);
+    if (fabric->infiniBand)
+    {
+        CheckInfiniBandNetwork(v, network.topology);
+    }
     if (network.fromFile)
     {
         const auto& host = network.topology.Nodes()[network.topology.Hosts()[0]];
         fabric->nicRate = network.topology.Links()[host.ports[0]].rate;
         fabric->linkDelay = network.topology.Links()[host.ports[0]].delay;
-        fabric->nic = rdma::ToString(fabric->nicRate) + " Ethernet";
+        fabric->nic = rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
     }
     return network;
 }
