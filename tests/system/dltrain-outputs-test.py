@@ -20,7 +20,7 @@ def small(test):
     return f"dltrain --model={test.write('small.json', {'name': 'small', 'sequence': 256, 'layers': layers})} "
 
 
-FILES = ["attribution.csv", "calls.log", "flows.csv", "links.csv", "network_events.log", "report.html", "stats.json", "topology.json"]
+FILES = ["attribution.csv", "calls.log", "flows.csv", "links.csv", "network_events.log", "report.html", "stats.json", "timeline.json", "topology.json"]
 
 
 class Names(SystemTest):
@@ -29,7 +29,7 @@ class Names(SystemTest):
     def test_files_columns_and_keys(self):
         run = self.run_program(small(self) + "--placement=random")
         self.assertEqual(sorted(os.listdir(run.folder)), FILES)
-        self.assertEqual(run.header("flows.csv"), "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag")
+        self.assertEqual(run.header("flows.csv"), "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu")
         self.assertEqual(run.header("links.csv"), "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share")
         self.assertTrue(run.text("calls.log").startswith("# calls of the measured steps"))
         self.assertIn("\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n", run.text("calls.log"))
@@ -80,7 +80,7 @@ class Names(SystemTest):
         for line in ("collperf --ranks=4 -b 1M -e 4M", "traffic --topology=single-switch --hosts=4 --bytes=1MB"):
             run = self.run_program(line)
             self.assertEqual(sorted(os.listdir(run.folder)), [name for name in FILES if name != "calls.log"])
-            self.assertEqual(run.header("flows.csv"), "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag")
+            self.assertEqual(run.header("flows.csv"), "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu")
             stats = run.stats
             for key in ("schema_version fct_us fct_slowdown drops ecn_marks cnps pfc_pauses pfc_pause_time_us retransmitted_packets "
                         "data_packets frame_hops events wall_s frame_hops_per_s peak_rss_bytes").split():

@@ -109,7 +109,7 @@ class OldResults(SystemTest):
         self.run_program(small + "--bytes=1MB", out=out)
         self.assertEqual(sorted(os.listdir(out)),
                          sorted(["attribution.csv", "flows.csv", "links.csv", "network_events.log", "report.html", "stats.json",
-                                 "topology.json", *others]))
+                                 "timeline.json", "topology.json", *others]))
         for name, content in others.items():
             with open(os.path.join(out, name), "rb") as file:
                 self.assertEqual(file.read(), content)

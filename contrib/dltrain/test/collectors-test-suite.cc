@@ -195,7 +195,7 @@ class FlowTableTestCase : public TestCase
         const std::string few = Write("few.csv", ROWS, 1);
         const auto rows = ReadRows(few);
         NS_TEST_ASSERT_MSG_EQ(rows.size(), ROWS, "every message up to the limit");
-        NS_TEST_EXPECT_MSG_EQ(rows[3].size(), 9, "columns");
+        NS_TEST_EXPECT_MSG_EQ(rows[3].size(), 11, "columns");
         NS_TEST_EXPECT_MSG_EQ(rows[3][0] + rows[3][1] + rows[3][2] + rows[3][8], "3bax", "row 3");
 
         const std::string many = Write("many.csv", COUNT, 1);
