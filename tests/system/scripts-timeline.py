@@ -7,7 +7,9 @@ import copy
 import json
 import math
 import os
+import signal
 import subprocess
+import time
 import unittest
 
 from _system_test import ROOT, SystemTest, main
@@ -169,6 +171,11 @@ def small(test):
     layers = [{"name": f"layer {i}", "parameters": 2 << 20, "flops": 1.0e9} for i in range(4)]
     model = test.write("small.json", {"name": "<script>alert(1)</script>", "sequence": 256, "layers": layers})
     return f"dltrain --model={model} --placement=random --steps=2 --buckets=8MiB "
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def steps_end(stats, step):
@@ -364,6 +371,79 @@ class Training(Base):
         for process in {process for process, _, _ in trace.tracks("GPU ", "")}:
             count = sum(len(slices) for _, _, slices in trace.tracks(process, ""))
             self.assertEqual(count, calls[process.split()[1]])
+
+    def test_ctrl_c(self):
+        words, out = self.command("dltrain --warmup=0 --placement=random --report=0")
+        running = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            calls = os.path.join(out, "calls.log")
+            while running.poll() is None and not (os.path.isfile(calls) and "reduce-scatter" in text_of(calls)):
+                time.sleep(0.05)
+            running.send_signal(signal.SIGINT)
+            running.communicate(timeout=60)
+        finally:
+            running.kill()
+            running.wait()
+        self.assertEqual(running.returncode, 130)
+        trace = self.read(out)
+        self.assertFalse(trace.other["complete"])
+        self.assertRegex(trace.other["problem"], r"^the run was interrupted after \d")
+        # A call that had not ended is in no log: the arrows of its messages are between NICs.
+        kinds = collections.Counter()
+        for key, ends in trace.arrows.items():
+            ((sender, _), send), ((receiver, _), receive) = trace.bound[key]
+            kind = trace.processes[sender].split()[0]
+            kinds[kind] += 1
+            self.assertEqual(kind, trace.processes[receiver].split()[0])
+            self.assertEqual(send["name"], receive["name"])
+            if kind == "GPU":
+                self.assertEqual(send["args"], receive["args"])  # step, bytes, group
+        self.assertGreater(kinds["GPU"], 0)
+        self.assertEqual(sum(kinds.values()), trace.other["shown"]["messages"])
+
+    def test_no_file(self):
+        run = self.run_program(small(self) + "--timeline=0 --report=0")
+        self.assertNotIn("timeline.json", os.listdir(run.folder))
+        self.assertNotIn("Timeline ", run.out)
+        # Where it cannot be written the run says so, in one line, and is as good as without it.
+        for place in ("timeline.json", "timeline.json.part"):
+            out = os.path.join(self.folder, "in-the-way-of-" + place)
+            os.makedirs(os.path.join(out, place, "mine"))
+            run = self.run_program(small(self) + "--report=0", out=out)
+            self.assertRegex(run.err, r"^timeline\.json: not written: .*: cannot be written: Is a directory\n$")
+            self.assertEqual([name for name in os.listdir(out) if name.startswith("timeline")], [place])
+
+    def test_many_gpus(self):
+        """512 GPUs: what is there of a GPU is whole, the slowest messages have their arrows."""
+        layers = [{"name": f"layer {i}", "parameters": 1 << 18, "flops": 1.0e9} for i in range(20)]
+        model = self.write("deep.json", {"name": "deep", "sequence": 256, "layers": layers})
+        run = self.run_program(f"dltrain --model={model} --gpus=512 --steps=2 --report=0")
+        trace = self.read(run.folder)
+        shown = trace.other["shown"]
+        self.assertLessEqual(trace.count, 100000)
+        self.assertLess(os.path.getsize(run.path("timeline.json")), 20e6)
+        calls = collections.Counter(
+            line.split("\t")[3] for line in run.text("calls.log").splitlines() if line[0] != "#"
+        )
+        self.assertEqual(len(calls), 512)
+        found = collections.Counter()
+        for process, _, slices in trace.tracks("GPU ", ""):
+            found[process.split()[1]] += len(slices)
+        self.assertEqual(found, {gpu: calls[gpu] for gpu in found})
+        self.assertEqual((len(found), trace.other["left_out"]["gpus"]), (shown["gpus"], 512 - shown["gpus"]))
+        self.assertTrue(100 < len(found) < 512, len(found))
+        slowest = max(run.rows("flows.csv"), key=lambda row: row["fct_us"] / row["ideal_fct_us"])
+        self.assertTrue({str(slowest["from_gpu"]), str(slowest["to_gpu"])} <= set(found))
+        # An arrow leads from call to call where both are shown, else from NIC to NIC.
+        kinds = collections.Counter()
+        for key in trace.arrows:
+            ((sender, _), send), ((receiver, _), receive) = trace.bound[key]
+            kind = trace.processes[sender].split()[0]
+            self.assertEqual(kind, trace.processes[receiver].split()[0])
+            if kind == "NIC":
+                self.assertFalse({str(send["args"]["from_gpu"]), str(send["args"]["to_gpu"])} <= set(found))
+            kinds[kind] += 1
+        self.assertGreater(min(kinds["GPU"], kinds["NIC"]), 0)
 
     def test_interrupted_and_killed(self):
         run = self.run_program(small(self))

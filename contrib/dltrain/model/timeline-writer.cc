@@ -44,6 +44,7 @@ constexpr uint32_t FIRST_THREAD = 1000000;
 /// Readers round to ns: an arrow at the very begin or end of a slice might belong to its neighbour.
 constexpr int64_t BEGIN_PS = 1000;
 constexpr int64_t END_PS = 3000;
+constexpr uint64_t SLOWEST_SEEN = 1000; ///< messages whose GPUs are shown, if there is room
 
 // Text ------------------------------------------------------------------------------------------
 
@@ -776,6 +777,14 @@ QueueOf(const std::vector<LinkRow>& rows)
     return result;
 }
 
+/// What the choice of messages needs of each.
+struct Brief
+{
+    double slowdown;
+    uint32_t fromGpu;
+    uint32_t toGpu;
+};
+
 /// What there is of each kind, or is shown.
 struct Counts
 {
@@ -811,6 +820,17 @@ class Timeline
     void ReadStats();
     void ReadLosses();
     void ReadLinks();
+    /// Whether a message is slower than another, by their numbers.
+    bool Slower(uint32_t a, uint32_t b) const
+    {
+        const double x = m_briefs[a].slowdown;
+        const double y = m_briefs[b].slowdown;
+        return x != y ? x > y : a < b;
+    }
+
+    /// \return the numbers of the slowest messages, in no order
+    std::vector<uint32_t> Slowest(uint64_t count) const;
+    std::set<uint32_t> ChooseGpus(uint64_t room) const;
     void ChooseCalls(uint64_t room);
     void ChooseLinks(uint64_t room);
     void ChooseMessages(uint64_t room);
@@ -832,7 +852,7 @@ class Timeline
     std::vector<Loss> m_losses;
     std::map<uint32_t, uint64_t> m_callsOfRank;
     std::vector<Call> m_calls;       ///< shown
-    std::vector<double> m_slowdowns; ///< of all messages
+    std::vector<Brief> m_briefs;               ///< of all messages
     std::vector<Message> m_messages; ///< shown
     std::unordered_map<uint32_t, Link> m_links;
     std::vector<uint32_t> m_shownLinks; ///< the busiest first
@@ -852,8 +872,10 @@ Timeline::Timeline(const std::string& folder, uint64_t maxEvents)
         m_found.calls += calls;
     }
     m_found.gpus = m_callsOfRank.size();
-    ReadMessages([this](const Message& message) { m_slowdowns.push_back(message.Slowdown()); });
-    m_found.messages = m_slowdowns.size();
+    ReadMessages([this](const Message& message) {
+        m_briefs.push_back({message.Slowdown(), message.fromGpu, message.toGpu});
+    });
+    m_found.messages = m_briefs.size();
     ReadLinks();
     m_found.losses = m_losses.size();
     m_found.collectives = m_collectives.size();
@@ -1119,31 +1141,86 @@ Timeline::ReadLinks()
 
 // Choosing
 
-void
-Timeline::ChooseCalls(uint64_t room)
+std::vector<uint32_t>
+Timeline::Slowest(uint64_t count) const
 {
-    // Every n-th GPU, whole.
+    std::vector<uint32_t> order(m_briefs.size());
+    std::iota(order.begin(), order.end(), 0);
+    count = std::min<uint64_t>(count, order.size());
+    std::nth_element(order.begin(),
+                     order.begin() + static_cast<std::ptrdiff_t>(count),
+                     order.end(),
+                     [this](uint32_t a, uint32_t b) { return Slower(a, b); });
+    order.resize(count);
+    return order;
+}
+
+std::set<uint32_t>
+Timeline::ChooseGpus(uint64_t room) const
+{
     std::set<uint32_t> kept;
-    uint64_t stride = std::max<uint64_t>(1, (m_found.calls + room) / (room + 1));
-    for (; stride <= m_found.gpus; ++stride)
+    if (m_found.calls <= room)
     {
-        kept.clear();
-        uint64_t calls = 0;
+        for (const auto& [rank, calls] : m_callsOfRank)
+        {
+            kept.insert(rank);
+        }
+        return kept;
+    }
+    // Half of the room for the two GPUs of each of the slowest messages, so that these have their
+    // arrows.
+    std::vector<uint32_t> slowest = Slowest(SLOWEST_SEEN);
+    std::sort(slowest.begin(), slowest.end(), [this](uint32_t a, uint32_t b) {
+        return Slower(a, b);
+    });
+    uint64_t used = 0;
+    for (const uint32_t message : slowest)
+    {
+        const auto from = m_callsOfRank.find(m_briefs[message].fromGpu);
+        const auto to = m_callsOfRank.find(m_briefs[message].toGpu);
+        if (from == m_callsOfRank.end() || to == m_callsOfRank.end())
+        {
+            continue;
+        }
+        const uint64_t more = (kept.count(from->first) ? 0 : from->second) +
+                              (kept.count(to->first) ? 0 : to->second);
+        if (used + more <= room / 2)
+        {
+            used += more;
+            kept.insert({from->first, to->first});
+        }
+    }
+    // Of the others every n-th.
+    for (uint64_t stride = 2; stride <= m_found.gpus; ++stride)
+    {
+        std::set<uint32_t> even;
+        uint64_t calls = used;
         uint64_t place = 0;
         for (const auto& [rank, count] : m_callsOfRank)
         {
-            if (place++ % stride == 0)
+            if (place++ % stride == 0 && !kept.count(rank))
             {
-                kept.insert(rank);
                 calls += count;
+                even.insert(rank);
+            }
+            if (calls > room)
+            {
+                break;
             }
         }
         if (calls <= room)
         {
+            kept.merge(even);
             break;
         }
-        kept.clear();
     }
+    return kept;
+}
+
+void
+Timeline::ChooseCalls(uint64_t room)
+{
+    const std::set<uint32_t> kept = ChooseGpus(room);
     if (!kept.empty())
     {
         ReadCalls([&](const Call& call) {
@@ -1198,25 +1275,15 @@ Timeline::ChooseLinks(uint64_t room)
 void
 Timeline::ChooseMessages(uint64_t room)
 {
-    const uint64_t count = m_slowdowns.size();
+    const uint64_t count = m_briefs.size();
     std::vector<bool> kept(count, count <= room);
     if (count > room)
     {
         // Half of the room for the slowest, half for every n-th of the others.
         const uint64_t slowest = room / 2;
-        std::vector<uint32_t> order(count);
-        std::iota(order.begin(), order.end(), 0);
-        std::nth_element(order.begin(),
-                         order.begin() + static_cast<std::ptrdiff_t>(slowest),
-                         order.end(),
-                         [this](uint32_t a, uint32_t b) {
-                             return m_slowdowns[a] != m_slowdowns[b]
-                                        ? m_slowdowns[a] > m_slowdowns[b]
-                                        : a < b;
-                         });
-        for (uint64_t i = 0; i < slowest; ++i)
+        for (const uint32_t message : Slowest(slowest))
         {
-            kept[order[i]] = true;
+            kept[message] = true;
         }
         const uint64_t others = count - slowest;
         const uint64_t even = room - slowest;
@@ -1236,7 +1303,7 @@ Timeline::ChooseMessages(uint64_t room)
             ++place;
         }
     }
-    m_slowdowns = {};
+    m_briefs = {};
     m_messages.reserve(std::min(count, room));
     uint64_t place = 0;
     ReadMessages([&](const Message& message) {

@@ -57,9 +57,10 @@ class NothingToShow : public NoTimeline
  * calls at all (traffic, collperf), from the message's slice at one NIC to that at the other.
  *
  * The file has at most `maxEvents` events besides the names of tracks, some 150 bytes each. What
- * does not fit is left out whole and said in "otherData": of GPUs every n-th is kept, of links the
- * busiest, of messages the slowest and an even choice of the others. Memory: 12 bytes a
- * row of flows.csv and 100 or so an event; links.csv is held whole.
+ * does not fit is left out whole and said in "otherData": of GPUs those of the slowest messages and
+ * every n-th of the others are kept, of links the busiest, of messages the slowest and an even
+ * choice of the others. Memory: 20 bytes a row of flows.csv and 100 or so an event; links.csv is
+ * held whole.
  *
  * \param folder of the run \param path of the new file, replaced when it is complete
  * \return what stands in "otherData": keys "events", "shown" and "left_out" (counts by what)
