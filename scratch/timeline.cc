@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 
 int
@@ -39,7 +40,7 @@ main(int argc, char* argv[])
         // What is in the file and what is left out, as JSON.
         std::cout << dltrain::WriteTimeline(argv[1], argv[2], events).dump() << "\n";
     }
-    catch (const dltrain::NoTimeline& reason)
+    catch (const std::runtime_error& reason)
     {
         std::cerr << "timeline: error: " << reason.what() << "\n";
         return 1;

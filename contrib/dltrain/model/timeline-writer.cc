@@ -4,27 +4,21 @@
 #include "timeline-writer.h"
 
 #include "line-log.h"
+#include "run-files.h"
+#include "trace-event-file.h"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <deque>
 #include <functional>
-#include <initializer_list>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <numeric>
-#include <queue>
 #include <set>
 #include <string_view>
 #include <tuple>
-#include <unistd.h>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -39,74 +33,31 @@ using nlohmann::ordered_json;
 
 constexpr uint32_t NONE = UINT32_MAX;
 constexpr uint64_t PER_MESSAGE = 4; ///< a slice at either end, and the two ends of the arrow
-/// Numbers of threads are never those of processes.
-constexpr uint32_t FIRST_THREAD = 1000000;
 /// Readers round to ns: an arrow at the very begin or end of a slice might belong to its neighbour.
 constexpr int64_t BEGIN_PS = 1000;
 constexpr int64_t END_PS = 3000;
 constexpr uint64_t SLOWEST_SEEN = 1000; ///< messages whose GPUs are shown, if there is room
 
-// Text ------------------------------------------------------------------------------------------
-
-/// Microseconds with any number of decimals, of which six count. \return whether it is a number
-bool
-ParseTime(std::string_view text, int64_t& ps)
+/// A member of stats.json, or null: the file may be of an older version, or somebody's own.
+const ordered_json&
+Member(const ordered_json& object, const char* key)
 {
-    const bool negative = !text.empty() && text[0] == '-';
-    text.remove_prefix(negative);
-    int64_t value = 0;
-    const auto [point, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || value < 0 || value > INT64_MAX / 1000000 - 1)
-    {
-        return false;
-    }
-    value *= 1000000;
-    const char* const end = text.data() + text.size();
-    if (point != end)
-    {
-        if (*point != '.')
-        {
-            return false;
-        }
-        int64_t weight = 100000;
-        for (const char* at = point + 1; at != end; ++at, weight /= 10)
-        {
-            if (*at < '0' || *at > '9')
-            {
-                return false;
-            }
-            value += weight * (*at - '0');
-        }
-    }
-    ps = negative ? -value : value;
-    return true;
+    static const ordered_json null;
+    const auto found = object.is_object() ? object.find(key) : object.end();
+    return found == object.end() ? null : *found;
 }
 
-template <typename Integer>
-bool
-ParseInteger(std::string_view text, Integer& value)
+double
+NumberOf(const ordered_json& value, double otherwise = 0)
 {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size();
+    return value.is_number() ? value.get<double>() : otherwise;
 }
 
-/// A share or percentage, with at most six decimals as AppendDecimal writes them.
-bool
-ParseDecimal(std::string_view text, double& value)
+int64_t
+ToPs(const ordered_json& us)
 {
-    int64_t millionths = 0;
-    if (!ParseTime(text, millionths))
-    {
-        return false;
-    }
-    value = static_cast<double>(millionths) * 1e-6;
-    return true;
-}
-
-std::string
-Quoted(std::string_view text)
-{
-    return ordered_json(text).dump(-1, ' ', true, ordered_json::error_handler_t::replace);
+    const double ps = NumberOf(us) * 1e6;
+    return std::fabs(ps) < 9e18 ? std::llround(ps) : 0;
 }
 
 /// server-2 comes before server-10: digits are compared as numbers, and come before all else.
@@ -159,7 +110,7 @@ class Names
             return found->second;
         }
         m_names.emplace_back(text);
-        m_quoted.push_back(Quoted(text));
+        m_quoted.push_back(QuotedJson(text));
         m_index.emplace(m_names.back(), static_cast<uint32_t>(m_names.size() - 1));
         return static_cast<uint32_t>(m_names.size() - 1);
     }
@@ -188,466 +139,6 @@ class Names
     std::deque<std::string> m_names;
     std::deque<std::string> m_quoted;
     std::unordered_map<std::string_view, uint32_t> m_index; ///< of m_names
-};
-
-// Files of the run ------------------------------------------------------------------------------
-
-/// The whole lines of a file, which may not be there.
-class Lines
-{
-  public:
-    explicit Lines(const std::string& path)
-        : m_file(std::fopen(path.c_str(), "rb"), &Close)
-    {
-    }
-
-    /// \param line valid until the next call
-    bool Next(std::string_view& line)
-    {
-        for (;;)
-        {
-            const std::size_t end = m_buffer.find('\n', m_searched);
-            if (end != std::string::npos)
-            {
-                line = std::string_view(m_buffer).substr(m_at, end - m_at);
-                m_at = m_searched = end + 1;
-                return true;
-            }
-            m_buffer.erase(0, m_at);
-            m_at = 0;
-            m_searched = m_buffer.size();
-            m_buffer.resize(m_searched + CHUNK);
-            const std::size_t read =
-                m_file ? std::fread(&m_buffer[m_searched], 1, CHUNK, m_file.get()) : 0;
-            m_buffer.resize(m_searched + read);
-            if (!read)
-            {
-                return false;
-            }
-        }
-    }
-
-  private:
-    static constexpr std::size_t CHUNK = 1 << 18;
-
-    static void Close(std::FILE* file)
-    {
-        if (file)
-        {
-            std::fclose(file);
-        }
-    }
-
-    std::unique_ptr<std::FILE, void (*)(std::FILE*)> m_file;
-    std::string m_buffer;
-    std::size_t m_at{0};
-    std::size_t m_searched{0};
-};
-
-/// Rows of a file with columns, by the names of the columns that are wanted.
-class Table
-{
-  public:
-    /// \param separator ',': the first line names the columns, and fields may be quoted; '\t':
-    /// the last of the comment lines that the file begins with does
-    /// \param optional how many of the last columns may be missing: they are empty then
-    Table(const std::string& path,
-          char separator,
-          const std::vector<std::string>& columns,
-          std::size_t optional = 0)
-        : m_lines(path),
-          m_separator(separator),
-          m_places(columns.size(), NONE)
-    {
-        std::string header;
-        std::string_view line;
-        while (m_lines.Next(line))
-        {
-            if (separator == ',')
-            {
-                header = line;
-                break;
-            }
-            if (line.empty() || line[0] != '#')
-            {
-                m_first = line;
-                m_hasFirst = true;
-                break;
-            }
-            if (line.find('\t') != std::string_view::npos)
-            {
-                header = line.substr(std::min<std::size_t>(2, line.size()));
-            }
-        }
-        if (header.empty())
-        {
-            m_hasFirst = false;
-            return;
-        }
-        Split(header);
-        m_fields = m_all.size();
-        for (std::size_t i = 0; i < columns.size(); ++i)
-        {
-            const auto place = std::find(m_all.begin(), m_all.end(), columns[i]);
-            if (place != m_all.end())
-            {
-                m_places[i] = static_cast<uint32_t>(place - m_all.begin());
-            }
-            else if (i + optional < columns.size())
-            {
-                throw NoTimeline(path + ": the column '" + columns[i] +
-                                 "' is missing: not a file of this simulator?");
-            }
-        }
-    }
-
-    /// The next row that has all its fields.
-    bool Next()
-    {
-        std::string_view line;
-        while (m_fields && NextLine(line))
-        {
-            Split(line);
-            if (m_all.size() == m_fields)
-            {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    std::string_view operator[](std::size_t column) const
-    {
-        return m_places[column] == NONE ? std::string_view() : m_all[m_places[column]];
-    }
-
-  private:
-    bool NextLine(std::string_view& line)
-    {
-        if (m_hasFirst)
-        {
-            m_hasFirst = false;
-            line = m_first;
-            return true;
-        }
-        if (!m_lines.Next(line))
-        {
-            return false;
-        }
-        if (m_separator == ',' && std::count(line.begin(), line.end(), '"') % 2)
-        {
-            // A name with a line break in it.
-            m_joined = line;
-            do
-            {
-                if (!m_lines.Next(line))
-                {
-                    return false;
-                }
-                m_joined += '\n';
-                m_joined += line;
-            } while (std::count(line.begin(), line.end(), '"') % 2 == 0);
-            line = m_joined;
-        }
-        return true;
-    }
-
-    void Split(std::string_view line)
-    {
-        m_all.clear();
-        m_unquoted.clear();
-        for (;;)
-        {
-            if (m_separator == ',' && !line.empty() && line[0] == '"')
-            {
-                std::string& text = m_unquoted.emplace_back();
-                std::size_t at = 1;
-                for (; at < line.size(); ++at)
-                {
-                    if (line[at] == '"' && (at + 1 == line.size() || line[++at] != '"'))
-                    {
-                        break;
-                    }
-                    text += line[at];
-                }
-                m_all.emplace_back(text);
-                line.remove_prefix(std::min(at, line.size()));
-                if (line.empty() || line[0] != ',')
-                {
-                    return;
-                }
-                line.remove_prefix(1);
-                continue;
-            }
-            const std::size_t end = line.find(m_separator);
-            m_all.push_back(line.substr(0, end));
-            if (end == std::string_view::npos)
-            {
-                return;
-            }
-            line.remove_prefix(end + 1);
-        }
-    }
-
-    Lines m_lines;
-    char m_separator;
-    std::vector<uint32_t> m_places;
-    std::size_t m_fields{0};
-    std::vector<std::string_view> m_all;
-    std::deque<std::string> m_unquoted;
-    std::string m_joined;
-    std::string m_first;
-    bool m_hasFirst{false};
-};
-
-/// A member of stats.json, or null: the file may be of an older version, or somebody's own.
-const ordered_json&
-Member(const ordered_json& object, const char* key)
-{
-    static const ordered_json null;
-    const auto found = object.is_object() ? object.find(key) : object.end();
-    return found == object.end() ? null : *found;
-}
-
-double
-NumberOf(const ordered_json& value, double otherwise = 0)
-{
-    return value.is_number() ? value.get<double>() : otherwise;
-}
-
-int64_t
-ToPs(const ordered_json& us)
-{
-    const double ps = NumberOf(us) * 1e6;
-    return std::fabs(ps) < 9e18 ? std::llround(ps) : 0;
-}
-
-// The format ------------------------------------------------------------------------------------
-
-/// Writes events one by one, a line each.
-class Trace
-{
-  public:
-    explicit Trace(const std::string& path)
-        : m_path(path),
-          m_file(std::fopen(path.c_str(), "wb"))
-    {
-        if (!m_file)
-        {
-            Fail(errno);
-        }
-        m_text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
-    }
-
-    ~Trace()
-    {
-        if (m_file)
-        {
-            std::fclose(m_file);
-            unlink(m_path.c_str());
-        }
-    }
-
-    Trace(const Trace&) = delete;
-    Trace& operator=(const Trace&) = delete;
-
-    uint32_t Process(const std::string& name)
-    {
-        ++m_processes;
-        Name("process", m_processes, 0, name, m_processes);
-        return m_processes;
-    }
-
-    uint32_t Thread(uint32_t pid, const std::string& name)
-    {
-        ++m_threads;
-        Name("thread", pid, m_threads, name, m_threads);
-        return m_threads;
-    }
-
-    /// \param name as JSON \param details members of an object
-    void Slice(uint32_t pid,
-               uint32_t tid,
-               int64_t begin,
-               int64_t end,
-               const std::string& name,
-               const char* category,
-               const std::string& details)
-    {
-        Begin("X", pid, tid, begin);
-        m_text += ",\"dur\":";
-        AppendMicroseconds(m_text, end - begin);
-        m_text += ",\"name\":";
-        m_text += name;
-        m_text += ",\"cat\":\"";
-        m_text += category;
-        m_text += "\",\"args\":{";
-        m_text += details;
-        End("}}");
-    }
-
-    /// One end, "s" or "f", of an arrow: belongs to the slice that is open there at that time.
-    void Arrow(const char* which, uint32_t pid, uint32_t tid, int64_t time, uint64_t identity)
-    {
-        Begin(which, pid, tid, time);
-        m_text += ",\"id\":";
-        AppendInteger(m_text, identity);
-        m_text += ",\"name\":\"message\",\"cat\":\"message\"";
-        End(*which == 'f' ? ",\"bp\":\"e\"}" : "}");
-    }
-
-    void Instant(uint32_t pid,
-                 uint32_t tid,
-                 int64_t time,
-                 std::string_view name,
-                 const std::string& details)
-    {
-        Begin("i", pid, tid, time);
-        m_text += ",\"s\":\"t\",\"cat\":\"loss\",\"name\":" + Quoted(name) + ",\"args\":{";
-        m_text += details;
-        End("}}");
-    }
-
-    void Counter(uint32_t pid, const std::string& name, const char* key, int64_t time, double value)
-    {
-        Begin("C", pid, 0, time);
-        m_text += ",\"name\":";
-        m_text += name;
-        m_text += ",\"args\":{\"";
-        m_text += key;
-        m_text += "\":";
-        AppendDecimal(m_text, value);
-        End("}}");
-    }
-
-    /// The file complete, unless it cannot be written.
-    void Finish(const ordered_json& about, const std::string& path)
-    {
-        m_text += "\n],\"otherData\":";
-        m_text += about.dump(1, ' ', true, ordered_json::error_handler_t::replace);
-        m_text += "}\n";
-        Flush();
-        const bool closed = std::fclose(m_file) == 0;
-        const int error = errno;
-        m_file = nullptr;
-        if (!closed || std::rename(m_path.c_str(), path.c_str()) != 0)
-        {
-            const int reason = closed ? errno : error;
-            unlink(m_path.c_str());
-            m_path = path;
-            Fail(reason);
-        }
-    }
-
-    uint64_t GetEvents() const //!< names of tracks not counted
-    {
-        return m_events;
-    }
-
-  private:
-    [[noreturn]] void Fail(int error) const
-    {
-        throw NoTimeline(m_path + ": cannot be written: " + std::strerror(error));
-    }
-
-    void Name(const char* what, uint32_t pid, uint32_t tid, const std::string& name, uint32_t place)
-    {
-        for (const bool sort : {false, true})
-        {
-            m_text += m_any ? ",\n" : "\n";
-            m_any = true;
-            m_text += "{\"ph\":\"M\",\"name\":\"";
-            m_text += what;
-            m_text += sort ? "_sort_index" : "_name";
-            m_text += "\",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid);
-            m_text += sort ? ",\"args\":{\"sort_index\":" + std::to_string(place) + "}}"
-                           : ",\"args\":{\"name\":" + Quoted(name) + "}}";
-        }
-    }
-
-    void Begin(const char* kind, uint32_t pid, uint32_t tid, int64_t time)
-    {
-        ++m_events;
-        m_text += m_any ? ",\n{\"ph\":\"" : "\n{\"ph\":\"";
-        m_any = true;
-        m_text += kind;
-        m_text += "\",\"pid\":";
-        AppendInteger(m_text, pid);
-        m_text += ",\"tid\":";
-        AppendInteger(m_text, tid);
-        m_text += ",\"ts\":";
-        AppendMicroseconds(m_text, time);
-    }
-
-    void End(const char* end)
-    {
-        m_text += end;
-        if (m_text.size() > 1 << 16)
-        {
-            Flush();
-        }
-    }
-
-    void Flush()
-    {
-        if (std::fwrite(m_text.data(), 1, m_text.size(), m_file) != m_text.size())
-        {
-            Fail(errno);
-        }
-        m_text.clear();
-    }
-
-    std::string m_path;
-    std::FILE* m_file;
-    std::string m_text;
-    bool m_any{false};
-    uint32_t m_processes{0};
-    uint32_t m_threads{FIRST_THREAD};
-    uint64_t m_events{0};
-};
-
-/// Puts slices, which come in order of their begin, on as few threads as they need not to overlap.
-class Lanes
-{
-  public:
-    Lanes(Trace& trace, uint32_t pid, std::string name)
-        : m_trace(trace),
-          m_pid(pid),
-          m_name(std::move(name))
-    {
-    }
-
-    uint32_t Place(int64_t begin, int64_t end)
-    {
-        while (!m_busy.empty() && m_busy.top().first <= begin)
-        {
-            m_free.push(m_busy.top().second);
-            m_busy.pop();
-        }
-        if (m_free.empty())
-        {
-            const auto count = static_cast<uint32_t>(m_threads.size());
-            m_threads.push_back(
-                m_trace.Thread(m_pid,
-                               m_name + (count ? " " + std::to_string(count + 1) : std::string())));
-            m_free.push(count);
-        }
-        const uint32_t lane = m_free.top();
-        m_free.pop();
-        m_busy.emplace(end, lane);
-        return m_threads[lane];
-    }
-
-  private:
-    template <typename T>
-    using Least = std::priority_queue<T, std::vector<T>, std::greater<T>>;
-
-    Trace& m_trace;
-    uint32_t m_pid;
-    std::string m_name;
-    Least<std::pair<int64_t, uint32_t>> m_busy; ///< until when
-    Least<uint32_t> m_free;
-    std::vector<uint32_t> m_threads;
 };
 
 // What there is ---------------------------------------------------------------------------------
@@ -820,6 +311,7 @@ class Timeline
     void ReadStats();
     void ReadLosses();
     void ReadLinks();
+
     /// Whether a message is slower than another, by their numbers.
     bool Slower(uint32_t a, uint32_t b) const
     {
@@ -835,11 +327,11 @@ class Timeline
     void ChooseLinks(uint64_t room);
     void ChooseMessages(uint64_t room);
     void FindCalls();
-    void WriteRun(Trace& trace) const;
-    void WriteCalls(Trace& trace);
-    void WriteMessages(Trace& trace) const;
-    void WriteLinks(Trace& trace) const;
-    ordered_json About(const Trace& trace) const;
+    void WriteRun(TraceEventFile& trace) const;
+    void WriteCalls(TraceEventFile& trace);
+    void WriteMessages(TraceEventFile& trace) const;
+    void WriteLinks(TraceEventFile& trace) const;
+    ordered_json About(const TraceEventFile& trace) const;
 
     std::string m_folder;
     uint64_t m_maxEvents;
@@ -852,7 +344,7 @@ class Timeline
     std::vector<Loss> m_losses;
     std::map<uint32_t, uint64_t> m_callsOfRank;
     std::vector<Call> m_calls;       ///< shown
-    std::vector<Brief> m_briefs;               ///< of all messages
+    std::vector<Brief> m_briefs;     ///< of all messages
     std::vector<Message> m_messages; ///< shown
     std::unordered_map<uint32_t, Link> m_links;
     std::vector<uint32_t> m_shownLinks; ///< the busiest first
@@ -911,7 +403,7 @@ Timeline::ReadStats()
 {
     std::string text;
     std::string_view line;
-    for (Lines lines(m_folder + "/stats.json"); lines.Next(line);)
+    for (FileLines lines(m_folder + "/stats.json"); lines.Next(line);)
     {
         text += line;
         text += '\n';
@@ -940,7 +432,8 @@ Timeline::ReadStats()
     for (const ordered_json& time : Member(m_stats, "step_times_us"))
     {
         const int64_t end = begin + ToPs(time);
-        m_steps.push_back({begin, end, Quoted("step " + std::to_string(m_steps.size() + 1)), ""});
+        m_steps.push_back(
+            {begin, end, QuotedJson("step " + std::to_string(m_steps.size() + 1)), ""});
         begin = end;
     }
     for (const ordered_json& one : Member(m_stats, "collectives"))
@@ -961,10 +454,11 @@ Timeline::ReadStats()
         const int64_t start = ToPs(one["start_us"]);
         const std::string members =
             details.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
-        m_collectives.push_back({start,
-                                 start + std::max<int64_t>(0, ToPs(Member(one, "time_us"))),
-                                 Quoted(name.is_string() ? name.get<std::string>() : "collective"),
-                                 members.substr(1, members.size() - 2)});
+        m_collectives.push_back(
+            {start,
+             start + std::max<int64_t>(0, ToPs(Member(one, "time_us"))),
+             QuotedJson(name.is_string() ? name.get<std::string>() : "collective"),
+             members.substr(1, members.size() - 2)});
     }
     std::stable_sort(m_collectives.begin(), m_collectives.end(), [](const Bar& a, const Bar& b) {
         return a.start < b.start;
@@ -976,7 +470,7 @@ Timeline::ReadLosses()
 {
     static const std::set<std::string_view> kinds{"drop", "retransmission", "timeout", "qp_error"};
     std::string_view line;
-    for (Lines lines(m_folder + "/network_events.log"); lines.Next(line);)
+    for (FileLines lines(m_folder + "/network_events.log"); lines.Next(line);)
     {
         std::array<std::string_view, 4> fields;
         for (std::size_t i = 0; i < fields.size(); ++i)
@@ -986,7 +480,7 @@ Timeline::ReadLosses()
             line.remove_prefix(end == line.npos ? line.size() : end + 1);
         }
         int64_t time = 0;
-        if (!kinds.count(fields[1]) || !ParseTime(fields[0], time))
+        if (!kinds.count(fields[1]) || !ParseMicroseconds(fields[0], time))
         {
             continue;
         }
@@ -1006,13 +500,14 @@ Timeline::ReadLosses()
 void
 Timeline::ReadCalls(const std::function<void(const Call&)>& use)
 {
-    Table table(m_folder + "/calls.log",
-                '\t',
-                {"start_us", "end_us", "step", "rank", "stream", "kind", "call", "bytes", "group"});
+    FileTable table(
+        m_folder + "/calls.log",
+        '\t',
+        {"start_us", "end_us", "step", "rank", "stream", "kind", "call", "bytes", "group"});
     Call call{};
     while (table.Next())
     {
-        if (ParseTime(table[0], call.start) && ParseTime(table[1], call.end) &&
+        if (ParseMicroseconds(table[0], call.start) && ParseMicroseconds(table[1], call.end) &&
             call.end >= call.start && ParseInteger(table[2], call.step) &&
             ParseInteger(table[3], call.rank) && ParseInteger(table[7], call.bytes))
         {
@@ -1028,25 +523,25 @@ Timeline::ReadCalls(const std::function<void(const Call&)>& use)
 void
 Timeline::ReadMessages(const std::function<void(const Message&)>& use)
 {
-    Table table(m_folder + "/flows.csv",
-                ',',
-                {"flow",
-                 "src",
-                 "dst",
-                 "bytes",
-                 "start_us",
-                 "end_us",
-                 "ideal_fct_us",
-                 "tag",
-                 "from_gpu",
-                 "to_gpu"},
-                2);
+    FileTable table(m_folder + "/flows.csv",
+                    ',',
+                    {"flow",
+                     "src",
+                     "dst",
+                     "bytes",
+                     "start_us",
+                     "end_us",
+                     "ideal_fct_us",
+                     "tag",
+                     "from_gpu",
+                     "to_gpu"},
+                    2);
     Message one{};
     while (table.Next())
     {
         if (ParseInteger(table[0], one.flow) && ParseInteger(table[3], one.bytes) &&
-            ParseTime(table[4], one.start) && ParseTime(table[5], one.end) &&
-            one.end >= one.start && ParseTime(table[6], one.ideal))
+            ParseMicroseconds(table[4], one.start) && ParseMicroseconds(table[5], one.end) &&
+            one.end >= one.start && ParseMicroseconds(table[6], one.ideal))
         {
             one.src = m_names(table[1]);
             one.dst = m_names(table[2]);
@@ -1063,9 +558,9 @@ Timeline::ReadMessages(const std::function<void(const Message&)>& use)
 void
 Timeline::ReadLinks()
 {
-    Table table(m_folder + "/links.csv",
-                ',',
-                {"time_us", "link", "utilization", "queue_bytes", "pause_share"});
+    FileTable table(m_folder + "/links.csv",
+                    ',',
+                    {"time_us", "link", "utilization", "queue_bytes", "pause_share"});
     std::unordered_map<uint32_t, std::vector<LinkRow>> rows;
     std::set<int64_t> times;
     int64_t interval = ToPs(Member(Member(m_stats, "links_csv"), "interval_us"));
@@ -1073,7 +568,7 @@ Timeline::ReadLinks()
     LinkRow row{};
     while (table.Next())
     {
-        if (ParseTime(table[0], row.end) && row.end > 0 &&
+        if (ParseMicroseconds(table[0], row.end) && row.end > 0 &&
             ParseDecimal(table[2], row.utilization) && ParseDecimal(table[3], row.queueBytes) &&
             ParseDecimal(table[4], row.paused))
         {
@@ -1182,8 +677,8 @@ Timeline::ChooseGpus(uint64_t room) const
         {
             continue;
         }
-        const uint64_t more = (kept.count(from->first) ? 0 : from->second) +
-                              (kept.count(to->first) ? 0 : to->second);
+        const uint64_t more =
+            (kept.count(from->first) ? 0 : from->second) + (kept.count(to->first) ? 0 : to->second);
         if (used + more <= room / 2)
         {
             used += more;
@@ -1375,7 +870,7 @@ Timeline::FindCalls()
 ordered_json
 Timeline::Write(const std::string& path)
 {
-    Trace trace(path + ".part");
+    TraceEventFile trace(path + ".part");
     WriteRun(trace);
     WriteCalls(trace);
     WriteMessages(trace);
@@ -1386,7 +881,7 @@ Timeline::Write(const std::string& path)
 }
 
 void
-Timeline::WriteRun(Trace& trace) const
+Timeline::WriteRun(TraceEventFile& trace) const
 {
     if (m_steps.empty() && m_collectives.empty() && m_losses.empty())
     {
@@ -1401,7 +896,7 @@ Timeline::WriteRun(Trace& trace) const
             trace.Slice(pid, tid, step.start, step.end, step.name, "step", step.details);
         }
     }
-    Lanes lanes(trace, pid, "collectives");
+    TraceLanes lanes(trace, pid, "collectives");
     for (const Bar& one : m_collectives)
     {
         const uint32_t tid = lanes.Place(one.start, one.end);
@@ -1416,14 +911,14 @@ Timeline::WriteRun(Trace& trace) const
                           tid,
                           loss.time,
                           loss.what,
-                          "\"where\":" + Quoted(loss.where) +
-                              ",\"details\":" + Quoted(loss.details));
+                          "\"where\":" + QuotedJson(loss.where) +
+                              ",\"details\":" + QuotedJson(loss.details));
         }
     }
 }
 
 void
-Timeline::WriteCalls(Trace& trace)
+Timeline::WriteCalls(TraceEventFile& trace)
 {
     const ordered_json& cluster = Member(Member(m_stats, "configuration"), "cluster");
     const double perServer = NumberOf(Member(cluster, "gpus_per_server"));
@@ -1477,7 +972,7 @@ Timeline::WriteCalls(Trace& trace)
 }
 
 void
-Timeline::WriteMessages(Trace& trace) const
+Timeline::WriteMessages(TraceEventFile& trace) const
 {
     struct End
     {
@@ -1516,7 +1011,7 @@ Timeline::WriteMessages(Trace& trace) const
         auto& [sends, receives] = ends[host];
         std::sort(sends.begin(), sends.end());
         std::sort(receives.begin(), receives.end());
-        Lanes sending(trace, pid, "sends");
+        TraceLanes sending(trace, pid, "sends");
         for (const End& end : sends)
         {
             const Message& one = m_messages[end.message];
@@ -1536,7 +1031,7 @@ Timeline::WriteMessages(Trace& trace) const
                 trace.Arrow("s", pid, tid, one.start + (one.end - one.start) / 2, end.message);
             }
         }
-        Lanes receiving(trace, pid, "receives");
+        TraceLanes receiving(trace, pid, "receives");
         for (const End& end : receives)
         {
             const Message& one = m_messages[end.message];
@@ -1572,7 +1067,7 @@ Timeline::WriteMessages(Trace& trace) const
 }
 
 void
-Timeline::WriteLinks(Trace& trace) const
+Timeline::WriteLinks(TraceEventFile& trace) const
 {
     if (m_shownLinks.empty())
     {
@@ -1583,7 +1078,7 @@ Timeline::WriteLinks(Trace& trace) const
     {
         const Link& link = m_links.at(name);
         const auto write = [&](const char* what, const char* key, const Series& series) {
-            const std::string title = Quoted(m_names.Text(name) + " " + what);
+            const std::string title = QuotedJson(m_names.Text(name) + " " + what);
             for (const auto& [time, value] : series)
             {
                 trace.Counter(pid, title, key, time, value);
@@ -1596,7 +1091,7 @@ Timeline::WriteLinks(Trace& trace) const
 }
 
 ordered_json
-Timeline::About(const Trace& trace) const
+Timeline::About(const TraceEventFile& trace) const
 {
     ordered_json about{{"program", Member(m_stats, "program")},
                        {"complete", m_problem.empty()},
@@ -1652,7 +1147,7 @@ WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
     catch (const NothingToShow&)
     {
     }
-    catch (const NoTimeline& reason)
+    catch (const std::runtime_error& reason)
     {
         std::cerr << "timeline.json: not written: " << reason.what() << std::endl;
     }

@@ -18,18 +18,11 @@ namespace dltrain
 /// Events of the timeline that a run writes by itself: some 15 MB.
 constexpr uint64_t TIMELINE_EVENTS = 100000;
 
-/// There is no timeline; what() says why, with the path.
-class NoTimeline : public std::runtime_error
+/// The run has neither calls nor messages nor links.
+class NothingToShow : public std::runtime_error
 {
   public:
     using std::runtime_error::runtime_error;
-};
-
-/// The run has neither calls nor messages nor links.
-class NothingToShow : public NoTimeline
-{
-  public:
-    using NoTimeline::NoTimeline;
 };
 
 /**
@@ -64,8 +57,8 @@ class NothingToShow : public NoTimeline
  *
  * \param folder of the run \param path of the new file, replaced when it is complete
  * \return what stands in "otherData": keys "events", "shown" and "left_out" (counts by what)
- * Throws NoTimeline: there is nothing to show, a file is not one of a run, or `path` cannot be
- * written (nothing is left of it then).
+ * Throws NothingToShow, or another std::runtime_error, which names the path: a file is not one of a
+ * run, or `path` cannot be written (nothing is left of it then).
  */
 nlohmann::ordered_json WriteTimeline(const std::string& folder,
                                      const std::string& path,
