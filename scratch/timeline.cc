@@ -9,8 +9,8 @@
 
 #include <charconv>
 #include <cstring>
+#include <exception>
 #include <iostream>
-#include <stdexcept>
 #include <string>
 
 int
@@ -40,7 +40,7 @@ main(int argc, char* argv[])
         // What is in the file and what is left out, as JSON.
         std::cout << dltrain::WriteTimeline(argv[1], argv[2], events).dump() << "\n";
     }
-    catch (const std::runtime_error& reason)
+    catch (const std::exception& reason)
     {
         std::cerr << "timeline: error: " << reason.what() << "\n";
         return 1;

@@ -1147,7 +1147,7 @@ WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
     catch (const NothingToShow&)
     {
     }
-    catch (const std::runtime_error& reason)
+    catch (const std::exception& reason)
     {
         std::cerr << "timeline.json: not written: " << reason.what() << std::endl;
     }
