@@ -43,6 +43,7 @@ struct RunOptions
     bool progress = true;
     bool attribution = true;       ///< of the time of messages
     bool report = true;            ///< report.html at the end
+    bool timeline = true;          ///< timeline.json at the end
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
     std::vector<std::string> ns3Arguments; ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3

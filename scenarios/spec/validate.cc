@@ -438,6 +438,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.progress = v->values.Flag("progress");
     run.attribution = v->values.Flag("attribution");
     run.report = v->values.Flag("report");
+    run.timeline = v->values.Flag("timeline");
     run.pcap = v->values.List("pcap");
     run.capture = MakeCapture(v, topology);
     run.ns3Arguments = read.ns3Arguments;
@@ -457,7 +458,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
 nlohmann::json
 AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
 {
-    std::vector<std::string> except{"out", "progress", "report"};
+    std::vector<std::string> except{"out", "progress", "report", "timeline"};
     if (networkFromFile)
     {
         except.insert(except.end(), {"nic", "link-delay", "oversubscription", "bit-error-rate"});

@@ -105,12 +105,13 @@ class Results:
         if not file:
             return
         with file:
-            if file.readline().rstrip("\r\n").split(",") != fields:
+            found = file.readline().rstrip("\r\n").split(",")  # more may have come
+            if found[:len(fields)] != fields:
                 self.problems.append(f"{name} has other columns than {','.join(fields)}: not shown")
                 return
             broken = 0
             while lines := file.readlines(1 << 22):
-                columns, bad = _columns(lines, len(fields))
+                columns, bad = _columns(lines, len(found))
                 broken += bad
                 if columns:
                     yield columns

@@ -378,8 +378,19 @@ CollectiveRunner::GetQueuePair(uint32_t communicator,
         receiver->cookie = m_channels.size();
         m_channels.push_back({communicator, from, to, lane});
         ns3::RdmaNic::Connect(qp, receiver);
+        if (m_onConnection)
+        {
+            m_onConnection(*qp, comm.ranks[from], comm.ranks[to]);
+        }
     }
     return qp;
+}
+
+void
+CollectiveRunner::SetConnectionListener(
+    std::function<void(const ns3::RdmaQueuePair& sender, Rank from, Rank to)> listener)
+{
+    m_onConnection = std::move(listener);
 }
 
 uint32_t

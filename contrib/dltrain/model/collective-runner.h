@@ -12,6 +12,7 @@
 #include "ns3/rdma-fabric-helper.h"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -77,6 +78,11 @@ class CollectiveRunner : public ns3::RdmaNicUser
                      ns3::RdmaFabric& fabric,
                      CollectiveUser* user);
     ~CollectiveRunner() override;
+
+    /// \param listener told of every queue pair that is made, before it is used: the messages
+    /// that it sends are rank `from`'s for rank `to`
+    void SetConnectionListener(
+        std::function<void(const ns3::RdmaQueuePair& sender, Rank from, Rank to)> listener);
 
     /// \param ranks in communicator order. \return the communicator's number
     uint32_t AddCommunicator(std::vector<Rank> ranks);
@@ -249,6 +255,7 @@ class CollectiveRunner : public ns3::RdmaNicUser
     scenario::CollectiveOptions m_options;
     ns3::RdmaFabric& m_fabric;
     CollectiveUser* m_user;
+    std::function<void(const ns3::RdmaQueuePair&, Rank, Rank)> m_onConnection;
     uint32_t m_gpusPerServer;
     uint32_t m_nicsPerServer;
     std::vector<uint32_t> m_firstEndpoint;     ///< of each logical server

@@ -65,7 +65,9 @@ RemoveOldResults(const std::string& folder)
                                              "fct.txt",
                                              "topology.json",
                                              "report.html",
-                                             "report.html.part"};
+                                             "report.html.part",
+                                             "timeline.json",
+                                             "timeline.json.part"};
     // As RdmaPcapHelper names them; a ring's files have a number more.
     static const std::regex pcap(R"(.+-\d+(\.\d+)?\.pcap)");
     static const std::regex pcapng(R"(capture(\.\d+)?\.pcapng)");
@@ -326,6 +328,14 @@ TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver,
 }
 
 void
+TraceCollector::NameGpus(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to)
+{
+    QueuePair& state = Find(sender.GetNic()->GetEndpoint(), sender.GetNumber());
+    state.fromGpu = from;
+    state.toGpu = to;
+}
+
+void
 TraceCollector::OnJourney(ns3::RdmaQueuePair*,
                           const ns3::RdmaMessage&,
                           const ns3::RdmaJourney& journey,
@@ -421,6 +431,8 @@ TraceCollector::OnComplete(uint32_t from,
     record.src = read ? to : from;
     record.dst = read ? from : to;
     record.tag = pending.tag;
+    record.fromGpu = read ? state.toGpu : state.fromGpu;
+    record.toGpu = read ? state.fromGpu : state.toGpu;
     if (Ranks::Get().Several())
     {
         m_records.push_back(record);

@@ -74,6 +74,9 @@ class TraceCollector
         return (static_cast<uint64_t>(flow) + 1) << 32 | tag;
     }
 
+    /// The messages of this queue pair are one GPU's for another. \param from rank \param to rank
+    void NameGpus(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to);
+
     /// Warm-up is over: all statistics count from here, messages from those posted from here on.
     void StartMeasuring(int64_t nowPs);
     /// Complete all files. The fabric may be destroyed afterwards, the statistics stay. With
@@ -186,6 +189,8 @@ class TraceCollector
         uint32_t head{NONE};
         uint32_t tail{NONE};
         uint32_t count{0};
+        uint32_t fromGpu{FlowRecord::NO_GPU};
+        uint32_t toGpu{FlowRecord::NO_GPU};
         bool failed{false};
         bool idealImmediate{false};
         ns3::RdmaOperation idealOperation{ns3::RdmaOperation::WRITE};

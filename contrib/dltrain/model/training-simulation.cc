@@ -6,6 +6,7 @@
 #include "collectives/registry.h"
 #include "report-launcher.h"
 #include "scenarios/training/training-plan.h"
+#include "timeline-writer.h"
 
 #include "ns3/simulator.h"
 
@@ -83,6 +84,9 @@ TrainingSimulation::Run()
                                                   m_scenario.collectives,
                                                   m_run.Fabric(),
                                                   m_steps.get());
+    m_runner->SetConnectionListener([this](const ns3::RdmaQueuePair& sender, Rank from, Rank to) {
+        m_run.Collector().NameGpus(sender, from, to);
+    });
     m_steps->SetRunner(m_runner.get());
     if (m_scenario.run.attribution)
     {
@@ -135,6 +139,7 @@ TrainingSimulation::Run()
     m_run.WriteStatistics(outcome, Statistics(), m_scenario.plan.ranks);
     PrintSummary(network);
     PrintEnd(std::cout, m_scenario.run, outcome, network.frameHops, ", calls.log");
+    WriteTimelineOf(m_scenario.run, std::cout);
     WriteReport(m_scenario.run, std::cout);
     return m_run.Status(outcome);
 }
