@@ -197,11 +197,12 @@ function criticalPath() {
       () => calls.map((call) => [String(call.call), number(count(call.rank)), number(time(call.start_us - from, 4)), number(time(call.end_us - call.start_us)), call.messages ? number(count(call.messages)) : "",
         call.parts_us ? most(call.parts_us) : call.straggling_us ? "straggling\u00a0" + time(call.straggling_us) : ""]));
   }
-  const messages = rows(told.longest_messages, "posted_us", "arrived_us");
+  const messages = rows(told.longest_messages, "start_us", "end_us", "messages");
   if (messages.length) {
-    details("Its messages" + (told.messages > messages.length ? ", the longest " + count(messages.length) + " of " + count(told.messages) : ", " + count(messages.length)),
-      ["collective", "from GPU", "to GPU", "posted", "takes", "longest at", "behind", "most of it"],
-      () => messages.map((m) => [String(m.call), number(count(m.from)), number(count(m.to)), number(time(m.posted_us - from, 4)), number(time(m.arrived_us - m.posted_us)),
+    const among = d3.sum(messages, (m) => m.messages);
+    details("Its messages, " + (told.messages > among ? count(among) + " of " : "") + count(told.messages),
+      ["collective", "from GPU", "to GPU", "messages", "begins", "takes", "longest at", "behind", "most of it"],
+      () => messages.map((m) => [String(m.call), number(count(m.from)), number(count(m.to)), number(count(m.messages)), number(time(m.start_us - from, 4)), number(time(m.end_us - m.start_us)),
         m.link === null ? "" : String(m.link), m.behind === null ? "" : String(m.behind), most(m.parts_us)]));
   }
 }

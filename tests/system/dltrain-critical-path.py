@@ -38,7 +38,7 @@ def ps(us):
     return round(us * 1e6)  # the files have picoseconds, as decimals of microseconds
 
 
-def walk(what, stats, calls, software=0):
+def walk(what, stats, calls):
     path = stats["critical_path"]
     parts = path["path"]
     check(len(parts) == path["calls"] > 5, what + ": calls")
@@ -75,27 +75,28 @@ def walk(what, stats, calls, software=0):
         check(abs(share - path["parts_us"][name] / path["total_us"]) < 1e-12, what + ": share of " + name)
     last = max(times[1] for of in calls.values() for times in of.values())
     check(ps(last) == ps(path["end_us"]), what + ": it ends before the step does")
-    # Messages: each is posted where the one before it arrived and when it did (or after the software's time), the first where the path
-    # enters.
+    # Messages: each begins where and when the one before it ended, the first where the path enters.
     told = path["longest_messages"]
-    check(messages == path["messages"] and len(told) == min(messages, 500), what + ": messages: %d, %d" % (messages, len(told)))
+    among = sum(message["messages"] for message in told)
+    check(messages == path["messages"] and len(told) <= 500, what + ": messages: %d" % messages)
+    check(messages == among if messages < 300 else messages >= among > 100, what + ": messages: %d, told of %d" % (messages, among))
     chains = collections.defaultdict(list)
     for message in told:
-        check(sum(map(ps, message["parts_us"].values())) == ps(message["arrived_us"]) - ps(message["posted_us"]), what + ": a message: %s" % message)
-        check((message["link"] is None) == (set(message["parts_us"]) == {"inside_servers"}), what + ": where: %s" % message)
+        check(sum(map(ps, message["parts_us"].values())) == ps(message["end_us"]) - ps(message["start_us"]), what + ": a message: %s" % message)
+        check((message["link"] is None) == ("inside_servers" in message["parts_us"]), what + ": where: %s" % message)
         chains[message["call"]].append(message)
     for part in parts:
         chain = chains[part["call"]]
-        if "waited_us" in part and len(chain) == part["messages"] > 0:
+        if "waited_us" in part and sum(message["messages"] for message in chain) == part["messages"] > 0:
             at, time = part["rank"], ps(part["start_us"])
             for message in chain:
-                check((message["from"], ps(message["posted_us"])) == (at, time + software), what + ": a jump: %s after %d" % (message, at))
-                at, time = message["to"], ps(message["arrived_us"])
+                check((message["from"], ps(message["start_us"])) == (at, time), what + ": a jump: %s after %d" % (message, at))
+                at, time = message["to"], ps(message["end_us"])
             check(time == ps(part["end_us"]) == ps(calls[part["call"]][at][1]), what + ": the last message of %s" % part)
     hops = [hop["time_us"] for hop in path["hops"]]
     check(hops == sorted(hops, reverse=True) and len(hops) <= 10, what + ": hops: %s" % hops)
     check(len({hop["link"] for hop in path["hops"]}) == len(hops), what + ": a port twice")
-    of_hops = [max((ps(m["arrived_us"]) - ps(m["posted_us"]) for m in told if m["link"]), default=0)]
+    of_hops = [max((ps(m["end_us"]) - ps(m["start_us"]) for m in told if m["link"]), default=0)]
     check(not hops or ps(hops[0]) <= of_hops[0] or len(told) == 500, what + ": a hop longer than any message")
     return path
 
@@ -144,7 +145,7 @@ for name, options, link, why in (("throttled", [], "host-1->s", "throttled"), ("
 
 # Software before every send is a part of its own: so many messages, so many times.
 text, stats, calls = run("software", *SMALL, "--step-latency=2us")
-path = walk("software", stats, calls, 2000000)
+path = walk("software", stats, calls)
 check(ps(path["parts_us"]["software"]) == 2000000 * path["messages"] > 0, "software: %s" % path["parts_us"])
 
 # One slow GPU: its computing is on the path, all others wait for it, and it is the one that is named.

@@ -47,7 +47,7 @@ CollectivePaths::Enter(coll::Rank rank, uint32_t tag, int64_t now)
     {
         return NONE;
     }
-    const uint32_t entry = Continue(NONE, rank, rank, now);
+    const uint32_t entry = Continue(NONE, rank, rank, false, now);
     Record& r = At(entry);
     r.start = now;
     r.first = rank;
@@ -55,7 +55,7 @@ CollectivePaths::Enter(coll::Rank rank, uint32_t tag, int64_t now)
 }
 
 uint32_t
-CollectivePaths::Continue(uint32_t cause, coll::Rank from, coll::Rank to, int64_t now)
+CollectivePaths::Continue(uint32_t cause, coll::Rank from, coll::Rank to, bool inside, int64_t now)
 {
     uint32_t number = m_freeRecord;
     if (number == NONE)
@@ -72,9 +72,18 @@ CollectivePaths::Continue(uint32_t cause, coll::Rank from, coll::Rank to, int64_
     }
     ++m_used;
     Record& r = At(number);
+    uint32_t before = cause;
     if (cause == NONE)
     {
         r = Record();
+    }
+    else if (inside && At(cause).inside)
+    {
+        r = At(cause);
+        ++r.messages;
+        from = r.from;
+        before = r.before;
+        Hold(before);
     }
     else
     {
@@ -82,19 +91,20 @@ CollectivePaths::Continue(uint32_t cause, coll::Rank from, coll::Rank to, int64_
         ++r.messages;
         ++r.depth;
         ++At(cause).references;
-        if (r.depth > 2 * m_depth)
+        if (r.depth > m_depth)
         {
             // Half of them go; now and then, so that it costs a step a message.
+            r.depth = (m_depth + 1) / 2;
             uint32_t last = cause;
-            for (uint32_t i = 1; i < m_depth && At(last).before != NONE; ++i)
+            for (uint32_t i = 1; i < r.depth && At(last).before != NONE; ++i)
             {
                 last = At(last).before;
             }
             Drop(std::exchange(At(last).before, NONE));
-            r.depth = m_depth;
         }
     }
-    r.before = cause;
+    r.before = before;
+    r.inside = inside;
     r.references = 1;
     r.at = now;
     r.from = from;
@@ -142,7 +152,7 @@ CollectivePaths::Arrive(uint32_t channel, coll::Rank from, coll::Rank to, int64_
         return NONE;
     }
     const int64_t caused = At(cause).at;
-    const uint32_t number = Continue(cause, from, to, now);
+    const uint32_t number = Continue(cause, from, to, false, now);
     Drop(cause);
     Record& r = At(number);
     const MessageParts* divided = m_collector.GetMessageParts();
@@ -199,7 +209,7 @@ CollectivePaths::ArriveInside(uint32_t cause,
         return NONE;
     }
     const int64_t caused = At(cause).at;
-    const uint32_t number = Continue(cause, from, to, now);
+    const uint32_t number = Continue(cause, from, to, true, now);
     Record& r = At(number);
     r.shares[static_cast<std::size_t>(PathShare::SOFTWARE)] += posted - caused;
     r.shares[static_cast<std::size_t>(PathShare::INSIDE_SERVERS)] += now - posted;

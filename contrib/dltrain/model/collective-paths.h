@@ -54,10 +54,10 @@ struct PathHop
  * shares add up to their length, exactly.
  *
  * A path is a record with the sums of all before it, linked to the record before. Records are
- * counted references and recycled: what no message under way, no rank in a collective and no
- * listener holds is free. At most twice `depth` messages of a path stay linked, those before live
- * on in the sums only; so memory is a record (280 B) for each message under way plus at most
- * 2 `depth` for each path held.
+ * counted references and recycled (messages inside a server that follow one another share one):
+ * what no message under way, no rank in a collective and no listener holds is free. At most `depth`
+ * messages of a path stay linked, the last ones; those before live on in the sums only. So memory
+ * is a record (264 B) for each message under way, and at most depth + 1 for each path held.
  *
  * Nothing is noted of what carries TraceCollector::WARMUP in its tag.
  */
@@ -65,7 +65,7 @@ class CollectivePaths
 {
   public:
     static constexpr uint32_t NONE = UINT32_MAX;
-    static constexpr std::size_t HOPS = 4;
+    static constexpr std::size_t HOPS = 3;
 
     struct Record
     {
@@ -74,17 +74,19 @@ class CollectivePaths
         int64_t start{0};                          //!< ps: rank `first` entered
         int64_t at{0};                             //!< ps: arrival, or `start`
         coll::Rank first{0};                       //!< ranks here are those of the cluster
-        coll::Rank from{0};                        //!< of the last message
-        coll::Rank to{0};                          //!< who is moved
-        uint32_t messages{0};                      //!< on the path
-        uint32_t depth{0};                         //!< messages linked, at most
+        coll::Rank from{0};   //!< of the last message, or of the first of a run inside a server
+        coll::Rank to{0};     //!< who is moved
+        uint32_t messages{0}; //!< on the path
+        uint32_t depth{0};    //!< messages linked, at most
         uint32_t references{0};
         uint32_t before{NONE}; //!< record, or the next free one
         uint32_t port{NONE};   //!< where the last message spent most time; NONE: inside a server
         uint32_t behind{NONE}; //!< as PathHop
+        bool inside{false};    //!< the last message was inside a server
     };
 
     /// \param collector tells where the time of messages went. \param depth messages to keep linked
+    /// at most, at least 1
     CollectivePaths(const TraceCollector& collector, uint32_t depth);
 
     /// All calls below take and return NONE where nothing is noted.
@@ -162,7 +164,7 @@ class CollectivePaths
     }
 
     /// \return a copy of a path that goes on with a message, held
-    uint32_t Continue(uint32_t cause, coll::Rank from, coll::Rank to, int64_t now);
+    uint32_t Continue(uint32_t cause, coll::Rank from, coll::Rank to, bool inside, int64_t now);
 
     const TraceCollector& m_collector;
     const uint32_t m_depth;

@@ -87,7 +87,7 @@ CriticalPath::DepthFor(const training::TrainingPlan& plan)
     {
         held += collectives[role];
     }
-    return static_cast<uint32_t>(std::clamp<std::size_t>(RECORDS / (2 * held), 1, MOST_DEPTH));
+    return static_cast<uint32_t>(std::clamp<std::size_t>(RECORDS / held, 1, MOST_DEPTH));
 }
 
 CriticalPath::CriticalPath(const training::TrainingPlan& plan, const TraceCollector& collector)
@@ -181,6 +181,7 @@ CriticalPath::AddCollective(const Times& times, int64_t end, Part& part)
             Message message{static_cast<uint32_t>(m_path.size()),
                             record->from,
                             record->to,
+                            record->messages - before->messages,
                             before->at,
                             record->at,
                             record->port,
@@ -190,8 +191,6 @@ CriticalPath::AddCollective(const Times& times, int64_t end, Part& part)
             {
                 message.shares[i] -= before->shares[i];
             }
-            message.posted +=
-                std::exchange(message.shares[static_cast<std::size_t>(PathShare::SOFTWARE)], 0);
             m_messages.push_back(message);
             record = before;
         }
@@ -323,7 +322,7 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
         std::vector<int64_t> lengths;
         for (const Message& message : m_messages)
         {
-            lengths.push_back(message.arrived - message.posted);
+            lengths.push_back(message.end - message.start);
         }
         std::nth_element(lengths.begin(),
                          lengths.begin() + (MOST_MESSAGES - 1),
@@ -337,7 +336,7 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
                                                    lengths.begin() + (MOST_MESSAGES - 1),
                                                    [least](int64_t ps) { return ps > least; }));
         const auto goes = [least, &equal](const Message& message) {
-            const int64_t length = message.arrived - message.posted;
+            const int64_t length = message.end - message.start;
             return length < least || (length == least && (equal == 0 || equal-- == 0));
         };
         // Not remove_if, which may copy a predicate that counts.
@@ -436,8 +435,9 @@ CriticalPath::ToJson(const std::vector<std::string>& tags) const
             {{"call", m_path[message.call].task->name},
              {"from", message.from},
              {"to", message.to},
-             {"posted_us", Us(message.posted)},
-             {"arrived_us", Us(message.arrived)},
+             {"messages", message.messages},
+             {"start_us", Us(message.start)},
+             {"end_us", Us(message.end)},
              {"link",
               message.port < ports.size() ? nlohmann::ordered_json(ports[message.port])
                                           : nlohmann::ordered_json()},

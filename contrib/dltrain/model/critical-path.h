@@ -36,13 +36,13 @@ namespace dltrain
  * the same.
  *
  * Memory: 24 B a call and rank of the steps under way, and what CollectivePaths holds of each
- * rank's collectives in them: at most some RECORDS records, but at least one for each.
+ * rank's collectives in them: at most some RECORDS records, but at least two for each.
  */
 class CriticalPath
 {
   public:
-    static constexpr std::size_t RECORDS = 1U << 17;  //!< of CollectivePaths, for all ranks
-    static constexpr uint32_t MOST_DEPTH = 64;        //!< messages of a path kept at least
+    static constexpr std::size_t RECORDS = 1U << 16;  //!< of CollectivePaths, for all ranks
+    static constexpr uint32_t MOST_DEPTH = 128;       //!< messages of a path kept
     static constexpr std::size_t MOST_PARTS = 1000;   //!< calls in stats.json
     static constexpr std::size_t MOST_MESSAGES = 500; //!< in stats.json: the longest
     static constexpr std::size_t MOST_HOPS = 10;      //!< in stats.json: those with most time
@@ -89,16 +89,17 @@ class CriticalPath
         Shares shares;      //!< of a collective: of its time
     };
 
-    /// A message on the path.
+    /// A message on the path, or a run of messages inside a server.
     struct Message
     {
         uint32_t call; //!< in m_path
         Rank from;
         Rank to;
-        int64_t posted;
-        int64_t arrived;
-        uint32_t port;   //!< CollectivePaths::Record
-        uint32_t behind; //!< the same
+        uint32_t messages; //!< 1, or of a run inside a server
+        int64_t start;     //!< what it was posted after had happened
+        int64_t end;       //!< arrival
+        uint32_t port;     //!< CollectivePaths::Record
+        uint32_t behind;   //!< the same
         Shares shares;
     };
 
