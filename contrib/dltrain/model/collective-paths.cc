@@ -209,7 +209,19 @@ CollectivePaths::ArriveInside(uint32_t cause,
         return NONE;
     }
     const int64_t caused = At(cause).at;
-    const uint32_t number = Continue(cause, from, to, true, now);
+    uint32_t number = cause;
+    if (At(cause).inside && At(cause).references == 1)
+    {
+        Record& last = At(cause); // nobody else goes on from there
+        ++last.messages;
+        last.at = now;
+        last.to = to;
+    }
+    else
+    {
+        number = Continue(cause, from, to, true, now);
+        Drop(cause);
+    }
     Record& r = At(number);
     r.shares[static_cast<std::size_t>(PathShare::SOFTWARE)] += posted - caused;
     r.shares[static_cast<std::size_t>(PathShare::INSIDE_SERVERS)] += now - posted;

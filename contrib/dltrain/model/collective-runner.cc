@@ -444,7 +444,6 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
         {
             m_cause =
                 m_paths->ArriveInside(e.path, comm.ranks[e.from], comm.ranks[e.to], e.posted, now);
-            m_paths->Drop(e.path);
         }
         Deliver(e.communicator, e.sequence, e.to, e.lane, e.from, now);
         DropCause();
