@@ -355,6 +355,8 @@ TraceCollector::TagOf(uint32_t src, uint32_t dst, uint32_t destQp)
 void
 TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
+    const ns3::RdmaJourney* journey = std::exchange(m_journey, nullptr);
+    m_parts = journey ? &m_attribution->Divide(*journey, now) : nullptr;
     if (!m_options.atSender)
     {
         OnComplete(qp->GetPeerEndpoint(),
@@ -376,7 +378,6 @@ TraceCollector::OnComplete(uint32_t from,
                            bool read,
                            int64_t now)
 {
-    const ns3::RdmaJourney* journey = std::exchange(m_journey, nullptr);
     QueuePair& state = Find(from, number);
     // READs are told at the other end than all else: what is not of the kind waits for its own.
     uint32_t before = NONE;
@@ -441,7 +442,7 @@ TraceCollector::OnComplete(uint32_t from,
     m_flows->Add(record);
     if (m_attribution)
     {
-        journey ? m_attribution->Add(record, *journey) : m_attribution->AddUnknown();
+        m_parts && !read ? m_attribution->Add(record, *m_parts) : m_attribution->AddUnknown();
     }
 }
 

@@ -119,6 +119,12 @@ class TraceCollector
         return m_attribution.get();
     }
 
+    /// \return of the message that RdmaNicUser::OnMessage is being told of; null if it is not known
+    const MessageParts* GetMessageParts() const
+    {
+        return m_parts;
+    }
+
     /// \return messages posted that are not complete, those of failed queue pairs aside
     uint64_t GetOutstanding() const
     {
@@ -262,6 +268,7 @@ class TraceCollector
     std::unique_ptr<TailAttribution> m_attribution;
     ns3::RdmaJourney::Resolver m_resolver;
     const ns3::RdmaJourney* m_journey{nullptr}; //!< of the message that is told next
+    const MessageParts* m_parts{nullptr};       //!< of the message told last
     std::unique_ptr<LinkSampler> m_links;
     std::unique_ptr<EventLog> m_events;
 
