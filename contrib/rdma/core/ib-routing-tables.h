@@ -175,6 +175,10 @@ IbTracePath(const IbSubnet& subnet,
     }
     uint8_t in = from.switchPort;
     const uint8_t sl = tables.PathSl(at, dlid);
+    if (tables.HostVl(fromEndpoint, sl) == kIbDropVl)
+    {
+        return false;
+    }
     while (hops.size() <= subnet.Switches().size())
     {
         const IbSubnet::Switch& s = subnet.Switches()[at];
