@@ -238,7 +238,7 @@ TEST(IbTables, DamagedForwardingTablesAreFoundByLine)
     EXPECT_EQ(error(1, "Unicast lids [0-3] of switch Lid 3 guid 0x99 ('s'):"),
               "1: no switch of this subnet has the GUID 0x0000000000000099");
     EXPECT_EQ(error(1, "Unicast lids [0-3] of switch Lid 3 ('s'):"),
-              "1: no GUID of the switch: \" of switch Lid 3 ('s'):\"");
+              "1: no GUID of the switch: \"of switch Lid 3 ('s'):\"");
     EXPECT_EQ(error(1, "Unicast lids [1-3] of switch Lid 3 guid 0x0200000000000100 ('s'):"),
               "1: the range of LIDs does not begin at 0");
     EXPECT_EQ(error(1, "Unicast lids [0-60000] of switch Lid 3 guid 0x0200000000000100 ('s'):"),
