@@ -448,6 +448,18 @@ CriticalPath::ToJson(const std::vector<std::string>& tags) const
 }
 
 std::string
+CriticalPath::InWords(std::size_t share) const
+{
+    std::string words = WORDS[share];
+    const std::size_t at = words.find("paused by PFC");
+    if (at != std::string::npos && m_collector.GetFabric().GetSubnet())
+    {
+        words.replace(at, std::string::npos, "waiting for credits");
+    }
+    return words;
+}
+
+std::string
 CriticalPath::HopInWords(const Hop& longest, const std::vector<std::string>& tags) const
 {
     const PathHop& hop = longest.hop;
@@ -456,7 +468,7 @@ CriticalPath::HopInWords(const Hop& longest, const std::vector<std::string>& tag
     if (hop.waited * 20 > hop.time) // below 5% is not worth a word
     {
         text +=
-            " (" + Percent(hop.waited, hop.time) + " " + WORDS[static_cast<std::size_t>(hop.why)];
+            " (" + Percent(hop.waited, hop.time) + " " + InWords(static_cast<std::size_t>(hop.why));
         text += hop.behind < tags.size() ? ", behind " + tags[hop.behind] + ")" : ")";
     }
     return text;
@@ -506,7 +518,7 @@ CriticalPath::InWords(const std::vector<std::string>& tags) const
     for (std::size_t i = 0; i < 3 && m_shares[order[i]] * 20 > communicating; ++i)
     {
         text += (i ? ", " : "; of the collectives ") + Percent(m_shares[order[i]], communicating) +
-                " " + WORDS[order[i]];
+                " " + InWords(order[i]);
     }
     if (!m_hops.empty())
     {

@@ -119,6 +119,7 @@ class CriticalPath
 
     static uint32_t DepthFor(const training::TrainingPlan& plan);
     void AddCollective(const Times& times, int64_t end, Part& part);
+    std::string InWords(std::size_t share) const;
     std::string HopInWords(const Hop& longest, const std::vector<std::string>& tags) const;
 
     const training::TrainingPlan& m_plan;

@@ -69,7 +69,8 @@ TailAttribution::TailAttribution(const ns3::RdmaFabric& fabric,
                                  const std::vector<std::string>& portNames,
                                  const PortIndex& portIndex,
                                  const std::vector<std::string>& tags)
-    : m_endpoints(endpointNames),
+    : m_infiniBand(fabric.GetSubnet() != nullptr),
+      m_endpoints(endpointNames),
       m_ports(portNames),
       m_tags(tags),
       m_portIndex(portIndex),
@@ -243,7 +244,8 @@ TailAttribution::Why(const Late& late) const
             text += "waiting for other queue pairs of " + m_endpoints[late.record.src];
             break;
         case TimeShare::NIC_PAUSED:
-            text += m_endpoints[late.record.src] + " paused by PFC";
+            text += m_endpoints[late.record.src] +
+                    (m_infiniBand ? " waiting for credits" : " paused by PFC");
             break;
         case TimeShare::THROTTLED:
             text += "throttled by congestion control";
@@ -282,7 +284,7 @@ TailAttribution::Why(const Late& late) const
             break;
         }
         case TimeShare::PAUSED:
-            text += "in switches paused by PFC";
+            text += m_infiniBand ? "in switches waiting for credits" : "in switches paused by PFC";
             if (late.pausedThere)
             {
                 const std::string& link = m_ports[late.port];

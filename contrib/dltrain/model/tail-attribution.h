@@ -119,6 +119,7 @@ class TailAttribution
     std::string Why(const Late& late) const;
 
     bool m_limits{false}; //!< some NIC has limits
+    bool m_infiniBand;    //!< what PFC does there, credits do
     const std::vector<std::string>& m_endpoints;
     const std::vector<std::string>& m_ports;
     const std::vector<std::string>& m_tags;

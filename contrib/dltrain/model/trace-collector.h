@@ -93,7 +93,7 @@ class TraceCollector
                        uint64_t id,
                        ns3::RdmaOperation operation);
 
-    ns3::RdmaFabric& GetFabric()
+    ns3::RdmaFabric& GetFabric() const
     {
         return m_fabric;
     }
@@ -162,6 +162,7 @@ class TraceCollector
         std::vector<uint64_t> drops;       //!< by reason
         std::vector<uint64_t> txWireBytes; //!< by port of RdmaFabric::GetPorts
         std::vector<uint64_t> pausedPs;    //!< the same
+        uint64_t rerouted{0};
         uint64_t pauses{0};
     };
 
@@ -237,6 +238,7 @@ class TraceCollector
     void OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
+    void OnIbDrop(const ns3::IbSwitch* device, const ns3::RdmaFrame* frame, int64_t now);
     void OnDrop(const ns3::RdmaSwitch* device,
                 const ns3::RdmaPort* port,
                 const ns3::RdmaFrame* frame,
