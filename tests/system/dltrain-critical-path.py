@@ -83,7 +83,7 @@ def walk(what, stats, calls):
     chains = collections.defaultdict(list)
     for message in told:
         check(sum(map(ps, message["parts_us"].values())) == ps(message["end_us"]) - ps(message["start_us"]), what + ": a message: %s" % message)
-        check((message["link"] is None) == ("inside_servers" in message["parts_us"]), what + ": where: %s" % message)
+        check((message["link"] is None) == bool({"inside_servers", "collectives_undivided"} & set(message["parts_us"])), what + ": where: %s" % message)
         chains[message["call"]].append(message)
     for part in parts:
         chain = chains[part["call"]]
@@ -142,6 +142,12 @@ for name, options, link, why in (("throttled", [], "host-1->s", "throttled"), ("
     check((worst["behind"] in calls) == (why == "queued"), "slow link %s: behind whom: %s" % (name, worst))
     check(path["share"][why] > 0.1, "slow link %s: %s" % (name, path["share"]))
     check("longest at " + link + ", " in text.split("Critical path")[1].splitlines()[0], "slow link: " + text)
+
+# Losses: the parts add up all the same, with what was repeated; whose last packet came before an earlier one is not divided.
+text, stats, calls = run("losses", *SMALL, "--bit-error-rate=1e-9", "--loss-recovery=selective-repeat")
+path = walk("losses", stats, calls)
+check(path["parts_us"]["repeating"] > 0, "losses: %s" % path["parts_us"])
+check(path["parts_us"]["collectives_undivided"] > 0, "losses: %s" % path["parts_us"])
 
 # Software before every send is a part of its own: so many messages, so many times.
 text, stats, calls = run("software", *SMALL, "--step-latency=2us")

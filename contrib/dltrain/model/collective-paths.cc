@@ -21,9 +21,9 @@ GetPathShareName(std::size_t share)
     return share < ours ? GetTimeShareName(static_cast<TimeShare>(share)) : others[share - ours];
 }
 
-CollectivePaths::CollectivePaths(const TraceCollector& collector, uint32_t depth)
+CollectivePaths::CollectivePaths(const TraceCollector& collector, uint16_t depth)
     : m_collector(collector),
-      m_depth(std::max(1U, depth))
+      m_depth(std::max<uint16_t>(1, depth))
 {
 }
 
@@ -94,7 +94,7 @@ CollectivePaths::Continue(uint32_t cause, coll::Rank from, coll::Rank to, bool i
         if (r.depth > m_depth)
         {
             // Half of them go; now and then, so that it costs a step a message.
-            r.depth = (m_depth + 1) / 2;
+            r.depth = static_cast<uint16_t>((m_depth + 1) / 2);
             uint32_t last = cause;
             for (uint32_t i = 1; i < r.depth && At(last).before != NONE; ++i)
             {
@@ -191,7 +191,8 @@ CollectivePaths::Arrive(uint32_t channel, coll::Rank from, coll::Rank to, int64_
         }
         if (hop.time > least->time)
         {
-            *least = {hop.port, behind, hop.time, hop.waited, hop.why};
+            *least = {hop.port, behind, hop.time, hop.waited};
+            r.why[static_cast<std::size_t>(least - r.hops.data())] = hop.why;
         }
     }
     return number;

@@ -38,7 +38,6 @@ struct PathHop
     uint32_t behind{UINT32_MAX}; //!< tag of those it was queued behind; UINT32_MAX: nobody
     int64_t time{0};             //!< ps
     int64_t waited{0};           //!< of it not serialization, cable and pipeline
-    TimeShare why{TimeShare::SERIALIZATION}; //!< most of what it waited
 };
 
 /**
@@ -57,7 +56,7 @@ struct PathHop
  * counted references and recycled (messages inside a server that follow one another share one):
  * what no message under way, no rank in a collective and no listener holds is free. At most `depth`
  * messages of a path stay linked, the last ones; those before live on in the sums only. So memory
- * is a record (264 B) for each message under way, and at most depth + 1 for each path held.
+ * is a record (256 B) for each message under way, and at most depth + 1 for each path held.
  *
  * Nothing is noted of what carries TraceCollector::WARMUP in its tag.
  */
@@ -67,27 +66,32 @@ class CollectivePaths
     static constexpr uint32_t NONE = UINT32_MAX;
     static constexpr std::size_t HOPS = 3;
 
-    struct Record
+    /// In this order what a message inside a server changes, from shares[11] on, is one cache line:
+    /// in large jobs most messages are such.
+    struct alignas(64) Record
     {
-        std::array<int64_t, PATH_SHARES> shares{}; //!< ps since `start`; together at - start
-        std::array<PathHop, HOPS> hops;            //!< with most time, of different ports
-        int64_t start{0};                          //!< ps: rank `first` entered
-        int64_t at{0};                             //!< ps: arrival, or `start`
-        coll::Rank first{0};                       //!< ranks here are those of the cluster
-        coll::Rank from{0};   //!< of the last message, or of the first of a run inside a server
-        coll::Rank to{0};     //!< who is moved
-        uint32_t messages{0}; //!< on the path
-        uint32_t depth{0};    //!< messages linked, at most
-        uint32_t references{0};
+        std::array<PathHop, HOPS> hops; //!< with most time, of different ports
+        int64_t start{0};               //!< ps: rank `first` entered
+        coll::Rank first{0};            //!< ranks here are those of the cluster
+        coll::Rank from{0};    //!< of the last message, or of the first of a run inside a server
         uint32_t before{NONE}; //!< record, or the next free one
         uint32_t port{NONE};   //!< where the last message spent most time; NONE: inside a server
         uint32_t behind{NONE}; //!< as PathHop
-        bool inside{false};    //!< the last message was inside a server
+        std::array<TimeShare, HOPS> why{};         //!< at each of hops, most of what it waited
+        std::array<int64_t, PATH_SHARES> shares{}; //!< ps since `start`; together at - start
+        int64_t at{0};                             //!< ps: arrival, or `start`
+        uint32_t references{0};
+        uint32_t messages{0}; //!< on the path
+        coll::Rank to{0};     //!< who is moved
+        uint16_t depth{0};    //!< messages linked, at most
+        bool inside{false};   //!< the last message was inside a server
     };
+
+    static_assert(sizeof(Record) == 256);
 
     /// \param collector tells where the time of messages went. \param depth messages to keep linked
     /// at most, at least 1
-    CollectivePaths(const TraceCollector& collector, uint32_t depth);
+    CollectivePaths(const TraceCollector& collector, uint16_t depth);
 
     /// All calls below take and return NONE where nothing is noted.
 
@@ -168,7 +172,7 @@ class CollectivePaths
     uint32_t Continue(uint32_t cause, coll::Rank from, coll::Rank to, bool inside, int64_t now);
 
     const TraceCollector& m_collector;
-    const uint32_t m_depth;
+    const uint16_t m_depth;
     std::vector<std::unique_ptr<std::array<Record, BLOCK>>> m_blocks;
     uint32_t m_freeRecord{NONE};
     uint32_t m_made{0};

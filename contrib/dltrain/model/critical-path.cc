@@ -73,7 +73,7 @@ IsCollective(const training::Task& task)
 
 } // namespace
 
-uint32_t
+uint16_t
 CriticalPath::DepthFor(const training::TrainingPlan& plan)
 {
     std::vector<std::size_t> collectives;
@@ -87,7 +87,7 @@ CriticalPath::DepthFor(const training::TrainingPlan& plan)
     {
         held += collectives[role];
     }
-    return static_cast<uint32_t>(std::clamp<std::size_t>(RECORDS / held, 1, MOST_DEPTH));
+    return static_cast<uint16_t>(std::clamp<std::size_t>(RECORDS / held, 1, MOST_DEPTH));
 }
 
 CriticalPath::CriticalPath(const training::TrainingPlan& plan, const TraceCollector& collector)
@@ -156,13 +156,14 @@ CriticalPath::AddCollective(const Times& times, int64_t end, Part& part)
         part.shares = record->shares;
         part.messages = record->messages;
         left = end - record->at;
-        for (const PathHop& hop : record->hops)
+        for (std::size_t i = 0; i < CollectivePaths::HOPS; ++i)
         {
+            const PathHop& hop = record->hops[i];
             if (hop.port == UINT32_MAX)
             {
                 continue;
             }
-            const Hop here{hop, static_cast<uint32_t>(m_path.size())};
+            const Hop here{hop, record->why[i], static_cast<uint32_t>(m_path.size())};
             const auto same = std::find_if(m_hops.begin(), m_hops.end(), [&](const Hop& other) {
                 return other.hop.port == hop.port;
             });
@@ -414,14 +415,14 @@ CriticalPath::ToJson(const std::vector<std::string>& tags) const
     j["parts_us"] = std::move(parts);
     j["share"] = std::move(shares);
     j["hops"] = nlohmann::ordered_json::array();
-    for (const auto& [hop, call] : m_hops)
+    for (const auto& [hop, why, call] : m_hops)
     {
         j["hops"].push_back({{"link", ports[hop.port]},
                              {"call", m_path[call].task->name},
                              {"time_us", Us(hop.time)},
                              {"waited_us", Us(hop.waited)},
                              {"why",
-                              hop.waited ? nlohmann::ordered_json(GetTimeShareName(hop.why))
+                              hop.waited ? nlohmann::ordered_json(GetTimeShareName(why))
                                          : nlohmann::ordered_json()},
                              {"behind", name(hop.behind)}});
     }
@@ -467,8 +468,8 @@ CriticalPath::HopInWords(const Hop& longest, const std::vector<std::string>& tag
                        " of " + m_path[longest.call].task->name;
     if (hop.waited * 20 > hop.time) // below 5% is not worth a word
     {
-        text +=
-            " (" + Percent(hop.waited, hop.time) + " " + InWords(static_cast<std::size_t>(hop.why));
+        text += " (" + Percent(hop.waited, hop.time) + " " +
+                InWords(static_cast<std::size_t>(longest.why));
         text += hop.behind < tags.size() ? ", behind " + tags[hop.behind] + ")" : ")";
     }
     return text;

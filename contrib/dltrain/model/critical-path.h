@@ -42,7 +42,7 @@ class CriticalPath
 {
   public:
     static constexpr std::size_t RECORDS = 1U << 16;  //!< of CollectivePaths, for all ranks
-    static constexpr uint32_t MOST_DEPTH = 128;       //!< messages of a path kept
+    static constexpr std::size_t MOST_DEPTH = 128;    //!< messages of a path kept
     static constexpr std::size_t MOST_PARTS = 1000;   //!< calls in stats.json
     static constexpr std::size_t MOST_MESSAGES = 500; //!< in stats.json: the longest
     static constexpr std::size_t MOST_HOPS = 10;      //!< in stats.json: those with most time
@@ -114,10 +114,11 @@ class CriticalPath
     struct Hop
     {
         PathHop hop;   //!< the longest there
+        TimeShare why; //!< most of what it waited
         uint32_t call; //!< in m_path
     };
 
-    static uint32_t DepthFor(const training::TrainingPlan& plan);
+    static uint16_t DepthFor(const training::TrainingPlan& plan);
     void AddCollective(const Times& times, int64_t end, Part& part);
     std::string InWords(std::size_t share) const;
     std::string HopInWords(const Hop& longest, const std::vector<std::string>& tags) const;

@@ -66,7 +66,7 @@ class Bed : public CollectiveUser
     /// \param rates of the servers' links, bit/s
     Bed(const std::vector<uint64_t>& rates,
         uint32_t gpus,
-        uint32_t depth,
+        uint16_t depth,
         scenario::CollectiveOptions options = {})
     {
         topo::Topology& topology = m_cluster.topology;
@@ -426,7 +426,7 @@ class CollectivePathsTestCase : public TestCase
             {
                 late.push_back(rank * rank % 7 * 3 * US);
             }
-            const auto run = [&](uint32_t depth) {
+            const auto run = [&](uint16_t depth) {
                 auto bed =
                     std::make_unique<Bed>(std::vector<uint64_t>{8 * GBPS, 8 * GBPS, 2 * GBPS},
                                           4,
