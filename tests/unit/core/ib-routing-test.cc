@@ -184,7 +184,7 @@ TEST(IbRouting, FatTreesReachAllOnMinimalUpDownPaths)
 
 TEST(IbRouting, FatTreeShiftsHaveNoContention)
 {
-    // Zahavi 2010, theorem 1: with d-mod-k on a tree of full bisection no two packets of a shift
+    // Zahavi 2010: with d-mod-k on a tree of full bisection no two packets of a shift
     // permutation use one channel, in either direction.
     for (const uint32_t k : {4, 6, 8})
     {
