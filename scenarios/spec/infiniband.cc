@@ -193,13 +193,13 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
 {
     const auto& values = v->values;
     fabric->infiniBand = values.Text("fabric") == "ib";
-    if (!fabric->infiniBand)
-    {
-        return;
-    }
     if (const auto link = rdma::ParseIbLink(fabric->nic))
     {
         fabric->nicRate = link->Rate();
+    }
+    if (!fabric->infiniBand)
+    {
+        return;
     }
     fabric->pfc = fabric->ecn = false;
     fabric->frames = rdma::IbFrameSizes();

@@ -19,10 +19,13 @@ class BadInput(SystemTest):
         self.refuse("dltrain --model=bloom560", "--model=bloom560", "unknown model", "did you mean 'bloom-560m'", "gpt2")
         self.refuse("dltrain --gpu=A1000", "--gpu=A1000", "A100")
         self.refuse("dltrain --server=dgx-a10", "--server=dgx-a10", "dgx-a100")
-        self.refuse("dltrain --cc=dcqnc", "--cc=dcqnc", "dcqcn, none")
+        self.refuse("dltrain --cc=dcqnc", "--cc=dcqnc", "did you mean 'dcqcn'")
         self.refuse("dltrain --cc-preset=x", "--cc-preset=x", "hpcc19-vendor, sigcomm15, nvidia-nic")
         self.refuse("dltrain --topology=fattree5", "--topology=fattree5", "fat-tree")
-        self.refuse("dltrain --nic=EDR", "--nic=EDR", "InfiniBand", "100GbE")
+        self.refuse("dltrain --nic=EDR --fabric=roce", "--nic=EDR", "InfiniBand", "100GbE")
+        self.refuse("dltrain --nic=ERD", "--nic=ERD", "did you mean 'EDR'")
+        self.refuse("dltrain --fabric=ib --pfc-watchdog=1ms", "--pfc-watchdog=1ms", "--fabric=ib")
+        self.refuse("dltrain --fabric=ib --ib-switch=quantun", "--ib-switch=quantun", "did you mean 'quantum'")
         self.refuse("dltrain --placement=best", "--placement=best", "linear, random")
         self.refuse("dltrain --dtype=int8", "--dtype=int8", "bf16")
         self.refuse("dltrain --algorithm=tree", "--algorithm=tree", "ring")  # FIELD.md, 6: no silent ring
@@ -131,6 +134,7 @@ class Help(SystemTest):
         "ecn-kmin": "100kB", "ecn-kmax": "2MB", "ecn-pmax": "0.5", "out": "here", "pcap": "all", "minbytes": "1MiB",
         "maxbytes": "64MiB", "stepfactor": "4", "stepbytes": "32MiB", "pattern": "permutation", "offset": "3", "bytes": "1MB,64KiB",
         "start-jitter": "10us", "priority": "5", "hosts": "8", "slow-gpu": "5:1.3",
+        "fabric": "ib",
     }
     # Options that belong to others, which are given along.
     TOGETHER = {
@@ -142,6 +146,10 @@ class Help(SystemTest):
         "fabric-rate": "--topology=fat-tree --fabric-rate=400Gbps", "pcap-format": "--pcap=all --pcap-format=pcapng",
         "pcap-snaplen": "--pcap=all --pcap-snaplen=96", "pcap-size": "--pcap=all --pcap-size=10MB",
         "pcap-files": "--pcap=all --pcap-size=10MB --pcap-files=4", "pcap-flow": "--pcap=all --pcap-flow=server-0->server-1",
+        "ib-switch": "--nic=EDR --ib-switch=quantum", "ib-routing": "--nic=EDR --ib-routing=minhop", "lmc": "--nic=EDR --lmc=2",
+        "vls": "--nic=EDR --vls=4", "vl-buffer": "--nic=EDR --vl-buffer=64KiB", "vl-high": "--nic=EDR --vl-high=0:64",
+        "vl-low": "--nic=EDR --vl-low=0:64", "vl-high-limit": "--nic=EDR --vl-high=0:64 --vl-high-limit=16",
+        "fecn-threshold": "--nic=EDR --fecn-threshold=8", "adaptive-routing": "--nic=EDR --adaptive-routing",
         "payload": "--no-extension-headers --payload=1000",
     }
     STOPS = {"help": "--help", "version": "--version", "list": "--list=nics", "dry-run": ""}
@@ -177,7 +185,7 @@ class Help(SystemTest):
     def test_lists(self):
         for program in PROGRAMS:
             text = self.run_program(f"{program} --help").out
-            names = re.findall(r"^  ([a-z]+): ", text[text.index("\nNames"):], re.MULTILINE)
+            names = re.findall(r"^  ([a-z-]+): ", text[text.index("\nNames"):], re.MULTILINE)
             self.assertGreater(len(names), 3)
             for name in names:
                 described = self.run_program(f"{program} --list={name}").out
