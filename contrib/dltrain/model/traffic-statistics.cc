@@ -75,7 +75,7 @@ TrafficStatistics::TrafficStatistics(ns3::RdmaFabric& fabric,
             ++m_classes[kind].ports;
             if (kind == SWITCH_TO_HOST || kind == SWITCH_TO_SWITCH)
             {
-                m_watched.push_back({PeekPointer(fabric.GetPorts()[p]), p, kind, 0, 0, 0, {}});
+                m_watched.push_back({PeekPointer(fabric.GetPorts()[p]), p, kind});
             }
         }
         m_from = Look();
@@ -216,7 +216,6 @@ TrafficStatistics::OnQueueTimer()
     // While no flow was under way nobody looked: the queues were empty.
     for (int64_t missed = (now - m_lastLook) / interval - 1; missed > 0; --missed)
     {
-        ++m_looks;
         if (++m_looksInBin == m_looksPerBin)
         {
             CloseBin();
@@ -232,12 +231,9 @@ TrafficStatistics::OnQueueTimer()
         w.largest = std::max(w.largest, bytes);
         if (measured && bytes)
         {
-            PortClass& c = m_classes[w.kind];
-            c.queue.Add(static_cast<double>(bytes));
-            ++c.looks; // of a queue that is not empty; the empty ones are counted in the end
+            w.measured.Add(bytes); // the empty ones are counted in the end
         }
     }
-    ++m_looks;
     if (++m_looksInBin == m_looksPerBin)
     {
         CloseBin();
@@ -520,23 +516,84 @@ TrafficStatistics::SummarizePorts(int64_t now)
         c.pauseShareMax = std::max(c.pauseShareMax, paused);
     }
     const int64_t interval = m_measuring.queueInterval.ps;
-    const uint64_t looks = static_cast<uint64_t>(m_until.time / interval - m_from.time / interval);
-    for (PortClass& c : m_classes)
+    m_measuredLooks = static_cast<uint64_t>(m_until.time / interval - m_from.time / interval);
+    for (uint32_t i = 0; i < m_watched.size(); ++i)
     {
-        const uint64_t waiting = c.looks;
-        c.looks = std::max(waiting, looks * c.ports);
-        c.empty = c.looks - waiting;
+        m_classes[m_watched[i].kind].queue.Merge(m_watched[i].measured);
+        if (m_watched[i].total)
+        {
+            m_longest.push_back(i);
+        }
     }
+    std::stable_sort(m_longest.begin(), m_longest.end(), [this](uint32_t a, uint32_t b) {
+        return m_watched[a].total > m_watched[b].total;
+    });
+    m_longest.resize(std::min(m_longest.size(), PORTS_SHOWN));
+}
+
+uint32_t
+TrafficStatistics::QueueLengths::BucketOf(uint64_t bytes)
+{
+    if (bytes < 1U << SUB)
+    {
+        return static_cast<uint32_t>(bytes);
+    }
+    const int octave = std::min(63 - __builtin_clzll(bytes) - SUB, OCTAVES - 1);
+    const uint64_t place = std::min<uint64_t>(bytes >> octave, (2U << SUB) - 1);
+    return static_cast<uint32_t>(((octave + 1) << SUB) + (place - (1U << SUB)));
 }
 
 double
-TrafficStatistics::QueueQuantile(const PortClass& c, double p)
+TrafficStatistics::QueueLengths::Middle(uint32_t bucket)
 {
-    const double rank = std::ceil(p * static_cast<double>(c.looks) * (1 - 1e-12));
-    const double above = rank - static_cast<double>(c.empty);
-    return above <= 0 || c.queue.Count() == 0
-               ? 0
-               : c.queue.Quantile(std::min(1.0, above / static_cast<double>(c.queue.Count())));
+    const int octave = static_cast<int>(bucket >> SUB) - 1;
+    if (octave <= 0)
+    {
+        return bucket; // one byte wide
+    }
+    const double place = (bucket & ((1U << SUB) - 1)) + (1U << SUB) + 0.5;
+    return std::ldexp(place, octave);
+}
+
+void
+TrafficStatistics::QueueLengths::Merge(const QueueLengths& other)
+{
+    for (std::size_t i = 0; i < m_buckets.size(); ++i)
+    {
+        m_buckets[i] += other.m_buckets[i];
+    }
+    m_sum += other.m_sum;
+    m_max = std::max(m_max, other.m_max);
+}
+
+double
+TrafficStatistics::QueueLengths::Quantile(double p, uint64_t looks) const
+{
+    // From above: what is in no bucket was empty.
+    const auto rank =
+        static_cast<uint64_t>(std::ceil(p * static_cast<double>(looks) * (1 - 1e-12)));
+    uint64_t above = looks - std::min(looks, rank); // looks that may be longer
+    for (uint32_t bucket = static_cast<uint32_t>(m_buckets.size()); bucket-- > 0;)
+    {
+        if (m_buckets[bucket] > above)
+        {
+            return std::min(Middle(bucket), static_cast<double>(m_max));
+        }
+        above -= m_buckets[bucket];
+    }
+    return 0;
+}
+
+nlohmann::ordered_json
+TrafficStatistics::QueueLengths::ToJson(uint64_t looks) const
+{
+    return {
+        {"p50", Quantile(0.5, looks)},
+        {"p90", Quantile(0.9, looks)},
+        {"p99", Quantile(0.99, looks)},
+        {"p999", Quantile(0.999, looks)},
+        {"max", m_max},
+        {"mean", static_cast<double>(m_sum) / static_cast<double>(std::max<uint64_t>(1, looks))}};
 }
 
 void
@@ -570,21 +627,10 @@ TrafficStatistics::WriteQueues()
 {
     LineLog file(m_out + "/queues.csv");
     file.Write("time_us,link,mean_bytes,max_bytes");
-    std::vector<const Watched*> longest;
-    for (const Watched& w : m_watched)
-    {
-        if (w.total)
-        {
-            longest.push_back(&w);
-        }
-    }
-    std::stable_sort(longest.begin(), longest.end(), [](const Watched* a, const Watched* b) {
-        return a->total > b->total;
-    });
-    longest.resize(std::min(longest.size(), PORTS_SHOWN));
     const int64_t width = m_measuring.queueInterval.ps * static_cast<int64_t>(m_looksPerBin);
-    for (const Watched* w : longest)
+    for (const uint32_t longest : m_longest)
     {
+        const Watched* w = &m_watched[longest];
         const auto holds = [&bins = w->bins](std::size_t i) {
             return i < bins.size() && bins[i].largest > 0;
         };
@@ -643,19 +689,20 @@ TrafficStatistics::AddTo(nlohmann::ordered_json& stats) const
                     {"utilization_max", c.utilizationMax},
                     {"pause_share", c.pauseShare},
                     {"pause_share_max", c.pauseShareMax}};
-            if (&c == &m_classes[SWITCH_TO_HOST] || &c == &m_classes[SWITCH_TO_SWITCH])
+            if (HasQueue(c))
             {
-                const double looks = static_cast<double>(std::max<uint64_t>(1, c.looks));
-                kind["queue_bytes"] = {
-                    {"p50", QueueQuantile(c, 0.5)},
-                    {"p90", QueueQuantile(c, 0.9)},
-                    {"p99", QueueQuantile(c, 0.99)},
-                    {"p999", QueueQuantile(c, 0.999)},
-                    {"max", c.queue.Max()},
-                    {"mean", c.queue.Mean() * static_cast<double>(c.queue.Count()) / looks}};
+                kind["queue_bytes"] = c.queue.ToJson(m_measuredLooks * c.ports);
             }
         }
         stats["port_classes"] = kinds;
+        nlohmann::ordered_json longest = nlohmann::ordered_json::array();
+        for (const uint32_t i : m_longest)
+        {
+            const Watched& w = m_watched[i];
+            longest.push_back({{"link", m_portNames[m_fabric.GetEnd(w.index)]},
+                               {"queue_bytes", w.measured.ToJson(m_measuredLooks)}});
+        }
+        stats["longest_queues"] = longest;
         stats["queues_csv"] = {{"rows", m_queueRows},
                                {"interval_us",
                                 static_cast<double>(m_measuring.queueInterval.ps) *
@@ -713,12 +760,24 @@ TrafficStatistics::Print(std::ostream& os) const
                       100 * c.utilization,
                       100 * c.pauseShare);
         os << head << text;
-        if (&c == &m_classes[SWITCH_TO_HOST] || &c == &m_classes[SWITCH_TO_SWITCH])
+        if (HasQueue(c))
         {
-            os << "; queue p50 " << HumanBytes(QueueQuantile(c, 0.5)) << "   p99 "
-               << HumanBytes(QueueQuantile(c, 0.99)) << "   max " << HumanBytes(c.queue.Max());
+            const uint64_t looks = m_measuredLooks * c.ports;
+            os << "; queue p50 " << HumanBytes(c.queue.Quantile(0.5, looks)) << "   p99 "
+               << HumanBytes(c.queue.Quantile(0.99, looks)) << "   max "
+               << HumanBytes(static_cast<double>(c.queue.Max()));
         }
         os << "\n";
+        head = "                 ";
+    }
+    head = "Longest queues   ";
+    for (const uint32_t i : m_longest)
+    {
+        const Watched& w = m_watched[i];
+        os << head << "p50 " << HumanBytes(w.measured.Quantile(0.5, m_measuredLooks)) << "   p99 "
+           << HumanBytes(w.measured.Quantile(0.99, m_measuredLooks)) << "   max "
+           << HumanBytes(static_cast<double>(w.measured.Max())) << "  "
+           << m_portNames[m_fabric.GetEnd(w.index)] << "\n";
         head = "                 ";
     }
     if (m_jainCount)

@@ -5,12 +5,12 @@
 #define TRAFFIC_STATISTICS_H
 
 #include "line-log.h"
-#include "quantile-sketch.h"
 #include "scenarios/spec/scenario.h"
 
 #include "ns3/rdma-event.h"
 #include "ns3/rdma-fabric-helper.h"
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -102,6 +102,44 @@ class TrafficStatistics
         double slowdown;
     };
 
+    /**
+     * How long queues were at the looks at them: counted in buckets of 1/64 octave, so that a
+     * quantile is off by at most 0.8% (half a bucket). Largest and mean are exact. The time between
+     * looks is always the same, so this is a distribution over time.
+     */
+    class QueueLengths
+    {
+      public:
+        /// A queue that is not empty.
+        void Add(uint64_t bytes)
+        {
+            ++m_buckets[BucketOf(bytes)];
+            m_sum += bytes;
+            m_max = bytes > m_max ? bytes : m_max;
+        }
+
+        void Merge(const QueueLengths& other);
+        /// \param looks all of them, at empty queues too
+        double Quantile(double p, uint64_t looks) const;
+        nlohmann::ordered_json ToJson(uint64_t looks) const;
+
+        uint64_t Max() const
+        {
+            return m_max;
+        }
+
+      private:
+        static constexpr int SUB = 6;      //!< of an octave: 2^6 buckets
+        static constexpr int OCTAVES = 34; //!< from 64 B, below which each byte is a bucket
+
+        static uint32_t BucketOf(uint64_t bytes);
+        static double Middle(uint32_t bucket);
+
+        std::array<uint32_t, (OCTAVES + 1) << SUB> m_buckets{};
+        uint64_t m_sum{0};
+        uint64_t m_max{0};
+    };
+
     /// Of the ports of one kind.
     struct PortClass
     {
@@ -111,10 +149,7 @@ class TrafficStatistics
         double utilizationMax{0};
         double pauseShare{0};
         double pauseShareMax{0};
-        uint64_t looks{0}; //!< at all ports together
-        uint64_t empty{0}; //!< of them, nothing waited
-        double sum{0};
-        QuantileSketch queue; //!< what waited when something did
+        QueueLengths queue;
     };
 
     enum Kind : uint8_t
@@ -141,7 +176,8 @@ class TrafficStatistics
         uint64_t sum{0}; //!< of this bin's looks
         uint64_t largest{0};
         uint64_t total{0};
-        std::vector<Bin> bins;
+        QueueLengths measured{};
+        std::vector<Bin> bins{};
     };
 
     struct Snapshot
@@ -170,7 +206,12 @@ class TrafficStatistics
     void CloseBin();
     void ArmTimers(int64_t now);
     uint64_t Received(const Active& active) const;
-    static double QueueQuantile(const PortClass& c, double p);
+
+    bool HasQueue(const PortClass& c) const
+    {
+        return &c == &m_classes[SWITCH_TO_HOST] || &c == &m_classes[SWITCH_TO_SWITCH];
+    }
+
     void SummarizeFlows();
     void Summarize(const std::string& tag, std::vector<std::pair<uint64_t, double>>& flows);
     void AddSlowdowns(const std::string& tag,
@@ -205,7 +246,8 @@ class TrafficStatistics
     int64_t m_quietSince{0};
     uint64_t m_looksPerBin{1};
     uint64_t m_looksInBin{0};
-    uint64_t m_looks{0};
+    uint64_t m_measuredLooks{0};     //!< at each port
+    std::vector<uint32_t> m_longest; //!< of m_watched, PORTS_SHOWN at most, the longest first
     uint64_t m_queueRows{0};
     Snapshot m_from;
     Snapshot m_until;
