@@ -143,6 +143,18 @@ class Help(SystemTest):
         "pcap-snaplen": "--pcap=all --pcap-snaplen=96", "pcap-size": "--pcap=all --pcap-size=10MB",
         "pcap-files": "--pcap=all --pcap-size=10MB --pcap-files=4", "pcap-flow": "--pcap=all --pcap-flow=server-0->server-1",
         "payload": "--no-extension-headers --payload=1000",
+        "load": "--pattern=poisson --load=0.3 --duration=100us", "load-of": "--pattern=poisson --load-of=wire --duration=100us",
+        "sizes": "--sizes=fb-hadoop", "duration": "--pattern=poisson --duration=100us",
+        "warm-up": "--pattern=poisson --warm-up=50us --duration=100us",
+        "cool-down": "--pattern=poisson --duration=100us --cool-down=50us", "on-time": "--pattern=on-off --on-time=50us --duration=1ms",
+        "off-time": "--pattern=on-off --off-time=50us --duration=1ms",
+        "on-off-times": "--pattern=on-off --on-off-times=pareto --duration=1ms",
+        "incast-load": "--pattern=poisson --incast-load=0.02 --duration=1ms",
+        "incast-fan-in": "--pattern=poisson --incast-load=0.02 --incast-fan-in=8 --duration=1ms",
+        "incast-bytes": "--pattern=poisson --incast-load=0.02 --incast-bytes=100kB --duration=1ms",
+        "incast-arrivals": "--pattern=poisson --incast-load=0.02 --incast-arrivals=poisson --duration=1ms",
+        "queue-pairs": "--queue-pairs=per-pair", "size-bins": "--size-bins=10kB,1MB", "queue-interval": "--queue-interval=2us",
+        "rate-interval": "--rate-interval=50us",
     }
     STOPS = {"help": "--help", "version": "--version", "list": "--list=nics", "dry-run": ""}
 
