@@ -163,11 +163,12 @@ def draw_rates(items, width):
 
 
 def bars(axis, items, values, label, factor=1.0):
+    """A bar a run, in its colour: the legend above says which."""
     places = numpy.arange(len(items))
     axis.bar(places, [value / factor for value in values], color=[item.colour for item in items], width=0.7)
-    axis.set_xticks(places, [p.text(item.label, 18) for item in items], rotation=40, ha="right")
-    axis.grid(axis="x", visible=False)
+    axis.set_xticks([])
     axis.set_ylabel(label)
+    axis.set_xlim(-0.6, len(items) - 0.4)
     axis.set_ylim(bottom=0)
     if not any(values):
         axis.set_ylim(0, 1)
@@ -177,22 +178,24 @@ def bars(axis, items, values, label, factor=1.0):
 def draw_comparison(items, width):
     """Slowdown by size, queues, pauses and use of links, Jain's index over time: a colour a run."""
     items = need(items, lambda run: run.slowdowns(), "no flow sizes with slowdowns (slowdown.csv is missing or empty)")
-    figure, axes = p.make_figure(width, 4.9 + 0.16 * -(-len(items) // 3), 2, 3)
-    slowdown_panels(axes[0], items)
-    p.run_legend(axes[0, 0], items, width)
-    for axis in axes[0, 1:]:
-        axis.set_title("\n" * axes[0, 0].get_title().count("\n") + " ", fontsize=p.STYLE["legend.fontsize"])
-    queues = [port_class(item.run, "queue_bytes", "p99") for item in items]
-    size, size_unit = p.unit_for(max(queues), p.BYTES)
-    bars(axes[1, 0], items, queues, f"queue to hosts, p99 ({size_unit})", size)
-    bars(axes[1, 1], items, [100 * paused(item.run) for item in items], "paused by PFC (% of port time)")
+    figure, axes = p.make_figure(width, 4.0 + 0.16 * -(-len(items) // 4), 2, 4)
+    slowdown_panels(axes[0, :3], items)
     with_jain = [item for item in items if len(item.run.fairness())]
     if with_jain:
         factor, unit = p.unit_for(max(item.run.fairness()["time_us"].max() for item in with_jain), p.TIMES)
-        jain_panel(axes[1, 2], with_jain, factor)
-        p.time_axis(axes[1, 2], unit, "time")
+        jain_panel(axes[0, 3], with_jain, factor)
+        p.time_axis(axes[0, 3], unit, "time")
     else:
-        axes[1, 2].set_visible(False)
+        axes[0, 3].set_visible(False)
+    p.run_legend(axes[0, 0], items, width)
+    for axis in axes[0, 1:]:
+        axis.set_title("\n" * axes[0, 0].get_title().count("\n") + " ", fontsize=p.STYLE["legend.fontsize"])
+    for axis, kind, where in ((axes[1, 0], "switch_to_host", "to hosts"), (axes[1, 1], "switch_to_switch", "in the fabric")):
+        queues = [port_class(item.run, "queue_bytes", "p99", kind) for item in items]
+        factor, unit = p.unit_for(max(queues), p.BYTES)
+        bars(axis, items, queues, f"queue {where}, p99 ({unit})", factor)
+    bars(axes[1, 2], items, [100 * paused(item.run) for item in items], "ports paused by PFC (%)")
+    bars(axes[1, 3], items, [100 * port_class(item.run, "utilization") for item in items], "use of links to hosts (%)")
     return figure
 
 
