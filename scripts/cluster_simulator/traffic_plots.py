@@ -34,7 +34,7 @@ def slowdown_panels(axes, items, tag="all"):
             highest = max([highest, *table[name]])
         every = max(1, -(-len(labels) // 5))
         ticks = [i for i in range(len(labels)) if i % every == every - 1] or list(range(len(labels)))
-        axis.set_xticks([(i + 1) / len(labels) for i in ticks], [labels[i] for i in ticks], rotation=40, ha="right")
+        axis.set_xticks([(i + 1) / len(labels) for i in ticks], [labels[i] for i in ticks], rotation=90)
         axis.set_yscale("log")
         axis.set_ylim(0.93, highest * 1.15)
         p.number_ticks(axis, "y")
@@ -147,10 +147,10 @@ def draw_rates(items, width):
             )
             handles.append(p.line_handle(colour, dashes))
             labels.append(p.text(f"{flow}: {table['src'].iloc[0]}->{table['dst'].iloc[0]}", 30))
-        axis.set_ylabel("throughput (Gb/s)")
+        which = p.text(item.label, 22) + "\n" if len(items) > 1 else ""
+        axis.set_ylabel(which + "throughput (Gb/s)")
         axis.set_ylim(bottom=0)
-        title = p.text(item.label) if len(detailed) > 1 else ""
-        p.legend_above(axis, handles, labels, width, title=title)
+        p.legend_above(axis, handles, labels, width)
     jain_panel(axes[-1], items, factor)
     if len(items) > 1:
         p.run_legend(axes[-1], items, width)

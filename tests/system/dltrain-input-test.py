@@ -230,8 +230,8 @@ class DryRun(SystemTest):
             self.assertGreater(least_us, stats["simulated_time_us"] * 0.5, line)
 
     def test_presets(self):
-        presets = sorted(glob.glob(os.path.join(ROOT, "scenarios", "presets", "*.json")))
-        self.assertGreater(len(presets), 5)
+        presets = sorted(glob.glob(os.path.join(ROOT, "scenarios", "presets", "**", "*.json"), recursive=True))
+        self.assertGreater(len(presets), 10)
         for preset in presets:
             with open(preset, encoding="utf-8") as file:
                 program = re.search(r'"program":\s*"(\w+)"', file.read()).group(1)
