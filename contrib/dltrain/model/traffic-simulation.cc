@@ -167,12 +167,18 @@ TrafficSimulation::BuildPart()
 {
     std::string error;
     const scenario::Measuring& measuring = m_scenario.measuring;
+    const bool allMeasured =
+        std::all_of(m_scenario.flows.begin(), m_scenario.flows.end(), [&](const auto& flow) {
+            return measuring.Covers(flow.start);
+        });
     if (Ranks::Get().Several() &&
-        (m_scenario.queuePairs == scenario::QueuePairUse::kReused || measuring.from.ps > 0 ||
-         measuring.queueInterval.ps > 0 || measuring.rateInterval.ps > 0))
+        (m_scenario.queuePairs == scenario::QueuePairUse::kReused || !allMeasured ||
+         measuring.from.ps > 0 || measuring.queueInterval.ps > 0 || measuring.rateInterval.ps > 0))
     {
-        return "several processes (mpirun) allow --queue-pairs=per-flow or per-pair, --warm-up=0, "
-               "--queue-interval=0 and --rate-interval=0 only";
+        return "several processes (mpirun) measure all flows and look at no queues; allowed: "
+               "--queue-pairs=per-flow or per-pair, --warm-up=0, --cool-down=0, "
+               "--queue-interval=0, "
+               "--rate-interval=0";
     }
     // All priorities that flows use are lossless, as in HPCC's code; priority 3 in any case.
     uint32_t lossless = 1U << 3;

@@ -78,6 +78,12 @@ TrafficStatistics::TrafficStatistics(ns3::RdmaFabric& fabric,
                 m_watched.push_back({PeekPointer(fabric.GetPorts()[p]), p, kind});
             }
         }
+        // Of all ports together 32 MB, but a picture's width in any case.
+        m_mostBins =
+            std::clamp<std::size_t>((4U << 20) / std::max<std::size_t>(1, m_watched.size()),
+                                    256,
+                                    MOST_BINS) /
+            2 * 2;
         m_from = Look();
         if (measuring.from.ps > 0)
         {
@@ -261,7 +267,7 @@ TrafficStatistics::CloseBin()
             {static_cast<uint32_t>(std::min<uint64_t>(w.largest, UINT32_MAX)),
              static_cast<float>(static_cast<double>(w.sum) / static_cast<double>(m_looksInBin))});
         w.sum = w.largest = 0;
-        full = w.bins.size() >= MOST_BINS;
+        full = w.bins.size() >= m_mostBins;
         if (full)
         {
             for (std::size_t i = 0; i < w.bins.size() / 2; ++i)

@@ -237,6 +237,7 @@ class TrafficStatistics
     // queues
     static constexpr std::size_t MOST_BINS = 4096;
     static constexpr std::size_t PORTS_SHOWN = 4;
+    std::size_t m_mostBins{MOST_BINS};
     std::vector<PortClass> m_classes;
     std::vector<Kind> m_kindOfPort;
     std::vector<Watched> m_watched;
