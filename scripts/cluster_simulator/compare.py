@@ -67,7 +67,7 @@ def read_scenario(path):
     except ValueError as error:
         raise BadUse(f"{path}: no JSON: {error}") from None
     if not isinstance(content, dict) or content.get("program", "traffic") != "traffic":
-        raise BadUse(f"{path}: is no scenario of traffic; allowed: one with \"program\": \"traffic\"")
+        raise BadUse(f'{path}: is no scenario of traffic; allowed: one with "program": "traffic"')
     return content, hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -81,7 +81,9 @@ def variants(text):
             option, equals, value = extra.partition("=")
             option = sweep.option_name(option.lstrip("-"))
             if not option or not equals or not value:
-                raise BadUse(f"--cc={label}: allowed: NAME, or NAME+OPTION=VALUE+OPTION=VALUE, such as none+window=150kB")
+                raise BadUse(
+                    f"--cc={label}: allowed: NAME, or NAME+OPTION=VALUE+OPTION=VALUE, such as none+window=150kB"
+                )
             if option in options or option in OWN or option in ("scenario", "progress"):
                 raise BadUse(f"--cc={label}: --{option.replace('_', '-')} cannot be given here")
             options[option] = value
@@ -136,7 +138,10 @@ def claim(folder, digest, path):
         raise BadUse(f"--out={folder}: {record} cannot be read: {error}") from None
     if before is not None and (not isinstance(before, dict) or before.get("sha256") != digest):
         was = before.get("scenario") if isinstance(before, dict) else None
-        raise BadUse(f"--out={folder}: holds a comparison of another scenario, or {was or path} has changed since; choose another folder")
+        raise BadUse(
+            f"--out={folder}: holds a comparison of another scenario, or {was or path} has changed since; "
+            "choose another folder"
+        )
     if before is None:
         try:
             os.makedirs(folder, exist_ok=True)
@@ -155,7 +160,9 @@ def classes_of(stats):
     """{(from, to): row} of the classes of sizes, of all flows."""
     rows = stats.get("slowdown_by_size") or []
     return {
-        (row["from_bytes"], row["to_bytes"]): row for row in rows if row.get("kind") == "class" and row.get("tag") == "all"
+        (row["from_bytes"], row["to_bytes"]): row
+        for row in rows
+        if row.get("kind") == "class" and row.get("tag") == "all"
     }
 
 
@@ -199,7 +206,9 @@ def text_table(runs, rows):
     edges.sort()
     columns = [("", "run", [label for label, _ in runs])]
     for low, high in edges:
-        parts = [next((part for edge, part in classes_of(run.stats).items() if edge[0] == low), None) for _, run in runs]
+        parts = [
+            next((part for edge, part in classes_of(run.stats).items() if edge[0] == low), None) for _, run in runs
+        ]
         for i, name in enumerate(SHOWN):
             head = f"{size(low)} to {size(high)}" if i == 0 else ""
             columns.append((head, name, [f"{part[name]:.2f}" if part else "-" for part in parts]))
@@ -218,7 +227,9 @@ def text_table(runs, rows):
     for i, (head, name, cells) in enumerate(columns):
         width = max(map(len, [name, *cells]))
         begin = max(map(len, lines[1:])) + 2 * (i > 0)
-        begin = max(begin, len(lines[0]) + 2) if head and i else begin  # heads are over their first column, and may be long
+        begin = (
+            max(begin, len(lines[0]) + 2) if head and i else begin
+        )  # heads are over their first column, and may be long
         if head:
             lines[0] = lines[0].ljust(begin) + head
         for n, cell in enumerate([name, *cells], 1):
@@ -249,13 +260,18 @@ def present(folder, runs, title, formats):
 
     runs = [(label, load(path)) for label, path in runs]
     rows = [numbers_of(label, run) for label, run in runs]
-    text = f"Slowdown of flows by size (completion time over that of an idle network), {title}\n\n" + text_table(runs, rows)
+    text = f"Slowdown of flows by size (completion time over that of an idle network), {title}\n\n" + text_table(
+        runs, rows
+    )
     write(os.path.join(folder, "compare.txt"), text)
     write_csv(os.path.join(folder, "compare.csv"), rows)
     print("\n" + text)
     items = [
         plotting.Item(
-            run, label, plotting.COLOURS[i % len(plotting.COLOURS)], plotting.DASHES[i // len(plotting.COLOURS) % len(plotting.DASHES)]
+            run,
+            label,
+            plotting.COLOURS[i % len(plotting.COLOURS)],
+            plotting.DASHES[i // len(plotting.COLOURS) % len(plotting.DASHES)],
         )
         for i, (label, run) in enumerate(runs)
     ]
@@ -280,7 +296,8 @@ def main(arguments):
         return 2
     except ImportError as error:
         print(
-            f"compare: error: {error}; type:  sudo apt-get install --no-install-recommends python3-matplotlib python3-pandas",
+            f"compare: error: {error}; type:  sudo apt-get install --no-install-recommends "
+            "python3-matplotlib python3-pandas",
             file=sys.stderr,
         )
         return 2
@@ -298,7 +315,10 @@ def _main(arguments):
         return 0 if arguments else 2
     files = [argument for argument in arguments if not argument.startswith("-")]
     if len(files) != 1:
-        raise BadUse("one scenario is wanted, such as: scripts/compare scenarios/presets/cc/hpcc-fattree.json --cc=dcqcn,none --out=DIR")
+        raise BadUse(
+            "one scenario is wanted, such as: scripts/compare scenarios/presets/cc/hpcc-fattree.json --cc=dcqcn,none "
+            "--out=DIR"
+        )
     own = {"cc": None, "out": None, "jobs": None, "format": None, "retry_failed": False, "dry_run": False}
     common = {}
     for argument in arguments:
@@ -333,7 +353,9 @@ def _main(arguments):
 
     out = own["out"]
     claim(out, digest, files[0])
-    stopped_by, numbers = sweep._run("traffic", [point for _, point in points], out, jobs, True, own["retry_failed"], False)
+    stopped_by, numbers = sweep._run(
+        "traffic", [point for _, point in points], out, jobs, True, own["retry_failed"], False
+    )
     return _conclude(out, points, numbers, stopped_by, os.path.basename(files[0]), formats)
 
 

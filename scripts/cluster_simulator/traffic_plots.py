@@ -76,7 +76,9 @@ def interval_of(run, key, default):
 
 
 def draw_queues(items, width):
-    items = need(items, lambda run: run.queues(), "no queues over time (queues.csv is missing or empty; --queue-interval)")
+    items = need(
+        items, lambda run: run.queues(), "no queues over time (queues.csv is missing or empty; --queue-interval)"
+    )
     single = len(items) == 1
     series = []
     for item in items:
@@ -115,16 +117,16 @@ def jain_panel(axis, items, factor):
     for item in items:
         table = item.run.fairness()
         table = table[table["flows"] > 0]
-        axis.plot(
-            table["time_us"] / factor, table["jain"], color=item.colour, linestyle=item.dashes, linewidth=0.9
-        )
+        axis.plot(table["time_us"] / factor, table["jain"], color=item.colour, linestyle=item.dashes, linewidth=0.9)
     axis.set_ylim(0, 1.04)
     axis.set_xlim(left=0)
     axis.set_ylabel("Jain's index")
 
 
 def draw_rates(items, width):
-    items = need(items, lambda run: run.fairness(), "no rates over time (fairness.csv is missing or empty; --rate-interval)")
+    items = need(
+        items, lambda run: run.fairness(), "no rates over time (fairness.csv is missing or empty; --rate-interval)"
+    )
     detailed = [item for item in items if 0 < item.run.rates()["flow"].nunique() <= MOST_FLOWS]
     rows = len(detailed) + 1
     figure, axes = p.make_figure(width, 1.9 * rows + 0.4, rows, 1, sharex=True)
@@ -190,7 +192,10 @@ def draw_comparison(items, width):
     p.run_legend(axes[0, 0], items, width)
     for axis in axes[0, 1:]:
         axis.set_title("\n" * axes[0, 0].get_title().count("\n") + " ", fontsize=p.STYLE["legend.fontsize"])
-    for axis, kind, where in ((axes[1, 0], "switch_to_host", "to hosts"), (axes[1, 1], "switch_to_switch", "in the fabric")):
+    for axis, kind, where in (
+        (axes[1, 0], "switch_to_host", "to hosts"),
+        (axes[1, 1], "switch_to_switch", "in the fabric"),
+    ):
         queues = [port_class(item.run, "queue_bytes", "p99", kind) for item in items]
         factor, unit = p.unit_for(max(queues), p.BYTES)
         bars(axis, items, queues, f"queue {where}, p99 ({unit})", factor)
