@@ -691,7 +691,7 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
     decide("queue-pairs", load ? "reused" : "per-flow");
     decide("queue-interval", load ? "1us" : "0ns");
     decide("rate-interval", load ? "100us" : "0ns");
-    decide("size-bins", "100kB,10MB"); // Alizadeh et al., "pFabric", SIGCOMM 2013, 5.2
+    decide("size-bins", "100kB,10MB"); // Alizadeh et al., "pFabric", SIGCOMM 2013
     const std::string& use = values.Text("queue-pairs");
     s->queuePairs = use == "reused" ? QueuePairUse::kReused : use == "per-pair" ? QueuePairUse::kPerPair : QueuePairUse::kPerFlow;
     Measuring& m = s->measuring;
