@@ -19,12 +19,21 @@ constexpr uint64_t kTick = 1024;
 /// Mean gap in ticks between events of so many bytes (times 1024) at a load (of 10^9) of a rate. At
 /// least 1; saturates.
 uint64_t
-MeanGap(uint64_t bytes1024, uint64_t rateBps, uint64_t load)
+MeanGap(Wide bytes1024, uint64_t rateBps, uint64_t load)
 {
-    const Wide gap = static_cast<Wide>(bytes1024) * 8000000000000ULL * 1000000000ULL /
-                     (static_cast<Wide>(rateBps) * load);
-    return gap > UINT64_MAX / 4 ? UINT64_MAX / 4
-                                : std::max<uint64_t>(1, static_cast<uint64_t>(gap));
+    constexpr uint64_t kLongest = UINT64_MAX / 4;
+    if (bytes1024 >> 50 != 0) // the product below has more than 128 bits; a quotient of doubles is
+                              // the same everywhere too
+    {
+        const double gap = static_cast<double>(bytes1024) * 8e21 /
+                           (static_cast<double>(rateBps) * static_cast<double>(load));
+        return gap > static_cast<double>(kLongest)
+                   ? kLongest
+                   : std::max<uint64_t>(1, static_cast<uint64_t>(gap));
+    }
+    const Wide gap =
+        bytes1024 * 8000000000000ULL * 1000000000ULL / (static_cast<Wide>(rateBps) * load);
+    return gap > kLongest ? kLongest : std::max<uint64_t>(1, static_cast<uint64_t>(gap));
 }
 
 uint64_t
@@ -36,7 +45,9 @@ TotalRate(const ArrivalOptions& o)
 uint64_t
 IncastGap(const ArrivalOptions& o)
 {
-    return MeanGap(o.incastBytesPerFlow1024 * o.incastFanIn, TotalRate(o), o.incastLoad);
+    return MeanGap(static_cast<Wide>(o.incastBytesPerFlow1024) * o.incastFanIn,
+                   TotalRate(o),
+                   o.incastLoad);
 }
 
 /// a + b, at most 2^63: later than all that is simulated.

@@ -348,6 +348,26 @@ TEST(Arrivals, IncastsMixedIn)
     EXPECT_EQ(targets.size(), 16U); // each with probability 1 - (15/16)^114 = 0.9994
 }
 
+TEST(Arrivals, HugeFlowsDoNotOverflow)
+{
+    const FlowSizes sizes = Sizes("1000000000000 100\n"); // 1 TB
+    ArrivalOptions o = SixteenHosts(sizes);
+    o.load = 500000000;
+    o.until = rdma::Duration(1000000000000000LL); // 1000 s: 0.5 x 12.5 GB/s x 1000 s = 6.25 flows a host
+    EXPECT_NEAR(ExpectedArrivals(o), 16 * 6.25, 1e-6);
+    o.incastLoad = 500000000;
+    o.incastFanIn = 15;
+    o.incastBytes = 1000000000000;
+    o.incastBytesPerFlow1024 = o.incastBytes * 1024; // 15 TB at 100 GB/s: every 150 s
+    EXPECT_NEAR(ExpectedArrivals(o), 16 * 6.25 + 1000 / 150. * 15, 1e-6);
+    size_t incasts = 0;
+    for (const Arrival& a : MakeArrivals(o))
+    {
+        incasts += a.incast;
+    }
+    EXPECT_EQ(incasts, 7 * 15U); // at 75, 225, ..., 975 s
+}
+
 TEST(Arrivals, OnOff)
 {
     const FlowSizes sizes = Sizes("1000 100\n");
