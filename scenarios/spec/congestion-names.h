@@ -29,6 +29,7 @@ CongestionNames()
 {
     static const std::vector<CongestionName> names = {
         {"dcqcn", "DCQCN (Zhu et al., SIGCOMM 2015): rate cut on CNPs for ECN-marked packets; RoCE's usual one"},
+        {"ib-cc", "InfiniBand's (annex A10): packets marked with FECN raise the sender's index into a table of delays"},
         {"none", "no congestion control: line rate, losses and queues left to PFC or to go-back-N"},
     };
     return names;
@@ -59,6 +60,11 @@ CongestionPresets()
         {"nvidia-nic",
          "defaults of NVIDIA adapters (mlxconfig): alpha 1 us, increase 300 us, R_AI 5, R_HAI 50 Mb/s; K 150/1500 kB, Pmax 1",
          rdma::Bytes(150000), rdma::Bytes(1500000), 1.0},
+        {"mellanox",
+         "ib-cc: manual of Mellanox OFED 2.2, a geometric table for 128 sources of one sink; on Ethernet K 400/1600 kB, Pmax 0.2",
+         rdma::Bytes(400000), rdma::Bytes(1600000), 0.2},
+        {"gran10", "ib-cc: Gran et al., IPDPS 2010, a linear table; on Ethernet K 400/1600 kB, Pmax 0.2", rdma::Bytes(400000),
+         rdma::Bytes(1600000), 0.2},
     };
     return presets;
 }

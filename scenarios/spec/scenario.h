@@ -43,6 +43,7 @@ struct RunOptions
     bool progress = true;
     bool attribution = true;       ///< of the time of messages
     bool report = true;            ///< report.html at the end
+    bool timeline = true;          ///< timeline.json at the end
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
     std::vector<std::string> ns3Arguments; ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
@@ -51,8 +52,25 @@ struct RunOptions
 };
 
 /// NICs, links, switches. Sizes per 100 Gb/s are scaled by each port's rate.
+/// What --fabric=ib adds.
+struct IbSpec
+{
+    std::string switchName;           ///< of rdma::IbSwitches
+    std::string routing;              ///< engines of the subnet manager, with commas
+    uint8_t lmc = 0;
+    uint8_t lanes = 1;                ///< data VLs
+    rdma::Bytes laneBuffer;           ///< of each at a port
+    std::string high;                 ///< VL arbitration tables; both empty: all VLs alike
+    std::string low;
+    uint8_t highLimit = 255;
+    uint8_t fecnThreshold = 0;        ///< 0: no marks
+    bool adaptiveRouting = false;
+};
+
 struct FabricSpec
 {
+    bool infiniBand = false;       ///< or Ethernet
+    IbSpec ib;
     std::string nic;               ///< preset name: "100GbE"
     rdma::BitRate nicRate;
     std::string compat = "none";   ///< or "hpcc": what the defaults were

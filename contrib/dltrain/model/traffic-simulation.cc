@@ -9,6 +9,7 @@
 #include "ranks.h"
 #include "report-launcher.h"
 #include "scenarios/traffic/hpcc-times.h"
+#include "timeline-writer.h"
 #include "topology-file.h"
 
 #include "ns3/config.h"
@@ -763,6 +764,7 @@ TrafficSimulation::Report(const RunOutcome& outcome)
     {
         OutputErrors::Add(error);
     }
+    WriteTimelineOf(m_scenario.run, std::cout);
     WriteReport(m_scenario.run, std::cout);
     return OutputErrors::Status("traffic", outcome.exitStatus);
 }
