@@ -151,6 +151,18 @@ class Help(SystemTest):
         "vl-low": "--nic=EDR --vl-low=0:64", "vl-high-limit": "--nic=EDR --vl-high=0:64 --vl-high-limit=16",
         "fecn-threshold": "--nic=EDR --fecn-threshold=8", "adaptive-routing": "--nic=EDR --adaptive-routing",
         "payload": "--no-extension-headers --payload=1000",
+        "load": "--pattern=poisson --load=0.3 --duration=100us", "load-of": "--pattern=poisson --load-of=wire --duration=100us",
+        "sizes": "--sizes=fb-hadoop", "duration": "--pattern=poisson --duration=100us",
+        "warm-up": "--pattern=poisson --warm-up=50us --duration=100us",
+        "cool-down": "--pattern=poisson --duration=100us --cool-down=50us", "on-time": "--pattern=on-off --on-time=50us --duration=1ms",
+        "off-time": "--pattern=on-off --off-time=50us --duration=1ms",
+        "on-off-times": "--pattern=on-off --on-off-times=pareto --duration=1ms",
+        "incast-load": "--pattern=poisson --incast-load=0.02 --duration=1ms",
+        "incast-fan-in": "--pattern=poisson --incast-load=0.02 --incast-fan-in=8 --duration=1ms",
+        "incast-bytes": "--pattern=poisson --incast-load=0.02 --incast-bytes=100kB --duration=1ms",
+        "incast-arrivals": "--pattern=poisson --incast-load=0.02 --incast-arrivals=poisson --duration=1ms",
+        "queue-pairs": "--queue-pairs=per-pair", "size-bins": "--size-bins=10kB,1MB", "queue-interval": "--queue-interval=2us",
+        "rate-interval": "--rate-interval=50us",
     }
     STOPS = {"help": "--help", "version": "--version", "list": "--list=nics", "dry-run": ""}
 
@@ -226,8 +238,8 @@ class DryRun(SystemTest):
             self.assertGreater(least_us, stats["simulated_time_us"] * 0.5, line)
 
     def test_presets(self):
-        presets = sorted(glob.glob(os.path.join(ROOT, "scenarios", "presets", "*.json")))
-        self.assertGreater(len(presets), 5)
+        presets = sorted(glob.glob(os.path.join(ROOT, "scenarios", "presets", "**", "*.json"), recursive=True))
+        self.assertGreater(len(presets), 10)
         for preset in presets:
             with open(preset, encoding="utf-8") as file:
                 program = re.search(r'"program":\s*"(\w+)"', file.read()).group(1)

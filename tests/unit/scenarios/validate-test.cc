@@ -535,7 +535,7 @@ TEST(Output, FoldersAreNumberedSoThatNothingIsLost)
 TEST(Presets, EveryOneIsValid)
 {
     std::set<std::string> programs;
-    for (const auto& entry : fs::directory_iterator(DLTRAIN_ROOT "/scenarios/presets"))
+    for (const auto& entry : fs::recursive_directory_iterator(DLTRAIN_ROOT "/scenarios/presets"))
     {
         if (entry.path().extension() != ".json")
         {
