@@ -37,10 +37,13 @@ CongestionNames()
 struct CongestionPreset
 {
     const char* name;
+    const char* of; ///< congestion controls that have it, separated by spaces; the first preset of one is its default
     const char* description;
     rdma::Bytes ecnKmin; ///< per 100 Gb/s
     rdma::Bytes ecnKmax; ///< per 100 Gb/s
     double ecnPmax;
+
+    bool IsOf(const std::string& cc) const { return (" " + std::string(of) + " ").find(" " + cc + " ") != std::string::npos; }
 };
 
 inline const std::vector<CongestionPreset>&
@@ -48,15 +51,15 @@ CongestionPresets()
 {
     static const std::vector<CongestionPreset> presets = {
         // HPCC's published run.py: KMIN 100 x rate/25G KB, KMAX 400 x rate/25G KB, PMAX 0.2.
-        {"hpcc19-vendor",
+        {"hpcc19-vendor", "dcqcn none",
          "as in HPCC's published run script (SIGCOMM 2019): alpha 1 us, increase 300 us, CNP 4 us; K 400/1600 kB, Pmax 0.2",
          rdma::Bytes(400000), rdma::Bytes(1600000), 0.2},
         // 5 and 200 KB at 40 Gb/s, Pmax 1% (section 5.3 and table 14).
-        {"sigcomm15",
+        {"sigcomm15", "dcqcn none",
          "DCQCN's paper, for 40 Gb/s: timers 55 us, CNP 50 us, F = 5, 10 MB, R_AI 40 Mb/s; K 12.5/500 kB, Pmax 0.01",
          rdma::Bytes(12500), rdma::Bytes(500000), 0.01},
         // NVIDIA's recommended RoCE configuration of switches: 150 and 1,500 KB at 100 Gb/s, marking probability 100%.
-        {"nvidia-nic",
+        {"nvidia-nic", "dcqcn none",
          "defaults of NVIDIA adapters (mlxconfig): alpha 1 us, increase 300 us, R_AI 5, R_HAI 50 Mb/s; K 150/1500 kB, Pmax 1",
          rdma::Bytes(150000), rdma::Bytes(1500000), 1.0},
     };

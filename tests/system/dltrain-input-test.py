@@ -19,7 +19,7 @@ class BadInput(SystemTest):
         self.refuse("dltrain --model=bloom560", "--model=bloom560", "unknown model", "did you mean 'bloom-560m'", "gpt2")
         self.refuse("dltrain --gpu=A1000", "--gpu=A1000", "A100")
         self.refuse("dltrain --server=dgx-a10", "--server=dgx-a10", "dgx-a100")
-        self.refuse("dltrain --cc=dcqnc", "--cc=dcqnc", "dcqcn, none")
+        self.refuse("dltrain --cc=dcqnc", "--cc=dcqnc", "did you mean 'dcqcn'?")
         self.refuse("dltrain --cc-preset=x", "--cc-preset=x", "hpcc19-vendor, sigcomm15, nvidia-nic")
         self.refuse("dltrain --topology=fattree5", "--topology=fattree5", "fat-tree")
         self.refuse("dltrain --nic=EDR", "--nic=EDR", "InfiniBand", "100GbE")
@@ -130,7 +130,7 @@ class Help(SystemTest):
         "algorithm": "all_reduce=ring", "channels": "1", "pipeline": "512KiB", "k": "4", "fabric-rate": "400Gbps",
         "ecn-kmin": "100kB", "ecn-kmax": "2MB", "ecn-pmax": "0.5", "out": "here", "pcap": "all", "minbytes": "1MiB",
         "maxbytes": "64MiB", "stepfactor": "4", "stepbytes": "32MiB", "pattern": "permutation", "offset": "3", "bytes": "1MB,64KiB",
-        "start-jitter": "10us", "priority": "5", "hosts": "8", "slow-gpu": "5:1.3",
+        "start-jitter": "10us", "priority": "5", "hosts": "8", "slow-gpu": "5:1.3", "cc-preset": "nvidia-nic",
     }
     # Options that belong to others, which are given along.
     TOGETHER = {

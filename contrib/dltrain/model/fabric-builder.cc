@@ -205,6 +205,13 @@ BuildFabric(const scenario::FabricSpec& spec,
     factory.SetTypeId(type);
     ns3::RdmaFabricHelper helper;
     helper.SetCongestionOps(factory.Create<ns3::RdmaCongestionOps>());
+    // The scenario's own, whatever the congestion control would have.
+    for (const char* name : {"EcnKmin", "EcnKmax", "EcnPmax"})
+    {
+        ns3::TypeId::AttributeInformation info;
+        ns3::RdmaSwitch::GetTypeId().LookupAttributeByName(name, &info);
+        helper.SetSwitchAttribute(name, *info.initialValue);
+    }
     if (Ranks::Get().Several())
     {
         error = Split(topology, run, helper);

@@ -770,7 +770,9 @@ RdmaPort::SendFrom(Ptr<Packet> packet, const Address&, const Address&, uint16_t 
     frame->priority = 0;
     frame->flags = 0;
     frame->classEnable = 0;
-    frame->extra = new RdmaFrameExtra{packet->Copy(), protocol};
+    frame->extra = RdmaFramePool::Get().AllocateExtra();
+    frame->extra->packet = packet->Copy();
+    frame->extra->protocol = protocol;
     Enqueue(frame, RdmaClock::Now());
     return true;
 }
