@@ -29,6 +29,7 @@ CongestionNames()
 {
     static const std::vector<CongestionName> names = {
         {"dcqcn", "DCQCN (Zhu et al., SIGCOMM 2015): rate cut on CNPs for ECN-marked packets; RoCE's usual one"},
+        {"hpcc", "HPCC (Li et al., SIGCOMM 2019): window by what the switches say in the packets (42 B of telemetry each)"},
         {"none", "no congestion control: line rate, losses and queues left to PFC or to go-back-N"},
     };
     return names;
@@ -62,6 +63,7 @@ CongestionPresets()
         {"nvidia-nic", "dcqcn none",
          "defaults of NVIDIA adapters (mlxconfig): alpha 1 us, increase 300 us, R_AI 5, R_HAI 50 Mb/s; K 150/1500 kB, Pmax 1",
          rdma::Bytes(150000), rdma::Bytes(1500000), 1.0},
+        {"sigcomm19", "hpcc", "HPCC's paper: eta 0.95, maxStage 5, W_AI for 100 flows", rdma::Bytes(400000), rdma::Bytes(1600000), 0.2},
     };
     return presets;
 }
