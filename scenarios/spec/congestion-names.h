@@ -32,6 +32,7 @@ CongestionNames()
         {"dctcp", "DCTCP (Alizadeh et al., SIGCOMM 2010): window cut by the share of ECN-marked packets"},
         {"hpcc", "HPCC (Li et al., SIGCOMM 2019): window by what the switches say in the packets (42 B of telemetry each)"},
         {"none", "no congestion control: line rate, losses and queues left to PFC or to go-back-N"},
+        {"timely", "TIMELY (Mittal et al., SIGCOMM 2015): rate by the gradient of round-trip times"},
     };
     return names;
 }
@@ -70,6 +71,10 @@ CongestionPresets()
         {"sigcomm10", "dctcp", "DCTCP with the marking of its paper: K 975 kB (65 packets of 1,500 B at 10 Gb/s)", rdma::Bytes(975000), rdma::Bytes(975000),
          1.0},
         {"sigcomm19", "hpcc", "HPCC's paper: eta 0.95, maxStage 5, W_AI for 100 flows", rdma::Bytes(400000), rdma::Bytes(1600000), 0.2},
+        {"timely15", "timely", "TIMELY's paper: T_low 50, T_high 500, minRTT 20 us, delta 10 Mb/s, beta 0.8", rdma::Bytes(400000),
+         rdma::Bytes(1600000), 0.2},
+        {"conext16", "timely", "patched TIMELY (Zhu et al., CoNEXT 2016): with a fixed point; beta 0.008", rdma::Bytes(400000), rdma::Bytes(1600000),
+         0.2},
     };
     return presets;
 }
