@@ -75,6 +75,9 @@ CongestionPresets()
          rdma::Bytes(1600000), 0.2},
         {"conext16", "timely", "patched TIMELY (Zhu et al., CoNEXT 2016): with a fixed point; beta 0.008", rdma::Bytes(400000), rdma::Bytes(1600000),
          0.2},
+        {"hpcc-code", "dcqcn dctcp hpcc timely",
+         "reactions as HPCC's ns-3 code has them, to replay its results (with --compat=hpcc); parameters as ns-3 attributes", rdma::Bytes(400000),
+         rdma::Bytes(1600000), 0.2},
     };
     return presets;
 }
