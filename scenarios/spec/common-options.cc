@@ -178,7 +178,7 @@ FabricOptionRows()
         Opt("cc", Kind::kName, json, group, "congestion control").Names("congestion control", CongestionItems).Default("dcqcn"),
         Opt("cc-preset", Kind::kName, json, group, "its parameters, and the switches' ECN thresholds")
             .Names("congestion control preset", CongestionPresetItems)
-            .Default(preset.name),
+            .Otherwise("the first of --cc in --list=cc-preset"),
         Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)").Default("1"),
         Opt("pfc-watchdog", Kind::kDuration, json, group,
             "a queue that a pause holds up for this long has a pause storm, which the switch ends; 0: no watchdog")

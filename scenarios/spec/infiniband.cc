@@ -175,16 +175,11 @@ ApplyInfiniBand(Validation* v)
     decide("vl-buffer", CanonicalBytes(std::min<uint64_t>(share, 64 * rdma::kIbCreditWindow)));
     decide("vl-high-limit", "255");
     decide("cc", "none");
-    decide("cc-preset", "mellanox");
     decide("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
     decide("adaptive-routing", "0");
     if (values.Flag("adaptive-routing"))
     {
         decide("loss-recovery", "out-of-order");
-    }
-    if (values.Text("cc") == "dcqcn" && !values.Given("cc-preset"))
-    {
-        v->Decide("cc-preset", "hpcc19-vendor");
     }
 }
 

@@ -131,10 +131,27 @@ MakeFabric(Validation* v)
         v->Fail("loss-recovery", "takes packets that overtook others for lost ones; allowed with --adaptive-routing: out-of-order");
     }
 
+    std::string ofThis;
+    for (const auto& preset : CongestionPresets())
+    {
+        if (preset.IsOf(f.cc))
+        {
+            if (ofThis.empty() && !values.Given("cc-preset"))
+            {
+                v->Decide("cc-preset", preset.name);
+                f.ccPreset = preset.name;
+            }
+            ofThis += (ofThis.empty() ? "" : ", ") + std::string(preset.name);
+        }
+    }
     for (const auto& preset : CongestionPresets())
     {
         if (f.ccPreset == preset.name)
         {
+            if (!preset.IsOf(f.cc))
+            {
+                v->Fail("cc-preset", "is of " + std::string(preset.of) + ", not of --cc=" + f.cc + "; allowed: " + ofThis);
+            }
             if (!values.Given("ecn-kmin"))
             {
                 v->Decide("ecn-kmin", CanonicalBytes(preset.ecnKmin.value));

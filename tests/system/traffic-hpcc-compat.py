@@ -1,7 +1,8 @@
 # --compat=hpcc: flows alone as HPCC's ns-3 code has them, at the receiver and at the sender, its window, its fct file.
 #
 # The expected times come from here, frame by frame, and not from the program: a link sends a frame once it has it whole and
-# is free, and takes floor(bytes x 8 / rate) ns for it; packets have 48 B of headers, ACKs 60 B, nothing else takes time.
+# is free, and takes the largest number of ns below bytes x 8 / rate for it (see rdma::SerializationTime); packets have 48 B
+# of headers, ACKs 60 B, nothing else takes time.
 import csv
 import json
 import os
@@ -33,7 +34,7 @@ def alone(src, dst, size, at_sender=False, payload=1000, header=48, ack=60):
     for bytes in packets(size, payload):
         at = 0
         for i, (gbps, back) in enumerate(path):
-            at = max(at, free[i]) + (ack if back else bytes + header) * 8 // gbps
+            at = max(at, free[i]) + ((ack if back else bytes + header) * 8 - 1) // gbps
             free[i] = at
             at += DELAY
     return at
@@ -82,17 +83,18 @@ for table in tables:
     for line, (src, dst, size), expected in zip(simulate(cases), cases, ideal):
         fct = int(line[6])
         # As the table's remarks give it: the packets' times, one more of store and forward for 0 -> 2, 2000 ns.
-        times = [(p + 48) * 8 // 10 for p in packets(size)]
+        times = [((p + 48) * 8 - 1) // 10 for p in packets(size)]
         formula = sum(times) + (times[0] if (src, dst) == (0, 2) else 0) + 2 * DELAY
         check(fct == formula == alone(src, dst, size), "%d->%d, %d B: %d ns, not %d" % (src, dst, size, fct, formula))
-        check(fct - expected in (0, 1), "%d->%d, %d B: %d ns, the table has %d" % (src, dst, size, fct, expected))
+        # That table takes whole times for whole and divides twice; the runs themselves agree with ours (scripts/golden).
+        check(-2 <= fct - expected <= 1, "%d->%d, %d B: %d ns, the table has %d" % (src, dst, size, fct, expected))
         check(abs(fct - expected) <= 0.001 * expected, "%d->%d, %d B: more than 0.1%%" % (src, dst, size))
         check(int(line[7]) == fct, "standalone time, exact at the receiver: %s" % line)
     slowdown = stats()["fct_slowdown"]
     check(slowdown["max"] == slowdown["p50"] == 1, "slowdown of flows alone: %s" % slowdown)
     print("%s: %d flows" % (os.path.basename(table), len(cases)))
 
-# --- At the sender: the last ACK. 60 B take 48 ns at 10 Gb/s; a last packet of less than 12 B is shorter than the ACK of
+# --- At the sender: the last ACK. 60 B take 47 ns at 10 Gb/s; a last packet of less than 12 B is shorter than the ACK of
 # the one before it, which its own ACK then waits for.
 SIZES = [1, 11, 12, 999, 1000, 1001, 1005, 2001, 17215, 83273, 1000000]
 cases = [(s, d, size) for s, d in ((0, 1), (0, 2), (1, 2)) for size in SIZES]
@@ -109,18 +111,18 @@ for i, (line, (src, dst, size)) in enumerate(zip(lines, cases)):
 check(stats()["configuration"]["traffic"]["completion"] == "sender", "completion in the configuration")
 
 # --- The window. Of 2000 B, host 0 to 1: packet 1 is sent at 0, 2 at 838; the ACK of 1 is back after
-# 838 + 1000 + 0 + 1000 (data), 0 + 1000 + 48 + 1000 (ACK) = 4886 and lets 3 go, that of 2 at 5724 lets 4 go, and so on:
-# 10 is sent at 4 x 4886 + 838 and arrives 838 + 2000 later.
+# 838 + 1000 + 0 + 1000 (data), 0 + 1000 + 47 + 1000 (ACK) = 4885 and lets 3 go, that of 2 at 5723 lets 4 go, and so on:
+# 10 is sent at 4 x 4885 + 838 and arrives 838 + 2000 later.
 line = simulate([(0, 1, 10000)], "--window=2000")[0]
-check(int(line[6]) == 4 * 4886 + 838 + 2838, "window of two packets: %s" % line)
-# A window of 1001 B is two packets as well: sending stops once it is reached. One of 1000 B, one: a packet every 4886.
-check(int(simulate([(0, 1, 10000)], "--window=1001")[0][6]) == 4 * 4886 + 838 + 2838, "1001 B in flight")
-check(int(simulate([(0, 1, 10000)], "--window=1000")[0][6]) == 9 * 4886 + 2838, "1000 B in flight")
+check(int(line[6]) == 4 * 4885 + 838 + 2838, "window of two packets: %s" % line)
+# A window of 1001 B is two packets as well: sending stops once it is reached. One of 1000 B, one: a packet every 4885.
+check(int(simulate([(0, 1, 10000)], "--window=1001")[0][6]) == 4 * 4885 + 838 + 2838, "1001 B in flight")
+check(int(simulate([(0, 1, 10000)], "--window=1000")[0][6]) == 9 * 4885 + 2838, "1000 B in flight")
 # In proportion to the rate: at 5 of 10 Gb/s 4000 B become 2000. Packets take floor(1676.8) there, so 2 goes at 1676, and
-# the pair again every 4886. With the same window at any rate the pace alone counts: 10 goes at 9 x 1676.
+# the pair again every 4885. With the same window at any rate the pace alone counts: 10 goes at 9 x 1676.
 half = "--ns3::NoneCongestionOps::Rate=5000000000"
 line = simulate([(0, 1, 10000)], "--window=4000", half)[0]
-check(int(line[6]) == 4 * 4886 + 1676 + 2838, "variable window: %s" % line)
+check(int(line[6]) == 4 * 4885 + 1676 + 2838, "variable window: %s" % line)
 line = simulate([(0, 1, 10000)], "--window=4000", half, "--variable-window=0")[0]
 check(int(line[6]) == 9 * 1676 + 2838, "constant window: %s" % line)
 

@@ -223,6 +223,17 @@ BuildFabric(const scenario::FabricSpec& spec,
         config.highLimit = spec.ib.highLimit;
         helper.SetInfiniBand(config);
     }
+    // The scenario's own, whatever the congestion control would have.
+    for (const char* name : {"EcnKmin", "EcnKmax", "EcnPmax"})
+    {
+        if (spec.infiniBand)
+        {
+            break;
+        }
+        ns3::TypeId::AttributeInformation info;
+        ns3::RdmaSwitch::GetTypeId().LookupAttributeByName(name, &info);
+        helper.SetSwitchAttribute(name, *info.initialValue);
+    }
     if (Ranks::Get().Several())
     {
         if (spec.infiniBand)

@@ -142,13 +142,19 @@ class DcqcnRate
     /// At line rate, without state until the first CNP.
     /// Throws std::invalid_argument on constants the law has no meaning for.
     DcqcnRate(const DcqcnParameters& parameters, BitRate line)
+        : DcqcnRate(parameters, line, line)
+    {
+    }
+
+    /// The same at another rate than the line's.
+    DcqcnRate(const DcqcnParameters& parameters, BitRate line, BitRate start)
         : m_p(parameters),
           m_line(static_cast<double>(line.bps)),
           m_minimum(std::min(static_cast<double>(parameters.minimumRate.bps), m_line)),
-          m_current(m_line),
-          m_target(m_line),
+          m_current(static_cast<double>(start.bps)),
+          m_target(m_current),
           m_alpha(parameters.initialAlpha),
-          m_rate(line)
+          m_rate(start)
     {
         Require(line.bps > 0, "DCQCN: the line rate is zero");
         Require(m_p.minimumRate.bps > 0, "DCQCN: the minimum rate is zero");

@@ -154,8 +154,10 @@ SerializationTime(Bytes bytes, BitRate rate)
     return Duration(static_cast<int64_t>((bitsTimesPs + rate.bps / 2) / rate.bps));
 }
 
-/// The same where times are counted in multiples of `unit`: cut to one. But a unit of 1 ps (or less) is the above, which
-/// rounds.
+/// The same where times are counted in multiples of `unit`: cut to the largest one below, so a whole one loses one too. But
+/// a unit of 1 ps (or less) is the above, which rounds.
+/// That is what becomes of a double of seconds that ns-3 cuts to its resolution on the way through a binary fraction of 64
+/// bits: 8e-9 is a little less than 8 ns (ns-3.17's Seconds(), in HPCC's code; its published completion times show it).
 inline Duration
 SerializationTime(Bytes bytes, BitRate rate, Duration unit)
 {
@@ -164,7 +166,8 @@ SerializationTime(Bytes bytes, BitRate rate, Duration unit)
         return SerializationTime(bytes, rate);
     }
     const unsigned __int128 bitsTimesPs = static_cast<unsigned __int128>(bytes.value) * 8 * 1000000000000ULL;
-    return Duration(static_cast<int64_t>(bitsTimesPs / (static_cast<unsigned __int128>(rate.bps) * unit.ps)) * unit.ps);
+    const unsigned __int128 step = static_cast<unsigned __int128>(rate.bps) * static_cast<unsigned __int128>(unit.ps);
+    return Duration(bitsTimesPs ? static_cast<int64_t>((bitsTimesPs - 1) / step) * unit.ps : 0);
 }
 
 // ---------------------------------------------------------------------------------------------

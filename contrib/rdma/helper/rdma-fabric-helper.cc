@@ -251,6 +251,7 @@ void
 RdmaFabricHelper::SetSwitchAttribute(const std::string& name, const AttributeValue& value)
 {
     m_switch.Set(name, value);
+    m_switchSet.insert(name);
 }
 
 void
@@ -366,6 +367,31 @@ RdmaFabricHelper::SetPartition(const RdmaPartition& partition)
     m_partition = partition;
 }
 
+void
+RdmaFabricHelper::SetEcn()
+{
+    rdma::EcnParameters ecn;
+    if (m_ib || !m_prototype || !m_prototype->GetEcn(rdma::Gbps(100), ecn))
+    {
+        return;
+    }
+    const auto set = [this](const std::string& name, const AttributeValue& value) {
+        // Neither by SetSwitchAttribute nor as a default.
+        TypeId::AttributeInformation info;
+        RdmaSwitch::GetTypeId().LookupAttributeByName(name, &info);
+        const auto text = [&info](const Ptr<const AttributeValue>& v) {
+            return v->SerializeToString(info.checker);
+        };
+        if (!m_switchSet.count(name) && text(info.initialValue) == text(info.originalInitialValue))
+        {
+            m_switch.Set(name, value);
+        }
+    };
+    set("EcnKmin", UintegerValue(ecn.kmin.value));
+    set("EcnKmax", UintegerValue(ecn.kmax.value));
+    set("EcnPmax", DoubleValue(ecn.pmax));
+}
+
 std::unique_ptr<RdmaFabric>
 RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
                         const std::vector<RdmaLinkSpec>& links,
@@ -376,10 +402,18 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     std::unique_ptr<RdmaFabric> fabric(new RdmaFabric);
     const uint32_t n = static_cast<uint32_t>(nodes.size());
     error = CheckPartition(n);
+    if (error.empty() && m_partition.ranks > 1 && m_prototype &&
+        (m_prototype->GetNeeds() & (RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY)))
+    {
+        error = "the congestion control '" + m_prototype->GetName() +
+                "' needs time stamps or telemetry in packets, which cannot cross to another "
+                "process; allowed: one process, or an algorithm without (none, dcqcn, dctcp)";
+    }
     if (!error.empty())
     {
         return nullptr;
     }
+    SetEcn();
     fabric->m_partition = m_partition;
     fabric->m_switchOfNode.resize(n);
     fabric->m_endsOfNode.resize(n);
@@ -647,6 +681,24 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric) const
         fabric.m_timeUnitPs = fabric.m_ports.front()->GetTransmitTimeUnitPs();
     }
     // What a NIC finds out from the ports it can see; across ranks it cannot see them all.
+    if (fabric.GetNRanks() > 1 && m_prototype &&
+        (m_prototype->GetNeeds() & RdmaCongestionOps::BASE_RTT))
+    {
+        for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+        {
+            TimeValue given;
+            if (fabric.m_nics[e])
+            {
+                fabric.m_nics[e]->GetAttribute("BaseRtt", given);
+            }
+            if (fabric.m_nics[e] && given.Get().IsZero())
+            {
+                fabric.m_nics[e]->SetAttribute(
+                    "BaseRtt",
+                    TimeValue(PicoSeconds(static_cast<uint64_t>(fabric.GetBaseRtt(e)))));
+            }
+        }
+    }
     if (fabric.GetNRanks() > 1 && fabric.m_nicDefaults.selectiveRepeat &&
         fabric.m_nicDefaults.bdpCap == 0)
     {

@@ -18,6 +18,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -231,6 +232,10 @@ class RdmaFabric
         return m_sizes;
     }
 
+    /// \return the base round-trip time of an endpoint's queue pairs, ps: as
+    /// RdmaSelectiveRepeat::ComputeBaseRtt, but of the whole fabric, whichever rank has it
+    int64_t GetBaseRtt(uint32_t endpoint);
+
     /// \return most packets in flight of a queue pair of this endpoint under selective repeat: as
     /// RdmaSelectiveRepeat::ComputeBdpCap, but of the whole fabric, whichever rank has it
     uint64_t GetBdpCap(uint32_t endpoint);
@@ -331,8 +336,12 @@ class RdmaFabricHelper
     /// What all NICs and switches have in common, those of other ranks too.
     void ReadAttributes(RdmaFabric& fabric) const;
 
+    /// Switches mark as the congestion control wants it, unless the user has said how.
+    void SetEcn();
+
     ObjectFactory m_nic;
     ObjectFactory m_switch;
+    std::set<std::string> m_switchSet; //!< attributes of switches that have been set here
     ObjectFactory m_port;
     Ptr<RdmaCongestionOps> m_prototype;
     RdmaPartition m_partition;

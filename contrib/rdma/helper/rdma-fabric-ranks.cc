@@ -189,8 +189,8 @@ RdmaFabric::RoundTripToFarthestHost(uint32_t from) const
     return longest;
 }
 
-uint64_t
-RdmaFabric::GetBdpCap(uint32_t endpoint)
+int64_t
+RdmaFabric::GetBaseRtt(uint32_t endpoint)
 {
     const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
     int64_t roundTrip = RoundTripOver(end);
@@ -202,8 +202,15 @@ RdmaFabric::GetBdpCap(uint32_t endpoint)
                          ? known->second
                          : m_farthestHost[next] = RoundTripToFarthestHost(next);
     }
+    return roundTrip;
+}
+
+uint64_t
+RdmaFabric::GetBdpCap(uint32_t endpoint)
+{
+    const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
     const int64_t packet = SerializationOver(end, m_sizes.dataOverhead + m_mtu);
-    return std::min(static_cast<uint64_t>((roundTrip + packet - 1) / packet),
+    return std::min(static_cast<uint64_t>((GetBaseRtt(endpoint) + packet - 1) / packet),
                     RdmaQueuePair::MAX_OUTSTANDING);
 }
 

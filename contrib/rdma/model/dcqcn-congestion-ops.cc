@@ -29,7 +29,9 @@ DcqcnCongestionOps::GetTypeId()
                                           SIGCOMM15,
                                           "sigcomm15",
                                           NVIDIA_NIC,
-                                          "nvidia-nic"))
+                                          "nvidia-nic",
+                                          HPCC_CODE,
+                                          "hpcc-code"))
             .AddAttribute("G",
                           "Gain of the congestion estimate alpha; 0: from the preset",
                           DoubleValue(0),
@@ -108,6 +110,12 @@ DcqcnCongestionOps::GetName() const
     return "dcqcn";
 }
 
+uint16_t
+DcqcnCongestionOps::GetNeeds() const
+{
+    return m_preset == HPCC_CODE ? ACK_PER_PACKET | ECN_ECHO : NOTHING;
+}
+
 Ptr<RdmaCongestionOps>
 DcqcnCongestionOps::Fork() const
 {
@@ -145,6 +153,10 @@ DcqcnCongestionOps::Init(RdmaCongestionState& state)
 {
     RdmaCongestionOps::Init(state);
     m_cnpIntervalPs = GetParameters(state.line).cnpInterval.ps;
+    if (m_preset == HPCC_CODE)
+    {
+        state.repace = RdmaCongestionState::Repace::KEEP;
+    }
 }
 
 void
@@ -163,11 +175,22 @@ DcqcnCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t now)
 }
 
 void
+DcqcnCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+{
+    if (ack.ecnEcho)
+    {
+        OnCnp(state, now);
+    }
+}
+
+void
 DcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
 {
     if (!m_rate)
     {
-        m_rate = std::make_unique<rdma::DcqcnRate>(GetParameters(state.line), state.line);
+        // That code begins at MAX_RATE but lets increases go on to the port's rate.
+        const rdma::BitRate most = m_preset == HPCC_CODE ? state.port : state.line;
+        m_rate = std::make_unique<rdma::DcqcnRate>(GetParameters(state.line), most, state.line);
     }
     m_rate->OnCnp(rdma::TimePoint(now), rdma::Bytes(state.bytesSent));
     Publish(state);
@@ -176,7 +199,8 @@ DcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
 bool
 DcqcnCongestionOps::OnDataReceived(const RdmaFrame& frame, int64_t now)
 {
-    if (!(frame.flags & RdmaFrame::CE) || (m_lastCnp >= 0 && now - m_lastCnp < m_cnpIntervalPs))
+    if (m_preset == HPCC_CODE || !(frame.flags & RdmaFrame::CE) ||
+        (m_lastCnp >= 0 && now - m_lastCnp < m_cnpIntervalPs))
     {
         return false;
     }

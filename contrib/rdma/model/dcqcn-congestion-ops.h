@@ -32,7 +32,8 @@ class DcqcnCongestionOps : public RdmaCongestionOps
     {
         HPCC19_VENDOR,
         SIGCOMM15,
-        NVIDIA_NIC
+        NVIDIA_NIC,
+        HPCC_CODE //!< as HPCC's ns-3 code: no CNPs, each ACK echoes its packet's mark instead
     };
 
     DcqcnCongestionOps();
@@ -40,9 +41,11 @@ class DcqcnCongestionOps : public RdmaCongestionOps
     ~DcqcnCongestionOps() override;
 
     std::string GetName() const override;
+    uint16_t GetNeeds() const override;
     Ptr<RdmaCongestionOps> Fork() const override;
     void Init(RdmaCongestionState& state) override;
     void OnUpdate(RdmaCongestionState& state, int64_t now) override;
+    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
     void OnCnp(RdmaCongestionState& state, int64_t now) override;
     bool OnDataReceived(const RdmaFrame& frame, int64_t now) override;
 

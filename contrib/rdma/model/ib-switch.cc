@@ -321,9 +321,9 @@ IbSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64
             m_markTrace(port, frame, queueBytes, now);
         }
     }
-    if (frame->extra && frame->extra->journey)
+    if (frame->extra)
     {
-        frame->extra->journey->Leave(*frame, frame->time, now);
+        NoteLeaving(*port, *frame, now);
     }
     RdmaPort* ingress = PeekPointer(m_ports[frame->inPort & PORT_MASK]);
     ingress->ReturnCredits(frame->inPort >> PORT_BITS,

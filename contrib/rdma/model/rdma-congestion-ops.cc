@@ -21,6 +21,12 @@ RdmaCongestionOps::GetTypeId()
 
 RdmaCongestionOps::~RdmaCongestionOps() = default;
 
+bool
+RdmaCongestionOps::GetEcn(rdma::BitRate, rdma::EcnParameters&) const
+{
+    return false;
+}
+
 void
 RdmaCongestionOps::Init(RdmaCongestionState& state)
 {

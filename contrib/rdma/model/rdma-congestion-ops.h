@@ -4,6 +4,7 @@
 #ifndef RDMA_CONGESTION_OPS_H
 #define RDMA_CONGESTION_OPS_H
 
+#include "contrib/rdma/core/ecn-law.h"
 #include "contrib/rdma/core/units.h"
 #include "rdma-frame.h"
 
@@ -26,17 +27,36 @@ struct RdmaCongestionState
     static constexpr int64_t NEVER = std::numeric_limits<int64_t>::max();
     static constexpr uint64_t UNLIMITED = std::numeric_limits<uint64_t>::max();
 
+    /// What a change of the rate does to the wait for the next packet that an earlier one began.
+    enum class Repace : uint8_t
+    {
+        SHORTEN, //!< what is left of it is at the new rate if that is higher
+        KEEP,    //!< nothing: the new rate is that of the packets to come
+        SHIFT,   //!< as if the packet before had gone at the new rate, so longer waits too
+    };
+
     // The NIC's:
-    rdma::BitRate line;        //!< of the port
+    rdma::BitRate line;        //!< most that the queue pair may send at: RdmaNic::MaxRate or `port`
+    rdma::BitRate port;        //!< of the port
     uint32_t mtu{0};           //!< payload bytes of a full packet
+    uint32_t fullWireBytes{0}; //!< wire bytes of a full packet
+    uint64_t windowAtLine{0};  //!< RdmaNic::Window (bytes); 0: none
+    int64_t baseRtt{0};        //!< only if BASE_RTT is needed: see there, ps
     uint64_t bytesSent{0};     //!< payload sent, retransmissions included
     uint64_t bytesInFlight{0}; //!< payload sent and not acknowledged, as of the last event
+    // Positions in the stream of all payload that the queue pair sends, as of the last event. An
+    // ACK with `ackedPosition` above the `sentPosition` of a moment is that moment's first answer.
+    uint64_t sentPosition{0};  //!< of the next packet, so it goes back when packets go again
+    uint64_t ackedPosition{0}; //!< all before is acknowledged
 
     // The algorithm's:
-    uint64_t rateBps{0};             //!< on the wire; at or above `line`: not paced
-    uint64_t windowBytes{UNLIMITED}; //!< most payload in flight
+    uint64_t rateBps{0};             //!< on the wire; at or above `port`: not paced
+    uint64_t windowBytes{UNLIMITED}; //!< a packet goes while less payload is in flight; at least 1:
+                                     //!< a window of less than a packet is a rate of less than a
+                                     //!< packet a round trip
     int64_t nextUpdate{NEVER};       //!< call OnUpdate before sending at or after this time (ps)
     uint64_t nextUpdateBytes{UNLIMITED}; //!< or once bytesSent has reached this
+    Repace repace{Repace::SHORTEN};
 };
 
 /// \ingroup rdma
@@ -44,7 +64,17 @@ struct RdmaCongestionState
 struct RdmaAckInfo
 {
     uint64_t bytesAcked{0}; //!< payload newly acknowledged
-    bool ecnEcho{false};    //!< reserved for algorithms whose receivers echo marks in ACKs
+    bool ecnEcho{false};    //!< the packet that it answers was marked (with ECN_ECHO)
+    int64_t rtt{-1};        //!< of that packet, by time stamps; -1: unknown, ps (with TIME_STAMP)
+    const RdmaTelemetry* telemetry{nullptr}; //!< of that packet; or null (with TELEMETRY)
+};
+
+/// \ingroup rdma
+/// What an algorithm's feedback adds to frames, bytes.
+struct RdmaHeaderBytes
+{
+    uint32_t data{0};
+    uint32_t ack{0};
 };
 
 /**
@@ -58,6 +88,10 @@ struct RdmaAckInfo
  * changes by itself says when in `nextUpdate` and is asked only if the queue pair has something to
  * send then (FIELD, 19: periodic timers per queue pair cost more events than packets do).
  *
+ * What an algorithm needs beyond what every packet has it says in GetNeeds(), GetHeaderBytes() and
+ * GetEcn(), and NIC, queue pair and fabric helper see to it: choosing an algorithm is enough. Both
+ * ends of a connection have the same one.
+ *
  * A new algorithm is one pure header in core/ with the law, one pair of files derived from this
  * class, and its test.
  */
@@ -67,12 +101,17 @@ class RdmaCongestionOps : public Object
     static TypeId GetTypeId();
 
     /// Bits of GetNeeds(): calls that cost time per packet are made only if wanted.
-    enum Needs : uint8_t
+    enum Needs : uint16_t
     {
         NOTHING = 0,
         ON_SEND = 1,        //!< OnSend for every data packet
         EVERY_DATA = 2,     //!< OnDataReceived for every data packet, not only those marked CE
         ACK_PER_PACKET = 4, //!< an ACK for every packet, whatever --ack-every says
+        ECN_ECHO = 8,       //!< RdmaAckInfo::ecnEcho
+        TIME_STAMP = 16,    //!< RdmaAckInfo::rtt
+        TELEMETRY = 32,     //!< RdmaAckInfo::telemetry, of the switches on the way
+        BASE_RTT = 64,      //!< RdmaCongestionState::baseRtt: of a full packet and its ACK to the
+                            //!< farthest host and back, nothing else on the way
     };
 
     ~RdmaCongestionOps() override;
@@ -80,10 +119,23 @@ class RdmaCongestionOps : public Object
     /// \return the name under which users select it ("dcqcn")
     virtual std::string GetName() const = 0;
 
-    virtual uint8_t GetNeeds() const
+    virtual uint16_t GetNeeds() const
     {
         return NOTHING;
     }
+
+    /// \return what the needs add to a frame's headers
+    virtual RdmaHeaderBytes GetHeaderBytes() const
+    {
+        return {};
+    }
+
+    /**
+     * The marking of switches that goes with the algorithm. RdmaFabricHelper sets it unless the
+     * user has set the switches' attributes. \param port a rate; thresholds scale with it
+     * \return whether it has one of its own
+     */
+    virtual bool GetEcn(rdma::BitRate port, rdma::EcnParameters& ecn) const;
 
     /// \return an object for one more queue pair with the same attributes
     virtual Ptr<RdmaCongestionOps> Fork() const = 0;

@@ -21,4 +21,17 @@ RdmaFramePool::Grow()
     }
 }
 
+void
+RdmaFramePool::GrowExtra()
+{
+    constexpr uint32_t n = 256;
+    m_extraSlabs.push_back(std::make_unique<RdmaFrameExtra[]>(n));
+    RdmaFrameExtra* slab = m_extraSlabs.back().get();
+    for (uint32_t i = n; i-- > 0;)
+    {
+        slab[i].next = m_freeExtra;
+        m_freeExtra = &slab[i];
+    }
+}
+
 } // namespace ns3

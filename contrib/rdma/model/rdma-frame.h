@@ -5,10 +5,12 @@
 #define RDMA_FRAME_H
 
 #include "contrib/rdma/core/roce-sizes.h"
+#include "contrib/rdma/core/telemetry-hop.h"
 #include "rdma-journey.h"
 
 #include "ns3/packet.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -132,6 +134,7 @@ struct alignas(64) RdmaFrame
         ECT = 1,            //!< ECN-capable transport
         CE = 2,             //!< congestion experienced
         ACK_REQUEST = 4,    //!< AckReq bit of the BTH
+        ECN_ECHO = 4,       //!< an ACKNOWLEDGE: the packet that it answers was marked CE
         NAK = 8,            //!< an ACKNOWLEDGE whose AETH says NAK, PSN sequence error
         RETRANSMITTED = 16, //!< (not on the wire) the sender sent this PSN before
         END_OF_POST =
@@ -188,11 +191,41 @@ struct alignas(64) RdmaFrame
 
 static_assert(sizeof(RdmaFrame) == 64, "a frame is one cache line");
 
+/**
+ * \ingroup rdma
+ * What a packet collects on its way for a congestion control that asks for it
+ * (RdmaCongestionOps::GetNeeds), and what its ACK carries back. The bytes it takes on the wire are
+ * RdmaCongestionOps::GetHeaderBytes.
+ */
+struct RdmaTelemetry
+{
+    /// Of longer paths the first so many. HPCC's header has room for 5: a Clos network of 3 tiers.
+    static constexpr uint32_t MAX_HOPS = 8;
+
+    using Hop = rdma::TelemetryHop;
+
+    int64_t sent;  //!< its sender starts to send it, ps
+    uint8_t hops;  //!< of those below
+    bool collects; //!< switches add to it
+    std::array<Hop, MAX_HOPS> hop;
+
+    void Start(int64_t now, bool collect)
+    {
+        sent = now;
+        hops = 0;
+        collects = collect;
+    }
+};
+
+/// From RdmaFramePool, and back to it with its frame.
 struct RdmaFrameExtra
 {
+    RdmaFrameExtra* next;                 //!< in the pool
     Ptr<Packet> packet;                   //!< PACKET: what NetDevice::Send was given
     uint16_t protocol{0};                 //!< PACKET: its EtherType
+    bool hasTelemetry{false};             //!< whether `telemetry` means anything
     std::unique_ptr<RdmaJourney> journey; //!< last packet of a message, if NICs note journeys
+    RdmaTelemetry telemetry;              //!< data packets and ACKs
 };
 
 /**
@@ -228,11 +261,23 @@ class RdmaFramePool
     {
         if (frame->extra)
         {
-            delete frame->extra;
+            FreeExtra(frame->extra);
         }
         frame->next = m_free;
         m_free = frame;
         --m_live;
+    }
+
+    /// \return an attachment with nothing in it
+    RdmaFrameExtra* AllocateExtra()
+    {
+        if (!m_freeExtra)
+        {
+            GrowExtra();
+        }
+        RdmaFrameExtra* extra = m_freeExtra;
+        m_freeExtra = extra->next;
+        return extra;
     }
 
     /// \return number of frames allocated and not freed
@@ -243,12 +288,27 @@ class RdmaFramePool
 
   private:
     void Grow();
+    void GrowExtra();
+
+    void FreeExtra(RdmaFrameExtra* extra)
+    {
+        if (extra->packet || extra->journey)
+        {
+            extra->packet = nullptr;
+            extra->journey.reset();
+        }
+        extra->hasTelemetry = false;
+        extra->next = m_freeExtra;
+        m_freeExtra = extra;
+    }
 
     static RdmaFramePool g_pool;
 
     RdmaFrame* m_free{nullptr};
     uint64_t m_live{0};
     std::vector<std::unique_ptr<RdmaFrame[]>> m_slabs;
+    RdmaFrameExtra* m_freeExtra{nullptr};
+    std::vector<std::unique_ptr<RdmaFrameExtra[]>> m_extraSlabs;
 };
 
 /// A first-in, first-out list of frames, linked through RdmaFrame::next.

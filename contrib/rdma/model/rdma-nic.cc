@@ -8,6 +8,7 @@
 #include "contrib/rdma/core/shared-buffer.h"
 #include "none-congestion-ops.h"
 #include "rdma-nic-limits.h"
+#include "rdma-nic-scan.h"
 #include "rdma-queue-pair-verbs.h"
 #include "rdma-selective-repeat.h"
 
@@ -122,6 +123,17 @@ RdmaNic::GetTypeId()
                           BooleanValue(false),
                           MakeBooleanAccessor(&RdmaNic::m_variableWindow),
                           MakeBooleanChecker())
+            .AddAttribute("MaxRate",
+                          "Most that a queue pair sends at (bit/s); 0: the port's rate",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaNic::m_maxRate),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("BaseRtt",
+                          "Round-trip time that congestion controls take for that of an idle "
+                          "network; 0: of a full packet and its ACK to the farthest host and back",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&RdmaNic::m_baseRtt),
+                          MakeTimeChecker(Time(0)))
             .AddAttribute("InitialPsn",
                           "First PSN of every queue pair (24 bits)",
                           UintegerValue(0),
@@ -170,6 +182,13 @@ RdmaNic::GetTypeId()
                                 "selective-repeat",
                                 OUT_OF_ORDER,
                                 "out-of-order"))
+            .AddAttribute(
+                "Scheduling",
+                "How queue pairs take turns: round-robin, or scan, which does what HPCC's "
+                "ns-3 code does (see RdmaNicScan)",
+                EnumValue(ROUND_ROBIN),
+                MakeEnumAccessor(&RdmaNic::m_scheduling),
+                MakeEnumChecker(ROUND_ROBIN, "round-robin", SCAN, "scan"))
             .AddAttribute("BdpCap",
                           "Selective repeat: most packets in flight of a queue pair (IRN's "
                           "BDP-FC); 0: line rate times the base round-trip time to the farthest "
@@ -284,6 +303,7 @@ void
 RdmaNic::DoDispose()
 {
     m_limits.reset();
+    m_scan.reset();
     m_qps.clear();
     m_throttled.clear();
     m_port = nullptr;
@@ -297,23 +317,28 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     NS_ABORT_MSG_IF(m_extensionHeaders && (m_mtu < 256 || m_mtu > 4096 || (m_mtu & (m_mtu - 1))),
                     "RdmaNic::Mtu is not 256, 512, 1024, 2048 or 4096");
     m_port = port;
+    if (!m_prototype)
+    {
+        m_prototype = CreateObject<NoneCongestionOps>();
+    }
+    const RdmaHeaderBytes more = m_prototype->GetHeaderBytes();
     m_sizes = rdma::FrameSizes::Make(port->GetLineOverhead(),
-                                     m_headerBytes,
+                                     m_headerBytes + more.data,
                                      m_extensionHeaders,
-                                     m_ackFrameBytes,
+                                     m_ackFrameBytes + more.ack,
                                      m_cnpFrameBytes);
     m_sizes.leastWire = m_extensionHeaders ? m_leastFrameBytes + port->GetLineOverhead() : 0;
     m_timeUnit = port->GetTransmitTimeUnitPs();
+    if (m_scheduling == SCAN)
+    {
+        m_scan = std::make_unique<RdmaNicScan>(this);
+    }
     m_nakIntervalPs = m_nakInterval.GetPicoSeconds();
     m_endpoint = endpoint;
     port->SetUser(this, 0);
     m_timeoutPs = m_timeoutExponent ? 4096000LL << m_timeoutExponent : 0;
     const std::string error = ReadPriorityMaps();
     NS_ABORT_MSG_IF(!error.empty(), error);
-    if (!m_prototype)
-    {
-        m_prototype = CreateObject<NoneCongestionOps>();
-    }
 }
 
 std::string
@@ -350,6 +375,11 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
     if (config.IsOff())
     {
         return {};
+    }
+    if (m_scan)
+    {
+        return "ns3::RdmaNic::Scheduling: 'scan' has no QpCacheEntries, PcieBandwidth or "
+               "MessageRate; allowed with these: round-robin";
     }
     uint64_t xoff = m_pcieReceiveBuffer;
     uint64_t xon = 0;
@@ -402,6 +432,7 @@ RdmaNic::NoteJourneys(const RdmaJourney::Resolver& resolver)
 void
 RdmaNic::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
 {
+    NS_ABORT_MSG_IF(m_port, "a NIC's congestion control is set before Attach");
     m_prototype = prototype;
 }
 
@@ -478,15 +509,22 @@ void
 RdmaNic::StartCongestionControl(RdmaQueuePair* qp)
 {
     qp->m_ops = m_prototype->Fork();
+    qp->m_needs = qp->m_ops->GetNeeds();
     qp->m_cc = {};
-    qp->m_cc.line = rdma::BitRate(m_port->GetRate());
+    qp->m_cc.port = rdma::BitRate(m_port->GetRate());
+    qp->m_cc.line = rdma::BitRate(GetMaxRate());
     qp->m_cc.mtu = m_mtu;
+    qp->m_cc.fullWireBytes = m_sizes.dataOverhead + m_mtu;
+    qp->m_cc.windowAtLine = m_windowBytes;
+    if (qp->m_needs & RdmaCongestionOps::BASE_RTT)
+    {
+        qp->m_cc.baseRtt = GetBaseRtt();
+    }
     qp->m_ops->Init(qp->m_cc);
     if (m_windowBytes)
     {
         qp->m_cc.windowBytes = std::min(qp->m_cc.windowBytes, GetWindowAt(qp->m_cc.rateBps));
     }
-    qp->m_needs = qp->m_ops->GetNeeds();
     qp->m_nextSend = 0;
     qp->UpdateRate(RdmaClock::Now()); // the first packet is paced too
 }
@@ -526,10 +564,16 @@ RdmaNic::UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap)
 }
 
 uint64_t
+RdmaNic::GetMaxRate() const
+{
+    return m_maxRate ? std::min(m_maxRate, m_port->GetRate()) : m_port->GetRate();
+}
+
+uint64_t
 RdmaNic::GetWindowAt(uint64_t rateBps) const
 {
-    const uint64_t line = m_port->GetRate();
-    if (!m_variableWindow || rateBps >= line || rateBps == 0)
+    const uint64_t line = GetMaxRate();
+    if (!m_variableWindow || rateBps == line || rateBps == 0)
     {
         return m_windowBytes;
     }
@@ -565,6 +609,18 @@ RdmaNic::GetBdpCap()
             RdmaQueuePair::MAX_OUTSTANDING);
     }
     return m_bdpCap;
+}
+
+int64_t
+RdmaNic::GetBaseRtt()
+{
+    if (!m_baseRttPs)
+    {
+        m_baseRttPs = m_baseRtt.IsZero()
+                          ? RdmaSelectiveRepeat::ComputeBaseRtt(PeekPointer(m_port), m_mtu, m_sizes)
+                          : m_baseRtt.GetPicoSeconds();
+    }
+    return m_baseRttPs;
 }
 
 // Sending ----------------------------------------------------------------------------------------
@@ -632,8 +688,17 @@ RdmaNic::Throttle(RdmaQueuePair* qp, int64_t now)
     qp->m_schedule = RdmaQueuePair::Schedule::THROTTLED;
     // Its rate may rise by itself before: then the rest of the wait is shorter.
     const int64_t update = qp->m_cc.nextUpdate > now ? qp->m_cc.nextUpdate : qp->m_nextSend;
-    m_throttled.push_back({std::min(qp->m_nextSend, update), qp->m_number, qp});
+    m_throttled.push_back(
+        {std::min(qp->m_nextSend, update), qp->m_number, ++qp->m_throttleGeneration, qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
+}
+
+void
+RdmaNic::Rethrottle(RdmaQueuePair* qp)
+{
+    m_throttled.push_back({qp->m_nextSend, qp->m_number, ++qp->m_throttleGeneration, qp});
+    std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
+    WakeForThrottled();
 }
 
 void
@@ -642,9 +707,13 @@ RdmaNic::ReleaseThrottled(int64_t now)
     while (!m_throttled.empty() && m_throttled.front().at <= now)
     {
         RdmaQueuePair* qp = m_throttled.front().qp;
+        const bool valid = m_throttled.front().generation == qp->m_throttleGeneration;
         std::pop_heap(m_throttled.begin(), m_throttled.end(), LATER);
         m_throttled.pop_back();
-        PushReady(qp);
+        if (valid)
+        {
+            PushReady(qp);
+        }
     }
 }
 
@@ -667,6 +736,11 @@ RdmaNic::OnWake()
         return; // an event for a later wake-up than the one that overtook it
     }
     m_wakeDue = NEVER;
+    if (m_scan)
+    {
+        m_port->Kick(due);
+        return;
+    }
     // Released here and not left to Pull: the port may be busy, and what stays in the heap would
     // wake us again at once.
     ReleaseThrottled(due);
@@ -681,6 +755,11 @@ RdmaNic::OnWake()
 void
 RdmaNic::Activate(RdmaQueuePair* qp, int64_t now)
 {
+    if (m_scan)
+    {
+        m_scan->Activate(qp, now);
+        return;
+    }
     if (qp->m_schedule == RdmaQueuePair::Schedule::IDLE && qp->CanSend())
     {
         if (qp->m_clock)
@@ -699,7 +778,9 @@ RdmaNic::Activate(RdmaQueuePair* qp, int64_t now)
 RdmaFrame*
 RdmaNic::Pull(RdmaPort*, uint8_t pausedMask, int64_t now)
 {
-    return m_limits ? m_limits->Pull(pausedMask, now) : Choose<false>(pausedMask, now);
+    return m_limits ? m_limits->Pull(pausedMask, now)
+           : m_scan ? m_scan->Pull(pausedMask, now)
+                    : Choose<false>(pausedMask, now);
 }
 
 template <bool Limited>
@@ -786,7 +867,8 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
                      uint32_t psn,
                      uint32_t msn,
                      uint32_t syndrome,
-                     int64_t now)
+                     int64_t now,
+                     RdmaFrame* data)
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
     frame->wireBytes = opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
@@ -811,7 +893,36 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
         frame->priority = m_controlPriority;
         frame->dscp = m_dscpOfPriority[m_controlPriority];
     }
+    if (data && (qp->m_needs & RdmaQueuePair::ECHOES))
+    {
+        Echo(qp, data, frame);
+    }
     m_port->Enqueue(frame, now);
+}
+
+void
+RdmaNic::Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack)
+{
+    if ((qp->m_needs & RdmaCongestionOps::ECN_ECHO) && (data->flags & RdmaFrame::CE))
+    {
+        ack->flags |= RdmaFrame::ECN_ECHO;
+    }
+    if (!data->extra || !data->extra->hasTelemetry)
+    {
+        return;
+    }
+    if (data->extra->journey) // stays with the message
+    {
+        ack->extra = RdmaFramePool::Get().AllocateExtra();
+        ack->extra->hasTelemetry = true;
+        ack->extra->telemetry = data->extra->telemetry;
+    }
+    else
+    {
+        ack->extra = data->extra;
+        data->extra = nullptr;
+    }
+    ack->extra->telemetry.collects = false;
 }
 
 // Receiving --------------------------------------------------------------------------------------

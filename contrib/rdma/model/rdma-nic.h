@@ -21,6 +21,7 @@ namespace ns3
 {
 
 class RdmaNicLimits;
+class RdmaNicScan;
 
 /**
  * \ingroup rdma
@@ -130,6 +131,13 @@ class RdmaNic : public Object, public RdmaPortUser
         OUT_OF_ORDER
     };
 
+    /// How queue pairs take turns.
+    enum Scheduling
+    {
+        ROUND_ROBIN,
+        SCAN //!< RdmaNicScan: HPCC's ns-3 code
+    };
+
     RdmaNic();
     ~RdmaNic() override;
 
@@ -219,6 +227,9 @@ class RdmaNic : public Object, public RdmaPortUser
     /// or what is computed from the fabric, at the first call
     uint64_t GetBdpCap();
 
+    /// \return the attribute BaseRtt, or what is computed from the fabric, at the first call; ps
+    int64_t GetBaseRtt();
+
     const RdmaNicCounters& GetCounters() const
     {
         return m_counters;
@@ -261,11 +272,13 @@ class RdmaNic : public Object, public RdmaPortUser
   private:
     friend class RdmaQueuePair;
     friend class RdmaNicLimits;
+    friend class RdmaNicScan;
 
     struct Throttled
     {
         int64_t at;
         uint32_t number;
+        uint32_t generation; //!< not the queue pair's any more: there is a newer one, or none
         RdmaQueuePair* qp;
     };
 
@@ -288,20 +301,27 @@ class RdmaNic : public Object, public RdmaPortUser
     void PushReady(RdmaQueuePair* qp);
     RdmaQueuePair* PopReady(uint8_t priority);
     void Throttle(RdmaQueuePair* qp, int64_t now);
+    /// A throttled queue pair may send sooner than it was to.
+    void Rethrottle(RdmaQueuePair* qp);
     void ReleaseThrottled(int64_t now);
     void WakeForThrottled();
     /// A queue pair may have something to send again.
     void Activate(RdmaQueuePair* qp, int64_t now);
+    /// \return what a queue pair may send at, at most
+    uint64_t GetMaxRate() const;
     /// \return most unacknowledged payload at a rate, or 0: no limit (bytes)
     uint64_t GetWindowAt(uint64_t rateBps) const;
-    /// An ACK, NAK or CNP.
+    /// An ACK, NAK or CNP. \param data what it answers: gives away what congestion control needs
     void SendControl(RdmaQueuePair* qp,
                      RdmaOpcode opcode,
                      uint8_t flags,
                      uint32_t psn,
                      uint32_t msn,
                      uint32_t syndrome,
-                     int64_t now);
+                     int64_t now,
+                     RdmaFrame* data = nullptr);
+    /// What a data frame has collected goes into its ACK.
+    void Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack);
     /// Anew, from the prototype.
     void StartCongestionControl(RdmaQueuePair* qp);
     void UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap);
@@ -330,6 +350,7 @@ class RdmaNic : public Object, public RdmaPortUser
     const RdmaJourney::Resolver* m_journeys{nullptr}; //!< null: none are noted
     const RdmaPathSource* m_paths{nullptr};
     std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
+    std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
     rdma::FrameSizes m_sizes;
     int64_t m_timeUnit{1}; //!< the port's
 
@@ -339,6 +360,9 @@ class RdmaNic : public Object, public RdmaPortUser
     Time m_nakInterval;
     int64_t m_nakIntervalPs{0};
     uint64_t m_windowBytes;
+    uint64_t m_maxRate;
+    Time m_baseRtt;
+    int64_t m_baseRttPs{0}; //!< 0: not computed yet
     bool m_variableWindow;
     uint32_t m_headerBytes;
     uint32_t m_leastFrameBytes;
@@ -346,6 +370,7 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t m_ackFrameBytes;
     uint32_t m_cnpFrameBytes;
     LossRecovery m_lossRecovery;
+    Scheduling m_scheduling;
     uint64_t m_bdpCap; //!< packets; 0: not computed yet
     Time m_rtoLow;
     Time m_rtoHigh;

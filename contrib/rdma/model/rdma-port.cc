@@ -982,6 +982,24 @@ RdmaPort::TakeQueue(uint8_t priority, int64_t now)
     return frames;
 }
 
+void
+NoteLeaving(const RdmaPort& port, RdmaFrame& frame, int64_t now)
+{
+    RdmaFrameExtra& extra = *frame.extra;
+    if (extra.journey)
+    {
+        extra.journey->Leave(frame, frame.time, now);
+    }
+    RdmaTelemetry& telemetry = extra.telemetry;
+    if (extra.hasTelemetry && telemetry.collects && telemetry.hops < RdmaTelemetry::MAX_HOPS)
+    {
+        telemetry.hop[telemetry.hops++] = {now,
+                                           port.GetCounters().txWireBytes,
+                                           port.GetQueuedBytes(),
+                                           port.GetRate()};
+    }
+}
+
 // NetDevice --------------------------------------------------------------------------------------
 
 void
@@ -1106,7 +1124,9 @@ RdmaPort::SendFrom(Ptr<Packet> packet, const Address&, const Address&, uint16_t 
     frame->priority = 0;
     frame->flags = 0;
     frame->classEnable = 0;
-    frame->extra = new RdmaFrameExtra{packet->Copy(), protocol};
+    frame->extra = RdmaFramePool::Get().AllocateExtra();
+    frame->extra->packet = packet->Copy();
+    frame->extra->protocol = protocol;
     Enqueue(frame, RdmaClock::Now());
     return true;
 }

@@ -530,6 +530,13 @@ class RdmaPort : public NetDevice
     uint32_t m_gatewayLink{0};
 };
 
+/**
+ * \ingroup rdma
+ * A frame with an attachment leaves the queue of a switch that it joined at frame.time: its journey
+ * and its telemetry, if it has them.
+ */
+void NoteLeaving(const RdmaPort& port, RdmaFrame& frame, int64_t now);
+
 } // namespace ns3
 
 #endif /* RDMA_PORT_H */

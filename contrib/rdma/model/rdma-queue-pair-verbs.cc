@@ -750,7 +750,7 @@ RdmaQueuePair::OnReadRequest(uint64_t psn, uint32_t bytes, int64_t now)
         m_msn = (m_msn + 1) & 0xffffff;
         if (m_selective && m_selective->HasHeld())
         {
-            ReleaseHeld(now);
+            ReleaseHeld(nullptr, now);
         }
     }
     m_nic->Activate(this, now);

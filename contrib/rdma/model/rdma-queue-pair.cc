@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/roce-wire.h"
+#include "rdma-nic-scan.h"
 #include "rdma-nic.h"
 #include "rdma-queue-pair-verbs.h"
 #include "rdma-selective-repeat.h"
@@ -183,6 +184,12 @@ RdmaQueuePair::MakeFrame(int64_t now)
     }
     RdmaFrame* frame = NewFrame(opcode, m_nextPsn, wire, RdmaFrame::ECT);
     frame->payload = static_cast<uint16_t>(payload);
+    if (m_needs & (RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY))
+    {
+        frame->extra = RdmaFramePool::Get().AllocateExtra();
+        frame->extra->hasTelemetry = true;
+        frame->extra->telemetry.Start(now, m_needs & RdmaCongestionOps::TELEMETRY);
+    }
     if (first && !send)
     {
         frame->dmaLength =
@@ -247,17 +254,16 @@ RdmaQueuePair::Sent(uint32_t payload, uint32_t wireBytes, int64_t now)
     if (m_needs & RdmaCongestionOps::ON_SEND)
     {
         m_cc.bytesInFlight = m_sentBytes - m_ackedBytes;
+        m_cc.sentPosition = m_sentBytes;
         m_ops->OnSend(m_cc, payload, now);
         UpdateRate(now);
     }
     if (m_psPerByte > 0)
     {
-        int64_t gap = static_cast<int64_t>(m_psPerByte * wireBytes + 0.5);
-        if (m_nic->m_timeUnit > 1)
-        {
-            gap -= gap % m_nic->m_timeUnit; // as the port cuts serialization times
-        }
-        m_nextSend = now + gap;
+        m_nextSend = now + (m_nic->m_timeUnit > 1
+                                ? GetGap(wireBytes, m_ratePaced) // as the port cuts its times
+                                : static_cast<int64_t>(m_psPerByte * wireBytes + 0.5));
+        m_lastWire = wireBytes;
     }
     if (m_clock)
     {
@@ -265,6 +271,15 @@ RdmaQueuePair::Sent(uint32_t payload, uint32_t wireBytes, int64_t now)
         m_clock->line += line;
         m_clock->throttled += std::max<int64_t>(0, m_nextSend - now - line);
     }
+}
+
+int64_t
+RdmaQueuePair::GetGap(uint32_t wireBytes, uint64_t rateBps) const
+{
+    return rdma::SerializationTime(rdma::Bytes(wireBytes),
+                                   rdma::BitRate(rateBps),
+                                   rdma::Duration(m_nic->m_timeUnit))
+        .ps;
 }
 
 // Journeys ---------------------------------------------------------------------------------------
@@ -360,28 +375,51 @@ RdmaQueuePair::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, in
     journey->throttled = take(here.throttled - base.throttled);
     journey->window = take(here.window - base.window);
     (here.retransmitted > base.retransmitted ? journey->repeating : journey->others) = left;
-    frame.extra = new RdmaFrameExtra;
+    if (!frame.extra)
+    {
+        frame.extra = RdmaFramePool::Get().AllocateExtra();
+    }
     frame.extra->journey = std::move(journey);
 }
 
 void
-RdmaQueuePair::UpdateRate(int64_t now)
+RdmaQueuePair::ChangeRate(int64_t now)
 {
-    if (m_cc.rateBps == m_ratePaced)
-    {
-        return;
-    }
+    const uint64_t rateBefore = m_ratePaced;
     m_ratePaced = m_cc.rateBps;
     const double before = m_psPerByte;
-    m_psPerByte = m_cc.rateBps >= m_cc.line.bps || m_cc.rateBps == 0
+    m_psPerByte = m_cc.rateBps == 0 || (m_cc.rateBps >= m_cc.port.bps && !m_nic->m_scan)
                       ? 0
                       : 8e12 / static_cast<double>(m_cc.rateBps);
-    // What is left of the wait for the next packet is for bytes at the new rate. Not lengthened by
-    // a cut: the packet before it went at the rate that held then.
-    if (m_nextSend > now && m_psPerByte < before)
+    int64_t next = m_nextSend;
+    switch (m_cc.repace)
     {
-        m_nextSend = now + static_cast<int64_t>(static_cast<double>(m_nextSend - now) *
-                                                (m_psPerByte / before));
+    case RdmaCongestionState::Repace::SHORTEN:
+        // Not lengthened by a cut: the packet before went at the rate that held then.
+        if (m_nextSend > now && m_psPerByte < before)
+        {
+            next = now + static_cast<int64_t>(static_cast<double>(m_nextSend - now) *
+                                              (m_psPerByte / before));
+        }
+        break;
+    case RdmaCongestionState::Repace::KEEP:
+        break;
+    case RdmaCongestionState::Repace::SHIFT:
+        if (m_lastWire)
+        {
+            next += GetGap(m_lastWire, m_ratePaced) - GetGap(m_lastWire, rateBefore);
+        }
+        break;
+    }
+    const bool sooner = next < m_nextSend;
+    m_nextSend = next;
+    if (m_nic->m_scan && m_cc.repace == RdmaCongestionState::Repace::SHIFT)
+    {
+        m_nic->m_scan->OnShift(next, now);
+    }
+    else if (sooner && m_schedule == Schedule::THROTTLED)
+    {
+        m_nic->Rethrottle(this);
     }
     if (m_nic->m_variableWindow && m_nic->m_windowBytes)
     {
@@ -432,7 +470,7 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
                 m_selective->OnSack(came);
             }
         }
-        if (!Acknowledge(psn, now))
+        if (!Acknowledge(psn, now, frame))
         {
             return;
         }
@@ -452,7 +490,7 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
         m_nic->Activate(this, now);
         return;
     }
-    if (!Acknowledge(psn, now))
+    if (!Acknowledge(psn, now, frame))
     {
         return;
     }
@@ -466,7 +504,7 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
 }
 
 bool
-RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
+RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
 {
     if (upTo == m_ackedPsn)
     {
@@ -509,7 +547,20 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now)
         }
     }
     m_cc.bytesInFlight = m_sentBytes - m_ackedBytes;
-    m_ops->OnAck(m_cc, {m_ackedBytes - before, false}, now);
+    m_cc.sentPosition = m_sentBytes;
+    m_cc.ackedPosition = m_ackedBytes;
+    RdmaAckInfo info;
+    info.bytesAcked = m_ackedBytes - before;
+    if (ack && (m_needs & ECHOES))
+    {
+        info.ecnEcho = ack->flags & RdmaFrame::ECN_ECHO;
+        if (ack->extra && ack->extra->hasTelemetry)
+        {
+            info.rtt = now - ack->extra->telemetry.sent;
+            info.telemetry = &ack->extra->telemetry;
+        }
+    }
+    m_ops->OnAck(m_cc, info, now);
     // Told last: whoever hears of it may post again, which appends to the requests.
     const uint32_t resets = m_resets;
     TellCompleted(now);
@@ -763,7 +814,7 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
             // requested ACKs it might otherwise send the same few packets until it gives up.
             if ((frame->flags & RdmaFrame::ACK_REQUEST) || psn <= m_duplicate)
             {
-                SendAck(false, now);
+                SendAck(false, frame, now);
             }
             m_duplicate = psn;
         }
@@ -778,7 +829,7 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
             {
                 m_nakSent = true;
                 m_nakAgain = m_nic->m_nakIntervalPs ? now + m_nic->m_nakIntervalPs : NO_NAK;
-                SendAck(true, now);
+                SendAck(true, frame, now);
             }
         }
         return;
@@ -803,7 +854,7 @@ RdmaQueuePair::OnData(RdmaFrame* frame, int64_t now)
     }
     if (frame->flags & RdmaFrame::ACK_REQUEST)
     {
-        SendAck(false, now);
+        SendAck(false, frame, now);
     }
     if (frame->flags & RdmaFrame::END_OF_POST)
     {
@@ -824,7 +875,7 @@ RdmaQueuePair::DeliverMessage(bool hasImmediate,
     message.immediate = immediate;
     m_messageBytes = 0;
     ++m_nic->m_counters.messagesReceived;
-    if (last && last->extra)
+    if (last && last->extra && last->extra->journey)
     {
         m_nic->m_journeyTrace(this, message, *last->extra->journey, now);
     }
@@ -840,7 +891,7 @@ RdmaQueuePair::DeliverMessage(bool hasImmediate,
 }
 
 void
-RdmaQueuePair::OnOutOfOrder(uint64_t psn, const RdmaFrame& frame, int64_t now)
+RdmaQueuePair::OnOutOfOrder(uint64_t psn, RdmaFrame& frame, int64_t now)
 {
     if (m_verbs && m_verbs->rnrSent)
     {
@@ -859,7 +910,7 @@ RdmaQueuePair::OnOutOfOrder(uint64_t psn, const RdmaFrame& frame, int64_t now)
         ++m_nic->m_counters.duplicatesReceived;
         if (m_nic->m_lossRecovery == RdmaNic::OUT_OF_ORDER)
         {
-            SendAck(false, now); // sent after a time-out: how far this end is
+            SendAck(false, nullptr, now); // sent after a time-out: how far this end is
             return;
         }
         break;
@@ -874,22 +925,23 @@ RdmaQueuePair::OnOutOfOrder(uint64_t psn, const RdmaFrame& frame, int64_t now)
                        rdma::WirePsn(m_expectedPsn),
                        rdma::WirePsn(psn), // where an ACK has the MSN
                        rdma::NakSyndrome(rdma::kNakPsnSequenceError),
-                       now);
+                       now,
+                       &frame);
 }
 
 void
-RdmaQueuePair::FillGap(const RdmaFrame& frame, int64_t now)
+RdmaQueuePair::FillGap(RdmaFrame& frame, int64_t now)
 {
     m_selective->Keep(m_expectedPsn,
                       m_expectedPsn,
                       frame,
                       GetPsnCount(frame.opcode, frame.dmaLength));
-    ReleaseHeld(now);
+    ReleaseHeld(&frame, now);
     m_nic->Activate(this, now); // READs may have been among it
 }
 
 void
-RdmaQueuePair::ReleaseHeld(int64_t now)
+RdmaQueuePair::ReleaseHeld(RdmaFrame* data, int64_t now)
 {
     const uint64_t first = m_expectedPsn;
     uint64_t end = m_selective->Release(first);
@@ -935,7 +987,7 @@ RdmaQueuePair::ReleaseHeld(int64_t now)
     }
     if (end > first)
     {
-        SendAck(false, now);
+        SendAck(false, data, now);
     }
     if (refused)
     {
@@ -969,11 +1021,11 @@ RdmaQueuePair::ReleaseHeld(int64_t now)
 }
 
 void
-RdmaQueuePair::SendAck(bool nak, int64_t now)
+RdmaQueuePair::SendAck(bool nak, RdmaFrame* data, int64_t now)
 {
     if (nak)
     {
-        SendNak(RdmaFrame::NAK, rdma::NakSyndrome(rdma::kNakPsnSequenceError), now);
+        SendNak(RdmaFrame::NAK, rdma::NakSyndrome(rdma::kNakPsnSequenceError), now, data);
         return;
     }
     ++m_nic->m_counters.acksSent;
@@ -983,11 +1035,12 @@ RdmaQueuePair::SendAck(bool nak, int64_t now)
                        rdma::WirePsn(m_expectedPsn - 1),
                        m_msn,
                        rdma::AckSyndrome(),
-                       now);
+                       now,
+                       data);
 }
 
 void
-RdmaQueuePair::SendNak(uint8_t flags, uint8_t syndrome, int64_t now)
+RdmaQueuePair::SendNak(uint8_t flags, uint8_t syndrome, int64_t now, RdmaFrame* data)
 {
     ++m_nic->m_counters.naksSent;
     m_nic->SendControl(this,
@@ -996,7 +1049,8 @@ RdmaQueuePair::SendNak(uint8_t flags, uint8_t syndrome, int64_t now)
                        rdma::WirePsn(m_expectedPsn),
                        m_msn,
                        syndrome,
-                       now);
+                       now,
+                       data);
 }
 
 } // namespace ns3

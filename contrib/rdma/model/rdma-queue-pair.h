@@ -238,8 +238,12 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 
   private:
     friend class RdmaNic;
+    friend class RdmaNicScan;
     friend struct RdmaQueuePairVerbs;
 
+    /// Needs of a congestion control that ACKs bear something for.
+    static constexpr uint16_t ECHOES =
+        RdmaCongestionOps::ECN_ECHO | RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY;
     static constexpr uint64_t NO_READ = UINT64_MAX;
     static constexpr uint64_t NO_DUPLICATE = UINT64_MAX;
 
@@ -274,8 +278,19 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     RdmaFrame* NewFrame(RdmaOpcode opcode, uint64_t psn, uint32_t wireBytes, uint8_t flags);
     /// Payload of this size leaves in a frame of this size: tell congestion control and pace.
     void Sent(uint32_t payload, uint32_t wireBytes, int64_t now);
+    /// \return between the starts of this packet and the next, ps
+    int64_t GetGap(uint32_t wireBytes, uint64_t rateBps) const;
+
     /// Pacing follows the rate that the congestion control has set.
-    void UpdateRate(int64_t now);
+    void UpdateRate(int64_t now)
+    {
+        if (m_cc.rateBps != m_ratePaced)
+        {
+            ChangeRate(now);
+        }
+    }
+
+    void ChangeRate(int64_t now);
 
     /// Lets the congestion control change the rate if it said that it would by now.
     void UpdateIfDue(int64_t now)
@@ -300,15 +315,17 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     void OnCnp(int64_t now);
     void OnTimer();
 
+    /// \param ack what says so, if it is an ACK or NAK
     /// \return whether the connection still works: who is told of completions may end it
-    bool Acknowledge(uint64_t upTo, int64_t now);
+    bool Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack = nullptr);
     /// What is acknowledged is complete.
     void TellCompleted(int64_t now);
     void GoBack(int64_t now);
     void Fail(RdmaStatus first, int64_t now);
     void Complete(const RdmaWorkRequest& request, RdmaStatus status, int64_t now);
-    void SendAck(bool nak, int64_t now);
-    void SendNak(uint8_t flags, uint8_t syndrome, int64_t now);
+    /// \param data what is answered
+    void SendAck(bool nak, RdmaFrame* data, int64_t now);
+    void SendNak(uint8_t flags, uint8_t syndrome, int64_t now, RdmaFrame* data = nullptr);
     /// The responder has seen a mark, or wants to see every packet: is a CNP due?
     void Notice(const RdmaFrame& frame, int64_t now);
     /// \param last its last packet, if the message is complete with it
@@ -326,9 +343,10 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     /// The next packet to send is this one.
     void SeekTo(uint64_t psn);
     void SeekToLost();
-    void OnOutOfOrder(uint64_t psn, const RdmaFrame& frame, int64_t now);
-    void FillGap(const RdmaFrame& frame, int64_t now);
-    void ReleaseHeld(int64_t now);
+    void OnOutOfOrder(uint64_t psn, RdmaFrame& frame, int64_t now);
+    void FillGap(RdmaFrame& frame, int64_t now);
+    /// \param data what has come last
+    void ReleaseHeld(RdmaFrame* data, int64_t now);
 
     // rdma-queue-pair-verbs.cc: all but WRITEs
     RdmaQueuePairVerbs& Verbs();
@@ -398,6 +416,8 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     int64_t m_nextSend{0};           //!< the rate allows the next packet at this time, ps
     double m_psPerByte{0};           //!< 0: line rate, not paced
     uint64_t m_ratePaced{0};         //!< rate m_psPerByte is for
+    uint32_t m_lastWire{0};          //!< of the packet whose pace m_nextSend is
+    uint32_t m_throttleGeneration{0};
     RdmaCongestionState m_cc;
     Ptr<RdmaCongestionOps> m_ops;
     std::vector<RdmaWorkRequest> m_requests; //!< from m_first on: not fully acknowledged
@@ -405,7 +425,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     size_t m_told{0};   //!< all requests before this one have been completed
     size_t m_cursor{0}; //!< the request that holds m_nextPsn
     Schedule m_schedule{Schedule::IDLE};
-    uint8_t m_needs{0};
+    uint16_t m_needs{0};
     uint8_t m_serviceLevel{3}; //!< as asked for; a path may have another
     uint8_t m_priority{3};
     uint8_t m_dscp{24};

@@ -323,12 +323,12 @@ class FarthestHost : public Object
 
 } // namespace
 
-uint64_t
-RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes)
+int64_t
+RdmaSelectiveRepeat::ComputeBaseRtt(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes)
 {
     if (!port->GetPeer())
     {
-        return 1;
+        return port->GetSerialization(sizes.dataOverhead + mtu);
     }
     IdlePaths paths(mtu, sizes);
     int64_t roundTrip = paths.OverLink(port);
@@ -346,8 +346,18 @@ RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::Fra
                          ? known->second
                          : farthest->psByMtu[mtu] = paths.ToFarthestHost(next);
     }
+    return roundTrip;
+}
+
+uint64_t
+RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes)
+{
+    if (!port->GetPeer())
+    {
+        return 1;
+    }
     const int64_t packet = port->GetSerialization(sizes.dataOverhead + mtu);
-    return static_cast<uint64_t>((roundTrip + packet - 1) / packet);
+    return static_cast<uint64_t>((ComputeBaseRtt(port, mtu, sizes) + packet - 1) / packet);
 }
 
 } // namespace ns3

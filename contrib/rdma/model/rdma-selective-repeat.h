@@ -139,12 +139,14 @@ class RdmaSelectiveRepeat
     }
 
     /**
-     * BDP cap of a NIC, packets: the line rate times the base round-trip time to the farthest host
-     * it reaches, over a full packet. The base RTT is that of a full packet and its ACK on an idle
-     * path of store-and-forward switches: serialization, propagation and pipeline of each link,
-     * along the slowest of the paths with the fewest links. Linear in the links of the
-     * fabric, once for each switch with hosts.
+     * The base round-trip time to the farthest host that a NIC reaches, ps: that of a full packet
+     * and its ACK on an idle path of store-and-forward switches: serialization, propagation and
+     * pipeline of each link, along the slowest of the paths with the fewest links. Linear in the
+     * links of the fabric, once for each switch with hosts.
      */
+    static int64_t ComputeBaseRtt(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes);
+
+    /// BDP cap of a NIC, packets: the line rate times the base round-trip time, over a full packet.
     static uint64_t ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes);
 
   private:

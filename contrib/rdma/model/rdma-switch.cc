@@ -155,18 +155,18 @@ RdmaSwitch::GetTypeId()
                           MakeBooleanChecker())
             .AddAttribute("EcnKmin",
                           "Queue from which frames are marked, per 100 Gb/s (bytes); HPCC paper",
-                          UintegerValue(rdma::EcnHpcc19(rdma::Gbps(100)).kmin.value),
+                          UintegerValue(rdma::EcnParameters().kmin.value),
                           MakeUintegerAccessor(&RdmaSwitch::m_ecnKmin),
                           MakeUintegerChecker<uint64_t>())
             .AddAttribute(
                 "EcnKmax",
                 "Queue from which all frames are marked, per 100 Gb/s (bytes); HPCC paper",
-                UintegerValue(rdma::EcnHpcc19(rdma::Gbps(100)).kmax.value),
+                UintegerValue(rdma::EcnParameters().kmax.value),
                 MakeUintegerAccessor(&RdmaSwitch::m_ecnKmax),
                 MakeUintegerChecker<uint64_t>())
             .AddAttribute("EcnPmax",
                           "Probability of a mark just below EcnKmax; HPCC artifact",
-                          DoubleValue(rdma::EcnHpcc19(rdma::Gbps(100)).pmax),
+                          DoubleValue(rdma::EcnParameters().pmax),
                           MakeDoubleAccessor(&RdmaSwitch::m_ecnPmax),
                           MakeDoubleChecker<double>(0, 1))
             .AddTraceSource("Drop",
@@ -447,7 +447,7 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
     }
     frame->inPort = port->GetPortIndex();
     frame->time = now; // queued since
-    if (frame->extra)
+    if (frame->extra && frame->extra->journey)
     {
         frame->extra->journey->Join(egress, *frame, now);
     }
@@ -492,7 +492,7 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
     }
     if (frame->extra)
     {
-        frame->extra->journey->Leave(*frame, frame->time, now);
+        NoteLeaving(*port, *frame, now);
     }
     if (m_buffer.Release(frame->inPort, frame->priority, bytes, index, now))
     {

@@ -62,16 +62,17 @@ class RdmaFrameSizesByHandTestCase : public TestCase
         const std::vector<uint32_t> sent{1048, 1048, 50}; // no RETH, and 2 B are not padded
         NS_TEST_EXPECT_MSG_EQ((data == sent), true, "sizes of data packets");
         NS_TEST_EXPECT_MSG_EQ((acks == std::vector<uint32_t>(3, 60)), true, "an ACK each");
-        // 1048 B take 838.4 ns, cut to 838; 50 B take 40. The second packet is at the switch at
-        // 1676 + 1000 ns and through the second link 838 later; the third behind it, 40 more, and
-        // 1000 to the receiver.
-        const int64_t arrived = (1676 + 1000 + 838 + 40 + 1000) * NS;
+        // 1048 B take 838.4 ns, cut to 838; 50 B take 40, of which 39 are left. The second packet
+        // is at the switch at 1676 + 1000 ns and through the second link 838 later; the third
+        // behind it, 39 more, and 1000 to the receiver.
+        const int64_t arrived = (1676 + 1000 + 838 + 39 + 1000) * NS;
         NS_TEST_ASSERT_MSG_EQ(bed.notes.messages.size(), 1, "one message");
         NS_TEST_EXPECT_MSG_EQ(bed.notes.messages[0].at, arrived, "last byte");
         NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetIdealCompletion(0, 1, 2002, false), arrived, "ideal");
-        // ACKs of 60 B take 48 ns. That of the second packet leaves the receiver 40 ns before the
-        // third packet is there, so its own waits for 8 ns; the same distance on the second link.
-        const int64_t acked = arrived + (8 + 48 + 1000 + 48 + 1000) * NS;
+        // ACKs of 60 B take 48 ns, of which 47 are left. That of the second packet leaves the
+        // receiver 39 ns before the third packet is there, so its own waits for 8 ns; the same
+        // distance on the second link.
+        const int64_t acked = arrived + (8 + 47 + 1000 + 47 + 1000) * NS;
         NS_TEST_ASSERT_MSG_EQ(bed.notes.completions.size(), 1, "one completion");
         NS_TEST_EXPECT_MSG_EQ(bed.notes.completions[0].at, acked, "last ACK");
         NS_TEST_EXPECT_MSG_EQ(
@@ -186,13 +187,13 @@ class RdmaVariableWindowTestCase : public TestCase
     void DoRun() override
     {
         // 10 packets of 1000 B at 4 Gb/s of 10: 4800 B x 0.4 = 1920 B, two packets. A packet takes
-        // 1048 x 2 = 2096 ns of that rate, so the second one goes at 2096 ns. The ACK of the first
-        // is back after 838 + 1000 + 838 + 1000 and 2 (48 + 1000) = 5772 ns and lets the third go,
-        // and that of the second, 2096 later, the fourth. The tenth goes at 4 x 5772 + 2096 and
-        // arrives 3676 later.
-        const int64_t windowed = (4 * 5772 + 2096 + 3676) * NS;
-        // With 4800 B, five packets, the pace alone counts: the tenth goes at 9 x 2096.
-        const int64_t paced = (9 * 2096 + 3676) * NS;
+        // 1048 x 2 = 2096 ns of that rate, of which 2095 are left, so the second one goes then. The
+        // ACK of the first is back after 838 + 1000 + 838 + 1000 and 2 (47 + 1000) = 5770 ns and
+        // lets the third go, and that of the second, 2095 later, the fourth. The tenth goes at
+        // 4 x 5770 + 2095 and arrives 3676 later.
+        const int64_t windowed = (4 * 5770 + 2095 + 3676) * NS;
+        // With 4800 B, five packets, the pace alone counts: the tenth goes at 9 x 2095.
+        const int64_t paced = (9 * 2095 + 3676) * NS;
         for (const bool variable : {true, false})
         {
             Bed bed;

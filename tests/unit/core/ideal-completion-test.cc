@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <random>
 #include <stdexcept>
@@ -33,7 +34,7 @@ FrameByFrame(const std::vector<PathLink>& path, const std::vector<FrameRun>& run
                 const Bytes bytes = path[i].carriesAcks ? run.ackWireBytes : run.wireBytes;
                 const double exact = 8e12 * static_cast<double>(bytes.value) / static_cast<double>(path[i].rate.bps);
                 const int64_t unit = path[i].timeUnit.ps;
-                const int64_t ps = unit > 1 ? static_cast<int64_t>(exact / static_cast<double>(unit) + 1e-9) * unit
+                const int64_t ps = unit > 1 ? static_cast<int64_t>(std::ceil(exact / static_cast<double>(unit) - 1e-9) - 1) * unit
                                             : SerializationTime(bytes, path[i].rate).ps;
                 if (bytes.value > 0 || !path[i].carriesAcks) // else there is no ACK to send
                 {
@@ -127,21 +128,22 @@ TEST(IdealCompletion, ATerabyteTakesNoTime)
 
 TEST(IdealCompletion, TimesCutToAUnitAndAcksOnTheWayBackByHand)
 {
-    // 2 B more than two packets of 1000 B at 10 Gb/s, HPCC's frames: 838, 838, 40 ns; ACKs 48 ns.
+    // 2 B more than two packets of 1000 B at 10 Gb/s, HPCC's frames: 838, 838, 39 ns; ACKs 47 ns: whole ones lose
+    // one.
     const FrameSizes sizes = FrameSizes::Make(0, 48, false, 60, 60);
     std::vector<PathLink> path(2, {Gbps(10), Microseconds(1), Duration(0), Nanoseconds(1)});
     auto runs = RoceWriteRuns(Bytes(2002), 1000, true, sizes);
     ASSERT_EQ(runs.size(), 2u);
     EXPECT_EQ(runs[0].wireBytes, Bytes(1048));
     EXPECT_EQ(runs[1].wireBytes, Bytes(50)); // no padding, and no immediate data either
-    EXPECT_EQ(IdealCompletion(path, runs), Nanoseconds(1676 + 1000 + 838 + 40 + 1000));
+    EXPECT_EQ(IdealCompletion(path, runs), Nanoseconds(1676 + 1000 + 838 + 39 + 1000));
     path.push_back({Gbps(10), Microseconds(1), Duration(0), Nanoseconds(1), true});
     AddAcks(runs, Bytes(sizes.ackWire), true);
-    // The ACK of the second packet is on its way for 48 ns when the third is there after 40.
-    EXPECT_EQ(IdealCompletion(path, runs), Nanoseconds(1676 + 1000 + 838 + 40 + 1000 + 8 + 48 + 1000));
+    // The ACK of the second packet is on its way for 47 ns when the third is there after 39.
+    EXPECT_EQ(IdealCompletion(path, runs), Nanoseconds(1676 + 1000 + 838 + 39 + 1000 + 8 + 47 + 1000));
     auto sparse = RoceWriteRuns(Bytes(2002), 1000, true, sizes);
     AddAcks(sparse, Bytes(sizes.ackWire), false);
-    EXPECT_EQ(IdealCompletion(path, sparse), Nanoseconds(1676 + 1000 + 838 + 40 + 1000 + 48 + 1000));
+    EXPECT_EQ(IdealCompletion(path, sparse), Nanoseconds(1676 + 1000 + 838 + 39 + 1000 + 47 + 1000));
 }
 
 TEST(IdealCompletion, UnitsAndAcksAreTheRecurrenceAsWell)

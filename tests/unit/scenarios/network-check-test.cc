@@ -6,6 +6,7 @@
  */
 #include "scenarios/spec/network-check.h"
 
+#include "scenarios/spec/common-options.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/plan-text.h"
 
@@ -308,6 +309,6 @@ TEST(Wording, PresetsAreNoCongestionControls)
     EXPECT_NE(training.substr(profile, 200).find("none]"), std::string::npos) << training.substr(profile, 200);
     const auto help = Dry(ParseTraffic, {"--help"});
     ASSERT_TRUE(help.text);
-    EXPECT_NE(help.text->find("\n  cc: dcqcn, none\n"), std::string::npos);
+    EXPECT_NE(help.text->find("\n  cc: " + JoinNames(CongestionItems()) + "\n"), std::string::npos);
     EXPECT_EQ(help.text->find("time-outs or"), std::string::npos) << "only time-outs count";
 }

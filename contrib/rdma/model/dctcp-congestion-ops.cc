@@ -1,0 +1,151 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "dctcp-congestion-ops.h"
+
+#include "ns3/double.h"
+#include "ns3/enum.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(DctcpCongestionOps);
+
+TypeId
+DctcpCongestionOps::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::DctcpCongestionOps")
+            .SetParent<RdmaCongestionOps>()
+            .SetGroupName("Rdma")
+            .AddConstructor<DctcpCongestionOps>()
+            .AddAttribute(
+                "Preset",
+                "The paper's law with the marking of HPCC's published run script (K 30 KB "
+                "at 10 Gb/s) or with the paper's (97.5 KB); or the law of HPCC's ns-3 code, "
+                "to replay its results",
+                EnumValue(HPCC19),
+                MakeEnumAccessor(&DctcpCongestionOps::m_preset),
+                MakeEnumChecker(SIGCOMM10, "sigcomm10", HPCC19, "hpcc19", HPCC_CODE, "hpcc-code"))
+            .AddAttribute("G",
+                          "Weight of the last window of data in alpha (0 to 1)",
+                          DoubleValue(1 / 16.),
+                          MakeDoubleAccessor(&DctcpCongestionOps::m_g),
+                          MakeDoubleChecker<double>(1e-6, 1))
+            .AddAttribute("InitialWindow",
+                          "And the largest (bytes); 0: line rate times base round-trip time and "
+                          "what K lets stand in a queue",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&DctcpCongestionOps::m_initialWindow),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("AdditiveIncrease",
+                          "hpcc-code: DCTCP_RATE_AI (bit/s)",
+                          UintegerValue(615000000),
+                          MakeUintegerAccessor(&DctcpCongestionOps::m_additiveIncrease),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("MinimumRate",
+                          "hpcc-code: MIN_RATE (bit/s)",
+                          UintegerValue(100000000),
+                          MakeUintegerAccessor(&DctcpCongestionOps::m_minimumRate),
+                          MakeUintegerChecker<uint64_t>(1));
+    return tid;
+}
+
+DctcpCongestionOps::DctcpCongestionOps() = default;
+DctcpCongestionOps::~DctcpCongestionOps() = default;
+
+DctcpCongestionOps::DctcpCongestionOps(const DctcpCongestionOps& other)
+    : RdmaCongestionOps(other),
+      m_preset(other.m_preset),
+      m_g(other.m_g),
+      m_initialWindow(other.m_initialWindow),
+      m_additiveIncrease(other.m_additiveIncrease),
+      m_minimumRate(other.m_minimumRate)
+{
+}
+
+std::string
+DctcpCongestionOps::GetName() const
+{
+    return "dctcp";
+}
+
+uint16_t
+DctcpCongestionOps::GetNeeds() const
+{
+    return ACK_PER_PACKET | ECN_ECHO | BASE_RTT;
+}
+
+bool
+DctcpCongestionOps::GetEcn(rdma::BitRate port, rdma::EcnParameters& ecn) const
+{
+    // Of 10 Gb/s: 65 packets of 1,500 B (section 3.4); HPCC's run.py: 30 KB.
+    const rdma::Bytes k(m_preset == SIGCOMM10 ? 97500 : 30000);
+    ecn.kmin = ecn.kmax = rdma::ScaleToRate(k, rdma::Gbps(10), port);
+    ecn.pmax = 1;
+    return true;
+}
+
+Ptr<RdmaCongestionOps>
+DctcpCongestionOps::Fork() const
+{
+    return CopyObject<DctcpCongestionOps>(Ptr<const DctcpCongestionOps>(this));
+}
+
+void
+DctcpCongestionOps::Init(RdmaCongestionState& state)
+{
+    state.rateBps = state.line.bps;
+    if (m_preset == HPCC_CODE)
+    {
+        m_code = std::make_unique<rdma::DctcpCodeRate>(
+            rdma::DctcpCodeRate::Parameters{m_g, m_additiveIncrease, state.mtu},
+            rdma::HpccCodeLimits{state.port.bps, state.line.bps, m_minimumRate});
+        state.repace = RdmaCongestionState::Repace::KEEP;
+    }
+    else
+    {
+        rdma::EcnParameters ecn;
+        GetEcn(state.line, ecn);
+        const double product =
+            static_cast<double>(state.line.bps) * static_cast<double>(state.baseRtt) / 8e12 *
+            static_cast<double>(state.mtu) / static_cast<double>(state.fullWireBytes);
+        rdma::DctcpParameters p;
+        p.g = m_g;
+        p.packet = state.mtu;
+        p.initialWindow = m_initialWindow ? static_cast<double>(m_initialWindow)
+                                          : product + static_cast<double>(ecn.kmax.value);
+        m_window = std::make_unique<rdma::DctcpWindow>(p);
+    }
+    Publish(state);
+}
+
+void
+DctcpCongestionOps::Publish(RdmaCongestionState& state) const
+{
+    if (m_code)
+    {
+        state.rateBps = m_code->Rate();
+        return;
+    }
+    state.windowBytes = std::max<uint64_t>(1, static_cast<uint64_t>(m_window->Window()));
+}
+
+void
+DctcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
+{
+    if (m_code)
+    {
+        m_code->OnAck(ack.ecnEcho, state.ackedPosition, state.sentPosition);
+    }
+    else
+    {
+        m_window->OnAck(ack.bytesAcked, ack.ecnEcho, state.ackedPosition, state.sentPosition);
+    }
+    Publish(state);
+}
+
+} // namespace ns3

@@ -1,0 +1,181 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "hpcc-congestion-ops.h"
+
+#include "ns3/boolean.h"
+#include "ns3/double.h"
+#include "ns3/enum.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(HpccCongestionOps);
+
+TypeId
+HpccCongestionOps::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::HpccCongestionOps")
+            .SetParent<RdmaCongestionOps>()
+            .SetGroupName("Rdma")
+            .AddConstructor<HpccCongestionOps>()
+            .AddAttribute("Preset",
+                          "The paper's law, or that of HPCC's ns-3 code, to replay its results",
+                          EnumValue(SIGCOMM19),
+                          MakeEnumAccessor(&HpccCongestionOps::m_preset),
+                          MakeEnumChecker(SIGCOMM19, "sigcomm19", HPCC_CODE, "hpcc-code"))
+            .AddAttribute("Eta",
+                          "Target utilisation (0 to 1)",
+                          DoubleValue(0.95),
+                          MakeDoubleAccessor(&HpccCongestionOps::m_eta),
+                          MakeDoubleChecker<double>(0.01, 1))
+            .AddAttribute("MaxStage",
+                          "Additive steps before a multiplicative one (round trips); hpcc-code: "
+                          "MI_THRESH",
+                          UintegerValue(5),
+                          MakeUintegerAccessor(&HpccCongestionOps::m_maxStage),
+                          MakeUintegerChecker<uint32_t>())
+            .AddAttribute("Flows",
+                          "N, flows that W_AI = W_init (1 - eta) / N is to leave room for",
+                          UintegerValue(100),
+                          MakeUintegerAccessor(&HpccCongestionOps::m_flows),
+                          MakeUintegerChecker<uint32_t>(1))
+            .AddAttribute("MinimumRate",
+                          "The rate is never less (bit/s); the authors' code: 100 Mb/s",
+                          UintegerValue(100000000),
+                          MakeUintegerAccessor(&HpccCongestionOps::m_minimumRate),
+                          MakeUintegerChecker<uint64_t>(1))
+            .AddAttribute("FastReact",
+                          "hpcc-code: react to every ACK, not only once a round trip (FAST_REACT)",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&HpccCongestionOps::m_fastReact),
+                          MakeBooleanChecker())
+            .AddAttribute("AdditiveIncrease",
+                          "hpcc-code: RATE_AI (bit/s)",
+                          UintegerValue(50000000),
+                          MakeUintegerAccessor(&HpccCongestionOps::m_additiveIncrease),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("TelemetryMultiple",
+                          "hpcc-code: INT_MULTI, units of telemetry are so many times 128 and 80 B",
+                          UintegerValue(1),
+                          MakeUintegerAccessor(&HpccCongestionOps::m_telemetryMultiple),
+                          MakeUintegerChecker<uint32_t>(1, 1000));
+    return tid;
+}
+
+HpccCongestionOps::HpccCongestionOps() = default;
+HpccCongestionOps::~HpccCongestionOps() = default;
+
+HpccCongestionOps::HpccCongestionOps(const HpccCongestionOps& other)
+    : RdmaCongestionOps(other),
+      m_preset(other.m_preset),
+      m_eta(other.m_eta),
+      m_maxStage(other.m_maxStage),
+      m_flows(other.m_flows),
+      m_minimumRate(other.m_minimumRate),
+      m_fastReact(other.m_fastReact),
+      m_additiveIncrease(other.m_additiveIncrease),
+      m_telemetryMultiple(other.m_telemetryMultiple)
+{
+}
+
+std::string
+HpccCongestionOps::GetName() const
+{
+    return "hpcc";
+}
+
+uint16_t
+HpccCongestionOps::GetNeeds() const
+{
+    return ACK_PER_PACKET | TELEMETRY | BASE_RTT;
+}
+
+RdmaHeaderBytes
+HpccCongestionOps::GetHeaderBytes() const
+{
+    // That code's ACK has 46 B of headers and 14 of padding, which the telemetry goes over.
+    const uint32_t bytes = rdma::kHpccTelemetryBytes;
+    return {bytes, m_preset == HPCC_CODE ? bytes - 14 : bytes};
+}
+
+Ptr<RdmaCongestionOps>
+HpccCongestionOps::Fork() const
+{
+    return CopyObject<HpccCongestionOps>(Ptr<const HpccCongestionOps>(this));
+}
+
+rdma::HpccParameters
+HpccCongestionOps::GetParameters(const RdmaCongestionState& state) const
+{
+    rdma::HpccParameters p;
+    p.baseRtt = rdma::Duration(state.baseRtt);
+    p.eta = m_eta;
+    p.maxStage = m_maxStage;
+    p.flows = m_flows;
+    p.minimumRate = rdma::BitRate(m_minimumRate);
+    return p;
+}
+
+void
+HpccCongestionOps::Init(RdmaCongestionState& state)
+{
+    if (m_preset == HPCC_CODE)
+    {
+        rdma::HpccCodeRate::Parameters p;
+        p.target = m_eta;
+        p.miThreshold = m_maxStage;
+        p.fastReact = m_fastReact;
+        p.increase = m_additiveIncrease;
+        p.multiple = m_telemetryMultiple;
+        p.baseRttNs = static_cast<uint64_t>(state.baseRtt) / 1000;
+        p.window = state.windowAtLine;
+        NS_ABORT_MSG_IF(!p.window, "ns3::RdmaNic::Window is 0: hpcc-code needs a window");
+        m_code = std::make_unique<rdma::HpccCodeRate>(
+            p,
+            rdma::HpccCodeLimits{state.port.bps, state.line.bps, m_minimumRate});
+        state.repace = RdmaCongestionState::Repace::SHIFT;
+    }
+    else
+    {
+        m_window = std::make_unique<rdma::HpccWindow>(GetParameters(state), state.line);
+    }
+    Publish(state);
+}
+
+void
+HpccCongestionOps::Publish(RdmaCongestionState& state) const
+{
+    if (m_code)
+    {
+        state.rateBps = m_code->Rate();
+        return;
+    }
+    state.rateBps = std::min(state.line.bps, static_cast<uint64_t>(m_window->Rate() + 0.5));
+    state.windowBytes = std::max<uint64_t>(1, static_cast<uint64_t>(m_window->Window()));
+}
+
+void
+HpccCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
+{
+    if (!ack.telemetry)
+    {
+        return;
+    }
+    const RdmaTelemetry& t = *ack.telemetry;
+    if (m_code)
+    {
+        m_code->OnAck(state.ackedPosition, state.sentPosition, t.hop.data(), t.hops);
+    }
+    else
+    {
+        m_window->OnAck(state.ackedPosition, state.sentPosition, t.hop.data(), t.hops);
+    }
+    Publish(state);
+}
+
+} // namespace ns3

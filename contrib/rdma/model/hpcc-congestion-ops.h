@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef HPCC_CONGESTION_OPS_H
+#define HPCC_CONGESTION_OPS_H
+
+#include "contrib/rdma/core/hpcc-code-rates.h"
+#include "contrib/rdma/core/hpcc-window.h"
+#include "rdma-congestion-ops.h"
+
+#include <memory>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * HPCC (Li et al., SIGCOMM 2019): the law is rdma::HpccWindow. Switches write telemetry into data
+ * packets, which have 42 B for it; so have the ACKs that carry it back, one for each packet.
+ */
+class HpccCongestionOps : public RdmaCongestionOps
+{
+  public:
+    static TypeId GetTypeId();
+
+    enum Preset
+    {
+        SIGCOMM19,
+        HPCC_CODE //!< rdma::HpccCodeRate
+    };
+
+    HpccCongestionOps();
+    HpccCongestionOps(const HpccCongestionOps& other);
+    ~HpccCongestionOps() override;
+
+    std::string GetName() const override;
+    uint16_t GetNeeds() const override;
+    RdmaHeaderBytes GetHeaderBytes() const override;
+    Ptr<RdmaCongestionOps> Fork() const override;
+    void Init(RdmaCongestionState& state) override;
+    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
+
+    /// \return the constants for this state's base round-trip time
+    rdma::HpccParameters GetParameters(const RdmaCongestionState& state) const;
+
+  private:
+    void Publish(RdmaCongestionState& state) const;
+
+    Preset m_preset;
+    double m_eta;
+    uint32_t m_maxStage;
+    uint32_t m_flows;
+    uint64_t m_minimumRate;
+    bool m_fastReact;
+    uint64_t m_additiveIncrease;
+    uint32_t m_telemetryMultiple;
+
+    std::unique_ptr<rdma::HpccWindow> m_window;
+    std::unique_ptr<rdma::HpccCodeRate> m_code;
+};
+
+} // namespace ns3
+
+#endif /* HPCC_CONGESTION_OPS_H */

@@ -1,0 +1,127 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-nic-scan.h"
+
+#include "rdma-nic.h"
+
+#include "ns3/node.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ns3
+{
+
+namespace
+{
+
+constexpr int64_t NEVER = std::numeric_limits<int64_t>::max();
+
+} // namespace
+
+RdmaNicScan::RdmaNicScan(RdmaNic* nic)
+    : m_nic(nic)
+{
+}
+
+void
+RdmaNicScan::Activate(RdmaQueuePair* qp, int64_t now)
+{
+    if (qp->m_schedule == RdmaQueuePair::Schedule::IDLE &&
+        (qp->m_nextPsn < qp->m_endPsn || qp->m_respond))
+    {
+        qp->m_schedule = RdmaQueuePair::Schedule::READY; // in the list
+        qp->m_nextSend = std::max(qp->m_nextSend, now);
+        m_list.push_back(qp);
+        m_nic->m_port->SetPullMask(0xff);
+    }
+    else if (qp->m_cc.repace == RdmaCongestionState::Repace::SHIFT)
+    {
+        OnShift(qp->m_nextSend, now); // that code does so with every ACK that it reacts to
+    }
+    m_nic->m_port->Kick(now);
+}
+
+RdmaFrame*
+RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
+{
+    const size_t none = m_list.size();
+    const size_t n = m_list.size();
+    size_t found = none;
+    size_t firstDone = none;
+    const auto isDone = [](const RdmaQueuePair* qp) {
+        return qp->m_ackedPsn >= qp->m_endPsn && !qp->m_respond;
+    };
+    for (size_t i = 1; i <= n; ++i)
+    {
+        const size_t index = (i + m_last) % n;
+        RdmaQueuePair* qp = m_list[index];
+        qp->UpdateIfDue(now);
+        if (!(pausedMask >> qp->m_priority & 1) && qp->CanSend())
+        {
+            if (qp->m_nextSend <= now)
+            {
+                found = index;
+                break;
+            }
+        }
+        else if (isDone(qp))
+        {
+            firstDone = std::min(firstDone, index);
+        }
+    }
+    if (firstDone < none)
+    {
+        size_t to = firstDone;
+        m_list[firstDone]->m_schedule = RdmaQueuePair::Schedule::IDLE;
+        for (size_t i = firstDone + 1; i < n; ++i)
+        {
+            if (isDone(m_list[i]))
+            {
+                m_list[i]->m_schedule = RdmaQueuePair::Schedule::IDLE;
+                continue;
+            }
+            found = i == found ? to : found;
+            m_list[to++] = m_list[i];
+        }
+        m_list.resize(to);
+        m_nic->m_port->SetPullMask(m_list.empty() ? 0 : 0xff);
+    }
+    if (found != none)
+    {
+        m_last = found;
+        return m_list[found]->MakeFrame(now);
+    }
+    int64_t earliest = NEVER;
+    for (const RdmaQueuePair* qp : m_list)
+    {
+        if (qp->m_nextPsn < qp->m_sendEnd || qp->m_respond)
+        {
+            earliest = std::min(earliest, qp->m_nextSend);
+        }
+    }
+    if (m_nic->m_wakeDue == NEVER && earliest != NEVER && earliest > now)
+    {
+        WakeAt(earliest);
+    }
+    return nullptr;
+}
+
+void
+RdmaNicScan::OnShift(int64_t next, int64_t now)
+{
+    if (m_nic->m_wakeDue != NEVER && next < m_nic->m_wakeDue)
+    {
+        WakeAt(std::max(next, now));
+    }
+}
+
+void
+RdmaNicScan::WakeAt(int64_t at)
+{
+    m_nic->m_wakeDue = at;
+    m_nic->m_wakeEvent.ScheduleAt(at, m_nic->m_port->GetNode()->GetId());
+}
+
+} // namespace ns3

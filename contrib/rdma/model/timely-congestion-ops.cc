@@ -1,0 +1,197 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "timely-congestion-ops.h"
+
+#include "ns3/double.h"
+#include "ns3/enum.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(TimelyCongestionOps);
+
+TypeId
+TimelyCongestionOps::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::TimelyCongestionOps")
+            .SetParent<RdmaCongestionOps>()
+            .SetGroupName("Rdma")
+            .AddConstructor<TimelyCongestionOps>()
+            .AddAttribute(
+                "Preset",
+                "The paper's law, the patched one, or that of HPCC's ns-3 code, to replay "
+                "its results",
+                EnumValue(TIMELY15),
+                MakeEnumAccessor(&TimelyCongestionOps::m_preset),
+                MakeEnumChecker(TIMELY15, "timely15", CONEXT16, "conext16", HPCC_CODE, "hpcc-code"))
+            .AddAttribute("Alpha",
+                          "Weight of the newest difference of round-trip times (0 to 1)",
+                          DoubleValue(0.875),
+                          MakeDoubleAccessor(&TimelyCongestionOps::m_alpha),
+                          MakeDoubleChecker<double>(1e-6, 1))
+            .AddAttribute(
+                "Beta",
+                "Multiplicative decrease (0 to 1); 0: from the preset, 0.8, patched 0.008",
+                DoubleValue(0),
+                MakeDoubleAccessor(&TimelyCongestionOps::m_beta),
+                MakeDoubleChecker<double>(0, 1))
+            .AddAttribute("Delta",
+                          "Additive increase (bit/s); hpcc-code: RATE_AI",
+                          UintegerValue(10000000),
+                          MakeUintegerAccessor(&TimelyCongestionOps::m_delta),
+                          MakeUintegerChecker<uint64_t>(1))
+            .AddAttribute("TLow",
+                          "Below this round-trip time the rate always grows",
+                          TimeValue(MicroSeconds(50)),
+                          MakeTimeAccessor(&TimelyCongestionOps::m_tLow),
+                          MakeTimeChecker(NanoSeconds(1)))
+            .AddAttribute("THigh",
+                          "Above this round-trip time the rate is always cut",
+                          TimeValue(MicroSeconds(500)),
+                          MakeTimeAccessor(&TimelyCongestionOps::m_tHigh),
+                          MakeTimeChecker(NanoSeconds(1)))
+            .AddAttribute("MinRtt",
+                          "What differences are divided by for the gradient",
+                          TimeValue(MicroSeconds(20)),
+                          MakeTimeAccessor(&TimelyCongestionOps::m_minRtt),
+                          MakeTimeChecker(NanoSeconds(1)))
+            .AddAttribute("RttReference",
+                          "Patched: where the queue is to rest; 0: TLow",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&TimelyCongestionOps::m_rttReference),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute("Segment",
+                          "One round-trip time counts for each so many (bytes); the paper's "
+                          "segments have 16 to 64 KB",
+                          UintegerValue(16384),
+                          MakeUintegerAccessor(&TimelyCongestionOps::m_segment),
+                          MakeUintegerChecker<uint64_t>(1))
+            .AddAttribute("MinimumRate",
+                          "The rate is never less (bit/s); assumed: Delta's default; hpcc-code: "
+                          "MIN_RATE",
+                          UintegerValue(10000000),
+                          MakeUintegerAccessor(&TimelyCongestionOps::m_minimumRate),
+                          MakeUintegerChecker<uint64_t>(1))
+            .AddAttribute("HyperIncrease",
+                          "hpcc-code: RATE_HAI (bit/s)",
+                          UintegerValue(50000000),
+                          MakeUintegerAccessor(&TimelyCongestionOps::m_hyperIncrease),
+                          MakeUintegerChecker<uint64_t>(1));
+    return tid;
+}
+
+TimelyCongestionOps::TimelyCongestionOps() = default;
+TimelyCongestionOps::~TimelyCongestionOps() = default;
+
+TimelyCongestionOps::TimelyCongestionOps(const TimelyCongestionOps& other)
+    : RdmaCongestionOps(other),
+      m_preset(other.m_preset),
+      m_alpha(other.m_alpha),
+      m_beta(other.m_beta),
+      m_delta(other.m_delta),
+      m_tLow(other.m_tLow),
+      m_tHigh(other.m_tHigh),
+      m_minRtt(other.m_minRtt),
+      m_rttReference(other.m_rttReference),
+      m_segment(other.m_segment),
+      m_minimumRate(other.m_minimumRate),
+      m_hyperIncrease(other.m_hyperIncrease)
+{
+}
+
+std::string
+TimelyCongestionOps::GetName() const
+{
+    return "timely";
+}
+
+uint16_t
+TimelyCongestionOps::GetNeeds() const
+{
+    return ACK_PER_PACKET | TIME_STAMP;
+}
+
+RdmaHeaderBytes
+TimelyCongestionOps::GetHeaderBytes() const
+{
+    // The NIC remembers when a packet left: nothing on the wire. That code's packets carry 8 B; its
+    // ACKs have room for them in their padding.
+    return {m_preset == HPCC_CODE ? 8U : 0U, 0};
+}
+
+Ptr<RdmaCongestionOps>
+TimelyCongestionOps::Fork() const
+{
+    return CopyObject<TimelyCongestionOps>(Ptr<const TimelyCongestionOps>(this));
+}
+
+void
+TimelyCongestionOps::Init(RdmaCongestionState& state)
+{
+    const auto ns = [](const Time& t) { return static_cast<uint64_t>(t.GetNanoSeconds()); };
+    if (m_preset == HPCC_CODE)
+    {
+        m_code = std::make_unique<rdma::TimelyCodeRate>(
+            rdma::TimelyCodeRate::Parameters{m_alpha,
+                                             m_beta > 0 ? m_beta : 0.8,
+                                             ns(m_tLow),
+                                             ns(m_tHigh),
+                                             ns(m_minRtt),
+                                             m_delta,
+                                             m_hyperIncrease},
+            rdma::HpccCodeLimits{state.port.bps, state.line.bps, m_minimumRate});
+        state.repace = RdmaCongestionState::Repace::KEEP;
+    }
+    else
+    {
+        rdma::TimelyParameters p;
+        p.patched = m_preset == CONEXT16;
+        p.alpha = m_alpha;
+        p.beta = m_beta > 0 ? m_beta : p.patched ? 0.008 : 0.8;
+        p.delta = rdma::BitRate(m_delta);
+        p.tLow = rdma::Duration(m_tLow.GetPicoSeconds());
+        p.tHigh = rdma::Duration(m_tHigh.GetPicoSeconds());
+        p.minRtt = rdma::Duration(m_minRtt.GetPicoSeconds());
+        p.rttReference = rdma::Duration(m_rttReference.GetPicoSeconds());
+        p.minimumRate = rdma::BitRate(m_minimumRate);
+        m_rate = std::make_unique<rdma::TimelyRate>(p, state.line);
+    }
+    Publish(state);
+}
+
+void
+TimelyCongestionOps::Publish(RdmaCongestionState& state) const
+{
+    state.rateBps = m_code ? m_code->Rate() : static_cast<uint64_t>(m_rate->Rate() + 0.5);
+}
+
+void
+TimelyCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
+{
+    if (ack.rtt < 0)
+    {
+        return;
+    }
+    if (m_code)
+    {
+        m_code->OnAck(static_cast<uint64_t>(ack.rtt) / 1000,
+                      state.ackedPosition,
+                      state.sentPosition);
+        Publish(state);
+        return;
+    }
+    m_acked += ack.bytesAcked;
+    if (m_acked >= m_segment)
+    {
+        m_acked = 0;
+        m_rate->OnRtt(rdma::Duration(ack.rtt));
+        Publish(state);
+    }
+}
+
+} // namespace ns3

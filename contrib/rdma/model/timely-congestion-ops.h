@@ -1,0 +1,69 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TIMELY_CONGESTION_OPS_H
+#define TIMELY_CONGESTION_OPS_H
+
+#include "contrib/rdma/core/hpcc-code-rates.h"
+#include "contrib/rdma/core/timely-rate.h"
+#include "rdma-congestion-ops.h"
+
+#include "ns3/nstime.h"
+
+#include <memory>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * TIMELY (Mittal et al., SIGCOMM 2015) and patched TIMELY (Zhu et al., CoNEXT 2016): the law is
+ * rdma::TimelyRate. Round-trip times are those of packets by the NIC's clock, of which one counts
+ * for each segment; packets are paced one by one, where TIMELY sends segments as bursts.
+ */
+class TimelyCongestionOps : public RdmaCongestionOps
+{
+  public:
+    static TypeId GetTypeId();
+
+    enum Preset
+    {
+        TIMELY15,
+        CONEXT16, //!< patched
+        HPCC_CODE //!< rdma::TimelyCodeRate
+    };
+
+    TimelyCongestionOps();
+    TimelyCongestionOps(const TimelyCongestionOps& other);
+    ~TimelyCongestionOps() override;
+
+    std::string GetName() const override;
+    uint16_t GetNeeds() const override;
+    RdmaHeaderBytes GetHeaderBytes() const override;
+    Ptr<RdmaCongestionOps> Fork() const override;
+    void Init(RdmaCongestionState& state) override;
+    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
+
+  private:
+    void Publish(RdmaCongestionState& state) const;
+
+    Preset m_preset;
+    double m_alpha;
+    double m_beta;
+    uint64_t m_delta;
+    Time m_tLow;
+    Time m_tHigh;
+    Time m_minRtt;
+    Time m_rttReference;
+    uint64_t m_segment;
+    uint64_t m_minimumRate;
+    uint64_t m_hyperIncrease;
+
+    std::unique_ptr<rdma::TimelyRate> m_rate;
+    std::unique_ptr<rdma::TimelyCodeRate> m_code;
+    uint64_t m_acked{0}; //!< of the segment under way
+};
+
+} // namespace ns3
+
+#endif /* TIMELY_CONGESTION_OPS_H */

@@ -1,0 +1,25 @@
+# ctest: TIMEOUT 30
+# NICs, queue pairs, ports, links and switches know no congestion control by name: what one needs goes through
+# RdmaCongestionOps. Comments and texts for the user may say where a number comes from.
+import glob
+import os
+import re
+import sys
+
+root = os.environ["DLTRAIN_ROOT"]
+model = os.path.join(root, "contrib/rdma/model")
+ALGORITHMS = [os.path.basename(f)[: -len("-congestion-ops.h")] for f in glob.glob(model + "/*-congestion-ops.h")]
+ALGORITHMS = [a for a in ALGORITHMS if a not in ("none", "rdma")]  # none is what a NIC has if nobody says otherwise
+if len(ALGORITHMS) < 4:
+    sys.exit("FAILED: only %s found" % ALGORITHMS)
+CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"', re.DOTALL)
+found = []
+for path in sorted(glob.glob(model + "/rdma-*.h") + glob.glob(model + "/rdma-*.cc")):
+    with open(path) as file:
+        text = CODE.sub(lambda m: "\n" * m.group().count("\n"), file.read())
+    for number, line in enumerate(text.split("\n"), 1):
+        for name in ALGORITHMS:
+            if name in line.lower():
+                found.append("%s:%d: %s" % (os.path.basename(path), number, line.strip()))
+print("\n".join(found) or "passed")
+sys.exit(1 if found else 0)
