@@ -53,6 +53,9 @@ for operation, codes in (("write", {6, 7, 8}), ("send", {0, 1, 2}), ("read", {12
     check(directions[INBOUND] + told["drops"]["corrupted"] == told["frame_hops"], "frames received: %s" % directions)
     check(0 <= directions[OUTBOUND] - told["frame_hops"] <= 2 * HOSTS, "frames sent: %d, frame-hops: %d" % (directions[OUTBOUND], told["frame_hops"]))
 
+    times = [float(row[0]) for row in tshark(capture, ["frame.time_delta"])]
+    check(min(times) >= 0, "not in order of time")
+
     # BTH's fifth byte: FECN where the switch has marked, BECN in CN packets, nothing else.
     marked = tshark(capture, ["infiniband.bth.opcode"], *NO_RPC, "-Y", "infiniband.bth[4] == 80 && frame.packet_flags_direction == 2")
     check(len(marked) == told["ecn_marks"], "FECN: %d in the capture, %d in stats.json" % (len(marked), told["ecn_marks"]))
@@ -98,6 +101,10 @@ for name in glob.glob(folder("pcap/*.pcap")):
 ib_clean(name, len(here))
 frames = sum(len(rows) for rows in ports.values())
 check(total == frames, "%d frames as pcap, %d as pcapng" % (total, frames))
+
+# A run into the same folder takes away what the earlier one captured.
+run("--fabric=ib", "--topology=single-switch", "--hosts=4", "--bytes=4kB", "--pcap=server-1", out="pcap")
+check([os.path.basename(name) for name in glob.glob(folder("pcap/*.pcap"))] == ["server-1-0.pcap"], "captures of an earlier run are left")
 
 # ---- cut to the headers: the same counts, and frames that are cut off are no malformed ones
 
