@@ -89,10 +89,10 @@ RemoveOldResults(const std::string& folder)
             uint32_t header[6] = {};
             std::ifstream(it->path(), std::ios::binary)
                 .read(reinterpret_cast<char*>(header), sizeof(header));
-            // pcap: nanoseconds, version 2.4, Ethernet or ERF. pcapng: a section in our byte order, whose
+            // pcap: nanoseconds, version 2.4, Ethernet. pcapng: a section in our byte order, whose
             // length is not told.
             ours = isPcap ? header[0] == 0xa1b23c4d && header[1] == (4U << 16 | 2) &&
-                                (header[5] == 1 || header[5] == 197)
+                                (header[5] == 1 || header[5] == 197 || header[5] == 247)
                           : header[0] == 0x0a0d0d0a && header[2] == 0x1a2b3c4d &&
                                 header[4] == UINT32_MAX && header[5] == UINT32_MAX;
         }
