@@ -89,11 +89,12 @@ class RdmaPcapHelper
     /**
      * Capture these flows only: a list separated by commas of
      *
-     *     a->b   what endpoint a asks of b, and b's answers: requests (SEND, WRITE, READ) from a to
-     *            b; ACKs, NAKs, READ responses and CNPs from b to a. Of all queue pairs between
-     *            them. a and b are hosts, then all their ports are meant, or ports (host:1).
-     *     pfc    PFC frames, which belong to no flow, too; not of an InfiniBand fabric
-     *     credits  flow-control packets, likewise, of an InfiniBand fabric only
+     *     a->b     what endpoint a asks of b, and b's answers: requests (SEND, WRITE, READ) from a
+     *              to b; ACKs, NAKs, READ responses and CNPs from b to a. Of all queue pairs
+     *              between them. a and b are hosts, then all their ports are meant, or ports
+     *              (host:1).
+     *     pfc      PFC frames, which belong to no flow, too; not of an InfiniBand fabric
+     *     credits  flow-control packets, likewise; of an InfiniBand fabric only
      *
      * Ordinary packets are no flows: a filter leaves them out.
      * \param flows empty: everything, as without a filter
