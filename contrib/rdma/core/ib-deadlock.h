@@ -348,10 +348,11 @@ IbCheckTables(const IbSubnet& subnet, const IbTables& tables)
                                       !switches[at].peers[out].live ||
                                       switches[at].peers[out].switchIndex == kIbNone;
                     uint32_t next = kIbNone;
-                    uint8_t vl = 0;
+                    const uint8_t vl = out == 0 || out > switches[at].ports
+                                           ? 0
+                                           : tables.Vl(subnet, at, in, out, sl);
                     if (!last)
                     {
-                        vl = tables.Vl(subnet, at, in, out, sl);
                         if (vl != kIbDropVl)
                         {
                             next = dependencies.Channel(arcOf[slot[at] + out], vl);
@@ -375,6 +376,11 @@ IbCheckTables(const IbSubnet& subnet, const IbTables& tables)
                     }
                     passed[state] = {lid, false};
                     trail.push_back(state);
+                    if (vl == kIbDropVl)
+                    {
+                        why = name(at) + " drops SL " + std::to_string(sl);
+                        break;
+                    }
                     if (last)
                     {
                         good = out != 0 && out <= switches[at].ports &&
@@ -387,11 +393,6 @@ IbCheckTables(const IbSubnet& subnet, const IbTables& tables)
                                       : name(at) + " sends it to port " + std::to_string(out) +
                                             ", which is not its way";
                         }
-                        break;
-                    }
-                    if (vl == kIbDropVl)
-                    {
-                        why = name(at) + " drops SL " + std::to_string(sl);
                         break;
                     }
                     const IbSubnet::Peer& peer = switches[at].peers[out];

@@ -5,6 +5,12 @@
  *
  * OpenSM's default engine, as its document "current-routing" describes it. Nothing keeps it from
  * deadlock: on a ring of 5 switches or more its tables have a cycle of channels (ib-deadlock.h).
+ *
+ * On a fat-tree it balances badly, as OpenSM's does without its option port_shifting: every switch
+ * deals out LIDs to its ports in the same order, so the LIDs for which packets come up to a switch
+ * mostly leave it through few of its ports (k = 16: a third of the dependencies between channels
+ * that ftree uses). Take ftree there. "updn" deals alike.
+ *
  * One breadth-first search a destination switch: O(switches x (links + LIDs)) time.
  */
 #ifndef RDMA_CORE_IB_ROUTING_MINHOP_H

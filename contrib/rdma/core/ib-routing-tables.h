@@ -43,8 +43,9 @@ constexpr uint8_t kIbDropVl = 15;
 struct IbTables
 {
     std::string engine; ///< that made them
-    std::string note;   ///< why it was not the one asked for; else empty
-    uint8_t vls = 1;    ///< data VLs that the path records make use of: 0..vls-1
+    std::string
+        note;        ///< why it was not the engine asked for, or what it had to give up; else empty
+    uint8_t vls = 1; ///< data VLs that the path records make use of: 0..vls-1
     std::vector<std::vector<uint8_t>> lft;
     std::vector<IbSlToVl> rows; ///< row 0: of everything that is not said otherwise
     /// Per switch, [in x (ports + 1) + out] -> row; empty: row 0 everywhere.
@@ -175,6 +176,10 @@ IbTracePath(const IbSubnet& subnet,
     }
     uint8_t in = from.switchPort;
     const uint8_t sl = tables.PathSl(at, dlid);
+    if (tables.HostVl(fromEndpoint, sl) == kIbDropVl)
+    {
+        return false;
+    }
     while (hops.size() <= subnet.Switches().size())
     {
         const IbSubnet::Switch& s = subnet.Switches()[at];

@@ -100,7 +100,11 @@ IbRoute(const IbSubnet& subnet,
         try
         {
             IbTables tables = found[i]->route(subnet, options);
-            tables.note = note.empty() ? "" : "routed by " + engines[i] + ": " + note;
+            if (!note.empty())
+            {
+                tables.note = "routed by " + engines[i] + ": " + note +
+                              (tables.note.empty() ? "" : "; " + tables.note);
+            }
             return tables;
         }
         catch (const IbRoutingError& error)

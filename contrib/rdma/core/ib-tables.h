@@ -395,7 +395,8 @@ class IbTableReader
     /// The start of what is left, for errors.
     std::string Rest() const
     {
-        return m_text.substr(m_at, 40);
+        const size_t from = m_text.find_first_not_of(" \t", m_at);
+        return from == std::string::npos ? "" : m_text.substr(from, 40);
     }
 
     const std::string& Text() const
@@ -699,14 +700,31 @@ IbReadPathRecords(std::istream& in,
     std::vector<bool> has(subnet.Endpoints().size(), false);
     IbBlockHead head;
     bool any = false;
+    std::vector<bool> seen; // LIDs of this block
+    const auto endBlock = [&](const IbBlockHead& block) {
+        for (uint32_t lid = 1; block.index != kIbNone && !block.isSwitch && lid < seen.size();
+             ++lid)
+        {
+            const IbSubnet::Owner owner = subnet.OwnerOf(lid);
+            if (!seen[lid] && (owner.endpoint != kIbNone || owner.switchIndex != kIbNone))
+            {
+                reader.Fail("the records from " +
+                            subnet.Name(subnet.Endpoints()[block.index].node) +
+                            " end without one for LID " + std::to_string(lid));
+            }
+        }
+        seen.assign(subnet.TopLid() + 1u, false);
+    };
     while (reader.Next())
     {
         if (reader.Take("#"))
         {
             continue;
         }
+        const IbBlockHead before = head;
         if (IbReadHead(reader, subnet, all, head))
         {
+            endBlock(before);
             if (!head.isSwitch)
             {
                 reader.Need(!has[head.index], "a second block of this port");
@@ -722,6 +740,8 @@ IbReadPathRecords(std::istream& in,
         reader.Need(head.index != kIbNone, "not the head of a block: \"" + reader.Rest() + "\"");
         const uint64_t lid = reader.Number(16, subnet.TopLid(), "the LID");
         reader.Need(reader.Take(":"), "no colon after the LID: \"" + reader.Rest() + "\"");
+        reader.Need(!seen[lid], "a second record for LID " + std::to_string(lid));
+        seen[lid] = true;
         if (reader.Take("UNREACHABLE"))
         {
             reader.Need(reader.AtEnd(), "after UNREACHABLE: \"" + reader.Rest() + "\"");
@@ -749,6 +769,7 @@ IbReadPathRecords(std::istream& in,
         sl[s][lid] = level;
         any = any || level != 0;
     }
+    endBlock(head);
     for (uint32_t e = 0; e < has.size(); ++e)
     {
         reader.Need(has[e] || !subnet.Endpoints()[e].reached,

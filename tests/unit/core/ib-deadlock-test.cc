@@ -46,7 +46,8 @@ ByHand(const IbSubnet& subnet, const IbTables& tables)
                 for (size_t i = 0; i < hops.size(); ++i)
                 {
                     const auto& peers = subnet.Switches()[hops[i].switchIndex].peers;
-                    if (hops[i].out == 0 || peers[hops[i].out].switchIndex == kIbNone)
+                    if (hops[i].out == 0 || peers[hops[i].out].switchIndex == kIbNone ||
+                        hops[i].vl == kIbDropVl)
                     {
                         break;
                     }
@@ -275,9 +276,10 @@ TEST(IbDeadlock, BrokenPathsAreNamed)
               "1: h0 port 1 to LID 2 (h1): s0 sends it to port 0, which is not its way");
     EXPECT_EQ(broken(0, 2, 9),
               "1: h0 port 1 to LID 2 (h1): s0 sends it to port 9, which is not its way");
-    // s1 sends back what s0 sends on: both sources are lost, h2 by the same loop.
+    // s1 sends back what s0 sends on. Both sources are lost; s1 is the first to see it again on the
+    // same port.
     EXPECT_EQ(broken(1, 2, 1),
-              "2: h0 port 1 to LID 2 (h1): its path ends at or goes round through s0");
+              "2: h0 port 1 to LID 2 (h1): its path ends at or goes round through s1");
     IbTables tables = good;
     tables.rows[0][0] = kIbDropVl;
     EXPECT_EQ(IbCheckTables(subnet, tables).broken, 6u);

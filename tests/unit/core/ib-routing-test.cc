@@ -793,6 +793,24 @@ TEST(IbRouting, DfssspWithTooFewLanes)
               "deadlock");
     options.vls = 2; // a ring's two halves
     EXPECT_EQ(IbRoute(subnet, {"dfsssp"}, options).vls, 2);
+    // Less balance for fewer lanes, and it is said.
+    const IbSubnet torus = IbSubnet::Discover(ibtest::MakeTorus({5, 4, 3}, 2).fabric);
+    options.vls = 8;
+    const IbTables exact = IbRoute(torus, {"dfsssp"}, options);
+    EXPECT_GT(exact.vls, 2);
+    EXPECT_EQ(exact.note, "");
+    std::string notes;
+    for (options.vls = exact.vls - 1; options.vls >= 2; --options.vls)
+    {
+        const IbTables tables = IbRoute(torus, {"dfsssp"}, options);
+        EXPECT_LE(tables.vls, options.vls);
+        EXPECT_TRUE(Has(tables.note, "to do with the virtual lanes"));
+        EXPECT_TRUE(IbCheckTables(torus, tables).Good());
+        CheckAllPairs(torus, tables, true);
+        notes += tables.note;
+    }
+    EXPECT_TRUE(Has(notes, "coarsely"));
+    EXPECT_TRUE(Has(notes, "does not balance"));
 }
 
 TEST(IbRouting, UpDownRootsAndTurns)

@@ -174,7 +174,7 @@ TEST(IbTables, RoundTrip)
     failed.nodeDown[30] = true;
     const std::vector<Case> cases = {
         {ibtest::FatTree(4).fabric, "ftree", 0},
-        {ibtest::FatTree(6).fabric, "updn", 2},
+        {ibtest::FatTree(4).fabric, "updn", 2},
         {ibtest::MakeTorus({5, 4, 3}, 1).fabric, "torus", 1},
         {ibtest::MakeTorus({5, 5}, 2).fabric, "dfsssp", 0},
         {ibtest::RandomFabric(12, 8, 9, 5), "minhop", 0},
@@ -238,7 +238,7 @@ TEST(IbTables, DamagedForwardingTablesAreFoundByLine)
     EXPECT_EQ(error(1, "Unicast lids [0-3] of switch Lid 3 guid 0x99 ('s'):"),
               "1: no switch of this subnet has the GUID 0x0000000000000099");
     EXPECT_EQ(error(1, "Unicast lids [0-3] of switch Lid 3 ('s'):"),
-              "1: no GUID of the switch: \" of switch Lid 3 ('s'):\"");
+              "1: no GUID of the switch: \"of switch Lid 3 ('s'):\"");
     EXPECT_EQ(error(1, "Unicast lids [1-3] of switch Lid 3 guid 0x0200000000000100 ('s'):"),
               "1: the range of LIDs does not begin at 0");
     EXPECT_EQ(error(1, "Unicast lids [0-60000] of switch Lid 3 guid 0x0200000000000100 ('s'):"),
@@ -296,8 +296,8 @@ TEST(IbTables, DamagedSlToVlTablesAreFoundByLine)
     EXPECT_EQ(error(5, ""), "23: the file has no row of s from port 1 to port 1");
     EXPECT_EQ(Error(IbReadSlToVl, "", subnet), "1: the file has no tables");
     EXPECT_EQ(Error(IbReadSlToVl, text.substr(0, text.rfind("Channel")), subnet),
-              "19: the file has no tables of h1 port 1");
-    EXPECT_EQ(Error(IbReadSlToVl, text + text, subnet), "25: a second block of this port");
+              "18: the file has no tables of h1 port 1");
+    EXPECT_EQ(Error(IbReadSlToVl, text + text, subnet), "24: a second block of this port");
 }
 
 TEST(IbTables, DamagedPathRecordsAreFoundByLine)
@@ -324,6 +324,8 @@ TEST(IbTables, DamagedPathRecordsAreFoundByLine)
     EXPECT_EQ(Error(IbReadPathRecords, text.substr(0, text.rfind("Channel")), subnet),
               "15: the file has no records from h2 port 1");
     EXPECT_EQ(Error(IbReadPathRecords, text + text, subnet), "22: a second block of this port");
+    EXPECT_EQ(error(5, ""), "7: the records from h0 end without one for LID 3");
+    EXPECT_EQ(error(5, "0x0002 : 0 : 5 : 16"), "5: a second record for LID 2");
     // Blocks of switches, as OpenSM has them, are passed over.
     EXPECT_EQ(Error(IbReadPathRecords,
                     "Switch 0x0200000000000100, base LID 4, \"s\", port 0\n"
@@ -350,7 +352,7 @@ TEST(IbTables, NoDamageCrashes)
     for (const auto& [reader, text] : texts)
     {
         const uint32_t lines = static_cast<uint32_t>(Lines(text).size());
-        for (uint32_t i = 0; i < 300; ++i)
+        for (uint32_t i = 0; i < 120; ++i)
         {
             std::string damaged = text;
             switch (i % 3)
@@ -373,7 +375,7 @@ TEST(IbTables, NoDamageCrashes)
             }
         }
     }
-    EXPECT_GT(errors, 600u);
+    EXPECT_GT(errors, 240u);
 }
 
 } // namespace
