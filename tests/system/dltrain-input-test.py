@@ -136,6 +136,8 @@ class Help(SystemTest):
     TOGETHER = {
         "prefetch": "--zero=3 --prefetch=100MB", "leaves": "--topology=leaf-spine --leaves=4 --hosts-per-leaf=8",
         "spines": "--topology=leaf-spine --spines=4", "hosts-per-leaf": "--topology=leaf-spine --hosts-per-leaf=4",
+        "torus": "--topology=torus --torus=4x4x2", "hosts-per-switch": "--topology=torus --hosts-per-switch=8",
+        "wrap": "--topology=torus --no-wrap", "ib-routing": "--fabric=ib --ib-routing=ftree,updn",
         "root": "--op=broadcast --root=1", "stepbytes": "-e 64MiB --stepbytes=16MiB", "maxbytes": "-b 1MiB -e 64MiB",
         "fan-in": "--pattern=incast --fan-in=4", "target": "--pattern=incast --target=3",
         "oversubscription": "--topology=fat-tree --k=4 --oversubscription=4", "k": "--topology=fat-tree --k=4",

@@ -215,6 +215,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     {
         ns3::IbFabricConfig config;
         config.routing = spec.ib.routing;
+        config.forwardingFile = spec.ib.lfts;
         config.lmc = spec.ib.lmc;
         config.lanes = spec.ib.lanes;
         config.laneBuffer = spec.ib.laneBuffer.value;
@@ -238,6 +239,23 @@ BuildFabric(const scenario::FabricSpec& spec,
         }
     }
     auto fabric = helper.Build(nodes, links, error);
+    if (!fabric && !spec.ib.lfts.empty() && error.rfind(spec.ib.lfts, 0) == 0)
+    {
+        error = "--ib-lfts=" + error;
+    }
+    if (fabric && fabric->GetSubnet())
+    {
+        const std::string note = fabric->GetSubnet()->GetNote();
+        if (!note.empty())
+        {
+            std::cerr << "note: InfiniBand: " << note << "\n";
+        }
+        error = spec.ib.dump ? fabric->GetSubnet()->Dump(run.out) : "";
+        if (!error.empty())
+        {
+            return nullptr;
+        }
+    }
     if (fabric)
     {
         error = fabric->ConnectRanks();
