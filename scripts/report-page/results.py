@@ -135,12 +135,13 @@ class Results:
                     self.problems.append(f"stats.json: {key} is not what it should be: left out")
                     del of[key]
         number = (int, float)
-        check(self.stats, {"configuration": dict, "topology": dict, "flows": dict, "drops": dict, "attribution": dict, "fct_us": dict, "fct_slowdown": dict,
+        check(self.stats, {"configuration": dict, "topology": dict, "flows": dict, "drops": dict, "attribution": dict, "critical_path": dict, "fct_us": dict, "fct_slowdown": dict,
                            "links_csv": dict, "gpu_memory_parts_bytes": dict, "collectives": list, "links": list, "nondeterministic": list,
                            "simulated_time_us": number, "measured_from_us": number, "messages": number})
         check(self.stats.get("configuration") or {}, {"cluster": dict, "fabric": dict, "collperf": dict})
         check(self.stats.get("links_csv") or {}, {"interval_us": number})
         check(self.stats.get("attribution") or {}, {"share": dict, "ports": list, "slowest": list})
+        check(self.stats.get("critical_path") or {}, {"share": dict, "hops": list, "path": list, "longest_messages": list})
     def _shorten_collectives(self):
         """stats.json names every collective of every step: thousands in a long run."""
         if isinstance(self.stats.get("step_times_us"), list):

@@ -93,7 +93,7 @@ class TraceCollector
                        uint64_t id,
                        ns3::RdmaOperation operation);
 
-    ns3::RdmaFabric& GetFabric()
+    ns3::RdmaFabric& GetFabric() const
     {
         return m_fabric;
     }
@@ -117,6 +117,12 @@ class TraceCollector
     const TailAttribution* GetAttribution() const
     {
         return m_attribution.get();
+    }
+
+    /// \return of the message that RdmaNicUser::OnMessage is being told of; null if it is not known
+    const MessageParts* GetMessageParts() const
+    {
+        return m_parts;
     }
 
     /// \return messages posted that are not complete, those of failed queue pairs aside
@@ -156,6 +162,7 @@ class TraceCollector
         std::vector<uint64_t> drops;       //!< by reason
         std::vector<uint64_t> txWireBytes; //!< by port of RdmaFabric::GetPorts
         std::vector<uint64_t> pausedPs;    //!< the same
+        uint64_t rerouted{0};
         uint64_t pauses{0};
     };
 
@@ -231,6 +238,7 @@ class TraceCollector
     void OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
+    void OnIbDrop(const ns3::IbSwitch* device, const ns3::RdmaFrame* frame, int64_t now);
     void OnDrop(const ns3::RdmaSwitch* device,
                 const ns3::RdmaPort* port,
                 const ns3::RdmaFrame* frame,
@@ -262,6 +270,7 @@ class TraceCollector
     std::unique_ptr<TailAttribution> m_attribution;
     ns3::RdmaJourney::Resolver m_resolver;
     const ns3::RdmaJourney* m_journey{nullptr}; //!< of the message that is told next
+    const MessageParts* m_parts{nullptr};       //!< of the message told last
     std::unique_ptr<LinkSampler> m_links;
     std::unique_ptr<EventLog> m_events;
 

@@ -90,7 +90,8 @@ TrainingSimulation::Run()
     m_steps->SetRunner(m_runner.get());
     if (m_scenario.run.attribution)
     {
-        m_critical = std::make_unique<CriticalPath>(m_scenario.plan);
+        m_critical = std::make_unique<CriticalPath>(m_scenario.plan, m_run.Collector());
+        m_runner->SetPaths(&m_critical->GetPaths());
     }
 
     if (!m_calls.Open(m_scenario.run.out + "/calls.log"))
@@ -153,7 +154,7 @@ TrainingSimulation::OnStep(uint32_t step, const StepRecord& record)
         m_measured.push_back({m_lastEnd, record});
         if (m_critical)
         {
-            m_critical->OnStep(step);
+            m_critical->OnStep(step, m_lastEnd);
         }
     }
     // Packets and links are counted from where the step time is: the last rank's end. Messages and
@@ -276,7 +277,7 @@ TrainingSimulation::Statistics() const
     body["gpu_memory_capacity_bytes"] = m_scenario.options.gpu.memoryBytes;
     if (m_critical)
     {
-        body["critical_path"] = m_critical->ToJson(m_run.Collector().GetAttribution(), m_names);
+        body["critical_path"] = m_critical->ToJson(m_names);
     }
     body["step_times_us"] = nlohmann::ordered_json::array();
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
@@ -367,7 +368,7 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
             HumanTime(MeanUs(&StepRecord::communicationPs)).c_str());
         if (m_critical)
         {
-            std::printf("Critical path          %s\n", m_critical->InWords().c_str());
+            std::printf("Critical path          %s\n", m_critical->InWords(m_names).c_str());
         }
         std::printf("Throughput             %.5g samples/s", samples);
         if (HasTokens())

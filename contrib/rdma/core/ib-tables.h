@@ -26,8 +26,8 @@
  *
  *   path records         opensm-path-records.dump (its plug-in osm_pr_dump), one block a host port,
  *                        one line for every LID; MTU and rate are the architecture's codes (IBA vol
- * 1, 15.2.5.16). Large: 3,072 hosts are 200 MB. OpenSM has blocks of switches too; they are not
- * written, and skipped on reading.
+ * 1, 15.2.5.16). Large: 3,072 hosts and 720 switches are 290 MB. OpenSM has blocks of switches too;
+ * they are not written, and skipped on reading.
  *
  *       Channel Adapter 0x0200000000000101, base LID 1, "server-0", port 1
  *       # LID  : SL : MTU : RATE
@@ -48,6 +48,7 @@
 #include <istream>
 #include <map>
 #include <ostream>
+#include <string_view>
 #include <unordered_map>
 
 namespace rdma
@@ -324,16 +325,8 @@ class IbTableReader
         throw IbTableError(m_file, m_line, what);
     }
 
-    void Need(bool good, const std::string& what) const
-    {
-        if (!good)
-        {
-            Fail(what);
-        }
-    }
-
     /// Passes blanks and then this text, if it comes next.
-    bool Take(const std::string& text)
+    bool Take(std::string_view text)
     {
         Blanks();
         if (m_text.compare(m_at, text.size(), text) != 0)
@@ -345,7 +338,7 @@ class IbTableReader
     }
 
     /// Passes everything up to and with this text; false if it does not come.
-    bool Skip(const std::string& text)
+    bool Skip(std::string_view text)
     {
         const size_t found = m_text.find(text, m_at);
         if (found == std::string::npos)
@@ -362,8 +355,10 @@ class IbTableReader
         Blanks();
         if (base == 16)
         {
-            Need(Take("0x") || Take("0X"),
-                 std::string(what) + " should begin with 0x here: \"" + Rest() + "\"");
+            if (!Take("0x") && !Take("0X"))
+            {
+                Fail(std::string(what) + " should begin with 0x here: \"" + Rest() + "\"");
+            }
         }
         uint64_t value = 0;
         size_t digits = 0;
@@ -378,11 +373,16 @@ class IbTableReader
             {
                 break;
             }
-            Need(value <= (~0ULL - digit) / base && value * base + digit <= most,
-                 std::string(what) + " is more than " + std::to_string(most));
+            if (value > (~0ULL - digit) / base || value * base + digit > most)
+            {
+                Fail(std::string(what) + " is more than " + std::to_string(most));
+            }
             value = value * base + digit;
         }
-        Need(digits > 0, std::string(what) + " is missing: \"" + Rest() + "\"");
+        if (digits == 0)
+        {
+            Fail(std::string(what) + " is missing: \"" + Rest() + "\"");
+        }
         return value;
     }
 
@@ -456,54 +456,84 @@ IbReadForwarding(std::istream& in,
         }
         if (reader.Take("Unicast lids"))
         {
-            reader.Need(at == kIbNone,
-                        at == kIbNone ? ""
-                                      : "the table of " + name(at) +
-                                            " has no line \"... lids dumped\" at its end");
-            reader.Need(reader.Take("["), "no range of LIDs: \"" + reader.Text() + "\"");
+            if (at != kIbNone)
+            {
+                reader.Fail("the table of " + name(at) +
+                            " has no line \"... lids dumped\" at its end");
+            }
+            if (!reader.Take("["))
+            {
+                reader.Fail("no range of LIDs: \"" + reader.Text() + "\"");
+            }
             const auto lid = [&] {
                 const bool hex = reader.Text().find("[0x") != std::string::npos;
                 return reader.Number(hex ? 16 : 10, kIbLastUnicastLid, "a LID");
             };
-            reader.Need(lid() == 0 && reader.Take("-"), "the range of LIDs does not begin at 0");
+            if (lid() != 0 || !reader.Take("-"))
+            {
+                reader.Fail("the range of LIDs does not begin at 0");
+            }
             top = lid();
-            reader.Need(reader.Take("]"),
-                        "the range of LIDs has no end: \"" + reader.Rest() + "\"");
-            reader.Need(reader.Skip(" guid "), "no GUID of the switch: \"" + reader.Rest() + "\"");
+            if (!reader.Take("]"))
+            {
+                reader.Fail("the range of LIDs has no end: \"" + reader.Rest() + "\"");
+            }
+            if (!reader.Skip(" guid "))
+            {
+                reader.Fail("no GUID of the switch: \"" + reader.Rest() + "\"");
+            }
             const uint64_t guid = reader.Number(16, ~0ULL, "the GUID of the switch");
             const auto found = switchOf.find(guid);
-            reader.Need(found != switchOf.end(),
-                        "no switch of this subnet has the GUID " + IbGuidText(guid));
+            if (found == switchOf.end())
+            {
+                reader.Fail("no switch of this subnet has the GUID " + IbGuidText(guid));
+            }
             at = found->second;
-            reader.Need(!has[at], "a second table of " + name(at));
+            if (has[at])
+            {
+                reader.Fail("a second table of " + name(at));
+            }
             has[at] = true;
             count = 0;
             lft[at].assign(std::max<uint64_t>(subnet.TopLid(), top) + 1, kIbNoPort);
             continue;
         }
-        reader.Need(at != kIbNone, "not the head of a table: \"" + reader.Rest() + "\"");
+        if (at == kIbNone)
+        {
+            reader.Fail("not the head of a table: \"" + reader.Rest() + "\"");
+        }
         if (reader.Text().compare(0, 2, "0x") != 0)
         {
             const uint64_t number = reader.Number(10, 65535, "the number of LIDs");
             const bool valid = reader.Take("valid");
-            reader.Need(reader.Take("lids dumped") && reader.AtEnd(),
-                        "neither an entry nor the end of a table: \"" + reader.Text() + "\"");
-            reader.Need(number == (valid ? count : top) || (!valid && number == count),
-                        "the table of " + name(at) + " should have " + std::to_string(number) +
+            if (!reader.Take("lids dumped") || !reader.AtEnd())
+            {
+                reader.Fail("neither an entry nor the end of a table: \"" + reader.Text() + "\"");
+            }
+            if (number != (valid ? count : top) && (valid || number != count))
+            {
+                reader.Fail("the table of " + name(at) + " should have " + std::to_string(number) +
                             " LIDs, but has " + std::to_string(valid ? count : top));
+            }
             at = kIbNone;
             continue;
         }
         const uint64_t lid = reader.Number(16, top, "the LID");
         const uint64_t port = reader.Number(10, 255, "the port");
-        reader.Need(port <= subnet.Switches()[at].ports,
-                    name(at) + " has no port " + std::to_string(port) + ", only 0 to " +
+        if (port > subnet.Switches()[at].ports)
+        {
+            reader.Fail(name(at) + " has no port " + std::to_string(port) + ", only 0 to " +
                         std::to_string(subnet.Switches()[at].ports));
-        reader.Need(lft[at][lid] == kIbNoPort,
-                    "a second entry for LID " + std::to_string(lid) + " in the table of " +
+        }
+        if (lft[at][lid] != kIbNoPort)
+        {
+            reader.Fail("a second entry for LID " + std::to_string(lid) + " in the table of " +
                         name(at));
-        reader.Need(reader.AtEnd() || reader.Take("#") || reader.Take(":"),
-                    "after the port: \"" + reader.Rest() + "\"");
+        }
+        if (!reader.AtEnd() && !reader.Take("#") && !reader.Take(":"))
+        {
+            reader.Fail("after the port: \"" + reader.Rest() + "\"");
+        }
         if (reader.Skip("portguid "))
         {
             const uint64_t guid = reader.Number(16, ~0ULL, "the port GUID");
@@ -512,21 +542,28 @@ IbReadForwarding(std::istream& in,
                 owner.endpoint != kIbNone      ? subnet.Endpoints()[owner.endpoint].guid
                 : owner.switchIndex != kIbNone ? subnet.Switches()[owner.switchIndex].guid
                                                : 0;
-            reader.Need(guid == here,
-                        "LID " + std::to_string(lid) + " should belong to " + IbGuidText(guid) +
+            if (guid != here)
+            {
+                reader.Fail("LID " + std::to_string(lid) + " should belong to " + IbGuidText(guid) +
                             ", in this subnet it " +
                             (here ? "belongs to " + IbGuidText(here) : "belongs to nobody"));
+            }
         }
         lft[at][lid] = static_cast<uint8_t>(port);
         ++count;
     }
-    reader.Need(at == kIbNone,
-                at == kIbNone ? "" : "the file ends within the table of " + name(at));
+    if (at != kIbNone)
+    {
+        reader.Fail("the file ends within the table of " + name(at));
+    }
     for (uint32_t s = 0; s < lft.size(); ++s)
     {
         if (!has[s])
         {
-            reader.Need(!subnet.Switches()[s].reached, "the file has no table of " + name(s));
+            if (subnet.Switches()[s].reached)
+            {
+                reader.Fail("the file has no table of " + name(s));
+            }
             lft[s].assign(subnet.TopLid() + 1u, kIbNoPort);
         }
     }
@@ -554,18 +591,24 @@ IbReadHead(IbTableReader& reader,
     }
     const uint64_t guid = reader.Number(16, ~0ULL, "the GUID of the port");
     const auto found = all.find(guid);
-    reader.Need(found != all.end() && found->second.first == isSwitch,
-                std::string("no ") + (isSwitch ? "switch" : "host port") +
+    if (found == all.end() || found->second.first != isSwitch)
+    {
+        reader.Fail(std::string("no ") + (isSwitch ? "switch" : "host port") +
                     " of this subnet has the GUID " + IbGuidText(guid));
+    }
     head = {isSwitch, found->second.second};
-    reader.Need(reader.Take(",") && reader.Take("base LID"),
-                "no base LID: \"" + reader.Rest() + "\"");
+    if (!reader.Take(",") || !reader.Take("base LID"))
+    {
+        reader.Fail("no base LID: \"" + reader.Rest() + "\"");
+    }
     const uint64_t lid = reader.Number(10, kIbLastUnicastLid, "the base LID");
     const uint64_t here =
         isSwitch ? subnet.Switches()[head.index].lid : subnet.Endpoints()[head.index].lid;
-    reader.Need(lid == here,
-                "base LID " + std::to_string(lid) + " of " + IbGuidText(guid) +
+    if (lid != here)
+    {
+        reader.Fail("base LID " + std::to_string(lid) + " of " + IbGuidText(guid) +
                     ", in this subnet it has " + std::to_string(here));
+    }
     return true;
 }
 
@@ -597,7 +640,10 @@ IbReadSlToVl(std::istream& in, const std::string& file, const IbSubnet& subnet, 
         const auto [it, isNew] = known.emplace(row, static_cast<uint16_t>(rows.size()));
         if (isNew)
         {
-            reader.Need(rows.size() < 65535, "more than 65535 different rows");
+            if (rows.size() == 65535)
+            {
+                reader.Fail("more than 65535 different rows");
+            }
             rows.push_back(row);
         }
         return it->second;
@@ -616,7 +662,10 @@ IbReadSlToVl(std::istream& in, const std::string& file, const IbSubnet& subnet, 
         {
             const bool again =
                 head.isSwitch ? !rowOf[head.index].empty() : hostRow[head.index] != kUnset;
-            reader.Need(!again, "a second block of this port");
+            if (again)
+            {
+                reader.Fail("a second block of this port");
+            }
             if (head.isSwitch)
             {
                 const size_t ports = subnet.Switches()[head.index].ports + 1u;
@@ -624,25 +673,39 @@ IbReadSlToVl(std::istream& in, const std::string& file, const IbSubnet& subnet, 
             }
             continue;
         }
-        reader.Need(head.index != kIbNone, "not the head of a block: \"" + reader.Rest() + "\"");
+        if (head.index == kIbNone)
+        {
+            reader.Fail("not the head of a block: \"" + reader.Rest() + "\"");
+        }
         const uint64_t ports = head.isSwitch ? subnet.Switches()[head.index].ports : 0;
         const uint64_t from = reader.Number(10, ports, "the in port");
         const uint64_t to = reader.Number(10, ports, "the out port");
-        reader.Need(reader.Take(":"), "no colon after the ports: \"" + reader.Rest() + "\"");
+        if (!reader.Take(":"))
+        {
+            reader.Fail("no colon after the ports: \"" + reader.Rest() + "\"");
+        }
         IbSlToVl row{};
         for (uint8_t& vl : row)
         {
             vl = static_cast<uint8_t>(reader.Number(10, 15, "the VL"));
         }
-        reader.Need(reader.AtEnd(), "more than 16 VLs: \"" + reader.Rest() + "\"");
+        if (!reader.AtEnd())
+        {
+            reader.Fail("more than 16 VLs: \"" + reader.Rest() + "\"");
+        }
         uint16_t& at =
             head.isSwitch ? rowOf[head.index][from * (ports + 1) + to] : hostRow[head.index];
-        reader.Need(at == kUnset,
-                    "a second row for ports " + std::to_string(from) + " and " +
+        if (at != kUnset)
+        {
+            reader.Fail("a second row for ports " + std::to_string(from) + " and " +
                         std::to_string(to));
+        }
         at = rowNumber(row);
     }
-    reader.Need(!rows.empty() || (rowOf.empty() && hostRow.empty()), "the file has no tables");
+    if (rows.empty() && !(rowOf.empty() && hostRow.empty()))
+    {
+        reader.Fail("the file has no tables");
+    }
     if (rows.empty())
     {
         rows.push_back({});
@@ -650,15 +713,19 @@ IbReadSlToVl(std::istream& in, const std::string& file, const IbSubnet& subnet, 
     for (uint32_t s = 0; s < rowOf.size(); ++s)
     {
         const IbSubnet::Switch& at = subnet.Switches()[s];
-        reader.Need(!rowOf[s].empty() || !at.reached,
-                    "the file has no tables of " + subnet.Name(at.node));
+        if (rowOf[s].empty() && at.reached)
+        {
+            reader.Fail("the file has no tables of " + subnet.Name(at.node));
+        }
         bool plain = true;
         for (uint32_t i = 0; i < rowOf[s].size(); ++i)
         {
             const uint32_t to = i % (at.ports + 1u);
-            reader.Need(rowOf[s][i] != kUnset || to == 0 || !at.peers[to].live,
-                        "the file has no row of " + subnet.Name(at.node) + " from port " +
+            if (rowOf[s][i] == kUnset && to != 0 && at.peers[to].live)
+            {
+                reader.Fail("the file has no row of " + subnet.Name(at.node) + " from port " +
                             std::to_string(i / (at.ports + 1u)) + " to port " + std::to_string(to));
+            }
             rowOf[s][i] = rowOf[s][i] == kUnset ? 0 : rowOf[s][i];
             plain = plain && rowOf[s][i] == 0;
         }
@@ -670,9 +737,11 @@ IbReadSlToVl(std::istream& in, const std::string& file, const IbSubnet& subnet, 
     bool plain = true;
     for (uint32_t e = 0; e < hostRow.size(); ++e)
     {
-        reader.Need(hostRow[e] != kUnset || !subnet.Endpoints()[e].reached,
-                    "the file has no tables of " + subnet.Name(subnet.Endpoints()[e].node) +
+        if (hostRow[e] == kUnset && subnet.Endpoints()[e].reached)
+        {
+            reader.Fail("the file has no tables of " + subnet.Name(subnet.Endpoints()[e].node) +
                         " port " + std::to_string(subnet.Endpoints()[e].port));
+        }
         hostRow[e] = hostRow[e] == kUnset ? 0 : hostRow[e];
         plain = plain && hostRow[e] == 0;
     }
@@ -727,7 +796,10 @@ IbReadPathRecords(std::istream& in,
             endBlock(before);
             if (!head.isSwitch)
             {
-                reader.Need(!has[head.index], "a second block of this port");
+                if (has[head.index])
+                {
+                    reader.Fail("a second block of this port");
+                }
                 has[head.index] = true;
                 const uint32_t s = subnet.Endpoints()[head.index].switchIndex;
                 if (s != kIbNone && sl[s].empty())
@@ -737,22 +809,43 @@ IbReadPathRecords(std::istream& in,
             }
             continue;
         }
-        reader.Need(head.index != kIbNone, "not the head of a block: \"" + reader.Rest() + "\"");
+        if (head.index == kIbNone)
+        {
+            reader.Fail("not the head of a block: \"" + reader.Rest() + "\"");
+        }
         const uint64_t lid = reader.Number(16, subnet.TopLid(), "the LID");
-        reader.Need(reader.Take(":"), "no colon after the LID: \"" + reader.Rest() + "\"");
-        reader.Need(!seen[lid], "a second record for LID " + std::to_string(lid));
+        if (!reader.Take(":"))
+        {
+            reader.Fail("no colon after the LID: \"" + reader.Rest() + "\"");
+        }
+        if (seen[lid])
+        {
+            reader.Fail("a second record for LID " + std::to_string(lid));
+        }
         seen[lid] = true;
         if (reader.Take("UNREACHABLE"))
         {
-            reader.Need(reader.AtEnd(), "after UNREACHABLE: \"" + reader.Rest() + "\"");
+            if (!reader.AtEnd())
+            {
+                reader.Fail("after UNREACHABLE: \"" + reader.Rest() + "\"");
+            }
             continue;
         }
         const uint8_t level = static_cast<uint8_t>(reader.Number(10, 15, "the SL"));
-        reader.Need(reader.Take(":"), "no colon after the SL: \"" + reader.Rest() + "\"");
+        if (!reader.Take(":"))
+        {
+            reader.Fail("no colon after the SL: \"" + reader.Rest() + "\"");
+        }
         reader.Number(10, 63, "the MTU");
-        reader.Need(reader.Take(":"), "no colon after the MTU: \"" + reader.Rest() + "\"");
+        if (!reader.Take(":"))
+        {
+            reader.Fail("no colon after the MTU: \"" + reader.Rest() + "\"");
+        }
         reader.Number(10, 63, "the rate");
-        reader.Need(reader.AtEnd(), "after the rate: \"" + reader.Rest() + "\"");
+        if (!reader.AtEnd())
+        {
+            reader.Fail("after the rate: \"" + reader.Rest() + "\"");
+        }
         if (head.isSwitch || subnet.OwnerOf(static_cast<uint32_t>(lid)).endpoint == head.index)
         {
             continue; // from a switch, or to itself
@@ -762,19 +855,23 @@ IbReadPathRecords(std::istream& in,
         {
             continue;
         }
-        reader.Need(sl[s][lid] == kUnset || sl[s][lid] == level,
-                    "SL " + std::to_string(level) + " to LID " + std::to_string(lid) +
+        if (sl[s][lid] != kUnset && sl[s][lid] != level)
+        {
+            reader.Fail("SL " + std::to_string(level) + " to LID " + std::to_string(lid) +
                         ", another host port of " + subnet.Name(subnet.Switches()[s].node) +
                         " has SL " + std::to_string(sl[s][lid]));
+        }
         sl[s][lid] = level;
         any = any || level != 0;
     }
     endBlock(head);
     for (uint32_t e = 0; e < has.size(); ++e)
     {
-        reader.Need(has[e] || !subnet.Endpoints()[e].reached,
-                    "the file has no records from " + subnet.Name(subnet.Endpoints()[e].node) +
+        if (!has[e] && subnet.Endpoints()[e].reached)
+        {
+            reader.Fail("the file has no records from " + subnet.Name(subnet.Endpoints()[e].node) +
                         " port " + std::to_string(subnet.Endpoints()[e].port));
+        }
     }
     for (auto& of : sl)
     {

@@ -227,6 +227,10 @@ RdmaFabric::GetDrops(RdmaSwitch::DropReason reason) const
     {
         sum += device->GetDrops(reason);
     }
+    for (const auto& device : m_ibSwitches)
+    {
+        sum += reason == RdmaSwitch::NO_ROUTE ? device->GetNoRouteDrops() : 0;
+    }
     return sum;
 }
 
