@@ -71,6 +71,12 @@ class IbSubnetHelper : public RdmaPathSource
         return m_subnet;
     }
 
+    /// \return what is cabled, and which cables have failed
+    const rdma::IbFabric& GetCabling() const
+    {
+        return m_fabric;
+    }
+
     const rdma::IbTables& GetTables() const
     {
         return m_tables;
