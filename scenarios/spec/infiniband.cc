@@ -230,10 +230,6 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         }
     }
     ib.dump = values.Flag("ib-dump");
-    if (ib.dump && values.Text("out") == "none")
-    {
-        v->Fail("ib-dump", "has no folder to write to with --out=none");
-    }
     ib.lmc = static_cast<uint8_t>(values.Integer("lmc"));
     ib.lanes = static_cast<uint8_t>(values.Integer("vls"));
     ib.laneBuffer = values.Bytes("vl-buffer");

@@ -19,7 +19,9 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
+#include <system_error>
 #include <vector>
 
 namespace dltrain
@@ -251,11 +253,6 @@ BuildFabric(const scenario::FabricSpec& spec,
         {
             std::cerr << "note: InfiniBand: " << note << "\n";
         }
-        error = spec.ib.dump ? fabric->GetSubnet()->Dump(run.out) : "";
-        if (!error.empty())
-        {
-            return nullptr;
-        }
     }
     if (fabric)
     {
@@ -280,6 +277,33 @@ BuildFabric(const scenario::FabricSpec& spec,
         }
     }
     return fabric;
+}
+
+std::string
+WriteSubnet(const ns3::RdmaFabric& fabric,
+            const scenario::FabricSpec& spec,
+            const scenario::RunOptions& run)
+{
+    if (run.out.empty())
+    {
+        return {};
+    }
+    if (fabric.GetSubnet() && spec.ib.dump)
+    {
+        return fabric.GetSubnet()->Dump(run.out);
+    }
+    // Those of an earlier run go, but not what this one has read.
+    for (const char* name : {"/opensm-lfts.dump", "/opensm-sl2vl.dump"})
+    {
+        std::error_code unknown;
+        const std::string path = run.out + name;
+        if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path, unknown)) &&
+            (spec.ib.lfts.empty() || !std::filesystem::equivalent(path, spec.ib.lfts, unknown)))
+        {
+            std::filesystem::remove(path, unknown);
+        }
+    }
+    return {};
 }
 
 } // namespace dltrain

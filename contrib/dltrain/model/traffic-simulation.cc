@@ -179,6 +179,11 @@ TrafficSimulation::BuildPart()
     options.atSender = m_scenario.completionAtSender;
     options.attribution = m_scenario.run.attribution;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
+    error = WriteSubnet(*m_fabric, m_scenario.fabric, m_scenario.run);
+    if (!error.empty())
+    {
+        return error;
+    }
     error = StartCaptures(*m_fabric, m_scenario.run);
     if (!error.empty())
     {

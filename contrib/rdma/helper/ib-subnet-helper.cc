@@ -106,8 +106,7 @@ IbSubnetHelper::GetNote() const
     std::string note = m_tables.note;
     if (!safe || m_config.unsafe)
     {
-        const std::string cycle =
-            rdma::IbCheckTables(m_subnet, m_tables).CycleText(m_subnet);
+        const std::string cycle = rdma::IbCheckTables(m_subnet, m_tables).CycleText(m_subnet);
         if (!cycle.empty())
         {
             note += (note.empty() ? "" : "; ") +
@@ -124,8 +123,7 @@ IbSubnetHelper::Dump(const std::string& folder) const
 {
     for (const bool lanes : {false, true})
     {
-        const std::string path =
-            folder + (lanes ? "/opensm-sl2vl.dump" : "/opensm-lfts.dump");
+        const std::string path = folder + (lanes ? "/opensm-sl2vl.dump" : "/opensm-lfts.dump");
         errno = 0;
         std::ofstream out(path, std::ios::binary);
         if (lanes)

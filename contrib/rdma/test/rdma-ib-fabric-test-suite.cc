@@ -37,7 +37,8 @@ LineTime(uint32_t bytes, uint64_t bps)
 }
 
 /// A torus of two dimensions (rows = 1: a ring) of switches, two hosts at each. Hosts 2 i and
-/// 2 i + 1 are at switch i; then links i -> i + 1 of the rows, row by row, and those of the columns.
+/// 2 i + 1 are at switch i; then links i -> i + 1 of the rows, row by row, and those of the
+/// columns.
 void
 Torus(Bed& bed, uint32_t rows, uint32_t columns)
 {
@@ -215,15 +216,13 @@ class RdmaIbTorusTestCase : public TestCase
         }
         const auto& ports = bed.fabric->GetPorts();
         std::vector<std::vector<uint32_t>> told;
-        PfcDeadlockDetector detector(ports,
-                                     MilliSeconds(1),
-                                     [&](const std::vector<uint32_t>& cycle, int64_t) {
-                                         told.push_back(cycle);
-                                     });
+        PfcDeadlockDetector detector(
+            ports,
+            MilliSeconds(1),
+            [&](const std::vector<uint32_t>& cycle, int64_t) { told.push_back(cycle); });
         // What the subnet manager says beforehand is what happens.
         const IbSubnetHelper& subnet = *bed.fabric->GetSubnet();
-        const rdma::IbCheck check =
-            rdma::IbCheckTables(subnet.GetSubnet(), subnet.GetTables());
+        const rdma::IbCheck check = rdma::IbCheckTables(subnet.GetSubnet(), subnet.GetTables());
         NS_TEST_EXPECT_MSG_EQ(check.cycle.empty(), !m_deadlock, "the check of the tables");
         NS_TEST_EXPECT_MSG_EQ((subnet.GetNote().find("deadlock") != std::string::npos),
                               m_deadlock,
@@ -347,12 +346,18 @@ class RdmaIbVictimTestCase : public TestCase
         CONGESTION_CONTROL
     };
 
-    explicit RdmaIbVictimTestCase(Remedy remedy)
+    /// \param threshold, hosts of congestion control: CongestionThreshold; "Hosts", which the table
+    /// is for
+    explicit RdmaIbVictimTestCase(Remedy remedy, uint8_t threshold = 0, uint32_t hosts = 0)
         : TestCase(std::string("a victim of congestion, ") +
                    (remedy == NOTHING ? "as it is"
-                    : remedy == LANES ? "on a lane of its own"
-                                      : "with congestion control")),
-          m_remedy(remedy)
+                    : remedy == LANES
+                        ? "on a lane of its own"
+                        : "with congestion control, threshold " + std::to_string(threshold) +
+                              ", a table for " + std::to_string(hosts) + " hosts")),
+          m_remedy(remedy),
+          m_threshold(threshold),
+          m_hosts(hosts)
     {
     }
 
@@ -379,11 +384,13 @@ class RdmaIbVictimTestCase : public TestCase
         bed.Link(hot, right, 32 * GBPS, 25 * NS);
         bed.Link(cold, right, 100 * GBPS, 25 * NS);
         bed.Link(left, right, 100 * GBPS, 25 * NS);
-        bed.helper.SetInfiniBand(Subnet("minhop", m_remedy == LANES ? 2 : 1, 32768));
+        bed.helper.SetInfiniBand(Subnet("minhop", m_remedy == LANES ? 2 : 1, 131072));
         if (m_remedy == CONGESTION_CONTROL)
         {
-            bed.helper.SetSwitchAttribute("CongestionThreshold", UintegerValue(15));
-            bed.helper.SetCongestionOps(CreateObject<IbCongestionOps>());
+            bed.helper.SetSwitchAttribute("CongestionThreshold", UintegerValue(m_threshold));
+            auto ops = CreateObject<IbCongestionOps>();
+            ops->SetAttribute("Hosts", UintegerValue(m_hosts));
+            bed.helper.SetCongestionOps(ops);
         }
         bed.Build();
         std::vector<RdmaQueuePair*> qps;
@@ -398,7 +405,9 @@ class RdmaIbVictimTestCase : public TestCase
         }
         std::vector<double> rates;
         std::vector<uint64_t> before;
-        Simulator::Stop(MilliSeconds(10));
+        // The index begins at its limit, 127, as all queues are full before the first BECN comes,
+        // and falls by one each 153.6 us: 20 ms until it has come down.
+        Simulator::Stop(MilliSeconds(m_remedy == CONGESTION_CONTROL ? 60 : 10));
         Simulator::Run();
         for (RdmaQueuePair* qp : qps)
         {
@@ -421,7 +430,11 @@ class RdmaIbVictimTestCase : public TestCase
         }
         std::ostringstream text;
         text << "hot " << all << " Gb/s, victim " << v << " Gb/s";
-        if (m_remedy == NOTHING)
+        // The least rate of a geometric table is line / hosts. If that of all senders together is
+        // more than the sink takes, they cannot be slowed down to it: the buffers stay full, as
+        // they are without congestion control.
+        const bool helpless = m_remedy == CONGESTION_CONTROL && senders * line / m_hosts > slow;
+        if (m_remedy == NOTHING || helpless)
         {
             // The buffer at the right fills with packets for "hot", and the link stops and goes as
             // one of them leaves: it carries `slow` of hot traffic. What it carries is served in
@@ -440,16 +453,19 @@ class RdmaIbVictimTestCase : public TestCase
             return;
         }
         // The senders to "hot" are told to slow down until the queue at its port is short, so the
-        // buffer at the right is seldom full. The index of the table falls by one every 153.6 us
-        // (150 units of 1.024 us, Mellanox), so senders are slow for a while after each mark: the hot
-        // link has gaps, and the victim most of the rest.
-        NS_TEST_EXPECT_MSG_GT(all, 0.6 * slow, text.str());
+        // buffer at the right is seldom full. A threshold of 15 is 8 KiB of the buffer, two
+        // packets: the link between the switches marks too when five bursts meet, so the victim is
+        // slowed down a little, and "hot" has gaps. With 8, 64 KiB, neither happens.
+        const double enough = m_threshold == 15 ? 0.6 : 0.95;
+        NS_TEST_EXPECT_MSG_GT(all, (m_threshold == 15 ? 0.8 : 0.98) * slow, text.str());
         NS_TEST_EXPECT_MSG_LT(all, 1.001 * slow, text.str());
-        NS_TEST_EXPECT_MSG_GT(v, 0.8 * (line - slow), text.str());
+        NS_TEST_EXPECT_MSG_GT(v, enough * (line - slow), text.str());
         NS_TEST_EXPECT_MSG_LT(v, line - all + 0.01 * line, text.str());
     }
 
     Remedy m_remedy;
+    uint8_t m_threshold;
+    uint32_t m_hosts;
 };
 
 /// Two hosts write to a third over one switch, on VL 0 and VL 1.
@@ -555,7 +571,8 @@ class RdmaIbRerouteTestCase : public TestCase
                 for (uint32_t lid = 1; lid <= manager.GetSubnet().TopLid(); ++lid)
                 {
                     const uint8_t port = t.OutPort(s, lid);
-                    count += port && port != rdma::kIbNoPort && switches[s].peers[port].link == failed;
+                    count +=
+                        port && port != rdma::kIbNoPort && switches[s].peers[port].link == failed;
                 }
             }
             return count;
@@ -571,7 +588,11 @@ class RdmaIbRerouteTestCase : public TestCase
         });
         // What is queued towards it, at most 8 inputs x 32 KiB, is gone in 21 us at 100 Gb/s, if
         // those behind drain.
-        Simulator::Schedule(MicroSeconds(200), [&] { soon = bytesThere(); });
+        uint64_t dropped = 0;
+        Simulator::Schedule(MicroSeconds(200), [&] {
+            soon = bytesThere();
+            dropped = NoRoute(bed);
+        });
         Simulator::Schedule(MicroSeconds(400), [&] {
             later = bytesThere();
             NS_TEST_EXPECT_MSG_EQ(bed.fabric->SetLinkDown(failed, false), "", "it is mended");
@@ -580,7 +601,10 @@ class RdmaIbRerouteTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(later, soon, "the failed cable is idle");
         NS_TEST_EXPECT_MSG_GT(bytesThere(), later, "and used again");
         NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 5 * hosts, "all arrive");
-        NS_TEST_EXPECT_MSG_EQ(NoRoute(bed), 0, "none is dropped");
+        // a0 has no way down to e0 left, and up again is none: what was on its way there is
+        // dropped, and sent again by its NIC. Nothing after that.
+        NS_TEST_EXPECT_MSG_EQ(NoRoute(bed), dropped, "none is dropped but those on their way");
+        NS_TEST_EXPECT_MSG_LT(dropped, 20, "which are few");
         uint64_t rerouted = 0;
         for (const auto& device : bed.fabric->GetIbSwitches())
         {
@@ -627,11 +651,21 @@ class RdmaIbLmcTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const uint8_t lmc : {0, 1, 2})
+        for (const char* engine : {"updn", "ftree", "minhop", "dfsssp"})
+        {
+            for (const uint8_t lmc : {0, 1, 2})
+            {
+                Check(engine, lmc);
+            }
+        }
+    }
+
+    void Check(const std::string& engine, uint8_t lmc)
+    {
         {
             Bed bed;
             FatTree(bed, 4, 100 * GBPS, 100 * GBPS);
-            IbFabricConfig config = Subnet("updn", 1, 32768);
+            IbFabricConfig config = Subnet(engine, 1, 32768);
             config.lmc = lmc;
             bed.helper.SetInfiniBand(config);
             bed.Build();
@@ -642,6 +676,12 @@ class RdmaIbLmcTestCase : public TestCase
             Simulator::Run();
             NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 32, "all arrive");
             // Paths from the first pod to the last: one for each of the 4 cores, 2^LMC are used.
+            // But where every switch by itself gives its ports LIDs in turn, the edge switch sends
+            // the even ones to a0, which gives those (0, 2) and the odd ones (1, 3) turns of its
+            // own: of two LIDs with the same way up to it, both go to one core.
+            const bool alone = engine == "updn" || engine == "minhop";
+            const std::size_t expected =
+                std::min<std::size_t>(alone ? 2 : 4, std::size_t{1} << lmc);
             std::set<std::vector<uint32_t>> paths;
             const IbSubnetHelper& manager = *bed.fabric->GetSubnet();
             for (uint32_t entropy = 0; entropy < 16; ++entropy)
@@ -659,16 +699,17 @@ class RdmaIbLmcTestCase : public TestCase
                 }
                 paths.insert(path);
             }
-            NS_TEST_EXPECT_MSG_EQ(paths.size(), 1U << lmc, "LMC " << +lmc);
+            NS_TEST_EXPECT_MSG_EQ(paths.size(), expected, engine << ", LMC " << +lmc);
             // Data from aggregation to core: the pod's ports 2 (hosts + k^3 / 4 + i), i < 4, half
             // of them up from a0. Only those on a path carry more than ACKs.
             uint32_t used = 0;
             for (uint32_t i = 0; i < 4; ++i)
             {
-                used +=
-                    bed.fabric->GetPorts()[2 * (32 + i)]->GetCounters().txWireBytes > 100000;
+                used += bed.fabric->GetPorts()[2 * (32 + i)]->GetCounters().txWireBytes > 100000;
             }
-            NS_TEST_EXPECT_MSG_EQ(used, 1U << lmc, "cores that the data takes, LMC " << +lmc);
+            NS_TEST_EXPECT_MSG_EQ(used,
+                                  expected,
+                                  engine << ": cores that the data takes, " << +lmc);
         }
     }
 };
@@ -752,22 +793,17 @@ class RdmaIbLongTestCase : public TestCase
         const uint32_t hosts = 16;
         uint64_t posted = 0;
         uint64_t bytes = 0;
-        for (uint32_t a = 0; a < hosts; ++a)
+        for (; posted < 1000; ++posted)
         {
-            for (uint32_t b = 0; b < hosts; ++b)
-            {
-                if (a != b)
-                {
-                    RdmaQueuePair* qp =
-                        bed.Connect(a, b, static_cast<uint8_t>(random->GetInteger(0, 7))).first;
-                    for (uint32_t i = 0; i < 4; ++i, ++posted)
-                    {
-                        const uint32_t size = random->GetInteger(0, 600000);
-                        qp->PostWrite(size, i);
-                        bytes += size;
-                    }
-                }
-            }
+            const uint32_t from = random->GetInteger(0, hosts - 1);
+            // A third of all to four hosts, so that buffers fill.
+            const uint32_t to = random->GetInteger(0, random->GetInteger(0, 2) ? hosts - 1 : 3);
+            const uint32_t size = random->GetInteger(0, 600000);
+            bed.Connect(from,
+                        to == from ? (to + 1) % hosts : to,
+                        static_cast<uint8_t>(random->GetInteger(0, 7)))
+                .first->PostWrite(size, posted);
+            bytes += size;
         }
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), posted, "all arrive, each once");
@@ -939,7 +975,10 @@ class RdmaIbFabricTestSuite : public TestSuite
         AddTestCase(new RdmaIbFatTreeTestCase(8, "minhop", 202), quick);
         AddTestCase(new RdmaIbVictimTestCase(RdmaIbVictimTestCase::NOTHING), quick);
         AddTestCase(new RdmaIbVictimTestCase(RdmaIbVictimTestCase::LANES), quick);
-        AddTestCase(new RdmaIbVictimTestCase(RdmaIbVictimTestCase::CONGESTION_CONTROL), quick);
+        const auto control = RdmaIbVictimTestCase::CONGESTION_CONTROL;
+        AddTestCase(new RdmaIbVictimTestCase(control, 15, 128), quick);
+        AddTestCase(new RdmaIbVictimTestCase(control, 8, 128), quick);
+        AddTestCase(new RdmaIbVictimTestCase(control, 15, 8), quick);
         // A packet is 65 units of weight: 65 and 195 are 1 and 3 packets, in either table.
         AddTestCase(new RdmaIbArbitrationTestCase("", "0:65,1:195", 255, 1. / 4), quick);
         AddTestCase(new RdmaIbArbitrationTestCase("0:130,1:195", "0:1", 255, 2. / 5), quick);
