@@ -90,7 +90,8 @@ std::vector<NamedItem>
 LossRecoveryItems()
 {
     return {{"go-back-n", "from the first packet lost on all go again"},
-            {"selective-repeat", "only what is lost, as IRN; one ACK a packet, at most the bandwidth-delay product in flight"}};
+            {"selective-repeat", "only what is lost, as IRN; one ACK a packet, at most the bandwidth-delay product in flight"},
+            {"out-of-order", "packets are taken in any order, as adaptive routing brings them; what is lost goes again after the time-out"}};
 }
 
 } // namespace

@@ -184,6 +184,10 @@ ApplyInfiniBand(Validation* v)
     decide("cc-preset", "mellanox");
     decide("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
     decide("adaptive-routing", "0");
+    if (values.Flag("adaptive-routing"))
+    {
+        decide("loss-recovery", "out-of-order");
+    }
     if (values.Text("cc") == "dcqcn" && !values.Given("cc-preset"))
     {
         v->Decide("cc-preset", "hpcc19-vendor");
@@ -195,13 +199,13 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
 {
     const auto& values = v->values;
     fabric->infiniBand = values.Text("fabric") == "ib";
-    if (!fabric->infiniBand)
-    {
-        return;
-    }
     if (const auto link = rdma::ParseIbLink(fabric->nic))
     {
         fabric->nicRate = link->Rate();
+    }
+    if (!fabric->infiniBand)
+    {
+        return;
     }
     fabric->pfc = fabric->ecn = false;
     fabric->frames = rdma::IbFrameSizes();

@@ -184,6 +184,39 @@ enum class FlowOperation : uint8_t
     kRead, ///< posted by the flow's receiver
 };
 
+/// Which queue pair carries a flow.
+enum class QueuePairUse : uint8_t
+{
+    kPerFlow, ///< a new one, made before the run begins
+    kReused,  ///< one whose flow was done a while ago, reset: like new. Made when none is there
+    kPerPair, ///< the one of this source and destination: flows wait for each other, and inherit its rate
+};
+
+/// What is measured, and how finely.
+struct Measuring
+{
+    rdma::Duration from;           ///< flows that start earlier are simulated and not measured
+    rdma::Duration until;          ///< the same of those that start then or later; 0: all are measured
+    rdma::Duration queueInterval;  ///< between looks at the switches' queues; 0: none
+    rdma::Duration rateInterval;   ///< over which a flow's throughput is measured; 0: it is not
+    uint32_t sizeGroups = 20;      ///< groups of flows of the same number, by size
+    std::vector<uint64_t> sizeBins; ///< upper ends of classes of sizes, bytes, ascending; one more class is above
+
+    bool Covers(rdma::TimePoint start) const
+    {
+        return start.ps >= from.ps && (until.ps == 0 || start.ps < until.ps);
+    }
+};
+
+/// Load that was asked for; for the report.
+struct OfferedLoad
+{
+    double load = 0;               ///< 0: the traffic is not made from a load
+    bool wire = false;             ///< of wire bytes, else payload
+    double incastLoad = 0;
+    double meanFlowBytes = 0;      ///< of the distribution
+};
+
 struct TrafficScenario
 {
     RunOptions run;
@@ -195,6 +228,9 @@ struct TrafficScenario
     rdma::Duration stopAfter;      ///< 0: until all flows are done
     FlowOperation operation = FlowOperation::kWrite;
     bool completionAtSender = false; ///< a flow's completion time ends with its last ACK, not with its last byte
+    QueuePairUse queuePairs = QueuePairUse::kPerFlow;
+    Measuring measuring;
+    OfferedLoad offered;
 };
 
 } // namespace scenario

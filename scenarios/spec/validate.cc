@@ -127,6 +127,10 @@ MakeFabric(Validation* v)
     f.retryCount = values.U32("retry-count");
     f.lossRecovery = values.Text("loss-recovery");
     f.bitErrorRate = values.Real("bit-error-rate");
+    if (f.ib.adaptiveRouting && f.lossRecovery != "out-of-order")
+    {
+        v->Fail("loss-recovery", "takes packets that overtook others for lost ones; allowed with --adaptive-routing: out-of-order");
+    }
 
     for (const auto& preset : CongestionPresets())
     {

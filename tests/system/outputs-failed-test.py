@@ -108,8 +108,8 @@ class OldResults(SystemTest):
                 file.write("old\n")
         self.run_program(small + "--bytes=1MB", out=out)
         self.assertEqual(sorted(os.listdir(out)),
-                         sorted(["attribution.csv", "flows.csv", "links.csv", "network_events.log", "report.html", "stats.json",
-                                 "timeline.json", "topology.json", *others]))
+                         sorted(["attribution.csv", "flows.csv", "links.csv", "network_events.log", "report.html", "slowdown.csv",
+                                 "stats.json", "timeline.json", "topology.json", *others]))
         for name, content in others.items():
             with open(os.path.join(out, name), "rb") as file:
                 self.assertEqual(file.read(), content)

@@ -63,6 +63,10 @@ RemoveOldResults(const std::string& folder)
                                              "calls.log",
                                              "attribution.csv",
                                              "fct.txt",
+                                             "slowdown.csv",
+                                             "queues.csv",
+                                             "fairness.csv",
+                                             "rates.csv",
                                              "topology.json",
                                              "report.html",
                                              "report.html.part",
@@ -430,9 +434,10 @@ TraceCollector::OnComplete(uint32_t from,
         return;
     }
     if (state.idealBytes != bytes || state.idealImmediate != hasImmediate ||
-        state.idealOperation != pending.operation)
+        state.idealOperation != pending.operation || state.idealTo != to)
     {
         state.idealBytes = bytes;
+        state.idealTo = to; // a queue pair may be reset and have another peer
         state.idealOperation = pending.operation;
         state.idealImmediate = hasImmediate;
         state.ideal = m_fabric.GetIdealCompletion(from,

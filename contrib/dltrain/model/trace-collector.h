@@ -203,6 +203,7 @@ class TraceCollector
         ns3::RdmaOperation idealOperation{ns3::RdmaOperation::WRITE};
         uint64_t idealBytes{UINT64_MAX}; //!< the last size and its ideal completion time
         int64_t ideal{0};
+        uint32_t idealTo{NONE};
     };
 
     /// Marks of one egress port in the current millisecond.

@@ -12,7 +12,7 @@
  *
  * and down the unique path, over the cable with the same number. (Zahavi, "D-Mod-K routing
  * providing non-blocking traffic for shift permutations on real life fat trees", CCIT report 776,
- * Technion 2010, eq. 1-2, there for parallel-ports generalized fat-trees; his tiers begin with the
+ * Technion 2010, there for parallel-ports generalized fat-trees; his tiers begin with the
  * hosts.) On trees of full bisection all shift permutations (d = s + c mod N) are then without
  * contention, and every link has as many destinations as its peers. OpenSM's ftree gets the same on
  * such trees by counting.

@@ -250,7 +250,7 @@ class IbSubnet
     std::vector<Switch> m_switches;
     std::vector<Endpoint> m_endpoints;
     std::vector<uint32_t> m_switchOfNode;
-    std::vector<Owner> m_owners; ///< by LID
+    std::vector<Owner> m_owners = std::vector<Owner>(1); ///< by LID
     std::vector<uint32_t> m_order;
     std::vector<std::string> m_names;
     uint8_t m_lmc = 0;

@@ -646,7 +646,7 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric) const
         nic->GetAttribute("LossRecovery", lossRecovery);
         fabric.m_nicDefaults.initialPsn = static_cast<uint32_t>(initialPsn.Get());
         fabric.m_nicDefaults.bdpCap = bdpCap.Get();
-        fabric.m_nicDefaults.selectiveRepeat = lossRecovery.Get() == RdmaNic::SELECTIVE_REPEAT;
+        fabric.m_nicDefaults.selectiveRepeat = lossRecovery.Get() != RdmaNic::GO_BACK_N;
     }
     if (std::find(fabric.m_isSwitch.begin(), fabric.m_isSwitch.end(), true) !=
         fabric.m_isSwitch.end())

@@ -160,10 +160,16 @@ RdmaNic::GetTypeId()
             .AddAttribute(
                 "LossRecovery",
                 "How queue pairs recover from loss; selective repeat as IRN (Mittal et "
-                "al., SIGCOMM 2018), of connections whose both ends have it",
+                "al., SIGCOMM 2018), or packets in any order, as adaptive routing brings them, and "
+                "a time-out for what is lost; of connections whose both ends have it",
                 EnumValue(GO_BACK_N),
                 MakeEnumAccessor(&RdmaNic::m_lossRecovery),
-                MakeEnumChecker(GO_BACK_N, "go-back-n", SELECTIVE_REPEAT, "selective-repeat"))
+                MakeEnumChecker(GO_BACK_N,
+                                "go-back-n",
+                                SELECTIVE_REPEAT,
+                                "selective-repeat",
+                                OUT_OF_ORDER,
+                                "out-of-order"))
             .AddAttribute("BdpCap",
                           "Selective repeat: most packets in flight of a queue pair (IRN's "
                           "BDP-FC); 0: line rate times the base round-trip time to the farthest "
@@ -488,8 +494,8 @@ RdmaNic::StartCongestionControl(RdmaQueuePair* qp)
 void
 RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
 {
-    const bool selective = a->m_nic->m_lossRecovery == SELECTIVE_REPEAT &&
-                           b->m_nic->m_lossRecovery == SELECTIVE_REPEAT;
+    const bool selective = a->m_nic->m_lossRecovery != GO_BACK_N &&
+                           b->m_nic->m_lossRecovery == a->m_nic->m_lossRecovery;
     const auto describe = [selective](const RdmaQueuePair* qp) {
         RdmaNic* nic = qp->m_nic;
         return RdmaRemoteQueuePair{nic->m_endpoint,
@@ -512,9 +518,11 @@ RdmaNic::UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap)
         GetBdpCap(),
         qp->m_expectedPsn,
         peerBdpCap,
-        RdmaSelectiveRepeat::Timeouts{m_rtoLow.GetPicoSeconds(),
-                                      m_rtoHigh.GetPicoSeconds(),
-                                      m_rtoLowPackets});
+        m_lossRecovery == OUT_OF_ORDER
+            ? RdmaSelectiveRepeat::Timeouts{qp->m_timeoutPs, qp->m_timeoutPs, 0}
+            : RdmaSelectiveRepeat::Timeouts{m_rtoLow.GetPicoSeconds(),
+                                            m_rtoHigh.GetPicoSeconds(),
+                                            m_rtoLowPackets});
 }
 
 uint64_t
@@ -538,7 +546,7 @@ RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
     qp->SetPeer(peer.endpoint, peer.number, peer.initialPsn);
     qp->m_state = RdmaQueuePair::State::READY_TO_SEND;
     RdmaNic* nic = qp->m_nic;
-    if (nic->m_lossRecovery == SELECTIVE_REPEAT && peer.selectiveRepeat)
+    if (nic->m_lossRecovery != GO_BACK_N && peer.selectiveRepeat)
     {
         nic->UseSelectiveRepeat(qp, peer.bdpCap);
     }
@@ -549,8 +557,12 @@ RdmaNic::GetBdpCap()
 {
     if (!m_bdpCap)
     {
-        m_bdpCap = std::min(RdmaSelectiveRepeat::ComputeBdpCap(PeekPointer(m_port), m_mtu, m_sizes),
-                            RdmaQueuePair::MAX_OUTSTANDING);
+        // Out of order: what a receiver can keep track of, not a window that fits the idle network
+        // (assumed).
+        const uint64_t factor = m_lossRecovery == OUT_OF_ORDER ? 8 : 1;
+        m_bdpCap = std::min(
+            factor * RdmaSelectiveRepeat::ComputeBdpCap(PeekPointer(m_port), m_mtu, m_sizes),
+            RdmaQueuePair::MAX_OUTSTANDING);
     }
     return m_bdpCap;
 }

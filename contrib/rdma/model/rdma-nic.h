@@ -124,7 +124,10 @@ class RdmaNic : public Object, public RdmaPortUser
     enum LossRecovery
     {
         GO_BACK_N,
-        SELECTIVE_REPEAT
+        SELECTIVE_REPEAT,
+        /// Packets may come in any order, as adaptive routing brings them: they are kept and not
+        /// answered by NAKs. What is lost goes again after the time-out.
+        OUT_OF_ORDER
     };
 
     RdmaNic();

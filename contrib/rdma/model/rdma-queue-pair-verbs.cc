@@ -173,7 +173,7 @@ RdmaQueuePair::ConnectTo(const RdmaQueuePairAttributes& attributes)
     SetPeer(attributes.peerEndpoint, attributes.peerNumber, attributes.receivePsn);
     RdmaQueuePairVerbs& verbs = Verbs();
     verbs.minRnrTimer = attributes.minRnrTimer;
-    if (attributes.selectiveRepeat && m_nic->m_lossRecovery == RdmaNic::SELECTIVE_REPEAT)
+    if (attributes.selectiveRepeat && m_nic->m_lossRecovery != RdmaNic::GO_BACK_N)
     {
         m_nic->UseSelectiveRepeat(this, attributes.peerBdpCap); // an end may never send
     }

@@ -184,7 +184,7 @@ TEST(IbRouting, FatTreesReachAllOnMinimalUpDownPaths)
 
 TEST(IbRouting, FatTreeShiftsHaveNoContention)
 {
-    // Zahavi 2010, theorem 1: with d-mod-k on a tree of full bisection no two packets of a shift
+    // Zahavi 2010: with d-mod-k on a tree of full bisection no two packets of a shift
     // permutation use one channel, in either direction.
     for (const uint32_t k : {4, 6, 8})
     {
@@ -547,17 +547,94 @@ TEST(IbRouting, LmcUsesDifferentPorts)
         }
         EXPECT_TRUE(IbCheckTables(subnet, IbRoute(subnet, {"dfsssp"})).Good());
     }
-    // Over different neighbours before different cables: 2 spines, 2 cables to each, 2 LIDs.
+    // Over different neighbours before different cables: ports 1 and 2 of each leaf lead to one
+    // spine, 3 and 4 to the other.
+    Builder b;
+    const uint32_t leaf[2] = {b.Switch("leaf-0"), b.Switch("leaf-1")};
+    for (uint32_t i = 0; i < 2; ++i)
+    {
+        const uint32_t spine = b.Switch("spine");
+        for (uint32_t cable = 0; cable < 2; ++cable)
+        {
+            b.Link(leaf[0], spine);
+            b.Link(leaf[1], spine);
+        }
+    }
+    b.Link(b.Host("h0"), leaf[0]);
+    b.Link(b.Host("h1"), leaf[1]);
     IbSubnetOptions so;
     so.lmc = 1;
-    const IbSubnet subnet = IbSubnet::Discover(ibtest::MakeTree(1, 2, 2, 0, 2, 2).fabric, so);
+    const IbSubnet subnet = IbSubnet::Discover(b.fabric, so);
     for (const char* engine : {"ftree", "updn", "minhop"})
     {
         const IbTables tables = IbRoute(subnet, {engine});
-        const auto& far = subnet.Endpoints()[3];
+        const uint16_t lid = subnet.Endpoints()[1].lid;
         const auto& peers = subnet.Switches()[0].peers;
-        EXPECT_NE(peers[tables.OutPort(0, far.lid)].switchIndex,
-                  peers[tables.OutPort(0, far.lid + 1)].switchIndex);
+        EXPECT_NE(peers[tables.OutPort(0, lid)].switchIndex,
+                  peers[tables.OutPort(0, lid + 1)].switchIndex)
+            << engine;
+    }
+}
+
+TEST(IbRouting, MinHopAndUpDownBalancePorts)
+{
+    // 6 leaves, 4 spines, 4 hosts a leaf: 20 LIDs of other leaves over 4 up-ports, 5 each.
+    const IbSubnet subnet = IbSubnet::Discover(ibtest::MakeTree(1, 6, 4, 0, 4).fabric);
+    for (const char* engine : {"minhop", "updn", "dfsssp"})
+    {
+        const IbTables tables = IbRoute(subnet, {engine});
+        for (uint32_t s = 0; s < 6; ++s)
+        {
+            std::map<uint32_t, uint32_t> lids;
+            for (uint32_t lid = 1; lid <= 24; ++lid)
+            {
+                ++lids[tables.OutPort(s, lid)];
+            }
+            for (uint32_t port = 5; port <= 8; ++port)
+            {
+                EXPECT_EQ(lids[port], 5u) << engine;
+            }
+        }
+    }
+}
+
+TEST(IbRouting, UpDownNeverGoesUpAfterDownAndIsAsLongAsItSays)
+{
+    for (uint32_t seed = 1; seed <= 40; ++seed)
+    {
+        const IbSubnet subnet =
+            IbSubnet::Discover(ibtest::RandomFabric(5 + seed % 15, seed % 19, 12, seed));
+        const IbSwitchGraph graph = IbSwitchGraph::Of(subnet);
+        IbRoutingOptions options;
+        options.roots = {subnet.Switches()[seed % 5].node};
+        const IbTables tables = IbRoute(subnet, {"updn"}, options);
+        IbUpDownSearch search(graph, IbOrderFromRoots(graph, {seed % 5}));
+        // Ranks by a search of the test's own; ties by index, as by GUID.
+        const auto rank = AllDistances(subnet)[seed % 5];
+        const auto isUp = [&](uint32_t from, uint32_t to) {
+            return std::make_pair(rank[to], to) < std::make_pair(rank[from], from);
+        };
+        std::vector<IbHop> hops;
+        for (const auto& to : subnet.Endpoints())
+        {
+            search.Search(to.switchIndex);
+            for (uint32_t e = 0; e < subnet.Endpoints().size(); ++e)
+            {
+                ASSERT_TRUE(IbTracePath(subnet, tables, e, to.lid, hops));
+                if (subnet.Endpoints()[e].lid == to.lid)
+                {
+                    continue;
+                }
+                EXPECT_EQ(hops.size(), search.Distance(subnet.Endpoints()[e].switchIndex) + 1);
+                bool down = false;
+                for (size_t i = 0; i + 1 < hops.size(); ++i)
+                {
+                    const bool up = isUp(hops[i].switchIndex, hops[i + 1].switchIndex);
+                    EXPECT_FALSE(up && down) << seed;
+                    down = !up;
+                }
+            }
+        }
     }
 }
 
@@ -828,6 +905,37 @@ TEST(IbRouting, UpDownRootsAndTurns)
     EXPECT_EQ(hops.size(), 5u);
     ASSERT_TRUE(IbTracePath(subnet, tables, 0, subnet.Endpoints()[5].lid, hops));
     EXPECT_EQ(hops.size(), 2u);
+
+    // "Down if possible" has its price: switches 1 - 2 - 3 - 4 in a row below root 0, all linked to
+    // it. 1 has a way down to 4 along the row, and takes its 3 links, not the 2 over the root,
+    // because what the root sends down to 1 could not go up again. 4 has none to 1 and goes over
+    // the root.
+    Builder b;
+    uint32_t row[5];
+    for (uint32_t i = 0; i < 5; ++i)
+    {
+        row[i] = b.Switch("s" + std::to_string(i));
+        b.Link(b.Host("h"), row[i]);
+        if (i > 0)
+        {
+            b.Link(row[i], row[0]);
+        }
+        if (i > 1)
+        {
+            b.Link(row[i], row[i - 1]);
+        }
+    }
+    const IbSubnet below = IbSubnet::Discover(b.fabric);
+    options.roots = {row[0]};
+    const IbTables down = IbRoute(below, {"updn"}, options);
+    EXPECT_TRUE(IbCheckTables(below, down).Good());
+    EXPECT_EQ(IbQueryPath(below, down, 1, below.Endpoints()[4].lid)->hops, 4);
+    EXPECT_EQ(IbQueryPath(below, down, 4, below.Endpoints()[1].lid)->hops, 3);
+    const IbSwitchGraph graph = IbSwitchGraph::Of(below);
+    IbUpDownSearch toFour(graph, {0, 1, 2, 3, 4});
+    toFour.Search(4);
+    EXPECT_EQ(toFour.Distance(1), 3u);
+    EXPECT_EQ(toFour.Distance(0), 1u);
 }
 
 TEST(IbRouting, HostsWithSeveralPortsAndRails)
