@@ -57,6 +57,8 @@ struct IbSpec
 {
     std::string switchName;           ///< of rdma::IbSwitches
     std::string routing;              ///< engines of the subnet manager, with commas
+    std::string lfts;                 ///< file of forwarding tables instead; empty: none
+    bool dump = false;                ///< write the tables as OpenSM does
     uint8_t lmc = 0;
     uint8_t lanes = 1;                ///< data VLs
     rdma::Bytes laneBuffer;           ///< of each at a port

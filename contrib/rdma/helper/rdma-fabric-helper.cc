@@ -332,15 +332,34 @@ RdmaFabricHelper::BuildSubnet(RdmaFabric& fabric, const std::vector<rdma::RouteL
 void
 RdmaFabric::ConfigureIbSwitches()
 {
+    bool adaptive = false;
     for (std::size_t i = 0; i < m_ibSwitches.size(); ++i)
     {
-        const uint32_t node = m_nodeOfIbSwitch[i];
-        m_subnet->Configure(node, *m_ibSwitches[i]);
+        m_subnet->Configure(m_nodeOfIbSwitch[i], *m_ibSwitches[i]);
+        adaptive |= m_ibSwitches[i]->IsAdaptive();
+    }
+    if (!adaptive)
+    {
+        return;
+    }
+    // Shortest ways by the cables that work.
+    const rdma::IbFabric& cabling = m_subnet->GetCabling();
+    std::vector<rdma::RouteLink> live;
+    for (std::size_t i = 0; i < cabling.links.size(); ++i)
+    {
+        if (!cabling.linkDown[i])
+        {
+            live.push_back(cabling.links[i]);
+        }
+    }
+    const auto routes = rdma::EcmpRoutes::Compute(cabling.isHost, live, cabling.endpoints);
+    for (std::size_t i = 0; i < m_ibSwitches.size(); ++i)
+    {
         std::vector<std::vector<uint16_t>> choices(m_subnet->GetSubnet().TopLid() + 1);
         for (uint32_t e = 0; e < m_endpoints.size(); ++e)
         {
             const rdma::IbSubnet::Endpoint& endpoint = m_subnet->GetSubnet().Endpoints()[e];
-            const auto ports = m_routes.NextHops(node, e);
+            const auto ports = routes.NextHops(m_nodeOfIbSwitch[i], e);
             for (uint32_t l = 0; l < 1U << endpoint.lmc && endpoint.lid; ++l)
             {
                 choices[endpoint.lid + l].assign(ports.begin(), ports.end());

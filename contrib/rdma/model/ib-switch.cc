@@ -148,7 +148,10 @@ IbSwitch::SetForwarding(std::vector<uint16_t> forwarding)
 void
 IbSwitch::SetChoices(std::vector<std::vector<uint16_t>> choices)
 {
-    m_choices = std::move(choices);
+    if (m_adaptive)
+    {
+        m_choices = std::move(choices);
+    }
 }
 
 std::string
@@ -191,10 +194,6 @@ IbSwitch::Start()
                     buffer);
             }
         }
-    }
-    if (!m_adaptive)
-    {
-        m_choices.clear();
     }
     return {};
 }
