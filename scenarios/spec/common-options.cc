@@ -6,6 +6,7 @@
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/congestion-names.h"
+#include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/nic-names.h"
 #include "topologies/family.h"
 
@@ -32,12 +33,23 @@ TopologyItems()
 }
 
 std::vector<NamedItem>
-NicItems()
+EthernetNicItems()
 {
     std::vector<NamedItem> items;
     for (const auto& nic : NicNames())
     {
         items.push_back({nic.name, nic.description});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+NicItems()
+{
+    auto items = EthernetNicItems();
+    for (auto& item : InfiniBandNicItems())
+    {
+        items.push_back(std::move(item));
     }
     return items;
 }
@@ -78,29 +90,8 @@ std::vector<NamedItem>
 LossRecoveryItems()
 {
     return {{"go-back-n", "from the first packet lost on all go again"},
-            {"selective-repeat", "only what is lost, as IRN; one ACK a packet, at most the bandwidth-delay product in flight"}};
-}
-
-std::string
-RefuseInfiniBand(const std::string& text)
-{
-    std::string upper = text;
-    std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
-    for (const auto& ib : InfiniBandNames())
-    {
-        if (upper == ib.name)
-        {
-            double rate = 0;
-            for (const auto& nic : NicNames())
-            {
-                rate = std::string(nic.name) == ib.ethernet ? static_cast<double>(nic.rate.bps) * 1e-9 : rate;
-            }
-            return "InfiniBand comes in a later release; the Ethernet NIC of " +
-                   std::string(rate == ib.gbps ? "the same" : "the nearest") + " rate is " + ib.ethernet +
-                   "; allowed: " + JoinNames(NicItems());
-        }
-    }
-    return "";
+            {"selective-repeat", "only what is lost, as IRN; one ACK a packet, at most the bandwidth-delay product in flight"},
+            {"out-of-order", "packets are taken in any order, as adaptive routing brings them; what is lost goes again after the time-out"}};
 }
 
 } // namespace
@@ -120,6 +111,7 @@ RunOptionRows(const std::string& program)
         Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
         Opt("attribution", Kind::kFlag, json, group, "say where the time of messages went: attribution.csv and the slowest in words").Default("1"),
         Opt("report", Kind::kFlag, json, group, "write report.html, the run in pictures, at its end").Default("1"),
+        Opt("timeline", Kind::kFlag, json, group, "write timeline.json, a trace for ui.perfetto.dev, at its end").Default("1"),
         Opt("pcap", Kind::kList, json, group,
             "capture these: all, a host (server-3), a port (edge-0-1:2) or a link (edge-0-1-agg-0-0, server-3-edge-0-1)")
             .Shows("LINK,...")
@@ -174,7 +166,10 @@ FabricOptionRows()
         Opt("compat", Kind::kName, json, group, "defaults of another model, to replay its inputs and results; what else is given wins")
             .Names("compatibility", CompatItems)
             .Default("none"),
-        Opt("nic", Kind::kName, json, group, "network interface of a server").Names("NIC", NicItems).Refuse(RefuseInfiniBand).Default("100GbE"),
+        Opt("fabric", Kind::kName, json, group, "link layer of all NICs, links and switches")
+            .Names("fabric", {{"roce", "Ethernet: RoCEv2, PFC, ECN"}, {"ib", "InfiniBand: credits, virtual lanes, a subnet manager"}})
+            .Otherwise("what --nic is"),
+        Opt("nic", Kind::kName, json, group, "network interface of a server").Names("NIC", NicItems).Default("100GbE"),
         Opt("mtu", Kind::kInteger, json, group, "payload bytes of a packet").Default("4096").OneOf({256, 512, 1024, 2048, 4096}),
         Opt("ack-every", Kind::kInteger, json, group, "packets per ACK; the last of a message is always acknowledged")
             .Default("16")
@@ -214,6 +209,10 @@ FabricOptionRows()
             .Example("selective-repeat"),
         Opt("retry-count", Kind::kInteger, json, group, "time-outs in a row without progress until a queue pair fails").Default("7").Range(0, 7).Example("3"),
     };
+    for (auto& row : InfiniBandOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
     for (auto& row : FrameOptionRows())
     {
         rows.push_back(std::move(row));
@@ -237,6 +236,8 @@ FabricLists()
     return {
         {"topologies", "Topologies (--topology), or a file", TopologyItems},
         {"nics", "Network interfaces (--nic)", NicItems},
+        {"ib-switches", "InfiniBand switches (--ib-switch)", IbSwitchItems},
+        {"ib-routing", "Routing engines of the subnet manager (--ib-routing)", IbRoutingItems},
         {"compat", "Models to be compatible with (--compat)", CompatItems},
         {"cc", "Congestion controls (--cc)", CongestionItems},
         {"cc-preset", "Parameters of congestion controls and switches (--cc-preset)", CongestionPresetItems},

@@ -26,6 +26,7 @@ std::vector<Option> CollectiveOptionRows();                    ///< --algorithm,
 // Registries as --help and errors list them.
 std::vector<NamedItem> TopologyItems();
 std::vector<NamedItem> NicItems();
+std::vector<NamedItem> EthernetNicItems();
 std::vector<NamedItem> CongestionItems();
 std::vector<NamedItem> CongestionPresetItems();
 std::vector<NamedItem> ServerItems();

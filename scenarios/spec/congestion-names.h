@@ -31,6 +31,7 @@ CongestionNames()
         {"dcqcn", "DCQCN (Zhu et al., SIGCOMM 2015): rate cut on CNPs for ECN-marked packets; RoCE's usual one"},
         {"dctcp", "DCTCP (Alizadeh et al., SIGCOMM 2010): window cut by the share of ECN-marked packets"},
         {"hpcc", "HPCC (Li et al., SIGCOMM 2019): window by what the switches say in the packets (42 B of telemetry each)"},
+        {"ib-cc", "InfiniBand's (annex A10): packets marked with FECN raise the sender's index into a table of delays"},
         {"none", "no congestion control: line rate, losses and queues left to PFC or to go-back-N"},
         {"timely", "TIMELY (Mittal et al., SIGCOMM 2015): rate by the gradient of round-trip times"},
     };
@@ -65,6 +66,11 @@ CongestionPresets()
         {"nvidia-nic", "dcqcn none",
          "defaults of NVIDIA adapters (mlxconfig): alpha 1 us, increase 300 us, R_AI 5, R_HAI 50 Mb/s; K 150/1500 kB, Pmax 1",
          rdma::Bytes(150000), rdma::Bytes(1500000), 1.0},
+        {"mellanox", "ib-cc",
+         "manual of Mellanox OFED 2.2, a geometric table for 128 sources of one sink; on Ethernet K 400/1600 kB, Pmax 0.2",
+         rdma::Bytes(400000), rdma::Bytes(1600000), 0.2},
+        {"gran10", "ib-cc", "Gran et al., IPDPS 2010, a linear table; on Ethernet K 400/1600 kB, Pmax 0.2", rdma::Bytes(400000),
+         rdma::Bytes(1600000), 0.2},
         // HPCC's published run.py: KMIN = KMAX = 30 x rate/10G KB.
         {"hpcc19", "dctcp", "DCTCP as its paper has it, g = 1/16, with the marking of HPCC's published run script: K 300 kB", rdma::Bytes(300000), rdma::Bytes(300000), 1.0},
         // 65 packets of 1,500 B at 10 Gb/s (section 3.4), which is 97.5 KB.

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Network interfaces by name. InfiniBand's names are known and refused: they come with a later release.
+ * Ethernet's network interfaces by name; InfiniBand's are in infiniband.h.
  */
 #ifndef SCENARIOS_SPEC_NIC_NAMES_H
 #define SCENARIOS_SPEC_NIC_NAMES_H
@@ -29,23 +29,6 @@ NicNames()
         {"40GbE", "RoCEv2, 40 Gb/s", rdma::Gbps(40)},    {"50GbE", "RoCEv2, 50 Gb/s", rdma::Gbps(50)},
         {"100GbE", "RoCEv2, 100 Gb/s", rdma::Gbps(100)}, {"200GbE", "RoCEv2, 200 Gb/s", rdma::Gbps(200)},
         {"400GbE", "RoCEv2, 400 Gb/s", rdma::Gbps(400)}, {"800GbE", "RoCEv2, 800 Gb/s", rdma::Gbps(800)},
-    };
-    return names;
-}
-
-struct InfiniBandName
-{
-    const char* name;
-    double gbps;          ///< data rate, 4x
-    const char* ethernet; ///< the nearest of NicNames()
-};
-
-inline const std::vector<InfiniBandName>&
-InfiniBandNames()
-{
-    static const std::vector<InfiniBandName> names = {
-        {"SDR", 8, "10GbE"},    {"DDR", 16, "25GbE"},   {"QDR", 32, "40GbE"},   {"FDR10", 40, "40GbE"}, {"FDR", 54.54, "50GbE"},
-        {"EDR", 100, "100GbE"}, {"HDR", 200, "200GbE"}, {"NDR", 400, "400GbE"}, {"XDR", 800, "800GbE"},
     };
     return names;
 }

@@ -107,8 +107,8 @@ NetworkText(const topo::Topology& t, const std::string& name)
 std::string
 FabricText(const FabricSpec& f)
 {
-    const bool standard = f.frames.AreStandard();
-    std::string text = Line("NIC", f.nic + (standard ? " RoCEv2, MTU " : ", payload of a packet ") + std::to_string(f.mtu) + " B, an ACK every " +
+    const bool standard = f.infiniBand || f.frames.AreStandard();
+    std::string text = Line("NIC", f.nic + (f.infiniBand ? " InfiniBand, MTU " : standard ? " RoCEv2, MTU " : ", payload of a packet ") + std::to_string(f.mtu) + " B, an ACK every " +
                                        std::to_string(f.ackEvery) + (f.ackEvery == 1 ? " packet" : " packets"));
     if (f.compat != "none" || !standard || f.timeUnit.ps > 1)
     {
@@ -123,6 +123,15 @@ FabricText(const FabricSpec& f)
     if (f.windowBytes)
     {
         text += Line("window", CanonicalBytes(f.windowBytes) + " a queue pair" + (f.variableWindow ? " at line rate, in proportion to its rate" : ""));
+    }
+    if (f.infiniBand)
+    {
+        text += Line("congestion", f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", FECN threshold " +
+                                       (f.ib.fecnThreshold ? std::to_string(f.ib.fecnThreshold) : std::string("off")));
+        text += Line("switches", f.ib.switchName + ", " + rdma::ToString(f.switchLatency) + " cut-through, " + topo::Counted(f.ib.lanes, "VL") +
+                                     " of " + CanonicalBytes(f.ib.laneBuffer.value) + " at each port; links " + rdma::ToString(f.linkDelay) +
+                                     (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+        return text + Line("routing", f.ib.routing + (f.ib.adaptiveRouting ? ", adaptive" : "") + ", LMC " + std::to_string(f.ib.lmc));
     }
     text += Line("congestion", f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", PFC " + (f.pfc ? "on" : "off") + ", ECN " +
                                    (f.ecn ? "K " + CanonicalBytes(f.ecnKmin.value) + " to " + CanonicalBytes(f.ecnKmax.value) +

@@ -43,6 +43,7 @@ struct RunOptions
     bool progress = true;
     bool attribution = true;       ///< of the time of messages
     bool report = true;            ///< report.html at the end
+    bool timeline = true;          ///< timeline.json at the end
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
     std::vector<std::string> ns3Arguments; ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
@@ -51,8 +52,25 @@ struct RunOptions
 };
 
 /// NICs, links, switches. Sizes per 100 Gb/s are scaled by each port's rate.
+/// What --fabric=ib adds.
+struct IbSpec
+{
+    std::string switchName;           ///< of rdma::IbSwitches
+    std::string routing;              ///< engines of the subnet manager, with commas
+    uint8_t lmc = 0;
+    uint8_t lanes = 1;                ///< data VLs
+    rdma::Bytes laneBuffer;           ///< of each at a port
+    std::string high;                 ///< VL arbitration tables; both empty: all VLs alike
+    std::string low;
+    uint8_t highLimit = 255;
+    uint8_t fecnThreshold = 0;        ///< 0: no marks
+    bool adaptiveRouting = false;
+};
+
 struct FabricSpec
 {
+    bool infiniBand = false;       ///< or Ethernet
+    IbSpec ib;
     std::string nic;               ///< preset name: "100GbE"
     rdma::BitRate nicRate;
     std::string compat = "none";   ///< or "hpcc": what the defaults were
@@ -164,6 +182,39 @@ enum class FlowOperation : uint8_t
     kRead, ///< posted by the flow's receiver
 };
 
+/// Which queue pair carries a flow.
+enum class QueuePairUse : uint8_t
+{
+    kPerFlow, ///< a new one, made before the run begins
+    kReused,  ///< one whose flow was done a while ago, reset: like new. Made when none is there
+    kPerPair, ///< the one of this source and destination: flows wait for each other, and inherit its rate
+};
+
+/// What is measured, and how finely.
+struct Measuring
+{
+    rdma::Duration from;           ///< flows that start earlier are simulated and not measured
+    rdma::Duration until;          ///< the same of those that start then or later; 0: all are measured
+    rdma::Duration queueInterval;  ///< between looks at the switches' queues; 0: none
+    rdma::Duration rateInterval;   ///< over which a flow's throughput is measured; 0: it is not
+    uint32_t sizeGroups = 20;      ///< groups of flows of the same number, by size
+    std::vector<uint64_t> sizeBins; ///< upper ends of classes of sizes, bytes, ascending; one more class is above
+
+    bool Covers(rdma::TimePoint start) const
+    {
+        return start.ps >= from.ps && (until.ps == 0 || start.ps < until.ps);
+    }
+};
+
+/// Load that was asked for; for the report.
+struct OfferedLoad
+{
+    double load = 0;               ///< 0: the traffic is not made from a load
+    bool wire = false;             ///< of wire bytes, else payload
+    double incastLoad = 0;
+    double meanFlowBytes = 0;      ///< of the distribution
+};
+
 struct TrafficScenario
 {
     RunOptions run;
@@ -175,6 +226,9 @@ struct TrafficScenario
     rdma::Duration stopAfter;      ///< 0: until all flows are done
     FlowOperation operation = FlowOperation::kWrite;
     bool completionAtSender = false; ///< a flow's completion time ends with its last ACK, not with its last byte
+    QueuePairUse queuePairs = QueuePairUse::kPerFlow;
+    Measuring measuring;
+    OfferedLoad offered;
 };
 
 } // namespace scenario

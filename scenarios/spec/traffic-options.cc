@@ -7,12 +7,17 @@
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
+#include "scenarios/traffic/arrivals.h"
+#include "scenarios/traffic/flow-csv.h"
+#include "scenarios/traffic/flow-sizes.h"
 #include "scenarios/traffic/hpcc-flows.h"
 #include "scenarios/traffic/patterns.h"
 #include "topologies/family.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <unordered_map>
 
 namespace scenario
 {
@@ -32,8 +37,32 @@ Patterns()
         {"random-permutation", "every host to another one, a shuffle by --seed"},
         {"incast", "--fan-in hosts to the one --target"},
         {"all-to-all", "every host to every other one"},
+        {"poisson", "random pairs at a --load, sizes of a distribution (--sizes)"},
+        {"on-off", "the same from sources that are on and off in turn"},
     };
     return patterns;
+}
+
+bool
+HasLoad(const std::string& pattern)
+{
+    return pattern == "poisson" || pattern == "on-off";
+}
+
+/// Options of patterns with a load, of those without, and of all patterns.
+const std::vector<std::string> kLoadOptions{"load", "load-of", "cool-down", "incast-load", "incast-fan-in", "incast-bytes", "incast-arrivals"};
+const std::vector<std::string> kOnOffOptions{"on-time", "off-time", "on-off-times"};
+const std::vector<std::string> kListOptions{"bytes", "start-jitter"};
+
+std::vector<NamedItem>
+FlowSizeItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& sizes : PublishedFlowSizes())
+    {
+        items.push_back({sizes.name, sizes.description});
+    }
+    return items;
 }
 
 OptionTable
@@ -60,10 +89,63 @@ MakeTable()
             .Shows("SIZE,...")
             .Otherwise("40MB")
             .Example("1MB,64KiB"),
+        Opt("sizes", Kind::kNameOrFile, json, group,
+            "flow sizes at random from a distribution, instead of --bytes: a name, or a file of lines \"bytes percent\" (of flows of at "
+            "most so many bytes; in between linearly)")
+            .Names("distribution of flow sizes", FlowSizeItems)
+            .Aliases([](const std::string& text) -> std::string { return text == "FbHdp" ? "fb-hadoop" : ""; })
+            .Otherwise("websearch for --pattern=poisson and on-off")
+            .Example("fb-hadoop"),
         Opt("start-jitter", Kind::kDuration, json, group, "flows start at random within this time").Otherwise("0, all at once").Range(0, 1e15).Example("10us"),
+        Opt("load", Kind::kReal, json, group, "poisson, on-off: average load of each host's links in the direction out, 1 being their rate")
+            .Otherwise("0.5")
+            .Range(1e-6, 10)
+            .Example("0.3"),
+        Opt("load-of", Kind::kName, json, group, "the bytes that --load and --incast-load count")
+            .Names("layer", {{"payload", "the flows' bytes alone, as HPCC's traffic generator: mean size x 8 / gap"},
+                             {"wire", "with all headers, preambles and gaps between frames of the data packets; no ACKs, no repeats"}})
+            .Otherwise("payload")
+            .Example("wire"),
+        Opt("duration", Kind::kDuration, json, group,
+            "time after --warm-up in which flows that start are measured; poisson, on-off: flows are made for so long")
+            .Otherwise("10ms for poisson and on-off, else all flows")
+            .Range(1, 1e15)
+            .Example("5ms"),
+        Opt("warm-up", Kind::kDuration, json, group, "flows that start before are simulated and in no statistics; all counters begin here")
+            .Default("0ns")
+            .Range(0, 1e15)
+            .Example("1ms"),
+        Opt("cool-down", Kind::kDuration, json, group,
+            "poisson, on-off: flows are made for this much longer, in no statistics, so that the last measured ones meet the same load; the "
+            "run ends with the last measured flow")
+            .Otherwise("0")
+            .Range(0, 1e15)
+            .Example("1ms"),
+        Opt("on-time", Kind::kDuration, json, group, "on-off: mean time a host is on").Otherwise("100us").Range(1, 1e15).Example("50us"),
+        Opt("off-time", Kind::kDuration, json, group, "on-off: mean time a host is off; while on, its load is higher to make up for it")
+            .Otherwise("100us")
+            .Range(0, 1e15)
+            .Example("50us"),
+        Opt("on-off-times", Kind::kName, json, group, "on-off: how those times are distributed")
+            .Names("distribution of times", {{"exponential", "without memory"}, {"constant", "all the same"}, {"pareto", "heavy-tailed, of shape 2"}})
+            .Otherwise("exponential")
+            .Example("pareto"),
+        Opt("incast-load", Kind::kReal, json, group,
+            "poisson, on-off: mixed in, now and then --incast-fan-in random hosts send to a random one at once; their share of the rate of all "
+            "hosts, beside --load")
+            .Otherwise("0, none")
+            .Range(0, 10)
+            .Example("0.02"),
+        Opt("incast-fan-in", Kind::kInteger, json, group, "senders of such an incast").Otherwise("60, or all other hosts if fewer").Range(1, 4294967295.0).Example("8"),
+        Opt("incast-bytes", Kind::kBytes, json, group, "each of them sends").Otherwise("500kB").Range(1, 1e12).Example("100kB"),
+        Opt("incast-arrivals", Kind::kName, json, group, "when these incasts come")
+            .Names("kind of arrivals", {{"periodic", "at equal gaps, the first after half of one"}, {"poisson", "at exponential gaps"}})
+            .Otherwise("periodic")
+            .Example("poisson"),
         Opt("priority", Kind::kInteger, json, group, "of every flow").Otherwise("3").Range(0, 7).Example("5"),
         Opt("flows", Kind::kFile, json, group,
-            "instead of a pattern: a flow file of HPCC's ns-3 code (count; then src dst pg dport bytes start_s)"),
+            "instead of a pattern: a flow file of HPCC's ns-3 code (count; then src dst pg dport bytes start_s), or CSV with the columns "
+            "start_ns (or start_us, start_s), src, dst, bytes, such as flows.csv of a run"),
         Opt("operation", Kind::kName, json, group, "the verb that moves a flow's bytes")
             .Names("operation", {{"write", "RDMA WRITE"}, {"send", "SEND; of at most 2 GiB"}, {"read", "RDMA READ, posted by who gets the bytes; its time begins with that"}})
             .Default("write")
@@ -72,6 +154,31 @@ MakeTable()
             .Names("completion", {{"receiver", "its last byte is at the receiver"}, {"sender", "its last ACK is at the sender, as HPCC's code has it"}})
             .Default("receiver")
             .Example("sender"),
+        Opt("queue-pairs", Kind::kName, json, group, "the queue pair that carries a flow")
+            .Names("use of queue pairs",
+                   {{"per-flow", "a new one for each, all made before the run"},
+                    {"reused", "one whose flow has been done for 2 ms, reset, else a new one: every flow starts afresh and memory is bounded"},
+                    {"per-pair", "one for each source and destination: flows wait for each other and inherit its rate"}})
+            .Otherwise("reused for --pattern=poisson and on-off, else per-flow")
+            .Example("per-pair"),
+        Opt("size-groups", Kind::kInteger, json, group, "slowdown.csv: flows by size in so many groups of equal number, as HPCC's figures have them")
+            .Default("20")
+            .Range(1, 1000)
+            .Example("10"),
+        Opt("size-bins", Kind::kList, json, group, "slowdown.csv: classes of flow sizes, by their largest")
+            .Shows("SIZE,...")
+            .Otherwise("100kB,10MB, as pFabric's")
+            .Example("10kB,1MB"),
+        Opt("queue-interval", Kind::kDuration, json, group,
+            "time between looks at the queues of all switch ports: their distribution, and queues.csv of the longest; 0: no looks")
+            .Otherwise("1us for --pattern=poisson and on-off, else 0")
+            .Range(0, 1e15)
+            .Example("2us"),
+        Opt("rate-interval", Kind::kDuration, json, group,
+            "time over which each flow's throughput is measured: Jain's index in fairness.csv, and of at most 1000 flows rates.csv; 0: none")
+            .Otherwise("100us for --pattern=poisson and on-off, else 0")
+            .Range(0, 1e15)
+            .Example("50us"),
         Opt("hosts", Kind::kInteger, json, group, "hosts of the network").Otherwise("all of a fat-tree or a file, else 16").Range(2, 1048576).Example("8"),
         Opt("stop-after", Kind::kDuration, json, group, "end the run at this simulated time; 0: when all flows are done")
             .Default("0ns")
@@ -83,12 +190,14 @@ MakeTable()
     t.Add(RunOptionRows("traffic"));
     t.lists = FabricLists();
     t.lists.push_back({"patterns", "Patterns (--pattern)", [] { return Patterns(); }});
+    t.lists.push_back({"sizes", "Distributions of flow sizes (--sizes)", FlowSizeItems});
     t.Finish();
     t.examples = {
         "traffic --topology=fat-tree --k=8 --pattern=permutation --offset=16 --bytes=40MB",
         "traffic --pattern=incast --topology=single-switch --hosts=65 --fan-in=64 --bytes=1MB",
         "traffic --topology=fat.txt --flows=flow.txt --cc=none --pfc=0",
         "traffic --compat=hpcc --topology=fat.txt --flows=flow.txt --completion=sender",
+        "traffic --pattern=poisson --load=0.5 --sizes=websearch --warm-up=1ms --duration=5ms",
         "traffic --scenario=scenarios/presets/incast-64.json --dry-run",
     };
     return t;
@@ -96,7 +205,7 @@ MakeTable()
 
 /// Sizes of --bytes.
 std::vector<uint64_t>
-FlowSizes(Validation* v)
+SizesInTurn(Validation* v)
 {
     std::vector<uint64_t> sizes;
     std::vector<std::string> canonical;
@@ -125,12 +234,174 @@ FlowSizes(Validation* v)
     return sizes;
 }
 
+/// The distribution of --sizes.
+bool
+ReadSizes(Validation* v, FlowSizes* sizes)
+{
+    const std::string& given = v->values.Text("sizes");
+    std::string text;
+    for (const auto& published : PublishedFlowSizes())
+    {
+        if (given == published.name)
+        {
+            text = published.text;
+        }
+    }
+    if (text.empty())
+    {
+        std::vector<topo::Error> errors;
+        const auto read = topo::ReadWholeFile(given, errors);
+        if (!read)
+        {
+            v->Fail("sizes", errors.empty() ? "cannot be read" : errors[0].message);
+            return false;
+        }
+        text = *read;
+    }
+    std::string error;
+    if (!FlowSizes::Parse(text, given, sizes, &error))
+    {
+        v->errors.push_back({"", "", error, ""});
+        return false;
+    }
+    return true;
+}
+
+/// Bits per second that each host can send.
+std::vector<uint64_t>
+HostRates(const topo::Topology& topology)
+{
+    std::vector<uint64_t> rates;
+    for (const topo::NodeId host : topology.Hosts())
+    {
+        uint64_t rate = 0;
+        for (const topo::LinkId link : topology.Nodes()[host].ports)
+        {
+            rate += topology.Links()[link].rate.bps;
+        }
+        rates.push_back(rate);
+    }
+    return rates;
+}
+
+/// A share as a multiple of 10^-9.
+uint64_t
+Billionths(double share)
+{
+    return static_cast<uint64_t>(std::llround(share * 1e9));
+}
+
 /// Endpoint of a flow at a host: its ports take turns.
 topo::EndpointId
 EndpointAt(const topo::Topology& topology, uint32_t host, size_t turn)
 {
     const size_t ports = topology.Nodes()[topology.Hosts()[host]].ports.size();
     return topology.EndpointOf(host, static_cast<topo::PortId>(turn % ports));
+}
+
+/// Flows of --pattern=poisson and on-off.
+void
+MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
+{
+    auto& values = v->values;
+    const auto decide = [&](const char* name, const std::string& text) {
+        if (!values.Given(name))
+        {
+            v->Decide(name, text);
+        }
+    };
+    const size_t before = v->errors.size();
+    v->MustNotBeGiven(kListOptions, "has no meaning with --pattern=" + s->pattern + "; sizes are --sizes, starts follow from --load");
+    decide("sizes", "websearch");
+    decide("load", "0.5");
+    decide("load-of", "payload");
+    decide("duration", "10ms");
+    decide("cool-down", "0ns");
+    decide("incast-load", "0");
+    decide("priority", "3");
+
+    ArrivalOptions o;
+    o.hostRates = HostRates(network.topology);
+    const uint32_t hosts = static_cast<uint32_t>(o.hostRates.size());
+    if (s->pattern == "on-off")
+    {
+        decide("on-time", "100us");
+        decide("off-time", "100us");
+        decide("on-off-times", "exponential");
+        o.meanOn = values.Duration("on-time");
+        o.meanOff = values.Duration("off-time");
+        const std::string& kind = values.Text("on-off-times");
+        o.periods = kind == "constant" ? PeriodKind::kConstant : kind == "pareto" ? PeriodKind::kPareto : PeriodKind::kExponential;
+    }
+    else
+    {
+        v->MustNotBeGiven(kOnOffOptions, "has no meaning with --pattern=poisson; it belongs to --pattern=on-off");
+    }
+    const double incastLoad = values.Real("incast-load");
+    if (incastLoad > 0)
+    {
+        decide("incast-fan-in", std::to_string(std::min(60u, hosts - 1)));
+        decide("incast-bytes", "500kB");
+        decide("incast-arrivals", "periodic");
+        o.incastFanIn = values.U32("incast-fan-in");
+        o.incastBytes = values.Integer("incast-bytes");
+        o.incastPeriodic = values.Text("incast-arrivals") == "periodic";
+        if (o.incastFanIn >= hosts)
+        {
+            v->Fail("incast-fan-in", "allowed: 1 to " + std::to_string(hosts - 1) + ", the other hosts of the network");
+        }
+    }
+    else
+    {
+        v->MustNotBeGiven({"incast-fan-in", "incast-bytes", "incast-arrivals"}, "has no meaning without --incast-load");
+    }
+    FlowSizes sizes;
+    if (!ReadSizes(v, &sizes) || v->errors.size() != before)
+    {
+        return;
+    }
+
+    const uint32_t mtu = s->fabric.mtu;
+    const rdma::FrameSizes& frames = s->fabric.frames;
+    const bool wire = values.Text("load-of") == "wire";
+    const uint64_t header = frames.DataWire(rdma::RoceOpcode::kWriteMiddle, mtu) - mtu;
+    o.seed = values.Integer("seed");
+    o.sizes = &sizes;
+    o.load = std::max<uint64_t>(1, Billionths(values.Real("load")));
+    o.incastLoad = incastLoad > 0 ? std::max<uint64_t>(1, Billionths(incastLoad)) : 0;
+    // One RETH a flow; what pads a packet to four bytes is left out, 1.5 B a flow.
+    o.bytesPerFlow1024 =
+        sizes.MeanBytes1024() + (wire ? sizes.MeanPackets1024(mtu) * header + uint64_t{1024} * frames.rethBytes : 0);
+    o.incastBytesPerFlow1024 =
+        1024 * (o.incastBytes + (wire ? (o.incastBytes + mtu - 1) / mtu * header + frames.rethBytes : 0));
+    s->measuring.until = s->measuring.from + values.Duration("duration");
+    o.until = s->measuring.until + values.Duration("cool-down");
+    s->offered = {values.Real("load"), wire, incastLoad, sizes.MeanBytes()};
+    if (const double expected = ExpectedArrivals(o); expected > kMostFlows)
+    {
+        v->Fail("duration", "makes about " + std::to_string(std::llround(expected)) + " flows at this load; allowed: at most " +
+                                std::to_string(kMostFlows));
+        return;
+    }
+    const std::vector<Arrival> arrivals = MakeArrivals(o);
+    s->flows.reserve(arrivals.size());
+    for (size_t i = 0; i < arrivals.size(); ++i)
+    {
+        const Arrival& a = arrivals[i];
+        Flow f;
+        f.src = EndpointAt(network.topology, a.src, i);
+        f.dst = EndpointAt(network.topology, a.dst, i);
+        f.bytes = a.bytes;
+        f.start = a.start;
+        f.priority = static_cast<uint8_t>(values.Integer("priority"));
+        f.dport = a.incast ? 200 : 100; // by which HPCC's analysis tells them apart
+        f.tag = a.incast ? "incast" : s->pattern;
+        s->flows.push_back(std::move(f));
+    }
+    if (s->flows.empty())
+    {
+        v->Fail("duration", "is too short: at this load no flow starts within");
+    }
 }
 
 void
@@ -144,7 +415,30 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
     }
     s->pattern = values.Text("pattern");
     const std::string other = "has no meaning with --pattern=" + s->pattern + "; it belongs to ";
-    const std::vector<uint64_t> sizes = FlowSizes(v);
+    if (HasLoad(s->pattern))
+    {
+        v->MustNotBeGiven({"offset"}, other + "--pattern=permutation");
+        v->MustNotBeGiven({"fan-in", "target"}, other + "--pattern=incast; see --incast-load");
+        if (hosts < 2)
+        {
+            v->errors.push_back({"", "", "the network has " + std::to_string(hosts) + " host; a flow needs two", ""});
+            return;
+        }
+        MakeLoadFlows(v, network, s);
+        return;
+    }
+    v->MustNotBeGiven(kLoadOptions, other + "--pattern=poisson and on-off");
+    v->MustNotBeGiven(kOnOffOptions, other + "--pattern=on-off");
+    FlowSizes drawn;
+    if (values.Given("sizes"))
+    {
+        v->MustNotBeGiven({"bytes"}, "has no meaning with --sizes");
+        if (!ReadSizes(v, &drawn))
+        {
+            return;
+        }
+    }
+    const std::vector<uint64_t> sizes = values.Given("sizes") ? std::vector<uint64_t>{1} : SizesInTurn(v);
     if (hosts < 2)
     {
         v->errors.push_back({"", "", "the network has " + std::to_string(hosts) + " host; a flow needs two", ""});
@@ -235,16 +529,83 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
     }
 
     const auto starts = StartTimes(pairs.size(), values.Duration("start-jitter"), seed);
+    Random random(seed, kSizeStream);
     s->flows.reserve(pairs.size());
     for (size_t i = 0; i < pairs.size(); ++i)
     {
         Flow f;
         f.src = EndpointAt(network.topology, pairs[i].first, i);
         f.dst = EndpointAt(network.topology, pairs[i].second, i);
-        f.bytes = sizes[i % sizes.size()];
+        f.bytes = values.Given("sizes") ? drawn.Draw(&random) : sizes[i % sizes.size()];
         f.start = starts[i];
         f.priority = static_cast<uint8_t>(values.Integer("priority"));
         f.tag = s->pattern;
+        s->flows.push_back(std::move(f));
+    }
+}
+
+/// Hosts of a CSV file: numbers from 0 in every network, or names.
+void
+ReadCsvFlows(Validation* v, const Network& network, const std::string& text, const std::string& file, TrafficScenario* s)
+{
+    const auto& topology = network.topology;
+    const auto& hosts = topology.Hosts();
+    // Name, and name with port, to the endpoint; the former, and numbers, stand for the host, whose ports take turns.
+    std::unordered_map<std::string, uint32_t> hostOf;
+    std::unordered_map<std::string, topo::EndpointId> endpointOf;
+    const uint32_t byPort = static_cast<uint32_t>(hosts.size()); // added to an endpoint
+    for (uint32_t h = 0; h < hosts.size(); ++h)
+    {
+        const topo::Node& node = topology.Nodes()[hosts[h]];
+        hostOf.emplace(std::to_string(h), h);
+        hostOf[node.name] = h;
+        for (uint32_t p = 0; p < node.ports.size(); ++p)
+        {
+            endpointOf.emplace(node.name + ":" + std::to_string(p), topology.EndpointOf(h, static_cast<topo::PortId>(p)));
+        }
+    }
+    const CsvFlows read = ReadFlowCsv(text, file, [&](const std::string& name, uint32_t* number, std::string* allowed) {
+        if (const auto host = hostOf.find(name); host != hostOf.end())
+        {
+            *number = host->second;
+            return true;
+        }
+        if (const auto endpoint = endpointOf.find(name); endpoint != endpointOf.end())
+        {
+            *number = byPort + endpoint->second;
+            return true;
+        }
+        *allowed = "the network has hosts 0 to " + std::to_string(hosts.size() - 1) + ", " + topology.Nodes()[hosts.front()].name + " to " +
+                   topology.Nodes()[hosts.back()].name;
+        return false;
+    });
+    if (!read.error.empty())
+    {
+        v->errors.push_back({"", "", read.error, ""});
+        return;
+    }
+    if (read.flows.size() > kMostFlows)
+    {
+        v->Fail("flows", "has " + std::to_string(read.flows.size()) + " flows; allowed: at most " + std::to_string(kMostFlows));
+        return;
+    }
+    std::map<std::pair<uint32_t, uint32_t>, size_t> turns;
+    s->flows.reserve(read.flows.size());
+    for (const auto& c : read.flows)
+    {
+        const size_t turn = turns[{c.src, c.dst}]++;
+        Flow f;
+        f.src = c.src < byPort ? EndpointAt(topology, c.src, turn) : c.src - byPort;
+        f.dst = c.dst < byPort ? EndpointAt(topology, c.dst, turn) : c.dst - byPort;
+        if (topology.Endpoints()[f.src].host == topology.Endpoints()[f.dst].host)
+        {
+            v->errors.push_back({"", "", file + ": a flow from a host to itself: " + topology.Nodes()[topology.Endpoints()[f.src].host].name, ""});
+            return;
+        }
+        f.bytes = c.bytes;
+        f.start = c.start;
+        f.priority = c.priority;
+        f.tag = c.tag.empty() ? "flow-file" : c.tag;
         s->flows.push_back(std::move(f));
     }
 }
@@ -259,6 +620,11 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
     if (!text)
     {
         v->Fail("flows", errors.empty() ? "cannot be read" : errors[0].message);
+        return;
+    }
+    if (IsFlowCsv(*text))
+    {
+        ReadCsvFlows(v, network, *text, file, s);
         return;
     }
     const auto& topology = network.topology;
@@ -310,6 +676,53 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
     }
 }
 
+/// What does not depend on the network.
+void
+ReadMeasuring(Validation* v, TrafficScenario* s)
+{
+    auto& values = v->values;
+    const bool load = !values.Given("flows") && HasLoad(values.Given("pattern") ? values.Text("pattern") : "");
+    const auto decide = [&](const char* name, const std::string& text) {
+        if (!values.Given(name))
+        {
+            v->Decide(name, text);
+        }
+    };
+    decide("queue-pairs", load ? "reused" : "per-flow");
+    decide("queue-interval", load ? "1us" : "0ns");
+    decide("rate-interval", load ? "100us" : "0ns");
+    decide("size-bins", "100kB,10MB"); // Alizadeh et al., "pFabric", SIGCOMM 2013
+    const std::string& use = values.Text("queue-pairs");
+    s->queuePairs = use == "reused" ? QueuePairUse::kReused : use == "per-pair" ? QueuePairUse::kPerPair : QueuePairUse::kPerFlow;
+    Measuring& m = s->measuring;
+    m.from = values.Duration("warm-up");
+    m.until = values.Given("duration") ? m.from + values.Duration("duration") : rdma::Duration();
+    m.queueInterval = values.Duration("queue-interval");
+    m.rateInterval = values.Duration("rate-interval");
+    m.sizeGroups = values.U32("size-groups");
+    for (const char* name : {"queue-interval", "rate-interval"})
+    {
+        if (values.Duration(name).ps > 0 && values.Duration(name).ps < 10000)
+        {
+            v->Fail(name, "is too short; allowed: 0, or 10ns and more");
+        }
+    }
+    std::vector<std::string> canonical;
+    for (const auto& word : values.List("size-bins"))
+    {
+        const auto bytes = rdma::ParseBytes(word);
+        if (!bytes || bytes->value == 0 || (!m.sizeBins.empty() && bytes->value <= m.sizeBins.back()))
+        {
+            v->errors.push_back({values.Where("size-bins"), word,
+                                 std::string("allowed: ") + rdma::kBytesHelp + ", from 1, each larger than the one before", ""});
+            return;
+        }
+        m.sizeBins.push_back(bytes->value);
+        canonical.push_back(CanonicalBytes(bytes->value));
+    }
+    v->Decide("size-bins", Join(canonical, ","));
+}
+
 } // namespace
 
 const OptionTable&
@@ -327,6 +740,7 @@ ValidateTraffic(const ReadResult& read)
     s.fabric = MakeFabric(&v);
     s.stopAfter = v.values.Duration("stop-after");
     s.completionAtSender = v.values.Text("completion") == "sender";
+    ReadMeasuring(&v, &s);
     const std::string& operation = v.values.Text("operation");
     s.operation = operation == "read"   ? FlowOperation::kRead
                   : operation == "send" ? FlowOperation::kSend
@@ -367,8 +781,10 @@ ValidateTraffic(const ReadResult& read)
         if (v.values.Given("flows"))
         {
             const size_t before = v.errors.size();
-            v.MustNotBeGiven({"pattern", "offset", "fan-in", "target", "bytes", "start-jitter", "priority"},
+            v.MustNotBeGiven({"pattern", "offset", "fan-in", "target", "bytes", "sizes", "start-jitter", "priority"},
                              "has no meaning with --flows; the file says it");
+            v.MustNotBeGiven(kLoadOptions, "has no meaning with --flows; it belongs to --pattern=poisson and on-off");
+            v.MustNotBeGiven(kOnOffOptions, "has no meaning with --flows; it belongs to --pattern=on-off");
             if (v.errors.size() == before)
             {
                 ReadFlowFile(&v, network, &s);
@@ -378,6 +794,14 @@ ValidateTraffic(const ReadResult& read)
         {
             MakePatternFlows(&v, network, &s);
         }
+    }
+    if (s.queuePairs == QueuePairUse::kPerPair && s.operation == FlowOperation::kRead)
+    {
+        v.Fail("queue-pairs", "has no meaning with --operation=read; allowed: per-flow, reused");
+    }
+    if (!s.flows.empty() && std::none_of(s.flows.begin(), s.flows.end(), [&](const Flow& f) { return s.measuring.Covers(f.start); }))
+    {
+        v.Fail(s.measuring.from.ps ? "warm-up" : "duration", "no flow starts in the time that is measured");
     }
     for (const Flow& flow : s.flows)
     {

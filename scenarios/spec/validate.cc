@@ -6,6 +6,7 @@
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
+#include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/nic-names.h"
@@ -72,6 +73,7 @@ FabricSpec
 MakeFabric(Validation* v)
 {
     FabricSpec f;
+    ApplyInfiniBand(v);
     ApplyCompat(v);
     const auto& values = v->values;
     f.compat = values.Text("compat");
@@ -103,16 +105,17 @@ MakeFabric(Validation* v)
     f.nakInterval = values.Duration("nak-interval");
     f.variableWindow = values.Flag("variable-window");
     f.ecnBehind = values.Flag("ecn-behind");
-    if (!f.frames.AreStandard() && !values.List("pcap").empty())
+    f.ccPreset = values.Text("cc-preset");
+    MakeInfiniBand(v, &f);
+    if (!f.infiniBand && !f.frames.AreStandard() && !values.List("pcap").empty())
     {
         v->Fail("pcap", std::string("the frames ") + (f.compat == "none" ? "of these options" : "of --compat=" + f.compat) +
                             " are not RoCEv2's, so no reader of captures would understand them; allowed: captures of standard frames");
     }
     f.ackEvery = values.U32("ack-every");
-    f.pfc = values.Flag("pfc");
-    f.ecn = values.Flag("ecn");
+    f.pfc = !f.infiniBand && values.Flag("pfc");
+    f.ecn = !f.infiniBand && values.Flag("ecn");
     f.cc = values.Text("cc");
-    f.ccPreset = values.Text("cc-preset");
     f.pfcWatchdog = values.Duration("pfc-watchdog");
     f.pfcWatchdogAction = values.Text("pfc-watchdog-action");
     f.linkDelay = values.Duration("link-delay");
@@ -123,6 +126,10 @@ MakeFabric(Validation* v)
     f.retryCount = values.U32("retry-count");
     f.lossRecovery = values.Text("loss-recovery");
     f.bitErrorRate = values.Real("bit-error-rate");
+    if (f.ib.adaptiveRouting && f.lossRecovery != "out-of-order")
+    {
+        v->Fail("loss-recovery", "takes packets that overtook others for lost ones; allowed with --adaptive-routing: out-of-order");
+    }
 
     std::string ofThis;
     for (const auto& preset : CongestionPresets())
@@ -362,12 +369,16 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
         network.name += ", oversubscription " + NumberText(request.oversubscription);
     }
     ApplyCompatToNetwork(v, network.topology, fabric);
+    if (fabric->infiniBand)
+    {
+        CheckInfiniBandNetwork(v, network.topology);
+    }
     if (network.fromFile)
     {
         const auto& host = network.topology.Nodes()[network.topology.Hosts()[0]];
         fabric->nicRate = network.topology.Links()[host.ports[0]].rate;
         fabric->linkDelay = network.topology.Links()[host.ports[0]].delay;
-        fabric->nic = rdma::ToString(fabric->nicRate) + " Ethernet";
+        fabric->nic = rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
     }
     return network;
 }
@@ -448,6 +459,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.progress = v->values.Flag("progress");
     run.attribution = v->values.Flag("attribution");
     run.report = v->values.Flag("report");
+    run.timeline = v->values.Flag("timeline");
     run.pcap = v->values.List("pcap");
     run.capture = MakeCapture(v, topology);
     run.ns3Arguments = read.ns3Arguments;
@@ -467,7 +479,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
 nlohmann::json
 AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
 {
-    std::vector<std::string> except{"out", "progress", "report"};
+    std::vector<std::string> except{"out", "progress", "report", "timeline"};
     if (networkFromFile)
     {
         except.insert(except.end(), {"nic", "link-delay", "oversubscription", "bit-error-rate"});

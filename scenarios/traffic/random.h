@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Seeded randomness that gives the same numbers with every standard library: the engine std::mt19937_64 is fully
- * specified by the C++ standard, its distributions are not, so the arithmetic is ours.
+ * Seeded randomness that gives the same numbers with every standard library: the engine
+ * std::mt19937_64 is fully specified by the C++ standard, its distributions are not, so the
+ * arithmetic is ours.
  */
 #ifndef SCENARIOS_TRAFFIC_RANDOM_H
 #define SCENARIOS_TRAFFIC_RANDOM_H
 
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <utility>
@@ -18,7 +20,8 @@ namespace scenario
 class Random
 {
   public:
-    /// Different purposes of one run take different `stream`s, so that one more draw here changes nothing there.
+    /// Different purposes of one run take different `stream`s, so that one more draw here changes
+    /// nothing there.
     explicit Random(uint64_t seed, uint64_t stream = 0)
         : m_engine(seed * 0x9E3779B97F4A7C15ULL + stream)
     {
@@ -34,6 +37,42 @@ class Random
             draw = m_engine();
         }
         return draw % n;
+    }
+
+    /// Exponential with this mean: von Neumann's comparisons (Various techniques used in connection
+    /// with random digits, 1951), which need no logarithm, whose last bit depends on the machine. A
+    /// uniform x is taken with probability exp(-x): the run of descending draws that it begins ends
+    /// with an even draw; for each x thrown away the result is larger by one mean.
+    uint64_t Exponential(uint64_t mean)
+    {
+        __extension__ using Wide = unsigned __int128;
+        for (uint64_t wholes = 0;; ++wholes)
+        {
+            const uint64_t x = m_engine();
+            uint64_t last = x;
+            bool even = true;
+            for (uint64_t next = m_engine(); next < last; next = m_engine())
+            {
+                last = next;
+                even = !even;
+            }
+            if (even)
+            {
+                const Wide value =
+                    static_cast<Wide>(mean) * wholes + (static_cast<Wide>(mean) * x >> 64);
+                return value > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(value);
+            }
+        }
+    }
+
+    /// Pareto with shape 2 and this mean: heavy-tailed, its variance is infinite. (Of shape 2,
+    /// because a square root is exact to the last bit everywhere, IEEE 754, and another power is
+    /// not.) At most 2^62.
+    uint64_t Pareto(uint64_t mean)
+    {
+        const double u = static_cast<double>((m_engine() >> 11) + 1) / 9007199254740992.0;
+        const double value = static_cast<double>(mean) / 2 / std::sqrt(u);
+        return value > 4.6e18 ? 1ULL << 62 : static_cast<uint64_t>(value);
     }
 
     /// Fisher-Yates.
@@ -54,6 +93,9 @@ class Random
 constexpr uint64_t kPlacementStream = 1;
 constexpr uint64_t kPatternStream = 2;
 constexpr uint64_t kStartStream = 3;
+constexpr uint64_t kSizeStream = 4;
+constexpr uint64_t kIncastStream = 5;
+constexpr uint64_t kHostStream = 1ULL << 32; ///< and on: one a host
 
 } // namespace scenario
 

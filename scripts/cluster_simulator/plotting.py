@@ -1396,3 +1396,13 @@ PICTURES = {
     "ports": Picture("queue, ECN marks, pauses and losses of the worst ports over time", draw_ports),
     "busbw": Picture("bus bandwidth of collectives over their size", draw_busbw),
 }
+
+from . import traffic_plots  # noqa: E402  (uses what stands above)
+
+PICTURES.update(
+    {
+        "slowdown": Picture("slowdown of flows over their size: p50, p95, p99 (traffic)", traffic_plots.draw_slowdown),
+        "queues": Picture("the longest queues over time (traffic)", traffic_plots.draw_queues),
+        "rates": Picture("throughput of each flow, and Jain's index, over time (traffic)", traffic_plots.draw_rates),
+    }
+)

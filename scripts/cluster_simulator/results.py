@@ -49,6 +49,22 @@ CALLS = {
     "bytes": "int64",
     "group": "str",
 }
+SLOWDOWNS = {
+    "tag": "str",
+    "kind": "str",
+    "from_bytes": "int64",
+    "to_bytes": "int64",
+    "flows": "int64",
+    "mean": "float64",
+    "p50": "float64",
+    "p95": "float64",
+    "p99": "float64",
+    "p999": "float64",
+    "max": "float64",
+}
+QUEUES = {"time_us": "float64", "link": "str", "mean_bytes": "float64", "max_bytes": "int64"}
+FAIRNESS = {"time_us": "float64", "flows": "int64", "jain": "float64", "gbps": "float64"}
+RATES = {"time_us": "float64", "flow": "int64", "src": "str", "dst": "str", "gbps": "float64"}
 EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}
 
 FILES = ("stats.json", "flows.csv", "links.csv", "calls.log", "network_events.log")
@@ -97,6 +113,22 @@ class Run:
     def links(self):
         """Links over time (links.csv). A link that did nothing in an interval has no row."""
         return self._table("links.csv", LINKS, ",")
+
+    def slowdowns(self):
+        """Slowdown of traffic's flows by size (slowdown.csv)."""
+        return self._table("slowdown.csv", SLOWDOWNS, ",")
+
+    def queues(self):
+        """The longest queues of traffic over time (queues.csv); a link's row of empty intervals has only its ends."""
+        return self._table("queues.csv", QUEUES, ",")
+
+    def fairness(self):
+        """Jain's index of the flows' throughputs over time (fairness.csv)."""
+        return self._table("fairness.csv", FAIRNESS, ",")
+
+    def rates(self):
+        """Throughput of each flow over time (rates.csv); there is none with many flows."""
+        return self._table("rates.csv", RATES, ",")
 
     def calls(self):
         """Computations and collectives of the ranks (calls.log), in the order they end."""

@@ -43,7 +43,7 @@ function element(name, attributes, ...children) {
   return node;
 }
 
-const SHORT = { summary: "Summary", timeline: "Timeline", topology: "Network", sizes: "Sizes", completion: "Completion times", why: "Where the time went", ports: "Queues and pauses",
+const SHORT = { summary: "Summary", timeline: "Timeline", critical: "Critical path", topology: "Network", sizes: "Sizes", completion: "Completion times", why: "Where the time went", ports: "Queues and pauses",
   memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number" };
 
 function section(id, title, introduction) {

@@ -105,12 +105,13 @@ class Results:
         if not file:
             return
         with file:
-            if file.readline().rstrip("\r\n").split(",") != fields:
+            found = file.readline().rstrip("\r\n").split(",")  # more may have come
+            if found[:len(fields)] != fields:
                 self.problems.append(f"{name} has other columns than {','.join(fields)}: not shown")
                 return
             broken = 0
             while lines := file.readlines(1 << 22):
-                columns, bad = _columns(lines, len(fields))
+                columns, bad = _columns(lines, len(found))
                 broken += bad
                 if columns:
                     yield columns
@@ -134,12 +135,13 @@ class Results:
                     self.problems.append(f"stats.json: {key} is not what it should be: left out")
                     del of[key]
         number = (int, float)
-        check(self.stats, {"configuration": dict, "topology": dict, "flows": dict, "drops": dict, "attribution": dict, "fct_us": dict, "fct_slowdown": dict,
+        check(self.stats, {"configuration": dict, "topology": dict, "flows": dict, "drops": dict, "attribution": dict, "critical_path": dict, "fct_us": dict, "fct_slowdown": dict,
                            "links_csv": dict, "gpu_memory_parts_bytes": dict, "collectives": list, "links": list, "nondeterministic": list,
                            "simulated_time_us": number, "measured_from_us": number, "messages": number})
         check(self.stats.get("configuration") or {}, {"cluster": dict, "fabric": dict, "collperf": dict})
         check(self.stats.get("links_csv") or {}, {"interval_us": number})
         check(self.stats.get("attribution") or {}, {"share": dict, "ports": list, "slowest": list})
+        check(self.stats.get("critical_path") or {}, {"share": dict, "hops": list, "path": list, "longest_messages": list})
     def _shorten_collectives(self):
         """stats.json names every collective of every step: thousands in a long run."""
         if isinstance(self.stats.get("step_times_us"), list):

@@ -78,8 +78,11 @@ function networkTiles() {
       + digit(stats.fct_slowdown.max) + "\u00d7 the idle network's"));
   }
   if (isNumber(stats.ecn_marks)) {
-    tiles.push(tile("ECN marks", count(stats.ecn_marks), count(stats.cnps) + " CNPs; " + count(stats.pfc_pauses)
-      + " pauses, " + time(stats.pfc_pause_time_us)));
+    tiles.push(stats.credits
+      ? tile("FECN marks", count(stats.ecn_marks), count(stats.cnps) + " CN packets; " + count(stats.credits.stalls)
+        + " waits for credits, " + time(stats.credits.stall_time_us))
+      : tile("ECN marks", count(stats.ecn_marks), count(stats.cnps) + " CNPs; " + count(stats.pfc_pauses)
+        + " pauses, " + time(stats.pfc_pause_time_us)));
   }
   if (stats.drops) {
     const drops = d3.sum(Object.values(stats.drops));

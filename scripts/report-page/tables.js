@@ -104,7 +104,7 @@ function numbers() {
       const known = Object.hasOwn(meanings.stats, name) ? meanings.stats[name]
         : prefix === "bytes_sent_per_gpu." ? ["B", "of this operation"] : prefix === "drops." ? ["frames", "for this reason"] : ["", ""];
       if (value !== null && typeof value === "object" && !Array.isArray(value)) { walk(value, name + "."); continue; }
-      const text = Array.isArray(value) ? value.slice(0, 8).map(textOf).join(", ") + (value.length > 8 ? ", \u2026 (" + count(value.length) + ")" : "") : textOf(value);
+      const text = prefix === "critical_path." && Array.isArray(value) ? "(" + count(value.length) + ")" : Array.isArray(value) ? value.slice(0, 8).map(textOf).join(", ") + (value.length > 8 ? ", \u2026 (" + count(value.length) + ")" : "") : textOf(value);
       rows.push([element("code", { class: "key" }, name), number(text), known[0] || "", known[1] || ""]);
     }
   };
@@ -121,7 +121,7 @@ const ORDER = {
   traffic: [summary, completionTimes, whereTheTimeWent, sizes, topology, ports],
   collperf: [summary, collectives, topology, completionTimes, whereTheTimeWent, sizes, ports],
 };
-(ORDER[stats.program] || [summary, timeline, topology, sizes, completionTimes, whereTheTimeWent, ports, memory, collectives]).concat(configuration, numbers)
+(ORDER[stats.program] || [summary, timeline, criticalPath, topology, sizes, completionTimes, whereTheTimeWent, ports, memory, collectives]).concat(configuration, numbers)
   .forEach((make) => make());
 redrawAll();
 document.documentElement.dataset.ready = "yes";

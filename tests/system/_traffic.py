@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 PROGRAM = os.path.join(os.environ["DLTRAIN_PROGRAMS"], "traffic")
-FLOWS_HEADER = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag"
+FLOWS_HEADER = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu"
 LINKS_HEADER = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share"
 
 _folder = tempfile.mkdtemp(prefix="traffic-test-")

@@ -19,10 +19,13 @@ class BadInput(SystemTest):
         self.refuse("dltrain --model=bloom560", "--model=bloom560", "unknown model", "did you mean 'bloom-560m'", "gpt2")
         self.refuse("dltrain --gpu=A1000", "--gpu=A1000", "A100")
         self.refuse("dltrain --server=dgx-a10", "--server=dgx-a10", "dgx-a100")
-        self.refuse("dltrain --cc=dcqnc", "--cc=dcqnc", "did you mean 'dcqcn'?")
+        self.refuse("dltrain --cc=dcqnc", "--cc=dcqnc", "did you mean 'dcqcn'")
         self.refuse("dltrain --cc-preset=x", "--cc-preset=x", "hpcc19-vendor, sigcomm15, nvidia-nic")
         self.refuse("dltrain --topology=fattree5", "--topology=fattree5", "fat-tree")
-        self.refuse("dltrain --nic=EDR", "--nic=EDR", "InfiniBand", "100GbE")
+        self.refuse("dltrain --nic=EDR --fabric=roce", "--nic=EDR", "InfiniBand", "100GbE")
+        self.refuse("dltrain --nic=ERD", "--nic=ERD", "did you mean 'EDR'")
+        self.refuse("dltrain --fabric=ib --pfc-watchdog=1ms", "--pfc-watchdog=1ms", "--fabric=ib")
+        self.refuse("dltrain --fabric=ib --ib-switch=quantun", "--ib-switch=quantun", "did you mean 'quantum'")
         self.refuse("dltrain --placement=best", "--placement=best", "linear, random")
         self.refuse("dltrain --dtype=int8", "--dtype=int8", "bf16")
         self.refuse("dltrain --algorithm=tree", "--algorithm=tree", "ring")  # FIELD.md, 6: no silent ring
@@ -131,6 +134,7 @@ class Help(SystemTest):
         "ecn-kmin": "100kB", "ecn-kmax": "2MB", "ecn-pmax": "0.5", "out": "here", "pcap": "all", "minbytes": "1MiB",
         "maxbytes": "64MiB", "stepfactor": "4", "stepbytes": "32MiB", "pattern": "permutation", "offset": "3", "bytes": "1MB,64KiB",
         "start-jitter": "10us", "priority": "5", "hosts": "8", "slow-gpu": "5:1.3", "cc-preset": "nvidia-nic",
+        "fabric": "ib",
     }
     # Options that belong to others, which are given along.
     TOGETHER = {
@@ -142,7 +146,23 @@ class Help(SystemTest):
         "fabric-rate": "--topology=fat-tree --fabric-rate=400Gbps", "pcap-format": "--pcap=all --pcap-format=pcapng",
         "pcap-snaplen": "--pcap=all --pcap-snaplen=96", "pcap-size": "--pcap=all --pcap-size=10MB",
         "pcap-files": "--pcap=all --pcap-size=10MB --pcap-files=4", "pcap-flow": "--pcap=all --pcap-flow=server-0->server-1",
+        "ib-switch": "--nic=EDR --ib-switch=quantum", "ib-routing": "--nic=EDR --ib-routing=minhop", "lmc": "--nic=EDR --lmc=2",
+        "vls": "--nic=EDR --vls=4", "vl-buffer": "--nic=EDR --vl-buffer=64KiB", "vl-high": "--nic=EDR --vl-high=0:64",
+        "vl-low": "--nic=EDR --vl-low=0:64", "vl-high-limit": "--nic=EDR --vl-high=0:64 --vl-high-limit=16",
+        "fecn-threshold": "--nic=EDR --fecn-threshold=8", "adaptive-routing": "--nic=EDR --adaptive-routing",
         "payload": "--no-extension-headers --payload=1000",
+        "load": "--pattern=poisson --load=0.3 --duration=100us", "load-of": "--pattern=poisson --load-of=wire --duration=100us",
+        "sizes": "--sizes=fb-hadoop", "duration": "--pattern=poisson --duration=100us",
+        "warm-up": "--pattern=poisson --warm-up=50us --duration=100us",
+        "cool-down": "--pattern=poisson --duration=100us --cool-down=50us", "on-time": "--pattern=on-off --on-time=50us --duration=1ms",
+        "off-time": "--pattern=on-off --off-time=50us --duration=1ms",
+        "on-off-times": "--pattern=on-off --on-off-times=pareto --duration=1ms",
+        "incast-load": "--pattern=poisson --incast-load=0.02 --duration=1ms",
+        "incast-fan-in": "--pattern=poisson --incast-load=0.02 --incast-fan-in=8 --duration=1ms",
+        "incast-bytes": "--pattern=poisson --incast-load=0.02 --incast-bytes=100kB --duration=1ms",
+        "incast-arrivals": "--pattern=poisson --incast-load=0.02 --incast-arrivals=poisson --duration=1ms",
+        "queue-pairs": "--queue-pairs=per-pair", "size-bins": "--size-bins=10kB,1MB", "queue-interval": "--queue-interval=2us",
+        "rate-interval": "--rate-interval=50us",
     }
     STOPS = {"help": "--help", "version": "--version", "list": "--list=nics", "dry-run": ""}
 
@@ -177,7 +197,7 @@ class Help(SystemTest):
     def test_lists(self):
         for program in PROGRAMS:
             text = self.run_program(f"{program} --help").out
-            names = re.findall(r"^  ([a-z]+): ", text[text.index("\nNames"):], re.MULTILINE)
+            names = re.findall(r"^  ([a-z-]+): ", text[text.index("\nNames"):], re.MULTILINE)
             self.assertGreater(len(names), 3)
             for name in names:
                 described = self.run_program(f"{program} --list={name}").out
@@ -218,8 +238,8 @@ class DryRun(SystemTest):
             self.assertGreater(least_us, stats["simulated_time_us"] * 0.5, line)
 
     def test_presets(self):
-        presets = sorted(glob.glob(os.path.join(ROOT, "scenarios", "presets", "*.json")))
-        self.assertGreater(len(presets), 5)
+        presets = sorted(glob.glob(os.path.join(ROOT, "scenarios", "presets", "**", "*.json"), recursive=True))
+        self.assertGreater(len(presets), 10)
         for preset in presets:
             with open(preset, encoding="utf-8") as file:
                 program = re.search(r'"program":\s*"(\w+)"', file.read()).group(1)

@@ -20,7 +20,7 @@ def small(test):
     return f"dltrain --model={test.write('small.json', {'name': 'small', 'sequence': 256, 'layers': layers})} "
 
 
-FILES = ["attribution.csv", "calls.log", "flows.csv", "links.csv", "network_events.log", "report.html", "stats.json", "topology.json"]
+FILES = ["attribution.csv", "calls.log", "flows.csv", "links.csv", "network_events.log", "report.html", "stats.json", "timeline.json", "topology.json"]
 
 
 class Names(SystemTest):
@@ -29,7 +29,7 @@ class Names(SystemTest):
     def test_files_columns_and_keys(self):
         run = self.run_program(small(self) + "--placement=random")
         self.assertEqual(sorted(os.listdir(run.folder)), FILES)
-        self.assertEqual(run.header("flows.csv"), "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag")
+        self.assertEqual(run.header("flows.csv"), "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu")
         self.assertEqual(run.header("links.csv"), "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share")
         self.assertTrue(run.text("calls.log").startswith("# calls of the measured steps"))
         self.assertIn("\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n", run.text("calls.log"))
@@ -79,8 +79,9 @@ class Names(SystemTest):
     def test_collperf_and_traffic_write_the_same(self):
         for line in ("collperf --ranks=4 -b 1M -e 4M", "traffic --topology=single-switch --hosts=4 --bytes=1MB"):
             run = self.run_program(line)
-            self.assertEqual(sorted(os.listdir(run.folder)), [name for name in FILES if name != "calls.log"])
-            self.assertEqual(run.header("flows.csv"), "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag")
+            own = {"slowdown.csv"} if run.stats["program"] == "traffic" else set()
+            self.assertEqual(sorted(os.listdir(run.folder)), sorted({*FILES, *own} - {"calls.log"}))
+            self.assertEqual(run.header("flows.csv"), "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu")
             stats = run.stats
             for key in ("schema_version fct_us fct_slowdown drops ecn_marks cnps pfc_pauses pfc_pause_time_us retransmitted_packets "
                         "data_packets frame_hops events wall_s frame_hops_per_s peak_rss_bytes").split():
@@ -160,14 +161,14 @@ class Interrupted(SystemTest):
         self.assertGreater(stats["step_time_us"], 0)
         self.assertRegex(stdout, r"\d+(\.\d+)?%")
         # Every line of every file is whole.
-        columns = {"flows.csv": ",", "links.csv": ",", "calls.log": "\t"}
-        for name, separator in columns.items():
+        columns = {"flows.csv": (",", 11), "links.csv": (",", 8), "calls.log": ("\t", 9)}
+        for name, (separator, count) in columns.items():
             with open(os.path.join(out, name), encoding="utf-8") as file:
                 text = file.read()
             self.assertTrue(text.endswith("\n"), name)
             lines = [line for line in text.splitlines() if not line.startswith("#")]
             self.assertGreater(len(lines), 10, name)
-            self.assertEqual({line.count(separator) for line in lines}, {8 if name != "links.csv" else 7}, name)
+            self.assertEqual({line.count(separator) for line in lines}, {count - 1}, name)
         with open(os.path.join(out, "network_events.log"), encoding="utf-8") as file:
             self.assertRegex(file.read().splitlines()[-1], r"^# end \d")
         self.assertEqual(glob.glob(os.path.join(out, "*.part")), [])

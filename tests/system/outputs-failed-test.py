@@ -53,7 +53,7 @@ class FullDisk(SystemTest):
                     text = file.read()
                 self.assertTrue(text.endswith("\n"), text[-200:])
                 for row in text.splitlines():
-                    self.assertEqual(row.count(","), 8, row)
+                    self.assertEqual(row.count(","), 10, row)
                 self.assertGreater(len(text), 1100 - 200)  # as many lines as there is room for
 
     def test_not_even_for_the_heads(self):
@@ -108,8 +108,8 @@ class OldResults(SystemTest):
                 file.write("old\n")
         self.run_program(small + "--bytes=1MB", out=out)
         self.assertEqual(sorted(os.listdir(out)),
-                         sorted(["attribution.csv", "flows.csv", "links.csv", "network_events.log", "report.html", "stats.json",
-                                 "topology.json", *others]))
+                         sorted(["attribution.csv", "flows.csv", "links.csv", "network_events.log", "report.html", "slowdown.csv",
+                                 "stats.json", "timeline.json", "topology.json", *others]))
         for name, content in others.items():
             with open(os.path.join(out, name), "rb") as file:
                 self.assertEqual(file.read(), content)

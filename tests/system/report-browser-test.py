@@ -96,8 +96,9 @@ class BrowserTest(SystemTest):
         text = self.find(browser, "#summary").text
         self.assertIn(f"{stats['step_time_us'] / 1000:.0f} ms", text.replace("\u00a0", " "))
         self.assertIn(f"{100 * stats['exposed_communication_time_us'] / stats['step_time_us']:.1f}%", text)
-        for section in ("summary", "timeline", "topology", "sizes", "completion", "why", "ports", "memory", "collectives", "configuration", "numbers"):
+        for section in ("summary", "timeline", "critical", "topology", "sizes", "completion", "why", "ports", "memory", "collectives", "configuration", "numbers"):
             self.assertTrue(self.find(browser, f"#{section} h2").text, section)
+            self.assertGreater(len(self.find(browser, f"#sections a[href='#{section}']").text), 4, section)
         lines = [item.text for item in browser.find_elements("css selector", "#why ol li")]
         self.assertEqual(lines, stats["attribution"]["slowest"])
         parts = self.find(browser, "#why table").text
@@ -107,8 +108,24 @@ class BrowserTest(SystemTest):
         self.check_slider(browser, run, stats)
         self.check_curves(browser, stats)
         self.check_colours(browser)
+        self.check_critical_path(browser, stats["critical_path"])
         self.assertEqual(browser.get_log("browser"), [])
         self.open(run.path("report.html"), 1920, True)
+
+    def check_critical_path(self, browser, path):
+        from selenium.webdriver.support.ui import WebDriverWait
+        text = self.find(browser, "#critical table").text
+        for part, share in path["share"].items():
+            if share >= 0.0005:
+                self.assertIn(f"{100 * share:.1f}%", text, part)
+        self.assertIn(path["hops"][0]["link"], self.find(browser, "#critical").text)
+        for number, rows in enumerate((path["path"], path["longest_messages"])):
+            box = browser.find_elements("css selector", "#critical details")[number]
+            box.find_element("css selector", "summary").click()
+            WebDriverWait(browser, 10).until(lambda _: box.find_elements("css selector", "tbody tr"))
+            told = browser.execute_script("return [...arguments[0].querySelectorAll('tbody tr')].map((row) => row.cells[0].textContent)", box)
+            self.assertEqual(told, [row["call"] for row in rows])
+            box.find_element("css selector", "summary").click()
 
     def check_timeline(self, browser, run):
         span = lambda: [float(self.find(browser, "#timeline-range").get_attribute("data-" + end)) for end in ("from", "to")]

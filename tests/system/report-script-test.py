@@ -80,7 +80,9 @@ class ReportTest(SystemTest):
         with open(os.path.join(ROOT, "scripts", "report-page", "meanings.json"), encoding="utf-8") as file:
             meanings = json.load(file)
         runs = [self.run_program(SMALL), self.run_program("collperf -b 1M -e 1M --ranks=4 --op=all_reduce"),
-                self.run_program("traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2 --bytes=20kB")]
+                self.run_program("traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2 --bytes=20kB"),
+                self.run_program("traffic --topology=leaf-spine --hosts=4 --leaves=2 --hosts-per-leaf=2 --spines=1 --pattern=poisson "
+                                 "--duration=200us --incast-load=0.1 --incast-fan-in=2 --incast-bytes=20kB")]
         for run in runs:
             stats = run.stats
             configuration = stats.pop("configuration")

@@ -17,6 +17,7 @@ from _system_test import ROOT, SystemTest, main
 SCRIPT = os.path.join(ROOT, "scripts", "plot")
 ALL = ["step", "timeline", "completion", "sizes", "by-size", "topology", "links", "ports", "busbw"]
 TRAINING_ONLY = ["step", "timeline"]
+TRAFFIC_ONLY = ["slowdown", "queues", "rates"]
 
 
 def small(test, options=""):
@@ -81,7 +82,8 @@ class Pictures(Base):
         names = sorted(f"{name}.{form}" for name in ALL for form in ("png", "svg", "pdf"))
         folder = run.path("plots")
         self.assertEqual(sorted(os.listdir(folder)), names)
-        self.assertNotIn("left out", done.stdout)
+        left_out = [line.split()[0] for line in done.stdout.splitlines() if "left out" in line]
+        self.assertEqual(left_out, TRAFFIC_ONLY)
         first = {}
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:
@@ -162,6 +164,28 @@ class Pictures(Base):
         for node, height in (("server-11", 0), ("edge-1-0", 1), ("agg-3-1", 2), ("core-2", 3)):
             self.assertIn(node, graph.tiers[height])
 
+    def test_studies_of_congestion_control(self):
+        line = "traffic --pattern=poisson --topology=single-switch --hosts=6 --sizes=fb-hadoop --duration=300us --cc="
+        runs = [self.run_program(line + name) for name in ("dcqcn", "none")]
+        flows = self.write("flows.csv", "start_us,src,dst,bytes\n0,1,0,4000000\n100,2,0,2000000\n200,3,0,1000000\n")
+        runs.append(
+            self.run_program(
+                f"traffic --topology=single-switch --hosts=4 --flows={flows} --queue-interval=1us --rate-interval=20us"
+            )
+        )
+        self.plot(runs[2].folder, "--format=png", "--only=slowdown,queues,rates")
+        self.assertEqual(len(os.listdir(runs[2].path("plots"))), 3)
+        for some in (runs[:1], runs[2:], runs):
+            for name in TRAFFIC_ONLY:
+                for width in (3.3, 6.3):
+                    with self.subTest(name, runs=len(some), width=width):
+                        self.check_layout(self.plotting.draw(name, [self.load(run) for run in some], width=width))
+        # Lines are the files' numbers: the groups of slowdown.csv.
+        figure = self.plotting.draw("slowdown", [self.load(runs[0])])
+        groups = [row for row in runs[0].rows("slowdown.csv") if row["kind"] == "group" and row["tag"] == "all"]
+        for axis, name in zip(figure.axes, ("p50", "p95", "p99")):
+            self.assertEqual(list(axis.lines[0].get_ydata()), [row[name] for row in groups])
+
     def test_other_programs_and_several_runs(self):
         incast = self.run_program(
             "traffic --pattern=incast --topology=single-switch --hosts=17 --fan-in=16 --bytes=400kB --pfc=0 "
@@ -170,7 +194,7 @@ class Pictures(Base):
         done = self.plot(incast.folder, "--format=png")
         for name in TRAINING_ONLY + ["busbw"]:
             self.assertRegex(done.stdout, rf"(?m)^{name} +left out: no ")
-        self.assertEqual(len(os.listdir(incast.path("plots"))), len(ALL) - 3)
+        self.assertEqual(len(os.listdir(incast.path("plots"))), len(ALL) - 3 + 1)  # and slowdown
         collperf = self.run_program("collperf --ranks=16 -b 4K -e 1M")
         done = self.plot(collperf.folder, "--format=png")
         self.assertIn("busbw.png", done.stdout)
@@ -178,7 +202,7 @@ class Pictures(Base):
         training = self.run_program(small(self), out=hostile)
         runs = [incast.folder, collperf.folder, training.folder]
         done = self.plot(*runs, "--out=compared", "--format=svg")
-        self.assertEqual(len(os.listdir(os.path.join(self.folder, "compared"))), len(ALL))
+        self.assertEqual(len(os.listdir(os.path.join(self.folder, "compared"))), len(ALL) + 1)
         for name in os.listdir(os.path.join(self.folder, "compared")):
             root = xml.etree.ElementTree.parse(os.path.join(self.folder, "compared", name)).getroot()
             self.assertFalse([one for one in root.iter() if one.tag.endswith("}script")])

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""scripts/timeline: the trace obeys the format as Perfetto reads it, and its sums are those of stats.json."""
+"""timeline.json, by a run and by scripts/timeline: the trace obeys the format as Perfetto reads it, and its sums are those of stats.json."""
 
 import bisect
 import collections
 import copy
-import importlib.util
 import json
 import math
 import os
+import signal
 import subprocess
-import sys
+import time
 import unittest
 
 from _system_test import ROOT, SystemTest, main
@@ -173,6 +173,15 @@ def small(test):
     return f"dltrain --model={model} --placement=random --steps=2 --buckets=8MiB "
 
 
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def steps_end(stats, step):
+    return stats["measured_from_us"] + sum(stats["step_times_us"][: step + 1])
+
+
 class Base(SystemTest):
     def script(self, *words, status=0):
         done = subprocess.run([SCRIPT, *words], cwd=self.folder, capture_output=True, text=True, timeout=120)
@@ -181,15 +190,22 @@ class Base(SystemTest):
 
     def timeline(self, folder, *words):
         done = self.script(folder, *words)
+        return self.read(folder), done
+
+    @staticmethod
+    def read(folder):
         with open(os.path.join(folder, "timeline.json"), encoding="utf-8") as file:
-            return Reader(json.load(file)), done
+            return Reader(json.load(file))
 
 
 class Training(Base):
     def test_sums_are_those_of_stats(self):
         run = self.run_program(small(self))
+        self.assertIn(f"\nTimeline         {run.path('timeline.json')}", run.out)
+        own = self.read(run.folder)
         trace, done = self.timeline(run.folder)
         stats = run.stats
+        self._written_by_the_run(own, trace)
         steps, gpus = stats["steps_measured"], stats["gpus"]
         self.assertEqual((steps, gpus, done.stderr, trace.other["left_out"]), (2, 128, "", {}))
         self.assertEqual(trace.count, trace.other["events"])
@@ -229,16 +245,22 @@ class Training(Base):
         self.assertAlmostEqual(
             sum(one["dur"] for one in sends) / len(sends), stats["fct_us"]["mean"], delta=1e-6 * stats["fct_us"]["mean"]
         )
-        self.assertEqual(len(trace.bound), stats["messages"])
-        for ((sender, _), send), ((receiver, _), receive) in trace.bound.values():
-            self.assertEqual(trace.processes[sender], "NIC " + receive["args"]["from"])
-            self.assertEqual(trace.processes[receiver], "NIC " + send["args"]["to"])
-            self.assertEqual(send["name"], receive["name"])
-            self.assertEqual(
-                [send["args"][key] for key in ("flow", "bytes")], [receive["args"][key] for key in ("flow", "bytes")]
-            )
-            self.assertAlmostEqual(send["ts"] + send["dur"], receive["ts"] + receive["dur"], delta=1e-5)
-            self.assertAlmostEqual(receive["dur"], min(send["args"]["ideal_fct_us"], send["dur"]), delta=1e-5)
+        by_flow = {}
+        for process, _, slices in trace.tracks("NIC ", "receives"):
+            for one in slices:
+                by_flow[(one["args"]["flow"], one["name"], one["ts"] + one["dur"] > steps_end(stats, 0))] = process, one
+        self.assertEqual(len(by_flow), stats["messages"])
+        for process, _, slices in trace.tracks("NIC ", "sends"):
+            for send in slices:
+                end = send["ts"] + send["dur"]
+                receiver, receive = by_flow[(send["args"]["flow"], send["name"], end > steps_end(stats, 0))]
+                self.assertEqual(process, "NIC " + receive["args"]["from"])
+                self.assertEqual(receiver, "NIC " + send["args"]["to"])
+                for key in ("bytes", "from_gpu", "to_gpu"):
+                    self.assertEqual(send["args"][key], receive["args"][key])
+                self.assertAlmostEqual(end, receive["ts"] + receive["dur"], delta=1e-5)
+                self.assertAlmostEqual(receive["dur"], min(send["args"]["ideal_fct_us"], send["dur"]), delta=1e-5)
+        self._arrows(trace, run.rows("flows.csv"))
         per_host = collections.Counter()
         for row in run.rows("flows.csv"):
             per_host[f"NIC {row['src']}"] += row["bytes"]
@@ -279,6 +301,52 @@ class Training(Base):
 
         self._bounded(run, stats)
 
+    def _written_by_the_run(self, own, trace):
+        """The run's own file: the same, but what does not fit."""
+        self.assertEqual(own.other["max_events"], 100000)
+        self.assertEqual(own.count, own.other["events"])
+        self.assertLessEqual(own.count, 100000)
+        for key in ("program", "complete", "measured_from_us"):
+            self.assertEqual(own.other[key], trace.other[key])
+        for key, count in trace.other["shown"].items():
+            self.assertEqual(own.other["shown"][key] + own.other["left_out"].get(key, 0), count)
+        self.assertEqual(own.tracks("GPU ", "")[0][2], trace.tracks("GPU ", "")[0][2])
+        for (sender, _), (receiver, _) in own.bound.values():
+            self.assertTrue(own.processes[sender[0]].startswith("GPU "))
+            self.assertTrue(own.processes[receiver[0]].startswith("GPU "))
+
+    def _arrows(self, trace, rows):
+        """One for every message, from the sender's call to the receiver's, when it was posted and when it arrived."""
+        # Ranks of a server are at one host, and no others.
+        servers = {(row["from_gpu"] // 8, row["src"]) for row in rows} | {(row["to_gpu"] // 8, row["dst"]) for row in rows}
+        self.assertEqual(len(servers), 16)
+        self.assertEqual((len({server for server, _ in servers}), len({host for _, host in servers})), (16, 16))
+        expected, found = collections.defaultdict(list), collections.defaultdict(list)
+        for row in rows:
+            expected[(row["from_gpu"], row["to_gpu"], row["tag"])].append((row["start_us"], row["end_us"]))
+        for key, ends in trace.arrows.items():
+            (sender, send), (receiver, receive) = trace.bound[key]
+            self.assertEqual((send["cat"], receive["cat"]), ("collective", "collective"))
+            for what in ("step", "bytes", "group"):
+                self.assertEqual(send["args"][what], receive["args"][what])
+            self.assertEqual(send["name"], receive["name"])
+            gpus = [int(trace.processes[pid].split()[1]) for pid, _ in (sender, receiver)]
+            found[(*gpus, send["name"])].append((ends["s"][0]["ts"], ends["f"][0]["ts"], receive))
+        self.assertEqual(set(found), set(expected))
+        late = 0
+        for key, arrows in found.items():
+            times = sorted(expected[key])
+            self.assertEqual(len(arrows), len(times))
+            for (begin, end, call), (posted, arrived) in zip(sorted(arrows, key=lambda arrow: arrow[:2]), times):
+                # The first ns of a call and the last 3 are left free: readers round.
+                self.assertAlmostEqual(begin, posted, delta=0.0031)
+                if arrived < call["ts"]:  # its receiver was not there yet
+                    self.assertAlmostEqual(end, call["ts"], delta=0.0011)
+                    late += 1
+                else:
+                    self.assertAlmostEqual(end, arrived, delta=0.0031)
+        self.assertLess(late, 0.5 * len(rows))
+
     def _bounded(self, run, stats):
         for limit in (100, 20000):
             trace, done = self.timeline(run.folder, f"--max-events={limit}")
@@ -303,6 +371,79 @@ class Training(Base):
         for process in {process for process, _, _ in trace.tracks("GPU ", "")}:
             count = sum(len(slices) for _, _, slices in trace.tracks(process, ""))
             self.assertEqual(count, calls[process.split()[1]])
+
+    def test_ctrl_c(self):
+        words, out = self.command("dltrain --warmup=0 --placement=random --report=0")
+        running = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            calls = os.path.join(out, "calls.log")
+            while running.poll() is None and not (os.path.isfile(calls) and "reduce-scatter" in text_of(calls)):
+                time.sleep(0.05)
+            running.send_signal(signal.SIGINT)
+            running.communicate(timeout=60)
+        finally:
+            running.kill()
+            running.wait()
+        self.assertEqual(running.returncode, 130)
+        trace = self.read(out)
+        self.assertFalse(trace.other["complete"])
+        self.assertRegex(trace.other["problem"], r"^the run was interrupted after \d")
+        # A call that had not ended is in no log: the arrows of its messages are between NICs.
+        kinds = collections.Counter()
+        for key, ends in trace.arrows.items():
+            ((sender, _), send), ((receiver, _), receive) = trace.bound[key]
+            kind = trace.processes[sender].split()[0]
+            kinds[kind] += 1
+            self.assertEqual(kind, trace.processes[receiver].split()[0])
+            self.assertEqual(send["name"], receive["name"])
+            if kind == "GPU":
+                self.assertEqual(send["args"], receive["args"])  # step, bytes, group
+        self.assertGreater(kinds["GPU"], 0)
+        self.assertEqual(sum(kinds.values()), trace.other["shown"]["messages"])
+
+    def test_no_file(self):
+        run = self.run_program(small(self) + "--timeline=0 --report=0")
+        self.assertNotIn("timeline.json", os.listdir(run.folder))
+        self.assertNotIn("Timeline ", run.out)
+        # Where it cannot be written the run says so, in one line, and is as good as without it.
+        for place in ("timeline.json", "timeline.json.part"):
+            out = os.path.join(self.folder, "in-the-way-of-" + place)
+            os.makedirs(os.path.join(out, place, "mine"))
+            run = self.run_program(small(self) + "--report=0", out=out)
+            self.assertRegex(run.err, r"^timeline\.json: not written: .*: cannot be written: Is a directory\n$")
+            self.assertEqual([name for name in os.listdir(out) if name.startswith("timeline")], [place])
+
+    def test_many_calls(self):
+        """More calls than fit: what is there of a GPU is whole, the slowest messages have their arrows."""
+        layers = [{"name": f"layer {i}", "parameters": 1 << 14, "flops": 1.0e9} for i in range(200)]
+        model = self.write("deep.json", {"name": "deep", "sequence": 256, "layers": layers})
+        run = self.run_program(f"dltrain --model={model} --steps=2 --report=0")
+        trace = self.read(run.folder)
+        shown = trace.other["shown"]
+        self.assertLessEqual(trace.count, 100000)
+        self.assertLess(os.path.getsize(run.path("timeline.json")), 20e6)
+        calls = collections.Counter(
+            line.split("\t")[3] for line in run.text("calls.log").splitlines() if line[0] != "#"
+        )
+        self.assertEqual(len(calls), 128)
+        found = collections.Counter()
+        for process, _, slices in trace.tracks("GPU ", ""):
+            found[process.split()[1]] += len(slices)
+        self.assertEqual(found, {gpu: calls[gpu] for gpu in found})
+        self.assertEqual((len(found), trace.other["left_out"]["gpus"]), (shown["gpus"], 128 - shown["gpus"]))
+        self.assertTrue(20 < len(found) < 128, len(found))
+        slowest = max(run.rows("flows.csv"), key=lambda row: row["fct_us"] / row["ideal_fct_us"])
+        self.assertTrue({str(slowest["from_gpu"]), str(slowest["to_gpu"])} <= set(found))
+        # An arrow leads from call to call where both are shown, else from NIC to NIC.
+        kinds = collections.Counter()
+        for key in trace.arrows:
+            ((sender, _), send), ((receiver, _), receive) = trace.bound[key]
+            kind = trace.processes[sender].split()[0]
+            self.assertEqual(kind, trace.processes[receiver].split()[0])
+            if kind == "NIC":
+                self.assertFalse({str(send["args"]["from_gpu"]), str(send["args"]["to_gpu"])} <= set(found))
+            kinds[kind] += 1
+        self.assertGreater(min(kinds["GPU"], kinds["NIC"]), 0)
 
     def test_interrupted_and_killed(self):
         run = self.run_program(small(self))
@@ -353,6 +494,13 @@ class Traffic(Base):
         self.assertEqual(
             sum(one["args"]["bytes"] for _, _, slices in trace.tracks("NIC ", "sends") for one in slices), 16 * 400000
         )
+        # Between hosts there are no calls.
+        self.assertEqual({(row["from_gpu"], row["to_gpu"]) for row in run.rows("flows.csv")}, {("", "")})
+        self.assertEqual(len(trace.bound), 16)
+        for ((sender, _), send), ((receiver, _), receive) in trace.bound.values():
+            self.assertEqual(trace.processes[sender], "NIC " + receive["args"]["from"])
+            self.assertEqual(trace.processes[receiver], "NIC " + send["args"]["to"])
+            self.assertEqual(send["args"]["flow"], receive["args"]["flow"])
         drops = sum(1 for one in trace.instants if one["name"] == "drop")
         self.assertEqual(drops, sum(stats["drops"].values()))
 
@@ -429,6 +577,4 @@ class ReaderItself(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not importlib.util.find_spec("pandas"):
-        sys.exit(77)  # python3-pandas cannot be installed here
     main()

@@ -127,6 +127,15 @@ for operation in ("send", "read"):
             "--timeout-exponent=8", ranks=(2, 3))
     compare("--k=4", "--flows=" + folder("flow.txt"), "--operation=" + operation, ranks=(2,))
 
+# Traffic made from a load; flows of one pair on one queue pair. What needs one process says so.
+POISSON = ["--k=4", "--pattern=poisson", "--sizes=fb-hadoop", "--duration=1ms"]
+for use in ("per-flow", "per-pair"):
+    s = compare(*POISSON, "--queue-pairs=" + use, "--queue-interval=0", "--rate-interval=0", ranks=(2,))
+    check(s["messages"] > 200 and s["slowdown_by_size"], "no traffic")
+    check(text("one", "slowdown.csv") == text("several-2", "slowdown.csv"), "slowdown.csv differs")
+process = mpirun(2, *POISSON, status=2, out="refused")
+check("several processes" in process.stderr and "--queue-pairs" in process.stderr, "not refused: " + process.stderr)
+
 # NICs with limits: what they keep back and pause is theirs.
 compare("--k=4", "--pattern=incast", "--fan-in=8", "--bytes=200kB", "--ns3::RdmaNic::PcieBandwidth=60Gbps",
         "--ns3::RdmaNic::QpCacheEntries=2", "--ns3::RdmaNic::MessageRate=1000000", ranks=(2,))

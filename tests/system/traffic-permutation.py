@@ -10,7 +10,7 @@ for word in ("Completion time", "Busiest links", "frame-hops/s", "stats.json"):
 
 # The files it names are those that are there.
 named = result.stdout.split("\nFiles ")[1].splitlines()[0].strip()
-check(sorted([*named.split(": ")[1].split(", "), "report.html"]) == sorted(os.listdir(folder("out"))), "files: " + named)
+check(sorted([*named.split(": ")[1].split(", "), "report.html", "timeline.json"]) == sorted(os.listdir(folder("out"))), "files: " + named)
 check("\nReport           %s/report.html\n" % folder("out") in result.stdout, "the report is not named")
 
 s = stats()

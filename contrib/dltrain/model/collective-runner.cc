@@ -3,6 +3,7 @@
  */
 #include "collective-runner.h"
 
+#include "collective-paths.h"
 #include "collectives/registry.h"
 #include "scenarios/spec/cluster-options.h"
 
@@ -20,6 +21,7 @@ namespace
 
 /// Lanes for which the queue pair used last is remembered; others are looked up.
 constexpr uint32_t CACHED_LANES = 8;
+constexpr uint32_t NO_PATH = CollectivePaths::NONE;
 
 } // namespace
 
@@ -163,19 +165,53 @@ CollectiveRunner::Start(uint32_t communicator,
             state.step = instance.schedule->At(position, lane, 0);
         }
     }
+    m_cause = m_paths ? m_paths->Enter(comm.ranks[position], tag, now) : NO_PATH;
     for (coll::Lane lane = 0; lane < lanes; ++lane)
     {
         Advance(communicator, sequence, instance, position, lane, now);
     }
     if (--instance.lanesLeft[position] == 0)
     {
-        // Nothing to wait for (a single rank). Told through the event loop, as any other end: never
-        // from within Start.
-        m_events.Schedule(
-            now,
-            ContextOf(comm.ranks[position]),
-            {EventKind::DELIVER, UINT16_MAX, communicator, sequence, coll::kNoRank, position, 0});
+        EndRank(communicator, sequence, position, now); // nothing to wait for (a single rank)
     }
+    DropCause();
+}
+
+void
+CollectiveRunner::EndRank(uint32_t communicator, uint32_t sequence, Rank position, int64_t now)
+{
+    // Told through the event loop: never from within Start.
+    m_events.Schedule(now,
+                      ContextOf(m_communicators[communicator].ranks[position]),
+                      {EventKind::DELIVER,
+                       UINT16_MAX,
+                       communicator,
+                       sequence,
+                       coll::kNoRank,
+                       position,
+                       0,
+                       HoldCause(),
+                       now});
+}
+
+uint32_t
+CollectiveRunner::HoldCause()
+{
+    if (m_paths)
+    {
+        m_paths->Hold(m_cause);
+    }
+    return m_cause;
+}
+
+void
+CollectiveRunner::DropCause()
+{
+    if (m_paths)
+    {
+        m_paths->Drop(m_cause);
+    }
+    m_cause = NO_PATH;
 }
 
 bool
@@ -249,10 +285,7 @@ CollectiveRunner::Deliver(uint32_t communicator,
         Advance(communicator, sequence, instance, to, lane, now);
         if (instance.lanesLeft[to] == 0)
         {
-            m_events.Schedule(
-                now,
-                ContextOf(comm.ranks[to]),
-                {EventKind::DELIVER, UINT16_MAX, communicator, sequence, coll::kNoRank, to, 0});
+            EndRank(communicator, sequence, to, now);
         }
     }
 }
@@ -307,9 +340,10 @@ CollectiveRunner::Send(uint32_t communicator,
     m_bytes += bytes;
     if (m_options.stepLatency.ps)
     {
-        m_events.Schedule(now + m_options.stepLatency.ps,
-                          ContextOf(m_communicators[communicator].ranks[from]),
-                          {EventKind::SEND, lane, communicator, sequence, from, to, bytes});
+        m_events.Schedule(
+            now + m_options.stepLatency.ps,
+            ContextOf(m_communicators[communicator].ranks[from]),
+            {EventKind::SEND, lane, communicator, sequence, from, to, bytes, HoldCause(), now});
         return;
     }
     Transfer(communicator, sequence, from, to, lane, bytes, now);
@@ -334,9 +368,10 @@ CollectiveRunner::Transfer(uint32_t communicator,
                                                                    comm.placement.gpuOf[to],
                                                                    rdma::Bytes(bytes),
                                                                    rdma::TimePoint(now));
-        m_events.Schedule(arrival.ps,
-                          m_contextOfServer[server],
-                          {EventKind::DELIVER, lane, communicator, sequence, from, to, bytes});
+        m_events.Schedule(
+            arrival.ps,
+            m_contextOfServer[server],
+            {EventKind::DELIVER, lane, communicator, sequence, from, to, bytes, HoldCause(), now});
         return;
     }
     ++m_networkMessages;
@@ -355,6 +390,10 @@ CollectiveRunner::Transfer(uint32_t communicator,
     else
     {
         qp = GetQueuePair(communicator, from, to, lane, instance.schedule->Channel(lane));
+    }
+    if (m_paths)
+    {
+        m_paths->Post(static_cast<uint32_t>(qp->cookie), m_cause);
     }
     qp->PostWriteWithImmediate(bytes, instance.record.tag, sequence);
 }
@@ -375,11 +414,22 @@ CollectiveRunner::GetQueuePair(uint32_t communicator,
                  ->CreateQueuePair(3);
         ns3::RdmaQueuePair* receiver =
             m_fabric.GetNic(m_firstEndpoint[comm.placement.serverOf[to]] + nic)->CreateQueuePair(3);
-        receiver->cookie = m_channels.size();
+        qp->cookie = receiver->cookie = m_channels.size();
         m_channels.push_back({communicator, from, to, lane});
         ns3::RdmaNic::Connect(qp, receiver);
+        if (m_onConnection)
+        {
+            m_onConnection(*qp, comm.ranks[from], comm.ranks[to]);
+        }
     }
     return qp;
+}
+
+void
+CollectiveRunner::SetConnectionListener(
+    std::function<void(const ns3::RdmaQueuePair& sender, Rank from, Rank to)> listener)
+{
+    m_onConnection = std::move(listener);
 }
 
 uint32_t
@@ -393,16 +443,24 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
 {
     if (e.kind == EventKind::SEND)
     {
+        m_cause = e.path;
         Transfer(e.communicator, e.sequence, e.from, e.to, e.lane, e.bytes, now);
+        DropCause();
         return;
     }
+    Communicator& comm = m_communicators[e.communicator];
     if (e.from != coll::kNoRank)
     {
+        if (m_paths)
+        {
+            m_cause =
+                m_paths->ArriveInside(e.path, comm.ranks[e.from], comm.ranks[e.to], e.posted, now);
+        }
         Deliver(e.communicator, e.sequence, e.to, e.lane, e.from, now);
+        DropCause();
         return;
     }
     // A rank has left.
-    Communicator& comm = m_communicators[e.communicator];
     Instance& instance = *comm.instances[e.sequence - comm.first];
     const uint64_t cookie = instance.cookies[e.to];
     instance.record.meanPs += static_cast<double>(now - instance.enteredAt[e.to]) /
@@ -421,14 +479,31 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
             ++comm.first;
         }
     }
+    if (m_paths)
+    {
+        m_paths->SetLeaving(e.path);
+    }
     m_user->OnRankDone(e.communicator, e.to, cookie, now);
+    if (m_paths)
+    {
+        m_paths->Drop(e.path);
+    }
 }
 
 void
 CollectiveRunner::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
     const Channel& channel = m_channels[qp->cookie];
+    if (m_paths)
+    {
+        const std::vector<Rank>& ranks = m_communicators[channel.communicator].ranks;
+        m_cause = m_paths->Arrive(static_cast<uint32_t>(qp->cookie),
+                                  ranks[channel.from],
+                                  ranks[channel.to],
+                                  now);
+    }
     Deliver(channel.communicator, message.immediate, channel.to, channel.lane, channel.from, now);
+    DropCause();
 }
 
 void

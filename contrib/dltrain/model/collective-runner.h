@@ -12,6 +12,7 @@
 #include "ns3/rdma-fabric-helper.h"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +23,8 @@ namespace dltrain
 {
 
 using coll::Rank;
+
+class CollectivePaths;
 
 /// One collective as it ran, for reports.
 struct CollectiveRecord
@@ -77,6 +80,17 @@ class CollectiveRunner : public ns3::RdmaNicUser
                      ns3::RdmaFabric& fabric,
                      CollectiveUser* user);
     ~CollectiveRunner() override;
+
+    /// \param listener told of every queue pair that is made, before it is used: the messages
+    /// that it sends are rank `from`'s for rank `to`
+    void SetConnectionListener(
+        std::function<void(const ns3::RdmaQueuePair& sender, Rank from, Rank to)> listener);
+
+    /// Note what ranks left their collectives after. \param paths must outlive this
+    void SetPaths(CollectivePaths* paths)
+    {
+        m_paths = paths;
+    }
 
     /// \param ranks in communicator order. \return the communicator's number
     uint32_t AddCommunicator(std::vector<Rank> ranks);
@@ -178,7 +192,7 @@ class CollectiveRunner : public ns3::RdmaNicUser
             schedules;
     };
 
-    /// What a receiving queue pair stands for; its number in m_channels is the queue pair's cookie.
+    /// What a queue pair stands for; its number in m_channels is both ends' cookie.
     struct Channel
     {
         uint32_t communicator;
@@ -202,6 +216,8 @@ class CollectiveRunner : public ns3::RdmaNicUser
         Rank from;
         Rank to;
         uint64_t bytes;
+        uint32_t path;  ///< what caused it, held
+        int64_t posted; ///< DELIVER, ps
     };
 
     friend class EventPool<CollectiveRunner, EventPayload>;
@@ -211,7 +227,12 @@ class CollectiveRunner : public ns3::RdmaNicUser
                           uint32_t sequence,
                           const coll::Collective* what,
                           uint32_t tag);
-    /// \param from position; kNoRank: nothing arrived, just go on
+    /// A rank's last lane has ended.
+    void EndRank(uint32_t communicator, uint32_t sequence, Rank position, int64_t now);
+    /// \return m_cause, for an event
+    uint32_t HoldCause();
+    void DropCause();
+    /// m_cause is the path of this message
     void Deliver(uint32_t communicator,
                  uint32_t sequence,
                  Rank to,
@@ -249,6 +270,7 @@ class CollectiveRunner : public ns3::RdmaNicUser
     scenario::CollectiveOptions m_options;
     ns3::RdmaFabric& m_fabric;
     CollectiveUser* m_user;
+    std::function<void(const ns3::RdmaQueuePair&, Rank, Rank)> m_onConnection;
     uint32_t m_gpusPerServer;
     uint32_t m_nicsPerServer;
     std::vector<uint32_t> m_firstEndpoint;     ///< of each logical server
@@ -257,6 +279,8 @@ class CollectiveRunner : public ns3::RdmaNicUser
     std::deque<Communicator> m_communicators;
     std::vector<Channel> m_channels;
     std::map<std::tuple<uint32_t, Rank, Rank, coll::Lane>, ns3::RdmaQueuePair*> m_queuePairs;
+    CollectivePaths* m_paths = nullptr;
+    uint32_t m_cause = UINT32_MAX; ///< of what is posted: see CollectivePaths
     uint64_t m_bytes = 0;
     uint64_t m_scaleUpBytes = 0;
     uint64_t m_scaleUpMessages = 0;

@@ -6,6 +6,7 @@
 #include "collectives/registry.h"
 #include "report-launcher.h"
 #include "scenarios/spec/cluster-options.h"
+#include "timeline-writer.h"
 
 #include "ns3/simulator.h"
 
@@ -36,6 +37,9 @@ CollperfSimulation::Run()
                                                   m_scenario.collectives,
                                                   m_run.Fabric(),
                                                   this);
+    m_runner->SetConnectionListener([this](const ns3::RdmaQueuePair& sender, Rank from, Rank to) {
+        m_run.Collector().NameGpus(sender, from, to);
+    });
     std::vector<Rank> ranks(m_scenario.ranks);
     std::iota(ranks.begin(), ranks.end(), 0);
     m_communicator = m_runner->AddCommunicator(ranks);
@@ -93,6 +97,7 @@ CollperfSimulation::Run()
     m_run.WriteStatistics(outcome, body, m_scenario.ranks);
     PrintRunStats(std::cerr, network);
     PrintEnd(std::cerr, m_scenario.run, outcome, network.frameHops);
+    WriteTimelineOf(m_scenario.run, std::cerr);
     WriteReport(m_scenario.run, std::cerr);
     return m_run.Status(outcome);
 }

@@ -6,6 +6,8 @@
 #include "run-report.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <functional>
 
 namespace dltrain
 {
@@ -14,12 +16,53 @@ namespace
 {
 
 constexpr training::TaskId NO_TASK = UINT32_MAX;
-constexpr std::size_t MOST_PARTS = 1000; //!< in stats.json
 
 double
 Us(int64_t ps)
 {
     return static_cast<double>(ps) / 1e6;
+}
+
+/// Of each share, for the terminal.
+constexpr std::array<const char*, PATH_SHARES> WORDS{"behind earlier messages of the queue pair",
+                                                     "at other queue pairs' turns",
+                                                     "in a NIC paused by PFC",
+                                                     "throttled by congestion control",
+                                                     "waiting for the window",
+                                                     "repeating lost packets",
+                                                     "serialization",
+                                                     "propagation and switch pipelines",
+                                                     "queued in a switch",
+                                                     "in a switch paused by PFC",
+                                                     "in the limits of NICs",
+                                                     "inside servers",
+                                                     "software latency",
+                                                     "not known"};
+
+std::string
+Percent(int64_t part, int64_t whole)
+{
+    char text[32];
+    std::snprintf(text,
+                  sizeof(text),
+                  "%.0f%%",
+                  whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
+    return text;
+}
+
+/// Microseconds of what is not zero, by name.
+nlohmann::ordered_json
+PartsUs(const std::array<int64_t, PATH_SHARES>& shares)
+{
+    auto j = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < shares.size(); ++i)
+    {
+        if (shares[i])
+        {
+            j[GetPathShareName(i)] = Us(shares[i]);
+        }
+    }
+    return j;
 }
 
 bool
@@ -30,8 +73,27 @@ IsCollective(const training::Task& task)
 
 } // namespace
 
-CriticalPath::CriticalPath(const training::TrainingPlan& plan)
-    : m_plan(plan)
+uint16_t
+CriticalPath::DepthFor(const training::TrainingPlan& plan)
+{
+    std::vector<std::size_t> collectives;
+    for (const training::StepGraph& graph : plan.roles)
+    {
+        collectives.push_back(static_cast<std::size_t>(
+            std::count_if(graph.tasks.begin(), graph.tasks.end(), IsCollective)));
+    }
+    std::size_t held = 1;
+    for (const uint32_t role : plan.roleOf)
+    {
+        held += collectives[role];
+    }
+    return static_cast<uint16_t>(std::clamp<std::size_t>(RECORDS / held, 1, MOST_DEPTH));
+}
+
+CriticalPath::CriticalPath(const training::TrainingPlan& plan, const TraceCollector& collector)
+    : m_plan(plan),
+      m_collector(collector),
+      m_paths(collector, DepthFor(plan))
 {
     std::size_t size = 0;
     for (uint32_t rank = 0; rank < plan.ranks; ++rank)
@@ -73,11 +135,77 @@ CriticalPath::OnCall(const CallRecord& call)
         step.resize(m_offsets.back());
     }
     const auto task = static_cast<std::size_t>(call.task - call.graph->tasks.data());
-    step[m_offsets[call.rank] + task] = {call.start, call.end};
+    Times& times = step[m_offsets[call.rank] + task];
+    times = {call.start, call.end, CollectivePaths::NONE};
+    if (IsCollective(*call.task))
+    {
+        times.path = m_paths.GetLeaving();
+        m_paths.Hold(times.path);
+    }
+}
+
+/// Where the time of a collective's part went, and its messages, the latest first.
+void
+CriticalPath::AddCollective(const Times& times, int64_t end, Part& part)
+{
+    // What the path does not account for; all of it if none was noted.
+    int64_t left = end - part.start;
+    if (times.path != CollectivePaths::NONE)
+    {
+        const CollectivePaths::Record* record = &m_paths.Get(times.path);
+        part.shares = record->shares;
+        part.messages = record->messages;
+        left = end - record->at;
+        for (std::size_t i = 0; i < CollectivePaths::HOPS; ++i)
+        {
+            const PathHop& hop = record->hops[i];
+            if (hop.port == UINT32_MAX)
+            {
+                continue;
+            }
+            const Hop here{hop, record->why[i], static_cast<uint32_t>(m_path.size())};
+            const auto same = std::find_if(m_hops.begin(), m_hops.end(), [&](const Hop& other) {
+                return other.hop.port == hop.port;
+            });
+            if (same == m_hops.end())
+            {
+                m_hops.push_back(here);
+            }
+            else if (hop.time > same->hop.time)
+            {
+                *same = here;
+            }
+        }
+        while (record->before != CollectivePaths::NONE)
+        {
+            const CollectivePaths::Record* before = &m_paths.Get(record->before);
+            Message message{static_cast<uint32_t>(m_path.size()),
+                            record->from,
+                            record->to,
+                            record->messages - before->messages,
+                            before->at,
+                            record->at,
+                            record->port,
+                            record->behind,
+                            record->shares};
+            for (std::size_t i = 0; i < PATH_SHARES; ++i)
+            {
+                message.shares[i] -= before->shares[i];
+            }
+            m_messages.push_back(message);
+            record = before;
+        }
+    }
+    part.shares[static_cast<std::size_t>(PathShare::UNKNOWN)] += left;
+    for (std::size_t i = 0; i < PATH_SHARES; ++i)
+    {
+        m_shares[i] += part.shares[i];
+    }
+    m_nMessages += part.messages;
 }
 
 void
-CriticalPath::OnStep(uint32_t number)
+CriticalPath::OnStep(uint32_t number, int64_t begin)
 {
     const auto found = m_steps.find(number);
     if (found == m_steps.end())
@@ -86,8 +214,14 @@ CriticalPath::OnStep(uint32_t number)
     }
     const Step step = std::move(found->second);
     m_steps.erase(found);
-    m_path.clear();
     m_kept = number;
+    m_begin = begin;
+    m_path.clear();
+    m_messages.clear();
+    m_hops.clear();
+    m_shares = {};
+    m_computing = m_straggling = 0;
+    m_nMessages = 0;
     // The call that ends last, of the lowest rank.
     Rank rank = 0;
     training::TaskId task = 0;
@@ -108,26 +242,48 @@ CriticalPath::OnStep(uint32_t number)
     }
     for (;;)
     {
-        const uint32_t role = m_plan.roleOf[rank];
-        const training::Task& call = m_plan.roles[role].tasks[task];
-        int64_t waited = 0;
+        const training::Task& call = m_plan.roles[m_plan.roleOf[rank]].tasks[task];
+        Part part{&call, rank, Of(step, rank, task).start, end, 0, 0, 0, {}};
         if (IsCollective(call))
         {
             // All ranks of a group play roles in which the collective is the same task.
-            int64_t first = Of(step, rank, task).start;
+            const Times& times = Of(step, rank, task);
+            if (times.path != CollectivePaths::NONE)
+            {
+                rank = m_paths.Get(times.path).first;
+            }
+            part.rank = rank;
+            part.start = Of(step, rank, task).start;
+            int64_t first = part.start;
             for (const Rank other : *m_groupOf[call.group][rank])
             {
-                const int64_t entered = Of(step, other, task).start;
-                first = std::min(first, entered);
-                if (m_plan.roleOf[other] == role && entered > Of(step, rank, task).start)
+                first = std::min(first, Of(step, other, task).start);
+            }
+            part.waited = part.start - first;
+            AddCollective(times, end, part);
+        }
+        else
+        {
+            // Half of the GPUs that compute the same are this fast.
+            std::vector<int64_t> lengths;
+            for (Rank other = 0; other < m_plan.ranks; ++other)
+            {
+                if (m_plan.roleOf[other] == m_plan.roleOf[rank])
                 {
-                    rank = other;
+                    const Times& times = Of(step, other, task);
+                    lengths.push_back(times.end - times.start);
                 }
             }
-            waited = Of(step, rank, task).start - first;
+            const auto half =
+                lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
+            std::nth_element(lengths.begin(), half, lengths.end());
+            part.straggling = std::max<int64_t>(0, end - part.start - *half);
+            m_straggling += part.straggling;
+            m_computing += end - part.start;
         }
-        const int64_t start = Of(step, rank, task).start;
-        m_path.push_back({&call, rank, start, end, waited});
+        m_path.push_back(part);
+        const int64_t start = part.start;
+        const uint32_t role = m_plan.roleOf[rank];
         training::TaskId cause = NO_TASK;
         const auto consider = [&](training::TaskId t) {
             if (t != NO_TASK &&
@@ -148,25 +304,75 @@ CriticalPath::OnStep(uint32_t number)
         task = cause;
         end = start;
     }
+    for (const Times& times : step)
+    {
+        m_paths.Drop(times.path);
+    }
     std::reverse(m_path.begin(), m_path.end());
+    std::reverse(m_messages.begin(), m_messages.end());
+    for (Message& message : m_messages)
+    {
+        message.call = static_cast<uint32_t>(m_path.size()) - 1 - message.call;
+    }
+    for (Hop& hop : m_hops)
+    {
+        hop.call = static_cast<uint32_t>(m_path.size()) - 1 - hop.call;
+    }
+    if (m_messages.size() > MOST_MESSAGES)
+    {
+        std::vector<int64_t> lengths;
+        for (const Message& message : m_messages)
+        {
+            lengths.push_back(message.end - message.start);
+        }
+        std::nth_element(lengths.begin(),
+                         lengths.begin() + (MOST_MESSAGES - 1),
+                         lengths.end(),
+                         std::greater<>());
+        // Longer ones all, and of those as long the first until there are enough.
+        const int64_t least = lengths[MOST_MESSAGES - 1];
+        std::size_t equal =
+            MOST_MESSAGES -
+            static_cast<std::size_t>(std::count_if(lengths.begin(),
+                                                   lengths.begin() + (MOST_MESSAGES - 1),
+                                                   [least](int64_t ps) { return ps > least; }));
+        const auto goes = [least, &equal](const Message& message) {
+            const int64_t length = message.end - message.start;
+            return length < least || (length == least && (equal == 0 || equal-- == 0));
+        };
+        // Not remove_if, which may copy a predicate that counts.
+        std::vector<Message> kept;
+        for (const Message& message : m_messages)
+        {
+            if (!goes(message))
+            {
+                kept.push_back(message);
+            }
+        }
+        m_messages = std::move(kept);
+    }
+    std::stable_sort(m_hops.begin(), m_hops.end(), [](const Hop& a, const Hop& b) {
+        return a.hop.time != b.hop.time ? a.hop.time > b.hop.time : a.hop.port < b.hop.port;
+    });
+    m_hops.resize(std::min(m_hops.size(), MOST_HOPS));
 }
 
 nlohmann::ordered_json
-CriticalPath::ToJson(const TailAttribution* attribution, const std::vector<std::string>& tags) const
+CriticalPath::ToJson(const std::vector<std::string>& tags) const
 {
     nlohmann::ordered_json j;
     if (m_path.empty())
     {
         return j;
     }
+    const auto name = [&tags](uint32_t tag) {
+        return tag < tags.size() ? nlohmann::ordered_json(tags[tag]) : nlohmann::ordered_json();
+    };
+    const std::vector<std::string>& ports = m_collector.GetPortNames();
     const int64_t total = m_path.back().end - m_path.front().start;
-    int64_t computing = 0;
-    double undivided = 0; // collectives without messages between servers
-    std::array<double, static_cast<std::size_t>(TimeShare::COUNT)> parts{};
     auto list = nlohmann::ordered_json::array();
     for (const Part& part : m_path)
     {
-        const int64_t length = part.end - part.start;
         nlohmann::ordered_json one{{"call", part.task->name},
                                    {"rank", part.rank},
                                    {"start_us", Us(part.start)},
@@ -174,73 +380,150 @@ CriticalPath::ToJson(const TailAttribution* attribution, const std::vector<std::
         if (IsCollective(*part.task))
         {
             one["waited_us"] = Us(part.waited);
-            const auto tag = std::find(tags.begin(), tags.end(), part.task->name);
-            const auto shares =
-                attribution && tag != tags.end()
-                    ? attribution->GetShares(static_cast<uint32_t>(tag - tags.begin()))
-                    : std::optional<TailAttribution::Shares>{};
-            for (std::size_t i = 0; shares && i < parts.size(); ++i)
-            {
-                parts[i] += (*shares)[i] * static_cast<double>(length);
-            }
-            undivided += shares ? 0 : static_cast<double>(length);
+            one["messages"] = part.messages;
+            one["parts_us"] = PartsUs(part.shares);
         }
-        else
+        else if (part.straggling)
         {
-            computing += length;
+            one["straggling_us"] = Us(part.straggling);
         }
-        if (list.size() < MOST_PARTS)
+        if (list.size() == MOST_PARTS)
         {
-            list.push_back(std::move(one));
+            break;
         }
+        list.push_back(std::move(one));
     }
-    const double whole = static_cast<double>(std::max<int64_t>(1, total));
     j["step"] = m_kept;
     j["start_us"] = Us(m_path.front().start);
     j["end_us"] = Us(m_path.back().end);
     j["total_us"] = Us(total);
-    j["compute_us"] = Us(computing);
-    j["collectives_us"] = Us(total - computing);
-    j["share"] = {{"compute", static_cast<double>(computing) / whole}};
-    for (std::size_t i = 0; i < parts.size(); ++i)
+    j["before_step_us"] = Us(m_begin - m_path.front().start);
+    j["compute_us"] = Us(m_computing);
+    j["collectives_us"] = Us(total - m_computing);
+    auto parts = nlohmann::ordered_json::object();
+    auto shares = nlohmann::ordered_json::object();
+    const auto add = [&](const char* what, int64_t ps) {
+        parts[what] = Us(ps);
+        shares[what] = static_cast<double>(ps) / static_cast<double>(std::max<int64_t>(1, total));
+    };
+    add("compute", m_computing - m_straggling);
+    add("straggling", m_straggling);
+    for (std::size_t i = 0; i < PATH_SHARES; ++i)
     {
-        j["share"][GetTimeShareName(static_cast<TimeShare>(i))] = parts[i] / whole;
+        add(GetPathShareName(i), m_shares[i]);
     }
-    j["share"]["collectives_undivided"] = undivided / whole;
+    j["parts_us"] = std::move(parts);
+    j["share"] = std::move(shares);
+    j["hops"] = nlohmann::ordered_json::array();
+    for (const auto& [hop, why, call] : m_hops)
+    {
+        j["hops"].push_back({{"link", ports[hop.port]},
+                             {"call", m_path[call].task->name},
+                             {"time_us", Us(hop.time)},
+                             {"waited_us", Us(hop.waited)},
+                             {"why",
+                              hop.waited ? nlohmann::ordered_json(GetTimeShareName(why))
+                                         : nlohmann::ordered_json()},
+                             {"behind", name(hop.behind)}});
+    }
     j["calls"] = m_path.size();
     j["path"] = std::move(list);
+    j["messages"] = m_nMessages;
+    j["longest_messages"] = nlohmann::ordered_json::array();
+    for (const Message& message : m_messages)
+    {
+        j["longest_messages"].push_back(
+            {{"call", m_path[message.call].task->name},
+             {"from", message.from},
+             {"to", message.to},
+             {"messages", message.messages},
+             {"start_us", Us(message.start)},
+             {"end_us", Us(message.end)},
+             {"link",
+              message.port < ports.size() ? nlohmann::ordered_json(ports[message.port])
+                                          : nlohmann::ordered_json()},
+             {"behind", name(message.behind)},
+             {"parts_us", PartsUs(message.shares)}});
+    }
     return j;
 }
 
 std::string
-CriticalPath::InWords() const
+CriticalPath::InWords(std::size_t share) const
+{
+    std::string words = WORDS[share];
+    const std::size_t at = words.find("paused by PFC");
+    if (at != std::string::npos && m_collector.GetFabric().GetSubnet())
+    {
+        words.replace(at, std::string::npos, "waiting for credits");
+    }
+    return words;
+}
+
+std::string
+CriticalPath::HopInWords(const Hop& longest, const std::vector<std::string>& tags) const
+{
+    const PathHop& hop = longest.hop;
+    std::string text = m_collector.GetPortNames()[hop.port] + ", " + HumanTime(Us(hop.time)) +
+                       " of " + m_path[longest.call].task->name;
+    if (hop.waited * 20 > hop.time) // below 5% is not worth a word
+    {
+        text += " (" + Percent(hop.waited, hop.time) + " " +
+                InWords(static_cast<std::size_t>(longest.why));
+        text += hop.behind < tags.size() ? ", behind " + tags[hop.behind] + ")" : ")";
+    }
+    return text;
+}
+
+std::string
+CriticalPath::InWords(const std::vector<std::string>& tags) const
 {
     if (m_path.empty())
     {
         return "";
     }
-    int64_t computing = 0;
     std::map<std::string, int64_t> collectives; // without what follows the last space: numbers
     const Part* latest = nullptr;
     for (const Part& part : m_path)
     {
         if (!IsCollective(*part.task))
         {
-            computing += part.end - part.start;
             continue;
         }
         const std::string& name = part.task->name;
-        const std::size_t space = name.find(' ');
-        collectives[name.substr(0, space)] += part.end - part.start;
+        collectives[name.substr(0, name.find(' '))] += part.end - part.start;
         if (part.waited > 0 && (!latest || part.waited > latest->waited))
         {
             latest = &part;
         }
     }
-    std::string text = HumanTime(Us(computing)) + " computing";
+    const int64_t total = m_path.back().end - m_path.front().start;
+    std::string text = HumanTime(Us(m_computing)) + " computing";
+    if (m_straggling * 100 >= total)
+    {
+        text += " (" + HumanTime(Us(m_straggling)) + " of it straggling)";
+    }
     for (const auto& [name, ps] : collectives)
     {
         text += ", " + HumanTime(Us(ps)) + " " + name;
+    }
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < PATH_SHARES; ++i)
+    {
+        order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+        return m_shares[a] > m_shares[b];
+    });
+    const int64_t communicating = total - m_computing;
+    for (std::size_t i = 0; i < 3 && m_shares[order[i]] * 20 > communicating; ++i)
+    {
+        text += (i ? ", " : "; of the collectives ") + Percent(m_shares[order[i]], communicating) +
+                " " + InWords(order[i]);
+    }
+    if (!m_hops.empty())
+    {
+        text += "; longest at " + HopInWords(m_hops.front(), tags);
     }
     if (latest)
     {

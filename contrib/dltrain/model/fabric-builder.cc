@@ -75,6 +75,12 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
     set("ns3::RdmaNic::TimeoutExponent", UintegerValue(spec.timeoutExponent));
     set("ns3::RdmaNic::RetryCount", UintegerValue(spec.retryCount));
     set("ns3::RdmaNic::LossRecovery", StringValue(spec.lossRecovery));
+    set("ns3::RdmaNic::LeastFrameBytes",
+        UintegerValue(frames.leastWire ? frames.leastWire - frames.lineOverhead : 0));
+    set("ns3::IbSwitch::Latency",
+        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.switchLatency.ps))));
+    set("ns3::IbSwitch::CongestionThreshold", UintegerValue(spec.ib.fecnThreshold));
+    set("ns3::IbSwitch::AdaptiveRouting", BooleanValue(spec.ib.adaptiveRouting));
     set("ns3::RdmaSwitch::PipelineLatency",
         ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.switchLatency.ps))));
     set("ns3::RdmaSwitch::BufferPer100G", UintegerValue(spec.bufferPer100G.value));
@@ -205,15 +211,37 @@ BuildFabric(const scenario::FabricSpec& spec,
     factory.SetTypeId(type);
     ns3::RdmaFabricHelper helper;
     helper.SetCongestionOps(factory.Create<ns3::RdmaCongestionOps>());
+    if (spec.infiniBand)
+    {
+        ns3::IbFabricConfig config;
+        config.routing = spec.ib.routing;
+        config.lmc = spec.ib.lmc;
+        config.lanes = spec.ib.lanes;
+        config.laneBuffer = spec.ib.laneBuffer.value;
+        config.vlHigh = spec.ib.high;
+        config.vlLow = spec.ib.low;
+        config.highLimit = spec.ib.highLimit;
+        helper.SetInfiniBand(config);
+    }
     // The scenario's own, whatever the congestion control would have.
     for (const char* name : {"EcnKmin", "EcnKmax", "EcnPmax"})
     {
+        if (spec.infiniBand)
+        {
+            break;
+        }
         ns3::TypeId::AttributeInformation info;
         ns3::RdmaSwitch::GetTypeId().LookupAttributeByName(name, &info);
         helper.SetSwitchAttribute(name, *info.initialValue);
     }
     if (Ranks::Get().Several())
     {
+        if (spec.infiniBand)
+        {
+            error = "--fabric=ib: credits do not cross processes; allowed: without mpirun, or "
+                    "--fabric=roce";
+            return nullptr;
+        }
         error = Split(topology, run, helper);
         if (!error.empty())
         {

@@ -148,6 +148,14 @@ FlowTable::Write(const FlowRecord& r)
     {
         AppendField(m_line, m_tags[r.tag]);
     }
+    for (const uint32_t gpu : {r.fromGpu, r.toGpu})
+    {
+        m_line += ',';
+        if (gpu != FlowRecord::NO_GPU)
+        {
+            AppendInteger(m_line, gpu);
+        }
+    }
     m_file.Write(m_line);
 }
 

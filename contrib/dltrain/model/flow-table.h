@@ -27,6 +27,10 @@ struct FlowRecord
     uint32_t src{0};  //!< endpoint
     uint32_t dst{0};  //!< endpoint
     uint32_t tag{0};
+    uint32_t fromGpu{NO_GPU}; //!< rank whose data it is
+    uint32_t toGpu{NO_GPU};   //!< rank it is for
+
+    static constexpr uint32_t NO_GPU = UINT32_MAX; //!< between hosts
 
     double Slowdown() const
     {
@@ -39,7 +43,8 @@ struct FlowRecord
  *
  * flows.csv holds every message, in the order of arrival, while there are at most `rowLimit`. When
  * there are more, Finish replaces it by a seeded uniform sample plus the slowest ones (by
- * slowdown), `rowLimit` rows together, by flow number.
+ * slowdown), `rowLimit` rows together, by flow number. from_gpu and to_gpu are empty where messages
+ * are between hosts (traffic).
  */
 class FlowTable
 {
@@ -86,7 +91,7 @@ class FlowTable
     }
 
     static constexpr const char* HEADER =
-        "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag";
+        "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu";
 
   private:
     void Sample(const FlowRecord& record);

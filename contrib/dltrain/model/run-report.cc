@@ -200,8 +200,18 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     }
     s.ecnMarks = ports.ecnMarks - base.ports.ecnMarks;
     s.cnps = nics.cnpsSent - base.nics.cnpsSent;
-    s.pfcPauses = ranks.Sum(collector.GetPauses()) - base.pauses;
-    s.pfcPauseTimeUs = static_cast<double>(ports.pausedPs - base.ports.pausedPs) / 1e6;
+    const uint64_t pauses = ranks.Sum(collector.GetPauses()) - base.pauses;
+    const double pausedUs = static_cast<double>(ports.pausedPs - base.ports.pausedPs) / 1e6;
+    s.infiniBand = fabric.GetSubnet() != nullptr;
+    (s.infiniBand ? s.creditStalls : s.pfcPauses) = pauses;
+    (s.infiniBand ? s.creditStallTimeUs : s.pfcPauseTimeUs) = pausedUs;
+    s.flowControlPackets = ports.creditUpdatesSent - base.ports.creditUpdatesSent;
+    s.creditBlocksLost = ports.creditBlocksLost - base.ports.creditBlocksLost;
+    for (const auto& device : fabric.GetIbSwitches())
+    {
+        s.rerouted += device->GetRerouted();
+    }
+    s.rerouted -= base.rerouted;
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
     s.naks = nics.naksSent - base.nics.naksSent;
@@ -210,7 +220,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.readRequests = nics.readRequests - base.nics.readRequests;
     s.dataPackets = nics.dataPackets - base.nics.dataPackets;
     s.dataBytes = nics.dataBytes - base.nics.dataBytes;
-    s.frameHops = ports.rxFrames;
+    s.frameHops = ports.rxFrames - ports.creditUpdatesReceived; // these stay on their link
     for (const auto& device : fabric.GetSwitches())
     {
         s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetBuffer().StoredPeak());
@@ -262,6 +272,14 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
     j["cnps"] = s.cnps;
     j["pfc_pauses"] = s.pfcPauses;
     j["pfc_pause_time_us"] = s.pfcPauseTimeUs;
+    if (s.infiniBand)
+    {
+        j["credits"] = {{"stalls", s.creditStalls},
+                        {"stall_time_us", s.creditStallTimeUs},
+                        {"flow_control_packets", s.flowControlPackets},
+                        {"blocks_lost", s.creditBlocksLost},
+                        {"rerouted_packets", s.rerouted}};
+    }
     j["retransmitted_packets"] = s.retransmittedPackets;
     j["timeouts"] = s.timeouts;
     j["naks"] = s.naks;
@@ -417,8 +435,24 @@ PrintRunStats(std::ostream& os, const RunStats& s)
         os << slowest << line << "\n";
         slowest = "                 ";
     }
-    os << "Congestion       " << HumanCount(s.ecnMarks) << " ECN marks, " << HumanCount(s.cnps)
-       << " CNPs; " << HumanCount(s.pfcPauses) << " PFC pauses";
+    os << "Congestion       " << HumanCount(s.ecnMarks) << (s.infiniBand ? " FECN" : " ECN")
+       << " marks, " << HumanCount(s.cnps) << (s.infiniBand ? " CN packets; " : " CNPs; ");
+    if (s.infiniBand)
+    {
+        os << HumanCount(s.creditStalls) << " waits for credits";
+        if (s.creditStalls)
+        {
+            os << ", " << HumanTime(s.creditStallTimeUs) << " in all";
+        }
+        if (s.rerouted)
+        {
+            os << "; " << HumanCount(s.rerouted) << " packets sent around queues";
+        }
+    }
+    else
+    {
+        os << HumanCount(s.pfcPauses) << " PFC pauses";
+    }
     if (s.pfcPauses)
     {
         os << ", " << HumanTime(s.pfcPauseTimeUs) << " in all";
@@ -457,7 +491,9 @@ PrintRunStats(std::ostream& os, const RunStats& s)
            << Format("%.4g Gb/s  ", link.rateGbps) << link.name;
         if (link.pauseShare >= 0.0005)
         {
-            os << Format("  (paused %.1f%% of the time)", link.pauseShare * 100);
+            os << Format(s.infiniBand ? "  (without credits %.1f%% of the time)"
+                                      : "  (paused %.1f%% of the time)",
+                         link.pauseShare * 100);
         }
         os << "\n";
         head = "                 ";

@@ -90,6 +90,12 @@ struct RunStats
     uint64_t cnps{0};
     uint64_t pfcPauses{0};
     double pfcPauseTimeUs{0};
+    bool infiniBand{false};      //!< then, instead of the two before:
+    uint64_t creditStalls{0};    //!< times a VL with a packet found too few credits
+    double creditStallTimeUs{0}; //!< sum over transmitters
+    uint64_t flowControlPackets{0};
+    uint64_t creditBlocksLost{0};
+    uint64_t rerouted{0}; //!< packets that adaptive routing sent another way
     uint64_t retransmittedPackets{0};
     uint64_t timeouts{0};
     uint64_t naks{0};

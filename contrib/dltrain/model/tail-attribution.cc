@@ -69,7 +69,8 @@ TailAttribution::TailAttribution(const ns3::RdmaFabric& fabric,
                                  const std::vector<std::string>& portNames,
                                  const PortIndex& portIndex,
                                  const std::vector<std::string>& tags)
-    : m_endpoints(endpointNames),
+    : m_infiniBand(fabric.GetSubnet() != nullptr),
+      m_endpoints(endpointNames),
       m_ports(portNames),
       m_tags(tags),
       m_portIndex(portIndex),
@@ -85,7 +86,6 @@ void
 TailAttribution::Clear()
 {
     m_slowest.clear();
-    m_byTag.clear();
     m_sums = {};
     m_sum = 0;
     m_known = m_unknown = 0;
@@ -104,12 +104,11 @@ TailAttribution::Slower(const Late& a, const Late& b)
     return a.Lost() != b.Lost() ? a.Lost() > b.Lost() : a.record.flow < b.record.flow;
 }
 
-void
-TailAttribution::Add(const FlowRecord& record, const ns3::RdmaJourney& journey)
+const MessageParts&
+TailAttribution::Divide(const ns3::RdmaJourney& journey, int64_t end)
 {
-    Late late;
-    late.record = record;
-    Parts& parts = late.parts;
+    Parts& parts = m_divided.parts;
+    parts = {};
     parts[At(TimeShare::BACKLOG)] = journey.backlog;
     parts[At(TimeShare::NIC_TURNS)] = journey.others;
     parts[At(TimeShare::NIC_PAUSED)] = journey.nicPaused;
@@ -118,48 +117,76 @@ TailAttribution::Add(const FlowRecord& record, const ns3::RdmaJourney& journey)
     parts[At(TimeShare::REPEATING)] = journey.repeating;
     parts[At(TimeShare::SERIALIZATION)] = journey.ownPackets;
 
-    int64_t network = record.end - journey.started;
+    int64_t network = end - journey.started;
     int64_t lines = 0; // exact serialization on every link
-    const auto cross = [&](const ns3::RdmaPort* out) {
+    m_divided.hops.clear();
+    const auto cross = [&](const ns3::RdmaPort* out, int64_t waited) {
         const int64_t way = out->GetDelayPs() + out->GetPeer()->GetReceiveLatencyPs();
         parts[At(TimeShare::PROPAGATION)] += way;
         network -= way;
-        lines +=
+        const int64_t line =
             rdma::SerializationTime(rdma::Bytes(journey.wireBytes), rdma::BitRate(out->GetRate()))
                 .ps;
+        lines += line;
+        m_divided.hops.push_back({});
+        m_divided.hops.back().port = m_portIndex.at(out);
+        m_divided.hops.back().time = waited + line + way;
+        m_divided.hops.back().waited = waited;
+        return &m_divided.hops.back();
     };
-    cross(journey.nic);
+    MessageParts::Hop* nic =
+        cross(journey.nic, journey.started - journey.posted - journey.ownPackets);
+    nic->time += journey.ownPackets;
+    nic->paused = journey.nicPaused;
+    int64_t most = 0;
+    for (std::size_t i = 0; i < At(TimeShare::SERIALIZATION); ++i)
+    {
+        if (parts[i] > most)
+        {
+            most = parts[i];
+            nic->why = static_cast<TimeShare>(i);
+        }
+    }
     for (const ns3::RdmaJourney::Hop& hop : journey.hops)
     {
-        cross(hop.egress);
+        const int64_t waited = hop.queued + hop.paused;
+        MessageParts::Hop* here = cross(hop.egress, waited);
+        here->paused = hop.paused;
+        here->behind = hop.behind;
+        here->why = hop.paused > hop.queued ? TimeShare::PAUSED : TimeShare::QUEUED;
         parts[At(TimeShare::QUEUED)] += hop.queued;
         parts[At(TimeShare::PAUSED)] += hop.paused;
-        network -= hop.queued + hop.paused;
-        const uint32_t port = m_portIndex.at(hop.egress);
-        m_atPort[port][0] += hop.queued;
-        m_atPort[port][1] += hop.paused;
-        if (hop.queued + hop.paused > late.atPort)
-        {
-            late.port = port;
-            late.atPort = hop.queued + hop.paused;
-            late.pausedThere = hop.paused;
-            late.behind = hop.behind;
-        }
+        network -= waited;
     }
     // What is left are the lines; with limits of NICs the host's side as well.
     const int64_t host = m_limits ? network - lines : 0;
     parts[At(TimeShare::HOST)] = host;
     parts[At(TimeShare::SERIALIZATION)] += network - host;
+    return m_divided;
+}
+
+void
+TailAttribution::Add(const FlowRecord& record, const MessageParts& divided)
+{
+    Late late;
+    late.record = record;
+    const Parts& parts = divided.parts;
+    late.parts = parts;
+    for (std::size_t i = 1; i < divided.hops.size(); ++i)
+    {
+        const MessageParts::Hop& hop = divided.hops[i];
+        m_atPort[hop.port][0] += hop.waited - hop.paused;
+        m_atPort[hop.port][1] += hop.paused;
+        if (hop.waited > late.atPort)
+        {
+            late.port = hop.port;
+            late.atPort = hop.waited;
+            late.pausedThere = hop.paused;
+            late.behind = hop.behind;
+        }
+    }
 
     ++m_known;
-    if (record.tag >= m_byTag.size())
-    {
-        m_byTag.resize(record.tag + 1);
-    }
-    for (std::size_t i = 0; i < PARTS; ++i)
-    {
-        m_byTag[record.tag][i] += parts[i];
-    }
     m_sum += record.end - record.start;
     for (std::size_t i = 0; i < PARTS; ++i)
     {
@@ -217,7 +244,8 @@ TailAttribution::Why(const Late& late) const
             text += "waiting for other queue pairs of " + m_endpoints[late.record.src];
             break;
         case TimeShare::NIC_PAUSED:
-            text += m_endpoints[late.record.src] + " paused by PFC";
+            text += m_endpoints[late.record.src] +
+                    (m_infiniBand ? " waiting for credits" : " paused by PFC");
             break;
         case TimeShare::THROTTLED:
             text += "throttled by congestion control";
@@ -256,7 +284,7 @@ TailAttribution::Why(const Late& late) const
             break;
         }
         case TimeShare::PAUSED:
-            text += "in switches paused by PFC";
+            text += m_infiniBand ? "in switches waiting for credits" : "in switches paused by PFC";
             if (late.pausedThere)
             {
                 const std::string& link = m_ports[late.port];
@@ -293,29 +321,6 @@ TailAttribution::InWords(std::size_t most) const
                         HumanTime(Us(r.ideal)) + ": " + Why(late));
     }
     return lines;
-}
-
-std::optional<TailAttribution::Shares>
-TailAttribution::GetShares(uint32_t tag) const
-{
-    double sum = 0;
-    if (tag < m_byTag.size())
-    {
-        for (const int64_t part : m_byTag[tag])
-        {
-            sum += static_cast<double>(part);
-        }
-    }
-    if (sum <= 0)
-    {
-        return std::nullopt;
-    }
-    Shares shares;
-    for (std::size_t i = 0; i < PARTS; ++i)
-    {
-        shares[i] = static_cast<double>(m_byTag[tag][i]) / sum;
-    }
-    return shares;
 }
 
 nlohmann::ordered_json

@@ -12,7 +12,6 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,6 +39,24 @@ enum class TimeShare : uint8_t
 /// \return "own_queue", ... as in the files
 const char* GetTimeShareName(TimeShare share);
 
+/// Where the time of one message went.
+struct MessageParts
+{
+    /// A port that its last packet left: the sender's NIC first, then one for each switch.
+    struct Hop
+    {
+        uint32_t port{0};  //!< end of the fabric
+        int64_t time{0};   //!< ps from its coming there, at the NIC from the post, to the next one
+        int64_t waited{0}; //!< of it not serialization, nor cable and pipeline
+        int64_t paused{0}; //!< of it while PFC had stopped the port
+        TimeShare why{TimeShare::SERIALIZATION}; //!< most of what it waited
+        ns3::RdmaJourney::Flow behind;           //!< of switches
+    };
+
+    std::array<int64_t, static_cast<std::size_t>(TimeShare::COUNT)> parts{}; //!< ps, by TimeShare
+    std::vector<Hop> hops;
+};
+
 /**
  * Says why messages were late: the slowest ones by the time they lost against an idle network, in
  * attribution.csv and in a line of words, and the sums over all measured messages.
@@ -64,14 +81,13 @@ class TailAttribution
                     const PortIndex& portIndex,
                     const std::vector<std::string>& tags);
 
-    void Add(const FlowRecord& record, const ns3::RdmaJourney& journey);
+    /// \param end when its last byte was at the receiver, ps. \return the parts of its completion
+    /// time, valid until the next call
+    const MessageParts& Divide(const ns3::RdmaJourney& journey, int64_t end);
+    /// \param parts of this message
+    void Add(const FlowRecord& record, const MessageParts& parts);
     void AddUnknown();
     void Clear();
-
-    using Shares = std::array<double, static_cast<std::size_t>(TimeShare::COUNT)>;
-    /// \return how the completion times of a tag's messages divide, together 1; nothing if it had
-    /// none
-    std::optional<Shares> GetShares(uint32_t tag) const;
 
     /// \return parts of stats.json
     nlohmann::ordered_json ToJson() const;
@@ -103,6 +119,7 @@ class TailAttribution
     std::string Why(const Late& late) const;
 
     bool m_limits{false}; //!< some NIC has limits
+    bool m_infiniBand;    //!< what PFC does there, credits do
     const std::vector<std::string>& m_endpoints;
     const std::vector<std::string>& m_ports;
     const std::vector<std::string>& m_tags;
@@ -113,7 +130,7 @@ class TailAttribution
     uint64_t m_known{0};
     uint64_t m_unknown{0};
     std::vector<std::array<int64_t, 2>> m_atPort; //!< queued, paused
-    std::vector<Parts> m_byTag;                   //!< sums
+    MessageParts m_divided;
 };
 
 } // namespace dltrain

@@ -63,9 +63,15 @@ RemoveOldResults(const std::string& folder)
                                              "calls.log",
                                              "attribution.csv",
                                              "fct.txt",
+                                             "slowdown.csv",
+                                             "queues.csv",
+                                             "fairness.csv",
+                                             "rates.csv",
                                              "topology.json",
                                              "report.html",
-                                             "report.html.part"};
+                                             "report.html.part",
+                                             "timeline.json",
+                                             "timeline.json.part"};
     // As RdmaPcapHelper names them; a ring's files have a number more.
     static const std::regex pcap(R"(.+-\d+(\.\d+)?\.pcap)");
     static const std::regex pcapng(R"(capture(\.\d+)?\.pcapng)");
@@ -89,7 +95,8 @@ RemoveOldResults(const std::string& folder)
                 .read(reinterpret_cast<char*>(header), sizeof(header));
             // pcap: nanoseconds, version 2.4, Ethernet. pcapng: a section in our byte order, whose
             // length is not told.
-            ours = isPcap ? header[0] == 0xa1b23c4d && header[1] == (4U << 16 | 2) && header[5] == 1
+            ours = isPcap ? header[0] == 0xa1b23c4d && header[1] == (4U << 16 | 2) &&
+                                (header[5] == 1 || header[5] == 197 || header[5] == 247)
                           : header[0] == 0x0a0d0d0a && header[2] == 0x1a2b3c4d &&
                                 header[4] == UINT32_MAX && header[5] == UINT32_MAX;
         }
@@ -111,17 +118,31 @@ class TraceCollector::SwitchProbe
     SwitchProbe(TraceCollector& collector, RdmaSwitch& device)
         : m_collector(collector)
     {
-        for (uint32_t p = 0; p < device.GetNPorts(); ++p)
-        {
-            m_ports.push_back(
-                collector.m_portIndex.at(PeekPointer(device.GetPort(static_cast<uint16_t>(p)))));
-        }
-        device.TraceConnectWithoutContext("EcnMark", MakeCallback(&SwitchProbe::OnMark, this));
+        WatchMarks(device);
         device.TraceConnectWithoutContext("Drop",
                                           MakeCallback(&TraceCollector::OnDrop, &collector));
     }
 
+    SwitchProbe(TraceCollector& collector, ns3::IbSwitch& device)
+        : m_collector(collector)
+    {
+        WatchMarks(device);
+        device.TraceConnectWithoutContext("Drop",
+                                          MakeCallback(&TraceCollector::OnIbDrop, &collector));
+    }
+
   private:
+    template <typename Device>
+    void WatchMarks(Device& device)
+    {
+        for (uint32_t p = 0; p < device.GetNPorts(); ++p)
+        {
+            m_ports.push_back(
+                m_collector.m_portIndex.at(PeekPointer(device.GetPort(static_cast<uint16_t>(p)))));
+        }
+        device.TraceConnectWithoutContext("EcnMark", MakeCallback(&SwitchProbe::OnMark, this));
+    }
+
     void OnMark(const ns3::RdmaPort* port, const ns3::RdmaFrame*, uint64_t queueBytes, int64_t now)
     {
         m_collector.OnMark(m_ports[port->GetPortIndex()], queueBytes, now);
@@ -218,6 +239,10 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
         }
     }
     for (const auto& device : fabric.GetSwitches())
+    {
+        m_switchProbes.push_back(std::make_unique<SwitchProbe>(*this, *device));
+    }
+    for (const auto& device : fabric.GetIbSwitches())
     {
         m_switchProbes.push_back(std::make_unique<SwitchProbe>(*this, *device));
     }
@@ -326,6 +351,14 @@ TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver,
 }
 
 void
+TraceCollector::NameGpus(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to)
+{
+    QueuePair& state = Find(sender.GetNic()->GetEndpoint(), sender.GetNumber());
+    state.fromGpu = from;
+    state.toGpu = to;
+}
+
+void
 TraceCollector::OnJourney(ns3::RdmaQueuePair*,
                           const ns3::RdmaMessage&,
                           const ns3::RdmaJourney& journey,
@@ -345,6 +378,8 @@ TraceCollector::TagOf(uint32_t src, uint32_t dst, uint32_t destQp)
 void
 TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
+    const ns3::RdmaJourney* journey = std::exchange(m_journey, nullptr);
+    m_parts = journey ? &m_attribution->Divide(*journey, now) : nullptr;
     if (!m_options.atSender)
     {
         OnComplete(qp->GetPeerEndpoint(),
@@ -366,7 +401,6 @@ TraceCollector::OnComplete(uint32_t from,
                            bool read,
                            int64_t now)
 {
-    const ns3::RdmaJourney* journey = std::exchange(m_journey, nullptr);
     QueuePair& state = Find(from, number);
     // READs are told at the other end than all else: what is not of the kind waits for its own.
     uint32_t before = NONE;
@@ -400,9 +434,10 @@ TraceCollector::OnComplete(uint32_t from,
         return;
     }
     if (state.idealBytes != bytes || state.idealImmediate != hasImmediate ||
-        state.idealOperation != pending.operation)
+        state.idealOperation != pending.operation || state.idealTo != to)
     {
         state.idealBytes = bytes;
+        state.idealTo = to; // a queue pair may be reset and have another peer
         state.idealOperation = pending.operation;
         state.idealImmediate = hasImmediate;
         state.ideal = m_fabric.GetIdealCompletion(from,
@@ -421,6 +456,8 @@ TraceCollector::OnComplete(uint32_t from,
     record.src = read ? to : from;
     record.dst = read ? from : to;
     record.tag = pending.tag;
+    record.fromGpu = read ? state.toGpu : state.fromGpu;
+    record.toGpu = read ? state.fromGpu : state.toGpu;
     if (Ranks::Get().Several())
     {
         m_records.push_back(record);
@@ -429,7 +466,7 @@ TraceCollector::OnComplete(uint32_t from,
     m_flows->Add(record);
     if (m_attribution)
     {
-        journey ? m_attribution->Add(record, *journey) : m_attribution->AddUnknown();
+        m_parts && !read ? m_attribution->Add(record, *m_parts) : m_attribution->AddUnknown();
     }
 }
 
@@ -530,6 +567,20 @@ TraceCollector::OnDrop(const RdmaSwitch* device,
 }
 
 void
+TraceCollector::OnIbDrop(const ns3::IbSwitch* device, const ns3::RdmaFrame* frame, int64_t now)
+{
+    if (m_events->Count(EventLog::DROP))
+    {
+        m_events->Write(now,
+                        EventLog::DROP,
+                        device->GetName(),
+                        std::string("no_route: ") + FrameName(frame) + " LID " +
+                            std::to_string(frame->flowHash & 0xffff) + " psn " +
+                            std::to_string(frame->psn));
+    }
+}
+
+void
 TraceCollector::OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now)
 {
     if (m_events->Count(EventLog::DROP))
@@ -607,7 +658,8 @@ TraceCollector::OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t chan
         const EventLog::Kind kind = begun >> p & 1 ? EventLog::PAUSE : EventLog::RESUME;
         if (m_events->Count(kind))
         {
-            std::string details = "priority " + std::to_string(p);
+            std::string details =
+                (m_fabric.GetSubnet() ? "no credits, VL " : "priority ") + std::to_string(p);
             if (const uint64_t bytes = port->GetQueueBytes(p)) // a NIC's data waits in no queue
             {
                 details += ", " + std::to_string(bytes) + " B wait";
@@ -626,6 +678,11 @@ TraceCollector::TakeBaseline(int64_t now)
     m_baseline.nics = m_fabric.GetNicTotals();
     m_baseline.ports = m_fabric.GetPortTotals();
     m_baseline.pauses = m_pauses;
+    m_baseline.rerouted = 0;
+    for (const auto& device : m_fabric.GetIbSwitches())
+    {
+        m_baseline.rerouted += device->GetRerouted();
+    }
     m_baseline.drops.clear();
     for (uint8_t reason = 0; reason < RdmaSwitch::DROP_REASONS; ++reason)
     {

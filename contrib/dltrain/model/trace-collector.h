@@ -74,6 +74,9 @@ class TraceCollector
         return (static_cast<uint64_t>(flow) + 1) << 32 | tag;
     }
 
+    /// The messages of this queue pair are one GPU's for another. \param from rank \param to rank
+    void NameGpus(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to);
+
     /// Warm-up is over: all statistics count from here, messages from those posted from here on.
     void StartMeasuring(int64_t nowPs);
     /// Complete all files. The fabric may be destroyed afterwards, the statistics stay. With
@@ -90,7 +93,7 @@ class TraceCollector
                        uint64_t id,
                        ns3::RdmaOperation operation);
 
-    ns3::RdmaFabric& GetFabric()
+    ns3::RdmaFabric& GetFabric() const
     {
         return m_fabric;
     }
@@ -114,6 +117,12 @@ class TraceCollector
     const TailAttribution* GetAttribution() const
     {
         return m_attribution.get();
+    }
+
+    /// \return of the message that RdmaNicUser::OnMessage is being told of; null if it is not known
+    const MessageParts* GetMessageParts() const
+    {
+        return m_parts;
     }
 
     /// \return messages posted that are not complete, those of failed queue pairs aside
@@ -153,6 +162,7 @@ class TraceCollector
         std::vector<uint64_t> drops;       //!< by reason
         std::vector<uint64_t> txWireBytes; //!< by port of RdmaFabric::GetPorts
         std::vector<uint64_t> pausedPs;    //!< the same
+        uint64_t rerouted{0};
         uint64_t pauses{0};
     };
 
@@ -186,11 +196,14 @@ class TraceCollector
         uint32_t head{NONE};
         uint32_t tail{NONE};
         uint32_t count{0};
+        uint32_t fromGpu{FlowRecord::NO_GPU};
+        uint32_t toGpu{FlowRecord::NO_GPU};
         bool failed{false};
         bool idealImmediate{false};
         ns3::RdmaOperation idealOperation{ns3::RdmaOperation::WRITE};
         uint64_t idealBytes{UINT64_MAX}; //!< the last size and its ideal completion time
         int64_t ideal{0};
+        uint32_t idealTo{NONE};
     };
 
     /// Marks of one egress port in the current millisecond.
@@ -226,6 +239,7 @@ class TraceCollector
     void OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
+    void OnIbDrop(const ns3::IbSwitch* device, const ns3::RdmaFrame* frame, int64_t now);
     void OnDrop(const ns3::RdmaSwitch* device,
                 const ns3::RdmaPort* port,
                 const ns3::RdmaFrame* frame,
@@ -257,6 +271,7 @@ class TraceCollector
     std::unique_ptr<TailAttribution> m_attribution;
     ns3::RdmaJourney::Resolver m_resolver;
     const ns3::RdmaJourney* m_journey{nullptr}; //!< of the message that is told next
+    const MessageParts* m_parts{nullptr};       //!< of the message told last
     std::unique_ptr<LinkSampler> m_links;
     std::unique_ptr<EventLog> m_events;
 

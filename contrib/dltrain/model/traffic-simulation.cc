@@ -9,6 +9,7 @@
 #include "ranks.h"
 #include "report-launcher.h"
 #include "scenarios/traffic/hpcc-times.h"
+#include "timeline-writer.h"
 #include "topology-file.h"
 
 #include "ns3/config.h"
@@ -20,6 +21,8 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <map>
+#include <tuple>
 
 namespace dltrain
 {
@@ -64,23 +67,29 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
                       int64_t now) override
     {
         const bool failed = status != ns3::RdmaStatus::SUCCESS;
+        const auto flow = static_cast<uint32_t>((request.id >> 32) - 1); // TraceCollector::Id
         if (request.operation == ns3::RdmaOperation::READ && !failed)
         {
-            m_simulation.OnArrived(static_cast<uint32_t>(qp->cookie), now);
+            m_simulation.OnArrived(flow, now);
         }
-        m_simulation.OnEnded(static_cast<uint32_t>(qp->cookie), failed, now);
+        m_simulation.OnEnded(flow, qp, failed, now);
     }
 
     void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage&, int64_t now) override
     {
-        m_simulation.OnArrived(static_cast<uint32_t>(qp->cookie), now);
+        const auto flow = static_cast<uint32_t>(qp->cookie);
+        if (!m_simulation.m_nextOfPair.empty())
+        {
+            qp->cookie = m_simulation.m_nextOfPair[flow]; // they come in the order of their posts
+        }
+        m_simulation.OnArrived(flow, now);
     }
 
   private:
     struct Entry
     {
         uint32_t flow;
-        ns3::RdmaQueuePair* qp;
+        ns3::RdmaQueuePair* qp; //!< null: found when the flow begins
     };
 
     const scenario::Flow& FlowOf(const Entry& entry) const
@@ -107,13 +116,10 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
             {
                 break;
             }
-            const uint32_t tag = m_simulation.m_collector->Tag(flow.tag);
-            ++m_simulation.m_posted;
-            ns3::RdmaSendRequest request;
-            request.id = TraceCollector::Id(tag, m_flows[m_next].flow);
-            request.operation = m_simulation.GetOperation();
-            request.bytes = flow.bytes;
-            m_flows[m_next].qp->Post(request);
+            const uint32_t index = m_flows[m_next].flow;
+            ns3::RdmaQueuePair* qp = m_flows[m_next].qp;
+            qp = qp ? qp : m_simulation.Take(index, now);
+            qp->Post(m_simulation.OnBegin(index, qp, now));
         }
         ScheduleNext();
     }
@@ -127,7 +133,8 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
 
 TrafficSimulation::TrafficSimulation(const scenario::TrafficScenario& scenario)
     : m_scenario(scenario),
-      m_control(scenario.run)
+      m_control(scenario.run),
+      m_measuringTimer(this)
 {
 }
 
@@ -160,6 +167,20 @@ std::string
 TrafficSimulation::BuildPart()
 {
     std::string error;
+    const scenario::Measuring& measuring = m_scenario.measuring;
+    const bool allMeasured =
+        std::all_of(m_scenario.flows.begin(), m_scenario.flows.end(), [&](const auto& flow) {
+            return measuring.Covers(flow.start);
+        });
+    if (Ranks::Get().Several() &&
+        (m_scenario.queuePairs == scenario::QueuePairUse::kReused || !allMeasured ||
+         measuring.from.ps > 0 || measuring.queueInterval.ps > 0 || measuring.rateInterval.ps > 0))
+    {
+        return "several processes (mpirun) measure all flows and look at no queues; allowed: "
+               "--queue-pairs=per-flow or per-pair, --warm-up=0, --cool-down=0, "
+               "--queue-interval=0, "
+               "--rate-interval=0";
+    }
     // All priorities that flows use are lossless, as in HPCC's code; priority 3 in any case.
     uint32_t lossless = 1U << 3;
     for (const scenario::Flow& flow : m_scenario.flows)
@@ -177,7 +198,20 @@ TrafficSimulation::BuildPart()
     options.seed = m_scenario.run.seed;
     options.atSender = m_scenario.completionAtSender;
     options.attribution = m_scenario.run.attribution;
+    options.warmup = measuring.from.ps > 0;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
+    if (options.warmup)
+    {
+        // The first event of its time: before a flow that starts then.
+        m_measuringTimer.ScheduleAt(measuring.from.ps, 0);
+    }
+    m_statistics = std::make_unique<TrafficStatistics>(*m_fabric,
+                                                       m_scenario.topology,
+                                                       measuring,
+                                                       m_scenario.flows,
+                                                       m_collector->GetEndpointNames(),
+                                                       m_collector->GetPortNames(),
+                                                       m_scenario.run.out);
     error = StartCaptures(*m_fabric, m_scenario.run);
     if (!error.empty())
     {
@@ -198,22 +232,72 @@ TrafficSimulation::MakeFlows()
                                                : nullptr);
     }
     uint64_t toHere = 0;
+    const bool read = GetOperation() == ns3::RdmaOperation::READ;
+    const scenario::QueuePairUse use = m_scenario.queuePairs;
+
+    struct Pair
+    {
+        ns3::RdmaQueuePair* sender;
+        ns3::RdmaQueuePair* receiver;
+        uint32_t lastFlow;
+    };
+
+    std::map<std::tuple<uint32_t, uint32_t, uint8_t>, Pair> pairs;
+    if (use == scenario::QueuePairUse::kReused)
+    {
+        m_resting.resize(8 * static_cast<std::size_t>(m_fabric->GetNEndpoints()));
+    }
+    else if (use == scenario::QueuePairUse::kPerPair)
+    {
+        m_nextOfPair.resize(m_scenario.flows.size());
+    }
     for (uint32_t i = 0; i < m_scenario.flows.size(); ++i)
     {
         const scenario::Flow& flow = m_scenario.flows[i];
-        const bool read = GetOperation() == ns3::RdmaOperation::READ;
-        const auto [sender, receiver] =
-            m_fabric->ConnectQueuePairs(flow.src, flow.dst, flow.priority);
-        if (sender)
+        if (m_scenario.measuring.Covers(flow.start))
         {
-            sender->cookie = i;
+            ++m_measured;
+            m_measuredBytes += flow.bytes;
         }
-        if (receiver)
+        if (use == scenario::QueuePairUse::kReused)
         {
-            receiver->cookie = i;
-            m_receivers.push_back(receiver);
+            m_hosts[read ? flow.dst : flow.src]->Add(i, nullptr);
+            m_sourcePorts.push_back(0);
+            m_totalBytes += flow.bytes;
             toHere += flow.bytes;
+            continue;
         }
+        ns3::RdmaQueuePair* sender = nullptr;
+        ns3::RdmaQueuePair* receiver = nullptr;
+        const auto key = std::make_tuple(flow.src, flow.dst, flow.priority);
+        const auto known = pairs.find(key);
+        if (use == scenario::QueuePairUse::kPerPair && known != pairs.end())
+        {
+            sender = known->second.sender;
+            receiver = known->second.receiver;
+            m_nextOfPair[known->second.lastFlow] = i;
+            known->second.lastFlow = i;
+        }
+        else
+        {
+            std::tie(sender, receiver) =
+                m_fabric->ConnectQueuePairs(flow.src, flow.dst, flow.priority);
+            m_queuePairs += 2;
+            if (use == scenario::QueuePairUse::kPerPair)
+            {
+                pairs.emplace(key, Pair{sender, receiver, i});
+            }
+            if (sender)
+            {
+                sender->cookie = i;
+            }
+            if (receiver)
+            {
+                receiver->cookie = i;
+                m_receivers.push_back(receiver);
+            }
+        }
+        toHere += receiver ? flow.bytes : 0;
         if (ns3::RdmaQueuePair* poster = read ? receiver : sender)
         {
             m_hosts[read ? flow.dst : flow.src]->Add(i, poster);
@@ -246,6 +330,77 @@ TrafficSimulation::MakeFlows()
     }
 }
 
+ns3::RdmaQueuePair*
+TrafficSimulation::TakeEnd(uint32_t endpoint, uint8_t priority, int64_t now)
+{
+    std::deque<Resting>& resting = m_resting[8 * static_cast<std::size_t>(endpoint) + priority];
+    if (resting.empty() || resting.front().since + REUSE_AFTER_PS > now)
+    {
+        ++m_queuePairs;
+        return m_fabric->GetNic(endpoint)->CreateQueuePair(priority);
+    }
+    ns3::RdmaQueuePair* qp = resting.front().queuePair;
+    resting.pop_front();
+    qp->Modify(ns3::RdmaQueuePair::State::RESET);
+    return qp;
+}
+
+ns3::RdmaQueuePair*
+TrafficSimulation::Take(uint32_t index, int64_t now)
+{
+    const scenario::Flow& flow = m_scenario.flows[index];
+    ns3::RdmaQueuePair* sender = TakeEnd(flow.src, flow.priority, now);
+    ns3::RdmaQueuePair* receiver = TakeEnd(flow.dst, flow.priority, now);
+    ns3::RdmaNic::Connect(sender, receiver);
+    sender->cookie = receiver->cookie = index;
+    if (m_sourcePorts[index] == 0) // else the flow file's reader has its own
+    {
+        m_sourcePorts[index] = rdma::RoceSourcePort(sender->GetNumber(), sender->GetPeerNumber());
+    }
+    return GetOperation() == ns3::RdmaOperation::READ ? receiver : sender;
+}
+
+void
+TrafficSimulation::GiveBack(ns3::RdmaQueuePair* poster, int64_t now)
+{
+    const uint32_t peer = poster->GetPeerEndpoint();
+    ns3::RdmaQueuePair* other =
+        m_fabric->GetNic(peer)->GetQueuePair(poster->GetPeerNumber() - 2); // as numbers go
+    const auto rest = [&](uint32_t endpoint, ns3::RdmaQueuePair* qp) {
+        m_resting[8 * static_cast<std::size_t>(endpoint) + qp->GetPriority()].push_back({qp, now});
+    };
+    rest(poster->GetNic()->GetEndpoint(), poster);
+    rest(peer, other);
+}
+
+ns3::RdmaSendRequest
+TrafficSimulation::OnBegin(uint32_t index, ns3::RdmaQueuePair* poster, int64_t now)
+{
+    const scenario::Flow& flow = m_scenario.flows[index];
+    const bool read = GetOperation() == ns3::RdmaOperation::READ;
+    const bool measured = m_scenario.measuring.Covers(flow.start);
+    ++m_posted;
+    if (!Ranks::Get().Several())
+    {
+        const ns3::RdmaQueuePair* counter =
+            read ? poster : m_fabric->GetNic(flow.dst)->GetQueuePair(poster->GetPeerNumber() - 2);
+        m_statistics->OnPosted(index, counter, read, read ? 0 : poster->GetBytesPosted(), now);
+    }
+    ns3::RdmaSendRequest request;
+    request.id =
+        TraceCollector::Id(m_collector->Tag(flow.tag) | (measured ? 0 : TraceCollector::WARMUP),
+                           index);
+    request.operation = GetOperation();
+    request.bytes = flow.bytes;
+    return request;
+}
+
+void
+TrafficSimulation::OnMeasuringStarts()
+{
+    m_collector->StartMeasuring(ns3::RdmaClock::Now());
+}
+
 /// HPCC's own result file, for its analysis scripts, which look for the flow file's destination
 /// port. To be compatible a flow's source port is that code's: a host counts its flows from 10000.
 void
@@ -276,7 +431,7 @@ TrafficSimulation::OpenCompletionTimes()
 double
 TrafficSimulation::ShareDone() const
 {
-    uint64_t received = 0;
+    uint64_t received = m_arrivedBytes; // of queue pairs that are not asked below
     for (const ns3::RdmaQueuePair* qp : m_receivers)
     {
         received += qp->GetBytesReceived() + qp->GetBytesRead();
@@ -287,8 +442,19 @@ TrafficSimulation::ShareDone() const
 void
 TrafficSimulation::OnArrived(uint32_t flow, int64_t now)
 {
+    const scenario::Flow& of = m_scenario.flows[flow];
     ++m_arrived;
     m_lastArrival = now;
+    m_arrivedBytes += m_receivers.empty() ? of.bytes : 0;
+    if (m_scenario.measuring.Covers(of.start))
+    {
+        ++m_measuredArrived;
+        if (!m_scenario.completionAtSender)
+        {
+            m_statistics->OnComplete(flow, now - of.start.ps, GetIdealPs(of));
+        }
+    }
+    m_statistics->OnGone(flow, false, now);
     if (m_writeCompletionTimes && !m_scenario.completionAtSender)
     {
         WriteCompletionTime(flow, now);
@@ -377,16 +543,32 @@ TrafficSimulation::CloseCompletionTimes()
 }
 
 void
-TrafficSimulation::OnEnded(uint32_t flow, bool failed, int64_t now)
+TrafficSimulation::OnEnded(uint32_t flow, ns3::RdmaQueuePair* poster, bool failed, int64_t now)
 {
+    const scenario::Flow& of = m_scenario.flows[flow];
+    const bool measured = m_scenario.measuring.Covers(of.start);
     m_failed += failed;
     m_lastEnd = now;
+    if (failed)
+    {
+        m_statistics->OnGone(flow, true, now);
+    }
+    else if (measured && m_scenario.completionAtSender)
+    {
+        m_statistics->OnComplete(flow, now - of.start.ps, GetIdealPs(of));
+    }
+    if (!failed && !m_resting.empty())
+    {
+        GiveBack(poster, now);
+    }
     if (!failed && m_writeCompletionTimes && m_scenario.completionAtSender)
     {
         WriteCompletionTime(flow, now);
     }
     // Of several ranks none knows what the others have left, nor may it leave before them.
-    if (++m_ended == m_scenario.flows.size() && !Ranks::Get().Several())
+    ++m_ended;
+    m_measuredEnded += measured;
+    if (measured && m_measuredEnded == m_measured && !Ranks::Get().Several())
     {
         ns3::Simulator::Stop();
     }
@@ -400,6 +582,8 @@ TrafficSimulation::MergeRanks()
     m_arrived = ranks.Sum(m_arrived);
     m_failed = ranks.Sum(m_failed);
     m_ended = ranks.Sum(m_ended);
+    m_measuredEnded = ranks.Sum(m_measuredEnded);
+    m_measuredArrived = ranks.Sum(m_measuredArrived);
     m_lastArrival = ranks.Max(m_lastArrival);
     m_lastEnd = ranks.Max(m_lastEnd);
 }
@@ -414,7 +598,7 @@ TrafficSimulation::RunEvents()
     }
     RunOutcome outcome = m_control.Run(
         [&] {
-            const bool all = m_ended == m_scenario.flows.size();
+            const bool all = m_measuredEnded == m_measured;
             return m_failed == 0 && (all || (stopAfter > 0 && ns3::RdmaClock::Now() >= stopAfter));
         },
         [&] {
@@ -472,10 +656,45 @@ TrafficSimulation::PrintHead() const
     std::cout << std::endl;
 }
 
+/// What the measured flows are of the rates of all hosts over the time in which they start.
+nlohmann::ordered_json
+TrafficSimulation::OfferedLoad() const
+{
+    double capacity = 0; // bytes
+    for (const topo::Endpoint& endpoint : m_scenario.topology.Endpoints())
+    {
+        const topo::Node& host = m_scenario.topology.Nodes()[endpoint.host];
+        capacity +=
+            static_cast<double>(m_scenario.topology.Links()[host.ports[endpoint.port]].rate.bps) /
+            8;
+    }
+    const scenario::Measuring& measuring = m_scenario.measuring;
+    capacity *= static_cast<double>(measuring.until.ps - measuring.from.ps) / 1e12;
+    const rdma::FrameSizes& frames = m_scenario.fabric.frames;
+    const uint64_t mtu = m_scenario.fabric.mtu;
+    const uint64_t header =
+        frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_scenario.fabric.mtu) - mtu;
+    double wire = static_cast<double>(m_measuredBytes);
+    for (const scenario::Flow& flow : m_scenario.flows)
+    {
+        if (measuring.Covers(flow.start))
+        {
+            wire += static_cast<double>((flow.bytes + mtu - 1) / mtu * header + frames.rethBytes);
+        }
+    }
+    return {{"asked", m_scenario.offered.load},
+            {"incast_asked", m_scenario.offered.incastLoad},
+            {"of", m_scenario.offered.wire ? "wire" : "payload"},
+            {"payload", static_cast<double>(m_measuredBytes) / capacity},
+            {"wire", wire / capacity},
+            {"mean_flow_bytes", m_scenario.offered.meanFlowBytes}};
+}
+
 int
 TrafficSimulation::Report(const RunOutcome& outcome)
 {
     CloseCompletionTimes();
+    m_statistics->Finish(outcome.simulatedPs);
     const RunStats run = CollectRunStats(*m_collector, outcome.simulatedPs);
     if (!Ranks::Get().IsFirst())
     {
@@ -494,11 +713,26 @@ TrafficSimulation::Report(const RunOutcome& outcome)
                   << " together";
     }
     std::cout << "\n";
+    if (m_measured != flows)
+    {
+        std::cout << "Measured         " << HumanCount(m_measured) << " of them: those that started"
+                  << " from " << HumanTime(static_cast<double>(m_scenario.measuring.from.ps) / 1e6)
+                  << " on";
+        if (m_scenario.measuring.until.ps > 0)
+        {
+            std::cout << ", before "
+                      << HumanTime(static_cast<double>(m_scenario.measuring.until.ps) / 1e6);
+        }
+        std::cout << "\n";
+    }
+    m_statistics->Print(std::cout);
     PrintEnd(std::cout,
              m_scenario.run,
              outcome,
              run.frameHops,
-             m_writeCompletionTimes ? ", fct.txt" : "");
+             std::string(m_writeCompletionTimes ? ", fct.txt" : "") + ", slowdown.csv" +
+                 (m_scenario.measuring.queueInterval.ps > 0 ? ", queues.csv" : "") +
+                 (m_scenario.measuring.rateInterval.ps > 0 ? ", fairness.csv" : ""));
 
     nlohmann::ordered_json j = BeginStats("traffic", m_scenario.run, outcome);
     j["topology"] = {{"name", m_scenario.topologyName},
@@ -510,9 +744,16 @@ TrafficSimulation::Report(const RunOutcome& outcome)
                   {"posted", m_posted},
                   {"arrived", m_arrived},
                   {"failed", m_failed},
+                  {"measured", m_measured},
                   {"last_arrival_us", lastUs},
                   {"goodput_gbps", goodput}};
+    if (m_scenario.offered.load > 0)
+    {
+        j["offered_load"] = OfferedLoad();
+    }
+    j["queue_pairs"] = m_queuePairs;
     AddRunStats(j, run);
+    m_statistics->AddTo(j);
     AddCosts(j, outcome, run.frameHops);
     if (Ranks::Get().Several())
     {
@@ -523,6 +764,7 @@ TrafficSimulation::Report(const RunOutcome& outcome)
     {
         OutputErrors::Add(error);
     }
+    WriteTimelineOf(m_scenario.run, std::cout);
     WriteReport(m_scenario.run, std::cout);
     return OutputErrors::Status("traffic", outcome.exitStatus);
 }

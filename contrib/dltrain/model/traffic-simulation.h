@@ -9,7 +9,9 @@
 #include "run-report.h"
 #include "scenarios/spec/scenario.h"
 #include "trace-collector.h"
+#include "traffic-statistics.h"
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,8 +20,15 @@ namespace dltrain
 {
 
 /**
- * Flows over a fabric: every flow is one RDMA WRITE on a queue pair of its own, posted at its start
- * by its source host. The run ends when the last flow is acknowledged, or after --stop-after.
+ * Flows over a fabric: every flow is one RDMA WRITE (or SEND, or READ), posted at its start by its
+ * source host. The run ends when the last measured flow is acknowledged, or after --stop-after.
+ *
+ * The queue pair of a flow (scenario::QueuePairUse) is one of its own, made before the run; or the
+ * one of its source and destination; or one whose last flow was done REUSE_AFTER_PS ago, reset and
+ * connected anew, which is a new queue pair in all but its number: it starts at line rate, with a
+ * congestion control that remembers nothing. The wait is for what may still be under way to the old
+ * connection, a CNP above all. A host then needs as many as it has flows under way at most, and
+ * those of the last REUSE_AFTER_PS.
  *
  * With several Ranks each simulates its part of the network, and the first one prints and writes
  * what all did. A rank cannot know when the last flow of another one ends, so each simulates until
@@ -35,6 +44,9 @@ class TrafficSimulation
     /// Simulate, write the files, print the summary. \return the exit status
     int Run();
 
+    /// A queue pair rests so long between two flows.
+    static constexpr int64_t REUSE_AFTER_PS = 2000000000;
+
   private:
     class Host;
 
@@ -46,15 +58,25 @@ class TrafficSimulation
     /// With several ranks: writes those of all.
     void CloseCompletionTimes();
     void MakeFlows();
+    /// The queue pairs of a flow that begins, with QueuePairUse::kReused. \return who posts it
+    ns3::RdmaQueuePair* Take(uint32_t flow, int64_t now);
+    /// One end of a flow that begins: rested, or new.
+    ns3::RdmaQueuePair* TakeEnd(uint32_t endpoint, uint8_t priority, int64_t now);
+    /// A flow is done, and so are its queue pairs.
+    void GiveBack(ns3::RdmaQueuePair* poster, int64_t now);
+    /// A flow begins on this queue pair. \return what to post
+    ns3::RdmaSendRequest OnBegin(uint32_t flow, ns3::RdmaQueuePair* poster, int64_t now);
+    void OnMeasuringStarts();
     void OpenCompletionTimes();
     double ShareDone() const;
     void OnArrived(uint32_t flow, int64_t now);
-    void OnEnded(uint32_t flow, bool failed, int64_t now);
+    void OnEnded(uint32_t flow, ns3::RdmaQueuePair* poster, bool failed, int64_t now);
     void WriteCompletionTime(uint32_t flow, int64_t now);
     ns3::RdmaOperation GetOperation() const;
     int64_t GetIdealPs(const scenario::Flow& flow) const;
     RunOutcome RunEvents();
     void PrintHead() const;
+    nlohmann::ordered_json OfferedLoad() const;
     int Report(const RunOutcome& outcome);
 
     const scenario::TrafficScenario& m_scenario;
@@ -77,6 +99,24 @@ class TrafficSimulation
     std::vector<CompletionLine> m_completionLines;
     std::vector<uint16_t> m_sourcePorts; //!< in fct.txt, by flow; 0: of other ranks only
     double m_setUpS{0};
+    std::unique_ptr<TrafficStatistics> m_statistics;
+    std::vector<uint32_t> m_nextOfPair; //!< with kPerPair: by flow, the next on its queue pair
+
+    /// With kReused: what rests, by endpoint * 8 + priority, the longest first.
+    struct Resting
+    {
+        ns3::RdmaQueuePair* queuePair;
+        int64_t since;
+    };
+
+    std::vector<std::deque<Resting>> m_resting;
+    ns3::RdmaTimer<TrafficSimulation, &TrafficSimulation::OnMeasuringStarts> m_measuringTimer;
+    uint64_t m_queuePairs{0}; //!< made
+    uint64_t m_measured{0};   //!< flows
+    uint64_t m_measuredBytes{0};
+    uint64_t m_measuredArrived{0};
+    uint64_t m_measuredEnded{0};
+    uint64_t m_arrivedBytes{0};
     uint64_t m_totalBytes{0};
     uint64_t m_posted{0};
     uint64_t m_arrived{0};

@@ -6,6 +6,7 @@
 #include "collectives/registry.h"
 #include "report-launcher.h"
 #include "scenarios/training/training-plan.h"
+#include "timeline-writer.h"
 
 #include "ns3/simulator.h"
 
@@ -83,10 +84,14 @@ TrainingSimulation::Run()
                                                   m_scenario.collectives,
                                                   m_run.Fabric(),
                                                   m_steps.get());
+    m_runner->SetConnectionListener([this](const ns3::RdmaQueuePair& sender, Rank from, Rank to) {
+        m_run.Collector().NameGpus(sender, from, to);
+    });
     m_steps->SetRunner(m_runner.get());
     if (m_scenario.run.attribution)
     {
-        m_critical = std::make_unique<CriticalPath>(m_scenario.plan);
+        m_critical = std::make_unique<CriticalPath>(m_scenario.plan, m_run.Collector());
+        m_runner->SetPaths(&m_critical->GetPaths());
     }
 
     if (!m_calls.Open(m_scenario.run.out + "/calls.log"))
@@ -135,6 +140,7 @@ TrainingSimulation::Run()
     m_run.WriteStatistics(outcome, Statistics(), m_scenario.plan.ranks);
     PrintSummary(network);
     PrintEnd(std::cout, m_scenario.run, outcome, network.frameHops, ", calls.log");
+    WriteTimelineOf(m_scenario.run, std::cout);
     WriteReport(m_scenario.run, std::cout);
     return m_run.Status(outcome);
 }
@@ -148,7 +154,7 @@ TrainingSimulation::OnStep(uint32_t step, const StepRecord& record)
         m_measured.push_back({m_lastEnd, record});
         if (m_critical)
         {
-            m_critical->OnStep(step);
+            m_critical->OnStep(step, m_lastEnd);
         }
     }
     // Packets and links are counted from where the step time is: the last rank's end. Messages and
@@ -271,7 +277,7 @@ TrainingSimulation::Statistics() const
     body["gpu_memory_capacity_bytes"] = m_scenario.options.gpu.memoryBytes;
     if (m_critical)
     {
-        body["critical_path"] = m_critical->ToJson(m_run.Collector().GetAttribution(), m_names);
+        body["critical_path"] = m_critical->ToJson(m_names);
     }
     body["step_times_us"] = nlohmann::ordered_json::array();
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
@@ -362,7 +368,7 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
             HumanTime(MeanUs(&StepRecord::communicationPs)).c_str());
         if (m_critical)
         {
-            std::printf("Critical path          %s\n", m_critical->InWords().c_str());
+            std::printf("Critical path          %s\n", m_critical->InWords(m_names).c_str());
         }
         std::printf("Throughput             %.5g samples/s", samples);
         if (HasTokens())

@@ -173,6 +173,11 @@ class FlowTableTestCase : public TestCase
             record.start + record.ideal + (i % 97 == 0 ? static_cast<int64_t>(i) * 1000 : 0);
         record.src = static_cast<uint32_t>(i % 2);
         record.dst = 1 - record.src;
+        if (i % 2)
+        {
+            record.fromGpu = 10;
+            record.toGpu = 20;
+        }
         return record;
     }
 
@@ -195,8 +200,11 @@ class FlowTableTestCase : public TestCase
         const std::string few = Write("few.csv", ROWS, 1);
         const auto rows = ReadRows(few);
         NS_TEST_ASSERT_MSG_EQ(rows.size(), ROWS, "every message up to the limit");
-        NS_TEST_EXPECT_MSG_EQ(rows[3].size(), 9, "columns");
+        NS_TEST_EXPECT_MSG_EQ(rows[3].size(), 11, "columns");
         NS_TEST_EXPECT_MSG_EQ(rows[3][0] + rows[3][1] + rows[3][2] + rows[3][8], "3bax", "row 3");
+        NS_TEST_EXPECT_MSG_EQ(rows[3][9] + rows[3][10], "1020", "GPUs");
+        NS_TEST_EXPECT_MSG_EQ(rows[2].size(), 10, "between hosts: the last field is empty");
+        NS_TEST_EXPECT_MSG_EQ(rows[2][9], "", "between hosts");
 
         const std::string many = Write("many.csv", COUNT, 1);
         const std::string again = Write("again.csv", COUNT, 1);

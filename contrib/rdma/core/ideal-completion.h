@@ -16,6 +16,12 @@
  *
  * and a run of any length costs O(links^2).
  *
+ * A node that cuts through passes a frame on from its first bit on: then the link before it adds no s to the crossing,
+ *
+ *   F(i, j) = max( F(i-1, j) - s(i-1, j) + delay(i-1) + pipeline(i-1),  F(i, j-1) ) + s(i, j)
+ *
+ * but to a link that is faster it has to wait for the last bit, as if it stored and forwarded.
+ *
  * Acknowledged at the sender: the path goes on with the links back, which carry an ACK where the others carry the frame.
  * A frame without an ACK takes no time there and, being ahead of what comes after it, holds nothing up.
  */
@@ -42,6 +48,7 @@ struct PathLink
     Duration pipeline; ///< latency of the node behind the link, before it can send on; 0 at the receiver
     Duration timeUnit{1}; ///< serialization times are cut to multiples of this; at 1 ps they are rounded
     bool carriesAcks = false; ///< a link back to the sender
+    bool cutThrough = false;  ///< the node behind the link passes frames on to links that are not faster
 };
 
 /// Equal frames in a row.
@@ -89,14 +96,14 @@ IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& 
         }
         for (size_t k = 0; k < links; ++k)
         {
-            Duration crossing = freeAt[k]; // of one frame, from link k up to and including link i
+            Duration crossing = freeAt[k]; // of one frame, from link k up to the start on link i
             Duration slowest(0);
             for (size_t i = k; i < links; ++i)
             {
-                crossing += serialization[i];
                 slowest = std::max(slowest, serialization[i]);
-                next[i] = std::max(next[i], crossing + slowest * static_cast<int64_t>(run.count - 1));
-                crossing += path[i].delay + path[i].pipeline;
+                next[i] = std::max(next[i], crossing + slowest * static_cast<int64_t>(run.count - 1) + serialization[i]);
+                const bool passedOn = path[i].cutThrough && i + 1 < links && path[i + 1].rate.bps <= path[i].rate.bps;
+                crossing += path[i].delay + path[i].pipeline + (passedOn ? Duration(0) : serialization[i]);
             }
         }
         freeAt.swap(next);

@@ -61,18 +61,10 @@ RnrNakSyndrome(uint8_t timer)
     return 0x20 | (timer & 0x1f);
 }
 
-/// One RoCEv2 packet. Addresses and numbers in host byte order; fields of headers its opcode has not are ignored.
-struct RoceFields
+/// The transport's part of a packet, the same on RoCEv2 and InfiniBand. Numbers in host byte order; fields of headers its
+/// opcode has not are ignored.
+struct TransportFields
 {
-    MacAddress destinationMac{};
-    MacAddress sourceMac{};
-    uint32_t sourceIp = 0;
-    uint32_t destinationIp = 0;
-    uint8_t dscp = 0; ///< 6 bits
-    uint8_t ecn = 0;  ///< 2 bits: 2 is ECT(0), 3 congestion experienced (RFC 3168)
-    uint8_t ttl = 64;
-    uint16_t identification = 0;
-    uint16_t sourcePort = 0xC000;
     RoceOpcode opcode = RoceOpcode::kWriteOnly;
     bool solicited = false;
     bool ackRequest = false;
@@ -88,6 +80,20 @@ struct RoceFields
     uint8_t syndrome = AckSyndrome();  ///< AETH
     uint32_t msn = 0;                  ///< AETH, 24 bits: messages completed by the responder
     uint32_t payload = 0;              ///< bytes; ACKs and CNPs have none
+};
+
+/// One RoCEv2 packet. Addresses in host byte order.
+struct RoceFields : TransportFields
+{
+    MacAddress destinationMac{};
+    MacAddress sourceMac{};
+    uint32_t sourceIp = 0;
+    uint32_t destinationIp = 0;
+    uint8_t dscp = 0; ///< 6 bits
+    uint8_t ecn = 0;  ///< 2 bits: 2 is ECT(0), 3 congestion experienced (RFC 3168)
+    uint8_t ttl = 64;
+    uint16_t identification = 0;
+    uint16_t sourcePort = 0xC000;
 };
 
 namespace detail
@@ -128,6 +134,53 @@ class FieldWriter
   private:
     uint8_t* m_at;
 };
+
+/// Writes BTH to padding. `congestion` is the BTH's fifth byte: FECN, BECN and six reserved bits.
+inline void
+PutTransport(FieldWriter& w, const TransportFields& f, uint8_t opcode, uint8_t congestion)
+{
+    const uint32_t pad = PadBytes(f.payload);
+    const bool cnp = f.opcode == RoceOpcode::kCnp;
+    w.Put<1>(opcode);
+    // Solicited event, migration state (migrated, as without an alternate path; 0 in a CNP), PadCnt, version 0.
+    w.Put<1>((f.solicited ? 0x80U : 0) | (cnp ? 0 : 0x40U) | pad << 4);
+    w.Put<2>(f.partitionKey);
+    w.Put<1>(congestion);
+    w.Put<3>(f.destinationQueuePair);
+    w.Put<1>(f.ackRequest ? 0x80 : 0);
+    w.Put<3>(f.psn);
+
+    if (HasDeth(f.opcode))
+    {
+        w.Put<4>(f.queueKey);
+        w.Put<1>(0);
+        w.Put<3>(f.sourceQueuePair);
+    }
+    if (HasReth(f.opcode))
+    {
+        w.Put<8>(f.virtualAddress);
+        w.Put<4>(f.remoteKey);
+        w.Put<4>(f.dmaLength);
+    }
+    if (HasImmediate(f.opcode))
+    {
+        w.Put<4>(f.immediate);
+    }
+    if (HasAeth(f.opcode))
+    {
+        w.Put<1>(f.syndrome);
+        w.Put<3>(f.msn);
+    }
+    if (cnp)
+    {
+        w.PutZeros(kCnpReservedBytes);
+    }
+    for (uint32_t i = 0; i < f.payload; ++i)
+    {
+        w.Put<1>(i);
+    }
+    w.PutZeros(pad);
+}
 
 } // namespace detail
 
@@ -170,7 +223,6 @@ EncodeRoce(const RoceFields& f, uint8_t* buffer, size_t capacity)
     // Not all of a frame that is padded to Ethernet's minimum.
     const size_t ipLength = kIpv4HeaderBytes + kUdpHeaderBytes + kBthBytes + ExtensionBytes(f.opcode) + f.payload + pad +
                             kIcrcBytes;
-    const bool cnp = f.opcode == RoceOpcode::kCnp;
 
     detail::FieldWriter w(buffer);
     w.PutMac(f.destinationMac);
@@ -195,45 +247,7 @@ EncodeRoce(const RoceFields& f, uint8_t* buffer, size_t capacity)
     w.Put<2>(ipLength - kIpv4HeaderBytes);
     w.Put<2>(0); // no checksum: the ICRC covers it
 
-    w.Put<1>(static_cast<uint8_t>(f.opcode));
-    // Solicited event, migration state (migrated, as without an alternate path; 0 in a CNP), PadCnt, version 0.
-    w.Put<1>((f.solicited ? 0x80U : 0) | (cnp ? 0 : 0x40U) | pad << 4);
-    w.Put<2>(f.partitionKey);
-    w.Put<1>(cnp ? 0x40 : 0); // BECN
-    w.Put<3>(f.destinationQueuePair);
-    w.Put<1>(f.ackRequest ? 0x80 : 0);
-    w.Put<3>(f.psn);
-
-    if (HasDeth(f.opcode))
-    {
-        w.Put<4>(f.queueKey);
-        w.Put<1>(0);
-        w.Put<3>(f.sourceQueuePair);
-    }
-    if (HasReth(f.opcode))
-    {
-        w.Put<8>(f.virtualAddress);
-        w.Put<4>(f.remoteKey);
-        w.Put<4>(f.dmaLength);
-    }
-    if (HasImmediate(f.opcode))
-    {
-        w.Put<4>(f.immediate);
-    }
-    if (HasAeth(f.opcode))
-    {
-        w.Put<1>(f.syndrome);
-        w.Put<3>(f.msn);
-    }
-    if (cnp)
-    {
-        w.PutZeros(kCnpReservedBytes);
-    }
-    for (uint32_t i = 0; i < f.payload; ++i)
-    {
-        w.Put<1>(i);
-    }
-    w.PutZeros(pad);
+    detail::PutTransport(w, f, static_cast<uint8_t>(f.opcode), f.opcode == RoceOpcode::kCnp ? 0x40 : 0); // BECN
 
     const uint32_t icrc = RoceIcrc(ip, ipLength - kIcrcBytes);
     w.Put<1>(icrc);

@@ -3,6 +3,8 @@
  */
 #include "rdma-fabric-helper.h"
 
+#include "contrib/rdma/core/ib-sizes.h"
+
 #include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/enum.h"
@@ -57,9 +59,20 @@ RdmaFabric::GetPath(uint32_t from, uint32_t to) const
                         rdma::Duration(link.delayPs),
                         rdma::Duration(atSwitch ? m_pipelinePs : 0),
                         rdma::Duration(m_timeUnitPs)});
+        path.back().cutThrough = m_cutThrough;
         if (!atSwitch)
         {
             return next == m_endpoints[to].host ? path : std::vector<rdma::PathLink>{};
+        }
+        if (m_subnet)
+        {
+            const uint16_t port = m_subnet->GetNextPort(next, to);
+            if (port == IbSwitch::NO_PORT || path.size() > m_names.size())
+            {
+                return {};
+            }
+            end = m_endsOfNode[next][port];
+            continue;
         }
         const auto hops = m_routes.NextHops(next, to);
         if (hops.empty())
@@ -197,6 +210,10 @@ RdmaFabric::GetPortTotals() const
         sum.resumesSent += c.resumesSent;
         sum.pausesReceived += c.pausesReceived;
         sum.pausedPs += port->GetPausedPs(now);
+        sum.creditUpdatesSent += c.creditUpdatesSent;
+        sum.creditUpdatesReceived += c.creditUpdatesReceived;
+        sum.creditStalls += c.creditStalls;
+        sum.creditBlocksLost += c.creditBlocksLost;
         sum.maxQueueBytes = std::max(sum.maxQueueBytes, c.maxQueueBytes);
     }
     return sum;
@@ -209,6 +226,10 @@ RdmaFabric::GetDrops(RdmaSwitch::DropReason reason) const
     for (const auto& device : m_switches)
     {
         sum += device->GetDrops(reason);
+    }
+    for (const auto& device : m_ibSwitches)
+    {
+        sum += reason == RdmaSwitch::NO_ROUTE ? device->GetNoRouteDrops() : 0;
     }
     return sum;
 }
@@ -246,6 +267,101 @@ RdmaFabricHelper::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
 }
 
 void
+RdmaFabricHelper::SetInfiniBand(const IbFabricConfig& config)
+{
+    m_ib = std::make_unique<IbFabricConfig>(config);
+    m_switch.SetTypeId(IbSwitch::GetTypeId());
+    const rdma::FrameSizes sizes = rdma::IbFrameSizes();
+    m_port.Set("LineOverhead", UintegerValue(sizes.lineOverhead));
+    m_nic.Set("HeaderBytes", UintegerValue(sizes.dataOverhead - sizes.lineOverhead));
+    m_nic.Set("AckFrameBytes", UintegerValue(sizes.ackWire - sizes.lineOverhead));
+    m_nic.Set("CnpFrameBytes", UintegerValue(sizes.cnpWire - sizes.lineOverhead));
+    m_nic.Set("LeastFrameBytes", UintegerValue(0));
+}
+
+std::string
+RdmaFabricHelper::BuildSubnet(RdmaFabric& fabric, const std::vector<rdma::RouteLink>& links) const
+{
+    rdma::IbFabric cabling;
+    for (const bool isSwitch : fabric.m_isSwitch)
+    {
+        cabling.isHost.push_back(!isSwitch);
+    }
+    cabling.links = links;
+    cabling.endpoints = fabric.m_endpoints;
+    cabling.names = fabric.m_names;
+    fabric.m_subnet = std::make_unique<IbSubnetHelper>();
+    std::string error = fabric.m_subnet->Route(*m_ib, std::move(cabling));
+    for (uint32_t end = 0; error.empty() && end < fabric.GetNEnds(); ++end)
+    {
+        const uint64_t rate = fabric.m_links[end / 2].rateBps;
+        IbPortConfig config = MakeIbPortConfig(*m_ib, rate, fabric.m_mtu, error);
+        config.consumes = !fabric.m_isSwitch[fabric.GetNodeOfEnd(end)];
+        fabric.m_portOfEnd[end]->SetMtu(static_cast<uint16_t>(fabric.m_mtu));
+        fabric.m_portOfEnd[end]->UseCredits(config);
+    }
+    if (!error.empty())
+    {
+        return error;
+    }
+    for (const auto& port : fabric.m_ports)
+    {
+        port->StartCredits();
+    }
+    for (const auto& nic : fabric.m_nics)
+    {
+        if (nic->GetLimits())
+        {
+            return "ns3::RdmaNic: PcieBandwidth, QpCacheEntries and MessageRate work by PFC; "
+                   "allowed: not with InfiniBand";
+        }
+        nic->SetPaths(fabric.m_subnet.get());
+    }
+    fabric.ConfigureIbSwitches();
+    for (const auto& device : fabric.m_ibSwitches)
+    {
+        error = device->GetNPorts() ? device->Start() : "";
+        if (!error.empty())
+        {
+            return error;
+        }
+    }
+    return {};
+}
+
+void
+RdmaFabric::ConfigureIbSwitches()
+{
+    for (std::size_t i = 0; i < m_ibSwitches.size(); ++i)
+    {
+        const uint32_t node = m_nodeOfIbSwitch[i];
+        m_subnet->Configure(node, *m_ibSwitches[i]);
+        std::vector<std::vector<uint16_t>> choices(m_subnet->GetSubnet().TopLid() + 1);
+        for (uint32_t e = 0; e < m_endpoints.size(); ++e)
+        {
+            const rdma::IbSubnet::Endpoint& endpoint = m_subnet->GetSubnet().Endpoints()[e];
+            const auto ports = m_routes.NextHops(node, e);
+            for (uint32_t l = 0; l < 1U << endpoint.lmc && endpoint.lid; ++l)
+            {
+                choices[endpoint.lid + l].assign(ports.begin(), ports.end());
+            }
+        }
+        m_ibSwitches[i]->SetChoices(std::move(choices));
+    }
+}
+
+std::string
+RdmaFabric::SetLinkDown(uint32_t link, bool down)
+{
+    const std::string error = m_subnet->SetLinkDown(link, down);
+    if (error.empty())
+    {
+        ConfigureIbSwitches();
+    }
+    return error;
+}
+
+void
 RdmaFabricHelper::SetPartition(const RdmaPartition& partition)
 {
     m_partition = partition;
@@ -255,7 +371,7 @@ void
 RdmaFabricHelper::SetEcn()
 {
     rdma::EcnParameters ecn;
-    if (!m_prototype || !m_prototype->GetEcn(rdma::Gbps(100), ecn))
+    if (m_ib || !m_prototype || !m_prototype->GetEcn(rdma::Gbps(100), ecn))
     {
         return;
     }
@@ -302,13 +418,23 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     fabric->m_switchOfNode.resize(n);
     fabric->m_endsOfNode.resize(n);
     std::vector<bool> isHost(n);
+    std::vector<IbSwitch*> ibSwitchOfNode(n);
     for (uint32_t i = 0; i < n; ++i)
     {
         fabric->m_nodes.Create(1, m_partition.rankOfNode.empty() ? 0 : m_partition.rankOfNode[i]);
         fabric->m_names.push_back(nodes[i].name);
         fabric->m_isSwitch.push_back(nodes[i].isSwitch);
         isHost[i] = !nodes[i].isSwitch;
-        if (nodes[i].isSwitch && fabric->IsLocalNode(i))
+        if (nodes[i].isSwitch && m_ib)
+        {
+            Ptr<IbSwitch> device = m_switch.Create<IbSwitch>();
+            device->SetName(nodes[i].name);
+            fabric->m_nodes.Get(i)->AggregateObject(device);
+            ibSwitchOfNode[i] = PeekPointer(device);
+            fabric->m_ibSwitches.push_back(device);
+            fabric->m_nodeOfIbSwitch.push_back(i);
+        }
+        else if (nodes[i].isSwitch && fabric->IsLocalNode(i))
         {
             Ptr<RdmaSwitch> device = m_switch.Create<RdmaSwitch>();
             device->SetName(nodes[i].name);
@@ -367,6 +493,10 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
             if (fabric->m_switchOfNode[node])
             {
                 fabric->m_switchOfNode[node]->AddPort(port);
+            }
+            if (ibSwitchOfNode[node])
+            {
+                ibSwitchOfNode[node]->AddPort(port);
             }
         }
         if (here)
@@ -427,6 +557,11 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         return nullptr;
     }
     ReadAttributes(*fabric);
+    if (m_ib)
+    {
+        error = BuildSubnet(*fabric, routeLinks);
+        return error.empty() ? std::move(fabric) : nullptr;
+    }
     // The largest frame that a buffer must be prepared for: a full first packet with immediate.
     const uint32_t largest = fabric->m_sizes.LargestFrame(fabric->m_mtu);
     // NICs pause what switches do.
@@ -479,6 +614,10 @@ RdmaFabricHelper::CheckPartition(uint32_t nodes) const
     {
         return {};
     }
+    if (m_ib && m_partition.ranks > 1)
+    {
+        return "InfiniBand's credits do not cross ranks; allowed: one rank";
+    }
     if (m_partition.rankOfNode.size() != nodes || m_partition.rank >= m_partition.ranks)
     {
         return "the partition has " + std::to_string(m_partition.rankOfNode.size()) +
@@ -522,14 +661,20 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric) const
         nic->GetAttribute("LossRecovery", lossRecovery);
         fabric.m_nicDefaults.initialPsn = static_cast<uint32_t>(initialPsn.Get());
         fabric.m_nicDefaults.bdpCap = bdpCap.Get();
-        fabric.m_nicDefaults.selectiveRepeat = lossRecovery.Get() == RdmaNic::SELECTIVE_REPEAT;
+        fabric.m_nicDefaults.selectiveRepeat = lossRecovery.Get() != RdmaNic::GO_BACK_N;
     }
     if (std::find(fabric.m_isSwitch.begin(), fabric.m_isSwitch.end(), true) !=
         fabric.m_isSwitch.end())
     {
         TimeValue pipeline;
-        m_switch.Create<RdmaSwitch>()->GetAttribute("PipelineLatency", pipeline);
+        m_switch.Create<Object>()->GetAttribute(m_ib ? "Latency" : "PipelineLatency", pipeline);
         fabric.m_pipelinePs = pipeline.Get().GetPicoSeconds();
+        BooleanValue cutThrough(false);
+        if (m_ib)
+        {
+            m_switch.Create<Object>()->GetAttribute("CutThrough", cutThrough);
+        }
+        fabric.m_cutThrough = cutThrough.Get();
     }
     if (!fabric.m_ports.empty())
     {

@@ -6,7 +6,9 @@
 
 #include "contrib/rdma/core/ecmp-routes.h"
 #include "contrib/rdma/core/ideal-completion.h"
+#include "ib-subnet-helper.h"
 
+#include "ns3/ib-switch.h"
 #include "ns3/node-container.h"
 #include "ns3/object-factory.h"
 #include "ns3/rdma-channel.h"
@@ -141,6 +143,24 @@ class RdmaFabric
         return m_switches;
     }
 
+    /// \return InfiniBand's
+    const std::vector<Ptr<IbSwitch>>& GetIbSwitches() const
+    {
+        return m_ibSwitches;
+    }
+
+    /// \return the subnet manager of an InfiniBand fabric; null of another
+    IbSubnetHelper* GetSubnet() const
+    {
+        return m_subnet.get();
+    }
+
+    /**
+     * InfiniBand: a cable fails, or works again, for the subnet manager: ways change at once. What
+     * is on the cable still arrives. \return what is wrong, or nothing
+     */
+    std::string SetLinkDown(uint32_t link, bool down);
+
     /// \return all ports of this rank, without ghosts, in the order of their ends. With one rank
     /// it has all ends, and 2 i and 2 i + 1 are the ends a and b of link i.
     const std::vector<Ptr<RdmaPort>>& GetPorts() const
@@ -233,6 +253,7 @@ class RdmaFabric
     /// Number of the class of paths that (from, to) belongs to: same rates, delays and pipelines.
     uint32_t GetPathClass(uint32_t from, uint32_t to);
 
+    void ConfigureIbSwitches();
     int64_t SerializationOver(uint32_t end, uint32_t wireBytes) const;
     /// Round trip over a link on an idle path, largest data packet out and ACK back, ps.
     int64_t RoundTripOver(uint32_t end) const;
@@ -249,6 +270,10 @@ class RdmaFabric
     std::vector<Ptr<RdmaNic>> m_nics;
     std::vector<Ptr<RdmaSwitch>> m_switches;
     std::vector<RdmaSwitch*> m_switchOfNode; //!< null: a host, or of another rank
+    std::vector<Ptr<IbSwitch>> m_ibSwitches;
+    std::vector<uint32_t> m_nodeOfIbSwitch;
+    std::unique_ptr<IbSubnetHelper> m_subnet; //!< null: not InfiniBand
+    bool m_cutThrough{false};
     std::vector<Ptr<RdmaPort>> m_ports;
     std::vector<uint32_t> m_endOfPort;
     std::vector<RdmaPort*> m_portOfEnd; //!< null: of another rank
@@ -288,6 +313,10 @@ class RdmaFabricHelper
     /// \param prototype every queue pair's congestion control is forked from it
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
 
+    /// Every NIC, link and switch is InfiniBand's. Attributes of switches are IbSwitch's then, and
+    /// NICs have its frame sizes. In one rank only.
+    void SetInfiniBand(const IbFabricConfig& config);
+
     /// Build only what this rank simulates. Attributes must be the same in all ranks.
     void SetPartition(const RdmaPartition& partition);
 
@@ -303,6 +332,7 @@ class RdmaFabricHelper
 
   private:
     std::string CheckPartition(uint32_t nodes) const;
+    std::string BuildSubnet(RdmaFabric& fabric, const std::vector<rdma::RouteLink>& links) const;
     /// What all NICs and switches have in common, those of other ranks too.
     void ReadAttributes(RdmaFabric& fabric) const;
 
@@ -315,6 +345,7 @@ class RdmaFabricHelper
     ObjectFactory m_port;
     Ptr<RdmaCongestionOps> m_prototype;
     RdmaPartition m_partition;
+    std::unique_ptr<IbFabricConfig> m_ib; //!< null: Ethernet
 };
 
 } // namespace ns3

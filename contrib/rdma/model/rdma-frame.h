@@ -46,8 +46,9 @@ enum class RdmaOpcode : uint8_t
     UD_SEND_ONLY = static_cast<uint8_t>(rdma::RoceOpcode::kDatagramSendOnly),
     UD_SEND_ONLY_IMM = static_cast<uint8_t>(rdma::RoceOpcode::kDatagramSendOnlyWithImmediate),
     CNP = static_cast<uint8_t>(rdma::RoceOpcode::kCnp),
-    PAUSE = 0xf0,  //!< no BTH: an IEEE 802.1Qbb frame
-    PACKET = 0xf1, //!< no BTH: an ordinary ns3::Packet hangs off RdmaFrame::extra
+    PAUSE = 0xf0,        //!< no BTH: an IEEE 802.1Qbb frame
+    PACKET = 0xf1,       //!< no BTH: an ordinary ns3::Packet hangs off RdmaFrame::extra
+    FLOW_CONTROL = 0xf2, //!< no LRH either: an InfiniBand link's flow-control packet
 };
 
 /// \return whether the frame carries message data (and is counted as a data packet)
@@ -147,23 +148,29 @@ struct alignas(64) RdmaFrame
     uint32_t wireBytes; //!< on the wire: preamble, frame, FCS and inter-packet gap
     uint32_t src;       //!< endpoint
     uint32_t dst;       //!< endpoint
-    uint32_t flowHash;  //!< of the 5-tuple, computed once a flow
+    uint32_t flowHash;  //!< of the 5-tuple, computed once a flow; InfiniBand: SLID << 16 | DLID
     uint32_t destQp;    //!< 24 bits
     uint32_t psn;       //!< 24 bits
-    uint32_t aux;       //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE)
-    uint32_t dmaLength; //!< RETH length, AETH syndrome (ACKs), source queue pair (UD)
+    uint32_t aux; //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE), FCTBS
+                  //!< (FLOW_CONTROL)
+    uint32_t dmaLength; //!< RETH length, AETH syndrome (ACKs), source queue pair (UD), FCCL
+                        //!< (FLOW_CONTROL)
     uint16_t payload;   //!< bytes of message data, without padding
-    uint16_t inPort;    //!< in a switch: where it came in
+    uint16_t inPort; //!< in a switch: where it came in; InfiniBand: with its VL there << 13
     RdmaOpcode opcode;
-    uint8_t priority; //!< 0..7
+    uint8_t priority; //!< 0..7; InfiniBand: the VL
     uint8_t flags;
 
     union {
         uint8_t classEnable; //!< PAUSE: class-enable vector
         uint8_t dscp;        //!< RoCEv2: 6 bits
+        uint8_t serviceLevel; //!< InfiniBand: 4 bits, and CORRUPTED
     };
 
     RdmaFrameExtra* extra; //!< null, or what hangs off
+
+    /// InfiniBand, in serviceLevel and not on the wire: its VCRC will be found wrong.
+    static constexpr uint8_t CORRUPTED = 0x80;
 
     /// Preamble, start delimiter and inter-packet gap (IEEE 802.3, 4A.2): on the wire, never in a
     /// buffer.

@@ -59,6 +59,12 @@ RdmaNic::GetTypeId()
                           UintegerValue(HEADER_BYTES),
                           MakeUintegerAccessor(&RdmaNic::m_headerBytes),
                           MakeUintegerChecker<uint32_t>(0, 1024))
+            .AddAttribute("LeastFrameBytes",
+                          "Shorter frames are padded to it: 64 of Ethernet, 0 of InfiniBand "
+                          "(bytes); not without ExtensionHeaders",
+                          UintegerValue(rdma::kMinimumFrameBytes),
+                          MakeUintegerAccessor(&RdmaNic::m_leastFrameBytes),
+                          MakeUintegerChecker<uint32_t>(0, 256))
             .AddAttribute("ExtensionHeaders",
                           "RETH 16 B in the first packet of a request of at most 2^31 B, immediate "
                           "data 4 B, payloads padded to 4 B; off: none of it",
@@ -166,10 +172,16 @@ RdmaNic::GetTypeId()
             .AddAttribute(
                 "LossRecovery",
                 "How queue pairs recover from loss; selective repeat as IRN (Mittal et "
-                "al., SIGCOMM 2018), of connections whose both ends have it",
+                "al., SIGCOMM 2018), or packets in any order, as adaptive routing brings them, and "
+                "a time-out for what is lost; of connections whose both ends have it",
                 EnumValue(GO_BACK_N),
                 MakeEnumAccessor(&RdmaNic::m_lossRecovery),
-                MakeEnumChecker(GO_BACK_N, "go-back-n", SELECTIVE_REPEAT, "selective-repeat"))
+                MakeEnumChecker(GO_BACK_N,
+                                "go-back-n",
+                                SELECTIVE_REPEAT,
+                                "selective-repeat",
+                                OUT_OF_ORDER,
+                                "out-of-order"))
             .AddAttribute(
                 "Scheduling",
                 "How queue pairs take turns: round-robin, or scan, which does what HPCC's "
@@ -315,6 +327,7 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
                                      m_extensionHeaders,
                                      m_ackFrameBytes + more.ack,
                                      m_cnpFrameBytes);
+    m_sizes.leastWire = m_extensionHeaders ? m_leastFrameBytes + port->GetLineOverhead() : 0;
     m_timeUnit = port->GetTransmitTimeUnitPs();
     if (m_scheduling == SCAN)
     {
@@ -405,6 +418,12 @@ RdmaNic::SetUser(RdmaNicUser* user)
 }
 
 void
+RdmaNic::SetPaths(const RdmaPathSource* paths)
+{
+    m_paths = paths;
+}
+
+void
 RdmaNic::NoteJourneys(const RdmaJourney::Resolver& resolver)
 {
     m_journeys = &resolver;
@@ -449,6 +468,7 @@ RdmaNic::CreateQueuePair(const RdmaQueuePairInit& init)
 {
     NS_ABORT_MSG_IF(init.serviceLevel >= m_priorityOfServiceLevel.size(), "no such service level");
     RdmaQueuePair* qp = CreateQueuePair(m_priorityOfServiceLevel[init.serviceLevel]);
+    qp->m_serviceLevel = init.serviceLevel;
     RdmaQueuePairVerbs& verbs = qp->Verbs();
     verbs.transport = init.transport;
     verbs.sendQueue = init.sendQueue;
@@ -468,7 +488,9 @@ RdmaNic::CreateQueuePair(uint8_t priority)
     const uint32_t number = static_cast<uint32_t>(m_qps.size()) + 2;
     NS_ABORT_MSG_IF(number > 0xffffff, "a NIC has at most 2^24 queue pairs");
     Ptr<RdmaQueuePair> qp(new RdmaQueuePair(this, number), false);
-    qp->m_priority = priority;
+    qp->m_serviceLevel = priority;
+    qp->m_priority =
+        m_paths ? 0 : priority; // every InfiniBand port has VL 0; a path may tell another
     qp->m_dscp = m_dscpOfPriority[priority];
     qp->m_timeoutPs = m_timeoutPs;
     qp->m_retryCount = m_retryCount;
@@ -510,8 +532,8 @@ RdmaNic::StartCongestionControl(RdmaQueuePair* qp)
 void
 RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
 {
-    const bool selective = a->m_nic->m_lossRecovery == SELECTIVE_REPEAT &&
-                           b->m_nic->m_lossRecovery == SELECTIVE_REPEAT;
+    const bool selective = a->m_nic->m_lossRecovery != GO_BACK_N &&
+                           b->m_nic->m_lossRecovery == a->m_nic->m_lossRecovery;
     const auto describe = [selective](const RdmaQueuePair* qp) {
         RdmaNic* nic = qp->m_nic;
         return RdmaRemoteQueuePair{nic->m_endpoint,
@@ -534,9 +556,11 @@ RdmaNic::UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap)
         GetBdpCap(),
         qp->m_expectedPsn,
         peerBdpCap,
-        RdmaSelectiveRepeat::Timeouts{m_rtoLow.GetPicoSeconds(),
-                                      m_rtoHigh.GetPicoSeconds(),
-                                      m_rtoLowPackets});
+        m_lossRecovery == OUT_OF_ORDER
+            ? RdmaSelectiveRepeat::Timeouts{qp->m_timeoutPs, qp->m_timeoutPs, 0}
+            : RdmaSelectiveRepeat::Timeouts{m_rtoLow.GetPicoSeconds(),
+                                            m_rtoHigh.GetPicoSeconds(),
+                                            m_rtoLowPackets});
 }
 
 uint64_t
@@ -566,7 +590,7 @@ RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
     qp->SetPeer(peer.endpoint, peer.number, peer.initialPsn);
     qp->m_state = RdmaQueuePair::State::READY_TO_SEND;
     RdmaNic* nic = qp->m_nic;
-    if (nic->m_lossRecovery == SELECTIVE_REPEAT && peer.selectiveRepeat)
+    if (nic->m_lossRecovery != GO_BACK_N && peer.selectiveRepeat)
     {
         nic->UseSelectiveRepeat(qp, peer.bdpCap);
     }
@@ -577,8 +601,12 @@ RdmaNic::GetBdpCap()
 {
     if (!m_bdpCap)
     {
-        m_bdpCap = std::min(RdmaSelectiveRepeat::ComputeBdpCap(PeekPointer(m_port), m_mtu, m_sizes),
-                            RdmaQueuePair::MAX_OUTSTANDING);
+        // Out of order: what a receiver can keep track of, not a window that fits the idle network
+        // (assumed).
+        const uint64_t factor = m_lossRecovery == OUT_OF_ORDER ? 8 : 1;
+        m_bdpCap = std::min(
+            factor * RdmaSelectiveRepeat::ComputeBdpCap(PeekPointer(m_port), m_mtu, m_sizes),
+            RdmaQueuePair::MAX_OUTSTANDING);
     }
     return m_bdpCap;
 }
@@ -855,9 +883,17 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
     frame->payload = 0;
     frame->inPort = 0;
     frame->opcode = opcode;
-    frame->priority = m_controlPriority;
     frame->flags = flags;
-    frame->dscp = m_dscpOfPriority[m_controlPriority];
+    if (m_paths) // a response takes the service level of its request (9.6.1.1)
+    {
+        frame->priority = qp->m_priority;
+        frame->serviceLevel = qp->m_dscp;
+    }
+    else
+    {
+        frame->priority = m_controlPriority;
+        frame->dscp = m_dscpOfPriority[m_controlPriority];
+    }
     if (data && (qp->m_needs & RdmaQueuePair::ECHOES))
     {
         Echo(qp, data, frame);
@@ -944,9 +980,16 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
 }
 
 void
-RdmaNic::OnDequeue(RdmaPort*, RdmaFrame*, uint64_t, int64_t)
+RdmaNic::OnDequeue(RdmaPort*, RdmaFrame* frame, uint64_t, int64_t now)
 {
-    // Control frames of a NIC wait in host memory: there is no buffer to account for.
+    // Control frames of a NIC wait in host memory: there is no buffer to account for. A packet that
+    // waited for credits has been in the sender longer than it thought when it was made.
+    if (frame->extra && frame->extra->journey)
+    {
+        RdmaJourney& journey = *frame->extra->journey;
+        journey.nicPaused += now - journey.started;
+        journey.started = now;
+    }
 }
 
 } // namespace ns3

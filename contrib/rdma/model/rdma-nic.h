@@ -25,6 +25,30 @@ class RdmaNicScan;
 
 /**
  * \ingroup rdma
+ * Where the subnet decides how packets go: InfiniBand's path records (InfiniBand Architecture 1,
+ * 15.2.5.16), as the communication manager asks the subnet's administration for them.
+ */
+class RdmaPathSource
+{
+  public:
+    struct Path
+    {
+        uint32_t address{0}; //!< RdmaFrame::flowHash of its packets
+        uint8_t serviceLevel{0};
+        uint8_t lane{0}; //!< VL at the sender's port
+    };
+
+    virtual ~RdmaPathSource() = default;
+    /// \param serviceLevel asked for \param entropy chooses among several paths: the same one gives
+    /// the same path
+    virtual Path GetPath(uint32_t from,
+                         uint32_t to,
+                         uint8_t serviceLevel,
+                         uint32_t entropy) const = 0;
+};
+
+/**
+ * \ingroup rdma
  * Whoever posts to a NIC's queue pairs and wants to hear how it went.
  */
 class RdmaNicUser
@@ -101,7 +125,10 @@ class RdmaNic : public Object, public RdmaPortUser
     enum LossRecovery
     {
         GO_BACK_N,
-        SELECTIVE_REPEAT
+        SELECTIVE_REPEAT,
+        /// Packets may come in any order, as adaptive routing brings them: they are kept and not
+        /// answered by NAKs. What is lost goes again after the time-out.
+        OUT_OF_ORDER
     };
 
     /// How queue pairs take turns.
@@ -124,6 +151,10 @@ class RdmaNic : public Object, public RdmaPortUser
     void SetUser(RdmaNicUser* user);
     /// The prototype that every new queue pair's congestion control is forked from.
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
+
+    /// Queue pairs that are connected from now on ask for their path. \param paths kept; null:
+    /// packets find their way by their flow's hash
+    void SetPaths(const RdmaPathSource* paths);
 
     /**
      * Put the limits of the attributes into force (QpCacheEntries, PcieBandwidth, MessageRate and
@@ -317,8 +348,9 @@ class RdmaNic : public Object, public RdmaPortUser
     RdmaNicCounters m_counters;
     RdmaNicUser* m_user{nullptr};
     const RdmaJourney::Resolver* m_journeys{nullptr}; //!< null: none are noted
-    std::unique_ptr<RdmaNicLimits> m_limits;          //!< null: none
-    std::unique_ptr<RdmaNicScan> m_scan;              //!< null: round robin
+    const RdmaPathSource* m_paths{nullptr};
+    std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
+    std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
     rdma::FrameSizes m_sizes;
     int64_t m_timeUnit{1}; //!< the port's
 
@@ -333,6 +365,7 @@ class RdmaNic : public Object, public RdmaPortUser
     int64_t m_baseRttPs{0}; //!< 0: not computed yet
     bool m_variableWindow;
     uint32_t m_headerBytes;
+    uint32_t m_leastFrameBytes;
     bool m_extensionHeaders;
     uint32_t m_ackFrameBytes;
     uint32_t m_cnpFrameBytes;

@@ -15,6 +15,7 @@
 #include "ns3/traced-callback.h"
 
 #include <array>
+#include <memory>
 #include <string>
 
 namespace ns3
@@ -23,6 +24,8 @@ namespace ns3
 class RdmaChannel;
 class RdmaGateway;
 class RdmaPort;
+struct IbLinkCredits;
+struct IbPortConfig;
 
 /**
  * \ingroup rdma
@@ -69,12 +72,18 @@ struct RdmaPortCounters
     uint64_t resumesSent{0};   //!< XON frames
     uint64_t pausesReceived{0};
     uint64_t pausedPs{0}; //!< time during which at least one priority of the transmitter was
-                          //!< paused (ended pauses)
+                          //!< paused or without credits (ended pauses)
+    // InfiniBand:
+    uint64_t creditUpdatesSent{0}; //!< flow-control packets
+    uint64_t creditUpdatesReceived{0};
+    uint64_t creditStalls{0};     //!< times a VL's next packet found too few credits
+    uint64_t creditBlocksLost{0}; //!< 64 B each, of corrupted packets; flow-control packets
+                                  //!< restored them
 };
 
 /**
  * \ingroup rdma
- * One end of a link: eight egress queues, a transmitter, a receiver, PFC.
+ * One end of a link: eight egress queues, a transmitter, a receiver, and PFC or credits.
  *
  * Laws (asserted in tests): frames enqueued = sent + queued; a frame occupies the transmitter for
  * exactly its serialization time; two frames never overlap on a link; a paused priority starts no
@@ -86,6 +95,10 @@ struct RdmaPortCounters
  * Scheduling: MAC control frames first, then the strict priorities from 7 down, then the others by
  * deficit weighted round robin (Shreedhar & Varghese, SIGCOMM 1995), then whatever the user makes
  * on demand (a NIC's queue pairs).
+ *
+ * With credits (UseCredits) it is one end of an InfiniBand link: a priority is a virtual lane, VL
+ * arbitration takes the place of the schedule above, and a lane whose next packet has no credits is
+ * "paused" until it has: see IbLinkCredits.
  */
 class RdmaPort : public NetDevice
 {
@@ -115,6 +128,14 @@ class RdmaPort : public NetDevice
     /// RdmaEventOrder. The scheduler must be QuadHeapScheduler. \param number of the port at its
     /// node
     void SetArrivalOrder(uint32_t number);
+    /// An end of an InfiniBand link. Both ends, before anything is sent; then StartCredits.
+    void UseCredits(const IbPortConfig& config);
+    /// The initial flow-control packets of both ends have been exchanged.
+    void StartCredits();
+    /// Frames are delivered when their first bit has arrived (and the receive latency is over):
+    /// to a switch that may pass them on while the rest still comes.
+    void SetCutThrough(bool cutThrough);
+
     /// This is the ghost of a port that another process has: whatever arrives goes there.
     /// \param link number of the link at the gateway
     void SetRemote(RdmaGateway* gateway, uint32_t link);
@@ -177,6 +198,25 @@ class RdmaPort : public NetDevice
     /// Send an 802.1Qbb frame: for each priority in `mask`, pause for `quanta` x 512 bit times (0:
     /// resume).
     void SendPause(uint8_t mask, uint16_t quanta, int64_t now);
+
+    /**
+     * InfiniBand: a frame that was received here leaves the buffer. \param blocks of the frame, see
+     * GetBlocks. \param at when its last bit has left, ps: now or later
+     */
+    void ReturnCredits(uint8_t lane, uint32_t blocks, int64_t at, int64_t now);
+
+    /// \return null: this end has PFC, not credits
+    const IbLinkCredits* GetCredits() const
+    {
+        return m_credits.get();
+    }
+
+    /// \return what a frame takes of a credit buffer (64 B each): all between the delimiters but
+    /// for its VCRC (InfiniBand Architecture 1, 7.9.4)
+    uint32_t GetBlocks(const RdmaFrame* frame) const
+    {
+        return (GetFrameBytes(frame) + 63) / 64;
+    }
 
     /// PFC has no effect on these priorities until they are given up again (a watchdog's
     /// "forward"). Pauses are still heard: see GetPauseEnd. \param mask bit p: priority p
@@ -393,13 +433,24 @@ class RdmaPort : public NetDevice
     RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
     uint8_t PickDwrr(uint8_t eligible);
     void Transmit(RdmaFrame* frame, int64_t now);
-    /// Take a frame whose last bit arrives at `at`.
-    void Arrive(RdmaFrame* frame, int64_t at);
+    /// Take a frame whose first bit arrives at `from` and its last one at `at`.
+    void Arrive(RdmaFrame* frame, int64_t from, int64_t at);
     uint32_t ControlContext() const;
     bool IsCorrupted(const RdmaFrame* frame);
     void Deliver(RdmaFrame* frame, int64_t now);
     void OnPause(RdmaFrame* frame, int64_t now);
     void SetPaused(uint8_t mask, int64_t now);
+
+    // credits
+    uint8_t WithCredits(uint8_t lanes, int64_t now);
+    RdmaFrame* NextWithCredits(int64_t now);
+    void CountArrival(RdmaFrame* frame);
+    void QueueCreditUpdate(uint8_t lane, int64_t now);
+    void FillCreditUpdate(RdmaFrame* frame, int64_t now);
+    void OnCreditUpdate(const RdmaFrame& frame, int64_t now);
+    void OnCreditEvent();
+    void OnCreditTimer();
+    void StartCreditTimer(int64_t now);
 
     // What a frame touches, one cache line for each thing that happens to it: with thousands of
     // ports every line is a miss, so the order of the members is worth a third of the speed there.
@@ -413,6 +464,8 @@ class RdmaPort : public NetDevice
     bool m_rxPending{false};
     bool m_errorProne : 1; //!< the link has a bit error rate
     bool m_remote : 1;     //!< a ghost: what arrives here goes to another process
+    bool m_cutThrough : 1; //!< what arrives here is delivered by its first bit
+    bool m_hasCredits : 1; //!< m_credits is not null
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_rxTrace;
 
     // line 2: leaving
@@ -457,6 +510,9 @@ class RdmaPort : public NetDevice
     uint64_t m_rate{100000000000};
     int64_t m_timeUnit{1}; //!< ps
     RdmaTimer<RdmaPort, &RdmaPort::OnPauseEvent> m_pauseEvent;
+    std::unique_ptr<IbLinkCredits> m_credits;
+    std::unique_ptr<RdmaTimer<RdmaPort, &RdmaPort::OnCreditEvent>> m_creditEvent;
+    std::unique_ptr<RdmaTimer<RdmaPort, &RdmaPort::OnCreditTimer>> m_creditTimer;
 
     std::string m_name;
     Ptr<RdmaChannel> m_channel;
@@ -473,6 +529,13 @@ class RdmaPort : public NetDevice
     RdmaGateway* m_gateway{nullptr}; //!< of a ghost
     uint32_t m_gatewayLink{0};
 };
+
+/**
+ * \ingroup rdma
+ * A frame with an attachment leaves the queue of a switch that it joined at frame.time: its journey
+ * and its telemetry, if it has them.
+ */
+void NoteLeaving(const RdmaPort& port, RdmaFrame& frame, int64_t now);
 
 } // namespace ns3
 

@@ -149,6 +149,14 @@ RdmaQueuePair::SetPeer(uint32_t endpoint, uint32_t number, uint64_t firstPsn)
     m_flowHash = rdma::FlowHash(
         {m_nic->m_endpoint, m_peerEndpoint, rdma::RoceSourcePort(m_number, m_peerNumber)});
     m_expectedPsn = firstPsn;
+    if (const RdmaPathSource* paths = m_nic->m_paths)
+    {
+        const RdmaPathSource::Path path =
+            paths->GetPath(m_nic->m_endpoint, endpoint, m_serviceLevel, m_flowHash);
+        m_flowHash = path.address;
+        m_priority = path.lane;
+        m_dscp = path.serviceLevel;
+    }
 }
 
 std::string
@@ -165,7 +173,7 @@ RdmaQueuePair::ConnectTo(const RdmaQueuePairAttributes& attributes)
     SetPeer(attributes.peerEndpoint, attributes.peerNumber, attributes.receivePsn);
     RdmaQueuePairVerbs& verbs = Verbs();
     verbs.minRnrTimer = attributes.minRnrTimer;
-    if (attributes.selectiveRepeat && m_nic->m_lossRecovery == RdmaNic::SELECTIVE_REPEAT)
+    if (attributes.selectiveRepeat && m_nic->m_lossRecovery != RdmaNic::GO_BACK_N)
     {
         m_nic->UseSelectiveRepeat(this, attributes.peerBdpCap); // an end may never send
     }
@@ -924,6 +932,16 @@ RdmaQueuePair::MakeDatagram(int64_t now)
     frame->dst = request.peerEndpoint;
     frame->destQp = request.peerNumber;
     frame->flowHash = datagram.flowHash;
+    if (const RdmaPathSource* paths = m_nic->m_paths)
+    {
+        const RdmaPathSource::Path path = paths->GetPath(m_nic->m_endpoint,
+                                                         request.peerEndpoint,
+                                                         m_serviceLevel,
+                                                         datagram.flowHash);
+        frame->flowHash = path.address;
+        frame->priority = path.lane;
+        frame->serviceLevel = path.serviceLevel;
+    }
     frame->payload = static_cast<uint16_t>(payload);
     frame->aux = request.immediate;
     frame->dmaLength = m_number;

@@ -901,9 +901,18 @@ RdmaQueuePair::OnOutOfOrder(uint64_t psn, RdmaFrame& frame, int64_t now)
         m_selective->Keep(psn, m_expectedPsn, frame, GetPsnCount(frame.opcode, frame.dmaLength)))
     {
     case RdmaSelectiveRepeat::Hold::KEPT:
+        if (m_nic->m_lossRecovery == RdmaNic::OUT_OF_ORDER)
+        {
+            return; // what is missing took another way
+        }
         break;
     case RdmaSelectiveRepeat::Hold::DUPLICATE:
         ++m_nic->m_counters.duplicatesReceived;
+        if (m_nic->m_lossRecovery == RdmaNic::OUT_OF_ORDER)
+        {
+            SendAck(false, nullptr, now); // sent after a time-out: how far this end is
+            return;
+        }
         break;
     case RdmaSelectiveRepeat::Hold::NO_ROOM: // the sender ignores the BDP cap
         ++m_nic->m_counters.outOfOrderDropped;

@@ -426,6 +426,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     size_t m_cursor{0}; //!< the request that holds m_nextPsn
     Schedule m_schedule{Schedule::IDLE};
     uint16_t m_needs{0};
+    uint8_t m_serviceLevel{3}; //!< as asked for; a path may have another
     uint8_t m_priority{3};
     uint8_t m_dscp{24};
     bool m_respond{false}; //!< READ responses wait to be sent

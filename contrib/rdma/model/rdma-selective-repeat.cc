@@ -3,6 +3,7 @@
  */
 #include "rdma-selective-repeat.h"
 
+#include "ib-switch.h"
 #include "rdma-port.h"
 #include "rdma-switch.h"
 
@@ -286,10 +287,15 @@ class IdlePaths
         if (pipeline == UNKNOWN)
         {
             pipeline = NO_SWITCH;
+            TimeValue latency;
             if (const Ptr<RdmaSwitch> device = node->GetObject<RdmaSwitch>())
             {
-                TimeValue latency;
                 device->GetAttribute("PipelineLatency", latency);
+                pipeline = latency.Get().GetPicoSeconds();
+            }
+            else if (const Ptr<IbSwitch> infiniBand = node->GetObject<IbSwitch>())
+            {
+                infiniBand->GetAttribute("Latency", latency);
                 pipeline = latency.Get().GetPicoSeconds();
             }
         }

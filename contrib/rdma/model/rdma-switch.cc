@@ -492,29 +492,11 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
     }
     if (frame->extra)
     {
-        Note(*port, frame, now);
+        NoteLeaving(*port, *frame, now);
     }
     if (m_buffer.Release(frame->inPort, frame->priority, bytes, index, now))
     {
         Pause(PeekPointer(m_ports[frame->inPort]), frame->priority, false, now);
-    }
-}
-
-void
-RdmaSwitch::Note(const RdmaPort& port, RdmaFrame* frame, int64_t now)
-{
-    RdmaFrameExtra& extra = *frame->extra;
-    if (extra.journey)
-    {
-        extra.journey->Leave(*frame, frame->time, now);
-    }
-    RdmaTelemetry& telemetry = extra.telemetry;
-    if (extra.hasTelemetry && telemetry.collects && telemetry.hops < RdmaTelemetry::MAX_HOPS)
-    {
-        telemetry.hop[telemetry.hops++] = {now,
-                                           port.GetCounters().txWireBytes,
-                                           port.GetQueuedBytes(),
-                                           port.GetRate()};
     }
 }
 

@@ -170,8 +170,6 @@ class RdmaSwitch : public Object, public RdmaPortUser
     void Pause(RdmaPort* port, uint8_t priority, bool pause, int64_t now);
     /// A queued frame that the watchdog gives up.
     void DropQueued(RdmaPort* port, RdmaFrame* frame, int64_t now);
-    /// A frame with an attachment starts to be sent.
-    void Note(const RdmaPort& port, RdmaFrame* frame, int64_t now);
     void ScheduleRefresh(int64_t now);
     void OnRefresh();
 

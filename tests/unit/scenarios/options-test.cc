@@ -389,7 +389,7 @@ TEST(CommandLine, MistakesAreOneLineThatHelps)
     EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5Gbps"})),
               "--link-delay=5Gbps: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 1s");
     EXPECT_EQ(OnlyError(Read(table, {"--cc=dcqnc"})), "--cc=dcqnc: unknown congestion control; allowed: " + JoinNames(CongestionItems()) + "; did you mean 'dcqcn'?");
-    EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})), "--list=nick: unknown list; allowed: topologies, nics, compat, cc, cc-preset, patterns; did you mean 'nics'?");
+    EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})), "--list=nick: unknown list; allowed: topologies, nics, ib-switches, ib-routing, compat, cc, cc-preset, patterns, sizes; did you mean 'nics'?");
     EXPECT_EQ(Read(table, {"--mut=1", "--cc=x", "--k=x"}).errors.size(), 3u);
 }
 

@@ -210,7 +210,7 @@ TEST(TrafficScenario, MistakesAreOneErrorEach)
               "--offset=3: has no meaning with --pattern=incast; it belongs to --pattern=permutation");
     EXPECT_EQ(TrafficError({"--target=3"}), "--target=3: has no meaning with --pattern=permutation; it belongs to --pattern=incast");
     EXPECT_EQ(TrafficError({"--pattern=permuttion"}),
-              "--pattern=permuttion: unknown pattern; allowed: permutation, random-permutation, incast, all-to-all; did you mean 'permutation'?");
+              "--pattern=permuttion: unknown pattern; allowed: permutation, random-permutation, incast, all-to-all, poisson, on-off; did you mean 'permutation'?");
     EXPECT_EQ(TrafficError({"--bytes=4MM"}),
               "--bytes=4MM: allowed: a size such as 4096, 40MB (10^6), 25MiB (2^20) or 1M (2^20, as nccl-tests), from 1 to 10^15 bytes");
     EXPECT_EQ(TrafficError({"--bytes=1MB,0"}),

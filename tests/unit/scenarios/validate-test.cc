@@ -198,12 +198,46 @@ TEST(BadInput, AnOutputFolderThatCannotBeWritten)
     EXPECT_TRUE(Train({"--out=file/results"}).scenario);
 }
 
-TEST(BadInput, InfiniBandNamesTheEthernetOfTheSameRate)
+TEST(BadInput, InfiniBandAndEthernetDoNotMix)
 {
-    ExpectStarts(TrainError({"--nic=EDR"}), "--nic=EDR: InfiniBand comes in a later release; the Ethernet NIC of the same rate is 100GbE; allowed: 10GbE, ");
-    ExpectStarts(TrainError({"--nic=FDR"}), "--nic=FDR: InfiniBand comes in a later release; the Ethernet NIC of the nearest rate is 50GbE; ");
-    ExpectStarts(TrainError({"--nic=xdr"}), "--nic=xdr: InfiniBand comes in a later release; the Ethernet NIC of the same rate is 800GbE; ");
+    ExpectStarts(TrainError({"--fabric=roce", "--nic=EDR"}), "--nic=EDR: is InfiniBand's; allowed: --fabric=ib, or 10GbE, ");
+    ExpectStarts(TrainError({"--fabric=ib", "--nic=100GbE"}), "--nic=100GbE: is Ethernet's; allowed with --fabric=ib: SDR, ");
+    ExpectStarts(TrainError({"--nic=EDR", "--no-pfc"}), "--no-pfc: has no meaning with --fabric=ib");
+    ExpectStarts(TrainError({"--vls=2"}), "--vls=2: has a meaning with --fabric=ib only");
+    ExpectStarts(TrainError({"--nic=EDR", "--vls=3"}), "--vls=3: ");
+    ExpectStarts(TrainError({"--nic=EDR", "--vl-buffer=4kB"}), "--vl-buffer=4kB: does not hold one packet; allowed with an MTU of 4096 B: 4224B to 128KiB");
+    ExpectStarts(TrainError({"--nic=EDR", "--vls=2", "--vl-low=0:1"}), "--vl-low=0:1: gives virtual lane 1 no turn; ");
+    ExpectStarts(TrainError({"--nic=EDR", "--vl-low=nonsense"}), "--vl-low=nonsense: allowed: up to 64 pairs VL:weight");
+    ExpectStarts(TrainError({"--nic=EDR", "--ib-routing=ftree,dor"}), "--ib-routing=ftree,dor: 'dor' is no routing engine; allowed: ");
+    ExpectStarts(TrainError({"--nic=EDR", "--compat=hpcc"}), "--compat=hpcc: is a model of Ethernet; ");
+    ExpectStarts(TrainError({"--nic=EDR", "--adaptive-routing", "--loss-recovery=go-back-n"}),
+                 "--loss-recovery=go-back-n: takes packets that overtook others for lost ones; ");
     ExpectEnds(TrainError({"--nic=100GE"}), "did you mean '100GbE'?");
+}
+
+TEST(Fabric, InfiniBandIsWhatItsNicIs)
+{
+    // Data rates of 4x: 2.5 to 212.5 Gb/s a lane less the coding; FDR is 14.0625 x 4 x 64/66.
+    const std::vector<std::pair<std::string, uint64_t>> rates = {{"SDR", 8000000000},    {"QDR", 32000000000},   {"FDR", 54545454545},
+                                                                 {"EDR", 100000000000},  {"HDR", 200000000000},  {"HDR100", 100000000000},
+                                                                 {"NDR", 400000000000}, {"XDR", 800000000000}};
+    for (const auto& [name, bps] : rates)
+    {
+        const auto train = Train({"--nic=" + name});
+        ASSERT_TRUE(train.scenario) << name;
+        EXPECT_TRUE(train.scenario->fabric.infiniBand) << name;
+        EXPECT_EQ(train.scenario->fabric.nicRate.bps, bps) << name;
+    }
+    const auto byFabric = Train({"--fabric=ib"});
+    ASSERT_TRUE(byFabric.scenario);
+    EXPECT_EQ(byFabric.scenario->fabric.nic, "EDR");
+    EXPECT_EQ(byFabric.scenario->fabric.ib.switchName, "switch-ib");
+    EXPECT_EQ(byFabric.scenario->fabric.switchLatency.ps, 90000);
+    EXPECT_EQ(byFabric.scenario->fabric.ib.laneBuffer.value, 131072U); // 200,000 B a port, and what credits can tell
+    EXPECT_EQ(byFabric.scenario->fabric.cc, "none");
+    EXPECT_EQ(Train({"--fabric=ib", "--cc=ib-cc"}).scenario->fabric.ib.fecnThreshold, 15);
+    EXPECT_EQ(Train({"--nic=HDR"}).scenario->fabric.ib.switchName, "quantum");
+    EXPECT_FALSE(Train({}).scenario->fabric.infiniBand);
 }
 
 TEST(BadInput, BatchesThatContradictEachOther)
@@ -501,7 +535,7 @@ TEST(Output, FoldersAreNumberedSoThatNothingIsLost)
 TEST(Presets, EveryOneIsValid)
 {
     std::set<std::string> programs;
-    for (const auto& entry : fs::directory_iterator(DLTRAIN_ROOT "/scenarios/presets"))
+    for (const auto& entry : fs::recursive_directory_iterator(DLTRAIN_ROOT "/scenarios/presets"))
     {
         if (entry.path().extension() != ".json")
         {

@@ -1,0 +1,155 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "ib-subnet-helper.h"
+
+#include "contrib/rdma/core/ib-sizes.h"
+
+#include <algorithm>
+#include <boost/algorithm/string.hpp>
+#include <utility>
+
+namespace ns3
+{
+
+std::string
+IbSubnetHelper::Route(const IbFabricConfig& config, rdma::IbFabric fabric)
+{
+    m_config = config;
+    m_fabric = std::move(fabric);
+    m_fabric.linkDown.resize(m_fabric.links.size());
+    return Sweep(nullptr);
+}
+
+std::string
+IbSubnetHelper::SetLinkDown(uint32_t link, bool down)
+{
+    m_fabric.linkDown[link] = down;
+    return Sweep(&m_subnet);
+}
+
+std::string
+IbSubnetHelper::Sweep(const rdma::IbSubnet* previous)
+{
+    std::vector<std::string> engines;
+    boost::split(engines, m_config.routing, boost::is_any_of(","));
+    rdma::IbSubnetOptions options;
+    options.lmc = m_config.lmc;
+    options.unreached = rdma::IbUnreached::kOwnSubnet;
+    rdma::IbRoutingOptions routing;
+    routing.vls = m_config.lanes;
+    routing.unsafe = m_config.unsafe;
+    try
+    {
+        rdma::IbSubnet subnet = rdma::IbSubnet::Discover(m_fabric, options, previous);
+        m_tables = rdma::IbRoute(subnet, engines, routing);
+        m_subnet = std::move(subnet);
+    }
+    catch (const std::exception& e)
+    {
+        return e.what();
+    }
+    return {};
+}
+
+uint16_t
+IbSubnetHelper::GetNextPort(uint32_t node, uint32_t endpoint) const
+{
+    const uint8_t port =
+        m_tables.OutPort(m_subnet.SwitchOfNode(node), m_subnet.Endpoints()[endpoint].lid);
+    return port == rdma::kIbNoPort || port == 0 ? IbSwitch::NO_PORT : rdma::SimulatorPortOf(port);
+}
+
+void
+IbSubnetHelper::Configure(uint32_t node, IbSwitch& device) const
+{
+    const uint32_t index = m_subnet.SwitchOfNode(node);
+    const uint32_t ports = m_subnet.Switches()[index].ports;
+    std::vector<uint16_t> forwarding;
+    for (const uint8_t port : m_tables.lft[index])
+    {
+        forwarding.push_back(port == rdma::kIbNoPort || port == 0 ? IbSwitch::NO_PORT
+                                                                  : rdma::SimulatorPortOf(port));
+    }
+    std::vector<uint8_t> lanes;
+    if (m_config.lanes > 1)
+    {
+        for (uint32_t in = 1; in <= ports; ++in)
+        {
+            for (uint32_t out = 1; out <= ports; ++out)
+            {
+                const auto& row = m_tables.rows[m_tables.RowOf(index, in, out, ports)];
+                lanes.insert(lanes.end(), row.begin(), row.end());
+            }
+        }
+    }
+    device.SetRoutes(std::move(forwarding), std::move(lanes));
+}
+
+RdmaPathSource::Path
+IbSubnetHelper::GetPath(uint32_t from, uint32_t to, uint8_t serviceLevel, uint32_t entropy) const
+{
+    const auto& endpoints = m_subnet.Endpoints();
+    const rdma::IbSubnet::Endpoint& source = endpoints[from];
+    // An endpoint that does not exist has no LID; LID 0 has no way.
+    const uint32_t paths = 1U << m_config.lmc;
+    const uint32_t lid = to < endpoints.size() ? endpoints[to].lid + (entropy & (paths - 1)) : 0;
+    Path path;
+    path.address = uint32_t{source.lid} << 16 | lid;
+    // Where service levels keep the subnet free of deadlock they are the subnet's to choose.
+    path.serviceLevel = m_tables.pathSl.empty() || source.switchIndex == rdma::kIbNone
+                            ? serviceLevel
+                            : m_tables.PathSl(source.switchIndex, lid);
+    path.lane = m_config.lanes > 1 ? m_tables.HostVl(from, path.serviceLevel) : 0;
+    return path;
+}
+
+IbPortConfig
+MakeIbPortConfig(const IbFabricConfig& config, uint64_t rateBps, uint32_t mtu, std::string& error)
+{
+    IbPortConfig port;
+    const uint64_t least = 64 * uint64_t{rdma::IbLargestPacketBlocks(mtu)};
+    if (config.lanes != 1 && config.lanes != 2 && config.lanes != 4 && config.lanes != 8)
+    {
+        error = "InfiniBand: " + std::to_string(config.lanes) +
+                " data VLs; allowed: 1, 2, 4 or 8 (InfiniBand Architecture 1, 14.2.5.6; 15 are not "
+                "modelled)";
+    }
+    else if (config.laneBuffer < least || config.laneBuffer > 64 * rdma::kIbCreditWindow)
+    {
+        error = "InfiniBand: " + std::to_string(config.laneBuffer) +
+                " B of buffer for a VL; allowed: at least the largest packet, " +
+                std::to_string(least) + " B, and at most 131072 B, which credits can tell";
+    }
+    port.lanes = config.lanes;
+    port.bufferBlocks = static_cast<uint32_t>(config.laneBuffer / 64);
+    // What is not told yet must leave room for a packet, or the sender waits for the timer.
+    const double share = config.updateShare * static_cast<double>(port.bufferBlocks);
+    port.updateBlocks = std::max<uint32_t>(
+        1,
+        std::min(static_cast<uint32_t>(share),
+                 port.bufferBlocks - std::min<uint32_t>(port.bufferBlocks, least / 64)));
+    const auto high = rdma::ParseIbVlTable(config.vlHigh);
+    const auto low = rdma::ParseIbVlTable(config.vlLow);
+    if (!high || !low)
+    {
+        error = "InfiniBand: VL arbitration '" + (high ? config.vlLow : config.vlHigh) +
+                "'; allowed: " + rdma::kIbVlTableHelp;
+        return port;
+    }
+    port.arbitration = config.vlHigh.empty() && config.vlLow.empty()
+                           ? rdma::IbVlArbitration::Equal(config.lanes)
+                           : rdma::IbVlArbitration{*high, *low, config.highLimit};
+    const uint32_t unserved = ((1U << config.lanes) - 1) & ~port.arbitration.ServedMask();
+    if (unserved)
+    {
+        error = "InfiniBand: VL arbitration gives VL " + std::to_string(__builtin_ctz(unserved)) +
+                " no turn; allowed: each of the " + std::to_string(config.lanes) +
+                " VLs in one of the tables, with a weight above 0";
+    }
+    // A symbol is 8 bits of data on each lane; four lanes are what cables have.
+    port.updatePeriodPs = static_cast<int64_t>(65536 * 4 * 8e12 / static_cast<double>(rateBps));
+    return port;
+}
+
+} // namespace ns3

@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef IB_SUBNET_HELPER_H
+#define IB_SUBNET_HELPER_H
+
+#include "contrib/rdma/core/ib-routing.h"
+#include "contrib/rdma/core/ib-subnet.h"
+
+#include "ns3/ib-link-credits.h"
+#include "ns3/ib-switch.h"
+#include "ns3/rdma-nic.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * What makes a fabric InfiniBand: RdmaFabricHelper::SetInfiniBand.
+ */
+struct IbFabricConfig
+{
+    /// Engine of the subnet manager (rdma::IbRoutingEngines), or several: the first that can.
+    std::string routing{"ftree,updn"};
+    uint8_t lmc{0};             //!< each host port has 2^lmc LIDs
+    uint8_t lanes{1};           //!< data VLs: 1, 2, 4 or 8
+    uint64_t laneBuffer{65536}; //!< receive buffer of a VL at each port (bytes); at most 128 KiB
+    double updateShare{0.25}; //!< of the buffer that becomes free until the sender is told at once
+    std::string vlHigh;       //!< VL arbitration: "0:64,1:128" (VL:weight, 64 B each)
+    std::string vlLow;        //!< all VLs alike if both are empty
+    uint8_t highLimit{255};   //!< of high priority, 4 KiB each; 255: unlimited
+    bool unsafe{false};       //!< routes that may deadlock, rather than an error
+};
+
+/**
+ * \ingroup rdma
+ * The subnet manager at work: LIDs, tables of the switches, path records of the NICs.
+ */
+class IbSubnetHelper : public RdmaPathSource
+{
+  public:
+    /// Finds the subnet and its routes. \return what is wrong, or nothing
+    std::string Route(const IbFabricConfig& config, rdma::IbFabric fabric);
+
+    /// The tables of a switch. \param node its number in the fabric
+    void Configure(uint32_t node, IbSwitch& device) const;
+
+    /**
+     * A cable has failed, or works again: LIDs stay, ways change. Packets that are on their way
+     * find the new tables at the next switch. \return what is wrong, or nothing
+     */
+    std::string SetLinkDown(uint32_t link, bool down);
+
+    const rdma::IbSubnet& GetSubnet() const
+    {
+        return m_subnet;
+    }
+
+    const rdma::IbTables& GetTables() const
+    {
+        return m_tables;
+    }
+
+    const IbFabricConfig& GetConfig() const
+    {
+        return m_config;
+    }
+
+    /// \return port of the node towards an endpoint's first LID, or IbSwitch::NO_PORT
+    uint16_t GetNextPort(uint32_t node, uint32_t endpoint) const;
+
+    Path GetPath(uint32_t from, uint32_t to, uint8_t serviceLevel, uint32_t entropy) const override;
+
+  private:
+    std::string Sweep(const rdma::IbSubnet* previous);
+
+    IbFabricConfig m_config;
+    rdma::IbFabric m_fabric;
+    rdma::IbSubnet m_subnet;
+    rdma::IbTables m_tables;
+};
+
+/// \ingroup rdma
+/// \return what all ports of a link of this rate have. \param [out] error what is wrong, or nothing
+IbPortConfig MakeIbPortConfig(const IbFabricConfig& config,
+                              uint64_t rateBps,
+                              uint32_t mtu,
+                              std::string& error);
+
+} // namespace ns3
+
+#endif /* IB_SUBNET_HELPER_H */

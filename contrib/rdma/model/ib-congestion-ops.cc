@@ -1,0 +1,157 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "ib-congestion-ops.h"
+
+#include "ns3/enum.h"
+#include "ns3/integer.h"
+#include "ns3/uinteger.h"
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(IbCongestionOps);
+
+TypeId
+IbCongestionOps::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::IbCongestionOps")
+            .SetParent<RdmaCongestionOps>()
+            .SetGroupName("Rdma")
+            .AddConstructor<IbCongestionOps>()
+            .AddAttribute("Preset",
+                          "Where the constants below come from unless they are set: the manual of "
+                          "Mellanox OFED 2.2, or Gran et al., IPDPS 2010",
+                          EnumValue(MELLANOX),
+                          MakeEnumAccessor(&IbCongestionOps::m_preset),
+                          MakeEnumChecker(MELLANOX, "mellanox", GRAN10, "gran10"))
+            .AddAttribute("Hosts",
+                          "mellanox: sources of one sink that the table can slow down to its rate; "
+                          "assumed",
+                          UintegerValue(128),
+                          MakeUintegerAccessor(&IbCongestionOps::m_hosts),
+                          MakeUintegerChecker<uint32_t>(2, 16384))
+            .AddAttribute("CctiIncrease",
+                          "Added to the index by a BECN; -1: from the preset",
+                          IntegerValue(-1),
+                          MakeIntegerAccessor(&IbCongestionOps::m_increase),
+                          MakeIntegerChecker<int32_t>(-1, 255))
+            .AddAttribute("CctiLimit",
+                          "Greatest index; -1: from the preset",
+                          IntegerValue(-1),
+                          MakeIntegerAccessor(&IbCongestionOps::m_limit),
+                          MakeIntegerChecker<int32_t>(-1, rdma::kIbCctEntries - 1))
+            .AddAttribute("CctiMin",
+                          "Least index, at most CctiLimit; -1: from the preset",
+                          IntegerValue(-1),
+                          MakeIntegerAccessor(&IbCongestionOps::m_minimum),
+                          MakeIntegerChecker<int32_t>(-1, rdma::kIbCctEntries - 1))
+            .AddAttribute("CctiTimer",
+                          "After this time the index falls by one (1.024 us each); -1: from the "
+                          "preset",
+                          IntegerValue(-1),
+                          MakeIntegerAccessor(&IbCongestionOps::m_timer),
+                          MakeIntegerChecker<int32_t>(-1, 65535));
+    return tid;
+}
+
+IbCongestionOps::IbCongestionOps() = default;
+IbCongestionOps::~IbCongestionOps() = default;
+
+IbCongestionOps::IbCongestionOps(const IbCongestionOps& other)
+    : RdmaCongestionOps(other),
+      m_preset(other.m_preset),
+      m_hosts(other.m_hosts),
+      m_increase(other.m_increase),
+      m_limit(other.m_limit),
+      m_minimum(other.m_minimum),
+      m_timer(other.m_timer),
+      m_parameters(other.m_parameters)
+{
+}
+
+std::string
+IbCongestionOps::GetName() const
+{
+    return "ib-cc";
+}
+
+Ptr<RdmaCongestionOps>
+IbCongestionOps::Fork() const
+{
+    if (!m_parameters)
+    {
+        m_parameters = std::make_shared<const rdma::IbCcParameters>(GetParameters());
+    }
+    return CopyObject<IbCongestionOps>(Ptr<const IbCongestionOps>(this));
+}
+
+rdma::IbCcParameters
+IbCongestionOps::GetParameters() const
+{
+    rdma::IbCcParameters p =
+        m_preset == GRAN10 ? rdma::IbCcGran10() : rdma::IbCcManagerDefaults(m_hosts);
+    p.increase = m_increase < 0 ? p.increase : static_cast<uint8_t>(m_increase);
+    p.limit = m_limit < 0 ? p.limit : static_cast<uint16_t>(m_limit);
+    p.minimum = m_minimum < 0 ? p.minimum : static_cast<uint8_t>(m_minimum);
+    p.timer = m_timer < 0 ? p.timer : static_cast<uint16_t>(m_timer);
+    return p;
+}
+
+void
+IbCongestionOps::Init(RdmaCongestionState& state)
+{
+    RdmaCongestionOps::Init(state);
+    if (!m_parameters)
+    {
+        m_parameters = std::make_shared<const rdma::IbCcParameters>(GetParameters());
+    }
+    const char* error = m_parameters->Error();
+    NS_ABORT_MSG_IF(error, error);
+    m_rate.reset();
+    if (m_parameters->minimum)
+    {
+        m_rate = std::make_unique<rdma::IbCcRate>(m_parameters.get(), state.line);
+        Publish(state);
+    }
+}
+
+void
+IbCongestionOps::Publish(RdmaCongestionState& state)
+{
+    state.rateBps = m_rate->Current().bps;
+    state.nextUpdate = m_rate->NextChange().ps;
+}
+
+void
+IbCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t now)
+{
+    m_rate->At(rdma::TimePoint(now));
+    Publish(state);
+}
+
+void
+IbCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
+{
+    if (!m_rate)
+    {
+        m_rate = std::make_unique<rdma::IbCcRate>(m_parameters.get(), state.line);
+    }
+    m_rate->OnBecn(rdma::TimePoint(now));
+    Publish(state);
+}
+
+uint32_t
+IbCongestionOps::GetIndex(int64_t now)
+{
+    return m_rate ? m_rate->Index(rdma::TimePoint(now)) : m_parameters->minimum;
+}
+
+bool
+IbCongestionOps::OnDataReceived(const RdmaFrame& frame, int64_t)
+{
+    return frame.flags & RdmaFrame::CE;
+}
+
+} // namespace ns3

@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef IB_CONGESTION_OPS_H
+#define IB_CONGESTION_OPS_H
+
+#include "contrib/rdma/core/ib-congestion.h"
+#include "rdma-congestion-ops.h"
+
+#include <memory>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * InfiniBand's congestion control at the channel adapter (InfiniBand Architecture 1, annex A10):
+ * the law is rdma::IbCcRate, for each queue pair; switches mark (IbSwitch::CongestionThreshold).
+ *
+ * A packet with FECN is answered by a CN packet with BECN (a real adapter may set BECN in an ACK
+ * that goes anyway). An attribute set to other than its default (-1: from the preset) overrides
+ * that constant.
+ */
+class IbCongestionOps : public RdmaCongestionOps
+{
+  public:
+    static TypeId GetTypeId();
+
+    enum Preset
+    {
+        MELLANOX,
+        GRAN10
+    };
+
+    IbCongestionOps();
+    IbCongestionOps(const IbCongestionOps& other);
+    ~IbCongestionOps() override;
+
+    std::string GetName() const override;
+    Ptr<RdmaCongestionOps> Fork() const override;
+    void Init(RdmaCongestionState& state) override;
+    void OnUpdate(RdmaCongestionState& state, int64_t now) override;
+    void OnCnp(RdmaCongestionState& state, int64_t now) override;
+    bool OnDataReceived(const RdmaFrame& frame, int64_t now) override;
+
+    /// \return the constants, preset and overrides applied
+    rdma::IbCcParameters GetParameters() const;
+
+    /// \return CCTI. \param now ps
+    uint32_t GetIndex(int64_t now);
+
+  private:
+    void Publish(RdmaCongestionState& state);
+
+    Preset m_preset;
+    uint32_t m_hosts;
+    int32_t m_increase;
+    int32_t m_limit;
+    int32_t m_minimum;
+    int32_t m_timer;
+    /// Of all forks of a prototype.
+    mutable std::shared_ptr<const rdma::IbCcParameters> m_parameters;
+    std::unique_ptr<rdma::IbCcRate> m_rate; //!< none before the first BECN
+};
+
+} // namespace ns3
+
+#endif /* IB_CONGESTION_OPS_H */

@@ -1,0 +1,90 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef IB_LINK_CREDITS_H
+#define IB_LINK_CREDITS_H
+
+#include "contrib/rdma/core/ib-credits.h"
+#include "contrib/rdma/core/ib-vl-arbiter.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * What the ports of an InfiniBand fabric have in common.
+ */
+struct IbPortConfig
+{
+    uint8_t lanes{1};            //!< data VLs: 1, 2, 4 or 8
+    uint32_t bufferBlocks{2048}; //!< receive buffer of a VL, 64 B each; at most 2,048 (7.9.4.3)
+    uint32_t updateBlocks{512};  //!< blocks freed until the peer is told at once
+    int64_t updatePeriodPs{0};   //!< and of fewer after this time: 65,536 symbol times at most
+    bool consumes{false};        //!< a channel adapter: what has arrived leaves the buffer at once
+    rdma::IbVlArbitration arbitration; //!< tables of high and low priority
+};
+
+/**
+ * \ingroup rdma
+ * Credits of a port of an InfiniBand link (InfiniBand Architecture 1, 7.9), both directions, by VL.
+ *
+ * A sender starts a packet only if the receiver's buffer of that VL has room for it, as far as the
+ * flow-control packets have told; so nothing is ever dropped for want of a buffer. The receiver
+ * counts a packet's blocks when it comes, and gives them back when it has left on the other side of
+ * the switch, or at once in a channel adapter.
+ *
+ * When a flow-control packet is sent is left to the port by the architecture, but for the longest
+ * time between two. Here: as soon as updateBlocks have become free, else updatePeriodPs after the
+ * first of them did (assumed). One that says what the last one said is not sent, so that nothing is
+ * scheduled while nothing moves; on the line they would take some 0.01% of the time.
+ */
+struct IbLinkCredits
+{
+    static constexpr uint32_t LANES = 8;
+
+    /// Blocks of a packet that is on its way out of the switch.
+    struct Leaving
+    {
+        int64_t at; //!< when it has left, ps
+        uint32_t blocks;
+    };
+
+    struct Lane
+    {
+        rdma::IbCreditSender sender;
+        rdma::IbCreditReceiver receiver;
+        uint32_t untold{
+            0}; //!< blocks free, or free soon (`leaving`), that the peer does not know of
+        bool updateQueued{false};    //!< a flow-control packet waits for the transmitter
+        bool updateScheduled{false}; //!< it will, at updateAt, once what leaves has left
+        int64_t updateAt{0};         //!< ps
+        uint16_t toldFctbs{0};
+        uint16_t toldFccl{0};
+        int64_t stalledUntil{-1}; //!< when it last had too few credits, ps
+        std::vector<Leaving> leaving;
+    };
+
+    explicit IbLinkCredits(const IbPortConfig& port)
+        : config(port),
+          arbiter(port.arbitration)
+    {
+        for (Lane& lane : lanes)
+        {
+            lane.receiver = rdma::IbCreditReceiver(port.bufferBlocks);
+            lane.leaving.reserve(16);
+        }
+    }
+
+    IbPortConfig config;
+    std::array<Lane, LANES> lanes;
+    rdma::IbVlArbiter arbiter;
+    bool timerPending{false};
+};
+
+} // namespace ns3
+
+#endif /* IB_LINK_CREDITS_H */

@@ -1,0 +1,341 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "ib-switch.h"
+
+#include "ib-link-credits.h"
+
+#include "ns3/boolean.h"
+#include "ns3/enum.h"
+#include "ns3/log.h"
+#include "ns3/node.h"
+#include "ns3/nstime.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_LOG_COMPONENT_DEFINE("IbSwitch");
+
+NS_OBJECT_ENSURE_REGISTERED(IbSwitch);
+
+namespace
+{
+
+/// RdmaFrame::inPort: the port, and above it the VL that the packet came in on.
+constexpr uint32_t PORT_BITS = 13;
+constexpr uint16_t PORT_MASK = (1U << PORT_BITS) - 1;
+
+/// The earliest on top; ties by input, so that runs repeat.
+constexpr auto LATER = [](const auto& a, const auto& b) { return a > b; };
+
+} // namespace
+
+TypeId
+IbSwitch::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::IbSwitch")
+            .SetParent<Object>()
+            .SetGroupName("Rdma")
+            .AddConstructor<IbSwitch>()
+            .AddAttribute("Latency",
+                          "From the first bit of a packet that comes in to the first that goes "
+                          "out; of a packet that is not passed on at once, from its last bit",
+                          TimeValue(NanoSeconds(90)),
+                          MakeTimeAccessor(&IbSwitch::m_latency),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute("CutThrough",
+                          "Packets are passed on while they still come in",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&IbSwitch::m_cutThrough),
+                          MakeBooleanChecker())
+            .AddAttribute("CongestionThreshold",
+                          "Queue of an output and VL above which packets are marked with FECN: 15 "
+                          "is the shortest, 1 the longest, 0 none (InfiniBand Architecture 1, "
+                          "A10); (16 - it) / 16 of a VL's buffer",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&IbSwitch::m_threshold),
+                          MakeUintegerChecker<uint8_t>(0, 15))
+            .AddAttribute("MarkingRate",
+                          "Packets that could be marked and are not between two that are; 10: "
+                          "Mellanox OFED 2.2 manual",
+                          UintegerValue(rdma::IbMarkingManagerDefaults(false).markingRate),
+                          MakeUintegerAccessor(&IbSwitch::m_markingRate),
+                          MakeUintegerChecker<uint16_t>())
+            .AddAttribute("MarkingPacketSize",
+                          "Shorter packets are not marked (64 B each); 8: Mellanox OFED 2.2 manual",
+                          UintegerValue(rdma::IbMarkingManagerDefaults(false).packetSize),
+                          MakeUintegerAccessor(&IbSwitch::m_packetSize),
+                          MakeUintegerChecker<uint8_t>())
+            .AddAttribute("VictimMask",
+                          "Outputs that mark though they wait for credits, so that the root of the "
+                          "congestion is behind them; assumed",
+                          EnumValue(ADAPTERS),
+                          MakeEnumAccessor(&IbSwitch::m_victims),
+                          MakeEnumChecker(NONE, "none", ADAPTERS, "adapters", ALL, "all"))
+            .AddAttribute("AdaptiveRouting",
+                          "A packet may leave by any port on a shortest way",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&IbSwitch::m_adaptive),
+                          MakeBooleanChecker())
+            .AddAttribute("AdaptiveThreshold",
+                          "Queue of the port that the table names above which a packet takes the "
+                          "port with the shortest queue (bytes); assumed",
+                          UintegerValue(4096),
+                          MakeUintegerAccessor(&IbSwitch::m_adaptiveThreshold),
+                          MakeUintegerChecker<uint64_t>())
+            .AddTraceSource("Drop",
+                            "A packet is dropped: its LID has no way",
+                            MakeTraceSourceAccessor(&IbSwitch::m_dropTrace),
+                            "ns3::IbSwitch::DropTracedCallback")
+            .AddTraceSource("EcnMark",
+                            "A packet is marked with FECN",
+                            MakeTraceSourceAccessor(&IbSwitch::m_markTrace),
+                            "ns3::IbSwitch::MarkTracedCallback");
+    return tid;
+}
+
+IbSwitch::IbSwitch()
+    : m_heldEvent(this)
+{
+}
+
+IbSwitch::~IbSwitch() = default;
+
+void
+IbSwitch::DoDispose()
+{
+    for (Input& input : m_inputs)
+    {
+        input.held.Clear();
+    }
+    m_ports.clear();
+    Object::DoDispose();
+}
+
+void
+IbSwitch::SetName(std::string name)
+{
+    m_name = std::move(name);
+}
+
+uint16_t
+IbSwitch::AddPort(Ptr<RdmaPort> port)
+{
+    const uint16_t index = static_cast<uint16_t>(m_ports.size());
+    NS_ABORT_MSG_IF(index > PORT_MASK, "a switch has at most 8,192 ports");
+    m_ports.push_back(port);
+    port->SetUser(this, index);
+    return index;
+}
+
+void
+IbSwitch::SetRoutes(std::vector<uint16_t> forwarding, std::vector<uint8_t> lanes)
+{
+    m_forwarding = std::move(forwarding);
+    m_lanes = std::move(lanes);
+}
+
+void
+IbSwitch::SetForwarding(std::vector<uint16_t> forwarding)
+{
+    m_forwarding = std::move(forwarding);
+}
+
+void
+IbSwitch::SetChoices(std::vector<std::vector<uint16_t>> choices)
+{
+    m_choices = std::move(choices);
+}
+
+std::string
+IbSwitch::Start()
+{
+    const std::size_t lanes = m_ports.size() * m_ports.size() * SERVICE_LEVELS;
+    if (!m_lanes.empty() && m_lanes.size() != lanes)
+    {
+        return m_name + ": the table of VLs has " + std::to_string(m_lanes.size()) +
+               " entries, not " + std::to_string(lanes);
+    }
+    uint64_t fastest = 0;
+    for (const auto& port : m_ports)
+    {
+        m_rates.push_back(port->GetRate());
+        fastest = std::max(fastest, port->GetRate());
+    }
+    m_inputs.resize(m_ports.size());
+    for (std::size_t i = 0; i < m_ports.size(); ++i)
+    {
+        if (!m_ports[i]->GetCredits())
+        {
+            return m_name + ": its port " + std::to_string(i) + " has no credits";
+        }
+        m_inputs[i].slow = m_cutThrough && m_rates[i] < fastest;
+        m_ports[i]->SetCutThrough(m_cutThrough);
+        m_ports[i]->SetReceiveLatency(m_latency.GetPicoSeconds());
+        if (m_threshold)
+        {
+            const rdma::Bytes buffer(64 * m_ports[i]->GetCredits()->config.bufferBlocks);
+            const bool adapter = m_ports[i]->GetPeer()->GetCredits()->config.consumes;
+            for (uint32_t v = 0; v < RdmaPort::PRIORITIES; ++v)
+            {
+                m_markers.emplace_back(
+                    rdma::IbMarkingParameters{m_threshold,
+                                              m_markingRate,
+                                              m_packetSize,
+                                              m_victims == ALL ||
+                                                  (m_victims == ADAPTERS && adapter)},
+                    buffer);
+            }
+        }
+    }
+    if (!m_adaptive)
+    {
+        m_choices.clear();
+    }
+    return {};
+}
+
+uint64_t
+IbSwitch::GetBufferBytesPerPort() const
+{
+    const IbPortConfig& config = m_ports.front()->GetCredits()->config;
+    return uint64_t{64} * config.bufferBlocks * config.lanes;
+}
+
+// Data plane -------------------------------------------------------------------------------------
+
+void
+IbSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
+{
+    ++m_received;
+    const uint16_t in = port->GetPortIndex();
+    Input& input = m_inputs[in];
+    if (input.slow)
+    {
+        const uint32_t lid = frame->flowHash & 0xffff;
+        const uint16_t out = lid < m_forwarding.size() ? m_forwarding[lid] : NO_PORT;
+        // A link that is faster would run dry: so it starts when all is here. Those behind it for
+        // the same output wait as well, they have come later.
+        if (out != NO_PORT && m_rates[out] > m_rates[in])
+        {
+            frame->time = now + port->GetSerialization(frame->wireBytes);
+            input.held.PushBack(frame);
+            m_due.emplace_back(frame->time, in);
+            std::push_heap(m_due.begin(), m_due.end(), LATER);
+            m_heldEvent.ScheduleAt(frame->time, port->GetNode()->GetId());
+            return;
+        }
+    }
+    Forward(in, frame, now);
+}
+
+void
+IbSwitch::OnHeld()
+{
+    const int64_t tick = RdmaClock::Now();
+    while (!m_due.empty() && m_due.front().first <= tick)
+    {
+        const auto [at, in] = m_due.front();
+        std::pop_heap(m_due.begin(), m_due.end(), LATER);
+        m_due.pop_back();
+        Forward(in, m_inputs[in].held.PopFront(), at);
+    }
+}
+
+void
+IbSwitch::Forward(uint16_t in, RdmaFrame* frame, int64_t now)
+{
+    const uint32_t lid = frame->flowHash & 0xffff;
+    uint16_t out = lid < m_forwarding.size() ? m_forwarding[lid] : NO_PORT;
+    const uint8_t laneIn = frame->priority;
+    if (out == NO_PORT)
+    {
+        NS_LOG_INFO(m_name << " drops a packet: LID " << lid << " has no way");
+        ++m_noRoute;
+        m_dropTrace(this, frame, now);
+        RdmaPort* port = PeekPointer(m_ports[in]);
+        port->ReturnCredits(laneIn, port->GetBlocks(frame), now, now);
+        RdmaFramePool::Get().Free(frame);
+        return;
+    }
+    if (!m_choices.empty() && m_ports[out]->GetQueuedBytes() > m_adaptiveThreshold)
+    {
+        out = LeastLoaded(lid, out);
+    }
+    RdmaPort* egress = PeekPointer(m_ports[out]);
+    frame->inPort = static_cast<uint16_t>(in | laneIn << PORT_BITS);
+    if (!m_lanes.empty())
+    {
+        frame->priority =
+            m_lanes[(in * m_ports.size() + out) * SERVICE_LEVELS + (frame->serviceLevel & 15)];
+    }
+    frame->time = now; // queued since
+    if (frame->extra && frame->extra->journey)
+    {
+        frame->extra->journey->Join(egress, *frame, now);
+    }
+    egress->Enqueue(frame, now);
+}
+
+uint16_t
+IbSwitch::LeastLoaded(uint32_t lid, uint16_t chosen)
+{
+    uint64_t least = m_ports[chosen]->GetQueuedBytes();
+    const uint16_t before = chosen;
+    for (const uint16_t port : m_choices[lid])
+    {
+        const uint64_t bytes = m_ports[port]->GetQueuedBytes();
+        if (bytes < least)
+        {
+            least = bytes;
+            chosen = port;
+        }
+    }
+    m_rerouted += chosen != before;
+    return chosen;
+}
+
+void
+IbSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now)
+{
+    if (frame->inPort == UINT16_MAX) // ordinary traffic of this node itself
+    {
+        return;
+    }
+    ++m_forwarded;
+    if (!m_markers.empty() && (frame->flags & RdmaFrame::ECT))
+    {
+        const uint8_t lane = frame->priority;
+        // A root of congestion only gets more than its link takes. Where a packet has waited while
+        // there were no credits the root is behind.
+        const bool waited = port->GetCredits()->lanes[lane].stalledUntil > frame->time;
+        if (m_markers[port->GetPortIndex() * RdmaPort::PRIORITIES + lane]
+                .Mark(port->GetFrameBytes(frame), rdma::Bytes(queueBytes), waited))
+        {
+            frame->flags |= RdmaFrame::CE;
+            ++port->GetCounters().ecnMarks;
+            m_markTrace(port, frame, queueBytes, now);
+        }
+    }
+    if (frame->extra)
+    {
+        NoteLeaving(*port, *frame, now);
+    }
+    RdmaPort* ingress = PeekPointer(m_ports[frame->inPort & PORT_MASK]);
+    ingress->ReturnCredits(frame->inPort >> PORT_BITS,
+                           port->GetBlocks(frame),
+                           port->GetBusyUntil(),
+                           now);
+}
+
+RdmaFrame*
+IbSwitch::Pull(RdmaPort*, uint8_t, int64_t)
+{
+    return nullptr;
+}
+
+} // namespace ns3

@@ -1,0 +1,263 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/infiniband.h"
+
+#include "contrib/rdma/core/ib-credits.h"
+#include "contrib/rdma/core/ib-devices.h"
+#include "contrib/rdma/core/ib-link.h"
+#include "contrib/rdma/core/ib-routing.h"
+#include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/ib-vl-arbiter.h"
+#include "scenarios/spec/common-options.h"
+#include "scenarios/spec/options-detail.h"
+
+#include <algorithm>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// Options of Ethernet's switches and frames.
+const std::vector<std::string> kEthernetOnly = {
+    "pfc", "pfc-watchdog", "pfc-watchdog-action", "ecn", "ecn-kmin", "ecn-kmax", "ecn-pmax", "ecn-behind", "buffer",
+    "payload", "header-bytes", "extension-headers", "ack-bytes", "line-overhead", "ack-priority"};
+
+const std::vector<std::string> kInfiniBandOnly = {
+    "ib-switch", "ib-routing", "lmc", "vls", "vl-buffer", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing"};
+
+std::vector<std::string>
+Split(const std::string& text)
+{
+    std::vector<std::string> parts;
+    size_t begin = 0;
+    for (;;)
+    {
+        const size_t end = text.find(',', begin);
+        parts.push_back(text.substr(begin, end - begin));
+        if (end == std::string::npos)
+        {
+            return parts;
+        }
+        begin = end + 1;
+    }
+}
+
+} // namespace
+
+std::vector<NamedItem>
+InfiniBandNicItems()
+{
+    std::vector<NamedItem> items;
+    for (const char* name : {"SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR100", "HDR", "NDR200", "NDR", "XDR"})
+    {
+        const rdma::IbLink link = *rdma::ParseIbLink(name);
+        items.push_back({name, "InfiniBand, " + std::to_string(link.width) + " lanes, " + rdma::ToString(link.Rate())});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+IbSwitchItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& device : rdma::IbSwitches())
+    {
+        items.push_back({device.name, device.source});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+IbRoutingItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& engine : rdma::IbRoutingEngines())
+    {
+        items.push_back({engine.name, engine.description});
+    }
+    return items;
+}
+
+std::vector<Option>
+InfiniBandOptionRows()
+{
+    const std::string group = "InfiniBand (--fabric=ib)";
+    const std::string json = "/fabric";
+    const std::string table = "virtual lanes and their weights in 64 B, 0:64,1:128";
+    return {
+        Opt("ib-switch", Kind::kName, json, group, "generation of the switches: latency and buffer")
+            .Names("InfiniBand switch", IbSwitchItems)
+            .Otherwise("the first that is as fast as the NIC")
+            .Example("quantum"),
+        Opt("ib-routing", Kind::kText, json, group, "engine of the subnet manager; of several the first that can route the network")
+            .Otherwise("ftree,updn")
+            .Example("minhop"),
+        Opt("lmc", Kind::kInteger, json, group, "every NIC has 2^N LIDs, each with a path of its own where there are several")
+            .Otherwise("0")
+            .Range(0, 7)
+            .Example("2"),
+        Opt("vls", Kind::kInteger, json, group, "data virtual lanes").Otherwise("1").OneOf({1, 2, 4, 8}).Example("2"),
+        Opt("vl-buffer", Kind::kBytes, json, group, "receive buffer of a lane at each port, at most what credits can tell, 128KiB")
+            .Otherwise("the switch's, shared alike")
+            .Range(64, 131072)
+            .Example("64KiB"),
+        Opt("vl-high", Kind::kText, json, group, "arbitration, high priority: " + table).Otherwise("none").Example("0:64"),
+        Opt("vl-low", Kind::kText, json, group, "arbitration, low priority").Otherwise("all lanes alike").Example("0:64"),
+        Opt("vl-high-limit", Kind::kInteger, json, group, "4 KiB of high priority that may pass before low priority gets a turn; 255: no limit")
+            .Otherwise("255")
+            .Range(0, 255)
+            .Example("16"),
+        Opt("fecn-threshold", Kind::kInteger, json, group, "queue from which switches mark packets: 15 short, 1 long, 0 never")
+            .Otherwise("15, or 0 with --cc=none")
+            .Range(0, 15)
+            .Example("8"),
+        Opt("adaptive-routing", Kind::kFlag, json, group,
+            "a packet leaves by the shortest queue on a shortest way; NICs take packets in any order").Otherwise("0"),
+    };
+}
+
+void
+ApplyInfiniBand(Validation* v)
+{
+    auto& values = v->values;
+    const bool ibNic = rdma::ParseIbLink(values.Text("nic")).has_value();
+    if (!values.Given("fabric"))
+    {
+        v->Decide("fabric", ibNic ? "ib" : "roce");
+    }
+    const auto hide = [&](const std::vector<std::string>& options) {
+        for (const auto& option : options)
+        {
+            values.Slot(option).present = false; // not in the configuration as run
+        }
+    };
+    if (values.Text("fabric") == "roce")
+    {
+        if (ibNic)
+        {
+            v->Fail("nic", "is InfiniBand's; allowed: --fabric=ib, or " + JoinNames(EthernetNicItems()));
+        }
+        v->MustNotBeGiven(kInfiniBandOnly, "has a meaning with --fabric=ib only");
+        hide(kInfiniBandOnly);
+        return;
+    }
+    if (!values.Given("nic"))
+    {
+        v->Decide("nic", "EDR");
+    }
+    else if (!ibNic)
+    {
+        v->Fail("nic", "is Ethernet's; allowed with --fabric=ib: " + JoinNames(InfiniBandNicItems()));
+    }
+    if (values.Text("compat") != "none")
+    {
+        v->Fail("compat", "is a model of Ethernet; allowed with --fabric=ib: none");
+    }
+    v->MustNotBeGiven(kEthernetOnly, "has no meaning with --fabric=ib, whose links have credits, whose switches mark by --fecn-threshold");
+    hide(kEthernetOnly);
+    const auto link = rdma::ParseIbLink(values.Text("nic"));
+    const auto decide = [&](const char* option, const std::string& text) {
+        if (!values.Given(option))
+        {
+            v->Decide(option, text);
+        }
+    };
+    decide("ib-switch", rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
+    const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Text("ib-switch"));
+    decide("switch-latency", CanonicalDuration(device->latency.ps));
+    decide("ib-routing", "ftree,updn");
+    decide("lmc", "0");
+    decide("vls", "1");
+    const uint64_t share = device->portBuffer.value / 64 / values.Integer("vls") * 64;
+    decide("vl-buffer", CanonicalBytes(std::min<uint64_t>(share, 64 * rdma::kIbCreditWindow)));
+    decide("vl-high-limit", "255");
+    decide("cc", "none");
+    decide("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
+    decide("adaptive-routing", "0");
+    if (values.Flag("adaptive-routing"))
+    {
+        decide("loss-recovery", "out-of-order");
+    }
+}
+
+void
+MakeInfiniBand(Validation* v, FabricSpec* fabric)
+{
+    const auto& values = v->values;
+    fabric->infiniBand = values.Text("fabric") == "ib";
+    if (const auto link = rdma::ParseIbLink(fabric->nic))
+    {
+        fabric->nicRate = link->Rate();
+    }
+    if (!fabric->infiniBand)
+    {
+        return;
+    }
+    fabric->pfc = fabric->ecn = false;
+    fabric->frames = rdma::IbFrameSizes();
+    IbSpec& ib = fabric->ib;
+    ib.switchName = values.Text("ib-switch");
+    ib.routing = values.Text("ib-routing");
+    for (const std::string& engine : Split(ib.routing))
+    {
+        const auto items = IbRoutingItems();
+        if (std::none_of(items.begin(), items.end(), [&](const NamedItem& item) { return item.name == engine; }))
+        {
+            v->Fail("ib-routing", "'" + engine + "' is no routing engine; allowed: one of, or several with commas: " + JoinNames(items));
+            break;
+        }
+    }
+    ib.lmc = static_cast<uint8_t>(values.Integer("lmc"));
+    ib.lanes = static_cast<uint8_t>(values.Integer("vls"));
+    ib.laneBuffer = values.Bytes("vl-buffer");
+    const uint64_t least = rdma::kIbBlockBytes * uint64_t{rdma::IbLargestPacketBlocks(fabric->mtu)};
+    if (ib.laneBuffer.value < least)
+    {
+        v->Fail("vl-buffer", "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) + " B: " + std::to_string(least) + "B to 128KiB");
+    }
+    uint32_t served = 0;
+    for (const char* option : {"vl-high", "vl-low"})
+    {
+        if (!values.Present(option))
+        {
+            continue;
+        }
+        const auto table = rdma::ParseIbVlTable(values.Text(option));
+        if (!table)
+        {
+            v->Fail(option, std::string("allowed: ") + rdma::kIbVlTableHelp);
+            continue;
+        }
+        served |= table->Mask();
+        (std::string(option) == "vl-high" ? ib.high : ib.low) = values.Text(option);
+    }
+    const uint32_t unserved = ((1U << ib.lanes) - 1) & ~served;
+    if ((values.Present("vl-high") || values.Present("vl-low")) && unserved)
+    {
+        v->Fail(values.Present("vl-low") ? "vl-low" : "vl-high",
+                "gives virtual lane " + std::to_string(__builtin_ctz(unserved)) +
+                    " no turn; allowed: each of the " + std::to_string(ib.lanes) + " lanes in --vl-high or --vl-low, with a weight above 0");
+    }
+    ib.highLimit = static_cast<uint8_t>(values.Integer("vl-high-limit"));
+    ib.fecnThreshold = static_cast<uint8_t>(values.Integer("fecn-threshold"));
+    ib.adaptiveRouting = values.Flag("adaptive-routing");
+}
+
+void
+CheckInfiniBandNetwork(Validation* v, const topo::Topology& topology)
+{
+    for (const topo::Node& node : topology.Nodes())
+    {
+        if (node.ports.size() > rdma::kIbMaxPort)
+        {
+            v->Fail("topology", node.name + " has " + std::to_string(node.ports.size()) +
+                                    " ports; allowed with --fabric=ib: 254 at most, which is what a forwarding table can name");
+            return;
+        }
+    }
+}
+
+} // namespace scenario

@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --fabric=ib: the options of an InfiniBand fabric, and what they mean for the others.
+ */
+#ifndef SCENARIOS_SPEC_INFINIBAND_H
+#define SCENARIOS_SPEC_INFINIBAND_H
+
+#include "scenarios/spec/options.h"
+#include "scenarios/spec/scenario.h"
+#include "scenarios/spec/validate.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// SDR to XDR, and the halves HDR100 and NDR200.
+std::vector<NamedItem> InfiniBandNicItems();
+/// Switch generations.
+std::vector<NamedItem> IbSwitchItems();
+/// Engines of the subnet manager.
+std::vector<NamedItem> IbRoutingItems();
+
+std::vector<Option> InfiniBandOptionRows();
+
+/// What the fabric is follows from --fabric and --nic; decides all options whose defaults depend on it. Before any
+/// option of the fabric is read.
+void ApplyInfiniBand(Validation* v);
+
+/// The options of FabricSpec::ib. Nothing for Ethernet.
+void MakeInfiniBand(Validation* v, FabricSpec* fabric);
+
+/// Whether every switch has no more ports than InfiniBand can number; else an error.
+void CheckInfiniBandNetwork(Validation* v, const topo::Topology& topology);
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_INFINIBAND_H

@@ -1,0 +1,224 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/traffic/flow-csv.h"
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// Fields of a line of CSV (RFC 4180, without line breaks in fields). False: a quote that is not
+/// closed.
+bool
+Split(std::string line, std::vector<std::string>* fields)
+{
+    fields->assign(1, "");
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' '))
+    {
+        line.pop_back();
+    }
+    bool quoted = false;
+    for (size_t i = 0; i < line.size(); ++i)
+    {
+        const char c = line[i];
+        if (c == '"')
+        {
+            if (quoted && i + 1 < line.size() && line[i + 1] == '"')
+            {
+                fields->back() += line[++i];
+            }
+            else
+            {
+                quoted = !quoted;
+            }
+        }
+        else if (c == ',' && !quoted)
+        {
+            fields->emplace_back();
+        }
+        else
+        {
+            fields->back() += c;
+        }
+    }
+    for (auto& field : *fields)
+    {
+        const size_t begin = field.find_first_not_of(" \t");
+        field = begin == std::string::npos
+                    ? ""
+                    : field.substr(begin, field.find_last_not_of(" \t") - begin + 1);
+    }
+    return !quoted;
+}
+
+/// A decimal number as picoseconds; what is less than one is cut. False: none, or beyond 10^18 ps.
+bool
+ReadTime(const std::string& text, int digits, int64_t* ps)
+{
+    const size_t point = std::min(text.find('.'), text.size());
+    std::string fraction = point < text.size() ? text.substr(point + 1) : "";
+    const std::string whole = text.substr(0, point);
+    if (whole.size() + fraction.size() == 0 || whole.size() > 18)
+    {
+        return false;
+    }
+    fraction.resize(static_cast<size_t>(digits), '0');
+    const std::string all = whole + fraction;
+    const size_t begin = std::min(all.find_first_not_of('0'), all.size());
+    if (all.size() - begin > 18 ||
+        !std::all_of(all.begin(), all.end(), [](unsigned char c) { return std::isdigit(c); }))
+    {
+        return false;
+    }
+    *ps = begin == all.size() ? 0 : std::stoll(all.substr(begin));
+    return true;
+}
+
+bool
+ReadWhole(const std::string& text, uint64_t most, uint64_t* value)
+{
+    if (text.empty() || text.size() > 18 ||
+        !std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); }))
+    {
+        return false;
+    }
+    *value = std::stoull(text);
+    return *value <= most;
+}
+
+size_t
+Find(const std::vector<std::string>& names, const std::string& name)
+{
+    return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+} // namespace
+
+bool
+IsFlowCsv(const std::string& text)
+{
+    return text.substr(0, text.find('\n')).find(',') != std::string::npos;
+}
+
+CsvFlows
+ReadFlowCsv(const std::string& text,
+            const std::string& origin,
+            const std::function<bool(const std::string&, uint32_t*, std::string*)>& find)
+{
+    CsvFlows result;
+    uint32_t number = 0;
+    const auto fail = [&](const std::string& what) {
+        result.error = origin + ":" + std::to_string(number) + ": " + what;
+        result.flows.clear();
+        return result;
+    };
+    std::istringstream stream(text.rfind("\xEF\xBB\xBF", 0) == 0 ? text.substr(3) : text);
+    std::string line;
+    std::vector<std::string> names;
+    std::vector<std::string> fields;
+    size_t start = 0;
+    int digits = 0;
+    while (std::getline(stream, line))
+    {
+        ++number;
+        if (line.find_first_not_of(" \t\r,") == std::string::npos)
+        {
+            continue;
+        }
+        if (!Split(line, &fields))
+        {
+            return fail("a quote is not closed");
+        }
+        if (names.empty())
+        {
+            names = fields;
+            static const std::pair<const char*, int> units[] = {{"start_ns", 3},
+                                                                {"start_us", 6},
+                                                                {"start_s", 12}};
+            int found = 0;
+            for (const auto& [name, unitDigits] : units)
+            {
+                if (const size_t at = Find(names, name); at < names.size())
+                {
+                    start = at;
+                    digits = unitDigits;
+                    ++found;
+                }
+            }
+            if (found != 1)
+            {
+                return fail("one column must be the start: start_ns, start_us or start_s");
+            }
+            for (const char* name : {"src", "dst", "bytes"})
+            {
+                if (Find(names, name) == names.size())
+                {
+                    return fail(std::string("no column ") + name +
+                                "; needed: start_ns, src, dst, bytes");
+                }
+            }
+            continue;
+        }
+        if (fields.size() != names.size())
+        {
+            return fail(std::to_string(fields.size()) + " fields, the first line names " +
+                        std::to_string(names.size()));
+        }
+        CsvFlow flow;
+        if (!ReadTime(fields[start], digits, &flow.start.ps))
+        {
+            return fail(names[start] + " '" + fields[start] +
+                        "' is no time; allowed: a decimal number, 0 or more, of at most 10^6 s");
+        }
+        uint32_t* const ends[] = {&flow.src, &flow.dst};
+        for (int end = 0; end < 2; ++end)
+        {
+            const std::string column = end == 0 ? "src" : "dst";
+            const std::string& name = fields[Find(names, column)];
+            std::string allowed;
+            if (!find(name, ends[end], &allowed))
+            {
+                return fail(column + " '" + name + "' is no host; " + allowed);
+            }
+        }
+        if (flow.src == flow.dst)
+        {
+            return fail("src and dst are the same");
+        }
+        const std::string& bytes = fields[Find(names, "bytes")];
+        if (!ReadWhole(bytes, 1000000000000000ULL, &flow.bytes) || flow.bytes == 0)
+        {
+            return fail("bytes '" + bytes + "' is no size; allowed: a whole number, 1 to 10^15");
+        }
+        if (const size_t at = Find(names, "priority"); at < names.size())
+        {
+            uint64_t priority = 0;
+            if (!ReadWhole(fields[at], 7, &priority))
+            {
+                return fail("priority '" + fields[at] + "' is not one; allowed: 0 to 7");
+            }
+            flow.priority = static_cast<uint8_t>(priority);
+        }
+        if (const size_t at = Find(names, "tag"); at < names.size())
+        {
+            flow.tag = fields[at];
+        }
+        result.flows.push_back(std::move(flow));
+    }
+    if (names.empty())
+    {
+        return fail("no line names the columns; needed: start_ns, src, dst, bytes");
+    }
+    std::stable_sort(result.flows.begin(),
+                     result.flows.end(),
+                     [](const CsvFlow& a, const CsvFlow& b) { return a.start.ps < b.start.ps; });
+    return result;
+}
+
+} // namespace scenario

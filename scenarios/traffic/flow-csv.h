@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Flows as a table, the first line naming the columns:
+ *
+ *   start_ns,src,dst,bytes
+ *   0,0,3,40000000
+ *   1500.25,server-1,server-3,64000
+ *
+ * The start is one of start_ns, start_us, start_s; src and dst are hosts from 0 or their names,
+ * with a port or without ("server-1:0"); priority (0 to 7) and tag may be there; other columns are
+ * not looked at. So flows.csv of an earlier run is such a table. The lines may stand in any order:
+ * flows are made by ascending start, those of one start in the order of the file.
+ */
+#ifndef SCENARIOS_TRAFFIC_FLOW_CSV_H
+#define SCENARIOS_TRAFFIC_FLOW_CSV_H
+
+#include "contrib/rdma/core/units.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+struct CsvFlow
+{
+    uint32_t src = 0;
+    uint32_t dst = 0;
+    uint64_t bytes = 0;
+    rdma::TimePoint start;
+    uint8_t priority = 3;
+    std::string tag;
+};
+
+struct CsvFlows
+{
+    std::vector<CsvFlow> flows;
+    std::string error; ///< "flows.csv:7: ..."; empty if the text is fine
+};
+
+/// Whether a text is such a table, and not a flow file of HPCC's.
+bool IsFlowCsv(const std::string& text);
+
+/// \param find the number of who a name means; false, with what is allowed in the second place, if
+/// nobody
+CsvFlows ReadFlowCsv(
+    const std::string& text,
+    const std::string& origin,
+    const std::function<bool(const std::string& name, uint32_t* number, std::string* allowed)>&
+        find);
+
+} // namespace scenario
+
+#endif // SCENARIOS_TRAFFIC_FLOW_CSV_H

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""scripts/compare: one scenario of traffic under several congestion controls, as one table and one picture.
+
+The runs are points of a sweep (sweep.py) that keep their files: a comparison that was cut off goes on where it stopped,
+and one more algorithm costs one more run. compare.json says which scenario the folder is of.
+"""
+
+import csv
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+from . import programs, sweep
+from .errors import InvalidInput, ProgramNotFound, SimulatorError
+from .results import ResultsError, load
+
+HELP = """compare - one scenario under several congestion controls, side by side
+
+Usage
+  scripts/compare SCENARIO.json --cc=NAME,NAME,... --out=DIR [--OPTION=VALUE ...]
+
+SCENARIO.json is one of traffic, such as those in scenarios/presets/cc. Each NAME of --cc is a run with
+that congestion control; NAME+OPTION=VALUE+OPTION=VALUE one with options of its own, so that one
+algorithm can be compared with itself:
+
+  scripts/compare scenarios/presets/cc/hpcc-fattree.json --cc=dcqcn,none --duration=2ms --out=fattree
+  scripts/compare job.json --cc=dcqcn,dcqcn+cc-preset=sigcomm15,none+window=150kB --out=presets
+
+Other options are traffic's and go to every run: ./ns3 run "traffic --help". What the table needs is
+measured unless the scenario or an option says otherwise: --queue-interval=1us, --rate-interval=100us.
+
+  --cc=NAME,...     congestion controls, and options of single runs
+  --out=DIR         folder of the comparison. The same folder again: what is done is skipped
+  --jobs=N          runs at a time [default: as many as there are cores]
+  --retry-failed    run what failed again; otherwise it stays failed
+  --format=LIST     comma-separated: png, svg, pdf [default: all]
+  --dry-run         list the runs; run nothing, write nothing
+
+Into DIR: compare.txt, which is also printed, compare.csv (the same numbers and more, a row a run),
+compare.png, .svg and .pdf, and runs/N with all files of each run, for scripts/plot and scripts/report.
+
+Exit status: 0 all runs done, 2 bad input, 3 some runs failed, 130 stopped by Ctrl-C.
+"""
+
+FORMATS = ("png", "svg", "pdf")
+OWN = ("cc", "out", "jobs", "retry_failed", "format", "dry_run")
+SHOWN = ("p50", "p95", "p99")
+
+
+class BadUse(SimulatorError):
+    """Exit status 2, one line."""
+
+
+# ---- what to run
+
+
+def read_scenario(path):
+    """(content, digest) of a scenario of traffic."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            text = file.read()
+        content = json.loads(text)
+    except OSError as error:
+        raise BadUse(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise BadUse(f"{path}: no JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("program", "traffic") != "traffic":
+        raise BadUse(f'{path}: is no scenario of traffic; allowed: one with "program": "traffic"')
+    return content, hashlib.sha256(text.encode()).hexdigest()
+
+
+def variants(text):
+    """ "dcqcn,none+window=1MB" -> [("dcqcn", {"cc": "dcqcn"}), ("none+window=1MB", {"cc": "none", "window": "1MB"})]"""
+    found = {}
+    for label in sweep.split_values(text, "cc"):
+        name, *extras = label.split("+")
+        options = {"cc": name}
+        for extra in extras:
+            option, equals, value = extra.partition("=")
+            option = sweep.option_name(option.lstrip("-"))
+            if not option or not equals or not value:
+                raise BadUse(
+                    f"--cc={label}: allowed: NAME, or NAME+OPTION=VALUE+OPTION=VALUE, such as none+window=150kB"
+                )
+            if option in options or option in OWN or option in ("scenario", "progress"):
+                raise BadUse(f"--cc={label}: --{option.replace('_', '-')} cannot be given here")
+            options[option] = value
+        if label in found:
+            raise BadUse(f"--cc={text}: {label} is given twice")
+        found[label] = options
+    return list(found.items())
+
+
+def points_of(scenario, path, chosen, common):
+    """[(label, options of its run)]"""
+    traffic = scenario.get("traffic")
+    given = set(traffic) if isinstance(traffic, dict) else set()
+    result = []
+    for label, own in chosen:
+        twice = [name for name in own if name in common]
+        if twice:
+            raise BadUse(f"--cc={label}: --{twice[0].replace('_', '-')} is given to all runs too")
+        point = {"scenario": os.path.abspath(path), "report": "0", **common, **own}
+        for name, value in (("queue_interval", "1us"), ("rate_interval", "100us")):
+            if name not in given and name not in point:
+                point[name] = value
+        result.append((label, point))
+    return result
+
+
+def check(points):
+    """All runs as the program sees them, before the first one begins: its own words about what is wrong."""
+    for label, point in points:
+        ended = subprocess.run(
+            [programs.find("traffic"), "--dry-run", *programs.words(point)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        if ended.returncode != 0:
+            said = programs.error_text(ended.stderr.splitlines()) or f"exit status {ended.returncode}"
+            raise BadUse(sweep.first_line(said) + (f" (in {label})" if label not in said else ""))
+
+
+def claim(folder, digest, path):
+    """Remember of which scenario a folder is; refuse another one: runs that are done would be of the old."""
+    record = os.path.join(folder, "compare.json")
+    try:
+        with open(record, encoding="utf-8") as file:
+            before = json.load(file)
+    except FileNotFoundError:
+        before = None
+    except (OSError, ValueError) as error:
+        raise BadUse(f"--out={folder}: {record} cannot be read: {error}") from None
+    if before is not None and (not isinstance(before, dict) or before.get("sha256") != digest):
+        was = before.get("scenario") if isinstance(before, dict) else None
+        raise BadUse(
+            f"--out={folder}: holds a comparison of another scenario, or {was or path} has changed since; "
+            "choose another folder"
+        )
+    if before is None:
+        try:
+            os.makedirs(folder, exist_ok=True)
+            with open(record + ".part", "w", encoding="utf-8") as file:
+                json.dump({"scenario": os.path.abspath(path), "sha256": digest}, file, indent=1)
+                file.write("\n")
+            os.replace(record + ".part", record)
+        except OSError as error:
+            raise BadUse(f"--out={folder}: {error.strerror}") from None
+
+
+# ---- what came out
+
+
+def classes_of(stats):
+    """{(from, to): row} of the classes of sizes, of all flows."""
+    rows = stats.get("slowdown_by_size") or []
+    return {
+        (row["from_bytes"], row["to_bytes"]): row
+        for row in rows
+        if row.get("kind") == "class" and row.get("tag") == "all"
+    }
+
+
+def numbers_of(label, run):
+    """One row of compare.csv."""
+    from .traffic_plots import paused, port_class  # matplotlib
+
+    stats = run.stats
+    slowdown, jain = stats.get("fct_slowdown") or {}, stats.get("fairness") or {}
+    row = {"run": label, "flows": stats.get("messages", 0)}
+    row.update({f"slowdown_{name}": slowdown.get(name) for name in ("mean", "p50", "p99", "p999", "max")})
+    for n, part in enumerate(classes_of(stats).values()):
+        row.update({f"class{n}_{name}": part[name] for name in ("from_bytes", "to_bytes", "flows", *SHOWN)})
+    for kind in ("switch_to_host", "switch_to_switch"):
+        if kind in (stats.get("port_classes") or {}):
+            for name in ("p50", "p99", "max"):
+                row[f"queue_{kind}_{name}_bytes"] = port_class(run, "queue_bytes", name, kind)
+    row["pause_share"] = paused(run)
+    for kind in ("host_to_switch", "switch_to_host", "switch_to_switch"):
+        if kind in (stats.get("port_classes") or {}):
+            row[f"utilization_{kind}"] = port_class(run, "utilization", None, kind)
+    row["jain_mean"], row["jain_min"] = jain.get("jain_mean"), jain.get("jain_min")
+    row.update({name: stats.get(name) for name in ("pfc_pauses", "ecn_marks", "retransmitted_packets", "timeouts")})
+    row["dropped_frames"] = sum((stats.get("drops") or {}).values())
+    row["simulated_time_us"], row["event_loop_s"] = stats.get("simulated_time_us"), stats.get("event_loop_s")
+    return row
+
+
+def size(count):
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def text_table(runs, rows):
+    """For a terminal: a line a run; above its columns what they are."""
+    edges = []
+    for _, run in runs:
+        edges += [edge for edge in classes_of(run.stats) if edge[0] not in [low for low, _ in edges]]
+    edges.sort()
+    columns = [("", "run", [label for label, _ in runs])]
+    for low, high in edges:
+        parts = [
+            next((part for edge, part in classes_of(run.stats).items() if edge[0] == low), None) for _, run in runs
+        ]
+        for i, name in enumerate(SHOWN):
+            head = f"{size(low)} to {size(high)}" if i == 0 else ""
+            columns.append((head, name, [f"{part[name]:.2f}" if part else "-" for part in parts]))
+    for head, name, key in (
+        ("queue p99", "to hosts", "queue_switch_to_host_p99_bytes"),
+        ("", "fabric", "queue_switch_to_switch_p99_bytes"),
+    ):
+        if any(key in row for row in rows):
+            columns.append((head, name, [size(row[key]) if key in row else "-" for row in rows]))
+    columns.append(("paused", "", [f"{100 * row['pause_share']:.2f}%" for row in rows]))
+    use = [row.get("utilization_switch_to_host") for row in rows]
+    columns.append(("used", "to hosts", ["-" if value is None else f"{100 * value:.1f}%" for value in use]))
+    jain = [row["jain_mean"] for row in rows]
+    columns.append(("Jain", "mean", ["-" if value is None else f"{value:.3f}" for value in jain]))
+    lines = ["", "", *("" for _ in runs)]
+    for i, (head, name, cells) in enumerate(columns):
+        width = max(map(len, [name, *cells]))
+        begin = max(map(len, lines[1:])) + 2 * (i > 0)
+        begin = (
+            max(begin, len(lines[0]) + 2) if head and i else begin
+        )  # heads are over their first column, and may be long
+        if head:
+            lines[0] = lines[0].ljust(begin) + head
+        for n, cell in enumerate([name, *cells], 1):
+            lines[n] = lines[n].ljust(begin) + (cell.ljust(width) if i == 0 else cell.rjust(width))
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def write(path, content):
+    with open(path + ".part", "w", encoding="utf-8", newline="") as file:
+        file.write(content)
+    os.replace(path + ".part", path)
+
+
+def write_csv(path, rows):
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with open(path + ".part", "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    os.replace(path + ".part", path)
+
+
+def present(folder, runs, title, formats):
+    """Table and picture of the runs that are done: [(label, folder)]."""
+    import matplotlib
+
+    from . import plotting, traffic_plots
+
+    runs = [(label, load(path)) for label, path in runs]
+    rows = [numbers_of(label, run) for label, run in runs]
+    text = f"Slowdown of flows by size (completion time over that of an idle network), {title}\n\n" + text_table(
+        runs, rows
+    )
+    write(os.path.join(folder, "compare.txt"), text)
+    write_csv(os.path.join(folder, "compare.csv"), rows)
+    print("\n" + text)
+    items = [
+        plotting.Item(
+            run,
+            label,
+            plotting.COLOURS[i % len(plotting.COLOURS)],
+            plotting.DASHES[i // len(plotting.COLOURS) % len(plotting.DASHES)],
+        )
+        for i, (label, run) in enumerate(runs)
+    ]
+    files = ["compare.txt", "compare.csv"]
+    try:
+        with matplotlib.rc_context(plotting.STYLE):
+            figure = traffic_plots.draw_comparison(items, 8.5)
+        files += [os.path.basename(path) for path in plotting.save(figure, "compare", folder, formats)]
+    except plotting.NothingToShow as reason:
+        print(f"compare: no picture: {reason}", file=sys.stderr)
+    print(f"Files       {os.path.join(folder, '')}: {', '.join(files)}; runs/")
+
+
+# ---- the command line
+
+
+def main(arguments):
+    try:
+        return _main(arguments)
+    except (BadUse, sweep.BadUse, InvalidInput, ProgramNotFound, ResultsError) as error:
+        print(f"compare: error: {error}", file=sys.stderr)
+        return 2
+    except ImportError as error:
+        print(
+            f"compare: error: {error}; type:  sudo apt-get install --no-install-recommends "
+            "python3-matplotlib python3-pandas",
+            file=sys.stderr,
+        )
+        return 2
+    except OSError as error:
+        print(f"compare: error: {error.filename or ''}: cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    except sweep.sqlite3.Error as error:
+        print(f"compare: error: {sweep.DATABASE}: {error}", file=sys.stderr)
+        return 1
+
+
+def _main(arguments):
+    if not arguments or "--help" in arguments or "-h" in arguments:
+        print(HELP, end="")
+        return 0 if arguments else 2
+    files = [argument for argument in arguments if not argument.startswith("-")]
+    if len(files) != 1:
+        raise BadUse(
+            "one scenario is wanted, such as: scripts/compare scenarios/presets/cc/hpcc-fattree.json --cc=dcqcn,none "
+            "--out=DIR"
+        )
+    own = {"cc": None, "out": None, "jobs": None, "format": None, "retry_failed": False, "dry_run": False}
+    common = {}
+    for argument in arguments:
+        if not argument.startswith("-"):
+            continue
+        name, text = sweep._option(argument)
+        if name in own:
+            sweep._set_own(own, name, text, argument)
+        elif name in ("scenario", "progress", "no_progress", "list", "version"):
+            raise BadUse(f"{argument}: has no meaning in a comparison")
+        else:
+            if text is None:
+                name, text = (name[3:], "0") if name.startswith("no_") else (name, "1")
+            if name in common:
+                raise BadUse(f"{argument}: given twice")
+            common[name] = text
+    if own["cc"] is None:
+        raise BadUse("--cc=NAME,... is missing: the congestion controls to compare; traffic --list=cc shows all")
+    if own["out"] is None and not own["dry_run"]:
+        raise BadUse("--out=DIR is missing: the folder of the comparison")
+    formats = _formats(own["format"])
+    jobs = sweep._jobs(own["jobs"])
+    scenario, digest = read_scenario(files[0])
+    points = points_of(scenario, files[0], variants(own["cc"]), common)
+    check(points)
+    if own["dry_run"]:
+        for _, point in points:
+            print("traffic", *programs.words(point))
+        return 0
+    import matplotlib  # noqa: F401  (missing: said before an hour of runs and not after)
+    import pandas  # noqa: F401
+
+    out = own["out"]
+    claim(out, digest, files[0])
+    stopped_by, numbers = sweep._run(
+        "traffic", [point for _, point in points], out, jobs, True, own["retry_failed"], False
+    )
+    return _conclude(out, points, numbers, stopped_by, os.path.basename(files[0]), formats)
+
+
+def _formats(text):
+    if text is None:
+        return FORMATS
+    chosen = [name.strip() for name in text.split(",")]
+    wrong = [name for name in chosen if name not in FORMATS]
+    if wrong:
+        raise BadUse(f"--format={text}: unknown name {wrong[0]!r}; allowed: {', '.join(FORMATS)}")
+    return tuple(name for name in FORMATS if name in chosen)
+
+
+def _conclude(out, points, numbers, stopped_by, title, formats):
+    store = sweep.Store(out)
+    try:
+        rows = {row["id"]: row for row in store.rows()}
+    finally:
+        store.close()
+    done = []
+    failed = 0
+    for (label, _), number in zip(points, numbers):
+        row = rows[number]
+        if row["status"] == sweep.DONE and row["folder"]:
+            done.append((label, os.path.join(out, row["folder"])))
+        elif row["status"] == sweep.FAILED:
+            failed += 1
+            print(f"compare: {label} failed: {sweep.first_line(row['error'])}", file=sys.stderr)
+    if done:
+        present(out, done, title, formats)
+    if stopped_by:
+        print("compare: stopped; the same command goes on where it stopped", file=sys.stderr)
+        return 128 + stopped_by
+    return 3 if failed else 0

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Pictures of studies of congestion control: what traffic writes about flow sizes, queues and rates."""
+
+import numpy
+
+from . import plotting as p
+
+SHOWN = (("p50", "median"), ("p95", "95th percentile"), ("p99", "99th percentile"))
+MOST_FLOWS = 12  # lines of single flows in a picture
+
+
+def need(items, table, why):
+    found = [item for item in items if len(table(item.run))]
+    if not found:
+        raise p.NothingToShow(why)
+    return found
+
+
+# ---- slowdown by size
+
+
+def slowdown_panels(axes, items, tag="all"):
+    """Into three axes: over flow size, each group of as many flows at the same distance, as in HPCC's figures."""
+    for axis, (name, title) in zip(axes, SHOWN):
+        highest, labels = 1.0, []
+        for item in items:
+            table = item.run.slowdowns()
+            table = table[(table["tag"] == tag) & (table["kind"] == "group")]
+            if len(table) > len(labels):
+                labels = [p.human_bytes(size) for size in table["to_bytes"]]
+            # A group's place is its share of the flows, so that runs with different numbers of groups can be compared.
+            places = (table["flows"].cumsum() / max(1, table["flows"].sum())).to_numpy()
+            axis.plot(places, table[name], color=item.colour, linestyle=item.dashes, marker="o", markersize=2)
+            highest = max([highest, *table[name]])
+        every = max(1, -(-len(labels) // 5))
+        ticks = [i for i in range(len(labels)) if i % every == every - 1] or list(range(len(labels)))
+        axis.set_xticks([(i + 1) / len(labels) for i in ticks], [labels[i] for i in ticks], rotation=90)
+        axis.set_yscale("log")
+        axis.set_ylim(0.93, highest * 1.15)
+        p.number_ticks(axis, "y")
+        axis.set_xlabel("flow size")
+        axis.set_ylabel("slowdown, " + title)
+
+
+def draw_slowdown(items, width):
+    items = need(items, lambda run: run.slowdowns(), "no flow sizes with slowdowns (slowdown.csv is missing or empty)")
+    columns = 3 if width >= p.NARROW else 1
+    figure, axes = p.make_figure(width, 2.4 * (3 // columns) + 0.2, 3 // columns, columns)
+    slowdown_panels(axes.flat, items)
+    if len(items) > 1:
+        p.run_legend(axes.flat[0], items, width)
+        for axis in axes.flat[1:columns]:
+            axis.set_title("\n" * axes.flat[0].get_title().count("\n") + " ", fontsize=p.STYLE["legend.fontsize"])
+    p.heading(figure, items)
+    return figure
+
+
+# ---- queues
+
+
+def steps_of(table, interval):
+    """(times, bytes) with what is between two rows far apart drawn as empty."""
+    times, values = table["time_us"].to_numpy(), table["mean_bytes"].to_numpy()
+    if not len(times):
+        return times, values
+    gaps = numpy.flatnonzero(numpy.diff(times) > 1.5 * interval) + 1
+    return (
+        numpy.insert(times.astype(float), gaps, times[gaps - 1] + interval),
+        numpy.insert(values.astype(float), gaps, 0.0),
+    )
+
+
+def interval_of(run, key, default):
+    part = run.stats.get(key)
+    return float(part.get("interval_us") or default) if isinstance(part, dict) else default
+
+
+def draw_queues(items, width):
+    items = need(
+        items, lambda run: run.queues(), "no queues over time (queues.csv is missing or empty; --queue-interval)"
+    )
+    single = len(items) == 1
+    series = []
+    for item in items:
+        table = item.run.queues()
+        links = list(dict.fromkeys(table["link"]))
+        for i, link in enumerate(links if single else links[:1]):
+            series.append(
+                (
+                    link if single else f"{item.label}: {link}",
+                    p.COLOURS[i % len(p.COLOURS)] if single else item.colour,
+                    item.dashes,
+                    steps_of(table[table["link"] == link], interval_of(item.run, "queues_csv", 1.0)),
+                )
+            )
+    figure, axes = p.make_figure(width, 2.6, 1, 1)
+    axis = axes[0, 0]
+    factor, unit = p.unit_for(max(times[-1] for *_, (times, _) in series), p.TIMES)
+    size, size_unit = p.unit_for(max(values.max() for *_, (_, values) in series), p.BYTES)
+    for _, colour, dashes, (times, values) in reversed(series):  # the longest is on top
+        axis.plot(times / factor, values / size, color=colour, linestyle=dashes, linewidth=0.8)
+    axis.set_ylim(bottom=0)
+    axis.set_xlim(left=0)
+    axis.set_ylabel(f"queue ({size_unit})")
+    p.time_axis(axis, unit, "time")
+    p.legend_above(
+        axis, [p.line_handle(c, d) for _, c, d, _ in series], [p.text(label, 36) for label, *_ in series], width
+    )
+    p.heading(figure, items)
+    return figure
+
+
+# ---- rates
+
+
+def jain_panel(axis, items, factor):
+    for item in items:
+        table = item.run.fairness()
+        table = table[table["flows"] > 0]
+        axis.plot(table["time_us"] / factor, table["jain"], color=item.colour, linestyle=item.dashes, linewidth=0.9)
+    axis.set_ylim(0, 1.04)
+    axis.set_xlim(left=0)
+    axis.set_ylabel("Jain's index")
+
+
+def draw_rates(items, width):
+    items = need(
+        items, lambda run: run.fairness(), "no rates over time (fairness.csv is missing or empty; --rate-interval)"
+    )
+    detailed = [item for item in items if 0 < item.run.rates()["flow"].nunique() <= MOST_FLOWS]
+    rows = len(detailed) + 1
+    figure, axes = p.make_figure(width, 1.9 * rows + 0.4, rows, 1, sharex=True)
+    axes = axes[:, 0]
+    factor, unit = p.unit_for(max(item.run.fairness()["time_us"].max() for item in items), p.TIMES)
+    for axis, item in zip(axes, detailed):
+        interval = interval_of(item.run, "fairness", 100.0)
+        labels, handles = [], []
+        for i, (flow, table) in enumerate(item.run.rates().groupby("flow")):
+            colour, dashes = p.COLOURS[i % len(p.COLOURS)], p.DASHES[i // len(p.COLOURS) % len(p.DASHES)]
+            times, rates = table["time_us"].to_numpy(), table["gbps"].to_numpy()
+            # An interval's rate stands from its begin to its end.
+            axis.plot(
+                numpy.append(times - interval, times[-1]) / factor,
+                numpy.append(rates, rates[-1]),
+                drawstyle="steps-post",
+                color=colour,
+                linestyle=dashes,
+                linewidth=0.9,
+            )
+            handles.append(p.line_handle(colour, dashes))
+            labels.append(p.text(f"{flow}: {table['src'].iloc[0]}->{table['dst'].iloc[0]}", 30))
+        which = p.text(item.label, 22) + "\n" if len(items) > 1 else ""
+        axis.set_ylabel(which + "throughput (Gb/s)")
+        axis.set_ylim(bottom=0)
+        p.legend_above(axis, handles, labels, width)
+    jain_panel(axes[-1], items, factor)
+    if len(items) > 1:
+        p.run_legend(axes[-1], items, width)
+    p.time_axis(axes[-1], unit, "time")
+    p.heading(figure, items)
+    return figure
+
+
+# ---- a comparison: scripts/compare
+
+
+def bars(axis, items, values, label, factor=1.0):
+    """A bar a run, in its colour: the legend above says which."""
+    places = numpy.arange(len(items))
+    axis.bar(places, [value / factor for value in values], color=[item.colour for item in items], width=0.7)
+    axis.set_xticks([])
+    axis.set_ylabel(label)
+    axis.set_xlim(-0.6, len(items) - 0.4)
+    axis.set_ylim(bottom=0)
+    if not any(values):
+        axis.set_ylim(0, 1)
+        axis.set_yticks([0])
+
+
+def draw_comparison(items, width):
+    """Slowdown by size, queues, pauses and use of links, Jain's index over time: a colour a run."""
+    items = need(items, lambda run: run.slowdowns(), "no flow sizes with slowdowns (slowdown.csv is missing or empty)")
+    figure, axes = p.make_figure(width, 4.0 + 0.16 * -(-len(items) // 4), 2, 4)
+    slowdown_panels(axes[0, :3], items)
+    with_jain = [item for item in items if len(item.run.fairness())]
+    if with_jain:
+        factor, unit = p.unit_for(max(item.run.fairness()["time_us"].max() for item in with_jain), p.TIMES)
+        jain_panel(axes[0, 3], with_jain, factor)
+        p.time_axis(axes[0, 3], unit, "time")
+    else:
+        axes[0, 3].set_visible(False)
+    p.run_legend(axes[0, 0], items, width)
+    for axis in axes[0, 1:]:
+        axis.set_title("\n" * axes[0, 0].get_title().count("\n") + " ", fontsize=p.STYLE["legend.fontsize"])
+    for axis, kind, where in (
+        (axes[1, 0], "switch_to_host", "to hosts"),
+        (axes[1, 1], "switch_to_switch", "in the fabric"),
+    ):
+        queues = [port_class(item.run, "queue_bytes", "p99", kind) for item in items]
+        factor, unit = p.unit_for(max(queues), p.BYTES)
+        bars(axis, items, queues, f"queue {where}, p99 ({unit})", factor)
+    bars(axes[1, 2], items, [100 * paused(item.run) for item in items], "ports paused by PFC (%)")
+    bars(axes[1, 3], items, [100 * port_class(item.run, "utilization") for item in items], "use of links to hosts (%)")
+    return figure
+
+
+def port_class(run, key, part=None, kind="switch_to_host"):
+    """A number of stats.json's port_classes; 0 if it is not there."""
+    value = ((run.stats.get("port_classes") or {}).get(kind) or {}).get(key, 0)
+    if part is not None:
+        value = value.get(part, 0) if isinstance(value, dict) else 0
+    return float(value or 0)
+
+
+def paused(run):
+    """Share of the time in which PFC held a port, mean over all ports."""
+    classes = [c for c in (run.stats.get("port_classes") or {}).values() if isinstance(c, dict)]
+    ports = sum(c.get("ports", 0) for c in classes)
+    return sum(c.get("ports", 0) * c.get("pause_share", 0) for c in classes) / ports if ports else 0.0

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 300 PROCESSORS 2
+"""scripts/compare: runs, table and picture of one scenario under several congestion controls; what it refuses."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from _system_test import ROOT, SystemTest, main
+
+try:
+    import matplotlib  # noqa: F401
+    import pandas  # noqa: F401
+except ImportError:
+    matplotlib = None
+
+SCENARIO = {
+    "program": "traffic",
+    "traffic": {"pattern": "poisson", "hosts": 8, "load": 0.5, "sizes": "fb-hadoop", "duration": "500us", "warm_up": "50us",
+                "incast_load": 0.2, "incast_fan_in": 7, "incast_bytes": "100kB"},
+    "network": {"topology": "single-switch"},
+}
+
+
+class CompareTest(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.scenario = self.write("job.json", SCENARIO)
+
+    def compare(self, *words, status=0):
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "compare"), *words], cwd=self.folder, capture_output=True,
+                              text=True, timeout=200, stdin=subprocess.DEVNULL, env={**os.environ, "DLTRAIN_ROOT": ROOT})
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def rows(self, folder):
+        with open(os.path.join(self.folder, folder, "compare.csv"), newline="", encoding="utf-8") as file:
+            return {row["run"]: row for row in csv.DictReader(file)}
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
+    def test_table_and_picture_are_what_the_runs_say(self):
+        done = self.compare("job.json", "--cc=dcqcn,none,none+pfc=0+buffer=100MB", "--size-bins=10kB,100kB", "--out=o", "--format=png,svg")
+        out = os.path.join(self.folder, "o")
+        rows = self.rows("o")
+        self.assertEqual(list(rows), ["dcqcn", "none", "none+pfc=0+buffer=100MB"])
+        for number, (label, row) in enumerate(rows.items(), 1):
+            with open(os.path.join(out, "runs", str(number), "stats.json"), encoding="utf-8") as file:
+                stats = json.load(file)
+            self.assertEqual(stats["configuration"]["fabric"]["cc"], label.split("+")[0])
+            classes = [r for r in stats["slowdown_by_size"] if r["kind"] == "class" and r["tag"] == "all"]
+            self.assertEqual(len(classes), 3)
+            for n, part in enumerate(classes):
+                for name in ("p50", "p95", "p99", "flows"):
+                    self.assertEqual(float(row[f"class{n}_{name}"]), part[name])
+            self.assertEqual(float(row["queue_switch_to_host_p99_bytes"]), stats["port_classes"]["switch_to_host"]["queue_bytes"]["p99"])
+            self.assertEqual(float(row["jain_mean"]), stats["fairness"]["jain_mean"])
+            # Half of the ports are hosts', half the switch's.
+            pauses = [stats["port_classes"][kind]["pause_share"] for kind in ("host_to_switch", "switch_to_host")]
+            self.assertAlmostEqual(float(row["pause_share"]), sum(pauses) / 2, places=12)
+            # The line of the table: label, three quantiles for each class.
+            line = next(line for line in done.stdout.splitlines() if line.split()[:1] == [label])
+            self.assertEqual(line.split()[1:10], [f"{part[name]:.2f}" for part in classes for name in ("p50", "p95", "p99")])
+        # All had the same flows; without PFC nothing pauses.
+        self.assertEqual(len({row["flows"] for row in rows.values()}), 1)
+        self.assertEqual(float(rows["none+pfc=0+buffer=100MB"]["pause_share"]), 0)
+        with open(os.path.join(out, "compare.txt"), encoding="utf-8") as file:
+            self.assertIn(file.read(), done.stdout)
+        for name, begin in (("compare.png", b"\x89PNG"), ("compare.svg", b"<?xml")):
+            with open(os.path.join(out, name), "rb") as file:
+                content = file.read()
+            self.assertTrue(content.startswith(begin) and len(content) > 10000, name)
+        self.assertFalse(os.path.exists(os.path.join(out, "compare.pdf")))
+
+        # Again: nothing is run anew, one more algorithm is one more run, and the order is the new one.
+        before = os.stat(os.path.join(out, "runs", "1", "stats.json")).st_mtime_ns
+        again = self.compare("job.json", "--cc=none,dcqcn+cc-preset=sigcomm15,dcqcn", "--size-bins=10kB,100kB", "--out=o", "--format=png")
+        self.assertIn("2 done, 0 failed, 1 to run", again.stderr)
+        self.assertEqual(list(self.rows("o")), ["none", "dcqcn+cc-preset=sigcomm15", "dcqcn"])
+        self.assertEqual(os.stat(os.path.join(out, "runs", "1", "stats.json")).st_mtime_ns, before)
+        # Another scenario does not go into the same folder.
+        self.write("job.json", {**SCENARIO, "fabric": {"mtu": 1024}})
+        done = self.compare("job.json", "--cc=none", "--size-bins=10kB,100kB", "--out=o", status=2)
+        self.assertIn("has changed since", done.stderr)
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
+    def test_a_run_that_fails(self):
+        # Of 4 KiB in 33,000 bits with 1 wrong in 1,000 none arrives: the queue pairs give up.
+        done = self.compare("job.json", "--cc=none,dcqcn+bit-error-rate=0.001+timeout-exponent=4", "--out=o", "--format=png", status=3)
+        self.assertIn("dcqcn+bit-error-rate=0.001+timeout-exponent=4 failed", done.stderr)
+        self.assertEqual(list(self.rows("o")), ["none"])
+
+    def test_dry_run_writes_nothing(self):
+        done = self.compare("job.json", "--cc=none,dcqcn", "--duration=1ms", "--dry-run")
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 2)
+        for line, name in zip(lines, ("none", "dcqcn")):
+            self.assertTrue({"--duration=1ms", f"--cc={name}", "--queue-interval=1us", "--rate-interval=100us"} <= set(line.split()), line)
+        self.assertEqual(os.listdir(self.folder), ["job.json"])
+
+    def test_refused(self):
+        self.write("bad.json", "{")
+        self.write("other.json", {"program": "dltrain"})
+        for words, expected in (
+            (["job.json", "--out=o"], "--cc=NAME"),
+            (["job.json", "--cc=none"], "--out=DIR"),
+            (["--cc=none", "--out=o"], "one scenario is wanted"),
+            (["nope.json", "--cc=none", "--out=o"], "nope.json: No such file"),
+            (["bad.json", "--cc=none", "--out=o"], "no JSON"),
+            (["other.json", "--cc=none", "--out=o"], "no scenario of traffic"),
+            (["job.json", "--cc=nome", "--out=o"], "did you mean 'none'"),
+            (["job.json", "--cc=none,none", "--out=o"], "given twice"),
+            (["job.json", "--cc=none,", "--out=o"], "an empty value"),
+            (["job.json", "--cc=none+window", "--out=o"], "NAME+OPTION=VALUE"),
+            (["job.json", "--cc=none+mtu=1000", "--out=o"], "4096"),
+            (["job.json", "--cc=none+mtu=1024", "--mtu=2048", "--out=o"], "is given to all runs too"),
+            (["job.json", "--cc=none", "--lod=1", "--out=o"], "did you mean '--load'"),
+            (["job.json", "--cc=none", "--jobs=x", "--out=o"], "--jobs=x"),
+            (["job.json", "--cc=none", "--format=gif", "--out=o"], "png, svg, pdf"),
+            (["job.json", "--cc=none", "--progress", "--out=o"], "--progress"),
+        ):
+            done = self.compare(*words, status=2)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertTrue(done.stderr.startswith("compare: error: ") and expected in done.stderr, done.stderr)
+            self.assertFalse(os.path.exists(os.path.join(self.folder, "o")))
+
+    def test_help(self):
+        self.assertIn("--cc=NAME,...", self.compare("--help").stdout)
+
+
+if __name__ == "__main__":
+    main()
