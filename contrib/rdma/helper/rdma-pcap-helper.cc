@@ -681,8 +681,8 @@ RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
     if (!m_infiniBand && !m_fabric.GetFrameSizes().AreStandard())
     {
         return "the frames are not RoCEv2's (RdmaNic::HeaderBytes, ExtensionHeaders, "
-               "AckFrameBytes, CnpFrameBytes, RdmaPort::LineOverhead), so no reader of captures "
-               "would understand them";
+               "AckFrameBytes, CnpFrameBytes, RdmaPort::LineOverhead, or telemetry of the congestion "
+               "control), so no reader of captures would understand them";
     }
     const bool shared = m_options.format == Format::PCAPNG;
     Ptr<RdmaCaptureFile> file = shared ? m_shared[folder] : nullptr;

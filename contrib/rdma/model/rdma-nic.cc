@@ -694,9 +694,10 @@ RdmaNic::Throttle(RdmaQueuePair* qp, int64_t now)
 }
 
 void
-RdmaNic::Rethrottle(RdmaQueuePair* qp)
+RdmaNic::Rethrottle(RdmaQueuePair* qp, int64_t now)
 {
-    m_throttled.push_back({qp->m_nextSend, qp->m_number, ++qp->m_throttleGeneration, qp});
+    m_throttled.push_back(
+        {std::max(qp->m_nextSend, now), qp->m_number, ++qp->m_throttleGeneration, qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
     WakeForThrottled();
 }
