@@ -240,6 +240,7 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         v->Fail("vl-buffer", "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) + " B: " + std::to_string(least) + "B to 128KiB");
     }
     uint32_t served = 0;
+    bool readable = true;
     for (const char* option : {"vl-high", "vl-low"})
     {
         if (!values.Present(option))
@@ -250,13 +251,14 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         if (!table)
         {
             v->Fail(option, std::string("allowed: ") + rdma::kIbVlTableHelp);
+            readable = false;
             continue;
         }
         served |= table->Mask();
         (std::string(option) == "vl-high" ? ib.high : ib.low) = values.Text(option);
     }
     const uint32_t unserved = ((1U << ib.lanes) - 1) & ~served;
-    if ((values.Present("vl-high") || values.Present("vl-low")) && unserved)
+    if ((values.Present("vl-high") || values.Present("vl-low")) && readable && unserved)
     {
         v->Fail(values.Present("vl-low") ? "vl-low" : "vl-high",
                 "gives virtual lane " + std::to_string(__builtin_ctz(unserved)) +

@@ -266,6 +266,10 @@ BuildFabric(const scenario::FabricSpec& spec,
     {
         error = "--ib-lfts=" + error;
     }
+    else if (!fabric && spec.infiniBand && error.find(" cannot route: ") != std::string::npos)
+    {
+        error = "--ib-routing=" + spec.ib.routing + ": " + error;
+    }
     if (fabric && fabric->GetSubnet())
     {
         const std::string note = fabric->GetSubnet()->GetNote();
