@@ -145,6 +145,7 @@ MakeFabric(Validation* v)
             ofThis += (ofThis.empty() ? "" : ", ") + std::string(preset.name);
         }
     }
+    const bool marksByQueue = !f.infiniBand; // InfiniBand's switches have --fecn-threshold
     for (const auto& preset : CongestionPresets())
     {
         if (f.ccPreset == preset.name)
@@ -153,23 +154,26 @@ MakeFabric(Validation* v)
             {
                 v->Fail("cc-preset", "is of " + std::string(preset.of) + ", not of --cc=" + f.cc + "; allowed: " + ofThis);
             }
-            if (!values.Given("ecn-kmin"))
+            if (marksByQueue && !values.Given("ecn-kmin"))
             {
                 v->Decide("ecn-kmin", CanonicalBytes(preset.ecnKmin.value));
             }
-            if (!values.Given("ecn-kmax"))
+            if (marksByQueue && !values.Given("ecn-kmax"))
             {
                 v->Decide("ecn-kmax", CanonicalBytes(preset.ecnKmax.value));
             }
-            if (!values.Given("ecn-pmax"))
+            if (marksByQueue && !values.Given("ecn-pmax"))
             {
                 v->Decide("ecn-pmax", std::to_string(preset.ecnPmax));
             }
         }
     }
-    f.ecnKmin = values.Bytes("ecn-kmin");
-    f.ecnKmax = values.Bytes("ecn-kmax");
-    f.ecnPmax = values.Real("ecn-pmax");
+    if (marksByQueue)
+    {
+        f.ecnKmin = values.Bytes("ecn-kmin");
+        f.ecnKmax = values.Bytes("ecn-kmax");
+        f.ecnPmax = values.Real("ecn-pmax");
+    }
     if (f.ecnKmin > f.ecnKmax)
     {
         const bool blameMin = values.Given("ecn-kmin");
