@@ -47,12 +47,16 @@ for operation, codes in (("write", {6, 7, 8}), ("send", {0, 1, 2}), ("read", {12
     counts.compare(told, operation)
     check(codes <= set(counts.opcodes) <= codes | {16, 17, IB_CN}, "%s: opcodes %s" % (operation, counts.opcodes))
 
-    # Every frame is received, or lost, but for what is on its way when the last flow is done.
-    directions = collections.Counter(row[0] for row in tshark(capture, ["frame.packet_flags_direction"]))
-    check(set(directions) == {OUTBOUND, INBOUND}, "directions: %s" % directions)
-    check(directions[INBOUND] + told["drops"]["corrupted"] == told["frame_hops"], "frames received: %s" % directions)
-    check(0 <= directions[OUTBOUND] - told["frame_hops"] <= 2 * HOSTS, "frames sent: %d, frame-hops: %d" % (directions[OUTBOUND], told["frame_hops"]))
-
+    # Every frame is received, or lost, but for what is on its way when the last flow is done. Frame-hops are of packets, and of
+    # whatever was lost; flow-control packets stay on their link.
+    directions = collections.Counter()
+    for direction, lane in tshark(capture, ["frame.packet_flags_direction", "infiniband_link.vl"], *NO_RPC):
+        directions[direction, bool(lane)] += 1
+    lost = told["drops"]["corrupted"]
+    check(directions[INBOUND, False] + lost == told["frame_hops"], "packets received: %s, frame-hops: %d" % (directions, told["frame_hops"]))
+    sent = directions[OUTBOUND, False] + directions[OUTBOUND, True]
+    check(0 <= sent - lost - directions[INBOUND, False] - directions[INBOUND, True] <= 2 * HOSTS, "frames: %s" % directions)
+    check(directions[OUTBOUND, True] == told["credits"]["flow_control_packets"], "flow-control packets: %s" % directions)
     times = [float(row[0]) for row in tshark(capture, ["frame.time_delta"])]
     check(min(times) >= 0, "not in order of time")
 
@@ -81,8 +85,7 @@ for operation, codes in (("write", {6, 7, 8}), ("send", {0, 1, 2}), ("read", {12
     told_by = {port: check_credits(rows, BUFFER // 64) for port, rows in ports.items()}
     check(all(told_by.values()), "a port without flow-control packets: %s" % told_by)
     sent = sum(told_by.values())
-    links = tshark(capture, ["frame.packet_flags_direction"], "-Y", "infiniband_link")
-    check(sent == sum(row[0] == OUTBOUND for row in links), "flow-control packets")
+    check(sent == directions[OUTBOUND, True], "flow-control packets")
     print("%s: flow-control packets: %d" % (operation, sent))
 
 # ---- pcap: a file for each port, the same frames
