@@ -77,7 +77,7 @@ CongestionPresets()
         {"sigcomm10", "dctcp", "DCTCP with the marking of its paper: K 975 kB (65 packets of 1,500 B at 10 Gb/s)", rdma::Bytes(975000), rdma::Bytes(975000),
          1.0},
         {"sigcomm19", "hpcc", "HPCC's paper: eta 0.95, maxStage 5, W_AI for 100 flows", rdma::Bytes(400000), rdma::Bytes(1600000), 0.2},
-        {"timely15", "timely", "TIMELY's paper: T_low 50, T_high 500, minRTT 20 us, delta 10 Mb/s, beta 0.8", rdma::Bytes(400000),
+        {"timely15", "timely", "TIMELY's paper: T_low 50, T_high 500, minRTT 20 us, delta line rate / 1000, beta 0.8", rdma::Bytes(400000),
          rdma::Bytes(1600000), 0.2},
         {"conext16", "timely", "patched TIMELY (Zhu et al., CoNEXT 2016): with a fixed point; beta 0.008", rdma::Bytes(400000), rdma::Bytes(1600000),
          0.2},

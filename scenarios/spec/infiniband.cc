@@ -13,6 +13,7 @@
 #include "scenarios/spec/options-detail.h"
 
 #include <algorithm>
+#include <fstream>
 
 namespace scenario
 {
@@ -26,7 +27,7 @@ const std::vector<std::string> kEthernetOnly = {
     "payload", "header-bytes", "extension-headers", "ack-bytes", "line-overhead", "ack-priority"};
 
 const std::vector<std::string> kInfiniBandOnly = {
-    "ib-switch", "ib-routing", "lmc", "vls", "vl-buffer", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing"};
+    "ib-switch", "ib-routing", "ib-lfts", "ib-dump", "lmc", "vls", "vl-buffer", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing"};
 
 std::vector<std::string>
 Split(const std::string& text)
@@ -93,8 +94,12 @@ InfiniBandOptionRows()
             .Otherwise("the first that is as fast as the NIC")
             .Example("quantum"),
         Opt("ib-routing", Kind::kText, json, group, "engine of the subnet manager; of several the first that can route the network")
-            .Otherwise("ftree,updn")
+            .Otherwise("ftree,updn; torus,updn on a torus")
             .Example("minhop"),
+        Opt("ib-lfts", Kind::kFile, json, group,
+            "forwarding tables instead of an engine's, as OpenSM or ibroute writes them (--ib-dump)")
+            .Otherwise("none"),
+        Opt("ib-dump", Kind::kFlag, json, group, "write the tables as OpenSM does: opensm-lfts.dump, opensm-sl2vl.dump").Otherwise("0"),
         Opt("lmc", Kind::kInteger, json, group, "every NIC has 2^N LIDs, each with a path of its own where there are several")
             .Otherwise("0")
             .Range(0, 7)
@@ -168,7 +173,8 @@ ApplyInfiniBand(Validation* v)
     decide("ib-switch", rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
     const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Text("ib-switch"));
     decide("switch-latency", CanonicalDuration(device->latency.ps));
-    decide("ib-routing", "ftree,updn");
+    decide("ib-routing", values.Text("topology") == "torus" ? "torus,updn" : "ftree,updn");
+    decide("ib-dump", "0");
     decide("lmc", "0");
     decide("vls", "1");
     const uint64_t share = device->portBuffer.value / 64 / values.Integer("vls") * 64;
@@ -210,6 +216,19 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
             break;
         }
     }
+    if (values.Given("ib-lfts"))
+    {
+        if (values.Given("ib-routing"))
+        {
+            v->Fail("ib-lfts", "takes the place of --ib-routing; allowed: one of them");
+        }
+        ib.lfts = values.Text("ib-lfts");
+        if (ib.lfts.empty() || !std::ifstream(ib.lfts))
+        {
+            v->Fail("ib-lfts", "cannot be read; allowed: a file as OpenSM's opensm-lfts.dump or ibroute");
+        }
+    }
+    ib.dump = values.Flag("ib-dump");
     ib.lmc = static_cast<uint8_t>(values.Integer("lmc"));
     ib.lanes = static_cast<uint8_t>(values.Integer("vls"));
     ib.laneBuffer = values.Bytes("vl-buffer");

@@ -13,6 +13,7 @@
 #include "scenarios/traffic/random.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
+#include "topologies/torus.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -217,6 +218,9 @@ OptionOfField(const std::string& field, const std::string& hostsOption)
         {"leaves", "leaves"},
         {"spines", "spines"},
         {"hostsPerLeaf", "hosts-per-leaf"},
+        {"torus", "torus"},
+        {"hostsPerSwitch", "hosts-per-switch"},
+        {"wrap", "wrap"},
         {"bitErrorRate", "bit-error-rate"},
         {"file", "topology"},
         {"topology", "topology"},
@@ -284,6 +288,24 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     if (given("hosts-per-leaf"))
     {
         request.hostsPerLeaf = values.U32("hosts-per-leaf");
+    }
+    if (given("torus"))
+    {
+        const auto sizes = topo::ParseTorusSizes(values.Text("torus"));
+        if (!sizes)
+        {
+            v->Fail("torus", std::string("allowed: ") + topo::kTorusSizesHelp);
+            return network;
+        }
+        request.torus = *sizes;
+    }
+    if (given("hosts-per-switch"))
+    {
+        request.hostsPerSwitch = values.U32("hosts-per-switch");
+    }
+    if (given("wrap"))
+    {
+        request.wrap = values.Flag("wrap");
     }
     if (given("fabric-rate"))
     {
@@ -363,6 +385,19 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     else if (request.family == "leaf-spine")
     {
         network.name = "leaf-spine, " + topo::Counted(switches[1], "leaf", "leaves") + ", " + topo::Counted(switches[2], "spine");
+    }
+    else if (request.family == "torus")
+    {
+        // Of the last switch, its coordinates.
+        std::vector<uint32_t> sizes;
+        const std::string& last = network.topology.Nodes().back().name;
+        for (size_t dash = last.find('-'); dash != std::string::npos; dash = last.find('-', dash + 1))
+        {
+            sizes.push_back(static_cast<uint32_t>(std::atoi(last.c_str() + dash + 1)) + 1);
+        }
+        v->Decide("torus", topo::TorusSizesText(sizes));
+        v->Decide("wrap", request.wrap ? "1" : "0");
+        network.name = (request.wrap ? "torus " : "mesh ") + topo::TorusSizesText(sizes);
     }
     if (request.oversubscription > 1)
     {

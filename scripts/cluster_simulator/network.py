@@ -8,7 +8,7 @@ import warnings
 
 from .errors import InvalidInput, SimulatorWarning
 
-FAMILIES = ("fat-tree", "leaf-spine", "single-switch")
+FAMILIES = ("fat-tree", "leaf-spine", "single-switch", "torus")
 
 # InfiniBand comes with a later release. Until then: data rate of four lanes in Gb/s, the Ethernet NIC of the nearest
 # rate, and its rate. The same table as scenarios/spec/nic-names.h; a test compares them.
@@ -33,7 +33,7 @@ class NetworkConfig:
         NetworkConfig("leafspine", **NetworkConfig.ETH_400G, hosts_per_leaf=8, oversubscription=2)
         NetworkConfig("two-racks.json", mtu=1024, pfc=False)
 
-    Families: fattree, leafspine, singleswitch (hyphens or not). Presets: ETH_10G to ETH_800G, and IB_SDR to IB_XDR,
+    Families: fattree, leafspine, singleswitch, torus (hyphens or not). Presets: ETH_10G to ETH_800G, and IB_SDR to IB_XDR,
     which run as RoCE over Ethernet of the same rate until InfiniBand is simulated; a SimulatorWarning says so.
     """
 
@@ -76,7 +76,7 @@ def _family(family):
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise InvalidInput(
         f"NetworkConfig: {text!r} is neither a family nor a file; allowed: fattree, leafspine, singleswitch, "
-        f"or a topology file{hint}"
+        f"torus, or a topology file{hint}"
     )
 
 

@@ -19,6 +19,9 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <system_error>
 #include <vector>
 
 namespace dltrain
@@ -215,6 +218,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     {
         ns3::IbFabricConfig config;
         config.routing = spec.ib.routing;
+        config.forwardingFile = spec.ib.lfts;
         config.lmc = spec.ib.lmc;
         config.lanes = spec.ib.lanes;
         config.laneBuffer = spec.ib.laneBuffer.value;
@@ -249,6 +253,18 @@ BuildFabric(const scenario::FabricSpec& spec,
         }
     }
     auto fabric = helper.Build(nodes, links, error);
+    if (!fabric && !spec.ib.lfts.empty() && error.rfind(spec.ib.lfts, 0) == 0)
+    {
+        error = "--ib-lfts=" + error;
+    }
+    if (fabric && fabric->GetSubnet())
+    {
+        const std::string note = fabric->GetSubnet()->GetNote();
+        if (!note.empty())
+        {
+            std::cerr << "note: InfiniBand: " << note << "\n";
+        }
+    }
     if (fabric)
     {
         error = fabric->ConnectRanks();
@@ -272,6 +288,33 @@ BuildFabric(const scenario::FabricSpec& spec,
         }
     }
     return fabric;
+}
+
+std::string
+WriteSubnet(const ns3::RdmaFabric& fabric,
+            const scenario::FabricSpec& spec,
+            const scenario::RunOptions& run)
+{
+    if (run.out.empty())
+    {
+        return {};
+    }
+    if (fabric.GetSubnet() && spec.ib.dump)
+    {
+        return fabric.GetSubnet()->Dump(run.out);
+    }
+    // Those of an earlier run go, but not what this one has read.
+    for (const char* name : {"/opensm-lfts.dump", "/opensm-sl2vl.dump"})
+    {
+        std::error_code unknown;
+        const std::string path = run.out + name;
+        if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path, unknown)) &&
+            (spec.ib.lfts.empty() || !std::filesystem::equivalent(path, spec.ib.lfts, unknown)))
+        {
+            std::filesystem::remove(path, unknown);
+        }
+    }
+    return {};
 }
 
 } // namespace dltrain

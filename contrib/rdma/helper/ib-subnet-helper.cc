@@ -4,9 +4,13 @@
 #include "ib-subnet-helper.h"
 
 #include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/ib-tables.h"
 
 #include <algorithm>
 #include <boost/algorithm/string.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <utility>
 
 namespace ns3
@@ -24,8 +28,14 @@ IbSubnetHelper::Route(const IbFabricConfig& config, rdma::IbFabric fabric)
 std::string
 IbSubnetHelper::SetLinkDown(uint32_t link, bool down)
 {
+    const bool before = m_fabric.linkDown[link];
     m_fabric.linkDown[link] = down;
-    return Sweep(&m_subnet);
+    std::string error = Sweep(&m_subnet);
+    if (!error.empty())
+    {
+        m_fabric.linkDown[link] = before; // all stays as it was
+    }
+    return error;
 }
 
 std::string
@@ -42,12 +52,93 @@ IbSubnetHelper::Sweep(const rdma::IbSubnet* previous)
     try
     {
         rdma::IbSubnet subnet = rdma::IbSubnet::Discover(m_fabric, options, previous);
-        m_tables = rdma::IbRoute(subnet, engines, routing);
+        if (m_config.forwardingFile.empty())
+        {
+            m_tables = rdma::IbRoute(subnet, engines, routing);
+        }
+        else if (!previous)
+        {
+            m_tables = ReadTables(subnet);
+        }
+        else
+        {
+            return m_config.forwardingFile + ": tables from a file know no other way when a "
+                                             "cable fails";
+        }
         m_subnet = std::move(subnet);
     }
     catch (const std::exception& e)
     {
         return e.what();
+    }
+    return {};
+}
+
+rdma::IbTables
+IbSubnetHelper::ReadTables(const rdma::IbSubnet& subnet) const
+{
+    const std::string& file = m_config.forwardingFile;
+    rdma::IbTables tables = rdma::IbEmptyTables(subnet, "file", m_config.lanes);
+    errno = 0;
+    std::ifstream in(file, std::ios::binary);
+    if (!in)
+    {
+        throw std::runtime_error(file + ": cannot be read: " + std::strerror(errno));
+    }
+    rdma::IbReadForwarding(in, file, subnet, tables);
+    const rdma::IbCheck check = rdma::IbCheckTables(subnet, tables);
+    if (check.broken)
+    {
+        throw std::runtime_error(file + ": " + std::to_string(check.broken) + " of " +
+                                 std::to_string(check.paths) +
+                                 " paths do not arrive; the first: " + check.firstBroken);
+    }
+    return tables;
+}
+
+std::string
+IbSubnetHelper::GetNote() const
+{
+    const auto& engines = rdma::IbRoutingEngines();
+    const bool safe = std::any_of(engines.begin(), engines.end(), [this](const auto& engine) {
+        return engine.name == m_tables.engine && engine.deadlockFree;
+    });
+    std::string note = m_tables.note;
+    if (!safe || m_config.unsafe)
+    {
+        const std::string cycle = rdma::IbCheckTables(m_subnet, m_tables).CycleText(m_subnet);
+        if (!cycle.empty())
+        {
+            note += (note.empty() ? "" : "; ") +
+                    ("these routes can deadlock: each of these waits for room at the next, the "
+                     "last for the first: " +
+                     cycle);
+        }
+    }
+    return note;
+}
+
+std::string
+IbSubnetHelper::Dump(const std::string& folder) const
+{
+    for (const bool lanes : {false, true})
+    {
+        const std::string path = folder + (lanes ? "/opensm-sl2vl.dump" : "/opensm-lfts.dump");
+        errno = 0;
+        std::ofstream out(path, std::ios::binary);
+        if (lanes)
+        {
+            rdma::IbWriteSlToVl(out, m_subnet, m_tables);
+        }
+        else
+        {
+            rdma::IbWriteForwarding(out, m_subnet, m_tables);
+        }
+        out.close();
+        if (!out)
+        {
+            return path + ": cannot be written: " + std::strerror(errno);
+        }
     }
     return {};
 }

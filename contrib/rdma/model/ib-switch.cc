@@ -148,7 +148,10 @@ IbSwitch::SetForwarding(std::vector<uint16_t> forwarding)
 void
 IbSwitch::SetChoices(std::vector<std::vector<uint16_t>> choices)
 {
-    m_choices = std::move(choices);
+    if (m_adaptive)
+    {
+        m_choices = std::move(choices);
+    }
 }
 
 std::string
@@ -179,7 +182,7 @@ IbSwitch::Start()
         if (m_threshold)
         {
             const rdma::Bytes buffer(64 * m_ports[i]->GetCredits()->config.bufferBlocks);
-            const bool adapter = m_ports[i]->GetPeer()->GetCredits()->config.consumes;
+            const bool adapter = m_ports[i]->GetPeer()->GetCredits()->config.adapter;
             for (uint32_t v = 0; v < RdmaPort::PRIORITIES; ++v)
             {
                 m_markers.emplace_back(
@@ -191,10 +194,6 @@ IbSwitch::Start()
                     buffer);
             }
         }
-    }
-    if (!m_adaptive)
-    {
-        m_choices.clear();
     }
     return {};
 }

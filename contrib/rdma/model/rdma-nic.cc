@@ -695,9 +695,10 @@ RdmaNic::Throttle(RdmaQueuePair* qp, int64_t now)
 }
 
 void
-RdmaNic::Rethrottle(RdmaQueuePair* qp)
+RdmaNic::Rethrottle(RdmaQueuePair* qp, int64_t now)
 {
-    m_throttled.push_back({qp->m_nextSend, qp->m_number, ++qp->m_throttleGeneration, qp});
+    m_throttled.push_back(
+        {std::max(qp->m_nextSend, now), qp->m_number, ++qp->m_throttleGeneration, qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
     WakeForThrottled();
 }
@@ -947,6 +948,10 @@ RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
 void
 RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
 {
+    if (m_limits && m_paths) // it has been in the buffer of its VL until now
+    {
+        m_port->ReturnCredits(frame->priority, m_port->GetBlocks(frame), now, now);
+    }
     const uint32_t index = frame->destQp - 2;
     // Anybody may send a datagram to any number; to oneself, it needs a switch that sends it back.
     if (index >= m_qps.size() || frame->dst != m_endpoint)

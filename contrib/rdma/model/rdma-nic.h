@@ -302,7 +302,7 @@ class RdmaNic : public Object, public RdmaPortUser
     RdmaQueuePair* PopReady(uint8_t priority);
     void Throttle(RdmaQueuePair* qp, int64_t now);
     /// A throttled queue pair may send sooner than it was to.
-    void Rethrottle(RdmaQueuePair* qp);
+    void Rethrottle(RdmaQueuePair* qp, int64_t now);
     void ReleaseThrottled(int64_t now);
     void WakeForThrottled();
     /// A queue pair may have something to send again.
