@@ -97,7 +97,7 @@ class ReplicasTest(SystemTest):
         for flows in (2, 10):
             run = self.replica("dcqcn-queue", f"--hosts={flows + 1}")
             jain, gbps = late(run, 100000)
-            # Marks are few (two flows get one in 2.5 ms), so the queue moves a lot; its mean is what has a theory.
+            # Marks are few (two flows get four in a ms), so the queue moves a lot; its mean is what has a theory.
             self.assertWithin(Queue(run, 100000).mean, dcqcn_fixed_point(flows), 0.25, f"{flows} flows")
             self.assertGreater(jain, 0.95, f"{flows} flows")
             self.assertWithin(gbps, 40 * 1024 / (1024 + HEADERS), 0.01, f"{flows} flows")
