@@ -391,7 +391,8 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
                                                             rdma::Duration(m_port->GetDelayPs()),
                                                             rdma::Duration(0),
                                                             rdma::Duration(0),
-                                                            rdma::Bytes(largestFrameBytes))
+                                                            rdma::Bytes(largestFrameBytes),
+                                                            rdma::Duration(m_timeUnit))
                                             .value
                                       : 0;
         const uint64_t least = headroom + 2 * uint64_t{largestFrameBytes};
