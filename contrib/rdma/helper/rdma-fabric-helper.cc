@@ -17,6 +17,7 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 namespace ns3
@@ -292,11 +293,29 @@ RdmaFabricHelper::BuildSubnet(RdmaFabric& fabric, const std::vector<rdma::RouteL
     cabling.names = fabric.m_names;
     fabric.m_subnet = std::make_unique<IbSubnetHelper>();
     std::string error = fabric.m_subnet->Route(*m_ib, std::move(cabling));
+    std::set<const RdmaPort*> limited;
+    for (std::size_t i = 0; error.empty() && i < fabric.m_nics.size(); ++i)
+    {
+        const Ptr<RdmaNic>& nic = fabric.m_nics[i];
+        UintegerValue receiveBuffer;
+        nic->GetAttribute("PcieReceiveBuffer", receiveBuffer);
+        error =
+            receiveBuffer.Get()
+                ? "ns3::RdmaNic::PcieReceiveBuffer: an InfiniBand NIC holds what its bus has not "
+                  "taken in the buffers of its VLs; allowed: 0, and IbFabricConfig::laneBuffer"
+                : nic->StartLimits(0, fabric.m_sizes.LargestFrame(fabric.m_mtu));
+        if (nic->GetLimits())
+        {
+            limited.insert(PeekPointer(nic->GetPort()));
+        }
+        nic->SetPaths(fabric.m_subnet.get());
+    }
     for (uint32_t end = 0; error.empty() && end < fabric.GetNEnds(); ++end)
     {
         const uint64_t rate = fabric.m_links[end / 2].rateBps;
         IbPortConfig config = MakeIbPortConfig(*m_ib, rate, fabric.m_mtu, error);
-        config.consumes = !fabric.m_isSwitch[fabric.GetNodeOfEnd(end)];
+        config.adapter = !fabric.m_isSwitch[fabric.GetNodeOfEnd(end)];
+        config.consumes = config.adapter && !limited.count(fabric.m_portOfEnd[end]);
         fabric.m_portOfEnd[end]->SetMtu(static_cast<uint16_t>(fabric.m_mtu));
         fabric.m_portOfEnd[end]->UseCredits(config);
     }
@@ -307,15 +326,6 @@ RdmaFabricHelper::BuildSubnet(RdmaFabric& fabric, const std::vector<rdma::RouteL
     for (const auto& port : fabric.m_ports)
     {
         port->StartCredits();
-    }
-    for (const auto& nic : fabric.m_nics)
-    {
-        if (nic->GetLimits())
-        {
-            return "ns3::RdmaNic: PcieBandwidth, QpCacheEntries and MessageRate work by PFC; "
-                   "allowed: not with InfiniBand";
-        }
-        nic->SetPaths(fabric.m_subnet.get());
     }
     fabric.ConfigureIbSwitches();
     for (const auto& device : fabric.m_ibSwitches)

@@ -182,7 +182,7 @@ IbSwitch::Start()
         if (m_threshold)
         {
             const rdma::Bytes buffer(64 * m_ports[i]->GetCredits()->config.bufferBlocks);
-            const bool adapter = m_ports[i]->GetPeer()->GetCredits()->config.consumes;
+            const bool adapter = m_ports[i]->GetPeer()->GetCredits()->config.adapter;
             for (uint32_t v = 0; v < RdmaPort::PRIORITIES; ++v)
             {
                 m_markers.emplace_back(

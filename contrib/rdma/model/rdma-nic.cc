@@ -947,6 +947,10 @@ RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
 void
 RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
 {
+    if (m_limits && m_paths) // it has been in the buffer of its VL until now
+    {
+        m_port->ReturnCredits(frame->priority, m_port->GetBlocks(frame), now, now);
+    }
     const uint32_t index = frame->destQp - 2;
     // Anybody may send a datagram to any number; to oneself, it needs a switch that sends it back.
     if (index >= m_qps.size() || frame->dst != m_endpoint)
