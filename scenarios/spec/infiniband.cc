@@ -27,7 +27,7 @@ const std::vector<std::string> kEthernetOnly = {
     "payload", "header-bytes", "extension-headers", "ack-bytes", "line-overhead", "ack-priority"};
 
 const std::vector<std::string> kInfiniBandOnly = {
-    "ib-switch", "ib-routing", "ib-lfts", "ib-dump", "lmc", "vls", "vl-buffer", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing"};
+    "ib-switch", "ib-routing", "ib-lfts", "ib-dump", "lmc", "vls", "vl-buffer", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing", "static-rate"};
 
 std::vector<std::string>
 Split(const std::string& text)
@@ -119,6 +119,7 @@ InfiniBandOptionRows()
             .Otherwise("15, or 0 with --cc=none")
             .Range(0, 15)
             .Example("8"),
+        Opt("static-rate", Kind::kFlag, json, group, "static rate control: packets to a slower link are that much further apart").Otherwise("0"),
         Opt("adaptive-routing", Kind::kFlag, json, group,
             "a packet leaves by the shortest queue on a shortest way; NICs take packets in any order").Otherwise("0"),
     };
@@ -183,6 +184,7 @@ ApplyInfiniBand(Validation* v)
     decide("cc", "none");
     decide("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
     decide("adaptive-routing", "0");
+    decide("static-rate", "0");
     if (values.Flag("adaptive-routing"))
     {
         decide("loss-recovery", "out-of-order");
@@ -238,6 +240,7 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         v->Fail("vl-buffer", "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) + " B: " + std::to_string(least) + "B to 128KiB");
     }
     uint32_t served = 0;
+    bool readable = true;
     for (const char* option : {"vl-high", "vl-low"})
     {
         if (!values.Present(option))
@@ -248,13 +251,14 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         if (!table)
         {
             v->Fail(option, std::string("allowed: ") + rdma::kIbVlTableHelp);
+            readable = false;
             continue;
         }
         served |= table->Mask();
         (std::string(option) == "vl-high" ? ib.high : ib.low) = values.Text(option);
     }
     const uint32_t unserved = ((1U << ib.lanes) - 1) & ~served;
-    if ((values.Present("vl-high") || values.Present("vl-low")) && unserved)
+    if ((values.Present("vl-high") || values.Present("vl-low")) && readable && unserved)
     {
         v->Fail(values.Present("vl-low") ? "vl-low" : "vl-high",
                 "gives virtual lane " + std::to_string(__builtin_ctz(unserved)) +
@@ -263,6 +267,7 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     ib.highLimit = static_cast<uint8_t>(values.Integer("vl-high-limit"));
     ib.fecnThreshold = static_cast<uint8_t>(values.Integer("fecn-threshold"));
     ib.adaptiveRouting = values.Flag("adaptive-routing");
+    ib.staticRate = values.Flag("static-rate");
 }
 
 void

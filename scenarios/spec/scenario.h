@@ -67,6 +67,7 @@ struct IbSpec
     uint8_t highLimit = 255;
     uint8_t fecnThreshold = 0;        ///< 0: no marks
     bool adaptiveRouting = false;
+    bool staticRate = false;
 };
 
 struct FabricSpec

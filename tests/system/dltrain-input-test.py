@@ -151,7 +151,7 @@ class Help(SystemTest):
         "ib-switch": "--nic=EDR --ib-switch=quantum", "ib-routing": "--nic=EDR --ib-routing=minhop", "lmc": "--nic=EDR --lmc=2",
         "vls": "--nic=EDR --vls=4", "vl-buffer": "--nic=EDR --vl-buffer=64KiB", "vl-high": "--nic=EDR --vl-high=0:64",
         "vl-low": "--nic=EDR --vl-low=0:64", "vl-high-limit": "--nic=EDR --vl-high=0:64 --vl-high-limit=16",
-        "fecn-threshold": "--nic=EDR --fecn-threshold=8", "adaptive-routing": "--nic=EDR --adaptive-routing",
+        "fecn-threshold": "--nic=EDR --fecn-threshold=8", "adaptive-routing": "--nic=EDR --adaptive-routing", "static-rate": "--nic=EDR --static-rate",
         "payload": "--no-extension-headers --payload=1000",
         "load": "--pattern=poisson --load=0.3 --duration=100us", "load-of": "--pattern=poisson --load-of=wire --duration=100us",
         "sizes": "--sizes=fb-hadoop", "duration": "--pattern=poisson --duration=100us",

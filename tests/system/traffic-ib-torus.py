@@ -43,6 +43,8 @@ check(tables.count("Unicast lids") == n and tables.count("lids dumped") == n, "a
 check(tables.count("'server-3'") == n, "an entry for each server in each")
 check("Switch 0x" in text("moves", "opensm-sl2vl.dump"), "tables of virtual lanes")
 
+check("opensm-lfts.dump" in result.stdout, "not among the files: " + result.stdout)
+
 # Read back: the same tables, the same times.
 path = folder("tables.txt")
 with open(path, "w") as file:
@@ -68,6 +70,8 @@ result = run(*ring, two, "--ib-lfts=" + folder("nothing.txt"), status=2, out=Non
 check("--ib-lfts" in result.stderr and "cannot be read" in result.stderr, result.stderr)
 result = run(*ring, two, "--ib-lfts=" + path, "--ib-routing=updn", status=2, out=None)
 check("--ib-lfts" in result.stderr and "--ib-routing" in result.stderr, result.stderr)
+result = run(*ring, two, "--ib-routing=torus", status=2, out="bad")
+check("--ib-routing=torus: " in result.stderr and "2 virtual lanes" in result.stderr, result.stderr)
 for option in ("--ib-dump", "--ib-lfts=" + path):
     result = run("--topology=torus", "--torus=5", option, status=2, out=None)
     check("--fabric=ib" in result.stderr, result.stderr)

@@ -3,6 +3,7 @@
  */
 #include "fabric-builder.h"
 
+#include "contrib/rdma/core/ib-link.h"
 #include "ns3-settings.h"
 #include "ranks.h"
 #include "topologies/rank-partition.h"
@@ -203,7 +204,14 @@ BuildFabric(const scenario::FabricSpec& spec,
     links.reserve(topology.Links().size());
     for (const topo::Link& link : topology.Links())
     {
-        links.push_back({link.a, link.b, link.rate.bps, link.delay.ps, link.bitErrorRate});
+        int64_t delay = link.delay.ps;
+        for (const auto& generation : rdma::kIbGenerations)
+        {
+            // Its error correction works on whole codewords.
+            const rdma::IbLink cable{generation.speed, 4};
+            delay += spec.infiniBand && cable.Rate() == link.rate ? cable.FecLatency().ps : 0;
+        }
+        links.push_back({link.a, link.b, link.rate.bps, delay, link.bitErrorRate});
     }
     ns3::TypeId type;
     if (!FindCongestionOps(spec.cc, type, error))
@@ -225,6 +233,7 @@ BuildFabric(const scenario::FabricSpec& spec,
         config.vlHigh = spec.ib.high;
         config.vlLow = spec.ib.low;
         config.highLimit = spec.ib.highLimit;
+        config.staticRate = spec.ib.staticRate;
         helper.SetInfiniBand(config);
     }
     // The scenario's own, whatever the congestion control would have.
@@ -256,6 +265,10 @@ BuildFabric(const scenario::FabricSpec& spec,
     if (!fabric && !spec.ib.lfts.empty() && error.rfind(spec.ib.lfts, 0) == 0)
     {
         error = "--ib-lfts=" + error;
+    }
+    else if (!fabric && spec.infiniBand && error.find(" cannot route: ") != std::string::npos)
+    {
+        error = "--ib-routing=" + spec.ib.routing + ": " + error;
     }
     if (fabric && fabric->GetSubnet())
     {

@@ -3,6 +3,7 @@
  */
 #include "ib-subnet-helper.h"
 
+#include "contrib/rdma/core/ib-congestion.h"
 #include "contrib/rdma/core/ib-sizes.h"
 #include "contrib/rdma/core/ib-tables.h"
 
@@ -17,9 +18,12 @@ namespace ns3
 {
 
 std::string
-IbSubnetHelper::Route(const IbFabricConfig& config, rdma::IbFabric fabric)
+IbSubnetHelper::Route(const IbFabricConfig& config,
+                      rdma::IbFabric fabric,
+                      std::vector<uint64_t> linkRates)
 {
     m_config = config;
+    m_linkRates = std::move(linkRates);
     m_fabric = std::move(fabric);
     m_fabric.linkDown.resize(m_fabric.links.size());
     return Sweep(nullptr);
@@ -192,7 +196,31 @@ IbSubnetHelper::GetPath(uint32_t from, uint32_t to, uint8_t serviceLevel, uint32
                             ? serviceLevel
                             : m_tables.PathSl(source.switchIndex, lid);
     path.lane = m_config.lanes > 1 ? m_tables.HostVl(from, path.serviceLevel) : 0;
+    path.rateBps = m_config.staticRate ? GetStaticRate(from, lid) : 0;
     return path;
+}
+
+uint64_t
+IbSubnetHelper::GetStaticRate(uint32_t from, uint32_t lid) const
+{
+    const rdma::IbSubnet::Endpoint& source = m_subnet.Endpoints()[from];
+    std::vector<rdma::IbHop> hops;
+    if (source.switchIndex == rdma::kIbNone ||
+        !rdma::IbTracePath(m_subnet, m_tables, from, lid, hops))
+    {
+        return 0;
+    }
+    const auto rateBehind = [this](uint32_t index, uint8_t port) {
+        return m_linkRates[m_subnet.Switches()[index].peers[port].link];
+    };
+    const uint64_t own = rateBehind(source.switchIndex, source.switchPort);
+    uint64_t least = own;
+    for (const rdma::IbHop& hop : hops)
+    {
+        least = hop.out ? std::min(least, rateBehind(hop.switchIndex, hop.out)) : least;
+    }
+    const uint32_t delay = rdma::IbInterPacketDelay(rdma::BitRate(own), rdma::BitRate(least));
+    return delay ? own / (1 + delay) : 0;
 }
 
 IbPortConfig

@@ -38,6 +38,9 @@ struct IbFabricConfig
     std::string vlLow;        //!< all VLs alike if both are empty
     uint8_t highLimit{255};   //!< of high priority, 4 KiB each; 255: unlimited
     bool unsafe{false};       //!< routes that may deadlock, rather than an error
+    /// Static rate control (InfiniBand Architecture 1, 9.11): a queue pair whose path has a slower
+    /// link than its port waits some packet times behind each packet.
+    bool staticRate{false};
 };
 
 /**
@@ -48,7 +51,10 @@ class IbSubnetHelper : public RdmaPathSource
 {
   public:
     /// Finds the subnet and its routes. \return what is wrong, or nothing
-    std::string Route(const IbFabricConfig& config, rdma::IbFabric fabric);
+    /// \param linkRates of fabric.links, bit/s
+    std::string Route(const IbFabricConfig& config,
+                      rdma::IbFabric fabric,
+                      std::vector<uint64_t> linkRates);
 
     /// The tables of a switch. \param node its number in the fabric
     void Configure(uint32_t node, IbSwitch& device) const;
@@ -97,8 +103,12 @@ class IbSubnetHelper : public RdmaPathSource
     /// Of m_config.forwardingFile; throws std::runtime_error
     rdma::IbTables ReadTables(const rdma::IbSubnet& subnet) const;
 
+    /// \return rate that static rate control gives a path; 0: that of the port
+    uint64_t GetStaticRate(uint32_t from, uint32_t lid) const;
+
     IbFabricConfig m_config;
     rdma::IbFabric m_fabric;
+    std::vector<uint64_t> m_linkRates;
     rdma::IbSubnet m_subnet;
     rdma::IbTables m_tables;
 };

@@ -292,7 +292,12 @@ RdmaFabricHelper::BuildSubnet(RdmaFabric& fabric, const std::vector<rdma::RouteL
     cabling.endpoints = fabric.m_endpoints;
     cabling.names = fabric.m_names;
     fabric.m_subnet = std::make_unique<IbSubnetHelper>();
-    std::string error = fabric.m_subnet->Route(*m_ib, std::move(cabling));
+    std::vector<uint64_t> rates;
+    for (const RdmaLinkSpec& link : fabric.m_links)
+    {
+        rates.push_back(link.rateBps);
+    }
+    std::string error = fabric.m_subnet->Route(*m_ib, std::move(cabling), std::move(rates));
     std::set<const RdmaPort*> limited;
     for (std::size_t i = 0; error.empty() && i < fabric.m_nics.size(); ++i)
     {

@@ -512,7 +512,8 @@ RdmaNic::StartCongestionControl(RdmaQueuePair* qp)
     qp->m_needs = qp->m_ops->GetNeeds();
     qp->m_cc = {};
     qp->m_cc.port = rdma::BitRate(m_port->GetRate());
-    qp->m_cc.line = rdma::BitRate(GetMaxRate());
+    qp->m_cc.line =
+        rdma::BitRate(qp->m_staticRate ? std::min(qp->m_staticRate, GetMaxRate()) : GetMaxRate());
     qp->m_cc.mtu = m_mtu;
     qp->m_cc.fullWireBytes = m_sizes.dataOverhead + m_mtu;
     qp->m_cc.windowAtLine = m_windowBytes;

@@ -35,7 +35,8 @@ class RdmaPathSource
     {
         uint32_t address{0}; //!< RdmaFrame::flowHash of its packets
         uint8_t serviceLevel{0};
-        uint8_t lane{0}; //!< VL at the sender's port
+        uint8_t lane{0};     //!< VL at the sender's port
+        uint64_t rateBps{0}; //!< static rate: most that a queue pair sends at; 0: as its port
     };
 
     virtual ~RdmaPathSource() = default;
