@@ -9,6 +9,7 @@
 #include "topologies/leaf-spine.h"
 #include "topologies/names.h"
 #include "topologies/single-switch.h"
+#include "topologies/torus.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,6 +33,10 @@ Families()
          {"fabricRate", "oversubscription", "leaves", "spines", "hostsPerLeaf", "bitErrorRate"},
          MakeLeafSpine},
         {"single-switch", "all servers on one switch", {"bitErrorRate"}, MakeSingleSwitch},
+        {"torus",
+         "rings, tori and meshes of any number of dimensions (torus, hosts per switch, wrap)",
+         {"fabricRate", "torus", "hostsPerSwitch", "wrap", "bitErrorRate"},
+         MakeTorus},
         {"graph", "any network, from a JSON file of nodes and links", {"file"}, MakeGraph},
         {"hpcc",
          "any network, from a topology file of HPCC's ns-3 code and its descendants",
@@ -132,6 +137,9 @@ CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>&
     unused("leaves", r.leaves != 0, std::to_string(r.leaves));
     unused("spines", r.spines != 0, std::to_string(r.spines));
     unused("hostsPerLeaf", r.hostsPerLeaf != 0, std::to_string(r.hostsPerLeaf));
+    unused("torus", !r.torus.empty(), Quoted(TorusSizesText(r.torus)));
+    unused("hostsPerSwitch", r.hostsPerSwitch != 0, std::to_string(r.hostsPerSwitch));
+    unused("wrap", !r.wrap, "0");
     unused("bitErrorRate", r.bitErrorRate != 0, Number(r.bitErrorRate));
     unused("file", !r.file.empty(), Quoted(r.file));
 }
@@ -232,7 +240,8 @@ CheckFromFile(const Topology& topology, const TopologyRequest& request, std::vec
                           std::to_string(request.hosts),
                           std::string(request.hosts == 1 ? "server is" : "servers are") +
                               " needed, but " + Quoted(request.file) + " has " +
-                              std::to_string(hosts.size()) + (hosts.size() == 1 ? " host" : " hosts"),
+                              std::to_string(hosts.size()) +
+                              (hosts.size() == 1 ? " host" : " hosts"),
                           ""});
     }
     const size_t needed =

@@ -37,6 +37,9 @@ struct TopologyRequest
     uint32_t leaves = 0;         ///< leaf-spine; 0: chosen
     uint32_t spines = 0;         ///< leaf-spine; 0: chosen
     uint32_t hostsPerLeaf = 0;   ///< leaf-spine, in server ports; 0: chosen
+    std::vector<uint32_t> torus; ///< torus: switches of every dimension; empty: chosen
+    uint32_t hostsPerSwitch = 0; ///< torus, in server ports; 0: chosen
+    bool wrap = true;            ///< torus: rings; false: lines, so that it is a mesh
     double bitErrorRate = 0;     ///< of every link
     std::string file;            ///< graph, hpcc: path of the file
 };

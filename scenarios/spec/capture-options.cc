@@ -60,6 +60,13 @@ CheckHostName(const topo::Topology& topology,
     return "";
 }
 
+/// The word for what links say to each other, which belongs to no flow.
+const char*
+LinkControl(bool infiniBand)
+{
+    return infiniBand ? "credits" : "pfc";
+}
+
 } // namespace
 
 std::vector<Option>
@@ -102,7 +109,7 @@ CaptureOptionRows(const std::string& group, const std::string& json)
             json,
             group,
             "capture these only: data from host (or host:port) SRC to DST, their ACKs, NAKs and "
-            "CNPs; and PFC frames with the word pfc")
+            "CNPs; with the word pfc PFC frames too, with credits InfiniBand's flow-control packets")
             .Shows("SRC->DST,...")
             .Otherwise("everything")
             .Example("server-1->server-0"),
@@ -110,9 +117,13 @@ CaptureOptionRows(const std::string& group, const std::string& json)
 }
 
 std::string
-CheckFlowName(const topo::Topology& topology, const std::string& flow, std::string* nearest)
+CheckFlowName(const topo::Topology& topology,
+              bool infiniBand,
+              const std::string& flow,
+              std::string* nearest)
 {
-    if (flow == "pfc")
+    const std::string control = LinkControl(infiniBand);
+    if (flow == control)
     {
         return "";
     }
@@ -120,8 +131,19 @@ CheckFlowName(const topo::Topology& topology, const std::string& flow, std::stri
     if (arrow == std::string::npos)
     {
         const auto& hosts = topology.Hosts();
-        return "is no flow; allowed: SRC->DST (" + topology.Nodes()[hosts.back()].name + "->" +
-               topology.Nodes()[hosts.front()].name + "), pfc";
+        const std::string allowed = "allowed: SRC->DST (" +
+                                    topology.Nodes()[hosts.back()].name + "->" +
+                                    topology.Nodes()[hosts.front()].name + "), " + control;
+        if (flow == LinkControl(!infiniBand))
+        {
+            return infiniBand ? "means PFC frames, but the links of --fabric=ib have credits; " +
+                                    allowed
+                              : "means flow-control packets, but only the links of --fabric=ib "
+                                "have credits; " +
+                                    allowed;
+        }
+        *nearest = topo::NearestName(flow, {control});
+        return "is no flow; " + allowed;
     }
     const std::string names[] = {flow.substr(0, arrow), flow.substr(arrow + 2)};
     topo::NodeId hosts[2] = {};
@@ -152,9 +174,11 @@ MakeCapture(Validation* v, const topo::Topology* topology)
         v->Fail("pcap-files",
                 "needs --pcap-size, the size of each file; allowed: --pcap-size=10MB, say");
     }
+    const bool infiniBand = v->values.Text("fabric") == "ib";
     if (v->values.Given("pcap-flow") && v->values.List("pcap-flow").empty())
     {
-        v->Fail("pcap-flow", "needs a value; allowed: SRC->DST,..., pfc");
+        v->Fail("pcap-flow",
+                std::string("needs a value; allowed: SRC->DST,..., ") + LinkControl(infiniBand));
     }
     capture.pcapng = v->values.Text("pcap-format") == "pcapng";
     capture.snapLength = v->values.U32("pcap-snaplen");
@@ -164,7 +188,8 @@ MakeCapture(Validation* v, const topo::Topology* topology)
     for (const auto& flow : capture.flows)
     {
         std::string nearest;
-        const std::string wrong = topology ? CheckFlowName(*topology, flow, &nearest) : "";
+        const std::string wrong =
+            topology ? CheckFlowName(*topology, infiniBand, flow, &nearest) : "";
         if (!wrong.empty())
         {
             v->errors.push_back({v->values.Where("pcap-flow"), flow, wrong, nearest});

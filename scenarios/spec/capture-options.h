@@ -21,9 +21,10 @@ std::vector<Option> CaptureOptionRows(const std::string& group, const std::strin
 /// Reads and checks them. `topology`: null if it is not valid; flows are then not checked.
 CaptureOptions MakeCapture(Validation* v, const topo::Topology* topology);
 
-/// --pcap-flow: empty if `flow` is "pfc" or "a->b" of this topology's hosts or their ports, else
-/// what is wrong.
+/// --pcap-flow: empty if `flow` is "pfc", on InfiniBand "credits", or "a->b" of this topology's
+/// hosts or their ports, else what is wrong.
 std::string CheckFlowName(const topo::Topology& topology,
+                          bool infiniBand,
                           const std::string& flow,
                           std::string* nearest);
 

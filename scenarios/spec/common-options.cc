@@ -149,6 +149,14 @@ NetworkOptionRows(const std::string& defaultTopology, const std::string& kNote)
         Opt("leaves", Kind::kInteger, json, group, "leaf-spine: number of leaves").Otherwise("what the servers need").Range(1, 65535).Example("4"),
         Opt("spines", Kind::kInteger, json, group, "leaf-spine: number of spines").Otherwise("what the leaves can use").Range(1, 65535).Example("4"),
         Opt("hosts-per-leaf", Kind::kInteger, json, group, "leaf-spine: server ports of a leaf").Otherwise("16 at most").Range(1, 65535).Example("4"),
+        Opt("torus", Kind::kText, json, group, "torus: switches of every dimension, 6 being a ring")
+            .Otherwise("a square for the servers")
+            .Example("4x4x2"),
+        Opt("hosts-per-switch", Kind::kInteger, json, group, "torus: server ports of a switch")
+            .Otherwise("what the servers need")
+            .Range(1, 65535)
+            .Example("2"),
+        Opt("wrap", Kind::kFlag, json, group, "torus: each dimension is a ring; --no-wrap: a line, as in a mesh").Otherwise("1"),
         Opt("fabric-rate", Kind::kRate, json, group, "of links between switches").Otherwise("as the NIC").Range(1e6, 1e15).Example("400Gbps"),
         Opt("link-delay", Kind::kDuration, json, group, "propagation of every link, one way").Default("1us").Range(0, 1e12).Example("2us"),
         Opt("bit-error-rate", Kind::kReal, json, group, "of every link, independent errors").Default("0").Range(0, 0.001).Example("1e-12"),

@@ -85,7 +85,7 @@ CongestionPresets()
         {"sigcomm20", "swift",
          "Swift's paper: flow scaling from 0.1 to 100 packets; assumed: target 25 us, 1 us a hop, 25 us for flows, ai 1, beta 0.8, max_mdf 0.5",
          rdma::Bytes(400000), rdma::Bytes(1600000), 0.2},
-        {"timely15", "timely", "TIMELY's paper: T_low 50, T_high 500, minRTT 20 us, delta 10 Mb/s, beta 0.8", rdma::Bytes(400000),
+        {"timely15", "timely", "TIMELY's paper: T_low 50, T_high 500, minRTT 20 us, delta line rate / 1000, beta 0.8", rdma::Bytes(400000),
          rdma::Bytes(1600000), 0.2},
         {"conext16", "timely", "patched TIMELY (Zhu et al., CoNEXT 2016): with a fixed point; beta 0.008", rdma::Bytes(400000), rdma::Bytes(1600000),
          0.2},

@@ -13,6 +13,7 @@
 #include "scenarios/spec/options-detail.h"
 
 #include <algorithm>
+#include <fstream>
 
 namespace scenario
 {
@@ -26,7 +27,7 @@ const std::vector<std::string> kEthernetOnly = {
     "payload", "header-bytes", "extension-headers", "ack-bytes", "line-overhead", "ack-priority"};
 
 const std::vector<std::string> kInfiniBandOnly = {
-    "ib-switch", "ib-routing", "lmc", "vls", "vl-buffer", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing"};
+    "ib-switch", "ib-routing", "ib-lfts", "ib-dump", "lmc", "vls", "vl-buffer", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing", "static-rate"};
 
 std::vector<std::string>
 Split(const std::string& text)
@@ -93,8 +94,12 @@ InfiniBandOptionRows()
             .Otherwise("the first that is as fast as the NIC")
             .Example("quantum"),
         Opt("ib-routing", Kind::kText, json, group, "engine of the subnet manager; of several the first that can route the network")
-            .Otherwise("ftree,updn")
+            .Otherwise("ftree,updn; torus,updn on a torus")
             .Example("minhop"),
+        Opt("ib-lfts", Kind::kFile, json, group,
+            "forwarding tables instead of an engine's, as OpenSM or ibroute writes them (--ib-dump)")
+            .Otherwise("none"),
+        Opt("ib-dump", Kind::kFlag, json, group, "write the tables as OpenSM does: opensm-lfts.dump, opensm-sl2vl.dump").Otherwise("0"),
         Opt("lmc", Kind::kInteger, json, group, "every NIC has 2^N LIDs, each with a path of its own where there are several")
             .Otherwise("0")
             .Range(0, 7)
@@ -114,6 +119,7 @@ InfiniBandOptionRows()
             .Otherwise("15, or 0 with --cc=none")
             .Range(0, 15)
             .Example("8"),
+        Opt("static-rate", Kind::kFlag, json, group, "static rate control: packets to a slower link are that much further apart").Otherwise("0"),
         Opt("adaptive-routing", Kind::kFlag, json, group,
             "a packet leaves by the shortest queue on a shortest way; NICs take packets in any order").Otherwise("0"),
     };
@@ -168,7 +174,8 @@ ApplyInfiniBand(Validation* v)
     decide("ib-switch", rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
     const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Text("ib-switch"));
     decide("switch-latency", CanonicalDuration(device->latency.ps));
-    decide("ib-routing", "ftree,updn");
+    decide("ib-routing", values.Text("topology") == "torus" ? "torus,updn" : "ftree,updn");
+    decide("ib-dump", "0");
     decide("lmc", "0");
     decide("vls", "1");
     const uint64_t share = device->portBuffer.value / 64 / values.Integer("vls") * 64;
@@ -177,6 +184,7 @@ ApplyInfiniBand(Validation* v)
     decide("cc", "none");
     decide("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
     decide("adaptive-routing", "0");
+    decide("static-rate", "0");
     if (values.Flag("adaptive-routing"))
     {
         decide("loss-recovery", "out-of-order");
@@ -210,6 +218,19 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
             break;
         }
     }
+    if (values.Given("ib-lfts"))
+    {
+        if (values.Given("ib-routing"))
+        {
+            v->Fail("ib-lfts", "takes the place of --ib-routing; allowed: one of them");
+        }
+        ib.lfts = values.Text("ib-lfts");
+        if (ib.lfts.empty() || !std::ifstream(ib.lfts))
+        {
+            v->Fail("ib-lfts", "cannot be read; allowed: a file as OpenSM's opensm-lfts.dump or ibroute");
+        }
+    }
+    ib.dump = values.Flag("ib-dump");
     ib.lmc = static_cast<uint8_t>(values.Integer("lmc"));
     ib.lanes = static_cast<uint8_t>(values.Integer("vls"));
     ib.laneBuffer = values.Bytes("vl-buffer");
@@ -219,6 +240,7 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         v->Fail("vl-buffer", "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) + " B: " + std::to_string(least) + "B to 128KiB");
     }
     uint32_t served = 0;
+    bool readable = true;
     for (const char* option : {"vl-high", "vl-low"})
     {
         if (!values.Present(option))
@@ -229,13 +251,14 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         if (!table)
         {
             v->Fail(option, std::string("allowed: ") + rdma::kIbVlTableHelp);
+            readable = false;
             continue;
         }
         served |= table->Mask();
         (std::string(option) == "vl-high" ? ib.high : ib.low) = values.Text(option);
     }
     const uint32_t unserved = ((1U << ib.lanes) - 1) & ~served;
-    if ((values.Present("vl-high") || values.Present("vl-low")) && unserved)
+    if ((values.Present("vl-high") || values.Present("vl-low")) && readable && unserved)
     {
         v->Fail(values.Present("vl-low") ? "vl-low" : "vl-high",
                 "gives virtual lane " + std::to_string(__builtin_ctz(unserved)) +
@@ -244,6 +267,7 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     ib.highLimit = static_cast<uint8_t>(values.Integer("vl-high-limit"));
     ib.fecnThreshold = static_cast<uint8_t>(values.Integer("fecn-threshold"));
     ib.adaptiveRouting = values.Flag("adaptive-routing");
+    ib.staticRate = values.Flag("static-rate");
 }
 
 void

@@ -148,7 +148,7 @@ class Checker
             *scale += static_cast<double>(link.rate.bps) / 100e9;
             config.headroomBytes.push_back(
                 m_fabric.pfc
-                    ? rdma::HeadroomBytes(link.rate, link.delay, m_fabric.switchLatency, rdma::Duration(0), largest).value
+                    ? rdma::HeadroomBytes(link.rate, link.delay, m_fabric.switchLatency, rdma::Duration(0), largest, m_fabric.timeUnit).value
                     : 0);
         }
         return config;

@@ -31,7 +31,7 @@ struct CaptureOptions
     uint32_t snapLength = 0;        ///< bytes of a frame; 0: all
     uint64_t fileBytes = 0;         ///< most of one file; 0: no limit
     uint32_t files = 0;             ///< ring of files; 0: stop at fileBytes
-    std::vector<std::string> flows; ///< "server-1->server-0", "pfc"; empty: everything
+    std::vector<std::string> flows; ///< "server-1->server-0", "pfc", "credits"; empty: everything
 };
 
 /// Common to all programs.
@@ -57,6 +57,8 @@ struct IbSpec
 {
     std::string switchName;           ///< of rdma::IbSwitches
     std::string routing;              ///< engines of the subnet manager, with commas
+    std::string lfts;                 ///< file of forwarding tables instead; empty: none
+    bool dump = false;                ///< write the tables as OpenSM does
     uint8_t lmc = 0;
     uint8_t lanes = 1;                ///< data VLs
     rdma::Bytes laneBuffer;           ///< of each at a port
@@ -65,6 +67,7 @@ struct IbSpec
     uint8_t highLimit = 255;
     uint8_t fecnThreshold = 0;        ///< 0: no marks
     bool adaptiveRouting = false;
+    bool staticRate = false;
 };
 
 struct FabricSpec

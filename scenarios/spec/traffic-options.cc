@@ -761,7 +761,7 @@ ValidateTraffic(const ReadResult& read)
             v.Decide("k", std::to_string(kDefaultK));
             v.values.Slot("k").given = choseK = true;
         }
-        else if (topology == "single-switch" ||
+        else if (topology == "single-switch" || (topology == "torus" && !v.values.Given("torus")) ||
                  (topology == "leaf-spine" && !(v.values.Given("leaves") && v.values.Given("hosts-per-leaf"))))
         {
             hosts = kDefaultHosts;

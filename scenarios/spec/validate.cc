@@ -13,6 +13,7 @@
 #include "scenarios/traffic/random.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
+#include "topologies/torus.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -144,6 +145,7 @@ MakeFabric(Validation* v)
             ofThis += (ofThis.empty() ? "" : ", ") + std::string(preset.name);
         }
     }
+    const bool marksByQueue = !f.infiniBand; // InfiniBand's switches have --fecn-threshold
     for (const auto& preset : CongestionPresets())
     {
         if (f.ccPreset == preset.name)
@@ -152,23 +154,26 @@ MakeFabric(Validation* v)
             {
                 v->Fail("cc-preset", "is of " + std::string(preset.of) + ", not of --cc=" + f.cc + "; allowed: " + ofThis);
             }
-            if (!values.Given("ecn-kmin"))
+            if (marksByQueue && !values.Given("ecn-kmin"))
             {
                 v->Decide("ecn-kmin", CanonicalBytes(preset.ecnKmin.value));
             }
-            if (!values.Given("ecn-kmax"))
+            if (marksByQueue && !values.Given("ecn-kmax"))
             {
                 v->Decide("ecn-kmax", CanonicalBytes(preset.ecnKmax.value));
             }
-            if (!values.Given("ecn-pmax"))
+            if (marksByQueue && !values.Given("ecn-pmax"))
             {
                 v->Decide("ecn-pmax", std::to_string(preset.ecnPmax));
             }
         }
     }
-    f.ecnKmin = values.Bytes("ecn-kmin");
-    f.ecnKmax = values.Bytes("ecn-kmax");
-    f.ecnPmax = values.Real("ecn-pmax");
+    if (marksByQueue)
+    {
+        f.ecnKmin = values.Bytes("ecn-kmin");
+        f.ecnKmax = values.Bytes("ecn-kmax");
+        f.ecnPmax = values.Real("ecn-pmax");
+    }
     if (f.ecnKmin > f.ecnKmax)
     {
         const bool blameMin = values.Given("ecn-kmin");
@@ -217,6 +222,9 @@ OptionOfField(const std::string& field, const std::string& hostsOption)
         {"leaves", "leaves"},
         {"spines", "spines"},
         {"hostsPerLeaf", "hosts-per-leaf"},
+        {"torus", "torus"},
+        {"hostsPerSwitch", "hosts-per-switch"},
+        {"wrap", "wrap"},
         {"bitErrorRate", "bit-error-rate"},
         {"file", "topology"},
         {"topology", "topology"},
@@ -284,6 +292,24 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     if (given("hosts-per-leaf"))
     {
         request.hostsPerLeaf = values.U32("hosts-per-leaf");
+    }
+    if (given("torus"))
+    {
+        const auto sizes = topo::ParseTorusSizes(values.Text("torus"));
+        if (!sizes)
+        {
+            v->Fail("torus", std::string("allowed: ") + topo::kTorusSizesHelp);
+            return network;
+        }
+        request.torus = *sizes;
+    }
+    if (given("hosts-per-switch"))
+    {
+        request.hostsPerSwitch = values.U32("hosts-per-switch");
+    }
+    if (given("wrap"))
+    {
+        request.wrap = values.Flag("wrap");
     }
     if (given("fabric-rate"))
     {
@@ -363,6 +389,19 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     else if (request.family == "leaf-spine")
     {
         network.name = "leaf-spine, " + topo::Counted(switches[1], "leaf", "leaves") + ", " + topo::Counted(switches[2], "spine");
+    }
+    else if (request.family == "torus")
+    {
+        // Of the last switch, its coordinates.
+        std::vector<uint32_t> sizes;
+        const std::string& last = network.topology.Nodes().back().name;
+        for (size_t dash = last.find('-'); dash != std::string::npos; dash = last.find('-', dash + 1))
+        {
+            sizes.push_back(static_cast<uint32_t>(std::atoi(last.c_str() + dash + 1)) + 1);
+        }
+        v->Decide("torus", topo::TorusSizesText(sizes));
+        v->Decide("wrap", request.wrap ? "1" : "0");
+        network.name = (request.wrap ? "torus " : "mesh ") + topo::TorusSizesText(sizes);
     }
     if (request.oversubscription > 1)
     {

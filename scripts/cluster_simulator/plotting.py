@@ -112,7 +112,9 @@ CALL_COLOURS = {
     "all-reduce": RED,
 }
 
-Item = namedtuple("Item", "run label colour dashes")
+ALWAYS = (0.0, float("inf"))
+# times: the part of the run that pictures over time show, in us.
+Item = namedtuple("Item", "run label colour dashes times", defaults=(ALWAYS,))
 Picture = namedtuple("Picture", "what draw")
 
 
@@ -120,8 +122,11 @@ class NothingToShow(Exception):
     """The runs have not what this picture shows; says why."""
 
 
-def draw(name, runs, labels=None, width=WIDTH):
-    """One picture of PICTURES as a matplotlib Figure. Raises NothingToShow if the runs have not what it needs."""
+def draw(name, runs, labels=None, width=WIDTH, times=ALWAYS):
+    """One picture of PICTURES as a matplotlib Figure. Raises NothingToShow if the runs have not what it needs.
+
+    `times` (us, from and until) is the part that queues and rates show.
+    """
     labels = list(labels) if labels else default_labels(runs)
     if len(labels) != len(runs):
         raise ValueError(f"{len(labels)} labels for {len(runs)} runs")
@@ -131,6 +136,7 @@ def draw(name, runs, labels=None, width=WIDTH):
             label + ("" if run.complete else " (incomplete)"),
             COLOURS[i % len(COLOURS)],
             DASHES[i // len(COLOURS) % len(DASHES)],
+            times,
         )
         for i, (run, label) in enumerate(zip(runs, labels))
     ]

@@ -9,6 +9,20 @@ SHOWN = (("p50", "median"), ("p95", "95th percentile"), ("p99", "99th percentile
 MOST_FLOWS = 12  # lines of single flows in a picture
 
 
+def during(item, table):
+    """Rows of a table over time that lie in the part of the run that is shown."""
+    begin, end = item.times
+    return table[(table["time_us"] > begin) & (table["time_us"] <= end)]
+
+
+def limit(axis, items, factor):
+    """The axis of time begins where that part does."""
+    begin, end = items[0].times
+    axis.set_xlim(left=begin / factor)
+    if end < p.ALWAYS[1]:
+        axis.set_xlim(right=end / factor)
+
+
 def need(items, table, why):
     found = [item for item in items if len(table(item.run))]
     if not found:
@@ -79,10 +93,13 @@ def draw_queues(items, width):
     items = need(
         items, lambda run: run.queues(), "no queues over time (queues.csv is missing or empty; --queue-interval)"
     )
+    items = [item for item in items if len(during(item, item.run.queues()))]
+    if not items:
+        raise p.NothingToShow("no queue at the times asked for (--from, --until)")
     single = len(items) == 1
     series = []
     for item in items:
-        table = item.run.queues()
+        table = during(item, item.run.queues())
         links = list(dict.fromkeys(table["link"]))
         for i, link in enumerate(links if single else links[:1]):
             series.append(
@@ -100,7 +117,7 @@ def draw_queues(items, width):
     for _, colour, dashes, (times, values) in reversed(series):  # the longest is on top
         axis.plot(times / factor, values / size, color=colour, linestyle=dashes, linewidth=0.8)
     axis.set_ylim(bottom=0)
-    axis.set_xlim(left=0)
+    limit(axis, items, factor)
     axis.set_ylabel(f"queue ({size_unit})")
     p.time_axis(axis, unit, "time")
     p.legend_above(
@@ -115,11 +132,11 @@ def draw_queues(items, width):
 
 def jain_panel(axis, items, factor):
     for item in items:
-        table = item.run.fairness()
+        table = during(item, item.run.fairness())
         table = table[table["flows"] > 0]
         axis.plot(table["time_us"] / factor, table["jain"], color=item.colour, linestyle=item.dashes, linewidth=0.9)
     axis.set_ylim(0, 1.04)
-    axis.set_xlim(left=0)
+    limit(axis, items, factor)
     axis.set_ylabel("Jain's index")
 
 
@@ -127,15 +144,18 @@ def draw_rates(items, width):
     items = need(
         items, lambda run: run.fairness(), "no rates over time (fairness.csv is missing or empty; --rate-interval)"
     )
-    detailed = [item for item in items if 0 < item.run.rates()["flow"].nunique() <= MOST_FLOWS]
+    items = [item for item in items if len(during(item, item.run.fairness()))]
+    if not items:
+        raise p.NothingToShow("no flow under way at the times asked for (--from, --until)")
+    detailed = [item for item in items if 0 < during(item, item.run.rates())["flow"].nunique() <= MOST_FLOWS]
     rows = len(detailed) + 1
     figure, axes = p.make_figure(width, 1.9 * rows + 0.4, rows, 1, sharex=True)
     axes = axes[:, 0]
-    factor, unit = p.unit_for(max(item.run.fairness()["time_us"].max() for item in items), p.TIMES)
+    factor, unit = p.unit_for(max(during(item, item.run.fairness())["time_us"].max() for item in items), p.TIMES)
     for axis, item in zip(axes, detailed):
         interval = interval_of(item.run, "fairness", 100.0)
         labels, handles = [], []
-        for i, (flow, table) in enumerate(item.run.rates().groupby("flow")):
+        for i, (flow, table) in enumerate(during(item, item.run.rates()).groupby("flow")):
             colour, dashes = p.COLOURS[i % len(p.COLOURS)], p.DASHES[i // len(p.COLOURS) % len(p.DASHES)]
             times, rates = table["time_us"].to_numpy(), table["gbps"].to_numpy()
             # An interval's rate stands from its begin to its end.

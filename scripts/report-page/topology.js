@@ -64,10 +64,15 @@ function topology() {
     svg.attr("id", "network").attr("tabindex", 0).attr("role", "application");
     svgNode = svg.node();
     const narrow = width / Math.max(1, graph.widest);
-    const height = graph.tiers === 1 ? 340 : Math.max(360, Math.min(680, 140 * graph.tiers + 110));
-    const left = 104, right = 16, top = 30, bottom = graph.pods.length ? 122 : 100;
-    const X = (n) => left + n.x * (width - left - right), Y = (n) => height - bottom - n.tier / Math.max(1, graph.tiers - 1) * (height - bottom - top);
+    const left = 104, right = 16, bottom = graph.pods.length ? 122 : 100;
+    const X = (n) => left + n.x * (width - left - right);
+    // Neighbours in a tier, as in a ring, are joined by arcs; those of the top one need room above it.
+    const lift = (link) => 24 + Math.abs(X(graph.nodes[link.a]) - X(graph.nodes[link.b])) * 0.12 + link.ordinal * (4 * widest + 12);
     widest = Math.max(3, Math.min(9, narrow * 0.22)); // both directions end inside a switch's box
+    const arcs = directions.map(({ link }) => link).filter((link) => graph.nodes[link.a].tier === graph.tiers - 1 && graph.nodes[link.b].tier === graph.tiers - 1);
+    const top = Math.max(30, (d3.max(arcs, lift) || 0) / 2 + 2 * widest);
+    const height = (graph.tiers === 1 ? 340 : Math.max(360, Math.min(680, 140 * graph.tiers + 110))) + top - 30;
+    const Y = (n) => height - bottom - n.tier / Math.max(1, graph.tiers - 1) * (height - bottom - top);
     for (const pod of graph.pods) {
       const x0 = left + pod.from * (width - left - right), x1 = left + pod.to * (width - left - right);
       svg.append("rect").attr("class", "pod").attr("x", x0 + 4).attr("width", Math.max(1, x1 - x0 - 8)).attr("rx", 8)
@@ -90,8 +95,7 @@ function topology() {
       const length = Math.hypot(x1 - x0, y1 - y0) || 1, off = (two ? (d ? -1 : 1) * (widest / 2 + 0.6) : 0);
       const ox = (y1 - y0) / length * off, oy = -(x1 - x0) / length * off;
       if (a.tier === b.tier && a !== b) { // neighbours in a tier: an arc
-        const lift = 24 + Math.abs(x1 - x0) * 0.12 + link.ordinal * (4 * widest + 12);
-        return `M${x0 + ox},${y0 + oy}Q${(x0 + x1) / 2 + ox},${y0 - lift + oy} ${x1 + ox},${y1 + oy}`;
+        return `M${x0 + ox},${y0 + oy}Q${(x0 + x1) / 2 + ox},${y0 - lift(link) + oy} ${x1 + ox},${y1 + oy}`;
       }
       const parallel = (link.ordinal - (link.parallel() - 1) / 2) * (2 * widest + 3);
       return `M${x0 + ox + parallel},${y0 + oy}L${x1 + ox + parallel},${y1 + oy}`;

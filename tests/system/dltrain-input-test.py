@@ -140,6 +140,8 @@ class Help(SystemTest):
     TOGETHER = {
         "prefetch": "--zero=3 --prefetch=100MB", "leaves": "--topology=leaf-spine --leaves=4 --hosts-per-leaf=8",
         "spines": "--topology=leaf-spine --spines=4", "hosts-per-leaf": "--topology=leaf-spine --hosts-per-leaf=4",
+        "torus": "--topology=torus --torus=4x4x2", "hosts-per-switch": "--topology=torus --hosts-per-switch=8",
+        "wrap": "--topology=torus --no-wrap", "ib-dump": "--nic=EDR --ib-dump=1",
         "root": "--op=broadcast --root=1", "stepbytes": "-e 64MiB --stepbytes=16MiB", "maxbytes": "-b 1MiB -e 64MiB",
         "fan-in": "--pattern=incast --fan-in=4", "target": "--pattern=incast --target=3",
         "oversubscription": "--topology=fat-tree --k=4 --oversubscription=4", "k": "--topology=fat-tree --k=4",
@@ -149,7 +151,7 @@ class Help(SystemTest):
         "ib-switch": "--nic=EDR --ib-switch=quantum", "ib-routing": "--nic=EDR --ib-routing=minhop", "lmc": "--nic=EDR --lmc=2",
         "vls": "--nic=EDR --vls=4", "vl-buffer": "--nic=EDR --vl-buffer=64KiB", "vl-high": "--nic=EDR --vl-high=0:64",
         "vl-low": "--nic=EDR --vl-low=0:64", "vl-high-limit": "--nic=EDR --vl-high=0:64 --vl-high-limit=16",
-        "fecn-threshold": "--nic=EDR --fecn-threshold=8", "adaptive-routing": "--nic=EDR --adaptive-routing",
+        "fecn-threshold": "--nic=EDR --fecn-threshold=8", "adaptive-routing": "--nic=EDR --adaptive-routing", "static-rate": "--nic=EDR --static-rate",
         "payload": "--no-extension-headers --payload=1000",
         "load": "--pattern=poisson --load=0.3 --duration=100us", "load-of": "--pattern=poisson --load-of=wire --duration=100us",
         "sizes": "--sizes=fb-hadoop", "duration": "--pattern=poisson --duration=100us",
@@ -170,7 +172,8 @@ class Help(SystemTest):
         profile = self.write("profile.json", {"layers": {"*": {"forward_us": 10, "backward_us": 20}}})
         flows = self.write("flows.txt", "1\n0 1 3 100 1000 0\n")
         scenario = self.write("scenario.json", {"run": {"seed": 2}})
-        files = {"profile": profile, "flows": flows, "scenario": scenario}
+        tables = self.write("tables.txt", "not read by a dry run\n")
+        files = {"profile": profile, "flows": flows, "scenario": scenario, "ib-lfts": tables}
         for program in PROGRAMS:
             text = self.run_program(f"{program} --help").out
             # An entry begins in column 3 and goes on until the next one, its default between brackets.
@@ -184,7 +187,7 @@ class Help(SystemTest):
                     if name in self.STOPS:
                         given = self.STOPS[name]
                     elif name in files:
-                        given = f"--{name}={files[name]}"
+                        given = f"--{name}={files[name]}" + (" --nic=EDR" if name == "ib-lfts" else "")
                     elif name in self.TOGETHER:
                         given = self.TOGETHER[name]
                     elif default:

@@ -62,17 +62,13 @@ class Interface(SystemTest):
                 servers=[ServerConfig([GPUmodel.A100] * 8)] * 384,
                 network_topo=NetworkConfig("fattree", **NetworkConfig.IB_EDR),
             )
-        self.assertEqual([w.category for w in seen], [SimulatorWarning])
-        self.assertTrue(issubclass(SimulatorWarning, UserWarning))
-        self.assertEqual(seen[0].filename, __file__)  # it points at the user's line
-        for word in ("InfiniBand EDR", "RoCE", "the same rate, 100 Gb/s", "100GbE"):
-            self.assertIn(word, str(seen[0].message))
+        self.assertEqual(seen, [])
         plan = sim.train(model="bloom560m", zero=2, dry_run=True)
         for word in (
             "bloom-560m, 3072 GPUs",
             "384 x dgx-a100 with 8 x A100",
             "fat-tree k=12",
-            "100GbE RoCEv2",
+            "EDR InfiniBand",
             "ZeRO stage 2",
         ):
             self.assertIn(word, plan)
@@ -109,26 +105,20 @@ class Interface(SystemTest):
         gpus = self.run_program(["dltrain", "--help=gpus"]).out
         self.assertEqual([model.value for model in GPUmodel], names_in(gpus))
         nics = names_in(self.run_program(["dltrain", "--help=nics"]).out)
-        ethernet = [getattr(NetworkConfig, name)["nic"] for name in dir(NetworkConfig) if name.startswith("ETH_")]
-        self.assertEqual(sorted(ethernet), sorted(nics))
+        ours = [getattr(NetworkConfig, name)["nic"] for name in dir(NetworkConfig) if name.startswith(("ETH_", "IB_"))]
+        self.assertEqual(sorted(ours), sorted(nics))
         families = names_in(self.run_program(["dltrain", "--help=topologies"]).out)
         self.assertEqual(list(cluster_simulator.network.FAMILIES), families)
 
-    def test_infiniband_stands_in(self):
-        """What the program itself names when it refuses an InfiniBand NIC is what runs instead. When it takes one, this
-        fails, and the substitute in network.py has to go."""
-        infiniband = cluster_simulator.network.INFINIBAND
-        with open(os.path.join(ROOT, "scenarios", "spec", "nic-names.h"), encoding="utf-8") as file:
-            self.assertEqual(re.findall(r'\{"(\w+)", [\d.]+, "\w+"\}', file.read()), list(infiniband))
-        for name, (gbps, ethernet, ethernet_gbps) in infiniband.items():
-            how = "the same" if gbps == ethernet_gbps else "the nearest"
-            run = self.refuse(f"dltrain --nic={name} --dry-run", f"Ethernet NIC of {how} rate is {ethernet};")
-            self.assertIn("InfiniBand comes in a later release", run.err)
-            with self.assertWarnsRegex(
-                SimulatorWarning, f"InfiniBand {name} is not simulated yet.*{how} rate.*{ethernet}"
-            ):
-                network = NetworkConfig("single-switch", **getattr(NetworkConfig, f"IB_{name}"))
-            self.assertEqual(network.options()["nic"], ethernet)
+    def test_infiniband(self):
+        """The presets are the program's: an InfiniBand NIC makes an InfiniBand fabric."""
+        run = Simulator(
+            servers=[ServerConfig([GPUmodel.A100] * 8)] * 4,
+            network_topo=NetworkConfig("single-switch", **NetworkConfig.IB_HDR),
+        ).train(**GPT2, micro_batch=2)
+        self.assertEqual(run.stats["configuration"]["fabric"]["fabric"], "ib")
+        self.assertEqual(run.stats["configuration"]["fabric"]["ib_switch"], "quantum")
+        self.assertIn("credits", run.stats)
 
     def test_options_arrive(self):
         """Each kind of option, as the program says it ran."""

@@ -185,6 +185,17 @@ class Pictures(Base):
         groups = [row for row in runs[0].rows("slowdown.csv") if row["kind"] == "group" and row["tag"] == "all"]
         for axis, name in zip(figure.axes, ("p50", "p95", "p99")):
             self.assertEqual(list(axis.lines[0].get_ydata()), [row[name] for row in groups])
+        # A part of the run: its rows, and no others.
+        fairness = [row for row in runs[2].rows("fairness.csv") if 200 < row["time_us"] <= 500 and row["flows"] > 0]
+        self.assertGreater(len(runs[2].rows("fairness.csv")), len(fairness))
+        for name in ("queues", "rates"):
+            figure = self.plotting.draw(name, [self.load(runs[2])], times=(200, 500))
+            self.check_layout(figure)
+            self.assertEqual(figure.axes[-1].get_xlim(), (200, 500))
+        self.assertEqual(list(figure.axes[-1].lines[0].get_ydata()), [row["jain"] for row in fairness])
+        self.plot(runs[2].folder, "--format=png", "--only=rates", "--from=0.2ms", "--until=500us")
+        done = self.plot(runs[2].folder, "--only=queues,rates", "--from=5s", status=1, quiet=False)
+        self.assertIn("at the times asked for", done.stderr)
 
     def test_other_programs_and_several_runs(self):
         incast = self.run_program(
@@ -320,6 +331,9 @@ class Errors(Base):
         self.refuse("runs/first", "--format=jpg", says=["--format=jpg", "png, svg, pdf"])
         for width in ("2.9in", "0", "wide", "-5", "21in", "10000mm", "6.3 miles"):
             self.refuse("runs/first", f"--width={width}", says=[f"--width={width}", "3in to 20in"])
+        for value in ("10", "ms", "-1ms", "1 h"):
+            self.refuse("runs/first", f"--from={value}", says=[f"--from={value}", "10ms"])
+        self.refuse("runs/first", "--from=2ms", "--until=2000us", says=["--until=2000us", "later than --from=2ms"])
         self.refuse("runs/first", "--labels=a,b", says=["--labels=a,b", "1"])
         self.refuse("runs/first", "--label=a", says=["--label", "do you mean --labels?"])
         self.refuse(says=["DIR"])
@@ -327,7 +341,7 @@ class Errors(Base):
         self.assertIn("nothing to draw", done.stderr)
         self.assertEqual(os.listdir(os.path.join(self.folder, "runs", "first")), ["stats.json"])
         text = self.plot("--help").stdout
-        for option in ("--out", "--format", "--only", "--width", "--labels", *ALL):
+        for option in ("--out", "--format", "--only", "--width", "--labels", "--from", "--until", *ALL):
             self.assertIn(option, text)
 
     def test_cannot_be_written(self):

@@ -55,6 +55,11 @@ ClusterRun::Build()
     {
         return OutputErrors::First();
     }
+    error = WriteSubnet(*m_fabric, m_spec, m_run);
+    if (!error.empty())
+    {
+        return error;
+    }
     error = StartCaptures(*m_fabric, m_run);
     if (!error.empty())
     {

@@ -3,6 +3,7 @@
  */
 #include "fabric-builder.h"
 
+#include "contrib/rdma/core/ib-link.h"
 #include "ns3-settings.h"
 #include "ranks.h"
 #include "topologies/rank-partition.h"
@@ -19,6 +20,9 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <system_error>
 #include <vector>
 
 namespace dltrain
@@ -200,7 +204,14 @@ BuildFabric(const scenario::FabricSpec& spec,
     links.reserve(topology.Links().size());
     for (const topo::Link& link : topology.Links())
     {
-        links.push_back({link.a, link.b, link.rate.bps, link.delay.ps, link.bitErrorRate});
+        int64_t delay = link.delay.ps;
+        for (const auto& generation : rdma::kIbGenerations)
+        {
+            // Its error correction works on whole codewords.
+            const rdma::IbLink cable{generation.speed, 4};
+            delay += spec.infiniBand && cable.Rate() == link.rate ? cable.FecLatency().ps : 0;
+        }
+        links.push_back({link.a, link.b, link.rate.bps, delay, link.bitErrorRate});
     }
     ns3::TypeId type;
     if (!FindCongestionOps(spec.cc, type, error))
@@ -215,12 +226,14 @@ BuildFabric(const scenario::FabricSpec& spec,
     {
         ns3::IbFabricConfig config;
         config.routing = spec.ib.routing;
+        config.forwardingFile = spec.ib.lfts;
         config.lmc = spec.ib.lmc;
         config.lanes = spec.ib.lanes;
         config.laneBuffer = spec.ib.laneBuffer.value;
         config.vlHigh = spec.ib.high;
         config.vlLow = spec.ib.low;
         config.highLimit = spec.ib.highLimit;
+        config.staticRate = spec.ib.staticRate;
         helper.SetInfiniBand(config);
     }
     // The scenario's own, whatever the congestion control would have.
@@ -249,6 +262,22 @@ BuildFabric(const scenario::FabricSpec& spec,
         }
     }
     auto fabric = helper.Build(nodes, links, error);
+    if (!fabric && !spec.ib.lfts.empty() && error.rfind(spec.ib.lfts, 0) == 0)
+    {
+        error = "--ib-lfts=" + error;
+    }
+    else if (!fabric && spec.infiniBand && error.find(" cannot route: ") != std::string::npos)
+    {
+        error = "--ib-routing=" + spec.ib.routing + ": " + error;
+    }
+    if (fabric && fabric->GetSubnet())
+    {
+        const std::string note = fabric->GetSubnet()->GetNote();
+        if (!note.empty())
+        {
+            std::cerr << "note: InfiniBand: " << note << "\n";
+        }
+    }
     if (fabric)
     {
         error = fabric->ConnectRanks();
@@ -272,6 +301,33 @@ BuildFabric(const scenario::FabricSpec& spec,
         }
     }
     return fabric;
+}
+
+std::string
+WriteSubnet(const ns3::RdmaFabric& fabric,
+            const scenario::FabricSpec& spec,
+            const scenario::RunOptions& run)
+{
+    if (run.out.empty())
+    {
+        return {};
+    }
+    if (fabric.GetSubnet() && spec.ib.dump)
+    {
+        return fabric.GetSubnet()->Dump(run.out);
+    }
+    // Those of an earlier run go, but not what this one has read.
+    for (const char* name : {"/opensm-lfts.dump", "/opensm-sl2vl.dump"})
+    {
+        std::error_code unknown;
+        const std::string path = run.out + name;
+        if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path, unknown)) &&
+            (spec.ib.lfts.empty() || !std::filesystem::equivalent(path, spec.ib.lfts, unknown)))
+        {
+            std::filesystem::remove(path, unknown);
+        }
+    }
+    return {};
 }
 
 } // namespace dltrain

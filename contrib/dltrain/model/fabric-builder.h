@@ -44,6 +44,12 @@ std::unique_ptr<ns3::RdmaFabric> BuildFabric(const scenario::FabricSpec& spec,
                                              const scenario::RunOptions& run,
                                              std::string& error);
 
+/// --ib-dump: the tables of an InfiniBand subnet into the run's folder. \return what is wrong, or
+/// nothing
+std::string WriteSubnet(const ns3::RdmaFabric& fabric,
+                        const scenario::FabricSpec& spec,
+                        const scenario::RunOptions& run);
+
 } // namespace dltrain
 
 #endif /* FABRIC_BUILDER_H */

@@ -522,6 +522,9 @@ PrintEnd(std::ostream& os,
            << "/: stats.json, flows.csv, links.csv, topology.json, network_events.log"
            << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
            << moreFiles
+           << (run.asRun.value(nlohmann::json::json_pointer("/fabric/ib_dump"), false)
+                   ? ", opensm-lfts.dump, opensm-sl2vl.dump"
+                   : "")
            << (run.pcap.empty()     ? ""
                : run.capture.pcapng ? ", *.pcapng"
                                     : ", *.pcap")

@@ -36,7 +36,7 @@ AddList(std::string& text,
     }
 }
 
-/// The cycle of a PFC deadlock, which may go through several ranks.
+/// The cycle of a deadlock, which may go through several ranks.
 std::string
 DescribeCycle(const ns3::RdmaFabric& fabric)
 {
@@ -90,9 +90,16 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
     const std::string cycle = DescribeCycle(collector.GetFabric());
     if (!cycle.empty())
     {
-        text += "PFC deadlock, each of these links waits for the next one, the last for the "
-                "first:\n  " +
-                cycle + "\n";
+        const bool infiniBand = collector.GetFabric().GetSubnet() != nullptr;
+        text += std::string(infiniBand ? "credit deadlock: no buffer empties, as each"
+                                       : "PFC deadlock, each") +
+                " of these links waits for the next one, the last for the first:\n  " + cycle +
+                "\n";
+        if (infiniBand)
+        {
+            text += "  (a ring needs --ib-routing=torus or dfsssp with --vls=2 or more, or "
+                    "--ib-routing=updn)\n";
+        }
     }
     if (!text.empty())
     {
@@ -157,7 +164,10 @@ DescribePart(TraceCollector& collector, std::size_t most)
     std::string text;
     AddList(text, "failed queue pairs (retried in vain):", failed, most);
     AddList(text, "queue pairs with outstanding bytes:", waiting, most);
-    AddList(text, "links paused by PFC:", held, most);
+    AddList(text,
+            fabric.GetSubnet() ? "links without credits:" : "links paused by PFC:",
+            held,
+            most);
     return text;
 }
 

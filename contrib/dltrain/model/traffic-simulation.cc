@@ -212,6 +212,11 @@ TrafficSimulation::BuildPart()
                                                        m_collector->GetEndpointNames(),
                                                        m_collector->GetPortNames(),
                                                        m_scenario.run.out);
+    error = WriteSubnet(*m_fabric, m_scenario.fabric, m_scenario.run);
+    if (!error.empty())
+    {
+        return error;
+    }
     error = StartCaptures(*m_fabric, m_scenario.run);
     if (!error.empty())
     {

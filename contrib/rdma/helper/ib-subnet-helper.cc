@@ -3,19 +3,27 @@
  */
 #include "ib-subnet-helper.h"
 
+#include "contrib/rdma/core/ib-congestion.h"
 #include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/ib-tables.h"
 
 #include <algorithm>
 #include <boost/algorithm/string.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <utility>
 
 namespace ns3
 {
 
 std::string
-IbSubnetHelper::Route(const IbFabricConfig& config, rdma::IbFabric fabric)
+IbSubnetHelper::Route(const IbFabricConfig& config,
+                      rdma::IbFabric fabric,
+                      std::vector<uint64_t> linkRates)
 {
     m_config = config;
+    m_linkRates = std::move(linkRates);
     m_fabric = std::move(fabric);
     m_fabric.linkDown.resize(m_fabric.links.size());
     return Sweep(nullptr);
@@ -24,8 +32,14 @@ IbSubnetHelper::Route(const IbFabricConfig& config, rdma::IbFabric fabric)
 std::string
 IbSubnetHelper::SetLinkDown(uint32_t link, bool down)
 {
+    const bool before = m_fabric.linkDown[link];
     m_fabric.linkDown[link] = down;
-    return Sweep(&m_subnet);
+    std::string error = Sweep(&m_subnet);
+    if (!error.empty())
+    {
+        m_fabric.linkDown[link] = before; // all stays as it was
+    }
+    return error;
 }
 
 std::string
@@ -42,12 +56,93 @@ IbSubnetHelper::Sweep(const rdma::IbSubnet* previous)
     try
     {
         rdma::IbSubnet subnet = rdma::IbSubnet::Discover(m_fabric, options, previous);
-        m_tables = rdma::IbRoute(subnet, engines, routing);
+        if (m_config.forwardingFile.empty())
+        {
+            m_tables = rdma::IbRoute(subnet, engines, routing);
+        }
+        else if (!previous)
+        {
+            m_tables = ReadTables(subnet);
+        }
+        else
+        {
+            return m_config.forwardingFile + ": tables from a file know no other way when a "
+                                             "cable fails";
+        }
         m_subnet = std::move(subnet);
     }
     catch (const std::exception& e)
     {
         return e.what();
+    }
+    return {};
+}
+
+rdma::IbTables
+IbSubnetHelper::ReadTables(const rdma::IbSubnet& subnet) const
+{
+    const std::string& file = m_config.forwardingFile;
+    rdma::IbTables tables = rdma::IbEmptyTables(subnet, "file", m_config.lanes);
+    errno = 0;
+    std::ifstream in(file, std::ios::binary);
+    if (!in)
+    {
+        throw std::runtime_error(file + ": cannot be read: " + std::strerror(errno));
+    }
+    rdma::IbReadForwarding(in, file, subnet, tables);
+    const rdma::IbCheck check = rdma::IbCheckTables(subnet, tables);
+    if (check.broken)
+    {
+        throw std::runtime_error(file + ": " + std::to_string(check.broken) + " of " +
+                                 std::to_string(check.paths) +
+                                 " paths do not arrive; the first: " + check.firstBroken);
+    }
+    return tables;
+}
+
+std::string
+IbSubnetHelper::GetNote() const
+{
+    const auto& engines = rdma::IbRoutingEngines();
+    const bool safe = std::any_of(engines.begin(), engines.end(), [this](const auto& engine) {
+        return engine.name == m_tables.engine && engine.deadlockFree;
+    });
+    std::string note = m_tables.note;
+    if (!safe || m_config.unsafe)
+    {
+        const std::string cycle = rdma::IbCheckTables(m_subnet, m_tables).CycleText(m_subnet);
+        if (!cycle.empty())
+        {
+            note += (note.empty() ? "" : "; ") +
+                    ("these routes can deadlock: each of these waits for room at the next, the "
+                     "last for the first: " +
+                     cycle);
+        }
+    }
+    return note;
+}
+
+std::string
+IbSubnetHelper::Dump(const std::string& folder) const
+{
+    for (const bool lanes : {false, true})
+    {
+        const std::string path = folder + (lanes ? "/opensm-sl2vl.dump" : "/opensm-lfts.dump");
+        errno = 0;
+        std::ofstream out(path, std::ios::binary);
+        if (lanes)
+        {
+            rdma::IbWriteSlToVl(out, m_subnet, m_tables);
+        }
+        else
+        {
+            rdma::IbWriteForwarding(out, m_subnet, m_tables);
+        }
+        out.close();
+        if (!out)
+        {
+            return path + ": cannot be written: " + std::strerror(errno);
+        }
     }
     return {};
 }
@@ -101,7 +196,31 @@ IbSubnetHelper::GetPath(uint32_t from, uint32_t to, uint8_t serviceLevel, uint32
                             ? serviceLevel
                             : m_tables.PathSl(source.switchIndex, lid);
     path.lane = m_config.lanes > 1 ? m_tables.HostVl(from, path.serviceLevel) : 0;
+    path.rateBps = m_config.staticRate ? GetStaticRate(from, lid) : 0;
     return path;
+}
+
+uint64_t
+IbSubnetHelper::GetStaticRate(uint32_t from, uint32_t lid) const
+{
+    const rdma::IbSubnet::Endpoint& source = m_subnet.Endpoints()[from];
+    std::vector<rdma::IbHop> hops;
+    if (source.switchIndex == rdma::kIbNone ||
+        !rdma::IbTracePath(m_subnet, m_tables, from, lid, hops))
+    {
+        return 0;
+    }
+    const auto rateBehind = [this](uint32_t index, uint8_t port) {
+        return m_linkRates[m_subnet.Switches()[index].peers[port].link];
+    };
+    const uint64_t own = rateBehind(source.switchIndex, source.switchPort);
+    uint64_t least = own;
+    for (const rdma::IbHop& hop : hops)
+    {
+        least = hop.out ? std::min(least, rateBehind(hop.switchIndex, hop.out)) : least;
+    }
+    const uint32_t delay = rdma::IbInterPacketDelay(rdma::BitRate(own), rdma::BitRate(least));
+    return delay ? own / (1 + delay) : 0;
 }
 
 IbPortConfig

@@ -27,6 +27,9 @@ struct IbFabricConfig
 {
     /// Engine of the subnet manager (rdma::IbRoutingEngines), or several: the first that can.
     std::string routing{"ftree,updn"};
+    /// Forwarding tables instead of an engine's: a file as OpenSM or ibroute writes it
+    /// (core/ib-tables.h). They may deadlock, and do not change when a cable fails.
+    std::string forwardingFile;
     uint8_t lmc{0};             //!< each host port has 2^lmc LIDs
     uint8_t lanes{1};           //!< data VLs: 1, 2, 4 or 8
     uint64_t laneBuffer{65536}; //!< receive buffer of a VL at each port (bytes); at most 128 KiB
@@ -35,6 +38,9 @@ struct IbFabricConfig
     std::string vlLow;        //!< all VLs alike if both are empty
     uint8_t highLimit{255};   //!< of high priority, 4 KiB each; 255: unlimited
     bool unsafe{false};       //!< routes that may deadlock, rather than an error
+    /// Static rate control (InfiniBand Architecture 1, 9.11): a queue pair whose path has a slower
+    /// link than its port waits some packet times behind each packet.
+    bool staticRate{false};
 };
 
 /**
@@ -45,7 +51,10 @@ class IbSubnetHelper : public RdmaPathSource
 {
   public:
     /// Finds the subnet and its routes. \return what is wrong, or nothing
-    std::string Route(const IbFabricConfig& config, rdma::IbFabric fabric);
+    /// \param linkRates of fabric.links, bit/s
+    std::string Route(const IbFabricConfig& config,
+                      rdma::IbFabric fabric,
+                      std::vector<uint64_t> linkRates);
 
     /// The tables of a switch. \param node its number in the fabric
     void Configure(uint32_t node, IbSwitch& device) const;
@@ -56,9 +65,22 @@ class IbSubnetHelper : public RdmaPathSource
      */
     std::string SetLinkDown(uint32_t link, bool down);
 
+    /// Writes DIR/opensm-lfts.dump and DIR/opensm-sl2vl.dump. \return what is wrong, or nothing
+    std::string Dump(const std::string& folder) const;
+
+    /// \return what a user should know of the tables: which engine could not route, a cycle in
+    /// which their packets can come to rest; or nothing
+    std::string GetNote() const;
+
     const rdma::IbSubnet& GetSubnet() const
     {
         return m_subnet;
+    }
+
+    /// \return what is cabled, and which cables have failed
+    const rdma::IbFabric& GetCabling() const
+    {
+        return m_fabric;
     }
 
     const rdma::IbTables& GetTables() const
@@ -78,9 +100,15 @@ class IbSubnetHelper : public RdmaPathSource
 
   private:
     std::string Sweep(const rdma::IbSubnet* previous);
+    /// Of m_config.forwardingFile; throws std::runtime_error
+    rdma::IbTables ReadTables(const rdma::IbSubnet& subnet) const;
+
+    /// \return rate that static rate control gives a path; 0: that of the port
+    uint64_t GetStaticRate(uint32_t from, uint32_t lid) const;
 
     IbFabricConfig m_config;
     rdma::IbFabric m_fabric;
+    std::vector<uint64_t> m_linkRates;
     rdma::IbSubnet m_subnet;
     rdma::IbTables m_tables;
 };

@@ -14,8 +14,6 @@ namespace ns3
 namespace
 {
 
-constexpr uint32_t LINKTYPE_ETHERNET = 1;
-
 // Blocks and options of pcapng.
 constexpr uint32_t SECTION_HEADER = 0x0a0d0d0a;
 constexpr uint32_t INTERFACE_DESCRIPTION = 1;
@@ -191,7 +189,7 @@ RdmaCaptureFile::Begin(uint32_t index)
     {
         // Magic of nanosecond files, version 2.4, two reserved fields, snap length, link type.
         const uint32_t header[] =
-            {0xa1b23c4d, 4U << 16 | 2, 0, 0, m_options.snapLength, LINKTYPE_ETHERNET};
+            {0xa1b23c4d, 4U << 16 | 2, 0, 0, m_options.snapLength, m_options.linkType};
         Append(header, sizeof(header));
         return true;
     }
@@ -214,7 +212,7 @@ void
 RdmaCaptureFile::AppendInterface(const Interface& interface)
 {
     BeginBlock(INTERFACE_DESCRIPTION);
-    const uint32_t header[] = {LINKTYPE_ETHERNET, m_options.snapLength};
+    const uint32_t header[] = {m_options.linkType, m_options.snapLength};
     Append(header, sizeof(header));
     AppendOption(IF_NAME, interface.name.data(), interface.name.size());
     AppendOption(IF_DESCRIPTION, interface.description.data(), interface.description.size());
@@ -225,8 +223,11 @@ RdmaCaptureFile::AppendInterface(const Interface& interface)
         const std::string text = std::string(1, '\0') + interface.filter; // 0: a string follows
         AppendOption(IF_FILTER, text.data(), text.size());
     }
-    const uint8_t fcs = 0;
-    AppendOption(IF_FCSLEN, &fcs, 1);
+    if (m_options.linkType == LINK_TYPE_ETHERNET)
+    {
+        const uint8_t fcs = 0;
+        AppendOption(IF_FCSLEN, &fcs, 1);
+    }
     AppendOption(0, nullptr, 0);
     EndBlock();
 }

@@ -48,9 +48,14 @@ class RdmaCaptureFile : public SimpleRefCount<RdmaCaptureFile>
         OUTBOUND = 2
     };
 
+    /// Link types (https://www.tcpdump.org/linktypes.html).
+    static constexpr uint32_t LINK_TYPE_ETHERNET = 1;
+    static constexpr uint32_t LINK_TYPE_ERF = 197;
+
     struct Options
     {
         Format format{Format::PCAP};
+        uint32_t linkType{LINK_TYPE_ETHERNET};
         uint32_t snapLength{MAX_SNAP_LENGTH};
         uint64_t maxBytes{0}; //!< of one file, headers included; 0: no limit
         uint32_t files{0};    //!< 0: stop at maxBytes; N: go on in the next of a ring of N files

@@ -17,6 +17,7 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 namespace ns3
@@ -291,12 +292,35 @@ RdmaFabricHelper::BuildSubnet(RdmaFabric& fabric, const std::vector<rdma::RouteL
     cabling.endpoints = fabric.m_endpoints;
     cabling.names = fabric.m_names;
     fabric.m_subnet = std::make_unique<IbSubnetHelper>();
-    std::string error = fabric.m_subnet->Route(*m_ib, std::move(cabling));
+    std::vector<uint64_t> rates;
+    for (const RdmaLinkSpec& link : fabric.m_links)
+    {
+        rates.push_back(link.rateBps);
+    }
+    std::string error = fabric.m_subnet->Route(*m_ib, std::move(cabling), std::move(rates));
+    std::set<const RdmaPort*> limited;
+    for (std::size_t i = 0; error.empty() && i < fabric.m_nics.size(); ++i)
+    {
+        const Ptr<RdmaNic>& nic = fabric.m_nics[i];
+        UintegerValue receiveBuffer;
+        nic->GetAttribute("PcieReceiveBuffer", receiveBuffer);
+        error =
+            receiveBuffer.Get()
+                ? "ns3::RdmaNic::PcieReceiveBuffer: an InfiniBand NIC holds what its bus has not "
+                  "taken in the buffers of its VLs; allowed: 0, and IbFabricConfig::laneBuffer"
+                : nic->StartLimits(0, fabric.m_sizes.LargestFrame(fabric.m_mtu));
+        if (nic->GetLimits())
+        {
+            limited.insert(PeekPointer(nic->GetPort()));
+        }
+        nic->SetPaths(fabric.m_subnet.get());
+    }
     for (uint32_t end = 0; error.empty() && end < fabric.GetNEnds(); ++end)
     {
         const uint64_t rate = fabric.m_links[end / 2].rateBps;
         IbPortConfig config = MakeIbPortConfig(*m_ib, rate, fabric.m_mtu, error);
-        config.consumes = !fabric.m_isSwitch[fabric.GetNodeOfEnd(end)];
+        config.adapter = !fabric.m_isSwitch[fabric.GetNodeOfEnd(end)];
+        config.consumes = config.adapter && !limited.count(fabric.m_portOfEnd[end]);
         fabric.m_portOfEnd[end]->SetMtu(static_cast<uint16_t>(fabric.m_mtu));
         fabric.m_portOfEnd[end]->UseCredits(config);
     }
@@ -307,15 +331,6 @@ RdmaFabricHelper::BuildSubnet(RdmaFabric& fabric, const std::vector<rdma::RouteL
     for (const auto& port : fabric.m_ports)
     {
         port->StartCredits();
-    }
-    for (const auto& nic : fabric.m_nics)
-    {
-        if (nic->GetLimits())
-        {
-            return "ns3::RdmaNic: PcieBandwidth, QpCacheEntries and MessageRate work by PFC; "
-                   "allowed: not with InfiniBand";
-        }
-        nic->SetPaths(fabric.m_subnet.get());
     }
     fabric.ConfigureIbSwitches();
     for (const auto& device : fabric.m_ibSwitches)
@@ -332,15 +347,34 @@ RdmaFabricHelper::BuildSubnet(RdmaFabric& fabric, const std::vector<rdma::RouteL
 void
 RdmaFabric::ConfigureIbSwitches()
 {
+    bool adaptive = false;
     for (std::size_t i = 0; i < m_ibSwitches.size(); ++i)
     {
-        const uint32_t node = m_nodeOfIbSwitch[i];
-        m_subnet->Configure(node, *m_ibSwitches[i]);
+        m_subnet->Configure(m_nodeOfIbSwitch[i], *m_ibSwitches[i]);
+        adaptive |= m_ibSwitches[i]->IsAdaptive();
+    }
+    if (!adaptive)
+    {
+        return;
+    }
+    // Shortest ways by the cables that work.
+    const rdma::IbFabric& cabling = m_subnet->GetCabling();
+    std::vector<rdma::RouteLink> live;
+    for (std::size_t i = 0; i < cabling.links.size(); ++i)
+    {
+        if (!cabling.linkDown[i])
+        {
+            live.push_back(cabling.links[i]);
+        }
+    }
+    const auto routes = rdma::EcmpRoutes::Compute(cabling.isHost, live, cabling.endpoints);
+    for (std::size_t i = 0; i < m_ibSwitches.size(); ++i)
+    {
         std::vector<std::vector<uint16_t>> choices(m_subnet->GetSubnet().TopLid() + 1);
         for (uint32_t e = 0; e < m_endpoints.size(); ++e)
         {
             const rdma::IbSubnet::Endpoint& endpoint = m_subnet->GetSubnet().Endpoints()[e];
-            const auto ports = m_routes.NextHops(node, e);
+            const auto ports = routes.NextHops(m_nodeOfIbSwitch[i], e);
             for (uint32_t l = 0; l < 1U << endpoint.lmc && endpoint.lid; ++l)
             {
                 choices[endpoint.lid + l].assign(ports.begin(), ports.end());

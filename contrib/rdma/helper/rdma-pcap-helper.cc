@@ -4,6 +4,7 @@
 #include "rdma-pcap-helper.h"
 
 #include "contrib/rdma/core/flow-hash.h"
+#include "contrib/rdma/core/ib-wire.h"
 #include "contrib/rdma/core/roce-wire.h"
 
 #include "ns3/mac48-address.h"
@@ -49,7 +50,7 @@ MacOf(const RdmaPort* port)
     return mac;
 }
 
-/// Whether a RoCEv2 packet answers a request of its receiver: READ responses (0x0d to 0x10), ACKs
+/// Whether a packet answers a request of its receiver: READ responses (0x0d to 0x10), ACKs
 /// and NAKs (0x11, 0x12), CNPs (InfiniBand Architecture 1, table 38; annex A17).
 bool
 IsResponse(RdmaOpcode opcode)
@@ -176,16 +177,18 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
 {
   public:
     explicit RdmaCaptureSession(const RdmaFabric& fabric)
-        : m_fabric(fabric)
+        : m_fabric(fabric),
+          m_infiniBand(fabric.GetSubnet())
     {
     }
 
-    /// Flows that are captured, and whether PFC frames are; no call: everything.
-    void SetFilter(std::unordered_set<uint64_t> flows, bool pfc)
+    /// Flows that are captured, and whether what links say to each other is: PFC frames,
+    /// flow-control packets; no call: everything.
+    void SetFilter(std::unordered_set<uint64_t> flows, bool linkControl)
     {
         m_filtered = true;
         m_flows = std::move(flows);
-        m_pfc = pfc;
+        m_linkControl = linkControl;
     }
 
     bool Wants(const RdmaFrame& frame) const
@@ -197,7 +200,8 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
         switch (frame.opcode)
         {
         case RdmaOpcode::PAUSE:
-            return m_pfc;
+        case RdmaOpcode::FLOW_CONTROL:
+            return m_linkControl;
         case RdmaOpcode::PACKET:
             return false;
         default:
@@ -206,9 +210,13 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
         }
     }
 
-    /// \return length of the frame, of which the first `kept` bytes at least are in GetBytes()
-    size_t Encode(const RdmaPort* from, const RdmaFrame& frame, uint32_t kept)
+    /// \return length of the record, of which the first `kept` bytes at least are in GetBytes()
+    size_t Encode(const RdmaPort* from, const RdmaFrame& frame, uint32_t kept, int64_t now)
     {
+        if (m_infiniBand)
+        {
+            return EncodeErf(frame, kept, now);
+        }
         switch (frame.opcode)
         {
         case RdmaOpcode::PAUSE:
@@ -249,15 +257,7 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
         f.dscp = frame.dscp;
         f.ecn = frame.flags & RdmaFrame::CE ? 3 : (frame.flags & RdmaFrame::ECT ? 2 : 0);
         f.sourcePort = SourcePort(frame);
-        f.opcode = static_cast<rdma::RoceOpcode>(frame.opcode);
-        f.ackRequest = frame.flags & RdmaFrame::ACK_REQUEST;
-        f.destinationQueuePair = frame.destQp;
-        f.psn = frame.psn;
-        f.dmaLength = frame.dmaLength;
-        f.sourceQueuePair = frame.dmaLength;
-        f.immediate = frame.aux;
-        f.syndrome = static_cast<uint8_t>(frame.dmaLength);
-        f.msn = frame.aux;
+        SetTransport(f, frame);
         const size_t length = rdma::EncodedRoceBytes(f.opcode, frame.payload);
         if (frame.payload == 0 || kept > length - rdma::kIcrcBytes)
         {
@@ -277,10 +277,106 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
         uint8_t* const udp = ip + rdma::kIpv4HeaderBytes;
         Put16(udp + 4, ipLength - rdma::kIpv4HeaderBytes);
         udp[rdma::kUdpHeaderBytes + 1] |= rdma::PadBytes(frame.payload) << 4; // PadCnt in the BTH
-        for (size_t i = 0; headers + i < kept; ++i)
+        PutPayload(headers, frame.payload, kept);
+        return length;
+    }
+
+    /// All but the payload.
+    static void SetTransport(rdma::TransportFields& f, const RdmaFrame& frame)
+    {
+        f.opcode = static_cast<rdma::RoceOpcode>(frame.opcode);
+        f.ackRequest = frame.flags & RdmaFrame::ACK_REQUEST;
+        f.destinationQueuePair = frame.destQp;
+        f.psn = frame.psn;
+        f.dmaLength = frame.dmaLength;
+        f.sourceQueuePair = frame.dmaLength;
+        f.immediate = frame.aux;
+        f.syndrome = static_cast<uint8_t>(frame.dmaLength);
+        f.msn = frame.aux;
+    }
+
+    /// As much payload and padding from `at` on as is kept of a frame.
+    void PutPayload(size_t at, uint32_t payload, uint32_t kept)
+    {
+        for (size_t i = 0; at + i < kept; ++i)
         {
-            m_buffer[headers + i] = i < frame.payload ? static_cast<uint8_t>(i) : 0;
+            m_buffer[at + i] = i < payload ? static_cast<uint8_t>(i) : 0;
         }
+    }
+
+    size_t EncodeErf(const RdmaFrame& frame, uint32_t kept, int64_t now)
+    {
+        // To the nanosecond, as the capture's own time stamps: readers show either.
+        const rdma::TimePoint when(now - now % 1000);
+        uint8_t* const at = m_buffer.data();
+        size_t length = rdma::kErfFlowControlBytes;
+        if (frame.opcode == RdmaOpcode::FLOW_CONTROL)
+        {
+            rdma::PutErfFlowControl(at,
+                                    when,
+                                    {rdma::IbFlowControlOp::kNormal,
+                                     frame.priority,
+                                     static_cast<uint16_t>(frame.aux),
+                                     static_cast<uint16_t>(frame.dmaLength)});
+        }
+        else
+        {
+            const size_t packet =
+                frame.opcode == RdmaOpcode::PACKET ? EncodeRaw(frame) : EncodeIb(frame, kept);
+            rdma::PutErfHeader(at, rdma::kErfInfiniband, when, packet);
+            length = rdma::kErfHeaderBytes + packet;
+        }
+        Put16(at + 10, std::min<size_t>(length, kept)); // length of the record as it is captured
+        return length;
+    }
+
+    size_t EncodeIb(const RdmaFrame& frame, uint32_t kept)
+    {
+        rdma::IbFields f;
+        SetTransport(f, frame);
+        f.vl = frame.priority;
+        f.sl = frame.serviceLevel & 15;
+        f.dlid = static_cast<uint16_t>(frame.flowHash);
+        f.slid = static_cast<uint16_t>(frame.flowHash >> 16);
+        f.fecn = frame.flags & RdmaFrame::CE;
+        uint8_t* const lrh = m_buffer.data() + rdma::kErfHeaderBytes;
+        const size_t capacity = m_buffer.size() - rdma::kErfHeaderBytes;
+        const auto length = static_cast<size_t>(rdma::IbPacketBytes(f.opcode, frame.payload).value);
+        if (frame.payload == 0 ||
+            kept > rdma::kErfHeaderBytes + length - rdma::kIcrcBytes - rdma::kVcrcBytes)
+        {
+            f.payload = frame.payload;
+            return rdma::EncodeIb(f, lrh, capacity);
+        }
+        // The CRCs are cut off: as in EncodeRoce.
+        rdma::EncodeIb(f, lrh, capacity);
+        Put16(lrh + 4, rdma::IbPacketWords(rdma::Bytes(length)));
+        lrh[rdma::kLrhBytes + 1] |= rdma::PadBytes(frame.payload) << 4; // PadCnt in the BTH
+        PutPayload(rdma::kErfHeaderBytes + rdma::kLrhBytes + rdma::kBthBytes +
+                       rdma::ExtensionBytes(f.opcode),
+                   frame.payload,
+                   kept);
+        return length;
+    }
+
+    /// LRH, RWH (InfiniBand Architecture 1, 5.3: 16 bits reserved, EtherType), payload, VCRC.
+    size_t EncodeRaw(const RdmaFrame& frame)
+    {
+        constexpr size_t RWH_BYTES = 4;
+        uint8_t* const at = m_buffer.data() + rdma::kErfHeaderBytes;
+        const uint32_t payload = frame.extra->packet->GetSize();
+        const size_t length =
+            rdma::kLrhBytes + RWH_BYTES + (payload + 3) / 4 * 4 + rdma::kVcrcBytes;
+        std::memset(at, 0, length);
+        at[0] = static_cast<uint8_t>(frame.priority << 4);
+        Put16(at + 2, rdma::kPermissiveLid);
+        Put16(at + 4, std::min<size_t>(2047, rdma::IbPacketWords(rdma::Bytes(length))));
+        Put16(at + 6, rdma::kPermissiveLid);
+        Put16(at + rdma::kLrhBytes + 2, frame.extra->protocol);
+        frame.extra->packet->CopyData(at + rdma::kLrhBytes + RWH_BYTES, payload);
+        const uint16_t vcrc = rdma::IbVcrc(at, length - rdma::kVcrcBytes);
+        at[length - 2] = static_cast<uint8_t>(vcrc);
+        at[length - 1] = static_cast<uint8_t>(vcrc >> 8);
         return length;
     }
 
@@ -341,8 +437,9 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
     }
 
     const RdmaFabric& m_fabric;
+    const bool m_infiniBand;
     bool m_filtered{false};
-    bool m_pfc{false};
+    bool m_linkControl{false};
     bool m_saidFull{false};
     std::unordered_set<uint64_t> m_flows;
     std::vector<uint8_t> m_buffer =
@@ -385,7 +482,7 @@ class Capture : public SimpleRefCount<Capture>
         {
             return;
         }
-        const size_t length = m_session->Encode(from, frame, m_file->GetSnapLength());
+        const size_t length = m_session->Encode(from, frame, m_file->GetSnapLength(), now);
         if (!m_file->Write(m_interface,
                            direction,
                            now,
@@ -405,8 +502,11 @@ class Capture : public SimpleRefCount<Capture>
 
 RdmaPcapHelper::RdmaPcapHelper(const RdmaFabric& fabric)
     : m_fabric(fabric),
+      m_infiniBand(fabric.GetSubnet()),
       m_session(Create<RdmaCaptureSession>(fabric))
 {
+    m_options.linkType =
+        m_infiniBand ? RdmaCaptureFile::LINK_TYPE_ERF : RdmaCaptureFile::LINK_TYPE_ETHERNET;
 }
 
 RdmaPcapHelper::~RdmaPcapHelper() = default;
@@ -420,7 +520,8 @@ RdmaPcapHelper::SetFormat(Format format)
 void
 RdmaPcapHelper::SetSnapLength(uint32_t bytes)
 {
-    m_options.snapLength = bytes;
+    const uint32_t erf = m_infiniBand ? rdma::kErfHeaderBytes : 0;
+    m_options.snapLength = std::min(bytes, RdmaCaptureFile::MAX_SNAP_LENGTH - erf) + erf;
 }
 
 void
@@ -434,19 +535,21 @@ std::string
 RdmaPcapHelper::SetFlows(const std::string& flows)
 {
     std::unordered_set<uint64_t> keys;
-    bool pfc = false;
+    bool linkControl = false;
+    const std::string control = m_infiniBand ? "credits" : "pfc";
     for (const std::string& one : flows.empty() ? std::vector<std::string>{} : Split(flows))
     {
-        if (one == "pfc")
+        if (one == control)
         {
-            pfc = true;
+            linkControl = true;
             continue;
         }
         const size_t arrow = one.find("->");
         if (arrow == std::string::npos)
         {
             return "\"" + one +
-                   "\" is no flow (allowed: a->b, of hosts or their ports, host:port; pfc)";
+                   "\" is no flow (allowed: a->b, of hosts or their ports, host:port; " + control +
+                   ")";
         }
         const std::string names[] = {one.substr(0, arrow), one.substr(arrow + 2)};
         std::vector<uint32_t> ends[2];
@@ -484,7 +587,7 @@ RdmaPcapHelper::SetFlows(const std::string& flows)
     m_filter = flows;
     if (!flows.empty())
     {
-        m_session->SetFilter(std::move(keys), pfc);
+        m_session->SetFilter(std::move(keys), linkControl);
     }
     return {};
 }
@@ -536,6 +639,14 @@ RdmaPcapHelper::Select(const RdmaFabric& fabric,
 namespace
 {
 
+bool
+AreInfiniBand(const rdma::FrameSizes& sizes)
+{
+    const rdma::FrameSizes ib = rdma::IbFrameSizes();
+    return sizes.lineOverhead == ib.lineOverhead && sizes.dataOverhead == ib.dataOverhead &&
+           sizes.HasExtensions() && sizes.ackWire == ib.ackWire && sizes.cnpWire == ib.cnpWire;
+}
+
 /// GetFileName without its extension.
 std::string
 StemOf(const RdmaPort* port)
@@ -561,11 +672,17 @@ RdmaPcapHelper::GetFileName(const RdmaPort* port)
 std::string
 RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
 {
-    if (!m_fabric.GetFrameSizes().AreStandard())
+    if (m_infiniBand && !AreInfiniBand(m_fabric.GetFrameSizes()))
     {
-        return "the frames are not RoCEv2's (RdmaNic::HeaderBytes, ExtensionHeaders, "
+        return "the frames are not InfiniBand's (RdmaNic::HeaderBytes, ExtensionHeaders, "
                "AckFrameBytes, CnpFrameBytes, RdmaPort::LineOverhead), so no reader of captures "
                "would understand them";
+    }
+    if (!m_infiniBand && !m_fabric.GetFrameSizes().AreStandard())
+    {
+        return "the frames are not RoCEv2's (RdmaNic::HeaderBytes, ExtensionHeaders, "
+               "AckFrameBytes, CnpFrameBytes, RdmaPort::LineOverhead, or telemetry of the congestion "
+               "control), so no reader of captures would understand them";
     }
     const bool shared = m_options.format == Format::PCAPNG;
     Ptr<RdmaCaptureFile> file = shared ? m_shared[folder] : nullptr;

@@ -20,23 +20,36 @@ class RdmaCaptureSession;
 
 /**
  * \ingroup rdma
- * Captures what ports send and receive in files that Wireshark reads: Ethernet link type,
- * nanosecond time stamps; pcap, one file a port, or pcapng, one file with an interface per port.
+ * Captures what ports send and receive in files that Wireshark reads: link type Ethernet, or ERF of
+ * an InfiniBand fabric; nanosecond time stamps; pcap, one file a port, or pcapng, one file with an
+ * interface per port.
  *
  * What is real in a capture: sizes, opcodes, queue pair numbers, PSNs, AckReq, DMA length,
- * immediate data, AETH (syndrome, MSN), ECN, priority (DSCP = 8 x priority), UDP source port (the
- * one that ECMP hashes), ICRC, PFC frames (class-enable vector, quanta). What is made up:
+ * immediate data, AETH (syndrome, MSN), ICRC. What is made up: the payload, byte i of a packet is
+ * i mod 256; in the RETH virtual address 0 and key 0; partition key 0xffff.
+ *
+ * Of RoCEv2 also real: ECN, priority (DSCP = 8 x priority), UDP source port (the one that ECMP
+ * hashes), PFC frames (class-enable vector, quanta). Made up:
  *
  *     IPv4 address  10.x.y.z, the last 24 bits being endpoint number + 1
  *     MAC address   02:00 and the IPv4 address; end to end, as a switched fabric keeps it. PFC
  *                   frames and ordinary packets bear the addresses of the ports.
- *     RETH          virtual address 0, key 0
- *     payload       byte i of a packet is i mod 256
  *     TTL           64 everywhere (a routed fabric would count down)
  *
+ * Of InfiniBand also real: LIDs as the subnet manager gave them, SL, the VL of this very link,
+ * packet length, FECN where a switch marked the packet, BECN and opcode 0x80 of CN packets, VCRC,
+ * and flow-control packets (VL, FCTBS and FCCL as of when they are sent). Each record is an ERF one
+ * (rdma::PutErfHeader; types 21 and 25), since Wireshark 4.0 reads no other with InfiniBand in it,
+ * and no other link type has flow-control packets. The length of a record is that of the packet
+ * from LRH to VCRC, without delimiters, and 16 B of ERF header, which readers take off again; a
+ * flow-control packet of 6 B is filled up with zeros to 48. The initial exchange of credits is
+ * before the simulation begins, and in no capture. An ordinary packet is a raw one with an
+ * EtherType (RWH), from and to the permissive LID, 0xffff.
+ *
  * Time stamps: a frame sent, when its first bit starts; a frame received, when it is handed over,
- * that is after its last bit and, in a switch, after the pipeline. Frames dropped for their FCS are
- * not captured, nor are frames dropped by a switch missing on its ingress side.
+ * that is after its last bit and, in a switch, after the pipeline; in a switch that cuts through
+ * its latency after the first bit. Frames dropped for their FCS or CRCs are not captured, nor are
+ * frames dropped by a switch missing on its ingress side.
  *
  * In pcapng an interface has the port's name, as its description the directed link out of it
  * ("a->b"), the rate, and the flow filter; every frame says whether the port sent (outbound) or
@@ -61,7 +74,8 @@ class RdmaPcapHelper
     void SetFormat(Format format);
 
     /// \param bytes kept of each frame at most (the length field of its record has the true
-    /// length); default: all. What is cut off is not computed: neither payload nor ICRC.
+    /// length); default: all. What is cut off is not computed: neither payload nor CRCs. An ERF
+    /// header comes on top of it.
     void SetSnapLength(uint32_t bytes);
 
     /**
@@ -75,10 +89,12 @@ class RdmaPcapHelper
     /**
      * Capture these flows only: a list separated by commas of
      *
-     *     a->b   what endpoint a asks of b, and b's answers: requests (SEND, WRITE, READ) from a to
-     *            b; ACKs, NAKs, READ responses and CNPs from b to a. Of all queue pairs between
-     *            them. a and b are hosts, then all their ports are meant, or ports (host:1).
-     *     pfc    PFC frames, which belong to no flow, too
+     *     a->b     what endpoint a asks of b, and b's answers: requests (SEND, WRITE, READ) from a
+     *              to b; ACKs, NAKs, READ responses and CNPs from b to a. Of all queue pairs
+     *              between them. a and b are hosts, then all their ports are meant, or ports
+     *              (host:1).
+     *     pfc      PFC frames, which belong to no flow, too; not of an InfiniBand fabric
+     *     credits  flow-control packets, likewise; of an InfiniBand fabric only
      *
      * Ordinary packets are no flows: a filter leaves them out.
      * \param flows empty: everything, as without a filter
@@ -115,6 +131,7 @@ class RdmaPcapHelper
   private:
     const RdmaFabric& m_fabric;
     RdmaCaptureFile::Options m_options;
+    bool m_infiniBand;
     std::string m_filter; //!< as given
     Ptr<RdmaCaptureSession> m_session;
     std::map<std::string, Ptr<RdmaCaptureFile>> m_shared; //!< pcapng: by folder

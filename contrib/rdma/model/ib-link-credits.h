@@ -24,7 +24,8 @@ struct IbPortConfig
     uint32_t bufferBlocks{2048}; //!< receive buffer of a VL, 64 B each; at most 2,048 (7.9.4.3)
     uint32_t updateBlocks{512};  //!< blocks freed until the peer is told at once
     int64_t updatePeriodPs{0};   //!< and of fewer after this time: 65,536 symbol times at most
-    bool consumes{false};        //!< a channel adapter: what has arrived leaves the buffer at once
+    bool adapter{false};         //!< of a channel adapter, not of a switch
+    bool consumes{false};        //!< what has arrived leaves the buffer at once
     rdma::IbVlArbitration arbitration; //!< tables of high and low priority
 };
 

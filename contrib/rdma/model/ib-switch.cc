@@ -148,7 +148,10 @@ IbSwitch::SetForwarding(std::vector<uint16_t> forwarding)
 void
 IbSwitch::SetChoices(std::vector<std::vector<uint16_t>> choices)
 {
-    m_choices = std::move(choices);
+    if (m_adaptive)
+    {
+        m_choices = std::move(choices);
+    }
 }
 
 std::string
@@ -179,7 +182,7 @@ IbSwitch::Start()
         if (m_threshold)
         {
             const rdma::Bytes buffer(64 * m_ports[i]->GetCredits()->config.bufferBlocks);
-            const bool adapter = m_ports[i]->GetPeer()->GetCredits()->config.consumes;
+            const bool adapter = m_ports[i]->GetPeer()->GetCredits()->config.adapter;
             for (uint32_t v = 0; v < RdmaPort::PRIORITIES; ++v)
             {
                 m_markers.emplace_back(
@@ -191,10 +194,6 @@ IbSwitch::Start()
                     buffer);
             }
         }
-    }
-    if (!m_adaptive)
-    {
-        m_choices.clear();
     }
     return {};
 }
@@ -252,7 +251,18 @@ IbSwitch::Forward(uint16_t in, RdmaFrame* frame, int64_t now)
     const uint32_t lid = frame->flowHash & 0xffff;
     uint16_t out = lid < m_forwarding.size() ? m_forwarding[lid] : NO_PORT;
     const uint8_t laneIn = frame->priority;
-    if (out == NO_PORT)
+    if (!m_choices.empty() && out != NO_PORT &&
+        m_ports[out]->GetQueuedBytes() > m_adaptiveThreshold)
+    {
+        out = LeastLoaded(lid, out);
+    }
+    uint8_t laneOut = 0;
+    if (!m_lanes.empty() && out != NO_PORT)
+    {
+        laneOut =
+            m_lanes[(in * m_ports.size() + out) * SERVICE_LEVELS + (frame->serviceLevel & 15)];
+    }
+    if (out == NO_PORT || laneOut >= RdmaPort::PRIORITIES) // VL 15: to be dropped (7.6.6)
     {
         NS_LOG_INFO(m_name << " drops a packet: LID " << lid << " has no way");
         ++m_noRoute;
@@ -262,17 +272,9 @@ IbSwitch::Forward(uint16_t in, RdmaFrame* frame, int64_t now)
         RdmaFramePool::Get().Free(frame);
         return;
     }
-    if (!m_choices.empty() && m_ports[out]->GetQueuedBytes() > m_adaptiveThreshold)
-    {
-        out = LeastLoaded(lid, out);
-    }
     RdmaPort* egress = PeekPointer(m_ports[out]);
     frame->inPort = static_cast<uint16_t>(in | laneIn << PORT_BITS);
-    if (!m_lanes.empty())
-    {
-        frame->priority =
-            m_lanes[(in * m_ports.size() + out) * SERVICE_LEVELS + (frame->serviceLevel & 15)];
-    }
+    frame->priority = laneOut;
     frame->time = now; // queued since
     if (frame->extra && frame->extra->journey)
     {

@@ -67,6 +67,12 @@ class IbSwitch : public Object, public RdmaPortUser
     void SetRoutes(std::vector<uint16_t> forwarding, std::vector<uint8_t> lanes);
     /// The new ways after a failure; what is queued stays where it is.
     void SetForwarding(std::vector<uint16_t> forwarding);
+    /// \return whether choices have a use
+    bool IsAdaptive() const
+    {
+        return m_adaptive;
+    }
+
     /// \param choices by LID: all ports on a shortest way, for AdaptiveRouting
     void SetChoices(std::vector<std::vector<uint16_t>> choices);
     /// \return an error, or nothing

@@ -391,7 +391,8 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
                                                             rdma::Duration(m_port->GetDelayPs()),
                                                             rdma::Duration(0),
                                                             rdma::Duration(0),
-                                                            rdma::Bytes(largestFrameBytes))
+                                                            rdma::Bytes(largestFrameBytes),
+                                                            rdma::Duration(m_timeUnit))
                                             .value
                                       : 0;
         const uint64_t least = headroom + 2 * uint64_t{largestFrameBytes};
@@ -512,7 +513,8 @@ RdmaNic::StartCongestionControl(RdmaQueuePair* qp)
     qp->m_needs = qp->m_ops->GetNeeds();
     qp->m_cc = {};
     qp->m_cc.port = rdma::BitRate(m_port->GetRate());
-    qp->m_cc.line = rdma::BitRate(GetMaxRate());
+    qp->m_cc.line =
+        rdma::BitRate(qp->m_staticRate ? std::min(qp->m_staticRate, GetMaxRate()) : GetMaxRate());
     qp->m_cc.mtu = m_mtu;
     qp->m_cc.fullWireBytes = m_sizes.dataOverhead + m_mtu;
     qp->m_cc.windowAtLine = m_windowBytes;
@@ -694,9 +696,10 @@ RdmaNic::Throttle(RdmaQueuePair* qp, int64_t now)
 }
 
 void
-RdmaNic::Rethrottle(RdmaQueuePair* qp)
+RdmaNic::Rethrottle(RdmaQueuePair* qp, int64_t now)
 {
-    m_throttled.push_back({qp->m_nextSend, qp->m_number, ++qp->m_throttleGeneration, qp});
+    m_throttled.push_back(
+        {std::max(qp->m_nextSend, now), qp->m_number, ++qp->m_throttleGeneration, qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
     WakeForThrottled();
 }
@@ -946,6 +949,10 @@ RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
 void
 RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
 {
+    if (m_limits && m_paths) // it has been in the buffer of its VL until now
+    {
+        m_port->ReturnCredits(frame->priority, m_port->GetBlocks(frame), now, now);
+    }
     const uint32_t index = frame->destQp - 2;
     // Anybody may send a datagram to any number; to oneself, it needs a switch that sends it back.
     if (index >= m_qps.size() || frame->dst != m_endpoint)

@@ -35,7 +35,8 @@ class RdmaPathSource
     {
         uint32_t address{0}; //!< RdmaFrame::flowHash of its packets
         uint8_t serviceLevel{0};
-        uint8_t lane{0}; //!< VL at the sender's port
+        uint8_t lane{0};     //!< VL at the sender's port
+        uint64_t rateBps{0}; //!< static rate: most that a queue pair sends at; 0: as its port
     };
 
     virtual ~RdmaPathSource() = default;
@@ -302,7 +303,7 @@ class RdmaNic : public Object, public RdmaPortUser
     RdmaQueuePair* PopReady(uint8_t priority);
     void Throttle(RdmaQueuePair* qp, int64_t now);
     /// A throttled queue pair may send sooner than it was to.
-    void Rethrottle(RdmaQueuePair* qp);
+    void Rethrottle(RdmaQueuePair* qp, int64_t now);
     void ReleaseThrottled(int64_t now);
     void WakeForThrottled();
     /// A queue pair may have something to send again.

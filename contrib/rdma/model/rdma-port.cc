@@ -908,7 +908,7 @@ RdmaPort::OnCreditUpdate(const RdmaFrame& frame, int64_t now)
     rdma::IbCreditSender& sender = lane.sender;
     sender.OnFlowControl(static_cast<uint16_t>(frame.dmaLength));
     const RdmaFrame* front = m_queue[frame.priority].list.Front();
-    if ((m_paused & bit) && sender.CanSend(GetBlocks(front)))
+    if ((m_paused & bit) && (!front || sender.CanSend(GetBlocks(front))))
     {
         lane.stalledUntil = now;
         SetPaused(m_paused & ~bit, now);

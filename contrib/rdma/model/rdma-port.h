@@ -211,8 +211,8 @@ class RdmaPort : public NetDevice
         return m_credits.get();
     }
 
-    /// \return what a frame takes of a credit buffer (64 B each): all between the delimiters but
-    /// for its VCRC (InfiniBand Architecture 1, 7.9.4)
+    /// \return what a frame takes of a credit buffer (64 B each): all between the delimiters, its
+    /// VCRC too (core/ib-sizes.h)
     uint32_t GetBlocks(const RdmaFrame* frame) const
     {
         return (GetFrameBytes(frame) + 63) / 64;

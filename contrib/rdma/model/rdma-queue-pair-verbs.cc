@@ -156,6 +156,11 @@ RdmaQueuePair::SetPeer(uint32_t endpoint, uint32_t number, uint64_t firstPsn)
         m_flowHash = path.address;
         m_priority = path.lane;
         m_dscp = path.serviceLevel;
+        if (path.rateBps != m_staticRate)
+        {
+            m_staticRate = path.rateBps;
+            m_nic->StartCongestionControl(this); // its line is that rate now
+        }
     }
 }
 

@@ -419,7 +419,7 @@ RdmaQueuePair::ChangeRate(int64_t now)
     }
     else if (sooner && m_schedule == Schedule::THROTTLED)
     {
-        m_nic->Rethrottle(this);
+        m_nic->Rethrottle(this, now);
     }
     if (m_nic->m_variableWindow && m_nic->m_windowBytes)
     {

@@ -437,6 +437,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint32_t m_peerEndpoint{0};
     uint32_t m_flowHash{0};
     uint64_t m_postedBytes{0};
+    uint64_t m_staticRate{0}; //!< of its path, bit/s; 0: none
 
     // retransmission
     int64_t m_timeoutPs{0}; //!< local ACK time-out; 0: none

@@ -356,7 +356,8 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
                                         rdma::Duration(port->GetDelayPs()),
                                         rdma::Duration(pipeline),
                                         rdma::Duration(0),
-                                        rdma::Bytes(largestFrameBytes))
+                                        rdma::Bytes(largestFrameBytes),
+                                        rdma::Duration(port->GetTransmitTimeUnitPs()))
                             .value *
                         static_cast<uint64_t>(__builtin_popcount(m_losslessMask))
                   : 0);

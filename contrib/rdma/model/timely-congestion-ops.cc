@@ -40,11 +40,13 @@ TimelyCongestionOps::GetTypeId()
                 DoubleValue(0),
                 MakeDoubleAccessor(&TimelyCongestionOps::m_beta),
                 MakeDoubleChecker<double>(0, 1))
-            .AddAttribute("Delta",
-                          "Additive increase (bit/s); hpcc-code: RATE_AI",
-                          UintegerValue(10000000),
-                          MakeUintegerAccessor(&TimelyCongestionOps::m_delta),
-                          MakeUintegerChecker<uint64_t>(1))
+            .AddAttribute(
+                "Delta",
+                "Additive increase (bit/s); 0: the line rate / 1000, as the paper's 10 Mb/s "
+                "at 10 Gb/s; hpcc-code: RATE_AI",
+                UintegerValue(0),
+                MakeUintegerAccessor(&TimelyCongestionOps::m_delta),
+                MakeUintegerChecker<uint64_t>())
             .AddAttribute("TLow",
                           "Below this round-trip time the rate always grows",
                           TimeValue(MicroSeconds(50)),
@@ -72,11 +74,10 @@ TimelyCongestionOps::GetTypeId()
                           MakeUintegerAccessor(&TimelyCongestionOps::m_segment),
                           MakeUintegerChecker<uint64_t>(1))
             .AddAttribute("MinimumRate",
-                          "The rate is never less (bit/s); assumed: Delta's default; hpcc-code: "
-                          "MIN_RATE",
-                          UintegerValue(10000000),
+                          "The rate is never less (bit/s); 0: Delta (assumed); hpcc-code: MIN_RATE",
+                          UintegerValue(0),
                           MakeUintegerAccessor(&TimelyCongestionOps::m_minimumRate),
-                          MakeUintegerChecker<uint64_t>(1))
+                          MakeUintegerChecker<uint64_t>())
             .AddAttribute("HyperIncrease",
                           "hpcc-code: RATE_HAI (bit/s)",
                           UintegerValue(50000000),
@@ -134,6 +135,8 @@ void
 TimelyCongestionOps::Init(RdmaCongestionState& state)
 {
     const auto ns = [](const Time& t) { return static_cast<uint64_t>(t.GetNanoSeconds()); };
+    const uint64_t delta = m_delta ? m_delta : std::max<uint64_t>(1, state.line.bps / 1000);
+    const uint64_t minimum = m_minimumRate ? m_minimumRate : delta;
     if (m_preset == HPCC_CODE)
     {
         m_code = std::make_unique<rdma::TimelyCodeRate>(
@@ -142,9 +145,9 @@ TimelyCongestionOps::Init(RdmaCongestionState& state)
                                              ns(m_tLow),
                                              ns(m_tHigh),
                                              ns(m_minRtt),
-                                             m_delta,
+                                             delta,
                                              m_hyperIncrease},
-            rdma::HpccCodeLimits{state.port.bps, state.line.bps, m_minimumRate});
+            rdma::HpccCodeLimits{state.port.bps, state.line.bps, minimum});
         state.repace = RdmaCongestionState::Repace::KEEP;
     }
     else
@@ -153,12 +156,12 @@ TimelyCongestionOps::Init(RdmaCongestionState& state)
         p.patched = m_preset == CONEXT16;
         p.alpha = m_alpha;
         p.beta = m_beta > 0 ? m_beta : p.patched ? 0.008 : 0.8;
-        p.delta = rdma::BitRate(m_delta);
+        p.delta = rdma::BitRate(delta);
         p.tLow = rdma::Duration(m_tLow.GetPicoSeconds());
         p.tHigh = rdma::Duration(m_tHigh.GetPicoSeconds());
         p.minRtt = rdma::Duration(m_minRtt.GetPicoSeconds());
         p.rttReference = rdma::Duration(m_rttReference.GetPicoSeconds());
-        p.minimumRate = rdma::BitRate(m_minimumRate);
+        p.minimumRate = rdma::BitRate(minimum);
         m_rate = std::make_unique<rdma::TimelyRate>(p, state.line);
     }
     Publish(state);

@@ -117,7 +117,8 @@ class RdmaRepaceTestCase : public TestCase
             int64_t expected = gap; // kept, and not lengthened by a cut
             if (repace == Repace::SHIFT)
             {
-                expected = std::max(acked, newGap); // as if it had always been that rate
+                // As if it had always been that rate: before the ACK came, so at once.
+                expected = std::max(acked, newGap);
             }
             else if (repace == Repace::SHORTEN && then > 2500000000)
             {

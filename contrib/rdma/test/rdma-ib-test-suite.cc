@@ -373,6 +373,79 @@ class RdmaIbConservationTestCase : public TestCase
     uint32_t m_seed;
 };
 
+class RdmaIbStaticRateTestCase : public TestCase
+{
+  public:
+    RdmaIbStaticRateTestCase()
+        : TestCase("static rate control: no queue in front of a slower link")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const bool on : {false, true})
+        {
+            Bed bed;
+            DescribeChain(bed, {100 * GBPS, 32 * GBPS}, 25 * NS);
+            IbFabricConfig config;
+            config.staticRate = on;
+            bed.helper.SetInfiniBand(config);
+            bed.Build();
+            const uint64_t packets = 1000;
+            bed.Connect(0, 1, 0).first->PostWrite(packets * 4096, 1);
+            Simulator::Run();
+            NS_TEST_ASSERT_MSG_EQ(bed.notes.messages.size(), 1, "arrived");
+            // 100 / 32 is more than 3, so a packet waits 3 packet times: 25 Gb/s of 4124 B each.
+            const double expected = packets * 4124 * 8e12 / (on ? 25e9 : 32e9);
+            NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(bed.notes.messages[0].at),
+                                      expected,
+                                      0.002 * expected,
+                                      "time");
+            const uint64_t queue = bed.fabric->GetPorts()[2]->GetCounters().maxQueueBytes;
+            NS_TEST_EXPECT_MSG_EQ((queue <= 2 * 4140), on, "queue at the switch: " << queue);
+        }
+    }
+};
+
+class RdmaIbSlowBusTestCase : public TestCase
+{
+  public:
+    RdmaIbSlowBusTestCase()
+        : TestCase("a host whose bus is slower than its link holds credits back")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Bed bed;
+        bed.Star(3, 100 * GBPS, 25 * NS);
+        bed.helper.SetInfiniBand({});
+        bed.helper.SetNicAttribute("PcieBandwidth", StringValue("40Gbps"));
+        bed.Build();
+        const uint64_t bytes = 8000000;
+        bed.Connect(0, 2, 0).first->PostWrite(bytes, 1);
+        bed.Connect(1, 2, 0).first->PostWrite(bytes, 2);
+        Simulator::Run();
+        NS_TEST_ASSERT_MSG_EQ(bed.notes.messages.size(), 2, "both arrive");
+        // 16 MB of payload at 40 Gb/s: 3.2 ms; what the senders' own buses take for the first
+        // packet and the way are below 1%.
+        const double expected = 16e6 * 8 / 40e9 * 1e12;
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(bed.notes.messages[1].at),
+                                  expected,
+                                  0.01 * expected,
+                                  "the bus");
+        NS_TEST_EXPECT_MSG_GT(bed.fabric->GetPortTotals().creditStalls, 0U, "senders are held");
+        NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNicTotals().receiveBufferDrops,
+                              0,
+                              "and nothing is lost");
+        ExpectNoCreditLeaked(bed, *this, [this](bool ok, const std::string& text) {
+            NS_TEST_EXPECT_MSG_EQ(ok, true, text);
+        });
+    }
+};
+
 class RdmaIbAdaptiveRoutingTestCase : public TestCase
 {
   public:
@@ -450,6 +523,8 @@ class RdmaIbTestSuite : public TestSuite
         AddTestCase(new RdmaIbRateMismatchTestCase, TestCase::QUICK);
         AddTestCase(new RdmaIbBandwidthTestCase, TestCase::QUICK);
         AddTestCase(new RdmaIbBufferRoundTripTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaIbStaticRateTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaIbSlowBusTestCase, TestCase::QUICK);
         AddTestCase(new RdmaIbAdaptiveRoutingTestCase, TestCase::QUICK);
         for (uint32_t seed = 1; seed <= 5; ++seed)
         {

@@ -172,6 +172,35 @@ TEST(SharedBuffer, HeadroomIsTheSumInItsHeader)
     EXPECT_EQ(
         HeadroomBytes(Gbps(400), Microseconds(1), Duration(0), Nanoseconds(100), Bytes(1000)).value,
         105000u + 1 + 3 * 1020 + 84);
+    EXPECT_EQ(HeadroomBytes(Gbps(100),
+                            Microseconds(1),
+                            Nanoseconds(500),
+                            Duration(0),
+                            Bytes(4178),
+                            Duration(1))
+                  .value,
+              31250u + 1 + 3 * 4198 + 84); // a unit of 1 ps is none
+}
+
+TEST(SharedBuffer, HeadroomKnowsTimesThatAreCut)
+{
+    const auto of = [](BitRate rate, uint64_t frame) {
+        return HeadroomBytes(rate,
+                             Microseconds(1),
+                             Duration(0),
+                             Duration(0),
+                             Bytes(frame),
+                             Nanoseconds(1))
+            .value;
+    };
+    // 1,048 B at 400 Gb/s take 20.96 ns, cut to 20: 52.4 B/ns x 2,000 ns instead of 50.
+    EXPECT_EQ(of(Gbps(400), 1048), 104800u + 1 + 3 * 1068 + 84);
+    // 1,000 B take 20 ns, and what is whole loses one: 1000 / 19 x 2,000 = 105,263.2.
+    EXPECT_EQ(of(Gbps(400), 1000), 105263u + 1 + 3 * 1020 + 84);
+    // 1,048 B at 10 Gb/s: 838.4 ns cut to 838, x 2,000 = 2,501.2.
+    EXPECT_EQ(of(Gbps(10), 1048), 2501u + 1 + 3 * 1068 + 84);
+    // At 100 Tb/s a frame takes no whole ns: 12,500 B/ns.
+    EXPECT_EQ(of(Gbps(100000), 1048), 25000000u + 1 + 3 * 1068 + 84);
 }
 
 // What the header promises, under random traffic that obeys XOFF with a delay: the upstream of each

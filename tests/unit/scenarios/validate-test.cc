@@ -202,7 +202,7 @@ TEST(BadInput, InfiniBandAndEthernetDoNotMix)
 {
     ExpectStarts(TrainError({"--fabric=roce", "--nic=EDR"}), "--nic=EDR: is InfiniBand's; allowed: --fabric=ib, or 10GbE, ");
     ExpectStarts(TrainError({"--fabric=ib", "--nic=100GbE"}), "--nic=100GbE: is Ethernet's; allowed with --fabric=ib: SDR, ");
-    ExpectStarts(TrainError({"--nic=EDR", "--no-pfc"}), "--no-pfc: has no meaning with --fabric=ib");
+    ExpectStarts(TrainError({"--nic=EDR", "--no-pfc"}), "--no-pfc=0: has no meaning with --fabric=ib");
     ExpectStarts(TrainError({"--vls=2"}), "--vls=2: has a meaning with --fabric=ib only");
     ExpectStarts(TrainError({"--nic=EDR", "--vls=3"}), "--vls=3: ");
     ExpectStarts(TrainError({"--nic=EDR", "--vl-buffer=4kB"}), "--vl-buffer=4kB: does not hold one packet; allowed with an MTU of 4096 B: 4224B to 128KiB");

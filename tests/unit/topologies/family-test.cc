@@ -40,14 +40,14 @@ TEST(Family, Registry)
 {
     EXPECT_EQ(
         topo::FamilyNames(),
-        (std::vector<std::string>{"fat-tree", "leaf-spine", "single-switch", "graph", "hpcc"}));
+        (std::vector<std::string>{"fat-tree", "leaf-spine", "single-switch", "torus", "graph", "hpcc"}));
     for (const auto& family : topo::Families())
     {
         EXPECT_GT(std::string(family.description).size(), 10u);
     }
     EXPECT_EQ(Errors(Request("fattree", 4)),
-              "topology: \"fattree\" is not one of fat-tree, leaf-spine, single-switch, graph or "
-              "hpcc (did you mean "
+              "topology: \"fattree\" is not one of fat-tree, leaf-spine, single-switch, torus, "
+              "graph or hpcc (did you mean "
               "fat-tree?)\n");
 }
 

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 300
+"""The replicas of scenarios/presets/cc, shortened, against what papers and theory say. Expected values are derived where they stand."""
+
+import math
+import os
+import statistics
+
+from _system_test import HEADERS, ROOT, SystemTest, main, quantile
+
+PRESETS = os.path.join(ROOT, "scenarios", "presets", "cc")
+LINE = 20  # preamble and gap: of the wire, in no queue
+ACK = HEADERS + 4  # AETH
+SHORT = "--no-report --no-progress"
+
+
+class Queue:
+    """Bytes in the longest queue, from `begin` on; times without a row are those of an empty one."""
+
+    def __init__(self, run, begin_us):
+        rows = run.rows("queues.csv")
+        link = rows[0]["link"]
+        at = {row["time_us"]: row for row in rows if row["link"] == link}
+        times = sorted(at)
+        step = min(b - a for a, b in zip(times, times[1:]))
+        late = [at[time] for time in times if time > begin_us]
+        empty = round((run.stats["simulated_time_us"] - begin_us) / step) - len(late)
+        self.means = [row["mean_bytes"] for row in late] + [0] * max(0, empty)
+        self.mean = statistics.fmean(self.means)
+        self.deviation = statistics.pstdev(self.means)
+        self.most = max(row["max_bytes"] for row in late)
+
+    def quantile(self, share):
+        return quantile(self.means, share)
+
+
+def late(run, begin_us):
+    """(mean of Jain's index, mean Gb/s of payload) of the intervals from `begin` on"""
+    rows = [row for row in run.rows("fairness.csv") if row["time_us"] > begin_us]
+    return statistics.fmean(row["jain"] for row in rows), statistics.fmean(row["gbps"] for row in rows)
+
+
+def dcqcn_fixed_point(flows):
+    """Bytes in the queue where N equal DCQCN flows rest, None if that is beyond Kmax.
+
+    The fluid model of Y. Zhu et al., "ECN or Delay", CoNEXT 2016, 3.1: all derivatives zero, each flow at C / N, in packets:
+      alpha = 1 - (1 - p)^(tau' R)
+      (R_T - R) / tau (1 - (1 - p)^(tau R)) = R_AI R (p (1 - p)^(F B) / ((1 - p)^-B - 1) + p (1 - p)^(F T R) / ((1 - p)^(-T R) - 1))
+      R alpha / (2 tau) (1 - (1 - p)^(tau R)) = (R_T - R) / 2 R (p / ((1 - p)^-B - 1) + p / ((1 - p)^(-T R) - 1))
+    solved for p by halving, and p(q) of RED turned round. Constants of the SIGCOMM 2015 paper: CNPs 50 us apart, alpha 55 us,
+    increase every 55 us and every 10 MB, F = 5, R_AI 40 Mb/s; Kmin 5 kB, Kmax 200 kB, Pmax 1% at 40 Gb/s.
+    """
+    packet = 8 * (1024 + HEADERS)  # bits
+    rate, increase, bytes_, timer, tau, tau_alpha, f = 40e9 / packet / flows, 40e6 / packet, 10e6 / 1024, 55e-6, 50e-6, 55e-6, 5
+
+    def derivative(p):
+        x = math.log1p(-p)
+        cut = -math.expm1(tau * rate * x)
+        events = [(n, p / math.expm1(-n * x) if -n * x < 600 else 0.0) for n in (bytes_, timer * rate)]
+        above = tau / cut * increase * rate * sum(math.exp(f * n * x) * e for n, e in events)
+        return above / 2 * rate * sum(e for _, e in events) - rate * -math.expm1(tau_alpha * rate * x) / (2 * tau) * cut
+
+    low, high = 1e-9, 0.5
+    for _ in range(100):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if derivative(middle) > 0 else (low, middle)
+    return 5e3 + 195e3 * low / 0.01 if low <= 0.01 else None
+
+
+class ReplicasTest(SystemTest):
+    def replica(self, name, options=""):
+        return self.run_program(f"traffic --scenario={os.path.join(PRESETS, name)}.json {SHORT} {options}")
+
+    def test_dctcp_queue_is_between_its_analysis_bounds(self):
+        # M. Alizadeh et al., SIGCOMM 2010, 3.3: flows in step move the queue between Q_max = K + N and Q_max - A,
+        # A = sqrt(2 N (C RTT + K)) / 2, all in packets. Flows out of step have no larger amplitude.
+        # RTT: four times 25 us, two pipelines of 500 ns, data and ACK twice each at 0.8 ns a byte.
+        frame = 1024 + HEADERS - LINE
+        rtt = 4 * 25 + 2 * 0.5 + 2 * 0.8e-3 * (1024 + HEADERS + ACK)
+        for flows in (2, 10):
+            run = self.replica("dctcp-queue", f"--hosts={flows + 1} --stop-after=30ms")
+            queue = Queue(run, 10000)
+            threshold = 60000 / frame
+            highest = threshold + flows
+            amplitude = math.sqrt(2 * flows * (rtt / (0.8e-3 * (1024 + HEADERS)) + threshold)) / 2
+            text = f"{flows} flows"
+            self.assertLessEqual(queue.most / frame, highest + 1, text)
+            self.assertGreaterEqual(min(queue.means) / frame, highest - amplitude - 1, text)
+            # In step or not they move by a good part of it: with two flows at least half.
+            self.assertGreaterEqual((max(queue.means) - min(queue.means)) / frame, amplitude / 2, text)
+            self.assertWithin(queue.mean, 60000, 0.15, text)
+            # Never empty, so the link is full: payload's share of 10 Gb/s.
+            self.assertWithin(late(run, 10000)[1], 10 * 1024 / (1024 + HEADERS), 0.005, text)
+
+    def test_dcqcn_rests_at_the_fixed_point_of_its_fluid_model(self):
+        self.assertWithin(dcqcn_fixed_point(2), 21.8e3, 0.02)
+        for flows in (2, 10):
+            run = self.replica("dcqcn-queue", f"--hosts={flows + 1}")
+            jain, gbps = late(run, 100000)
+            # Marks are few (two flows get four in a ms), so the queue moves a lot; its mean is what has a theory.
+            self.assertWithin(Queue(run, 100000).mean, dcqcn_fixed_point(flows), 0.25, f"{flows} flows")
+            self.assertGreater(jain, 0.95, f"{flows} flows")
+            self.assertWithin(gbps, 40 * 1024 / (1024 + HEADERS), 0.01, f"{flows} flows")
+        # 64 flows need more than Pmax, which there is only beyond Kmax: they rest on it.
+        self.assertIsNone(dcqcn_fixed_point(64))
+        run = self.replica("dcqcn-queue", "--hosts=65 --fan-in=64 --stop-after=60ms")
+        self.assertWithin(Queue(run, 40000).quantile(0.5), 200e3, 0.05)
+        self.assertGreater(late(run, 40000)[0], 0.95)
+
+    def test_dcqcn_is_unstable_with_ten_flows_and_a_slow_loop(self):
+        # Zhu et al., CoNEXT 2016, 3.2: at 85 us two flows are stable and ten are not. The fluid model, integrated, has then
+        # 5% of the time an empty queue, 5% more than 228 kB (Kmax: 200), standard deviation 80 kB.
+        ten = self.replica("dcqcn-instability")
+        queue = Queue(ten, 100000)
+        self.assertLess(queue.quantile(0.05), 5e3)
+        self.assertGreater(queue.quantile(0.95), 200e3)
+        self.assertWithin(queue.deviation, 80e3, 0.2)
+        full = 40 * 1024 / (1024 + HEADERS)
+        self.assertLess(late(ten, 100000)[1], 0.96 * full)
+        two = self.replica("dcqcn-instability", "--hosts=3")
+        self.assertLess(Queue(two, 100000).quantile(0.95), 100e3)
+        self.assertWithin(late(two, 100000)[1], full, 0.01)
+
+    def test_dcqcn_flows_share_join_and_recover(self):
+        run = self.replica("dcqcn-fairness")
+        rows = run.rows("fairness.csv")
+        for begin, end, flows in ((12, 20, 2), (22, 30, 3), (33, 40, 4)):  # 2 ms after each one joined
+            part = [row for row in rows if begin * 1000 < row["time_us"] < end * 1000]
+            self.assertEqual({row["flows"] for row in part}, {flows})
+            self.assertGreater(statistics.fmean(row["jain"] for row in part), 0.95)
+        # Once alone the last flow has additive increase only: R_AI every 55 us and every 10 MB (SIGCOMM 2015, eq. 4; hyper
+        # increase would take six times 10 MB), of which the payload is 4096 / (4096 + headers).
+        alone = [row for row in rows if row["flows"] == 1 and row["time_us"] > 50000]
+        alone = alone[10:111]  # 10 ms
+        slope = (statistics.fmean(row["gbps"] for row in alone[-10:]) - statistics.fmean(row["gbps"] for row in alone[:10])) / 9.1
+        bytes_per_ms = statistics.fmean(row["gbps"] for row in alone) / 8 * 1e6
+        expected = 0.04 * (1 / 0.055 + bytes_per_ms / 10e6) * 4096 / (4096 + HEADERS)
+        self.assertWithin(slope, expected, 0.05)
+
+    def test_timely_is_unfair_and_its_patch_is_not(self):
+        # Zhu et al., CoNEXT 2016, 4.2 and 4.3: TIMELY has no fixed point, so any share can come out; the patch has
+        # RTT = RTT_ref (1 + N delta / (beta C)) = 50 us x (1 + 2 x 10 Mb/s / (0.008 x 10 Gb/s)) = 62.5 us, w = 1/2 for all.
+        base = 4 + 2 * 0.5 + 2 * 0.8e-3 * (1024 + HEADERS + ACK)  # us
+        expected = (62.5 - base) / 0.8e-3
+        patched = self.replica("timely-patched", "--stop-after=200ms")
+        queue = Queue(patched, 100000)
+        self.assertWithin(queue.mean, expected, 0.04)
+        self.assertLess(queue.deviation, 0.02 * expected)
+        self.assertGreater(late(patched, 100000)[0], 0.99)
+        plain = self.replica("timely-oscillation")
+        queue = Queue(plain, 150000)
+        self.assertGreater(queue.deviation, 0.2 * expected)
+        self.assertLess(late(plain, 150000)[0], 0.9)
+
+    def test_hpcc_queue_is_nearly_empty(self):
+        # Y. Li et al., SIGCOMM 2019: the queue is drained at eta = 95% of the link; 42 B of telemetry in a packet.
+        run = self.run_program("traffic --topology=single-switch --hosts=5 --pattern=incast --bytes=1GB --stop-after=6ms --cc=hpcc "
+                               f"--queue-interval=1us --rate-interval=100us {SHORT}")
+        queue = Queue(run, 1000)
+        frame = 4096 + HEADERS - LINE + 42
+        self.assertLess(queue.quantile(0.5), 2 * frame)
+        self.assertLess(queue.quantile(0.99), 4 * frame)
+        gbps = late(run, 1000)[1]
+        share = 4096 / (4096 + HEADERS + 42)
+        self.assertWithin(gbps, 95 * share, 0.03)
+        self.assertLess(gbps, 97 * share)
+
+    def test_short_flows_on_the_fat_tree_are_ordered_as_published(self):
+        # SIGCOMM 2019, 5.3: HPCC's tail below those of DCQCN and TIMELY; the paper's flows are 50 times as many.
+        tails = {}
+        for name in ("hpcc", "dcqcn", "timely"):
+            run = self.replica("hpcc-fattree-hadoop", f"--cc={name} --warm-up=100us --duration=200us --cool-down=0us "
+                               "--queue-interval=0 --rate-interval=0 --size-bins=100kB")
+            stats = run.stats
+            self.assertEqual(stats["topology"]["hosts"], 320)
+            self.assertEqual(sum(stats["drops"].values()), 0)
+            tails[name] = next(row for row in stats["slowdown_by_size"] if row["kind"] == "class" and row["to_bytes"] == 100000)
+            self.assertGreater(tails[name]["flows"], 1000)
+        for name in ("dcqcn", "timely"):
+            self.assertLess(1.3 * tails["hpcc"]["p99"], tails[name]["p99"], name)
+            self.assertLess(tails["hpcc"]["p95"], tails[name]["p95"], name)
+
+    def test_every_replica_can_be_run(self):
+        for name in sorted(os.listdir(PRESETS)):
+            if name.endswith(".json"):
+                with self.subTest(name):
+                    self.run_program(["traffic", "--scenario=" + os.path.join(PRESETS, name), "--dry-run"])
+
+
+if __name__ == "__main__":
+    main()
