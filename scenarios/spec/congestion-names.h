@@ -33,6 +33,9 @@ CongestionNames()
         {"hpcc", "HPCC (Li et al., SIGCOMM 2019): window by what the switches say in the packets (42 B of telemetry each)"},
         {"ib-cc", "InfiniBand's (annex A10): packets marked with FECN raise the sender's index into a table of delays"},
         {"none", "no congestion control: line rate, losses and queues left to PFC or to go-back-N"},
+        {"powertcp", "PowerTCP (Addanki et al., NSDI 2022): window by the power of links, from telemetry in the packets (42 B each)"},
+        {"swift", "Swift (Kumar et al., SIGCOMM 2020): window, also below a packet, by round-trip times against a target"},
+        {"theta-powertcp", "theta-PowerTCP (Addanki et al., NSDI 2022): window by power as round-trip times show it"},
         {"timely", "TIMELY (Mittal et al., SIGCOMM 2015): rate by the gradient of round-trip times"},
     };
     return names;
@@ -77,6 +80,11 @@ CongestionPresets()
         {"sigcomm10", "dctcp", "DCTCP with the marking of its paper: K 975 kB (65 packets of 1,500 B at 10 Gb/s)", rdma::Bytes(975000), rdma::Bytes(975000),
          1.0},
         {"sigcomm19", "hpcc", "HPCC's paper: eta 0.95, maxStage 5, W_AI for 100 flows", rdma::Bytes(400000), rdma::Bytes(1600000), 0.2},
+        {"nsdi22", "powertcp theta-powertcp", "PowerTCP's paper: gamma 0.9; beta for 10 flows of a host (assumed)", rdma::Bytes(400000),
+         rdma::Bytes(1600000), 0.2},
+        {"sigcomm20", "swift",
+         "Swift's paper: flow scaling from 0.1 to 100 packets; assumed: target 25 us, 1 us a hop, 25 us for flows, ai 1, beta 0.8, max_mdf 0.5",
+         rdma::Bytes(400000), rdma::Bytes(1600000), 0.2},
         {"timely15", "timely", "TIMELY's paper: T_low 50, T_high 500, minRTT 20 us, delta line rate / 1000, beta 0.8", rdma::Bytes(400000),
          rdma::Bytes(1600000), 0.2},
         {"conext16", "timely", "patched TIMELY (Zhu et al., CoNEXT 2016): with a fixed point; beta 0.008", rdma::Bytes(400000), rdma::Bytes(1600000),

@@ -66,7 +66,8 @@ struct RdmaAckInfo
     uint64_t bytesAcked{0}; //!< payload newly acknowledged
     bool ecnEcho{false};    //!< the packet that it answers was marked (with ECN_ECHO)
     int64_t rtt{-1};        //!< of that packet, by time stamps; -1: unknown, ps (with TIME_STAMP)
-    const RdmaTelemetry* telemetry{nullptr}; //!< of that packet; or null (with TELEMETRY)
+    const RdmaTelemetry* telemetry{nullptr}; //!< of that packet; or null (with TELEMETRY;
+                                             //!< with TIME_STAMP all but the readings of hops)
 };
 
 /// \ingroup rdma
@@ -108,7 +109,7 @@ class RdmaCongestionOps : public Object
         EVERY_DATA = 2,     //!< OnDataReceived for every data packet, not only those marked CE
         ACK_PER_PACKET = 4, //!< an ACK for every packet, whatever --ack-every says
         ECN_ECHO = 8,       //!< RdmaAckInfo::ecnEcho
-        TIME_STAMP = 16,    //!< RdmaAckInfo::rtt
+        TIME_STAMP = 16,    //!< RdmaAckInfo::rtt, and of how many switches and how long in the host
         TELEMETRY = 32,     //!< RdmaAckInfo::telemetry, of the switches on the way
         BASE_RTT = 64,      //!< RdmaCongestionState::baseRtt: of a full packet and its ACK to the
                             //!< farthest host and back, nothing else on the way

@@ -204,15 +204,19 @@ struct RdmaTelemetry
 
     using Hop = rdma::TelemetryHop;
 
-    int64_t sent;  //!< its sender starts to send it, ps
-    uint8_t hops;  //!< of those below
-    bool collects; //!< switches add to it
+    int64_t sent;     //!< its sender starts to send it, ps
+    int64_t held;     //!< the receiving host had it before it took it: see RdmaNicLimits, ps
+    uint8_t hops;     //!< of those below
+    uint8_t switches; //!< that it came through, however many `hop` has room for
+    bool collects;    //!< switches add to `hop`
     std::array<Hop, MAX_HOPS> hop;
 
     void Start(int64_t now, bool collect)
     {
         sent = now;
+        held = 0;
         hops = 0;
+        switches = 0;
         collects = collect;
     }
 };

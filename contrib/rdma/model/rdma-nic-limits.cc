@@ -184,6 +184,10 @@ RdmaNicLimits::Receive(uint32_t qpIndex, RdmaFrame* frame, int64_t now)
         }
     }
     frame->time = m_receiving.Serve(now, Cost(qpIndex, frame->payload));
+    if (frame->extra && frame->extra->hasTelemetry)
+    {
+        frame->extra->telemetry.held = std::max<int64_t>(0, frame->time - now);
+    }
     if (frame->time <= now && m_held.IsEmpty())
     {
         m_nic->Deliver(frame, now);

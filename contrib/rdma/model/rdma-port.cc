@@ -991,7 +991,12 @@ NoteLeaving(const RdmaPort& port, RdmaFrame& frame, int64_t now)
         extra.journey->Leave(frame, frame.time, now);
     }
     RdmaTelemetry& telemetry = extra.telemetry;
-    if (extra.hasTelemetry && telemetry.collects && telemetry.hops < RdmaTelemetry::MAX_HOPS)
+    if (!extra.hasTelemetry || frame.opcode == RdmaOpcode::ACKNOWLEDGE)
+    {
+        return; // an ACK brings back what its packet has
+    }
+    ++telemetry.switches;
+    if (telemetry.collects && telemetry.hops < RdmaTelemetry::MAX_HOPS)
     {
         telemetry.hop[telemetry.hops++] = {now,
                                            port.GetCounters().txWireBytes,

@@ -1,0 +1,240 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * PowerTCP and theta-PowerTCP, the sender's side, as pure window laws: told what an ACK brings back, they answer with a
+ * window and a rate.
+ *
+ * V. Addanki, O. Michel, S. Schmid, "PowerTCP: Pushing the Performance Limits of Datacenter Networks", NSDI 2022. The
+ * power of a link is its current (arrival rate: how its queue and its sent bytes grow) times its voltage (bytes in its
+ * queue and in the pipe), section 3.1; b is the link's rate, tau the base round-trip time.
+ *
+ * Algorithm 1, with telemetry, for each link of the path from two readings dt apart:
+ *
+ *   current        lambda = (qlen - last qlen) / dt + (txBytes - last txBytes) / dt
+ *   voltage        nu = b tau + qlen
+ *   power          Gamma' = lambda nu,   normalised by e = b^2 tau (an empty queue at a full link is 1)
+ *   of the path    the largest, Gamma_norm, and its dt
+ *   smoothed       Gamma = (Gamma (tau - dt) + Gamma_norm dt) / tau
+ *   window         cwnd = gamma (cwnd_old / Gamma + beta) + (1 - gamma) cwnd     on each ACK
+ *   rate           cwnd / tau
+ *
+ * cwnd_old, GetCwnd(ack.seq), is the window that the acknowledged packet was sent with, w(t - theta) of the control law
+ * (section 3.3). It is noted once a round trip, so what counts until the next note is acknowledged is the note before.
+ * Algorithm 2, with round-trip times only (theta), dt between ACKs:
+ *
+ *   power          Gamma_norm = (d theta / dt + 1) theta / tau
+ *   window         as above, but once a round trip
+ *
+ * At rest both have Gamma = 1 + q / (b tau) and a queue q of the sum of all flows' beta (section 3.3); beta =
+ * HostBw tau / N for N flows of a host.
+ *
+ * What the pseudo code leaves open: a weight dt / tau of more than 1 counts as 1; cwnd stays at or below HostBw tau (which
+ * it starts from: the rate is then the host's); Gamma at or above 1/1000 (current can be negative while a queue drains);
+ * readings that are not of the same path are only noted.
+ *
+ * Units: picoseconds, bytes, bits per second.
+ */
+#ifndef RDMA_CORE_POWERTCP_WINDOW_H
+#define RDMA_CORE_POWERTCP_WINDOW_H
+
+#include "telemetry-hop.h"
+#include "units.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+namespace rdma
+{
+
+struct PowertcpParameters
+{
+    Duration baseRtt;    ///< tau
+    double gamma = 0.9;  ///< weight of the new window (section 4)
+    uint32_t flows = 10; ///< N; assumed
+};
+
+/// What both laws share: window, smoothing, the round trip.
+class PowerLaw
+{
+  public:
+    double Window() const { return m_window; }
+
+    /// cwnd / tau, bits per second.
+    double Rate() const { return m_window * 8e12 / m_tau; }
+
+    /// Smoothed and normalised.
+    double Power() const { return m_power; }
+
+    double InitialWindow() const { return m_initial; }
+
+    /// beta.
+    double AdditiveIncrease() const { return m_increase; }
+
+  protected:
+    PowerLaw(const PowertcpParameters& p, BitRate line)
+        : m_tau(static_cast<double>(p.baseRtt.ps)),
+          m_gamma(p.gamma),
+          m_initial(static_cast<double>(line.bps) * m_tau / 8e12),
+          m_increase(p.flows ? m_initial / p.flows : 0),
+          m_window(m_initial),
+          m_noted(m_initial),
+          m_old(m_initial)
+    {
+        if (p.baseRtt.ps <= 0 || line.bps == 0 || !(p.gamma > 0 && p.gamma <= 1) || p.flows == 0)
+        {
+            throw std::invalid_argument(
+                "PowerTCP: base round-trip time, line rate and flows must be positive, gamma in (0, 1]");
+        }
+    }
+
+    void Smooth(double power, double dt)
+    {
+        const double weight = std::min(dt / m_tau, 1.0);
+        m_power = std::max(m_power + weight * (power - m_power), 0.001);
+    }
+
+    void UpdateWindow()
+    {
+        const double window = m_gamma * (m_old / m_power + m_increase) + (1 - m_gamma) * m_window;
+        m_window = std::min(window, m_initial);
+    }
+
+    /// An ACK. \return whether it is the first for a packet sent after the last note: cwnd_old is that one then
+    bool IsNewRoundTrip(uint64_t acked)
+    {
+        const bool is = acked > m_roundTrip;
+        m_old = is ? m_noted : m_old;
+        return is;
+    }
+
+    void Note(uint64_t sent)
+    {
+        m_noted = m_window;
+        m_roundTrip = sent;
+    }
+
+    double m_tau;
+
+  private:
+    double m_gamma;
+    double m_initial;  ///< HostBw tau
+    double m_increase; ///< beta
+    double m_window;   ///< cwnd
+    double m_noted;    ///< cwnd at m_roundTrip
+    double m_old;      ///< cwnd_old
+    double m_power = 1; ///< Gamma: a new flow takes the path for full
+    uint64_t m_roundTrip = 0; ///< what was sent next then
+};
+
+/// Algorithm 1.
+class PowertcpWindow : public PowerLaw
+{
+  public:
+    static constexpr std::size_t kMaxHops = 8;
+
+    /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
+    PowertcpWindow(const PowertcpParameters& p, BitRate line)
+        : PowerLaw(p, line)
+    {
+    }
+
+    /// An ACK. \param acked position up to which all is acknowledged \param sent position of what is sent next
+    /// \param hops what the packet collected, of at most kMaxHops
+    void OnAck(uint64_t acked, uint64_t sent, const TelemetryHop* hops, std::size_t n)
+    {
+        n = std::min(n, kMaxHops);
+        if (n == 0 || n != m_hops)
+        {
+            Note(sent);
+        }
+        else
+        {
+            const bool note = IsNewRoundTrip(acked);
+            MeasurePower(hops, n);
+            UpdateWindow();
+            if (note)
+            {
+                Note(sent);
+            }
+        }
+        m_hops = n;
+        std::copy_n(hops, n, m_last.begin());
+    }
+
+  private:
+    void MeasurePower(const TelemetryHop* hops, std::size_t n)
+    {
+        double largest = 0;
+        double dtOfLargest = 0;
+        for (std::size_t i = 0; i < n; ++i)
+        {
+            const double dt = static_cast<double>(hops[i].time - m_last[i].time);
+            if (dt <= 0) // of the same moment, or overtaken
+            {
+                continue;
+            }
+            const double queue = static_cast<double>(hops[i].queueBytes);
+            const double came = queue - static_cast<double>(m_last[i].queueBytes) +
+                                static_cast<double>(hops[i].txBytes - m_last[i].txBytes);
+            const double b = static_cast<double>(hops[i].rateBps) / 8e12; // bytes per ps
+            const double power = came / dt * (b * m_tau + queue) / (b * b * m_tau);
+            if (dtOfLargest == 0 || power > largest)
+            {
+                largest = power;
+                dtOfLargest = dt;
+            }
+        }
+        Smooth(largest, dtOfLargest);
+    }
+
+    std::size_t m_hops = 0;
+    std::array<TelemetryHop, kMaxHops> m_last{};
+};
+
+/// Algorithm 2.
+class ThetaPowertcpWindow : public PowerLaw
+{
+  public:
+    /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
+    ThetaPowertcpWindow(const PowertcpParameters& p, BitRate line)
+        : PowerLaw(p, line)
+    {
+    }
+
+    /// An ACK. \param acked position up to which all is acknowledged \param sent position of what is sent next
+    void OnAck(uint64_t acked, uint64_t sent, int64_t rtt, int64_t now)
+    {
+        if (m_rtt < 0)
+        {
+            Note(sent);
+        }
+        else
+        {
+            const double dt = static_cast<double>(now - m_time);
+            if (dt <= 0) // of several at once the first counts
+            {
+                return;
+            }
+            const double theta = static_cast<double>(rtt);
+            Smooth((static_cast<double>(rtt - m_rtt) / dt + 1) * theta / m_tau, dt);
+            if (IsNewRoundTrip(acked))
+            {
+                UpdateWindow();
+                Note(sent);
+            }
+        }
+        m_rtt = rtt;
+        m_time = now;
+    }
+
+  private:
+    int64_t m_rtt = -1; ///< theta of the last ACK
+    int64_t m_time = 0; ///< of the last ACK
+};
+
+} // namespace rdma
+
+#endif // RDMA_CORE_POWERTCP_WINDOW_H

@@ -1,0 +1,202 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Swift, the sender's side, as a pure window law: told the delays of a packet, it answers with a window in packets, which
+ * may be less than one, and the time between packets that such a window means.
+ *
+ * G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020,
+ * algorithm 1, with `delay` and `target` either of the fabric or of the end host:
+ *
+ *   ACK, delay < target      cwnd = cwnd + ai / cwnd x acked      cwnd >= 1
+ *                            cwnd = cwnd + ai x acked             cwnd < 1
+ *   ACK, else                cwnd = max(1 - beta (delay - target) / delay, 1 - max_mdf) cwnd    at most once a round trip
+ *   time-out                 cwnd = min_cwnd                      from the RETX_RESET_THRESHOLDth in a row on, else
+ *                            cwnd = (1 - max_mdf) cwnd            at most once a round trip
+ *   fast recovery            cwnd = (1 - max_mdf) cwnd            at most once a round trip
+ *   always                   min_cwnd <= cwnd <= max_cwnd
+ *   pacing                   rtt / cwnd from packet to packet if cwnd < 1, else none
+ *
+ * A round trip is over when now - t_last_decrease >= rtt. The pseudo code notes t_last_decrease whenever cwnd <= cwnd_prev;
+ * taken literally each ACK that may not cut starts the wait anew, so here it is noted when cwnd became less.
+ *
+ * Target of the fabric (section 3.5): topology scaling by the switches on the way and flow scaling,
+ *
+ *   target = base_target + hops h + max(0, min(alpha / sqrt(fcwnd) + beta_fs, fs_range)),
+ *   alpha = fs_range / (1 / sqrt(fs_min_cwnd) - 1 / sqrt(fs_max_cwnd)),   beta_fs = -alpha / sqrt(fs_max_cwnd)
+ *
+ * Fabric delay is the round-trip time less what the receiving host took; the latter, smoothed, has a target of its own
+ * (the NIC-Rx queue of the remote end; our NIC takes ACKs at once, so there is no local one). The window is the lesser of
+ * fcwnd and ecwnd. Losses cut fcwnd.
+ *
+ * Units: picoseconds, packets.
+ */
+#ifndef RDMA_CORE_SWIFT_WINDOW_H
+#define RDMA_CORE_SWIFT_WINDOW_H
+
+#include "units.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+
+namespace rdma
+{
+
+/// The paper names these constants but gives values for few of them.
+struct SwiftParameters
+{
+    double ai = 1;                              ///< additive increase, packets a round trip; assumed
+    double beta = 0.8;                          ///< multiplicative decrease; assumed
+    double maxMdf = 0.5;                        ///< most that one decrease takes; assumed
+    Duration baseTarget = Microseconds(25);     ///< assumed
+    Duration perHop = Microseconds(1);          ///< h; assumed
+    Duration fsRange = Microseconds(25);        ///< assumed: baseTarget
+    double fsMinCwnd = 0.1;                     ///< the curve of section 3.5
+    double fsMaxCwnd = 100;                     ///< the same
+    Duration endpointTarget = Microseconds(25); ///< assumed: baseTarget
+    double endpointWeight = 0.125;              ///< of the newest delay of the host; assumed
+    double initialCwnd = 10;                    ///< assumed
+    double minCwnd = 0.001;                     ///< section 3.4
+    double maxCwnd = 1000;                      ///< assumed
+    uint32_t retxResetThreshold = 5;            ///< assumed
+};
+
+class SwiftWindow
+{
+  public:
+    /// Throws std::invalid_argument on constants the law has no meaning for.
+    explicit SwiftWindow(const SwiftParameters& p)
+        : m_p(p),
+          m_base(static_cast<double>(p.baseTarget.ps)),
+          m_range(static_cast<double>(p.fsRange.ps)),
+          m_alpha(m_range / (1 / std::sqrt(p.fsMinCwnd) - 1 / std::sqrt(p.fsMaxCwnd))),
+          m_beta(-m_alpha / std::sqrt(p.fsMaxCwnd))
+    {
+        if (!(p.ai > 0) || !(p.beta > 0 && p.beta <= 1) || !(p.maxMdf > 0 && p.maxMdf < 1) || p.baseTarget.ps <= 0 ||
+            p.perHop.ps < 0 || p.fsRange.ps < 0 || !(p.fsMinCwnd > 0 && p.fsMinCwnd < p.fsMaxCwnd) ||
+            p.endpointTarget.ps <= 0 || !(p.endpointWeight > 0 && p.endpointWeight <= 1) || !(p.minCwnd > 0) ||
+            !(p.maxCwnd >= p.minCwnd) || p.retxResetThreshold == 0)
+        {
+            throw std::invalid_argument("Swift: increase, targets and windows must be positive, "
+                                        "beta and the endpoint's weight "
+                                        "in (0, 1], max_mdf in (0, 1), fs_min_cwnd below "
+                                        "fs_max_cwnd, min_cwnd at most max_cwnd");
+        }
+        m_fabric.cwnd = m_endpoint.cwnd = std::clamp(p.initialCwnd, p.minCwnd, p.maxCwnd);
+    }
+
+    /// An ACK. \param rtt of the packet that it answers \param host what of that it spent in the
+    /// receiving host \param hops switches that it came through \param acked packets newly
+    /// acknowledged
+    void OnAck(int64_t now, int64_t rtt, int64_t host, uint32_t hops, double acked)
+    {
+        m_retransmissions = 0;
+        m_rtt = rtt;
+        m_host += m_p.endpointWeight * (static_cast<double>(host) - m_host);
+        Adjust(m_fabric, static_cast<double>(rtt - host), FabricTarget(hops), acked, now);
+        Adjust(m_endpoint, m_host, static_cast<double>(m_p.endpointTarget.ps), acked, now);
+    }
+
+    /// A NAK: packets were lost.
+    void OnFastRecovery(int64_t now)
+    {
+        m_retransmissions = 0;
+        Cut(now);
+    }
+
+    void OnTimeout(int64_t now)
+    {
+        if (++m_retransmissions >= m_p.retxResetThreshold)
+        {
+            Set(m_fabric, m_p.minCwnd, now);
+        }
+        else
+        {
+            Cut(now);
+        }
+    }
+
+    double Window() const
+    {
+        return std::min(m_fabric.cwnd, m_endpoint.cwnd);
+    }
+
+    double FabricWindow() const
+    {
+        return m_fabric.cwnd;
+    }
+
+    double EndpointWindow() const
+    {
+        return m_endpoint.cwnd;
+    }
+
+    /// From packet to packet, ps; 0: not paced.
+    double PacingDelay() const
+    {
+        return Window() < 1 ? static_cast<double>(m_rtt) / Window() : 0;
+    }
+
+    /// Of the fabric, ps.
+    double FabricTarget(uint32_t hops) const
+    {
+        const double flows = std::clamp(m_alpha / std::sqrt(m_fabric.cwnd) + m_beta, 0.0, m_range);
+        return m_base + static_cast<double>(m_p.perHop.ps) * hops + flows;
+    }
+
+  private:
+    struct State
+    {
+        double cwnd = 0;
+        int64_t lastDecrease = std::numeric_limits<int64_t>::min() / 2;
+    };
+
+    void Adjust(State& w, double delay, double target, double acked, int64_t now)
+    {
+        if (delay < target)
+        {
+            Set(w, w.cwnd + (w.cwnd >= 1 ? m_p.ai / w.cwnd : m_p.ai) * acked, now);
+        }
+        else if (CanDecrease(w, now))
+        {
+            Set(w, std::max(1 - m_p.beta * (delay - target) / delay, 1 - m_p.maxMdf) * w.cwnd, now);
+        }
+    }
+
+    void Cut(int64_t now)
+    {
+        if (CanDecrease(m_fabric, now))
+        {
+            Set(m_fabric, (1 - m_p.maxMdf) * m_fabric.cwnd, now);
+        }
+    }
+
+    bool CanDecrease(const State& w, int64_t now) const
+    {
+        return now - w.lastDecrease >= m_rtt;
+    }
+
+    void Set(State& w, double cwnd, int64_t now)
+    {
+        cwnd = std::clamp(cwnd, m_p.minCwnd, m_p.maxCwnd);
+        w.lastDecrease = cwnd < w.cwnd ? now : w.lastDecrease;
+        w.cwnd = cwnd;
+    }
+
+    SwiftParameters m_p;
+    double m_base;
+    double m_range;
+    double m_alpha; ///< of flow scaling, ps
+    double m_beta;  ///< of flow scaling, ps
+    State m_fabric;
+    State m_endpoint;
+    int64_t m_rtt = 0; ///< the last one
+    double m_host = 0; ///< smoothed
+    uint32_t m_retransmissions = 0;
+};
+
+} // namespace rdma
+
+#endif // RDMA_CORE_SWIFT_WINDOW_H

@@ -1,0 +1,236 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "swift-congestion-ops.h"
+
+#include "ns3/double.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(SwiftCongestionOps);
+
+TypeId
+SwiftCongestionOps::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::SwiftCongestionOps")
+            .SetParent<RdmaCongestionOps>()
+            .SetGroupName("Rdma")
+            .AddConstructor<SwiftCongestionOps>()
+            .AddAttribute("Ai",
+                          "ai, additive increase (packets a round trip); assumed",
+                          DoubleValue(1),
+                          MakeDoubleAccessor(&SwiftCongestionOps::m_ai),
+                          MakeDoubleChecker<double>(1e-6))
+            .AddAttribute("Beta",
+                          "beta, multiplicative decrease (0 to 1); assumed",
+                          DoubleValue(0.8),
+                          MakeDoubleAccessor(&SwiftCongestionOps::m_beta),
+                          MakeDoubleChecker<double>(1e-6, 1))
+            .AddAttribute("MaxMdf",
+                          "max_mdf, the most that a decrease takes of the window (0 to 1); assumed",
+                          DoubleValue(0.5),
+                          MakeDoubleAccessor(&SwiftCongestionOps::m_maxMdf),
+                          MakeDoubleChecker<double>(1e-6, 0.999999))
+            .AddAttribute("BaseTarget",
+                          "base_target, delay of the fabric to aim at, before what hops and flows "
+                          "add; assumed",
+                          TimeValue(MicroSeconds(25)),
+                          MakeTimeAccessor(&SwiftCongestionOps::m_baseTarget),
+                          MakeTimeChecker(NanoSeconds(1)))
+            .AddAttribute("PerHop",
+                          "What each switch on the way adds to the target; assumed",
+                          TimeValue(MicroSeconds(1)),
+                          MakeTimeAccessor(&SwiftCongestionOps::m_perHop),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute("FsRange",
+                          "fs_range, the most that flow scaling adds to the target; assumed: "
+                          "BaseTarget's default",
+                          TimeValue(MicroSeconds(25)),
+                          MakeTimeAccessor(&SwiftCongestionOps::m_fsRange),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute(
+                "FsMinCwnd",
+                "fs_min_cwnd, flow scaling adds FsRange at this window and below (packets)",
+                DoubleValue(0.1),
+                MakeDoubleAccessor(&SwiftCongestionOps::m_fsMinCwnd),
+                MakeDoubleChecker<double>(1e-9))
+            .AddAttribute("FsMaxCwnd",
+                          "fs_max_cwnd, flow scaling adds nothing from this window on (packets)",
+                          DoubleValue(100),
+                          MakeDoubleAccessor(&SwiftCongestionOps::m_fsMaxCwnd),
+                          MakeDoubleChecker<double>(1e-9))
+            .AddAttribute("EndpointTarget",
+                          "Delay in the receiving host to aim at, which only a NIC with limits "
+                          "has; assumed: BaseTarget's default",
+                          TimeValue(MicroSeconds(25)),
+                          MakeTimeAccessor(&SwiftCongestionOps::m_endpointTarget),
+                          MakeTimeChecker(NanoSeconds(1)))
+            .AddAttribute("EndpointWeight",
+                          "Weight of the newest delay in the host in its average (0 to 1); assumed",
+                          DoubleValue(0.125),
+                          MakeDoubleAccessor(&SwiftCongestionOps::m_endpointWeight),
+                          MakeDoubleChecker<double>(1e-6, 1))
+            .AddAttribute(
+                "InitialCwnd",
+                "First window (packets); 0: line rate times base round-trip time; assumed",
+                DoubleValue(0),
+                MakeDoubleAccessor(&SwiftCongestionOps::m_initialCwnd),
+                MakeDoubleChecker<double>(0))
+            .AddAttribute("MinCwnd",
+                          "min_cwnd (packets)",
+                          DoubleValue(0.001),
+                          MakeDoubleAccessor(&SwiftCongestionOps::m_minCwnd),
+                          MakeDoubleChecker<double>(1e-9))
+            .AddAttribute("MaxCwnd",
+                          "max_cwnd (packets); 0: line rate times base target or base round-trip "
+                          "time, whichever is longer; assumed",
+                          DoubleValue(0),
+                          MakeDoubleAccessor(&SwiftCongestionOps::m_maxCwnd),
+                          MakeDoubleChecker<double>(0))
+            .AddAttribute("RetxResetThreshold",
+                          "RETX_RESET_THRESHOLD, time-outs in a row that take the window to "
+                          "MinCwnd; assumed",
+                          UintegerValue(5),
+                          MakeUintegerAccessor(&SwiftCongestionOps::m_retxResetThreshold),
+                          MakeUintegerChecker<uint32_t>(1));
+    return tid;
+}
+
+SwiftCongestionOps::SwiftCongestionOps() = default;
+SwiftCongestionOps::~SwiftCongestionOps() = default;
+
+SwiftCongestionOps::SwiftCongestionOps(const SwiftCongestionOps& other)
+    : RdmaCongestionOps(other),
+      m_ai(other.m_ai),
+      m_beta(other.m_beta),
+      m_maxMdf(other.m_maxMdf),
+      m_baseTarget(other.m_baseTarget),
+      m_perHop(other.m_perHop),
+      m_fsRange(other.m_fsRange),
+      m_fsMinCwnd(other.m_fsMinCwnd),
+      m_fsMaxCwnd(other.m_fsMaxCwnd),
+      m_endpointTarget(other.m_endpointTarget),
+      m_endpointWeight(other.m_endpointWeight),
+      m_initialCwnd(other.m_initialCwnd),
+      m_minCwnd(other.m_minCwnd),
+      m_maxCwnd(other.m_maxCwnd),
+      m_retxResetThreshold(other.m_retxResetThreshold)
+{
+}
+
+std::string
+SwiftCongestionOps::GetName() const
+{
+    return "swift";
+}
+
+uint16_t
+SwiftCongestionOps::GetNeeds() const
+{
+    return ACK_PER_PACKET | TIME_STAMP | BASE_RTT;
+}
+
+RdmaHeaderBytes
+SwiftCongestionOps::GetHeaderBytes() const
+{
+    // When a packet left the NIC remembers, and its TTL tells the switches; the ACK says those and
+    // the time in the host: 1 and 4 B, to a multiple of 4 (assumed).
+    return {0, 8};
+}
+
+Ptr<RdmaCongestionOps>
+SwiftCongestionOps::Fork() const
+{
+    return CopyObject<SwiftCongestionOps>(Ptr<const SwiftCongestionOps>(this));
+}
+
+void
+SwiftCongestionOps::Init(RdmaCongestionState& state)
+{
+    const auto duration = [](const Time& t) { return rdma::Duration(t.GetPicoSeconds()); };
+    // Packets that the line carries in a time.
+    const auto packets = [&state](int64_t ps) {
+        return static_cast<double>(state.line.bps) * static_cast<double>(ps) / 8e12 /
+               state.fullWireBytes;
+    };
+    rdma::SwiftParameters p;
+    p.ai = m_ai;
+    p.beta = m_beta;
+    p.maxMdf = m_maxMdf;
+    p.baseTarget = duration(m_baseTarget);
+    p.perHop = duration(m_perHop);
+    p.fsRange = duration(m_fsRange);
+    p.fsMinCwnd = m_fsMinCwnd;
+    p.fsMaxCwnd = m_fsMaxCwnd;
+    p.endpointTarget = duration(m_endpointTarget);
+    p.endpointWeight = m_endpointWeight;
+    p.minCwnd = m_minCwnd;
+    p.maxCwnd = m_maxCwnd > 0
+                    ? m_maxCwnd
+                    : std::max(m_minCwnd, packets(std::max(p.baseTarget.ps, state.baseRtt)));
+    p.initialCwnd = m_initialCwnd > 0 ? m_initialCwnd : packets(state.baseRtt);
+    p.retxResetThreshold = m_retxResetThreshold;
+    NS_ABORT_MSG_IF(m_fsMinCwnd >= m_fsMaxCwnd,
+                    "ns3::SwiftCongestionOps::FsMinCwnd is "
+                        << m_fsMinCwnd << "; allowed: less than FsMaxCwnd, " << m_fsMaxCwnd);
+    NS_ABORT_MSG_IF(p.minCwnd > p.maxCwnd,
+                    "ns3::SwiftCongestionOps::MinCwnd is "
+                        << m_minCwnd << "; allowed: at most MaxCwnd, " << p.maxCwnd);
+    m_window = std::make_unique<rdma::SwiftWindow>(p);
+    m_perByte = 1.0 / state.mtu;
+    // A paced packet goes rtt / cwnd after the one before, by the newest of both.
+    state.repace = RdmaCongestionState::Repace::SHIFT;
+    Publish(state);
+}
+
+void
+SwiftCongestionOps::Publish(RdmaCongestionState& state) const
+{
+    const double cwnd = m_window->Window();
+    if (cwnd >= 1)
+    {
+        state.rateBps = state.line.bps;
+        state.windowBytes = static_cast<uint64_t>(cwnd) * state.mtu;
+        return;
+    }
+    const double delay = m_window->PacingDelay(); // 0: no round-trip time is known yet
+    const double bps = delay > 0 ? 8e12 * state.fullWireBytes / delay : state.line.bps;
+    state.rateBps = std::clamp<uint64_t>(static_cast<uint64_t>(bps), 1, state.line.bps);
+    state.windowBytes = 1;
+}
+
+void
+SwiftCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+{
+    if (ack.rtt < 0)
+    {
+        return;
+    }
+    m_window->OnAck(now,
+                    ack.rtt,
+                    ack.telemetry->held,
+                    ack.telemetry->switches,
+                    static_cast<double>(ack.bytesAcked) * m_perByte);
+    Publish(state);
+}
+
+void
+SwiftCongestionOps::OnNack(RdmaCongestionState& state, int64_t now)
+{
+    m_window->OnFastRecovery(now);
+    Publish(state);
+}
+
+void
+SwiftCongestionOps::OnTimeout(RdmaCongestionState& state, int64_t now)
+{
+    m_window->OnTimeout(now);
+    Publish(state);
+}
+
+} // namespace ns3
