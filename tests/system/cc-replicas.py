@@ -165,6 +165,23 @@ class ReplicasTest(SystemTest):
         self.assertWithin(gbps, 95 * share, 0.03)
         self.assertLess(gbps, 97 * share)
 
+    def test_swift_incast_needs_windows_below_a_packet(self):
+        # G. Kumar et al., SIGCOMM 2020: 5,000 flows to 50 Gb/s. A packet of each, 20.9 MB, is more than the port may have.
+        paced = self.replica("swift-incast")
+        whole = self.replica("swift-incast", "--ns3::SwiftCongestionOps::MinCwnd=1")
+        # Target: 25 us, 1 us for the switch, 25 us for flows whose windows are below 0.1. A packet may be added by each ACK,
+        # of which a flow has one in rtt / cwnd: the delay is above the target on average, and not by far.
+        target = 51
+        idle = 4 + 1 + 2 * (4096 + HEADERS + ACK) * 8 / 50e3  # us
+        delay, delay_whole = (idle + Queue(run, 60000).quantile(0.5) * 8 / 50e3 for run in (paced, whole))
+        self.assertGreater(delay, 0.8 * target)
+        self.assertLess(delay, 2 * target)
+        self.assertGreater(delay_whole, 15 * delay)
+        for run, lost in ((paced, False), (whole, True)):
+            self.assertEqual(sum(run.stats["drops"].values()) > 0, lost)
+            self.assertEqual(run.stats["timeouts"] > 0, lost)
+            self.assertGreater(late(run, 60000)[1], 0.95 * 50 * 4096 / (4096 + HEADERS))
+
     def test_short_flows_on_the_fat_tree_are_ordered_as_published(self):
         # SIGCOMM 2019, 5.3: HPCC's tail below those of DCQCN and TIMELY; the paper's flows are 50 times as many.
         tails = {}
