@@ -58,12 +58,12 @@ SwiftCongestionOps::GetTypeId()
                 "fs_min_cwnd, flow scaling adds FsRange at this window and below (packets)",
                 DoubleValue(0.1),
                 MakeDoubleAccessor(&SwiftCongestionOps::m_fsMinCwnd),
-                MakeDoubleChecker<double>(1e-9))
+                MakeDoubleChecker<double>(1e-9, 1))
             .AddAttribute("FsMaxCwnd",
                           "fs_max_cwnd, flow scaling adds nothing from this window on (packets)",
                           DoubleValue(100),
                           MakeDoubleAccessor(&SwiftCongestionOps::m_fsMaxCwnd),
-                          MakeDoubleChecker<double>(1e-9))
+                          MakeDoubleChecker<double>(1.001))
             .AddAttribute("EndpointTarget",
                           "Delay in the receiving host to aim at, which only a NIC with limits "
                           "has; assumed: BaseTarget's default",
@@ -85,7 +85,7 @@ SwiftCongestionOps::GetTypeId()
                           "min_cwnd (packets)",
                           DoubleValue(0.001),
                           MakeDoubleAccessor(&SwiftCongestionOps::m_minCwnd),
-                          MakeDoubleChecker<double>(1e-9))
+                          MakeDoubleChecker<double>(1e-9, 1))
             .AddAttribute("MaxCwnd",
                           "max_cwnd (packets); 0: line rate times base target or base round-trip "
                           "time, whichever is longer; assumed",
@@ -170,17 +170,10 @@ SwiftCongestionOps::Init(RdmaCongestionState& state)
     p.endpointTarget = duration(m_endpointTarget);
     p.endpointWeight = m_endpointWeight;
     p.minCwnd = m_minCwnd;
-    p.maxCwnd = m_maxCwnd > 0
-                    ? m_maxCwnd
-                    : std::max(m_minCwnd, packets(std::max(p.baseTarget.ps, state.baseRtt)));
+    p.maxCwnd = m_maxCwnd > 0 ? m_maxCwnd : packets(std::max(p.baseTarget.ps, state.baseRtt));
+    p.maxCwnd = std::max(p.maxCwnd, m_minCwnd);
     p.initialCwnd = m_initialCwnd > 0 ? m_initialCwnd : packets(state.baseRtt);
     p.retxResetThreshold = m_retxResetThreshold;
-    NS_ABORT_MSG_IF(m_fsMinCwnd >= m_fsMaxCwnd,
-                    "ns3::SwiftCongestionOps::FsMinCwnd is "
-                        << m_fsMinCwnd << "; allowed: less than FsMaxCwnd, " << m_fsMaxCwnd);
-    NS_ABORT_MSG_IF(p.minCwnd > p.maxCwnd,
-                    "ns3::SwiftCongestionOps::MinCwnd is "
-                        << m_minCwnd << "; allowed: at most MaxCwnd, " << p.maxCwnd);
     m_window = std::make_unique<rdma::SwiftWindow>(p);
     m_perByte = 1.0 / state.mtu;
     // A paced packet goes rtt / cwnd after the one before, by the newest of both.
