@@ -52,6 +52,19 @@ class CongestionBed : public Bed
         Simulator::Run();
     }
 
+    /// Flow 1 sends from the start on; flow 2 joins after 1 ms with 60 MB, which are 10 ms at half
+    /// of 100 Gb/s. Runs for 16 ms. \return when flow 2 has arrived, ps
+    int64_t JoinAndLeave()
+    {
+        Flow(1, MicroSeconds(0), 1000000000);
+        Flow(2, MilliSeconds(1), 60000000);
+        int64_t left = 0;
+        notes.onMessage = [&](Notes::Message m) { left = m.at; };
+        Run(MilliSeconds(16));
+        notes.onMessage = nullptr;
+        return left;
+    }
+
     /// \return Jain's index of what the flows got from sample `from` up to `to`
     double Jain(size_t from, size_t to) const
     {

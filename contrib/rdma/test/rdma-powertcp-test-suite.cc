@@ -130,11 +130,7 @@ class RdmaPowertcpJoinTestCase : public TestCase
     {
         CongestionBed bed(2, BPS, Ops(m_theta), MicroSeconds(100));
         bed.Build();
-        bed.Flow(1, MicroSeconds(0), 1000000000);
-        bed.Flow(2, MilliSeconds(1), 60000000); // 10 ms at half of the line
-        int64_t left = 0;
-        bed.notes.onMessage = [&](Notes::Message m) { left = m.at; };
-        bed.Run(MilliSeconds(16));
+        const int64_t left = bed.JoinAndLeave();
         NS_TEST_EXPECT_MSG_EQ_TOL(bed.Share(5, 10, 0), 1, 0.012, "alone");
         NS_TEST_EXPECT_MSG_GT(bed.Jain(11, 13), 0.95, "fair 100 to 300 us after it joined");
         NS_TEST_ASSERT_MSG_GT(left, 10000 * US, "flow 2 got its share and no more");

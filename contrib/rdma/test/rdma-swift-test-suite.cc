@@ -137,11 +137,7 @@ class RdmaSwiftJoinTestCase : public TestCase
     {
         CongestionBed bed(2, BPS, Swift(), MicroSeconds(100));
         bed.Build();
-        bed.Flow(1, MicroSeconds(0), 1000000000);
-        bed.Flow(2, MilliSeconds(1), 60000000); // 10 ms at half of the line
-        int64_t left = 0;
-        bed.notes.onMessage = [&](Notes::Message m) { left = m.at; };
-        bed.Run(MilliSeconds(16));
+        const int64_t left = bed.JoinAndLeave();
         NS_TEST_EXPECT_MSG_EQ_TOL(bed.Share(5, 10, 0), 1, 0.01, "alone");
         NS_TEST_ASSERT_MSG_GT(left, 9000 * US, "flow 2 did not get more than its share by far");
         NS_TEST_ASSERT_MSG_LT(left, 14000 * US, "flow 2 is through");
