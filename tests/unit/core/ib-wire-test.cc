@@ -6,17 +6,16 @@
  */
 #include "contrib/rdma/core/ib-wire.h"
 
+#include "wire-tools.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 using namespace rdma;
 
@@ -24,55 +23,11 @@ namespace
 {
 
 std::vector<uint8_t>
-FromHex(const std::string& text)
-{
-    std::vector<uint8_t> bytes;
-    std::string digits;
-    for (const char c : text)
-    {
-        if (c != ' ')
-        {
-            digits += c;
-        }
-        if (digits.size() == 2)
-        {
-            bytes.push_back(static_cast<uint8_t>(std::stoul(digits, nullptr, 16)));
-            digits.clear();
-        }
-    }
-    return bytes;
-}
-
-std::vector<uint8_t>
 Encoded(const IbFields& f)
 {
     std::vector<uint8_t> bytes(EncodedIbBytes(f));
     EXPECT_EQ(EncodeIb(f, bytes.data(), bytes.size()), bytes.size());
     return bytes;
-}
-
-/// Remainder of the message times x^width, most significant bit of the register first, bits of a byte from the least
-/// significant one on; all ones before, inverted after, its first bit the least significant one of the result.
-uint32_t
-BitwiseCrc(const std::vector<uint8_t>& data, int width, uint32_t polynomial)
-{
-    const uint64_t top = 1ULL << (width - 1);
-    const uint64_t all = (top << 1) - 1;
-    uint64_t remainder = all;
-    for (const uint8_t byte : data)
-    {
-        for (int bit = 0; bit < 8; ++bit)
-        {
-            const bool out = ((remainder & top) != 0) != ((byte >> bit & 1) != 0);
-            remainder = (remainder << 1 & all) ^ (out ? polynomial : 0);
-        }
-    }
-    uint32_t reflected = 0;
-    for (int bit = 0; bit < width; ++bit)
-    {
-        reflected |= static_cast<uint32_t>(remainder >> bit & 1) << (width - 1 - bit);
-    }
-    return ~reflected & static_cast<uint32_t>(all);
 }
 
 IbFields
@@ -329,47 +284,6 @@ TEST(IbWire, FlowControlPacket)
 namespace
 {
 
-/// Writes the records as a pcap file of ERF and returns what tshark makes of the fields, a line a record.
-std::vector<std::string>
-Dissected(const std::vector<std::vector<uint8_t>>& records, const std::vector<std::string>& fields)
-{
-    const std::string name = "/tmp/ib-wire-test-" + std::to_string(getpid());
-    std::ofstream pcap(name + ".pcap", std::ios::binary);
-    const auto put = [&](uint32_t value) { pcap.write(reinterpret_cast<const char*>(&value), 4); };
-    put(0xa1b2c3d4); // microseconds, host byte order
-    put(2 | 4 << 16);
-    put(0);
-    put(0);
-    put(65535);
-    put(kLinkTypeErf);
-    for (size_t i = 0; i < records.size(); ++i)
-    {
-        put(1);
-        put(static_cast<uint32_t>(i));
-        put(static_cast<uint32_t>(records[i].size()));
-        put(static_cast<uint32_t>(records[i].size()));
-        pcap.write(reinterpret_cast<const char*>(records[i].data()), static_cast<std::streamsize>(records[i].size()));
-    }
-    pcap.close();
-    std::string command = "tshark -n -r " + name + ".pcap -T fields -E separator='|'";
-    for (const std::string& field : fields)
-    {
-        command += " -e " + field;
-    }
-    EXPECT_EQ(std::system((command + " > " + name + ".txt 2> " + name + ".err").c_str()), 0);
-    std::vector<std::string> lines;
-    std::ifstream in(name + ".txt");
-    for (std::string line; std::getline(in, line);)
-    {
-        lines.push_back(line);
-    }
-    for (const char* suffix : {".pcap", ".txt", ".err"})
-    {
-        std::remove((name + suffix).c_str());
-    }
-    return lines;
-}
-
 /// An ERF record of a packet, at 1.5 s on interface 1.
 std::vector<uint8_t>
 Record(const std::vector<uint8_t>& packet)
@@ -431,7 +345,7 @@ TEST(IbWire, TsharkDissectsEveryPacket)
     {
         fields.push_back(std::string("infiniband.") + field);
     }
-    const auto lines = Dissected(packets, fields);
+    const auto lines = Dissected(kLinkTypeErf, packets, fields);
     ASSERT_EQ(lines.size(), expected.size());
     for (size_t i = 0; i < lines.size(); ++i)
     {
@@ -451,7 +365,8 @@ TEST(IbWire, TsharkReadsErfRecordsOfBothKinds)
         return r;
     };
     // The last two bits of FCTBS stand where a data packet says what follows its LRH.
-    const auto lines = Dissected({control({IbFlowControlOp::kInit, 0, 0, 128}),
+    const auto lines = Dissected(kLinkTypeErf,
+                                 {control({IbFlowControlOp::kInit, 0, 0, 128}),
                                   Record(Encoded(Example(RoceOpcode::kWriteMiddle, 256))),
                                   control({IbFlowControlOp::kNormal, 2, 4095, 77}),
                                   control({IbFlowControlOp::kNormal, 7, 4094, 4095}),
