@@ -13,6 +13,7 @@
 #include "scenarios/spec/options-detail.h"
 
 #include <algorithm>
+#include <boost/algorithm/string.hpp>
 #include <fstream>
 
 namespace scenario
@@ -28,23 +29,6 @@ const std::vector<std::string> kEthernetOnly = {
 
 const std::vector<std::string> kInfiniBandOnly = {
     "ib-switch", "ib-routing", "ib-lfts", "ib-dump", "lmc", "vls", "vl-buffer", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing", "static-rate"};
-
-std::vector<std::string>
-Split(const std::string& text)
-{
-    std::vector<std::string> parts;
-    size_t begin = 0;
-    for (;;)
-    {
-        const size_t end = text.find(',', begin);
-        parts.push_back(text.substr(begin, end - begin));
-        if (end == std::string::npos)
-        {
-            return parts;
-        }
-        begin = end + 1;
-    }
-}
 
 } // namespace
 
@@ -178,7 +162,7 @@ ApplyInfiniBand(Validation* v)
     decide("ib-dump", "0");
     decide("lmc", "0");
     decide("vls", "1");
-    const uint64_t share = device->portBuffer.value / 64 / values.Integer("vls") * 64;
+    const uint64_t share = uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
     decide("vl-buffer", CanonicalBytes(std::min<uint64_t>(share, 64 * rdma::kIbCreditWindow)));
     decide("vl-high-limit", "255");
     decide("cc", "none");
@@ -209,7 +193,9 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     IbSpec& ib = fabric->ib;
     ib.switchName = values.Text("ib-switch");
     ib.routing = values.Text("ib-routing");
-    for (const std::string& engine : Split(ib.routing))
+    std::vector<std::string> engines;
+    boost::split(engines, ib.routing, boost::is_any_of(","));
+    for (const std::string& engine : engines)
     {
         const auto items = IbRoutingItems();
         if (std::none_of(items.begin(), items.end(), [&](const NamedItem& item) { return item.name == engine; }))

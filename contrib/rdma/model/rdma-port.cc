@@ -472,17 +472,27 @@ RdmaPort::IsCorrupted(const RdmaFrame* frame)
     return true;
 }
 
+bool
+RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
+{
+    // With credits it was found out when the frame was counted.
+    if (!(m_hasCredits ? frame->serviceLevel & RdmaFrame::CORRUPTED : IsCorrupted(frame)))
+    {
+        return false;
+    }
+    ++m_counters.corrupted;
+    m_corruptTrace(this, frame, now);
+    RdmaFramePool::Get().Free(frame);
+    return true;
+}
+
 void
 RdmaPort::Deliver(RdmaFrame* frame, int64_t now)
 {
     ++m_counters.rxFrames;
     m_counters.rxWireBytes += frame->wireBytes;
-    if (m_errorProne &&
-        (m_hasCredits ? frame->serviceLevel & RdmaFrame::CORRUPTED : IsCorrupted(frame)))
+    if (m_errorProne && DropCorrupted(frame, now))
     {
-        ++m_counters.corrupted;
-        m_corruptTrace(this, frame, now);
-        RdmaFramePool::Get().Free(frame);
         return;
     }
     if (!m_rxTrace.IsEmpty())
@@ -573,12 +583,8 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
 {
     ++m_counters.rxFrames;
     m_counters.rxWireBytes += frame->wireBytes;
-    if (m_errorProne &&
-        (m_hasCredits ? frame->serviceLevel & RdmaFrame::CORRUPTED : IsCorrupted(frame)))
+    if (m_errorProne && DropCorrupted(frame, now))
     {
-        ++m_counters.corrupted;
-        m_corruptTrace(this, frame, now);
-        RdmaFramePool::Get().Free(frame);
         return;
     }
     if (!m_rxTrace.IsEmpty())

@@ -4,6 +4,7 @@
 #ifndef RDMA_PORT_H
 #define RDMA_PORT_H
 
+#include "contrib/rdma/core/ib-sizes.h"
 #include "rdma-event-order.h"
 #include "rdma-event.h"
 #include "rdma-frame.h"
@@ -215,7 +216,7 @@ class RdmaPort : public NetDevice
     /// VCRC too (core/ib-sizes.h)
     uint32_t GetBlocks(const RdmaFrame* frame) const
     {
-        return (GetFrameBytes(frame) + 63) / 64;
+        return rdma::IbBlocks(GetFrameBytes(frame));
     }
 
     /// PFC has no effect on these priorities until they are given up again (a watchdog's
@@ -437,6 +438,8 @@ class RdmaPort : public NetDevice
     void Arrive(RdmaFrame* frame, int64_t from, int64_t at);
     uint32_t ControlContext() const;
     bool IsCorrupted(const RdmaFrame* frame);
+    /// \return whether the frame had bit errors, and is gone
+    bool DropCorrupted(RdmaFrame* frame, int64_t now);
     void Deliver(RdmaFrame* frame, int64_t now);
     void OnPause(RdmaFrame* frame, int64_t now);
     void SetPaused(uint8_t mask, int64_t now);
