@@ -7,7 +7,7 @@
 #include "collectives/registry.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "scenarios/spec/cluster-options.h"
-#include "topologies/routes.h"
+#include "topologies/hop-counter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,7 @@ class Counter
     Counter(const topo::Topology& topology, const FabricSpec& fabric)
         : m_topology(topology),
           m_fabric(fabric),
-          m_routes(topo::ComputeRoutes(topology)),
+          m_hops(topology),
           m_out(topology.Endpoints().size()),
           m_in(topology.Endpoints().size())
     {
@@ -67,7 +67,7 @@ class Counter
     {
         const uint64_t packets = std::max<uint64_t>(1, (bytes + m_fabric.mtu - 1) / m_fabric.mtu);
         const uint64_t acks = (packets + m_fabric.ackEvery - 1) / m_fabric.ackEvery;
-        const uint32_t hops = m_routes.Hops(from, to);
+        const double hops = Hops(from, to);
         const double n = static_cast<double>(packets) * times;
         m_usedLinks += hops;
         m_sum.messages += times;
@@ -133,9 +133,24 @@ class Counter
     }
 
   private:
+    /// Of a network whose routes would take minutes: of the paths that are not looked at, the others' mean.
+    double Hops(topo::EndpointId from, topo::EndpointId to)
+    {
+        if (const auto hops = m_hops.Hops(from, to))
+        {
+            ++m_knownPaths;
+            m_knownHops += *hops;
+            return *hops;
+        }
+        Sampled();
+        return m_knownPaths > 0 ? m_knownHops / m_knownPaths : 0;
+    }
+
     const topo::Topology& m_topology;
     const FabricSpec& m_fabric;
-    rdma::EcmpRoutes m_routes;
+    topo::HopCounter m_hops;
+    double m_knownPaths = 0;
+    double m_knownHops = 0;
     std::vector<double> m_out; ///< wire bytes per endpoint
     std::vector<double> m_in;
     Estimate m_sum;

@@ -6,6 +6,7 @@
 #ifndef SCENARIOS_SPEC_PARSE_DETAIL_H
 #define SCENARIOS_SPEC_PARSE_DETAIL_H
 
+#include "contrib/rdma/core/set-up-phase.h"
 #include "scenarios/spec/network-check.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
@@ -47,6 +48,8 @@ ParseProgram(const OptionTable& table, int argc, const char* const* argv, ParseR
         result.errors = read.errors;
         return result;
     }
+    rdma::SetUpPhase::Quiet() = !read.values.Flag("progress");
+    const rdma::SetUpPhase phase("checking the scenario");
     result = validate(read);
     if (result.scenario)
     {

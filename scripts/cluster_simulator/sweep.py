@@ -639,9 +639,6 @@ def main(arguments):
     except sqlite3.Error as error:  # a full disk; what was done is in the file
         print(f"sweep: error: {DATABASE}: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # "scripts/sweep table DIR | head"
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def _main(arguments):

@@ -51,7 +51,8 @@ CollperfSimulation::Run()
     });
     ns3::Simulator::ScheduleNow(&CollperfSimulation::StartSize, this);
     const std::size_t sizes = m_scenario.sizes.size();
-    const RunOutcome outcome = m_run.Control().Run(
+    m_run.Control().SetFinish([this](const RunOutcome& outcome) { return Report(outcome); });
+    return Report(m_run.Control().Run(
         [this, sizes] { return m_rows.size() == sizes && m_ranksDone == m_scenario.ranks; },
         [this] {
             std::string text;
@@ -60,7 +61,12 @@ CollperfSimulation::Run()
                 text += line + "\n";
             }
             return text;
-        });
+        }));
+}
+
+int
+CollperfSimulation::Report(const RunOutcome& outcome)
+{
     const RunStats& network = m_run.Finish();
 
     nlohmann::ordered_json body;

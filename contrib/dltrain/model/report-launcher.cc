@@ -58,6 +58,7 @@ Spawn(const std::string& script, const std::string& folder)
     sigemptyset(&none);
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGPIPE); // which the programs ignore
     posix_spawnattr_setsigdefault(&attributes, &ours);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
@@ -85,7 +86,7 @@ Spawn(const std::string& script, const std::string& folder)
 void
 WriteReport(const scenario::RunOptions& run, std::ostream& os)
 {
-    if (!run.report || run.out.empty() || OutputErrors::Any())
+    if (!run.report || run.out.empty() || OutputErrors::ResultsLost())
     {
         return;
     }
@@ -109,7 +110,7 @@ WriteReport(const scenario::RunOptions& run, std::ostream& os)
         }
         else if (WEXITSTATUS(status) == CANNOT)
         {
-            return; // it has said why
+            why = "the reason is above";
         }
         else if (WEXITSTATUS(status) != 0)
         {
@@ -122,7 +123,7 @@ WriteReport(const scenario::RunOptions& run, std::ostream& os)
     }
     else
     {
-        std::cerr << "report.html: not written: " << why << std::endl;
+        OutputErrors::AddView(run.out + "/report.html: not written: " + why);
     }
 }
 

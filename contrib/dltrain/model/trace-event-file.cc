@@ -5,6 +5,8 @@
 
 #include "line-log.h"
 
+#include "contrib/rdma/core/regular-file.h"
+
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -22,12 +24,13 @@ QuotedJson(std::string_view text)
 }
 
 TraceEventFile::TraceEventFile(const std::string& path)
-    : m_path(path),
-      m_file(std::fopen(path.c_str(), "wb"))
+    : m_path(path)
 {
+    std::string why;
+    m_file = rdma::OpenForWriting(path, &why);
     if (!m_file)
     {
-        Fail(errno);
+        throw std::runtime_error(path + ": cannot be written: " + why);
     }
     m_text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
 }

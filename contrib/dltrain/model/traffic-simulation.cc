@@ -4,6 +4,7 @@
 #include "traffic-simulation.h"
 
 #include "capture-setup.h"
+#include "dry-run.h"
 #include "contrib/rdma/core/flow-hash.h"
 #include "fabric-builder.h"
 #include "ranks.h"
@@ -181,13 +182,7 @@ TrafficSimulation::BuildPart()
                "--queue-interval=0, "
                "--rate-interval=0";
     }
-    // All priorities that flows use are lossless, as in HPCC's code; priority 3 in any case.
-    uint32_t lossless = 1U << 3;
-    for (const scenario::Flow& flow : m_scenario.flows)
-    {
-        lossless |= 1U << flow.priority;
-    }
-    ns3::Config::SetDefault("ns3::RdmaSwitch::LosslessPriorities", ns3::UintegerValue(lossless));
+    SetLosslessPriorities(m_scenario);
     m_fabric = BuildFabric(m_scenario.fabric, m_scenario.topology, m_scenario.run, error);
     if (!m_fabric)
     {
@@ -631,6 +626,7 @@ TrafficSimulation::Run()
         return 2;
     }
     PrintHead();
+    m_control.SetFinish([this](const RunOutcome& outcome) { return Report(outcome); });
     const int status = Report(RunEvents());
     ns3::Simulator::Destroy(); // completes captures
     return status;
@@ -698,6 +694,7 @@ TrafficSimulation::OfferedLoad() const
 int
 TrafficSimulation::Report(const RunOutcome& outcome)
 {
+    FinishCaptures();
     CloseCompletionTimes();
     m_statistics->Finish(outcome.simulatedPs);
     const RunStats run = CollectRunStats(*m_collector, outcome.simulatedPs);

@@ -125,16 +125,22 @@ TrainingSimulation::Run()
     {
         return SayError("dltrain", error);
     }
-    const RunOutcome outcome =
-        m_run.Control().Run([this] { return m_steps->IsDone(); },
-                            [this] {
-                                std::string text;
-                                for (const std::string& line : m_steps->DescribeUnfinished())
-                                {
-                                    text += line + "\n";
-                                }
-                                return text;
-                            });
+    m_run.Control().SetFinish([this](const RunOutcome& outcome) { return Report(outcome); });
+    return Report(m_run.Control().Run([this] { return m_steps->IsDone(); },
+                                      [this] {
+                                          std::string text;
+                                          for (const std::string& line :
+                                               m_steps->DescribeUnfinished())
+                                          {
+                                              text += line + "\n";
+                                          }
+                                          return text;
+                                      }));
+}
+
+int
+TrainingSimulation::Report(const RunOutcome& outcome)
+{
     m_calls.Close();
     const RunStats& network = m_run.Finish();
     m_run.WriteStatistics(outcome, Statistics(), m_scenario.plan.ranks);
