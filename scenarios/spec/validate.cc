@@ -4,6 +4,7 @@
 #include "scenarios/spec/validate.h"
 
 #include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/set-up-phase.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
@@ -265,6 +266,7 @@ NumberText(double v)
 Network
 MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::string& hostsOption, FabricSpec* fabric)
 {
+    const rdma::SetUpPhase phase("building the network");
     Network network;
     auto& values = v->values;
     const std::string& name = values.Text("topology");

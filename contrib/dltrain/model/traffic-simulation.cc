@@ -4,8 +4,9 @@
 #include "traffic-simulation.h"
 
 #include "capture-setup.h"
-#include "dry-run.h"
 #include "contrib/rdma/core/flow-hash.h"
+#include "contrib/rdma/core/set-up-phase.h"
+#include "dry-run.h"
 #include "fabric-builder.h"
 #include "ranks.h"
 #include "report-launcher.h"
@@ -225,6 +226,7 @@ TrafficSimulation::BuildPart()
 void
 TrafficSimulation::MakeFlows()
 {
+    const rdma::SetUpPhase phase("making queue pairs", m_scenario.flows.size());
     const bool several = Ranks::Get().Several();
     for (uint32_t e = 0; e < m_fabric->GetNEndpoints(); ++e)
     {
@@ -253,6 +255,7 @@ TrafficSimulation::MakeFlows()
     }
     for (uint32_t i = 0; i < m_scenario.flows.size(); ++i)
     {
+        phase.Done(i);
         const scenario::Flow& flow = m_scenario.flows[i];
         if (m_scenario.measuring.Covers(flow.start))
         {
