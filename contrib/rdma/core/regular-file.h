@@ -70,7 +70,7 @@ OpenForWriting(const std::string& path, std::string* why)
     {
         const int error = errno;
         const std::string kind = ::stat(path.c_str(), &about) == 0 ? detail::NoFile(about.st_mode, false) : "";
-        *why = kind.empty() || error == EACCES ? std::strerror(error) : kind;
+        *why = error == ENXIO && !kind.empty() ? kind : std::strerror(error);
         return nullptr;
     }
     ::fstat(descriptor, &about);

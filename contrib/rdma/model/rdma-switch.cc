@@ -381,7 +381,9 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     error = rdma::SharedBuffer::WhyNot(config);
     if (!error.empty())
     {
-        return m_name + ": " + error;
+        return m_name + ": " + error +
+               "; what decides: ns3::RdmaSwitch::BufferBytes, BufferPer100G, Chip, GuaranteedBytes, "
+               "PipelineLatency and the delays of its links";
     }
     m_buffer = rdma::SharedBuffer(config);
     if (m_watchdogDetection.IsStrictlyPositive())

@@ -74,7 +74,7 @@ TEST_F(RegularFile, PipesAreNotWritten)
     const int reader = open(Path("pipe").c_str(), O_RDONLY | O_NONBLOCK);
     EXPECT_EQ(WhyNotWritten(Path("pipe")), "is a pipe"); // even if somebody reads: it might stop
     close(reader);
-    EXPECT_EQ(WhyNotWritten(Path("folder")), "is a folder");
+    EXPECT_EQ(WhyNotWritten(Path("folder")), "Is a directory");
     EXPECT_EQ(WhyNotWritten(Path("none/x")), "No such file or directory");
     EXPECT_EQ(WhyNotWritten("/dev/null"), "");
 }
