@@ -4,6 +4,7 @@
 #include "collperf-simulation.h"
 
 #include "collectives/registry.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "report-launcher.h"
 #include "scenarios/spec/cluster-options.h"
 #include "timeline-writer.h"
@@ -192,8 +193,8 @@ CollperfSimulation::PrintHeader() const
                 algorithm.Name().c_str(),
                 m_scenario.ranks,
                 m_scenario.cluster.servers,
-                m_scenario.cluster.topologyName.c_str(),
-                m_scenario.fabric.nic.c_str(),
+                rdma::Shown(m_scenario.cluster.topologyName).c_str(),
+                rdma::Shown(m_scenario.fabric.nic).c_str(),
                 m_scenario.fabric.cc.c_str());
     std::printf("# copies within a GPU take no time here, so in place is what out of place is: one "
                 "simulation, shown twice\n#\n");

@@ -4,6 +4,7 @@
 #include "training-simulation.h"
 
 #include "collectives/registry.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "report-launcher.h"
 #include "scenarios/training/training-plan.h"
 #include "timeline-writer.h"
@@ -326,15 +327,15 @@ void
 TrainingSimulation::PrintSummary(const RunStats& network) const
 {
     std::printf("%s, ZeRO-%u (%s), %s: %u GPUs (%s) in %u servers, %s, %s, %s placement\n",
-                m_scenario.model.c_str(),
+                rdma::Shown(m_scenario.model).c_str(),
                 m_scenario.zero,
                 training::ZeroImplName(m_scenario.options.zeroImpl).c_str(),
                 m_scenario.dtype.c_str(),
                 m_scenario.plan.ranks,
-                m_scenario.gpu.c_str(),
+                rdma::Shown(m_scenario.gpu).c_str(),
                 m_scenario.cluster.servers,
-                m_scenario.cluster.topologyName.c_str(),
-                m_scenario.fabric.nic.c_str(),
+                rdma::Shown(m_scenario.cluster.topologyName).c_str(),
+                rdma::Shown(m_scenario.fabric.nic).c_str(),
                 m_scenario.cluster.placement == scenario::PlacementPolicy::kLinear ? "linear"
                                                                                    : "random");
     std::printf("micro-batch %u x accumulation %u, global batch %u",
@@ -374,7 +375,7 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
             HumanTime(MeanUs(&StepRecord::communicationPs)).c_str());
         if (m_critical)
         {
-            std::printf("Critical path          %s\n", m_critical->InWords(m_names).c_str());
+            std::printf("Critical path          %s\n", rdma::Printable(m_critical->InWords(m_names), "\n").c_str());
         }
         std::printf("Throughput             %.5g samples/s", samples);
         if (HasTokens())
