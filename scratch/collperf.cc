@@ -6,11 +6,10 @@
  *     ./ns3 run "collperf --op=all_reduce -b 1M -e 1G -f 2 --ranks=16 --algorithm=ring"
  */
 #include "contrib/dltrain/model/collperf-simulation.h"
-#include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/dry-run.h"
+#include "contrib/dltrain/model/program.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
-
 
 int
 main(int argc, char* argv[])

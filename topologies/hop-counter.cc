@@ -91,7 +91,8 @@ HopCounter::Search(uint32_t attachment)
         const NodeId node = m_queue[i];
         if (m_index[node] != kNone)
         {
-            found[m_index[node]] = static_cast<uint16_t>(std::min<uint32_t>(m_distance[node], kUnreached));
+            found[m_index[node]] =
+                static_cast<uint16_t>(std::min<uint32_t>(m_distance[node], kUnreached));
         }
         const auto& ports = m_topology.Nodes()[node].ports;
         work += ports.size();

@@ -4,9 +4,8 @@
 #include "dry-run.h"
 
 #include "cluster-run.h"
-#include "fabric-builder.h"
-
 #include "contrib/rdma/core/set-up-phase.h"
+#include "fabric-builder.h"
 #include "scenarios/spec/plan-text.h"
 #include "topologies/names.h"
 

@@ -4,7 +4,6 @@
 #include "ns3-settings.h"
 
 #include "contrib/rdma/core/shown-text.h"
-
 #include "topologies/names.h"
 
 #include "ns3/attribute.h"
@@ -95,7 +94,8 @@ Invalid(const std::string& name,
         const ns3::AttributeChecker& checker,
         const std::string& help)
 {
-    return "'" + rdma::Shown(value, 100) + "' is not valid; " + name + " takes " + checker.GetValueTypeName() +
+    return "'" + rdma::Shown(value, 100) + "' is not valid; " + name + " takes " +
+           checker.GetValueTypeName() +
            (checker.HasUnderlyingTypeInformation()
                 ? " (" + checker.GetUnderlyingTypeInformation() + ")"
                 : "") +
@@ -193,8 +193,8 @@ Set(const std::string& where, const std::string& name, const std::string& value,
         {
             known.push_back(type.GetAttribute(i).name);
         }
-        error = rdma::Shown(where, 100) + ": " + type.GetName() + " has no attribute " + rdma::Shown(attribute, 60) +
-                Hint(attribute, known, "it has");
+        error = rdma::Shown(where, 100) + ": " + type.GetName() + " has no attribute " +
+                rdma::Shown(attribute, 60) + Hint(attribute, known, "it has");
         return false;
     }
     if (!IsReadable(*info.checker, value) ||
@@ -228,8 +228,8 @@ Print(const std::string& argument, std::string& error)
     }
     if (name == "PrintAttributes" && !ns3::TypeId::LookupByNameFailSafe(value, &type))
     {
-        error = rdma::Shown(argument, 100) + ": there is no ns-3 class '" + rdma::Shown(value, 60) + "'" +
-                Hint(value, TypeNames(), "classes");
+        error = rdma::Shown(argument, 100) + ": there is no ns-3 class '" + rdma::Shown(value, 60) +
+                "'" + Hint(value, TypeNames(), "classes");
         return false;
     }
     ns3::CommandLine commandLine;

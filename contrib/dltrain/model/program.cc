@@ -3,10 +3,9 @@
  */
 #include "program.h"
 
-#include "line-log.h"
-
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "line-log.h"
 
 #include <atomic>
 #include <cerrno>
@@ -30,7 +29,8 @@ namespace dltrain
 namespace
 {
 
-std::string g_program; ///< its name, for messages
+/// The program's name, for messages. Never deleted: a thread may speak to the end.
+std::string& g_program = *new std::string;
 
 // Progress of the set-up --------------------------------------------------------------------------
 
@@ -55,7 +55,8 @@ struct SetUpWatch
     {
         constexpr auto FIRST = std::chrono::seconds(2);
         const bool terminal = isatty(STDERR_FILENO);
-        const auto every = terminal ? std::chrono::milliseconds(500) : std::chrono::milliseconds(5000);
+        const auto every =
+            terminal ? std::chrono::milliseconds(500) : std::chrono::milliseconds(5000);
         auto next = begin + FIRST;
         for (;;)
         {
@@ -84,7 +85,8 @@ struct SetUpWatch
         }
         const std::lock_guard<std::mutex> lock(mutex);
         std::fprintf(stderr,
-                     terminal ? "\r\033[K%s: setting up: %s%s, %.0f s" : "%s: setting up: %s%s, %.0f s\n",
+                     terminal ? "\r\033[K%s: setting up: %s%s, %.0f s"
+                              : "%s: setting up: %s%s, %.0f s\n",
                      g_program.c_str(),
                      phase,
                      share,

@@ -23,8 +23,8 @@ namespace dltrain
  *   and status 1, whatever the program printed on it: help too. A status that is not 0 stays.
  * - What names of the user's files hold never acts on the terminal: std::cout and std::cerr show
  *   control characters as \xNN (rdma::Printable). printf does not: print names with streams.
- * - Memory that cannot be had, an exception nobody caught and ns-3's fatal errors end with one error
- *   and status 1, not with a core dump; while a simulation runs, its files are completed first
+ * - Memory that cannot be had, an exception nobody caught and ns-3's fatal errors end with one
+ * error and status 1, not with a core dump; while a simulation runs, its files are completed first
  *   (LastResort).
  * - While a rdma::SetUpPhase lasts for seconds, standard error says so: a line that is written over
  *   on a terminal, else a line every five seconds; unless SetUpPhase::Quiet.

@@ -3,12 +3,11 @@
  */
 #include "run-control.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "program.h"
 #include "ranks.h"
 #include "stuck-report.h"
 #include "trace-collector.h"
-
-#include "contrib/rdma/core/shown-text.h"
 
 #include "ns3/simulator.h"
 
@@ -46,7 +45,8 @@ OnSignal(int number)
         {
             _exit(128 + number);
         }
-        static constexpr char PATIENCE[] = "\nresults are being written (kill -KILL ends without)\n";
+        static constexpr char PATIENCE[] =
+            "\nresults are being written (kill -KILL ends without)\n";
         [[maybe_unused]] const auto written = write(STDERR_FILENO, PATIENCE, sizeof(PATIENCE) - 1);
     }
     else if (!g_begun)

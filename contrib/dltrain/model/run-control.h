@@ -26,10 +26,10 @@ struct RunOutcome
 {
     bool completed{false};   //!< the work is done
     bool interrupted{false}; //!< by a signal
-    int exitStatus{0}; //!< 0 completed, 3 stuck or failed, 128 + signal interrupted (Ctrl-C: 130), 1
-                       //!< broken: out of memory, or what should not happen
-    std::string message; //!< why it is not completed; several lines; empty if it is
-    double shareDone{0}; //!< 0 to 1
+    int exitStatus{0}; //!< 0 completed, 3 stuck or failed, 128 + signal interrupted (Ctrl-C: 130),
+                       //!< 1 broken: out of memory, or what should not happen
+    std::string message;    //!< why it is not completed; several lines; empty if it is
+    double shareDone{0};    //!< 0 to 1
     int64_t simulatedPs{0}; //!< when it ended
     uint64_t events{0};
     double eventLoopS{0}; //!< wall time of the event loops so far
@@ -81,8 +81,8 @@ class RunControl
     /// With several Ranks: called on each at the end of every event loop, before anything else is
     /// asked, to sum up what they did.
     void SetMerge(std::function<void()> merge);
-    /// What is done with the outcome after the last Run, up to the exit status: for the case that ns-3
-    /// ends the program in the middle of it.
+    /// What is done with the outcome after the last Run, up to the exit status: for the case that
+    /// ns-3 ends the program in the middle of it.
     void SetFinish(std::function<int(const RunOutcome&)> finish);
     /// A word before the numbers: "warm-up step 1 of 1". In the simulation's thread.
     void SetPhase(const std::string& phase);

@@ -4,7 +4,6 @@
 #include "run-report.h"
 
 #include "contrib/rdma/core/regular-file.h"
-
 #include "ranks.h"
 
 #include <algorithm>

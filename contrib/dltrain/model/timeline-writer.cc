@@ -3,13 +3,12 @@
  */
 #include "timeline-writer.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "line-log.h"
 #include "program.h"
 #include "run-files.h"
 #include "run-report.h"
 #include "trace-event-file.h"
-
-#include "contrib/rdma/core/shown-text.h"
 
 #include <algorithm>
 #include <array>
@@ -424,9 +423,10 @@ Timeline::ReadStats()
     const ordered_json& version = Member(m_stats, "schema_version");
     if (!version.is_null() && version != SCHEMA_VERSION)
     {
-        throw std::invalid_argument(m_folder + "/stats.json: schema_version " +
-                                 rdma::Shown(version.dump(-1, ' ', true, ordered_json::error_handler_t::replace), 40) +
-                                 ": this program reads " + std::to_string(SCHEMA_VERSION));
+        throw std::invalid_argument(
+            m_folder + "/stats.json: schema_version " +
+            rdma::Shown(version.dump(-1, ' ', true, ordered_json::error_handler_t::replace), 40) +
+            ": this program reads " + std::to_string(SCHEMA_VERSION));
     }
     if (Member(m_stats, "completed") != true)
     {

@@ -3,9 +3,8 @@
  */
 #include "trace-event-file.h"
 
-#include "line-log.h"
-
 #include "contrib/rdma/core/regular-file.h"
+#include "line-log.h"
 
 #include <cerrno>
 #include <cstring>

@@ -375,7 +375,8 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
             HumanTime(MeanUs(&StepRecord::communicationPs)).c_str());
         if (m_critical)
         {
-            std::printf("Critical path          %s\n", rdma::Printable(m_critical->InWords(m_names), "\n").c_str());
+            std::printf("Critical path          %s\n",
+                        rdma::Printable(m_critical->InWords(m_names), "\n").c_str());
         }
         std::printf("Throughput             %.5g samples/s", samples);
         if (HasTokens())

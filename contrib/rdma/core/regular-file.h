@@ -1,11 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Opening files such that nothing waits for ever: opening a named pipe waits for its other end, and reading a terminal for
- * somebody to type.
+ * Opening files such that nothing waits for ever: opening a named pipe waits for its other end, and
+ * reading a terminal for somebody to type.
  *
  *   input    regular files only (a link to one is one)
- *   output   regular files and devices (a link to /dev/null throws an output away); no pipes, no sockets
+ *   output   regular files and devices (a link to /dev/null throws an output away); no pipes, no
+ * sockets
  */
 #ifndef RDMA_CORE_REGULAR_FILE_H
 #define RDMA_CORE_REGULAR_FILE_H
@@ -28,17 +29,17 @@ namespace detail
 inline std::string
 NoFile(mode_t mode, bool devicesToo)
 {
-    return S_ISDIR(mode)    ? "is a folder"
-           : S_ISFIFO(mode) ? "is a pipe"
-           : S_ISSOCK(mode) ? "is a socket"
+    return S_ISDIR(mode)                                    ? "is a folder"
+           : S_ISFIFO(mode)                                 ? "is a pipe"
+           : S_ISSOCK(mode)                                 ? "is a socket"
            : devicesToo && (S_ISCHR(mode) || S_ISBLK(mode)) ? "is a device"
                                                             : "";
 }
 
 } // namespace detail
 
-/// Why a file cannot be read: "cannot be read: No such file or directory", "is a pipe; allowed: a regular file". Empty if
-/// it can be.
+/// Why a file cannot be read: "cannot be read: No such file or directory", "is a pipe; allowed: a
+/// regular file". Empty if it can be.
 inline std::string
 WhyUnreadable(const std::string& path)
 {
@@ -69,7 +70,8 @@ OpenForWriting(const std::string& path, std::string* why)
     if (descriptor < 0)
     {
         const int error = errno;
-        const std::string kind = ::stat(path.c_str(), &about) == 0 ? detail::NoFile(about.st_mode, false) : "";
+        const std::string kind =
+            ::stat(path.c_str(), &about) == 0 ? detail::NoFile(about.st_mode, false) : "";
         *why = error == ENXIO && !kind.empty() ? kind : std::strerror(error);
         return nullptr;
     }

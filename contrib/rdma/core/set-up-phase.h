@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What a program is doing before the simulated time begins, for whoever shows it: setting up a large network takes
- * seconds to minutes. One word at a time, of the whole process; setting it costs a store or two.
+ * What a program is doing before the simulated time begins, for whoever shows it: setting up a
+ * large network takes seconds to minutes. One word at a time, of the whole process; setting it
+ * costs a store or two.
  *
  *     const SetUpPhase phase("computing routes", endpoints);
  *     for (...) { ...; phase.Done(i); }
@@ -19,7 +20,8 @@ namespace rdma
 class SetUpPhase
 {
   public:
-    /// `name` lives for ever (a literal). `total`: how many pieces of work there are, 0 if that is not known.
+    /// `name` lives for ever (a literal). `total`: how many pieces of work there are, 0 if that is
+    /// not known.
     explicit SetUpPhase(const char* name, uint64_t total = 0)
         : m_before(Name().load(std::memory_order_relaxed))
     {
@@ -42,7 +44,8 @@ class SetUpPhase
         Count().store(pieces, std::memory_order_relaxed);
     }
 
-    /// For another thread: the innermost phase, or null. The three are read one by one, so they may be of two phases.
+    /// For another thread: the innermost phase, or null. The three are read one by one, so they may
+    /// be of two phases.
     static std::atomic<const char*>& Name()
     {
         static std::atomic<const char*> name{nullptr};

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Text that a user gave (an option, a token or a name of a file) in what is printed. It may hold anything: control
- * characters would reach the terminal and act there, and a token of a megabyte would be echoed whole.
+ * Text that a user gave (an option, a token or a name of a file) in what is printed. It may hold
+ * anything: control characters would reach the terminal and act there, and a token of a megabyte
+ * would be echoed whole.
  *
  *   Printable(text)   the same text, with what a terminal would act on written as \xNN
  *   Shown(text)       the same, shortened in the middle: "aaaa... (1048476 more bytes) ...aaaa"
@@ -22,13 +23,19 @@ namespace rdma
 namespace detail
 {
 
-/// Bytes of the character of UTF-8 that `text` begins with (RFC 3629, section 4), and its number; 0 bytes: it begins with none.
+/// Bytes of the character of UTF-8 that `text` begins with (RFC 3629, section 4), and its number; 0
+/// bytes: it begins with none.
 inline size_t
 FirstCharacter(std::string_view text, uint32_t* number)
 {
     const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = at(0);
-    const size_t bytes = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    const size_t bytes = lead < 0x80   ? 1
+                         : lead < 0xc2 ? 0
+                         : lead < 0xe0 ? 2
+                         : lead < 0xf0 ? 3
+                         : lead < 0xf5 ? 4
+                                       : 0;
     if (bytes == 0 || text.size() < bytes)
     {
         return 0;
@@ -47,18 +54,20 @@ FirstCharacter(std::string_view text, uint32_t* number)
     return c < kLeast[bytes] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : bytes;
 }
 
-/// What acts instead of being shown: the control characters C0, DEL and C1 (ECMA-48), the separators of lines and
-/// paragraphs, and those that turn the direction of writing round (Unicode standard annex 9, table 4).
+/// What acts instead of being shown: the control characters C0, DEL and C1 (ECMA-48), the
+/// separators of lines and paragraphs, and those that turn the direction of writing round (Unicode
+/// standard annex 9, table 4).
 inline bool
 Acts(uint32_t c)
 {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || (c >= 0x202a && c <= 0x202e) ||
-           (c >= 0x2066 && c <= 0x2069);
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 ||
+           (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
 } // namespace detail
 
-/// Without effect on a terminal; what is not UTF-8 is escaped too. `kept`: control characters that stay, such as "\n".
+/// Without effect on a terminal; what is not UTF-8 is escaped too. `kept`: control characters that
+/// stay, such as "\n".
 inline std::string
 Printable(std::string_view text, std::string_view kept = {})
 {
@@ -68,7 +77,8 @@ Printable(std::string_view text, std::string_view kept = {})
     {
         uint32_t number = 0;
         const size_t bytes = detail::FirstCharacter(text, &number);
-        if (bytes && (!detail::Acts(number) || (bytes == 1 && kept.find(text[0]) != std::string_view::npos)))
+        if (bytes &&
+            (!detail::Acts(number) || (bytes == 1 && kept.find(text[0]) != std::string_view::npos)))
         {
             out += text.substr(0, bytes);
             text.remove_prefix(bytes);
@@ -94,7 +104,9 @@ Shown(std::string_view text, size_t most = 160)
         return Printable(text);
     }
     // Never through the middle of a character.
-    const auto inside = [&](size_t i) { return (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80; };
+    const auto inside = [&](size_t i) {
+        return (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80;
+    };
     size_t head = most * 3 / 4;
     size_t tail = text.size() - most / 4;
     for (int i = 0; i < 3 && inside(head); ++i)
@@ -105,8 +117,8 @@ Shown(std::string_view text, size_t most = 160)
     {
         ++tail;
     }
-    return Printable(text.substr(0, head)) + "... (" + std::to_string(tail - head) + " more bytes) ..." +
-           Printable(text.substr(tail));
+    return Printable(text.substr(0, head)) + "... (" + std::to_string(tail - head) +
+           " more bytes) ..." + Printable(text.substr(tail));
 }
 
 } // namespace rdma

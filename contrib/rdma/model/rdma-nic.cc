@@ -3,11 +3,10 @@
  */
 #include "rdma-nic.h"
 
-#include "contrib/rdma/core/shown-text.h"
-
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shared-buffer.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "none-congestion-ops.h"
 #include "rdma-nic-limits.h"
 #include "rdma-nic-scan.h"

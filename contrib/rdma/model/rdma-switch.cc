@@ -3,9 +3,8 @@
  */
 #include "rdma-switch.h"
 
-#include "contrib/rdma/core/shown-text.h"
-
 #include "contrib/rdma/core/flow-hash.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/switch-chips.h"
 #include "rdma-channel.h"
 
@@ -275,7 +274,8 @@ RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
         {
             names += std::string(names.empty() ? "" : ", ") + known.name;
         }
-        return "ns3::RdmaSwitch::BufferPolicy: '" + rdma::Shown(m_policy, 60) + "' is unknown; allowed: " + names;
+        return "ns3::RdmaSwitch::BufferPolicy: '" + rdma::Shown(m_policy, 60) +
+               "' is unknown; allowed: " + names;
     }
     config.policy = policy->policy;
     config.totalBytes = m_bufferBytes;
@@ -289,7 +289,8 @@ RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
             {
                 names += std::string(names.empty() ? "" : ", ") + known.name;
             }
-            return "ns3::RdmaSwitch::Chip: '" + rdma::Shown(m_chip, 60) + "' is unknown; allowed: " + names;
+            return "ns3::RdmaSwitch::Chip: '" + rdma::Shown(m_chip, 60) +
+                   "' is unknown; allowed: " + names;
         }
         config.totalBytes = chip->bufferBytes;
     }
@@ -382,7 +383,8 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     if (!error.empty())
     {
         return m_name + ": " + error +
-               "; what decides: ns3::RdmaSwitch::BufferBytes, BufferPer100G, Chip, GuaranteedBytes, "
+               "; what decides: ns3::RdmaSwitch::BufferBytes, BufferPer100G, Chip, "
+               "GuaranteedBytes, "
                "PipelineLatency and the delays of its links";
     }
     m_buffer = rdma::SharedBuffer(config);
