@@ -112,7 +112,9 @@ class Part:
         value = self.all_values(program, number)[place]
         base = rng.choice(BASES[program])
         name = rng.choice([option["name"]] + option.get("aliases", []))
-        if rng.random() < 0.03:  # odd ways to write it
+        if rng.random() < 0.01:
+            words = self._words(base, []) + [rng.choice(["--PrintGroup", "--PrintAttributes", "--PrintTypeIds", "--PrintGlobals", "--PrintGroups", "--PrintHelp", "--Print"]) + rng.choice(["", "=" + value])]
+        elif rng.random() < 0.03:  # odd ways to write it
             words = self._words(base, []) + rng.choice([[f"--{name}", value], [f"--{name}"], [f"-{name}={value}"], [f"--{name}={value}", f"--{name}={value}"], [f"--{name.upper()}={value}"],
                                                         [f"--{name.replace('-', '_')}={value}"], [f"--no-{name}"], [f"--no-{name}={value}"], [f"--{name[:-1]}={value}"], [value], [f"-{option.get('letter', 'x')}", value]])
         else:
