@@ -24,6 +24,7 @@ import time
 
 from . import programs
 from .errors import InvalidInput, ProgramNotFound, SimulatorError
+from .files import parse_json, printable, read_text
 from .flat import flat
 
 HELP = """sweep - many runs of a program, in parallel, into one SQLite file
@@ -121,14 +122,16 @@ def grid(values):
 def read_points(path):
     """The points of a CSV or JSON file."""
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            content = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadUse(f"--points={path}: {getattr(error, 'strerror', None) or 'no UTF-8 text'}") from None
+        content = read_text(path)
+    except (OSError, ValueError) as error:
+        raise BadUse(f"--points={path}: {getattr(error, 'strerror', None) or error}") from None
     is_json = content.lstrip()[:1] in ("[", "{")
     points = _points_of_json(path, content) if is_json else _points_of_csv(path, content)
     if not points:
         raise BadUse(f"--points={path}: no points in it")
+    for number, point in enumerate(points, 1):
+        if any("\0" in name + value for name, value in point.items()):
+            raise BadUse(f"--points={path}: point {number} has a NUL character, which no option can have")
     return points
 
 
@@ -154,7 +157,7 @@ def _points_of_csv(path, content):
 
 def _points_of_json(path, content):
     try:
-        data = json.loads(content)
+        data = parse_json(content)
     except ValueError as error:
         raise BadUse(f"--points={path}: no JSON: {error}") from None
     if isinstance(data, dict):
@@ -432,8 +435,7 @@ class Runner:
 
 def read_stats(folder):
     try:
-        with open(os.path.join(folder, "stats.json"), encoding="utf-8") as file:
-            stats = json.load(file)
+        stats = parse_json(read_text(os.path.join(folder, "stats.json")))
     except (OSError, ValueError):
         return None
     return stats if isinstance(stats, dict) else None
@@ -631,13 +633,13 @@ def main(arguments):
     try:
         return _main(arguments)
     except (BadUse, InvalidInput, ProgramNotFound) as error:
-        print(f"sweep: error: {error}", file=sys.stderr)
+        print(f"sweep: error: {printable(error)}", file=sys.stderr)
         return 2
     except ImportError as error:  # matplotlib, for plot only
         print(f"sweep: error: {error}; Debian: apt-get install python3-{error.name}", file=sys.stderr)
         return 2
     except sqlite3.Error as error:  # a full disk; what was done is in the file
-        print(f"sweep: error: {DATABASE}: {error}", file=sys.stderr)
+        print(f"sweep: error: {DATABASE}: {printable(error)}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # "scripts/sweep table DIR | head"
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
