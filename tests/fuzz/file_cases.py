@@ -86,7 +86,7 @@ FORMATS = [
            + [["traffic", "--topology=f.txt", "--flows=flow.txt", "--compat=hpcc", *REAL]], "f.txt", {"flow.txt": HPCC_FLOWS}),
     Format("hpcc-flows", " ", [HPCC_FLOWS], [["traffic", "--topology=net.txt", "--flows=f.txt", *end] for end in (DRY, REAL, ["--compat=hpcc", "--completion=sender", *REAL])], "f.txt", {"net.txt": HPCC_NETWORK}),
     Format("flows-csv", ",", [FLOWS_CSV, "start_ns,src,dst,bytes,priority\n0,0,1,1000,3\n10,1,0,1000,3\n"], [[*SMALL_TRAFFIC, "--flows=f.csv", *end] for end in (DRY, REAL, ["--queue-pairs=per-pair", *REAL])], "f.csv"),
-    Format("sizes", " ", [SIZES, "# bytes percent\n100 50\n5000 100\n"], [[*SMALL_TRAFFIC, "--pattern=poisson", "--load=0.2", "--duration=20us", "--sizes=f.txt", *end] for end in (DRY, REAL)] + [[*SMALL_TRAFFIC, "--sizes=f.txt", *REAL]], "f.txt"),
+    Format("sizes", " ", [SIZES, "# bytes percent\n100 50\n5000 100\n"], [[*SMALL_TRAFFIC, "--pattern=poisson", "--load=0.2", "--duration=100us", "--sizes=f.txt", *end] for end in (DRY, REAL)] + [[*SMALL_TRAFFIC, "--sizes=f.txt", *REAL]], "f.txt"),
     Format("forwarding-tables", " ", [LFTS], [[*SMALL_TRAFFIC, "--fabric=ib", "--bytes=5kB", "--ib-lfts=f.dump", *end] for end in (DRY, REAL)], "f.dump"),
     Format("sweep-points", ",", [POINTS_CSV], [["scripts/sweep", "traffic", "--points=f.csv", "--dry-run", "--out=new"]], "f.csv"),
     Format("sweep-points-json", "json", [POINTS_JSON, GRID_JSON], [["scripts/sweep", "traffic", "--points=f.json", "--dry-run", "--out=new"]], "f.json"),

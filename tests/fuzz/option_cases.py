@@ -37,10 +37,10 @@ BASES = {
         {"topology": "single-switch", "hosts": "4", "bytes": "20kB"},
         {"topology": "fat-tree", "k": "4", "bytes": "2kB", "pattern": "incast", "fan-in": "5"},
         {"topology": "torus", "torus": "3x3", "fabric": "ib", "bytes": "5kB"},
-        {"topology": "leaf-spine", "hosts": "8", "pattern": "poisson", "duration": "20us", "load": "0.2"},
+        {"topology": "leaf-spine", "hosts": "8", "pattern": "poisson", "sizes": "fb-hadoop", "duration": "150us", "load": "0.3"},
         {"topology": "single-switch", "hosts": "3", "fabric": "ib", "cc": "ib-cc", "bytes": "9kB"},
         {"topology": "single-switch", "hosts": "3", "compat": "hpcc", "cc": "hpcc", "bytes": "9kB"},
-        {"topology": "single-switch", "hosts": "5", "pattern": "on-off", "duration": "30us", "operation": "read"},
+        {"topology": "single-switch", "hosts": "5", "pattern": "on-off", "sizes": "fb-hadoop", "duration": "150us", "operation": "read"},
         {},
     ],
 }
