@@ -345,7 +345,7 @@ def _main(arguments):
     check(points)
     if own["dry_run"]:
         for _, point in points:
-            print("traffic", *programs.words(point))
+            print("traffic", *(printable(word, len(word)) for word in programs.words(point)))
         return 0
     import matplotlib  # noqa: F401  (missing: said before an hour of runs and not after)
     import pandas  # noqa: F401

@@ -27,11 +27,12 @@ def parse_json(text):
         raise ValueError("nested too deeply") from None
 
 
-def printable(message):
+def printable(message, most=LONGEST):
     """Without characters that move the cursor or are none, and not longer than a person reads."""
+    message = str(message)[: most + 1]
     text = "".join(
         c if c.isprintable() or c in "\n\t" else c.encode("ascii", "backslashreplace").decode() if ord(c) > 0x7F
         else f"\\x{ord(c):02x}"
-        for c in str(message)[: 2 * LONGEST]
+        for c in message
     )
-    return text if len(text) <= LONGEST else text[:LONGEST] + "..."
+    return text[:most] + "..." if len(message) > most else text

@@ -706,7 +706,7 @@ def _sweep_command(program, arguments):
     _refuse_unknown_options(program, points)
     if own["dry_run"]:
         for point in points:
-            print(program, *programs.words(point))
+            print(program, *(printable(word, len(word)) for word in programs.words(point)))
         return 0
     stopped_by, numbers = _run(program, points, own["out"], _jobs(own["jobs"]), own["keep"], own["retry_failed"], False)
     return _conclude(own["out"], numbers, stopped_by)

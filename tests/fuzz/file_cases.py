@@ -49,12 +49,15 @@ def _golden():
 
 
 def _forwarding_tables():
-    """As --ib-dump writes them."""
+    """As --ib-dump writes them, OpenSM's form; the same as ibroute does."""
     with tempfile.TemporaryDirectory() as folder:
         words = ["traffic", "--topology=single-switch", "--hosts=4", "--fabric=ib", "--bytes=1kB", "--ib-dump", "--report=0", "--timeline=0", f"--out={folder}"]
         subprocess.run(running.command_of(words), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         with open(os.path.join(folder, "opensm-lfts.dump"), encoding="utf-8") as file:
-            return file.read()
+            opensm = file.read()
+    ibroute = re.sub(r"\[0-(\d+)\](.*) \('(.*)'\):", lambda m: f"[0x0-0x{int(m[1]):x}]{m[2]} ({m[3]}):\n  Lid  Out   Destination\n       Port     Info ", opensm)
+    ibroute = re.sub(r"# (.*)\n", r": (\1)\n", ibroute).replace(" lids dumped", " valid lids dumped ")
+    return [opensm, ibroute]
 
 
 SMALL_TRAINING = ["dltrain", "--servers=2", "--gpus-per-server=2", "--warmup=0"]
@@ -100,7 +103,7 @@ def formats():
         Format("hpcc-flows", " ", [HPCC_FLOWS], [["traffic", "--topology=net.txt", "--flows=f.txt", *end] for end in (DRY, REAL, ["--compat=hpcc", "--completion=sender", *REAL])], "f.txt", {"net.txt": HPCC_NETWORK}),
         Format("flows-csv", ",", [FLOWS_CSV, "start_ns,src,dst,bytes,priority\n0,0,1,1000,3\n10,1,0,1000,3\n"], [[*SMALL_TRAFFIC, "--flows=f.csv", *end] for end in (DRY, REAL, ["--queue-pairs=per-pair", *REAL])], "f.csv"),
         Format("sizes", " ", [SIZES, "# bytes percent\n100 50\n5000 100\n"], [[*SMALL_TRAFFIC, "--pattern=poisson", "--load=0.2", "--duration=100us", "--sizes=f.txt", *end] for end in (DRY, REAL)] + [[*SMALL_TRAFFIC, "--sizes=f.txt", *REAL]], "f.txt"),
-        Format("forwarding-tables", " ", [_forwarding_tables()], [[*SMALL_TRAFFIC, "--fabric=ib", "--bytes=5kB", "--ib-lfts=f.dump", *end] for end in (DRY, REAL)], "f.dump"),
+        Format("forwarding-tables", " ", _forwarding_tables(), [[*SMALL_TRAFFIC, "--fabric=ib", "--bytes=5kB", "--ib-lfts=f.dump", *end] for end in (DRY, REAL)], "f.dump"),
         Format("sweep-points", ",", [POINTS_CSV], [["scripts/sweep", "traffic", "--points=f.csv", "--dry-run", "--out=new"]], "f.csv"),
         Format("sweep-points-json", "json", [POINTS_JSON, GRID_JSON], [["scripts/sweep", "traffic", "--points=f.json", "--dry-run", "--out=new"]], "f.json"),
         Format("golden-cases", "json", [GOLDEN_CASES], [["scripts/golden", "f.json", "flows.csv"]], "f.json", {"flows.csv": GOLDEN_FLOWS}),

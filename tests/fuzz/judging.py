@@ -67,7 +67,7 @@ def judge(case, outcome, folder):
     strange = CONTROL.search(said)
     if strange:
         return Fault("terminal", f"U+{ord(strange[0]):04X} in: " + _visible(_line_at(said, strange.start())))
-    longest = max(said.split("\n"), key=len)
+    longest = max(err.split("\n"), key=len)
     if len(longest) > LONGEST_LINE and len(longest) > 2 * case.get("longest_line", 0):
         return Fault("terminal", f"a line of {len(longest)} characters: {_visible(longest)[:80]}")
     return _judge_words(case, outcome, err) or _judge_files(case, outcome, folder) or _judge_expected(case, outcome, said)
