@@ -52,14 +52,15 @@ def judge(case, outcome, folder):
     """The Fault, or None. `folder`: where the case ran."""
     err, out = _decode(outcome.err), _decode(outcome.out)
     said = out + "\n" + err
+    if outcome.interrupted and not running.PROGRESS.search(err):
+        return Fault("hang", f"no end and no word for {running.HANG_S} s (then status {outcome.status})")
     inside = INSIDE.search(said)
     if inside:
         traceback = inside[0].startswith("Traceback")
         return Fault("inside", _traceback(said, inside.start()) if traceback else _line_at(said, inside.start()))
     if outcome.interrupted:
-        fault = _judge_interrupted(outcome, err)
-        if fault:
-            return fault
+        if outcome.status != 130:
+            return Fault("hang", f"no end, and Ctrl-C ends it with status {outcome.status}, not 130")
     elif outcome.status < 0:
         return Fault("signal", f"ended by signal {-outcome.status}; {_last(err)}")
     elif outcome.status not in LEGAL:
@@ -71,14 +72,6 @@ def judge(case, outcome, folder):
     if len(longest) > LONGEST_LINE and len(longest) > 2 * case.get("longest_line", 0):
         return Fault("terminal", f"a line of {len(longest)} characters: {_visible(longest)[:80]}")
     return _judge_words(case, outcome, err) or _judge_files(case, outcome, folder) or _judge_expected(case, outcome, said)
-
-
-def _judge_interrupted(outcome, err):
-    if not running.PROGRESS.search(err):
-        return Fault("hang", f"no end and no word for {running.HANG_S} s (then status {outcome.status})")
-    if outcome.status != 130:
-        return Fault("hang", f"no end, and Ctrl-C ends it with status {outcome.status}, not 130")
-    return None
 
 
 def _judge_words(case, outcome, err):
