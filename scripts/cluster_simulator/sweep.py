@@ -230,7 +230,7 @@ class Store:
 
     def finish(self, number, status, exit_status, error, stats, folder):
         row = self.row(number)
-        given = json.loads(row["options"])
+        given = options_of(row)
         results = flat(stats) if status == DONE and stats else {}
         with self.db:
             # What a point was given counts, where a result has the same name: "gpus".
@@ -382,7 +382,7 @@ class Runner:
         self.store.change(
             number, status=RUNNING, attempts=row["attempts"] + 1, exit_status=None, error=None, folder=None
         )
-        point = json.loads(row["options"])
+        point = options_of(row)
         said = tempfile.TemporaryFile()
         try:
             command = programs.dies_with_us("KILL") + [programs.find(row["program"])]
@@ -512,8 +512,19 @@ def first_line(text):
     return (text or "").strip().split("\n")[0]
 
 
+def options_of(row):
+    """The options of a point, as the database has them."""
+    try:
+        options = parse_json(row["options"])
+    except (TypeError, ValueError):
+        options = None
+    if not isinstance(options, dict) or not all(isinstance(value, str) for value in options.values()):
+        raise BadUse(f"{DATABASE}: run {row['id']}: its options are damaged")
+    return options
+
+
 def describe(row):
-    return row["program"] + "".join(f" {name}={value}" for name, value in json.loads(row["options"]).items())
+    return row["program"] + "".join(f" {name}={value}" for name, value in options_of(row).items())
 
 
 def open_sweep(folder, keep):
@@ -816,7 +827,7 @@ def _status_command(arguments):
     for row in rows:
         if row["status"] == FAILED:
             lines = (row["error"] or "").strip().split("\n")
-            print(f"\n{describe(row)}\n  " + "\n  ".join(lines))
+            print(printable(f"\n{describe(row)}\n  " + "\n  ".join(lines)))
     if not rows:
         print("no points")
     return 0
@@ -831,7 +842,9 @@ def _table_command(arguments):
     store.close()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([row[name] for name in columns] for row in rows)
+    for row in rows:
+        values = (row[name] for name in columns)
+        writer.writerow([printable(value, len(value)) if isinstance(value, str) else value for value in values])
     sys.stdout.flush()
     return 0
 
