@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154 # variables of common.sh
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of, and for, the other parts
 # "./ns3 test": every test there is, through one ctest.
 #   --fuzz=MINUTES   instead: look for inputs that the programs do not stand (tests/fuzz/README.md)
 #   --sanitize       the programs and tests under AddressSanitizer and UndefinedBehaviorSanitizer, built beside
