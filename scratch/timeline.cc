@@ -5,16 +5,20 @@
  *
  *     ./ns3 run "timeline results/dltrain-1 results/dltrain-1/timeline.json 1000000"
  */
+#include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/timeline-writer.h"
 
 #include <charconv>
 #include <cstring>
-#include <exception>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 
+namespace
+{
+
 int
-main(int argc, char* argv[])
+Timeline(int argc, char* argv[])
 {
     constexpr const char* USAGE =
         "usage: timeline DIR FILE EVENTS    (use scripts/timeline, which calls this)\n";
@@ -40,10 +44,18 @@ main(int argc, char* argv[])
         // What is in the file and what is left out, as JSON.
         std::cout << dltrain::WriteTimeline(argv[1], argv[2], events).dump() << "\n";
     }
-    catch (const std::exception& reason)
+    catch (const std::invalid_argument& reason) // results of another version
     {
-        std::cerr << "timeline: error: " << reason.what() << "\n";
-        return 1;
+        std::cerr << "timeline: error: " << reason.what() << std::endl;
+        return 2;
     }
     return 0;
+}
+
+} // namespace
+
+int
+main(int argc, char* argv[])
+{
+    return dltrain::RunProgram("timeline", [&] { return Timeline(argc, argv); });
 }

@@ -6,7 +6,8 @@
 #ifndef TOPOLOGIES_ERROR_H
 #define TOPOLOGIES_ERROR_H
 
-#include <cstdio>
+#include "contrib/rdma/core/shown-text.h"
+
 #include <string>
 
 namespace topo
@@ -30,26 +31,12 @@ ToString(const Error& e)
            (e.value.empty() ? "" : e.value + " ") + e.message;
 }
 
-/// `"text"`, shortened, with unprintable bytes as \xNN: what a file holds is shown, but never sent
-/// to the terminal as it is.
+/// `"text"`, shortened, with what a terminal would act on as \xNN: what a file holds is shown, but
+/// never sent to the terminal as it is.
 inline std::string
 Quoted(const std::string& text)
 {
-    constexpr size_t kLongest = 60;
-    std::string out = "\"";
-    for (size_t i = 0; i < text.size() && i < kLongest; ++i)
-    {
-        const unsigned char c = static_cast<unsigned char>(text[i]);
-        if (c >= 0x20 && c < 0x7f)
-        {
-            out += static_cast<char>(c);
-            continue;
-        }
-        char escaped[8];
-        std::snprintf(escaped, sizeof escaped, "\\x%02x", c);
-        out += escaped;
-    }
-    return out + (text.size() > kLongest ? "...\"" : "\"");
+    return '"' + rdma::Shown(text, 100) + '"';
 }
 
 } // namespace topo

@@ -3,6 +3,7 @@
  */
 #include "topologies/family.h"
 
+#include "contrib/rdma/core/regular-file.h"
 #include "topologies/fat-tree.h"
 #include "topologies/graph.h"
 #include "topologies/hpcc-format.h"
@@ -185,14 +186,13 @@ ReadWholeFile(const std::string& path, std::vector<Error>& errors)
         errors.push_back({"file", "", "the path of a file is missing", ""});
         return std::nullopt;
     }
-    errno = 0;
-    std::ifstream in(path, std::ios::binary);
-    if (!in)
+    if (const std::string why = rdma::WhyUnreadable(path); !why.empty())
     {
-        errors.push_back(
-            {"file", Quoted(path), std::string("cannot be read: ") + std::strerror(errno), ""});
+        errors.push_back({"file", Quoted(path), why, ""});
         return std::nullopt;
     }
+    errno = 0;
+    std::ifstream in(path, std::ios::binary);
     std::string text;
     std::vector<char> block(1u << 16);
     while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0)
@@ -204,8 +204,7 @@ ReadWholeFile(const std::string& path, std::vector<Error>& errors)
             return std::nullopt;
         }
     }
-    // Reading a directory opens, and then fails here.
-    if (in.bad())
+    if (in.bad() || !in.is_open())
     {
         errors.push_back(
             {"file", Quoted(path), std::string("cannot be read: ") + std::strerror(errno), ""});

@@ -3,6 +3,8 @@
  */
 #include "scenarios/spec/capture-options.h"
 
+#include "contrib/rdma/core/shown-text.h"
+
 #include "topologies/names.h"
 
 #include <charconv>
@@ -37,13 +39,13 @@ CheckHostName(const topo::Topology& topology,
         }
         *nearest = topo::NearestName(name, names);
         const std::string& example = topology.Nodes()[topology.Hosts().front()].name;
-        return "'" + name + "' is no host of this network; allowed: a host (" + example +
+        return "'" + rdma::Shown(name, 60) + "' is no host of this network; allowed: a host (" + example +
                ") or its port (" + example + ":0)";
     }
     const topo::Node& found = topology.Nodes()[*node];
     if (found.kind != topo::NodeKind::kHost)
     {
-        return "'" + found.name +
+        return "'" + rdma::Shown(found.name, 60) +
                "' is a switch; allowed: hosts and their ports, where flows begin and end";
     }
     if (!port.empty() || name.back() == ':')
@@ -52,7 +54,7 @@ CheckHostName(const topo::Topology& topology,
         const auto [end, bad] = std::from_chars(port.data(), port.data() + port.size(), number);
         if (bad != std::errc() || end != port.data() + port.size() || number >= found.ports.size())
         {
-            return "'" + name + "' is no port; allowed: " + found.name +
+            return "'" + rdma::Shown(name, 60) + "' is no port; allowed: " + found.name +
                    ":0 to :" + std::to_string(found.ports.size() - 1);
         }
     }

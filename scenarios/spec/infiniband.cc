@@ -9,12 +9,13 @@
 #include "contrib/rdma/core/ib-routing.h"
 #include "contrib/rdma/core/ib-sizes.h"
 #include "contrib/rdma/core/ib-vl-arbiter.h"
+#include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/options-detail.h"
 
 #include <algorithm>
 #include <boost/algorithm/string.hpp>
-#include <fstream>
 
 namespace scenario
 {
@@ -200,7 +201,7 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         const auto items = IbRoutingItems();
         if (std::none_of(items.begin(), items.end(), [&](const NamedItem& item) { return item.name == engine; }))
         {
-            v->Fail("ib-routing", "'" + engine + "' is no routing engine; allowed: one of, or several with commas: " + JoinNames(items));
+            v->Fail("ib-routing", "'" + rdma::Shown(engine, 60) + "' is no routing engine; allowed: one of, or several with commas: " + JoinNames(items));
             break;
         }
     }
@@ -211,9 +212,9 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
             v->Fail("ib-lfts", "takes the place of --ib-routing; allowed: one of them");
         }
         ib.lfts = values.Text("ib-lfts");
-        if (ib.lfts.empty() || !std::ifstream(ib.lfts))
+        if (const std::string why = ib.lfts.empty() ? "needs a value" : rdma::WhyUnreadable(ib.lfts); !why.empty())
         {
-            v->Fail("ib-lfts", "cannot be read; allowed: a file as OpenSM's opensm-lfts.dump or ibroute");
+            v->Fail("ib-lfts", why + "; allowed: a file as OpenSM's opensm-lfts.dump or ibroute");
         }
     }
     ib.dump = values.Flag("ib-dump");

@@ -3,6 +3,7 @@
  *
  * Command lines to values, by Boost.Program_options.
  */
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/options-detail.h"
 #include "scenarios/spec/options.h"
 #include "topologies/family.h"
@@ -134,7 +135,7 @@ class CommandLineReader
                 if (!unknown) // else it is most likely the value of the unknown option
                 {
                     m_result->errors.push_back({"", "",
-                                                "unexpected argument '" + (p.value.empty() ? "" : p.value[0]) +
+                                                "unexpected argument '" + (p.value.empty() ? "" : rdma::Shown(p.value[0], 100)) +
                                                     "'; options begin with '-', see --help", ""});
                 }
                 continue;

@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/options.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/options-detail.h"
 #include "topologies/names.h"
 
@@ -137,31 +138,6 @@ Nearest(const std::string& text, const std::vector<NamedItem>& items)
     return topo::NearestName(text, names);
 }
 
-/// Writes control characters so that one error stays one line.
-std::string
-OneLine(const std::string& s)
-{
-    std::string out;
-    for (const char c : s)
-    {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-        {
-            char hex[8];
-            std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(c));
-            out += hex;
-        }
-        else
-        {
-            out += c;
-        }
-        if (out.size() > 600)
-        {
-            return out + "...";
-        }
-    }
-    return out;
-}
-
 } // namespace
 
 namespace detail
@@ -262,15 +238,25 @@ FolderOf(const std::string& file)
 } // namespace detail
 
 
+namespace
+{
+
+/// Of what a user gave: as long as paths are.
+constexpr size_t kShown = 300;
+/// Of what is wrong with it: the longest list of names is shorter.
+constexpr size_t kProblem = 5000;
+
+} // namespace
+
 std::string
 Error::Text() const
 {
-    std::string text = where;
+    std::string text = rdma::Shown(where, kShown);
     if (!value.empty())
     {
-        text += (text.empty() ? "" : "=") + OneLine(value);
+        text += (text.empty() ? "" : "=") + rdma::Shown(value, kShown);
     }
-    text += (text.empty() ? "" : ": ") + problem;
+    text += (text.empty() ? "" : ": ") + rdma::Shown(problem, kProblem);
     if (!nearest.empty())
     {
         text += "; did you mean '" + nearest + "'?";

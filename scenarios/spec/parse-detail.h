@@ -6,6 +6,9 @@
 #ifndef SCENARIOS_SPEC_PARSE_DETAIL_H
 #define SCENARIOS_SPEC_PARSE_DETAIL_H
 
+#include "contrib/rdma/core/set-up-phase.h"
+#include "scenarios/spec/host-memory.h"
+#include "scenarios/spec/launcher.h"
 #include "scenarios/spec/network-check.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
@@ -47,6 +50,8 @@ ParseProgram(const OptionTable& table, int argc, const char* const* argv, ParseR
         result.errors = read.errors;
         return result;
     }
+    rdma::SetUpPhase::Quiet() = !read.values.Flag("progress");
+    const rdma::SetUpPhase phase("checking the scenario");
     result = validate(read);
     if (result.scenario)
     {
@@ -54,6 +59,17 @@ ParseProgram(const OptionTable& table, int argc, const char* const* argv, ParseR
         if (!result.errors.empty())
         {
             result.scenario.reset();
+        }
+    }
+    // A dry run may plan what another machine will simulate: its plan says how much that takes.
+    if (result.scenario && !result.scenario->run.dryRun && !read.values.Flag("ignore-host-memory") && FindLauncher().IsFirst())
+    {
+        const rdma::SetUpPhase counting("counting packets");
+        const std::string why = WhyTooLarge(EstimateRun(*result.scenario).memory, AvailableHostMemory());
+        if (!why.empty())
+        {
+            result.scenario.reset();
+            result.errors.push_back({"", "", why, ""});
         }
     }
     if (result.scenario)

@@ -3,7 +3,9 @@
  */
 #include "scenarios/spec/parse-detail.h"
 
-#include <cstdio>
+#include "contrib/rdma/core/shown-text.h"
+
+#include <iostream>
 
 namespace scenario
 {
@@ -16,13 +18,12 @@ Report(const OptionTable& table,
 {
     if (text)
     {
-        std::fputs(text->c_str(), stdout);
-        std::fflush(stdout);
+        std::cout << *text << std::flush;
         return 0;
     }
     for (const auto& error : errors)
     {
-        std::fprintf(stderr, "%s: error: %s\n", table.program.c_str(), error.Text().c_str());
+        std::cerr << table.program << ": error: " << error.Text() << std::endl;
     }
     if (!errors.empty())
     {
@@ -30,7 +31,7 @@ Report(const OptionTable& table,
     }
     for (const auto& note : notes)
     {
-        std::fprintf(stderr, "%s: %s\n", table.program.c_str(), note.c_str());
+        std::cerr << table.program << ": " << rdma::Printable(note) << std::endl;
     }
     return -1;
 }

@@ -7,6 +7,7 @@
 #include "collectives/registry.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/estimate.h"
+#include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/training/training-plan.h"
 #include "topologies/names.h"
@@ -167,6 +168,7 @@ EstimateText(const Estimate& e, const RunOptions& run)
     text += Line("simulated time", "at least " + Seconds(e.LowerBoundSeconds()));
     text += Line("wall time", "about " + Seconds(e.AssumedWallSeconds()) + ", at an assumed " +
                                   Format("%.3g", kAssumedFrameHopsPerSecond * 1e-6) + " million frame-hops/s");
+    text += Line("host memory", HostMemoryText(e.memory, AvailableHostMemory()));
     text += Line("results", run.out + (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
     return text;
 }

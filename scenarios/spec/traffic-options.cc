@@ -28,6 +28,7 @@ namespace
 constexpr uint32_t kDefaultK = 8;
 constexpr uint32_t kDefaultHosts = 16; ///< of networks that have no size of their own
 constexpr uint64_t kMostFlows = 20000000;
+constexpr double kMostPeriods = 1e8; ///< on and off, of all hosts: some seconds of work
 
 const std::vector<NamedItem>&
 Patterns()
@@ -381,6 +382,13 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     {
         v->Fail("duration", "makes about " + std::to_string(std::llround(expected)) + " flows at this load; allowed: at most " +
                                 std::to_string(kMostFlows));
+        return;
+    }
+    if (const double expected = ExpectedPeriods(o); expected > kMostPeriods)
+    {
+        const double least = (static_cast<double>(o.meanOn.ps) + static_cast<double>(o.meanOff.ps)) * expected / kMostPeriods;
+        v->Fail("on-time", "hosts would go on and off about " + std::to_string(std::llround(expected)) + " times in this time; allowed: --on-time and --off-time of together at least " +
+                               CanonicalDuration(static_cast<int64_t>(std::ceil(least / 1e3)) * 1000));
         return;
     }
     const std::vector<Arrival> arrivals = MakeArrivals(o);

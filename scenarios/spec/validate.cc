@@ -3,6 +3,8 @@
  */
 #include "scenarios/spec/validate.h"
 
+#include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/set-up-phase.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
@@ -197,6 +199,10 @@ namespace
 bool
 LooksLikeJson(const std::string& path)
 {
+    if (!rdma::WhyUnreadable(path).empty())
+    {
+        return false; // whoever reads it says so
+    }
     std::ifstream in(path, std::ios::binary);
     char c = 0;
     while (in.get(c))
@@ -260,6 +266,7 @@ NumberText(double v)
 Network
 MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::string& hostsOption, FabricSpec* fabric)
 {
+    const rdma::SetUpPhase phase("building the network");
     Network network;
     auto& values = v->values;
     const std::string& name = values.Text("topology");
@@ -441,6 +448,10 @@ PlaceServers(PlacementPolicy policy, uint32_t servers, uint32_t hosts, uint64_t 
 std::string
 CheckCaptureName(const topo::Topology& topology, const std::string& name, std::string* nearest)
 {
+    if (name == "all" && topology.FindNode(name))
+    {
+        return "means every port, and this network has a node of that name; allowed: its ports, all:0 and on, or another name for the node";
+    }
     if (name == "all" || topology.FindNode(name) || topology.FindLink(name))
     {
         return "";
@@ -545,6 +556,39 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
 
 // ---------------------------------------------------------------------------------------------
 
+namespace
+{
+
+/// Of a folder that need not be there yet: what would keep it from being made and written into; "" if nothing would.
+std::string
+WhyNotWritable(const std::filesystem::path& folder)
+{
+    namespace fs = std::filesystem;
+    // The nearest one that is there. (At most as many steps as the path has parts.)
+    for (fs::path at = fs::absolute(folder).lexically_normal();; at = at.parent_path())
+    {
+        std::error_code failed;
+        const fs::file_status status = fs::status(at, failed);
+        if (fs::exists(status))
+        {
+            return !fs::is_directory(status)                        ? at.string() + " is not a folder"
+                   : ::access(at.c_str(), W_OK | X_OK) != 0 ? std::string(std::strerror(errno))
+                                                                    : "";
+        }
+        // "Not a directory" and "not there": look further up. Everything else is final.
+        if (failed && failed != std::errc::not_a_directory && failed != std::errc::no_such_file_or_directory)
+        {
+            return failed.message();
+        }
+        if (!at.has_relative_path())
+        {
+            return failed.message();
+        }
+    }
+}
+
+} // namespace
+
 bool
 PrepareOutput(const std::string& program, const Values& values, RunOptions* run, Error* error)
 {
@@ -559,7 +603,9 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
     if (run->dryRun)
     {
         run->out = chosen ? base + "N" : values.Text("out");
-        return true;
+        const fs::path folder(chosen ? "results" : run->out);
+        const std::string why = WhyNotWritable(folder);
+        return why.empty() || fail(folder.string(), why);
     }
 
     if (!FindLauncher().IsFirst())

@@ -3,6 +3,8 @@
  */
 #include "scenarios/traffic/arrivals.h"
 
+#include "contrib/rdma/core/set-up-phase.h"
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -61,10 +63,12 @@ Later(uint64_t a, uint64_t b)
 class OnOff
 {
   public:
-    OnOff(const ArrivalOptions& o, Random* random)
+    /// Times from `end` on need not be exact.
+    OnOff(const ArrivalOptions& o, uint64_t end, Random* random)
         : m_kind(o.periods),
           m_on(static_cast<uint64_t>(o.meanOn.ps) * kTick),
           m_off(static_cast<uint64_t>(o.meanOff.ps) * kTick),
+          m_end(end),
           m_random(random)
     {
         if (m_on == 0)
@@ -91,11 +95,11 @@ class OnOff
     uint64_t After(uint64_t gap)
     {
         m_active = Later(m_active, gap);
-        if (m_on == 0)
+        if (m_on == 0 || Later(m_active, m_shift) >= m_end)
         {
-            return m_active;
+            return Later(m_active, m_shift);
         }
-        while (gap > m_left && m_shift < 1ULL << 62)
+        while (gap > m_left && m_shift < m_end)
         {
             gap -= m_left;
             m_shift = Later(m_shift, Period(m_off));
@@ -117,6 +121,7 @@ class OnOff
     PeriodKind m_kind;
     uint64_t m_on;
     uint64_t m_off;
+    uint64_t m_end;
     Random* m_random;
     uint64_t m_active = 0; ///< time on so far
     uint64_t m_shift = 0;  ///< time off so far
@@ -166,14 +171,25 @@ ExpectedArrivals(const ArrivalOptions& o)
     return flows + (o.incastLoad ? ticks / static_cast<double>(IncastGap(o)) * o.incastFanIn : 0);
 }
 
+double
+ExpectedPeriods(const ArrivalOptions& o)
+{
+    const double both = static_cast<double>(o.meanOn.ps) + static_cast<double>(o.meanOff.ps);
+    return o.meanOn.ps > 0 && o.load ? static_cast<double>(o.until.ps) / both *
+                                           static_cast<double>(o.hostRates.size())
+                                     : 0;
+}
+
 std::vector<Arrival>
 MakeArrivals(const ArrivalOptions& o)
 {
     std::vector<Arrival> arrivals;
     const uint32_t hosts = static_cast<uint32_t>(o.hostRates.size());
     const uint64_t end = static_cast<uint64_t>(o.until.ps) * kTick;
+    const rdma::SetUpPhase phase("making flows", hosts);
     for (uint32_t h = 0; o.load && h < hosts; ++h)
     {
+        phase.Done(h);
         Random random(o.seed, kHostStream + h);
         uint64_t gap = MeanGap(o.bytesPerFlow1024, o.hostRates[h], o.load);
         if (o.meanOn.ps > 0)
@@ -183,7 +199,7 @@ MakeArrivals(const ArrivalOptions& o)
                 1,
                 static_cast<uint64_t>(on / static_cast<uint64_t>(o.meanOn.ps + o.meanOff.ps)));
         }
-        OnOff clock(o, &random);
+        OnOff clock(o, end, &random);
         for (uint64_t t = clock.After(random.Exponential(gap)); t < end;
              t = clock.After(random.Exponential(gap)))
         {

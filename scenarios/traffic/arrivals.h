@@ -68,6 +68,9 @@ struct Arrival
     bool incast = false;
 };
 
+/// How many times hosts go on until o.until; 0 if they always are.
+double ExpectedPeriods(const ArrivalOptions& o);
+
 /// How many flows MakeArrivals makes, on average.
 double ExpectedArrivals(const ArrivalOptions& options);
 

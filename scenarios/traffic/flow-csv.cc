@@ -3,6 +3,8 @@
  */
 #include "scenarios/traffic/flow-csv.h"
 
+#include "contrib/rdma/core/shown-text.h"
+
 #include <algorithm>
 #include <cctype>
 #include <sstream>
@@ -173,7 +175,7 @@ ReadFlowCsv(const std::string& text,
         CsvFlow flow;
         if (!ReadTime(fields[start], digits, &flow.start.ps))
         {
-            return fail(names[start] + " '" + fields[start] +
+            return fail(names[start] + " '" + rdma::Shown(fields[start], 60) +
                         "' is no time; allowed: a decimal number, 0 or more, of at most 10^6 s");
         }
         uint32_t* const ends[] = {&flow.src, &flow.dst};
@@ -184,7 +186,7 @@ ReadFlowCsv(const std::string& text,
             std::string allowed;
             if (!find(name, ends[end], &allowed))
             {
-                return fail(column + " '" + name + "' is no host; " + allowed);
+                return fail(column + " '" + rdma::Shown(name, 60) + "' is no host; " + allowed);
             }
         }
         if (flow.src == flow.dst)
@@ -194,14 +196,14 @@ ReadFlowCsv(const std::string& text,
         const std::string& bytes = fields[Find(names, "bytes")];
         if (!ReadWhole(bytes, 1000000000000000ULL, &flow.bytes) || flow.bytes == 0)
         {
-            return fail("bytes '" + bytes + "' is no size; allowed: a whole number, 1 to 10^15");
+            return fail("bytes '" + rdma::Shown(bytes, 60) + "' is no size; allowed: a whole number, 1 to 10^15");
         }
         if (const size_t at = Find(names, "priority"); at < names.size())
         {
             uint64_t priority = 0;
             if (!ReadWhole(fields[at], 7, &priority))
             {
-                return fail("priority '" + fields[at] + "' is not one; allowed: 0 to 7");
+                return fail("priority '" + rdma::Shown(fields[at], 60) + "' is not one; allowed: 0 to 7");
             }
             flow.priority = static_cast<uint8_t>(priority);
         }

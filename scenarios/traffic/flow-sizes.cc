@@ -3,6 +3,8 @@
  */
 #include "scenarios/traffic/flow-sizes.h"
 
+#include "contrib/rdma/core/shown-text.h"
+
 #include <algorithm>
 #include <cctype>
 #include <sstream>
@@ -131,18 +133,18 @@ FlowSizes::Parse(const std::string& text,
         Point p;
         if (fields.size() <= std::max(bytesAt, percentAt) || (!named && fields.size() != 2))
         {
-            return fail("'" + line + "' is not \"bytes percent\"");
+            return fail("'" + rdma::Shown(line, 60) + "' is not \"bytes percent\"");
         }
         uint64_t micro = 0;
         if (!ReadDecimal(fields[bytesAt], 6, &micro) || micro % 1000000 != 0 ||
             micro / 1000000 > kLargest)
         {
-            return fail("'" + fields[bytesAt] + "' is no size; allowed: whole bytes, 0 to 10^12");
+            return fail("'" + rdma::Shown(fields[bytesAt], 60) + "' is no size; allowed: whole bytes, 0 to 10^12");
         }
         p.bytes = micro / 1000000;
         if (!ReadDecimal(fields[percentAt], 9, &p.share) || p.share > kAll)
         {
-            return fail("'" + fields[percentAt] + "' is no share; allowed: percent, 0 to 100");
+            return fail("'" + rdma::Shown(fields[percentAt], 60) + "' is no share; allowed: percent, 0 to 100");
         }
         if (!points.empty())
         {

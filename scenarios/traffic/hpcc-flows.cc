@@ -3,6 +3,8 @@
  */
 #include "scenarios/traffic/hpcc-flows.h"
 
+#include "contrib/rdma/core/shown-text.h"
+
 #include <charconv>
 #include <cmath>
 #include <sstream>
@@ -130,7 +132,7 @@ ReadHpccFlows(const std::string& text,
         {
             if (words.size() != 1 || !ParseWhole(words[0], &count))
             {
-                return fail("expected the number of flows, found '" + line.substr(0, 60) + "'");
+                return fail("expected the number of flows, found '" + rdma::Shown(line, 60) + "'");
             }
             counted = true;
             continue;
@@ -148,7 +150,7 @@ ReadHpccFlows(const std::string& text,
             if (!remarks)
             {
                 return fail("the first line announces " + std::to_string(count) + (count == 1 ? " flow" : " flows") +
-                            ", which were read, and here is '" + line.substr(0, 60) +
+                            ", which were read, and here is '" + rdma::Shown(line, 60) +
                             "'; allowed behind the last flow: blank lines, and remarks that begin with '#' or 'First line:'");
             }
             continue;
@@ -164,7 +166,7 @@ ReadHpccFlows(const std::string& text,
         {
             if (!ParseWhole(words[i], &v[i]))
             {
-                return fail(std::string(names[i]) + " '" + words[i] + "' is not a whole number; " + kLineForm);
+                return fail(std::string(names[i]) + " '" + rdma::Shown(words[i], 60) + "' is not a whole number; " + kLineForm);
             }
         }
         for (int i = 0; i < 2; ++i)
@@ -203,7 +205,7 @@ ReadHpccFlows(const std::string& text,
         flow.bytes = v[4];
         if (!ParseSeconds(words[5], &flow.start.ps))
         {
-            return fail("start_s '" + words[5] + "' is not a time in seconds such as 2.000001");
+            return fail("start_s '" + rdma::Shown(words[5], 60) + "' is not a time in seconds such as 2.000001");
         }
         if (!result.flows.empty() && flow.start < result.flows.back().start)
         {

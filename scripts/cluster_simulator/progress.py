@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How far a run is: a bar in Jupyter, one line in a terminal, a line now and then elsewhere.
 
-The programs print, to a terminal, a line every half second: "warm-up step 1 of 1: 301 ms simulated, 45.0% done, ...".
+The programs print, to a terminal, a line every half second: "warm-up step 1 of 1: 301 ms simulated, 45.0% done, ...",
+and before, if it takes long, "dltrain: setting up: computing routes, 40%, 7 s".
 """
 
 import html
@@ -10,14 +11,14 @@ import shutil
 import sys
 import time
 
-LINE = re.compile(r"(?:.*: )?[-+.\de]+ ms simulated, +([\d.]+)% done, .*$")
+LINE = re.compile(r"(?:.*: )?(?:[-+.\de]+ ms simulated, +([\d.]+)% done, .*|setting up: .*)$")
 LOG_EVERY_S = 10
 
 
 def share(line):
     """How much is done, 0 to 1, if a line is one of progress; else None."""
     found = LINE.match(line)
-    return min(1.0, float(found[1]) / 100) if found else None
+    return min(1.0, float(found[1] or 0) / 100) if found else None
 
 
 def shown(name):

@@ -352,7 +352,9 @@ class Runner:
         waiting = list(numbers)
         main_thread = threading.current_thread() is threading.main_thread()  # others never see signals
         before = {
-            number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM) if main_thread
+            number: signal.signal(number, self._on_signal)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            if main_thread and not (number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN)  # nohup
         }
         try:
             while self.running or (waiting and not self.stopped_by):
@@ -652,9 +654,6 @@ def main(arguments):
     except sqlite3.Error as error:  # a full disk; what was done is in the file
         print(f"sweep: error: {DATABASE}: {printable(error)}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # "scripts/sweep table DIR | head"
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def _main(arguments):

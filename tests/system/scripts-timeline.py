@@ -405,12 +405,13 @@ class Training(Base):
         run = self.run_program(small(self) + "--timeline=0 --report=0")
         self.assertNotIn("timeline.json", os.listdir(run.folder))
         self.assertNotIn("Timeline ", run.out)
-        # Where it cannot be written the run says so, in one line, and is as good as without it.
+        # Where it cannot be written the run says so, in one line and by its status, and is else as good as without it.
         for place in ("timeline.json", "timeline.json.part"):
             out = os.path.join(self.folder, "in-the-way-of-" + place)
             os.makedirs(os.path.join(out, place, "mine"))
-            run = self.run_program(small(self) + "--report=0", out=out)
-            self.assertRegex(run.err, r"^timeline\.json: not written: .*: cannot be written: Is a directory\n$")
+            run = self.run_program(small(self) + "--report=0", out=out, status=1)
+            self.assertRegex(run.err, r"^\w+: error: .*/timeline\.json: not written: .*: cannot be written: Is a directory; "
+                                      r"the other files are complete\n$")
             self.assertEqual([name for name in os.listdir(out) if name.startswith("timeline")], [place])
 
     def test_many_calls(self):

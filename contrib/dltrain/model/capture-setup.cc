@@ -3,8 +3,10 @@
  */
 #include "capture-setup.h"
 
+#include "line-log.h"
 #include "scenarios/spec/options.h"
 
+#include "ns3/rdma-capture-file.h"
 #include "ns3/rdma-pcap-helper.h"
 
 namespace dltrain
@@ -17,6 +19,8 @@ StartCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run)
     {
         return {};
     }
+    ns3::RdmaCaptureFile::SetErrorCallback(
+        [](const std::string& path, const std::string& why) { OutputErrors::Add(path, why); });
     const scenario::CaptureOptions& capture = run.capture;
     ns3::RdmaPcapHelper helper(fabric);
     helper.SetFormat(capture.pcapng ? ns3::RdmaPcapHelper::Format::PCAPNG
@@ -34,6 +38,12 @@ StartCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run)
     // All selectors at once: a port that two of them mean is captured once.
     error = helper.EnablePcap(run.out, scenario::Join(run.pcap, ","));
     return error.empty() ? "" : "--pcap: " + error;
+}
+
+void
+FinishCaptures()
+{
+    ns3::RdmaCaptureFile::CloseAll();
 }
 
 } // namespace dltrain

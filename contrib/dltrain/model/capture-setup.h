@@ -17,6 +17,9 @@ namespace dltrain
 /// nothing is
 std::string StartCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run);
 
+/// Completes the files; what could not be written, OutputErrors know.
+void FinishCaptures();
+
 } // namespace dltrain
 
 #endif // DLTRAIN_CAPTURE_SETUP_H

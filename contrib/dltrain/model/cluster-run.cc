@@ -73,6 +73,7 @@ ClusterRun::Build()
 const RunStats&
 ClusterRun::Finish()
 {
+    FinishCaptures();
     m_stats = CollectRunStats(*m_collector, ns3::RdmaClock::Now());
     return m_stats;
 }

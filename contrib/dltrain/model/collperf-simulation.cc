@@ -4,6 +4,7 @@
 #include "collperf-simulation.h"
 
 #include "collectives/registry.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "report-launcher.h"
 #include "scenarios/spec/cluster-options.h"
 #include "timeline-writer.h"
@@ -51,7 +52,8 @@ CollperfSimulation::Run()
     });
     ns3::Simulator::ScheduleNow(&CollperfSimulation::StartSize, this);
     const std::size_t sizes = m_scenario.sizes.size();
-    const RunOutcome outcome = m_run.Control().Run(
+    m_run.Control().SetFinish([this](const RunOutcome& outcome) { return Report(outcome); });
+    return Report(m_run.Control().Run(
         [this, sizes] { return m_rows.size() == sizes && m_ranksDone == m_scenario.ranks; },
         [this] {
             std::string text;
@@ -60,7 +62,12 @@ CollperfSimulation::Run()
                 text += line + "\n";
             }
             return text;
-        });
+        }));
+}
+
+int
+CollperfSimulation::Report(const RunOutcome& outcome)
+{
     const RunStats& network = m_run.Finish();
 
     nlohmann::ordered_json body;
@@ -186,8 +193,8 @@ CollperfSimulation::PrintHeader() const
                 algorithm.Name().c_str(),
                 m_scenario.ranks,
                 m_scenario.cluster.servers,
-                m_scenario.cluster.topologyName.c_str(),
-                m_scenario.fabric.nic.c_str(),
+                rdma::Shown(m_scenario.cluster.topologyName).c_str(),
+                rdma::Shown(m_scenario.fabric.nic).c_str(),
                 m_scenario.fabric.cc.c_str());
     std::printf("# copies within a GPU take no time here, so in place is what out of place is: one "
                 "simulation, shown twice\n#\n");

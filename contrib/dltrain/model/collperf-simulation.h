@@ -39,6 +39,8 @@ class CollperfSimulation : public CollectiveUser
         double timeUs = 0;      ///< mean of the iterations
     };
 
+    /// Completes the files, prints the end. \return exit status
+    int Report(const RunOutcome& outcome);
     void StartSize();
     void Enter(Rank position, int64_t now);
     void PrintHeader() const;

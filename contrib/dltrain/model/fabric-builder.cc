@@ -10,6 +10,7 @@
 
 #include "ns3/boolean.h"
 #include "ns3/config.h"
+#include "ns3/data-rate.h"
 #include "ns3/double.h"
 #include "ns3/global-value.h"
 #include "ns3/nstime.h"
@@ -131,7 +132,53 @@ CheckTogether(std::string& error)
         return false;
     }
     error = nic->ReadPriorityMaps();
-    return error.empty();
+    if (!error.empty())
+    {
+        return false;
+    }
+    // At less than this, 2^63 ps are over before some thousand frames are.
+    constexpr uint64_t leastRate = 1000000;
+    constexpr uint64_t mostRate = 1000000000000000;
+    UintegerValue maxRate;
+    ns3::DataRateValue pcie;
+    nic->GetAttribute("MaxRate", maxRate);
+    nic->GetAttribute("PcieBandwidth", pcie);
+    for (const auto& [name, rate] : {std::pair<const char*, uint64_t>{"MaxRate", maxRate.Get()},
+                                     {"PcieBandwidth", pcie.Get().GetBitRate()}})
+    {
+        if (rate && (rate < leastRate || rate > mostRate))
+        {
+            error = std::string("ns3::RdmaNic::") + name + ": " + std::to_string(rate) +
+                    " bit/s; allowed: 0 (no limit), or 1 Mb/s to 1 Pb/s";
+            return false;
+        }
+    }
+    ns3::TimeValue low;
+    ns3::TimeValue high;
+    nic->GetAttribute("RtoLow", low);
+    nic->GetAttribute("RtoHigh", high);
+    if (low.Get() > high.Get())
+    {
+        error = "ns3::RdmaNic::RtoLow: " + low.SerializeToString(nullptr) +
+                " is longer than RtoHigh, " + high.SerializeToString(nullptr) +
+                "; allowed: at most as long";
+        return false;
+    }
+    // A watchdog looks that often.
+    ns3::ObjectFactory switches("ns3::RdmaSwitch");
+    const auto device = switches.Create<ns3::RdmaSwitch>();
+    for (const char* name : {"PfcWatchdogDetection", "PfcWatchdogRestoration"})
+    {
+        ns3::TimeValue time;
+        device->GetAttribute(name, time);
+        if (time.Get().IsStrictlyPositive() && time.Get() < ns3::NanoSeconds(100))
+        {
+            error = std::string("ns3::RdmaSwitch::") + name + ": " +
+                    time.SerializeToString(nullptr) + "; allowed: 0 (off), or at least 100 ns";
+            return false;
+        }
+    }
+    return true;
 }
 
 /// What this rank of several simulates. \return what is wrong, or nothing

@@ -3,10 +3,14 @@
  */
 #include "line-log.h"
 
+#include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/shown-text.h"
+
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iostream>
 #include <unistd.h>
 
 namespace dltrain
@@ -103,22 +107,45 @@ namespace
 {
 
 std::string g_firstError;
+bool g_onlyViews = true;
 
 } // namespace
 
 void
 OutputErrors::Add(const std::string& path, int error)
 {
-    Add(path + ": cannot be written: " + std::strerror(error));
+    Add(path, std::string(std::strerror(error)));
+}
+
+void
+OutputErrors::Add(const std::string& path, const std::string& why)
+{
+    Add(path + ": cannot be written: " + why);
 }
 
 void
 OutputErrors::Add(const std::string& message)
 {
+    if (g_firstError.empty() || g_onlyViews)
+    {
+        g_firstError = message;
+        g_onlyViews = false;
+    }
+}
+
+void
+OutputErrors::AddView(const std::string& message)
+{
     if (g_firstError.empty())
     {
         g_firstError = message;
     }
+}
+
+bool
+OutputErrors::ResultsLost()
+{
+    return Any() && !g_onlyViews;
 }
 
 const std::string&
@@ -135,10 +162,9 @@ OutputErrors::Status(const std::string& program, int status)
         return status;
     }
     std::fflush(stdout);
-    std::fprintf(stderr,
-                 "%s: error: %s; results are incomplete\n",
-                 program.c_str(),
-                 g_firstError.c_str());
+    std::cerr << program << ": error: " << rdma::Printable(g_firstError)
+              << (g_onlyViews ? "; the other files are complete" : "; results are incomplete")
+              << std::endl;
     return status ? status : 1;
 }
 
@@ -171,10 +197,11 @@ LineLog::Open(const std::string& path)
     m_path = path;
     m_failed = false;
     m_written = 0;
-    m_file = std::fopen(path.c_str(), "we");
+    std::string why;
+    m_file = rdma::OpenForWriting(path, &why);
     if (!m_file)
     {
-        Fail(errno);
+        Fail(why);
         return false;
     }
     std::setvbuf(m_file, nullptr, _IONBF, 0); // the buffer is ours: only whole lines are written
@@ -215,7 +242,7 @@ LineLog::Flush()
         }
         else
         {
-            Fail(errno);
+            Fail(std::strerror(errno));
             // Whole lines only; if even that fails, the file is no worse than it was.
             const std::size_t end = m_buffer.substr(0, written).rfind('\n');
             m_written += end == std::string::npos ? 0 : end + 1;
@@ -235,7 +262,7 @@ LineLog::Close()
         Flush();
         if (std::fclose(m_file) != 0 && !m_failed) // over a network, some errors show only now
         {
-            Fail(errno);
+            Fail(std::strerror(errno));
         }
         m_file = nullptr;
         LineLog** link = &g_open;
@@ -248,10 +275,19 @@ LineLog::Close()
 }
 
 void
-LineLog::Fail(int error)
+LineLog::Fail(const std::string& error)
 {
     m_failed = true;
     OutputErrors::Add(m_path, error);
+}
+
+void
+LineLog::CloseAll()
+{
+    while (g_open)
+    {
+        g_open->Close();
+    }
 }
 
 void

@@ -31,11 +31,19 @@ class OutputErrors
     /// The file's `errno` was `error`.
     static void Add(const std::string& path, int error);
     static void Add(const std::string& message);
+    /// \param why "No space left on device"
+    static void Add(const std::string& path, const std::string& why);
+
+    /// A page or a timeline, made of results that are complete.
+    static void AddView(const std::string& message);
 
     static bool Any()
     {
         return !First().empty();
     }
+
+    /// \return whether something else than a view could not be written
+    static bool ResultsLost();
 
     /// \return "path: cannot be written: No space left on device"; empty if all was written
     static const std::string& First();
@@ -81,6 +89,8 @@ class LineLog
     /// Flush all open logs that were not for a second: whoever is called now and then while a run
     /// goes calls this, so that lines do not wait for the next one.
     static void FlushStale();
+    /// Close all open logs: the process ends, and nobody's destructor will be called.
+    static void CloseAll();
 
     bool Failed() const
     {
@@ -93,7 +103,7 @@ class LineLog
     }
 
   private:
-    void Fail(int error);
+    void Fail(const std::string& error);
 
     std::string m_path;
     std::FILE* m_file{nullptr};

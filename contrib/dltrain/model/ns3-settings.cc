@@ -3,6 +3,7 @@
  */
 #include "ns3-settings.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "topologies/names.h"
 
 #include "ns3/attribute.h"
@@ -93,7 +94,8 @@ Invalid(const std::string& name,
         const ns3::AttributeChecker& checker,
         const std::string& help)
 {
-    return "'" + value + "' is not valid; " + name + " takes " + checker.GetValueTypeName() +
+    return "'" + rdma::Shown(value, 100) + "' is not valid; " + name + " takes " +
+           checker.GetValueTypeName() +
            (checker.HasUnderlyingTypeInformation()
                 ? " (" + checker.GetUnderlyingTypeInformation() + ")"
                 : "") +
@@ -178,7 +180,7 @@ Set(const std::string& where, const std::string& name, const std::string& value,
         !ns3::TypeId::LookupByNameFailSafe(name.substr(0, colons), &type))
     {
         const std::string typeName = colons == std::string::npos ? name : name.substr(0, colons);
-        error = where + ": there is no ns-3 class " + typeName +
+        error = rdma::Shown(where, 100) + ": there is no ns-3 class " + rdma::Shown(typeName, 60) +
                 Hint(typeName, TypeNames(), "classes") + " (--PrintTypeIds lists them)";
         return false;
     }
@@ -191,8 +193,8 @@ Set(const std::string& where, const std::string& name, const std::string& value,
         {
             known.push_back(type.GetAttribute(i).name);
         }
-        error = where + ": " + type.GetName() + " has no attribute " + attribute +
-                Hint(attribute, known, "it has");
+        error = rdma::Shown(where, 100) + ": " + type.GetName() + " has no attribute " +
+                rdma::Shown(attribute, 60) + Hint(attribute, known, "it has");
         return false;
     }
     if (!IsReadable(*info.checker, value) ||
@@ -221,13 +223,13 @@ Print(const std::string& argument, std::string& error)
     ns3::TypeId type;
     if (std::find(known.begin(), known.end(), name) == known.end())
     {
-        error = argument + ": no such option" + Hint(name, known, "ns-3 has");
+        error = rdma::Shown(argument, 100) + ": no such option" + Hint(name, known, "ns-3 has");
         return false;
     }
     if (name == "PrintAttributes" && !ns3::TypeId::LookupByNameFailSafe(value, &type))
     {
-        error = argument + ": there is no ns-3 class '" + value + "'" +
-                Hint(value, TypeNames(), "classes");
+        error = rdma::Shown(argument, 100) + ": there is no ns-3 class '" + rdma::Shown(value, 60) +
+                "'" + Hint(value, TypeNames(), "classes");
         return false;
     }
     ns3::CommandLine commandLine;
@@ -260,7 +262,7 @@ ApplyNs3Settings(const scenario::RunOptions& run, std::string& error)
         const std::size_t equals = argument.find('=');
         if (equals == std::string::npos)
         {
-            error = argument + ": needs a value, --ns3::Class::Attribute=value";
+            error = rdma::Shown(argument, 100) + ": needs a value, --ns3::Class::Attribute=value";
             return false;
         }
         if (!Set(argument.substr(0, equals),

@@ -24,7 +24,8 @@ namespace dltrain
 namespace
 {
 
-constexpr int CANNOT = 2; ///< exit status of the script when it has said itself what is wrong
+/// With these the script says itself what is wrong: "report.html: not written: REASON".
+constexpr const char* WORDS = "not written: ";
 
 std::string
 FindScript()
@@ -41,11 +42,17 @@ FindScript()
     return "";
 }
 
+/// \param [out] said what it printed: complaints
 /// \return the wait status, or -1 and errno. Signals are the script's own again: the simulation
 /// catches Ctrl-C, and its children would inherit a mask.
 int
-Spawn(const std::string& script, const std::string& folder)
+Spawn(const std::string& script, const std::string& folder, std::string& said)
 {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+    {
+        return -1;
+    }
     std::string words[] = {script, "--after-run", "--", folder};
     char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
     posix_spawnattr_t attributes;
@@ -58,16 +65,30 @@ Spawn(const std::string& script, const std::string& folder)
     sigemptyset(&none);
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGPIPE); // which the programs ignore
     posix_spawnattr_setsigdefault(&attributes, &ours);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     // Standard output belongs to the results (collperf's table): the script has only complaints.
-    posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
     pid_t child = 0;
     const int error = posix_spawn(&child, argv[0], &files, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
+    close(ends[1]);
+    char text[4096];
+    for (ssize_t n = 1; !error && n != 0;)
+    {
+        n = read(ends[0], text, sizeof(text));
+        if (n < 0 && errno != EINTR)
+        {
+            break;
+        }
+        said.append(text, static_cast<std::size_t>(n > 0 ? n : 0));
+    }
+    close(ends[0]);
     int status = -1;
     errno = error;
     while (!error && waitpid(child, &status, 0) < 0)
@@ -85,7 +106,7 @@ Spawn(const std::string& script, const std::string& folder)
 void
 WriteReport(const scenario::RunOptions& run, std::ostream& os)
 {
-    if (!run.report || run.out.empty() || OutputErrors::Any())
+    if (!run.report || run.out.empty() || OutputErrors::ResultsLost())
     {
         return;
     }
@@ -98,7 +119,8 @@ WriteReport(const scenario::RunOptions& run, std::ostream& os)
     }
     else
     {
-        const int status = Spawn(script, run.out);
+        std::string said;
+        const int status = Spawn(script, run.out, said);
         if (status < 0)
         {
             why = script + ": " + std::strerror(errno);
@@ -107,14 +129,21 @@ WriteReport(const scenario::RunOptions& run, std::ostream& os)
         {
             why = script + " was ended by signal " + std::to_string(WTERMSIG(status));
         }
-        else if (WEXITSTATUS(status) == CANNOT)
+        else if (const std::size_t at = said.find(WORDS);
+                 WEXITSTATUS(status) != 0 && at != std::string::npos)
         {
-            return; // it has said why
+            why = said.substr(at + std::strlen(WORDS));
+            while (!why.empty() && why.back() == '\n')
+            {
+                why.pop_back();
+            }
+            said.clear();
         }
         else if (WEXITSTATUS(status) != 0)
         {
             why = script + " ended with status " + std::to_string(WEXITSTATUS(status));
         }
+        std::cerr << said << std::flush;
     }
     if (why.empty())
     {
@@ -122,7 +151,7 @@ WriteReport(const scenario::RunOptions& run, std::ostream& os)
     }
     else
     {
-        std::cerr << "report.html: not written: " << why << std::endl;
+        OutputErrors::AddView(run.out + "/report.html: not written: " + why);
     }
 }
 

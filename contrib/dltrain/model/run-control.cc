@@ -3,6 +3,8 @@
  */
 #include "run-control.h"
 
+#include "contrib/rdma/core/shown-text.h"
+#include "program.h"
 #include "ranks.h"
 #include "stuck-report.h"
 #include "trace-collector.h"
@@ -10,8 +12,10 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <iostream>
 #include <unistd.h>
 
 namespace dltrain
@@ -26,14 +30,47 @@ std::atomic<int> g_signal{0};
 
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not lock");
 
-/// Only remembers: the thread does the rest. The second one does not wait for anybody.
+/// An event loop has begun, so there are results to lose.
+std::atomic<bool> g_begun{false};
+
+/// Only remembers: the thread does the rest.
 void
 OnSignal(int number)
 {
-    if (g_signal.exchange(number) != 0)
+    const int before = errno;
+    int none = 0;
+    if (!g_signal.compare_exchange_strong(none, number))
     {
-        _exit(128 + number);
+        if (!g_begun)
+        {
+            _exit(128 + number);
+        }
+        static constexpr char PATIENCE[] =
+            "\nresults are being written (kill -KILL ends without)\n";
+        [[maybe_unused]] const auto written = write(STDERR_FILENO, PATIENCE, sizeof(PATIENCE) - 1);
     }
+    else if (!g_begun)
+    {
+        static constexpr char LATER[] = "\nends after the set-up (a second time: at once)\n";
+        [[maybe_unused]] const auto written = write(STDERR_FILENO, LATER, sizeof(LATER) - 1);
+    }
+    errno = before;
+}
+
+void
+Catch(int number)
+{
+    struct sigaction action = {};
+    struct sigaction before = {};
+    sigaction(number, nullptr, &before);
+    if (number == SIGHUP && before.sa_handler == SIG_IGN)
+    {
+        return; // nohup
+    }
+    action.sa_handler = OnSignal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, nullptr);
 }
 
 double
@@ -83,11 +120,9 @@ RunControl::RunControl(const scenario::RunOptions& run)
     : m_progress(run.progress && Ranks::Get().IsFirst()),
       m_start(Clock::now())
 {
-    struct sigaction action = {};
-    action.sa_handler = OnSignal;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
+    Catch(SIGINT);
+    Catch(SIGTERM);
+    Catch(SIGHUP);
     m_thread = std::thread(&RunControl::ThreadMain, this);
 }
 
@@ -149,6 +184,12 @@ void
 RunControl::SetMerge(std::function<void()> merge)
 {
     m_merge = std::move(merge);
+}
+
+void
+RunControl::SetFinish(std::function<int(const RunOutcome&)> finish)
+{
+    m_finish = std::move(finish);
 }
 
 void
@@ -251,6 +292,21 @@ RunControl::MergeRanks()
 }
 
 RunOutcome
+RunControl::Broken(const std::string& why)
+{
+    RunOutcome outcome;
+    const double loop = Seconds(Clock::now() - m_runStart);
+    outcome.exitStatus = 1;
+    outcome.message = why;
+    outcome.simulatedPs = ns3::RdmaClock::Now();
+    outcome.events = ns3::Simulator::GetEventCount();
+    outcome.eventLoopS = m_eventLoopS + loop;
+    outcome.wallS = Seconds(Clock::now() - m_start);
+    outcome.shareDone = m_done.load();
+    return outcome;
+}
+
+RunOutcome
 RunControl::Run(const std::function<bool()>& finished,
                 const std::function<std::string()>& unfinished)
 {
@@ -259,8 +315,34 @@ RunControl::Run(const std::function<bool()>& finished,
         std::lock_guard<std::mutex> lock(m_mutex);
         m_runStart = begin;
     }
+    g_begun = true;
     m_running = true;
-    ns3::Simulator::Run();
+    std::string broken;
+    {
+        // Of several ranks none can complete the results alone.
+        const bool alone = !Ranks::Get().Several();
+        const LastResort lastResort([this, alone](const std::string& why) {
+            m_running = false;
+            if (alone && m_finish)
+            {
+                return m_finish(Broken(why));
+            }
+            std::cerr << "error: " << why << std::endl;
+            return 1;
+        });
+        try
+        {
+            ns3::Simulator::Run();
+        }
+        catch (const std::exception& error)
+        {
+            if (!alone)
+            {
+                throw;
+            }
+            broken = ReasonOf(error);
+        }
+    }
     m_running = false;
     const Clock::time_point end = Clock::now();
     {
@@ -273,6 +355,12 @@ RunControl::Run(const std::function<bool()>& finished,
         }
     }
 
+    if (!broken.empty())
+    {
+        RunOutcome outcome = Broken(broken);
+        outcome.eventLoopS = m_eventLoopS;
+        return outcome;
+    }
     const Ranks& ranks = Ranks::Get();
     if (ranks.Several())
     {
@@ -357,7 +445,7 @@ RunControl::PrintProgress(bool terminal)
         text,
         sizeof(text),
         "%s%.6g ms simulated, %5.1f%% done, %.2f M frame-hops/s, %s",
-        m_phase.empty() ? "" : (m_phase + ": ").c_str(),
+        m_phase.empty() ? "" : (rdma::Shown(m_phase, 60) + ": ").c_str(),
         static_cast<double>(m_now.load(std::memory_order_relaxed) / 1000000) / 1000,
         done * 100,
         m_eventLoopS + elapsed > 0 ? static_cast<double>(frames) / (m_eventLoopS + elapsed) / 1e6

@@ -26,9 +26,10 @@ struct RunOutcome
 {
     bool completed{false};   //!< the work is done
     bool interrupted{false}; //!< by a signal
-    int exitStatus{0};   //!< 0 completed, 3 stuck or failed, 128 + signal interrupted (Ctrl-C: 130)
-    std::string message; //!< why it is not completed; several lines; empty if it is
-    double shareDone{0}; //!< 0 to 1
+    int exitStatus{0}; //!< 0 completed, 3 stuck or failed, 128 + signal interrupted (Ctrl-C: 130),
+                       //!< 1 broken: out of memory, or what should not happen
+    std::string message;    //!< why it is not completed; several lines; empty if it is
+    double shareDone{0};    //!< 0 to 1
     int64_t simulatedPs{0}; //!< when it ended
     uint64_t events{0};
     double eventLoopS{0}; //!< wall time of the event loops so far
@@ -42,10 +43,15 @@ struct RunOutcome
  * include it control.Watch(collector); control.SetProgress([&] { return bytesDone / bytesTotal; });
  *     RunOutcome outcome = control.Run([&] { return everythingDone; });
  *
- * Ctrl-C (or SIGTERM) stops the simulator between two events, and Run returns; a second one kills
- * the process. A thread prints progress to standard error: one line that is written over on a
- * terminal, else a line about every ten seconds. It reads only atomics, which the simulation sets
- * whenever the link sampler looks.
+ * Ctrl-C (or SIGTERM, or SIGHUP unless it was ignored, as nohup does) stops the simulator between
+ * two events, and Run returns. A second one is only answered: results are being written. (While the
+ * network is set up there are none, and it ends the process.) If the simulation cannot go on
+ * because memory has run out, an exception came up or ns-3 refuses, Run returns too, or what
+ * SetFinish has given completes the results, with status 1.
+ *
+ * A thread prints progress to standard error: one line that is written over on a terminal, else a
+ * line about every ten seconds. It reads only atomics, which the simulation sets whenever the link
+ * sampler looks.
  *
  * With several Ranks, Run is collective. Nothing but the first one prints progress; a rank that
  * fails or hears a signal tells the others through their gateways, so that all stop, and the
@@ -75,6 +81,9 @@ class RunControl
     /// With several Ranks: called on each at the end of every event loop, before anything else is
     /// asked, to sum up what they did.
     void SetMerge(std::function<void()> merge);
+    /// What is done with the outcome after the last Run, up to the exit status: for the case that
+    /// ns-3 ends the program in the middle of it.
+    void SetFinish(std::function<int(const RunOutcome&)> finish);
     /// A word before the numbers: "warm-up step 1 of 1". In the simulation's thread.
     void SetPhase(const std::string& phase);
 
@@ -103,6 +112,8 @@ class RunControl
 
   private:
     void OnSight(const LinkSampler::Sight& sight);
+    /// The simulation cannot go on. \param why what the outcome says
+    RunOutcome Broken(const std::string& why);
     /// Another rank stops. \param note why: what it failed at, or nothing if it heard a signal
     void OnNote(const std::string& note);
     void TellOtherRanks(const std::string& note);
@@ -119,6 +130,7 @@ class RunControl
     std::chrono::steady_clock::time_point m_shareAsked;
     double m_portion{1};
     std::function<void()> m_merge;
+    std::function<int(const RunOutcome&)> m_finish;
     bool m_told{false}; //!< the other ranks know that the run ends
     std::string m_failure;
     int64_t m_stuckPs{STUCK_PS};

@@ -3,7 +3,10 @@
  */
 #include "run-files.h"
 
+#include "contrib/rdma/core/regular-file.h"
+
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 
 namespace dltrain
@@ -65,8 +68,19 @@ ParseDecimal(std::string_view text, double& value)
 // Lines ----------------------------------------------------------------------------------------
 
 FileLines::FileLines(const std::string& path)
-    : m_file(std::fopen(path.c_str(), "rb"), &Close)
+    : m_file(nullptr, &Close)
 {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored))
+    {
+        return;
+    }
+    const std::string why = rdma::WhyUnreadable(path);
+    if (!why.empty())
+    {
+        throw std::runtime_error(path + ": " + why);
+    }
+    m_file.reset(std::fopen(path.c_str(), "rb"));
 }
 
 bool

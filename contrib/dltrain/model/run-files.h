@@ -33,7 +33,8 @@ ParseInteger(std::string_view text, Integer& value)
 }
 
 /// The lines of a file that a run has written. A last one without its end is left out: it was cut
-/// off. A file that is not there has none.
+/// off. A file that is not there has none; one that
+/// cannot be read, or is no regular file, is a std::runtime_error.
 class FileLines
 {
   public:

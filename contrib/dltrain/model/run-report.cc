@@ -3,6 +3,7 @@
  */
 #include "run-report.h"
 
+#include "contrib/rdma/core/regular-file.h"
 #include "ranks.h"
 
 #include <algorithm>
@@ -239,7 +240,7 @@ nlohmann::ordered_json
 BeginStats(const std::string& program, const scenario::RunOptions& run, const RunOutcome& outcome)
 {
     nlohmann::ordered_json j;
-    j["schema_version"] = 1;
+    j["schema_version"] = SCHEMA_VERSION;
     j["program"] = program;
     j["completed"] = outcome.completed;
     j["interrupted"] = outcome.interrupted;
@@ -327,7 +328,8 @@ WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::str
 {
     const std::string path = out + "/stats.json";
     const std::string temporary = path + ".part";
-    std::FILE* file = std::fopen(temporary.c_str(), "we");
+    std::string why;
+    std::FILE* file = rdma::OpenForWriting(temporary, &why);
     bool ok = file != nullptr;
     if (ok)
     {
@@ -338,10 +340,11 @@ WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::str
         ok = std::fwrite(text.data(), 1, text.size(), file) == text.size();
         ok = std::fclose(file) == 0 && ok;
         ok = ok && std::rename(temporary.c_str(), path.c_str()) == 0;
+        why = ok ? "" : std::strerror(errno);
     }
     if (!ok)
     {
-        error = path + ": cannot be written: " + std::strerror(errno);
+        error = path + ": cannot be written: " + why;
         unlink(temporary.c_str());
     }
     return ok;

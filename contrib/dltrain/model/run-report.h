@@ -124,6 +124,9 @@ struct RunStats
 /// gets the numbers of all.
 RunStats CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest = 5);
 
+/// Of stats.json: goes up when a reader of older files would misread a newer one.
+constexpr int SCHEMA_VERSION = 1;
+
 /// schema_version, program, configuration, how it ended: the head of stats.json.
 nlohmann::ordered_json BeginStats(const std::string& program,
                                   const scenario::RunOptions& run,

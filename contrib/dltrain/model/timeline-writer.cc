@@ -3,8 +3,11 @@
  */
 #include "timeline-writer.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "line-log.h"
+#include "program.h"
 #include "run-files.h"
+#include "run-report.h"
 #include "trace-event-file.h"
 
 #include <algorithm>
@@ -414,8 +417,18 @@ Timeline::ReadStats()
         m_stats = ordered_json::object();
         m_problem = text.empty() ? "stats.json is missing: the run was killed, or it is still going"
                                  : "stats.json is no JSON object";
+        return;
     }
-    else if (Member(m_stats, "completed") != true)
+    // A later format may mean other things by the same names.
+    const ordered_json& version = Member(m_stats, "schema_version");
+    if (!version.is_null() && version != SCHEMA_VERSION)
+    {
+        throw std::invalid_argument(
+            m_folder + "/stats.json: schema_version " +
+            rdma::Shown(version.dump(-1, ' ', true, ordered_json::error_handler_t::replace), 40) +
+            ": this program reads " + std::to_string(SCHEMA_VERSION));
+    }
+    if (Member(m_stats, "completed") != true)
     {
         m_problem = Member(m_stats, "interrupted") == true ? "the run was interrupted"
                                                            : "the run ended early";
@@ -1133,7 +1146,7 @@ WriteTimeline(const std::string& folder, const std::string& path, uint64_t maxEv
 void
 WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
 {
-    if (!run.timeline || run.out.empty() || OutputErrors::Any())
+    if (!run.timeline || run.out.empty() || OutputErrors::ResultsLost())
     {
         return;
     }
@@ -1149,7 +1162,7 @@ WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
     }
     catch (const std::exception& reason)
     {
-        std::cerr << "timeline.json: not written: " << reason.what() << std::endl;
+        OutputErrors::AddView(path + ": not written: " + ReasonOf(reason));
     }
 }
 

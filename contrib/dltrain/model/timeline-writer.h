@@ -58,7 +58,8 @@ class NothingToShow : public std::runtime_error
  * \param folder of the run \param path of the new file, replaced when it is complete
  * \return what stands in "otherData": keys "events", "shown" and "left_out" (counts by what)
  * Throws NothingToShow, or another std::runtime_error, which names the path: a file is not one of a
- * run, or `path` cannot be written (nothing is left of it then).
+ * run, or `path` cannot be written (nothing is left of it then). std::invalid_argument: the results
+ * are of another schema_version.
  */
 nlohmann::ordered_json WriteTimeline(const std::string& folder,
                                      const std::string& path,

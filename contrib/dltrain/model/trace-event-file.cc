@@ -3,6 +3,7 @@
  */
 #include "trace-event-file.h"
 
+#include "contrib/rdma/core/regular-file.h"
 #include "line-log.h"
 
 #include <cerrno>
@@ -22,12 +23,13 @@ QuotedJson(std::string_view text)
 }
 
 TraceEventFile::TraceEventFile(const std::string& path)
-    : m_path(path),
-      m_file(std::fopen(path.c_str(), "wb"))
+    : m_path(path)
 {
+    std::string why;
+    m_file = rdma::OpenForWriting(path, &why);
     if (!m_file)
     {
-        Fail(errno);
+        throw std::runtime_error(path + ": cannot be written: " + why);
     }
     m_text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
 }

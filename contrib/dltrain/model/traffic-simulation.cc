@@ -5,6 +5,8 @@
 
 #include "capture-setup.h"
 #include "contrib/rdma/core/flow-hash.h"
+#include "contrib/rdma/core/set-up-phase.h"
+#include "dry-run.h"
 #include "fabric-builder.h"
 #include "ranks.h"
 #include "report-launcher.h"
@@ -181,13 +183,7 @@ TrafficSimulation::BuildPart()
                "--queue-interval=0, "
                "--rate-interval=0";
     }
-    // All priorities that flows use are lossless, as in HPCC's code; priority 3 in any case.
-    uint32_t lossless = 1U << 3;
-    for (const scenario::Flow& flow : m_scenario.flows)
-    {
-        lossless |= 1U << flow.priority;
-    }
-    ns3::Config::SetDefault("ns3::RdmaSwitch::LosslessPriorities", ns3::UintegerValue(lossless));
+    SetLosslessPriorities(m_scenario);
     m_fabric = BuildFabric(m_scenario.fabric, m_scenario.topology, m_scenario.run, error);
     if (!m_fabric)
     {
@@ -230,6 +226,7 @@ TrafficSimulation::BuildPart()
 void
 TrafficSimulation::MakeFlows()
 {
+    const rdma::SetUpPhase phase("making queue pairs", m_scenario.flows.size());
     const bool several = Ranks::Get().Several();
     for (uint32_t e = 0; e < m_fabric->GetNEndpoints(); ++e)
     {
@@ -258,6 +255,7 @@ TrafficSimulation::MakeFlows()
     }
     for (uint32_t i = 0; i < m_scenario.flows.size(); ++i)
     {
+        phase.Done(i);
         const scenario::Flow& flow = m_scenario.flows[i];
         if (m_scenario.measuring.Covers(flow.start))
         {
@@ -631,6 +629,7 @@ TrafficSimulation::Run()
         return 2;
     }
     PrintHead();
+    m_control.SetFinish([this](const RunOutcome& outcome) { return Report(outcome); });
     const int status = Report(RunEvents());
     ns3::Simulator::Destroy(); // completes captures
     return status;
@@ -698,6 +697,7 @@ TrafficSimulation::OfferedLoad() const
 int
 TrafficSimulation::Report(const RunOutcome& outcome)
 {
+    FinishCaptures();
     CloseCompletionTimes();
     m_statistics->Finish(outcome.simulatedPs);
     const RunStats run = CollectRunStats(*m_collector, outcome.simulatedPs);

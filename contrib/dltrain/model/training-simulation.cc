@@ -4,6 +4,7 @@
 #include "training-simulation.h"
 
 #include "collectives/registry.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "report-launcher.h"
 #include "scenarios/training/training-plan.h"
 #include "timeline-writer.h"
@@ -125,16 +126,22 @@ TrainingSimulation::Run()
     {
         return SayError("dltrain", error);
     }
-    const RunOutcome outcome =
-        m_run.Control().Run([this] { return m_steps->IsDone(); },
-                            [this] {
-                                std::string text;
-                                for (const std::string& line : m_steps->DescribeUnfinished())
-                                {
-                                    text += line + "\n";
-                                }
-                                return text;
-                            });
+    m_run.Control().SetFinish([this](const RunOutcome& outcome) { return Report(outcome); });
+    return Report(m_run.Control().Run([this] { return m_steps->IsDone(); },
+                                      [this] {
+                                          std::string text;
+                                          for (const std::string& line :
+                                               m_steps->DescribeUnfinished())
+                                          {
+                                              text += line + "\n";
+                                          }
+                                          return text;
+                                      }));
+}
+
+int
+TrainingSimulation::Report(const RunOutcome& outcome)
+{
     m_calls.Close();
     const RunStats& network = m_run.Finish();
     m_run.WriteStatistics(outcome, Statistics(), m_scenario.plan.ranks);
@@ -320,15 +327,15 @@ void
 TrainingSimulation::PrintSummary(const RunStats& network) const
 {
     std::printf("%s, ZeRO-%u (%s), %s: %u GPUs (%s) in %u servers, %s, %s, %s placement\n",
-                m_scenario.model.c_str(),
+                rdma::Shown(m_scenario.model).c_str(),
                 m_scenario.zero,
                 training::ZeroImplName(m_scenario.options.zeroImpl).c_str(),
                 m_scenario.dtype.c_str(),
                 m_scenario.plan.ranks,
-                m_scenario.gpu.c_str(),
+                rdma::Shown(m_scenario.gpu).c_str(),
                 m_scenario.cluster.servers,
-                m_scenario.cluster.topologyName.c_str(),
-                m_scenario.fabric.nic.c_str(),
+                rdma::Shown(m_scenario.cluster.topologyName).c_str(),
+                rdma::Shown(m_scenario.fabric.nic).c_str(),
                 m_scenario.cluster.placement == scenario::PlacementPolicy::kLinear ? "linear"
                                                                                    : "random");
     std::printf("micro-batch %u x accumulation %u, global batch %u",
@@ -368,7 +375,8 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
             HumanTime(MeanUs(&StepRecord::communicationPs)).c_str());
         if (m_critical)
         {
-            std::printf("Critical path          %s\n", m_critical->InWords(m_names).c_str());
+            std::printf("Critical path          %s\n",
+                        rdma::Printable(m_critical->InWords(m_names), "\n").c_str());
         }
         std::printf("Throughput             %.5g samples/s", samples);
         if (HasTokens())

@@ -41,6 +41,8 @@ class TrainingSimulation
         StepRecord record;
     };
 
+    /// Completes the files, prints the summary. \return exit status
+    int Report(const RunOutcome& outcome);
     void OnStep(uint32_t step, const StepRecord& record);
     void OnCall(const CallRecord& call);
     nlohmann::ordered_json Statistics() const;

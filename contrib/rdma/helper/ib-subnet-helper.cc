@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/ib-congestion.h"
 #include "contrib/rdma/core/ib-sizes.h"
 #include "contrib/rdma/core/ib-tables.h"
+#include "contrib/rdma/core/regular-file.h"
 
 #include <algorithm>
 #include <boost/algorithm/string.hpp>
@@ -83,12 +84,12 @@ IbSubnetHelper::ReadTables(const rdma::IbSubnet& subnet) const
 {
     const std::string& file = m_config.forwardingFile;
     rdma::IbTables tables = rdma::IbEmptyTables(subnet, "file", m_config.lanes);
-    errno = 0;
-    std::ifstream in(file, std::ios::binary);
-    if (!in)
+    const std::string why = rdma::WhyUnreadable(file);
+    if (!why.empty())
     {
-        throw std::runtime_error(file + ": cannot be read: " + std::strerror(errno));
+        throw std::runtime_error(file + ": " + why);
     }
+    std::ifstream in(file, std::ios::binary);
     rdma::IbReadForwarding(in, file, subnet, tables);
     const rdma::IbCheck check = rdma::IbCheckTables(subnet, tables);
     if (check.broken)
@@ -128,6 +129,13 @@ IbSubnetHelper::Dump(const std::string& folder) const
     for (const bool lanes : {false, true})
     {
         const std::string path = folder + (lanes ? "/opensm-sl2vl.dump" : "/opensm-lfts.dump");
+        std::string why;
+        std::FILE* file = rdma::OpenForWriting(path, &why); // empties it, if it is a file
+        if (!file)
+        {
+            return path + ": cannot be written: " + why;
+        }
+        std::fclose(file);
         errno = 0;
         std::ofstream out(path, std::ios::binary);
         if (lanes)

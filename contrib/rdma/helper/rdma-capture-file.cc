@@ -3,6 +3,8 @@
  */
 #include "rdma-capture-file.h"
 
+#include "contrib/rdma/core/regular-file.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -32,6 +34,10 @@ constexpr size_t PCAP_RECORD_HEADER = 16;
 /// Block type and length, interface, time, two lengths; epb_flags, end of options; length.
 constexpr size_t PCAPNG_RECORD_OVERHEAD = 28 + 8 + 4 + 4;
 
+/// Head of the list of open files.
+RdmaCaptureFile* g_open = nullptr;
+std::function<void(const std::string&, const std::string&)> g_onError;
+
 constexpr size_t
 Padded(size_t bytes)
 {
@@ -58,7 +64,7 @@ RdmaCaptureFile::Open(const std::string& stem, const Options& options)
     }
     if (!Begin(0) || !Flush())
     {
-        return "cannot write " + m_path + ": " + std::strerror(errno);
+        return "cannot write " + m_path + ": " + m_error;
     }
     return {};
 }
@@ -78,7 +84,7 @@ RdmaCaptureFile::AddInterface(const Interface& interface, uint32_t& id)
                " B is less than the file's header with " + std::to_string(m_interfaces.size()) +
                " interfaces";
     }
-    return Flush() ? "" : "cannot write " + m_path + ": " + std::strerror(errno);
+    return Flush() ? "" : "cannot write " + m_path + ": " + m_error;
 }
 
 bool
@@ -150,12 +156,33 @@ RdmaCaptureFile::Close()
     {
         return;
     }
-    const bool flushed = Flush();
-    if (std::fclose(m_file) != 0 || !flushed)
+    bool written = Flush();
+    if (std::fclose(m_file) != 0 && written)
+    {
+        m_error = std::strerror(errno);
+        written = false;
+    }
+    Forget();
+    if (!written)
     {
         Complain();
     }
-    m_file = nullptr;
+}
+
+void
+RdmaCaptureFile::CloseAll()
+{
+    while (g_open)
+    {
+        g_open->Close();
+    }
+}
+
+void
+RdmaCaptureFile::SetErrorCallback(
+    std::function<void(const std::string& path, const std::string& why)> callback)
+{
+    g_onError = std::move(callback);
 }
 
 std::string
@@ -179,11 +206,13 @@ RdmaCaptureFile::Begin(uint32_t index)
     m_flushed = 0;
     m_empty = true;
     m_buffer.clear();
-    m_file = std::fopen(m_path.c_str(), "wbe");
+    m_file = rdma::OpenForWriting(m_path, &m_error);
     if (!m_file)
     {
         return false;
     }
+    m_nextOpen = g_open;
+    g_open = this;
     std::setvbuf(m_file, nullptr, _IONBF, 0); // the buffer is ours: stdio cuts records in two
     if (m_options.format == Format::PCAP)
     {
@@ -269,6 +298,10 @@ bool
 RdmaCaptureFile::Flush()
 {
     const bool good = std::fwrite(m_buffer.data(), 1, m_buffer.size(), m_file) == m_buffer.size();
+    if (!good)
+    {
+        m_error = std::strerror(errno);
+    }
     m_flushed += m_buffer.size();
     m_buffer.clear();
     return good;
@@ -278,14 +311,31 @@ void
 RdmaCaptureFile::Abandon()
 {
     std::fclose(m_file);
+    Forget();
+}
+
+void
+RdmaCaptureFile::Forget()
+{
     m_file = nullptr;
+    RdmaCaptureFile** link = &g_open;
+    while (*link != this)
+    {
+        link = &(*link)->m_nextOpen;
+    }
+    *link = m_nextOpen;
 }
 
 void
 RdmaCaptureFile::Complain() const
 {
+    if (g_onError)
+    {
+        g_onError(m_path, m_error);
+        return;
+    }
     // Not NS_LOG_UNCOND: optimized builds leave it out.
-    std::cerr << "rdma: " << m_path << " is incomplete: " << std::strerror(errno) << std::endl;
+    std::cerr << "rdma: " << m_path << " is incomplete: " << m_error << std::endl;
 }
 
 } // namespace ns3

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,15 @@ class RdmaCaptureFile : public SimpleRefCount<RdmaCaptureFile>
 
     void Close();
 
+    /// Complete all files that are open, before the simulator's end does it.
+    static void CloseAll();
+    /**
+     * Who is told that a file is incomplete, instead of standard error.
+     * \param callback the file and why ("No space left on device")
+     */
+    static void SetErrorCallback(
+        std::function<void(const std::string& path, const std::string& why)> callback);
+
   private:
     std::string PathOf(uint32_t index) const;
     /// Create the file of this index and write its header. \return whether it could be done
@@ -125,11 +135,15 @@ class RdmaCaptureFile : public SimpleRefCount<RdmaCaptureFile>
     /// Give what waits to the system.
     bool Flush();
     void Abandon();
+    /// It is closed.
+    void Forget();
     void Complain() const;
 
     Options m_options;
     std::string m_stem;
     std::string m_path;
+    std::string m_error; //!< why the last write failed
+    RdmaCaptureFile* m_nextOpen{nullptr};
     std::FILE* m_file{nullptr};
     uint32_t m_index{0};
     uint64_t m_flushed{0}; //!< bytes of this file that the system has

@@ -4,6 +4,7 @@
 #include "rdma-fabric-helper.h"
 
 #include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/set-up-phase.h"
 
 #include "ns3/boolean.h"
 #include "ns3/double.h"
@@ -17,6 +18,7 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -482,8 +484,11 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     GlobalValue::GetValueByName("SchedulerType", scheduler);
     const bool ordered = scheduler.Get() == QuadHeapScheduler::GetTypeId().GetName();
     std::vector<rdma::RouteLink> routeLinks;
+    std::optional<rdma::SetUpPhase> phase;
+    phase.emplace("making ports and links", links.size());
     for (const RdmaLinkSpec& link : links)
     {
+        phase->Done(routeLinks.size());
         if (link.a >= n || link.b >= n || link.a == link.b || link.rateBps == 0 || link.delayPs < 0)
         {
             error = "link " + std::to_string(&link - links.data()) +
@@ -581,6 +586,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
                                            : links[end / 2].bitErrorRate > 0;
     }
 
+    phase.emplace("computing routes");
     try
     {
         fabric->m_routes = rdma::EcmpRoutes::Compute(isHost, routeLinks, fabric->m_endpoints);
@@ -591,8 +597,10 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         return nullptr;
     }
     ReadAttributes(*fabric);
+    phase.reset();
     if (m_ib)
     {
+        phase.emplace("routing the subnet");
         error = BuildSubnet(*fabric, routeLinks);
         return error.empty() ? std::move(fabric) : nullptr;
     }
@@ -616,8 +624,10 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
             return nullptr;
         }
     }
+    phase.emplace("configuring switches", n);
     for (uint32_t i = 0; i < n; ++i)
     {
+        phase->Done(i);
         RdmaSwitch* device = fabric->m_switchOfNode[i];
         if (!device)
         {

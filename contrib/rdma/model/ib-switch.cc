@@ -46,7 +46,7 @@ IbSwitch::GetTypeId()
                           "out; of a packet that is not passed on at once, from its last bit",
                           TimeValue(NanoSeconds(90)),
                           MakeTimeAccessor(&IbSwitch::m_latency),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(Time(0), Seconds(1)))
             .AddAttribute("CutThrough",
                           "Packets are passed on while they still come in",
                           BooleanValue(true),

@@ -24,7 +24,7 @@ RdmaChannel::GetTypeId()
                           "Propagation delay, one way",
                           TimeValue(MicroSeconds(1)),
                           MakeTimeAccessor(&RdmaChannel::m_delay),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute("BitErrorRate",
                           "Probability that a bit is flipped, independent, each direction (0 to 1)",
                           DoubleValue(0),

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shared-buffer.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "none-congestion-ops.h"
 #include "rdma-nic-limits.h"
 #include "rdma-nic-scan.h"
@@ -32,6 +33,9 @@ NS_OBJECT_ENSURE_REGISTERED(RdmaNic);
 
 namespace
 {
+
+/// Of an attribute, as of a link: a frame takes at least some picoseconds (bit/s).
+constexpr uint64_t MOST_RATE = 1000000000000000;
 
 constexpr int64_t NEVER = std::numeric_limits<int64_t>::max();
 
@@ -105,7 +109,7 @@ RdmaNic::GetTypeId()
                           "one NAK a gap (InfiniBand Architecture 1, 9.7)",
                           TimeValue(Time(0)),
                           MakeTimeAccessor(&RdmaNic::m_nakInterval),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute("RetryCount",
                           "Time-outs in a row without progress before the queue pair fails",
                           UintegerValue(7),
@@ -116,7 +120,7 @@ RdmaNic::GetTypeId()
                           "control says (bytes); 0: no limit",
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_windowBytes),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, 9000000000000000))
             .AddAttribute("VariableWindow",
                           "Window is that at line rate and shrinks with the rate that the "
                           "congestion control sets, to 1 B at least (HPCC's ns-3 code: VAR_WIN)",
@@ -127,13 +131,13 @@ RdmaNic::GetTypeId()
                           "Most that a queue pair sends at (bit/s); 0: the port's rate",
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_maxRate),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MOST_RATE))
             .AddAttribute("BaseRtt",
                           "Round-trip time that congestion controls take for that of an idle "
                           "network; 0: of a full packet and its ACK to the farthest host and back",
                           TimeValue(Time(0)),
                           MakeTimeAccessor(&RdmaNic::m_baseRtt),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute("InitialPsn",
                           "First PSN of every queue pair (24 bits)",
                           UintegerValue(0),
@@ -201,13 +205,13 @@ RdmaNic::GetTypeId()
                           "(IRN, 4.1: 100 us)",
                           TimeValue(MicroSeconds(100)),
                           MakeTimeAccessor(&RdmaNic::m_rtoLow),
-                          MakeTimeChecker(NanoSeconds(1)))
+                          MakeTimeChecker(NanoSeconds(1), Seconds(1000)))
             .AddAttribute("RtoHigh",
                           "Selective repeat: time-out otherwise (IRN, 4.1: 320 us, its longest "
                           "round trip with one full switch buffer on the way)",
                           TimeValue(MicroSeconds(320)),
                           MakeTimeAccessor(&RdmaNic::m_rtoHigh),
-                          MakeTimeChecker(NanoSeconds(1)))
+                          MakeTimeChecker(NanoSeconds(1), Seconds(1000)))
             .AddAttribute("RtoLowPackets",
                           "Selective repeat: most packets in flight for RtoLow (IRN, 4.1: N = 3)",
                           UintegerValue(3),
@@ -225,7 +229,7 @@ RdmaNic::GetTypeId()
                           "measure)",
                           TimeValue(NanoSeconds(500)),
                           MakeTimeAccessor(&RdmaNic::m_qpCacheMissLatency),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(Time(0), Seconds(1)))
             .AddAttribute("PcieBandwidth",
                           "Rate at which payload crosses the host's bus, each direction (bit/s, or "
                           "with a unit: 100Gbps); 0: no limit",
@@ -238,12 +242,12 @@ RdmaNic::GetTypeId()
                           "no limit",
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_pcieReceiveBuffer),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, 1000000000000))
             .AddAttribute("MessageRate",
                           "Most messages started a second; 0: no limit",
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_messageRate),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, 1000000000000))
             .AddTraceSource("Post",
                             "A work request is posted",
                             MakeTraceSourceAccessor(&RdmaNic::m_postTrace),
@@ -454,7 +458,7 @@ RdmaNic::ParseMap(const std::string& text,
         const unsigned long value = colon ? std::strtoul(at, &end, 10) : values;
         if (!colon || end == at || value >= values || (*end && *end != ','))
         {
-            return "ns3::RdmaNic::" + attribute + ": '" + text +
+            return "ns3::RdmaNic::" + attribute + ": '" + rdma::Shown(text, 60) +
                    "'; allowed: a list as 0:1,3:5, with 0 to " + std::to_string(keys - 1) +
                    " before the colon and 0 to " + std::to_string(values - 1) + " behind it";
         }

@@ -80,7 +80,7 @@ RdmaPort::GetTypeId()
                 "count in ns do; 0: they are exact, rounded to the nearest ps",
                 TimeValue(Time(0)),
                 MakeTimeAccessor(&RdmaPort::SetTransmitTimeUnit, &RdmaPort::GetTransmitTimeUnit),
-                MakeTimeChecker(Time(0)))
+                MakeTimeChecker(Time(0), MilliSeconds(1)))
             .AddTraceSource("PhyTx",
                             "A frame starts to be sent",
                             MakeTraceSourceAccessor(&RdmaPort::m_txTrace),

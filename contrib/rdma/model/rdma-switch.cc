@@ -4,6 +4,7 @@
 #include "rdma-switch.h"
 
 #include "contrib/rdma/core/flow-hash.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/switch-chips.h"
 #include "rdma-channel.h"
 
@@ -25,6 +26,14 @@ NS_LOG_COMPONENT_DEFINE("RdmaSwitch");
 
 NS_OBJECT_ENSURE_REGISTERED(RdmaSwitch);
 
+namespace
+{
+
+/// Of a buffer or a threshold (bytes): such that sums over all ports and priorities fit 64 bits.
+constexpr uint64_t MOST_BUFFER = 1000000000000;
+
+} // namespace
+
 TypeId
 RdmaSwitch::GetTypeId()
 {
@@ -38,19 +47,19 @@ RdmaSwitch::GetTypeId()
                 "From a frame's last bit in to its admission to the buffer (assumed 500 ns)",
                 TimeValue(NanoSeconds(500)),
                 MakeTimeAccessor(&RdmaSwitch::m_pipelineLatency),
-                MakeTimeChecker(Time(0)))
+                MakeTimeChecker(Time(0), Seconds(1)))
             .AddAttribute("BufferPer100G",
                           "Shared buffer for each 100 Gb/s of port rate (bytes); HPCC artifact: 32 "
                           "MB over 3.2 Tb/s",
                           UintegerValue(1000000),
                           MakeUintegerAccessor(&RdmaSwitch::m_bufferPer100G),
-                          MakeUintegerChecker<uint64_t>(1))
+                          MakeUintegerChecker<uint64_t>(1, MOST_BUFFER))
             .AddAttribute("BufferBytes",
                           "Shared buffer of the whole switch (bytes); 0: by Chip, or else by "
                           "BufferPer100G",
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaSwitch::m_bufferBytes),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
             .AddAttribute("Chip",
                           "Shared buffer of a well-known chip: trident2, trident3, tomahawk, "
                           "tomahawk2, tomahawk3, tomahawk4, spectrum, spectrum2 (their sources: "
@@ -98,13 +107,13 @@ RdmaSwitch::GetTypeId()
                 "Guaranteed minimum of each lossless (port, priority) (bytes); HPCC artifact",
                 UintegerValue(4096),
                 MakeUintegerAccessor(&RdmaSwitch::m_guaranteedBytes),
-                MakeUintegerChecker<uint64_t>())
+                MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
             .AddAttribute("XonOffset",
                           "XON this far below the XOFF threshold, but at least two of the largest "
                           "frames (bytes); HPCC artifact",
                           UintegerValue(3072),
                           MakeUintegerAccessor(&RdmaSwitch::m_xonOffset),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
             .AddAttribute("PauseQuanta",
                           "Length of a pause (512 bit times); refreshed after half of it while the "
                           "cause lasts",
@@ -117,13 +126,13 @@ RdmaSwitch::GetTypeId()
                 "watchdog. SONiC: 200 ms",
                 TimeValue(Time(0)),
                 MakeTimeAccessor(&RdmaSwitch::m_watchdogDetection),
-                MakeTimeChecker(Time(0)))
+                MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute("PfcWatchdogRestoration",
                           "A storm is over this long after its last pause ended; 0: twice the "
                           "detection time, as SONiC has it",
                           TimeValue(Time(0)),
                           MakeTimeAccessor(&RdmaSwitch::m_watchdogRestoration),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute(
                 "PfcWatchdogAction",
                 "What becomes of a stormy queue's frames: drop, or forward in spite of "
@@ -157,13 +166,13 @@ RdmaSwitch::GetTypeId()
                           "Queue from which frames are marked, per 100 Gb/s (bytes); HPCC paper",
                           UintegerValue(rdma::EcnParameters().kmin.value),
                           MakeUintegerAccessor(&RdmaSwitch::m_ecnKmin),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
             .AddAttribute(
                 "EcnKmax",
                 "Queue from which all frames are marked, per 100 Gb/s (bytes); HPCC paper",
                 UintegerValue(rdma::EcnParameters().kmax.value),
                 MakeUintegerAccessor(&RdmaSwitch::m_ecnKmax),
-                MakeUintegerChecker<uint64_t>())
+                MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
             .AddAttribute("EcnPmax",
                           "Probability of a mark just below EcnKmax; HPCC artifact",
                           DoubleValue(rdma::EcnParameters().pmax),
@@ -265,7 +274,8 @@ RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
         {
             names += std::string(names.empty() ? "" : ", ") + known.name;
         }
-        return "ns3::RdmaSwitch::BufferPolicy: '" + m_policy + "' is unknown; allowed: " + names;
+        return "ns3::RdmaSwitch::BufferPolicy: '" + rdma::Shown(m_policy, 60) +
+               "' is unknown; allowed: " + names;
     }
     config.policy = policy->policy;
     config.totalBytes = m_bufferBytes;
@@ -279,7 +289,8 @@ RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
             {
                 names += std::string(names.empty() ? "" : ", ") + known.name;
             }
-            return "ns3::RdmaSwitch::Chip: '" + m_chip + "' is unknown; allowed: " + names;
+            return "ns3::RdmaSwitch::Chip: '" + rdma::Shown(m_chip, 60) +
+                   "' is unknown; allowed: " + names;
         }
         config.totalBytes = chip->bufferBytes;
     }
@@ -293,7 +304,7 @@ RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
         const double alpha = colon ? std::strtod(at, &end) : 0;
         if (!(alpha >= 0.0001 && alpha <= 64) || end == at || (*end && *end != ','))
         {
-            return "ns3::RdmaSwitch::AlphaOfPriority: '" + m_alphaOfPriority +
+            return "ns3::RdmaSwitch::AlphaOfPriority: '" + rdma::Shown(m_alphaOfPriority, 60) +
                    "'; allowed: a list of priority:alpha as 3:0.25,4:1, priorities 0 to 7, alphas "
                    "0.0001 to 64";
         }
@@ -371,7 +382,10 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     error = rdma::SharedBuffer::WhyNot(config);
     if (!error.empty())
     {
-        return m_name + ": " + error;
+        return m_name + ": " + error +
+               "; what decides: ns3::RdmaSwitch::BufferBytes, BufferPer100G, Chip, "
+               "GuaranteedBytes, "
+               "PipelineLatency and the delays of its links";
     }
     m_buffer = rdma::SharedBuffer(config);
     if (m_watchdogDetection.IsStrictlyPositive())

@@ -406,6 +406,24 @@ TEST(Arrivals, OnOff)
     }
 }
 
+TEST(Arrivals, PeriodsBeyondTheEndCostNothing)
+{
+    // 1 TB at a billionth of 12.5 GB/s: gaps of 8 x 10^10 s, or 4 x 10^22 periods of 2 ps, if they were gone through.
+    const FlowSizes sizes = Sizes("1000000000000 100\n");
+    ArrivalOptions o = SixteenHosts(sizes);
+    o.load = 1;
+    o.until = rdma::Duration(1000000); // 1 us: 500,000 of them a host
+    o.meanOn = rdma::Duration(1);
+    o.meanOff = rdma::Duration(1);
+    EXPECT_DOUBLE_EQ(ExpectedPeriods(o), 16 * 500000.0);
+    EXPECT_TRUE(MakeArrivals(o).empty());
+    o.meanOff = rdma::Duration(0); // always on
+    EXPECT_DOUBLE_EQ(ExpectedPeriods(o), 16 * 1000000.0);
+    EXPECT_TRUE(MakeArrivals(o).empty());
+    o.meanOn = rdma::Duration(0);
+    EXPECT_EQ(ExpectedPeriods(o), 0);
+}
+
 // Tables of flows -----------------------------------------------------------------------------------------------------------------
 
 namespace

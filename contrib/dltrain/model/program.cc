@@ -1,0 +1,413 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "program.h"
+
+#include "contrib/rdma/core/set-up-phase.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "line-log.h"
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <fcntl.h>
+#include <iostream>
+#include <mutex>
+#include <new>
+#include <streambuf>
+#include <thread>
+#include <unistd.h>
+
+namespace dltrain
+{
+
+namespace
+{
+
+/// The program's name, for messages. Never deleted: a thread may speak to the end.
+std::string& g_program = *new std::string;
+
+// Progress of the set-up --------------------------------------------------------------------------
+
+/// Lives until the process ends: its thread is never joined.
+struct SetUpWatch
+{
+    std::mutex mutex; ///< of the line on the terminal
+    std::atomic<bool> lineShown{false};
+    std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+
+    void Clear()
+    {
+        if (lineShown.load())
+        {
+            const std::lock_guard<std::mutex> lock(mutex);
+            std::fputs("\r\033[K", stderr);
+            lineShown = false;
+        }
+    }
+
+    void Watch()
+    {
+        constexpr auto FIRST = std::chrono::seconds(2);
+        const bool terminal = isatty(STDERR_FILENO);
+        const auto every =
+            terminal ? std::chrono::milliseconds(500) : std::chrono::milliseconds(5000);
+        auto next = begin + FIRST;
+        for (;;)
+        {
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            const char* phase = rdma::SetUpPhase::Name().load();
+            const auto now = std::chrono::steady_clock::now();
+            if (phase && now >= next && !rdma::SetUpPhase::Quiet().load())
+            {
+                next = now + every;
+                Print(phase, terminal, std::chrono::duration<double>(now - begin).count());
+            }
+        }
+    }
+
+    void Print(const char* phase, bool terminal, double seconds)
+    {
+        char share[16] = "";
+        const uint64_t total = rdma::SetUpPhase::Total().load();
+        const uint64_t done = rdma::SetUpPhase::Count().load();
+        if (total && done <= total)
+        {
+            std::snprintf(share,
+                          sizeof(share),
+                          ", %.0f%%",
+                          100 * static_cast<double>(done) / static_cast<double>(total));
+        }
+        const std::lock_guard<std::mutex> lock(mutex);
+        std::fprintf(stderr,
+                     terminal ? "\r\033[K%s: setting up: %s%s, %.0f s"
+                              : "%s: setting up: %s%s, %.0f s\n",
+                     g_program.c_str(),
+                     phase,
+                     share,
+                     seconds);
+        std::fflush(stderr);
+        lineShown = terminal;
+    }
+};
+
+SetUpWatch* g_watch = nullptr;
+
+// Streams -----------------------------------------------------------------------------------------
+
+/**
+ * Between a stream and its buffer: what is written through it cannot act on a terminal.
+ *
+ * Of standard error, what ns-3 says on its way to std::terminate (`msg="...", file=..., line=...`,
+ * `NS_ASSERT failed, ...`) is kept back, to be part of the one error.
+ */
+class TerminalText : public std::streambuf
+{
+  public:
+    TerminalText(std::ostream& stream, bool keepsFatal)
+        : m_to(stream.rdbuf(this)),
+          m_keepsFatal(keepsFatal)
+    {
+    }
+
+    /// \return `errno` of the first write that failed; 0 if none is known
+    int GetError() const
+    {
+        return m_error;
+    }
+
+    /// \return what was kept back, which goes
+    std::string TakeFatal()
+    {
+        std::string text;
+        text.swap(m_fatal);
+        return text;
+    }
+
+  protected:
+    int overflow(int c) override
+    {
+        if (c != traits_type::eof())
+        {
+            const char text = traits_type::to_char_type(c);
+            xsputn(&text, 1);
+        }
+        return traits_type::not_eof(c);
+    }
+
+    std::streamsize xsputn(const char* text, std::streamsize n) override
+    {
+        const std::string_view view(text, static_cast<std::size_t>(n));
+        ClearProgress();
+        const bool begins = m_keepsFatal && m_lineStart &&
+                            (view.rfind("msg=\"", 0) == 0 || view.rfind("file=", 0) == 0 ||
+                             view.rfind("NS_ASSERT", 0) == 0);
+        if (begins)
+        {
+            Pass(TakeFatal()); // one that did not end the program
+            m_keeping = true;
+        }
+        if (n > 0)
+        {
+            m_lineStart = view.back() == '\n';
+        }
+        if (m_keeping)
+        {
+            m_fatal += rdma::Printable(view, "\n");
+            m_keeping = !m_lineStart;
+            return n;
+        }
+        Pass(rdma::Printable(view, "\n\t"));
+        return n;
+    }
+
+    int sync() override
+    {
+        errno = 0;
+        const int result = m_to->pubsync();
+        Remember(result != 0);
+        return result;
+    }
+
+  private:
+    void Pass(const std::string& text)
+    {
+        errno = 0;
+        const auto size = static_cast<std::streamsize>(text.size());
+        Remember(m_to->sputn(text.data(), size) != size);
+    }
+
+    void Remember(bool failed)
+    {
+        m_error = failed && !m_error ? errno : m_error;
+    }
+
+    std::streambuf* m_to;
+    bool m_keepsFatal;
+    bool m_keeping{false};
+    bool m_lineStart{true};
+    std::string m_fatal;
+    int m_error{0};
+};
+
+TerminalText* g_output = nullptr;
+TerminalText* g_errors = nullptr;
+
+/// Descriptors 0 to 2 are open afterwards: else the first result file would take the number of a
+/// closed standard output, and get what is printed. What stands there refuses to be written.
+void
+OccupyStandardDescriptors()
+{
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    {
+        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF)
+        {
+            // The lowest free number is this one.
+            [[maybe_unused]] const int opened =
+                open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
+/// \return why not all of standard output was written, or nothing
+std::string
+StandardOutputError()
+{
+    std::cout.flush();
+    errno = 0;
+    const bool failed = std::fflush(stdout) != 0;
+    int error = failed ? errno : 0;
+    if (!failed && !std::ferror(stdout) && std::cout.good())
+    {
+        return {};
+    }
+    error = error ? error : g_output ? g_output->GetError() : 0;
+    return error ? std::strerror(error) : "an error when it was written";
+}
+
+bool g_outputChecked = false;
+
+/// \return the status, not 0 if standard output could not be written, which is said
+int
+CheckStandardOutput(int status)
+{
+    if (g_outputChecked)
+    {
+        return status;
+    }
+    g_outputChecked = true;
+    const std::string error = StandardOutputError();
+    if (error.empty())
+    {
+        return status;
+    }
+    std::cerr << g_program << ": error: standard output: cannot be written: " << error << std::endl;
+    return status ? status : 1;
+}
+
+/// Of those who call std::exit: help, and errors, which have printed nothing on standard output.
+void
+AtExit()
+{
+    if (!g_outputChecked && CheckStandardOutput(0) != 0)
+    {
+        std::_Exit(1);
+    }
+}
+
+// The end -----------------------------------------------------------------------------------------
+
+std::function<int(const std::string&)> g_lastResort;
+
+/// For the way out when memory has run out.
+constexpr std::size_t RESERVE_BYTES = std::size_t{48} << 20;
+std::atomic<void*> g_reserve{nullptr};
+
+void
+OnNoMemory()
+{
+    std::free(g_reserve.exchange(nullptr));
+    throw std::bad_alloc();
+}
+
+/// `msg="text", +1s 2 file=/a/b.cc, line=7` as "text (b.cc:7)".
+std::string
+InWords(std::string fatal)
+{
+    while (!fatal.empty() && fatal.back() == '\n')
+    {
+        fatal.pop_back();
+    }
+    std::string where;
+    const std::size_t file = fatal.rfind("file=");
+    const std::size_t line = fatal.rfind(", line=");
+    if (file != std::string::npos && line != std::string::npos && line > file)
+    {
+        const std::string path = fatal.substr(file + 5, line - file - 5);
+        where = " (" + path.substr(path.rfind('/') + 1) + ":" + fatal.substr(line + 7) + ")";
+        fatal.erase(file);
+    }
+    const std::size_t begin = fatal.find("msg=\"");
+    const std::size_t end = fatal.rfind('"');
+    if (begin != std::string::npos && end > begin + 5)
+    {
+        fatal = fatal.substr(begin + 5, end - begin - 5);
+    }
+    return (fatal.empty() ? "a fatal error" : fatal) + where;
+}
+
+std::string
+WhyTerminated()
+{
+    const std::string fatal = g_errors ? g_errors->TakeFatal() : "";
+    if (!fatal.empty())
+    {
+        return "ns-3 refuses to go on: " + InWords(fatal);
+    }
+    if (const std::exception_ptr current = std::current_exception())
+    {
+        try
+        {
+            std::rethrow_exception(current);
+        }
+        catch (const std::exception& error)
+        {
+            return ReasonOf(error);
+        }
+        catch (...)
+        {
+        }
+    }
+    return "an error that nobody expected";
+}
+
+/// The files of a simulation that has begun say what happened; the process ends at once.
+[[noreturn]] void
+OnTerminate()
+{
+    static std::atomic<bool> entered{false};
+    std::free(g_reserve.exchange(nullptr));
+    if (entered.exchange(true))
+    {
+        // What was to save the results failed as well.
+        std::fprintf(stderr, "%s: error: results are incomplete\n", g_program.c_str());
+        std::_Exit(1);
+    }
+    int status = 1;
+    const std::string why = WhyTerminated();
+    if (g_lastResort)
+    {
+        const auto finish = std::move(g_lastResort);
+        g_lastResort = nullptr;
+        status = finish(why);
+    }
+    else
+    {
+        std::cerr << g_program << ": error: " << why << std::endl;
+    }
+    LineLog::CloseAll();
+    std::_Exit(CheckStandardOutput(status ? status : 1));
+}
+
+} // namespace
+
+void
+ClearProgress()
+{
+    if (g_watch)
+    {
+        g_watch->Clear();
+    }
+}
+
+std::string
+ReasonOf(const std::exception& error)
+{
+    return dynamic_cast<const std::bad_alloc*>(&error)
+               ? "out of memory: the machine, or a limit (ulimit -v, a container's), gives no more"
+               : error.what();
+}
+
+LastResort::LastResort(std::function<int(const std::string&)> finish)
+{
+    g_lastResort = std::move(finish);
+}
+
+LastResort::~LastResort()
+{
+    g_lastResort = nullptr;
+}
+
+int
+RunProgram(const std::string& name, const std::function<int()>& main)
+{
+    g_program = name;
+    OccupyStandardDescriptors();
+    std::signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of write() then
+    // Never deleted: streams are used until the very end.
+    g_output = new TerminalText(std::cout, false);
+    g_errors = new TerminalText(std::cerr, true);
+    std::atexit(&AtExit);
+    g_reserve = std::malloc(RESERVE_BYTES);
+    std::set_new_handler(&OnNoMemory);
+    std::set_terminate(&OnTerminate);
+    g_watch = new SetUpWatch;
+    std::thread([watch = g_watch] { watch->Watch(); }).detach();
+    int status = 1;
+    try
+    {
+        status = main();
+    }
+    catch (const std::exception& error)
+    {
+        std::cerr << name << ": error: " << ReasonOf(error) << std::endl;
+    }
+    return CheckStandardOutput(status);
+}
+
+} // namespace dltrain

@@ -1,0 +1,100 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Opening files such that nothing waits for ever: opening a named pipe waits for its other end, and
+ * reading a terminal for somebody to type.
+ *
+ *   input    regular files only (a link to one is one)
+ *   output   regular files and devices (a link to /dev/null throws an output away); no pipes, no
+ * sockets
+ */
+#ifndef RDMA_CORE_REGULAR_FILE_H
+#define RDMA_CORE_REGULAR_FILE_H
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace rdma
+{
+
+namespace detail
+{
+
+/// "is a pipe", or "" if it is none of what has no end or no other end.
+inline std::string
+NoFile(mode_t mode, bool devicesToo)
+{
+    return S_ISDIR(mode)                                    ? "is a folder"
+           : S_ISFIFO(mode)                                 ? "is a pipe"
+           : S_ISSOCK(mode)                                 ? "is a socket"
+           : devicesToo && (S_ISCHR(mode) || S_ISBLK(mode)) ? "is a device"
+                                                            : "";
+}
+
+} // namespace detail
+
+/// Why a file cannot be read: "cannot be read: No such file or directory", "is a pipe; allowed: a
+/// regular file". Empty if it can be.
+inline std::string
+WhyUnreadable(const std::string& path)
+{
+    struct stat about = {};
+    if (::stat(path.c_str(), &about) != 0)
+    {
+        return std::string("cannot be read: ") + std::strerror(errno);
+    }
+    const std::string kind = detail::NoFile(about.st_mode, true);
+    if (!kind.empty())
+    {
+        return kind + "; allowed: a regular file";
+    }
+    if (::access(path.c_str(), R_OK) != 0)
+    {
+        return std::string("cannot be read: ") + std::strerror(errno);
+    }
+    return {};
+}
+
+/// Opens a file for writing, emptied. Null, with `why` it cannot be written, if that fails.
+inline std::FILE*
+OpenForWriting(const std::string& path, std::string* why)
+{
+    // Without O_NONBLOCK, opening a pipe waits for its reader.
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+    struct stat about = {};
+    if (descriptor < 0)
+    {
+        const int error = errno;
+        const std::string kind =
+            ::stat(path.c_str(), &about) == 0 ? detail::NoFile(about.st_mode, false) : "";
+        *why = error == ENXIO && !kind.empty() ? kind : std::strerror(error);
+        return nullptr;
+    }
+    ::fstat(descriptor, &about);
+    *why = detail::NoFile(about.st_mode, false);
+    if (why->empty() && S_ISREG(about.st_mode) && ::ftruncate(descriptor, 0) != 0)
+    {
+        *why = std::strerror(errno);
+    }
+    std::FILE* file = nullptr;
+    if (why->empty())
+    {
+        ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+        file = ::fdopen(descriptor, "w");
+        *why = file ? "" : std::strerror(errno);
+    }
+    if (!file)
+    {
+        ::close(descriptor);
+    }
+    return file;
+}
+
+} // namespace rdma
+
+#endif // RDMA_CORE_REGULAR_FILE_H

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What every script has around its main, as the programs do (contrib/dltrain/model/program.h).
+
+    if __name__ == "__main__":
+        console.run("plot", main)
+
+- Standard output that cannot be written (a full disk, a closed pipe or descriptor) is one error and status 1, whatever
+  the script printed there. A status that is not 0 stays.
+- What names of files hold never acts on the terminal: control characters are shown as \\xNN.
+- Ctrl-C ends with 130, without a traceback.
+"""
+
+import os
+import sys
+
+# What a script itself may send: a line of progress that is written over.
+OVER = "\r\033[K"
+
+# Control characters C0, DEL, C1 (ECMA-48), separators, and what turns the direction of writing round (Unicode annex 9).
+ACTING = {
+    code: "".join(f"\\x{byte:02x}" for byte in chr(code).encode("utf-8"))
+    for codes in (range(0x20), range(0x7F, 0xA0), (0x2028, 0x2029), range(0x202A, 0x202F), range(0x2066, 0x206A))
+    for code in codes
+    if chr(code) not in "\n\t"
+}
+
+
+def printable(text):
+    """Without effect on a terminal."""
+    return text.translate(ACTING).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class Stream:
+    """A stream that only shows, and remembers that it could not be written."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.error = None if stream is not None else "Bad file descriptor"
+
+    def write(self, text):
+        over = OVER if text.startswith(OVER) else ""
+        if self.error is None:
+            try:
+                self.stream.write(over + printable(text[len(over) :]))
+            except (OSError, ValueError) as error:
+                self._lost(error)
+        return len(text)
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
+
+    def flush(self):
+        if self.error is None:
+            try:
+                self.stream.flush()
+            except (OSError, ValueError) as error:
+                self._lost(error)
+
+    def isatty(self):
+        return self.stream is not None and self.stream.isatty()
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def _lost(self, error):
+        self.error = getattr(error, "strerror", None) or str(error)
+        # What still waits in its buffer has nowhere to go: else the interpreter complains when it ends.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.stream.fileno())
+        os.close(nowhere)
+
+
+def run(program, main):
+    """Ends the process with the status of main(arguments)."""
+    for descriptor in (0, 1, 2):
+        # A closed one would be the number of the next file, which would get what is printed.
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_WRONLY if descriptor == 0 else os.O_RDONLY)
+    sys.stdout, sys.stderr = Stream(sys.stdout), Stream(sys.stderr)
+    try:
+        status = main(sys.argv[1:])
+    except KeyboardInterrupt:
+        status = 130
+    except SystemExit as end:
+        status = end.code
+        if status is not None and not isinstance(status, int):
+            print(status, file=sys.stderr)
+            status = 1
+    sys.stdout.flush()
+    if sys.stdout.error is not None:
+        print(f"{program}: error: standard output: cannot be written: {sys.stdout.error}", file=sys.stderr)
+        status = status or 1
+    sys.stderr.flush()
+    sys.exit(status)

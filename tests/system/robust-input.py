@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bad input is refused by name, with status 2 and one line that is short and that no terminal obeys; in a dry run too."""
+
+import os
+import subprocess
+import time
+import unittest
+
+from _robust import LAYERS, RobustTest, at_most
+from _system_test import PROGRAMS, main
+
+ESCAPE = "\x1b]0;owned\x07\x1b[31m"
+
+
+class Readable(RobustTest):
+    """What the files and options of others hold."""
+
+    def shown_safely(self, text):
+        for character in text:
+            self.assertTrue(character in "\n\t" or (character >= " " and not "\x7f" <= character < "\xa0"), repr(text))
+        for line in text.splitlines():
+            self.assertLess(len(line), 8000)
+
+    def test_escapes(self):
+        model = self.write("model.json", {"name": "m" + ESCAPE, "sequence": 256,
+                                          "layers": [{**LAYERS[0], "name": "layer" + ESCAPE}]})
+        net = self.write("net.json", {
+            "hosts": [f"a{ESCAPE}", "b", "c"], "switches": ["s" + ESCAPE],
+            "links": [{"a": name, "b": "s" + ESCAPE, "rate": "100Gbps", "delay": "1us"} for name in (f"a{ESCAPE}", "b", "c")],
+        })
+        lines = (
+            f"dltrain --gpus=4 --servers=2 --model={model} --micro-batch=1 --steps=1 --warmup=0",
+            f"dltrain --gpus=4 --servers=2 --model={model} --dry-run",
+            f"traffic --topology={net} --bytes=100kB",
+            f"traffic --topology={net} --bytes=100kB --fabric=ib",
+            f"traffic --topology={net} --dry-run",
+            f"collperf --topology={net} --ranks=3 --gpus-per-server=1 -b 64K -e 64K",
+        )
+        for line in lines:
+            with self.subTest(line.split("/")[0]):
+                status, output, errors, _ = self.ended(line + " --report=0")
+                self.assertIn(status, (0, 2), errors)
+                self.shown_safely(output + errors)
+
+    def test_tokens_are_short(self):
+        long = "x" * 100000
+        network = self.write("long.txt", f"3 1 2\n2\n0 2 100Gbps 1us 0\n1 {long} 100Gbps 1us 0\n")
+        graph = self.write("long.json", {"hosts": ["a", long], "switches": ["s"],
+                                         "links": [{"a": long + "y", "b": "s", "rate": long, "delay": "1us"}]})
+        flows = self.write("flows.txt", f"1\n0 1 3 100 {long} 2.0\n")
+        table = self.write("flows.csv", f"src,dst,bytes,start\n0,{long},1,0\n")
+        sizes = self.write("sizes.txt", f"0 0\n{long} 100\n")
+        scenario = self.write("scenario.json", '{"' + long + '": 1, "fabric": {"nic": "' + long + '"}}')
+        broken = self.write("broken.json", '{"' + long)
+        lines = (
+            f"traffic --topology={network}",
+            f"traffic --topology={graph}",
+            f"traffic --topology=single-switch --hosts=4 --flows={flows}",
+            f"traffic --topology=single-switch --hosts=4 --flows={table}",
+            f"traffic --topology=single-switch --hosts=4 --pattern=poisson --sizes={sizes}",
+            f"traffic --scenario={scenario}",
+            f"traffic --scenario={broken}",
+            f"traffic --cc={long}",
+            f"traffic --{long}=1",
+            f"traffic {long}",
+            f"traffic --pcap={long}",
+            f"traffic --mtu={long}",
+            f"traffic --ns3::RdmaNic::{long}=1",
+            f"traffic --ns3::RdmaNic::Mtu={long}",
+            f"traffic --ns3::{long}::Mtu=1",
+            f"traffic --fabric=ib --ib-routing={long}",
+            f"traffic --fabric=ib --ib-lfts={long}",
+            f"dltrain --model={long}",
+            f"dltrain --gpu={long}",
+            f"collperf --op={long}",
+        )
+        for line in lines:
+            for more in ("", " --dry-run"):
+                with self.subTest(line[:60] + more):
+                    status, output, errors, _ = self.ended(line + more)
+                    self.assertEqual(status, 2, errors[:3000])
+                    self.shown_safely(errors)
+                    self.assertNotIn("x" * 1000, errors)
+
+    def test_escapes_of_options(self):
+        for option in (f"--cc={ESCAPE}", f"--{ESCAPE}=1", f"--pcap={ESCAPE}", f"--ns3::{ESCAPE}::A=1", f"--out=/dev/null/{ESCAPE}"):
+            with self.subTest(repr(option)):
+                words, _ = self.command("traffic")
+                done = subprocess.run([*words, option], capture_output=True, text=True, timeout=30, cwd=self.folder)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.shown_safely(done.stderr)
+
+
+class NoWaiting(RobustTest):
+    """Pipes, devices and folders as input."""
+
+    def test_inputs(self):
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        link = os.path.join(self.folder, "link.json")
+        os.symlink(pipe, link)
+        options = {
+            "dltrain": ("--scenario={}", "--model={}", "--topology={}", "--fabric=ib --ib-lfts={}"),
+            "collperf": ("--scenario={}", "--topology={}", "--fabric=ib --ib-lfts={}"),
+            "traffic": ("--scenario={}", "--topology={}", "--flows={}", "--pattern=poisson --sizes={}", "--fabric=ib --ib-lfts={}"),
+        }
+        for program, templates in options.items():
+            for template in templates:
+                for path, said in ((pipe, "is a pipe"), (link, "is a pipe"), ("/dev/zero", "is a device"), (self.folder, "is a folder"),
+                                   ("./nowhere", "o such file")):
+                    for more in ("", " --dry-run"):
+                        line = f"{program} {template.format(path)}{more}"
+                        with self.subTest(line):
+                            status, _, errors, _ = self.ended(line, timeout=20)
+                            self.assertEqual(status, 2, errors)
+                            self.one_error(errors, said)
+
+    def test_results_of_others(self):
+        """The program timeline, on a folder that holds no run."""
+        done = subprocess.run([self.program("traffic"), "--topology=single-switch", "--hosts=3", "--bytes=10kB",
+                               "--out=run", "--report=0"], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stats = os.path.join(self.folder, "run", "stats.json")
+        flows = os.path.join(self.folder, "run", "flows.csv")
+        with open(stats, encoding="utf-8") as file:
+            text = file.read()
+
+        def timeline(out="trace.json"):
+            return subprocess.run([self.program("timeline"), "run", out, "1000"], cwd=self.folder, capture_output=True,
+                                  text=True, timeout=20)
+
+        self.assertEqual(timeline().returncode, 0)
+        for version in ("999", "0", '"1"', "[1]", "1.5"):
+            with self.subTest(version):
+                with open(stats, "w", encoding="utf-8") as file:
+                    file.write(text.replace('"schema_version": 1', f'"schema_version": {version}', 1))
+                done = timeline()
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.one_error(done.stderr, "schema_version", "reads 1")
+        with open(stats, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.remove(flows)
+        os.mkfifo(flows)
+        done = timeline()
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.one_error(done.stderr, "flows.csv", "is a pipe")
+        os.remove(flows)
+        os.mkfifo(os.path.join(self.folder, "trace"))
+        done = timeline("trace")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.one_error(done.stderr, "is a pipe")
+
+
+class DryRun(RobustTest):
+    """What a run refuses, a dry run refuses in the same words."""
+
+    def test_the_same(self):
+        garbage = self.write("garbage", "this is no table\n")
+        lines = [
+            f"traffic --topology=single-switch --hosts=4 --bytes=1kB --fabric=ib --ib-lfts={garbage}",
+            f"collperf --ranks=4 --servers=4 --gpus-per-server=1 --fabric=ib --ib-lfts={garbage}",
+            f"dltrain --gpus=4 --servers=2 --model={self.model()} --fabric=ib --ib-lfts={garbage}",
+            "traffic --topology=leaf-spine --hosts=8 --bytes=1kB --fabric=ib --ib-routing=torus-2QoS",
+            "traffic --topology=single-switch --hosts=4 --bytes=1kB --ns3::RdmaSwitch::BufferPer100G=100",
+            "traffic --topology=single-switch --hosts=4 --bytes=1kB --ns3::RdmaSwitch::Chip=nothing",
+            "traffic --topology=single-switch --hosts=4 --bytes=1kB --ns3::RdmaSwitch::AlphaOfPriority=9:9",
+            "traffic --topology=single-switch --hosts=4 --bytes=1kB --ns3::RdmaNic::MaxRate=1",
+            "traffic --topology=single-switch --hosts=4 --bytes=1kB --ns3::RdmaNic::PcieBandwidth=1bps",
+            "traffic --topology=single-switch --hosts=4 --bytes=1kB --ns3::RdmaNic::RtoLow=1s --ns3::RdmaNic::RtoHigh=1ms",
+            "traffic --topology=single-switch --hosts=4 --bytes=1kB --ns3::RdmaSwitch::PfcWatchdogDetection=1ps",
+            "traffic --topology=single-switch --hosts=4 --bytes=1kB --fabric=ib --ns3::RdmaNic::PcieReceiveBuffer=1000",
+        ]
+        for line in lines:
+            with self.subTest(line):
+                said = [self.refuse(line + more) for more in ("", " --dry-run")]
+                self.assertEqual(said[0].err, said[1].err)
+
+    def test_a_host_called_all(self):
+        net = self.write("net.json", {"hosts": ["all", "b"], "switches": ["s"],
+                                      "links": [{"a": name, "b": "s", "rate": "100Gbps", "delay": "1us"} for name in ("all", "b")]})
+        self.refuse(f"traffic --topology={net} --bytes=1kB --pcap=all", "--pcap=all", "all:0")
+        run = self.run_program(f"traffic --topology={net} --bytes=1kB --pcap=all:0 --report=0")
+        self.assertEqual([name for name in os.listdir(run.folder) if name.endswith(".pcap")], ["all-0.pcap"])
+
+
+class NoEnd(RobustTest):
+    """Sizes that took minutes without a word: refused, quick, or not without a word. In 2 GiB."""
+
+    def test_refused(self):
+        for times in ("--on-time=1ps --off-time=1ps", "--on-time=1ps --off-time=0ns", "--on-time=1ns --off-time=1ns --duration=1s"):
+            self.refuse(f"traffic --pattern=on-off {times}", "--on-time", "together at least")
+
+    def test_long_gaps_cost_nothing(self):
+        """Periods beyond the end are not drawn: a load of a billionth has gaps of seconds."""
+        begin = time.time()
+        self.run_program("traffic --topology=single-switch --hosts=4 --pattern=on-off --on-time=10ns --off-time=10ns --load=1e-6 "
+                         "--duration=1ms --dry-run", status=2)  # no flow starts
+        self.assertLess(time.time() - begin, 20)
+
+    def test_large_plans(self):
+        for line in ("traffic --k=128 --dry-run", "traffic --topology=torus --torus=30x30x30 --dry-run", "dltrain --gpus=1000000 --dry-run",
+                     "collperf --ranks=100000 --servers=12500 --gpus-per-server=8 --dry-run"):
+            with self.subTest(line):
+                begin = time.time()
+                status, output, errors, _ = self.ended(line, timeout=300, preexec_fn=at_most(3 << 30))
+                self.assertEqual(status, 0, errors)
+                self.assertIn("host memory", output)
+                if time.time() - begin > 20:
+                    self.assertIn("setting up", errors)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What cannot be written is said, with status 1 (2 before the simulation begins): standard output, and every file."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from _robust import RobustTest
+from _system_test import ROOT, main
+
+SCRIPTS = ("compare", "plot", "report", "sweep", "timeline")
+
+
+class StandardOutput(RobustTest):
+    WAYS = ("full", "closed", "pipe")
+
+    def into(self, way, words):
+        """(status, standard error) with a standard output that takes nothing."""
+        if way == "closed":
+            words = ["bash", "-c", 'exec "$@" >&-', "bash", *words]
+        how = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "timeout": 60, "cwd": self.folder}
+        if way == "pipe":
+            reader, writer = os.pipe()
+            os.close(reader)
+        else:
+            writer = os.open("/dev/full", os.O_WRONLY)
+        try:
+            done = subprocess.run(words, stdout=writer, **how)
+        finally:
+            os.close(writer)
+        return done.returncode, done.stderr
+
+    WHY = {"full": "No space left on device", "closed": "Bad file descriptor", "pipe": "Broken pipe"}
+
+    def lost(self, status, errors, program, way):
+        self.assertEqual(status, 1, errors)
+        self.assertRegex(errors, rf"(?m)^{program}: error: standard output: cannot be written: ")
+
+    def test_runs(self):
+        for name, line in self.lines():
+            for way in self.WAYS:
+                with self.subTest(f"{name}, {way}"):
+                    words, out = self.command(line)
+                    status, errors = self.into(way, words)
+                    self.lost(status, errors, name.split()[0], way)
+                    # The files are complete, and none has got what was printed.
+                    with open(os.path.join(out, "stats.json"), encoding="utf-8") as file:
+                        self.assertTrue(json.load(file)["completed"])
+                    with open(os.path.join(out, "flows.csv"), encoding="utf-8") as file:
+                        self.assertTrue(file.readline().startswith("flow,"))
+
+    def test_what_is_only_printed(self):
+        for program in ("dltrain", "collperf", "traffic"):
+            for option in ("--help", "--version", "--list=nics", "--dry-run", "--PrintGlobals"):
+                with self.subTest(f"{program} {option}"):
+                    status, errors = self.into("full", [self.program(program), option])
+                    self.lost(status, errors, program, "full")
+        status, errors = self.into("pipe", [self.program("timeline"), "--help"])
+        self.lost(status, errors, "timeline", "pipe")
+
+    def test_scripts(self):
+        for script in SCRIPTS:
+            for way in self.WAYS:
+                with self.subTest(f"{script}, {way}"):
+                    status, errors = self.into(way, [os.path.join(ROOT, "scripts", script), "--help"])
+                    self.assertEqual(status, 1, errors)
+                    self.assertEqual(errors, f"{script}: error: standard output: cannot be written: {self.WHY[way]}\n")
+
+    def test_nobody_hears_of_it(self):
+        """Without standard error the status still tells, and no file is opened in its place."""
+        words, out = self.command("traffic --topology=single-switch --hosts=3 --bytes=10kB --report=0")
+        done = subprocess.run(["bash", "-c", 'exec "$@" >&- 2>&- <&-', "bash", *words], cwd=self.folder, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        with open(os.path.join(out, "flows.csv"), encoding="utf-8") as file:
+            self.assertEqual({row.count(",") for row in file}, {10})
+
+
+class Files(RobustTest):
+    """A pipe, a folder or a full device where a file should go: no waiting, and a status."""
+
+    def obstruct(self, kind, path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "folder":
+            os.makedirs(os.path.join(path, "in the way"))
+        else:
+            os.symlink("/dev/full", path)
+
+    def test_every_file(self):
+        # Opened before the simulation begins: 2; completed after it: 1. A file that is renamed into its place replaces a pipe.
+        files = {
+            "dltrain": {"calls.log": 2, "links.csv": 2, "network_events.log": 2, "stats.json.part": 1, "timeline.json.part": 1},
+            "collperf": {"flows.csv": 2, "links.csv": 2, "stats.json.part": 1},
+            "traffic": {"flows.csv": 2, "topology.json": 1, "slowdown.csv": 1, "stats.json.part": 1, "timeline.json.part": 1},
+        }
+        number = 0
+        for name, line in self.lines():
+            program = name.split()[0]
+            for file, status in files[program].items():
+                for kind in ("pipe", "folder"):
+                    number += 1
+                    out = os.path.join(self.folder, f"out-{number}")
+                    with self.subTest(f"{name}, {file} is a {kind}"):
+                        self.obstruct(kind, os.path.join(out, file))
+                        ended, _, errors, _ = self.ended(line, timeout=30, out=out)
+                        self.assertIn(ended, (1, status), errors)
+                        self.assertIn(file.removesuffix(".part"), errors)
+                        self.assertRegex(errors, r"(?m)^\w+: error: .*(is a pipe|[Ii]s a (directory|folder))")
+
+    def test_captures(self):
+        for fabric, name in (("", "server-0-0.pcap"), (" --fabric=ib", "server-0-0.pcap")):
+            for kind, said in (("pipe", "is a pipe"), ("full", "No space left on device")):
+                with self.subTest(f"{fabric} {kind}"):
+                    out = os.path.join(self.folder, f"capture{fabric.strip()}-{kind}")
+                    self.obstruct(kind, os.path.join(out, name))
+                    line = f"traffic --topology=single-switch --hosts=3 --bytes=100kB --report=0 --pcap=server-0{fabric}"
+                    status, _, errors, _ = self.ended(line, out=out)
+                    self.assertIn(status, (1, 2), errors)
+                    self.assertIn(said, errors)
+                    self.assertIn(name, errors)
+
+    def test_report_and_timeline(self):
+        """Pictures that could not be made are as much an error as other files; the results are there."""
+        line = "traffic --topology=single-switch --hosts=3 --bytes=10kB"
+        out = os.path.join(self.folder, "pictures")
+        self.obstruct("folder", os.path.join(out, "report.html"))
+        status, _, errors, _ = self.ended(line, out=out)
+        self.assertEqual(status, 1, errors)
+        self.assertRegex(errors, r"(?m)^traffic: error: .*/report.html: not written: .*; the other files are complete$")
+        self.assertTrue(os.path.isfile(os.path.join(out, "stats.json")))
+        out = os.path.join(self.folder, "timeline")
+        self.obstruct("folder", os.path.join(out, "timeline.json"))
+        status, _, errors, _ = self.ended(line + " --report=0", out=out)
+        self.assertEqual(status, 1, errors)
+        self.assertRegex(errors, r"(?m)^traffic: error: .*/timeline.json.*; the other files are complete$")
+
+    def test_dry_run_checks_the_folder(self):
+        file = self.write("file", "")
+        for name, line in self.lines(" --dry-run"):
+            for out in (file, os.path.join(file, "below"), "/proc/nothing", "/dev/null/x"):
+                with self.subTest(f"{name} {out}"):
+                    run = self.refuse(line + f" --out={out}", "--out", "cannot be written")
+                    self.assertFalse(os.path.exists(os.path.join(self.folder, "results")), str(run))
+        run = self.run_program("traffic --dry-run --out=a/b/c")
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "a")), str(run))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""However a run is ended, its files are complete and its status says why."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from _robust import RobustTest, at_most
+from _system_test import main
+
+# Small flows that end at once, and one that takes minutes.
+LONG = "traffic --topology=single-switch --hosts=4 --pattern=permutation --bytes=10kB,900GB --ack-every=1 --report=0"
+
+
+class Signals(RobustTest):
+    def started(self, line, **how):
+        process, out = self.start(line, **how)
+        path = os.path.join(out, "flows.csv")
+        begin = time.time()
+        while time.time() - begin < 20:
+            if os.path.exists(path) and os.path.getsize(path) > 150:  # more than its head: events go on
+                return process, out
+            time.sleep(0.05)
+        process.kill()
+        self.fail("it does not begin")
+
+    def complete(self, out, words):
+        with open(os.path.join(out, "stats.json"), encoding="utf-8") as file:
+            stats = json.load(file)
+        self.assertFalse(stats["completed"])
+        self.assertIn(words, stats["message"])
+        with open(os.path.join(out, "network_events.log"), encoding="utf-8") as file:
+            self.assertTrue(file.read().rstrip().split("\n")[-1].startswith("# end "))
+        return stats
+
+    def test_each(self):
+        for fabric in ("", " --fabric=ib"):
+            for number, status in ((signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)):
+                with self.subTest(f"{number.name}{fabric}"):
+                    process, out = self.started(LONG + fabric)
+                    process.send_signal(number)
+                    _, errors = process.communicate(timeout=30)
+                    self.assertEqual(process.returncode, status, errors)
+                    self.assertTrue(self.complete(out, "interrupted")["interrupted"])
+
+    def test_several(self):
+        """The second one does not lose what the first one asked to be written; the first one counts."""
+        process, out = self.started(LONG)
+        process.send_signal(signal.SIGINT)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            time.sleep(0.02)
+            process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, errors)
+        self.complete(out, "interrupted by Ctrl-C")
+
+    def test_nohup(self):
+        process, out = self.started(LONG, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 143)
+
+
+class Broken(RobustTest):
+    """What should not happen, in the middle of a simulation."""
+
+    def test_ns3_refuses(self):
+        # An engine of ns-3's that ends the program itself when it is late: a fatal error in the middle of a simulation.
+        late = (
+            " --ns3::SimulatorImplementationType=ns3::RealtimeSimulatorImpl"
+            " --ns3::RealtimeSimulatorImpl::SynchronizationMode=HardLimit --ns3::RealtimeSimulatorImpl::HardLimit=1ps"
+        )
+        for name, line in self.lines(late):
+            with self.subTest(name):
+                status, _, errors, out = self.ended(line)
+                self.assertEqual(status, 1, errors)
+                said = [text for text in errors.splitlines() if "ns-3" in text]
+                self.assertEqual(len(said), 1, errors)
+                self.assertRegex(said[0], r"^NOT COMPLETED .* ns-3 refuses to go on: .*real-time")
+                self.assertNotIn("terminate", errors)
+                with open(os.path.join(out, "stats.json"), encoding="utf-8") as file:
+                    stats = json.load(file)
+                self.assertFalse(stats["completed"])
+                self.assertIn("ns-3 refuses", stats["message"])
+                with open(os.path.join(out, "network_events.log"), encoding="utf-8") as file:
+                    self.assertTrue(file.read().rstrip().split("\n")[-1].startswith("# end "))
+
+    def test_no_memory(self):
+        """A limit is met first by the set-up, then, higher, by the simulation: one error each time."""
+        line = "collperf --op=alltoall --ranks=320 --gpus-per-server=1 -b 1M -e 1M -n 1 -w 0 --report=0 --timeline=0"
+        statuses = set()
+        for megabytes in (250, 350, 450):
+            with self.subTest(megabytes):
+                # (MPI's library and ns-3's modules take some 200 MB of address space before main.)
+                status, _, errors, out = self.ended(line + " --ignore-host-memory", timeout=120, preexec_fn=at_most(megabytes << 20))
+                statuses.add(status)
+                if status == 0:
+                    continue
+                self.assertEqual(status, 1, errors)
+                said = [text for text in errors.splitlines() if "out of memory" in text]
+                self.assertEqual(len(said), 1, errors)
+                if "NOT COMPLETED" in errors:
+                    self.complete_after(out)
+        self.assertIn(1, statuses)
+
+    def complete_after(self, out):
+        with open(os.path.join(out, "stats.json"), encoding="utf-8") as file:
+            self.assertIn("out of memory", json.load(file)["message"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "contrib/rdma/core/regular-file.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <string>
+
+namespace
+{
+
+class RegularFile : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        char name[] = "/tmp/regular-file-XXXXXX";
+        m_folder = mkdtemp(name);
+        ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+        ASSERT_EQ(mkdir(Path("folder").c_str(), 0700), 0);
+        std::ofstream(Path("file")) << "some text";
+        ASSERT_EQ(symlink(Path("pipe").c_str(), Path("link").c_str()), 0);
+        ASSERT_EQ(symlink(Path("file").c_str(), Path("good").c_str()), 0);
+    }
+
+    void TearDown() override
+    {
+        for (const char* name : {"pipe", "file", "link", "good", "new"})
+        {
+            unlink(Path(name).c_str());
+        }
+        rmdir(Path("folder").c_str());
+        rmdir(m_folder.c_str());
+    }
+
+    std::string Path(const std::string& name) const
+    {
+        return m_folder + "/" + name;
+    }
+
+    /// "" if it can be opened.
+    std::string WhyNotWritten(const std::string& path) const
+    {
+        std::string why;
+        std::FILE* file = rdma::OpenForWriting(path, &why);
+        EXPECT_EQ(file == nullptr, !why.empty()) << why;
+        if (file)
+        {
+            std::fputs("new", file);
+            std::fclose(file);
+        }
+        return why;
+    }
+
+    std::string m_folder;
+};
+
+// (If one of these waits, the test's time-out ends it.)
+TEST_F(RegularFile, OnlyRegularFilesAreRead)
+{
+    EXPECT_EQ(rdma::WhyUnreadable(Path("file")), "");
+    EXPECT_EQ(rdma::WhyUnreadable(Path("good")), "");
+    EXPECT_EQ(rdma::WhyUnreadable(Path("pipe")), "is a pipe; allowed: a regular file");
+    EXPECT_EQ(rdma::WhyUnreadable(Path("link")), "is a pipe; allowed: a regular file");
+    EXPECT_EQ(rdma::WhyUnreadable(Path("folder")), "is a folder; allowed: a regular file");
+    EXPECT_EQ(rdma::WhyUnreadable("/dev/zero"), "is a device; allowed: a regular file");
+    EXPECT_EQ(rdma::WhyUnreadable(Path("none")), "cannot be read: No such file or directory");
+}
+
+TEST_F(RegularFile, PipesAreNotWritten)
+{
+    EXPECT_EQ(WhyNotWritten(Path("pipe")), "is a pipe");
+    EXPECT_EQ(WhyNotWritten(Path("link")), "is a pipe");
+    const int reader = open(Path("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+    EXPECT_EQ(WhyNotWritten(Path("pipe")), "is a pipe"); // even if somebody reads: it might stop
+    close(reader);
+    EXPECT_EQ(WhyNotWritten(Path("folder")), "Is a directory");
+    EXPECT_EQ(WhyNotWritten(Path("none/x")), "No such file or directory");
+    EXPECT_EQ(WhyNotWritten("/dev/null"), "");
+}
+
+TEST_F(RegularFile, FilesAreEmptiedFirst)
+{
+    for (const char* name : {"file", "new", "good"})
+    {
+        EXPECT_EQ(WhyNotWritten(Path(name)), "") << name;
+        std::ifstream in(Path(name));
+        EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "new") << name;
+    }
+}
+
+} // namespace

@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * How many links a shortest path has, where routes themselves are not needed:
+ * rdma::EcmpRoutes::Hops without the tables, which of a fat-tree of 524,288 hosts would be 21 GB.
+ *
+ *   memory   nodes, and 2 B x switches with hosts for each of these that was asked for
+ *   time     one breadth-first search over the switches (its ports are counted as work) for each
+ * switch with hosts that paths of pairs lead to; none after `budget` ports
+ */
+#ifndef TOPOLOGIES_HOP_COUNTER_H
+#define TOPOLOGIES_HOP_COUNTER_H
+
+#include "topologies/topology.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace topo
+{
+
+class HopCounter
+{
+  public:
+    /// `topology` must live as long. 3 x 10^8 ports are a second or two.
+    explicit HopCounter(const Topology& topology, uint64_t budget = 300000000);
+
+    /// Links crossed on a shortest path; 0 if they are the same endpoint or there is no path.
+    /// Nothing, if the budget is spent and no search that was made tells.
+    std::optional<uint32_t> Hops(EndpointId from, EndpointId to);
+
+  private:
+    static constexpr uint32_t kNone = UINT32_MAX;
+    static constexpr uint16_t kUnreached = 0xffff;
+
+    void Search(uint32_t attachment);
+
+    const Topology& m_topology;
+    uint64_t m_budget;
+    std::vector<uint32_t>
+        m_attachmentOf;             ///< by endpoint: index of the switch it is wired to, or kNone
+    std::vector<uint32_t> m_direct; ///< by endpoint: the endpoint it is wired to, or kNone
+    std::vector<NodeId> m_attachments;
+    std::vector<uint32_t> m_index;                  ///< by node: of m_attachments, or kNone
+    std::vector<std::vector<uint16_t>> m_distances; ///< by attachment: to each other, in links
+                                                    ///< between switches; empty: not asked for
+    std::vector<uint32_t> m_distance;               ///< of a search, by node
+    std::vector<NodeId> m_queue;
+};
+
+} // namespace topo
+
+#endif // TOPOLOGIES_HOP_COUNTER_H
