@@ -14,7 +14,7 @@ import sys
 
 from . import programs, sweep
 from .errors import InvalidInput, ProgramNotFound, SimulatorError
-from .files import parse_json, printable, read_text
+from .files import parse_json, read_text, short
 from .results import ResultsError, load
 
 HELP = """compare - one scenario under several congestion controls, side by side
@@ -291,7 +291,7 @@ def main(arguments):
     try:
         return _main(arguments)
     except (BadUse, sweep.BadUse, InvalidInput, ProgramNotFound, ResultsError) as error:
-        print(f"compare: error: {printable(error)}", file=sys.stderr)
+        print(f"compare: error: {short(error)}", file=sys.stderr)
         return 2
     except ImportError as error:
         print(
@@ -345,7 +345,7 @@ def _main(arguments):
     check(points)
     if own["dry_run"]:
         for _, point in points:
-            print("traffic", *(printable(word, len(word)) for word in programs.words(point)))
+            print("traffic", *programs.words(point))
         return 0
     import matplotlib  # noqa: F401  (missing: said before an hour of runs and not after)
     import pandas  # noqa: F401

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files that others wrote, which may hold anything, and what may be shown of them on a terminal."""
+"""Files that others wrote, which may hold anything."""
 
 import json
 import os
@@ -27,12 +27,7 @@ def parse_json(text):
         raise ValueError("nested too deeply") from None
 
 
-def printable(message, most=LONGEST):
-    """Without characters that move the cursor or are none, and not longer than a person reads."""
-    message = str(message)[: most + 1]
-    text = "".join(
-        c if c.isprintable() or c in "\n\t" else c.encode("ascii", "backslashreplace").decode() if ord(c) > 0x7F
-        else f"\\x{ord(c):02x}"
-        for c in message
-    )
-    return text[:most] + "..." if len(message) > most else text
+def short(message):
+    """Not longer than a person reads: a file may have anything for a name."""
+    text = str(message)
+    return text if len(text) <= LONGEST else text[:LONGEST] + "..."

@@ -24,7 +24,7 @@ import time
 
 from . import programs
 from .errors import InvalidInput, ProgramNotFound, SimulatorError
-from .files import parse_json, printable, read_text
+from .files import parse_json, read_text, short
 from .flat import flat
 
 HELP = """sweep - many runs of a program, in parallel, into one SQLite file
@@ -646,13 +646,13 @@ def main(arguments):
     try:
         return _main(arguments)
     except (BadUse, InvalidInput, ProgramNotFound) as error:
-        print(f"sweep: error: {printable(error)}", file=sys.stderr)
+        print(f"sweep: error: {short(error)}", file=sys.stderr)
         return 2
     except ImportError as error:  # matplotlib, for plot only
         print(f"sweep: error: {error}; Debian: apt-get install python3-{error.name}", file=sys.stderr)
         return 2
     except sqlite3.Error as error:  # a full disk; what was done is in the file
-        print(f"sweep: error: {DATABASE}: {printable(error)}", file=sys.stderr)
+        print(f"sweep: error: {DATABASE}: {short(error)}", file=sys.stderr)
         return 1
 
 
@@ -716,7 +716,7 @@ def _sweep_command(program, arguments):
     _refuse_unknown_options(program, points)
     if own["dry_run"]:
         for point in points:
-            print(program, *(printable(word, len(word)) for word in programs.words(point)))
+            print(program, *programs.words(point))
         return 0
     stopped_by, numbers = _run(program, points, own["out"], _jobs(own["jobs"]), own["keep"], own["retry_failed"], False)
     return _conclude(own["out"], numbers, stopped_by)
@@ -826,7 +826,7 @@ def _status_command(arguments):
     for row in rows:
         if row["status"] == FAILED:
             lines = (row["error"] or "").strip().split("\n")
-            print(printable(f"\n{describe(row)}\n  " + "\n  ".join(lines)))
+            print(f"\n{describe(row)}\n  " + "\n  ".join(lines))
     if not rows:
         print("no points")
     return 0
@@ -841,9 +841,7 @@ def _table_command(arguments):
     store.close()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
-    for row in rows:
-        values = (row[name] for name in columns)
-        writer.writerow([printable(value, len(value)) if isinstance(value, str) else value for value in values])
+    writer.writerows([row[name] for name in columns] for row in rows)
     sys.stdout.flush()
     return 0
 
