@@ -14,6 +14,7 @@ import sys
 
 from . import programs, sweep
 from .errors import InvalidInput, ProgramNotFound, SimulatorError
+from .files import parse_json, read_text, short
 from .results import ResultsError, load
 
 HELP = """compare - one scenario under several congestion controls, side by side
@@ -59,9 +60,8 @@ class BadUse(SimulatorError):
 def read_scenario(path):
     """(content, digest) of a scenario of traffic."""
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            text = file.read()
-        content = json.loads(text)
+        text = read_text(path)
+        content = parse_json(text)
     except OSError as error:
         raise BadUse(f"{path}: {error.strerror}") from None
     except ValueError as error:
@@ -130,8 +130,7 @@ def claim(folder, digest, path):
     """Remember of which scenario a folder is; refuse another one: runs that are done would be of the old."""
     record = os.path.join(folder, "compare.json")
     try:
-        with open(record, encoding="utf-8") as file:
-            before = json.load(file)
+        before = parse_json(read_text(record))
     except FileNotFoundError:
         before = None
     except (OSError, ValueError) as error:
@@ -285,7 +284,7 @@ def main(arguments):
     try:
         return _main(arguments)
     except (BadUse, sweep.BadUse, InvalidInput, ProgramNotFound, ResultsError) as error:
-        print(f"compare: error: {error}", file=sys.stderr)
+        print(f"compare: error: {short(error)}", file=sys.stderr)
         return 2
     except ImportError as error:
         print(

@@ -24,6 +24,7 @@ import time
 
 from . import programs
 from .errors import InvalidInput, ProgramNotFound, SimulatorError
+from .files import parse_json, read_text, short
 from .flat import flat
 
 HELP = """sweep - many runs of a program, in parallel, into one SQLite file
@@ -121,14 +122,16 @@ def grid(values):
 def read_points(path):
     """The points of a CSV or JSON file."""
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            content = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadUse(f"--points={path}: {getattr(error, 'strerror', None) or 'no UTF-8 text'}") from None
+        content = read_text(path)
+    except (OSError, ValueError) as error:
+        raise BadUse(f"--points={path}: {getattr(error, 'strerror', None) or error}") from None
     is_json = content.lstrip()[:1] in ("[", "{")
     points = _points_of_json(path, content) if is_json else _points_of_csv(path, content)
     if not points:
         raise BadUse(f"--points={path}: no points in it")
+    for number, point in enumerate(points, 1):
+        if any("\0" in name + value for name, value in point.items()):
+            raise BadUse(f"--points={path}: point {number} has a NUL character, which no option can have")
     return points
 
 
@@ -154,7 +157,7 @@ def _points_of_csv(path, content):
 
 def _points_of_json(path, content):
     try:
-        data = json.loads(content)
+        data = parse_json(content)
     except ValueError as error:
         raise BadUse(f"--points={path}: no JSON: {error}") from None
     if isinstance(data, dict):
@@ -227,7 +230,7 @@ class Store:
 
     def finish(self, number, status, exit_status, error, stats, folder):
         row = self.row(number)
-        given = json.loads(row["options"])
+        given = options_of(row)
         results = flat(stats) if status == DONE and stats else {}
         with self.db:
             # What a point was given counts, where a result has the same name: "gpus".
@@ -381,7 +384,7 @@ class Runner:
         self.store.change(
             number, status=RUNNING, attempts=row["attempts"] + 1, exit_status=None, error=None, folder=None
         )
-        point = json.loads(row["options"])
+        point = options_of(row)
         said = tempfile.TemporaryFile()
         try:
             command = programs.dies_with_us("KILL") + [programs.find(row["program"])]
@@ -434,8 +437,7 @@ class Runner:
 
 def read_stats(folder):
     try:
-        with open(os.path.join(folder, "stats.json"), encoding="utf-8") as file:
-            stats = json.load(file)
+        stats = parse_json(read_text(os.path.join(folder, "stats.json")))
     except (OSError, ValueError):
         return None
     return stats if isinstance(stats, dict) else None
@@ -512,8 +514,19 @@ def first_line(text):
     return (text or "").strip().split("\n")[0]
 
 
+def options_of(row):
+    """The options of a point, as the database has them."""
+    try:
+        options = parse_json(row["options"])
+    except (TypeError, ValueError):
+        options = None
+    if not isinstance(options, dict) or not all(isinstance(value, str) for value in options.values()):
+        raise BadUse(f"{DATABASE}: run {row['id']}: its options are damaged")
+    return options
+
+
 def describe(row):
-    return row["program"] + "".join(f" {name}={value}" for name, value in json.loads(row["options"]).items())
+    return row["program"] + "".join(f" {name}={value}" for name, value in options_of(row).items())
 
 
 def open_sweep(folder, keep):
@@ -633,13 +646,13 @@ def main(arguments):
     try:
         return _main(arguments)
     except (BadUse, InvalidInput, ProgramNotFound) as error:
-        print(f"sweep: error: {error}", file=sys.stderr)
+        print(f"sweep: error: {short(error)}", file=sys.stderr)
         return 2
     except ImportError as error:  # matplotlib, for plot only
         print(f"sweep: error: {error}; Debian: apt-get install python3-{error.name}", file=sys.stderr)
         return 2
     except sqlite3.Error as error:  # a full disk; what was done is in the file
-        print(f"sweep: error: {DATABASE}: {error}", file=sys.stderr)
+        print(f"sweep: error: {DATABASE}: {short(error)}", file=sys.stderr)
         return 1
 
 

@@ -3,6 +3,7 @@
 under every congestion control."""
 
 import functools
+import math
 import os
 import random
 import re
@@ -21,7 +22,7 @@ NETWORKS = [
     ["--topology=single-switch", "--hosts=3", "--bytes=20kB", "--operation=send"],
     ["--topology=single-switch", "--hosts=4", "--bytes=20kB", "--loss-recovery=selective-repeat", "--ns3::RdmaChannel::BitErrorRate=1e-6"],
     ["--topology=single-switch", "--hosts=4", "--bytes=20kB", "--no-pfc", "--ns3::RdmaChannel::BitErrorRate=1e-6"],
-    ["--topology=single-switch", "--hosts=6", "--pattern=poisson", "--duration=15us", "--load=0.3"],
+    ["--topology=single-switch", "--hosts=6", "--pattern=poisson", "--sizes=fb-hadoop", "--duration=200us", "--load=0.4"],
 ]
 
 
@@ -36,12 +37,50 @@ def attributes():
     for name in re.findall(r"ns3::\w+", _ask(f"--PrintGroup={GROUP}")):
         found += re.findall(r"^ +--(ns3::\w+::\w+)=\[(.*)\]$", _ask(f"--PrintAttributes={name}"), re.MULTILINE)
     found += [("ns3::" + name, default) for name, default in re.findall(r"^ +--(\w+)=\[(.*)\]$", _ask("--PrintGlobals"), re.MULTILINE)]
-    return found
+    return sorted(set(found) - {("ns3::RngRun", "1"), ("ns3::RngSeed", "1")})
 
 
 @functools.lru_cache(maxsize=None)
 def congestion_controls():
     return re.findall(r"^  ([\w-]+) ", _ask("--list=cc"), re.MULTILINE)
+
+
+@functools.lru_cache(maxsize=None)
+def taken(name):
+    """(kind, lowest, highest, names) of the values that an attribute takes, as its error tells; of texts None, ..."""
+    done = subprocess.run(
+        [os.path.join(running.PROGRAMS, "traffic"), "--topology=single-switch", "--hosts=3", "--dry-run", f"--{name}=~"],
+        capture_output=True, encoding="utf-8", check=False)
+    said = done.stderr
+    found = re.search(r"\((u?int\d+_t|double|Time|DataRate|bool)(?: ([^:()]+):([^()]+))?\)", said)
+    names = re.search(r"allowed: ((?:[\w-]+, )+[\w-]+)", said)
+    choices = names[1].split(", ") if names else []
+    if not found:
+        return None, None, None, choices
+    low, high = (float(part.rstrip("ps")) if part else None for part in found.groups()[1:])
+    return found[1], low, high, choices
+
+
+def usable(name, default, rng):
+    """A value that an attribute takes, and that may hurt all the same."""
+    kind, low, high, names = taken(name)
+    if names and rng.random() < 0.9:
+        return rng.choice(names)
+    if kind is None or low is None or rng.random() < 0.1:
+        return values.usable_of_attribute(default, rng)
+    how = rng.random()
+    if how < 0.25:
+        number = rng.choice((low, high))
+    elif how < 0.45:
+        number = rng.choice((low + 1, low + 2, low + 3, low + 8)) if kind != "double" else low + rng.choice((1e-9, 1e-3, 0.5, 1))
+    elif how < 0.6 and re.match(r"[+-]?[\d.e+]+", default):
+        number = float(default.rstrip("bps")) * rng.choice((0.01, 0.5, 0.99, 1.01, 2, 100))
+    else:  # as likely in each decade
+        number = low + 10 ** rng.uniform(-3 if kind == "double" else 0, math.log10(max(10, min(high - low, 1e19))))
+    number = min(max(number, low), high)
+    if kind == "double":
+        return f"{number:.12g}"
+    return str(min(int(number), int(high) if high < 1e18 else 2**63 - 1 if kind == "Time" else 2**64 - 1)) + ("ps" if kind == "Time" else "")
 
 
 class Part:
@@ -62,10 +101,10 @@ class Part:
             given = [(attributes()[number][0], value)]
         else:
             name, default = attributes()[self.next_usable[index % len(self.next_usable)]]
-            given = [(name, values.usable_of_attribute(default, rng))]
+            given = [(name, usable(name, default, rng))]
             for name, default in rng.sample(attributes(), rng.choice((0, 0, 1, 2))):
                 if name not in (known for known, _ in given):
-                    given.append((name, values.usable_of_attribute(default, rng)))
+                    given.append((name, usable(name, default, rng)))
         words = list(rng.choice(NETWORKS)) + [f"--fabric={rng.choice(('roce', 'roce', 'ib'))}", f"--cc={self._control(rng, given)}"]
         if any("--no-pfc" == word for word in words) and "--fabric=ib" in words:
             words.remove("--no-pfc")

@@ -5,6 +5,7 @@
     tests/fuzz/fuzz.py all --minutes=30          everything, in proportion, until the time is over
     tests/fuzz/fuzz.py options --cases=50000     one part: options, files, attributes, folders
     tests/fuzz/fuzz.py kept                      every case that was ever found, again
+    tests/fuzz/fuzz.py seeds                     the files that are mutated are valid themselves
     tests/fuzz/fuzz.py replay tests/fuzz/cases/NAME.json
 """
 
@@ -41,7 +42,7 @@ PROPORTION = ["options", "files"] * 50 + ["attributes"] * 10 + ["folders"] * 2
 
 def parse(words):
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    parser.add_argument("what", choices=[*PARTS, "all", "kept", "replay", "show"])
+    parser.add_argument("what", choices=[*PARTS, "all", "kept", "seeds", "replay", "show"])
     parser.add_argument("case", nargs="*", help="replay: files of cases; show: PART INDEX")
     parser.add_argument("--cases", type=int, metavar="N", help="so many cases of each part [default: until --minutes, else 1000]")
     parser.add_argument("--minutes", type=float, metavar="M", help="at most so long")
@@ -298,6 +299,26 @@ def replay(paths, verbose):
     return 1 if failed else 0
 
 
+def seeds():
+    """A mutation of a file that is refused anyway would find nothing: every seed passes with every command."""
+    running.import_for_scripts()
+    scratch = scratch_folder()
+    wrong = 0
+    try:
+        runner = running.Runner(os.path.join(scratch, "worker"))
+        cases = file_cases.valid_cases()
+        for case in cases:
+            outcome = runner.run(case)
+            fault = judging.judge(case, outcome, runner.folder)
+            if fault or outcome.status != 0:
+                wrong += 1
+                print(f"{case['format']}: {command_text(case)}\n  status {outcome.status}: {outcome.err.decode('utf-8', 'replace')[-300:]}")
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(f"fuzz: {len(cases)} valid files, {wrong} refused")
+    return 1 if wrong else 0
+
+
 def show(options):
     """The INDEX-th case of a part, as JSON: can be kept and replayed."""
     running.import_for_scripts()
@@ -315,6 +336,8 @@ def main(words):
     options = parse(words)
     if options.what == "kept":
         return replay([os.path.join(CASES, name) for name in sorted(os.listdir(CASES)) if name.endswith(".json")], False)
+    if options.what == "seeds":
+        return seeds()
     if options.what == "replay":
         return replay(options.case, True)
     if options.what == "show":

@@ -52,14 +52,15 @@ def judge(case, outcome, folder):
     """The Fault, or None. `folder`: where the case ran."""
     err, out = _decode(outcome.err), _decode(outcome.out)
     said = out + "\n" + err
+    if outcome.interrupted and not running.PROGRESS.search(err):
+        return Fault("hang", f"no end and no word for {running.HANG_S} s (then status {outcome.status})")
     inside = INSIDE.search(said)
     if inside:
         traceback = inside[0].startswith("Traceback")
         return Fault("inside", _traceback(said, inside.start()) if traceback else _line_at(said, inside.start()))
     if outcome.interrupted:
-        fault = _judge_interrupted(outcome, err)
-        if fault:
-            return fault
+        if outcome.status != 130:
+            return Fault("hang", f"no end, and Ctrl-C ends it with status {outcome.status}, not 130")
     elif outcome.status < 0:
         return Fault("signal", f"ended by signal {-outcome.status}; {_last(err)}")
     elif outcome.status not in LEGAL:
@@ -67,18 +68,10 @@ def judge(case, outcome, folder):
     strange = CONTROL.search(said)
     if strange:
         return Fault("terminal", f"U+{ord(strange[0]):04X} in: " + _visible(_line_at(said, strange.start())))
-    longest = max(said.split("\n"), key=len)
+    longest = max(err.split("\n"), key=len)
     if len(longest) > LONGEST_LINE and len(longest) > 2 * case.get("longest_line", 0):
         return Fault("terminal", f"a line of {len(longest)} characters: {_visible(longest)[:80]}")
     return _judge_words(case, outcome, err) or _judge_files(case, outcome, folder) or _judge_expected(case, outcome, said)
-
-
-def _judge_interrupted(outcome, err):
-    if not running.PROGRESS.search(err):
-        return Fault("hang", f"no end and no word for {running.HANG_S} s (then status {outcome.status})")
-    if outcome.status != 130:
-        return Fault("hang", f"no end, and Ctrl-C ends it with status {outcome.status}, not 130")
-    return None
 
 
 def _judge_words(case, outcome, err):
@@ -88,8 +81,8 @@ def _judge_words(case, outcome, err):
     if outcome.status in (1, 2):
         if re.search(r"out of memory|not enough memory|memory is exhausted", err) and "dry-run" in " ".join(case["run"]):
             return Fault("memory", _last(err))
-        named = [word for word in case["run"][1:] if not word.startswith("-")] + list(case.get("files", {}))
-        pointing = [line for line in errors or lines if POINTS.search(line.split("error: ", 1)[-1]) or any(word in line for word in named)]
+        named = [word.partition("=")[2] if word.startswith("-") else word for word in case["run"][1:]] + list(case.get("files", {}))
+        pointing = [line for line in errors or lines if POINTS.search(line.split("error: ", 1)[-1]) or any(word and word in err for word in named)]
         if not lines:
             return Fault("silence", f"status {outcome.status} without a word")
         if not errors and not script and not lines[0].startswith("usage:"):

@@ -37,10 +37,10 @@ BASES = {
         {"topology": "single-switch", "hosts": "4", "bytes": "20kB"},
         {"topology": "fat-tree", "k": "4", "bytes": "2kB", "pattern": "incast", "fan-in": "5"},
         {"topology": "torus", "torus": "3x3", "fabric": "ib", "bytes": "5kB"},
-        {"topology": "leaf-spine", "hosts": "8", "pattern": "poisson", "duration": "20us", "load": "0.2"},
+        {"topology": "leaf-spine", "hosts": "8", "pattern": "poisson", "sizes": "fb-hadoop", "duration": "150us", "load": "0.3"},
         {"topology": "single-switch", "hosts": "3", "fabric": "ib", "cc": "ib-cc", "bytes": "9kB"},
         {"topology": "single-switch", "hosts": "3", "compat": "hpcc", "cc": "hpcc", "bytes": "9kB"},
-        {"topology": "single-switch", "hosts": "5", "pattern": "on-off", "duration": "30us", "operation": "read"},
+        {"topology": "single-switch", "hosts": "5", "pattern": "on-off", "sizes": "fb-hadoop", "duration": "150us", "operation": "read"},
         {},
     ],
 }
@@ -112,7 +112,9 @@ class Part:
         value = self.all_values(program, number)[place]
         base = rng.choice(BASES[program])
         name = rng.choice([option["name"]] + option.get("aliases", []))
-        if rng.random() < 0.03:  # odd ways to write it
+        if rng.random() < 0.01:
+            words = self._words(base, []) + [rng.choice(["--PrintGroup", "--PrintAttributes", "--PrintTypeIds", "--PrintGlobals", "--PrintGroups", "--PrintHelp", "--Print"]) + rng.choice(["", "=" + value])]
+        elif rng.random() < 0.03:  # odd ways to write it
             words = self._words(base, []) + rng.choice([[f"--{name}", value], [f"--{name}"], [f"-{name}={value}"], [f"--{name}={value}", f"--{name}={value}"], [f"--{name.upper()}={value}"],
                                                         [f"--{name.replace('-', '_')}={value}"], [f"--no-{name}"], [f"--no-{name}={value}"], [f"--{name[:-1]}={value}"], [value], [f"-{option.get('letter', 'x')}", value]])
         else:

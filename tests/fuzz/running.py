@@ -28,7 +28,7 @@ SCRIPTS = os.path.join(ROOT, "scripts")
 HANG_S = 20  # of processor time, or of waiting
 WAITING_S = 6  # of a program that sleeps all the time: nothing will come
 SLOWEST_S = 300  # whatever it did in them: other work may have the processors
-ENDING_S = 15  # from Ctrl-C to the end
+ENDING_S = 15  # of processor time, from Ctrl-C to the end
 MOST_BYTES = 2 << 30  # of address space
 MOST_FILE = 256 << 20  # of a file that it writes
 TICK_S = 0.25
@@ -213,7 +213,8 @@ class Runner:
             now = time.monotonic()
             wall = now - state["begin"]
             if state["asked"]:
-                if now - state["asked"] > ENDING_S:
+                late = now - state["asked"]
+                if late > ENDING_S and (late > SLOWEST_S or _processor_seconds(self.pid) - state["used"] > ENDING_S or state["waits"]):
                     _kill(self.pid, signal.SIGKILL)
                 return
             waits = False
@@ -226,7 +227,7 @@ class Runner:
                 return
             cpu = _processor_seconds(self.pid)
             if waits or cpu >= seconds or cpu < wall / 50 or wall >= SLOWEST_S:
-                state["asked"] = now
+                state.update(asked=now, used=cpu, waits=waits or cpu < wall / 50)
                 # To the process alone: what it has started is its own to end.
                 _kill(self.pid, signal.SIGINT, group=False)
 

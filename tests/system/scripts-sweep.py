@@ -352,6 +352,20 @@ class Failures(SweepTest):
         self.assertEqual(sweep.wait(timeout=60), 3)
         self.assertRegex(self.rows()[0]["error"], "ended by SIGKILL")
 
+    def test_a_damaged_database(self):
+        self.sweep("traffic", "--topology=single-switch", "--hosts=3", "--bytes=1kB,2kB", f"--out={self.out}")
+        db = sqlite3.connect(os.path.join(self.out, "sweep.sqlite"))
+        with db:
+            db.execute("UPDATE runs SET status = 'failed', error = ?, options = ? WHERE id = 2", ("\x1b[31mred", "[" * 100000))
+        db.close()
+        done = self.sweep("status", self.out, status=2)
+        self.assertIn("run 2: its options are damaged", done.stderr)
+        self.assertEqual(self.sweep("table", self.out).stdout.count("\x1b"), 0)
+        with open(os.path.join(self.out, "sweep.sqlite"), "r+b") as file:
+            file.write(b"no database")
+        for command in ("status", "table", "resume"):
+            self.assertRegex(self.sweep(command, self.out, status=2).stderr, r"\Asweep: error: [^\n]*sweep.sqlite[^\n]*\n\Z")
+
     def test_two_sweeps_in_one_folder(self):
         sweep = self.start("traffic", "--k=4", "--bytes=100GB", f"--out={self.out}")
         self.wait_for(lambda: os.path.exists(os.path.join(self.out, "runs", "1", "flows.csv")), "the run did not begin")

@@ -73,9 +73,27 @@ with open(folder("cases.json"), "w") as file:
 process = golden(folder("cases.json"), FLOWS, status=1)
 check("MULTI_RATE: '1' cannot be replayed; allowed: 0" in process.stderr, process.stderr)
 check(process.stdout.count("% |") == 6, "three cases are left:\n" + process.stdout)
+def bad(name, text):
+    """A file that is not what it should be; of CSV with the columns in front."""
+    with open(folder(name), "w", encoding="latin-1") as file:
+        file.write("case,flow,src,dst,size_bytes,start_ns,fct_ns,ideal_fct_ns\n" * name.endswith("csv") + text)
+    return folder(name)
+
+
 for arguments, words in (
     (["nowhere.json", FLOWS], "nowhere.json"),
-    ([CASES, CASES], "not a flow; allowed: the columns case, flow"),
+    ([CASES, CASES], "the column case is missing; needed: case, flow"),
+    ([CASES, bad("dot.csv", "1,0,0,1,1.5,0,1,1")], "dot.csv, row 2: size_bytes: '1.5' is no whole number"),
+    ([CASES, bad("idle.csv", "1,0,0,1,10,0,1,0")], "idle.csv, row 2: ideal_fct_ns: 0 is no completion time"),
+    ([CASES, bad("nul.csv", "1,0,0,1,10,0,1,\0")], "nul.csv"),
+    ([CASES, bad("latin.csv", "\xe9")], "is no UTF-8 text"),
+    ([CASES, folder(".")], "is no file"),
+    ([bad("list.json", "{}"), FLOWS], "is no list"),
+    ([bad("case.json", '[{"case": "x", "cc": "hp", "config": {}}]'), FLOWS], "/0/case: 'x' is no whole number"),
+    ([bad("text.json", '[{"case": 1, "cc": "hp", "config": {"CC_MODE": 3}}]'), FLOWS], "/0/config/CC_MODE: 3 is no text"),
+    ([bad("deep.json", "[" * 100000), FLOWS], "nested too deeply"),
+    ([bad("twice.json", '[{"case": 1, "case": 1}]'), FLOWS], "twice"),
+    ([CASES, FLOWS, "--null=nowhere.csv"], "nowhere.csv: no such file"),
     ([CASES, FLOWS, "--case=1"], "--case=1: no such case"),
     ([CASES, FLOWS, "--cc=bbr"], "allowed: dcqcn_paper_vwin, dctcp, hp, timely_vwin"),
 ):

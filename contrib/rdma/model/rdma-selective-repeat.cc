@@ -356,7 +356,8 @@ RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::Fra
     {
         return 1;
     }
-    const int64_t packet = port->GetSerialization(sizes.dataOverhead + mtu);
+    // 0 where times are cut to units that are longer (RdmaPort::TransmitTimeUnit).
+    const int64_t packet = std::max<int64_t>(1, port->GetSerialization(sizes.dataOverhead + mtu));
     return static_cast<uint64_t>((ComputeBaseRtt(port, mtu, sizes) + packet - 1) / packet);
 }
 

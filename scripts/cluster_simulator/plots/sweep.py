@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """scripts/sweep plot: one column of a sweep over another."""
 
-import json
 import os
 import re
 
@@ -94,14 +93,16 @@ def _figure(shown, x, y, by, log, total):
 
 def over(shown, x, by):
     """What differs between the points that a mean is of."""
-    values = {}
-    for row in shown:
-        for name, value in json.loads(row["options"]).items():
+    from .sweep import options_of  # which imports this module
+
+    values, points = {}, [options_of(row) for row in shown]
+    for point in points:
+        for name, value in point.items():
             values.setdefault(name, set()).add(value)
     given = [
         name
         for name, different in values.items()
-        if len(different) + any(name not in json.loads(row["options"]) for row in shown) > 1 and name not in (x, *by)
+        if len(different) + any(name not in point for point in points) > 1 and name not in (x, *by)
     ]
     return f" over {', '.join(given)}" if given else ""
 
