@@ -68,7 +68,8 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
     set("ns3::RdmaNic::VariableWindow", BooleanValue(spec.variableWindow));
     set("ns3::RdmaNic::NakInterval",
         ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.nakInterval.ps))));
-    set("ns3::RdmaNic::ControlPriority", UintegerValue(spec.ackPriority));
+    set("ns3::RdmaNic::AckPriority", UintegerValue(spec.ackPriority));
+    set("ns3::RdmaNic::CnpPriority", UintegerValue(spec.cnpPriority));
     const rdma::FrameSizes& frames = spec.frames;
     set("ns3::RdmaNic::HeaderBytes", UintegerValue(frames.dataOverhead - frames.lineOverhead));
     set("ns3::RdmaNic::ExtensionHeaders", BooleanValue(frames.HasExtensions()));
@@ -114,9 +115,98 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
     return true;
 }
 
+/// What the congestion control refuses of its attributes, as a queue pair of a NIC like this would
+/// find.
+bool
+CheckCongestionControl(const scenario::FabricSpec& spec,
+                       const ns3::RdmaNic& nic,
+                       std::string& error)
+{
+    ns3::TypeId type;
+    if (!FindCongestionOps(spec.cc, type, error))
+    {
+        return false;
+    }
+    UintegerValue window;
+    UintegerValue maxRate;
+    UintegerValue mtu;
+    nic.GetAttribute("Window", window);
+    nic.GetAttribute("MaxRate", maxRate);
+    nic.GetAttribute("Mtu", mtu);
+    ns3::RdmaCongestionState state;
+    state.port = spec.nicRate;
+    state.line = rdma::BitRate(
+        maxRate.Get() ? std::min<uint64_t>(maxRate.Get(), spec.nicRate.bps) : spec.nicRate.bps);
+    state.mtu = static_cast<uint32_t>(mtu.Get());
+    state.fullWireBytes = spec.frames.dataOverhead + state.mtu;
+    state.windowAtLine = window.Get();
+    ns3::ObjectFactory factory;
+    factory.SetTypeId(type);
+    error = factory.Create<ns3::RdmaCongestionOps>()->Check(state);
+    const std::string attribute = "ns3::RdmaNic::Window: ";
+    if (error.rfind(attribute, 0) == 0) // the option that sets it
+    {
+        error = "--window (or " + attribute.substr(0, attribute.size() - 2) +
+                "): " + error.substr(attribute.size());
+    }
+    return error.empty();
+}
+
+/// \return what is wrong with the rates and time-outs of NICs, or nothing
+std::string
+CheckNicLimits(const ns3::RdmaNic& nic)
+{
+    // At less than this, 2^63 ps are over before some thousand frames are.
+    constexpr uint64_t leastRate = 1000000;
+    constexpr uint64_t mostRate = 1000000000000000;
+    UintegerValue maxRate;
+    ns3::DataRateValue pcie;
+    nic.GetAttribute("MaxRate", maxRate);
+    nic.GetAttribute("PcieBandwidth", pcie);
+    for (const auto& [name, rate] : {std::pair<const char*, uint64_t>{"MaxRate", maxRate.Get()},
+                                     {"PcieBandwidth", pcie.Get().GetBitRate()}})
+    {
+        if (rate && (rate < leastRate || rate > mostRate))
+        {
+            return std::string("ns3::RdmaNic::") + name + ": " + std::to_string(rate) +
+                   " bit/s; allowed: 0 (no limit), or 1 Mb/s to 1 Pb/s";
+        }
+    }
+    ns3::TimeValue low;
+    ns3::TimeValue high;
+    nic.GetAttribute("RtoLow", low);
+    nic.GetAttribute("RtoHigh", high);
+    if (low.Get() > high.Get())
+    {
+        return "ns3::RdmaNic::RtoLow: " + low.SerializeToString(nullptr) +
+               " is longer than RtoHigh, " + high.SerializeToString(nullptr) +
+               "; allowed: at most as long";
+    }
+    return "";
+}
+
+/// \return what is wrong with the attributes of switches, or nothing
+std::string
+CheckSwitch(bool infiniBand)
+{
+    const auto device = ns3::ObjectFactory("ns3::RdmaSwitch").Create<ns3::RdmaSwitch>();
+    // A watchdog looks that often.
+    for (const char* name : {"PfcWatchdogDetection", "PfcWatchdogRestoration"})
+    {
+        ns3::TimeValue time;
+        device->GetAttribute(name, time);
+        if (time.Get().IsStrictlyPositive() && time.Get() < ns3::NanoSeconds(100))
+        {
+            return std::string("ns3::RdmaSwitch::") + name + ": " +
+                   time.SerializeToString(nullptr) + "; allowed: 0 (off), or at least 100 ns";
+        }
+    }
+    return infiniBand ? "" : device->CheckEcn();
+}
+
 /// What an attribute's own checker cannot know.
 bool
-CheckTogether(std::string& error)
+CheckTogether(const scenario::FabricSpec& spec, std::string& error)
 {
     ns3::ObjectFactory factory("ns3::RdmaNic");
     UintegerValue mtu;
@@ -132,53 +222,15 @@ CheckTogether(std::string& error)
         return false;
     }
     error = nic->ReadPriorityMaps();
-    if (!error.empty())
+    if (error.empty())
     {
-        return false;
+        error = CheckNicLimits(*nic);
     }
-    // At less than this, 2^63 ps are over before some thousand frames are.
-    constexpr uint64_t leastRate = 1000000;
-    constexpr uint64_t mostRate = 1000000000000000;
-    UintegerValue maxRate;
-    ns3::DataRateValue pcie;
-    nic->GetAttribute("MaxRate", maxRate);
-    nic->GetAttribute("PcieBandwidth", pcie);
-    for (const auto& [name, rate] : {std::pair<const char*, uint64_t>{"MaxRate", maxRate.Get()},
-                                     {"PcieBandwidth", pcie.Get().GetBitRate()}})
+    if (error.empty())
     {
-        if (rate && (rate < leastRate || rate > mostRate))
-        {
-            error = std::string("ns3::RdmaNic::") + name + ": " + std::to_string(rate) +
-                    " bit/s; allowed: 0 (no limit), or 1 Mb/s to 1 Pb/s";
-            return false;
-        }
+        error = CheckSwitch(spec.infiniBand);
     }
-    ns3::TimeValue low;
-    ns3::TimeValue high;
-    nic->GetAttribute("RtoLow", low);
-    nic->GetAttribute("RtoHigh", high);
-    if (low.Get() > high.Get())
-    {
-        error = "ns3::RdmaNic::RtoLow: " + low.SerializeToString(nullptr) +
-                " is longer than RtoHigh, " + high.SerializeToString(nullptr) +
-                "; allowed: at most as long";
-        return false;
-    }
-    // A watchdog looks that often.
-    ns3::ObjectFactory switches("ns3::RdmaSwitch");
-    const auto device = switches.Create<ns3::RdmaSwitch>();
-    for (const char* name : {"PfcWatchdogDetection", "PfcWatchdogRestoration"})
-    {
-        ns3::TimeValue time;
-        device->GetAttribute(name, time);
-        if (time.Get().IsStrictlyPositive() && time.Get() < ns3::NanoSeconds(100))
-        {
-            error = std::string("ns3::RdmaSwitch::") + name + ": " +
-                    time.SerializeToString(nullptr) + "; allowed: 0 (off), or at least 100 ns";
-            return false;
-        }
-    }
-    return true;
+    return error.empty() && CheckCongestionControl(spec, *nic, error);
 }
 
 /// What this rank of several simulates. \return what is wrong, or nothing
@@ -228,7 +280,7 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     constexpr uint64_t seeds = 4294944442;
     ns3::RngSeedManager::SetSeed(static_cast<uint32_t>(run.seed % seeds + 1));
     ns3::RngSeedManager::SetRun(run.seed / seeds + 1);
-    return SetDefaults(spec, error) && ApplyNs3Settings(run, error) && CheckTogether(error);
+    return SetDefaults(spec, error) && ApplyNs3Settings(run, error) && CheckTogether(spec, error);
 }
 
 std::unique_ptr<ns3::RdmaFabric>
