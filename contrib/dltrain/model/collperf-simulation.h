@@ -39,6 +39,8 @@ class CollperfSimulation : public CollectiveUser
         double timeUs = 0;      ///< mean of the iterations
     };
 
+    /// Proves the schedules of all sizes. \return what is wrong with the first that is; else empty
+    std::string Prove() const;
     void StartSize();
     void Enter(Rank position, int64_t now);
     void PrintHeader() const;

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <iostream>
 #include <numeric>
+#include <sstream>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -371,6 +372,27 @@ Three(double value)
 } // namespace
 
 std::string
+Wrapped(const std::string& text, std::size_t indent)
+{
+    constexpr std::size_t COLUMNS = 100;
+    std::istringstream words(text);
+    std::string lines;
+    std::string word;
+    std::size_t column = indent;
+    while (words >> word)
+    {
+        if (column > indent && column + 1 + word.size() > COLUMNS)
+        {
+            lines += "\n" + std::string(indent, ' ');
+            column = indent;
+        }
+        lines += (column > indent ? " " : "") + word;
+        column += word.size() + (column > indent ? 1 : 0);
+    }
+    return lines;
+}
+
+std::string
 HumanTime(double us)
 {
     return us == 0    ? "0 s"
@@ -432,7 +454,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     const char* slowest = "Latest           ";
     for (const std::string& line : s.slowest)
     {
-        os << slowest << line << "\n";
+        os << slowest << Wrapped(line, 17) << "\n";
         slowest = "                 ";
     }
     os << "Congestion       " << HumanCount(s.ecnMarks) << (s.infiniBand ? " FECN" : " ECN")
