@@ -372,22 +372,25 @@ Three(double value)
 } // namespace
 
 std::string
-Wrapped(const std::string& text, std::size_t indent)
+Wrapped(const std::string& text, std::size_t indent, std::size_t hang)
 {
     constexpr std::size_t COLUMNS = 100;
     std::istringstream words(text);
     std::string lines;
     std::string word;
-    std::size_t column = indent;
+    std::size_t begin = indent;
+    std::size_t column = begin;
     while (words >> word)
     {
-        if (column > indent && column + 1 + word.size() > COLUMNS)
+        if (column > begin && column + 1 + word.size() > COLUMNS)
         {
-            lines += "\n" + std::string(indent, ' ');
-            column = indent;
+            begin = indent + hang;
+            column = begin;
+            lines += "\n" + std::string(begin, ' ');
         }
-        lines += (column > indent ? " " : "") + word;
-        column += word.size() + (column > indent ? 1 : 0);
+        const bool first = column == begin;
+        lines += (first ? "" : " ") + word;
+        column += word.size() + (first ? 0 : 1);
     }
     return lines;
 }
@@ -454,7 +457,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     const char* slowest = "Latest           ";
     for (const std::string& line : s.slowest)
     {
-        os << slowest << Wrapped(line, 17) << "\n";
+        os << slowest << Wrapped(line, 17, 2) << "\n";
         slowest = "                 ";
     }
     os << "Congestion       " << HumanCount(s.ecnMarks) << (s.infiniBand ? " FECN" : " ECN")
