@@ -4,9 +4,9 @@
 #include "collectives/registry.h"
 
 #include "collectives/placement.h"
+#include "topologies/names.h"
 
 #include <algorithm>
-#include <cctype>
 #include <stdexcept>
 
 namespace coll
@@ -21,20 +21,6 @@ Algorithms()
 {
     static std::vector<std::unique_ptr<Algorithm>> algorithms;
     return algorithms;
-}
-
-std::string
-LettersOf(const std::string& name)
-{
-    std::string letters;
-    for (const unsigned char c : name)
-    {
-        if (c != '_' && c != '-')
-        {
-            letters += static_cast<char>(std::tolower(c));
-        }
-    }
-    return letters;
 }
 
 } // namespace
@@ -77,7 +63,7 @@ ParseOp(const std::string& name)
 {
     for (const Op op : AllOps())
     {
-        if (LettersOf(OpName(op)) == LettersOf(name))
+        if (topo::FoldedName(OpName(op)) == topo::FoldedName(name))
         {
             return op;
         }

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * "Did you mean ...?" for every name a user can type. Header only, knows nothing of topologies.
+ * Names that users type: how they are compared, and "Did you mean ...?". Header only, knows nothing
+ * of topologies.
  */
 #ifndef TOPOLOGIES_NAMES_H
 #define TOPOLOGIES_NAMES_H
@@ -15,6 +16,23 @@
 
 namespace topo
 {
+
+/// What is left of a name when spelling does not count: lower case, without '-', '_' and blanks. A
+/// dot is part of a name: gpt3-1.3b is not gpt3-13b. By it every list of names is looked up, and no
+/// list holds two names that fold alike.
+inline std::string
+FoldedName(const std::string& name)
+{
+    std::string folded;
+    for (const char c : name)
+    {
+        if (c != '-' && c != '_' && c != ' ')
+        {
+            folded += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        }
+    }
+    return folded;
+}
 
 /// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, upper and
 /// lower case being the same (optimal string alignment). Time and memory grow with the product of

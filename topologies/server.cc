@@ -7,7 +7,6 @@
 #include "topologies/names.h"
 
 #include <algorithm>
-#include <cctype>
 #include <stdexcept>
 
 namespace topo
@@ -24,15 +23,6 @@ const std::vector<std::string> kKinds = {"nvswitch",
 
 /// Below this a byte takes more picoseconds than the law's fixed-point number holds.
 constexpr rdma::BitRate kSlowest = rdma::Mbps(1);
-
-bool
-SameName(const std::string& a, const std::string& b)
-{
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-               return std::tolower(static_cast<unsigned char>(x)) ==
-                      std::tolower(static_cast<unsigned char>(y));
-           });
-}
 
 void
 ReadRate(JsonReader& reader,
@@ -117,7 +107,9 @@ ReadServers(const std::string& text, const std::string& fileName, std::vector<Er
     {
         const json& server = (*list)[i];
         const std::string path = "/servers/" + std::to_string(i);
-        if (!reader.IsObject(server, path, {"name", "gpu", "gpus", "nics", "scale_up", "source"}))
+        if (!reader.IsObject(server,
+                             path,
+                             {"name", "gpu", "gpus", "nics", "nic_rate", "scale_up", "source"}))
         {
             continue;
         }
@@ -133,7 +125,8 @@ ReadServers(const std::string& text, const std::string& fileName, std::vector<Er
         }
         reader.Read(server, path, "gpu", true, spec.gpu);
         reader.Read(server, path, "gpus", true, 1, 1024, gpus);
-        reader.Read(server, path, "nics", true, 1, 1024, nics);
+        reader.Read(server, path, "nics", true, 1, kMostNics, nics);
+        ReadRate(reader, server, path, "nic_rate", false, spec.nicRate);
         reader.Read(server, path, "source", false, spec.source);
         if (const json* scaleUp = reader.Member(server, path, "scale_up", true))
         {
@@ -182,7 +175,7 @@ FindServer(const std::vector<ServerSpec>& servers, const std::string& name)
 {
     for (const ServerSpec& server : servers)
     {
-        if (SameName(server.name, name))
+        if (FoldedName(server.name) == FoldedName(name))
         {
             return &server;
         }
@@ -195,7 +188,7 @@ FindServerForGpu(const std::vector<ServerSpec>& servers, const std::string& gpu)
 {
     for (const ServerSpec& server : servers)
     {
-        if (SameName(server.gpu, gpu))
+        if (FoldedName(server.gpu) == FoldedName(gpu))
         {
             return &server;
         }

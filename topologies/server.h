@@ -5,15 +5,16 @@
  * JSON from a file of the user:
  *
  *     {"servers": [
- *       {"name": "dgx-a100", "gpu": "A100", "gpus": 8, "nics": 8,
+ *       {"name": "dgx-a100", "gpu": "A100", "gpus": 8, "nics": 8, "nic_rate": "200Gbps",
  *        "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "latency": "600ns"},
  *        "source": "where the numbers come from"}
  *     ]}
  *
- * `per_gpu` is one direction of one GPU's port (2400Gbps = 300 GB/s, which data sheets call 600
- * GB/s). `kind` is nvswitch, nvlink-mesh or pcie; `host_bridge` (pcie only, required there) is the
- * rate all transfers between GPUs of a server share. How these numbers become times:
- * scale-up-model.h.
+ * `nic_rate` is the rate of each NIC, on Ethernet as on InfiniBand; without it a server says
+ * nothing about it. `per_gpu` is one direction of one GPU's port (2400Gbps = 300 GB/s, which data
+ * sheets call 600 GB/s). `kind` is nvswitch, nvlink-mesh or pcie; `host_bridge` (pcie only,
+ * required there) is the rate all transfers between GPUs of a server share. How these numbers
+ * become times: scale-up-model.h.
  */
 #ifndef TOPOLOGIES_SERVER_H
 #define TOPOLOGIES_SERVER_H
@@ -51,9 +52,13 @@ struct ServerSpec
     uint32_t gpus = 0;
     std::string gpu; ///< "A100": a name of the GPU presets
     ScaleUp scaleUp;
-    uint32_t nics = 0;  ///< as sold; a scenario may use another number
-    std::string source; ///< document of every constant, or "assumed"
+    uint32_t nics = 0;     ///< to the network between servers
+    rdma::BitRate nicRate; ///< of each; 0: not said
+    std::string source;    ///< document of every constant, or "assumed"
 };
+
+/// Most NICs of a server.
+constexpr uint32_t kMostNics = 64;
 
 /// "nvswitch", "nvlink-mesh", "pcie".
 const char* ToString(ScaleUp::Kind kind);
@@ -70,10 +75,9 @@ const std::vector<ServerSpec>& ServerPresets();
 const char* ServerPresetsJson();
 
 std::vector<std::string> ServerNames(const std::vector<ServerSpec>& servers);
-/// By name, upper and lower case being the same; null if there is none.
+/// By name, as FoldedName (names.h) compares; null if there is none.
 const ServerSpec* FindServer(const std::vector<ServerSpec>& servers, const std::string& name);
-/// The first server with this GPU ("A100"), upper and lower case being the same; null if there is
-/// none.
+/// The first server with this GPU ("A100"), compared in the same way; null if there is none.
 const ServerSpec* FindServerForGpu(const std::vector<ServerSpec>& servers, const std::string& gpu);
 
 } // namespace topo

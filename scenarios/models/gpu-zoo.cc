@@ -167,6 +167,12 @@ GpuNames()
     return names;
 }
 
+std::vector<std::pair<std::string, std::string>>
+GpuSpellings()
+{
+    return SpellingsIn(Zoo());
+}
+
 std::optional<GpuSpec>
 FindGpu(std::string_view name)
 {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace training
@@ -62,6 +63,9 @@ struct GpuSpec
 
 /// Canonical names: "P100", "V100", "A100", ...
 std::vector<std::string> GpuNames();
+
+/// Every spelling of a GPU, aliases included, with the canonical name that it stands for.
+std::vector<std::pair<std::string, std::string>> GpuSpellings();
 
 /// By canonical name or alias; case, '-', '_' and spaces do not matter ("a100-80gb",
 /// "A100-SXM4-80GB").

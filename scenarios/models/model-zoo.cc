@@ -247,6 +247,12 @@ ModelNames()
     return names;
 }
 
+std::vector<std::pair<std::string, std::string>>
+ModelSpellings()
+{
+    return SpellingsIn(Zoo());
+}
+
 std::optional<ModelSpec>
 FindModel(std::string_view name)
 {

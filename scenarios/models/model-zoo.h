@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace training
@@ -111,6 +112,9 @@ struct ModelSpec
 /// Canonical names of the zoo, in the order in which it lists them (families together, sizes
 /// ascending).
 std::vector<std::string> ModelNames();
+
+/// Every spelling of a model, aliases included, with the canonical name that it stands for.
+std::vector<std::pair<std::string, std::string>> ModelSpellings();
 
 /// By canonical name or alias; case, '-', '_' and spaces do not matter ("bloom560m", "BLOOM_560M").
 std::optional<ModelSpec> FindModel(std::string_view name);

@@ -8,6 +8,7 @@
 #define SCENARIOS_MODELS_ZOO_JSON_H
 
 #include "scenarios/models/model-zoo.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <cctype>
@@ -16,25 +17,17 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace training
 {
 
-/// Letters, digits and dots only, in lower case: "BLOOM_560m" and "bloom-560m" are the same,
-/// gpt3-1.3b and gpt3-13b are not.
+/// As topo::FoldedName: "BLOOM_560m" and "bloom-560m" are the same, gpt3-1.3b and gpt3-13b are not.
 inline std::string
 PlainName(std::string_view name)
 {
-    std::string plain;
-    for (const char c : name)
-    {
-        if (std::isalnum(static_cast<unsigned char>(c)) || c == '.')
-        {
-            plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        }
-    }
-    return plain;
+    return topo::FoldedName(std::string(name));
 }
 
 /// Levenshtein distance.
@@ -86,25 +79,37 @@ NearestNames(std::string_view name, const std::vector<std::string>& names)
     return nearest;
 }
 
+/// Each "name" of a list of objects and each of its "aliases", with the entry's name.
+inline std::vector<std::pair<std::string, std::string>>
+SpellingsIn(const nlohmann::json& list)
+{
+    std::vector<std::pair<std::string, std::string>> spellings;
+    for (const auto& entry : list)
+    {
+        const std::string name = entry.at("name").get<std::string>();
+        spellings.emplace_back(name, name);
+        for (const auto& alias : entry.value("aliases", nlohmann::json::array()))
+        {
+            spellings.emplace_back(alias.get<std::string>(), name);
+        }
+    }
+    return spellings;
+}
+
 /// The entry of a list of objects whose "name", or one of whose "aliases", is `name` in PlainName's
-/// sense; nullptr: none.
+/// sense; nullptr: none. No two entries have spellings that fold alike (a test sees to it).
 inline const nlohmann::json*
 FindByName(const nlohmann::json& list, std::string_view name)
 {
     const std::string wanted = PlainName(name);
-    for (const auto& entry : list)
+    for (const auto& [spelling, of] : SpellingsIn(list))
     {
-        bool found = PlainName(entry.at("name").get<std::string>()) == wanted;
-        if (entry.contains("aliases"))
+        if (PlainName(spelling) == wanted)
         {
-            for (const auto& alias : entry.at("aliases"))
-            {
-                found = found || PlainName(alias.get<std::string>()) == wanted;
-            }
-        }
-        if (found)
-        {
-            return &entry;
+            const std::string& entry = of;
+            return &*std::find_if(list.begin(), list.end(), [&entry](const auto& e) {
+                return e.at("name") == entry;
+            });
         }
     }
     return nullptr;

@@ -113,6 +113,7 @@ CaptureOptionRows(const std::string& group, const std::string& json)
             "capture these only: data from host (or host:port) SRC to DST, their ACKs, NAKs and "
             "CNPs; with the word pfc PFC frames too, with credits InfiniBand's flow-control packets")
             .Shows("SRC->DST,...")
+            .Distinct()
             .Otherwise("everything")
             .Example("server-1->server-0"),
     };

@@ -7,8 +7,11 @@
 
 #include "collectives/placement.h"
 #include "collectives/registry.h"
+#include "contrib/rdma/core/ib-link.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/nic-names.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
@@ -33,8 +36,8 @@ ServerItems()
     for (const auto& s : topo::ServerPresets())
     {
         items.push_back({s.name, std::to_string(s.gpus) + " x " + s.gpu + ", " + topo::ToString(s.scaleUp.kind) + " " +
-                                     rdma::ToString(s.scaleUp.perGpu) + " a GPU, sold with " + std::to_string(s.nics) +
-                                     (s.nics == 1 ? " NIC" : " NICs")});
+                                     rdma::ToString(s.scaleUp.perGpu) + " a GPU, " + topo::Counted(s.nics, "NIC") + " of " +
+                                     rdma::ToString(s.nicRate)});
     }
     return items;
 }
@@ -67,28 +70,27 @@ ClusterOptionRows(const ClusterDefaults& d)
 {
     const std::string group = "Cluster";
     const std::string json = "/cluster";
-    const std::string perServer = d.gpusPerServer ? "" : "as the server has";
-    auto perServerOption = Opt("gpus-per-server", Kind::kInteger, json, group, "GPUs of a server").Range(1, 1024).Example("4");
-    if (d.gpusPerServer)
-    {
-        perServerOption.Default(std::to_string(d.gpusPerServer));
-    }
-    else
-    {
-        perServerOption.Otherwise("as the server has, 8 for dgx-a100");
-    }
+    const std::string own = ", or as a --server that is named has";
     std::vector<Option> rows = {
         Opt("servers", Kind::kInteger, json, group, "servers of the network")
             .Otherwise(d.serversNote)
             .Range(1, static_cast<double>(kMostRanks))
             .Example("8"),
         Opt(d.total, Kind::kInteger, json, group, d.totalHelp).Otherwise(d.totalNote).Range(1, static_cast<double>(kMostRanks)).Example("32"),
-        Opt("server", Kind::kNameOrFile, json, group, "what a server is made of: a preset or a JSON file")
+        Opt("server", Kind::kNameOrFile, json, group,
+            "what a server is made of, a preset or a JSON file; if named, it brings its GPUs, its NICs and their rate, unless these "
+            "are given")
             .Names("server", ServerItems)
             .Default("dgx-a100")
             .Example("dgx-h100"),
-        perServerOption,
-        Opt("nics-per-server", Kind::kInteger, json, group, "network interfaces of a server").Default("1").Range(1, 64).Example("2"),
+        Opt("gpus-per-server", Kind::kInteger, json, group, "GPUs of a server")
+            .Otherwise(d.gpusPerServer ? std::to_string(d.gpusPerServer) + own : "8, or as the server has")
+            .Range(1, 1024)
+            .Example("4"),
+        Opt("nics-per-server", Kind::kInteger, json, group, "network interfaces of a server")
+            .Otherwise("1" + own)
+            .Range(1, topo::kMostNics)
+            .Example("2"),
     };
     for (auto& row : PlacementOptionRows())
     {
@@ -134,7 +136,7 @@ ChosenServer(Validation* v)
     const auto text = topo::ReadWholeFile(name, errors);
     if (!text)
     {
-        v->Fail("server", errors.empty() ? "cannot be read" : errors[0].message);
+        v->FailFile("server", errors);
         return std::nullopt;
     }
     const auto servers = topo::ReadServers(*text, name, errors);
@@ -154,6 +156,56 @@ ChosenServer(Validation* v)
     return servers->front();
 }
 
+void
+ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server)
+{
+    const auto& values = v->values;
+    if (!server || !values.Given("server"))
+    {
+        return;
+    }
+    const auto decide = [&](const char* option, const std::string& text) {
+        if (!values.Given(option))
+        {
+            v->Decide(option, text);
+        }
+    };
+    decide("gpus-per-server", std::to_string(server->gpus));
+    decide("nics-per-server", std::to_string(server->nics));
+    if (values.Given("nic") || server->nicRate.bps == 0)
+    {
+        return;
+    }
+    const bool infiniBand = values.Present("fabric") && values.Text("fabric") == "ib";
+    std::string nic;
+    for (const auto& candidate : NicNames())
+    {
+        nic = !infiniBand && candidate.rate == server->nicRate ? candidate.name : nic;
+    }
+    for (const auto& item : InfiniBandNicItems())
+    {
+        const auto link = rdma::ParseIbLink(item.name);
+        // Four lanes if several have the rate: HDR, not NDR200.
+        if (infiniBand && link->Rate() == server->nicRate && (nic.empty() || link->width == 4))
+        {
+            nic = item.name;
+        }
+    }
+    if (nic.empty())
+    {
+        v->Fail("server", "has NICs of " + rdma::ToString(server->nicRate) + ", of which there is none; give --nic, allowed: " +
+                              JoinNames(infiniBand ? InfiniBandNicItems() : EthernetNicItems()));
+        return;
+    }
+    v->Decide("nic", nic);
+}
+
+std::string
+NicsText(const ClusterSpec& cluster, const FabricSpec& fabric)
+{
+    return (cluster.server.nics == 1 ? "" : std::to_string(cluster.server.nics) + " x ") + fabric.nic;
+}
+
 Cluster
 MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::ServerSpec>& server, FabricSpec* fabric)
 {
@@ -165,13 +217,17 @@ MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::S
         return result;
     }
     c.server = *server;
-    if (values.Present("gpus-per-server"))
+    if (!values.Present("gpus-per-server"))
     {
-        c.server.gpus = values.U32("gpus-per-server");
+        v->Decide("gpus-per-server", std::to_string(d.gpusPerServer ? d.gpusPerServer : c.server.gpus));
     }
+    if (!values.Present("nics-per-server"))
+    {
+        v->Decide("nics-per-server", "1");
+    }
+    c.server.gpus = values.U32("gpus-per-server");
     c.server.nics = values.U32("nics-per-server");
     const uint32_t perServer = c.server.gpus;
-    v->Decide("gpus-per-server", std::to_string(perServer));
 
     // How many servers there are, and how many of them work.
     const bool fromFile = MatchName(values.Text("topology"), TopologyItems()).empty();

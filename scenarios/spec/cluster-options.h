@@ -25,7 +25,7 @@ struct ClusterDefaults
     std::string serversNote;      ///< default of --servers, for --help
     uint32_t defaultServers = 16; ///< if neither is given
     uint32_t defaultTotal = 0;    ///< used instead of defaultServers if not 0
-    uint32_t gpusPerServer = 0;   ///< 0: as the server preset has
+    uint32_t gpusPerServer = 0;   ///< of the default cluster; 0: as the server preset has
 };
 
 std::vector<Option> ClusterOptionRows(const ClusterDefaults& defaults);
@@ -39,6 +39,14 @@ struct Cluster
     bool fromFile = false; ///< the network
     bool valid = false;
 };
+
+/// What a server brings that was named by the user, on the command line or in a scenario: decides --gpus-per-server,
+/// --nics-per-server and --nic, each unless it is given itself. The NIC is Ethernet's of that rate, or with --fabric=ib
+/// InfiniBand's. Before MakeFabric.
+void ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server);
+
+/// "8 x 400GbE", "100GbE": the NICs of a server.
+std::string NicsText(const ClusterSpec& cluster, const FabricSpec& fabric);
 
 /// Sizes the cluster, builds the network, puts servers on hosts.
 Cluster MakeCluster(Validation* v,

@@ -6,6 +6,7 @@
 #include "collectives/registry.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
@@ -19,6 +20,7 @@ namespace
 {
 
 constexpr size_t kMostSizes = 10000;
+constexpr uint32_t kMostRanksChecked = 512;
 
 struct Datatype
 {
@@ -57,6 +59,21 @@ OpItems()
     return items;
 }
 
+/// nccl-tests' -o is the reduction.
+std::string
+WhyNoOp(const std::string& text)
+{
+    for (const char* reduction : {"sum", "prod", "min", "max", "avg", "mulsum", "all"})
+    {
+        if (text == reduction)
+        {
+            return "is a reduction of nccl-tests, where each collective is a program; reducing takes no time here, and --op is the collective; "
+                   "allowed: " + JoinNames(OpItems());
+        }
+    }
+    return "";
+}
+
 ClusterDefaults
 Defaults()
 {
@@ -80,7 +97,7 @@ MakeTable()
     const std::string group = "Collective";
     const std::string json = "/collperf";
     t.Add({
-        Opt("op", Kind::kName, json, group, "the operation").Names("operation", OpItems).Default("all_reduce").Letter('o'),
+        Opt("op", Kind::kName, json, group, "the operation").Names("operation", OpItems).Refuse(WhyNoOp).Default("all_reduce").Letter('o'),
         Opt("minbytes", Kind::kBytes, json, group, "smallest size, of the whole vector as nccl-tests counts it")
             .Otherwise("32MiB")
             .Letter('b')
@@ -91,6 +108,19 @@ MakeTable()
         Opt("stepbytes", Kind::kBytes, json, group, "from one size to the next: plus this").Otherwise("none").Letter('i').Range(1, 1e15).Example("32MiB"),
         Opt("iters", Kind::kInteger, json, group, "measured repetitions of every size").Default("1").Letter('n').Range(1, 1000000).Example("3"),
         Opt("warmup-iters", Kind::kInteger, json, group, "repetitions before them").Default("0").Letter('w').Range(0, 1000000).Example("1"),
+        Opt("check", Kind::kInteger, json, group,
+            "prove each size's schedule for these ranks first: every byte arrives and is added once; 0: leave it to the tests, which prove "
+            "up to 33 ranks")
+            .Default("0")
+            .Letter('c')
+            .Range(0, 1e6)
+            .Example("1"),
+        Opt("ngpus", Kind::kInteger, json, group, "GPUs of a thread, as nccl-tests has them: with --nthreads it makes --gpus-per-server, a server being a process")
+            .Otherwise("1")
+            .Letter('g')
+            .Range(1, 1024)
+            .Example("8"),
+        Opt("nthreads", Kind::kInteger, json, group, "threads of a server").Otherwise("1").Letter('t').Range(1, 1024).Example("2"),
         Opt("datatype", Kind::kName, json, group, "of the elements").Names("datatype", DatatypeItems).Default("float").Letter('d'),
         Opt("root", Kind::kInteger, json, group, "rank that sends; broadcast only").Otherwise("0").Letter('r').Range(0, 1e6).Example("1"),
     });
@@ -104,9 +134,11 @@ MakeTable()
     {
         t.lists.push_back(std::move(list));
     }
+    t.foreign = NcclTestsNames();
     t.Finish();
     t.examples = {
         "collperf --op=all_reduce -b 1M -e 1G -f 2 --ranks=16 --algorithm=ring",
+        "collperf -b 1m -e 1g -f 2 -g 8 --servers=2 --server=dgx-h100",
         "collperf --op=all_gather --servers=16 --gpus-per-server=8 --topology=fat-tree -b 256M",
         "collperf --op=alltoall --ranks=64 --topology=fat-tree --oversubscription=4 -b 64M",
     };
@@ -180,6 +212,35 @@ Sizes(Validation* v, const CollperfScenario& s)
     return sizes;
 }
 
+/// -t and -g. A server is what a process is there.
+void
+TakeThreads(Validation* v, CollperfScenario* s)
+{
+    auto& values = v->values;
+    if (values.Given("nthreads") || values.Given("ngpus"))
+    {
+        s->threads = values.Given("nthreads") ? values.U32("nthreads") : 1;
+        const uint64_t gpus = uint64_t{s->threads} * (values.Given("ngpus") ? values.Integer("ngpus") : 1);
+        if (values.Given("gpus-per-server"))
+        {
+            v->Fail("gpus-per-server", "has no meaning with --ngpus or --nthreads, whose product it is");
+        }
+        else if (gpus > 1024)
+        {
+            v->Fail(values.Given("ngpus") ? "ngpus" : "nthreads", "makes " + std::to_string(gpus) + " GPUs a server; allowed: at most 1024");
+        }
+        else
+        {
+            v->Decide("gpus-per-server", std::to_string(gpus));
+            Value& product = values.Slot("gpus-per-server");
+            product.given = true; // a server that is named has no say
+            product.where = values.Where(values.Given("ngpus") ? "ngpus" : "nthreads");
+        }
+    }
+    // Not in the configuration as run, which has their product.
+    values.Slot("nthreads").present = values.Slot("ngpus").present = false;
+}
+
 } // namespace
 
 const OptionTable&
@@ -204,8 +265,12 @@ ValidateCollperf(const ReadResult& read)
     s.iterations = values.U32("iters");
     s.warmupIterations = values.U32("warmup-iters");
     s.sizes = Sizes(&v, s);
+    s.checked = values.Integer("check") > 0;
+    TakeThreads(&v, &s);
+    const auto server = ChosenServer(&v);
+    ApplyServer(&v, server);
     s.fabric = MakeFabric(&v);
-    Cluster cluster = MakeCluster(&v, Defaults(), ChosenServer(&v), &s.fabric);
+    Cluster cluster = MakeCluster(&v, Defaults(), server, &s.fabric);
     std::vector<coll::Collective> used;
     if (cluster.valid)
     {
@@ -226,6 +291,11 @@ ValidateCollperf(const ReadResult& read)
                 v.Fail("root", "allowed: 0 to " + std::to_string(s.ranks - 1));
                 s.root = 0;
             }
+        }
+        s.gpusPerThread = cluster.spec.server.gpus / s.threads;
+        if (s.checked && s.ranks > kMostRanksChecked)
+        {
+            v.Fail("check", "proving takes memory with the square of the ranks; allowed beyond " + std::to_string(kMostRanksChecked) + " ranks: 0");
         }
         for (const uint64_t bytes : s.sizes)
         {

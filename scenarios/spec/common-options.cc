@@ -116,6 +116,7 @@ RunOptionRows(const std::string& program)
         Opt("pcap", Kind::kList, json, group,
             "capture these: all, a host (server-3), a port (edge-0-1:2) or a link (edge-0-1-agg-0-0, server-3-edge-0-1)")
             .Shows("LINK,...")
+            .Distinct()
             .Otherwise("none")
             .Example("all"),
     };

@@ -137,7 +137,10 @@ ApplyInfiniBand(Validation* v)
     }
     if (!values.Given("nic"))
     {
-        v->Decide("nic", "EDR");
+        if (!ibNic) // else a server brings it
+        {
+            v->Decide("nic", "EDR");
+        }
     }
     else if (!ibNic)
     {
@@ -193,18 +196,24 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     fabric->frames = rdma::IbFrameSizes();
     IbSpec& ib = fabric->ib;
     ib.switchName = values.Text("ib-switch");
-    ib.routing = values.Text("ib-routing");
+    std::vector<std::string> words;
     std::vector<std::string> engines;
-    boost::split(engines, ib.routing, boost::is_any_of(","));
-    for (const std::string& engine : engines)
+    boost::split(words, values.Text("ib-routing"), [](char c) { return c == ','; });
+    for (const std::string& engine : words)
     {
         const auto items = IbRoutingItems();
-        if (std::none_of(items.begin(), items.end(), [&](const NamedItem& item) { return item.name == engine; }))
+        const std::string name = MatchName(engine, items);
+        const bool twice = std::find(engines.begin(), engines.end(), name) != engines.end();
+        if (name.empty() || twice)
         {
-            v->Fail("ib-routing", "'" + rdma::Shown(engine, 60) + "' is no routing engine; allowed: one of, or several with commas: " + JoinNames(items));
+            v->Fail("ib-routing", "'" + rdma::Shown(engine, 60) + "' " + (twice ? "stands there twice" : "is no routing engine") +
+                                      "; allowed: one of, or several with commas: " + JoinNames(items));
             break;
         }
+        engines.push_back(name);
     }
+    ib.routing = Join(engines, ",");
+    v->Decide("ib-routing", ib.routing);
     if (values.Given("ib-lfts"))
     {
         if (values.Given("ib-routing"))

@@ -43,6 +43,10 @@ struct LongNames
             if (o.kind == Kind::kFlag && !o.path.empty())
             {
                 negated["no-" + o.name] = &o;
+                for (const auto& a : o.aliases)
+                {
+                    negated["no-" + a] = &o;
+                }
             }
         }
     }
@@ -72,6 +76,7 @@ class CommandLineReader
             }
             args.push_back(Normalised(arg));
         }
+        TakeForeign(&args);
         JoinFlagValues(&args);
         TakeOutThoseWithoutValue(&args);
 
@@ -156,6 +161,49 @@ class CommandLineReader
         const size_t end = std::min(out.find('='), out.size());
         std::replace(out.begin() + 2, out.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
         return out;
+    }
+
+    /// Options of other software: what they say becomes an argument of this program, or an error that says what there is.
+    void TakeForeign(std::vector<std::string>* args)
+    {
+        for (size_t i = 0; i < args->size();)
+        {
+            const std::string arg = (*args)[i];
+            const size_t equals = std::min(arg.find('='), arg.size());
+            const ForeignName* foreign = nullptr;
+            for (const auto& f : m_table.foreign)
+            {
+                const bool byLetter = f.letter && arg == std::string("-") + f.letter;
+                foreign = byLetter || arg.substr(0, equals) == "--" + f.name ? &f : foreign;
+            }
+            if (!foreign || (arg[1] == '-' && m_names.byName.count(foreign->name)))
+            {
+                ++i;
+                continue;
+            }
+            std::string value = equals < arg.size() ? arg.substr(equals + 1) : "";
+            args->erase(args->begin() + static_cast<std::ptrdiff_t>(i));
+            if (equals == arg.size() && !foreign->flag && i < args->size() && (*args)[i].rfind("-", 0) != 0)
+            {
+                value = (*args)[i];
+                args->erase(args->begin() + static_cast<std::ptrdiff_t>(i));
+            }
+            bool on = false;
+            if (foreign->flag && ParseFlag(value, &on) && on)
+            {
+                value.clear();
+            }
+            const auto same = std::find_if(foreign->means.begin(), foreign->means.end(), [&](const auto& m) { return m.first == value; });
+            if (same == foreign->means.end())
+            {
+                m_result->errors.push_back({arg.substr(0, equals), value, foreign->otherwise, ""});
+            }
+            else if (!same->second.empty())
+            {
+                args->insert(args->begin() + static_cast<std::ptrdiff_t>(i), same->second);
+                ++i;
+            }
+        }
     }
 
     /// "--pfc 0" is "--pfc=0", and "--pfc x" is "--pfc=1 x".

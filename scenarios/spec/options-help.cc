@@ -105,9 +105,10 @@ HelpText(const OptionTable& table)
             const bool flag = o.kind == Kind::kFlag;
             const std::string value = o.placeholder[0] == '[' ? o.placeholder : "=" + o.placeholder; // "[=WHAT]"
             left += "--" + o.name + (flag && o.path.empty() ? "" : flag ? "[=0|1]" : value);
+            std::string also;
             for (const auto& a : o.aliases)
             {
-                left += ", --" + a;
+                also += (also.empty() ? "; also --" : ", --") + a;
             }
             if (left.size() + 2 > kIndent)
             {
@@ -132,6 +133,8 @@ HelpText(const OptionTable& table)
             {
                 help += "; off: --no-" + o.name;
             }
+            help += o.word.empty() || help.find(o.word) != std::string::npos ? "" : ", or " + o.word;
+            help += also;
             const std::string byDefault = DefaultText(o);
             help += byDefault.empty() ? "" : " [" + byDefault + "]";
             if (!o.path.empty() && o.path != section + "/" + SnakeCase(o.name))

@@ -8,6 +8,7 @@
 #include "scenarios/spec/options.h"
 #include "topologies/names.h"
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 
@@ -153,6 +154,13 @@ class JsonReader
         std::vector<std::string> siblings;
         std::set<std::string> seen;
         std::string elsewhere;
+        std::string asOption = SnakeCase(leaf); // an option's other name, as it stands on the command line
+        std::replace(asOption.begin(), asOption.end(), '_', '-');
+        if (const ForeignName* foreign = m_table.FindForeign(asOption))
+        {
+            m_result->errors.push_back({m_origin + ": " + path, "", foreign->otherwise, ""});
+            return;
+        }
         const auto offer = [&](const std::string& candidate) {
             if (candidate.compare(0, folder.size() + 1, folder + "/") == 0)
             {
@@ -169,7 +177,8 @@ class JsonReader
             if (!o.path.empty())
             {
                 offer(o.path);
-                if (elsewhere.empty() && o.path.substr(o.path.rfind('/') + 1) == SnakeCase(leaf))
+                const bool alias = std::find(o.aliases.begin(), o.aliases.end(), asOption) != o.aliases.end();
+                if (elsewhere.empty() && (alias || o.path.substr(o.path.rfind('/') + 1) == SnakeCase(leaf)))
                 {
                     elsewhere = o.path;
                 }
@@ -206,12 +215,12 @@ class JsonReader
             text = value.get<bool>() ? "1" : "0";
             break;
         case Kind::kInteger:
-            if (!value.is_number_integer())
+            if (!value.is_number_integer() && (o.word.empty() || value != o.word))
             {
                 Fail(path, value, "allowed: " + AllowedText(o));
                 return;
             }
-            text = value.dump();
+            text = value.is_string() ? o.word : value.dump();
             break;
         case Kind::kReal:
             if (!value.is_number())
@@ -240,7 +249,7 @@ class JsonReader
         case Kind::kList:
             if (!ListText(value, &text))
             {
-                Fail(path, value, "must be a list of strings");
+                Fail(path, value, "must be a list of strings, none of them empty");
                 return;
             }
             break;
@@ -283,7 +292,7 @@ class JsonReader
         }
         for (const auto& [key, item] : value.items())
         {
-            if (!item.is_string())
+            if (!item.is_string() || item.get_ref<const std::string&>().find_first_not_of(" \t\r\n") == std::string::npos)
             {
                 return false;
             }

@@ -62,6 +62,7 @@ OptionsJson(const OptionTable& table)
         add("example", o.example);
         add("aliases", o.aliases);
         add("letter", std::string(o.letter ? 1 : 0, o.letter));
+        add("word", o.word);
         add("one_of", o.oneOf);
         if (o.kind == Kind::kInteger || o.kind == Kind::kReal || o.kind == Kind::kBytes ||
             o.kind == Kind::kRate || o.kind == Kind::kDuration)

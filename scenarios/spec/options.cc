@@ -8,7 +8,9 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <boost/algorithm/string/split.hpp>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -36,21 +38,6 @@ Lower(std::string s)
         c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
     return s;
-}
-
-/// "bloom560m" and "BLOOM-560m" are the same name.
-std::string
-Squeezed(const std::string& s)
-{
-    std::string out;
-    for (const char c : Lower(s))
-    {
-        if (c != '-' && c != '_' && c != '.' && c != ' ')
-        {
-            out += c;
-        }
-    }
-    return out;
 }
 
 std::string
@@ -110,19 +97,15 @@ FormHelp(Kind kind)
     }
 }
 
+/// The entries of a list, empty ones included; an empty text has none.
 std::vector<std::string>
 SplitList(const std::string& text)
 {
     std::vector<std::string> parts;
-    std::stringstream stream(text);
-    std::string part;
-    while (std::getline(stream, part, ','))
+    if (!text.empty())
     {
-        part = Trimmed(part);
-        if (!part.empty())
-        {
-            parts.push_back(part);
-        }
+        boost::split(parts, text, [](char c) { return c == ','; });
+        std::transform(parts.begin(), parts.end(), parts.begin(), Trimmed);
     }
     return parts;
 }
@@ -208,7 +191,7 @@ AllowedText(const Option& o)
     {
         range = "0 to 18446744073709551615";
     }
-    return FormHelp(o.kind) + (range.empty() ? "" : ", " + range);
+    return FormHelp(o.kind) + (range.empty() ? "" : ", " + range) + (o.word.empty() ? "" : ", or " + o.word);
 }
 
 bool
@@ -286,32 +269,37 @@ JoinNames(const std::vector<NamedItem>& items)
     return text;
 }
 
-std::string
-MatchName(const std::string& text, const std::vector<NamedItem>& items)
+std::vector<std::string>
+MatchNames(const std::string& text, const std::vector<NamedItem>& items)
 {
+    std::vector<std::string> names;
+    const std::string folded = topo::FoldedName(text);
     for (const auto& item : items)
     {
         if (item.name == text)
         {
-            return item.name;
+            return {item.name};
         }
-    }
-    const std::string squeezed = Squeezed(text);
-    for (const auto& item : items)
-    {
-        if (!squeezed.empty() && Squeezed(item.name) == squeezed)
+        if (!folded.empty() && topo::FoldedName(item.name) == folded)
         {
-            return item.name;
+            names.push_back(item.name);
         }
     }
-    return "";
+    return names;
+}
+
+std::string
+MatchName(const std::string& text, const std::vector<NamedItem>& items)
+{
+    const auto names = MatchNames(text, items);
+    return names.size() == 1 ? names.front() : "";
 }
 
 std::string
 NameMeant(const Option& option, const std::string& text)
 {
-    const std::string name = MatchName(text, option.names());
-    return name.empty() && option.alias ? option.alias(text) : name;
+    const auto names = MatchNames(text, option.names());
+    return names.size() == 1 ? names.front() : names.empty() && option.alias ? option.alias(text) : "";
 }
 
 std::string
@@ -442,6 +430,13 @@ OptionTable::Find(const std::string& name) const
     return nullptr;
 }
 
+const ForeignName*
+OptionTable::FindForeign(const std::string& name) const
+{
+    const auto it = std::find_if(foreign.begin(), foreign.end(), [&](const ForeignName& f) { return f.name == name; });
+    return it == foreign.end() ? nullptr : &*it;
+}
+
 void
 OptionTable::Add(std::vector<Option> more)
 {
@@ -528,6 +523,12 @@ ParseValue(const Option& option, const std::string& given, const std::string& wh
         }
         break;
     case Kind::kInteger: {
+        if (!option.word.empty() && Lower(text) == option.word)
+        {
+            v.text = option.word;
+            *value = std::move(v);
+            return true;
+        }
         const char* end = text.data() + text.size();
         const auto [p, bad] = std::from_chars(text.data(), end, v.integer);
         if (bad != std::errc() || p != end)
@@ -541,8 +542,9 @@ ParseValue(const Option& option, const std::string& given, const std::string& wh
     case Kind::kReal: {
         char* end = nullptr;
         const char first = text[0];
+        errno = 0;
         v.real = std::strtod(text.c_str(), &end);
-        if (*end != '\0' || !(std::isdigit(static_cast<unsigned char>(first)) || first == '.' || first == '-' ||
+        if (errno == ERANGE || *end != '\0' || !(std::isdigit(static_cast<unsigned char>(first)) || first == '.' || first == '-' ||
                               first == '+') ||
             text.find_first_of("xX") != std::string::npos || !(v.real - v.real == 0))
         {
@@ -597,6 +599,10 @@ ParseValue(const Option& option, const std::string& given, const std::string& wh
         {
             return fail(why);
         }
+        else if (const auto several = MatchNames(text, items); several.size() > 1)
+        {
+            return fail("may mean " + topo::JoinNames(several) + "; allowed: either, spelt as it stands there");
+        }
         else if (option.kind == Kind::kName || (text.find_first_of("/.") == std::string::npos && !IsFile(text)))
         {
             const std::string nearest = Nearest(text, items);
@@ -606,6 +612,18 @@ ParseValue(const Option& option, const std::string& given, const std::string& wh
     }
     case Kind::kList:
         v.list = SplitList(text);
+        for (auto word = v.list.begin(); word != v.list.end(); ++word)
+        {
+            if (word->empty())
+            {
+                return fail("entry " + std::to_string(word - v.list.begin() + 1) +
+                            " of the list is empty; allowed: entries between commas, " + option.placeholder);
+            }
+            if (option.distinct && std::find(v.list.begin(), word, *word) != word)
+            {
+                return fail("names " + *word + " twice");
+            }
+        }
         break;
     case Kind::kText:
     case Kind::kFile:
@@ -652,7 +670,7 @@ CanonicalText(const Option& option, const Value& value)
     case Kind::kFlag:
         return value.flag ? "1" : "0";
     case Kind::kInteger:
-        return std::to_string(value.integer);
+        return value.text.empty() ? std::to_string(value.integer) : value.text;
     case Kind::kReal:
         return RealText(value.real);
     case Kind::kBytes:
@@ -691,7 +709,7 @@ ToJson(const OptionTable& table, const Values& values, const std::vector<std::st
             slot = v.flag;
             break;
         case Kind::kInteger:
-            slot = v.integer;
+            slot = v.text.empty() ? json(v.integer) : json(v.text);
             break;
         case Kind::kReal:
             slot = v.real;

@@ -83,6 +83,8 @@ struct Option
     std::function<std::string(const std::string&)> alias;
     /// Why a text that is no name of names() cannot be had, if it is a case worth its own words; else "".
     std::function<std::string(const std::string&)> refusal;
+    std::string word;      ///< a kInteger may be this as well, "auto": Value::text is it then, and the number 0
+    bool distinct = false; ///< of a kList: no entry may stand there twice
     std::string example; ///< a valid value other than the default, for tests and documentation
 
     Option& Default(std::string text)
@@ -152,6 +154,18 @@ struct Option
         return *this;
     }
 
+    Option& OrWord(std::string text)
+    {
+        word = std::move(text);
+        return *this;
+    }
+
+    Option& Distinct()
+    {
+        distinct = true;
+        return *this;
+    }
+
     Option& At(std::string jsonPath)
     {
         path = std::move(jsonPath);
@@ -169,6 +183,17 @@ struct Option
 /// /training/micro_batch. An empty section: command line only.
 Option Opt(std::string name, Kind kind, const std::string& section, std::string group, std::string help);
 
+/// An option of other software that is none here, but is worth its own words.
+struct ForeignName
+{
+    std::string name; ///< "tensor-model-parallel-size"
+    char letter = 0;  ///< of a short option without which there is the name only
+    /// Values, and the argument of this program that says the same; "" if that is so anyway. Of a flag, the value is "".
+    std::vector<std::pair<std::string, std::string>> means;
+    std::string otherwise; ///< what there is instead: for all other values
+    bool flag = false;     ///< takes no value
+};
+
 /// A list that --list=NAME and --help=NAME print.
 struct NameList
 {
@@ -184,9 +209,11 @@ struct OptionTable
     std::string description; ///< first lines of --help
     std::vector<Option> options;
     std::vector<NameList> lists;
+    std::vector<ForeignName> foreign;
     std::vector<std::string> examples; ///< command lines without "./ns3 run"; "# ..." lines are remarks
 
     const Option* Find(const std::string& name) const; ///< by name
+    const ForeignName* FindForeign(const std::string& name) const; ///< by name; null if there is none
     void Add(std::vector<Option> more);
     /// Gives --list and --help the names of the lists. Call it when the lists are there.
     void Finish();
@@ -274,10 +301,13 @@ std::string ListText(const NameList& list);
 /// --list=options: the table as JSON, for programs that read it (tests/fuzz). Ranges are in the base unit, as Option has them.
 std::string OptionsJson(const OptionTable& table);
 
-/// The name that `text` means for this option, by names() or alias(). Empty if none.
+/// The name that `text` means for this option, by names() or alias(). Empty if none, or if it may mean several.
 std::string NameMeant(const Option& option, const std::string& text);
 
-/// The name in `items` that `text` means: exactly, or up to case and the signs "-_. ". Empty if none.
+/// The names in `items` that `text` may mean: the one that is exactly it, else all that are it when folded
+/// (topo::FoldedName). No two names of a registry fold alike, so there is at most one; a test sees to it.
+std::vector<std::string> MatchNames(const std::string& text, const std::vector<NamedItem>& items);
+/// The only one of them. Empty if there is none, or several.
 std::string MatchName(const std::string& text, const std::vector<NamedItem>& items);
 /// "a, b, c".
 std::string JoinNames(const std::vector<NamedItem>& items);

@@ -146,13 +146,13 @@ FabricText(const FabricSpec& f)
 }
 
 std::string
-ClusterText(const ClusterSpec& c)
+ClusterText(const ClusterSpec& c, const FabricSpec& f)
 {
     const uint32_t hosts = static_cast<uint32_t>(c.topology.Hosts().size());
     return Line("servers", std::to_string(c.servers) + " x " + c.server.name + " with " + std::to_string(c.server.gpus) + " x " +
                                c.server.gpu + ", " + topo::ToString(c.server.scaleUp.kind) + " " +
-                               rdma::ToString(c.server.scaleUp.perGpu) + " a GPU, " + std::to_string(c.server.nics) +
-                               (c.server.nics == 1 ? " NIC" : " NICs")) +
+                               rdma::ToString(c.server.scaleUp.perGpu) + " a GPU, " + topo::Counted(c.server.nics, "NIC") + " of " +
+                               rdma::ToString(f.nicRate)) +
            Line("network", NetworkText(c.topology, c.topologyName)) +
            Line("placement", std::string(c.placement == PlacementPolicy::kRandom ? "random" : "linear") +
                                  (c.servers < hosts ? ", " + topo::Counted(hosts - c.servers, "host") + " idle" : ""));
@@ -206,7 +206,7 @@ PlanText(const TrainingScenario& s)
     text += Line("batch", std::to_string(s.globalBatch) + " samples a step = " + topo::Counted(s.plan.ranks, "GPU") + " x micro-batch " +
                               std::to_string(s.microBatch) + " x accumulation " + std::to_string(s.accumulation));
     text += Line("steps", std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) + ", seed " + std::to_string(s.run.seed));
-    text += ClusterText(s.cluster);
+    text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric);
     std::set<coll::Op> ops;
     double compute = 0;
@@ -224,8 +224,12 @@ PlanText(const TrainingScenario& s)
     text += Line("collectives", AlgorithmText(s.collectives, s.cluster, ops));
 
     text += "\nOne step\n";
+    const double peak = s.options.gpu.Peak(s.options.dtype);
     text += Line("computing", Seconds(compute) + " a GPU, " + Format("%.4g", s.plan.flopsPerGpuPerStep * 1e-12) + " TFLOP" +
-                                  (compute > 0 ? Format(" (%.4g TFLOP/s)", s.plan.flopsPerGpuPerStep * 1e-12 / compute) : ""));
+                                  (compute > 0 ? Format(" (%.4g TFLOP/s", s.plan.flopsPerGpuPerStep * 1e-12 / compute) +
+                                                     Format(", %.1f%% of ", 100 * s.plan.flopsPerGpuPerStep / compute / peak) +
+                                                     Format("the peak of %.4g: MFU is less)", peak * 1e-12)
+                                               : ""));
     std::string moved;
     for (const auto& [op, bytes] : training::BytesMovedPerGpu(s.plan))
     {
@@ -255,7 +259,7 @@ PlanText(const CollperfScenario& s)
     text += Line("repetitions", std::to_string(s.iterations) + " measured" + AfterWarmup(s.warmupIterations) + ", seed " +
                                     std::to_string(s.run.seed));
     text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {s.op}));
-    text += ClusterText(s.cluster);
+    text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric);
     return text + EstimateText(EstimateRun(s), s.run);
 }

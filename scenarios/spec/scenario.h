@@ -46,6 +46,7 @@ struct RunOptions
     bool timeline = true;          ///< timeline.json at the end
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
+    std::vector<std::pair<std::string, std::string>> environment; ///< as `attributes`, before them: ns3-environment.h
     std::vector<std::string> ns3Arguments; ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
     nlohmann::json asRun;          ///< the whole configuration as run, for stats.json
     std::vector<std::pair<std::string, std::string>> attributes; ///< ("ns3::RdmaSwitch::PipelineLatency", "300ns") from the JSON's "ns3" object
@@ -162,6 +163,9 @@ struct CollperfScenario
     uint32_t iterations = 1;
     uint32_t warmupIterations = 0;
     uint32_t ranks = 0;            ///< = servers x GPUs used
+    uint32_t threads = 1;          ///< of a server, as nccl-tests has them: for its header
+    uint32_t gpusPerThread = 1;
+    bool checked = false;          ///< prove every size's schedule before it is simulated
     uint32_t elementBytes = 4;     ///< of --datatype, for the count column
     std::string datatype = "float";
 };

@@ -13,6 +13,7 @@
 #include "scenarios/traffic/hpcc-flows.h"
 #include "scenarios/traffic/patterns.h"
 #include "topologies/family.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -94,7 +95,7 @@ MakeTable()
             "flow sizes at random from a distribution, instead of --bytes: a name, or a file of lines \"bytes percent\" (of flows of at "
             "most so many bytes; in between linearly)")
             .Names("distribution of flow sizes", FlowSizeItems)
-            .Aliases([](const std::string& text) -> std::string { return text == "FbHdp" ? "fb-hadoop" : ""; })
+            .Aliases([](const std::string& text) -> std::string { return topo::FoldedName(text) == "fbhdp" ? "fb-hadoop" : ""; })
             .Otherwise("websearch for --pattern=poisson and on-off")
             .Example("fb-hadoop"),
         Opt("start-jitter", Kind::kDuration, json, group, "flows start at random within this time").Otherwise("0, all at once").Range(0, 1e15).Example("10us"),
@@ -254,7 +255,7 @@ ReadSizes(Validation* v, FlowSizes* sizes)
         const auto read = topo::ReadWholeFile(given, errors);
         if (!read)
         {
-            v->Fail("sizes", errors.empty() ? "cannot be read" : errors[0].message);
+            v->FailFile("sizes", errors);
             return false;
         }
         text = *read;
@@ -627,7 +628,7 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
     const auto text = topo::ReadWholeFile(file, errors);
     if (!text)
     {
-        v->Fail("flows", errors.empty() ? "cannot be read" : errors[0].message);
+        v->FailFile("flows", errors);
         return;
     }
     if (IsFlowCsv(*text))

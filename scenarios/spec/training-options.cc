@@ -8,7 +8,9 @@
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/json-text.h"
+#include "scenarios/spec/micro-batch.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
@@ -16,7 +18,7 @@
 #include "topologies/family.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <cstdio>
 #include <set>
 #include <tuple>
@@ -27,7 +29,6 @@ namespace scenario
 namespace
 {
 
-constexpr uint32_t kDefaultMicroBatch = 4;
 constexpr uint32_t kDefaultSequence = 2048;
 
 std::string
@@ -127,21 +128,37 @@ MakeTable()
             .Names("model", ModelItems)
             .Aliases(ModelAlias)
             .Default("bloom-560m"),
-        Opt("zero", Kind::kInteger, json, group, "ZeRO stage; 0 is plain data parallelism").Default("2").OneOf({0, 1, 2, 3}),
+        Opt("zero", Kind::kInteger, json, group, "ZeRO stage; 0 is plain data parallelism")
+            .Alias("zero-stage")
+            .Default("2")
+            .OneOf({0, 1, 2, 3}),
         Opt("zero-impl", Kind::kName, json, group, "as the paper has it, or as DeepSpeed does it by default")
             .Names("ZeRO implementation",
                    {{"paper", "reduce-scatter and all-gather, overlapped"}, {"deepspeed", "DeepSpeed's defaults"}})
             .Default("paper"),
-        Opt("micro-batch", Kind::kInteger, json, group, "samples a GPU takes at a time")
+        Opt("micro-batch", Kind::kInteger, json, group,
+            "samples a GPU takes at a time; auto: the most that fit its memory by the estimate of --dry-run, and go into the global "
+            "batch if that is given")
+            .Alias("micro-batch-size")
+            .Alias("train-micro-batch-size-per-gpu")
+            .Alias("per-device-train-batch-size")
+            .OrWord("auto")
             .Otherwise("4, or what the global batch leaves")
             .Range(1, 1e6)
             .Example("2"),
-        Opt("accumulation", Kind::kInteger, json, group, "micro-batches a step").Otherwise("1, or what the global batch leaves").Range(1, 1e6).Example("2"),
+        Opt("accumulation", Kind::kInteger, json, group, "micro-batches a step")
+            .Alias("gradient-accumulation-steps")
+            .Otherwise("1, or what the global batch leaves").Range(1, 1e6).Example("2"),
         Opt("global-batch", Kind::kInteger, json, group, "samples a step = GPUs x micro-batch x accumulation")
+            .Alias("global-batch-size")
+            .Alias("train-batch-size")
             .Otherwise("what these make")
             .Range(1, 4e9)
             .Example("1024"),
-        Opt("seq", Kind::kInteger, json, group, "tokens of a sample").Otherwise("2048, or the model's own if shorter").Range(1, 1e7).Example("1024"),
+        Opt("seq", Kind::kInteger, json, group, "tokens of a sample")
+            .Alias("seq-length")
+            .Alias("sequence-length")
+            .Otherwise("2048, or the model's own if shorter").Range(1, 1e7).Example("1024"),
         Opt("dtype", Kind::kName, json, group, "of parameters and gradients").Names("datatype", DtypeItems).Aliases(DtypeAlias).Default("bf16"),
         Opt("gpu", Kind::kNameOrFile, json, group, "a name or a JSON file")
             .Names("GPU", GpuItems)
@@ -167,10 +184,18 @@ MakeTable()
             .Range(0, 1e15)
             .Example("100MB"),
         Opt("overlap", Kind::kFlag, json, group, "reduce gradients and gather parameters while layers compute")
+            .Alias("overlap-comm")
             .Otherwise("1; with deepspeed only at stage 3")
             .Example("0"),
-        Opt("recompute", Kind::kFlag, json, group, "activation checkpointing of every block").Default("0"),
-        Opt("fused-attention", Kind::kFlag, json, group, "attention matrices never reach the memory (FlashAttention)").Default("0"),
+        Opt("recompute", Kind::kFlag, json, group, "activation checkpointing of every block")
+            .Alias("activation-checkpointing")
+            .Alias("checkpoint-activations")
+            .Alias("deepspeed-activation-checkpointing")
+            .Alias("gradient-checkpointing")
+            .Default("0"),
+        Opt("fused-attention", Kind::kFlag, json, group, "attention matrices never reach the memory (FlashAttention)")
+            .Alias("use-flash-attn")
+            .Default("0"),
         Opt("profile", Kind::kFile, json, group, "measured times of layers, in JSON, instead of the roofline's").Otherwise("none"),
     });
     t.Add(ClusterOptionRows(Defaults()));
@@ -184,6 +209,7 @@ MakeTable()
         t.lists.push_back(std::move(list));
     }
     t.lists.push_back(AlgorithmList());
+    t.foreign = TrainingForeignNames();
     t.Finish();
     t.examples = {
         "dltrain --model=bloom560m --zero=2",
@@ -204,7 +230,7 @@ JsonFile(Validation* v, const std::string& option)
     const auto text = topo::ReadWholeFile(file, errors);
     if (!text)
     {
-        v->Fail(option, errors.empty() ? "cannot be read" : errors[0].message);
+        v->FailFile(option, errors);
         return std::nullopt;
     }
     JsonText parsed = ParseJsonText(*text, file);
@@ -339,64 +365,6 @@ ChooseServerAndGpu(Validation* v, std::optional<topo::ServerSpec>* server, std::
     (*server)->gpu = (*gpu)->name;
 }
 
-/// micro-batch, accumulation and global batch, of which any may be left out.
-void
-MakeBatch(Validation* v, uint32_t gpus, TrainingScenario* s)
-{
-    auto& values = v->values;
-    const bool haveMicro = values.Given("micro-batch");
-    const bool haveAccumulation = values.Given("accumulation");
-    const uint64_t n = gpus;
-    uint64_t micro = haveMicro ? values.Integer("micro-batch") : kDefaultMicroBatch;
-    uint64_t accumulation = haveAccumulation ? values.Integer("accumulation") : 1;
-    if (values.Given("global-batch"))
-    {
-        const uint64_t global = values.Integer("global-batch");
-        const std::string gpuText = std::to_string(n) + (n == 1 ? " GPU" : " GPUs");
-        if (haveMicro && haveAccumulation)
-        {
-            if (n * micro * accumulation != global)
-            {
-                v->Fail("global-batch", gpuText + " x micro-batch " + std::to_string(micro) + " x accumulation " +
-                                            std::to_string(accumulation) + " make " + std::to_string(n * micro * accumulation),
-                        std::to_string(n * micro * accumulation));
-                return;
-            }
-        }
-        else
-        {
-            // What is known goes into the global batch a whole number of times.
-            const uint64_t part = haveAccumulation ? n * accumulation : n * micro;
-            if (global % part != 0)
-            {
-                const std::string factors = haveAccumulation ? "accumulation " + std::to_string(accumulation)
-                                                             : "micro-batch " + std::to_string(micro);
-                const uint64_t down = global / part * part;
-                v->Fail("global-batch",
-                        gpuText + " x " + factors + " make " + std::to_string(part) + "; allowed: multiples of " +
-                            std::to_string(part),
-                        std::to_string(down && global - down <= part / 2 ? down : down + part));
-                return;
-            }
-            (haveAccumulation ? micro : accumulation) = global / part;
-        }
-    }
-    const uint64_t global = n * micro * accumulation;
-    if (micro > 1000000 || accumulation > 1000000 || global > 4000000000ULL)
-    {
-        v->Fail(values.Given("global-batch") ? "global-batch" : "micro-batch",
-                "makes a micro-batch of " + std::to_string(micro) + ", accumulation " + std::to_string(accumulation) +
-                    " and a global batch of " + std::to_string(global) + ", more than can be simulated");
-        return;
-    }
-    v->Decide("micro-batch", std::to_string(micro));
-    v->Decide("accumulation", std::to_string(accumulation));
-    v->Decide("global-batch", std::to_string(global));
-    s->microBatch = static_cast<uint32_t>(micro);
-    s->accumulation = static_cast<uint32_t>(accumulation);
-    s->globalBatch = static_cast<uint32_t>(global);
-}
-
 /// The different collectives of a plan.
 std::vector<coll::Collective>
 CollectivesOf(const training::TrainingPlan& plan)
@@ -421,20 +389,30 @@ CollectivesOf(const training::TrainingPlan& plan)
 void
 SlowDown(Validation* v, training::TrainingPlan* plan)
 {
+    std::set<uint32_t> named;
     for (const auto& word : v->values.List("slow-gpu"))
     {
-        char* end = nullptr;
-        const unsigned long rank = std::strtoul(word.c_str(), &end, 10);
-        const bool colon = end != word.c_str() && *end == ':' && word[0] != '-';
-        const char* const text = colon ? end + 1 : end;
-        const double factor = colon ? std::strtod(text, &end) : 0;
-        if (!colon || end == text || *end || rank >= plan->ranks || !(factor >= 1 && factor <= 1000))
+        const auto fail = [&](const std::string& problem) { v->errors.push_back({v->values.Where("slow-gpu"), word, problem, ""}); };
+        const size_t colon = word.find(':');
+        uint32_t rank = 0;
+        double factor = 0;
+        const char* const end = word.data() + word.size();
+        const auto [afterRank, badRank] = std::from_chars(word.data(), end, rank);
+        const auto [afterFactor, badFactor] =
+            colon == std::string::npos ? std::from_chars_result{nullptr, std::errc::invalid_argument}
+                                       : std::from_chars(word.data() + colon + 1, end, factor);
+        if (badRank != std::errc() || afterRank != word.data() + colon || badFactor != std::errc() || afterFactor != end ||
+            rank >= plan->ranks || !(factor >= 1 && factor <= 1000))
         {
-            v->errors.push_back({v->values.Where("slow-gpu"), word,
-                                 "allowed: GPU:FACTOR as 5:1.3, GPU 0 to " + std::to_string(plan->ranks - 1) + ", factor 1 to 1000", ""});
+            fail("allowed: GPU:FACTOR as 5:1.3, GPU 0 to " + std::to_string(plan->ranks - 1) + ", factor 1 to 1000");
             return;
         }
         plan->slowness.resize(plan->ranks, 1);
+        if (!named.insert(rank).second)
+        {
+            fail("names GPU " + std::to_string(rank) + " a second time; allowed: once");
+            return;
+        }
         plan->slowness[rank] = factor;
     }
 }
@@ -463,6 +441,7 @@ ValidateTraining(const ReadResult& read)
     std::optional<topo::ServerSpec> server;
     std::optional<training::GpuSpec> gpu;
     ChooseServerAndGpu(&v, &server, &gpu);
+    ApplyServer(&v, server);
     s.fabric = MakeFabric(&v);
     Cluster cluster = MakeCluster(&v, Defaults(), server, &s.fabric);
 
@@ -478,9 +457,6 @@ ValidateTraining(const ReadResult& read)
         o.dtype = *training::ParseDtype(s.dtype);
         o.recompute = values.Flag("recompute");
         o.fusedAttention = values.Flag("fused-attention");
-        MakeBatch(&v, o.ranks, &s);
-        o.microBatch = s.microBatch;
-        o.accumulation = s.accumulation;
         if (!model->hasSequence)
         {
             v.MustNotBeGiven({"seq"}, "has no meaning for " + model->name + ", whose samples are no sequences");
@@ -523,6 +499,10 @@ ValidateTraining(const ReadResult& read)
                 TakeFileProblems(&v, values.Text("profile"), problems);
             }
         }
+        MakeBatch(&v, &o);
+        s.microBatch = o.microBatch;
+        s.accumulation = o.accumulation;
+        s.globalBatch = o.ranks * o.microBatch * o.accumulation;
         if (v.errors.empty())
         {
             TakeProblems(&v, training::Check(o));

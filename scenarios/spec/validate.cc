@@ -12,6 +12,7 @@
 #include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/nic-names.h"
+#include "scenarios/spec/ns3-environment.h"
 #include "scenarios/traffic/random.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
@@ -37,6 +38,20 @@ Validation::Fail(const std::string& option, std::string problem, std::string nea
 {
     const Value& value = values[option];
     errors.push_back({values.Where(option), value.present ? value.raw : "", std::move(problem), std::move(nearest)});
+}
+
+void
+Validation::FailFile(const std::string& option, const std::vector<topo::Error>& errors)
+{
+    std::vector<std::string> names;
+    if (const Option* o = table.Find(option); o && o->names)
+    {
+        for (const auto& item : o->names())
+        {
+            names.push_back(item.name);
+        }
+    }
+    Fail(option, errors.empty() ? "cannot be read" : errors[0].message, topo::NearestName(values[option].raw, names));
 }
 
 void
@@ -513,6 +528,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.timeline = v->values.Flag("timeline");
     run.pcap = v->values.List("pcap");
     run.capture = MakeCapture(v, topology);
+    run.environment = ReadNs3Environment(&v->errors);
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     for (const auto& name : run.pcap)
@@ -536,6 +552,10 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
         except.insert(except.end(), {"nic", "link-delay", "oversubscription", "bit-error-rate"});
     }
     nlohmann::json json = ToJson(v.table, v.values, except);
+    for (const auto& [name, value] : run.environment)
+    {
+        json["ns3"][name] = value;
+    }
     for (const auto& [name, value] : run.attributes)
     {
         json["ns3"][name] = value;

@@ -27,6 +27,8 @@ struct Validation
 
     /// An error about an option as it was given.
     void Fail(const std::string& option, std::string problem, std::string nearest = "");
+    /// A file named by an option could not be read; says what name may have been meant, if the option takes names too.
+    void FailFile(const std::string& option, const std::vector<topo::Error>& errors);
     /// A value decided here; in the text form of the option. Not marked as given.
     void Decide(const std::string& option, const std::string& text);
     /// Errors for options that were given although `why` makes them meaningless: "has no meaning with --flows".

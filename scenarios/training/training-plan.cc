@@ -811,7 +811,9 @@ EstimateMemory(const TrainingOptions& given)
             kept += full;
         }
     }
-    m.activations = static_cast<uint64_t>((kept + largest) * element / 2);
+    // Of absurd sizes more than 64 bits hold.
+    m.activations =
+        static_cast<uint64_t>(std::min((kept + largest) * static_cast<double>(element) / 2, 1e18));
     if (o.zero >= 1 && o.ranks > 1)
     {
         m.buffers =

@@ -46,16 +46,19 @@ class ServerConfig:
 
         ServerConfig([GPUmodel.A100] * 8)
         ServerConfig([GPUmodel.A100] * 4, nics=2, server="pcie4-a100")
+        ServerConfig([GPUmodel.H100] * 8, server="dgx-h100")
         ServerConfig([GPUmodel.H100] * 8, interconnect="nvswitch", per_gpu="3600Gbps", latency="600ns")
         ServerConfig(["my-gpu.json"] * 8)
 
     gpus: a list of GPUmodel, names or JSON files; all alike.
-    server: a name of dltrain --help=servers, or a JSON file; default: what such GPUs are sold in.
+    nics: network interfaces; default: as server= has, without it 1.
+    server: a name of dltrain --help=servers, or a JSON file, which brings its NICs and their rate (nic= of the network,
+    or of a call, wins). Default: the links between GPUs of what such GPUs are sold in, and NICs of 100 Gb/s.
     interconnect: "nvswitch", "nvlink-mesh" or "pcie" with the rate per_gpu, each way, instead of the server's; pcie
     needs host_bridge, a rate, too.
     """
 
-    def __init__(self, gpus, nics=1, server=None, interconnect=None, per_gpu=None, latency=None, host_bridge=None):
+    def __init__(self, gpus, nics=None, server=None, interconnect=None, per_gpu=None, latency=None, host_bridge=None):
         if isinstance(gpus, (str, GPUmodel)):
             raise TypeError("gpus is a list with one entry for each GPU: [GPUmodel.A100] * 8")
         self.gpus = [_model(gpu) for gpu in gpus]
@@ -77,13 +80,18 @@ class ServerConfig:
                 f"ServerConfig: server={os.fspath(server)!r} says what connects the GPUs; "
                 "give either that or interconnect and per_gpu"
             )
-        self.nics = nics
+        self.nics = 1 if nics is None and server is None else nics
         self.server = None if server is None else _file_or_name(server)
 
     @property
     def gpu(self):
         """What all its GPUs are: a GPUmodel or a file."""
         return self.gpus[0]
+
+    @property
+    def unnamed(self):
+        """Whether it stands for a server of the programs' without being named: only its links between GPUs are meant."""
+        return self.server is None and not self.scale_up
 
     def options(self, folder):
         """Options of dltrain and collperf; a server that has no name is written as a JSON file into the folder."""
@@ -121,7 +129,7 @@ class ServerConfig:
 
     def __repr__(self):
         words = [f"[{self.gpu!r}] * {len(self.gpus)}"]
-        words += [f"nics={self.nics!r}"] if self.nics != 1 else []
+        words += [f"nics={self.nics!r}"] if self.nics not in (None, 1) or (self.server and self.nics == 1) else []
         words += [f"server={self.server!r}"] if self.server else []
         words += [f"{'interconnect' if key == 'kind' else key}={value!r}" for key, value in self.scale_up.items()]
         return f"ServerConfig({', '.join(words)})"

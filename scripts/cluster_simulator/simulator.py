@@ -62,8 +62,14 @@ class Simulator:
         """Flows between hosts (the program traffic): traffic(pattern="incast", fan_in=8). A server is a host."""
         return self._run("traffic", options)
 
-    # run(script), which captures the collectives of a real training script and replays them, comes with a later release
-    # and belongs here.
+    def run(self, script="launch.sh", **options):
+        """Not built yet: to capture the collectives of a real training script and replay them. Raises NotImplementedError."""
+        raise NotImplementedError(
+            f"Simulator.run({os.fspath(script)!r}): training scripts are not run or replayed yet. Call "
+            "sim.train(model=..., zero=..., micro_batch=...) for a training step of a model by name or of your own "
+            "(a JSON file of its layers), sim.collperf(op=...) for one collective, or sim.traffic(flows='FILE') for "
+            "flows that you have recorded"
+        )
 
     def options(self, program, folder):
         """What this cluster is to a program; files that it needs are written into the folder."""
@@ -78,6 +84,16 @@ class Simulator:
             options.update(self.network.options())
         return options
 
+    def _all(self, program, folder, given):
+        """Options of the Simulator under those given. A server without a name has the NIC of the programs' own default."""
+        options = {**self.options(program, folder), **given}
+        brings = program != "traffic" and self.server is not None and self.server.unnamed
+        topology = os.fspath(options.get("topology") or "")
+        from_file = os.path.isabs(topology) or os.path.isfile(topology)  # which says it for every link
+        if brings and options.get("nic") is None and not options.get("scenario") and not from_file:
+            options["nic"] = "EDR" if options.get("fabric") == "ib" else "100GbE"
+        return options
+
     def _run(self, program, given):
         given = {name.replace("-", "_"): value for name, value in given.items()}
         show = progress.shown(program) if _on(given.get("progress", True)) else progress.Silent()
@@ -85,12 +101,12 @@ class Simulator:
         folder = os.path.abspath(os.fspath(given["out"])) if given.get("out") else os.path.join(keep.name, "results")
         if any(_on(given.get(name)) for name in TEXT_ONLY):
             ended = programs.run(
-                program, {**self.options(program, keep.name), **given, "out": folder}, progress.Silent()
+                program, {**self._all(program, keep.name, given), "out": folder}, progress.Silent()
             )
             _raise_if_bad(program, ended, None)
             return Plan(ended.output)
         # A server's file stays with the results, whose configuration names it.
-        options = {**self.options(program, folder), **given, "out": folder}
+        options = {**self._all(program, folder, given), "out": folder}
         self.last, before = None, _stamp(folder)
         ended = programs.run(program, options, show)
         # A folder of an earlier run says nothing about one that did not begin, or died.

@@ -79,7 +79,7 @@ def write_big_results(folder, gpus=3072, calls=100, intervals=80):
                    "configuration": {"cluster": {"gpus": gpus, "gpus_per_server": 8, "servers": servers}, "program": "dltrain"},
                    "gpus": gpus, "servers": servers, "model": "made-up", "zero": 2, "steps_measured": 1, "warmup_steps": 0,
                    "step_time_us": 5000.0 * rounds, "compute_time_us": 4000.0 * rounds, "communication_time_us": 2000.0 * rounds,
-                   "exposed_communication_time_us": 1000.0 * rounds, "samples_per_s": 1.0, "tflops_per_gpu": 1.0,
+                   "exposed_communication_time_us": 1000.0 * rounds, "samples_per_s": 1.0, "tflops_per_gpu": 1.0, "mfu": 0.1, "peak_tflops_per_gpu": 10.0,
                    "gpu_memory_bytes_estimate": 10 ** 10, "collectives": [], "simulated_time_us": 3200.0 * intervals, "measured_from_us": 0,
                    "messages": 900000, "message_bytes": 10 ** 12, "fct_us": dict.fromkeys(("p50", "p90", "p99", "p999", "max", "mean"), 30.0),
                    "fct_slowdown": dict.fromkeys(("p50", "p90", "p99", "p999", "max", "mean"), 1.5),

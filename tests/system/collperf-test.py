@@ -190,5 +190,38 @@ class OtherCollectives(SystemTest):
         self.assertEqual(len(sizes), 1 + math.floor(math.log(5) / math.log(1.5)))
 
 
+class AsNcclTests(SystemTest):
+    """Its options, and what its header says of them."""
+
+    def test_threads_gpus_iterations_and_check(self):
+        line = "collperf -b 1k -e 64k -f 8 -g 2 -t 2 -n 2 -w 1 --servers=2 --op=all_reduce"
+        run = self.run_program(line + " -c 1")
+        self.assertTrue(run.out.startswith(
+            "# nThread 2 nGpus 2 minBytes 1024 maxBytes 65536 iters: 2 warmup iters: 1 validation: 1\n"), run)
+        self.assertIn("# the schedule of every size is proven for these ranks", run.out)
+        self.assertIn("8 ranks on 2 servers", run.out)
+        rows = [text.split() for text in run.out.splitlines() if not text.startswith("#")]
+        self.assertEqual([row[0] for row in rows], ["1024", "8192", "65536"])
+        self.assertEqual({row[8] for row in rows} | {row[12] for row in rows}, {"0"})
+        unchecked = self.run_program(line)
+        self.assertIn("validation: 0", unchecked.out)
+        self.assertEqual({text.split()[8] for text in unchecked.out.splitlines() if not text.startswith("#")}, {"N/A"})
+        # It is the same run, and that of four GPUs a server.
+        self.assertEqual(run.stats["collectives"], unchecked.stats["collectives"])
+        plain = self.run_program("collperf -b 1K -e 64K -f 8 --gpus-per-server=4 -n 2 -w 1 --servers=2 --op=all_reduce")
+        self.assertEqual(plain.stats["collectives"], run.stats["collectives"])
+        self.assertIn("# nThread 1 nGpus 4 ", plain.out)
+
+    def test_a_named_server(self):
+        """8 GPUs and 8 NICs of 400 Gb/s each: not one GPU and one NIC of 100."""
+        run = self.run_program("collperf --server=dgx-h100 --servers=2 -b 8M --op=all_gather")
+        self.assertIn("16 ranks on 2 servers", run.out)
+        self.assertIn("8 x 400GbE", run.out)
+        self.assertEqual(run.stats["links"][0]["rate_gbps"], 400)
+        self.assertEqual(run.stats["configuration"]["cluster"]["nics_per_server"], 8)
+        one = self.run_program("collperf --server=dgx-h100 --servers=2 -b 8M --op=all_gather --nics-per-server=1 --nic=100GbE")
+        self.assertLess(run.stats["collectives"][0]["time_us"] * 4, one.stats["collectives"][0]["time_us"])
+
+
 if __name__ == "__main__":
     main()

@@ -5,6 +5,7 @@ import csv
 import collections
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -105,7 +106,25 @@ SMALL = ["--model=gpt2", "--servers=4"]
 
 text, stats, calls = run("default", *SMALL, "--steps=2")
 path = walk("default", stats, calls)
-check("Critical path" in text and "all-gather" in text.split("Critical path")[1].splitlines()[0], "the terminal: " + text)
+
+
+def lines_of_path(text):
+    """The lines of the terminal that tell of the path: {"computing": "313 ms 70.0%", ...}; what continues a line joined to it."""
+    told, name = {}, None
+    for line in text.split("Critical path", 1)[1].split("Throughput", 1)[0].splitlines()[1:]:
+        name = line[:23].strip() or name
+        told[name] = (told.get(name, "") + " " + " ".join(line[23:].split())).strip()
+    return told
+
+
+told = lines_of_path(text)
+check(told["computing"].endswith("%") and told["all-gather"].endswith("%"), "the terminal: %s" % told)
+check(sum(float(re.search(r"([\d.]+)%$", told[what]).group(1)) for what in told if told[what].endswith("%") and " ms " in told[what]) > 99,
+      "its parts are the path: %s" % told)
+check("% waiting for earlier messages on the same connection" in told["of the collectives"], "plain words: %s" % told)
+check(all(len(line) <= 100 for line in text.splitlines() if not line.startswith(("Files", "Timeline", "Report"))),
+      "lines of the terminal: " + text)
+check("queue pair" not in text, "words of the trade: " + text)
 
 # Nothing overlaps: every GPU computes as long as every other, and all its computing and all collectives are on the path.
 text, stats, calls = run("no-overlap", *SMALL, "--no-overlap")
@@ -141,7 +160,7 @@ for name, options, link, why in (("throttled", [], "host-1->s", "throttled"), ("
     check((worst["link"], worst["why"]) == (link, why) and worst["waited_us"] > 0.9 * worst["time_us"], "slow link %s: %s" % (name, worst))
     check((worst["behind"] in calls) == (why == "queued"), "slow link %s: behind whom: %s" % (name, worst))
     check(path["share"][why] > 0.1, "slow link %s: %s" % (name, path["share"]))
-    check("longest at " + link + ", " in text.split("Critical path")[1].splitlines()[0], "slow link: " + text)
+    check(lines_of_path(text)["longest at"].startswith(link + ", "), "slow link: " + text)
 
 # Losses: the parts add up all the same, with what was repeated; whose last packet came before an earlier one is not divided.
 text, stats, calls = run("losses", *SMALL, "--bit-error-rate=1e-9", "--loss-recovery=selective-repeat")
@@ -162,7 +181,7 @@ others = [part for part in path["path"] if "waited_us" not in part and part["ran
 check(all(part["call"] == "optimizer" for part in others), "slow GPU: others compute on the path: %s" % others[:3])
 expected = 1.5 * unhurried - sum(0.5 * (part["end_us"] - part["start_us"]) for part in others)
 check(abs(path["compute_us"] - expected) < 1e-3, "slow GPU: %s us, expected %f" % (path["compute_us"], expected))
-check("waited most for GPU 13: " in text, "slow GPU: " + text)
+check(lines_of_path(text)["waited most for"].startswith("GPU 13, "), "slow GPU: " + text)
 # A third of what it computes is straggling: 0.5 of 1.5, the picosecond of each call rounded.
 third = (path["compute_us"] - sum(part["end_us"] - part["start_us"] for part in others)) / 3
 check(abs(path["parts_us"]["straggling"] - third) < 1e-3, "slow GPU: straggling: %s, expected %f" % (path["parts_us"]["straggling"], third))

@@ -5,6 +5,7 @@ import glob
 import os
 import re
 import subprocess
+import unittest.mock
 
 from _system_test import ROOT, SystemTest, main
 
@@ -32,6 +33,43 @@ class BadInput(SystemTest):
         self.refuse("collperf --op=allreduse", "--op=allreduse", "did you mean 'all_reduce'")
         self.refuse("collperf --op=alltoall --algorithm=ring", "--algorithm=ring", "direct")
         self.refuse("traffic --pattern=incats", "--pattern=incats", "did you mean 'incast'")
+
+    def test_names_that_are_near_each_other(self):
+        for name in ("GPT3-13B", "gpt3-13B", "gpt3_13b"):
+            self.assertIn("gpt3-13b, 12.9 billion parameters", self.run_program(f"dltrain --dry-run --model={name} --gpus=8").out)
+        self.refuse("dltrain --model=gpt3-67b", "--model=gpt3-67b", "unknown model", "did you mean 'gpt3-6.7b'")
+
+    def test_values_that_would_mean_something_else(self):
+        self.refuse("dltrain --algorithm=,", "--algorithm=,", "entry 1 of the list is empty")
+        self.refuse("dltrain --slow-gpu=15:1,15:2", "--slow-gpu=15:2", "GPU 15 a second time")
+        self.refuse("dltrain --window=1e-7", "--window=1e-7", "whole bytes")
+        self.refuse("traffic --bytes=1.5", "--bytes=1.5", "whole bytes")
+        for program in PROGRAMS:
+            self.refuse(f"{program} --dry-run --PrintGroup=Nope", "--PrintGroup=Nope", "no group 'Nope'")
+            self.refuse(f"{program} --dry-run --PrintGroup", "--PrintGroup", "needs a value")
+            self.refuse(f"{program} --dry-run --PrintTypeIds=x", "--PrintTypeIds=x", "takes no value")
+        self.assertIn("ns3::RdmaNic", self.run_program("dltrain --dry-run --PrintGroup=Rdma").out)
+
+    def test_settings_of_the_environment(self):
+        """ns-3 itself takes them without a word, whatever they say."""
+        name = "ns3::RdmaSwitch::PipelineLatency"
+        for variable, value, words in (
+            ("NS_ATTRIBUTE_DEFAULT", name + "x=300ns", "PipelineLatency"),
+            ("NS_ATTRIBUTE_DEFAULT", name + "=soon", "'soon' is not valid"),
+            ("NS_ATTRIBUTE_DEFAULT", name + "=1us;" + name + "=2us", "twice"),
+            ("NS_ATTRIBUTE_DEFAULT", name, "is no setting"),
+            ("NS_GLOBAL_VALUE", "SchedulrType=ns3::HeapScheduler", "SchedulrType"),
+        ):
+            with self.subTest(value=value), unittest.mock.patch.dict(os.environ, {variable: value}):
+                self.refuse("collperf --ranks=2 -b 4K --dry-run", words)
+        line = "collperf --ranks=2 -b 4K --report=0 --timeline=0"
+        plain = self.run_program(line).stats
+        slow = "--ns3::RdmaSwitch::PipelineLatency=10us"
+        with unittest.mock.patch.dict(os.environ, {"NS_ATTRIBUTE_DEFAULT": slow[2:]}):
+            by_environment, by_line = self.run_program(line).stats, self.run_program(line + f" --{name}=500ns").stats
+        self.assertGreater(by_environment["collectives"][0]["time_us"], plain["collectives"][0]["time_us"] + 9)
+        self.assertEqual(by_environment["configuration"], self.run_program(line + " " + slow).stats["configuration"])
+        self.assertEqual(by_line["collectives"], plain["collectives"])  # the command line wins
 
     def test_options(self):
         for program in PROGRAMS:

@@ -87,6 +87,10 @@ class DefaultJob(SystemTest):
         tokens = 4 * 2048
         self.assertGreater(stats["tflops_per_gpu"], 6 * 559214592 * tokens / stats["step_time_us"] * 1e-6)
         self.assertLess(stats["tflops_per_gpu"], 312)
+        # Model FLOPs utilization: over the 312 TFLOP/s that an A100 does in bf16 (NVIDIA's data sheet).
+        self.assertEqual(stats["peak_tflops_per_gpu"], 312)
+        self.assertWithin(stats["mfu"], stats["tflops_per_gpu"] / 312, 1e-12)
+        self.assertIn(f"TFLOP/s per GPU, MFU {100 * stats['mfu']:.1f}% of 312\n", run.out)
         # The summary says what stats.json says.
         self.assertIn(f"{stats['step_time_us'] / 1e3:.0f} ms", run.out)
         self.assertIn(run.folder, run.out)

@@ -157,6 +157,37 @@ class Interface(SystemTest):
             self.assertRegex(plan, rf"2 x dgx-\S+ with 4 x {gpu.value}\b")
         self.assertIn("pcie 248 Gb/s", Simulator([ServerConfig(["A100"] * 8, server="pcie4-a100")]).train(dry_run=True))
 
+    def test_a_named_server_brings_its_nics(self):
+        """As on the command line. Without server= the links between GPUs alone are those of what such GPUs are sold in."""
+
+        def nics(server, **options):
+            network = {key: options.pop(key) for key in ("fabric", "nic") if key in options}
+            sim = Simulator([server] * 2, NetworkConfig("leafspine", **network))
+            plans = [sim.train(model="gpt2", dry_run=True, **options), sim.collperf(dry_run=True, **options)]
+            found = [re.search(r"(\d+) NICs? of ([\d.]+ Gb/s)", plan).groups() for plan in plans]
+            self.assertEqual(found[0], found[1])
+            return found[0]
+
+        h100 = [GPUmodel.H100] * 8
+        self.assertEqual(nics(ServerConfig(h100)), ("1", "100 Gb/s"))
+        self.assertEqual(nics(ServerConfig(h100), fabric="ib"), ("1", "100 Gb/s"))
+        self.assertEqual(nics(ServerConfig(h100, nics=4), nic="HDR"), ("4", "200 Gb/s"))
+        self.assertEqual(nics(ServerConfig(h100, server="dgx-h100")), ("8", "400 Gb/s"))
+        self.assertEqual(nics(ServerConfig(h100, server="dgx-h100"), fabric="ib"), ("8", "400 Gb/s"))
+        self.assertEqual(nics(ServerConfig(h100, nics=2, server="dgx-h100")), ("2", "400 Gb/s"))
+        self.assertEqual(nics(ServerConfig(h100, server="dgx-h100"), nic="100GbE"), ("8", "100 Gb/s"))
+        self.assertEqual(nics(ServerConfig(h100, nics=1, server="dgx-h100"), nic="100GbE"), ("1", "100 Gb/s"))
+        self.assertEqual(nics(ServerConfig(h100, interconnect="nvswitch", per_gpu="1Tbps")), ("1", "100 Gb/s"))
+        self.assertEqual(repr(ServerConfig(["A100"], nics=1)), repr(ServerConfig(["A100"])))
+        self.assertIn("nics=1", repr(ServerConfig(["A100"], nics=1, server="dgx-a100")))
+        graph = {
+            "defaults": {"rate": "25Gbps", "delay": "1us"},
+            "nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}],
+            "links": [{"from": "a", "to": "b"}],
+        }
+        wire = Simulator([ServerConfig(["A100"])] * 2, NetworkConfig(self.write("wire.json", graph)))
+        self.assertIn("1 NIC of 25 Gb/s", wire.train(model="gpt2", dry_run=True))
+
     def test_other_programs(self):
         sim = small()
         bandwidth = sim.collperf(op="all_gather", minbytes="1MiB", maxbytes="4MiB")
@@ -190,6 +221,14 @@ class Interface(SystemTest):
 
 
 class Errors(SystemTest):
+    def test_scripts_are_not_run_yet(self):
+        """run('launch.sh') says what to call instead."""
+        for call in (lambda sim: sim.run("launch.sh"), lambda sim: sim.run("launch.sh", nodes=2), lambda sim: sim.run()):
+            with self.assertRaises(NotImplementedError) as caught:
+                call(small())
+            for words in ("run('launch.sh')", "not run or replayed yet", "sim.train(", "sim.collperf(", "sim.traffic("):
+                self.assertIn(words, str(caught.exception))
+
     def test_the_programs_words(self):
         """InvalidInput has what the program prints after "dltrain: error: "."""
         for options, line in (

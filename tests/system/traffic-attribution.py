@@ -92,7 +92,7 @@ check(most(rows[0]) == "throttled_us" and "throttled by congestion control" in r
 # ---- a window of one packet, and losses
 
 rows, told = attribution("--topology=single-switch", "--hosts=2", "--pattern=incast", "--fan-in=1", "--bytes=1MB", "--window=4096", out="window")
-check(most(rows[0]) == "window_us" and "waiting for the window" in rows[0]["why"], "window: " + rows[0]["why"])
+check(most(rows[0]) == "window_us" and "waiting for acknowledgements, as the window was full" in rows[0]["why"], "window: " + rows[0]["why"])
 rows, told = attribution("--topology=single-switch", "--hosts=2", "--pattern=incast", "--fan-in=1", "--bytes=1MB", "--bit-error-rate=2e-6",
                          "--timeout-exponent=8", "--seed=2", out="lossy")
 check(most(rows[0]) == "repeating_us" and "repeating lost packets" in rows[0]["why"], "lossy: " + rows[0]["why"])

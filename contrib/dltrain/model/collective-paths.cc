@@ -21,6 +21,22 @@ GetPathShareName(std::size_t share)
     return share < ours ? GetTimeShareName(static_cast<TimeShare>(share)) : others[share - ours];
 }
 
+const char*
+GetPathShareWords(std::size_t share, bool infiniBand)
+{
+    switch (static_cast<PathShare>(share))
+    {
+    case PathShare::INSIDE_SERVERS:
+        return "inside servers";
+    case PathShare::SOFTWARE:
+        return "in software latency";
+    case PathShare::UNKNOWN:
+        return "not known";
+    default:
+        return GetTimeShareWords(static_cast<TimeShare>(share), infiniBand);
+    }
+}
+
 CollectivePaths::CollectivePaths(const TraceCollector& collector, uint16_t depth)
     : m_collector(collector),
       m_depth(std::max<uint16_t>(1, depth))

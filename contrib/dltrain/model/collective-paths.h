@@ -30,6 +30,8 @@ constexpr std::size_t PATH_SHARES = static_cast<std::size_t>(PathShare::COUNT);
 
 /// \return "serialization", "inside_servers", ... as in the files
 const char* GetPathShareName(std::size_t share);
+/// \return as GetTimeShareWords
+const char* GetPathShareWords(std::size_t share, bool infiniBand);
 
 /// A message of a path at a port.
 struct PathHop

@@ -3,6 +3,7 @@
  */
 #include "collperf-simulation.h"
 
+#include "collectives/checker.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "report-launcher.h"
@@ -45,6 +46,11 @@ CollperfSimulation::Run()
     std::iota(ranks.begin(), ranks.end(), 0);
     m_communicator = m_runner->AddCommunicator(ranks);
     m_tag = m_run.Collector().Tag(coll::OpName(m_scenario.op));
+    error = m_scenario.checked ? Prove() : "";
+    if (!error.empty())
+    {
+        return SayError("collperf", error);
+    }
     PrintHeader();
     m_run.Control().SetProgress([this] {
         return static_cast<double>(m_rows.empty() ? 0 : m_rows.size() - 1) /
@@ -107,6 +113,29 @@ CollperfSimulation::Report(const RunOutcome& outcome)
     WriteTimelineOf(m_scenario.run, std::cerr);
     WriteReport(m_scenario.run, std::cerr);
     return m_run.Status(outcome);
+}
+
+std::string
+CollperfSimulation::Prove() const
+{
+    const coll::Placement placement = scenario::RankPlacement(m_scenario.cluster);
+    const coll::Algorithm& algorithm =
+        scenario::AlgorithmOf(m_scenario.collectives, m_scenario.op, placement);
+    coll::CheckOptions options;
+    options.zeroCopy = false;
+    for (const uint64_t bytes : m_scenario.sizes)
+    {
+        const coll::Collective what{m_scenario.op, bytes, m_scenario.ranks, m_scenario.root};
+        const auto schedule = algorithm.Make(what, placement, m_scenario.collectives.options);
+        const coll::CheckReport report = coll::Check(*schedule, options);
+        if (!report.Ok())
+        {
+            return "the schedule of " + algorithm.Name() + " " + coll::OpName(m_scenario.op) +
+                   " is wrong for " + std::to_string(bytes) + " B on " +
+                   std::to_string(m_scenario.ranks) + " ranks: " + report.Problems();
+        }
+    }
+    return "";
 }
 
 void
@@ -182,19 +211,27 @@ CollperfSimulation::PrintHeader() const
         scenario::AlgorithmOf(m_scenario.collectives,
                               m_scenario.op,
                               scenario::RankPlacement(m_scenario.cluster));
-    std::printf("# nThread 1 nGpus 1 minBytes %llu maxBytes %llu iters: %u warmup iters: %u "
-                "validation: 0\n#\n",
+    std::printf("# nThread %u nGpus %u minBytes %llu maxBytes %llu iters: %u warmup iters: %u "
+                "validation: %u\n#\n",
+                m_scenario.threads,
+                m_scenario.gpusPerThread,
                 static_cast<unsigned long long>(m_scenario.sizes.front()),
                 static_cast<unsigned long long>(m_scenario.sizes.back()),
                 m_scenario.iterations,
-                m_scenario.warmupIterations);
+                m_scenario.warmupIterations,
+                m_scenario.checked ? 1U : 0U);
+    if (m_scenario.checked)
+    {
+        std::printf("# the schedule of every size is proven for these ranks: each byte arrives and "
+                    "is added once; no data is moved\n");
+    }
     std::printf("# %s, algorithm %s, %u ranks on %u servers, %s, %s, congestion control %s\n",
                 coll::OpName(m_scenario.op).c_str(),
                 algorithm.Name().c_str(),
                 m_scenario.ranks,
                 m_scenario.cluster.servers,
                 rdma::Shown(m_scenario.cluster.topologyName).c_str(),
-                rdma::Shown(m_scenario.fabric.nic).c_str(),
+                rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)).c_str(),
                 m_scenario.fabric.cc.c_str());
     std::printf("# copies within a GPU take no time here, so in place is what out of place is: one "
                 "simulation, shown twice\n#\n");
@@ -243,10 +280,11 @@ CollperfSimulation::PrintRow(const Row& row) const
     char result[96];
     std::snprintf(result,
                   sizeof result,
-                  "  %7s  %6.2f  %6.2f    N/A",
+                  "  %7s  %6.2f  %6.2f    %3s",
                   SevenColumns(row.timeUs).c_str(),
                   bw.algbw,
-                  bw.busbw);
+                  bw.busbw,
+                  m_scenario.checked ? "0" : "N/A");
     std::printf("%12llu  %12llu  %8s  %6s  %6d%s%s\n",
                 static_cast<unsigned long long>(row.last.bytes),
                 static_cast<unsigned long long>(count),

@@ -41,6 +41,8 @@ class CollperfSimulation : public CollectiveUser
 
     /// Completes the files, prints the end. \return exit status
     int Report(const RunOutcome& outcome);
+    /// Proves the schedules of all sizes. \return what is wrong with the first that is; else empty
+    std::string Prove() const;
     void StartSize();
     void Enter(Rank position, int64_t now);
     void PrintHeader() const;

@@ -23,22 +23,6 @@ Us(int64_t ps)
     return static_cast<double>(ps) / 1e6;
 }
 
-/// Of each share, for the terminal.
-constexpr std::array<const char*, PATH_SHARES> WORDS{"behind earlier messages of the queue pair",
-                                                     "at other queue pairs' turns",
-                                                     "in a NIC paused by PFC",
-                                                     "throttled by congestion control",
-                                                     "waiting for the window",
-                                                     "repeating lost packets",
-                                                     "serialization",
-                                                     "propagation and switch pipelines",
-                                                     "queued in a switch",
-                                                     "in a switch paused by PFC",
-                                                     "in the limits of NICs",
-                                                     "inside servers",
-                                                     "software latency",
-                                                     "not known"};
-
 std::string
 Percent(int64_t part, int64_t whole)
 {
@@ -451,36 +435,35 @@ CriticalPath::ToJson(const std::vector<std::string>& tags) const
 std::string
 CriticalPath::InWords(std::size_t share) const
 {
-    std::string words = WORDS[share];
-    const std::size_t at = words.find("paused by PFC");
-    if (at != std::string::npos && m_collector.GetFabric().GetSubnet())
-    {
-        words.replace(at, std::string::npos, "waiting for credits");
-    }
-    return words;
+    return GetPathShareWords(share, m_collector.GetFabric().GetSubnet() != nullptr);
 }
 
-std::string
-CriticalPath::HopInWords(const Hop& longest, const std::vector<std::string>& tags) const
+void
+CriticalPath::AddHop(const Hop& longest,
+                     const std::vector<std::string>& tags,
+                     std::vector<Line>& lines) const
 {
     const PathHop& hop = longest.hop;
-    std::string text = m_collector.GetPortNames()[hop.port] + ", " + HumanTime(Us(hop.time)) +
-                       " of " + m_path[longest.call].task->name;
+    lines.push_back({"longest at",
+                     -1,
+                     m_collector.GetPortNames()[hop.port] + ", " + HumanTime(Us(hop.time)) +
+                         " of " + m_path[longest.call].task->name});
     if (hop.waited * 20 > hop.time) // below 5% is not worth a word
     {
-        text += " (" + Percent(hop.waited, hop.time) + " " +
-                InWords(static_cast<std::size_t>(longest.why));
-        text += hop.behind < tags.size() ? ", behind " + tags[hop.behind] + ")" : ")";
+        std::string text =
+            Percent(hop.waited, hop.time) + " " + InWords(static_cast<std::size_t>(longest.why));
+        text += hop.behind < tags.size() ? ", behind " + tags[hop.behind] : "";
+        lines.push_back({"", -1, std::move(text)});
     }
-    return text;
 }
 
-std::string
-CriticalPath::InWords(const std::vector<std::string>& tags) const
+std::vector<CriticalPath::Line>
+CriticalPath::InLines(const std::vector<std::string>& tags) const
 {
+    std::vector<Line> lines;
     if (m_path.empty())
     {
-        return "";
+        return lines;
     }
     std::map<std::string, int64_t> collectives; // without what follows the last space: numbers
     const Part* latest = nullptr;
@@ -498,14 +481,15 @@ CriticalPath::InWords(const std::vector<std::string>& tags) const
         }
     }
     const int64_t total = m_path.back().end - m_path.front().start;
-    std::string text = HumanTime(Us(m_computing)) + " computing";
+    lines.push_back({"", total, "calls that waited for each other, back from the last one"});
+    lines.push_back({"computing", m_computing, ""});
     if (m_straggling * 100 >= total)
     {
-        text += " (" + HumanTime(Us(m_straggling)) + " of it straggling)";
+        lines.back().words = "(" + HumanTime(Us(m_straggling)) + " of it straggling)";
     }
     for (const auto& [name, ps] : collectives)
     {
-        text += ", " + HumanTime(Us(ps)) + " " + name;
+        lines.push_back({name, ps, ""});
     }
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < PATH_SHARES; ++i)
@@ -518,19 +502,22 @@ CriticalPath::InWords(const std::vector<std::string>& tags) const
     const int64_t communicating = total - m_computing;
     for (std::size_t i = 0; i < 3 && m_shares[order[i]] * 20 > communicating; ++i)
     {
-        text += (i ? ", " : "; of the collectives ") + Percent(m_shares[order[i]], communicating) +
-                " " + InWords(order[i]);
+        lines.push_back({i ? "" : "of the collectives",
+                         -1,
+                         Percent(m_shares[order[i]], communicating) + " " + InWords(order[i])});
     }
     if (!m_hops.empty())
     {
-        text += "; longest at " + HopInWords(m_hops.front(), tags);
+        AddHop(m_hops.front(), tags, lines);
     }
     if (latest)
     {
-        text += "; waited most for GPU " + std::to_string(latest->rank) + ": " +
-                HumanTime(Us(latest->waited)) + " at " + latest->task->name;
+        lines.push_back({"waited most for",
+                         -1,
+                         "GPU " + std::to_string(latest->rank) + ", " +
+                             HumanTime(Us(latest->waited)) + " at " + latest->task->name});
     }
-    return text;
+    return lines;
 }
 
 } // namespace dltrain

@@ -63,8 +63,17 @@ class CriticalPath
 
     /// \return parts of stats.json; null if no step has ended. \param tags names by tag
     nlohmann::ordered_json ToJson(const std::vector<std::string>& tags) const;
-    /// \return a line
-    std::string InWords(const std::vector<std::string>& tags) const;
+
+    /// A line for the terminal: how much of the path, or words, or both.
+    struct Line
+    {
+        std::string what;  //!< "computing"
+        int64_t ps{-1};    //!< -1: words only
+        std::string words; //!< may be empty
+    };
+
+    /// \return the path itself first, then its parts; empty if no step has ended
+    std::vector<Line> InLines(const std::vector<std::string>& tags) const;
 
   private:
     struct Times
@@ -121,7 +130,9 @@ class CriticalPath
     static uint16_t DepthFor(const training::TrainingPlan& plan);
     void AddCollective(const Times& times, int64_t end, Part& part);
     std::string InWords(std::size_t share) const;
-    std::string HopInWords(const Hop& longest, const std::vector<std::string>& tags) const;
+    void AddHop(const Hop& longest,
+                const std::vector<std::string>& tags,
+                std::vector<Line>& lines) const;
 
     const training::TrainingPlan& m_plan;
     const TraceCollector& m_collector;

@@ -4,6 +4,7 @@
 #include "ns3-settings.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/spec/ns3-environment.h"
 #include "topologies/names.h"
 
 #include "ns3/attribute.h"
@@ -18,6 +19,7 @@
 #include <cstdlib>
 #include <map>
 #include <regex>
+#include <set>
 #include <vector>
 
 namespace dltrain
@@ -133,6 +135,19 @@ TypeNames()
     return names;
 }
 
+/// Groups of classes, each once.
+std::vector<std::string>
+GroupNames()
+{
+    std::set<std::string> names;
+    for (uint16_t i = 0; i < ns3::TypeId::GetRegisteredN(); ++i)
+    {
+        names.insert(ns3::TypeId::GetRegistered(i).GetGroupName());
+    }
+    names.erase("");
+    return {names.begin(), names.end()};
+}
+
 /// \return whether it is the name of a global value; then `error` says what is wrong with it, if
 /// anything is
 bool
@@ -226,6 +241,24 @@ Print(const std::string& argument, std::string& error)
         error = rdma::Shown(argument, 100) + ": no such option" + Hint(name, known, "ns-3 has");
         return false;
     }
+    const bool hasValue = equals != std::string::npos;
+    const bool takesValue = name == "PrintGroup" || name == "PrintAttributes";
+    if (hasValue != takesValue)
+    {
+        error = rdma::Shown(argument, 100) +
+                (takesValue ? ": needs a value, --" + name + "=NAME" : ": takes no value");
+        return false;
+    }
+    if (name == "PrintGroup")
+    {
+        const std::vector<std::string> groups = GroupNames();
+        if (std::find(groups.begin(), groups.end(), value) == groups.end())
+        {
+            error = rdma::Shown(argument, 100) + ": there is no group '" + rdma::Shown(value, 60) +
+                    "' of ns-3 classes" + Hint(value, groups, "groups");
+            return false;
+        }
+    }
     if (name == "PrintAttributes" && !ns3::TypeId::LookupByNameFailSafe(value, &type))
     {
         error = rdma::Shown(argument, 100) + ": there is no ns-3 class '" + rdma::Shown(value, 60) +
@@ -242,6 +275,17 @@ Print(const std::string& argument, std::string& error)
 bool
 ApplyNs3Settings(const scenario::RunOptions& run, std::string& error)
 {
+    for (const auto& [name, value] : run.environment)
+    {
+        if (!Set("environment: " + name, name, value, error))
+        {
+            return false;
+        }
+    }
+    for (const char* variable : scenario::kNs3Variables)
+    {
+        unsetenv(variable);
+    }
     for (const auto& [name, value] : run.attributes)
     {
         if (!Set("\"ns3\" in the scenario: " + name, name, value, error))

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <iostream>
 #include <numeric>
+#include <sstream>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -374,6 +375,30 @@ Three(double value)
 } // namespace
 
 std::string
+Wrapped(const std::string& text, std::size_t indent, std::size_t hang)
+{
+    constexpr std::size_t COLUMNS = 100;
+    std::istringstream words(text);
+    std::string lines;
+    std::string word;
+    std::size_t begin = indent;
+    std::size_t column = begin;
+    while (words >> word)
+    {
+        if (column > begin && column + 1 + word.size() > COLUMNS)
+        {
+            begin = indent + hang;
+            column = begin;
+            lines += "\n" + std::string(begin, ' ');
+        }
+        const bool first = column == begin;
+        lines += (first ? "" : " ") + word;
+        column += word.size() + (first ? 0 : 1);
+    }
+    return lines;
+}
+
+std::string
 HumanTime(double us)
 {
     return us == 0    ? "0 s"
@@ -435,7 +460,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     const char* slowest = "Latest           ";
     for (const std::string& line : s.slowest)
     {
-        os << slowest << line << "\n";
+        os << slowest << Wrapped(line, 17, 2) << "\n";
         slowest = "                 ";
     }
     os << "Congestion       " << HumanCount(s.ecnMarks) << (s.infiniBand ? " FECN" : " ECN")

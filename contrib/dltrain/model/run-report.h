@@ -150,6 +150,9 @@ void PrintEnd(std::ostream& os,
               const std::string& moreFiles = "");
 
 uint64_t PeakRssBytes();
+/// Words in lines of at most 100 columns, but for longer words. The first begins in column `indent`,
+/// the others are indented so, and by `hang` more.
+std::string Wrapped(const std::string& text, std::size_t indent, std::size_t hang = 0);
 /// "12.3 us", "4.56 ms": for people.
 std::string HumanTime(double us);
 /// "40.0 MB".

@@ -64,6 +64,39 @@ GetTimeShareName(TimeShare share)
     return names[At(share)];
 }
 
+const char*
+GetTimeShareWords(TimeShare share, bool infiniBand)
+{
+    switch (share)
+    {
+    case TimeShare::BACKLOG:
+        return "waiting for earlier messages on the same connection";
+    case TimeShare::NIC_TURNS:
+        return "waiting while the NIC served other connections";
+    case TimeShare::NIC_PAUSED:
+        return infiniBand ? "in the sender's NIC, waiting for credits"
+                          : "in the sender's NIC, paused by PFC";
+    case TimeShare::THROTTLED:
+        return "throttled by congestion control";
+    case TimeShare::WINDOW:
+        return "waiting for acknowledgements, as the window was full";
+    case TimeShare::REPEATING:
+        return "repeating lost packets";
+    case TimeShare::SERIALIZATION:
+        return "sending its own bytes";
+    case TimeShare::PROPAGATION:
+        return "on cables and in switch pipelines";
+    case TimeShare::QUEUED:
+        return "queued in switches";
+    case TimeShare::PAUSED:
+        return infiniBand ? "in switches waiting for credits" : "in switches paused by PFC";
+    case TimeShare::HOST:
+    case TimeShare::COUNT:
+        break;
+    }
+    return "in the limits of NICs";
+}
+
 TailAttribution::TailAttribution(const ns3::RdmaFabric& fabric,
                                  const std::vector<std::string>& endpointNames,
                                  const std::vector<std::string>& portNames,
@@ -235,66 +268,28 @@ TailAttribution::Why(const Late& late) const
             break;
         }
         text += (text.empty() ? "" : ", ") + Percent(part, whole) + " ";
-        switch (share)
+        text += GetTimeShareWords(share, m_infiniBand);
+        if (share == TimeShare::QUEUED && late.atPort > late.pausedThere)
         {
-        case TimeShare::BACKLOG:
-            text += "behind earlier messages of its queue pair";
-            break;
-        case TimeShare::NIC_TURNS:
-            text += "waiting for other queue pairs of " + m_endpoints[late.record.src];
-            break;
-        case TimeShare::NIC_PAUSED:
-            text += m_endpoints[late.record.src] +
-                    (m_infiniBand ? " waiting for credits" : " paused by PFC");
-            break;
-        case TimeShare::THROTTLED:
-            text += "throttled by congestion control";
-            break;
-        case TimeShare::WINDOW:
-            text += "waiting for the window";
-            break;
-        case TimeShare::REPEATING:
-            text += "repeating lost packets";
-            break;
-        case TimeShare::SERIALIZATION:
-            text += "serialization";
-            break;
-        case TimeShare::PROPAGATION:
-            text += "propagation and switch pipelines";
-            break;
-        case TimeShare::QUEUED: {
-            text += "queued";
-            if (late.atPort > late.pausedThere)
+            text += ", most at " + m_ports[late.port];
+            const ns3::RdmaJourney::Flow& f = late.behind;
+            if (f.known && f.src == late.record.src && f.dst == late.record.dst)
             {
-                text += ", most at " + m_ports[late.port];
-                const ns3::RdmaJourney::Flow& f = late.behind;
-                if (f.known && f.src == late.record.src && f.dst == late.record.dst)
+                text += " behind its own packets";
+            }
+            else if (f.known)
+            {
+                text += " behind " + m_endpoints[f.src] + "->" + m_endpoints[f.dst];
+                if (f.tag < m_tags.size())
                 {
-                    text += " behind its own packets";
-                }
-                else if (f.known)
-                {
-                    text += " behind " + m_endpoints[f.src] + "->" + m_endpoints[f.dst];
-                    if (f.tag < m_tags.size())
-                    {
-                        text += " (" + m_tags[f.tag] + ")";
-                    }
+                    text += " (" + m_tags[f.tag] + ")";
                 }
             }
-            break;
         }
-        case TimeShare::PAUSED:
-            text += m_infiniBand ? "in switches waiting for credits" : "in switches paused by PFC";
-            if (late.pausedThere)
-            {
-                const std::string& link = m_ports[late.port];
-                text += ", most at " + link + " by " + link.substr(link.find("->") + 2);
-            }
-            break;
-        case TimeShare::HOST:
-        case TimeShare::COUNT:
-            text += "in the limits of NICs";
-            break;
+        else if (share == TimeShare::PAUSED && late.pausedThere)
+        {
+            const std::string& link = m_ports[late.port];
+            text += ", most at " + link + " by " + link.substr(link.find("->") + 2);
         }
     }
     return text;

@@ -36,8 +36,13 @@ enum class TimeShare : uint8_t
     COUNT
 };
 
-/// \return "own_queue", ... as in the files
+/// \return "backlog", ... as in the files
 const char* GetTimeShareName(TimeShare share);
+
+/// \return the same in words that follow a percentage: "waiting for earlier messages on the same
+/// connection". Terminal, attribution.csv and the report all use these. A connection is a queue
+/// pair.
+const char* GetTimeShareWords(TimeShare share, bool infiniBand);
 
 /// Where the time of one message went.
 struct MessageParts

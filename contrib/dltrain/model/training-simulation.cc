@@ -6,6 +6,7 @@
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "report-launcher.h"
+#include "scenarios/spec/cluster-options.h"
 #include "scenarios/training/training-plan.h"
 #include "timeline-writer.h"
 
@@ -250,6 +251,18 @@ TrainingSimulation::HasTokens() const
     return m_scenario.sequence > 1; // models of images have 1
 }
 
+double
+TrainingSimulation::Peak() const
+{
+    return m_scenario.options.gpu.Peak(m_scenario.options.dtype);
+}
+
+double
+TrainingSimulation::Utilization(double stepUs) const
+{
+    return m_scenario.plan.flopsPerGpuPerStep / (stepUs * 1e-6) / Peak();
+}
+
 nlohmann::ordered_json
 TrainingSimulation::Statistics() const
 {
@@ -274,6 +287,8 @@ TrainingSimulation::Statistics() const
     body["samples_per_s"] =
         number(any ? static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6 : 0);
     body["tflops_per_gpu"] = number(any ? m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6 : 0);
+    body["mfu"] = number(any ? Utilization(stepUs) : 0);
+    body["peak_tflops_per_gpu"] = Peak() * 1e-12;
     body["gpu_memory_bytes_estimate"] = m_scenario.plan.gpuMemoryBytes;
     const training::MemoryEstimate memory = training::EstimateMemory(m_scenario.options);
     body["gpu_memory_parts_bytes"] = {{"parameters", memory.parameters},
@@ -324,6 +339,37 @@ TrainingSimulation::Statistics() const
 }
 
 void
+TrainingSimulation::PrintCriticalPath() const
+{
+    int64_t total = 0;
+    for (const CriticalPath::Line& line : m_critical->InLines(m_names))
+    {
+        if (line.ps < 0)
+        {
+            std::printf("  %-20s %s\n",
+                        line.what.c_str(),
+                        rdma::Printable(Wrapped(line.words, 23), "\n").c_str());
+        }
+        else if (total == 0)
+        {
+            total = line.ps;
+            std::printf("Critical path          %10s   %s\n",
+                        HumanTime(static_cast<double>(total) * 1e-6).c_str(),
+                        rdma::Printable(line.words, "\n").c_str());
+        }
+        else
+        {
+            std::printf("  %-20s %10s   %5.1f%%%s%s\n",
+                        line.what.c_str(),
+                        HumanTime(static_cast<double>(line.ps) * 1e-6).c_str(),
+                        100 * static_cast<double>(line.ps) / static_cast<double>(total),
+                        line.words.empty() ? "" : "   ",
+                        rdma::Printable(line.words, "\n").c_str());
+        }
+    }
+}
+
+void
 TrainingSimulation::PrintSummary(const RunStats& network) const
 {
     std::printf("%s, ZeRO-%u (%s), %s: %u GPUs (%s) in %u servers, %s, %s, %s placement\n",
@@ -335,7 +381,7 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
                 rdma::Shown(m_scenario.gpu).c_str(),
                 m_scenario.cluster.servers,
                 rdma::Shown(m_scenario.cluster.topologyName).c_str(),
-                rdma::Shown(m_scenario.fabric.nic).c_str(),
+                rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)).c_str(),
                 m_scenario.cluster.placement == scenario::PlacementPolicy::kLinear ? "linear"
                                                                                    : "random");
     std::printf("micro-batch %u x accumulation %u, global batch %u",
@@ -375,8 +421,7 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
             HumanTime(MeanUs(&StepRecord::communicationPs)).c_str());
         if (m_critical)
         {
-            std::printf("Critical path          %s\n",
-                        rdma::Printable(m_critical->InWords(m_names), "\n").c_str());
+            PrintCriticalPath();
         }
         std::printf("Throughput             %.5g samples/s", samples);
         if (HasTokens())
@@ -385,8 +430,10 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
                 ", %s tokens/s",
                 HumanCount(static_cast<uint64_t>(samples * m_scenario.sequence + 0.5)).c_str());
         }
-        std::printf(", %.4g TFLOP/s per GPU\n\n",
-                    m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6);
+        std::printf(", %.4g TFLOP/s per GPU, MFU %.1f%% of %.4g\n\n",
+                    m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6,
+                    100 * Utilization(stepUs),
+                    Peak() * 1e-12);
 
         struct Sum
         {

@@ -47,6 +47,15 @@ class TrainingSimulation
     void OnCall(const CallRecord& call);
     nlohmann::ordered_json Statistics() const;
     void PrintSummary(const RunStats& network) const;
+    /// FLOP/s of a GPU with this datatype.
+    double Peak() const;
+    /**
+     * Model FLOPs utilization: FLOPs of the model (StepFlops, nothing that is computed again) a
+     * second over the peak. PaLM (arXiv 2204.02311), appendix B; there in tokens a second, which is
+     * the same ratio.
+     */
+    double Utilization(double stepUs) const;
+    void PrintCriticalPath() const;
     bool HasTokens() const;
     /// \param step counts from 0, warm-up included
     std::string PhaseName(uint32_t step) const;

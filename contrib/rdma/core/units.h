@@ -14,6 +14,7 @@
 #define RDMA_CORE_UNITS_H
 
 #include <cctype>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -178,7 +179,7 @@ namespace detail
 
 /// A number followed by a suffix, white space between them allowed. Returns false if there is no number.
 inline bool
-SplitNumber(std::string_view text, double& number, std::string& suffix)
+SplitNumber(std::string_view text, long double& number, std::string& suffix)
 {
     const std::string copy(text);
     const char* begin = copy.c_str();
@@ -197,8 +198,9 @@ SplitNumber(std::string_view text, double& number, std::string& suffix)
         return false;
     }
     char* end = nullptr;
-    number = std::strtod(p, &end);
-    if (end == p || !std::isfinite(number))
+    errno = 0;
+    number = std::strtold(p, &end);
+    if (end == p || !std::isfinite(number) || errno == ERANGE) // too small is not 0
     {
         return false;
     }
@@ -220,11 +222,14 @@ struct Unit
     double factor;
 };
 
+/// The largest quantity of any kind; below it, long doubles on x86 tell whole numbers apart.
+inline constexpr long double kLargestQuantity = 9.2e18L;
+
 template <size_t N>
-inline std::optional<double>
+inline std::optional<long double>
 Scale(std::string_view text, const Unit (&units)[N])
 {
-    double number = 0;
+    long double number = 0;
     std::string suffix;
     if (!SplitNumber(text, number, suffix) || number < 0)
     {
@@ -234,22 +239,33 @@ Scale(std::string_view text, const Unit (&units)[N])
     {
         if (suffix == unit.name)
         {
-            return number * unit.factor;
+            number *= static_cast<long double>(unit.factor);
+            return number > kLargestQuantity ? std::nullopt : std::optional<long double>(number);
         }
     }
     return std::nullopt;
 }
 
+/// To the nearest whole number; nothing if that is 0 and the quantity is not.
+inline std::optional<uint64_t>
+Rounded(long double quantity)
+{
+    const auto whole = static_cast<uint64_t>(std::llroundl(quantity));
+    return whole == 0 && quantity > 0 ? std::nullopt : std::optional<uint64_t>(whole);
+}
+
 } // namespace detail
 
 /// What ParseBytes accepts, for error messages.
-inline constexpr const char* kBytesHelp = "a size such as 4096, 40MB (10^6), 25MiB (2^20) or 1M (2^20, as nccl-tests)";
+inline constexpr const char* kBytesHelp =
+    "a size in whole bytes such as 4096, 40MB (10^6), 25MiB (2^20) or 1M, 1m (2^20, as nccl-tests)";
 /// What ParseBitRate accepts, for error messages.
 inline constexpr const char* kBitRateHelp = "a rate such as 100Gbps, 25Gb/s or 400G";
 /// What ParseDuration accepts, for error messages.
 inline constexpr const char* kDurationHelp = "a time such as 500ns, 1us, 2.5ms or 1s";
 
-/// "4096", "4096B", "40MB" (decimal), "25MiB" (binary), "1M" (binary, as nccl-tests). Nothing if malformed.
+/// "4096", "4096B", "40MB" (decimal), "25MiB" (binary), "1M" and "1m" (binary: nccl-tests' parsesize() in src/common.cu
+/// reads G, M, K in either case so). Nothing if malformed, or if it is no whole number of bytes.
 inline std::optional<Bytes>
 ParseBytes(std::string_view text)
 {
@@ -257,18 +273,26 @@ ParseBytes(std::string_view text)
     static constexpr detail::Unit units[] = {
         {"", 1}, {"B", 1},
         {"K", k}, {"M", k * k}, {"G", k * k * k}, {"T", k * k * k * k},
+        {"k", k}, {"m", k * k}, {"g", k * k * k}, {"t", k * k * k * k},
         {"KiB", k}, {"MiB", k * k}, {"GiB", k * k * k}, {"TiB", k * k * k * k},
         {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
     };
     const auto v = detail::Scale(text, units);
-    if (!v || *v > 9.2e18)
+    if (!v)
     {
         return std::nullopt;
     }
-    return Bytes(static_cast<uint64_t>(std::llround(*v)));
+    // 2.3MB is 2,300,000 B but for what binary fractions add to it.
+    const uint64_t whole = static_cast<uint64_t>(std::llroundl(*v));
+    if (std::fabs(*v - static_cast<long double>(whole)) > 1e-6L + *v * 1e-17L)
+    {
+        return std::nullopt;
+    }
+    return Bytes(whole);
 }
 
-/// "100Gbps", "100Gb/s", "100G", "54.54Gbps", "1e11bps". Nothing if malformed; a bare number has no unit and is refused.
+/// "100Gbps", "100Gb/s", "100G", "54.54Gbps", "1e11bps". Nothing if malformed, or if it rounds to 0 without being 0; a
+/// bare number has no unit and is refused.
 inline std::optional<BitRate>
 ParseBitRate(std::string_view text)
 {
@@ -279,14 +303,12 @@ ParseBitRate(std::string_view text)
         {"kb/s", 1e3}, {"Kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}, {"Tb/s", 1e12},
     };
     const auto v = detail::Scale(text, units);
-    if (!v || *v > 9.2e18)
-    {
-        return std::nullopt;
-    }
-    return BitRate(static_cast<uint64_t>(std::llround(*v)));
+    const auto bps = v ? detail::Rounded(*v) : std::nullopt;
+    return bps ? std::optional<BitRate>(BitRate(*bps)) : std::nullopt;
 }
 
-/// "500ns", "1us", "2.5ms", "1s", "10ps"; "0" needs no unit. Nothing if malformed.
+/// "500ns", "1us", "2.5ms", "1s", "10ps"; "0" needs no unit. Nothing if malformed, or if it rounds to 0 ps without being
+/// 0.
 inline std::optional<Duration>
 ParseDuration(std::string_view text)
 {
@@ -298,11 +320,8 @@ ParseDuration(std::string_view text)
         return Duration(0);
     }
     const auto v = detail::Scale(text, units);
-    if (!v || *v > 9.2e18)
-    {
-        return std::nullopt;
-    }
-    return Duration(static_cast<int64_t>(std::llround(*v)));
+    const auto ps = v ? detail::Rounded(*v) : std::nullopt;
+    return ps ? std::optional<Duration>(Duration(static_cast<int64_t>(*ps))) : std::nullopt;
 }
 
 namespace detail

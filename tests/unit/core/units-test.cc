@@ -4,7 +4,6 @@
 #include "contrib/rdma/core/units.h"
 
 #include <gtest/gtest.h>
-
 #include <random>
 
 using namespace rdma;
@@ -55,8 +54,10 @@ TEST(Units, SerializationIsTheNearestPicosecond)
     {
         const uint64_t bytes = random() % 10000;
         const uint64_t rate = 1 + random() % 100000000000000ULL;
-        const auto ps = static_cast<unsigned __int128>(SerializationTime(Bytes(bytes), BitRate(rate)).ps);
-        const unsigned __int128 exact = static_cast<unsigned __int128>(bytes) * 8 * 1000000000000ULL; // times the rate
+        const auto ps =
+            static_cast<unsigned __int128>(SerializationTime(Bytes(bytes), BitRate(rate)).ps);
+        const unsigned __int128 exact =
+            static_cast<unsigned __int128>(bytes) * 8 * 1000000000000ULL; // times the rate
         // |ps - exact / rate| <= 1/2, the upper half open
         ASSERT_LE(2 * ps * rate, 2 * exact + rate);
         ASSERT_GT(2 * ps * rate + rate, 2 * exact);
@@ -75,21 +76,18 @@ TEST(Units, ParsesSizes)
     EXPECT_EQ(ParseBytes("1TB"), Bytes(1000000000000ULL));
     EXPECT_EQ(ParseBytes("5e8"), Bytes(500000000));
     EXPECT_EQ(ParseBytes("0"), Bytes(0));
-    for (const char* bad : {"",
-                            " ",
-                            "MB",
-                            "-1",
-                            "-1MB",
-                            "1 m",
-                            "1Mb",
-                            "1mb",
-                            "0x10",
-                            "inf",
-                            "nan",
-                            "1e30",
-                            "1,5K",
-                            "1MB x",
-                            "1 2"})
+    // As nccl-tests reads them: K, M and G in either case are powers of two.
+    EXPECT_EQ(ParseBytes("1k"), Bytes(1ULL << 10));
+    EXPECT_EQ(ParseBytes("2.5m"), Bytes(5ULL << 19));
+    EXPECT_EQ(ParseBytes("1g"), Bytes(1ULL << 30));
+    EXPECT_EQ(ParseBytes("1t"), Bytes(1ULL << 40));
+    // Decimal fractions of decimal units, which no binary number is.
+    EXPECT_EQ(ParseBytes("2.3MB"), Bytes(2300000));
+    EXPECT_EQ(ParseBytes("0.1GB"), Bytes(100000000));
+    EXPECT_EQ(ParseBytes("9.007199254740993TB"), Bytes(9007199254740993ULL)); // 2^53 + 1
+    for (const char* bad :
+         {"",     " ",    "MB",  "-1",   "-1MB", "1Mb",    "1mb",      "0x10",     "inf",   "nan",
+          "1e30", "1,5K", "1.5", "1e-7", "0.1K", "1e-400", "1e-400GB", "0.0001kB", "1MB x", "1 2"})
     {
         EXPECT_FALSE(ParseBytes(bad)) << "'" << bad << "'";
     }
@@ -104,7 +102,17 @@ TEST(Units, ParsesRates)
     EXPECT_EQ(ParseBitRate("1e11bps"), Gbps(100));
     EXPECT_EQ(ParseBitRate("100Tbps"), Gbps(100000));
     EXPECT_EQ(ParseBitRate("0Gbps"), BitRate(0));
-    for (const char* bad : {"", "100", "Gbps", "-1Gbps", "100GB/s", "100GBps", "100gbps", "1e300Gbps"})
+    for (const char* bad : {"",
+                            "100",
+                            "Gbps",
+                            "-1Gbps",
+                            "100GB/s",
+                            "100GBps",
+                            "100gbps",
+                            "1e300Gbps",
+                            "0.4bps",
+                            "1e-400Gbps",
+                            "1e-10Gbps"})
     {
         EXPECT_FALSE(ParseBitRate(bad)) << "'" << bad << "'";
     }
@@ -119,7 +127,18 @@ TEST(Units, ParsesTimes)
     EXPECT_EQ(ParseDuration("10ps"), Picoseconds(10));
     EXPECT_EQ(ParseDuration("2 min"), Milliseconds(120000));
     EXPECT_EQ(ParseDuration("0"), Duration(0));
-    for (const char* bad : {"", "1", "us", "-1us", "1 sec", "1US", "107days", "1e20s", "3000h"})
+    for (const char* bad : {"",
+                            "1",
+                            "us",
+                            "-1us",
+                            "1 sec",
+                            "1US",
+                            "107days",
+                            "1e20s",
+                            "3000h",
+                            "0.4ps",
+                            "1e-7us",
+                            "1e-400s"})
     {
         EXPECT_FALSE(ParseDuration(bad)) << "'" << bad << "'";
     }

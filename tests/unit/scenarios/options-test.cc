@@ -432,7 +432,8 @@ TEST(Names, SpellingDoesNotMatterWhereItIsClear)
     const std::vector<NamedItem> items{{"bloom-560m", ""}, {"gpt3-1.3b", ""}, {"all_reduce", ""}};
     EXPECT_EQ(MatchName("bloom560m", items), "bloom-560m");
     EXPECT_EQ(MatchName("BLOOM_560M", items), "bloom-560m");
-    EXPECT_EQ(MatchName("gpt3-13b", items), "gpt3-1.3b"); // "gpt3-13b" itself would be found first if it were there
+    EXPECT_EQ(MatchName("gpt3-13b", items), ""); // a dot is part of a name
+    EXPECT_EQ(MatchName("GPT3 1.3B", items), "gpt3-1.3b");
     EXPECT_EQ(MatchName("allreduce", items), "all_reduce");
     EXPECT_EQ(MatchName("bloom", items), "");
     EXPECT_EQ(MatchName("", items), "");

@@ -212,9 +212,9 @@ TEST(TrafficScenario, MistakesAreOneErrorEach)
     EXPECT_EQ(TrafficError({"--pattern=permuttion"}),
               "--pattern=permuttion: unknown pattern; allowed: permutation, random-permutation, incast, all-to-all, poisson, on-off; did you mean 'permutation'?");
     EXPECT_EQ(TrafficError({"--bytes=4MM"}),
-              "--bytes=4MM: allowed: a size such as 4096, 40MB (10^6), 25MiB (2^20) or 1M (2^20, as nccl-tests), from 1 to 10^15 bytes");
+              "--bytes=4MM: allowed: a size in whole bytes such as 4096, 40MB (10^6), 25MiB (2^20) or 1M, 1m (2^20, as nccl-tests), from 1 to 10^15 bytes");
     EXPECT_EQ(TrafficError({"--bytes=1MB,0"}),
-              "--bytes=0: allowed: a size such as 4096, 40MB (10^6), 25MiB (2^20) or 1M (2^20, as nccl-tests), from 1 to 10^15 bytes");
+              "--bytes=0: allowed: a size in whole bytes such as 4096, 40MB (10^6), 25MiB (2^20) or 1M, 1m (2^20, as nccl-tests), from 1 to 10^15 bytes");
     EXPECT_EQ(TrafficError({"--flows=/nowhere/flow.txt"}), "--flows=/nowhere/flow.txt: cannot be read: No such file or directory");
     EXPECT_EQ(TrafficError({"--topology=/nowhere/fat.txt"}), "--topology=/nowhere/fat.txt: cannot be read: No such file or directory");
     EXPECT_EQ(TrafficError({"--flows=/nowhere/flow.txt", "--pattern=incast"}), "--pattern=incast: has no meaning with --flows; the file says it");

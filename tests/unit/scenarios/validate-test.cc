@@ -176,11 +176,11 @@ TEST(BadInput, MalformedJsonWithItsLine)
 
 TEST(BadInput, WrongUnits)
 {
-    ExpectStarts(TrainError({"--buckets=25MiBs"}), "--buckets=25MiBs: allowed: a size such as ");
+    ExpectStarts(TrainError({"--buckets=25MiBs"}), "--buckets=25MiBs: allowed: a size in whole bytes such as ");
     ExpectStarts(TrainError({"--link-delay=1"}), "--link-delay=1: allowed: a time such as ");
     ExpectStarts(TrainError({"--link-delay=1MB"}), "--link-delay=1MB: allowed: a time such as ");
     ExpectStarts(TrainError({"--fabric-rate=100"}), "--fabric-rate=100: allowed: a rate such as ");
-    ExpectStarts(PerfError({"-b", "1Q"}), "-b=1Q: allowed: a size such as ");
+    ExpectStarts(PerfError({"-b", "1Q"}), "-b=1Q: allowed: a size in whole bytes such as ");
 }
 
 TEST(BadInput, AnOutputFolderThatCannotBeWritten)

@@ -44,6 +44,7 @@ TEST(Servers, Presets)
         EXPECT_EQ(server->scaleUp.perGpu.bps, static_cast<uint64_t>(gigabytes * 8e9)) << name;
     }
     EXPECT_EQ(topo::FindServer(presets, "DGX-A100"), topo::FindServer(presets, "dgx-a100"));
+    EXPECT_EQ(topo::FindServer(presets, "DGX_A100"), topo::FindServer(presets, "dgx-a100"));
     EXPECT_EQ(topo::FindServer(presets, "dgx-a10"), nullptr);
     EXPECT_EQ(topo::NearestName("dgx-a10", topo::ServerNames(presets)), "dgx-a100");
     ASSERT_TRUE(topo::FindServerForGpu(presets, "a100"));
@@ -80,8 +81,15 @@ TEST(Servers, ReadErrors)
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nicks": 1, )" +
                      scaleUp + "}]}"),
               "my.json: /servers/0/nicks: unknown key (did you mean nics?); allowed are name, gpu, "
-              "gpus, nics, "
-              "scale_up or source\n");
+              "gpus, nics, nic_rate, scale_up or source\n");
+    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 65, )" +
+                     scaleUp + "}]}"),
+              "my.json: /servers/0/nics: 65 is not a whole number from 1 to 64\n");
+    EXPECT_NE(
+        Errors(
+            R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1, "nic_rate": "1kbps", )" +
+            scaleUp + "}]}"),
+        "");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
                         "scale_up": {"kind": "nvswich", "per_gpu": "300GB/s", "latency": "1us"}}]})"),
               "my.json: /servers/0/scale_up/kind: \"nvswich\" is not nvswitch, nvlink-mesh or pcie "

@@ -1,0 +1,233 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/foreign-names.h"
+
+namespace scenario
+{
+
+namespace
+{
+
+/// Degrees of parallelism: 1 is what there is.
+void
+AddDegree(std::vector<ForeignName>* names,
+          const std::vector<std::string>& spellings,
+          const std::string& what)
+{
+    for (const auto& name : spellings)
+    {
+        names->push_back(
+            {name,
+             0,
+             {{"1", ""}},
+             "there is no " + what +
+                 " parallelism yet, only data parallelism with ZeRO (--zero); allowed: 1",
+             false});
+    }
+}
+
+void
+AddFlag(std::vector<ForeignName>* names,
+        const std::string& name,
+        const std::string& means,
+        const std::string& otherwise)
+{
+    ForeignName foreign{name, 0, {}, otherwise, true};
+    if (!means.empty())
+    {
+        foreign.means.emplace_back("", means);
+        foreign.otherwise = "is a flag that means " + means + "; allowed: no value";
+    }
+    names->push_back(std::move(foreign));
+}
+
+} // namespace
+
+std::vector<ForeignName>
+TrainingForeignNames()
+{
+    std::vector<ForeignName> names;
+    AddDegree(&names,
+              {"tp",
+               "tp-size",
+               "tensor-parallel",
+               "tensor-parallel-size",
+               "tensor-model-parallel-size",
+               "model-parallel-size"},
+              "tensor");
+    AddDegree(&names,
+              {"pp",
+               "pp-size",
+               "pipeline-parallel",
+               "pipeline-parallel-size",
+               "pipeline-model-parallel-size"},
+              "pipeline");
+    AddDegree(&names, {"cp", "context-parallel-size"}, "context");
+    AddDegree(&names, {"sp", "sequence-parallel-size", "ds-sequence-parallel-size"}, "sequence");
+    AddDegree(&names, {"ep", "expert-parallel-size", "expert-model-parallel-size"}, "expert");
+    AddFlag(&names,
+            "sequence-parallel",
+            "",
+            "there is no sequence parallelism yet, only data parallelism with ZeRO (--zero); "
+            "allowed: leave it out");
+    names.push_back({"no-pipeline-parallel",
+                     0,
+                     {{"", ""}},
+                     "is a flag, and how it is anyway; allowed: no value",
+                     true});
+    for (const char* name : {"dp", "dp-size", "data-parallel-size"})
+    {
+        names.push_back(
+            {name,
+             0,
+             {},
+             "all GPUs are data parallel; their number is --gpus, or --servers x --gpus-per-server",
+             false});
+    }
+
+    AddFlag(&names, "bf16", "--dtype=bf16", "");
+    AddFlag(&names, "fp16", "--dtype=fp16", "");
+    names.push_back({"params-dtype", 0, {}, "is --dtype here", false});
+    names.push_back(
+        {"batch-size",
+         0,
+         {},
+         "samples a GPU takes at a time are --micro-batch here, those of a step --global-batch",
+         false});
+    names.push_back({"train-iters",
+                     0,
+                     {},
+                     "is --steps here, how many steps are measured, after --warmup of them",
+                     false});
+
+    // Activation checkpointing in parts.
+    AddFlag(&names,
+            "recompute-activations",
+            "",
+            "recomputes attention alone, which there is not; allowed: --recompute (every block), "
+            "--fused-attention (nothing of attention is kept)");
+    names.push_back({"recompute-granularity",
+                     0,
+                     {{"full", "--recompute"}},
+                     "there is no recomputation of parts of a block; allowed: full, which is "
+                     "--recompute; --fused-attention keeps nothing of attention",
+                     false});
+    names.push_back(
+        {"recompute-method", 0, {}, "--recompute checkpoints every block; leave it out", false});
+    names.push_back({"recompute-num-layers",
+                     0,
+                     {{"1", ""}},
+                     "--recompute checkpoints every block; allowed: 1",
+                     false});
+
+    // ZeRO.
+    AddFlag(&names, "use-distributed-optimizer", "--zero=1", "");
+    AddFlag(&names, "deepspeed", "--zero-impl=deepspeed", "");
+    for (const char* name : {"deepspeed-config", "ds-config"})
+    {
+        names.push_back({name,
+                         0,
+                         {},
+                         "files of DeepSpeed are not read; its settings here: "
+                         "--zero-impl=deepspeed, --zero, --micro-batch, --accumulation, --buckets, "
+                         "--gather-bytes, --prefetch, --overlap, --dtype",
+                         false});
+    }
+    const std::string elements =
+        ", and counts bytes where that counts elements (5e8 elements of bf16 are 1GB)";
+    names.push_back({"reduce-bucket-size", 0, {}, "is --buckets here" + elements, false});
+    names.push_back({"allgather-bucket-size", 0, {}, "is --gather-bytes here" + elements, false});
+    names.push_back({"stage3-prefetch-bucket-size", 0, {}, "is --prefetch here" + elements, false});
+    for (const char* name : {"overlap-grad-reduce", "overlap-param-gather"})
+    {
+        AddFlag(&names,
+                name,
+                "",
+                "--overlap is both, of gradients and of parameters, and how it is unless "
+                "--no-overlap or --zero-impl=deepspeed is given");
+    }
+    for (const char* name : {"cpu-offload", "offload-optimizer", "offload-param"})
+    {
+        names.push_back(
+            {name,
+             0,
+             {},
+             "nothing is offloaded here; the memory that a GPU would need is in --dry-run",
+             true});
+    }
+
+    // The model and the cluster.
+    for (const char* name : {"num-layers",
+                             "hidden-size",
+                             "ffn-hidden-size",
+                             "num-attention-heads",
+                             "num-query-groups",
+                             "vocab-size",
+                             "max-position-embeddings"})
+    {
+        names.push_back({name,
+                         0,
+                         {},
+                         "is in the model's file here, --model=FILE.json; --help=models lists "
+                         "models that are there",
+                         false});
+    }
+    names.push_back({"num-gpus",
+                     0,
+                     {},
+                     "GPUs of a server are --gpus-per-server here, those of all servers --gpus",
+                     false});
+    names.push_back({"world-size", 0, {}, "is --gpus here", false});
+    return names;
+}
+
+std::vector<ForeignName>
+NcclTestsNames()
+{
+    const std::string nothing =
+        "costs nothing here, as collectives are simulated without a host; allowed: ";
+    return {
+        {"agg-iters",
+         'm',
+         {{"1", ""}},
+         "collectives are not aggregated here; allowed: 1; several one after the other are --iters",
+         false},
+        {"parallel-init", 'p', {{"0", ""}, {"1", ""}}, nothing + "0 or 1", false},
+        {"blocking",
+         'z',
+         {{"0", ""}},
+         "ranks do not wait for each other between iterations here; allowed: 0",
+         false},
+        {"stream-null", 'y', {{"0", ""}, {"1", ""}}, nothing + "0 or 1", false},
+        {"timeout",
+         'T',
+         {{"0", ""}},
+         "a run that is stuck ends by itself, with status 3; allowed: 0",
+         false},
+        {"cudagraph",
+         'G',
+         {{"0", ""}},
+         "launching costs nothing here, as --step-latency is 0 unless given; allowed: 0",
+         false},
+        {"report-cputime",
+         'C',
+         {{"0", ""}},
+         "there is no host whose time could be told; allowed: 0",
+         false},
+        {"average",
+         'a',
+         {{"3", ""}},
+         "the time is from the first rank's entry to the last one's leaving; allowed: 3 (the "
+         "largest)",
+         false},
+        {"local-register", 'R', {{"0", ""}, {"1", ""}, {"2", ""}}, nothing + "0, 1 or 2", false},
+        {"output-file",
+         'F',
+         {},
+         "results are in the folder --out: stats.json has every row of the table",
+         false},
+    };
+}
+
+} // namespace scenario

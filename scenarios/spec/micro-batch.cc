@@ -1,0 +1,202 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/micro-batch.h"
+
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace scenario
+{
+
+namespace
+{
+
+constexpr uint64_t kDefaultMicroBatch = 4;
+constexpr uint64_t kMostGlobalBatch = 4000000000ULL;
+
+std::string
+Gib(uint64_t bytes)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f GiB", static_cast<double>(bytes) / (1ULL << 30));
+    return text;
+}
+
+bool
+Fits(training::TrainingOptions& options, uint64_t micro)
+{
+    options.microBatch = static_cast<uint32_t>(micro);
+    return training::EstimateMemory(options).Total() <= options.gpu.memoryBytes;
+}
+
+/// --micro-batch=auto. 0: there is an error.
+uint64_t
+AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
+{
+    training::TrainingOptions options = given;
+    const auto& values = v->values;
+    const std::string gpu =
+        "a GPU (" + options.gpu.name + ", " + Gib(options.gpu.memoryBytes) + ")";
+    const uint64_t largest = LargestMicroBatch(options);
+    if (largest == 0)
+    {
+        options.microBatch = 1;
+        v->Fail("micro-batch",
+                "not even one sample fits " + gpu + ": by the estimate it needs " +
+                    Gib(training::EstimateMemory(options).Total()) +
+                    "; a higher ZeRO stage, --recompute, --fused-attention or a shorter --seq "
+                    "need less");
+        return 0;
+    }
+    if (largest == kMostMicroBatch)
+    {
+        v->Fail("micro-batch",
+                "the memory that is estimated for " + options.model.name +
+                    " hardly grows with the micro-batch (layers of a file without shapes keep "
+                    "nothing); allowed: a number");
+        return 0;
+    }
+    if (!values.Given("global-batch"))
+    {
+        v->notes.push_back("micro-batch " + std::to_string(largest) + ": the largest that fits " +
+                           gpu + ", by the estimate");
+        return largest;
+    }
+    // What a GPU takes of a step is micro-batch x accumulation.
+    const uint64_t global = values.Integer("global-batch");
+    const std::string gpus = topo::Counted(options.ranks, "GPU");
+    if (global % options.ranks != 0)
+    {
+        const uint64_t down = global / options.ranks * options.ranks;
+        v->Fail("global-batch",
+                gpus + " make multiples of " + std::to_string(options.ranks) + " samples",
+                std::to_string(down ? down : options.ranks));
+        return 0;
+    }
+    const uint64_t share = global / options.ranks;
+    if (values.Given("accumulation"))
+    {
+        const uint64_t accumulation = values.Integer("accumulation");
+        const uint64_t micro = share / accumulation;
+        if (share % accumulation != 0 || micro > largest)
+        {
+            v->Fail("accumulation",
+                    share % accumulation != 0
+                        ? "does not divide the " + topo::Counted(share, "sample") +
+                              " that a GPU takes of the global batch"
+                        : "makes a micro-batch of " + std::to_string(micro) + ", but at most " +
+                              std::to_string(largest) + " fit " + gpu +
+                              ", by the estimate; allowed: a larger one");
+            return 0;
+        }
+        return micro;
+    }
+    uint64_t micro = std::min(share, largest);
+    while (share % micro != 0)
+    {
+        --micro;
+    }
+    v->notes.push_back("micro-batch " + std::to_string(micro) + ": the largest up to " +
+                       std::to_string(largest) + ", which fit " + gpu +
+                       " by the estimate, of which a global batch of " + std::to_string(global) +
+                       " is made on " + gpus);
+    return micro;
+}
+
+} // namespace
+
+uint64_t
+LargestMicroBatch(training::TrainingOptions options)
+{
+    if (!Fits(options, 1))
+    {
+        return 0;
+    }
+    if (Fits(options, kMostMicroBatch))
+    {
+        return kMostMicroBatch;
+    }
+    // Memory never falls as the micro-batch grows.
+    uint64_t fits = 1;
+    uint64_t tooLarge = kMostMicroBatch;
+    while (tooLarge - fits > 1)
+    {
+        const uint64_t middle = fits + (tooLarge - fits) / 2;
+        (Fits(options, middle) ? fits : tooLarge) = middle;
+    }
+    return fits;
+}
+
+void
+MakeBatch(Validation* v, training::TrainingOptions* options)
+{
+    auto& values = v->values;
+    const bool isAuto = values.Text("micro-batch") == "auto";
+    const bool haveMicro = values.Given("micro-batch");
+    const bool haveAccumulation = values.Given("accumulation");
+    const uint64_t n = options->ranks;
+    uint64_t micro = haveMicro ? values.Integer("micro-batch") : kDefaultMicroBatch;
+    uint64_t accumulation = haveAccumulation ? values.Integer("accumulation") : 1;
+    if (isAuto)
+    {
+        micro = AutoMicroBatch(v, *options);
+        if (micro == 0)
+        {
+            return;
+        }
+    }
+    if (values.Given("global-batch"))
+    {
+        const uint64_t global = values.Integer("global-batch");
+        const std::string gpus = topo::Counted(n, "GPU");
+        if (haveMicro && haveAccumulation)
+        {
+            if (n * micro * accumulation != global)
+            {
+                const std::string product = std::to_string(n * micro * accumulation);
+                v->Fail("global-batch",
+                        gpus + " x micro-batch " + std::to_string(micro) + " x accumulation " +
+                            std::to_string(accumulation) + " make " + product,
+                        product);
+                return;
+            }
+        }
+        else
+        {
+            // What is known goes into the global batch a whole number of times.
+            const uint64_t part = haveAccumulation ? n * accumulation : n * micro;
+            if (global % part != 0)
+            {
+                const std::string factors = haveAccumulation
+                                                ? "accumulation " + std::to_string(accumulation)
+                                                : "micro-batch " + std::to_string(micro);
+                const uint64_t down = global / part * part;
+                v->Fail("global-batch",
+                        gpus + " x " + factors + " make " + std::to_string(part) +
+                            "; allowed: multiples of " + std::to_string(part),
+                        std::to_string(down && global - down <= part / 2 ? down : down + part));
+                return;
+            }
+            (haveAccumulation ? micro : accumulation) = global / part;
+        }
+    }
+    const uint64_t global = n * micro * accumulation;
+    if (micro > kMostMicroBatch || accumulation > kMostMicroBatch || global > kMostGlobalBatch)
+    {
+        v->Fail(values.Given("global-batch") ? "global-batch" : "micro-batch",
+                "makes a micro-batch of " + std::to_string(micro) + ", accumulation " +
+                    std::to_string(accumulation) + " and a global batch of " +
+                    std::to_string(global) + ", more than can be simulated");
+        return;
+    }
+    v->Decide("micro-batch", std::to_string(micro));
+    v->Decide("accumulation", std::to_string(accumulation));
+    v->Decide("global-batch", std::to_string(global));
+    options->microBatch = static_cast<uint32_t>(micro);
+    options->accumulation = static_cast<uint32_t>(accumulation);
+}
+
+} // namespace scenario

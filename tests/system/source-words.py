@@ -1,0 +1,45 @@
+# ctest: TIMEOUT 30
+# The words for where time went are the same everywhere: the table of the terminal and attribution.csv, the report's
+# meanings, the README.
+import json
+import os
+import re
+import sys
+
+root = os.environ["DLTRAIN_ROOT"]
+
+
+def read(path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
+source = read("contrib/dltrain/model/tail-attribution.cc")
+names = re.findall(r'"(\w+)"', re.search(r"names\[PARTS\] = \{(.*?)\};", source, re.DOTALL).group(1))
+table = re.search(r"\nGetTimeShareWords\(.*?\n\}\n", source, re.DOTALL).group(0)
+words = {}
+for share, text in re.findall(r"case TimeShare::(\w+):\s*return ([^;]*);", table):
+    words[share.lower()] = [" ".join(re.findall(r'"([^"]*)"', one)) for one in re.split(r"\s:\s", text)]
+words["host"] = re.findall(r'return "([^"]*)";\n\}', table)
+failures = []
+if sorted(words) != sorted(names):
+    failures.append("shares %s, but words for %s" % (sorted(names), sorted(words)))
+stats = json.loads(read("scripts/report-page/meanings.json"))["stats"]
+told = 0
+for key, (_, meaning) in stats.items():
+    share = key.rsplit(".", 1)[-1]
+    if share in words and re.match(r"attribution\.share|critical_path\b.*(parts_us|share)\.", key):
+        told += 1
+        # RoCE's words begin those of both fabrics: "in switches paused by PFC or waiting for credits".
+        if words[share][0] not in meaning:
+            failures.append("meanings.json: %s: %r has not %r" % (key, meaning, words[share][0]))
+if told < 5 * len(words):
+    failures.append("only %d meanings found" % told)
+readme = read("README.md")
+for share in ("backlog", "throttled", "serialization"):
+    if "% " + words[share][0] not in " ".join(readme.split()):
+        failures.append("README.md shows no %r" % words[share][0])
+if re.search(r"\d% (behind earlier messages|serialization)", readme):
+    failures.append("README.md has old words")
+print("\n".join(failures) or "passed")
+sys.exit(1 if failures else 0)
