@@ -13,6 +13,8 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <unordered_set>
+#include <utility>
 
 namespace scenario
 {
@@ -22,6 +24,25 @@ namespace
 
 /// Beyond this a schedule is sampled.
 constexpr double kMostSteps = 4e6;
+
+// Bytes, measured: peaks of the resident set of optimized builds (x86-64, GCC 12, glibc), of runs that differ in one of these
+// (networks of 48 to 24,576 links, 16 to 160,000 connections, up to 4 million messages).
+constexpr double kProgram = 16e6;
+constexpr double kIdleLink = 3900;         ///< both ends
+constexpr double kIdleIbLink = 8300;
+constexpr double kBusyLink = 4500;         ///< more, once frames have crossed it
+constexpr double kConnection = 1800;       ///< both ends, and one message
+constexpr double kConnectionJourney = 350; ///< for the attribution of time
+constexpr double kConnectionTelemetry = 700;
+constexpr double kMessage = 64;            ///< of flows.csv
+constexpr double kMostMessages = 1e6;      ///< rows of flows.csv; beyond that it is written again at the end
+constexpr double kSampledMessage = 100;
+constexpr double kRank = 1000;
+constexpr double kLane = 200;
+constexpr double kPathRecord = 256;
+/// Until a queue pair serves another flow, with --queue-pairs=reused: it rests for 2 ms; as long again for the flow (assumed).
+constexpr rdma::Duration kReuseTime = rdma::Milliseconds(4);
+constexpr double kMostPathRecords = 65536; ///< CriticalPath::RECORDS
 
 /// Adds up messages.
 class Counter
@@ -48,6 +69,7 @@ class Counter
         const uint64_t acks = (packets + m_fabric.ackEvery - 1) / m_fabric.ackEvery;
         const uint32_t hops = m_routes.Hops(from, to);
         const double n = static_cast<double>(packets) * times;
+        m_usedLinks += hops;
         m_sum.messages += times;
         m_sum.networkBytes += static_cast<double>(bytes) * times;
         m_sum.dataPackets += n;
@@ -72,6 +94,31 @@ class Counter
         m_sum.sampled = true;
     }
 
+    /// Pairs of queue pairs, and lanes of all ranks, of one more communicator or flow.
+    void Connect(double connections, double lanes)
+    {
+        m_sum.connections += connections;
+        m_lanes += lanes;
+    }
+
+    /// \param ranks, paths see MemoryNeeds; \param times of all messages
+    MemoryEstimate Memory(const RunOptions& run, double ranks, double paths, double times) const
+    {
+        MemoryNeeds needs;
+        needs.links = static_cast<double>(m_topology.Links().size());
+        const double switches = static_cast<double>(m_topology.Nodes().size() - m_topology.Hosts().size());
+        needs.routes = switches * static_cast<double>(m_topology.Endpoints().size());
+        needs.connections = m_sum.connections;
+        needs.bytesPerConnection = ConnectionBytes(m_fabric, run.attribution);
+        needs.messages = m_sum.messages * times;
+        needs.usedLinks = m_usedLinks;
+        needs.ranks = ranks;
+        needs.lanes = m_lanes;
+        needs.paths = paths;
+        needs.infiniBand = m_fabric.infiniBand;
+        return EstimateMemory(needs);
+    }
+
     Estimate Result() const
     {
         Estimate e = m_sum;
@@ -93,10 +140,19 @@ class Counter
     std::vector<double> m_in;
     Estimate m_sum;
     double m_dataHops = 0;
+    double m_usedLinks = 0; ///< at most
+    double m_lanes = 0;
+};
+
+/// What a communicator keeps: the most that any of its collectives needs.
+struct Kept
+{
+    double connections = 0;
+    double lanes = 0;
 };
 
 /// One collective over all `members` (ranks of the run), `times` over.
-void
+Kept
 AddCollective(Counter* counter,
               const coll::Collective& what,
               const std::vector<coll::Rank>& members,
@@ -131,11 +187,18 @@ AddCollective(Counter* counter,
     }
     const uint32_t nics = std::max(1u, cluster.server.nics);
     const auto& topology = counter->Network();
+    Kept kept;
+    std::vector<uint32_t> metIn(what.ranks, 0); // the last lane of a rank that sent to this one
+    uint32_t lane = 0;
     for (coll::Rank r = 0; r < what.ranks; ++r)
     {
         const uint32_t from = placement.serverOf[r];
         for (coll::Lane l = 0; l < schedule->Lanes(r); ++l)
         {
+            ++lane;
+            kept.lanes += 1;
+            double peers = 0;
+            double sends = 0;
             const coll::StepIndex count = schedule->Steps(r, l);
             const coll::StepIndex samples = (count + stride - 1) / stride;
             if (samples == 0)
@@ -151,32 +214,24 @@ AddCollective(Counter* counter,
                 {
                     continue;
                 }
+                ++sends;
+                peers += metIn[step.sendPeer] == lane ? 0 : 1;
+                metIn[step.sendPeer] = lane;
                 counter->Add(topology.EndpointOf(cluster.hostOfServer[from], nic),
                              topology.EndpointOf(cluster.hostOfServer[placement.serverOf[step.sendPeer]], nic),
                              step.sendBytes,
                              weight);
             }
+            // In a sample where nobody comes twice, those between the samples are others still.
+            kept.connections += peers == sends ? std::min(peers * stride, what.ranks - 1.0) : peers;
         }
     }
+    return kept;
 }
 
-Estimate
-Times(Estimate e, double n)
-{
-    e.messages *= n;
-    e.networkBytes *= n;
-    e.dataPackets *= n;
-    e.ackPackets *= n;
-    e.frameHops *= n;
-    e.busiestPortSeconds *= n;
-    e.computeSeconds *= n;
-    return e;
-}
-
-} // namespace
-
-Estimate
-EstimateStep(const TrainingScenario& s)
+/// The plan's step, and what its communicators keep.
+Counter
+CountStep(const TrainingScenario& s)
 {
     Counter counter(s.cluster.topology, s.fabric);
 
@@ -194,20 +249,75 @@ EstimateStep(const TrainingScenario& s)
             compute += task.duration.Seconds();
         }
     }
+    std::map<std::pair<uint32_t, std::size_t>, Kept> communicators;
     for (const auto& [key, times] : collectives)
     {
         const auto& [op, bytes, group] = key;
-        for (const auto& members : s.plan.groupKinds[group].groups)
+        const auto& groups = s.plan.groupKinds[group].groups;
+        for (std::size_t g = 0; g < groups.size(); ++g)
         {
             coll::Collective what;
             what.op = op;
             what.bytes = bytes;
-            what.ranks = static_cast<coll::Rank>(members.size());
-            AddCollective(&counter, what, members, s.cluster, s.collectives, times);
+            what.ranks = static_cast<coll::Rank>(groups[g].size());
+            const Kept kept = AddCollective(&counter, what, groups[g], s.cluster, s.collectives, times);
+            Kept& most = communicators[{group, g}];
+            most.connections = std::max(most.connections, kept.connections);
+            most.lanes = std::max(most.lanes, kept.lanes);
         }
     }
+    for (const auto& [which, kept] : communicators)
+    {
+        counter.Connect(kept.connections, kept.lanes);
+    }
     counter.Compute(compute);
-    return counter.Result();
+    return counter;
+}
+
+Estimate
+Times(Estimate e, double n)
+{
+    e.messages *= n;
+    e.networkBytes *= n;
+    e.dataPackets *= n;
+    e.ackPackets *= n;
+    e.frameHops *= n;
+    e.busiestPortSeconds *= n;
+    e.computeSeconds *= n;
+    return e;
+}
+
+} // namespace
+
+MemoryEstimate
+EstimateMemory(const MemoryNeeds& needs)
+{
+    MemoryEstimate e;
+    e.program = kProgram;
+    e.network = needs.links * (needs.infiniBand ? kIdleIbLink : kIdleLink) + 2 * needs.routes +
+                std::min(needs.links, needs.usedLinks) * kBusyLink;
+    e.connections = needs.connections * needs.bytesPerConnection;
+    e.messages = needs.messages <= kMostMessages ? needs.messages * kMessage : kMostMessages * kSampledMessage;
+    e.ranks = needs.ranks * kRank + needs.lanes * kLane + needs.paths * kPathRecord;
+    return e;
+}
+
+double
+ConnectionBytes(const FabricSpec& fabric, bool attribution)
+{
+    const bool telemetry = fabric.cc == "hpcc" || fabric.cc == "powertcp";
+    return kConnection + (attribution ? kConnectionJourney : 0) + (telemetry ? kConnectionTelemetry : 0);
+}
+
+Estimate
+EstimateStep(const TrainingScenario& s)
+{
+    const Counter counter = CountStep(s);
+    Estimate e = counter.Result();
+    const double steps = static_cast<double>(s.steps) + s.warmupSteps;
+    const double paths = s.run.attribution ? std::max(kMostPathRecords, 2.0 * s.plan.ranks) : 0;
+    e.memory = counter.Memory(s.run, s.plan.ranks, std::min(paths, e.messages * steps), steps);
+    return e;
 }
 
 Estimate
@@ -225,23 +335,53 @@ EstimateRun(const CollperfScenario& s)
     {
         members[r] = r;
     }
+    Kept most;
     for (const uint64_t bytes : s.sizes)
     {
-        AddCollective(&counter, {s.op, bytes, s.ranks, s.root}, members, s.cluster, s.collectives,
-                      static_cast<double>(s.iterations) + s.warmupIterations);
+        const Kept kept = AddCollective(&counter, {s.op, bytes, s.ranks, s.root}, members, s.cluster, s.collectives,
+                                        static_cast<double>(s.iterations) + s.warmupIterations);
+        most.connections = std::max(most.connections, kept.connections);
+        most.lanes = std::max(most.lanes, kept.lanes);
     }
-    return counter.Result();
+    counter.Connect(most.connections, most.lanes);
+    Estimate e = counter.Result();
+    e.memory = counter.Memory(s.run, s.ranks, 0, 1);
+    return e;
 }
 
 Estimate
 EstimateRun(const TrafficScenario& s)
 {
     Counter counter(s.topology, s.fabric);
-    for (const auto& f : s.flows)
+    std::unordered_set<uint64_t> pairs;
+    std::size_t resting = 0; // the first flow whose queue pair is not yet free for another
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < s.flows.size(); ++i)
     {
+        const Flow& f = s.flows[i];
         counter.Add(f.src, f.dst, f.bytes, 1);
+        switch (s.queuePairs)
+        {
+        case QueuePairUse::kPerFlow:
+            most = i + 1;
+            break;
+        case QueuePairUse::kReused:
+            while (s.flows[resting].start.ps + kReuseTime.ps < f.start.ps)
+            {
+                ++resting;
+            }
+            most = std::max(most, i + 1 - resting);
+            break;
+        case QueuePairUse::kPerPair:
+            pairs.insert(static_cast<uint64_t>(f.src) << 32 | f.dst);
+            most = pairs.size();
+            break;
+        }
     }
-    return counter.Result();
+    counter.Connect(static_cast<double>(most), 0);
+    Estimate e = counter.Result();
+    e.memory = counter.Memory(s.run, 0, 0, 1);
+    return e;
 }
 
 } // namespace scenario

@@ -9,6 +9,8 @@
  *
  * The lower bound of the simulated time is what the busiest network interface needs for its wire bytes, or the GPU for its
  * computing: no run can be shorter.
+ *
+ * The memory is what the simulator itself takes (the GPUs' is the plan's).
  */
 #ifndef SCENARIOS_SPEC_ESTIMATE_H
 #define SCENARIOS_SPEC_ESTIMATE_H
@@ -25,6 +27,39 @@ namespace scenario
 /// on small networks when other work goes on beside it; half of that with thousands of GPUs.
 constexpr double kAssumedFrameHopsPerSecond = 6e6;
 
+/// What a run's memory grows with.
+struct MemoryNeeds
+{
+    double links = 0;       ///< of the network, both directions together
+    double usedLinks = 0;   ///< by some message, at most
+    double routes = 0;      ///< entries of forwarding tables: switches x network interfaces
+    double connections = 0; ///< pairs of queue pairs
+    double messages = 0;    ///< between servers, whole run: flows.csv remembers them
+    double bytesPerConnection = 0; ///< see ConnectionBytes
+    double ranks = 0;
+    double lanes = 0;              ///< lanes of collectives under way, all ranks together
+    double paths = 0;              ///< records of the critical path
+    bool infiniBand = false;
+};
+
+/// Bytes by what they are for. Total() is the peak of the resident set of one process.
+struct MemoryEstimate
+{
+    double program = 0;
+    double network = 0;
+    double connections = 0;
+    double messages = 0;
+    double ranks = 0;
+
+    double Total() const { return program + network + connections + messages + ranks; }
+};
+
+/// A pure function, right within a factor of about 1.5 on the runs of tests/unit/scenarios/estimate-test.cc.
+MemoryEstimate EstimateMemory(const MemoryNeeds& needs);
+
+/// Of both ends of a connection, with the messages that wait in them.
+double ConnectionBytes(const FabricSpec& fabric, bool attribution);
+
 struct Estimate
 {
     double messages = 0;
@@ -35,6 +70,8 @@ struct Estimate
     double meanHops = 0;         ///< links a data packet crosses
     double busiestPortSeconds = 0; ///< wire time of the network interface that carries most, in its busier direction
     double computeSeconds = 0;
+    double connections = 0;      ///< pairs of queue pairs, all collectives of the run or flows
+    MemoryEstimate memory;       ///< of the simulator, of the whole run
     bool sampled = false;
 
     double LowerBoundSeconds() const { return busiestPortSeconds > computeSeconds ? busiestPortSeconds : computeSeconds; }

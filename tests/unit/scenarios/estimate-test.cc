@@ -1,0 +1,124 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The memory that a run is said to take, against runs that were measured: the largest resident set (GNU time -v) of optimized
+ * builds of this project on x86-64, without report, timeline and progress.
+ */
+#include "scenarios/spec/estimate.h"
+#include "scenarios/spec/parse.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+using namespace scenario;
+
+namespace
+{
+
+template <class T>
+Estimate
+EstimateOf(ParseResult<T> (*parse)(int, const char* const*), const std::string& options)
+{
+    std::istringstream in(options + " --dry-run");
+    std::vector<std::string> words{"program"};
+    for (std::string word; in >> word;)
+    {
+        words.push_back(word);
+    }
+    std::vector<const char*> argv;
+    for (const auto& word : words)
+    {
+        argv.push_back(word.c_str());
+    }
+    const auto result = parse(static_cast<int>(argv.size()), argv.data());
+    EXPECT_TRUE(result.scenario) << options;
+    return result.scenario ? EstimateRun(*result.scenario) : Estimate();
+}
+
+struct Measured
+{
+    const char* options;
+    double megabytes;
+};
+
+void
+ExpectWithinHalf(double estimate, const Measured& run)
+{
+    EXPECT_LT(estimate, 1.5 * run.megabytes * 1e6) << run.options;
+    EXPECT_GT(estimate, run.megabytes * 1e6 / 1.5) << run.options;
+}
+
+TEST(MemoryEstimate, Collperf)
+{
+    const Measured runs[] = {
+        {"--op=all_reduce --ranks=2 --gpus-per-server=1 -b 64K -e 64K", 16.0},
+        {"--op=alltoall --ranks=200 --gpus-per-server=1 -b 64K -e 64K", 104},
+        {"--op=alltoall --ranks=256 --gpus-per-server=1 --topology=fat-tree -b 64K -e 64K", 189},
+        {"--op=alltoall --ranks=256 --gpus-per-server=1 --topology=fat-tree -b 64K -e 64K --no-attribution", 147},
+        {"--op=alltoall --ranks=256 --gpus-per-server=8 --topology=fat-tree -b 64K -e 64K --fabric=ib", 138},
+        {"--op=all_reduce --ranks=1024 --gpus-per-server=1 -b 64K -e 64K", 129},
+        {"--op=barrier --ranks=2 --gpus-per-server=1 --topology=fat-tree --k=24", 58.9},
+        {"--op=barrier --ranks=2 --gpus-per-server=1 --topology=fat-tree --k=24 --fabric=ib --nic=EDR", 105},
+        {"--op=barrier --ranks=4096 --gpus-per-server=8", 103},
+        {"--op=all_reduce --ranks=1024 --gpus-per-server=8 -b 64K -e 64K", 40.7},
+    };
+    for (const Measured& run : runs)
+    {
+        ExpectWithinHalf(EstimateOf(ParseCollperf, run.options).memory.Total(), run);
+    }
+}
+
+TEST(MemoryEstimate, Traffic)
+{
+    const Measured runs[] = {
+        {"--topology=fat-tree --k=8 --pattern=permutation --bytes=10kB", 19.6},
+        {"--topology=fat-tree --k=16 --pattern=permutation --bytes=10kB", 43.5},
+        {"--topology=fat-tree --k=32 --pattern=permutation --bytes=10kB", 263},
+        {"--topology=single-switch --hosts=256 --pattern=all-to-all --bytes=10kB", 155},
+        {"--topology=single-switch --hosts=256 --pattern=all-to-all --bytes=10kB --cc=hpcc", 201},
+    };
+    for (const Measured& run : runs)
+    {
+        ExpectWithinHalf(EstimateOf(ParseTraffic, run.options).memory.Total(), run);
+    }
+}
+
+TEST(MemoryEstimate, Training)
+{
+    ExpectWithinHalf(EstimateOf(ParseTraining, "").memory.Total(), {"the default job", 43.7});
+}
+
+TEST(MemoryEstimate, IsASumOfItsNeeds)
+{
+    // A pure function: with nothing to simulate only the program is left, and each need adds what it takes.
+    MemoryNeeds needs;
+    const double program = EstimateMemory(needs).Total();
+    EXPECT_GT(program, 0);
+    needs.connections = 1000;
+    needs.bytesPerConnection = 2000;
+    EXPECT_DOUBLE_EQ(EstimateMemory(needs).Total(), program + 2e6);
+    needs = {};
+    needs.links = 100;
+    const double ethernet = EstimateMemory(needs).Total();
+    EXPECT_GT(ethernet, program);
+    needs.infiniBand = true;
+    EXPECT_GT(EstimateMemory(needs).Total(), ethernet);
+    // flows.csv remembers a million messages, however many there are.
+    needs = {};
+    needs.messages = 1e7;
+    const double many = EstimateMemory(needs).Total();
+    needs.messages = 1e9;
+    EXPECT_EQ(EstimateMemory(needs).Total(), many);
+}
+
+TEST(MemoryEstimate, CountsQueuePairs)
+{
+    // A ring has one connection a rank that sends out of its server and lane; direct all-to-all n (n - 1), less those inside servers.
+    EXPECT_EQ(EstimateOf(ParseCollperf, "--op=all_reduce --algorithm=ring --servers=4 --gpus-per-server=8 -b 1M -e 1M").connections, 4);
+    EXPECT_EQ(EstimateOf(ParseCollperf, "--op=alltoall --servers=4 --gpus-per-server=8 -b 1M -e 1M").connections, 32 * 24);
+    EXPECT_EQ(EstimateOf(ParseCollperf, "--op=alltoall --servers=13 --gpus-per-server=1 -b 1K -e 1M").connections, 13 * 12);
+    EXPECT_EQ(EstimateOf(ParseTraffic, "--topology=single-switch --hosts=10 --pattern=all-to-all --bytes=1kB").connections, 90);
+}
+
+} // namespace
