@@ -1,4 +1,4 @@
-// Memory, collectives, configuration, and every number with its unit and meaning; then all is drawn.
+// Memory, collectives, configuration, and every number with its unit and meaning.
 
 function memory() {
   const total = stats.gpu_memory_bytes_estimate;
@@ -115,13 +115,3 @@ function numbers() {
       table(null, ["column", "unit", "meaning"], Object.entries(columns).map(([name, [unit, meaning]]) => [element("code", {}, name), unit, meaning])))));
   }
 }
-
-// What a run was for comes first.
-const ORDER = {
-  traffic: [summary, completionTimes, whereTheTimeWent, sizes, topology, ports],
-  collperf: [summary, collectives, topology, completionTimes, whereTheTimeWent, sizes, ports],
-};
-(ORDER[stats.program] || [summary, timeline, criticalPath, topology, sizes, completionTimes, whereTheTimeWent, ports, memory, collectives]).concat(configuration, numbers)
-  .forEach((make) => make());
-redrawAll();
-document.documentElement.dataset.ready = "yes";
