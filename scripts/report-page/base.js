@@ -67,10 +67,11 @@ function legend(entries) {
   return element("ul", { class: "legend" }, entries.map(([colour, text]) => element("li", {}, swatch(colour), text)));
 }
 
-// rows: arrays of cells; a cell is text, a node or {number}
+// rows: arrays of cells; a cell is text, a node or {number}. In a narrow window each row is a list of its own, and a cell
+// brings the name of its column along.
 function table(caption, head, rows) {
-  const cell = (value) => value && value.number !== undefined && !(value instanceof Node)
-    ? element("td", { class: "number" }, value.number) : element("td", {}, value);
+  const cell = (value, i) => value && value.number !== undefined && !(value instanceof Node)
+    ? element("td", { class: "number", "data-head": head[i] }, value.number) : element("td", { "data-head": head[i] }, value);
   return element("table", {}, caption ? element("caption", {}, caption) : null,
     element("thead", {}, element("tr", {}, head.map((text, i) => element("th",
       { scope: "col", class: rows.length && rows[0][i] && rows[0][i].number !== undefined ? "number" : null }, text)))),

@@ -48,10 +48,11 @@ function finish(nodes, links, folded) {
   return { nodes, links, folded };
 }
 
-// As close to their wishes as a row with this gap allows; in the order of the wishes.
+// As close to their wishes as a row of even gaps allows, in the order of the wishes; over as much room as these take.
 function spread(row, from, to) {
   row.sort((a, b) => a.wish - b.wish || a.at - b.at);
-  const gap = (to - from) / row.length;
+  const wanted = row[row.length - 1].wish - row[0].wish;
+  const gap = wanted > 0.3 * (to - from) ? Math.min((to - from) / row.length, wanted / (row.length - 1)) : (to - from) / row.length;
   let least = from + gap / 2;
   row.forEach((n) => { n.x = Math.max(least, n.wish); least = n.x + gap; });
   let most = to - gap / 2;
@@ -66,6 +67,7 @@ function place(graph) {
   nodes.forEach((n) => { n.tier = used.indexOf(n.tier); });
   graph.tiers = used.length;
   const top = graph.tiers - 1, isHost = (n) => n.kind === "host";
+  if (placeOnGrid(graph)) return;
   const neighbours = nodes.map(() => []);
   links.forEach((link) => { neighbours[link.a].push(link.b); neighbours[link.b].push(link.a); });
   const parent = nodes.map((_, i) => i);
@@ -128,7 +130,8 @@ function place(graph) {
   graph.rows = d3.range(graph.tiers).map((tier) => nodes.filter((n) => n.tier === tier).sort((a, b) => a.x - b.x));
   graph.widest = d3.max(graph.rows, (row) => row.length);
   graph.tierNames = graph.rows.map((row) => {
-    if (row.every(isHost)) return graph.folded ? "hosts (count)" : row.every((n) => /^server-/.test(n.label)) ? "servers" : "hosts";
+    const sizes = d3.set(row.map((n) => n.many)).values();
+    if (row.every(isHost)) return graph.folded ? (sizes.length === 1 ? sizes[0] + " hosts each" : "hosts (count)") : row.every((n) => /^server-/.test(n.label)) ? "servers" : "hosts";
     const prefix = /^[a-z]+/.exec(row.filter((n) => !isHost(n))[0].label);
     return (prefix && Object.hasOwn(TIER_NAMES, prefix[0]) && TIER_NAMES[prefix[0]]) || "switches";
   });
@@ -155,6 +158,71 @@ function alignHosts(part, neighbours, nodes, from, to) {
   for (const [at, group] of Object.entries(behind)) {
     group.forEach((n, i) => { n.x = nodes[at].x + (i - (group.length - 1) / 2) * slot; });
   }
+}
+
+// A torus or mesh: switches that are wired to one another and named by two or three coordinates. Each plane is a grid, its rows and
+// columns the first two; what hangs at a switch stands beside it. Returns whether it is one.
+function placeOnGrid(graph) {
+  const { nodes, links } = graph, switches = nodes.filter((n) => n.kind !== "host");
+  const isSwitch = (i) => nodes[i].kind !== "host";
+  if (switches.length < 4 || !links.some((link) => isSwitch(link.a) && isSwitch(link.b)) || d3.set(switches.map((n) => n.tier)).size() !== 1) return false;
+  const places = new Set();
+  for (const n of switches) {
+    const found = /(?:^|[^\d-])-?(\d{1,3})-(\d{1,3})(?:-(\d{1,3}))?$/.exec(n.label);
+    if (!found) return false;
+    n.cell = found.slice(1).map((text) => Number(text || 0));
+    places.add(n.cell.join(" "));
+  }
+  const sides = [0, 1, 2].map((axis) => d3.max(switches, (n) => n.cell[axis]) + 1);
+  if (places.size !== switches.length || sides[0] < 2 || sides[1] < 2 || sides[0] * sides[1] * sides[2] > 1.5 * switches.length + 8) return false;
+  const beside = {};
+  for (const link of links) {
+    const [host, at] = isSwitch(link.a) ? [link.b, link.a] : [link.a, link.b];
+    if (isSwitch(host) || !isSwitch(at)) { if (!isSwitch(host) && !isSwitch(at)) return false; continue; }
+    (beside[at] = beside[at] || new Set()).add(host);
+  }
+  const columns = sides[2] * sides[1] + (sides[2] - 1) * 0.6, many = d3.max(Object.values(beside), (hosts) => hosts.size) || 0;
+  for (const n of switches) {
+    n.column = n.cell[2] * (sides[1] + 0.6) + n.cell[1];
+    n.row = n.cell[0];
+    [...(beside[n.at] || [])].forEach((i, k) => { // a host with several ports stands at the first of its switches
+      if (nodes[i].column === undefined) { nodes[i].column = n.column + 0.3; nodes[i].row = n.row + 0.34 + 0.3 * k / many; }
+    });
+  }
+  nodes.forEach((n) => { if (n.column === undefined) { n.column = columns - 1; n.row = sides[0]; } });
+  graph.grid = { columns, rows: sides[0] };
+  graph.pods = [];
+  graph.tiers = 0;
+  graph.widest = columns;
+  graph.rows = [];
+  return true;
+}
+
+// Where things are on the page: {X, Y, height, widest, path(link, direction), plans}.
+function onGrid(graph, width, two) {
+  const small = width < 640, { columns, rows } = graph.grid;
+  const each = (width - 24) / columns, down = Math.max(46, Math.min(each * 0.8, 110)), HALF = 11;
+  const X = (n) => 12 + (n.column + 0.36) * each, Y = (n) => 50 + n.row * down;
+  const shortOf = (n) => n.label.replace(/^.*?(\d+([-.:]\d+)*)$/, "$1"), switches = graph.nodes.filter((n) => n.kind !== "host");
+  const longest = (text) => d3.max(switches, (n) => text(n).length) * 6.7 + 8;
+  const named = longest((n) => n.label) <= each * 0.55 ? (n) => n.label : longest(shortOf) <= each * 0.62 ? shortOf : () => "";
+  graph.nodes.forEach((n) => {
+    const host = n.kind === "host";
+    n.w = host ? Math.min(22, each * 0.3) : Math.max(Math.min(26, each * 0.5), named(n).length * 6.7 + 8);
+    n.text = host ? "" : named(n);
+  });
+  const widest = Math.max(1.4, Math.min(5, each * 0.05));
+  const path = ({ a, b, ordinal }, d) => {
+    const p = graph.nodes[a], q = graph.nodes[b], off = (two ? (d ? -1 : 1) * (widest / 2 + 0.4) : 0) + ordinal * (2 * widest + 2);
+    const x0 = X(p), y0 = Y(p), x1 = X(q), y1 = Y(q), length = Math.hypot(x1 - x0, y1 - y0) || 1, ox = -(y1 - y0) / length * off, oy = (x1 - x0) / length * off;
+    const far = length > 1.4 * Math.max(each, down) && p.kind !== "host" && q.kind !== "host";
+    if (!far) return `M${x0 + ox},${y0 + oy}L${x1 + ox},${y1 + oy}`;
+    // Round the outside, past the nodes between: above a row, left of a column.
+    const along = Math.abs(x1 - x0) > Math.abs(y1 - y0), lift = along ? Math.min(34, down * 0.42) : Math.min(46, each * 0.36);
+    return along ? `M${x0 + ox},${y0 + oy}C${x0 + (x1 - x0) * 0.12},${y0 - lift + oy} ${x1 - (x1 - x0) * 0.12},${y1 - lift + oy} ${x1 + ox},${y1 + oy}`
+      : `M${x0 + ox},${y0 + oy}C${x0 - lift + ox},${y0 + (y1 - y0) * 0.12} ${x1 - lift + ox},${y1 - (y1 - y0) * 0.12} ${x1 + ox},${y1 + oy}`;
+  };
+  return { X, Y, path, widest, HALF, height: 50 + (rows - 0.4) * down + 90 + (small ? 34 : 0) };
 }
 
 // How a tier's nodes are drawn in this many pixels: their room, the width of a box, and what is written on which of them. The
@@ -222,4 +290,33 @@ function ends(graph, X) {
   });
   rooms.sort(d3.ascending);
   return rooms.length ? rooms[Math.floor(rooms.length * 0.1)] : 24;
+}
+
+// As onGrid, for tiers.
+function inTiers(graph, width, two) {
+  const small = width < 640, left = small ? 8 : 104, right = small ? 8 : 16, podded = graph.pods.some((pod) => pod.name), HALF = 11;
+  const bottom = (podded ? 122 : 100) + (small ? 34 : 0);
+  const X = (n) => left + n.x * (width - left - right);
+  boxes(graph, width - left - right, 22);
+  const level = graph.links.filter(({ a, b }) => graph.nodes[a].tier === graph.nodes[b].tier);
+  // Both directions of a link end inside the boxes.
+  const widest = Math.max(2, Math.min(level.length > graph.nodes.length / 2 ? 3 : 9, ends(graph, X) / (two ? 2 : 1) + 1.4));
+  // Neighbours in a tier, as in a ring, are joined by arcs; those of the top one need room above it.
+  const lift = (link) => 24 + Math.min(420, Math.abs(X(graph.nodes[link.a]) - X(graph.nodes[link.b])) * 0.12 + link.ordinal * (4 * widest + 12));
+  const arcs = level.filter((link) => graph.nodes[link.a].tier === graph.tiers - 1);
+  const top = Math.max(small ? 46 : 30, (d3.max(arcs, lift) || 0) / 2 + 2 * widest + (small ? 22 : 0) + 8);
+  const height = (graph.tiers === 1 ? 340 : Math.max(360, Math.min(680, 140 * graph.tiers + 110))) + top - 30 + (small ? 34 : 0);
+  const Y = (n) => height - bottom - n.tier / Math.max(1, graph.tiers - 1) * (height - bottom - top);
+  const path = (link, d) => {
+    const a = graph.nodes[link.a], b = graph.nodes[link.b], off = two ? (d ? -1 : 1) * (widest / 2 + 0.3) : 0;
+    const x0 = X(a) + link.ends[0], x1 = X(b) + link.ends[1];
+    if (a.tier === b.tier) {
+      const y = Y(a) - HALF + 1, way = x0 < x1 ? 1 : -1;
+      return `M${x0 + off * way},${y}Q${(x0 + x1) / 2},${y - lift(link) + off * 2} ${x1 - off * way},${y}`;
+    }
+    const up = a.tier < b.tier ? -1 : 1, y0 = Y(a) + up * (HALF - 1), y1 = Y(b) - up * (HALF - 1);
+    const beside = off * Math.min(1.8, Math.hypot(x1 - x0, y1 - y0) / Math.abs(y1 - y0)); // so that a slanting pair does not close up
+    return `M${x0 + beside},${y0}L${x1 + beside},${y1}`;
+  };
+  return { X, Y, path, widest, HALF, height, left, podded, room: width - left - right };
 }

@@ -104,8 +104,10 @@ function numbers() {
       const known = Object.hasOwn(meanings.stats, name) ? meanings.stats[name]
         : prefix === "bytes_sent_per_gpu." ? ["B", "of this operation"] : prefix === "drops." ? ["frames", "for this reason"] : ["", ""];
       if (value !== null && typeof value === "object" && !Array.isArray(value)) { walk(value, name + "."); continue; }
-      const text = prefix === "critical_path." && Array.isArray(value) ? "(" + count(value.length) + ")" : Array.isArray(value) ? value.slice(0, 8).map(textOf).join(", ") + (value.length > 8 ? ", \u2026 (" + count(value.length) + ")" : "") : textOf(value);
-      rows.push([element("code", { class: "key" }, name), number(text), known[0] || "", known[1] || ""]);
+      const list = Array.isArray(value), objects = list && value.some((one) => one !== null && typeof one === "object");
+      const text = objects ? "(" + count(value.length) + ")" : list ? value.slice(0, 8).map(textOf).join(", ") + (value.length > 8 ? ", \u2026 (" + count(value.length) + ")" : "")
+        : value === null && !data.measured ? "not measured" : textOf(value);
+      rows.push([element("code", { class: "key" }, name), text.length > 24 ? element("code", {}, text) : number(text), known[0] || "", known[1] || ""]);
     }
   };
   walk(stats, "");

@@ -7,19 +7,20 @@ function topology() {
   const graph = fold(net);
   place(graph);
   const bins = net.bins, two = graph.links.length <= 400;
-  const node = section("topology", "The network", "Thickness: traffic. Colour: utilization, the share of the time in which the link was sending. "
+  const node = section("topology", "The network", !data.measured ? "The run ended in its warm-up: what links carried is not measured, and this is the network alone."
+    : "Thickness: traffic. Colour: utilization, the share of the time in which the link was sending. "
     + (two ? "Each direction is a line of its own. " : "Of the two directions of a link the busier one is shown. ")
     + "Move the slider to see one interval; point at a link, or give the picture the focus and use the arrow keys (busiest link first)."
+    + (graph.grid ? " Switches stand by their coordinates, their hosts beside them; links that go round lead past the others." : "")
     + (graph.folded ? " Hosts behind one switch are drawn as one box; the line to it shows the busiest of their links." : "")
     + (net.left_out ? " The " + count(net.left_out) + " links with the least traffic are left out." : "")
     + (stats.program === "traffic" ? "" : " Traffic inside servers (NVLink) is not part of it."));
-  if (!data.measured) node.append(element("p", { class: "unmeasured" }, "The run ended in its warm-up: what links carried was not measured, and the picture shows the network alone."));
 
   // ---- controls
   const slider = element("input", { type: "range", min: 0, max: bins, value: 0, step: 1, id: "time-slider", "aria-label": "Time: 0 is the whole measured time" });
   const shown = element("output", { id: "time-shown", for: "time-slider" });
   const play = element("button", { type: "button", id: "play" }, "Play");
-  node.append(element("div", { class: "controls" }, element("label", { class: "grow" }, "Time", slider), play, shown));
+  if (data.measured) node.append(element("div", { class: "controls" }, element("label", { class: "grow" }, "Time", slider), play, shown));
   const layout = element("div");
   node.append(layout);
 
@@ -45,6 +46,7 @@ function topology() {
 
   function describe({ link, d }) {
     const member = link.members.reduce((a, b) => (share(b.use[d], at) > share(a.use[d], at) ? b : a));
+    if (!data.measured) return [member.use[d].name, [["traffic", "not measured"], ["rate", rate(member.rate_gbps)], ["propagation", time(member.delay_us)]]];
     const use = member.use[d], [from, to] = span(at), carried = at === 0 ? use.bytes : share(use, at) * member.rate_gbps * 125 * (to - from);
     const rowsOut = [["utilization" + (at ? " in this interval" : ""), percent(share(use, at), 2)], ["traffic", bytes(carried)
       + " on the wire, " + rate(share(use, at) * member.rate_gbps) + " of " + rate(member.rate_gbps)]];
@@ -61,20 +63,10 @@ function topology() {
   const box = chart(layout, "The network with its traffic", (svg, width) => {
     svg.attr("id", "network").attr("tabindex", 0).attr("role", "application");
     svgNode = svg.node();
-    const small = width < 640, left = small ? 8 : 104, right = small ? 8 : 16, podded = graph.pods.some((pod) => pod.name);
-    const bottom = (podded ? 122 : 100) + (small ? 34 : 0);
-    const X = (n) => left + n.x * (width - left - right);
-    const plans = boxes(graph, width - left - right, 11);
-    // Both directions of a link end inside the boxes.
-    widest = Math.max(2, Math.min(9, ends(graph, X) / (two ? 2 : 1) + 1.4));
-    // Neighbours in a tier, as in a ring, are joined by arcs; those of the top one need room above it.
-    const lift = (link) => 24 + Math.min(420, Math.abs(X(graph.nodes[link.a]) - X(graph.nodes[link.b])) * 0.12 + link.ordinal * (4 * widest + 12));
-    const arcs = directions.map(({ link }) => link).filter((link) => graph.nodes[link.a].tier === graph.tiers - 1 && graph.nodes[link.b].tier === graph.tiers - 1);
-    const top = Math.max(small ? 46 : 30, (d3.max(arcs, lift) || 0) / 2 + 2 * widest + (small ? 22 : 0));
-    const height = (graph.tiers === 1 ? 340 : Math.max(360, Math.min(680, 140 * graph.tiers + 110))) + top - 30 + (small ? 34 : 0);
-    const Y = (n) => height - bottom - n.tier / Math.max(1, graph.tiers - 1) * (height - bottom - top);
+    const small = width < 640, laid = graph.grid ? onGrid(graph, width, two) : inTiers(graph, width, two), { X, Y } = laid;
+    widest = laid.widest;
     for (const pod of graph.pods) {
-      const x0 = left + pod.from * (width - left - right), x1 = left + pod.to * (width - left - right), y1 = Y({ tier: pod.floor }) + (podded ? (pod.floor ? 38 : 58) : pod.floor ? 20 : 36);
+      const x0 = laid.left + pod.from * laid.room, x1 = laid.left + pod.to * laid.room, y1 = Y({ tier: pod.floor }) + (laid.podded ? (pod.floor ? 38 : 58) : pod.floor ? 20 : 36);
       svg.append("rect").attr("class", "pod").attr("x", x0 + Math.min(4, (x1 - x0) / 8)).attr("width", Math.max(1, x1 - x0 - Math.min(8, (x1 - x0) / 4))).attr("rx", Math.min(8, (x1 - x0) / 4))
         .attr("y", Y({ tier: pod.top }) - 24).attr("height", y1 - Y({ tier: pod.top }) + 24);
     }
@@ -83,41 +75,31 @@ function topology() {
     lines = group.selectAll("path").data(shown).enter().append("path").attr("class", "link")
       .on("mousemove", function (entry) { choose(entry, d3.event.clientX, d3.event.clientY); })
       .on("mouseleave", () => choose(null));
-    const HALF = 11; // of a box's height
-    lines.attr("d", ({ link, d }) => {
-      const a = graph.nodes[link.a], b = graph.nodes[link.b], off = two ? (d ? -1 : 1) * (widest / 2 + 0.3) : 0;
-      const x0 = X(a) + link.ends[0], x1 = X(b) + link.ends[1];
-      if (a.tier === b.tier && a !== b) { // neighbours in a tier: an arc
-        const y = Y(a) - HALF + 1, way = x0 < x1 ? 1 : -1;
-        return `M${x0 + off * way},${y}Q${(x0 + x1) / 2},${y - lift(link) + off * 2} ${x1 - off * way},${y}`;
-      }
-      const up = a.tier < b.tier ? -1 : 1, y0 = Y(a) + up * (HALF - 1), y1 = Y(b) - up * (HALF - 1);
-      return `M${x0 + off},${y0}L${x1 + off},${y1}`;
-    });
-    drawNodes(svg, plans, X, Y);
+    lines.attr("d", ({ link, d }) => laid.path(link, d));
+    drawNodes(svg, X, Y);
     graph.pods.forEach((pod) => {
-      const x0 = left + pod.from * (width - left - right), x1 = left + pod.to * (width - left - right), text = small ? pod.name.replace("pod ", "") : pod.name;
+      const x0 = laid.left + pod.from * laid.room, x1 = laid.left + pod.to * laid.room, text = small ? pod.name.replace("pod ", "") : pod.name;
       if (!pod.name || x1 - x0 < text.length * 7 + 8) return;
       svg.append("text").attr("class", "muted halo pod-name").attr("x", (x0 + x1) / 2).attr("y", Y({ tier: pod.floor }) + (pod.floor ? 29 : 50)).attr("text-anchor", "middle").text(text);
     });
     for (let tier = 0; tier < graph.tiers; tier++) {
       svg.append("text").attr("class", "halo").attr("x", small ? 4 : 10).attr("y", Y({ tier }) + (small ? -17 : 4)).style("font-weight", 600).text(graph.tierNames[tier]);
     }
-    drawKey(svg, width, height);
+    if (data.measured) drawKey(svg, width, laid.height);
     paint();
-    return height;
+    return laid.height;
   });
   box.id = "network-box";
 
-  function drawNodes(svg, plans, X, Y) {
+  function drawNodes(svg, X, Y) {
     const cells = svg.append("g").selectAll("g").data(graph.nodes).enter().append("g").attr("class", "node")
       .attr("transform", (n) => `translate(${X(n)},${Y(n)})`);
     cells.append("title").text((n) => n.title);
     cells.each(function (n) {
-      const cell = d3.select(this), host = n.kind === "host", h = 22;
+      const cell = d3.select(this), host = n.kind === "host", h = host && graph.grid ? 14 : 22;
       cell.append("rect").attr("x", -n.w / 2).attr("width", n.w).attr("y", -h / 2).attr("height", h).attr("rx", Math.min(host ? 3 : 5, n.w / 3));
       if (host && !n.many && n.w > 12) {
-        for (const y of [-5, 0, 5]) cell.append("path").attr("d", `M${-n.w / 2 + 4},${y}h${n.w - 8}`).style("stroke", colour("muted")).style("stroke-width", 1.5);
+        for (const y of graph.grid ? [-3, 3] : [-5, 0, 5]) cell.append("path").attr("d", `M${-n.w / 2 + 4},${y}h${n.w - 8}`).style("stroke", colour("muted")).style("stroke-width", 1.5);
       }
       if (n.text) cell.append("text").attr("y", host && !n.many ? 25 : 4).text(n.text);
     });
@@ -143,6 +125,7 @@ function topology() {
     if (lines.size() <= 1500) lines.sort((a, b) => heatOf(a) - heatOf(b)); // the hot ones on top
     lines.style("stroke-width", (entry) => size(busier(entry, (link, d) => traffic(link, d, at))) + "px")
       .style("stroke", (entry) => heat(heatOf(entry)));
+    if (!data.measured) { list(); mark(); return; }
     thickness.selectAll("*").remove();
     thickness.append("text").attr("class", "muted").attr("y", -10).text("thickness: traffic of a direction");
     (scale > 0 ? [0.25, 1] : []).forEach((part, i) => {
@@ -164,6 +147,7 @@ function topology() {
   function list() {
     ranked = directions.slice().sort((a, b) => hottest(b.link, b.d, at) - hottest(a.link, a.d, at) || traffic(b.link, b.d, at) - traffic(a.link, a.d, at)
       || (describe(a)[0] < describe(b)[0] ? -1 : 1));
+    if (!data.measured) return;
     const rowsOut = ranked.slice(0, 8).map((entry) => {
       const member = entry.link.members.reduce((a, b) => (share(b.use[entry.d], at) > share(a.use[entry.d], at) ? b : a)), use = member.use[entry.d];
       const button = element("button", { type: "button", on: { click: () => choose(entry), focus: () => choose(entry), blur: () => choose(null) } }, use.name);
