@@ -70,8 +70,9 @@ class Results:
         if not stats:
             self.problems.append("There is no readable stats.json: the program was ended before it could say what came out. "
                                  "Shown is what the other files hold.")
-        for key in stats.get("nondeterministic", []):
-            stats.pop(key, None)  # the same run gives the same page
+        for key in stats.get("nondeterministic") or []:
+            if isinstance(key, str):
+                stats.pop(key, None)  # the same run gives the same page
         timeline = self._shown("calls.log", self._timeline)
         topology, series = self._shown("links.csv", self._links) or (None, None)
         data = {
@@ -520,9 +521,20 @@ def _columns(lines, fields):
         parts = text.replace("\r", "").replace("\n", ",").split(",")
         if len(parts) == fields * len(lines) + 1 and _is_number(parts[-1 - fields]) == _is_number(parts[0]):
             return [parts[i:-1:fields] for i in range(fields)], 0
-    rows = [row for row in csv.reader(lines)]
+    lines = [line.replace("\r", "").replace("\0", "") for line in lines]
+    try:
+        rows = list(csv.reader(lines))
+    except csv.Error:  # a quotation mark that nothing closes takes all that follows: each line by itself then
+        rows = [row for line in lines for row in _row(line)]
     whole = [row for row in rows if len(row) == fields]
     return list(zip(*whole)), len(rows) - len(whole)
+
+
+def _row(line):
+    try:
+        return list(csv.reader([line]))
+    except csv.Error:
+        return [[]]
 
 
 def _is_number(text):

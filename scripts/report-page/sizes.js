@@ -86,7 +86,8 @@ function sizes() {
 function flowsBySize() {
   const groups = data.flows && data.flows.by_size;
   const names = operationNames.filter((name) => groups && Object.hasOwn(groups, name));
-  if (!names.length || stats.program !== "traffic" && d3.sum(names, (name) => groups[name].length) < 3) return;
+  // Of one size all is said by the curves; a training's sizes are those of its collectives.
+  if (!names.length || d3.set(names.flatMap((name) => groups[name].map((g) => g[0]))).size() < (stats.program === "dltrain" ? 3 : 2)) return;
   const node = section("bysize", "Slowdown by size", "Time of a message over that of the same message alone on the idle network. A point is a size, or a group of sizes with about as many "
     + "messages as the others; messages of one size are never in two groups. A 99th percentile of fewer than 100 messages is their slowest.");
   const keys = element("div"), two = element("div", { class: "two" });
@@ -104,13 +105,8 @@ function flowsBySize() {
       const x = d3.scale.log().domain([xs[0] / 1.25, xs[1] * 1.25]).range([left, width - right]);
       const low = Math.min(1, Math.max(0.01, ys[0])), high = Math.max(low * 2, ys[1]);
       const y = d3.scale.log().domain([low * 0.94, high * 1.15]).range([height - bottom, top]);
-      const distinct = d3.set(all.map(middle)).values().map(Number).sort(d3.ascending);
       valueAxis(svg, y, [left, width - right], logTicks(y.domain(), 8), (v) => digit(v) + "\u00d7");
-      sizeAxis(svg, x, distinct, false, [left, width - right], height - bottom, "size of a message");
-      if (distinct.length === 1) { // between no two ticks: the size itself
-        svg.select(".axis:nth-of-type(3)").selectAll("*").remove();
-        svg.append("text").attr("class", "muted").attr("x", x(distinct[0])).attr("y", height - bottom + 18).attr("text-anchor", "middle").text(bytes(distinct[0]));
-      }
+      sizeAxis(svg, x, [], false, [left, width - right], height - bottom, "size of a message");
       svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("slowdown, " + short + "; logarithmic");
       names.forEach((name) => {
         svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((g) => x(middle(g))).y((g) => y(Math.max(low, g[index])))(groups[name])).style("stroke", operationColour(name));
