@@ -1,7 +1,7 @@
 // All sections, in the order of what a run was for.
 
 const ORDER = {
-  traffic: [flowsBySize, kindsOfTraffic, completionTimes, whereTheTimeWent, sizes, topology, ports],
+  traffic: [completionTimes, flowsBySize, kindsOfTraffic, whereTheTimeWent, sizes, topology, ports],
   collperf: [collectives, topology, completionTimes, flowsBySize, whereTheTimeWent, sizes, ports],
 };
 const TRAINING = [timeline, criticalPath, topology, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, memory, collectives];
