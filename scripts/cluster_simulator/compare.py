@@ -171,7 +171,7 @@ def numbers_of(label, run):
 
     stats = run.stats
     slowdown, jain = stats.get("fct_slowdown") or {}, stats.get("fairness") or {}
-    row = {"run": label, "flows": stats.get("messages", 0)}
+    row = {"run": label, "flows": stats.get("messages") or 0}
     row.update({f"slowdown_{name}": slowdown.get(name) for name in ("mean", "p50", "p99", "p999", "max")})
     for n, part in enumerate(classes_of(stats).values()):
         row.update({f"class{n}_{name}": part[name] for name in ("from_bytes", "to_bytes", "flows", *SHOWN)})

@@ -40,7 +40,7 @@ class Pictures:
         ax.set_ylim(0, 1.02)
         ax.set_xlabel("completion time (µs)")
         ax.set_ylabel("share of messages")
-        ax.set_title(_title(self, f"{self.stats.get('messages', len(times)):,} messages"))
+        ax.set_title(_title(self, f"{self.stats.get('messages') or len(times):,} messages"))
         return ax
 
     def plot_links(self, count=6, ax=None):

@@ -8,26 +8,29 @@ const redraws = []; // called when the width or the colours change
 
 // ---- numbers
 
+// What is no number is not known, and never stops the page.
+const isNumber = (value) => typeof value === "number" && isFinite(value);
+const UNKNOWN = "\u2013";
 const withSi = (value, units, digits) => {
   let i = 0;
   while (i + 1 < units.length && Math.abs(value) >= 999.5) { value /= 1000; i++; }
   return digit(value, digits) + "\u00a0" + units[i];
 };
 const digit = (value, digits = 3) => {
+  if (!isNumber(value)) return UNKNOWN;
   if (value === 0) return "0";
   const places = Math.max(0, digits - 1 - Math.floor(Math.log(Math.abs(value)) / Math.LN10 + 1e-9));
   return value.toFixed(Math.min(places, 6)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 };
 const time = (us, digits) => {
-  if (us === null || us === undefined) return "\u2013";
+  if (!isNumber(us)) return UNKNOWN;
   if (us !== 0 && Math.abs(us) < 1) return digit(us * 1000, digits) + "\u00a0ns";
   return withSi(us, ["\u00b5s", "ms", "s"], digits);
 };
-const bytes = (n) => n === null || n === undefined ? "\u2013" : withSi(n, ["B", "kB", "MB", "GB", "TB", "PB"]);
+const bytes = (n) => !isNumber(n) ? UNKNOWN : withSi(n, ["B", "kB", "MB", "GB", "TB", "PB"]);
 const rate = (gbps) => digit(gbps, 4) + "\u00a0Gb/s";
-const count = (n) => n === null || n === undefined ? "\u2013" : String(Math.round(n)).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
-const percent = (share, places = 1) => (100 * share).toFixed(places) + "%";
-const isNumber = (value) => typeof value === "number" && isFinite(value);
+const count = (n) => !isNumber(n) ? UNKNOWN : String(Math.round(n)).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+const percent = (share, places = 1) => !isNumber(share) ? UNKNOWN : (100 * share).toFixed(places) + "%";
 
 // ---- elements
 
@@ -43,7 +46,7 @@ function element(name, attributes, ...children) {
   return node;
 }
 
-const SHORT = { summary: "Summary", timeline: "Timeline", critical: "Critical path", topology: "Network", sizes: "Sizes", completion: "Completion times", why: "Where the time went", ports: "Queues and pauses",
+const SHORT = { summary: "Summary", timeline: "Timeline", critical: "Critical path", topology: "Network", bysize: "Slowdown by size", kinds: "Fairness", sizes: "Sizes", completion: "Completion times", why: "Where the time went", ports: "Queues and pauses",
   memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number" };
 
 function section(id, title, introduction) {
@@ -64,16 +67,19 @@ function legend(entries) {
   return element("ul", { class: "legend" }, entries.map(([colour, text]) => element("li", {}, swatch(colour), text)));
 }
 
-// rows: arrays of cells; a cell is text, a node or {number}
+// rows: arrays of cells; a cell is text, a node or {number}. In a narrow window each row is a list of its own, and a cell
+// brings the name of its column along.
 function table(caption, head, rows) {
-  const cell = (value) => value && value.number !== undefined && !(value instanceof Node)
-    ? element("td", { class: "number" }, value.number) : element("td", {}, value);
+  const cell = (value, i) => value && value.number !== undefined && !(value instanceof Node)
+    ? element("td", { class: "number", "data-head": head[i] }, value.number) : element("td", { "data-head": head[i] }, value);
   return element("table", {}, caption ? element("caption", {}, caption) : null,
     element("thead", {}, element("tr", {}, head.map((text, i) => element("th",
       { scope: "col", class: rows.length && rows[0][i] && rows[0][i].number !== undefined ? "number" : null }, text)))),
     element("tbody", {}, rows.map((row) => element("tr", {}, row.map(cell)))));
 }
 const number = (text) => ({ number: text });
+// In a narrow window a table scrolls by itself, and the page does not.
+const wideTable = (caption, head, rows, tall) => element("div", { class: tall ? "wide tall" : "wide", tabindex: 0, role: "region", "aria-label": caption || head.join(", ") }, table(caption, head, rows));
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
@@ -126,7 +132,13 @@ function chart(parent, label, draw, attributes) {
     d3.select(box).select("svg").remove();
     const svg = d3.select(box).append("svg").attr("role", "img").attr("aria-label", label);
     for (const [key, value] of Object.entries(attributes || {})) svg.attr(key, value);
-    svg.attr("height", draw(svg, width)).attr("width", width);
+    try {
+      svg.attr("height", draw(svg, width)).attr("width", width);
+    } catch (error) { // a picture of numbers that somebody has changed
+      svg.remove();
+      box.replaceChildren(element("p", {}, "This picture cannot be drawn: " + String(error.message)));
+    }
+    if (!svg.node().isConnected) return;
     if (focused) svg.node().focus();
   };
   redraws.push(redraw);

@@ -1,83 +1,91 @@
-// Queue, marks and pauses over time of the ports that had most of them.
+// Queue, marks and pauses over time of the ports that had most of them: a row each, on one scale, so that no two cover one another.
 
 function ports() {
   const source = data.ports, net = data.topology;
   if (!source || !net || !isNumber(stats.simulated_time_us) && !source.ports.length) return;
-  const list = source.ports;
-  const node = section("ports", "Queues, marks and pauses", list.length
-    ? "The ports with the most ECN marks, the most time paused and the longest queues, at most 8. A port is named by its link, from the transmitting node. Queue: the longest "
-      + "at the end of an interval of links.csv; marks are logged by the millisecond. Arrow keys read the values."
-    : "No port had a queue at the end of an interval, marked a frame or was paused.");
+  const list = source.ports, start = net.first_bin_us, bin = net.bin_us, n = net.bins, length = net.end_us - net.begin_us;
+  const held = stats.credits ? "without credits" : "paused";
+  const intervals = " in intervals of " + time(bin);
+  const node = section("ports", stats.credits ? "Queues, marks and waits for credits" : "Queues, marks and pauses", list.length
+    ? "The ports with the most marks, the most time " + held + " and the longest queues, at most 8, worst first. A port is named by its link, from the transmitting node. Queue: the longest "
+      + "at the end of an interval of links.csv" + (bin > net.interval_us * 1.5 ? ", which are of " + time(net.interval_us) : "") + "; all" + intervals
+      + (source.marks_by_interval ? "." : ", but marks, which these results have by the millisecond only.") + " The scales are the same in all rows. Arrow keys read the values."
+    : "No port had a queue at the end of an interval, marked a frame or was " + held + ".");
   if (!list.length) return;
   if (data.events && data.events.cut.length) {
-    node.append(element("p", {}, "network_events.log holds the first 20,000 lines of each kind: later ones of " + data.events.cut.join(", ") + " are missing in the counts and marks below."));
+    const missing = data.events.cut.filter((kind) => !(source.marks_by_interval && kind === "ecn"));
+    if (missing.length) node.append(element("p", {}, "network_events.log holds the first 20,000 lines of each kind: later ones of " + missing.join(", ") + " are missing in the counts below."));
   }
   const keys = element("div");
   node.append(keys);
-  redraws.push(() => keys.replaceChildren(legend(list.map((port, i) => [seriesColour(i), port.name]))));
-  const bin = net.bin_us, start = net.first_bin_us;
-  const binSpan = (at) => [Math.max(net.begin_us, start + at * bin), Math.min(net.end_us, start + (at + 1) * bin)];
-  const panels = [
-    { title: "Queue", unit: "longest in an interval of " + time(bin), format: bytes, value: (port, at) => port.queue_bytes[at] || 0 },
-    { title: "ECN marks", unit: "frames in " + time(source.marks_bin_us), format: count, marks: true },
-    { title: "Paused by PFC", unit: "share of an interval of " + time(bin), format: (v) => digit(100 * v, 3) + "%", value: (port, at) => port.pause[at] || 0 },
-  ];
   list.forEach((port) => { port.marksBy = new Map(port.marks_in); });
-  const n = net.bins, markBins = Math.ceil((net.end_us - net.begin_us) / source.marks_bin_us);
-  const markAt = (port, us) => port.marksBy.get(Math.floor((us - net.begin_us) / source.marks_bin_us)) || 0;
+  const span = (at) => [Math.max(0, start + at * bin - net.begin_us), Math.min(length, start + (at + 1) * bin - net.begin_us)];
+  const markBins = Math.min(20000, Math.ceil(length / source.marks_bin_us));
+  // Each measure as [from, to, value] in us since measuring began.
+  const series = (port) => ({
+    queue: d3.range(n).map((at) => [...span(at), port.queue_bytes[at] || 0]),
+    pause: d3.range(n).map((at) => [...span(at), port.pause[at] || 0]),
+    marks: source.marks_by_interval ? d3.range(n).map((at) => [...span(at), port.marks_over_time[at] || 0])
+      : d3.range(markBins).map((at) => [at * source.marks_bin_us, Math.min(length, (at + 1) * source.marks_bin_us), port.marksBy.get(at) || 0]),
+  });
+  const all = list.map(series);
+  const peak = (what) => d3.max(all, (of) => d3.max(of[what], (b) => b[2])) || 0;
+  const peaks = { queue: peak("queue"), marks: peak("marks"), pause: peak("pause") };
+  const strips = [["marks", "marks", "exposed"], ["pause", held, "overlap"]].filter(([what]) => peaks[what] > 0);
+  const absent = [["marks", "no frame was marked"], ["pause", "no port was " + held]].filter(([what]) => !peaks[what]).map(([, text]) => text);
+  redraws.push(() => keys.replaceChildren(legend([[colour("compute"), "queue, up to " + bytes(peaks.queue)],
+    ...strips.map(([what, text, name]) => [colour(name), text + ", up to " + (what === "marks" ? count(peaks.marks) + " in an interval" : percent(peaks.pause, peaks.pause < 0.1 ? 2 : 0) + " of it")])]),
+  absent.length ? element("p", { class: "absent" }, absent.join("; ").replace(/^./, (c) => c.toUpperCase()) + ".") : ""));
   let cursor = null;
   chart(node, "Queue, marks and pauses over time", (svg, width) => {
     svg.attr("tabindex", 0).attr("id", "ports-chart");
-    const left = 74, right = 12, gap = 50, top = 26;
-    const peaks = panels.map((panel) => panel.marks ? d3.max(list, (port) => d3.max(port.marks_in, (m) => m[1]) || 0)
-      : d3.max(list, (port) => d3.max(d3.range(n), (at) => panel.value(port, at))));
-    const heights = peaks.map((peak) => (peak ? 150 : 22)), height = top + d3.sum(heights) + gap * panels.length;
-    const x = d3.scale.linear().domain([0, net.end_us - net.begin_us]).range([left, width - right]);
-    panels.forEach((panel, i) => {
-      const each = heights[i], y0 = top + d3.sum(heights.slice(0, i)) + gap * i, peak = peaks[i];
-      svg.append("text").attr("x", 0).attr("y", y0 - 12).style("font-weight", 600).text(panel.title)
-        .append("tspan").attr("class", "muted").attr("dx", 8).style("font-weight", 400).text(panel.unit);
-      if (!peak) {
-        svg.append("line").attr("x1", left).attr("x2", width - right).attr("y1", y0 + each).attr("y2", y0 + each).style("stroke", colour("line"));
-        svg.append("text").attr("class", "muted").attr("x", left + 8).attr("y", y0 + each / 2 + 2).text(panel.marks ? "no frame was marked" : i === 0 ? "no queue" : "no pause");
-        return;
-      }
-      const y = d3.scale.linear().domain([0, peak]).nice(4).range([y0 + each, y0]);
-      svg.append("g").attr("class", "grid").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(4).tickSize(-(width - left - right)).tickFormat(""));
-      svg.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(4).tickFormat(panel.format));
-      svg.append("g").attr("class", "axis").attr("transform", `translate(0,${y0 + each})`).call(niceTicks(x, width / 130, (us) => time(us)));
-      list.forEach((port, p) => {
-        const points = [];
-        if (panel.marks) d3.range(markBins).forEach((at) => { const v = port.marksBy.get(at) || 0; points.push([at * source.marks_bin_us, v], [Math.min((at + 1) * source.marks_bin_us, net.end_us - net.begin_us), v]); });
-        else d3.range(n).forEach((at) => { const [a, b] = binSpan(at); points.push([a - net.begin_us, panel.value(port, at)], [b - net.begin_us, panel.value(port, at)]); });
-        svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((q) => x(q[0])).y((q) => y(q[1]))(points)).style("stroke", seriesColour(p)).style("stroke-width", 1.6);
+    const left = 62, right = 12, area = 54, strip = 13, each = 26 + area + strips.length * (strip + 3) + 14, height = each * list.length + 40;
+    const x = d3.scale.linear().domain([0, length]).range([left, width - right]);
+    const y = d3.scale.linear().domain([0, peaks.queue || 1]).range([area, 0]);
+    const wide = (b) => Math.max(0.4, x(b[1]) - x(b[0]));
+    svg.append("g").attr("class", "grid").attr("transform", `translate(0,${height - 40})`).call(niceTicks(x, width / 130, "").tickSize(-(height - 40)));
+    list.forEach((port, i) => {
+      const top = i * each + 26, row = svg.append("g").attr("class", "port").attr("transform", `translate(0,${top})`);
+      row.append("text").attr("x", 0).attr("y", -12).style("font-weight", 600).text(port.name);
+      const told = bytes(port.queue_peak_bytes) + (peaks.marks ? ", " + count(port.marks) + " marks" : "") + (peaks.pause ? ", " + percent(port.pause_share, 2) + " " + held : "");
+      if (width > 14 * 8 + (port.name.length + told.length) * 7) row.append("text").attr("class", "muted").attr("x", width - right).attr("y", -12).attr("text-anchor", "end").text(told);
+      row.append("path").attr("class", "queue").style("fill", colour("compute")).attr("d", d3.svg.area().x((p) => x(p[0])).y0(area).y1((p) => y(p[1]))(
+        all[i].queue.flatMap(([from, to, value]) => [[from, value], [to, value]])));
+      row.append("line").attr("x1", left).attr("x2", width - right).attr("y1", area).attr("y2", area).style("stroke", colour("line"));
+      row.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").tickValues(peaks.queue ? [0, peaks.queue] : [0]).tickSize(4).tickFormat(bytes));
+      strips.forEach(([what, text, name], k) => {
+        const foot = area + 4 + (k + 1) * (strip + 3) - 1;
+        row.append("text").attr("class", "muted").attr("x", left - 6).attr("y", foot - 2).attr("text-anchor", "end").style("font-size", "10px").text(text === "without credits" ? "no credits" : text);
+        row.append("g").selectAll("rect").data(all[i][what].filter((b) => b[2] > 0)).enter().append("rect").attr("x", (b) => x(b[0])).attr("width", wide)
+          .attr("height", (b) => Math.max(1.5, b[2] / peaks[what] * strip)).attr("y", (b) => foot - Math.max(1.5, b[2] / peaks[what] * strip)).style("fill", colour(name));
+        row.append("line").attr("x1", left).attr("x2", width - right).attr("y1", foot).attr("y2", foot).style("stroke", colour("line"));
       });
     });
-    svg.append("text").attr("class", "muted").attr("x", width - right).attr("y", height - 2).attr("text-anchor", "end").text("time since measuring began");
-    const line = svg.append("line").attr("class", "mark").attr("y1", top).attr("y2", height - gap).style("display", "none");
+    svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - 40})`).call(niceTicks(x, width / 130, (us) => time(us)));
+    svg.append("text").attr("class", "muted").attr("x", width - right).attr("y", height - 4).attr("text-anchor", "end").text("time since measuring began");
+    const line = svg.append("line").attr("class", "mark").attr("y1", 8).attr("y2", height - 40).style("display", "none");
     const showAt = (us, clientX, clientY) => {
-      cursor = Math.max(0, Math.min(net.end_us - net.begin_us - 1e-6, us));
+      cursor = Math.max(0, Math.min(length - 1e-6, us));
       line.style("display", null).attr("x1", x(cursor)).attr("x2", x(cursor));
-      const at = Math.min(n - 1, Math.max(0, Math.floor((cursor + net.begin_us - start) / bin)));
-      const lines = list.map((port) => [port.name, bytes(port.queue_bytes[at] || 0) + " queued, " + count(markAt(port, cursor + net.begin_us)) + " marks, "
-        + percent(port.pause[at] || 0, 2) + " paused"]);
+      const value = (of) => { const b = of[Math.max(0, d3.bisector((b) => b[0]).right(of, cursor) - 1)]; return b ? b[2] : 0; };
+      const lines = list.map((port, i) => [port.name, bytes(value(all[i].queue)) + " queued, " + count(value(all[i].marks)) + " marks, " + percent(value(all[i].pause), 2) + " " + held]);
       const title = "at " + time(cursor, 4);
       showTooltip(clientX, clientY, title, lines);
       return [title, lines];
     };
-    svg.append("rect").attr("x", left).attr("y", 0).attr("width", Math.max(0, width - left - right)).attr("height", height - gap).style("fill", "transparent")
+    svg.append("rect").attr("x", left).attr("y", 0).attr("width", Math.max(0, width - left - right)).attr("height", height - 40).style("fill", "transparent")
       .on("mousemove", function () { showAt(x.invert(d3.mouse(this)[0]), d3.event.clientX, d3.event.clientY); })
       .on("mouseleave", () => { line.style("display", "none"); hideTooltip(); });
     svg.on("keydown", () => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[d3.event.key];
       if (!step) return;
       d3.event.preventDefault();
-      const next = cursor === null ? 0 : cursor + step * (net.end_us - net.begin_us) / 60, place = svg.node().getBoundingClientRect();
+      const next = cursor === null ? 0 : cursor + step * length / 60, place = svg.node().getBoundingClientRect();
       const [title, lines] = showAt(next, place.left + x(Math.max(0, next)), place.top + 60);
       say(title, lines);
     }).on("blur", () => { line.style("display", "none"); hideTooltip(); });
     return height;
   });
-  node.append(element("div", { class: "wide" }, table("Over the measured time", ["port", "ECN marks", "times paused", "paused", "longest queue"],
-    list.map((port) => [port.name, number(count(port.marks)), number(count(port.pauses)), number(percent(port.pause_share, 2)), number(bytes(port.queue_peak_bytes))]))));
+  node.append(wideTable("Over the measured time", ["port", stats.credits ? "FECN marks" : "ECN marks", "times " + held, held, "longest queue"],
+    list.map((port) => [port.name, number(count(port.marks)), number(count(port.pauses)), number(percent(port.pause_share, 2)), number(bytes(port.queue_peak_bytes))])));
 }

@@ -3,25 +3,31 @@
 
     data = Results("results/dltrain-1").page_data()
 
-Every file may be missing or end in the middle of a line: what is there is shown, what is not is said
-in `problems`. All sizes are bounded by the constants below, whatever the size of the run.
+Every file may be missing, end in the middle of a line or hold anything else: what is there is shown, what is not
+is said in `problems`. All sizes are bounded by the constants here and in reading.py, whatever the size of the run.
 """
 
 import csv
 import itertools
-import json
 import math
 import os
 import re
 
-from cluster_simulator.schema import why_not_readable
+import kinds
+from cluster_simulator.schema import printable, why_not_readable
+from graph import graph_from_links, graph_of
+from reading import LONGEST_TIME_US, MOST_ROWS, blocks, bounded, cut, is_count, is_number, open_file, read_json
+from series import LinkSeries, number, rounded
 
 MOST_BINS = 120           # intervals of time of links, in pictures
 MOST_LINK_VALUES = 400000  # links (both directions) x intervals
 MOST_LINKS = 6000         # links in the topology picture: the busiest
+MOST_NODES = 20000        # its nodes, should many have no link
+MOST_INTERVALS = 1e9      # of links.csv, from stats.json; more is no grid
 MOST_STATES = 600000      # intervals of GPU states; beyond that every n-th GPU is kept
 MOST_GPUS = 20000         # rows of the timeline
 MOST_STEPS = 2000         # boundaries of steps in it, and step times
+MOST_STREAMS = 1000       # names of them
 MOST_CALLS = 40000        # calls with their names; beyond that of every n-th GPU
 MOST_COLLECTIVES = 2000   # rows of the table of collectives
 MOST_OPERATIONS = 8       # curves by operation; the rest is one
@@ -29,13 +35,19 @@ MOST_SIZES = 64           # distinct message sizes shown one by one; beyond that
 MOST_POINTS = 240         # of a distribution
 MOST_PORTS = 8            # worst ports
 MOST_EVENTS = 40          # last lines of network_events.log, of runs that failed
+MOST_FAIRNESS = 2000      # points of fairness.csv
+LONGEST_LINE = 500        # of them, in characters
 SLOWEST_KEPT = 10000      # messages that a sampled flows.csv holds for certain (flow-table.h)
 
 FLOW_FIELDS = ["flow", "src", "dst", "bytes", "start_us", "end_us", "fct_us", "ideal_fct_us", "tag"]
+FAIRNESS_FIELDS = ["time_us", "flows", "jain", "gbps"]
 LINK_FIELDS = ["time_us", "link", "from", "to", "rate_gbps", "utilization", "queue_bytes", "pause_share"]
 KNOWN_FILES = ["stats.json", "flows.csv", "links.csv", "calls.log", "network_events.log", "topology.json"]
 OPERATION = re.compile(r"(all|reduce|broadcast|gather|scatter|send|recv|point)[\w-]*")
 COMPUTE, OVERLAP, EXPOSED, IDLE = "C", "O", "X", "I"
+MOST_NS = int(LONGEST_TIME_US * 1000)
+CHECKS = {"objects": lambda value: isinstance(value, dict), "lists": lambda value: isinstance(value, list), "numbers": is_number,
+          "counts": is_count, "times": lambda value: is_number(value) and 0 <= value <= LONGEST_TIME_US}
 
 
 class NoResults(Exception):
@@ -48,47 +60,52 @@ class Results:
         self.problems = []
         if not any(os.path.isfile(self._path(name)) for name in KNOWN_FILES):
             raise NoResults(f"{folder}: no results in it (none of {', '.join(KNOWN_FILES)})")
-        self.stats = self._read_json("stats.json") or {}
+        self.stats = bounded(self._read_json("stats.json", most_bytes=64 << 20) or {}, self.problems)
         self._drop_odd_values()
+        # A run that ended in its warm-up measured nothing: its stats.json says null.
+        self.measured = "measured_from_us" not in self.stats or self.stats["measured_from_us"] is not None
 
     def page_data(self):
         stats = self.stats
         if not stats:
             self.problems.append("There is no readable stats.json: the program was ended before it could say what came out. "
                                  "Shown is what the other files hold.")
-        for key in stats.get("nondeterministic", []):
-            stats.pop(key, None)  # the same run gives the same page
-        timeline = self._timeline()
-        topology, series = self._links()
+        for key in stats.get("nondeterministic") or []:
+            if isinstance(key, str):
+                stats.pop(key, None)  # the same run gives the same page
+        timeline = self._shown("calls.log", self._timeline)
+        topology, series = self._shown("links.csv", self._links) or (None, None)
         data = {
             "stats": stats,
+            "measured": self.measured,
             "timeline": timeline,
-            "flows": self._flows(),
+            "flows": self._shown("flows.csv", self._flows),
+            "fairness": self._shown("fairness.csv", self._fairness),
             "topology": topology,
-            "ports": self._ports(topology, series) if series else None,
+            "ports": self._shown("links.csv", lambda: self._ports(series)) if series and self.measured else None,
             "collectives_left_out": self._shorten_collectives(),
             "events": self.events,
             "problems": self.problems,
         }
         return data
 
+    def _shown(self, name, part):
+        """One file that cannot be made sense of does not take the others along."""
+        try:
+            return part()
+        except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError, RecursionError) as error:
+            self.problems.append(f"{name} cannot be shown: {type(error).__name__}: {printable(error, 200)}")
+            return None
+
     # ---- files
 
     def _path(self, name):
         return os.path.join(self.folder, name)
 
-    def _read_json(self, name):
-        try:
-            with open(self._path(name), encoding="utf-8", errors="replace") as file:
-                value = json.load(file)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            self.problems.append(f"{name} cannot be read: {error}")
-            return None
-        if not isinstance(value, dict):
-            self.problems.append(f"{name} cannot be read: it is no JSON object")
-            return None
+    def _read_json(self, name, most_bytes):
+        value, why = read_json(self._path(name), most_bytes)
+        if why:
+            self.problems.append(f"{name} cannot be read: {why}")
         other = why_not_readable(value, self._path(name))
         if other:
             raise NoResults(other)
@@ -96,57 +113,99 @@ class Results:
 
     def _open(self, name):
         """The file, or None if there is none, which is a problem unless the program does not write it."""
-        try:
-            return open(self._path(name), encoding="utf-8", errors="replace", newline="")
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            self.problems.append(f"{name} cannot be read: {error.strerror}")
-            return None
+        file, why = open_file(self._path(name))
+        if why:
+            self.problems.append(f"{name} cannot be read: {why}")
+        return file
+
+    def _lines(self, name, file):
+        """Its lines, as far as they are of a length that a program writes."""
+        for lines in blocks(file, name, self.problems):
+            yield from lines
 
     def _csv_chunks(self, name, fields):
-        """Columns of up to 50,000 rows at a time: converting columns is what Python does fast."""
+        """Columns of some 50,000 rows at a time, by the names in the first line: converting columns is what Python
+        does fast. More of them may have come than `fields`."""
         file = self._open(name)
         if not file:
             return
         with file:
-            found = file.readline().rstrip("\r\n").split(",")  # more may have come
-            if found[:len(fields)] != fields:
-                self.problems.append(f"{name} has other columns than {','.join(fields)}: not shown")
-                return
-            broken = 0
-            while lines := file.readlines(1 << 22):
-                columns, bad = _columns(lines, len(found))
+            broken, rows, found = 0, 0, None
+            for lines in blocks(file, name, self.problems):
+                if found is None:
+                    found = lines.pop(0).rstrip("\r\n").split(",")
+                    if found[:len(fields)] != fields:
+                        self.problems.append(f"{name} has other columns than {','.join(fields)}: not shown")
+                        return
+                columns, bad = _columns(lines, len(found)) if lines else (None, 0)
                 broken += bad
                 if columns:
-                    yield columns
+                    rows += len(columns[0])
+                    yield dict(zip(found, columns))
+                if rows > MOST_ROWS:
+                    self.problems.append(f"{name} has more than {MOST_ROWS:,} rows: those after them are left out")
+                    break
             if broken:
                 self.problems.append(f"{name}: {broken} broken row{'s' if broken > 1 else ''} left out")
 
-    def _numbers(self, name, column):
+    def _numbers(self, name, column, most=1e15):
+        """Its values; what is none, or out of any range that a run has (0 to `most`), counts as 0, and that is said once."""
         try:
-            return list(map(float, column))
+            values = list(map(float, column))
+            if not values or (0 <= min(values) and max(values) <= most and math.isfinite(sum(values))):
+                return values
         except ValueError:
-            self.problems.append(f"{name}: values that are no numbers count as 0")
-            return [_number(text) for text in column]
+            pass
+        problem = f"{name}: values that are no numbers of a run count as 0"
+        if problem not in self.problems:
+            self.problems.append(problem)
+        return [value if 0 <= value <= most else 0.0 for value in map(number, column)]
 
     # ---- stats.json
 
     def _drop_odd_values(self):
         """What others rely on being an object, a list or a number is one, or is not there."""
-        def check(of, kinds):
-            for key, kind in kinds.items():
-                if key in of and of[key] is not None and (not isinstance(of[key], kind) or isinstance(of[key], bool)):
-                    self.problems.append(f"stats.json: {key} is not what it should be: left out")
-                    del of[key]
-        number = (int, float)
-        check(self.stats, {"configuration": dict, "topology": dict, "flows": dict, "drops": dict, "attribution": dict, "critical_path": dict, "fct_us": dict, "fct_slowdown": dict,
-                           "links_csv": dict, "gpu_memory_parts_bytes": dict, "collectives": list, "links": list, "nondeterministic": list,
-                           "simulated_time_us": number, "measured_from_us": number, "messages": number})
-        check(self.stats.get("configuration") or {}, {"cluster": dict, "fabric": dict, "collperf": dict})
-        check(self.stats.get("links_csv") or {}, {"interval_us": number})
-        check(self.stats.get("attribution") or {}, {"share": dict, "ports": list, "slowest": list})
-        check(self.stats.get("critical_path") or {}, {"share": dict, "hops": list, "path": list, "longest_messages": list})
+        def check(of, prefix, **expected):
+            for what, keys in expected.items():
+                for key in keys.split():
+                    if of.get(key) is not None and not CHECKS[what](of[key]):
+                        self.problems.append(f"stats.json: {prefix}{key} is not what it should be: left out")
+                        del of[key]
+        stats = self.stats
+        check(stats, "",
+              objects="configuration topology flows drops attribution critical_path fct_us fct_slowdown links_csv flows_csv credits "
+                      "gpu_memory_parts_bytes bytes_sent_per_gpu fairness port_classes offered_load nic_limits",
+              lists="collectives links nondeterministic step_times_us slowdown_by_size longest_queues", times="simulated_time_us measured_from_us",
+              counts="messages gpus servers steps_measured warmup_steps",
+              numbers="message_bytes step_time_us compute_time_us communication_time_us exposed_communication_time_us samples_per_s tflops_per_gpu mfu "
+                      "gpu_memory_bytes_estimate gpu_memory_capacity_bytes ecn_marks cnps pfc_pauses pfc_pause_time_us retransmitted_packets "
+                      "timeouts share_done")
+        inside = lambda key: stats.get(key) or {}
+        check(inside("configuration"), "configuration.", objects="cluster fabric collperf")
+        check(inside("configuration").get("cluster") or {}, "configuration.cluster.", counts="gpus_per_server")
+        check(inside("links_csv"), "links_csv.", times="interval_us")
+        check(inside("attribution"), "attribution.", objects="share", lists="ports slowest")
+        check(inside("critical_path"), "critical_path.", objects="share", lists="hops path longest_messages")
+        check(inside("flows"), "flows.", numbers="all posted arrived failed measured measured_arrived last_arrival_us goodput_gbps")
+        check(inside("credits"), "credits.", numbers="stalls stall_time_us")
+        for key in ("fct_us", "fct_slowdown"):
+            check(inside(key), key + ".", numbers="p50 p90 p99 p999 max mean")
+        for key in ("drops", "gpu_memory_parts_bytes"):
+            check(inside(key), key + ".", numbers=" ".join(name for name in inside(key) if not re.search(r"\s", name)))
+        for key, names, numbers in (("collectives", "op algorithm", "bytes time_us algbw_GBps busbw_GBps"),
+                                    ("links", "link", "rate_gbps utilization")):
+            rows = stats.get(key) or []
+            whole = [row for row in rows if isinstance(row, dict) and all(isinstance(row.get(name), str) for name in names.split())
+                     and all(is_number(row.get(name)) for name in numbers.split())]
+            if len(whole) < len(rows):
+                self.problems.append(f"stats.json: {len(rows) - len(whole)} of {key} {'is' if len(rows) - len(whole) == 1 else 'are'} "
+                                     "not what they should be: left out")
+                stats[key] = whole
+        begin, end = stats.get("measured_from_us"), stats.get("simulated_time_us")
+        if begin is not None and end is not None and begin > end:
+            self.problems.append("stats.json: measured_from_us is later than simulated_time_us: both are left out")
+            del stats["measured_from_us"], stats["simulated_time_us"]
+
     def _shorten_collectives(self):
         """stats.json names every collective of every step: thousands in a long run."""
         if isinstance(self.stats.get("step_times_us"), list):
@@ -164,18 +223,24 @@ class Results:
         if not file:
             return None
         calls, names, streams, steps, header = {}, {}, {}, {}, ""
-        begin, broken = None, 0
+        begin, broken, logged = None, 0, 0
         with file:
-            for line in file:
+            for line in self._lines("calls.log", file):
                 if line[0] == "#":
                     header = header or line
                     continue
                 try:
                     start, end, step, rank, stream, kind, name, _, _ = line.split("\t")
                     start, end, rank, step = _ns(start), _ns(end), int(rank), int(step)
-                except ValueError:
+                    if not (0 <= start <= end <= MOST_NS and 0 <= rank < 1 << 31 and 0 <= step < 1 << 31):
+                        raise ValueError
+                except (ValueError, OverflowError):
                     broken += 1
                     continue
+                logged += 1
+                if logged > MOST_ROWS:
+                    self.problems.append(f"calls.log has more than {MOST_ROWS:,} calls: those after them are left out")
+                    break
                 computing = kind == "compute" or kind == "memory"
                 call = (start, end, names.setdefault(name, len(names)), streams.setdefault(stream, len(streams)), computing)
                 if rank in calls:
@@ -236,18 +301,18 @@ class Results:
     # ---- flows.csv: sizes, completion times
 
     def _flows(self):
-        sizes, times, slowdowns, rows, bytes_all = {}, {}, {}, 0, 0
+        sizes, times, slowdowns, flow_sizes, rows, bytes_all = {}, {}, {}, {}, 0, 0
         operations, known = {}, {}
         for column in self._csv_chunks("flows.csv", FLOW_FIELDS):
-            size = [int(value) for value in self._numbers("flows.csv", column[3])]
-            fct = self._numbers("flows.csv", column[6])
-            ideal = self._numbers("flows.csv", column[7])
+            size = [int(value) for value in self._numbers("flows.csv", column["bytes"])]
+            fct = self._numbers("flows.csv", column["fct_us"])
+            ideal = self._numbers("flows.csv", column["ideal_fct_us"])
             rows += len(size)
             bytes_all += sum(size)
-            tags = column[8]
+            tags = column["tag"]
             for tag in dict.fromkeys(tags):  # in order, as all here: the same run gives the same bytes
                 if tag not in operations:
-                    name = _operation(tag)
+                    name = _operation(cut(tag, 60))
                     known.setdefault(name, name if len(known) < 64 else "other")
                     operations[tag] = known[name]
             for operation in dict.fromkeys(operations[tag] for tag in dict.fromkeys(tags)):
@@ -256,10 +321,12 @@ class Results:
                 times.setdefault(operation, []).extend(pick(fct))
                 slowdowns.setdefault(operation, []).extend(
                     [t / alone if alone > 0 else 1.0 for t, alone in zip(pick(fct), pick(ideal))])
-                _count(sizes.setdefault(operation, {}), pick(size))
+                of_size = pick(size)
+                flow_sizes.setdefault(operation, []).extend(of_size)
+                _count(sizes.setdefault(operation, {}), of_size)
         if not rows:
             return None
-        messages = self.stats.get("messages", rows)
+        messages = self.stats.get("messages") or rows
         ranked = sorted(times, key=lambda operation: (operation == "other", -len(times[operation]), operation))
         kept, rest = ranked[:MOST_OPERATIONS], ranked[MOST_OPERATIONS:]
         merge = lambda of: {**{name: of[name] for name in kept},
@@ -270,7 +337,7 @@ class Results:
                 for size, count in sizes.pop(name).items():
                     other[size] = other.get(size, 0) + count
             sizes["other"] = other
-        times, slowdowns = merge(times), merge(slowdowns)
+        times, slowdowns, flow_sizes = merge(times), merge(slowdowns), merge(flow_sizes)
         threshold = _sample_threshold(slowdowns, rows, messages)
         weights = (threshold, (messages - SLOWEST_KEPT) / (rows - SLOWEST_KEPT)) if threshold else None
         return {
@@ -278,30 +345,47 @@ class Results:
             "sizes": _size_classes(sizes),
             "fct": _distributions(times, slowdowns, weights),
             "slowdown": _distributions(slowdowns, slowdowns, weights),
+            "by_size": kinds.by_size(flow_sizes, slowdowns, weights),
+            "kinds": kinds.compared(flow_sizes, times, slowdowns, weights),
         }
+
+    # ---- fairness.csv: of traffic with --rate-interval
+
+    def _fairness(self):
+        points = []
+        for column in self._csv_chunks("fairness.csv", FAIRNESS_FIELDS):
+            points += zip(*(self._numbers("fairness.csv", column[name]) for name in FAIRNESS_FIELDS))
+        every = -(-len(points) // MOST_FAIRNESS)
+        return {"points": points[::max(1, every)], "every": max(1, every)} if points else None
 
     # ---- topology.json and links.csv: the network, and what it carried
 
     def _links(self):
-        graph = self._read_json("topology.json")
-        topology = _graph_of(graph) if graph else None
+        graph = self._read_json("topology.json", most_bytes=256 << 20)
+        topology = graph_of(graph) if graph else None
         if graph and not topology:
             self.problems.append("topology.json is broken: the network is drawn from the names in links.csv")
         end = self.stats.get("simulated_time_us")
-        interval = (self.stats.get("links_csv") or {}).get("interval_us") or self._guess_interval()
+        interval = (self.stats.get("links_csv") or {}).get("interval_us") or 0
         begin = self.stats.get("measured_from_us") or 0.0
+        if not interval or end is not None and end / interval > MOST_INTERVALS:
+            interval = self._guess_interval()
         if end is None:
             begin, end = self._guess_span(interval)
+        if end / interval > MOST_INTERVALS:  # of no run: one interval has it all
+            interval = max(1.0, end)
         links = {} if topology is None else {name: None for name in topology["names"]}
         directions = max(2, 2 * len(links))
         intervals = max(1, math.ceil(end / interval - 1e-9) - math.floor(begin / interval + 1e-9))
         per_bin = max(1, -(-intervals // max(8, min(MOST_BINS, MOST_LINK_VALUES // directions))))
         series = LinkSeries(begin, end, interval, per_bin)
         for columns in self._csv_chunks("links.csv", LINK_FIELDS):
-            series.add(columns, lambda column: self._numbers("links.csv", column))
+            series.add(columns, lambda name: self._numbers("links.csv", columns[name]))
+        if series.left_out:
+            self.problems.append(f"links.csv names too many links: {series.left_out:,} rows are left out")
         self._read_events(series)
         if topology is None:
-            topology = _graph_from_links(series)
+            topology = graph_from_links(series)
             if not topology:
                 return None, None
         return self._picture(topology, series), series
@@ -309,14 +393,14 @@ class Results:
     def _guess_interval(self):
         times = set()
         for columns in self._csv_chunks("links.csv", LINK_FIELDS):
-            times.update(columns[0])
-        times = sorted(map(_number, times))
-        return min((b - a for a, b in zip(times, times[1:]) if b > a), default=100.0)
+            times.update(columns["time_us"])
+        times = sorted(value for value in map(number, times) if 0 <= value <= LONGEST_TIME_US)
+        return max(1e-3, min((b - a for a, b in zip(times, times[1:]) if b > a), default=100.0))
 
     def _guess_span(self, interval):
         first, last = math.inf, 0.0
         for columns in self._csv_chunks("links.csv", LINK_FIELDS):
-            times = self._numbers("links.csv", columns[0])
+            times = self._numbers("links.csv", columns["time_us"], LONGEST_TIME_US)
             first, last = min(first, min(times)), max(last, max(times))
         return (max(0.0, first - interval), last) if last else (0.0, interval)
 
@@ -328,6 +412,7 @@ class Results:
         left_out = max(0, len(links) - MOST_LINKS)
         if left_out:
             links = sorted(links, key=lambda link: (-traffic(link), link[4]))[:MOST_LINKS]
+        if left_out or len(nodes) > MOST_NODES:
             used = sorted({end for link in links for end in link[:2]})
             renumber = {old: new for new, old in enumerate(used)}
             nodes = [nodes[old] for old in used]
@@ -336,7 +421,7 @@ class Results:
         for a, b, rate, delay, ab, ba in links:
             out.append({"a": a, "b": b, "rate_gbps": rate, "delay_us": delay,
                         "use": [series.summary(name, rate) for name in (ab, ba)]})
-        return {"name": topology["name"], "nodes": nodes, "links": out, "left_out": left_out,
+        return {"name": cut(topology["name"]), "nodes": [[cut(name), kind, tier] for name, kind, tier in nodes], "links": out, "left_out": left_out,
                 "begin_us": series.begin, "end_us": series.end, "bin_us": series.bin_us, "bins": series.bins,
                 "first_bin_us": series.grid_begin, "interval_us": series.interval, "rows": series.rows}
 
@@ -349,54 +434,61 @@ class Results:
         if not file:
             return
         bin_us = max(series.bin_us, 1000.0)  # marks are logged a millisecond at a time
-        counts, marks, totals, cut, last = {}, {}, {}, [], []
+        marks, totals, limited, last = {}, {}, [], []
         pauses, measured = {}, series.begin
-        finished = False
+        finished, read = False, 0
         with file:
-            for line in file:
+            for line in self._lines("network_events.log", file):
+                read += 1
+                if read > MOST_ROWS:
+                    self.problems.append(f"network_events.log has more than {MOST_ROWS:,} lines: those after them are left out")
+                    break
                 if line[0] == "#":
                     total = re.match(r"# total (\w+) (\d+), measured (\d+)", line)
-                    if total:
+                    if total and len(total.group(0)) < 100:
                         totals[total.group(1)] = [int(total.group(2)), int(total.group(3))]
                     finished = finished or line.startswith("# end")
                     continue
                 words = line.split(None, 4)
                 if len(words) < 3:
                     continue
-                last.append(line.rstrip("\n"))
+                last.append(cut(line.rstrip("\n"), LONGEST_LINE))
                 if len(last) > 2 * MOST_EVENTS:
                     del last[:MOST_EVENTS]
                 kind = words[1]
                 if kind == "note":
-                    if "is only counted" in line:
-                        cut.append(line.split('"')[1])
+                    only = re.search(r'"([a-z_]+)" is only counted', line)
+                    if only and only.group(1) not in limited:
+                        limited.append(only.group(1))
                     continue
-                time = _number(words[0])
+                time = number(words[0])
                 if time < measured - bin_us:
                     continue
-                counts[kind] = counts.get(kind, 0) + 1
                 if kind == "ecn" and len(words) > 3 and time >= measured:
                     of = marks.setdefault(words[2], {})
                     at = int((time - measured) // bin_us)
-                    of[at] = of.get(at, 0) + int(_number(words[3]))
+                    of[at] = of.get(at, 0) + int(number(words[3]))
                 elif kind == "pause" and time >= measured:
                     pauses[words[2]] = pauses.get(words[2], 0) + 1
         if not finished:
             self.problems.append("network_events.log has no end: the program was ended before it could complete it.")
         self.marks, self.pauses, self.marks_bin_us = marks, pauses, bin_us
         failed = not self.stats.get("completed", False)
-        self.events = {"totals": totals, "cut": cut, "last": last[-MOST_EVENTS:] if failed else []}
+        self.events = {"totals": totals, "cut": limited, "last": last[-MOST_EVENTS:] if failed else []}
 
     # ---- queue, marks, pauses of the worst ports
 
     marks, pauses, marks_bin_us = {}, {}, 1000.0
 
-    def _ports(self, topology, series):
+    def _ports(self, series):
+        """The worst of each kind. Marks are of the same intervals as queues if links.csv has them, else of network_events.log,
+        where they stand by the millisecond."""
         def largest(values, n=MOST_PORTS):
             return [name for value, name in sorted(((-value, name) for name, value in values.items() if value))[:n]]
         by_queue = {name: link.queue_peak for name, link in series.links.items()}
         by_pause = {name: link.paused for name, link in series.links.items()}
-        by_marks = {name: sum(of.values()) for name, of in self.marks.items()}
+        by_marks = {name: sum(link.marks) for name, link in series.links.items() if link.marks} if series.has_marks \
+            else {name: sum(of.values()) for name, of in self.marks.items()}
         ranked = [largest(values) for values in (by_marks, by_pause, by_queue)]
         worst = []
         for name in itertools.chain(*itertools.zip_longest(*ranked)):  # the worst of each kind first
@@ -406,90 +498,17 @@ class Results:
         for name in worst[:MOST_PORTS]:
             link = series.links.get(name)
             ports.append({
-                "name": name, "marks": by_marks.get(name, 0), "pauses": self.pauses.get(name, 0),
+                "name": cut(name), "marks": by_marks.get(name, 0), "pauses": self.pauses.get(name, 0),
                 "queue_peak_bytes": link.queue_peak if link else 0,
                 "pause_share": series.paused_share(name),
                 "queue_bytes": link.queue if link else [],
-                "pause": [_round(value) for value in series.pause_shares(name)] if link else [],
-                "marks_in": sorted(map(list, self.marks.get(name, {}).items())),
+                "pause": [rounded(value) for value in series.pause_shares(name)] if link else [],
+                "marks_over_time": (link.marks or [] if link else []) if series.has_marks else None,
+                "marks_in": [] if series.has_marks else sorted(map(list, self.marks.get(name, {}).items())),
             })
-        return {"ports": ports, "marks_bin_us": self.marks_bin_us,
+        return {"ports": ports, "marks_bin_us": series.bin_us if series.has_marks else self.marks_bin_us, "marks_by_interval": series.has_marks,
                 "ports_with": {"marks": len(by_marks), "pause": sum(1 for v in by_pause.values() if v),
                                "queue": sum(1 for v in by_queue.values() if v)}}
-
-
-class LinkSeries:
-    """links.csv in coarser intervals: `per_bin` of its own make one, so each row belongs to one.
-
-    Shares are averaged over time; of queues the longest is kept."""
-
-    class Link:
-        __slots__ = ("rate", "ends", "busy", "queue", "pause", "queue_peak", "paused")
-
-        def __init__(self, bins, rate, ends):
-            self.rate, self.ends = rate, ends
-            self.busy, self.pause, self.queue = [0.0] * bins, [0.0] * bins, [0] * bins
-            self.queue_peak, self.paused = 0, 0.0
-
-    def __init__(self, begin, end, interval, per_bin):
-        self.begin, self.end, self.interval, self.per_bin = begin, end, interval, per_bin
-        self.first = math.floor(begin / interval + 1e-9)
-        self.grid_begin = self.first * interval
-        self.bin_us = interval * per_bin
-        self.bins = max(1, -(-(math.ceil(end / interval - 1e-9) - self.first) // per_bin))
-        self.links, self.rows = {}, 0
-
-    def length(self, at):
-        """Of bin `at`, in us, as far as it was measured."""
-        start = self.grid_begin + at * self.bin_us
-        return max(1e-9, min(self.end, start + self.bin_us) - max(self.begin, start))
-
-    def add(self, columns, numbers):
-        times, used = numbers(columns[0]), numbers(columns[5])
-        queues, pauses = columns[6], columns[7]
-        names, links = columns[1], self.links
-        last, at, length = None, 0, 0.0
-        for i, time in enumerate(times):
-            if time != last:
-                last = time
-                index = math.ceil(time / self.interval - 1e-9) - 1
-                at = min(self.bins - 1, max(0, (index - self.first) // self.per_bin))
-                length = time - max(self.begin, index * self.interval)
-            link = links.get(names[i])
-            if link is None:
-                link = links[names[i]] = self.Link(self.bins, _number(columns[4][i]), (columns[2][i], columns[3][i]))
-            link.busy[at] += used[i] * length
-            if queues[i] != "0":
-                queue = int(_number(queues[i]))
-                if queue > link.queue[at]:
-                    link.queue[at] = queue
-                    link.queue_peak = max(link.queue_peak, queue)
-            if pauses[i] != "0":
-                paused = _number(pauses[i]) * length
-                link.pause[at] += paused
-                link.paused += paused
-        self.rows += len(times)
-
-    def carried(self, name):
-        """Bytes on the wire, of the time that was measured."""
-        link = self.links.get(name)
-        return sum(link.busy) * link.rate * 125.0 if link else 0.0
-
-    def paused_share(self, name):
-        link = self.links.get(name)
-        return _round(link.paused / max(1e-9, self.end - self.begin)) if link else 0
-
-    def pause_shares(self, name):
-        return [value / self.length(at) for at, value in enumerate(self.links[name].pause)]
-
-    def summary(self, name, rate):
-        """Of one direction; utilization over time in 1/10,000."""
-        link = self.links.get(name)
-        if not link:
-            return {"name": name, "mean": 0, "bytes": 0, "queue": 0, "pause": 0, "over_time": None}
-        return {"name": name, "mean": _round(sum(link.busy) / max(1e-9, self.end - self.begin)),
-                "bytes": round(self.carried(name)), "queue": link.queue_peak, "pause": self.paused_share(name),
-                "over_time": [round(1e4 * value / self.length(at)) for at, value in enumerate(link.busy)]}
 
 
 # ---- helpers
@@ -502,29 +521,28 @@ def _columns(lines, fields):
         parts = text.replace("\r", "").replace("\n", ",").split(",")
         if len(parts) == fields * len(lines) + 1 and _is_number(parts[-1 - fields]) == _is_number(parts[0]):
             return [parts[i:-1:fields] for i in range(fields)], 0
-    rows = [row for row in csv.reader(lines)]
+    lines = [line.replace("\r", "").replace("\0", "") for line in lines]
+    try:
+        rows = list(csv.reader(lines))
+    except csv.Error:  # a quotation mark that nothing closes takes all that follows: each line by itself then
+        rows = [row for line in lines for row in _row(line)]
     whole = [row for row in rows if len(row) == fields]
     return list(zip(*whole)), len(rows) - len(whole)
+
+
+def _row(line):
+    try:
+        return list(csv.reader([line]))
+    except csv.Error:
+        return [[]]
 
 
 def _is_number(text):
     return text.replace(".", "", 1).isdigit()
 
 
-def _number(text):
-    try:
-        value = float(text)
-        return value if math.isfinite(value) else 0.0
-    except ValueError:
-        return 0.0
-
-
 def _ns(text):
     return round(float(text) * 1e3)
-
-
-def _round(share):
-    return round(share, 6)
 
 
 def _count(into, values):
@@ -569,13 +587,14 @@ def _named_calls(calls, ranks, begin, names, streams, per_server):
     every = -(-total // MOST_CALLS)
     if every > 1 and isinstance(per_server, int) and per_server > 1:
         every = -(-every // per_server) * per_server  # whole servers: their first GPU
-    named = {}
+    named, used = {}, {}
     for rank in ranks[::max(1, every)][:max(1, MOST_CALLS // max(1, total // len(ranks)))]:
         flat = []
-        for start, end, name, stream, _ in sorted(calls[rank]):
-            flat += [name, stream, start - begin, end - start]
+        for start, end, name, stream, _ in sorted(calls[rank])[:MOST_CALLS]:
+            flat += [used.setdefault(name, len(used)), stream, start - begin, end - start]
         named[rank] = flat
-    return {"names": names, "streams": streams, "calls": named, "named_every": max(1, every)}
+    return {"names": [cut(names[name], 120) for name in used], "streams": [cut(name, 60) for name in streams[:MOST_STREAMS]], "calls": named,
+            "named_every": max(1, every)}
 
 
 def _sample_threshold(slowdowns, rows, messages):
@@ -591,20 +610,13 @@ def _distributions(values, slowdowns, weights):
     out = {}
     everything = []
     for name, of in values.items():
-        pairs = sorted(zip(of, _weights(slowdowns[name], weights)))
+        pairs = sorted(zip(of, kinds.weigh(slowdowns[name], weights)))
         out[name] = _distribution(pairs)
         everything += pairs
     if len(out) > 1:
         everything.sort()
         out = {"all": _distribution(everything), **out}
     return out
-
-
-def _weights(slowdowns, weights):
-    if not weights:
-        return itertools.repeat(1)
-    threshold, weight = weights
-    return [1 if slowdown >= threshold else weight for slowdown in slowdowns]
 
 
 def _distribution(pairs):
@@ -649,78 +661,3 @@ def _size_classes(sizes):
             entry[1] += count * size
         out[operation] = [[*key, *entry] for key, entry in sorted(classes.items())]
     return {"exact": len(distinct) <= MOST_SIZES, "operations": out}
-
-
-def _graph_of(graph):
-    """topology.json as [name, kind, tier] and [a, b, rate, delay, name a->b, name b->a]; None if broken."""
-    try:
-        nodes = [[str(node["name"]), str(node["kind"]), int(node["tier"])] for node in graph["nodes"]]
-        links = []
-        for link in graph["links"]:
-            a, b, name = int(link["a"]), int(link["b"]), str(link["link"])
-            _, hash_mark, ordinal = name[len(nodes[a][0]) + 2:][len(nodes[b][0]):].partition("#")
-            links.append([a, b, float(link["rate_gbps"]), float(link["delay_us"]), name,
-                          f"{nodes[b][0]}->{nodes[a][0]}{hash_mark}{ordinal}"])
-    except (KeyError, TypeError, ValueError, IndexError):
-        return None
-    _fill_tiers(nodes, links)
-    return {"name": str(graph.get("name", "")), "nodes": nodes, "links": links,
-            "names": [name for link in links for name in link[4:6]]}
-
-
-def _graph_from_links(series):
-    """The part of the network that carried something, from the names in links.csv."""
-    names = sorted({end for link in series.links.values() for end in link.ends}, key=_natural)
-    index, links, pairs = {name: i for i, name in enumerate(names)}, [], {}
-    for name, link in sorted(series.links.items()):
-        ends = link.ends
-        _, hash_mark, ordinal = name[len("->".join(ends)):].partition("#")
-        key = (frozenset(ends), ordinal)
-        if key in pairs:
-            continue
-        pairs[key] = True
-        a, b = index[ends[0]], index[ends[1]]
-        links.append([a, b, link.rate, 0.0, name, f"{ends[1]}->{ends[0]}{hash_mark}{ordinal}"])
-    nodes = [[name, "host" if name.startswith("server-") or name.startswith("host") else "switch", 0] for name in index]
-    if not nodes:
-        return None
-    if all(kind == "switch" for _, kind, _ in nodes):  # other names: what has one link is a host
-        degree = {}
-        for link in links:
-            for end in link[:2]:
-                degree[end] = degree.get(end, 0) + 1
-        for i, node in enumerate(nodes):
-            node[1] = "host" if degree.get(i, 0) == 1 else "switch"
-    _fill_tiers(nodes, links)
-    return {"name": "", "nodes": nodes, "links": links, "names": []}
-
-
-def _natural(text):
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
-
-
-def _fill_tiers(nodes, links):
-    """A switch whose tier is not known stands one tier above the lowest of what it is wired to: its distance
-    from the hosts."""
-    if all(kind == "host" or tier for _, kind, tier in nodes):
-        return
-    neighbours = [[] for _ in nodes]
-    for link in links:
-        neighbours[link[0]].append(link[1])
-        neighbours[link[1]].append(link[0])
-    distance = {i: 0 for i, node in enumerate(nodes) if node[1] == "host"}
-    wave = list(distance)
-    while wave:
-        wave = [other for i in wave for other in neighbours[i]
-                if distance.setdefault(other, distance[i] + 1) == distance[i] + 1 and not nodes[other][2] == -1
-                and _mark(nodes, other)]
-    for i, node in enumerate(nodes):
-        node[2] = distance.get(i, 1) if node[1] != "host" else 0
-
-
-def _mark(nodes, i):
-    """True the first time a switch is reached."""
-    if nodes[i][1] == "host" or nodes[i][2] == -1:
-        return False
-    nodes[i][2] = -1
-    return True

@@ -9,8 +9,7 @@ function banner() {
       element("strong", {}, (stats.interrupted ? "This run was interrupted" : "This run failed") + share
         + ". What follows is of the part that ran."),
       stats.message ? element("pre", {}, String(stats.message)) : null,
-      isNumber(stats.measured_from_us) && !data.flows && stats.warmup_steps > 0
-        ? element("p", {}, "It ended in its warm-up: of the measured part there is nothing to show.") : null));
+      data.measured ? null : element("p", { id: "unmeasured" }, "It ended in its warm-up, of which nothing is measured: messages, links and losses have no numbers.")));
   }
   if (data.events && data.events.last.length) {
     main.append(element("details", { class: "banner note", id: "last-events" },
@@ -59,9 +58,12 @@ function stepTiles() {
 function flowTiles() {
   const flows = stats.flows;
   if (!flows) return [];
-  return [tile("Flows", count(flows.arrived) + " of " + count(flows.all), "arrived" + (flows.failed ? "; " + count(flows.failed) + " failed" : "")),
+  const apart = isNumber(flows.measured) && flows.measured !== flows.all;
+  return [tile(apart ? "Flows, warm-up and cool-down included" : "Flows", count(flows.arrived) + " of " + count(flows.all), "arrived" + (flows.failed ? "; " + count(flows.failed) + " failed" : "")),
+    apart ? tile("Measured flows", count(isNumber(flows.measured_arrived) ? flows.measured_arrived : stats.messages) + " of " + count(flows.measured), "arrived" + (isNumber(stats.message_bytes) ? "; " + bytes(stats.message_bytes) : "")
+      + (isNumber(stats.measured_from_us) && stats.measured_from_us > 0 ? "; those that start from " + time(stats.measured_from_us) + " on" : "")) : null,
     tile("Last arrival", time(flows.last_arrival_us), "after the first start"),
-    tile("Goodput", rate(flows.goodput_gbps), "payload, all flows together")];
+    tile("Goodput", rate(flows.goodput_gbps), "payload of all flows that arrived, together")];
 }
 
 function collectiveTiles() {
@@ -74,7 +76,7 @@ function collectiveTiles() {
 
 function networkTiles() {
   const tiles = [];
-  if (isNumber(stats.messages)) tiles.push(tile("Messages", count(stats.messages), bytes(stats.message_bytes) + " between servers"));
+  if (isNumber(stats.messages) && !stats.flows) tiles.push(tile("Messages", count(stats.messages), bytes(stats.message_bytes) + " between servers"));
   if (stats.messages && stats.fct_us) {
     tiles.push(tile("Completion time p99.9", time(stats.fct_us.p999), "p50 " + time(stats.fct_us.p50) + ", max " + time(stats.fct_us.max)));
     tiles.push(tile("Slowdown p99.9", digit(stats.fct_slowdown.p999) + "\u00d7", "p50 " + digit(stats.fct_slowdown.p50) + "\u00d7, max "
@@ -92,7 +94,7 @@ function networkTiles() {
     tiles.push(tile("Frames lost", count(drops), count(stats.retransmitted_packets) + " packets sent again, "
       + count(stats.timeouts) + " time-outs"));
   }
-  if (stats.links && stats.links.length) {
+  if (stats.links && stats.links.length && stats.links[0].utilization > 0) {
     tiles.push(tile("Busiest link", percent(stats.links[0].utilization), stats.links[0].link + ", " + rate(stats.links[0].rate_gbps)));
   }
   return tiles;
@@ -130,10 +132,10 @@ function stepBar(parent) {
 function summary() {
   subtitle();
   banner();
-  const tiles = [...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...networkTiles()];
+  const tiles = [...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...networkTiles()].filter((each) => each);
   const node = section("summary", stats.program === "dltrain" ? "The step at a glance" : "At a glance");
   if (!tiles.length) {
-    node.append(element("p", {}, "No number of the measured part is there."));
+    node.append(element("p", {}, data.measured ? "No number of the measured part is there." : "Nothing was measured."));
   } else {
     if (stats.program === "dltrain" && !isNumber(stats.step_time_us)) node.append(element("p", {}, "No measured step was completed."));
     node.append(element("dl", { class: "tiles" }, tiles));

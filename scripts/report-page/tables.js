@@ -1,4 +1,4 @@
-// Memory, collectives, configuration, and every number with its unit and meaning; then all is drawn.
+// Memory, collectives, configuration, and every number with its unit and meaning.
 
 function memory() {
   const total = stats.gpu_memory_bytes_estimate;
@@ -104,8 +104,10 @@ function numbers() {
       const known = Object.hasOwn(meanings.stats, name) ? meanings.stats[name]
         : prefix === "bytes_sent_per_gpu." ? ["B", "of this operation"] : prefix === "drops." ? ["frames", "for this reason"] : ["", ""];
       if (value !== null && typeof value === "object" && !Array.isArray(value)) { walk(value, name + "."); continue; }
-      const text = prefix === "critical_path." && Array.isArray(value) ? "(" + count(value.length) + ")" : Array.isArray(value) ? value.slice(0, 8).map(textOf).join(", ") + (value.length > 8 ? ", \u2026 (" + count(value.length) + ")" : "") : textOf(value);
-      rows.push([element("code", { class: "key" }, name), number(text), known[0] || "", known[1] || ""]);
+      const list = Array.isArray(value), objects = list && value.some((one) => one !== null && typeof one === "object");
+      const text = objects ? "(" + count(value.length) + ")" : list ? value.slice(0, 8).map(textOf).join(", ") + (value.length > 8 ? ", \u2026 (" + count(value.length) + ")" : "")
+        : value === null && !data.measured ? "not measured" : textOf(value);
+      rows.push([element("code", { class: "key" }, name), text.length > 24 ? element("code", {}, text) : number(text), known[0] || "", known[1] || ""]);
     }
   };
   walk(stats, "");
@@ -115,13 +117,3 @@ function numbers() {
       table(null, ["column", "unit", "meaning"], Object.entries(columns).map(([name, [unit, meaning]]) => [element("code", {}, name), unit, meaning])))));
   }
 }
-
-// What a run was for comes first.
-const ORDER = {
-  traffic: [summary, completionTimes, whereTheTimeWent, sizes, topology, ports],
-  collperf: [summary, collectives, topology, completionTimes, whereTheTimeWent, sizes, ports],
-};
-(ORDER[stats.program] || [summary, timeline, criticalPath, topology, sizes, completionTimes, whereTheTimeWent, ports, memory, collectives]).concat(configuration, numbers)
-  .forEach((make) => make());
-redrawAll();
-document.documentElement.dataset.ready = "yes";

@@ -30,7 +30,7 @@ class Names(SystemTest):
         run = self.run_program(small(self) + "--placement=random")
         self.assertEqual(sorted(os.listdir(run.folder)), FILES)
         self.assertEqual(run.header("flows.csv"), "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu")
-        self.assertEqual(run.header("links.csv"), "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share")
+        self.assertEqual(run.header("links.csv"), "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks")
         self.assertTrue(run.text("calls.log").startswith("# calls of the measured steps"))
         self.assertIn("\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n", run.text("calls.log"))
         self.assertEqual(run.header("network_events.log"), "# time_us what where details")
@@ -161,7 +161,7 @@ class Interrupted(SystemTest):
         self.assertGreater(stats["step_time_us"], 0)
         self.assertRegex(stdout, r"\d+(\.\d+)?%")
         # Every line of every file is whole.
-        columns = {"flows.csv": (",", 11), "links.csv": (",", 8), "calls.log": ("\t", 9)}
+        columns = {"flows.csv": (",", 11), "links.csv": (",", 9), "calls.log": ("\t", 9)}
         for name, (separator, count) in columns.items():
             with open(os.path.join(out, name), encoding="utf-8") as file:
                 text = file.read()

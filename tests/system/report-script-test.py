@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from _report import ROOT, page_data, report, write_big_results
-from _system_test import SystemTest, main
+from _system_test import SystemTest, main, quantile
 
 D3 = os.environ.get("DLTRAIN_D3") or "/usr/share/javascript/d3/d3.min.js"
 SMALL = "dltrain --gpus=16 --servers=2 --model=gpt2"
@@ -61,6 +61,40 @@ class ReportTest(SystemTest):
         for key, share in (("p50", 0.5), ("max", 1)):
             reached = next(value for cumulated, value in curve if cumulated >= share)
             self.assertAlmostEqual(reached, run.stats["fct_us"][key], delta=1e-5, msg=key)
+
+    def test_kinds_and_sizes_are_those_of_flows_csv(self):
+        """Worked out anew from the rows; nearest rank as everywhere."""
+        run = self.run_program("traffic --topology=leaf-spine --hosts=16 --leaves=2 --hosts-per-leaf=8 --spines=2 --pattern=poisson --load=0.5 --duration=1ms "
+                               "--warm-up=200us --incast-load=0.1 --incast-fan-in=8 --incast-bytes=50kB")
+        data, rows = page_data(run.path("report.html"))["flows"], run.rows("flows.csv")
+        slowdown = lambda row: row["fct_us"] / row["ideal_fct_us"]
+        kinds = {kind["name"]: kind for kind in data["kinds"]}
+        self.assertEqual(list(kinds)[0], "all")
+        self.assertEqual(set(kinds) - {"all"}, {row["tag"] for row in rows})
+        for name, kind in kinds.items():
+            of = [row for row in rows if name in ("all", row["tag"])]
+            self.assertEqual((kind["messages"], kind["bytes"]), (len(of), sum(row["bytes"] for row in of)))
+            for shown, share in zip(kind["fct_us"], (0.5, 0.99, 1)):
+                self.assertAlmostEqual(shown, quantile([row["fct_us"] for row in of], share), delta=2e-6)
+            for shown, share in zip(kind["slowdown"], (0.5, 0.99, 1)):
+                self.assertAlmostEqual(shown, quantile(list(map(slowdown, of)), share), delta=2e-6)
+            pace = [1 / slowdown(row) for row in of]
+            self.assertAlmostEqual(kind["jain"], sum(pace) ** 2 / len(pace) / sum(x * x for x in pace), delta=1e-4)
+        for name, groups in data["by_size"].items():
+            of = [row for row in rows if row["tag"] == name]
+            self.assertEqual(sum(group[2] for group in groups), len(of))
+            self.assertLessEqual(len(groups), 17)
+            for low, high, count, *shown in groups:  # a size is in one group
+                inside = [slowdown(row) for row in of if low <= row["bytes"] <= high]
+                self.assertEqual(len(inside), count)
+                for value, share in zip(shown, (0.5, 0.95, 0.99)):
+                    self.assertAlmostEqual(value, quantile(inside, share), delta=2e-6)
+        # One basis: goodput is of all flows that arrived over the time of all of them.
+        flows = run.stats["flows"]
+        self.assertEqual(flows["measured_arrived"], run.stats["messages"])
+        self.assertLess(run.stats["messages"], flows["all"])
+        self.assertGreater(flows["goodput_gbps"] * flows["last_arrival_us"] / 8e-3, run.stats["message_bytes"])
+        self.assertRegex(run.out, rf"Flows +{flows['arrived']:,} of {flows['all']:,} arrived.*\nMeasured flows +{flows['measured_arrived']:,} of {flows['measured']:,} arrived")
 
     def test_same_run_same_page(self):
         first, second = self.run_program(SMALL), self.run_program(SMALL)
@@ -209,7 +243,7 @@ class ReportTest(SystemTest):
                 self.assertIn(word, done.stderr)
         run = self.run_program(SMALL + " --report=0")
         done = report(run.folder, "--out=" + os.path.join(self.folder, "nowhere", "page.html"))
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 1)  # as of every file that cannot be written
         self.assertIn("nowhere/page.html: cannot be written", done.stderr)
         self.assertEqual(report("--out", os.path.join(self.folder, "page.html"), run.folder).returncode, 0)
         self.assertTrue(os.path.isfile(os.path.join(self.folder, "page.html")))

@@ -11,8 +11,9 @@
 namespace dltrain
 {
 
-EventLog::EventLog(const std::string& path, uint64_t linesPerKind)
-    : m_limit(linesPerKind)
+EventLog::EventLog(const std::string& path, uint64_t linesPerKind, bool warmup)
+    : m_limit(linesPerKind),
+      m_measuring(!warmup)
 {
     if (!path.empty() && m_file.Open(path))
     {
@@ -139,6 +140,7 @@ void
 EventLog::StartMeasuring(int64_t now)
 {
     m_warmup = m_counts;
+    m_measuring = true;
     Write(now, NOTE, "*", "measuring starts");
 }
 
@@ -156,7 +158,7 @@ EventLog::Finish(int64_t now)
         m_line += ' ';
         AppendInteger(m_line, m_counts[kind]);
         m_line += ", measured ";
-        AppendInteger(m_line, m_counts[kind] - m_warmup[kind]);
+        AppendInteger(m_line, m_measuring ? m_counts[kind] - m_warmup[kind] : 0);
         m_file.Write(m_line);
     }
     m_line = "# end ";

@@ -38,7 +38,8 @@ class EventLog
         KINDS
     };
 
-    explicit EventLog(const std::string& path, uint64_t linesPerKind = 20000);
+    /// \param warmup nothing is measured before StartMeasuring
+    explicit EventLog(const std::string& path, uint64_t linesPerKind = 20000, bool warmup = false);
 
     /// Count an event. \return whether its line is wanted too
     bool Count(Kind kind, uint64_t events = 1);
@@ -66,6 +67,7 @@ class EventLog
 
     LineLog m_file;
     uint64_t m_limit;
+    bool m_measuring;
     std::array<uint64_t, KINDS> m_counts{};
     std::array<uint64_t, KINDS> m_warmup{}; //!< of them before measuring
     std::array<uint64_t, KINDS> m_lines{};

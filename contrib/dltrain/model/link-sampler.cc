@@ -120,7 +120,8 @@ LinkSampler::Look(int64_t now)
         held = held || port.GetPausedMask();
         const uint64_t wire = counters.txWireBytes - last.txWireBytes;
         const uint64_t queued = port.GetQueuedBytes();
-        if (!wire && !queued && !last.residualPs && !port.GetPausedMask() &&
+        const uint64_t marks = counters.ecnMarks - last.ecnMarks;
+        if (!wire && !queued && !marks && !last.residualPs && !port.GetPausedMask() &&
             counters.pausedPs == last.pausedPs)
         {
             continue;
@@ -132,13 +133,14 @@ LinkSampler::Look(int64_t now)
         const int64_t busy = static_cast<int64_t>(sent + 0.5) + last.residualPs - residual;
         const uint64_t pausedPs = port.GetPausedPs(now);
         const int64_t paused = static_cast<int64_t>(pausedPs - last.pausedPs);
-        last = {counters.txWireBytes, residual, pausedPs};
-        if (m_measuring && (busy > 0 || queued || paused))
+        last = {counters.txWireBytes, residual, pausedPs, counters.ecnMarks};
+        if (m_measuring && (busy > 0 || queued || paused || marks))
         {
             m_rows.push_back({now,
                               std::clamp<int64_t>(busy, 0, covered),
                               std::min(paused, covered),
                               queued,
+                              marks,
                               m_fabric.GetEnd(i)});
             Write(m_rows.back());
         }
@@ -189,6 +191,7 @@ LinkSampler::JoinRows()
             into.busyPs += row.busyPs;
             into.pausedPs += row.pausedPs;
             into.queueBytes = std::max(into.queueBytes, row.queueBytes);
+            into.marks += row.marks;
         }
         else
         {
@@ -308,6 +311,8 @@ LinkSampler::Write(const Row& row)
     AppendInteger(m_line, row.queueBytes);
     m_line += ',';
     AppendDecimal(m_line, static_cast<double>(row.pausedPs) / covered);
+    m_line += ',';
+    AppendInteger(m_line, row.marks);
     m_file.Write(m_line);
 }
 

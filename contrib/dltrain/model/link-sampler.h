@@ -29,7 +29,8 @@ namespace dltrain
  * time_us is the end of the interval. utilization is the share of it in which the transmitter was
  * busy, pause_share that in which PFC held at least one priority; the first and the last interval
  * may be shorter, then it is their share. queue_bytes is the egress queue at the end of the
- * interval, all priorities; what happens at the very end of an interval belongs to it.
+ * interval, all priorities; what happens at the very end of an interval belongs to it. ecn_marks:
+ * frames that were marked at this egress in the interval.
  *
  * Of several ranks each looks at its own ports, also while messages of its own are under way (for a
  * while: what moves may be elsewhere), and MergeRanks makes one table of all.
@@ -90,7 +91,7 @@ class LinkSampler
     }
 
     static constexpr const char* HEADER =
-        "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share";
+        "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks";
 
   private:
     struct Row
@@ -99,6 +100,7 @@ class LinkSampler
         int64_t busyPs;
         int64_t pausedPs;
         uint64_t queueBytes;
+        uint64_t marks;
         uint32_t end; //!< of RdmaFabric
     };
 
@@ -108,6 +110,7 @@ class LinkSampler
         uint64_t txWireBytes{0};
         int64_t residualPs{0}; //!< of the frame that was being sent
         uint64_t pausedPs{0};
+        uint64_t ecnMarks{0};
     };
 
     void Schedule();

@@ -21,6 +21,34 @@
 namespace dltrain
 {
 
+namespace
+{
+
+/// Keys of stats.json that AddRunStats writes of the measured part only.
+constexpr const char* MEASURED_KEYS[] = {"measured_from_us",
+                                         "messages",
+                                         "message_bytes",
+                                         "fct_us",
+                                         "fct_slowdown",
+                                         "quantiles_exact",
+                                         "drops",
+                                         "ecn_marks",
+                                         "cnps",
+                                         "pfc_pauses",
+                                         "credits",
+                                         "pfc_pause_time_us",
+                                         "timeouts",
+                                         "naks",
+                                         "nic_limits",
+                                         "retransmitted_packets",
+                                         "read_requests",
+                                         "data_packets",
+                                         "data_bytes",
+                                         "links",
+                                         "attribution"};
+
+} // namespace
+
 const std::vector<std::string> NONDETERMINISTIC_KEYS{"wall_s",
                                                      "event_loop_s",
                                                      "frame_hops_per_s",
@@ -170,6 +198,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     ports.maxQueueBytes = largest(mine.maxQueueBytes);
     const TraceCollector::Baseline& base = collector.GetBaseline();
     const FlowTable& flows = collector.GetFlows();
+    s.measured = collector.IsMeasuring();
     s.measuredFromPs = collector.GetMeasuredFrom();
     s.endPs = nowPs;
     s.messages = flows.GetCount();
@@ -308,6 +337,16 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
     {
         j["attribution"] = s.attribution;
     }
+    if (!s.measured)
+    {
+        for (const char* key : MEASURED_KEYS)
+        {
+            if (j.contains(key))
+            {
+                j[key] = nullptr; // zeros would be a result
+            }
+        }
+    }
     j["flows_csv"] = {{"rows", s.flowRows}, {"sampled", s.flowRows < s.messages}};
     j["links_csv"] = {{"rows", s.linkRows}, {"interval_us", s.linkIntervalUs}};
 }
@@ -370,6 +409,18 @@ Three(double value)
 {
     const double magnitude = std::fabs(value);
     return Format(magnitude >= 99.95 ? "%.0f" : magnitude >= 9.995 ? "%.1f" : "%.2f", value);
+}
+
+/// Of the whole run.
+void
+PrintFailed(std::ostream& os, const RunStats& s)
+{
+    if (s.failedQueuePairs)
+    {
+        os << "FAILED           " << HumanCount(s.failedQueuePairs)
+           << " queue pairs gave up after their last retry; " << HumanCount(s.failedRequests)
+           << " requests lost\n";
+    }
 }
 
 } // namespace
@@ -446,6 +497,12 @@ PeakRssBytes()
 void
 PrintRunStats(std::ostream& os, const RunStats& s)
 {
+    if (!s.measured)
+    {
+        os << "Measured         nothing: the run ended in its warm-up\n";
+        PrintFailed(os, s);
+        return;
+    }
     os << "Messages         " << HumanCount(s.messages) << ", "
        << HumanBytes(static_cast<double>(s.messageBytes)) << "\n";
     if (s.messages)
@@ -502,12 +559,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     }
     os << "; " << HumanCount(s.retransmittedPackets) << " of " << HumanCount(s.dataPackets)
        << " packets retransmitted, " << HumanCount(s.timeouts) << " time-outs\n";
-    if (s.failedQueuePairs)
-    {
-        os << "FAILED           " << HumanCount(s.failedQueuePairs)
-           << " queue pairs gave up after their last retry; " << HumanCount(s.failedRequests)
-           << " requests lost\n";
-    }
+    PrintFailed(os, s);
     const char* head = "Busiest links    ";
     for (const LinkUse& link : s.busiest)
     {

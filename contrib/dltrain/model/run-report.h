@@ -8,7 +8,8 @@
  * - schema_version: 1
  * - program, configuration: what ran; reads back as a scenario
  * - completed, interrupted, share_done, message: how it ended
- * - simulated_time_us, measured_from_us: end of the simulation; start of measuring
+ * - simulated_time_us, measured_from_us: end of the simulation; start of measuring. A run that
+ * ended in its warm-up measured nothing: this and every key of the measured part is null then
  * - messages, message_bytes: arrived, measured
  * - fct_us, fct_slowdown: p50 p90 p99 p999 max mean; the second over the FCT of an idle network
  * - drops: frames by reason, measured (corrupted: bit errors; nic_receive_buffer: only if NICs have
@@ -78,6 +79,7 @@ struct LinkUse
 /// What a fabric did, as numbers. Made at the end of a run, before the fabric goes.
 struct RunStats
 {
+    bool measured{true}; //!< false: it ended in its warm-up; what is of the whole run holds
     int64_t measuredFromPs{0};
     int64_t endPs{0};
     uint64_t messages{0};

@@ -192,7 +192,8 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
                                             options.linkIntervalPs,
                                             options.linkRows);
     m_events = std::make_unique<EventLog>(InFolder(options.out, "network_events.log"),
-                                          options.eventLinesPerKind);
+                                          options.eventLinesPerKind,
+                                          options.warmup);
     if (Ranks::Get().Several())
     {
         m_events->KeepLines();

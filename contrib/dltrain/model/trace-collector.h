@@ -137,6 +137,12 @@ class TraceCollector
         return m_failed;
     }
 
+    /// \return false: the warm-up is not over, and there is no statistic of anything
+    bool IsMeasuring() const
+    {
+        return m_measuring;
+    }
+
     int64_t GetMeasuredFrom() const
     {
         return m_measuredFrom;

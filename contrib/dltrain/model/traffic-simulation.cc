@@ -447,6 +447,7 @@ TrafficSimulation::OnArrived(uint32_t flow, int64_t now)
 {
     const scenario::Flow& of = m_scenario.flows[flow];
     ++m_arrived;
+    m_deliveredBytes += of.bytes;
     m_lastArrival = now;
     m_arrivedBytes += m_receivers.empty() ? of.bytes : 0;
     if (m_scenario.measuring.Covers(of.start))
@@ -583,6 +584,7 @@ TrafficSimulation::MergeRanks()
     const Ranks& ranks = Ranks::Get();
     m_posted = ranks.Sum(m_posted);
     m_arrived = ranks.Sum(m_arrived);
+    m_deliveredBytes = ranks.Sum(m_deliveredBytes);
     m_failed = ranks.Sum(m_failed);
     m_ended = ranks.Sum(m_ended);
     m_measuredEnded = ranks.Sum(m_measuredEnded);
@@ -707,9 +709,8 @@ TrafficSimulation::Report(const RunOutcome& outcome)
     }
     const uint64_t flows = m_scenario.flows.size();
     const double lastUs = static_cast<double>(m_lastArrival) / 1e6;
-    const double goodput = lastUs > 0 ? static_cast<double>(run.messageBytes) * 8e-3 / lastUs : 0;
+    const double goodput = lastUs > 0 ? static_cast<double>(m_deliveredBytes) * 8e-3 / lastUs : 0;
 
-    PrintRunStats(std::cout, run);
     std::cout << "Flows            " << HumanCount(m_arrived) << " of " << HumanCount(flows)
               << " arrived";
     if (m_arrived)
@@ -720,9 +721,9 @@ TrafficSimulation::Report(const RunOutcome& outcome)
     std::cout << "\n";
     if (m_measured != flows)
     {
-        std::cout << "Measured         " << HumanCount(m_measured) << " of them: those that started"
-                  << " from " << HumanTime(static_cast<double>(m_scenario.measuring.from.ps) / 1e6)
-                  << " on";
+        std::cout << "Measured flows   " << HumanCount(m_measuredArrived) << " of "
+                  << HumanCount(m_measured) << " arrived, those that start from "
+                  << HumanTime(static_cast<double>(m_scenario.measuring.from.ps) / 1e6) << " on";
         if (m_scenario.measuring.until.ps > 0)
         {
             std::cout << ", before "
@@ -730,6 +731,7 @@ TrafficSimulation::Report(const RunOutcome& outcome)
         }
         std::cout << "\n";
     }
+    PrintRunStats(std::cout, run);
     m_statistics->Print(std::cout);
     PrintEnd(std::cout,
              m_scenario.run,
@@ -750,6 +752,7 @@ TrafficSimulation::Report(const RunOutcome& outcome)
                   {"arrived", m_arrived},
                   {"failed", m_failed},
                   {"measured", m_measured},
+                  {"measured_arrived", m_measuredArrived},
                   {"last_arrival_us", lastUs},
                   {"goodput_gbps", goodput}};
     if (m_scenario.offered.load > 0)

@@ -116,6 +116,7 @@ class TrafficSimulation
     uint64_t m_measuredBytes{0};
     uint64_t m_measuredArrived{0};
     uint64_t m_measuredEnded{0};
+    uint64_t m_deliveredBytes{0}; //!< of all flows that arrived
     uint64_t m_arrivedBytes{0};
     uint64_t m_totalBytes{0};
     uint64_t m_posted{0};

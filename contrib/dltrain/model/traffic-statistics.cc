@@ -374,6 +374,7 @@ TrafficStatistics::OnRateTimer()
 void
 TrafficStatistics::Finish(int64_t now)
 {
+    m_ended = now;
     SummarizeFlows();
     if (!m_classes.empty())
     {
@@ -685,6 +686,21 @@ TrafficStatistics::AddTo(nlohmann::ordered_json& stats) const
                         {"max", s.max}});
     }
     stats["slowdown_by_size"] = rows;
+    if (!IsMeasured())
+    {
+        // Null, as all of the measured part (AddRunStats).
+        stats["slowdown_by_size"] = nullptr;
+        if (!m_classes.empty())
+        {
+            stats["port_classes"] = nullptr;
+            stats["longest_queues"] = nullptr;
+        }
+        if (m_measuring.rateInterval.ps > 0)
+        {
+            stats["fairness"] = nullptr;
+        }
+        return;
+    }
     if (!m_classes.empty())
     {
         nlohmann::ordered_json kinds;
@@ -734,6 +750,10 @@ TrafficStatistics::AddTo(nlohmann::ordered_json& stats) const
 void
 TrafficStatistics::Print(std::ostream& os) const
 {
+    if (!IsMeasured())
+    {
+        return;
+    }
     const char* head = "Slowdown by size ";
     for (const Slowdowns& s : m_slowdowns)
     {

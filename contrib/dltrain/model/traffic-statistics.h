@@ -201,6 +201,12 @@ class TrafficStatistics
         uint64_t before; //!< its bytes when the interval began
     };
 
+    /// \return false: the run ended in its warm-up
+    bool IsMeasured() const
+    {
+        return m_measuring.from.ps == 0 || m_ended >= m_measuring.from.ps;
+    }
+
     Snapshot Look() const;
     void OnFrom();
     void OnUntil();
@@ -234,6 +240,7 @@ class TrafficStatistics
     const std::vector<std::string>& m_portNames;
     std::string m_out;
 
+    int64_t m_ended{0}; //!< when the simulation did
     std::vector<Completed> m_completed;
     std::vector<Slowdowns> m_slowdowns;
 

@@ -1,0 +1,22 @@
+// All sections, in the order of what a run was for.
+
+const ORDER = {
+  traffic: [completionTimes, flowsBySize, kindsOfTraffic, whereTheTimeWent, sizes, topology, ports],
+  collperf: [collectives, topology, completionTimes, flowsBySize, whereTheTimeWent, sizes, ports],
+};
+const TRAINING = [timeline, criticalPath, topology, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, memory, collectives];
+
+// Of a file that somebody has changed, one section may be impossible: it says so, and the others are drawn.
+function attempt(make) {
+  try {
+    make();
+  } catch (error) {
+    document.getElementById("main").append(element("div", { class: "banner note", role: "alert" },
+      element("strong", {}, "A section is left out: " + make.name), "Its numbers are not as a run writes them: " + String(error.message)));
+  }
+}
+
+attempt(summary);
+(Object.hasOwn(ORDER, stats.program) ? ORDER[stats.program] : TRAINING).concat(configuration, numbers).forEach(attempt);
+redrawAll();
+document.documentElement.dataset.ready = "yes";

@@ -1,0 +1,322 @@
+// Where nodes of a network stand, and where its links end: tiers from the hosts up, pods side by side.
+
+// Beyond this many, hosts behind the same switches are one box; but not if hardly anything were left to see.
+const MOST_HOSTS = 128, FEW_BOXES = 8, MOST_THIN_HOSTS = 2000;
+
+// Hosts with the same switches become one box if there are too many of them; the same for their links.
+function fold(net) {
+  const nodes = net.nodes.map(([name, kind, tier], i) => ({ id: i, label: name, title: name, kind, tier }));
+  let links = net.links.map((link) => ({ a: link.a, b: link.b, members: [link] }));
+  const hosts = nodes.filter((n) => n.kind === "host");
+  let folded = false;
+  if (hosts.length > MOST_HOSTS) {
+    const switches = nodes.map(() => []);
+    links.forEach((link) => { switches[link.a].push(link.b); switches[link.b].push(link.a); });
+    const groups = d3.nest().key((n) => switches[n.id].slice().sort(d3.ascending).join(" ")).entries(hosts).map((entry) => entry.values);
+    if (groups.length < hosts.length && (groups.length >= FEW_BOXES || hosts.length > MOST_THIN_HOSTS)) {
+      folded = true;
+      const into = {}, kept = nodes.filter((n) => n.kind !== "host");
+      for (const group of groups) {
+        const first = group[0], last = group[group.length - 1];
+        const box = { id: first.id, kind: "host", tier: 0, many: group.length, label: count(group.length),
+          title: group.length > 1 ? count(group.length) + " hosts: " + first.label + " to " + last.label : first.label };
+        group.forEach((n) => { into[n.id] = box; });
+        kept.push(box);
+      }
+      kept.sort((a, b) => a.id - b.id);
+      kept.forEach((n, i) => { n.at = i; });
+      const index = (id) => (into[id] || nodes[id]).at, merged = new Map();
+      for (const link of links) {
+        const a = index(link.a), b = index(link.b), key = a + " " + b;
+        if ((into[link.a] || into[link.b]) && merged.has(key)) merged.get(key).members.push(...link.members);
+        else merged.set(into[link.a] || into[link.b] ? key : key + " " + merged.size, { a, b, members: link.members });
+      }
+      return finish(kept, [...merged.values()], folded);
+    }
+  }
+  return finish(nodes, links, folded);
+}
+
+function finish(nodes, links, folded) {
+  nodes.forEach((n, i) => { n.at = i; n.degree = 0; });
+  const between = {};
+  for (const link of links) { // several links between the same two nodes stand side by side
+    for (const end of [link.a, link.b]) nodes[end].degree++;
+    const key = Math.min(link.a, link.b) + " " + Math.max(link.a, link.b);
+    link.ordinal = between[key] = key in between ? between[key] + 1 : 0;
+  }
+  return { nodes, links, folded };
+}
+
+// As close to their wishes as a row of even gaps allows, in the order of the wishes; over as much room as these take.
+function spread(row, from, to) {
+  row.sort((a, b) => a.wish - b.wish || a.at - b.at);
+  const wanted = row[row.length - 1].wish - row[0].wish;
+  const gap = wanted > 0.3 * (to - from) ? Math.min((to - from) / row.length, wanted / (row.length - 1)) : (to - from) / row.length;
+  let least = from + gap / 2;
+  row.forEach((n) => { n.x = Math.max(least, n.wish); least = n.x + gap; });
+  let most = to - gap / 2;
+  for (let i = row.length - 1; i >= 0; i--) { row[i].x = Math.min(most, row[i].x); most = row[i].x - gap; }
+}
+
+// Tiers from the hosts up. Below the top tier the switches fall into parts (pods), each as wide as its widest tier. What a host
+// is wired to says where it stands, and never what is one pod: the NICs of a server may be in several.
+function place(graph) {
+  const { nodes, links } = graph;
+  const used = d3.set(nodes.map((n) => n.tier)).values().map(Number).sort(d3.ascending);
+  nodes.forEach((n) => { n.tier = used.indexOf(n.tier); });
+  graph.tiers = used.length;
+  const top = graph.tiers - 1, isHost = (n) => n.kind === "host";
+  if (placeOnGrid(graph)) return;
+  const neighbours = nodes.map(() => []);
+  links.forEach((link) => { neighbours[link.a].push(link.b); neighbours[link.b].push(link.a); });
+  const parent = nodes.map((_, i) => i);
+  const find = (i) => { while (parent[i] !== i) { parent[i] = parent[parent[i]]; i = parent[i]; } return i; };
+  const below = (n) => !isHost(n) && (top === 0 || n.tier !== top);
+  for (const link of links) {
+    if (!below(nodes[link.a]) || !below(nodes[link.b])) continue;
+    const a = find(link.a), b = find(link.b);
+    parent[Math.max(a, b)] = Math.min(a, b);
+  }
+  const parts = d3.nest().key((n) => find(n.at)).entries(nodes.filter(below)).map((entry) => ({ switches: entry.values, hosts: [] }));
+  const partOf = {};
+  parts.forEach((part) => part.switches.forEach((n) => { partOf[n.at] = part; }));
+  const hosts = nodes.filter(isHost), partsOf = hosts.map((n) => new Set(neighbours[n.at].map((i) => partOf[i])));
+  const loose = []; // hosts in no part; and all of them, if any is in several
+  const spanning = partsOf.some((at) => at.size > 1);
+  hosts.forEach((n, i) => {
+    if (!spanning && partsOf[i].size === 1 && !partsOf[i].has(undefined)) [...partsOf[i]][0].hosts.push(n); else loose.push(n);
+  });
+  parts.sort((a, b) => a.switches[0].at - b.switches[0].at);
+  const rowOf = (part, tier) => [...part.switches, ...part.hosts].filter((n) => n.tier === tier);
+  const weight = (part) => d3.max(d3.range(graph.tiers), (tier) => rowOf(part, tier).length) || 1;
+  const total = d3.sum(parts, weight) || 1;
+  let from = 0;
+  graph.pods = [];
+  parts.forEach((part, index) => {
+    const to = from + weight(part) / total;
+    for (let tier = 0; tier < graph.tiers; tier++) {
+      const row = rowOf(part, tier);
+      for (const n of row) { // above the middle of what it is wired to, as far as that says anything
+        const lower = neighbours[n.at].map((i) => nodes[i]).filter((m) => m.tier < tier && m.x !== undefined && partOf[m.at] === part);
+        n.wish = lower.length ? Math.round(d3.mean(lower, (m) => m.x) * 1e6) : 2e6;
+      }
+      row.sort((a, b) => a.wish - b.wish || a.at - b.at);
+      row.forEach((n, i) => { n.x = from + (i + 0.5) / row.length * (to - from); });
+    }
+    alignHosts(part, neighbours, nodes, from, to);
+    part.from = from; part.to = to; part.index = index;
+    from = to;
+  });
+  if (top >= 2 && parts.length > 1) {
+    // Round the hosts too, if each is in one pod; a switch alone needs no box.
+    const floor = loose.length ? 1 : 0;
+    graph.pods = parts.filter((part) => part.switches.length + part.hosts.length > 1).map((part) =>
+      ({ from: part.from, to: part.to, floor, top: d3.max(part.switches, (n) => n.tier), name: podName(part) }))
+      .filter((pod) => pod.top > pod.floor);
+  }
+  if (top > 0) {
+    const row = nodes.filter((n) => n.tier === top && n.x === undefined && !isHost(n));
+    row.forEach((n, i) => { n.x = (i + 0.5) / row.length; });
+  }
+  for (const tier of d3.set(loose.map((n) => n.tier)).values().map(Number)) {
+    const row = loose.filter((n) => n.tier === tier);
+    row.forEach((n) => {
+      const at = neighbours[n.at].map((i) => nodes[i].x).filter((x) => x !== undefined);
+      n.wish = at.length ? d3.mean(at) : 1;
+    });
+    spread(row, 0, 1);
+  }
+  graph.rows = d3.range(graph.tiers).map((tier) => nodes.filter((n) => n.tier === tier).sort((a, b) => a.x - b.x));
+  graph.widest = d3.max(graph.rows, (row) => row.length);
+  graph.tierNames = graph.rows.map((row) => {
+    const sizes = d3.set(row.map((n) => n.many)).values();
+    if (row.every(isHost)) return graph.folded ? (sizes.length === 1 ? sizes[0] + " hosts each" : "hosts (count)") : row.every((n) => /^server-/.test(n.label)) ? "servers" : "hosts";
+    const prefix = /^[a-z]+/.exec(row.filter((n) => !isHost(n))[0].label);
+    return (prefix && Object.hasOwn(TIER_NAMES, prefix[0]) && TIER_NAMES[prefix[0]]) || "switches";
+  });
+}
+const TIER_NAMES = { edge: "edge", agg: "aggregation", core: "core", leaf: "leaf", spine: "spine", switch: "switch" };
+
+// "edge-3-1" is of pod 3; a network of somebody's own has pods without a number.
+function podName(part) {
+  const numbers = d3.set(part.switches.map((n) => (/^(?:edge|agg)-(\d+)-\d+$/.exec(n.label) || [])[1])).values();
+  return numbers.length === 1 && numbers[0] !== "undefined" ? "pod " + numbers[0] : "";
+}
+
+// Hosts stand below their switch, also where other switches of the pod have none yet.
+function alignHosts(part, neighbours, nodes, from, to) {
+  const hosts = part.hosts.filter((n) => n.tier === 0), switches = part.switches.filter((n) => n.tier === 1), behind = {};
+  for (const n of hosts) {
+    const at = d3.set(neighbours[n.at]).values();
+    if (at.length !== 1 || nodes[at[0]].tier !== 1) { hosts.forEach((m) => { m.wish = d3.mean(neighbours[m.at], (i) => nodes[i].x); }); spread(hosts, from, to); return; }
+    (behind[at[0]] = behind[at[0]] || []).push(n);
+  }
+  const most = d3.max(Object.values(behind), (group) => group.length) || 1;
+  if (!switches.length || switches.length * most > Math.max(64, 3 * hosts.length)) return; // too few to give the room away
+  const slot = (to - from) / (switches.length * most);
+  for (const [at, group] of Object.entries(behind)) {
+    group.forEach((n, i) => { n.x = nodes[at].x + (i - (group.length - 1) / 2) * slot; });
+  }
+}
+
+// A torus or mesh: switches that are wired to one another and named by two or three coordinates. Each plane is a grid, its rows and
+// columns the first two; what hangs at a switch stands beside it. Returns whether it is one.
+function placeOnGrid(graph) {
+  const { nodes, links } = graph, switches = nodes.filter((n) => n.kind !== "host");
+  const isSwitch = (i) => nodes[i].kind !== "host";
+  if (switches.length < 4 || !links.some((link) => isSwitch(link.a) && isSwitch(link.b)) || d3.set(switches.map((n) => n.tier)).size() !== 1) return false;
+  const places = new Set();
+  for (const n of switches) {
+    const found = /(?:^|[^\d-])-?(\d{1,3})-(\d{1,3})(?:-(\d{1,3}))?$/.exec(n.label);
+    if (!found) return false;
+    n.cell = found.slice(1).map((text) => Number(text || 0));
+    places.add(n.cell.join(" "));
+  }
+  const sides = [0, 1, 2].map((axis) => d3.max(switches, (n) => n.cell[axis]) + 1);
+  if (places.size !== switches.length || sides[0] < 2 || sides[1] < 2 || sides[0] * sides[1] * sides[2] > 1.5 * switches.length + 8) return false;
+  const beside = {};
+  for (const link of links) {
+    const [host, at] = isSwitch(link.a) ? [link.b, link.a] : [link.a, link.b];
+    if (isSwitch(host) || !isSwitch(at)) { if (!isSwitch(host) && !isSwitch(at)) return false; continue; }
+    (beside[at] = beside[at] || new Set()).add(host);
+  }
+  const columns = sides[2] * sides[1] + (sides[2] - 1) * 0.6, many = d3.max(Object.values(beside), (hosts) => hosts.size) || 0;
+  for (const n of switches) {
+    n.column = n.cell[2] * (sides[1] + 0.6) + n.cell[1];
+    n.row = n.cell[0];
+    [...(beside[n.at] || [])].forEach((i, k) => { // a host with several ports stands at the first of its switches
+      if (nodes[i].column === undefined) { nodes[i].column = n.column + 0.3; nodes[i].row = n.row + 0.34 + 0.3 * k / many; }
+    });
+  }
+  nodes.forEach((n) => { if (n.column === undefined) { n.column = columns - 1; n.row = sides[0]; } });
+  graph.grid = { columns, rows: sides[0] };
+  graph.pods = [];
+  graph.tiers = 0;
+  graph.widest = columns;
+  graph.rows = [];
+  return true;
+}
+
+// Where things are on the page: {X, Y, height, widest, path(link, direction), plans}.
+function onGrid(graph, width, two) {
+  const small = width < 640, { columns, rows } = graph.grid;
+  const each = (width - 24) / columns, down = Math.max(46, Math.min(each * 0.8, 110)), HALF = 11;
+  const X = (n) => 12 + (n.column + 0.36) * each, Y = (n) => 50 + n.row * down;
+  const shortOf = (n) => n.label.replace(/^.*?(\d+([-.:]\d+)*)$/, "$1"), switches = graph.nodes.filter((n) => n.kind !== "host");
+  const longest = (text) => d3.max(switches, (n) => text(n).length) * 6.7 + 8;
+  const named = longest((n) => n.label) <= each * 0.55 ? (n) => n.label : longest(shortOf) <= each * 0.62 ? shortOf : () => "";
+  graph.nodes.forEach((n) => {
+    const host = n.kind === "host";
+    n.w = host ? Math.min(22, each * 0.3) : Math.max(Math.min(26, each * 0.5), named(n).length * 6.7 + 8);
+    n.text = host ? "" : named(n);
+  });
+  const widest = Math.max(1.4, Math.min(5, each * 0.05));
+  const path = ({ a, b, ordinal }, d) => {
+    const p = graph.nodes[a], q = graph.nodes[b], off = (two ? (d ? -1 : 1) * (widest / 2 + 0.4) : 0) + ordinal * (2 * widest + 2);
+    const x0 = X(p), y0 = Y(p), x1 = X(q), y1 = Y(q), length = Math.hypot(x1 - x0, y1 - y0) || 1, ox = -(y1 - y0) / length * off, oy = (x1 - x0) / length * off;
+    const far = length > 1.4 * Math.max(each, down) && p.kind !== "host" && q.kind !== "host";
+    if (!far) return `M${x0 + ox},${y0 + oy}L${x1 + ox},${y1 + oy}`;
+    // Round the outside, past the nodes between: above a row, left of a column.
+    const along = Math.abs(x1 - x0) > Math.abs(y1 - y0), lift = along ? Math.min(34, down * 0.42) : Math.min(46, each * 0.36);
+    return along ? `M${x0 + ox},${y0 + oy}C${x0 + (x1 - x0) * 0.12},${y0 - lift + oy} ${x1 - (x1 - x0) * 0.12},${y1 - lift + oy} ${x1 + ox},${y1 + oy}`
+      : `M${x0 + ox},${y0 + oy}C${x0 - lift + ox},${y0 + (y1 - y0) * 0.12} ${x1 - lift + ox},${y1 - (y1 - y0) * 0.12} ${x1 + ox},${y1 + oy}`;
+  };
+  return { X, Y, path, widest, HALF, height: 50 + (rows - 0.4) * down + 90 + (small ? 34 : 0) };
+}
+
+// How a tier's nodes are drawn in this many pixels: their room, the width of a box, and what is written on which of them. The
+// switches of all tiers are named alike: in full if that fits everywhere, else by their numbers.
+function boxes(graph, room, pitch) {
+  const LETTER = 6.7, shortOf = (n) => n.label.replace(/^.*?(\d+([-.:]\d+)*)$/, "$1");
+  const plans = graph.rows.map((row) => {
+    const gap = Math.min(room, d3.min(d3.range(1, row.length), (i) => (row[i].x - row[i - 1].x) * room) || room);
+    const long = (text) => d3.max(row, (n) => text(n).length) * LETTER;
+    return { row, gap, host: row.every((n) => n.kind === "host"), many: row.some((n) => n.many), full: long((n) => n.label), short: long(shortOf) };
+  });
+  const inFull = plans.every((plan) => plan.host || plan.full + 7 <= plan.gap - 3);
+  for (const plan of plans) {
+    const { row, gap, host } = plan;
+    plan.labels = row.map(() => "");
+    const below = host && !plan.many, inside = gap * 0.86;
+    if (below && plan.full <= gap - 6 || !host && inFull) plan.labels = row.map((n) => n.label);
+    else if (!below && plan.short + 5 <= inside) plan.labels = row.map(shortOf);
+    else if (below) { // every n-th
+      const every = [1, 2, 4, 8, 16, 32, 64, 128, 256].find((n) => plan.short + 8 <= n * gap);
+      if (every && (every === 1 || row.length / every >= 3)) plan.labels = row.map((n, i) => (i % every ? "" : shortOf(n)));
+    }
+    row.forEach((n, i) => {
+      const text = below ? 0 : plan.labels[i].length * LETTER + 7, lines = 6 + d3.max(["up", "down"], (side) => sideOf(graph, n, side)) * pitch;
+      n.w = n.many ? Math.max(3, Math.min(30, inside)) : Math.max(Math.min(3, gap), Math.min(Math.max(inside, host ? 0 : text), Math.max(host ? 26 : text, lines, 8)));
+      n.text = plan.labels[i];
+    });
+  }
+  return plans;
+}
+
+function sideOf(graph, n, side) {
+  if (!graph.sides) {
+    graph.sides = graph.nodes.map(() => ({ up: 0, down: 0 }));
+    for (const { a, b } of graph.links) {
+      const [p, q] = [graph.nodes[a], graph.nodes[b]];
+      if (p.tier === q.tier) continue;
+      graph.sides[p.tier < q.tier ? a : b].up++;
+      graph.sides[p.tier < q.tier ? b : a].down++;
+    }
+  }
+  return graph.sides[n.at][side];
+}
+
+// Along the edge of its box each link has a place of its own, in the order of where it leads. Sets link.ends: the distances from the
+// middles of a and b; returns the room that nearly all ends have.
+function ends(graph, X) {
+  const at = graph.nodes.map(() => ({ up: [], down: [] })), rooms = [];
+  for (const link of graph.links) {
+    link.ends = [0, 0];
+    const a = graph.nodes[link.a], b = graph.nodes[link.b];
+    if (a.tier === b.tier) continue;
+    at[link.a][a.tier < b.tier ? "up" : "down"].push({ link, end: 0, other: b });
+    at[link.b][b.tier < a.tier ? "up" : "down"].push({ link, end: 1, other: a });
+  }
+  graph.nodes.forEach((n) => {
+    for (const list of [at[n.at].up, at[n.at].down]) {
+      if (!list.length) continue;
+      list.sort((p, q) => X(p.other) - X(q.other) || p.link.ordinal - q.link.ordinal);
+      const pitch = Math.max(0, n.w - 5) / list.length;
+      rooms.push(pitch);
+      const step = Math.min(pitch, 24);
+      list.forEach((entry, i) => { entry.link.ends[entry.end] = (i - (list.length - 1) / 2) * step; });
+    }
+  });
+  rooms.sort(d3.ascending);
+  return rooms.length ? rooms[Math.floor(rooms.length * 0.1)] : 24;
+}
+
+// As onGrid, for tiers.
+function inTiers(graph, width, two) {
+  const small = width < 640, left = small ? 8 : 104, right = small ? 8 : 16, podded = graph.pods.some((pod) => pod.name), HALF = 11;
+  const bottom = (podded ? 122 : 100) + (small ? 34 : 0);
+  const X = (n) => left + n.x * (width - left - right);
+  boxes(graph, width - left - right, 22);
+  const level = graph.links.filter(({ a, b }) => graph.nodes[a].tier === graph.nodes[b].tier);
+  // Both directions of a link end inside the boxes.
+  const widest = Math.max(2, Math.min(level.length > graph.nodes.length / 2 ? 3 : 9, ends(graph, X) / (two ? 2 : 1) + 1.4));
+  // Neighbours in a tier, as in a ring, are joined by arcs; those of the top one need room above it.
+  const lift = (link) => 24 + Math.min(420, Math.abs(X(graph.nodes[link.a]) - X(graph.nodes[link.b])) * 0.12 + link.ordinal * (4 * widest + 12));
+  const arcs = level.filter((link) => graph.nodes[link.a].tier === graph.tiers - 1);
+  const top = Math.max(small ? 46 : 30, (d3.max(arcs, lift) || 0) / 2 + 2 * widest + (small ? 22 : 0) + 8);
+  const height = (graph.tiers === 1 ? 340 : Math.max(360, Math.min(680, 140 * graph.tiers + 110))) + top - 30 + (small ? 34 : 0);
+  const Y = (n) => height - bottom - n.tier / Math.max(1, graph.tiers - 1) * (height - bottom - top);
+  const path = (link, d) => {
+    const a = graph.nodes[link.a], b = graph.nodes[link.b], off = two ? (d ? -1 : 1) * (widest / 2 + 0.3) : 0;
+    const x0 = X(a) + link.ends[0], x1 = X(b) + link.ends[1];
+    if (a.tier === b.tier) {
+      const y = Y(a) - HALF + 1, way = x0 < x1 ? 1 : -1;
+      return `M${x0 + off * way},${y}Q${(x0 + x1) / 2},${y - lift(link) + off * 2} ${x1 - off * way},${y}`;
+    }
+    const up = a.tier < b.tier ? -1 : 1, y0 = Y(a) + up * (HALF - 1), y1 = Y(b) - up * (HALF - 1);
+    const beside = off * Math.min(1.8, Math.hypot(x1 - x0, y1 - y0) / Math.abs(y1 - y0)); // so that a slanting pair does not close up
+    return `M${x0 + beside},${y0}L${x1 + beside},${y1}`;
+  };
+  return { X, Y, path, widest, HALF, height, left, podded, room: width - left - right };
+}

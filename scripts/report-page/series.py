@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""links.csv as series over time, and the numbers in its fields."""
+
+import math
+
+from reading import cut
+
+MOST_SERIES = 4000000  # values in memory: links x intervals
+
+
+class LinkSeries:
+    """links.csv in coarser intervals: `per_bin` of its own make one, so each row belongs to one.
+
+    Shares are averaged over time; of queues the longest is kept."""
+
+    class Link:
+        __slots__ = ("rate", "ends", "busy", "queue", "pause", "queue_peak", "paused", "marks")
+
+        def __init__(self, bins, rate, ends):
+            self.rate, self.ends = rate, ends
+            self.busy, self.pause, self.queue = [0.0] * bins, [0.0] * bins, [0] * bins
+            self.queue_peak, self.paused, self.marks = 0, 0.0, None
+
+    def __init__(self, begin, end, interval, per_bin):
+        self.begin, self.end, self.interval, self.per_bin = begin, end, interval, per_bin
+        self.first = math.floor(begin / interval + 1e-9)
+        self.grid_begin = self.first * interval
+        self.bin_us = interval * per_bin
+        self.bins = max(1, -(-(math.ceil(end / interval - 1e-9) - self.first) // per_bin))
+        self.links, self.rows, self.left_out, self.has_marks = {}, 0, 0, False
+
+    def length(self, at):
+        """Of bin `at`, in us, as far as it was measured."""
+        start = self.grid_begin + at * self.bin_us
+        return max(1e-9, min(self.end, start + self.bin_us) - max(self.begin, start))
+
+    def add(self, columns, numbers):
+        times, used = numbers("time_us"), numbers("utilization")
+        queues, pauses = columns["queue_bytes"], columns["pause_share"]
+        marks = columns.get("ecn_marks")
+        self.has_marks = marks is not None
+        names, links = columns["link"], self.links
+        last, at, length = None, 0, 0.0
+        for i, time in enumerate(times):
+            if time != last:
+                last = time
+                index = math.ceil(time / self.interval - 1e-9) - 1
+                at = min(self.bins - 1, max(0, (index - self.first) // self.per_bin))
+                length = max(0.0, time - max(self.begin, index * self.interval))
+            link = links.get(names[i])
+            if link is None:
+                if (len(links) + 1) * self.bins > MOST_SERIES:
+                    self.left_out += 1
+                    continue
+                link = links[names[i]] = self.Link(self.bins, number(columns["rate_gbps"][i]), (columns["from"][i], columns["to"][i]))
+            link.busy[at] += used[i] * length
+            if queues[i] != "0":
+                queue = whole(queues[i])
+                if queue > link.queue[at]:
+                    link.queue[at] = queue
+                    link.queue_peak = max(link.queue_peak, queue)
+            if pauses[i] != "0":
+                paused = min(1.0, max(0.0, number(pauses[i]))) * length
+                link.pause[at] += paused
+                link.paused += paused
+            if marks and marks[i] != "0":
+                if link.marks is None:
+                    link.marks = [0] * self.bins
+                link.marks[at] += whole(marks[i])
+        self.rows += len(times)
+
+    def carried(self, name):
+        """Bytes on the wire, of the time that was measured."""
+        link = self.links.get(name)
+        return sum(link.busy) * link.rate * 125.0 if link else 0.0
+
+    def paused_share(self, name):
+        link = self.links.get(name)
+        return rounded(link.paused / max(1e-9, self.end - self.begin)) if link else 0
+
+    def pause_shares(self, name):
+        return [value / self.length(at) for at, value in enumerate(self.links[name].pause)]
+
+    def summary(self, name, rate):
+        """Of one direction; utilization over time in 1/10,000."""
+        link = self.links.get(name)
+        if not link:
+            return {"name": cut(name), "mean": 0, "bytes": 0, "queue": 0, "pause": 0, "over_time": None}
+        return {"name": cut(name), "mean": rounded(sum(link.busy) / max(1e-9, self.end - self.begin)),
+                "bytes": round(self.carried(name)), "queue": link.queue_peak, "pause": self.paused_share(name),
+                "over_time": [round(1e4 * value / self.length(at)) for at, value in enumerate(link.busy)]}
+
+
+def number(text):
+    try:
+        value = float(text)
+        return value if math.isfinite(value) else 0.0
+    except ValueError:
+        return 0.0
+
+
+def whole(text):
+    return int(min(1e15, max(0.0, number(text))))
+
+
+def rounded(share):
+    return round(share, 6)

@@ -1,0 +1,273 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""report.html of networks of every shape, in windows of every width: lines end in boxes, pods are pods, labels can be read, tables fit."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from _report import need_browser, report, start_browser
+from _system_test import Run, SystemTest, main
+
+# Ends of links that lie in no box of a node, by more than 1.5 px.
+ENDS = """
+const boxes = [...document.querySelectorAll("#network .node rect")].map((r) => r.getBoundingClientRect());
+const inside = (p) => boxes.some((b) => p.x > b.left - 1.5 && p.x < b.right + 1.5 && p.y > b.top - 1.5 && p.y < b.bottom + 1.5);
+const origin = document.getElementById("network").getBoundingClientRect();
+return [...document.querySelectorAll("#network .link")].filter((path) => ![0, path.getTotalLength()].every((at) => {
+  const p = path.getPointAtLength(at); return inside({ x: p.x + origin.left, y: p.y + origin.top }); })).map((path) => path.getAttribute("d"));
+"""
+# [name of the pod, names of the nodes in its box]
+PODS = """
+const nodes = [...document.querySelectorAll("#network .node")].map((n) => [n.querySelector("title").textContent, n.querySelector("rect").getBoundingClientRect()]);
+const names = [...document.querySelectorAll("#network .pod-name")].map((t) => [t.textContent, t.getBoundingClientRect()]);
+return [...document.querySelectorAll("#network .pod")].map((pod) => { const b = pod.getBoundingClientRect();
+  const has = (r) => r.left + r.width / 2 > b.left && r.left + r.width / 2 < b.right && r.top + r.height / 2 > b.top && r.top + r.height / 2 < b.bottom;
+  return [names.filter(([, r]) => has(r)).map(([text]) => text).join(), nodes.filter(([, r]) => has(r)).map(([name]) => name)]; });
+"""
+LABELS = """return [...document.querySelectorAll("#network .node")].map((n) => [n.querySelector("title").textContent, n.querySelector("text") ? n.querySelector("text").textContent : ""]);"""
+OVERLAPS = """
+const found = [];
+for (const svg of document.querySelectorAll(".chart svg")) {
+  const boxes = [...svg.querySelectorAll("text")].filter((t) => t.textContent && getComputedStyle(t).display !== "none").map((t) => [t.textContent, t.getBoundingClientRect()]);
+  for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
+    const [a, p] = boxes[i], [b, q] = boxes[j];
+    if (Math.min(p.right, q.right) - Math.max(p.left, q.left) > 2 && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 2) found.push([a, b]);
+  }
+}
+return found;
+"""
+# Cells in which text is squeezed: narrower than 44 px on more than three lines, or beyond what can be scrolled to.
+CELLS = """
+return [...document.querySelectorAll("main td")].filter((td) => { const r = td.getBoundingClientRect();
+  if (!r.width || td.textContent.length < 4) return false;
+  const text = document.createRange(); text.selectNodeContents(td);
+  const { width: w, height: h } = text.getBoundingClientRect(), scroller = td.closest(".wide");
+  return h > 60 && w < 44 || w > r.width + 2 || !scroller && r.right > innerWidth; }).map((td) => td.textContent.slice(0, 60));
+"""
+DL = "dltrain --model=gpt2 --warmup=0 --timeline=0 --gpus-per-server=8 "
+
+
+class OfClass:
+    """The browser ends with the last test."""
+
+    @staticmethod
+    def addCleanup(function, *arguments, **keywords):
+        ShapesTest.addClassCleanup(function, *arguments, **keywords)
+
+
+class ShapesTest(SystemTest):
+    browser = None
+
+    def show(self, run, width=1280, dark=False):
+        """The page in one browser for all, at this width."""
+        if not self.browser:
+            ShapesTest.browser = start_browser(OfClass, 1280)
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+        self.browser.get("file://" + os.path.join(run if isinstance(run, str) else run.folder, "report.html"))
+        self.assertEqual(self.browser.execute_script("return document.documentElement.dataset.ready"), "yes")
+        self.assertEqual(self.browser.get_log("browser"), [])
+        return self.browser
+
+    def run_js(self, script):
+        return self.browser.execute_script(script)
+
+    # ---- the network
+
+    def test_lines_end_in_boxes(self):
+        for line in (DL + "--gpus=64 --servers=8 --nics-per-server=8", DL + "--gpus=64 --servers=8 --nics-per-server=8 --topology=leaf-spine",
+                     DL + "--gpus=24 --servers=3 --nics-per-server=3 --topology=single-switch", DL + "--gpus=16 --servers=2 --nics-per-server=2 --fabric=ib --nic=HDR",
+                     "traffic --topology=fat-tree --k=8 --hosts=128 --pattern=permutation --bytes=20kB", "traffic --topology=torus --torus=4x4x2 --pattern=permutation --bytes=20kB --fabric=ib",
+                     "traffic --topology=torus --torus=5x3 --pattern=permutation --bytes=20kB --fabric=ib", "traffic --topology=single-switch --hosts=40 --pattern=incast --fan-in=8 --bytes=20kB"):
+            run = self.run_program(line)
+            for width in (400, 900, 1400):
+                with self.subTest(run=line, width=width):
+                    self.show(run, width)
+                    self.assertEqual(self.run_js(ENDS), [])
+                    self.assertEqual(self.run_js(OVERLAPS), [])
+                    self.assertEqual(self.run_js("return document.documentElement.scrollWidth - innerWidth > 0"), False)
+
+    def test_pods_are_by_switches(self):
+        """k = 6 with 8 NICs a server: 24 NICs, 3 a switch, so that each server is in two pods or three of 9. A server joins no pods."""
+        run = self.run_program(DL + "--gpus=24 --servers=3 --nics-per-server=8 --topology=fat-tree --k=6")
+        self.show(run)
+        pods = self.run_js(PODS)
+        self.assertEqual([name for name, _ in pods], [f"pod {i}" for i in range(6)])
+        for i, (_, nodes) in enumerate(pods):  # three edge and three aggregation switches each, and no server: they are in several
+            self.assertEqual(sorted(nodes), sorted(f"{tier}-{i}-{j}" for tier in ("edge", "agg") for j in range(3)))
+        run = self.run_program("traffic --topology=fat-tree --k=6 --hosts=32 --pattern=permutation --bytes=20kB")
+        self.show(run)
+        pods = self.run_js(PODS)
+        self.assertEqual([name for name, _ in pods], [f"pod {i}" for i in range(6)])
+        hosts = [[node for node in nodes if node.startswith("server-")] for _, nodes in pods]
+        self.assertEqual([len(names) for names in hosts], [9, 9, 9, 5, 0, 0])  # (k/2)^2 = 9 a pod, in order
+
+    def test_labels(self):
+        run = self.run_program("traffic --topology=fat-tree --k=8 --hosts=128 --pattern=permutation --bytes=20kB")
+        for width in (1280, 500, 2000):
+            self.show(run, width)
+            labels = dict(self.run_js(LABELS))
+            hosts = [labels[f"server-{i}"] for i in range(128)]
+            named = [i for i, text in enumerate(hosts) if text]
+            self.assertGreater(len(named), 6)
+            self.assertEqual(len({b - a for a, b in zip(named, named[1:])}), 1, "not every n-th")
+            self.assertEqual({hosts[i] for i in named}, {str(i) for i in named})
+            # Switches of all tiers are named alike: all in full, or all by their numbers.
+            switches = [text for name, text in labels.items() if text and not name.startswith("server-")]
+            self.assertEqual(len({text[0].isdigit() for text in switches} or {0}), 1, switches)
+        run = self.run_program("traffic --topology=fat-tree --k=4 --hosts=16 --pattern=permutation --bytes=20kB")
+        self.show(run, 1400)
+        self.assertTrue(all(name == text for name, text in self.run_js(LABELS)))
+
+    # ---- charts
+
+    def test_quantiles_stand_beside_the_curves(self):
+        run = self.run_program(DL + "--gpus=32 --servers=4 --placement=random")
+        for width, dark in ((1280, False), (500, True)):
+            self.show(run, width, dark)
+            for n in range(2):
+                found = self.run_js("""const svg = document.querySelectorAll("#completion .chart svg")[arguments[0]] || null;
+                  const curves = [...svg.querySelectorAll(".curve")], right = Math.max(...curves.map((c) => c.getBoundingClientRect().right));
+                  return { curves: curves.map((c) => getComputedStyle(c).stroke), rings: [...svg.querySelectorAll("circle.quantile")].map((c) => getComputedStyle(c).stroke),
+                    beside: [...svg.querySelectorAll("text.quantile")].map((t) => t.getBoundingClientRect().left - right) };""".replace("arguments[0]", str(n)))
+                self.assertGreaterEqual(len(found["rings"]), 3)
+                self.assertFalse(set(found["rings"]) & set(found["curves"]), found)
+                self.assertTrue(all(distance > 0 for distance in found["beside"]), found)
+
+    def test_a_row_a_port_on_one_grid_of_time(self):
+        run = self.run_program("traffic --topology=leaf-spine --hosts=16 --leaves=4 --hosts-per-leaf=4 --spines=2 --pattern=all-to-all --bytes=100kB --cc=dcqcn")
+        self.show(run)
+        rows = self.run_js("""return [...document.querySelectorAll("#ports-chart .port")].map((p) => { const q = p.querySelector(".queue").getBoundingClientRect();
+          return [p.querySelector("text").textContent, q.top, q.bottom]; });""")
+        self.assertEqual(len(rows), 8)
+        for (_, _, bottom), (_, top, _) in zip(rows, rows[1:]):
+            self.assertLess(bottom, top)  # no two cover one another
+        # Marks are of the same intervals as queues: what links.csv says of a port, interval by interval.
+        marks = self.run_js("const source = JSON.parse(document.getElementById('data').textContent).ports; return [source.marks_by_interval, source.ports.map((p) => [p.name, p.marks, p.marks_over_time, p.queue_bytes.length])];")
+        self.assertTrue(marks[0])
+        by_port = {}
+        for row in run.rows("links.csv"):
+            by_port[row["link"]] = by_port.get(row["link"], 0) + row["ecn_marks"]
+        self.assertEqual(sum(by_port.values()), run.stats["ecn_marks"])
+        self.assertGreater(run.stats["ecn_marks"], 0)
+        for name, total, over_time, bins in marks[1]:
+            self.assertEqual(total, by_port[name])
+            self.assertEqual((sum(over_time), len(over_time) in (0, bins)), (total, True))
+
+    def test_sizes_on_a_logarithmic_scale(self):
+        run = self.run_program("traffic --topology=single-switch --hosts=9 --pattern=poisson --load=0.4 --duration=2ms")
+        self.show(run)
+        scale = lambda: self.run_js("return document.querySelector('#sizes svg').dataset.scale")
+        heights = lambda: self.run_js("return [...document.querySelectorAll('#sizes svg g > rect')].map((r) => Number(r.getAttribute('height')))")
+        button = lambda text: self.run_js(f"[...document.querySelectorAll('#sizes button')].find((b) => b.textContent === '{text}').click()")
+        button("Bytes")
+        button("Linear")
+        linear = heights()
+        self.assertEqual(scale(), "linear")
+        button("Logarithmic")
+        self.assertEqual(scale(), "logarithmic")
+        self.assertGreater(min(heights()) / max(heights()), 2 * min(linear) / max(linear))
+
+    def test_traffic_from_a_load(self):
+        run = self.run_program("traffic --topology=leaf-spine --hosts=16 --leaves=2 --hosts-per-leaf=8 --spines=2 --pattern=poisson --load=0.5 --duration=1ms --warm-up=300us "
+                               "--incast-load=0.1 --incast-fan-in=8 --incast-bytes=50kB --rate-interval=50us")
+        stats = run.stats
+        self.assertLess(stats["messages"], stats["flows"]["all"])
+        self.show(run)
+        tiles = self.run_js("return Object.fromEntries([...document.querySelectorAll('.tiles > div')].map((d) => [d.children[0].textContent, d.children[1].firstChild.textContent]))")
+        flows = stats["flows"]
+        self.assertEqual(tiles["Flows, warm-up and cool-down included"], f"{flows['arrived']:,} of {flows['all']:,}")
+        self.assertEqual(tiles["Measured flows"], f"{flows['measured_arrived']:,} of {flows['measured']:,}")
+        self.assertEqual(flows["measured_arrived"], stats["messages"])
+        self.assertNotIn("Messages", tiles)
+        text = self.run_js("return document.querySelector('#kinds').innerText")
+        for word in ("all", "incast", "poisson", "Jain", "Throughput of flows over time"):
+            self.assertIn(word, text)
+        self.assertEqual(self.run_js("return document.querySelectorAll('#bysize .chart svg').length"), 2)
+        self.assertEqual(self.run_js("return document.querySelectorAll('#bysize .chart:first-of-type .curve').length >= 2"), True)
+
+    # ---- widths, and what was not measured
+
+    def test_windows_of_every_width(self):
+        runs = [self.run_program(line) for line in (
+            DL + "--gpus=16 --servers=2", "collperf --op=all_reduce --ranks=8 --servers=2 --gpus-per-server=4 -b 1K -e 1M -f 4",
+            "traffic --topology=leaf-spine --hosts=16 --leaves=2 --hosts-per-leaf=8 --spines=2 --pattern=poisson --load=0.5 --duration=500us "
+            "--incast-load=0.1 --incast-fan-in=8 --incast-bytes=50kB --rate-interval=50us")]
+        for run in runs:
+            for width in (400, 500, 900, 1400, 2000):
+                with self.subTest(run=run.command, width=width):
+                    self.show(run, width, dark=width in (500, 1400))
+                    self.assertFalse(self.run_js("return document.documentElement.scrollWidth - innerWidth > 0"))
+                    self.assertEqual(self.run_js(OVERLAPS), [])
+                    self.assertEqual(self.run_js(CELLS), [])
+
+    def test_interrupted_in_its_warm_up(self):
+        """Nothing measured is no number anywhere: not in stats.json, not in the terminal, not in the page."""
+        run = self.interrupted("dltrain --placement=random --timeline=0")
+        stats = run.stats
+        for key in "measured_from_us messages message_bytes fct_us drops ecn_marks data_packets retransmitted_packets links step_time_us".split():
+            self.assertIsNone(stats[key], key)
+        self.assertGreater(stats["frame_hops"], 0)
+        self.assertIn("Measured         nothing: the run ended in its warm-up\n", run.out)
+        for word in ("Messages", "Busiest links", "Losses", "packets retransmitted"):
+            self.assertNotIn(word, run.out)
+        self.assertTrue(all(line.endswith("measured 0") for line in run.text("network_events.log").splitlines() if line.startswith("# total")))
+        self.show(run)
+        self.assertEqual(self.run_js("return document.querySelectorAll('.tiles').length"), 0)
+        page = self.run_js("return document.querySelector('main').innerText.split('Configuration as run')[0]")
+        self.assertIn("warm-up", page)
+        self.assertNotIn("0.00%", page)
+        self.assertNotIn("Messages", page)
+        self.assertEqual(self.run_js("return document.querySelectorAll('#time-slider').length"), 0)
+        run = self.interrupted("traffic --topology=fat-tree --k=8 --hosts=128 --pattern=poisson --load=0.8 --duration=40ms --warm-up=30ms --queue-interval=10us --rate-interval=100us --timeline=0")
+        for key in ("messages", "slowdown_by_size", "port_classes", "fairness"):
+            self.assertIsNone(run.stats[key], key)
+        self.assertIn("Measured         nothing", run.out)
+        self.assertNotIn("Ports  ", run.out)
+
+    def interrupted(self, line):
+        words, out = self.command(line)
+        running = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        topology = os.path.join(out, "topology.json")
+        while running.poll() is None and not os.path.isfile(topology):
+            time.sleep(0.05)
+        time.sleep(0.5)
+        running.send_signal(signal.SIGINT)
+        told, errors = running.communicate(timeout=60)
+        run = Run(words, running.returncode, told, errors, out)
+        self.assertEqual(run.status, 130, str(run))
+        return run
+
+    def test_pages_of_damaged_results_are_drawn(self):
+        """Values of stats.json by chance: the page is complete and the console empty."""
+        run = self.run_program(DL + "--gpus=16 --servers=2")
+        whole, seeded = json.dumps(run.stats), random.Random(5)
+        folder = os.path.join(self.folder, "damaged")
+        shutil.copytree(run.folder, folder)
+        for _ in range(12):
+            stats = json.loads(whole)
+            for _ in range(12):
+                at = stats
+                while isinstance(at, (dict, list)) and at:
+                    key = seeded.choice(list(at) if isinstance(at, dict) else range(len(at)))
+                    if key == "schema_version":
+                        break
+                    if not isinstance(at[key], (dict, list)) or seeded.random() < 0.3:
+                        at[key] = seeded.choice((None, True, -1, 1e300, "</script>", [], {}, [[1]], {"a": {}}))
+                        break
+                    at = at[key]
+            with open(os.path.join(folder, "stats.json"), "w", encoding="utf-8") as file:
+                json.dump(stats, file)
+            self.assertEqual(report(folder).returncode, 0)
+            self.show(folder)
+            self.assertGreater(self.run_js("return document.querySelectorAll('main section').length"), 5)
+
+
+if __name__ == "__main__":
+    need_browser()
+    main()
