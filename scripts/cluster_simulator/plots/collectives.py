@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Bus bandwidth of collectives."""
 
+import matplotlib.lines
 import numpy
 
 from ..measures import host_nodes
 from .style import (
     COLOURS,
     DASHES,
+    MARKERS,
     GREY,
     NARROW,
     NothingToShow,
     byte_ticks,
     heading,
     legend_above,
-    line_handle,
     make_figure,
     text,
     widen_log,
@@ -38,15 +39,16 @@ def draw_busbw(items, width):
     for number, (item, op, algorithm, points) in enumerate(curves):
         colour = COLOURS[number % 7] if single else item.colour
         operations_of_run = [curve for curve in curves if curve[0] is item]
-        dashes = DASHES[number // 7 % 4] if single else DASHES[operations_of_run.index(curves[number]) % 4]
+        place = number if single else operations_of_run.index(curves[number])
+        look = {"linestyle": DASHES[place % len(DASHES)], "marker": MARKERS[place % len(MARKERS)], "markersize": 3}
         sizes = numpy.unique([size for size, _ in points])
         low, mean, high = (
             numpy.array([how([bw for s, bw in points if s == size]) for size in sizes])
             for how in (min, lambda x: sum(x) / len(x), max)
         )
-        axis.plot(sizes, mean, color=colour, linestyle=dashes, marker="o", markersize=3)
+        axis.plot(sizes, mean, color=colour, **look)
         axis.vlines(sizes, low, high, color=colour, linewidth=0.8)
-        handles.append(line_handle(colour, dashes, marker="o", markersize=3))
+        handles.append(matplotlib.lines.Line2D([], [], color=colour, **look))
         name = f"{op} ({algorithm})" if algorithm else op
         labels.append(text(name if single else f"{item.label}: {name}", 48))
     everything = [point for curve in curves for point in curve[3]]
