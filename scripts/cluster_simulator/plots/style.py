@@ -2,6 +2,7 @@
 """How all pictures look: colours, sizes, words, numbers, axes and legends. No data of a run is read here but its name."""
 
 import functools
+import io
 import math
 import os
 import warnings
@@ -136,8 +137,32 @@ def unit_for(largest, units):
 # ---- axes
 
 
+class Page(matplotlib.figure.Figure):
+    """A figure that a notebook shows without pyplot."""
+
+    def _repr_png_(self):
+        with io.BytesIO() as file, matplotlib.rc_context(STYLE), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing")
+            self.savefig(file, format="png", dpi=STYLE["figure.dpi"])
+            return file.getvalue()
+
+
+def dress(axis):
+    """Axes that were made without STYLE as those that were."""
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+    for spine in axis.spines.values():
+        spine.set_linewidth(STYLE["axes.linewidth"])
+    axis.tick_params(labelsize=STYLE["xtick.labelsize"], width=STYLE["xtick.major.width"])
+    axis.xaxis.label.set_size(STYLE["axes.labelsize"])
+    axis.yaxis.label.set_size(STYLE["axes.labelsize"])
+    axis.grid(True, linewidth=STYLE["grid.linewidth"], color=STYLE["grid.color"])
+    axis.set_axisbelow(True)
+    return axis
+
+
 def make_figure(width, height, rows=1, columns=1, **options):
-    figure = matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
+    figure = Page(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.04, h_pad=0.04, hspace=0.03, wspace=0.03)
     axes = figure.subplots(rows, columns, squeeze=False, **options)
     return figure, axes
@@ -145,7 +170,7 @@ def make_figure(width, height, rows=1, columns=1, **options):
 
 def make_panels(width, rows, room=0.62):
     """(figure, axes): rows of (height in inches, panels beside one another), each with `room` for its words."""
-    figure = matplotlib.figure.Figure(
+    figure = Page(
         figsize=(width, sum(height + room for height, _ in rows) + 0.2), layout="constrained"
     )
     figure.get_layout_engine().set(w_pad=0.04, h_pad=0.04, hspace=0.03, wspace=0.03)
