@@ -135,7 +135,8 @@ def call_times(run):
     kind = operations(calls["call"])
     computing = calls[calls["kind"] != "collective"]
     rows = []
-    for name in kind.unique():
+    longest = (calls["end_us"] - calls["start_us"]).groupby(kind).sum().sort_values(ascending=False, kind="stable")
+    for name in longest.index[:24]:
         these = calls[kind == name]
         if (these["kind"] == "collective").any():
             these = these[these["kind"] == "collective"]
@@ -264,8 +265,10 @@ class Links:
         self.table = run.links()
         times = self.table["time_us"].to_numpy()
         self.begin = measured_from(run)
-        self.end = max(float(times.max()), float(run.stats.get("simulated_time_us") or 0))
-        self.interval = float(run.stats.get("links_csv", {}).get("interval_us") or guess_interval(times))
+        if self.begin >= times.max():  # of another run
+            self.begin = 0.0
+        self.end = max(float(times.max()), float(run.stats.get("simulated_time_us") or 0), self.begin + 1e-3)
+        self.interval = max(float(part(run.stats, "links_csv").get("interval_us") or guess_interval(times)), 1e-6)
         # A row's interval begins at the grid point before its time.
         index = numpy.ceil(times / self.interval - 1e-9) - 1
         self.start = numpy.maximum(index * self.interval, self.begin)
@@ -315,7 +318,7 @@ def ecn_marks(run):
     """Columns time_us (begin of the millisecond), where, marks; of the measured time."""
     events = run.events()
     marked = events[(events["what"] == "ecn") & (events["time_us"] >= measured_from(run))]
-    count = marked["details"].str.extract(r"^(\d+) marks", expand=False)
+    count = marked["details"].str.extract(r"^(\d{1,15}) marks", expand=False)
     marked = marked.assign(marks=count.astype(float)).dropna(subset=["marks"])
     return marked[["time_us", "where", "marks"]]
 
@@ -400,10 +403,12 @@ class Graph:
             neighbours[a].add(b)
             neighbours[b].add(a)
         level, front = {node: 0 for node in hosts}, set(hosts)
+        far = 0
         while front:
+            far += 1
             front = {other for node in front for other in neighbours[node] if other not in level}
-            level.update({node: max(level.values()) + 1 for node in front})
-        top = max(level.values()) + 1
+            level.update(dict.fromkeys(front, far))
+        top = max(level.values(), default=0) + 1
         return {node: level.get(node, top) for node in nodes}
 
     def places(self):

@@ -4,7 +4,7 @@
 import matplotlib.lines
 import numpy
 
-from ..measures import host_nodes
+from ..measures import host_nodes, part
 from .style import (
     COLOURS,
     DASHES,
@@ -21,16 +21,22 @@ from .style import (
 )
 
 
+MOST_CURVES = 28  # as many as colours and dashes tell apart
+
+
 def draw_busbw(items, width):
     curves = []
     for item in items:
         groups = {}
         for one in item.run.stats.get("collectives") or []:
             if one.get("busbw_GBps") and one.get("bytes"):
-                groups.setdefault((one["op"], one.get("algorithm", "")), []).append((one["bytes"], one["busbw_GBps"]))
+                groups.setdefault((one.get("op", "?"), one.get("algorithm", "")), []).append(
+                    (one["bytes"], one["busbw_GBps"])
+                )
         curves += [(item, op, algorithm, sorted(points)) for (op, algorithm), points in sorted(groups.items())]
     if not curves:
         raise NothingToShow("no collective was measured (dltrain and collperf have them)")
+    curves = curves[:MOST_CURVES]
     lines = len(curves) if width < NARROW else -(-len(curves) // 2)
     figure, axes = make_figure(width, max(2.1, min(width * 0.48, 3.2)) + 0.2 + 0.14 * lines, 1, 1)
     axis = axes[0][0]
@@ -81,7 +87,7 @@ def line_rate(items):
     rates = set()
     for item in items:
         links = item.run.links()
-        cluster = item.run.stats.get("configuration", {}).get("cluster", {})
+        cluster = part(item.run.stats, "configuration", "cluster")
         hosts = host_nodes(item.run)
         rates |= {
             rate / 8 * int(cluster.get("nics_per_server") or 1)

@@ -170,9 +170,7 @@ def make_figure(width, height, rows=1, columns=1, **options):
 
 def make_panels(width, rows, room=0.62):
     """(figure, axes): rows of (height in inches, panels beside one another), each with `room` for its words."""
-    figure = Page(
-        figsize=(width, sum(height + room for height, _ in rows) + 0.2), layout="constrained"
-    )
+    figure = Page(figsize=(width, sum(height + room for height, _ in rows) + 0.2), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.04, h_pad=0.04, hspace=0.03, wspace=0.03)
     columns = math.lcm(*(count for _, count in rows))
     grid = figure.add_gridspec(len(rows), columns, height_ratios=[height for height, _ in rows])

@@ -4,7 +4,7 @@
 import matplotlib.colors
 import numpy
 
-from ..measures import group_size, measured_from, operations, part, segments, stream_order, time_in_bins
+from ..measures import group_size, main_kinds, measured_from, operations, part, segments, stream_order, time_in_bins
 from .style import (
     BLACK,
     CALL_COLOURS,
@@ -20,6 +20,9 @@ from .style import (
     time_axis,
     unit_for,
 )
+
+
+MOST_STREAMS = 12
 
 
 def state_image(run, edges, rows=128, levels=8):
@@ -72,7 +75,7 @@ def draw_timeline(items, width):
     if not items:
         raise NothingToShow("no call was measured (only dltrain writes calls.log)")
     lanes = len(items) == 1
-    streams = stream_order(items[0].run.calls()) if lanes else []
+    streams = stream_order(items[0].run.calls())[:MOST_STREAMS] if lanes else []
     heights = ([0.26 * len(streams) + 0.05] if lanes else []) + [raster_height(item.run) for item in items]
     figure, axes = make_figure(
         width,
@@ -140,7 +143,7 @@ def draw_lanes(axis, run, streams, span, factor, width):
     calls = run.calls()
     rank = calls.loc[calls["end_us"].idxmax(), "rank"]
     mine = calls[(calls["rank"] == rank) & (calls["end_us"] > span[0])]
-    kinds = operations(mine["call"])
+    kinds = main_kinds(operations(mine["call"]), numpy.ones(len(mine)), 10)
     palette = call_palette(kinds)
     for y, stream in enumerate(streams):
         here = mine["stream"] == stream
@@ -156,11 +159,12 @@ def draw_lanes(axis, run, streams, span, factor, width):
     axis.set_yticks(range(len(streams)), [text(stream, 16) for stream in streams])
     axis.grid(False, axis="y")
     axis.tick_params(labelbottom=False)
-    names = [kind for kind in palette if kind != "other calls"] + (
-        ["other calls"] if "other calls" in palette.values() else []
-    )
     legend_above(
-        axis, [patch_handle(palette[name]) for name in names], [text(f"{name}", 24) for name in names], width, size=6.5
+        axis,
+        [patch_handle(colour) for colour in palette.values()],
+        [text(name, 24) for name in palette],
+        width,
+        size=6.5,
     )
     axis.set_ylabel(f"GPU {rank}")
 

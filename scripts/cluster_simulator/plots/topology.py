@@ -10,9 +10,22 @@ import numpy
 
 from ..measures import Graph, natural
 from .links import need_links
-from .style import BYTES, GREY, NARROW, PALE, heading, human_bytes, line_handle, make_figure, text, unit_for
+from .style import (
+    BYTES,
+    GREY,
+    NARROW,
+    PALE,
+    NothingToShow,
+    heading,
+    human_bytes,
+    line_handle,
+    make_figure,
+    text,
+    unit_for,
+)
 
 
+MOST_LINKS = 100000
 LINK_COLOURS = matplotlib.colors.LinearSegmentedColormap.from_list(
     "utilization", ["#F3D36B", "#E69F00", "#D55E00", "#7A0403"]
 )
@@ -28,6 +41,9 @@ def graph_arc(graph):
 def draw_topology(items, width):
     items = need_links(items)
     graphs = [Graph(item.run) for item in items]
+    many = max(len(graph.links) for graph in graphs)
+    if many > MOST_LINKS:
+        raise NothingToShow(f"{many:,} pairs of nodes are linked, too many for a picture (at most {MOST_LINKS:,})")
     heights = [0.62 * (len(graph.tiers) - 1 + graph_arc(graph)) + 0.8 for graph in graphs]
     figure, axes = make_figure(
         width, sum(heights) + 0.25 * len(items) + 0.9, len(items), 1, gridspec_kw={"height_ratios": heights}
