@@ -61,6 +61,13 @@ def natural(name):
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", str(name))]
 
 
+def part(stats, *keys):
+    """An object inside stats.json; an empty one if it is not there, or no object."""
+    for key in keys:
+        stats = stats.get(key) if isinstance(stats, dict) else None
+    return stats if isinstance(stats, dict) else {}
+
+
 # ---- time of the GPUs
 
 
@@ -128,7 +135,8 @@ def call_times(run):
     kind = operations(calls["call"])
     computing = calls[calls["kind"] != "collective"]
     rows = []
-    for name in kind.unique():
+    longest = (calls["end_us"] - calls["start_us"]).groupby(kind).sum().sort_values(ascending=False, kind="stable")
+    for name in longest.index[:24]:
         these = calls[kind == name]
         if (these["kind"] == "collective").any():
             these = these[these["kind"] == "collective"]
@@ -206,26 +214,43 @@ def marks(run, key, values, weight):
     return {name: float(known.get(name) if known.get(name) is not None else computed[name]) for name in computed}
 
 
-def by_size(run, key, sizes, bins=24):
-    """Columns bytes, p50, p99, p999, ideal: by the sizes themselves if they are few, else in logarithmic bins."""
+def size_groups(sizes, weight, groups):
+    """The number of each message's group: about the same number in each, a size never in two.
+
+    As slowdown.csv has them (scenarios/traffic/size-groups.h): a size is where the middle one of its messages is when
+    all are cut at i n / groups. Groups that are empty have no number.
+    """
+    different, place = numpy.unique(sizes, return_inverse=True)
+    count = numpy.bincount(place, weight)
+    end = numpy.cumsum(count)
+    middle = end - count + numpy.maximum(count - 1, 0) / 2  # the first one is 0
+    cuts = numpy.floor(numpy.arange(1, groups) * end[-1] / groups)
+    return numpy.unique(numpy.searchsorted(cuts, numpy.floor(middle), side="right"), return_inverse=True)[1][place]
+
+
+def by_size(run, key, sizes, most=24):
+    """Columns bytes, p50, p99, p999, ideal: by the sizes themselves if they are few, else groups of about equal number.
+
+    p99 needs a hundred messages, p99.9 a thousand: of fewer it is only the slowest one, and NaN.
+    """
     flows, weight = run.flows(), weights(run)
     size = numpy.maximum(flows["bytes"].to_numpy(), 1)
     values = flows["fct_us"].to_numpy() if key == "fct_us" else slowdown(flows)
     ideal = flows["ideal_fct_us"].to_numpy()
-    if len(sizes) <= bins:
+    if len(sizes) <= most:
         place = numpy.searchsorted(sizes, size)
     else:
-        edges = numpy.geomspace(sizes[0], sizes[-1] * (1 + 1e-9), bins + 1)
-        place = numpy.clip(numpy.searchsorted(edges, size, side="right") - 1, 0, bins - 1)
+        place = size_groups(size, weight, int(min(most, max(4, weight.sum() // 100))))
     order = numpy.argsort(place, kind="stable")
     starts = numpy.flatnonzero(numpy.append(True, numpy.diff(place[order]) > 0))
     table = {"bytes": [], "p50": [], "p99": [], "p999": [], "ideal": []}
     for mine in numpy.split(order, starts[1:]):
+        count = weight[mine].sum()
         p50, p99, p999 = quantile(values[mine], [0.5, 0.99, 0.999], weight[mine])
-        table["bytes"].append(float(numpy.average(size[mine], weights=weight[mine])))
+        table["bytes"].append(float(numpy.sqrt(float(size[mine].min()) * float(size[mine].max()))))
         table["p50"].append(float(p50))
-        table["p99"].append(float(p99))
-        table["p999"].append(float(p999) if weight[mine].sum() >= 1000 else math.nan)
+        table["p99"].append(float(p99) if count >= 100 else math.nan)
+        table["p999"].append(float(p999) if count >= 1000 else math.nan)
         table["ideal"].append(float(numpy.average(ideal[mine], weights=weight[mine])))
     return table
 
@@ -240,8 +265,10 @@ class Links:
         self.table = run.links()
         times = self.table["time_us"].to_numpy()
         self.begin = measured_from(run)
-        self.end = max(float(times.max()), float(run.stats.get("simulated_time_us") or 0))
-        self.interval = float(run.stats.get("links_csv", {}).get("interval_us") or guess_interval(times))
+        if self.begin >= times.max():  # of another run
+            self.begin = 0.0
+        self.end = max(float(times.max()), float(run.stats.get("simulated_time_us") or 0), self.begin + 1e-3)
+        self.interval = max(float(part(run.stats, "links_csv").get("interval_us") or guess_interval(times)), 1e-6)
         # A row's interval begins at the grid point before its time.
         index = numpy.ceil(times / self.interval - 1e-9) - 1
         self.start = numpy.maximum(index * self.interval, self.begin)
@@ -291,7 +318,7 @@ def ecn_marks(run):
     """Columns time_us (begin of the millisecond), where, marks; of the measured time."""
     events = run.events()
     marked = events[(events["what"] == "ecn") & (events["time_us"] >= measured_from(run))]
-    count = marked["details"].str.extract(r"^(\d+) marks", expand=False)
+    count = marked["details"].str.extract(r"^(\d{1,15}) marks", expand=False)
     marked = marked.assign(marks=count.astype(float)).dropna(subset=["marks"])
     return marked[["time_us", "where", "marks"]]
 
@@ -339,6 +366,7 @@ class Graph:
     """Nodes and links in tiers; without topology.json only links that carried something.
 
     links: [(node, node, bytes carried in both directions, utilization of the busier direction)]
+    level: {node: its tier, or how many links it is from the nearest host}
     """
 
     def __init__(self, run):
@@ -365,6 +393,7 @@ class Graph:
             level = known
         else:
             level = self._distances(nodes, hosts or set(nodes[:1]))
+        self.level = level
         self.tiers = [[node for node in nodes if level[node] == tier] for tier in sorted(set(level.values()))]
 
     def _distances(self, nodes, hosts):
@@ -374,10 +403,12 @@ class Graph:
             neighbours[a].add(b)
             neighbours[b].add(a)
         level, front = {node: 0 for node in hosts}, set(hosts)
+        far = 0
         while front:
+            far += 1
             front = {other for node in front for other in neighbours[node] if other not in level}
-            level.update({node: max(level.values()) + 1 for node in front})
-        top = max(level.values()) + 1
+            level.update(dict.fromkeys(front, far))
+        top = max(level.values(), default=0) + 1
         return {node: level.get(node, top) for node in nodes}
 
     def places(self):

@@ -1,65 +1,104 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Simple pictures of one run, for a notebook. Each draws into the axes it is given, or new ones, and returns them."""
+"""Pictures of one run, for a notebook, in the look of scripts/plot.
+
+plot() is scripts/plot's own; the others draw into the axes they are given, or new ones, and return them.
+"""
+
+import functools
+
+
+def _in_style(method):
+    """Imports matplotlib only when a picture is asked for."""
+
+    @functools.wraps(method)
+    def styled(*words, **options):
+        import matplotlib
+
+        from .plots.style import STYLE
+
+        with matplotlib.rc_context(STYLE):
+            return method(*words, **options)
+
+    return styled
 
 
 class Pictures:
     """Methods of Result."""
 
+    def plot(self, name, width=None):
+        """One of scripts/plot's pictures ("step", "completion", "links", ...) as a matplotlib Figure."""
+        from . import plots
+
+        if name not in plots.PICTURES:
+            raise ValueError(f"plot: unknown picture {name!r}; allowed: {', '.join(plots.PICTURES)}")
+        return plots.draw(name, [self], [self.program], width or plots.WIDTH)
+
+    @_in_style
     def plot_step(self, ax=None):
         """Where a step's time goes: computing and exposed communication."""
-        ax = _axes(ax, (7, 1.6))
+        from .plots import style
+
+        ax = _axes(ax, 1.2)
         left = 0
-        for key, label, colour in (
-            ("compute_time_us", "computing", "#0072B2"),
-            ("exposed_communication_time_us", "exposed communication", "#D55E00"),
+        for key, (label, colour) in (
+            ("compute_time_us", style.STATES[0]),
+            ("exposed_communication_time_us", style.STATES[2]),
         ):
             value = _number(self, key) / 1000
             ax.barh([0], [value], left=left, color=colour, label=f"{label} {value:.3g} ms")
             left += value
         ax.set_yticks([])
+        ax.grid(False, axis="y")
         ax.set_xlabel("time in a step (ms)")
         ax.set_title(
             _title(self, f"{self.stats.get('model', 'step')}, {self.stats.get('gpus', '?')} GPUs: {left:.3g} ms a step")
         )
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.55), ncol=2, frameon=False)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.6), ncol=2)
         return ax
 
+    @_in_style
     def plot_completion_times(self, ax=None):
         """Share of messages (of the sample, if flows.csv is one) that arrived within a time."""
+        from .plots import style
+
         ax = _axes(ax)
         times = self.flows()["fct_us"].sort_values().to_numpy()
         if len(times):
-            ax.step(times, [(i + 1) / len(times) for i in range(len(times))], where="post", color="#0072B2")
-            ax.set_xscale("log")
-        for name, style in (("p50", ":"), ("p99", "--")):
+            share = [100 * (i + 1) / len(times) for i in range(len(times))]
+            ax.step(times, share, where="post", color=style.BLACK)
+            style.widen_log(ax, "x", [max(times[0], 1e-6), max(times[-1], 1e-6)], 4)
+            style.time_ticks(ax, "x")
+        for name, dashes in (("p50", style.DASHES[2]), ("p99", style.DASHES[1])):
             value = (self.stats.get("fct_us") or {}).get(name)
             if value:
-                ax.axvline(value, linestyle=style, color="#D55E00", label=f"{name} {value:.4g} µs")
+                ax.axvline(value, linestyle=dashes, color=style.RED, label=f"{name} {style.human_time(value)}")
         if ax.get_legend_handles_labels()[0]:
-            ax.legend(frameon=False)
-        ax.set_ylim(0, 1.02)
-        ax.set_xlabel("completion time (µs)")
-        ax.set_ylabel("share of messages")
+            ax.legend()
+        ax.set_ylim(0, 104)
+        ax.set_yticks([0, 25, 50, 75, 100])
+        ax.set_xlabel("completion time of a message")
+        ax.set_ylabel("messages (%)")
         ax.set_title(_title(self, f"{self.stats.get('messages') or len(times):,} messages"))
         return ax
 
+    @_in_style
     def plot_links(self, count=6, ax=None):
         """Utilization over time of the links that are busiest on the whole: a strip for each."""
         wide, width_us = self._utilization()
         busiest = wide.sum().sort_values(ascending=False, kind="stable").index[:count]
-        ax = _axes(ax, (8, 1.3 + 0.3 * max(len(busiest), 2)))
+        ax = _axes(ax, 0.9 + 0.2 * max(len(busiest), 2))
         if len(busiest):  # lines would hide each other: links of one ring do the same at the same time
             edges = [time / 1000 for time in [*wide.index, wide.index[-1] + width_us]]
             mesh = ax.pcolormesh(
-                edges, range(len(busiest) + 1), 100 * wide[busiest].T.to_numpy(), cmap="viridis", vmin=0, vmax=100
+                edges, range(len(busiest) + 1), 100 * wide[busiest].T.to_numpy(), cmap="Blues", vmin=0, vmax=100
             )
-            ax.figure.colorbar(mesh, ax=ax, label="utilization (%)")
-            ax.set_yticks(
-                [place + 0.5 for place in range(len(busiest))], [_plain(link) for link in busiest], fontsize="small"
-            )
+            bar = ax.figure.colorbar(mesh, ax=ax, label="utilization (%)")
+            bar.outline.set_linewidth(0.4)
+            ax.set_yticks([place + 0.5 for place in range(len(busiest))], [_plain(link) for link in busiest])
             ax.invert_yaxis()
         else:
             ax.set_yticks([])
+        ax.grid(False)
         ax.set_xlabel("time since the simulation began (ms)")
         ax.set_title(_title(self, "Busiest links" + (f", means over {width_us / 1000:.3g} ms" if width_us else "")))
         return ax
@@ -80,47 +119,45 @@ class Pictures:
         stretches.index = [max(0.0, time - interval) for time in wide.index[::together]]
         return stretches, together * interval
 
+    @_in_style
     def plot_bandwidth(self, ax=None):
         """Bus bandwidth over size of collectives: collperf's result."""
+        from .plots import style
+
         ax = _axes(ax)
         table = self.collectives()
-        for (op, algorithm), rows in table.groupby(["op", "algorithm"]) if len(table) else []:
+        for number, ((op, algorithm), rows) in enumerate(table.groupby(["op", "algorithm"]) if len(table) else []):
             rows = rows.sort_values("bytes", kind="stable")
             ax.plot(
                 rows["bytes"],
                 rows["busbw_GBps"],
-                marker="o",
-                linestyle="-" if self.program == "collperf" else "none",
+                color=style.COLOURS[number % len(style.COLOURS)],
+                marker=style.MARKERS[number % len(style.MARKERS)],
+                markersize=3,
+                linestyle=style.DASHES[number % len(style.DASHES)] if self.program == "collperf" else "none",
                 label=f"{op}, {algorithm}",
             )
         if len(table):
+            style.widen_log(ax, "x", [max(1, table["bytes"].min()), max(1, table["bytes"].max())], 4)
             ax.set_xscale("log", base=2)
-            ax.xaxis.set_major_formatter(lambda value, _: _binary(value))
+            style.byte_ticks(ax, "x", binary=True)
             ax.set_ylim(0, 1.1 * table["busbw_GBps"].max() or 1)
-            ax.legend(frameon=False, loc="lower right")
+            ax.legend(loc="lower right")
         ax.set_xlabel("size of the collective")
         ax.set_ylabel("bus bandwidth (GB/s)")
         ax.set_title(_title(self, "Collectives"))
         return ax
 
 
-def _axes(ax, size=(6, 3.5)):
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
+def _axes(ax, height=2.4):
+    """New axes of a page's width; those of the caller get the look of ours."""
+    from .plots.style import WIDTH, dress
 
-    ax = plt.subplots(figsize=size)[1]
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    if ax is None:
+        import matplotlib.pyplot as plt
 
-
-def _binary(size):
-    """1048576 as 1 MiB."""
-    units = ("B", "KiB", "MiB", "GiB", "TiB")
-    power = 0
-    while size >= 1024 and power < len(units) - 1:
-        size, power = size / 1024, power + 1
-    return f"{size:.3g} {units[power]}"
+        return plt.subplots(figsize=(WIDTH, height + 0.4), layout="constrained")[1]
+    return dress(ax)
 
 
 def _number(run, key):

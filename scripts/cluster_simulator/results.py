@@ -16,8 +16,10 @@ import itertools
 import json
 import os
 import re
+import stat
 
 from .schema import printable, why_not_readable
+from .shapes import MOST, sound
 
 FLOWS = {
     "flow": "int64",
@@ -68,6 +70,10 @@ QUEUES = {"time_us": "float64", "link": "str", "mean_bytes": "float64", "max_byt
 FAIRNESS = {"time_us": "float64", "flows": "int64", "jain": "float64", "gbps": "float64"}
 RATES = {"time_us": "float64", "flow": "int64", "src": "str", "dst": "str", "gbps": "float64"}
 EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}
+
+# More than any run writes; it would not fit into memory. Events are read line by line, which is slow.
+MOST_BYTES = {"stats.json": 128 << 20, "topology.json": 128 << 20, "network_events.log": 256 << 20}
+MOST_TABLE_BYTES = 1 << 30
 
 FILES = ("stats.json", "flows.csv", "links.csv", "calls.log", "network_events.log")
 
@@ -144,6 +150,8 @@ class Run:
 
     def topology(self):
         """([(node, tier)], [(node, node)]) of topology.json, empty if there is none; tier: 0 a host, None unknown."""
+        if not _exists(self.path("topology.json")):
+            return [], []
         try:
             with open(self.path("topology.json"), encoding="utf-8") as file:
                 content = json.load(file)
@@ -155,7 +163,10 @@ class Run:
                 (str(node["name"]), 0 if node["kind"] == "host" else int(node.get("tier") or 0) or None)
                 for node in content["nodes"]
             ]
-            return nodes, [(nodes[link["a"]][0], nodes[link["b"]][0]) for link in content["links"]]
+            links = [(link["a"], link["b"]) for link in content["links"]]
+            if any(end < 0 for link in links for end in link):
+                return [], []
+            return nodes, [(nodes[a][0], nodes[b][0]) for a, b in links]
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError):
             return [], []
 
@@ -163,7 +174,7 @@ class Run:
         """{kind: (of the whole run, of its measured part)}, from the end of network_events.log; {} if cut off."""
         totals = {}
         for line in _lines(self.path("network_events.log")):
-            found = re.match(r"# total (\S+) (\d+), measured (\d+)$", line)
+            found = re.match(r"# total (\S+) (\d{1,18}), measured (\d{1,18})$", line)
             if found:
                 totals[found[1]] = (int(found[2]), int(found[3]))
         return totals
@@ -171,8 +182,8 @@ class Run:
     def rank_stride(self):
         """calls.log holds every rank (1) or, for many calls, every n-th one only (n)."""
         for line in _lines(self.path("calls.log")):
-            found = re.match(r"# .*; only every (\d+)th rank$", line)
-            return int(found[1]) if found else 1
+            found = re.match(r"# .*; only every (\d{1,9})th rank$", line)
+            return max(1, int(found[1])) if found else 1
         return 1
 
     def flows_are_sample(self):
@@ -191,11 +202,16 @@ class Run:
 def _check_folder(folder):
     if not os.path.isdir(folder):
         what = "is a file, not the folder of a run" if os.path.exists(folder) else "no such folder"
-        raise ResultsError(f"{folder}: {what}{_nearest(folder)}")
-    if not any(os.path.isfile(os.path.join(folder, file)) for file in FILES):
-        inside = [name for name in sorted(os.listdir(folder)) if _is_run(os.path.join(folder, name))]
+        raise ResultsError(printable(f"{folder}: {what}{_nearest(folder)}"))
+    if not any(os.path.lexists(os.path.join(folder, file)) for file in FILES):
+        try:
+            inside = [name for name in sorted(os.listdir(folder)) if _is_run(os.path.join(folder, name))]
+        except OSError as error:
+            raise ResultsError(f"{printable(folder)}: {error.strerror}") from None
         hint = f"; runs inside it: {', '.join(inside[:5])}" + (" ..." if len(inside) > 5 else "") if inside else ""
-        raise ResultsError(f"{folder}: no results of a run in this folder (none of {', '.join(FILES)}){hint}")
+        raise ResultsError(
+            printable(f"{folder}: no results of a run in this folder (none of {', '.join(FILES)}){hint}")
+        )
 
 
 def _is_run(folder):
@@ -215,21 +231,44 @@ def _nearest(folder):
     return f"; do you mean {os.path.join(os.path.dirname(folder), near[0])}?" if near else ""
 
 
+def _exists(path):
+    """Whether there is such a file. One that is no file (a pipe would be waited for) or too large is refused."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{printable(path)}: {getattr(error, 'strerror', None) or error}") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise ResultsError(f"{printable(path)}: is no regular file")
+    most = MOST_BYTES.get(os.path.basename(path), MOST_TABLE_BYTES)
+    if found.st_size > most:
+        raise ResultsError(
+            f"{printable(path)}: is too large with {found.st_size:,} B; at most {most:,} B are read of such a file"
+        )
+    return True
+
+
 def _read_stats(path):
     """(what stats.json holds, why it cannot be used)"""
+    if not _exists(path):
+        return {}, "stats.json is missing: the run was killed, or it is still going"
     try:
         with open(path, encoding="utf-8") as file:
             stats = json.load(file)
     except FileNotFoundError:
         return {}, "stats.json is missing: the run was killed, or it is still going"
     except OSError as error:
-        raise ResultsError(f"{path}: {error.strerror}") from None
+        raise ResultsError(f"{printable(path)}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         return {}, f"stats.json is no JSON ({printable(error)})"
     if not isinstance(stats, dict):
         return {}, "stats.json is no JSON object"
     _refuse_other_versions(stats, path)
-    return stats, ""
+    stats, odd = sound(stats)
+    more = f" and {len(odd) - 3} more" if len(odd) > 3 else ""
+    names = printable(", ".join(odd[:3]), 120)
+    return stats, f"stats.json: {names}{more} cannot be what the simulator wrote, and is left out" if odd else ""
 
 
 def _refuse_other_versions(content, path):
@@ -245,7 +284,7 @@ def _why_incomplete(stats):
     far = f" after {100 * done:.3g}% of the work" if isinstance(done, (int, float)) else ""
     if stats.get("interrupted"):
         return f"the run was interrupted{far}"
-    message = str(stats.get("message") or "").strip()
+    message = printable(str(stats.get("message") or "").strip())
     return f"the run ended early{far}" + (f": {message}" if message else "")
 
 
@@ -254,6 +293,8 @@ def _why_incomplete(stats):
 
 def _whole_lines(path):
     """Path or buffer of a file's whole lines: of a run that was killed, the last line may be cut off. None: no file."""
+    if not _exists(path):
+        return None
     try:
         with open(path, "rb") as file:
             end = file.seek(0, os.SEEK_END)
@@ -267,7 +308,7 @@ def _whole_lines(path):
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ResultsError(f"{path}: {error.strerror}") from None
+        raise ResultsError(f"{printable(path)}: {error.strerror}") from None
     return io.BytesIO(content[: content.rfind(b"\n") + 1])
 
 
@@ -309,11 +350,23 @@ def _read_table(path, columns, separator):
     except pandas.errors.EmptyDataError:
         return _empty(columns)
     except (ValueError, OverflowError):  # ParserError too: a damaged row; find the good ones
-        frame = _read_damaged(_whole_lines(path), columns, how)
+        try:
+            frame = _read_damaged(_whole_lines(path), columns, how)
+        except (ValueError, OverflowError) as error:
+            raise ResultsError(f"{printable(path)}: cannot be read: {printable(error)}") from None
     missing = [name for name in columns if name not in frame.columns]
     if missing:
-        raise ResultsError(f"{path}: the column {missing[0]!r} is missing: not a file of this simulator?")
-    return frame
+        raise ResultsError(f"{printable(path)}: the column {missing[0]!r} is missing: not a file of this simulator?")
+    return _sound_rows(frame, columns)
+
+
+def _sound_rows(frame, columns):
+    """Without rows whose numbers no run can have: negative, not finite, beyond all measure."""
+    good = None
+    for name in (name for name, kind in columns.items() if kind != "str"):
+        fits = (frame[name] >= 0) & (frame[name] <= MOST)
+        good = fits if good is None else good & fits
+    return frame if good.all() else frame[good].reset_index(drop=True)
 
 
 def _read_damaged(source, columns, how):
@@ -324,6 +377,7 @@ def _read_damaged(source, columns, how):
     numbers = [name for name, kind in columns.items() if kind != "str" and name in frame.columns]
     for name in numbers:
         frame[name] = pandas.to_numeric(frame[name], errors="coerce")
+        frame[name] = frame[name].where(frame[name].abs() <= MOST)  # what no integer holds could not be one
     frame = frame.dropna(subset=[name for name in columns if name in frame.columns]).reset_index(drop=True)
     return frame.astype({name: columns[name] for name in numbers})
 
@@ -349,6 +403,8 @@ def _read_events(path):
         queue_pair = re.match(r"(qp \d+) (.*)", details)
         if queue_pair:  # "server-0->server-1 qp 3 goes back to psn 5": the queue pair is part of where
             where, details = f"{where} {queue_pair[1]}", queue_pair[2]
+        if not 0 <= time <= MOST:
+            continue
         for name, value in zip(EVENTS, (time, fields[1], where, details)):
             rows[name].append(value)
     return pandas.DataFrame(rows) if rows["time_us"] else _empty(EVENTS)

@@ -206,7 +206,7 @@ class Store:
             self.columns = [row["name"] for row in self.db.execute("PRAGMA table_info(runs)")]
         except sqlite3.Error as error:
             raise BadUse(f"{self.path}: {error}") from None
-        if "point" not in self.columns:
+        if not {"id", "program", "point", "options", "cwd", "status", "error", "folder"} <= set(self.columns):
             raise BadUse(f"{self.path}: not written by scripts/sweep")
 
     def close(self):
@@ -253,7 +253,26 @@ class Store:
     def rows(self):
         """All of them, without the long texts."""
         wanted = ", ".join(quoted(name) for name in self.columns if name not in ("point", "stats"))
-        return self.db.execute(f"SELECT {wanted} FROM runs ORDER BY id").fetchall()
+        found = self.db.execute(f"SELECT {wanted} FROM runs ORDER BY id").fetchall()
+        for row in found:
+            self._check(row)
+        return found
+
+    def _check(self, row):
+        """The types are SQLite's only where its users keep to them: another's file may hold anything."""
+        try:
+            options = json.loads(row["options"])
+        except (ValueError, TypeError, RecursionError):
+            options = None
+        fits = (
+            row["status"] in (DONE, FAILED, RUNNING, PENDING)
+            and row["program"] in PROGRAM_NAMES
+            and isinstance(options, dict)
+            and all(isinstance(row[name], (str, type(None))) for name in ("error", "folder", "cwd"))
+            and not any(isinstance(value, bytes) for value in row)
+        )
+        if not fits:
+            raise BadUse(f"{self.path}: row {row['id']} is not what scripts/sweep writes")
 
     def _set(self, number, values, book_keeping=False):
         columns = {self._column(name, book_keeping): value for name, value in values.items()}

@@ -96,7 +96,7 @@ class WorkedNotebook(SystemTest):
             for output in outputs(notebook, "display_data")
             if "image/png" in output.data
         ]
-        self.assertEqual(len(pictures), 4)
+        self.assertEqual(len(pictures), 5)
         for picture in pictures:
             self.assertEqual(picture[:8], b"\x89PNG\r\n\x1a\n")
             width, height = struct.unpack(">II", picture[16:24])

@@ -451,7 +451,7 @@ class Pictures(SystemTest):
         self.assertIn("(ms)", step.get_xlabel())
         completion = run.plot_completion_times()
         x, y = completion.lines[0].get_data()
-        self.assertEqual((x[-1], y[-1]), (run.flows()["fct_us"].max(), 1))
+        self.assertEqual((x[-1], y[-1]), (run.flows()["fct_us"].max(), 100))  # %
         links = run.plot_links(count=2)
         strips = links.collections[0].get_array().reshape(2, -1)
         rows = run.links()[run.links()["link"] == links.get_yticklabels()[0].get_text()]
@@ -472,12 +472,37 @@ class Pictures(SystemTest):
         for axes in (step, completion, links, axes):
             axes.figure.savefig(os.path.join(self.folder, "picture.png"))
 
+    def test_they_look_like_those_of_the_command_line(self):
+        """One style for all: colours, sizes of words, spines; also in axes that were made without it."""
+        import matplotlib.pyplot as plt
+        from cluster_simulator import plots
+        from cluster_simulator.plots import style
+
+        run = small().train(**GPT2)
+        whole = plots.draw("step", [run])
+        bars = {tuple(bar.get_facecolor()) for bar in whole.axes[0].patches}
+        with plt.rc_context({"font.size": 20, "axes.spines.top": True}):
+            given = plt.subplots(figsize=(5, 2))[1]
+        for axes in (run.plot_step(), run.plot_step(ax=given)):
+            self.assertLessEqual({tuple(bar.get_facecolor()) for bar in axes.patches}, bars)
+            for other in whole.axes:
+                self.assertEqual(axes.xaxis.label.get_size(), other.xaxis.label.get_size())
+                self.assertEqual(axes.get_xticklabels()[0].get_size(), other.get_xticklabels()[0].get_size())
+            self.assertFalse(axes.spines["top"].get_visible() or axes.spines["right"].get_visible())
+        self.assertEqual(run.plot_step().figure.get_figwidth(), style.WIDTH)
+        # The pictures themselves: the same bytes, which a notebook shows as they are.
+        page = run.plot("completion")
+        self.assertEqual(page._repr_png_(), plots.draw("completion", [run], ["dltrain"])._repr_png_())
+        self.assertTrue(page._repr_png_().startswith(b"\x89PNG"))
+        with self.assertRaisesRegex(ValueError, "'nope'; allowed: step, timeline"):
+            run.plot("nope")
+
     def test_incomplete_runs_say_so(self):
         with self.assertRaises(SimulationFailed) as caught:
             small().traffic(pattern="incast", fan_in=1, bytes="1MB", bit_error_rate=0.001, timeout_exponent=4)
         run = caught.exception.run
         for axes in (run.plot_completion_times(), run.plot_links(), run.plot_bandwidth(), run.plot_step()):
-            self.assertIn("incomplete run", axes.get_title())
+            self.assertIn("incomplete run", axes.get_title("left"))
         self.assertIn("Incomplete: ", run._repr_html_())
 
 

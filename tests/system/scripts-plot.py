@@ -47,6 +47,28 @@ class Base(SystemTest):
     def load(self, run):
         return self.results.load(run if isinstance(run, str) else run.folder)
 
+    def title(self, axis):
+        """Of a panel, or of the legend over it."""
+        legend = axis.get_legend()
+        return (legend.get_title().get_text() if legend else "") + axis.get_title("left").strip()
+
+    def states(self, colours):
+        """The numbers of the states that have these colours: no other colour is in a timeline."""
+        known = [tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5)) for _, colour in self.style.STATES]
+        return [known.index(tuple(int(round(255 * part)) for part in colour)) for colour in colours]
+
+    def folder_of(self, name, **files):
+        """A result folder of stats.json and CSV files: lists of rows, the first is the header."""
+        os.makedirs(os.path.join(self.folder, name), exist_ok=True)
+        for file, content in {"stats": {}, **files}.items():
+            if isinstance(content, dict):
+                content = {"completed": True, **content}
+                self.write(f"{name}/{file}.json", content)
+            else:
+                rows = "".join(",".join(str(field) for field in row) + "\n" for row in content)
+                self.write(f"{name}/{file}.csv", rows)
+        return self.load(os.path.join(self.folder, name))
+
     def check_layout(self, figure):
         """No two texts of a figure lie upon one another, and none is cut off: of all texts that are in fact drawn."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -271,14 +293,11 @@ class Pictures(Base):
         import numpy
 
         image, group, numbers = self.timeline.state_image(run, numpy.linspace(0, 400, 5))
-        # 3,072 / 128 rows = 24 GPUs, which are three servers.
-        self.assertEqual((image.shape, group, len(numbers)), ((128, 4, 3), 24, 3072))
-        # First quarter of GPU 0..23: half computing only, half with communication hidden; last quarter: exposed.
-        colours = [
-            numpy.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]) for _, colour in self.style.STATES
-        ]
-        numpy.testing.assert_allclose(image[0][0], (colours[0] + colours[1]) / 2, atol=1e-9)
-        numpy.testing.assert_allclose(image[0][3], colours[2], atol=1e-9)
+        # 3,072 / 128 rows = 24 GPUs, which are three servers; a row has eight levels.
+        self.assertEqual((image.shape, group, len(numbers)), ((128 * 8, 4, 3), 24, 3072))
+        # First quarter of GPU 0..23: half computing only, half with communication hidden above; last quarter: exposed.
+        self.assertEqual(self.states(image[:8, 0]), [1] * 4 + [0] * 4)
+        self.assertEqual(self.states(image[:8, 3]), [2] * 8)
         for name in ALL[:-1]:
             with self.subTest(name):
                 self.check_layout(self.plots.draw(name, [run], width=3.3 if name in ("step", "links") else 6.3))
@@ -309,6 +328,213 @@ class Pictures(Base):
             os.truncate(run.path(name), 40)  # not even the head
         done = self.plot(run.folder, status=1, quiet=False)
         self.assertIn("nothing to draw", done.stderr)
+
+
+LINKS = ("time_us", "link", "from", "to", "rate_gbps", "utilization", "queue_bytes", "pause_share")
+
+
+def links(table, intervals=4):
+    """Rows of links.csv, of intervals of 100 us, from {(from, to): utilization}."""
+    return [LINKS] + [
+        (100 * (i + 1), f"{a}->{b}", a, b, 100, use, 0, 0) for i in range(intervals) for (a, b), use in table.items()
+    ]
+
+
+class Honest(Base):
+    """A picture shows what is there, on the scale that it says."""
+
+    def test_colours_of_topology_are_the_same_in_every_picture(self):
+        idle = self.folder_of("idle", links=links({("server-0", "sw-0"): 0.03, ("sw-0", "server-1"): 0.03}))
+        busy = self.folder_of("busy", links=links({("server-0", "sw-0"): 0.97, ("sw-0", "server-1"): 0.97}))
+        colours = []
+        for runs in ([idle], [busy], [idle, busy]):
+            figure = self.plots.draw("topology", runs)
+            (bar,) = (axis for axis in figure.axes if "utilization" in axis.get_xlabel())
+            self.assertEqual(bar.get_xlim(), (0, 100))
+            self.assertIn("(%)", bar.get_xlabel())
+            colours.append([tuple(axis.collections[0].get_colors()[0]) for axis in figure.axes[: len(runs)]])
+        self.assertEqual(colours[2], colours[0] + colours[1])
+        self.assertNotEqual(colours[0], colours[1])
+
+    def test_topology_of_a_torus_shows_links_between_equals(self):
+        """Switches of one tier stand in a row: a straight link would lie upon all between its ends."""
+        table = {}
+        for i in range(4):
+            table[f"server-{i}", f"sw-{i}"] = 0.5
+            table[f"sw-{i}", f"sw-{(i + 1) % 4}"] = 0.5
+        figure = self.plots.draw("topology", [self.folder_of("torus", links=links(table))])
+        lines = figure.axes[0].collections[0].get_segments()
+        tops = sorted(round(float(line[:, 1].max()), 6) for line in lines)
+        self.assertEqual(tops[:4], [1.0] * 4)  # servers to their switches
+        # Arcs of 12% of a tier and nine tenths of the distance, a quarter of the width; once around three quarters.
+        for top, far in zip(tops[4:], (0.25, 0.25, 0.25, 0.75)):
+            self.assertAlmostEqual(top, 1 + 0.12 + 0.9 * far)
+        self.assertLess(max(tops), figure.axes[0].get_ylim()[1])
+
+    def test_links_show_both_directions(self):
+        up, down = [0.9, 0.5], [0.9, 0.5]  # the same: one over the other, only the last one drawn could be seen
+        table = {(f"server-{i}", "edge-0"): use for i, use in enumerate(up)}
+        table.update({("edge-0", f"server-{i}"): use for i, use in enumerate(down)})
+        run = self.folder_of("pair", links=links(table))
+        for runs in ([run], [run, run]):
+            for width in (3.3, 6.3):
+                figure = self.plots.draw("links", runs, width=width)
+                first, second = figure.axes[:2]
+                self.assertIn("away from the servers", self.title(first))
+                self.assertIn("towards the servers", self.title(second))
+                for axis in (first, second):
+                    self.assertEqual([round(float(y), 6) for y in axis.lines[0].get_ydata()], [90, 50])
+                self.check_layout(figure)
+        # And both are in the map over time, named.
+        names = [one.get_text() for one in self.plots.draw("links", [run]).axes[2].get_yticklabels()]
+        self.assertEqual(sorted(names), ["edge→server", "server→edge"])
+
+    def test_links_of_compared_runs_are_one_link(self):
+        a = self.folder_of("a", links=links({("x", "y"): 0.9, ("y", "z"): 0.8}))
+        b = self.folder_of("b", links=links({("x", "y"): 0.1, ("y", "z"): 0.7}))
+        axis = self.plots.draw("links", [a, b]).axes[-1]
+        self.assertIn("x->y", axis.get_title("left"))
+        self.assertEqual([round(float(one.get_data().values[0]), 6) for one in axis.patches], [90, 10])
+        c = self.folder_of("c", links=links({("u", "v"): 0.5}))
+        self.assertIn("of each", self.plots.draw("links", [a, c]).axes[-1].get_title("left"))
+
+    def queues(self, name, **ports):
+        rows = [("time_us", "link", "mean_bytes", "max_bytes")]
+        rows += [(10 * (i + 1), port.replace("_", "->"), size, size) for port, size in ports.items() for i in range(5)]
+        return self.folder_of(name, stats={"queues_csv": {"interval_us": 10}}, queues=rows)
+
+    def test_queues_of_compared_runs_are_the_same_ports(self):
+        a = self.queues("a", s0_h0=9000, s0_h1=500, s1_h3=4000)
+        b = self.queues("b", s0_h1=8000, s0_h0=700, s1_h4=6000)
+        for width in (3.3, 6.3):
+            figure = self.plots.draw("queues", [a, b], width=width)
+            self.check_layout(figure)
+            titles = [self.title(axis) for axis in figure.axes]
+            # In both, by their bytes together; then the longest that only one has, and it says so.
+            self.assertEqual([title.split(";")[0].strip() for title in titles], ["s0->h0", "s0->h1", "s1->h4"])
+            self.assertNotIn("not among", titles[0] + titles[1])
+            self.assertIn("not among the longest of: a", titles[2])
+            drawn = [
+                sorted(float(line.get_ydata().max()) for line in axis.lines if len(line.get_ydata()))
+                for axis in figure.axes
+            ]
+            self.assertEqual(drawn, [[0.7, 9.0], [0.5, 8.0], [6.0]])  # kB
+        # One run: its own ports, in one panel.
+        self.assertEqual(len(self.plots.draw("queues", [a]).axes), 1)
+
+    def test_timeline_does_not_bleach_short_calls(self):
+        """A call of 2 us in 10,000 us of waiting: its own colour, no mean of it and of what waits; no white edges."""
+        head = ["# calls", "# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup"]
+        rows = ["0\t1\t1\t0\tcompute\tcompute\tforward a\t0\t-", "5000\t5002\t1\t0\tcompute\tcompute\tbackward a\t0\t-"]
+        rows += ["9990\t10000\t1\t0\tgradients\tcollective\tall-reduce b\t100\tdp"]
+        run = self.folder_of("short", stats={"program": "dltrain", "step_time_us": 10000, "step_times_us": [10000]})
+        self.write("short/calls.log", "\n".join(head + rows) + "\n")
+        import numpy
+
+        image, _, _ = self.timeline.state_image(run, numpy.linspace(0, 10000, 1501))
+        shown = {state for column in range(1500) for state in self.states(image[:, column])}
+        self.assertEqual(shown, {0, 2, 3})
+        self.assertIn(0, self.states(image[:, 750]))  # 5000 of 10000
+        figure = self.plots.draw("timeline", [run])
+        for bars in figure.axes[0].collections:
+            for box, edge in zip(bars.get_paths(), bars.get_edgecolors()):
+                wide = box.get_extents().width
+                if wide < 10000 * 0.006:
+                    self.assertNotEqual(tuple(edge[:3]), (1, 1, 1))
+
+    def test_levels_of_a_timeline(self):
+        import numpy
+
+        shares = numpy.array([[1.0, 0.001, 0.5, 0.0, 0.4], [0.0, 0.001, 0.25, 0.0, 0.3], [0.0, 0.998, 0.25, 0.0, 0.3]])
+        # Nothing that happened is left out; what is whole has no waiting in it.
+        self.assertEqual(
+            self.timeline.levels_of(shares, 8).T.tolist(),
+            [[8, 0, 0, 0], [1, 1, 6, 0], [4, 2, 2, 0], [0, 0, 0, 8], [4, 2, 2, 0]],
+        )
+
+    def test_slowdown_is_over_size(self):
+        head = "tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max".split(",")
+        rows = [
+            ("all", "group", low, high, 10, 2, s, s + 1, s + 2, 9, 9)
+            for low, high, s in ((100, 400, 2), (10000, 10000, 3))
+        ]
+        run = self.folder_of("some", slowdown=[head, *rows])
+        figure = self.plots.draw("slowdown", [run])
+        for axis, add in zip(figure.axes, (0, 1, 2)):
+            self.assertEqual(axis.get_xscale(), "log")
+            self.assertEqual(axis.get_xlabel(), "flow size")
+            self.assertTrue(any("B" in one.get_text() for one in axis.get_xticklabels()))
+            # The middle of 100 and 400 on that axis is 200.
+            self.assertEqual(axis.lines[0].get_xdata().tolist(), [200, 10000])
+            self.assertEqual(axis.lines[0].get_ydata().tolist(), [2 + add, 3 + add])
+            self.assertEqual(
+                [list(part[:, 0]) for part in axis.collections[0].get_segments()], [[100, 400], [10000, 10000]]
+            )
+        self.check_layout(figure)
+        # Classes alone, or other tags', are no groups.
+        other = self.folder_of("other", slowdown=[head, ("all", "class", 0, 9, 1, 1, 1, 1, 1, 1, 1)])
+        with self.assertRaises(self.plots.NothingToShow):
+            self.plots.draw("slowdown", [other])
+
+    def test_completion_has_a_linear_and_a_logarithmic_axis(self):
+        head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
+        rows = [(i, "a", "b", 1000, 0, i + 1, i + 1, 1, "x") for i in range(1000)]
+        figure = self.plots.draw("completion", [self.folder_of("c", stats={"messages": 1000}, flows=[head, *rows])])
+        self.check_layout(figure)
+        for axis in figure.axes[:2]:  # 0 to 100%: half of the messages are at half of the height
+            line = axis.lines[0]
+            self.assertEqual([one.get_text() for one in axis.get_yticklabels()], ["0", "25", "50", "75", "100"])
+            self.assertAlmostEqual(dict(zip(line.get_xdata(), line.get_ydata()))[500], 50)
+        for axis in figure.axes[2:]:
+            line = axis.lines[0]
+            at = dict(zip(line.get_xdata(), line.get_ydata()))
+            self.assertAlmostEqual(at[900], 1)
+            self.assertAlmostEqual(at[990], 2)
+            self.assertEqual([one.get_text() for one in axis.get_yticklabels()], ["0", "50", "90", "99", "99.9"])
+        for axis in figure.axes:
+            self.assertIn("(%)", axis.get_ylabel())
+
+    def test_by_size_has_no_quantiles_of_a_few(self):
+        head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
+        for name, counts, expected in (("few", {10: 99, 20: 100}, [False, True]), ("many", {10: 1000}, [True])):
+            rows = [(0, "a", "b", size, 0, 1, 1, 1, "x") for size, count in counts.items() for _ in range(count)]
+            run = self.folder_of(name, flows=[head, *rows])
+            table = self.measures.by_size(run, "fct_us", sorted(counts))
+            self.assertEqual([p99 == p99 for p99 in table["p99"]], expected)
+            self.assertEqual([p999 == p999 for p999 in table["p999"]], [count >= 1000 for count in counts.values()])
+
+    def test_size_groups_are_whole_sizes(self):
+        """As tests/unit/scenarios/size-groups-test.cc, whose closed forms these are."""
+        import numpy
+
+        def counts(sizes, groups):
+            found = self.measures.size_groups(numpy.array(sizes), numpy.ones(len(sizes)), groups)
+            self.assertTrue((numpy.diff(found) >= 0).all())
+            return numpy.bincount(found).tolist()
+
+        self.assertEqual(counts([4096] * 1000, 20), [1000])
+        self.assertEqual(counts([10] * 990 + [20] * 10, 20), [990, 10])
+        self.assertEqual(counts([1] * 2 + [2] * 90 + list(range(3, 11)), 10), [2, 90, 8])
+        for n in (1, 7, 20, 1003):
+            for g in (1, 3, 20):
+                expected = [(i + 1) * n // g - i * n // g for i in range(g)]
+                self.assertEqual(counts(range(n), g), [count for count in expected if count])
+
+    def test_runs_differ_without_colour(self):
+        """In grey, and for those who do not see colours, neighbours differ by their dashes and their marks."""
+        run = self.folder_of("r", links=links({("x", "y"): 0.9}))
+        items = self.plots.items_of([run] * 28, [str(i) for i in range(28)])
+        self.assertEqual(len({(one.colour, str(one.dashes)) for one in items}), 28)
+        for a, b in zip(items, items[1:]):
+            self.assertNotEqual(a.dashes, b.dashes)
+            self.assertNotEqual(a.marker, b.marker)
+        # Of the states of a GPU the grey values are far apart.
+        greys = sorted(
+            sum(share * int(colour[i : i + 2], 16) for share, i in ((0.299, 1), (0.587, 3), (0.114, 5)))
+            for _, colour in self.style.STATES
+        )
+        for a, b in zip(greys, greys[1:]):
+            self.assertGreater(b - a, 35)
 
 
 class Errors(Base):

@@ -16,7 +16,7 @@ from collections import namedtuple
 import matplotlib
 
 from . import collectives, links, messages, ports, steps, timeline, topology, traffic
-from .style import ALWAYS, COLOURS, DASHES, FORMATS, STYLE, WIDTH, Item, NothingToShow
+from .style import ALWAYS, COLOURS, DASHES, FORMATS, MARKERS, STYLE, WIDTH, Item, NothingToShow
 
 __all__ = ["ALWAYS", "FORMATS", "NothingToShow", "PICTURES", "WIDTH", "default_labels", "draw", "items_of", "save"]
 
@@ -36,13 +36,14 @@ def draw(name, runs, labels=None, width=WIDTH, times=ALWAYS):
 
 
 def items_of(runs, labels, times=ALWAYS):
-    """Each run with its label, colour and dashes."""
+    """Each run with its label, and a colour, dashes and a marker, by each of which it can be told from its neighbours."""
     return [
         Item(
             run,
             label + ("" if run.complete else " (incomplete)"),
             COLOURS[i % len(COLOURS)],
-            DASHES[i // len(COLOURS) % len(DASHES)],
+            DASHES[i % len(DASHES)],
+            MARKERS[i % len(MARKERS)],
             times,
         )
         for i, (run, label) in enumerate(zip(runs, labels))

@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Bus bandwidth of collectives."""
 
+import matplotlib.lines
 import numpy
 
-from ..measures import host_nodes
+from ..measures import host_nodes, part
 from .style import (
     COLOURS,
     DASHES,
+    MARKERS,
     GREY,
     NARROW,
     NothingToShow,
     byte_ticks,
     heading,
     legend_above,
-    line_handle,
     make_figure,
     text,
     widen_log,
 )
+
+
+MOST_CURVES = 28  # as many as colours and dashes tell apart
 
 
 def draw_busbw(items, width):
@@ -26,10 +30,13 @@ def draw_busbw(items, width):
         groups = {}
         for one in item.run.stats.get("collectives") or []:
             if one.get("busbw_GBps") and one.get("bytes"):
-                groups.setdefault((one["op"], one.get("algorithm", "")), []).append((one["bytes"], one["busbw_GBps"]))
+                groups.setdefault((one.get("op", "?"), one.get("algorithm", "")), []).append(
+                    (one["bytes"], one["busbw_GBps"])
+                )
         curves += [(item, op, algorithm, sorted(points)) for (op, algorithm), points in sorted(groups.items())]
     if not curves:
         raise NothingToShow("no collective was measured (dltrain and collperf have them)")
+    curves = curves[:MOST_CURVES]
     lines = len(curves) if width < NARROW else -(-len(curves) // 2)
     figure, axes = make_figure(width, max(2.1, min(width * 0.48, 3.2)) + 0.2 + 0.14 * lines, 1, 1)
     axis = axes[0][0]
@@ -38,15 +45,16 @@ def draw_busbw(items, width):
     for number, (item, op, algorithm, points) in enumerate(curves):
         colour = COLOURS[number % 7] if single else item.colour
         operations_of_run = [curve for curve in curves if curve[0] is item]
-        dashes = DASHES[number // 7 % 4] if single else DASHES[operations_of_run.index(curves[number]) % 4]
+        place = number if single else operations_of_run.index(curves[number])
+        look = {"linestyle": DASHES[place % len(DASHES)], "marker": MARKERS[place % len(MARKERS)], "markersize": 3}
         sizes = numpy.unique([size for size, _ in points])
         low, mean, high = (
             numpy.array([how([bw for s, bw in points if s == size]) for size in sizes])
             for how in (min, lambda x: sum(x) / len(x), max)
         )
-        axis.plot(sizes, mean, color=colour, linestyle=dashes, marker="o", markersize=3)
+        axis.plot(sizes, mean, color=colour, **look)
         axis.vlines(sizes, low, high, color=colour, linewidth=0.8)
-        handles.append(line_handle(colour, dashes, marker="o", markersize=3))
+        handles.append(matplotlib.lines.Line2D([], [], color=colour, **look))
         name = f"{op} ({algorithm})" if algorithm else op
         labels.append(text(name if single else f"{item.label}: {name}", 48))
     everything = [point for curve in curves for point in curve[3]]
@@ -79,7 +87,7 @@ def line_rate(items):
     rates = set()
     for item in items:
         links = item.run.links()
-        cluster = item.run.stats.get("configuration", {}).get("cluster", {})
+        cluster = part(item.run.stats, "configuration", "cluster")
         hosts = host_nodes(item.run)
         rates |= {
             rate / 8 * int(cluster.get("nics_per_server") or 1)

@@ -1,49 +1,53 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One scenario under several congestion controls: the picture of scripts/compare."""
 
+import matplotlib.ticker
 import numpy
 
 from . import style as p
-from .traffic import jain_panel, need, slowdown_panels
+from .traffic import has_groups, jain_panel, need, slowdown_panels
 
 
-def bars(axis, items, values, label, factor=1.0):
-    """A bar a run, in its colour: the legend above says which."""
+def bars(axis, items, values, label, factor=1.0, named=False):
+    """A bar a run from the top down, with its value; the first panel names the runs."""
     places = numpy.arange(len(items))
-    axis.bar(places, [value / factor for value in values], color=[item.colour for item in items], width=0.7)
-    axis.set_xticks([])
-    axis.set_ylabel(label)
-    axis.set_xlim(-0.6, len(items) - 0.4)
-    axis.set_ylim(bottom=0)
-    if not any(values):
-        axis.set_ylim(0, 1)
-        axis.set_yticks([0])
+    values = [value / factor for value in values]
+    axis.barh(places, values, color=[item.colour for item in items], height=0.7)
+    most = max(values) or 1.0
+    for place, value in zip(places, values):
+        axis.text(value + 0.02 * most, place, p.digits(value), va="center", fontsize=6.5)
+    axis.set_yticks(places, [p.text(item.label, 22) for item in items] if named else [""] * len(items))
+    axis.set_ylim(len(items) - 0.4, -0.6)
+    axis.set_xlim(0, 1.3 * most)
+    axis.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
+    axis.grid(False, axis="y")
+    axis.set_xlabel(label)
 
 
 def draw_comparison(items, width):
     """Slowdown by size, queues, pauses and use of links, Jain's index over time: a colour a run."""
-    items = need(items, lambda run: run.slowdowns(), "no flow sizes with slowdowns (slowdown.csv is missing or empty)")
-    figure, axes = p.make_figure(width, 4.0 + 0.16 * -(-len(items) // 4), 2, 4)
-    slowdown_panels(axes[0, :3], items)
+    items = need(items, has_groups, "no flow sizes with slowdowns (slowdown.csv is missing or empty)")
     with_jain = [item for item in items if len(item.run.fairness())]
+    columns = 4 if with_jain else 3
+    figure, axes = p.make_panels(width, [(1.9 + 0.12 * -(-len(items) // 3), columns), (0.35 + 0.2 * len(items), 4)])
+    above, below = axes[:columns], axes[columns:]
+    slowdown_panels(above[:3], items)
     if with_jain:
         factor, unit = p.unit_for(max(item.run.fairness()["time_us"].max() for item in with_jain), p.TIMES)
-        jain_panel(axes[0, 3], with_jain, factor)
-        p.time_axis(axes[0, 3], unit, "time")
-    else:
-        axes[0, 3].set_visible(False)
-    p.run_legend(axes[0, 0], items, width)
-    for axis in axes[0, 1:]:
-        axis.set_title("\n" * axes[0, 0].get_title().count("\n") + " ", fontsize=p.STYLE["legend.fontsize"])
+        jain_panel(above[3], with_jain, factor)
+        p.time_axis(above[3], unit, "time")
+    p.run_legend(above[0], items, width, marked=True)
+    for axis in above[1:]:
+        p.no_legend(axis, above[0])
     for axis, kind, where in (
-        (axes[1, 0], "switch_to_host", "to hosts"),
-        (axes[1, 1], "switch_to_switch", "in the fabric"),
+        (below[0], "switch_to_host", "to hosts"),
+        (below[1], "switch_to_switch", "in the fabric"),
     ):
         queues = [port_class(item.run, "queue_bytes", "p99", kind) for item in items]
         factor, unit = p.unit_for(max(queues), p.BYTES)
-        bars(axis, items, queues, f"queue {where}, p99 ({unit})", factor)
-    bars(axes[1, 2], items, [100 * paused(item.run) for item in items], "ports paused by PFC (%)")
-    bars(axes[1, 3], items, [100 * port_class(item.run, "utilization") for item in items], "use of links to hosts (%)")
+        bars(axis, items, queues, f"queue {where}, p99 ({unit})", factor, named=axis is below[0])
+    bars(below[2], items, [100 * paused(item.run) for item in items], "ports paused (% of time)")
+    bars(below[3], items, [100 * port_class(item.run, "utilization") for item in items], "use of links to hosts (%)")
     return figure
 
 

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Utilization of links."""
+"""Utilization of links: both directions, and over time."""
 
 import numpy
 
-from ..measures import Links, tier
+from ..measures import Graph, Links, tier
 from .style import (
     COLOURS,
     DASHES,
     GREY,
+    MARKERS,
+    NARROW,
     NothingToShow,
+    STYLE,
     TIMES,
     heading,
-    legend_above,
+    legends_above,
     line_handle,
-    make_figure,
+    make_panels,
     nice_top,
+    no_legend,
     run_legend,
     text,
     time_axis,
@@ -31,124 +35,162 @@ def need_links(items):
 
 def draw_links(items, width):
     items = need_links(items)
-    single = len(items) == 1
-    figure, axes = make_figure(
-        width,
-        2.0 + (2.6 if single else 2.0) + 0.16 * (1 if single else len(items)),
-        2,
-        1,
-        gridspec_kw={"height_ratios": (2.0, 2.6) if single else (1, 1)},
-    )
-    if single:
-        draw_links_of_one(figure, axes[:, 0], items[0], width)
-    else:
-        draw_links_of_several(axes[:, 0], items, width)
-    heading(figure, items)
+    every = [Links(item.run) for item in items]
+    directions = [direction_of(item.run, links) for item, links in zip(items, every)]
+    sides = [side for side in (0, 1) if any((found == side).any() for found in directions)]
+    if len(items) == 1:
+        return draw_links_of_one(items[0], every[0], directions[0], sides, width)
+    return draw_links_of_several(items, every, directions, sides, width)
+
+
+def direction_of(run, links):
+    """Of every link 1 if it leads towards the servers, else 0."""
+    level = Graph(run).level
+    ends = links.table.drop_duplicates("link").set_index("link")[["from", "to"]].loc[links.names]
+    return numpy.array([int(level[begin] > level[end]) for begin, end in ends.itertuples(index=False)])
+
+
+def side_title(side, sides, kinds):
+    """What a panel shows: links of a torus lead neither up nor down."""
+    if len(sides) == 1:
+        return "all links"
+    if side == 1:
+        return "towards the servers"
+    same = any(len(set(kind.split("→"))) == 1 for kind in kinds)
+    return "away from the servers, or between equals" if same else "away from the servers"
+
+
+def panels(width, sides, last):
+    """(figure, an axis a direction with the same limits, the axis below): beside one another if there is room."""
+    beside = len(sides) == 2 and width >= NARROW
+    rows = 1 if beside else len(sides)
+    return make_panels(width, [(1.75, 2 if beside else 1)] * rows + [(last, 1)])
+
+
+def finish_sides(axes, top):
+    for axis in axes:
+        axis.set_ylim(0, top)
+        axis.set_xlim(0, 100)
+        axis.set_xlabel("links that were used, busiest first (%)")
+        axis.set_ylabel("mean utilization (%)")
+
+
+def draw_links_of_one(item, links, direction, sides, width):
+    kinds = numpy.array([tier(name) for name in links.names])
+    names = sorted(set(kinds), key=lambda kind: (-links.mean[kinds == kind].max(), kind))
+    if len(names) > 8:  # names of one's own: there is nothing to tell them apart by
+        kinds = numpy.where(direction == 1, "towards servers", "other links")
+        names = sorted(set(kinds), reverse=True)
+    pairs = list(dict.fromkeys(frozenset(name.split("→")) for name in names))  # both directions look alike
+    figure, axes = panels(width, sides, 2.4)
+    legends = []
+    for side, axis in zip(sides, axes):
+        here = [name for name in names if ((kinds == name) & (direction == side)).any()]
+        handles, labels = [], []
+        for name in here:
+            number = pairs.index(frozenset(name.split("→")))
+            values = numpy.sort(links.mean[(kinds == name) & (direction == side)])[::-1] * 100
+            look = {
+                "color": COLOURS[number % len(COLOURS)],
+                "linestyle": DASHES[number % len(DASHES)],
+                "marker": MARKERS[number % len(MARKERS)],
+                "markersize": 2.5,
+            }
+            axis.plot((numpy.arange(len(values)) + 0.5) / len(values) * 100, values, linewidth=0.8, **look)
+            handles.append(line_handle(look["color"], look["linestyle"], marker=look["marker"], markersize=3))
+            labels.append(f"{text(name, 30)} ({len(values):,})")
+        beside = len(sides) == 2 and width >= NARROW
+        place = (width / 2, 0.5 * axes.index(axis)) if beside else (width,)
+        legends.append(((axis, handles, labels, *place), {"title": side_title(side, sides, here)}))
+    legends_above(legends)
+    finish_sides(axes[: len(sides)], nice_top(links.mean.max() * 100))
+    draw_link_map(figure, axes[-1], links, kinds, names)
+    heading(figure, [item])
     return figure
 
 
-def draw_links_of_one(figure, axes, item, width):
-    links = Links(item.run)
-    kinds = numpy.array([tier(name) for name in links.names])
-    names = sorted(set(kinds), key=lambda kind: (-links.mean[kinds == kind].max(), kind))
-    if len(names) > 8:
-        kinds, names = numpy.full(len(kinds), "all links"), ["all links"]
-    for number, name in enumerate(names):
-        values = numpy.sort(links.mean[kinds == name])[::-1] * 100
-        place = (numpy.arange(len(values)) + 0.5) / len(values) * 100
-        axes[0].plot(
-            place,
-            values,
-            marker=".",
-            color=COLOURS[number % 7],
-            linestyle=DASHES[number // 7 % 4],
-            markersize=3,
-            linewidth=0.8,
-        )
-    counts = [int((kinds == name).sum()) for name in names]
-    legend_above(
-        axes[0],
-        [line_handle(COLOURS[i % 7], DASHES[i // 7 % 4], marker=".", markersize=4) for i in range(len(names))],
-        [f"{text(name, 30)} ({count:,})" for name, count in zip(names, counts)],
-        width,
-    )
-    axes[0].set_xlabel("links of this kind that were used, busiest first (%)")
-    axes[0].set_ylabel("mean utilization (%)")
-    axes[0].set_ylim(0, nice_top(links.mean.max() * 100))
-    axes[0].set_xlim(0, 100)
-    draw_link_map(figure, axes[1], links, kinds, names)
-
-
 def draw_link_map(figure, axis, links, kinds, names, most=160):
-    """Utilization of every link over time; the busiest of a kind on top, neighbours averaged if they are too many."""
+    """Utilization of every link over time; the busiest of a kind on top, neighbours averaged if they are too many.
+
+    A kind of few links is drawn as high as its name needs.
+    """
     edges, image = links.over_time(links.table["utilization"].to_numpy(), 500)
     factor, unit = unit_for(links.end - links.begin, TIMES)
     group = -(-len(links.names) // most)
-    rows, bounds = [], [0]
+    bands = []
     for name in names:
         mine = numpy.flatnonzero(kinds == name)
         mine = mine[numpy.lexsort((links.names[mine], -links.mean[mine]))]
-        rows += [image[mine[i : i + group]].mean(axis=0) for i in range(0, len(mine), group)]
-        bounds.append(len(rows))
-    picture = axis.imshow(
-        100 * numpy.array(rows),
-        aspect="auto",
-        interpolation="nearest",
-        cmap="Blues",
-        vmin=0,
-        vmax=100,
-        extent=(0, edges[-1] / factor, len(rows), 0),
-    )
+        bands.append(numpy.array([image[mine[i : i + group]].mean(axis=0) for i in range(0, len(mine), group)]))
+    least = sum(map(len, bands)) * 0.09
+    bounds = numpy.concatenate([[0], numpy.cumsum([max(len(band), least) for band in bands])])
+    for band, low, high in zip(bands, bounds, bounds[1:]):
+        picture = axis.imshow(
+            100 * band,
+            aspect="auto",
+            interpolation="nearest",
+            cmap="Blues",
+            vmin=0,
+            vmax=100,
+            extent=(0, edges[-1] / factor, high, low),
+        )
     for bound in bounds[1:-1]:
         axis.axhline(bound, color=GREY, linewidth=0.5)
-    spread_labels(axis, bounds, names, len(rows))
+    axis.set_ylim(bounds[-1], 0)
+    axis.set_yticks((bounds[:-1] + bounds[1:]) / 2, [text(name, 18) for name in names])
+    axis.tick_params(axis="y", length=0)
     axis.grid(False)
-    axis.set_ylabel("link" if group == 1 else f"link ({group} a row)")
+    axis.set_ylabel("links" if group == 1 else f"links ({group} a row)")
     time_axis(axis, unit)
     bar = figure.colorbar(picture, ax=axis, pad=0.01, fraction=0.04, aspect=18)
     bar.set_label("utilization (%)")
     bar.outline.set_linewidth(0.4)
 
 
-def spread_labels(axis, bounds, names, rows):
-    """A label in the middle of each band of rows, if the band is thick enough for one."""
-    ticks, labels = [], []
-    for low, high, name in zip(bounds, bounds[1:], names):
-        place = (low + high) / 2
-        if not ticks or place - ticks[-1] > rows * 0.055:
-            ticks.append(place)
-            labels.append(text(name, 18))
-    axis.set_yticks(ticks, labels)
-    axis.tick_params(axis="y", length=0)
-
-
-def draw_links_of_several(axes, items, width):
-    every = [Links(item.run) for item in items]
+def draw_links_of_several(items, every, directions, sides, width):
     factor, unit = unit_for(max(links.end - links.begin for links in every), TIMES)
-    top = 0
+    figure, axes = panels(width, sides, 1.7)
+    top, legends = 0, []
+    for side, axis in zip(sides, axes):
+        for item, links, direction in zip(items, every, directions):
+            values = numpy.sort(links.mean[direction == side])[::-1] * 100
+            if len(values):
+                top = max(top, values[0])
+                axis.plot(
+                    (numpy.arange(len(values)) + 0.5) / len(values) * 100,
+                    values,
+                    color=item.colour,
+                    linestyle=item.dashes,
+                )
+        kinds = {tier(name) for links, found in zip(every, directions) for name in links.names[found == side]}
+        legends.append((axis, side_title(side, sides, kinds)))
+    finish_sides(axes[: len(sides)], nice_top(top))
+    # One link in all of them, or they could not be compared: the busiest of any run that the others have too.
+    common = set.intersection(*(set(links.names) for links in every))
+    busiest = max(
+        ((links.mean[place], str(name)) for links in every for place, name in enumerate(links.names) if name in common),
+        default=(0, ""),
+    )[1]
     for item, links in zip(items, every):
-        values = numpy.sort(links.mean)[::-1] * 100
-        top = max(top, values[0])
-        axes[0].plot(
-            (numpy.arange(len(values)) + 0.5) / len(values) * 100, values, color=item.colour, linestyle=item.dashes
-        )
-        busiest = int(links.mean.argmax())
-        edges, share = links.over_time(links.table["utilization"].to_numpy(), 150, [busiest])
-        axes[1].stairs(
+        place = list(links.names).index(busiest) if busiest else int(links.mean.argmax())
+        edges, share = links.over_time(links.table["utilization"].to_numpy(), 150, [place])
+        axes[-1].stairs(
             100 * share[0], edges / factor, color=item.colour, linestyle=item.dashes, linewidth=0.9, baseline=None
         )
-    run_legend(axes[0], items, width)
-    axes[0].set_xlabel("links that were used, busiest first (%)")
-    axes[0].set_ylabel("mean utilization (%)")
-    axes[0].set_ylim(0, nice_top(top))
-    axes[0].set_xlim(0, 100)
-    axes[1].set_ylabel("utilization of the\nbusiest link (%)")
-    axes[1].set_ylim(0, 105)
-    axes[1].set_xlim(0)
-    legend_above(
-        axes[1],
-        [line_handle(item.colour, item.dashes) for item in items],
-        [text(links.names[links.mean.argmax()], 36) for links in every],
-        width,
+    axes[-1].set_title(
+        f"the link {text(busiest, 36)}, the busiest that all have" if busiest else "the busiest link of each",
+        fontsize=STYLE["legend.fontsize"],
     )
-    time_axis(axes[1], unit)
+    axes[-1].set_ylabel("utilization (%)")
+    axes[-1].set_ylim(0, 105)
+    axes[-1].set_xlim(0)
+    for number, (axis, title) in enumerate(legends):
+        if number == 0:
+            run_legend(axis, items, width, title)
+        elif width >= NARROW:
+            no_legend(axis, axes[0])
+            axis.set_title(title + axis.get_title(), fontsize=STYLE["legend.fontsize"], linespacing=1.42, pad=4)
+        else:
+            axis.set_title(title, fontsize=STYLE["legend.fontsize"])
+    time_axis(axes[-1], unit)
+    return figure

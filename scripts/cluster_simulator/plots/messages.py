@@ -3,6 +3,7 @@
 
 import math
 
+import matplotlib.lines
 import matplotlib.ticker
 import numpy
 
@@ -12,21 +13,25 @@ from .style import (
     BLUE,
     BYTES,
     CALL_COLOURS,
+    DASHES,
     GREEN,
     GREY,
+    NARROW,
     NothingToShow,
     ORANGE,
     PURPLE,
     RED,
     SKY,
-    STYLE,
     byte_ticks,
     columns_for,
     heading,
     human_time,
     legend_above,
+    legends_above,
     line_handle,
     make_figure,
+    make_panels,
+    no_legend,
     number_ticks,
     patch_handle,
     text,
@@ -51,15 +56,14 @@ def nines(share):
     return -numpy.log10(1 - numpy.asarray(share, dtype=float))
 
 
-def cdf(values, weight, top):
-    """Points of a cumulative distribution as a step function, at most some 3,000."""
+def cdf(values, weight, top, linear):
+    """Points of a cumulative distribution as a step function, at most some 3,000: shares in % or as nines()."""
     order = numpy.argsort(values, kind="stable")
     values, total = numpy.asarray(values)[order], numpy.cumsum(weight[order])
     share = total / total[-1]
     last = numpy.flatnonzero(numpy.append(values[1:] != values[:-1], True))
     values, share = values[last], share[last]
-    height = numpy.append(nines(share[:-1]), top)
-    height = numpy.minimum(height, top)
+    height = 100 * share if linear else numpy.minimum(numpy.append(nines(share[:-1]), top), top)
     if len(values) > 3000:
         by_height = numpy.searchsorted(height, numpy.linspace(0, height[-2], 1500))
         by_number = numpy.linspace(0, len(values) - 1, 1500).astype(int)
@@ -71,47 +75,67 @@ def cdf(values, weight, top):
 
 
 def draw_completion(items, width):
+    """Two distributions, each on a linear axis, where the bulk is seen, and on a logarithmic one, where the tail is."""
     items = need_flows(items)
-    columns = columns_for(width)
-    rows = 2 // columns
-    figure, axes = make_figure(
-        width, (2.75 + (0.16 * len(items) if len(items) > 1 else 0.3)) * rows + 0.2, rows, columns
+    whats = (("fct_us", "completion time of a message"), ("fct_slowdown", "slowdown (1: as on an idle network)"))
+    beside = width >= NARROW
+    legend = 0.16 * (len(items) + 1) if len(items) > 1 else 0.3
+    figure, axes = make_panels(
+        width, [(1.5 + legend, 2), (1.75, 2)] if beside else [(1.5 + legend, 1), (1.75, 1)] * 2, room=0.45
     )
-    for number, (key, name) in enumerate(
-        (("fct_us", "completion time of a message"), ("fct_slowdown", "slowdown (1: as on an idle network)"))
-    ):
-        axis = axes.flat[number]
-        draw_cdf(axis, items, key, width / columns, number % columns / columns)
-        axis.set_xlabel(name)
+    columns = 2 if beside else 1
+    legends = []
+    for number, (key, name) in enumerate(whats):
+        upper, lower = (axes[number], axes[2 + number]) if beside else axes[2 * number : 2 * number + 2]
+        curves = curves_of(items, key)
+        handles, labels = draw_cdf(upper, items, key, curves, linear=True)
+        draw_cdf(lower, items, key, curves, linear=False)
+        for axis in (upper, lower):
+            axis.set_xlabel(name)
+        options = {"size": 6 if len(items) > 1 else 6.5}
+        legends.append(((upper, handles, labels, width / columns, number % columns / columns), options))
+    legends_above(legends)
     heading(figure, items)
     return figure
 
 
-def draw_cdf(axis, items, key, width, left):
-    most = max(max(item.run.stats.get("messages") or 0, len(item.run.flows())) for item in items)
-    top = max(3.35, min(6.0, math.log10(most) + 0.15))
-    everything, handles, labels, notes = [], [], [], []
+def curves_of(items, key):
+    """[(item, flows, values, weight, quantiles)]"""
+    curves = []
     for item in items:
         flows, weight = item.run.flows(), weights(item.run)
         values = flows["fct_us"].to_numpy() if key == "fct_us" else slowdown(flows)
         values = numpy.maximum(values, 1e-6)
-        if len(items) == 1:
-            handles, labels = draw_cdf_by_operation(axis, flows, values, weight, top)
-        colour = BLACK if len(items) == 1 else item.colour
+        curves.append((item, flows, values, weight, marks(item.run, key, values, weight)))
+    return curves
+
+
+def draw_cdf(axis, items, key, curves, linear):
+    """Shares of the messages, from 0 to 100% or with 90, 99, 99.9% equally far apart. Returns handles and labels."""
+    most = max(max(item.run.stats.get("messages") or 0, len(item.run.flows())) for item in items)
+    top = max(3.35, min(6.0, math.log10(most) + 0.15))
+    single = len(items) == 1
+    everything, handles, labels, notes = [], [], [], []
+    height_of = (lambda share: 100 * share) if linear else nines
+    show = human_time if key == "fct_us" else lambda x: f"{x:.3g}"
+    for item, flows, values, weight, found in curves:
+        if single:
+            handles, labels = draw_cdf_by_operation(axis, flows, values, weight, top, linear)
+        colour = BLACK if single else item.colour
         axis.plot(
-            *cdf(values, weight, top),
+            *cdf(values, weight, top, linear),
             color=colour,
             linestyle=item.dashes,
             drawstyle="steps-post",
             zorder=3,
             solid_joinstyle="round",
         )
-        found = marks(item.run, key, values, weight)
-        show = human_time if key == "fct_us" else lambda x: f"{x:.3g}"
         for name, share, marker in QUANTILES:
+            if nines(share) > top:
+                continue
             axis.plot(
                 found[name],
-                nines(share),
+                height_of(share),
                 marker,
                 color=colour,
                 markersize=4,
@@ -119,14 +143,16 @@ def draw_cdf(axis, items, key, width, left):
                 markeredgewidth=0.5,
                 zorder=4,
             )
-            if len(items) == 1:
+            if single and (name == "p50") == linear:
                 word = {"p999": "p99.9"}.get(name, name)
-                notes.append((f"{word} {show(found[name])}", found[name], nines(share)))
-        if len(items) > 1:
+                notes.append((f"{word} {show(found[name])}", found[name], height_of(share)))
+        if not single:
             handles.append(line_handle(colour, item.dashes))
             labels.append(f"{text(item.label, 22)}: " + " / ".join(show(found[name]) for name, _, _ in QUANTILES))
         everything += [values.min(), values.max(), found["p999"]]
-    widen_log(axis, "x", everything + ([min(everything) / 2.2] if len(items) == 1 else []), 4)
+    widen_log(axis, "x", everything, 4)
+    if key == "fct_slowdown":
+        axis.set_xlim(0.9, max(axis.get_xlim()[1], 2.1))
     (time_ticks if key == "fct_us" else number_ticks)(axis, "x")
     for words, x, y in notes:  # above the curve, which is on its left, unless there is no room
         room = x > math.sqrt(axis.get_xlim()[0] * axis.get_xlim()[1])
@@ -141,24 +167,21 @@ def draw_cdf(axis, items, key, width, left):
             zorder=5,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
         )
-    ticks = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999]
-    axis.set_ylim(0, top)
-    axis.set_yticks(
-        [float(nines(tick)) for tick in ticks if nines(tick) <= top],
-        [f"{100 * tick:.10g} %" for tick in ticks if nines(tick) <= top],
-    )
-    axis.set_ylabel("share of messages")
-    if len(items) > 1:
-        handles = [line_handle("none")] + handles
-        labels = ["p50 / p99 / p99.9 (dot, square, diamond)"] + labels
-        legend_above(axis, handles, labels, width, left, size=6)
+    if linear:
+        axis.set_ylim(0, 104)
+        axis.set_yticks([0, 25, 50, 75, 100])
+        axis.set_ylabel("messages (%)")
     else:
-        handles.insert(0, line_handle(BLACK))
-        labels.insert(0, "all messages")
-        legend_above(axis, handles, labels, width, left, size=6.5)
+        ticks = [tick for tick in (0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999) if nines(tick) <= top]
+        axis.set_ylim(0, top)
+        axis.set_yticks([float(nines(tick)) for tick in ticks], [f"{100 * tick:.10g}" for tick in ticks])
+        axis.set_ylabel("messages (%), tail stretched")
+    if single:
+        return [line_handle(BLACK), *handles], ["all messages", *labels]
+    return [line_handle("none"), *handles], ["p50 / p99 / p99.9 (dot, square, diamond)", *labels]
 
 
-def draw_cdf_by_operation(axis, flows, values, weight, top):
+def draw_cdf_by_operation(axis, flows, values, weight, top, linear):
     """Thin lines, one an operation, if there are several. Returns handles and labels."""
     kinds = main_kinds(operations(flows["tag"]), weight)
     names = list(dict.fromkeys(kinds))
@@ -166,12 +189,13 @@ def draw_cdf_by_operation(axis, flows, values, weight, top):
         return [], []
     names = sorted(names, key=lambda name: (name == "other", -weight[(kinds == name).to_numpy()].sum(), name))
     palette = dict(zip(names, (ORANGE, GREEN, PURPLE, SKY, RED, GREY)))
+    looks = {name: {"linestyle": DASHES[(i + 1) % len(DASHES)], "linewidth": 0.9} for i, name in enumerate(names)}
     for name in names:
         mine = (kinds == name).to_numpy()
-        axis.plot(
-            *cdf(values[mine], weight[mine], top), color=palette[name], linewidth=0.9, drawstyle="steps-post", zorder=2
-        )
-    return [line_handle(palette[name], linewidth=0.9) for name in names], [text(name, 24) for name in names]
+        points = cdf(values[mine], weight[mine], top, linear)
+        axis.plot(*points, color=palette[name], drawstyle="steps-post", zorder=2, **looks[name])
+    handles = [matplotlib.lines.Line2D([], [], color=palette[name], **looks[name]) for name in names]
+    return handles, [text(name, 24) for name in names]
 
 
 # ---- sizes
@@ -185,7 +209,7 @@ def draw_sizes(items, width):
         raise NothingToShow("no message carried a byte")
     # Four bins a doubling, so that sizes that differ by a fifth stand apart; two where that gives too many.
     span = math.log2(sizes.max() / sizes.min())
-    per_doubling = 4 if span < 10 else 2
+    per_doubling = 4 if span < 10 and len(items) == 1 else 2
     low = math.floor(math.log2(sizes.min()) * per_doubling - 1.5)
     high = math.ceil(math.log2(sizes.max()) * per_doubling + 1.5)
     edges = 2 ** ((numpy.arange(low, high + 1) + 0.5) / per_doubling)
@@ -268,9 +292,10 @@ def draw_sizes_of_several(items, width, edges):
             if axis not in axes[-1]:
                 axis.set_xlabel("")
     handles = [patch_handle(item.colour) for item in items]
-    legend_above(axes[0][0], handles, [text(item.label) for item in items], width)
-    if columns == 2:  # keeps the right panel as high as the left one
-        axes[0][1].set_title(axes[0][0].get_title("left"), fontsize=STYLE["legend.fontsize"], linespacing=1.42, pad=4)
+    title = "from left to right in each bar:"
+    legend_above(axes[0][0], handles, [text(item.label) for item in items], width, title=title)
+    if columns == 2:
+        no_legend(axes[0][1], axes[0][0])
     return figure
 
 
@@ -289,6 +314,7 @@ def finish_sizes(axis, what, edges, tallest):
         axis.set_ylabel(f"bytes in them ({unit})")
         axis.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5, steps=[1, 2, 5, 10]))
         axis.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value / factor:g}"))
+    axis.set_ylim(0, 1.06 * max(tallest, 1e-9))
     axis.set_xlabel("size of a message")
 
 
@@ -296,59 +322,103 @@ def finish_sizes(axis, what, edges, tallest):
 
 
 def draw_by_size(items, width):
+    """Of one run three quantiles over one another; of several a panel a quantile."""
     items = need_flows(items)
-    columns = columns_for(width)
-    figure, axes = make_figure(width, 2.75 * (2 // columns) + 0.3, 2 // columns, columns)
     sizes = numpy.unique(numpy.concatenate([item.run.flows()["bytes"].unique() for item in items]))
     sizes = numpy.maximum(sizes, 1)
-    for axis, key in zip(axes.flat, ("fct_us", "fct_slowdown")):
-        lowest, highest = [], []
-        for item in items:
-            table = by_size(item.run, key, sizes)
-            colour = BLUE if len(items) == 1 else item.colour
-            for column, dashes, marker in (
-                ("p50", "-", "o"),
-                ("p99", (0, (4, 1.5)), "s"),
-                ("p999", (0, (1, 1.2)), "D"),
-            ):
+    keys = ("fct_us", "fct_slowdown")
+    tables = {key: [by_size(item.run, key, sizes) for item in items] for key in keys}
+    if len(items) > 1:
+        return draw_by_size_of_several(items, width, sizes, tables)
+    columns = columns_for(width)
+    figure, axes = make_figure(width, 2.75 * (2 // columns) + 0.3, 2 // columns, columns)
+    shown = [one for one in BY_SIZE if numpy.isfinite(tables[keys[0]][0][one[0]]).any()]
+    for axis, key in zip(axes.flat, keys):
+        table = tables[key][0]
+        for column, _, dashes, marker, colour in shown:
+            look = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 2.6, "linewidth": 1}
+            axis.plot(table["bytes"], table[column], **look)
+        if key == "fct_us":
+            idle_line(axis, table)
+        finish_by_size(axis, key, sizes, [table], [column for column, *_ in shown])
+    handles = [line_handle(colour, dashes, marker=marker, markersize=3) for _, _, dashes, marker, colour in shown]
+    legends_above(
+        [
+            (
+                (
+                    axes.flat[0],
+                    [*handles, line_handle(GREY, marker="_", markersize=5)],
+                    [*(name for _, name, *_ in shown), "idle network (mean)"],
+                    width / columns,
+                ),
+                {},
+            ),
+            ((axes.flat[1], handles, [name for _, name, *_ in shown], width / columns, 1 - 1 / columns), {}),
+        ]
+    )
+    heading(figure, items)
+    return figure
+
+
+BY_SIZE = (
+    ("p50", "p50", "-", "o", BLUE),
+    ("p99", "p99", DASHES[1], "s", RED),
+    ("p999", "p99.9", DASHES[2], "D", BLACK),
+)
+
+
+def idle_line(axis, table):
+    axis.plot(table["bytes"], table["ideal"], color=GREY, linewidth=0.9, marker="_", markersize=5, zorder=1)
+
+
+def finish_by_size(axis, key, sizes, tables, columns):
+    values = [value for table in tables for column in columns for value in table[column] if value > 0]
+    if key == "fct_us":
+        values += [value for table in tables for value in table["ideal"] if value > 0]
+    widen_log(axis, "x", sizes, 4)
+    widen_log(axis, "y", values or [1], 4)
+    if key == "fct_slowdown":
+        axis.set_ylim(0.93, max(axis.get_ylim()[1], 2.1))
+    byte_ticks(axis, "x", most=5)
+    (time_ticks if key == "fct_us" else number_ticks)(axis, "y")
+    axis.set_xlabel("size of a message")
+    axis.set_ylabel("completion time" if key == "fct_us" else "slowdown")
+
+
+def draw_by_size_of_several(items, width, sizes, tables):
+    columns = columns_for(width)
+    shown = [
+        (column, name)
+        for column, name, *_ in BY_SIZE[:2]
+        if any(numpy.isfinite(table[column]).any() for table in tables["fct_us"])
+    ]
+    figure, axes = make_panels(width, [(1.7, columns)] * (2 * len(shown) // columns))
+    places = iter(axes)
+    for column, name in shown:
+        for key, of in tables.items():
+            axis = next(places)
+            for item, table in zip(items, of):
                 axis.plot(
                     table["bytes"],
                     table[column],
-                    color=colour,
-                    linestyle=dashes,
-                    marker=marker,
+                    color=item.colour,
+                    linestyle=item.dashes,
+                    marker=item.marker,
                     markersize=2.6,
                     linewidth=1,
                 )
             if key == "fct_us":
-                axis.plot(table["bytes"], table["ideal"], color=GREY, linewidth=0.9, marker="_", markersize=5, zorder=1)
-                lowest += [value for value in table["ideal"] if value > 0]
-            lowest += [value for value in table["p50"] if value > 0]
-            highest += [value for value in table["p999"] + table["p99"] if value > 0]
-        widen_log(axis, "x", sizes, 4)
-        widen_log(axis, "y", lowest + highest, 4)
-        byte_ticks(axis, "x")
-        (time_ticks if key == "fct_us" else number_ticks)(axis, "y")
-        axis.set_xlabel("size of a message")
-        axis.set_ylabel("completion time" if key == "fct_us" else "slowdown")
-    first = axes.flat[0]
-    grey = BLUE if len(items) == 1 else BLACK
-    handles = [
-        line_handle(grey, "-", marker="o", markersize=3),
-        line_handle(grey, (0, (4, 1.5)), marker="s", markersize=3),
-        line_handle(grey, (0, (1, 1.2)), marker="D", markersize=3),
-    ]
-    legend_above(axes.flat[1], handles, ["p50", "p99", "p99.9"], width / columns, 1 - 1 / columns)
-    if len(items) == 1:
-        legend_above(
-            first, [line_handle(GREY, marker="_", markersize=5)], ["on an idle network (mean)"], width / columns
-        )
-    else:
-        legend_above(
-            first,
-            [line_handle(item.colour) for item in items] + [line_handle(GREY)],
-            [text(item.label, 24) for item in items] + ["idle network"],
-            width / columns,
-        )
-    heading(figure, items)
+                for table in of:
+                    idle_line(axis, table)
+            finish_by_size(axis, key, sizes, of, [column])
+            axis.set_ylabel(f"{axis.get_ylabel()}, {name}")
+    handles = [line_handle(item.colour, item.dashes, marker=item.marker, markersize=3) for item in items]
+    legend_above(
+        axes[0],
+        [*handles, line_handle(GREY, marker="_", markersize=5)],
+        [*(text(item.label, 24) for item in items), "idle network"],
+        width,
+    )
+    if columns == 2:
+        no_legend(axes[1], axes[0])
     return figure

@@ -4,7 +4,7 @@
 import matplotlib.ticker
 import numpy
 
-from ..measures import Links, marks_per_interval, measured_from, worst_ports
+from ..measures import part, Links, marks_per_interval, measured_from, worst_ports
 from .links import need_links
 from .style import (
     BYTES,
@@ -35,9 +35,9 @@ def draw_ports(items, width):
     series = (
         ports_of_one(items[0], every[0]) if single else [worst_of(item, links) for item, links in zip(items, every)]
     )
-    draw_series(axes, series, factor)
+    draw_series(axes, series, factor, fabrics(items))
     if extra:
-        draw_losses(axes[3], extra, factor, width)
+        draw_losses(axes[3], extra, factor, width, max(links.end - links.begin for links in every))
     handles = [line_handle(one["colour"], one["dashes"]) for one in series]
     if handles:
         legend_above(axes[0], handles, [text(one["label"], 36) for one in series], width)
@@ -58,7 +58,7 @@ def ports_of_one(item, links):
         {
             "label": links.names[port],
             "colour": COLOURS[i % 7],
-            "dashes": "-",
+            "dashes": DASHES[i % len(DASHES)],
             "queue": (queue[0], queue[1][i]),
             "paused": (paused[0], paused[1][i]),
             "marks": marks_per_interval(item.run, links, links.names[port]),
@@ -83,18 +83,25 @@ def worst_of(item, links):
     }
 
 
-def draw_series(axes, series, factor):
+def fabrics(items):
+    """Which there are, as {"roce", "ib"}: they have other words for the same."""
+    return {str(part(item.run.stats, "configuration", "fabric").get("fabric", "roce")) for item in items}
+
+
+def draw_series(axes, series, factor, kinds):
+    ecn = {"roce": "ECN marks", "ib": "FECN marks"}.get("".join(kinds), "(F)ECN marks")
+    held = {"roce": "paused", "ib": "without credits"}.get("".join(kinds), "paused or without credits")
     everywhere = bool(series and series[0].get("all"))
     tallest = max((one["queue"][1].max() for one in series), default=0)
     scale, unit = unit_for(max(tallest, 1), BYTES)
-    empty = {"queue": "no queue at the end of any interval", "marks": "no ECN mark", "paused": "no pause"}
+    empty = {"queue": "no queue at the end of any interval", "marks": f"no {ecn[:-1]}", "paused": f"never {held}"}
     for axis, key, label, divisor in (
         (axes[0], "queue", ("longest queue" if everywhere else "queue") + f"\nof a port ({unit})", scale),
-        (axes[1], "marks", "ECN marks\n" + ("of all ports, per ms" if everywhere else "per ms"), 1),
-        (axes[2], "paused", ("largest share" if everywhere else "share of time") + "\npaused (%)", 0.01),
+        (axes[1], "marks", ecn + "\n" + ("of all ports, per ms" if everywhere else "per ms"), 1),
+        (axes[2], "paused", ("largest share" if everywhere else "share of time") + f"\n{held} (%)", 0.01),
     ):
-        drawn = [one for one in series if one[key][1].max() > 0]
-        for one in drawn:
+        drawn = any(one[key][1].max() > 0 for one in series)
+        for one in series if drawn else []:
             edges, values = one[key]
             axis.stairs(
                 values / divisor,
@@ -134,20 +141,20 @@ def losses(items):
                     (
                         name if single else f"{item.label}: {name}",
                         COLOURS[number] if single else item.colour,
-                        "-" if single else DASHES[number % 4],
+                        DASHES[number % 4] if single else DASHES[number % 4],
                         times,
                     )
                 )
     return rows
 
 
-def draw_losses(axis, rows, factor, width):
+def draw_losses(axis, rows, factor, width, end):
     """Running totals: single events would not be seen."""
     for _, colour, dashes, times in rows:
         times = numpy.sort(times)
         axis.step(
-            numpy.concatenate([[0], times]) / factor,
-            numpy.arange(len(times) + 1),
+            numpy.concatenate([[0], times, [end]]) / factor,
+            numpy.append(numpy.arange(len(times) + 1), len(times)),
             where="post",
             color=colour,
             linestyle=dashes,

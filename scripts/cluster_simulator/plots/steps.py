@@ -3,7 +3,8 @@
 
 from ..measures import call_times, step_parts
 from .style import (
-    BLUE,
+    digits,
+    DEEP,
     NARROW,
     NothingToShow,
     RED,
@@ -68,11 +69,11 @@ def draw_step_bars(axis, rows, width):
                 axis.text(
                     (left + part / 2) / factor,
                     y,
-                    f"{part / factor:.3g}",
+                    digits(part / factor),
                     ha="center",
                     va="center",
                     fontsize=6.5,
-                    color="white" if colour in (BLUE, RED) else "black",
+                    color="white" if colour in (DEEP, RED) else "black",
                 )
             left += part
         words = human_time(total) + ("" if ended else " so far")
@@ -93,7 +94,7 @@ def draw_call_bars(axis, rows, width):
     factor, unit = unit_for(max(row[1] + row[2] for row in rows), TIMES)
     right = 0
     for y, (name, behind, exposed, collective) in enumerate(rows):
-        axis.barh(y, behind / factor, color=SKY if collective else BLUE, height=0.72, linewidth=0)
+        axis.barh(y, behind / factor, color=SKY if collective else DEEP, height=0.72, linewidth=0)
         axis.barh(y, exposed / factor, left=behind / factor, color=RED, height=0.72, linewidth=0)
         words = human_time(behind + exposed)
         if collective:

@@ -2,6 +2,7 @@
 """How all pictures look: colours, sizes, words, numbers, axes and legends. No data of a run is read here but its name."""
 
 import functools
+import io
 import math
 import os
 import warnings
@@ -20,10 +21,11 @@ NARROW = 4.6  # below this, panels stand below one another
 FORMATS = ("png", "svg", "pdf")
 
 BLUE, RED, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
+DEEP, ORANGE, SKY, BLACK = "#004B77", "#E69F00", "#56B4E9", "#000000"
 GREY, PALE = "#777777", "#E4E4E4"
 COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK)
-DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
+MARKERS = "osD^vP"
+DASHES = ("-", (0, (4.5, 1.5)), (0, (1.8, 1)), (0, (6, 1.2, 1.6, 1.2)))
 
 STYLE = {
     "font.family": "DejaVu Sans",
@@ -59,16 +61,16 @@ STYLE = {
     "axes.titlelocation": "left",
 }
 
-# A GPU is in one of these states at any time of a step.
+# A GPU is in one of these states at any time of a step; as grey they are dark, light, middle and pale.
 STATES = (
-    ("computing", BLUE),
+    ("computing", DEEP),
     ("computing, communication hidden behind it", SKY),
     ("exposed communication", RED),
     ("waiting", PALE),
 )
 CALL_COLOURS = {
     "forward": BLUE,
-    "backward": "#004B77",
+    "backward": DEEP,
     "optimizer": PURPLE,
     "all-gather": ORANGE,
     "reduce-scatter": GREEN,
@@ -77,7 +79,7 @@ CALL_COLOURS = {
 
 ALWAYS = (0.0, float("inf"))
 # times: the part of the run that pictures over time show, in us.
-Item = namedtuple("Item", "run label colour dashes times", defaults=(ALWAYS,))
+Item = namedtuple("Item", "run label colour dashes marker times", defaults=("o", ALWAYS))
 
 
 class NothingToShow(Exception):
@@ -102,8 +104,12 @@ def human(value, units):
     for f, n in units:
         if abs(value) >= f * 0.9995:
             factor, name = f, n
-    number = value / factor
-    return f"{number:,.0f} {name}" if abs(number) >= 999.5 else f"{number:.3g} {name}"
+    return f"{digits(value / factor)} {name}"
+
+
+def digits(number):
+    """Three digits, and never 1e+03."""
+    return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"
 
 
 TIMES = ((1e-3, "ns"), (1, "µs"), (1e3, "ms"), (1e6, "s"))
@@ -131,25 +137,62 @@ def unit_for(largest, units):
 # ---- axes
 
 
+class Page(matplotlib.figure.Figure):
+    """A figure that a notebook shows without pyplot."""
+
+    def _repr_png_(self):
+        with io.BytesIO() as file, matplotlib.rc_context(STYLE), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing")
+            self.savefig(file, format="png", dpi=STYLE["figure.dpi"])
+            return file.getvalue()
+
+
+def dress(axis):
+    """Axes that were made without STYLE as those that were."""
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+    for spine in axis.spines.values():
+        spine.set_linewidth(STYLE["axes.linewidth"])
+    axis.tick_params(labelsize=STYLE["xtick.labelsize"], width=STYLE["xtick.major.width"])
+    axis.xaxis.label.set_size(STYLE["axes.labelsize"])
+    axis.yaxis.label.set_size(STYLE["axes.labelsize"])
+    axis.grid(True, linewidth=STYLE["grid.linewidth"], color=STYLE["grid.color"])
+    axis.set_axisbelow(True)
+    return axis
+
+
 def make_figure(width, height, rows=1, columns=1, **options):
-    figure = matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
+    figure = Page(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.04, h_pad=0.04, hspace=0.03, wspace=0.03)
     axes = figure.subplots(rows, columns, squeeze=False, **options)
     return figure, axes
 
 
-def legend_above(axis, handles, labels, width, left=0.0, size=None, title=""):
+def make_panels(width, rows, room=0.62):
+    """(figure, axes): rows of (height in inches, panels beside one another), each with `room` for its words."""
+    figure = Page(figsize=(width, sum(height + room for height, _ in rows) + 0.2), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.04, h_pad=0.04, hspace=0.03, wspace=0.03)
+    columns = math.lcm(*(count for _, count in rows))
+    grid = figure.add_gridspec(len(rows), columns, height_ratios=[height for height, _ in rows])
+    return figure, [
+        figure.add_subplot(grid[row, place * columns // count : (place + 1) * columns // count])
+        for row, (_, count) in enumerate(rows)
+        for place in range(count)
+    ]
+
+
+def legend_above(axis, handles, labels, width, left=0.0, size=None, title="", lines=0):
     """A legend over a panel that is `width` inches wide and begins at `left` of the figure, in as many columns as fit.
 
     The layout must not shrink the panel to the legend's width, so the legend is no part of it: an empty title of as
-    many lines keeps the place free.
+    many lines keeps the place free, of at least `lines`. Returns how many it has itself.
     """
     size = size or STYLE["legend.fontsize"]
     room, handle = (width - 0.1) * 72, 3.6 * size  # points
     labels = [fitting(label, size, room - handle) for label in labels]
     longest = max(text_width(label, size) for label in labels)
     columns = max(1, min(len(labels), int(room / (longest + handle))))
-    lines = -(-len(labels) // columns)
+    own = -(-len(labels) // columns)
     transform = matplotlib.transforms.blended_transform_factory(axis.figure.transFigure, axis.transAxes)
     legend = axis.legend(
         handles,
@@ -162,9 +205,27 @@ def legend_above(axis, handles, labels, width, left=0.0, size=None, title=""):
         handletextpad=0.5,
         borderpad=0.3,
         labelspacing=0.25,
+        title=fitting(title, size, room) if title else None,
+        title_fontsize=size,
+        alignment="left",
     )
     legend.set_in_layout(False)
-    axis.set_title(title + "\n" * (lines + 1 if title else lines - 1) + " ", fontsize=size, linespacing=1.42, pad=4)
+    own += 1 if title else 0
+    axis.set_title("\n" * (max(own, lines) - 1) + " ", fontsize=size, linespacing=1.42, pad=4)
+    return own
+
+
+def legends_above(calls):
+    """legend_above for panels beside one another, which are equally high if the places of their legends are."""
+    lines = max(legend_above(*words, **options) for words, options in calls)
+    for words, options in calls:
+        legend_above(*words, **options, lines=lines)
+
+
+def no_legend(axis, other):
+    """As much place over a panel as over the one beside it, which has a legend."""
+    size = STYLE["legend.fontsize"]
+    axis.set_title("\n" * other.get_title().count("\n") + " ", fontsize=size, linespacing=1.42, pad=4)
 
 
 def line_handle(colour, dashes="-", **options):
@@ -175,10 +236,10 @@ def patch_handle(colour, **options):
     return matplotlib.patches.Patch(facecolor=colour, **options)
 
 
-def run_legend(axis, items, width):
-    legend_above(
-        axis, [line_handle(item.colour, item.dashes) for item in items], [text(item.label) for item in items], width
-    )
+def run_legend(axis, items, width, title="", marked=False):
+    markers = [{"marker": item.marker, "markersize": 3} if marked else {} for item in items]
+    handles = [line_handle(item.colour, item.dashes, **marker) for item, marker in zip(items, markers)]
+    legend_above(axis, handles, [text(item.label) for item in items], width, title=title)
 
 
 def heading(figure, items):
@@ -232,18 +293,18 @@ def time_axis(axis, factor_name, what="time since measuring began"):
     axis.set_xlabel(f"{what} ({factor_name})")
 
 
-def byte_ticks(axis, which, binary=False):
+def byte_ticks(axis, which, binary=False, most=7):
     units = BINARY if binary else BYTES
     formatter = matplotlib.ticker.FuncFormatter(lambda value, _: human(value, units) if value > 0 else "0")
-    set_log_ticks(getattr(axis, f"{which}axis"), formatter, 2 if binary else 10)
+    set_log_ticks(getattr(axis, f"{which}axis"), formatter, 2 if binary else 10, most)
 
 
 def time_ticks(axis, which):
     set_log_ticks(getattr(axis, f"{which}axis"), matplotlib.ticker.FuncFormatter(lambda value, _: human_time(value)))
 
 
-def set_log_ticks(axis, formatter, base=10):
-    """Three to seven round ticks; of powers of two at most five."""
+def set_log_ticks(axis, formatter, base=10, most=7):
+    """Three to `most` round ticks; of powers of two at most five."""
     low, high = sorted(axis.get_view_interval())
     low, high = max(low, 1e-300), max(high, 1e-300)
     if base == 2:
@@ -263,7 +324,7 @@ def set_log_ticks(axis, formatter, base=10):
         else:
             ticks = matplotlib.ticker.MaxNLocator(3).tick_values(low, high)
         ticks = [tick for tick in ticks if low <= tick <= high]
-        axis.set_major_locator(matplotlib.ticker.FixedLocator(ticks[:: -(-len(ticks) // 7)]))
+        axis.set_major_locator(matplotlib.ticker.FixedLocator(ticks[:: -(-len(ticks) // most)]))
     axis.set_minor_locator(matplotlib.ticker.NullLocator())
     axis.set_major_formatter(formatter)
 

@@ -4,7 +4,10 @@
 import os
 import re
 
+import matplotlib
+
 from ..errors import InvalidInput
+from .style import COLOURS, DASHES, MARKERS, STYLE, WIDTH, make_figure
 
 # Unit of a column's name: (factor, unit) from the smallest on; the largest that leaves the values above one is taken.
 SCALES = {
@@ -12,8 +15,6 @@ SCALES = {
     "bytes": [(1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")],
 }
 UNITS = {"GBps": "GB/s", "gbps": "Gb/s", "s": "s", "per_s": "1/s"}
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#777777")
-MARKERS = "osD^vPX*"
 
 
 def draw(rows, x, y, by, log, file):
@@ -30,22 +31,21 @@ def draw(rows, x, y, by, log, file):
     figure = _figure(shown, x, y, by, log, len(rows))
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[file[-3:]]
     try:
-        figure.savefig(file, dpi=200, bbox_inches="tight", metadata=metadata)
+        with matplotlib.rc_context(STYLE):
+            figure.savefig(file, bbox_inches="tight", metadata=metadata)
     except OSError as error:
         raise InvalidInput(f"--out={file}: {error.strerror}") from None
     return f"{file}: {len(shown)} of {len(rows)} points"
 
 
 def _figure(shown, x, y, by, log, total):
-    import matplotlib
+    with matplotlib.rc_context(STYLE):
+        return _styled_figure(shown, x, y, by, log, total)
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
-    plt.rcParams.update(
-        {"svg.hashsalt": "sweep", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
-    )
-    figure, ax = plt.subplots(figsize=(6, 3.6))
+def _styled_figure(shown, x, y, by, log, total):
+    figure, axes = make_figure(WIDTH, 3.2)
+    ax = axes[0, 0]
     numeric = all(isinstance(row[x], (int, float)) for row in shown) and (
         len({row[x] for row in shown}) > 1 or "x" in log
     )
@@ -65,29 +65,38 @@ def _figure(shown, x, y, by, log, total):
                 points.setdefault(row[x], []).append(row[y] / y_factor)
         values = sorted(points, key=order)
         at = [places[value] / x_factor for value in values]
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        look = {
+            "color": COLOURS[number % len(COLOURS)],
+            "marker": MARKERS[number % len(MARKERS)],
+            "linestyle": DASHES[number % len(DASHES)],
+        }
         means = [sum(points[value]) / len(points[value]) for value in values]
         ax.plot(
             at,
             means,
-            color=colour,
-            marker=marker,
+            **look,
+            markersize=4,
             label=plain(", ".join(f"{label(name)} {text(value)}" for name, value in zip(by, group))) or None,
         )
         for place, value in zip(at, values):  # several points of one x: each is shown, the line is their mean
             if len(points[value]) > 1:
                 repeated = True
                 ax.plot(
-                    [place] * len(points[value]), points[value], color=colour, marker=".", linestyle="none", alpha=0.5
+                    [place] * len(points[value]),
+                    points[value],
+                    color=look["color"],
+                    marker=".",
+                    linestyle="none",
+                    alpha=0.5,
                 )
     _dress(ax, places, numeric, x_label, y_label, log, [row[y] / y_factor for row in shown])
     if by:
-        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+        ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
     notes = (
         [f"{total - len(shown)} of {total} points have no result and are not shown"] if total > len(shown) else []
     ) + ([f"lines: means{over(shown, x, by)}; dots: single runs"] if repeated else [])
     if notes:
-        figure.text(0.5, -0.08, "; ".join(notes), ha="center", fontsize=8, color="#666666")
+        figure.text(0.5, -0.05, "; ".join(notes), ha="center", fontsize=7, color="#666666")
     return figure
 
 
@@ -110,8 +119,6 @@ def over(shown, x, by):
 def _dress(ax, places, numeric, x_label, y_label, log, values):
     ax.set_xlabel(plain(x_label))
     ax.set_ylabel(plain(y_label))
-    ax.grid(axis="y", color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
     if "x" in log:
         ax.set_xscale("log")
     if "y" in log:

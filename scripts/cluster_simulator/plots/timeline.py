@@ -4,7 +4,7 @@
 import matplotlib.colors
 import numpy
 
-from ..measures import group_size, measured_from, operations, segments, stream_order, time_in_bins
+from ..measures import group_size, main_kinds, measured_from, operations, part, segments, stream_order, time_in_bins
 from .style import (
     BLACK,
     CALL_COLOURS,
@@ -22,17 +22,23 @@ from .style import (
 )
 
 
-def state_image(run, edges, rows=128):
-    """(colours as rows x bins x 3, ranks in a row, ranks): the mean colour of what the ranks of a row did in a bin."""
+MOST_STREAMS = 12
+
+
+def state_image(run, edges, rows=128, levels=8):
+    """(colours as rows * levels x bins x 3, ranks in a row, ranks): what the ranks of a row did in a bin.
+
+    The states stand upon one another, each as high as its share of the time: a call that is shorter than a bin is a low
+    bar of its own colour, at least one of the levels, and not a pale one.
+    """
     calls = run.calls()
     numbers = numpy.sort(calls["rank"].unique())
-    per_server = int(run.stats.get("configuration", {}).get("cluster", {}).get("gpus_per_server") or 1)
-    group = group_size(len(numbers), max(1, per_server // run.rank_stride()), rows)
+    group = group_size(len(numbers), max(1, gpus_per_server(run) // run.rank_stride()), rows)
     rank, begin, end, state = segments(calls)
     row = numpy.searchsorted(numbers, rank) // group
     colours = numpy.array([matplotlib.colors.to_rgb(colour) for _, colour in STATES])
     count = -(-len(numbers) // group)
-    image = numpy.empty((count, len(edges) - 1, 3))
+    image = numpy.empty((count * levels, len(edges) - 1, 3))
     width = numpy.diff(edges)
     for i in range(count):
         members = min(group, len(numbers) - i * group)
@@ -40,10 +46,28 @@ def state_image(run, edges, rows=128):
         shares = numpy.array(
             [time_in_bins(begin[mine & (state == s)], end[mine & (state == s)], edges) for s in range(3)]
         )
-        shares = shares / (width * members)
-        shares = numpy.vstack([shares, numpy.clip(1 - shares.sum(axis=0), 0, 1)])
-        image[i] = numpy.clip(numpy.tensordot(shares.T, colours, 1), 0, 1)
+        heights = levels_of(shares / (width * members), levels)
+        # From the top down: waiting, exposed, hidden, computing.
+        tops = numpy.cumsum(heights[::-1], axis=0)
+        place = numpy.arange(levels)[:, None]
+        image[i * levels : (i + 1) * levels] = colours[3 - (place[:, None] >= tops[None, :3]).sum(axis=1)]
     return image, group, numbers
+
+
+def levels_of(shares, levels):
+    """How many of the levels each state gets in each bin, waiting last: of any share above 0 at least one."""
+    counts = numpy.where(shares > 1e-9, numpy.maximum(1, numpy.rint(shares * levels)), 0).astype(int)
+    while (over := counts.sum(axis=0) > levels).any():
+        counts[counts.argmax(axis=0)[over], numpy.flatnonzero(over)] -= 1
+    short = (shares.sum(axis=0) > 1 - 1e-6) & (counts.sum(axis=0) < levels)  # nothing waited: no level of it
+    bins = numpy.flatnonzero(short)
+    counts[shares.argmax(axis=0)[short], bins] += levels - counts.sum(axis=0)[short]
+    return numpy.vstack([counts, levels - counts.sum(axis=0)])
+
+
+def gpus_per_server(run):
+    count = part(run.stats, "configuration", "cluster").get("gpus_per_server")
+    return int(count) if isinstance(count, (int, float)) and count >= 1 else 1
 
 
 def draw_timeline(items, width):
@@ -51,7 +75,7 @@ def draw_timeline(items, width):
     if not items:
         raise NothingToShow("no call was measured (only dltrain writes calls.log)")
     lanes = len(items) == 1
-    streams = stream_order(items[0].run.calls()) if lanes else []
+    streams = stream_order(items[0].run.calls())[:MOST_STREAMS] if lanes else []
     heights = ([0.26 * len(streams) + 0.05] if lanes else []) + [raster_height(item.run) for item in items]
     figure, axes = make_figure(
         width,
@@ -72,7 +96,7 @@ def draw_timeline(items, width):
             aspect="auto",
             interpolation="nearest",
             origin="upper",
-            extent=(0, (end - begin) / factor, len(image), 0),
+            extent=(0, (end - begin) / factor, -(-len(numbers) // group), 0),
         )
         rank_ticks(axis, numbers, group)
         axis.grid(False)
@@ -119,7 +143,7 @@ def draw_lanes(axis, run, streams, span, factor, width):
     calls = run.calls()
     rank = calls.loc[calls["end_us"].idxmax(), "rank"]
     mine = calls[(calls["rank"] == rank) & (calls["end_us"] > span[0])]
-    kinds = operations(mine["call"])
+    kinds = main_kinds(operations(mine["call"]), numpy.ones(len(mine)), 10)
     palette = call_palette(kinds)
     for y, stream in enumerate(streams):
         here = mine["stream"] == stream
@@ -127,17 +151,20 @@ def draw_lanes(axis, run, streams, span, factor, width):
             these = mine[here & (kinds == kind)]
             begin = numpy.maximum(these["start_us"].to_numpy(), span[0])
             bars = numpy.column_stack([(begin - span[0]) / factor, (these["end_us"].to_numpy() - begin) / factor])
-            thin = 0.25 if len(these) < 400 else 0
-            axis.broken_barh(bars, (y - 0.4, 0.8), facecolors=palette[kind], edgecolor="white", linewidth=thin)
+            # White edges part calls that are wide; short ones would be nothing but edges.
+            wide = bars[:, 1] > (span[1] - span[0]) / factor * 0.006
+            for some, edge in ((wide, "white"), (~wide, palette[kind])):
+                axis.broken_barh(bars[some], (y - 0.4, 0.8), facecolors=palette[kind], edgecolor=edge, linewidth=0.25)
     axis.set_ylim(len(streams) - 0.5, -0.5)
     axis.set_yticks(range(len(streams)), [text(stream, 16) for stream in streams])
     axis.grid(False, axis="y")
     axis.tick_params(labelbottom=False)
-    names = [kind for kind in palette if kind != "other calls"] + (
-        ["other calls"] if "other calls" in palette.values() else []
-    )
     legend_above(
-        axis, [patch_handle(palette[name]) for name in names], [text(f"{name}", 24) for name in names], width, size=6.5
+        axis,
+        [patch_handle(colour) for colour in palette.values()],
+        [text(name, 24) for name in palette],
+        width,
+        size=6.5,
     )
     axis.set_ylabel(f"GPU {rank}")
 

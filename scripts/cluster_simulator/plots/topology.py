@@ -6,32 +6,55 @@ import re
 import matplotlib.cm
 import matplotlib.collections
 import matplotlib.colors
+import numpy
 
 from ..measures import Graph, natural
 from .links import need_links
-from .style import BYTES, GREY, NARROW, PALE, heading, human_bytes, line_handle, make_figure, nice_top, text, unit_for
+from .style import (
+    BYTES,
+    GREY,
+    NARROW,
+    PALE,
+    NothingToShow,
+    heading,
+    human_bytes,
+    line_handle,
+    make_figure,
+    text,
+    unit_for,
+)
 
 
+MOST_LINKS = 100000
 LINK_COLOURS = matplotlib.colors.LinearSegmentedColormap.from_list(
     "utilization", ["#F3D36B", "#E69F00", "#D55E00", "#7A0403"]
 )
 
 
+def graph_arc(graph):
+    """How far the arcs of the highest tier rise over it."""
+    places, top = graph.places(), len(graph.tiers) - 1
+    arcs = [(places[a], places[b]) for a, b, *_ in graph.links]
+    return max((arc_height(a, b) for a, b in arcs if a[1] == b[1] == top), default=0.0)
+
+
 def draw_topology(items, width):
     items = need_links(items)
     graphs = [Graph(item.run) for item in items]
-    heights = [0.62 * (len(graph.tiers) - 1) + 0.8 for graph in graphs]
+    many = max(len(graph.links) for graph in graphs)
+    if many > MOST_LINKS:
+        raise NothingToShow(f"{many:,} pairs of nodes are linked, too many for a picture (at most {MOST_LINKS:,})")
+    heights = [0.62 * (len(graph.tiers) - 1 + graph_arc(graph)) + 0.8 for graph in graphs]
     figure, axes = make_figure(
         width, sum(heights) + 0.25 * len(items) + 0.9, len(items), 1, gridspec_kw={"height_ratios": heights}
     )
-    busiest = max(busy for graph in graphs for _, _, _, busy in graph.links)
-    norm = matplotlib.colors.Normalize(0, nice_top(100 * busiest) if busiest < 0.8 else 100)
+    norm = matplotlib.colors.Normalize(0, 100)  # the same in every picture, so that two can be compared
     most = max(max(carried for _, _, carried, _ in graph.links) for graph in graphs) or 1
     crowd = min(1, 60 / max(len(graph.links) for graph in graphs)) ** 0.5  # many lines: thinner
     for axis, item, graph in zip(axes[:, 0], items, graphs):
         draw_graph(axis, graph, norm, most, width, crowd)
         if len(items) > 1:
-            axis.set_title(text(item.label), color=item.colour)
+            axis.set_title(text(item.label))
     factor, unit = unit_for(most, BYTES)
     handles = [line_handle(GREY, linewidth=max(0.3, thickness(share) * crowd)) for share in (0.1, 0.5, 1)]
     axes[-1, 0].legend(
@@ -65,13 +88,26 @@ def thickness(share):
     return 0.5 + 4.5 * share
 
 
+def path(a, b):
+    """A straight line between tiers; within a tier an arc over what stands between, the higher the farther."""
+    if a[1] != b[1]:
+        return [a, b]
+    along = numpy.linspace(0, 1, 21)
+    high = arc_height(a, b)
+    return numpy.column_stack([a[0] + (b[0] - a[0]) * along, a[1] + 4 * high * along * (1 - along)])
+
+
+def arc_height(a, b):
+    return 0.12 + 0.9 * abs(a[0] - b[0])
+
+
 def draw_graph(axis, graph, norm, most, width, crowd):
     places = graph.places()
     order = sorted(graph.links, key=lambda link: (link[3], natural(link[0]), natural(link[1])))  # the busiest on top
     left, lowest = -0.01, -0.4
     axis.add_collection(
         matplotlib.collections.LineCollection(
-            [(places[a], places[b]) for a, b, _, _ in order],
+            [path(places[a], places[b]) for a, b, _, _ in order],
             colors=[LINK_COLOURS(norm(100 * busy)) if busy else PALE for *_, busy in order],
             linewidths=[max(0.3, thickness(carried / most) * crowd) for _, _, carried, _ in order],
             capstyle="round",
@@ -124,5 +160,5 @@ def draw_graph(axis, graph, norm, most, width, crowd):
             left = -0.05 - 0.058 * (len(kind) + 6) / width
         lowest = -0.85 if upright else lowest
     axis.set_xlim(left, 1.01)
-    axis.set_ylim(lowest, len(graph.tiers) - 1 + 0.4)
+    axis.set_ylim(lowest, len(graph.tiers) - 1 + 0.4 + graph_arc(graph))
     axis.axis("off")

@@ -7,6 +7,7 @@ from . import style as p
 
 SHOWN = (("p50", "median"), ("p95", "95th percentile"), ("p99", "99th percentile"))
 MOST_FLOWS = 12  # lines of single flows in a picture
+SINCE = "time since the simulation began"
 
 
 def during(item, table):
@@ -33,40 +34,56 @@ def need(items, table, why):
 # ---- slowdown by size
 
 
-def slowdown_panels(axes, items, tag="all"):
-    """Into three axes: over flow size, each group of as many flows at the same distance, as in HPCC's figures."""
+def slowdown_panels(axes, items, tag="all", most_ticks=3):
+    """Into three axes, over flow size: the groups of slowdown.csv, of about as many flows each.
+
+    A group is a mark at the middle of its sizes and a line from its smallest to its largest.
+    """
+    tables = []
+    for item in items:
+        table = item.run.slowdowns()
+        tables.append(table[(table["tag"] == tag) & (table["kind"] == "group")])
+    every = [size for table in tables for column in ("from_bytes", "to_bytes") for size in table[column] if size > 0]
     for axis, (name, title) in zip(axes, SHOWN):
-        highest, labels = 1.0, []
-        for item in items:
-            table = item.run.slowdowns()
-            table = table[(table["tag"] == tag) & (table["kind"] == "group")]
-            if len(table) > len(labels):
-                labels = [p.human_bytes(size) for size in table["to_bytes"]]
-            # A group's place is its share of the flows, so that runs with different numbers of groups can be compared.
-            places = (table["flows"].cumsum() / max(1, table["flows"].sum())).to_numpy()
-            axis.plot(places, table[name], color=item.colour, linestyle=item.dashes, marker="o", markersize=2)
-            highest = max([highest, *table[name]])
-        every = max(1, -(-len(labels) // 5))
-        ticks = [i for i in range(len(labels)) if i % every == every - 1] or list(range(len(labels)))
-        axis.set_xticks([(i + 1) / len(labels) for i in ticks], [labels[i] for i in ticks], rotation=90)
+        values = [1.0]
+        for item, table in zip(items, tables):
+            low, high = (numpy.maximum(table[column].to_numpy(), 1) for column in ("from_bytes", "to_bytes"))
+            axis.plot(
+                numpy.sqrt(low.astype(float) * high),
+                table[name],
+                color=item.colour,
+                linestyle=item.dashes,
+                marker=item.marker,
+                markersize=2.5,
+                linewidth=0.9,
+            )
+            axis.hlines(table[name], low, high, color=item.colour, linewidth=0.5)
+            values += list(table[name])
+        p.widen_log(axis, "x", every or [1], 4)
         axis.set_yscale("log")
-        axis.set_ylim(0.93, highest * 1.15)
+        axis.set_ylim(0.93, max(values) * 1.15)
+        p.byte_ticks(axis, "x", most=most_ticks)
         p.number_ticks(axis, "y")
         axis.set_xlabel("flow size")
         axis.set_ylabel("slowdown, " + title)
 
 
 def draw_slowdown(items, width):
-    items = need(items, lambda run: run.slowdowns(), "no flow sizes with slowdowns (slowdown.csv is missing or empty)")
+    items = need(items, has_groups, "no flow sizes with slowdowns (slowdown.csv is missing or empty)")
     columns = 3 if width >= p.NARROW else 1
-    figure, axes = p.make_figure(width, 2.4 * (3 // columns) + 0.2, 3 // columns, columns)
-    slowdown_panels(axes.flat, items)
+    figure, axes = p.make_figure(width, 2.3 * (3 // columns) + 0.2, 3 // columns, columns)
+    slowdown_panels(axes.flat, items, most_ticks=3 if columns > 1 else 6)
     if len(items) > 1:
-        p.run_legend(axes.flat[0], items, width)
+        p.run_legend(axes.flat[0], items, width, marked=True)
         for axis in axes.flat[1:columns]:
-            axis.set_title("\n" * axes.flat[0].get_title().count("\n") + " ", fontsize=p.STYLE["legend.fontsize"])
+            p.no_legend(axis, axes.flat[0])
     p.heading(figure, items)
     return figure
+
+
+def has_groups(run):
+    table = run.slowdowns()
+    return table[(table["tag"] == "all") & (table["kind"] == "group")]
 
 
 # ---- queues
@@ -96,35 +113,68 @@ def draw_queues(items, width):
     items = [item for item in items if len(during(item, item.run.queues()))]
     if not items:
         raise p.NothingToShow("no queue at the times asked for (--from, --until)")
-    single = len(items) == 1
-    series = []
-    for item in items:
-        table = during(item, item.run.queues())
-        links = list(dict.fromkeys(table["link"]))
-        for i, link in enumerate(links if single else links[:1]):
-            series.append(
-                (
-                    link if single else f"{item.label}: {link}",
-                    p.COLOURS[i % len(p.COLOURS)] if single else item.colour,
-                    item.dashes,
-                    steps_of(table[table["link"] == link], interval_of(item.run, "queues_csv", 1.0)),
-                )
-            )
-    figure, axes = p.make_figure(width, 2.6, 1, 1)
-    axis = axes[0, 0]
-    factor, unit = p.unit_for(max(times[-1] for *_, (times, _) in series), p.TIMES)
-    size, size_unit = p.unit_for(max(values.max() for *_, (_, values) in series), p.BYTES)
-    for _, colour, dashes, (times, values) in reversed(series):  # the longest is on top
-        axis.plot(times / factor, values / size, color=colour, linestyle=dashes, linewidth=0.8)
-    axis.set_ylim(bottom=0)
-    limit(axis, items, factor)
-    axis.set_ylabel(f"queue ({size_unit})")
-    p.time_axis(axis, unit, "time")
-    p.legend_above(
-        axis, [p.line_handle(c, d) for _, c, d, _ in series], [p.text(label, 36) for label, *_ in series], width
+    if len(items) == 1:
+        table = during(items[0], items[0].run.queues())
+        panels = [[link_of(items[0], table, link, i) for i, link in enumerate(dict.fromkeys(table["link"]))][:8]]
+        names = [""]
+    else:
+        names = ports_of_all(items)
+        panels = [[link_of(item, during(item, item.run.queues()), name) for item in items] for name in names]
+    figure, axes = p.make_figure(
+        width, (2.4 if len(panels) == 1 else 1.45 * len(panels)) + 0.4, len(panels), 1, sharex=True
     )
+    axes = axes[:, 0]
+    drawn = [series for panel in panels for *_, series in panel if len(series[0])]
+    factor, unit = p.unit_for(max(times[-1] for times, _ in drawn), p.TIMES)
+    size, size_unit = p.unit_for(max(values.max() for _, values in drawn), p.BYTES)
+    titles = []
+    for axis, panel, name in zip(axes, panels, names):
+        for _, colour, dashes, (times, values) in reversed(panel):  # the longest is on top
+            axis.plot(times / factor, values / size, color=colour, linestyle=dashes, linewidth=0.8)
+        axis.set_ylim(bottom=0)
+        limit(axis, items, factor)
+        axis.set_ylabel(f"queue ({size_unit})")
+        if name:
+            missing = [label for label, *_, (times, _) in panel if not len(times)]
+            note = f"; not among the longest of: {', '.join(missing)}" if missing else ""
+            titles.append(p.fitting(p.text(name + note, 160), p.STYLE["axes.titlesize"], (width - 0.8) * 72))
+    p.time_axis(axes[-1], unit, SINCE)
+    if names[0]:
+        p.run_legend(axes[0], items, width, title=titles[0])
+        for axis, title in zip(axes[1:], titles[1:]):
+            axis.set_title(title, fontsize=p.STYLE["legend.fontsize"])
+    else:
+        p.legend_above(
+            axes[0],
+            [p.line_handle(colour, dashes) for _, colour, dashes, _ in panels[0]],
+            [p.text(label, 36) for label, *_ in panels[0]],
+            width,
+        )
     p.heading(figure, items)
     return figure
+
+
+def link_of(item, table, link, number=None):
+    """(name, colour, dashes, (times, bytes)) of one port of one run; of several ports the number says which."""
+    series = steps_of(table[table["link"] == link], interval_of(item.run, "queues_csv", 1.0))
+    if number is None:
+        return item.label, item.colour, item.dashes, series
+    return link, p.COLOURS[number % len(p.COLOURS)], p.DASHES[number % len(p.DASHES)], series
+
+
+def ports_of_all(items, most=3):
+    """The ports that compared runs are drawn at: of those that most runs have, the ones with the most bytes in time.
+
+    queues.csv has the longest queues of each run only.
+    """
+    runs, total = {}, {}
+    for item in items:
+        table = during(item, item.run.queues())
+        interval = interval_of(item.run, "queues_csv", 1.0)
+        for link, bytes_ in table.groupby("link")["mean_bytes"].sum().items():
+            runs[link] = runs.get(link, 0) + 1
+            total[link] = total.get(link, 0.0) + bytes_ * interval
+    return sorted(runs, key=lambda link: (-runs[link], -total[link], link))[:most]
 
 
 # ---- rates
@@ -137,7 +187,19 @@ def jain_panel(axis, items, factor):
         axis.plot(table["time_us"] / factor, table["jain"], color=item.colour, linestyle=item.dashes, linewidth=0.9)
     axis.set_ylim(0, 1.04)
     limit(axis, items, factor)
-    axis.set_ylabel("Jain's index")
+    axis.set_ylabel("Jain's index (1: fair)")
+
+
+def over_intervals(axis, times, values, interval, factor, colour, dashes):
+    """An interval's rate stands from its begin to its end."""
+    axis.plot(
+        numpy.append(times - interval, times[-1]) / factor,
+        numpy.append(values, values[-1]),
+        drawstyle="steps-post",
+        color=colour,
+        linestyle=dashes,
+        linewidth=0.9,
+    )
 
 
 def draw_rates(items, width):
@@ -148,34 +210,39 @@ def draw_rates(items, width):
     if not items:
         raise p.NothingToShow("no flow under way at the times asked for (--from, --until)")
     detailed = [item for item in items if 0 < during(item, item.run.rates())["flow"].nunique() <= MOST_FLOWS]
-    rows = len(detailed) + 1
-    figure, axes = p.make_figure(width, 1.9 * rows + 0.4, rows, 1, sharex=True)
+    rows = len(detailed) + 2
+    figure, axes = p.make_figure(width, 1.6 * rows + 0.4, rows, 1, sharex=True)
     axes = axes[:, 0]
     factor, unit = p.unit_for(max(during(item, item.run.fairness())["time_us"].max() for item in items), p.TIMES)
     for axis, item in zip(axes, detailed):
         interval = interval_of(item.run, "fairness", 100.0)
         labels, handles = [], []
         for i, (flow, table) in enumerate(during(item, item.run.rates()).groupby("flow")):
-            colour, dashes = p.COLOURS[i % len(p.COLOURS)], p.DASHES[i // len(p.COLOURS) % len(p.DASHES)]
-            times, rates = table["time_us"].to_numpy(), table["gbps"].to_numpy()
-            # An interval's rate stands from its begin to its end.
-            axis.plot(
-                numpy.append(times - interval, times[-1]) / factor,
-                numpy.append(rates, rates[-1]),
-                drawstyle="steps-post",
-                color=colour,
-                linestyle=dashes,
-                linewidth=0.9,
+            colour, dashes = p.COLOURS[i % len(p.COLOURS)], p.DASHES[i % len(p.DASHES)]
+            over_intervals(
+                axis, table["time_us"].to_numpy(), table["gbps"].to_numpy(), interval, factor, colour, dashes
             )
             handles.append(p.line_handle(colour, dashes))
             labels.append(p.text(f"{flow}: {table['src'].iloc[0]}->{table['dst'].iloc[0]}", 30))
-        which = p.text(item.label, 22) + "\n" if len(items) > 1 else ""
-        axis.set_ylabel(which + "throughput (Gb/s)")
+        axis.set_ylabel("a flow (Gb/s)")
         axis.set_ylim(bottom=0)
-        p.legend_above(axis, handles, labels, width)
+        p.legend_above(axis, handles, labels, width, title=p.text(item.label, 60) if len(items) > 1 else "")
+    for item in items:
+        table = during(item, item.run.fairness())
+        over_intervals(
+            axes[-2],
+            table["time_us"].to_numpy(),
+            table["gbps"].to_numpy(),
+            interval_of(item.run, "fairness", 100.0),
+            factor,
+            item.colour,
+            item.dashes,
+        )
+    axes[-2].set_ylim(bottom=0)
+    axes[-2].set_ylabel("all flows (Gb/s)")
     jain_panel(axes[-1], items, factor)
     if len(items) > 1:
-        p.run_legend(axes[-1], items, width)
-    p.time_axis(axes[-1], unit, "time")
+        p.run_legend(axes[-2], items, width)
+    p.time_axis(axes[-1], unit, SINCE)
     p.heading(figure, items)
     return figure
