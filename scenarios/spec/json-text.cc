@@ -62,6 +62,21 @@ Reason(const std::string& what)
     return reason;
 }
 
+/// What stands in quotes in nlohmann's message, shortened: "1e999".
+std::string
+Quoted(const std::string& what)
+{
+    constexpr size_t kLongest = 40;
+    const size_t first = what.find('\'');
+    const size_t last = what.rfind('\'');
+    std::string quoted = first < last ? what.substr(first + 1, last - first - 1) : "";
+    if (quoted.size() > kLongest)
+    {
+        quoted = quoted.substr(0, kLongest) + "...";
+    }
+    return "'" + quoted + "'";
+}
+
 } // namespace
 
 JsonText
@@ -108,9 +123,10 @@ ParseJsonText(const std::string& text, const std::string& origin)
         result.error = Place(text, origin, e.byte) + ": malformed JSON: " + Reason(e.what());
         return result;
     }
-    catch (const json::exception& e)
+    catch (const json::out_of_range& e) // the only one that parsing throws beside: a number
     {
-        result.error = origin + ": malformed JSON: " + Reason(e.what());
+        result.error = origin + ": malformed JSON: the number " + Quoted(e.what()) +
+                       " is beyond the range of double-precision numbers";
         return result;
     }
     if (tooDeep)

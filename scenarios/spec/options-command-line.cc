@@ -342,7 +342,7 @@ ReadOptions(const OptionTable& table, int argc, const char* const* argv)
         {
             const std::string what = given[asking].text;
             result.errors.clear();
-            result.text = HelpText(table);
+            result.text = what == "options" ? OptionsJson(table) : HelpText(table);
             for (const auto& list : table.lists)
             {
                 if (list.name == what)

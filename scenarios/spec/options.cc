@@ -459,6 +459,7 @@ OptionTable::Finish()
     {
         items.push_back({list.name, list.title});
     }
+    items.push_back({"options", "All options, as JSON for other programs"});
     for (auto& o : options)
     {
         if (o.name == "list" || o.name == "help")

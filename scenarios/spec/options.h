@@ -271,6 +271,8 @@ nlohmann::json ToJson(const OptionTable& table, const Values& values, const std:
 std::string HelpText(const OptionTable& table);
 /// --list=NAME.
 std::string ListText(const NameList& list);
+/// --list=options: the table as JSON, for programs that read it (tests/fuzz). Ranges are in the base unit, as Option has them.
+std::string OptionsJson(const OptionTable& table);
 
 /// The name that `text` means for this option, by names() or alias(). Empty if none.
 std::string NameMeant(const Option& option, const std::string& text);

@@ -85,7 +85,7 @@ configure_arguments() {
         shift
     done
     # A profile chosen earlier stays.
-    [[ -f $(tree_lock) ]] || profile=(-d optimized)
+    [[ -f $(tree_lock) ]] || has_option -d "${users[@]}" || profile=(-d optimized)
     # Tests of our modules only, for ever: "test" and "run" then share one configuration. No precompiled
     # headers: they gain little here and keep ccache from finding another clone's objects.
     arguments=("${profile[@]}" --enable-mpi "--enable-modules=${modules//,/;}")
@@ -100,7 +100,7 @@ configure_arguments() {
 
 configure_quietly() {
     local log=$LOGS/configure.log arguments
-    configure_arguments
+    configure_arguments "${CONFIGURE_OPTIONS[@]}"
     say "configuring ns-3"
     configure_ns3 "${arguments[@]}" >"$log" 2>&1 || fail_with_log "$log" "ns-3 could not be configured"
     stamp_text >"$(stamp)"
@@ -210,7 +210,7 @@ build_all() {
 clean() {
     export_environment
     lock
-    rm -rf -- "$WORK/tests" "$WORK/programs"
+    rm -rf -- "$WORK/tests" "$WORK/programs" "$WORK/sanitized"
     if [[ -x $TREE/ns3 ]]; then
         real_ns3 clean
     fi

@@ -5,6 +5,7 @@ NS3_VERSION=3.37
 WORK=$ROOT/.ns3                     # everything that is fetched, built or logged; ignored by git
 TREE=${NS3_DIR:-$WORK/ns-$NS3_VERSION}
 LOGS=$WORK/logs
+CONFIGURE_OPTIONS=()                # of the tree, when it is configured for the first time
 JOBS=$(nproc 2>/dev/null || echo 2)
 
 say() { printf '%s\n' "$*" >&2; }

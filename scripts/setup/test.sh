@@ -1,24 +1,83 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # variables of common.sh
 # "./ns3 test": every test there is, through one ctest.
+#   --fuzz=MINUTES   instead: look for inputs that the programs do not stand (tests/fuzz/README.md)
+#   --sanitize       the programs and tests under AddressSanitizer and UndefinedBehaviorSanitizer, built beside
 
 run_tests() {
-    local tests=$WORK/tests target targets=(test-runner)
+    parse_test "$@"
+    [[ -z $sanitize ]] || use_sanitized_tree
+    local tests=$WORK/tests
     lock
     need_packages "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
     set_up
     [[ $(tree_value ENABLE_TESTS) == True ]] || configure_quietly
-    for target in $(programs); do
-        targets+=("$(target_of "$target")")
-    done
-    say "building the programs and the native tests"
-    build_targets "${targets[@]}"
-    link_programs
+    build_for_tests
+    if [[ -n $fuzz_minutes ]]; then
+        unlock
+        run_fuzz "${test_args[@]}"
+    fi
     say "building the unit tests"
     configure_tests "$tests"
     build_in "$tests" "$LOGS/tests.log"
     unlock
     # No test at all is a failure, whatever the reason: a wrong -R, or a broken set-up.
-    exec ctest --test-dir "$tests" -j "$JOBS" --progress --output-on-failure --no-tests=error "$@"
+    exec ctest --test-dir "$tests" -j "$JOBS" --progress --output-on-failure --no-tests=error "${test_args[@]}"
+}
+
+# parse_test <arguments of test>: fills sanitize, fuzz_minutes and test_args, which are ctest's or the fuzzer's.
+parse_test() {
+    sanitize='' fuzz_minutes='' test_args=()
+    while (($#)); do
+        case $1 in
+        --sanitize) sanitize=yes ;;
+        --fuzz=*) fuzz_minutes=${1#*=} && check_minutes ;;
+        --fuzz) fuzz_minutes=${2-} && check_minutes && shift ;;
+        *) test_args+=("$1") ;;
+        esac
+        shift
+    done
+}
+
+check_minutes() {
+    [[ $fuzz_minutes =~ ^[0-9]{1,5}(\.[0-9]{1,3})?$ ]] ||
+        usage_error "--fuzz=$fuzz_minutes: needs a number of minutes, such as --fuzz=30"
+}
+
+# Another tree, configured for itself, so that the normal build stays as it is.
+use_sanitized_tree() {
+    WORK=$WORK/sanitized
+    TREE=$WORK/ns-$NS3_VERSION
+    LOGS=$WORK/logs
+    CONFIGURE_OPTIONS=(-d default --enable-sanitizers)
+    unset NS3_DIR # a tree of the user's own is not configured for this
+    # Everything that is reported ends the program with a status of its own: see tests/fuzz/README.md.
+    export DLTRAIN_SANITIZED=1
+    export ASAN_OPTIONS=exitcode=99:detect_leaks=1:detect_stack_use_after_return=1
+    export UBSAN_OPTIONS=halt_on_error=1:exitcode=99:print_stacktrace=1
+    export LSAN_OPTIONS=suppressions=$ROOT/tests/leaks-of-others.txt:print_suppressions=0
+}
+
+build_for_tests() {
+    local target targets=()
+    for target in $(programs); do
+        targets+=("$(target_of "$target")")
+    done
+    if [[ -n $fuzz_minutes ]]; then
+        say "building the programs"
+    else
+        say "building the programs and the native tests"
+        targets+=(test-runner)
+    fi
+    build_targets "${targets[@]}"
+    link_programs
+}
+
+# All cases that were ever found, then new ones until the time is over.
+run_fuzz() {
+    local fuzz=$ROOT/tests/fuzz/fuzz.py
+    export DLTRAIN_PROGRAMS=$WORK/programs
+    /usr/bin/python3 "$fuzz" kept || exit
+    exec /usr/bin/python3 "$fuzz" all --minutes="$fuzz_minutes" --jobs="$JOBS" "$@"
 }
 
 # Tests call the programs by their plain names, whatever the profile.
@@ -36,6 +95,7 @@ configure_tests() {
     local -a generator=()
     ! command -v ninja >/dev/null || [[ -f $1/CMakeCache.txt ]] || generator=(-G Ninja)
     cmake -S "$ROOT" -B "$1" "${generator[@]}" -DDLTRAIN_PROGRAMS="$WORK/programs" -DDLTRAIN_NS3="$TREE" \
+        -DDLTRAIN_SANITIZE="${sanitize:+ON}" \
         -DDLTRAIN_TEST_RUNNER="$(built utils test-runner)" >"$log" 2>&1 ||
         fail_with_log "$log" "the tests could not be configured"
 }

@@ -309,6 +309,33 @@ TEST(OptionTables, HelpListsEveryOptionAndFitsInAHundredColumns)
     }
 }
 
+// What tests/fuzz and other tools read.
+TEST(OptionTables, AreAlsoThereAsJson)
+{
+    for (const auto* table : Tables())
+    {
+        const ReadResult asked = Read(*table, {"--list=options"});
+        ASSERT_TRUE(asked.text);
+        const auto listed = nlohmann::json::parse(*asked.text);
+        EXPECT_EQ(listed["program"], table->program);
+        ASSERT_EQ(listed["options"].size(), table->options.size());
+        for (size_t i = 0; i < table->options.size(); ++i)
+        {
+            const auto& one = listed["options"][i];
+            EXPECT_EQ(one["name"], table->options[i].name);
+            EXPECT_EQ(one.value("path", ""), table->options[i].path);
+            EXPECT_EQ(one.value("default", ""), table->options[i].defaultText);
+            EXPECT_FALSE(one["kind"].get<std::string>().empty()) << one;
+        }
+        const auto& seed = *std::find_if(listed["options"].begin(), listed["options"].end(), [](const auto& one) {
+            return one["name"] == "seed";
+        });
+        EXPECT_EQ(seed["kind"], "integer");
+        EXPECT_EQ(seed["min"], 0);
+        EXPECT_EQ(seed["path"], "/run/seed");
+    }
+}
+
 TEST(OptionTables, ExamplesOfTheHelpAreValid)
 {
     for (const auto* table : Tables())
@@ -389,7 +416,7 @@ TEST(CommandLine, MistakesAreOneLineThatHelps)
     EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5Gbps"})),
               "--link-delay=5Gbps: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 1s");
     EXPECT_EQ(OnlyError(Read(table, {"--cc=dcqnc"})), "--cc=dcqnc: unknown congestion control; allowed: " + JoinNames(CongestionItems()) + "; did you mean 'dcqcn'?");
-    EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})), "--list=nick: unknown list; allowed: topologies, nics, ib-switches, ib-routing, compat, cc, cc-preset, patterns, sizes; did you mean 'nics'?");
+    EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})), "--list=nick: unknown list; allowed: topologies, nics, ib-switches, ib-routing, compat, cc, cc-preset, patterns, sizes, options; did you mean 'nics'?");
     EXPECT_EQ(Read(table, {"--mut=1", "--cc=x", "--k=x"}).errors.size(), 3u);
 }
 
