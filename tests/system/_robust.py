@@ -9,8 +9,8 @@ from _system_test import PROGRAMS, SystemTest
 
 LAYERS = [{"name": "layer", "parameters": 1 << 18, "flops": 1.0e9}]
 LINES = (
-    "dltrain --gpus=4 --servers=2 --model={model} --micro-batch=1 --steps=1 --warmup=0 --report=0",
-    "collperf --ranks=6 --servers=3 -b 64K -e 128K -n 1 -w 0 --report=0",
+    "dltrain --gpus=4 --gpus-per-server=2 --model={model} --micro-batch=1 --steps=1 --warmup=0 --report=0",
+    "collperf --ranks=6 --gpus-per-server=2 -b 64K -e 128K -n 1 -w 0 --report=0",
     "traffic --topology=single-switch --hosts=5 --bytes=100kB --report=0",
 )
 FABRICS = ("", " --fabric=ib")
@@ -54,6 +54,15 @@ class RobustTest(SystemTest):
 
     def program(self, name):
         return os.path.join(PROGRAMS, name)
+
+
+def star(names, switch="s"):
+    """A topology file: hosts of these names at one switch."""
+    return {
+        "defaults": {"rate": "100Gbps", "delay": "1us"},
+        "nodes": [{"name": name, "kind": "host"} for name in names] + [{"name": switch, "kind": "switch"}],
+        "links": [{"from": name, "to": switch} for name in names],
+    }
 
 
 def at_most(memory):

@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from _robust import LAYERS, RobustTest, at_most
+from _robust import LAYERS, RobustTest, at_most, star
 from _system_test import PROGRAMS, main
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
@@ -24,13 +24,10 @@ class Readable(RobustTest):
     def test_escapes(self):
         model = self.write("model.json", {"name": "m" + ESCAPE, "sequence": 256,
                                           "layers": [{**LAYERS[0], "name": "layer" + ESCAPE}]})
-        net = self.write("net.json", {
-            "hosts": [f"a{ESCAPE}", "b", "c"], "switches": ["s" + ESCAPE],
-            "links": [{"a": name, "b": "s" + ESCAPE, "rate": "100Gbps", "delay": "1us"} for name in (f"a{ESCAPE}", "b", "c")],
-        })
+        net = self.write("net.json", star([f"a{ESCAPE}", "b", "c"], "s" + ESCAPE))
         lines = (
-            f"dltrain --gpus=4 --servers=2 --model={model} --micro-batch=1 --steps=1 --warmup=0",
-            f"dltrain --gpus=4 --servers=2 --model={model} --dry-run",
+            f"dltrain --gpus=4 --gpus-per-server=2 --model={model} --micro-batch=1 --steps=1 --warmup=0",
+            f"dltrain --gpus=4 --gpus-per-server=2 --model={model} --dry-run",
             f"traffic --topology={net} --bytes=100kB",
             f"traffic --topology={net} --bytes=100kB --fabric=ib",
             f"traffic --topology={net} --dry-run",
@@ -45,8 +42,7 @@ class Readable(RobustTest):
     def test_tokens_are_short(self):
         long = "x" * 100000
         network = self.write("long.txt", f"3 1 2\n2\n0 2 100Gbps 1us 0\n1 {long} 100Gbps 1us 0\n")
-        graph = self.write("long.json", {"hosts": ["a", long], "switches": ["s"],
-                                         "links": [{"a": long + "y", "b": "s", "rate": long, "delay": "1us"}]})
+        graph = self.write("long.json", {**star(["a", long]), "links": [{"from": long + "y", "to": "s", "rate": long}]})
         flows = self.write("flows.txt", f"1\n0 1 3 100 {long} 2.0\n")
         table = self.write("flows.csv", f"src,dst,bytes,start\n0,{long},1,0\n")
         sizes = self.write("sizes.txt", f"0 0\n{long} 100\n")
@@ -158,9 +154,9 @@ class DryRun(RobustTest):
         garbage = self.write("garbage", "this is no table\n")
         lines = [
             f"traffic --topology=single-switch --hosts=4 --bytes=1kB --fabric=ib --ib-lfts={garbage}",
-            f"collperf --ranks=4 --servers=4 --gpus-per-server=1 --fabric=ib --ib-lfts={garbage}",
-            f"dltrain --gpus=4 --servers=2 --model={self.model()} --fabric=ib --ib-lfts={garbage}",
-            "traffic --topology=leaf-spine --hosts=8 --bytes=1kB --fabric=ib --ib-routing=torus-2QoS",
+            f"collperf --ranks=4 --servers=4 --gpus-per-server=1 --topology=single-switch --fabric=ib --ib-lfts={garbage}",
+            f"dltrain --gpus=4 --gpus-per-server=2 --topology=single-switch --model={self.model()} --fabric=ib --ib-lfts={garbage}",
+            "traffic --topology=leaf-spine --leaves=2 --spines=2 --hosts-per-leaf=2 --bytes=1kB --fabric=ib --ib-routing=torus-2QoS",
             "traffic --topology=single-switch --hosts=4 --bytes=1kB --ns3::RdmaSwitch::BufferPer100G=100",
             "traffic --topology=single-switch --hosts=4 --bytes=1kB --ns3::RdmaSwitch::Chip=nothing",
             "traffic --topology=single-switch --hosts=4 --bytes=1kB --ns3::RdmaSwitch::AlphaOfPriority=9:9",
@@ -176,8 +172,7 @@ class DryRun(RobustTest):
                 self.assertEqual(said[0].err, said[1].err)
 
     def test_a_host_called_all(self):
-        net = self.write("net.json", {"hosts": ["all", "b"], "switches": ["s"],
-                                      "links": [{"a": name, "b": "s", "rate": "100Gbps", "delay": "1us"} for name in ("all", "b")]})
+        net = self.write("net.json", star(["all", "b"]))
         self.refuse(f"traffic --topology={net} --bytes=1kB --pcap=all", "--pcap=all", "all:0")
         run = self.run_program(f"traffic --topology={net} --bytes=1kB --pcap=all:0 --report=0")
         self.assertEqual([name for name in os.listdir(run.folder) if name.endswith(".pcap")], ["all-0.pcap"])
