@@ -162,7 +162,7 @@ MakeTable()
                     {"per-pair", "one for each source and destination: flows wait for each other and inherit its rate"}})
             .Otherwise("reused for --pattern=poisson and on-off, else per-flow")
             .Example("per-pair"),
-        Opt("size-groups", Kind::kInteger, json, group, "slowdown.csv: flows by size in so many groups of equal number, as HPCC's figures have them")
+        Opt("size-groups", Kind::kInteger, json, group, "slowdown.csv: flows by size in so many groups of about equal number, as HPCC's figures have them; flows of one size are in one group")
             .Default("20")
             .Range(1, 1000)
             .Example("10"),

@@ -167,7 +167,7 @@ def classes_of(stats):
 
 def numbers_of(label, run):
     """One row of compare.csv."""
-    from .traffic_plots import paused, port_class  # matplotlib
+    from .plots.comparison import paused, port_class  # matplotlib
 
     stats = run.stats
     slowdown, jain = stats.get("fct_slowdown") or {}, stats.get("fairness") or {}
@@ -255,7 +255,8 @@ def present(folder, runs, title, formats):
     """Table and picture of the runs that are done: [(label, folder)]."""
     import matplotlib
 
-    from . import plotting, traffic_plots
+    from . import plots
+    from .plots import comparison, style
 
     runs = [(label, load(path)) for label, path in runs]
     rows = [numbers_of(label, run) for label, run in runs]
@@ -265,21 +266,13 @@ def present(folder, runs, title, formats):
     write(os.path.join(folder, "compare.txt"), text)
     write_csv(os.path.join(folder, "compare.csv"), rows)
     print("\n" + text)
-    items = [
-        plotting.Item(
-            run,
-            label,
-            plotting.COLOURS[i % len(plotting.COLOURS)],
-            plotting.DASHES[i // len(plotting.COLOURS) % len(plotting.DASHES)],
-        )
-        for i, (label, run) in enumerate(runs)
-    ]
+    items = plots.items_of([run for _, run in runs], [label for label, _ in runs])
     files = ["compare.txt", "compare.csv"]
     try:
-        with matplotlib.rc_context(plotting.STYLE):
-            figure = traffic_plots.draw_comparison(items, 8.5)
-        files += [os.path.basename(path) for path in plotting.save(figure, "compare", folder, formats)]
-    except plotting.NothingToShow as reason:
+        with matplotlib.rc_context(style.STYLE):
+            figure = comparison.draw_comparison(items, 8.5)
+        files += [os.path.basename(path) for path in plots.save(figure, "compare", folder, formats)]
+    except plots.NothingToShow as reason:
         print(f"compare: no picture: {reason}", file=sys.stderr)
     print(f"Files       {os.path.join(folder, '')}: {', '.join(files)}; runs/")
 

@@ -17,6 +17,8 @@ import json
 import os
 import re
 
+from .schema import printable, why_not_readable
+
 FLOWS = {
     "flow": "int64",
     "src": "str",
@@ -145,12 +147,16 @@ class Run:
         try:
             with open(self.path("topology.json"), encoding="utf-8") as file:
                 content = json.load(file)
+        except (OSError, ValueError, RecursionError):
+            return [], []
+        _refuse_other_versions(content, self.path("topology.json"))
+        try:
             nodes = [
                 (str(node["name"]), 0 if node["kind"] == "host" else int(node.get("tier") or 0) or None)
                 for node in content["nodes"]
             ]
             return nodes, [(nodes[link["a"]][0], nodes[link["b"]][0]) for link in content["links"]]
-        except (OSError, ValueError, KeyError, IndexError, TypeError):
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError):
             return [], []
 
     def event_totals(self):
@@ -218,11 +224,18 @@ def _read_stats(path):
         return {}, "stats.json is missing: the run was killed, or it is still going"
     except OSError as error:
         raise ResultsError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        return {}, f"stats.json is no JSON ({error})"
+    except (ValueError, RecursionError) as error:
+        return {}, f"stats.json is no JSON ({printable(error)})"
     if not isinstance(stats, dict):
         return {}, "stats.json is no JSON object"
+    _refuse_other_versions(stats, path)
     return stats, ""
+
+
+def _refuse_other_versions(content, path):
+    why = why_not_readable(content, path)
+    if why:
+        raise ResultsError(why)
 
 
 def _why_incomplete(stats):

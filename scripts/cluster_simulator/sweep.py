@@ -875,7 +875,7 @@ def _plot_command(arguments):
     file = own["out"] or os.path.join(folder, f"{name}.png".replace("/", "_"))
     if not file.endswith((".png", ".svg", ".pdf")):
         raise BadUse(f"--out={file}: allowed: a name that ends in .png, .svg or .pdf")
-    from .sweep_plot import draw
+    from .plots.sweep import draw
 
     print(draw(rows, x, y, by, log, file))
     return 0

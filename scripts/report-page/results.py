@@ -14,6 +14,8 @@ import math
 import os
 import re
 
+from cluster_simulator.schema import why_not_readable
+
 MOST_BINS = 120           # intervals of time of links, in pictures
 MOST_LINK_VALUES = 400000  # links (both directions) x intervals
 MOST_LINKS = 6000         # links in the topology picture: the busiest
@@ -87,6 +89,9 @@ class Results:
         if not isinstance(value, dict):
             self.problems.append(f"{name} cannot be read: it is no JSON object")
             return None
+        other = why_not_readable(value, self._path(name))
+        if other:
+            raise NoResults(other)
         return value
 
     def _open(self, name):

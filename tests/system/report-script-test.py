@@ -185,7 +185,8 @@ class ReportTest(SystemTest):
 
     def test_where_d3_is_not_installed_the_command_to_type_is_said(self):
         copy = os.path.join(self.folder, "scripts")
-        shutil.copytree(os.path.join(ROOT, "scripts", "report-page"), os.path.join(copy, "report-page"))
+        for name in ("report-page", "cluster_simulator"):
+            shutil.copytree(os.path.join(ROOT, "scripts", name), os.path.join(copy, name))
         with open(os.path.join(ROOT, "scripts", "report"), encoding="utf-8") as file:
             text = file.read()
         self.assertEqual(text.count('D3 = "/usr/share/'), 1)

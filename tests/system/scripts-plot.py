@@ -32,9 +32,10 @@ class Base(SystemTest):
     def setUpClass(cls):
         sys.path.insert(0, os.path.join(ROOT, "scripts"))
         sys.dont_write_bytecode = True
-        from cluster_simulator import measures, plotting, results
+        from cluster_simulator import measures, plots, results
+        from cluster_simulator.plots import style, timeline
 
-        cls.measures, cls.plotting, cls.results = measures, plotting, results
+        cls.measures, cls.plots, cls.results, cls.style, cls.timeline = measures, plots, results, style, timeline
 
     def plot(self, *words, status=0, quiet=True):
         done = subprocess.run([SCRIPT, *words], cwd=self.folder, capture_output=True, text=True, timeout=200)
@@ -113,7 +114,7 @@ class Pictures(Base):
         for width, some in ((3.3, ALL), (6.3, ["step", "timeline", "topology", "links", "ports"])):
             for name in some:
                 with self.subTest(name, width=width):
-                    self.check_layout(self.plotting.draw(name, [self.load(run)], width=width))
+                    self.check_layout(self.plots.draw(name, [self.load(run)], width=width))
 
     def _numbers(self, run):
         """What is drawn is what stats.json says."""
@@ -179,9 +180,9 @@ class Pictures(Base):
             for name in TRAFFIC_ONLY:
                 for width in (3.3, 6.3):
                     with self.subTest(name, runs=len(some), width=width):
-                        self.check_layout(self.plotting.draw(name, [self.load(run) for run in some], width=width))
+                        self.check_layout(self.plots.draw(name, [self.load(run) for run in some], width=width))
         # Lines are the files' numbers: the groups of slowdown.csv.
-        figure = self.plotting.draw("slowdown", [self.load(runs[0])])
+        figure = self.plots.draw("slowdown", [self.load(runs[0])])
         groups = [row for row in runs[0].rows("slowdown.csv") if row["kind"] == "group" and row["tag"] == "all"]
         for axis, name in zip(figure.axes, ("p50", "p95", "p99")):
             self.assertEqual(list(axis.lines[0].get_ydata()), [row[name] for row in groups])
@@ -189,7 +190,7 @@ class Pictures(Base):
         fairness = [row for row in runs[2].rows("fairness.csv") if 200 < row["time_us"] <= 500 and row["flows"] > 0]
         self.assertGreater(len(runs[2].rows("fairness.csv")), len(fairness))
         for name in ("queues", "rates"):
-            figure = self.plotting.draw(name, [self.load(runs[2])], times=(200, 500))
+            figure = self.plots.draw(name, [self.load(runs[2])], times=(200, 500))
             self.check_layout(figure)
             self.assertEqual(figure.axes[-1].get_xlim(), (200, 500))
         self.assertEqual(list(figure.axes[-1].lines[0].get_ydata()), [row["jain"] for row in fairness])
@@ -220,11 +221,11 @@ class Pictures(Base):
         self.plot(*runs, "--format=png", "--only=sizes", "--labels=a,b,c")
         self.assertEqual(os.listdir(incast.path("plots/compared")), ["sizes.png"])
         loaded = [self.load(folder) for folder in runs]
-        self.assertEqual(self.plotting.default_labels(loaded), ["run-1", "run-2", "_$x^{2}$ <script>"])
+        self.assertEqual(self.plots.default_labels(loaded), ["run-1", "run-2", "_$x^{2}$ <script>"])
         for name in ALL:
             with self.subTest(name):
-                self.check_layout(self.plotting.draw(name, loaded, width=3.3))
-        words = [one.get_text() for one in self.plotting.draw("links", loaded).axes[0].get_legend().get_texts()]
+                self.check_layout(self.plots.draw(name, loaded, width=3.3))
+        words = [one.get_text() for one in self.plots.draw("links", loaded).axes[0].get_legend().get_texts()]
         self.assertEqual(words, ["run-1", "run-2", r" _\$x^{2}\$ <script>"])
 
     def test_3072_gpus(self):
@@ -269,18 +270,18 @@ class Pictures(Base):
         run = self.load(folder)
         import numpy
 
-        image, group, numbers = self.plotting.state_image(run, numpy.linspace(0, 400, 5))
+        image, group, numbers = self.timeline.state_image(run, numpy.linspace(0, 400, 5))
         # 3,072 / 128 rows = 24 GPUs, which are three servers.
         self.assertEqual((image.shape, group, len(numbers)), ((128, 4, 3), 24, 3072))
         # First quarter of GPU 0..23: half computing only, half with communication hidden; last quarter: exposed.
         colours = [
-            numpy.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]) for _, colour in self.plotting.STATES
+            numpy.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]) for _, colour in self.style.STATES
         ]
         numpy.testing.assert_allclose(image[0][0], (colours[0] + colours[1]) / 2, atol=1e-9)
         numpy.testing.assert_allclose(image[0][3], colours[2], atol=1e-9)
         for name in ALL[:-1]:
             with self.subTest(name):
-                self.check_layout(self.plotting.draw(name, [run], width=3.3 if name in ("step", "links") else 6.3))
+                self.check_layout(self.plots.draw(name, [run], width=3.3 if name in ("step", "links") else 6.3))
 
     def test_interrupted_killed_and_empty(self):
         run = self.run_program(small(self))
@@ -296,7 +297,7 @@ class Pictures(Base):
             done.stderr, f"plot: warning: {run.folder}: incomplete: the run was interrupted after 25% of the work\n"
         )
         self.assertEqual(len(os.listdir(run.path("plots"))), len(ALL))
-        axis = self.plotting.draw("step", [self.load(run)]).axes[0]
+        axis = self.plots.draw("step", [self.load(run)]).axes[0]
         self.assertTrue(any(one.get_text().endswith("so far") for one in axis.texts))
         os.unlink(run.path("stats.json"))
         shutil.rmtree(run.path("plots"))
@@ -451,8 +452,8 @@ class Arithmetic(Base):
         ):
             self.assertEqual(self.measures.operation(name), expected)
         self.assertEqual(self.measures.tier("edge-0-1->agg-0-0#2"), "edge→agg")
-        self.assertEqual(self.plotting.human_time(1234567), "1.23 s")
-        self.assertEqual(self.plotting.human_bytes(999999), "1 MB")
+        self.assertEqual(self.style.human_time(1234567), "1.23 s")
+        self.assertEqual(self.style.human_bytes(999999), "1 MB")
 
 
 if __name__ == "__main__":

@@ -471,7 +471,7 @@ class Showing(SweepTest):
     def test_plot_shows_the_numbers(self):
         if importlib.util.find_spec("matplotlib") is None:
             self.skipTest("python3-matplotlib is not installed")
-        from cluster_simulator import sweep_plot
+        from cluster_simulator.plots import sweep as sweep_plot
 
         # us as ms from 1,000 on; numbers with units in the order of their size; a hostile name is text.
         rows = [

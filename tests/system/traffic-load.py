@@ -31,10 +31,14 @@ def expected_rows(rows, groups, bins):
     for tag in ["all"] + (tags if len(tags) > 1 else []):
         of = sorted((int(r["bytes"]), max(1.0, float(r["fct_us"]) / float(r["ideal_fct_us"]))) for r in rows if tag in ("all", r["tag"]))
         n = len(of)
-        for g in range(groups):
-            part = of[g * n // groups:(g + 1) * n // groups]
-            if part:
-                result.append(dict(tag=tag, kind="group", from_bytes=part[0][0], to_bytes=part[-1][0], flows=len(part), **summary([s for _, s in part])))
+        # A size is in the group of equal number, i n / g to (i + 1) n / g, in which its middle flow is.
+        members = {}
+        for size in sorted({size for size, _ in of}):
+            at = [i for i, (other, _) in enumerate(of) if other == size]
+            middle = at[(len(at) - 1) // 2]
+            members.setdefault(max(g for g in range(groups) if g * n // groups <= middle), []).extend(of[i] for i in at)
+        for part in members.values():
+            result.append(dict(tag=tag, kind="group", from_bytes=part[0][0], to_bytes=part[-1][0], flows=len(part), **summary([s for _, s in part])))
         low = 0
         for high in [*bins, of[-1][0]]:
             part = [s for size, s in of if size > low and (size <= high or high == of[-1][0])]
@@ -64,6 +68,9 @@ for got, want in zip(s["slowdown_by_size"], expected_rows(rows, 7, [4000, 100000
         check(got[key] == value if isinstance(value, (str, int)) else near(got[key], value, 1e-9), "%s: %s, not %s" % (key, got, want))
 for got, line in zip(s["slowdown_by_size"], table("slowdown.csv", SLOWDOWN), strict=True):
     check(line["tag"] == got["tag"] and int(line["flows"]) == got["flows"] and abs(float(line["p99"]) - got["p99"]) < 1e-6, "slowdown.csv: %s" % line)
+incast = [row for row in s["slowdown_by_size"] if row["tag"] == "incast"]
+check([(row["kind"], row["from_bytes"], row["flows"]) for row in incast] == [("group", 30000, 5 * 267), ("class", 4000, 5 * 267)],
+      "1,335 flows of one size are one group: %s" % incast)
 
 # Times alone: on whichever queue pair a flow was, two or four links away.
 leaf = {"server-%d" % h: h // 8 for h in range(16)}

@@ -5,6 +5,7 @@
 
 #include "ranks.h"
 #include "run-report.h"
+#include "scenarios/traffic/size-groups.h"
 
 #include "ns3/simulator.h"
 
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <set>
 
 namespace dltrain
 {
@@ -25,6 +27,7 @@ namespace
 constexpr int64_t QUIET_PS = 300000000000;
 constexpr std::size_t MOST_RATE_FLOWS = 1000;
 constexpr uint64_t MOST_ROWS = 200000;
+constexpr std::size_t MOST_TAGS = 16;
 
 /// Nearest rank of ascending values: as QuantileSketch has it.
 double
@@ -394,23 +397,25 @@ TrafficStatistics::SummarizeFlows()
     const std::vector<Completed> completed = Ranks::Get().GatherAll(m_completed);
     m_completed = {};
     std::vector<std::pair<uint64_t, double>> flows;
-    std::vector<std::string> tags;
+    std::set<std::string> tags;
     for (const Completed& c : completed)
     {
         const scenario::Flow& flow = m_flows[c.flow];
         flows.emplace_back(flow.bytes, c.slowdown);
-        if (std::find(tags.begin(), tags.end(), flow.tag) == tags.end() && tags.size() < 16)
-        {
-            tags.push_back(flow.tag);
-        }
+        tags.insert(flow.tag);
     }
     Summarize("all", flows);
-    std::sort(tags.begin(), tags.end());
+    if (tags.size() == 1)
+    {
+        tags.clear(); // the same again
+    }
+    // The first by name, not by completion: which they are does not depend on the result.
+    std::size_t summaries = 0;
     for (const std::string& tag : tags)
     {
-        if (tags.size() == 1)
+        if (++summaries > MOST_TAGS)
         {
-            break; // the same again
+            break;
         }
         flows.clear();
         for (const Completed& c : completed)
@@ -430,20 +435,20 @@ TrafficStatistics::Summarize(const std::string& tag,
 {
     std::sort(flows.begin(), flows.end());
     const std::size_t n = flows.size();
-    const std::size_t groups = m_measuring.sizeGroups;
-    for (std::size_t g = 0; g < groups; ++g)
+    std::vector<uint64_t> sizes;
+    sizes.reserve(n);
+    for (const auto& flow : flows)
     {
-        const std::size_t begin = g * n / groups;
-        const std::size_t end = (g + 1) * n / groups;
-        if (begin < end)
-        {
-            AddSlowdowns(tag,
-                         false,
-                         flows[begin].first,
-                         flows[end - 1].first,
-                         &flows[begin],
-                         flows.data() + end);
-        }
+        sizes.push_back(flow.first);
+    }
+    for (const auto& [first, last] : scenario::GroupBySize(sizes, m_measuring.sizeGroups))
+    {
+        AddSlowdowns(tag,
+                     false,
+                     sizes[first],
+                     sizes[last - 1],
+                     flows.data() + first,
+                     flows.data() + last);
     }
     std::size_t begin = 0;
     uint64_t from = 0;

@@ -30,9 +30,12 @@ namespace dltrain
  * Slowdown of a flow = its completion time over that on an idle network, headers included
  * (RdmaFabric::GetIdealCompletion), at least 1.
  *
- * slowdown.csv: "group" rows are the measured flows by size, cut into groups of the same number, as
- * the analysis of HPCC's ns-3 code does it (flows i n / g to (i + 1) n / g, first by size, then by
- * slowdown); "class" rows are --size-bins. Quantiles are by nearest rank.
+ * slowdown.csv: "group" rows are the measured flows by size, cut into --size-groups of about the
+ * same number, each made of whole sizes (scenarios/traffic/size-groups.h), from_bytes and to_bytes
+ * its smallest and its largest; "class" rows are --size-bins, above from_bytes up to and with
+ * to_bytes. So flows of one size are in one group and in one class, few sizes make few of them,
+ * and what comes first among equal ones matters nowhere. Of all flows, tag "all", and of each of
+ * the first 16 tags by name. Quantiles are by nearest rank.
  *
  * queues.csv: of the switch ports with the longest mean queue, over the whole run. A row is an
  * interval: mean and largest of the looks in it; of a row of empty ones only the first and the last

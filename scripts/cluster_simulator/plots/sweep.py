@@ -4,7 +4,7 @@
 import os
 import re
 
-from .errors import InvalidInput
+from ..errors import InvalidInput
 
 # Unit of a column's name: (factor, unit) from the smallest on; the largest that leaves the values above one is taken.
 SCALES = {

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Queues, ECN marks, pauses and losses of ports over time."""
+
+import matplotlib.ticker
+import numpy
+
+from ..measures import Links, marks_per_interval, measured_from, worst_ports
+from .links import need_links
+from .style import (
+    BYTES,
+    COLOURS,
+    DASHES,
+    GREY,
+    TIMES,
+    heading,
+    legend_above,
+    line_handle,
+    make_figure,
+    text,
+    time_axis,
+    unit_for,
+)
+
+
+def draw_ports(items, width):
+    items = need_links(items)
+    single = len(items) == 1
+    every = [Links(item.run) for item in items]
+    extra = losses(items)
+    count = 4 if extra else 3
+    height = 1.25 * count + 0.75 + 0.16 * (3 if single else len(items))
+    figure, axes = make_figure(width, height, count, 1, sharex=True)
+    axes = axes[:, 0]
+    factor, unit = unit_for(max(links.end - links.begin for links in every), TIMES)
+    series = (
+        ports_of_one(items[0], every[0]) if single else [worst_of(item, links) for item, links in zip(items, every)]
+    )
+    draw_series(axes, series, factor)
+    if extra:
+        draw_losses(axes[3], extra, factor, width)
+    handles = [line_handle(one["colour"], one["dashes"]) for one in series]
+    if handles:
+        legend_above(axes[0], handles, [text(one["label"], 36) for one in series], width)
+    axes[-1].set_xlim(0, max(links.end - links.begin for links in every) / factor)
+    time_axis(axes[-1], unit)
+    heading(figure, items)
+    return figure
+
+
+def ports_of_one(item, links):
+    table = links.table
+    chosen = worst_ports(item.run, links)
+    if not chosen:
+        return []
+    queue = links.over_time(table["queue_bytes"].to_numpy(), 160, chosen, "max")
+    paused = links.over_time(table["pause_share"].to_numpy(), 160, chosen)
+    return [
+        {
+            "label": links.names[port],
+            "colour": COLOURS[i % 7],
+            "dashes": "-",
+            "queue": (queue[0], queue[1][i]),
+            "paused": (paused[0], paused[1][i]),
+            "marks": marks_per_interval(item.run, links, links.names[port]),
+        }
+        for i, port in enumerate(chosen)
+    ]
+
+
+def worst_of(item, links):
+    """Of all ports of a run: the longest queue, the marks together, the largest pause share, at each time."""
+    table = links.table
+    queue = links.over_time(table["queue_bytes"].to_numpy(), 300, None, "max")
+    paused = links.over_time(table["pause_share"].to_numpy(), 300)
+    return {
+        "label": item.label,
+        "colour": item.colour,
+        "dashes": item.dashes,
+        "queue": (queue[0], queue[1].max(axis=0)),
+        "paused": (paused[0], paused[1].max(axis=0)),
+        "marks": marks_per_interval(item.run, links),
+        "all": True,
+    }
+
+
+def draw_series(axes, series, factor):
+    everywhere = bool(series and series[0].get("all"))
+    tallest = max((one["queue"][1].max() for one in series), default=0)
+    scale, unit = unit_for(max(tallest, 1), BYTES)
+    empty = {"queue": "no queue at the end of any interval", "marks": "no ECN mark", "paused": "no pause"}
+    for axis, key, label, divisor in (
+        (axes[0], "queue", ("longest queue" if everywhere else "queue") + f"\nof a port ({unit})", scale),
+        (axes[1], "marks", "ECN marks\n" + ("of all ports, per ms" if everywhere else "per ms"), 1),
+        (axes[2], "paused", ("largest share" if everywhere else "share of time") + "\npaused (%)", 0.01),
+    ):
+        drawn = [one for one in series if one[key][1].max() > 0]
+        for one in drawn:
+            edges, values = one[key]
+            axis.stairs(
+                values / divisor,
+                edges / factor,
+                color=one["colour"],
+                linestyle=one["dashes"],
+                linewidth=0.9,
+                baseline=None,
+            )
+        axis.set_ylabel(label)
+        axis.set_ylim(0)
+        axis.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
+        axis.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        if not drawn:
+            axis.set_ylim(0, 1)
+            axis.set_yticks([])
+            axis.text(0.5, 0.5, empty[key], transform=axis.transAxes, ha="center", va="center", color=GREY, fontsize=7)
+
+
+def losses(items):
+    """[(label, colour, dashes, times)] of drops, retransmissions and time-outs, if there are any."""
+    rows = []
+    kinds = (
+        ("drop", "drops"),
+        ("retransmission", "retransmissions"),
+        ("timeout", "time-outs"),
+        ("qp_error", "failed queue pairs"),
+    )
+    for item in items:
+        events = item.run.events()
+        for number, (kind, name) in enumerate(kinds):
+            times = events.loc[events["what"] == kind, "time_us"].to_numpy() - measured_from(item.run)
+            times = times[times >= 0]
+            if len(times):
+                single = len(items) == 1
+                rows.append(
+                    (
+                        name if single else f"{item.label}: {name}",
+                        COLOURS[number] if single else item.colour,
+                        "-" if single else DASHES[number % 4],
+                        times,
+                    )
+                )
+    return rows
+
+
+def draw_losses(axis, rows, factor, width):
+    """Running totals: single events would not be seen."""
+    for _, colour, dashes, times in rows:
+        times = numpy.sort(times)
+        axis.step(
+            numpy.concatenate([[0], times]) / factor,
+            numpy.arange(len(times) + 1),
+            where="post",
+            color=colour,
+            linestyle=dashes,
+        )
+    axis.set_ylabel("losses so far")
+    axis.set_ylim(0)
+    axis.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4, integer=True))
+    legend_above(
+        axis, [line_handle(colour, dashes) for _, colour, dashes, _ in rows], [text(row[0], 36) for row in rows], width
+    )

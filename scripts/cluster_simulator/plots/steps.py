@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where the time of a training step goes: bars."""
+
+from ..measures import call_times, step_parts
+from .style import (
+    BLUE,
+    NARROW,
+    NothingToShow,
+    RED,
+    SKY,
+    STATES,
+    TIMES,
+    heading,
+    human_time,
+    legend_above,
+    make_figure,
+    patch_handle,
+    text,
+    text_width,
+    unit_for,
+)
+
+
+def draw_step(items, width):
+    rows = []
+    for item in items:
+        steps = len(item.run.stats.get("step_times_us") or [])
+        each = range(1, steps + 1) if len(items) == 1 and 2 <= steps <= 12 else [None]
+        for step in each:
+            parts = step_parts(item.run, step)
+            if parts:
+                rows.append((item.label if step is None else f"step {step}", *parts))
+    if not rows:
+        raise NothingToShow("no training step was measured (only dltrain has steps)")
+    single = len(items) == 1 and not items[0].run.calls().empty
+    kinds = call_times(items[0].run) if single else []
+    heights = [0.30 * len(rows) + 0.1] + ([0.26 * len(kinds) + 0.1] if kinds else [])
+    legend_lines = 2 if width >= NARROW else 4
+    figure, axes = make_figure(
+        width,
+        sum(heights) + 0.55 * len(heights) + 0.17 * legend_lines + 0.5,
+        len(heights),
+        1,
+        gridspec_kw={"height_ratios": heights},
+    )
+    draw_step_bars(axes[0][0], rows, width)
+    if kinds:
+        draw_call_bars(axes[1][0], kinds, width)
+    heading(figure, items)
+    return figure
+
+
+def limit_for(end, words, size, width):
+    """Where a bar's axis must end for words behind the bar; the axis is as wide as the picture but for 1.3 inches."""
+    share = (text_width(words, size) + 8) / ((width - 1.3) * 72)
+    return end / max(1 - share, 0.2)
+
+
+def draw_step_bars(axis, rows, width):
+    factor, unit = unit_for(max(total for _, _, total, _ in rows), TIMES)
+    span = max(max(total, sum(parts)) for _, parts, total, _ in rows)
+    right = 0
+    for y, (_, parts, total, ended) in enumerate(rows):
+        left = 0
+        for part, (_, colour) in zip(parts, STATES):
+            axis.barh(y, part / factor, left=left / factor, color=colour, height=0.72, linewidth=0)
+            if part > 0.07 * span:
+                axis.text(
+                    (left + part / 2) / factor,
+                    y,
+                    f"{part / factor:.3g}",
+                    ha="center",
+                    va="center",
+                    fontsize=6.5,
+                    color="white" if colour in (BLUE, RED) else "black",
+                )
+            left += part
+        words = human_time(total) + ("" if ended else " so far")
+        axis.text(max(left, total) / factor, y, " " + words, va="center", fontsize=7, fontweight="bold")
+        right = max(right, limit_for(max(left, total) / factor, words, 8, width))  # bold is wider
+    axis.set_xlim(0, right)
+    axis.set_yticks(range(len(rows)), [text(label, 30) for label, _, _, _ in rows])
+    if len(rows) == 1:
+        axis.set_yticks([])
+    axis.invert_yaxis()
+    axis.grid(False, axis="y")
+    axis.set_xlabel(f"step, mean over the GPUs ({unit})")
+    shown = [i for i in range(4) if any(parts[i] > 0 for _, parts, _, _ in rows)]
+    legend_above(axis, [patch_handle(STATES[i][1]) for i in shown], [STATES[i][0] for i in shown], width)
+
+
+def draw_call_bars(axis, rows, width):
+    factor, unit = unit_for(max(row[1] + row[2] for row in rows), TIMES)
+    right = 0
+    for y, (name, behind, exposed, collective) in enumerate(rows):
+        axis.barh(y, behind / factor, color=SKY if collective else BLUE, height=0.72, linewidth=0)
+        axis.barh(y, exposed / factor, left=behind / factor, color=RED, height=0.72, linewidth=0)
+        words = human_time(behind + exposed)
+        if collective:
+            words += f", {human_time(exposed)} exposed"
+        axis.text((behind + exposed) / factor, y, " " + words, va="center", fontsize=6.5)
+        right = max(right, limit_for((behind + exposed) / factor, words, 6.5, width))
+    axis.set_xlim(0, max(right, max(row[1] + row[2] for row in rows) / factor * 1.02))
+    axis.set_yticks(range(len(rows)), [text(row[0], 24) for row in rows])
+    axis.invert_yaxis()
+    axis.grid(False, axis="y")
+    axis.set_xlabel(f"time a GPU spends in it, a step ({unit})")

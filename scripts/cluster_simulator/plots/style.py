@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How all pictures look: colours, sizes, words, numbers, axes and legends. No data of a run is read here but its name."""
+
+import functools
+import math
+import os
+import warnings
+from collections import namedtuple
+
+import matplotlib
+import matplotlib.figure
+import matplotlib.lines
+import matplotlib.patches
+import matplotlib.textpath
+import matplotlib.ticker
+import matplotlib.transforms
+
+WIDTH = 6.3  # inches between the margins of A4 or letter paper; a column of a two-column paper has 3.3
+NARROW = 4.6  # below this, panels stand below one another
+FORMATS = ("png", "svg", "pdf")
+
+BLUE, RED, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
+GREY, PALE = "#777777", "#E4E4E4"
+COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK)
+DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
+
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "legend.fontsize": 7,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "figure.titlesize": 8,
+    "axes.linewidth": 0.6,
+    "lines.linewidth": 1.2,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.linewidth": 0.4,
+    "grid.color": "#D8D8D8",
+    "axes.axisbelow": True,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.frameon": False,
+    "legend.handlelength": 1.6,
+    "legend.columnspacing": 1.2,
+    "legend.borderaxespad": 0.2,
+    "savefig.dpi": 300,
+    "figure.dpi": 110,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "dltrain",
+    "svg.fonttype": "path",
+    "hatch.linewidth": 0.5,
+    "axes.titlelocation": "left",
+}
+
+# A GPU is in one of these states at any time of a step.
+STATES = (
+    ("computing", BLUE),
+    ("computing, communication hidden behind it", SKY),
+    ("exposed communication", RED),
+    ("waiting", PALE),
+)
+CALL_COLOURS = {
+    "forward": BLUE,
+    "backward": "#004B77",
+    "optimizer": PURPLE,
+    "all-gather": ORANGE,
+    "reduce-scatter": GREEN,
+    "all-reduce": RED,
+}
+
+ALWAYS = (0.0, float("inf"))
+# times: the part of the run that pictures over time show, in us.
+Item = namedtuple("Item", "run label colour dashes times", defaults=(ALWAYS,))
+
+
+class NothingToShow(Exception):
+    """The runs have not what this picture shows; says why."""
+
+
+# ---- words and numbers
+
+
+def text(words, longest=44):
+    """A name from the input as text for matplotlib: no mathematics, no hidden legend entry, one line, not too long."""
+    words = "".join(c if c.isprintable() else " " for c in str(words))
+    if len(words) > longest:
+        words = words[: longest // 2 - 1] + "…" + words[-longest // 2 :]
+    words = words.replace("\\", "\u29f5").replace("$", r"\$")
+    return " " + words if words.startswith("_") else words
+
+
+def human(value, units):
+    """A number in the unit that suits it: units are (factor, name), ascending."""
+    factor, name = units[0]
+    for f, n in units:
+        if abs(value) >= f * 0.9995:
+            factor, name = f, n
+    number = value / factor
+    return f"{number:,.0f} {name}" if abs(number) >= 999.5 else f"{number:.3g} {name}"
+
+
+TIMES = ((1e-3, "ns"), (1, "µs"), (1e3, "ms"), (1e6, "s"))
+BYTES = ((1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
+BINARY = ((1, "B"), (2**10, "KiB"), (2**20, "MiB"), (2**30, "GiB"))
+
+
+def human_time(us):
+    return "0" if us == 0 else human(us, TIMES)
+
+
+def human_bytes(count):
+    return human(count, BYTES)
+
+
+def unit_for(largest, units):
+    """(factor, name) in which `largest` has one to three digits before the point, and stays above 1."""
+    chosen = units[0]
+    for unit in units:
+        if largest >= unit[0] * 2:
+            chosen = unit
+    return chosen
+
+
+# ---- axes
+
+
+def make_figure(width, height, rows=1, columns=1, **options):
+    figure = matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.04, h_pad=0.04, hspace=0.03, wspace=0.03)
+    axes = figure.subplots(rows, columns, squeeze=False, **options)
+    return figure, axes
+
+
+def legend_above(axis, handles, labels, width, left=0.0, size=None, title=""):
+    """A legend over a panel that is `width` inches wide and begins at `left` of the figure, in as many columns as fit.
+
+    The layout must not shrink the panel to the legend's width, so the legend is no part of it: an empty title of as
+    many lines keeps the place free.
+    """
+    size = size or STYLE["legend.fontsize"]
+    room, handle = (width - 0.1) * 72, 3.6 * size  # points
+    labels = [fitting(label, size, room - handle) for label in labels]
+    longest = max(text_width(label, size) for label in labels)
+    columns = max(1, min(len(labels), int(room / (longest + handle))))
+    lines = -(-len(labels) // columns)
+    transform = matplotlib.transforms.blended_transform_factory(axis.figure.transFigure, axis.transAxes)
+    legend = axis.legend(
+        handles,
+        labels,
+        loc="lower left",
+        bbox_to_anchor=(left, 1.0),
+        bbox_transform=transform,
+        ncol=columns,
+        fontsize=size,
+        handletextpad=0.5,
+        borderpad=0.3,
+        labelspacing=0.25,
+    )
+    legend.set_in_layout(False)
+    axis.set_title(title + "\n" * (lines + 1 if title else lines - 1) + " ", fontsize=size, linespacing=1.42, pad=4)
+
+
+def line_handle(colour, dashes="-", **options):
+    return matplotlib.lines.Line2D([], [], color=colour, linestyle=dashes, **options)
+
+
+def patch_handle(colour, **options):
+    return matplotlib.patches.Patch(facecolor=colour, **options)
+
+
+def run_legend(axis, items, width):
+    legend_above(
+        axis, [line_handle(item.colour, item.dashes) for item in items], [text(item.label) for item in items], width
+    )
+
+
+def heading(figure, items):
+    """Over a picture of one run: which, and what it was."""
+    if len(items) == 1:
+        about = describe(items[0].run)
+        words = text(items[0].label) + (f":  {text(about, 120)}" if about else "")
+        room = figure.get_figwidth() * 0.97 * 72
+        figure.suptitle(fitting(words, STYLE["figure.titlesize"], room), x=0.01, ha="left", color=GREY)
+
+
+@functools.lru_cache(maxsize=4096)
+def text_width(words, size):
+    """In points."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        return matplotlib.textpath.TextPath((0, 0), words.replace(r"\$", "S"), size=size).get_extents().width
+
+
+def fitting(words, size, room):
+    """The words, without their end if they are wider than `room` points."""
+    if text_width(words, size) <= room:
+        return words
+    while len(words) > 1 and text_width(words + "…", size) > room:
+        words = words[:-1]
+    return words.rstrip("\\") + "…"
+
+
+def describe(run):
+    """ "bloom-560m, ZeRO-2, 128 GPUs, fat-tree" """
+    stats = run.stats
+    configuration = stats.get("configuration", {})
+    words = []
+    if "model" in stats:
+        words += [str(stats["model"]), f"ZeRO-{stats.get('zero', '?')}"]
+    if "pattern" in stats:
+        words.append(str(stats["pattern"]))
+    if run.program == "collperf":
+        words.append(str(configuration.get("collperf", {}).get("op", "")) or "collperf")
+    if "gpus" in stats:
+        words.append(f"{stats['gpus']:,} GPUs")
+    elif isinstance(stats.get("topology"), dict):
+        words.append(f"{stats['topology'].get('hosts', 0):,} hosts")
+    network = configuration.get("network", {})
+    words.append(os.path.basename(str(network.get("topology", ""))))
+    words.append(str(configuration.get("fabric", {}).get("nic", "")))
+    return ", ".join(word for word in words if word)
+
+
+def time_axis(axis, factor_name, what="time since measuring began"):
+    axis.set_xlabel(f"{what} ({factor_name})")
+
+
+def byte_ticks(axis, which, binary=False):
+    units = BINARY if binary else BYTES
+    formatter = matplotlib.ticker.FuncFormatter(lambda value, _: human(value, units) if value > 0 else "0")
+    set_log_ticks(getattr(axis, f"{which}axis"), formatter, 2 if binary else 10)
+
+
+def time_ticks(axis, which):
+    set_log_ticks(getattr(axis, f"{which}axis"), matplotlib.ticker.FuncFormatter(lambda value, _: human_time(value)))
+
+
+def set_log_ticks(axis, formatter, base=10):
+    """Three to seven round ticks; of powers of two at most five."""
+    low, high = sorted(axis.get_view_interval())
+    low, high = max(low, 1e-300), max(high, 1e-300)
+    if base == 2:
+        doublings = math.log2(high / low)
+        base = next((power for power in (2, 4, 16, 64, 256, 1024) if doublings / math.log2(power) <= 4.5), 2**20)
+        axis.set_major_locator(matplotlib.ticker.LogLocator(base=base, numticks=8))
+    else:
+        for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
+            ticks = [
+                step * 10.0**power
+                for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+                for step in steps
+                if low <= step * 10.0**power <= high
+            ]
+            if len(ticks) >= 3:
+                break
+        else:
+            ticks = matplotlib.ticker.MaxNLocator(3).tick_values(low, high)
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        axis.set_major_locator(matplotlib.ticker.FixedLocator(ticks[:: -(-len(ticks) // 7)]))
+    axis.set_minor_locator(matplotlib.ticker.NullLocator())
+    axis.set_major_formatter(formatter)
+
+
+def widen_log(axis, which, values, least=1.6):
+    """Limits of a logarithmic axis that leave a margin and are never one point."""
+    low, high = float(min(values)), float(max(values))
+    margin = max((high / low) ** 0.05, 1.08)
+    low, high = low / margin, high * margin
+    if high / low < least:
+        middle = math.sqrt(low * high)
+        low, high = middle / math.sqrt(least), middle * math.sqrt(least)
+    getattr(axis, f"set_{which}scale")("log")
+    getattr(axis, f"set_{which}lim")(low, high)
+
+
+def columns_for(width):
+    return 2 if width >= NARROW else 1
+
+
+def number_ticks(axis, which):
+    set_log_ticks(getattr(axis, f"{which}axis"), matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def nice_top(value):
+    """An upper limit in percent."""
+    for top in (1, 2, 5, 10, 20, 30, 40, 50, 60, 80):
+        if value <= top * 0.97:
+            return top
+    return 105

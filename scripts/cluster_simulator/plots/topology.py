@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The network, with its traffic."""
+
+import re
+
+import matplotlib.cm
+import matplotlib.collections
+import matplotlib.colors
+
+from ..measures import Graph, natural
+from .links import need_links
+from .style import BYTES, GREY, NARROW, PALE, heading, human_bytes, line_handle, make_figure, nice_top, text, unit_for
+
+
+LINK_COLOURS = matplotlib.colors.LinearSegmentedColormap.from_list(
+    "utilization", ["#F3D36B", "#E69F00", "#D55E00", "#7A0403"]
+)
+
+
+def draw_topology(items, width):
+    items = need_links(items)
+    graphs = [Graph(item.run) for item in items]
+    heights = [0.62 * (len(graph.tiers) - 1) + 0.8 for graph in graphs]
+    figure, axes = make_figure(
+        width, sum(heights) + 0.25 * len(items) + 0.9, len(items), 1, gridspec_kw={"height_ratios": heights}
+    )
+    busiest = max(busy for graph in graphs for _, _, _, busy in graph.links)
+    norm = matplotlib.colors.Normalize(0, nice_top(100 * busiest) if busiest < 0.8 else 100)
+    most = max(max(carried for _, _, carried, _ in graph.links) for graph in graphs) or 1
+    crowd = min(1, 60 / max(len(graph.links) for graph in graphs)) ** 0.5  # many lines: thinner
+    for axis, item, graph in zip(axes[:, 0], items, graphs):
+        draw_graph(axis, graph, norm, most, width, crowd)
+        if len(items) > 1:
+            axis.set_title(text(item.label), color=item.colour)
+    factor, unit = unit_for(most, BYTES)
+    handles = [line_handle(GREY, linewidth=max(0.3, thickness(share) * crowd)) for share in (0.1, 0.5, 1)]
+    axes[-1, 0].legend(
+        handles,
+        [human_bytes(share * most) for share in (0.1, 0.5, 1)],
+        loc="upper left",
+        ncol=3,
+        bbox_to_anchor=(0, -0.01),
+        title="carried in both directions",
+        title_fontsize=7,
+        alignment="left",
+    )
+    mapping = matplotlib.cm.ScalarMappable(norm, LINK_COLOURS)
+    bar = figure.colorbar(
+        mapping,
+        ax=list(axes[:, 0]),
+        orientation="horizontal",
+        fraction=0.06,
+        aspect=40,
+        pad=0.01,
+        shrink=0.5,
+        anchor=(1.0, 1.0),
+    )
+    bar.set_label("mean utilization" + (" of the busier direction" if width >= NARROW else "") + " (%)", fontsize=7)
+    bar.outline.set_linewidth(0.4)
+    heading(figure, items)
+    return figure
+
+
+def thickness(share):
+    return 0.5 + 4.5 * share
+
+
+def draw_graph(axis, graph, norm, most, width, crowd):
+    places = graph.places()
+    order = sorted(graph.links, key=lambda link: (link[3], natural(link[0]), natural(link[1])))  # the busiest on top
+    left, lowest = -0.01, -0.4
+    axis.add_collection(
+        matplotlib.collections.LineCollection(
+            [(places[a], places[b]) for a, b, _, _ in order],
+            colors=[LINK_COLOURS(norm(100 * busy)) if busy else PALE for *_, busy in order],
+            linewidths=[max(0.3, thickness(carried / most) * crowd) for _, _, carried, _ in order],
+            capstyle="round",
+            zorder=1,
+        )
+    )
+    for height, nodes in enumerate(graph.tiers):
+        room = width * 0.88 / len(nodes)  # inches for a node
+        size = min(7, max(1.2, room * 72 * 0.5))
+        axis.plot(
+            [places[node][0] for node in nodes],
+            [height] * len(nodes),
+            "s" if height == 0 else "o",
+            markersize=size,
+            markerfacecolor="white",
+            markeredgecolor="black",
+            markeredgewidth=0.7 if size > 3 else 0.3,
+            zorder=2,
+        )
+        kind = re.sub(r"[-_.\d]+$", "", nodes[0]) or "node"
+        longest = max(map(len, nodes))
+        fits = room > 0.062 * longest + 0.04
+        upright = not fits and height == 0 and room > 0.13
+        if fits or upright:
+            for node in nodes:
+                x, y = places[node]
+                below = height == 0
+                axis.annotate(
+                    text(node, 20),
+                    (x, y),
+                    (0, -6 if below else 6),
+                    textcoords="offset points",
+                    fontsize=6,
+                    ha="center",
+                    va="top" if below else "bottom",
+                    rotation=90 if upright else 0,
+                    zorder=3,
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3} if not below else None,
+                )
+        else:
+            axis.annotate(
+                f"{len(nodes):,} × {text(kind, 16)}",
+                (0, height),
+                (-6, 0),
+                textcoords="offset points",
+                fontsize=6.5,
+                ha="right",
+                va="center",
+            )
+            left = -0.05 - 0.058 * (len(kind) + 6) / width
+        lowest = -0.85 if upright else lowest
+    axis.set_xlim(left, 1.01)
+    axis.set_ylim(lowest, len(graph.tiers) - 1 + 0.4)
+    axis.axis("off")

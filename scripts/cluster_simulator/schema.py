@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which results this version reads: one rule for scripts/report, plot, timeline, compare, sweep and the package.
+
+Every JSON file of a results folder names its `schema_version`. A file of another version may use the same names for
+other things: it is refused, with status 2, and not read as far as it goes. A file that names none counts as the first.
+
+No import of anything that is not Python's own: scripts/report runs at the end of every simulation.
+"""
+
+SCHEMA_VERSION = 1
+
+
+def why_not_readable(content, path):
+    """One line that says why these contents of a JSON file are not for this version; empty if they are."""
+    if not isinstance(content, dict) or "schema_version" not in content:
+        return ""
+    version = content["schema_version"]
+    if isinstance(version, int) and not isinstance(version, bool) and version == SCHEMA_VERSION:
+        return ""
+    newer = isinstance(version, int) and not isinstance(version, bool) and version > SCHEMA_VERSION
+    hint = ": written by a newer version of the simulator, whose scripts read it" if newer else ""
+    return f"{printable(path)}: schema_version {shown(version)} is not {SCHEMA_VERSION}, the one that is read here{hint}"
+
+
+def shown(value, most=60):
+    """A value of somebody else's file, fit for a message: short, in one line, nothing that a terminal obeys."""
+    if isinstance(value, (dict, list)):
+        return "(an object)" if isinstance(value, dict) else "(a list)"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**most:
+        return f"(an integer of {value.bit_length()} bits)"  # Python refuses to print those of 4,300 digits
+    return printable(repr(value) if isinstance(value, str) else str(value), most)
+
+
+def printable(text, most=400):
+    """Text from outside (a name, a path, a message): control characters and what is not UTF-8 as escapes, cut if long."""
+    safe = "".join(
+        character if character.isprintable() else character.encode("unicode_escape", "backslashreplace").decode()
+        for character in str(text)
+    )
+    return safe if len(safe) <= most else safe[: most - 4] + " ..."
