@@ -23,8 +23,8 @@ namespace topo
 class HopCounter
 {
   public:
-    /// `topology` must live as long. 3 x 10^8 ports are a second or two.
-    explicit HopCounter(const Topology& topology, uint64_t budget = 300000000);
+    /// `topology` must live as long. 6 x 10^7 ports are half a second: all of a fat-tree of k = 40.
+    explicit HopCounter(const Topology& topology, uint64_t budget = 60000000);
 
     /// Links crossed on a shortest path; 0 if they are the same endpoint or there is no path.
     /// Nothing, if the budget is spent and no search that was made tells.

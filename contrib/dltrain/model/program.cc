@@ -129,6 +129,12 @@ class TerminalText : public std::streambuf
         return text;
     }
 
+    /// The program goes on: what was kept back is shown.
+    void Release()
+    {
+        Pass(TakeFatal());
+    }
+
   protected:
     int overflow(int c) override
     {
@@ -147,10 +153,10 @@ class TerminalText : public std::streambuf
         const bool begins = m_keepsFatal && m_lineStart &&
                             (view.rfind("msg=\"", 0) == 0 || view.rfind("file=", 0) == 0 ||
                              view.rfind("NS_ASSERT", 0) == 0);
-        if (begins)
+        if (!m_keeping && n > 0)
         {
-            Pass(TakeFatal()); // one that did not end the program
-            m_keeping = true;
+            Release(); // it did not end the program
+            m_keeping = begins;
         }
         if (n > 0)
         {
@@ -241,6 +247,10 @@ CheckStandardOutput(int status)
         return status;
     }
     g_outputChecked = true;
+    if (g_errors)
+    {
+        g_errors->Release();
+    }
     const std::string error = StandardOutputError();
     if (error.empty())
     {
@@ -344,7 +354,15 @@ OnTerminate()
     {
         const auto finish = std::move(g_lastResort);
         g_lastResort = nullptr;
-        status = finish(why);
+        try
+        {
+            status = finish(why);
+        }
+        catch (const std::exception& error)
+        {
+            std::cerr << g_program << ": error: " << why << "; results are incomplete ("
+                      << ReasonOf(error) << ")" << std::endl;
+        }
     }
     else
     {
