@@ -81,7 +81,7 @@ def _judge_words(case, outcome, err):
     if outcome.status in (1, 2):
         if re.search(r"out of memory|not enough memory|memory is exhausted", err) and "dry-run" in " ".join(case["run"]):
             return Fault("memory", _last(err))
-        named = [word.partition("=")[2] if word.startswith("-") else word for word in case["run"][1:]] + list(case.get("files", {}))
+        named = [*case["run"][1:], *(word.partition("=")[2] for word in case["run"][1:]), *case.get("files", {})]
         pointing = [line for line in errors or lines if POINTS.search(line.split("error: ", 1)[-1]) or any(word and word in err for word in named)]
         if not lines:
             return Fault("silence", f"status {outcome.status} without a word")

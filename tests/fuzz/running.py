@@ -8,6 +8,7 @@ already: starting Python anew would cost a hundred times what they do.
 import base64
 import importlib.util
 import os
+import pkgutil
 import re
 import resource
 import runpy
@@ -300,9 +301,10 @@ def import_for_scripts():
         __import__(name)
     if not all(importlib.util.find_spec(name) for name in ("pandas", "matplotlib")):
         return False
-    for name in ("plotting", "traffic_plots", "pictures", "sweep", "compare", "sweep_plot", "timeline", "measures"):
-        if importlib.util.find_spec(f"cluster_simulator.{name}"):
-            __import__(f"cluster_simulator.{name}")
+    import cluster_simulator
+
+    for module in pkgutil.walk_packages(cluster_simulator.__path__, "cluster_simulator."):
+        __import__(module.name)
     import matplotlib.backends.backend_agg
     import matplotlib.backends.backend_svg
     import matplotlib.pyplot  # noqa: F401
