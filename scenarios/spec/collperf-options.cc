@@ -97,7 +97,7 @@ MakeTable()
     t.Add(ClusterOptionRows(Defaults()));
     t.Add(CollectiveOptionRows());
     t.Add(NetworkOptionRows("single-switch", "the smallest that fits the servers"));
-    t.Add(FabricOptionRows());
+    t.Add(FabricOptionRows(Software::kNccl));
     t.Add(RunOptionRows("collperf"));
     t.lists = {{"ops", "Operations (--op)", OpItems}, AlgorithmList(), ServerList()};
     for (auto& list : FabricLists())

@@ -164,10 +164,11 @@ NetworkOptionRows(const std::string& defaultTopology, const std::string& kNote)
 }
 
 std::vector<Option>
-FabricOptionRows()
+FabricOptionRows(Software software)
 {
     const std::string group = "Fabric";
     const std::string json = "/fabric";
+    const bool nccl = software == Software::kNccl;
     const auto& preset = CongestionPresets()[0];
     const std::string byPreset = " for " + std::string(preset.name) + ", see --cc-preset";
     std::vector<Option> rows = {
@@ -210,7 +211,10 @@ FabricOptionRows()
         Opt("buffer", Kind::kBytes, json, group, "shared buffer of a switch per 100 Gb/s of port rate").Default("1MB").Range(1e4, 1e12).Example("2MB"),
         Opt("switch-latency", Kind::kDuration, json, group, "pipeline of a switch, per packet").Default("500ns").Range(0, 1e9).Example("300ns"),
         Opt("window", Kind::kBytes, json, group, "most unacknowledged bytes of a queue pair; 0: unlimited; by default of --compat=hpcc the largest bandwidth-delay product").Default("0").Range(0, 9e15).Example("1MB"),
-        Opt("timeout-exponent", Kind::kInteger, json, group, "retransmission after 4.096 us * 2^N without progress").Default("14").Range(1, 31).Example("12"),
+        Opt("timeout-exponent", Kind::kInteger, json, group, "retransmission after 4.096 us * 2^N without progress" + std::string(nccl ? "; NCCL 2.23: 20, 2.14: 18" : ""))
+            .Default(nccl ? "20" : "14")
+            .Range(1, 31)
+            .Example("12"),
         Opt("loss-recovery", Kind::kName, json, group, "how queue pairs recover from lost packets")
             .Names("loss recovery", LossRecoveryItems)
             .Default("go-back-n")

@@ -28,6 +28,7 @@ constexpr Default kHpcc[] = {
     {"time-unit", "1ns"},         // the same; ns-3's default resolution, and a double of seconds is cut to it
     {"ack-every", "1"},           // L2_ACK_INTERVAL
     {"ack-priority", "3"},        // switch-node.cc: the priority of the data, as its flow files have it
+    {"cnp-priority", "3"},        // the same; marks come back in ACKs there
     {"nak-interval", "500us"},    // rdma-hw.h: NACK Generation Interval
     {"variable-window", "1"},     // VAR_WIN
     {"switch-latency", "0ns"},    // switch-node.cc: forwards at once
@@ -90,7 +91,7 @@ FrameOptionRows()
         Opt("extension-headers", Kind::kFlag, json, group, "RETH, immediate data, padding to 4 B, requests of at most 2^31 B").Default("1"),
         Opt("ack-bytes", Kind::kInteger, json, group, "of the frame of an ACK or NAK; a CNP has 12 more; HPCC's code with telemetry: 88")
             .Default("66")
-            .Range(1, 1024)
+            .Range(1, 1012)
             .Example("88"),
         Opt("line-overhead", Kind::kInteger, json, group, "preamble and gap: bytes of line time a frame costs beyond its own")
             .Default("20")
@@ -100,7 +101,11 @@ FrameOptionRows()
             .Default("0ns")
             .Range(0, 1e9)
             .Example("1ns"),
-        Opt("ack-priority", Kind::kInteger, json, group, "priority of ACKs, NAKs and CNPs").Default("6").Range(0, 7).Example("3"),
+        Opt("ack-priority", Kind::kInteger, json, group, "priority of ACKs and NAKs")
+            .Otherwise("that of their queue pair; hpcc: 3")
+            .Range(0, 7)
+            .Example("6"),
+        Opt("cnp-priority", Kind::kInteger, json, group, "priority of CNPs").Default("6").Range(0, 7).Example("3"),
         Opt("nak-interval", Kind::kDuration, json, group, "go-back-N: another NAK this long after the last one for the same gap; 0: never")
             .Default("0ns")
             .Range(0, 1e12)

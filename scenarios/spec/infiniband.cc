@@ -25,7 +25,7 @@ namespace
 /// Options of Ethernet's switches and frames.
 const std::vector<std::string> kEthernetOnly = {
     "pfc", "pfc-watchdog", "pfc-watchdog-action", "ecn", "ecn-kmin", "ecn-kmax", "ecn-pmax", "ecn-behind", "buffer",
-    "payload", "header-bytes", "extension-headers", "ack-bytes", "line-overhead", "ack-priority"};
+    "payload", "header-bytes", "extension-headers", "ack-bytes", "line-overhead", "ack-priority", "cnp-priority"};
 
 const std::vector<std::string> kInfiniBandOnly = {
     "ib-switch", "ib-routing", "ib-lfts", "ib-dump", "lmc", "vls", "vl-buffer", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing", "static-rate"};

@@ -116,7 +116,7 @@ FabricText(const FabricSpec& f)
         text += Line("frames", (f.compat == "none" ? "" : "compatible with " + f.compat + ": ") +
                                    std::to_string(s.dataOverhead - s.lineOverhead) + " B of headers, " +
                                    (s.HasExtensions() ? "with" : "no") + " extension headers, ACK " +
-                                   std::to_string(s.ackWire - s.lineOverhead) + " B of priority " + std::to_string(f.ackPriority) +
+                                   std::to_string(s.ackWire - s.lineOverhead) + " B of " + (f.ackPriority < 8 ? "priority " + std::to_string(f.ackPriority) : std::string("the data's priority")) +
                                    ", preamble and gap " + std::to_string(s.lineOverhead) + " B, times " +
                                    (f.timeUnit.ps > 1 ? "cut to " + rdma::ToString(f.timeUnit) : std::string("exact")));
     }

@@ -98,7 +98,8 @@ struct FabricSpec
     double bitErrorRate = 0;       ///< put on every link while building the topology
     rdma::FrameSizes frames;
     rdma::Duration timeUnit;       ///< serialization times are cut to multiples; 0: exact
-    uint8_t ackPriority = 6;       ///< of CNPs too
+    uint8_t ackPriority = 8;       ///< of ACKs and NAKs; 8: that of their queue pair
+    uint8_t cnpPriority = 6;
     rdma::Duration nakInterval;    ///< go-back-N: until another NAK for the same gap; 0: never
     bool variableWindow = false;   ///< windowBytes is that at line rate
     bool ecnBehind = false;        ///< marked by the queue without the frame itself

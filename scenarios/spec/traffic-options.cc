@@ -186,7 +186,7 @@ MakeTable()
             .Example("5ms"),
     });
     t.Add(NetworkOptionRows("fat-tree", "8, or the smallest that fits --hosts"));
-    t.Add(FabricOptionRows());
+    t.Add(FabricOptionRows(Software::kDrivers));
     t.Add(RunOptionRows("traffic"));
     t.lists = FabricLists();
     t.lists.push_back({"patterns", "Patterns (--pattern)", [] { return Patterns(); }});

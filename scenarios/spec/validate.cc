@@ -102,7 +102,8 @@ MakeFabric(Validation* v)
     f.frames = rdma::FrameSizes::Make(values.U32("line-overhead"), values.U32("header-bytes"), extensions, ackBytes,
                                       ackBytes + rdma::kCnpReservedBytes - rdma::kAethBytes);
     f.timeUnit = values.Duration("time-unit");
-    f.ackPriority = static_cast<uint8_t>(values.Integer("ack-priority"));
+    f.ackPriority = values.Present("ack-priority") ? static_cast<uint8_t>(values.Integer("ack-priority")) : 8;
+    f.cnpPriority = static_cast<uint8_t>(values.Integer("cnp-priority"));
     f.nakInterval = values.Duration("nak-interval");
     f.variableWindow = values.Flag("variable-window");
     f.ecnBehind = values.Flag("ecn-behind");

@@ -67,7 +67,8 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
     set("ns3::RdmaNic::VariableWindow", BooleanValue(spec.variableWindow));
     set("ns3::RdmaNic::NakInterval",
         ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.nakInterval.ps))));
-    set("ns3::RdmaNic::ControlPriority", UintegerValue(spec.ackPriority));
+    set("ns3::RdmaNic::AckPriority", UintegerValue(spec.ackPriority));
+    set("ns3::RdmaNic::CnpPriority", UintegerValue(spec.cnpPriority));
     const rdma::FrameSizes& frames = spec.frames;
     set("ns3::RdmaNic::HeaderBytes", UintegerValue(frames.dataOverhead - frames.lineOverhead));
     set("ns3::RdmaNic::ExtensionHeaders", BooleanValue(frames.HasExtensions()));
@@ -113,9 +114,46 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
     return true;
 }
 
+/// What the congestion control refuses of its attributes, as a queue pair of a NIC like this would
+/// find.
+bool
+CheckCongestionControl(const scenario::FabricSpec& spec,
+                       const ns3::RdmaNic& nic,
+                       std::string& error)
+{
+    ns3::TypeId type;
+    if (!FindCongestionOps(spec.cc, type, error))
+    {
+        return false;
+    }
+    UintegerValue window;
+    UintegerValue maxRate;
+    UintegerValue mtu;
+    nic.GetAttribute("Window", window);
+    nic.GetAttribute("MaxRate", maxRate);
+    nic.GetAttribute("Mtu", mtu);
+    ns3::RdmaCongestionState state;
+    state.port = spec.nicRate;
+    state.line = rdma::BitRate(
+        maxRate.Get() ? std::min<uint64_t>(maxRate.Get(), spec.nicRate.bps) : spec.nicRate.bps);
+    state.mtu = static_cast<uint32_t>(mtu.Get());
+    state.fullWireBytes = spec.frames.dataOverhead + state.mtu;
+    state.windowAtLine = window.Get();
+    ns3::ObjectFactory factory;
+    factory.SetTypeId(type);
+    error = factory.Create<ns3::RdmaCongestionOps>()->Check(state);
+    const std::string attribute = "ns3::RdmaNic::Window: ";
+    if (error.rfind(attribute, 0) == 0) // the option that sets it
+    {
+        error = "--window (or " + attribute.substr(0, attribute.size() - 2) +
+                "): " + error.substr(attribute.size());
+    }
+    return error.empty();
+}
+
 /// What an attribute's own checker cannot know.
 bool
-CheckTogether(std::string& error)
+CheckTogether(const scenario::FabricSpec& spec, std::string& error)
 {
     ns3::ObjectFactory factory("ns3::RdmaNic");
     UintegerValue mtu;
@@ -131,7 +169,11 @@ CheckTogether(std::string& error)
         return false;
     }
     error = nic->ReadPriorityMaps();
-    return error.empty();
+    if (error.empty() && !spec.infiniBand)
+    {
+        error = ns3::ObjectFactory("ns3::RdmaSwitch").Create<ns3::RdmaSwitch>()->CheckEcn();
+    }
+    return error.empty() && CheckCongestionControl(spec, *nic, error);
 }
 
 /// What this rank of several simulates. \return what is wrong, or nothing
@@ -181,7 +223,7 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     constexpr uint64_t seeds = 4294944442;
     ns3::RngSeedManager::SetSeed(static_cast<uint32_t>(run.seed % seeds + 1));
     ns3::RngSeedManager::SetRun(run.seed / seeds + 1);
-    return SetDefaults(spec, error) && ApplyNs3Settings(run, error) && CheckTogether(error);
+    return SetDefaults(spec, error) && ApplyNs3Settings(run, error) && CheckTogether(spec, error);
 }
 
 std::unique_ptr<ns3::RdmaFabric>

@@ -39,12 +39,14 @@
 #ifndef RDMA_CORE_DCQCN_RATE_H
 #define RDMA_CORE_DCQCN_RATE_H
 
+#include "law-error.h"
 #include "units.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 namespace rdma
 {
@@ -139,6 +141,48 @@ class DcqcnRate
     /// More than any flow sends: "never by bytes alone".
     static constexpr Bytes kNoBytes{std::numeric_limits<uint64_t>::max()};
 
+    /// What is wrong with these constants. A timer or counter so short that increases are due by the thousand at once is
+    /// refused too: no adapter has one, and each costs a step.
+    static LawError Error(const DcqcnParameters& p)
+    {
+        if (p.minimumRate.bps == 0)
+        {
+            return {"MinimumRate", "is zero"};
+        }
+        if (!(p.g > 0 && p.g <= 1))
+        {
+            return {"G", std::to_string(p.g) + " is not in (0, 1]"};
+        }
+        if (!(p.initialAlpha >= 0 && p.initialAlpha <= 1))
+        {
+            return {"InitialAlpha", std::to_string(p.initialAlpha) + " is not in [0, 1]"};
+        }
+        if (p.alphaPeriod.ps <= 0)
+        {
+            return {"AlphaPeriod", ToString(p.alphaPeriod) + " is not above 0"};
+        }
+        if (p.rateDecreaseInterval.ps < 0 || (p.reaction == DcqcnReaction::kPeriodic && p.rateDecreaseInterval.ps == 0))
+        {
+            return {"RateDecreaseInterval", ToString(p.rateDecreaseInterval) + " is not above 0"};
+        }
+        if (p.increaseTimer.ps < 0 || (p.increaseTimer.ps > 0 && p.increaseTimer < kLeastTimer))
+        {
+            return {"IncreaseTimer", ToString(p.increaseTimer) + "; allowed: at least " + ToString(kLeastTimer)};
+        }
+        if (p.byteCounter.value > 0 && p.byteCounter < kLeastCounter)
+        {
+            return {"ByteCounter", ToString(p.byteCounter) + "; allowed: at least " + ToString(kLeastCounter)};
+        }
+        if (p.increaseTimer.ps == 0 && p.byteCounter.value == 0)
+        {
+            return {"IncreaseTimer", "it and ByteCounter are both off, so a rate would never recover"};
+        }
+        return {};
+    }
+
+    static constexpr Duration kLeastTimer{10000}; ///< 10 ns
+    static constexpr Bytes kLeastCounter{64};
+
     /// At line rate, without state until the first CNP.
     /// Throws std::invalid_argument on constants the law has no meaning for.
     DcqcnRate(const DcqcnParameters& parameters, BitRate line)
@@ -156,17 +200,11 @@ class DcqcnRate
           m_alpha(parameters.initialAlpha),
           m_rate(start)
     {
-        Require(line.bps > 0, "DCQCN: the line rate is zero");
-        Require(m_p.minimumRate.bps > 0, "DCQCN: the minimum rate is zero");
-        Require(m_p.g > 0 && m_p.g <= 1, "DCQCN: g is not in (0, 1]");
-        Require(m_p.initialAlpha >= 0 && m_p.initialAlpha <= 1, "DCQCN: initial alpha is not in [0, 1]");
-        Require(m_p.alphaPeriod.ps > 0, "DCQCN: the alpha period is not positive");
-        Require(m_p.rateDecreaseInterval.ps >= 0, "DCQCN: the rate decrease interval is negative");
-        Require(m_p.reaction == DcqcnReaction::kOnCnp || m_p.rateDecreaseInterval.ps > 0,
-                "DCQCN: the rate decrease interval is zero");
-        Require(m_p.increaseTimer.ps >= 0, "DCQCN: the increase timer is negative");
-        Require(m_p.increaseTimer.ps > 0 || m_p.byteCounter.value > 0,
-                "DCQCN: increase timer and byte counter are both off, so a rate would never recover");
+        ThrowIf(Error(parameters), "DCQCN");
+        if (line.bps == 0)
+        {
+            throw std::invalid_argument("DCQCN: the line rate is zero");
+        }
     }
 
     /// A CNP came; `sentSoFar` are the bytes this queue pair has sent.
@@ -245,14 +283,6 @@ class DcqcnRate
     bool Limited() const { return m_active; }
 
   private:
-    static void Require(bool holds, const char* message)
-    {
-        if (!holds)
-        {
-            throw std::invalid_argument(message);
-        }
-    }
-
     /// base^n by squaring: the same bits on every machine, and no loop over the periods of a long idle gap.
     static double Power(double base, int64_t n)
     {

@@ -24,9 +24,12 @@
 #ifndef RDMA_CORE_DCTCP_WINDOW_H
 #define RDMA_CORE_DCTCP_WINDOW_H
 
+#include "law-error.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 
 namespace rdma
 {
@@ -43,16 +46,26 @@ struct DctcpParameters
 class DctcpWindow
 {
   public:
+    /// What is wrong with these constants; the rest is of the network.
+    static LawError Error(const DctcpParameters& p)
+    {
+        if (!(p.g > 0 && p.g <= 1))
+        {
+            return {"G", std::to_string(p.g) + " is not in (0, 1]"};
+        }
+        return {};
+    }
+
     /// Throws std::invalid_argument on constants the law has no meaning for.
     explicit DctcpWindow(const DctcpParameters& parameters)
         : m_p(parameters),
           m_alpha(parameters.initialAlpha),
           m_window(parameters.initialWindow)
     {
-        if (!(m_p.g > 0 && m_p.g <= 1) || !(m_p.initialAlpha >= 0 && m_p.initialAlpha <= 1) || m_p.packet <= 0 ||
-            m_p.initialWindow <= 0)
+        ThrowIf(Error(parameters), "DCTCP");
+        if (!(m_p.initialAlpha >= 0 && m_p.initialAlpha <= 1) || m_p.packet <= 0 || m_p.initialWindow <= 0)
         {
-            throw std::invalid_argument("DCTCP: g must be in (0, 1], alpha in [0, 1], packet and window positive");
+            throw std::invalid_argument("DCTCP: alpha must be in [0, 1], packet and window positive");
         }
         if (m_p.minimumWindow <= 0)
         {

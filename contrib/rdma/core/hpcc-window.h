@@ -22,6 +22,7 @@
 #ifndef RDMA_CORE_HPCC_WINDOW_H
 #define RDMA_CORE_HPCC_WINDOW_H
 
+#include "law-error.h"
 #include "telemetry-hop.h"
 #include "units.h"
 
@@ -30,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 
 namespace rdma
 {
@@ -49,6 +51,20 @@ class HpccWindow
   public:
     static constexpr std::size_t kMaxHops = 8;
 
+    /// What is wrong with these constants.
+    static LawError Error(const HpccParameters& p)
+    {
+        if (!(p.eta > 0 && p.eta <= 1))
+        {
+            return {"Eta", std::to_string(p.eta) + " is not in (0, 1]"};
+        }
+        if (p.flows == 0)
+        {
+            return {"Flows", "0 is no number of flows"};
+        }
+        return {};
+    }
+
     /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
     HpccWindow(const HpccParameters& parameters, BitRate line)
         : m_p(parameters),
@@ -59,10 +75,10 @@ class HpccWindow
           m_window(m_initial),
           m_reference(m_initial)
     {
-        if (parameters.baseRtt.ps <= 0 || line.bps == 0 || !(parameters.eta > 0 && parameters.eta <= 1) ||
-            parameters.flows == 0)
+        ThrowIf(Error(parameters), "HPCC");
+        if (parameters.baseRtt.ps <= 0 || line.bps == 0)
         {
-            throw std::invalid_argument("HPCC: base round-trip time, line rate and flows must be positive, eta in (0, 1]");
+            throw std::invalid_argument("HPCC: base round-trip time and line rate must be positive");
         }
     }
 

@@ -19,8 +19,7 @@
  *   rate           cwnd / tau
  *
  * cwnd_old, GetCwnd(ack.seq), is the window that the acknowledged packet was sent with, w(t - theta) of the control law
- * (section 3.3). It is noted once a round trip, so what counts until the next note is acknowledged is the note before.
- * Algorithm 2, with round-trip times only (theta), dt between ACKs:
+ * (section 3.3). Algorithm 2, with round-trip times only (theta), dt between measurements:
  *
  *   power          Gamma_norm = (d theta / dt + 1) theta / tau
  *   window         as above, but once a round trip
@@ -28,15 +27,24 @@
  * At rest both have Gamma = 1 + q / (b tau) and a queue q of the sum of all flows' beta (section 3.3); beta =
  * HostBw tau / N for N flows of a host.
  *
- * What the pseudo code leaves open: a weight dt / tau of more than 1 counts as 1; cwnd stays at or below HostBw tau (which
- * it starts from: the rate is then the host's); Gamma at or above 1/1000 (current can be negative while a queue drains);
- * readings that are not of the same path are only noted.
+ * What the pseudo code leaves open is here as in the authors' kernel module (inet-tub/powertcp-linux, powertcp.c and
+ * powertcp_defs.h):
+ *
+ *   current        at least 0 (a queue that drains faster than the line sends makes it negative)
+ *   Gamma_norm     at least 0.01, before smoothing; the first one is not smoothed; a weight dt / tau is at most 1
+ *   cwnd_old       the window as noted last: once a round trip, when all that was sent at the last note is acknowledged
+ *   algorithm 2    measures once a round trip too, when it sets the window
+ *   cwnd           at most HostBw tau, which it starts from: the rate is then the host's
+ *   N              10 (default_expected_flows)
+ *
+ * Readings that are not of the same path are only noted. The authors' ns-3 code is another law: powertcp-ns3-rates.h.
  *
  * Units: picoseconds, bytes, bits per second.
  */
 #ifndef RDMA_CORE_POWERTCP_WINDOW_H
 #define RDMA_CORE_POWERTCP_WINDOW_H
 
+#include "law-error.h"
 #include "telemetry-hop.h"
 #include "units.h"
 
@@ -45,6 +53,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 
 namespace rdma
 {
@@ -53,7 +62,7 @@ struct PowertcpParameters
 {
     Duration baseRtt;    ///< tau
     double gamma = 0.9;  ///< weight of the new window (section 4)
-    uint32_t flows = 10; ///< N; assumed
+    uint32_t flows = 10; ///< N; the module's expected_flows
 };
 
 /// What both laws share: window, smoothing, the round trip.
@@ -73,6 +82,20 @@ class PowerLaw
     /// beta.
     double AdditiveIncrease() const { return m_increase; }
 
+    /// What is wrong with these constants.
+    static LawError Error(const PowertcpParameters& p)
+    {
+        if (!(p.gamma > 0 && p.gamma <= 1))
+        {
+            return {"Gamma", std::to_string(p.gamma) + " is not in (0, 1]"};
+        }
+        if (p.flows == 0)
+        {
+            return {"Flows", "0 is no number of flows"};
+        }
+        return {};
+    }
+
   protected:
     PowerLaw(const PowertcpParameters& p, BitRate line)
         : m_tau(static_cast<double>(p.baseRtt.ps)),
@@ -80,20 +103,21 @@ class PowerLaw
           m_initial(static_cast<double>(line.bps) * m_tau / 8e12),
           m_increase(p.flows ? m_initial / p.flows : 0),
           m_window(m_initial),
-          m_noted(m_initial),
           m_old(m_initial)
     {
-        if (p.baseRtt.ps <= 0 || line.bps == 0 || !(p.gamma > 0 && p.gamma <= 1) || p.flows == 0)
+        ThrowIf(Error(p), "PowerTCP");
+        if (p.baseRtt.ps <= 0 || line.bps == 0)
         {
-            throw std::invalid_argument(
-                "PowerTCP: base round-trip time, line rate and flows must be positive, gamma in (0, 1]");
+            throw std::invalid_argument("PowerTCP: base round-trip time and line rate must be positive");
         }
     }
 
     void Smooth(double power, double dt)
     {
-        const double weight = std::min(dt / m_tau, 1.0);
-        m_power = std::max(m_power + weight * (power - m_power), 0.001);
+        power = std::max(power, 0.01);
+        const double weight = m_measured ? std::min(dt / m_tau, 1.0) : 1;
+        m_power += weight * (power - m_power);
+        m_measured = true;
     }
 
     void UpdateWindow()
@@ -102,20 +126,14 @@ class PowerLaw
         m_window = std::min(window, m_initial);
     }
 
-    /// An ACK. \return whether it is the first for a packet sent after the last note: cwnd_old is that one then
-    bool IsNewRoundTrip(uint64_t acked)
-    {
-        const bool is = acked > m_roundTrip;
-        m_old = is ? m_noted : m_old;
-        return is;
-    }
-
+    /// The window is that of packets from now on.
     void Note(uint64_t sent)
     {
-        m_noted = m_window;
+        m_old = m_window;
         m_roundTrip = sent;
     }
 
+    uint64_t m_roundTrip = 0; ///< what was sent next at the last note
     double m_tau;
 
   private:
@@ -123,10 +141,9 @@ class PowerLaw
     double m_initial;  ///< HostBw tau
     double m_increase; ///< beta
     double m_window;   ///< cwnd
-    double m_noted;    ///< cwnd at m_roundTrip
     double m_old;      ///< cwnd_old
     double m_power = 1; ///< Gamma: a new flow takes the path for full
-    uint64_t m_roundTrip = 0; ///< what was sent next then
+    bool m_measured = false; ///< Gamma is of a measurement
 };
 
 /// Algorithm 1.
@@ -152,10 +169,9 @@ class PowertcpWindow : public PowerLaw
         }
         else
         {
-            const bool note = IsNewRoundTrip(acked);
             MeasurePower(hops, n);
             UpdateWindow();
-            if (note)
+            if (acked > m_roundTrip)
             {
                 Note(sent);
             }
@@ -180,14 +196,17 @@ class PowertcpWindow : public PowerLaw
             const double came = queue - static_cast<double>(m_last[i].queueBytes) +
                                 static_cast<double>(hops[i].txBytes - m_last[i].txBytes);
             const double b = static_cast<double>(hops[i].rateBps) / 8e12; // bytes per ps
-            const double power = came / dt * (b * m_tau + queue) / (b * b * m_tau);
+            const double power = std::max(came, 0.0) / dt * (b * m_tau + queue) / (b * b * m_tau);
             if (dtOfLargest == 0 || power > largest)
             {
                 largest = power;
                 dtOfLargest = dt;
             }
         }
-        Smooth(largest, dtOfLargest);
+        if (dtOfLargest > 0)
+        {
+            Smooth(largest, dtOfLargest);
+        }
     }
 
     std::size_t m_hops = 0;
@@ -207,32 +226,25 @@ class ThetaPowertcpWindow : public PowerLaw
     /// An ACK. \param acked position up to which all is acknowledged \param sent position of what is sent next
     void OnAck(uint64_t acked, uint64_t sent, int64_t rtt, int64_t now)
     {
-        if (m_rtt < 0)
+        if (m_rtt >= 0 && (acked < m_roundTrip || now <= m_time))
         {
-            Note(sent);
+            return;
         }
-        else
+        if (m_rtt >= 0)
         {
             const double dt = static_cast<double>(now - m_time);
-            if (dt <= 0) // of several at once the first counts
-            {
-                return;
-            }
-            const double theta = static_cast<double>(rtt);
-            Smooth((static_cast<double>(rtt - m_rtt) / dt + 1) * theta / m_tau, dt);
-            if (IsNewRoundTrip(acked))
-            {
-                UpdateWindow();
-                Note(sent);
-            }
+            const double gradient = static_cast<double>(rtt - m_rtt) / dt;
+            Smooth(std::max(gradient + 1, 0.0) * static_cast<double>(rtt) / m_tau, dt);
+            UpdateWindow();
         }
+        Note(sent);
         m_rtt = rtt;
         m_time = now;
     }
 
   private:
-    int64_t m_rtt = -1; ///< theta of the last ACK
-    int64_t m_time = 0; ///< of the last ACK
+    int64_t m_rtt = -1; ///< theta at the last update
+    int64_t m_time = 0; ///< of the last update
 };
 
 } // namespace rdma

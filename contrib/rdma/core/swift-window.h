@@ -33,18 +33,21 @@
 #ifndef RDMA_CORE_SWIFT_WINDOW_H
 #define RDMA_CORE_SWIFT_WINDOW_H
 
+#include "law-error.h"
 #include "units.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
+#include <string>
 
 namespace rdma
 {
 
-/// The paper names these constants but gives values for few of them.
+/// The paper names these constants but gives values for few of them; the rest are assumed. csg-htsim (Broadcom/csg-htsim,
+/// sim/swift.cpp, whose comments call its values guesses) has the same ai, beta, max_mdf, flow scaling and reset threshold,
+/// and others where SwiftHtsim() differs.
 struct SwiftParameters
 {
     double ai = 1;                              ///< additive increase, packets a round trip; assumed
@@ -63,9 +66,70 @@ struct SwiftParameters
     uint32_t retxResetThreshold = 5;            ///< assumed
 };
 
+/// csg-htsim's constants: base target 20 us, h = base target / 6.55, fs_range = 5 base targets, max_cwnd 1,000 packets. Its
+/// min_cwnd is 10 bytes "to stay clear of rounding", and it has no target of the end host: both as above here.
+inline SwiftParameters
+SwiftHtsim()
+{
+    SwiftParameters p;
+    p.baseTarget = Microseconds(20);
+    p.perHop = Duration(3053435); // 20 us / 6.55
+    p.fsRange = Microseconds(100);
+    return p;
+}
+
 class SwiftWindow
 {
   public:
+    /// What is wrong with these constants.
+    static LawError Error(const SwiftParameters& p)
+    {
+        const auto share = [](const char* name, double value, bool one) -> LawError {
+            if (value > 0 && (value < 1 || (one && value == 1)))
+            {
+                return {};
+            }
+            return {name, std::to_string(value) + (one ? " is not in (0, 1]" : " is not in (0, 1)")};
+        };
+        for (const LawError& error :
+             {share("Beta", p.beta, true), share("MaxMdf", p.maxMdf, false), share("EndpointWeight", p.endpointWeight, true)})
+        {
+            if (error)
+            {
+                return error;
+            }
+        }
+        if (!(p.ai > 0))
+        {
+            return {"Ai", std::to_string(p.ai) + " is not above 0"};
+        }
+        if (p.baseTarget.ps <= 0 || p.endpointTarget.ps <= 0)
+        {
+            return {p.baseTarget.ps <= 0 ? "BaseTarget" : "EndpointTarget", "is not above 0"};
+        }
+        if (p.perHop.ps < 0 || p.fsRange.ps < 0)
+        {
+            return {p.perHop.ps < 0 ? "PerHop" : "FsRange", "is negative"};
+        }
+        if (!(p.fsMinCwnd > 0 && p.fsMinCwnd < p.fsMaxCwnd))
+        {
+            return {"FsMinCwnd", std::to_string(p.fsMinCwnd) + " is not between 0 and FsMaxCwnd, " + std::to_string(p.fsMaxCwnd)};
+        }
+        if (!(p.minCwnd > 0))
+        {
+            return {"MinCwnd", std::to_string(p.minCwnd) + " is not above 0"};
+        }
+        if (!(p.maxCwnd >= p.minCwnd))
+        {
+            return {"MaxCwnd", std::to_string(p.maxCwnd) + " is below MinCwnd, " + std::to_string(p.minCwnd)};
+        }
+        if (p.retxResetThreshold == 0)
+        {
+            return {"RetxResetThreshold", "0 is no number of time-outs"};
+        }
+        return {};
+    }
+
     /// Throws std::invalid_argument on constants the law has no meaning for.
     explicit SwiftWindow(const SwiftParameters& p)
         : m_p(p),
@@ -74,16 +138,7 @@ class SwiftWindow
           m_alpha(m_range / (1 / std::sqrt(p.fsMinCwnd) - 1 / std::sqrt(p.fsMaxCwnd))),
           m_beta(-m_alpha / std::sqrt(p.fsMaxCwnd))
     {
-        if (!(p.ai > 0) || !(p.beta > 0 && p.beta <= 1) || !(p.maxMdf > 0 && p.maxMdf < 1) || p.baseTarget.ps <= 0 ||
-            p.perHop.ps < 0 || p.fsRange.ps < 0 || !(p.fsMinCwnd > 0 && p.fsMinCwnd < p.fsMaxCwnd) ||
-            p.endpointTarget.ps <= 0 || !(p.endpointWeight > 0 && p.endpointWeight <= 1) || !(p.minCwnd > 0) ||
-            !(p.maxCwnd >= p.minCwnd) || p.retxResetThreshold == 0)
-        {
-            throw std::invalid_argument("Swift: increase, targets and windows must be positive, "
-                                        "beta and the endpoint's weight "
-                                        "in (0, 1], max_mdf in (0, 1), fs_min_cwnd below "
-                                        "fs_max_cwnd, min_cwnd at most max_cwnd");
-        }
+        ThrowIf(Error(p), "Swift");
         m_fabric.cwnd = m_endpoint.cwnd = std::clamp(p.initialCwnd, p.minCwnd, p.maxCwnd);
     }
 

@@ -4,16 +4,26 @@
  * TIMELY and patched TIMELY, the sender's side, as pure rate laws: told a round-trip time for each completed segment,
  * they answer with a rate.
  *
- * R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, algorithm 1:
+ * R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, algorithm 1, with what the
+ * authors' code has beyond it (timely-code-snippet.cc on R. Mittal's page; its text is quoted in public repositories, and
+ * erpc-io/eRPC, src/cc/timely.h, derives from it):
  *
  *   rtt_diff = (1 - alpha) rtt_diff + alpha (new_rtt - prev_rtt),   gradient = rtt_diff / minRTT
- *   new_rtt < T_low      rate = rate + delta
- *   new_rtt > T_high     rate = rate (1 - beta (1 - T_high / new_rtt))
- *   gradient <= 0        rate = rate + N delta      N = 5 after five such completions in a row, else 1 (HAI, 4.3)
+ *   f = min(1, time since the last sample / minRTT); 1 for the first sample, whose difference is 0
+ *   new_rtt < T_low      rate = rate + f delta
+ *   new_rtt > T_high     rate = rate (1 - f beta (1 - T_high / new_rtt))
+ *   gradient <= 0        rate = rate + f N delta    N = 5 once new_rtt < prev_rtt five times in a row, else 1 (HAI, 4.3)
  *   else                 rate = rate (1 - beta gradient)
+ *   always               at least half the rate before
  *
- * It has no fixed point: the queue at which the gradient is 0 can be any. The patch (Y. Zhu et al., "ECN or Delay: Lessons
- * Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, section 4.3, algorithm 2) adds one, between T_low and T_high:
+ * The snippet's constants: alpha 0.02, beta 0.8, T_high 1 ms, delta 10 Mb/s at 10 Gb/s, T_low 50 us for messages of 64 KB
+ * (and 0 for packets paced one by one: an attribute). alpha 0.875 and T_high 500 us are those of HPCC's ns-3 code
+ * (alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc: TimelyAlpha, TimelyTHigh), which is a law of its own:
+ * TimelyCodeRate in hpcc-code-rates.h.
+ *
+ * TIMELY has no fixed point: the queue at which the gradient is 0 can be any. The patch (Y. Zhu et al., "ECN or Delay:
+ * Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, section 4.3, algorithm 2) adds one, between T_low and
+ * T_high, to algorithm 1 as the papers have it, so without f, the floor and hyper increase:
  *
  *   error = (new_rtt - RTT_ref) / RTT_ref
  *   w = 0, 2 gradient + 1/2, 1           for gradient <= -1/4, between, >= 1/4
@@ -26,11 +36,11 @@
 #ifndef RDMA_CORE_TIMELY_RATE_H
 #define RDMA_CORE_TIMELY_RATE_H
 
+#include "law-error.h"
 #include "units.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <stdexcept>
 
 namespace rdma
 {
@@ -38,71 +48,120 @@ namespace rdma
 struct TimelyParameters
 {
     bool patched = false;
-    double alpha = 0.875; ///< weight of the newest difference (the authors' snippet; the paper calls it an EWMA weight)
-    double beta = 0.8;    ///< 0.008 if patched
+    double alpha = 0.02;                ///< weight of the newest difference; CONEXT16: 0.875
+    double beta = 0.8;                  ///< 0.008 if patched
     BitRate delta = Mbps(10);
     Duration tLow = Microseconds(50);
-    Duration tHigh = Microseconds(500);
-    Duration minRtt = Microseconds(20);
-    Duration rttReference{0};  ///< patched; 0: tLow
-    uint32_t hyperAfter = 5;   ///< completions with gradient <= 0 in a row
-    uint32_t hyperFactor = 5;  ///< N
-    BitRate minimumRate = Mbps(10); ///< assumed: delta
+    Duration tHigh = Milliseconds(1);   ///< CONEXT16: 500 us
+    Duration minRtt = Microseconds(20); ///< the network's least; assumed
+    Duration rttReference{0};           ///< patched; 0: tLow
+    uint32_t hyperAfter = 5;            ///< shorter round trips in a row
+    uint32_t hyperFactor = 5;           ///< N
+    BitRate minimumRate = Mbps(10);     ///< optional in the snippet; assumed: delta
 };
+
+/// The constants of the patch. alpha and T_high as HPCC's code has them for TIMELY: assumed of the paper, whose table could
+/// not be opened.
+inline TimelyParameters
+TimelyConext16()
+{
+    TimelyParameters p;
+    p.patched = true;
+    p.alpha = 0.875;
+    p.beta = 0.008;
+    p.tHigh = Microseconds(500);
+    return p;
+}
 
 class TimelyRate
 {
   public:
+    /// What is wrong with these constants.
+    static LawError Error(const TimelyParameters& p)
+    {
+        if (!(p.alpha > 0 && p.alpha <= 1))
+        {
+            return {"Alpha", std::to_string(p.alpha) + " is not in (0, 1]"};
+        }
+        if (!(p.beta > 0 && p.beta <= 1))
+        {
+            return {"Beta", std::to_string(p.beta) + " is not in (0, 1]"};
+        }
+        if (p.minRtt.ps <= 0)
+        {
+            return {"MinRtt", ToString(p.minRtt) + " is not above 0"};
+        }
+        if (p.tLow.ps < 0)
+        {
+            return {"TLow", ToString(p.tLow) + " is negative"};
+        }
+        if (p.tHigh < p.tLow)
+        {
+            return {"TLow", ToString(p.tLow) + " is above THigh, " + ToString(p.tHigh)};
+        }
+        if (p.patched && p.rttReference.ps <= 0 && p.tLow.ps == 0)
+        {
+            return {"RttReference", "0 stands for TLow, which is 0 as well: there is no reference"};
+        }
+        return {};
+    }
+
     /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
     TimelyRate(const TimelyParameters& parameters, BitRate line)
         : m_p(parameters),
           m_line(static_cast<double>(line.bps)),
           m_rate(m_line)
     {
-        if (line.bps == 0 || m_p.minRtt.ps <= 0 || m_p.tLow.ps <= 0 || m_p.tHigh < m_p.tLow || !(m_p.alpha > 0 && m_p.alpha <= 1) ||
-            !(m_p.beta > 0 && m_p.beta <= 1))
+        ThrowIf(Error(parameters), "TIMELY");
+        if (line.bps == 0)
         {
-            throw std::invalid_argument("TIMELY: times and rates must be positive, T_low at most T_high, alpha and beta in (0, 1]");
+            throw std::invalid_argument("TIMELY: the line rate is zero");
         }
         m_p.rttReference = m_p.rttReference.ps > 0 ? m_p.rttReference : m_p.tLow;
     }
 
     /// A segment is complete.
-    void OnRtt(Duration rtt)
+    void OnRtt(Duration rtt, TimePoint now)
     {
-        const double now = static_cast<double>(rtt.ps);
-        if (m_previous < 0)
+        const double time = static_cast<double>(rtt.ps);
+        const bool first = m_previous < 0;
+        const double difference = first ? 0 : time - m_previous;
+        m_previous = time;
+        m_difference = (1 - m_p.alpha) * m_difference + m_p.alpha * difference;
+        const double minRtt = static_cast<double>(m_p.minRtt.ps);
+        const double gradient = m_difference / minRtt;
+        m_shorter = difference < 0 ? m_shorter + 1 : 0;
+        const double factor = m_p.patched || first ? 1 : std::min(1.0, static_cast<double>((now - m_last).ps) / minRtt);
+        m_last = now;
+        if (m_p.patched && first) // no difference yet
         {
-            m_previous = now;
             return;
         }
-        m_difference = (1 - m_p.alpha) * m_difference + m_p.alpha * (now - m_previous);
-        m_previous = now;
-        const double gradient = m_difference / static_cast<double>(m_p.minRtt.ps);
+        const double before = m_rate;
         const double delta = static_cast<double>(m_p.delta.bps);
-        m_negative = gradient <= 0 ? m_negative + 1 : 0;
         if (rtt < m_p.tLow)
         {
-            m_rate += delta;
+            m_rate += factor * delta;
         }
         else if (rtt > m_p.tHigh)
         {
-            m_rate *= 1 - m_p.beta * (1 - static_cast<double>(m_p.tHigh.ps) / now);
+            m_rate *= 1 - factor * m_p.beta * (1 - static_cast<double>(m_p.tHigh.ps) / time);
         }
         else if (m_p.patched)
         {
             const double w = std::clamp(2 * gradient + 0.5, 0.0, 1.0);
             const double reference = static_cast<double>(m_p.rttReference.ps);
-            m_rate = delta * (1 - w) + m_rate * (1 - m_p.beta * w * (now - reference) / reference);
+            m_rate = delta * (1 - w) + m_rate * (1 - m_p.beta * w * (time - reference) / reference);
         }
         else if (gradient <= 0)
         {
-            m_rate += delta * (m_negative >= m_p.hyperAfter ? m_p.hyperFactor : 1);
+            m_rate += factor * delta * (m_shorter >= m_p.hyperAfter ? m_p.hyperFactor : 1);
         }
         else
         {
-            m_rate *= std::max(0.0, 1 - m_p.beta * gradient);
+            m_rate *= 1 - m_p.beta * gradient;
         }
+        m_rate = m_p.patched ? m_rate : std::max(m_rate, before / 2);
         m_rate = std::clamp(m_rate, std::min(m_line, static_cast<double>(m_p.minimumRate.bps)), m_line);
     }
 
@@ -115,7 +174,8 @@ class TimelyRate
     double m_rate;
     double m_previous = -1;  ///< prev_rtt, ps; -1: none
     double m_difference = 0; ///< rtt_diff, ps
-    uint32_t m_negative = 0; ///< completions in a row without a positive gradient
+    TimePoint m_last;        ///< of the last sample
+    uint32_t m_shorter = 0;  ///< samples in a row, each shorter than the one before
 };
 
 } // namespace rdma

@@ -3,6 +3,7 @@
  */
 #include "rdma-fabric-helper.h"
 
+#include "contrib/rdma/core/ib-congestion.h"
 #include "contrib/rdma/core/ib-sizes.h"
 
 #include "ns3/boolean.h"
@@ -426,6 +427,28 @@ RdmaFabricHelper::SetEcn()
     set("EcnPmax", DoubleValue(ecn.pmax));
 }
 
+rdma::Bytes
+RdmaFabricHelper::GetMarking(const RdmaFabric& fabric) const
+{
+    UintegerValue threshold;
+    if (m_ib)
+    {
+        const Ptr<IbSwitch> like = fabric.m_ibSwitches.empty() ? m_switch.Create<IbSwitch>()
+                                                               : fabric.m_ibSwitches.front();
+        like->GetAttribute("CongestionThreshold", threshold);
+        const auto level = static_cast<uint8_t>(threshold.Get());
+        return level ? rdma::IbThresholdBytes(level, rdma::Bytes(m_ib->laneBuffer / 64 * 64))
+                     : rdma::Bytes(0);
+    }
+    // A rank may have no switch of its own.
+    const Ptr<RdmaSwitch> like =
+        fabric.m_switches.empty() ? m_switch.Create<RdmaSwitch>() : fabric.m_switches.front();
+    BooleanValue marks;
+    like->GetAttribute("Ecn", marks);
+    like->GetAttribute("EcnKmax", threshold);
+    return rdma::Bytes(marks.Get() ? threshold.Get() : 0);
+}
+
 std::unique_ptr<RdmaFabric>
 RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
                         const std::vector<RdmaLinkSpec>& links,
@@ -551,6 +574,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
         return nullptr;
     }
 
+    const rdma::Bytes marking = GetMarking(*fabric);
     for (uint32_t i = 0; i < n; ++i)
     {
         if (!isHost[i])
@@ -567,6 +591,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
                 {
                     nic->SetCongestionOps(m_prototype);
                 }
+                nic->SetMarking(marking, m_ib ? rdma::BitRate(0) : rdma::Gbps(100));
                 nic->Attach(port, static_cast<uint32_t>(fabric->m_nics.size()));
             }
             fabric->m_nics.push_back(nic);

@@ -338,6 +338,9 @@ class RdmaFabricHelper
 
     /// Switches mark as the congestion control wants it, unless the user has said how.
     void SetEcn();
+    /// \return from which queue on the switches mark, per 100 Gb/s, of InfiniBand of each port;
+    /// 0: they do not
+    rdma::Bytes GetMarking(const RdmaFabric& fabric) const;
 
     ObjectFactory m_nic;
     ObjectFactory m_switch;

@@ -41,22 +41,22 @@ DcqcnCongestionOps::GetTypeId()
                           "Time between updates of alpha; 0: from the preset",
                           TimeValue(Time(0)),
                           MakeTimeAccessor(&DcqcnCongestionOps::m_alphaPeriod),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("RateDecreaseInterval",
                           "At most one cut in this time; 0: from the preset",
                           TimeValue(Time(0)),
                           MakeTimeAccessor(&DcqcnCongestionOps::m_rateDecreaseInterval),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("IncreaseTimer",
                           "Time between rate increases; 0: from the preset",
                           TimeValue(Time(0)),
                           MakeTimeAccessor(&DcqcnCongestionOps::m_increaseTimer),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("ByteCounter",
                           "Payload between rate increases (bytes); 0: from the preset",
                           UintegerValue(0),
                           MakeUintegerAccessor(&DcqcnCongestionOps::m_byteCounter),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MAX_BYTES))
             .AddAttribute("FastRecovery",
                           "F, increases before the target rate moves; 0: from the preset",
                           UintegerValue(0),
@@ -66,22 +66,22 @@ DcqcnCongestionOps::GetTypeId()
                           "R_AI (bit/s); 0: from the preset, scaled with the port rate",
                           UintegerValue(0),
                           MakeUintegerAccessor(&DcqcnCongestionOps::m_additiveIncrease),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("HyperIncrease",
                           "R_HAI (bit/s); 0: from the preset, scaled with the port rate",
                           UintegerValue(0),
                           MakeUintegerAccessor(&DcqcnCongestionOps::m_hyperIncrease),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("MinimumRate",
                           "The rate is never cut below (bit/s); 0: from the preset",
                           UintegerValue(0),
                           MakeUintegerAccessor(&DcqcnCongestionOps::m_minimumRate),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("CnpInterval",
                           "Least time between two CNPs of a queue pair; 0: from the preset",
                           TimeValue(Time(0)),
                           MakeTimeAccessor(&DcqcnCongestionOps::m_cnpInterval),
-                          MakeTimeChecker(Time(0)));
+                          MakeTimeChecker(Time(0), MaxTime()));
     return tid;
 }
 
@@ -148,9 +148,16 @@ DcqcnCongestionOps::GetParameters(rdma::BitRate line) const
     return p;
 }
 
+std::string
+DcqcnCongestionOps::Check(const RdmaCongestionState& state) const
+{
+    return Explain(rdma::DcqcnRate::Error(GetParameters(state.line)));
+}
+
 void
 DcqcnCongestionOps::Init(RdmaCongestionState& state)
 {
+    AbortIfRefused(state);
     RdmaCongestionOps::Init(state);
     m_cnpIntervalPs = GetParameters(state.line).cnpInterval.ps;
     if (m_preset == HPCC_CODE)

@@ -43,6 +43,7 @@ class DcqcnCongestionOps : public RdmaCongestionOps
     std::string GetName() const override;
     uint16_t GetNeeds() const override;
     Ptr<RdmaCongestionOps> Fork() const override;
+    std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
     void OnUpdate(RdmaCongestionState& state, int64_t now) override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;

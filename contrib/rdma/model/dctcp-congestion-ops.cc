@@ -37,20 +37,21 @@ DctcpCongestionOps::GetTypeId()
                           MakeDoubleChecker<double>(1e-6, 1))
             .AddAttribute("InitialWindow",
                           "And the largest (bytes); 0: line rate times base round-trip time and "
-                          "what K lets stand in a queue",
+                          "what K lets stand in a queue: of the switches, from where they mark "
+                          "all, or the preset's if they do not mark",
                           UintegerValue(0),
                           MakeUintegerAccessor(&DctcpCongestionOps::m_initialWindow),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MAX_BYTES))
             .AddAttribute("AdditiveIncrease",
                           "hpcc-code: DCTCP_RATE_AI (bit/s)",
                           UintegerValue(615000000),
                           MakeUintegerAccessor(&DctcpCongestionOps::m_additiveIncrease),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("MinimumRate",
-                          "hpcc-code: MIN_RATE (bit/s)",
+                          "hpcc-code: MIN_RATE (bit/s), at most the line's",
                           UintegerValue(100000000),
                           MakeUintegerAccessor(&DctcpCongestionOps::m_minimumRate),
-                          MakeUintegerChecker<uint64_t>(1));
+                          MakeUintegerChecker<uint64_t>(1, MAX_BPS));
     return tid;
 }
 
@@ -95,29 +96,44 @@ DctcpCongestionOps::Fork() const
     return CopyObject<DctcpCongestionOps>(Ptr<const DctcpCongestionOps>(this));
 }
 
+std::string
+DctcpCongestionOps::Check(const RdmaCongestionState&) const
+{
+    rdma::DctcpParameters p;
+    p.g = m_g;
+    return Explain(rdma::DctcpWindow::Error(p));
+}
+
 void
 DctcpCongestionOps::Init(RdmaCongestionState& state)
 {
+    AbortIfRefused(state);
     state.rateBps = state.line.bps;
     if (m_preset == HPCC_CODE)
     {
         m_code = std::make_unique<rdma::DctcpCodeRate>(
             rdma::DctcpCodeRate::Parameters{m_g, m_additiveIncrease, state.mtu},
-            rdma::HpccCodeLimits{state.port.bps, state.line.bps, m_minimumRate});
+            rdma::HpccCodeLimits{state.port.bps,
+                                 state.line.bps,
+                                 std::min(m_minimumRate, state.line.bps)});
         state.repace = RdmaCongestionState::Repace::KEEP;
     }
     else
     {
-        rdma::EcnParameters ecn;
-        GetEcn(state.line, ecn);
         const double product =
             static_cast<double>(state.line.bps) * static_cast<double>(state.baseRtt) / 8e12 *
             static_cast<double>(state.mtu) / static_cast<double>(state.fullWireBytes);
+        uint64_t k = state.markedFrom;
+        rdma::EcnParameters ecn;
+        if (k == 0 && GetEcn(state.line, ecn))
+        {
+            k = ecn.kmax.value;
+        }
         rdma::DctcpParameters p;
         p.g = m_g;
         p.packet = state.mtu;
         p.initialWindow = m_initialWindow ? static_cast<double>(m_initialWindow)
-                                          : product + static_cast<double>(ecn.kmax.value);
+                                          : product + static_cast<double>(k);
         m_window = std::make_unique<rdma::DctcpWindow>(p);
     }
     Publish(state);

@@ -38,6 +38,7 @@ class DctcpCongestionOps : public RdmaCongestionOps
     uint16_t GetNeeds() const override;
     bool GetEcn(rdma::BitRate port, rdma::EcnParameters& ecn) const override;
     Ptr<RdmaCongestionOps> Fork() const override;
+    std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
 

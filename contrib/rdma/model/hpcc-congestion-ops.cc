@@ -45,10 +45,11 @@ HpccCongestionOps::GetTypeId()
                           MakeUintegerAccessor(&HpccCongestionOps::m_flows),
                           MakeUintegerChecker<uint32_t>(1))
             .AddAttribute("MinimumRate",
-                          "The rate is never less (bit/s); the authors' code: 100 Mb/s",
+                          "The rate is never less (bit/s), but at most the line's; the authors' "
+                          "code: 100 Mb/s",
                           UintegerValue(100000000),
                           MakeUintegerAccessor(&HpccCongestionOps::m_minimumRate),
-                          MakeUintegerChecker<uint64_t>(1))
+                          MakeUintegerChecker<uint64_t>(1, MAX_BPS))
             .AddAttribute("FastReact",
                           "hpcc-code: react to every ACK, not only once a round trip (FAST_REACT)",
                           BooleanValue(true),
@@ -58,7 +59,7 @@ HpccCongestionOps::GetTypeId()
                           "hpcc-code: RATE_AI (bit/s)",
                           UintegerValue(50000000),
                           MakeUintegerAccessor(&HpccCongestionOps::m_additiveIncrease),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("TelemetryMultiple",
                           "hpcc-code: INT_MULTI, units of telemetry are so many times 128 and 80 B",
                           UintegerValue(1),
@@ -121,9 +122,21 @@ HpccCongestionOps::GetParameters(const RdmaCongestionState& state) const
     return p;
 }
 
+std::string
+HpccCongestionOps::Check(const RdmaCongestionState& state) const
+{
+    if (m_preset == HPCC_CODE && state.windowAtLine == 0)
+    {
+        return "ns3::RdmaNic::Window: 0 is no window, which the preset hpcc-code of "
+               "ns3::HpccCongestionOps needs; allowed: the bandwidth-delay product";
+    }
+    return Explain(rdma::HpccWindow::Error(GetParameters(state)));
+}
+
 void
 HpccCongestionOps::Init(RdmaCongestionState& state)
 {
+    AbortIfRefused(state);
     if (m_preset == HPCC_CODE)
     {
         rdma::HpccCodeRate::Parameters p;
@@ -132,12 +145,13 @@ HpccCongestionOps::Init(RdmaCongestionState& state)
         p.fastReact = m_fastReact;
         p.increase = m_additiveIncrease;
         p.multiple = m_telemetryMultiple;
-        p.baseRttNs = static_cast<uint64_t>(state.baseRtt) / 1000;
+        p.baseRttNs = std::max<uint64_t>(1, static_cast<uint64_t>(state.baseRtt) / 1000);
         p.window = state.windowAtLine;
-        NS_ABORT_MSG_IF(!p.window, "ns3::RdmaNic::Window is 0: hpcc-code needs a window");
         m_code = std::make_unique<rdma::HpccCodeRate>(
             p,
-            rdma::HpccCodeLimits{state.port.bps, state.line.bps, m_minimumRate});
+            rdma::HpccCodeLimits{state.port.bps,
+                                 state.line.bps,
+                                 std::min(m_minimumRate, state.line.bps)});
         state.repace = RdmaCongestionState::Repace::SHIFT;
     }
     else

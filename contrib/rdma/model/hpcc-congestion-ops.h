@@ -37,6 +37,7 @@ class HpccCongestionOps : public RdmaCongestionOps
     uint16_t GetNeeds() const override;
     RdmaHeaderBytes GetHeaderBytes() const override;
     Ptr<RdmaCongestionOps> Fork() const override;
+    std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
 

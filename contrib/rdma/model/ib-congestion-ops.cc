@@ -99,6 +99,16 @@ IbCongestionOps::GetParameters() const
     return p;
 }
 
+std::string
+IbCongestionOps::Check(const RdmaCongestionState&) const
+{
+    const rdma::IbCcParameters p = GetParameters();
+    return p.minimum > p.limit ? Explain({"CctiMin",
+                                          std::to_string(p.minimum) + " is above CctiLimit, " +
+                                              std::to_string(p.limit)})
+                               : "";
+}
+
 void
 IbCongestionOps::Init(RdmaCongestionState& state)
 {
@@ -107,8 +117,7 @@ IbCongestionOps::Init(RdmaCongestionState& state)
     {
         m_parameters = std::make_shared<const rdma::IbCcParameters>(GetParameters());
     }
-    const char* error = m_parameters->Error();
-    NS_ABORT_MSG_IF(error, error);
+    AbortIfRefused(state);
     m_rate.reset();
     if (m_parameters->minimum)
     {

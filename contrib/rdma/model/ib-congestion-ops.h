@@ -38,6 +38,7 @@ class IbCongestionOps : public RdmaCongestionOps
 
     std::string GetName() const override;
     Ptr<RdmaCongestionOps> Fork() const override;
+    std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
     void OnUpdate(RdmaCongestionState& state, int64_t now) override;
     void OnCnp(RdmaCongestionState& state, int64_t now) override;

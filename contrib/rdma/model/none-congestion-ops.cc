@@ -24,12 +24,12 @@ NoneCongestionOps::GetTypeId()
                           "Fixed sending rate on the wire (bit/s); 0: the line rate",
                           UintegerValue(0),
                           MakeUintegerAccessor(&NoneCongestionOps::m_rate),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("Window",
                           "Most unacknowledged payload (bytes); 0: unlimited",
                           UintegerValue(0),
                           MakeUintegerAccessor(&NoneCongestionOps::m_window),
-                          MakeUintegerChecker<uint64_t>());
+                          MakeUintegerChecker<uint64_t>(0, MAX_BYTES));
     return tid;
 }
 

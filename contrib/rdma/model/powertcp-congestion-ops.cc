@@ -4,6 +4,7 @@
 #include "powertcp-congestion-ops.h"
 
 #include "ns3/double.h"
+#include "ns3/enum.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -21,17 +22,40 @@ PowertcpCongestionOps::GetTypeId()
             .SetParent<RdmaCongestionOps>()
             .SetGroupName("Rdma")
             .AddConstructor<PowertcpCongestionOps>()
+            .AddAttribute("Preset",
+                          "What the paper leaves open as in the authors' kernel module, or the law "
+                          "of their ns-3 code",
+                          EnumValue(NSDI22),
+                          MakeEnumAccessor(&PowertcpCongestionOps::m_preset),
+                          MakeEnumChecker(NSDI22, "nsdi22", NSDI22_NS3, "nsdi22-ns3"))
             .AddAttribute("Gamma",
-                          "gamma, weight of the new window (0 to 1)",
-                          DoubleValue(0.9),
+                          "gamma, weight of the new window (0 to 1); 0: from the preset, 0.9, "
+                          "nsdi22-ns3 0.9",
+                          DoubleValue(0),
                           MakeDoubleAccessor(&PowertcpCongestionOps::m_gamma),
-                          MakeDoubleChecker<double>(1e-6, 1))
+                          MakeDoubleChecker<double>(0, 1))
             .AddAttribute("Flows",
-                          "N, flows of a host that beta = line rate x base round-trip time / N is "
-                          "for; assumed",
+                          "nsdi22: N, flows of a host that beta = line rate x base round-trip time "
+                          "/ N is for",
                           UintegerValue(10),
                           MakeUintegerAccessor(&PowertcpCongestionOps::m_flows),
-                          MakeUintegerChecker<uint32_t>(1));
+                          MakeUintegerChecker<uint32_t>(1))
+            .AddAttribute("Target",
+                          "nsdi22-ns3: utilisation that power is divided by (U_TARGET; 0 to 1)",
+                          DoubleValue(0.95),
+                          MakeDoubleAccessor(&PowertcpCongestionOps::m_target),
+                          MakeDoubleChecker<double>(0.01, 1))
+            .AddAttribute("AdditiveIncrease",
+                          "nsdi22-ns3: added to the rate (bit/s)",
+                          UintegerValue(150000000),
+                          MakeUintegerAccessor(&PowertcpCongestionOps::m_additiveIncrease),
+                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
+            .AddAttribute("MinimumRate",
+                          "nsdi22-ns3: the rate is never less (MIN_RATE, bit/s), but at most the "
+                          "line's",
+                          UintegerValue(100000000),
+                          MakeUintegerAccessor(&PowertcpCongestionOps::m_minimumRate),
+                          MakeUintegerChecker<uint64_t>(1, MAX_BPS));
     return tid;
 }
 
@@ -40,8 +64,12 @@ PowertcpCongestionOps::~PowertcpCongestionOps() = default;
 
 PowertcpCongestionOps::PowertcpCongestionOps(const PowertcpCongestionOps& other)
     : RdmaCongestionOps(other),
+      m_preset(other.m_preset),
       m_gamma(other.m_gamma),
-      m_flows(other.m_flows)
+      m_flows(other.m_flows),
+      m_target(other.m_target),
+      m_additiveIncrease(other.m_additiveIncrease),
+      m_minimumRate(other.m_minimumRate)
 {
 }
 
@@ -69,23 +97,58 @@ PowertcpCongestionOps::Fork() const
     return CopyObject<PowertcpCongestionOps>(Ptr<const PowertcpCongestionOps>(this));
 }
 
-void
-PowertcpCongestionOps::Init(RdmaCongestionState& state)
+rdma::PowertcpParameters
+PowertcpCongestionOps::GetParameters(const RdmaCongestionState& state) const
 {
     rdma::PowertcpParameters p;
     p.baseRtt = rdma::Duration(state.baseRtt);
-    p.gamma = m_gamma;
+    p.gamma = m_gamma > 0 ? m_gamma : p.gamma;
     p.flows = m_flows;
-    m_window = std::make_unique<rdma::PowertcpWindow>(p, state.line);
+    return p;
+}
+
+rdma::PowertcpNs3Parameters
+PowertcpCongestionOps::GetNs3Parameters(const RdmaCongestionState& state) const
+{
+    rdma::PowertcpNs3Parameters p;
+    p.baseRtt = rdma::Duration(state.baseRtt);
+    p.gamma = m_gamma > 0 ? m_gamma : 0.9;
+    p.target = m_target;
+    p.additiveIncrease = rdma::BitRate(m_additiveIncrease);
+    p.minimumRate = rdma::BitRate(m_minimumRate);
+    return p;
+}
+
+std::string
+PowertcpCongestionOps::Check(const RdmaCongestionState& state) const
+{
+    return Explain(m_preset == NSDI22_NS3
+                       ? rdma::PowertcpNs3Law::Error(GetNs3Parameters(state))
+                       : rdma::PowerLaw::Error(GetParameters(state)));
+}
+
+void
+PowertcpCongestionOps::Init(RdmaCongestionState& state)
+{
+    AbortIfRefused(state);
+    if (m_preset == NSDI22_NS3)
+    {
+        m_rate = std::make_unique<rdma::PowertcpNs3Rate>(GetNs3Parameters(state), state.line);
+    }
+    else
+    {
+        m_window = std::make_unique<rdma::PowertcpWindow>(GetParameters(state), state.line);
+    }
     Publish(state);
 }
 
 void
 PowertcpCongestionOps::Publish(RdmaCongestionState& state) const
 {
-    state.rateBps =
-        std::clamp<uint64_t>(static_cast<uint64_t>(m_window->Rate() + 0.5), 1, state.line.bps);
-    state.windowBytes = std::max<uint64_t>(1, static_cast<uint64_t>(m_window->Window()));
+    const double rate = m_rate ? m_rate->Rate() : m_window->Rate();
+    const double window = m_rate ? m_rate->Window() : m_window->Window();
+    state.rateBps = std::clamp<uint64_t>(static_cast<uint64_t>(rate + 0.5), 1, state.line.bps);
+    state.windowBytes = std::max<uint64_t>(1, static_cast<uint64_t>(window));
 }
 
 void
@@ -96,7 +159,14 @@ PowertcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack,
         return;
     }
     const RdmaTelemetry& t = *ack.telemetry;
-    m_window->OnAck(state.ackedPosition, state.sentPosition, t.hop.data(), t.hops);
+    if (m_rate)
+    {
+        m_rate->OnAck(state.ackedPosition, state.sentPosition, t.hop.data(), t.hops);
+    }
+    else
+    {
+        m_window->OnAck(state.ackedPosition, state.sentPosition, t.hop.data(), t.hops);
+    }
     Publish(state);
 }
 

@@ -3,6 +3,7 @@
  */
 #include "rdma-congestion-ops.h"
 
+#include "ns3/abort.h"
 #include "ns3/object-factory.h"
 
 #include <algorithm>
@@ -25,6 +26,32 @@ bool
 RdmaCongestionOps::GetEcn(rdma::BitRate, rdma::EcnParameters&) const
 {
     return false;
+}
+
+std::string
+RdmaCongestionOps::Check(const RdmaCongestionState&) const
+{
+    return {};
+}
+
+std::string
+RdmaCongestionOps::Explain(const rdma::LawError& error) const
+{
+    return error ? GetInstanceTypeId().GetName() + "::" + error.parameter + ": " + error.problem
+                 : "";
+}
+
+void
+RdmaCongestionOps::AbortIfRefused(const RdmaCongestionState& state) const
+{
+    const std::string error = Check(state);
+    NS_ABORT_MSG_IF(!error.empty(), error);
+}
+
+Time
+RdmaCongestionOps::MaxTime()
+{
+    return Seconds(1000);
 }
 
 void

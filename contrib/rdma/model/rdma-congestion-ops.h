@@ -5,9 +5,11 @@
 #define RDMA_CONGESTION_OPS_H
 
 #include "contrib/rdma/core/ecn-law.h"
+#include "contrib/rdma/core/law-error.h"
 #include "contrib/rdma/core/units.h"
 #include "rdma-frame.h"
 
+#include "ns3/nstime.h"
 #include "ns3/object.h"
 
 #include <limits>
@@ -41,6 +43,8 @@ struct RdmaCongestionState
     uint32_t mtu{0};           //!< payload bytes of a full packet
     uint32_t fullWireBytes{0}; //!< wire bytes of a full packet
     uint64_t windowAtLine{0};  //!< RdmaNic::Window (bytes); 0: none
+    uint64_t markedFrom{0};    //!< queue of a port of rate `line` from which switches mark all that
+                               //!< they mark (bytes): EcnKmax; 0: they do not, or nobody said
     int64_t baseRtt{0};        //!< only if BASE_RTT is needed: see there, ps
     uint64_t bytesSent{0};     //!< payload sent, retransmissions included
     uint64_t bytesInFlight{0}; //!< payload sent and not acknowledged, as of the last event
@@ -141,6 +145,13 @@ class RdmaCongestionOps : public Object
     /// \return an object for one more queue pair with the same attributes
     virtual Ptr<RdmaCongestionOps> Fork() const = 0;
 
+    /**
+     * What the law refuses of the attributes, so that a user hears of it before anything is built.
+     * Init aborts on the same. \param state as for Init; what is not known yet (baseRtt) is 0
+     * \return "ns3::TimelyCongestionOps::TLow: ..."; empty if nothing is wrong
+     */
+    virtual std::string Check(const RdmaCongestionState& state) const;
+
     /// The queue pair exists now: set rate and window. The default is line rate, no window.
     virtual void Init(RdmaCongestionState& state);
 
@@ -162,6 +173,20 @@ class RdmaCongestionOps : public Object
     static TypeId LookupByName(const std::string& name, bool& ok);
     /// \return (name, description) of all algorithms, by name
     static std::vector<std::pair<std::string, std::string>> GetNames();
+
+    /// Upper ends of the checkers of attributes: beyond them a sum leaves 64 bits, and no network is.
+    static constexpr uint64_t MAX_BPS = 1000000000000000; //!< 1 Pb/s
+    static constexpr uint64_t MAX_BYTES = 1000000000000000;
+    static constexpr double MAX_PACKETS = 1e9;
+
+    /// \return 1,000 s
+    static Time MaxTime();
+
+  protected:
+    /// \return a law's error as Check returns it
+    std::string Explain(const rdma::LawError& error) const;
+    /// Abort if Check finds something: Init of who did not ask.
+    void AbortIfRefused(const RdmaCongestionState& state) const;
 };
 
 } // namespace ns3

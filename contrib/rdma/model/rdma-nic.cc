@@ -87,10 +87,16 @@ RdmaNic::GetTypeId()
                 UintegerValue(16),
                 MakeUintegerAccessor(&RdmaNic::m_ackEvery),
                 MakeUintegerChecker<uint32_t>(1, 1 << 20))
-            .AddAttribute("ControlPriority",
-                          "Priority of ACKs, NAKs and CNPs (0 to 7)",
+            .AddAttribute("AckPriority",
+                          "Priority of ACKs and NAKs (0 to 7); 8: that of their queue pair, as "
+                          "RoCE NICs have it. Not of InfiniBand",
+                          UintegerValue(QUEUE_PAIRS),
+                          MakeUintegerAccessor(&RdmaNic::m_ackPriority),
+                          MakeUintegerChecker<uint8_t>(0, QUEUE_PAIRS))
+            .AddAttribute("CnpPriority",
+                          "Priority of CNPs (0 to 7). Not of InfiniBand",
                           UintegerValue(6),
-                          MakeUintegerAccessor(&RdmaNic::m_controlPriority),
+                          MakeUintegerAccessor(&RdmaNic::m_cnpPriority),
                           MakeUintegerChecker<uint8_t>(0, 7))
             .AddAttribute("TimeoutExponent",
                           "Local ACK time-out 4.096 us x 2^n; 0: none (InfiniBand Architecture 1, "
@@ -419,6 +425,13 @@ RdmaNic::SetUser(RdmaNicUser* user)
 }
 
 void
+RdmaNic::SetMarking(rdma::Bytes threshold, rdma::BitRate at)
+{
+    m_marking = threshold;
+    m_markingAt = at;
+}
+
+void
 RdmaNic::SetPaths(const RdmaPathSource* paths)
 {
     m_paths = paths;
@@ -518,6 +531,9 @@ RdmaNic::StartCongestionControl(RdmaQueuePair* qp)
     qp->m_cc.mtu = m_mtu;
     qp->m_cc.fullWireBytes = m_sizes.dataOverhead + m_mtu;
     qp->m_cc.windowAtLine = m_windowBytes;
+    qp->m_cc.markedFrom =
+        (m_markingAt.bps ? rdma::ScaleToRate(m_marking, m_markingAt, qp->m_cc.line) : m_marking)
+            .value;
     if (qp->m_needs & RdmaCongestionOps::BASE_RTT)
     {
         qp->m_cc.baseRtt = GetBaseRtt();
@@ -893,8 +909,9 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
     }
     else
     {
-        frame->priority = m_controlPriority;
-        frame->dscp = m_dscpOfPriority[m_controlPriority];
+        const uint8_t own = opcode == RdmaOpcode::CNP ? m_cnpPriority : m_ackPriority;
+        frame->priority = own == QUEUE_PAIRS ? qp->m_priority : own;
+        frame->dscp = m_dscpOfPriority[frame->priority];
     }
     if (data && (qp->m_needs & RdmaQueuePair::ECHOES))
     {

@@ -139,6 +139,8 @@ class RdmaNic : public Object, public RdmaPortUser
         SCAN //!< RdmaNicScan: HPCC's ns-3 code
     };
 
+    static constexpr uint8_t QUEUE_PAIRS = RdmaPort::PRIORITIES; //!< of AckPriority
+
     RdmaNic();
     ~RdmaNic() override;
 
@@ -152,6 +154,11 @@ class RdmaNic : public Object, public RdmaPortUser
     void SetUser(RdmaNicUser* user);
     /// The prototype that every new queue pair's congestion control is forked from.
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
+
+    /// From which queue on switches mark, for RdmaCongestionState::markedFrom of queue pairs made
+    /// from now on. \param at rate of the port that has this threshold; others' are in proportion.
+    /// 0: all ports have this one
+    void SetMarking(rdma::Bytes threshold, rdma::BitRate at);
 
     /// Queue pairs that are connected from now on ask for their path. \param paths kept; null:
     /// packets find their way by their flow's hash
@@ -339,7 +346,8 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t m_endpoint{0};
     uint8_t m_readyMask{0};
     uint8_t m_preparedMask{0}; //!< with limits: priorities of which a packet is prepared
-    uint8_t m_controlPriority;
+    uint8_t m_ackPriority; //!< QUEUE_PAIRS: each its queue pair's
+    uint8_t m_cnpPriority;
     uint32_t m_mtu;
     uint32_t m_ackEvery;
     std::array<Ready, RdmaPort::PRIORITIES> m_ready;
@@ -390,6 +398,8 @@ class RdmaNic : public Object, public RdmaPortUser
     uint64_t m_pcieReceiveBuffer;
     uint64_t m_messageRate;
     Ptr<RdmaCongestionOps> m_prototype;
+    rdma::Bytes m_marking{0}; //!< 0: none is known
+    rdma::BitRate m_markingAt{0};
     RdmaTimer<RdmaNic, &RdmaNic::OnWake> m_wakeEvent;
 
     TracedCallback<RdmaQueuePair*, const RdmaWorkRequest&> m_postTrace;

@@ -157,13 +157,13 @@ RdmaSwitch::GetTypeId()
                           "Queue from which frames are marked, per 100 Gb/s (bytes); HPCC paper",
                           UintegerValue(rdma::EcnParameters().kmin.value),
                           MakeUintegerAccessor(&RdmaSwitch::m_ecnKmin),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MAX_THRESHOLD))
             .AddAttribute(
                 "EcnKmax",
                 "Queue from which all frames are marked, per 100 Gb/s (bytes); HPCC paper",
                 UintegerValue(rdma::EcnParameters().kmax.value),
                 MakeUintegerAccessor(&RdmaSwitch::m_ecnKmax),
-                MakeUintegerChecker<uint64_t>())
+                MakeUintegerChecker<uint64_t>(0, MAX_THRESHOLD))
             .AddAttribute("EcnPmax",
                           "Probability of a mark just below EcnKmax; HPCC artifact",
                           DoubleValue(rdma::EcnParameters().pmax),
@@ -303,6 +303,22 @@ RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
     return {};
 }
 
+std::string
+RdmaSwitch::CheckEcn() const
+{
+    if (m_ecn && m_ecnKmin > m_ecnKmax)
+    {
+        return "ns3::RdmaSwitch::EcnKmin: " + std::to_string(m_ecnKmin) + " is above EcnKmax, " +
+               std::to_string(m_ecnKmax);
+    }
+    if (m_ecn && m_markBySojourn && m_markOnEnqueue)
+    {
+        return "ns3::RdmaSwitch::EcnBySojourn: a frame's time in the queue is not known when it "
+               "joins it; allowed: only without EcnMarkOnEnqueue";
+    }
+    return {};
+}
+
 rdma::EcnLaw
 RdmaSwitch::MakeEcnLaw(rdma::BitRate rate) const
 {
@@ -311,15 +327,14 @@ RdmaSwitch::MakeEcnLaw(rdma::BitRate rate) const
         return {};
     }
     // The attributes are for 100 Gb/s, where a byte takes 80 ps.
-    const uint64_t kmax = std::max(m_ecnKmin, m_ecnKmax);
     if (m_markBySojourn)
     {
         return {rdma::Duration(static_cast<int64_t>(80 * m_ecnKmin)),
-                rdma::Duration(static_cast<int64_t>(80 * kmax)),
+                rdma::Duration(static_cast<int64_t>(80 * m_ecnKmax)),
                 m_ecnPmax};
     }
     return rdma::EcnLaw({rdma::ScaleToRate(rdma::Bytes(m_ecnKmin), rdma::Gbps(100), rate),
-                         rdma::ScaleToRate(rdma::Bytes(kmax), rdma::Gbps(100), rate),
+                         rdma::ScaleToRate(rdma::Bytes(m_ecnKmax), rdma::Gbps(100), rate),
                          m_ecnPmax});
 }
 
@@ -333,10 +348,10 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     {
         return m_name + ": " + error;
     }
-    if (m_ecn && m_markBySojourn && m_markOnEnqueue)
+    error = CheckEcn();
+    if (!error.empty())
     {
-        return m_name + ": ns3::RdmaSwitch::EcnBySojourn: a frame's time in the queue is not known "
-                        "when it joins it; allowed: only without EcnMarkOnEnqueue";
+        return m_name + ": " + error;
     }
     m_markWithout = m_markBehind ? UINT32_MAX : 0;
     config.xonOffset = std::max<uint64_t>(m_xonOffset, 2 * largestFrameBytes);

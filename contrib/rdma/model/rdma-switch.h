@@ -63,6 +63,12 @@ class RdmaSwitch : public Object, public RdmaPortUser
     /// \param groups for each group its ports; not empty
     void SetRoutes(std::vector<uint16_t> groupOfEndpoint,
                    std::vector<std::vector<uint16_t>> groups);
+    /// \return what is wrong with the attributes of ECN taken together, as Start() does; or nothing
+    std::string CheckEcn() const;
+
+    /// Most that EcnKmin and EcnKmax take, per 100 Gb/s (bytes).
+    static constexpr uint64_t MAX_THRESHOLD = 1000000000000;
+
     /// Sizes the buffer and thresholds from the attributes and the ports. \return an error, or
     /// nothing
     std::string Start(uint32_t largestFrameBytes);

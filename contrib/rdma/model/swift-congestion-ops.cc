@@ -4,6 +4,7 @@
 #include "swift-congestion-ops.h"
 
 #include "ns3/double.h"
+#include "ns3/enum.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -21,11 +22,17 @@ SwiftCongestionOps::GetTypeId()
             .SetParent<RdmaCongestionOps>()
             .SetGroupName("Rdma")
             .AddConstructor<SwiftCongestionOps>()
+            .AddAttribute("Preset",
+                          "Where BaseTarget, PerHop, FsRange and MaxCwnd come from unless they are "
+                          "set: assumed here, or csg-htsim's",
+                          EnumValue(SIGCOMM20),
+                          MakeEnumAccessor(&SwiftCongestionOps::m_preset),
+                          MakeEnumChecker(SIGCOMM20, "sigcomm20", CSG_HTSIM, "csg-htsim"))
             .AddAttribute("Ai",
                           "ai, additive increase (packets a round trip); assumed",
                           DoubleValue(1),
                           MakeDoubleAccessor(&SwiftCongestionOps::m_ai),
-                          MakeDoubleChecker<double>(1e-6))
+                          MakeDoubleChecker<double>(1e-6, MAX_PACKETS))
             .AddAttribute("Beta",
                           "beta, multiplicative decrease (0 to 1); assumed",
                           DoubleValue(0.8),
@@ -38,21 +45,22 @@ SwiftCongestionOps::GetTypeId()
                           MakeDoubleChecker<double>(1e-6, 0.999999))
             .AddAttribute("BaseTarget",
                           "base_target, delay of the fabric to aim at, before what hops and flows "
-                          "add; assumed",
-                          TimeValue(MicroSeconds(25)),
+                          "add; 0: from the preset, 25 or 20 us",
+                          TimeValue(Time(0)),
                           MakeTimeAccessor(&SwiftCongestionOps::m_baseTarget),
-                          MakeTimeChecker(NanoSeconds(1)))
+                          MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("PerHop",
-                          "What each switch on the way adds to the target; assumed",
-                          TimeValue(MicroSeconds(1)),
+                          "What each switch on the way adds to the target; -1ps: from the preset, "
+                          "1 or 3.05 us",
+                          TimeValue(PicoSeconds(-1)),
                           MakeTimeAccessor(&SwiftCongestionOps::m_perHop),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(PicoSeconds(-1), MaxTime()))
             .AddAttribute("FsRange",
-                          "fs_range, the most that flow scaling adds to the target; assumed: "
-                          "BaseTarget's default",
-                          TimeValue(MicroSeconds(25)),
+                          "fs_range, the most that flow scaling adds to the target; -1ps: from the "
+                          "preset, 25 or 100 us",
+                          TimeValue(PicoSeconds(-1)),
                           MakeTimeAccessor(&SwiftCongestionOps::m_fsRange),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(PicoSeconds(-1), MaxTime()))
             .AddAttribute(
                 "FsMinCwnd",
                 "fs_min_cwnd, flow scaling adds FsRange at this window and below (packets)",
@@ -63,13 +71,13 @@ SwiftCongestionOps::GetTypeId()
                           "fs_max_cwnd, flow scaling adds nothing from this window on (packets)",
                           DoubleValue(100),
                           MakeDoubleAccessor(&SwiftCongestionOps::m_fsMaxCwnd),
-                          MakeDoubleChecker<double>(1.001))
+                          MakeDoubleChecker<double>(1.001, MAX_PACKETS))
             .AddAttribute("EndpointTarget",
                           "Delay in the receiving host to aim at, which only a NIC with limits "
                           "has; assumed: BaseTarget's default",
                           TimeValue(MicroSeconds(25)),
                           MakeTimeAccessor(&SwiftCongestionOps::m_endpointTarget),
-                          MakeTimeChecker(NanoSeconds(1)))
+                          MakeTimeChecker(NanoSeconds(1), MaxTime()))
             .AddAttribute("EndpointWeight",
                           "Weight of the newest delay in the host in its average (0 to 1); assumed",
                           DoubleValue(0.125),
@@ -80,18 +88,18 @@ SwiftCongestionOps::GetTypeId()
                 "First window (packets); 0: line rate times base round-trip time; assumed",
                 DoubleValue(0),
                 MakeDoubleAccessor(&SwiftCongestionOps::m_initialCwnd),
-                MakeDoubleChecker<double>(0))
+                MakeDoubleChecker<double>(0, MAX_PACKETS))
             .AddAttribute("MinCwnd",
                           "min_cwnd (packets)",
                           DoubleValue(0.001),
                           MakeDoubleAccessor(&SwiftCongestionOps::m_minCwnd),
                           MakeDoubleChecker<double>(1e-9, 1))
             .AddAttribute("MaxCwnd",
-                          "max_cwnd (packets); 0: line rate times base target or base round-trip "
-                          "time, whichever is longer; assumed",
+                          "max_cwnd (packets); 0: from the preset, line rate times base target or "
+                          "base round-trip time, whichever is longer (assumed), or 1,000",
                           DoubleValue(0),
                           MakeDoubleAccessor(&SwiftCongestionOps::m_maxCwnd),
-                          MakeDoubleChecker<double>(0))
+                          MakeDoubleChecker<double>(0, MAX_PACKETS))
             .AddAttribute("RetxResetThreshold",
                           "RETX_RESET_THRESHOLD, time-outs in a row that take the window to "
                           "MinCwnd; assumed",
@@ -106,6 +114,7 @@ SwiftCongestionOps::~SwiftCongestionOps() = default;
 
 SwiftCongestionOps::SwiftCongestionOps(const SwiftCongestionOps& other)
     : RdmaCongestionOps(other),
+      m_preset(other.m_preset),
       m_ai(other.m_ai),
       m_beta(other.m_beta),
       m_maxMdf(other.m_maxMdf),
@@ -149,8 +158,8 @@ SwiftCongestionOps::Fork() const
     return CopyObject<SwiftCongestionOps>(Ptr<const SwiftCongestionOps>(this));
 }
 
-void
-SwiftCongestionOps::Init(RdmaCongestionState& state)
+rdma::SwiftParameters
+SwiftCongestionOps::GetParameters(const RdmaCongestionState& state) const
 {
     const auto duration = [](const Time& t) { return rdma::Duration(t.GetPicoSeconds()); };
     // Packets that the line carries in a time.
@@ -158,22 +167,42 @@ SwiftCongestionOps::Init(RdmaCongestionState& state)
         return static_cast<double>(state.line.bps) * static_cast<double>(ps) / 8e12 /
                state.fullWireBytes;
     };
-    rdma::SwiftParameters p;
+    rdma::SwiftParameters p = m_preset == CSG_HTSIM ? rdma::SwiftHtsim() : rdma::SwiftParameters();
     p.ai = m_ai;
     p.beta = m_beta;
     p.maxMdf = m_maxMdf;
-    p.baseTarget = duration(m_baseTarget);
-    p.perHop = duration(m_perHop);
-    p.fsRange = duration(m_fsRange);
+    p.baseTarget = m_baseTarget.IsZero() ? p.baseTarget : duration(m_baseTarget);
+    p.perHop = m_perHop.IsNegative() ? p.perHop : duration(m_perHop);
+    p.fsRange = m_fsRange.IsNegative() ? p.fsRange : duration(m_fsRange);
     p.fsMinCwnd = m_fsMinCwnd;
     p.fsMaxCwnd = m_fsMaxCwnd;
     p.endpointTarget = duration(m_endpointTarget);
     p.endpointWeight = m_endpointWeight;
     p.minCwnd = m_minCwnd;
-    p.maxCwnd = m_maxCwnd > 0 ? m_maxCwnd : packets(std::max(p.baseTarget.ps, state.baseRtt));
-    p.maxCwnd = std::max(p.maxCwnd, m_minCwnd);
+    if (m_maxCwnd > 0)
+    {
+        p.maxCwnd = m_maxCwnd;
+    }
+    else if (m_preset == SIGCOMM20)
+    {
+        p.maxCwnd = std::max(m_minCwnd, packets(std::max(p.baseTarget.ps, state.baseRtt)));
+    }
     p.initialCwnd = m_initialCwnd > 0 ? m_initialCwnd : packets(state.baseRtt);
     p.retxResetThreshold = m_retxResetThreshold;
+    return p;
+}
+
+std::string
+SwiftCongestionOps::Check(const RdmaCongestionState& state) const
+{
+    return Explain(rdma::SwiftWindow::Error(GetParameters(state)));
+}
+
+void
+SwiftCongestionOps::Init(RdmaCongestionState& state)
+{
+    AbortIfRefused(state);
+    const rdma::SwiftParameters p = GetParameters(state);
     m_window = std::make_unique<rdma::SwiftWindow>(p);
     m_perByte = 1.0 / state.mtu;
     // A paced packet goes rtt / cwnd after the one before, by the newest of both.

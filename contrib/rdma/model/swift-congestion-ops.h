@@ -30,6 +30,12 @@ class SwiftCongestionOps : public RdmaCongestionOps
   public:
     static TypeId GetTypeId();
 
+    enum Preset
+    {
+        SIGCOMM20,
+        CSG_HTSIM
+    };
+
     SwiftCongestionOps();
     SwiftCongestionOps(const SwiftCongestionOps& other);
     ~SwiftCongestionOps() override;
@@ -38,6 +44,7 @@ class SwiftCongestionOps : public RdmaCongestionOps
     uint16_t GetNeeds() const override;
     RdmaHeaderBytes GetHeaderBytes() const override;
     Ptr<RdmaCongestionOps> Fork() const override;
+    std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
     void OnNack(RdmaCongestionState& state, int64_t now) override;
@@ -49,9 +56,13 @@ class SwiftCongestionOps : public RdmaCongestionOps
         return *m_window;
     }
 
+    /// \return the constants, preset and overrides applied
+    rdma::SwiftParameters GetParameters(const RdmaCongestionState& state) const;
+
   private:
     void Publish(RdmaCongestionState& state) const;
 
+    Preset m_preset;
     double m_ai;
     double m_beta;
     double m_maxMdf;

@@ -24,16 +24,17 @@ TimelyCongestionOps::GetTypeId()
             .AddConstructor<TimelyCongestionOps>()
             .AddAttribute(
                 "Preset",
-                "The paper's law, the patched one, or that of HPCC's ns-3 code, to replay "
-                "its results",
+                "The law of the authors' code, the patched one, or that of HPCC's ns-3 code, to "
+                "replay its results",
                 EnumValue(TIMELY15),
                 MakeEnumAccessor(&TimelyCongestionOps::m_preset),
                 MakeEnumChecker(TIMELY15, "timely15", CONEXT16, "conext16", HPCC_CODE, "hpcc-code"))
             .AddAttribute("Alpha",
-                          "Weight of the newest difference of round-trip times (0 to 1)",
-                          DoubleValue(0.875),
+                          "Weight of the newest difference of round-trip times (0 to 1); 0: from "
+                          "the preset, 0.02, of the others 0.875",
+                          DoubleValue(0),
                           MakeDoubleAccessor(&TimelyCongestionOps::m_alpha),
-                          MakeDoubleChecker<double>(1e-6, 1))
+                          MakeDoubleChecker<double>(0, 1))
             .AddAttribute(
                 "Beta",
                 "Multiplicative decrease (0 to 1); 0: from the preset, 0.8, patched 0.008",
@@ -46,27 +47,31 @@ TimelyCongestionOps::GetTypeId()
                 "at 10 Gb/s; hpcc-code: RATE_AI",
                 UintegerValue(0),
                 MakeUintegerAccessor(&TimelyCongestionOps::m_delta),
-                MakeUintegerChecker<uint64_t>())
+                MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("TLow",
-                          "Below this round-trip time the rate always grows",
+                          "Below this round-trip time the rate always grows; the authors' code "
+                          "recommends 50 us for messages of 64 KB, 0 if packets are paced one by "
+                          "one",
                           TimeValue(MicroSeconds(50)),
                           MakeTimeAccessor(&TimelyCongestionOps::m_tLow),
-                          MakeTimeChecker(NanoSeconds(1)))
+                          MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("THigh",
-                          "Above this round-trip time the rate is always cut",
-                          TimeValue(MicroSeconds(500)),
+                          "Above this round-trip time the rate is always cut; 0: from the preset, "
+                          "1 ms, of the others 500 us",
+                          TimeValue(Time(0)),
                           MakeTimeAccessor(&TimelyCongestionOps::m_tHigh),
-                          MakeTimeChecker(NanoSeconds(1)))
+                          MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("MinRtt",
-                          "What differences are divided by for the gradient",
+                          "What differences are divided by for the gradient; timely15: and times "
+                          "between samples. HPCC's code; the others' is assumed to be that",
                           TimeValue(MicroSeconds(20)),
                           MakeTimeAccessor(&TimelyCongestionOps::m_minRtt),
-                          MakeTimeChecker(NanoSeconds(1)))
+                          MakeTimeChecker(NanoSeconds(1), MaxTime()))
             .AddAttribute("RttReference",
                           "Patched: where the queue is to rest; 0: TLow",
                           TimeValue(Time(0)),
                           MakeTimeAccessor(&TimelyCongestionOps::m_rttReference),
-                          MakeTimeChecker(Time(0)))
+                          MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("Segment",
                           "One round-trip time counts for each so many (bytes); the paper's "
                           "segments have 16 to 64 KB",
@@ -74,15 +79,16 @@ TimelyCongestionOps::GetTypeId()
                           MakeUintegerAccessor(&TimelyCongestionOps::m_segment),
                           MakeUintegerChecker<uint64_t>(1))
             .AddAttribute("MinimumRate",
-                          "The rate is never less (bit/s); 0: Delta (assumed); hpcc-code: MIN_RATE",
+                          "The rate is never less (bit/s), but at most the line's; 0: Delta "
+                          "(assumed); hpcc-code: MIN_RATE",
                           UintegerValue(0),
                           MakeUintegerAccessor(&TimelyCongestionOps::m_minimumRate),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("HyperIncrease",
                           "hpcc-code: RATE_HAI (bit/s)",
                           UintegerValue(50000000),
                           MakeUintegerAccessor(&TimelyCongestionOps::m_hyperIncrease),
-                          MakeUintegerChecker<uint64_t>(1));
+                          MakeUintegerChecker<uint64_t>(1, MAX_BPS));
     return tid;
 }
 
@@ -131,37 +137,56 @@ TimelyCongestionOps::Fork() const
     return CopyObject<TimelyCongestionOps>(Ptr<const TimelyCongestionOps>(this));
 }
 
+rdma::TimelyParameters
+TimelyCongestionOps::GetParameters(rdma::BitRate line) const
+{
+    rdma::TimelyParameters p =
+        m_preset == TIMELY15 ? rdma::TimelyParameters() : rdma::TimelyConext16();
+    if (m_preset == HPCC_CODE)
+    {
+        p.patched = false;
+        p.beta = 0.8;
+    }
+    p.alpha = m_alpha > 0 ? m_alpha : p.alpha;
+    p.beta = m_beta > 0 ? m_beta : p.beta;
+    p.delta = rdma::BitRate(m_delta ? m_delta : std::max<uint64_t>(1, line.bps / 1000));
+    p.tLow = rdma::Duration(m_tLow.GetPicoSeconds());
+    p.tHigh = m_tHigh.IsZero() ? p.tHigh : rdma::Duration(m_tHigh.GetPicoSeconds());
+    p.minRtt = rdma::Duration(m_minRtt.GetPicoSeconds());
+    p.rttReference = rdma::Duration(m_rttReference.GetPicoSeconds());
+    p.minimumRate = m_minimumRate ? rdma::BitRate(m_minimumRate) : p.delta;
+    return p;
+}
+
+std::string
+TimelyCongestionOps::Check(const RdmaCongestionState& state) const
+{
+    return Explain(rdma::TimelyRate::Error(GetParameters(state.line)));
+}
+
 void
 TimelyCongestionOps::Init(RdmaCongestionState& state)
 {
-    const auto ns = [](const Time& t) { return static_cast<uint64_t>(t.GetNanoSeconds()); };
-    const uint64_t delta = m_delta ? m_delta : std::max<uint64_t>(1, state.line.bps / 1000);
-    const uint64_t minimum = m_minimumRate ? m_minimumRate : delta;
+    AbortIfRefused(state);
+    const rdma::TimelyParameters p = GetParameters(state.line);
     if (m_preset == HPCC_CODE)
     {
+        const auto ns = [](rdma::Duration d) { return static_cast<uint64_t>(d.ps / 1000); };
         m_code = std::make_unique<rdma::TimelyCodeRate>(
-            rdma::TimelyCodeRate::Parameters{m_alpha,
-                                             m_beta > 0 ? m_beta : 0.8,
-                                             ns(m_tLow),
-                                             ns(m_tHigh),
-                                             ns(m_minRtt),
-                                             delta,
+            rdma::TimelyCodeRate::Parameters{p.alpha,
+                                             p.beta,
+                                             ns(p.tLow),
+                                             ns(p.tHigh),
+                                             ns(p.minRtt),
+                                             p.delta.bps,
                                              m_hyperIncrease},
-            rdma::HpccCodeLimits{state.port.bps, state.line.bps, minimum});
+            rdma::HpccCodeLimits{state.port.bps,
+                                 state.line.bps,
+                                 std::min(p.minimumRate.bps, state.line.bps)});
         state.repace = RdmaCongestionState::Repace::KEEP;
     }
     else
     {
-        rdma::TimelyParameters p;
-        p.patched = m_preset == CONEXT16;
-        p.alpha = m_alpha;
-        p.beta = m_beta > 0 ? m_beta : p.patched ? 0.008 : 0.8;
-        p.delta = rdma::BitRate(delta);
-        p.tLow = rdma::Duration(m_tLow.GetPicoSeconds());
-        p.tHigh = rdma::Duration(m_tHigh.GetPicoSeconds());
-        p.minRtt = rdma::Duration(m_minRtt.GetPicoSeconds());
-        p.rttReference = rdma::Duration(m_rttReference.GetPicoSeconds());
-        p.minimumRate = rdma::BitRate(minimum);
         m_rate = std::make_unique<rdma::TimelyRate>(p, state.line);
     }
     Publish(state);
@@ -174,7 +199,7 @@ TimelyCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-TimelyCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
+TimelyCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
 {
     if (ack.rtt < 0)
     {
@@ -192,7 +217,7 @@ TimelyCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, i
     if (m_acked >= m_segment)
     {
         m_acked = 0;
-        m_rate->OnRtt(rdma::Duration(ack.rtt));
+        m_rate->OnRtt(rdma::Duration(ack.rtt), rdma::TimePoint(now));
         Publish(state);
     }
 }

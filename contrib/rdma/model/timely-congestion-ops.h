@@ -28,7 +28,7 @@ class TimelyCongestionOps : public RdmaCongestionOps
 
     enum Preset
     {
-        TIMELY15,
+        TIMELY15, //!< the authors' code
         CONEXT16, //!< patched
         HPCC_CODE //!< rdma::TimelyCodeRate
     };
@@ -41,8 +41,12 @@ class TimelyCongestionOps : public RdmaCongestionOps
     uint16_t GetNeeds() const override;
     RdmaHeaderBytes GetHeaderBytes() const override;
     Ptr<RdmaCongestionOps> Fork() const override;
+    std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
+
+    /// \return the constants, preset and overrides applied
+    rdma::TimelyParameters GetParameters(rdma::BitRate line) const;
 
   private:
     void Publish(RdmaCongestionState& state) const;

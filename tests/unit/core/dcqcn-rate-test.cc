@@ -344,18 +344,22 @@ TEST(DcqcnRate, NoIncrementsRecoverToTheTargetOnly)
 
 TEST(DcqcnRate, RefusesConstantsWithoutMeaning)
 {
-    const auto refuses = [](auto change) {
+    const auto refuses = [](const std::string& name, auto change) {
         DcqcnParameters p = DcqcnHpcc19Vendor(Gbps(100));
         change(p);
+        EXPECT_EQ(DcqcnRate::Error(p).parameter, name);
         EXPECT_THROW(DcqcnRate(p, Gbps(100)), std::invalid_argument);
     };
-    refuses([](DcqcnParameters& p) { p.g = 0; });
-    refuses([](DcqcnParameters& p) { p.g = 1.5; });
-    refuses([](DcqcnParameters& p) { p.initialAlpha = -1; });
-    refuses([](DcqcnParameters& p) { p.alphaPeriod = Duration(0); });
-    refuses([](DcqcnParameters& p) { p.rateDecreaseInterval = Duration(0); });
-    refuses([](DcqcnParameters& p) { p.increaseTimer = Duration(0); });
-    refuses([](DcqcnParameters& p) { p.minimumRate = BitRate(0); });
+    refuses("G", [](DcqcnParameters& p) { p.g = 0; });
+    refuses("G", [](DcqcnParameters& p) { p.g = 1.5; });
+    refuses("InitialAlpha", [](DcqcnParameters& p) { p.initialAlpha = -1; });
+    refuses("AlphaPeriod", [](DcqcnParameters& p) { p.alphaPeriod = Duration(0); });
+    refuses("RateDecreaseInterval", [](DcqcnParameters& p) { p.rateDecreaseInterval = Duration(0); });
+    refuses("IncreaseTimer", [](DcqcnParameters& p) { p.increaseTimer = Duration(0); });
+    // Increases due by the million at once.
+    refuses("IncreaseTimer", [](DcqcnParameters& p) { p.increaseTimer = Duration(1); });
+    refuses("ByteCounter", [](DcqcnParameters& p) { p.byteCounter = Bytes(1); });
+    refuses("MinimumRate", [](DcqcnParameters& p) { p.minimumRate = BitRate(0); });
     EXPECT_THROW(DcqcnRate(DcqcnHpcc19Vendor(Gbps(100)), BitRate(0)), std::invalid_argument);
 }
 

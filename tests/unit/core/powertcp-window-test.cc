@@ -49,27 +49,32 @@ TEST(PowertcpWindow, ByHand)
     w.OnAck(1000, 50000, &hop, 1);
     EXPECT_DOUBLE_EQ(w.Window(), 125000);
     // 5 us later 62,500 B sent and 62,500 B more in the queue: current 125,000 B / 5 us is twice
-    // the line; voltage 125,000
-    // + 87,500 = 1.7 b tau: power 3.4, weight 5 / 10: Gamma = (1 + 3.4) / 2 = 2.2.
-    // cwnd = 0.9 (125,000 / 2.2 + 12,500) + 0.1 x 125,000 = 74,886.36
+    // the line; voltage 125,000 + 87,500 = 1.7 b tau: power 3.4, the first, not smoothed.
+    // cwnd = 0.9 (125,000 / 3.4 + 12,500) + 0.1 x 125,000 = 56,838.24
     hop = Hop(5, 62500, 87500);
     w.OnAck(50000, 60000, &hop, 1);
-    EXPECT_NEAR(w.Power(), 2.2, 1e-12);
-    EXPECT_NEAR(w.Window(), 74886.3636, 1e-3);
-    // 1 us later, 12,500 B sent, the queue as it was: current 1, power 1.7, weight 1 / 10: 2.2 +
-    // 0.1 (1.7 - 2.2) = 2.15; 0.9 (125,000 / 2.15 + 12,500) + 0.1 x 74,886.36 = 71,064.22. Beyond
-    // 50,000: this window is noted, and is that of packets from 60,000 on.
+    EXPECT_NEAR(w.Power(), 3.4, 1e-12);
+    EXPECT_NEAR(w.Window(), 56838.2353, 1e-3);
+    // 1 us later, 12,500 B sent, the queue as it was: current 1, power 1.7, weight 1 / 10: 3.4 +
+    // 0.1 (1.7 - 3.4) = 3.23; 0.9 (125,000 / 3.23 + 12,500) + 0.1 x 56,838.24 = 51,763.64. Beyond
+    // 50,000: this window is noted, until 60,000 is passed.
     hop = Hop(6, 75000, 87500);
     w.OnAck(50001, 60000, &hop, 1);
-    EXPECT_NEAR(w.Power(), 2.15, 1e-12);
-    EXPECT_NEAR(w.Window(), 71064.2178, 1e-3);
+    EXPECT_NEAR(w.Power(), 3.23, 1e-12);
+    EXPECT_NEAR(w.Window(), 51763.6374, 1e-3);
+    // The same again, of the window noted: 3.23 + 0.1 (1.7 - 3.23) = 3.077;
+    // 0.9 (51,763.64 / 3.077 + 12,500) + 5,176.36 = 31,566.83
+    hop = Hop(7, 87500, 87500);
+    w.OnAck(55000, 65000, &hop, 1);
+    EXPECT_NEAR(w.Power(), 3.077, 1e-12);
+    EXPECT_NEAR(w.Window(), 31566.8316, 1e-3);
     // 20 us later (weight 1): 250,000 B sent, the queue gone: current (250,000 - 87,500) / 20 us =
-    // 0.65, voltage 1: 0.9 (71,064.22 / 0.65 + 12,500) + 7,106.42 = 116,753.03
-    hop = Hop(26, 325000, 0);
+    // 0.65, voltage 1: 0.9 (51,763.64 / 0.65 + 12,500) + 3,156.68 = 86,080.18
+    hop = Hop(27, 337500, 0);
     w.OnAck(60001, 70000, &hop, 1);
     EXPECT_NEAR(w.Power(), 0.65, 1e-12);
-    EXPECT_NEAR(w.Window(), 116753.026, 1e-2);
-    EXPECT_NEAR(w.Rate(), 116753.026 * 8e5, 1e4);
+    EXPECT_NEAR(w.Window(), 86080.1808, 1e-2);
+    EXPECT_NEAR(w.Rate(), 86080.1808 * 8e5, 1e4);
 }
 
 TEST(PowertcpWindow, TheLinkWithTheMostPowerCounts)
@@ -122,9 +127,14 @@ TEST(PowertcpWindow, StaysWithinTheLineAndAboveNothing)
     EXPECT_DOUBLE_EQ(w.Window(), 125000);
     hop = Hop(20, 1001000, 50000000); // and a queue of 4 ms
     w.OnAck(5, 6, &hop, 1);
-    hop = Hop(30, 1126000, 0); // which is gone: negative current
+    // Which is gone: 50,000,000 B less than 125,000 came. Current 0, so power 0.01; the weight is 1.
+    hop = Hop(30, 1126000, 0);
     w.OnAck(7, 8, &hop, 1);
-    EXPECT_DOUBLE_EQ(w.Power(), 0.001);
+    EXPECT_DOUBLE_EQ(w.Power(), 0.01);
+    // Before smoothing: 1 us later the same again is 0.01 + 0.1 (0.01 - 0.01), and a full link 0.01 + 0.1 (1 - 0.01).
+    hop = Hop(31, 1138500, 0);
+    w.OnAck(9, 10, &hop, 1);
+    EXPECT_NEAR(w.Power(), 0.109, 1e-12);
     EXPECT_GT(w.Window(), 0);
     EXPECT_LE(w.Window(), 125000);
 }
@@ -134,37 +144,41 @@ TEST(ThetaPowertcpWindow, ByHand)
     ThetaPowertcpWindow w(Parameters(), BitRate(kLine));
     w.OnAck(1000, 50000, 10 * kUs, 100 * kUs);
     EXPECT_DOUBLE_EQ(w.Window(), 125000);
-    // 2 us longer within 4 us: (0.5 + 1) x 12 / 10 = 1.8, weight 0.4: 1 + 0.4 x 0.8 = 1.32. The
-    // round trip is not over.
+    // The round trip is not over: nothing is measured.
+    w.OnAck(49999, 60000, 50 * kUs, 101 * kUs);
+    EXPECT_DOUBLE_EQ(w.Power(), 1);
+    // 2 us longer within 4 us: (0.5 + 1) x 12 / 10 = 1.8, the first, not smoothed. All that was sent then, 50,000, is
+    // acknowledged: 0.9 (125,000 / 1.8 + 12,500) + 12,500 = 86,250
     w.OnAck(50000, 60000, 12 * kUs, 104 * kUs);
-    EXPECT_NEAR(w.Power(), 1.32, 1e-12);
+    EXPECT_NEAR(w.Power(), 1.8, 1e-12);
+    EXPECT_NEAR(w.Window(), 86250, 1e-6);
+    w.OnAck(59999, 70000, 12 * kUs, 105 * kUs);
+    EXPECT_NEAR(w.Power(), 1.8, 1e-12);
+    // 1 us shorter in 5 us: (1 - 0.2) x 1.1 = 0.88 with weight 0.5: 1.34; ACKs of one moment count once.
+    // 0.9 (86,250 / 1.34 + 12,500) + 8,625 = 77,803.92
+    w.OnAck(60000, 80000, 11 * kUs, 109 * kUs);
+    EXPECT_NEAR(w.Power(), 1.34, 1e-12);
+    EXPECT_NEAR(w.Window(), 77803.9179, 1e-3);
+    w.OnAck(80000, 80000, 50 * kUs, 109 * kUs);
+    EXPECT_NEAR(w.Power(), 1.34, 1e-12);
+    // 30 us shorter in 20: negative current counts as none, 0.01 with weight 1.
+    w.OnAck(80000, 90000, 41 * kUs, 120 * kUs);
+    w.OnAck(90000, 95000, 11 * kUs, 140 * kUs);
+    EXPECT_NEAR(w.Power(), 0.01, 1e-12);
     EXPECT_DOUBLE_EQ(w.Window(), 125000);
-    // As long 1 us later: 1.2, weight 0.1: 1.308. It is now: 0.9 (125,000 / 1.308 + 12,500) +
-    // 12,500 = 109,759.17
-    w.OnAck(50001, 70000, 12 * kUs, 105 * kUs);
-    EXPECT_NEAR(w.Power(), 1.308, 1e-12);
-    EXPECT_NEAR(w.Window(), 109759.174, 1e-2);
-    // The next round trip ends beyond 70,000; ACKs of one moment count once.
-    w.OnAck(70000, 80000, 11 * kUs, 110 * kUs); // (-0.2 + 1) x 1.1 = 0.88, weight 0.5: 1.094
-    EXPECT_NEAR(w.Power(), 1.094, 1e-12);
-    w.OnAck(70001, 80000, 50 * kUs, 110 * kUs);
-    EXPECT_NEAR(w.Power(), 1.094, 1e-12);
-    EXPECT_NEAR(w.Window(), 109759.174, 1e-2);
-    // 20 us later as long: 1.1 with weight 1: 0.9 (109,759.17 / 1.1 + 12,500) + 10,975.92 =
-    // 112,028.88
-    w.OnAck(70002, 90000, 11 * kUs, 130 * kUs);
-    EXPECT_NEAR(w.Window(), 112028.88, 1e-1);
 }
 
-TEST(PowertcpWindow, RefusesConstantsWithoutMeaning)
+TEST(PowertcpWindow, RefusesConstantsWithoutMeaningByName)
 {
     PowertcpParameters p = Parameters();
     p.baseRtt = Duration(0);
     EXPECT_THROW(PowertcpWindow(p, BitRate(kLine)), std::invalid_argument);
     p = Parameters();
     p.gamma = 0;
+    EXPECT_EQ(PowerLaw::Error(p).parameter, "Gamma");
     EXPECT_THROW(PowertcpWindow(p, BitRate(kLine)), std::invalid_argument);
     p = Parameters();
     p.flows = 0;
+    EXPECT_EQ(PowerLaw::Error(p).parameter, "Flows");
     EXPECT_THROW(ThetaPowertcpWindow(p, BitRate(kLine)), std::invalid_argument);
 }

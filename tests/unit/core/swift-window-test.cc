@@ -154,18 +154,30 @@ TEST(SwiftWindow, StaysBetweenItsBounds)
     EXPECT_DOUBLE_EQ(w.Window(), 0.01);
 }
 
-TEST(SwiftWindow, RefusesConstantsWithoutMeaning)
+TEST(SwiftWindow, RefusesConstantsWithoutMeaningByName)
 {
-    SwiftParameters p = Parameters();
-    p.fsMinCwnd = 4;
-    EXPECT_THROW(SwiftWindow{p}, std::invalid_argument);
-    p = Parameters();
-    p.maxMdf = 1;
-    EXPECT_THROW(SwiftWindow{p}, std::invalid_argument);
-    p = Parameters();
-    p.maxCwnd = 0.001;
-    EXPECT_THROW(SwiftWindow{p}, std::invalid_argument);
-    p = Parameters();
-    p.baseTarget = Duration(0);
-    EXPECT_THROW(SwiftWindow{p}, std::invalid_argument);
+    const auto refuses = [](const std::string& name, auto change) {
+        SwiftParameters p = Parameters();
+        change(p);
+        EXPECT_EQ(SwiftWindow::Error(p).parameter, name);
+        EXPECT_THROW(SwiftWindow{p}, std::invalid_argument);
+    };
+    refuses("FsMinCwnd", [](SwiftParameters& p) { p.fsMinCwnd = p.fsMaxCwnd; });
+    refuses("MaxMdf", [](SwiftParameters& p) { p.maxMdf = 1; });
+    refuses("MaxCwnd", [](SwiftParameters& p) { p.maxCwnd = p.minCwnd / 2; });
+    refuses("BaseTarget", [](SwiftParameters& p) { p.baseTarget = Duration(0); });
+    refuses("PerHop", [](SwiftParameters& p) { p.perHop = Duration(-1); });
+    refuses("Ai", [](SwiftParameters& p) { p.ai = std::nan(""); });
+}
+
+TEST(SwiftWindow, ConstantsOfCsgHtsim)
+{
+    // Broadcom/csg-htsim, sim/swift.cpp: base 20 us, h = base / 6.55 = 3.053 us, range 5 x base; 0.1 and 100 packets.
+    SwiftParameters p = SwiftHtsim();
+    p.initialCwnd = 100;
+    // From fs_max_cwnd on flow scaling adds nothing: 20 + 5 x 3.053 us.
+    EXPECT_NEAR(SwiftWindow(p).FabricTarget(5), 35.267e6, 1e3);
+    p.initialCwnd = 0.1;
+    EXPECT_NEAR(SwiftWindow(p).FabricTarget(0), 120e6, 1);
+    EXPECT_EQ(p.maxCwnd, 1000);
 }

@@ -1,0 +1,210 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * PowerTCP and theta-PowerTCP as their authors' ns-3 code has them (inet-tub/ns3-datacenter, simulator/ns-3.35,
+ * src/point-to-point/model/rdma-hw.cc, UpdateRatePower, and rdma-queue-pair.cc, GetWin; constants of
+ * examples/PowerTCP/config-burst.txt), as pure rate laws. Beside powertcp-window.h, which has the papers' symbols:
+ *
+ *   reference      R, the rate after the last whole round trip; each ACK starts from it, as HPCC's fast reaction does
+ *   power          as algorithm 1, but a link of negative current does not count at all
+ *   rate           gamma (R / (Gamma / 0.95) + 150 Mb/s) + (1 - gamma) R        gamma 0.9
+ *   theta: power   max(d theta / dt + 1, 0.5) theta / (1.05 tau), tau the least round trip seen
+ *   theta: rate    gamma (R / Gamma + 150 Mb/s) + (1 - gamma) R                 gamma 0.7
+ *   both           100 Mb/s <= rate <= the line's;   window = rate tau
+ *
+ * 150 Mb/s is N = 167 flows at that code's hosts of 25 Gb/s. (The floor of 0.5 is of theta alone there: with telemetry it is
+ * commented out.)
+ *
+ * Units: picoseconds, bytes, bits per second.
+ */
+#ifndef RDMA_CORE_POWERTCP_NS3_RATES_H
+#define RDMA_CORE_POWERTCP_NS3_RATES_H
+
+#include "law-error.h"
+#include "telemetry-hop.h"
+#include "units.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace rdma
+{
+
+struct PowertcpNs3Parameters
+{
+    Duration baseRtt;                    ///< tau
+    double gamma = 0.9;                  ///< theta: 0.7
+    double target = 0.95;                ///< U_TARGET; not of theta
+    BitRate additiveIncrease = Mbps(150);
+    BitRate minimumRate = Mbps(100);     ///< MIN_RATE; at most the line's
+};
+
+class PowertcpNs3Law
+{
+  public:
+    /// What is wrong with these constants.
+    static LawError Error(const PowertcpNs3Parameters& p)
+    {
+        if (!(p.gamma > 0 && p.gamma <= 1))
+        {
+            return {"Gamma", std::to_string(p.gamma) + " is not in (0, 1]"};
+        }
+        if (!(p.target > 0 && p.target <= 1))
+        {
+            return {"Target", std::to_string(p.target) + " is not in (0, 1]"};
+        }
+        return {};
+    }
+
+    /// Bits per second.
+    double Rate() const { return m_rate; }
+
+    /// Bytes.
+    double Window() const { return m_rate * m_tau / 8e12; }
+
+    /// Smoothed and normalised.
+    double Power() const { return m_power; }
+
+  protected:
+    PowertcpNs3Law(const PowertcpNs3Parameters& p, BitRate line)
+        : m_tau(static_cast<double>(p.baseRtt.ps)),
+          m_p(p),
+          m_line(static_cast<double>(line.bps)),
+          m_minimum(std::min(m_line, static_cast<double>(p.minimumRate.bps))),
+          m_reference(m_line),
+          m_rate(m_line)
+    {
+        ThrowIf(Error(p), "PowerTCP");
+        if (p.baseRtt.ps <= 0 || line.bps == 0)
+        {
+            throw std::invalid_argument("PowerTCP: base round-trip time and line rate must be positive");
+        }
+    }
+
+    /// \param target what the power is divided by \param update whether it is of a new round trip
+    void React(double power, double dt, double target, bool update)
+    {
+        const double weight = std::min(dt / m_tau, 1.0);
+        m_power = m_power * (1 - weight) + power * weight;
+        const double increase = static_cast<double>(m_p.additiveIncrease.bps);
+        m_rate = m_p.gamma * (m_reference / (m_power / target) + increase) + (1 - m_p.gamma) * m_reference;
+        m_rate = std::clamp(m_rate, m_minimum, m_line);
+        m_reference = update ? m_rate : m_reference;
+    }
+
+    const PowertcpNs3Parameters& Parameters() const { return m_p; }
+
+    double m_tau;
+    uint64_t m_lastUpdate = 0; ///< what was sent next then; 0: nothing is known yet
+
+  private:
+    PowertcpNs3Parameters m_p;
+    double m_line;
+    double m_minimum;
+    double m_reference; ///< R
+    double m_rate;
+    double m_power = 1; ///< Gamma
+};
+
+/// With telemetry.
+class PowertcpNs3Rate : public PowertcpNs3Law
+{
+  public:
+    static constexpr std::size_t kMaxHops = 8;
+
+    /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
+    PowertcpNs3Rate(const PowertcpNs3Parameters& p, BitRate line)
+        : PowertcpNs3Law(p, line)
+    {
+    }
+
+    /// An ACK; as PowertcpWindow::OnAck.
+    void OnAck(uint64_t acked, uint64_t sent, const TelemetryHop* hops, std::size_t n)
+    {
+        n = std::min(n, kMaxHops);
+        const bool update = acked > m_lastUpdate;
+        if (m_lastUpdate == 0 || n == 0 || n != m_hops)
+        {
+            m_lastUpdate = sent;
+        }
+        else
+        {
+            double largest = 0;
+            double dtOfLargest = 0;
+            for (std::size_t i = 0; i < n; ++i)
+            {
+                const double dt = static_cast<double>(hops[i].time - m_last[i].time);
+                if (dt <= 0)
+                {
+                    continue;
+                }
+                const double queue = static_cast<double>(hops[i].queueBytes);
+                const double came = queue - static_cast<double>(m_last[i].queueBytes) +
+                                    static_cast<double>(hops[i].txBytes - m_last[i].txBytes);
+                const double b = static_cast<double>(hops[i].rateBps) / 8e12; // bytes per ps
+                const double power = came / dt * (b * m_tau + queue) / (b * b * m_tau);
+                if (power > largest)
+                {
+                    largest = power;
+                    dtOfLargest = dt;
+                }
+            }
+            React(largest, dtOfLargest, Parameters().target, update);
+            m_lastUpdate = update ? std::max(m_lastUpdate, sent) : m_lastUpdate;
+        }
+        m_hops = n;
+        std::copy_n(hops, n, m_last.begin());
+    }
+
+  private:
+    std::size_t m_hops = 0;
+    std::array<TelemetryHop, kMaxHops> m_last{};
+};
+
+/// With round-trip times.
+class ThetaPowertcpNs3Rate : public PowertcpNs3Law
+{
+  public:
+    /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
+    ThetaPowertcpNs3Rate(const PowertcpNs3Parameters& p, BitRate line)
+        : PowertcpNs3Law(p, line)
+    {
+    }
+
+    /// An ACK; as ThetaPowertcpWindow::OnAck.
+    void OnAck(uint64_t acked, uint64_t sent, int64_t rtt, int64_t now)
+    {
+        const double theta = static_cast<double>(rtt);
+        const bool update = acked > m_lastUpdate;
+        m_tau = rtt > 0 ? std::min(m_tau, theta) : m_tau;
+        if (m_lastUpdate == 0)
+        {
+            m_lastUpdate = sent;
+        }
+        else
+        {
+            const double dt = static_cast<double>(now - m_time);
+            if (dt <= 0) // of several at once the first counts
+            {
+                return;
+            }
+            const double current = std::max(static_cast<double>(rtt - m_rtt) / dt + 1, 0.5);
+            React(current * theta / (1.05 * m_tau), dt, 1, update);
+            m_lastUpdate = update ? std::max(m_lastUpdate, sent) : m_lastUpdate;
+        }
+        m_rtt = rtt;
+        m_time = now;
+    }
+
+  private:
+    int64_t m_rtt = 0;  ///< theta of the last ACK
+    int64_t m_time = 0; ///< of the last ACK
+};
+
+} // namespace rdma
+
+#endif // RDMA_CORE_POWERTCP_NS3_RATES_H
