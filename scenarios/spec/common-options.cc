@@ -112,6 +112,11 @@ RunOptionRows(const std::string& program)
         Opt("attribution", Kind::kFlag, json, group, "say where the time of messages went: attribution.csv and the slowest in words").Default("1"),
         Opt("report", Kind::kFlag, json, group, "write report.html, the run in pictures, at its end").Default("1"),
         Opt("timeline", Kind::kFlag, json, group, "write timeline.json, a trace for ui.perfetto.dev, at its end").Default("1"),
+        Opt("trace-qps", Kind::kList, json, group,
+            "write queue_pairs.csv, rate and window over time, of these: all, those of a host (server-1), or SRC->DST, with * for any text")
+            .Shows("SRC->DST,...")
+            .Otherwise("none")
+            .Example("server-1->server-0"),
         Opt("pcap", Kind::kList, json, group,
             "capture these: all, a host (server-3), a port (edge-0-1:2) or a link (edge-0-1-agg-0-0, server-3-edge-0-1)")
             .Shows("LINK,...")

@@ -46,6 +46,7 @@ struct RunOptions
     bool timeline = true;          ///< timeline.json at the end
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
+    std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
     std::vector<std::string> ns3Arguments; ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
     nlohmann::json asRun;          ///< the whole configuration as run, for stats.json
     std::vector<std::pair<std::string, std::string>> attributes; ///< ("ns3::RdmaSwitch::PipelineLatency", "300ns") from the JSON's "ns3" object

@@ -10,6 +10,7 @@
 #include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/nic-names.h"
+#include "scenarios/spec/queue-pair-pattern.h"
 #include "scenarios/traffic/random.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
@@ -502,6 +503,16 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.timeline = v->values.Flag("timeline");
     run.pcap = v->values.List("pcap");
     run.capture = MakeCapture(v, topology);
+    run.traceQueuePairs = v->values.List("trace-qps");
+    for (const auto& pattern : run.traceQueuePairs)
+    {
+        std::string nearest;
+        const std::string wrong = topology ? CheckQueuePairPattern(*topology, pattern, &nearest) : "";
+        if (!wrong.empty())
+        {
+            v->errors.push_back({v->values.Where("trace-qps"), pattern, wrong, nearest});
+        }
+    }
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     for (const auto& name : run.pcap)

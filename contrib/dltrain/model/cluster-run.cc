@@ -50,6 +50,7 @@ ClusterRun::Build()
     options.seed = m_run.seed;
     options.warmup = m_warmup;
     options.attribution = m_run.attribution;
+    options.queuePairs = m_run.traceQueuePairs;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     if (OutputErrors::Any())
     {

@@ -193,6 +193,10 @@ Split(const topo::Topology& topology,
     {
         return "--pcap: captures need all ports in one process; allowed: without " + command;
     }
+    if (!run.traceQueuePairs.empty())
+    {
+        return "--trace-qps: needs all queue pairs in one process; allowed: without " + command;
+    }
     const char* needed = "ns3::DistributedSimulatorImpl";
     StringValue simulator;
     ns3::GlobalValue::GetValueByName("SimulatorImplementationType", simulator);

@@ -229,6 +229,14 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.queuePeakBytes = ports.maxQueueBytes;
     s.flowRows = flows.GetRows();
     s.linkRows = collector.GetLinkSampler().GetRows();
+    if (const QueuePairLog* log = collector.GetQueuePairLog())
+    {
+        s.queuePairLog = {{"rows", log->GetRows()},
+                          {"changes", log->GetChanges()},
+                          {"interval_us", static_cast<double>(log->GetInterval()) / 1e6},
+                          {"queue_pairs", log->GetQueuePairs()},
+                          {"queue_pairs_left_out", log->GetLeftOut()}};
+    }
     s.linkIntervalUs = static_cast<double>(collector.GetLinkSampler().GetInterval()) / 1e6;
     return s;
 }
@@ -307,6 +315,10 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
         j["attribution"] = s.attribution;
     }
     j["flows_csv"] = {{"rows", s.flowRows}, {"sampled", s.flowRows < s.messages}};
+    if (!s.queuePairLog.is_null())
+    {
+        j["queue_pairs_csv"] = s.queuePairLog;
+    }
     j["links_csv"] = {{"rows", s.linkRows}, {"interval_us", s.linkIntervalUs}};
 }
 
@@ -521,6 +533,7 @@ PrintEnd(std::ostream& os,
         os << "Files            " << run.out
            << "/: stats.json, flows.csv, links.csv, topology.json, network_events.log"
            << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
+           << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv")
            << moreFiles
            << (run.asRun.value(nlohmann::json::json_pointer("/fabric/ib_dump"), false)
                    ? ", opensm-lfts.dump, opensm-sl2vl.dump"

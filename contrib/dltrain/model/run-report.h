@@ -115,6 +115,7 @@ struct RunStats
     std::vector<LinkUse> busiest; //!< descending, switch and host links together
     uint64_t flowRows{0};
     uint64_t linkRows{0};
+    nlohmann::ordered_json queuePairLog; //!< of queue_pairs.csv; null: there is none
     double linkIntervalUs{0};
 
     uint64_t TotalDrops() const;

@@ -67,6 +67,7 @@ RemoveOldResults(const std::string& folder)
                                              "queues.csv",
                                              "fairness.csv",
                                              "rates.csv",
+                                             "queue_pairs.csv",
                                              "topology.json",
                                              "report.html",
                                              "report.html.part",
@@ -193,6 +194,17 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
                                             options.linkRows);
     m_events = std::make_unique<EventLog>(InFolder(options.out, "network_events.log"),
                                           options.eventLinesPerKind);
+    if (!options.queuePairs.empty())
+    {
+        const auto flowOf = [this](const ns3::RdmaQueuePair& qp) {
+            const QueuePair& state = Find(qp.GetNic()->GetEndpoint(), qp.GetNumber());
+            return state.head == NONE ? QueuePairLog::NO_FLOW : m_pool[state.head].flow;
+        };
+        m_queuePairLog = std::make_unique<QueuePairLog>(fabric,
+                                                        m_endpointNames,
+                                                        options.queuePairs,
+                                                        flowOf);
+    }
     if (Ranks::Get().Several())
     {
         m_events->KeepLines();
@@ -307,6 +319,15 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
     {
         AddPending(Find(qp->GetNic()->GetEndpoint(), qp->GetNumber()),
                    {request.posted, flow, tag & ~WARMUP, NONE, measured, request.operation});
+    }
+    if (m_queuePairLog)
+    {
+        // The data of a READ comes from the other end.
+        ns3::RdmaQueuePair* sender =
+            request.operation == ns3::RdmaOperation::READ
+                ? m_fabric.GetNic(qp->GetPeerEndpoint())->GetQueuePair(qp->GetPeerNumber() - 2)
+                : qp;
+        m_queuePairLog->Begin(sender, ns3::RdmaClock::Now());
     }
 }
 
@@ -732,6 +753,10 @@ TraceCollector::Finish(int64_t nowPs)
     if (m_attribution && !m_options.out.empty())
     {
         m_attribution->Write(InFolder(m_options.out, "attribution.csv"));
+    }
+    if (m_queuePairLog && !m_options.out.empty())
+    {
+        m_queuePairLog->Write(InFolder(m_options.out, "queue_pairs.csv"));
     }
     const Ranks& ranks = Ranks::Get();
     if (ranks.Several())

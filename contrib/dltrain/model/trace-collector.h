@@ -7,6 +7,7 @@
 #include "event-log.h"
 #include "flow-table.h"
 #include "link-sampler.h"
+#include "queue-pair-log.h"
 #include "tail-attribution.h"
 
 #include "ns3/rdma-fabric-helper.h"
@@ -45,6 +46,7 @@ class TraceCollector
         uint64_t seed{1};        //!< of the sample in flows.csv
         bool warmup{false};      //!< nothing is measured before StartMeasuring
         bool attribution{false}; //!< note where the time of messages goes (TailAttribution)
+        std::vector<std::string> queuePairs; //!< patterns, for queue_pairs.csv; none: no file
         bool atSender{false};    //!< a message is complete when its last ACK is at the sender
         std::size_t flowRows{1000000};
         int64_t linkIntervalPs{100000000};
@@ -111,6 +113,12 @@ class TraceCollector
     const FlowTable& GetFlows() const
     {
         return *m_flows;
+    }
+
+    /// \return null if no queue pairs are chosen
+    const QueuePairLog* GetQueuePairLog() const
+    {
+        return m_queuePairLog.get();
     }
 
     /// \return null if it is not noted
@@ -272,6 +280,7 @@ class TraceCollector
     ns3::RdmaJourney::Resolver m_resolver;
     const ns3::RdmaJourney* m_journey{nullptr}; //!< of the message that is told next
     const MessageParts* m_parts{nullptr};       //!< of the message told last
+    std::unique_ptr<QueuePairLog> m_queuePairLog;
     std::unique_ptr<LinkSampler> m_links;
     std::unique_ptr<EventLog> m_events;
 

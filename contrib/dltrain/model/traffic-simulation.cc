@@ -198,6 +198,7 @@ TrafficSimulation::BuildPart()
     options.seed = m_scenario.run.seed;
     options.atSender = m_scenario.completionAtSender;
     options.attribution = m_scenario.run.attribution;
+    options.queuePairs = m_scenario.run.traceQueuePairs;
     options.warmup = measuring.from.ps > 0;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     if (options.warmup)

@@ -289,6 +289,11 @@ RdmaNic::GetTypeId()
                             "The congestion control's sending rate changed (bit/s on the wire)",
                             MakeTraceSourceAccessor(&RdmaNic::m_rateTrace),
                             "ns3::RdmaNic::RateTracedCallback")
+            .AddTraceSource("Window",
+                            "The congestion control's window changed (bytes of payload; 2^64 - 1: "
+                            "no limit)",
+                            MakeTraceSourceAccessor(&RdmaNic::m_windowTrace),
+                            "ns3::RdmaNic::RateTracedCallback")
             .AddTraceSource(
                 "ReceiveDrop",
                 "A data packet does not fit into the receive buffer (PcieReceiveBuffer)",

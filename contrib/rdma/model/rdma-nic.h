@@ -268,6 +268,7 @@ class RdmaNic : public Object, public RdmaPortUser
                                           const RdmaJourney& journey,
                                           int64_t now);
     typedef void (*PsnTracedCallback)(RdmaQueuePair* qp, uint64_t psn, int64_t now);
+    /// Of Rate (bit/s) and Window (bytes).
     typedef void (*RateTracedCallback)(RdmaQueuePair* qp, uint64_t bps, int64_t now);
     /// (the NIC's port, frame, ps)
     typedef void (*ReceiveDropTracedCallback)(const RdmaPort* port,
@@ -411,6 +412,7 @@ class RdmaNic : public Object, public RdmaPortUser
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_errorTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_cnpTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_rateTrace;
+    TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_windowTrace;
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_receiveDropTrace;
 };
 

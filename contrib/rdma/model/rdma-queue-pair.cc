@@ -429,6 +429,13 @@ RdmaQueuePair::ChangeRate(int64_t now)
 }
 
 void
+RdmaQueuePair::TellWindow(int64_t now)
+{
+    m_windowTold = m_cc.windowBytes;
+    m_nic->m_windowTrace(this, m_windowTold, now);
+}
+
+void
 RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
 {
     if (m_state == State::ERROR || m_state < State::READY_TO_SEND)

@@ -288,9 +288,14 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         {
             ChangeRate(now);
         }
+        if (m_cc.windowBytes != m_windowTold)
+        {
+            TellWindow(now);
+        }
     }
 
     void ChangeRate(int64_t now);
+    void TellWindow(int64_t now);
 
     /// Lets the congestion control change the rate if it said that it would by now.
     void UpdateIfDue(int64_t now)
@@ -419,6 +424,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint32_t m_lastWire{0};          //!< of the packet whose pace m_nextSend is
     uint32_t m_throttleGeneration{0};
     RdmaCongestionState m_cc;
+    uint64_t m_windowTold{RdmaCongestionState::UNLIMITED}; //!< to the trace source
     Ptr<RdmaCongestionOps> m_ops;
     std::vector<RdmaWorkRequest> m_requests; //!< from m_first on: not fully acknowledged
     size_t m_first{0};
