@@ -34,6 +34,31 @@ CASES = [
     (["--ns3::RdmaNic::Mtu=9999"], "9000"),
     (["--ns3::RdmaSwitch::PipelineLatency=soon"], "soon"),
     (["--ns3::DcqcnCongestionOps::Preset=best"], "hpcc19-vendor"),
+    # What a congestion control refuses of its attributes taken together, and what would not fit a frame.
+    (["--ack-bytes=1020"], "--ack-bytes"),
+    (["--cc=hpcc", "--cc-preset=hpcc-code"], "--window"),
+    (["--fabric=ib", "--cc=hpcc", "--cc-preset=hpcc-code"], "--window"),
+    (["--cc=hpcc", "--ns3::HpccCongestionOps::Preset=hpcc-code"], "ns3::RdmaNic::Window"),
+    (["--cc=hpcc", "--cc-preset=hpcc-code", "--compat=hpcc", "--window=0"], "--window"),
+    (["--cc=timely", "--ns3::TimelyCongestionOps::TLow=1s"], "TimelyCongestionOps::TLow"),
+    (["--cc=timely", "--ns3::TimelyCongestionOps::THigh=10us"], "TimelyCongestionOps::TLow"),
+    (["--cc=timely", "--cc-preset=conext16", "--ns3::TimelyCongestionOps::TLow=0"], "TimelyCongestionOps::RttReference"),
+    (["--cc=timely", "--ns3::TimelyCongestionOps::TLow=1h"], "TimelyCongestionOps::TLow"),
+    (["--ns3::DcqcnCongestionOps::IncreaseTimer=1ps"], "DcqcnCongestionOps::IncreaseTimer"),
+    (["--ns3::DcqcnCongestionOps::ByteCounter=1"], "DcqcnCongestionOps::ByteCounter"),
+    (["--ns3::DcqcnCongestionOps::RateDecreaseInterval=9000000s"], "DcqcnCongestionOps::RateDecreaseInterval"),
+    (["--cc=dctcp", "--ns3::DctcpCongestionOps::InitialWindow=18446744073709551615"], "DctcpCongestionOps::InitialWindow"),
+    (["--cc=dctcp", "--ns3::DctcpCongestionOps::G=0"], "DctcpCongestionOps::G"),
+    (["--cc=swift", "--ns3::SwiftCongestionOps::MaxCwnd=0.0001"], "SwiftCongestionOps::MaxCwnd"),
+    (["--cc=swift", "--ns3::SwiftCongestionOps::MaxCwnd=1e300"], "SwiftCongestionOps::MaxCwnd"),
+    (["--cc=swift", "--ns3::SwiftCongestionOps::FsRange=-5s"], "SwiftCongestionOps::FsRange"),
+    (["--cc=powertcp", "--ns3::PowertcpCongestionOps::Flows=0"], "PowertcpCongestionOps::Flows"),
+    (["--cc=ib-cc", "--ns3::IbCongestionOps::CctiMin=9", "--ns3::IbCongestionOps::CctiLimit=8"], "IbCongestionOps::CctiMin"),
+    (["--ns3::RdmaSwitch::EcnKmin=5000000"], "RdmaSwitch::EcnKmin"),
+    (["--ns3::RdmaSwitch::EcnKmax=1000"], "RdmaSwitch::EcnKmin"),
+    (["--cc=dctcp", "--ecn-kmin=500kB"], "--ecn-kmin"),
+    (["--trace-qps=server-99"], "server-99"),
+    (["--trace-qps=server-0->swerver-1"], "server-1"),
     # What ns-3 itself would answer with abort().
     (["--ns3::RdmaSwitch::EcnMarkOnEnqueue=maybe"], "'maybe' is not valid"),
     (["--ns3::RdmaSwitch::BufferPolicy=statc"], "allowed: dynamic, static, abm"),
@@ -70,6 +95,8 @@ for arguments, expected in CASES:
     check(1 <= len(lines) <= 2, "%s: not one error:\n%s" % (arguments, result.stderr))
     check(expected in result.stderr, "%s: the error does not say %s:\n%s" % (arguments, expected, result.stderr))
     check(not os.path.exists(os.path.join(folder("out"), "stats.json")), "%s: results of bad input" % arguments)
+    if any("Congestion" in a or "Ecn" in a or a.startswith("--cc") for a in arguments):
+        check(expected in run(*arguments, *small, "--dry-run", status=2).stderr, "%s: not in a dry run" % arguments)
 
 result = run("--k=4", "--out=" + folder("file/below"), out=None, status=2)
 check("file/below" in result.stderr and "cannot be written" in result.stderr, "output folder:\n" + result.stderr)

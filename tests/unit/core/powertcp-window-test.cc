@@ -56,25 +56,25 @@ TEST(PowertcpWindow, ByHand)
     EXPECT_NEAR(w.Power(), 3.4, 1e-12);
     EXPECT_NEAR(w.Window(), 56838.2353, 1e-3);
     // 1 us later, 12,500 B sent, the queue as it was: current 1, power 1.7, weight 1 / 10: 3.4 +
-    // 0.1 (1.7 - 3.4) = 3.23; 0.9 (125,000 / 3.23 + 12,500) + 0.1 x 56,838.24 = 51,763.64. Beyond
+    // 0.1 (1.7 - 3.4) = 3.23; 0.9 (125,000 / 3.23 + 12,500) + 0.1 x 56,838.24 = 51,763.54. Beyond
     // 50,000: this window is noted, until 60,000 is passed.
     hop = Hop(6, 75000, 87500);
     w.OnAck(50001, 60000, &hop, 1);
     EXPECT_NEAR(w.Power(), 3.23, 1e-12);
-    EXPECT_NEAR(w.Window(), 51763.6374, 1e-3);
+    EXPECT_NEAR(w.Window(), 51763.5449, 1e-3);
     // The same again, of the window noted: 3.23 + 0.1 (1.7 - 3.23) = 3.077;
-    // 0.9 (51,763.64 / 3.077 + 12,500) + 5,176.36 = 31,566.83
+    // 0.9 (51,763.54 / 3.077 + 12,500) + 5,176.35 = 31,566.81
     hop = Hop(7, 87500, 87500);
     w.OnAck(55000, 65000, &hop, 1);
     EXPECT_NEAR(w.Power(), 3.077, 1e-12);
-    EXPECT_NEAR(w.Window(), 31566.8316, 1e-3);
+    EXPECT_NEAR(w.Window(), 31566.8129, 1e-3);
     // 20 us later (weight 1): 250,000 B sent, the queue gone: current (250,000 - 87,500) / 20 us =
-    // 0.65, voltage 1: 0.9 (51,763.64 / 0.65 + 12,500) + 3,156.68 = 86,080.18
+    // 0.65, voltage 1: 0.9 (51,763.54 / 0.65 + 12,500) + 3,156.68 = 86,079.28
     hop = Hop(27, 337500, 0);
     w.OnAck(60001, 70000, &hop, 1);
     EXPECT_NEAR(w.Power(), 0.65, 1e-12);
-    EXPECT_NEAR(w.Window(), 86080.1808, 1e-2);
-    EXPECT_NEAR(w.Rate(), 86080.1808 * 8e5, 1e4);
+    EXPECT_NEAR(w.Window(), 86079.2819, 1e-2);
+    EXPECT_NEAR(w.Rate(), 86079.2819 * 8e5, 1e4);
 }
 
 TEST(PowertcpWindow, TheLinkWithTheMostPowerCounts)
@@ -130,11 +130,11 @@ TEST(PowertcpWindow, StaysWithinTheLineAndAboveNothing)
     // Which is gone: 50,000,000 B less than 125,000 came. Current 0, so power 0.01; the weight is 1.
     hop = Hop(30, 1126000, 0);
     w.OnAck(7, 8, &hop, 1);
-    EXPECT_DOUBLE_EQ(w.Power(), 0.01);
+    EXPECT_NEAR(w.Power(), 0.01, 1e-6);
     // Before smoothing: 1 us later the same again is 0.01 + 0.1 (0.01 - 0.01), and a full link 0.01 + 0.1 (1 - 0.01).
     hop = Hop(31, 1138500, 0);
     w.OnAck(9, 10, &hop, 1);
-    EXPECT_NEAR(w.Power(), 0.109, 1e-12);
+    EXPECT_NEAR(w.Power(), 0.109, 1e-6);
     EXPECT_GT(w.Window(), 0);
     EXPECT_LE(w.Window(), 125000);
 }
@@ -155,10 +155,10 @@ TEST(ThetaPowertcpWindow, ByHand)
     w.OnAck(59999, 70000, 12 * kUs, 105 * kUs);
     EXPECT_NEAR(w.Power(), 1.8, 1e-12);
     // 1 us shorter in 5 us: (1 - 0.2) x 1.1 = 0.88 with weight 0.5: 1.34; ACKs of one moment count once.
-    // 0.9 (86,250 / 1.34 + 12,500) + 8,625 = 77,803.92
+    // 0.9 (86,250 / 1.34 + 12,500) + 8,625 = 77,804.10
     w.OnAck(60000, 80000, 11 * kUs, 109 * kUs);
     EXPECT_NEAR(w.Power(), 1.34, 1e-12);
-    EXPECT_NEAR(w.Window(), 77803.9179, 1e-3);
+    EXPECT_NEAR(w.Window(), 77804.1045, 1e-3);
     w.OnAck(80000, 80000, 50 * kUs, 109 * kUs);
     EXPECT_NEAR(w.Power(), 1.34, 1e-12);
     // 30 us shorter in 20: negative current counts as none, 0.01 with weight 1.

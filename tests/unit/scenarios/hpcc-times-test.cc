@@ -81,7 +81,13 @@ TEST(Compat, DecidesWhatIsNotGiven)
     EXPECT_TRUE(none.scenario->fabric.frames.AreStandard());
     EXPECT_EQ(none.scenario->fabric.timeUnit.ps, 0);
     EXPECT_EQ(none.scenario->fabric.windowBytes, 0u);
-    EXPECT_EQ(none.scenario->fabric.ackPriority, 6);
+    // RoCE: ACKs travel in their queue pair's class, CNPs in 6.
+    EXPECT_EQ(none.scenario->fabric.ackPriority, 8);
+    EXPECT_EQ(none.scenario->fabric.cnpPriority, 6);
+    const auto given = Traffic({"--topology=single-switch", "--hosts=4", "--ack-priority=5", "--cnp-priority=7"});
+    ASSERT_TRUE(given.scenario);
+    EXPECT_EQ(given.scenario->fabric.ackPriority, 5);
+    EXPECT_EQ(given.scenario->fabric.cnpPriority, 7);
     EXPECT_FALSE(none.scenario->fabric.variableWindow || none.scenario->fabric.ecnBehind || none.scenario->completionAtSender);
 
     const auto hpcc = Traffic({"--topology=single-switch", "--hosts=4", "--compat=hpcc"});
@@ -92,6 +98,7 @@ TEST(Compat, DecidesWhatIsNotGiven)
     EXPECT_EQ(f.frames.ackWire, 60u);
     EXPECT_EQ(f.ackEvery, 1u);
     EXPECT_EQ(f.ackPriority, 3);
+    EXPECT_EQ(f.cnpPriority, 3);
     EXPECT_EQ(f.timeUnit, Nanoseconds(1));
     EXPECT_EQ(f.nakInterval, Microseconds(500));
     EXPECT_EQ(f.switchLatency.ps, 0);
