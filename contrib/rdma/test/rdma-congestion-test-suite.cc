@@ -218,7 +218,11 @@ class RdmaCnpTestCase : public TestCase
                         if (f->opcode == RdmaOpcode::CNP)
                         {
                             sent[f->dst].push_back(now);
-                            NS_TEST_EXPECT_MSG_EQ(+f->priority, 6, "of the control priority");
+                            NS_TEST_EXPECT_MSG_EQ(+f->priority, 6, "CnpPriority");
+                        }
+                        else // an ACK
+                        {
+                            NS_TEST_EXPECT_MSG_EQ(+f->priority, 3, "of its queue pair");
                         }
                     });
         std::map<uint32_t, int64_t> firstMark; // at the receiver

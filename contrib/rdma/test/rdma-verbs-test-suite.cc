@@ -727,8 +727,13 @@ class RdmaVerbsReadLimitTestCase : public TestCase
 class RdmaVerbsServiceLevelTestCase : public TestCase
 {
   public:
-    RdmaVerbsServiceLevelTestCase()
-        : TestCase("a service level becomes a priority and a DSCP")
+    /// \param ackPriority of RdmaNic. \param priority what ACKs have then \param dscp the same
+    RdmaVerbsServiceLevelTestCase(uint32_t ackPriority, uint32_t priority, uint32_t dscp)
+        : TestCase("a service level becomes a priority and a DSCP; AckPriority " +
+                   std::to_string(ackPriority)),
+          m_ackPriority(ackPriority),
+          m_priority(priority),
+          m_dscp(dscp)
     {
     }
 
@@ -738,9 +743,10 @@ class RdmaVerbsServiceLevelTestCase : public TestCase
         RdmaQueuePairInit init;
         init.serviceLevel = 9;
         Verbs bed(
-            [](RdmaFabricHelper& helper) {
+            [this](RdmaFabricHelper& helper) {
                 helper.SetNicAttribute("ServiceLevels", StringValue("9:4,2:5"));
                 helper.SetNicAttribute("Dscps", StringValue("4:26"));
+                helper.SetNicAttribute("AckPriority", UintegerValue(m_ackPriority));
             },
             init);
         uint32_t data = 0;
@@ -754,8 +760,8 @@ class RdmaVerbsServiceLevelTestCase : public TestCase
         WatchFrames(bed.fabric->GetPorts()[0],
                     "PhyRx",
                     [&](const RdmaPort*, const RdmaFrame* f, int64_t) {
-                        NS_TEST_EXPECT_MSG_EQ(+f->priority, 6, "an ACK's");
-                        NS_TEST_EXPECT_MSG_EQ(+f->dscp, 48, "class selector 6");
+                        NS_TEST_EXPECT_MSG_EQ(+f->priority, m_priority, "an ACK's");
+                        NS_TEST_EXPECT_MSG_EQ(+f->dscp, m_dscp, "an ACK's");
                     });
         bed.qp[0]->PostWrite(10000, 1);
         Simulator::Run();
@@ -769,6 +775,10 @@ class RdmaVerbsServiceLevelTestCase : public TestCase
                               7,
                               "modulo 8");
     }
+
+    uint32_t m_ackPriority;
+    uint32_t m_priority;
+    uint32_t m_dscp;
 };
 
 class RdmaVerbsLostResponsesTestCase : public TestCase
@@ -997,7 +1007,9 @@ class RdmaVerbsTestSuite : public TestSuite
         AddTestCase(new RdmaVerbsCompletionQueueTestCase, TestCase::QUICK);
         AddTestCase(new RdmaVerbsDatagramTestCase, TestCase::QUICK);
         AddTestCase(new RdmaVerbsReadLimitTestCase, TestCase::QUICK);
-        AddTestCase(new RdmaVerbsServiceLevelTestCase, TestCase::QUICK);
+        // The queue pair's class, as it is by default; or one of their own: class selector 6.
+        AddTestCase(new RdmaVerbsServiceLevelTestCase(8, 4, 26), TestCase::QUICK);
+        AddTestCase(new RdmaVerbsServiceLevelTestCase(6, 6, 48), TestCase::QUICK);
     }
 };
 
