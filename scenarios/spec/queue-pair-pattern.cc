@@ -15,7 +15,8 @@ namespace scenario
 namespace
 {
 
-/// Whether `text` is what `pattern` says, * being any text. Linear but for the last star, which moves on.
+/// Whether `text` is what `pattern` says, * being any text. Linear but for the last star, which
+/// moves on.
 bool
 Glob(const std::string& pattern, const std::string& text)
 {
@@ -44,7 +45,9 @@ Glob(const std::string& pattern, const std::string& text)
             return false;
         }
     }
-    return std::all_of(pattern.begin() + static_cast<std::ptrdiff_t>(p), pattern.end(), [](char c) { return c == '*'; });
+    return std::all_of(pattern.begin() + static_cast<std::ptrdiff_t>(p), pattern.end(), [](char c) {
+        return c == '*';
+    });
 }
 
 } // namespace
@@ -57,7 +60,9 @@ QueuePairPattern::Parse(const std::string& text)
     {
         return {"*", "*"};
     }
-    return arrow == std::string::npos ? QueuePairPattern{text, "*"} : QueuePairPattern{text.substr(0, arrow), text.substr(arrow + 2)};
+    return arrow == std::string::npos
+               ? QueuePairPattern{text, "*"}
+               : QueuePairPattern{text.substr(0, arrow), text.substr(arrow + 2)};
 }
 
 bool
@@ -83,11 +88,13 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
     const QueuePairPattern pattern = QueuePairPattern::Parse(text);
     for (const std::string& side : {pattern.from, pattern.to})
     {
-        if (std::none_of(names.begin(), names.end(), [&](const std::string& name) { return QueuePairPattern::Means(side, name); }))
+        if (std::none_of(names.begin(), names.end(), [&](const std::string& name) {
+                return QueuePairPattern::Means(side, name);
+            }))
         {
             *nearest = topo::NearestName(side, hosts);
-            return "'" + side + "' is no host of this network; allowed: all, SRC or SRC->DST (" + hosts.back() + "->" + hosts.front() +
-                   "), with * for any text";
+            return "'" + side + "' is no host of this network; allowed: all, SRC or SRC->DST (" +
+                   hosts.back() + "->" + hosts.front() + "), with * for any text";
         }
     }
     return "";

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Queue pairs by the names of their ends, for --trace-qps: "SRC->DST", each a host (server-3), a port of it (server-3:1) or a
- * pattern in which * stands for any text (server-*); "SRC" is SRC->*; "all" is *->*.
+ * Queue pairs by the names of their ends, for --trace-qps: "SRC->DST", each a host (server-3), a
+ * port of it (server-3:1) or a pattern in which * stands for any text (server-*); "SRC" is SRC->*;
+ * "all" is *->*.
  */
 #ifndef SCENARIOS_SPEC_QUEUE_PAIR_PATTERN_H
 #define SCENARIOS_SPEC_QUEUE_PAIR_PATTERN_H
@@ -21,12 +22,16 @@ struct QueuePairPattern
 
     static QueuePairPattern Parse(const std::string& text);
 
-    /// Whether an end is meant by `pattern`. \param endpoint "server-3", or "server-3:1" if its host has several ports
+    /// Whether an end is meant by `pattern`. \param endpoint "server-3", or "server-3:1" if its
+    /// host has several ports
     static bool Means(const std::string& pattern, const std::string& endpoint);
 };
 
-/// Empty if both sides mean a host or port of this network, else what is wrong, with *nearest a name close to it.
-std::string CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, std::string* nearest);
+/// Empty if both sides mean a host or port of this network, else what is wrong, with *nearest a
+/// name close to it.
+std::string CheckQueuePairPattern(const topo::Topology& topology,
+                                  const std::string& text,
+                                  std::string* nearest);
 
 } // namespace scenario
 

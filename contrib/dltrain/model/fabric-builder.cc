@@ -134,8 +134,8 @@ CheckCongestionControl(const scenario::FabricSpec& spec,
     nic.GetAttribute("Mtu", mtu);
     ns3::RdmaCongestionState state;
     state.port = spec.nicRate;
-    state.line = rdma::BitRate(
-        maxRate.Get() ? std::min<uint64_t>(maxRate.Get(), spec.nicRate.bps) : spec.nicRate.bps);
+    state.line = rdma::BitRate(maxRate.Get() ? std::min<uint64_t>(maxRate.Get(), spec.nicRate.bps)
+                                             : spec.nicRate.bps);
     state.mtu = static_cast<uint32_t>(mtu.Get());
     state.fullWireBytes = spec.frames.dataOverhead + state.mtu;
     state.windowAtLine = window.Get();

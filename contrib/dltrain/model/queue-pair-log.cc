@@ -111,9 +111,9 @@ QueuePairLog::Add(ns3::RdmaQueuePair* qp, uint32_t index, int64_t now)
     uint32_t& last = m_last[index];
     ++m_changes;
     // Rate and window of one moment are one row, and of an interval the last one counts.
-    if (last != NONE && (m_rows[last].time == now ||
-                         (m_interval && (m_rows[last].time - 1) / m_interval ==
-                                            (now - 1) / m_interval)))
+    if (last != NONE &&
+        (m_rows[last].time == now ||
+         (m_interval && (m_rows[last].time - 1) / m_interval == (now - 1) / m_interval)))
     {
         m_changes -= m_rows[last].time == now;
         m_rows[last] = row;
@@ -138,8 +138,8 @@ QueuePairLog::Thin()
         for (std::size_t i = m_rows.size(); i-- > 0;)
         {
             uint32_t& next = m_last[m_rows[i].queuePair];
-            kept[i] = next == NONE || (m_rows[next].time - 1) / m_interval !=
-                                          (m_rows[i].time - 1) / m_interval;
+            kept[i] = next == NONE ||
+                      (m_rows[next].time - 1) / m_interval != (m_rows[i].time - 1) / m_interval;
             next = static_cast<uint32_t>(i);
         }
         std::size_t n = 0;

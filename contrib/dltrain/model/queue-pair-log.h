@@ -16,9 +16,9 @@ namespace dltrain
 {
 
 /**
- * queue_pairs.csv: rate and window of chosen queue pairs over time, as their congestion control sets
- * them. A row is a change, and holds until the next of the same queue pair; the first is of its
- * first message.
+ * queue_pairs.csv: rate and window of chosen queue pairs over time, as their congestion control
+ * sets them. A row is a change, and holds until the next of the same queue pair; the first is of
+ * its first message.
  *
  * Bounded: of at most `MOST_QUEUE_PAIRS` queue pairs, those that were used first. When there are
  * `rowLimit` rows, a queue pair keeps the last of each interval only, 1 us at first, then twice as

@@ -533,8 +533,7 @@ PrintEnd(std::ostream& os,
         os << "Files            " << run.out
            << "/: stats.json, flows.csv, links.csv, topology.json, network_events.log"
            << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
-           << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv")
-           << moreFiles
+           << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv") << moreFiles
            << (run.asRun.value(nlohmann::json::json_pointer("/fabric/ib_dump"), false)
                    ? ", opensm-lfts.dump, opensm-sl2vl.dump"
                    : "")

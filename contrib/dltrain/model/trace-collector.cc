@@ -53,26 +53,12 @@ void
 RemoveOldResults(const std::string& folder)
 {
     namespace fs = std::filesystem;
-    static const std::set<std::string> names{"stats.json",
-                                             "stats.json.part",
-                                             "flows.csv",
-                                             "flows.csv.part",
-                                             "links.csv",
-                                             "links.csv.part",
-                                             "network_events.log",
-                                             "calls.log",
-                                             "attribution.csv",
-                                             "fct.txt",
-                                             "slowdown.csv",
-                                             "queues.csv",
-                                             "fairness.csv",
-                                             "rates.csv",
-                                             "queue_pairs.csv",
-                                             "topology.json",
-                                             "report.html",
-                                             "report.html.part",
-                                             "timeline.json",
-                                             "timeline.json.part"};
+    static const std::set<std::string> names{
+        "stats.json",      "stats.json.part",  "flows.csv",          "flows.csv.part",
+        "links.csv",       "links.csv.part",   "network_events.log", "calls.log",
+        "attribution.csv", "fct.txt",          "slowdown.csv",       "queues.csv",
+        "fairness.csv",    "rates.csv",        "queue_pairs.csv",    "topology.json",
+        "report.html",     "report.html.part", "timeline.json",      "timeline.json.part"};
     // As RdmaPcapHelper names them; a ring's files have a number more.
     static const std::regex pcap(R"(.+-\d+(\.\d+)?\.pcap)");
     static const std::regex pcapng(R"(capture(\.\d+)?\.pcapng)");
@@ -200,10 +186,8 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
             const QueuePair& state = Find(qp.GetNic()->GetEndpoint(), qp.GetNumber());
             return state.head == NONE ? QueuePairLog::NO_FLOW : m_pool[state.head].flow;
         };
-        m_queuePairLog = std::make_unique<QueuePairLog>(fabric,
-                                                        m_endpointNames,
-                                                        options.queuePairs,
-                                                        flowOf);
+        m_queuePairLog =
+            std::make_unique<QueuePairLog>(fabric, m_endpointNames, options.queuePairs, flowOf);
     }
     if (Ranks::Get().Several())
     {

@@ -1,19 +1,20 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * PowerTCP and theta-PowerTCP as their authors' ns-3 code has them (inet-tub/ns3-datacenter, simulator/ns-3.35,
- * src/point-to-point/model/rdma-hw.cc, UpdateRatePower, and rdma-queue-pair.cc, GetWin; constants of
- * examples/PowerTCP/config-burst.txt), as pure rate laws. Beside powertcp-window.h, which has the papers' symbols:
+ * PowerTCP and theta-PowerTCP as their authors' ns-3 code has them (inet-tub/ns3-datacenter,
+ * simulator/ns-3.35, src/point-to-point/model/rdma-hw.cc, UpdateRatePower, and rdma-queue-pair.cc,
+ * GetWin; constants of examples/PowerTCP/config-burst.txt), as pure rate laws. Beside
+ * powertcp-window.h, which has the papers' symbols:
  *
- *   reference      R, the rate after the last whole round trip; each ACK starts from it, as HPCC's fast reaction does
- *   power          as algorithm 1, but a link of negative current does not count at all
- *   rate           gamma (R / (Gamma / 0.95) + 150 Mb/s) + (1 - gamma) R        gamma 0.9
+ *   reference      R, the rate after the last whole round trip; each ACK starts from it, as HPCC's
+ * fast reaction does power          as algorithm 1, but a link of negative current does not count
+ * at all rate           gamma (R / (Gamma / 0.95) + 150 Mb/s) + (1 - gamma) R        gamma 0.9
  *   theta: power   max(d theta / dt + 1, 0.5) theta / (1.05 tau), tau the least round trip seen
  *   theta: rate    gamma (R / Gamma + 150 Mb/s) + (1 - gamma) R                 gamma 0.7
  *   both           100 Mb/s <= rate <= the line's;   window = rate tau
  *
- * 150 Mb/s is N = 167 flows at that code's hosts of 25 Gb/s. (The floor of 0.5 is of theta alone there: with telemetry it is
- * commented out.)
+ * 150 Mb/s is N = 167 flows at that code's hosts of 25 Gb/s. (The floor of 0.5 is of theta alone
+ * there: with telemetry it is commented out.)
  *
  * Units: picoseconds, bytes, bits per second.
  */
@@ -36,11 +37,11 @@ namespace rdma
 
 struct PowertcpNs3Parameters
 {
-    Duration baseRtt;                    ///< tau
-    double gamma = 0.9;                  ///< theta: 0.7
-    double target = 0.95;                ///< U_TARGET; not of theta
+    Duration baseRtt;     ///< tau
+    double gamma = 0.9;   ///< theta: 0.7
+    double target = 0.95; ///< U_TARGET; not of theta
     BitRate additiveIncrease = Mbps(150);
-    BitRate minimumRate = Mbps(100);     ///< MIN_RATE; at most the line's
+    BitRate minimumRate = Mbps(100); ///< MIN_RATE; at most the line's
 };
 
 class PowertcpNs3Law
@@ -61,13 +62,22 @@ class PowertcpNs3Law
     }
 
     /// Bits per second.
-    double Rate() const { return m_rate; }
+    double Rate() const
+    {
+        return m_rate;
+    }
 
     /// Bytes.
-    double Window() const { return m_rate * m_tau / 8e12; }
+    double Window() const
+    {
+        return m_rate * m_tau / 8e12;
+    }
 
     /// Smoothed and normalised.
-    double Power() const { return m_power; }
+    double Power() const
+    {
+        return m_power;
+    }
 
   protected:
     PowertcpNs3Law(const PowertcpNs3Parameters& p, BitRate line)
@@ -81,7 +91,8 @@ class PowertcpNs3Law
         ThrowIf(Error(p), "PowerTCP");
         if (p.baseRtt.ps <= 0 || line.bps == 0)
         {
-            throw std::invalid_argument("PowerTCP: base round-trip time and line rate must be positive");
+            throw std::invalid_argument(
+                "PowerTCP: base round-trip time and line rate must be positive");
         }
     }
 
@@ -91,12 +102,16 @@ class PowertcpNs3Law
         const double weight = std::min(dt / m_tau, 1.0);
         m_power = m_power * (1 - weight) + power * weight;
         const double increase = static_cast<double>(m_p.additiveIncrease.bps);
-        m_rate = m_p.gamma * (m_reference / (m_power / target) + increase) + (1 - m_p.gamma) * m_reference;
+        m_rate = m_p.gamma * (m_reference / (m_power / target) + increase) +
+                 (1 - m_p.gamma) * m_reference;
         m_rate = std::clamp(m_rate, m_minimum, m_line);
         m_reference = update ? m_rate : m_reference;
     }
 
-    const PowertcpNs3Parameters& Parameters() const { return m_p; }
+    const PowertcpNs3Parameters& Parameters() const
+    {
+        return m_p;
+    }
 
     double m_tau;
     uint64_t m_lastUpdate = 0; ///< what was sent next then; 0: nothing is known yet

@@ -433,8 +433,8 @@ RdmaFabricHelper::GetMarking(const RdmaFabric& fabric) const
     UintegerValue threshold;
     if (m_ib)
     {
-        const Ptr<IbSwitch> like = fabric.m_ibSwitches.empty() ? m_switch.Create<IbSwitch>()
-                                                               : fabric.m_ibSwitches.front();
+        const Ptr<IbSwitch> like =
+            fabric.m_ibSwitches.empty() ? m_switch.Create<IbSwitch>() : fabric.m_ibSwitches.front();
         like->GetAttribute("CongestionThreshold", threshold);
         const auto level = static_cast<uint8_t>(threshold.Get());
         return level ? rdma::IbThresholdBytes(level, rdma::Bytes(m_ib->laneBuffer / 64 * 64))

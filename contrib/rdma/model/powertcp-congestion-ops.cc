@@ -122,9 +122,8 @@ PowertcpCongestionOps::GetNs3Parameters(const RdmaCongestionState& state) const
 std::string
 PowertcpCongestionOps::Check(const RdmaCongestionState& state) const
 {
-    return Explain(m_preset == NSDI22_NS3
-                       ? rdma::PowertcpNs3Law::Error(GetNs3Parameters(state))
-                       : rdma::PowerLaw::Error(GetParameters(state)));
+    return Explain(m_preset == NSDI22_NS3 ? rdma::PowertcpNs3Law::Error(GetNs3Parameters(state))
+                                          : rdma::PowerLaw::Error(GetParameters(state)));
 }
 
 void

@@ -56,7 +56,7 @@ class PowertcpCongestionOps : public RdmaCongestionOps
     uint64_t m_minimumRate;
 
     std::unique_ptr<rdma::PowertcpWindow> m_window; //!< nsdi22
-    std::unique_ptr<rdma::PowertcpNs3Rate> m_rate; //!< nsdi22-ns3
+    std::unique_ptr<rdma::PowertcpNs3Rate> m_rate;  //!< nsdi22-ns3
 };
 
 } // namespace ns3

@@ -174,7 +174,8 @@ class RdmaCongestionOps : public Object
     /// \return (name, description) of all algorithms, by name
     static std::vector<std::pair<std::string, std::string>> GetNames();
 
-    /// Upper ends of the checkers of attributes: beyond them a sum leaves 64 bits, and no network is.
+    /// Upper ends of the checkers of attributes: beyond them a sum leaves 64 bits, and no network
+    /// is.
     static constexpr uint64_t MAX_BPS = 1000000000000000; //!< 1 Pb/s
     static constexpr uint64_t MAX_BYTES = 1000000000000000;
     static constexpr double MAX_PACKETS = 1e9;

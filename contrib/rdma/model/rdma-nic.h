@@ -347,7 +347,7 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t m_endpoint{0};
     uint8_t m_readyMask{0};
     uint8_t m_preparedMask{0}; //!< with limits: priorities of which a packet is prepared
-    uint8_t m_ackPriority; //!< QUEUE_PAIRS: each its queue pair's
+    uint8_t m_ackPriority;     //!< QUEUE_PAIRS: each its queue pair's
     uint8_t m_cnpPriority;
     uint32_t m_mtu;
     uint32_t m_ackEvery;

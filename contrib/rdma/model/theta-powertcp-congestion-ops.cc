@@ -109,9 +109,8 @@ ThetaPowertcpCongestionOps::GetNs3Parameters(const RdmaCongestionState& state) c
 std::string
 ThetaPowertcpCongestionOps::Check(const RdmaCongestionState& state) const
 {
-    return Explain(m_preset == NSDI22_NS3
-                       ? rdma::PowertcpNs3Law::Error(GetNs3Parameters(state))
-                       : rdma::PowerLaw::Error(GetParameters(state)));
+    return Explain(m_preset == NSDI22_NS3 ? rdma::PowertcpNs3Law::Error(GetNs3Parameters(state))
+                                          : rdma::PowerLaw::Error(GetParameters(state)));
 }
 
 void

@@ -16,7 +16,8 @@ namespace ns3
 /**
  * \ingroup rdma
  * theta-PowerTCP (Addanki et al., NSDI 2022, algorithm 2), which needs nothing of switches: the law
- * is rdma::ThetaPowertcpWindow, or rdma::ThetaPowertcpNs3Rate. Round-trip times are those of packets by the NIC's clock.
+ * is rdma::ThetaPowertcpWindow, or rdma::ThetaPowertcpNs3Rate. Round-trip times are those of
+ * packets by the NIC's clock.
  */
 class ThetaPowertcpCongestionOps : public RdmaCongestionOps
 {
@@ -52,7 +53,7 @@ class ThetaPowertcpCongestionOps : public RdmaCongestionOps
     uint64_t m_minimumRate;
 
     std::unique_ptr<rdma::ThetaPowertcpWindow> m_window; //!< nsdi22
-    std::unique_ptr<rdma::ThetaPowertcpNs3Rate> m_rate; //!< nsdi22-ns3
+    std::unique_ptr<rdma::ThetaPowertcpNs3Rate> m_rate;  //!< nsdi22-ns3
 };
 
 } // namespace ns3

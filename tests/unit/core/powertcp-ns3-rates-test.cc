@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * PowertcpNs3Rate and ThetaPowertcpNs3Rate against values worked by hand from the formulas of the file's head. tau = 10 us,
- * 100 Gb/s, so b tau = 125,000 B.
+ * PowertcpNs3Rate and ThetaPowertcpNs3Rate against values worked by hand from the formulas of the
+ * file's head. tau = 10 us, 100 Gb/s, so b tau = 125,000 B.
  */
 #include "contrib/rdma/core/powertcp-ns3-rates.h"
 
@@ -40,14 +40,16 @@ TEST(PowertcpNs3Rate, ByHand)
     auto hop = Hop(0, 0, 25000);
     r.OnAck(1000, 50000, &hop, 1); // only read
     EXPECT_DOUBLE_EQ(r.Rate(), 100e9);
-    // 5 us later 62,500 B sent and 62,500 B more queued: current 2, voltage 1.7, power 3.4 with weight 1 / 2: 2.2.
-    // 0.9 (100 / (2.2 / 0.95) + 0.15) + 10 Gb/s = 48.998636. Not a round trip: the next one starts from 100 again.
+    // 5 us later 62,500 B sent and 62,500 B more queued: current 2, voltage 1.7, power 3.4 with
+    // weight 1 / 2: 2.2. 0.9 (100 / (2.2 / 0.95) + 0.15) + 10 Gb/s = 48.998636. Not a round trip:
+    // the next one starts from 100 again.
     hop = Hop(5, 62500, 87500);
     r.OnAck(50000, 60000, &hop, 1);
     EXPECT_NEAR(r.Power(), 2.2, 1e-12);
     EXPECT_NEAR(r.Rate(), 48.99863636e9, 1e3);
     EXPECT_NEAR(r.Window(), 48.99863636e9 * 10e-6 / 8, 1e-1);
-    // Current 1, power 1.7, weight 0.1: 2.15; 0.9 (95 / 2.15 + 0.15) + 10 = 49.902442, of a round trip: the reference.
+    // Current 1, power 1.7, weight 0.1: 2.15; 0.9 (95 / 2.15 + 0.15) + 10 = 49.902442, of a round
+    // trip: the reference.
     hop = Hop(6, 75000, 87500);
     r.OnAck(50001, 60000, &hop, 1);
     EXPECT_NEAR(r.Power(), 2.15, 1e-12);
@@ -95,7 +97,8 @@ TEST(ThetaPowertcpNs3Rate, ByHand)
     EXPECT_NEAR(r.Power(), 9 / 7., 1e-9);
     EXPECT_NEAR(r.Rate(), 84.54944444e9, 1e3);
     // 4 us shorter within 1 us: -3, at least 0.5. tau is 8 us from here on, of which 1 us is 1/8:
-    // 0.5 x 8 / 8.4 = 0.476190; 9/7 + (0.476190 - 9/7) / 8 = 1.184524; 0.7 (100 / 1.184524 + 0.15) + 30 = 89.200477, the reference
+    // 0.5 x 8 / 8.4 = 0.476190; 9/7 + (0.476190 - 9/7) / 8 = 1.184524; 0.7 (100 / 1.184524 + 0.15)
+    // + 30 = 89.200477, the reference
     r.OnAck(50001, 70000, 8 * kUs, 105 * kUs);
     EXPECT_NEAR(r.Power(), 1.18452381, 1e-8);
     EXPECT_NEAR(r.Rate(), 89.20047739e9, 1e3);
@@ -105,7 +108,10 @@ TEST(ThetaPowertcpNs3Rate, ByHand)
     // At rest: theta = tau and Gamma = 1 / 1.05 lets the rate grow to the line.
     for (int i = 1; i < 100; ++i)
     {
-        r.OnAck(70000 + static_cast<uint64_t>(i), 70000 + static_cast<uint64_t>(i), 8 * kUs, (105 + 8 * i) * kUs);
+        r.OnAck(70000 + static_cast<uint64_t>(i),
+                70000 + static_cast<uint64_t>(i),
+                8 * kUs,
+                (105 + 8 * i) * kUs);
     }
     EXPECT_DOUBLE_EQ(r.Rate(), 100e9);
     EXPECT_NEAR(r.Power(), 1 / 1.05, 1e-9);

@@ -67,6 +67,7 @@ TEST(QueuePairPattern, RefusesWhatIsNoHost)
     {
         EXPECT_NE(CheckQueuePairPattern(t, wrong, &nearest), "") << wrong;
     }
-    EXPECT_NE(CheckQueuePairPattern(t, "a->bbb", &nearest).find("'bbb' is no host"), std::string::npos);
+    EXPECT_NE(CheckQueuePairPattern(t, "a->bbb", &nearest).find("'bbb' is no host"),
+              std::string::npos);
     EXPECT_EQ(nearest, "bb");
 }
