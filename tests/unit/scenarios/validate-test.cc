@@ -583,3 +583,21 @@ TEST(Presets, TheLargeClusterIsTheOneOfTheIssue)
     EXPECT_EQ(result.scenario->fabric.nicRate, rdma::Gbps(100));
     EXPECT_EQ(result.scenario->zero, 2u);
 }
+
+TEST(Validate, TimeoutsAreNcclsForWhatNcclSends)
+{
+    // NCCL 2.23 and later: NCCL_IB_TIMEOUT 20, NCCL_IB_RETRY_CNT 7; drivers' default for plain traffic: 14.
+    const auto training = Train({});
+    ASSERT_TRUE(training.scenario);
+    EXPECT_EQ(training.scenario->fabric.timeoutExponent, 20u);
+    EXPECT_EQ(training.scenario->fabric.retryCount, 7u);
+    const auto collective = Perf({});
+    ASSERT_TRUE(collective.scenario);
+    EXPECT_EQ(collective.scenario->fabric.timeoutExponent, 20u);
+    const auto traffic = Parse(ParseTraffic, Dry({"--topology=single-switch", "--hosts=4"}));
+    ASSERT_TRUE(traffic.scenario);
+    EXPECT_EQ(traffic.scenario->fabric.timeoutExponent, 14u);
+    const auto older = Train({"--timeout-exponent=18"}); // NCCL 2.14 to 2.22
+    ASSERT_TRUE(older.scenario);
+    EXPECT_EQ(older.scenario->fabric.timeoutExponent, 18u);
+}
