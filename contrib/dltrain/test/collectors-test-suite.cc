@@ -6,9 +6,11 @@
  */
 #include "ns3/event-log.h"
 #include "ns3/flow-table.h"
+#include "ns3/hpcc-congestion-ops.h"
 #include "ns3/line-log.h"
 #include "ns3/link-sampler.h"
 #include "ns3/quantile-sketch.h"
+#include "ns3/queue-pair-log.h"
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
@@ -311,6 +313,76 @@ class LinkSamplerTestCase : public TestCase
     std::size_t m_rowLimit;
 };
 
+class QueuePairLogTestCase : public TestCase
+{
+  public:
+    QueuePairLogTestCase()
+        : TestCase("queue_pairs.csv: every change; with fewer rows what holds at the ends of "
+                   "intervals")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // HPCC's window moves with every ACK, of which 4 MB have a thousand.
+        RdmaFabricHelper helper;
+        helper.SetCongestionOps(CreateObject<HpccCongestionOps>());
+        std::string error;
+        auto fabric =
+            helper.Build({{"a", false}, {"b", false}, {"s", true}},
+                         {{0, 2, 100000000000, 1000000, 0}, {1, 2, 100000000000, 1000000, 0}},
+                         error);
+        NS_TEST_ASSERT_MSG_NE(fabric.get(), nullptr, error);
+        const std::vector<std::string> names{"a", "b"};
+        const auto flowOf = [](const RdmaQueuePair&) { return QueuePairLog::NO_FLOW; };
+        QueuePairLog all(*fabric, names, {"all"}, flowOf);
+        QueuePairLog few(*fabric, names, {"a->*"}, flowOf, LIMIT);
+        QueuePairLog none(*fabric, names, {"b->a"}, flowOf);
+        RdmaQueuePair* from = fabric->GetNic(0)->CreateQueuePair(3);
+        RdmaQueuePair* to = fabric->GetNic(1)->CreateQueuePair(3);
+        RdmaNic::Connect(from, to);
+        for (QueuePairLog* log : {&all, &few, &none})
+        {
+            log->Begin(from, RdmaClock::Now());
+        }
+        from->PostWrite(4096000, 0);
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(none.GetRows(), 0, "not chosen");
+        NS_TEST_EXPECT_MSG_EQ(all.GetRows(), all.GetChanges(), "nothing left out");
+        NS_TEST_EXPECT_MSG_EQ(few.GetChanges(), all.GetChanges(), "the same changes");
+        NS_TEST_EXPECT_MSG_GT(all.GetRows(), 4 * LIMIT, "there is something to leave out");
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(few.GetRows(), LIMIT, "bounded");
+        NS_TEST_EXPECT_MSG_GT(few.GetRows(), LIMIT / 4, "no more is left out than need be");
+        NS_TEST_EXPECT_MSG_GT(few.GetInterval(), 0, "an interval");
+        const std::string path = CreateTempDirFilename("all.csv");
+        all.Write(path);
+        const auto whole = ReadRows(path);
+        few.Write(path);
+        const auto kept = ReadRows(path);
+        NS_TEST_ASSERT_MSG_EQ(whole.size(), all.GetRows(), "rows");
+        NS_TEST_ASSERT_MSG_EQ(kept.size(), few.GetRows(), "rows");
+        // Of each interval the last change is kept, as it was.
+        std::map<int64_t, std::vector<std::string>> last;
+        const double interval = static_cast<double>(few.GetInterval()) / 1e6;
+        for (const auto& row : whole)
+        {
+            last[static_cast<int64_t>(std::ceil(std::stod(row[0]) / interval - 1e-9))] = row;
+        }
+        // Time 0 shares the first interval.
+        const std::size_t zero = last.count(0) && last.count(1);
+        NS_TEST_EXPECT_MSG_EQ(kept.size(), last.size() - zero, "a row an interval");
+        for (const auto& row : kept)
+        {
+            const auto of = static_cast<int64_t>(std::ceil(std::stod(row[0]) / interval - 1e-9));
+            NS_TEST_EXPECT_MSG_EQ((row == last[of]), true, "the last of its interval: " << row[0]);
+        }
+        Simulator::Destroy();
+    }
+
+    static constexpr std::size_t LIMIT = 50;
+};
+
 class CollectorTestCase : public TestCase
 {
   public:
@@ -445,6 +517,7 @@ class CollectorsTestSuite : public TestSuite
         AddTestCase(new FlowTableTestCase, TestCase::QUICK);
         AddTestCase(new LinkSamplerTestCase(200000), TestCase::QUICK);
         AddTestCase(new LinkSamplerTestCase(12), TestCase::QUICK);
+        AddTestCase(new QueuePairLogTestCase, TestCase::QUICK);
         AddTestCase(new CollectorTestCase, TestCase::QUICK);
         AddTestCase(new EventTotalsTestCase, TestCase::QUICK);
         AddTestCase(new OutputErrorsTestCase, TestCase::QUICK);

@@ -50,17 +50,17 @@ SwiftCongestionOps::GetTypeId()
                           MakeTimeAccessor(&SwiftCongestionOps::m_baseTarget),
                           MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("PerHop",
-                          "What each switch on the way adds to the target; -1ps: from the preset, "
+                          "What each switch on the way adds to the target; -1ns: from the preset, "
                           "1 or 3.05 us",
-                          TimeValue(PicoSeconds(-1)),
+                          TimeValue(NanoSeconds(-1)),
                           MakeTimeAccessor(&SwiftCongestionOps::m_perHop),
-                          MakeTimeChecker(PicoSeconds(-1), MaxTime()))
+                          MakeTimeChecker(NanoSeconds(-1), MaxTime()))
             .AddAttribute("FsRange",
-                          "fs_range, the most that flow scaling adds to the target; -1ps: from the "
+                          "fs_range, the most that flow scaling adds to the target; -1ns: from the "
                           "preset, 25 or 100 us",
-                          TimeValue(PicoSeconds(-1)),
+                          TimeValue(NanoSeconds(-1)),
                           MakeTimeAccessor(&SwiftCongestionOps::m_fsRange),
-                          MakeTimeChecker(PicoSeconds(-1), MaxTime()))
+                          MakeTimeChecker(NanoSeconds(-1), MaxTime()))
             .AddAttribute(
                 "FsMinCwnd",
                 "fs_min_cwnd, flow scaling adds FsRange at this window and below (packets)",
