@@ -21,6 +21,7 @@ namespace
 
 constexpr size_t kMostSizes = 10000;
 constexpr uint32_t kMostRanksChecked = 512;
+constexpr double kMostMessagesChecked = 5e6; ///< some ten seconds, assumed
 
 struct Datatype
 {
@@ -212,6 +213,20 @@ Sizes(Validation* v, const CollperfScenario& s)
     return sizes;
 }
 
+/// Roughly, of all sizes: each rank's piece goes around twice, in messages of the pipeline's size (1 MiB if none is given).
+double
+MessagesToCheck(const CollperfScenario& s)
+{
+    const double n = s.ranks;
+    const double piece = n * static_cast<double>(s.collectives.options.pipelineBytes ? s.collectives.options.pipelineBytes : 1 << 20);
+    double messages = 0;
+    for (const uint64_t bytes : s.sizes)
+    {
+        messages += 2 * n * n * (1 + static_cast<double>(bytes) / piece);
+    }
+    return messages;
+}
+
 /// -t and -g. A server is what a process is there.
 void
 TakeThreads(Validation* v, CollperfScenario* s)
@@ -303,6 +318,11 @@ ValidateCollperf(const ReadResult& read)
         }
     }
     s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, used);
+    if (s.checked && MessagesToCheck(s) > kMostMessagesChecked)
+    {
+        v.Fail("check", "proving takes a while for each message, and there are more than " + std::to_string(static_cast<int>(kMostMessagesChecked * 1e-6)) +
+                            " million; allowed: 0, fewer or smaller sizes, fewer ranks, a larger --pipeline");
+    }
     s.run = MakeRun(&v, read, cluster.valid ? &cluster.spec.topology : nullptr);
     s.run.asRun = AsRun(v, s.run, cluster.fromFile);
     s.cluster = std::move(cluster.spec);

@@ -171,7 +171,7 @@ class Help(SystemTest):
         "algorithm": "all_reduce=ring", "channels": "1", "pipeline": "512KiB", "k": "4", "fabric-rate": "400Gbps",
         "ecn-kmin": "100kB", "ecn-kmax": "2MB", "ecn-pmax": "0.5", "out": "here", "pcap": "all", "minbytes": "1MiB",
         "maxbytes": "64MiB", "stepfactor": "4", "stepbytes": "32MiB", "pattern": "permutation", "offset": "3", "bytes": "1MB,64KiB",
-        "start-jitter": "10us", "priority": "5", "hosts": "8", "slow-gpu": "5:1.3", "cc-preset": "nvidia-nic",
+        "start-jitter": "10us", "priority": "5", "hosts": "8", "slow-gpu": "5:1.3", "cc-preset": "nvidia-nic", "nics-per-server": "2", "ngpus": "8", "nthreads": "2",
         "fabric": "ib",
     }
     # Options that belong to others, which are given along.

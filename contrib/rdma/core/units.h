@@ -282,13 +282,10 @@ ParseBytes(std::string_view text)
     {
         return std::nullopt;
     }
-    // 2.3MB is 2,300,000 B but for what binary fractions add to it.
+    // 2.3MB is 2,300,000 B but for what binary fractions add to it: a unit in the last place or so.
     const uint64_t whole = static_cast<uint64_t>(std::llroundl(*v));
-    if (std::fabs(*v - static_cast<long double>(whole)) > 1e-6L + *v * 1e-17L)
-    {
-        return std::nullopt;
-    }
-    return Bytes(whole);
+    const long double error = std::fabs(*v - static_cast<long double>(whole));
+    return error > *v * 2 * std::numeric_limits<long double>::epsilon() ? std::nullopt : std::optional<Bytes>(Bytes(whole));
 }
 
 /// "100Gbps", "100Gb/s", "100G", "54.54Gbps", "1e11bps". Nothing if malformed, or if it rounds to 0 without being 0; a

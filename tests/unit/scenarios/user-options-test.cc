@@ -508,6 +508,8 @@ TEST(NcclTests, OptionsMeanWhatTheyDoThere)
     ExpectIn(ErrorOf(Perf({"-g", "1024", "-t", "2"})), {"-g=1024: makes 2048 GPUs a server"});
     ExpectIn(ErrorOf(Perf({"-g", "3"})), {"16 ranks (the default of --ranks)"});
     ExpectIn(ErrorOf(Perf({"-c", "1", "--ranks=1024"})), {"-c=1: proving takes memory", "0"});
+    ExpectIn(ErrorOf(Perf({"-c", "1", "-b", "1G", "--pipeline=4KiB"})),
+             {"-c=1: proving takes a while", "a larger --pipeline"});
     ExpectIn(ErrorOf(Perf({"-o", "sum"})), {"-o=sum: is a reduction of nccl-tests", "all_reduce"});
     // Those that do nothing here are taken where that is true.
     EXPECT_EQ(Perf({"-m", "1", "-p", "1", "-z", "0", "-G", "0", "-C", "0", "--agg_iters=1"})
