@@ -199,7 +199,7 @@ class ShapesTest(SystemTest):
             "traffic --topology=leaf-spine --hosts=16 --leaves=2 --hosts-per-leaf=8 --spines=2 --pattern=poisson --load=0.5 --duration=500us "
             "--incast-load=0.1 --incast-fan-in=8 --incast-bytes=50kB --rate-interval=50us")]
         for run in runs:
-            for width in (400, 500, 900, 1400, 2000):
+            for width in (400, 500, 660, 900, 1400, 2000):
                 with self.subTest(run=run.command, width=width):
                     self.show(run, width, dark=width in (500, 1400))
                     self.assertFalse(self.run_js("return document.documentElement.scrollWidth - innerWidth > 0"))
