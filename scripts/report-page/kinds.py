@@ -3,6 +3,7 @@
 
 import itertools
 import math
+import operator
 
 MOST_SIZES = 16  # of a kind shown one by one; beyond that GROUPS groups of about as many messages each
 GROUPS = 16
@@ -15,22 +16,20 @@ def by_size(sizes, slowdowns, weights):
     stands for."""
     out = {}
     for kind, of in sizes.items():
-        rows = sorted(zip(of, slowdowns[kind], weigh(slowdowns[kind], weights)))
-        distinct = [(size, list(group)) for size, group in itertools.groupby(rows, key=lambda row: row[0])]
-        groups = []
-        if len(distinct) <= MOST_SIZES:
-            groups = [group for _, group in distinct]
-        else:
-            left, want = [], len(rows) / GROUPS
-            for _, group in distinct:
-                left += group
-                if len(left) >= want:
-                    groups.append(left)
-                    left = []
-            if left:
-                groups.append(left)
-        out[kind] = [[group[0][0], group[-1][0], round(sum(row[2] for row in group)),
-                      *quantiles([(row[1], row[2]) for row in group], (0.5, 0.95, 0.99))] for group in groups]
+        alike = {}  # slowdowns by size
+        for size, slowdown in zip(of, slowdowns[kind]):
+            if size in alike:
+                alike[size].append(slowdown)
+            else:
+                alike[size] = [slowdown]
+        groups, most = [], 0 if len(alike) <= MOST_SIZES else len(of) / GROUPS
+        for size in sorted(alike):
+            if not groups or len(groups[-1][2]) >= most:
+                groups.append([size, size, []])
+            groups[-1][1] = size
+            groups[-1][2] += alike[size]
+        out[kind] = [[low, high, round(weight_of(values, weights)), *quantiles(values, values, weights, (0.5, 0.95, 0.99))]
+                     for low, high, values in groups]
     return out
 
 
@@ -39,15 +38,20 @@ def compared(sizes, times, slowdowns, weights):
 
     jain: Jain's index, (sum x)^2 / (n sum x^2), of the pace x of each message: the idle network's time over its own. 1: all are
     held up alike; 1/n: one has it all."""
+    shares = (0.5, 0.99, 1)
+
     def row(name, size, time, slow):
-        weight = list(weigh(slow, weights))
         pace = [1 / value if value > 0 else 1.0 for value in slow]
-        total = sum(weight)
-        mean, square = (sum(w * x ** power for w, x in zip(weight, pace)) / total for power in (1, 2))
-        shares = (0.5, 0.99, 1)
-        return {"name": name, "messages": round(total), "bytes": round(sum(w * s for w, s in zip(weight, size))),
-                "fct_us": quantiles(list(zip(time, weight)), shares), "slowdown": quantiles(list(zip(slow, weight)), shares),
-                "jain": round(min(1.0, mean * mean / square), 4)}
+        if weights:
+            weight = list(weigh(slow, weights))
+            total, volume = math.fsum(weight), sum(map(operator.mul, weight, size))
+            mean = math.fsum(map(operator.mul, weight, pace)) / total
+            square = math.fsum(w * x * x for w, x in zip(weight, pace)) / total
+        else:
+            total, volume = len(slow), sum(size)
+            mean, square = math.fsum(pace) / total, math.fsum(map(operator.mul, pace, pace)) / total
+        return {"name": name, "messages": round(total), "bytes": round(volume), "fct_us": quantiles(time, slow, weights, shares),
+                "slowdown": quantiles(slow, slow, weights, shares), "jain": round(min(1.0, mean * mean / square), 4)}
     rows = [row(kind, sizes[kind], times[kind], slowdowns[kind]) for kind in sizes]
     if len(rows) > 1:
         chain = lambda of: list(itertools.chain(*(of[kind] for kind in sizes)))
@@ -63,9 +67,16 @@ def weigh(slowdowns, weights):
     return [1 if slowdown >= threshold else weight for slowdown in slowdowns]
 
 
-def quantiles(pairs, shares):
+def weight_of(slowdowns, weights):
+    return math.fsum(weigh(slowdowns, weights)) if weights else len(slowdowns)
+
+
+def quantiles(values, slowdowns, weights, shares):
     """Nearest rank: the smallest value that at least this share of all do not exceed."""
-    pairs.sort()
+    if not weights:  # straight to the ranks
+        ordered = sorted(values)
+        return [round(ordered[max(1, math.ceil(share * len(ordered) - 1e-9)) - 1], 6) for share in shares]
+    pairs = sorted(zip(values, weigh(slowdowns, weights)))
     total, out = math.fsum(weight for _, weight in pairs), []
     at, cumulated = 0, 0.0
     for share in shares:

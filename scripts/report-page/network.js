@@ -234,6 +234,9 @@ function boxes(graph, room, pitch) {
     const long = (text) => d3.max(row, (n) => text(n).length) * LETTER;
     return { row, gap, host: row.every((n) => n.kind === "host"), many: row.some((n) => n.many), full: long((n) => n.label), short: long(shortOf) };
   });
+  // Names of somebody's own, without a number at their end, are cut.
+  const cut = (text, room) => { const n = Math.floor(room / LETTER); return text.length <= n ? text : n >= 5 ? text.slice(0, n - 1) + "\u2026" : ""; };
+  const named = (row) => row.some((n) => !n.many && !/\d$/.test(n.label));
   const inFull = plans.every((plan) => plan.host || plan.full + 7 <= plan.gap - 3);
   for (const plan of plans) {
     const { row, gap, host } = plan;
@@ -241,6 +244,7 @@ function boxes(graph, room, pitch) {
     const below = host && !plan.many, inside = gap * 0.86;
     if (below && plan.full <= gap - 6 || !host && inFull) plan.labels = row.map((n) => n.label);
     else if (!below && plan.short + 5 <= inside) plan.labels = row.map(shortOf);
+    else if (named(row)) plan.labels = row.map((n) => n.many ? n.label : cut(n.label, below ? gap - 6 : inside - 7));
     else if (below) { // every n-th
       const every = [1, 2, 4, 8, 16, 32, 64, 128, 256].find((n) => plan.short + 8 <= n * gap);
       if (every && (every === 1 || row.length / every >= 3)) plan.labels = row.map((n, i) => (i % every ? "" : shortOf(n)));

@@ -32,7 +32,7 @@ function subtitle() {
   const cluster = configuration.cluster || {}, fabric = configuration.fabric || {};
   const words = [];
   if (stats.program) words.push(stats.program);
-  if (stats.servers) words.push(count(stats.servers) + " servers" + (cluster.server ? " (" + cluster.server + ")" : ""));
+  if (stats.servers) words.push(count(stats.servers) + (stats.servers === 1 ? " server" : " servers") + (cluster.server ? " (" + cluster.server + ")" : ""));
   const network = (data.topology && data.topology.name) || (stats.topology && stats.topology.name);
   if (network) words.push(network);
   if (fabric.nic) words.push(fabric.nic);
@@ -79,8 +79,9 @@ function networkTiles() {
   if (isNumber(stats.messages) && !stats.flows) tiles.push(tile("Messages", count(stats.messages), bytes(stats.message_bytes) + " between servers"));
   if (stats.messages && stats.fct_us) {
     tiles.push(tile("Completion time p99.9", time(stats.fct_us.p999), "p50 " + time(stats.fct_us.p50) + ", max " + time(stats.fct_us.max)));
-    tiles.push(tile("Slowdown p99.9", digit(stats.fct_slowdown.p999) + "\u00d7", "p50 " + digit(stats.fct_slowdown.p50) + "\u00d7, max "
-      + digit(stats.fct_slowdown.max) + "\u00d7 the idle network's"));
+    const slowdown = stats.fct_slowdown || {};
+    tiles.push(tile("Slowdown p99.9", digit(slowdown.p999) + "\u00d7", "p50 " + digit(slowdown.p50) + "\u00d7, max "
+      + digit(slowdown.max) + "\u00d7 the idle network's"));
   }
   if (isNumber(stats.ecn_marks)) {
     tiles.push(stats.credits

@@ -88,8 +88,9 @@ function configuration() {
     }
   }
   node.append(element("div", { class: "wide" }, table(null, ["of", "option", "value", "meaning"],
-    rows.map(([group, key, value, meaning]) => [element("span", { class: "key" }, group), element("code", { class: "key" }, key), element("code", {}, value), meaning]))));
+    rows.map(([group, key, value, meaning]) => [element("span", { class: "key" }, group), element("code", { class: "key" }, key), codeOf(value), meaning]))));
 }
+const codeOf = (text) => element("code", { class: text.length > 60 ? "long" : null }, text);
 const textOf = (value) => typeof value === "string" ? value : JSON.stringify(value);
 
 function numbers() {
@@ -107,7 +108,7 @@ function numbers() {
       const list = Array.isArray(value), objects = list && value.some((one) => one !== null && typeof one === "object");
       const text = objects ? "(" + count(value.length) + ")" : list ? value.slice(0, 8).map(textOf).join(", ") + (value.length > 8 ? ", \u2026 (" + count(value.length) + ")" : "")
         : value === null && !data.measured ? "not measured" : textOf(value);
-      rows.push([element("code", { class: "key" }, name), text.length > 24 ? element("code", {}, text) : number(text), known[0] || "", known[1] || ""]);
+      rows.push([element("code", { class: "key" }, name), text.length > 24 ? codeOf(text) : number(text), known[0] || "", known[1] || ""]);
     }
   };
   walk(stats, "");

@@ -127,7 +127,7 @@ function topology() {
       .style("stroke", (entry) => heat(heatOf(entry)));
     if (!data.measured) { list(); mark(); return; }
     thickness.selectAll("*").remove();
-    thickness.append("text").attr("class", "muted").attr("y", -10).text("thickness: traffic of a direction");
+    thickness.append("text").attr("class", "muted").attr("y", -10).text(scale > 0 ? "thickness: traffic of a direction" : "no link carried anything");
     (scale > 0 ? [0.25, 1] : []).forEach((part, i) => {
       thickness.append("path").attr("d", `M${i * 140},1h34`).style("stroke", colour("muted")).style("stroke-width", size(scale * part) + "px");
       thickness.append("text").attr("class", "muted").attr("x", i * 140 + 40).attr("y", 5).text(rate(Number((scale * part).toPrecision(3))));

@@ -61,6 +61,7 @@ class Names(SystemTest):
             self.assertTrue(0 <= row["pause_share"] <= 1, row)
             self.assertEqual(row["rate_gbps"], 100)
         self.assertEqual([row["time_us"] for row in rows], sorted(row["time_us"] for row in rows))
+        self.assertEqual(sum(row["ecn_marks"] for row in rows), stats["ecn_marks"])
         # Rows of the busiest link add up to its share of the measured time.
         busiest = stats["links"][0]
         interval = stats["links_csv"]["interval_us"]

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 900
 """scripts/report on results folders that anybody may have written: a page that says what is missing, or one line; never a traceback.
 
 Fixed cases first, then a share of seeded mutations of a real folder. What the page does with such data in a browser: the last test.
