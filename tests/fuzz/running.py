@@ -299,7 +299,7 @@ def import_for_scripts():
         __import__(name)
     if not all(importlib.util.find_spec(name) for name in ("pandas", "matplotlib")):
         return False
-    for name in ("plotting", "traffic_plots", "pictures", "sweep", "compare", "sweep_plot", "timeline", "measures"):
+    for name in ("plots", "plots.comparison", "plots.sweep", "pictures", "sweep", "compare", "timeline", "measures"):
         if importlib.util.find_spec(f"cluster_simulator.{name}"):
             __import__(f"cluster_simulator.{name}")
     import matplotlib.backends.backend_agg
