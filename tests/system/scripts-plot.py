@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300
+# ctest: TIMEOUT 600
 """scripts/plot: pictures of every kind of run; what they show are the numbers of stats.json; nothing overlaps."""
 
 import importlib.util
