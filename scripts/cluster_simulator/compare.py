@@ -59,12 +59,14 @@ class BadUse(SimulatorError):
 
 def read_scenario(path):
     """(content, digest) of a scenario of traffic."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BadUse(f"{path}: is no regular file")
     try:
         text = read_text(path)
         content = parse_json(text)
     except OSError as error:
         raise BadUse(f"{path}: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadUse(f"{path}: no JSON: {error}") from None
     if not isinstance(content, dict) or content.get("program", "traffic") != "traffic":
         raise BadUse(f'{path}: is no scenario of traffic; allowed: one with "program": "traffic"')
@@ -129,11 +131,13 @@ def check(points):
 def claim(folder, digest, path):
     """Remember of which scenario a folder is; refuse another one: runs that are done would be of the old."""
     record = os.path.join(folder, "compare.json")
+    if os.path.exists(record) and not os.path.isfile(record):
+        raise BadUse(f"--out={folder}: {record} is no regular file")
     try:
         before = parse_json(read_text(record))
     except FileNotFoundError:
         before = None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadUse(f"--out={folder}: {record} cannot be read: {error}") from None
     if before is not None and (not isinstance(before, dict) or before.get("sha256") != digest):
         was = before.get("scenario") if isinstance(before, dict) else None
@@ -161,20 +165,26 @@ def classes_of(stats):
     return {
         (row["from_bytes"], row["to_bytes"]): row
         for row in rows
-        if row.get("kind") == "class" and row.get("tag") == "all"
+        if row.get("kind") == "class" and row.get("tag") == "all" and {"from_bytes", "to_bytes", *SHOWN} <= set(row)
     }
 
 
-def numbers_of(label, run):
-    """One row of compare.csv."""
+def lows_of(runs):
+    """Where the classes of sizes begin, ascending, of all runs: one may have no flow of a class."""
+    return sorted({low for run in runs for low, _ in classes_of(run.stats)})
+
+
+def numbers_of(label, run, lows):
+    """One row of compare.csv. A class has the same number in all rows; empty if this run has no flow of it."""
     from .plots.comparison import paused, port_class  # matplotlib
 
     stats = run.stats
     slowdown, jain = stats.get("fct_slowdown") or {}, stats.get("fairness") or {}
     row = {"run": label, "flows": stats.get("messages") or 0}
     row.update({f"slowdown_{name}": slowdown.get(name) for name in ("mean", "p50", "p99", "p999", "max")})
-    for n, part in enumerate(classes_of(stats).values()):
-        row.update({f"class{n}_{name}": part[name] for name in ("from_bytes", "to_bytes", "flows", *SHOWN)})
+    for (low, _), part in classes_of(stats).items():
+        n = lows.index(low)
+        row.update({f"class{n}_{name}": part.get(name) for name in ("from_bytes", "to_bytes", "flows", *SHOWN)})
     for kind in ("switch_to_host", "switch_to_switch"):
         if kind in (stats.get("port_classes") or {}):
             for name in ("p50", "p99", "max"):
@@ -199,10 +209,9 @@ def size(count):
 
 def text_table(runs, rows):
     """For a terminal: a line a run; above its columns what they are."""
-    edges = []
-    for _, run in runs:
-        edges += [edge for edge in classes_of(run.stats) if edge[0] not in [low for low, _ in edges]]
-    edges.sort()
+    every = [edge for _, run in runs for edge in classes_of(run.stats)]
+    # The last class ends with the largest flow of any run.
+    edges = [(low, max(high for other, high in every if other == low)) for low in lows_of(run for _, run in runs)]
     columns = [("", "run", [label for label, _ in runs])]
     for low, high in edges:
         parts = [
@@ -259,7 +268,8 @@ def present(folder, runs, title, formats):
     from .plots import comparison, style
 
     runs = [(label, load(path)) for label, path in runs]
-    rows = [numbers_of(label, run) for label, run in runs]
+    lows = lows_of(run for _, run in runs)
+    rows = [numbers_of(label, run, lows) for label, run in runs]
     text = f"Slowdown of flows by size (completion time over that of an idle network), {title}\n\n" + text_table(
         runs, rows
     )

@@ -69,6 +69,15 @@ SLOWDOWNS = {
 QUEUES = {"time_us": "float64", "link": "str", "mean_bytes": "float64", "max_bytes": "int64"}
 FAIRNESS = {"time_us": "float64", "flows": "int64", "jain": "float64", "gbps": "float64"}
 RATES = {"time_us": "float64", "flow": "int64", "src": "str", "dst": "str", "gbps": "float64"}
+QUEUE_PAIRS = {  # with "?": may be empty
+    "time_us": "float64",
+    "src": "str",
+    "dst": "str",
+    "qp": "int64",
+    "flow": "float64?",
+    "rate_gbps": "float64",
+    "window_bytes": "float64?",
+}
 EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}
 
 # More than any run writes; it would not fit into memory. Events are read line by line, which is slow.
@@ -137,6 +146,10 @@ class Run:
     def rates(self):
         """Throughput of each flow over time (rates.csv); there is none with many flows."""
         return self._table("rates.csv", RATES, ",")
+
+    def queue_pairs(self):
+        """Rate and window of chosen queue pairs, a change a row (queue_pairs.csv); no window is not a number."""
+        return self._table("queue_pairs.csv", QUEUE_PAIRS, ",")
 
     def calls(self):
         """Computations and collectives of the ranks (calls.log), in the order they end."""
@@ -328,7 +341,7 @@ def _empty(columns):
     import pandas
 
     return pandas.DataFrame(
-        {name: pandas.Series(dtype=object if kind == "str" else kind) for name, kind in columns.items()}
+        {name: pandas.Series(dtype=object if kind == "str" else kind.rstrip("?")) for name, kind in columns.items()}
     )
 
 
@@ -346,7 +359,8 @@ def _read_table(path, columns, separator):
         source = _whole_lines(path)
         if source is None:
             return _empty(columns)
-        frame = pandas.read_csv(source, dtype=columns, **how)
+        how["na_values"] = {name: [""] for name, kind in columns.items() if kind.endswith("?")}
+        frame = pandas.read_csv(source, dtype={name: kind.rstrip("?") for name, kind in columns.items()}, **how)
     except pandas.errors.EmptyDataError:
         return _empty(columns)
     except (ValueError, OverflowError):  # ParserError too: a damaged row; find the good ones
@@ -365,6 +379,8 @@ def _sound_rows(frame, columns):
     good = None
     for name in (name for name, kind in columns.items() if kind != "str"):
         fits = (frame[name] >= 0) & (frame[name] <= MOST)
+        if columns[name].endswith("?"):
+            fits |= frame[name].isna()
         good = fits if good is None else good & fits
     return frame if good.all() else frame[good].reset_index(drop=True)
 
@@ -378,8 +394,9 @@ def _read_damaged(source, columns, how):
     for name in numbers:
         frame[name] = pandas.to_numeric(frame[name], errors="coerce")
         frame[name] = frame[name].where(frame[name].abs() <= MOST)  # what no integer holds could not be one
-    frame = frame.dropna(subset=[name for name in columns if name in frame.columns]).reset_index(drop=True)
-    return frame.astype({name: columns[name] for name in numbers})
+    needed = [name for name, kind in columns.items() if name in frame.columns and not kind.endswith("?")]
+    frame = frame.dropna(subset=needed).reset_index(drop=True)
+    return frame.astype({name: columns[name].rstrip("?") for name in numbers})
 
 
 def _comments(path):

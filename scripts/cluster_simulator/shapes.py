@@ -90,7 +90,7 @@ def _fitted(value, shape, where, odd):
         for key, one in value.items():
             of = shape.get(key) or shape.get(EACH)
             fitted = one if of is None else _fitted(one, of, f"{where}.{key}" if where else key, odd)
-            if fitted is not None:
+            if fitted is not None or of is None:
                 result[key] = fitted
         return result
     if value is not None and where not in odd:

@@ -19,8 +19,17 @@ except ImportError:
 
 SCENARIO = {
     "program": "traffic",
-    "traffic": {"pattern": "poisson", "hosts": 8, "load": 0.5, "sizes": "fb-hadoop", "duration": "500us", "warm_up": "50us",
-                "incast_load": 0.2, "incast_fan_in": 7, "incast_bytes": "100kB"},
+    "traffic": {
+        "pattern": "poisson",
+        "hosts": 8,
+        "load": 0.5,
+        "sizes": "fb-hadoop",
+        "duration": "500us",
+        "warm_up": "50us",
+        "incast_load": 0.2,
+        "incast_fan_in": 7,
+        "incast_bytes": "100kB",
+    },
     "network": {"topology": "single-switch"},
 }
 
@@ -31,8 +40,15 @@ class CompareTest(SystemTest):
         self.scenario = self.write("job.json", SCENARIO)
 
     def compare(self, *words, status=0):
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "compare"), *words], cwd=self.folder, capture_output=True,
-                              text=True, timeout=200, stdin=subprocess.DEVNULL, env={**os.environ, "DLTRAIN_ROOT": ROOT})
+        done = subprocess.run(
+            [sys.executable, os.path.join(ROOT, "scripts", "compare"), *words],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "DLTRAIN_ROOT": ROOT},
+        )
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
@@ -42,7 +58,13 @@ class CompareTest(SystemTest):
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
     def test_table_and_picture_are_what_the_runs_say(self):
-        done = self.compare("job.json", "--cc=dcqcn,none,none+pfc=0+buffer=100MB", "--size-bins=10kB,100kB", "--out=o", "--format=png,svg")
+        done = self.compare(
+            "job.json",
+            "--cc=dcqcn,none,none+pfc=0+buffer=100MB",
+            "--size-bins=10kB,100kB",
+            "--out=o",
+            "--format=png,svg",
+        )
         out = os.path.join(self.folder, "o")
         rows = self.rows("o")
         self.assertEqual(list(rows), ["dcqcn", "none", "none+pfc=0+buffer=100MB"])
@@ -55,14 +77,19 @@ class CompareTest(SystemTest):
             for n, part in enumerate(classes):
                 for name in ("p50", "p95", "p99", "flows"):
                     self.assertEqual(float(row[f"class{n}_{name}"]), part[name])
-            self.assertEqual(float(row["queue_switch_to_host_p99_bytes"]), stats["port_classes"]["switch_to_host"]["queue_bytes"]["p99"])
+            self.assertEqual(
+                float(row["queue_switch_to_host_p99_bytes"]),
+                stats["port_classes"]["switch_to_host"]["queue_bytes"]["p99"],
+            )
             self.assertEqual(float(row["jain_mean"]), stats["fairness"]["jain_mean"])
             # Half of the ports are hosts', half the switch's.
             pauses = [stats["port_classes"][kind]["pause_share"] for kind in ("host_to_switch", "switch_to_host")]
             self.assertAlmostEqual(float(row["pause_share"]), sum(pauses) / 2, places=12)
             # The line of the table: label, three quantiles for each class.
             line = next(line for line in done.stdout.splitlines() if line.split()[:1] == [label])
-            self.assertEqual(line.split()[1:10], [f"{part[name]:.2f}" for part in classes for name in ("p50", "p95", "p99")])
+            self.assertEqual(
+                line.split()[1:10], [f"{part[name]:.2f}" for part in classes for name in ("p50", "p95", "p99")]
+            )
         # All had the same flows; without PFC nothing pauses.
         self.assertEqual(len({row["flows"] for row in rows.values()}), 1)
         self.assertEqual(float(rows["none+pfc=0+buffer=100MB"]["pause_share"]), 0)
@@ -76,7 +103,9 @@ class CompareTest(SystemTest):
 
         # Again: nothing is run anew, one more algorithm is one more run, and the order is the new one.
         before = os.stat(os.path.join(out, "runs", "1", "stats.json")).st_mtime_ns
-        again = self.compare("job.json", "--cc=none,dcqcn+cc-preset=sigcomm15,dcqcn", "--size-bins=10kB,100kB", "--out=o", "--format=png")
+        again = self.compare(
+            "job.json", "--cc=none,dcqcn+cc-preset=sigcomm15,dcqcn", "--size-bins=10kB,100kB", "--out=o", "--format=png"
+        )
         self.assertIn("2 done, 0 failed, 1 to run", again.stderr)
         self.assertEqual(list(self.rows("o")), ["none", "dcqcn+cc-preset=sigcomm15", "dcqcn"])
         self.assertEqual(os.stat(os.path.join(out, "runs", "1", "stats.json")).st_mtime_ns, before)
@@ -85,10 +114,78 @@ class CompareTest(SystemTest):
         done = self.compare("job.json", "--cc=none", "--size-bins=10kB,100kB", "--out=o", status=2)
         self.assertIn("has changed since", done.stderr)
 
+    def loaded(self, name, classes, **more):
+        """A run with the classes {(from, to): p50}, and one group."""
+        from cluster_simulator import results
+
+        folder = os.path.join(self.folder, name)
+        os.mkdir(folder)
+        quantiles = dict.fromkeys(("mean", "p95", "p99", "p999", "max"), 9.0)
+        rows = [
+            {"tag": "all", "kind": "class", "from_bytes": low, "to_bytes": high, "flows": 10, **quantiles, "p50": p50}
+            for (low, high), p50 in classes.items()
+        ]
+        self.write(
+            f"{name}/stats.json",
+            {"completed": True, "program": "traffic", "messages": 10, "slowdown_by_size": rows, **more},
+        )
+        self.write(
+            f"{name}/slowdown.csv",
+            "tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max\nall,group,10,1000,10,2,2,3,4,4,4\n",
+        )
+        return results.load(folder)
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
+    def test_classes_stand_under_their_sizes(self):
+        """A run without a flow of the first class has its others where they are in the other runs."""
+        sys.path.insert(0, os.path.join(ROOT, "scripts"))
+        from cluster_simulator import compare
+
+        a = self.loaded("a", {(0, 100): 1.5, (100, 1000): 2.5, (1000, 7000): 3.5})
+        b = self.loaded("b", {(100, 1000): 4.5, (1000, 9000): 5.5})
+        runs = [("a", a), ("b", b)]
+        lows = compare.lows_of([a, b])
+        rows = [compare.numbers_of(label, run, lows) for label, run in runs]
+        self.assertEqual([rows[0][f"class{n}_p50"] for n in range(3)], [1.5, 2.5, 3.5])
+        self.assertEqual([rows[1].get(f"class{n}_p50") for n in range(3)], [None, 4.5, 5.5])
+        head, _, first, second = compare.text_table(runs, rows).splitlines()
+        self.assertRegex(head, "0 B to 100 B +100 B to 1 kB +1 kB to 9 kB")
+        self.assertEqual(first.split()[1:10:3], ["1.50", "2.50", "3.50"])
+        self.assertEqual(second.split()[1:10:3], ["-", "4.50", "5.50"])
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
+    def test_bars_have_names_ticks_and_values(self):
+        sys.path.insert(0, os.path.join(ROOT, "scripts"))
+        from cluster_simulator import plots
+        from cluster_simulator.plots import comparison, style
+
+        kind = {"ports": 4, "utilization": 0.25, "pause_share": 0.125, "queue_bytes": {"p99": 3000}}
+        labels = ["dcqcn", "none+window=150kB+a-very-long-option=of-one-run"]
+        runs = [self.loaded(name, {(0, 100): 1.5}, port_classes={"switch_to_host": kind}) for name in "ab"]
+        with matplotlib.rc_context(style.STYLE):
+            figure = comparison.draw_comparison(plots.items_of(runs, labels), 8.5)
+        axes = {axis.get_xlabel(): axis for axis in figure.axes}
+        for words, value in (
+            ("queue to hosts, p99 (kB)", 3),
+            ("ports paused (% of time)", 12.5),
+            ("use of links to hosts (%)", 25),
+        ):
+            axis = axes[words]
+            self.assertEqual([bar.get_width() for bar in axis.patches], [value, value])
+            self.assertGreater(len(axis.get_xticks()), 2)
+            self.assertEqual([one.get_text() for one in axis.texts], [f"{value:g}"] * 2)
+            self.assertEqual(len(axis.get_yticks()), 2)
+        names = [one.get_text() for one in axes["queue to hosts, p99 (kB)"].get_yticklabels()]
+        self.assertEqual(names[0], "dcqcn")
+        self.assertTrue(names[1].startswith("none+wind") and names[1].endswith("of-one-run"), names)
+        self.assertEqual([one.get_text() for one in axes["queue in the fabric"].texts], ["no such ports"])
+
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
     def test_a_run_that_fails(self):
         # Of 4 KiB in 33,000 bits with 1 wrong in 1,000 none arrives: the queue pairs give up.
-        done = self.compare("job.json", "--cc=none,dcqcn+bit-error-rate=0.001+timeout-exponent=4", "--out=o", "--format=png", status=3)
+        done = self.compare(
+            "job.json", "--cc=none,dcqcn+bit-error-rate=0.001+timeout-exponent=4", "--out=o", "--format=png", status=3
+        )
         self.assertIn("dcqcn+bit-error-rate=0.001+timeout-exponent=4 failed", done.stderr)
         self.assertEqual(list(self.rows("o")), ["none"])
 
@@ -97,11 +194,16 @@ class CompareTest(SystemTest):
         lines = done.stdout.splitlines()
         self.assertEqual(len(lines), 2)
         for line, name in zip(lines, ("none", "dcqcn")):
-            self.assertTrue({"--duration=1ms", f"--cc={name}", "--queue-interval=1us", "--rate-interval=100us"} <= set(line.split()), line)
+            self.assertTrue(
+                {"--duration=1ms", f"--cc={name}", "--queue-interval=1us", "--rate-interval=100us"}
+                <= set(line.split()),
+                line,
+            )
         self.assertEqual(os.listdir(self.folder), ["job.json"])
 
     def test_refused(self):
         self.write("bad.json", "{")
+        os.mkfifo(os.path.join(self.folder, "pipe"))  # nobody writes: it would be waited for
         self.write("other.json", {"program": "dltrain"})
         for words, expected in (
             (["job.json", "--out=o"], "--cc=NAME"),
@@ -109,6 +211,7 @@ class CompareTest(SystemTest):
             (["--cc=none", "--out=o"], "one scenario is wanted"),
             (["nope.json", "--cc=none", "--out=o"], "nope.json: No such file"),
             (["bad.json", "--cc=none", "--out=o"], "no JSON"),
+            (["pipe", "--cc=none", "--out=o"], "no regular file"),
             (["other.json", "--cc=none", "--out=o"], "no scenario of traffic"),
             (["job.json", "--cc=nome", "--out=o"], "did you mean 'none'"),
             (["job.json", "--cc=none,none", "--out=o"], "given twice"),

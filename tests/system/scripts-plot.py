@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 300
+# ctest: TIMEOUT 600
 """scripts/plot: pictures of every kind of run; what they show are the numbers of stats.json; nothing overlaps."""
 
 import importlib.util
@@ -18,6 +18,7 @@ SCRIPT = os.path.join(ROOT, "scripts", "plot")
 ALL = ["step", "timeline", "completion", "sizes", "by-size", "topology", "links", "ports", "busbw"]
 TRAINING_ONLY = ["step", "timeline"]
 TRAFFIC_ONLY = ["slowdown", "queues", "rates"]
+CHOSEN = ["queue-pairs"]
 
 
 def small(test, options=""):
@@ -106,7 +107,7 @@ class Pictures(Base):
         folder = run.path("plots")
         self.assertEqual(sorted(os.listdir(folder)), names)
         left_out = [line.split()[0] for line in done.stdout.splitlines() if "left out" in line]
-        self.assertEqual(left_out, TRAFFIC_ONLY)
+        self.assertEqual(left_out, TRAFFIC_ONLY + CHOSEN)
         first = {}
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:
@@ -421,6 +422,64 @@ class Honest(Base):
             self.assertEqual(drawn, [[0.7, 9.0], [0.5, 8.0], [6.0]])  # kB
         # One run: its own ports, in one panel.
         self.assertEqual(len(self.plots.draw("queues", [a]).axes), 1)
+
+    def queue_pairs(self, name, pairs):
+        """queue_pairs.csv as --trace-qps writes it: {(src, dst, number): [(time, rate, window or "")]}"""
+        rows = [
+            (time, *pair, "" if time > 20 else 3, rate, window)
+            for pair, of in pairs.items()
+            for time, rate, window in of
+        ]
+        head = "time_us,src,dst,qp,flow,rate_gbps,window_bytes".split(",")
+        return self.folder_of(name, queue_pairs=[head, *sorted(rows)])
+
+    def test_queue_pairs(self):
+        run = self.queue_pairs(
+            "one",
+            {
+                ("a", "b", 2): [(0, 100, ""), (10, 50, ""), (30, 60.5, "")],
+                ("c", "b", 4): [(5, 100, 8000), (25, 20, 4000)],
+            },
+        )
+        for width in (3.3, 6.3):
+            figure = self.plots.draw("queue-pairs", [run], width=width)
+            self.check_layout(figure)
+            rate, window = figure.axes
+            # A value holds until the next one, the last to the end. No flow and no window are empty fields.
+            self.assertEqual(rate.lines[0].get_xdata().tolist(), [0, 10, 30, 30])
+            self.assertEqual(rate.lines[0].get_ydata().tolist(), [100, 50, 60.5, 60.5])
+            self.assertEqual(rate.lines[0].get_drawstyle(), "steps-post")
+            self.assertEqual(window.lines[1].get_ydata().tolist(), [8, 4, 4])
+            self.assertEqual((rate.get_ylabel(), window.get_ylabel()), ("rate (Gb/s)", "window (kB)"))
+            words = [one.get_text() for one in rate.get_legend().get_texts()]
+            self.assertEqual(words, ["a->b, queue pair 2", "c->b, queue pair 4"])
+        self.assertEqual(self.plots.draw("queue-pairs", [run], times=(5, 20)).axes[0].get_xlim(), (5, 20))
+        # No window at all is said; of many eight are drawn, and how many there are.
+        many = self.queue_pairs(
+            "many", {("a", "b", 2 * i): [(t, 100 - t, "") for t in range(20 - i)] for i in range(12)}
+        )
+        figure = self.plots.draw("queue-pairs", [many])
+        self.check_layout(figure)
+        self.assertEqual([len(axis.lines) for axis in figure.axes], [8, 8])
+        self.assertIn("8 of 12 queue pairs", self.title(figure.axes[0]))
+        self.assertEqual([one.get_text() for one in figure.axes[1].texts], ["no window"])
+        # Several runs: the same ends, or it is said which run has them not.
+        for width in (3.3, 6.3):
+            figure = self.plots.draw("queue-pairs", [run, many], width=width)
+            self.check_layout(figure)
+            self.assertEqual([len(axis.lines) for axis in figure.axes], [2, 2, 1, 1])
+            self.assertEqual(self.title(figure.axes[0]), "a->b")
+            self.assertIn("not watched in: many", self.title(figure.axes[2]))
+        # Extremes stay when there are more points than a line can show.
+        import numpy
+
+        from cluster_simulator.plots.queue_pairs import thinned
+
+        values = numpy.full(100000, 5.0)
+        values[777], values[77777] = 1, 9
+        times, kept = thinned(numpy.arange(100000.0), values)
+        self.assertLess(len(times), 6001)
+        self.assertEqual((kept[times == 777].tolist(), kept[times == 77777].tolist()), ([1], [9]))
 
     def test_timeline_does_not_bleach_short_calls(self):
         """A call of 2 us in 10,000 us of waiting: its own colour, no mean of it and of what waits; no white edges."""

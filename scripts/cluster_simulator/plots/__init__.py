@@ -15,7 +15,7 @@ from collections import namedtuple
 
 import matplotlib
 
-from . import collectives, links, messages, ports, steps, timeline, topology, traffic
+from . import collectives, links, messages, ports, queue_pairs, steps, timeline, topology, traffic
 from .style import ALWAYS, COLOURS, DASHES, FORMATS, MARKERS, STYLE, WIDTH, Item, NothingToShow
 
 __all__ = ["ALWAYS", "FORMATS", "NothingToShow", "PICTURES", "WIDTH", "default_labels", "draw", "items_of", "save"]
@@ -26,7 +26,7 @@ Picture = namedtuple("Picture", "what draw")
 def draw(name, runs, labels=None, width=WIDTH, times=ALWAYS):
     """One picture of PICTURES as a matplotlib Figure. Raises NothingToShow if the runs have not what it needs.
 
-    `times` (us, from and until) is the part that queues and rates show.
+    `times` (us, from and until) is the part that queues, rates and queue-pairs show.
     """
     labels = list(labels) if labels else default_labels(runs)
     if len(labels) != len(runs):
@@ -93,4 +93,7 @@ PICTURES = {
     "slowdown": Picture("slowdown of flows over their size: p50, p95, p99 (traffic)", traffic.draw_slowdown),
     "queues": Picture("the longest queues over time (traffic)", traffic.draw_queues),
     "rates": Picture("throughput of each flow, and Jain's index, over time (traffic)", traffic.draw_rates),
+    "queue-pairs": Picture(
+        "rate and window of chosen queue pairs over time (--trace-qps)", queue_pairs.draw_queue_pairs
+    ),
 }

@@ -24,6 +24,13 @@ def bars(axis, items, values, label, factor=1.0, named=False):
     axis.set_xlabel(label)
 
 
+def no_bars(axis, label, why):
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.set_xlabel(label)
+    axis.text(0.5, 0.5, why, transform=axis.transAxes, ha="center", va="center", color=p.GREY, fontsize=7)
+
+
 def draw_comparison(items, width):
     """Slowdown by size, queues, pauses and use of links, Jain's index over time: a colour a run."""
     items = need(items, has_groups, "no flow sizes with slowdowns (slowdown.csv is missing or empty)")
@@ -44,6 +51,9 @@ def draw_comparison(items, width):
         (below[1], "switch_to_switch", "in the fabric"),
     ):
         queues = [port_class(item.run, "queue_bytes", "p99", kind) for item in items]
+        if not any(kind in (item.run.stats.get("port_classes") or {}) for item in items):
+            no_bars(axis, f"queue {where}", "no such ports")
+            continue
         factor, unit = p.unit_for(max(queues), p.BYTES)
         bars(axis, items, queues, f"queue {where}, p99 ({unit})", factor, named=axis is below[0])
     bars(below[2], items, [100 * paused(item.run) for item in items], "ports paused (% of time)")

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rate and window of queue pairs over time, as their congestion control sets them."""
+
+import numpy
+
+from .style import (
+    BYTES,
+    COLOURS,
+    DASHES,
+    GREY,
+    NARROW,
+    NothingToShow,
+    STYLE,
+    TIMES,
+    heading,
+    legend_above,
+    line_handle,
+    make_panels,
+    no_legend,
+    run_legend,
+    text,
+    time_axis,
+    unit_for,
+)
+
+MOST_LINES = 8  # of one run
+MOST_PAIRS = 3  # of several
+
+
+def draw_queue_pairs(items, width):
+    items = [item for item in items if len(item.run.queue_pairs())]
+    if not items:
+        raise NothingToShow("no queue pair was watched (queue_pairs.csv is missing or empty; --trace-qps)")
+    end = max(item.run.queue_pairs()["time_us"].max() for item in items)
+    if len(items) == 1:
+        return draw_of_one(items[0], width, end)
+    return draw_of_several(items, width, end)
+
+
+def by_pair(table):
+    """[((src, dst, number), its rows)], those with the most changes first."""
+    groups = sorted(table.groupby(["src", "dst", "qp"]), key=lambda group: (-len(group[1]), group[0]))
+    return [(name, rows) for name, rows in groups]
+
+
+def thinned(times, values, bins=1500):
+    """At most four points a bin, with its extremes: what a line of a page's width can show."""
+    if len(times) <= 4 * bins:
+        return times, values
+    place = numpy.minimum(((times - times[0]) / (times[-1] - times[0] or 1) * bins).astype(int), bins - 1)
+    starts = numpy.flatnonzero(numpy.append(True, numpy.diff(place) > 0))
+    ends = numpy.append(starts[1:], len(times))
+    keep = [starts, ends - 1]
+    for how in (numpy.nanargmin, numpy.nanargmax):
+        keep.append([a + how(part) for a, b in zip(starts, ends) if not numpy.isnan(part := values[a:b]).all()])
+    keep = numpy.unique(numpy.concatenate(keep).astype(int))
+    return times[keep], values[keep]
+
+
+def draw_line(axis, rows, column, divisor, factor, end, colour, dashes):
+    """A value holds until the next one, the last to the end. Whether there was any."""
+    times, values = thinned(rows["time_us"].to_numpy(), rows[column].to_numpy(dtype=float))
+    axis.plot(
+        numpy.append(times, end) / factor,
+        numpy.append(values, values[-1]) / divisor,
+        drawstyle="steps-post",
+        color=colour,
+        linestyle=dashes,
+        linewidth=0.9,
+    )
+    return not numpy.isnan(values).all()
+
+
+def finish(axis, some, label, times, factor, end):
+    axis.set_ylim(bottom=0)
+    begin, until = times
+    axis.set_xlim(begin / factor, min(until, end) / factor)
+    axis.set_ylabel(label)
+    if not some:
+        axis.set_ylim(0, 1)
+        axis.set_yticks([])
+        axis.text(0.5, 0.5, "no window", transform=axis.transAxes, ha="center", va="center", color=GREY, fontsize=7)
+
+
+def scales(tables, end):
+    """(factor and unit of time, of windows)"""
+    largest = max(
+        float(table["window_bytes"].max()) if table["window_bytes"].notna().any() else 1.0 for table in tables
+    )
+    return unit_for(end, TIMES), unit_for(max(largest, 1.0), BYTES)
+
+
+def draw_of_one(item, width, end):
+    pairs = by_pair(item.run.queue_pairs())
+    shown = pairs[:MOST_LINES]
+    (factor, unit), (size, size_unit) = scales([rows for _, rows in shown], end)
+    figure, axes = make_panels(width, [(1.7, 1), (1.7, 1)], room=0.55)
+    for axis, column, divisor, label in (
+        (axes[0], "rate_gbps", 1, "rate (Gb/s)"),
+        (axes[1], "window_bytes", size, f"window ({size_unit})"),
+    ):
+        some = False
+        for number, (_, rows) in enumerate(shown):
+            look = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
+            some |= draw_line(axis, rows, column, divisor, factor, end, *look)
+        finish(axis, some, label, item.times, factor, end)
+    time_axis(axes[1], unit, "time since the simulation began")
+    legend_above(
+        axes[0],
+        [line_handle(COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]) for i in range(len(shown))],
+        [text(f"{src}->{dst}, queue pair {qp}", 44) for (src, dst, qp), _ in shown],
+        width,
+        title=f"{len(shown)} of {len(pairs):,} queue pairs, with the most changes" if len(pairs) > len(shown) else "",
+    )
+    heading(figure, [item])
+    return figure
+
+
+def draw_of_several(items, width, end):
+    """The same ends in all runs; of several queue pairs between them the one with the most changes."""
+    found = []
+    for item in items:
+        ends = {}
+        for (src, dst, _), rows in by_pair(item.run.queue_pairs()):
+            ends.setdefault((src, dst), rows)
+        found.append(ends)
+    count, changes = {}, {}
+    for ends in found:
+        for name, rows in ends.items():
+            count[name] = count.get(name, 0) + 1
+            changes[name] = changes.get(name, 0) + len(rows)
+    shown = sorted(count, key=lambda name: (-count[name], -changes[name], name))[:MOST_PAIRS]
+    (factor, unit), (size, size_unit) = scales([ends[name] for ends in found for name in shown if name in ends], end)
+    columns = 2 if width >= NARROW else 1
+    figure, axes = make_panels(width, [(1.3, columns)] * (len(shown) * 2 // columns), room=0.6)
+    small = STYLE["legend.fontsize"]
+    for row, name in enumerate(shown):
+        missing = [item.label for item, ends in zip(items, found) if name not in ends]
+        title = f"{name[0]}->{name[1]}" + (f"; not watched in: {', '.join(missing)}" if missing else "")
+        for number, (column, divisor, label) in enumerate(
+            (("rate_gbps", 1, "rate (Gb/s)"), ("window_bytes", size, f"window ({size_unit})"))
+        ):
+            axis = axes[2 * row + number]
+            some = False
+            for item, ends in zip(items, found):
+                if name in ends:
+                    some |= draw_line(axis, ends[name], column, divisor, factor, end, item.colour, item.dashes)
+            finish(axis, some, label, items[0].times, factor, end)
+            time_axis(axis, unit, "time")
+            if row == 0 and number == 0:
+                run_legend(axis, items, width, title=text(title, 70))
+            elif number == 0:
+                axis.set_title(text(title, 70 if columns == 1 else 40), fontsize=small)
+            elif columns == 2:
+                no_legend(axis, axes[2 * row])
+    return figure
