@@ -6,9 +6,10 @@
  * GetWin; constants of examples/PowerTCP/config-burst.txt), as pure rate laws. Beside
  * powertcp-window.h, which has the papers' symbols:
  *
- *   reference      R, the rate after the last whole round trip; each ACK starts from it, as HPCC's
- * fast reaction does power          as algorithm 1, but a link of negative current does not count
- * at all rate           gamma (R / (Gamma / 0.95) + 150 Mb/s) + (1 - gamma) R        gamma 0.9
+ *   reference      R, the rate after the last whole round trip; each ACK starts from it, as with
+ *                  HPCC's fast reaction
+ *   power          as algorithm 1, but a link of negative current does not count at all
+ *   rate           gamma (R / (Gamma / 0.95) + 150 Mb/s) + (1 - gamma) R        gamma 0.9
  *   theta: power   max(d theta / dt + 1, 0.5) theta / (1.05 tau), tau the least round trip seen
  *   theta: rate    gamma (R / Gamma + 150 Mb/s) + (1 - gamma) R                 gamma 0.7
  *   both           100 Mb/s <= rate <= the line's;   window = rate tau
