@@ -4,6 +4,7 @@
 #include "topologies/server.h"
 
 #include "topologies/json-reader.h"
+#include "topologies/limits.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -22,9 +23,6 @@ const std::vector<std::string> kKinds = {"nvswitch",
                                          "nvlink-mesh",
                                          "pcie"}; // in the order of ScaleUp::Kind
 
-/// Below this a byte takes more picoseconds than the law's fixed-point number holds.
-constexpr rdma::BitRate kSlowest = rdma::Mbps(1);
-
 bool
 SameName(const std::string& a, const std::string& b)
 {
@@ -32,20 +30,6 @@ SameName(const std::string& a, const std::string& b)
                return std::tolower(static_cast<unsigned char>(x)) ==
                       std::tolower(static_cast<unsigned char>(y));
            });
-}
-
-void
-ReadRate(JsonReader& reader,
-         const json& object,
-         const std::string& path,
-         const char* key,
-         bool required,
-         rdma::BitRate& rate)
-{
-    if (reader.Read(object, path, key, required, rate) && rate < kSlowest)
-    {
-        reader.Fail(path + "/" + key, &object[key], "is below 1Mbps");
-    }
 }
 
 void
@@ -67,12 +51,12 @@ ReadScaleUp(JsonReader& reader, const json& object, const std::string& path, Sca
             return;
         }
         scaleUp.kind = static_cast<ScaleUp::Kind>(it - kKinds.begin());
-        ReadRate(reader,
-                 object,
-                 path,
-                 "host_bridge",
-                 scaleUp.kind == ScaleUp::kPcie,
-                 scaleUp.hostBridge);
+        reader.Read(object,
+                    path,
+                    "host_bridge",
+                    scaleUp.kind == ScaleUp::kPcie,
+                    kSlowestScaleUp,
+                    scaleUp.hostBridge);
         if (scaleUp.kind != ScaleUp::kPcie && object.contains("host_bridge"))
         {
             reader.Fail(path + "/host_bridge",
@@ -80,7 +64,7 @@ ReadScaleUp(JsonReader& reader, const json& object, const std::string& path, Sca
                         "has no meaning for " + kind + ", only for pcie");
         }
     }
-    ReadRate(reader, object, path, "per_gpu", true, scaleUp.perGpu);
+    reader.Read(object, path, "per_gpu", true, kSlowestScaleUp, scaleUp.perGpu);
     if (reader.Read(object, path, "latency", true, scaleUp.latency) &&
         scaleUp.latency > rdma::Milliseconds(1000))
     {
@@ -132,8 +116,8 @@ ReadServers(const std::string& text, const std::string& fileName, std::vector<Er
                         "is empty, or the name of an earlier server, too");
         }
         reader.Read(server, path, "gpu", true, spec.gpu);
-        reader.Read(server, path, "gpus", true, 1, 1024, gpus);
-        reader.Read(server, path, "nics", true, 1, 1024, nics);
+        reader.Read(server, path, "gpus", true, 1, kMostGpus, gpus);
+        reader.Read(server, path, "nics", true, 1, kMostNics, nics);
         reader.Read(server, path, "source", false, spec.source);
         if (const json* scaleUp = reader.Member(server, path, "scale_up", true))
         {

@@ -68,7 +68,7 @@ ClusterOptionRows(const ClusterDefaults& d)
     const std::string group = "Cluster";
     const std::string json = "/cluster";
     const std::string perServer = d.gpusPerServer ? "" : "as the server has";
-    auto perServerOption = Opt("gpus-per-server", Kind::kInteger, json, group, "GPUs of a server").Range(1, 1024).Example("4");
+    auto perServerOption = Opt("gpus-per-server", Kind::kInteger, json, group, "GPUs of a server").Range(1, topo::kMostGpus).Example("4");
     if (d.gpusPerServer)
     {
         perServerOption.Default(std::to_string(d.gpusPerServer));
@@ -88,7 +88,7 @@ ClusterOptionRows(const ClusterDefaults& d)
             .Default("dgx-a100")
             .Example("dgx-h100"),
         perServerOption,
-        Opt("nics-per-server", Kind::kInteger, json, group, "network interfaces of a server").Default("1").Range(1, 64).Example("2"),
+        Opt("nics-per-server", Kind::kInteger, json, group, "network interfaces of a server").Default("1").Range(1, topo::kMostNics).Example("2"),
     };
     for (auto& row : PlacementOptionRows())
     {
