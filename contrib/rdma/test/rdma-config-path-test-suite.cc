@@ -83,7 +83,7 @@ class RdmaConfigPathTestCase : public TestCase
         }
         // A node aggregates one object of a kind: its NIC, if that is the only one.
         NS_TEST_EXPECT_MSG_EQ(Config::LookupMatches("/NodeList/*/$ns3::RdmaNic").GetN(),
-                              m_nics == 1 ? HOSTS : 0,
+                              (m_nics == 1 ? HOSTS : 0),
                               "the short path");
         NS_TEST_EXPECT_MSG_EQ(
             Config::LookupMatches("/NodeList/*/DeviceList/*/$ns3::RdmaPort").GetN(),

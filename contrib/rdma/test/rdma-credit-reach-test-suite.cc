@@ -84,7 +84,7 @@ class RdmaCreditReachTestCase : public TestCase
             bed.Connect(1, 0, 0).first->PostWrite(PACKETS * MTU, 2);
         }
         Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), bothWays ? 2 : 1, "arrived");
+        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), (bothWays ? 2 : 1), "arrived");
         const int64_t line = static_cast<int64_t>(PACKETS) * LineTime(FULL_PACKET);
         const int64_t way = (switches + 1) * delay + switches * LATENCY;
         double least = 1;

@@ -220,12 +220,12 @@ class RdmaLinkDownHostTestCase : public TestCase
                 });
             }
             Simulator::Run();
-            NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), comesBack ? 2 : 1, "what can arrives");
+            NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), (comesBack ? 2 : 1), "what can arrives");
             NS_TEST_ASSERT_MSG_EQ(bed.notes.completions.size(), 2, "both end");
             const bool failed = bed.notes.completions[1].status != RdmaStatus::SUCCESS;
             NS_TEST_EXPECT_MSG_EQ(failed, !comesBack, "after 7 retries it fails");
-            NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNicTotals().failedQps, comesBack ? 0 : 1, "one");
-            NS_TEST_EXPECT_MSG_EQ(changes, comesBack ? 2 : 1, "the change is told");
+            NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNicTotals().failedQps, (comesBack ? 0 : 1), "one");
+            NS_TEST_EXPECT_MSG_EQ(changes, (comesBack ? 2 : 1), "the change is told");
             const RdmaPortCounters totals = bed.fabric->GetPortTotals();
             NS_TEST_EXPECT_MSG_GT(totals.linkDownLost, 20, "2 us of cable both ways, half full");
             NS_TEST_EXPECT_MSG_EQ(traced, totals.linkDownLost + totals.linkDownQueued, "traced");

@@ -37,7 +37,7 @@ Fabric(const std::vector<std::string>& args)
 }
 
 std::string
-Error(const std::vector<std::string>& args)
+ErrorOf(const std::vector<std::string>& args)
 {
     const auto result = Traffic(args);
     EXPECT_EQ(result.errors.size(), 1u);
@@ -158,12 +158,12 @@ TEST(InfiniBandCredits, LargerBlocksTellMore)
     EXPECT_EQ(far.ib.laneBuffer.value, 800000u) << "all that a port has, which 2,048 x 512 B can tell";
     EXPECT_EQ(Fabric({"--nic=NDR", "--credit-block=128B"}).ib.laneBuffer.value, 262144u);
     EXPECT_EQ(Warning({"--nic=NDR", "--credit-block=512B", "--link-delay=4us"}), "");
-    EXPECT_EQ(Error({"--nic=NDR", "--credit-block=100B"}).rfind("--credit-block=100B: ", 0), 0u);
-    EXPECT_EQ(Error({"--nic=NDR", "--vl-buffer=256KiB"}),
+    EXPECT_EQ(ErrorOf({"--nic=NDR", "--credit-block=100B"}).rfind("--credit-block=100B: ", 0), 0u);
+    EXPECT_EQ(ErrorOf({"--nic=NDR", "--vl-buffer=256KiB"}),
               "--vl-buffer=256KiB: is more than credits of 64 B can tell; allowed: 4224B to 128KiB, or a larger --credit-block");
     EXPECT_EQ(Fabric({"--nic=NDR", "--vl-buffer=256KiB", "--credit-block=128B"}).ib.laneBuffer.value, 262144u);
-    EXPECT_EQ(Error({"--nic=NDR", "--vl-buffer=5000B", "--credit-block=4096B"}).rfind("--vl-buffer=5000B: does not hold one packet; ", 0), 0u);
-    EXPECT_EQ(Error({"--credit-block=128B"}), "--credit-block=128B: has a meaning with --fabric=ib only");
+    EXPECT_EQ(ErrorOf({"--nic=NDR", "--vl-buffer=5000B", "--credit-block=4096B"}).rfind("--vl-buffer=5000B: does not hold one packet; ", 0), 0u);
+    EXPECT_EQ(ErrorOf({"--credit-block=128B"}), "--credit-block=128B: has a meaning with --fabric=ib only");
 }
 
 TEST(InfiniBandCodes, AreOfRateAndWidth)
@@ -175,6 +175,6 @@ TEST(InfiniBandCodes, AreOfRateAndWidth)
     EXPECT_EQ(FecDelay(Fabric({"--nic=NDR", "--ib-fec=nf"}), rdma::Gbps(400)).ps, 0);
     EXPECT_EQ(FecDelay(Fabric({"--nic=EDR", "--ib-fec=LL"}), rdma::Gbps(100)).ps, 26279 + 37000);
     EXPECT_EQ(FecDelay(Fabric({}), rdma::Gbps(100)).ps, 0) << "Ethernet";
-    EXPECT_EQ(Error({"--nic=NDR", "--ib-fec=RS272"}).rfind("--ib-fec=RS272: ", 0), 0u);
-    EXPECT_EQ(Error({"--ib-fec=RS"}), "--ib-fec=RS: has a meaning with --fabric=ib only");
+    EXPECT_EQ(ErrorOf({"--nic=NDR", "--ib-fec=RS272"}).rfind("--ib-fec=RS272: ", 0), 0u);
+    EXPECT_EQ(ErrorOf({"--ib-fec=RS"}), "--ib-fec=RS: has a meaning with --fabric=ib only");
 }
