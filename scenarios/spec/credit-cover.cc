@@ -79,6 +79,8 @@ CoverOfCredits(const FabricSpec& fabric, const topo::Topology& topology)
     const uint32_t wire = fabric.frames.dataOverhead + fabric.mtu;
     loop.packetBlocks = rdma::IbBlocksOfWire(wire);
 
+    loop.otherBlocks = loop.Packets() / fabric.ackEvery + 1;
+
     // Links that are alike, by what decides: rate, delay, and whether a switch receives, with a faster port or without.
     std::map<std::tuple<uint64_t, int64_t, int>, std::pair<uint64_t, std::string>> kinds;
     for (topo::LinkId i = 0; i < topology.Links().size(); ++i)
@@ -149,6 +151,8 @@ CoverOfCredits(const FabricSpec& fabric, const topo::Topology& topology)
         rdma::IbCreditLoop larger = worst;
         larger.shift = shift;
         larger.bufferBlocks = blocks;
+        larger.otherBlocks = 0;
+        larger.otherBlocks = larger.Packets() / fabric.ackEvery + 1;
         larger.updateBlocks = rdma::IbUpdateBlocks(blocks, rdma::kIbUpdateShare, rdma::IbLargestPacketBlocks(fabric.mtu), shift);
         if (larger.Covers())
         {

@@ -71,6 +71,7 @@ struct IbCreditLoop
     uint32_t updateBlocks = 1;
     uint32_t shift = 0;        ///< of credit blocks
     uint32_t packetBlocks = 1;
+    uint32_t otherBlocks = 0;  ///< of the buffer that other frames take: ACKs of the other direction, 1 each
     Duration packet;   ///< on the line
     Duration delay;    ///< one way: propagation and error correction
     Duration latency;  ///< of the receiver, if it is a switch
@@ -80,7 +81,7 @@ struct IbCreditLoop
     /// Whole packets that the credits allow to be sent.
     uint32_t Packets() const
     {
-        return (bufferBlocks - std::min(bufferBlocks, (1U << shift) - 1)) / packetBlocks;
+        return (bufferBlocks - std::min(bufferBlocks, (1U << shift) - 1 + otherBlocks)) / packetBlocks;
     }
 
     /// From the first bit of a packet until its credits are back.

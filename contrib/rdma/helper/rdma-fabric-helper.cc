@@ -63,6 +63,10 @@ RdmaFabric::GetPath(uint32_t from, uint32_t to) const
     for (;;)
     {
         const RdmaLinkSpec& link = m_links[end / 2];
+        if (m_linkDown[end / 2])
+        {
+            return {};
+        }
         const uint32_t next = GetNodeOfEnd(end ^ 1);
         const bool atSwitch = m_isSwitch[next];
         path.push_back({rdma::BitRate(link.rateBps),

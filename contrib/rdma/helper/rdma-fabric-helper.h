@@ -160,9 +160,10 @@ class RdmaFabric
      * any more is without a route (drop reason no_route).
      *
      * Ethernet: what is on the cable is lost (RdmaPortCounters::linkDownLost), what is queued for
-     * it is dropped (RdmaSwitch::LINK_DOWN, linkDownQueued of a host), pauses are forgotten, and told again when it comes up.
-     * NICs keep what their queue pairs have: it goes again after the time-out. InfiniBand: the
-     * cable fails for the subnet manager; what is on it or queued for it still arrives.
+     * it is dropped (RdmaSwitch::LINK_DOWN, linkDownQueued of a host), pauses are forgotten, and
+     * told again when it comes up. A host's queue pairs wait while its link is down; those that
+     * send to it time out. InfiniBand: the cable fails for the subnet manager; what is on it or
+     * queued for it still arrives.
      *
      * In one rank only. \return what is wrong, and all stays as it was; or nothing
      */

@@ -129,6 +129,7 @@ class RdmaCreditReachTestCase : public TestCase
         // Both ways: a packet may be in the way of an update.
         rdma::IbCreditLoop loop = Loop(true);
         loop.blocking = loop.packet;
+        loop.otherBlocks = loop.Packets() / 16 + 1; // an ACK each 16 packets
         if (loop.LongestDelay().ps >= 0)
         {
             // An ACK of 32 B each 16 packets, an update of 8 B at least each 2 packets.

@@ -149,7 +149,6 @@ class RdmaLinkDownRandomTestCase : public TestCase
                                   20,
                                   "frames are lost with their links");
             NS_TEST_EXPECT_MSG_EQ(totals.linkDownQueued, 0, "no host's link failed");
-            NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetDrops(RdmaSwitch::NO_ROUTE), 0, "a way is left");
             if (m_pfc)
             {
                 NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetDrops(RdmaSwitch::HEADROOM_FULL),
@@ -177,7 +176,7 @@ class RdmaLinkDownHostTestCase : public TestCase
 {
   public:
     RdmaLinkDownHostTestCase()
-        : TestCase("a host's only link: messages go on when it is back, or fail")
+        : TestCase("a host's only link: its messages wait for it, those to it fail in the end")
     {
     }
 
@@ -192,6 +191,7 @@ class RdmaLinkDownHostTestCase : public TestCase
             bed.Build();
             bed.Connect(0, 1).first->PostWrite(4000000, 1); // 320 us
             bed.Connect(2, 1).first->PostWrite(4000000, 2);
+            bed.Connect(2, 0).first->PostWrite(4000000, 3);
             uint32_t changes = 0;
             const Ptr<RdmaPort> port = bed.fabric->GetNic(0)->GetPort();
             port->AddLinkChangeCallback(MakeBoundCallback(&Count, &changes));
@@ -220,14 +220,20 @@ class RdmaLinkDownHostTestCase : public TestCase
                 });
             }
             Simulator::Run();
-            NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), (comesBack ? 2 : 1), "what can arrives");
-            NS_TEST_ASSERT_MSG_EQ(bed.notes.completions.size(), 2, "both end");
-            const bool failed = bed.notes.completions[1].status != RdmaStatus::SUCCESS;
-            NS_TEST_EXPECT_MSG_EQ(failed, !comesBack, "after 7 retries it fails");
+            NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(),
+                                  (comesBack ? 3 : 1),
+                                  "what can arrives");
+            NS_TEST_ASSERT_MSG_EQ(bed.notes.completions.size(), (comesBack ? 3 : 2), "ends");
+            for (const auto& c : bed.notes.completions)
+            {
+                NS_TEST_EXPECT_MSG_EQ((c.status == RdmaStatus::SUCCESS),
+                                      (comesBack || c.id == 2),
+                                      "after 7 retries it fails: " << c.id);
+            }
             NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNicTotals().failedQps, (comesBack ? 0 : 1), "one");
             NS_TEST_EXPECT_MSG_EQ(changes, (comesBack ? 2 : 1), "the change is told");
             const RdmaPortCounters totals = bed.fabric->GetPortTotals();
-            NS_TEST_EXPECT_MSG_GT(totals.linkDownLost, 20, "2 us of cable both ways, half full");
+            NS_TEST_EXPECT_MSG_GT(totals.linkDownLost, 0, "what is on the cable");
             NS_TEST_EXPECT_MSG_EQ(traced, totals.linkDownLost + totals.linkDownQueued, "traced");
             ExpectNothingVanished(bed, [this](bool good, const std::string& what) {
                 NS_TEST_EXPECT_MSG_EQ(good, true, what);
@@ -314,20 +320,21 @@ class RdmaLinkDownNicPauseTestCase : public TestCase
     void DoRun() override
     {
         Bed bed;
-        bed.Star(2, 100 * GBPS);
+        bed.Star(3, 100 * GBPS); // the buses of two senders are twice that of one
         bed.helper.SetNicAttribute("PcieBandwidth", StringValue("40Gbps"));
         bed.helper.SetNicAttribute("PcieReceiveBuffer", UintegerValue(200000));
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(7));
         bed.Build();
-        const uint64_t bytes = 4000000; // 800 us at 40 Gb/s
-        bed.Connect(0, 1).first->PostWrite(bytes, 1);
+        const uint64_t bytes = 2000000; // together 800 us at 40 Gb/s
+        bed.Connect(1, 0).first->PostWrite(bytes, 1);
+        bed.Connect(2, 0).first->PostWrite(bytes, 2);
         for (uint32_t i = 1; i <= 8; ++i)
         {
-            At(i * 60 * US, [&] { bed.fabric->SetLinkDown(1, true); });
-            At(i * 60 * US + i * i * 300 * NS, [&] { bed.fabric->SetLinkDown(1, false); });
+            At(i * 60 * US, [&] { bed.fabric->SetLinkDown(0, true); });
+            At(i * 60 * US + i * i * 300 * NS, [&] { bed.fabric->SetLinkDown(0, false); });
         }
         Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 1, "it arrives");
+        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 2, "they arrive");
         NS_TEST_EXPECT_MSG_GT(bed.fabric->GetNicTotals().nicPauses, 0, "the NIC paused");
         NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNicTotals().receiveBufferDrops, 0, "and dropped none");
         NS_TEST_EXPECT_MSG_EQ(bed.Drops() - bed.fabric->GetDrops(RdmaSwitch::LINK_DOWN) -
