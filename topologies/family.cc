@@ -72,20 +72,30 @@ Number(double v)
 void
 CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>& errors)
 {
-    if (r.linkRate.bps == 0)
+    const auto checkRate = [&](const char* field, rdma::BitRate rate) {
+        if (rate < kSlowestLink || rate > kFastestLink)
+        {
+            errors.push_back(
+                {field, rdma::ToString(rate), "is not a rate from " + RateLimitsText(), ""});
+        }
+    };
+    checkRate("linkRate", r.linkRate);
+    if (r.fabricRate.bps)
     {
-        errors.push_back({"linkRate", "0", "is no rate: it must be above 0", ""});
+        checkRate("fabricRate", r.fabricRate);
     }
-    if (r.linkDelay.ps < 0 || r.linkDelay > detail::kLongestDelay)
+    if (r.linkDelay.ps < 0 || r.linkDelay > kLongestDelay)
     {
-        errors.push_back(
-            {"linkDelay", rdma::ToString(r.linkDelay), "is not a time from 0 to 1000 s", ""});
+        errors.push_back({"linkDelay",
+                          rdma::ToString(r.linkDelay),
+                          std::string("is not a time from 0 to ") + kLongestDelayText,
+                          ""});
     }
-    if (r.nicsPerServer < 1 || r.nicsPerServer > 1024)
+    if (r.nicsPerServer < 1 || r.nicsPerServer > kMostNics)
     {
         errors.push_back({"nicsPerServer",
                           std::to_string(r.nicsPerServer),
-                          "is not a number from 1 to 1024",
+                          "is not a number from 1 to " + std::to_string(kMostNics),
                           ""});
     }
     if (r.hosts > detail::kMostNodes)
@@ -96,10 +106,12 @@ CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>&
                               " servers that can be simulated",
                           ""});
     }
-    if (!(r.bitErrorRate >= 0 && r.bitErrorRate < 1))
+    if (!(r.bitErrorRate >= 0 && r.bitErrorRate <= kMostBitErrors))
     {
-        errors.push_back(
-            {"bitErrorRate", Number(r.bitErrorRate), "is not at least 0 and below 1", ""});
+        errors.push_back({"bitErrorRate",
+                          Number(r.bitErrorRate),
+                          std::string("is not a number from 0 to ") + kMostBitErrorsText,
+                          ""});
     }
     if (!(r.oversubscription >= 1 && r.oversubscription <= 1000))
     {

@@ -11,6 +11,7 @@
 
 #include "contrib/rdma/core/units.h"
 #include "topologies/error.h"
+#include "topologies/limits.h"
 #include "topologies/topology.h"
 
 #include <cstdint>
@@ -77,14 +78,13 @@ namespace detail
 /// No network simulated here is larger; keeps a typing error from eating all memory.
 constexpr uint32_t kMostNodes = 1u << 20;
 constexpr uint32_t kMostLinks = 1u << 23;
-/// The moon is 1.3 s away; sums of more than this could leave the 106 days of a TimePoint.
-constexpr rdma::Duration kLongestDelay = rdma::Milliseconds(1000000);
 
 /// `rate` x `factor`, to the nearest bit per second.
 rdma::BitRate Scaled(rdma::BitRate rate, double factor);
 
 /// For topologies from files: every host has a link, there are enough hosts and they have enough
-/// ports. Who must reach whom is for those to check who know who talks to whom (topologies/routes.h).
+/// ports. Who must reach whom is for those to check who know who talks to whom
+/// (topologies/routes.h).
 void CheckFromFile(const Topology& topology,
                    const TopologyRequest& request,
                    std::vector<Error>& errors);

@@ -28,6 +28,8 @@ IsName(const std::string& text)
            });
 }
 
+const std::string kTooLong = std::string("is more than ") + kLongestDelayText;
+
 struct LinkDefaults
 {
     rdma::BitRate rate; ///< 0: none
@@ -44,9 +46,12 @@ ReadBitErrorRate(JsonReader& reader, const json& object, const std::string& path
     {
         return;
     }
-    if (!member->is_number() || !(member->get<double>() >= 0 && member->get<double>() < 1))
+    if (!member->is_number() ||
+        !(member->get<double>() >= 0 && member->get<double>() <= kMostBitErrors))
     {
-        reader.Fail(path + "/bit_error_rate", member, "is not a number of at least 0 and below 1");
+        reader.Fail(path + "/bit_error_rate",
+                    member,
+                    std::string("is not a number from 0 to ") + kMostBitErrorsText);
         return;
     }
     value = member->get<double>();
@@ -152,11 +157,11 @@ ReadLink(JsonReader& reader,
     double bitErrorRate = defaults.bitErrorRate;
     uint64_t count = 1;
     const bool hasRate =
-        reader.Read(link, path, "rate", defaults.rate.bps == 0, rate) || rate.bps != 0;
-    if (reader.Read(link, path, "delay", !defaults.hasDelay, delay) &&
-        delay > detail::kLongestDelay)
+        reader.Read(link, path, "rate", defaults.rate.bps == 0, kSlowestLink, rate) ||
+        rate.bps != 0;
+    if (reader.Read(link, path, "delay", !defaults.hasDelay, delay) && delay > kLongestDelay)
     {
-        reader.Fail(path + "/delay", &link["delay"], "is more than 1000 s");
+        reader.Fail(path + "/delay", &link["delay"], kTooLong);
     }
     ReadBitErrorRate(reader, link, path, bitErrorRate);
     reader.Read(link, path, "count", false, 1, 1024, count);
@@ -216,11 +221,11 @@ ReadGraph(const std::string& text, const std::string& name)
     if (const json* d = reader.Member(*document, "", "defaults", false);
         d && reader.IsObject(*d, "/defaults", {"rate", "delay", "bit_error_rate"}))
     {
-        reader.Read(*d, "/defaults", "rate", false, defaults.rate);
+        reader.Read(*d, "/defaults", "rate", false, kSlowestLink, defaults.rate);
         defaults.hasDelay = reader.Read(*d, "/defaults", "delay", false, defaults.delay);
-        if (defaults.delay > detail::kLongestDelay)
+        if (defaults.delay > kLongestDelay)
         {
-            reader.Fail("/defaults/delay", &(*d)["delay"], "is more than 1000 s");
+            reader.Fail("/defaults/delay", &(*d)["delay"], kTooLong);
         }
         ReadBitErrorRate(reader, *d, "/defaults", defaults.bitErrorRate);
     }

@@ -247,16 +247,18 @@ HpccReader::ReadAll(Topology& t)
         }
         token = m_words.Next();
         const auto rate = rdma::ParseBitRate(token.text);
-        if (!rate || rate->bps == 0)
+        if (!rate || *rate < kSlowestLink || *rate > kFastestLink)
         {
-            return Fail(token, std::string(rdma::kBitRateHelp) + which);
+            return Fail(token, std::string(rdma::kBitRateHelp) + ", " + RateLimitsText() + which);
         }
         link.rate = *rate;
         token = m_words.Next();
         const auto delay = rdma::ParseDuration(token.text);
-        if (!delay || *delay > detail::kLongestDelay)
+        if (!delay || *delay > kLongestDelay)
         {
-            return Fail(token, std::string(rdma::kDurationHelp) + ", at most 1000 s" + which);
+            return Fail(token,
+                        std::string(rdma::kDurationHelp) + ", at most " + kLongestDelayText +
+                            which);
         }
         link.delay = *delay;
         token = m_words.Next();
@@ -272,6 +274,10 @@ HpccReader::ReadAll(Topology& t)
         }
         constexpr double kPacketBits = 8 * 1048;
         link.bitErrorRate = -std::expm1(std::log1p(-loss) / kPacketBits);
+        if (link.bitErrorRate > kMostBitErrors)
+        {
+            return Fail(token, "an error rate that lets some packets through" + which);
+        }
         largestLoss = std::max(largestLoss, loss);
         read.push_back(link);
     }

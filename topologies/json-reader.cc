@@ -3,6 +3,7 @@
  */
 #include "topologies/json-reader.h"
 
+#include "topologies/limits.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -195,6 +196,7 @@ JsonReader::Read(const json& object,
                  const Path& path,
                  const char* key,
                  bool required,
+                 rdma::BitRate slowest,
                  rdma::BitRate& value)
 {
     const json* member = Member(object, path, key, required);
@@ -205,9 +207,11 @@ JsonReader::Read(const json& object,
     const auto rate = member->is_string()
                           ? rdma::ParseBitRate(member->get_ref<const std::string&>())
                           : std::nullopt;
-    if (!rate || rate->bps == 0)
+    if (!rate || *rate < slowest || *rate > kFastestLink)
     {
-        Fail(path + "/" + key, member, std::string("is not ") + rdma::kBitRateHelp);
+        Fail(path + "/" + key,
+             member,
+             std::string("is not ") + rdma::kBitRateHelp + ", " + RateLimitsText(slowest));
         return false;
     }
     value = *rate;

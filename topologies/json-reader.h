@@ -56,6 +56,7 @@ class JsonReader
               const Path& path,
               const char* key,
               bool required,
+              rdma::BitRate slowest, ///< allowed, up to kFastestLink
               rdma::BitRate& value);
     bool Read(const nlohmann::json& object,
               const Path& path,

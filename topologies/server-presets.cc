@@ -5,8 +5,16 @@
  *
  * Sources. "ml-eng" is stas00/ml-engineering@744d01e, compute/accelerator/README.md and
  * network/README.md, which cite the vendors' data sheets: NVLink rates per GPU and direction P100
- * 80, V100 150, A100 300, H100 and H200 450, B200 900 GB/s; PCIe x16 3.0 15.75, 4.0 31, 5.0 63
- * GB/s. "nccl-tuner" is NVIDIA/nccl@5067397 src/graph/tuning.cc: the latency of one hop with the LL
+ * 80, V100 150, A100 300, H100 and H200 450, B200 900 GB/s. "pcie-model" is
+ * pcie-bench/pcie-model@1fe7cde, model/pcie.py (Neugebauer et al., "Understanding PCIe performance
+ * for end host networking", SIGCOMM 2018): PCIe 3.0, 4.0 and 5.0 have 8, 16 and 32 GT/s a lane in
+ * 128b/130b, so x16 carries 126.03, 252.06 and 504.12 Gb/s; with a payload of 256 B a packet
+ * (assumed) acknowledgements and credits of the other direction take 8 B each 168 B at most, skip
+ * sets 4 B each 1,538 B, and of 280 B that are left a memory write with an address of 64 bits has 24
+ * of overhead: framing, sequence number and LCRC 8, header 16. That leaves (1 - 16/168 - 4/1538) x
+ * 256/280 = 82.5%: 103.95, 207.9 and 415.8 Gb/s.
+ *
+ * "nccl-tuner" is NVIDIA/nccl@5067397 src/graph/tuning.cc: the latency of one hop with the LL
  * protocol, in which data and flag travel in one store: 0.6 us over NVLink, 1.0 us over PCIe. It is
  * the least a transfer between GPUs takes; what protocols add on top belongs to the collectives. A
  * PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries
@@ -48,14 +56,14 @@ ServerPresetsJson()
      "scale_up": {"kind": "nvswitch", "per_gpu": "7200Gbps", "latency": "600ns"},
      "source": "900 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; latency: nccl-tuner (NVLink, LL)"},
     {"name": "pcie3-v100", "gpu": "V100", "gpus": 8, "nics": 1, "nic_rate": "100Gbps",
-     "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "504Gbps", "latency": "1us"},
-     "source": "PCIe 3.0 x16 15.75 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"},
+     "scale_up": {"kind": "pcie", "per_gpu": "103.95Gbps", "host_bridge": "415.8Gbps", "latency": "1us"},
+     "source": "PCIe 3.0 x16, 126.0 Gb/s before overhead: pcie-model; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"},
     {"name": "pcie4-a100", "gpu": "A100", "gpus": 8, "nics": 1, "nic_rate": "200Gbps",
-     "scale_up": {"kind": "pcie", "per_gpu": "248Gbps", "host_bridge": "992Gbps", "latency": "1us"},
-     "source": "PCIe 4.0 x16 31 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"},
+     "scale_up": {"kind": "pcie", "per_gpu": "207.9Gbps", "host_bridge": "831.6Gbps", "latency": "1us"},
+     "source": "PCIe 4.0 x16, 252.1 Gb/s before overhead: pcie-model; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"},
     {"name": "pcie5-h100", "gpu": "H100", "gpus": 8, "nics": 1, "nic_rate": "400Gbps",
-     "scale_up": {"kind": "pcie", "per_gpu": "504Gbps", "host_bridge": "2016Gbps", "latency": "1us"},
-     "source": "PCIe 5.0 x16 63 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"}
+     "scale_up": {"kind": "pcie", "per_gpu": "415.8Gbps", "host_bridge": "1663.3Gbps", "latency": "1us"},
+     "source": "PCIe 5.0 x16, 504.1 Gb/s before overhead: pcie-model; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"}
   ]
 }
 )json";

@@ -4,6 +4,7 @@
 #include "topologies/server.h"
 
 #include "topologies/json-reader.h"
+#include "topologies/limits.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -21,22 +22,6 @@ const std::vector<std::string> kKinds = {"nvswitch",
                                          "nvlink-mesh",
                                          "pcie"}; // in the order of ScaleUp::Kind
 
-/// Below this a byte takes more picoseconds than the law's fixed-point number holds.
-constexpr rdma::BitRate kSlowest = rdma::Mbps(1);
-
-void
-ReadRate(JsonReader& reader,
-         const json& object,
-         const std::string& path,
-         const char* key,
-         bool required,
-         rdma::BitRate& rate)
-{
-    if (reader.Read(object, path, key, required, rate) && rate < kSlowest)
-    {
-        reader.Fail(path + "/" + key, &object[key], "is below 1Mbps");
-    }
-}
 
 void
 ReadScaleUp(JsonReader& reader, const json& object, const std::string& path, ScaleUp& scaleUp)
@@ -57,12 +42,12 @@ ReadScaleUp(JsonReader& reader, const json& object, const std::string& path, Sca
             return;
         }
         scaleUp.kind = static_cast<ScaleUp::Kind>(it - kKinds.begin());
-        ReadRate(reader,
-                 object,
-                 path,
-                 "host_bridge",
-                 scaleUp.kind == ScaleUp::kPcie,
-                 scaleUp.hostBridge);
+        reader.Read(object,
+                    path,
+                    "host_bridge",
+                    scaleUp.kind == ScaleUp::kPcie,
+                    kSlowestScaleUp,
+                    scaleUp.hostBridge);
         if (scaleUp.kind != ScaleUp::kPcie && object.contains("host_bridge"))
         {
             reader.Fail(path + "/host_bridge",
@@ -70,7 +55,7 @@ ReadScaleUp(JsonReader& reader, const json& object, const std::string& path, Sca
                         "has no meaning for " + kind + ", only for pcie");
         }
     }
-    ReadRate(reader, object, path, "per_gpu", true, scaleUp.perGpu);
+    reader.Read(object, path, "per_gpu", true, kSlowestScaleUp, scaleUp.perGpu);
     if (reader.Read(object, path, "latency", true, scaleUp.latency) &&
         scaleUp.latency > rdma::Milliseconds(1000))
     {
@@ -124,9 +109,9 @@ ReadServers(const std::string& text, const std::string& fileName, std::vector<Er
                         "is empty, or the name of an earlier server, too");
         }
         reader.Read(server, path, "gpu", true, spec.gpu);
-        reader.Read(server, path, "gpus", true, 1, 1024, gpus);
+        reader.Read(server, path, "gpus", true, 1, kMostGpus, gpus);
         reader.Read(server, path, "nics", true, 1, kMostNics, nics);
-        ReadRate(reader, server, path, "nic_rate", false, spec.nicRate);
+        reader.Read(server, path, "nic_rate", false, kSlowestLink, spec.nicRate);
         reader.Read(server, path, "source", false, spec.source);
         if (const json* scaleUp = reader.Member(server, path, "scale_up", true))
         {

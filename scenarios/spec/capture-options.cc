@@ -3,8 +3,9 @@
  */
 #include "scenarios/spec/capture-options.h"
 
+#include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shown-text.h"
-
 #include "topologies/names.h"
 
 #include <charconv>
@@ -85,7 +86,7 @@ CaptureOptionRows(const std::string& group, const std::string& json)
             Kind::kBytes,
             json,
             group,
-            "bytes kept of each frame; 96 takes all headers")
+            "bytes kept of each frame; 96 takes all headers, but tshark calls cut data packets malformed")
             .Shows("BYTES")
             .Otherwise("all")
             .Range(14, 262144)
@@ -185,6 +186,22 @@ MakeCapture(Validation* v, const topo::Topology* topology)
     }
     capture.pcapng = v->values.Text("pcap-format") == "pcapng";
     capture.snapLength = v->values.U32("pcap-snaplen");
+    const uint32_t largest =
+        v->values.U32("mtu") +
+        (infiniBand ? rdma::IbHeaderBytes()
+                    : rdma::kEthernetHeaderBytes + rdma::kIpv4HeaderBytes + rdma::kUdpHeaderBytes +
+                          rdma::kBthBytes + rdma::kIcrcBytes) +
+        rdma::kRethBytes + rdma::kImmDtBytes;
+    if (capture.snapLength && capture.snapLength < largest)
+    {
+        v->notes.push_back("--pcap-snaplen=" + std::to_string(capture.snapLength) +
+                           ": tshark and Wireshark show data packets that are cut as \"Invalid Packet "
+                           "Length from LRH! [Malformed Packet]\", because their InfiniBand dissector "
+                           "wants the whole payload; headers, lengths and sequence numbers are right. "
+                           "Packets of up to " +
+                           std::to_string(largest) + " B are whole from --pcap-snaplen=" +
+                           std::to_string(largest) + " on");
+    }
     capture.fileBytes = v->values.Integer("pcap-size");
     capture.files = v->values.U32("pcap-files");
     capture.flows = v->values.List("pcap-flow");

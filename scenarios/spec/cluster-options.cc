@@ -85,7 +85,7 @@ ClusterOptionRows(const ClusterDefaults& d)
             .Example("dgx-h100"),
         Opt("gpus-per-server", Kind::kInteger, json, group, "GPUs of a server")
             .Otherwise(d.gpusPerServer ? std::to_string(d.gpusPerServer) + own : "8, or as the server has")
-            .Range(1, 1024)
+            .Range(1, topo::kMostGpus)
             .Example("4"),
         Opt("nics-per-server", Kind::kInteger, json, group, "network interfaces of a server")
             .Otherwise("1" + own)

@@ -164,9 +164,15 @@ NetworkOptionRows(const std::string& defaultTopology, const std::string& kNote)
             .Range(1, 65535)
             .Example("2"),
         Opt("wrap", Kind::kFlag, json, group, "torus: each dimension is a ring; --no-wrap: a line, as in a mesh").Otherwise("1"),
-        Opt("fabric-rate", Kind::kRate, json, group, "of links between switches").Otherwise("as the NIC").Range(1e6, 1e15).Example("400Gbps"),
-        Opt("link-delay", Kind::kDuration, json, group, "propagation of every link, one way").Default("1us").Range(0, 1e12).Example("2us"),
-        Opt("bit-error-rate", Kind::kReal, json, group, "of every link, independent errors").Default("0").Range(0, 0.001).Example("1e-12"),
+        Opt("fabric-rate", Kind::kRate, json, group, "of links between switches")
+            .Otherwise("as the NIC")
+            .Range(topo::kSlowestLink.bps, topo::kFastestLink.bps)
+            .Example("400Gbps"),
+        Opt("link-delay", Kind::kDuration, json, group, "propagation of every link, one way; 5 ns a metre. 250ns with InfiniBand from NDR on")
+            .Default("1us")
+            .Range(0, static_cast<double>(topo::kLongestDelay.ps))
+            .Example("2us"),
+        Opt("bit-error-rate", Kind::kReal, json, group, "of every link, independent errors").Default("0").Range(0, topo::kMostBitErrors).Example("1e-12"),
     };
 }
 

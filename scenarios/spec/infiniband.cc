@@ -3,7 +3,7 @@
  */
 #include "scenarios/spec/infiniband.h"
 
-#include "contrib/rdma/core/ib-credits.h"
+#include "contrib/rdma/core/ib-credit-reach.h"
 #include "contrib/rdma/core/ib-devices.h"
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/ib-routing.h"
@@ -23,13 +23,20 @@ namespace scenario
 namespace
 {
 
+/// Powers of two that a credit block is larger than 64 B.
+uint32_t
+CreditShift(uint32_t creditBlock)
+{
+    return static_cast<uint32_t>(__builtin_ctz(creditBlock / rdma::kIbBlockBytes));
+}
+
 /// Options of Ethernet's switches and frames.
 const std::vector<std::string> kEthernetOnly = {
     "pfc", "pfc-watchdog", "pfc-watchdog-action", "ecn", "ecn-kmin", "ecn-kmax", "ecn-pmax", "ecn-behind", "buffer",
     "payload", "header-bytes", "extension-headers", "ack-bytes", "line-overhead", "ack-priority", "cnp-priority"};
 
 const std::vector<std::string> kInfiniBandOnly = {
-    "ib-switch", "ib-routing", "ib-lfts", "ib-dump", "lmc", "vls", "vl-buffer", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing", "static-rate"};
+    "ib-switch", "ib-routing", "ib-lfts", "ib-dump", "ib-fec", "lmc", "vls", "vl-buffer", "credit-block", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing", "static-rate"};
 
 } // namespace
 
@@ -52,6 +59,17 @@ IbSwitchItems()
     for (const auto& device : rdma::IbSwitches())
     {
         items.push_back({device.name, device.source});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+IbFecItems()
+{
+    std::vector<NamedItem> items;
+    for (const rdma::IbFecName& code : rdma::kIbFecNames)
+    {
+        items.push_back({code.name, code.fec.name});
     }
     return items;
 }
@@ -90,10 +108,18 @@ InfiniBandOptionRows()
             .Range(0, 7)
             .Example("2"),
         Opt("vls", Kind::kInteger, json, group, "data virtual lanes").Otherwise("1").OneOf({1, 2, 4, 8}).Example("2"),
-        Opt("vl-buffer", Kind::kBytes, json, group, "receive buffer of a lane at each port, at most what credits can tell, 128KiB")
+        Opt("vl-buffer", Kind::kBytes, json, group, "receive buffer of a lane at each port, at most what credits can tell, 2048 x --credit-block")
             .Otherwise("the switch's, shared alike")
-            .Range(64, 131072)
+            .Range(64, static_cast<double>(rdma::IbMostLaneBytes(rdma::kIbMostCreditShift)))
             .Example("64KiB"),
+        Opt("credit-block", Kind::kBytes, json, group, "unit of credits; larger ones fill longer links (US patent 9,584,429)")
+            .Default("64B")
+            .OneOf({64, 128, 256, 512, 1024, 2048, 4096})
+            .Example("128B"),
+        Opt("ib-fec", Kind::kName, json, group, "error correction of all links, as mlxlink calls it; it adds to their delay")
+            .Names("error correction", IbFecItems)
+            .Otherwise("what links of their rate and width have")
+            .Example("RS-544"),
         Opt("vl-high", Kind::kText, json, group, "arbitration, high priority: " + table).Otherwise("none").Example("0:64"),
         Opt("vl-low", Kind::kText, json, group, "arbitration, low priority").Otherwise("all lanes alike").Example("0:64"),
         Opt("vl-high-limit", Kind::kInteger, json, group, "4 KiB of high priority that may pass before low priority gets a turn; 255: no limit")
@@ -165,9 +191,15 @@ ApplyInfiniBand(Validation* v)
     decide("ib-routing", values.Text("topology") == "torus" ? "torus,updn" : "ftree,updn");
     decide("ib-dump", "0");
     decide("lmc", "0");
+    // A cable is as long as the fastest links that it is for allow.
+    const auto fastest = std::max(link ? link->speed : rdma::IbSpeed::kEdr,
+                                  values.Given("fabric-rate") && values.Rate("fabric-rate") >= (rdma::IbLink{rdma::IbSpeed::kNdr, 4}.Rate())
+                                      ? rdma::IbSpeed::kNdr
+                                      : rdma::IbSpeed::kSdr);
+    decide("link-delay", CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
     decide("vls", "1");
     const uint64_t share = uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
-    decide("vl-buffer", CanonicalBytes(std::min<uint64_t>(share, 64 * rdma::kIbCreditWindow)));
+    decide("vl-buffer", CanonicalBytes(std::min<uint64_t>(share, rdma::IbMostLaneBytes(CreditShift(values.U32("credit-block"))))));
     decide("vl-high-limit", "255");
     decide("cc", "none");
     decide("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
@@ -230,10 +262,20 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     ib.lmc = static_cast<uint8_t>(values.Integer("lmc"));
     ib.lanes = static_cast<uint8_t>(values.Integer("vls"));
     ib.laneBuffer = values.Bytes("vl-buffer");
-    const uint64_t least = rdma::kIbBlockBytes * uint64_t{rdma::IbLargestPacketBlocks(fabric->mtu)};
+    ib.link = rdma::ParseIbLink(values.Text("nic")).value_or(rdma::IbLink{});
+    ib.fec = values.Present("ib-fec") ? values.Text("ib-fec") : "";
+    ib.creditBlock = values.U32("credit-block");
+    const uint32_t shift = CreditShift(ib.creditBlock);
+    const uint64_t least = rdma::IbLeastLaneBytes(fabric->mtu, shift);
+    const uint64_t most = rdma::IbMostLaneBytes(shift);
+    const std::string allowed = std::to_string(least) + "B to " + CanonicalBytes(most);
     if (ib.laneBuffer.value < least)
     {
-        v->Fail("vl-buffer", "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) + " B: " + std::to_string(least) + "B to 128KiB");
+        v->Fail("vl-buffer", "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) + " B: " + allowed);
+    }
+    else if (ib.laneBuffer.value > most)
+    {
+        v->Fail("vl-buffer", "is more than credits of " + std::to_string(ib.creditBlock) + " B can tell; allowed: " + allowed + ", or a larger --credit-block");
     }
     uint32_t served = 0;
     bool readable = true;

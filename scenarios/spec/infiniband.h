@@ -20,6 +20,8 @@ namespace scenario
 std::vector<NamedItem> InfiniBandNicItems();
 /// Switch generations.
 std::vector<NamedItem> IbSwitchItems();
+/// Error-correcting codes, by mlxlink's names.
+std::vector<NamedItem> IbFecItems();
 /// Engines of the subnet manager.
 std::vector<NamedItem> IbRoutingItems();
 
@@ -31,6 +33,20 @@ void ApplyInfiniBand(Validation* v);
 
 /// The options of FabricSpec::ib. Nothing for Ethernet.
 void MakeInfiniBand(Validation* v, FabricSpec* fabric);
+
+/// What error correction adds to the delay of a link of this rate, one way. 0 for Ethernet.
+rdma::Duration FecDelay(const FabricSpec& fabric, rdma::BitRate rate);
+
+/// Whether the credits of a lane cover the round trip of the network's links: see contrib/rdma/core/ib-credit-reach.h.
+struct CreditCover
+{
+    uint64_t links = 0;   ///< directed
+    uint64_t starved = 0; ///< of them: a lane that is alone does not fill them
+    std::string plan;     ///< a line about the link with the least to spare; empty for Ethernet
+    std::string note;     ///< what to do about it; empty if none is starved
+};
+
+CreditCover CoverOfCredits(const FabricSpec& fabric, const topo::Topology& topology);
 
 /// Whether every switch has no more ports than InfiniBand can number; else an error.
 void CheckInfiniBandNetwork(Validation* v, const topo::Topology& topology);

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/infiniband.h"
 #include "topologies/routes.h"
 
 #include <algorithm>
@@ -87,6 +88,10 @@ class Checker
         if (switchesKnown)
         {
             WarnOfMarks();
+        }
+        if (!Ns3Sets("ns3::IbSwitch::") && !Ns3Sets("ns3::RdmaNic::Mtu"))
+        {
+            WarnOfCredits();
         }
     }
 
@@ -299,6 +304,15 @@ class Checker
             m_notes->push_back(warning + "the " + Time(between) + " that " + std::to_string(packets) + " packets take at " +
                                rdma::ToString(m_fabric.nicRate) + ", and --ack-every=" + std::to_string(m_fabric.ackEvery) +
                                " asks for no ACK sooner: packets are sent again before their ACK can come");
+        }
+    }
+
+    void WarnOfCredits()
+    {
+        const CreditCover cover = CoverOfCredits(m_fabric, m_topology);
+        if (!cover.note.empty())
+        {
+            m_notes->push_back(cover.note);
         }
     }
 

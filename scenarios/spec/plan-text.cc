@@ -8,6 +8,7 @@
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/host-memory.h"
+#include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/training/training-plan.h"
 #include "topologies/names.h"
@@ -106,7 +107,7 @@ NetworkText(const topo::Topology& t, const std::string& name)
 }
 
 std::string
-FabricText(const FabricSpec& f)
+FabricText(const FabricSpec& f, const topo::Topology& topology)
 {
     const bool standard = f.infiniBand || f.frames.AreStandard();
     std::string text = Line("NIC", f.nic + (f.infiniBand ? " InfiniBand, MTU " : standard ? " RoCEv2, MTU " : ", payload of a packet ") + std::to_string(f.mtu) + " B, an ACK every " +
@@ -130,8 +131,11 @@ FabricText(const FabricSpec& f)
         text += Line("congestion", f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", FECN threshold " +
                                        (f.ib.fecnThreshold ? std::to_string(f.ib.fecnThreshold) : std::string("off")));
         text += Line("switches", f.ib.switchName + ", " + rdma::ToString(f.switchLatency) + " cut-through, " + topo::Counted(f.ib.lanes, "VL") +
-                                     " of " + CanonicalBytes(f.ib.laneBuffer.value) + " at each port; links " + rdma::ToString(f.linkDelay) +
+                                     " of " + CanonicalBytes(f.ib.laneBuffer.value) + " at each port" +
+                                     (f.ib.creditBlock == 64 ? std::string() : ", credits of " + std::to_string(f.ib.creditBlock) + " B") +
+                                     "; links " + rdma::ToString(f.linkDelay) +
                                      (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+        text += Line("credits", CoverOfCredits(f, topology).plan);
         return text + Line("routing", f.ib.routing + (f.ib.adaptiveRouting ? ", adaptive" : "") + ", LMC " + std::to_string(f.ib.lmc));
     }
     text += Line("congestion", f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", PFC " + (f.pfc ? "on" : "off") + ", ECN " +
@@ -207,7 +211,7 @@ PlanText(const TrainingScenario& s)
                               std::to_string(s.microBatch) + " x accumulation " + std::to_string(s.accumulation));
     text += Line("steps", std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) + ", seed " + std::to_string(s.run.seed));
     text += ClusterText(s.cluster, s.fabric);
-    text += FabricText(s.fabric);
+    text += FabricText(s.fabric, s.cluster.topology);
     std::set<coll::Op> ops;
     double compute = 0;
     for (const auto& task : s.plan.roles[0].tasks)
@@ -260,7 +264,7 @@ PlanText(const CollperfScenario& s)
                                     std::to_string(s.run.seed));
     text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {s.op}));
     text += ClusterText(s.cluster, s.fabric);
-    text += FabricText(s.fabric);
+    text += FabricText(s.fabric, s.cluster.topology);
     return text + EstimateText(EstimateRun(s), s.run);
 }
 
@@ -285,7 +289,7 @@ PlanText(const TrafficScenario& s)
                               ", " + Size(bytes) + " together, seed " + std::to_string(s.run.seed));
     text += Line("starts", last.ps == 0 ? "all at 0" : "0 to " + rdma::ToString(rdma::Duration(last.ps)));
     text += Line("network", NetworkText(s.topology, s.topologyName));
-    text += FabricText(s.fabric);
+    text += FabricText(s.fabric, s.topology);
     Estimate e = EstimateRun(s);
     return text + EstimateText(e, s.run);
 }

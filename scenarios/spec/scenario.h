@@ -9,6 +9,7 @@
 
 #include "collectives/schedule.h"
 #include "contrib/rdma/core/frame-sizes.h"
+#include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/training/step-graph.h"
 #include "scenarios/training/training-plan.h"
@@ -64,6 +65,9 @@ struct IbSpec
     uint8_t lmc = 0;
     uint8_t lanes = 1;                ///< data VLs
     rdma::Bytes laneBuffer;           ///< of each at a port
+    uint32_t creditBlock = 64;        ///< unit of credits, bytes
+    rdma::IbLink link;                ///< of the NICs
+    std::string fec;                  ///< of rdma::kIbFecNames; empty: what the links' rate and width have
     std::string high;                 ///< VL arbitration tables; both empty: all VLs alike
     std::string low;
     uint8_t highLimit = 255;

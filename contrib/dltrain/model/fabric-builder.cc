@@ -3,9 +3,9 @@
  */
 #include "fabric-builder.h"
 
-#include "contrib/rdma/core/ib-link.h"
 #include "ns3-settings.h"
 #include "ranks.h"
+#include "scenarios/spec/infiniband.h"
 #include "topologies/rank-partition.h"
 
 #include "ns3/boolean.h"
@@ -307,13 +307,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     links.reserve(topology.Links().size());
     for (const topo::Link& link : topology.Links())
     {
-        int64_t delay = link.delay.ps;
-        for (const auto& generation : rdma::kIbGenerations)
-        {
-            // Its error correction works on whole codewords.
-            const rdma::IbLink cable{generation.speed, 4};
-            delay += spec.infiniBand && cable.Rate() == link.rate ? cable.FecLatency().ps : 0;
-        }
+        const int64_t delay = link.delay.ps + scenario::FecDelay(spec, link.rate).ps;
         links.push_back({link.a, link.b, link.rate.bps, delay, link.bitErrorRate});
     }
     ns3::TypeId type;
@@ -333,6 +327,7 @@ BuildFabric(const scenario::FabricSpec& spec,
         config.lmc = spec.ib.lmc;
         config.lanes = spec.ib.lanes;
         config.laneBuffer = spec.ib.laneBuffer.value;
+        config.creditBlock = spec.ib.creditBlock;
         config.vlHigh = spec.ib.high;
         config.vlLow = spec.ib.low;
         config.highLimit = spec.ib.highLimit;

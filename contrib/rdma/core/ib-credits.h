@@ -22,6 +22,14 @@
  * of the end's sender and FCCL of its receiver. VL 15 has none. "init" packets come first: a sender may not send before
  * it has seen a limit, which initialization starts from zero on both sides.
  *
+ * Larger credit blocks, for links longer than 2,048 blocks of 64 bytes can fill ("Credit-based flow control for long-haul
+ * links", Mellanox, US patent application 2016/0021016, granted as US 9,584,429): packets are counted in blocks of 64
+ * bytes on both sides as ever, but FCTBS and FCCL on the wire are the most significant bits of those counts, in blocks
+ * that are 2^s times as large (claims 1 and 4). So 2,048 x 2^s blocks can be granted. The limit is rounded down, which
+ * costs less than one large block; so is FCTBS, so a loss of less than one large block is found with the next that
+ * passes a multiple. The ratio is an integer in the patent; powers of two are what bits can say, and how large it may
+ * be is assumed (64: blocks of 4 KiB).
+ *
  * Laws, for tests and for checks while running:
  *
  *   occupied <= capacity                                                           (OnReceived says no if it would break)
@@ -38,58 +46,74 @@
 namespace rdma
 {
 
-constexpr uint32_t kIbCreditModulo = 4096;  ///< of FCTBS, ABR and FCCL
-constexpr uint32_t kIbCreditWindow = 2048;  ///< blocks that can be granted at a time: 128 KiB a VL
+constexpr uint32_t kIbCreditModulo = 4096;   ///< of FCTBS, ABR and FCCL
+constexpr uint32_t kIbCreditWindow = 2048;   ///< blocks that can be granted at a time: 128 KiB a VL
 
-/// (a - b) modulo 4096.
-constexpr uint16_t
-IbCreditDifference(uint32_t a, uint32_t b)
+constexpr uint32_t kIbMostCreditShift = 6;   ///< credit blocks of 64 B x 2^6 = 4 KiB (assumed)
+
+/// (a - b) modulo 4096 x 2^shift.
+constexpr uint32_t
+IbCreditDifference(uint32_t a, uint32_t b, uint32_t shift = 0)
 {
-    return static_cast<uint16_t>((a - b) & (kIbCreditModulo - 1));
+    return (a - b) & ((kIbCreditModulo << shift) - 1);
 }
 
-/// The sender's side of a VL. 6 bytes; copies are states.
+/// The sender's side of a VL; copies are states.
 class IbCreditSender
 {
   public:
-    /// Whether a packet of this many blocks (1 to 2048) may be sent now.
+    /// \param shift credit blocks on the wire are of 64 x 2^shift bytes
+    explicit IbCreditSender(uint32_t shift = 0)
+        : m_shift(shift)
+    {
+    }
+
+    /// Whether a packet of this many blocks (1 to 2048 x 2^shift) may be sent now.
     bool CanSend(uint32_t blocks) const
     {
-        return m_ready && IbCreditDifference(m_limit, m_sent + blocks) <= kIbCreditWindow && blocks <= kIbCreditWindow;
+        const uint32_t window = kIbCreditWindow << m_shift;
+        return m_ready && IbCreditDifference(m_limit, m_sent + blocks, m_shift) <= window && blocks <= window;
     }
 
     /// Blocks that may be sent now.
     uint32_t Available() const
     {
-        const uint32_t credit = IbCreditDifference(m_limit, m_sent);
-        return m_ready && credit <= kIbCreditWindow ? credit : 0;
+        const uint32_t credit = IbCreditDifference(m_limit, m_sent, m_shift);
+        return m_ready && credit <= kIbCreditWindow << m_shift ? credit : 0;
     }
 
     /// A packet of this many blocks goes onto the link (whether or not it will arrive). CanSend must have said so.
-    void OnSent(uint32_t blocks) { m_sent = (m_sent + blocks) & (kIbCreditModulo - 1); }
+    void OnSent(uint32_t blocks) { m_sent = IbCreditDifference(m_sent + blocks, 0, m_shift); }
 
-    /// A flow-control packet with this credit limit came.
+    /// A flow-control packet with this credit limit came. With large blocks a limit that was rounded down can be behind
+    /// what has been sent already; then there is no credit.
     void OnFlowControl(uint16_t fccl)
     {
-        m_limit = fccl & (kIbCreditModulo - 1);
+        m_limit = IbCreditDifference(uint32_t{fccl} << m_shift, 0, m_shift);
         m_ready = true;
     }
 
-    /// Blocks sent since initialization: what a flow-control packet carries.
-    uint16_t Fctbs() const { return m_sent; }
+    /// Credit blocks sent since initialization: what a flow-control packet carries.
+    uint16_t Fctbs() const { return static_cast<uint16_t>(m_sent >> m_shift); }
 
-    /// The credit limit received last.
-    uint16_t Limit() const { return m_limit; }
+    /// Blocks of 64 bytes sent since initialization.
+    uint32_t Sent() const { return m_sent; }
+
+    /// The credit limit received last, as a flow-control packet carries it.
+    uint16_t Limit() const { return static_cast<uint16_t>(m_limit >> m_shift); }
 
     /// Whether a limit was received since initialization.
     bool IsReady() const { return m_ready; }
 
+    uint32_t Shift() const { return m_shift; }
+
     /// The link was initialized again.
-    void Initialize() { *this = IbCreditSender(); }
+    void Initialize() { *this = IbCreditSender(m_shift); }
 
   private:
-    uint16_t m_sent = 0;  ///< FCTBS
-    uint16_t m_limit = 0; ///< CL
+    uint32_t m_sent = 0;  ///< FCTBS, blocks of 64 bytes
+    uint32_t m_limit = 0; ///< CL, blocks of 64 bytes
+    uint32_t m_shift;
     bool m_ready = false;
 };
 
@@ -97,9 +121,11 @@ class IbCreditSender
 class IbCreditReceiver
 {
   public:
-    /// \param capacity blocks of the VL's buffer
-    explicit IbCreditReceiver(uint32_t capacity = 0)
-        : m_capacity(capacity)
+    /// \param capacity blocks of 64 bytes of the VL's buffer
+    /// \param shift credit blocks on the wire are of 64 x 2^shift bytes
+    explicit IbCreditReceiver(uint32_t capacity = 0, uint32_t shift = 0)
+        : m_capacity(capacity),
+          m_shift(shift)
     {
     }
 
@@ -112,7 +138,7 @@ class IbCreditReceiver
             return false;
         }
         m_occupied += blocks;
-        m_received = (m_received + blocks) & (kIbCreditModulo - 1);
+        m_received = IbCreditDifference(m_received + blocks, 0, m_shift);
         return true;
     }
 
@@ -123,8 +149,13 @@ class IbCreditReceiver
     /// lost by it: 0 on a link without errors.
     uint32_t OnFlowControl(uint16_t fctbs)
     {
-        const uint32_t lost = IbCreditDifference(fctbs, m_received);
-        m_received = fctbs & (kIbCreditModulo - 1);
+        const uint32_t sent = IbCreditDifference(uint32_t{fctbs} << m_shift, 0, m_shift);
+        const uint32_t lost = IbCreditDifference(sent, m_received, m_shift);
+        if (m_shift && lost > kIbCreditWindow << m_shift)
+        {
+            return 0; // rounded down: less than what has been received
+        }
+        m_received = sent;
         return lost;
     }
 
@@ -132,8 +163,9 @@ class IbCreditReceiver
     uint16_t Fccl() const
     {
         const uint32_t free = m_capacity - m_occupied;
-        return static_cast<uint16_t>((m_received + (free < kIbCreditWindow ? free : kIbCreditWindow)) &
-                                     (kIbCreditModulo - 1));
+        const uint32_t window = kIbCreditWindow << m_shift;
+        const uint32_t limit = m_received + (free < window ? free : window);
+        return static_cast<uint16_t>(IbCreditDifference(limit, 0, m_shift) >> m_shift);
     }
 
     /// The same, noted as told to the other side.
@@ -146,11 +178,11 @@ class IbCreditReceiver
     /// The limit told last; 0 before.
     uint16_t LastAdvertised() const { return m_advertised; }
 
-    /// Blocks of credit that the other side has not been told of.
-    uint32_t Unadvertised() const { return IbCreditDifference(Fccl(), m_advertised); }
+    /// Blocks of 64 bytes of credit that the other side has not been told of.
+    uint32_t Unadvertised() const { return IbCreditDifference(Fccl(), m_advertised) << m_shift; }
 
-    /// Adjusted blocks received.
-    uint16_t Abr() const { return m_received; }
+    /// Adjusted blocks received, of 64 bytes.
+    uint32_t Abr() const { return m_received; }
 
     uint32_t Capacity() const { return m_capacity; }
     uint32_t Occupied() const { return m_occupied; }
@@ -165,8 +197,9 @@ class IbCreditReceiver
 
   private:
     uint32_t m_capacity;
+    uint32_t m_shift;
     uint32_t m_occupied = 0;
-    uint16_t m_received = 0;   ///< ABR
+    uint32_t m_received = 0;   ///< ABR, blocks of 64 bytes
     uint16_t m_advertised = 0; ///< FCCL told last
 };
 
@@ -192,8 +225,9 @@ struct IbCreditLane
     IbCreditSender sender;
     IbCreditReceiver receiver;
 
-    explicit IbCreditLane(uint32_t capacity = 0)
-        : receiver(capacity)
+    explicit IbCreditLane(uint32_t capacity = 0, uint32_t shift = 0)
+        : sender(shift),
+          receiver(capacity, shift)
     {
     }
 
@@ -222,7 +256,7 @@ struct IbCreditLane
 inline uint32_t
 IbBlocksUnderway(const IbCreditSender& sender, const IbCreditReceiver& receiver)
 {
-    return IbCreditDifference(sender.Fctbs(), receiver.Abr());
+    return IbCreditDifference(sender.Sent(), receiver.Abr(), sender.Shift());
 }
 
 /// The second law above, of the sender at one end and the receiver at the other.

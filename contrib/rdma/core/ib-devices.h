@@ -18,6 +18,17 @@
  * [W] Wikipedia, "InfiniBand", table of data rates: adapter latency
  * [C] "NVIDIA ConnectX-6 Ethernet Adapter Cards User Manual", introduction: "sub-600ns latency"
  * [V] eight data VLs and VL 15, MTU 256 to 4,096: [B] for switches and adapters alike
+ *
+ * Cables. NDR: copper to 3 m, with amplifiers to 5 m, multimode fibre between transceivers to 50 m, single-mode to 500 m
+ * and more; no active optical cables ("LinkX user guide for 400Gbps 100G-PAM4 ...", 100G-PAM4 product line overview,
+ * docs.nvidia.com/networking/display/400g100gpam4ovpub; "Interconnect structured cabling requirements for InfiniBand
+ * NDR/XDR ...": multimode and splitter cables of 50 m in all, with patch panels,
+ * docs.nvidia.com/networking/display/intrcnctcabreqndr400eth; "DGX SuperPOD design guide: cabling data centers", NDR
+ * overview). XDR: active copper and single-mode fibre, splitters to 50 m, no multimode, no passive copper
+ * (docs.nvidia.com/networking/display/800g200pam4list). Rows of racks (servers to leaves, leaves to spines of one hall)
+ * are wired with those of 50 m; 128 KiB of credits a lane fill NDR over some 150 m and XDR over some 65 m
+ * (ib-credit-reach.h). A metre takes 5 ns: "Detecting, troubleshooting and preventing congestion in storage networks",
+ * Cisco Press, chapter 7 (pfc-delays.h); sonic-swss's buffer_headroom_mellanox.lua has 198,000 km/s.
  */
 #ifndef RDMA_CORE_IB_DEVICES_H
 #define RDMA_CORE_IB_DEVICES_H
@@ -58,6 +69,17 @@ struct IbAdapterDevice
     uint32_t mtu;
     const char* source;
 };
+
+/// Delay of a metre of copper or fibre.
+constexpr Duration kDelayPerMetre = Nanoseconds(5);
+
+/// Length of the usual longer cable of a generation, metres: multimode fibre and splitters from NDR on. Before that this
+/// simulator's 200 m of every fabric, which the credits of these rates fill.
+constexpr uint32_t
+IbCableMetres(IbSpeed speed)
+{
+    return speed >= IbSpeed::kNdr ? 50 : 200;
+}
 
 namespace detail
 {

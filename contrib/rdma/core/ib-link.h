@@ -31,7 +31,17 @@
  * 4.1.2 (FDR10, FDR, EDR); InfiniBand Trade Association, "InfiniBand roadmap" (rates of HDR, NDR, XDR); IEEE 802.3
  * clauses 91, 119 and 134 (Reed-Solomon codes, 256b/257b); 25G/50G Ethernet Consortium, "Low-latency FEC", 2019
  * (RS(272, 257)); "MLNX-OS User Manual", NVIDIA, v3.11, InfiniBand interface (EDR links have a code only on active cables
- * longer than 30 m and copper longer than 2 m). Which code HDR, NDR and XDR use and the time of a decoder are assumed.
+ * longer than 30 m and copper longer than 2 m).
+ *
+ * Codes by speed and width. Which there are: mlxlink's source, Mellanox/mstflint@0376ec4,
+ * mlxlink/modules/mlxlink_maps.cpp, initFecAndLoopbackMapping: RS(528,514), "LL" RS(271,257), RS(544,514), the same
+ * interleaved (two codewords) and "interleaved quad" (four), "Ethernet Consortium LL 50G" RS(272,257+1); and with "PLR",
+ * physical-layer retry, RS(544,514), RS(271,257) and RS(272,257+1). What links report: published outputs of mlxlink, of
+ * a ConnectX-6 with "IB-HDR", width 2x: "RS-FEC - (544,514) + PLR"; of a ConnectX-7 with "IB-NDR", width 4x:
+ * "Ethernet_Consortium_LL_50G_RS_FEC_PLR -(272,257+1)"; of a ConnectX-7 with "IB-EDR", 4x: "Standard LL RS-FEC -
+ * RS(271,257)" (an active cable: see above). HDR on one lane is taken as on two, on four lanes as NDR, NDR on other widths
+ * as on four; XDR's RS(544,514) is assumed, and so is the time of a decoder. Retry (PLR) costs time only when a codeword
+ * is beyond correction, which these links do not have; so it adds no latency here.
  */
 #ifndef RDMA_CORE_IB_LINK_H
 #define RDMA_CORE_IB_LINK_H
@@ -67,7 +77,7 @@ enum class IbSpeed : uint8_t
 struct IbFec
 {
     const char* name;      ///< "none", "RS(272,257)" ...
-    uint32_t codewordBits; ///< 0: none
+    uint32_t codewordBits; ///< 0: none; of all codewords that are interleaved
     int64_t decoderPs;     ///< after the whole codeword has come
 };
 
@@ -75,9 +85,30 @@ struct IbFec
 constexpr int64_t kIbFecDecoderPs = 37000;
 
 constexpr IbFec kIbNoFec{"none", 0, 0};
+constexpr IbFec kIbRs271{"RS(271,257)", 2710, kIbFecDecoderPs};
 constexpr IbFec kIbRs272{"RS(272,257)", 2720, kIbFecDecoderPs};
 constexpr IbFec kIbRs528{"RS(528,514)", 5280, kIbFecDecoderPs};
 constexpr IbFec kIbRs544{"RS(544,514)", 5440, kIbFecDecoderPs};
+constexpr IbFec kIbRs544Double{"interleaved RS(544,514)", 2 * 5440, kIbFecDecoderPs};
+constexpr IbFec kIbRs544Quad{"interleaved quad RS(544,514)", 4 * 5440, kIbFecDecoderPs};
+
+/// A code by the short name that mlxlink's option --fec has for it.
+struct IbFecName
+{
+    const char* name;
+    IbFec fec;
+};
+
+/// "NF", "RS" ... of mlxlink_maps.cpp, _fecModeMask.
+constexpr std::array<IbFecName, 7> kIbFecNames = {{
+    {"NF", kIbNoFec},
+    {"RS", kIbRs528},
+    {"LL", kIbRs271},
+    {"LL-272", kIbRs272},
+    {"RS-544", kIbRs544},
+    {"DF-RS", kIbRs544Double},
+    {"RS-544Q", kIbRs544Quad},
+}};
 
 /// A generation of links: one lane of it.
 struct IbGeneration
@@ -89,7 +120,7 @@ struct IbGeneration
     uint32_t codingDenominator;
     const char* coding;
     bool pam4;
-    IbFec fec; ///< of links as they are usually run
+    IbFec fec; ///< of links of four lanes as they are usually run
 };
 
 constexpr std::array<IbGeneration, 9> kIbGenerations = {{
@@ -196,11 +227,39 @@ struct IbLink
         return Duration(static_cast<int64_t>(codeword) + fec.decoderPs);
     }
 
-    constexpr Duration FecLatency() const { return FecLatency(GenerationOf(speed).fec); }
+    /// The code that links of this speed and width usually have.
+    constexpr IbFec Fec() const
+    {
+        return speed == IbSpeed::kHdr && width <= 2 ? kIbRs544 : GenerationOf(speed).fec;
+    }
+
+    constexpr Duration FecLatency() const { return FecLatency(Fec()); }
 };
 
 constexpr bool operator==(IbLink a, IbLink b) { return a.speed == b.speed && a.width == b.width; }
 constexpr bool operator!=(IbLink a, IbLink b) { return !(a == b); }
+
+/// What error correction adds to the delay of a link of which only the rate is known. \param nic what links of its rate
+/// are; others are of four lanes, and have no code if no generation has their rate. \param fec of all links; null: the
+/// usual ones
+inline Duration
+IbFecDelay(BitRate rate, IbLink nic, const IbFec* fec = nullptr)
+{
+    const auto of = [&](IbLink link) { return fec ? link.FecLatency(*fec) : link.FecLatency(); };
+    if (nic.Rate() == rate)
+    {
+        return of(nic);
+    }
+    for (const IbGeneration& g : kIbGenerations)
+    {
+        const IbLink cable{g.speed, 4};
+        if (cable.Rate() == rate)
+        {
+            return of(cable);
+        }
+    }
+    return Duration(0);
+}
 
 /// A name of a link besides SPEED and SPEED-WIDTHx.
 struct IbLinkAlias

@@ -17,8 +17,12 @@
  * credits.
  *
  * Sources: InfiniBand Architecture Specification vol. 1, 7.7 (LRH; packet length), 7.8 (ICRC, VCRC), 7.9 (blocks, flow
- * control packets), 8.3 (GRH), chapter 9 (transport headers), annex A10 (CN packet). The CN packet's 16 reserved bytes
- * are those of annex A17's CNP (assumed to be the same here).
+ * control packets), 8.3 (GRH), chapter 9 (transport headers), annex A10 (CN packet).
+ *
+ * A CN packet is LRH, BTH, ICRC and VCRC, 26 bytes, without the 16 reserved bytes of RoCEv2's CNP (annex A17). Source:
+ * Linux, drivers/infiniband/hw/hfi1/ud.c, return_cnp() (torvalds/linux@0128fce): 5 words of header, LRH and BTH, and the
+ * CRCs, opcode CNP, BECN set, PSN 0. That is Omni-Path's, in its packets of InfiniBand's format; that InfiniBand's are
+ * the same is assumed.
  */
 #ifndef RDMA_CORE_IB_SIZES_H
 #define RDMA_CORE_IB_SIZES_H
@@ -48,11 +52,18 @@ IbHeaderBytes(bool global = false)
     return kLrhBytes + (global ? kGrhBytes : 0) + kBthBytes + kIcrcBytes + kVcrcBytes;
 }
 
+/// Bytes of the headers behind the BTH.
+constexpr uint32_t
+IbExtensionBytes(RoceOpcode o)
+{
+    return o == RoceOpcode::kCnp ? 0 : ExtensionBytes(o);
+}
+
 /// Bytes from LRH to VCRC.
 constexpr Bytes
 IbPacketBytes(RoceOpcode o, uint32_t payload = 0, bool global = false)
 {
-    return Bytes(IbHeaderBytes(global) + ExtensionBytes(o) + payload + PadBytes(payload));
+    return Bytes(IbHeaderBytes(global) + IbExtensionBytes(o) + payload + PadBytes(payload));
 }
 
 /// The LRH's packet length: words of 4 bytes from LRH to ICRC. `packet` is from LRH to VCRC.
@@ -84,7 +95,7 @@ IbLargestPacketBlocks(uint32_t mtu)
 }
 
 constexpr Bytes kIbAckBytes = IbPacketBytes(RoceOpcode::kAcknowledge); ///< 30 B
-constexpr Bytes kIbCnBytes = IbPacketBytes(RoceOpcode::kCnp);          ///< 42 B
+constexpr Bytes kIbCnBytes = IbPacketBytes(RoceOpcode::kCnp);          ///< 26 B
 
 /// Line bytes of a flow-control packet on up to four lanes: 8.
 constexpr uint32_t kIbFlowControlWire = kIbFlowControlBytes + kIbDelimiterBytes;

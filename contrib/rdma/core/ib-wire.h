@@ -272,7 +272,7 @@ DecodeIb(const uint8_t* packet, size_t length)
     f.destinationQueuePair = static_cast<uint32_t>(r.Get<3>());
     f.ackRequest = r.Get<1>() & 0x80;
     f.psn = static_cast<uint32_t>(r.Get<3>());
-    const size_t headers = IbHeaderBytes(f.global) + ExtensionBytes(f.opcode);
+    const size_t headers = IbHeaderBytes(f.global) + IbExtensionBytes(f.opcode);
     if (length < headers + pad || (!HasPayload(f.opcode) && length != headers))
     {
         return std::nullopt;

@@ -171,7 +171,7 @@ PutTransport(FieldWriter& w, const TransportFields& f, uint8_t opcode, uint8_t c
         w.Put<1>(f.syndrome);
         w.Put<3>(f.msn);
     }
-    if (cnp)
+    if (cnp && opcode == static_cast<uint8_t>(RoceOpcode::kCnp)) // InfiniBand's CN packet has none
     {
         w.PutZeros(kCnpReservedBytes);
     }

@@ -21,8 +21,9 @@
  * sharedUsed <= shared size. While every upstream obeys XOFF within what HeadroomBytes() allows
  * for, no lossless frame is refused.
  *
- * Source of the defaults: HPCC artifact, switch-mmu.cc (threshold 1/8, XON offset 3 KB); guaranteed
- * minimum: assumed 4,096 B there.
+ * Source of the defaults: HPCC artifact, alibaba-edu/High-Precision-Congestion-Control@78c386c,
+ * simulation/src/point-to-point/model/switch-mmu.cc: SwitchMmu() has reserve = 4 * 1024 and
+ * resume_offset = 3 * 1024. Threshold 1/8: the same artifact.
  */
 #ifndef RDMA_CORE_SHARED_BUFFER_H
 #define RDMA_CORE_SHARED_BUFFER_H
@@ -46,7 +47,7 @@ struct SharedBufferConfig
     uint64_t guaranteedBytes = 4096;     ///< per (port, lossless priority)
     double alpha = 1.0 / 8;              ///< lossless, ingress
     double alphaLossy = 1.0;             ///< lossy, egress
-    uint64_t xonOffset = 8192;
+    uint64_t xonOffset = 3072;
     BufferPolicy policy = BufferPolicy::kDynamic;
     std::array<double, 8> alphaOf{}; ///< of a priority alone; 0: alpha or alphaLossy
     std::vector<uint64_t> portRates; ///< bits per second; kAbm only

@@ -235,27 +235,38 @@ IbPortConfig
 MakeIbPortConfig(const IbFabricConfig& config, uint64_t rateBps, uint32_t mtu, std::string& error)
 {
     IbPortConfig port;
-    const uint64_t least = 64 * uint64_t{rdma::IbLargestPacketBlocks(mtu)};
-    if (config.lanes != 1 && config.lanes != 2 && config.lanes != 4 && config.lanes != 8)
+    while (port.creditShift < rdma::kIbMostCreditShift &&
+           config.creditBlock > rdma::kIbBlockBytes << port.creditShift)
+    {
+        ++port.creditShift;
+    }
+    const uint64_t least = rdma::IbLeastLaneBytes(mtu, port.creditShift);
+    const uint64_t most = rdma::IbMostLaneBytes(port.creditShift);
+    if (config.creditBlock != rdma::kIbBlockBytes << port.creditShift)
+    {
+        error = "InfiniBand: credit blocks of " + std::to_string(config.creditBlock) +
+                " B; allowed: 64 (InfiniBand Architecture 1, 7.9.4), or for long links 128, 256, "
+                "512, 1024, 2048 or 4096";
+    }
+    else if (config.lanes != 1 && config.lanes != 2 && config.lanes != 4 && config.lanes != 8)
     {
         error = "InfiniBand: " + std::to_string(config.lanes) +
                 " data VLs; allowed: 1, 2, 4 or 8 (InfiniBand Architecture 1, 14.2.5.6; 15 are not "
                 "modelled)";
     }
-    else if (config.laneBuffer < least || config.laneBuffer > 64 * rdma::kIbCreditWindow)
+    else if (config.laneBuffer < least || config.laneBuffer > most)
     {
         error = "InfiniBand: " + std::to_string(config.laneBuffer) +
                 " B of buffer for a VL; allowed: at least the largest packet, " +
-                std::to_string(least) + " B, and at most 131072 B, which credits can tell";
+                std::to_string(least) + " B, and at most " + std::to_string(most) +
+                " B, which credits can tell";
     }
     port.lanes = config.lanes;
     port.bufferBlocks = static_cast<uint32_t>(config.laneBuffer / 64);
-    // What is not told yet must leave room for a packet, or the sender waits for the timer.
-    const double share = config.updateShare * static_cast<double>(port.bufferBlocks);
-    port.updateBlocks = std::max<uint32_t>(
-        1,
-        std::min(static_cast<uint32_t>(share),
-                 port.bufferBlocks - std::min<uint32_t>(port.bufferBlocks, least / 64)));
+    port.updateBlocks = rdma::IbUpdateBlocks(port.bufferBlocks,
+                                             config.updateShare,
+                                             rdma::IbLargestPacketBlocks(mtu),
+                                             port.creditShift);
     const auto high = rdma::ParseIbVlTable(config.vlHigh);
     const auto low = rdma::ParseIbVlTable(config.vlLow);
     if (!high || !low)

@@ -4,6 +4,7 @@
 #ifndef IB_SUBNET_HELPER_H
 #define IB_SUBNET_HELPER_H
 
+#include "contrib/rdma/core/ib-credit-reach.h"
 #include "contrib/rdma/core/ib-routing.h"
 #include "contrib/rdma/core/ib-subnet.h"
 
@@ -32,12 +33,17 @@ struct IbFabricConfig
     std::string forwardingFile;
     uint8_t lmc{0};             //!< each host port has 2^lmc LIDs
     uint8_t lanes{1};           //!< data VLs: 1, 2, 4 or 8
-    uint64_t laneBuffer{65536}; //!< receive buffer of a VL at each port (bytes); at most 128 KiB
-    double updateShare{0.25}; //!< of the buffer that becomes free until the sender is told at once
-    std::string vlHigh;       //!< VL arbitration: "0:64,1:128" (VL:weight, 64 B each)
-    std::string vlLow;        //!< all VLs alike if both are empty
-    uint8_t highLimit{255};   //!< of high priority, 4 KiB each; 255: unlimited
-    bool unsafe{false};       //!< routes that may deadlock, rather than an error
+    uint64_t laneBuffer{65536}; //!< receive buffer of a VL at each port (bytes); at most 2,048 x
+                                //!< creditBlock
+    /// Unit of the credits on the wire (bytes), for links longer than 128 KiB can fill: 64 or a
+    /// larger power of two, at most 4,096. See core/ib-credits.h.
+    uint32_t creditBlock{64};
+    /// Of the buffer that becomes free until the sender is told at once.
+    double updateShare{rdma::kIbUpdateShare};
+    std::string vlHigh;     //!< VL arbitration: "0:64,1:128" (VL:weight, 64 B each)
+    std::string vlLow;      //!< all VLs alike if both are empty
+    uint8_t highLimit{255}; //!< of high priority, 4 KiB each; 255: unlimited
+    bool unsafe{false};     //!< routes that may deadlock, rather than an error
     /// Static rate control (InfiniBand Architecture 1, 9.11): a queue pair whose path has a slower
     /// link than its port waits some packet times behind each packet.
     bool staticRate{false};

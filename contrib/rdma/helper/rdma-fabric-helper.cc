@@ -19,12 +19,21 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 #include <stdexcept>
 
 namespace ns3
 {
+
+namespace
+{
+
+/// A full packet takes some 33 ps: with faster links times of a whole number of ps are no times.
+constexpr uint64_t FASTEST_LINK = 1000000000000000;
+
+} // namespace
 
 RdmaFabric::~RdmaFabric() = default;
 
@@ -57,6 +66,10 @@ RdmaFabric::GetPath(uint32_t from, uint32_t to) const
     for (;;)
     {
         const RdmaLinkSpec& link = m_links[end / 2];
+        if (m_linkDown[end / 2])
+        {
+            return {};
+        }
         const uint32_t next = GetNodeOfEnd(end ^ 1);
         const bool atSwitch = m_isSwitch[next];
         path.push_back({rdma::BitRate(link.rateBps),
@@ -209,6 +222,8 @@ RdmaFabric::GetPortTotals() const
         sum.rxFrames += c.rxFrames;
         sum.rxWireBytes += c.rxWireBytes;
         sum.corrupted += c.corrupted;
+        sum.linkDownLost += c.linkDownLost;
+        sum.linkDownQueued += c.linkDownQueued;
         sum.ecnMarks += c.ecnMarks;
         sum.pausesSent += c.pausesSent;
         sum.resumesSent += c.resumesSent;
@@ -390,12 +405,88 @@ RdmaFabric::ConfigureIbSwitches()
 std::string
 RdmaFabric::SetLinkDown(uint32_t link, bool down)
 {
-    const std::string error = m_subnet->SetLinkDown(link, down);
-    if (error.empty())
+    if (link >= m_links.size())
+    {
+        return "link " + std::to_string(link) + "; allowed: 0 to " +
+               std::to_string(m_links.size() - 1) + ", as the fabric has " +
+               std::to_string(m_links.size()) + " links";
+    }
+    if (m_partition.ranks > 1)
+    {
+        return "links of a fabric that several ranks simulate do not go down; allowed: one rank";
+    }
+    if (m_linkDown[link] == down)
+    {
+        return {};
+    }
+    m_linkDown[link] = down;
+    const std::string error = m_subnet ? m_subnet->SetLinkDown(link, down) : ComputeRoutes();
+    if (!error.empty())
+    {
+        m_linkDown[link] = !down;
+        return error;
+    }
+    m_classOfPair.clear();
+    m_farthestHost.clear();
+    if (m_subnet)
     {
         ConfigureIbSwitches();
+        return {};
     }
-    return error;
+    // First the ways, so that nothing takes the link, and pauses that end at it find new ones.
+    for (uint32_t node = 0; node < m_switchOfNode.size(); ++node)
+    {
+        ConfigureSwitch(node);
+    }
+    RdmaClock::Update();
+    const int64_t now = RdmaClock::Now();
+    RdmaPort* ends[2] = {m_portOfEnd[2 * link], m_portOfEnd[2 * link + 1]};
+    for (RdmaPort* end : ends)
+    {
+        end->SetLinkUp(!down, now);
+    }
+    return {};
+}
+
+std::string
+RdmaFabric::ComputeRoutes()
+{
+    std::vector<bool> isHost(m_isSwitch.size());
+    std::transform(m_isSwitch.begin(), m_isSwitch.end(), isHost.begin(), std::logical_not<>());
+    std::vector<rdma::RouteLink> live;
+    for (std::size_t i = 0; i < m_routeLinks.size(); ++i)
+    {
+        if (!m_linkDown[i])
+        {
+            live.push_back(m_routeLinks[i]);
+        }
+    }
+    try
+    {
+        m_routes = rdma::EcmpRoutes::Compute(isHost, live, m_endpoints);
+    }
+    catch (const std::exception& e)
+    {
+        return e.what();
+    }
+    return {};
+}
+
+void
+RdmaFabric::ConfigureSwitch(uint32_t node)
+{
+    RdmaSwitch* device = m_switchOfNode[node];
+    if (!device)
+    {
+        return;
+    }
+    std::vector<std::vector<uint16_t>> groups;
+    for (uint32_t g = 0; g < m_routes.GroupCount(node); ++g)
+    {
+        const auto ports = m_routes.Group(node, static_cast<uint16_t>(g));
+        groups.emplace_back(ports.begin(), ports.end());
+    }
+    device->SetRoutes(m_routes.GroupOfEndpoint(node), groups);
 }
 
 void
@@ -512,10 +603,12 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     for (const RdmaLinkSpec& link : links)
     {
         phase->Done(routeLinks.size());
-        if (link.a >= n || link.b >= n || link.a == link.b || link.rateBps == 0 || link.delayPs < 0)
+        if (link.a >= n || link.b >= n || link.a == link.b || link.rateBps == 0 ||
+            link.rateBps > FASTEST_LINK || link.delayPs < 0)
         {
             error = "link " + std::to_string(&link - links.data()) +
-                    ": ends must be two different nodes, the rate positive, the delay not negative";
+                    ": ends must be two different nodes, the rate positive and at most 1000Tbps, "
+                    "the delay not negative";
             return nullptr;
         }
         const uint32_t first = static_cast<uint32_t>(2 * fabric->m_links.size());
@@ -598,6 +691,10 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
                 }
                 nic->SetMarking(marking, m_ib ? rdma::BitRate(0) : rdma::Gbps(100));
                 nic->Attach(port, static_cast<uint32_t>(fabric->m_nics.size()));
+                if (fabric->m_endsOfNode[i].size() == 1)
+                {
+                    fabric->m_nodes.Get(i)->AggregateObject(nic);
+                }
             }
             fabric->m_nics.push_back(nic);
             fabric->m_endpoints.push_back({i, p});
@@ -612,13 +709,11 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     }
 
     phase.emplace("computing routes");
-    try
+    fabric->m_routeLinks = std::move(routeLinks);
+    fabric->m_linkDown.resize(links.size());
+    error = fabric->ComputeRoutes();
+    if (!error.empty())
     {
-        fabric->m_routes = rdma::EcmpRoutes::Compute(isHost, routeLinks, fabric->m_endpoints);
-    }
-    catch (const std::exception& e)
-    {
-        error = e.what();
         return nullptr;
     }
     ReadAttributes(*fabric);
@@ -626,7 +721,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     if (m_ib)
     {
         phase.emplace("routing the subnet");
-        error = BuildSubnet(*fabric, routeLinks);
+        error = BuildSubnet(*fabric, fabric->m_routeLinks);
         return error.empty() ? std::move(fabric) : nullptr;
     }
     // The largest frame that a buffer must be prepared for: a full first packet with immediate.
@@ -659,13 +754,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
             stream += nodes[i].isSwitch; // another rank's
             continue;
         }
-        std::vector<std::vector<uint16_t>> groups;
-        for (uint32_t g = 0; g < fabric->m_routes.GroupCount(i); ++g)
-        {
-            const auto ports = fabric->m_routes.Group(i, static_cast<uint16_t>(g));
-            groups.emplace_back(ports.begin(), ports.end());
-        }
-        device->SetRoutes(fabric->m_routes.GroupOfEndpoint(i), groups);
+        fabric->ConfigureSwitch(i);
         stream += device->AssignStreams(stream);
         error = device->GetNPorts() ? device->Start(largest) : "";
         if (!error.empty())
@@ -748,6 +837,11 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric) const
     if (!fabric.m_ports.empty())
     {
         fabric.m_timeUnitPs = fabric.m_ports.front()->GetTransmitTimeUnitPs();
+        // For closed forms; the ports have it in their own delay.
+        for (RdmaLinkSpec& link : fabric.m_links)
+        {
+            link.delayPs += fabric.m_ports.front()->GetInterfaceDelayPs(link.rateBps);
+        }
     }
     // What a NIC finds out from the ports it can see; across ranks it cannot see them all.
     if (fabric.GetNRanks() > 1 && m_prototype &&

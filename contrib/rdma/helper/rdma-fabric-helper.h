@@ -156,10 +156,23 @@ class RdmaFabric
     }
 
     /**
-     * InfiniBand: a cable fails, or works again, for the subnet manager: ways change at once. What
-     * is on the cable still arrives. \return what is wrong, or nothing
+     * A link goes down, or comes up again, now. Ways change at once; a host that no way leads to
+     * any more is without a route (drop reason no_route).
+     *
+     * Ethernet: what is on the cable is lost (RdmaPortCounters::linkDownLost), what is queued for
+     * it is dropped (RdmaSwitch::LINK_DOWN, linkDownQueued of a host), pauses are forgotten, and
+     * told again when it comes up. A host's queue pairs wait while its link is down; those that
+     * send to it time out. InfiniBand: the cable fails for the subnet manager; what is on it or
+     * queued for it still arrives.
+     *
+     * In one rank only. \return what is wrong, and all stays as it was; or nothing
      */
     std::string SetLinkDown(uint32_t link, bool down);
+
+    bool IsLinkDown(uint32_t link) const
+    {
+        return m_linkDown[link];
+    }
 
     /// \return all ports of this rank, without ghosts, in the order of their ends. With one rank
     /// it has all ends, and 2 i and 2 i + 1 are the ends a and b of link i.
@@ -260,10 +273,15 @@ class RdmaFabric
     /// From a switch to its farthest host, ps.
     int64_t RoundTripToFarthestHost(uint32_t from) const;
     std::string MakeGateways();
+    /// Of the links that work.
+    std::string ComputeRoutes();
+    void ConfigureSwitch(uint32_t node);
 
     NodeContainer m_nodes;
     std::vector<bool> m_isSwitch; //!< by node
     std::vector<RdmaLinkSpec> m_links;
+    std::vector<rdma::RouteLink> m_routeLinks;
+    std::vector<bool> m_linkDown;
     std::vector<std::vector<uint32_t>> m_endsOfNode; //!< by node and port
     std::vector<rdma::RouteEndpoint> m_endpoints;
     std::vector<std::string> m_names;

@@ -21,7 +21,9 @@ namespace ns3
 struct IbPortConfig
 {
     uint8_t lanes{1};            //!< data VLs: 1, 2, 4 or 8
-    uint32_t bufferBlocks{2048}; //!< receive buffer of a VL, 64 B each; at most 2,048 (7.9.4.3)
+    uint32_t bufferBlocks{2048}; //!< receive buffer of a VL, 64 B each; at most 2,048 (7.9.4.3),
+                                 //!< shifted by creditShift
+    uint32_t creditShift{0};     //!< credit blocks on the wire are of 64 x 2^this bytes
     uint32_t updateBlocks{512};  //!< blocks freed until the peer is told at once
     int64_t updatePeriodPs{0};   //!< and of fewer after this time: 65,536 symbol times at most
     bool adapter{false};         //!< of a channel adapter, not of a switch
@@ -75,7 +77,8 @@ struct IbLinkCredits
     {
         for (Lane& lane : lanes)
         {
-            lane.receiver = rdma::IbCreditReceiver(port.bufferBlocks);
+            lane.sender = rdma::IbCreditSender(port.creditShift);
+            lane.receiver = rdma::IbCreditReceiver(port.bufferBlocks, port.creditShift);
             lane.leaving.reserve(16);
         }
     }

@@ -151,19 +151,19 @@ struct alignas(64) RdmaFrame
     uint32_t flowHash;  //!< of the 5-tuple, computed once a flow; InfiniBand: SLID << 16 | DLID
     uint32_t destQp;    //!< 24 bits
     uint32_t psn;       //!< 24 bits
-    uint32_t aux; //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE), FCTBS
-                  //!< (FLOW_CONTROL)
+    uint32_t aux;       //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE), FCTBS
+                        //!< (FLOW_CONTROL)
     uint32_t dmaLength; //!< RETH length, AETH syndrome (ACKs), source queue pair (UD), FCCL
                         //!< (FLOW_CONTROL)
     uint16_t payload;   //!< bytes of message data, without padding
-    uint16_t inPort; //!< in a switch: where it came in; InfiniBand: with its VL there << 13
+    uint16_t inPort;    //!< in a switch: where it came in; InfiniBand: with its VL there << 13
     RdmaOpcode opcode;
     uint8_t priority; //!< 0..7; InfiniBand: the VL
     uint8_t flags;
 
     union {
-        uint8_t classEnable; //!< PAUSE: class-enable vector
-        uint8_t dscp;        //!< RoCEv2: 6 bits
+        uint8_t classEnable;  //!< PAUSE: class-enable vector
+        uint8_t dscp;         //!< RoCEv2: 6 bits, and LOST
         uint8_t serviceLevel; //!< InfiniBand: 4 bits, and CORRUPTED
     };
 
@@ -171,6 +171,8 @@ struct alignas(64) RdmaFrame
 
     /// InfiniBand, in serviceLevel and not on the wire: its VCRC will be found wrong.
     static constexpr uint8_t CORRUPTED = 0x80;
+    /// RoCEv2, in dscp and not on the wire: it was on the way when its link went down.
+    static constexpr uint8_t LOST = 0x80;
 
     /// Preamble, start delimiter and inter-packet gap (IEEE 802.3, 4A.2): on the wire, never in a
     /// buffer.

@@ -111,6 +111,12 @@ class RdmaNicLimits
         return m_heldBytes;
     }
 
+    /// \return priorities that it pauses its peer for
+    uint8_t GetPausing() const
+    {
+        return m_pausing ? m_losslessMask : 0;
+    }
+
     uint64_t GetXoffBytes() const
     {
         return m_xoffBytes;

@@ -8,6 +8,7 @@
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "none-congestion-ops.h"
+#include "rdma-host.h"
 #include "rdma-nic-limits.h"
 #include "rdma-nic-scan.h"
 #include "rdma-queue-pair-verbs.h"
@@ -17,6 +18,7 @@
 #include "ns3/enum.h"
 #include "ns3/log.h"
 #include "ns3/node.h"
+#include "ns3/object-vector.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
@@ -254,6 +256,12 @@ RdmaNic::GetTypeId()
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_messageRate),
                           MakeUintegerChecker<uint64_t>(0, 1000000000000))
+            .AddAttribute(
+                "CongestionOpsList",
+                "Congestion controls of the queue pairs, in the order they were made",
+                ObjectVectorValue(),
+                MakeObjectVectorAccessor(&RdmaNic::GetCongestionOps, &RdmaNic::GetNQueuePairs),
+                MakeObjectVectorChecker<RdmaCongestionOps>())
             .AddTraceSource("Post",
                             "A work request is posted",
                             MakeTraceSourceAccessor(&RdmaNic::m_postTrace),
@@ -351,6 +359,10 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     m_nakIntervalPs = m_nakInterval.GetPicoSeconds();
     m_endpoint = endpoint;
     port->SetUser(this, 0);
+    if (port->GetNode())
+    {
+        RdmaHost::Of(port->GetNode())->Add(this);
+    }
     m_timeoutPs = m_timeoutExponent ? 4096000LL << m_timeoutExponent : 0;
     const std::string error = ReadPriorityMaps();
     NS_ABORT_MSG_IF(!error.empty(), error);
@@ -401,15 +413,16 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
     if (m_pcieReceiveBuffer)
     {
         // What still arrives after XOFF, and two frames between XOFF and XON, as in a switch.
-        const uint64_t headroom = losslessMask
-                                      ? rdma::HeadroomBytes(rdma::BitRate(m_port->GetRate()),
-                                                            rdma::Duration(m_port->GetDelayPs()),
-                                                            rdma::Duration(0),
-                                                            rdma::Duration(0),
-                                                            rdma::Bytes(largestFrameBytes),
-                                                            rdma::Duration(m_timeUnit))
-                                            .value
-                                      : 0;
+        const uint64_t headroom =
+            losslessMask
+                ? rdma::HeadroomBytes(rdma::BitRate(m_port->GetRate()),
+                                      rdma::Duration(m_port->GetDelayPs()),
+                                      rdma::Duration(0),
+                                      rdma::Duration(m_port->GetPeer()->GetPauseResponsePs()),
+                                      rdma::Bytes(largestFrameBytes),
+                                      rdma::Duration(m_timeUnit))
+                      .value
+                : 0;
         const uint64_t least = headroom + 2 * uint64_t{largestFrameBytes};
         if (m_pcieReceiveBuffer < least)
         {
@@ -425,6 +438,12 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
     }
     m_limits = std::make_unique<RdmaNicLimits>(this, config, losslessMask, xoff, xon);
     return {};
+}
+
+Ptr<RdmaCongestionOps>
+RdmaNic::GetCongestionOps(uint32_t index) const
+{
+    return m_qps[index]->GetCongestionOps();
 }
 
 void
@@ -1009,6 +1028,12 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
         qp->OnDatagram(*frame, now);
     }
     RdmaFramePool::Get().Free(frame);
+}
+
+uint8_t
+RdmaNic::GetPausing(const RdmaPort*) const
+{
+    return m_limits ? m_limits->GetPausing() : 0;
 }
 
 void

@@ -231,6 +231,9 @@ class RdmaNic : public Object, public RdmaPortUser
         return PeekPointer(m_qps[index]);
     }
 
+    /// \return the congestion control of a queue pair: attribute CongestionOpsList
+    Ptr<RdmaCongestionOps> GetCongestionOps(uint32_t index) const;
+
     /// \return most packets in flight of a queue pair under selective repeat: the attribute BdpCap,
     /// or what is computed from the fabric, at the first call
     uint64_t GetBdpCap();
@@ -254,6 +257,7 @@ class RdmaNic : public Object, public RdmaPortUser
     void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override;
     void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override;
     RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) override;
+    uint8_t GetPausing(const RdmaPort* port) const override;
 
     typedef void (*PostTracedCallback)(RdmaQueuePair* qp, const RdmaWorkRequest& request);
     typedef void (*CompletionTracedCallback)(RdmaQueuePair* qp,

@@ -297,7 +297,8 @@ RdmaPort::OnCreditTimer()
         // the sender of a real one cannot know, and it goes on for ever.
         const bool news =
             lane.untold || (m_errorProne && (peer.sender.Limit() != lane.toldFccl ||
-                                             peer.receiver.Abr() != lane.sender.Fctbs()));
+                                             peer.receiver.Abr() >> m_credits->config.creditShift !=
+                                                 lane.sender.Fctbs()));
         again |= news;
         if (news && !lane.updateQueued)
         {

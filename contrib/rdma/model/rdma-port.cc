@@ -75,6 +75,24 @@ RdmaPort::GetTypeId()
                           MakeUintegerAccessor(&RdmaPort::m_lineOverhead),
                           MakeUintegerChecker<uint8_t>(0, 63))
             .AddAttribute(
+                "PauseResponse",
+                "From the arrival of a pause or resume until it holds, in units of 512 bit times "
+                "of the port; headroom at the other end allows for it. IEEE 802.3 annex 31B.3.7 "
+                "allows 67 at 10 Gb/s, 80 at 25, 118 at 40, 147 at 50, 394 (2.0 us) at 100, 453 at "
+                "200, 905 at 400 Gb/s: core/pfc-delays.h",
+                UintegerValue(0),
+                MakeUintegerAccessor(&RdmaPort::m_pauseResponse),
+                MakeUintegerChecker<uint32_t>(0, 65535))
+            .AddAttribute(
+                "InterfaceDelay",
+                "What MAC and PHY at both ends add to the delay of a link, one way, in bit times "
+                "of "
+                "the port; headroom at the other end allows for it. IEEE 802.3 allows an interface "
+                "8,192 at 10 Gb/s, 24,576 at 40, 122,880 (15 kB) at 100 Gb/s: core/pfc-delays.h",
+                UintegerValue(0),
+                MakeUintegerAccessor(&RdmaPort::m_interfaceDelay),
+                MakeUintegerChecker<uint32_t>(0, 100000000))
+            .AddAttribute(
                 "TransmitTimeUnit",
                 "Serialization times are cut to whole multiples of this, as models that "
                 "count in ns do; 0: they are exact, rounded to the nearest ps",
@@ -93,6 +111,11 @@ RdmaPort::GetTypeId()
                             "A frame has been received with bit errors and is dropped",
                             MakeTraceSourceAccessor(&RdmaPort::m_corruptTrace),
                             "ns3::RdmaPort::FrameTracedCallback")
+            .AddTraceSource("LinkDown",
+                            "A frame is lost as the link goes down: on its way here, or in the "
+                            "queue of a host",
+                            MakeTraceSourceAccessor(&RdmaPort::m_linkDownTrace),
+                            "ns3::RdmaPort::FrameTracedCallback")
             .AddTraceSource("Queue",
                             "Bytes in an egress queue, whenever a frame joins or leaves it",
                             MakeTraceSourceAccessor(&RdmaPort::m_queueTrace),
@@ -109,6 +132,7 @@ RdmaPort::RdmaPort()
       m_remote(false),
       m_cutThrough(false),
       m_hasCredits(false),
+      m_suspicious(false),
       m_txEvent(this),
       m_rxEvent(this),
       m_pauseEvent(this)
@@ -152,9 +176,9 @@ RdmaPort::AttachTo(Ptr<RdmaChannel> channel, Ptr<RdmaPort> peer)
 {
     m_channel = channel;
     m_peer = PeekPointer(peer);
-    m_delay = channel->GetDelayPs();
+    m_delay = channel->GetDelayPs() + GetInterfaceDelayPs(m_rate);
     m_bitErrorRate = channel->GetBitErrorRate();
-    m_errorProne = m_bitErrorRate > 0;
+    m_errorProne = m_suspicious = m_bitErrorRate > 0;
     if (m_errorProne)
     {
         m_errors = CreateObject<ExponentialRandomVariable>();
@@ -195,6 +219,12 @@ RdmaPort::ComputeSerialization(uint32_t wireBytes) const
                                    rdma::BitRate(m_rate),
                                    rdma::Duration(m_timeUnit))
         .ps;
+}
+
+int64_t
+RdmaPort::ToPs(uint64_t bits, uint64_t rateBps)
+{
+    return std::llround(static_cast<double>(bits) * 1e12 / static_cast<double>(rateBps));
 }
 
 void
@@ -258,6 +288,11 @@ RdmaPort::ScheduleTransmit()
 void
 RdmaPort::OnTransmitEvent()
 {
+    if (m_down)
+    {
+        m_txScheduled = false;
+        return;
+    }
     m_txPending = false;
     StartNext(m_busyUntil); // nothing is sent while the event is pending
 }
@@ -411,9 +446,10 @@ RdmaPort::Arrive(RdmaFrame* frame, int64_t from, int64_t at)
             return;
         }
         // The MAC takes it: no pipeline before it.
-        frame->time = at;
+        const bool pause = frame->opcode == RdmaOpcode::PAUSE;
+        frame->time = at + (pause ? GetPauseResponsePs() : 0);
         m_controlInFlight.PushBack(frame);
-        m_pauseEvent.ScheduleAt(at, ControlContext());
+        m_pauseEvent.ScheduleAt(frame->time, ControlContext());
         return;
     }
     frame->time = (m_cutThrough ? from : at) + m_receiveLatency;
@@ -475,6 +511,22 @@ RdmaPort::IsCorrupted(const RdmaFrame* frame)
 bool
 RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
 {
+    if (m_lost && !m_hasCredits && frame->opcode != RdmaOpcode::PAUSE &&
+        (frame->dscp & RdmaFrame::LOST))
+    {
+        --m_lost;
+        m_suspicious = m_errorProne || m_lost;
+        // It has not been received after all.
+        --m_counters.rxFrames;
+        m_counters.rxWireBytes -= frame->wireBytes;
+        ++m_counters.linkDownLost;
+        LoseWithLink(frame, now);
+        return true;
+    }
+    if (!m_errorProne)
+    {
+        return false;
+    }
     // With credits it was found out when the frame was counted.
     if (!(m_hasCredits ? frame->serviceLevel & RdmaFrame::CORRUPTED : IsCorrupted(frame)))
     {
@@ -491,7 +543,7 @@ RdmaPort::Deliver(RdmaFrame* frame, int64_t now)
 {
     ++m_counters.rxFrames;
     m_counters.rxWireBytes += frame->wireBytes;
-    if (m_errorProne && DropCorrupted(frame, now))
+    if (m_suspicious && DropCorrupted(frame, now))
     {
         return;
     }
@@ -526,6 +578,10 @@ RdmaPort::Deliver(RdmaFrame* frame, int64_t now)
 void
 RdmaPort::SendPause(uint8_t mask, uint16_t quanta, int64_t now)
 {
+    if (m_down)
+    {
+        return; // the peer hears of what holds then when the link comes up
+    }
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
     frame->wireBytes = MINIMUM_FRAME_BYTES + m_lineOverhead;
     frame->src = frame->dst = 0;
@@ -687,6 +743,110 @@ RdmaPort::TakeQueue(uint8_t priority, int64_t now)
     return frames;
 }
 
+// Failure ----------------------------------------------------------------------------------------
+
+void
+RdmaPortUser::OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now)
+{
+    while (!frames.IsEmpty())
+    {
+        ++port->GetCounters().linkDownQueued;
+        port->LoseWithLink(frames.PopFront(), now);
+    }
+}
+
+void
+RdmaPort::LoseWithLink(RdmaFrame* frame, int64_t now)
+{
+    m_linkDownTrace(this, frame, now);
+    RdmaFramePool::Get().Free(frame);
+}
+
+void
+RdmaPort::SetLinkUp(bool up, int64_t now)
+{
+    NS_ABORT_MSG_IF(m_hasCredits || m_remote, "only an Ethernet link of one process goes down");
+    if (up == !m_down)
+    {
+        return;
+    }
+    NS_LOG_INFO(m_name << (up ? ": link up" : ": link down"));
+    if (up)
+    {
+        ComeUp(now);
+    }
+    else
+    {
+        GoDown(now);
+    }
+    m_linkChange();
+}
+
+void
+RdmaPort::GoDown(int64_t now)
+{
+    m_down = true;
+    m_txScheduled = m_txPending;
+    m_txPending = true; // so that nobody starts to send
+    // Frames are in the list by arrival, and what has arrived whole is in the pipeline behind it.
+    for (RdmaFrame* frame = m_inFlight.Front(); frame; frame = frame->next)
+    {
+        if (frame->time - m_receiveLatency > now && !(frame->dscp & RdmaFrame::LOST))
+        {
+            frame->dscp |= RdmaFrame::LOST;
+            ++m_lost;
+        }
+    }
+    m_suspicious = m_errorProne || m_lost;
+    RdmaFrameList arrived;
+    while (!m_controlInFlight.IsEmpty())
+    {
+        RdmaFrame* frame = m_controlInFlight.PopFront();
+        if (frame->time - GetPauseResponsePs() <= now)
+        {
+            arrived.PushBack(frame);
+        }
+        else
+        {
+            ++m_counters.linkDownLost;
+            LoseWithLink(frame, now);
+        }
+    }
+    m_controlInFlight = arrived;
+    m_control.Clear();
+    m_pausedUntil.fill(now);
+    SetPaused(0, now);
+    for (uint8_t p = 0; p < PRIORITIES; ++p)
+    {
+        const RdmaFrameList frames = TakeQueue(p, now);
+        if (!frames.IsEmpty())
+        {
+            m_user->OnLinkDown(this, frames, now);
+        }
+    }
+}
+
+void
+RdmaPort::ComeUp(int64_t now)
+{
+    m_down = false;
+    m_txPending = m_txScheduled;
+    m_txScheduled = false;
+    // A pause that this port heard of before may be over, and one that it did not hear of may hold.
+    const uint8_t wanted = m_peer->m_user->GetPausing(m_peer);
+    const int64_t until = now + ToPs(512 * uint64_t{UINT16_MAX}, m_rate);
+    for (uint8_t p = 0; p < PRIORITIES; ++p)
+    {
+        m_pausedUntil[p] = wanted >> p & 1 ? until : now;
+    }
+    if (wanted)
+    {
+        m_pauseEvent.ScheduleAt(until, ControlContext());
+    }
+    SetPaused(wanted & ~m_ignored, now);
+    Kick(now);
+}
+
 void
 NoteLeaving(const RdmaPort& port, RdmaFrame& frame, int64_t now)
 {
@@ -758,13 +918,13 @@ RdmaPort::GetMtu() const
 bool
 RdmaPort::IsLinkUp() const
 {
-    return m_peer != nullptr;
+    return m_peer != nullptr && !m_down;
 }
 
 void
-RdmaPort::AddLinkChangeCallback(Callback<void>)
+RdmaPort::AddLinkChangeCallback(Callback<void> callback)
 {
-    // The link does not go up and down.
+    m_linkChange.ConnectWithoutContext(callback);
 }
 
 bool
@@ -818,7 +978,7 @@ RdmaPort::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocol)
 bool
 RdmaPort::SendFrom(Ptr<Packet> packet, const Address&, const Address&, uint16_t protocol)
 {
-    if (!m_peer || packet->GetSize() > m_mtu)
+    if (!IsLinkUp() || packet->GetSize() > m_mtu)
     {
         return false;
     }

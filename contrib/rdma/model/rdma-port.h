@@ -53,6 +53,16 @@ class RdmaPortUser
      * \param pausedMask priorities that PFC holds back
      */
     virtual RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) = 0;
+
+    /// The link is down; these frames were queued for it, and the user owns them now. By default
+    /// they are lost: RdmaPort::LoseWithLink.
+    virtual void OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now);
+
+    /// \return priorities that this user wants the peer of a port to pause
+    virtual uint8_t GetPausing(const RdmaPort*) const
+    {
+        return 0;
+    }
 };
 
 /**
@@ -66,11 +76,13 @@ struct RdmaPortCounters
     uint64_t txFrames{0};
     uint64_t txWireBytes{0};
     uint64_t txDataFrames{0};
-    uint64_t maxQueueBytes{0}; //!< largest sum over the priorities
-    uint64_t ecnMarks{0};      //!< by this port as egress
-    uint64_t corrupted{0};     //!< received with a bad FCS and dropped
-    uint64_t pausesSent{0};    //!< XOFF frames
-    uint64_t resumesSent{0};   //!< XON frames
+    uint64_t maxQueueBytes{0};  //!< largest sum over the priorities
+    uint64_t ecnMarks{0};       //!< by this port as egress
+    uint64_t corrupted{0};      //!< received with a bad FCS and dropped
+    uint64_t linkDownLost{0};   //!< sent to this port, and on the way when the link went down
+    uint64_t linkDownQueued{0}; //!< that waited here in a host when the link went down
+    uint64_t pausesSent{0};     //!< XOFF frames
+    uint64_t resumesSent{0};    //!< XON frames
     uint64_t pausesReceived{0};
     uint64_t pausedPs{0}; //!< time during which at least one priority of the transmitter was
                           //!< paused or without credits (ended pauses)
@@ -147,6 +159,23 @@ class RdmaPort : public NetDevice
     }
 
     int64_t AssignStreams(int64_t stream);
+
+    // Failure --------------------------------------------------------------------------------
+
+    /**
+     * Ethernet: the link goes down or comes up again at this end; do it at both, down first and up
+     * last (RdmaFabric::SetLinkDown).
+     *
+     * Down: what is on the wire towards this port is lost, the last bit being late; what has come
+     * whole is not. What is queued goes to the user (OnLinkDown), MAC control frames are lost.
+     * Nothing is sent, and ordinary packets are refused (NetDevice::Send). Up: the port pauses what
+     * its peer's user wants paused (assumed: both ends tell each other before they send data), and
+     * sends. A port that is down already is left alone, and so is one that is up. \param now ps
+     */
+    void SetLinkUp(bool up, int64_t now);
+
+    /// A frame is lost with its link: told of (trace source LinkDown) and freed.
+    void LoseWithLink(RdmaFrame* frame, int64_t now);
 
     // Data plane ---------------------------------------------------------------------------------
 
@@ -306,6 +335,19 @@ class RdmaPort : public NetDevice
         return m_delay;
     }
 
+    /// \return from the arrival of a pause until it holds, ps: attribute PauseResponse
+    int64_t GetPauseResponsePs() const
+    {
+        return ToPs(512 * uint64_t{m_pauseResponse}, m_rate);
+    }
+
+    /// \return what the interfaces at both ends add to the delay of a link of this rate, one way,
+    /// ps: attribute InterfaceDelay
+    int64_t GetInterfaceDelayPs(uint64_t rateBps) const
+    {
+        return ToPs(m_interfaceDelay, rateBps);
+    }
+
     int64_t GetReceiveLatencyPs() const
     {
         return m_receiveLatency;
@@ -419,6 +461,8 @@ class RdmaPort : public NetDevice
         int64_t ps{0};
     };
 
+    /// \return time of so many bits at a rate, ps
+    static int64_t ToPs(uint64_t bits, uint64_t rateBps);
     void SetTransmitTimeUnit(Time unit);
     Time GetTransmitTimeUnit() const;
     int64_t ComputeSerialization(uint32_t wireBytes) const;
@@ -438,8 +482,10 @@ class RdmaPort : public NetDevice
     void Arrive(RdmaFrame* frame, int64_t from, int64_t at);
     uint32_t ControlContext() const;
     bool IsCorrupted(const RdmaFrame* frame);
-    /// \return whether the frame had bit errors, and is gone
+    /// \return whether the frame had bit errors or was lost with its link, and is gone
     bool DropCorrupted(RdmaFrame* frame, int64_t now);
+    void GoDown(int64_t now);
+    void ComeUp(int64_t now);
     void Deliver(RdmaFrame* frame, int64_t now);
     void OnPause(RdmaFrame* frame, int64_t now);
     void SetPaused(uint8_t mask, int64_t now);
@@ -469,6 +515,7 @@ class RdmaPort : public NetDevice
     bool m_remote : 1;     //!< a ghost: what arrives here goes to another process
     bool m_cutThrough : 1; //!< what arrives here is delivered by its first bit
     bool m_hasCredits : 1; //!< m_credits is not null
+    bool m_suspicious : 1; //!< what arrives may be corrupted, or lost with its link
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_rxTrace;
 
     // line 2: leaving
@@ -478,10 +525,10 @@ class RdmaPort : public NetDevice
     int64_t m_delay{0};
     uint64_t m_queuedBytes{0};
     RdmaFrameList m_control; //!< MAC control frames that wait for the transmitter
-    bool m_txPending{false};
-    uint8_t m_waiting{0}; //!< bit p: queue p is not empty
-    uint8_t m_pull{0};    //!< bit p: the user could make a frame of priority p
-    uint8_t m_paused{0};  //!< bit p: PFC holds priority p
+    bool m_txPending{false}; //!< and of a port whose link is down
+    uint8_t m_waiting{0};    //!< bit p: queue p is not empty
+    uint8_t m_pull{0};       //!< bit p: the user could make a frame of priority p
+    uint8_t m_paused{0};     //!< bit p: PFC holds priority p
     uint8_t m_strict{0xc0};
     uint8_t m_dwrrNext{0};
     uint8_t m_ignored{0}; //!< bit p: pauses of priority p have no effect
@@ -507,6 +554,12 @@ class RdmaPort : public NetDevice
     std::array<int64_t, PRIORITIES> m_pausedSinceOf{}; //!< of those that last
     RdmaFrameList m_controlInFlight; //!< MAC control frames towards this port: not delayed by a
                                      //!< switch's pipeline
+    bool m_down{false};
+    bool m_txScheduled{
+        false};               //!< of a port whose link is down: its transmit event is still to come
+    uint32_t m_lost{0};       //!< frames of m_inFlight that were lost with their link
+    uint32_t m_pauseResponse; //!< 512 bit times
+    uint32_t m_interfaceDelay; //!< bit times
     double m_bitErrorRate{0};
     double m_bitsToError{0};
     Ptr<ExponentialRandomVariable> m_errors;
@@ -527,6 +580,8 @@ class RdmaPort : public NetDevice
     NetDevice::PromiscReceiveCallback m_promiscReceive;
 
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_corruptTrace;
+    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_linkDownTrace;
+    TracedCallback<> m_linkChange;
     TracedCallback<const RdmaPort*, uint8_t, uint8_t, int64_t> m_pauseTrace;
 
     RdmaGateway* m_gateway{nullptr}; //!< of a ghost

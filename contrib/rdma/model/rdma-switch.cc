@@ -217,11 +217,8 @@ RdmaSwitch::DoDispose()
 const char*
 RdmaSwitch::GetDropReasonName(DropReason reason)
 {
-    static const char* names[] = {"no_route",
-                                  "pool_full",
-                                  "threshold",
-                                  "headroom_full",
-                                  "pfc_watchdog"};
+    static const char* names[] =
+        {"no_route", "pool_full", "threshold", "headroom_full", "pfc_watchdog", "link_down"};
     return names[reason];
 }
 
@@ -381,7 +378,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
             m_pfc ? rdma::HeadroomBytes(rdma::BitRate(port->GetRate()),
                                         rdma::Duration(port->GetDelayPs()),
                                         rdma::Duration(pipeline),
-                                        rdma::Duration(0),
+                                        rdma::Duration(port->GetPeer()->GetPauseResponsePs()),
                                         rdma::Bytes(largestFrameBytes),
                                         rdma::Duration(port->GetTransmitTimeUnitPs()))
                             .value *
@@ -416,7 +413,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
                 m_stormTrace(port, priority, begins, now);
             },
             [this](RdmaPort* port, RdmaFrame* frame, int64_t now) {
-                DropQueued(port, frame, now);
+                DropQueued(port, frame, PFC_WATCHDOG, now);
             });
     }
     return {};
@@ -546,7 +543,7 @@ RdmaSwitch::Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t no
 }
 
 void
-RdmaSwitch::DropQueued(RdmaPort* port, RdmaFrame* frame, int64_t now)
+RdmaSwitch::DropQueued(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now)
 {
     if (frame->inPort == UINT16_MAX) // ordinary traffic of this node itself: not in the buffer
     {
@@ -557,11 +554,31 @@ RdmaSwitch::DropQueued(RdmaPort* port, RdmaFrame* frame, int64_t now)
     const uint8_t priority = frame->priority;
     const bool resume =
         m_buffer.Release(frame->inPort, priority, FrameBytes(frame), port->GetPortIndex(), now);
-    Drop(port, frame, PFC_WATCHDOG, now);
+    Drop(port, frame, reason, now);
     if (resume)
     {
         Pause(ingress, priority, false, now);
     }
+}
+
+void
+RdmaSwitch::OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now)
+{
+    while (!frames.IsEmpty())
+    {
+        DropQueued(port, frames.PopFront(), LINK_DOWN, now);
+    }
+}
+
+uint8_t
+RdmaSwitch::GetPausing(const RdmaPort* port) const
+{
+    uint8_t mask = 0;
+    for (uint8_t p = 0; p < RdmaPort::PRIORITIES; ++p)
+    {
+        mask |= m_buffer.IsPaused(port->GetPortIndex(), p) ? 1U << p : 0;
+    }
+    return mask;
 }
 
 void
@@ -608,12 +625,7 @@ RdmaSwitch::OnRefresh()
     const int64_t now = RdmaClock::Now();
     for (const auto& port : m_ports)
     {
-        uint8_t mask = 0;
-        for (uint8_t p = 0; p < RdmaPort::PRIORITIES; ++p)
-        {
-            mask |= m_buffer.IsPaused(port->GetPortIndex(), p) ? 1U << p : 0;
-        }
-        if (mask)
+        if (const uint8_t mask = GetPausing(PeekPointer(port)))
         {
             port->SendPause(mask, m_pauseQuanta, now);
         }

@@ -45,6 +45,7 @@ class RdmaSwitch : public Object, public RdmaPortUser
         THRESHOLD,
         HEADROOM_FULL,
         PFC_WATCHDOG,
+        LINK_DOWN, //!< queued for a link that went down
         DROP_REASONS
     };
 
@@ -59,6 +60,7 @@ class RdmaSwitch : public Object, public RdmaPortUser
     void SetName(std::string name);
     /// \return the port's index
     uint16_t AddPort(Ptr<RdmaPort> port);
+    /// May be called again later: frames that are queued stay where they are.
     /// \param groupOfEndpoint for each endpoint the group, or rdma::EcmpRoutes::kNoGroup
     /// \param groups for each group its ports; not empty
     void SetRoutes(std::vector<uint16_t> groupOfEndpoint,
@@ -119,6 +121,8 @@ class RdmaSwitch : public Object, public RdmaPortUser
     void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override;
     void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override;
     RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) override;
+    void OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now) override;
+    uint8_t GetPausing(const RdmaPort* port) const override;
 
     /// (switch, egress port or null, frame, reason, ps)
     typedef void (*DropTracedCallback)(const RdmaSwitch* device,
@@ -174,8 +178,8 @@ class RdmaSwitch : public Object, public RdmaPortUser
     std::string ConfigureBuffer(rdma::SharedBufferConfig& config) const;
     void Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now);
     void Pause(RdmaPort* port, uint8_t priority, bool pause, int64_t now);
-    /// A queued frame that the watchdog gives up.
-    void DropQueued(RdmaPort* port, RdmaFrame* frame, int64_t now);
+    /// A queued frame is given up.
+    void DropQueued(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now);
     void ScheduleRefresh(int64_t now);
     void OnRefresh();
 

@@ -114,9 +114,32 @@ TEST(IbLink, FecAddsACodewordAndTheDecoder)
     EXPECT_EQ((IbLink{IbSpeed::kEdr, 4}.FecLatency(kIbRs528).ps), 51200 + kIbFecDecoderPs);
     // 2,720 bits at 212.5 Gb/s = 12.8 ns; at 425 Gb/s 6.4 ns; 5,440 bits at 850 Gb/s the same
     EXPECT_EQ((IbLink{IbSpeed::kHdr, 4}.FecLatency().ps), 12800 + kIbFecDecoderPs);
-    EXPECT_EQ((IbLink{IbSpeed::kHdr, 2}.FecLatency().ps), 25600 + kIbFecDecoderPs);
+    // HDR on two lanes and one has RS(544,514): 5,440 bits at 106.25 Gb/s = 51.2 ns
+    EXPECT_STREQ((IbLink{IbSpeed::kHdr, 2}.Fec().name), "RS(544,514)");
+    EXPECT_EQ((IbLink{IbSpeed::kHdr, 2}.FecLatency().ps), 51200 + kIbFecDecoderPs);
+    EXPECT_EQ((IbLink{IbSpeed::kHdr, 1}.FecLatency().ps), 102400 + kIbFecDecoderPs);
+    EXPECT_EQ((IbLink{IbSpeed::kNdr, 2}.FecLatency().ps), 12800 + kIbFecDecoderPs);
+    // 2,710 bits at 103.125 Gb/s = 26.279 ns; four codewords of 5,440 bits at 850 Gb/s = 25.6 ns
+    EXPECT_EQ((IbLink{IbSpeed::kEdr, 4}.FecLatency(kIbRs271).ps), 26279 + kIbFecDecoderPs);
+    EXPECT_EQ((IbLink{IbSpeed::kXdr, 4}.FecLatency(kIbRs544Quad).ps), 25600 + kIbFecDecoderPs);
+    EXPECT_EQ((IbLink{IbSpeed::kXdr, 4}.FecLatency(kIbRs544Double).ps), 12800 + kIbFecDecoderPs);
     EXPECT_EQ((IbLink{IbSpeed::kNdr, 4}.FecLatency().ps), 6400 + kIbFecDecoderPs);
     EXPECT_EQ((IbLink{IbSpeed::kXdr, 4}.FecLatency().ps), 6400 + kIbFecDecoderPs);
+}
+
+TEST(IbLink, FecOfARateIsThatOfTheNicOrOfFourLanes)
+{
+    const IbLink hdr100{IbSpeed::kHdr, 2};
+    EXPECT_EQ(IbFecDelay(Gbps(100), hdr100).ps, 88200);              // not EDR's, which has none
+    EXPECT_EQ(IbFecDelay(Gbps(100), IbLink{IbSpeed::kNdr, 4}).ps, 0); // EDR
+    EXPECT_EQ(IbFecDelay(Gbps(400), hdr100).ps, 43400);              // NDR behind an HDR100 NIC
+    EXPECT_EQ(IbFecDelay(Gbps(123), hdr100).ps, 0);
+    EXPECT_EQ(IbFecDelay(Gbps(400), hdr100, &kIbNoFec).ps, 0);
+    EXPECT_EQ(IbFecDelay(Gbps(100), IbLink{IbSpeed::kEdr, 4}, &kIbRs528).ps, 88200); // 51.2 + 37 ns
+    for (const IbFecName& code : kIbFecNames)
+    {
+        EXPECT_EQ(code.fec.codewordBits == 0, code.fec.decoderPs == 0) << code.name;
+    }
 }
 
 TEST(IbLink, Names)

@@ -21,7 +21,7 @@ TEST(IbSizes, PacketsByHand)
     EXPECT_EQ(IbPacketBytes(RoceOpcode::kAcknowledge, 0, true).value, 70u);
     EXPECT_EQ(IbPacketBytes(RoceOpcode::kReadRequest).value, 42u);
     EXPECT_EQ(IbPacketBytes(RoceOpcode::kDatagramSendOnly, 256).value, 26u + 8 + 256);
-    EXPECT_EQ(IbPacketBytes(RoceOpcode::kCnp).value, 42u);                               // + 16 reserved
+    EXPECT_EQ(IbPacketBytes(RoceOpcode::kCnp).value, 26u); // LRH 8, BTH 12, ICRC 4, VCRC 2: as Linux' hfi1
 }
 
 TEST(IbSizes, PacketLengthIsInWordsWithoutTheVcrc)
@@ -61,7 +61,7 @@ TEST(IbSizes, FrameSizesAreThoseOfThePackets)
     EXPECT_EQ(local.lineOverhead, 2u);
     EXPECT_EQ(local.dataOverhead, 28u);
     EXPECT_EQ(local.ackWire, 32u);
-    EXPECT_EQ(local.cnpWire, 44u);
+    EXPECT_EQ(local.cnpWire, 28u); // 26 and the delimiters
     EXPECT_EQ(local.padMask, 3u);
     EXPECT_EQ(local.leastWire, 0u);
     EXPECT_EQ(local.requestBytes, kMaxRequestBytes);
@@ -70,7 +70,7 @@ TEST(IbSizes, FrameSizesAreThoseOfThePackets)
     const FrameSizes global = IbFrameSizes(true);
     EXPECT_EQ(global.dataOverhead, 68u);
     EXPECT_EQ(global.ackWire, 72u);
-    EXPECT_EQ(global.cnpWire, 84u);
+    EXPECT_EQ(global.cnpWire, 68u);
     for (const RoceOpcode o : {RoceOpcode::kSendOnly, RoceOpcode::kSendLastWithImmediate, RoceOpcode::kWriteFirst,
                                RoceOpcode::kWriteMiddle, RoceOpcode::kWriteOnlyWithImmediate,
                                RoceOpcode::kReadRequest, RoceOpcode::kReadResponseFirst,

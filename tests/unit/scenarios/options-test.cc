@@ -412,9 +412,9 @@ TEST(CommandLine, MistakesAreOneLineThatHelps)
     EXPECT_EQ(OnlyError(Read(table, {"--dry-run", "extra"})), "unexpected argument 'extra'; options begin with '-', see --help");
     EXPECT_EQ(OnlyError(Read(table, {"--mtu="})), "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
     EXPECT_EQ(OnlyError(Read(table, {"--mtu=512", "--mtu=1024"})), "--mtu=1024: given twice (first 512)");
-    EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5"})), "--link-delay=5: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 1s");
+    EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5"})), "--link-delay=5: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 10s");
     EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5Gbps"})),
-              "--link-delay=5Gbps: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 1s");
+              "--link-delay=5Gbps: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 10s");
     EXPECT_EQ(OnlyError(Read(table, {"--cc=dcqnc"})), "--cc=dcqnc: unknown congestion control; allowed: " + JoinNames(CongestionItems()) + "; did you mean 'dcqcn'?");
     EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})), "--list=nick: unknown list; allowed: topologies, nics, ib-switches, ib-routing, compat, cc, cc-preset, patterns, sizes, options; did you mean 'nics'?");
     EXPECT_EQ(Read(table, {"--mut=1", "--cc=x", "--k=x"}).errors.size(), 3u);

@@ -81,17 +81,29 @@ TEST(Graph, EveryErrorHasItsPath)
 {
     EXPECT_EQ(
         Errors(Edited("54.54Gb/s", "54.54Gbs")),
-        "net.json: /links/3/rate: \"54.54Gbs\" is not a rate such as 100Gbps, 25Gb/s or 400G\n");
+        "net.json: /links/3/rate: \"54.54Gbs\" is not a rate such as 100Gbps, 25Gb/s or 400G, "
+        "1kbps to 1000Tbps\n");
     EXPECT_EQ(Errors(Edited("\"25Gbps\"", "25")),
-              "net.json: /links/1/rate: 25 is not a rate such as 100Gbps, 25Gb/s or 400G\n");
+              "net.json: /links/1/rate: 25 is not a rate such as 100Gbps, 25Gb/s or 400G, "
+              "1kbps to 1000Tbps\n");
     EXPECT_EQ(Errors(Edited("\"25Gbps\"", "\"0Gbps\"")),
-              "net.json: /links/1/rate: \"0Gbps\" is not a rate such as 100Gbps, 25Gb/s or 400G\n");
+              "net.json: /links/1/rate: \"0Gbps\" is not a rate such as 100Gbps, 25Gb/s or 400G, "
+              "1kbps to 1000Tbps\n");
+    EXPECT_EQ(
+        Errors(Edited("\"25Gbps\"", "\"2147483648Gbps\"")),
+        "net.json: /links/1/rate: \"2147483648Gbps\" is not a rate such as 100Gbps, 25Gb/s or "
+        "400G, 1kbps to 1000Tbps\n");
+    EXPECT_NE(Errors(Edited("\"25Gbps\"", "\"999bps\"")), "");
+    EXPECT_EQ(Errors(Edited("\"25Gbps\"", "\"1000Tbps\"")), "");
+    EXPECT_EQ(Errors(Edited("2.5us", "10s")), "");
+    EXPECT_EQ(Errors(Edited("1e-12", "0.001")), "");
+    EXPECT_NE(Errors(Edited("1e-12", "0.00101")), "");
     EXPECT_EQ(Errors(Edited("2.5us", "-2us")),
               "net.json: /links/1/delay: \"-2us\" is not a time such as 500ns, 1us, 2.5ms or 1s\n");
     EXPECT_EQ(Errors(Edited("2.5us", "5000s")),
-              "net.json: /links/1/delay: \"5000s\" is more than 1000 s\n");
+              "net.json: /links/1/delay: \"5000s\" is more than 10s\n");
     EXPECT_EQ(Errors(Edited("1e-12", "1.0")),
-              "net.json: /links/1/bit_error_rate: 1.0 is not a number of at least 0 and below 1\n");
+              "net.json: /links/1/bit_error_rate: 1.0 is not a number from 0 to 0.001\n");
     EXPECT_EQ(Errors(Edited("\"count\": 2", "\"count\": 0")),
               "net.json: /links/1/count: 0 is not a whole number from 1 to 1024\n");
     EXPECT_EQ(Errors(Edited("\"count\": 2", "\"cont\": 2")),

@@ -154,10 +154,28 @@ TEST(HpccFormat, ErrorsNameTheLineAndWhatIsExpected)
               "fat.txt:4: \"9\" is not a destination id (0 to 5), of link 2 of 5");
     EXPECT_EQ(Error(Edited("1 2 100Gbps", "1 1 100Gbps")),
               "fat.txt:4: \"1\" is not another node than the source, of link 2 of 5");
-    EXPECT_EQ(Error(Edited("3 5 25Gbps", "3 5 25Gbs")),
-              "fat.txt:5: \"25Gbs\" is not a rate such as 100Gbps, 25Gb/s or 400G, of link 3 of 5");
+    EXPECT_EQ(
+        Error(Edited("3 5 25Gbps", "3 5 25Gbs")),
+        "fat.txt:5: \"25Gbs\" is not a rate such as 100Gbps, 25Gb/s or 400G, 1kbps to 1000Tbps, of "
+        "link 3 of 5");
+    // As options: a rate that a packet takes no time at, one at which it takes days, a far cable, a
+    // link that lets nothing through.
+    EXPECT_EQ(
+        Error(Edited("3 5 25Gbps", "3 5 2147483648Gbps")),
+        "fat.txt:5: \"2147483648Gbps\" is not a rate such as 100Gbps, 25Gb/s or 400G, 1kbps to "
+        "1000Tbps, of link 3 of 5");
+    EXPECT_EQ(Error(Edited("3 5 25Gbps", "3 5 1000Tbps")), "");
+    EXPECT_EQ(Error(Edited("3 5 25Gbps", "3 5 1kbps")), "");
+    EXPECT_NE(Error(Edited("3 5 25Gbps", "3 5 1001Tbps")), "");
+    EXPECT_NE(Error(Edited("3 5 25Gbps", "3 5 999bps")), "");
+    EXPECT_EQ(Error(Edited("1us 0", "10s 0")), "");
+    EXPECT_NE(Error(Edited("1us 0", "10001ms 0")), "");
+    EXPECT_EQ(
+        Error(Edited("0.01", "0.9999999999999")),
+        "fat.txt:7: \"0.9999999999999\" is not an error rate that lets some packets through, of "
+        "link 5 of 5");
     EXPECT_EQ(Error(Edited("1us 0", "1 0")),
-              "fat.txt:5: \"1\" is not a time such as 500ns, 1us, 2.5ms or 1s, at most 1000 s, of "
+              "fat.txt:5: \"1\" is not a time such as 500ns, 1us, 2.5ms or 1s, at most 10s, of "
               "link 3 of 5");
     EXPECT_EQ(Error(Edited("0.01", "1.01")),
               "fat.txt:7: \"1.01\" is not an error rate (at least 0, below 1), of link 5 of 5");

@@ -33,15 +33,27 @@ TEST(Servers, Presets)
                                                     {"dgx-1-v100", 150},
                                                     {"dgx-a100", 300},
                                                     {"dgx-h100", 450},
-                                                    {"dgx-b200", 900},
-                                                    {"pcie3-v100", 15.75},
-                                                    {"pcie4-a100", 31},
-                                                    {"pcie5-h100", 63}};
+                                                    {"dgx-b200", 900}};
     for (const auto& [name, gigabytes] : rates)
     {
         const auto* server = topo::FindServer(presets, name);
         ASSERT_TRUE(server) << name;
         EXPECT_EQ(server->scaleUp.perGpu.bps, static_cast<uint64_t>(gigabytes * 8e9)) << name;
+    }
+    // PCIe: transfers a second, 16 lanes, 128b/130b; acknowledgements, credits, skip sets; headers
+    // of packets with 256 B: see server-presets.cc.
+    const std::pair<const char*, double> buses[] = {{"pcie3-v100", 8},
+                                                    {"pcie4-a100", 16},
+                                                    {"pcie5-h100", 32}};
+    for (const auto& [name, gigatransfers] : buses)
+    {
+        const auto* server = topo::FindServer(presets, name);
+        ASSERT_TRUE(server) << name;
+        const double raw = gigatransfers * 1e9 * 16 * 128 / 130;
+        const double payload = raw * (1 - 8. / 168 - 8. / 168 - 4. / 1538) * 256 / (256 + 8 + 16);
+        EXPECT_NEAR(static_cast<double>(server->scaleUp.perGpu.bps) / payload, 1, 1e-4) << name;
+        EXPECT_NEAR(static_cast<double>(server->scaleUp.hostBridge.bps) / (4 * payload), 1, 1e-4)
+            << name;
     }
     EXPECT_EQ(topo::FindServer(presets, "DGX-A100"), topo::FindServer(presets, "dgx-a100"));
     EXPECT_EQ(topo::FindServer(presets, "DGX_A100"), topo::FindServer(presets, "dgx-a100"));
@@ -78,6 +90,14 @@ TEST(Servers, ReadErrors)
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 0, "nics": 1, )" +
                      scaleUp + "}]}"),
               "my.json: /servers/0/gpus: 0 is not a whole number from 1 to 1024\n");
+    // As --nics-per-server has it.
+    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 65, )" +
+                     scaleUp + "}]}"),
+              "my.json: /servers/0/nics: 65 is not a whole number from 1 to 64\n");
+    EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
+                        "scale_up": {"kind": "nvswitch", "per_gpu": "2147483648Gbps", "latency": "1us"}}]})"),
+              "my.json: /servers/0/scale_up/per_gpu: \"2147483648Gbps\" is not a rate such as "
+              "100Gbps, 25Gb/s or 400G, 1Mbps to 1000Tbps\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nicks": 1, )" +
                      scaleUp + "}]}"),
               "my.json: /servers/0/nicks: unknown key (did you mean nics?); allowed are name, gpu, "
@@ -98,7 +118,9 @@ TEST(Servers, ReadErrors)
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
                         "scale_up": {"kind": "pcie", "per_gpu": "10Kbps", "latency": "2s"}}]})"),
               "my.json: /servers/0/scale_up/host_bridge: is missing\n"
-              "my.json: /servers/0/scale_up/per_gpu: \"10Kbps\" is below 1Mbps\n"
+              "my.json: /servers/0/scale_up/per_gpu: \"10Kbps\" is not a rate such as 100Gbps, "
+              "25Gb/s or 400G, "
+              "1Mbps to 1000Tbps\n"
               "my.json: /servers/0/scale_up/latency: \"2s\" is more than 1 s\n");
     EXPECT_EQ(Errors("[]"), "my.json: /: a list is not an object with servers\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", }]})").find("my.json:1:28: malformed JSON: "),
