@@ -57,9 +57,6 @@ struct ServerSpec
     std::string source;    ///< document of every constant, or "assumed"
 };
 
-/// Most NICs of a server.
-constexpr uint32_t kMostNics = 64;
-
 /// "nvswitch", "nvlink-mesh", "pcie".
 const char* ToString(ScaleUp::Kind kind);
 
