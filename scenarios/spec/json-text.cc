@@ -3,6 +3,8 @@
  */
 #include "scenarios/spec/json-text.h"
 
+#include "contrib/rdma/core/shown-text.h"
+
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -59,7 +61,7 @@ Reason(const std::string& what)
             c = ' ';
         }
     }
-    return reason;
+    return rdma::Shown(reason, 400); // it quotes what was read last, whole
 }
 
 /// What stands in quotes in nlohmann's message, shortened: "1e999".

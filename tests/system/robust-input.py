@@ -141,7 +141,7 @@ class NoWaiting(RobustTest):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.one_error(done.stderr, "flows.csv", "is a pipe")
         os.remove(flows)
-        os.mkfifo(os.path.join(self.folder, "trace"))
+        os.mkfifo(os.path.join(self.folder, "trace.part"))
         done = timeline("trace")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.one_error(done.stderr, "is a pipe")

@@ -139,7 +139,7 @@ class Files(RobustTest):
     def test_dry_run_checks_the_folder(self):
         file = self.write("file", "")
         for name, line in self.lines(" --dry-run"):
-            for out in (file, os.path.join(file, "below"), "/proc/nothing", "/dev/null/x"):
+            for out in (file, os.path.join(file, "below"), "/dev/null/x"):
                 with self.subTest(f"{name} {out}"):
                     run = self.refuse(line + f" --out={out}", "--out", "cannot be written")
                     self.assertFalse(os.path.exists(os.path.join(self.folder, "results")), str(run))

@@ -109,9 +109,12 @@ SetUpWatch* g_watch = nullptr;
 class TerminalText : public std::streambuf
 {
   public:
-    TerminalText(std::ostream& stream, bool keepsFatal)
+    /// \param master what it keeps back, this one does not say either: ns-3 puts the simulated time
+    /// into the middle of a fatal error, by std::clog
+    TerminalText(std::ostream& stream, bool keepsFatal, const TerminalText* master = nullptr)
         : m_to(stream.rdbuf(this)),
-          m_keepsFatal(keepsFatal)
+          m_keepsFatal(keepsFatal),
+          m_master(master)
     {
     }
 
@@ -149,6 +152,10 @@ class TerminalText : public std::streambuf
     std::streamsize xsputn(const char* text, std::streamsize n) override
     {
         const std::string_view view(text, static_cast<std::size_t>(n));
+        if (m_master && m_master->m_keeping)
+        {
+            return n;
+        }
         ClearProgress();
         const bool begins = m_keepsFatal && m_lineStart &&
                             (view.rfind("msg=\"", 0) == 0 || view.rfind("file=", 0) == 0 ||
@@ -195,6 +202,7 @@ class TerminalText : public std::streambuf
 
     std::streambuf* m_to;
     bool m_keepsFatal;
+    const TerminalText* m_master;
     bool m_keeping{false};
     bool m_lineStart{true};
     std::string m_fatal;
@@ -410,6 +418,7 @@ RunProgram(const std::string& name, const std::function<int()>& main)
     // Never deleted: streams are used until the very end.
     g_output = new TerminalText(std::cout, false);
     g_errors = new TerminalText(std::cerr, true);
+    new TerminalText(std::clog, false, g_errors);
     std::atexit(&AtExit);
     g_reserve = std::malloc(RESERVE_BYTES);
     std::set_new_handler(&OnNoMemory);

@@ -98,7 +98,7 @@ TrainingSimulation::Run()
 
     if (!m_calls.Open(m_scenario.run.out + "/calls.log"))
     {
-        return SayError("dltrain", "cannot write " + m_scenario.run.out + "/calls.log");
+        return SayError("dltrain", OutputErrors::First());
     }
     const uint64_t calls = m_steps->GetProgress().second / steps * m_scenario.steps;
     m_logEvery = static_cast<uint32_t>((calls + MAX_CALLS - 1) / MAX_CALLS);
