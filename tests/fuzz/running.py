@@ -27,7 +27,8 @@ PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "pro
 SCRIPTS = os.path.join(ROOT, "scripts")
 
 HANG_S = 20  # of processor time, or of waiting
-WAITING_S = 6  # of a program that sleeps all the time: nothing will come
+WAITING_S = 6  # asleep without a break: nothing will come
+LOOKING_S = 1  # before that nobody looks
 SLOWEST_S = 300  # whatever it did in them: other work may have the processors
 ENDING_S = 15  # of processor time, from Ctrl-C to the end
 MOST_BYTES = 2 << 30  # of address space
@@ -215,20 +216,17 @@ class Runner:
             wall = now - state["begin"]
             if state["asked"]:
                 late = now - state["asked"]
-                if late > ENDING_S and (late > SLOWEST_S or _processor_seconds(self.pid) - state["used"] > ENDING_S or state["waits"]):
+                if late > ENDING_S and (late > SLOWEST_S or _state(self.pid)[1] - state["used"] > ENDING_S or state["waits"]):
                     _kill(self.pid, signal.SIGKILL)
                 return
-            waits = False
-            if self.process:
-                runs, used = _state(self.pid)
-                if runs or used != state["used"]:
-                    state["awake"], state["used"] = now, used
-                waits = now - state["awake"] > WAITING_S
-            if wall < seconds and not waits:
+            if wall < LOOKING_S:
                 return
-            cpu = _processor_seconds(self.pid)
-            if waits or cpu >= seconds or cpu < wall / 50 or wall >= SLOWEST_S:
-                state.update(asked=now, used=cpu, waits=waits or cpu < wall / 50)
+            runs, cpu = _state(self.pid)
+            if runs or cpu != state["used"]:
+                state["awake"], state["used"] = now, cpu
+            waits = now - state["awake"] > WAITING_S
+            if waits or cpu >= seconds or wall >= SLOWEST_S:
+                state.update(asked=now, used=cpu, waits=waits)
                 # To the process alone: what it has started is its own to end.
                 _kill(self.pid, signal.SIGINT, group=False)
 
@@ -260,31 +258,20 @@ def _kill(pid, number, group=True):
 
 
 def _state(pid):
-    """(is it running or ready to, processor time) of a process."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except OSError:
-        return True, 0
-    return fields[0] == "R", int(fields[11]) + int(fields[12])
-
-
-def _processor_seconds(pid):
-    """Of a process and its children that have ended, and of those below it."""
-    total = 0
-    try:
-        for entry in os.listdir("/proc"):
-            if entry.isdigit():
-                try:
-                    with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
-                        fields = file.read().rpartition(")")[2].split()
-                except OSError:
-                    continue
-                if int(entry) == pid or int(fields[3]) == pid:  # the session
-                    total += sum(map(int, fields[11:13] if int(entry) != pid else fields[11:15]))
-    except OSError:
-        pass
-    return total / os.sysconf("SC_CLK_TCK")
+    """(does any of a process and those below it run, or wait for its turn or a disk; their processor time in s)"""
+    below, found = {pid}, []
+    for entry in sorted((int(entry) for entry in os.listdir("/proc") if entry.isdigit())):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if entry in below or int(fields[1]) in below or int(fields[3]) == pid:  # parent, session
+            below.add(entry)
+            found.append(fields)
+    # A child's time counts at its parent once it has ended.
+    ticks = sum(int(tick) for fields in found for tick in fields[11:15])
+    return any(fields[0] in "RD" for fields in found), ticks / os.sysconf("SC_CLK_TCK")
 
 
 # ---- scripts
