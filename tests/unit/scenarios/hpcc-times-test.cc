@@ -84,10 +84,10 @@ TEST(Compat, DecidesWhatIsNotGiven)
     // RoCE: ACKs travel in their queue pair's class, CNPs in 6.
     EXPECT_EQ(none.scenario->fabric.ackPriority, 8);
     EXPECT_EQ(none.scenario->fabric.cnpPriority, 6);
-    const auto given = Traffic({"--topology=single-switch", "--hosts=4", "--ack-priority=5", "--cnp-priority=7"});
-    ASSERT_TRUE(given.scenario);
-    EXPECT_EQ(given.scenario->fabric.ackPriority, 5);
-    EXPECT_EQ(given.scenario->fabric.cnpPriority, 7);
+    const auto priorities = Traffic({"--topology=single-switch", "--hosts=4", "--ack-priority=5", "--cnp-priority=7"});
+    ASSERT_TRUE(priorities.scenario);
+    EXPECT_EQ(priorities.scenario->fabric.ackPriority, 5);
+    EXPECT_EQ(priorities.scenario->fabric.cnpPriority, 7);
     EXPECT_FALSE(none.scenario->fabric.variableWindow || none.scenario->fabric.ecnBehind || none.scenario->completionAtSender);
 
     const auto hpcc = Traffic({"--topology=single-switch", "--hosts=4", "--compat=hpcc"});
