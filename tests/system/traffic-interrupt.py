@@ -6,6 +6,8 @@ import time
 from _traffic import PROGRAM, check, done, flows, folder, links, stats
 
 for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+    if os.path.exists(os.path.join(folder("out"), "flows.csv")):  # of the other signal: it would be taken for a beginning
+        os.remove(os.path.join(folder("out"), "flows.csv"))
     process = subprocess.Popen(
         # Sizes taken in turn: the small flows are done long before the interrupt, the large ones never.
         [PROGRAM, "--k=4", "--bytes=1MB,100GB", "--ack-every=1", "--out=" + folder("out")],
