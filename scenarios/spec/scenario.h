@@ -39,6 +39,7 @@ struct CaptureOptions
 struct RunOptions
 {
     std::string out;               ///< output folder, already created and known to be writable (not with dryRun)
+    std::vector<std::string> made; ///< folders that were created for `out`, the outermost first
     uint64_t seed = 1;
     bool dryRun = false;
     bool progress = true;

@@ -621,6 +621,42 @@ WhyNotWritable(const std::filesystem::path& folder)
 
 } // namespace
 
+namespace
+{
+
+/// As std::filesystem::create_directories, and notes which ones it made.
+void
+MakeFolders(const std::filesystem::path& folder, std::vector<std::string>* made, std::error_code& failed)
+{
+    namespace fs = std::filesystem;
+    const fs::path parent = folder.parent_path();
+    if (folder.empty() || fs::is_directory(folder, failed))
+    {
+        failed.clear();
+        return;
+    }
+    if (parent != folder)
+    {
+        MakeFolders(parent, made, failed);
+    }
+    // "a/" and "a/.": the parent is the folder itself.
+    if (!failed && fs::create_directory(folder, failed))
+    {
+        made->push_back(folder.string());
+    }
+}
+
+} // namespace
+
+void
+DropOutput(const RunOptions& run)
+{
+    for (auto folder = run.made.rbegin(); folder != run.made.rend(); ++folder)
+    {
+        ::rmdir(folder->c_str()); // not if there is anything in it
+    }
+}
+
 bool
 PrepareOutput(const std::string& program, const Values& values, RunOptions* run, Error* error)
 {
@@ -648,9 +684,10 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
     std::error_code failed;
     if (chosen)
     {
-        fs::create_directories("results", failed);
+        MakeFolders("results", &run->made, failed);
         if (failed)
         {
+            DropOutput(*run);
             return fail("results", failed.message());
         }
         // mkdir decides between runs that start at the same time.
@@ -659,20 +696,24 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
             run->out = base + std::to_string(n);
             if (::mkdir(run->out.c_str(), 0777) == 0)
             {
+                run->made.push_back(run->out);
                 break;
             }
             if (errno != EEXIST)
             {
-                return fail(run->out, std::strerror(errno));
+                const std::string why = std::strerror(errno);
+                DropOutput(*run);
+                return fail(run->out, why);
             }
         }
     }
     else
     {
         run->out = values.Text("out");
-        fs::create_directories(run->out, failed);
+        MakeFolders(run->out, &run->made, failed);
         if (failed)
         {
+            DropOutput(*run);
             return fail(run->out, failed.message());
         }
         if (!fs::is_directory(run->out, failed))

@@ -65,6 +65,9 @@ nlohmann::json AsRun(const Validation& v, const RunOptions& run, bool networkFro
 /// dryRun nothing is touched. False: *error says why.
 bool PrepareOutput(const std::string& program, const Values& values, RunOptions* run, Error* error);
 
+/// Takes back what PrepareOutput() made, as far as it is empty: of a run that is refused nothing is left.
+void DropOutput(const RunOptions& run);
+
 /// --pcap names: empty if `name` means something in this topology, else what is wrong.
 std::string CheckCaptureName(const topo::Topology& topology, const std::string& name, std::string* nearest);
 

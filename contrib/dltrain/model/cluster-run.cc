@@ -6,6 +6,7 @@
 #include "capture-setup.h"
 #include "collectives/cost.h"
 #include "fabric-builder.h"
+#include "scenarios/spec/validate.h"
 #include "topology-file.h"
 
 #include "ns3/simulator.h"
@@ -117,8 +118,12 @@ BandwidthOf(coll::Op op, uint64_t bytes, uint32_t ranks, double timeUs)
 }
 
 int
-SayError(const std::string& program, const std::string& error)
+SayError(const std::string& program, const std::string& error, const scenario::RunOptions* run)
 {
+    if (run)
+    {
+        scenario::DropOutput(*run);
+    }
     std::cerr << program << ": error: " << error << "\n";
     return 2;
 }

@@ -33,7 +33,7 @@ CollperfSimulation::Run()
     std::string error = m_run.Build();
     if (!error.empty())
     {
-        return SayError("collperf", error);
+        return SayError("collperf", error, &m_scenario.run);
     }
     m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
                                                   m_scenario.collectives,

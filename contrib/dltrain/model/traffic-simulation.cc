@@ -4,6 +4,7 @@
 #include "traffic-simulation.h"
 
 #include "capture-setup.h"
+#include "cluster-run.h"
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "dry-run.h"
@@ -627,7 +628,7 @@ TrafficSimulation::Run()
     {
         if (Ranks::Get().IsFirst())
         {
-            std::cerr << "traffic: error: " << error << "\n";
+            SayError("traffic", error, &m_scenario.run);
         }
         return 2;
     }

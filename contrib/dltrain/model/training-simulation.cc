@@ -67,7 +67,7 @@ TrainingSimulation::Run()
     std::string error = m_run.Build();
     if (!error.empty())
     {
-        return SayError("dltrain", error);
+        return SayError("dltrain", error, &m_scenario.run);
     }
     const uint32_t steps = m_scenario.warmupSteps + m_scenario.steps;
     m_steps = std::make_unique<StepRunner>(
