@@ -5,11 +5,21 @@
  *
  * Sources. "ml-eng" is stas00/ml-engineering@744d01e, compute/accelerator/README.md and
  * network/README.md, which cite the vendors' data sheets: NVLink rates per GPU and direction P100
- * 80, V100 150, A100 300, H100 and H200 450, B200 900 GB/s; PCIe x16 3.0 15.75, 4.0 31, 5.0 63
- * GB/s. "nccl-tuner" is NVIDIA/nccl@5067397 src/graph/tuning.cc: the latency of one hop with the LL
- * protocol, in which data and flag travel in one store: 0.6 us over NVLink, 1.0 us over PCIe. It is
- * the least a transfer between GPUs takes; what protocols add on top belongs to the collectives. A
- * PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries
+ * 80, V100 150, A100 300, H100 and H200 450, B200 900 GB/s; PCIe x16 3.0 15.75, 4.0 31.5, 5.0 63
+ * GB/s (16 lanes of 8, 16, 32 GT/s times 128/130).
+ *
+ * Efficiency: what NCCL expects a link to carry, over its rate; NVIDIA/nccl@069a3d4 src/graph/topo.h
+ * has, in GB/s a link, P100 (SM60) 18 of 20, V100 and A100 (SM70, SM80) 20 of 25, H100 (SM90) 20.6
+ * of 25, B200 (SM100) 40.1 of 50, and PCIe 3.0 x16 12 of 15.75 (others in proportion to their
+ * rate). It is not fitted to measurements; those there are agree: all-reduce in 8 A100s reaches 235
+ * GB/s (240 expected; src/graph/tuning.cc bounds it by 235 on SM80 in NVIDIA/nccl@01afd20), in 4
+ * H100s 368, point to point 376 (371), on a GB200 746 (722): ml-eng.
+ *
+ * Latency: "nccl-tuner" is NVIDIA/nccl src/graph/tuning.cc, hwLatencies of a ring: LL, in which data
+ * and flag travel in one store, 0.6 us over NVLink and 1.0 us over PCIe, Simple 3.4 and 5.7 us
+ * (versions from 2.19 on; 2.10 had 0.47 for LL over NVLink). Its LL128 is left out.
+ *
+ * A PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries
  * gpus / 2 such links: assumed.
  */
 #include "topologies/server.h"
@@ -23,32 +33,32 @@ ServerPresetsJson()
     return R"json({
   "servers": [
     {"name": "dgx-a100", "gpu": "A100", "gpus": 8, "nics": 8,
-     "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "latency": "600ns"},
-     "source": "300 GB/s: ml-eng; 8 GPUs, NVSwitch, 8 x 200G HDR: ml-eng; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "300 GB/s: ml-eng; 8 GPUs, NVSwitch, 8 x 200G HDR: ml-eng; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-1-p100", "gpu": "P100", "gpus": 8, "nics": 4,
-     "scale_up": {"kind": "nvlink-mesh", "per_gpu": "640Gbps", "latency": "600ns"},
-     "source": "4 links of 20 GB/s = 80 GB/s: ml-eng; 8 GPUs, 4 NICs (EDR): assumed; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvlink-mesh", "per_gpu": "640Gbps", "efficiency": 0.9, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "4 links of 20 GB/s = 80 GB/s: ml-eng; 8 GPUs, 4 NICs (EDR): assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-1-v100", "gpu": "V100", "gpus": 8, "nics": 4,
-     "scale_up": {"kind": "nvlink-mesh", "per_gpu": "1200Gbps", "latency": "600ns"},
-     "source": "6 links of 25 GB/s = 150 GB/s: ml-eng; 8 GPUs, 4 NICs (EDR): assumed; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvlink-mesh", "per_gpu": "1200Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "6 links of 25 GB/s = 150 GB/s: ml-eng; 8 GPUs, 4 NICs (EDR): assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-h100", "gpu": "H100", "gpus": 8, "nics": 8,
-     "scale_up": {"kind": "nvswitch", "per_gpu": "3600Gbps", "latency": "600ns"},
-     "source": "450 GB/s: ml-eng; 8 GPUs, NVLink4, 8 x 400G NDR: ml-eng; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvswitch", "per_gpu": "3600Gbps", "efficiency": 0.824, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "450 GB/s: ml-eng; 8 GPUs, NVLink4, 8 x 400G NDR: ml-eng; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-h200", "gpu": "H200", "gpus": 8, "nics": 8,
-     "scale_up": {"kind": "nvswitch", "per_gpu": "3600Gbps", "latency": "600ns"},
-     "source": "450 GB/s: ml-eng; 8 GPUs, 8 NICs as DGX H100: assumed; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvswitch", "per_gpu": "3600Gbps", "efficiency": 0.824, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "450 GB/s: ml-eng; 8 GPUs, 8 NICs as DGX H100: assumed; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-b200", "gpu": "B200", "gpus": 8, "nics": 8,
-     "scale_up": {"kind": "nvswitch", "per_gpu": "7200Gbps", "latency": "600ns"},
-     "source": "900 GB/s: ml-eng; 8 GPUs, 8 NICs (AWS p6-b200: 8 x 400G): ml-eng; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvswitch", "per_gpu": "7200Gbps", "efficiency": 0.802, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "900 GB/s: ml-eng; 8 GPUs, 8 NICs (AWS p6-b200: 8 x 400G): ml-eng; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "pcie3-v100", "gpu": "V100", "gpus": 8, "nics": 1,
-     "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "504Gbps", "latency": "1us"},
-     "source": "PCIe 3.0 x16 15.75 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"},
+     "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "504Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
+     "source": "PCIe 3.0 x16 15.75 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"},
     {"name": "pcie4-a100", "gpu": "A100", "gpus": 8, "nics": 1,
-     "scale_up": {"kind": "pcie", "per_gpu": "248Gbps", "host_bridge": "992Gbps", "latency": "1us"},
-     "source": "PCIe 4.0 x16 31 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"},
+     "scale_up": {"kind": "pcie", "per_gpu": "252Gbps", "host_bridge": "1008Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
+     "source": "PCIe 4.0 x16 31.5 GB/s (16 GT/s x 16 x 128/130); 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"},
     {"name": "pcie5-h100", "gpu": "H100", "gpus": 8, "nics": 1,
-     "scale_up": {"kind": "pcie", "per_gpu": "504Gbps", "host_bridge": "2016Gbps", "latency": "1us"},
-     "source": "PCIe 5.0 x16 63 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"}
+     "scale_up": {"kind": "pcie", "per_gpu": "504Gbps", "host_bridge": "2016Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
+     "source": "PCIe 5.0 x16 63 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"}
   ]
 }
 )json";

@@ -48,10 +48,33 @@ ReadRate(JsonReader& reader,
     }
 }
 
+bool
+ReadLatency(JsonReader& reader,
+            const json& object,
+            const std::string& path,
+            const char* key,
+            bool required,
+            rdma::Duration& latency)
+{
+    if (!reader.Read(object, path, key, required, latency))
+    {
+        return false;
+    }
+    if (latency > rdma::Milliseconds(1000))
+    {
+        reader.Fail(path + "/" + key, &object[key], "is more than 1 s");
+        return false;
+    }
+    return true;
+}
+
 void
 ReadScaleUp(JsonReader& reader, const json& object, const std::string& path, ScaleUp& scaleUp)
 {
-    if (!reader.IsObject(object, path, {"kind", "per_gpu", "host_bridge", "latency"}))
+    if (!reader.IsObject(
+            object,
+            path,
+            {"kind", "per_gpu", "host_bridge", "efficiency", "latency", "bulk_latency"}))
     {
         return;
     }
@@ -81,10 +104,14 @@ ReadScaleUp(JsonReader& reader, const json& object, const std::string& path, Sca
         }
     }
     ReadRate(reader, object, path, "per_gpu", true, scaleUp.perGpu);
-    if (reader.Read(object, path, "latency", true, scaleUp.latency) &&
-        scaleUp.latency > rdma::Milliseconds(1000))
+    reader.Read(object, path, "efficiency", false, 0.0, 1.0, scaleUp.efficiency);
+    ReadLatency(reader, object, path, "latency", true, scaleUp.latency);
+    if (ReadLatency(reader, object, path, "bulk_latency", false, scaleUp.bulkLatency) &&
+        scaleUp.bulkLatency < scaleUp.latency)
     {
-        reader.Fail(path + "/latency", &object["latency"], "is more than 1 s");
+        reader.Fail(path + "/bulk_latency",
+                    &object["bulk_latency"],
+                    "is less than latency, " + rdma::ToString(scaleUp.latency));
     }
 }
 

@@ -150,7 +150,11 @@ ClusterText(const ClusterSpec& c)
     const uint32_t hosts = static_cast<uint32_t>(c.topology.Hosts().size());
     return Line("servers", std::to_string(c.servers) + " x " + c.server.name + " with " + std::to_string(c.server.gpus) + " x " +
                                c.server.gpu + ", " + topo::ToString(c.server.scaleUp.kind) + " " +
-                               rdma::ToString(c.server.scaleUp.perGpu) + " a GPU, " + std::to_string(c.server.nics) +
+                               rdma::ToString(c.server.scaleUp.perGpu) + " a GPU" +
+                               (c.server.scaleUp.efficiency < 1
+                                    ? Format(" (%.3g%% for messages)", 100 * c.server.scaleUp.efficiency)
+                                    : "") +
+                               ", " + std::to_string(c.server.nics) +
                                (c.server.nics == 1 ? " NIC" : " NICs")) +
            Line("network", NetworkText(c.topology, c.topologyName)) +
            Line("placement", std::string(c.placement == PlacementPolicy::kRandom ? "random" : "linear") +
