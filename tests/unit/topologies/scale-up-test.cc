@@ -238,7 +238,7 @@ TEST(ScaleUpModel, ManyMessagesThatWaitCostNoMoreWakes)
     ScaleUpModel m(Slow(), 8);
     uint64_t wakes = 0;
     const auto arrivals = Play(m, messages, &wakes);
-    EXPECT_EQ(arrivals.back(), kL + 700 * 1000);
+    EXPECT_NEAR(arrivals.back(), kL + 700 * 1000, 1); // each message is rounded up to a picosecond
     EXPECT_LE(wakes, 2 * 1000 + 10u);
 }
 
@@ -386,8 +386,11 @@ CheckLaws(const std::vector<Message>& messages, const Times& arrivals, uint32_t 
                 uint64_t bytes = 0;
                 for (const auto& [left, i] : byArrival)
                 {
-                    bytes += messages[i].post >= begin ? messages[i].bytes : 0;
-                    ASSERT_GE(left - begin + 2, static_cast<int64_t>(bytes));
+                    if (messages[i].post >= begin)
+                    {
+                        bytes += messages[i].bytes;
+                        ASSERT_GE(left - begin + 2, static_cast<int64_t>(bytes));
+                    }
                 }
             }
         }
