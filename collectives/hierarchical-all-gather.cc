@@ -24,7 +24,7 @@ namespace
 Shape
 ShapeOf(const Collective& what, const Placement& placement, const AlgorithmOptions& options)
 {
-    return Shape(what, placement, options, what.ranks);
+    return TwoLevelShape(what, placement, options, what.ranks);
 }
 
 class HierarchicalAllGatherSchedule final : public TwoLevelSchedule
@@ -33,8 +33,7 @@ class HierarchicalAllGatherSchedule final : public TwoLevelSchedule
     HierarchicalAllGatherSchedule(const Collective& what,
                                   const Placement& placement,
                                   const Shape& shape)
-        : TwoLevelSchedule(what, placement, shape, StepsPerLoop(placement)),
-          m_innerSteps(m_gpus > 1 ? what.ranks : 0),
+        : TwoLevelSchedule(what, placement, shape, StepsOfPhases(placement)),
           m_outerSteps(m_servers > 1 ? m_servers : 0),
           m_pieces(what.bytes, what.ranks, shape.Parts())
     {
@@ -43,13 +42,12 @@ class HierarchicalAllGatherSchedule final : public TwoLevelSchedule
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {
         const Coordinates me = Find(lane, rank);
-        auto [part, j] = Locate(lane, k);
-        if (j < m_outerSteps)
+        const auto [part, phase, j] = LocatePhase(lane, k);
+        if (phase == 0)
         {
             const Rank owner = RankAt(lane, Wrap(me.server + m_servers - j, m_servers), me.place);
             return Outer(lane, me, j > 0, j + 1 < m_outerSteps, m_pieces.Part(owner, part));
         }
-        j -= m_outerSteps;
         const uint32_t hop = m_byServers(j);
         const uint32_t server = j - hop * m_servers;
         const Rank owner = RankAt(lane, server, Wrap(me.place + m_gpus - hop, m_gpus));
@@ -57,14 +55,15 @@ class HierarchicalAllGatherSchedule final : public TwoLevelSchedule
     }
 
   private:
-    static uint32_t StepsPerLoop(const Placement& placement)
+    static std::vector<uint32_t> StepsOfPhases(const Placement& placement)
     {
         const uint32_t servers = RanksByServer(placement).size();
         const uint32_t ranks = placement.serverOf.size();
-        return (ranks > servers ? ranks : 0) + (servers > 1 ? servers : 0);
+        const uint32_t inner = ranks > servers ? ranks : 0;
+        const uint32_t outer = servers > 1 ? servers : 0;
+        return {outer, inner};
     }
 
-    uint32_t m_innerSteps;
     uint32_t m_outerSteps;
     Grid m_pieces;
 };

@@ -14,7 +14,8 @@
  *
  * 2 (g-1) (a_in + (S / g) b_in) + 2 (k-1) (a_out + (S / gk) b_out): as many bytes a rank as a flat
  * ring, 2 S (n-1) / n, in far fewer messages in series (2 (g + k - 2) instead of 2 (gk - 1)), with
- * 2 S (k-1) / k out of a server instead of 2 S (n-1) / n. Cho et al., BlueConnect, MLSys 2019. All
+ * 2 S (k-1) / k out of a server instead of 2 S (n-1) / n. With several loops the phases overlap
+ * (server-groups.h): HierarchicalSeconds() in cost.h. Cho et al., BlueConnect, MLSys 2019. All
  * g GPUs of a server use the channel's NIC in phase 2; several channels share S out over the NICs.
  */
 #include "collectives/cost.h"
@@ -33,7 +34,7 @@ ShapeOf(const Collective& what, const Placement& placement, const AlgorithmOptio
     // GPU.
     const uint64_t servers = RanksByServer(placement).size();
     const uint64_t gpus = what.ranks / servers;
-    return Shape(what, placement, options, gpus > 1 ? gpus : servers);
+    return TwoLevelShape(what, placement, options, gpus > 1 ? gpus : servers);
 }
 
 class HierarchicalAllReduceSchedule final : public TwoLevelSchedule
@@ -42,7 +43,7 @@ class HierarchicalAllReduceSchedule final : public TwoLevelSchedule
     HierarchicalAllReduceSchedule(const Collective& what,
                                   const Placement& placement,
                                   const Shape& shape)
-        : TwoLevelSchedule(what, placement, shape, StepsPerLoop(placement)),
+        : TwoLevelSchedule(what, placement, shape, StepsOfPhases(placement)),
           m_innerSteps(m_gpus > 1 ? m_gpus : 0),
           m_outerSteps(m_servers > 1 ? 2 * m_servers - 1 : 0),
           m_chunks(what.bytes, shape.Parts(), what.ranks)
@@ -52,16 +53,15 @@ class HierarchicalAllReduceSchedule final : public TwoLevelSchedule
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {
         const Coordinates me = Find(lane, rank);
-        auto [part, j] = Locate(lane, k);
-        if (j < m_innerSteps)
+        const auto [part, phase, j] = LocatePhase(lane, k);
+        if (phase == 0)
         {
             const uint32_t chunk = Wrap(me.place + m_gpus - 1 - j, m_gpus);
             Step step = Inner(lane, me, j > 0, j + 1 < m_innerSteps, Chunk(part, chunk));
             step.reduce = j > 0;
             return step;
         }
-        j -= m_innerSteps;
-        if (j < m_outerSteps)
+        if (phase == 1)
         {
             const uint32_t piece =
                 Wrap(Wrap(me.server + m_outerSteps - j, 2 * m_servers), m_servers);
@@ -71,7 +71,6 @@ class HierarchicalAllReduceSchedule final : public TwoLevelSchedule
             step.reduce = j > 0 && j < m_servers;
             return step;
         }
-        j -= m_outerSteps;
         return Inner(lane,
                      me,
                      j > 0,
@@ -80,11 +79,12 @@ class HierarchicalAllReduceSchedule final : public TwoLevelSchedule
     }
 
   private:
-    static uint32_t StepsPerLoop(const Placement& placement)
+    static std::vector<uint32_t> StepsOfPhases(const Placement& placement)
     {
         const uint32_t servers = RanksByServer(placement).size();
         const uint32_t gpus = placement.serverOf.size() / servers;
-        return (gpus > 1 ? 2 * gpus : 0) + (servers > 1 ? 2 * servers - 1 : 0);
+        const uint32_t inner = gpus > 1 ? gpus : 0;
+        return {inner, servers > 1 ? 2 * servers - 1 : 0, inner};
     }
 
     /// Chunk p of g is k pieces of n.

@@ -29,7 +29,7 @@ namespace
 Shape
 ShapeOf(const Collective& what, const Placement& placement, const AlgorithmOptions& options)
 {
-    return Shape(what, placement, options, what.ranks);
+    return TwoLevelShape(what, placement, options, what.ranks);
 }
 
 class HierarchicalReduceScatterSchedule final : public TwoLevelSchedule
@@ -38,8 +38,7 @@ class HierarchicalReduceScatterSchedule final : public TwoLevelSchedule
     HierarchicalReduceScatterSchedule(const Collective& what,
                                       const Placement& placement,
                                       const Shape& shape)
-        : TwoLevelSchedule(what, placement, shape, StepsPerLoop(placement)),
-          m_innerSteps(m_gpus > 1 ? what.ranks : 0),
+        : TwoLevelSchedule(what, placement, shape, StepsOfPhases(placement)),
           m_outerSteps(m_servers > 1 ? m_servers : 0),
           m_pieces(what.bytes, what.ranks, shape.Parts())
     {
@@ -48,9 +47,9 @@ class HierarchicalReduceScatterSchedule final : public TwoLevelSchedule
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {
         const Coordinates me = Find(lane, rank);
-        auto [part, j] = Locate(lane, k);
+        const auto [part, phase, j] = LocatePhase(lane, k);
         Step step;
-        if (j < m_innerSteps)
+        if (phase == 0)
         {
             const uint32_t hop = m_byServers(j);
             const uint32_t server = j - hop * m_servers;
@@ -59,7 +58,6 @@ class HierarchicalReduceScatterSchedule final : public TwoLevelSchedule
             step.reduce = hop > 0;
             return step;
         }
-        j -= m_innerSteps;
         const Rank owner = RankAt(lane, Wrap(me.server + m_servers - 1 - j, m_servers), me.place);
         step = Outer(lane, me, j > 0, j + 1 < m_outerSteps, m_pieces.Part(owner, part));
         step.reduce = j > 0;
@@ -67,14 +65,15 @@ class HierarchicalReduceScatterSchedule final : public TwoLevelSchedule
     }
 
   private:
-    static uint32_t StepsPerLoop(const Placement& placement)
+    static std::vector<uint32_t> StepsOfPhases(const Placement& placement)
     {
         const uint32_t servers = RanksByServer(placement).size();
         const uint32_t ranks = placement.serverOf.size();
-        return (ranks > servers ? ranks : 0) + (servers > 1 ? servers : 0);
+        const uint32_t inner = ranks > servers ? ranks : 0;
+        const uint32_t outer = servers > 1 ? servers : 0;
+        return {inner, outer};
     }
 
-    uint32_t m_innerSteps;
     uint32_t m_outerSteps;
     Grid m_pieces;
 };

@@ -268,4 +268,29 @@ JsonReader::Read(const json& object,
     return true;
 }
 
+bool
+JsonReader::Read(const json& object,
+                 const Path& path,
+                 const char* key,
+                 bool required,
+                 double above,
+                 double most,
+                 double& value)
+{
+    const json* member = Member(object, path, key, required);
+    if (!member)
+    {
+        return false;
+    }
+    if (!member->is_number() || !(member->get<double>() > above && member->get<double>() <= most))
+    {
+        Fail(path + "/" + key,
+             member,
+             "is not a number above " + json(above).dump() + ", at most " + json(most).dump());
+        return false;
+    }
+    value = member->get<double>();
+    return true;
+}
+
 } // namespace topo

@@ -70,6 +70,14 @@ class JsonReader
               uint64_t least,
               uint64_t most,
               uint64_t& value);
+    /// A number above `above`, at most `most`.
+    bool Read(const nlohmann::json& object,
+              const Path& path,
+              const char* key,
+              bool required,
+              double above,
+              double most,
+              double& value);
 
   private:
     std::string m_file;

@@ -1,37 +1,52 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How long a message between two GPUs of one server takes: a law at message granularity, so that
+ * How long messages between the GPUs of one server take: a law at message granularity, so that
  * NVLink costs no packets.
  *
  *     GPU a --egress--> [ non-blocking switch, latency L           ] --ingress--> GPU b
  *                       [ PCIe: host bridge, rate H, shared by all ]
  *
- * Each port has rate R and carries one message at a time.
+ * **The law.** Every GPU has an egress and an ingress port of rate R. A switch of NVLink
+ * interleaves the packets of all GPUs, so what goes at once from one GPU to another (a pair) is a
+ * fluid, and pairs share ports by max-min fairness: the port with the least rate a pair gives each
+ * of its pairs that much, and so on with the rest (Bertsekas & Gallager, Data Networks, 6.5.2). So
  *
- * **The law.** Cut-through: the first byte arrives L after it left, and both ports are busy for the
- * message's duration D = bytes / R, the ingress one L later. A message posted at `now` therefore
- * starts at
+ *   - no port carries more than R, the bridge no more than H;
+ *   - no pair could be faster without another no faster being slower: it has a port that is full.
+ *     While anything is under way from a to b, the egress port of a or the ingress port of b is
+ * full (or the bridge), hence all is done within  max load of an egress + max load of an ingress
+ * port
+ *     (+ bridge)  of the first post, and any all-to-all of equal messages in the least time there
+ * is;
+ *   - it does not matter in which order the calls of one moment come.
  *
- *     start   = max(now, egressFree[a], ingressFree[b] - L, bridgeFree)       bridge: PCIe only
- *     arrival = start + L + D
- *     egressFree[a] = start + D,  ingressFree[b] = start + L + D,  bridgeFree = start + bytes / H
+ * Messages of a pair go one after the other, in the order of the posts, and arrive in it. The last
+ * byte arrives L after it left (cut-through). A message of no bytes takes L and shares nothing, but
+ * does not overtake its pair's. A message of a GPU to itself arrives at once (there is nothing to
+ * cross; what a copy in memory costs is the compute model's).
  *
- * If the bridge is slower than a port (H < R), a message takes D = bytes / H. A message of no bytes
- * takes L, and waits for nothing and nobody. A message of a GPU to itself arrives at once (there is
- * nothing to cross; what a copy in memory costs is the compute model's).
+ * **Protocols.** With ScaleUp::bulkLatency a message is sent as NCCL would, in the faster of two
+ * ways: LL, where every 4 bytes of data are stored with 4 bytes of flag, takes `latency` and twice
+ * the bytes; Simple takes `bulkLatency` and the bytes. Without, all take `latency`.
  *
- * **Assumptions.** First come (in the order of the calls), first served at every port, without
- * preemption or sharing: three messages to one GPU arrive one after the other, the last one when
- * fair sharing would deliver all three. A message that waits for its receiver holds up the later
- * ones of its sender (head-of-line), as one copy engine would. Both directions are independent. A
- * mesh (DGX-1) is taken as a switch with the sum of a GPU's links: right for ring collectives that
- * NCCL spreads over all links, too fast by up to the number of links for one message to one
- * neighbour.
+ * **Assumptions.** R is ScaleUp::perGpu times ScaleUp::efficiency. Both directions are independent.
+ * A mesh (DGX-1) is taken as a switch with the sum of a GPU's links: right for ring collectives
+ * that NCCL spreads over all links, too fast by up to the number of links for one message to one
+ * neighbour. Messages of one pair in different collectives wait for one another.
  *
- * Calls must come in the order of simulated time (`now` never decreases) for this to be first come,
- * first served; nothing breaks otherwise. Cost: a few nanoseconds, no allocation. Times are whole
- * picoseconds from integer arithmetic: the same on every machine.
+ * **Use.** Post(), then Arrived() at NextWake(), as often as it says that something has arrived.
+ * Times never decrease from call to call.
+ *
+ *     model.Post(0, 1, bytes, now, 7);          // 7 comes back
+ *     now = model.NextWake();
+ *     while (model.Arrived(now, cookie)) ...
+ *
+ * Cost: a message whose ports nobody else uses is one arrival in a heap, O(log messages under way).
+ * Where pairs share ports, rates are shared out anew at most once for each moment at which a pair
+ * begins or ends to have messages, over the pairs that do share: O(pairs x distinct rates),
+ * whatever the number of messages that wait. Times are whole picoseconds from integer arithmetic:
+ * the same on every machine.
  */
 #ifndef TOPOLOGIES_SCALE_UP_MODEL_H
 #define TOPOLOGIES_SCALE_UP_MODEL_H
@@ -39,10 +54,8 @@
 #include "contrib/rdma/core/units.h"
 #include "topologies/server.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <vector>
 
 namespace topo
@@ -52,62 +65,39 @@ namespace topo
 class ScaleUpModel
 {
   public:
-    /// Throws std::invalid_argument for a rate below 1 Mb/s, a negative latency, or PCIe without a
-    /// host bridge rate.
-    ScaleUpModel(const ScaleUp& spec, uint32_t gpus)
-        : m_psPerByte(FixedPsPerByte(spec.perGpu)),
-          m_latency(spec.latency.ps),
-          m_ports(gpus)
-    {
-        if (spec.latency.ps < 0)
-        {
-            throw std::invalid_argument("ScaleUpModel: negative latency");
-        }
-        if (spec.kind == ScaleUp::kPcie)
-        {
-            m_bridgePsPerByte = FixedPsPerByte(spec.hostBridge);
-            m_psPerByte = std::max(m_psPerByte, m_bridgePsPerByte);
-        }
-    }
+    static constexpr rdma::TimePoint kNever{std::numeric_limits<int64_t>::max()};
 
-    /// Posts a message and tells when its last byte arrives. GPUs are 0..Gpus()-1 (not checked).
-    rdma::TimePoint Transfer(uint32_t fromGpu,
-                             uint32_t toGpu,
-                             rdma::Bytes bytes,
-                             rdma::TimePoint now)
-    {
-        if (fromGpu == toGpu)
-        {
-            return now;
-        }
-        if (bytes.value == 0)
-        {
-            return rdma::TimePoint(now.ps + m_latency);
-        }
-        Port& from = m_ports[fromGpu];
-        Port& to = m_ports[toGpu];
-        int64_t start = std::max({now.ps, from.egressFree, to.ingressFree - m_latency});
-        if (m_bridgePsPerByte != 0)
-        {
-            start = std::max(start, m_bridgeFree);
-            m_bridgeFree = start + Scale(bytes, m_bridgePsPerByte);
-        }
-        from.egressFree = start + Scale(bytes, m_psPerByte);
-        to.ingressFree = from.egressFree + m_latency;
-        m_bytes += bytes;
-        return rdma::TimePoint(to.ingressFree);
-    }
+    /// Throws std::invalid_argument for a rate below 1 Mb/s, a negative latency, an efficiency that
+    /// is not above 0 and at most 1, or PCIe without a host bridge rate.
+    ScaleUpModel(const ScaleUp& spec, uint32_t gpus);
 
-    /// What Transfer takes when nothing else moves.
-    rdma::Duration IdleTime(rdma::Bytes bytes) const
-    {
-        return rdma::Duration(m_latency + Scale(bytes, m_psPerByte));
-    }
+    /// Posts a message. GPUs are 0..Gpus()-1 (not checked). \param cookie what Arrived() will say
+    void Post(uint32_t fromGpu,
+              uint32_t toGpu,
+              rdma::Bytes bytes,
+              rdma::TimePoint now,
+              uint64_t cookie);
+
+    /// When to call Arrived() next, unless Post() is called before; kNever: nothing is under way.
+    rdma::TimePoint NextWake();
+
+    /// The next message that has arrived by now, in the order of arrival, then of posting.
+    /// \return whether there was one; call until there is none
+    bool Arrived(rdma::TimePoint now, uint64_t& cookie);
+
+    /// What a message takes when nothing else moves.
+    rdma::Duration IdleTime(rdma::Bytes bytes) const;
 
     /// Sum of all messages posted between different GPUs.
     rdma::Bytes BytesPosted() const
     {
         return m_bytes;
+    }
+
+    /// Messages that have not arrived yet.
+    uint32_t UnderWay() const
+    {
+        return m_underWay;
     }
 
     uint32_t Gpus() const
@@ -116,40 +106,104 @@ class ScaleUpModel
     }
 
   private:
-    struct Port
+    static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+    static constexpr int64_t kNeverPs = kNever.ps;
+    static constexpr int kFractionBits = 40;
+    static constexpr uint64_t kFull = uint64_t{1} << kFractionBits; ///< a share: all of a port
+
+    /// What is left to send: picoseconds at the full rate, with kFractionBits behind the point.
+    using Work = unsigned __int128;
+
+    struct Message
     {
-        int64_t egressFree = std::numeric_limits<int64_t>::min() / 2;
-        int64_t ingressFree = std::numeric_limits<int64_t>::min() / 2;
+        uint64_t cookie = 0;
+        uint64_t bytes = 0;
+        uint64_t order = 0;         ///< of posting
+        int64_t arrival = kNeverPs; ///< kNeverPs: not known
+        uint32_t pair = kNone;
+        uint32_t next = kNone; ///< of its pair, or the next free one
     };
 
-    static constexpr int kFractionBits = 40;
-
-    /// Picoseconds a byte, with 40 bits behind the point: 1 TiB is right to the nearest picosecond
-    /// or its neighbour.
-    static uint64_t FixedPsPerByte(rdma::BitRate rate)
+    /// Messages from one GPU to another that have not left, the first one being sent.
+    struct Pair
     {
-        if (rate < rdma::Mbps(1))
+        uint32_t from = 0;
+        uint32_t to = 0;
+        uint32_t head = kNone;
+        uint32_t tail = kNone;
+        uint32_t place = kNone;    ///< in m_active
+        bool alone = false;        ///< on its ports: at the full rate, whoever else moves
+        uint64_t share = 0;        ///< of a port; kFull when alone
+        int64_t since = 0;         ///< `left` is as of then
+        Work left = 0;             ///< of the head
+        int64_t finish = kNeverPs; ///< the head's last byte leaves
+        int64_t lastArrival = std::numeric_limits<int64_t>::min();
+    };
+
+    /// Pairs with messages, of one direction of a port.
+    struct Side
+    {
+        uint32_t pairs = 0;
+        uint32_t sum = 0; ///< of their numbers, by exclusive or: of one alone, its number
+    };
+
+    struct Port
+    {
+        Side egress;
+        Side ingress;
+    };
+
+    struct Arrival
+    {
+        int64_t time;
+        uint64_t order;
+        uint32_t message;
+
+        bool operator<(const Arrival& other) const // of a heap with the earliest first
         {
-            throw std::invalid_argument("ScaleUpModel: a rate below 1 Mb/s");
+            return time != other.time ? time > other.time : order > other.order;
         }
-        const unsigned __int128 one = static_cast<unsigned __int128>(8000000000000ULL)
-                                      << kFractionBits;
-        return static_cast<uint64_t>((one + rate.bps / 2) / rate.bps);
-    }
+    };
 
-    static int64_t Scale(rdma::Bytes bytes, uint64_t psPerByte)
-    {
-        const unsigned __int128 half = static_cast<unsigned __int128>(1) << (kFractionBits - 1);
-        const unsigned __int128 product = static_cast<unsigned __int128>(bytes.value) * psPerByte;
-        return static_cast<int64_t>((product + half) >> kFractionBits);
-    }
+    bool IsBulk(uint64_t bytes) const;
+    Work WorkOf(uint64_t bytes) const;
+    int64_t LatencyOf(uint64_t bytes) const;
+    uint32_t PairOf(uint32_t from, uint32_t to);
+    bool SharesPorts(const Pair& pair) const;
+    void Activate(uint32_t number, int64_t now);
+    void Deactivate(uint32_t number);
+    void StartAlone(uint32_t number, int64_t at);
+    /// A pair that is alone sends what it has by now.
+    void CatchUp(uint32_t number, int64_t now);
+    void Share(uint32_t number, int64_t now);
+    /// The head of a pair has left.
+    void Leave(Pair& pair, int64_t at);
+    void Fly(uint32_t message, int64_t at);
+    void Advance(int64_t now);
+    void FinishShared(int64_t at);
+    void ShareOut(int64_t at);
+    void FindShares();
+    void DropRecalled();
 
-    uint64_t m_psPerByte = 0;
-    uint64_t m_bridgePsPerByte = 0; ///< 0: no bridge
+    uint64_t m_psPerByte = 0;   ///< kFractionBits behind the point
+    uint64_t m_bridgeShare = 0; ///< of the bridge, in a port's; 0: no bridge
     int64_t m_latency = 0;
-    int64_t m_bridgeFree = std::numeric_limits<int64_t>::min() / 2;
+    int64_t m_bulkLatency = 0; ///< 0: one protocol
     rdma::Bytes m_bytes;
+    uint64_t m_posts = 0;
+    uint32_t m_underWay = 0;
     std::vector<Port> m_ports;
+    std::vector<uint32_t> m_pairOf; ///< [from * GPUs + to]; made when first needed
+    std::vector<Pair> m_pairs;
+    std::vector<uint32_t> m_active; ///< pairs with messages
+    std::vector<Message> m_messages;
+    uint32_t m_freeMessage = kNone;
+    std::vector<Arrival> m_arrivals;  ///< heap; of messages recalled, too
+    int64_t m_nextFinish = kNeverPs;  ///< of pairs that share
+    int64_t m_shareOutAt = kNeverPs;  ///< rates are to be shared out
+    std::vector<uint64_t> m_free;     ///< ShareOut: share left, of egress, ingress ports, bridge
+    std::vector<uint32_t> m_waiting;  ///< ShareOut: pairs without a share yet, of the same
+    std::vector<uint32_t> m_unshared; ///< ShareOut: pairs
 };
 
 } // namespace topo

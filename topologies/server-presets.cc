@@ -5,19 +5,26 @@
  *
  * Sources. "ml-eng" is stas00/ml-engineering@744d01e, compute/accelerator/README.md and
  * network/README.md, which cite the vendors' data sheets: NVLink rates per GPU and direction P100
- * 80, V100 150, A100 300, H100 and H200 450, B200 900 GB/s. "pcie-model" is
- * pcie-bench/pcie-model@1fe7cde, model/pcie.py (Neugebauer et al., "Understanding PCIe performance
- * for end host networking", SIGCOMM 2018): PCIe 3.0, 4.0 and 5.0 have 8, 16 and 32 GT/s a lane in
- * 128b/130b, so x16 carries 126.03, 252.06 and 504.12 Gb/s; with a payload of 256 B a packet
- * (assumed) acknowledgements and credits of the other direction take 8 B each 168 B at most, skip
- * sets 4 B each 1,538 B, and of 280 B that are left a memory write with an address of 64 bits has 24
- * of overhead: framing, sequence number and LCRC 8, header 16. That leaves (1 - 16/168 - 4/1538) x
- * 256/280 = 82.5%: 103.95, 207.9 and 415.8 Gb/s.
+ * 80, V100 150, A100 300, H100 and H200 450, B200 900 GB/s; PCIe x16 3.0 15.75, 4.0 31.5, 5.0 63
+ * GB/s (16 lanes of 8, 16, 32 GT/s times 128/130).
  *
- * "nccl-tuner" is NVIDIA/nccl@5067397 src/graph/tuning.cc: the latency of one hop with the LL
- * protocol, in which data and flag travel in one store: 0.6 us over NVLink, 1.0 us over PCIe. It is
- * the least a transfer between GPUs takes; what protocols add on top belongs to the collectives. A
- * PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries
+ * Efficiency: what NCCL expects a link to carry, over its rate; NVIDIA/nccl@069a3d4 src/graph/topo.h
+ * has, in GB/s a link, P100 (SM60) 18 of 20, V100 and A100 (SM70, SM80) 20 of 25, H100 (SM90) 20.6
+ * of 25, B200 (SM100) 40.1 of 50, and PCIe 3.0 x16 12 of 15.75 (others in proportion to their
+ * rate). It is not fitted to measurements; those there are agree: all-reduce in 8 A100s reaches 235
+ * GB/s (240 expected; src/graph/tuning.cc bounds it by 235 on SM80 in NVIDIA/nccl@01afd20), in 4
+ * H100s 368, point to point 376 (371), on a GB200 746 (722): ml-eng. Of PCIe's 24% the packets'
+ * overhead alone is 17.5%: pcie-bench/pcie-model@1fe7cde, model/pcie.py (Neugebauer et al.,
+ * "Understanding PCIe performance for end host networking", SIGCOMM 2018), with a payload of 256 B a
+ * packet (assumed) has acknowledgements and credits of the other direction of 8 B each 168 B at
+ * most, skip sets of 4 B each 1,538 B, and of 280 B that are left 24 of framing, sequence number,
+ * LCRC and header: (1 - 16/168 - 4/1538) x 256/280 = 82.5%.
+ *
+ * Latency: "nccl-tuner" is NVIDIA/nccl src/graph/tuning.cc, hwLatencies of a ring: LL, in which data
+ * and flag travel in one store, 0.6 us over NVLink and 1.0 us over PCIe, Simple 3.4 and 5.7 us
+ * (NVIDIA/nccl@01afd20 has 0.47 for LL over NVLink, and the others). Its LL128 is left out.
+ *
+ * A PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries
  * gpus / 2 such links: assumed.
  *
  * NICs are those of the fabric between GPUs. "basepod" is NVIDIA's DGX BasePOD reference architecture,
@@ -38,32 +45,32 @@ ServerPresetsJson()
     return R"json({
   "servers": [
     {"name": "dgx-a100", "gpu": "A100", "gpus": 8, "nics": 8, "nic_rate": "200Gbps",
-     "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "latency": "600ns"},
-     "source": "300 GB/s: ml-eng; 8 GPUs, NVSwitch, 8 x 200G HDR: ml-eng; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "300 GB/s: ml-eng; 8 GPUs, NVSwitch, 8 x 200G HDR: ml-eng; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-1-p100", "gpu": "P100", "gpus": 8, "nics": 4, "nic_rate": "100Gbps",
-     "scale_up": {"kind": "nvlink-mesh", "per_gpu": "640Gbps", "latency": "600ns"},
-     "source": "4 links of 20 GB/s = 80 GB/s: ml-eng; 8 GPUs, 4 NICs (EDR): DGX-1; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvlink-mesh", "per_gpu": "640Gbps", "efficiency": 0.9, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "4 links of 20 GB/s = 80 GB/s: ml-eng; 8 GPUs, 4 NICs (EDR): DGX-1; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-1-v100", "gpu": "V100", "gpus": 8, "nics": 4, "nic_rate": "100Gbps",
-     "scale_up": {"kind": "nvlink-mesh", "per_gpu": "1200Gbps", "latency": "600ns"},
-     "source": "6 links of 25 GB/s = 150 GB/s: ml-eng; 8 GPUs, 4 NICs (EDR): DGX-1; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvlink-mesh", "per_gpu": "1200Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "6 links of 25 GB/s = 150 GB/s: ml-eng; 8 GPUs, 4 NICs (EDR): DGX-1; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-h100", "gpu": "H100", "gpus": 8, "nics": 8, "nic_rate": "400Gbps",
-     "scale_up": {"kind": "nvswitch", "per_gpu": "3600Gbps", "latency": "600ns"},
-     "source": "450 GB/s: ml-eng; 8 GPUs, NVLink4, 8 x 400G: ml-eng, basepod; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvswitch", "per_gpu": "3600Gbps", "efficiency": 0.824, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "450 GB/s: ml-eng; 8 GPUs, NVLink4, 8 x 400G: ml-eng, basepod; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-h200", "gpu": "H200", "gpus": 8, "nics": 8, "nic_rate": "400Gbps",
-     "scale_up": {"kind": "nvswitch", "per_gpu": "3600Gbps", "latency": "600ns"},
-     "source": "450 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvswitch", "per_gpu": "3600Gbps", "efficiency": 0.824, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "450 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "dgx-b200", "gpu": "B200", "gpus": 8, "nics": 8, "nic_rate": "400Gbps",
-     "scale_up": {"kind": "nvswitch", "per_gpu": "7200Gbps", "latency": "600ns"},
-     "source": "900 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; latency: nccl-tuner (NVLink, LL)"},
+     "scale_up": {"kind": "nvswitch", "per_gpu": "7200Gbps", "efficiency": 0.802, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "900 GB/s: ml-eng; 8 GPUs, 8 x 400G: basepod; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "pcie3-v100", "gpu": "V100", "gpus": 8, "nics": 1, "nic_rate": "100Gbps",
-     "scale_up": {"kind": "pcie", "per_gpu": "103.95Gbps", "host_bridge": "415.8Gbps", "latency": "1us"},
-     "source": "PCIe 3.0 x16, 126.0 Gb/s before overhead: pcie-model; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"},
+     "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "504Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
+     "source": "PCIe 3.0 x16 15.75 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"},
     {"name": "pcie4-a100", "gpu": "A100", "gpus": 8, "nics": 1, "nic_rate": "200Gbps",
-     "scale_up": {"kind": "pcie", "per_gpu": "207.9Gbps", "host_bridge": "831.6Gbps", "latency": "1us"},
-     "source": "PCIe 4.0 x16, 252.1 Gb/s before overhead: pcie-model; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"},
+     "scale_up": {"kind": "pcie", "per_gpu": "252Gbps", "host_bridge": "1008Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
+     "source": "PCIe 4.0 x16 31.5 GB/s (16 GT/s x 16 x 128/130); 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"},
     {"name": "pcie5-h100", "gpu": "H100", "gpus": 8, "nics": 1, "nic_rate": "400Gbps",
-     "scale_up": {"kind": "pcie", "per_gpu": "415.8Gbps", "host_bridge": "1663.3Gbps", "latency": "1us"},
-     "source": "PCIe 5.0 x16, 504.1 Gb/s before overhead: pcie-model; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; latency: nccl-tuner (PCIe, LL)"}
+     "scale_up": {"kind": "pcie", "per_gpu": "504Gbps", "host_bridge": "2016Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
+     "source": "PCIe 5.0 x16 63 GB/s: ml-eng; 8 GPUs, 1 NIC, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"}
   ]
 }
 )json";

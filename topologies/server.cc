@@ -22,11 +22,33 @@ const std::vector<std::string> kKinds = {"nvswitch",
                                          "nvlink-mesh",
                                          "pcie"}; // in the order of ScaleUp::Kind
 
+bool
+ReadLatency(JsonReader& reader,
+            const json& object,
+            const std::string& path,
+            const char* key,
+            bool required,
+            rdma::Duration& latency)
+{
+    if (!reader.Read(object, path, key, required, latency))
+    {
+        return false;
+    }
+    if (latency > rdma::Milliseconds(1000))
+    {
+        reader.Fail(path + "/" + key, &object[key], "is more than 1 s");
+        return false;
+    }
+    return true;
+}
 
 void
 ReadScaleUp(JsonReader& reader, const json& object, const std::string& path, ScaleUp& scaleUp)
 {
-    if (!reader.IsObject(object, path, {"kind", "per_gpu", "host_bridge", "latency"}))
+    if (!reader.IsObject(
+            object,
+            path,
+            {"kind", "per_gpu", "host_bridge", "efficiency", "latency", "bulk_latency"}))
     {
         return;
     }
@@ -56,10 +78,14 @@ ReadScaleUp(JsonReader& reader, const json& object, const std::string& path, Sca
         }
     }
     reader.Read(object, path, "per_gpu", true, kSlowestScaleUp, scaleUp.perGpu);
-    if (reader.Read(object, path, "latency", true, scaleUp.latency) &&
-        scaleUp.latency > rdma::Milliseconds(1000))
+    reader.Read(object, path, "efficiency", false, 0.0, 1.0, scaleUp.efficiency);
+    ReadLatency(reader, object, path, "latency", true, scaleUp.latency);
+    if (ReadLatency(reader, object, path, "bulk_latency", false, scaleUp.bulkLatency) &&
+        scaleUp.bulkLatency < scaleUp.latency)
     {
-        reader.Fail(path + "/latency", &object["latency"], "is more than 1 s");
+        reader.Fail(path + "/bulk_latency",
+                    &object["bulk_latency"],
+                    "is less than latency, " + rdma::ToString(scaleUp.latency));
     }
 }
 

@@ -6,15 +6,18 @@
  *
  *     {"servers": [
  *       {"name": "dgx-a100", "gpu": "A100", "gpus": 8, "nics": 8, "nic_rate": "200Gbps",
- *        "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "latency": "600ns"},
+ *        "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "efficiency": 0.8,
+ *                     "latency": "600ns", "bulk_latency": "3.4us"},
  *        "source": "where the numbers come from"}
  *     ]}
  *
  * `nic_rate` is the rate of each NIC, on Ethernet as on InfiniBand; without it a server says
  * nothing about it. `per_gpu` is one direction of one GPU's port (2400Gbps = 300 GB/s, which data
- * sheets call 600 GB/s). `kind` is nvswitch, nvlink-mesh or pcie; `host_bridge` (pcie only,
- * required there) is the rate all transfers between GPUs of a server share. How these numbers
- * become times: scale-up-model.h.
+ * sheets call 600 GB/s), `efficiency` the share of it that messages get (left out: all).
+ * `bulk_latency` (left out: as `latency`) is that of large messages, NCCL's protocol Simple,
+ * `latency` then that of LL, which small ones take. `kind` is nvswitch, nvlink-mesh or pcie;
+ * `host_bridge` (pcie only, required there) is the rate all transfers between GPUs of a server
+ * share. How these numbers become times: scale-up-model.h.
  */
 #ifndef TOPOLOGIES_SERVER_H
 #define TOPOLOGIES_SERVER_H
@@ -44,6 +47,10 @@ struct ScaleUp
     rdma::BitRate perGpu;     ///< one direction of one GPU's port
     rdma::BitRate hostBridge; ///< kPcie: shared by all transfers of the server; 0 otherwise
     rdma::Duration latency;   ///< of a transfer beyond its serialization
+    /// If not 0, NCCL's protocols: messages go as LL (`latency`, twice the bytes) or as Simple
+    /// (this latency, the bytes), whichever is faster.
+    rdma::Duration bulkLatency;
+    double efficiency = 1; ///< share of perGpu and hostBridge that messages get
 };
 
 struct ServerSpec

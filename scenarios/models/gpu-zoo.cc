@@ -50,19 +50,19 @@ const char* const kZoo = R"zoo(
   "memory_bandwidth_GBps": 4800, "memory_GB": 141,
   "source": "NVIDIA data sheet; ml-engineering"},
  {"name": "B200", "aliases": ["B200-SXM"],
-  "tf32_tflops": 1125, "fp16_tflops": 2250, "bf16_tflops": 2250,
+  "fp32_tflops": 80, "tf32_tflops": 1125, "fp16_tflops": 2250, "bf16_tflops": 2250,
   "memory_bandwidth_GBps": 8000, "memory_GB": 180,
-  "matrix_efficiency": 0.563, "memory_efficiency": 0.75,
-  "source": "ml-engineering; tf32 is half of bf16",
-  "efficiency_source": "A100's times the ratio of the best measured products, 0.776 / 0.869 (ml-engineering)"},
- {"name": "GB200", "base": "B200", "tf32_tflops": 1250, "fp16_tflops": 2500, "bf16_tflops": 2500, "memory_GB": 186,
+  "matrix_efficiency": 0.563, "fp32_efficiency": 0.84, "memory_efficiency": 0.75,
+  "source": "ml-engineering; tf32 is half of bf16; fp32: HGX B200 at 1,000 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200",
+  "efficiency_source": "A100's times the ratio of the best measured products, 0.776 / 0.869 (ml-engineering); fp32 assumed"},
+ {"name": "GB200", "base": "B200", "fp32_tflops": 90, "tf32_tflops": 1250, "fp16_tflops": 2500, "bf16_tflops": 2500, "memory_GB": 186,
   "matrix_efficiency": 0.529,
-  "source": "ml-engineering; tf32 is half of bf16",
-  "efficiency_source": "A100's times the ratio of the best measured products, 0.729 / 0.869 (ml-engineering)"},
+  "source": "ml-engineering; tf32 is half of bf16; fp32: GB200 at 1,200 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200",
+  "efficiency_source": "A100's times the ratio of the best measured products, 0.729 / 0.869 (ml-engineering); fp32 assumed"},
  {"name": "B300", "aliases": ["B300-SXM"], "base": "B200", "memory_GB": 288,
   "matrix_efficiency": 0.570,
-  "source": "ml-engineering; tf32 is half of bf16",
-  "efficiency_source": "A100's times the ratio of the best measured products, 0.786 / 0.869 (ml-engineering)"}
+  "source": "ml-engineering; tf32 is half of bf16; fp32 as B200: assumed",
+  "efficiency_source": "A100's times the ratio of the best measured products, 0.786 / 0.869 (ml-engineering); fp32 assumed"}
 ]
 )zoo";
 

@@ -113,7 +113,7 @@ CollectiveOptionRows()
             .Otherwise("the algorithm's own, one a NIC for rings")
             .Range(1, coll::kMaxChannels)
             .Example("2"),
-        Opt("pipeline", Kind::kBytes, json, group, "largest message of a pipelined algorithm")
+        Opt("pipeline", Kind::kBytes, json, group, "largest message of a pipelined algorithm; hierarchical ones choose it so that both levels work at once, others do not cut")
             .Otherwise("the algorithm's own")
             .Range(1, 9e15)
             .Example("512KiB"),

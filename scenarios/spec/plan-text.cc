@@ -155,8 +155,11 @@ ClusterText(const ClusterSpec& c, const FabricSpec& f)
     const uint32_t hosts = static_cast<uint32_t>(c.topology.Hosts().size());
     return Line("servers", std::to_string(c.servers) + " x " + c.server.name + " with " + std::to_string(c.server.gpus) + " x " +
                                c.server.gpu + ", " + topo::ToString(c.server.scaleUp.kind) + " " +
-                               rdma::ToString(c.server.scaleUp.perGpu) + " a GPU, " + topo::Counted(c.server.nics, "NIC") + " of " +
-                               rdma::ToString(f.nicRate)) +
+                               rdma::ToString(c.server.scaleUp.perGpu) + " a GPU" +
+                               (c.server.scaleUp.efficiency < 1
+                                    ? Format(" (%.3g%% for messages)", 100 * c.server.scaleUp.efficiency)
+                                    : "") +
+                               ", " + topo::Counted(c.server.nics, "NIC") + " of " + rdma::ToString(f.nicRate)) +
            Line("network", NetworkText(c.topology, c.topologyName)) +
            Line("placement", std::string(c.placement == PlacementPolicy::kRandom ? "random" : "linear") +
                                  (c.servers < hosts ? ", " + topo::Counted(hosts - c.servers, "host") + " idle" : ""));

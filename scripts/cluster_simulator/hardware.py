@@ -55,10 +55,22 @@ class ServerConfig:
     server: a name of dltrain --help=servers, or a JSON file, which brings its NICs and their rate (nic= of the network,
     or of a call, wins). Default: the links between GPUs of what such GPUs are sold in, and NICs of 100 Gb/s.
     interconnect: "nvswitch", "nvlink-mesh" or "pcie" with the rate per_gpu, each way, instead of the server's; pcie
-    needs host_bridge, a rate, too.
+    needs host_bridge, a rate, too. efficiency is the share of the rates that messages get; with bulk_latency messages go
+    as NCCL's LL (latency, twice the bytes) or Simple (bulk_latency), whichever is faster.
     """
 
-    def __init__(self, gpus, nics=None, server=None, interconnect=None, per_gpu=None, latency=None, host_bridge=None):
+    def __init__(
+        self,
+        gpus,
+        nics=None,
+        server=None,
+        interconnect=None,
+        per_gpu=None,
+        latency=None,
+        host_bridge=None,
+        efficiency=None,
+        bulk_latency=None,
+    ):
         if isinstance(gpus, (str, GPUmodel)):
             raise TypeError("gpus is a list with one entry for each GPU: [GPUmodel.A100] * 8")
         self.gpus = [_model(gpu) for gpu in gpus]
@@ -68,7 +80,14 @@ class ServerConfig:
         if len(kinds) > 1:
             counts = ", ".join(f"{sum(_name(gpu) == kind for gpu in self.gpus)} x {kind}" for kind in kinds)
             raise InvalidInput(f"ServerConfig: {counts}: all GPUs of a server must be alike today")
-        details = {"kind": interconnect, "per_gpu": per_gpu, "latency": latency, "host_bridge": host_bridge}
+        details = {
+            "kind": interconnect,
+            "per_gpu": per_gpu,
+            "latency": latency,
+            "host_bridge": host_bridge,
+            "efficiency": efficiency,
+            "bulk_latency": bulk_latency,
+        }
         self.scale_up = {key: value for key, value in details.items() if value is not None}
         if self.scale_up and (interconnect is None or per_gpu is None):
             raise InvalidInput(

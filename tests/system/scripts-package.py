@@ -143,19 +143,22 @@ class Interface(SystemTest):
     def test_servers(self):
         """NICs, other GPUs than the server is sold with, and links between GPUs that have no name."""
         out = os.path.join(self.folder, "kept")
-        server = ServerConfig([GPUmodel.H100] * 4, nics=2, interconnect="nvswitch", per_gpu="1000Gbps", latency="1us")
+        server = ServerConfig(
+            [GPUmodel.H100] * 4, nics=2, interconnect="nvswitch", per_gpu="1000Gbps", latency="1us", efficiency=0.9, bulk_latency="3us"
+        )
         run = Simulator([server] * 2).train(**GPT2, out=out)
         cluster = run.stats["configuration"]["cluster"]
         self.assertEqual((cluster["servers"], cluster["gpus_per_server"], cluster["nics_per_server"]), (2, 4, 2))
         self.assertEqual(run.stats["configuration"]["training"]["gpu"], "H100")
         with open(cluster["server"], encoding="utf-8") as file:  # it is there as long as the results are
             self.assertEqual(
-                json.load(file)["servers"][0]["scale_up"], {"kind": "nvswitch", "per_gpu": "1000Gbps", "latency": "1us"}
+                json.load(file)["servers"][0]["scale_up"],
+                {"kind": "nvswitch", "per_gpu": "1000Gbps", "latency": "1us", "efficiency": 0.9, "bulk_latency": "3us"},
             )
         for gpu in GPUmodel:
             plan = Simulator([ServerConfig([gpu] * 4)] * 2).train(model="bert-large", dtype="fp16", dry_run=True)
             self.assertRegex(plan, rf"2 x dgx-\S+ with 4 x {gpu.value}\b")
-        self.assertIn("pcie 207.9 Gb/s", Simulator([ServerConfig(["A100"] * 8, server="pcie4-a100")]).train(dry_run=True))
+        self.assertIn("pcie 252 Gb/s", Simulator([ServerConfig(["A100"] * 8, server="pcie4-a100")]).train(dry_run=True))
 
     def test_a_named_server_brings_its_nics(self):
         """As on the command line. Without server= the links between GPUs alone are those of what such GPUs are sold in."""

@@ -21,6 +21,7 @@ namespace
 
 /// Lanes for which the queue pair used last is remembered; others are looked up.
 constexpr uint32_t CACHED_LANES = 8;
+constexpr std::size_t MOST_SCHEDULES = 32; ///< of a communicator
 constexpr uint32_t NO_PATH = CollectivePaths::NONE;
 
 } // namespace
@@ -42,6 +43,7 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
         m_firstEndpoint.push_back(cluster.topology.EndpointOf(host, 0));
         m_contextOfServer.push_back(fabric.GetNodes().Get(cluster.topology.Hosts()[host])->GetId());
         m_scaleUp.emplace_back(cluster.server.scaleUp, m_gpusPerServer);
+        m_wakes.emplace_back();
     }
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
@@ -98,12 +100,7 @@ CollectiveRunner::GetInstance(Communicator& comm,
         auto instance = std::make_unique<Instance>();
         const coll::Algorithm& algorithm =
             scenario::AlgorithmOf(m_options, what->op, comm.placement);
-        auto& schedule = comm.schedules[{what->op, what->bytes, what->root}];
-        if (!schedule)
-        {
-            schedule = algorithm.Make(*what, comm.placement, m_options.options);
-        }
-        instance->schedule = schedule;
+        instance->schedule = GetSchedule(comm, algorithm, *what);
         instance->record.op = what->op;
         instance->record.algorithm = &algorithm;
         instance->record.bytes = what->bytes;
@@ -112,7 +109,8 @@ CollectiveRunner::GetInstance(Communicator& comm,
         instance->lanesPerRank = 1;
         for (Rank r = 0; r < what->ranks; ++r)
         {
-            instance->lanesPerRank = std::max<uint32_t>(instance->lanesPerRank, schedule->Lanes(r));
+            instance->lanesPerRank =
+                std::max<uint32_t>(instance->lanesPerRank, instance->schedule->Lanes(r));
         }
         instance->lanes.resize(static_cast<std::size_t>(what->ranks) * instance->lanesPerRank);
         instance->lanesLeft.resize(what->ranks);
@@ -121,6 +119,29 @@ CollectiveRunner::GetInstance(Communicator& comm,
         comm.instances.push_back(std::move(instance));
     }
     return *comm.instances[index];
+}
+
+std::shared_ptr<const coll::Schedule>
+CollectiveRunner::GetSchedule(Communicator& comm,
+                              const coll::Algorithm& algorithm,
+                              const coll::Collective& what)
+{
+    auto& known = comm.schedules;
+    const auto it = std::find_if(known.begin(), known.end(), [&](const auto& schedule) {
+        const coll::Collective& other = schedule->What();
+        return other.op == what.op && other.bytes == what.bytes && other.root == what.root;
+    });
+    if (it != known.end())
+    {
+        known.splice(known.begin(), known, it);
+        return known.front();
+    }
+    known.push_front(algorithm.Make(what, comm.placement, m_options.options));
+    if (known.size() > MOST_SCHEDULES)
+    {
+        known.pop_back(); // collectives under way hold theirs
+    }
+    return known.front();
 }
 
 void
@@ -183,7 +204,7 @@ CollectiveRunner::EndRank(uint32_t communicator, uint32_t sequence, Rank positio
     // Told through the event loop: never from within Start.
     m_events.Schedule(now,
                       ContextOf(m_communicators[communicator].ranks[position]),
-                      {EventKind::DELIVER,
+                      {EventKind::LEAVE,
                        UINT16_MAX,
                        communicator,
                        sequence,
@@ -228,13 +249,14 @@ CollectiveRunner::TakeArrival(LaneState& lane, Rank peer)
     }
     if (lane.more)
     {
-        for (auto& [from, count] : *lane.more)
+        const auto it = lane.more->find(peer);
+        if (it != lane.more->end())
         {
-            if (from == peer && count)
+            if (--it->second == 0)
             {
-                --count;
-                return true;
+                lane.more->erase(it);
             }
+            return true;
         }
     }
     return false;
@@ -243,7 +265,7 @@ CollectiveRunner::TakeArrival(LaneState& lane, Rank peer)
 void
 CollectiveRunner::AddArrival(LaneState& lane, Rank peer)
 {
-    if (lane.peer == coll::kNoRank || (lane.arrived == 0 && !lane.more))
+    if (lane.arrived == 0 && (!lane.more || lane.more->empty()))
     {
         lane.peer = peer;
     }
@@ -254,17 +276,9 @@ CollectiveRunner::AddArrival(LaneState& lane, Rank peer)
     }
     if (!lane.more)
     {
-        lane.more = std::make_unique<std::vector<std::pair<Rank, uint32_t>>>();
+        lane.more = std::make_unique<std::unordered_map<Rank, uint32_t>>();
     }
-    for (auto& [from, count] : *lane.more)
-    {
-        if (from == peer)
-        {
-            ++count;
-            return;
-        }
-    }
-    lane.more->emplace_back(peer, 1);
+    ++(*lane.more)[peer];
 }
 
 void
@@ -364,14 +378,24 @@ CollectiveRunner::Transfer(uint32_t communicator,
     {
         ++m_scaleUpMessages;
         m_scaleUpBytes += bytes;
-        const rdma::TimePoint arrival = m_scaleUp[server].Transfer(comm.placement.gpuOf[from],
-                                                                   comm.placement.gpuOf[to],
-                                                                   rdma::Bytes(bytes),
-                                                                   rdma::TimePoint(now));
-        m_events.Schedule(
-            arrival.ps,
-            m_contextOfServer[server],
-            {EventKind::DELIVER, lane, communicator, sequence, from, to, bytes, HoldCause(), now});
+        if (m_freeInside.empty())
+        {
+            m_freeInside.push_back(static_cast<uint32_t>(m_inside.size()));
+            m_inside.emplace_back();
+        }
+        const uint32_t cookie = m_freeInside.back();
+        m_freeInside.pop_back();
+        m_inside[cookie] =
+            {EventKind::SEND, lane, communicator, sequence, from, to, bytes, HoldCause(), now};
+        m_scaleUp[server].Post(comm.placement.gpuOf[from],
+                               comm.placement.gpuOf[to],
+                               rdma::Bytes(bytes),
+                               rdma::TimePoint(now),
+                               cookie);
+        if (server != m_awake)
+        {
+            ScheduleWake(server);
+        }
         return;
     }
     ++m_networkMessages;
@@ -398,6 +422,44 @@ CollectiveRunner::Transfer(uint32_t communicator,
     qp->PostWriteWithImmediate(bytes, instance.record.tag, sequence);
 }
 
+void
+CollectiveRunner::ScheduleWake(uint32_t server)
+{
+    const rdma::TimePoint at = m_scaleUp[server].NextWake();
+    std::vector<int64_t>& pending = m_wakes[server];
+    // One that comes earlier sees to this one too.
+    if (at != topo::ScaleUpModel::kNever && (pending.empty() || at.ps < pending.back()))
+    {
+        pending.push_back(at.ps);
+        m_events.Schedule(at.ps,
+                          m_contextOfServer[server],
+                          {EventKind::WAKE, 0, 0, 0, server, 0, 0, NO_PATH, at.ps});
+    }
+}
+
+void
+CollectiveRunner::WakeServer(uint32_t server, int64_t now)
+{
+    NS_ASSERT(m_wakes[server].back() == now);
+    m_wakes[server].pop_back();
+    m_awake = server;
+    uint64_t cookie = 0;
+    while (m_scaleUp[server].Arrived(rdma::TimePoint(now), cookie))
+    {
+        const EventPayload e = m_inside[cookie];
+        m_freeInside.push_back(static_cast<uint32_t>(cookie));
+        if (m_paths)
+        {
+            const std::vector<Rank>& ranks = m_communicators[e.communicator].ranks;
+            m_cause = m_paths->ArriveInside(e.path, ranks[e.from], ranks[e.to], e.posted, now);
+        }
+        Deliver(e.communicator, e.sequence, e.to, e.lane, e.from, now);
+        DropCause();
+    }
+    m_awake = UINT32_MAX;
+    ScheduleWake(server);
+}
+
 ns3::RdmaQueuePair*
 CollectiveRunner::GetQueuePair(uint32_t communicator,
                                Rank from,
@@ -405,10 +467,10 @@ CollectiveRunner::GetQueuePair(uint32_t communicator,
                                coll::Lane lane,
                                uint32_t channel)
 {
-    ns3::RdmaQueuePair*& qp = m_queuePairs[{communicator, from, to, lane}];
+    Communicator& comm = m_communicators[communicator];
+    ns3::RdmaQueuePair*& qp = comm.queuePairs[ConnectionKey(from, to, lane)];
     if (!qp)
     {
-        const Communicator& comm = m_communicators[communicator];
         const uint32_t nic = channel % m_nicsPerServer;
         qp = m_fabric.GetNic(m_firstEndpoint[comm.placement.serverOf[from]] + nic)
                  ->CreateQueuePair(3);
@@ -448,18 +510,12 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
         DropCause();
         return;
     }
-    Communicator& comm = m_communicators[e.communicator];
-    if (e.from != coll::kNoRank)
+    if (e.kind == EventKind::WAKE)
     {
-        if (m_paths)
-        {
-            m_cause =
-                m_paths->ArriveInside(e.path, comm.ranks[e.from], comm.ranks[e.to], e.posted, now);
-        }
-        Deliver(e.communicator, e.sequence, e.to, e.lane, e.from, now);
-        DropCause();
+        WakeServer(e.from, now);
         return;
     }
+    Communicator& comm = m_communicators[e.communicator];
     // A rank has left.
     Instance& instance = *comm.instances[e.sequence - comm.first];
     const uint64_t cookie = instance.cookies[e.to];

@@ -13,7 +13,7 @@
 
 #include <deque>
 #include <functional>
-#include <map>
+#include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -66,7 +66,9 @@ class CollectiveUser
  * limit on their size: assumed).
  *
  * Memory: one LaneState a rank and lane of each collective under way; steps are computed, never
- * stored.
+ * stored. Schedules beyond the MOST_SCHEDULES used last are given back. Queue pairs are kept, with
+ * the state of their congestion control, as NCCL keeps its connections: direct all-to-all makes n
+ * (n-1).
  */
 class CollectiveRunner : public ns3::RdmaNicUser
 {
@@ -154,10 +156,10 @@ class CollectiveRunner : public ns3::RdmaNicUser
         coll::StepIndex steps = 0;
         bool started = false;
         // Messages that arrived and were not taken yet. Rings have one peer a lane; the others go
-        // to `more`.
+        // to `more`, which has no zeros.
         Rank peer = coll::kNoRank;
         uint32_t arrived = 0;
-        std::unique_ptr<std::vector<std::pair<Rank, uint32_t>>> more;
+        std::unique_ptr<std::unordered_map<Rank, uint32_t>> more;
     };
 
     struct Instance
@@ -188,9 +190,15 @@ class CollectiveRunner : public ns3::RdmaNicUser
         uint32_t first = 0;
         std::vector<Connection>
             lastConnection; ///< [position * CACHED_LANES + lane]: the one used last
-        std::map<std::tuple<coll::Op, uint64_t, Rank>, std::shared_ptr<const coll::Schedule>>
-            schedules;
+        std::list<std::shared_ptr<const coll::Schedule>> schedules;   ///< used last, first
+        std::unordered_map<uint64_t, ns3::RdmaQueuePair*> queuePairs; ///< by ConnectionKey
     };
+
+    /// Of a communicator: at most 2^20 ranks (coll::Problem), lanes of 16 bits.
+    static uint64_t ConnectionKey(Rank from, Rank to, coll::Lane lane)
+    {
+        return static_cast<uint64_t>(from) << 40 | static_cast<uint64_t>(to) << 16 | lane;
+    }
 
     /// What a queue pair stands for; its number in m_channels is both ends' cookie.
     struct Channel
@@ -203,8 +211,9 @@ class CollectiveRunner : public ns3::RdmaNicUser
 
     enum class EventKind : uint8_t
     {
-        DELIVER, ///< a message inside a server arrives
-        SEND,    ///< the software latency before a send is over
+        LEAVE, ///< a rank is done
+        SEND,  ///< the software latency before a send is over
+        WAKE,  ///< a server's scale-up model has something to tell; `from` is the server
     };
 
     struct EventPayload
@@ -217,7 +226,7 @@ class CollectiveRunner : public ns3::RdmaNicUser
         Rank to;
         uint64_t bytes;
         uint32_t path;  ///< what caused it, held
-        int64_t posted; ///< DELIVER, ps
+        int64_t posted; ///< ps
     };
 
     friend class EventPool<CollectiveRunner, EventPayload>;
@@ -260,11 +269,18 @@ class CollectiveRunner : public ns3::RdmaNicUser
                   coll::Lane lane,
                   uint64_t bytes,
                   int64_t now);
+    /// What arrives in a server now.
+    void WakeServer(uint32_t server, int64_t now);
+    /// Ask the server's scale-up model when it wants to be.
+    void ScheduleWake(uint32_t server);
     ns3::RdmaQueuePair* GetQueuePair(uint32_t communicator,
                                      Rank from,
                                      Rank to,
                                      coll::Lane lane,
                                      uint32_t channel);
+    std::shared_ptr<const coll::Schedule> GetSchedule(Communicator& comm,
+                                                      const coll::Algorithm& algorithm,
+                                                      const coll::Collective& what);
     static bool TakeArrival(LaneState& lane, Rank peer);
     static void AddArrival(LaneState& lane, Rank peer);
     scenario::CollectiveOptions m_options;
@@ -276,9 +292,12 @@ class CollectiveRunner : public ns3::RdmaNicUser
     std::vector<uint32_t> m_firstEndpoint;     ///< of each logical server
     std::vector<uint32_t> m_contextOfServer;   ///< ns-3 node id
     std::vector<topo::ScaleUpModel> m_scaleUp; ///< per logical server
+    std::vector<std::vector<int64_t>> m_wakes; ///< per server: pending WAKE events, the next last
+    uint32_t m_awake = UINT32_MAX;             ///< the server whose messages arrive now
+    std::vector<EventPayload> m_inside;        ///< messages inside servers; cookies are indices
+    std::vector<uint32_t> m_freeInside;
     std::deque<Communicator> m_communicators;
     std::vector<Channel> m_channels;
-    std::map<std::tuple<uint32_t, Rank, Rank, coll::Lane>, ns3::RdmaQueuePair*> m_queuePairs;
     CollectivePaths* m_paths = nullptr;
     uint32_t m_cause = UINT32_MAX; ///< of what is posted: see CollectivePaths
     uint64_t m_bytes = 0;

@@ -8,6 +8,7 @@
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <stdexcept>
 
@@ -64,6 +65,56 @@ TEST(Cost, TimesOfTheTextbooks)
     e.loops = 1;
     EXPECT_NEAR(Seconds(RingAllReduceCost(e), {0, 0, 1e-9, 0}), 15 * 1e6 * 1e-9, 1e-12);
     EXPECT_NEAR(Seconds(DirectAllToAllCost(e), {0, 0, 0, 2e-6}), 30e-6, 1e-12);
+}
+
+TEST(Cost, LoopsOfTwoLevelsOverlap)
+{
+    // 4 servers of 8: a phase inside takes 7/8 S b_in, all-reduce between 2 3/4 S b_out. With N
+    // loops, A and B being a loop's: A + max(A, B) + (N - 2) max(2 A, B) + max(B, A) + A, as the
+    // two phases inside share ports.
+    Extent e;
+    e.bytes = 1 << 30;
+    e.ranks = 32;
+    e.servers = 4;
+    e.gpusPerServer = 8;
+    TwoLevels levels;
+    levels.inner.beta = 1 / 360e9;
+    levels.outer.beta = 1 / 300e9;
+    const double inside = 7 / 8. * e.bytes * levels.inner.beta;
+    const double between = 2 * 3 / 4. * e.bytes * levels.outer.beta;
+    EXPECT_DOUBLE_EQ(HierarchicalSeconds(Op::kAllReduce, e, levels), 2 * inside + between);
+    EXPECT_DOUBLE_EQ(HierarchicalSeconds(Op::kReduceScatter, e, levels), inside + between / 2);
+    EXPECT_DOUBLE_EQ(HierarchicalSeconds(Op::kAllGather, e, levels), inside + between / 2);
+    for (const uint32_t n : {2, 3, 10, 1000})
+    {
+        e.loops = n;
+        const double a = inside / n;
+        const double b = between / n;
+        EXPECT_NEAR(HierarchicalSeconds(Op::kAllReduce, e, levels),
+                    2 * a + 2 * std::max(a, b) + (n - 2) * std::max(2 * a, b),
+                    1e-12);
+        EXPECT_NEAR(HierarchicalSeconds(Op::kReduceScatter, e, levels),
+                    a + (n - 1) * std::max(a, b / 2) + b / 2,
+                    1e-12);
+    }
+    // Many loops: the slower level.
+    EXPECT_NEAR(HierarchicalSeconds(Op::kAllReduce, e, levels) / std::max(2 * inside, between),
+                1,
+                0.003);
+    // Latency: the longest chain of a period. 2 x 7 messages inside at the ends, 7 against 6 in the
+    // N others.
+    levels = {};
+    levels.inner.alpha = 3;
+    levels.outer.alpha = 4;
+    e.loops = 5;
+    EXPECT_DOUBLE_EQ(HierarchicalSeconds(Op::kAllReduce, e, levels),
+                     2 * 7 * 3 + 5 * std::max(7 * 3, 6 * 4));
+    EXPECT_EQ(HierarchicalAllReduceCost(e).chain, 2 * 7 + 5 * 7U);
+    e.servers = 1;
+    e.ranks = 8;
+    EXPECT_EQ(HierarchicalAllReduceCost(e).chain, 7 * (5 + 1U))
+        << "scatter of a loop, gather of the one before";
+    EXPECT_THROW(HierarchicalSeconds(Op::kBroadcast, e, levels), std::invalid_argument);
 }
 
 TEST(Cost, HierarchyTradesNothingButLatency)

@@ -15,6 +15,7 @@ TEST(GpuZoo, EveryGpuIsComplete)
         ASSERT_TRUE(gpu) << name;
         EXPECT_EQ(gpu->name, name);
         EXPECT_GT(gpu->Peak(Dtype::kFp16), 0) << name;
+        EXPECT_GT(gpu->Peak(Dtype::kFp32), 0) << name;
         EXPECT_GT(gpu->memoryBandwidth, 0) << name;
         EXPECT_GT(gpu->memoryBytes, 0u) << name;
         EXPECT_FALSE(gpu->source.empty()) << name;
@@ -23,6 +24,14 @@ TEST(GpuZoo, EveryGpuIsComplete)
         EXPECT_LT(gpu->matrixEfficiency, 0.8)
             << name; // below the best measured product, 0.869 on A100
     }
+}
+
+TEST(GpuZoo, BlackwellHasFp32)
+{
+    // NVIDIA's figures as glennklockwood.com/garden/processors/B200 has them: without tensor cores, dense.
+    EXPECT_DOUBLE_EQ(FindGpu("B200")->Peak(Dtype::kFp32), 80e12);
+    EXPECT_DOUBLE_EQ(FindGpu("GB200")->Peak(Dtype::kFp32), 90e12);
+    EXPECT_LT(FindGpu("B300")->Peak(Dtype::kFp32), FindGpu("B300")->Peak(Dtype::kTf32));
 }
 
 TEST(GpuZoo, Names)

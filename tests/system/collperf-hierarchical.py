@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Collectives inside a server and over two levels, from outside: what ports and network interfaces allow is reached."""
+
+from _system_test import HEADERS, MTU, SystemTest, main, nccl_table
+
+MIB, GIB = 1 << 20, 1 << 30
+
+# NVLink, GB/s a GPU and direction: rate, and the share that messages get (server-presets.cc, from NCCL's topo.h).
+NVLINK = {"dgx-a100": 300 * 0.8, "dgx-h100": 450 * 0.824, "dgx-b200": 900 * 0.802, "dgx-1-v100": 150 * 0.8}
+SIMPLE_US = 3.4
+
+
+class Collperf(SystemTest):
+    def row(self, options):
+        run = self.run_program("collperf --no-report --no-timeline --no-attribution " + options)
+        return nccl_table(run.out)[0]
+
+
+class InsideAServer(Collperf):
+    def test_all_to_all_fills_all_ports(self):
+        # (n - 1) S / n through every port in both directions at once. (The model that reserved ports in the order of calls
+        # took three times that.)
+        for server, rate in NVLINK.items():
+            for ranks in (3, 5, 8):
+                row = self.row(f"--op=alltoall --ranks={ranks} --servers=1 --gpus-per-server={ranks} --server={server} -b 1G -e 1G")
+                expected = GIB * (ranks - 1) / ranks / rate / 1e3 + SIMPLE_US
+                self.assertWithin(row["time_us"], expected, 1e-3, f"{server}, {ranks} GPUs")
+
+    def test_ring_all_reduce_is_a_chain(self):
+        # 2 (n - 1) messages of S / n, one after the other; small ones are LL's: 0.6 us and twice the bytes.
+        for size in (64 * 1024, 64 * MIB, GIB):
+            row = self.row(f"--op=all_reduce --ranks=8 --servers=1 --gpus-per-server=8 --server=dgx-a100 -b {size} -e {size}")
+            chunk = size / 8 / NVLINK["dgx-a100"] / 1e3
+            self.assertWithin(row["time_us"], 14 * min(0.6 + 2 * chunk, SIMPLE_US + chunk), 1e-3, size)
+
+    def test_a_server_of_72(self):
+        row = self.row("--op=alltoall --ranks=72 --servers=1 --gpus-per-server=72 --server=dgx-b200 -b 1G -e 1G")
+        self.assertWithin(row["time_us"], GIB * 71 / 72 / NVLINK["dgx-b200"] / 1e3 + SIMPLE_US, 1e-3)
+
+
+class TwoLevels(Collperf):
+    """Phases of the two levels overlap: with N loops a period takes the slower of the two."""
+
+    SIZE = 256 * MIB
+
+    def times(self, op, servers, gpus, nics, rate_gbps, size):
+        """Times of all phases inside and between servers, us, by the formulas in collectives/cost.h."""
+        twice = 2 if op == "all_reduce" else 1
+        inside = twice * size * (gpus - 1) / gpus / NVLINK["dgx-h100"] / 1e3
+        payload = MTU / (MTU + HEADERS)
+        between = twice * size * (servers - 1) / servers / (nics * rate_gbps / 8 * payload) / 1e3
+        return inside, between
+
+    def check(self, op, servers, gpus, nics, nic="400GbE", fabric=""):
+        rate = {"400GbE": 400, "NDR": 400}[nic]
+        inside, between = self.times(op, servers, gpus, nics, rate, self.SIZE)
+        row = self.row(
+            f"--op={op} --algorithm=hierarchical --ranks={servers * gpus} --servers={servers} --gpus-per-server={gpus} "
+            f"--nics-per-server={nics} --server=dgx-h100 --nic={nic} {fabric} --cc=none --topology=single-switch "
+            f"-b {self.SIZE} -e {self.SIZE}"
+        )
+        return row["time_us"], inside, between
+
+    def test_time_tends_to_the_slower_level(self):
+        for op in ("all_reduce", "reduce_scatter", "all_gather"):
+            for servers, gpus, nics in ((2, 4, 2), (4, 8, 8)):
+                took, inside, between = self.check(op, servers, gpus, nics)
+                where = f"{op}, {servers} x {gpus}, {nics} NICs: {took} of {inside} inside, {between} between"
+                self.assertGreater(took, max(inside, between), where)
+                # Well below the sum: what one loop, or loops without overlap, take.
+                self.assertLess(took, max(inside, between) + 0.45 * min(inside, between), where)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,521 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The law of messages inside a server: closed forms, and what holds whatever the messages are.
+ *
+ * Fixture: 8 Gb/s a port, so a byte takes D = 1 ns; latency L = 100 ns. Times in ns.
+ */
+#include "topologies/scale-up-model.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <map>
+#include <numeric>
+#include <random>
+
+namespace
+{
+
+using rdma::Bytes;
+using rdma::TimePoint;
+using topo::ScaleUp;
+using topo::ScaleUpModel;
+
+constexpr int64_t kNs = 1000;
+constexpr int64_t kL = 100;
+
+ScaleUp
+Slow(ScaleUp::Kind kind = ScaleUp::kNvSwitch)
+{
+    ScaleUp s;
+    s.kind = kind;
+    s.perGpu = rdma::Gbps(8);
+    s.latency = rdma::Nanoseconds(kL);
+    return s;
+}
+
+struct Message
+{
+    uint32_t from;
+    uint32_t to;
+    uint64_t bytes;
+    int64_t post = 0; ///< ns
+};
+
+/// Arrivals in ns, rounded, of messages in the order of their posts. \param wakes how often the
+/// model wanted to be asked
+std::vector<int64_t>
+Play(ScaleUpModel& model, const std::vector<Message>& messages, uint64_t* wakes = nullptr)
+{
+    std::vector<int64_t> arrivals(messages.size(), -1);
+    size_t next = 0;
+    TimePoint last;
+    while (next < messages.size() || model.NextWake() != ScaleUpModel::kNever)
+    {
+        const TimePoint wake = model.NextWake();
+        if (next < messages.size() && messages[next].post * kNs <= wake.ps)
+        {
+            const Message& m = messages[next];
+            model.Post(m.from, m.to, Bytes(m.bytes), TimePoint(m.post * kNs), next);
+            ++next;
+            continue;
+        }
+        EXPECT_GE(wake, last);
+        last = wake;
+        if (wakes)
+        {
+            ++*wakes;
+        }
+        uint64_t cookie = 0;
+        while (model.Arrived(wake, cookie))
+        {
+            EXPECT_EQ(arrivals.at(cookie), -1) << "told twice";
+            arrivals[cookie] = (wake.ps + kNs / 2) / kNs;
+        }
+    }
+    EXPECT_EQ(model.UnderWay(), 0u);
+    return arrivals;
+}
+
+std::vector<int64_t>
+Play(const std::vector<Message>& messages, uint32_t gpus = 8, const ScaleUp& spec = Slow())
+{
+    ScaleUpModel model(spec, gpus);
+    return Play(model, messages);
+}
+
+using Times = std::vector<int64_t>;
+
+TEST(ScaleUpModel, Idle)
+{
+    ScaleUpModel m(Slow(), 4);
+    EXPECT_EQ(Play(m, {{0, 1, 1000, 50}}), Times{50 + kL + 1000});
+    EXPECT_EQ(m.IdleTime(Bytes(1000)), rdma::Nanoseconds(1100));
+    EXPECT_EQ(m.IdleTime(Bytes(0)), rdma::Nanoseconds(100));
+    EXPECT_EQ(m.BytesPosted(), Bytes(1000));
+    EXPECT_EQ(m.Gpus(), 4u);
+    EXPECT_EQ(m.NextWake(), ScaleUpModel::kNever);
+}
+
+TEST(ScaleUpModel, MessagesOfAPairGoOneAfterTheOther)
+{
+    // Latency is hidden: the second leaves at 1000, the third, posted at 1400, at 1500.
+    EXPECT_EQ(Play({{0, 1, 1000, 0}, {0, 1, 500, 0}, {0, 1, 10, 1400}, {0, 1, 10, 5000}}),
+              (Times{1100, 1600, 1610, 5110}));
+}
+
+TEST(ScaleUpModel, OneToMany)
+{
+    // Both share the egress port: at half the rate until the shorter one is done at 1000, then the
+    // other has 500 left.
+    EXPECT_EQ(Play({{0, 1, 1000}, {0, 2, 500}}), (Times{kL + 1500, kL + 1000}));
+    // One that comes later: 400 B of the first have gone by then, 1000 each are done at 400 + 1200
+    // and 400 + 1200 + 400.
+    EXPECT_EQ(Play({{0, 1, 1000, 0}, {0, 2, 1000, 400}}), (Times{kL + 1600, kL + 2000}));
+    // Equal ones are all done at the last byte of the port.
+    for (const uint32_t n : {3, 5, 6, 8, 16})
+    {
+        std::vector<Message> messages;
+        for (uint32_t to = 1; to < n; ++to)
+        {
+            messages.push_back({0, to, 960});
+        }
+        EXPECT_EQ(Play(messages, n), Times(n - 1, kL + 960 * (n - 1))) << n;
+    }
+}
+
+TEST(ScaleUpModel, ManyToOne)
+{
+    for (const uint32_t n : {3, 5, 6, 8, 16})
+    {
+        std::vector<Message> messages;
+        for (uint32_t from = 1; from < n; ++from)
+        {
+            messages.push_back({from, 0, 960});
+        }
+        EXPECT_EQ(Play(messages, n), Times(n - 1, kL + 960 * (n - 1))) << n;
+    }
+    // Unequal ones, s = 100, 200, 300: processor sharing; the k-th is done when all have sent as
+    // much as it has, or all they have: 3 x 100, 100 + 2 x 200, 600.
+    EXPECT_EQ(Play({{1, 0, 100}, {2, 0, 200}, {3, 0, 300}}), (Times{kL + 300, kL + 500, kL + 600}));
+}
+
+TEST(ScaleUpModel, WhoHasABottleneckElsewhereLeavesTheRestToOthers)
+{
+    // Max-min: ingress of 3 gives 1/3 to each of 0, 1, 2; egress of 0 then has 2/3 for 0 -> 4. At
+    // 900 all four are done: 300 B each into 3, 600 B into 4.
+    EXPECT_EQ(Play({{0, 3, 300}, {1, 3, 300}, {2, 3, 300}, {0, 4, 600}}), Times(4, kL + 900));
+    // With 1200 B for 4 the port is its own from 900 on.
+    EXPECT_EQ(Play({{0, 3, 300}, {1, 3, 300}, {2, 3, 300}, {0, 4, 1200}}).back(), kL + 1500);
+}
+
+TEST(ScaleUpModel, AllToAllTakesTheLeastTime)
+{
+    // Every port has n - 1 messages: (n - 1) D + L, in whatever order they are posted. Reserving
+    // ports in the order of the calls took up to three times that.
+    for (const uint32_t n : {2, 3, 5, 6, 7, 8, 16, 33})
+    {
+        for (const int order : {0, 1, 2})
+        {
+            std::vector<Message> messages;
+            for (uint32_t from = 0; from < n; ++from)
+            {
+                for (uint32_t k = 1; k < n; ++k)
+                {
+                    // All to 0 first; to the next one first; random.
+                    messages.push_back(
+                        {from, order == 0 ? (k <= from ? k - 1 : k) : (from + k) % n, 9600});
+                }
+            }
+            if (order == 2)
+            {
+                std::shuffle(messages.begin(), messages.end(), std::mt19937(n));
+            }
+            for (const int64_t arrival : Play(messages, n))
+            {
+                ASSERT_NEAR(arrival, kL + 9600 * (n - 1), 1) << n << " GPUs, order " << order;
+            }
+        }
+    }
+}
+
+TEST(ScaleUpModel, PermutationsDoNotDisturbEachOther)
+{
+    std::mt19937 rng(7);
+    for (const uint32_t n : {3, 5, 6, 8, 16})
+    {
+        std::vector<uint32_t> to(n);
+        std::iota(to.begin(), to.end(), 0);
+        for (int trial = 0; trial < 20; ++trial)
+        {
+            std::shuffle(to.begin(), to.end(), rng);
+            std::vector<Message> messages;
+            Times expected;
+            for (uint32_t from = 0; from < n; ++from)
+            {
+                if (to[from] != from)
+                {
+                    const uint64_t bytes = 1 + rng() % 5000;
+                    messages.push_back({from, to[from], bytes});
+                    expected.push_back(kL + static_cast<int64_t>(bytes));
+                }
+            }
+            EXPECT_EQ(Play(messages, n), expected);
+        }
+    }
+}
+
+TEST(ScaleUpModel, RingsCostOneWakeAMomentAndNothingElse)
+{
+    // Ten steps of a ring of 8, each posted when the one before has arrived: 10 (L + D), and ten
+    // wakes, as all eight arrive at once.
+    ScaleUpModel m(Slow(), 8);
+    uint64_t wakes = 0;
+    for (int step = 0; step < 10; ++step)
+    {
+        std::vector<Message> messages;
+        for (uint32_t i = 0; i < 8; ++i)
+        {
+            messages.push_back({i, (i + 1) % 8, 1000, 1100 * step});
+        }
+        EXPECT_EQ(Play(m, messages, &wakes), Times(8, 1100 * (step + 1)));
+    }
+    EXPECT_EQ(wakes, 10u);
+}
+
+TEST(ScaleUpModel, ManyMessagesThatWaitCostNoMoreWakes)
+{
+    // 7 to one, 1,000 messages each: rates change twice (all begin, all end); each message leaves
+    // once and arrives once, seven at a time.
+    std::vector<Message> messages;
+    for (int k = 0; k < 1000; ++k)
+    {
+        for (uint32_t from = 1; from < 8; ++from)
+        {
+            messages.push_back({from, 0, 100});
+        }
+    }
+    ScaleUpModel m(Slow(), 8);
+    uint64_t wakes = 0;
+    const auto arrivals = Play(m, messages, &wakes);
+    EXPECT_NEAR(arrivals.back(), kL + 700 * 1000, 1); // each message is rounded up to a picosecond
+    EXPECT_LE(wakes, 2 * 1000 + 10u);
+}
+
+TEST(ScaleUpModel, EmptyAndSelf)
+{
+    // No bytes: latency only, past those of others, not past its own pair's.
+    EXPECT_EQ(Play({{0, 1, 1000}, {0, 2, 0}, {2, 1, 0}, {0, 1, 0}, {1, 1, 1000}}),
+              (Times{1100, 100, 100, 1100, 0}));
+    ScaleUpModel m(Slow(), 2);
+    Play(m, {{0, 1, 1000}, {1, 1, 1000}});
+    EXPECT_EQ(m.BytesPosted(), Bytes(1000)) << "nothing to cross";
+}
+
+TEST(ScaleUpModel, PcieSharesTheHostBridge)
+{
+    // A bridge of 16 Gb/s, ports of 8: four disjoint transfers have half a port each; two have all
+    // they want.
+    ScaleUp s = Slow(ScaleUp::kPcie);
+    s.hostBridge = rdma::Gbps(16);
+    EXPECT_EQ(Play({{0, 1, 1000}, {2, 3, 1000}, {4, 5, 1000}, {6, 7, 1000}}, 8, s),
+              Times(4, kL + 2000));
+    EXPECT_EQ(Play({{0, 1, 1000}, {2, 3, 1000}}, 8, s), Times(2, kL + 1000));
+    // 0 -> 1 and 0 -> 2 share a port, 4 -> 5 takes what is left of the bridge: all of its port.
+    EXPECT_EQ(Play({{0, 1, 1000}, {0, 2, 1000}, {4, 5, 1000}}, 8, s),
+              (Times{kL + 2000, kL + 2000, kL + 1000}));
+    // A bridge of 4 Gb/s (2 ns a byte) is slower than a port and sets the pace.
+    s.hostBridge = rdma::Gbps(4);
+    EXPECT_EQ(Play({{0, 1, 1000}}, 8, s), Times{kL + 2000});
+    EXPECT_EQ(Play({{0, 1, 1000}, {2, 3, 1000}}, 8, s), Times(2, kL + 4000));
+    EXPECT_EQ(Play({{0, 1, 1000, 0}, {2, 3, 1000, 5000}}, 8, s), (Times{kL + 2000, kL + 7000}));
+    EXPECT_EQ(ScaleUpModel(s, 8).IdleTime(Bytes(1000)), rdma::Nanoseconds(2100));
+}
+
+TEST(ScaleUpModel, EfficiencyIsAShareOfTheRate)
+{
+    ScaleUp s = Slow();
+    s.efficiency = 0.8; // 1.25 ns a byte
+    EXPECT_EQ(Play({{0, 1, 1000}}, 2, s), Times{kL + 1250});
+    EXPECT_EQ(Play({{0, 1, 1000}, {0, 2, 1000}}, 3, s), Times(2, kL + 2500));
+    s.kind = ScaleUp::kPcie;
+    s.hostBridge = rdma::Gbps(8);
+    EXPECT_EQ(Play({{0, 1, 1000}, {2, 3, 1000}}, 4, s), Times(2, kL + 2500));
+}
+
+TEST(ScaleUpModel, SmallMessagesGoAsLLLargeOnesAsSimple)
+{
+    // LL: 100 + 2 D, Simple: 400 + D; equal at D = 300. Never worse than the other, never falling
+    // with the size.
+    ScaleUp s = Slow();
+    s.bulkLatency = rdma::Nanoseconds(400);
+    const ScaleUpModel m(s, 2);
+    EXPECT_EQ(m.IdleTime(Bytes(0)), rdma::Nanoseconds(100));
+    EXPECT_EQ(m.IdleTime(Bytes(100)), rdma::Nanoseconds(300));
+    EXPECT_EQ(m.IdleTime(Bytes(300)), rdma::Nanoseconds(700));
+    EXPECT_EQ(m.IdleTime(Bytes(301)), rdma::Nanoseconds(701));
+    EXPECT_EQ(m.IdleTime(Bytes(1000)), rdma::Nanoseconds(1400));
+    for (uint64_t bytes = 0; bytes < 1000; ++bytes)
+    {
+        ASSERT_EQ(m.IdleTime(Bytes(bytes)).ps,
+                  kNs * static_cast<int64_t>(std::min(100 + 2 * bytes, 400 + bytes)));
+    }
+    // The flags of LL take the ports, too, and nothing overtakes its pair's: 100 B leave at 1200
+    // and would be there at 1300, before the 1000 B that are there at 1400.
+    EXPECT_EQ(Play({{0, 1, 100}, {0, 2, 100}}, 3, s), Times(2, 100 + 400));
+    EXPECT_EQ(Play({{0, 1, 1000}, {0, 1, 100}}, 2, s), (Times{1400, 1400}));
+}
+
+TEST(ScaleUpModel, RoundsToTheNearestPicosecond)
+{
+    // 300 GB/s: 10/3 ps a byte. 1 B: 3.33 -> 3; 2 B: 6.67 -> 7; 3 B: 10; 1 GB: 10^10/3 ms.
+    ScaleUp s = Slow();
+    s.perGpu = rdma::Gbps(2400);
+    s.latency = rdma::Duration(0);
+    const ScaleUpModel m(s, 2);
+    EXPECT_EQ(m.IdleTime(Bytes(1)).ps, 3);
+    EXPECT_EQ(m.IdleTime(Bytes(2)).ps, 7);
+    EXPECT_EQ(m.IdleTime(Bytes(3)).ps, 10);
+    EXPECT_EQ(m.IdleTime(Bytes(1000000000)).ps, 3333333333);
+    for (const uint64_t gbps : {1ull, 126ull, 640ull, 3600ull, 7200ull})
+    {
+        s.perGpu = rdma::Gbps(gbps);
+        for (uint64_t bytes = 1; bytes <= (1ull << 40); bytes *= 7)
+        {
+            EXPECT_NEAR(static_cast<double>(ScaleUpModel(s, 2).IdleTime(Bytes(bytes)).ps),
+                        static_cast<double>(rdma::SerializationTime(Bytes(bytes), s.perGpu).ps),
+                        1.0);
+        }
+    }
+}
+
+TEST(ScaleUpModel, LargeMessagesThatShareAreExact)
+{
+    // 7 senders of 1 TiB at 300 GB/s: 7 x 2^40 / 3e11 s; the least share is off by less than 2^-37.
+    ScaleUp s = Slow();
+    s.perGpu = rdma::Gbps(2400);
+    std::vector<Message> messages;
+    for (uint32_t from = 1; from < 8; ++from)
+    {
+        messages.push_back({from, 0, 1ull << 40});
+    }
+    const double expected = 7 * static_cast<double>(1ull << 40) / 3e11 * 1e9;
+    for (const int64_t arrival : Play(messages, 8, s))
+    {
+        EXPECT_NEAR(static_cast<double>(arrival), expected + kL, expected * 1e-11 + 1);
+    }
+}
+
+/// What must hold for any messages, checked against arrivals less L: when the last byte left.
+void
+CheckLaws(const std::vector<Message>& messages, const Times& arrivals, uint32_t gpus)
+{
+    // Per pair: the time at which all it has posted has left; and when which port may have worked.
+    std::vector<double> out(gpus);
+    std::vector<double> in(gpus);
+    std::map<std::pair<uint32_t, uint32_t>, int64_t> lastOfPair;
+    for (size_t i = 0; i < messages.size(); ++i)
+    {
+        const Message& m = messages[i];
+        out[m.from] += static_cast<double>(m.bytes);
+        in[m.to] += static_cast<double>(m.bytes);
+        ASSERT_GE(arrivals[i] + 1, m.post + kL + static_cast<int64_t>(m.bytes))
+            << "faster than idle";
+        int64_t& last = lastOfPair[{m.from, m.to}];
+        ASSERT_GE(arrivals[i] + 1, last) << "overtaken by an earlier one of its pair";
+        last = arrivals[i];
+    }
+    // No port above its rate: what of a port arrives in (a, b] and was posted from a on fits into
+    // b - a. (It is enough to look from posts to arrivals.)
+    for (uint32_t gpu = 0; gpu < gpus; ++gpu)
+    {
+        for (const bool egress : {true, false})
+        {
+            std::vector<std::pair<int64_t, uint64_t>> byArrival;
+            for (size_t i = 0; i < messages.size(); ++i)
+            {
+                if ((egress ? messages[i].from : messages[i].to) == gpu)
+                {
+                    byArrival.emplace_back(arrivals[i] - kL, i);
+                }
+            }
+            std::sort(byArrival.begin(), byArrival.end());
+            for (size_t first = 0; first < byArrival.size(); first += 7)
+            {
+                const int64_t begin = messages[byArrival[first].second].post;
+                uint64_t bytes = 0;
+                for (const auto& [left, i] : byArrival)
+                {
+                    if (messages[i].post >= begin)
+                    {
+                        bytes += messages[i].bytes;
+                        ASSERT_GE(left - begin + 2, static_cast<int64_t>(bytes));
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST(ScaleUpModel, LawsHoldForRandomTraffic)
+{
+    for (const uint32_t n : {2, 3, 5, 6, 8, 16})
+    {
+        std::mt19937 rng(n);
+        for (const uint32_t gap : {0u, 20u, 400u, 3000u})
+        {
+            std::vector<Message> messages;
+            int64_t now = 0;
+            for (int i = 0; i < 600; ++i)
+            {
+                now += gap ? rng() % gap : 0;
+                const uint32_t from = rng() % n;
+                messages.push_back({from,
+                                    static_cast<uint32_t>((from + 1 + rng() % (n - 1)) % n),
+                                    1 + rng() % 2000,
+                                    now});
+            }
+            const Times arrivals = Play(messages, n);
+            CheckLaws(messages, arrivals, n);
+        }
+    }
+}
+
+TEST(ScaleUpModel, AllIsDoneWithinTheLoadsOfTwoPorts)
+{
+    // All posted at 0. While a -> b has something to send, its egress or its ingress port is full
+    // (max-min fairness: else it would be given more), so its last byte leaves within out(a) +
+    // in(b), and no sooner than the larger of the two; the last of all not before the largest load
+    // of any port.
+    for (const uint32_t n : {2, 3, 5, 6, 8, 16})
+    {
+        std::mt19937 rng(100 + n);
+        for (int trial = 0; trial < 30; ++trial)
+        {
+            std::vector<Message> messages;
+            std::vector<int64_t> out(n);
+            std::vector<int64_t> in(n);
+            for (uint32_t i = 0; i < 1 + rng() % (3 * n * n); ++i)
+            {
+                const uint32_t from = rng() % n;
+                const auto to = static_cast<uint32_t>((from + 1 + rng() % (n - 1)) % n);
+                const uint64_t bytes = 1 + (rng() % 10 == 0 ? rng() % 50000 : rng() % 2000);
+                messages.push_back({from, to, bytes});
+                out[from] += static_cast<int64_t>(bytes);
+                in[to] += static_cast<int64_t>(bytes);
+            }
+            const Times arrivals = Play(messages, n);
+            int64_t last = 0;
+            for (size_t i = 0; i < messages.size(); ++i)
+            {
+                ASSERT_LE(arrivals[i] - kL, out[messages[i].from] + in[messages[i].to] + 1);
+                last = std::max(last, arrivals[i] - kL);
+            }
+            const int64_t most = std::max(*std::max_element(out.begin(), out.end()),
+                                          *std::max_element(in.begin(), in.end()));
+            ASSERT_GE(last + 1, most);
+            ASSERT_LE(last, 2 * most);
+        }
+    }
+}
+
+TEST(ScaleUpModel, WorkConserving)
+{
+    // A pair whose two ports nobody else uses goes at the full rate at once, whatever its GPUs'
+    // other directions and other GPUs do; and a port freed by one is at once another's.
+    EXPECT_EQ(Play({{0, 1, 5000, 0}, {1, 0, 700, 10}, {2, 3, 300, 20}, {3, 2, 300, 20}}),
+              (Times{kL + 5000, kL + 710, kL + 320, kL + 320}));
+    // 2 -> 1 waits for nobody while 0 -> 1 is between two messages (from 1000 to 3000).
+    EXPECT_EQ(Play({{0, 1, 1000, 0}, {2, 1, 1500, 1200}, {0, 1, 1000, 3000}}),
+              (Times{kL + 1000, kL + 2700, kL + 4000}));
+    // In the order of calls 2 -> 1 would wait for 0 -> 1, and 2 -> 3 for 2 -> 1: here 2 -> 3 ends
+    // at 1000.
+    EXPECT_EQ(Play({{0, 1, 1000}, {2, 1, 1000}, {2, 3, 500}})[2], kL + 1000);
+}
+
+TEST(ScaleUpModel, TheOrderOfCallsOfAMomentDoesNotMatter)
+{
+    std::mt19937 rng(3);
+    std::vector<Message> messages;
+    for (uint32_t from = 0; from < 6; ++from)
+    {
+        for (uint32_t to = 0; to < 6; ++to)
+        {
+            if (from != to && rng() % 3)
+            {
+                messages.push_back({from, to, 1 + rng() % 9999});
+            }
+        }
+    }
+    std::map<std::pair<uint32_t, uint32_t>, int64_t> first;
+    for (int trial = 0; trial < 10; ++trial)
+    {
+        const Times arrivals = Play(messages, 6);
+        for (size_t i = 0; i < messages.size(); ++i)
+        {
+            const auto [it, isNew] =
+                first.try_emplace({messages[i].from, messages[i].to}, arrivals[i]);
+            EXPECT_NEAR(it->second, arrivals[i], 1);
+        }
+        std::shuffle(messages.begin(), messages.end(), rng);
+    }
+}
+
+TEST(ScaleUpModel, BadSpecs)
+{
+    ScaleUp s = Slow(ScaleUp::kPcie);
+    EXPECT_THROW(ScaleUpModel(s, 2), std::invalid_argument) << "no bridge";
+    s = Slow();
+    s.perGpu = rdma::BitRate(1);
+    EXPECT_THROW(ScaleUpModel(s, 2), std::invalid_argument);
+    s = Slow();
+    s.latency = rdma::Duration(-1);
+    EXPECT_THROW(ScaleUpModel(s, 2), std::invalid_argument);
+    s = Slow();
+    s.efficiency = 0;
+    EXPECT_THROW(ScaleUpModel(s, 2), std::invalid_argument);
+    s.efficiency = 1.01;
+    EXPECT_THROW(ScaleUpModel(s, 2), std::invalid_argument);
+}
+
+} // namespace

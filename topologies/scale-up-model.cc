@@ -1,0 +1,504 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "topologies/scale-up-model.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace topo
+{
+
+namespace
+{
+
+/// Picoseconds a byte at a rate times an efficiency, rounded.
+uint64_t
+PsPerByte(rdma::BitRate rate, double efficiency, int fractionBits)
+{
+    if (rate < rdma::Mbps(1))
+    {
+        throw std::invalid_argument("ScaleUpModel: a rate below 1 Mb/s");
+    }
+    // In whole bit/s, so that an efficiency of 1 changes nothing.
+    const auto bps = static_cast<uint64_t>(static_cast<double>(rate.bps) * efficiency + 0.5);
+    const unsigned __int128 one = static_cast<unsigned __int128>(8000000000000ULL) << fractionBits;
+    return static_cast<uint64_t>((one + bps / 2) / bps);
+}
+
+} // namespace
+
+ScaleUpModel::ScaleUpModel(const ScaleUp& spec, uint32_t gpus)
+    : m_latency(spec.latency.ps),
+      m_bulkLatency(spec.bulkLatency.ps),
+      m_ports(gpus)
+{
+    if (m_latency < 0 || m_bulkLatency < 0)
+    {
+        throw std::invalid_argument("ScaleUpModel: negative latency");
+    }
+    if (!(spec.efficiency > 0 && spec.efficiency <= 1))
+    {
+        throw std::invalid_argument("ScaleUpModel: an efficiency that is not in (0, 1]");
+    }
+    m_psPerByte = PsPerByte(spec.perGpu, spec.efficiency, kFractionBits);
+    if (spec.kind == ScaleUp::kPcie)
+    {
+        const uint64_t bridge = PsPerByte(spec.hostBridge, spec.efficiency, kFractionBits);
+        m_psPerByte = std::max(m_psPerByte, bridge);
+        m_bridgeShare =
+            static_cast<uint64_t>((static_cast<Work>(m_psPerByte) << kFractionBits) / bridge);
+    }
+}
+
+bool
+ScaleUpModel::IsBulk(uint64_t bytes) const
+{
+    // LL: latency + 2 D; Simple: bulk latency + D.
+    return m_bulkLatency != 0 &&
+           static_cast<Work>(bytes) * m_psPerByte >
+               static_cast<Work>(std::max<int64_t>(0, m_bulkLatency - m_latency)) << kFractionBits;
+}
+
+ScaleUpModel::Work
+ScaleUpModel::WorkOf(uint64_t bytes) const
+{
+    const Work work = static_cast<Work>(bytes) * m_psPerByte;
+    return m_bulkLatency == 0 || IsBulk(bytes) ? work : 2 * work;
+}
+
+int64_t
+ScaleUpModel::LatencyOf(uint64_t bytes) const
+{
+    return IsBulk(bytes) ? m_bulkLatency : m_latency;
+}
+
+namespace
+{
+
+/// Whole picoseconds, rounded.
+int64_t
+Rounded(unsigned __int128 work, int fractionBits)
+{
+    return static_cast<int64_t>(
+        (work + (static_cast<unsigned __int128>(1) << (fractionBits - 1))) >> fractionBits);
+}
+
+} // namespace
+
+rdma::Duration
+ScaleUpModel::IdleTime(rdma::Bytes bytes) const
+{
+    return rdma::Duration(LatencyOf(bytes.value) + Rounded(WorkOf(bytes.value), kFractionBits));
+}
+
+uint32_t
+ScaleUpModel::PairOf(uint32_t from, uint32_t to)
+{
+    if (m_pairOf.empty())
+    {
+        m_pairOf.assign(m_ports.size() * m_ports.size(), kNone);
+    }
+    uint32_t& number = m_pairOf[static_cast<std::size_t>(from) * m_ports.size() + to];
+    if (number == kNone)
+    {
+        number = static_cast<uint32_t>(m_pairs.size());
+        m_pairs.emplace_back();
+        m_pairs.back().from = from;
+        m_pairs.back().to = to;
+    }
+    return number;
+}
+
+void
+ScaleUpModel::Post(uint32_t fromGpu,
+                   uint32_t toGpu,
+                   rdma::Bytes bytes,
+                   rdma::TimePoint now,
+                   uint64_t cookie)
+{
+    Advance(now.ps);
+    uint32_t number = m_freeMessage;
+    if (number == kNone)
+    {
+        number = static_cast<uint32_t>(m_messages.size());
+        m_messages.emplace_back();
+    }
+    else
+    {
+        m_freeMessage = m_messages[number].next;
+    }
+    ++m_underWay;
+    Message& message = m_messages[number];
+    message = Message();
+    message.cookie = cookie;
+    message.bytes = bytes.value;
+    message.order = m_posts++;
+    if (fromGpu == toGpu)
+    {
+        Fly(number, now.ps);
+        return;
+    }
+    m_bytes += bytes;
+    // Who was alone on these ports may be done.
+    if (m_ports[fromGpu].egress.pairs == 1)
+    {
+        CatchUp(m_ports[fromGpu].egress.sum, now.ps);
+    }
+    if (m_ports[toGpu].ingress.pairs == 1)
+    {
+        CatchUp(m_ports[toGpu].ingress.sum, now.ps);
+    }
+    if (m_bridgeShare != 0 && m_active.size() == 1)
+    {
+        CatchUp(m_active[0], now.ps);
+    }
+    const uint32_t pairNumber = PairOf(fromGpu, toGpu);
+    Pair& pair = m_pairs[pairNumber];
+    message.pair = pairNumber;
+    if (pair.head != kNone)
+    {
+        m_messages[pair.tail].next = number;
+        pair.tail = number;
+        return;
+    }
+    if (bytes.value == 0)
+    {
+        pair.lastArrival = std::max(pair.lastArrival, now.ps + m_latency);
+        Fly(number, pair.lastArrival);
+        return;
+    }
+    pair.head = pair.tail = number;
+    Activate(pairNumber, now.ps);
+}
+
+bool
+ScaleUpModel::SharesPorts(const Pair& pair) const
+{
+    return m_ports[pair.from].egress.pairs > 1 || m_ports[pair.to].ingress.pairs > 1 ||
+           (m_bridgeShare != 0 && m_active.size() > 1);
+}
+
+void
+ScaleUpModel::Activate(uint32_t number, int64_t now)
+{
+    Pair& pair = m_pairs[number];
+    Side& egress = m_ports[pair.from].egress;
+    Side& ingress = m_ports[pair.to].ingress;
+    // Those who were alone here are so no longer.
+    if (egress.pairs == 1)
+    {
+        Share(egress.sum, now);
+    }
+    if (ingress.pairs == 1)
+    {
+        Share(ingress.sum, now);
+    }
+    if (m_bridgeShare != 0 && m_active.size() == 1)
+    {
+        Share(m_active[0], now);
+    }
+    ++egress.pairs;
+    egress.sum ^= number;
+    ++ingress.pairs;
+    ingress.sum ^= number;
+    pair.place = static_cast<uint32_t>(m_active.size());
+    m_active.push_back(number);
+    pair.since = now;
+    pair.left = WorkOf(m_messages[pair.head].bytes);
+    if (!SharesPorts(pair))
+    {
+        StartAlone(number, now);
+        return;
+    }
+    pair.alone = false;
+    pair.share = 0;
+    pair.finish = kNeverPs;
+    m_shareOutAt = now;
+}
+
+void
+ScaleUpModel::Deactivate(uint32_t number)
+{
+    Pair& pair = m_pairs[number];
+    Side& egress = m_ports[pair.from].egress;
+    Side& ingress = m_ports[pair.to].ingress;
+    --egress.pairs;
+    egress.sum ^= number;
+    --ingress.pairs;
+    ingress.sum ^= number;
+    const uint32_t last = m_active.back();
+    m_active[pair.place] = last;
+    m_pairs[last].place = pair.place;
+    m_active.pop_back();
+    pair.place = kNone;
+    pair.finish = kNeverPs;
+}
+
+void
+ScaleUpModel::StartAlone(uint32_t number, int64_t at)
+{
+    Pair& pair = m_pairs[number];
+    pair.alone = true;
+    pair.share = kFull;
+    pair.since = at;
+    pair.finish = at + Rounded(pair.left, kFractionBits);
+    // Known now, so nothing wakes up when it leaves.
+    Fly(pair.head,
+        std::max(pair.lastArrival, pair.finish + LatencyOf(m_messages[pair.head].bytes)));
+}
+
+void
+ScaleUpModel::CatchUp(uint32_t number, int64_t now)
+{
+    while (m_pairs[number].alone && m_pairs[number].finish <= now)
+    {
+        Pair& pair = m_pairs[number];
+        const int64_t finish = pair.finish;
+        pair.lastArrival = m_messages[pair.head].arrival;
+        pair.head = m_messages[pair.head].next;
+        if (pair.head == kNone)
+        {
+            pair.alone = false;
+            Deactivate(number);
+            return;
+        }
+        pair.left = WorkOf(m_messages[pair.head].bytes);
+        StartAlone(number, finish);
+    }
+}
+
+void
+ScaleUpModel::Share(uint32_t number, int64_t now)
+{
+    Pair& pair = m_pairs[number];
+    if (!pair.alone)
+    {
+        return;
+    }
+    const Work done = static_cast<Work>(now - pair.since) << kFractionBits;
+    pair.left = pair.left > done ? pair.left - done : 0;
+    pair.since = now;
+    pair.alone = false;
+    pair.share = 0;
+    pair.finish = kNeverPs;
+    m_messages[pair.head].arrival = kNeverPs; // recalled
+    m_shareOutAt = now;
+}
+
+void
+ScaleUpModel::Fly(uint32_t message, int64_t at)
+{
+    m_messages[message].arrival = at;
+    m_arrivals.push_back({at, m_messages[message].order, message});
+    std::push_heap(m_arrivals.begin(), m_arrivals.end());
+}
+
+void
+ScaleUpModel::Leave(Pair& pair, int64_t at)
+{
+    const uint32_t message = pair.head;
+    pair.lastArrival = std::max(pair.lastArrival, at + LatencyOf(m_messages[message].bytes));
+    pair.head = m_messages[message].next;
+    Fly(message, pair.lastArrival);
+}
+
+void
+ScaleUpModel::Advance(int64_t now)
+{
+    while (true)
+    {
+        if (m_nextFinish <= now && m_nextFinish <= m_shareOutAt)
+        {
+            FinishShared(m_nextFinish);
+        }
+        // A moment is over once time goes on: rates are shared out once for all its posts.
+        else if (m_shareOutAt < now)
+        {
+            ShareOut(m_shareOutAt);
+        }
+        else
+        {
+            return;
+        }
+    }
+}
+
+void
+ScaleUpModel::FinishShared(int64_t at)
+{
+    m_nextFinish = kNeverPs;
+    // From behind: who is removed changes places with the last one, which has been looked at.
+    for (std::size_t i = m_active.size(); i-- > 0;)
+    {
+        const uint32_t number = m_active[i];
+        Pair& pair = m_pairs[number];
+        if (pair.alone)
+        {
+            continue;
+        }
+        while (pair.finish <= at)
+        {
+            Leave(pair, at);
+            if (pair.head == kNone)
+            {
+                Deactivate(number);
+                m_shareOutAt = at;
+                break;
+            }
+            pair.since = at;
+            pair.left = WorkOf(m_messages[pair.head].bytes);
+            pair.finish = at + static_cast<int64_t>((pair.left + pair.share - 1) / pair.share);
+        }
+        m_nextFinish = std::min(m_nextFinish, pair.finish);
+    }
+}
+
+void
+ScaleUpModel::ShareOut(int64_t at)
+{
+    m_shareOutAt = kNeverPs;
+    m_nextFinish = kNeverPs;
+    m_unshared.clear();
+    for (const uint32_t number : m_active)
+    {
+        Pair& pair = m_pairs[number];
+        if (pair.alone)
+        {
+            continue;
+        }
+        const Work done = static_cast<Work>(at - pair.since) * pair.share;
+        pair.left = pair.left > done ? pair.left - done : 0;
+        pair.since = at;
+        if (!SharesPorts(pair))
+        {
+            StartAlone(number, at);
+            continue;
+        }
+        m_unshared.push_back(number);
+    }
+    if (m_unshared.empty())
+    {
+        return;
+    }
+    FindShares();
+    for (const uint32_t number : m_active)
+    {
+        Pair& pair = m_pairs[number];
+        if (!pair.alone)
+        {
+            pair.finish = at + static_cast<int64_t>((pair.left + pair.share - 1) / pair.share);
+            m_nextFinish = std::min(m_nextFinish, pair.finish);
+        }
+    }
+}
+
+void
+ScaleUpModel::FindShares()
+{
+    const auto gpus = static_cast<uint32_t>(m_ports.size());
+    const uint32_t bridge = 2 * gpus;
+    const auto forPorts = [&](const Pair& pair, auto&& what) {
+        what(pair.from);
+        what(gpus + pair.to);
+        if (m_bridgeShare != 0)
+        {
+            what(bridge);
+        }
+    };
+    m_free.assign(bridge + 1, kFull);
+    m_free[bridge] = m_bridgeShare;
+    m_waiting.assign(bridge + 1, 0);
+    for (const uint32_t number : m_unshared)
+    {
+        forPorts(m_pairs[number], [&](uint32_t port) { ++m_waiting[port]; });
+    }
+    while (!m_unshared.empty())
+    {
+        uint64_t least = kFull;
+        for (uint32_t port = 0; port <= bridge; ++port)
+        {
+            if (m_waiting[port] != 0)
+            {
+                least = std::min(least, m_free[port] / m_waiting[port]);
+            }
+        }
+        // Who has a port that gives no more gets that; first all of them are found, as taking it
+        // changes what ports give.
+        auto rest = std::partition(m_unshared.begin(), m_unshared.end(), [&](uint32_t number) {
+            bool found = false;
+            forPorts(m_pairs[number], [&](uint32_t port) {
+                found = found || m_free[port] / m_waiting[port] <= least;
+            });
+            return !found;
+        });
+        for (auto it = rest; it != m_unshared.end(); ++it)
+        {
+            Pair& pair = m_pairs[*it];
+            pair.share = least;
+            forPorts(pair, [&](uint32_t port) {
+                m_free[port] -= least;
+                --m_waiting[port];
+            });
+        }
+        m_unshared.erase(rest, m_unshared.end());
+    }
+}
+
+void
+ScaleUpModel::DropRecalled()
+{
+    while (!m_arrivals.empty())
+    {
+        const Arrival& first = m_arrivals.front();
+        const Message& message = m_messages[first.message];
+        if (message.order == first.order && message.arrival == first.time)
+        {
+            return;
+        }
+        std::pop_heap(m_arrivals.begin(), m_arrivals.end());
+        m_arrivals.pop_back();
+    }
+}
+
+rdma::TimePoint
+ScaleUpModel::NextWake()
+{
+    DropRecalled();
+    const int64_t arrival = m_arrivals.empty() ? kNeverPs : m_arrivals.front().time;
+    return rdma::TimePoint(std::min({arrival, m_nextFinish, m_shareOutAt}));
+}
+
+bool
+ScaleUpModel::Arrived(rdma::TimePoint now, uint64_t& cookie)
+{
+    Advance(now.ps);
+    DropRecalled();
+    while (m_arrivals.empty() || m_arrivals.front().time > now.ps)
+    {
+        if (m_shareOutAt > now.ps)
+        {
+            return false;
+        }
+        // After all that has arrived has been told, and has been answered by posts.
+        ShareOut(m_shareOutAt);
+        Advance(now.ps);
+        DropRecalled();
+    }
+    const uint32_t number = m_arrivals.front().message;
+    std::pop_heap(m_arrivals.begin(), m_arrivals.end());
+    m_arrivals.pop_back();
+    Message& message = m_messages[number];
+    cookie = message.cookie;
+    if (message.pair != kNone && m_pairs[message.pair].head == number)
+    {
+        CatchUp(message.pair, now.ps); // it was alone, and left a latency ago
+    }
+    m_messages[number].arrival = kNeverPs;
+    m_messages[number].next = m_freeMessage;
+    m_freeMessage = number;
+    --m_underWay;
+    return true;
+}
+
+} // namespace topo
