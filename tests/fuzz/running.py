@@ -209,7 +209,7 @@ class Runner:
 
     def _wait(self, seconds):
         """(status, bytes of memory, did it have to be interrupted)"""
-        state = {"begin": time.monotonic(), "asked": 0.0, "awake": time.monotonic(), "used": -1.0}
+        state = {"begin": time.monotonic(), "asked": 0.0, "asleep": 0, "used": -1.0}
 
         def look(*_):
             now = time.monotonic()
@@ -222,9 +222,10 @@ class Runner:
             if wall < LOOKING_S:
                 return
             runs, cpu = _state(self.pid)
-            if runs or cpu != state["used"]:
-                state["awake"], state["used"] = now, cpu
-            waits = now - state["awake"] > WAITING_S
+            # Counted in looks, not by the clock: it may be us who had no processor.
+            state["asleep"] = 0 if runs or cpu != state["used"] else state["asleep"] + 1
+            state["used"] = cpu
+            waits = state["asleep"] * TICK_S > WAITING_S
             if waits or cpu >= seconds or wall >= SLOWEST_S:
                 state.update(asked=now, used=cpu, waits=waits)
                 # To the process alone: what it has started is its own to end.
@@ -271,7 +272,7 @@ def _state(pid):
             found.append(fields)
     # A child's time counts at its parent once it has ended.
     ticks = sum(int(tick) for fields in found for tick in fields[11:15])
-    return any(fields[0] in "RD" for fields in found), ticks / os.sysconf("SC_CLK_TCK")
+    return not found or any(fields[0] in "RDZ" for fields in found), ticks / os.sysconf("SC_CLK_TCK")
 
 
 # ---- scripts
