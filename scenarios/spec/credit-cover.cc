@@ -137,12 +137,11 @@ CoverOfCredits(const FabricSpec& fabric, const topo::Topology& topology)
         cover.plan = lane + " keep " + rdma::ToString(worstRate) + " busy over " + Reach(reach) + "; links have " + Reach(worstDelay) + (cover.links == worstKind->first ? "" : " where it matters most");
         return cover;
     }
-    // What would do: blocks for the round trip with the update's share of them.
-    const double packets = static_cast<double>(worst.RoundTrip().ps) / static_cast<double>(worst.packet.ps) -
-                           static_cast<double>((worst.updateBlocks + worst.packetBlocks - 1) / worst.packetBlocks);
+    // What would do, in KiB: the update's share grows with the buffer.
     uint64_t enough = 0;
     uint32_t shift = worst.shift;
-    for (uint32_t blocks = worst.packetBlocks; packets > 0 && blocks < 1U << 24; blocks += worst.packetBlocks)
+    const uint64_t most = rdma::IbMostLaneBytes(rdma::kIbMostCreditShift) / rdma::kIbBlockBytes;
+    for (uint32_t blocks = worst.bufferBlocks / 16 * 16 + 16; blocks <= most; blocks += 16)
     {
         while (shift < rdma::kIbMostCreditShift && uint64_t{blocks} * rdma::kIbBlockBytes > rdma::IbMostLaneBytes(shift))
         {
@@ -171,9 +170,9 @@ CoverOfCredits(const FabricSpec& fabric, const topo::Topology& topology)
     {
         cover.note += "; links of " + Reach(reach) + " are filled";
     }
-    if (enough && enough <= rdma::IbMostLaneBytes(rdma::kIbMostCreditShift))
+    if (enough)
     {
-        cover.note += "; so is this one with --vl-buffer=" + CanonicalBytes((enough + 1023) / 1024 * 1024) +
+        cover.note += "; so is this one with --vl-buffer=" + CanonicalBytes(enough) +
                       (shift > worst.shift ? " --credit-block=" + std::to_string(rdma::kIbBlockBytes << shift) + "B" : "");
     }
     return cover;

@@ -81,7 +81,7 @@ TEST(InfiniBandCables, AreAsLongAsTheCreditsOfTheirRateReach)
     // The configuration as run names it, so that it reads back.
     const auto run = Traffic({"--nic=NDR"});
     EXPECT_EQ(run.scenario->run.asRun["network"]["link_delay"], "250ns");
-    EXPECT_EQ(run.scenario->run.asRun["fabric"]["credit_block"], "64B");
+    EXPECT_EQ(run.scenario->run.asRun["fabric"]["credit_block"], "64");
     EXPECT_FALSE(Traffic({}).scenario->run.asRun["fabric"].contains("credit_block"));
 }
 
