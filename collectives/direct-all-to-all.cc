@@ -60,6 +60,11 @@ class DirectAllToAllSchedule final : public LoopedSchedule
         return step;
     }
 
+    uint64_t PartsOfMessage() const override
+    {
+        return LoopedSchedule::PartsOfMessage() * (m_n - 1); // to all others at once
+    }
+
   private:
     Partition m_pieces;
     Grid m_parts;

@@ -72,6 +72,11 @@ class LoopedSchedule : public Schedule
         return m_ring.ChannelNumber(lane);
     }
 
+    uint64_t PartsOfMessage() const override
+    {
+        return uint64_t{m_ring.Channels()} * m_loops;
+    }
+
   protected:
     LoopedSchedule(const Collective& what,
                    const Placement& placement,

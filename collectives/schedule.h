@@ -113,6 +113,13 @@ class Schedule
     /// all ranks.
     virtual uint32_t Channel(Lane lane) const = 0;
 
+    /// Messages that share a GPU's port as parts of one: of all channels and loops, and to all
+    /// receivers that are sent to at once. What protocol suits them depends on all their bytes.
+    virtual uint64_t PartsOfMessage() const
+    {
+        return 1;
+    }
+
   protected:
     explicit Schedule(const Collective& what)
         : m_what(what)

@@ -61,16 +61,22 @@ ScaleUpModel::IsBulk(uint64_t bytes) const
 }
 
 ScaleUpModel::Work
-ScaleUpModel::WorkOf(uint64_t bytes) const
+ScaleUpModel::WorkOf(uint64_t bytes, bool bulk) const
 {
     const Work work = static_cast<Work>(bytes) * m_psPerByte;
-    return m_bulkLatency == 0 || IsBulk(bytes) ? work : 2 * work;
+    return m_bulkLatency == 0 || bulk ? work : 2 * work;
+}
+
+ScaleUpModel::Work
+ScaleUpModel::WorkOf(const Message& message) const
+{
+    return WorkOf(message.bytes, message.bulk);
 }
 
 int64_t
-ScaleUpModel::LatencyOf(uint64_t bytes) const
+ScaleUpModel::LatencyOf(const Message& message) const
 {
-    return IsBulk(bytes) ? m_bulkLatency : m_latency;
+    return message.bulk ? m_bulkLatency : m_latency;
 }
 
 namespace
@@ -89,7 +95,9 @@ Rounded(unsigned __int128 work, int fractionBits)
 rdma::Duration
 ScaleUpModel::IdleTime(rdma::Bytes bytes) const
 {
-    return rdma::Duration(LatencyOf(bytes.value) + Rounded(WorkOf(bytes.value), kFractionBits));
+    const bool bulk = IsBulk(bytes.value);
+    return rdma::Duration((bulk ? m_bulkLatency : m_latency) +
+                          Rounded(WorkOf(bytes.value, bulk), kFractionBits));
 }
 
 uint32_t
@@ -115,7 +123,8 @@ ScaleUpModel::Post(uint32_t fromGpu,
                    uint32_t toGpu,
                    rdma::Bytes bytes,
                    rdma::TimePoint now,
-                   uint64_t cookie)
+                   uint64_t cookie,
+                   uint64_t parts)
 {
     Advance(now.ps);
     uint32_t number = m_freeMessage;
@@ -133,6 +142,7 @@ ScaleUpModel::Post(uint32_t fromGpu,
     message = Message();
     message.cookie = cookie;
     message.bytes = bytes.value;
+    message.bulk = IsBulk(bytes.value * parts);
     message.order = m_posts++;
     if (fromGpu == toGpu)
     {
@@ -205,7 +215,7 @@ ScaleUpModel::Activate(uint32_t number, int64_t now)
     pair.place = static_cast<uint32_t>(m_active.size());
     m_active.push_back(number);
     pair.since = now;
-    pair.left = WorkOf(m_messages[pair.head].bytes);
+    pair.left = WorkOf(m_messages[pair.head]);
     if (!SharesPorts(pair))
     {
         StartAlone(number, now);
@@ -245,7 +255,7 @@ ScaleUpModel::StartAlone(uint32_t number, int64_t at)
     pair.finish = at + Rounded(pair.left, kFractionBits);
     // Known now, so nothing wakes up when it leaves.
     Fly(pair.head,
-        std::max(pair.lastArrival, pair.finish + LatencyOf(m_messages[pair.head].bytes)));
+        std::max(pair.lastArrival, pair.finish + LatencyOf(m_messages[pair.head])));
 }
 
 void
@@ -263,7 +273,7 @@ ScaleUpModel::CatchUp(uint32_t number, int64_t now)
             Deactivate(number);
             return;
         }
-        pair.left = WorkOf(m_messages[pair.head].bytes);
+        pair.left = WorkOf(m_messages[pair.head]);
         StartAlone(number, finish);
     }
 }
@@ -298,7 +308,7 @@ void
 ScaleUpModel::Leave(Pair& pair, int64_t at)
 {
     const uint32_t message = pair.head;
-    pair.lastArrival = std::max(pair.lastArrival, at + LatencyOf(m_messages[message].bytes));
+    pair.lastArrival = std::max(pair.lastArrival, at + LatencyOf(m_messages[message]));
     pair.head = m_messages[message].next;
     Fly(message, pair.lastArrival);
 }
@@ -347,7 +357,7 @@ ScaleUpModel::FinishShared(int64_t at)
                 break;
             }
             pair.since = at;
-            pair.left = WorkOf(m_messages[pair.head].bytes);
+            pair.left = WorkOf(m_messages[pair.head]);
             pair.finish = at + static_cast<int64_t>((pair.left + pair.share - 1) / pair.share);
         }
         m_nextFinish = std::min(m_nextFinish, pair.finish);

@@ -28,7 +28,9 @@
  *
  * **Protocols.** With ScaleUp::bulkLatency a message is sent as NCCL would, in the faster of two
  * ways: LL, where every 4 bytes of data are stored with 4 bytes of flag, takes `latency` and twice
- * the bytes; Simple takes `bulkLatency` and the bytes. Without, all take `latency`.
+ * the bytes; Simple takes `bulkLatency` and the bytes. Without, all take `latency`. A collective
+ * has one protocol, as in NCCL: what channels, loops and several receivers make many messages of is
+ * looked at as one, since the parts share the port and wait for their latencies together.
  *
  * **Assumptions.** R is ScaleUp::perGpu times ScaleUp::efficiency. Both directions are independent.
  * A mesh (DGX-1) is taken as a switch with the sum of a GPU's links: right for ring collectives
@@ -71,12 +73,18 @@ class ScaleUpModel
     /// is not above 0 and at most 1, or PCIe without a host bridge rate.
     ScaleUpModel(const ScaleUp& spec, uint32_t gpus);
 
-    /// Posts a message. GPUs are 0..Gpus()-1 (not checked). \param cookie what Arrived() will say
+    /**
+     * Posts a message. GPUs are 0..Gpus()-1 (not checked).
+     * \param cookie what Arrived() will say
+     * \param parts messages that share the port as parts of one: the protocol is that of all of
+     * them together
+     */
     void Post(uint32_t fromGpu,
               uint32_t toGpu,
               rdma::Bytes bytes,
               rdma::TimePoint now,
-              uint64_t cookie);
+              uint64_t cookie,
+              uint64_t parts = 1);
 
     /// When to call Arrived() next, unless Post() is called before; kNever: nothing is under way.
     rdma::TimePoint NextWake();
@@ -122,6 +130,7 @@ class ScaleUpModel
         int64_t arrival = kNeverPs; ///< kNeverPs: not known
         uint32_t pair = kNone;
         uint32_t next = kNone; ///< of its pair, or the next free one
+        bool bulk = false;     ///< goes as Simple
     };
 
     /// Messages from one GPU to another that have not left, the first one being sent.
@@ -166,8 +175,9 @@ class ScaleUpModel
     };
 
     bool IsBulk(uint64_t bytes) const;
-    Work WorkOf(uint64_t bytes) const;
-    int64_t LatencyOf(uint64_t bytes) const;
+    Work WorkOf(uint64_t bytes, bool bulk) const;
+    Work WorkOf(const Message& message) const;
+    int64_t LatencyOf(const Message& message) const;
     uint32_t PairOf(uint32_t from, uint32_t to);
     bool SharesPorts(const Pair& pair) const;
     void Activate(uint32_t number, int64_t now);

@@ -374,6 +374,7 @@ CollectiveRunner::Transfer(uint32_t communicator,
 {
     Communicator& comm = m_communicators[communicator];
     const uint32_t server = comm.placement.serverOf[from];
+    const Instance& instance = GetInstance(comm, sequence, nullptr, 0);
     if (server == comm.placement.serverOf[to])
     {
         ++m_scaleUpMessages;
@@ -391,7 +392,8 @@ CollectiveRunner::Transfer(uint32_t communicator,
                                comm.placement.gpuOf[to],
                                rdma::Bytes(bytes),
                                rdma::TimePoint(now),
-                               cookie);
+                               cookie,
+                               instance.schedule->PartsOfMessage());
         if (server != m_awake)
         {
             ScheduleWake(server);
@@ -399,7 +401,6 @@ CollectiveRunner::Transfer(uint32_t communicator,
         return;
     }
     ++m_networkMessages;
-    Instance& instance = GetInstance(comm, sequence, nullptr, 0);
     ns3::RdmaQueuePair* qp = nullptr;
     if (lane < CACHED_LANES)
     {

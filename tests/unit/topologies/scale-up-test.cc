@@ -306,6 +306,32 @@ TEST(ScaleUpModel, SmallMessagesGoAsLLLargeOnesAsSimple)
     EXPECT_EQ(Play({{0, 1, 1000}, {0, 1, 100}}, 2, s), (Times{1400, 1400}));
 }
 
+TEST(ScaleUpModel, PartsOfOneMessageTakeItsProtocol)
+{
+    // Simple from 301 B on. 8 parts of 100 B are 800 B: each takes 100 ns of the port, one after the
+    // other, and 400 on top, where LL would take 200 each: 1700 for all.
+    ScaleUp s = Slow();
+    s.bulkLatency = rdma::Nanoseconds(400);
+    for (const uint64_t parts : {1, 3, 4, 8})
+    {
+        ScaleUpModel m(s, 2);
+        int64_t last = 0;
+        for (uint64_t i = 0; i < 8; ++i)
+        {
+            m.Post(0, 1, Bytes(100), rdma::TimePoint(0), i, parts);
+        }
+        uint64_t cookie = 0;
+        while (m.NextWake() != ScaleUpModel::kNever)
+        {
+            last = m.NextWake().ps;
+            while (m.Arrived(rdma::TimePoint(last), cookie))
+            {
+            }
+        }
+        EXPECT_EQ(last, (parts * 100 > 300 ? 8 * 100 + 400 : 8 * 200 + 100) * kNs) << parts;
+    }
+}
+
 TEST(ScaleUpModel, RoundsToTheNearestPicosecond)
 {
     // 300 GB/s: 10/3 ps a byte. 1 B: 3.33 -> 3; 2 B: 6.67 -> 7; 3 B: 10; 1 GB: 10^10/3 ms.
