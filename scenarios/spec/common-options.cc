@@ -108,7 +108,7 @@ RunOptionRows(const std::string& program)
             .Otherwise("results/" + program + "-1, -2, ...: the first number that is free"),
         Opt("seed", Kind::kInteger, json, group, "of everything random; the same seed gives the same bytes").Default("1").Example("7"),
         Opt("dry-run", Kind::kFlag, "", group, "validate, show the plan and estimates of packets and duration, simulate nothing"),
-        Opt("ignore-host-memory", Kind::kFlag, "", group, "simulate even if this machine seems to have less memory than the run needs"),
+        Opt("ignore-host-memory", Kind::kFlag, "", group, "simulate even if this machine seems to have less memory than the run needs").Default("0"),
         Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
         Opt("attribution", Kind::kFlag, json, group, "say where the time of messages went: attribution.csv and the slowest in words").Default("1"),
         Opt("report", Kind::kFlag, json, group, "write report.html, the run in pictures, at its end").Default("1"),

@@ -172,7 +172,7 @@ class Help(SystemTest):
         "ecn-kmin": "100kB", "ecn-kmax": "2MB", "ecn-pmax": "0.5", "out": "here", "pcap": "all", "minbytes": "1MiB",
         "maxbytes": "64MiB", "stepfactor": "4", "stepbytes": "32MiB", "pattern": "permutation", "offset": "3", "bytes": "1MB,64KiB",
         "start-jitter": "10us", "priority": "5", "hosts": "8", "slow-gpu": "5:1.3", "cc-preset": "nvidia-nic", "nics-per-server": "2", "ngpus": "8", "nthreads": "2",
-        "fabric": "ib",
+        "fabric": "ib", "ack-priority": "6", "trace-qps": "all", "ib-fec": "RS-544",
     }
     # Options that belong to others, which are given along.
     TOGETHER = {
@@ -190,6 +190,7 @@ class Help(SystemTest):
         "vls": "--nic=EDR --vls=4", "vl-buffer": "--nic=EDR --vl-buffer=64KiB", "vl-high": "--nic=EDR --vl-high=0:64",
         "vl-low": "--nic=EDR --vl-low=0:64", "vl-high-limit": "--nic=EDR --vl-high=0:64 --vl-high-limit=16",
         "fecn-threshold": "--nic=EDR --fecn-threshold=8", "adaptive-routing": "--nic=EDR --adaptive-routing", "static-rate": "--nic=EDR --static-rate",
+        "credit-block": "--nic=EDR --credit-block=128B", "ib-fec": "--nic=EDR --ib-fec=RS-544",
         "payload": "--no-extension-headers --payload=1000",
         "load": "--pattern=poisson --load=0.3 --duration=100us", "load-of": "--pattern=poisson --load-of=wire --duration=100us",
         "sizes": "--sizes=fb-hadoop", "duration": "--pattern=poisson --duration=100us",
@@ -210,9 +211,11 @@ class Help(SystemTest):
         profile = self.write("profile.json", {"layers": {"*": {"forward_us": 10, "backward_us": 20}}})
         flows = self.write("flows.txt", "1\n0 1 3 100 1000 0\n")
         scenario = self.write("scenario.json", {"run": {"seed": 2}})
-        tables = self.write("tables.txt", "not read by a dry run\n")
-        files = {"profile": profile, "flows": flows, "scenario": scenario, "ib-lfts": tables}
+        files = {"profile": profile, "flows": flows, "scenario": scenario, "ib-lfts": None}
+        small = {"dltrain": "--model=gpt2 --gpus=2 --servers=2 --gpus-per-server=1 --micro-batch=1 --seq=64 --warmup=0",
+                 "collperf": "--ranks=2 -b 1K -e 1K", "traffic": "--topology=single-switch --hosts=2 --bytes=1kB"}
         for program in PROGRAMS:
+            tables = self.run_program(f"{program} {small[program]} --nic=EDR --ib-dump --report=0 --timeline=0").path("opensm-lfts.dump")
             text = self.run_program(f"{program} --help").out
             # An entry begins in column 3 and goes on until the next one, its default between brackets.
             entries = re.findall(r"^  (?:-\w, )?--([a-z][a-z0-9-]*)(\S*)((?:.*\n)(?:    .*\n)*)", text, re.MULTILINE)
@@ -225,7 +228,7 @@ class Help(SystemTest):
                     if name in self.STOPS:
                         given = self.STOPS[name]
                     elif name in files:
-                        given = f"--{name}={files[name]}" + (" --nic=EDR" if name == "ib-lfts" else "")
+                        given = f"--{name}={files[name] or tables}" + (f" --nic=EDR {small[program]}" if name == "ib-lfts" else "")
                     elif name in self.TOGETHER:
                         given = self.TOGETHER[name]
                     elif default:

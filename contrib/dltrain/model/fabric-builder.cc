@@ -274,6 +274,7 @@ PrepareSimulator(const scenario::FabricSpec& spec,
                  const scenario::RunOptions& run,
                  std::string& error)
 {
+    TakeNs3Environment();
     if (ns3::Time::GetResolution() != ns3::Time::PS)
     {
         ns3::Time::SetResolution(ns3::Time::PS);

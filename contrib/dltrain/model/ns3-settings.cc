@@ -272,6 +272,15 @@ Print(const std::string& argument, std::string& error)
 
 } // namespace
 
+void
+TakeNs3Environment()
+{
+    for (const char* variable : scenario::kNs3Variables)
+    {
+        unsetenv(variable);
+    }
+}
+
 bool
 ApplyNs3Settings(const scenario::RunOptions& run, std::string& error)
 {
@@ -281,10 +290,6 @@ ApplyNs3Settings(const scenario::RunOptions& run, std::string& error)
         {
             return false;
         }
-    }
-    for (const char* variable : scenario::kNs3Variables)
-    {
-        unsetenv(variable);
     }
     for (const auto& [name, value] : run.attributes)
     {

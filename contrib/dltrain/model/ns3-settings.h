@@ -11,11 +11,14 @@
 namespace dltrain
 {
 
+/// Takes NS_ATTRIBUTE_DEFAULT and NS_GLOBAL_VALUE out of the environment, in which ns-3 would let
+/// them win over everything else. Before the first object is made: ns-3 reads them once, then.
+void TakeNs3Environment();
+
 /**
  * The attributes and global values of ns-3 that the user gave: NS_ATTRIBUTE_DEFAULT and
  * NS_GLOBAL_VALUE of the environment, then the "ns3" object of the scenario, then
- * --ns3::A::B=value. The variables are taken out of the environment, in which ns-3 would let them
- * win over all that.
+ * --ns3::A::B=value.
  * --PrintAttributes=..., --PrintGroups and their like are handed to ns3::CommandLine, which prints
  * and exits with 0. \return false, and `error` names the argument and what would be right; ns-3
  * itself is never made to abort

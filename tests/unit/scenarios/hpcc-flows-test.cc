@@ -55,10 +55,15 @@ TEST(HpccFlows, NothingButRemarksAfterTheLastFlow)
     {
         EXPECT_EQ(ReadFlows(flows + fine).error, "") << fine;
     }
-    for (const char* garbage : {"garbage", "\x01", "0 1 3 100 1000", "0 1 3 100 1000 2 9", "x 1 3 100 1000 2"})
+    const std::pair<const char*, const char*> cases[] = {{"garbage", "garbage"},
+                                                         {"\x01", "\\x01"}, // a terminal would act on it
+                                                         {"0 1 3 100 1000", "0 1 3 100 1000"},
+                                                         {"0 1 3 100 1000 2 9", "0 1 3 100 1000 2 9"},
+                                                         {"x 1 3 100 1000 2", "x 1 3 100 1000 2"}};
+    for (const auto& [garbage, shown] : cases)
     {
         const std::string error = ReadFlows(flows + "\n" + garbage + "\n").error;
-        EXPECT_NE(error.find(":5: the first line announces 2 flows, which were read, and here is '" + std::string(garbage) + "'"),
+        EXPECT_NE(error.find(":5: the first line announces 2 flows, which were read, and here is '" + std::string(shown) + "'"),
                   std::string::npos)
             << error;
     }

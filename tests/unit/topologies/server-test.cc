@@ -112,11 +112,12 @@ TEST(Servers, ReadErrors)
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 65, )" +
                      scaleUp + "}]}"),
               "my.json: /servers/0/nics: 65 is not a whole number from 1 to 64\n");
-    EXPECT_NE(
+    EXPECT_EQ(
         Errors(
-            R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1, "nic_rate": "1kbps", )" +
+            R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1, "nic_rate": "1bps", )" +
             scaleUp + "}]}"),
-        "");
+        "my.json: /servers/0/nic_rate: \"1bps\" is not a rate such as 100Gbps, 25Gb/s or 400G, 1kbps "
+        "to 1000Tbps\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
                         "scale_up": {"kind": "nvswich", "per_gpu": "300GB/s", "latency": "1us"}}]})"),
               "my.json: /servers/0/scale_up/kind: \"nvswich\" is not nvswitch, nvlink-mesh or pcie "
