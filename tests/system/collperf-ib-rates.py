@@ -6,12 +6,12 @@ from _system_test import MTU, SystemTest, main, nccl_table
 
 HEADERS = 28  # LRH 8, BTH 12, ICRC 4, VCRC 2, delimiters 2
 GBPS = {"EDR": 100, "HDR100": 100, "HDR": 200, "NDR200": 200, "NDR": 400, "XDR": 800}
-RING = "collperf --op=all_reduce --ranks=2 --gpus-per-server=1 --topology=single-switch -b 64M -e 64M "
+RING = "collperf --op=all_reduce --ranks=2 --gpus-per-server=1 --topology=single-switch "
 
 
 class Rates(SystemTest):
-    def busbw(self, options):
-        run = self.run_program(RING + options)
+    def busbw(self, options, size="64M"):
+        run = self.run_program(f"{RING} -b {size} -e {size} {options}")
         (row,) = nccl_table(run.out)
         return run, row["busbw"]
 
@@ -26,7 +26,7 @@ class Rates(SystemTest):
         run, busbw = self.busbw("--nic=NDR --link-delay=1us")
         self.assertLess(busbw, 45)
         self.assertIn("warning: the credits of a lane, 128KiB, do not cover the round trip of", run.err)
-        run, busbw = self.busbw("--nic=NDR --link-delay=4us --credit-block=512B")
+        run, busbw = self.busbw("--nic=NDR --link-delay=4us --credit-block=512B", "512M")  # 2 x 8.2 us of 10.8 ms
         self.assertWithin(busbw, 50 * MTU / (MTU + HEADERS), 0.006, "credit blocks of 512 B")
         self.assertNotIn("the credits of a lane", run.err)
 
