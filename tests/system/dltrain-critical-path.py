@@ -166,7 +166,7 @@ for name, options, link, why in (("throttled", [], "host-1->s", "throttled"), ("
 # Losses: the parts add up all the same, with what was repeated; whose last packet came before an earlier one is not divided.
 # (Whether one of those is on the path is chance: of several rates one has to do.)
 repeating, undivided = 0, 0
-for rate in ("1e-9", "3e-9", "1e-8"):
+for rate in ("1e-9", "3e-8"):
     text, stats, calls = run("losses " + rate, *SMALL, "--bit-error-rate=" + rate, "--loss-recovery=selective-repeat")
     path = walk("losses " + rate, stats, calls)
     repeating += path["parts_us"]["repeating"]
