@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""README.md shows what the programs print: its blocks of output are compared with runs of the commands they belong to."""
+"""README.md shows what the programs print: its blocks of output are compared with runs of the commands they belong to.
+
+    readme-test.py --update     writes what they print now into README.md instead
+"""
 
 import os
 import re
+import sys
 
 from _system_test import ROOT, SystemTest, main
+
+UPDATE = "--update" in sys.argv
+if UPDATE:
+    sys.argv.remove("--update")
 
 # Lines that tell wall time, speed or where the folder is.
 OF_THIS_RUN = re.compile(r"^(Simulation|Files|Timeline|Report|Plan|Network) ")
@@ -31,6 +39,9 @@ class Readme(SystemTest):
         block = fenced(self.readme, first)
         run = self.run_program(command)
         printed = [line.rstrip() for line in run.out.splitlines() if not OF_THIS_RUN.match(line)]
+        if UPDATE:
+            self.update(block, [line.rstrip() for line in run.out.splitlines()])
+            return run, block, printed
         place = 0
         for line in block:
             if line == "..." or OF_THIS_RUN.match(line):
@@ -40,7 +51,20 @@ class Readme(SystemTest):
             place += printed[place:].index(line.rstrip()) + 1
         return run, block, printed
 
+    def update(self, block, printed):
+        """What is printed takes the block's place; of a block with lines left out, each line that of the same words."""
+        if "..." in block:
+            def words(line):
+                return re.sub(r"[\d.,]+|\s+", " ", line).split()[:3]
+            printed = [line if line == "..." else next((new for new in printed if words(new) == words(line)), line) for line in block]
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            text = file.read()
+        with open(os.path.join(ROOT, "README.md"), "w", encoding="utf-8") as file:
+            file.write(text.replace("\n".join(block), "\n".join(printed)))
+
     def complete(self, block, printed):
+        if UPDATE:
+            return
         self.assertEqual([line.rstrip() for line in block if line != "..." and not OF_THIS_RUN.match(line)], printed)
 
     def test_the_default_run(self):
