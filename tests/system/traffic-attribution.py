@@ -64,7 +64,7 @@ def flow_file(name, *lines):
 
 # A slow link: the last packet waits there for those before it, nine tenths of the time.
 rows, told = attribution(network("slow.json", st="10Gbps"), flow_file("one.txt", "0 2 3 100 1000000 0"), "--cc=none", "--buffer=10MB", out="slow")
-check(most(rows[0]) == "queued_us" and "queued, most at s->t behind its own packets" in rows[0]["why"], "slow link: " + rows[0]["why"])
+check(most(rows[0]) == "queued_us" and "queued in switches, most at s->t behind its own packets" in rows[0]["why"], "slow link: " + rows[0]["why"])
 check(told["ports"][0]["link"] == "s->t", "slow link: " + str(told["ports"]))
 
 # A PFC victim: b sends more than c's slow link takes; a, which sends to the idle d, is paused for it.
