@@ -111,9 +111,12 @@ QueuePairLog::Add(ns3::RdmaQueuePair* qp, uint32_t index, int64_t now)
     uint32_t& last = m_last[index];
     ++m_changes;
     // Rate and window of one moment are one row, and of an interval the last one counts.
-    if (last != NONE &&
-        (m_rows[last].time == now ||
-         (m_interval && (m_rows[last].time - 1) / m_interval == (now - 1) / m_interval)))
+    const auto isNew = [&]() {
+        return last == NONE ||
+               (m_rows[last].time != now &&
+                (!m_interval || (m_rows[last].time - 1) / m_interval != (now - 1) / m_interval));
+    };
+    if (!isNew())
     {
         m_changes -= m_rows[last].time == now;
         m_rows[last] = row;
@@ -122,6 +125,11 @@ QueuePairLog::Add(ns3::RdmaQueuePair* qp, uint32_t index, int64_t now)
     if (m_rows.size() >= m_rowLimit)
     {
         Thin();
+        if (!isNew()) // of the longer interval
+        {
+            m_rows[last] = row;
+            return;
+        }
     }
     last = static_cast<uint32_t>(m_rows.size());
     m_rows.push_back(row);

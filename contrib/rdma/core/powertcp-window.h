@@ -19,7 +19,8 @@
  *   rate           cwnd / tau
  *
  * cwnd_old, GetCwnd(ack.seq), is the window that the acknowledged packet was sent with, w(t - theta) of the control law
- * (section 3.3). Algorithm 2, with round-trip times only (theta), dt between measurements:
+ * (section 3.3). It is noted once a round trip, so what counts until the next note is acknowledged is the note before.
+ * Algorithm 2, with round-trip times only (theta), dt between ACKs:
  *
  *   power          Gamma_norm = (d theta / dt + 1) theta / tau
  *   window         as above, but once a round trip
@@ -27,15 +28,21 @@
  * At rest both have Gamma = 1 + q / (b tau) and a queue q of the sum of all flows' beta (section 3.3); beta =
  * HostBw tau / N for N flows of a host.
  *
- * What the pseudo code leaves open is here as in the authors' kernel module (inet-tub/powertcp-linux, powertcp.c and
- * powertcp_defs.h):
+ * What the pseudo code leaves open is here as in the authors' kernel module (inet-tub/powertcp-linux, powertcp.c at
+ * e30810d and powertcp_defs.h):
  *
  *   current        at least 0 (a queue that drains faster than the line sends makes it negative)
- *   Gamma_norm     at least 0.01, before smoothing; the first one is not smoothed; a weight dt / tau is at most 1
- *   cwnd_old       the window as noted last: once a round trip, when all that was sent at the last note is acknowledged
- *   algorithm 2    measures once a round trip too, when it sets the window
+ *   Gamma_norm     at least 0.01, before smoothing; a weight dt / tau is at most 1
+ *   first Gamma    algorithm 1: not smoothed
  *   cwnd           at most HostBw tau, which it starts from: the rate is then the host's
  *   N              10 (default_expected_flows)
+ *
+ * What it does not leave open is as the paper has it, where the module (which the authors' doc/module.md calls a proof of
+ * concept) takes short cuts: its get_cwnd() returns the window as noted last, with the comparison to ack.seq commented out,
+ * and its algorithm 2 measures once a round trip instead of at each ACK. With the last note w(n) the window answers in the
+ * round trip after n to power that the window before n made, so, to first order about rest,
+ * ln w(n + 1) = ln w(n) - ln w(n - 1): its roots have magnitude 1, and without much beta it swings instead of resting.
+ * As algorithm 2 here measures at each ACK, its first power is of two ACKs and no round trip: smoothed, from 1.
  *
  * Readings that are not of the same path are only noted. The authors' ns-3 code is another law: powertcp-ns3-rates.h.
  *
@@ -103,6 +110,7 @@ class PowerLaw
           m_initial(static_cast<double>(line.bps) * m_tau / 8e12),
           m_increase(p.flows ? m_initial / p.flows : 0),
           m_window(m_initial),
+          m_noted(m_initial),
           m_old(m_initial)
     {
         ThrowIf(Error(p), "PowerTCP");
@@ -114,10 +122,7 @@ class PowerLaw
 
     void Smooth(double power, double dt)
     {
-        power = std::max(power, 0.01);
-        const double weight = m_measured ? std::min(dt / m_tau, 1.0) : 1;
-        m_power += weight * (power - m_power);
-        m_measured = true;
+        m_power += std::min(dt / m_tau, 1.0) * (std::max(power, 0.01) - m_power);
     }
 
     void UpdateWindow()
@@ -126,14 +131,21 @@ class PowerLaw
         m_window = std::min(window, m_initial);
     }
 
+    /// An ACK. \return whether it is the first for a packet sent after the last note: cwnd_old is that one then
+    bool IsNewRoundTrip(uint64_t acked)
+    {
+        const bool is = acked > m_roundTrip;
+        m_old = is ? m_noted : m_old;
+        return is;
+    }
+
     /// The window is that of packets from now on.
     void Note(uint64_t sent)
     {
-        m_old = m_window;
+        m_noted = m_window;
         m_roundTrip = sent;
     }
 
-    uint64_t m_roundTrip = 0; ///< what was sent next at the last note
     double m_tau;
 
   private:
@@ -141,9 +153,10 @@ class PowerLaw
     double m_initial;  ///< HostBw tau
     double m_increase; ///< beta
     double m_window;   ///< cwnd
+    double m_noted;    ///< cwnd at m_roundTrip
     double m_old;      ///< cwnd_old
     double m_power = 1; ///< Gamma: a new flow takes the path for full
-    bool m_measured = false; ///< Gamma is of a measurement
+    uint64_t m_roundTrip = 0; ///< what was sent next at the last note
 };
 
 /// Algorithm 1.
@@ -169,9 +182,10 @@ class PowertcpWindow : public PowerLaw
         }
         else
         {
+            const bool note = IsNewRoundTrip(acked);
             MeasurePower(hops, n);
             UpdateWindow();
-            if (acked > m_roundTrip)
+            if (note)
             {
                 Note(sent);
             }
@@ -205,10 +219,12 @@ class PowertcpWindow : public PowerLaw
         }
         if (dtOfLargest > 0)
         {
-            Smooth(largest, dtOfLargest);
+            Smooth(largest, m_measured ? dtOfLargest : m_tau);
+            m_measured = true;
         }
     }
 
+    bool m_measured = false; ///< Gamma is of a measurement
     std::size_t m_hops = 0;
     std::array<TelemetryHop, kMaxHops> m_last{};
 };
@@ -226,25 +242,32 @@ class ThetaPowertcpWindow : public PowerLaw
     /// An ACK. \param acked position up to which all is acknowledged \param sent position of what is sent next
     void OnAck(uint64_t acked, uint64_t sent, int64_t rtt, int64_t now)
     {
-        if (m_rtt >= 0 && (acked < m_roundTrip || now <= m_time))
+        if (m_rtt < 0)
         {
-            return;
+            Note(sent);
         }
-        if (m_rtt >= 0)
+        else
         {
             const double dt = static_cast<double>(now - m_time);
+            if (dt <= 0) // of several at once the first counts
+            {
+                return;
+            }
             const double gradient = static_cast<double>(rtt - m_rtt) / dt;
             Smooth(std::max(gradient + 1, 0.0) * static_cast<double>(rtt) / m_tau, dt);
-            UpdateWindow();
+            if (IsNewRoundTrip(acked))
+            {
+                UpdateWindow();
+                Note(sent);
+            }
         }
-        Note(sent);
         m_rtt = rtt;
         m_time = now;
     }
 
   private:
-    int64_t m_rtt = -1; ///< theta at the last update
-    int64_t m_time = 0; ///< of the last update
+    int64_t m_rtt = -1; ///< theta of the last ACK
+    int64_t m_time = 0; ///< of the last ACK
 };
 
 } // namespace rdma

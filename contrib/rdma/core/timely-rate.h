@@ -16,6 +16,9 @@
  *   else                 rate = rate (1 - beta gradient)
  *   always               at least half the rate before
  *
+ * Without `additions` it is algorithm 1 as the paper has it, which is what Zhu et al. (below) analyse in section 4: f = 1, no
+ * least rate of a step, hyper increase once the gradient was <= 0 five times in a row, and nothing before the second sample.
+ *
  * The snippet's constants: alpha 0.02, beta 0.8, T_high 1 ms, delta 10 Mb/s at 10 Gb/s, T_low 50 us for messages of 64 KB
  * (and 0 for packets paced one by one: an attribute). alpha 0.875 and T_high 500 us are those of HPCC's ns-3 code
  * (alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc: TimelyAlpha, TimelyTHigh), which is a law of its own:
@@ -48,6 +51,7 @@ namespace rdma
 struct TimelyParameters
 {
     bool patched = false;
+    bool additions = true;              ///< what the snippet has beyond algorithm 1; not of the patched one
     double alpha = 0.02;                ///< weight of the newest difference; CONEXT16: 0.875
     double beta = 0.8;                  ///< 0.008 if patched
     BitRate delta = Mbps(10);
@@ -130,10 +134,11 @@ class TimelyRate
         m_difference = (1 - m_p.alpha) * m_difference + m_p.alpha * difference;
         const double minRtt = static_cast<double>(m_p.minRtt.ps);
         const double gradient = m_difference / minRtt;
-        m_shorter = difference < 0 ? m_shorter + 1 : 0;
-        const double factor = m_p.patched || first ? 1 : std::min(1.0, static_cast<double>((now - m_last).ps) / minRtt);
+        const bool snippet = m_p.additions && !m_p.patched;
+        m_shorter = (snippet ? difference < 0 : !first && gradient <= 0) ? m_shorter + 1 : 0;
+        const double factor = !snippet || first ? 1 : std::min(1.0, static_cast<double>((now - m_last).ps) / minRtt);
         m_last = now;
-        if (m_p.patched && first) // no difference yet
+        if (!snippet && first) // no difference yet
         {
             return;
         }
@@ -161,7 +166,7 @@ class TimelyRate
         {
             m_rate *= 1 - m_p.beta * gradient;
         }
-        m_rate = m_p.patched ? m_rate : std::max(m_rate, before / 2);
+        m_rate = snippet ? std::max(m_rate, before / 2) : m_rate;
         m_rate = std::clamp(m_rate, std::min(m_line, static_cast<double>(m_p.minimumRate.bps)), m_line);
     }
 
@@ -175,7 +180,7 @@ class TimelyRate
     double m_previous = -1;  ///< prev_rtt, ps; -1: none
     double m_difference = 0; ///< rtt_diff, ps
     TimePoint m_last;        ///< of the last sample
-    uint32_t m_shorter = 0;  ///< samples in a row, each shorter than the one before
+    uint32_t m_shorter = 0;  ///< samples in a row, each shorter than the one before; algorithm 1: of gradient <= 0
 };
 
 } // namespace rdma

@@ -3,6 +3,7 @@
  */
 #include "timely-congestion-ops.h"
 
+#include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/enum.h"
 #include "ns3/uinteger.h"
@@ -29,6 +30,14 @@ TimelyCongestionOps::GetTypeId()
                 EnumValue(TIMELY15),
                 MakeEnumAccessor(&TimelyCongestionOps::m_preset),
                 MakeEnumChecker(TIMELY15, "timely15", CONEXT16, "conext16", HPCC_CODE, "hpcc-code"))
+            .AddAttribute("Additions",
+                          "timely15: what the authors' code has beyond algorithm 1 of the paper "
+                          "(increases, and cuts above THigh, in proportion to the time since the "
+                          "last sample up to MinRtt; cuts of half the rate at most; hyper increase "
+                          "by differences and not by their average); false: algorithm 1",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&TimelyCongestionOps::m_additions),
+                          MakeBooleanChecker())
             .AddAttribute("Alpha",
                           "Weight of the newest difference of round-trip times (0 to 1); 0: from "
                           "the preset, 0.02, of the others 0.875",
@@ -98,6 +107,7 @@ TimelyCongestionOps::~TimelyCongestionOps() = default;
 TimelyCongestionOps::TimelyCongestionOps(const TimelyCongestionOps& other)
     : RdmaCongestionOps(other),
       m_preset(other.m_preset),
+      m_additions(other.m_additions),
       m_alpha(other.m_alpha),
       m_beta(other.m_beta),
       m_delta(other.m_delta),
@@ -147,6 +157,7 @@ TimelyCongestionOps::GetParameters(rdma::BitRate line) const
         p.patched = false;
         p.beta = 0.8;
     }
+    p.additions = m_additions;
     p.alpha = m_alpha > 0 ? m_alpha : p.alpha;
     p.beta = m_beta > 0 ? m_beta : p.beta;
     p.delta = rdma::BitRate(m_delta ? m_delta : std::max<uint64_t>(1, line.bps / 1000));

@@ -28,7 +28,7 @@ class TimelyCongestionOps : public RdmaCongestionOps
 
     enum Preset
     {
-        TIMELY15, //!< the authors' code
+        TIMELY15, //!< the authors' code; without its additions the paper's algorithm 1
         CONEXT16, //!< patched
         HPCC_CODE //!< rdma::TimelyCodeRate
     };
@@ -52,6 +52,7 @@ class TimelyCongestionOps : public RdmaCongestionOps
     void Publish(RdmaCongestionState& state) const;
 
     Preset m_preset;
+    bool m_additions;
     double m_alpha;
     double m_beta;
     uint64_t m_delta;

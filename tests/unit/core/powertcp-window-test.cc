@@ -62,19 +62,20 @@ TEST(PowertcpWindow, ByHand)
     w.OnAck(50001, 60000, &hop, 1);
     EXPECT_NEAR(w.Power(), 3.23, 1e-12);
     EXPECT_NEAR(w.Window(), 51763.5449, 1e-3);
-    // The same again, of the window noted: 3.23 + 0.1 (1.7 - 3.23) = 3.077;
-    // 0.9 (51,763.54 / 3.077 + 12,500) + 5,176.35 = 31,566.81
+    // The same again. What 55,000 acknowledges was sent before the note, with 125,000: 3.23 + 0.1 (1.7 - 3.23) = 3.077;
+    // 0.9 (125,000 / 3.077 + 12,500) + 5,176.35 = 52,987.94
     hop = Hop(7, 87500, 87500);
     w.OnAck(55000, 65000, &hop, 1);
     EXPECT_NEAR(w.Power(), 3.077, 1e-12);
-    EXPECT_NEAR(w.Window(), 31566.8129, 1e-3);
+    EXPECT_NEAR(w.Window(), 52987.9404, 1e-3);
     // 20 us later (weight 1): 250,000 B sent, the queue gone: current (250,000 - 87,500) / 20 us =
-    // 0.65, voltage 1: 0.9 (51,763.54 / 0.65 + 12,500) + 3,156.68 = 86,079.28
+    // 0.65, voltage 1, and what was sent from 60,000 on had 51,763.54: 0.9 (51,763.54 / 0.65 + 12,500) + 5,298.79
+    // = 88,221.39
     hop = Hop(27, 337500, 0);
     w.OnAck(60001, 70000, &hop, 1);
     EXPECT_NEAR(w.Power(), 0.65, 1e-12);
-    EXPECT_NEAR(w.Window(), 86079.2819, 1e-2);
-    EXPECT_NEAR(w.Rate(), 86079.2819 * 8e5, 1e4);
+    EXPECT_NEAR(w.Window(), 88221.3947, 1e-2);
+    EXPECT_NEAR(w.Rate(), 88221.3947 * 8e5, 1e4);
 }
 
 TEST(PowertcpWindow, TheLinkWithTheMostPowerCounts)
@@ -144,26 +145,27 @@ TEST(ThetaPowertcpWindow, ByHand)
     ThetaPowertcpWindow w(Parameters(), BitRate(kLine));
     w.OnAck(1000, 50000, 10 * kUs, 100 * kUs);
     EXPECT_DOUBLE_EQ(w.Window(), 125000);
-    // The round trip is not over: nothing is measured.
-    w.OnAck(49999, 60000, 50 * kUs, 101 * kUs);
-    EXPECT_DOUBLE_EQ(w.Power(), 1);
-    // 2 us longer within 4 us: (0.5 + 1) x 12 / 10 = 1.8, the first, not smoothed. All that was sent then, 50,000, is
-    // acknowledged: 0.9 (125,000 / 1.8 + 12,500) + 12,500 = 86,250
-    w.OnAck(50000, 60000, 12 * kUs, 104 * kUs);
-    EXPECT_NEAR(w.Power(), 1.8, 1e-12);
-    EXPECT_NEAR(w.Window(), 86250, 1e-6);
-    w.OnAck(59999, 70000, 12 * kUs, 105 * kUs);
-    EXPECT_NEAR(w.Power(), 1.8, 1e-12);
-    // 1 us shorter in 5 us: (1 - 0.2) x 1.1 = 0.88 with weight 0.5: 1.34; ACKs of one moment count once.
-    // 0.9 (86,250 / 1.34 + 12,500) + 8,625 = 77,804.10
-    w.OnAck(60000, 80000, 11 * kUs, 109 * kUs);
-    EXPECT_NEAR(w.Power(), 1.34, 1e-12);
-    EXPECT_NEAR(w.Window(), 77804.1045, 1e-3);
-    w.OnAck(80000, 80000, 50 * kUs, 109 * kUs);
-    EXPECT_NEAR(w.Power(), 1.34, 1e-12);
-    // 30 us shorter in 20: negative current counts as none, 0.01 with weight 1.
-    w.OnAck(80000, 90000, 41 * kUs, 120 * kUs);
-    w.OnAck(90000, 95000, 11 * kUs, 140 * kUs);
+    // 2 us longer within 4 us: (0.5 + 1) x 12 / 10 = 1.8, weight 0.4, from 1: 1.32. Each ACK is measured, but the window waits
+    // for what is sent from 50,000 on.
+    w.OnAck(49000, 60000, 12 * kUs, 104 * kUs);
+    EXPECT_NEAR(w.Power(), 1.32, 1e-12);
+    // As long 1 us later: 1.2 with weight 0.1: 1.308.
+    w.OnAck(50000, 60000, 12 * kUs, 105 * kUs);
+    EXPECT_NEAR(w.Power(), 1.308, 1e-12);
+    EXPECT_DOUBLE_EQ(w.Window(), 125000);
+    // 1 us shorter in 4 us: 0.75 x 1.1 = 0.825 with weight 0.4: 1.308 - 0.4 x 0.483 = 1.1148, and the window is set:
+    // 0.9 (125,000 / 1.1148 + 12,500) + 12,500 = 124,664.96
+    w.OnAck(50001, 60000, 11 * kUs, 109 * kUs);
+    EXPECT_NEAR(w.Power(), 1.1148, 1e-12);
+    EXPECT_NEAR(w.Window(), 124664.9623, 1e-3);
+    // Of ACKs of one moment the first counts.
+    w.OnAck(70000, 80000, 50 * kUs, 109 * kUs);
+    EXPECT_NEAR(w.Power(), 1.1148, 1e-12);
+    // 30 us longer in 30: 2 x 4.1, weight 1. Then 30 us shorter in 10: negative current counts as none, power 0.01, weight 1.
+    w.OnAck(59000, 90000, 41 * kUs, 139 * kUs);
+    EXPECT_NEAR(w.Power(), 8.2, 1e-12);
+    EXPECT_NEAR(w.Window(), 124664.9623, 1e-3);
+    w.OnAck(60001, 95000, 11 * kUs, 149 * kUs);
     EXPECT_NEAR(w.Power(), 0.01, 1e-12);
     EXPECT_DOUBLE_EQ(w.Window(), 125000);
 }

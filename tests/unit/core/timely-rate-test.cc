@@ -93,6 +93,35 @@ TEST(TimelyRate, ACutTakesHalfAtMost)
     EXPECT_NEAR(t(100000), 2.5e9, 1);
 }
 
+TEST(TimelyRate, AlgorithmOneByHand)
+{
+    // Without what the snippet adds. The same samples as above, a us apart: times between them do not matter.
+    TimelyParameters p = Slow();
+    p.additions = false;
+    Timely t(p);
+    t(100, 1); // no difference yet
+    EXPECT_NEAR(t(200, 1), 9.2e9, 1);
+    // 10 us above T_high: 1 - 0.8 (1 - 1 / 1.01). rtt_diff = 0.98 x 2 + 0.02 x 810 = 18.16 us.
+    double rate = 9.2e9 * (1 - 0.8 * (1 - 1 / 1.01));
+    EXPECT_NEAR(t(1010, 1), rate, 1);
+    // Shorter by 10 us: 0.98 x 18.16 - 0.2 = 17.5968 us, gradient 0.87984: to 0.296 of it, less than half.
+    rate *= 1 - 0.8 * 0.87984;
+    EXPECT_NEAR(t(1000, 1), rate, 1);
+    // Shorter by 900 us: 0.98 x 17.5968 - 18 = -0.755 us. It rises, and counts for hyper increase while the average stays
+    // below 0, though round trips are all as long now.
+    for (int i = 1; i <= 4; ++i)
+    {
+        EXPECT_NEAR(t(100, 1), rate + i * 0.1e9, 1);
+    }
+    EXPECT_NEAR(t(100, 1), rate + 0.9e9, 1);
+    EXPECT_NEAR(t(100, 1), rate + 1.4e9, 1);
+    // Below T_low by 1 x delta, however soon after the last one.
+    EXPECT_NEAR(t(49, 1), rate + 1.5e9, 1);
+    // The first sample alone changes nothing, above T_high or below T_low.
+    Timely first(p);
+    EXPECT_DOUBLE_EQ(first(5000), 10e9);
+}
+
 TEST(TimelyRate, StaysBetweenTheMinimumAndTheLine)
 {
     Timely t;
