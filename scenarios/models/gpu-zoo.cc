@@ -7,6 +7,7 @@
  */
 #include "scenarios/models/gpu-zoo.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/zoo-json.h"
 
 #include <stdexcept>
@@ -217,7 +218,7 @@ ParseGpuJson(const nlohmann::json& json, std::vector<Problem>& problems)
         {
             const auto nearest = NearestGpus(base);
             in.Error("base",
-                     "\"" + base + "\" is not a known GPU" +
+                     "\"" + rdma::Shown(base, 60) + "\" is not a known GPU" +
                          (nearest.empty() ? "" : "; did you mean \"" + nearest[0] + "\"?"));
         }
     }

@@ -7,6 +7,7 @@
  *   operators    "image" is there: convolutions and the like; parameters and FLOPs follow
  *   list         "layers" is a list with parameters and FLOPs given
  */
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/models/zoo-json.h"
 
@@ -319,9 +320,10 @@ Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
         n.push_back(op[i].get<uint64_t>());
     }
     const auto needs = [&](size_t count) {
-        return n.size() == count ? ""
-                                 : "\"" + kind + "\" needs " + std::to_string(count) +
-                                       " numbers, not " + std::to_string(n.size());
+        return n.size() == count
+                   ? ""
+                   : "\"" + rdma::Shown(kind, 60) + "\" needs " + std::to_string(count) +
+                         " numbers, not " + std::to_string(n.size());
     };
     const auto slide = [&x](uint64_t kernel, uint64_t stride, uint64_t padding) -> uint64_t {
         return stride == 0 || kernel == 0 || x.size + 2 * padding < kernel
@@ -412,7 +414,7 @@ Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
     }
     else
     {
-        return "\"" + kind +
+        return "\"" + rdma::Shown(kind, 60) +
                "\" is not an operator; there are conv, conv+bias, bn, relu, maxpool, avgpool, "
                "linear, dropout";
     }
@@ -646,7 +648,7 @@ ParseModelJson(const nlohmann::json& json, std::vector<Problem>& problems)
         if (!names.insert(layer.name).second)
         {
             in.Error("layers/" + std::to_string(i) + "/name",
-                     "\"" + layer.name + "\" is the name of two layers");
+                     "\"" + rdma::Shown(layer.name, 60) + "\" is the name of two layers");
         }
         layer.parameters = 0;
         for (const uint64_t t : layer.tensors)

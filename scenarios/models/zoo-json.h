@@ -7,6 +7,7 @@
 #ifndef SCENARIOS_MODELS_ZOO_JSON_H
 #define SCENARIOS_MODELS_ZOO_JSON_H
 
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/model-zoo.h"
 #include "topologies/names.h"
 
@@ -185,7 +186,7 @@ class ObjectReader
             v > static_cast<double>(most))
         {
             Error(key,
-                  "is " + j.dump() + "; must be a whole number from " + std::to_string(least) +
+                  "is " + Shown(j) + "; must be a whole number from " + std::to_string(least) +
                       " to " + std::to_string(most));
             return;
         }
@@ -205,7 +206,7 @@ class ObjectReader
         {
             char range[64];
             std::snprintf(range, sizeof range, "%g to %g", least, most);
-            Error(key, "is " + j.dump() + "; must be a number from " + range);
+            Error(key, "is " + Shown(j) + "; must be a number from " + range);
             return;
         }
         value = v;
@@ -213,12 +214,12 @@ class ObjectReader
 
     void Error(const std::string& key, const std::string& text)
     {
-        m_problems.push_back({true, key.empty() ? m_path : m_path + "/" + key, text});
+        m_problems.push_back({true, rdma::Shown(Path(key), 200), text});
     }
 
     std::string Path(const std::string& key) const
     {
-        return m_path + "/" + key;
+        return key.empty() ? m_path : m_path + "/" + key;
     }
 
     /// Unknown members are errors: a misspelt one must not be ignored.
@@ -241,6 +242,13 @@ class ObjectReader
     }
 
   private:
+    /// A value in a message: the user's may be as long as the file.
+    static std::string Shown(const nlohmann::json& value)
+    {
+        return rdma::Shown(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                           100);
+    }
+
     void Know(const char* key)
     {
         m_known.emplace_back(key);

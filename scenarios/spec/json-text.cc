@@ -68,15 +68,9 @@ Reason(const std::string& what)
 std::string
 Quoted(const std::string& what)
 {
-    constexpr size_t kLongest = 40;
     const size_t first = what.find('\'');
     const size_t last = what.rfind('\'');
-    std::string quoted = first < last ? what.substr(first + 1, last - first - 1) : "";
-    if (quoted.size() > kLongest)
-    {
-        quoted = quoted.substr(0, kLongest) + "...";
-    }
-    return "'" + quoted + "'";
+    return "'" + rdma::Shown(first < last ? what.substr(first + 1, last - first - 1) : "", 40) + "'";
 }
 
 } // namespace
@@ -143,7 +137,7 @@ ParseJsonText(const std::string& text, const std::string& origin)
         const std::string quoted = json(repeated).dump();
         const size_t first = text.find(quoted);
         const size_t second = first == std::string::npos ? first : text.find(quoted, first + 1);
-        result.error = (second == std::string::npos ? origin : Place(text, origin, second + 1)) + ": the key " + quoted +
+        result.error = (second == std::string::npos ? origin : Place(text, origin, second + 1)) + ": the key " + rdma::Shown(quoted, 100) +
                        " stands twice in one object";
     }
     return result;

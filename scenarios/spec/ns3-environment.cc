@@ -3,6 +3,8 @@
  */
 #include "scenarios/spec/ns3-environment.h"
 
+#include "contrib/rdma/core/shown-text.h"
+
 #include <boost/algorithm/string/split.hpp>
 #include <cstdlib>
 #include <set>
@@ -33,13 +35,13 @@ ParseNs3Variable(const std::string& variable, const std::string& text, std::vect
         std::string problem;
         if (equals == std::string::npos || name.empty() || !named)
         {
-            problem = "'" + entry + "' is no setting; allowed: " +
+            problem = "'" + rdma::Shown(entry, 60) + "' is no setting; allowed: " +
                       (attributes ? "ns3::TYPE::ATTRIBUTE=VALUE" : "NAME=VALUE") +
                       ", several with ';' between them";
         }
         else if (!names.insert(name).second)
         {
-            problem = "names " + name + " twice";
+            problem = "names " + rdma::Shown(name, 60) + " twice";
         }
         if (!problem.empty())
         {

@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/queue-pair-pattern.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
             }))
         {
             *nearest = topo::NearestName(side, hosts);
-            return "'" + side + "' is no host of this network; allowed: all, SRC or SRC->DST (" +
+            return "'" + rdma::Shown(side, 60) + "' is no host of this network; allowed: all, SRC or SRC->DST (" +
                    hosts.back() + "->" + hosts.front() + "), with * for any text";
         }
     }

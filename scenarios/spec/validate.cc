@@ -596,16 +596,31 @@ std::string
 WhyNotWritable(const std::filesystem::path& folder)
 {
     namespace fs = std::filesystem;
-    // The nearest one that is there. (At most as many steps as the path has parts.)
-    for (fs::path at = fs::absolute(folder).lexically_normal();; at = at.parent_path())
+    std::error_code failed;
+    const fs::path here = fs::current_path(failed);
+    if (failed && !folder.is_absolute())
     {
-        std::error_code failed;
+        return failed.message(); // it was removed
+    }
+    const fs::path whole = (here / folder / "").lexically_normal().parent_path(); // "a/" is "a"
+    // The nearest one that is there. (At most as many steps as the path has parts.)
+    for (fs::path at = whole;; at = at.parent_path())
+    {
+        // As it was written: "file" of "--out=file/results".
+        const std::string name = at == whole ? "it" : (folder.is_absolute() ? at : at.lexically_relative(here)).string();
         const fs::file_status status = fs::status(at, failed);
         if (fs::exists(status))
         {
-            return !fs::is_directory(status)                        ? at.string() + " is not a folder"
-                   : ::access(at.c_str(), W_OK | X_OK) != 0 ? std::string(std::strerror(errno))
-                                                                    : "";
+            if (fs::is_directory(status))
+            {
+                return ::access(at.c_str(), W_OK | X_OK) != 0 ? std::strerror(errno) : "";
+            }
+            return name + " is a file, not a folder";
+        }
+        std::error_code ignored;
+        if (fs::is_symlink(fs::symlink_status(at, ignored)))
+        {
+            return name + " is a link to what is not there";
         }
         // "Not a directory" and "not there": look further up. Everything else is final.
         if (failed && failed != std::errc::not_a_directory && failed != std::errc::no_such_file_or_directory)
@@ -668,17 +683,20 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
         return false;
     };
 
-    if (run->dryRun)
-    {
-        run->out = chosen ? base + "N" : values.Text("out");
-        const fs::path folder(chosen ? "results" : run->out);
-        const std::string why = WhyNotWritable(folder);
-        return why.empty() || fail(folder.string(), why);
-    }
-
-    if (!FindLauncher().IsFirst())
+    if (!run->dryRun && !FindLauncher().IsFirst())
     {
         return true; // of several processes the first one writes
+    }
+    const std::string wanted = chosen ? "results" : values.Text("out");
+    const std::string why = WhyNotWritable(wanted);
+    if (!why.empty())
+    {
+        return fail(wanted, why);
+    }
+    if (run->dryRun)
+    {
+        run->out = chosen ? base + "N" : wanted;
+        return true;
     }
 
     std::error_code failed;
@@ -715,10 +733,6 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
         {
             DropOutput(*run);
             return fail(run->out, failed.message());
-        }
-        if (!fs::is_directory(run->out, failed))
-        {
-            return fail(run->out, "not a folder");
         }
     }
     const std::string probe = run->out + "/.writable-" + std::to_string(::getpid());

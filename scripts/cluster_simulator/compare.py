@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 from . import programs, sweep
-from .errors import InvalidInput, ProgramNotFound, SimulatorError
+from .errors import InvalidInput, ProgramNotFound, SimulatorError, missing_library
 from .files import parse_json, read_text, short
 from .results import ResultsError, load
 
@@ -297,11 +297,7 @@ def main(arguments):
         print(f"compare: error: {short(error)}", file=sys.stderr)
         return 2
     except ImportError as error:
-        print(
-            f"compare: error: {error}; type:  sudo apt-get install --no-install-recommends "
-            "python3-matplotlib python3-pandas",
-            file=sys.stderr,
-        )
+        print(f"compare: error: {missing_library(error)}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"compare: error: {error.filename or ''}: cannot be written: {error.strerror}", file=sys.stderr)

@@ -6,7 +6,8 @@
 
 - Standard output that cannot be written (a full disk, a closed pipe or descriptor) is one error and status 1, whatever
   the script printed there. A status that is not 0 stays.
-- What names of files hold never acts on the terminal: control characters are shown as \\xNN.
+- What names of files hold never acts on the terminal: control characters, and bytes that are no UTF-8, are
+  shown as \\xNN.
 - Ctrl-C ends with 130, without a traceback.
 """
 
@@ -23,6 +24,8 @@ ACTING = {
     for code in codes
     if chr(code) not in "\n\t"
 }
+# Python's stand-ins for bytes that are no UTF-8 (PEP 383).
+ACTING.update({0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)})
 
 
 def printable(text):

@@ -31,3 +31,11 @@ class SimulationFailed(SimulatorError):
 
 class SimulatorWarning(UserWarning):
     """The simulation goes on, but not quite as one might think."""
+
+
+def missing_library(error):
+    """What an ImportError says to who reads it. One of this package's own modules is a mistake of ours, not a missing
+    Debian package: it is raised again."""
+    if (error.name or "").split(".")[0] == __package__:
+        raise error
+    return f"{error}; type:  sudo apt-get install --no-install-recommends python3-matplotlib python3-pandas"

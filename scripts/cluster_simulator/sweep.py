@@ -23,7 +23,7 @@ import threading
 import time
 
 from . import programs
-from .errors import InvalidInput, ProgramNotFound, SimulatorError
+from .errors import InvalidInput, ProgramNotFound, SimulatorError, missing_library
 from .files import parse_json, read_text, short
 from .flat import flat
 
@@ -260,19 +260,15 @@ class Store:
 
     def _check(self, row):
         """The types are SQLite's only where its users keep to them: another's file may hold anything."""
-        try:
-            options = json.loads(row["options"])
-        except (ValueError, TypeError, RecursionError):
-            options = None
-        fits = (
-            row["status"] in (DONE, FAILED, RUNNING, PENDING)
-            and row["program"] in PROGRAM_NAMES
-            and isinstance(options, dict)
-            and all(isinstance(row[name], (str, type(None))) for name in ("error", "folder", "cwd"))
-            and not any(isinstance(value, bytes) for value in row)
-        )
-        if not fits:
-            raise BadUse(f"{self.path}: row {row['id']} is not what scripts/sweep writes")
+        options_of(row)
+        fits = {
+            "status": row["status"] in (DONE, FAILED, RUNNING, PENDING),
+            "program": row["program"] in PROGRAM_NAMES,
+            **{name: isinstance(row[name], (str, type(None))) for name in ("error", "folder", "cwd")},
+        }
+        for name in row.keys():
+            if not fits.get(name, True) or isinstance(row[name], bytes):
+                raise damaged(row, name)
 
     def _set(self, number, values, book_keeping=False):
         columns = {self._column(name, book_keeping): value for name, value in values.items()}
@@ -540,8 +536,12 @@ def options_of(row):
     except (TypeError, ValueError):
         options = None
     if not isinstance(options, dict) or not all(isinstance(value, str) for value in options.values()):
-        raise BadUse(f"{DATABASE}: run {row['id']}: its options are damaged")
+        raise damaged(row, "options")
     return options
+
+
+def damaged(row, column):
+    return BadUse(f"{DATABASE}: run {row['id']}: its {column} {'are' if column == 'options' else 'is'} damaged")
 
 
 def describe(row):
@@ -668,7 +668,7 @@ def main(arguments):
         print(f"sweep: error: {short(error)}", file=sys.stderr)
         return 2
     except ImportError as error:  # matplotlib, for plot only
-        print(f"sweep: error: {error}; Debian: apt-get install python3-{error.name}", file=sys.stderr)
+        print(f"sweep: error: {missing_library(error)}", file=sys.stderr)
         return 2
     except sqlite3.Error as error:  # a full disk; what was done is in the file
         print(f"sweep: error: {DATABASE}: {short(error)}", file=sys.stderr)

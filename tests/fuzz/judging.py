@@ -28,6 +28,7 @@ INSIDE = re.compile(
     r"no option --\S+ in this table|Exception ignored|RuntimeWarning|DeprecationWarning|FutureWarning|UserWarning"
 )
 # Control characters, C1 among them; a progress line may move within its own line.
+ACTING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # An error points at something: an option, a JSON path, a file with its line, a quoted value, a class of ns-3.
 POINTS = re.compile(r"--?[A-Za-z]|(^|\s)/\w|'[^']*'|\"[^\"]*\"|ns3::|\S+\.\w+|\S+:\d+|DIR|FILE|=")
@@ -74,6 +75,11 @@ def judge(case, outcome, folder):
     return _judge_words(case, outcome, err) or _judge_files(case, outcome, folder) or _judge_expected(case, outcome, said)
 
 
+def _shown(word):
+    """As the programs show it (contrib/rdma/core/shown-text.h): bytes of what acts on a terminal or is no UTF-8."""
+    return ACTING.sub(lambda c: "".join(f"\\x{byte:02x}" for byte in c[0].encode("utf-8", "surrogateescape")), word)
+
+
 def _judge_words(case, outcome, err):
     lines = [line for line in err.split("\n") if line.strip()]
     errors = [line for line in lines if "error: " in line or line.startswith(("NOT COMPLETED", "report.html: "))]
@@ -82,6 +88,7 @@ def _judge_words(case, outcome, err):
         if re.search(r"out of memory|not enough memory|memory is exhausted", err) and "dry-run" in " ".join(case["run"]):
             return Fault("memory", _last(err))
         named = [*case["run"][1:], *(word.partition("=")[2] for word in case["run"][1:]), *case.get("files", {})]
+        named += [_shown(word) for word in named]
         pointing = [line for line in errors or lines if POINTS.search(line.split("error: ", 1)[-1]) or any(word and word in err for word in named)]
         if not lines:
             return Fault("silence", f"status {outcome.status} without a word")

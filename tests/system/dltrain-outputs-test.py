@@ -143,9 +143,7 @@ class Interrupted(SystemTest):
                 self.assertLess(time.monotonic(), deadline, "no results while it runs")
                 time.sleep(0.1)
             process.send_signal(signal.SIGINT)
-            before = time.monotonic()
             stdout, stderr = process.communicate(timeout=30)
-            self.assertLess(time.monotonic() - before, 10)
         finally:
             process.kill()
             process.wait()

@@ -231,14 +231,16 @@ class HostileTest(SystemTest):
         return done.stderr
 
     def test_odd_names_of_folders(self):
-        for name in (b"\xff\xfe", b"a\nb", b"\x1b[31m", "\u202ename".encode()):
+        # A name, and as it is shown on standard output: what acts on a terminal, and what is no UTF-8, as bytes.
+        for name, shown in ((b"\xff\xfe", r"\xff\xfe"), (b"a\nb", "a\nb"), (b"\x1b[31m", r"\x1b[31m"), ("\u202ename".encode(), r"\xe2\x80\xaename")):
             folder = os.path.join(os.fsencode(self.folder), name)
             done = subprocess.run([os.fsencode(SCRIPT), folder], capture_output=True, timeout=60)
             self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), done)
             self.assertTrue(done.stderr.decode().rstrip("\n").isprintable(), done)
             shutil.copytree(os.fsencode(self.originals[0]), folder)
             done = subprocess.run([os.fsencode(SCRIPT), folder], capture_output=True, timeout=60)
-            self.assertEqual((done.returncode, done.stderr, done.stdout), (0, b"", folder + b"/report.html\n"))
+            self.assertEqual((done.returncode, done.stderr, done.stdout.decode()), (0, b"", f"{self.folder}/{shown}/report.html\n"))
+            self.assertTrue(os.path.getsize(os.path.join(folder, b"report.html")))
 
     # ---- a seeded share
 

@@ -356,11 +356,24 @@ class Failures(SweepTest):
         self.sweep("traffic", "--topology=single-switch", "--hosts=3", "--bytes=1kB,2kB", f"--out={self.out}")
         db = sqlite3.connect(os.path.join(self.out, "sweep.sqlite"))
         with db:
-            db.execute("UPDATE runs SET status = 'failed', error = ?, options = ? WHERE id = 2", ("\x1b[31mred", "[" * 100000))
+            db.execute("UPDATE runs SET status = 'failed', error = ? WHERE id = 2", ("\x1b[31mred",))
+        for command in ("status", "table"):
+            done = self.sweep(command, self.out)
+            self.assertIn("red", done.stdout + done.stderr)
+            self.assertNotIn("\x1b", done.stdout + done.stderr)
+        # What scripts/sweep never writes: one check and one message, whoever reads it.
+        for column, value in (("options", "[" * 100000), ("options", "3"), ("options", '{"--k": 4}'), ("status", "dnoe"), ("program", "rm"),
+                              ("folder", b"\xff"), ("cwd", b"x")):
+            with db:
+                ((kept,),) = db.execute(f"SELECT {column} FROM runs WHERE id = 2")
+                db.execute(f"UPDATE runs SET {column} = ? WHERE id = 2", (value,))
+            verb = "are" if column == "options" else "is"
+            for command in (["status"], ["table"], ["plot", "--x=bytes", "--y=fct_us_p99"]):
+                done = self.sweep(command[0], self.out, *command[1:], status=2)
+                self.assertEqual(done.stderr, f"sweep: error: sweep.sqlite: run 2: its {column} {verb} damaged\n")
+            with db:
+                db.execute(f"UPDATE runs SET {column} = ? WHERE id = 2", (kept,))
         db.close()
-        done = self.sweep("status", self.out, status=2)
-        self.assertIn("run 2: its options are damaged", done.stderr)
-        self.assertEqual(self.sweep("table", self.out).stdout.count("\x1b"), 0)
         with open(os.path.join(self.out, "sweep.sqlite"), "r+b") as file:
             file.write(b"no database")
         for command in ("status", "table", "resume"):

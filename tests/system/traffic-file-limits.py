@@ -6,17 +6,17 @@ from _traffic import check, done, folder, run, stats
 
 
 def hpcc(name, rate="100Gbps", delay="1us", loss="0"):
-    with open(folder(name), "w") as file:
+    with open(folder(name + ".file"), "w") as file:
         file.write("3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 %s %s %s\n" % (rate, delay, loss))
-    return folder(name)
+    return folder(name + ".file")
 
 
 def graph(name, rate="100Gbps", delay="1us", ber=0):
     nodes = [{"name": n, "kind": k} for n, k in (("a", "host"), ("b", "host"), ("s", "switch"))]
     links = [{"from": "a", "to": "s"}, {"from": "s", "to": "b", "rate": rate, "delay": delay, "bit_error_rate": ber}]
-    with open(folder(name), "w") as file:
+    with open(folder(name + ".file"), "w") as file:
         json.dump({"defaults": {"rate": "100Gbps", "delay": "1us"}, "nodes": nodes, "links": links}, file)
-    return folder(name)
+    return folder(name + ".file")
 
 
 RATES = "1kbps to 1000Tbps"

@@ -3,6 +3,7 @@
  */
 #include "fabric-builder.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "ns3-settings.h"
 #include "ranks.h"
 #include "scenarios/spec/infiniband.h"
@@ -46,7 +47,7 @@ FindCongestionOps(const std::string& name, ns3::TypeId& type, std::string& error
     type = ns3::RdmaCongestionOps::LookupByName(name, ok);
     if (!ok)
     {
-        error = "--cc: '" + name + "' is no congestion control; there are";
+        error = "--cc: '" + rdma::Shown(name, 60) + "' is no congestion control; there are";
         for (const auto& [known, typeName] : ns3::RdmaCongestionOps::GetNames())
         {
             error += " " + known;
@@ -108,7 +109,7 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
     if (!spec.ccPreset.empty() && type.LookupAttributeByName("Preset", &preset) &&
         !ns3::Config::SetDefaultFailSafe(type.GetName() + "::Preset", StringValue(spec.ccPreset)))
     {
-        error = "--cc-preset: '" + spec.ccPreset + "' is no preset of " + spec.cc +
+        error = "--cc-preset: '" + rdma::Shown(spec.ccPreset, 60) + "' is no preset of " + spec.cc +
                 "; allowed: " + preset.checker->GetUnderlyingTypeInformation();
         return false;
     }
@@ -259,8 +260,8 @@ Split(const topo::Topology& topology,
     ns3::GlobalValue::GetValueByName("SimulatorImplementationType", simulator);
     if (simulator.Get() != needed)
     {
-        return "SimulatorImplementationType: '" + simulator.Get() + "'; allowed with " + command +
-               ": " + needed;
+        return "SimulatorImplementationType: '" + rdma::Shown(simulator.Get(), 60) +
+               "'; allowed with " + command + ": " + needed;
     }
     helper.SetPartition(
         {topo::PartitionAmongRanks(topology, ranks.Size()), ranks.Rank(), ranks.Size()});

@@ -15,6 +15,7 @@
 #include "ns3/type-id.h"
 
 #include <algorithm>
+#include <boost/algorithm/string.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -90,20 +91,6 @@ IsReadable(const ns3::AttributeChecker& checker, const std::string& text)
            (type == "TypeIdValue" && IsClass(text, ""));
 }
 
-std::string
-Invalid(const std::string& name,
-        const std::string& value,
-        const ns3::AttributeChecker& checker,
-        const std::string& help)
-{
-    return "'" + rdma::Shown(value, 100) + "' is not valid; " + name + " takes " +
-           checker.GetValueTypeName() +
-           (checker.HasUnderlyingTypeInformation()
-                ? " (" + checker.GetUnderlyingTypeInformation() + ")"
-                : "") +
-           ": " + help;
-}
-
 /// "; did you mean 'x'?", or what there is.
 std::string
 Hint(const std::string& name, const std::vector<std::string>& known, const std::string& what)
@@ -135,6 +122,90 @@ TypeNames()
     return names;
 }
 
+/// Classes that can be made, a kind of `base` ("": any).
+std::vector<std::string>
+ClassNames(const std::string& base)
+{
+    std::vector<std::string> names;
+    for (const std::string& name : TypeNames())
+    {
+        if (IsClass(name, base))
+        {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+/// "16 to 9000" of "uint32_t 16:9000"; "" if there are no limits.
+std::string
+Limits(const std::string& underlying)
+{
+    const std::size_t space = underlying.find(' ');
+    const std::size_t colon = underlying.find(':', space);
+    return space == std::string::npos || colon == std::string::npos
+               ? ""
+               : ", " + underlying.substr(space + 1, colon - space - 1) + " to " +
+                     underlying.substr(colon + 1);
+}
+
+/**
+ * What is wrong with a value, in words: the names of C++ types say nothing to a user.
+ * \param base what the value is a class of, if it is one.
+ */
+std::string
+Invalid(const std::string& value,
+        const ns3::AttributeChecker& checker,
+        const std::string& base,
+        const std::string& help)
+{
+    std::string type = checker.GetValueTypeName();
+    type = type.substr(type.rfind(':') + 1);
+    const std::string underlying = checker.GetUnderlyingTypeInformation();
+    std::string allowed;
+    std::vector<std::string> names;
+    if (type == "UintegerValue" || type == "IntegerValue")
+    {
+        allowed = "a whole number" + Limits(underlying);
+    }
+    else if (type == "DoubleValue")
+    {
+        allowed = "a number" + Limits(underlying);
+    }
+    else if (type == "TimeValue")
+    {
+        allowed = "a time such as 500ns" + Limits(underlying);
+    }
+    else if (type == "DataRateValue")
+    {
+        allowed = "a rate such as 100Gbps";
+    }
+    else if (type == "BooleanValue")
+    {
+        allowed = "true, false";
+    }
+    else if (type == "EnumValue")
+    {
+        boost::split(names, underlying, [](char c) { return c == '|'; });
+    }
+    else if (!base.empty() || type == "TypeIdValue")
+    {
+        names = ClassNames(base);
+        allowed = names.size() <= 30 ? "" : "an ns-3 class (--PrintTypeIds lists them)";
+    }
+    else
+    {
+        allowed = type == "StringValue" ? "another text" : "nothing: it is no text or number";
+    }
+    if (allowed.empty())
+    {
+        allowed = boost::join(names, ", ");
+    }
+    const std::string nearest = topo::NearestName(value, names);
+    return "'" + rdma::Shown(value, 100) + "' is not valid; allowed: " + allowed + " (" + help +
+           ")" + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
 /// Groups of classes, each once.
 std::vector<std::string>
 GroupNames()
@@ -156,7 +227,10 @@ SetGlobal(const std::string& name, const std::string& value, std::string& error)
     if (name == "RngRun" || name == "RngSeed")
     {
         error = "the programs seed all random numbers from one seed; use --seed=" +
-                (value.find_first_not_of("0123456789") == std::string::npos ? value : "1");
+                (!value.empty() && value.size() <= 20 &&
+                         value.find_first_not_of("0123456789") == std::string::npos
+                     ? value
+                     : "1");
         return true;
     }
     const auto global =
@@ -174,7 +248,7 @@ SetGlobal(const std::string& name, const std::string& value, std::string& error)
     if (!IsReadable(checker, value) || (!base.empty() && !IsClass(value, base)) ||
         !ns3::Config::SetGlobalFailSafe(name, ns3::StringValue(value)))
     {
-        error = Invalid(name, value, checker, (*global)->GetHelp());
+        error = Invalid(value, checker, base, (*global)->GetHelp());
     }
     return true;
 }
@@ -187,7 +261,7 @@ Set(const std::string& where, const std::string& name, const std::string& value,
     std::string wrong;
     if (SetGlobal(name.rfind("ns3::", 0) == 0 ? name.substr(5) : name, value, wrong))
     {
-        error = wrong.empty() ? "" : where + ": " + wrong;
+        error = wrong.empty() ? "" : rdma::Shown(where, 100) + ": " + wrong;
         return wrong.empty();
     }
     ns3::TypeId type;
@@ -215,7 +289,7 @@ Set(const std::string& where, const std::string& name, const std::string& value,
     if (!IsReadable(*info.checker, value) ||
         !ns3::Config::SetDefaultFailSafe(name, ns3::StringValue(value)))
     {
-        error = where + ": " + Invalid(name, value, *info.checker, info.help);
+        error = rdma::Shown(where, 100) + ": " + Invalid(value, *info.checker, "", info.help);
         return false;
     }
     return true;

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/ib-sizes.h"
 #include "contrib/rdma/core/ib-tables.h"
 #include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/shown-text.h"
 
 #include <algorithm>
 #include <boost/algorithm/string.hpp>
@@ -271,7 +272,8 @@ MakeIbPortConfig(const IbFabricConfig& config, uint64_t rateBps, uint32_t mtu, s
     const auto low = rdma::ParseIbVlTable(config.vlLow);
     if (!high || !low)
     {
-        error = "InfiniBand: VL arbitration '" + (high ? config.vlLow : config.vlHigh) +
+        error = "InfiniBand: VL arbitration '" +
+                rdma::Shown(high ? config.vlLow : config.vlHigh, 60) +
                 "'; allowed: " + rdma::kIbVlTableHelp;
         return port;
     }

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/ib-wire.h"
 #include "contrib/rdma/core/roce-wire.h"
+#include "contrib/rdma/core/shown-text.h"
 
 #include "ns3/mac48-address.h"
 #include "ns3/simple-ref-count.h"
@@ -547,7 +548,7 @@ RdmaPcapHelper::SetFlows(const std::string& flows)
         const size_t arrow = one.find("->");
         if (arrow == std::string::npos)
         {
-            return "\"" + one +
+            return "\"" + rdma::Shown(one, 60) +
                    "\" is no flow (allowed: a->b, of hosts or their ports, host:port; " + control +
                    ")";
         }
@@ -567,12 +568,12 @@ RdmaPcapHelper::SetFlows(const std::string& flows)
                 nearest.Consider(NodeNameOf(m_fabric, port));
                 nearest.Consider(port->GetName());
             }
-            return "no host or port of a host is called \"" + names[side] +
+            return "no host or port of a host is called \"" + rdma::Shown(names[side], 60) +
                    "\"; the nearest name is \"" + nearest.Name() + "\"";
         }
         if (ends[0] == ends[1])
         {
-            return "\"" + one + "\" is from a host to itself";
+            return "\"" + rdma::Shown(one, 60) + "\" is from a host to itself";
         }
         for (const uint32_t from : ends[0])
         {
@@ -681,7 +682,8 @@ RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
     if (!m_infiniBand && !m_fabric.GetFrameSizes().AreStandard())
     {
         return "the frames are not RoCEv2's (RdmaNic::HeaderBytes, ExtensionHeaders, "
-               "AckFrameBytes, CnpFrameBytes, RdmaPort::LineOverhead, or telemetry of the congestion "
+               "AckFrameBytes, CnpFrameBytes, RdmaPort::LineOverhead, or telemetry of the "
+               "congestion "
                "control), so no reader of captures would understand them";
     }
     const bool shared = m_options.format == Format::PCAPNG;

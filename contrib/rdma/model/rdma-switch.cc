@@ -396,8 +396,8 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     {
         return m_name + ": " + error +
                "; what decides: ns3::RdmaSwitch::BufferBytes, BufferPer100G, Chip, "
-               "GuaranteedBytes, "
-               "PipelineLatency and the delays of its links";
+               "GuaranteedBytes, PipelineLatency, ns3::RdmaPort::PauseResponse, InterfaceDelay "
+               "and the delays of its links";
     }
     m_buffer = rdma::SharedBuffer(config);
     if (m_watchdogDetection.IsStrictlyPositive())

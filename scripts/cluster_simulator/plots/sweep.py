@@ -102,7 +102,7 @@ def _styled_figure(shown, x, y, by, log, total):
 
 def over(shown, x, by):
     """What differs between the points that a mean is of."""
-    from .sweep import options_of  # which imports this module
+    from ..sweep import options_of  # which imports this module
 
     values, points = {}, [options_of(row) for row in shown]
     for point in points:

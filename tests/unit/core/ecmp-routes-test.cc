@@ -427,8 +427,6 @@ TEST(EcmpRoutes, Sixteen)
     const double s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     RecordProperty("milliseconds", static_cast<int>(s * 1e3));
-    EXPECT_LT(s, 2.0) << "some milliseconds when optimized; the bound leaves room for a debug "
-                         "build on a busy machine";
     EXPECT_LT(r.MemoryBytes(), 4u << 20);
     uint32_t most = 0;
     for (uint32_t n = 0; n < g.isHost.size(); ++n)

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <unistd.h>
 
@@ -187,15 +188,27 @@ TEST(BadInput, AnOutputFolderThatCannotBeWritten)
 {
     Scratch scratch;
     std::ofstream("file") << "x"; // below a regular file not even root can write
-    for (const char* out : {"file/results", "file"})
+    const std::string absolute = std::filesystem::absolute("file").string();
+    const std::map<std::string, std::string> whys{{"file", "it"},
+                                                  {"file/", "it"},
+                                                  {"file/results", "file"},
+                                                  {"file/a/b/", "file"},
+                                                  {absolute, "it"},
+                                                  {absolute + "/results", absolute}};
+    for (const auto& [out, what] : whys)
     {
-        const auto result = Parse(ParseTraining, {std::string("--out=") + out});
-        EXPECT_EQ(ErrorOf(result), std::string("--out=") + out + ": cannot be written: Not a directory; give a folder you can write to, --out=DIR");
+        const std::string error = "--out=" + out + ": cannot be written: " + what +
+                                  " is a file, not a folder; give a folder you can write to, --out=DIR";
+        EXPECT_EQ(ErrorOf(Parse(ParseTraining, {"--out=" + out})), error);
+        EXPECT_EQ(TrainError({"--out=" + out}), error); // a dry run, which makes nothing, finds it too
     }
+    std::filesystem::create_symlink("nowhere", "link");
+    EXPECT_EQ(TrainError({"--out=link/results"}),
+              "--out=link/results: cannot be written: link is a link to what is not there; give a folder you can write to, --out=DIR");
     std::ofstream("results") << "x";
-    EXPECT_EQ(ErrorOf(Parse(ParseCollperf, {})), "--out=results: cannot be written: Not a directory; give a folder you can write to, --out=DIR");
-    // A dry run touches nothing and does not mind.
-    EXPECT_TRUE(Train({"--out=file/results"}).scenario);
+    const std::string error = "--out=results: cannot be written: it is a file, not a folder; give a folder you can write to, --out=DIR";
+    EXPECT_EQ(ErrorOf(Parse(ParseCollperf, {})), error);
+    EXPECT_EQ(ErrorOf(Parse(ParseCollperf, {"--dry-run"})), error);
 }
 
 TEST(BadInput, InfiniBandAndEthernetDoNotMix)

@@ -283,8 +283,6 @@ TEST(FatTree, SixteenIsQuick)
     const double s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     RecordProperty("milliseconds", static_cast<int>(s * 1e3));
-    EXPECT_LT(s, 2.0)
-        << "some 10 ms when optimized; the bound leaves room for a debug build on a busy machine";
     EXPECT_LT(r.MemoryBytes(), 4u << 20);
     EXPECT_EQ(r.Hops(0, 1023), 6u);
 }
