@@ -445,11 +445,12 @@ class Honest(Base):
             figure = self.plots.draw("queue-pairs", [run], width=width)
             self.check_layout(figure)
             rate, window = figure.axes
-            # A value holds until the next one, the last to the end. No flow and no window are empty fields.
+            # A value holds until the next one; no flow (from 20 us on) and no window are empty fields, and no line.
             self.assertEqual(rate.lines[0].get_xdata().tolist(), [0, 10, 30, 30])
-            self.assertEqual(rate.lines[0].get_ydata().tolist(), [100, 50, 60.5, 60.5])
+            self.assertEqual([y for y in rate.lines[0].get_ydata() if y == y], [100, 50])
             self.assertEqual(rate.lines[0].get_drawstyle(), "steps-post")
-            self.assertEqual(window.lines[1].get_ydata().tolist(), [8, 4, 4])
+            self.assertEqual([y == y for y in window.lines[1].get_ydata()], [True, False, False])
+            self.assertEqual(self.title(rate), "no line: no flow under way")
             self.assertEqual((rate.get_ylabel(), window.get_ylabel()), ("rate (Gb/s)", "window (kB)"))
             words = [one.get_text() for one in rate.get_legend().get_texts()]
             self.assertEqual(words, ["a->b, queue pair 2", "c->b, queue pair 4"])
@@ -468,7 +469,7 @@ class Honest(Base):
             figure = self.plots.draw("queue-pairs", [run, many], width=width)
             self.check_layout(figure)
             self.assertEqual([len(axis.lines) for axis in figure.axes], [2, 2, 1, 1])
-            self.assertEqual(self.title(figure.axes[0]), "a->b")
+            self.assertEqual(self.title(figure.axes[0]), "a->b; no line: no flow under way")
             self.assertIn("not watched in: many", self.title(figure.axes[2]))
         # Extremes stay when there are more points than a line can show.
         import numpy
@@ -480,6 +481,41 @@ class Honest(Base):
         times, kept = thinned(numpy.arange(100000.0), values)
         self.assertLess(len(times), 6001)
         self.assertEqual((kept[times == 777].tolist(), kept[times == 77777].tolist()), ([1], [9]))
+
+    def test_idle_queue_pairs_have_no_line(self):
+        """A queue pair whose rate does not change as its last message arrives has no row of that: flows.csv tells."""
+
+        def table(*rows):
+            return ["time_us,src,dst,qp,flow,rate_gbps,window_bytes".split(","), *rows]
+
+        def flows(*rows):
+            head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
+            return [head, *((n, "a", "b", 9, begin, end, end - begin, 1, "x") for n, begin, end in rows)]
+
+        def lines(name, messages, changes, *of):
+            run = self.folder_of(name, stats={"messages": messages}, queue_pairs=table(*changes), flows=flows(*of))
+            figure = self.plots.draw("queue-pairs", [run])
+            self.check_layout(figure)
+            return [list(zip(line.get_xdata().tolist(), line.get_ydata().tolist())) for line in figure.axes[0].lines]
+
+        def drawn(line):
+            return [(x, y) for x, y in line if y == y]
+
+        one = (0, "a", "b", 2, 1, 100, "")
+        # Message 1 is over at 10, message 4 begins at 30 and is over at 40; 100 Gb/s all the time, and one row.
+        line = lines("gap", 2, [one, (50, "a", "b", 2, "", 90, "")], (1, 0, 10), (4, 30, 40))[0]
+        self.assertEqual([(x, y == y) for x, y in line[:4]], [(0, True), (10, False), (30, True), (40, False)])
+        self.assertEqual(drawn(line), [(0, 100), (30, 100)])
+        # The one comes before the other is over: no gap. A message that is known to be of another queue pair fills none.
+        self.assertEqual([x for x, _ in drawn(lines("chain", 2, [one], (1, 0, 10), (4, 5, 40))[0])], [0, 5, 10])
+        other = (5, "a", "b", 3, 4, 80, "")
+        self.assertEqual([x for x, _ in drawn(lines("other", 2, [one, other], (1, 0, 10), (4, 5, 40))[0])], [0])
+        # With messages missing in flows.csv nothing is concluded; rows of READs never have a flow.
+        self.assertEqual(
+            [x for x, _ in drawn(lines("part", 3, [one, (50, "a", "b", 2, 1, 90, "")], (1, 0, 10))[0])], [0, 50, 50]
+        )
+        read = [(0, "a", "b", 2, "", 100, ""), (50, "a", "b", 2, "", 90, "")]
+        self.assertEqual(drawn(lines("read", 1, read, (1, 0, 10))[0]), [(0, 100), (50, 90), (50, 90)])
 
     def test_timeline_does_not_bleach_short_calls(self):
         """A call of 2 us in 10,000 us of waiting: its own colour, no mean of it and of what waits; no white edges."""
@@ -535,6 +571,38 @@ class Honest(Base):
         with self.assertRaises(self.plots.NothingToShow):
             self.plots.draw("slowdown", [other])
 
+    def test_slowdown_draws_kinds_apart(self):
+        """An incast of one size is no point of the load's line: in one run by colour, in several by filled marks."""
+        head = "tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max".split(",")
+        rows = [
+            (tag, "group", size, size, flows, s, s, s, s, s, s)
+            for tag, size, flows, s in (
+                ("all", 100, 10, 2),
+                ("all", 200, 17, 7),
+                ("all", 300, 10, 3),
+                ("incast", 200, 7, 9),
+                ("poisson", 100, 10, 2),
+                ("poisson", 200, 10, 5),
+                ("poisson", 300, 10, 3),
+            )
+        ]
+        run = self.folder_of("kinds", slowdown=[head, *rows])
+        for runs in ([run], [run, run]):
+            figure = self.plots.draw("slowdown", runs, labels=[str(i) for i in range(len(runs))])
+            self.check_layout(figure)
+            for axis in figure.axes:
+                self.assertEqual([line.get_ydata().tolist() for line in axis.lines], [[2, 5, 3], [9]] * len(runs))
+            words = [one.get_text() for one in figure.axes[0].get_legend().get_texts()]
+            self.assertEqual(words, (["0", "1"] if len(runs) > 1 else []) + ["poisson", "incast"])
+            looks = {(str(one.get_color()), one.get_marker(), one.get_fillstyle()) for one in figure.axes[0].lines}
+            self.assertEqual(len(looks), 2 * len(runs))
+        # More kinds than looks: it is said.
+        rows = [(f"k{i}", "group", 100, 100, 20 - i, 2, 2, 2, 2, 2, 2) for i in range(9)]
+        figure = self.plots.draw("slowdown", [self.folder_of("nine", slowdown=[head, ("all", *rows[0][1:]), *rows])])
+        self.check_layout(figure)
+        words = [one.get_text() for one in figure.axes[0].get_legend().get_texts()]
+        self.assertEqual((len(words), words[-1]), (6, "k5 (3 kinds of fewer flows are left out)"))
+
     def test_completion_has_a_linear_and_a_logarithmic_axis(self):
         head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
         rows = [(i, "a", "b", 1000, 0, i + 1, i + 1, 1, "x") for i in range(1000)]
@@ -561,6 +629,19 @@ class Honest(Base):
             table = self.measures.by_size(run, "fct_us", sorted(counts))
             self.assertEqual([p99 == p99 for p99 in table["p99"]], expected)
             self.assertEqual([p999 == p999 for p999 in table["p999"]], [count >= 1000 for count in counts.values()])
+
+    def test_by_size_joins_no_sizes_that_are_nearly_equal(self):
+        head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
+        for name, sizes, said in (("near", (67448, 67449, 136533, 136534), True), ("far", (67449, 136534), False)):
+            rows = [(i, "a", "b", size, 0, 1 + i, 1 + i, 1, "x") for i, size in enumerate(sizes)]
+            figure = self.plots.draw("by-size", [self.folder_of(name, flows=[head, *rows])])
+            self.check_layout(figure)
+            for axis in figure.axes:
+                self.assertEqual([round(x / 1000) for x in axis.lines[0].get_xdata()], [67, 137])
+                self.assertEqual("nearer than 5%" in axis.get_xlabel(), said)
+        # 4% from one to the next, without an end: at most 1.05^4 = 1.2155 in one (five steps of 4% are 1.2167).
+        sizes = [1000 * 1.04**i for i in range(12)]
+        self.assertEqual([sizes.index(first) for first in self.measures.merged(sizes)], [0] * 5 + [5] * 5 + [10] * 2)
 
     def test_size_groups_are_whole_sizes(self):
         """As tests/unit/scenarios/size-groups-test.cc, whose closed forms these are."""

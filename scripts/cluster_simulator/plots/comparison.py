@@ -38,12 +38,12 @@ def draw_comparison(items, width):
     columns = 4 if with_jain else 3
     figure, axes = p.make_panels(width, [(1.9 + 0.12 * -(-len(items) // 3), columns), (0.35 + 0.2 * len(items), 4)])
     above, below = axes[:columns], axes[columns:]
-    slowdown_panels(above[:3], items)
+    kinds = slowdown_panels(above[:3], items)
     if with_jain:
         factor, unit = p.unit_for(max(item.run.fairness()["time_us"].max() for item in with_jain), p.TIMES)
         jain_panel(above[3], with_jain, factor)
         p.time_axis(above[3], unit, "time")
-    p.run_legend(above[0], items, width, marked=True)
+    p.run_legend(above[0], items, width, marked=True, more=kinds)
     for axis in above[1:]:
         p.no_legend(axis, above[0])
     for axis, kind, where in (

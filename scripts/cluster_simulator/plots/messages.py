@@ -7,7 +7,7 @@ import matplotlib.lines
 import matplotlib.ticker
 import numpy
 
-from ..measures import QUANTILES, by_size, main_kinds, marks, operations, slowdown, weights
+from ..measures import NEAR, QUANTILES, by_size, main_kinds, marks, merged, operations, slowdown, weights
 from .style import (
     BLACK,
     BLUE,
@@ -325,7 +325,7 @@ def draw_by_size(items, width):
     """Of one run three quantiles over one another; of several a panel a quantile."""
     items = need_flows(items)
     sizes = numpy.unique(numpy.concatenate([item.run.flows()["bytes"].unique() for item in items]))
-    sizes = numpy.maximum(sizes, 1)
+    sizes = numpy.unique(numpy.maximum(sizes, 1))
     keys = ("fct_us", "fct_slowdown")
     tables = {key: [by_size(item.run, key, sizes) for item in items] for key in keys}
     if len(items) > 1:
@@ -381,7 +381,8 @@ def finish_by_size(axis, key, sizes, tables, columns):
         axis.set_ylim(0.93, max(axis.get_ylim()[1], 2.1))
     byte_ticks(axis, "x", most=5)
     (time_ticks if key == "fct_us" else number_ticks)(axis, "y")
-    axis.set_xlabel("size of a message")
+    near = len(numpy.unique(merged(sizes))) < len(sizes)
+    axis.set_xlabel("size of a message" + (f" (nearer than {100 * NEAR - 100:.0f}%: one)" if near else ""))
     axis.set_ylabel("completion time" if key == "fct_us" else "slowdown")
 
 

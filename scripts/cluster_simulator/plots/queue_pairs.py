@@ -25,16 +25,14 @@ from .style import (
 
 MOST_LINES = 8  # of one run
 MOST_PAIRS = 3  # of several
+IDLE = "no line: no flow under way"
 
 
 def draw_queue_pairs(items, width):
     items = [item for item in items if len(item.run.queue_pairs())]
     if not items:
         raise NothingToShow("no queue pair was watched (queue_pairs.csv is missing or empty; --trace-qps)")
-    end = max(item.run.queue_pairs()["time_us"].max() for item in items)
-    if len(items) == 1:
-        return draw_of_one(items[0], width, end)
-    return draw_of_several(items, width, end)
+    return draw_of_one(items[0], width) if len(items) == 1 else draw_of_several(items, width)
 
 
 def by_pair(table):
@@ -55,6 +53,51 @@ def thinned(times, values, bins=1500):
         keep.append([a + how(part) for a, b in zip(starts, ends) if not numpy.isnan(part := values[a:b]).all()])
     keep = numpy.unique(numpy.concatenate(keep).astype(int))
     return times[keep], values[keep]
+
+
+def messages_of(item):
+    """flows.csv by number if it has all messages, as what is not there may be under way too; else None."""
+    flows, stats = item.run.flows(), item.run.stats
+    several = stats.get("flows") if isinstance(stats.get("flows"), dict) else {}
+    whole = len(flows) and stats.get("messages") == len(flows) == several.get("all", len(flows))
+    return flows.set_index("flow") if whole else None
+
+
+def under_way(name, rows, table, messages):
+    """The rows of a queue pair (src, dst, number), with the values of times without a flow not numbers.
+
+    They are rows without a flow, and those that a flow has outlived: a queue pair whose rate does not change when its
+    last message has arrived has no row then. Rows of READs never have a flow: nothing is known of those queue pairs.
+    """
+    src, dst, qp = name
+    if rows["flow"].isna().all():
+        return rows
+    rows = rows.assign(idle=rows["flow"].isna())
+    if messages is not None:
+        between = messages[(messages["src"] == src) & (messages["dst"] == dst)]
+        others = table[(table["src"] == src) & (table["dst"] == dst) & (table["qp"] != qp)]["flow"]
+        rows = cut(rows, between[~between.index.isin(others)])
+    rows.loc[rows["idle"], ["rate_gbps", "window_bytes"]] = numpy.nan
+    return rows
+
+
+def cut(rows, messages):
+    """The rows, with more of them where messages begin and end."""
+    if messages.empty:
+        return rows
+    messages = messages.sort_values("start_us")
+    starts, ends = messages["start_us"].to_numpy(), numpy.maximum.accumulate(messages["end_us"].to_numpy())
+    times = rows["time_us"].to_numpy()
+    points = numpy.unique(numpy.concatenate([times, starts, ends]))
+    points = points[points >= times[0]]
+    rows = rows.iloc[numpy.searchsorted(times, points, side="right") - 1].assign(time_us=points)
+    begun = numpy.searchsorted(starts, points, side="right") - 1
+    over = (begun < 0) | (points >= ends[begun])
+    return rows.assign(idle=rows["idle"] | (over & rows["flow"].isin(messages.index).to_numpy()))
+
+
+def has_idle(rows):
+    return "idle" in rows and bool(rows["idle"].any())
 
 
 def draw_line(axis, rows, column, divisor, factor, end, colour, dashes):
@@ -90,9 +133,11 @@ def scales(tables, end):
     return unit_for(end, TIMES), unit_for(max(largest, 1.0), BYTES)
 
 
-def draw_of_one(item, width, end):
-    pairs = by_pair(item.run.queue_pairs())
-    shown = pairs[:MOST_LINES]
+def draw_of_one(item, width):
+    table, messages = item.run.queue_pairs(), messages_of(item)
+    pairs = by_pair(table)
+    shown = [(name, under_way(name, rows, table, messages)) for name, rows in pairs[:MOST_LINES]]
+    end = max(table["time_us"].max(), *(rows["time_us"].max() for _, rows in shown))
     (factor, unit), (size, size_unit) = scales([rows for _, rows in shown], end)
     figure, axes = make_panels(width, [(1.7, 1), (1.7, 1)], room=0.55)
     for axis, column, divisor, label in (
@@ -105,31 +150,40 @@ def draw_of_one(item, width, end):
             some |= draw_line(axis, rows, column, divisor, factor, end, *look)
         finish(axis, some, label, item.times, factor, end)
     time_axis(axes[1], unit, "time since the simulation began")
+    words = [f"{len(shown)} of {len(pairs):,} queue pairs, with the most changes"] if len(pairs) > len(shown) else []
+    words += [IDLE] if any(has_idle(rows) for _, rows in shown) else []
     legend_above(
         axes[0],
         [line_handle(COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]) for i in range(len(shown))],
         [text(f"{src}->{dst}, queue pair {qp}", 44) for (src, dst, qp), _ in shown],
         width,
-        title=f"{len(shown)} of {len(pairs):,} queue pairs, with the most changes" if len(pairs) > len(shown) else "",
+        title="; ".join(words),
     )
     heading(figure, [item])
     return figure
 
 
-def draw_of_several(items, width, end):
+def draw_of_several(items, width):
     """The same ends in all runs; of several queue pairs between them the one with the most changes."""
     found = []
     for item in items:
         ends = {}
-        for (src, dst, _), rows in by_pair(item.run.queue_pairs()):
-            ends.setdefault((src, dst), rows)
+        for (src, dst, qp), rows in by_pair(item.run.queue_pairs()):
+            ends.setdefault((src, dst), (qp, rows))
         found.append(ends)
     count, changes = {}, {}
     for ends in found:
-        for name, rows in ends.items():
+        for name, (_, rows) in ends.items():
             count[name] = count.get(name, 0) + 1
             changes[name] = changes.get(name, 0) + len(rows)
     shown = sorted(count, key=lambda name: (-count[name], -changes[name], name))[:MOST_PAIRS]
+    end = max(item.run.queue_pairs()["time_us"].max() for item in items)
+    for item, ends in zip(items, found):
+        table, messages = item.run.queue_pairs(), messages_of(item)
+        for name in set(shown).intersection(ends):
+            qp, rows = ends[name]
+            ends[name] = under_way((*name, qp), rows, table, messages)
+            end = max(end, ends[name]["time_us"].max())
     (factor, unit), (size, size_unit) = scales([ends[name] for ends in found for name in shown if name in ends], end)
     columns = 2 if width >= NARROW else 1
     figure, axes = make_panels(width, [(1.3, columns)] * (len(shown) * 2 // columns), room=0.6)
@@ -137,6 +191,8 @@ def draw_of_several(items, width, end):
     for row, name in enumerate(shown):
         missing = [item.label for item, ends in zip(items, found) if name not in ends]
         title = f"{name[0]}->{name[1]}" + (f"; not watched in: {', '.join(missing)}" if missing else "")
+        idle = any(has_idle(ends[name]) for ends in found if name in ends)
+        title += f"; {IDLE}" if idle and row == 0 else ""
         for number, (column, divisor, label) in enumerate(
             (("rate_gbps", 1, "rate (Gb/s)"), ("window_bytes", size, f"window ({size_unit})"))
         ):

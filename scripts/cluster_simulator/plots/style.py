@@ -236,10 +236,11 @@ def patch_handle(colour, **options):
     return matplotlib.patches.Patch(facecolor=colour, **options)
 
 
-def run_legend(axis, items, width, title="", marked=False):
+def run_legend(axis, items, width, title="", marked=False, more=((), ())):
+    """Of the runs, and of what else there is: handles and labels."""
     markers = [{"marker": item.marker, "markersize": 3} if marked else {} for item in items]
     handles = [line_handle(item.colour, item.dashes, **marker) for item, marker in zip(items, markers)]
-    legend_above(axis, handles, [text(item.label) for item in items], width, title=title)
+    legend_above(axis, handles + [*more[0]], [text(item.label) for item in items] + [*more[1]], width, title=title)
 
 
 def heading(figure, items):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Pictures of studies of congestion control: what traffic writes about flow sizes, queues and rates."""
 
+import matplotlib.lines
 import numpy
 
 from . import style as p
 
+FILLS = ("full", "none", "left", "top", "right", "bottom")  # of marks, a kind of flows each
 SHOWN = (("p50", "median"), ("p95", "95th percentile"), ("p99", "99th percentile"))
 MOST_FLOWS = 12  # lines of single flows in a picture
 SINCE = "time since the simulation began"
@@ -34,30 +36,51 @@ def need(items, table, why):
 # ---- slowdown by size
 
 
-def slowdown_panels(axes, items, tag="all", most_ticks=3):
-    """Into three axes, over flow size: the groups of slowdown.csv, of about as many flows each.
-
-    A group is a mark at the middle of its sizes and a line from its smallest to its largest.
-    """
-    tables = []
+def kinds_of(items):
+    """Kinds of flows (the load, an incast) that are drawn apart, those with the most flows first; of one kind: all."""
+    count = {}
     for item in items:
         table = item.run.slowdowns()
-        tables.append(table[(table["tag"] == tag) & (table["kind"] == "group")])
+        table = table[(table["tag"] != "all") & (table["kind"] == "group")]
+        for tag, flows in table.groupby("tag")["flows"].sum().items():
+            count[tag] = count.get(tag, 0) + flows
+    return sorted(count, key=lambda tag: (-count[tag], tag)) if len(count) > 1 else ["all"]
+
+
+def slowdown_panels(axes, items, most_ticks=3):
+    """Into three axes, over flow size: the groups of slowdown.csv, of about as many flows each. Handles and labels.
+
+    A group is a mark at the middle of its sizes and a line from its smallest to its largest. Kinds of flows are lines
+    of their own: of one run in the colours of runs, of several with marks filled in different ways. The handles tell
+    the kinds; of one kind there are none.
+    """
+    kinds = kinds_of(items)
+    shown = kinds[: len(FILLS)]
+    looks, handles, labels = {}, [], []
+    for i, kind in enumerate(shown):
+        looks[kind] = {"fillstyle": FILLS[i], "markerfacecoloralt": "white", "markeredgewidth": 0.7}
+        if len(items) == 1 and len(kinds) > 1:
+            looks[kind] = {"color": p.COLOURS[i], "linestyle": p.DASHES[i % len(p.DASHES)], "marker": p.MARKERS[i]}
+        if len(kinds) > 1:
+            look = {"color": p.GREY, "linestyle": "none", "marker": "o", **looks[kind]}
+            handles.append(matplotlib.lines.Line2D([], [], markersize=3, **look))
+            labels.append(p.text(kind, 30))
+    if len(kinds) > len(shown):
+        labels[-1] += f" ({len(kinds) - len(shown)} kinds of fewer flows are left out)"
+    tables, lines = [], []
+    for item in items:
+        table = item.run.slowdowns()
+        for kind in shown:
+            tables.append(table[(table["tag"] == kind) & (table["kind"] == "group")])
+            line = {"color": item.colour, "linestyle": item.dashes, "marker": item.marker, **looks[kind]}
+            lines.append(line)
     every = [size for table in tables for column in ("from_bytes", "to_bytes") for size in table[column] if size > 0]
     for axis, (name, title) in zip(axes, SHOWN):
         values = [1.0]
-        for item, table in zip(items, tables):
+        for table, line in zip(tables, lines):
             low, high = (numpy.maximum(table[column].to_numpy(), 1) for column in ("from_bytes", "to_bytes"))
-            axis.plot(
-                numpy.sqrt(low.astype(float) * high),
-                table[name],
-                color=item.colour,
-                linestyle=item.dashes,
-                marker=item.marker,
-                markersize=2.5,
-                linewidth=0.9,
-            )
-            axis.hlines(table[name], low, high, color=item.colour, linewidth=0.5)
+            axis.plot(numpy.sqrt(low.astype(float) * high), table[name], markersize=2.5, linewidth=0.9, **line)
+            axis.hlines(table[name], low, high, color=line["color"], linewidth=0.5)
             values += list(table[name])
         p.widen_log(axis, "x", every or [1], 4)
         axis.set_yscale("log")
@@ -66,15 +89,16 @@ def slowdown_panels(axes, items, tag="all", most_ticks=3):
         p.number_ticks(axis, "y")
         axis.set_xlabel("flow size")
         axis.set_ylabel("slowdown, " + title)
+    return handles, labels
 
 
 def draw_slowdown(items, width):
     items = need(items, has_groups, "no flow sizes with slowdowns (slowdown.csv is missing or empty)")
     columns = 3 if width >= p.NARROW else 1
     figure, axes = p.make_figure(width, 2.3 * (3 // columns) + 0.2, 3 // columns, columns)
-    slowdown_panels(axes.flat, items, most_ticks=3 if columns > 1 else 6)
-    if len(items) > 1:
-        p.run_legend(axes.flat[0], items, width, marked=True)
+    kinds = slowdown_panels(axes.flat, items, most_ticks=3 if columns > 1 else 6)
+    if len(items) > 1 or kinds[0]:
+        p.run_legend(axes.flat[0], items if len(items) > 1 else [], width, marked=True, more=kinds)
         for axis in axes.flat[1:columns]:
             p.no_legend(axis, axes.flat[0])
     p.heading(figure, items)
