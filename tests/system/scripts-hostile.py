@@ -264,7 +264,7 @@ class Hostile(SystemTest):
             ):
                 with self.subTest(command, row=case):
                     done = self.script(
-                        "sweep", command, self.sweep_of(table, row.format(case)), *options, status=(2,), says=["row 1"]
+                        "sweep", command, self.sweep_of(table, row.format(case)), *options, status=(2,), says=["run 1"]
                     )
                     self.assertEqual(len(done.stderr.splitlines()), 1)
             other = self.sweep_of("CREATE TABLE runs (id, point)")
