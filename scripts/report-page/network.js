@@ -112,7 +112,7 @@ function place(graph) {
     // Round the hosts too, if each is in one pod; a switch alone needs no box.
     const floor = loose.length ? 1 : 0;
     graph.pods = parts.filter((part) => part.switches.length + part.hosts.length > 1).map((part) =>
-      ({ from: part.from, to: part.to, floor, top: d3.max(part.switches, (n) => n.tier), name: podName(part) }))
+      ({ from: part.from, to: part.to, floor, top: d3.max(part.switches, (n) => n.tier), name: podName(part), switches: part.switches.map((n) => [n, n.x]) }))
       .filter((pod) => pod.top > pod.floor);
   }
   if (top > 0) {
@@ -297,10 +297,26 @@ function ends(graph, X) {
 }
 
 // As onGrid, for tiers.
+// Beside the highest switches of a pod without hosts is room for its name: no link is in their row, but all around it.
+function makeRoomForNames(graph, room, small) {
+  const pods = graph.pods.filter((pod) => pod.floor);
+  const names = [small ? [] : pods.map((pod) => pod.name), pods.map((pod) => pod.name.replace("pod ", ""))].find((names) => names.length && pods.every((pod) => {
+    const widest = d3.max(d3.range(pod.floor, pod.top + 1), (tier) => pod.switches.filter(([n]) => n.tier === tier).length);
+    return (pod.to - pod.from) * room - besideOf(names) >= widest * 8;
+  }));
+  for (const pod of pods) {
+    const aside = names ? besideOf(names) / room : 0;
+    pod.shown = names ? names[pods.indexOf(pod)] : "";
+    for (const [n, x] of pod.switches) n.x = pod.from + aside + (x - pod.from) * (1 - aside / (pod.to - pod.from));
+  }
+}
+const besideOf = (names) => 7.5 * d3.max(names, (name) => name.length) + 12;
+
 function inTiers(graph, width, two) {
   const small = width < 640, left = small ? 8 : 104, right = small ? 8 : 16, podded = graph.pods.some((pod) => pod.name), HALF = 11;
   const bottom = (podded ? 122 : 100) + (small ? 34 : 0);
   const X = (n) => left + n.x * (width - left - right);
+  makeRoomForNames(graph, width - left - right, small);
   boxes(graph, width - left - right, 22);
   const level = graph.links.filter(({ a, b }) => graph.nodes[a].tier === graph.nodes[b].tier);
   // Both directions of a link end inside the boxes.

@@ -66,7 +66,7 @@ function topology() {
     const small = width < 640, laid = graph.grid ? onGrid(graph, width, two) : inTiers(graph, width, two), { X, Y } = laid;
     widest = laid.widest;
     for (const pod of graph.pods) {
-      const x0 = laid.left + pod.from * laid.room, x1 = laid.left + pod.to * laid.room, y1 = Y({ tier: pod.floor }) + (laid.podded ? (pod.floor ? 38 : 58) : pod.floor ? 20 : 36);
+      const x0 = laid.left + pod.from * laid.room, x1 = laid.left + pod.to * laid.room, y1 = Y({ tier: pod.floor }) + (pod.floor ? 20 : laid.podded ? 58 : 36);
       svg.append("rect").attr("class", "pod").attr("x", x0 + Math.min(4, (x1 - x0) / 8)).attr("width", Math.max(1, x1 - x0 - Math.min(8, (x1 - x0) / 4))).attr("rx", Math.min(8, (x1 - x0) / 4))
         .attr("y", Y({ tier: pod.top }) - 24).attr("height", y1 - Y({ tier: pod.top }) + 24);
     }
@@ -78,9 +78,13 @@ function topology() {
     lines.attr("d", ({ link, d }) => laid.path(link, d));
     drawNodes(svg, X, Y);
     graph.pods.forEach((pod) => {
-      const x0 = laid.left + pod.from * laid.room, x1 = laid.left + pod.to * laid.room, text = small ? pod.name.replace("pod ", "") : pod.name;
-      if (!pod.name || x1 - x0 < text.length * 7 + 8) return;
-      svg.append("text").attr("class", "muted halo pod-name").attr("x", (x0 + x1) / 2).attr("y", Y({ tier: pod.floor }) + (pod.floor ? 29 : 50)).attr("text-anchor", "middle").text(text);
+      const x0 = laid.left + pod.from * laid.room, x1 = laid.left + pod.to * laid.room;
+      const text = pod.floor ? pod.shown : small ? pod.name.replace("pod ", "") : pod.name;
+      if (!text || x1 - x0 < text.length * 7 + 8) return;
+      // Where no link is: below the hosts, or beside the highest switches.
+      const label = svg.append("text").attr("class", "muted halo pod-name").text(text);
+      if (pod.floor) label.attr("x", x0 + 8).attr("y", Y({ tier: pod.top }) + 4);
+      else label.attr("x", (x0 + x1) / 2).attr("y", Y({ tier: 0 }) + 50).attr("text-anchor", "middle");
     });
     for (let tier = 0; tier < graph.tiers; tier++) {
       svg.append("text").attr("class", "halo").attr("x", small ? 4 : 10).attr("y", Y({ tier }) + (small ? -17 : 4)).style("font-weight", 600).text(graph.tierNames[tier]);

@@ -30,6 +30,21 @@ return [...document.querySelectorAll("#network .pod")].map((pod) => { const b = 
   const has = (r) => r.left + r.width / 2 > b.left && r.left + r.width / 2 < b.right && r.top + r.height / 2 > b.top && r.top + r.height / 2 < b.bottom;
   return [names.filter(([, r]) => has(r)).map(([text]) => text).join(), nodes.filter(([, r]) => has(r)).map(([name]) => name)]; });
 """
+# [names of pods, those that a link or a node lies upon]
+NAMES = """
+const names = [...document.querySelectorAll("#network .pod-name")].map((t) => [t.textContent, t.getBoundingClientRect()]), crossed = new Set();
+const origin = document.getElementById("network").getBoundingClientRect();
+const look = (x, y) => names.forEach(([text, r]) => { if (x > r.left && x < r.right && y > r.top + 2 && y < r.bottom - 2) crossed.add(text); });
+for (const path of document.querySelectorAll("#network .link")) {
+  const long = path.getTotalLength();
+  for (let at = 0; at <= long; at += 3) { const p = path.getPointAtLength(at); look(p.x + origin.left, p.y + origin.top); }
+}
+for (const node of document.querySelectorAll("#network .node rect")) {
+  const b = node.getBoundingClientRect();
+  for (let x = b.left; x <= b.right; x += 2) look(x, (b.top + b.bottom) / 2);
+}
+return [names.map(([text]) => text), [...crossed]];
+"""
 LABELS = """return [...document.querySelectorAll("#network .node")].map((n) => [n.querySelector("title").textContent, n.querySelector("text") ? n.querySelector("text").textContent : ""]);"""
 OVERLAPS = """
 const found = [];
@@ -107,6 +122,20 @@ class ShapesTest(SystemTest):
         self.assertEqual([name for name, _ in pods], [f"pod {i}" for i in range(6)])
         hosts = [[node for node in nodes if node.startswith("server-")] for _, nodes in pods]
         self.assertEqual([len(names) for names in hosts], [9, 9, 9, 5, 0, 0])  # (k/2)^2 = 9 a pod, in order
+
+    def test_names_of_pods_are_where_no_link_is(self):
+        for line, pods in ((DL + "--gpus=48 --servers=6 --nics-per-server=8 --topology=fat-tree --k=6", 6),
+                           (DL + "--gpus=16 --servers=2 --nics-per-server=8 --topology=fat-tree --k=4", 4),
+                           ("traffic --topology=fat-tree --k=6 --hosts=54 --pattern=permutation --bytes=20kB", 6),
+                           ("traffic --topology=fat-tree --k=8 --hosts=128 --pattern=permutation --bytes=20kB", 8)):
+            run = self.run_program(line)
+            for width in (500, 900, 1280, 2000):
+                with self.subTest(run=line, width=width):
+                    self.show(run, width)
+                    names, crossed = self.run_js(NAMES)
+                    self.assertEqual([name.replace("pod ", "") for name in names], [str(i) for i in range(pods)])
+                    self.assertEqual(crossed, [])
+                    self.assertEqual(self.run_js(OVERLAPS), [])
 
     def test_labels(self):
         run = self.run_program("traffic --topology=fat-tree --k=8 --hosts=128 --pattern=permutation --bytes=20kB")
