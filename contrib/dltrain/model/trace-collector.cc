@@ -279,9 +279,16 @@ TraceCollector::Find(uint32_t endpoint, uint32_t number)
     if (index >= ofEndpoint.size())
     {
         ofEndpoint.resize(m_fabric.IsLocal(endpoint) ? m_fabric.GetNic(endpoint)->GetNQueuePairs()
-                                                     : index + 1);
+                                                     : index + 1,
+                          NONE);
     }
-    return ofEndpoint[index];
+    uint32_t& state = ofEndpoint[index];
+    if (state == NONE)
+    {
+        state = static_cast<uint32_t>(m_senders.size());
+        m_senders.emplace_back();
+    }
+    return m_senders[state];
 }
 
 void

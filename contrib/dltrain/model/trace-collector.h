@@ -12,6 +12,7 @@
 
 #include "ns3/rdma-fabric-helper.h"
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -47,7 +48,7 @@ class TraceCollector
         bool warmup{false};      //!< nothing is measured before StartMeasuring
         bool attribution{false}; //!< note where the time of messages goes (TailAttribution)
         std::vector<std::string> queuePairs; //!< patterns, for queue_pairs.csv; none: no file
-        bool atSender{false};    //!< a message is complete when its last ACK is at the sender
+        bool atSender{false}; //!< a message is complete when its last ACK is at the sender
         std::size_t flowRows{1000000};
         int64_t linkIntervalPs{100000000};
         std::size_t linkRows{200000};
@@ -299,7 +300,10 @@ class TraceCollector
     uint64_t m_failed{0};
     uint64_t m_pauses{0};
     Baseline m_baseline;
-    std::vector<std::vector<QueuePair>> m_queuePairs; //!< by endpoint and number - 2
+    /// By endpoint and number - 2: of m_senders; NONE: no message so far. Half of the ends only
+    /// receive.
+    std::vector<std::vector<uint32_t>> m_queuePairs;
+    std::deque<QueuePair> m_senders; //!< what is found stays where it is
     std::vector<Pending> m_pool;
     uint32_t m_free{NONE};
 

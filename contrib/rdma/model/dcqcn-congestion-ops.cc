@@ -113,7 +113,7 @@ DcqcnCongestionOps::GetName() const
 uint16_t
 DcqcnCongestionOps::GetNeeds() const
 {
-    return m_preset == HPCC_CODE ? ACK_PER_PACKET | ECN_ECHO : NOTHING;
+    return m_preset == HPCC_CODE ? QUIET | ACK_PER_PACKET | ECN_ECHO : QUIET;
 }
 
 Ptr<RdmaCongestionOps>

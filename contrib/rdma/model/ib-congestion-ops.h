@@ -37,6 +37,12 @@ class IbCongestionOps : public RdmaCongestionOps
     ~IbCongestionOps() override;
 
     std::string GetName() const override;
+
+    uint16_t GetNeeds() const override
+    {
+        return QUIET;
+    }
+
     Ptr<RdmaCongestionOps> Fork() const override;
     std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;

@@ -19,6 +19,12 @@ class NoneCongestionOps : public RdmaCongestionOps
     static TypeId GetTypeId();
 
     std::string GetName() const override;
+
+    uint16_t GetNeeds() const override
+    {
+        return QUIET;
+    }
+
     Ptr<RdmaCongestionOps> Fork() const override;
     void Init(RdmaCongestionState& state) override;
 

@@ -96,20 +96,23 @@ class RdmaEvent : public EventImpl
 
 /**
  * \ingroup rdma
- * Owner's handle of an RdmaEvent.
+ * Owner's handle of an RdmaEvent, which is made when first scheduled.
  */
 template <class T, void (T::*F)()>
 class RdmaTimer
 {
   public:
     explicit RdmaTimer(T* owner)
-        : m_event(new RdmaEvent<T, F>(owner), false)
+        : m_owner(owner)
     {
     }
 
     ~RdmaTimer()
     {
-        m_event->Disown();
+        if (m_event)
+        {
+            m_event->Disown();
+        }
     }
 
     RdmaTimer(const RdmaTimer&) = delete;
@@ -118,6 +121,10 @@ class RdmaTimer
     /// Fire at `ps`, in the context of node `context`.
     void ScheduleAt(int64_t ps, uint32_t context)
     {
+        if (!m_event)
+        {
+            m_event = Ptr<RdmaEvent<T, F>>(new RdmaEvent<T, F>(m_owner), false);
+        }
         m_event->Ref();
         Simulator::ScheduleWithContext(context,
                                        RdmaClock::At(ps) - Simulator::Now(),
@@ -125,7 +132,8 @@ class RdmaTimer
     }
 
   private:
-    Ptr<RdmaEvent<T, F>> m_event;
+    T* m_owner;
+    Ptr<RdmaEvent<T, F>> m_event; //!< null: not used yet
 };
 
 } // namespace ns3

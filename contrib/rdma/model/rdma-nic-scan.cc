@@ -28,17 +28,18 @@ RdmaNicScan::RdmaNicScan(RdmaNic* nic)
 void
 RdmaNicScan::Activate(RdmaQueuePair* qp, int64_t now)
 {
+    qp->Send();
     if (qp->m_schedule == RdmaQueuePair::Schedule::IDLE &&
-        (qp->m_nextPsn < qp->m_endPsn || qp->m_respond))
+        (qp->m_sender->nextPsn < qp->m_endPsn || qp->m_respond))
     {
         qp->m_schedule = RdmaQueuePair::Schedule::READY; // in the list
-        qp->m_nextSend = std::max(qp->m_nextSend, now);
+        qp->m_sender->nextSend = std::max(qp->m_sender->nextSend, now);
         m_list.push_back(qp);
         m_nic->m_port->SetPullMask(0xff);
     }
-    else if (qp->m_cc.repace == RdmaCongestionState::Repace::SHIFT)
+    else if (qp->m_sender->cc.repace == RdmaCongestionState::Repace::SHIFT)
     {
-        OnShift(qp->m_nextSend, now); // that code does so with every ACK that it reacts to
+        OnShift(qp->m_sender->nextSend, now); // that code does so with every ACK that it reacts to
     }
     m_nic->m_port->Kick(now);
 }
@@ -51,7 +52,7 @@ RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
     size_t found = none;
     size_t firstDone = none;
     const auto isDone = [](const RdmaQueuePair* qp) {
-        return qp->m_ackedPsn >= qp->m_endPsn && !qp->m_respond;
+        return qp->m_sender->ackedPsn >= qp->m_endPsn && !qp->m_respond;
     };
     for (size_t i = 1; i <= n; ++i)
     {
@@ -60,7 +61,7 @@ RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
         qp->UpdateIfDue(now);
         if (!(pausedMask >> qp->m_priority & 1) && qp->CanSend())
         {
-            if (qp->m_nextSend <= now)
+            if (qp->m_sender->nextSend <= now)
             {
                 found = index;
                 break;
@@ -96,9 +97,9 @@ RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
     int64_t earliest = NEVER;
     for (const RdmaQueuePair* qp : m_list)
     {
-        if (qp->m_nextPsn < qp->m_sendEnd || qp->m_respond)
+        if (qp->m_sender->nextPsn < qp->m_sender->sendEnd || qp->m_respond)
         {
-            earliest = std::min(earliest, qp->m_nextSend);
+            earliest = std::min(earliest, qp->m_sender->nextSend);
         }
     }
     if (m_nic->m_wakeDue == NEVER && earliest != NEVER && earliest > now)

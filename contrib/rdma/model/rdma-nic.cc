@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace ns3
 {
@@ -328,6 +329,8 @@ RdmaNic::DoDispose()
     m_limits.reset();
     m_scan.reset();
     m_qps.clear();
+    m_restingSenders.clear();
+    m_profiles.clear();
     m_throttled.clear();
     m_port = nullptr;
     m_prototype = nullptr;
@@ -443,7 +446,7 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
 Ptr<RdmaCongestionOps>
 RdmaNic::GetCongestionOps(uint32_t index) const
 {
-    return m_qps[index]->GetCongestionOps();
+    return GetQueuePair(index)->GetCongestionOps();
 }
 
 void
@@ -536,8 +539,7 @@ RdmaNic::CreateQueuePair(uint8_t priority)
     qp->m_dscp = m_dscpOfPriority[priority];
     qp->m_timeoutPs = m_timeoutPs;
     qp->m_retryCount = m_retryCount;
-    qp->m_nextPsn = qp->m_endPsn = qp->m_ackedPsn = qp->m_highestPsn = qp->m_expectedPsn =
-        m_initialPsn;
+    qp->m_endPsn = qp->m_expectedPsn = m_initialPsn;
     StartCongestionControl(PeekPointer(qp));
     m_qps.push_back(qp);
     if (m_limits)
@@ -547,32 +549,94 @@ RdmaNic::CreateQueuePair(uint8_t priority)
     return PeekPointer(qp);
 }
 
+RdmaQueuePairProfile*
+RdmaNic::GetProfile(uint64_t staticRate)
+{
+    RdmaCongestionState before;
+    before.port = rdma::BitRate(m_port->GetRate());
+    before.line = rdma::BitRate(staticRate ? std::min(staticRate, GetMaxRate()) : GetMaxRate());
+    before.mtu = m_mtu;
+    before.fullWireBytes = m_sizes.dataOverhead + m_mtu;
+    before.windowAtLine = m_windowBytes;
+    before.markedFrom =
+        (m_markingAt.bps ? rdma::ScaleToRate(m_marking, m_markingAt, before.line) : m_marking)
+            .value;
+    if (m_prototype->GetNeeds() & RdmaCongestionOps::BASE_RTT)
+    {
+        before.baseRtt = GetBaseRtt();
+    }
+    for (auto it = m_profiles.rbegin(); it != m_profiles.rend(); ++it)
+    {
+        const RdmaCongestionState& other = (*it)->before;
+        if (other.line.bps == before.line.bps && other.port.bps == before.port.bps &&
+            other.mtu == before.mtu && other.fullWireBytes == before.fullWireBytes &&
+            other.windowAtLine == before.windowAtLine && other.markedFrom == before.markedFrom &&
+            other.baseRtt == before.baseRtt && (*it)->variableWindow == m_variableWindow)
+        {
+            return it->get();
+        }
+    }
+    auto profile = std::make_unique<RdmaQueuePairProfile>();
+    profile->before = profile->after = before;
+    profile->variableWindow = m_variableWindow;
+    profile->ops = m_prototype->Fork();
+    RdmaCongestionState& cc = profile->after;
+    profile->ops->Init(cc);
+    if (m_windowBytes)
+    {
+        cc.windowBytes = std::min(cc.windowBytes, GetWindowAt(cc.rateBps));
+    }
+    profile->quiet = (profile->ops->GetNeeds() & RdmaCongestionOps::QUIET) &&
+                     cc.nextUpdate == RdmaCongestionState::NEVER &&
+                     cc.nextUpdateBytes == RdmaCongestionState::UNLIMITED;
+    // As UpdateRate leaves a queue pair: the first packet is paced too.
+    RdmaQueuePair::Sender& idle = profile->idle;
+    idle.cc = cc;
+    idle.ratePaced = cc.rateBps;
+    idle.psPerByte = RdmaQueuePair::GetPace(*this, cc);
+    if (m_variableWindow && m_windowBytes && cc.rateBps)
+    {
+        idle.cc.windowBytes = GetWindowAt(cc.rateBps);
+    }
+    idle.windowTold = idle.cc.windowBytes;
+    m_profiles.push_back(std::move(profile));
+    return m_profiles.back().get();
+}
+
 void
 RdmaNic::StartCongestionControl(RdmaQueuePair* qp)
 {
-    qp->m_ops = m_prototype->Fork();
-    qp->m_needs = qp->m_ops->GetNeeds();
-    qp->m_cc = {};
-    qp->m_cc.port = rdma::BitRate(m_port->GetRate());
-    qp->m_cc.line =
-        rdma::BitRate(qp->m_staticRate ? std::min(qp->m_staticRate, GetMaxRate()) : GetMaxRate());
-    qp->m_cc.mtu = m_mtu;
-    qp->m_cc.fullWireBytes = m_sizes.dataOverhead + m_mtu;
-    qp->m_cc.windowAtLine = m_windowBytes;
-    qp->m_cc.markedFrom =
-        (m_markingAt.bps ? rdma::ScaleToRate(m_marking, m_markingAt, qp->m_cc.line) : m_marking)
-            .value;
-    if (qp->m_needs & RdmaCongestionOps::BASE_RTT)
+    RdmaQueuePairProfile* profile = GetProfile(qp->m_staticRate);
+    const RdmaQueuePairProfile* before = std::exchange(qp->m_profile, profile);
+    const bool sending = before && qp->m_sender != &before->idle;
+    const int64_t now = RdmaClock::Now();
+    qp->m_ops = profile->ops;
+    qp->m_needs = profile->ops->GetNeeds();
+    if (sending)
     {
-        qp->m_cc.baseRtt = GetBaseRtt();
+        if (!profile->quiet)
+        {
+            qp->OwnCongestionOps();
+        }
+        qp->m_sender->cc = profile->after;
+        qp->m_sender->nextSend = 0;
+        qp->UpdateRate(now);
+        return;
     }
-    qp->m_ops->Init(qp->m_cc);
-    if (m_windowBytes)
+    qp->m_sender = &profile->idle;
+    const RdmaQueuePair::Sender& idle = profile->idle;
+    if (idle.ratePaced != (before ? before->idle.ratePaced : 0))
     {
-        qp->m_cc.windowBytes = std::min(qp->m_cc.windowBytes, GetWindowAt(qp->m_cc.rateBps));
+        if (m_scan && idle.cc.repace == RdmaCongestionState::Repace::SHIFT)
+        {
+            m_scan->OnShift(0, now);
+        }
+        m_rateTrace(qp, idle.ratePaced, now);
     }
-    qp->m_nextSend = 0;
-    qp->UpdateRate(RdmaClock::Now()); // the first packet is paced too
+    if (idle.windowTold != (before ? before->idle.windowTold : RdmaCongestionState::UNLIMITED))
+    {
+        m_windowTrace(qp, idle.windowTold, now);
+    }
 }
 
 void
@@ -584,7 +648,7 @@ RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
         RdmaNic* nic = qp->m_nic;
         return RdmaRemoteQueuePair{nic->m_endpoint,
                                    qp->m_number,
-                                   static_cast<uint32_t>(qp->m_nextPsn),
+                                   static_cast<uint32_t>(qp->m_endPsn),
                                    selective,
                                    selective ? nic->GetBdpCap() : 0};
     };
@@ -595,10 +659,11 @@ RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
 void
 RdmaNic::UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap)
 {
-    qp->m_maxOutstanding = GetBdpCap();
+    qp->m_maxOutstanding =
+        static_cast<uint32_t>(std::min(GetBdpCap(), RdmaQueuePair::MAX_OUTSTANDING));
     qp->m_needs |= RdmaCongestionOps::ACK_PER_PACKET; // the cap has no room for waiting ACKs
     qp->m_selective = std::make_unique<RdmaSelectiveRepeat>(
-        qp->m_nextPsn,
+        qp->m_endPsn,
         GetBdpCap(),
         qp->m_expectedPsn,
         peerBdpCap,
@@ -680,9 +745,9 @@ RdmaNic::UpdatePullMask()
 bool
 RdmaNic::StartsMessage(const RdmaQueuePair* qp) const
 {
-    return qp->CanSendRequest() && qp->m_nextPsn == qp->m_highestPsn &&
+    return qp->CanSendRequest() && qp->m_sender->nextPsn == qp->m_sender->highestPsn &&
            (qp->GetTransport() == RdmaTransport::UD ||
-            qp->m_nextPsn == qp->m_requests[qp->m_cursor].firstPsn);
+            qp->m_sender->nextPsn == qp->m_sender->requests[qp->m_sender->cursor].firstPsn);
 }
 
 void
@@ -733,9 +798,10 @@ RdmaNic::Throttle(RdmaQueuePair* qp, int64_t now)
 {
     qp->m_schedule = RdmaQueuePair::Schedule::THROTTLED;
     // Its rate may rise by itself before: then the rest of the wait is shorter.
-    const int64_t update = qp->m_cc.nextUpdate > now ? qp->m_cc.nextUpdate : qp->m_nextSend;
+    const int64_t update =
+        qp->m_sender->cc.nextUpdate > now ? qp->m_sender->cc.nextUpdate : qp->m_sender->nextSend;
     m_throttled.push_back(
-        {std::min(qp->m_nextSend, update), qp->m_number, ++qp->m_throttleGeneration, qp});
+        {std::min(qp->m_sender->nextSend, update), qp->m_number, ++qp->m_throttleGeneration, qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
 }
 
@@ -743,7 +809,7 @@ void
 RdmaNic::Rethrottle(RdmaQueuePair* qp, int64_t now)
 {
     m_throttled.push_back(
-        {std::max(qp->m_nextSend, now), qp->m_number, ++qp->m_throttleGeneration, qp});
+        {std::max(qp->m_sender->nextSend, now), qp->m_number, ++qp->m_throttleGeneration, qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
     WakeForThrottled();
 }
@@ -809,7 +875,7 @@ RdmaNic::Activate(RdmaQueuePair* qp, int64_t now)
     }
     if (qp->m_schedule == RdmaQueuePair::Schedule::IDLE && qp->CanSend())
     {
-        if (qp->m_clock)
+        if (qp->m_sender->clock)
         {
             qp->NoteWindow(now);
         }
@@ -852,10 +918,10 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         {
             continue;
         }
-        if (qp->m_nextSend > now)
+        if (qp->m_sender->nextSend > now)
         {
             qp->UpdateIfDue(now);
-            if (qp->m_nextSend > now)
+            if (qp->m_sender->nextSend > now)
             {
                 Throttle(qp, now);
                 continue;
@@ -863,16 +929,17 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         }
         if constexpr (Limited)
         {
-            const int64_t slot = StartsMessage(qp)
-                                     ? m_limits->MessageSlot(qp->m_number - 2, qp->m_nextPsn, now)
-                                     : now;
+            const int64_t slot =
+                StartsMessage(qp)
+                    ? m_limits->MessageSlot(qp->m_number - 2, qp->m_sender->nextPsn, now)
+                    : now;
             if (slot > now && qp->m_respond)
             {
                 qp->m_verbs->responseNext = true; // READ responses do not wait for it
             }
             else if (slot > now)
             {
-                qp->m_nextSend = slot;
+                qp->m_sender->nextSend = slot;
                 Throttle(qp, now);
                 continue;
             }
@@ -884,7 +951,7 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         }
         if (qp->CanSend())
         {
-            if (qp->m_nextSend > now + m_port->GetSerialization(frame->wireBytes))
+            if (qp->m_sender->nextSend > now + m_port->GetSerialization(frame->wireBytes))
             {
                 Throttle(qp, now);
             }
@@ -893,7 +960,7 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
                 PushReady(qp);
             }
         }
-        else if (qp->m_clock)
+        else if (qp->m_sender->clock)
         {
             qp->NoteWindow(now + m_port->GetSerialization(frame->wireBytes));
         }
@@ -1014,6 +1081,10 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
     else if (frame->opcode == RdmaOpcode::ACKNOWLEDGE)
     {
         qp->OnAcknowledge(frame, now);
+        if (qp->m_sender->ackedPsn == qp->m_endPsn)
+        {
+            qp->RestIfDone();
+        }
     }
     else if (frame->opcode == RdmaOpcode::CNP)
     {

@@ -337,6 +337,8 @@ class RdmaNic : public Object, public RdmaPortUser
     void Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack);
     /// Anew, from the prototype.
     void StartCongestionControl(RdmaQueuePair* qp);
+    /// \param staticRate RdmaPathSource::Path::rateBps. \return of a queue pair made now
+    RdmaQueuePairProfile* GetProfile(uint64_t staticRate);
     void UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap);
     /// Reads "a:b,c:d" into a table. \return what is wrong
     static std::string ParseMap(const std::string& text,
@@ -356,6 +358,9 @@ class RdmaNic : public Object, public RdmaPortUser
     uint32_t m_mtu;
     uint32_t m_ackEvery;
     std::array<Ready, RdmaPort::PRIORITIES> m_ready;
+    std::vector<std::unique_ptr<RdmaQueuePairProfile>>
+        m_profiles; //!< one; more if paths have rates
+    std::vector<std::unique_ptr<RdmaQueuePair::Sender>> m_restingSenders; //!< whose work is done
     std::vector<Ptr<RdmaQueuePair>> m_qps;
     std::vector<Throttled> m_throttled; //!< min-heap
     int64_t m_wakeDue;

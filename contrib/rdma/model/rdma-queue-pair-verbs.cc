@@ -32,7 +32,7 @@ RdmaQueuePair::Verbs()
         m_verbs->minRnrTimer = m_nic->m_minRnrTimer;
         m_verbs->rnrRetryCount = m_nic->m_rnrRetryCount;
         m_verbs->maxReads = m_nic->m_maxReads;
-        m_verbs->cumulative = m_ackedPsn;
+        m_verbs->cumulative = IsSending() ? m_sender->ackedPsn : m_endPsn;
     }
     return *m_verbs;
 }
@@ -73,6 +73,7 @@ RdmaQueuePair::Modify(State to, const RdmaQueuePairAttributes& attributes)
                                         "SEND_QUEUE_DRAINED",
                                         "SEND_QUEUE_ERROR",
                                         "ERROR"};
+    Send();
     const State from = m_state;
     const auto is = [&](State a, State b) { return from == a && to == b; };
     std::string error;
@@ -110,12 +111,12 @@ RdmaQueuePair::Modify(State to, const RdmaQueuePairAttributes& attributes)
     else if (is(State::READY_TO_SEND, State::SEND_QUEUE_DRAINED))
     {
         // What has begun is finished: the request that the last new packet was of.
-        uint64_t end = m_highestPsn;
-        for (const RdmaWorkRequest& request : m_requests)
+        uint64_t end = m_sender->highestPsn;
+        for (const RdmaWorkRequest& request : m_sender->requests)
         {
-            if (request.firstPsn < m_highestPsn)
+            if (request.firstPsn < m_sender->highestPsn)
             {
-                end = std::max(m_highestPsn, request.firstPsn + request.packets);
+                end = std::max(m_sender->highestPsn, request.firstPsn + request.packets);
             }
         }
         Verbs().drainEnd = end;
@@ -189,8 +190,8 @@ void
 RdmaQueuePair::StartSending(const RdmaQueuePairAttributes& attributes)
 {
     RdmaQueuePairVerbs& verbs = Verbs();
-    m_nextPsn = m_endPsn = m_ackedPsn = m_highestPsn = attributes.sendPsn;
-    verbs.cumulative = m_ackedPsn;
+    m_sender->nextPsn = m_endPsn = m_sender->ackedPsn = m_sender->highestPsn = attributes.sendPsn;
+    verbs.cumulative = m_sender->ackedPsn;
     m_timeoutPs = attributes.timeoutExponent ? 4096000LL << attributes.timeoutExponent : 0;
     m_retryCount = attributes.retryCount;
     verbs.rnrRetryCount = attributes.rnrRetryCount;
@@ -198,7 +199,7 @@ RdmaQueuePair::StartSending(const RdmaQueuePairAttributes& attributes)
     UpdateSendEnd();
     if (m_selective)
     {
-        m_selective->SendFrom(m_nextPsn);
+        m_selective->SendFrom(m_sender->nextPsn);
     }
 }
 
@@ -207,15 +208,16 @@ RdmaQueuePair::Reset()
 {
     m_state = State::RESET;
     ++m_resets;
-    m_requests.clear();
-    m_first = m_told = m_cursor = 0;
-    m_nextPsn = m_sendEnd = m_endPsn = m_ackedPsn = m_highestPsn = m_nic->m_initialPsn;
-    m_sentBytes = m_ackedBytes = m_postedBytes = 0;
+    m_sender->requests.clear();
+    m_sender->first = m_sender->told = m_sender->cursor = 0;
+    m_sender->nextPsn = m_sender->sendEnd = m_endPsn = m_sender->ackedPsn = m_sender->highestPsn =
+        m_nic->m_initialPsn;
+    m_sender->sentBytes = m_sender->ackedBytes = m_postedBytes = 0;
     m_maxOutstanding = MAX_OUTSTANDING;
-    m_readBarrier = NO_READ;
+    m_sender->readBarrier = NO_READ;
     m_respond = false;
     m_selective.reset();
-    m_retries = 0;
+    m_sender->retries = 0;
     m_expectedPsn = m_messages = m_messageBytes = m_receivedBytes = 0;
     m_msn = 0;
     m_nakSent = false;
@@ -227,37 +229,38 @@ RdmaQueuePair::Reset()
         verbs.reads.clear();
         verbs.readGap = verbs.hasCurrent = verbs.rnrSent = false;
         verbs.bytesRead = verbs.highestResponse = verbs.rnrRetries = 0;
-        verbs.cumulative = m_ackedPsn;
+        verbs.cumulative = m_sender->ackedPsn;
         verbs.holdUntil = 0;
         verbs.responses.clear();
         verbs.receives.clear();
         verbs.datagrams.clear();
         verbs.sent.clear();
     }
+    RestIfDone();
 }
 
 void
 RdmaQueuePair::UpdateSendEnd()
 {
-    m_sendEnd = m_endPsn;
+    m_sender->sendEnd = m_endPsn;
     if (m_state != State::READY_TO_SEND && m_state != State::SEND_QUEUE_DRAINED)
     {
-        m_sendEnd = 0;
+        m_sender->sendEnd = 0;
     }
     else if (m_verbs)
     {
         if (m_verbs->holdUntil)
         {
-            m_sendEnd = 0;
+            m_sender->sendEnd = 0;
             return;
         }
         if (m_verbs->reads.size() > m_verbs->maxReads)
         {
-            m_sendEnd = m_verbs->reads[m_verbs->maxReads].first;
+            m_sender->sendEnd = m_verbs->reads[m_verbs->maxReads].first;
         }
         if (m_state == State::SEND_QUEUE_DRAINED)
         {
-            m_sendEnd = std::min(m_sendEnd, m_verbs->drainEnd);
+            m_sender->sendEnd = std::min(m_sender->sendEnd, m_verbs->drainEnd);
         }
     }
 }
@@ -285,7 +288,7 @@ RdmaQueuePair::CheckPost(const RdmaSendRequest& request) const
     if (m_verbs && m_verbs->maxSendRequests)
     {
         const size_t outstanding = datagram ? m_verbs->datagrams.size() + m_verbs->sent.size()
-                                            : m_requests.size() - m_first;
+                                            : m_sender->requests.size() - m_sender->first;
         if (outstanding >= m_verbs->maxSendRequests)
         {
             return RdmaPostResult::QUEUE_FULL;
@@ -412,8 +415,8 @@ RdmaQueuePair::OnVerbsTimer()
         verbs.sent.pop_front();
         if (datagram.status == RdmaStatus::SUCCESS)
         {
-            m_ackedPsn += 1;
-            m_ackedBytes += datagram.request.bytes;
+            m_sender->ackedPsn += 1;
+            m_sender->ackedBytes += datagram.request.bytes;
         }
         CompleteDatagram(datagram.request, datagram.posted, datagram.status, now);
     }
@@ -432,8 +435,8 @@ RdmaQueuePair::AddRead(const RdmaWorkRequest& request)
     RdmaQueuePairVerbs& verbs = Verbs();
     if (verbs.reads.empty())
     {
-        verbs.cumulative = m_ackedPsn;
-        m_readBarrier = request.firstPsn;
+        verbs.cumulative = m_sender->ackedPsn;
+        m_sender->readBarrier = request.firstPsn;
     }
     verbs.reads.push_back({request.firstPsn, request.firstPsn + request.packets});
 }
@@ -457,21 +460,22 @@ RdmaQueuePair::MakeReadRequest(const RdmaWorkRequest& request, int64_t now)
     // As much of the response as may be outstanding; the rest is asked for when some has come.
     const uint32_t mtu = m_nic->m_mtu;
     const uint64_t requestEnd = request.firstPsn + request.packets;
-    uint64_t end =
-        std::min({requestEnd, m_ackedPsn + m_maxOutstanding, m_nextPsn + MAX_REQUEST_BYTES / mtu});
-    const bool again = m_nextPsn < m_highestPsn;
+    uint64_t end = std::min({requestEnd,
+                             m_sender->ackedPsn + m_maxOutstanding,
+                             m_sender->nextPsn + MAX_REQUEST_BYTES / mtu});
+    const bool again = m_sender->nextPsn < m_sender->highestPsn;
     if (again && m_selective)
     {
         // Up to what has arrived; what has never been asked for waits for its turn.
-        end = m_selective->NextArrived(m_nextPsn, std::min(end, m_highestPsn));
+        end = m_selective->NextArrived(m_sender->nextPsn, std::min(end, m_sender->highestPsn));
     }
-    const uint64_t offset = (m_nextPsn - request.firstPsn) * mtu;
+    const uint64_t offset = (m_sender->nextPsn - request.firstPsn) * mtu;
     RdmaFrame* frame = NewFrame(RdmaOpcode::READ_REQUEST,
-                                m_nextPsn,
+                                m_sender->nextPsn,
                                 m_nic->m_sizes.DataWire(rdma::RoceOpcode::kReadRequest, 0),
                                 0);
     frame->dmaLength =
-        static_cast<uint32_t>(std::min((end - m_nextPsn) * mtu, request.bytes - offset));
+        static_cast<uint32_t>(std::min((end - m_sender->nextPsn) * mtu, request.bytes - offset));
 
     RdmaNicCounters& counters = m_nic->m_counters;
     ++counters.readRequests;
@@ -484,17 +488,17 @@ RdmaQueuePair::MakeReadRequest(const RdmaWorkRequest& request, int64_t now)
             m_selective->OnRetransmitted(end - 1);
         }
     }
-    if (m_nextPsn == m_ackedPsn)
+    if (m_sender->nextPsn == m_sender->ackedPsn)
     {
         ArmTimer(now);
     }
-    m_nextPsn = end;
-    m_highestPsn = std::max(m_highestPsn, m_nextPsn);
+    m_sender->nextPsn = end;
+    m_sender->highestPsn = std::max(m_sender->highestPsn, m_sender->nextPsn);
     if (end == requestEnd)
     {
-        ++m_cursor;
+        ++m_sender->cursor;
     }
-    if (m_nextPsn < m_highestPsn && m_selective)
+    if (m_sender->nextPsn < m_sender->highestPsn && m_selective)
     {
         SeekToLost();
     }
@@ -509,7 +513,7 @@ RdmaQueuePair::HoldBack(uint64_t upTo)
     if (m_selective)
     {
         // What is not a response needs not be sent again.
-        uint64_t psn = std::max(verbs.cumulative, m_readBarrier);
+        uint64_t psn = std::max(verbs.cumulative, m_sender->readBarrier);
         for (const RdmaQueuePairVerbs::Read& read : verbs.reads)
         {
             for (; psn < std::min(read.first, upTo); ++psn)
@@ -524,7 +528,7 @@ RdmaQueuePair::HoldBack(uint64_t upTo)
         }
     }
     verbs.cumulative = std::max(verbs.cumulative, upTo);
-    return m_readBarrier;
+    return m_sender->readBarrier;
 }
 
 void
@@ -536,14 +540,15 @@ RdmaQueuePair::OnReadResponse(const RdmaFrame& frame, int64_t now)
         return;
     }
     Notice(frame, now);
-    const uint64_t psn = rdma::ExtendPsn(frame.psn, m_ackedPsn);
-    if (m_readBarrier == NO_READ || psn < m_readBarrier || psn >= m_highestPsn || !IsOfRead(psn))
+    const uint64_t psn = rdma::ExtendPsn(frame.psn, m_sender->ackedPsn);
+    if (m_sender->readBarrier == NO_READ || psn < m_sender->readBarrier ||
+        psn >= m_sender->highestPsn || !IsOfRead(psn))
     {
         ++m_nic->m_counters.duplicatesReceived;
         return;
     }
     RdmaQueuePairVerbs& verbs = *m_verbs;
-    const uint64_t missing = m_readBarrier;
+    const uint64_t missing = m_sender->readBarrier;
     // Its request has been executed: the responder has all before that.
     const auto read = std::find_if(verbs.reads.begin(), verbs.reads.end(), [psn](const auto& r) {
         return psn < r.end;
@@ -561,7 +566,7 @@ RdmaQueuePair::OnReadResponse(const RdmaFrame& frame, int64_t now)
     else if (psn != missing)
     {
         ++m_nic->m_counters.outOfOrderDropped;
-        if (Acknowledge(missing, now) && !verbs.readGap && m_nextPsn > m_ackedPsn)
+        if (Acknowledge(missing, now) && !verbs.readGap && m_sender->nextPsn > m_sender->ackedPsn)
         {
             verbs.readGap = true;
             GoBack(now);
@@ -575,11 +580,11 @@ RdmaQueuePair::OnReadResponse(const RdmaFrame& frame, int64_t now)
         verbs.readGap = false;
         AdvanceReads(psn + 1);
     }
-    if (!Acknowledge(std::min(verbs.cumulative, m_readBarrier), now))
+    if (!Acknowledge(std::min(verbs.cumulative, m_sender->readBarrier), now))
     {
         return;
     }
-    if (m_selective && psn != missing && m_highestPsn > m_ackedPsn)
+    if (m_selective && psn != missing && m_sender->highestPsn > m_sender->ackedPsn)
     {
         if (m_selective->IsRecovering())
         {
@@ -587,7 +592,7 @@ RdmaQueuePair::OnReadResponse(const RdmaFrame& frame, int64_t now)
         }
         else
         {
-            Recover(false, m_ackedPsn, now);
+            Recover(false, m_sender->ackedPsn, now);
         }
     }
     UpdateRate(now);
@@ -599,25 +604,26 @@ RdmaQueuePair::AdvanceReads(uint64_t arrived)
 {
     RdmaQueuePairVerbs& verbs = *m_verbs;
     verbs.cumulative = std::max(verbs.cumulative, arrived);
-    m_readBarrier = arrived;
+    m_sender->readBarrier = arrived;
     while (!verbs.reads.empty())
     {
         const RdmaQueuePairVerbs::Read& read = verbs.reads.front();
-        m_readBarrier = std::max(m_readBarrier, read.first);
+        m_sender->readBarrier = std::max(m_sender->readBarrier, read.first);
         if (m_selective)
         {
-            m_readBarrier = m_selective->NextMissing(m_readBarrier, read.end);
+            m_sender->readBarrier = m_selective->NextMissing(m_sender->readBarrier, read.end);
             verbs.cumulative =
-                std::max(verbs.cumulative, m_readBarrier > read.first ? m_readBarrier : 0);
+                std::max(verbs.cumulative,
+                         m_sender->readBarrier > read.first ? m_sender->readBarrier : 0);
         }
-        if (m_readBarrier < read.end)
+        if (m_sender->readBarrier < read.end)
         {
             return;
         }
         verbs.reads.pop_front();
         UpdateSendEnd(); // one READ more may begin
     }
-    m_readBarrier = NO_READ;
+    m_sender->readBarrier = NO_READ;
 }
 
 // RNR NAK and others -----------------------------------------------------------------------------
@@ -625,12 +631,12 @@ RdmaQueuePair::AdvanceReads(uint64_t arrived)
 void
 RdmaQueuePair::OnRareNak(const RdmaFrame& frame, int64_t now)
 {
-    const uint64_t named = rdma::ExtendPsn(frame.psn, m_ackedPsn);
-    if (named > m_highestPsn || named < m_ackedPsn)
+    const uint64_t named = rdma::ExtendPsn(frame.psn, m_sender->ackedPsn);
+    if (named > m_sender->highestPsn || named < m_sender->ackedPsn)
     {
         return;
     }
-    if (!Acknowledge(named > m_readBarrier ? HoldBack(named) : named, now))
+    if (!Acknowledge(named > m_sender->readBarrier ? HoldBack(named) : named, now))
     {
         return;
     }
@@ -639,7 +645,7 @@ RdmaQueuePair::OnRareNak(const RdmaFrame& frame, int64_t now)
         Fail(RdmaStatus::REMOTE_INVALID_REQUEST, now);
         return;
     }
-    OnReceiverNotReady(std::max(named, m_ackedPsn), frame.dmaLength & 0x1f, now);
+    OnReceiverNotReady(std::max(named, m_sender->ackedPsn), frame.dmaLength & 0x1f, now);
 }
 
 void
@@ -655,7 +661,7 @@ RdmaQueuePair::OnReceiverNotReady(uint64_t refused, uint8_t timer, int64_t now)
     if (m_selective)
     {
         m_nic->m_goBackTrace(this, refused, now);
-        m_selective->LoseAll(refused, m_highestPsn);
+        m_selective->LoseAll(refused, m_sender->highestPsn);
         SeekTo(refused);
     }
     else
@@ -767,6 +773,7 @@ RdmaQueuePair::AddResponse(uint64_t psn, uint64_t end, uint64_t bytes)
     using Response = RdmaQueuePairVerbs::Response;
     const uint32_t mtu = m_nic->m_mtu;
     std::vector<Response>& responses = Verbs().responses;
+    Send(); // with its rate
     // What is still to be sent of it is part of this one now.
     std::vector<Response> kept;
     for (const Response& old : responses)
@@ -836,7 +843,7 @@ RdmaQueuePair::MakeResponse(int64_t now)
         verbs.responses.erase(verbs.responses.begin());
         m_respond = !verbs.responses.empty();
     }
-    m_cc.bytesSent += payload;
+    m_sender->cc.bytesSent += payload;
     Sent(payload, wire, now);
     return frame;
 }
@@ -872,6 +879,7 @@ RdmaQueuePair::PostDatagram(const RdmaSendRequest& request)
                                now,
                                0,
                                RdmaStatus::SUCCESS});
+    Send();
     ++m_endPsn;
     m_postedBytes += request.bytes;
     UpdateSendEnd();
@@ -933,7 +941,7 @@ RdmaQueuePair::MakeDatagram(int64_t now)
     const auto opcode =
         request.hasImmediate ? RdmaOpcode::UD_SEND_ONLY_IMM : RdmaOpcode::UD_SEND_ONLY;
     const uint32_t wire = m_nic->m_sizes.DataWire(static_cast<rdma::RoceOpcode>(opcode), payload);
-    RdmaFrame* frame = NewFrame(opcode, m_nextPsn, wire, RdmaFrame::END_OF_POST);
+    RdmaFrame* frame = NewFrame(opcode, m_sender->nextPsn, wire, RdmaFrame::END_OF_POST);
     frame->dst = request.peerEndpoint;
     frame->destQp = request.peerNumber;
     frame->flowHash = datagram.flowHash;
@@ -953,10 +961,10 @@ RdmaQueuePair::MakeDatagram(int64_t now)
 
     ++m_nic->m_counters.dataPackets;
     m_nic->m_counters.dataBytes += payload;
-    ++m_nextPsn;
-    m_highestPsn = m_nextPsn;
-    m_sentBytes += payload;
-    m_cc.bytesSent += payload;
+    ++m_sender->nextPsn;
+    m_sender->highestPsn = m_sender->nextPsn;
+    m_sender->sentBytes += payload;
+    m_sender->cc.bytesSent += payload;
     // Complete when the last bit has left: a datagram is not acknowledged.
     datagram.gone = now + m_nic->m_port->GetSerialization(wire);
     verbs.sent.push_back(datagram);

@@ -28,7 +28,95 @@ RdmaQueuePair::RdmaQueuePair(RdmaNic* nic, uint32_t number)
 {
 }
 
-RdmaQueuePair::~RdmaQueuePair() = default;
+RdmaQueuePair::~RdmaQueuePair()
+{
+    if (m_profile && IsSending())
+    {
+        delete m_sender;
+    }
+}
+
+// Rest -------------------------------------------------------------------------------------------
+
+void
+RdmaQueuePair::Sender::Begin(const SenderNumbers& idle)
+{
+    static_cast<SenderNumbers&>(*this) = idle;
+    requests.clear();
+    if (clock) // its sums count from anywhere
+    {
+        std::vector<RdmaSenderClock::Base> bases = std::move(clock->bases);
+        bases.clear();
+        *clock = RdmaSenderClock();
+        clock->bases = std::move(bases);
+    }
+}
+
+void
+RdmaQueuePair::BeginSending()
+{
+    auto& resting = m_nic->m_restingSenders;
+    if (resting.empty())
+    {
+        resting.push_back(std::make_unique<Sender>());
+    }
+    m_sender = resting.back().release();
+    resting.pop_back();
+    Sender& s = *m_sender;
+    s.Begin(m_profile->idle);
+    // All that was ever posted is acknowledged.
+    s.nextPsn = s.sendEnd = s.ackedPsn = s.highestPsn = m_endPsn;
+    s.sentBytes = s.ackedBytes = m_postedBytes;
+    s.cc.bytesSent = s.cc.sentPosition = s.cc.ackedPosition = m_postedBytes;
+    if (!m_profile->quiet)
+    {
+        OwnCongestionOps();
+    }
+}
+
+void
+RdmaQueuePair::RestIfDone()
+{
+    const Sender& s = *m_sender;
+    const Sender& idle = m_profile->idle;
+    if (s.ackedPsn != m_endPsn || m_sender == &idle || m_ops != m_profile->ops || m_verbs ||
+        m_respond || m_state == State::ERROR || m_schedule != Schedule::IDLE || m_nic->m_scan)
+    {
+        return;
+    }
+    // Nothing but what has been posted may have to be remembered.
+    if (s.nextPsn != m_endPsn || s.highestPsn != m_endPsn || s.first != s.requests.size() ||
+        s.nextSend || s.lastWire || s.ratePaced != idle.ratePaced ||
+        s.windowTold != idle.windowTold || s.cc.rateBps != idle.cc.rateBps ||
+        s.cc.windowBytes != idle.cc.windowBytes || s.cc.bytesSent != m_postedBytes)
+    {
+        return;
+    }
+    if (s.clock && (s.clock->windowSince >= 0 || s.clock->first < s.clock->bases.size()))
+    {
+        return;
+    }
+    m_nic->m_restingSenders.emplace_back(m_sender);
+    m_sender = &m_profile->idle;
+}
+
+void
+RdmaQueuePair::OwnCongestionOps()
+{
+    if (m_ops == m_profile->ops)
+    {
+        m_ops = m_nic->m_prototype->Fork();
+        RdmaCongestionState state = m_profile->before;
+        m_ops->Init(state); // what it sets of the state is in the sender
+    }
+}
+
+Ptr<RdmaCongestionOps>
+RdmaQueuePair::GetCongestionOps()
+{
+    OwnCongestionOps();
+    return m_ops;
+}
 
 // Requester --------------------------------------------------------------------------------------
 
@@ -99,11 +187,12 @@ RdmaQueuePair::Post(const RdmaSendRequest& posted)
         Complete(request, RdmaStatus::FLUSHED, request.posted);
         return RdmaPostResult::POSTED;
     }
+    Send();
     if (m_nic->m_journeys && request.operation != RdmaOperation::READ)
     {
         StartClock(request.posted);
     }
-    m_requests.push_back(request);
+    m_sender->requests.push_back(request);
     m_endPsn += request.packets;
     m_postedBytes += request.BytesIn(request.packets, mtu);
     if (m_verbs || request.operation == RdmaOperation::READ)
@@ -113,7 +202,7 @@ RdmaQueuePair::Post(const RdmaSendRequest& posted)
     }
     else
     {
-        m_sendEnd = m_endPsn;
+        m_sender->sendEnd = m_endPsn;
     }
     m_nic->Activate(this, request.posted);
     return RdmaPostResult::POSTED;
@@ -143,6 +232,7 @@ RdmaQueuePair::NewFrame(RdmaOpcode opcode, uint64_t psn, uint32_t wireBytes, uin
 RdmaFrame*
 RdmaQueuePair::MakeFrame(int64_t now)
 {
+    Sender& own = *m_sender;
     UpdateIfDue(now);
     if (m_respond && (!CanSendRequest() || m_verbs->responseNext))
     {
@@ -156,13 +246,13 @@ RdmaQueuePair::MakeFrame(int64_t now)
             return MakeDatagram(now);
         }
     }
-    const RdmaWorkRequest& request = m_requests[m_cursor];
+    const RdmaWorkRequest& request = own.requests[own.cursor];
     if (request.operation == RdmaOperation::READ)
     {
         return MakeReadRequest(request, now);
     }
     const uint32_t mtu = m_nic->m_mtu;
-    const uint64_t index = m_nextPsn - request.firstPsn;
+    const uint64_t index = own.nextPsn - request.firstPsn;
     const uint64_t offset = index * mtu;
     const uint32_t payload = static_cast<uint32_t>(std::min<uint64_t>(mtu, request.bytes - offset));
     const rdma::FrameSizes& sizes = m_nic->m_sizes;
@@ -182,7 +272,7 @@ RdmaQueuePair::MakeFrame(int64_t now)
     {
         wire = std::max(wire, sizes.leastWire);
     }
-    RdmaFrame* frame = NewFrame(opcode, m_nextPsn, wire, RdmaFrame::ECT);
+    RdmaFrame* frame = NewFrame(opcode, own.nextPsn, wire, RdmaFrame::ECT);
     frame->payload = static_cast<uint16_t>(payload);
     if (m_needs & (RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY))
     {
@@ -203,44 +293,44 @@ RdmaQueuePair::MakeFrame(int64_t now)
     RdmaNicCounters& counters = m_nic->m_counters;
     ++counters.dataPackets;
     counters.dataBytes += payload;
-    if (m_nextPsn < m_highestPsn)
+    if (own.nextPsn < own.highestPsn)
     {
         frame->flags |= RdmaFrame::RETRANSMITTED;
         ++counters.retransmittedPackets;
-        if (m_clock)
+        if (own.clock)
         {
-            ++m_clock->retransmitted;
+            ++own.clock->retransmitted;
         }
         if (m_selective)
         {
-            m_selective->OnRetransmitted(m_nextPsn);
+            m_selective->OnRetransmitted(own.nextPsn);
         }
     }
-    if (m_nextPsn == m_ackedPsn) // nothing was outstanding
+    if (own.nextPsn == own.ackedPsn) // nothing was outstanding
     {
         ArmTimer(now);
     }
-    ++m_nextPsn;
-    m_highestPsn = std::max(m_highestPsn, m_nextPsn);
-    m_sentBytes += payload;
+    ++own.nextPsn;
+    own.highestPsn = std::max(own.highestPsn, own.nextPsn);
+    own.sentBytes += payload;
     if (endOfPost)
     {
-        if (m_clock)
+        if (own.clock)
         {
             StartJourney(*frame, request, now);
         }
-        ++m_cursor;
+        ++own.cursor;
         frame->flags |= RdmaFrame::END_OF_POST;
     }
-    if (m_nextPsn < m_highestPsn && m_selective)
+    if (own.nextPsn < own.highestPsn && m_selective)
     {
         SeekToLost();
     }
     // The last packet that window or PSN space allow must ask for an ACK too, or the queue pair
     // would wait for its time-out.
     const uint32_t ackEvery = (m_needs & RdmaCongestionOps::ACK_PER_PACKET) ? 1 : m_nic->m_ackEvery;
-    m_cc.bytesSent += payload;
-    if (endOfPost || m_nextPsn % ackEvery == 0 || !CanSendRequest())
+    own.cc.bytesSent += payload;
+    if (endOfPost || own.nextPsn % ackEvery == 0 || !CanSendRequest())
     {
         frame->flags |= RdmaFrame::ACK_REQUEST;
     }
@@ -251,25 +341,26 @@ RdmaQueuePair::MakeFrame(int64_t now)
 void
 RdmaQueuePair::Sent(uint32_t payload, uint32_t wireBytes, int64_t now)
 {
+    Sender& own = *m_sender;
     if (m_needs & RdmaCongestionOps::ON_SEND)
     {
-        m_cc.bytesInFlight = m_sentBytes - m_ackedBytes;
-        m_cc.sentPosition = m_sentBytes;
-        m_ops->OnSend(m_cc, payload, now);
+        own.cc.bytesInFlight = own.sentBytes - own.ackedBytes;
+        own.cc.sentPosition = own.sentBytes;
+        m_ops->OnSend(own.cc, payload, now);
         UpdateRate(now);
     }
-    if (m_psPerByte > 0)
+    if (own.psPerByte > 0)
     {
-        m_nextSend = now + (m_nic->m_timeUnit > 1
-                                ? GetGap(wireBytes, m_ratePaced) // as the port cuts its times
-                                : static_cast<int64_t>(m_psPerByte * wireBytes + 0.5));
-        m_lastWire = wireBytes;
+        own.nextSend = now + (m_nic->m_timeUnit > 1
+                                  ? GetGap(wireBytes, own.ratePaced) // as the port cuts its times
+                                  : static_cast<int64_t>(own.psPerByte * wireBytes + 0.5));
+        own.lastWire = wireBytes;
     }
-    if (m_clock)
+    if (own.clock)
     {
         const int64_t line = m_nic->m_port->GetSerialization(wireBytes);
-        m_clock->line += line;
-        m_clock->throttled += std::max<int64_t>(0, m_nextSend - now - line);
+        own.clock->line += line;
+        own.clock->throttled += std::max<int64_t>(0, own.nextSend - now - line);
     }
 }
 
@@ -288,40 +379,42 @@ RdmaSenderClock::Base
 RdmaQueuePair::ReadClock(int64_t now) const
 {
     RdmaSenderClock::Base base;
-    base.line = m_clock->line;
+    base.line = m_sender->clock->line;
     base.paused = m_nic->m_port->GetPausedPs(m_priority, now);
-    base.throttled = m_clock->throttled;
-    base.window = m_clock->window;
-    base.retransmitted = m_clock->retransmitted;
+    base.throttled = m_sender->clock->throttled;
+    base.window = m_sender->clock->window;
+    base.retransmitted = m_sender->clock->retransmitted;
     return base;
 }
 
 void
 RdmaQueuePair::StartClock(int64_t now)
 {
-    if (!m_clock)
+    Sender& own = *m_sender;
+    if (!own.clock)
     {
-        m_clock = std::make_unique<RdmaSenderClock>();
+        own.clock = std::make_unique<RdmaSenderClock>();
     }
-    m_clock->bases.push_back(ReadClock(now));
-    if (m_nextSend > now) // the pace of what was sent before is still to be waited for
+    own.clock->bases.push_back(ReadClock(now));
+    if (own.nextSend > now) // the pace of what was sent before is still to be waited for
     {
-        m_clock->bases.back().throttled -= m_nextSend - now;
+        own.clock->bases.back().throttled -= own.nextSend - now;
     }
 }
 
 void
 RdmaQueuePair::NoteWindow(int64_t now)
 {
-    const bool closed = m_nextPsn < m_sendEnd && !CanSendRequest();
-    if (closed && m_clock->windowSince < 0)
+    Sender& own = *m_sender;
+    const bool closed = own.nextPsn < own.sendEnd && !CanSendRequest();
+    if (closed && own.clock->windowSince < 0)
     {
-        m_clock->windowSince = now;
+        own.clock->windowSince = now;
     }
-    else if (!closed && m_clock->windowSince >= 0)
+    else if (!closed && own.clock->windowSince >= 0)
     {
-        m_clock->window += std::max<int64_t>(0, now - m_clock->windowSince);
-        m_clock->windowSince = -1;
+        own.clock->window += std::max<int64_t>(0, now - own.clock->windowSince);
+        own.clock->windowSince = -1;
     }
 }
 
@@ -330,22 +423,23 @@ RdmaQueuePair::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, in
 {
     const RdmaSenderClock::Base here = ReadClock(now);
     RdmaSenderClock::Base base;
-    if (!(frame.flags & RdmaFrame::RETRANSMITTED) && m_clock->first < m_clock->bases.size())
+    if (!(frame.flags & RdmaFrame::RETRANSMITTED) &&
+        m_sender->clock->first < m_sender->clock->bases.size())
     {
-        base = m_clock->lastBase = m_clock->bases[m_clock->first++];
-        if (m_clock->first * 2 > m_clock->bases.size())
+        base = m_sender->clock->lastBase = m_sender->clock->bases[m_sender->clock->first++];
+        if (m_sender->clock->first * 2 > m_sender->clock->bases.size())
         {
-            m_clock->bases.erase(m_clock->bases.begin(),
-                                 m_clock->bases.begin() +
-                                     static_cast<std::ptrdiff_t>(m_clock->first));
-            m_clock->first = 0;
+            m_sender->clock->bases.erase(m_sender->clock->bases.begin(),
+                                         m_sender->clock->bases.begin() +
+                                             static_cast<std::ptrdiff_t>(m_sender->clock->first));
+            m_sender->clock->first = 0;
         }
-        m_clock->lastPsn = request.firstPsn;
+        m_sender->clock->lastPsn = request.firstPsn;
     }
     else
     {
         // One goes again: of those before the last how it began is forgotten.
-        base = request.firstPsn == m_clock->lastPsn ? m_clock->lastBase : here;
+        base = request.firstPsn == m_sender->clock->lastPsn ? m_sender->clock->lastBase : here;
     }
     auto journey = std::make_unique<RdmaJourney>();
     journey->resolver = m_nic->m_journeys;
@@ -382,38 +476,45 @@ RdmaQueuePair::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, in
     frame.extra->journey = std::move(journey);
 }
 
+double
+RdmaQueuePair::GetPace(const RdmaNic& nic, const RdmaCongestionState& cc)
+{
+    return cc.rateBps == 0 || (cc.rateBps >= cc.port.bps && !nic.m_scan)
+               ? 0
+               : 8e12 / static_cast<double>(cc.rateBps);
+}
+
 void
 RdmaQueuePair::ChangeRate(int64_t now)
 {
-    const uint64_t rateBefore = m_ratePaced;
-    m_ratePaced = m_cc.rateBps;
-    const double before = m_psPerByte;
-    m_psPerByte = m_cc.rateBps == 0 || (m_cc.rateBps >= m_cc.port.bps && !m_nic->m_scan)
-                      ? 0
-                      : 8e12 / static_cast<double>(m_cc.rateBps);
-    int64_t next = m_nextSend;
-    switch (m_cc.repace)
+    const uint64_t rateBefore = m_sender->ratePaced;
+    m_sender->ratePaced = m_sender->cc.rateBps;
+    const double before = m_sender->psPerByte;
+    m_sender->psPerByte = GetPace(*m_nic, m_sender->cc);
+    int64_t next = m_sender->nextSend;
+    switch (m_sender->cc.repace)
     {
     case RdmaCongestionState::Repace::SHORTEN:
         // Not lengthened by a cut: the packet before went at the rate that held then.
-        if (m_nextSend > now && m_psPerByte < before)
+        if (m_sender->nextSend > now && m_sender->psPerByte < before)
         {
-            next = now + static_cast<int64_t>(static_cast<double>(m_nextSend - now) *
-                                              (m_psPerByte / before));
+            next = now + static_cast<int64_t>(static_cast<double>(m_sender->nextSend - now) *
+                                              (m_sender->psPerByte / before));
         }
         break;
     case RdmaCongestionState::Repace::KEEP:
         break;
     case RdmaCongestionState::Repace::SHIFT:
-        if (m_lastWire)
+        if (m_sender->lastWire)
         {
-            next += GetGap(m_lastWire, m_ratePaced) - GetGap(m_lastWire, rateBefore);
+            next += GetGap(m_sender->lastWire, m_sender->ratePaced) -
+                    GetGap(m_sender->lastWire, rateBefore);
         }
         break;
     }
-    const bool sooner = next < m_nextSend;
-    m_nextSend = next;
-    if (m_nic->m_scan && m_cc.repace == RdmaCongestionState::Repace::SHIFT)
+    const bool sooner = next < m_sender->nextSend;
+    m_sender->nextSend = next;
+    if (m_nic->m_scan && m_sender->cc.repace == RdmaCongestionState::Repace::SHIFT)
     {
         m_nic->m_scan->OnShift(next, now);
     }
@@ -423,16 +524,16 @@ RdmaQueuePair::ChangeRate(int64_t now)
     }
     if (m_nic->m_variableWindow && m_nic->m_windowBytes)
     {
-        m_cc.windowBytes = m_nic->GetWindowAt(m_cc.rateBps);
+        m_sender->cc.windowBytes = m_nic->GetWindowAt(m_sender->cc.rateBps);
     }
-    m_nic->m_rateTrace(this, m_cc.rateBps, now);
+    m_nic->m_rateTrace(this, m_sender->cc.rateBps, now);
 }
 
 void
 RdmaQueuePair::TellWindow(int64_t now)
 {
-    m_windowTold = m_cc.windowBytes;
-    m_nic->m_windowTrace(this, m_windowTold, now);
+    m_sender->windowTold = m_sender->cc.windowBytes;
+    m_nic->m_windowTrace(this, m_sender->windowTold, now);
 }
 
 void
@@ -442,20 +543,21 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
     {
         return;
     }
+    Send();
     // An ACK names the last packet received, a NAK the one expected: both acknowledge all before.
     const bool nak = frame->flags & RdmaFrame::NAK;
-    uint64_t psn = rdma::ExtendPsn(frame->psn, m_ackedPsn) + (nak ? 0 : 1);
+    uint64_t psn = rdma::ExtendPsn(frame->psn, m_sender->ackedPsn) + (nak ? 0 : 1);
     if (frame->flags & (RdmaFrame::RNR_NAK | RdmaFrame::FATAL_NAK))
     {
         OnRareNak(*frame, now);
         return;
     }
-    if (psn > m_highestPsn || psn < m_ackedPsn)
+    if (psn > m_sender->highestPsn || psn < m_sender->ackedPsn)
     {
         return; // of a packet already acknowledged, overtaken by a later ACK
     }
     const uint64_t expected = psn; // by the responder
-    if (psn > m_readBarrier)
+    if (psn > m_sender->readBarrier)
     {
         psn = HoldBack(psn);
     }
@@ -463,12 +565,12 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
     {
         if (nak) // its MSN field is the PSN that came out of order
         {
-            const uint64_t came = rdma::ExtendPsn(frame->aux, m_ackedPsn);
-            if (came >= m_highestPsn)
+            const uint64_t came = rdma::ExtendPsn(frame->aux, m_sender->ackedPsn);
+            if (came >= m_sender->highestPsn)
             {
                 // Never sent: a NAK to a former connection of this queue pair.
             }
-            else if (m_readBarrier != NO_READ && IsOfRead(came))
+            else if (m_sender->readBarrier != NO_READ && IsOfRead(came))
             {
                 m_selective->OnLostBefore(came); // its response may still be to come
             }
@@ -481,7 +583,7 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
         {
             return;
         }
-        if (nak && m_highestPsn > m_ackedPsn)
+        if (nak && m_sender->highestPsn > m_sender->ackedPsn)
         {
             if (m_selective->IsRecovering())
             {
@@ -489,8 +591,9 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
             }
             else
             {
-                m_ops->OnNack(m_cc, now);
-                Recover(false, std::max(m_ackedPsn, expected), now);
+                OwnCongestionOps();
+                m_ops->OnNack(m_sender->cc, now);
+                Recover(false, std::max(m_sender->ackedPsn, expected), now);
             }
         }
         UpdateRate(now);
@@ -501,9 +604,10 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
     {
         return;
     }
-    if (nak && m_nextPsn > m_ackedPsn)
+    if (nak && m_sender->nextPsn > m_sender->ackedPsn)
     {
-        m_ops->OnNack(m_cc, now);
+        OwnCongestionOps();
+        m_ops->OnNack(m_sender->cc, now);
         GoBack(now);
     }
     UpdateRate(now);
@@ -513,51 +617,52 @@ RdmaQueuePair::OnAcknowledge(RdmaFrame* frame, int64_t now)
 bool
 RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
 {
-    if (upTo == m_ackedPsn)
+    Sender& own = *m_sender;
+    if (upTo == own.ackedPsn)
     {
         return true;
     }
-    m_ackedPsn = upTo;
-    m_retries = 0;
+    own.ackedPsn = upTo;
+    own.retries = 0;
     if (m_verbs)
     {
         m_verbs->rnrRetries = 0;
     }
-    m_timerStart = now;
-    const uint64_t before = m_ackedBytes;
+    own.timerStart = now;
+    const uint64_t before = own.ackedBytes;
     // The requests this completes; the position in the byte stream comes from the one it stops in.
-    m_ackedBytes = m_postedBytes;
-    while (m_first < m_requests.size())
+    own.ackedBytes = m_postedBytes;
+    while (own.first < own.requests.size())
     {
-        const RdmaWorkRequest& request = m_requests[m_first];
+        const RdmaWorkRequest& request = own.requests[own.first];
         if (request.firstPsn + request.packets > upTo)
         {
-            m_ackedBytes =
+            own.ackedBytes =
                 request.firstByte + request.BytesIn(upTo - request.firstPsn, m_nic->m_mtu);
             break;
         }
-        ++m_first;
+        ++own.first;
     }
-    if (m_nextPsn < upTo) // went back, and the ACK was for what had been sent before
+    if (own.nextPsn < upTo) // went back, and the ACK was for what had been sent before
     {
-        m_nextPsn = upTo;
-        m_sentBytes = m_ackedBytes;
-        m_cursor = m_first;
+        own.nextPsn = upTo;
+        own.sentBytes = own.ackedBytes;
+        own.cursor = own.first;
     }
     if (m_selective)
     {
         m_selective->OnCumulative(upTo, now);
         SeekToLost();
-        if (m_highestPsn > m_ackedPsn)
+        if (own.highestPsn > own.ackedPsn)
         {
             ArmTimer(now);
         }
     }
-    m_cc.bytesInFlight = m_sentBytes - m_ackedBytes;
-    m_cc.sentPosition = m_sentBytes;
-    m_cc.ackedPosition = m_ackedBytes;
+    own.cc.bytesInFlight = own.sentBytes - own.ackedBytes;
+    own.cc.sentPosition = own.sentBytes;
+    own.cc.ackedPosition = own.ackedBytes;
     RdmaAckInfo info;
-    info.bytesAcked = m_ackedBytes - before;
+    info.bytesAcked = own.ackedBytes - before;
     if (ack && (m_needs & ECHOES))
     {
         info.ecnEcho = ack->flags & RdmaFrame::ECN_ECHO;
@@ -567,7 +672,11 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
             info.telemetry = &ack->extra->telemetry;
         }
     }
-    m_ops->OnAck(m_cc, info, now);
+    if (info.ecnEcho)
+    {
+        OwnCongestionOps();
+    }
+    m_ops->OnAck(own.cc, info, now);
     // Told last: whoever hears of it may post again, which appends to the requests.
     const uint32_t resets = m_resets;
     TellCompleted(now);
@@ -575,17 +684,17 @@ RdmaQueuePair::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
     {
         return false;
     }
-    if (m_first == m_requests.size())
+    if (own.first == own.requests.size())
     {
-        m_requests.clear();
-        m_first = m_told = m_cursor = 0;
+        own.requests.clear();
+        own.first = own.told = own.cursor = 0;
     }
-    else if (m_first >= 64 && m_first * 2 >= m_requests.size())
+    else if (own.first >= 64 && own.first * 2 >= own.requests.size())
     {
-        m_requests.erase(m_requests.begin(),
-                         m_requests.begin() + static_cast<std::ptrdiff_t>(m_first));
-        m_cursor -= m_first;
-        m_first = m_told = 0;
+        own.requests.erase(own.requests.begin(),
+                           own.requests.begin() + static_cast<std::ptrdiff_t>(own.first));
+        own.cursor -= own.first;
+        own.first = own.told = 0;
     }
     return m_state != State::ERROR;
 }
@@ -595,9 +704,9 @@ RdmaQueuePair::TellCompleted(int64_t now)
 {
     // A RESET clears the requests, and both indices with them.
     const uint32_t resets = m_resets;
-    while (m_resets == resets && m_told < m_first)
+    while (m_resets == resets && m_sender->told < m_sender->first)
     {
-        const RdmaWorkRequest request = m_requests[m_told++];
+        const RdmaWorkRequest request = m_sender->requests[m_sender->told++];
         Complete(request, RdmaStatus::SUCCESS, now);
     }
 }
@@ -619,34 +728,36 @@ RdmaQueuePair::Complete(const RdmaWorkRequest& request, RdmaStatus status, int64
 void
 RdmaQueuePair::GoBack(int64_t now)
 {
-    m_nic->m_goBackTrace(this, m_ackedPsn, now);
-    m_nextPsn = m_ackedPsn;
-    m_sentBytes = m_ackedBytes;
-    m_cursor = m_first;
+    m_nic->m_goBackTrace(this, m_sender->ackedPsn, now);
+    m_sender->nextPsn = m_sender->ackedPsn;
+    m_sender->sentBytes = m_sender->ackedBytes;
+    m_sender->cursor = m_sender->first;
 }
 
 void
 RdmaQueuePair::OnCnp(int64_t now)
 {
     ++m_nic->m_counters.cnpsReceived;
-    m_nic->m_cnpTrace(this, m_nextPsn, now);
+    Send();
+    m_nic->m_cnpTrace(this, m_sender->nextPsn, now);
     if (!CanReceive())
     {
         return;
     }
-    m_ops->OnCnp(m_cc, now);
+    OwnCongestionOps();
+    m_ops->OnCnp(m_sender->cc, now);
     UpdateRate(now);
 }
 
 void
 RdmaQueuePair::ArmTimer(int64_t now)
 {
-    m_timerStart = now;
+    m_sender->timerStart = now;
     int64_t timeout = m_timeoutPs;
     if (m_selective)
     {
         timeout = m_selective->GetLeastTimeout();
-        if (m_highestPsn == m_ackedPsn) // the first packet after idling
+        if (m_sender->highestPsn == m_sender->ackedPsn) // the first packet after idling
         {
             m_selective->lastProgress = now;
         }
@@ -662,7 +773,7 @@ void
 RdmaQueuePair::OnTimer()
 {
     m_timerPending = false;
-    if (m_nextPsn == m_ackedPsn || m_state == State::ERROR)
+    if (!IsSending() || m_sender->nextPsn == m_sender->ackedPsn || m_state == State::ERROR)
     {
         return; // sleeps until something is outstanding again
     }
@@ -670,8 +781,9 @@ RdmaQueuePair::OnTimer()
     // Under selective repeat the time-out may become the shorter one while the event is pending;
     // never less than the least from then on, though.
     const int64_t due =
-        m_timerStart +
-        (m_selective ? m_selective->GetTimeout(m_highestPsn - m_ackedPsn) : m_timeoutPs);
+        m_sender->timerStart +
+        (m_selective ? m_selective->GetTimeout(m_sender->highestPsn - m_sender->ackedPsn)
+                     : m_timeoutPs);
     if (now < due)
     {
         m_timerPending = true;
@@ -680,17 +792,18 @@ RdmaQueuePair::OnTimer()
         return;
     }
     ++m_nic->m_counters.timeouts;
-    m_nic->m_timeoutTrace(this, m_ackedPsn, now);
+    m_nic->m_timeoutTrace(this, m_sender->ackedPsn, now);
     if (RetriesExceeded(now))
     {
         Fail(RdmaStatus::RETRY_EXCEEDED, now);
         return;
     }
-    m_ops->OnTimeout(m_cc, now);
+    OwnCongestionOps();
+    m_ops->OnTimeout(m_sender->cc, now);
     UpdateRate(now);
     if (m_selective)
     {
-        Recover(true, m_ackedPsn, now);
+        Recover(true, m_sender->ackedPsn, now);
     }
     else
     {
@@ -704,7 +817,7 @@ RdmaQueuePair::RetriesExceeded(int64_t now)
 {
     if (!m_selective)
     {
-        return ++m_retries > m_retryCount;
+        return ++m_sender->retries > m_retryCount;
     }
     // RtoLow and RtoHigh are estimates of a round trip, not the local ACK time-out: that one is
     // counted in time, so that both recoveries give up equally late.
@@ -718,57 +831,58 @@ void
 RdmaQueuePair::Recover(bool afterTimeout, uint64_t from, int64_t now)
 {
     m_nic->m_goBackTrace(this, from, now);
-    m_selective->Begin(from, m_highestPsn, afterTimeout);
+    m_selective->Begin(from, m_sender->highestPsn, afterTimeout);
     SeekTo(from);
 }
 
 void
 RdmaQueuePair::SeekToLost()
 {
-    SeekTo(m_selective->NextLost(m_highestPsn));
+    SeekTo(m_selective->NextLost(m_sender->highestPsn));
 }
 
 void
 RdmaQueuePair::SeekTo(uint64_t psn)
 {
-    if (psn == m_nextPsn)
+    if (psn == m_sender->nextPsn)
     {
         return;
     }
-    m_nextPsn = psn;
+    m_sender->nextPsn = psn;
     if (psn == m_endPsn)
     {
-        m_cursor = m_requests.size();
-        m_sentBytes = m_postedBytes;
+        m_sender->cursor = m_sender->requests.size();
+        m_sender->sentBytes = m_postedBytes;
         return;
     }
     const auto behind = std::upper_bound(
-        m_requests.begin() + static_cast<std::ptrdiff_t>(m_first),
-        m_requests.end(),
+        m_sender->requests.begin() + static_cast<std::ptrdiff_t>(m_sender->first),
+        m_sender->requests.end(),
         psn,
         [](uint64_t value, const RdmaWorkRequest& request) { return value < request.firstPsn; });
     const RdmaWorkRequest& request = *(behind - 1);
-    m_cursor = static_cast<size_t>(behind - m_requests.begin()) - 1;
-    m_sentBytes = request.firstByte + request.BytesIn(psn - request.firstPsn, m_nic->m_mtu);
+    m_sender->cursor = static_cast<size_t>(behind - m_sender->requests.begin()) - 1;
+    m_sender->sentBytes = request.firstByte + request.BytesIn(psn - request.firstPsn, m_nic->m_mtu);
 }
 
 void
 RdmaQueuePair::Fail(RdmaStatus first, int64_t now)
 {
     NS_LOG_WARN("queue pair " << m_number << " of endpoint " << m_nic->m_endpoint << " fails");
+    Send();
     m_state = State::ERROR;
     ++m_nic->m_counters.failedQps;
-    m_nic->m_errorTrace(this, m_ackedPsn, now);
-    m_endPsn = m_nextPsn; // nothing more to send
-    m_sendEnd = 0;
+    m_nic->m_errorTrace(this, m_sender->ackedPsn, now);
+    m_endPsn = m_sender->nextPsn; // nothing more to send
+    m_sender->sendEnd = 0;
     m_respond = false;
     const uint32_t resets = m_resets;
     TellCompleted(now); // an ACK may have done more than what went wrong among it
     RdmaStatus status = first;
-    while (m_resets == resets && m_first < m_requests.size())
+    while (m_resets == resets && m_sender->first < m_sender->requests.size())
     {
-        const RdmaWorkRequest request = m_requests[m_first++];
-        m_told = m_first;
+        const RdmaWorkRequest request = m_sender->requests[m_sender->first++];
+        m_sender->told = m_sender->first;
         Complete(request, status, now);
         status = RdmaStatus::FLUSHED;
     }
@@ -789,6 +903,7 @@ RdmaQueuePair::Notice(const RdmaFrame& frame, int64_t now)
     }
     if ((frame.flags & RdmaFrame::CE) || (m_needs & RdmaCongestionOps::EVERY_DATA))
     {
+        OwnCongestionOps();
         if (m_ops->OnDataReceived(frame, now))
         {
             ++m_nic->m_counters.cnpsSent;

@@ -20,6 +20,7 @@ namespace ns3
 
 class RdmaNic;
 class RdmaSelectiveRepeat;
+struct RdmaQueuePairProfile;
 struct RdmaQueuePairVerbs;
 
 /**
@@ -189,13 +190,11 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 
     const RdmaCongestionState& GetCongestionState() const
     {
-        return m_cc;
+        return m_sender->cc;
     }
 
-    Ptr<RdmaCongestionOps> GetCongestionOps() const
-    {
-        return m_ops;
-    }
+    /// \return its own: who asks may change it
+    Ptr<RdmaCongestionOps> GetCongestionOps();
 
     uint64_t GetBytesPosted() const
     {
@@ -204,7 +203,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 
     uint64_t GetBytesAcknowledged() const
     {
-        return m_ackedBytes;
+        return IsSending() ? m_sender->ackedBytes : m_postedBytes;
     }
 
     /// \return bytes of the peer's SENDs and WRITEs delivered in order at this end
@@ -239,6 +238,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
   private:
     friend class RdmaNic;
     friend class RdmaNicScan;
+    friend struct RdmaQueuePairProfile;
     friend struct RdmaQueuePairVerbs;
 
     /// Needs of a congestion control that ACKs bear something for.
@@ -254,12 +254,55 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         THROTTLED, //!< waits for its rate
     };
 
+    /// The requester's, while it works: see RdmaQueuePairProfile.
+    struct SenderNumbers
+    {
+        uint64_t nextPsn{0};
+        uint64_t sendEnd{0};    //!< sending stops here: m_endPsn, or before (UpdateSendEnd)
+        uint64_t ackedPsn{0};   //!< all before are acknowledged
+        uint64_t highestPsn{0}; //!< all before have been sent once
+        uint64_t sentBytes{0};  //!< position in the byte stream of nextPsn
+        uint64_t ackedBytes{0};
+        uint64_t readBarrier{NO_READ}; //!< first PSN of the responses of READs that is missing
+        int64_t nextSend{0};           //!< the rate allows the next packet at this time, ps
+        double psPerByte{0};           //!< 0: line rate, not paced
+        uint64_t ratePaced{0};         //!< rate psPerByte is for
+        uint32_t lastWire{0};          //!< of the packet whose pace nextSend is
+        uint32_t retries{0};
+        RdmaCongestionState cc;
+        uint64_t windowTold{RdmaCongestionState::UNLIMITED}; //!< to the trace source
+        size_t first{0};       //!< of the requests: those before are fully acknowledged
+        size_t told{0};        //!< all requests before this one have been completed
+        size_t cursor{0};      //!< the request that holds nextPsn
+        int64_t timerStart{0}; //!< the time-out runs from here, ps
+    };
+
+    struct Sender : SenderNumbers
+    {
+        std::vector<RdmaWorkRequest> requests;
+        std::unique_ptr<RdmaSenderClock> clock; //!< null: no journeys are noted
+
+        /// It is another queue pair's now.
+        void Begin(const SenderNumbers& idle);
+    };
+
     RdmaQueuePair(RdmaNic* nic, uint32_t number);
+
+    /// \return whether m_sender is its own
+    bool IsSending() const;
+    /// What changes the requester's state calls this first.
+    void Send();
+    void BeginSending();
+    /// Gives the requester's state back if nothing is lost by it.
+    void RestIfDone();
+    /// The congestion control hears of something that it has to remember.
+    void OwnCongestionOps();
 
     bool CanSendRequest() const
     {
-        return m_nextPsn < m_sendEnd && m_sentBytes - m_ackedBytes < m_cc.windowBytes &&
-               m_nextPsn - m_ackedPsn < m_maxOutstanding;
+        const Sender& s = *m_sender;
+        return s.nextPsn < s.sendEnd && s.sentBytes - s.ackedBytes < s.cc.windowBytes &&
+               s.nextPsn - s.ackedPsn < m_maxOutstanding;
     }
 
     bool CanSend() const
@@ -284,25 +327,28 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     /// Pacing follows the rate that the congestion control has set.
     void UpdateRate(int64_t now)
     {
-        if (m_cc.rateBps != m_ratePaced)
+        if (m_sender->cc.rateBps != m_sender->ratePaced)
         {
             ChangeRate(now);
         }
-        if (m_cc.windowBytes != m_windowTold)
+        if (m_sender->cc.windowBytes != m_sender->windowTold)
         {
             TellWindow(now);
         }
     }
 
+    /// \return ps a byte; 0: not paced
+    static double GetPace(const RdmaNic& nic, const RdmaCongestionState& cc);
     void ChangeRate(int64_t now);
     void TellWindow(int64_t now);
 
     /// Lets the congestion control change the rate if it said that it would by now.
     void UpdateIfDue(int64_t now)
     {
-        if (now >= m_cc.nextUpdate || m_cc.bytesSent >= m_cc.nextUpdateBytes)
+        RdmaCongestionState& cc = m_sender->cc;
+        if (now >= cc.nextUpdate || cc.bytesSent >= cc.nextUpdateBytes)
         {
-            m_ops->OnUpdate(m_cc, now);
+            m_ops->OnUpdate(cc, now);
             UpdateRate(now);
         }
     }
@@ -406,38 +452,22 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     void OnDatagram(const RdmaFrame& frame, int64_t now);
     void CompleteDatagram(const RdmaSendRequest& request, int64_t posted, RdmaStatus, int64_t now);
 
-    // requester, hot
+    // requester
+    Sender* m_sender{nullptr}; //!< its own, or its profile's that nobody changes
     RdmaNic* m_nic;
     RdmaQueuePair* m_nextReady{nullptr};
-    uint64_t m_nextPsn{0};
-    uint64_t m_sendEnd{0};    //!< sending stops here: m_endPsn, or before (UpdateSendEnd)
-    uint64_t m_endPsn{0};     //!< of what is posted
-    uint64_t m_ackedPsn{0};   //!< all before are acknowledged
-    uint64_t m_highestPsn{0}; //!< all before have been sent once
-    uint64_t m_sentBytes{0};  //!< position in the byte stream of m_nextPsn
-    uint64_t m_ackedBytes{0};
-    uint64_t m_maxOutstanding{MAX_OUTSTANDING}; //!< packets
-    uint64_t m_readBarrier{NO_READ}; //!< first PSN of the responses of READs that is missing
-    int64_t m_nextSend{0};           //!< the rate allows the next packet at this time, ps
-    double m_psPerByte{0};           //!< 0: line rate, not paced
-    uint64_t m_ratePaced{0};         //!< rate m_psPerByte is for
-    uint32_t m_lastWire{0};          //!< of the packet whose pace m_nextSend is
+    uint64_t m_endPsn{0};                       //!< of what is posted
+    uint32_t m_maxOutstanding{MAX_OUTSTANDING}; //!< packets
     uint32_t m_throttleGeneration{0};
-    RdmaCongestionState m_cc;
-    uint64_t m_windowTold{RdmaCongestionState::UNLIMITED}; //!< to the trace source
-    Ptr<RdmaCongestionOps> m_ops;
-    std::vector<RdmaWorkRequest> m_requests; //!< from m_first on: not fully acknowledged
-    size_t m_first{0};
-    size_t m_told{0};   //!< all requests before this one have been completed
-    size_t m_cursor{0}; //!< the request that holds m_nextPsn
+    Ptr<RdmaCongestionOps> m_ops; //!< the profile's, as long as both would be the same
+    RdmaQueuePairProfile* m_profile{nullptr};
     Schedule m_schedule{Schedule::IDLE};
-    uint16_t m_needs{0};
     uint8_t m_serviceLevel{3}; //!< as asked for; a path may have another
     uint8_t m_priority{3};
     uint8_t m_dscp{24};
+    uint16_t m_needs{0};
     bool m_respond{false}; //!< READ responses wait to be sent
     State m_state{State::RESET};
-    uint32_t m_resets{0}; //!< to see whether who was called back did one
     uint32_t m_number;
     uint32_t m_peerNumber{0};
     uint32_t m_peerEndpoint{0};
@@ -446,28 +476,63 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint64_t m_staticRate{0}; //!< of its path, bit/s; 0: none
 
     // retransmission
-    int64_t m_timeoutPs{0}; //!< local ACK time-out; 0: none
-    uint32_t m_retryCount{0};
+    int64_t m_timeoutPs{0};                           //!< local ACK time-out; 0: none
     std::unique_ptr<RdmaSelectiveRepeat> m_selective; //!< null: go-back-N
-    int64_t m_timerStart{0};                          //!< the time-out runs from here, ps
-    bool m_timerPending{false};
-    uint32_t m_retries{0};
     RdmaTimer<RdmaQueuePair, &RdmaQueuePair::OnTimer> m_timer;
+    uint8_t m_retryCount{0};
+    bool m_timerPending{false};
 
     // responder
+    bool m_nakSent{false};
+    uint32_t m_resets{0}; //!< to see whether who was called back did one
     uint64_t m_expectedPsn{0};
     uint64_t m_messages{0};     //!< posts received whole
-    uint32_t m_msn{0};          //!< requests received whole, 24 bits in the AETH
     uint64_t m_messageBytes{0}; //!< of the message under way
     uint64_t m_receivedBytes{0};
     static constexpr int64_t NO_NAK = INT64_MAX;
-    bool m_nakSent{false};
     int64_t m_nakAgain{NO_NAK};         //!< another NAK for the same gap is due from then on, ps
     uint64_t m_duplicate{NO_DUPLICATE}; //!< last of a row of packets received before
+    uint32_t m_msn{0};                  //!< requests received whole, 24 bits in the AETH
 
-    std::unique_ptr<RdmaSenderClock> m_clock;    //!< null: no journeys are noted
     std::unique_ptr<RdmaQueuePairVerbs> m_verbs; //!< null: only WRITEs so far
 };
+
+/**
+ * \ingroup rdma
+ * What the queue pairs of a NIC have in common until they send: how a requester begins, and a
+ * congestion control that has heard of nothing yet.
+ *
+ * A queue pair has a Sender of its own from its first post until all is acknowledged; what it
+ * counts goes on where it was. One that only receives, as one end of each connection of a
+ * collective, has none, and one that rests has none: a direct all-to-all makes n (n - 1)
+ * connections, of which a few work at a time. A requester whose congestion control has heard of
+ * congestion, or keeps something of each ACK (all without RdmaCongestionOps::QUIET), keeps all of
+ * its state, and so does one that is paced or has done more than WRITEs.
+ */
+struct RdmaQueuePairProfile
+{
+    Ptr<RdmaCongestionOps> ops;
+    RdmaCongestionState before; //!< what Init saw
+    RdmaCongestionState after;  //!< and what it and the NIC's window made of that
+    bool quiet{false};          //!< queue pairs may share `ops`
+    bool variableWindow{false}; //!< the NIC's
+    RdmaQueuePair::Sender idle; //!< nothing can be sent; not changed
+};
+
+inline bool
+RdmaQueuePair::IsSending() const
+{
+    return m_sender != &m_profile->idle;
+}
+
+inline void
+RdmaQueuePair::Send()
+{
+    if (!IsSending())
+    {
+        BeginSending();
+    }
+}
 
 } // namespace ns3
 

@@ -175,7 +175,7 @@ class RdmaSwiftIncastTestCase : public TestCase
         const auto [target, cwnd] = Rest(400);
         NS_TEST_ASSERT_MSG_LT(cwnd, 0.5, "less than half a packet each");
         double sum = 0;
-        for (const RdmaQueuePair* qp : bed.senders)
+        for (RdmaQueuePair* qp : bed.senders)
         {
             sum += DynamicCast<SwiftCongestionOps>(qp->GetCongestionOps())->GetWindow().Window();
         }
@@ -227,7 +227,7 @@ class RdmaSwiftEndpointTestCase : public TestCase
             });
         }
         bed.Run(MilliSeconds(20));
-        for (const RdmaQueuePair* qp : bed.senders)
+        for (RdmaQueuePair* qp : bed.senders)
         {
             const auto& window =
                 DynamicCast<SwiftCongestionOps>(qp->GetCongestionOps())->GetWindow();
