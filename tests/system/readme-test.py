@@ -52,7 +52,10 @@ class Readme(SystemTest):
         return run, block, printed
 
     def update(self, block, printed):
-        """What is printed takes the block's place; of a block with lines left out, each line that of the same words."""
+        """What is printed takes the block's place; of a block with lines left out, each line that of the same words. Lines of
+        this run alone (how fast it was, where its files are) stay."""
+        old = {line.split()[0]: line for line in block if OF_THIS_RUN.match(line)}
+        printed = [old.get(line.split()[0], line) if OF_THIS_RUN.match(line) else line for line in printed]
         if "..." in block:
             def words(line):
                 return re.sub(r"[\d.,]+|\s+", " ", line).split()[:3]
