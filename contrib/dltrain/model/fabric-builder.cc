@@ -3,6 +3,7 @@
  */
 #include "fabric-builder.h"
 
+#include "line-log.h"
 #include "ns3-settings.h"
 #include "ranks.h"
 #include "scenarios/spec/infiniband.h"
@@ -226,6 +227,15 @@ CheckTogether(const scenario::FabricSpec& spec, std::string& error)
     {
         error = CheckNicLimits(*nic);
     }
+    UintegerValue receiveBuffer;
+    nic->GetAttribute("PcieReceiveBuffer", receiveBuffer);
+    if (error.empty() && spec.infiniBand && receiveBuffer.Get())
+    {
+        error = "ns3::RdmaNic::PcieReceiveBuffer: " + std::to_string(receiveBuffer.Get()) +
+                " B, but an InfiniBand NIC holds what its bus has not taken in the buffers of its "
+                "VLs; allowed: 0, and --vl-buffer, now " +
+                std::to_string(spec.ib.laneBuffer.value) + " B";
+    }
     if (error.empty())
     {
         error = CheckSwitch(spec.infiniBand);
@@ -275,6 +285,11 @@ PrepareSimulator(const scenario::FabricSpec& spec,
                  std::string& error)
 {
     TakeNs3Environment();
+    error = CheckLogging();
+    if (!error.empty())
+    {
+        return false;
+    }
     if (ns3::Time::GetResolution() != ns3::Time::PS)
     {
         ns3::Time::SetResolution(ns3::Time::PS);
@@ -413,7 +428,12 @@ WriteSubnet(const ns3::RdmaFabric& fabric,
     }
     if (fabric.GetSubnet() && spec.ib.dump)
     {
-        return fabric.GetSubnet()->Dump(run.out);
+        const std::string error = fabric.GetSubnet()->Dump(run.out);
+        if (!error.empty())
+        {
+            OutputErrors::Add(error);
+        }
+        return error;
     }
     // Those of an earlier run go, but not what this one has read.
     for (const char* name : {"/opensm-lfts.dump", "/opensm-sl2vl.dump"})
