@@ -11,6 +11,18 @@
 namespace topo
 {
 
+namespace
+{
+
+/// Of whole numbers that may be larger than an integer's.
+std::string
+Whole(double number)
+{
+    return std::to_string(static_cast<uint64_t>(number));
+}
+
+} // namespace
+
 TopologyResult
 MakeLeafSpine(const TopologyRequest& r)
 {
@@ -89,15 +101,27 @@ MakeLeafSpine(const TopologyRequest& r)
     if (static_cast<double>(hostsPerLeaf) + spines > kMostPorts ||
         static_cast<double>(leaves) > kMostPorts)
     {
+        const bool ofLeaf = static_cast<double>(leaves) <= kMostPorts;
         result.errors.push_back(
-            {"leaves", "", "a switch of this network would have more than 65535 ports", ""});
+            {ofLeaf && r.spines != 0 ? "spines" : "leaves",
+             "",
+             "a switch of this network would have more than 65535 ports: " +
+                 (ofLeaf ? "a leaf one to each of " + std::to_string(hostsPerLeaf) +
+                               " server ports and of " + Whole(spines) + " spines"
+                         : "a spine one to each of " + std::to_string(leaves) + " leaves") +
+                 "; allowed: at most 65535",
+             ""});
     }
     else if (nodes > detail::kMostNodes || links > detail::kMostLinks)
     {
         result.errors.push_back({"leaves",
                                  "",
-                                 "this network is larger than " +
-                                     std::to_string(detail::kMostNodes) + " nodes or " +
+                                 std::to_string(leaves) + " leaves and " + Whole(spines) +
+                                     " spines have " + Whole(nodes) + " nodes and " +
+                                     Whole(links) +
+                                     " links, which is larger than this simulator takes; allowed "
+                                     "of leaves and spines together: at most " +
+                                     std::to_string(detail::kMostNodes) + " nodes and " +
                                      std::to_string(detail::kMostLinks) + " links",
                                  ""});
     }

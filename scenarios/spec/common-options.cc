@@ -203,7 +203,7 @@ FabricOptionRows(Software software)
             .Otherwise("the first of --cc in --list=cc-preset"),
         Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)").Default("1"),
         Opt("pfc-watchdog", Kind::kDuration, json, group,
-            "a queue that a pause holds up for this long has a pause storm, which the switch ends; 0: no watchdog")
+            "a queue that a pause holds up for this long has a pause storm, which the switch ends; 0: no watchdog, else at least 100ns")
             .Default("0ns")
             .Range(0, 1e13)
             .Example("200ms"),

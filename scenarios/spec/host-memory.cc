@@ -67,7 +67,9 @@ LessOf(HostMemory* least, double bytes, const std::string& by)
 void
 LookAtGroups(const std::string& root, HostMemory* least)
 {
-    // Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+    // Linux, Documentation/admin-guide/: cgroup-v2.rst, "Memory Interface Files" (memory.max, whose default is "max",
+    // memory.current of the group and its descendants, memory.stat with inactive_file); cgroup-v1/memory.rst, "Brief summary
+    // of control files" and 5.2 (total_...: with all children). Where they are mounted is assumed: where systemd does.
     static const Controller unified{"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
     static const Controller memory{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
                                    "total_inactive_file"};

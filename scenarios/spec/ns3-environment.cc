@@ -4,7 +4,9 @@
 #include "scenarios/spec/ns3-environment.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "topologies/names.h"
 
+#include <algorithm>
 #include <boost/algorithm/string/split.hpp>
 #include <cstdlib>
 #include <set>
@@ -66,6 +68,69 @@ ReadNs3Environment(std::vector<Error>* errors)
         }
     }
     return settings;
+}
+
+std::string
+CheckNs3Log(const std::string& text, const std::vector<std::string>& components)
+{
+    // ns-3.37, src/core/model/log.cc: CheckEnvironmentVariables().
+    static const std::vector<std::string> levels{"error",       "warn",         "debug",
+                                                 "info",        "function",     "logic",
+                                                 "all",         "prefix_func",  "func",
+                                                 "prefix_time", "time",         "prefix_node",
+                                                 "node",        "prefix_level", "level",
+                                                 "prefix_all",  "level_error",  "level_warn",
+                                                 "level_debug", "level_info",   "level_function",
+                                                 "level_logic", "level_all",    "*",
+                                                 "**"};
+    if (text.empty())
+    {
+        return {};
+    }
+    const auto is = [](const std::string& one, const std::vector<std::string>& known) {
+        return std::find(known.begin(), known.end(), one) != known.end();
+    };
+    const auto wrong =
+        [](const std::string& shown, const std::string& problem, const std::string& nearest) {
+            return Error{"environment: NS_LOG", rdma::Shown(shown, 100), problem, nearest}.Text();
+        };
+    std::vector<std::string> entries;
+    boost::split(entries, text, [](char c) { return c == ':'; });
+    for (const std::string& entry : entries)
+    {
+        const size_t equals = entry.find('=');
+        const std::string name = entry.substr(0, equals);
+        const bool every = name == "*" || (name == "***" && equals == std::string::npos);
+        if (!every && !is(name, components))
+        {
+            return wrong(
+                entry,
+                "there is no log component '" + rdma::Shown(name, 60) +
+                    "'; allowed: NAME=LEVEL|LEVEL..., several with ':' between them, * for "
+                    "every component, or print-list, which lists them",
+                topo::NearestName(name, components));
+        }
+        std::vector<std::string> given;
+        if (equals != std::string::npos)
+        {
+            const std::string list = entry.substr(equals + 1);
+            boost::split(given, list, [](char c) { return c == '|'; });
+        }
+        for (const std::string& level : given)
+        {
+            if (!is(level, levels))
+            {
+                return wrong(
+                    entry,
+                    "there is no log level '" + rdma::Shown(level, 60) +
+                        "'; allowed: error, warn, debug, info, function, logic or all, alone "
+                        "or from level_... on, and prefix_func, prefix_time, prefix_node, "
+                        "prefix_level, prefix_all",
+                    topo::NearestName(level, levels));
+            }
+        }
+    }
+    return {};
 }
 
 } // namespace scenario

@@ -33,6 +33,13 @@ std::vector<std::pair<std::string, std::string>> ParseNs3Variable(const std::str
 /// the command line, "ns3::SchedulerType".
 std::vector<std::pair<std::string, std::string>> ReadNs3Environment(std::vector<Error>* errors);
 
+/**
+ * NS_LOG, of which ns-3 would print all it knows and abort if it cannot be understood:
+ * "RdmaNic=level_info|prefix_time:RdmaPort". \param components of ns-3 that log \return what is
+ * wrong, as an error message, or nothing
+ */
+std::string CheckNs3Log(const std::string& text, const std::vector<std::string>& components);
+
 } // namespace scenario
 
 #endif // SCENARIOS_SPEC_NS3_ENVIRONMENT_H

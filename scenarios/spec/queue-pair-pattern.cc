@@ -86,6 +86,12 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
             names.push_back(host.name + (host.ports.size() > 1 ? ":" + std::to_string(p) : ""));
         }
     }
+    if (text == "all" && topology.FindNode(text))
+    {
+        return "means every queue pair, and this network has a node of that name; allowed: *->* "
+               "for "
+               "every one, all->* for those of the host, or another name for the node";
+    }
     const QueuePairPattern pattern = QueuePairPattern::Parse(text);
     for (const std::string& side : {pattern.from, pattern.to})
     {

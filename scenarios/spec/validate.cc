@@ -137,6 +137,11 @@ MakeFabric(Validation* v)
     f.ecn = !f.infiniBand && values.Flag("ecn");
     f.cc = values.Text("cc");
     f.pfcWatchdog = values.Duration("pfc-watchdog");
+    constexpr int64_t kLeastWatchdogPs = 100000; // how often one looks; as of the switch's attribute
+    if (f.pfcWatchdog.ps > 0 && f.pfcWatchdog.ps < kLeastWatchdogPs)
+    {
+        v->Fail("pfc-watchdog", "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
+    }
     f.pfcWatchdogAction = values.Text("pfc-watchdog-action");
     f.linkDelay = values.Duration("link-delay");
     f.switchLatency = values.Duration("switch-latency");
@@ -374,8 +379,15 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
         if (!option.empty() && v->table.Find(option))
         {
             // The message reads on after the value, which we print in front of it.
-            v->errors.push_back({v->values.Where(option), v->values[option].present ? v->values.Raw(option) : "",
-                                 (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.message, ""});
+            std::string message = (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.message;
+            if ((option == "leaves" || option == "spines") && e.value.empty())
+            {
+                const std::string other = option == "leaves" ? "spines" : "leaves"; // both make it what it is
+                message = (given(other.c_str()) ? "with " + v->values.Where(other) + "=" + v->values.Raw(other) + ": " : "") +
+                          message;
+            }
+            v->errors.push_back(
+                {v->values.Where(option), v->values[option].present ? v->values.Raw(option) : "", message, ""});
         }
         else
         {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What cannot be written is said, with status 1 (2 before the simulation begins): standard output, and every file."""
+"""What cannot be written is said, with status 1 (2 if it is the folder): standard output, and every file."""
 
 import json
 import os
@@ -89,23 +89,23 @@ class Files(RobustTest):
             os.symlink("/dev/full", path)
 
     def test_every_file(self):
-        # Opened before the simulation begins: 2; completed after it: 1. A file that is renamed into its place replaces a pipe.
+        # Opened before the simulation begins or completed after it: 1. A file that is renamed into its place replaces a pipe.
         files = {
-            "dltrain": {"calls.log": 2, "links.csv": 2, "network_events.log": 2, "stats.json.part": 1, "timeline.json.part": 1},
-            "collperf": {"flows.csv": 2, "links.csv": 2, "stats.json.part": 1},
-            "traffic": {"flows.csv": 2, "topology.json": 1, "slowdown.csv": 1, "stats.json.part": 1, "timeline.json.part": 1},
+            "dltrain": ("calls.log", "links.csv", "network_events.log", "stats.json.part", "timeline.json.part"),
+            "collperf": ("flows.csv", "links.csv", "stats.json.part"),
+            "traffic": ("flows.csv", "topology.json", "slowdown.csv", "stats.json.part", "timeline.json.part"),
         }
         number = 0
         for name, line in self.lines():
             program = name.split()[0]
-            for file, status in files[program].items():
+            for file in files[program]:
                 for kind in ("pipe", "folder"):
                     number += 1
                     out = os.path.join(self.folder, f"out-{number}")
                     with self.subTest(f"{name}, {file} is a {kind}"):
                         self.obstruct(kind, os.path.join(out, file))
                         ended, _, errors, _ = self.ended(line, timeout=30, out=out)
-                        self.assertIn(ended, (1, status), errors)
+                        self.assertEqual(ended, 1, errors)
                         self.assertIn(file.removesuffix(".part"), errors)
                         self.assertRegex(errors, r"(?m)^\w+: error: .*(is a pipe|[Ii]s a (directory|folder))")
 
@@ -135,6 +135,31 @@ class Files(RobustTest):
         status, _, errors, _ = self.ended(line + " --report=0", out=out)
         self.assertEqual(status, 1, errors)
         self.assertRegex(errors, r"(?m)^traffic: error: .*/timeline.json.*; the other files are complete$")
+
+    def limited(self, limit, line, out):
+        words, out = self.command(line, os.path.join(self.folder, out))
+        done = subprocess.run(["bash", "-c", f'ulimit {limit}; exec "$@"', "bash", *words], cwd=self.folder, capture_output=True,
+                              text=True, timeout=60)
+        return done.returncode, done.stderr, out
+
+    def test_files_of_limited_size(self):
+        """ulimit -f (in KiB) is an error of writing, no signal that kills; nothing half done is left."""
+        for name, line in self.lines(" --timeline=0"):
+            with self.subTest(name):
+                status, errors, out = self.limited("-f 1", line, f"small-{name.replace(' ', '')}")
+                self.assertEqual(status, 1, errors)
+                self.assertRegex(errors, r"(?m)^\w+: error: .*/[\w.]+: cannot be written: File too large")
+                self.assertEqual([file for file in os.listdir(out) if file.endswith(".part")], [])
+
+    def test_few_descriptors(self):
+        """What cannot be opened once the input is right is status 1, whichever file it is."""
+        for name, line in self.lines(" --timeline=0"):
+            for descriptors in (4, 5):
+                with self.subTest(f"{name}, {descriptors}"):
+                    status, errors, out = self.limited(f"-n {descriptors}", line, f"few-{name.replace(' ', '')}-{descriptors}")
+                    self.assertIn("Too many open files", errors)
+                    self.assertEqual(status, 1, errors)
+                    self.assertEqual([file for file in os.listdir(out) if file.endswith(".part")], [])
 
     def test_dry_run_checks_the_folder(self):
         file = self.write("file", "")

@@ -1,4 +1,5 @@
 # Bad input: one clear error that names it, status 2, and no result.
+import json
 import os
 from _traffic import check, done, folder, run
 
@@ -90,6 +91,20 @@ CASES = [
     (["--ns3::RdmaNic::Mtu"], "needs a value"),
     (["--ns3::RdmaSwitch::BufferPer100G=100"], "buffer"),
     (["--PrintAttributes=ns3::Nothing"], "ns3::Nothing"),
+    (["--PrintAttributes=RdmaNicc"], "did you mean ns3::RdmaNic?"),
+    # A name that is near by its words, and one of another class.
+    (["--ns3::DcqcnCongestionOps::MinRate=1Gbps"], "did you mean MinimumRate?"),
+    (["--ns3::RdmaNic::Bandwidth=1Gbps"], "did you mean PcieBandwidth?"),
+    (["--ns3::RdmaSwitch::PauseResponse=1us"], "did you mean --ns3::RdmaPort::PauseResponse=1us?"),
+    # What the user did not type is not named: neither a C++ name nor an attribute that an option sets.
+    (["--pfc-watchdog=1ps"], "--pfc-watchdog=1ps: is too short for a watchdog; allowed: 0 (none), or at least 100ns"),
+    (["--fabric=ib", "--vl-buffer=32768", "--ns3::RdmaNic::PcieBandwidth=1Mbps", "--ns3::RdmaNic::PcieReceiveBuffer=5000"],
+     "PcieReceiveBuffer: 5000 B, but an InfiniBand NIC holds what its bus has not taken in the buffers of its VLs; allowed: 0, "
+     "and --vl-buffer, now 32768 B"),
+    # 65,535 x 65,535 links of leaves and spines, and one of each of 16 servers a leaf.
+    (["--topology=leaf-spine", "--hosts=64", "--leaves=65535", "--spines=65535"], "--spines=65535: with --leaves=65535: "),
+    (["--topology=leaf-spine", "--hosts=64", "--leaves=65000", "--spines=65000"],
+     "--leaves=65000: with --spines=65000: 65000 leaves and 65000 spines have 130064 nodes and 4225000064 links"),
     (["--pcap=nobody"], "nobody"),
 ]
 for arguments, expected in CASES:
@@ -113,4 +128,38 @@ for setting in ("RdmaSwitch::EcnMarkOnEnqueue=true", "RdmaSwitch::EcnMarkOnEnque
 run("--k=4", "--dry-run", "--ns3::RdmaNic::Mtuu=1", status=2, out="dry")
 result = run("--k=4", "--dry-run", out="dry")
 check("frame-hops" in result.stdout and not os.path.exists(folder("dry")), "--dry-run:\n" + result.stdout)
+# Names of classes are taken without ns3:: too.
+check("--ns3::RdmaNic::Mtu=" in run("--PrintAttributes=RdmaNic", out=None).stdout, "--PrintAttributes=RdmaNic")
+# NS_LOG is checked before ns-3 sees it, also in a dry run.
+for value, expected in (
+    ("Nope=level_all", "there is no log component 'Nope'"),
+    ("RdmaNicc", "did you mean 'RdmaNic'?"),
+    ("RdmaNic=level_inf", "did you mean 'level_info'?"),
+    ("RdmaNic=level_info:", "there is no log component ''"),
+    ("***=all", "there is no log component '***'"),
+):
+    os.environ["NS_LOG"] = value
+    for more in ([], ["--dry-run"]):
+        result = run("--k=4", *more, status=2, out="logged")
+        check(len(result.stderr.splitlines()) == 1 and result.stdout == "" and expected in result.stderr, value + ":\n" + str(result))
+        check("traffic: error: environment: NS_LOG" in result.stderr, result.stderr)
+        check(not os.path.exists(folder("logged")), value + ": a folder is left")
+for value in ("RdmaNic=level_error|prefix_time:RdmaPort=error", "*=error", ""):
+    os.environ["NS_LOG"] = value
+    run("--k=4", "--bytes=1kB", out="logged")
+del os.environ["NS_LOG"]
+# Words of --trace-qps and --pcap-flow that are names of hosts too.
+with open(folder("words.json"), "w") as file:
+    hosts = ("all", "pfc", "credits")
+    json.dump({"defaults": {"rate": "100Gbps", "delay": "1us"},
+               "nodes": [{"name": name, "kind": "host"} for name in hosts] + [{"name": "s", "kind": "switch"}],
+               "links": [{"from": name, "to": "s"} for name in hosts]}, file)
+words = ["--topology=" + folder("words.json"), "--bytes=1kB", "--no-report"]
+result = run(*words, "--trace-qps=all", status=2, out="words")
+check("--trace-qps=all: means every queue pair, and this network has a node of that name" in result.stderr, result.stderr)
+for pattern in ("*->*", "all->*", "pfc"):
+    run(*words, "--trace-qps=" + pattern, out="words")
+for flow in ("pfc", "pfc->all", "credits->pfc", "pfc,all->credits"):
+    run(*words, "--pcap=all:0", "--pcap-flow=" + flow, out="words")
+run(*words, "--pcap=all:0", "--pcap-flow=credits", status=2, out="words")
 done()

@@ -125,7 +125,7 @@ SayError(const std::string& program, const std::string& error, const scenario::R
         scenario::DropOutput(*run);
     }
     std::cerr << program << ": error: " << error << "\n";
-    return 2;
+    return OutputErrors::Any() ? 1 : 2;
 }
 
 } // namespace dltrain

@@ -4,6 +4,7 @@
 #include "fabric-builder.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "line-log.h"
 #include "ns3-settings.h"
 #include "ranks.h"
 #include "scenarios/spec/infiniband.h"
@@ -227,6 +228,15 @@ CheckTogether(const scenario::FabricSpec& spec, std::string& error)
     {
         error = CheckNicLimits(*nic);
     }
+    UintegerValue receiveBuffer;
+    nic->GetAttribute("PcieReceiveBuffer", receiveBuffer);
+    if (error.empty() && spec.infiniBand && receiveBuffer.Get())
+    {
+        error = "ns3::RdmaNic::PcieReceiveBuffer: " + std::to_string(receiveBuffer.Get()) +
+                " B, but an InfiniBand NIC holds what its bus has not taken in the buffers of its "
+                "VLs; allowed: 0, and --vl-buffer, now " +
+                std::to_string(spec.ib.laneBuffer.value) + " B";
+    }
     if (error.empty())
     {
         error = CheckSwitch(spec.infiniBand);
@@ -276,6 +286,11 @@ PrepareSimulator(const scenario::FabricSpec& spec,
                  std::string& error)
 {
     TakeNs3Environment();
+    error = CheckLogging();
+    if (!error.empty())
+    {
+        return false;
+    }
     if (ns3::Time::GetResolution() != ns3::Time::PS)
     {
         ns3::Time::SetResolution(ns3::Time::PS);
@@ -414,7 +429,12 @@ WriteSubnet(const ns3::RdmaFabric& fabric,
     }
     if (fabric.GetSubnet() && spec.ib.dump)
     {
-        return fabric.GetSubnet()->Dump(run.out);
+        const std::string error = fabric.GetSubnet()->Dump(run.out);
+        if (!error.empty())
+        {
+            OutputErrors::Add(error);
+        }
+        return error;
     }
     // Those of an earlier run go, but not what this one has read.
     for (const char* name : {"/opensm-lfts.dump", "/opensm-sl2vl.dump"})

@@ -3,6 +3,7 @@
  */
 #include "ns3-settings.h"
 
+#include "contrib/rdma/core/nearest-by-words.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/ns3-environment.h"
 #include "topologies/names.h"
@@ -11,6 +12,7 @@
 #include "ns3/command-line.h"
 #include "ns3/config.h"
 #include "ns3/global-value.h"
+#include "ns3/log.h"
 #include "ns3/string.h"
 #include "ns3/type-id.h"
 
@@ -95,7 +97,8 @@ IsReadable(const ns3::AttributeChecker& checker, const std::string& text)
 std::string
 Hint(const std::string& name, const std::vector<std::string>& known, const std::string& what)
 {
-    const std::string nearest = topo::NearestName(name, known);
+    std::string nearest = topo::NearestName(name, known);
+    nearest = nearest.empty() ? rdma::NearestByWords(name, known) : nearest;
     if (!nearest.empty())
     {
         return "; did you mean " + nearest + "?";
@@ -206,6 +209,24 @@ Invalid(const std::string& value,
            ")" + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
 
+/// \return the first class of a group with an attribute of that name; "" if none has one
+std::string
+OwnerOf(const std::string& attribute, const std::string& group)
+{
+    for (uint16_t i = 0; i < ns3::TypeId::GetRegisteredN(); ++i)
+    {
+        const ns3::TypeId type = ns3::TypeId::GetRegistered(i);
+        for (std::size_t j = 0; type.GetGroupName() == group && j < type.GetAttributeN(); ++j)
+        {
+            if (type.GetAttribute(j).name == attribute)
+            {
+                return type.GetName();
+            }
+        }
+    }
+    return {};
+}
+
 /// Groups of classes, each once.
 std::vector<std::string>
 GroupNames()
@@ -282,8 +303,12 @@ Set(const std::string& where, const std::string& name, const std::string& value,
         {
             known.push_back(type.GetAttribute(i).name);
         }
+        const std::string owner = OwnerOf(attribute, type.GetGroupName());
         error = rdma::Shown(where, 100) + ": " + type.GetName() + " has no attribute " +
-                rdma::Shown(attribute, 60) + Hint(attribute, known, "it has");
+                rdma::Shown(attribute, 60) +
+                (owner.empty() ? Hint(attribute, known, "it has")
+                               : "; " + owner + " has: did you mean --" + owner + "::" + attribute +
+                                     "=" + rdma::Shown(value, 60) + "?");
         return false;
     }
     if (!IsReadable(*info.checker, value) ||
@@ -333,14 +358,21 @@ Print(const std::string& argument, std::string& error)
             return false;
         }
     }
+    std::string understood = argument;
     if (name == "PrintAttributes" && !ns3::TypeId::LookupByNameFailSafe(value, &type))
     {
-        error = rdma::Shown(argument, 100) + ": there is no ns-3 class '" + rdma::Shown(value, 60) +
-                "'" + Hint(value, TypeNames(), "classes");
-        return false;
+        const std::string full = value.rfind("ns3::", 0) == 0 ? value : "ns3::" + value;
+        if (!ns3::TypeId::LookupByNameFailSafe(full, &type))
+        {
+            error = rdma::Shown(argument, 100) + ": there is no ns-3 class '" +
+                    rdma::Shown(value, 60) + "'" + Hint(full, TypeNames(), "classes") +
+                    " (--PrintTypeIds lists them)";
+            return false;
+        }
+        understood = "--PrintAttributes=" + full;
     }
     ns3::CommandLine commandLine;
-    commandLine.Parse({"", argument});
+    commandLine.Parse({"", understood});
     return true;
 }
 
@@ -353,6 +385,18 @@ TakeNs3Environment()
     {
         unsetenv(variable);
     }
+}
+
+std::string
+CheckLogging()
+{
+    const char* text = std::getenv("NS_LOG");
+    std::vector<std::string> components;
+    for (const auto& component : *ns3::LogComponent::GetComponentList())
+    {
+        components.push_back(component.first);
+    }
+    return scenario::CheckNs3Log(text ? text : "", components);
 }
 
 bool

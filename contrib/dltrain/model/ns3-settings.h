@@ -15,6 +15,10 @@ namespace dltrain
 /// them win over everything else. Before the first object is made: ns-3 reads them once, then.
 void TakeNs3Environment();
 
+/// \return what is wrong with NS_LOG of the environment, or nothing. Before the first event is
+/// made: ns-3 ends the program then.
+std::string CheckLogging();
+
 /**
  * The attributes and global values of ns-3 that the user gave: NS_ATTRIBUTE_DEFAULT and
  * NS_GLOBAL_VALUE of the environment, then the "ns3" object of the scenario, then

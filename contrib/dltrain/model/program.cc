@@ -414,7 +414,9 @@ RunProgram(const std::string& name, const std::function<int()>& main)
 {
     g_program = name;
     OccupyStandardDescriptors();
-    std::signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of write() then
+    // A closed pipe, and a file beyond `ulimit -f`, are errors of write() then.
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
     // Never deleted: streams are used until the very end.
     g_output = new TerminalText(std::cout, false);
     g_errors = new TerminalText(std::cerr, true);

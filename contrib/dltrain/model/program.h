@@ -21,6 +21,7 @@ namespace dltrain
  *
  * - Standard output that cannot be written (a full disk, a closed pipe or descriptor) is one error
  *   and status 1, whatever the program printed on it: help too. A status that is not 0 stays.
+ * - A file that is longer than `ulimit -f` allows cannot be written, as on a full disk.
  * - What names of the user's files hold never acts on the terminal: std::cout and std::cerr show
  *   control characters as \xNN (rdma::Printable). printf does not: print names with streams.
  * - Memory that cannot be had, an exception nobody caught and ns-3's fatal errors end with one

@@ -626,11 +626,8 @@ TrafficSimulation::Run()
     std::string error;
     if (!Build(error))
     {
-        if (Ranks::Get().IsFirst())
-        {
-            SayError("traffic", error, &m_scenario.run);
-        }
-        return 2;
+        const bool speaks = Ranks::Get().IsFirst();
+        return speaks ? SayError("traffic", error, &m_scenario.run) : 2;
     }
     PrintHead();
     m_control.SetFinish([this](const RunOutcome& outcome) { return Report(outcome); });

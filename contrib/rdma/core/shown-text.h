@@ -23,8 +23,9 @@ namespace rdma
 namespace detail
 {
 
-/// Bytes of the character of UTF-8 that `text` begins with (RFC 3629, section 4), and its number; 0
-/// bytes: it begins with none.
+/// Bytes of the character of UTF-8 that `text` begins with, and its number; 0 bytes: it begins
+/// with none. The shortest form of numbers up to 0x10ffff without surrogates, as today's UTF-8 is
+/// defined (assumed: RFC 3629 has not been looked up).
 inline size_t
 FirstCharacter(std::string_view text, uint32_t* number)
 {
@@ -54,9 +55,9 @@ FirstCharacter(std::string_view text, uint32_t* number)
     return c < kLeast[bytes] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : bytes;
 }
 
-/// What acts instead of being shown: the control characters C0, DEL and C1 (ECMA-48), the
-/// separators of lines and paragraphs, and those that turn the direction of writing round (Unicode
-/// standard annex 9, table 4).
+/// What acts instead of being shown: the control characters C0, DEL and C1, the separators of lines
+/// and paragraphs, and those that turn the direction of writing round (embeddings, overrides,
+/// isolates and their ends). The list is assumed, not taken from a standard.
 inline bool
 Acts(uint32_t c)
 {

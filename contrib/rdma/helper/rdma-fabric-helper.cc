@@ -325,7 +325,7 @@ RdmaFabricHelper::BuildSubnet(RdmaFabric& fabric, const std::vector<rdma::RouteL
         error =
             receiveBuffer.Get()
                 ? "ns3::RdmaNic::PcieReceiveBuffer: an InfiniBand NIC holds what its bus has not "
-                  "taken in the buffers of its VLs; allowed: 0, and IbFabricConfig::laneBuffer"
+                  "taken in the buffers of its VLs; allowed: 0; those buffers have a size"
                 : nic->StartLimits(0, fabric.m_sizes.LargestFrame(fabric.m_mtu));
         if (nic->GetLimits())
         {

@@ -55,6 +55,21 @@ TEST(QueuePairPattern, AHostMeansAllItsPorts)
     EXPECT_FALSE(QueuePairPattern::Means("*a*a*a*a*a*a*a*a*b", std::string(10000, 'a')));
 }
 
+TEST(QueuePairPattern, AHostNamedAllIsAmbiguous)
+{
+    topo::Topology t;
+    const auto all = t.AddHost("all");
+    const auto b = t.AddHost("b");
+    t.Connect(all, b, rdma::Gbps(100), rdma::Microseconds(1));
+    std::string nearest;
+    EXPECT_NE(CheckQueuePairPattern(t, "all", &nearest).find("allowed: *->* for every one"),
+              std::string::npos);
+    for (const char* right : {"*->*", "all->*", "*->all", "all->b"})
+    {
+        EXPECT_EQ(CheckQueuePairPattern(t, right, &nearest), "") << right;
+    }
+}
+
 TEST(QueuePairPattern, RefusesWhatIsNoHost)
 {
     const auto t = Star();
