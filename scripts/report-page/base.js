@@ -28,6 +28,18 @@ const time = (us, digits) => {
   return withSi(us, ["\u00b5s", "ms", "s"], digits);
 };
 const bytes = (n) => !isNumber(n) ? UNKNOWN : withSi(n, ["B", "kB", "MB", "GB", "TB", "PB"]);
+// Sizes of one axis are told in KiB, MiB, GiB if all of them are whole KiB (or less than one), as in pictures of scripts/plot.
+const areBinary = (sizes) => sizes.some((n) => n >= 1024) && sizes.every((n) => n < 1024 || n % 1024 === 0);
+const sizeIn = (binary) => (n) => {
+  if (!binary || !isNumber(n)) return bytes(n);
+  const power = [3, 2, 1].find((e) => n >= Math.pow(1024, e) * 0.9995) || 0;
+  return digit(n / Math.pow(1024, power), n >= 1000 * Math.pow(1024, power) ? 4 : 3) + "\u00a0" + ["B", "KiB", "MiB", "GiB"][power];
+};
+const sizeTicks = ([low, high], room, binary) => {
+  if (!binary) return logTicks([low, high], room);
+  const first = Math.ceil(Math.log(low) / Math.LN2 - 1e-6), last = Math.floor(Math.log(high) / Math.LN2 + 1e-6), every = Math.max(1, Math.ceil((last - first) / Math.max(1, room)));
+  return d3.range(first, last + 1, every).map((e) => Math.pow(2, e));
+};
 const rate = (gbps) => digit(gbps, 4) + "\u00a0Gb/s";
 const count = (n) => !isNumber(n) ? UNKNOWN : String(Math.round(n)).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 const percent = (share, places = 1) => !isNumber(share) ? UNKNOWN : (100 * share).toFixed(places) + "%";

@@ -307,7 +307,7 @@ function makeRoomForNames(graph, room, small) {
   for (const pod of pods) {
     const aside = names ? besideOf(names) / room : 0;
     pod.shown = names ? names[pods.indexOf(pod)] : "";
-    for (const [n, x] of pod.switches) n.x = pod.from + aside + (x - pod.from) * (1 - aside / (pod.to - pod.from));
+    for (const [n, x] of pod.switches) n.x = pod.from + aside + (x - pod.from) * (1 - (aside + Math.min(6 / room, (pod.to - pod.from) / 16)) / (pod.to - pod.from));
   }
 }
 const besideOf = (names) => 7.5 * d3.max(names, (name) => name.length) + 12;

@@ -7,8 +7,9 @@ const scaleButtons = (label, choices, chosen, change) => {
 };
 
 // An axis of sizes: each by itself if they are few, else logarithmic.
-function sizeAxis(svg, x, classes, few, [left, right], y, title) {
-  const axis = few ? d3.svg.axis().scale(x).tickFormat(bytes) : d3.svg.axis().scale(x).tickValues(logTicks(x.domain(), (right - left) / 90)).tickFormat(bytes);
+function sizeAxis(svg, x, classes, few, [left, right], y, title, binary) {
+  const axis = d3.svg.axis().scale(x).tickFormat(sizeIn(binary));
+  if (!few) axis.tickValues(sizeTicks(x.domain(), (right - left) / 90, binary));
   if (few && x.rangeBand() < 56) axis.tickValues(classes.filter((_, i) => i % Math.ceil(64 / (x.rangeBand() * 1.4)) === 0));
   svg.append("g").attr("class", "axis").attr("transform", `translate(0,${y})`).call(axis);
   svg.append("text").attr("class", "muted").attr("x", (left + right) / 2).attr("y", y + 38).attr("text-anchor", "middle").text(title);
@@ -30,6 +31,7 @@ function sizes() {
     + (sampled ? " Of " + count(data.flows.messages) + " messages, flows.csv holds " + count(data.flows.rows) + ": a sample and the slowest ones." : ""));
   const classes = d3.set(names.flatMap((name) => operations[name].map((c) => c[0]))).values().map(Number).sort(d3.ascending);
   const extent = (what) => d3.extent(names.flatMap((name) => operations[name].map((c) => c[what])).filter((v) => v > 0));
+  const binary = areBinary(classes.concat(names.flatMap((name) => operations[name].map((c) => c[1]))));
   let what = 2; // index into a class: 2 messages, 3 bytes
   const wide = (index) => extent(index)[1] > 50 * extent(index)[0]; // small ones would not be seen
   let logarithmic = wide(2);
@@ -54,7 +56,7 @@ function sizes() {
     const heightOf = (c) => c[what] > 0 ? Math.max(1.5, floor - y(c[what])) : 0;
     const format = what === 2 ? count : bytes;
     valueAxis(svg, y, [left, width - right], logarithmic ? logTicks(y.domain(), 6).filter((v) => v >= 1) : null, format);
-    sizeAxis(svg, x, classes, few, [left, width - right], floor, "size of a message");
+    sizeAxis(svg, x, classes, few, [left, width - right], floor, "size of a message", binary);
     svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text((what === 2 ? "messages" : "bytes in all of them") + (logarithmic ? ", logarithmic" : ""));
     const bar = ([from], name) => { // x and width of a bar: side by side are those that have this size
       const among = has[from], wide = Math.min(80, x.rangeBand() / among.length);
@@ -94,7 +96,7 @@ function flowsBySize() {
   node.append(keys, two);
   redraws.push(() => keys.replaceChildren(names.length > 1 ? legend(names.map((name) => [operationColour(name), name])) : ""));
   const middle = ([from, to]) => Math.sqrt(Math.max(1, from) * Math.max(1, to));
-  const all = names.flatMap((name) => groups[name]);
+  const all = names.flatMap((name) => groups[name]), binary = areBinary(all.flatMap((g) => [g[0], g[1]]));
   const xs = d3.extent(all, middle), ys = [d3.min(all, (g) => g[3]), d3.max(all, (g) => g[5])];
   [[3, "Half of the messages took at most", "p50"], [5, "99 of 100 took at most", "p99"]].forEach(([index, title, short]) => {
     const box = element("div");
@@ -106,7 +108,7 @@ function flowsBySize() {
       const low = Math.min(1, Math.max(0.01, ys[0])), high = Math.max(low * 2, ys[1]);
       const y = d3.scale.log().domain([low * 0.94, high * 1.15]).range([height - bottom, top]);
       valueAxis(svg, y, [left, width - right], logTicks(y.domain(), 8), (v) => digit(v) + "\u00d7");
-      sizeAxis(svg, x, [], false, [left, width - right], height - bottom, "size of a message");
+      sizeAxis(svg, x, [], false, [left, width - right], height - bottom, "size of a message", binary);
       svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("slowdown, " + short + "; logarithmic");
       names.forEach((name) => {
         svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((g) => x(middle(g))).y((g) => y(Math.max(low, g[index])))(groups[name])).style("stroke", operationColour(name));

@@ -70,7 +70,7 @@ function collectiveTiles() {
   const rows = (stats.collectives || []).filter((row) => isNumber(row.busbw_GBps));
   if (stats.program !== "collperf" || !rows.length) return [];
   const best = rows.reduce((a, b) => (b.busbw_GBps > a.busbw_GBps ? b : a));
-  return [tile("Largest bus bandwidth", digit(best.busbw_GBps, 4) + "\u00a0GB/s", best.op + " of " + bytes(best.bytes)),
+  return [tile("Largest bus bandwidth", digit(best.busbw_GBps, 4) + "\u00a0GB/s", best.op + " of " + sizeIn(areBinary(rows.map((row) => row.bytes)))(best.bytes)),
     tile("Time of it", time(best.time_us), best.algorithm + ", " + best.ranks + " ranks")];
 }
 

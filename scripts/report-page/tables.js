@@ -54,6 +54,7 @@ function collectives() {
 
 function bandwidth(node, rows) {
   const lines = [["busbw_GBps", "busbw"], ["algbw_GBps", "algbw"]];
+  const binary = areBinary(rows.map((row) => row.bytes)), size = sizeIn(binary);
   const keys = element("div");
   node.append(keys);
   redraws.push(() => keys.replaceChildren(legend(lines.map(([, name], i) => [seriesColour(i), name]))));
@@ -64,13 +65,13 @@ function bandwidth(node, rows) {
     svg.append("g").attr("class", "grid").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(5).tickSize(-(width - left - right)).tickFormat(""));
     svg.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(5));
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - bottom})`)
-      .call(d3.svg.axis().scale(x).tickValues(rows.length <= width / 90 ? rows.map((row) => row.bytes) : logTicks(x.domain(), width / 90)).tickFormat(bytes));
+      .call(d3.svg.axis().scale(x).tickValues(rows.length <= width / 90 ? rows.map((row) => row.bytes) : sizeTicks(x.domain(), width / 90, binary)).tickFormat(size));
     svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("GB/s");
     svg.append("text").attr("class", "muted").attr("x", (left + width) / 2).attr("y", height - 8).attr("text-anchor", "middle").text("size of the vector");
     lines.forEach(([key, name], i) => {
       svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((row) => x(Math.max(1, row.bytes))).y((row) => y(row[key]))(rows)).style("stroke", seriesColour(i));
       svg.append("g").selectAll("circle").data(rows).enter().append("circle").attr("cx", (row) => x(Math.max(1, row.bytes))).attr("cy", (row) => y(row[key])).attr("r", 5).style("fill", seriesColour(i))
-        .on("mousemove", (row) => showTooltip(d3.event.clientX, d3.event.clientY, bytes(row.bytes), [[name, digit(row[key], 4) + " GB/s"], ["time", time(row.time_us, 4)]])).on("mouseleave", hideTooltip);
+        .on("mousemove", (row) => showTooltip(d3.event.clientX, d3.event.clientY, size(row.bytes), [[name, digit(row[key], 4) + " GB/s"], ["time", time(row.time_us, 4)]])).on("mouseleave", hideTooltip);
     });
     return height;
   });

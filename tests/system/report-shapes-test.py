@@ -156,6 +156,16 @@ class ShapesTest(SystemTest):
 
     # ---- charts
 
+    def test_units_of_sizes(self):
+        """Of a sweep in powers of two MiB, on the axis and in the tile, as scripts/plot has them; of another one MB."""
+        ticks = """return [...document.querySelectorAll("#collectives .axis text")].map((t) => t.textContent.replace("\u00a0", " ")).filter((t) => / /.test(t));"""
+        for sizes, shown in (("-b 1M -e 4M", ["1 MiB", "2 MiB", "4 MiB"]), ("-b 1MB -e 4MB", ["1 MB", "2 MB", "4 MB"])):
+            with self.subTest(sizes=sizes):
+                self.show(self.run_program("collperf --ranks=4 " + sizes))
+                self.assertEqual(self.run_js(ticks), shown)
+                tile = self.run_js("""return document.querySelector("#summary .tiles small").textContent.replace("\u00a0", " ");""")
+                self.assertEqual(tile, "all_reduce of " + shown[-1])
+
     def test_quantiles_stand_beside_the_curves(self):
         run = self.run_program(DL + "--gpus=32 --servers=4 --placement=random")
         for width, dark in ((1280, False), (500, True)):

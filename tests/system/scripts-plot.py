@@ -630,6 +630,22 @@ class Honest(Base):
             self.assertEqual([p99 == p99 for p99 in table["p99"]], expected)
             self.assertEqual([p999 == p999 for p999 in table["p999"]], [count >= 1000 for count in counts.values()])
 
+    def test_units_of_sizes(self):
+        """Powers of two in MiB, round decimal numbers in MB; a mixture in MB."""
+        for name, sizes, units in (
+            ("binary", (64 << 20, 128 << 20, 256 << 20), {"64 MiB", "128 MiB", "256 MiB"}),
+            ("small", (8, 128, 2048, 32768), {"16 B", "256 B", "4 KiB"}),
+            ("decimal", (10**7, 2 * 10**7, 4 * 10**7), {"10 MB", "15 MB", "20 MB", "30 MB", "40 MB"}),
+            ("mixed", (1 << 20, 10**7), {"1 MB", "3 MB", "10 MB"}),
+        ):
+            rows = [{"op": "all_reduce", "algorithm": "ring", "bytes": size, "busbw_GBps": 9.0} for size in sizes]
+            figure = self.plots.draw("busbw", [self.folder_of(name, stats={"collectives": rows})])
+            self.check_layout(figure)
+            axis = figure.axes[0]
+            low, high = axis.get_xlim()
+            shown = {t.get_text() for t in axis.get_xticklabels() if low <= t.get_position()[0] <= high}
+            self.assertTrue(shown and shown <= units, (name, shown))
+
     def test_by_size_joins_no_sizes_that_are_nearly_equal(self):
         head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
         for name, sizes, said in (("near", (67448, 67449, 136533, 136534), True), ("far", (67449, 136534), False)):

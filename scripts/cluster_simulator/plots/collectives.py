@@ -12,6 +12,7 @@ from .style import (
     GREY,
     NARROW,
     NothingToShow,
+    are_binary,
     byte_ticks,
     heading,
     legend_above,
@@ -60,7 +61,7 @@ def draw_busbw(items, width):
     everything = [point for curve in curves for point in curve[3]]
     widen_log(axis, "x", [size for size, _ in everything], 4)
     axis.set_xscale("log", base=2)
-    byte_ticks(axis, "x", binary=True)
+    byte_ticks(axis, "x", binary=are_binary([size for size, _ in everything]))
     axis.set_ylim(0, max(bw for _, bw in everything) * 1.12)
     line = line_rate(items)
     if line:

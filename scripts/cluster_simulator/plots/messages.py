@@ -22,6 +22,7 @@ from .style import (
     PURPLE,
     RED,
     SKY,
+    are_binary,
     byte_ticks,
     columns_for,
     heading,
@@ -246,7 +247,7 @@ def draw_sizes_of_one(items, width, edges):
                 edgecolor="white",
             )
             bottom += count
-        finish_sizes(axis, what, edges, bottom.max())
+        finish_sizes(axis, what, edges, bottom.max(), items)
         legend_above(
             axis,
             [patch_handle(palette[name]) for name in names],
@@ -287,7 +288,7 @@ def draw_sizes_of_several(items, width, edges):
                 left = edges[:-1] * ratio**place
                 axis.bar(left, count, left * (ratio - 1), align="edge", color=item.colour, linewidth=0)
                 tallest = max(tallest, count.max())
-            finish_sizes(axis, what, edges, tallest)
+            finish_sizes(axis, what, edges, tallest, items)
             axis.set_ylabel(f"{text(name, 20)}:\n{axis.get_ylabel()}")
             if axis not in axes[-1]:
                 axis.set_xlabel("")
@@ -299,10 +300,10 @@ def draw_sizes_of_several(items, width, edges):
     return figure
 
 
-def finish_sizes(axis, what, edges, tallest):
+def finish_sizes(axis, what, edges, tallest, items):
     axis.set_xscale("log", base=2)
     axis.set_xlim(edges[0], edges[-1])
-    byte_ticks(axis, "x", binary=True)
+    byte_ticks(axis, "x", binary=all(are_binary(item.run.flows()["bytes"].unique()) for item in items))
     axis.tick_params(axis="x", labelrotation=0)
     axis.grid(False, axis="x")
     if what == "messages":
@@ -379,7 +380,7 @@ def finish_by_size(axis, key, sizes, tables, columns):
     widen_log(axis, "y", values or [1], 4)
     if key == "fct_slowdown":
         axis.set_ylim(0.93, max(axis.get_ylim()[1], 2.1))
-    byte_ticks(axis, "x", most=5)
+    byte_ticks(axis, "x", binary=are_binary(sizes), most=5)
     (time_ticks if key == "fct_us" else number_ticks)(axis, "y")
     near = len(numpy.unique(merged(sizes))) < len(sizes)
     axis.set_xlabel("size of a message" + (f" (nearer than {100 * NEAR - 100:.0f}%: one)" if near else ""))

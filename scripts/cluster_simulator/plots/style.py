@@ -125,6 +125,11 @@ def human_bytes(count):
     return human(count, BYTES)
 
 
+def are_binary(sizes):
+    """Sizes of an axis are told in KiB, MiB, GiB if all of them are whole KiB (or less than one), as in report.html."""
+    return any(size >= 1024 for size in sizes) and all(size < 1024 or size % 1024 == 0 for size in sizes)
+
+
 def unit_for(largest, units):
     """(factor, name) in which `largest` has one to three digits before the point, and stays above 1."""
     chosen = units[0]
