@@ -52,13 +52,14 @@ def taken(name):
         [os.path.join(running.PROGRAMS, "traffic"), "--topology=single-switch", "--hosts=3", "--dry-run", f"--{name}=~"],
         capture_output=True, encoding="utf-8", check=False)
     said = done.stderr
-    found = re.search(r"\((u?int\d+_t|double|Time|DataRate|bool)(?: ([^:()]+):([^()]+))?\)", said)
-    names = re.search(r"allowed: ((?:[\w-]+, )+[\w-]+)", said)
+    found = re.search(r"allowed: (a whole number|a number|a time|a rate|true)\b[^,(]*(?:, (\S+) to (\S+))? \(", said)
+    names = re.search(r"allowed: ((?:[\w:-]+, )+[\w:-]+)", said)
     choices = names[1].split(", ") if names else []
-    if not found:
+    if not found or found[1] == "true":
         return None, None, None, choices
     low, high = (float(part.rstrip("ps")) if part else None for part in found.groups()[1:])
-    return found[1], low, high, choices
+    kind = {"a whole number": "uint64_t", "a number": "double", "a time": "Time", "a rate": "DataRate"}[found[1]]
+    return kind, low, high, choices
 
 
 def usable(name, default, rng):

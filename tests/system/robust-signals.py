@@ -93,7 +93,7 @@ class Broken(RobustTest):
 
     def test_no_memory(self):
         """A limit is met first by the set-up, then, higher, by the simulation: one error each time."""
-        line = "collperf --op=alltoall --ranks=320 --gpus-per-server=1 -b 1M -e 1M -n 1 -w 0 --report=0 --timeline=0"
+        line = "collperf --op=alltoall --ranks=480 --gpus-per-server=1 -b 1M -e 1M -n 1 -w 0 --report=0 --timeline=0"
         statuses = set()
         for megabytes in (250, 350, 450):
             with self.subTest(megabytes):
