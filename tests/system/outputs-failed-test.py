@@ -60,7 +60,7 @@ class FullDisk(SystemTest):
         for line, out in self.lines():
             with self.subTest(line):
                 done = self.limited(line, 10, out)
-                self.failed(done, 2)
+                self.failed(done, 1)
                 self.assertEqual(done.stdout, "")
 
     def test_only_the_statistics_are_lost(self):

@@ -206,10 +206,29 @@ CheckSwitch(bool infiniBand)
     return infiniBand ? "" : device->CheckEcn();
 }
 
+/// Null messages need links that ns-3 itself knows as such. \return what is wrong, or nothing
+std::string
+CheckSimulator()
+{
+    StringValue simulator;
+    ns3::GlobalValue::GetValueByName("SimulatorImplementationType", simulator);
+    return simulator.Get() != "ns3::NullMessageSimulatorImpl"
+               ? ""
+               : "SimulatorImplementationType: '" + simulator.Get() +
+                     "' cannot run these networks; allowed: ns3::DefaultSimulatorImpl, "
+                     "ns3::RealtimeSimulatorImpl, with several processes "
+                     "ns3::DistributedSimulatorImpl";
+}
+
 /// What an attribute's own checker cannot know.
 bool
 CheckTogether(const scenario::FabricSpec& spec, std::string& error)
 {
+    error = CheckSimulator();
+    if (!error.empty())
+    {
+        return false;
+    }
     ns3::ObjectFactory factory("ns3::RdmaNic");
     UintegerValue mtu;
     BooleanValue extensions;
