@@ -531,7 +531,7 @@ class RdmaPort : public NetDevice
     uint8_t m_paused{0};     //!< bit p: PFC holds priority p
     uint8_t m_strict{0xc0};
     uint8_t m_dwrrNext{0};
-    uint8_t m_ignored{0}; //!< bit p: pauses of priority p have no effect
+    bool m_down{false};
     uint8_t m_lineOverhead{RdmaFrame::WIRE_ONLY_BYTES};
 
     // line 3: who listens, and the event objects
@@ -554,9 +554,9 @@ class RdmaPort : public NetDevice
     std::array<int64_t, PRIORITIES> m_pausedSinceOf{}; //!< of those that last
     RdmaFrameList m_controlInFlight; //!< MAC control frames towards this port: not delayed by a
                                      //!< switch's pipeline
-    bool m_down{false};
     bool m_txScheduled{
         false};               //!< of a port whose link is down: its transmit event is still to come
+    uint8_t m_ignored{0};     //!< bit p: pauses of priority p have no effect
     uint32_t m_lost{0};       //!< frames of m_inFlight that were lost with their link
     uint32_t m_pauseResponse; //!< 512 bit times
     uint32_t m_interfaceDelay; //!< bit times
