@@ -28,8 +28,8 @@ constexpr double kMostSteps = 4e6;
 // Bytes, measured: peaks of the resident set of optimized builds (x86-64, GCC 12, glibc), of runs that differ in one of these
 // (networks of 48 to 24,576 links, 16 to 160,000 connections, up to 4 million messages).
 constexpr double kProgram = 16e6;
-constexpr double kIdleLink = 3900;         ///< both ends
-constexpr double kIdleIbLink = 8300;
+constexpr double kIdleLink = 6000;         ///< both ends
+constexpr double kIdleIbLink = 13000;
 constexpr double kBusyLink = 4500;         ///< more, once frames have crossed it
 constexpr double kConnection = 1220;       ///< both ends, and one message
 constexpr double kConnectionJourney = 350; ///< for the attribution of time
