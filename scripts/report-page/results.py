@@ -175,7 +175,7 @@ class Results:
         stats = self.stats
         check(stats, "",
               objects="configuration topology flows drops attribution critical_path fct_us fct_slowdown links_csv flows_csv credits "
-                      "gpu_memory_parts_bytes bytes_sent_per_gpu fairness port_classes offered_load nic_limits",
+                      "gpu_memory_parts_bytes bytes_sent_per_gpu fairness port_classes offered_load nic_limits scale_up",
               lists="collectives links nondeterministic step_times_us slowdown_by_size longest_queues", times="simulated_time_us measured_from_us",
               counts="messages gpus servers steps_measured warmup_steps collectives_left_out step_times_left_out",
               numbers="message_bytes step_time_us compute_time_us communication_time_us exposed_communication_time_us samples_per_s tflops_per_gpu mfu "
@@ -184,6 +184,7 @@ class Results:
         inside = lambda key: stats.get(key) or {}
         check(inside("configuration"), "configuration.", objects="cluster fabric collperf")
         check(inside("configuration").get("cluster") or {}, "configuration.cluster.", counts="gpus_per_server")
+        check(inside("scale_up"), "scale_up.", numbers="gpu_gbps")
         check(inside("links_csv"), "links_csv.", times="interval_us")
         check(inside("attribution"), "attribution.", objects="share", lists="ports slowest")
         check(inside("critical_path"), "critical_path.", objects="share", lists="hops path longest_messages")
