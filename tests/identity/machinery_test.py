@@ -111,7 +111,7 @@ class IdentityTest(unittest.TestCase):
         self.write("expected.json", expected)
         status, text = self.call("--only=small", f"--against={other}")
         self.assertEqual(status, 1)
-        self.assertRegex(text, r"from line 2 on, - of --against and + here:\n +-\d,server-")
+        self.assertRegex(text, r"from line 2 on, - of --against and \+ here:\n +-\d,server-")
         # Compared with that build, its cable is the difference in configuration, and not the only one.
         status, text = self.call("--only=small", f"--against={other}", "--ignore=configuration.network.link_delay")
         self.assertEqual(status, 1)
