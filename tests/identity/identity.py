@@ -85,16 +85,17 @@ def environment(programs):
         # What the compiler wrote into .comment; the start files of the C library may be of another one.
         compilers = set(re.findall(rb"(?:GCC: \([^)\0]*\) [.\d]+|clang version [^\0]*)", file.read()))
     d3 = [path for path in (os.environ.get("DLTRAIN_D3"), "/usr/share/javascript/d3/d3.min.js") if path and os.path.isfile(path)]
-    packages = "import numpy, matplotlib; print(numpy.__version__, matplotlib.__version__)"
-    found = subprocess.run(["/usr/bin/python3", "-c", packages], capture_output=True, text=True, check=False).stdout.split()
+    # Of the scripts' interpreter, which need not be this one.
+    packages = "import platform; print(platform.python_version()); import numpy, matplotlib; print(numpy.__version__, matplotlib.__version__)"
+    found = subprocess.run(["/usr/bin/python3", "-c", packages], capture_output=True, text=True, check=False).stdout.split() + [None] * 3
     return {
         "compilers": sorted(text.decode(errors="replace") for text in compilers),
         "machine": platform.machine(),
         "c_library": " ".join(platform.libc_ver()),
-        "python": platform.python_version(),
+        "python": found[0],
         "d3": hashlib.sha256(open(d3[0], "rb").read()).hexdigest() if d3 else None,
-        "numpy": found[0] if found else None,
-        "matplotlib": found[1] if found else None,
+        "numpy": found[1],
+        "matplotlib": found[2],
     }
 
 
