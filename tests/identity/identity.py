@@ -340,6 +340,9 @@ def main(words):
         return 2
     here = environment(options.programs)
     expected = read_json(options.expected) if os.path.exists(options.expected) else {"environment": here, "runs": {}}
+    if not options.update and not options.ignore and not os.path.exists(options.expected):
+        print(f"identity: error: {options.expected}: not there; --update writes it", file=sys.stderr)
+        return 2
     if not options.update and not options.ignore and expected["environment"] != here:
         print("skipped: checksums hold for one compiler, machine and set of libraries, and these are others:")
         for key in sorted(set(here) | set(expected["environment"])):
