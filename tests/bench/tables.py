@@ -26,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "programs")
 sys.path.insert(0, os.path.join(ROOT, "tests", "system"))
 
+from _dcqcn_model import dcqcn_fixed_point, dcqcn_integrated  # noqa: E402
 from _queues import Queue, late  # noqa: E402
 from _system_test import HEADERS, number  # noqa: E402
 
@@ -303,6 +304,10 @@ def replicas():
         row("DCQCN, 4 us, 2 flows: standard deviation, highest", command("dcqcn-queue", "--hosts=3"),
             lambda run: kilobytes(second_half(run).deviation, second_half(run).most) + " kB"),
         row("Swift: delay, median and 99th percentile", command("swift-incast"), lambda run: swift(run, (0.5, 0.99))),
+        row("theory: DCQCN's fixed point, 2, 4, 10 flows", [], lambda: kilobytes(*(dcqcn_fixed_point(flows) for flows in (2, 4, 10))) + " kB"),
+        *(row(f"theory: DCQCN's model, integrated, 85 us, {flows} flows{text}: mean, standard deviation, 5th and 95th percentile", [],
+              lambda flows=flows, goes_on=goes_on: ", ".join(digits(v / 1e3) for v in dcqcn_integrated(flows, 85e-6, goes_on).values()) + " kB")
+          for flows, goes_on, text in ((2, False, ""), (10, False, ""), (64, False, ""), (64, True, ", a line that goes on"))),
     ], more=True)
 
 

@@ -6,6 +6,7 @@ import math
 import os
 import statistics
 
+from _dcqcn_model import dcqcn_fixed_point, dcqcn_integrated
 from _queues import Queue, late
 from _system_test import HEADERS, ROOT, SystemTest, main
 
@@ -13,33 +14,6 @@ PRESETS = os.path.join(ROOT, "scenarios", "presets", "cc")
 LINE = 20  # preamble and gap: of the wire, in no queue
 ACK = HEADERS + 4  # AETH
 SHORT = "--no-report --no-progress"
-
-
-def dcqcn_fixed_point(flows):
-    """Bytes in the queue where N equal DCQCN flows rest, None if that is beyond Kmax.
-
-    The fluid model of Y. Zhu et al., "ECN or Delay", CoNEXT 2016, 3.1: all derivatives zero, each flow at C / N, in packets:
-      alpha = 1 - (1 - p)^(tau' R)
-      (R_T - R) / tau (1 - (1 - p)^(tau R)) = R_AI R (p (1 - p)^(F B) / ((1 - p)^-B - 1) + p (1 - p)^(F T R) / ((1 - p)^(-T R) - 1))
-      R alpha / (2 tau) (1 - (1 - p)^(tau R)) = (R_T - R) / 2 R (p / ((1 - p)^-B - 1) + p / ((1 - p)^(-T R) - 1))
-    solved for p by halving, and p(q) of RED turned round. Constants of the SIGCOMM 2015 paper: CNPs 50 us apart, alpha 55 us,
-    increase every 55 us and every 10 MB, F = 5, R_AI 40 Mb/s; Kmin 5 kB, Kmax 200 kB, Pmax 1% at 40 Gb/s.
-    """
-    packet = 8 * (1024 + HEADERS)  # bits
-    rate, increase, bytes_, timer, tau, tau_alpha, f = 40e9 / packet / flows, 40e6 / packet, 10e6 / 1024, 55e-6, 50e-6, 55e-6, 5
-
-    def derivative(p):
-        x = math.log1p(-p)
-        cut = -math.expm1(tau * rate * x)
-        events = [(n, p / math.expm1(-n * x) if -n * x < 600 else 0.0) for n in (bytes_, timer * rate)]
-        above = tau / cut * increase * rate * sum(math.exp(f * n * x) * e for n, e in events)
-        return above / 2 * rate * sum(e for _, e in events) - rate * -math.expm1(tau_alpha * rate * x) / (2 * tau) * cut
-
-    low, high = 1e-9, 0.5
-    for _ in range(100):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if derivative(middle) > 0 else (low, middle)
-    return 5e3 + 195e3 * low / 0.01 if low <= 0.01 else None
 
 
 class ReplicasTest(SystemTest):
@@ -85,11 +59,16 @@ class ReplicasTest(SystemTest):
     def test_dcqcn_is_unstable_with_ten_flows_and_a_slow_loop(self):
         # Zhu et al., CoNEXT 2016, 3.2: at 85 us two flows are stable and ten are not. The fluid model, integrated, has then
         # 5% of the time an empty queue, 5% more than 228 kB (Kmax: 200), standard deviation 80 kB.
+        model = dcqcn_integrated(10, 85e-6)
+        self.assertWithin(model["deviation"], 80e3, 0.02)
+        self.assertLess(dcqcn_integrated(2, 85e-6)["deviation"], 0.1e3)
         ten = self.replica("dcqcn-instability")
         queue = Queue(ten, 100000)
+        self.assertEqual(model["p5"], 0)
         self.assertLess(queue.quantile(0.05), 5e3)
+        self.assertGreater(model["p95"], 200e3)
         self.assertGreater(queue.quantile(0.95), 200e3)
-        self.assertWithin(queue.deviation, 80e3, 0.2)
+        self.assertWithin(queue.deviation, model["deviation"], 0.2)
         full = 40 * 1024 / (1024 + HEADERS)
         self.assertLess(late(ten, 100000)[1], 0.96 * full)
         two = self.replica("dcqcn-instability", "--hosts=3")
