@@ -26,7 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "programs")
 sys.path.insert(0, os.path.join(ROOT, "tests", "system"))
 
-from _dcqcn_model import dcqcn_fixed_point, dcqcn_integrated  # noqa: E402
+from _cc_models import LINE, dcqcn_fixed_point, dcqcn_integrated, dctcp_bounds  # noqa: E402
 from _queues import Queue, late  # noqa: E402
 from _system_test import HEADERS, number  # noqa: E402
 
@@ -153,18 +153,27 @@ def placement():
          lambda s: [step(s), f"{s['ecn_marks']:,}", f"{s['pfc_pauses']:,}", f"{s['fct_slowdown']['p99']:.3g}", busiest(s)]) for line in options])
 
 
+def job(cluster, name):
+    return f"dltrain --warmup=0 {cluster} --cc={name}"
+
+
 def training():
-    def command(cluster, name):
-        return f"dltrain --warmup=0 {cluster} --cc={name}"
     short = [cluster for _, cluster in (CLUSTERS[0], *CLUSTERS[2:])]
     yield Table(README, ["`--cc=`", "default", "4:1", "2:1, random", "4:1, random"], [
-        (["`" + name_of(name).replace(", ", "`, `") + "`"], [command(cluster, name) for cluster in short],
+        (["`" + name_of(name).replace(", ", "`, `") + "`"], [job(cluster, name) for cluster in short],
          lambda *runs: [step(runs[0]), *(f"{step(s)}, {time(s['pfc_pause_time_us'])}" for s in runs[1:])]) for name in ALGORITHMS])
     yield Table(REPLICAS, ["cluster", "`--cc`", "step", "FCT p99", "FCT p99.9", "ECN marks", "CNPs", "pauses", "paused, all ports together"], [
-        ([title if name == ALGORITHMS[0] else "", name_of(name)], [command(cluster, name)],
+        ([title if name == ALGORITHMS[0] else "", name_of(name)], [job(cluster, name)],
          lambda s: [step(s), time(s["fct_us"]["p99"]), time(s["fct_us"]["p999"]), f"{s['ecn_marks']:,}", f"{s['cnps']:,}", f"{s['pfc_pauses']:,}",
                     time(s["pfc_pause_time_us"])])
         for title, cluster in CLUSTERS for name in ALGORITHMS])
+
+
+def acks():
+    yield Table(REPLICAS, ["`--cc`", "step", "with `--ack-priority=6`", "FCT p99.9", "with `--ack-priority=6`"], [
+        ([name_of(name)], [job(f"--oversubscription=4 {priority}", name) for priority in ("", "--ack-priority=6")],
+         lambda same, above: [step(same), step(above), time(same["fct_us"]["p999"]), time(above["fct_us"]["p999"])])
+        for name in ("swift", "theta-powertcp", "timely", "powertcp")])
 
 
 def dcqcn():
@@ -178,7 +187,7 @@ def dcqcn():
 
 def infiniband():
     def command(cluster, name, fabric):
-        return f"dltrain --warmup=0 --fabric={fabric} {cluster} --cc={name}" if fabric == "ib" else f"dltrain --warmup=0 {cluster} --cc={name}"
+        return f"dltrain --warmup=0 --fabric={fabric} {cluster} --cc={name}" if fabric == "ib" else job(cluster, name)
 
     names = ("none", "dcqcn", "ib-cc")
     short = [cluster for _, cluster in (CLUSTERS[0], RANDOM, CLUSTERS[2], CLUSTERS[4])]
@@ -263,12 +272,13 @@ def replicas():
     def hpcc(run):
         queue = Queue(run, 1000)
         share = late(run, 1000)[1] * (4096 + HEADERS + 42) / 4096
-        return f"{kilobytes(queue.quantile(0.5))} and {kilobytes(queue.quantile(0.95))} kB (a packet); {share:.1f}%"
+        return f"{kilobytes(queue.quantile(0.5))} and {kilobytes(queue.quantile(0.95))} kB (a packet: 4.2); {share:.1f}%"
 
-    def swift(run, shares=(0.5,)):
-        """use of the line; delay: idle, and what the queue takes at 50 Gb/s; lost; time-outs"""
+    def swift(run):
+        """use of the line; mean, median and 99th percentile of the delay: idle, and what the queue takes at 50 Gb/s; lost; time-outs"""
         idle = 4 + 1 + 2 * (4096 + HEADERS + HEADERS + 4) * 8 / 50e3  # us
-        delays = [idle + Queue(run, 60000).quantile(share) * 8 / 50e3 for share in shares]
+        queue = Queue(run, 60000)
+        delays = [idle + count * 8 / 50e3 for count in (queue.mean, queue.quantile(0.5), queue.quantile(0.99))]
         used = 100 * late(run, 60000)[1] / (50 * 4096 / (4096 + HEADERS))
         lost = sum(run["drops"].values()) / run["data_packets"]
         return f"{used:.0f}%; {', '.join(time(delay) for delay in delays)}; {f'{100 * lost:.1f}%' if lost else 'none'}; {run['timeouts']:,}"
@@ -295,7 +305,7 @@ def replicas():
         row("TIMELY, two flows after 300 ms: rates; Jain's index of the second half", command("timely-oscillation"), timely),
         row("patched TIMELY: Jain's index; queue", command("timely-patched"), patched),
         row("HPCC, 4 flows, 100 Gb/s: median and 95th percentile of the queue; use of the line", hpcc_queue, hpcc),
-        row("Swift, 5,000 flows to 50 Gb/s: use of the line; median delay; lost; time-outs", command("swift-incast"), swift),
+        row("Swift, 5,000 flows to 50 Gb/s: use of the line; mean, median and 99th percentile of the delay; lost; time-outs in 60 ms", command("swift-incast"), swift),
         row("the same with windows of a packet at least", command("swift-incast", "--ns3::SwiftCongestionOps::MinCwnd=1"), swift),
     ])
     yield Table(REPLICAS, ["what", "here"], [
@@ -303,7 +313,8 @@ def replicas():
             command("dcqcn-instability", instability + " --ecn-kmax=48762.5kB --ecn-pmax=1"), loop("mean", "deviation")),
         row("DCQCN, 4 us, 2 flows: standard deviation, highest", command("dcqcn-queue", "--hosts=3"),
             lambda run: kilobytes(second_half(run).deviation, second_half(run).most) + " kB"),
-        row("Swift: delay, median and 99th percentile", command("swift-incast"), lambda run: swift(run, (0.5, 0.99))),
+        row("theory: DCTCP, 2, 10, 40 flows", [], lambda: "; ".join(kilobytes(*((high - part * span) * (1024 + HEADERS - LINE) for part in (1, 0)))
+                                                                    for high, span in map(dctcp_bounds, (2, 10, 40))) + " kB"),
         row("theory: DCQCN's fixed point, 2, 4, 10 flows", [], lambda: kilobytes(*(dcqcn_fixed_point(flows) for flows in (2, 4, 10))) + " kB"),
         *(row(f"theory: DCQCN's model, integrated, 85 us, {flows} flows{text}: mean, standard deviation, 5th and 95th percentile", [],
               lambda flows=flows, goes_on=goes_on: ", ".join(digits(v / 1e3) for v in dcqcn_integrated(flows, 85e-6, goes_on).values()) + " kB")
@@ -360,7 +371,7 @@ def fattree():
         for title, name, load in FAT_TREES for algorithm in OF_FAT_TREES[1:]], more=True)
 
 
-TABLES = {f.__name__: f for f in (changes, placement, training, dcqcn, infiniband, adaptive, replicas, fattree)}
+TABLES = {f.__name__: f for f in (changes, placement, training, acks, dcqcn, infiniband, adaptive, replicas, fattree)}
 
 
 def line_of(command):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""DCQCN's fluid model (Y. Zhu et al., "ECN or Delay", CoNEXT 2016, 3.1) as scenarios/presets/cc has it: where it rests, and where it
-does not. Of tests/system and of tests/bench/tables.py."""
+"""What theory says of the replicas in scenarios/presets/cc, for tests/system and tests/bench/tables.py: DCTCP's analysis, and DCQCN's
+fluid model (Y. Zhu et al., "ECN or Delay", CoNEXT 2016, 3.1), where it rests and where it does not."""
 
 import math
 import statistics
@@ -8,7 +8,16 @@ import statistics
 from _system_test import HEADERS, quantile
 
 LINE = 20  # preamble and gap: of the wire, in no queue
+ACK = HEADERS + 4  # AETH
 PACKET = 8 * (1024 + HEADERS)  # bits on the line
+
+
+def dctcp_bounds(flows):
+    """(Q_max, amplitude A) in packets of dctcp-queue.json: Q_max = K + N, A = sqrt(2 N (C RTT + K)) / 2 if flows are in step (M. Alizadeh
+    et al., SIGCOMM 2010, 3.3). RTT: four times 25 us, two pipelines of 500 ns, data and ACK twice each at 0.8 ns a byte."""
+    rtt = 4 * 25 + 2 * 0.5 + 2 * 0.8e-3 * (1024 + HEADERS + ACK)
+    threshold = 60000 / (1024 + HEADERS - LINE)
+    return threshold + flows, math.sqrt(2 * flows * (rtt / (0.8e-3 * (1024 + HEADERS)) + threshold)) / 2
 
 
 def dcqcn_fixed_point(flows):
