@@ -3,7 +3,7 @@
 """README.md and the pages of docs/ show what the programs print: every ```console block is compared with a run of its command.
 
     readme-test.py --update            writes what they print now into the pages instead
-    readme-test.py --page=docs/X.md    looks at this page only
+    readme-test.py --page=PAGE          looks at this page only
 
 The pages whose programs have to be built first belong to docs-extending.py.
 """
