@@ -9,13 +9,17 @@ The pages whose programs have to be built first belong to docs-extending.py.
 """
 
 import functools
+import json
+import os
 import re
+import subprocess
 import sys
+import tempfile
 import unittest
 
 from _pages import blocks, pages, read
 from _shown import Shown, shown_in, update
-from _system_test import main
+from _system_test import PROGRAMS, main
 
 BUILT_FIRST = {"docs/extending.md", "docs/tutorial-ns-3-developer.md"}
 UPDATE = "--update" in sys.argv
@@ -64,6 +68,25 @@ class Readme(unittest.TestCase):
                 if words != "console":
                     for line in lines:
                         self.assertIsNone(looks.match(line), f"{page}:{start}: {line}")
+
+    def test_files_of_json_are_accepted(self):
+        """Every JSON of docs/scenarios.md, a block or between backticks, is a valid file of its kind."""
+        kinds = (("program", "--scenario"), ("hidden", "--model"), ("layers", "--model"), ("base", "--gpu"), ("servers", "--server"), ("nodes", "--topology"))
+        text = read("docs/scenarios.md")
+        found = ["\n".join(lines) for words, lines, _ in blocks(text) if words == "json"]
+        found += [words for words in re.findall(r"`(\{[^`]*\})`", text) if "..." not in words]
+        used = []
+        for content in found:
+            keys = json.loads(content)
+            option = "--profile" if "optimizer_us" in keys else next(option for key, option in kinds if key in keys)
+            with self.subTest(content), tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, "file.json"), "w", encoding="utf-8") as file:
+                    file.write(content)
+                run = subprocess.run([os.path.join(PROGRAMS, "dltrain"), f"{option}=file.json", "--dry-run"], cwd=folder, capture_output=True, text=True,
+                                     check=False, stdin=subprocess.DEVNULL, timeout=60)
+                self.assertEqual(run.returncode, 0, run.stderr)
+            used.append(option)
+        self.assertEqual(set(used), {"--scenario", "--model", "--gpu", "--server", "--topology", "--profile"})
 
     def test_what_the_test_finds(self):
         def block(*lines):
