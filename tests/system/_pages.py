@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests of the documentation share: the pages, their headings, links and blocks, as GitHub renders them."""
+"""What the tests of the documentation share: the pages, their headings, links and blocks, as GitHub
+renders them.
+"""
 
 import os
 import re
@@ -15,8 +17,14 @@ def pages(root=ROOT):
     """Every *.md below the folder, as a path relative to it, sorted."""
     found = []
     for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if name not in SKIPPED and not name.startswith("egg-info")]
-        found += [os.path.relpath(os.path.join(folder, name), root) for name in files if name.endswith(".md")]
+        folders[:] = [
+            name for name in folders if name not in SKIPPED and not name.startswith("egg-info")
+        ]
+        found += [
+            os.path.relpath(os.path.join(folder, name), root)
+            for name in files
+            if name.endswith(".md")
+        ]
     return sorted(found)
 
 
@@ -26,13 +34,20 @@ def read(page, root=ROOT):
 
 
 def blocks(text):
-    """Fenced blocks: (words behind the fence, lines, number of the line after the opening fence)."""
+    """Fenced blocks: (words behind the fence, lines, number of the line after the opening
+    fence).
+    """
     found, fence, words, lines, start = [], None, "", [], 0
     for number, line in enumerate(text.split("\n"), 1):
         match = FENCE.match(line)
         if fence is None and match:
             fence, words, lines, start = match.group(1), match.group(2).strip(), [], number + 1
-        elif fence is not None and match and match.group(1).startswith(fence) and not match.group(2).strip():
+        elif (
+            fence is not None
+            and match
+            and match.group(1).startswith(fence)
+            and not match.group(2).strip()
+        ):
             found.append((words, lines, start))
             fence = None
         elif fence is not None:
@@ -43,7 +58,9 @@ def blocks(text):
 
 
 def without_blocks(text):
-    """The text with empty lines in place of fenced and indented blocks, so that numbers of lines stay."""
+    """The text with empty lines in place of fenced and indented blocks, so that numbers of lines
+    stay.
+    """
     out, fence, before = [], None, ""
     for line in text.split("\n"):
         match = FENCE.match(line)
@@ -72,7 +89,9 @@ def slug(heading):
 
 
 def anchors(text):
-    """Anchors of a page: of its headings (a second one of the same name is name-1), and <a name=...>."""
+    """Anchors of a page: of its headings (a second one of the same name is name-1), and <a
+    name=...>.
+    """
     found, seen = set(), {}
     plain = without_blocks(text)
     for heading in re.findall(r"^#{1,6} +(.*?)\s*#*$", plain, re.MULTILINE):
@@ -89,6 +108,10 @@ def links(text):
     found = []
     for number, line in enumerate(plain.split("\n"), 1):
         line = re.sub(r"`[^`]*`", "", line)
-        targets = re.findall(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)", line) + re.findall(r"^\[[^\]]+\]:\s+<?(\S+?)>?$", line)
-        found += [(number, target) for target in targets if not re.match(r"[a-z][a-z0-9+.-]*:", target)]
+        targets = re.findall(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)", line) + re.findall(
+            r"^\[[^\]]+\]:\s+<?(\S+?)>?$", line
+        )
+        found += [
+            (number, target) for target in targets if not re.match(r"[a-z][a-z0-9+.-]*:", target)
+        ]
     return found

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 300
-"""The Python of docs/: sessions (>>>) are run as they stand, and what they show is what comes; other blocks of Python at least
-have the names and arguments that the package has, by being run too."""
+"""The Python of docs/: sessions (>>>) are run as they stand, and what they show is what comes;
+other blocks of Python at least have the names and arguments that the package has, by being run
+too."""
 
 import contextlib
 import doctest
@@ -29,7 +30,11 @@ class Python(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        folder = self.enterContext(tempfile.TemporaryDirectory()) if hasattr(self, "enterContext") else tempfile.mkdtemp()
+        folder = (
+            self.enterContext(tempfile.TemporaryDirectory())
+            if hasattr(self, "enterContext")
+            else tempfile.mkdtemp()
+        )
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder)
 
@@ -38,7 +43,11 @@ class Python(unittest.TestCase):
         for page in pages():
             for words, lines, _ in blocks(read(page)):
                 sessions += words == "python" and lines[0].startswith(">>>")
-            failed, tried = doctest.testfile(os.path.join(ROOT, page), module_relative=False, report=True) if ">>> " in read(page) else (0, 0)
+            failed, tried = (
+                doctest.testfile(os.path.join(ROOT, page), module_relative=False, report=True)
+                if ">>> " in read(page)
+                else (0, 0)
+            )
             self.assertEqual(failed, 0, page)
             del tried
         self.assertGreaterEqual(sessions, 4)
@@ -49,8 +58,12 @@ class Python(unittest.TestCase):
             names = {}
             for words, lines, start in blocks(read(page)):
                 if words == "python" and not lines[0].startswith(">>>"):
-                    with self.subTest(page=page, line=start), contextlib.redirect_stdout(io.StringIO()):
-                        exec(compile("\n" * (start - 1) + "\n".join(lines), page, "exec"), names)  # pylint: disable=exec-used
+                    with self.subTest(page=page, line=start), contextlib.redirect_stdout(
+                        io.StringIO()
+                    ):
+                        exec(
+                            compile("\n" * (start - 1) + "\n".join(lines), page, "exec"), names
+                        )  # pylint: disable=exec-used
 
 
 if __name__ == "__main__":

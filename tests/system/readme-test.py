@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 900
-"""README.md and the pages of docs/ show what the programs print: every ```console block is compared with a run of its command.
+"""README.md and the pages of docs/ show what the programs print: every ```console block is compared
+with a run of its command.
 
     readme-test.py --update            writes what they print now into the pages instead
-    readme-test.py --page=PAGE          looks at this page only
+    readme-test.py --page=PAGE         looks at this page only
 
 The pages whose programs have to be built first belong to docs-extending.py.
 """
@@ -33,7 +34,9 @@ if ONLY:
 @functools.lru_cache(maxsize=None)
 def printed_by(command):
     """What a command prints; several pages may show the same one."""
-    return next(shown for page in pages() for shown in shown_in(page) if shown.command == command).run()
+    return next(
+        shown for page in pages() for shown in shown_in(page) if shown.command == command
+    ).run()
 
 
 def looked_at():
@@ -45,7 +48,9 @@ class Readme(unittest.TestCase):
 
     def test_pages_show_what_the_programs_print(self):
         for page in looked_at():
-            for shown in reversed(shown_in(page)):  # the last first, since an update moves what is behind
+            for shown in reversed(
+                shown_in(page)
+            ):  # the last first, since an update moves what is behind
                 if UPDATE:
                     update(shown, printed_by(shown.command))
                     continue
@@ -53,8 +58,14 @@ class Readme(unittest.TestCase):
                     self.assertEqual(shown.difference(printed_by(shown.command)), "")
 
     def test_the_command_of_the_first_page(self):
-        """README shows all that its own command prints, and the three programs are each shown somewhere."""
-        first = [shown for shown in shown_in("README.md") if shown.command == "dltrain --model=bloom560m --zero=2"]
+        """README shows all that its own command prints, and the three programs are each shown
+        somewhere.
+        """
+        first = [
+            shown
+            for shown in shown_in("README.md")
+            if shown.command == "dltrain --model=bloom560m --zero=2"
+        ]
         self.assertEqual(len(first), 1)
         self.assertNotIn("...", first[0].lines)
         programs = {shown.command.split()[0] for page in pages() for shown in shown_in(page)}
@@ -62,7 +73,9 @@ class Readme(unittest.TestCase):
 
     def test_no_output_stands_untested(self):
         """What looks like the output of a program stands in a block that is compared."""
-        looks = re.compile(r"^(Step time +[\d.]+|# nThread|Completion time +p50|Slowdown +p50|\w+: error: )")
+        looks = re.compile(
+            r"^(Step time +[\d.]+|# nThread|Completion time +p50|Slowdown +p50|\w+: error: )"
+        )
         for page in pages():
             for words, lines, start in blocks(read(page)):
                 if words != "console":
@@ -70,36 +83,68 @@ class Readme(unittest.TestCase):
                         self.assertIsNone(looks.match(line), f"{page}:{start}: {line}")
 
     def test_files_of_json_are_accepted(self):
-        """Every JSON of docs/scenarios.md, a block or between backticks, is a valid file of its kind."""
-        kinds = (("program", "--scenario"), ("hidden", "--model"), ("layers", "--model"), ("base", "--gpu"), ("servers", "--server"), ("nodes", "--topology"))
+        """Every JSON of docs/scenarios.md, a block or between backticks, is a valid file of its
+        kind.
+        """
+        kinds = (
+            ("program", "--scenario"),
+            ("hidden", "--model"),
+            ("layers", "--model"),
+            ("base", "--gpu"),
+            ("servers", "--server"),
+            ("nodes", "--topology"),
+        )
         text = read("docs/scenarios.md")
         found = ["\n".join(lines) for words, lines, _ in blocks(text) if words == "json"]
         found += [words for words in re.findall(r"`(\{[^`]*\})`", text) if "..." not in words]
         used = []
         for content in found:
             keys = json.loads(content)
-            option = "--profile" if "optimizer_us" in keys else next(option for key, option in kinds if key in keys)
+            option = (
+                "--profile"
+                if "optimizer_us" in keys
+                else next(option for key, option in kinds if key in keys)
+            )
             with self.subTest(content), tempfile.TemporaryDirectory() as folder:
                 with open(os.path.join(folder, "file.json"), "w", encoding="utf-8") as file:
                     file.write(content)
-                run = subprocess.run([os.path.join(PROGRAMS, "dltrain"), f"{option}=file.json", "--dry-run"], cwd=folder, capture_output=True, text=True,
-                                     check=False, stdin=subprocess.DEVNULL, timeout=60)
+                run = subprocess.run(
+                    [os.path.join(PROGRAMS, "dltrain"), f"{option}=file.json", "--dry-run"],
+                    cwd=folder,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    stdin=subprocess.DEVNULL,
+                    timeout=60,
+                )
                 self.assertEqual(run.returncode, 0, run.stderr)
             used.append(option)
-        self.assertEqual(set(used), {"--scenario", "--model", "--gpu", "--server", "--topology", "--profile"})
+        self.assertEqual(
+            set(used), {"--scenario", "--model", "--gpu", "--server", "--topology", "--profile"}
+        )
 
     def test_what_the_test_finds(self):
         def block(*lines):
             return Shown("page", ['$ ./ns3 run "dltrain --x"', *lines], 1)
+
         printed = ["a 1", "b 2", "Simulation 3", "c 4"]
-        for lines, wrong in ((("a 1", "b 2", "Simulation 9", "c 4"), ""), (("a 1", "...", "c 4"), ""), (("...",), ""),
-                             (("a 1", "b 2"), "goes on with"), (("a 1", "c 4"), "the program has  b 2"), (("...", "b 3", "..."), "b 3"),
-                             (("...", "c 4", "b 2"), "b 2"), ((), "goes on with")):
+        for lines, wrong in (
+            (("a 1", "b 2", "Simulation 9", "c 4"), ""),
+            (("a 1", "...", "c 4"), ""),
+            (("...",), ""),
+            (("a 1", "b 2"), "goes on with"),
+            (("a 1", "c 4"), "the program has  b 2"),
+            (("...", "b 3", "..."), "b 3"),
+            (("...", "c 4", "b 2"), "b 2"),
+            ((), "goes on with"),
+        ):
             found = block(*lines).difference(printed)
             self.assertEqual(bool(found), bool(wrong), found)
             self.assertIn(wrong, found)
         self.assertEqual(block("a 7", "...", "c 5").renewed(printed), ["a 1", "...", "c 4"])
-        self.assertEqual(block("a 7", "Simulation 9").renewed(printed), ["a 1", "b 2", "Simulation 9", "c 4"])
+        self.assertEqual(
+            block("a 7", "Simulation 9").renewed(printed), ["a 1", "b 2", "Simulation 9", "c 4"]
+        )
         self.assertRaises(AssertionError, Shown, "page", ["$ dltrain"], 1)
 
 
