@@ -115,12 +115,15 @@ class Shown:
         def words(line):
             return re.sub(r"[\d.,]+|\s+", " ", line).split()[:3]
 
-        return [
-            line
-            if line == "..." or OF_THIS_RUN.match(line)
-            else next((new for new in printed if words(new) == words(line)), line)
-            for line in self.lines
-        ]
+        lines, place = [], 0
+        for line in self.lines:
+            same = [i for i in range(place, len(printed)) if words(printed[i]) == words(line)]
+            if line == "..." or OF_THIS_RUN.match(line) or not same:
+                lines.append(line)
+            else:
+                lines.append(printed[same[0]])
+                place = same[0] + 1
+        return lines
 
 
 def shown_in(page):

@@ -142,6 +142,7 @@ class Readme(unittest.TestCase):
             self.assertEqual(bool(found), bool(wrong), found)
             self.assertIn(wrong, found)
         self.assertEqual(block("a 7", "...", "c 5").renewed(printed), ["a 1", "...", "c 4"])
+        self.assertEqual(block("...", "a 7", "a 7").renewed(["a 1", "a 2"]), ["...", "a 1", "a 2"])
         self.assertEqual(
             block("a 7", "Simulation 9").renewed(printed), ["a 1", "b 2", "Simulation 9", "c 4"]
         )
