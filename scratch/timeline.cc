@@ -34,7 +34,7 @@ Timeline(int argc, char* argv[])
         const auto [at, error] = std::from_chars(argv[3], end, events);
         events = error == std::errc() && at == end ? events : 0;
     }
-    if (!events)
+    if (!events || !*argv[1] || !*argv[2])
     {
         std::cerr << USAGE;
         return 2;
