@@ -5,7 +5,7 @@
     run.stats["step_time_us"]
     run.flows().groupby("tag").fct_us.quantile(0.99)
 
-Columns and units are those of the files (README, "What the folder holds"). A run that was interrupted, failed or is
+Columns and units are those of the files (docs/outputs.md). A run that was interrupted, failed or is
 still going can be read too: what is not there is empty, a last line that was cut off is left out, and Run.problem says
 why the run is not complete. pandas is imported only when a table is asked for.
 """
