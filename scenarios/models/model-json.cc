@@ -239,7 +239,7 @@ BuildTransformer(ModelSpec& model, ObjectReader& in)
     in.Text("norm", norm);
     if (norm != "layer" && norm != "rms")
     {
-        in.Error("norm", "is \"" + norm + "\"; must be \"layer\" or \"rms\"");
+        in.Error("norm", "is \"" + rdma::Shown(norm, 60) + "\"; must be \"layer\" or \"rms\"");
     }
     t.rms = norm == "rms";
     in.Flag("bias", t.bias);

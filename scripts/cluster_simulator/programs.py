@@ -14,7 +14,8 @@ import threading
 import tty
 
 from . import progress
-from .errors import ProgramNotFound
+from .errors import InvalidInput, ProgramNotFound
+from .shown import shown
 
 NAMES = ("dltrain", "collperf", "traffic")
 
@@ -101,13 +102,24 @@ def _word(name, value):
 
 
 def text(value):
-    """A value as the programs read it."""
+    """A value as the programs read it. Raises InvalidInput where no argument of a program can be made of it."""
+    try:
+        made = _text(value)
+        os.fsencode(made)
+    except (RecursionError, UnicodeEncodeError):
+        made = "\0"
+    if "\0" in made:
+        raise InvalidInput(f"{shown(value)}: is no value of an option")
+    return made
+
+
+def _text(value):
     if isinstance(value, bool):
         return "1" if value else "0"
     if isinstance(value, dict):
-        return ",".join(f"{key}={text(item)}" for key, item in value.items())
+        return ",".join(f"{key}={_text(item)}" for key, item in value.items())
     if isinstance(value, (list, tuple)):
-        return ",".join(text(item) for item in value)
+        return ",".join(_text(item) for item in value)
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
