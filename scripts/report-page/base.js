@@ -160,7 +160,8 @@ function chart(parent, label, draw, attributes) {
 // Ticks of a logarithmic axis: 1, 2, 5 where there is room.
 function logTicks([low, high], room) {
   const decades = Math.log(high / low) / Math.LN10;
-  const steps = decades * 3 <= room ? [1, 2, 5] : [1];
+  // Between 1 and 2, and 5 and 10, there is least room: 0.301 of a decade.
+  const steps = decades * 4 <= room ? [1, 2, 5] : [1];
   const every = Math.max(1, Math.ceil(decades / room));
   const ticks = [];
   for (let e = Math.floor(Math.log(low) / Math.LN10); e <= Math.ceil(Math.log(high) / Math.LN10); e++) {
