@@ -658,7 +658,7 @@ def _size_classes(sizes):
     first_of = dict(zip(distinct, merged(distinct)))
     for size, first in first_of.items():
         alike[first] = (first, size)  # ascending: the largest stays
-    exact = len(alike) <= MOST_SIZES
+    exact = len(distinct) <= MOST_SIZES
     out = {}
     for operation, of in sizes.items():
         classes = {}
