@@ -104,6 +104,14 @@ class BrowserTest(SystemTest):
               return bars.flatMap(([a, p, clear], i) => (clear !== "1" ? [[a, clear]] : []).concat(bars.slice(0, i).filter(([b, q]) =>
                 a !== b && Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1).map(([b]) => [a, b])));""")
             self.assertEqual(covered, [])
+            # Values have three digits as in the terminal (9.00), ticks do not; and ticks keep apart.
+            text = self.find(browser, "#completion").text.replace("\u00a0", " ")
+            self.assertIn("max " + f"{run.stats['fct_slowdown']['max']:#.3g}".rstrip(".") + "\u00d7", text)
+            ticks = browser.execute_script("""return [...document.querySelectorAll("#completion .axis")].map((a) => [...a.querySelectorAll(".tick text")]
+              .map((t) => { const r = t.getBoundingClientRect(); return [r.left, r.right, t.textContent]; }))""")
+            for axis in ticks:
+                self.assertTrue(all(b[0] - a[1] > 8 for a, b in zip(axis, axis[1:])), axis)
+                self.assertFalse([t for *_, t in axis if ".0" in t], axis)
             browser.quit()
 
     def test_default_run(self):
@@ -230,7 +238,7 @@ class BrowserTest(SystemTest):
 
     def check_curves(self, browser, stats):
         text = self.find(browser, "#completion").text.replace("\u00a0", " ")
-        digits = lambda value: f"{float(f'{value:.3g}'):g}"
+        digits = lambda value: f"{value:#.3g}".rstrip(".")  # zeros too, as in the terminal
         self.assertIn("p99.9 " + digits(stats["fct_slowdown"]["p999"]) + "\u00d7", text)
         self.assertIn("max " + digits(stats["fct_slowdown"]["max"]) + "\u00d7", text)
         svg = "#completion .chart svg"
