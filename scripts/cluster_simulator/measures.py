@@ -283,10 +283,26 @@ class Links:
         busy = self.table["utilization"].to_numpy() * self.covered
         self.mean = numpy.bincount(self.link, busy, len(self.names)) / max(self.end - self.begin, 1e-6)
 
-    def over_time(self, values, bins, chosen=None, how="mean"):
-        """(edges in us from begin, array links x bins) of a column: its mean over time, or its maximum."""
+    @property
+    def has_marks(self):
+        """Whether ECN marks stand in each interval; in older results network_events.log alone has them, by the ms."""
+        return "ecn_marks" in self.table.columns
+
+    def edges(self, bins):
+        """Bounds of at most so many bins (us from begin), each of the same number of whole intervals."""
+        first, last = math.floor(self.begin / self.interval + 1e-9), math.ceil(self.end / self.interval - 1e-9)
+        every = -(-(last - first) // bins)
+        grid = numpy.arange(first, last + every, every)[: -(-(last - first) // every) + 1] * self.interval
+        return numpy.clip(grid - self.begin, 0, self.end - self.begin)
+
+    def over_time(self, values, bins, chosen=None, how="mean", whole=False):
+        """(edges in us from begin, array links x bins) of a column: its mean over time, its maximum, or its sum.
+
+        Bins are equal, or, if `whole`, of whole intervals, so that each row belongs to one.
+        """
         count = int(max(1, min(bins, math.ceil((self.end - self.begin) / self.interval))))
-        edges = numpy.linspace(0, self.end - self.begin, count + 1)
+        edges = self.edges(bins) if whole else numpy.linspace(0, self.end - self.begin, count + 1)
+        count = len(edges) - 1
         middle = self.start + self.covered / 2 - self.begin
         place = numpy.clip(numpy.searchsorted(edges, middle, side="right") - 1, 0, count - 1)
         rows = self.link if chosen is None else numpy.take(row_numbers(chosen, len(self.names)), self.link)
@@ -296,11 +312,13 @@ class Links:
         if how == "max":
             result = numpy.zeros(size * count)
             numpy.maximum.at(result, flat, values)
+        elif how == "sum":
+            result = numpy.bincount(flat, values, size * count)
         else:
             result = numpy.bincount(flat, values * self.covered[keep], size * count)
             # Rows of idle intervals are not there, so the mean is over the bin's length; a row that reaches over the
             # bin's edge counts in one bin only, hence the limit.
-            result = numpy.minimum(result / (edges[1] - edges[0]), 1.0)
+            result = numpy.minimum(result / numpy.tile(numpy.maximum(numpy.diff(edges), 1e-6), size), 1.0)
         return edges, result.reshape(size, count)
 
 
@@ -335,8 +353,11 @@ def worst_ports(run, links, most=5):
     queue = numpy.zeros(len(links.names))
     numpy.maximum.at(queue, links.link, table["queue_bytes"].to_numpy())
     paused = numpy.bincount(links.link, table["pause_share"].to_numpy() * links.covered, len(links.names))
-    marked = ecn_marks(run).groupby("where")["marks"].sum()
-    marks_of = numpy.array([marked.get(name, 0.0) for name in links.names])
+    if links.has_marks:
+        marks_of = numpy.bincount(links.link, table["ecn_marks"].to_numpy(), len(links.names))
+    else:
+        marked = ecn_marks(run).groupby("where")["marks"].sum()
+        marks_of = numpy.array([marked.get(name, 0.0) for name in links.names])
     # Names in order where numbers are equal, so that the choice repeats.
     orders = [[i for i in numpy.lexsort((links.names, -score)) if score[i] > 0] for score in (queue, marks_of, paused)]
     chosen = []
@@ -347,17 +368,27 @@ def worst_ports(run, links, most=5):
     return [int(i) for i in chosen]
 
 
-def marks_per_interval(run, links, where=None):
-    """(edges from begin, marks): a bin a millisecond, or more where there are many."""
-    marked = ecn_marks(run)
-    if where is not None:
-        marked = marked[marked["where"] == where]
-    span = links.end - links.begin
-    count = max(1, min(160, math.ceil(span / 1000)))
-    edges = numpy.linspace(0, max(span, count * 1000.0), count + 1)
-    place = marked["time_us"].to_numpy() - links.begin + 1e-6
-    result, _ = numpy.histogram(numpy.maximum(place, 0), edges, weights=marked["marks"].to_numpy())
-    return edges, result / ((edges[1] - edges[0]) / 1000)
+def marks_per_interval(run, links, bins, ports=None):
+    """(edges from begin, marks per ms: ports x bins), of these numbers of links, or one row of all together.
+
+    In the bins of queues and pauses; of older results, which have no marks in links.csv, a bin a millisecond or more.
+    """
+    if links.has_marks:
+        edges, marks = links.over_time(links.table["ecn_marks"].to_numpy(), bins, ports, "sum", whole=True)
+        marks = marks if ports is not None else marks.sum(axis=0, keepdims=True)
+    else:
+        marked = ecn_marks(run)
+        span = links.end - links.begin
+        count = max(1, min(bins, math.ceil(span / 1000)))
+        edges = numpy.linspace(0, max(span, count * 1000.0), count + 1)
+        of = [marked] if ports is None else [marked[marked["where"] == links.names[port]] for port in ports]
+        marks = numpy.array([histogram_of_marks(one, links.begin, edges) for one in of])
+    return edges, marks / (numpy.maximum(numpy.diff(edges), 1e-6) / 1000)
+
+
+def histogram_of_marks(marked, begin, edges):
+    place = numpy.maximum(marked["time_us"].to_numpy() - begin + 1e-6, 0)
+    return numpy.histogram(place, edges, weights=marked["marks"].to_numpy())[0]
 
 
 def host_nodes(run):

@@ -33,7 +33,7 @@ FLOWS = {
     "ideal_fct_us": "float64",
     "tag": "str",
 }
-LINKS = {
+LINKS = {  # with "*": results of older versions have not this column
     "time_us": "float64",
     "link": "str",
     "from": "str",
@@ -42,6 +42,7 @@ LINKS = {
     "utilization": "float64",
     "queue_bytes": "int64",
     "pause_share": "float64",
+    "ecn_marks": "int64*",
 }
 CALLS = {
     "start_us": "float64",
@@ -342,8 +343,13 @@ def _empty(columns):
     import pandas
 
     return pandas.DataFrame(
-        {name: pandas.Series(dtype=object if kind == "str" else kind.rstrip("?")) for name, kind in columns.items()}
+        {name: pandas.Series(dtype=object if kind == "str" else plain(kind)) for name, kind in columns.items()}
     )
+
+
+def plain(kind):
+    """The type without what may be missing."""
+    return kind.rstrip("?*")
 
 
 def _read_table(path, columns, separator):
@@ -361,7 +367,7 @@ def _read_table(path, columns, separator):
         if source is None:
             return _empty(columns)
         how["na_values"] = {name: [""] for name, kind in columns.items() if kind.endswith("?")}
-        frame = pandas.read_csv(source, dtype={name: kind.rstrip("?") for name, kind in columns.items()}, **how)
+        frame = pandas.read_csv(source, dtype={name: plain(kind) for name, kind in columns.items()}, **how)
     except pandas.errors.EmptyDataError:
         return _empty(columns)
     except (ValueError, OverflowError):  # ParserError too: a damaged row; find the good ones
@@ -369,7 +375,7 @@ def _read_table(path, columns, separator):
             frame = _read_damaged(_whole_lines(path), columns, how)
         except (ValueError, OverflowError) as error:
             raise ResultsError(f"{complaint(path)}: cannot be read: {printable(error)}") from None
-    missing = [name for name in columns if name not in frame.columns]
+    missing = [name for name, kind in columns.items() if name not in frame.columns and not kind.endswith("*")]
     if missing:
         raise ResultsError(f"{complaint(path)}: the column {missing[0]!r} is missing: not a file of this simulator?")
     return _sound_rows(frame, columns)
@@ -378,7 +384,7 @@ def _read_table(path, columns, separator):
 def _sound_rows(frame, columns):
     """Without rows whose numbers no run can have: negative, not finite, beyond all measure."""
     good = None
-    for name in (name for name, kind in columns.items() if kind != "str"):
+    for name in (name for name, kind in columns.items() if kind != "str" and name in frame.columns):
         fits = (frame[name] >= 0) & (frame[name] <= MOST)
         if columns[name].endswith("?"):
             fits |= frame[name].isna()
@@ -397,7 +403,7 @@ def _read_damaged(source, columns, how):
         frame[name] = frame[name].where(frame[name].abs() <= MOST)  # what no integer holds could not be one
     needed = [name for name, kind in columns.items() if name in frame.columns and not kind.endswith("?")]
     frame = frame.dropna(subset=needed).reset_index(drop=True)
-    return frame.astype({name: columns[name].rstrip("?") for name in numbers})
+    return frame.astype({name: plain(columns[name]) for name in numbers})
 
 
 def _comments(path):

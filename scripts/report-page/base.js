@@ -22,10 +22,20 @@ const digit = (value, digits = 3) => {
   const places = Math.max(0, digits - 1 - Math.floor(Math.log(Math.abs(value)) / Math.LN10 + 1e-9));
   return value.toFixed(Math.min(places, 6)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 };
+// Three digits, as the terminal has them, zeros too: 11.0 ms, 9.00x; the ticks of an axis go without.
+const three = (value) => {
+  if (!isNumber(value)) return UNKNOWN;
+  const exponent = value === 0 ? 0 : Number(value.toExponential(2).split("e")[1]);
+  return value === 0 ? "0" : value.toFixed(Math.min(6, Math.max(0, 2 - exponent)));
+};
+const trimmed = (text) => String(text).replace(/(\.\d*?)0+(?!\d)/, "$1").replace(/\.(?!\d)/, "");
 const time = (us, digits) => {
   if (!isNumber(us)) return UNKNOWN;
-  if (us !== 0 && Math.abs(us) < 1) return digit(us * 1000, digits) + "\u00a0ns";
-  return withSi(us, ["\u00b5s", "ms", "s"], digits);
+  const units = ["ns", "\u00b5s", "ms", "s"];
+  let i = 1, value = us;
+  if (us !== 0 && Math.abs(us) < 1) { i = 0; value *= 1000; }
+  while (i > 0 && i < 3 && Math.abs(value) >= 999.5) { value /= 1000; i++; }
+  return (digits === undefined ? three(value) : digit(value, digits)) + "\u00a0" + units[i];
 };
 const bytes = (n) => !isNumber(n) ? UNKNOWN : withSi(n, ["B", "kB", "MB", "GB", "TB", "PB"]);
 // Sizes of one axis are told in KiB, MiB, GiB if all of them are whole KiB (or less than one), as in pictures of scripts/plot.
@@ -131,7 +141,7 @@ document.addEventListener("scroll", () => { if (performance.now() - lastKey > 30
 
 // ---- charts
 
-const niceTicks = (scale, n, format) => d3.svg.axis().scale(scale).ticks(n).tickFormat(format).tickSize(5).tickPadding(5);
+const niceTicks = (scale, n, format) => d3.svg.axis().scale(scale).ticks(n).tickFormat(typeof format === "function" ? (v) => trimmed(format(v)) : format).tickSize(5).tickPadding(5);
 
 // A chart is drawn anew when the width changes: draw(svg, width) returns its height.
 function chart(parent, label, draw, attributes) {
@@ -160,7 +170,8 @@ function chart(parent, label, draw, attributes) {
 // Ticks of a logarithmic axis: 1, 2, 5 where there is room.
 function logTicks([low, high], room) {
   const decades = Math.log(high / low) / Math.LN10;
-  const steps = decades * 3 <= room ? [1, 2, 5] : [1];
+  // Between 1 and 2, and 5 and 10, there is least room: 0.301 of a decade.
+  const steps = decades * 4 <= room ? [1, 2, 5] : [1];
   const every = Math.max(1, Math.ceil(decades / room));
   const ticks = [];
   for (let e = Math.floor(Math.log(low) / Math.LN10); e <= Math.ceil(Math.log(high) / Math.LN10); e++) {

@@ -39,7 +39,7 @@ function distribution(parent, what, title, quantiles, format, unitLabel) {
       svg.append("text").attr("class", "muted").attr("x", left - 8).attr("y", y(p) + 4).attr("text-anchor", "end").text(nameOf(p));
     });
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - bottom})`)
-      .call(d3.svg.axis().scale(x).tickValues(logTicks(x.domain(), (width - left) / 62)).tickFormat(format));
+      .call(d3.svg.axis().scale(x).tickValues(logTicks(x.domain(), (width - left) / 62)).tickFormat((v) => trimmed(format(v))));
     svg.append("text").attr("class", "muted").attr("x", (left + width) / 2).attr("y", height - 8).attr("text-anchor", "middle").text(unitLabel);
     svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("share of the messages that took at most this");
     names.forEach((name, i) => {
@@ -100,6 +100,6 @@ function completionTimes() {
   node.append(two);
   const ok = stats.messages > 0;
   distribution(two, "fct", "Completion time", ok ? stats.fct_us : null, (us) => time(us), "completion time");
-  distribution(two, "slowdown", "Slowdown", ok ? stats.fct_slowdown : null, (v) => digit(v) + "\u00d7", "completion time over that on the idle network");
+  distribution(two, "slowdown", "Slowdown", ok ? stats.fct_slowdown : null, (v) => three(v) + "\u00d7", "completion time over that on the idle network");
   redraws.push(() => keys.replaceChildren(names.length > 1 ? legend(names.map((name) => [curveColour(name), name])) : ""));
 }

@@ -17,8 +17,8 @@ function criticalPath() {
   node.append(wideTable("Parts", ["part", "time", "share", ""],
     parts.map(([name, share]) => [meaningOf("critical_path.share." + name), number(time(share * told.total_us)), number(percent(share)), shareBar(share)])));
   const rows = (list, ...numbers) => (list || []).filter((row) => row && numbers.every((key) => isNumber(row[key])));
-  const word = (part) => part.replace(/_/g, "\u00a0");
-  const most = (of) => Object.entries(of || {}).filter(([, us]) => isNumber(us)).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([part, us]) => word(part) + "\u00a0" + time(us)).join(", ");
+  const word = (part) => meaningOf("critical_path.path[].parts_us." + part).split(":")[0];
+  const most = (of) => Object.entries(of || {}).filter(([, us]) => isNumber(us)).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([part, us]) => word(part) + ", " + time(us)).join("; ");
   const hops = rows(told.hops, "time_us", "waited_us");
   if (hops.length) {
     node.append(element("div", { class: "wide" }, table("Where messages of the path were longest", ["link", "collective", "time", "of it waiting", "most of it", "behind"],
@@ -35,7 +35,7 @@ function criticalPath() {
   if (calls.length) {
     details("Its calls" + (told.calls > calls.length ? ", the first " + count(calls.length) + " of " + count(told.calls) : ", " + count(calls.length)), ["call", "GPU", "begins", "takes", "messages", "most of it"],
       () => calls.map((call) => [String(call.call), number(count(call.rank)), number(time(call.start_us - from, 4)), number(time(call.end_us - call.start_us)), call.messages ? number(count(call.messages)) : "",
-        call.parts_us ? most(call.parts_us) : call.straggling_us ? "straggling\u00a0" + time(call.straggling_us) : ""]));
+        call.parts_us ? most(call.parts_us) : call.straggling_us ? "straggling, " + time(call.straggling_us) : ""]));
   }
   const messages = rows(told.longest_messages, "start_us", "end_us", "messages");
   if (messages.length) {

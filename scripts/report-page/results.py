@@ -14,6 +14,7 @@ import os
 import re
 
 import kinds
+from cluster_simulator.sizes import merged
 from cluster_simulator.schema import why_not_readable
 from cluster_simulator.shown import printable
 from graph import graph_from_links, graph_of
@@ -650,15 +651,20 @@ def _distribution(pairs):
 
 
 def _size_classes(sizes):
-    """Per operation [bytes from, bytes to, messages, bytes in all]: each size by itself if there are few,
-    else classes of a quarter of an octave."""
-    distinct = {size for of in sizes.values() for size in of}
+    """Per operation [bytes from, bytes to, messages, bytes in all]: each size by itself if there are few (nearly equal ones
+    are one, sizes.py), else classes of a quarter of an octave."""
+    distinct = sorted({size for of in sizes.values() for size in of})
+    alike = {}  # the sizes that count as one, by the smallest of them
+    first_of = dict(zip(distinct, merged(distinct)))
+    for size, first in first_of.items():
+        alike[first] = (first, size)  # ascending: the largest stays
+    exact = len(distinct) <= MOST_SIZES
     out = {}
     for operation, of in sizes.items():
         classes = {}
         for size, count in of.items():
-            if len(distinct) <= MOST_SIZES or size <= 0:
-                key = (size, size)
+            if exact or size <= 0:
+                key = alike[first_of[size]] if exact else (size, size)
             else:
                 octave = math.floor(4 * math.log2(size) + 1e-9)
                 key = (math.ceil(2 ** (octave / 4)), math.ceil(2 ** ((octave + 1) / 4)) - 1)
@@ -666,4 +672,4 @@ def _size_classes(sizes):
             entry[0] += count
             entry[1] += count * size
         out[operation] = [[*key, *entry] for key, entry in sorted(classes.items())]
-    return {"exact": len(distinct) <= MOST_SIZES, "operations": out}
+    return {"exact": exact, "operations": out}

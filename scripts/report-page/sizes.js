@@ -27,7 +27,7 @@ function sizes() {
   const names = operationNames;
   const sampled = data.flows.rows < data.flows.messages;
   const node = section("sizes", "Sizes of transactions", "Messages between servers by size and operation"
-    + (exact ? ", each size by itself." : ", in classes of a quarter of an octave.")
+    + (exact ? ", each size by itself; sizes nearer than 5% to the next are one." : ", in classes of a quarter of an octave.")
     + (sampled ? " Of " + count(data.flows.messages) + " messages, flows.csv holds " + count(data.flows.rows) + ": a sample and the slowest ones." : ""));
   const classes = d3.set(names.flatMap((name) => operations[name].map((c) => c[0]))).values().map(Number).sort(d3.ascending);
   const extent = (what) => d3.extent(names.flatMap((name) => operations[name].map((c) => c[what])).filter((v) => v > 0));
@@ -58,16 +58,20 @@ function sizes() {
     valueAxis(svg, y, [left, width - right], logarithmic ? logTicks(y.domain(), 6).filter((v) => v >= 1) : null, format);
     sizeAxis(svg, x, classes, few, [left, width - right], floor, "size of a message", binary);
     svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text((what === 2 ? "messages" : "bytes in all of them") + (logarithmic ? ", logarithmic" : ""));
-    const bar = ([from], name) => { // x and width of a bar: side by side are those that have this size
-      const among = has[from], wide = Math.min(80, x.rangeBand() / among.length);
+    const bar = ([from, to], name) => { // x and width of a bar: side by side are those that have this size
+      const among = has[from];
+      if (!few) {
+        const begin = x(Math.max(1, from)), each = Math.max(among.length, x(to + 1) - begin - 1) / among.length;
+        return [begin + among.indexOf(name) * each, Math.max(1, each)];
+      }
+      const wide = Math.min(80, x.rangeBand() / among.length);
       return [x(from) + x.rangeBand() / 2 + (among.indexOf(name) - among.length / 2) * wide, Math.max(1, wide - 2)];
     };
     names.forEach((name) => {
       const bars = svg.append("g").selectAll("rect").data(operations[name]).enter().append("rect").attr("tabindex", -1)
-        .attr("x", (c) => few ? bar(c, name)[0] : x(Math.max(1, c[0])))
-        .attr("width", (c) => few ? bar(c, name)[1] : Math.max(2, x(c[1] + 1) - x(Math.max(1, c[0])) - 1))
+        .attr("x", (c) => bar(c, name)[0]).attr("width", (c) => bar(c, name)[1])
         .attr("y", (c) => floor - heightOf(c)).attr("height", heightOf)
-        .style("fill", operationColour(name)).style("fill-opacity", few ? 1 : 0.7);
+        .style("fill", operationColour(name));
       bars.on("mousemove", (c) => showTooltip(d3.event.clientX, d3.event.clientY, name, tip(c))).on("mouseleave", hideTooltip);
       if (few && classes.length * names.length <= 24 && x.rangeBand() > 50 * names.length) {
         svg.append("g").selectAll("text").data(operations[name]).enter().append("text").attr("text-anchor", "middle").attr("class", "halo")
@@ -177,6 +181,7 @@ function fairnessOverTime(node, points) {
       valueAxis(svg, y, [left, width - right], y.ticks(3), format);
       svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((p) => x(p[0])).y((p) => y(p[index])).interpolate("step-before")(points))
         .style("stroke", seriesColour(i)).style("stroke-width", 1.6);
+      if (points.length === 1) svg.append("circle").attr("class", "lone").attr("cx", x(points[0][0])).attr("cy", y(points[0][index])).attr("r", 4).style("fill", seriesColour(i));
       if (i === panels.length - 1) svg.append("g").attr("class", "axis").attr("transform", `translate(0,${y0 + each})`).call(niceTicks(x, width / 130, (us) => time(us)));
     });
     svg.append("text").attr("class", "muted").attr("x", width - right).attr("y", height - 2).attr("text-anchor", "end").text("time since the simulation began");

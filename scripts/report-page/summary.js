@@ -80,8 +80,8 @@ function networkTiles() {
   if (stats.messages && stats.fct_us) {
     tiles.push(tile("Completion time p99.9", time(stats.fct_us.p999), "p50 " + time(stats.fct_us.p50) + ", max " + time(stats.fct_us.max)));
     const slowdown = stats.fct_slowdown || {};
-    tiles.push(tile("Slowdown p99.9", digit(slowdown.p999) + "\u00d7", "p50 " + digit(slowdown.p50) + "\u00d7, max "
-      + digit(slowdown.max) + "\u00d7 the idle network's"));
+    tiles.push(tile("Slowdown p99.9", three(slowdown.p999) + "\u00d7", "p50 " + three(slowdown.p50) + "\u00d7, max "
+      + three(slowdown.max) + "\u00d7 the idle network's"));
   }
   if (isNumber(stats.ecn_marks)) {
     tiles.push(stats.credits

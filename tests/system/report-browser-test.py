@@ -76,6 +76,44 @@ class BrowserTest(SystemTest):
 
     # ---- the default run
 
+    def test_words_and_bars(self):
+        """The critical path tells its parts in words; bars of different kinds never cover one another."""
+        run = self.run_program("dltrain --model=gpt2 --servers=3 --topology=leaf-spine --nics-per-server=8")
+        path = run.stats["critical_path"]
+        keys = {hop["why"] for hop in path["hops"] if hop["why"]}.union(*(call.get("parts_us") or {} for call in path["path"]))
+        self.assertIn("throttled", keys)
+        self.assertEqual(report(run.folder).returncode, 0)  # by this tree's script, wherever the program's is
+        browser = self.open(run.path("report.html"))
+        read = "document.querySelectorAll('#critical details').forEach((d) => { d.open = true; d.dispatchEvent(new Event('toggle')); });"
+        read += "return [...document.querySelectorAll('#critical td')].map((c) => c.textContent.replace(/\\u00a0/g, ' '))"
+        cells = browser.execute_script(read)
+        self.assertTrue(any("throttled by congestion control" in cell for cell in cells))
+        found = [cell for cell in cells for part in cell.split("; ") if part.split(", ")[0] in keys | {key.replace("_", " ") for key in keys}]
+        self.assertEqual(found, [])
+        labels = browser.execute_script("return [...document.querySelectorAll('#sizes .axis')].map((a) => [...a.querySelectorAll('text')].map((t) => t.textContent))")
+        for axis in labels:
+            self.assertEqual(len(axis), len(set(axis)), axis)
+        browser.quit()
+        run = self.run_program("traffic --topology=leaf-spine --hosts=64 --hosts-per-leaf=16 --pattern=poisson --load=0.3 --incast-load=0.05 "
+                               "--incast-fan-in=20 --incast-bytes=60kB --duration=300us --rate-interval=10ms")
+        self.assertEqual(report(run.folder).returncode, 0)
+        for width in (1280, 700):
+            browser = self.open(run.path("report.html"), width)
+            covered = browser.execute_script("""
+              const bars = [...document.querySelectorAll("#sizes svg rect")].map((r) => [r.style.fill, r.getBoundingClientRect(), getComputedStyle(r).fillOpacity]);
+              return bars.flatMap(([a, p, clear], i) => (clear !== "1" ? [[a, clear]] : []).concat(bars.slice(0, i).filter(([b, q]) =>
+                a !== b && Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1).map(([b]) => [a, b])));""")
+            self.assertEqual(covered, [])
+            # Values have three digits as in the terminal (9.00), ticks do not; and ticks keep apart.
+            text = self.find(browser, "#completion").text.replace("\u00a0", " ")
+            self.assertIn("max " + f"{run.stats['fct_slowdown']['max']:#.3g}".rstrip(".") + "\u00d7", text)
+            ticks = browser.execute_script("""return [...document.querySelectorAll("#completion .axis")].map((a) => [...a.querySelectorAll(".tick text")]
+              .map((t) => { const r = t.getBoundingClientRect(); return [r.left, r.right, t.textContent]; }))""")
+            for axis in ticks:
+                self.assertTrue(all(b[0] - a[1] > 8 for a, b in zip(axis, axis[1:])), axis)
+                self.assertFalse([t for *_, t in axis if ".0" in t], axis)
+            browser.quit()
+
     def test_default_run(self):
         run = self.run_program("dltrain --report=0")
         self.assertEqual(report(run.folder).returncode, 0)
@@ -200,7 +238,7 @@ class BrowserTest(SystemTest):
 
     def check_curves(self, browser, stats):
         text = self.find(browser, "#completion").text.replace("\u00a0", " ")
-        digits = lambda value: f"{float(f'{value:.3g}'):g}"
+        digits = lambda value: f"{value:#.3g}".rstrip(".")  # zeros too, as in the terminal
         self.assertIn("p99.9 " + digits(stats["fct_slowdown"]["p999"]) + "\u00d7", text)
         self.assertIn("max " + digits(stats["fct_slowdown"]["max"]) + "\u00d7", text)
         svg = "#completion .chart svg"

@@ -56,6 +56,19 @@ class ReportTest(SystemTest):
         # The parts of the memory are the whole.
         self.assertEqual(sum(stats["gpu_memory_parts_bytes"].values()), stats["gpu_memory_bytes_estimate"])
 
+    def test_nearly_equal_sizes_are_one(self):
+        """Parts of a collective differ by a byte: they are one size, in all operations, as in slowdown by size."""
+        os.makedirs(os.path.join(self.folder, "near"))
+        self.write("near/stats.json", json.dumps({"schema_version": 1, "program": "dltrain", "completed": True, "messages": 6}))
+        rows = [(67448, "a"), (67449, "a"), (67449, "b"), (136533, "a"), (136534, "a"), (150000, "b")]
+        self.write("near/flows.csv", "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n"
+                   + "".join(f"{i},x,y,{size},0,1,1,1,{tag}\n" for i, (size, tag) in enumerate(rows)))
+        folder = os.path.join(self.folder, "near")
+        self.assertEqual(report(folder).returncode, 0)
+        sizes = page_data(os.path.join(folder, "report.html"))["flows"]["sizes"]
+        self.assertEqual(sizes, {"exact": True, "operations": {
+            "a": [[67448, 67449, 2, 134897], [136533, 136534, 2, 273067]], "b": [[67448, 67449, 1, 67449], [150000, 150000, 1, 150000]]}})
+
     def test_quantiles_of_curves_are_those_of_stats(self):
         run = self.run_program("traffic --topology=single-switch --hosts=9 --pattern=incast --fan-in=8 --bytes=100kB,20kB,1MB --cc=none")
         curve = page_data(run.path("report.html"))["flows"]["fct"]["incast"]["points"]

@@ -398,7 +398,67 @@ class Honest(Base):
         self.assertIn("x->y", axis.get_title("left"))
         self.assertEqual([round(float(one.get_data().values[0]), 6) for one in axis.patches], [90, 10])
         c = self.folder_of("c", links=links({("u", "v"): 0.5}))
-        self.assertIn("of each", self.plots.draw("links", [a, c]).axes[-1].get_title("left"))
+        # No link is in all: of each the busiest, by its name.
+        figure = self.plots.draw("links", [a, c])
+        self.check_layout(figure)
+        self.assertIn("of each", self.title(figure.axes[-1]))
+        words = [one.get_text() for one in figure.axes[-1].get_legend().get_texts()]
+        self.assertEqual(words, ["a: x->y", "c: u->v"])
+
+    def test_ports_show_marks_in_the_intervals_of_queues(self):
+        """links.csv has marks by the interval; of older results network_events.log has them by the millisecond."""
+        head = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks".split(",")
+        of = {100: (500, 0, 3), 200: (0, 0.5, 0), 700: (100, 0.25, 8), 1000: (9, 0, 1)}
+        rows = [(time, "a->b", "a", "b", 100, 0.5, *values) for time, values in of.items()]
+        run = self.folder_of("marks", stats={"simulated_time_us": 1000}, links=[head, *rows])
+        run_of_two = self.folder_of("marks2", stats={"simulated_time_us": 1000}, links=[head, *rows])
+        for runs in ([run], [run, run_of_two]):
+            axes = self.plots.draw("ports", runs).axes
+            for axis in axes[:3]:
+                edges = [round(1000 * x) if x < 2 else round(x) for x in axis.patches[0].get_data().edges]
+                self.assertEqual(edges, [100 * i for i in range(11)], axis.get_ylabel())
+            marks = [round(float(y), 6) for y in axes[1].patches[0].get_data().values]
+            # 3 marks in 100 us are 30 a millisecond.
+            self.assertEqual(marks, [30, 0, 0, 0, 0, 0, 80, 0, 0, 10])
+            paused = [round(float(y), 6) for y in axes[2].patches[0].get_data().values]
+            self.assertEqual(paused, [0, 50, 0, 0, 0, 0, 25, 0, 0, 0])
+        old = self.folder_of("old", stats={"simulated_time_us": 1000}, links=[row[:-1] for row in (head, *rows)])
+        self.write("old/network_events.log", "0 ecn a->b 12 marks\n# end\n")
+        axis = self.plots.draw("ports", [self.load(old)]).axes[1]
+        self.assertEqual(axis.patches[0].get_data().values.tolist(), [12])
+        # Many intervals: bins of as many whole ones each, the last with what is left; no mark counts twice or never.
+        rows = [(10 * (i + 1), "a->b", "a", "b", 100, 0.5, 0, 1, 7) for i in range(1000)]
+        many = self.folder_of("many-marks", stats={"simulated_time_us": 10000}, links=[head, *rows])
+        axes = self.plots.draw("ports", [many]).axes
+        for axis, value in ((axes[1], 700), (axes[2], 100)):
+            self.assertEqual({round(float(y), 6) for y in axis.patches[0].get_data().values}, {value})
+        links = self.measures.Links(many)
+        self.assertEqual(links.edges(300)[[0, 1, -2, -1]].tolist(), [0, 40, 9960, 10000])
+        # A measured time that begins within an interval.
+        links.begin = 25.0
+        self.assertEqual(links.edges(300)[[0, 1, -1]].tolist(), [0, 35, 9975])
+
+    def test_single_samples_are_seen(self):
+        """A line over time through one point is nothing: it has a mark; a queue pair's line of a moment too."""
+        head = "time_us,flows,jain,gbps".split(",")
+        one = self.folder_of("one-sample", fairness=[head, (100, 8, 0.9, 95)])
+        two = self.folder_of("two-samples", fairness=[head, (100, 8, 0.9, 95), (200, 8, 0.8, 95)])
+        from cluster_simulator.plots.comparison import draw_comparison
+
+        slow = ["tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max".split(","), ("all", "group", 9, 9, 200, *[2] * 6)]
+        compared = self.folder_of("one-compared", fairness=[head, (100, 8, 0.9, 95)], slowdown=slow)
+        for jain, marked in (
+            (self.plots.draw("rates", [one]).axes[-1], True),
+            (self.plots.draw("rates", [two]).axes[-1], False),
+            (draw_comparison(self.plots.items_of([compared], ["x"]), 6.3).axes[3], True),
+        ):
+            self.assertIn("Jain", jain.get_ylabel())
+            line = jain.lines[0]
+            self.assertEqual(line.get_marker() not in (None, "None", ""), marked)
+            self.assertEqual(line.get_markevery(), [0] if marked else [])
+        queues = ["time_us,link,mean_bytes,max_bytes".split(","), (10, "a->b", 500, 500)]
+        axis = self.plots.draw("queues", [self.folder_of("one-queue", queues=queues)]).axes[0]
+        self.assertEqual(axis.lines[0].get_markevery(), [0])
 
     def queues(self, name, **ports):
         rows = [("time_us", "link", "mean_bytes", "max_bytes")]
@@ -511,10 +571,27 @@ class Honest(Base):
         self.assertEqual([x for x, _ in drawn(lines("chain", 2, [one], (1, 0, 10), (4, 5, 40))[0])], [0, 5, 10])
         other = (5, "a", "b", 3, 4, 80, "")
         self.assertEqual([x for x, _ in drawn(lines("other", 2, [one, other], (1, 0, 10), (4, 5, 40))[0])], [0])
-        # With messages missing in flows.csv nothing is concluded; rows of READs never have a flow.
-        self.assertEqual(
-            [x for x, _ in drawn(lines("part", 3, [one, (50, "a", "b", 2, 1, 90, "")], (1, 0, 10))[0])], [0, 50, 50]
-        )
+        # With messages missing in flows.csv the line still ends with its own; of what is not there nothing is
+        # concluded (message 7), and the title says so. Rows of READs never have a flow.
+        part = [one, (50, "a", "b", 2, 7, 90, "")]
+        self.assertEqual([x for x, _ in drawn(lines("part", 3, part, (1, 0, 10))[0])], [0, 50, 50])
+        title = self.title(self.plots.draw("queue-pairs", [self.load(os.path.join(self.folder, "part"))]).axes[0])
+        self.assertEqual(title, "no line: no flow of flows.csv under way")
+        # The axis reaches the run's end; what is too short to be seen there has a mark.
+        for name, messages in (("whole", 2), ("measured", 3)):
+            stats = {"messages": messages, "simulated_time_us": 10000}
+            changes = [one, (1010, "a", "b", 3, 4, 80, "")]
+            of = flows((1, 0, 579), (4, 1010, 1024))
+            run = self.folder_of(name + "-end", stats=stats, queue_pairs=table(*changes), flows=of)
+            for runs in ([run], [run, run]):
+                axis = self.plots.draw("queue-pairs", runs, labels=["x", "y"][: len(runs)]).axes[0]
+                self.assertAlmostEqual(axis.get_xlim()[1], 10)
+            axis = self.plots.draw("queue-pairs", [run]).axes[0]
+            ends = [max(x for x, y in zip(line.get_xdata(), line.get_ydata()) if y != y) for line in axis.lines]
+            self.assertEqual(ends, [10, 10])
+            after = [min(x for x, y in zip(line.get_xdata(), line.get_ydata()) if y != y) for line in axis.lines]
+            self.assertEqual(after, [0.579, 1.024])
+            self.assertEqual([line.get_markevery() for line in axis.lines], [[], [0]])
         read = [(0, "a", "b", 2, "", 100, ""), (50, "a", "b", 2, "", 90, "")]
         self.assertEqual(drawn(lines("read", 1, read, (1, 0, 10))[0]), [(0, 100), (50, 90), (50, 90)])
 
@@ -551,7 +628,7 @@ class Honest(Base):
     def test_slowdown_is_over_size(self):
         head = "tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max".split(",")
         rows = [
-            ("all", "group", low, high, 10, 2, s, s + 1, s + 2, 9, 9)
+            ("all", "group", low, high, 100, 2, s, s + 1, s + 2, 9, 9)
             for low, high, s in ((100, 400, 2), (10000, 10000, 3))
         ]
         run = self.folder_of("some", slowdown=[head, *rows])
@@ -567,6 +644,21 @@ class Honest(Base):
                 [list(part[:, 0]) for part in axis.collections[0].get_segments()], [[100, 400], [10000, 10000]]
             )
         self.check_layout(figure)
+        # p95 wants 20 flows in a group, p99 100: of fewer they are the slowest one, and not drawn; the axis says so.
+        counts = {100: 100, 1000: 99, 10000: 20, 100000: 19}
+        rows = [("all", "group", size, size, count, *[2] * 6) for size, count in counts.items()]
+        for runs in (1, 2):
+            figure = self.plots.draw("slowdown", [self.folder_of(f"counts{i}", slowdown=[head, *rows]) for i in range(runs)])
+            self.check_layout(figure)
+            for axis, least in zip(figure.axes, (1, 20, 100)):
+                kept = [size for size, count in counts.items() if count >= least]
+                self.assertEqual(axis.lines[0].get_xdata().tolist(), kept)
+                self.assertEqual(len(axis.collections[0].get_segments()), len(kept))
+                words = "flow size" + (f"\n(groups of {least} or more)" if least > 1 else "")
+                self.assertEqual(axis.get_xlabel(), words)
+        figure = self.plots.draw("slowdown", [self.folder_of("few", slowdown=[head, *rows[2:]])], width=3.3)
+        self.check_layout(figure)
+        self.assertEqual(figure.axes[2].texts[0].get_text().split("\n")[1:3], ["at most 20 flows;", "100 are wanted"])
         # Classes alone, or other tags', are no groups.
         other = self.folder_of("other", slowdown=[head, ("all", "class", 0, 9, 1, 1, 1, 1, 1, 1, 1)])
         with self.assertRaises(self.plots.NothingToShow):
@@ -578,13 +670,13 @@ class Honest(Base):
         rows = [
             (tag, "group", size, size, flows, s, s, s, s, s, s)
             for tag, size, flows, s in (
-                ("all", 100, 10, 2),
-                ("all", 200, 17, 7),
-                ("all", 300, 10, 3),
-                ("incast", 200, 7, 9),
-                ("poisson", 100, 10, 2),
-                ("poisson", 200, 10, 5),
-                ("poisson", 300, 10, 3),
+                ("all", 100, 200, 2),
+                ("all", 200, 300, 7),
+                ("all", 300, 200, 3),
+                ("incast", 200, 100, 9),
+                ("poisson", 100, 200, 2),
+                ("poisson", 200, 200, 5),
+                ("poisson", 300, 200, 3),
             )
         ]
         run = self.folder_of("kinds", slowdown=[head, *rows])

@@ -14,6 +14,7 @@ from .style import (
     STYLE,
     TIMES,
     heading,
+    legend_above,
     legends_above,
     line_handle,
     make_panels,
@@ -171,16 +172,20 @@ def draw_links_of_several(items, every, directions, sides, width):
         ((links.mean[place], str(name)) for links in every for place, name in enumerate(links.names) if name in common),
         default=(0, ""),
     )[1]
+    named = []
     for item, links in zip(items, every):
         place = list(links.names).index(busiest) if busiest else int(links.mean.argmax())
         edges, share = links.over_time(links.table["utilization"].to_numpy(), 150, [place])
         axes[-1].stairs(
             100 * share[0], edges / factor, color=item.colour, linestyle=item.dashes, linewidth=0.9, baseline=None
         )
-    axes[-1].set_title(
-        f"the link {text(busiest, 36)}, the busiest that all have" if busiest else "the busiest link of each",
-        fontsize=STYLE["legend.fontsize"],
-    )
+        named.append(f"{text(item.label, 24)}: {text(links.names[place], 36)}")
+    if busiest:
+        words = f"the link {text(busiest, 36)}, the busiest that all have"
+        axes[-1].set_title(words, fontsize=STYLE["legend.fontsize"])
+    else:
+        handles = [line_handle(item.colour, item.dashes) for item in items]
+        legend_above(axes[-1], handles, named, width, title="the busiest link of each, as no link is in all")
     axes[-1].set_ylabel("utilization (%)")
     axes[-1].set_ylim(0, 105)
     axes[-1].set_xlim(0)

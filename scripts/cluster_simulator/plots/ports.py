@@ -21,6 +21,8 @@ from .style import (
     unit_for,
 )
 
+BINS = 300  # of queues, marks and pauses, each of whole intervals of links.csv
+
 
 def draw_ports(items, width):
     items = need_links(items)
@@ -52,8 +54,9 @@ def ports_of_one(item, links):
     chosen = worst_ports(item.run, links)
     if not chosen:
         return []
-    queue = links.over_time(table["queue_bytes"].to_numpy(), 160, chosen, "max")
-    paused = links.over_time(table["pause_share"].to_numpy(), 160, chosen)
+    queue = links.over_time(table["queue_bytes"].to_numpy(), BINS, chosen, "max", whole=True)
+    paused = links.over_time(table["pause_share"].to_numpy(), BINS, chosen, whole=True)
+    marks = marks_per_interval(item.run, links, BINS, chosen)
     return [
         {
             "label": links.names[port],
@@ -61,7 +64,7 @@ def ports_of_one(item, links):
             "dashes": DASHES[i % len(DASHES)],
             "queue": (queue[0], queue[1][i]),
             "paused": (paused[0], paused[1][i]),
-            "marks": marks_per_interval(item.run, links, links.names[port]),
+            "marks": (marks[0], marks[1][i]),
         }
         for i, port in enumerate(chosen)
     ]
@@ -70,15 +73,16 @@ def ports_of_one(item, links):
 def worst_of(item, links):
     """Of all ports of a run: the longest queue, the marks together, the largest pause share, at each time."""
     table = links.table
-    queue = links.over_time(table["queue_bytes"].to_numpy(), 300, None, "max")
-    paused = links.over_time(table["pause_share"].to_numpy(), 300)
+    queue = links.over_time(table["queue_bytes"].to_numpy(), BINS, None, "max", whole=True)
+    paused = links.over_time(table["pause_share"].to_numpy(), BINS, whole=True)
+    marks = marks_per_interval(item.run, links, BINS)
     return {
         "label": item.label,
         "colour": item.colour,
         "dashes": item.dashes,
         "queue": (queue[0], queue[1].max(axis=0)),
         "paused": (paused[0], paused[1].max(axis=0)),
-        "marks": marks_per_interval(item.run, links),
+        "marks": (marks[0], marks[1][0]),
         "all": True,
     }
 

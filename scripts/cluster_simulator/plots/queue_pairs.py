@@ -3,6 +3,7 @@
 
 import numpy
 
+from ..measures import part
 from .style import (
     BYTES,
     COLOURS,
@@ -25,7 +26,9 @@ from .style import (
 
 MOST_LINES = 8  # of one run
 MOST_PAIRS = 3  # of several
+SHORT = 0.01  # of the axis: a line of a millimetre
 IDLE = "no line: no flow under way"
+IDLE_OF_PART = "no line: no flow of flows.csv under way"  # which has not all flows: another one may be
 
 
 def draw_queue_pairs(items, width):
@@ -50,17 +53,34 @@ def thinned(times, values, bins=1500):
     ends = numpy.append(starts[1:], len(times))
     keep = [starts, ends - 1]
     for how in (numpy.nanargmin, numpy.nanargmax):
-        keep.append([a + how(part) for a, b in zip(starts, ends) if not numpy.isnan(part := values[a:b]).all()])
+        keep.append([a + how(some) for a, b in zip(starts, ends) if not numpy.isnan(some := values[a:b]).all()])
     keep = numpy.unique(numpy.concatenate(keep).astype(int))
     return times[keep], values[keep]
 
 
 def messages_of(item):
-    """flows.csv by number if it has all messages, as what is not there may be under way too; else None."""
-    flows, stats = item.run.flows(), item.run.stats
-    several = stats.get("flows") if isinstance(stats.get("flows"), dict) else {}
-    whole = len(flows) and stats.get("messages") == len(flows) == several.get("all", len(flows))
-    return flows.set_index("flow") if whole else None
+    """flows.csv by number; None if it is empty."""
+    flows = item.run.flows()
+    return flows.set_index("flow") if len(flows) else None
+
+
+def has_all_messages(run):
+    """Not if it is a sample, or flows were not measured, failed or had not arrived at the end."""
+    count, told = len(run.flows()), part(run.stats, "flows")
+    return bool(count) and run.stats.get("messages") == count == told.get("all", count)
+
+
+def idle_words(items):
+    known = [item.run for item in items if len(item.run.flows())]
+    return IDLE if all(map(has_all_messages, known)) else IDLE_OF_PART
+
+
+def end_of(item, shown):
+    """Of the time axis: the run's end, or the last thing that is known to have happened."""
+    times = [item.run.queue_pairs()["time_us"].max(), *(rows["time_us"].max() for rows in shown)]
+    if isinstance(known := item.run.stats.get("simulated_time_us"), (int, float)):
+        times.append(known)
+    return float(max(times))
 
 
 def under_way(name, rows, table, messages):
@@ -101,12 +121,23 @@ def has_idle(rows):
 
 
 def draw_line(axis, rows, column, divisor, factor, end, colour, dashes):
-    """A value holds until the next one, the last to the end. Whether there was any."""
+    """A value holds until the next one, the last to the end. Whether there was any.
+
+    A stretch between two times without a flow that is too short to be seen has a mark.
+    """
     times, values = thinned(rows["time_us"].to_numpy(), rows[column].to_numpy(dtype=float))
+    times, values = numpy.append(times, end), numpy.append(values, values[-1])
+    known = numpy.concatenate([[False], numpy.isfinite(values), [False]])
+    begins, ends = (numpy.flatnonzero(edge) for edge in (known[1:-1] & ~known[:-2], known[1:-1] & ~known[2:]))
+    ends = numpy.minimum(ends + 1, len(times) - 1)
+    short = begins[times[ends] - times[begins] < SHORT * end]
     axis.plot(
-        numpy.append(times, end) / factor,
-        numpy.append(values, values[-1]) / divisor,
+        times / factor,
+        values / divisor,
         drawstyle="steps-post",
+        marker="o" if len(short) else None,
+        markevery=short.tolist(),
+        markersize=2.5,
         color=colour,
         linestyle=dashes,
         linewidth=0.9,
@@ -137,7 +168,7 @@ def draw_of_one(item, width):
     table, messages = item.run.queue_pairs(), messages_of(item)
     pairs = by_pair(table)
     shown = [(name, under_way(name, rows, table, messages)) for name, rows in pairs[:MOST_LINES]]
-    end = max(table["time_us"].max(), *(rows["time_us"].max() for _, rows in shown))
+    end = end_of(item, [rows for _, rows in shown])
     (factor, unit), (size, size_unit) = scales([rows for _, rows in shown], end)
     figure, axes = make_panels(width, [(1.7, 1), (1.7, 1)], room=0.55)
     for axis, column, divisor, label in (
@@ -151,7 +182,7 @@ def draw_of_one(item, width):
         finish(axis, some, label, item.times, factor, end)
     time_axis(axes[1], unit, "time since the simulation began")
     words = [f"{len(shown)} of {len(pairs):,} queue pairs, with the most changes"] if len(pairs) > len(shown) else []
-    words += [IDLE] if any(has_idle(rows) for _, rows in shown) else []
+    words += [idle_words([item])] if any(has_idle(rows) for _, rows in shown) else []
     legend_above(
         axes[0],
         [line_handle(COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]) for i in range(len(shown))],
@@ -177,13 +208,13 @@ def draw_of_several(items, width):
             count[name] = count.get(name, 0) + 1
             changes[name] = changes.get(name, 0) + len(rows)
     shown = sorted(count, key=lambda name: (-count[name], -changes[name], name))[:MOST_PAIRS]
-    end = max(item.run.queue_pairs()["time_us"].max() for item in items)
+    end = 0.0
     for item, ends in zip(items, found):
         table, messages = item.run.queue_pairs(), messages_of(item)
         for name in set(shown).intersection(ends):
             qp, rows = ends[name]
             ends[name] = under_way((*name, qp), rows, table, messages)
-            end = max(end, ends[name]["time_us"].max())
+        end = max(end, end_of(item, [ends[name] for name in set(shown).intersection(ends)]))
     (factor, unit), (size, size_unit) = scales([ends[name] for ends in found for name in shown if name in ends], end)
     columns = 2 if width >= NARROW else 1
     figure, axes = make_panels(width, [(1.3, columns)] * (len(shown) * 2 // columns), room=0.6)
@@ -192,7 +223,7 @@ def draw_of_several(items, width):
         missing = [item.label for item, ends in zip(items, found) if name not in ends]
         title = f"{name[0]}->{name[1]}" + (f"; not watched in: {', '.join(missing)}" if missing else "")
         idle = any(has_idle(ends[name]) for ends in found if name in ends)
-        title += f"; {IDLE}" if idle and row == 0 else ""
+        title += f"; {idle_words(items)}" if idle and row == 0 else ""
         for number, (column, divisor, label) in enumerate(
             (("rate_gbps", 1, "rate (Gb/s)"), ("window_bytes", size, f"window ({size_unit})"))
         ):

@@ -15,6 +15,7 @@ import matplotlib.patches
 import matplotlib.textpath
 import matplotlib.ticker
 import matplotlib.transforms
+import numpy
 
 WIDTH = 6.3  # inches between the margins of A4 or letter paper; a column of a two-column paper has 3.3
 NARROW = 4.6  # below this, panels stand below one another
@@ -231,6 +232,13 @@ def no_legend(axis, other):
     """As much place over a panel as over the one beside it, which has a legend."""
     size = STYLE["legend.fontsize"]
     axis.set_title("\n" * other.get_title().count("\n") + " ", fontsize=size, linespacing=1.42, pad=4)
+
+
+def line_over_time(axis, times, values, marker="o", **look):
+    """A line, and a mark at samples that have no neighbour: a line through one point is nothing."""
+    known = numpy.isfinite(numpy.concatenate([[numpy.nan], numpy.asarray(values, dtype=float), [numpy.nan]]))
+    lone = numpy.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:])
+    axis.plot(times, values, marker=marker if len(lone) else None, markevery=lone.tolist(), markersize=3, **look)
 
 
 def line_handle(colour, dashes="-", **options):

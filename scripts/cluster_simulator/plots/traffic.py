@@ -7,7 +7,8 @@ import numpy
 from . import style as p
 
 FILLS = ("full", "none", "left", "top", "right", "bottom")  # of marks, a kind of flows each
-SHOWN = (("p50", "median"), ("p95", "95th percentile"), ("p99", "99th percentile"))
+# And of how many flows: of fewer than 1 / (1 - q) a quantile q is only the slowest one, as in the picture by-size.
+SHOWN = (("p50", "median", 1), ("p95", "95th percentile", 20), ("p99", "99th percentile", 100))
 MOST_FLOWS = 12  # lines of single flows in a picture
 SINCE = "time since the simulation began"
 
@@ -52,7 +53,7 @@ def slowdown_panels(axes, items, most_ticks=3):
 
     A group is a mark at the middle of its sizes and a line from its smallest to its largest. Kinds of flows are lines
     of their own: of one run in the colours of runs, of several with marks filled in different ways. The handles tell
-    the kinds; of one kind there are none.
+    the kinds; of one kind there are none. A quantile of too few flows is not drawn, which the axis says.
     """
     kinds = kinds_of(items)
     shown = kinds[: len(FILLS)]
@@ -75,9 +76,10 @@ def slowdown_panels(axes, items, most_ticks=3):
             line = {"color": item.colour, "linestyle": item.dashes, "marker": item.marker, **looks[kind]}
             lines.append(line)
     every = [size for table in tables for column in ("from_bytes", "to_bytes") for size in table[column] if size > 0]
-    for axis, (name, title) in zip(axes, SHOWN):
+    for axis, (name, title, least) in zip(axes, SHOWN):
         values = [1.0]
-        for table, line in zip(tables, lines):
+        for every_group, line in zip(tables, lines):
+            table = every_group[every_group["flows"] >= least]
             low, high = (numpy.maximum(table[column].to_numpy(), 1) for column in ("from_bytes", "to_bytes"))
             axis.plot(numpy.sqrt(low.astype(float) * high), table[name], markersize=2.5, linewidth=0.9, **line)
             axis.hlines(table[name], low, high, color=line["color"], linewidth=0.5)
@@ -87,7 +89,14 @@ def slowdown_panels(axes, items, most_ticks=3):
         axis.set_ylim(0.93, max(values) * 1.15)
         p.byte_ticks(axis, "x", most=most_ticks)
         p.number_ticks(axis, "y")
-        axis.set_xlabel("flow size")
+        left_out = any((table["flows"] < least).any() for table in tables)
+        axis.set_xlabel("flow size" + (f"\n(groups of {least} or more)" if left_out else ""))
+        if len(values) == 1:
+            most = max(int(table["flows"].max()) for table in tables if len(table))
+            words = f"a group has\nat most {most} flows;\n{least} are wanted\n(--size-groups)"
+            axis.text(0.5, 0.5, words, transform=axis.transAxes, ha="center", va="center", color=p.GREY, fontsize=7)
+            axis.set_ylim(0.93, 2.1)
+            p.number_ticks(axis, "y")
         axis.set_ylabel("slowdown, " + title)
     return handles, labels
 
@@ -154,7 +163,7 @@ def draw_queues(items, width):
     titles = []
     for axis, panel, name in zip(axes, panels, names):
         for _, colour, dashes, (times, values) in reversed(panel):  # the longest is on top
-            axis.plot(times / factor, values / size, color=colour, linestyle=dashes, linewidth=0.8)
+            p.line_over_time(axis, times / factor, values / size, color=colour, linestyle=dashes, linewidth=0.8)
         axis.set_ylim(bottom=0)
         limit(axis, items, factor)
         axis.set_ylabel(f"queue ({size_unit})")
@@ -208,7 +217,8 @@ def jain_panel(axis, items, factor):
     for item in items:
         table = during(item, item.run.fairness())
         table = table[table["flows"] > 0]
-        axis.plot(table["time_us"] / factor, table["jain"], color=item.colour, linestyle=item.dashes, linewidth=0.9)
+        look = {"color": item.colour, "linestyle": item.dashes, "linewidth": 0.9, "marker": item.marker}
+        p.line_over_time(axis, table["time_us"] / factor, table["jain"], **look)
     axis.set_ylim(0, 1.04)
     limit(axis, items, factor)
     axis.set_ylabel("Jain's index (1: fair)")
