@@ -720,13 +720,15 @@ TrafficSimulation::Report(const RunOutcome& outcome)
     std::cout << "\n";
     if (m_measured != flows)
     {
+        const int64_t from = m_scenario.measuring.from.ps;
+        const int64_t until = m_scenario.measuring.until.ps;
         std::cout << "Measured flows   " << HumanCount(m_measuredArrived) << " of "
                   << HumanCount(m_measured) << " arrived, those that start from "
-                  << HumanTime(static_cast<double>(m_scenario.measuring.from.ps) / 1e6) << " on";
-        if (m_scenario.measuring.until.ps > 0)
+                  << HumanTime(static_cast<double>(from) / 1e6) << " on";
+        if (until > 0)
         {
-            std::cout << ", before "
-                      << HumanTime(static_cast<double>(m_scenario.measuring.until.ps) / 1e6);
+            // The length, not the end: of a short time after a long one both ends look the same.
+            std::cout << ", for " << HumanTime(static_cast<double>(until - from) / 1e6);
         }
         std::cout << "\n";
     }
