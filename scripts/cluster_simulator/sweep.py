@@ -849,8 +849,9 @@ def _resume_command(arguments):
 def _status_command(arguments):
     folder, _ = _folder_and_options(arguments, {})
     store = Store(folder)
-    held = Lock.is_held(folder)  # before the rows: a point that begins after them is pending there
+    held = Lock.is_held(folder)
     rows = store.rows()
+    held = held or Lock.is_held(folder)  # it may have begun, or ended, in between
     store.close()
     for status in (DONE, FAILED, RUNNING, PENDING):
         count = sum(row["status"] == status for row in rows)
