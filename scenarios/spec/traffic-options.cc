@@ -319,9 +319,12 @@ FlowsFit(Validation* v, const TrafficScenario& s, const topo::Topology& topology
     needs.links = static_cast<double>(topology.Links().size());
     needs.messages = flows;
     needs.infiniBand = s.fabric.infiniBand;
-    if (s.queuePairs == QueuePairUse::kPerFlow)
+    if (s.queuePairs != QueuePairUse::kPerPair)
     {
-        needs.connections = flows;
+        // A queue pair rests for 2 ms (as in EstimateRun); flows that start within that time need one each.
+        const double made = static_cast<double>(s.measuring.until.ps + v->values.Duration("cool-down").ps);
+        const double kept = s.queuePairs == QueuePairUse::kPerFlow ? 1 : std::min(1.0, 2e9 / std::max(1.0, made));
+        needs.connections = flows * kept;
         needs.bytesPerConnection = ConnectionBytes(s.fabric, v->values.Flag("attribution"));
     }
     MemoryEstimate memory = EstimateMemory(needs);
