@@ -321,7 +321,7 @@ FlowsFit(Validation* v, const TrafficScenario& s, const topo::Topology& topology
     needs.infiniBand = s.fabric.infiniBand;
     if (s.queuePairs != QueuePairUse::kPerPair)
     {
-        // A queue pair rests for 2 ms (as in EstimateRun); flows that start within that time need one each.
+        // A queue pair rests for 2 ms (EstimateRun, with the time under way, takes 4): flows that start within need one each.
         const double made = static_cast<double>(s.measuring.until.ps + v->values.Duration("cool-down").ps);
         const double kept = s.queuePairs == QueuePairUse::kPerFlow ? 1 : std::min(1.0, 2e9 / std::max(1.0, made));
         needs.connections = flows * kept;
