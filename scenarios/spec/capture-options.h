@@ -28,6 +28,15 @@ std::string CheckFlowName(const topo::Topology& topology,
                           const std::string& flow,
                           std::string* nearest);
 
+/// --pcap: empty if `name` is "all", a node, a port or a link of this network and nothing else, by
+/// the rule of rdma::SelectsPort, which those who capture ask too; else what is wrong.
+std::string CheckCaptureName(const topo::Topology& topology,
+                             const std::string& name,
+                             std::string* nearest);
+
+/// All of --pcap, in which nothing is twice either.
+void CheckCaptureNames(Validation* v, const topo::Topology& topology);
+
 } // namespace scenario
 
 #endif // SCENARIOS_SPEC_CAPTURE_OPTIONS_H

@@ -281,7 +281,12 @@ ValidateCollperf(const ReadResult& read)
     s.warmupIterations = values.U32("warmup-iters");
     s.sizes = Sizes(&v, s);
     s.checked = values.Integer("check") > 0;
+    const size_t before = v.errors.size();
     TakeThreads(&v, &s);
+    if (v.errors.size() != before)
+    {
+        return Finished(std::move(v), std::move(s)); // the rest would be judged by a server that is not meant
+    }
     const auto server = ChosenServer(&v);
     ApplyServer(&v, server);
     s.fabric = MakeFabric(&v);

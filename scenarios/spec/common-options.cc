@@ -116,6 +116,7 @@ RunOptionRows(const std::string& program)
         Opt("trace-qps", Kind::kList, json, group,
             "write queue_pairs.csv, rate and window over time, of these: all, those of a host (server-1), or SRC->DST, with * for any text")
             .Shows("SRC->DST,...")
+            .Distinct()
             .Otherwise("none")
             .Example("server-1->server-0"),
         Opt("pcap", Kind::kList, json, group,

@@ -4,10 +4,14 @@
 #include "scenarios/spec/queue-pair-pattern.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/spec/validate.h"
 #include "topologies/names.h"
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace scenario
@@ -77,6 +81,7 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
 {
     std::vector<std::string> names;
     std::vector<std::string> hosts;
+    std::vector<std::size_t> hostOf; // of names
     for (const topo::NodeId h : topology.Hosts())
     {
         const topo::Node& host = topology.Nodes()[h];
@@ -84,6 +89,7 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
         for (std::size_t p = 0; p < host.ports.size(); ++p)
         {
             names.push_back(host.name + (host.ports.size() > 1 ? ":" + std::to_string(p) : ""));
+            hostOf.push_back(hosts.size() - 1);
         }
     }
     if (text == "all" && topology.FindNode(text))
@@ -93,18 +99,69 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
                "every one, all->* for those of the host, or another name for the node";
     }
     const QueuePairPattern pattern = QueuePairPattern::Parse(text);
-    for (const std::string& side : {pattern.from, pattern.to})
+    const std::string sides[] = {pattern.from, pattern.to};
+    std::set<std::size_t> meant[2]; // hosts
+    for (int end = 0; end < 2; ++end)
     {
-        if (std::none_of(names.begin(), names.end(), [&](const std::string& name) {
-                return QueuePairPattern::Means(side, name);
-            }))
+        const std::string& side = sides[end];
+        for (std::size_t i = 0; i < names.size(); ++i)
+        {
+            if (QueuePairPattern::Means(side, names[i]))
+            {
+                meant[end].insert(hostOf[i]);
+            }
+        }
+        if (meant[end].size() > 1 && side.find('*') == std::string::npos)
+        {
+            // A host `a` and another one `a:0`.
+            std::vector<std::string> those;
+            for (const std::size_t host : meant[end])
+            {
+                those.push_back(rdma::Shown(hosts[host], 60));
+            }
+            return "'" + rdma::Shown(side, 60) + "' may mean hosts " + topo::JoinNames(those) +
+                   "; allowed: a name that means one of them, or other names for the hosts";
+        }
+        if (meant[end].empty())
         {
             *nearest = topo::NearestName(side, hosts);
             return "'" + rdma::Shown(side, 60) + "' is no host of this network; allowed: all, SRC or SRC->DST (" +
                    hosts.back() + "->" + hosts.front() + "), with * for any text";
         }
     }
+    if (meant[0].size() == 1 && meant[0] == meant[1])
+    {
+        return "is from a host to itself; allowed: SRC->DST of two hosts";
+    }
     return "";
+}
+
+void
+CheckQueuePairPatterns(Validation* v, const topo::Topology& topology)
+{
+    const std::vector<std::string>& patterns = v->values.List("trace-qps");
+    std::map<std::pair<std::string, std::string>, std::string> known;
+    for (const std::string& text : patterns)
+    {
+        std::string nearest;
+        std::string wrong = CheckQueuePairPattern(topology, text, &nearest);
+        const QueuePairPattern pattern = QueuePairPattern::Parse(text);
+        if (wrong.empty() && pattern.from == "*" && pattern.to == "*" && patterns.size() > 1)
+        {
+            wrong = "is every queue pair, so nothing can stand beside it; allowed: it alone, or "
+                    "others";
+        }
+        if (wrong.empty())
+        {
+            const auto [same, isNew] = known.emplace(std::pair(pattern.from, pattern.to), text);
+            wrong = isNew ? "" : "means the same as " + rdma::Shown(same->second, 60) +
+                                     "; allowed: each once";
+        }
+        if (!wrong.empty())
+        {
+            v->errors.push_back({v->values.Where("trace-qps"), text, wrong, nearest});
+        }
+    }
 }
 
 } // namespace scenario

@@ -27,11 +27,16 @@ struct QueuePairPattern
     static bool Means(const std::string& pattern, const std::string& endpoint);
 };
 
-/// Empty if both sides mean a host or port of this network, else what is wrong, with *nearest a
+/// Empty if both sides mean a host or port of this network, of two hosts, else what is wrong, with *nearest a
 /// name close to it.
 std::string CheckQueuePairPattern(const topo::Topology& topology,
                                   const std::string& text,
                                   std::string* nearest);
+
+struct Validation;
+
+/// All of --trace-qps, in which nothing is twice either.
+void CheckQueuePairPatterns(Validation* v, const topo::Topology& topology);
 
 } // namespace scenario
 

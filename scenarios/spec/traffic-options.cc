@@ -4,7 +4,10 @@
  * traffic: flows over a network, without training.
  */
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/estimate.h"
 #include "scenarios/spec/foreign-names.h"
+#include "scenarios/spec/host-memory.h"
+#include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
@@ -303,6 +306,37 @@ EndpointAt(const topo::Topology& topology, uint32_t host, size_t turn)
     return topology.EndpointOf(host, static_cast<topo::PortId>(turn % ports));
 }
 
+/// Making millions of flows takes seconds, so the memory that their run is sure to need is compared before: what
+/// EstimateRun says of their messages, and the list itself. \param flows expected
+bool
+FlowsFit(Validation* v, const TrafficScenario& s, const topo::Topology& topology, double flows)
+{
+    if (v->values.Flag("dry-run") || v->values.Flag("ignore-host-memory") || !FindLauncher().IsFirst())
+    {
+        return true; // as ParseProgram, which looks once more when the flows are there
+    }
+    MemoryNeeds needs;
+    needs.links = static_cast<double>(topology.Links().size());
+    needs.messages = flows;
+    needs.infiniBand = s.fabric.infiniBand;
+    if (s.queuePairs != QueuePairUse::kPerPair)
+    {
+        // A queue pair rests for 2 ms (EstimateRun, with the time under way, takes 4): flows that start within need one each.
+        const double made = static_cast<double>(s.measuring.until.ps + v->values.Duration("cool-down").ps);
+        const double kept = s.queuePairs == QueuePairUse::kPerFlow ? 1 : std::min(1.0, 2e9 / std::max(1.0, made));
+        needs.connections = flows * kept;
+        needs.bytesPerConnection = ConnectionBytes(s.fabric, v->values.Flag("attribution"));
+    }
+    MemoryEstimate memory = EstimateMemory(needs);
+    memory.messages += flows * static_cast<double>(sizeof(Flow) + sizeof(Arrival));
+    const std::string why = WhyTooLarge(memory, AvailableHostMemory());
+    if (!why.empty())
+    {
+        v->errors.push_back({"", "", "about " + std::to_string(std::llround(flows)) + " flows: " + why, ""});
+    }
+    return why.empty();
+}
+
 /// Flows of --pattern=poisson and on-off.
 void
 MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
@@ -392,6 +426,10 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
         const double least = (static_cast<double>(o.meanOn.ps) + static_cast<double>(o.meanOff.ps)) * expected / kMostPeriods;
         v->Fail("on-time", "hosts would go on and off about " + std::to_string(std::llround(expected)) + " times in this time; allowed: --on-time and --off-time of together at least " +
                                CanonicalDuration(static_cast<int64_t>(std::ceil(least / 1e3)) * 1000));
+        return;
+    }
+    if (!FlowsFit(v, *s, network.topology, ExpectedArrivals(o)))
+    {
         return;
     }
     const std::vector<Arrival> arrivals = MakeArrivals(o);
@@ -734,6 +772,27 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
     v->Decide("size-bins", Join(canonical, ","));
 }
 
+/// A run that ends before the first measured flow starts would measure nothing.
+void
+CheckStop(Validation* v, const TrafficScenario& s)
+{
+    int64_t first = INT64_MAX;
+    for (const Flow& flow : s.flows)
+    {
+        first = s.measuring.Covers(flow.start) ? std::min(first, flow.start.ps) : first;
+    }
+    if (first < s.stopAfter.ps)
+    {
+        return;
+    }
+    const bool within = s.stopAfter.ps <= s.measuring.from.ps;
+    v->Fail("stop-after",
+            within ? "ends the run within --warm-up=" + CanonicalDuration(s.measuring.from.ps) +
+                         ", so nothing would be measured; allowed: 0 (when all flows are done), or later"
+                   : "ends the run before the first measured flow starts; allowed: 0 (when all flows are done), or more than " +
+                         CanonicalDuration(first));
+}
+
 } // namespace
 
 const OptionTable&
@@ -756,6 +815,10 @@ ValidateTraffic(const ReadResult& read)
     s.operation = operation == "read"   ? FlowOperation::kRead
                   : operation == "send" ? FlowOperation::kSend
                                         : FlowOperation::kWrite;
+    if (s.completionAtSender && v.values.Given("attribution") && v.values.Flag("attribution"))
+    {
+        v.Fail("attribution", "takes a flow apart up to its last byte at the receiver; allowed with --completion=sender: 0");
+    }
     if (s.completionAtSender && s.operation == FlowOperation::kRead)
     {
         v.Fail("completion", "has no meaning with --operation=read: nobody acknowledges the bytes; allowed: receiver");
@@ -813,6 +876,10 @@ ValidateTraffic(const ReadResult& read)
     if (!s.flows.empty() && std::none_of(s.flows.begin(), s.flows.end(), [&](const Flow& f) { return s.measuring.Covers(f.start); }))
     {
         v.Fail(s.measuring.from.ps ? "warm-up" : "duration", "no flow starts in the time that is measured");
+    }
+    else if (s.stopAfter.ps > 0 && !s.flows.empty())
+    {
+        CheckStop(&v, s);
     }
     for (const Flow& flow : s.flows)
     {

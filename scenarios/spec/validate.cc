@@ -475,61 +475,6 @@ PlaceServers(PlacementPolicy policy, uint32_t servers, uint32_t hosts, uint64_t 
 
 // ---------------------------------------------------------------------------------------------
 
-std::string
-CheckCaptureName(const topo::Topology& topology, const std::string& name, std::string* nearest)
-{
-    if (name == "all" && topology.FindNode(name))
-    {
-        return "means every port, and this network has a node of that name; allowed: its ports, all:0 and on, or another name for the node";
-    }
-    if (name == "all" || topology.FindNode(name) || topology.FindLink(name))
-    {
-        return "";
-    }
-    // "switch:port". Names may hold ':' themselves, so the last one counts.
-    if (const auto colon = name.rfind(':'); colon != std::string::npos)
-    {
-        if (const auto node = topology.FindNode(name.substr(0, colon)))
-        {
-            const std::string digits = name.substr(colon + 1);
-            uint32_t port = 0;
-            const auto [p, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-            const size_t ports = topology.Nodes()[*node].ports.size();
-            if (bad == std::errc() && p == digits.data() + digits.size() && port < ports)
-            {
-                return "";
-            }
-            return "has no such port; allowed: " + name.substr(0, colon) + ":0 to :" + std::to_string(ports - 1);
-        }
-    }
-    // "a-b", where a and b have '-' of their own.
-    for (size_t dash = name.find('-'); dash != std::string::npos; dash = name.find('-', dash + 1))
-    {
-        const std::string first = name.substr(0, dash);
-        const std::string second = name.substr(dash + 1);
-        if (topology.FindNode(first) && topology.FindNode(second))
-        {
-            if (topology.FindLink(first + "->" + second))
-            {
-                return "";
-            }
-            return first + " and " + second + " are no neighbours: there is no link " + first + "->" + second;
-        }
-    }
-    std::vector<std::string> names{"all"};
-    for (const auto& node : topology.Nodes())
-    {
-        names.push_back(node.name);
-        if (names.size() > 5000)
-        {
-            break;
-        }
-    }
-    *nearest = topo::NearestName(name, names);
-    return "is no node, port or link of this network; allowed: all, a node (" + topology.Nodes().front().name +
-           "), a port (" + topology.Nodes().back().name + ":0) or a link (" + topology.LinkName(0, true) + ")";
-}
-
 RunOptions
 MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
 {
@@ -544,25 +489,20 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.capture = MakeCapture(v, topology);
     run.environment = ReadNs3Environment(&v->errors);
     run.traceQueuePairs = v->values.List("trace-qps");
-    for (const auto& pattern : run.traceQueuePairs)
+    if (topology)
     {
-        std::string nearest;
-        const std::string wrong = topology ? CheckQueuePairPattern(*topology, pattern, &nearest) : "";
-        if (!wrong.empty())
-        {
-            v->errors.push_back({v->values.Where("trace-qps"), pattern, wrong, nearest});
-        }
+        CheckQueuePairPatterns(v, *topology);
+    }
+    if (v->values.Given("attribution") && run.attribution && FindLauncher().Several())
+    {
+        v->Fail("attribution", "a frame's journey does not cross processes; allowed: 0, or without mpirun -np " +
+                                   std::to_string(FindLauncher().ranks));
     }
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
-    for (const auto& name : run.pcap)
+    if (topology)
     {
-        std::string nearest;
-        const std::string wrong = topology ? CheckCaptureName(*topology, name, &nearest) : "";
-        if (!wrong.empty())
-        {
-            v->errors.push_back({v->values.Where("pcap"), name, wrong, nearest});
-        }
+        CheckCaptureNames(v, *topology);
     }
     return run;
 }

@@ -68,9 +68,6 @@ bool PrepareOutput(const std::string& program, const Values& values, RunOptions*
 /// Takes back what PrepareOutput() made, as far as it is empty: of a run that is refused nothing is left.
 void DropOutput(const RunOptions& run);
 
-/// --pcap names: empty if `name` means something in this topology, else what is wrong.
-std::string CheckCaptureName(const topo::Topology& topology, const std::string& name, std::string* nearest);
-
 } // namespace scenario
 
 #endif // SCENARIOS_SPEC_VALIDATE_H

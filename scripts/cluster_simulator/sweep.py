@@ -338,6 +338,18 @@ class Lock:
         self.file.truncate(0)
         self.file.close()
 
+    @staticmethod
+    def is_held(folder):
+        """Whether a sweep works in the folder, or a run of one that was killed is still going."""
+        try:
+            with open(os.path.join(folder, "sweep.lock"), encoding="utf-8") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return False
+
 
 def _alive(process):
     if not process.isdigit():
@@ -837,11 +849,15 @@ def _resume_command(arguments):
 def _status_command(arguments):
     folder, _ = _folder_and_options(arguments, {})
     store = Store(folder)
+    held = Lock.is_held(folder)
     rows = store.rows()
+    held = held or Lock.is_held(folder)  # it may have begun, or ended, in between
     store.close()
     for status in (DONE, FAILED, RUNNING, PENDING):
         count = sum(row["status"] == status for row in rows)
-        if count:
+        if count and status == RUNNING and not held:
+            print(f"{count} cut off, of a sweep that was killed: scripts/sweep resume {folder}")
+        elif count:
             print(f"{count} {status}")
     for row in rows:
         if row["status"] == FAILED:

@@ -2,6 +2,7 @@
 """Bad input is refused by name, with status 2 and one line that is short and that no terminal obeys; in a dry run too."""
 
 import os
+import socket
 import subprocess
 import time
 import unittest
@@ -193,6 +194,35 @@ class Environment(RobustTest):
         done = subprocess.run([self.program("traffic"), "--help"], env=dict(os.environ, NS_GLOBAL_VALUE="RngRun=7;RngSeed=3"), capture_output=True,
                               text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class WholeLines(RobustTest):
+    """Of several processes the lines are not torn: each goes in one write(), whatever says it."""
+
+    def test_one_write_a_line(self):
+        small = ["--topology=single-switch", "--hosts=4", "--bytes=1kB", "--dry-run"]
+        for arguments in (["--pattern=nothing"], ["--nic=nothing", "--cc=nothing"], ["--ns3::RdmaNic::Mtuu=1"],
+                          ["--ns3::RdmaSwitch::BufferPer100G=100"]):
+            with self.subTest(arguments):
+                ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)  # a write is a datagram
+                with ours:
+                    with theirs:
+                        status = subprocess.run([self.program("traffic"), *small, *arguments], stderr=theirs, stdout=subprocess.DEVNULL,
+                                                cwd=self.folder, timeout=60, check=False).returncode
+                    self.assertEqual(status, 2)
+                    ours.setblocking(False)
+                    writes = []
+                    try:
+                        while True:
+                            writes.append(ours.recv(100000).decode())
+                            if not writes[-1]:
+                                break
+                    except BlockingIOError:
+                        pass
+                writes = [text for text in writes if text]
+                self.assertTrue(writes)
+                for text in writes:
+                    self.assertRegex(text, r"\Atraffic: error: [^\n]+\n\Z")
 
 
 class NoEnd(RobustTest):

@@ -3,6 +3,7 @@
 """scripts/sweep: a grid or a list of runs into one SQLite file, whatever happens in between."""
 
 import csv
+import fcntl
 import importlib.util
 import io
 import json
@@ -167,6 +168,13 @@ class Killed(SweepTest):
             db.execute("UPDATE runs SET status = 'running', stats = NULL, step_time_us = NULL, folder = NULL")
         db.close()
         os.truncate(os.path.join(self.out, "runs", "2", "stats.json"), 100)
+        # Nobody holds the lock, so nothing runs, whatever the rows say; of one that does hold it they are right.
+        status = self.sweep("status", self.out).stdout
+        self.assertIn("2 cut off, of a sweep that was killed", status)
+        self.assertNotIn("running", status)
+        with open(os.path.join(self.out, "sweep.lock"), encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assertIn("2 running\n", self.sweep("status", self.out).stdout)
         self.sweep("resume", self.out)
         self.assertEqual([row["attempts"] for row in self.rows()], [1, 2])
         self.assertEqual(sorted(os.listdir(self.out)), ["sweep.lock", "sweep.sqlite"])  # --keep was not said again

@@ -201,6 +201,7 @@ refuse(2, "--k=4", "--link-delay=0ns", words=("cut between ranks", "0 ps"))
 ENVIRONMENT["NS_GLOBAL_VALUE"] = "SimulatorImplementationType=ns3::NullMessageSimulatorImpl"
 refuse(2, "--k=4", words=("SimulatorImplementationType", "ns3::NullMessageSimulatorImpl", "ns3::DistributedSimulatorImpl"))
 del ENVIRONMENT["NS_GLOBAL_VALUE"]
+refuse(3, "--k=4", "--attribution=1", words=("--attribution=1", "mpirun -np 3", "allowed: 0"))
 refuse(2, "--k=4", "--patern=incast", words=("--patern", "--pattern"))
 # An error that only one rank can see while it builds: 200 km of cable there need more headroom than there is buffer.
 with open(folder("far.txt"), "w") as file:
@@ -214,5 +215,8 @@ for name in ("dltrain", "collperf"):
 # A dry run and the help are told once.
 process = mpirun(2, "--k=4", "--dry-run")
 check(process.stdout.count("fat-tree") == 1, "the plan is not printed once:\n" + process.stdout)
+for option in ("--PrintTypeIds", "--PrintGroups", "--PrintVersion", "--PrintAttributes=RdmaNic"):
+    process = mpirun(2, option)  # MPI is left in good order, so mpirun does not call it a failure
+    check(process.stdout and "Primary job" not in process.stdout + process.stderr, option + ":\n" + process.stderr)
 check(mpirun(2, "--version", out=None).stdout.count("\n") == 1, "the version is not printed once")
 done()

@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/nearest-by-words.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "ranks.h"
 #include "scenarios/spec/ns3-environment.h"
 #include "topologies/names.h"
 
@@ -414,6 +415,7 @@ Print(const std::string& argument, std::string& error)
         }
         understood = "--PrintAttributes=" + full;
     }
+    Ranks::Leave(); // it ends the program, in every process alike
     ns3::CommandLine commandLine;
     commandLine.Parse({"", understood});
     return true;

@@ -104,6 +104,9 @@ SetUpWatch* g_watch = nullptr;
 /**
  * Between a stream and its buffer: what is written through it cannot act on a terminal.
  *
+ * To standard error a line goes at once, in one write(): of several processes (mpirun) lines are not
+ * torn, however many pieces they are composed of. What has no end yet waits for it, or for Flush.
+ *
  * Of standard error, what ns-3 says on its way to std::terminate (`msg="...", file=..., line=...`,
  * `NS_ASSERT failed, ...`) is kept back, to be part of the one error.
  */
@@ -112,8 +115,12 @@ class TerminalText : public std::streambuf
   public:
     /// \param master what it keeps back, this one does not say either: ns-3 puts the simulated time
     /// into the middle of a fatal error, by std::clog
-    TerminalText(std::ostream& stream, bool keepsFatal, const TerminalText* master = nullptr)
+    TerminalText(std::ostream& stream,
+                 bool wholeLines,
+                 bool keepsFatal,
+                 const TerminalText* master = nullptr)
         : m_to(stream.rdbuf(this)),
+          m_wholeLines(wholeLines),
           m_keepsFatal(keepsFatal),
           m_master(master)
     {
@@ -137,6 +144,12 @@ class TerminalText : public std::streambuf
     void Release()
     {
         Pass(TakeFatal());
+    }
+
+    /// A line without an end is shown too.
+    void Flush()
+    {
+        Give(m_line.size());
     }
 
   protected:
@@ -191,9 +204,20 @@ class TerminalText : public std::streambuf
   private:
     void Pass(const std::string& text)
     {
+        m_line += text;
+        Give(m_wholeLines ? m_line.rfind('\n') + 1 : m_line.size()); // npos + 1: nothing
+    }
+
+    void Give(std::size_t bytes)
+    {
+        if (bytes == 0)
+        {
+            return;
+        }
         errno = 0;
-        const auto size = static_cast<std::streamsize>(text.size());
-        Remember(m_to->sputn(text.data(), size) != size);
+        const auto size = static_cast<std::streamsize>(bytes);
+        Remember(m_to->sputn(m_line.data(), size) != size);
+        m_line.erase(0, bytes);
     }
 
     void Remember(bool failed)
@@ -202,6 +226,8 @@ class TerminalText : public std::streambuf
     }
 
     std::streambuf* m_to;
+    bool m_wholeLines;
+    std::string m_line; //!< what waits
     bool m_keepsFatal;
     const TerminalText* m_master;
     bool m_keeping{false};
@@ -212,6 +238,7 @@ class TerminalText : public std::streambuf
 
 TerminalText* g_output = nullptr;
 TerminalText* g_errors = nullptr;
+TerminalText* g_log = nullptr;
 
 /// Descriptors 0 to 2 are open afterwards: else the first result file would take the number of a
 /// closed standard output, and get what is printed. What stands there refuses to be written.
@@ -259,6 +286,8 @@ CheckStandardOutput(int status)
     if (g_errors)
     {
         g_errors->Release();
+        g_log->Flush();
+        g_errors->Flush();
     }
     const std::string error = StandardOutputError();
     if (error.empty())
@@ -430,9 +459,9 @@ RunProgram(const std::string& name, const std::function<int()>& main)
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     // Never deleted: streams are used until the very end.
-    g_output = new TerminalText(std::cout, false);
-    g_errors = new TerminalText(std::cerr, true);
-    new TerminalText(std::clog, false, g_errors);
+    g_output = new TerminalText(std::cout, false, false);
+    g_errors = new TerminalText(std::cerr, true, true);
+    g_log = new TerminalText(std::clog, true, false, g_errors);
     std::atexit(&AtExit);
     g_reserve = std::malloc(RESERVE_BYTES);
     std::set_new_handler(&OnNoMemory);

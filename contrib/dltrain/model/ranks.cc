@@ -84,9 +84,15 @@ Ranks::Session::Session(int& argc, char**& argv)
 
 Ranks::Session::~Session()
 {
+    Leave();
+}
+
+void
+Ranks::Leave()
+{
     if (g_communicator != MPI_COMM_NULL)
     {
-        MPI_Comm_free(&g_communicator);
+        MPI_Comm_free(&g_communicator); // is MPI_COMM_NULL then
         ns3::MpiInterface::Disable();
     }
 }

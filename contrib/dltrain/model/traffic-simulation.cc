@@ -729,7 +729,9 @@ TrafficSimulation::PrintSummary(std::ostream& os, const RunStats& network) const
            << HumanTime(static_cast<double>(measuring.from.ps) / 1e6) << " on";
         if (measuring.until.ps > 0)
         {
-            os << ", before " << HumanTime(static_cast<double>(measuring.until.ps) / 1e6);
+            // The length, not the end: of a short time after a long one both ends look the same.
+            os << ", for "
+               << HumanTime(static_cast<double>(measuring.until.ps - measuring.from.ps) / 1e6);
         }
         os << "\n";
     }

@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/ib-wire.h"
+#include "contrib/rdma/core/port-selector.h"
 #include "contrib/rdma/core/roce-wire.h"
 #include "contrib/rdma/core/shown-text.h"
 
@@ -98,17 +99,12 @@ NodeNameOf(const RdmaFabric& fabric, const RdmaPort* port)
 bool
 Selects(const RdmaFabric& fabric, const std::string& selector, const RdmaPort* port)
 {
-    const std::string& node = NodeNameOf(fabric, port);
-    if (selector == "all" || selector == node || selector == port->GetName())
-    {
-        return true;
-    }
-    if (!port->GetPeer())
-    {
-        return false;
-    }
-    const std::string& peer = NodeNameOf(fabric, port->GetPeer());
-    return selector == node + "->" + peer || selector == node + "-" + peer;
+    static const std::string nobody;
+    const RdmaPort* peer = port->GetPeer();
+    return rdma::SelectsPort(selector,
+                             NodeNameOf(fabric, port),
+                             port->GetIfIndex(),
+                             peer ? NodeNameOf(fabric, peer) : nobody) != rdma::Selection::kNo;
 }
 
 /// Endpoints of a host, or the one of a port.
@@ -119,7 +115,8 @@ EndpointsOf(const RdmaFabric& fabric, const std::string& name)
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
         const RdmaPort* port = PeekPointer(fabric.GetNic(e)->GetPort());
-        if (name == port->GetName() || name == NodeNameOf(fabric, port))
+        if (rdma::SelectsByNode(name, NodeNameOf(fabric, port), port->GetIfIndex()) !=
+            rdma::Selection::kNo)
         {
             endpoints.push_back(e);
         }

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <numeric>
 #include <set>
@@ -225,12 +226,100 @@ TEST(TrafficScenario, MistakesAreOneErrorEach)
 
 TEST(TrafficScenario, CapturesNameNodesPortsAndLinks)
 {
-    const auto result = Traffic({"--k=4", "--pcap=all,server-3,edge-0-1:2,edge-0-1-agg-0-0,server-3->edge-0-1"});
+    const auto result = Traffic({"--k=4", "--pcap=server-3,edge-0-1:2,edge-0-1-agg-0-0,server-3->edge-0-1"});
     ASSERT_TRUE(result.scenario) << result.errors[0].Text();
-    EXPECT_EQ(result.scenario->run.pcap.size(), 5u);
+    EXPECT_EQ(result.scenario->run.pcap.size(), 4u);
     EXPECT_EQ(TrafficError({"--k=4", "--pcap=edge-0-1:4"}), "--pcap=edge-0-1:4: has no such port; allowed: edge-0-1:0 to :3");
     EXPECT_EQ(TrafficError({"--k=4", "--pcap=server-0-server-1"}),
               "--pcap=server-0-server-1: server-0 and server-1 are no neighbours: there is no link server-0->server-1");
+}
+
+TEST(TrafficScenario, CaptureNamesAreThoseThatTheCaptureKnows)
+{
+    // A number that is not spelt as ports are is no port's name, wherever it stands.
+    for (const char* port : {"01", "+1", "00", "", "0x1", "4"})
+    {
+        const std::string name = std::string("edge-0-1:") + port;
+        EXPECT_EQ(TrafficError({"--k=4", "--pcap=" + name}), "--pcap=" + name + ": has no such port; allowed: edge-0-1:0 to :3");
+    }
+    EXPECT_EQ(TrafficError({"--k=4", "--pcap=server-0:00"}), "--pcap=server-0:00: has no such port; allowed: server-0:0");
+    EXPECT_EQ(TrafficError({"--k=4", "--pcap=all", "--pcap-flow=server-0:00->server-1"}),
+              "--pcap-flow=server-0:00->server-1: 'server-0:00' is no port; allowed: server-0:0");
+    EXPECT_EQ(TrafficError({"--k=4", "--pcap=server-0->server-1"}),
+              "--pcap=server-0->server-1: server-0 and server-1 are no neighbours: there is no link server-0->server-1");
+}
+
+TEST(TrafficScenario, NothingIsSelectedTwiceOrInVain)
+{
+    EXPECT_EQ(TrafficError({"--k=4", "--pcap=server-3,all"}).find("--pcap=all: is every port, so nothing can stand beside it"), 0u);
+    EXPECT_EQ(TrafficError({"--k=4", "--trace-qps=all,server-1"}).find("--trace-qps=all: is every queue pair, so nothing"), 0u);
+    EXPECT_EQ(TrafficError({"--k=4", "--trace-qps=server-1->*,*->*"}).find("--trace-qps=*->*: is every queue pair"), 0u);
+    EXPECT_EQ(TrafficError({"--k=4", "--pcap=edge-0-1-agg-0-0,edge-0-1->agg-0-0"}),
+              "--pcap=edge-0-1->agg-0-0: means the same as edge-0-1-agg-0-0; allowed: each node, port and link once");
+    EXPECT_EQ(TrafficError({"--k=4", "--pcap=all", "--pcap-flow=server-1->server-0,server-1:0->server-0"}),
+              "--pcap-flow=server-1:0->server-0: means the same as server-1->server-0; allowed: each flow once");
+    EXPECT_EQ(TrafficError({"--k=4", "--trace-qps=server-1,server-1->*"}), "--trace-qps=server-1->*: means the same as server-1; allowed: each once");
+    for (const char* option : {"--pcap", "--pcap-flow", "--trace-qps"})
+    {
+        const std::string one = std::string(option) == "--pcap" ? "server-1" : "server-1->server-0";
+        std::vector<std::string> arguments{"--k=4", option + ("=" + one) + "," + one};
+        if (std::string(option) == "--pcap-flow")
+        {
+            arguments.push_back("--pcap=all");
+        }
+        EXPECT_NE(TrafficError(arguments).find("names " + one + " twice"), std::string::npos) << option;
+    }
+    EXPECT_EQ(TrafficError({"--k=4", "--pcap=all", "--pcap-flow=server-1->server-1"}),
+              "--pcap-flow=server-1->server-1: is from a host to itself; allowed: SRC->DST of two hosts");
+    EXPECT_EQ(TrafficError({"--k=4", "--trace-qps=server-1->server-1"}),
+              "--trace-qps=server-1->server-1: is from a host to itself; allowed: SRC->DST of two hosts");
+}
+
+TEST(TrafficScenario, ANameThatMayMeanTwoThingsIsRefused)
+{
+    const std::string file = testing::TempDir() + "ambiguous.json";
+    std::ofstream(file) << R"({"defaults": {"rate": "100Gbps", "delay": "1us"}, "nodes": [{"name": "a", "kind": "host"},
+        {"name": "a:0", "kind": "host"}, {"name": "a-s", "kind": "host"}, {"name": "s", "kind": "switch"}],
+        "links": [{"from": "a", "to": "s"}, {"from": "a:0", "to": "s"}, {"from": "a-s", "to": "s"}]})";
+    const std::string net = "--topology=" + file;
+    EXPECT_EQ(TrafficError({net, "--pcap=a:0"}).find("--pcap=a:0: may mean node a:0 or port 0 of a; allowed: "), 0u);
+    EXPECT_EQ(TrafficError({net, "--pcap=a-s"}).find("--pcap=a-s: may mean node a-s or the link from a to s; allowed: "), 0u);
+    EXPECT_EQ(TrafficError({net, "--pcap=all", "--pcap-flow=a:0->a-s"}).find("--pcap-flow=a:0->a-s: 'a:0' may mean node a:0 or port 0 of a; "), 0u);
+    EXPECT_EQ(TrafficError({net, "--trace-qps=a->a-s"}).find("--trace-qps=a->a-s: 'a' may mean hosts "), 0u);
+    for (const char* right : {"a", "a:0:0", "a->s", "a-s:0", "a-s->s"})
+    {
+        EXPECT_TRUE(Traffic({net, std::string("--pcap=") + right}).scenario) << right;
+    }
+}
+
+TEST(TrafficScenario, ARunThatEndsBeforeItMeasuresIsRefused)
+{
+    const std::vector<std::string> load{"--k=4", "--pattern=poisson", "--duration=100us", "--warm-up=200us"};
+    const auto error = [&](const std::string& more) {
+        auto all = load;
+        all.push_back(more);
+        return TrafficError(all);
+    };
+    EXPECT_EQ(error("--stop-after=150us").find("--stop-after=150us: ends the run within --warm-up=200us, so nothing would be measured"), 0u);
+    EXPECT_EQ(error("--stop-after=200us").find("--stop-after=200us: ends the run within --warm-up=200us"), 0u) << "the end itself is too late";
+    auto later = load;
+    later.push_back("--stop-after=1ms");
+    EXPECT_TRUE(Traffic(later).scenario);
+    EXPECT_TRUE(Traffic({"--k=4", "--stop-after=1ns"}).scenario) << "flows start at 0";
+}
+
+TEST(TrafficScenario, ThePartsOfATimeThatIsNotTheReceiversAreRefused)
+{
+    EXPECT_EQ(TrafficError({"--k=4", "--completion=sender", "--attribution=1"}).find("--attribution=1: takes a flow apart"), 0u);
+    EXPECT_TRUE(Traffic({"--k=4", "--completion=sender"}).scenario);
+    setenv("OMPI_COMM_WORLD_SIZE", "3", 1);
+    setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+    EXPECT_EQ(TrafficError({"--k=4", "--attribution=1"}),
+              "--attribution=1: a frame's journey does not cross processes; allowed: 0, or without mpirun -np 3");
+    EXPECT_TRUE(Traffic({"--k=4"}).scenario);
+    EXPECT_TRUE(Traffic({"--k=4", "--attribution=0"}).scenario);
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    unsetenv("OMPI_COMM_WORLD_RANK");
 }
 
 TEST(TrafficScenario, HpccFilesTogether)

@@ -784,3 +784,10 @@ TEST(Values, OfTheEnvironmentAreCheckedToo)
     }
     ExpectIn(parse("NS_ATTRIBUTE_DEFAULT", "ns3::A::B=1;ns3::A::B=2"), {"names ns3::A::B twice"});
 }
+
+TEST(Values, OfAServerThatIsSaidTwiceHaveOneError)
+{
+    const auto result = Perf({"-g", "2", "--gpus-per-server=3", "--ranks=4"});
+    ASSERT_EQ(result.errors.size(), 1u);
+    ExpectIn(result.errors[0].Text(), {"--gpus-per-server=3: has no meaning with --ngpus or --nthreads"});
+}
