@@ -54,7 +54,7 @@ EventLog::Write(int64_t now, Kind kind, std::string_view where, std::string_view
         return;
     }
     m_line.clear();
-    AppendMicroseconds(m_line, now);
+    results::AppendMicroseconds(m_line, now);
     m_line += ' ';
     if (m_lines[kind]++ == m_limit)
     {
@@ -62,7 +62,7 @@ EventLog::Write(int64_t now, Kind kind, std::string_view where, std::string_view
         m_line += " * from here on \"";
         m_line += GetKindName(kind);
         m_line += "\" is only counted: ";
-        AppendInteger(m_line, m_limit);
+        results::AppendInteger(m_line, m_limit);
         m_line += " lines are written";
     }
     else
@@ -156,13 +156,13 @@ EventLog::Finish(int64_t now)
         m_line = "# total ";
         m_line += GetKindName(static_cast<Kind>(kind));
         m_line += ' ';
-        AppendInteger(m_line, m_counts[kind]);
+        results::AppendInteger(m_line, m_counts[kind]);
         m_line += ", measured ";
-        AppendInteger(m_line, m_measuring ? m_counts[kind] - m_warmup[kind] : 0);
+        results::AppendInteger(m_line, m_measuring ? m_counts[kind] - m_warmup[kind] : 0);
         m_file.Write(m_line);
     }
     m_line = "# end ";
-    AppendMicroseconds(m_line, now);
+    results::AppendMicroseconds(m_line, now);
     m_file.Write(m_line);
     m_file.Close();
 }

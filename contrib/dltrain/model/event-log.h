@@ -4,7 +4,7 @@
 #ifndef EVENT_LOG_H
 #define EVENT_LOG_H
 
-#include "line-log.h"
+#include "results/line-log.h"
 
 #include <array>
 #include <string>
@@ -65,7 +65,7 @@ class EventLog
         std::string text; //!< where and details
     };
 
-    LineLog m_file;
+    results::LineLog m_file;
     uint64_t m_limit;
     bool m_measuring;
     std::array<uint64_t, KINDS> m_counts{};

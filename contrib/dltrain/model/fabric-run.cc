@@ -5,12 +5,12 @@
 
 #include "capture-setup.h"
 #include "fabric-builder.h"
-#include "line-log.h"
 #include "program.h"
 #include "ranks.h"
 #include "report-launcher.h"
+#include "results/line-log.h"
+#include "results/topology-file.h"
 #include "timeline-writer.h"
-#include "topology-file.h"
 
 #include "ns3/simulator.h"
 
@@ -90,9 +90,9 @@ FabricRun::Build(FabricSimulation& simulation)
     options.queuePairs = m_run.traceQueuePairs;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     simulation.Listen();
-    if (OutputErrors::Any())
+    if (results::OutputErrors::Any())
     {
-        return OutputErrors::First();
+        return results::OutputErrors::First();
     }
     error = WriteSubnet(*m_fabric, m_spec, m_run);
     if (!error.empty())
@@ -105,7 +105,7 @@ FabricRun::Build(FabricSimulation& simulation)
         return error;
     }
     error = simulation.Populate();
-    return error.empty() ? OutputErrors::First() : error;
+    return error.empty() ? results::OutputErrors::First() : error;
 }
 
 int
@@ -118,7 +118,7 @@ FabricRun::Run(FabricSimulation& simulation)
     {
         return Ranks::Get().IsFirst() ? SayError(m_program, error, &m_run) : 2;
     }
-    WriteTopology(m_run.out, m_network.name, m_network.topology, m_network.hostOfServer);
+    results::WriteTopology(m_run.out, m_network.name, m_network.topology, m_network.hostOfServer);
     m_control.Watch(*m_collector);
     m_control.SetProgress([&simulation] { return simulation.GetShareDone(); });
     m_control.SetMerge([&simulation] { simulation.MergeRanks(); });
@@ -147,7 +147,7 @@ FabricRun::Report(FabricSimulation& simulation, RunOutcome outcome)
     PrintEnd(os, m_run, outcome, network.frameHops, simulation.GetFiles());
     WriteTimelineOf(m_run, os);
     WriteReport(m_run, os);
-    return OutputErrors::Status(m_program, outcome.exitStatus);
+    return results::OutputErrors::Status(m_program, outcome.exitStatus);
 }
 
 void
@@ -174,7 +174,7 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
     std::string error;
     if (!m_run.out.empty() && !WriteStats(stats, m_run.out, error))
     {
-        OutputErrors::Add(error);
+        results::OutputErrors::Add(error);
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "line-log.h"
+#include "results/line-log.h"
 #include "scenarios/spec/validate.h"
 
 #include <atomic>
@@ -377,7 +377,7 @@ OnTerminate()
     {
         std::cerr << g_program << ": error: " << why << std::endl;
     }
-    LineLog::CloseAll();
+    results::LineLog::CloseAll();
     std::_Exit(CheckStandardOutput(status ? status : 1));
 }
 
@@ -400,7 +400,7 @@ SayError(const std::string& program, const std::string& error, const scenario::R
         scenario::DropOutput(*run);
     }
     std::cerr << program << ": error: " << error << "\n";
-    return OutputErrors::Any() ? 1 : 2;
+    return results::OutputErrors::Any() ? 1 : 2;
 }
 
 std::string

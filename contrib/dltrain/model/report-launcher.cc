@@ -3,7 +3,7 @@
  */
 #include "report-launcher.h"
 
-#include "line-log.h"
+#include "results/line-log.h"
 
 #include <cerrno>
 #include <csignal>
@@ -106,7 +106,7 @@ Spawn(const std::string& script, const std::string& folder, std::string& said)
 void
 WriteReport(const scenario::RunOptions& run, std::ostream& os)
 {
-    if (!run.report || run.out.empty() || OutputErrors::ResultsLost())
+    if (!run.report || run.out.empty() || results::OutputErrors::ResultsLost())
     {
         return;
     }
@@ -151,7 +151,7 @@ WriteReport(const scenario::RunOptions& run, std::ostream& os)
     }
     else
     {
-        OutputErrors::AddView(run.out + "/report.html: not written: " + why);
+        results::OutputErrors::AddView(run.out + "/report.html: not written: " + why);
     }
 }
 

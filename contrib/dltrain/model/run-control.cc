@@ -210,7 +210,7 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
 {
     m_now.store(sight.now, std::memory_order_relaxed);
     m_frames.store(sight.frames, std::memory_order_relaxed);
-    LineLog::FlushStale();
+    results::LineLog::FlushStale();
     const Clock::time_point now = Clock::now();
     if (m_share && now - m_shareAsked >= SHARE_EVERY) // it may cost something
     {

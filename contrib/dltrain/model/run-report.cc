@@ -57,7 +57,7 @@ const std::vector<std::string> NONDETERMINISTIC_KEYS{"wall_s",
                                                      "simulated_gpu_s_per_core_s"};
 
 Quantiles
-QuantilesOf(const QuantileSketch& sketch, double unit)
+QuantilesOf(const results::QuantileSketch& sketch, double unit)
 {
     return {sketch.Quantile(0.5) / unit,
             sketch.Quantile(0.9) / unit,
@@ -198,7 +198,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     };
     ports.maxQueueBytes = largest(mine.maxQueueBytes);
     const TraceCollector::Baseline& base = collector.GetBaseline();
-    const FlowTable& flows = collector.GetFlows();
+    const results::FlowTable& flows = collector.GetFlows();
     s.measured = collector.IsMeasuring();
     s.measuredFromPs = collector.GetMeasuredFrom();
     s.endPs = nowPs;

@@ -65,7 +65,7 @@ struct Quantiles
 };
 
 /// \param unit every value is divided by it
-Quantiles QuantilesOf(const QuantileSketch& sketch, double unit = 1);
+Quantiles QuantilesOf(const results::QuantileSketch& sketch, double unit = 1);
 nlohmann::ordered_json ToJson(const Quantiles& quantiles);
 
 /// A directed link over the measured time.

@@ -4,11 +4,11 @@
 #include "timeline-writer.h"
 
 #include "contrib/rdma/core/shown-text.h"
-#include "line-log.h"
 #include "program.h"
-#include "run-files.h"
+#include "results/line-log.h"
+#include "results/run-files.h"
+#include "results/trace-event-file.h"
 #include "run-report.h"
-#include "trace-event-file.h"
 
 #include <algorithm>
 #include <array>
@@ -113,7 +113,7 @@ class Names
             return found->second;
         }
         m_names.emplace_back(text);
-        m_quoted.push_back(QuotedJson(text));
+        m_quoted.push_back(results::QuotedJson(text));
         m_index.emplace(m_names.back(), static_cast<uint32_t>(m_names.size() - 1));
         return static_cast<uint32_t>(m_names.size() - 1);
     }
@@ -330,11 +330,11 @@ class Timeline
     void ChooseLinks(uint64_t room);
     void ChooseMessages(uint64_t room);
     void FindCalls();
-    void WriteRun(TraceEventFile& trace) const;
-    void WriteCalls(TraceEventFile& trace);
-    void WriteMessages(TraceEventFile& trace) const;
-    void WriteLinks(TraceEventFile& trace) const;
-    ordered_json About(const TraceEventFile& trace) const;
+    void WriteRun(results::TraceEventFile& trace) const;
+    void WriteCalls(results::TraceEventFile& trace);
+    void WriteMessages(results::TraceEventFile& trace) const;
+    void WriteLinks(results::TraceEventFile& trace) const;
+    ordered_json About(const results::TraceEventFile& trace) const;
 
     std::string m_folder;
     uint64_t m_maxEvents;
@@ -406,7 +406,7 @@ Timeline::ReadStats()
 {
     std::string text;
     std::string_view line;
-    for (FileLines lines(m_folder + "/stats.json"); lines.Next(line);)
+    for (results::FileLines lines(m_folder + "/stats.json"); lines.Next(line);)
     {
         text += line;
         text += '\n';
@@ -446,7 +446,7 @@ Timeline::ReadStats()
     {
         const int64_t end = begin + ToPs(time);
         m_steps.push_back(
-            {begin, end, QuotedJson("step " + std::to_string(m_steps.size() + 1)), ""});
+            {begin, end, results::QuotedJson("step " + std::to_string(m_steps.size() + 1)), ""});
         begin = end;
     }
     for (const ordered_json& one : Member(m_stats, "collectives"))
@@ -470,7 +470,7 @@ Timeline::ReadStats()
         m_collectives.push_back(
             {start,
              start + std::max<int64_t>(0, ToPs(Member(one, "time_us"))),
-             QuotedJson(name.is_string() ? name.get<std::string>() : "collective"),
+             results::QuotedJson(name.is_string() ? name.get<std::string>() : "collective"),
              members.substr(1, members.size() - 2)});
     }
     std::stable_sort(m_collectives.begin(), m_collectives.end(), [](const Bar& a, const Bar& b) {
@@ -483,7 +483,7 @@ Timeline::ReadLosses()
 {
     static const std::set<std::string_view> kinds{"drop", "retransmission", "timeout", "qp_error"};
     std::string_view line;
-    for (FileLines lines(m_folder + "/network_events.log"); lines.Next(line);)
+    for (results::FileLines lines(m_folder + "/network_events.log"); lines.Next(line);)
     {
         std::array<std::string_view, 4> fields;
         for (std::size_t i = 0; i < fields.size(); ++i)
@@ -493,7 +493,7 @@ Timeline::ReadLosses()
             line.remove_prefix(end == line.npos ? line.size() : end + 1);
         }
         int64_t time = 0;
-        if (!kinds.count(fields[1]) || !ParseMicroseconds(fields[0], time))
+        if (!kinds.count(fields[1]) || !results::ParseMicroseconds(fields[0], time))
         {
             continue;
         }
@@ -513,16 +513,18 @@ Timeline::ReadLosses()
 void
 Timeline::ReadCalls(const std::function<void(const Call&)>& use)
 {
-    FileTable table(
+    results::FileTable table(
         m_folder + "/calls.log",
         '\t',
         {"start_us", "end_us", "step", "rank", "stream", "kind", "call", "bytes", "group"});
     Call call{};
     while (table.Next())
     {
-        if (ParseMicroseconds(table[0], call.start) && ParseMicroseconds(table[1], call.end) &&
-            call.end >= call.start && ParseInteger(table[2], call.step) &&
-            ParseInteger(table[3], call.rank) && ParseInteger(table[7], call.bytes))
+        if (results::ParseMicroseconds(table[0], call.start) &&
+            results::ParseMicroseconds(table[1], call.end) && call.end >= call.start &&
+            results::ParseInteger(table[2], call.step) &&
+            results::ParseInteger(table[3], call.rank) &&
+            results::ParseInteger(table[7], call.bytes))
         {
             call.stream = m_names(table[4]);
             call.kind = m_names(table[5]);
@@ -536,30 +538,33 @@ Timeline::ReadCalls(const std::function<void(const Call&)>& use)
 void
 Timeline::ReadMessages(const std::function<void(const Message&)>& use)
 {
-    FileTable table(m_folder + "/flows.csv",
-                    ',',
-                    {"flow",
-                     "src",
-                     "dst",
-                     "bytes",
-                     "start_us",
-                     "end_us",
-                     "ideal_fct_us",
-                     "tag",
-                     "from_gpu",
-                     "to_gpu"},
-                    2);
+    results::FileTable table(m_folder + "/flows.csv",
+                             ',',
+                             {"flow",
+                              "src",
+                              "dst",
+                              "bytes",
+                              "start_us",
+                              "end_us",
+                              "ideal_fct_us",
+                              "tag",
+                              "from_gpu",
+                              "to_gpu"},
+                             2);
     Message one{};
     while (table.Next())
     {
-        if (ParseInteger(table[0], one.flow) && ParseInteger(table[3], one.bytes) &&
-            ParseMicroseconds(table[4], one.start) && ParseMicroseconds(table[5], one.end) &&
-            one.end >= one.start && ParseMicroseconds(table[6], one.ideal))
+        if (results::ParseInteger(table[0], one.flow) &&
+            results::ParseInteger(table[3], one.bytes) &&
+            results::ParseMicroseconds(table[4], one.start) &&
+            results::ParseMicroseconds(table[5], one.end) && one.end >= one.start &&
+            results::ParseMicroseconds(table[6], one.ideal))
         {
             one.src = m_names(table[1]);
             one.dst = m_names(table[2]);
             one.tag = m_names(table[7]);
-            if (!ParseInteger(table[8], one.fromGpu) || !ParseInteger(table[9], one.toGpu))
+            if (!results::ParseInteger(table[8], one.fromGpu) ||
+                !results::ParseInteger(table[9], one.toGpu))
             {
                 one.fromGpu = one.toGpu = NONE;
             }
@@ -571,9 +576,9 @@ Timeline::ReadMessages(const std::function<void(const Message&)>& use)
 void
 Timeline::ReadLinks()
 {
-    FileTable table(m_folder + "/links.csv",
-                    ',',
-                    {"time_us", "link", "utilization", "queue_bytes", "pause_share"});
+    results::FileTable table(m_folder + "/links.csv",
+                             ',',
+                             {"time_us", "link", "utilization", "queue_bytes", "pause_share"});
     std::unordered_map<uint32_t, std::vector<LinkRow>> rows;
     std::set<int64_t> times;
     int64_t interval = ToPs(Member(Member(m_stats, "links_csv"), "interval_us"));
@@ -581,9 +586,10 @@ Timeline::ReadLinks()
     LinkRow row{};
     while (table.Next())
     {
-        if (ParseMicroseconds(table[0], row.end) && row.end > 0 &&
-            ParseDecimal(table[2], row.utilization) && ParseDecimal(table[3], row.queueBytes) &&
-            ParseDecimal(table[4], row.paused))
+        if (results::ParseMicroseconds(table[0], row.end) && row.end > 0 &&
+            results::ParseDecimal(table[2], row.utilization) &&
+            results::ParseDecimal(table[3], row.queueBytes) &&
+            results::ParseDecimal(table[4], row.paused))
         {
             rows[m_names(table[1])].push_back(row);
             if (interval <= 0 && row.end != last)
@@ -883,7 +889,7 @@ Timeline::FindCalls()
 ordered_json
 Timeline::Write(const std::string& path)
 {
-    TraceEventFile trace(path + ".part");
+    results::TraceEventFile trace(path + ".part");
     WriteRun(trace);
     WriteCalls(trace);
     WriteMessages(trace);
@@ -894,7 +900,7 @@ Timeline::Write(const std::string& path)
 }
 
 void
-Timeline::WriteRun(TraceEventFile& trace) const
+Timeline::WriteRun(results::TraceEventFile& trace) const
 {
     if (m_steps.empty() && m_collectives.empty() && m_losses.empty())
     {
@@ -909,7 +915,7 @@ Timeline::WriteRun(TraceEventFile& trace) const
             trace.Slice(pid, tid, step.start, step.end, step.name, "step", step.details);
         }
     }
-    TraceLanes lanes(trace, pid, "collectives");
+    results::TraceLanes lanes(trace, pid, "collectives");
     for (const Bar& one : m_collectives)
     {
         const uint32_t tid = lanes.Place(one.start, one.end);
@@ -924,14 +930,14 @@ Timeline::WriteRun(TraceEventFile& trace) const
                           tid,
                           loss.time,
                           loss.what,
-                          "\"where\":" + QuotedJson(loss.where) +
-                              ",\"details\":" + QuotedJson(loss.details));
+                          "\"where\":" + results::QuotedJson(loss.where) +
+                              ",\"details\":" + results::QuotedJson(loss.details));
         }
     }
 }
 
 void
-Timeline::WriteCalls(TraceEventFile& trace)
+Timeline::WriteCalls(results::TraceEventFile& trace)
 {
     const ordered_json& cluster = Member(Member(m_stats, "configuration"), "cluster");
     const double perServer = NumberOf(Member(cluster, "gpus_per_server"));
@@ -966,11 +972,11 @@ Timeline::WriteCalls(TraceEventFile& trace)
         call.pid = pid;
         call.tid = tid;
         details = "\"step\":";
-        AppendInteger(details, call.step);
+        results::AppendInteger(details, call.step);
         if (call.kind == collective)
         {
             details += ",\"bytes\":";
-            AppendInteger(details, call.bytes);
+            results::AppendInteger(details, call.bytes);
             details += ",\"group\":" + m_names.Json(call.group);
         }
         const auto category = categories.find(call.kind);
@@ -985,7 +991,7 @@ Timeline::WriteCalls(TraceEventFile& trace)
 }
 
 void
-Timeline::WriteMessages(TraceEventFile& trace) const
+Timeline::WriteMessages(results::TraceEventFile& trace) const
 {
     struct End
     {
@@ -1013,9 +1019,9 @@ Timeline::WriteMessages(TraceEventFile& trace) const
         if (one.fromGpu != NONE)
         {
             details += ",\"from_gpu\":";
-            AppendInteger(details, one.fromGpu);
+            results::AppendInteger(details, one.fromGpu);
             details += ",\"to_gpu\":";
-            AppendInteger(details, one.toGpu);
+            results::AppendInteger(details, one.toGpu);
         }
     };
     for (const uint32_t host : m_names.InOrder(hosts))
@@ -1024,19 +1030,19 @@ Timeline::WriteMessages(TraceEventFile& trace) const
         auto& [sends, receives] = ends[host];
         std::sort(sends.begin(), sends.end());
         std::sort(receives.begin(), receives.end());
-        TraceLanes sending(trace, pid, "sends");
+        results::TraceLanes sending(trace, pid, "sends");
         for (const End& end : sends)
         {
             const Message& one = m_messages[end.message];
             const uint32_t tid = sending.Place(one.start, one.end);
             details = "\"to\":" + m_names.Json(one.dst) + ",\"bytes\":";
-            AppendInteger(details, one.bytes);
+            results::AppendInteger(details, one.bytes);
             details += ",\"flow\":";
-            AppendInteger(details, one.flow);
+            results::AppendInteger(details, one.flow);
             details += ",\"ideal_fct_us\":";
-            AppendMicroseconds(details, one.ideal);
+            results::AppendMicroseconds(details, one.ideal);
             details += ",\"slowdown\":";
-            AppendDecimal(details, one.Slowdown());
+            results::AppendDecimal(details, one.Slowdown());
             gpus(one);
             trace.Slice(pid, tid, one.start, one.end, m_names.Json(one.tag), "send", details);
             if (!one.sender)
@@ -1044,15 +1050,15 @@ Timeline::WriteMessages(TraceEventFile& trace) const
                 trace.Arrow("s", pid, tid, one.start + (one.end - one.start) / 2, end.message);
             }
         }
-        TraceLanes receiving(trace, pid, "receives");
+        results::TraceLanes receiving(trace, pid, "receives");
         for (const End& end : receives)
         {
             const Message& one = m_messages[end.message];
             const uint32_t tid = receiving.Place(end.begin, one.end);
             details = "\"from\":" + m_names.Json(one.src) + ",\"bytes\":";
-            AppendInteger(details, one.bytes);
+            results::AppendInteger(details, one.bytes);
             details += ",\"flow\":";
-            AppendInteger(details, one.flow);
+            results::AppendInteger(details, one.flow);
             gpus(one);
             trace.Slice(pid, tid, end.begin, one.end, m_names.Json(one.tag), "receive", details);
             if (!one.sender)
@@ -1080,7 +1086,7 @@ Timeline::WriteMessages(TraceEventFile& trace) const
 }
 
 void
-Timeline::WriteLinks(TraceEventFile& trace) const
+Timeline::WriteLinks(results::TraceEventFile& trace) const
 {
     if (m_shownLinks.empty())
     {
@@ -1091,7 +1097,7 @@ Timeline::WriteLinks(TraceEventFile& trace) const
     {
         const Link& link = m_links.at(name);
         const auto write = [&](const char* what, const char* key, const Series& series) {
-            const std::string title = QuotedJson(m_names.Text(name) + " " + what);
+            const std::string title = results::QuotedJson(m_names.Text(name) + " " + what);
             for (const auto& [time, value] : series)
             {
                 trace.Counter(pid, title, key, time, value);
@@ -1104,7 +1110,7 @@ Timeline::WriteLinks(TraceEventFile& trace) const
 }
 
 ordered_json
-Timeline::About(const TraceEventFile& trace) const
+Timeline::About(const results::TraceEventFile& trace) const
 {
     ordered_json about{{"program", Member(m_stats, "program")},
                        {"complete", m_problem.empty()},
@@ -1146,7 +1152,7 @@ WriteTimeline(const std::string& folder, const std::string& path, uint64_t maxEv
 void
 WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
 {
-    if (!run.timeline || run.out.empty() || OutputErrors::ResultsLost())
+    if (!run.timeline || run.out.empty() || results::OutputErrors::ResultsLost())
     {
         return;
     }
@@ -1162,7 +1168,7 @@ WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
     }
     catch (const std::exception& reason)
     {
-        OutputErrors::AddView(path + ": not written: " + ReasonOf(reason));
+        results::OutputErrors::AddView(path + ": not written: " + ReasonOf(reason));
     }
 }
 

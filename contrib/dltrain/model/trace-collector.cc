@@ -168,11 +168,11 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
     {
         m_portIndex[PeekPointer(fabric.GetPorts()[i])] = fabric.GetEnd(i);
     }
-    m_flows = std::make_unique<FlowTable>(InFolder(options.out, "flows.csv"),
-                                          m_endpointNames,
-                                          m_tags,
-                                          options.seed,
-                                          options.flowRows);
+    m_flows = std::make_unique<results::FlowTable>(InFolder(options.out, "flows.csv"),
+                                                   m_endpointNames,
+                                                   m_tags,
+                                                   options.seed,
+                                                   options.flowRows);
     m_links = std::make_unique<LinkSampler>(fabric,
                                             InFolder(options.out, "links.csv"),
                                             m_portNames,
@@ -460,7 +460,7 @@ TraceCollector::OnComplete(uint32_t from,
                                                   pending.operation,
                                                   m_options.atSender);
     }
-    FlowRecord record;
+    results::FlowRecord record;
     record.flow = pending.flow;
     record.bytes = bytes;
     record.start = pending.posted;
@@ -755,15 +755,16 @@ TraceCollector::Finish(int64_t nowPs)
     {
         // As they would have come in one process: by time, then by host and port, which is how
         // endpoints are numbered and ns3::RdmaEventOrder goes.
-        std::vector<FlowRecord> records = ranks.GatherAll(m_records);
+        std::vector<results::FlowRecord> records = ranks.GatherAll(m_records);
         m_records = {};
-        const auto where = m_options.atSender ? &FlowRecord::src : &FlowRecord::dst;
+        const auto where =
+            m_options.atSender ? &results::FlowRecord::src : &results::FlowRecord::dst;
         std::sort(records.begin(),
                   records.end(),
-                  [where](const FlowRecord& a, const FlowRecord& b) {
+                  [where](const results::FlowRecord& a, const results::FlowRecord& b) {
                       return std::make_pair(a.end, a.*where) < std::make_pair(b.end, b.*where);
                   });
-        for (const FlowRecord& record : records)
+        for (const results::FlowRecord& record : records)
         {
             m_flows->Add(record);
         }

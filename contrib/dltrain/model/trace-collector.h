@@ -5,9 +5,9 @@
 #define TRACE_COLLECTOR_H
 
 #include "event-log.h"
-#include "flow-table.h"
 #include "link-sampler.h"
 #include "queue-pair-log.h"
+#include "results/flow-table.h"
 #include "tail-attribution.h"
 
 #include "ns3/rdma-fabric-helper.h"
@@ -111,7 +111,7 @@ class TraceCollector
         return *m_events;
     }
 
-    const FlowTable& GetFlows() const
+    const results::FlowTable& GetFlows() const
     {
         return *m_flows;
     }
@@ -211,8 +211,8 @@ class TraceCollector
         uint32_t head{NONE};
         uint32_t tail{NONE};
         uint32_t count{0};
-        uint32_t fromGpu{FlowRecord::NO_GPU};
-        uint32_t toGpu{FlowRecord::NO_GPU};
+        uint32_t fromGpu{results::FlowRecord::NO_GPU};
+        uint32_t toGpu{results::FlowRecord::NO_GPU};
         bool failed{false};
         bool idealImmediate{false};
         ns3::RdmaOperation idealOperation{ns3::RdmaOperation::WRITE};
@@ -282,7 +282,7 @@ class TraceCollector
     std::unordered_map<std::string, uint32_t> m_tagIndex;
     std::vector<std::string> m_endpointNames;
     std::vector<std::string> m_portNames;
-    std::unique_ptr<FlowTable> m_flows;
+    std::unique_ptr<results::FlowTable> m_flows;
     std::unique_ptr<TailAttribution> m_attribution;
     ns3::RdmaJourney::Resolver m_resolver;
     const ns3::RdmaJourney* m_journey{nullptr}; //!< of the message that is told next
@@ -309,9 +309,9 @@ class TraceCollector
 
     std::vector<std::unique_ptr<SwitchProbe>> m_switchProbes;
     std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex; //!< end of RdmaFabric
-    std::vector<FlowRecord> m_records; //!< with several ranks: until they are merged
-    std::vector<Burst> m_bursts;       //!< by end
-    std::vector<uint32_t> m_bursting;  //!< ends with marks in the current millisecond
+    std::vector<results::FlowRecord> m_records; //!< with several ranks: until they are merged
+    std::vector<Burst> m_bursts;                //!< by end
+    std::vector<uint32_t> m_bursting;           //!< ends with marks in the current millisecond
     int64_t m_burstEnd{0};
 };
 

@@ -5,7 +5,7 @@
 #define TRAFFIC_SIMULATION_H
 
 #include "fabric-run.h"
-#include "line-log.h"
+#include "results/line-log.h"
 #include "scenarios/spec/scenario.h"
 #include "traffic-statistics.h"
 
@@ -99,7 +99,7 @@ class TrafficSimulation : public FabricSimulation
 
     std::vector<std::unique_ptr<Host>> m_hosts;         //!< by endpoint; null: another rank's
     std::vector<const ns3::RdmaQueuePair*> m_receivers; //!< of this rank
-    LineLog m_completionTimes;                          //!< fct.txt
+    results::LineLog m_completionTimes;                 //!< fct.txt
     bool m_writeCompletionTimes{false};
     std::vector<CompletionLine> m_completionLines;
     std::vector<uint16_t> m_sourcePorts; //!< in fct.txt, by flow; 0: of other ranks only

@@ -326,15 +326,15 @@ TrafficStatistics::OnRateTimer()
         if (rows)
         {
             m_line.clear();
-            AppendMicroseconds(m_line, now);
+            results::AppendMicroseconds(m_line, now);
             m_line += ',';
-            AppendInteger(m_line, active.flow);
+            results::AppendInteger(m_line, active.flow);
             m_line += ',';
-            AppendField(m_line, m_endpointNames[m_flows[active.flow].src]);
+            results::AppendField(m_line, m_endpointNames[m_flows[active.flow].src]);
             m_line += ',';
-            AppendField(m_line, m_endpointNames[m_flows[active.flow].dst]);
+            results::AppendField(m_line, m_endpointNames[m_flows[active.flow].dst]);
             m_line += ',';
-            AppendDecimal(m_line, gbps);
+            results::AppendDecimal(m_line, gbps);
             m_rates.Write(m_line);
             ++m_rateRows;
         }
@@ -349,13 +349,13 @@ TrafficStatistics::OnRateTimer()
     if (m_fairness.IsOpen() && m_intervals < MOST_ROWS)
     {
         m_line.clear();
-        AppendMicroseconds(m_line, now);
+        results::AppendMicroseconds(m_line, now);
         m_line += ',';
-        AppendInteger(m_line, n);
+        results::AppendInteger(m_line, n);
         m_line += ',';
-        AppendDecimal(m_line, jain);
+        results::AppendDecimal(m_line, jain);
         m_line += ',';
-        AppendDecimal(m_line, static_cast<double>(all) * perByte);
+        results::AppendDecimal(m_line, static_cast<double>(all) * perByte);
         m_fairness.Write(m_line);
     }
     ++m_intervals;
@@ -611,23 +611,23 @@ TrafficStatistics::QueueLengths::ToJson(uint64_t looks) const
 void
 TrafficStatistics::WriteSlowdowns() const
 {
-    LineLog file(m_out + "/slowdown.csv");
+    results::LineLog file(m_out + "/slowdown.csv");
     file.Write("tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max");
     std::string line;
     for (const Slowdowns& s : m_slowdowns)
     {
         line.clear();
-        AppendField(line, s.tag);
+        results::AppendField(line, s.tag);
         line += s.isClass ? ",class" : ",group";
         for (const uint64_t number : {s.fromBytes, s.toBytes, s.flows})
         {
             line += ',';
-            AppendInteger(line, number);
+            results::AppendInteger(line, number);
         }
         for (const double value : {s.mean, s.p50, s.p95, s.p99, s.p999, s.max})
         {
             line += ',';
-            AppendDecimal(line, value);
+            results::AppendDecimal(line, value);
         }
         file.Write(line);
     }
@@ -637,7 +637,7 @@ TrafficStatistics::WriteSlowdowns() const
 void
 TrafficStatistics::WriteQueues()
 {
-    LineLog file(m_out + "/queues.csv");
+    results::LineLog file(m_out + "/queues.csv");
     file.Write("time_us,link,mean_bytes,max_bytes");
     const int64_t width = m_measuring.queueInterval.ps * static_cast<int64_t>(m_looksPerBin);
     for (const uint32_t longest : m_longest)
@@ -653,13 +653,13 @@ TrafficStatistics::WriteQueues()
                 continue;
             }
             m_line.clear();
-            AppendMicroseconds(m_line, static_cast<int64_t>(i + 1) * width);
+            results::AppendMicroseconds(m_line, static_cast<int64_t>(i + 1) * width);
             m_line += ',';
-            AppendField(m_line, m_portNames[m_fabric.GetEnd(w->index)]);
+            results::AppendField(m_line, m_portNames[m_fabric.GetEnd(w->index)]);
             m_line += ',';
-            AppendDecimal(m_line, static_cast<double>(w->bins[i].mean));
+            results::AppendDecimal(m_line, static_cast<double>(w->bins[i].mean));
             m_line += ',';
-            AppendInteger(m_line, w->bins[i].largest);
+            results::AppendInteger(m_line, w->bins[i].largest);
             file.Write(m_line);
             ++m_queueRows;
         }

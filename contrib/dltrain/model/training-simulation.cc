@@ -102,7 +102,7 @@ TrainingSimulation::Populate()
 
     if (!OpenCalls())
     {
-        return OutputErrors::First();
+        return results::OutputErrors::First();
     }
     m_steps->SetCallListener([this](const CallRecord& call) { OnCall(call); });
     for (const auto& [op, perGpu] : training::BytesMovedPerGpu(m_scenario.plan))
@@ -261,13 +261,13 @@ TrainingSimulation::OnCall(const CallRecord& call)
         return;
     }
     m_line.clear();
-    AppendMicroseconds(m_line, call.start);
+    results::AppendMicroseconds(m_line, call.start);
     m_line += '\t';
-    AppendMicroseconds(m_line, call.end);
+    results::AppendMicroseconds(m_line, call.end);
     m_line += '\t';
-    AppendInteger(m_line, call.step - m_scenario.warmupSteps + 1);
+    results::AppendInteger(m_line, call.step - m_scenario.warmupSteps + 1);
     m_line += '\t';
-    AppendInteger(m_line, call.rank);
+    results::AppendInteger(m_line, call.rank);
     m_line += '\t';
     m_line += call.graph->streams[call.task->stream];
     m_line += '\t';
@@ -275,7 +275,7 @@ TrainingSimulation::OnCall(const CallRecord& call)
     m_line += '\t';
     m_line += call.task->name;
     m_line += '\t';
-    AppendInteger(m_line, call.task->bytes);
+    results::AppendInteger(m_line, call.task->bytes);
     m_line += '\t';
     m_line += call.task->kind == training::TaskKind::kCollective
                   ? m_scenario.plan.groupKinds[call.task->group].name

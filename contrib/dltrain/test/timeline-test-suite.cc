@@ -4,7 +4,6 @@
  * timeline.json, of files made by hand: what is read of them, and where arrows begin and end. That
  * whole runs are shown right is tested from outside (tests/system/scripts-timeline.py).
  */
-#include "ns3/run-files.h"
 #include "ns3/test.h"
 #include "ns3/timeline-writer.h"
 
@@ -27,90 +26,6 @@ Write(const std::string& path, const std::string& text)
 {
     std::ofstream(path, std::ios::binary) << text;
 }
-
-class RunFilesTestCase : public TestCase
-{
-  public:
-    RunFilesTestCase()
-        : TestCase("rows of files: quoted, damaged, cut off, of older versions")
-    {
-    }
-
-  private:
-    /// The wanted columns b, a and later, joined by bars; rows joined by slashes.
-    std::string Read(const std::string& text, char separator = ',')
-    {
-        const std::string path = CreateTempDirFilename("table");
-        Write(path, text);
-        FileTable table(path, separator, {"b", "a", "later"}, 1);
-        std::string result;
-        while (table.Next())
-        {
-            result += std::string(table[0]) + "|" + std::string(table[1]) + "|" +
-                      std::string(table[2]) + "/";
-        }
-        return result;
-    }
-
-    void DoRun() override
-    {
-        NS_TEST_EXPECT_MSG_EQ(Read("a,b\n1,2\n3,4\n"), "2|1|/4|3|/", "an older file");
-        NS_TEST_EXPECT_MSG_EQ(Read("a,x,b,later\n1,,2,5\n"), "2|1|5/", "a newer file");
-        NS_TEST_EXPECT_MSG_EQ(Read("a,b\n1,2\n3,4"), "2|1|/", "the last line is cut off");
-        NS_TEST_EXPECT_MSG_EQ(Read("a,b\n1\n1,2,3\n3,4\n"), "4|3|/", "fields missing, too many");
-        NS_TEST_EXPECT_MSG_EQ(Read("a,b\n\"x,\"\"y\"\"\",\"\"\n"), "|x,\"y\"|/", "quoted");
-        NS_TEST_EXPECT_MSG_EQ(Read("a,b\n\"x\n\ny\",2\n3,4\n"), "2|x\n\ny|/4|3|/", "line breaks");
-        NS_TEST_EXPECT_MSG_EQ(Read(""), "", "empty");
-        NS_TEST_EXPECT_MSG_EQ(Read("a,b\n"), "", "no rows");
-        NS_TEST_EXPECT_MSG_EQ(Read("# words\n# b\ta\n\"2\t1,\n# 5\t6\n", '\t'),
-                              "\"2|1,|/# 5|6|/",
-                              "tabs: comments at the beginning only, nothing is quoted");
-        bool thrown = false;
-        try
-        {
-            Read("a,c\n1,2\n");
-        }
-        catch (const std::runtime_error& error)
-        {
-            thrown = std::string(error.what()).find("column 'b' is missing") != std::string::npos;
-        }
-        NS_TEST_EXPECT_MSG_EQ(thrown, true, "a column is missing");
-        FileTable none(CreateTempDirFilename("none"), ',', {"a"});
-        NS_TEST_EXPECT_MSG_EQ(none.Next(), false, "no file");
-
-        // Longer than what is read at a time.
-        std::string text = "a,b\n";
-        std::string expected;
-        for (int i = 0; i < 60000; ++i)
-        {
-            text += std::to_string(i) + "," + std::to_string(i + 1) + "\n";
-            expected += std::to_string(i + 1) + "|" + std::to_string(i) + "|/";
-        }
-        NS_TEST_EXPECT_MSG_EQ((Read(text) == expected), true, "a long file");
-
-        int64_t ps = 0;
-        for (const auto& [word, value] :
-             std::vector<std::pair<std::string, int64_t>>{{"0", 0},
-                                                          {"12.5", 12500000},
-                                                          {"0.000001", 1},
-                                                          {"-3.25", -3250000},
-                                                          {"7.0000019", 7000001},
-                                                          {"9000000000", 9000000000000000}})
-        {
-            NS_TEST_EXPECT_MSG_EQ(ParseMicroseconds(word, ps), true, word);
-            NS_TEST_EXPECT_MSG_EQ(ps, value, word);
-        }
-        for (const char* word :
-             {"", "-", ".5", "x", "1e3", "1.x", "--1", "1 ", "99999999999999999"})
-        {
-            NS_TEST_EXPECT_MSG_EQ(ParseMicroseconds(word, ps), false, word);
-        }
-        uint32_t rank = 0;
-        NS_TEST_EXPECT_MSG_EQ(ParseInteger(std::string_view("4294967295"), rank), true, "largest");
-        NS_TEST_EXPECT_MSG_EQ(ParseInteger(std::string_view("4294967296"), rank), false, "larger");
-        NS_TEST_EXPECT_MSG_EQ(ParseInteger(std::string_view("1.5"), rank), false, "no integer");
-    }
-};
 
 class ArrowsTestCase : public TestCase
 {
@@ -292,7 +207,6 @@ class TimelineTestSuite : public TestSuite
     TimelineTestSuite()
         : TestSuite("dltrain-timeline", UNIT)
     {
-        AddTestCase(new RunFilesTestCase, TestCase::QUICK);
         AddTestCase(new ArrowsTestCase, TestCase::QUICK);
     }
 };

@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "flow-table.h"
+#include "results/flow-table.h"
 
 #include <algorithm>
 #include <numeric>
 #include <unistd.h>
 #include <utility>
 
-namespace dltrain
+namespace results
 {
 
 namespace
@@ -217,4 +217,4 @@ FlowTable::Finish()
     }
 }
 
-} // namespace dltrain
+} // namespace results

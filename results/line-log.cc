@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "line-log.h"
+#include "results/line-log.h"
 
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
@@ -13,7 +13,7 @@
 #include <iostream>
 #include <unistd.h>
 
-namespace dltrain
+namespace results
 {
 
 namespace
@@ -302,4 +302,4 @@ LineLog::FlushStale()
     }
 }
 
-} // namespace dltrain
+} // namespace results

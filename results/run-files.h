@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dltrain
+namespace results
 {
 
 /// Microseconds as AppendMicroseconds writes them; of decimals, six count. \return whether the text
@@ -98,6 +98,6 @@ class FileTable
     bool m_hasFirst{false};
 };
 
-} // namespace dltrain
+} // namespace results
 
 #endif /* RUN_FILES_H */

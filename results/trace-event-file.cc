@@ -1,17 +1,17 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "trace-event-file.h"
+#include "results/trace-event-file.h"
 
 #include "contrib/rdma/core/regular-file.h"
-#include "line-log.h"
+#include "results/line-log.h"
 
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <unistd.h>
 
-namespace dltrain
+namespace results
 {
 
 using nlohmann::ordered_json;
@@ -233,4 +233,4 @@ TraceLanes::Place(int64_t begin, int64_t end)
     return m_threads[lane];
 }
 
-} // namespace dltrain
+} // namespace results

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace dltrain
+namespace results
 {
 
 /// \return the text as JSON; what is no UTF-8 is replaced
@@ -117,6 +117,6 @@ class TraceLanes
     std::vector<uint32_t> m_threads;
 };
 
-} // namespace dltrain
+} // namespace results
 
 #endif /* TRACE_EVENT_FILE_H */

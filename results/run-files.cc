@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "run-files.h"
+#include "results/run-files.h"
 
 #include "contrib/rdma/core/regular-file.h"
 
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-namespace dltrain
+namespace results
 {
 
 namespace
@@ -252,4 +252,4 @@ FileTable::Split(std::string_view line)
     }
 }
 
-} // namespace dltrain
+} // namespace results

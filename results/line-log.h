@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace dltrain
+namespace results
 {
 
 /// Appends picoseconds as microseconds: exact, without trailing zeros ("12.5", "0.000001").
@@ -114,6 +114,6 @@ class LineLog
     LineLog* m_nextOpen{nullptr}; //!< list of the open ones
 };
 
-} // namespace dltrain
+} // namespace results
 
 #endif /* LINE_LOG_H */

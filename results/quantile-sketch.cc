@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "quantile-sketch.h"
+#include "results/quantile-sketch.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-namespace dltrain
+namespace results
 {
 
 namespace
@@ -120,4 +120,4 @@ QuantileSketch::Quantile(double p) const
     return std::min(m_max, (LowerEnd(bucket) + LowerEnd(bucket + 1)) / 2);
 }
 
-} // namespace dltrain
+} // namespace results

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "topology-file.h"
+#include "results/topology-file.h"
 
-#include "line-log.h"
+#include "results/line-log.h"
 
 #include <nlohmann/json.hpp>
 
-namespace dltrain
+namespace results
 {
 
 namespace
@@ -74,4 +74,4 @@ WriteTopology(const std::string& out,
     file.Close();
 }
 
-} // namespace dltrain
+} // namespace results

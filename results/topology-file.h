@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace dltrain
+namespace results
 {
 
 /// Into the folder `out`; nothing if that is empty. What cannot be written, the OutputErrors know.
@@ -33,6 +33,6 @@ void WriteTopology(const std::string& out,
                    const topo::Topology& topology,
                    const std::vector<uint32_t>& hostOfServer = {});
 
-} // namespace dltrain
+} // namespace results
 
 #endif /* TOPOLOGY_FILE_H */

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dltrain
+namespace results
 {
 
 /**
@@ -59,6 +59,6 @@ class QuantileSketch
     double m_sum{0};
 };
 
-} // namespace dltrain
+} // namespace results
 
 #endif /* QUANTILE_SKETCH_H */

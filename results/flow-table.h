@@ -4,8 +4,8 @@
 #ifndef FLOW_TABLE_H
 #define FLOW_TABLE_H
 
-#include "line-log.h"
-#include "quantile-sketch.h"
+#include "results/line-log.h"
+#include "results/quantile-sketch.h"
 
 #include <cstdint>
 #include <deque>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace dltrain
+namespace results
 {
 
 /// A message that arrived.
@@ -114,6 +114,6 @@ class FlowTable
     std::vector<FlowRecord> m_slowest; //!< min-heap by slowdown, once there are more than rowLimit
 };
 
-} // namespace dltrain
+} // namespace results
 
 #endif /* FLOW_TABLE_H */
