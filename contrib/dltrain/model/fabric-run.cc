@@ -5,10 +5,13 @@
 
 #include "capture-setup.h"
 #include "fabric-builder.h"
+#include "fabric-statistics.h"
 #include "program.h"
 #include "ranks.h"
 #include "report-launcher.h"
 #include "results/line-log.h"
+#include "results/run-summary.h"
+#include "results/stats-file.h"
 #include "results/topology-file.h"
 #include "timeline-writer.h"
 
@@ -35,7 +38,7 @@ FabricSimulation::MergeRanks()
 }
 
 void
-FabricSimulation::OnEnd(RunOutcome&)
+FabricSimulation::OnEnd(results::RunOutcome&)
 {
 }
 
@@ -122,8 +125,9 @@ FabricRun::Run(FabricSimulation& simulation)
     m_control.Watch(*m_collector);
     m_control.SetProgress([&simulation] { return simulation.GetShareDone(); });
     m_control.SetMerge([&simulation] { simulation.MergeRanks(); });
-    m_control.SetFinish(
-        [this, &simulation](const RunOutcome& outcome) { return Report(simulation, outcome); });
+    m_control.SetFinish([this, &simulation](const results::RunOutcome& outcome) {
+        return Report(simulation, outcome);
+    });
     m_setUpS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     simulation.OnBegin();
     return Report(simulation,
@@ -132,11 +136,11 @@ FabricRun::Run(FabricSimulation& simulation)
 }
 
 int
-FabricRun::Report(FabricSimulation& simulation, RunOutcome outcome)
+FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
 {
     FinishCaptures();
     simulation.OnEnd(outcome);
-    const RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
+    const results::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
     if (!Ranks::Get().IsFirst())
     {
         return outcome.exitStatus;
@@ -144,7 +148,7 @@ FabricRun::Report(FabricSimulation& simulation, RunOutcome outcome)
     WriteStatistics(simulation, outcome, network);
     std::ostream& os = m_options.os;
     simulation.PrintSummary(os, network);
-    PrintEnd(os, m_run, outcome, network.frameHops, simulation.GetFiles());
+    results::PrintEnd(os, m_run, outcome, network.frameHops, simulation.GetFiles());
     WriteTimelineOf(m_run, os);
     WriteReport(m_run, os);
     return results::OutputErrors::Status(m_program, outcome.exitStatus);
@@ -152,14 +156,14 @@ FabricRun::Report(FabricSimulation& simulation, RunOutcome outcome)
 
 void
 FabricRun::WriteStatistics(const FabricSimulation& simulation,
-                           const RunOutcome& outcome,
-                           const RunStats& network) const
+                           const results::RunOutcome& outcome,
+                           const results::RunStats& network) const
 {
-    nlohmann::ordered_json stats = BeginStats(m_program, m_run, outcome);
+    nlohmann::ordered_json stats = results::BeginStats(m_program, m_run, outcome);
     stats.update(simulation.GetStatistics());
-    AddRunStats(stats, network);
+    results::AddRunStats(stats, network);
     stats.update(simulation.GetMoreStatistics());
-    AddCosts(stats, outcome, network.frameHops);
+    results::AddCosts(stats, outcome, network.frameHops);
     if (m_options.gpus)
     {
         stats["simulated_gpu_s_per_core_s"] = outcome.eventLoopS > 0
@@ -172,7 +176,7 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
         stats["ranks"] = Ranks::Get().Size();
     }
     std::string error;
-    if (!m_run.out.empty() && !WriteStats(stats, m_run.out, error))
+    if (!m_run.out.empty() && !results::WriteStats(stats, m_run.out, error))
     {
         results::OutputErrors::Add(error);
     }

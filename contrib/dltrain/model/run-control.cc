@@ -187,7 +187,7 @@ RunControl::SetMerge(std::function<void()> merge)
 }
 
 void
-RunControl::SetFinish(std::function<int(const RunOutcome&)> finish)
+RunControl::SetFinish(std::function<int(const results::RunOutcome&)> finish)
 {
     m_finish = std::move(finish);
 }
@@ -303,10 +303,10 @@ RunControl::MergeRanks()
     }
 }
 
-RunOutcome
+results::RunOutcome
 RunControl::Broken(const std::string& why)
 {
-    RunOutcome outcome;
+    results::RunOutcome outcome;
     const double loop = Seconds(Clock::now() - m_runStart);
     outcome.exitStatus = 1;
     outcome.message = why;
@@ -318,7 +318,7 @@ RunControl::Broken(const std::string& why)
     return outcome;
 }
 
-RunOutcome
+results::RunOutcome
 RunControl::Run(const std::function<bool()>& finished,
                 const std::function<std::string()>& unfinished)
 {
@@ -369,7 +369,7 @@ RunControl::Run(const std::function<bool()>& finished,
 
     if (!broken.empty())
     {
-        RunOutcome outcome = Broken(broken);
+        results::RunOutcome outcome = Broken(broken);
         outcome.eventLoopS = m_eventLoopS;
         return outcome;
     }
@@ -378,7 +378,7 @@ RunControl::Run(const std::function<bool()>& finished,
     {
         MergeRanks();
     }
-    RunOutcome outcome;
+    results::RunOutcome outcome;
     outcome.simulatedPs = ranks.Max(ns3::RdmaClock::Now());
     outcome.events = ranks.Sum(ns3::Simulator::GetEventCount());
     outcome.eventLoopS = ranks.Max(m_eventLoopS);

@@ -4,8 +4,8 @@
 #include "tail-attribution.h"
 
 #include "contrib/rdma/core/units.h"
+#include "results/human-text.h"
 #include "results/line-log.h"
-#include "run-report.h"
 
 #include "ns3/rdma-port.h"
 
@@ -312,8 +312,8 @@ TailAttribution::InWords(std::size_t most) const
         }
         const results::FlowRecord& r = late.record;
         lines.push_back(m_endpoints[r.src] + "->" + m_endpoints[r.dst] + ", " + m_tags[r.tag] +
-                        ": " + HumanTime(Us(r.end - r.start)) + ", alone " +
-                        HumanTime(Us(r.ideal)) + ": " + Why(late));
+                        ": " + results::HumanTime(Us(r.end - r.start)) + ", alone " +
+                        results::HumanTime(Us(r.ideal)) + ": " + Why(late));
     }
     return lines;
 }

@@ -7,8 +7,8 @@
 #include "program.h"
 #include "results/line-log.h"
 #include "results/run-files.h"
+#include "results/stats-file.h"
 #include "results/trace-event-file.h"
-#include "run-report.h"
 
 #include <algorithm>
 #include <array>
@@ -421,12 +421,12 @@ Timeline::ReadStats()
     }
     // A later format may mean other things by the same names.
     const ordered_json& version = Member(m_stats, "schema_version");
-    if (!version.is_null() && version != SCHEMA_VERSION)
+    if (!version.is_null() && version != results::SCHEMA_VERSION)
     {
         throw std::invalid_argument(
             m_folder + "/stats.json: schema_version " +
             rdma::Shown(version.dump(-1, ' ', true, ordered_json::error_handler_t::replace), 40) +
-            ": this program reads " + std::to_string(SCHEMA_VERSION));
+            ": this program reads " + std::to_string(results::SCHEMA_VERSION));
     }
     if (Member(m_stats, "completed") != true)
     {

@@ -56,10 +56,10 @@ class TrafficSimulation : public FabricSimulation
     void MergeRanks() override;
     bool IsDone() const override;
     std::string DescribeUnfinished() const override;
-    void OnEnd(RunOutcome& outcome) override;
+    void OnEnd(results::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
     nlohmann::ordered_json GetMoreStatistics() const override;
-    void PrintSummary(std::ostream& os, const RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
     std::string GetFiles() const override;
 
     /// \return what several processes cannot do, or nothing

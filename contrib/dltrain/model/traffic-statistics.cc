@@ -4,7 +4,7 @@
 #include "traffic-statistics.h"
 
 #include "ranks.h"
-#include "run-report.h"
+#include "results/human-text.h"
 #include "scenarios/traffic/size-groups.h"
 
 #include "ns3/simulator.h"
@@ -765,9 +765,9 @@ TrafficStatistics::Print(std::ostream& os) const
         std::snprintf(text,
                       sizeof(text),
                       "%s to %s: %s flows, p50 %.2f   p95 %.2f   p99 %.2f",
-                      HumanBytes(static_cast<double>(s.fromBytes)).c_str(),
-                      HumanBytes(static_cast<double>(s.toBytes)).c_str(),
-                      HumanCount(s.flows).c_str(),
+                      results::HumanBytes(static_cast<double>(s.fromBytes)).c_str(),
+                      results::HumanBytes(static_cast<double>(s.toBytes)).c_str(),
+                      results::HumanCount(s.flows).c_str(),
                       s.p50,
                       s.p95,
                       s.p99);
@@ -794,9 +794,9 @@ TrafficStatistics::Print(std::ostream& os) const
         if (HasQueue(c))
         {
             const uint64_t looks = m_measuredLooks * c.ports;
-            os << "; queue p50 " << HumanBytes(c.queue.Quantile(0.5, looks)) << "   p99 "
-               << HumanBytes(c.queue.Quantile(0.99, looks)) << "   max "
-               << HumanBytes(static_cast<double>(c.queue.Max()));
+            os << "; queue p50 " << results::HumanBytes(c.queue.Quantile(0.5, looks)) << "   p99 "
+               << results::HumanBytes(c.queue.Quantile(0.99, looks)) << "   max "
+               << results::HumanBytes(static_cast<double>(c.queue.Max()));
         }
         os << "\n";
         head = "                 ";
@@ -805,21 +805,22 @@ TrafficStatistics::Print(std::ostream& os) const
     for (const uint32_t i : m_longest)
     {
         const Watched& w = m_watched[i];
-        os << head << "p50 " << HumanBytes(w.measured.Quantile(0.5, m_measuredLooks)) << "   p99 "
-           << HumanBytes(w.measured.Quantile(0.99, m_measuredLooks)) << "   max "
-           << HumanBytes(static_cast<double>(w.measured.Max())) << "  "
+        os << head << "p50 " << results::HumanBytes(w.measured.Quantile(0.5, m_measuredLooks))
+           << "   p99 " << results::HumanBytes(w.measured.Quantile(0.99, m_measuredLooks))
+           << "   max " << results::HumanBytes(static_cast<double>(w.measured.Max())) << "  "
            << m_portNames[m_fabric.GetEnd(w.index)] << "\n";
         head = "                 ";
     }
     if (m_jainCount)
     {
         char text[120];
-        std::snprintf(text,
-                      sizeof(text),
-                      "Jain's index of throughputs over %s: mean %.3f, least %.3f",
-                      HumanTime(static_cast<double>(m_measuring.rateInterval.ps) / 1e6).c_str(),
-                      m_jainSum / static_cast<double>(m_jainCount),
-                      m_jainLeast);
+        std::snprintf(
+            text,
+            sizeof(text),
+            "Jain's index of throughputs over %s: mean %.3f, least %.3f",
+            results::HumanTime(static_cast<double>(m_measuring.rateInterval.ps) / 1e6).c_str(),
+            m_jainSum / static_cast<double>(m_jainCount),
+            m_jainLeast);
         os << "Fairness         " << text << "\n";
     }
 }

@@ -59,9 +59,9 @@ class TrainingSimulation : public FabricSimulation
     double GetShareDone() const override;
     bool IsDone() const override;
     std::string DescribeUnfinished() const override;
-    void OnEnd(RunOutcome& outcome) override;
+    void OnEnd(results::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
-    void PrintSummary(std::ostream& os, const RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
     std::string GetFiles() const override;
 
     bool OpenCalls();
