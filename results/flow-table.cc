@@ -3,6 +3,8 @@
  */
 #include "results/flow-table.h"
 
+#include "results/output-errors.h"
+
 #include <algorithm>
 #include <numeric>
 #include <unistd.h>

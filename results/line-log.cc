@@ -4,13 +4,12 @@
 #include "results/line-log.h"
 
 #include "contrib/rdma/core/regular-file.h"
-#include "contrib/rdma/core/shown-text.h"
+#include "results/output-errors.h"
 
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <iostream>
 #include <unistd.h>
 
 namespace results
@@ -101,83 +100,6 @@ AppendField(std::string& line, std::string_view text)
         line.append(c == '"' ? 2 : 1, c);
     }
     line += '"';
-}
-
-namespace
-{
-
-std::string g_firstError;
-bool g_onlyViews = true;
-
-} // namespace
-
-void
-OutputErrors::Add(const std::string& path, int error)
-{
-    Add(path, std::string(std::strerror(error)));
-}
-
-void
-OutputErrors::Add(const std::string& path, const std::string& why)
-{
-    Add(path + ": cannot be written: " + why);
-}
-
-void
-OutputErrors::Add(const std::string& message)
-{
-    if (g_firstError.empty() || g_onlyViews)
-    {
-        g_firstError = message;
-        g_onlyViews = false;
-    }
-}
-
-void
-OutputErrors::AddView(const std::string& message)
-{
-    if (g_firstError.empty())
-    {
-        g_firstError = message;
-    }
-}
-
-bool
-OutputErrors::ResultsLost()
-{
-    return Any() && !g_onlyViews;
-}
-
-const std::string&
-OutputErrors::First()
-{
-    return g_firstError;
-}
-
-int
-OutputErrors::Status(const std::string& program, int status)
-{
-    if (!Any())
-    {
-        return status;
-    }
-    std::fflush(stdout);
-    std::cerr << program << ": error: " << rdma::Printable(g_firstError)
-              << (g_onlyViews ? "; the other files are complete" : "; results are incomplete")
-              << std::endl;
-    return status ? status : 1;
-}
-
-bool
-RenameOutput(const std::string& temporary, const std::string& path)
-{
-    if (std::rename(temporary.c_str(), path.c_str()) == 0)
-    {
-        return true;
-    }
-    OutputErrors::Add(path, errno);
-    unlink(temporary.c_str());
-    return false;
 }
 
 LineLog::LineLog(const std::string& path)

@@ -22,41 +22,6 @@ void AppendInteger(std::string& line, uint64_t value);
 void AppendField(std::string& line, std::string_view text);
 
 /**
- * What could not be written, of the whole program: a run whose results are incomplete must not end
- * as if all were well. Used by the simulation's thread alone.
- */
-class OutputErrors
-{
-  public:
-    /// The file's `errno` was `error`.
-    static void Add(const std::string& path, int error);
-    static void Add(const std::string& message);
-    /// \param why "No space left on device"
-    static void Add(const std::string& path, const std::string& why);
-
-    /// A page or a timeline, made of results that are complete.
-    static void AddView(const std::string& message);
-
-    static bool Any()
-    {
-        return !First().empty();
-    }
-
-    /// \return whether something else than a view could not be written
-    static bool ResultsLost();
-
-    /// \return "path: cannot be written: No space left on device"; empty if all was written
-    static const std::string& First();
-    /// \param status of a run \return it, but not 0 if an output failed, which is said then: one
-    /// error for all
-    static int Status(const std::string& program, int status);
-};
-
-/// Give a file that was written beside its place its name; if that fails it is removed, and the
-/// OutputErrors know. \return whether it worked
-bool RenameOutput(const std::string& temporary, const std::string& path);
-
-/**
  * A text file that is written line by line while a run goes: buffered, flushed once the buffer is
  * large or a second of wall time has passed since the last flush, and when it is closed. What is in
  * the file always ends with a whole line after a flush. When the disk is full the

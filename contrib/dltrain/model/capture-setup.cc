@@ -3,7 +3,7 @@
  */
 #include "capture-setup.h"
 
-#include "results/line-log.h"
+#include "results/output-errors.h"
 #include "scenarios/spec/options.h"
 
 #include "ns3/rdma-capture-file.h"

@@ -6,7 +6,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "ns3-settings.h"
 #include "ranks.h"
-#include "results/line-log.h"
+#include "results/output-errors.h"
 #include "scenarios/spec/infiniband.h"
 #include "topologies/rank-partition.h"
 

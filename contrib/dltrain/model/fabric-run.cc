@@ -8,12 +8,12 @@
 #include "fabric-statistics.h"
 #include "program.h"
 #include "ranks.h"
-#include "report-launcher.h"
-#include "results/line-log.h"
+#include "results/output-errors.h"
+#include "results/report-launcher.h"
 #include "results/run-summary.h"
 #include "results/stats-file.h"
+#include "results/timeline-writer.h"
 #include "results/topology-file.h"
-#include "timeline-writer.h"
 
 #include "ns3/simulator.h"
 
@@ -149,8 +149,8 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     std::ostream& os = m_options.os;
     simulation.PrintSummary(os, network);
     results::PrintEnd(os, m_run, outcome, network.frameHops, simulation.GetFiles());
-    WriteTimelineOf(m_run, os);
-    WriteReport(m_run, os);
+    results::WriteTimelineOf(m_run, os);
+    results::WriteReport(m_run, os);
     return results::OutputErrors::Status(m_program, outcome.exitStatus);
 }
 

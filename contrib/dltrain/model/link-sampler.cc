@@ -4,6 +4,7 @@
 #include "link-sampler.h"
 
 #include "ranks.h"
+#include "results/output-errors.h"
 
 #include <algorithm>
 #include <unistd.h>

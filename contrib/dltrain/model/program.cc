@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "results/line-log.h"
+#include "results/output-errors.h"
 #include "scenarios/spec/validate.h"
 
 #include <atomic>
@@ -336,7 +337,7 @@ WhyTerminated()
         }
         catch (const std::exception& error)
         {
-            return ReasonOf(error);
+            return results::ReasonOf(error);
         }
         catch (...)
         {
@@ -370,7 +371,7 @@ OnTerminate()
         catch (const std::exception& error)
         {
             std::cerr << g_program << ": error: " << why << "; results are incomplete ("
-                      << ReasonOf(error) << ")" << std::endl;
+                      << results::ReasonOf(error) << ")" << std::endl;
         }
     }
     else
@@ -401,14 +402,6 @@ SayError(const std::string& program, const std::string& error, const scenario::R
     }
     std::cerr << program << ": error: " << error << "\n";
     return results::OutputErrors::Any() ? 1 : 2;
-}
-
-std::string
-ReasonOf(const std::exception& error)
-{
-    return dynamic_cast<const std::bad_alloc*>(&error)
-               ? "out of memory: the machine, or a limit (ulimit -v, a container's), gives no more"
-               : error.what();
 }
 
 LastResort::LastResort(std::function<int(const std::string&)> finish)
@@ -446,7 +439,7 @@ RunProgram(const std::string& name, const std::function<int()>& main)
     }
     catch (const std::exception& error)
     {
-        std::cerr << name << ": error: " << ReasonOf(error) << std::endl;
+        std::cerr << name << ": error: " << results::ReasonOf(error) << std::endl;
     }
     return CheckStandardOutput(status);
 }

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "program.h"
 #include "ranks.h"
+#include "results/output-errors.h"
 #include "stuck-report.h"
 #include "trace-collector.h"
 
@@ -352,7 +353,7 @@ RunControl::Run(const std::function<bool()>& finished,
             {
                 throw;
             }
-            broken = ReasonOf(error);
+            broken = results::ReasonOf(error);
         }
     }
     m_running = false;

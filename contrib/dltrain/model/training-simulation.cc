@@ -7,6 +7,7 @@
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "results/human-text.h"
+#include "results/output-errors.h"
 #include "results/run-summary.h"
 #include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"

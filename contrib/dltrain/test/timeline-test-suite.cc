@@ -4,8 +4,9 @@
  * timeline.json, of files made by hand: what is read of them, and where arrows begin and end. That
  * whole runs are shown right is tested from outside (tests/system/scripts-timeline.py).
  */
+#include "results/timeline-writer.h"
+
 #include "ns3/test.h"
-#include "ns3/timeline-writer.h"
 
 #include <filesystem>
 #include <fstream>
@@ -62,7 +63,7 @@ class ArrowsTestCase : public TestCase
     std::vector<Arrow> Arrows(const std::string& calls, const std::string& flows)
     {
         const std::string folder = Folder(calls, flows);
-        WriteTimeline(folder, folder + "/timeline.json", 1000);
+        results::WriteTimeline(folder, folder + "/timeline.json", 1000);
         std::ifstream file(folder + "/timeline.json");
         const ordered_json trace = ordered_json::parse(file);
         std::map<int, std::string> processes;
@@ -166,9 +167,9 @@ class ArrowsTestCase : public TestCase
         const std::string empty = Folder("", "");
         try
         {
-            WriteTimeline(empty, empty + "/timeline.json", 1000);
+            results::WriteTimeline(empty, empty + "/timeline.json", 1000);
         }
-        catch (const NothingToShow&)
+        catch (const results::NothingToShow&)
         {
             nothing = true;
         }
@@ -177,9 +178,9 @@ class ArrowsTestCase : public TestCase
         const std::string full = Folder(calls, "");
         try
         {
-            WriteTimeline(full, "/dev/full/timeline.json", 1000);
+            results::WriteTimeline(full, "/dev/full/timeline.json", 1000);
         }
-        catch (const NothingToShow&)
+        catch (const results::NothingToShow&)
         {
         }
         catch (const std::runtime_error& error)

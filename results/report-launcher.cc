@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "report-launcher.h"
+#include "results/report-launcher.h"
 
-#include "results/line-log.h"
+#include "results/output-errors.h"
 
 #include <cerrno>
 #include <csignal>
@@ -18,7 +18,7 @@
 
 extern char** environ;
 
-namespace dltrain
+namespace results
 {
 
 namespace
@@ -106,7 +106,7 @@ Spawn(const std::string& script, const std::string& folder, std::string& said)
 void
 WriteReport(const scenario::RunOptions& run, std::ostream& os)
 {
-    if (!run.report || run.out.empty() || results::OutputErrors::ResultsLost())
+    if (!run.report || run.out.empty() || OutputErrors::ResultsLost())
     {
         return;
     }
@@ -151,8 +151,8 @@ WriteReport(const scenario::RunOptions& run, std::ostream& os)
     }
     else
     {
-        results::OutputErrors::AddView(run.out + "/report.html: not written: " + why);
+        OutputErrors::AddView(run.out + "/report.html: not written: " + why);
     }
 }
 
-} // namespace dltrain
+} // namespace results

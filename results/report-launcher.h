@@ -8,7 +8,7 @@
 
 #include <ostream>
 
-namespace dltrain
+namespace results
 {
 
 /**
@@ -21,6 +21,6 @@ namespace dltrain
  */
 void WriteReport(const scenario::RunOptions& run, std::ostream& os);
 
-} // namespace dltrain
+} // namespace results
 
 #endif /* REPORT_LAUNCHER_H */

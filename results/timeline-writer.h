@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace dltrain
+namespace results
 {
 
 /// Events of the timeline that a run writes by itself: some 15 MB.
@@ -73,6 +73,6 @@ nlohmann::ordered_json WriteTimeline(const std::string& folder,
  */
 void WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os);
 
-} // namespace dltrain
+} // namespace results
 
 #endif /* TIMELINE_WRITER_H */
