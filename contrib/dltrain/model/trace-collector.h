@@ -4,9 +4,9 @@
 #ifndef TRACE_COLLECTOR_H
 #define TRACE_COLLECTOR_H
 
-#include "event-log.h"
 #include "link-sampler.h"
 #include "queue-pair-log.h"
+#include "results/event-log.h"
 #include "results/flow-table.h"
 #include "tail-attribution.h"
 
@@ -20,10 +20,6 @@
 
 namespace dltrain
 {
-
-/// Remove the files that an earlier run left in this folder, those with the names of our outputs
-/// (captures: with our header too): a run that does not write one, say fct.txt, would seem to have.
-void RemoveOldResults(const std::string& folder);
 
 /**
  * Listens to a fabric's trace sources and writes flows.csv, links.csv and network_events.log. It
@@ -106,7 +102,7 @@ class TraceCollector
         return *m_links;
     }
 
-    EventLog& GetEventLog()
+    results::EventLog& GetEventLog()
     {
         return *m_events;
     }
@@ -289,7 +285,7 @@ class TraceCollector
     const MessageParts* m_parts{nullptr};       //!< of the message told last
     std::unique_ptr<QueuePairLog> m_queuePairLog;
     std::unique_ptr<LinkSampler> m_links;
-    std::unique_ptr<EventLog> m_events;
+    std::unique_ptr<results::EventLog> m_events;
 
     bool m_measuring;
     bool m_marked{false}; //!< a tag has carried WARMUP

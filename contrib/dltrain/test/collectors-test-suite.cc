@@ -4,7 +4,6 @@
  * What is written about a run: links.csv, queue_pairs.csv, and what the collector makes of a small
  * fabric. (What needs no simulator: tests/unit/results.)
  */
-#include "ns3/event-log.h"
 #include "ns3/hpcc-congestion-ops.h"
 #include "ns3/link-sampler.h"
 #include "ns3/queue-pair-log.h"
@@ -26,15 +25,6 @@ using namespace dltrain;
 
 namespace
 {
-
-std::string
-ReadAll(const std::string& path)
-{
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 /// Fields of all lines but the first.
 std::vector<std::vector<std::string>>
@@ -261,39 +251,6 @@ class CollectorTestCase : public TestCase
     }
 };
 
-class EventTotalsTestCase : public TestCase
-{
-  public:
-    EventTotalsTestCase()
-        : TestCase("network_events.log: totals of the whole run and of its measured part")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        const std::string path = CreateTempDirFilename("network_events.log");
-        EventLog log(path, 2);
-        for (int i = 0; i < 5; ++i)
-        {
-            if (i == 3)
-            {
-                log.StartMeasuring(3);
-            }
-            log.Count(EventLog::PAUSE);
-            log.Write(i, EventLog::PAUSE, "here", "");
-        }
-        log.Finish(10);
-        const std::string text = ReadAll(path);
-        for (const char* line : {"\n# total pause 5, measured 2\n",
-                                 "\n# total drop 0, measured 0\n",
-                                 "note * measuring starts\n"})
-        {
-            NS_TEST_EXPECT_MSG_NE(text.find(line), std::string::npos, line);
-        }
-    }
-};
-
 class CollectorsTestSuite : public TestSuite
 {
   public:
@@ -304,7 +261,6 @@ class CollectorsTestSuite : public TestSuite
         AddTestCase(new LinkSamplerTestCase(12), TestCase::QUICK);
         AddTestCase(new QueuePairLogTestCase, TestCase::QUICK);
         AddTestCase(new CollectorTestCase, TestCase::QUICK);
-        AddTestCase(new EventTotalsTestCase, TestCase::QUICK);
     }
 };
 

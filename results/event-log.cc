@@ -1,14 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "event-log.h"
-
-#include "ranks.h"
+#include "results/event-log.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace dltrain
+namespace results
 {
 
 EventLog::EventLog(const std::string& path, uint64_t linesPerKind, bool warmup)
@@ -54,7 +52,7 @@ EventLog::Write(int64_t now, Kind kind, std::string_view where, std::string_view
         return;
     }
     m_line.clear();
-    results::AppendMicroseconds(m_line, now);
+    AppendMicroseconds(m_line, now);
     m_line += ' ';
     if (m_lines[kind]++ == m_limit)
     {
@@ -62,7 +60,7 @@ EventLog::Write(int64_t now, Kind kind, std::string_view where, std::string_view
         m_line += " * from here on \"";
         m_line += GetKindName(kind);
         m_line += "\" is only counted: ";
-        results::AppendInteger(m_line, m_limit);
+        AppendInteger(m_line, m_limit);
         m_line += " lines are written";
     }
     else
@@ -83,15 +81,15 @@ EventLog::KeepLines()
 }
 
 void
-EventLog::MergeRanks()
+EventLog::MergeRanks(const std::function<uint64_t(uint64_t)>& sum,
+                     const std::function<std::vector<std::string>(const std::string&)>& gather)
 {
-    const Ranks& ranks = Ranks::Get();
     m_keep = false;
     m_lines = {};
     for (int kind = 0; kind < KINDS; ++kind)
     {
-        m_counts[kind] = ranks.Sum(m_counts[kind]);
-        m_warmup[kind] = ranks.Sum(m_warmup[kind]);
+        m_counts[kind] = sum(m_counts[kind]);
+        m_warmup[kind] = sum(m_warmup[kind]);
     }
     // time, kind, length, text; one after the other
     std::string bytes;
@@ -106,7 +104,7 @@ EventLog::MergeRanks()
         bytes += line.text;
     }
     m_kept.clear();
-    for (const std::string& all : ranks.Gather(bytes))
+    for (const std::string& all : gather(bytes))
     {
         const char* at = all.data();
         const auto get = [&at](auto& value) {
@@ -156,15 +154,15 @@ EventLog::Finish(int64_t now)
         m_line = "# total ";
         m_line += GetKindName(static_cast<Kind>(kind));
         m_line += ' ';
-        results::AppendInteger(m_line, m_counts[kind]);
+        AppendInteger(m_line, m_counts[kind]);
         m_line += ", measured ";
-        results::AppendInteger(m_line, m_measuring ? m_counts[kind] - m_warmup[kind] : 0);
+        AppendInteger(m_line, m_measuring ? m_counts[kind] - m_warmup[kind] : 0);
         m_file.Write(m_line);
     }
     m_line = "# end ";
-    results::AppendMicroseconds(m_line, now);
+    AppendMicroseconds(m_line, now);
     m_file.Write(m_line);
     m_file.Close();
 }
 
-} // namespace dltrain
+} // namespace results

@@ -7,11 +7,13 @@
 #include "results/line-log.h"
 
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace dltrain
+namespace results
 {
 
 /**
@@ -53,7 +55,10 @@ class EventLog
     /// Finish, writes them all to the first one's file: in order of time, those of one time by
     /// rank.
     void KeepLines();
-    void MergeRanks();
+    /// \param sum of a number over all ranks \param gather at the first rank the texts of all, by
+    /// rank; elsewhere nothing
+    void MergeRanks(const std::function<uint64_t(uint64_t)>& sum,
+                    const std::function<std::vector<std::string>(const std::string&)>& gather);
 
     static const char* GetKindName(Kind kind);
 
@@ -65,7 +70,7 @@ class EventLog
         std::string text; //!< where and details
     };
 
-    results::LineLog m_file;
+    LineLog m_file;
     uint64_t m_limit;
     bool m_measuring;
     std::array<uint64_t, KINDS> m_counts{};
@@ -76,6 +81,6 @@ class EventLog
     std::vector<Line> m_kept;
 };
 
-} // namespace dltrain
+} // namespace results
 
 #endif /* EVENT_LOG_H */
