@@ -83,6 +83,7 @@ CASES = [
     (["--ns3::SimulatorImplementationType=x"], "'x' is not valid; allowed: ns3::DefaultSimulatorImpl, "),
     (["--ns3::SimulatorImplementationType=ns3::DefaultSimulatorImp"], "; did you mean ns3::DefaultSimulatorImpl?"),
     (["--ns3::SimulatorImplementationType=ns3::NullMessageSimulatorImpl"], "cannot run these networks; allowed: ns3::DefaultSimulatorImpl"),
+    (["--ns3::SimulatorImplementationType=ns3::DistributedSimulatorImpl"], "cannot run these networks; allowed: ns3::DefaultSimulatorImpl"),
     (["--ns3::RdmaNic::LossRecovery=go-back"], "; did you mean go-back-n?"),
     (["--ns3::RdmaNic::PcieBandwidth=x"], "allowed: a rate such as 100Gbps ("),
     (["--ns3::RdmaSwitch::PipelineLatency=x"], "allowed: a time such as 500ns, 0s to 1s ("),
