@@ -302,6 +302,13 @@ BusBwFactor(Op op, uint32_t ranks)
     throw std::invalid_argument("no such operation");
 }
 
+Bandwidth
+BandwidthOf(Op op, uint64_t bytes, uint32_t ranks, double timeUs)
+{
+    const double algbw = timeUs > 0 ? static_cast<double>(bytes) / timeUs * 1e-3 : 0;
+    return {algbw, algbw * BusBwFactor(op, ranks)};
+}
+
 double
 LeastBytesPerRank(Op op, uint64_t bytes, uint32_t ranks)
 {

@@ -87,6 +87,15 @@ double HierarchicalSeconds(Op op, const Extent& e, const TwoLevels& levels);
  */
 double BusBwFactor(Op op, uint32_t ranks);
 
+/// algbw and busbw of a collective in GB/s (10^9), as nccl-tests defines them.
+struct Bandwidth
+{
+    double algbw = 0;
+    double busbw = 0;
+};
+
+Bandwidth BandwidthOf(Op op, uint64_t bytes, uint32_t ranks, double timeUs);
+
 /// Bytes that must cross the busiest rank's link in one direction, whatever the algorithm (no
 /// in-network reduction).
 double LeastBytesPerRank(Op op, uint64_t bytes, uint32_t ranks);

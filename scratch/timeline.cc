@@ -7,7 +7,7 @@
  */
 #include "contrib/dltrain/model/early-environment.h"
 #include "contrib/dltrain/model/program.h"
-#include "contrib/dltrain/model/timeline-writer.h"
+#include "results/timeline-writer.h"
 
 #include <charconv>
 #include <cstring>
@@ -43,7 +43,7 @@ Timeline(int argc, char* argv[])
     try
     {
         // What is in the file and what is left out, as JSON.
-        std::cout << dltrain::WriteTimeline(argv[1], argv[2], events).dump() << "\n";
+        std::cout << results::WriteTimeline(argv[1], argv[2], events).dump() << "\n";
     }
     catch (const std::invalid_argument& reason) // results of another version
     {

@@ -4,7 +4,7 @@
     write("results/dltrain-1")        # -> results/dltrain-1/timeline.json
 
 Every run writes a small one by itself (--timeline=0: not). This makes it anew, with the same program part and a larger
-limit; what is in the file is described in contrib/dltrain/model/timeline-writer.h.
+limit; what is in the file is described in results/timeline-writer.h.
 """
 
 import json

@@ -1,4 +1,4 @@
-# dltrain_pure_library(<name> <library>...): every *.cc below the current folder as one library.
+# dltrain_pure_library(<name> [FLAT] <library>...): every *.cc below the current folder as one library; FLAT: in it alone.
 #
 # Used by the standalone build and by contrib/dltrain inside ns-3, so that an algorithm, a topology or a
 # model is added by adding its file. An OBJECT library, because algorithms register themselves: an
@@ -7,7 +7,12 @@ include_guard(GLOBAL)
 set(DLTRAIN_SETUP_DIR ${CMAKE_CURRENT_LIST_DIR})
 
 function(dltrain_pure_library name)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  cmake_parse_arguments(pure "FLAT" "" "" ${ARGN})
+  if(pure_FLAT)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  else()
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  endif()
   list(SORT sources)
   if(NOT sources)
     # CMake refuses a library without sources; a folder may hold headers or data only.
@@ -17,5 +22,5 @@ function(dltrain_pure_library name)
   add_library(${name} OBJECT ${sources})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
   target_compile_options(${name} PRIVATE -Wall -Wextra)
-  target_link_libraries(${name} PUBLIC ${ARGN})
+  target_link_libraries(${name} PUBLIC ${pure_UNPARSED_ARGUMENTS})
 endfunction()

@@ -11,13 +11,14 @@ must_not() {
     [[ -z $found ]] || { echo "FAILED: $1 $3:" && echo "$found" && failures=$((failures + 1)); }
 }
 
-for pure in contrib/rdma/core topologies collectives scenarios; do
+for pure in contrib/rdma/core topologies collectives scenarios results; do
     must_not "$pure" 'ns3/|contrib/dltrain/|contrib/rdma/(model|helper|test)/' 'is pure: no ns-3, no simulator'
 done
-must_not contrib/rdma 'topologies/|collectives/|scenarios/|contrib/dltrain/|ns3/dltrain' 'is useful alone: nothing above it'
+must_not contrib/rdma 'topologies/|collectives/|scenarios/|results/|contrib/dltrain/|ns3/dltrain' 'is useful alone: nothing above it'
 must_not contrib/rdma 'nlohmann/' 'needs no more than ns-3 and Boost'
-must_not topologies 'collectives/|scenarios/' 'stands below'
-must_not collectives 'scenarios/' 'stands below'
+must_not topologies 'collectives/|scenarios/|results/' 'stands below'
+must_not collectives 'scenarios/|results/' 'stands below'
+must_not scenarios 'results/' 'stands below'
 
 # A header reached over several paths (a link, a copy) must be recognised: that is what guards are for.
 pragma=$(grep -rl --include='*.h' '^#pragma once' contrib/rdma)

@@ -22,7 +22,7 @@ import unittest
 ROOT = os.environ.get("DLTRAIN_ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "programs")
 
-# Outputs that hold wall time, rates and memory: run-report.h, NONDETERMINISTIC_KEYS.
+# Outputs that hold wall time, rates and memory: results/stats-file.h, NONDETERMINISTIC_KEYS.
 NONDETERMINISTIC = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "simulated_gpu_s_per_core_s"}
 
 

@@ -3,7 +3,7 @@
  */
 #include "capture-setup.h"
 
-#include "line-log.h"
+#include "results/output-errors.h"
 #include "scenarios/spec/options.h"
 
 #include "ns3/rdma-capture-file.h"
@@ -19,8 +19,9 @@ StartCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run)
     {
         return {};
     }
-    ns3::RdmaCaptureFile::SetErrorCallback(
-        [](const std::string& path, const std::string& why) { OutputErrors::Add(path, why); });
+    ns3::RdmaCaptureFile::SetErrorCallback([](const std::string& path, const std::string& why) {
+        results::OutputErrors::Add(path, why);
+    });
     const scenario::CaptureOptions& capture = run.capture;
     ns3::RdmaPcapHelper helper(fabric);
     helper.SetFormat(capture.pcapng ? ns3::RdmaPcapHelper::Format::PCAPNG
@@ -37,9 +38,9 @@ StartCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run)
     }
     // All selectors at once: a port that two of them mean is captured once.
     error = helper.EnablePcap(run.out, scenario::Join(run.pcap, ","));
-    if (OutputErrors::Any())
+    if (results::OutputErrors::Any())
     {
-        return OutputErrors::First();
+        return results::OutputErrors::First();
     }
     return error.empty() ? "" : "--pcap: " + error;
 }

@@ -4,8 +4,11 @@
 #include "collperf-simulation.h"
 
 #include "collectives/checker.h"
+#include "collectives/cost.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "results/run-summary.h"
+#include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
 
 #include "ns3/simulator.h"
@@ -81,7 +84,7 @@ CollperfSimulation::DescribeUnfinished() const
 nlohmann::ordered_json
 CollperfSimulation::GetStatistics() const
 {
-    nlohmann::ordered_json body = ToJson(m_scenario.cluster, m_scenario.ranks);
+    nlohmann::ordered_json body = results::ToJson(m_scenario.cluster, m_scenario.ranks);
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
     body["collectives"] = nlohmann::ordered_json::array();
     uint64_t sent = 0;
@@ -91,8 +94,8 @@ CollperfSimulation::GetStatistics() const
         {
             continue;
         }
-        const Bandwidth bw =
-            BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
+        const coll::Bandwidth bw =
+            coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
         sent += row.bytesSent;
         body["collectives"].push_back({{"op", coll::OpName(m_scenario.op)},
                                        {"algorithm", row.last.algorithm->Name()},
@@ -108,7 +111,7 @@ CollperfSimulation::GetStatistics() const
 }
 
 void
-CollperfSimulation::PrintSummary(std::ostream& os, const RunStats& network) const
+CollperfSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
 {
     double busbw = 0;
     std::size_t complete = 0;
@@ -116,7 +119,8 @@ CollperfSimulation::PrintSummary(std::ostream& os, const RunStats& network) cons
     {
         if (row.timeUs > 0)
         {
-            busbw += BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs).busbw;
+            busbw += coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs)
+                         .busbw;
             ++complete;
         }
     }
@@ -124,7 +128,7 @@ CollperfSimulation::PrintSummary(std::ostream& os, const RunStats& network) cons
     std::printf("# Avg bus bandwidth    : %g\n#\n",
                 complete ? busbw / static_cast<double>(complete) : 0.0);
     std::fflush(stdout);
-    PrintRunStats(os, network);
+    results::PrintRunStats(os, network);
 }
 
 std::string
@@ -302,7 +306,8 @@ CollperfSimulation::PrintRow(const Row& row) const
                         m_scenario.op == coll::Op::kAllToAll;
     const uint64_t count =
         row.last.bytes / m_scenario.elementBytes / (pieces ? m_scenario.ranks : 1);
-    const Bandwidth bw = BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
+    const coll::Bandwidth bw =
+        coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
     char result[96];
     std::snprintf(result,
                   sizeof result,

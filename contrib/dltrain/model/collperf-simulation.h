@@ -47,7 +47,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     bool IsDone() const override;
     std::string DescribeUnfinished() const override;
     nlohmann::ordered_json GetStatistics() const override;
-    void PrintSummary(std::ostream& os, const RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
 
     /// Proves the schedules of all sizes. \return what is wrong with the first that is; else empty
     std::string Prove() const;

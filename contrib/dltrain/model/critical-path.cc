@@ -3,7 +3,7 @@
  */
 #include "critical-path.h"
 
-#include "run-report.h"
+#include "results/human-text.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -446,8 +446,9 @@ CriticalPath::AddHop(const Hop& longest,
     const PathHop& hop = longest.hop;
     lines.push_back({"longest at",
                      -1,
-                     m_collector.GetPortNames()[hop.port] + ", " + HumanTime(Us(hop.time)) +
-                         " of " + m_path[longest.call].task->name});
+                     m_collector.GetPortNames()[hop.port] + ", " +
+                         results::HumanTime(Us(hop.time)) + " of " +
+                         m_path[longest.call].task->name});
     if (hop.waited * 20 > hop.time) // below 5% is not worth a word
     {
         std::string text =
@@ -485,7 +486,7 @@ CriticalPath::InLines(const std::vector<std::string>& tags) const
     lines.push_back({"computing", m_computing, ""});
     if (m_straggling * 100 >= total)
     {
-        lines.back().words = "(" + HumanTime(Us(m_straggling)) + " of it straggling)";
+        lines.back().words = "(" + results::HumanTime(Us(m_straggling)) + " of it straggling)";
     }
     for (const auto& [name, ps] : collectives)
     {
@@ -515,7 +516,7 @@ CriticalPath::InLines(const std::vector<std::string>& tags) const
         lines.push_back({"waited most for",
                          -1,
                          "GPU " + std::to_string(latest->rank) + ", " +
-                             HumanTime(Us(latest->waited)) + " at " + latest->task->name});
+                             results::HumanTime(Us(latest->waited)) + " at " + latest->task->name});
     }
     return lines;
 }

@@ -4,9 +4,9 @@
 #include "fabric-builder.h"
 
 #include "contrib/rdma/core/shown-text.h"
-#include "line-log.h"
 #include "ns3-settings.h"
 #include "ranks.h"
+#include "results/output-errors.h"
 #include "scenarios/spec/infiniband.h"
 #include "topologies/rank-partition.h"
 
@@ -461,7 +461,7 @@ WriteSubnet(const ns3::RdmaFabric& fabric,
         const std::string error = fabric.GetSubnet()->Dump(run.out);
         if (!error.empty())
         {
-            OutputErrors::Add(error);
+            results::OutputErrors::Add(error);
         }
         return error;
     }

@@ -5,12 +5,15 @@
 
 #include "capture-setup.h"
 #include "fabric-builder.h"
-#include "line-log.h"
+#include "fabric-statistics.h"
 #include "program.h"
 #include "ranks.h"
-#include "report-launcher.h"
-#include "timeline-writer.h"
-#include "topology-file.h"
+#include "results/output-errors.h"
+#include "results/report-launcher.h"
+#include "results/run-summary.h"
+#include "results/stats-file.h"
+#include "results/timeline-writer.h"
+#include "results/topology-file.h"
 
 #include "ns3/simulator.h"
 
@@ -35,7 +38,7 @@ FabricSimulation::MergeRanks()
 }
 
 void
-FabricSimulation::OnEnd(RunOutcome&)
+FabricSimulation::OnEnd(results::RunOutcome&)
 {
 }
 
@@ -90,9 +93,9 @@ FabricRun::Build(FabricSimulation& simulation)
     options.queuePairs = m_run.traceQueuePairs;
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     simulation.Listen();
-    if (OutputErrors::Any())
+    if (results::OutputErrors::Any())
     {
-        return OutputErrors::First();
+        return results::OutputErrors::First();
     }
     error = WriteSubnet(*m_fabric, m_spec, m_run);
     if (!error.empty())
@@ -105,7 +108,7 @@ FabricRun::Build(FabricSimulation& simulation)
         return error;
     }
     error = simulation.Populate();
-    return error.empty() ? OutputErrors::First() : error;
+    return error.empty() ? results::OutputErrors::First() : error;
 }
 
 int
@@ -118,12 +121,13 @@ FabricRun::Run(FabricSimulation& simulation)
     {
         return Ranks::Get().IsFirst() ? SayError(m_program, error, &m_run) : 2;
     }
-    WriteTopology(m_run.out, m_network.name, m_network.topology, m_network.hostOfServer);
+    results::WriteTopology(m_run.out, m_network.name, m_network.topology, m_network.hostOfServer);
     m_control.Watch(*m_collector);
     m_control.SetProgress([&simulation] { return simulation.GetShareDone(); });
     m_control.SetMerge([&simulation] { simulation.MergeRanks(); });
-    m_control.SetFinish(
-        [this, &simulation](const RunOutcome& outcome) { return Report(simulation, outcome); });
+    m_control.SetFinish([this, &simulation](const results::RunOutcome& outcome) {
+        return Report(simulation, outcome);
+    });
     m_setUpS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     simulation.OnBegin();
     return Report(simulation,
@@ -132,11 +136,11 @@ FabricRun::Run(FabricSimulation& simulation)
 }
 
 int
-FabricRun::Report(FabricSimulation& simulation, RunOutcome outcome)
+FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
 {
     FinishCaptures();
     simulation.OnEnd(outcome);
-    const RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
+    const results::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
     if (!Ranks::Get().IsFirst())
     {
         return outcome.exitStatus;
@@ -144,22 +148,22 @@ FabricRun::Report(FabricSimulation& simulation, RunOutcome outcome)
     WriteStatistics(simulation, outcome, network);
     std::ostream& os = m_options.os;
     simulation.PrintSummary(os, network);
-    PrintEnd(os, m_run, outcome, network.frameHops, simulation.GetFiles());
-    WriteTimelineOf(m_run, os);
-    WriteReport(m_run, os);
-    return OutputErrors::Status(m_program, outcome.exitStatus);
+    results::PrintEnd(os, m_run, outcome, network.frameHops, simulation.GetFiles());
+    results::WriteTimelineOf(m_run, os);
+    results::WriteReport(m_run, os);
+    return results::OutputErrors::Status(m_program, outcome.exitStatus);
 }
 
 void
 FabricRun::WriteStatistics(const FabricSimulation& simulation,
-                           const RunOutcome& outcome,
-                           const RunStats& network) const
+                           const results::RunOutcome& outcome,
+                           const results::RunStats& network) const
 {
-    nlohmann::ordered_json stats = BeginStats(m_program, m_run, outcome);
+    nlohmann::ordered_json stats = results::BeginStats(m_program, m_run, outcome);
     stats.update(simulation.GetStatistics());
-    AddRunStats(stats, network);
+    results::AddRunStats(stats, network);
     stats.update(simulation.GetMoreStatistics());
-    AddCosts(stats, outcome, network.frameHops);
+    results::AddCosts(stats, outcome, network.frameHops);
     if (m_options.gpus)
     {
         stats["simulated_gpu_s_per_core_s"] = outcome.eventLoopS > 0
@@ -172,9 +176,9 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
         stats["ranks"] = Ranks::Get().Size();
     }
     std::string error;
-    if (!m_run.out.empty() && !WriteStats(stats, m_run.out, error))
+    if (!m_run.out.empty() && !results::WriteStats(stats, m_run.out, error))
     {
-        OutputErrors::Add(error);
+        results::OutputErrors::Add(error);
     }
 }
 

@@ -4,8 +4,8 @@
 #ifndef DLTRAIN_FABRIC_RUN_H
 #define DLTRAIN_FABRIC_RUN_H
 
+#include "results/run-stats.h"
 #include "run-control.h"
-#include "run-report.h"
 #include "trace-collector.h"
 
 #include <cstdint>
@@ -49,13 +49,13 @@ class FabricSimulation
 
     /// The run is over: files of its own are completed. \param outcome when it ended may be put
     /// right
-    virtual void OnEnd(RunOutcome& outcome);
+    virtual void OnEnd(results::RunOutcome& outcome);
     /// Keys of stats.json, in front of the network's and behind them. Of the first rank alone, as
     /// all that follows.
     virtual nlohmann::ordered_json GetStatistics() const = 0;
     virtual nlohmann::ordered_json GetMoreStatistics() const;
     /// The summary; the rest of the terminal's text follows.
-    virtual void PrintSummary(std::ostream& os, const RunStats& network) const = 0;
+    virtual void PrintSummary(std::ostream& os, const results::RunStats& network) const = 0;
     /// Files of its own: ", a.txt, b.txt".
     virtual std::string GetFiles() const;
 };
@@ -124,10 +124,10 @@ class FabricRun
     /// This rank's part. \return why it cannot be built, or nothing
     std::string Build(FabricSimulation& simulation);
     /// Completes the files, prints the summary. \return the exit status
-    int Report(FabricSimulation& simulation, RunOutcome outcome);
+    int Report(FabricSimulation& simulation, results::RunOutcome outcome);
     void WriteStatistics(const FabricSimulation& simulation,
-                         const RunOutcome& outcome,
-                         const RunStats& network) const;
+                         const results::RunOutcome& outcome,
+                         const results::RunStats& network) const;
 
     std::string m_program;
     const scenario::RunOptions& m_run;

@@ -4,6 +4,7 @@
 #include "link-sampler.h"
 
 #include "ranks.h"
+#include "results/output-errors.h"
 
 #include <algorithm>
 #include <unistd.h>
@@ -236,7 +237,7 @@ LinkSampler::Rewrite()
         m_file.Close();
         unlink(temporary.c_str());
     }
-    else if (!RenameOutput(temporary, m_path))
+    else if (!results::RenameOutput(temporary, m_path))
     {
         m_file.Close();
     }
@@ -296,23 +297,23 @@ LinkSampler::Write(const Row& row)
     }
     const double covered = static_cast<double>(Covered(row.time));
     m_line.clear();
-    AppendMicroseconds(m_line, row.time);
+    results::AppendMicroseconds(m_line, row.time);
     m_line += ',';
-    AppendField(m_line, m_names[row.end]);
+    results::AppendField(m_line, m_names[row.end]);
     m_line += ',';
-    AppendField(m_line, m_fabric.GetNodeName(m_fabric.GetNodeOfEnd(row.end)));
+    results::AppendField(m_line, m_fabric.GetNodeName(m_fabric.GetNodeOfEnd(row.end)));
     m_line += ',';
-    AppendField(m_line, m_fabric.GetNodeName(m_fabric.GetNodeOfEnd(row.end ^ 1)));
+    results::AppendField(m_line, m_fabric.GetNodeName(m_fabric.GetNodeOfEnd(row.end ^ 1)));
     m_line += ',';
-    AppendDecimal(m_line, static_cast<double>(m_fabric.GetLink(row.end).rateBps) / 1e9);
+    results::AppendDecimal(m_line, static_cast<double>(m_fabric.GetLink(row.end).rateBps) / 1e9);
     m_line += ',';
-    AppendDecimal(m_line, static_cast<double>(row.busyPs) / covered);
+    results::AppendDecimal(m_line, static_cast<double>(row.busyPs) / covered);
     m_line += ',';
-    AppendInteger(m_line, row.queueBytes);
+    results::AppendInteger(m_line, row.queueBytes);
     m_line += ',';
-    AppendDecimal(m_line, static_cast<double>(row.pausedPs) / covered);
+    results::AppendDecimal(m_line, static_cast<double>(row.pausedPs) / covered);
     m_line += ',';
-    AppendInteger(m_line, row.marks);
+    results::AppendInteger(m_line, row.marks);
     m_file.Write(m_line);
 }
 

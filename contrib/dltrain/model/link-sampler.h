@@ -4,7 +4,7 @@
 #ifndef LINK_SAMPLER_H
 #define LINK_SAMPLER_H
 
-#include "line-log.h"
+#include "results/line-log.h"
 
 #include "ns3/rdma-event.h"
 #include "ns3/rdma-fabric-helper.h"
@@ -146,7 +146,7 @@ class LinkSampler
     uint64_t m_looks{0};
     std::vector<Last> m_last;
     std::vector<Row> m_rows;
-    LineLog m_file;
+    results::LineLog m_file;
     std::string m_line;
     std::function<void(const Sight&)> m_observer;
     ns3::RdmaTimer<LinkSampler, &LinkSampler::OnTimer> m_timer;

@@ -5,7 +5,8 @@
 
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "line-log.h"
+#include "results/line-log.h"
+#include "results/output-errors.h"
 #include "scenarios/spec/validate.h"
 
 #include <atomic>
@@ -365,7 +366,7 @@ WhyTerminated()
         }
         catch (const std::exception& error)
         {
-            return ReasonOf(error);
+            return results::ReasonOf(error);
         }
         catch (...)
         {
@@ -399,14 +400,14 @@ OnTerminate()
         catch (const std::exception& error)
         {
             std::cerr << g_program << ": error: " << why << "; results are incomplete ("
-                      << ReasonOf(error) << ")" << std::endl;
+                      << results::ReasonOf(error) << ")" << std::endl;
         }
     }
     else
     {
         std::cerr << g_program << ": error: " << why << std::endl;
     }
-    LineLog::CloseAll();
+    results::LineLog::CloseAll();
     std::_Exit(CheckStandardOutput(status ? status : 1));
 }
 
@@ -429,15 +430,7 @@ SayError(const std::string& program, const std::string& error, const scenario::R
         scenario::DropOutput(*run);
     }
     std::cerr << program << ": error: " << error << "\n";
-    return OutputErrors::Any() ? 1 : 2;
-}
-
-std::string
-ReasonOf(const std::exception& error)
-{
-    return dynamic_cast<const std::bad_alloc*>(&error)
-               ? "out of memory: the machine, or a limit (ulimit -v, a container's), gives no more"
-               : error.what();
+    return results::OutputErrors::Any() ? 1 : 2;
 }
 
 LastResort::LastResort(std::function<int(const std::string&)> finish)
@@ -475,7 +468,7 @@ RunProgram(const std::string& name, const std::function<int()>& main)
     }
     catch (const std::exception& error)
     {
-        std::cerr << name << ": error: " << ReasonOf(error) << std::endl;
+        std::cerr << name << ": error: " << results::ReasonOf(error) << std::endl;
     }
     return CheckStandardOutput(status);
 }

@@ -56,9 +56,6 @@ int SayError(const std::string& program,
              const std::string& error,
              const scenario::RunOptions* run = nullptr);
 
-/// What an exception says to a user: "out of memory", or its own words.
-std::string ReasonOf(const std::exception& error);
-
 /// A line of progress that a terminal shows goes, before something else is printed there.
 void ClearProgress();
 

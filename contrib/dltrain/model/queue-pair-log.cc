@@ -3,7 +3,7 @@
  */
 #include "queue-pair-log.h"
 
-#include "line-log.h"
+#include "results/line-log.h"
 #include "scenarios/spec/queue-pair-pattern.h"
 
 #include <algorithm>
@@ -171,31 +171,31 @@ QueuePairLog::Write(const std::string& path) const
     std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
         return a.time < b.time;
     });
-    LineLog file(path);
+    results::LineLog file(path);
     file.Write(HEADER);
     std::string line;
     for (const Row& row : rows)
     {
         const Ends& ends = m_ends[row.queuePair];
         line.clear();
-        AppendMicroseconds(line, row.time);
+        results::AppendMicroseconds(line, row.time);
         line += ',';
-        AppendField(line, m_names[ends.src]);
+        results::AppendField(line, m_names[ends.src]);
         line += ',';
-        AppendField(line, m_names[ends.dst]);
+        results::AppendField(line, m_names[ends.dst]);
         line += ',';
-        AppendInteger(line, ends.number);
+        results::AppendInteger(line, ends.number);
         line += ',';
         if (row.flow != NO_FLOW)
         {
-            AppendInteger(line, row.flow);
+            results::AppendInteger(line, row.flow);
         }
         line += ',';
-        AppendDecimal(line, static_cast<double>(row.rateBps) / 1e9);
+        results::AppendDecimal(line, static_cast<double>(row.rateBps) / 1e9);
         line += ',';
         if (row.windowBytes != ns3::RdmaCongestionState::UNLIMITED)
         {
-            AppendInteger(line, row.windowBytes);
+            results::AppendInteger(line, row.windowBytes);
         }
         file.Write(line);
     }

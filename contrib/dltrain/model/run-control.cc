@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "program.h"
 #include "ranks.h"
+#include "results/output-errors.h"
 #include "stuck-report.h"
 #include "trace-collector.h"
 
@@ -187,7 +188,7 @@ RunControl::SetMerge(std::function<void()> merge)
 }
 
 void
-RunControl::SetFinish(std::function<int(const RunOutcome&)> finish)
+RunControl::SetFinish(std::function<int(const results::RunOutcome&)> finish)
 {
     m_finish = std::move(finish);
 }
@@ -210,7 +211,7 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
 {
     m_now.store(sight.now, std::memory_order_relaxed);
     m_frames.store(sight.frames, std::memory_order_relaxed);
-    LineLog::FlushStale();
+    results::LineLog::FlushStale();
     const Clock::time_point now = Clock::now();
     if (m_share && now - m_shareAsked >= SHARE_EVERY) // it may cost something
     {
@@ -303,10 +304,10 @@ RunControl::MergeRanks()
     }
 }
 
-RunOutcome
+results::RunOutcome
 RunControl::Broken(const std::string& why)
 {
-    RunOutcome outcome;
+    results::RunOutcome outcome;
     const double loop = Seconds(Clock::now() - m_runStart);
     outcome.exitStatus = 1;
     outcome.message = why;
@@ -318,7 +319,7 @@ RunControl::Broken(const std::string& why)
     return outcome;
 }
 
-RunOutcome
+results::RunOutcome
 RunControl::Run(const std::function<bool()>& finished,
                 const std::function<std::string()>& unfinished)
 {
@@ -352,7 +353,7 @@ RunControl::Run(const std::function<bool()>& finished,
             {
                 throw;
             }
-            broken = ReasonOf(error);
+            broken = results::ReasonOf(error);
         }
     }
     m_running = false;
@@ -369,7 +370,7 @@ RunControl::Run(const std::function<bool()>& finished,
 
     if (!broken.empty())
     {
-        RunOutcome outcome = Broken(broken);
+        results::RunOutcome outcome = Broken(broken);
         outcome.eventLoopS = m_eventLoopS;
         return outcome;
     }
@@ -378,7 +379,7 @@ RunControl::Run(const std::function<bool()>& finished,
     {
         MergeRanks();
     }
-    RunOutcome outcome;
+    results::RunOutcome outcome;
     outcome.simulatedPs = ranks.Max(ns3::RdmaClock::Now());
     outcome.events = ranks.Sum(ns3::Simulator::GetEventCount());
     outcome.eventLoopS = ranks.Max(m_eventLoopS);

@@ -5,6 +5,7 @@
 #define RUN_CONTROL_H
 
 #include "link-sampler.h"
+#include "results/run-outcome.h"
 #include "scenarios/spec/scenario.h"
 
 #include <atomic>
@@ -20,21 +21,6 @@ namespace dltrain
 {
 
 class TraceCollector;
-
-/// How an event loop ended.
-struct RunOutcome
-{
-    bool completed{false};   //!< the work is done
-    bool interrupted{false}; //!< by a signal
-    int exitStatus{0}; //!< 0 completed, 3 stuck or failed, 128 + signal interrupted (Ctrl-C: 130),
-                       //!< 1 broken: out of memory, or what should not happen
-    std::string message;    //!< why it is not completed; several lines; empty if it is
-    double shareDone{0};    //!< 0 to 1
-    int64_t simulatedPs{0}; //!< when it ended
-    uint64_t events{0};
-    double eventLoopS{0}; //!< wall time of the event loops so far
-    double wallS{0};      //!< wall time since the RunControl was made
-};
 
 /**
  * Runs the event loop such that it is never silent: a progress line, Ctrl-C, a watchdog.
@@ -83,7 +69,7 @@ class RunControl
     void SetMerge(std::function<void()> merge);
     /// What is done with the outcome after the last Run, up to the exit status: for the case that
     /// ns-3 ends the program in the middle of it.
-    void SetFinish(std::function<int(const RunOutcome&)> finish);
+    void SetFinish(std::function<int(const results::RunOutcome&)> finish);
     /// A word before the numbers: "warm-up step 1 of 1". In the simulation's thread.
     void SetPhase(const std::string& phase);
 
@@ -93,8 +79,8 @@ class RunControl
      * work done? \param unfinished what to say if not, in front of what the fabric knows; may be
      * empty
      */
-    RunOutcome Run(const std::function<bool()>& finished,
-                   const std::function<std::string()>& unfinished = nullptr);
+    results::RunOutcome Run(const std::function<bool()>& finished,
+                            const std::function<std::string()>& unfinished = nullptr);
 
     /// The work is done: no further event. From the simulation.
     void End();
@@ -117,7 +103,7 @@ class RunControl
   private:
     void OnSight(const LinkSampler::Sight& sight);
     /// The simulation cannot go on. \param why what the outcome says
-    RunOutcome Broken(const std::string& why);
+    results::RunOutcome Broken(const std::string& why);
     /// Another rank stops. \param note why: what it failed at, or nothing if it heard a signal
     void OnNote(const std::string& note);
     void TellOtherRanks(const std::string& note);
@@ -134,7 +120,7 @@ class RunControl
     std::chrono::steady_clock::time_point m_shareAsked;
     double m_portion{1};
     std::function<void()> m_merge;
-    std::function<int(const RunOutcome&)> m_finish;
+    std::function<int(const results::RunOutcome&)> m_finish;
     bool m_told{false}; //!< the other ranks know that the run ends
     std::string m_failure;
     int64_t m_stuckPs{STUCK_PS};

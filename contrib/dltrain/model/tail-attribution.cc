@@ -4,8 +4,8 @@
 #include "tail-attribution.h"
 
 #include "contrib/rdma/core/units.h"
-#include "line-log.h"
-#include "run-report.h"
+#include "results/human-text.h"
+#include "results/line-log.h"
 
 #include "ns3/rdma-port.h"
 
@@ -199,7 +199,7 @@ TailAttribution::Divide(const ns3::RdmaJourney& journey, int64_t end)
 }
 
 void
-TailAttribution::Add(const FlowRecord& record, const MessageParts& divided)
+TailAttribution::Add(const results::FlowRecord& record, const MessageParts& divided)
 {
     Late late;
     late.record = record;
@@ -310,10 +310,10 @@ TailAttribution::InWords(std::size_t most) const
         {
             break;
         }
-        const FlowRecord& r = late.record;
+        const results::FlowRecord& r = late.record;
         lines.push_back(m_endpoints[r.src] + "->" + m_endpoints[r.dst] + ", " + m_tags[r.tag] +
-                        ": " + HumanTime(Us(r.end - r.start)) + ", alone " +
-                        HumanTime(Us(r.ideal)) + ": " + Why(late));
+                        ": " + results::HumanTime(Us(r.end - r.start)) + ", alone " +
+                        results::HumanTime(Us(r.ideal)) + ": " + Why(late));
     }
     return lines;
 }
@@ -356,7 +356,7 @@ TailAttribution::ToJson() const
 void
 TailAttribution::Write(const std::string& path) const
 {
-    LineLog file(path);
+    results::LineLog file(path);
     std::string line = "flow,src,dst,bytes,tag,fct_us,ideal_fct_us,lost_us";
     for (std::size_t i = 0; i < PARTS; ++i)
     {
@@ -365,26 +365,26 @@ TailAttribution::Write(const std::string& path) const
     file.Write(line + ",why");
     for (const Late& late : Sorted())
     {
-        const FlowRecord& r = late.record;
+        const results::FlowRecord& r = late.record;
         line.clear();
-        AppendInteger(line, r.flow);
+        results::AppendInteger(line, r.flow);
         line += ',';
-        AppendField(line, m_endpoints[r.src]);
+        results::AppendField(line, m_endpoints[r.src]);
         line += ',';
-        AppendField(line, m_endpoints[r.dst]);
+        results::AppendField(line, m_endpoints[r.dst]);
         line += ',';
-        AppendInteger(line, r.bytes);
+        results::AppendInteger(line, r.bytes);
         line += ',';
-        AppendField(line, m_tags[r.tag]);
+        results::AppendField(line, m_tags[r.tag]);
         std::vector<int64_t> times{r.end - r.start, r.ideal, late.Lost()};
         times.insert(times.end(), late.parts.begin(), late.parts.end());
         for (const int64_t ps : times)
         {
             line += ',';
-            AppendMicroseconds(line, ps);
+            results::AppendMicroseconds(line, ps);
         }
         line += ',';
-        AppendField(line, Why(late));
+        results::AppendField(line, Why(late));
         file.Write(line);
     }
     file.Close();

@@ -4,7 +4,7 @@
 #ifndef TAIL_ATTRIBUTION_H
 #define TAIL_ATTRIBUTION_H
 
-#include "flow-table.h"
+#include "results/flow-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-journey.h"
@@ -90,7 +90,7 @@ class TailAttribution
     /// time, valid until the next call
     const MessageParts& Divide(const ns3::RdmaJourney& journey, int64_t end);
     /// \param parts of this message
-    void Add(const FlowRecord& record, const MessageParts& parts);
+    void Add(const results::FlowRecord& record, const MessageParts& parts);
     void AddUnknown();
     void Clear();
 
@@ -106,7 +106,7 @@ class TailAttribution
 
     struct Late
     {
-        FlowRecord record;
+        results::FlowRecord record;
         Parts parts{};
         uint32_t port{0};  //!< where it was queued or paused longest
         int64_t atPort{0}; //!< ps, there

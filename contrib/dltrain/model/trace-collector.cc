@@ -4,17 +4,14 @@
 #include "trace-collector.h"
 
 #include "ranks.h"
+#include "results/old-results.h"
 
 #include "ns3/callback.h"
 #include "ns3/node.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <regex>
-#include <set>
 #include <utility>
 
 namespace dltrain
@@ -48,55 +45,6 @@ FrameName(const ns3::RdmaFrame* frame)
 }
 
 } // namespace
-
-void
-RemoveOldResults(const std::string& folder)
-{
-    namespace fs = std::filesystem;
-    static const std::set<std::string> names{
-        "stats.json",      "stats.json.part",  "flows.csv",          "flows.csv.part",
-        "links.csv",       "links.csv.part",   "network_events.log", "calls.log",
-        "attribution.csv", "fct.txt",          "slowdown.csv",       "queues.csv",
-        "fairness.csv",    "rates.csv",        "queue_pairs.csv",    "topology.json",
-        "report.html",     "report.html.part", "timeline.json",      "timeline.json.part"};
-    // As RdmaPcapHelper names them; a ring's files have a number more.
-    static const std::regex pcap(R"(.+-\d+(\.\d+)?\.pcap)");
-    static const std::regex pcapng(R"(capture(\.\d+)?\.pcapng)");
-    std::error_code error;
-    std::vector<fs::path> old;
-    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    {
-        std::error_code unknown;
-        // Not what is a link or a pipe: somebody wants the output elsewhere.
-        if (!fs::is_regular_file(it->symlink_status(unknown)))
-        {
-            continue;
-        }
-        const std::string name = it->path().filename().string();
-        bool ours = names.count(name);
-        const bool isPcap = std::regex_match(name, pcap);
-        if (isPcap || std::regex_match(name, pcapng))
-        {
-            uint32_t header[6] = {};
-            std::ifstream(it->path(), std::ios::binary)
-                .read(reinterpret_cast<char*>(header), sizeof(header));
-            // pcap: nanoseconds, version 2.4, Ethernet. pcapng: a section in our byte order, whose
-            // length is not told.
-            ours = isPcap ? header[0] == 0xa1b23c4d && header[1] == (4U << 16 | 2) &&
-                                (header[5] == 1 || header[5] == 197 || header[5] == 247)
-                          : header[0] == 0x0a0d0d0a && header[2] == 0x1a2b3c4d &&
-                                header[4] == UINT32_MAX && header[5] == UINT32_MAX;
-        }
-        if (ours)
-        {
-            old.push_back(it->path());
-        }
-    }
-    for (const fs::path& path : old)
-    {
-        fs::remove(path, error);
-    }
-}
 
 /// Knows the numbers of one switch's ports, so that a mark costs an index and not a search.
 class TraceCollector::SwitchProbe
@@ -148,7 +96,7 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
 {
     if (!options.out.empty())
     {
-        RemoveOldResults(options.out);
+        results::RemoveOldResults(options.out);
     }
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
@@ -168,19 +116,19 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
     {
         m_portIndex[PeekPointer(fabric.GetPorts()[i])] = fabric.GetEnd(i);
     }
-    m_flows = std::make_unique<FlowTable>(InFolder(options.out, "flows.csv"),
-                                          m_endpointNames,
-                                          m_tags,
-                                          options.seed,
-                                          options.flowRows);
+    m_flows = std::make_unique<results::FlowTable>(InFolder(options.out, "flows.csv"),
+                                                   m_endpointNames,
+                                                   m_tags,
+                                                   options.seed,
+                                                   options.flowRows);
     m_links = std::make_unique<LinkSampler>(fabric,
                                             InFolder(options.out, "links.csv"),
                                             m_portNames,
                                             options.linkIntervalPs,
                                             options.linkRows);
-    m_events = std::make_unique<EventLog>(InFolder(options.out, "network_events.log"),
-                                          options.eventLinesPerKind,
-                                          options.warmup);
+    m_events = std::make_unique<results::EventLog>(InFolder(options.out, "network_events.log"),
+                                                   options.eventLinesPerKind,
+                                                   options.warmup);
     if (!options.queuePairs.empty())
     {
         const auto flowOf = [this](const ns3::RdmaQueuePair& qp) {
@@ -460,7 +408,7 @@ TraceCollector::OnComplete(uint32_t from,
                                                   pending.operation,
                                                   m_options.atSender);
     }
-    FlowRecord record;
+    results::FlowRecord record;
     record.flow = pending.flow;
     record.bytes = bytes;
     record.start = pending.posted;
@@ -520,10 +468,10 @@ void
 TraceCollector::OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 {
     m_links->Arm();
-    if (m_events->Count(EventLog::RETRANSMISSION))
+    if (m_events->Count(results::EventLog::RETRANSMISSION))
     {
         m_events->Write(now,
-                        EventLog::RETRANSMISSION,
+                        results::EventLog::RETRANSMISSION,
                         QueuePairName(qp),
                         "goes back to psn " + std::to_string(psn));
     }
@@ -533,10 +481,10 @@ void
 TraceCollector::OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 {
     m_links->Arm();
-    if (m_events->Count(EventLog::TIMEOUT))
+    if (m_events->Count(results::EventLog::TIMEOUT))
     {
         m_events->Write(now,
-                        EventLog::TIMEOUT,
+                        results::EventLog::TIMEOUT,
                         QueuePairName(qp),
                         "psn " + std::to_string(psn) + " is not acknowledged");
     }
@@ -551,10 +499,10 @@ TraceCollector::OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
         state.failed = true;
         m_outstanding -= IsRemote(qp) ? 0 : state.count;
     }
-    if (m_events->Count(EventLog::QP_ERROR))
+    if (m_events->Count(results::EventLog::QP_ERROR))
     {
         m_events->Write(now,
-                        EventLog::QP_ERROR,
+                        results::EventLog::QP_ERROR,
                         QueuePairName(qp),
                         "fails: psn " + std::to_string(psn) + " was retried in vain");
     }
@@ -567,13 +515,13 @@ TraceCollector::OnDrop(const RdmaSwitch* device,
                        RdmaSwitch::DropReason reason,
                        int64_t now)
 {
-    if (m_events->Count(EventLog::DROP))
+    if (m_events->Count(results::EventLog::DROP))
     {
         std::string details = RdmaSwitch::GetDropReasonName(reason);
         details += std::string(": ") + FrameName(frame) + " " + m_endpointNames[frame->src] + "->" +
                    m_endpointNames[frame->dst] + " psn " + std::to_string(frame->psn);
         m_events->Write(now,
-                        EventLog::DROP,
+                        results::EventLog::DROP,
                         port ? m_portNames[m_portIndex.at(port)] : device->GetName(),
                         details);
     }
@@ -582,10 +530,10 @@ TraceCollector::OnDrop(const RdmaSwitch* device,
 void
 TraceCollector::OnIbDrop(const ns3::IbSwitch* device, const ns3::RdmaFrame* frame, int64_t now)
 {
-    if (m_events->Count(EventLog::DROP))
+    if (m_events->Count(results::EventLog::DROP))
     {
         m_events->Write(now,
-                        EventLog::DROP,
+                        results::EventLog::DROP,
                         device->GetName(),
                         std::string("no_route: ") + FrameName(frame) + " LID " +
                             std::to_string(frame->flowHash & 0xffff) + " psn " +
@@ -596,10 +544,10 @@ TraceCollector::OnIbDrop(const ns3::IbSwitch* device, const ns3::RdmaFrame* fram
 void
 TraceCollector::OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now)
 {
-    if (m_events->Count(EventLog::DROP))
+    if (m_events->Count(results::EventLog::DROP))
     {
         m_events->Write(now,
-                        EventLog::DROP,
+                        results::EventLog::DROP,
                         m_portNames[m_portIndex.at(port) ^ 1],
                         std::string("corrupted: ") + FrameName(frame) + " psn " +
                             std::to_string(frame->psn));
@@ -609,10 +557,10 @@ TraceCollector::OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame
 void
 TraceCollector::OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now)
 {
-    if (m_events->Count(EventLog::DROP))
+    if (m_events->Count(results::EventLog::DROP))
     {
         m_events->Write(now,
-                        EventLog::DROP,
+                        results::EventLog::DROP,
                         m_portNames[m_portIndex.at(port->GetPeer())],
                         std::string("nic_receive_buffer: ") + FrameName(frame) + " " +
                             m_endpointNames[frame->src] + "->" + m_endpointNames[frame->dst] +
@@ -644,10 +592,10 @@ TraceCollector::FlushBursts()
     for (const uint32_t port : m_bursting)
     {
         Burst& burst = m_bursts[port];
-        if (m_events->Count(EventLog::ECN, burst.marks))
+        if (m_events->Count(results::EventLog::ECN, burst.marks))
         {
             m_events->Write(std::max(m_burstEnd - MILLISECOND, m_measuredFrom),
-                            EventLog::ECN,
+                            results::EventLog::ECN,
                             m_portNames[port],
                             std::to_string(burst.marks) + " marks in 1 ms, queue up to " +
                                 std::to_string(burst.queueBytes) + " B");
@@ -668,7 +616,8 @@ TraceCollector::OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t chan
         {
             continue;
         }
-        const EventLog::Kind kind = begun >> p & 1 ? EventLog::PAUSE : EventLog::RESUME;
+        const results::EventLog::Kind kind =
+            begun >> p & 1 ? results::EventLog::PAUSE : results::EventLog::RESUME;
         if (m_events->Count(kind))
         {
             std::string details =
@@ -755,20 +704,22 @@ TraceCollector::Finish(int64_t nowPs)
     {
         // As they would have come in one process: by time, then by host and port, which is how
         // endpoints are numbered and ns3::RdmaEventOrder goes.
-        std::vector<FlowRecord> records = ranks.GatherAll(m_records);
+        std::vector<results::FlowRecord> records = ranks.GatherAll(m_records);
         m_records = {};
-        const auto where = m_options.atSender ? &FlowRecord::src : &FlowRecord::dst;
+        const auto where =
+            m_options.atSender ? &results::FlowRecord::src : &results::FlowRecord::dst;
         std::sort(records.begin(),
                   records.end(),
-                  [where](const FlowRecord& a, const FlowRecord& b) {
+                  [where](const results::FlowRecord& a, const results::FlowRecord& b) {
                       return std::make_pair(a.end, a.*where) < std::make_pair(b.end, b.*where);
                   });
-        for (const FlowRecord& record : records)
+        for (const results::FlowRecord& record : records)
         {
             m_flows->Add(record);
         }
         m_links->MergeRanks(nowPs);
-        m_events->MergeRanks();
+        m_events->MergeRanks([](uint64_t n) { return Ranks::Get().Sum(n); },
+                             [](const std::string& text) { return Ranks::Get().Gather(text); });
     }
     m_flows->Finish();
     m_links->Finish(nowPs);

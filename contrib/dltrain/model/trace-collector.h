@@ -4,10 +4,10 @@
 #ifndef TRACE_COLLECTOR_H
 #define TRACE_COLLECTOR_H
 
-#include "event-log.h"
-#include "flow-table.h"
 #include "link-sampler.h"
 #include "queue-pair-log.h"
+#include "results/event-log.h"
+#include "results/flow-table.h"
 #include "tail-attribution.h"
 
 #include "ns3/rdma-fabric-helper.h"
@@ -20,10 +20,6 @@
 
 namespace dltrain
 {
-
-/// Remove the files that an earlier run left in this folder, those with the names of our outputs
-/// (captures: with our header too): a run that does not write one, say fct.txt, would seem to have.
-void RemoveOldResults(const std::string& folder);
 
 /**
  * Listens to a fabric's trace sources and writes flows.csv, links.csv and network_events.log. It
@@ -106,12 +102,12 @@ class TraceCollector
         return *m_links;
     }
 
-    EventLog& GetEventLog()
+    results::EventLog& GetEventLog()
     {
         return *m_events;
     }
 
-    const FlowTable& GetFlows() const
+    const results::FlowTable& GetFlows() const
     {
         return *m_flows;
     }
@@ -211,8 +207,8 @@ class TraceCollector
         uint32_t head{NONE};
         uint32_t tail{NONE};
         uint32_t count{0};
-        uint32_t fromGpu{FlowRecord::NO_GPU};
-        uint32_t toGpu{FlowRecord::NO_GPU};
+        uint32_t fromGpu{results::FlowRecord::NO_GPU};
+        uint32_t toGpu{results::FlowRecord::NO_GPU};
         bool failed{false};
         bool idealImmediate{false};
         ns3::RdmaOperation idealOperation{ns3::RdmaOperation::WRITE};
@@ -282,14 +278,14 @@ class TraceCollector
     std::unordered_map<std::string, uint32_t> m_tagIndex;
     std::vector<std::string> m_endpointNames;
     std::vector<std::string> m_portNames;
-    std::unique_ptr<FlowTable> m_flows;
+    std::unique_ptr<results::FlowTable> m_flows;
     std::unique_ptr<TailAttribution> m_attribution;
     ns3::RdmaJourney::Resolver m_resolver;
     const ns3::RdmaJourney* m_journey{nullptr}; //!< of the message that is told next
     const MessageParts* m_parts{nullptr};       //!< of the message told last
     std::unique_ptr<QueuePairLog> m_queuePairLog;
     std::unique_ptr<LinkSampler> m_links;
-    std::unique_ptr<EventLog> m_events;
+    std::unique_ptr<results::EventLog> m_events;
 
     bool m_measuring;
     bool m_marked{false}; //!< a tag has carried WARMUP
@@ -309,9 +305,9 @@ class TraceCollector
 
     std::vector<std::unique_ptr<SwitchProbe>> m_switchProbes;
     std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex; //!< end of RdmaFabric
-    std::vector<FlowRecord> m_records; //!< with several ranks: until they are merged
-    std::vector<Burst> m_bursts;       //!< by end
-    std::vector<uint32_t> m_bursting;  //!< ends with marks in the current millisecond
+    std::vector<results::FlowRecord> m_records; //!< with several ranks: until they are merged
+    std::vector<Burst> m_bursts;                //!< by end
+    std::vector<uint32_t> m_bursting;           //!< ends with marks in the current millisecond
     int64_t m_burstEnd{0};
 };
 

@@ -8,6 +8,8 @@
 #include "dry-run.h"
 #include "program.h"
 #include "ranks.h"
+#include "results/human-text.h"
+#include "results/run-summary.h"
 #include "scenarios/traffic/hpcc-times.h"
 
 #include "ns3/config.h"
@@ -30,7 +32,7 @@ namespace
 std::string
 Counted(uint64_t n, const std::string& what, const std::string& plural = "s")
 {
-    return HumanCount(n) + " " + what + (n == 1 ? "" : plural);
+    return results::HumanCount(n) + " " + what + (n == 1 ? "" : plural);
 }
 
 } // namespace
@@ -589,7 +591,7 @@ std::string
 TrafficSimulation::DescribeUnfinished() const
 {
     const uint64_t missing = m_scenario.flows.size() - m_arrived;
-    return HumanCount(missing) + " of " + Counted(m_scenario.flows.size(), "flow") +
+    return results::HumanCount(missing) + " of " + Counted(m_scenario.flows.size(), "flow") +
            " did not arrive";
 }
 
@@ -607,11 +609,11 @@ TrafficSimulation::OnBegin()
               << Counted(topology.Hosts().size(), "host") << ", "
               << Counted(topology.SwitchCount(), "switch", "es") << ", "
               << Counted(topology.Links().size(), "link") << "; congestion control "
-              << m_scenario.fabric.cc << "; set up in " << HumanTime(m_run.GetSetUpS() * 1e6)
-              << "\n"
+              << m_scenario.fabric.cc << "; set up in "
+              << results::HumanTime(m_run.GetSetUpS() * 1e6) << "\n"
               << "Traffic          " << m_scenario.pattern << ": "
               << Counted(m_scenario.flows.size(), "flow") << ", "
-              << HumanBytes(static_cast<double>(m_totalBytes));
+              << results::HumanBytes(static_cast<double>(m_totalBytes));
     if (Ranks::Get().Several())
     {
         std::cout << "; " << Ranks::Get().Size() << " processes";
@@ -620,7 +622,7 @@ TrafficSimulation::OnBegin()
 }
 
 void
-TrafficSimulation::OnEnd(RunOutcome& outcome)
+TrafficSimulation::OnEnd(results::RunOutcome& outcome)
 {
     if (Ranks::Get().Several() && m_ended == m_scenario.flows.size())
     {
@@ -711,31 +713,31 @@ TrafficSimulation::GetMoreStatistics() const
 }
 
 void
-TrafficSimulation::PrintSummary(std::ostream& os, const RunStats& network) const
+TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
 {
-    os << "Flows            " << HumanCount(m_arrived) << " of "
-       << HumanCount(m_scenario.flows.size()) << " arrived";
+    os << "Flows            " << results::HumanCount(m_arrived) << " of "
+       << results::HumanCount(m_scenario.flows.size()) << " arrived";
     if (m_arrived)
     {
-        os << ", the last after " << HumanTime(LastArrivalUs()) << "; " << HumanRate(GoodputGbps())
-           << " together";
+        os << ", the last after " << results::HumanTime(LastArrivalUs()) << "; "
+           << results::HumanRate(GoodputGbps()) << " together";
     }
     os << "\n";
     if (m_measured != m_scenario.flows.size())
     {
         const scenario::Measuring& measuring = m_scenario.measuring;
-        os << "Measured flows   " << HumanCount(m_measuredArrived) << " of "
-           << HumanCount(m_measured) << " arrived, those that start from "
-           << HumanTime(static_cast<double>(measuring.from.ps) / 1e6) << " on";
+        os << "Measured flows   " << results::HumanCount(m_measuredArrived) << " of "
+           << results::HumanCount(m_measured) << " arrived, those that start from "
+           << results::HumanTime(static_cast<double>(measuring.from.ps) / 1e6) << " on";
         if (measuring.until.ps > 0)
         {
             // The length, not the end: of a short time after a long one both ends look the same.
             os << ", for "
-               << HumanTime(static_cast<double>(measuring.until.ps - measuring.from.ps) / 1e6);
+               << results::HumanTime(static_cast<double>(measuring.until.ps - measuring.from.ps) / 1e6);
         }
         os << "\n";
     }
-    PrintRunStats(os, network);
+    results::PrintRunStats(os, network);
     m_statistics->Print(os);
 }
 

@@ -5,7 +5,7 @@
 #define TRAFFIC_SIMULATION_H
 
 #include "fabric-run.h"
-#include "line-log.h"
+#include "results/line-log.h"
 #include "scenarios/spec/scenario.h"
 #include "traffic-statistics.h"
 
@@ -56,10 +56,10 @@ class TrafficSimulation : public FabricSimulation
     void MergeRanks() override;
     bool IsDone() const override;
     std::string DescribeUnfinished() const override;
-    void OnEnd(RunOutcome& outcome) override;
+    void OnEnd(results::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
     nlohmann::ordered_json GetMoreStatistics() const override;
-    void PrintSummary(std::ostream& os, const RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
     std::string GetFiles() const override;
 
     /// \return what several processes cannot do, or nothing
@@ -99,7 +99,7 @@ class TrafficSimulation : public FabricSimulation
 
     std::vector<std::unique_ptr<Host>> m_hosts;         //!< by endpoint; null: another rank's
     std::vector<const ns3::RdmaQueuePair*> m_receivers; //!< of this rank
-    LineLog m_completionTimes;                          //!< fct.txt
+    results::LineLog m_completionTimes;                 //!< fct.txt
     bool m_writeCompletionTimes{false};
     std::vector<CompletionLine> m_completionLines;
     std::vector<uint16_t> m_sourcePorts; //!< in fct.txt, by flow; 0: of other ranks only

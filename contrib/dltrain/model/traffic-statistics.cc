@@ -4,7 +4,7 @@
 #include "traffic-statistics.h"
 
 #include "ranks.h"
-#include "run-report.h"
+#include "results/human-text.h"
 #include "scenarios/traffic/size-groups.h"
 
 #include "ns3/simulator.h"
@@ -326,15 +326,15 @@ TrafficStatistics::OnRateTimer()
         if (rows)
         {
             m_line.clear();
-            AppendMicroseconds(m_line, now);
+            results::AppendMicroseconds(m_line, now);
             m_line += ',';
-            AppendInteger(m_line, active.flow);
+            results::AppendInteger(m_line, active.flow);
             m_line += ',';
-            AppendField(m_line, m_endpointNames[m_flows[active.flow].src]);
+            results::AppendField(m_line, m_endpointNames[m_flows[active.flow].src]);
             m_line += ',';
-            AppendField(m_line, m_endpointNames[m_flows[active.flow].dst]);
+            results::AppendField(m_line, m_endpointNames[m_flows[active.flow].dst]);
             m_line += ',';
-            AppendDecimal(m_line, gbps);
+            results::AppendDecimal(m_line, gbps);
             m_rates.Write(m_line);
             ++m_rateRows;
         }
@@ -349,13 +349,13 @@ TrafficStatistics::OnRateTimer()
     if (m_fairness.IsOpen() && m_intervals < MOST_ROWS)
     {
         m_line.clear();
-        AppendMicroseconds(m_line, now);
+        results::AppendMicroseconds(m_line, now);
         m_line += ',';
-        AppendInteger(m_line, n);
+        results::AppendInteger(m_line, n);
         m_line += ',';
-        AppendDecimal(m_line, jain);
+        results::AppendDecimal(m_line, jain);
         m_line += ',';
-        AppendDecimal(m_line, static_cast<double>(all) * perByte);
+        results::AppendDecimal(m_line, static_cast<double>(all) * perByte);
         m_fairness.Write(m_line);
     }
     ++m_intervals;
@@ -611,23 +611,23 @@ TrafficStatistics::QueueLengths::ToJson(uint64_t looks) const
 void
 TrafficStatistics::WriteSlowdowns() const
 {
-    LineLog file(m_out + "/slowdown.csv");
+    results::LineLog file(m_out + "/slowdown.csv");
     file.Write("tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max");
     std::string line;
     for (const Slowdowns& s : m_slowdowns)
     {
         line.clear();
-        AppendField(line, s.tag);
+        results::AppendField(line, s.tag);
         line += s.isClass ? ",class" : ",group";
         for (const uint64_t number : {s.fromBytes, s.toBytes, s.flows})
         {
             line += ',';
-            AppendInteger(line, number);
+            results::AppendInteger(line, number);
         }
         for (const double value : {s.mean, s.p50, s.p95, s.p99, s.p999, s.max})
         {
             line += ',';
-            AppendDecimal(line, value);
+            results::AppendDecimal(line, value);
         }
         file.Write(line);
     }
@@ -637,7 +637,7 @@ TrafficStatistics::WriteSlowdowns() const
 void
 TrafficStatistics::WriteQueues()
 {
-    LineLog file(m_out + "/queues.csv");
+    results::LineLog file(m_out + "/queues.csv");
     file.Write("time_us,link,mean_bytes,max_bytes");
     const int64_t width = m_measuring.queueInterval.ps * static_cast<int64_t>(m_looksPerBin);
     for (const uint32_t longest : m_longest)
@@ -653,13 +653,13 @@ TrafficStatistics::WriteQueues()
                 continue;
             }
             m_line.clear();
-            AppendMicroseconds(m_line, static_cast<int64_t>(i + 1) * width);
+            results::AppendMicroseconds(m_line, static_cast<int64_t>(i + 1) * width);
             m_line += ',';
-            AppendField(m_line, m_portNames[m_fabric.GetEnd(w->index)]);
+            results::AppendField(m_line, m_portNames[m_fabric.GetEnd(w->index)]);
             m_line += ',';
-            AppendDecimal(m_line, static_cast<double>(w->bins[i].mean));
+            results::AppendDecimal(m_line, static_cast<double>(w->bins[i].mean));
             m_line += ',';
-            AppendInteger(m_line, w->bins[i].largest);
+            results::AppendInteger(m_line, w->bins[i].largest);
             file.Write(m_line);
             ++m_queueRows;
         }
@@ -765,9 +765,9 @@ TrafficStatistics::Print(std::ostream& os) const
         std::snprintf(text,
                       sizeof(text),
                       "%s to %s: %s flows, p50 %.2f   p95 %.2f   p99 %.2f",
-                      HumanBytes(static_cast<double>(s.fromBytes)).c_str(),
-                      HumanBytes(static_cast<double>(s.toBytes)).c_str(),
-                      HumanCount(s.flows).c_str(),
+                      results::HumanBytes(static_cast<double>(s.fromBytes)).c_str(),
+                      results::HumanBytes(static_cast<double>(s.toBytes)).c_str(),
+                      results::HumanCount(s.flows).c_str(),
                       s.p50,
                       s.p95,
                       s.p99);
@@ -794,9 +794,9 @@ TrafficStatistics::Print(std::ostream& os) const
         if (HasQueue(c))
         {
             const uint64_t looks = m_measuredLooks * c.ports;
-            os << "; queue p50 " << HumanBytes(c.queue.Quantile(0.5, looks)) << "   p99 "
-               << HumanBytes(c.queue.Quantile(0.99, looks)) << "   max "
-               << HumanBytes(static_cast<double>(c.queue.Max()));
+            os << "; queue p50 " << results::HumanBytes(c.queue.Quantile(0.5, looks)) << "   p99 "
+               << results::HumanBytes(c.queue.Quantile(0.99, looks)) << "   max "
+               << results::HumanBytes(static_cast<double>(c.queue.Max()));
         }
         os << "\n";
         head = "                 ";
@@ -804,29 +804,30 @@ TrafficStatistics::Print(std::ostream& os) const
     // "Busiest links" above are of all the time until the last flow ended.
     if (!m_classes.empty() && m_measuring.until.ps > 0)
     {
-        os << head << "from " << HumanTime(static_cast<double>(m_measuring.from.ps) / 1e6) << " to "
-           << HumanTime(static_cast<double>(m_measuring.until.ps) / 1e6)
+        os << head << "from " << results::HumanTime(static_cast<double>(m_measuring.from.ps) / 1e6)
+           << " to " << results::HumanTime(static_cast<double>(m_measuring.until.ps) / 1e6)
            << ", while measured flows start\n";
     }
     head = "Longest queues   ";
     for (const uint32_t i : m_longest)
     {
         const Watched& w = m_watched[i];
-        os << head << "p50 " << HumanBytes(w.measured.Quantile(0.5, m_measuredLooks)) << "   p99 "
-           << HumanBytes(w.measured.Quantile(0.99, m_measuredLooks)) << "   max "
-           << HumanBytes(static_cast<double>(w.measured.Max())) << "  "
+        os << head << "p50 " << results::HumanBytes(w.measured.Quantile(0.5, m_measuredLooks))
+           << "   p99 " << results::HumanBytes(w.measured.Quantile(0.99, m_measuredLooks))
+           << "   max " << results::HumanBytes(static_cast<double>(w.measured.Max())) << "  "
            << m_portNames[m_fabric.GetEnd(w.index)] << "\n";
         head = "                 ";
     }
     if (m_jainCount)
     {
         char text[120];
-        std::snprintf(text,
-                      sizeof(text),
-                      "Jain's index of throughputs over %s: mean %.3f, least %.3f",
-                      HumanTime(static_cast<double>(m_measuring.rateInterval.ps) / 1e6).c_str(),
-                      m_jainSum / static_cast<double>(m_jainCount),
-                      m_jainLeast);
+        std::snprintf(
+            text,
+            sizeof(text),
+            "Jain's index of throughputs over %s: mean %.3f, least %.3f",
+            results::HumanTime(static_cast<double>(m_measuring.rateInterval.ps) / 1e6).c_str(),
+            m_jainSum / static_cast<double>(m_jainCount),
+            m_jainLeast);
         os << "Fairness         " << text << "\n";
     }
 }

@@ -4,7 +4,7 @@
 #ifndef TRAFFIC_STATISTICS_H
 #define TRAFFIC_STATISTICS_H
 
-#include "line-log.h"
+#include "results/line-log.h"
 #include "scenarios/spec/scenario.h"
 
 #include "ns3/rdma-event.h"
@@ -276,8 +276,8 @@ class TrafficStatistics
     uint64_t m_jainCount{0};
     double m_jainSum{0};
     double m_jainLeast{1};
-    LineLog m_fairness;
-    LineLog m_rates;
+    results::LineLog m_fairness;
+    results::LineLog m_rates;
 
     std::string m_line;
     ns3::RdmaTimer<TrafficStatistics, &TrafficStatistics::OnFrom> m_fromTimer;

@@ -3,8 +3,13 @@
  */
 #include "training-simulation.h"
 
+#include "collectives/cost.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "results/human-text.h"
+#include "results/output-errors.h"
+#include "results/run-summary.h"
+#include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/training/training-plan.h"
 
@@ -102,7 +107,7 @@ TrainingSimulation::Populate()
 
     if (!OpenCalls())
     {
-        return OutputErrors::First();
+        return results::OutputErrors::First();
     }
     m_steps->SetCallListener([this](const CallRecord& call) { OnCall(call); });
     for (const auto& [op, perGpu] : training::BytesMovedPerGpu(m_scenario.plan))
@@ -169,7 +174,7 @@ TrainingSimulation::DescribeUnfinished() const
 }
 
 void
-TrainingSimulation::OnEnd(RunOutcome&)
+TrainingSimulation::OnEnd(results::RunOutcome&)
 {
     m_calls.Close();
 }
@@ -224,7 +229,7 @@ TrainingSimulation::Add(const StepRecord& record)
         sum.bytes += static_cast<double>(one.bytes);
         sum.us += us;
         sum.rankUs += one.meanPs * 1e-6;
-        sum.busBytes += BandwidthOf(one.op, one.bytes, one.ranks, us).busbw * us;
+        sum.busBytes += coll::BandwidthOf(one.op, one.bytes, one.ranks, us).busbw * us;
         sum.sent += one.bytesSent;
     }
     m_collectives += record.collectives.size();
@@ -261,13 +266,13 @@ TrainingSimulation::OnCall(const CallRecord& call)
         return;
     }
     m_line.clear();
-    AppendMicroseconds(m_line, call.start);
+    results::AppendMicroseconds(m_line, call.start);
     m_line += '\t';
-    AppendMicroseconds(m_line, call.end);
+    results::AppendMicroseconds(m_line, call.end);
     m_line += '\t';
-    AppendInteger(m_line, call.step - m_scenario.warmupSteps + 1);
+    results::AppendInteger(m_line, call.step - m_scenario.warmupSteps + 1);
     m_line += '\t';
-    AppendInteger(m_line, call.rank);
+    results::AppendInteger(m_line, call.rank);
     m_line += '\t';
     m_line += call.graph->streams[call.task->stream];
     m_line += '\t';
@@ -275,7 +280,7 @@ TrainingSimulation::OnCall(const CallRecord& call)
     m_line += '\t';
     m_line += call.task->name;
     m_line += '\t';
-    AppendInteger(m_line, call.task->bytes);
+    results::AppendInteger(m_line, call.task->bytes);
     m_line += '\t';
     m_line += call.task->kind == training::TaskKind::kCollective
                   ? m_scenario.plan.groupKinds[call.task->group].name
@@ -316,7 +321,7 @@ TrainingSimulation::Utilization(double stepUs) const
 nlohmann::ordered_json
 TrainingSimulation::GetStatistics() const
 {
-    nlohmann::ordered_json body = ToJson(m_scenario.cluster, m_scenario.plan.ranks);
+    nlohmann::ordered_json body = results::ToJson(m_scenario.cluster, m_scenario.plan.ranks);
     body["model"] = m_scenario.model;
     body["parameters"] = m_scenario.parameters;
     body["zero"] = m_scenario.zero;
@@ -370,7 +375,8 @@ TrainingSimulation::GetStatistics() const
         for (const CollectiveRecord& record : step.collectives)
         {
             const double timeUs = SpanUs(record);
-            const Bandwidth bw = BandwidthOf(record.op, record.bytes, record.ranks, timeUs);
+            const coll::Bandwidth bw =
+                coll::BandwidthOf(record.op, record.bytes, record.ranks, timeUs);
             body["collectives"].push_back(
                 {{"op", coll::OpName(record.op)},
                  {"algorithm", record.algorithm->Name()},
@@ -398,20 +404,20 @@ TrainingSimulation::PrintCriticalPath() const
         {
             std::printf("  %-20s %s\n",
                         line.what.c_str(),
-                        rdma::Printable(Wrapped(line.words, 23), "\n").c_str());
+                        rdma::Printable(results::Wrapped(line.words, 23), "\n").c_str());
         }
         else if (total == 0)
         {
             total = line.ps;
             std::printf("Critical path          %10s   %s\n",
-                        HumanTime(static_cast<double>(total) * 1e-6).c_str(),
+                        results::HumanTime(static_cast<double>(total) * 1e-6).c_str(),
                         rdma::Printable(line.words, "\n").c_str());
         }
         else
         {
             std::printf("  %-20s %10s   %5.1f%%%s%s\n",
                         line.what.c_str(),
-                        HumanTime(static_cast<double>(line.ps) * 1e-6).c_str(),
+                        results::HumanTime(static_cast<double>(line.ps) * 1e-6).c_str(),
                         100 * static_cast<double>(line.ps) / static_cast<double>(total),
                         line.words.empty() ? "" : "   ",
                         rdma::Printable(line.words, "\n").c_str());
@@ -420,7 +426,7 @@ TrainingSimulation::PrintCriticalPath() const
 }
 
 void
-TrainingSimulation::PrintSummary(std::ostream& os, const RunStats& network) const
+TrainingSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
 {
     std::printf("%s, ZeRO-%u (%s), %s: %u GPUs (%s) in %u servers, %s, %s, %s placement\n",
                 rdma::Shown(m_scenario.model).c_str(),
@@ -460,15 +466,17 @@ TrainingSimulation::PrintSummary(std::ostream& os, const RunStats& network) cons
             what += ", after " + std::to_string(m_scenario.warmupSteps) +
                     (m_scenario.warmupSteps == 1 ? " warm-up step" : " warm-up steps");
         }
-        std::printf("Step time              %10s   %s\n", HumanTime(stepUs).c_str(), what.c_str());
+        std::printf("Step time              %10s   %s\n",
+                    results::HumanTime(stepUs).c_str(),
+                    what.c_str());
         std::printf("  computing            %10s   %5.1f%%\n",
-                    HumanTime(computeUs).c_str(),
+                    results::HumanTime(computeUs).c_str(),
                     100 * computeUs / stepUs);
         std::printf(
             "  exposed communication%10s   %5.1f%%   (communication was under way for %s)\n",
-            HumanTime(stepUs - computeUs).c_str(),
+            results::HumanTime(stepUs - computeUs).c_str(),
             100 * (stepUs - computeUs) / stepUs,
-            HumanTime(MeanUs(m_communicationUs)).c_str());
+            results::HumanTime(MeanUs(m_communicationUs)).c_str());
         if (m_critical)
         {
             PrintCriticalPath();
@@ -478,7 +486,8 @@ TrainingSimulation::PrintSummary(std::ostream& os, const RunStats& network) cons
         {
             std::printf(
                 ", %s tokens/s",
-                HumanCount(static_cast<uint64_t>(samples * m_scenario.sequence + 0.5)).c_str());
+                results::HumanCount(static_cast<uint64_t>(samples * m_scenario.sequence + 0.5))
+                    .c_str());
         }
         std::printf(", %.4g TFLOP/s per GPU, MFU %.1f%% of %.4g\n\n",
                     m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6,
@@ -494,15 +503,16 @@ TrainingSimulation::PrintSummary(std::ostream& os, const RunStats& network) cons
                 "  %-28s %7.4g  %10s    %10s    %10s  %5.2f GB/s\n",
                 (key.first + " (" + key.second + ")").c_str(),
                 static_cast<double>(sum.count) / n,
-                HumanBytes(sum.bytes / n).c_str(),
-                HumanBytes(static_cast<double>(sum.sent) / m_scenario.plan.ranks / n).c_str(),
-                HumanTime(sum.rankUs / n).c_str(),
+                results::HumanBytes(sum.bytes / n).c_str(),
+                results::HumanBytes(static_cast<double>(sum.sent) / m_scenario.plan.ranks / n)
+                    .c_str(),
+                results::HumanTime(sum.rankUs / n).c_str(),
                 sum.us > 0 ? sum.busBytes / sum.us : 0);
         }
         std::printf("\n");
     }
     std::fflush(stdout);
-    PrintRunStats(os, network);
+    results::PrintRunStats(os, network);
 }
 
 } // namespace dltrain

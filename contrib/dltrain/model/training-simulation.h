@@ -6,7 +6,7 @@
 
 #include "critical-path.h"
 #include "fabric-run.h"
-#include "line-log.h"
+#include "results/line-log.h"
 #include "step-runner.h"
 
 #include <map>
@@ -59,9 +59,9 @@ class TrainingSimulation : public FabricSimulation
     double GetShareDone() const override;
     bool IsDone() const override;
     std::string DescribeUnfinished() const override;
-    void OnEnd(RunOutcome& outcome) override;
+    void OnEnd(results::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
-    void PrintSummary(std::ostream& os, const RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
     std::string GetFiles() const override;
 
     bool OpenCalls();
@@ -90,7 +90,7 @@ class TrainingSimulation : public FabricSimulation
     std::unique_ptr<CollectiveRunner> m_runner;
     std::unique_ptr<CriticalPath> m_critical; //!< null: not asked for
     double m_bytes = 0;                       ///< that all steps move on the network
-    LineLog m_calls;
+    results::LineLog m_calls;
     std::string m_line;
     uint32_t m_logEvery = 1;          ///< calls.log has every n-th rank
     uint32_t m_logSteps = UINT32_MAX; ///< and of the measured steps the first

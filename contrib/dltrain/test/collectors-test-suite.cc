@@ -1,27 +1,20 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What is written about a run: quantiles, the sample in flows.csv, links.csv, and what the
- * collector makes of a small fabric.
+ * What is written about a run: links.csv, queue_pairs.csv, and what the collector makes of a small
+ * fabric. (What needs no simulator: tests/unit/results.)
  */
-#include "ns3/event-log.h"
-#include "ns3/flow-table.h"
 #include "ns3/hpcc-congestion-ops.h"
-#include "ns3/line-log.h"
 #include "ns3/link-sampler.h"
-#include "ns3/quantile-sketch.h"
 #include "ns3/queue-pair-log.h"
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
 #include "ns3/trace-collector.h"
 
-#include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
-#include <random>
 #include <set>
 #include <sstream>
 #include <string>
@@ -32,15 +25,6 @@ using namespace dltrain;
 
 namespace
 {
-
-std::string
-ReadAll(const std::string& path)
-{
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 /// Fields of all lines but the first.
 std::vector<std::vector<std::string>>
@@ -63,181 +47,6 @@ ReadRows(const std::string& path)
     }
     return rows;
 }
-
-class NumbersTestCase : public TestCase
-{
-  public:
-    NumbersTestCase()
-        : TestCase("numbers and names are written exactly")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        const std::vector<std::pair<int64_t, std::string>> times{
-            {0, "0"},
-            {1, "0.000001"},
-            {12500000, "12.5"},
-            {-1500000, "-1.5"},
-            {1000000, "1"},
-            {9007199254740993, "9007199254.740993"}};
-        for (const auto& [ps, expected] : times)
-        {
-            std::string text;
-            AppendMicroseconds(text, ps);
-            NS_TEST_EXPECT_MSG_EQ(text, expected, "picoseconds as microseconds");
-        }
-        std::string text;
-        AppendDecimal(text, 0.25);
-        AppendDecimal(text, 100);
-        AppendDecimal(text, 2.0 / 3);
-        NS_TEST_EXPECT_MSG_EQ(text, "0.251000.666667", "decimals");
-        text.clear();
-        AppendField(text, "plain");
-        AppendField(text, "a,\"b\"");
-        NS_TEST_EXPECT_MSG_EQ(text, "plain\"a,\"\"b\"\"\"", "CSV fields");
-    }
-};
-
-class QuantilesTestCase : public TestCase
-{
-  public:
-    QuantilesTestCase()
-        : TestCase("quantiles: exact by nearest rank, then within 0.2%")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        QuantileSketch empty;
-        NS_TEST_EXPECT_MSG_EQ(empty.Quantile(0.5), 0, "no values");
-
-        // 1 .. 1000 in any order: the quantile p is 1000 p.
-        std::vector<double> values;
-        for (int i = 1; i <= 1000; ++i)
-        {
-            values.push_back(i);
-        }
-        std::mt19937 random(1);
-        for (std::size_t i = values.size(); i > 1; --i)
-        {
-            std::swap(values[i - 1], values[random() % i]);
-        }
-        QuantileSketch exact;
-        QuantileSketch coarse(100);
-        for (const double v : values)
-        {
-            exact.Add(v);
-            coarse.Add(v);
-        }
-        NS_TEST_EXPECT_MSG_EQ(exact.IsExact(), true, "1000 values are few");
-        NS_TEST_EXPECT_MSG_EQ(coarse.IsExact(), false, "more than its limit of 100");
-        for (const double p : {0.001, 0.5, 0.9, 0.99, 0.999, 1.0})
-        {
-            NS_TEST_EXPECT_MSG_EQ(exact.Quantile(p), 1000 * p, "nearest rank");
-            NS_TEST_EXPECT_MSG_EQ_TOL(coarse.Quantile(p), 1000 * p, 0.002 * 1000 * p, "bucket");
-        }
-        NS_TEST_EXPECT_MSG_EQ(coarse.Max(), 1000, "the largest stays exact");
-        NS_TEST_EXPECT_MSG_EQ(coarse.Mean(), 500.5, "the mean stays exact");
-        exact.Add(2000); // after it was asked
-        NS_TEST_EXPECT_MSG_EQ(exact.Quantile(1), 2000, "values may come after a question");
-
-        // From nanoseconds to hours, in ps.
-        QuantileSketch wide(1);
-        wide.Add(1e3);
-        wide.Add(3.6e15);
-        wide.Add(3.6e15);
-        NS_TEST_EXPECT_MSG_EQ_TOL(wide.Quantile(0.3), 1e3, 2, "small values");
-        NS_TEST_EXPECT_MSG_EQ(wide.Quantile(0.9), 3.6e15, "large values");
-    }
-};
-
-class FlowTableTestCase : public TestCase
-{
-  public:
-    FlowTableTestCase()
-        : TestCase("flows.csv: all rows, or a seeded sample and the slowest")
-    {
-    }
-
-  private:
-    static FlowRecord Record(uint64_t i)
-    {
-        FlowRecord record;
-        record.flow = i;
-        record.bytes = 1000 + i;
-        record.start = static_cast<int64_t>(i) * 1000000;
-        record.ideal = 1000000;
-        // Every 97th is slow, and ever slower.
-        record.end =
-            record.start + record.ideal + (i % 97 == 0 ? static_cast<int64_t>(i) * 1000 : 0);
-        record.src = static_cast<uint32_t>(i % 2);
-        record.dst = 1 - record.src;
-        if (i % 2)
-        {
-            record.fromGpu = 10;
-            record.toGpu = 20;
-        }
-        return record;
-    }
-
-    std::string Write(const std::string& name, uint64_t count, uint64_t seed)
-    {
-        const std::string path = CreateTempDirFilename(name);
-        FlowTable table(path, m_names, m_tags, seed, ROWS, SLOWEST);
-        for (uint64_t i = 0; i < count; ++i)
-        {
-            table.Add(Record(i));
-        }
-        table.Finish();
-        NS_TEST_EXPECT_MSG_EQ(table.GetCount(), count, "all are counted");
-        NS_TEST_EXPECT_MSG_EQ(table.GetRows(), ReadRows(path).size(), "rows");
-        return path;
-    }
-
-    void DoRun() override
-    {
-        const std::string few = Write("few.csv", ROWS, 1);
-        const auto rows = ReadRows(few);
-        NS_TEST_ASSERT_MSG_EQ(rows.size(), ROWS, "every message up to the limit");
-        NS_TEST_EXPECT_MSG_EQ(rows[3].size(), 11, "columns");
-        NS_TEST_EXPECT_MSG_EQ(rows[3][0] + rows[3][1] + rows[3][2] + rows[3][8], "3bax", "row 3");
-        NS_TEST_EXPECT_MSG_EQ(rows[3][9] + rows[3][10], "1020", "GPUs");
-        NS_TEST_EXPECT_MSG_EQ(rows[2].size(), 10, "between hosts: the last field is empty");
-        NS_TEST_EXPECT_MSG_EQ(rows[2][9], "", "between hosts");
-
-        const std::string many = Write("many.csv", COUNT, 1);
-        const std::string again = Write("again.csv", COUNT, 1);
-        const std::string other = Write("other.csv", COUNT, 2);
-        NS_TEST_EXPECT_MSG_EQ((ReadAll(many) == ReadAll(again)), true, "same seed, same sample");
-        NS_TEST_EXPECT_MSG_EQ((ReadAll(many) == ReadAll(other)), false, "other seed, other sample");
-        std::set<uint64_t> flows;
-        double sum = 0;
-        for (const auto& row : ReadRows(many))
-        {
-            flows.insert(std::stoull(row[0]));
-            sum += std::stod(row[0]);
-        }
-        NS_TEST_EXPECT_MSG_LT_OR_EQ(flows.size(), ROWS, "bounded");
-        NS_TEST_EXPECT_MSG_GT_OR_EQ(flows.size(), ROWS - SLOWEST, "the sample alone has so many");
-        uint64_t slow = (COUNT - 1) / 97 * 97;
-        for (std::size_t i = 0; i < SLOWEST; ++i, slow -= 97)
-        {
-            NS_TEST_EXPECT_MSG_EQ(flows.count(slow), 1, "one of the slowest is missing");
-        }
-        // Uniform over the whole run: the mean is the middle, within five standard deviations.
-        const double n = static_cast<double>(flows.size());
-        NS_TEST_EXPECT_MSG_EQ_TOL(sum / n, COUNT / 2.0, 5 * COUNT / std::sqrt(12 * n), "uniform");
-    }
-
-    static constexpr std::size_t ROWS = 2000;
-    static constexpr std::size_t SLOWEST = 20;
-    static constexpr uint64_t COUNT = 50000;
-    const std::vector<std::string> m_names{"a", "b"};
-    const std::vector<std::string> m_tags{"x"};
-};
 
 /// Two hosts on a switch.
 std::unique_ptr<RdmaFabric>
@@ -442,85 +251,16 @@ class CollectorTestCase : public TestCase
     }
 };
 
-class OutputErrorsTestCase : public TestCase
-{
-  public:
-    OutputErrorsTestCase()
-        : TestCase("what a full disk does not hold is remembered, and the file stays whole lines")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        LineLog full("/dev/full");
-        NS_TEST_EXPECT_MSG_EQ(full.IsOpen(), true, "opening works");
-        full.Write("a line");
-        full.Close();
-        NS_TEST_EXPECT_MSG_EQ(full.Failed(), true, "writing does not");
-        NS_TEST_EXPECT_MSG_EQ(OutputErrors::Any(), true, "the run's status will tell");
-
-        // Both are written anew beside their place; where they should go, a folder stands.
-        const std::string folder = CreateTempDirFilename("moved");
-        std::filesystem::create_directories(folder + "/flows.csv/full");
-        std::ofstream(folder + "/new.part") << "new\n";
-        NS_TEST_EXPECT_MSG_EQ(RenameOutput(folder + "/new.part", folder + "/flows.csv"),
-                              false,
-                              "no file takes a folder's name");
-        NS_TEST_EXPECT_MSG_EQ(std::filesystem::exists(folder + "/new.part"),
-                              false,
-                              "no part is left");
-    }
-};
-
-class EventTotalsTestCase : public TestCase
-{
-  public:
-    EventTotalsTestCase()
-        : TestCase("network_events.log: totals of the whole run and of its measured part")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        const std::string path = CreateTempDirFilename("network_events.log");
-        EventLog log(path, 2);
-        for (int i = 0; i < 5; ++i)
-        {
-            if (i == 3)
-            {
-                log.StartMeasuring(3);
-            }
-            log.Count(EventLog::PAUSE);
-            log.Write(i, EventLog::PAUSE, "here", "");
-        }
-        log.Finish(10);
-        const std::string text = ReadAll(path);
-        for (const char* line : {"\n# total pause 5, measured 2\n",
-                                 "\n# total drop 0, measured 0\n",
-                                 "note * measuring starts\n"})
-        {
-            NS_TEST_EXPECT_MSG_NE(text.find(line), std::string::npos, line);
-        }
-    }
-};
-
 class CollectorsTestSuite : public TestSuite
 {
   public:
     CollectorsTestSuite()
         : TestSuite("dltrain-collectors", UNIT)
     {
-        AddTestCase(new NumbersTestCase, TestCase::QUICK);
-        AddTestCase(new QuantilesTestCase, TestCase::QUICK);
-        AddTestCase(new FlowTableTestCase, TestCase::QUICK);
         AddTestCase(new LinkSamplerTestCase(200000), TestCase::QUICK);
         AddTestCase(new LinkSamplerTestCase(12), TestCase::QUICK);
         AddTestCase(new QueuePairLogTestCase, TestCase::QUICK);
         AddTestCase(new CollectorTestCase, TestCase::QUICK);
-        AddTestCase(new EventTotalsTestCase, TestCase::QUICK);
-        AddTestCase(new OutputErrorsTestCase, TestCase::QUICK);
     }
 };
 

@@ -1,0 +1,206 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "fabric-statistics.h"
+
+#include "ranks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace dltrain
+{
+
+using results::LinkUse;
+
+namespace
+{
+
+/// Keeps the busiest ones, descending.
+void
+Busiest(std::vector<LinkUse>& links, std::size_t most)
+{
+    const std::size_t n = std::min(most, links.size());
+    std::partial_sort(links.begin(),
+                      links.begin() + static_cast<std::ptrdiff_t>(n),
+                      links.end(),
+                      [](const LinkUse& a, const LinkUse& b) {
+                          return a.utilization != b.utilization ? a.utilization > b.utilization
+                                                                : a.name < b.name;
+                      });
+    links.resize(n);
+}
+
+std::vector<LinkUse>
+BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
+{
+    const auto& ports = collector.GetFabric().GetPorts();
+    const TraceCollector::Baseline& base = collector.GetBaseline();
+    // Of no time nothing is used.
+    const int64_t passed = now - collector.GetMeasuredFrom();
+    const double elapsed =
+        passed > 0 ? static_cast<double>(passed) : std::numeric_limits<double>::infinity();
+    std::vector<LinkUse> links;
+    for (uint32_t i = 0; i < ports.size(); ++i)
+    {
+        const ns3::RdmaPort& port = *ports[i];
+        const double rate = static_cast<double>(port.GetRate());
+        const double wire =
+            static_cast<double>(port.GetCounters().txWireBytes - base.txWireBytes[i]);
+        const double paused = static_cast<double>(port.GetPausedPs(now) - base.pausedPs[i]);
+        links.push_back({collector.GetPortNames()[collector.GetFabric().GetEnd(i)],
+                         rate / 1e9,
+                         std::min(1.0, wire * 8e12 / rate / elapsed),
+                         paused / elapsed});
+    }
+    Busiest(links, most);
+    const Ranks& ranks = Ranks::Get();
+    if (!ranks.Several())
+    {
+        return links;
+    }
+    // The busiest of all are among the busiest of each.
+    std::string mine;
+    for (const LinkUse& link : links)
+    {
+        const double numbers[] = {link.rateGbps, link.utilization, link.pauseShare};
+        mine += link.name + '\0';
+        mine.append(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+    }
+    links.clear();
+    for (const std::string& all : ranks.Gather(mine))
+    {
+        for (std::size_t at = 0; at < all.size();)
+        {
+            LinkUse link;
+            link.name = all.c_str() + at;
+            at += link.name.size() + 1;
+            double numbers[3];
+            std::memcpy(numbers, all.data() + at, sizeof(numbers));
+            at += sizeof(numbers);
+            link.rateGbps = numbers[0];
+            link.utilization = numbers[1];
+            link.pauseShare = numbers[2];
+            links.push_back(link);
+        }
+    }
+    Busiest(links, most);
+    return links;
+}
+
+/// Counters are 64-bit numbers that add up.
+template <class T>
+T
+SumOfRanks(const T& counters)
+{
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(uint64_t) == 0,
+                  "nothing but counters");
+    uint64_t numbers[sizeof(T) / sizeof(uint64_t)];
+    std::memcpy(numbers, &counters, sizeof(T));
+    for (uint64_t& number : numbers)
+    {
+        number = Ranks::Get().Sum(number);
+    }
+    T sum;
+    std::memcpy(static_cast<void*>(&sum), numbers, sizeof(T));
+    return sum;
+}
+
+} // namespace
+
+results::RunStats
+CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
+{
+    ns3::RdmaFabric& fabric = collector.GetFabric();
+    results::RunStats s;
+    s.busiest = BusiestLinks(collector, nowPs, busiest);
+    collector.Finish(nowPs);
+
+    // With several ranks all of this is collective, and the sums are those of all. (They measure
+    // from the start, so the baseline is nothing.)
+    const Ranks& ranks = Ranks::Get();
+    const ns3::RdmaNicCounters nics = SumOfRanks(fabric.GetNicTotals());
+    const ns3::RdmaPortCounters mine = fabric.GetPortTotals();
+    ns3::RdmaPortCounters ports = SumOfRanks(mine);
+    const auto largest = [&ranks](uint64_t value) {
+        return static_cast<uint64_t>(ranks.Max(static_cast<int64_t>(value)));
+    };
+    ports.maxQueueBytes = largest(mine.maxQueueBytes);
+    const TraceCollector::Baseline& base = collector.GetBaseline();
+    const results::FlowTable& flows = collector.GetFlows();
+    s.measured = collector.IsMeasuring();
+    s.measuredFromPs = collector.GetMeasuredFrom();
+    s.endPs = nowPs;
+    s.messages = flows.GetCount();
+    s.messageBytes = flows.GetBytes();
+    s.fctUs = results::QuantilesOf(flows.GetFct(), 1e6);
+    s.slowdown = results::QuantilesOf(flows.GetSlowdown());
+    s.exactQuantiles = flows.GetFct().IsExact();
+    for (uint8_t reason = 0; reason < ns3::RdmaSwitch::DROP_REASONS; ++reason)
+    {
+        const auto r = static_cast<ns3::RdmaSwitch::DropReason>(reason);
+        s.drops.emplace_back(ns3::RdmaSwitch::GetDropReasonName(r),
+                             ranks.Sum(fabric.GetDrops(r)) - base.drops[reason]);
+    }
+    s.drops.emplace_back("corrupted", ports.corrupted - base.ports.corrupted);
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        s.nicLimits |= fabric.IsLocal(e) && fabric.GetNic(e)->GetLimits() != nullptr;
+    }
+    if (s.nicLimits)
+    {
+        s.drops.emplace_back("nic_receive_buffer",
+                             nics.receiveBufferDrops - base.nics.receiveBufferDrops);
+        s.qpCacheMisses = nics.qpCacheMisses - base.nics.qpCacheMisses;
+        s.nicPauses = nics.nicPauses - base.nics.nicPauses;
+    }
+    if (const TailAttribution* attribution = collector.GetAttribution())
+    {
+        s.attribution = attribution->ToJson();
+        s.slowest = attribution->InWords(3);
+    }
+    s.ecnMarks = ports.ecnMarks - base.ports.ecnMarks;
+    s.cnps = nics.cnpsSent - base.nics.cnpsSent;
+    const uint64_t pauses = ranks.Sum(collector.GetPauses()) - base.pauses;
+    const double pausedUs = static_cast<double>(ports.pausedPs - base.ports.pausedPs) / 1e6;
+    s.infiniBand = fabric.GetSubnet() != nullptr;
+    (s.infiniBand ? s.creditStalls : s.pfcPauses) = pauses;
+    (s.infiniBand ? s.creditStallTimeUs : s.pfcPauseTimeUs) = pausedUs;
+    s.flowControlPackets = ports.creditUpdatesSent - base.ports.creditUpdatesSent;
+    s.creditBlocksLost = ports.creditBlocksLost - base.ports.creditBlocksLost;
+    for (const auto& device : fabric.GetIbSwitches())
+    {
+        s.rerouted += device->GetRerouted();
+    }
+    s.rerouted -= base.rerouted;
+    s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
+    s.timeouts = nics.timeouts - base.nics.timeouts;
+    s.naks = nics.naksSent - base.nics.naksSent;
+    s.failedQueuePairs = nics.failedQps;
+    s.failedRequests = ranks.Sum(collector.GetFailed());
+    s.readRequests = nics.readRequests - base.nics.readRequests;
+    s.dataPackets = nics.dataPackets - base.nics.dataPackets;
+    s.dataBytes = nics.dataBytes - base.nics.dataBytes;
+    s.frameHops = ports.rxFrames - ports.creditUpdatesReceived; // these stay on their link
+    for (const auto& device : fabric.GetSwitches())
+    {
+        s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetBuffer().StoredPeak());
+    }
+    s.bufferPeakBytes = largest(s.bufferPeakBytes);
+    s.queuePeakBytes = ports.maxQueueBytes;
+    s.flowRows = flows.GetRows();
+    s.linkRows = collector.GetLinkSampler().GetRows();
+    if (const QueuePairLog* log = collector.GetQueuePairLog())
+    {
+        s.queuePairLog = {{"rows", log->GetRows()},
+                          {"changes", log->GetChanges()},
+                          {"interval_us", static_cast<double>(log->GetInterval()) / 1e6},
+                          {"queue_pairs", log->GetQueuePairs()},
+                          {"queue_pairs_left_out", log->GetLeftOut()}};
+    }
+    s.linkIntervalUs = static_cast<double>(collector.GetLinkSampler().GetInterval()) / 1e6;
+    return s;
+}
+
+} // namespace dltrain

@@ -1,0 +1,86 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef EVENT_LOG_H
+#define EVENT_LOG_H
+
+#include "results/line-log.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace results
+{
+
+/**
+ * network_events.log: `time_us what where details`, one event a line, in order of time.
+ *
+ * Each kind of event has a budget of lines, so that many pauses do not hide the one drop; beyond it
+ * events are only counted, which the file says where it happens. At its end stand the totals, of
+ * the whole run and of its measured part, which is what stats.json counts: `# total pause 50,
+ * measured 11`.
+ */
+class EventLog
+{
+  public:
+    enum Kind : uint8_t
+    {
+        NOTE,
+        PAUSE,
+        RESUME,
+        ECN,
+        DROP,
+        RETRANSMISSION,
+        TIMEOUT,
+        QP_ERROR,
+        KINDS
+    };
+
+    /// \param warmup nothing is measured before StartMeasuring
+    explicit EventLog(const std::string& path, uint64_t linesPerKind = 20000, bool warmup = false);
+
+    /// Count an event. \return whether its line is wanted too
+    bool Count(Kind kind, uint64_t events = 1);
+    void Write(int64_t now, Kind kind, std::string_view where, std::string_view details);
+    /// The warm-up ends: what is counted from here on is measured.
+    void StartMeasuring(int64_t now);
+    /// The totals, of all events and of the measured ones, and the file complete.
+    void Finish(int64_t now);
+
+    /// Of several ranks each keeps its lines, and MergeRanks, which is collective and comes before
+    /// Finish, writes them all to the first one's file: in order of time, those of one time by
+    /// rank.
+    void KeepLines();
+    /// \param sum of a number over all ranks \param gather at the first rank the texts of all, by
+    /// rank; elsewhere nothing
+    void MergeRanks(const std::function<uint64_t(uint64_t)>& sum,
+                    const std::function<std::vector<std::string>(const std::string&)>& gather);
+
+    static const char* GetKindName(Kind kind);
+
+  private:
+    struct Line
+    {
+        int64_t time;
+        Kind kind;
+        std::string text; //!< where and details
+    };
+
+    LineLog m_file;
+    uint64_t m_limit;
+    bool m_measuring;
+    std::array<uint64_t, KINDS> m_counts{};
+    std::array<uint64_t, KINDS> m_warmup{}; //!< of them before measuring
+    std::array<uint64_t, KINDS> m_lines{};
+    std::string m_line;
+    bool m_keep{false};
+    std::vector<Line> m_kept;
+};
+
+} // namespace results
+
+#endif /* EVENT_LOG_H */

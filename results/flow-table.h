@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef FLOW_TABLE_H
+#define FLOW_TABLE_H
+
+#include "results/line-log.h"
+#include "results/quantile-sketch.h"
+
+#include <cstdint>
+#include <deque>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace results
+{
+
+/// A message that arrived.
+struct FlowRecord
+{
+    uint64_t flow{0};
+    uint64_t bytes{0};
+    int64_t start{0}; //!< posted, ps
+    int64_t end{0};   //!< last byte at the receiver, ps
+    int64_t ideal{0}; //!< completion time on an idle network, ps
+    uint32_t src{0};  //!< endpoint
+    uint32_t dst{0};  //!< endpoint
+    uint32_t tag{0};
+    uint32_t fromGpu{NO_GPU}; //!< rank whose data it is
+    uint32_t toGpu{NO_GPU};   //!< rank it is for
+
+    static constexpr uint32_t NO_GPU = UINT32_MAX; //!< between hosts
+
+    double Slowdown() const
+    {
+        return ideal > 0 ? static_cast<double>(end - start) / static_cast<double>(ideal) : 1;
+    }
+};
+
+/**
+ * Completion times: quantiles over all messages, and flows.csv.
+ *
+ * flows.csv holds every message, in the order of arrival, while there are at most `rowLimit`. When
+ * there are more, Finish replaces it by a seeded uniform sample plus the slowest ones (by
+ * slowdown), `rowLimit` rows together, by flow number. from_gpu and to_gpu are empty where messages
+ * are between hosts (traffic).
+ */
+class FlowTable
+{
+  public:
+    /// \param path of flows.csv; empty: no file. \param names of endpoints and tags, kept by
+    /// reference
+    FlowTable(const std::string& path,
+              const std::vector<std::string>& endpointNames,
+              const std::vector<std::string>& tags,
+              uint64_t seed,
+              std::size_t rowLimit = 1000000,
+              std::size_t slowestLimit = 10000);
+
+    void Add(const FlowRecord& record);
+    /// Forget everything: measuring starts here.
+    void Clear();
+    /// Complete the file. Nothing may be added afterwards.
+    void Finish();
+
+    const QuantileSketch& GetFct() const //!< ps
+    {
+        return m_fct;
+    }
+
+    const QuantileSketch& GetSlowdown() const
+    {
+        return m_slowdown;
+    }
+
+    uint64_t GetCount() const
+    {
+        return m_fct.Count();
+    }
+
+    uint64_t GetBytes() const
+    {
+        return m_bytes;
+    }
+
+    /// \return rows in the file; fewer than GetCount if it is a sample
+    uint64_t GetRows() const
+    {
+        return m_rows;
+    }
+
+    static constexpr const char* HEADER =
+        "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu";
+
+  private:
+    void Sample(const FlowRecord& record);
+    void Write(const FlowRecord& record);
+
+    const std::vector<std::string>& m_endpoints;
+    const std::vector<std::string>& m_tags;
+    std::string m_path;
+    std::mt19937_64 m_random;
+    uint64_t m_seed;
+    std::size_t m_rowLimit;
+    std::size_t m_slowestLimit;
+    LineLog m_file;
+    std::string m_line;
+    QuantileSketch m_fct;
+    QuantileSketch m_slowdown;
+    uint64_t m_bytes{0};
+    uint64_t m_rows{0};
+    std::deque<FlowRecord> m_sample;   //!< all records, then a uniform sample
+    std::vector<FlowRecord> m_slowest; //!< min-heap by slowdown, once there are more than rowLimit
+};
+
+} // namespace results
+
+#endif /* FLOW_TABLE_H */

@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/human-text.h"
+
+#include <cmath>
+#include <cstdio>
+#include <sstream>
+
+namespace results
+{
+
+std::string
+Format(const char* format, double value)
+{
+    char text[64];
+    std::snprintf(text, sizeof(text), format, value);
+    return text;
+}
+
+std::string
+Three(double value)
+{
+    const double magnitude = std::fabs(value);
+    return Format(magnitude >= 99.95 ? "%.0f" : magnitude >= 9.995 ? "%.1f" : "%.2f", value);
+}
+
+std::string
+Wrapped(const std::string& text, std::size_t indent, std::size_t hang)
+{
+    constexpr std::size_t COLUMNS = 100;
+    std::istringstream words(text);
+    std::string lines;
+    std::string word;
+    std::size_t begin = indent;
+    std::size_t column = begin;
+    while (words >> word)
+    {
+        if (column > begin && column + 1 + word.size() > COLUMNS)
+        {
+            begin = indent + hang;
+            column = begin;
+            lines += "\n" + std::string(begin, ' ');
+        }
+        const bool first = column == begin;
+        lines += (first ? "" : " ") + word;
+        column += word.size() + (first ? 0 : 1);
+    }
+    return lines;
+}
+
+std::string
+HumanTime(double us)
+{
+    return us == 0    ? "0 s"
+           : us < 1   ? Three(us * 1e3) + " ns"
+           : us < 1e3 ? Three(us) + " us"
+           : us < 1e6 ? Three(us / 1e3) + " ms"
+                      : Three(us / 1e6) + " s";
+}
+
+std::string
+HumanBytes(double bytes)
+{
+    return bytes < 1e3    ? Format("%.0f B", bytes)
+           : bytes < 1e6  ? Three(bytes / 1e3) + " kB"
+           : bytes < 1e9  ? Three(bytes / 1e6) + " MB"
+           : bytes < 1e12 ? Three(bytes / 1e9) + " GB"
+                          : Three(bytes / 1e12) + " TB";
+}
+
+std::string
+HumanRate(double gbps)
+{
+    return gbps < 1000 ? Three(gbps) + " Gb/s" : Three(gbps / 1000) + " Tb/s";
+}
+
+std::string
+HumanCount(uint64_t n)
+{
+    std::string digits = std::to_string(n);
+    for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+    {
+        digits.insert(static_cast<std::size_t>(at), ",");
+    }
+    return digits;
+}
+
+} // namespace results

@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Numbers and sentences for people.
+ */
+#ifndef RESULTS_HUMAN_TEXT_H
+#define RESULTS_HUMAN_TEXT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace results
+{
+
+/// printf of one number, at most 63 characters.
+std::string Format(const char* format, double value);
+/// Three significant digits, never an exponent.
+std::string Three(double value);
+/// Words in lines of at most 100 columns, but for longer words. The first begins in column
+/// `indent`, the others are indented so, and by `hang` more.
+std::string Wrapped(const std::string& text, std::size_t indent, std::size_t hang = 0);
+/// "12.3 us", "4.56 ms": for people.
+std::string HumanTime(double us);
+/// "40.0 MB".
+std::string HumanBytes(double bytes);
+/// "12.4 Gb/s".
+std::string HumanRate(double gbps);
+/// "12,345,678".
+std::string HumanCount(uint64_t n);
+
+} // namespace results
+
+#endif // RESULTS_HUMAN_TEXT_H

@@ -1,0 +1,92 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a fabric did, as numbers.
+ */
+#ifndef RESULTS_RUN_STATS_H
+#define RESULTS_RUN_STATS_H
+
+#include "results/quantile-sketch.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace results
+{
+
+struct Quantiles
+{
+    double p50{0};
+    double p90{0};
+    double p99{0};
+    double p999{0};
+    double max{0};
+    double mean{0};
+};
+
+/// \param unit every value is divided by it
+Quantiles QuantilesOf(const QuantileSketch& sketch, double unit = 1);
+nlohmann::ordered_json ToJson(const Quantiles& quantiles);
+
+/// A directed link over the measured time.
+struct LinkUse
+{
+    std::string name; //!< "from->to"
+    double rateGbps{0};
+    double utilization{0}; //!< wire bytes sent over what the rate allows
+    double pauseShare{0};  //!< of the time in which PFC stopped at least one priority
+};
+
+/// What a fabric did, as numbers. Made at the end of a run, before the fabric goes.
+struct RunStats
+{
+    bool measured{true}; //!< false: it ended in its warm-up; what is of the whole run holds
+    int64_t measuredFromPs{0};
+    int64_t endPs{0};
+    uint64_t messages{0};
+    uint64_t messageBytes{0};
+    Quantiles fctUs;
+    Quantiles slowdown;
+    bool exactQuantiles{true};
+    std::vector<std::pair<std::string, uint64_t>> drops;
+    uint64_t ecnMarks{0};
+    uint64_t cnps{0};
+    uint64_t pfcPauses{0};
+    double pfcPauseTimeUs{0};
+    bool infiniBand{false};      //!< then, instead of the two before:
+    uint64_t creditStalls{0};    //!< times a VL with a packet found too few credits
+    double creditStallTimeUs{0}; //!< sum over transmitters
+    uint64_t flowControlPackets{0};
+    uint64_t creditBlocksLost{0};
+    uint64_t rerouted{0}; //!< packets that adaptive routing sent another way
+    uint64_t retransmittedPackets{0};
+    uint64_t timeouts{0};
+    uint64_t naks{0};
+    uint64_t failedQueuePairs{0};
+    uint64_t failedRequests{0};
+    nlohmann::ordered_json attribution; //!< of the time of messages; null: not noted
+    std::vector<std::string> slowest;   //!< the same in words
+    bool nicLimits{false}; //!< some NIC has limits (RdmaNicLimits); what follows is theirs
+    uint64_t qpCacheMisses{0};
+    uint64_t nicPauses{0};
+    uint64_t dataPackets{0};
+    uint64_t readRequests{0};
+    uint64_t dataBytes{0};
+    uint64_t frameHops{0};
+    uint64_t bufferPeakBytes{0};
+    uint64_t queuePeakBytes{0};
+    std::vector<LinkUse> busiest; //!< descending, switch and host links together
+    uint64_t flowRows{0};
+    uint64_t linkRows{0};
+    nlohmann::ordered_json queuePairLog; //!< of queue_pairs.csv; null: there is none
+    double linkIntervalUs{0};
+
+    uint64_t TotalDrops() const;
+};
+
+} // namespace results
+
+#endif // RESULTS_RUN_STATS_H

@@ -1,0 +1,156 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/run-summary.h"
+
+#include "results/human-text.h"
+#include "results/stats-file.h"
+
+#include <filesystem>
+#include <iostream>
+
+namespace results
+{
+
+namespace
+{
+
+/// Of the whole run.
+void
+PrintFailed(std::ostream& os, const RunStats& s)
+{
+    if (s.failedQueuePairs)
+    {
+        os << "FAILED           " << HumanCount(s.failedQueuePairs)
+           << " queue pairs gave up after their last retry; " << HumanCount(s.failedRequests)
+           << " requests lost\n";
+    }
+}
+
+} // namespace
+
+void
+PrintRunStats(std::ostream& os, const RunStats& s)
+{
+    if (!s.measured)
+    {
+        os << "Measured         nothing: the run ended in its warm-up\n";
+        PrintFailed(os, s);
+        return;
+    }
+    os << "Messages         " << HumanCount(s.messages) << ", "
+       << HumanBytes(static_cast<double>(s.messageBytes)) << "\n";
+    if (s.messages)
+    {
+        os << "Completion time  p50 " << HumanTime(s.fctUs.p50) << "   p99 "
+           << HumanTime(s.fctUs.p99) << "   p99.9 " << HumanTime(s.fctUs.p999) << "   max "
+           << HumanTime(s.fctUs.max) << "\n"
+           << "Slowdown         p50 " << Three(s.slowdown.p50) << "   p99 " << Three(s.slowdown.p99)
+           << "   p99.9 " << Three(s.slowdown.p999) << "   max " << Three(s.slowdown.max)
+           << "   (completion time over that of an idle network)\n";
+    }
+    const char* slowest = "Latest           ";
+    for (const std::string& line : s.slowest)
+    {
+        os << slowest << Wrapped(line, 17, 2) << "\n";
+        slowest = "                 ";
+    }
+    os << "Congestion       " << HumanCount(s.ecnMarks) << (s.infiniBand ? " FECN" : " ECN")
+       << " marks, " << HumanCount(s.cnps) << (s.infiniBand ? " CN packets; " : " CNPs; ");
+    if (s.infiniBand)
+    {
+        os << HumanCount(s.creditStalls) << " waits for credits";
+        if (s.creditStalls)
+        {
+            os << ", " << HumanTime(s.creditStallTimeUs) << " in all";
+        }
+        if (s.rerouted)
+        {
+            os << "; " << HumanCount(s.rerouted) << " packets sent around queues";
+        }
+    }
+    else
+    {
+        os << HumanCount(s.pfcPauses) << " PFC pauses";
+    }
+    if (s.pfcPauses)
+    {
+        os << ", " << HumanTime(s.pfcPauseTimeUs) << " in all";
+    }
+    os << "\n";
+    os << "Losses           ";
+    if (s.TotalDrops() == 0)
+    {
+        os << "no frame dropped";
+    }
+    const char* separator = "";
+    for (const auto& [reason, count] : s.drops)
+    {
+        if (count)
+        {
+            os << separator << HumanCount(count) << " frames dropped (" << reason << ")";
+            separator = ", ";
+        }
+    }
+    os << "; " << HumanCount(s.retransmittedPackets) << " of " << HumanCount(s.dataPackets)
+       << " packets retransmitted, " << HumanCount(s.timeouts) << " time-outs\n";
+    PrintFailed(os, s);
+    const char* head = "Busiest links    ";
+    for (const LinkUse& link : s.busiest)
+    {
+        if (link.utilization <= 0)
+        {
+            break;
+        }
+        os << head << Format("%5.1f%% of ", link.utilization * 100)
+           << Format("%.4g Gb/s  ", link.rateGbps) << link.name;
+        if (link.pauseShare >= 0.0005)
+        {
+            os << Format(s.infiniBand ? "  (without credits %.1f%% of the time)"
+                                      : "  (paused %.1f%% of the time)",
+                         link.pauseShare * 100);
+        }
+        os << "\n";
+        head = "                 ";
+    }
+}
+
+void
+PrintEnd(std::ostream& os,
+         const scenario::RunOptions& run,
+         const RunOutcome& outcome,
+         uint64_t frameHops,
+         const std::string& moreFiles)
+{
+    os << "Simulation       " << HumanTime(static_cast<double>(outcome.simulatedPs) / 1e6)
+       << " simulated in " << HumanTime(outcome.eventLoopS * 1e6) << ": " << HumanCount(frameHops)
+       << " frame-hops";
+    if (outcome.eventLoopS > 0.01) // below, it says nothing
+    {
+        os << Format(", %.2f M frame-hops/s",
+                     static_cast<double>(frameHops) / outcome.eventLoopS / 1e6);
+    }
+    os << "; peak memory " << HumanBytes(static_cast<double>(PeakRssBytes())) << "\n";
+    if (!run.out.empty())
+    {
+        os << "Files            " << run.out
+           << "/: stats.json, flows.csv, links.csv, topology.json, network_events.log"
+           << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
+           << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv") << moreFiles
+           << (run.asRun.value(nlohmann::json::json_pointer("/fabric/ib_dump"), false)
+                   ? ", opensm-lfts.dump, opensm-sl2vl.dump"
+                   : "")
+           << (run.pcap.empty()     ? ""
+               : run.capture.pcapng ? ", *.pcapng"
+                                    : ", *.pcap")
+           << "\n";
+    }
+    if (!outcome.completed)
+    {
+        os.flush();
+        std::cerr << "NOT COMPLETED    " << Format("%.1f%% done: ", outcome.shareDone * 100)
+                  << outcome.message << std::endl;
+    }
+}
+
+} // namespace results

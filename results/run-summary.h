@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What every program says on the terminal at its end.
+ */
+#ifndef RESULTS_RUN_SUMMARY_H
+#define RESULTS_RUN_SUMMARY_H
+
+#include "results/run-outcome.h"
+#include "results/run-stats.h"
+#include "scenarios/spec/scenario.h"
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+
+namespace results
+{
+
+/// FCT, congestion, losses and busiest links, some ten lines.
+void PrintRunStats(std::ostream& os, const RunStats& run);
+/// Frame-hops and their speed, memory, where the files are. On standard error: why it is not
+/// completed. \param moreFiles ", a.txt, b.txt"
+void PrintEnd(std::ostream& os,
+              const scenario::RunOptions& run,
+              const RunOutcome& outcome,
+              uint64_t frameHops,
+              const std::string& moreFiles = "");
+
+} // namespace results
+
+#endif // RESULTS_RUN_SUMMARY_H

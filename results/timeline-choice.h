@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Which of what a run's folder holds its timeline shows, if it may have so many events and no more.
+ */
+#ifndef RESULTS_TIMELINE_CHOICE_H
+#define RESULTS_TIMELINE_CHOICE_H
+
+#include "results/timeline-records.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace results::timeline
+{
+
+/// What the choice of messages needs of each.
+struct Brief
+{
+    double slowdown;
+    uint32_t fromGpu;
+    uint32_t toGpu;
+};
+
+/// What there is of each kind, or is shown.
+struct Counts
+{
+    uint64_t gpus = 0;
+    uint64_t calls = 0;
+    uint64_t messages = 0;
+    uint64_t links = 0;
+    uint64_t losses = 0;
+    uint64_t collectives = 0;
+
+    std::array<std::pair<const char*, uint64_t>, 6> Named() const
+    {
+        return {{{"gpus", gpus},
+                 {"calls", calls},
+                 {"messages", messages},
+                 {"links", links},
+                 {"losses", losses},
+                 {"collectives", collectives}}};
+    }
+};
+
+/// Reads what is left to be read, and takes of the records what does not fit.
+class Choice
+{
+  public:
+    /// Throws NothingToShow (timeline-writer.h).
+    Choice(Records& records, const std::string& folder, uint64_t maxEvents);
+
+    std::vector<Call> calls;
+    std::vector<Message> messages;
+    std::vector<uint32_t> shownLinks; ///< the busiest first
+    Counts found;
+    Counts shown;
+
+  private:
+    /// Whether a message is slower than another, by their numbers.
+    bool Slower(uint32_t a, uint32_t b) const
+    {
+        const double x = m_briefs[a].slowdown;
+        const double y = m_briefs[b].slowdown;
+        return x != y ? x > y : a < b;
+    }
+
+    /// \return the numbers of the slowest messages, in no order
+    std::vector<uint32_t> Slowest(uint64_t count) const;
+    std::set<uint32_t> ChooseGpus(uint64_t room) const;
+    void ChooseCalls(uint64_t room);
+    void ChooseLinks(uint64_t room);
+    void ChooseMessages(uint64_t room);
+    void FindCalls();
+
+    Records& m_records;
+    std::map<uint32_t, uint64_t> m_callsOfRank;
+    std::vector<Brief> m_briefs; ///< of all messages
+};
+
+} // namespace results::timeline
+
+#endif // RESULTS_TIMELINE_CHOICE_H

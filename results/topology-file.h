@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * topology.json: the network of a run, for those who draw it. links.csv names only links that
+ * carried something, and does not say what is a switch.
+ *
+ *     {"schema_version": 1, "name": "fat-tree k=4",
+ *      "nodes": [{"name": "server-0", "kind": "host", "tier": 0}, ...],
+ *      "links": [{"link": "server-0->edge-0-0", "a": 0, "b": 16, "rate_gbps": 100, "delay_us": 1}],
+ *      "hosts_of_servers": [0, 1, ...]}
+ *
+ * `a` and `b` index `nodes`; `link` is the name of the direction from a to b in links.csv. `tier`:
+ * 0 hosts, 1 edge or leaf, 2 aggregation or spine, 3 core; 0 for a switch whose tier is not known.
+ * hosts_of_servers (where there are ranks): the node at which server i stands, whose ranks are
+ * i x gpus_per_server and on.
+ */
+#ifndef TOPOLOGY_FILE_H
+#define TOPOLOGY_FILE_H
+
+#include "topologies/topology.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace results
+{
+
+/// Into the folder `out`; nothing if that is empty. What cannot be written, the OutputErrors know.
+/// \param hostOfServer indices into Hosts(), empty if there are no ranks
+void WriteTopology(const std::string& out,
+                   const std::string& name,
+                   const topo::Topology& topology,
+                   const std::vector<uint32_t>& hostOfServer = {});
+
+} // namespace results
+
+#endif /* TOPOLOGY_FILE_H */

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "results/old-results.h"
+#include "scratch-folder.h"
+
+#include <set>
+#include <unistd.h>
+
+namespace results
+{
+namespace
+{
+
+class OldResults : public ScratchFolder
+{
+};
+
+TEST_F(OldResults, GoAndNothingElse)
+{
+    for (const char* name : {"stats.json", "flows.csv.part", "calls.log", "timeline.json"})
+    {
+        Write(name, "old");
+    }
+    // pcap: nanoseconds, version 2.4, Ethernet; as it lies in the memory of a little-endian
+    // machine.
+    const auto pcap = [](unsigned char magic) {
+        const unsigned char header[24] = {magic, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0,
+                                          0,     0,    0,    0,    0, 0, 0, 0, 1, 0, 0, 0};
+        return std::string(reinterpret_cast<const char*>(header), sizeof(header));
+    };
+    Write("server-0-0.pcap", pcap(0x4d));
+    Write("server-0-0.1.pcap", pcap(0x4d));
+    Write("tcpdump-0.pcap", pcap(0xd4)); // another tool's: microseconds
+    Write("capture.pcapng", "mine");
+    Write("notes.txt", "mine");
+    Write("elsewhere", "");
+    ASSERT_EQ(symlink(Path("elsewhere").c_str(), Path("links.csv").c_str()), 0);
+    std::filesystem::create_directories(Path("flows.csv"));
+
+    RemoveOldResults(Path("."));
+
+    std::set<std::string> left;
+    for (const auto& entry : std::filesystem::directory_iterator(Path(".")))
+    {
+        left.insert(entry.path().filename().string());
+    }
+    EXPECT_EQ(left,
+              (std::set<std::string>{"tcpdump-0.pcap",
+                                     "capture.pcapng",
+                                     "notes.txt",
+                                     "elsewhere",
+                                     "links.csv",
+                                     "flows.csv"}));
+}
+
+} // namespace
+} // namespace results

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "results/run-summary.h"
+#include "results/stats-file.h"
+#include "scratch-folder.h"
+
+#include <sstream>
+
+namespace results
+{
+namespace
+{
+
+using nlohmann::ordered_json;
+
+class StatsFile : public ScratchFolder
+{
+};
+
+TEST(Stats, SayHowARunEnded)
+{
+    scenario::RunOptions run;
+    run.asRun = {{"seed", 7}};
+    RunOutcome outcome;
+    outcome.completed = true;
+    ordered_json j = BeginStats("traffic", run, outcome);
+    EXPECT_EQ(j["schema_version"], SCHEMA_VERSION);
+    EXPECT_EQ(j["program"], "traffic");
+    EXPECT_EQ(j["configuration"]["seed"], 7);
+    EXPECT_FALSE(j.contains("message"));
+
+    outcome.completed = false;
+    outcome.interrupted = true;
+    outcome.shareDone = 0.25;
+    outcome.message = "interrupted by Ctrl-C";
+    j = BeginStats("traffic", run, outcome);
+    EXPECT_EQ(j["share_done"], 0.25);
+    EXPECT_EQ(j["message"], "interrupted by Ctrl-C");
+}
+
+// Zeros would be a result.
+TEST(Stats, WhatIsOfTheMeasuredPartIsNullWhenNothingWasMeasured)
+{
+    RunStats stats;
+    stats.failedRequests = 2;
+    ordered_json j;
+    AddRunStats(j, stats);
+    EXPECT_EQ(j["messages"], 0);
+    EXPECT_EQ(j["ecn_marks"], 0);
+
+    stats.measured = false;
+    j = ordered_json();
+    AddRunStats(j, stats);
+    for (const char* key :
+         {"messages", "fct_us", "drops", "ecn_marks", "links", "measured_from_us"})
+    {
+        EXPECT_TRUE(j[key].is_null()) << key;
+    }
+    EXPECT_EQ(j["failed_requests"], 2) << "of the whole run";
+    EXPECT_FALSE(j.contains("credits")) << "Ethernet";
+    EXPECT_FALSE(j.contains("attribution")) << "not noted";
+}
+
+TEST(Stats, RatesOfARunWithoutEventsAreZero)
+{
+    ordered_json j;
+    AddCosts(j, RunOutcome(), 1000);
+    EXPECT_EQ(j["frame_hops"], 1000);
+    EXPECT_EQ(j["frame_hops_per_s"], 0);
+    EXPECT_GT(j["peak_rss_bytes"], 1000000) << "of this test";
+    for (const std::string& key : NONDETERMINISTIC_KEYS)
+    {
+        EXPECT_TRUE(j.contains(key) || key == "simulated_gpu_s_per_core_s") << key;
+    }
+}
+
+TEST_F(StatsFile, IsWholeOrNotThere)
+{
+    std::string error;
+    EXPECT_TRUE(WriteStats({{"name", "not UTF-8: \xff"}}, Path("."), error)) << error;
+    const ordered_json read = ordered_json::parse(ReadAll(Path("stats.json")));
+    EXPECT_EQ(read["name"], "not UTF-8: \xef\xbf\xbd") << "U+FFFD";
+
+    std::filesystem::create_directories(Path("full/stats.json"));
+    EXPECT_FALSE(WriteStats({{"a", 1}}, Path("full"), error));
+    EXPECT_EQ(error, Path("full/stats.json") + ": cannot be written: Is a directory");
+    EXPECT_FALSE(std::filesystem::exists(Path("full/stats.json.part")));
+}
+
+TEST(Summary, SaysWhatWasLost)
+{
+    RunStats stats;
+    stats.messages = 3;
+    stats.drops = {{"buffer", 0}, {"corrupted", 1234}};
+    stats.dataPackets = 5000;
+    stats.retransmittedPackets = 12;
+    std::ostringstream text;
+    PrintRunStats(text, stats);
+    EXPECT_NE(
+        text.str().find("Losses           1,234 frames dropped (corrupted); 12 of 5,000 packets "
+                        "retransmitted, 0 time-outs\n"),
+        std::string::npos)
+        << text.str();
+    stats.measured = false;
+    text.str("");
+    PrintRunStats(text, stats);
+    EXPECT_EQ(text.str(), "Measured         nothing: the run ended in its warm-up\n");
+}
+
+} // namespace
+} // namespace results
