@@ -66,6 +66,7 @@ struct Family
     std::vector<std::string> sizedBy;
     bool fabricLinks = true; ///< there are links between switches, which have a rate of their own
     std::string part;        ///< Description::part of its networks
+    std::vector<std::string> tiers; ///< Description::tiers of them
     /// Engines of an InfiniBand subnet manager to try in turn (rdma::IbRoutingEngines).
     std::string routing = kUsualRouting;
     /// Of a family that reads its networks from files, and so has no parameters: what is in them,

@@ -33,6 +33,7 @@ FatTree()
     };
     f.sizedBy = {"k"};
     f.part = "pod";
+    f.tiers = {"edge", "aggregation", "core"};
     f.make = MakeFatTree;
     return f;
 }

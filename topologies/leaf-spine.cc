@@ -219,6 +219,7 @@ LeafSpine()
             .Example("4"),
     };
     f.sizedBy = {"leaves", "hosts-per-leaf"};
+    f.tiers = {"leaf", "spine"};
     f.make = MakeLeafSpine;
     return f;
 }

@@ -59,6 +59,7 @@ SingleSwitch()
     f.name = "single-switch";
     f.description = "all servers on one switch";
     f.fabricLinks = false;
+    f.tiers = {"switch"};
     f.make = MakeSingleSwitch;
     return f;
 }

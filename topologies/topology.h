@@ -79,9 +79,10 @@ struct Description
     /// What those switches are together of whose several coordinates the first is the same: "pod";
     /// empty: nothing.
     std::string part;
-    uint64_t partPorts = 0;     ///< server ports of one part; 0: there are none
-    bool grid = false;          ///< coordinates are places on a grid of cables
-    bool numberedNodes = false; ///< NodeIds are the numbers that the user's file gives to nodes
+    std::vector<std::string> tiers; ///< what switches of tier 1, 2 and on are called: "edge"
+    uint64_t partPorts = 0;         ///< server ports of one part; 0: there are none
+    bool grid = false;              ///< coordinates are places on a grid of cables
+    bool numberedNodes = false;     ///< NodeIds are the numbers that the user's file gives to nodes
 };
 
 /// Built node by node and link by link; a value. Building it wrongly is a mistake of the program,
