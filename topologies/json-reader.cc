@@ -7,6 +7,7 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace topo
@@ -55,6 +56,14 @@ Position(const std::string& text, size_t byte)
     const size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
     const size_t column = before == std::string::npos ? end + 1 : end - before;
     return ":" + std::to_string(line + 1) + ":" + std::to_string(column);
+}
+
+/// What `parse` makes of a text; nothing of other values.
+template <class T>
+std::optional<T>
+FromText(const json& value, std::optional<T> (*parse)(std::string_view))
+{
+    return value.is_string() ? parse(value.get_ref<const std::string&>()) : std::nullopt;
 }
 
 } // namespace
@@ -170,6 +179,31 @@ JsonReader::Member(const json& object, const Path& path, const char* key, bool r
     return nullptr;
 }
 
+template <class T, class Parser>
+bool
+JsonReader::ReadParsed(const json& object,
+                       const Path& path,
+                       const char* key,
+                       bool required,
+                       T& value,
+                       Parser parse)
+{
+    const json* member = Member(object, path, key, required);
+    if (!member)
+    {
+        return false;
+    }
+    std::string allowed;
+    const std::optional<T> parsed = parse(*member, allowed);
+    if (!parsed)
+    {
+        Fail(path + "/" + key, member, "is not " + allowed);
+        return false;
+    }
+    value = *parsed;
+    return true;
+}
+
 bool
 JsonReader::Read(const json& object,
                  const Path& path,
@@ -177,18 +211,10 @@ JsonReader::Read(const json& object,
                  bool required,
                  std::string& value)
 {
-    const json* member = Member(object, path, key, required);
-    if (!member)
-    {
-        return false;
-    }
-    if (!member->is_string())
-    {
-        Fail(path + "/" + key, member, "is not a text in quotes");
-        return false;
-    }
-    value = member->get<std::string>();
-    return true;
+    return ReadParsed(object, path, key, required, value, [](const json& member, auto& why) {
+        why = "a text in quotes";
+        return member.is_string() ? std::optional(member.get<std::string>()) : std::nullopt;
+    });
 }
 
 bool
@@ -199,23 +225,11 @@ JsonReader::Read(const json& object,
                  rdma::BitRate slowest,
                  rdma::BitRate& value)
 {
-    const json* member = Member(object, path, key, required);
-    if (!member)
-    {
-        return false;
-    }
-    const auto rate = member->is_string()
-                          ? rdma::ParseBitRate(member->get_ref<const std::string&>())
-                          : std::nullopt;
-    if (!rate || *rate < slowest || *rate > kFastestLink)
-    {
-        Fail(path + "/" + key,
-             member,
-             std::string("is not ") + rdma::kBitRateHelp + ", " + RateLimitsText(slowest));
-        return false;
-    }
-    value = *rate;
-    return true;
+    return ReadParsed(object, path, key, required, value, [slowest](const json& member, auto& why) {
+        auto rate = FromText(member, rdma::ParseBitRate);
+        why = std::string(rdma::kBitRateHelp) + ", " + RateLimitsText(slowest);
+        return rate && *rate >= slowest && *rate <= kFastestLink ? rate : std::nullopt;
+    });
 }
 
 bool
@@ -225,21 +239,10 @@ JsonReader::Read(const json& object,
                  bool required,
                  rdma::Duration& value)
 {
-    const json* member = Member(object, path, key, required);
-    if (!member)
-    {
-        return false;
-    }
-    const auto time = member->is_string()
-                          ? rdma::ParseDuration(member->get_ref<const std::string&>())
-                          : std::nullopt;
-    if (!time)
-    {
-        Fail(path + "/" + key, member, std::string("is not ") + rdma::kDurationHelp);
-        return false;
-    }
-    value = *time;
-    return true;
+    return ReadParsed(object, path, key, required, value, [](const json& member, auto& why) {
+        why = rdma::kDurationHelp;
+        return FromText(member, rdma::ParseDuration);
+    });
 }
 
 bool
@@ -251,21 +254,13 @@ JsonReader::Read(const json& object,
                  uint64_t most,
                  uint64_t& value)
 {
-    const json* member = Member(object, path, key, required);
-    if (!member)
-    {
-        return false;
-    }
-    if (!member->is_number_unsigned() || member->get<uint64_t>() < least ||
-        member->get<uint64_t>() > most)
-    {
-        Fail(path + "/" + key,
-             member,
-             "is not a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-        return false;
-    }
-    value = member->get<uint64_t>();
-    return true;
+    return ReadParsed(object, path, key, required, value, [=](const json& member, auto& why) {
+        why = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+        const uint64_t number = member.is_number_unsigned() ? member.get<uint64_t>() : 0;
+        return member.is_number_unsigned() && number >= least && number <= most
+                   ? std::optional(number)
+                   : std::nullopt;
+    });
 }
 
 bool
@@ -277,20 +272,11 @@ JsonReader::Read(const json& object,
                  double most,
                  double& value)
 {
-    const json* member = Member(object, path, key, required);
-    if (!member)
-    {
-        return false;
-    }
-    if (!member->is_number() || !(member->get<double>() > above && member->get<double>() <= most))
-    {
-        Fail(path + "/" + key,
-             member,
-             "is not a number above " + json(above).dump() + ", at most " + json(most).dump());
-        return false;
-    }
-    value = member->get<double>();
-    return true;
+    return ReadParsed(object, path, key, required, value, [=](const json& member, auto& why) {
+        why = "a number above " + json(above).dump() + ", at most " + json(most).dump();
+        const double number = member.is_number() ? member.get<double>() : NAN;
+        return number > above && number <= most ? std::optional(number) : std::nullopt;
+    });
 }
 
 } // namespace topo

@@ -80,6 +80,16 @@ class JsonReader
               double& value);
 
   private:
+    /// \param parse (member, what is allowed, to be set) -> std::optional<T>, nothing if it is
+    /// wrong
+    template <class T, class Parser>
+    bool ReadParsed(const nlohmann::json& object,
+                    const Path& path,
+                    const char* key,
+                    bool required,
+                    T& value,
+                    Parser parse);
+
     std::string m_file;
     std::vector<Error>& m_errors;
 };

@@ -230,4 +230,14 @@ NcclTestsNames()
     };
 }
 
+std::vector<ForeignName>
+ServerNames()
+{
+    // dltrain and collperf have servers of several GPUs and NICs; traffic has hosts of one NIC.
+    return {{"servers", 0, {}, "is --hosts here, with one NIC each", false},
+            {"ranks", 0, {}, "flows are between hosts here; their number is --hosts", false},
+            {"gpus", 0, {}, "flows are between hosts here; their number is --hosts", false},
+            {"nics-per-server", 0, {{"1", ""}}, "a host has one NIC here; allowed: 1", false}};
+}
+
 } // namespace scenario

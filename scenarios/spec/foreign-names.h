@@ -28,6 +28,9 @@ std::vector<ForeignName> TrainingForeignNames();
 /// do here.
 std::vector<ForeignName> NcclTestsNames();
 
+/// Of traffic: what dltrain and collperf call the ends of its flows.
+std::vector<ForeignName> ServerNames();
+
 } // namespace scenario
 
 #endif // SCENARIOS_SPEC_FOREIGN_NAMES_H

@@ -4,6 +4,7 @@
  * traffic: flows over a network, without training.
  */
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
@@ -218,6 +219,7 @@ MakeTable()
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kHosts));
     t.Add(FabricOptionRows(Software::kDrivers));
     t.Add(RunOptionRows("traffic"));
+    t.foreign = ServerNames();
     t.lists = FabricLists();
     t.lists.push_back({"patterns", "Patterns (--pattern)", [] { return Patterns(); }});
     t.lists.push_back({"sizes", "Distributions of flow sizes (--sizes)", FlowSizeItems});

@@ -572,11 +572,6 @@ WhyNotWritable(const std::filesystem::path& folder)
     }
 }
 
-} // namespace
-
-namespace
-{
-
 /// As std::filesystem::create_directories, and notes which ones it made.
 void
 MakeFolders(const std::filesystem::path& folder, std::vector<std::string>* made, std::error_code& failed)

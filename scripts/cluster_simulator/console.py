@@ -14,23 +14,10 @@
 import os
 import sys
 
+from .shown import printable_lines
+
 # What a script itself may send: a line of progress that is written over.
 OVER = "\r\033[K"
-
-# Control characters C0, DEL, C1 (ECMA-48), separators, and what turns the direction of writing round (Unicode annex 9).
-ACTING = {
-    code: "".join(f"\\x{byte:02x}" for byte in chr(code).encode("utf-8"))
-    for codes in (range(0x20), range(0x7F, 0xA0), (0x2028, 0x2029), range(0x202A, 0x202F), range(0x2066, 0x206A))
-    for code in codes
-    if chr(code) not in "\n\t"
-}
-# Python's stand-ins for bytes that are no UTF-8 (PEP 383).
-ACTING.update({0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)})
-
-
-def printable(text):
-    """Without effect on a terminal."""
-    return text.translate(ACTING).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class Stream:
@@ -44,7 +31,7 @@ class Stream:
         over = OVER if text.startswith(OVER) else ""
         if self.error is None:
             try:
-                self.stream.write(over + printable(text[len(over) :]))
+                self.stream.write(over + printable_lines(text[len(over) :]))
             except (OSError, ValueError) as error:
                 self._lost(error)
         return len(text)

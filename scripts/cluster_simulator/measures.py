@@ -7,6 +7,8 @@ import re
 import numpy
 import pandas
 
+from .sizes import merged
+
 COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "barrier")
 QUANTILES = (("p50", 0.5, "o"), ("p99", 0.99, "s"), ("p999", 0.999, "D"))
 SLOWEST = 10000  # rows of a sampled flows.csv that are not a sample: the slowest ones (flow-table.h)
@@ -228,24 +230,6 @@ def size_groups(sizes, weight, groups):
     return numpy.unique(numpy.searchsorted(cuts, numpy.floor(middle), side="right"), return_inverse=True)[1][place]
 
 
-# Sizes next to one another that are nearer are one; from the smallest to the largest of them at most NEAR^4.
-NEAR = 1.05
-
-
-def merged(sizes):
-    """For each of these ascending sizes the smallest of those that count as one with it.
-
-    What a collective cuts into parts differs by a few bytes (67,448 and 67,449 of 202,346 for three ranks).
-    """
-    first, before, firsts = 0, 0, []
-    for size in sizes:
-        if not firsts or size > before * NEAR or size > first * NEAR**4:
-            first = size
-        before = size
-        firsts.append(first)
-    return numpy.array(firsts)
-
-
 def by_size(run, key, sizes, most=24):
     """Columns bytes, p50, p99, p999, ideal: by the sizes themselves if they are few, else groups of about equal number.
 
@@ -256,7 +240,7 @@ def by_size(run, key, sizes, most=24):
     size = numpy.maximum(flows["bytes"].to_numpy(), 1)
     values = flows["fct_us"].to_numpy() if key == "fct_us" else slowdown(flows)
     ideal = flows["ideal_fct_us"].to_numpy()
-    firsts = merged(sizes)
+    firsts = numpy.array(merged(sizes))
     alike = firsts[numpy.searchsorted(sizes, size)]
     different = numpy.unique(firsts)
     if len(different) <= most:

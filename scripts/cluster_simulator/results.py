@@ -18,7 +18,8 @@ import os
 import re
 import stat
 
-from .schema import printable, why_not_readable
+from .schema import why_not_readable
+from .shown import printable
 from .shapes import MOST, sound
 
 FLOWS = {

@@ -7,6 +7,8 @@ other things: it is refused, with status 2, and not read as far as it goes. A fi
 No import of anything that is not Python's own: scripts/report runs at the end of every simulation.
 """
 
+from .shown import printable, shown
+
 SCHEMA_VERSION = 1
 
 
@@ -20,21 +22,3 @@ def why_not_readable(content, path):
     newer = isinstance(version, int) and not isinstance(version, bool) and version > SCHEMA_VERSION
     hint = ": written by a newer version of the simulator, whose scripts read it" if newer else ""
     return f"{printable(path)}: schema_version {shown(version)} is not {SCHEMA_VERSION}, the one that is read here{hint}"
-
-
-def shown(value, most=60):
-    """A value of somebody else's file, fit for a message: short, in one line, nothing that a terminal obeys."""
-    if isinstance(value, (dict, list)):
-        return "(an object)" if isinstance(value, dict) else "(a list)"
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**most:
-        return f"(an integer of {value.bit_length()} bits)"  # Python refuses to print those of 4,300 digits
-    return printable(repr(value) if isinstance(value, str) else str(value), most)
-
-
-def printable(text, most=400):
-    """Text from outside (a name, a path, a message): control characters and what is not UTF-8 as escapes, cut if long."""
-    safe = "".join(
-        character if character.isprintable() else character.encode("unicode_escape", "backslashreplace").decode()
-        for character in str(text)
-    )
-    return safe if len(safe) <= most else safe[: most - 4] + " ..."

@@ -54,6 +54,7 @@ STATS = {
     "queues_csv": {"interval_us": NUMBER},
     "fairness": {"interval_us": NUMBER, "jain_mean": NUMBER, "jain_min": NUMBER},
     "topology": {"hosts": NUMBER},
+    "scale_up": {"kind": TEXT, "gpu_gbps": NUMBER},
     "collectives": [{"op": TEXT, "algorithm": TEXT, "bytes": NUMBER, "busbw_GBps": NUMBER}],
     "port_classes": {
         EACH: {"ports": NUMBER, "utilization": NUMBER, "pause_share": NUMBER, "queue_bytes": QUANTILES},

@@ -5,6 +5,8 @@ import itertools
 import math
 import operator
 
+from cluster_simulator.sizes import merged
+
 MOST_SIZES = 16  # of a kind shown one by one; beyond that GROUPS groups of about as many messages each
 GROUPS = 16
 
@@ -12,7 +14,7 @@ GROUPS = 16
 def by_size(sizes, slowdowns, weights):
     """{kind: [[bytes from, bytes to, messages, p50, p95, p99 of slowdown], ...]}, by size.
 
-    Messages of one size are never in two groups. A flows.csv that is a sample has each message count for as many as it
+    Messages of one size are never in two groups, and sizes that are nearly equal (sizes.py) are one size. A flows.csv that is a sample has each message count for as many as it
     stands for."""
     out = {}
     for kind, of in sizes.items():
@@ -22,10 +24,13 @@ def by_size(sizes, slowdowns, weights):
                 alike[size].append(slowdown)
             else:
                 alike[size] = [slowdown]
-        groups, most = [], 0 if len(alike) <= MOST_SIZES else len(of) / GROUPS
-        for size in sorted(alike):
-            if not groups or len(groups[-1][2]) >= most:
+        ascending = sorted(alike)
+        firsts = merged(ascending)
+        groups, most, before = [], 0 if len(set(firsts)) <= MOST_SIZES else len(of) / GROUPS, None
+        for size, first in zip(ascending, firsts):
+            if first != before and (not groups or len(groups[-1][2]) >= most):
                 groups.append([size, size, []])
+            before = first
             groups[-1][1] = size
             groups[-1][2] += alike[size]
         out[kind] = [[low, high, round(weight_of(values, weights)), *quantiles(values, values, weights, (0.5, 0.95, 0.99))]

@@ -14,7 +14,8 @@ import os
 import re
 
 import kinds
-from cluster_simulator.schema import printable, why_not_readable
+from cluster_simulator.schema import why_not_readable
+from cluster_simulator.shown import printable
 from graph import graph_from_links, graph_of
 from reading import LONGEST_TIME_US, MOST_ROWS, blocks, bounded, cut, is_count, is_number, open_file, read_json
 from series import LinkSeries, number, rounded
@@ -174,15 +175,16 @@ class Results:
         stats = self.stats
         check(stats, "",
               objects="configuration topology flows drops attribution critical_path fct_us fct_slowdown links_csv flows_csv credits "
-                      "gpu_memory_parts_bytes bytes_sent_per_gpu fairness port_classes offered_load nic_limits",
+                      "gpu_memory_parts_bytes bytes_sent_per_gpu fairness port_classes offered_load nic_limits scale_up",
               lists="collectives links nondeterministic step_times_us slowdown_by_size longest_queues", times="simulated_time_us measured_from_us",
-              counts="messages gpus servers steps_measured warmup_steps",
+              counts="messages gpus servers steps_measured warmup_steps collectives_left_out step_times_left_out",
               numbers="message_bytes step_time_us compute_time_us communication_time_us exposed_communication_time_us samples_per_s tflops_per_gpu mfu "
                       "gpu_memory_bytes_estimate gpu_memory_capacity_bytes ecn_marks cnps pfc_pauses pfc_pause_time_us retransmitted_packets "
                       "timeouts share_done")
         inside = lambda key: stats.get(key) or {}
         check(inside("configuration"), "configuration.", objects="cluster fabric collperf")
         check(inside("configuration").get("cluster") or {}, "configuration.cluster.", counts="gpus_per_server")
+        check(inside("scale_up"), "scale_up.", numbers="gpu_gbps")
         check(inside("links_csv"), "links_csv.", times="interval_us")
         check(inside("attribution"), "attribution.", objects="share", lists="ports slowest")
         check(inside("critical_path"), "critical_path.", objects="share", lists="hops path longest_messages")
@@ -210,11 +212,15 @@ class Results:
         """stats.json names every collective of every step: thousands in a long run."""
         if isinstance(self.stats.get("step_times_us"), list):
             del self.stats["step_times_us"][MOST_STEPS:]
-        rows = self.stats.get("collectives")
+        rows, left_out = self.stats.get("collectives"), self.stats.get("collectives_left_out") or 0
         if not isinstance(rows, list) or len(rows) <= MOST_COLLECTIVES:
-            return 0
-        self.stats["collectives"] = rows[:MOST_COLLECTIVES]
-        return len(rows) - MOST_COLLECTIVES
+            return left_out
+        most = MOST_COLLECTIVES
+        # Whole steps: the table of operations has means of a step.
+        while most and rows[most].get("step") is not None and rows[most - 1].get("step") == rows[most]["step"]:
+            most -= 1
+        self.stats["collectives"] = rows[: most or MOST_COLLECTIVES]
+        return left_out + len(rows) - len(self.stats["collectives"])
 
     # ---- calls.log: what every GPU did when
 

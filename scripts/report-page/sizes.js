@@ -91,7 +91,7 @@ function flowsBySize() {
   // Of one size all is said by the curves; a training's sizes are those of its collectives.
   if (!names.length || d3.set(names.flatMap((name) => groups[name].map((g) => g[0]))).size() < (stats.program === "dltrain" ? 3 : 2)) return;
   const node = section("bysize", "Slowdown by size", "Time of a message over that of the same message alone on the idle network. A point is a size, or a group of sizes with about as many "
-    + "messages as the others; messages of one size are never in two groups. A 99th percentile of fewer than 100 messages is their slowest.");
+    + "messages as the others; messages of one size are never in two groups, and sizes nearer than 5% to the next are one. A 99th percentile of fewer than 100 messages is their slowest.");
   const keys = element("div"), two = element("div", { class: "two" });
   node.append(keys, two);
   redraws.push(() => keys.replaceChildren(names.length > 1 ? legend(names.map((name) => [operationColour(name), name])) : ""));

@@ -31,11 +31,11 @@ function collectives() {
   if (!rows.length) return;
   const node = section("collectives", "Collectives", "Time: from the first GPU\u2019s entry to the last one\u2019s leaving. algbw: bytes over time; busbw: comparable with the "
     + "rate of the hardware (as nccl-tests defines them). GB/s: 10\u2079 B/s."
-    + (data.collectives_left_out ? " The first " + count(rows.length) + "; " + count(data.collectives_left_out) + " more are in stats.json." : ""));
+    + (data.collectives_left_out ? " The first " + count(rows.length) + "; " + count(data.collectives_left_out) + " more are left out." : ""));
   if (stats.program === "collperf" && rows.length > 1) bandwidth(node, rows);
   const groups = d3.nest().key((row) => row.op + " (" + row.algorithm + ")").entries(rows);
   if (stats.program !== "collperf") {
-    const steps = Math.max(1, stats.steps_measured || 1);
+    const steps = Math.max(1, d3.set(rows.map((row) => row.step)).size()); // of a long run those listed
     node.append(element("div", { class: "wide" }, table("By operation, a step", ["operation", "count", "bytes", "time in them, mean over GPUs", "busbw"], groups.map(({ key, values }) => {
       const all = d3.sum(values, (row) => row.time_us);
       return [key, number(digit(values.length / steps, 4)), number(bytes(d3.sum(values, (row) => row.bytes) / steps)), number(time(d3.sum(values, (row) => row.rank_time_us) / steps)),
@@ -52,7 +52,21 @@ function collectives() {
   fill();
 }
 
+// GB/s of the hardware beside the curves: a server's NICs, if all have the same, and a GPU's NVLink port (PCIe is shared).
+function hardwareRates() {
+  const net = data.topology, inside = stats.scale_up || {}, out = [];
+  if (net && stats.servers > 1 && !net.left_out) {
+    const ofHost = new Map();
+    net.links.forEach((link) => [link.a, link.b].filter((end) => net.nodes[end][1] === "host").forEach((end) => ofHost.set(end, (ofHost.get(end) || 0) + link.rate_gbps)));
+    const rates = d3.set([...ofHost.values()]).values();
+    if (rates.length === 1) out.push([Number(rates[0]) / 8, "the NICs of a server"]);
+  }
+  if (inside.gpu_gbps > 0 && String(inside.kind).startsWith("nv")) out.push([inside.gpu_gbps / 8, "NVLink of a GPU"]);
+  return out;
+}
+
 function bandwidth(node, rows) {
+  const rates = hardwareRates(), far = 4; // beyond `far` times the curves a line would press them to the floor: it is told at the top
   const lines = [["busbw_GBps", "busbw"], ["algbw_GBps", "algbw"]];
   const binary = areBinary(rows.map((row) => row.bytes)), size = sizeIn(binary);
   const keys = element("div");
@@ -61,13 +75,22 @@ function bandwidth(node, rows) {
   chart(node, "Bandwidth against size", (svg, width) => {
     const left = 60, right = 30, top = 24, bottom = 46, height = 280;
     const x = d3.scale.log().domain(d3.extent(rows, (row) => Math.max(1, row.bytes))).range([left, width - right]);
-    const y = d3.scale.linear().domain([0, d3.max(rows, (row) => Math.max(row.busbw_GBps, row.algbw_GBps))]).nice(5).range([height - bottom, top]);
+    const highest = d3.max(rows, (row) => Math.max(row.busbw_GBps, row.algbw_GBps)), near = rates.map(([rate]) => rate).filter((rate) => rate <= far * highest);
+    const y = d3.scale.linear().domain([0, d3.max([highest, ...(near.length ? near : rates.map(([rate]) => rate))]) * (near.length && near.length < rates.length ? 1.2 : 1.08)]).nice(5).range([height - bottom, top]);
     svg.append("g").attr("class", "grid").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(5).tickSize(-(width - left - right)).tickFormat(""));
     svg.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(5));
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - bottom})`)
       .call(d3.svg.axis().scale(x).tickValues(rows.length <= width / 90 ? rows.map((row) => row.bytes) : sizeTicks(x.domain(), width / 90, binary)).tickFormat(size));
     svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("GB/s");
     svg.append("text").attr("class", "muted").attr("x", (left + width) / 2).attr("y", height - 8).attr("text-anchor", "middle").text("size of the vector");
+    const drawn = rates.map(([rate]) => rate).filter((rate) => rate <= y.domain()[1]);
+    rates.forEach(([rate, words]) => {
+      const inside = rate <= y.domain()[1], at = inside ? y(rate) : top;
+      const below = drawn.some((other) => other > rate && at - y(other) < 26); // of two that are close the lower one's words
+      if (inside) svg.append("line").attr("class", "hardware").attr("x1", left).attr("x2", width - right).attr("y1", at).attr("y2", at).style("stroke", colour("muted")).style("stroke-dasharray", "1 3");
+      svg.append("text").attr("class", "muted hardware").attr("x", inside ? left + 4 : width - right - 4).attr("y", inside && !below ? at - 4 : at + 12).attr("text-anchor", inside ? "start" : "end")
+        .text((inside ? "" : "\u2191 ") + digit(8 * rate, 6) + "\u00a0Gb/s, " + words);
+    });
     lines.forEach(([key, name], i) => {
       svg.append("path").attr("class", "curve").attr("d", d3.svg.line().x((row) => x(Math.max(1, row.bytes))).y((row) => y(row[key]))(rows)).style("stroke", seriesColour(i));
       svg.append("g").selectAll("circle").data(rows).enter().append("circle").attr("cx", (row) => x(Math.max(1, row.bytes))).attr("cy", (row) => y(row[key])).attr("r", 5).style("fill", seriesColour(i))

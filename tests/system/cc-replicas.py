@@ -2,69 +2,15 @@
 # ctest: TIMEOUT 300
 """The replicas of scenarios/presets/cc, shortened, against what papers and theory say. Expected values are derived where they stand."""
 
-import math
 import os
 import statistics
 
-from _system_test import HEADERS, ROOT, SystemTest, main, quantile
+from _cc_models import ACK, LINE, dcqcn_fixed_point, dcqcn_integrated, dctcp_bounds
+from _queues import Queue, late
+from _system_test import HEADERS, ROOT, SystemTest, main
 
 PRESETS = os.path.join(ROOT, "scenarios", "presets", "cc")
-LINE = 20  # preamble and gap: of the wire, in no queue
-ACK = HEADERS + 4  # AETH
 SHORT = "--no-report --no-progress"
-
-
-class Queue:
-    """Bytes in the longest queue, from `begin` on; times without a row are those of an empty one."""
-
-    def __init__(self, run, begin_us):
-        rows = run.rows("queues.csv")
-        link = rows[0]["link"]
-        at = {row["time_us"]: row for row in rows if row["link"] == link}
-        times = sorted(at)
-        step = min(b - a for a, b in zip(times, times[1:]))
-        late = [at[time] for time in times if time > begin_us]
-        empty = round((run.stats["simulated_time_us"] - begin_us) / step) - len(late)
-        self.means = [row["mean_bytes"] for row in late] + [0] * max(0, empty)
-        self.mean = statistics.fmean(self.means)
-        self.deviation = statistics.pstdev(self.means)
-        self.most = max(row["max_bytes"] for row in late)
-
-    def quantile(self, share):
-        return quantile(self.means, share)
-
-
-def late(run, begin_us):
-    """(mean of Jain's index, mean Gb/s of payload) of the intervals from `begin` on"""
-    rows = [row for row in run.rows("fairness.csv") if row["time_us"] > begin_us]
-    return statistics.fmean(row["jain"] for row in rows), statistics.fmean(row["gbps"] for row in rows)
-
-
-def dcqcn_fixed_point(flows):
-    """Bytes in the queue where N equal DCQCN flows rest, None if that is beyond Kmax.
-
-    The fluid model of Y. Zhu et al., "ECN or Delay", CoNEXT 2016, 3.1: all derivatives zero, each flow at C / N, in packets:
-      alpha = 1 - (1 - p)^(tau' R)
-      (R_T - R) / tau (1 - (1 - p)^(tau R)) = R_AI R (p (1 - p)^(F B) / ((1 - p)^-B - 1) + p (1 - p)^(F T R) / ((1 - p)^(-T R) - 1))
-      R alpha / (2 tau) (1 - (1 - p)^(tau R)) = (R_T - R) / 2 R (p / ((1 - p)^-B - 1) + p / ((1 - p)^(-T R) - 1))
-    solved for p by halving, and p(q) of RED turned round. Constants of the SIGCOMM 2015 paper: CNPs 50 us apart, alpha 55 us,
-    increase every 55 us and every 10 MB, F = 5, R_AI 40 Mb/s; Kmin 5 kB, Kmax 200 kB, Pmax 1% at 40 Gb/s.
-    """
-    packet = 8 * (1024 + HEADERS)  # bits
-    rate, increase, bytes_, timer, tau, tau_alpha, f = 40e9 / packet / flows, 40e6 / packet, 10e6 / 1024, 55e-6, 50e-6, 55e-6, 5
-
-    def derivative(p):
-        x = math.log1p(-p)
-        cut = -math.expm1(tau * rate * x)
-        events = [(n, p / math.expm1(-n * x) if -n * x < 600 else 0.0) for n in (bytes_, timer * rate)]
-        above = tau / cut * increase * rate * sum(math.exp(f * n * x) * e for n, e in events)
-        return above / 2 * rate * sum(e for _, e in events) - rate * -math.expm1(tau_alpha * rate * x) / (2 * tau) * cut
-
-    low, high = 1e-9, 0.5
-    for _ in range(100):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if derivative(middle) > 0 else (low, middle)
-    return 5e3 + 195e3 * low / 0.01 if low <= 0.01 else None
 
 
 class ReplicasTest(SystemTest):
@@ -72,17 +18,12 @@ class ReplicasTest(SystemTest):
         return self.run_program(f"traffic --scenario={os.path.join(PRESETS, name)}.json {SHORT} {options}")
 
     def test_dctcp_queue_is_between_its_analysis_bounds(self):
-        # M. Alizadeh et al., SIGCOMM 2010, 3.3: flows in step move the queue between Q_max = K + N and Q_max - A,
-        # A = sqrt(2 N (C RTT + K)) / 2, all in packets. Flows out of step have no larger amplitude.
-        # RTT: four times 25 us, two pipelines of 500 ns, data and ACK twice each at 0.8 ns a byte.
+        # Flows in step move the queue between Q_max and A below it. Flows out of step have no larger amplitude.
         frame = 1024 + HEADERS - LINE
-        rtt = 4 * 25 + 2 * 0.5 + 2 * 0.8e-3 * (1024 + HEADERS + ACK)
         for flows in (2, 10):
             run = self.replica("dctcp-queue", f"--hosts={flows + 1} --stop-after=30ms")
             queue = Queue(run, 10000)
-            threshold = 60000 / frame
-            highest = threshold + flows
-            amplitude = math.sqrt(2 * flows * (rtt / (0.8e-3 * (1024 + HEADERS)) + threshold)) / 2
+            highest, amplitude = dctcp_bounds(flows)
             text = f"{flows} flows"
             self.assertLessEqual(queue.most / frame, highest + 1, text)
             self.assertGreaterEqual(min(queue.means) / frame, highest - amplitude - 1, text)
@@ -109,12 +50,17 @@ class ReplicasTest(SystemTest):
 
     def test_dcqcn_is_unstable_with_ten_flows_and_a_slow_loop(self):
         # Zhu et al., CoNEXT 2016, 3.2: at 85 us two flows are stable and ten are not. The fluid model, integrated, has then
-        # 5% of the time an empty queue, 5% more than 228 kB (Kmax: 200), standard deviation 80 kB.
+        # 5% of the time an empty queue, 5% more than 226 kB (Kmax: 200), standard deviation 79 kB.
+        model = dcqcn_integrated(10, 85e-6)
+        self.assertWithin(model["deviation"], 79.4e3, 0.01)
+        self.assertLess(dcqcn_integrated(2, 85e-6)["deviation"], 0.1e3)
         ten = self.replica("dcqcn-instability")
         queue = Queue(ten, 100000)
+        self.assertEqual(model["p5"], 0)
         self.assertLess(queue.quantile(0.05), 5e3)
+        self.assertGreater(model["p95"], 200e3)
         self.assertGreater(queue.quantile(0.95), 200e3)
-        self.assertWithin(queue.deviation, 80e3, 0.2)
+        self.assertWithin(queue.deviation, model["deviation"], 0.2)
         full = 40 * 1024 / (1024 + HEADERS)
         self.assertLess(late(ten, 100000)[1], 0.96 * full)
         two = self.replica("dcqcn-instability", "--hosts=3")

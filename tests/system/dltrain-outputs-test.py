@@ -244,5 +244,45 @@ class NsAttributes(SystemTest):
         self.assertTrue(re.search(r"DcqcnCongestionOps", self.run_program("dltrain --PrintTypeIds").out))
 
 
+class ManySteps(SystemTest):
+    """Memory does not grow with the number of steps: what is listed is of the first ones, sums and means are of all."""
+
+    def run_steps(self, steps):
+        layers = [{"name": "layer", "parameters": 1024, "flops": 1.0e9}]
+        model = self.write("tiny.json", {"name": "tiny", "sequence": 256, "layers": layers})
+        return self.run_program(f"dltrain --model={model} --gpus=2 --gpus-per-server=2 --servers=1 --micro-batch=1 --warmup=1 --zero=2 "
+                                f"--steps={steps} --report=0 --timeline=0")
+
+    def test_memory_and_lists(self):
+        # A reduce-scatter and an all-gather a step; calls of a GPU a step: forward, backward, two collectives, optimizer.
+        few, some, many = (self.run_steps(steps) for steps in (10, 20_000, 250_000))
+        self.assertEqual((len(few.stats["collectives"]), few.stats["collectives_left_out"]), (20, 0))
+        self.assertEqual((len(few.stats["step_times_us"]), few.stats["step_times_left_out"]), (10, 0))
+        for run, steps in ((some, 20_000), (many, 250_000)):
+            stats = run.stats
+            self.assertEqual(stats["steps_measured"], steps)
+            self.assertEqual([one["step"] for one in stats["collectives"]], [1 + i // 2 for i in range(10_000)])
+            self.assertEqual(stats["collectives_left_out"], 2 * steps - 10_000)
+            self.assertEqual(len(stats["step_times_us"]), min(steps, 100_000))
+            self.assertEqual(stats["step_times_left_out"], max(0, steps - 100_000))
+            # All steps are alike, so means of all of them are those of ten; a GPU sends half of 2 x 1,024 B and 2 x 1,024 B.
+            for key in ("step_time_us", "compute_time_us", "communication_time_us"):
+                self.assertWithin(stats[key], few.stats[key], 1e-6, key)
+            self.assertEqual(stats["bytes_sent_per_gpu"], few.stats["bytes_sent_per_gpu"])
+        # Between these: 80,000 numbers more in a list of stats.json, no more. Records of steps were 6 kB each.
+        self.assertLess(many.stats["peak_rss_bytes"] - some.stats["peak_rss_bytes"], 230_000 * 200)
+
+    def test_calls_log_ends_with_the_first_steps(self):
+        """Of 2 x 5 x 250,000 calls one GPU's of the first 200,000 steps."""
+        run = self.run_steps(250_000)
+        with open(run.path("calls.log"), encoding="utf-8") as file:
+            self.assertRegex(file.readline(), r"^# calls of the measured steps, the first 200000, .*; only every 2th rank\n$")
+            rows, last = 0, ""
+            for last in file:
+                rows += 1
+        self.assertEqual(rows - 1, 1_000_000)
+        self.assertEqual(last.split("\t")[2:4], ["200000", "0"])
+
+
 if __name__ == "__main__":
     main()

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 from _report import ROOT, page_data, report, write_big_results
@@ -95,6 +96,23 @@ class ReportTest(SystemTest):
         self.assertLess(run.stats["messages"], flows["all"])
         self.assertGreater(flows["goodput_gbps"] * flows["last_arrival_us"] / 8e-3, run.stats["message_bytes"])
         self.assertRegex(run.out, rf"Flows +{flows['arrived']:,} of {flows['all']:,} arrived.*\nMeasured flows +{flows['measured_arrived']:,} of {flows['measured']:,} arrived")
+
+    def test_sizes_that_are_nearly_equal_are_one(self):
+        """As in scripts/plot: nearer than 5% to the next, at most 1.05^4 together."""
+        sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "scripts", "report-page")]
+        import kinds
+
+        sizes = [10_000_000, 10_100_000, 20_000_000, 10_050_000]
+        self.assertEqual(kinds.by_size({"x": sizes}, {"x": [1.0, 2.0, 4.0, 3.0]}, None),
+                         {"x": [[10_000_000, 10_100_000, 3, 2.0, 3.0, 3.0], [20_000_000, 20_000_000, 1, 4.0, 4.0, 4.0]]})
+        # 300 sizes within 1% are one point, not 16 groups of some.
+        sizes = [10_000_000 + 300 * i for i in range(300)]
+        self.assertEqual([group[:3] for group in kinds.by_size({"x": sizes}, {"x": [1.0] * 300}, None)["x"]], [[sizes[0], sizes[-1], 300]])
+        # More than 16 that are far apart: groups of about as many, none of which cuts sizes that are one.
+        sizes = [size + more for size in (1000 * 2**i for i in range(20)) for more in range(3)]
+        groups = kinds.by_size({"x": sizes}, {"x": [1.0] * 60}, None)["x"]
+        self.assertEqual(sum(group[2] for group in groups), 60)
+        self.assertTrue(all(group[2] % 3 == 0 for group in groups), groups)
 
     def test_same_run_same_page(self):
         first, second = self.run_program(SMALL), self.run_program(SMALL)

@@ -231,6 +231,27 @@ class ShapesTest(SystemTest):
         self.assertEqual(self.run_js("return document.querySelectorAll('#bysize .chart svg').length"), 2)
         self.assertEqual(self.run_js("return document.querySelectorAll('#bysize .chart:first-of-type .curve').length >= 2"), True)
 
+    def test_collperf_has_the_lines_of_the_hardware(self):
+        """A server's NICs and a GPU's NVLink: 2,400 Gb/s of an A100 at 0.8, 3,600 of an H100 at 0.824; not PCIe."""
+        for line, lines, words in (
+            ("--server=dgx-h100 --servers=1 --ranks=8", 1, ["2966.4 Gb/s, NVLink of a GPU"]),
+            ("--ranks=16 --servers=2 --gpus-per-server=8", 1, ["100 Gb/s, the NICs of a server", "\u2191 1920 Gb/s, NVLink of a GPU"]),
+            ("--server=dgx-h100 --servers=2 --ranks=16", 2, ["3200 Gb/s, the NICs of a server", "2966.4 Gb/s, NVLink of a GPU"]),
+            ("--ranks=4 --gpus-per-server=1", 1, ["100 Gb/s, the NICs of a server"]),
+            (f"--server={self.pcie()} --servers=1 --ranks=4 --gpus-per-server=4", 0, []),
+        ):
+            with self.subTest(line):
+                run = self.run_program(f"collperf {line} -b 1M -e 64M -f 8 -n 1 -w 0")
+                self.show(run)
+                self.assertEqual(self.run_js("return document.querySelectorAll('#collectives line.hardware').length"), lines)
+                found = self.run_js("return [...document.querySelectorAll('#collectives text.hardware')].map((text) => text.textContent)")
+                self.assertEqual([one.replace("\u00a0", " ") for one in found], words)
+
+    def pcie(self):
+        server = {"name": "bridge", "gpu": "A100", "gpus": 4, "nics": 1, "nic_rate": "100Gbps", "source": "assumed",
+                  "scale_up": {"kind": "pcie", "per_gpu": "200Gbps", "host_bridge": "200Gbps", "latency": "1us"}}
+        return self.write("bridge.json", {"servers": [server]})
+
     # ---- widths, and what was not measured
 
     def test_windows_of_every_width(self):

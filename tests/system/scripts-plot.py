@@ -33,10 +33,11 @@ class Base(SystemTest):
     def setUpClass(cls):
         sys.path.insert(0, os.path.join(ROOT, "scripts"))
         sys.dont_write_bytecode = True
-        from cluster_simulator import measures, plots, results
+        from cluster_simulator import measures, plots, results, sizes
         from cluster_simulator.plots import style, timeline
 
         cls.measures, cls.plots, cls.results, cls.style, cls.timeline = measures, plots, results, style, timeline
+        cls.sizes = sizes
 
     def plot(self, *words, status=0, quiet=True):
         done = subprocess.run([SCRIPT, *words], cwd=self.folder, capture_output=True, text=True, timeout=200)
@@ -646,6 +647,43 @@ class Honest(Base):
             shown = {t.get_text() for t in axis.get_xticklabels() if low <= t.get_position()[0] <= high}
             self.assertTrue(shown and shown <= units, (name, shown))
 
+    def test_busbw_has_the_lines_of_the_hardware(self):
+        """A server's NICs (of links.csv) and a GPU's NVLink (of stats.json); far above the curves only in words."""
+        links_of = lambda gbps: [
+            "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share".split(","),
+            *((100, f"{a}->{b}", a, b, gbps, 0.5, 0, 0) for a, b in (("server-0", "s"), ("s", "server-0"))),
+        ]
+        flows = ["flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(","), (0, "server-0", "server-0", 9, 0, 1, 1, 1, "x")]
+        nvlink = {"kind": "nvswitch", "gpu_gbps": 1920.0}
+        for name, inside, gbps, busbw, lines, told in (
+            ("one server", nvlink, None, 200, [240], []),
+            ("several, NVLink is far", nvlink, 100, 12, [12.5], ["\N{UPWARDS ARROW} 1,920 Gb/s, NVLink of a GPU"]),
+            ("several, both", nvlink, 1600, 190, [200, 240], []),
+            ("several, nearly equal", {"kind": "nvlink-mesh", "gpu_gbps": 1640.0}, 1600, 190, [200, 205], []),
+            ("PCIe", {"kind": "pcie", "gpu_gbps": 252.0}, 100, 12, [12.5], []),
+            ("one GPU a server", None, 100, 12, [12.5], []),
+            ("neither", None, None, 12, [], []),
+        ):
+            for width in (3.3, 6.3):
+                with self.subTest(name, width=width):
+                    stats = {"collectives": [{"op": "all_reduce", "algorithm": "ring", "bytes": b << 20, "busbw_GBps": busbw * b / 64} for b in (1, 64)]}
+                    files = {"links": links_of(gbps), "flows": flows} if gbps else {}
+                    run = self.folder_of(name, stats={**stats, **({"scale_up": inside} if inside else {})}, **files)
+                    figure = self.plots.draw("busbw", [run], width=width)
+                    self.check_layout(figure)
+                    axis = figure.axes[0]
+                    flat = [line.get_ydata()[0] for line in axis.lines if len(set(line.get_ydata())) == 1]
+                    self.assertEqual(sorted(flat), lines)
+                    words = [one.get_text() for one in axis.texts]
+                    self.assertEqual(len(words), len(lines) + len(told))
+                    self.assertLessEqual(set(told), set(words))
+                    for rate in lines:
+                        self.assertTrue(any(one.startswith(f"{8 * rate:,.6g} Gb/s, ") for one in words), words)
+        # Runs with different links have no common line.
+        runs = [self.folder_of(str(gbps), stats={**stats, "scale_up": {"kind": "nvswitch", "gpu_gbps": gbps}}) for gbps in (1920.0, 2966.4)]
+        figure = self.plots.draw("busbw", runs)
+        self.assertEqual([one.get_text() for one in figure.axes[0].texts], [])
+
     def test_by_size_joins_no_sizes_that_are_nearly_equal(self):
         head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
         for name, sizes, said in (("near", (67448, 67449, 136533, 136534), True), ("far", (67449, 136534), False)):
@@ -657,7 +695,7 @@ class Honest(Base):
                 self.assertEqual("nearer than 5%" in axis.get_xlabel(), said)
         # 4% from one to the next, without an end: at most 1.05^4 = 1.2155 in one (five steps of 4% are 1.2167).
         sizes = [1000 * 1.04**i for i in range(12)]
-        self.assertEqual([sizes.index(first) for first in self.measures.merged(sizes)], [0] * 5 + [5] * 5 + [10] * 2)
+        self.assertEqual([sizes.index(first) for first in self.sizes.merged(sizes)], [0] * 5 + [5] * 5 + [10] * 2)
 
     def test_size_groups_are_whole_sizes(self):
         """As tests/unit/scenarios/size-groups-test.cc, whose closed forms these are."""
@@ -684,13 +722,15 @@ class Honest(Base):
         for a, b in zip(items, items[1:]):
             self.assertNotEqual(a.dashes, b.dashes)
             self.assertNotEqual(a.marker, b.marker)
-        # Of the states of a GPU the grey values are far apart.
+        # Of the states of a GPU the grey values are as good as evenly spaced, so that none is taken for its neighbour: on an
+        # even scale from the darkest to the lightest each is nearest to its own place. The scale has the middle grey inside.
         greys = sorted(
             sum(share * int(colour[i : i + 2], 16) for share, i in ((0.299, 1), (0.587, 3), (0.114, 5)))
             for _, colour in self.style.STATES
         )
-        for a, b in zip(greys, greys[1:]):
-            self.assertGreater(b - a, 35)
+        step = (greys[-1] - greys[0]) / (len(greys) - 1)
+        self.assertEqual([round((grey - greys[0]) / step) for grey in greys], list(range(len(greys))))
+        self.assertTrue(greys[0] < 255 / 2 < greys[-1], greys)
 
 
 class Errors(Base):

@@ -10,24 +10,13 @@ import signal
 import subprocess
 import sys
 import time
+from _mpi import ENVIRONMENT, MPIRUN
 from _traffic import PROGRAM, check, done, flows, folder, run, stats
 
-MPIRUN = shutil.which("mpirun")
 if not MPIRUN:
     print("skipped: no mpirun")
     sys.exit(77)
 
-# In a container: as root, more processes than cores, shared memory or the loopback interface only.
-ENVIRONMENT = dict(
-    os.environ,
-    OMPI_ALLOW_RUN_AS_ROOT="1",
-    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-    OMPI_MCA_rmaps_base_oversubscribe="1",
-    OMPI_MCA_btl_tcp_if_include="lo",
-    OMPI_MCA_oob_tcp_if_include="lo",
-    OMPI_MCA_btl_vader_single_copy_mechanism="none",
-    OMPI_MCA_mpi_yield_when_idle="1",
-)
 # Keys of stats.json that need not be the same.
 COSTS = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "events", "ranks"}
 

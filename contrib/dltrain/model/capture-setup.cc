@@ -37,6 +37,10 @@ StartCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run)
     }
     // All selectors at once: a port that two of them mean is captured once.
     error = helper.EnablePcap(run.out, scenario::Join(run.pcap, ","));
+    if (OutputErrors::Any())
+    {
+        return OutputErrors::First();
+    }
     return error.empty() ? "" : "--pcap: " + error;
 }
 

@@ -11,6 +11,7 @@
 
 #include "ns3/simulator.h"
 
+#include <cmath>
 #include <iostream>
 
 namespace dltrain
@@ -88,6 +89,13 @@ ClusterRun::WriteStatistics(const RunOutcome& outcome,
     nlohmann::ordered_json stats = BeginStats(m_program, m_run, outcome);
     stats["gpus"] = gpus;
     stats["servers"] = m_cluster.servers;
+    if (m_cluster.server.gpus > 1)
+    {
+        const topo::ScaleUp& inside = m_cluster.server.scaleUp;
+        const double bps = static_cast<double>(inside.perGpu.bps) * inside.efficiency;
+        stats["scale_up"] = {{"kind", topo::ToString(inside.kind)},
+                             {"gpu_gbps", std::round(bps) / 1e9}};
+    }
     stats.update(body);
     AddRunStats(stats, m_stats);
     AddCosts(stats, outcome, m_stats.frameHops);

@@ -93,9 +93,9 @@ struct Bandwidth
 
 Bandwidth BandwidthOf(coll::Op op, uint64_t bytes, uint32_t ranks, double timeUs);
 
-/// An error of the user's input that only came out while building: to standard error, status 2; or of a
-/// file that cannot be written (OutputErrors have one): 1. With `run`, the folder
-/// that was made for its results is taken back.
+/// An error of the user's input that only came out while building: to standard error, status 2; or
+/// of a file that cannot be written (OutputErrors have one): 1. With `run`, the folder that was
+/// made for its results is taken back.
 int SayError(const std::string& program,
              const std::string& error,
              const scenario::RunOptions* run = nullptr);

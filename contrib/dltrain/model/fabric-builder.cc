@@ -206,18 +206,36 @@ CheckSwitch(bool infiniBand)
     return infiniBand ? "" : device->CheckEcn();
 }
 
-/// Null messages need links that ns-3 itself knows as such. \return what is wrong, or nothing
+/// What started several processes.
+std::string
+MpiCommand()
+{
+    return "mpirun -np " + std::to_string(Ranks::Get().Size());
+}
+
+/// Null messages need links that ns-3 itself knows as such; several processes need a simulator that
+/// keeps them together. \return what is wrong, or nothing
 std::string
 CheckSimulator()
 {
-    StringValue simulator;
-    ns3::GlobalValue::GetValueByName("SimulatorImplementationType", simulator);
-    return simulator.Get() != "ns3::NullMessageSimulatorImpl"
+    const std::string distributed = "ns3::DistributedSimulatorImpl";
+    StringValue value;
+    ns3::GlobalValue::GetValueByName("SimulatorImplementationType", value);
+    const std::string simulator = value.Get();
+    const std::string wrong = "SimulatorImplementationType: '" + rdma::Shown(simulator, 60) + "'";
+    if (Ranks::Get().Several())
+    {
+        return simulator == distributed
+                   ? ""
+                   : wrong + "; allowed with " + MpiCommand() + ": " + distributed;
+    }
+    // One process runs no MPI, which the distributed one calls.
+    return simulator != "ns3::NullMessageSimulatorImpl" && simulator != distributed
                ? ""
-               : "SimulatorImplementationType: '" + simulator.Get() +
-                     "' cannot run these networks; allowed: ns3::DefaultSimulatorImpl, "
-                     "ns3::RealtimeSimulatorImpl, with several processes "
-                     "ns3::DistributedSimulatorImpl";
+               : wrong +
+                     " cannot run these networks; allowed: ns3::DefaultSimulatorImpl, "
+                     "ns3::RealtimeSimulatorImpl, with several processes " +
+                     distributed;
 }
 
 /// What an attribute's own checker cannot know.
@@ -270,7 +288,7 @@ Split(const topo::Topology& topology,
       ns3::RdmaFabricHelper& helper)
 {
     const Ranks& ranks = Ranks::Get();
-    const std::string command = "mpirun -np " + std::to_string(ranks.Size());
+    const std::string command = MpiCommand();
     if (ranks.Size() > topology.Hosts().size())
     {
         return command + ": the network has " + std::to_string(topology.Hosts().size()) +
@@ -283,14 +301,6 @@ Split(const topo::Topology& topology,
     if (!run.traceQueuePairs.empty())
     {
         return "--trace-qps: needs all queue pairs in one process; allowed: without " + command;
-    }
-    const char* needed = "ns3::DistributedSimulatorImpl";
-    StringValue simulator;
-    ns3::GlobalValue::GetValueByName("SimulatorImplementationType", simulator);
-    if (simulator.Get() != needed)
-    {
-        return "SimulatorImplementationType: '" + rdma::Shown(simulator.Get(), 60) +
-               "'; allowed with " + command + ": " + needed;
     }
     helper.SetPartition(
         {topo::PartitionAmongRanks(topology, ranks.Size()), ranks.Rank(), ranks.Size()});

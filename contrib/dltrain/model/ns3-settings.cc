@@ -140,16 +140,59 @@ ClassNames(const std::string& base)
     return names;
 }
 
+/// "1ns" of "+1000ps", as ns-3 writes a time: the largest unit of which there is at least one.
+std::string
+TimeInWords(const std::string& text)
+{
+    // 2^63 ps: the longest time there is.
+    constexpr double most = 9.2233e18;
+    static const std::map<std::string, double> ps{{"fs", 1e-3},
+                                                  {"ps", 1},
+                                                  {"ns", 1e3},
+                                                  {"us", 1e6},
+                                                  {"ms", 1e9},
+                                                  {"s", 1e12}};
+    char* end = nullptr;
+    double value = std::strtod(text.c_str(), &end);
+    const auto scale = ps.find(end);
+    if (scale == ps.end())
+    {
+        return text;
+    }
+    value *= scale->second;
+    if (value > most)
+    {
+        return "the longest time there is";
+    }
+    std::string unit = "ps";
+    for (const char* larger : {"ns", "us", "ms", "s"})
+    {
+        if (std::fabs(value) < 1000)
+        {
+            break;
+        }
+        value /= 1000;
+        unit = larger;
+    }
+    char words[32];
+    std::snprintf(words, sizeof(words), "%.6g", value);
+    return words + (value == 0 ? "s" : unit);
+}
+
 /// "16 to 9000" of "uint32_t 16:9000"; "" if there are no limits.
 std::string
-Limits(const std::string& underlying)
+Limits(const std::string& underlying, bool areTimes = false)
 {
     const std::size_t space = underlying.find(' ');
     const std::size_t colon = underlying.find(':', space);
-    return space == std::string::npos || colon == std::string::npos
-               ? ""
-               : ", " + underlying.substr(space + 1, colon - space - 1) + " to " +
-                     underlying.substr(colon + 1);
+    if (space == std::string::npos || colon == std::string::npos)
+    {
+        return "";
+    }
+    const std::string least = underlying.substr(space + 1, colon - space - 1);
+    const std::string most = underlying.substr(colon + 1);
+    return ", " +
+           (areTimes ? TimeInWords(least) + " to " + TimeInWords(most) : least + " to " + most);
 }
 
 /**
@@ -177,7 +220,7 @@ Invalid(const std::string& value,
     }
     else if (type == "TimeValue")
     {
-        allowed = "a time such as 500ns" + Limits(underlying);
+        allowed = "a time such as 500ns" + Limits(underlying, true);
     }
     else if (type == "DataRateValue")
     {

@@ -28,8 +28,6 @@ StepRunner::StepRunner(const training::TrainingPlan& plan,
       m_onBegin(std::move(onBegin)),
       m_onStep(std::move(onStep)),
       m_ranks(plan.ranks),
-      m_ranksDone(steps),
-      m_records(steps),
       m_events(this)
 {
     for (const training::StepGraph& graph : plan.roles)
@@ -138,6 +136,17 @@ StepRunner::Start()
     return {};
 }
 
+StepRunner::OpenStep&
+StepRunner::Open(uint32_t step)
+{
+    NS_ASSERT_MSG(step >= m_stepsDone, "step " << step << " has ended");
+    while (m_open.size() <= step - m_stepsDone)
+    {
+        m_open.emplace_back();
+    }
+    return m_open[step - m_stepsDone];
+}
+
 void
 StepRunner::BeginStep(Rank rank, int64_t now)
 {
@@ -214,8 +223,8 @@ StepRunner::OnRankDone(uint32_t communicator, Rank position, uint64_t cookie, in
 void
 StepRunner::OnCollectiveDone(uint32_t communicator, const CollectiveRecord& record, int64_t)
 {
-    m_records[m_collectivesDone[communicator]++ / m_collectivesPerStep[communicator]]
-        .collectives.push_back(record);
+    Open(m_collectivesDone[communicator]++ / m_collectivesPerStep[communicator])
+        .record.collectives.push_back(record);
 }
 
 void
@@ -227,7 +236,7 @@ StepRunner::EndTask(Rank rank, TaskId id, int64_t now)
     Stream& stream = state.streams[task.stream];
     stream.busy = false;
     ++m_callsDone;
-    StepRecord& record = m_records[state.step];
+    StepRecord& record = Open(state.step).record;
     const double share = 1.0 / m_plan.ranks;
     if (task.stream == 0)
     {
@@ -249,12 +258,14 @@ StepRunner::EndTask(Rank rank, TaskId id, int64_t now)
     if (state.left == 0)
     {
         const uint32_t step = state.step++;
-        const bool last = ++m_ranksDone[step] == m_plan.ranks;
-        if (last)
+        if (++Open(step).ranksDone == m_plan.ranks)
         {
-            m_records[step].end = now;
+            // Each rank ends its steps in their order: this is the oldest of those open.
+            StepRecord ended = std::move(m_open.front().record);
+            m_open.pop_front();
+            ended.end = now;
             ++m_stepsDone;
-            m_onStep(step, m_records[step]);
+            m_onStep(step, ended);
         }
         if (state.step < m_steps)
         {

@@ -9,6 +9,7 @@
 #include "scenarios/training/step-graph.h"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -118,6 +119,15 @@ class StepRunner : public CollectiveUser
         training::TaskId task;
     };
 
+    /// Of a step that not all ranks have ended.
+    struct OpenStep
+    {
+        uint32_t ranksDone = 0;
+        StepRecord record;
+    };
+
+    OpenStep& Open(uint32_t step);
+
     friend class EventPool<StepRunner, EventPayload>;
     void OnEvent(const EventPayload& e, int64_t now);
 
@@ -138,8 +148,8 @@ class StepRunner : public CollectiveUser
     std::vector<RankState> m_ranks;
     std::vector<std::vector<uint32_t>> m_communicatorOf; ///< [group kind][rank]
     std::vector<std::vector<Rank>> m_positionOf;         ///< [group kind][rank]
-    std::vector<uint32_t> m_ranksDone;                   ///< per step
-    std::vector<StepRecord> m_records;                   ///< per step
+    std::deque<OpenStep>
+        m_open; ///< steps that some rank has begun and not all have ended: m_stepsDone and on
     uint32_t m_stepsDone = 0;
     uint64_t m_calls = 0;
     uint64_t m_callsDone = 0;

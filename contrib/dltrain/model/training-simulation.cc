@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
-#include <map>
 
 namespace dltrain
 {
@@ -23,8 +22,12 @@ namespace dltrain
 namespace
 {
 
-/// Lines of calls.log before ranks are left out.
+/// Lines of calls.log before ranks are left out, and then, of the one rank that is left, steps.
 constexpr uint64_t MAX_CALLS = 1000000;
+/// stats.json has the times of so many steps, the first.
+constexpr std::size_t MAX_STEP_TIMES = 100000;
+/// And of the first steps all collectives: so many, or those of one step.
+constexpr uint64_t MAX_COLLECTIVES = 10000;
 
 const char*
 KindName(training::TaskKind kind)
@@ -100,10 +103,20 @@ TrainingSimulation::Run()
     {
         return SayError("dltrain", OutputErrors::First());
     }
-    const uint64_t calls = m_steps->GetProgress().second / steps * m_scenario.steps;
-    m_logEvery = static_cast<uint32_t>((calls + MAX_CALLS - 1) / MAX_CALLS);
-    m_calls.Write("# calls of the measured steps, in the order they end; times in us since the "
-                  "simulation began" +
+    const uint32_t ranks = m_scenario.plan.ranks;
+    const uint64_t callsOfStep = m_steps->GetProgress().second / steps;
+    const uint64_t calls = callsOfStep * m_scenario.steps;
+    m_logEvery =
+        static_cast<uint32_t>(std::min<uint64_t>((calls + MAX_CALLS - 1) / MAX_CALLS, ranks));
+    if (calls / ranks > MAX_CALLS)
+    {
+        m_logSteps = static_cast<uint32_t>(
+            std::max<uint64_t>(1, MAX_CALLS / std::max<uint64_t>(1, callsOfStep / ranks)));
+    }
+    const bool all = m_logSteps >= m_scenario.steps;
+    m_calls.Write("# calls of the measured steps" +
+                  (all ? std::string() : ", the first " + std::to_string(m_logSteps)) +
+                  ", in the order they end; times in us since the simulation began" +
                   (m_logEvery > 1 ? "; only every " + std::to_string(m_logEvery) + "th rank"
                                   : std::string()));
     m_calls.Write("# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup");
@@ -159,7 +172,7 @@ TrainingSimulation::OnStep(uint32_t step, const StepRecord& record)
     const int64_t now = record.end;
     if (step >= m_scenario.warmupSteps)
     {
-        m_measured.push_back({m_lastEnd, record});
+        Add(record);
         if (m_critical)
         {
             m_critical->OnStep(step, m_lastEnd);
@@ -175,6 +188,37 @@ TrainingSimulation::OnStep(uint32_t step, const StepRecord& record)
     if (step + 1 == m_scenario.warmupSteps + m_scenario.steps)
     {
         ns3::Simulator::Stop();
+    }
+}
+
+void
+TrainingSimulation::Add(const StepRecord& record)
+{
+    m_begin = m_measured++ ? m_begin : m_lastEnd;
+    m_end = record.end;
+    m_computeUs += record.computePs * 1e-6;
+    m_communicationUs += record.communicationPs * 1e-6;
+    if (m_stepUs.size() < MAX_STEP_TIMES)
+    {
+        m_stepUs.push_back(static_cast<double>(record.end - m_lastEnd) * 1e-6);
+    }
+    for (const CollectiveRecord& one : record.collectives)
+    {
+        Sum& sum = m_sums[{coll::OpName(one.op), one.algorithm->Name()}];
+        const double us = SpanUs(one);
+        ++sum.count;
+        sum.bytes += static_cast<double>(one.bytes);
+        sum.us += us;
+        sum.rankUs += one.meanPs * 1e-6;
+        sum.busBytes += BandwidthOf(one.op, one.bytes, one.ranks, us).busbw * us;
+        sum.sent += one.bytesSent;
+    }
+    m_collectives += record.collectives.size();
+    // Whole steps, and none after one that is left out.
+    if (!record.collectives.empty() && (m_collectives <= MAX_COLLECTIVES || m_listed.empty()))
+    {
+        m_listed.push_back({m_measured, record.collectives});
+        m_collectivesListed = m_collectives;
     }
 }
 
@@ -198,7 +242,7 @@ TrainingSimulation::OnCall(const CallRecord& call)
     {
         m_critical->OnCall(call);
     }
-    if (call.rank % m_logEvery)
+    if (call.rank % m_logEvery || call.step - m_scenario.warmupSteps >= m_logSteps)
     {
         return;
     }
@@ -228,21 +272,13 @@ TrainingSimulation::OnCall(const CallRecord& call)
 double
 TrainingSimulation::StepUs() const
 {
-    return m_measured.empty()
-               ? 0
-               : static_cast<double>(m_measured.back().record.end - m_measured.front().begin) *
-                     1e-6 / static_cast<double>(m_measured.size());
+    return MeanUs(static_cast<double>(m_end - m_begin) * 1e-6);
 }
 
 double
-TrainingSimulation::MeanUs(double StepRecord::*ps) const
+TrainingSimulation::MeanUs(double us) const
 {
-    double sum = 0;
-    for (const Step& step : m_measured)
-    {
-        sum += step.record.*ps * 1e-6;
-    }
-    return m_measured.empty() ? 0 : sum / static_cast<double>(m_measured.size());
+    return m_measured ? us / m_measured : 0;
 }
 
 bool
@@ -271,18 +307,18 @@ TrainingSimulation::Statistics() const
     body["parameters"] = m_scenario.parameters;
     body["zero"] = m_scenario.zero;
     body["global_batch"] = m_scenario.globalBatch;
-    body["steps_measured"] = m_measured.size();
+    body["steps_measured"] = m_measured;
     body["warmup_steps"] = m_scenario.warmupSteps;
     // Of an interrupted run: of the steps that were completed; null if there is none.
-    const bool any = !m_measured.empty();
+    const bool any = m_measured > 0;
     const double stepUs = StepUs();
-    const double computeUs = MeanUs(&StepRecord::computePs);
+    const double computeUs = MeanUs(m_computeUs);
     const auto number = [any](double value) {
         return any ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
     };
     body["step_time_us"] = number(stepUs);
     body["compute_time_us"] = number(computeUs);
-    body["communication_time_us"] = number(MeanUs(&StepRecord::communicationPs));
+    body["communication_time_us"] = number(MeanUs(m_communicationUs));
     body["exposed_communication_time_us"] = number(stepUs - computeUs);
     body["samples_per_s"] =
         number(any ? static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6 : 0);
@@ -301,22 +337,26 @@ TrainingSimulation::Statistics() const
     {
         body["critical_path"] = m_critical->ToJson(m_names);
     }
-    body["step_times_us"] = nlohmann::ordered_json::array();
+    body["step_times_us"] = m_stepUs;
+    body["step_times_left_out"] = m_measured - m_stepUs.size();
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
-    body["collectives"] = nlohmann::ordered_json::array();
     std::map<std::string, double> sent;
-    uint32_t stepNumber = 0;
-    for (const Step& step : m_measured)
+    for (const auto& [key, sum] : m_sums)
     {
-        ++stepNumber;
-        body["step_times_us"].push_back(static_cast<double>(step.record.end - step.begin) * 1e-6);
-        for (const CollectiveRecord& record : step.record.collectives)
+        sent[key.first] += static_cast<double>(sum.sent) / m_scenario.plan.ranks / m_measured;
+    }
+    for (const auto& [op, bytes] : sent)
+    {
+        body["bytes_sent_per_gpu"][op] = bytes;
+    }
+    body["collectives_left_out"] = m_collectives - m_collectivesListed;
+    body["collectives"] = nlohmann::ordered_json::array();
+    for (const ListedStep& step : m_listed)
+    {
+        for (const CollectiveRecord& record : step.collectives)
         {
             const double timeUs = SpanUs(record);
             const Bandwidth bw = BandwidthOf(record.op, record.bytes, record.ranks, timeUs);
-            sent[coll::OpName(record.op)] += static_cast<double>(record.bytesSent) /
-                                             m_scenario.plan.ranks /
-                                             static_cast<double>(m_measured.size());
             body["collectives"].push_back(
                 {{"op", coll::OpName(record.op)},
                  {"algorithm", record.algorithm->Name()},
@@ -326,14 +366,10 @@ TrainingSimulation::Statistics() const
                  {"algbw_GBps", bw.algbw},
                  {"busbw_GBps", bw.busbw},
                  {"name", m_names[record.tag & ~TraceCollector::WARMUP]},
-                 {"step", stepNumber},
+                 {"step", step.number},
                  {"rank_time_us", record.meanPs * 1e-6},
                  {"start_us", static_cast<double>(record.firstStart) * 1e-6}});
         }
-    }
-    for (const auto& [op, bytes] : sent)
-    {
-        body["bytes_sent_per_gpu"][op] = bytes;
     }
     return body;
 }
@@ -393,18 +429,18 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
         std::printf(", sequence %u", m_scenario.sequence);
     }
     std::printf("\n\n");
-    if (m_measured.empty())
+    if (m_measured == 0)
     {
         std::printf("no measured step was completed\n\n");
     }
     else
     {
         const double stepUs = StepUs();
-        const double computeUs = MeanUs(&StepRecord::computePs);
+        const double computeUs = MeanUs(m_computeUs);
         const double samples = static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6;
-        std::string what = m_measured.size() == 1
+        std::string what = m_measured == 1
                                ? "1 step measured"
-                               : "mean of " + std::to_string(m_measured.size()) + " steps measured";
+                               : "mean of " + std::to_string(m_measured) + " steps measured";
         if (m_scenario.warmupSteps)
         {
             what += ", after " + std::to_string(m_scenario.warmupSteps) +
@@ -418,7 +454,7 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
             "  exposed communication%10s   %5.1f%%   (communication was under way for %s)\n",
             HumanTime(stepUs - computeUs).c_str(),
             100 * (stepUs - computeUs) / stepUs,
-            HumanTime(MeanUs(&StepRecord::communicationPs)).c_str());
+            HumanTime(MeanUs(m_communicationUs)).c_str());
         if (m_critical)
         {
             PrintCriticalPath();
@@ -435,43 +471,19 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
                     100 * Utilization(stepUs),
                     Peak() * 1e-12);
 
-        struct Sum
-        {
-            uint32_t count = 0;
-            double bytes = 0;
-            double us = 0;     ///< first entry to last leaving: what busbw is from
-            double rankUs = 0; ///< that a rank spends in them; these do not overlap
-            double busBytes = 0;
-            double sent = 0;
-        };
-
-        std::map<std::pair<std::string, std::string>, Sum> sums;
-        for (const Step& step : m_measured)
-        {
-            for (const CollectiveRecord& record : step.record.collectives)
-            {
-                Sum& sum = sums[{coll::OpName(record.op), record.algorithm->Name()}];
-                const double us = SpanUs(record);
-                ++sum.count;
-                sum.bytes += static_cast<double>(record.bytes);
-                sum.us += us;
-                sum.rankUs += record.meanPs * 1e-6;
-                sum.busBytes += BandwidthOf(record.op, record.bytes, record.ranks, us).busbw * us;
-                sum.sent += static_cast<double>(record.bytesSent) / m_scenario.plan.ranks;
-            }
-        }
         std::printf("Collectives a step               count       bytes  sent per GPU  time in "
                     "them      busbw\n");
-        const double n = static_cast<double>(m_measured.size());
-        for (const auto& [key, sum] : sums)
+        const double n = m_measured;
+        for (const auto& [key, sum] : m_sums)
         {
-            std::printf("  %-28s %7.4g  %10s    %10s    %10s  %5.2f GB/s\n",
-                        (key.first + " (" + key.second + ")").c_str(),
-                        sum.count / n,
-                        HumanBytes(sum.bytes / n).c_str(),
-                        HumanBytes(sum.sent / n).c_str(),
-                        HumanTime(sum.rankUs / n).c_str(),
-                        sum.us > 0 ? sum.busBytes / sum.us : 0);
+            std::printf(
+                "  %-28s %7.4g  %10s    %10s    %10s  %5.2f GB/s\n",
+                (key.first + " (" + key.second + ")").c_str(),
+                static_cast<double>(sum.count) / n,
+                HumanBytes(sum.bytes / n).c_str(),
+                HumanBytes(static_cast<double>(sum.sent) / m_scenario.plan.ranks / n).c_str(),
+                HumanTime(sum.rankUs / n).c_str(),
+                sum.us > 0 ? sum.busBytes / sum.us : 0);
         }
         std::printf("\n");
     }

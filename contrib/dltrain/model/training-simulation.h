@@ -9,8 +9,10 @@
 #include "line-log.h"
 #include "step-runner.h"
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dltrain
@@ -34,16 +36,28 @@ class TrainingSimulation
     int Run();
 
   private:
-    /// A measured step.
-    struct Step
+    /// Collectives of one operation and algorithm, all measured steps.
+    struct Sum
     {
-        int64_t begin = 0; ///< ps
-        StepRecord record;
+        uint64_t count = 0;
+        double bytes = 0;
+        double us = 0;     ///< first entry to last leaving: what busbw is from
+        double rankUs = 0; ///< that a rank spends in them; these do not overlap
+        double busBytes = 0;
+        uint64_t sent = 0; ///< bytes, by all ranks together
+    };
+
+    /// A measured step whose collectives stats.json lists.
+    struct ListedStep
+    {
+        uint32_t number; ///< from 1
+        std::vector<CollectiveRecord> collectives;
     };
 
     /// Completes the files, prints the summary. \return exit status
     int Report(const RunOutcome& outcome);
     void OnStep(uint32_t step, const StepRecord& record);
+    void Add(const StepRecord& record);
     void OnCall(const CallRecord& call);
     nlohmann::ordered_json Statistics() const;
     void PrintSummary(const RunStats& network) const;
@@ -61,7 +75,7 @@ class TrainingSimulation
     std::string PhaseName(uint32_t step) const;
     /// Means over the measured steps, us.
     double StepUs() const;
-    double MeanUs(double StepRecord::*ps) const;
+    double MeanUs(double us) const;
 
     const scenario::TrainingScenario& m_scenario;
     ClusterRun m_run;
@@ -70,9 +84,21 @@ class TrainingSimulation
     std::unique_ptr<CriticalPath> m_critical; //!< null: not asked for
     LineLog m_calls;
     std::string m_line;
-    uint32_t m_logEvery = 1; ///< calls.log has every n-th rank
+    uint32_t m_logEvery = 1;          ///< calls.log has every n-th rank
+    uint32_t m_logSteps = UINT32_MAX; ///< and of the measured steps the first
     int64_t m_lastEnd = 0;
-    std::vector<Step> m_measured;
+    // Sums over the measured steps, and what stats.json lists of the first of them: memory does not
+    // grow with their number.
+    uint32_t m_measured = 0;
+    int64_t m_begin = 0; //!< ps, of the first
+    int64_t m_end = 0;   //!< ps, of the last
+    double m_computeUs = 0;
+    double m_communicationUs = 0;
+    std::map<std::pair<std::string, std::string>, Sum> m_sums; //!< by operation and algorithm
+    uint64_t m_collectives = 0;
+    std::vector<double> m_stepUs;     //!< of the first
+    std::vector<ListedStep> m_listed; //!< the first
+    uint64_t m_collectivesListed = 0;
     std::vector<std::string> m_names; ///< by tag
 };
 

@@ -23,11 +23,11 @@
 #define RDMA_CORE_POWERTCP_NS3_RATES_H
 
 #include "law-error.h"
+#include "powertcp-power.h"
 #include "telemetry-hop.h"
 #include "units.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -130,7 +130,7 @@ class PowertcpNs3Law
 class PowertcpNs3Rate : public PowertcpNs3Law
 {
   public:
-    static constexpr std::size_t kMaxHops = 8;
+    static constexpr std::size_t kMaxHops = PowertcpPath::kMaxHops;
 
     /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
     PowertcpNs3Rate(const PowertcpNs3Parameters& p, BitRate line)
@@ -143,7 +143,7 @@ class PowertcpNs3Rate : public PowertcpNs3Law
     {
         n = std::min(n, kMaxHops);
         const bool update = acked > m_lastUpdate;
-        if (m_lastUpdate == 0 || n == 0 || n != m_hops)
+        if (m_lastUpdate == 0 || n == 0 || n != m_path.Hops())
         {
             m_lastUpdate = sent;
         }
@@ -151,34 +151,21 @@ class PowertcpNs3Rate : public PowertcpNs3Law
         {
             double largest = 0;
             double dtOfLargest = 0;
-            for (std::size_t i = 0; i < n; ++i)
-            {
-                const double dt = static_cast<double>(hops[i].time - m_last[i].time);
-                if (dt <= 0)
-                {
-                    continue;
-                }
-                const double queue = static_cast<double>(hops[i].queueBytes);
-                const double came = queue - static_cast<double>(m_last[i].queueBytes) +
-                                    static_cast<double>(hops[i].txBytes - m_last[i].txBytes);
-                const double b = static_cast<double>(hops[i].rateBps) / 8e12; // bytes per ps
-                const double power = came / dt * (b * m_tau + queue) / (b * b * m_tau);
+            m_path.ForEachPower(hops, n, m_tau, [&](double power, double dt) {
                 if (power > largest)
                 {
                     largest = power;
                     dtOfLargest = dt;
                 }
-            }
+            });
             React(largest, dtOfLargest, Parameters().target, update);
             m_lastUpdate = update ? std::max(m_lastUpdate, sent) : m_lastUpdate;
         }
-        m_hops = n;
-        std::copy_n(hops, n, m_last.begin());
+        m_path.Note(hops, n);
     }
 
   private:
-    std::size_t m_hops = 0;
-    std::array<TelemetryHop, kMaxHops> m_last{};
+    PowertcpPath m_path;
 };
 
 /// With round-trip times.

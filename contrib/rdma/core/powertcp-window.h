@@ -52,11 +52,11 @@
 #define RDMA_CORE_POWERTCP_WINDOW_H
 
 #include "law-error.h"
+#include "powertcp-power.h"
 #include "telemetry-hop.h"
 #include "units.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -163,7 +163,7 @@ class PowerLaw
 class PowertcpWindow : public PowerLaw
 {
   public:
-    static constexpr std::size_t kMaxHops = 8;
+    static constexpr std::size_t kMaxHops = PowertcpPath::kMaxHops;
 
     /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
     PowertcpWindow(const PowertcpParameters& p, BitRate line)
@@ -176,7 +176,7 @@ class PowertcpWindow : public PowerLaw
     void OnAck(uint64_t acked, uint64_t sent, const TelemetryHop* hops, std::size_t n)
     {
         n = std::min(n, kMaxHops);
-        if (n == 0 || n != m_hops)
+        if (n == 0 || n != m_path.Hops())
         {
             Note(sent);
         }
@@ -190,8 +190,7 @@ class PowertcpWindow : public PowerLaw
                 Note(sent);
             }
         }
-        m_hops = n;
-        std::copy_n(hops, n, m_last.begin());
+        m_path.Note(hops, n);
     }
 
   private:
@@ -199,24 +198,14 @@ class PowertcpWindow : public PowerLaw
     {
         double largest = 0;
         double dtOfLargest = 0;
-        for (std::size_t i = 0; i < n; ++i)
-        {
-            const double dt = static_cast<double>(hops[i].time - m_last[i].time);
-            if (dt <= 0) // of the same moment, or overtaken
-            {
-                continue;
-            }
-            const double queue = static_cast<double>(hops[i].queueBytes);
-            const double came = queue - static_cast<double>(m_last[i].queueBytes) +
-                                static_cast<double>(hops[i].txBytes - m_last[i].txBytes);
-            const double b = static_cast<double>(hops[i].rateBps) / 8e12; // bytes per ps
-            const double power = std::max(came, 0.0) / dt * (b * m_tau + queue) / (b * b * m_tau);
+        m_path.ForEachPower(hops, n, m_tau, [&](double power, double dt) {
+            power = std::max(power, 0.0); // of a current of at least 0
             if (dtOfLargest == 0 || power > largest)
             {
                 largest = power;
                 dtOfLargest = dt;
             }
-        }
+        });
         if (dtOfLargest > 0)
         {
             Smooth(largest, m_measured ? dtOfLargest : m_tau);
@@ -225,8 +214,7 @@ class PowertcpWindow : public PowerLaw
     }
 
     bool m_measured = false; ///< Gamma is of a measurement
-    std::size_t m_hops = 0;
-    std::array<TelemetryHop, kMaxHops> m_last{};
+    PowertcpPath m_path;
 };
 
 /// Algorithm 2.

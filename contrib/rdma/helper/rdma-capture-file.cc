@@ -38,6 +38,17 @@ constexpr size_t PCAPNG_RECORD_OVERHEAD = 28 + 8 + 4 + 4;
 RdmaCaptureFile* g_open = nullptr;
 std::function<void(const std::string&, const std::string&)> g_onError;
 
+/// Tells who wants to know. \return what the caller is told
+std::string
+CannotWrite(const std::string& path, const std::string& why)
+{
+    if (g_onError)
+    {
+        g_onError(path, why);
+    }
+    return "cannot write " + path + ": " + why;
+}
+
 constexpr size_t
 Padded(size_t bytes)
 {
@@ -64,7 +75,7 @@ RdmaCaptureFile::Open(const std::string& stem, const Options& options)
     }
     if (!Begin(0) || !Flush())
     {
-        return "cannot write " + m_path + ": " + m_error;
+        return CannotWrite(m_path, m_error);
     }
     return {};
 }
@@ -84,7 +95,7 @@ RdmaCaptureFile::AddInterface(const Interface& interface, uint32_t& id)
                " B is less than the file's header with " + std::to_string(m_interfaces.size()) +
                " interfaces";
     }
-    return Flush() ? "" : "cannot write " + m_path + ": " + m_error;
+    return Flush() ? "" : CannotWrite(m_path, m_error);
 }
 
 bool

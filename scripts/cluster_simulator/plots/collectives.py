@@ -23,6 +23,7 @@ from .style import (
 
 
 MOST_CURVES = 28  # as many as colours and dashes tell apart
+FAR = 4  # times the highest point: beyond that a line of the hardware is told in words
 
 
 def draw_busbw(items, width):
@@ -62,20 +63,7 @@ def draw_busbw(items, width):
     widen_log(axis, "x", [size for size, _ in everything], 4)
     axis.set_xscale("log", base=2)
     byte_ticks(axis, "x", binary=are_binary([size for size, _ in everything]))
-    axis.set_ylim(0, max(bw for _, bw in everything) * 1.12)
-    line = line_rate(items)
-    if line:
-        axis.axhline(line, color=GREY, linewidth=0.8, linestyle=(0, (1, 1.5)))
-        axis.set_ylim(0, max(line, max(bw for _, bw in everything)) * 1.12)
-        axis.annotate(
-            f"{8 * line:g} Gb/s, the NICs of a server",
-            (0.01, line),
-            (0, 2),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            fontsize=6.5,
-            color=GREY,
-        )
+    draw_rates(axis, [what for what in (line_rate(items), inside_rate(items)) if what], max(bw for _, bw in everything))
     axis.set_xlabel("size of the collective")
     axis.set_ylabel("bus bandwidth (GB/s)")
     legend_above(axis, handles, labels, width)
@@ -83,8 +71,37 @@ def draw_busbw(items, width):
     return figure
 
 
+def draw_rates(axis, rates, highest):
+    """A line at each [(GB/s, words)]. One that would press the curves to the floor is told at the top."""
+    near = [rate for rate, _ in rates if rate <= FAR * highest]
+    told = bool(near) and len(near) < len(rates)
+    top = max([highest, *(near or [rate for rate, _ in rates])]) * (1.28 if told else 1.12)
+    axis.set_ylim(0, top)
+    inside = sorted(rate for rate, _ in rates if rate < top)
+    for rate, words in rates:
+        words = f"{8 * rate:,.6g} Gb/s, {words}"
+        if rate >= top:
+            words, place, offset, at = f"\N{UPWARDS ARROW} {words}", (0.99, top), -2, ("right", "top")
+        else:
+            axis.axhline(rate, color=GREY, linewidth=0.8, linestyle=(0, (1, 1.5)))
+            # Of two that are close the lower one's words are below it.
+            below = rate < inside[-1] < rate + 0.1 * top
+            place, offset, at = (0.01, rate), -2 if below else 2, ("left", "top" if below else "bottom")
+        axis.annotate(
+            words,
+            place,
+            (0, offset),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            ha=at[0],
+            va=at[1],
+            fontsize=6.5,
+            color=GREY,
+        )
+
+
 def line_rate(items):
-    """GB/s of a server's NICs if all runs have the same, else None."""
+    """(GB/s, words) of a server's NICs if all runs have the same, else None."""
     rates = set()
     for item in items:
         links = item.run.links()
@@ -94,4 +111,15 @@ def line_rate(items):
             rate / 8 * int(cluster.get("nics_per_server") or 1)
             for rate in links.loc[links["from"].isin(hosts), "rate_gbps"].unique()
         }
-    return rates.pop() if len(rates) == 1 else None
+    return (rates.pop(), "the NICs of a server") if len(rates) == 1 else None
+
+
+def inside_rate(items):
+    """(GB/s, words) of a GPU's NVLink port if all runs have the same, else None; GPUs on PCIe share their bridge."""
+    rates = set()
+    for item in items:
+        inside = part(item.run.stats, "scale_up")
+        nvlink = str(inside.get("kind") or "").startswith("nv")
+        rates.add((inside.get("gpu_gbps") or 0) / 8 if nvlink else 0)
+    rate = rates.pop() if len(rates) == 1 else 0
+    return (rate, "NVLink of a GPU") if rate else None

@@ -7,7 +7,8 @@ import matplotlib.lines
 import matplotlib.ticker
 import numpy
 
-from ..measures import NEAR, QUANTILES, by_size, main_kinds, marks, merged, operations, slowdown, weights
+from ..measures import QUANTILES, by_size, main_kinds, marks, operations, slowdown, weights
+from ..sizes import NEAR, merged
 from .style import (
     BLACK,
     BLUE,

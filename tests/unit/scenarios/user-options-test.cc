@@ -606,6 +606,13 @@ TEST(TrainingSoftware, WhatThereIsNotIsSaid)
              {"/training/zero_stage: unknown key", "did you mean '/training/zero'?"});
 }
 
+TEST(Traffic, WhatOtherProgramsCallServersIsSaid)
+{
+    ExpectIn(ErrorOf(Parse(ParseTraffic, {"--servers=16"})), {"--servers=16: is --hosts here"});
+    ExpectIn(ErrorOf(Parse(ParseTraffic, {"--ranks", "8"})), {"--ranks=8", "--hosts"});
+    ExpectIn(ErrorOf(Parse(ParseTraffic, {"--nics-per-server=2"})), {"one NIC", "allowed: 1"});
+}
+
 TEST(TrainingSoftware, NoForeignNameHidesAnOption)
 {
     for (const auto* table : Tables())
