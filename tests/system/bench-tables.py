@@ -39,7 +39,7 @@ class TablesTest(SystemTest):
 
     def test_every_mark_in_a_file_is_one_of_a_table(self):
         measured = sorted((table.file, name) for name, table in self.places())
-        marked = sorted((path, name) for path in pages() for name in re.findall(r"<!-- TABLE: (.*?) -->", read(path)))
+        marked = sorted((path, name) for path in pages() for name in re.findall(r"(?m)^<!-- TABLE: (.*?) -->$", read(path)))
         self.assertEqual(marked, measured)
 
     def test_measured_columns_are_replaced_and_the_others_stay(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 900 PROCESSORS 2
+# ctest: TIMEOUT 1200 PROCESSORS 2
 """docs/extending.md and the tutorial for ns-3 developers are followed to the letter: their files
 are written into a copy of the repository, their lines added, all of it built, their tests and
 commands run.

@@ -144,6 +144,7 @@ CollperfSimulation::StartSize()
     m_rows.emplace_back();
     m_collectivesDone = 0;
     m_ranksDone = 0;
+    m_ranksWarm = 0;
     m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(m_scenario.sizes[m_rows.size() - 1])));
     std::fill(m_entered.begin(), m_entered.end(), 0);
     const int64_t now = ns3::RdmaClock::Now();
@@ -187,6 +188,19 @@ CollperfSimulation::OnCollectiveDone(uint32_t, const CollectiveRecord& record, i
 void
 CollperfSimulation::OnRankDone(uint32_t, Rank position, uint64_t, int64_t now)
 {
+    // As in nccl-tests (src/common.cu, TimeTest: completeColl) the warm-up is over everywhere before
+    // the measured iterations begin.
+    if (m_entered[position] == m_scenario.warmupIterations)
+    {
+        if (++m_ranksWarm == m_scenario.ranks)
+        {
+            for (Rank rank = 0; rank < m_scenario.ranks; ++rank)
+            {
+                Enter(rank, now);
+            }
+        }
+        return;
+    }
     if (m_entered[position] < m_iterations)
     {
         Enter(position, now);

@@ -57,6 +57,7 @@ class CollperfSimulation : public CollectiveUser
     std::vector<uint32_t> m_entered; ///< per rank, of this size
     uint32_t m_collectivesDone = 0;  ///< of this size
     uint32_t m_ranksDone = 0;
+    uint32_t m_ranksWarm{0}; //!< that have ended their warm-up iterations of this size
     uint32_t m_tag = 0;
 };
 

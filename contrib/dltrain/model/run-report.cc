@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <numeric>
 #include <sstream>
 #include <sys/resource.h>
@@ -108,8 +109,10 @@ BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
 {
     const auto& ports = collector.GetFabric().GetPorts();
     const TraceCollector::Baseline& base = collector.GetBaseline();
+    // Of no time nothing is used.
+    const int64_t passed = now - collector.GetMeasuredFrom();
     const double elapsed =
-        static_cast<double>(std::max<int64_t>(1, now - collector.GetMeasuredFrom()));
+        passed > 0 ? static_cast<double>(passed) : std::numeric_limits<double>::infinity();
     std::vector<LinkUse> links;
     for (uint32_t i = 0; i < ports.size(); ++i)
     {
