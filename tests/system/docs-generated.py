@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from _pages import read
@@ -27,15 +28,18 @@ MADE = "<!-- Made by tests/system/docs-generated.py --update: do not edit. -->"
 def say(program, *arguments):
     """What a program prints."""
     environment = {key: value for key, value in os.environ.items() if key != "NS_ATTRIBUTE_DEFAULT"}
-    run = subprocess.run(
-        [os.path.join(PROGRAMS, program), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        stdin=subprocess.DEVNULL,
-        env=environment,
-    )
+    # (--PrintAttributes leaves a folder for results behind.)
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run(
+            [os.path.join(PROGRAMS, program), *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            cwd=folder,
+        )
     if run.returncode:
         raise AssertionError(
             f"{program} {' '.join(arguments)}: status {run.returncode}\n{run.stderr}"

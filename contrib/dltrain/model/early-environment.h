@@ -9,6 +9,7 @@
 #define DLTRAIN_EARLY_ENVIRONMENT_H
 
 #include <cstring>
+#include <initializer_list>
 #include <unistd.h>
 
 namespace dltrain

@@ -3,6 +3,7 @@
  */
 #include "run-report.h"
 
+#include "collectives/cost.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "ranks.h"
 
@@ -403,6 +404,29 @@ WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::str
         unlink(temporary.c_str());
     }
     return ok;
+}
+
+nlohmann::ordered_json
+ToJson(const scenario::ClusterSpec& cluster, uint32_t gpus)
+{
+    nlohmann::ordered_json j;
+    j["gpus"] = gpus;
+    j["servers"] = cluster.servers;
+    if (cluster.server.gpus > 1)
+    {
+        const topo::ScaleUp& inside = cluster.server.scaleUp;
+        const double bps = static_cast<double>(inside.perGpu.bps) * inside.efficiency;
+        j["scale_up"] = {{"kind", topo::ToString(inside.kind)},
+                         {"gpu_gbps", std::round(bps) / 1e9}};
+    }
+    return j;
+}
+
+Bandwidth
+BandwidthOf(coll::Op op, uint64_t bytes, uint32_t ranks, double timeUs)
+{
+    const double algbw = timeUs > 0 ? static_cast<double>(bytes) / timeUs * 1e-3 : 0;
+    return {algbw, algbw * coll::BusBwFactor(op, ranks)};
 }
 
 // For people -------------------------------------------------------------------------------------
