@@ -5,7 +5,9 @@
 
 #include "results/line-log.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <variant>
 
 namespace results
 {
@@ -18,6 +20,61 @@ std::string
 Quoted(const std::string& text)
 {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// [0, 1]
+template <typename Container, typename Text>
+std::string
+ListText(const Container& entries, Text text)
+{
+    std::string list;
+    for (const auto& entry : entries)
+    {
+        list += (list.empty() ? "" : ", ") + text(entry);
+    }
+    return "[" + list + "]";
+}
+
+/// A parameter as JSON: 4, 1.5, true, [4, 4, 2].
+std::string
+ValueJson(const topo::ParameterValue& value)
+{
+    return std::visit([](const auto& v) { return nlohmann::json(v).dump(); }, value);
+}
+
+/// What the family says of its network, in one line each: family, parameters, part, tiers, grid.
+std::string
+AboutText(const topo::Description& about)
+{
+    std::string text;
+    if (!about.family.empty())
+    {
+        text += " \"family\": " + Quoted(about.family) + ",";
+    }
+    std::string parameters;
+    for (const auto& [name, value] : about.parameters.All())
+    {
+        std::string key = name;
+        std::replace(key.begin(), key.end(), '-', '_'); // as in a scenario
+        parameters += (parameters.empty() ? "" : ", ") + Quoted(key) + ": " + ValueJson(value);
+    }
+    if (!parameters.empty())
+    {
+        text += " \"parameters\": {" + parameters + "},";
+    }
+    if (!about.part.empty())
+    {
+        text += " \"part\": " + Quoted(about.part) + ",";
+    }
+    if (!about.tiers.empty())
+    {
+        text += " \"tiers\": " + ListText(about.tiers, Quoted) + ",";
+    }
+    if (about.grid)
+    {
+        text += " \"grid\": true,";
+    }
+    return text;
 }
 
 /// One entry a line, so that a network of a million links needs no tree in memory.
@@ -51,11 +108,19 @@ WriteTopology(const std::string& out,
     }
     const auto& nodes = topology.Nodes();
     const auto& links = topology.Links();
-    file.Write("{\"schema_version\": 1, \"name\": " + Quoted(name) + ",");
+    file.Write("{\"schema_version\": 1, \"name\": " + Quoted(name) + "," +
+               AboutText(topology.About()));
     WriteList(file, "nodes", nodes, false, [&](std::string& line, std::size_t i) {
         line += "{\"name\": " + Quoted(nodes[i].name) + ", \"kind\": ";
         line += nodes[i].kind == topo::NodeKind::kHost ? "\"host\"" : "\"switch\"";
-        line += ", \"tier\": " + std::to_string(nodes[i].tier) + "}";
+        line += ", \"tier\": " + std::to_string(nodes[i].tier);
+        const auto at = topology.Coordinates(static_cast<topo::NodeId>(i));
+        if (!at.empty())
+        {
+            line += ", \"coordinates\": ";
+            line += ListText(at, [](uint32_t c) { return std::to_string(c); });
+        }
+        line += "}";
     });
     WriteList(file, "links", links, false, [&](std::string& line, std::size_t i) {
         const topo::Link& link = links[i];

@@ -4,13 +4,19 @@
  * topology.json: the network of a run, for those who draw it. links.csv names only links that
  * carried something, and does not say what is a switch.
  *
- *     {"schema_version": 1, "name": "fat-tree k=4",
- *      "nodes": [{"name": "server-0", "kind": "host", "tier": 0}, ...],
+ *     {"schema_version": 1, "name": "fat-tree k=4", "family": "fat-tree",
+ *      "parameters": {"k": 4, "oversubscription": 1.0}, "part": "pod",
+ *      "tiers": ["edge", "aggregation", "core"],
+ *      "nodes": [{"name": "server-0", "kind": "host", "tier": 0}, ...
+ *                {"name": "edge-0-1", "kind": "switch", "tier": 1, "coordinates": [0, 1]}, ...],
  *      "links": [{"link": "server-0->edge-0-0", "a": 0, "b": 16, "rate_gbps": 100, "delay_us": 1}],
  *      "hosts_of_servers": [0, 1, ...]}
  *
  * `a` and `b` index `nodes`; `link` is the name of the direction from a to b in links.csv. `tier`:
  * 0 hosts, 1 edge or leaf, 2 aggregation or spine, 3 core; 0 for a switch whose tier is not known.
+ * What a family says of its networks (topo::Description) is there where it says it: parameters with
+ * what it chose; what switches of a tier, and switches with the same first of several coordinates,
+ * are called; "grid": true where coordinates are places on a grid.
  * hosts_of_servers (where there are ranks): the node at which server i stands, whose ranks are
  * i x gpus_per_server and on.
  */

@@ -18,9 +18,10 @@ struct Error
     std::string field; ///< an option ("k"), a JSON path ("/links/3/rate") or a line ("fat.txt:12")
     std::string value; ///< as written, printable, quoted if a text; empty if the mistake is that it
                        ///< is missing
-    std::string message; ///< reads on after the value: "is not a rate such as 100Gbps"; a whole
-                         ///< sentence if there is no value
-    std::string file;    ///< for a JSON path: the file it is in; else empty
+    std::string message;   ///< reads on after the value: "is not a rate such as 100Gbps"; a whole
+                           ///< sentence if there is no value
+    std::string file;      ///< for a JSON path: the file it is in; else empty
+    std::string with = {}; ///< another option that has its part in the mistake, if it was given
 };
 
 /// `net.json: /links/3/rate: "100Gbs" is not a rate such as 100Gbps, 25Gb/s or 400G`: one line.

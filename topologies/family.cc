@@ -4,47 +4,75 @@
 #include "topologies/family.h"
 
 #include "contrib/rdma/core/regular-file.h"
-#include "topologies/fat-tree.h"
-#include "topologies/graph.h"
-#include "topologies/hpcc-format.h"
-#include "topologies/leaf-spine.h"
 #include "topologies/names.h"
-#include "topologies/single-switch.h"
-#include "topologies/torus.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <stdexcept>
+#include <utility>
 
 namespace topo
 {
 
-const std::vector<Family>&
+namespace
+{
+
+/// In a function, so that it exists before the first file registers, and until the last one is
+/// gone.
+std::list<Family>&
+Registry()
+{
+    static std::list<Family> families;
+    return families;
+}
+
+bool
+SameParameter(const Parameter& a, const Parameter& b)
+{
+    return a.kind == b.kind && a.help == b.help && a.min == b.min && a.max == b.max &&
+           a.standard == b.standard && a.chosen == b.chosen && a.usual == b.usual &&
+           a.example == b.example && a.recorded == b.recorded && a.always == b.always;
+}
+
+} // namespace
+
+RegisteredFamily::RegisteredFamily(Family family)
+    : m_name(family.name)
+{
+    if (FindFamily(m_name))
+    {
+        throw std::logic_error("two families of networks are called " + m_name);
+    }
+    for (const SharedParameter& known : AllParameters())
+    {
+        for (const Parameter& p : family.parameters)
+        {
+            if (p.name == known.parameter.name && !SameParameter(p, known.parameter))
+            {
+                throw std::logic_error("the parameter " + p.name + " of " + m_name +
+                                       " is another one of " + JoinNames(known.families));
+            }
+        }
+    }
+    const auto key = [](const Family& f) { return std::make_pair(!f.file.empty(), f.name); };
+    auto& families = Registry();
+    families.insert(std::find_if(families.begin(),
+                                 families.end(),
+                                 [&](const Family& f) { return key(family) < key(f); }),
+                    std::move(family));
+}
+
+RegisteredFamily::~RegisteredFamily()
+{
+    Registry().remove_if([this](const Family& f) { return f.name == m_name; });
+}
+
+const std::list<Family>&
 Families()
 {
-    static const std::vector<Family> families = {
-        {"fat-tree",
-         "k-ary fat-tree of three layers, k^3/4 server ports (k, oversubscription)",
-         {"fabricRate", "k", "oversubscription", "bitErrorRate"},
-         MakeFatTree},
-        {"leaf-spine",
-         "two layers, every leaf wired to every spine (leaves, spines, hosts per leaf, "
-         "oversubscription)",
-         {"fabricRate", "oversubscription", "leaves", "spines", "hostsPerLeaf", "bitErrorRate"},
-         MakeLeafSpine},
-        {"single-switch", "all servers on one switch", {"bitErrorRate"}, MakeSingleSwitch},
-        {"torus",
-         "rings, tori and meshes of any number of dimensions (torus, hosts per switch, wrap)",
-         {"fabricRate", "torus", "hostsPerSwitch", "wrap", "bitErrorRate"},
-         MakeTorus},
-        {"graph", "any network, from a JSON file of nodes and links", {"file"}, MakeGraph},
-        {"hpcc",
-         "any network, from a topology file of HPCC's ns-3 code and its descendants",
-         {"file"},
-         MakeFromHpccFile},
-    };
-    return families;
+    return Registry();
 }
 
 std::vector<std::string>
@@ -58,15 +86,60 @@ FamilyNames()
     return names;
 }
 
+const Family*
+FindFamily(const std::string& name)
+{
+    const auto& families = Families();
+    const auto family = std::find_if(families.begin(), families.end(), [&](const Family& f) {
+        return f.name == name;
+    });
+    return family == families.end() ? nullptr : &*family;
+}
+
+const Family&
+FamilyOfFile(const std::string& path)
+{
+    const Family* other = nullptr;
+    for (const Family& family : Families())
+    {
+        if (family.reads && family.reads(path))
+        {
+            return family;
+        }
+        other = !family.file.empty() && !family.reads ? &family : other;
+    }
+    if (!other)
+    {
+        throw std::logic_error("no family of networks reads a file such as " + path);
+    }
+    return *other;
+}
+
+std::vector<SharedParameter>
+AllParameters()
+{
+    std::vector<SharedParameter> all;
+    for (const Family& family : Families())
+    {
+        for (const Parameter& p : family.parameters)
+        {
+            auto known = std::find_if(all.begin(), all.end(), [&](const SharedParameter& s) {
+                return s.parameter.name == p.name;
+            });
+            known = known == all.end() ? all.insert(all.end(), {p, {}}) : known;
+            known->families.push_back(family.name);
+        }
+    }
+    return all;
+}
+
 namespace
 {
 
 std::string
 Number(double v)
 {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", v);
-    return text;
+    return ValueText(v);
 }
 
 void
@@ -113,48 +186,93 @@ CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>&
                           std::string("is not a number from 0 to ") + kMostBitErrorsText,
                           ""});
     }
-    if (!(r.oversubscription >= 1 && r.oversubscription <= 1000))
-    {
-        errors.push_back({"oversubscription",
-                          Number(r.oversubscription),
-                          "is not a number from 1 (none) to 1000",
-                          ""});
-    }
 
-    const auto unused = [&](const char* field, bool set, const std::string& value) {
-        if (!set ||
-            std::find(family.fields.begin(), family.fields.end(), field) != family.fields.end())
-        {
-            return;
-        }
-        std::vector<std::string> users;
-        for (const Family& other : Families())
-        {
-            if (std::find(other.fields.begin(), other.fields.end(), field) != other.fields.end())
-            {
-                users.emplace_back(other.name);
-            }
-        }
-        errors.push_back({field,
-                          value,
-                          std::string("has no meaning for ") + family.name + "; it belongs to " +
-                              JoinNames(users),
-                          ""});
+    const auto unused = [&](const std::string& field,
+                            const std::string& value,
+                            const std::vector<std::string>& users) {
+        errors.push_back(
+            {field,
+             value,
+             "has no meaning for " + family.name + "; it belongs to " + JoinNames(users),
+             ""});
     };
-    const TopologyRequest standard;
-    unused("fabricRate", r.fabricRate.bps != 0, rdma::ToString(r.fabricRate));
-    unused("k", r.k != 0, std::to_string(r.k));
-    unused("oversubscription",
-           r.oversubscription != standard.oversubscription,
-           Number(r.oversubscription));
-    unused("leaves", r.leaves != 0, std::to_string(r.leaves));
-    unused("spines", r.spines != 0, std::to_string(r.spines));
-    unused("hostsPerLeaf", r.hostsPerLeaf != 0, std::to_string(r.hostsPerLeaf));
-    unused("torus", !r.torus.empty(), Quoted(TorusSizesText(r.torus)));
-    unused("hostsPerSwitch", r.hostsPerSwitch != 0, std::to_string(r.hostsPerSwitch));
-    unused("wrap", !r.wrap, "0");
-    unused("bitErrorRate", r.bitErrorRate != 0, Number(r.bitErrorRate));
-    unused("file", !r.file.empty(), Quoted(r.file));
+    const auto unusedOption =
+        [&](const char* field, bool set, const std::string& value, auto hasIt) {
+            std::vector<std::string> users;
+            for (const Family& other : Families())
+            {
+                if (hasIt(other))
+                {
+                    users.push_back(other.name);
+                }
+            }
+            if (set && !hasIt(family))
+            {
+                unused(field, value, users);
+            }
+        };
+    unusedOption("fabricRate",
+                 r.fabricRate.bps != 0,
+                 rdma::ToString(r.fabricRate),
+                 [](const Family& f) { return f.fabricLinks && f.file.empty(); });
+    std::vector<std::string> known;
+    for (const SharedParameter& shared : AllParameters())
+    {
+        const Parameter& p = shared.parameter;
+        known.push_back(p.name);
+        if (!r.parameters.Has(p.name))
+        {
+            continue;
+        }
+        const ParameterValue& value = r.parameters.All().at(p.name);
+        const std::string text =
+            p.kind == ParameterKind::kSizes ? Quoted(ValueText(value)) : ValueText(value);
+        if (const std::string why = WhyNotValue(p, value); !why.empty())
+        {
+            errors.push_back({p.name, text, why, ""});
+        }
+        else if (ValueText(value) != p.standard &&
+                 std::find(shared.families.begin(), shared.families.end(), family.name) ==
+                     shared.families.end())
+        {
+            unused(p.name, text, shared.families);
+        }
+    }
+    for (const auto& [name, value] : r.parameters.All())
+    {
+        if (std::find(known.begin(), known.end(), name) == known.end())
+        {
+            errors.push_back(
+                {name, ValueText(value), "is of no family" + DidYouMean(name, known), ""});
+        }
+    }
+    unusedOption("bitErrorRate", r.bitErrorRate != 0, Number(r.bitErrorRate), [](const Family& f) {
+        return f.file.empty();
+    });
+    unusedOption("file", !r.file.empty(), Quoted(r.file), [](const Family& f) {
+        return !f.file.empty();
+    });
+}
+
+/// With the standard values of what was not asked for.
+TopologyRequest
+Completed(TopologyRequest r, const Family& family)
+{
+    for (const Parameter& p : family.parameters)
+    {
+        std::string allowed;
+        if (p.standard.empty() || r.parameters.Has(p.name))
+        {
+            continue;
+        }
+        const auto value = ParseParameter(p, p.standard, &allowed);
+        if (!value)
+        {
+            throw std::logic_error("the standard value of " + p.name + " is not " + allowed);
+        }
+        r.parameters.Set(p.name, *value);
+    }
+    return r;
 }
 
 } // namespace
@@ -163,11 +281,8 @@ TopologyResult
 MakeTopology(const TopologyRequest& request)
 {
     TopologyResult result;
-    const auto& families = Families();
-    const auto family = std::find_if(families.begin(), families.end(), [&](const Family& f) {
-        return f.name == request.family;
-    });
-    if (family == families.end())
+    const Family* family = FindFamily(request.family);
+    if (!family)
     {
         const auto names = FamilyNames();
         result.errors.push_back(
@@ -180,7 +295,23 @@ MakeTopology(const TopologyRequest& request)
     CheckRequest(request, *family, result.errors);
     if (result.errors.empty())
     {
-        result = family->make(request);
+        const TopologyRequest completed = Completed(request, *family);
+        result = family->make(completed);
+        if (result.topology)
+        {
+            Description about = result.topology->About();
+            about.family = family->name;
+            about.part = family->part;
+            about.tiers = family->tiers;
+            for (const auto& [name, value] : completed.parameters.All())
+            {
+                if (!about.parameters.Has(name))
+                {
+                    about.parameters.Set(name, value);
+                }
+            }
+            result.topology->Describe(std::move(about));
+        }
     }
     if (!result.errors.empty())
     {
@@ -227,6 +358,22 @@ ReadWholeFile(const std::string& path, std::vector<Error>& errors)
 
 namespace detail
 {
+
+Parameter
+Oversubscription()
+{
+    return FactorParameter("oversubscription", "server to uplink capacity of an edge switch")
+        .Range(1, 1000)
+        .Standard("1")
+        .Always()
+        .Example("4");
+}
+
+std::string
+OversubscriptionText(double oversubscription)
+{
+    return oversubscription > 1 ? ", oversubscription " + Number(oversubscription) : "";
+}
 
 rdma::BitRate
 Scaled(rdma::BitRate rate, double factor)

@@ -3,8 +3,9 @@
  *
  * The families of networks by name, and the one way to get a Topology from a user's wishes.
  *
- * A new family is a header and a .cc with its drawing and arithmetic, one line in the table of
- * family.cc, and its test.
+ * A family is one file with its drawing, its arithmetic and the table of its parameters, which ends
+ * in a line that registers it; no other file changes. From the table come the options of the
+ * programs, their JSON keys, checks, messages and help.
  */
 #ifndef TOPOLOGIES_FAMILY_H
 #define TOPOLOGIES_FAMILY_H
@@ -12,9 +13,12 @@
 #include "contrib/rdma/core/units.h"
 #include "topologies/error.h"
 #include "topologies/limits.h"
+#include "topologies/parameter.h"
 #include "topologies/topology.h"
 
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,22 +31,15 @@ namespace topo
 /// which always have a value and which files override.
 struct TopologyRequest
 {
-    std::string family = "fat-tree";
+    std::string family;
     uint32_t hosts = 0;                               ///< servers needed; 0: as many as fit
     uint32_t nicsPerServer = 1;                       ///< ports of every server
     rdma::BitRate linkRate = rdma::Gbps(100);         ///< server to switch
     rdma::BitRate fabricRate;                         ///< switch to switch; 0: as linkRate
     rdma::Duration linkDelay = rdma::Microseconds(1); ///< propagation of every link, one way
-    uint32_t k = 0;                                   ///< fat-tree; 0: the smallest that fits
-    double oversubscription = 1; ///< fat-tree, leaf-spine: at least 1; see there
-    uint32_t leaves = 0;         ///< leaf-spine; 0: chosen
-    uint32_t spines = 0;         ///< leaf-spine; 0: chosen
-    uint32_t hostsPerLeaf = 0;   ///< leaf-spine, in server ports; 0: chosen
-    std::vector<uint32_t> torus; ///< torus: switches of every dimension; empty: chosen
-    uint32_t hostsPerSwitch = 0; ///< torus, in server ports; 0: chosen
-    bool wrap = true;            ///< torus: rings; false: lines, so that it is a mesh
-    double bitErrorRate = 0;     ///< of every link
-    std::string file;            ///< graph, hpcc: path of the file
+    double bitErrorRate = 0;                          ///< of every link
+    std::string file;                                 ///< of families that read one: its path
+    Parameters parameters; ///< of the family's table; what is not there it chooses
 };
 
 /// Either a topology and no errors, or errors and no topology.
@@ -55,16 +52,65 @@ struct TopologyResult
     std::vector<std::string> notes;
 };
 
+/// Family::routing of what has tiers, or may have.
+constexpr const char* kUsualRouting = "ftree,updn";
+
 struct Family
 {
-    const char* name;
-    const char* description;         ///< one line, for --help
-    std::vector<std::string> fields; ///< of TopologyRequest, beyond those every family uses
-    TopologyResult (*make)(const TopologyRequest& r); ///< may rely on what MakeTopology has checked
+    std::string name;
+    std::string description; ///< one line, for --help
+    /// In the order of --help. Several families may have the same parameter, by the same line.
+    std::vector<Parameter> parameters;
+    /// Parameters that say together how many servers there are; empty: nothing but their number
+    /// does.
+    std::vector<std::string> sizedBy;
+    bool fabricLinks = true; ///< there are links between switches, which have a rate of their own
+    std::string part;        ///< Description::part of its networks
+    std::vector<std::string> tiers; ///< Description::tiers of them
+    /// Engines of an InfiniBand subnet manager to try in turn (rdma::IbRoutingEngines).
+    std::string routing = kUsualRouting;
+    /// Of a family that reads its networks from files, and so has no parameters: what is in them,
+    /// "a graph in JSON".
+    std::string file;
+    /// Whether a file is of this kind; if not said, what no other family reads is.
+    std::function<bool(const std::string& path)> reads;
+    /// May rely on what MakeTopology has checked, and that all parameters with a standard value are
+    /// there. Describes what it makes (Topology::Describe), with the parameters that it chose; the
+    /// rest of the Description follows.
+    std::function<TopologyResult(const TopologyRequest& r)> make;
 };
 
-const std::vector<Family>& Families();
+/// A family as long as this object lives: of a file's own namespace, for the whole program.
+/// Throws std::logic_error if the name is taken, or a parameter is another one elsewhere.
+class RegisteredFamily
+{
+  public:
+    explicit RegisteredFamily(Family family);
+    ~RegisteredFamily();
+    RegisteredFamily(const RegisteredFamily&) = delete;
+    RegisteredFamily& operator=(const RegisteredFamily&) = delete;
+
+  private:
+    std::string m_name;
+};
+
+/// By name; those that read files come last.
+const std::list<Family>& Families();
 std::vector<std::string> FamilyNames();
+/// Null if there is none of this name.
+const Family* FindFamily(const std::string& name);
+/// The family that reads this file, whether or not it is there.
+const Family& FamilyOfFile(const std::string& path);
+
+/// A parameter, and the families that have it.
+struct SharedParameter
+{
+    Parameter parameter;
+    std::vector<std::string> families;
+};
+
+/// Every parameter once: family by family, in the order of their tables.
+std::vector<SharedParameter> AllParameters();
 
 /// Never throws on bad input, whatever the request or the file holds. All problems found are
 /// reported, at most some twenty.
@@ -78,6 +124,12 @@ namespace detail
 /// No network simulated here is larger; keeps a typing error from eating all memory.
 constexpr uint32_t kMostNodes = 1u << 20;
 constexpr uint32_t kMostLinks = 1u << 23;
+
+/// "oversubscription", which fat-tree and leaf-spine share: it divides the capacity of the uplinks
+/// of an edge switch.
+Parameter Oversubscription();
+/// ", oversubscription 4", behind a network's name; "" if it is 1.
+std::string OversubscriptionText(double oversubscription);
 
 /// `rate` x `factor`, to the nearest bit per second.
 rdma::BitRate Scaled(rdma::BitRate rate, double factor);

@@ -11,6 +11,37 @@
 namespace topo
 {
 
+namespace
+{
+
+TopologyResult MakeFatTree(const TopologyRequest& request);
+
+Family
+FatTree()
+{
+    Family f;
+    f.name = "fat-tree";
+    f.description = "k-ary fat-tree of three layers, k^3/4 server ports (k, oversubscription)";
+    f.parameters = {
+        CountParameter("k", "ports of a switch, even; k^3/4 server ports")
+            .Range(2, kLargestFatTree)
+            .Usual("8")
+            .Chosen("the smallest that fits {servers}")
+            .Recorded()
+            .Example("8"),
+        detail::Oversubscription(),
+    };
+    f.sizedBy = {"k"};
+    f.part = "pod";
+    f.tiers = {"edge", "aggregation", "core"};
+    f.make = MakeFatTree;
+    return f;
+}
+
+const RegisteredFamily g_fatTree(FatTree());
+
+} // namespace
+
 uint32_t
 SmallestFatTree(uint64_t serverPorts)
 {
@@ -36,14 +67,18 @@ ShapeOfFatTree(uint32_t k, double oversubscription, rdma::BitRate fabricRate)
     return shape;
 }
 
+namespace
+{
+
 TopologyResult
 MakeFatTree(const TopologyRequest& r)
 {
     TopologyResult result;
+    const double oversubscription = r.parameters.Factor("oversubscription");
     const uint64_t portsNeeded = uint64_t(r.hosts) * r.nicsPerServer;
     const uint32_t smallest = SmallestFatTree(portsNeeded);
-    uint32_t k = r.k;
-    if (k % 2 != 0 || k > kLargestFatTree)
+    uint32_t k = static_cast<uint32_t>(r.parameters.Count("k"));
+    if (k % 2 != 0)
     {
         result.errors.push_back(
             {"k",
@@ -52,9 +87,8 @@ MakeFatTree(const TopologyRequest& r)
              ""});
         return result;
     }
-    const std::string need =
-        Counted(r.hosts, "server") +
-        (r.nicsPerServer == 1 ? "" : " of " + Counted(r.nicsPerServer, "NIC"));
+    const std::string need = Counted(r.hosts, "server") +
+                             (r.nicsPerServer == 1 ? "" : " of " + Counted(r.nicsPerServer, "NIC"));
     if (smallest == 0)
     {
         result.errors.push_back({"hosts",
@@ -75,7 +109,7 @@ MakeFatTree(const TopologyRequest& r)
         result.notes.push_back("fat-tree: k=" + std::to_string(k) + ", the smallest for " + need);
     }
     const FatTreeShape shape =
-        ShapeOfFatTree(k, r.oversubscription, r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate);
+        ShapeOfFatTree(k, oversubscription, r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate);
     if (portsNeeded > shape.ServerPorts())
     {
         result.errors.push_back(
@@ -117,16 +151,16 @@ MakeFatTree(const TopologyRequest& r)
     {
         for (uint32_t e = 0; e < edges; ++e)
         {
-            edge.push_back(t.AddSwitch("edge-" + std::to_string(p) + "-" + std::to_string(e), 1));
+            edge.push_back(t.AddSwitchAt("edge", 1, {p, e}));
         }
         for (uint32_t a = 0; a < shape.uplinks; ++a)
         {
-            agg.push_back(t.AddSwitch("agg-" + std::to_string(p) + "-" + std::to_string(a), 2));
+            agg.push_back(t.AddSwitchAt("agg", 2, {p, a}));
         }
     }
     for (uint32_t c = 0; c < shape.Cores(); ++c)
     {
-        core.push_back(t.AddSwitch("core-" + std::to_string(c), 3));
+        core.push_back(t.AddSwitchAt("core", 3, {c}));
     }
 
     // Ports follow from this order: of an edge switch, servers first, then uplinks; of a core
@@ -167,14 +201,22 @@ MakeFatTree(const TopologyRequest& r)
             }
         }
     }
-    if (r.oversubscription > 1)
+    if (oversubscription > 1)
     {
-        result.notes.push_back(
-            "fat-tree: every edge switch has " + Counted(half, "server port") + " of " +
-            rdma::ToString(r.linkRate) + " and " + Counted(shape.uplinks, "uplink") + " of " + rdma::ToString(shape.fabricRate));
+        result.notes.push_back("fat-tree: every edge switch has " + Counted(half, "server port") +
+                               " of " + rdma::ToString(r.linkRate) + " and " +
+                               Counted(shape.uplinks, "uplink") + " of " +
+                               rdma::ToString(shape.fabricRate));
     }
+    Description about;
+    about.name = "fat-tree k=" + std::to_string(k) + detail::OversubscriptionText(oversubscription);
+    about.parameters.SetCount("k", k);
+    about.partPorts = uint64_t(half) * edges;
+    t.Describe(std::move(about));
     result.topology = std::move(t);
     return result;
 }
+
+} // namespace
 
 } // namespace topo

@@ -77,8 +77,6 @@ uint32_t SmallestFatTree(uint64_t serverPorts);
 /// k even, f >= 1.
 FatTreeShape ShapeOfFatTree(uint32_t k, double oversubscription, rdma::BitRate fabricRate);
 
-TopologyResult MakeFatTree(const TopologyRequest& request);
-
 } // namespace topo
 
 #endif // TOPOLOGIES_FAT_TREE_H

@@ -3,10 +3,13 @@
  */
 #include "topologies/graph.h"
 
+#include "contrib/rdma/core/regular-file.h"
 #include "topologies/json-reader.h"
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <cctype>
+#include <fstream>
 
 namespace topo
 {
@@ -271,6 +274,9 @@ ReadGraph(const std::string& text, const std::string& name)
     return result;
 }
 
+namespace
+{
+
 TopologyResult
 MakeGraph(const TopologyRequest& r)
 {
@@ -287,5 +293,41 @@ MakeGraph(const TopologyRequest& r)
     }
     return result;
 }
+
+/// The first character that says something: JSON or not.
+bool
+LooksLikeJson(const std::string& path)
+{
+    if (!rdma::WhyUnreadable(path).empty())
+    {
+        return false; // whoever reads it says so
+    }
+    std::ifstream in(path, std::ios::binary);
+    char c = 0;
+    while (in.get(c))
+    {
+        if (!std::isspace(static_cast<unsigned char>(c)))
+        {
+            return c == '{' || c == '[';
+        }
+    }
+    return path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0;
+}
+
+Family
+Graph()
+{
+    Family f;
+    f.name = "graph";
+    f.description = "any network, from a JSON file of nodes and links";
+    f.file = "a graph in JSON";
+    f.reads = LooksLikeJson;
+    f.make = MakeGraph;
+    return f;
+}
+
+const RegisteredFamily g_graph(Graph());
+
+} // namespace
 
 } // namespace topo

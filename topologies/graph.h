@@ -37,12 +37,9 @@
 namespace topo
 {
 
-/// `name` is the file's name for messages. The graph alone: not whether hosts reach each other.
+/// What the family "graph" reads before it checks it against what is needed: `name` is the file's
+/// name for messages. The graph alone: not whether hosts reach each other.
 TopologyResult ReadGraph(const std::string& text, const std::string& name);
-
-/// Family "graph": reads request.file, then checks it against request.hosts and
-/// request.nicsPerServer.
-TopologyResult MakeGraph(const TopologyRequest& request);
 
 } // namespace topo
 

@@ -360,6 +360,9 @@ ReadHpccTopology(const std::string& text, const std::string& name)
     return HpccReader(text, name).Read();
 }
 
+namespace
+{
+
 TopologyResult
 MakeFromHpccFile(const TopologyRequest& r)
 {
@@ -372,9 +375,27 @@ MakeFromHpccFile(const TopologyRequest& r)
     result = ReadHpccTopology(*text, r.file);
     if (result.topology)
     {
+        Description about;
+        about.numberedNodes = true;
+        result.topology->Describe(std::move(about));
         detail::CheckFromFile(*result.topology, r, result.errors);
     }
     return result;
 }
+
+Family
+Hpcc()
+{
+    Family f;
+    f.name = "hpcc";
+    f.description = "any network, from a topology file of HPCC's ns-3 code and its descendants";
+    f.file = "a topology file of HPCC's ns-3 code";
+    f.make = MakeFromHpccFile;
+    return f;
+}
+
+const RegisteredFamily g_hpcc(Hpcc());
+
+} // namespace
 
 } // namespace topo

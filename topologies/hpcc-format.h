@@ -30,12 +30,9 @@
 namespace topo
 {
 
-/// `name` is the file's name for messages. The graph alone: not whether hosts reach each other.
+/// What the family "hpcc" reads before it checks it against what is needed: `name` is the file's
+/// name for messages. The graph alone: not whether hosts reach each other.
 TopologyResult ReadHpccTopology(const std::string& text, const std::string& name);
-
-/// Family "hpcc": reads request.file, then checks it against request.hosts and
-/// request.nicsPerServer.
-TopologyResult MakeFromHpccFile(const TopologyRequest& request);
 
 } // namespace topo
 

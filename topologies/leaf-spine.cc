@@ -1,8 +1,29 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Leaf-spine: two layers, every leaf wired once to every spine.
+ *
+ *        spine-0     spine-1            spines
+ *        /  |   \   /   |  \
+ *       /   |    \ /    |   \           one link of the fabric rate from every leaf to every spine
+ *      /    |    / \    |    \
+ *     leaf-0    leaf-1     leaf-2       leaves
+ *     | | |     | | |      | | |        hostsPerLeaf server ports a leaf
+ *     servers 0, 1, 2, ...              filled leaf by leaf
+ *
+ * Server s, NIC n takes server port s x nicsPerServer + n, counted leaf by leaf.
+ * Between leaves there are `spines` shortest paths of 4 links.
+ *
+ * What is not given is chosen: hostsPerLeaf = server ports / leaves, rounded up, or 16 if leaves is
+ * not given either (as in HPCC's network; fewer if there are fewer ports); leaves so that the
+ * servers fit; spines so that the uplinks of a leaf carry what its server ports do.
+ *
+ * Oversubscription f divides the uplink capacity of a leaf by f. If spines is not given, there are
+ * ceil(hostsPerLeaf x linkRate / (f x fabricRate)) spines, and with f > 1 the rate of their links
+ * is lowered to meet the ratio exactly; if it is given, it stays and the rate of the links is
+ * fabricRate / f.
  */
-#include "topologies/leaf-spine.h"
-
+#include "topologies/family.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -21,8 +42,6 @@ Whole(double number)
     return std::to_string(static_cast<uint64_t>(number));
 }
 
-} // namespace
-
 TopologyResult
 MakeLeafSpine(const TopologyRequest& r)
 {
@@ -31,9 +50,11 @@ MakeLeafSpine(const TopologyRequest& r)
     constexpr uint64_t kMostPorts = 65535;
     const auto ceilDiv = [](uint64_t a, uint64_t b) { return (a + b - 1) / b; };
 
+    const double oversubscription = r.parameters.Factor("oversubscription");
+    const bool givenSpines = r.parameters.Has("spines");
     uint64_t ports = uint64_t(r.hosts) * r.nicsPerServer;
-    uint64_t leaves = r.leaves;
-    uint64_t hostsPerLeaf = r.hostsPerLeaf;
+    uint64_t leaves = r.parameters.Count("leaves");
+    uint64_t hostsPerLeaf = r.parameters.Count("hosts-per-leaf");
     if (r.hosts == 0 && (leaves == 0 || hostsPerLeaf == 0))
     {
         result.errors.push_back(
@@ -82,18 +103,18 @@ MakeLeafSpine(const TopologyRequest& r)
     const double full =
         static_cast<double>(hostsPerLeaf) * static_cast<double>(r.linkRate.bps) /
         static_cast<double>(rate.bps); // uplinks of this rate for no oversubscription
-    double spines = r.spines;
-    if (r.spines == 0)
+    double spines = static_cast<double>(r.parameters.Count("spines"));
+    if (!givenSpines)
     {
-        spines = std::max(1.0, std::ceil(full / r.oversubscription - 1e-9));
-        if (r.oversubscription > 1)
+        spines = std::max(1.0, std::ceil(full / oversubscription - 1e-9));
+        if (oversubscription > 1)
         {
-            rate = detail::Scaled(rate, std::min(1.0, full / r.oversubscription / spines));
+            rate = detail::Scaled(rate, std::min(1.0, full / oversubscription / spines));
         }
     }
     else
     {
-        rate = detail::Scaled(rate, 1 / r.oversubscription);
+        rate = detail::Scaled(rate, 1 / oversubscription);
     }
 
     const double nodes = static_cast<double>(servers) + static_cast<double>(leaves) + spines;
@@ -102,28 +123,30 @@ MakeLeafSpine(const TopologyRequest& r)
         static_cast<double>(leaves) > kMostPorts)
     {
         const bool ofLeaf = static_cast<double>(leaves) <= kMostPorts;
+        const std::string blamed = ofLeaf && givenSpines ? "spines" : "leaves";
         result.errors.push_back(
-            {ofLeaf && r.spines != 0 ? "spines" : "leaves",
+            {blamed,
              "",
              "a switch of this network would have more than 65535 ports: " +
                  (ofLeaf ? "a leaf one to each of " + std::to_string(hostsPerLeaf) +
                                " server ports and of " + Whole(spines) + " spines"
                          : "a spine one to each of " + std::to_string(leaves) + " leaves") +
                  "; allowed: at most 65535",
-             ""});
+             "",
+             blamed == "leaves" ? "spines" : "leaves"}); // both make it what it is
     }
     else if (nodes > detail::kMostNodes || links > detail::kMostLinks)
     {
         result.errors.push_back({"leaves",
                                  "",
                                  std::to_string(leaves) + " leaves and " + Whole(spines) +
-                                     " spines have " + Whole(nodes) + " nodes and " +
-                                     Whole(links) +
+                                     " spines have " + Whole(nodes) + " nodes and " + Whole(links) +
                                      " links, which is larger than this simulator takes; allowed "
                                      "of leaves and spines together: at most " +
                                      std::to_string(detail::kMostNodes) + " nodes and " +
                                      std::to_string(detail::kMostLinks) + " links",
-                                 ""});
+                                 "",
+                                 "spines"});
     }
     else if (rate.bps == 0)
     {
@@ -144,11 +167,11 @@ MakeLeafSpine(const TopologyRequest& r)
     std::vector<NodeId> spine;
     for (uint64_t l = 0; l < leaves; ++l)
     {
-        leaf.push_back(t.AddSwitch("leaf-" + std::to_string(l), 1));
+        leaf.push_back(t.AddSwitchAt("leaf", 1, {static_cast<uint32_t>(l)}));
     }
     for (uint32_t s = 0; s < nSpines; ++s)
     {
-        spine.push_back(t.AddSwitch("spine-" + std::to_string(s), 2));
+        spine.push_back(t.AddSwitchAt("spine", 2, {s}));
     }
     for (uint64_t p = 0; p < ports; ++p)
     {
@@ -167,9 +190,42 @@ MakeLeafSpine(const TopologyRequest& r)
     }
     result.notes.push_back("leaf-spine: " + Counted(leaves, "leaf", "leaves") + " of " +
                            Counted(hostsPerLeaf, "server port") + " of " +
-                           rdma::ToString(r.linkRate) + " and " + Counted(nSpines, "uplink") + " of " + rdma::ToString(rate));
+                           rdma::ToString(r.linkRate) + " and " + Counted(nSpines, "uplink") +
+                           " of " + rdma::ToString(rate));
+    Description about;
+    about.name = "leaf-spine, " + Counted(leaves, "leaf", "leaves") + ", " +
+                 Counted(nSpines, "spine") + detail::OversubscriptionText(oversubscription);
+    about.parameters.SetCount("leaves", leaves)
+        .SetCount("spines", nSpines)
+        .SetCount("hosts-per-leaf", hostsPerLeaf);
+    t.Describe(std::move(about));
     result.topology = std::move(t);
     return result;
 }
+
+Family
+LeafSpine()
+{
+    Family f;
+    f.name = "leaf-spine";
+    f.description = "two layers, every leaf wired to every spine (leaves, spines, hosts per leaf, "
+                    "oversubscription)";
+    f.parameters = {
+        detail::Oversubscription(),
+        CountParameter("leaves", "number of leaves").Chosen("what the servers need").Example("4"),
+        CountParameter("spines", "number of spines").Chosen("what the leaves can use").Example("4"),
+        CountParameter("hosts-per-leaf", "server ports of a leaf")
+            .Chosen("16 at most")
+            .Example("4"),
+    };
+    f.sizedBy = {"leaves", "hosts-per-leaf"};
+    f.tiers = {"leaf", "spine"};
+    f.make = MakeLeafSpine;
+    return f;
+}
+
+const RegisteredFamily g_leafSpine(LeafSpine());
+
+} // namespace
 
 } // namespace topo

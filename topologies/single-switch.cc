@@ -1,9 +1,18 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * All servers on one switch: a star, and the fixture of most closed forms.
+ *
+ *     server-0  server-1  server-2       port s x nicsPerServer + n of switch-0 leads to NIC n of
+ * server s \        |        /
+ *          `--- switch-0 --'
  */
-#include "topologies/single-switch.h"
+#include "topologies/family.h"
 
 namespace topo
+{
+
+namespace
 {
 
 TopologyResult
@@ -31,7 +40,7 @@ MakeSingleSwitch(const TopologyRequest& r)
     {
         t.AddHost("server-" + std::to_string(s));
     }
-    const NodeId sw = t.AddSwitch("switch-0", 1);
+    const NodeId sw = t.AddSwitchAt("switch", 1, {0});
     for (uint32_t s = 0; s < r.hosts; ++s)
     {
         for (uint32_t n = 0; n < r.nicsPerServer; ++n)
@@ -42,5 +51,21 @@ MakeSingleSwitch(const TopologyRequest& r)
     result.topology = std::move(t);
     return result;
 }
+
+Family
+SingleSwitch()
+{
+    Family f;
+    f.name = "single-switch";
+    f.description = "all servers on one switch";
+    f.fabricLinks = false;
+    f.tiers = {"switch"};
+    f.make = MakeSingleSwitch;
+    return f;
+}
+
+const RegisteredFamily g_singleSwitch(SingleSwitch());
+
+} // namespace
 
 } // namespace topo

@@ -19,6 +19,7 @@ Topology::Add(std::string name, NodeKind kind, uint8_t tier)
         throw std::invalid_argument("Topology: two nodes named " + name);
     }
     m_nodes.push_back({std::move(name), kind, tier, {}});
+    m_firstCoordinate.push_back(static_cast<uint32_t>(m_coordinates.size()));
     m_endpointsValid = false;
     return id;
 }
@@ -32,9 +33,25 @@ Topology::AddHost(std::string name)
 }
 
 NodeId
-Topology::AddSwitch(std::string name, uint8_t tier)
+Topology::AddSwitch(std::string name, uint8_t tier, const std::vector<uint32_t>& coordinates)
 {
-    return Add(std::move(name), NodeKind::kSwitch, tier);
+    const NodeId id = Add(std::move(name), NodeKind::kSwitch, tier);
+    m_coordinates.insert(m_coordinates.end(), coordinates.begin(), coordinates.end());
+    m_firstCoordinate.back() = static_cast<uint32_t>(m_coordinates.size());
+    return id;
+}
+
+NodeId
+Topology::AddSwitchAt(const std::string& kind,
+                      uint8_t tier,
+                      const std::vector<uint32_t>& coordinates)
+{
+    std::string name = kind;
+    for (const uint32_t c : coordinates)
+    {
+        name += "-" + std::to_string(c);
+    }
+    return AddSwitch(std::move(name), tier, coordinates);
 }
 
 LinkId
@@ -181,6 +198,25 @@ uint32_t
 Topology::SwitchCount() const
 {
     return static_cast<uint32_t>(m_nodes.size() - m_hosts.size());
+}
+
+std::vector<uint32_t>
+Topology::Coordinates(NodeId node) const
+{
+    return {m_coordinates.begin() + m_firstCoordinate[node],
+            m_coordinates.begin() + m_firstCoordinate[node + 1]};
+}
+
+void
+Topology::Describe(Description about)
+{
+    m_about = std::move(about);
+}
+
+const Description&
+Topology::About() const
+{
+    return m_about;
 }
 
 } // namespace topo

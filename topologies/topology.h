@@ -12,6 +12,7 @@
 #define TOPOLOGIES_TOPOLOGY_H
 
 #include "contrib/rdma/core/units.h"
+#include "topologies/parameter.h"
 
 #include <cstdint>
 #include <optional>
@@ -68,6 +69,22 @@ struct DirectedLink
     bool fromA = true;
 };
 
+/// What the family that made a network says of it: data, so that nobody reads it out of names. Of a
+/// network that no family made, as there are in tests, all of it is empty.
+struct Description
+{
+    std::string family;
+    std::string name;      ///< for people: "fat-tree k=4"; empty: as the family, or the file
+    Parameters parameters; ///< with all that the family chose
+    /// What those switches are together of whose several coordinates the first is the same: "pod";
+    /// empty: nothing.
+    std::string part;
+    std::vector<std::string> tiers; ///< what switches of tier 1, 2 and on are called: "edge"
+    uint64_t partPorts = 0;         ///< server ports of one part; 0: there are none
+    bool grid = false;              ///< coordinates are places on a grid of cables
+    bool numberedNodes = false;     ///< NodeIds are the numbers that the user's file gives to nodes
+};
+
 /// Built node by node and link by link; a value. Building it wrongly is a mistake of the program,
 /// not of the user (readers of user files check first), and throws std::invalid_argument: a name
 /// taken twice, a node that does not exist, a link from a node to itself, a rate of zero, a
@@ -77,7 +94,12 @@ class Topology
 {
   public:
     NodeId AddHost(std::string name);
-    NodeId AddSwitch(std::string name, uint8_t tier);
+    /// `coordinates`: where the switch stands, as its family counts; none of a switch without.
+    NodeId AddSwitch(std::string name, uint8_t tier, const std::vector<uint32_t>& coordinates = {});
+    /// AddSwitch() with a name that is made of the coordinates: "edge-0-1".
+    NodeId AddSwitchAt(const std::string& kind,
+                       uint8_t tier,
+                       const std::vector<uint32_t>& coordinates);
     LinkId Connect(NodeId a,
                    NodeId b,
                    rdma::BitRate rate,
@@ -104,6 +126,11 @@ class Topology
     /// The node on the other side of a port.
     NodeId Peer(NodeId node, PortId port) const;
     uint32_t SwitchCount() const;
+    /// Of a switch, as they were given; empty for a host.
+    std::vector<uint32_t> Coordinates(NodeId node) const;
+
+    void Describe(Description about);
+    const Description& About() const;
 
   private:
     NodeId Add(std::string name, NodeKind kind, uint8_t tier);
@@ -115,6 +142,10 @@ class Topology
     std::vector<uint16_t> m_ordinal;
     std::vector<NodeId> m_hosts;
     std::unordered_map<std::string, NodeId> m_byName;
+    /// Of all nodes, one after the other; where those of node i begin, for each and the end.
+    std::vector<uint32_t> m_coordinates;
+    std::vector<uint32_t> m_firstCoordinate{0};
+    Description m_about;
     /// Links so far between two nodes (smaller id first).
     std::unordered_map<uint64_t, uint16_t> m_between;
 

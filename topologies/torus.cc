@@ -1,57 +1,41 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Torus of any number of dimensions: rings (one dimension), tori, and with wrap = false lines and
+ * meshes.
+ *
+ *     torus 4x3:      sw-0-0 -- sw-0-1 -- sw-0-2 -- (sw-0-0)
+ *                       |         |         |
+ *                     sw-1-0 -- sw-1-1 -- sw-1-2 -- (sw-1-0)
+ *                       |         |         |
+ *                     sw-2-0 -- sw-2-1 -- sw-2-2 -- (sw-2-0)
+ *                       |         |         |
+ *                     sw-3-0 -- sw-3-1 -- sw-3-2 -- (sw-3-0)
+ *                       |         |         |
+ *                    (sw-0-0)  (sw-0-1)  (sw-0-2)       hostsPerSwitch server ports a switch
+ *
+ * The name of a switch is its coordinates. Server s, NIC n takes server port s x nicsPerServer + n,
+ * counted switch by switch, the last coordinate first: in 4x3 with one server port a switch,
+ * server-4 is at sw-1-1.
+ *
+ * Links of a dimension of size n: n if it wraps, n - 1 if not, and 1 if n is 2 (its two links would
+ * join the same two switches). So a torus of sizes n1 x n2 x ... with all n > 2 has one link a
+ * switch and dimension, a degree of twice the dimensions, and a diameter of sum(floor(n / 2)); a
+ * mesh has sum(n - 1) (Dally & Towles, "Principles and Practices of Interconnection Networks",
+ * 2004, ch. 5). Ports of a switch follow from the order in which links are made: servers first,
+ * then dimension by dimension.
+ *
+ * What is not given is chosen: hostsPerSwitch = server ports / switches, rounded up, or 1 where
+ * there is no number of servers; the sizes as a torus of two dimensions, as square as can be, with
+ * room for the servers (a ring if there are fewer than 3 x 3 switches).
  */
-#include "topologies/torus.h"
-
+#include "topologies/family.h"
 #include "topologies/names.h"
 
 #include <algorithm>
 
 namespace topo
 {
-
-const char* const kTorusSizesHelp =
-    "1 to 6 sizes from 2 to 65535 with an x between them, such as 4x4x2, or 6 for a ring";
-
-std::optional<std::vector<uint32_t>>
-ParseTorusSizes(const std::string& text)
-{
-    std::vector<uint32_t> sizes;
-    uint32_t size = 0;
-    size_t digits = 0;
-    for (size_t i = 0; i <= text.size(); ++i)
-    {
-        const char c = i == text.size() ? 'x' : text[i];
-        if (c >= '0' && c <= '9' && digits < 5)
-        {
-            size = size * 10 + static_cast<uint32_t>(c - '0');
-            ++digits;
-        }
-        else if ((c == 'x' || c == 'X') && digits > 0 && size >= 2 && size <= 65535 &&
-                 sizes.size() < kMostTorusDimensions)
-        {
-            sizes.push_back(size);
-            size = 0;
-            digits = 0;
-        }
-        else
-        {
-            return std::nullopt;
-        }
-    }
-    return sizes;
-}
-
-std::string
-TorusSizesText(const std::vector<uint32_t>& sizes)
-{
-    std::string text;
-    for (const uint32_t size : sizes)
-    {
-        text += (text.empty() ? "" : "x") + std::to_string(size);
-    }
-    return text;
-}
 
 namespace
 {
@@ -72,11 +56,11 @@ SquareFor(uint64_t switches)
     return {static_cast<uint32_t>((switches + rows - 1) / rows), static_cast<uint32_t>(rows)};
 }
 
-} // namespace
-
 TopologyResult
 MakeTorus(const TopologyRequest& r)
 {
+    const std::vector<uint32_t> wanted = r.parameters.Sizes("torus");
+    const bool wrap = r.parameters.Flag("wrap");
     TopologyResult result;
     const auto ceilDiv = [](uint64_t a, uint64_t b) { return (a + b - 1) / b; };
     const auto fail =
@@ -85,17 +69,17 @@ MakeTorus(const TopologyRequest& r)
         };
 
     uint64_t ports = uint64_t(r.hosts) * r.nicsPerServer;
-    uint64_t perSwitch = r.hostsPerSwitch;
-    if (r.hosts == 0 && r.torus.empty())
+    uint64_t perSwitch = r.parameters.Count("hosts-per-switch");
+    if (r.hosts == 0 && wanted.empty())
     {
         fail("hosts", "", "a torus needs a number of servers or its sizes");
         return result;
     }
     const std::vector<uint32_t> sizes =
-        r.torus.empty() ? SquareFor(ceilDiv(ports, std::max<uint64_t>(perSwitch, 1))) : r.torus;
-    if (sizes.size() > kMostTorusDimensions)
+        wanted.empty() ? SquareFor(ceilDiv(ports, std::max<uint64_t>(perSwitch, 1))) : wanted;
+    if (sizes.size() > kMostDimensions)
     {
-        fail("torus", Quoted(TorusSizesText(sizes)), "has more than 6 dimensions");
+        fail("torus", Quoted(SizesText(sizes)), "has more than 6 dimensions");
         return result;
     }
     uint64_t switches = 1;
@@ -103,16 +87,14 @@ MakeTorus(const TopologyRequest& r)
     {
         if (size < 2)
         {
-            fail("torus",
-                 Quoted(TorusSizesText(sizes)),
-                 "has a dimension of fewer than 2 switches");
+            fail("torus", Quoted(SizesText(sizes)), "has a dimension of fewer than 2 switches");
             return result;
         }
         switches *= size; // at most 2^20 * 2^32 before the check
         if (switches > detail::kMostNodes)
         {
             fail("torus",
-                 Quoted(TorusSizesText(sizes)),
+                 Quoted(SizesText(sizes)),
                  "is more than the " + std::to_string(detail::kMostNodes) +
                      " nodes that can be simulated");
             return result;
@@ -127,10 +109,10 @@ MakeTorus(const TopologyRequest& r)
     ports = servers * r.nicsPerServer;
     if (ports > capacity)
     {
-        fail("hostsPerSwitch",
+        fail("hosts-per-switch",
              std::to_string(perSwitch),
-             std::string(perSwitch == 1 ? "server port" : "server ports") + " at each of the " + std::to_string(switches) +
-                 " switches of a torus " + TorusSizesText(sizes) + " are " +
+             std::string(perSwitch == 1 ? "server port" : "server ports") + " at each of the " +
+                 std::to_string(switches) + " switches of a torus " + SizesText(sizes) + " are " +
                  std::to_string(capacity) + ", but " + Counted(r.hosts, "server") +
                  (r.hosts == 1 ? " needs " : " need ") + std::to_string(ports) + "; " +
                  std::to_string(ceilDiv(ports, switches)) + " a switch are enough");
@@ -145,7 +127,7 @@ MakeTorus(const TopologyRequest& r)
     }
     if (perSwitch + 2 * sizes.size() > 65535)
     {
-        fail("hostsPerSwitch",
+        fail("hosts-per-switch",
              std::to_string(perSwitch),
              "would be a switch of more than 65535 ports");
         return result;
@@ -154,7 +136,7 @@ MakeTorus(const TopologyRequest& r)
         ports + switches * sizes.size() > detail::kMostLinks)
     {
         fail("torus",
-             Quoted(TorusSizesText(sizes)),
+             Quoted(SizesText(sizes)),
              "is a network larger than " + std::to_string(detail::kMostNodes) + " nodes or " +
                  std::to_string(detail::kMostLinks) + " links");
         return result;
@@ -175,12 +157,12 @@ MakeTorus(const TopologyRequest& r)
     nodes.reserve(switches);
     for (uint32_t i = 0; i < switches; ++i)
     {
-        std::string name = "sw";
+        std::vector<uint32_t> at;
         for (size_t d = 0; d < sizes.size(); ++d)
         {
-            name += "-" + std::to_string(i / stride[d] % sizes[d]);
+            at.push_back(i / stride[d] % sizes[d]);
         }
-        nodes.push_back(t.AddSwitch(name, 1));
+        nodes.push_back(t.AddSwitchAt("sw", 1, at));
     }
     for (uint64_t p = 0; p < ports; ++p)
     {
@@ -196,7 +178,7 @@ MakeTorus(const TopologyRequest& r)
         for (uint32_t i = 0; i < switches; ++i)
         {
             const bool last = i / stride[d] % sizes[d] == sizes[d] - 1;
-            if (last && (!r.wrap || sizes[d] == 2))
+            if (last && (!wrap || sizes[d] == 2))
             {
                 continue;
             }
@@ -204,12 +186,45 @@ MakeTorus(const TopologyRequest& r)
             t.Connect(nodes[i], nodes[next], rate, r.linkDelay, r.bitErrorRate);
         }
     }
-    result.notes.push_back(std::string(r.wrap ? "torus " : "mesh ") + TorusSizesText(sizes) + ": " +
-                           Counted(switches, "switch", "switches") + " of " +
+    Description about;
+    about.name = (wrap ? "torus " : "mesh ") + SizesText(sizes);
+    about.parameters.SetSizes("torus", sizes).SetCount("hosts-per-switch", perSwitch);
+    about.grid = true;
+    result.notes.push_back(about.name + ": " + Counted(switches, "switch", "switches") + " of " +
                            Counted(perSwitch, "server port") + " of " + rdma::ToString(r.linkRate) +
                            ", links of " + rdma::ToString(rate) + " between them");
+    t.Describe(std::move(about));
     result.topology = std::move(t);
     return result;
 }
+
+Family
+Torus()
+{
+    Family f;
+    f.name = "torus";
+    f.description =
+        "rings, tori and meshes of any number of dimensions (torus, hosts per switch, wrap)";
+    f.parameters = {
+        SizesParameter("torus", "switches of every dimension, 6 being a ring")
+            .Chosen("a square for the servers")
+            .Recorded()
+            .Example("4x4x2"),
+        CountParameter("hosts-per-switch", "server ports of a switch")
+            .Chosen("what the servers need")
+            .Example("2"),
+        FlagParameter("wrap", "each dimension is a ring; --no-wrap: a line, as in a mesh")
+            .Standard("1")
+            .Recorded(),
+    };
+    f.sizedBy = {"torus"};
+    f.routing = "torus,updn";
+    f.make = MakeTorus;
+    return f;
+}
+
+const RegisteredFamily g_torus(Torus());
+
+} // namespace
 
 } // namespace topo

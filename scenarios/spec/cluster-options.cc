@@ -230,7 +230,7 @@ MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::S
     const uint32_t perServer = c.server.gpus;
 
     // How many servers there are, and how many of them work.
-    const bool fromFile = MatchName(values.Text("topology"), TopologyItems()).empty();
+    const bool fromFile = !FamilyNamed(values.Text("topology"));
     const bool haveServers = values.Given("servers");
     const bool haveTotal = values.Given(d.total);
     uint32_t installed = haveServers ? values.U32("servers") : 0; // 0: all hosts of a file

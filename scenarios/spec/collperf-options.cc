@@ -127,7 +127,7 @@ MakeTable()
     });
     t.Add(ClusterOptionRows(Defaults()));
     t.Add(CollectiveOptionRows());
-    t.Add(NetworkOptionRows("single-switch", "the smallest that fits the servers"));
+    t.Add(NetworkOptionRows("single-switch", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
     t.Add(RunOptionRows("collperf"));
     t.lists = {{"ops", "Operations (--op)", OpItems}, AlgorithmList(), ServerList()};

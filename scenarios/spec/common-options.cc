@@ -8,9 +8,9 @@
 #include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/nic-names.h"
-#include "topologies/family.h"
 
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 #include <cctype>
 
 namespace scenario
@@ -23,13 +23,19 @@ TopologyItems()
     std::vector<NamedItem> items;
     for (const auto& family : topo::Families())
     {
-        const bool fromFile = std::find(family.fields.begin(), family.fields.end(), "file") != family.fields.end();
-        if (!fromFile)
+        if (family.file.empty())
         {
             items.push_back({family.name, family.description});
         }
     }
     return items;
+}
+
+const topo::Family*
+FamilyNamed(const std::string& topology)
+{
+    const topo::Family* family = topo::FindFamily(topology);
+    return family && family->file.empty() ? family : nullptr;
 }
 
 std::vector<NamedItem>
@@ -138,33 +144,80 @@ RunOptionRows(const std::string& program)
     return rows;
 }
 
+namespace
+{
+
+/// "a graph in JSON, or a topology file of HPCC's ns-3 code"
+std::string
+TopologyFiles()
+{
+    std::string text;
+    for (const auto& family : topo::Families())
+    {
+        text += family.file.empty() || text.empty() ? family.file : ", or " + family.file;
+    }
+    return text;
+}
+
+Kind
+KindOf(topo::ParameterKind kind)
+{
+    switch (kind)
+    {
+    case topo::ParameterKind::kCount:
+        return Kind::kInteger;
+    case topo::ParameterKind::kFactor:
+        return Kind::kReal;
+    case topo::ParameterKind::kFlag:
+        return Kind::kFlag;
+    case topo::ParameterKind::kSizes:
+        break;
+    }
+    return Kind::kText;
+}
+
+/// The option of a parameter: all of it is in the families' tables.
+Option
+ParameterRow(const topo::SharedParameter& shared, ServerCount servers, const std::string& json, const std::string& group)
+{
+    const topo::Parameter& p = shared.parameter;
+    Option o = Opt(p.name, KindOf(p.kind), json, group, Join(shared.families, ", ") + ": " + p.help);
+    if (p.kind == topo::ParameterKind::kCount || p.kind == topo::ParameterKind::kFactor)
+    {
+        o.Range(p.min, p.max);
+    }
+    if (p.always)
+    {
+        o.Default(p.standard);
+    }
+    else
+    {
+        const bool hosts = servers == ServerCount::kHosts;
+        std::string note = p.standard.empty() ? p.chosen : p.standard;
+        boost::replace_all(note, "{servers}", hosts ? "--hosts" : "the servers");
+        o.Otherwise(hosts && !p.usual.empty() ? p.usual + ", or " + note : note);
+    }
+    return o.Example(p.example);
+}
+
+} // namespace
+
 std::vector<Option>
-NetworkOptionRows(const std::string& defaultTopology, const std::string& kNote)
+NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
 {
     const std::string group = "Network";
     const std::string json = "/network";
-    return {
-        Opt("topology", Kind::kNameOrFile, json, group,
-            JoinNames(TopologyItems()) + ", or a file: a graph in JSON, or a topology file of HPCC's ns-3 code")
+    std::vector<Option> rows = {
+        Opt("topology", Kind::kNameOrFile, json, group, JoinNames(TopologyItems()) + ", or a file: " + TopologyFiles())
             .Names("topology", TopologyItems)
             .Default(defaultTopology)
             .Example("leaf-spine"),
-        Opt("k", Kind::kInteger, json, group, "fat-tree: ports of a switch, even; k^3/4 server ports").Otherwise(kNote).Range(2, 128).Example("8"),
-        Opt("oversubscription", Kind::kReal, json, group, "fat-tree, leaf-spine: server to uplink capacity of an edge switch")
-            .Default("1")
-            .Range(1, 1000)
-            .Example("4"),
-        Opt("leaves", Kind::kInteger, json, group, "leaf-spine: number of leaves").Otherwise("what the servers need").Range(1, 65535).Example("4"),
-        Opt("spines", Kind::kInteger, json, group, "leaf-spine: number of spines").Otherwise("what the leaves can use").Range(1, 65535).Example("4"),
-        Opt("hosts-per-leaf", Kind::kInteger, json, group, "leaf-spine: server ports of a leaf").Otherwise("16 at most").Range(1, 65535).Example("4"),
-        Opt("torus", Kind::kText, json, group, "torus: switches of every dimension, 6 being a ring")
-            .Otherwise("a square for the servers")
-            .Example("4x4x2"),
-        Opt("hosts-per-switch", Kind::kInteger, json, group, "torus: server ports of a switch")
-            .Otherwise("what the servers need")
-            .Range(1, 65535)
-            .Example("2"),
-        Opt("wrap", Kind::kFlag, json, group, "torus: each dimension is a ring; --no-wrap: a line, as in a mesh").Otherwise("1"),
+    };
+    for (const auto& shared : topo::AllParameters())
+    {
+        rows.push_back(ParameterRow(shared, servers, json, group));
+    }
+    rows.insert(rows.end(), {
         Opt("fabric-rate", Kind::kRate, json, group, "of links between switches")
             .Otherwise("as the NIC")
             .Range(topo::kSlowestLink.bps, topo::kFastestLink.bps)
@@ -174,7 +227,8 @@ NetworkOptionRows(const std::string& defaultTopology, const std::string& kNote)
             .Range(0, static_cast<double>(topo::kLongestDelay.ps))
             .Example("2us"),
         Opt("bit-error-rate", Kind::kReal, json, group, "of every link, independent errors").Default("0").Range(0, topo::kMostBitErrors).Example("1e-12"),
-    };
+    });
+    return rows;
 }
 
 std::vector<Option>

@@ -7,6 +7,7 @@
 #define SCENARIOS_SPEC_COMMON_OPTIONS_H
 
 #include "scenarios/spec/options.h"
+#include "topologies/family.h"
 
 #include <string>
 #include <vector>
@@ -18,7 +19,16 @@ namespace scenario
 constexpr const char* kVersion = "0.1.0";
 
 std::vector<Option> RunOptionRows(const std::string& program); ///< --scenario, --out, --seed, --dry-run, ...
-std::vector<Option> NetworkOptionRows(const std::string& defaultTopology, const std::string& kNote); ///< topology and links
+
+/// How a program knows its number of servers.
+enum class ServerCount : uint8_t
+{
+    kAlways, ///< each has some
+    kHosts,  ///< it is --hosts, which may be left out
+};
+
+/// Topology and links, with the parameters of all families.
+std::vector<Option> NetworkOptionRows(const std::string& defaultTopology, ServerCount servers);
 
 /// Whose settings of a queue pair are the defaults.
 enum class Software : uint8_t
@@ -35,7 +45,9 @@ std::vector<Option> PlacementOptionRows();                     ///< servers on h
 std::vector<Option> CollectiveOptionRows();                    ///< --algorithm, --channels, ...
 
 // Registries as --help and errors list them.
-std::vector<NamedItem> TopologyItems();
+std::vector<NamedItem> TopologyItems(); ///< families that make networks from parameters
+/// The family that a value of --topology names; null if it is a file.
+const topo::Family* FamilyNamed(const std::string& topology);
 std::vector<NamedItem> NicItems();
 std::vector<NamedItem> EthernetNicItems();
 std::vector<NamedItem> CongestionItems();

@@ -13,6 +13,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/options-detail.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <boost/algorithm/string.hpp>
@@ -85,6 +86,40 @@ IbRoutingItems()
     return items;
 }
 
+namespace
+{
+
+/// "ftree,updn; torus,updn on a torus": what each family's networks are routed by.
+std::string
+RoutingNote()
+{
+    const std::string usual = topo::kUsualRouting;
+    std::vector<std::string> engines; // in the order of the families
+    for (const auto& family : topo::Families())
+    {
+        if (family.routing != usual && std::find(engines.begin(), engines.end(), family.routing) == engines.end())
+        {
+            engines.push_back(family.routing);
+        }
+    }
+    std::string text = usual;
+    for (const auto& engine : engines)
+    {
+        std::vector<std::string> names;
+        for (const auto& family : topo::Families())
+        {
+            if (family.routing == engine)
+            {
+                names.push_back(family.name);
+            }
+        }
+        text += "; " + engine + " on a " + topo::JoinNames(names);
+    }
+    return text;
+}
+
+} // namespace
+
 std::vector<Option>
 InfiniBandOptionRows()
 {
@@ -97,7 +132,7 @@ InfiniBandOptionRows()
             .Otherwise("the first that is as fast as the NIC")
             .Example("quantum"),
         Opt("ib-routing", Kind::kText, json, group, "engine of the subnet manager; of several the first that can route the network")
-            .Otherwise("ftree,updn; torus,updn on a torus")
+            .Otherwise(RoutingNote())
             .Example("minhop"),
         Opt("ib-lfts", Kind::kFile, json, group,
             "forwarding tables instead of an engine's, as OpenSM or ibroute writes them (--ib-dump)")
@@ -188,7 +223,8 @@ ApplyInfiniBand(Validation* v)
     decide("ib-switch", rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
     const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Text("ib-switch"));
     decide("switch-latency", CanonicalDuration(device->latency.ps));
-    decide("ib-routing", values.Text("topology") == "torus" ? "torus,updn" : "ftree,updn");
+    const topo::Family* family = FamilyNamed(values.Text("topology"));
+    decide("ib-routing", family ? family->routing : topo::kUsualRouting);
     decide("ib-dump", "0");
     decide("lmc", "0");
     // A cable is as long as the fastest links that it is for allow.

@@ -63,7 +63,7 @@ class Checker
           m_pairs(std::move(pairs)),
           m_cluster(cluster),
           m_largestMessage(largestMessage),
-          m_fromFile(MatchName(read.values.Text("topology"), TopologyItems()).empty()),
+          m_fromFile(!FamilyNamed(read.values.Text("topology"))),
           m_errors(errors),
           m_notes(notes)
     {

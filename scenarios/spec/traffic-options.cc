@@ -30,7 +30,6 @@ namespace scenario
 namespace
 {
 
-constexpr uint32_t kDefaultK = 8;
 constexpr uint32_t kDefaultHosts = 16; ///< of networks that have no size of their own
 constexpr uint64_t kMostFlows = 20000000;
 constexpr double kMostPeriods = 1e8; ///< on and off, of all hosts: some seconds of work
@@ -71,6 +70,35 @@ FlowSizeItems()
     return items;
 }
 
+/// "all of a fat-tree or a file, else 16": families that have a size when nobody gives one.
+std::string
+UsualHosts()
+{
+    std::vector<std::string> names;
+    for (const auto& family : topo::Families())
+    {
+        const auto& all = family.parameters;
+        if (std::any_of(all.begin(), all.end(), [](const topo::Parameter& p) { return !p.usual.empty(); }))
+        {
+            names.push_back("a " + family.name);
+        }
+    }
+    names.push_back("a file");
+    return "all of " + topo::JoinNames(names) + ", else " + std::to_string(kDefaultHosts);
+}
+
+/// "one pod of a fat-tree, else half of the hosts"
+std::string
+UsualOffset()
+{
+    std::string text;
+    for (const auto& family : topo::Families())
+    {
+        text += family.part.empty() ? "" : "one " + family.part + " of a " + family.name + ", ";
+    }
+    return text + "else half of the hosts";
+}
+
 OptionTable
 MakeTable()
 {
@@ -83,7 +111,7 @@ MakeTable()
     t.Add({
         Opt("pattern", Kind::kName, json, group, "who sends to whom").Names("pattern", Patterns()).Otherwise("permutation").Example("all-to-all"),
         Opt("offset", Kind::kInteger, json, group, "permutation: host i sends to (i + N) mod hosts")
-            .Otherwise("one pod of a fat-tree, else half of the hosts")
+            .Otherwise(UsualOffset())
             .Range(1, 4294967295.0)
             .Example("3"),
         Opt("fan-in", Kind::kInteger, json, group, "incast: number of senders, the hosts behind the target")
@@ -185,13 +213,13 @@ MakeTable()
             .Otherwise("100us for --pattern=poisson and on-off, else 0")
             .Range(0, 1e15)
             .Example("50us"),
-        Opt("hosts", Kind::kInteger, json, group, "hosts of the network").Otherwise("all of a fat-tree or a file, else 16").Range(2, 1048576).Example("8"),
+        Opt("hosts", Kind::kInteger, json, group, "hosts of the network").Otherwise(UsualHosts()).Range(2, 1048576).Example("8"),
         Opt("stop-after", Kind::kDuration, json, group, "end the run at this simulated time; 0: when all flows are done")
             .Default("0ns")
             .Range(0, 9.2e18)
             .Example("5ms"),
     });
-    t.Add(NetworkOptionRows("fat-tree", "8, or the smallest that fits --hosts"));
+    t.Add(NetworkOptionRows("fat-tree", ServerCount::kHosts));
     t.Add(FabricOptionRows(Software::kDrivers));
     t.Add(RunOptionRows("traffic"));
     t.foreign = ServerNames();
@@ -517,11 +545,8 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
         if (!values.Given("offset"))
         {
             uint32_t offset = std::max(1u, hosts / 2);
-            if (!network.fromFile && values.Text("topology") == "fat-tree")
-            {
-                const uint32_t pod = values.U32("k") * values.U32("k") / 4;
-                offset = pod < hosts ? pod : offset;
-            }
+            const uint64_t part = network.topology.About().partPorts; // hosts have one port each
+            offset = part > 0 && part < hosts ? static_cast<uint32_t>(part) : offset;
             v->Decide("offset", std::to_string(offset));
         }
         const uint64_t offset = values.Integer("offset");
@@ -679,9 +704,10 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
     const auto& topology = network.topology;
     const auto& hosts = topology.Hosts();
 
-    // In a network from an HPCC file, flows name nodes as it does; in any other, hosts from 0.
+    // In a network whose file numbers its nodes, flows name them so; in any other, hosts from 0.
     std::vector<uint32_t> hostOfNode;
-    if (network.hpccFile)
+    const bool numbered = topology.About().numberedNodes;
+    if (numbered)
     {
         hostOfNode.assign(topology.Nodes().size(), UINT32_MAX);
         for (uint32_t h = 0; h < hosts.size(); ++h)
@@ -690,7 +716,7 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
         }
     }
     const auto notAHost = [&](uint64_t id) -> std::string {
-        if (!network.hpccFile)
+        if (!numbered)
         {
             return id < hosts.size() ? "" : "the network has hosts 0 to " + std::to_string(hosts.size() - 1);
         }
@@ -710,8 +736,8 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
     s->flows.reserve(read.flows.size());
     for (const auto& h : read.flows)
     {
-        const uint32_t src = network.hpccFile ? hostOfNode[h.src] : h.src;
-        const uint32_t dst = network.hpccFile ? hostOfNode[h.dst] : h.dst;
+        const uint32_t src = numbered ? hostOfNode[h.src] : h.src;
+        const uint32_t dst = numbered ? hostOfNode[h.dst] : h.dst;
         const size_t turn = turns[{src, dst}]++;
         Flow f;
         f.src = EndpointAt(topology, src, turn);
@@ -824,27 +850,27 @@ ValidateTraffic(const ReadResult& read)
         v.Fail("completion", "has no meaning with --operation=read: nobody acknowledges the bytes; allowed: receiver");
     }
 
-    const std::string topology = v.values.Text("topology");
-    const bool family = !MatchName(topology, TopologyItems()).empty();
     uint32_t hosts = v.values.Given("hosts") ? v.values.U32("hosts") : 0;
-    bool choseK = false;
-    if (!v.values.Given("hosts") && family)
+    std::vector<std::string> chosen; // as if they had been given
+    if (const topo::Family* family = FamilyNamed(v.values.Text("topology")); family && !v.values.Given("hosts"))
     {
-        if (topology == "fat-tree" && !v.values.Given("k"))
+        for (const topo::Parameter& p : family->parameters)
         {
-            v.Decide("k", std::to_string(kDefaultK));
-            v.values.Slot("k").given = choseK = true;
+            if (!p.usual.empty() && !v.values.Given(p.name))
+            {
+                v.Decide(p.name, p.usual);
+                v.values.Slot(p.name).given = true;
+                chosen.push_back(p.name);
+            }
         }
-        else if (topology == "single-switch" || (topology == "torus" && !v.values.Given("torus")) ||
-                 (topology == "leaf-spine" && !(v.values.Given("leaves") && v.values.Given("hosts-per-leaf"))))
-        {
-            hosts = kDefaultHosts;
-        }
+        const auto& by = family->sizedBy;
+        const bool sized = !by.empty() && std::all_of(by.begin(), by.end(), [&](const std::string& name) { return v.values.Given(name); });
+        hosts = sized ? 0 : kDefaultHosts;
     }
     const Network network = MakeNetwork(&v, hosts, 1, "hosts", &s.fabric);
-    if (choseK)
+    for (const std::string& name : chosen)
     {
-        v.values.Slot("k").given = false;
+        v.values.Slot(name).given = false;
     }
     if (network.valid)
     {

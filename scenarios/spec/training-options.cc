@@ -200,7 +200,7 @@ MakeTable()
     });
     t.Add(ClusterOptionRows(Defaults()));
     t.Add(CollectiveOptionRows());
-    t.Add(NetworkOptionRows("fat-tree", "the smallest that fits the servers"));
+    t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
     t.Add(RunOptionRows("dltrain"));
     t.lists = {{"models", "Models (--model), or a JSON file", ModelItems}, {"gpus", "GPUs (--gpu), or a JSON file", GpuItems}, ServerList()};

@@ -17,7 +17,6 @@
 #include "scenarios/traffic/random.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
-#include "topologies/torus.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -25,7 +24,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 #include <sys/file.h>
@@ -218,70 +217,58 @@ MakeFabric(Validation* v)
 namespace
 {
 
-/// The first character that says something: JSON or not.
-bool
-LooksLikeJson(const std::string& path)
-{
-    if (!rdma::WhyUnreadable(path).empty())
-    {
-        return false; // whoever reads it says so
-    }
-    std::ifstream in(path, std::ios::binary);
-    char c = 0;
-    while (in.get(c))
-    {
-        if (!std::isspace(static_cast<unsigned char>(c)))
-        {
-            return c == '{' || c == '[';
-        }
-    }
-    return path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0;
-}
-
-/// Option that a field of a TopologyRequest comes from; "" if none.
+/// Option that a field of a TopologyRequest comes from; a parameter is its own.
 std::string
 OptionOfField(const std::string& field, const std::string& hostsOption)
 {
-    static const std::vector<std::pair<std::string, std::string>> map = {
-        {"k", "k"},
-        {"oversubscription", "oversubscription"},
+    static const std::map<std::string, std::string> map = {
+        {"nicsPerServer", "nics-per-server"},
         {"linkRate", "nic"},
         {"fabricRate", "fabric-rate"},
         {"linkDelay", "link-delay"},
-        {"leaves", "leaves"},
-        {"spines", "spines"},
-        {"hostsPerLeaf", "hosts-per-leaf"},
-        {"torus", "torus"},
-        {"hostsPerSwitch", "hosts-per-switch"},
-        {"wrap", "wrap"},
         {"bitErrorRate", "bit-error-rate"},
         {"file", "topology"},
-        {"topology", "topology"},
     };
-    if (field == "hosts")
-    {
-        return hostsOption;
-    }
-    if (field == "nicsPerServer")
-    {
-        return "nics-per-server";
-    }
-    for (const auto& [from, to] : map)
-    {
-        if (field == from)
-        {
-            return to;
-        }
-    }
-    return "";
+    const auto known = map.find(field);
+    return field == "hosts" ? hostsOption : known == map.end() ? field : known->second;
 }
 
-std::string
-NumberText(double v)
+/// What was given of the parameters of all families. False after an error.
+bool
+ReadParameters(Validation* v, topo::Parameters* parameters)
 {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", v);
-    return text;
+    for (const auto& shared : topo::AllParameters())
+    {
+        const topo::Parameter& p = shared.parameter;
+        if (!v->table.Find(p.name) || !v->values.Given(p.name))
+        {
+            continue;
+        }
+        switch (p.kind)
+        {
+        case topo::ParameterKind::kCount:
+            parameters->SetCount(p.name, v->values.Integer(p.name));
+            break;
+        case topo::ParameterKind::kFactor:
+            parameters->SetFactor(p.name, v->values.Real(p.name));
+            break;
+        case topo::ParameterKind::kFlag:
+            parameters->SetFlag(p.name, v->values.Flag(p.name));
+            break;
+        case topo::ParameterKind::kSizes: {
+            std::string allowed;
+            const auto value = topo::ParseParameter(p, v->values.Text(p.name), &allowed);
+            if (!value)
+            {
+                v->Fail(p.name, "allowed: " + allowed);
+                return false;
+            }
+            parameters->Set(p.name, *value);
+            break;
+        }
+        }
+    }
+    return true;
 }
 
 } // namespace
@@ -293,9 +280,7 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     Network network;
     auto& values = v->values;
     const std::string& name = values.Text("topology");
-    const auto families = TopologyItems();
-    const bool isFamily = !MatchName(name, families).empty();
-    network.fromFile = !isFamily;
+    network.fromFile = !FamilyNamed(name);
 
     topo::TopologyRequest request;
     request.hosts = hosts;
@@ -303,43 +288,9 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     request.linkRate = fabric->nicRate;
     request.linkDelay = fabric->linkDelay;
     const auto given = [&](const char* option) { return values.Given(option); };
-    if (given("k"))
+    if (!ReadParameters(v, &request.parameters))
     {
-        request.k = values.U32("k");
-    }
-    if (given("oversubscription"))
-    {
-        request.oversubscription = values.Real("oversubscription");
-    }
-    if (given("leaves"))
-    {
-        request.leaves = values.U32("leaves");
-    }
-    if (given("spines"))
-    {
-        request.spines = values.U32("spines");
-    }
-    if (given("hosts-per-leaf"))
-    {
-        request.hostsPerLeaf = values.U32("hosts-per-leaf");
-    }
-    if (given("torus"))
-    {
-        const auto sizes = topo::ParseTorusSizes(values.Text("torus"));
-        if (!sizes)
-        {
-            v->Fail("torus", std::string("allowed: ") + topo::kTorusSizesHelp);
-            return network;
-        }
-        request.torus = *sizes;
-    }
-    if (given("hosts-per-switch"))
-    {
-        request.hostsPerSwitch = values.U32("hosts-per-switch");
-    }
-    if (given("wrap"))
-    {
-        request.wrap = values.Flag("wrap");
+        return network;
     }
     if (given("fabric-rate"))
     {
@@ -351,8 +302,7 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     }
     if (network.fromFile)
     {
-        network.hpccFile = !LooksLikeJson(name);
-        request.family = network.hpccFile ? "hpcc" : "graph";
+        request.family = topo::FamilyOfFile(name).name;
         request.file = name;
         const std::string said = "has no meaning with a topology from a file, which says it for every link; leave it out";
         const size_t before = v->errors.size();
@@ -370,7 +320,11 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     topo::TopologyResult made = topo::MakeTopology(request);
     // With all sizes at their defaults there is nothing that was chosen for the user in particular.
     const bool sized = (v->table.Find("servers") && given("servers")) || given(hostsOption.c_str()) || network.fromFile;
-    if (sized || given("k"))
+    const topo::Family* family = topo::FindFamily(request.family);
+    const bool departs = family && std::any_of(family->parameters.begin(), family->parameters.end(), [&](const topo::Parameter& p) {
+        return !p.usual.empty() && request.parameters.Has(p.name);
+    });
+    if (sized || departs)
     {
         v->notes.insert(v->notes.end(), made.notes.begin(), made.notes.end());
     }
@@ -381,11 +335,9 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
         {
             // The message reads on after the value, which we print in front of it.
             std::string message = (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.message;
-            if ((option == "leaves" || option == "spines") && e.value.empty())
+            if (!e.with.empty() && given(e.with.c_str()))
             {
-                const std::string other = option == "leaves" ? "spines" : "leaves"; // both make it what it is
-                message = (given(other.c_str()) ? "with " + v->values.Where(other) + "=" + v->values.Raw(other) + ": " : "") +
-                          message;
+                message = "with " + v->values.Where(e.with) + "=" + v->values.Raw(e.with) + ": " + message;
             }
             v->errors.push_back(
                 {v->values.Where(option), v->values[option].present ? v->values.Raw(option) : "", message, ""});
@@ -402,48 +354,15 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     network.topology = std::move(*made.topology);
     network.valid = true;
 
-    // What was chosen, for the configuration as run.
-    uint32_t switches[4] = {0, 0, 0, 0};
-    uint32_t pods = 0;
-    for (const auto& node : network.topology.Nodes())
+    const topo::Description& about = network.topology.About();
+    for (const topo::Parameter& p : family->parameters)
     {
-        if (node.kind == topo::NodeKind::kSwitch && node.tier < 4)
+        if (p.recorded && about.parameters.Has(p.name))
         {
-            ++switches[node.tier];
+            v->Decide(p.name, topo::ValueText(about.parameters.All().at(p.name)));
         }
     }
-    network.name = name;
-    if (request.family == "fat-tree")
-    {
-        // k pods of k/2 edge switches.
-        while (pods * pods < 2 * switches[1])
-        {
-            pods += 2;
-        }
-        v->Decide("k", std::to_string(pods));
-        network.name = "fat-tree k=" + std::to_string(pods);
-    }
-    else if (request.family == "leaf-spine")
-    {
-        network.name = "leaf-spine, " + topo::Counted(switches[1], "leaf", "leaves") + ", " + topo::Counted(switches[2], "spine");
-    }
-    else if (request.family == "torus")
-    {
-        // Of the last switch, its coordinates.
-        std::vector<uint32_t> sizes;
-        const std::string& last = network.topology.Nodes().back().name;
-        for (size_t dash = last.find('-'); dash != std::string::npos; dash = last.find('-', dash + 1))
-        {
-            sizes.push_back(static_cast<uint32_t>(std::atoi(last.c_str() + dash + 1)) + 1);
-        }
-        v->Decide("torus", topo::TorusSizesText(sizes));
-        v->Decide("wrap", request.wrap ? "1" : "0");
-        network.name = (request.wrap ? "torus " : "mesh ") + topo::TorusSizesText(sizes);
-    }
-    if (request.oversubscription > 1)
-    {
-        network.name += ", oversubscription " + NumberText(request.oversubscription);
-    }
+    network.name = about.name.empty() ? name : about.name;
     ApplyCompatToNetwork(v, network.topology, fabric);
     if (fabric->infiniBand)
     {
@@ -513,7 +432,14 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
     std::vector<std::string> except{"out", "progress", "report", "timeline"};
     if (networkFromFile)
     {
-        except.insert(except.end(), {"nic", "link-delay", "oversubscription", "bit-error-rate"});
+        except.insert(except.end(), {"nic", "link-delay", "bit-error-rate"});
+        for (const auto& shared : topo::AllParameters())
+        {
+            if (shared.parameter.always)
+            {
+                except.push_back(shared.parameter.name);
+            }
+        }
     }
     nlohmann::json json = ToJson(v.table, v.values, except);
     for (const auto& [name, value] : run.environment)

@@ -44,7 +44,6 @@ struct Network
     topo::Topology topology;
     std::string name;       ///< "fat-tree k=4"
     bool fromFile = false;
-    bool hpccFile = false;  ///< node numbers of the file are NodeIds
     bool valid = false;
 };
 

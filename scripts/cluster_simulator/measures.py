@@ -412,11 +412,10 @@ class Graph:
         ends = table.drop_duplicates("link").set_index("link")[["from", "to", "rate_gbps"]].loc[links.names]
         all_nodes, all_links = run.topology()
         nodes = sorted(set(ends["from"]) | set(ends["to"]) | {name for name, _ in all_nodes}, key=natural)
-        hosts = (
-            host_nodes(run)
-            | {name for name, tier in all_nodes if tier == 0}
-            | {node for node in nodes if re.fullmatch(r"server-\d+", node)}
-        )
+        known_hosts = {name for name, tier in all_nodes if tier == 0}
+        if not known_hosts:  # no topology.json: what is called as our families call hosts is one
+            known_hosts = {node for node in nodes if re.fullmatch(r"server-\d+", node)}
+        hosts = host_nodes(run) | known_hosts
         pairs = {}  # both directions, and all parallel links, of two nodes: one line
         for place, (begin, end, rate) in enumerate(ends.itertuples(index=False)):
             pair = pairs.setdefault(tuple(sorted((begin, end), key=natural)), [0.0, 0.0])

@@ -58,6 +58,6 @@ def _family(family):
     near = difflib.get_close_matches(plain, [known.replace("-", "") for known in FAMILIES], 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise InvalidInput(
-        f"NetworkConfig: {text!r} is neither a family nor a file; allowed: fattree, leafspine, singleswitch, "
-        f"torus, or a topology file{hint}"
+        f"NetworkConfig: {text!r} is neither a family nor a file; allowed: "
+        f"{', '.join(known.replace('-', '') for known in FAMILIES)}, or a topology file{hint}"
     )

@@ -5,10 +5,16 @@ import re
 
 from reading import LONGEST_TIME_US
 
+MOST_COORDINATES, MOST_TIERS, LONGEST_WORD = 8, 16, 40
+
 
 def graph_of(graph):
-    """topology.json as [name, kind, tier] and [a, b, rate, delay, name a->b, name b->a]; None if broken."""
+    """topology.json as [name, kind, tier] and [a, b, rate, delay, name a->b, name b->a]; None if broken.
+
+    "places", if the network's family says any: {"coordinates": of each node, "part", "tiers", "grid"}.
+    """
     try:
+        places = _places(graph)
         nodes = [[_text(node["name"]), _text(node["kind"]), min(99, max(0, int(node["tier"])))] for node in graph["nodes"]]
         links = []
         for link in graph["links"]:
@@ -26,8 +32,21 @@ def graph_of(graph):
     if not nodes:
         return None
     _fill_tiers(nodes, links)
-    return {"name": str(graph.get("name", "")), "nodes": nodes, "links": links,
+    return {"name": str(graph.get("name", "")), "nodes": nodes, "links": links, "places": places,
             "names": [name for link in links for name in link[4:6]]}
+
+
+def _places(graph):
+    """Where switches stand as the network's family counts; None where topology.json does not say it: of a file of
+    somebody's own, or of a run of earlier days."""
+    coordinates = [[int(c) for c in node.get("coordinates", [])][:MOST_COORDINATES] for node in graph["nodes"]]
+    tiers = [_text(tier)[:LONGEST_WORD] for tier in graph.get("tiers", [])][:MOST_TIERS]
+    if not any(coordinates):
+        return None
+    if any(not 0 <= c < 1 << 32 for at in coordinates for c in at):
+        raise ValueError
+    return {"coordinates": coordinates, "part": _text(graph.get("part", ""))[:LONGEST_WORD], "tiers": tiers,
+            "grid": graph.get("grid") is True}
 
 
 def graph_from_links(series):
@@ -54,7 +73,7 @@ def graph_from_links(series):
         for i, node in enumerate(nodes):
             node[1] = "host" if degree.get(i, 0) == 1 else "switch"
     _fill_tiers(nodes, links)
-    return {"name": "", "nodes": nodes, "links": links, "names": []}
+    return {"name": "", "nodes": nodes, "links": links, "places": None, "names": []}
 
 
 def _text(value):

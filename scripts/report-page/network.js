@@ -5,7 +5,8 @@ const MOST_HOSTS = 128, FEW_BOXES = 8, MOST_THIN_HOSTS = 2000;
 
 // Hosts with the same switches become one box if there are too many of them; the same for their links.
 function fold(net) {
-  const nodes = net.nodes.map(([name, kind, tier], i) => ({ id: i, label: name, title: name, kind, tier }));
+  const places = net.places;
+  const nodes = net.nodes.map(([name, kind, tier], i) => ({ id: i, label: name, title: name, kind, tier, level: tier, place: places && places.coordinates[i] }));
   let links = net.links.map((link) => ({ a: link.a, b: link.b, members: [link] }));
   const hosts = nodes.filter((n) => n.kind === "host");
   let folded = false;
@@ -31,13 +32,13 @@ function fold(net) {
         if ((into[link.a] || into[link.b]) && merged.has(key)) merged.get(key).members.push(...link.members);
         else merged.set(into[link.a] || into[link.b] ? key : key + " " + merged.size, { a, b, members: link.members });
       }
-      return finish(kept, [...merged.values()], folded);
+      return finish(kept, [...merged.values()], folded, places);
     }
   }
-  return finish(nodes, links, folded);
+  return finish(nodes, links, folded, places);
 }
 
-function finish(nodes, links, folded) {
+function finish(nodes, links, folded, places) {
   nodes.forEach((n, i) => { n.at = i; n.degree = 0; });
   const between = {};
   for (const link of links) { // several links between the same two nodes stand side by side
@@ -45,7 +46,7 @@ function finish(nodes, links, folded) {
     const key = Math.min(link.a, link.b) + " " + Math.max(link.a, link.b);
     link.ordinal = between[key] = key in between ? between[key] + 1 : 0;
   }
-  return { nodes, links, folded };
+  return { nodes, links, folded, places };
 }
 
 // As close to their wishes as a row of even gaps allows, in the order of the wishes; over as much room as these take.
@@ -112,7 +113,7 @@ function place(graph) {
     // Round the hosts too, if each is in one pod; a switch alone needs no box.
     const floor = loose.length ? 1 : 0;
     graph.pods = parts.filter((part) => part.switches.length + part.hosts.length > 1).map((part) =>
-      ({ from: part.from, to: part.to, floor, top: d3.max(part.switches, (n) => n.tier), name: podName(part), switches: part.switches.map((n) => [n, n.x]) }))
+      ({ from: part.from, to: part.to, floor, top: d3.max(part.switches, (n) => n.tier), ...podName(part, graph.places), switches: part.switches.map((n) => [n, n.x]) }))
       .filter((pod) => pod.top > pod.floor);
   }
   if (top > 0) {
@@ -132,16 +133,31 @@ function place(graph) {
   graph.tierNames = graph.rows.map((row) => {
     const sizes = d3.set(row.map((n) => n.many)).values();
     if (row.every(isHost)) return graph.folded ? (sizes.length === 1 ? sizes[0] + " hosts each" : "hosts (count)") : row.every((n) => /^server-/.test(n.label)) ? "servers" : "hosts";
-    const prefix = /^[a-z]+/.exec(row.filter((n) => !isHost(n))[0].label);
-    return (prefix && Object.hasOwn(TIER_NAMES, prefix[0]) && TIER_NAMES[prefix[0]]) || "switches";
+    return tierName(row.filter((n) => !isHost(n))[0], graph.places) || "switches";
   });
 }
-const TIER_NAMES = { edge: "edge", agg: "aggregation", core: "core", leaf: "leaf", spine: "spine", switch: "switch" };
 
-// "edge-3-1" is of pod 3; a network of somebody's own has pods without a number.
-function podName(part) {
-  const numbers = d3.set(part.switches.map((n) => (/^(?:edge|agg)-(\d+)-\d+$/.exec(n.label) || [])[1])).values();
-  return numbers.length === 1 && numbers[0] !== "undefined" ? "pod " + numbers[0] : "";
+// What the network's family says of it (topology.json) stands in `places`. A network from somebody's own file, or of an older run, has
+// none: there the names are all there is, and those that are made as a family makes them are read so.
+const TIER_NAMES = { edge: "edge", agg: "aggregation", core: "core", leaf: "leaf", spine: "spine", switch: "switch" };
+function tierName(n, places) {
+  if (places) return places.tiers[n.level - 1];
+  const prefix = /^[a-z]+/.exec(n.label);
+  return prefix && Object.hasOwn(TIER_NAMES, prefix[0]) && TIER_NAMES[prefix[0]];
+}
+
+// {name: "pod 3", short: "3"} if all its switches are of pod 3; without a number, as of somebody's own, both are empty.
+function podName(part, places) {
+  const numberOf = (n) => places ? (places.part && n.place.length > 1 ? n.place[0] : undefined) : (/^(?:edge|agg)-(\d+)-\d+$/.exec(n.label) || [])[1];
+  const numbers = d3.set(part.switches.map(numberOf)).values();
+  return numbers.length === 1 && numbers[0] !== "undefined" ? { name: (places ? places.part : "pod") + " " + numbers[0], short: numbers[0] } : { name: "", short: "" };
+}
+
+// [row, column, plane] of a switch on a grid; null if it is none.
+function cellOf(n, places) {
+  if (places) return places.grid && (n.place.length === 2 || n.place.length === 3) && n.place.every((c) => c < 1000) ? [...n.place, 0].slice(0, 3) : null;
+  const found = /(?:^|[^\d-])-?(\d{1,3})-(\d{1,3})(?:-(\d{1,3}))?$/.exec(n.label);
+  return found && found.slice(1).map((text) => Number(text || 0));
 }
 
 // Hosts stand below their switch, also where other switches of the pod have none yet.
@@ -160,7 +176,7 @@ function alignHosts(part, neighbours, nodes, from, to) {
   }
 }
 
-// A torus or mesh: switches that are wired to one another and named by two or three coordinates. Each plane is a grid, its rows and
+// A torus or mesh: switches that are wired to one another and have two or three coordinates. Each plane is a grid, its rows and
 // columns the first two; what hangs at a switch stands beside it. Returns whether it is one.
 function placeOnGrid(graph) {
   const { nodes, links } = graph, switches = nodes.filter((n) => n.kind !== "host");
@@ -168,9 +184,8 @@ function placeOnGrid(graph) {
   if (switches.length < 4 || !links.some((link) => isSwitch(link.a) && isSwitch(link.b)) || d3.set(switches.map((n) => n.tier)).size() !== 1) return false;
   const places = new Set();
   for (const n of switches) {
-    const found = /(?:^|[^\d-])-?(\d{1,3})-(\d{1,3})(?:-(\d{1,3}))?$/.exec(n.label);
-    if (!found) return false;
-    n.cell = found.slice(1).map((text) => Number(text || 0));
+    n.cell = cellOf(n, graph.places);
+    if (!n.cell) return false;
     places.add(n.cell.join(" "));
   }
   const sides = [0, 1, 2].map((axis) => d3.max(switches, (n) => n.cell[axis]) + 1);
@@ -300,7 +315,7 @@ function ends(graph, X) {
 // Beside the highest switches of a pod without hosts is room for its name: no link is in their row, but all around it.
 function makeRoomForNames(graph, room, small) {
   const pods = graph.pods.filter((pod) => pod.floor);
-  const names = [small ? [] : pods.map((pod) => pod.name), pods.map((pod) => pod.name.replace("pod ", ""))].find((names) => names.length && pods.every((pod) => {
+  const names = [small ? [] : pods.map((pod) => pod.name), pods.map((pod) => pod.short)].find((names) => names.length && pods.every((pod) => {
     const widest = d3.max(d3.range(pod.floor, pod.top + 1), (tier) => pod.switches.filter(([n]) => n.tier === tier).length);
     return (pod.to - pod.from) * room - besideOf(names) >= widest * 8;
   }));

@@ -413,7 +413,7 @@ class Results:
 
     def _picture(self, topology, series):
         """Nodes, links (the busiest if there are too many), and each direction's use over time."""
-        nodes, links = topology["nodes"], topology["links"]
+        nodes, links, places = topology["nodes"], topology["links"], topology["places"]
         def traffic(link):
             return sum(series.carried(name) for name in (link[4], link[5]))
         left_out = max(0, len(links) - MOST_LINKS)
@@ -423,12 +423,13 @@ class Results:
             used = sorted({end for link in links for end in link[:2]})
             renumber = {old: new for new, old in enumerate(used)}
             nodes = [nodes[old] for old in used]
+            places = places and {**places, "coordinates": [places["coordinates"][old] for old in used]}
             links = [[renumber[link[0]], renumber[link[1]], *link[2:]] for link in links]
         out = []
         for a, b, rate, delay, ab, ba in links:
             out.append({"a": a, "b": b, "rate_gbps": rate, "delay_us": delay,
                         "use": [series.summary(name, rate) for name in (ab, ba)]})
-        return {"name": cut(topology["name"]), "nodes": [[cut(name), kind, tier] for name, kind, tier in nodes], "links": out, "left_out": left_out,
+        return {"name": cut(topology["name"]), **({"places": places} if places else {}), "nodes": [[cut(name), kind, tier] for name, kind, tier in nodes], "links": out, "left_out": left_out,
                 "begin_us": series.begin, "end_us": series.end, "bin_us": series.bin_us, "bins": series.bins,
                 "first_bin_us": series.grid_begin, "interval_us": series.interval, "rows": series.rows}
 

@@ -79,7 +79,7 @@ function topology() {
     drawNodes(svg, X, Y);
     graph.pods.forEach((pod) => {
       const x0 = laid.left + pod.from * laid.room, x1 = laid.left + pod.to * laid.room;
-      const text = pod.floor ? pod.shown : small ? pod.name.replace("pod ", "") : pod.name;
+      const text = pod.floor ? pod.shown : small ? pod.short : pod.name;
       if (!text || x1 - x0 < text.length * 7 + 8) return;
       // Where no link is: below the hosts, or beside the highest switches.
       const label = svg.append("text").attr("class", "muted halo pod-name").text(text);

@@ -187,9 +187,17 @@ class ReportTest(SystemTest):
     def test_topology_file_and_names_of_links_say_the_same(self):
         run = self.run_program("traffic --topology=fat-tree --k=4 --hosts=16 --pattern=permutation --bytes=100kB")
         whole = page_data(run.path("report.html"))["topology"]
+        told = json.loads(run.text("topology.json"))
+        self.assertEqual([told[key] for key in ("family", "parameters", "part", "tiers")],
+                         ["fat-tree", {"k": 4, "oversubscription": 1}, "pod", ["edge", "aggregation", "core"]])
+        # What a name says the coordinates say, and the page has it from them.
+        for node, at in zip(told["nodes"], whole["places"]["coordinates"]):
+            self.assertEqual(node.get("coordinates", []), at)
+            self.assertEqual(at, [] if node["kind"] == "host" else [int(number) for number in node["name"].split("-")[1:]])
         os.unlink(run.path("topology.json"))
         self.assertEqual(report(run.folder).returncode, 0)
         guessed = page_data(run.path("report.html"))["topology"]
+        self.assertNotIn("places", guessed)
         tiers = {name: tier for name, _, tier in whole["nodes"]}
         # k = 4: 16 servers, 8 edge, 8 aggregation, 4 core switches and 16 + 16 + 16 links
         self.assertEqual([list(tiers.values()).count(tier) for tier in range(4)], [16, 8, 8, 4])

@@ -54,15 +54,14 @@ TEST(Family, Registry)
 TEST(Family, NothingIsIgnored)
 {
     TopologyRequest r = Request("single-switch", 4);
-    r.k = 4;
-    r.oversubscription = 2;
+    r.parameters.SetCount("k", 4).SetFactor("oversubscription", 2);
     EXPECT_EQ(Errors(r),
               "k: 4 has no meaning for single-switch; it belongs to fat-tree\n"
               "oversubscription: 2 has no meaning for single-switch; it belongs to fat-tree or "
               "leaf-spine\n");
     r = Request("fat-tree", 4);
     r.file = "net.json";
-    r.spines = 3;
+    r.parameters.SetCount("spines", 3);
     EXPECT_EQ(Errors(r),
               "spines: 3 has no meaning for fat-tree; it belongs to leaf-spine\n"
               "file: \"net.json\" has no meaning for fat-tree; it belongs to graph or hpcc\n");
@@ -115,9 +114,7 @@ TEST(SingleSwitch, Star)
 TEST(LeafSpine, GivenShape)
 {
     TopologyRequest r = Request("leaf-spine", 0);
-    r.leaves = 4;
-    r.spines = 3;
-    r.hostsPerLeaf = 5;
+    r.parameters.SetCount("leaves", 4).SetCount("spines", 3).SetCount("hosts-per-leaf", 5);
     const Topology t = *topo::MakeTopology(r).topology;
     EXPECT_EQ(t.Hosts().size(), 20u);
     EXPECT_EQ(t.SwitchCount(), 7u);
@@ -141,12 +138,12 @@ TEST(LeafSpine, ChosenShape)
     r.fabricRate = rdma::Gbps(400);
     EXPECT_EQ(topo::MakeTopology(r).topology->SwitchCount(), 3u + 4u);
     // f = 3: 1600 / 3 = 533.3 Gb/s a leaf: 2 spines of 266.67.
-    r.oversubscription = 3;
+    r.parameters.SetFactor("oversubscription", 3);
     const Topology over = *topo::MakeTopology(r).topology;
     EXPECT_EQ(over.SwitchCount(), 3u + 2u);
     EXPECT_EQ(over.Links().back().rate.bps, 266666666667u);
     // Spines given stay, their links become slower.
-    r.spines = 4;
+    r.parameters.SetCount("spines", 4);
     const Topology given = *topo::MakeTopology(r).topology;
     EXPECT_EQ(given.SwitchCount(), 3u + 4u);
     EXPECT_EQ(given.Links().back().rate.bps, 133333333333u);
@@ -157,19 +154,17 @@ TEST(LeafSpine, Errors)
     EXPECT_EQ(Errors(Request("leaf-spine", 0)),
               "hosts: a leaf-spine needs a number of servers, or both leaves and hosts per leaf\n");
     TopologyRequest r = Request("leaf-spine", 10);
-    r.leaves = 2;
-    r.hostsPerLeaf = 4;
+    r.parameters.SetCount("leaves", 2).SetCount("hosts-per-leaf", 4);
     EXPECT_EQ(Errors(r),
               "leaves: 2 leaves of 4 server ports have 8, but 10 servers need 10; 3 leaves, or 5 "
               "ports a leaf, are "
               "enough\n");
     r.hosts = 0;
-    r.leaves = 4000000000u;
-    r.hostsPerLeaf = 4000000000u;
-    EXPECT_NE(Errors(r), "");
-    r.leaves = 60000;
-    r.hostsPerLeaf = 1;
-    r.spines = 60000;
+    r.parameters.SetCount("leaves", 4000000000u).SetCount("hosts-per-leaf", 4000000000u);
+    EXPECT_EQ(Errors(r),
+              "leaves: 4000000000 is not a number from 1 to 65535\n"
+              "hosts-per-leaf: 4000000000 is not a number from 1 to 65535\n");
+    r.parameters.SetCount("leaves", 60000).SetCount("hosts-per-leaf", 1).SetCount("spines", 60000);
     EXPECT_NE(Errors(r).find("larger than"), std::string::npos);
 }
 

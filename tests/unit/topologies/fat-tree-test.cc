@@ -29,8 +29,11 @@ FatTree(uint32_t k, double oversubscription = 1, uint32_t hosts = 0)
 {
     TopologyRequest r;
     r.family = "fat-tree";
-    r.k = k;
-    r.oversubscription = oversubscription;
+    if (k)
+    {
+        r.parameters.SetCount("k", k);
+    }
+    r.parameters.SetFactor("oversubscription", oversubscription);
     r.hosts = hosts;
     return r;
 }
@@ -265,12 +268,12 @@ TEST(FatTree, Errors)
               "k: 4 is too small: a fat-tree of k=4 has 16 server ports (k^3/4), 17 servers need "
               "17; k=6 is enough");
     EXPECT_EQ(OnlyError(FatTree(5)), "k: 5 is not an even number from 2 to 128");
-    EXPECT_EQ(OnlyError(FatTree(130)), "k: 130 is not an even number from 2 to 128");
+    EXPECT_EQ(OnlyError(FatTree(130)), "k: 130 is not a number from 2 to 128");
     EXPECT_EQ(OnlyError(FatTree(0)), "k: a fat-tree needs k or a number of servers");
     EXPECT_EQ(OnlyError(FatTree(4, 0.5)),
-              "oversubscription: 0.5 is not a number from 1 (none) to 1000");
+              "oversubscription: 0.5 is not a number from 1 to 1000");
     EXPECT_EQ(OnlyError(FatTree(4, std::nan(""))),
-              "oversubscription: nan is not a number from 1 (none) to 1000");
+              "oversubscription: nan is not a number from 1 to 1000");
     EXPECT_NE(OnlyError(FatTree(0, 1, 600000)).find("more than the largest fat-tree"),
               std::string::npos);
 }

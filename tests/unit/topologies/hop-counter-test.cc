@@ -51,9 +51,9 @@ TEST(HopCounter, AgreesWithTheRoutes)
     ExpectSameAsRoutes(Make(Request("leaf-spine", 21, 1)));
     ExpectSameAsRoutes(Make(Request("single-switch", 5, 3)));
     auto torus = Request("torus", 0, 1);
-    torus.torus = {3, 4, 2};
+    torus.parameters.SetSizes("torus", {3, 4, 2});
     ExpectSameAsRoutes(Make(torus));
-    torus.wrap = false;
+    torus.parameters.SetFlag("wrap", false);
     ExpectSameAsRoutes(Make(torus));
 }
 

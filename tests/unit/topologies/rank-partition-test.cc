@@ -68,7 +68,7 @@ TEST(RankPartition, PodsOfAFatTreeStayTogether)
 {
     topo::TopologyRequest request;
     request.family = "fat-tree";
-    request.k = 4;
+    request.parameters.SetCount("k", 4);
     const Topology t = *topo::MakeTopology(request).topology;
     for (const uint32_t n : {2U, 4U})
     {
@@ -76,13 +76,12 @@ TEST(RankPartition, PodsOfAFatTreeStayTogether)
         std::map<uint32_t, uint32_t> cores;
         for (uint32_t node = 0; node < t.Nodes().size(); ++node)
         {
-            const std::string& name = t.Nodes()[node].name;
-            if (name.rfind("edge-", 0) == 0 || name.rfind("agg-", 0) == 0)
+            const auto at = t.Coordinates(node);
+            if (at.size() == 2) // pod and number
             {
-                const uint32_t pod = static_cast<uint32_t>(name[name.find('-') + 1] - '0');
-                EXPECT_EQ(ranks[node], pod * n / 4) << name;
+                EXPECT_EQ(ranks[node], at[0] * n / 4) << t.Nodes()[node].name;
             }
-            else if (name.rfind("core-", 0) == 0)
+            else if (at.size() == 1) // of the core
             {
                 ++cores[ranks[node]];
             }

@@ -4,8 +4,8 @@
  * Tori, meshes and rings: counts, names and distances against their formulas.
  */
 #include "contrib/rdma/core/ib-routing.h"
+#include "topologies/family.h"
 #include "topologies/routes.h"
-#include "topologies/torus.h"
 
 #include <gtest/gtest.h>
 #include <numeric>
@@ -22,9 +22,9 @@ Request(Sizes sizes, uint32_t hostsPerSwitch = 1, bool wrap = true)
 {
     TopologyRequest r;
     r.family = "torus";
-    r.torus = std::move(sizes);
-    r.hostsPerSwitch = hostsPerSwitch;
-    r.wrap = wrap;
+    r.parameters.SetSizes("torus", std::move(sizes))
+        .SetCount("hosts-per-switch", hostsPerSwitch)
+        .SetFlag("wrap", wrap);
     return r;
 }
 
@@ -65,10 +65,10 @@ Distances(const Topology& t, topo::NodeId from)
 
 TEST(Torus, Sizes)
 {
-    EXPECT_EQ(topo::ParseTorusSizes("4x4x2"), (Sizes{4, 4, 2}));
-    EXPECT_EQ(topo::ParseTorusSizes("6"), (Sizes{6}));
-    EXPECT_EQ(topo::ParseTorusSizes("3X05"), (Sizes{3, 5}));
-    EXPECT_EQ(topo::ParseTorusSizes("65535x2"), (Sizes{65535, 2}));
+    EXPECT_EQ(topo::ParseSizes("4x4x2"), (Sizes{4, 4, 2}));
+    EXPECT_EQ(topo::ParseSizes("6"), (Sizes{6}));
+    EXPECT_EQ(topo::ParseSizes("3X05"), (Sizes{3, 5}));
+    EXPECT_EQ(topo::ParseSizes("65535x2"), (Sizes{65535, 2}));
     for (const char* bad : {"",
                             "x",
                             "4x",
@@ -84,9 +84,9 @@ TEST(Torus, Sizes)
                             "2x2x2x2x2x2x2",
                             "999999999999"})
     {
-        EXPECT_FALSE(topo::ParseTorusSizes(bad)) << bad;
+        EXPECT_FALSE(topo::ParseSizes(bad)) << bad;
     }
-    EXPECT_EQ(topo::TorusSizesText({4, 4, 2}), "4x4x2");
+    EXPECT_EQ(topo::SizesText({4, 4, 2}), "4x4x2");
 }
 
 TEST(Torus, CountsAndDiameter)
@@ -96,7 +96,7 @@ TEST(Torus, CountsAndDiameter)
         for (const Sizes& sizes :
              {Sizes{2}, {3}, {6}, {7}, {4, 4}, {5, 3}, {4, 4, 2}, {3, 3, 3, 3}, {2, 2, 2, 2, 2, 2}})
         {
-            const std::string what = topo::TorusSizesText(sizes) + (wrap ? "" : " mesh");
+            const std::string what = topo::SizesText(sizes) + (wrap ? "" : " mesh");
             const Topology t = *topo::MakeTopology(Request(sizes, 2, wrap)).topology;
             const uint32_t switches =
                 std::accumulate(sizes.begin(), sizes.end(), 1u, std::multiplies<>());
@@ -165,9 +165,25 @@ TEST(Torus, ChosenShape)
     r.family = "torus";
     const auto shape = [&r](uint32_t hosts, uint32_t perSwitch) {
         r.hosts = hosts;
-        r.hostsPerSwitch = perSwitch;
+        r.parameters = {};
+        if (perSwitch)
+        {
+            r.parameters.SetCount("hosts-per-switch", perSwitch);
+        }
         const auto made = topo::MakeTopology(r);
-        return made.topology ? made.topology->Nodes().back().name : Errors(r);
+        if (!made.topology)
+        {
+            return Errors(r);
+        }
+        // The last switch stands in the last corner of what the network says it is.
+        const auto last = static_cast<topo::NodeId>(made.topology->Nodes().size() - 1);
+        Sizes sizes = made.topology->Coordinates(last);
+        for (uint32_t& size : sizes)
+        {
+            ++size;
+        }
+        EXPECT_EQ(sizes, made.topology->About().parameters.Sizes("torus"));
+        return made.topology->Nodes().back().name;
     };
     EXPECT_EQ(shape(16, 0), "sw-3-3");
     EXPECT_EQ(shape(20, 0), "sw-4-3");
@@ -175,9 +191,9 @@ TEST(Torus, ChosenShape)
     EXPECT_EQ(shape(64, 4), "sw-3-3");
     EXPECT_EQ(shape(5, 0), "sw-4") << "a ring";
     EXPECT_EQ(shape(1, 0), "sw-1");
-    r.torus = {4, 4};
+    r.parameters = {};
+    r.parameters.SetSizes("torus", {4, 4});
     r.hosts = 33;
-    r.hostsPerSwitch = 0;
     const Topology t = *topo::MakeTopology(r).topology;
     EXPECT_EQ(t.Peer(2, 0), t.Peer(0, 0)) << "33 servers at 16 switches: three each";
     EXPECT_NE(t.Peer(3, 0), t.Peer(0, 0));
@@ -192,7 +208,7 @@ TEST(Torus, Errors)
     r.hosts = 33;
     EXPECT_EQ(
         Errors(r),
-        "hostsPerSwitch: 2 server ports at each of the 16 switches of a torus 4x4 are 32, but "
+        "hosts-per-switch: 2 server ports at each of the 16 switches of a torus 4x4 are 32, but "
         "33 servers need 33; 3 a switch are enough\n");
     EXPECT_EQ(Errors(Request({4, 1})), "torus: \"4x1\" has a dimension of fewer than 2 switches\n");
     EXPECT_NE(Errors(Request({2048, 2048})).find("nodes that can be simulated"), std::string::npos);
@@ -202,10 +218,10 @@ TEST(Torus, Errors)
     EXPECT_NE(Errors(Request({1000, 1000})).find("network larger than"), std::string::npos);
     TopologyRequest other = Request({4});
     other.family = "fat-tree";
-    other.wrap = false;
+    other.parameters.SetFlag("wrap", false);
     EXPECT_EQ(Errors(other),
               "torus: \"4\" has no meaning for fat-tree; it belongs to torus\n"
-              "hostsPerSwitch: 1 has no meaning for fat-tree; it belongs to torus\n"
+              "hosts-per-switch: 1 has no meaning for fat-tree; it belongs to torus\n"
               "wrap: 0 has no meaning for fat-tree; it belongs to torus\n");
 }
 
@@ -236,7 +252,7 @@ TEST(Torus, RoutedAsOne)
             const rdma::IbTables tables = rdma::IbRoute(subnet, {"torus"}, options);
             const rdma::IbCheck check = rdma::IbCheckTables(subnet, tables);
             EXPECT_TRUE(check.Good())
-                << topo::TorusSizesText(sizes) << check.firstBroken << check.CycleText(subnet);
+                << topo::SizesText(sizes) << check.firstBroken << check.CycleText(subnet);
             EXPECT_GT(check.paths, 0u);
         }
     }
