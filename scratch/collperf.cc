@@ -7,6 +7,7 @@
  */
 #include "contrib/dltrain/model/collperf-simulation.h"
 #include "contrib/dltrain/model/dry-run.h"
+#include "contrib/dltrain/model/early-environment.h"
 #include "contrib/dltrain/model/program.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"

@@ -6,6 +6,7 @@
  *     ./ns3 run "dltrain --model=bloom560m --zero=2"
  */
 #include "contrib/dltrain/model/dry-run.h"
+#include "contrib/dltrain/model/early-environment.h"
 #include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/training-simulation.h"
 #include "scenarios/spec/launcher.h"

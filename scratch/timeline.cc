@@ -5,6 +5,7 @@
  *
  *     ./ns3 run "timeline results/dltrain-1 results/dltrain-1/timeline.json 1000000"
  */
+#include "contrib/dltrain/model/early-environment.h"
 #include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/timeline-writer.h"
 
@@ -34,7 +35,7 @@ Timeline(int argc, char* argv[])
         const auto [at, error] = std::from_chars(argv[3], end, events);
         events = error == std::errc() && at == end ? events : 0;
     }
-    if (!events)
+    if (!events || !*argv[1] || !*argv[2])
     {
         std::cerr << USAGE;
         return 2;

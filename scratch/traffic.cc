@@ -6,6 +6,7 @@
  *     ./ns3 run "traffic --topology=fat-tree --k=8 --pattern=permutation --offset=16 --bytes=40MB"
  */
 #include "contrib/dltrain/model/dry-run.h"
+#include "contrib/dltrain/model/early-environment.h"
 #include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/ranks.h"
 #include "contrib/dltrain/model/traffic-simulation.h"

@@ -34,6 +34,38 @@ FoldedName(const std::string& name)
     return folded;
 }
 
+/// Whether a user's `text` means `name`. A sign between two digits that the name has not is more
+/// than spelling: "gpt3-1_3b" is hardly gpt3-13b.
+inline bool
+SameName(const std::string& text, const std::string& name)
+{
+    if (text == name)
+    {
+        return true;
+    }
+    // The name with its signs between digits, all of one kind; `any` tells whether there are some.
+    const auto parts = [](const std::string& of, bool& any) {
+        const auto digit = [&of](std::size_t i) {
+            return i < of.size() && std::isdigit(static_cast<unsigned char>(of[i]));
+        };
+        std::string folded;
+        for (std::size_t i = 0; i < of.size(); ++i)
+        {
+            const bool between =
+                FoldedName(of.substr(i, 1)).empty() && i > 0 && digit(i - 1) && digit(i + 1);
+            any |= between;
+            folded += between ? "-" : FoldedName(of.substr(i, 1));
+        }
+        return folded;
+    };
+    bool textHas = false;
+    bool nameHas = false;
+    const std::string ofText = parts(text, textHas);
+    const std::string ofName = parts(name, nameHas);
+    return !FoldedName(text).empty() && FoldedName(text) == FoldedName(name) &&
+           (!textHas || ofText == ofName);
+}
+
 /// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, upper and
 /// lower case being the same (optimal string alignment). Time and memory grow with the product of
 /// the lengths.

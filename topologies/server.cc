@@ -186,7 +186,7 @@ FindServer(const std::vector<ServerSpec>& servers, const std::string& name)
 {
     for (const ServerSpec& server : servers)
     {
-        if (FoldedName(server.name) == FoldedName(name))
+        if (SameName(name, server.name))
         {
             return &server;
         }
@@ -199,7 +199,7 @@ FindServerForGpu(const std::vector<ServerSpec>& servers, const std::string& gpu)
 {
     for (const ServerSpec& server : servers)
     {
-        if (FoldedName(server.gpu) == FoldedName(gpu))
+        if (SameName(gpu, server.gpu))
         {
             return &server;
         }

@@ -97,15 +97,14 @@ SpellingsIn(const nlohmann::json& list)
     return spellings;
 }
 
-/// The entry of a list of objects whose "name", or one of whose "aliases", is `name` in PlainName's
-/// sense; nullptr: none. No two entries have spellings that fold alike (a test sees to it).
+/// The entry of a list of objects whose "name", or one of whose "aliases", is what `name`
+/// means (topo::SameName); nullptr: none. No two entries have spellings that fold alike (a test sees to it).
 inline const nlohmann::json*
 FindByName(const nlohmann::json& list, std::string_view name)
 {
-    const std::string wanted = PlainName(name);
     for (const auto& [spelling, of] : SpellingsIn(list))
     {
-        if (PlainName(spelling) == wanted)
+        if (topo::SameName(std::string(name), spelling))
         {
             const std::string& entry = of;
             return &*std::find_if(list.begin(), list.end(), [&entry](const auto& e) {

@@ -273,14 +273,13 @@ std::vector<std::string>
 MatchNames(const std::string& text, const std::vector<NamedItem>& items)
 {
     std::vector<std::string> names;
-    const std::string folded = topo::FoldedName(text);
     for (const auto& item : items)
     {
         if (item.name == text)
         {
             return {item.name};
         }
-        if (!folded.empty() && topo::FoldedName(item.name) == folded)
+        if (topo::SameName(text, item.name))
         {
             names.push_back(item.name);
         }

@@ -27,6 +27,7 @@
 #include <map>
 #include <numeric>
 #include <stdexcept>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -551,7 +552,14 @@ WhyNotWritable(const std::filesystem::path& folder)
         {
             if (fs::is_directory(status))
             {
-                return ::access(at.c_str(), W_OK | X_OK) != 0 ? std::strerror(errno) : "";
+                // Permissions do not say it: root may write to /proc, where no folder can be made.
+                std::string probe = (at / ".writable-XXXXXX").string();
+                if (!::mkdtemp(probe.data()))
+                {
+                    return std::strerror(errno);
+                }
+                ::rmdir(probe.c_str());
+                return "";
             }
             return name + " is a file, not a folder";
         }
@@ -592,6 +600,30 @@ MakeFolders(const std::filesystem::path& folder, std::vector<std::string>* made,
     {
         made->push_back(folder.string());
     }
+}
+
+/// A folder's results are of one run: until this process ends no other one writes there.
+/// \return false if another one does; where there are no locks (some network file systems) nobody knows
+bool
+HoldOutput(const std::string& folder)
+{
+    static int held = -1;
+    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+    {
+        return true;
+    }
+    if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    {
+        ::close(fd);
+        return false;
+    }
+    if (held >= 0)
+    {
+        ::close(held);
+    }
+    held = fd;
+    return true;
 }
 
 } // namespace
@@ -676,6 +708,10 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
     }
     ::close(fd);
     ::unlink(probe.c_str());
+    if (!HoldOutput(run->out))
+    {
+        return fail(run->out, "another run is writing to it");
+    }
     return true;
 }
 

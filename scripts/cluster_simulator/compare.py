@@ -14,8 +14,9 @@ import sys
 
 from . import programs, sweep
 from .errors import InvalidInput, ProgramNotFound, SimulatorError, missing_library
-from .files import parse_json, read_text, short
+from .files import parse_json, read_text
 from .results import ResultsError, load
+from .shown import complaint
 
 HELP = """compare - one scenario under several congestion controls, side by side
 
@@ -294,7 +295,7 @@ def main(arguments):
     try:
         return _main(arguments)
     except (BadUse, sweep.BadUse, InvalidInput, ProgramNotFound, ResultsError) as error:
-        print(f"compare: error: {short(error)}", file=sys.stderr)
+        print(f"compare: error: {complaint(error)}", file=sys.stderr)
         return 2
     except ImportError as error:
         print(f"compare: error: {missing_library(error)}", file=sys.stderr)

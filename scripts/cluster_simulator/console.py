@@ -14,7 +14,7 @@
 import os
 import sys
 
-from .shown import printable_lines
+from .shown import complaint, printable_lines
 
 # What a script itself may send: a line of progress that is written over.
 OVER = "\r\033[K"
@@ -71,7 +71,13 @@ def run(program, main):
             os.open(os.devnull, os.O_WRONLY if descriptor == 0 else os.O_RDONLY)
     sys.stdout, sys.stderr = Stream(sys.stdout), Stream(sys.stderr)
     try:
-        status = main(sys.argv[1:])
+        # argparse of Python 3.11 makes an empty list of the value "--".
+        empty = next((word for word in sys.argv[1:] if word.startswith("--") and word.endswith("=--")), None)
+        if empty is None:
+            status = main(sys.argv[1:])
+        else:
+            print(f"{program}: error: {complaint(empty)}: -- is no value", file=sys.stderr)
+            status = 2
     except KeyboardInterrupt:
         status = 130
     except SystemExit as end:

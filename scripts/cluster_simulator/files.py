@@ -4,7 +4,6 @@
 import json
 import os
 
-LONGEST = 2000  # of a message
 
 
 def read_text(path):
@@ -25,9 +24,3 @@ def parse_json(text):
         return json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-
-
-def short(message):
-    """Not longer than a person reads: a file may have anything for a name."""
-    text = str(message)
-    return text if len(text) <= LONGEST else text[:LONGEST] + "..."

@@ -5,7 +5,7 @@
     run.stats["step_time_us"]
     run.flows().groupby("tag").fct_us.quantile(0.99)
 
-Columns and units are those of the files (README, "What the folder holds"). A run that was interrupted, failed or is
+Columns and units are those of the files (docs/outputs.md). A run that was interrupted, failed or is
 still going can be read too: what is not there is empty, a last line that was cut off is left out, and Run.problem says
 why the run is not complete. pandas is imported only when a table is asked for.
 """
@@ -19,7 +19,7 @@ import re
 import stat
 
 from .schema import why_not_readable
-from .shown import printable
+from .shown import complaint, printable
 from .shapes import MOST, sound
 
 FLOWS = {
@@ -216,15 +216,15 @@ class Run:
 def _check_folder(folder):
     if not os.path.isdir(folder):
         what = "is a file, not the folder of a run" if os.path.exists(folder) else "no such folder"
-        raise ResultsError(printable(f"{folder}: {what}{_nearest(folder)}"))
+        raise ResultsError(complaint(f"{folder}: {what}{_nearest(folder)}"))
     if not any(os.path.lexists(os.path.join(folder, file)) for file in FILES):
         try:
             inside = [name for name in sorted(os.listdir(folder)) if _is_run(os.path.join(folder, name))]
         except OSError as error:
-            raise ResultsError(f"{printable(folder)}: {error.strerror}") from None
+            raise ResultsError(f"{complaint(folder)}: {error.strerror}") from None
         hint = f"; runs inside it: {', '.join(inside[:5])}" + (" ..." if len(inside) > 5 else "") if inside else ""
         raise ResultsError(
-            printable(f"{folder}: no results of a run in this folder (none of {', '.join(FILES)}){hint}")
+            complaint(f"{folder}: no results of a run in this folder (none of {', '.join(FILES)}){hint}")
         )
 
 
@@ -252,13 +252,13 @@ def _exists(path):
     except FileNotFoundError:
         return False
     except (OSError, ValueError) as error:
-        raise ResultsError(f"{printable(path)}: {getattr(error, 'strerror', None) or error}") from None
+        raise ResultsError(f"{complaint(path)}: {getattr(error, 'strerror', None) or error}") from None
     if not stat.S_ISREG(found.st_mode):
-        raise ResultsError(f"{printable(path)}: is no regular file")
+        raise ResultsError(f"{complaint(path)}: is no regular file")
     most = MOST_BYTES.get(os.path.basename(path), MOST_TABLE_BYTES)
     if found.st_size > most:
         raise ResultsError(
-            f"{printable(path)}: is too large with {found.st_size:,} B; at most {most:,} B are read of such a file"
+            f"{complaint(path)}: is too large with {found.st_size:,} B; at most {most:,} B are read of such a file"
         )
     return True
 
@@ -273,7 +273,7 @@ def _read_stats(path):
     except FileNotFoundError:
         return {}, "stats.json is missing: the run was killed, or it is still going"
     except OSError as error:
-        raise ResultsError(f"{printable(path)}: {error.strerror}") from None
+        raise ResultsError(f"{complaint(path)}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         return {}, f"stats.json is no JSON ({printable(error)})"
     if not isinstance(stats, dict):
@@ -322,7 +322,7 @@ def _whole_lines(path):
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ResultsError(f"{printable(path)}: {error.strerror}") from None
+        raise ResultsError(f"{complaint(path)}: {error.strerror}") from None
     return io.BytesIO(content[: content.rfind(b"\n") + 1])
 
 
@@ -368,10 +368,10 @@ def _read_table(path, columns, separator):
         try:
             frame = _read_damaged(_whole_lines(path), columns, how)
         except (ValueError, OverflowError) as error:
-            raise ResultsError(f"{printable(path)}: cannot be read: {printable(error)}") from None
+            raise ResultsError(f"{complaint(path)}: cannot be read: {printable(error)}") from None
     missing = [name for name in columns if name not in frame.columns]
     if missing:
-        raise ResultsError(f"{printable(path)}: the column {missing[0]!r} is missing: not a file of this simulator?")
+        raise ResultsError(f"{complaint(path)}: the column {missing[0]!r} is missing: not a file of this simulator?")
     return _sound_rows(frame, columns)
 
 

@@ -5,6 +5,8 @@
 No import of anything that is not Python's own: scripts/report runs at the end of every simulation.
 """
 
+import re
+
 # Control characters C0, DEL, C1 (ECMA-48), separators, and what turns the direction of writing round (Unicode annex 9).
 ACTING = {
     code: "".join(f"\\x{byte:02x}" for byte in chr(code).encode("utf-8"))
@@ -20,6 +22,13 @@ def printable(text, most=400):
     """In one line and without effect on a terminal; cut if it is longer."""
     safe = _escaped(str(text), ACTING)
     return safe if len(safe) <= most else safe[: most - 4] + " ..."
+
+
+def complaint(error, most=2000):
+    """What an error says, in one line: a word without end (a path of 4,000 characters) is cut, so that what is wrong with
+    it is still read; and what begins with an empty name has it in quotes."""
+    text = re.sub(r"\S{200,}", lambda word: f"{word[0][:80]}...{word[0][-20:]}", str(error))
+    return printable("''" + text if text.startswith(":") else text, most)
 
 
 def printable_lines(text):

@@ -24,8 +24,9 @@ import time
 
 from . import programs
 from .errors import InvalidInput, ProgramNotFound, SimulatorError, missing_library
-from .files import parse_json, read_text, short
+from .files import parse_json, read_text
 from .flat import flat
+from .shown import complaint
 
 HELP = """sweep - many runs of a program, in parallel, into one SQLite file
 
@@ -665,13 +666,13 @@ def main(arguments):
     try:
         return _main(arguments)
     except (BadUse, InvalidInput, ProgramNotFound) as error:
-        print(f"sweep: error: {short(error)}", file=sys.stderr)
+        print(f"sweep: error: {complaint(error)}", file=sys.stderr)
         return 2
     except ImportError as error:  # matplotlib, for plot only
         print(f"sweep: error: {missing_library(error)}", file=sys.stderr)
         return 2
     except sqlite3.Error as error:  # a full disk; what was done is in the file
-        print(f"sweep: error: {DATABASE}: {short(error)}", file=sys.stderr)
+        print(f"sweep: error: {DATABASE}: {complaint(error)}", file=sys.stderr)
         return 1
 
 

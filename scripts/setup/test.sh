@@ -37,10 +37,35 @@ parse_test() {
         esac
         shift
     done
+    [[ -n $fuzz_minutes ]] || check_test_args "${test_args[@]}"
+}
+
+# What ctest would only refuse, or pass over, once everything is built.
+check_test_args() {
+    local word known value='' # value: of the option before
+    known=$(ctest --help 2>/dev/null) || return 0 # not installed yet
+    for word; do
+        case $word in
+        -*)
+            # "--repeat until-pass:3", "--timeout=5", "-j4": known by what is before the value
+            grep -qwe "$(sed 's/=.*//; s/^\(-[a-zA-Z]\)[0-9]\+$/\1/' <<<"$word")" <<<"$known" ||
+                usage_error "test: unknown option '$word'; there are --fuzz=MINUTES and those of ctest"
+            value=$word
+            ;;
+        '') usage_error "test: an empty word; to choose tests: -R REGEX" ;;
+        *)
+            [[ -n $value ]] || usage_error "test: what is '$word'? To choose tests: -R '$word'"
+            value=''
+            ;;
+        esac
+    done
+    case $value in
+    -R | -E | -L | -LE | -I | -O | --timeout | --repeat) usage_error "test: $value needs a value" ;;
+    esac
 }
 
 check_minutes() {
-    [[ $fuzz_minutes =~ ^[0-9]{1,5}(\.[0-9]{1,3})?$ ]] ||
+    [[ $fuzz_minutes =~ ^[0-9]{1,5}(\.[0-9]{1,3})?$ && $fuzz_minutes =~ [1-9] ]] ||
         usage_error "--fuzz=$fuzz_minutes: needs a number of minutes, such as --fuzz=30"
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the tables of README.md and scenarios/presets/cc/README.md anew and prints them as Markdown.
+"""Measures the tables of docs/ and scenarios/presets/cc/README.md anew and prints them as Markdown.
 
     tests/bench/tables.py [--only=changes,placement,training,...] [--keep=DIR] [--jobs=N] [--update]
 
@@ -30,7 +30,9 @@ from _cc_models import LINE, dcqcn_fixed_point, dcqcn_integrated, dctcp_bounds  
 from _queues import Queue, late  # noqa: E402
 from _system_test import HEADERS, number  # noqa: E402
 
-README = "README.md"
+TRAINING = "docs/training.md"
+CONGESTION = "docs/congestion-control.md"
+INFINIBAND = "docs/infiniband.md"
 REPLICAS = "scenarios/presets/cc/README.md"
 
 ALGORITHMS = ["none", "dcqcn", "dctcp", "hpcc", "timely", "timely --cc-preset=conext16", "swift", "powertcp", "theta-powertcp", "ib-cc"]
@@ -132,23 +134,23 @@ def name_of(algorithm):
     return algorithm.replace(" --cc-preset=", ", ")
 
 
-# ---- README.md
+# ---- docs/
 
 
 def changes():
     options = ["", "--nic=200GbE", "--nic=400GbE --gpu=H100", "--no-overlap", "--zero=0", "--zero=3", "--accumulation=4", "--slow-gpu=77:1.3",
                "--algorithm=hierarchical", "--nics-per-server=2"]
     first = [(f"`{line}`" if line else "(default)", [f"dltrain {line}"]) for line in options]
-    yield Table(README, ["options", "step", "exposed"], [
+    yield Table(TRAINING, ["options", "step", "exposed"], [
         ([name], lines, lambda s: [time(s["step_time_us"]), f"{s['exposed_communication_time_us'] / 1e3:.0f} ms"]) for name, lines in first])
-    yield Table(README, ["options", "computing", "straggling on the critical path", "samples/s", "ECN marks"], [
+    yield Table(TRAINING, ["options", "computing", "straggling on the critical path", "samples/s", "ECN marks"], [
         ([name], lines, lambda s: [time(s["compute_time_us"]), time(s["critical_path"]["parts_us"].get("straggling", 0)),
                                    f"{s['samples_per_s']:.1f}", f"{s['ecn_marks']:,}"]) for name, lines in first], more=True)
 
 
 def placement():
     options = ["--placement=linear", "--oversubscription=4", "--placement=random", "--placement=random --topology=leaf-spine --hosts-per-leaf=4"]
-    yield Table(README, ["options", "step", "ECN marks", "PFC pauses", "slowdown p99", "busiest link"], [
+    yield Table(TRAINING, ["options", "step", "ECN marks", "PFC pauses", "slowdown p99", "busiest link"], [
         ([f"`{line}`" + (" (default)" if line == options[0] else "")], [f"dltrain {line}"],
          lambda s: [step(s), f"{s['ecn_marks']:,}", f"{s['pfc_pauses']:,}", f"{s['fct_slowdown']['p99']:.3g}", busiest(s)]) for line in options])
 
@@ -159,7 +161,7 @@ def job(cluster, name):
 
 def training():
     short = [cluster for _, cluster in (CLUSTERS[0], *CLUSTERS[2:])]
-    yield Table(README, ["`--cc=`", "default", "4:1", "2:1, random", "4:1, random"], [
+    yield Table(CONGESTION, ["`--cc=`", "default", "4:1", "2:1, random", "4:1, random"], [
         (["`" + name_of(name).replace(", ", "`, `") + "`"], [job(cluster, name) for cluster in short],
          lambda *runs: [step(runs[0]), *(f"{step(s)}, {time(s['pfc_pause_time_us'])}" for s in runs[1:])]) for name in ALGORITHMS])
     yield Table(REPLICAS, ["cluster", "`--cc`", "step", "FCT p99", "FCT p99.9", "ECN marks", "CNPs", "pauses", "paused, all ports together"], [
@@ -178,7 +180,7 @@ def acks():
 
 def dcqcn():
     options = ["--cc=dcqcn --cc-preset=hpcc19-vendor", "--cc-preset=nvidia-nic", "--cc-preset=sigcomm15", "--cc=none", "--pfc=0"]
-    yield Table(README, ["options", "step", "ECN marks", "CNPs", "PFC pauses (their time)", "drops", "retransmitted"], [
+    yield Table(CONGESTION, ["options", "step", "ECN marks", "CNPs", "PFC pauses (their time)", "drops", "retransmitted"], [
         ([f"(`{line}`)" if line == options[0] else f"`{line}`"], [f"dltrain --placement=random {line}"],
          lambda s: [step(s), f"{s['ecn_marks']:,}", f"{s['cnps']:,}",
                     f"{s['pfc_pauses']:,} ({time(s['pfc_pause_time_us'])})" if s["pfc_pauses"] else "0",
@@ -191,7 +193,7 @@ def infiniband():
 
     names = ("none", "dcqcn", "ib-cc")
     short = [cluster for _, cluster in (CLUSTERS[0], RANDOM, CLUSTERS[2], CLUSTERS[4])]
-    yield Table(README, ["`--cc=`", "default", "`--placement=random`", "`--oversubscription=4`", "both"], [
+    yield Table(INFINIBAND, ["`--cc=`", "default", "`--placement=random`", "`--oversubscription=4`", "both"], [
         ([f"`{name}`"], [command(cluster, name, fabric) for cluster in short for fabric in ("roce", "ib")],
          lambda *runs: [f"{step(roce).removesuffix(' ms')}, {step(ib)}" for roce, ib in zip(runs[::2], runs[1::2])]) for name in names])
     yield Table(REPLICAS, ["cluster", "`--cc`", "step, RoCE", "step, InfiniBand", "FCT p99.9, RoCE", "InfiniBand", "pauses, RoCE",
@@ -208,7 +210,7 @@ def adaptive():
                 + (f"; {rerouted / 1e6:.1f} M packets took another way than the table's" if rerouted else ""))
 
     options = ["", "--adaptive-routing", "--cc=ib-cc", "--cc=ib-cc --fecn-threshold=8"]
-    yield Table(README, ["options", "step", "slowdown p99", "FECN marks", "waits for credits (their time)"], [
+    yield Table(INFINIBAND, ["options", "step", "slowdown p99", "FECN marks", "waits for credits (their time)"], [
         ([f"`{line}`" if line else ""], [f"dltrain --fabric=ib --placement=random {line}"],
          lambda s: [step(s), f"{s['fct_slowdown']['p99']:.3g}", f"{s['ecn_marks']:,}", credits(s)]) for line in options])
 

@@ -106,6 +106,18 @@ expect_error "one program"
 try "$CLONE/ns3" nonsuch
 expect_status 2
 expect_error "unknown command 'nonsuch'"
+try "$CLONE/ns3" ''
+expect_status 2
+expect_error "unknown command ''"
+try "$CLONE/ns3" run dltrain --no-build --cwd=/nonexistent
+expect_status 2
+expect_error "--cwd=/nonexistent: is no folder"
+# Before anything is built:
+for words in "--fuz=3|unknown option '--fuz=3'" "-L|-L needs a value" "--fuzz=0|needs a number of minutes" "core|-R 'core'"; do
+    try "$CLONE/ns3" test "${words%|*}"
+    expect_status 2
+    expect_error "${words#*|}"
+done
 try "$CLONE/ns3" configure --disable-mpi
 expect_status 2
 expect_error "disable-mpi"

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 120
-"""tests/bench/tables.py: every table that it measures has its place in a README, with the same rows; every command is one."""
+"""tests/bench/tables.py: every table that it measures has its place in a page, with the same rows; every command is one."""
 
 import os
 import re
 import sys
 
+from _pages import pages
 from _system_test import ROOT, SystemTest, main
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
@@ -38,7 +39,7 @@ class TablesTest(SystemTest):
 
     def test_every_mark_in_a_file_is_one_of_a_table(self):
         measured = sorted((table.file, name) for name, table in self.places())
-        marked = sorted((path, name) for path in (tables.README, tables.REPLICAS) for name in re.findall(r"<!-- TABLE: (.*?) -->", read(path)))
+        marked = sorted((path, name) for path in pages() for name in re.findall(r"(?m)^<!-- TABLE: (.*?) -->$", read(path)))
         self.assertEqual(marked, measured)
 
     def test_measured_columns_are_replaced_and_the_others_stay(self):

@@ -43,7 +43,7 @@ class TwoLevels(Collperf):
 
     SIZE = 256 * MIB
 
-    # Of a packet on the line: RoCEv2's, or LRH 8, BTH 12, ICRC 4, VCRC 2 and two delimiters (README, InfiniBand: 4,096 of 4,124 B).
+    # Of a packet on the line: RoCEv2's, or LRH 8, BTH 12, ICRC 4, VCRC 2 and two delimiters (docs/infiniband.md: 4,096 of 4,124 B).
     OVERHEAD = {"400GbE": HEADERS, "NDR": 28}
 
     def times(self, op, servers, gpus, nics, nic, size):

@@ -67,6 +67,18 @@ class RingOnOneSwitch(SystemTest):
         for flow in run.rows("flows.csv"):
             self.assertAlmostEqual(flow["ideal_fct_us"], write_time_us(flow["bytes"]), delta=1e-3)
 
+    def test_warm_up_takes_no_part(self):
+        """As in nccl-tests all ranks begin the measured iterations together, after the warm-up: on an idle network without congestion control
+        each takes what it takes alone, on any shape (one NIC for eight GPUs: the ranks end at different times)."""
+        for shape in ("--servers=2 --gpus-per-server=8 -b 8M", "--ranks=5 --gpus-per-server=1 -b 1M", "--servers=3 --gpus-per-server=4 --nics-per-server=2 -b 3M"):
+            times = {}
+            for warm in (0, 1, 5):
+                run = self.run_program(f"collperf --op=all_reduce --cc=none --report=0 -n 1 -w {warm} {shape}")
+                times[warm] = nccl_table(run.out)[0]["time_us"]
+            # (On another warm-up than none ACKs of the last iteration may still be under way.)
+            for warm in (1, 5):
+                self.assertWithin(times[warm], times[0], 0.005, shape)
+
     def test_reduce_scatter_and_all_gather_are_half_of_it(self):
         for op in ("reduce_scatter", "all_gather"):
             with self.subTest(op):

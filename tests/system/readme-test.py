@@ -1,89 +1,152 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""README.md shows what the programs print: its blocks of output are compared with runs of the commands they belong to.
+# ctest: TIMEOUT 900
+"""README.md and the pages of docs/ show what the programs print: every ```console block is compared
+with a run of its command.
 
-    readme-test.py --update     writes what they print now into README.md instead
+    readme-test.py --update            writes what they print now into the pages instead
+    readme-test.py --page=PAGE         looks at this page only
+
+The pages whose programs have to be built first belong to docs-extending.py.
 """
 
+import functools
+import json
 import os
 import re
+import subprocess
 import sys
+import tempfile
+import unittest
 
-from _system_test import ROOT, SystemTest, main
+from _pages import blocks, pages, read
+from _shown import Shown, shown_in, update
+from _system_test import PROGRAMS, main
 
+BUILT_FIRST = {"docs/extending.md", "docs/tutorial-ns-3-developer.md"}
 UPDATE = "--update" in sys.argv
 if UPDATE:
     sys.argv.remove("--update")
-
-# Lines that tell wall time, speed or where the folder is.
-OF_THIS_RUN = re.compile(r"^(Simulation|Files|Timeline|Report|Plan|Network) ")
-
-
-def fenced(text, first):
-    """The fenced block whose first line starts so, as a list of lines."""
-    blocks = re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    found = [block for block in blocks if block.startswith(first)]
-    if len(found) != 1:
-        raise AssertionError(f"README.md has {len(found)} blocks that start with {first!r}")
-    return found[0].splitlines()
+ONLY = next((word for word in sys.argv if word.startswith("--page=")), "")
+if ONLY:
+    sys.argv.remove(ONLY)
 
 
-class Readme(SystemTest):
-    def setUp(self):
-        super().setUp()
-        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-            self.readme = file.read()
+@functools.lru_cache(maxsize=None)
+def printed_by(command):
+    """What a command prints; several pages may show the same one."""
+    return next(
+        shown for page in pages() for shown in shown_in(page) if shown.command == command
+    ).run()
 
-    def shows(self, command, first):
-        """The block that starts with `first` is what the command prints; "..." stands for lines left out."""
-        self.assertIn(f'./ns3 run "{command}"', self.readme)
-        block = fenced(self.readme, first)
-        run = self.run_program(command)
-        printed = [line.rstrip() for line in run.out.splitlines() if not OF_THIS_RUN.match(line)]
-        if UPDATE:
-            self.update(block, [line.rstrip() for line in run.out.splitlines()])
-            return run, block, printed
-        place = 0
-        for line in block:
-            if line == "..." or OF_THIS_RUN.match(line):
-                continue
-            # In order: what stands between two lines of the block may be left out.
-            self.assertIn(line.rstrip(), printed[place:], f"README.md, output of {command}")
-            place += printed[place:].index(line.rstrip()) + 1
-        return run, block, printed
 
-    def update(self, block, printed):
-        """What is printed takes the block's place; of a block with lines left out, each line that of the same words. Lines of
-        this run alone (how fast it was, where its files are) stay."""
-        old = {line.split()[0]: line for line in block if OF_THIS_RUN.match(line)}
-        printed = [old.get(line.split()[0], line) if OF_THIS_RUN.match(line) else line for line in printed]
-        if "..." in block:
-            def words(line):
-                return re.sub(r"[\d.,]+|\s+", " ", line).split()[:3]
-            printed = [line if line == "..." else next((new for new in printed if words(new) == words(line)), line) for line in block]
-        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-            text = file.read()
-        with open(os.path.join(ROOT, "README.md"), "w", encoding="utf-8") as file:
-            file.write(text.replace("\n".join(block), "\n".join(printed)))
+def looked_at():
+    return [page for page in pages() if page not in BUILT_FIRST and ONLY in ("", f"--page={page}")]
 
-    def complete(self, block, printed):
-        if UPDATE:
-            return
-        self.assertEqual([line.rstrip() for line in block if line != "..." and not OF_THIS_RUN.match(line)], printed)
 
-    def test_the_default_run(self):
-        _, block, printed = self.shows("dltrain --model=bloom560m --zero=2", "bloom-560m, ZeRO-2 (paper), bf16: 128 GPUs (A100) in 16 servers, fat-tree k=4, 100GbE")
-        self.complete(block, printed)
+class Readme(unittest.TestCase):
+    maxDiff = None
 
-    def test_the_default_run_on_infiniband(self):
-        self.shows("dltrain --fabric=ib", "bloom-560m, ZeRO-2 (paper), bf16: 128 GPUs (A100) in 16 servers, fat-tree k=4, EDR")
+    def test_pages_show_what_the_programs_print(self):
+        for page in looked_at():
+            for shown in reversed(
+                shown_in(page)
+            ):  # the last first, since an update moves what is behind
+                if UPDATE:
+                    update(shown, printed_by(shown.command))
+                    continue
+                with self.subTest(page=page, command=shown.command):
+                    self.assertEqual(shown.difference(printed_by(shown.command)), "")
 
-    def test_collperf(self):
-        _, block, printed = self.shows("collperf --op=all_reduce -b 1M -e 1G -f 4 --ranks=16 --algorithm=ring", "# nThread")
-        self.complete(block, printed)
+    def test_the_command_of_the_first_page(self):
+        """README shows all that its own command prints, and the three programs are each shown
+        somewhere.
+        """
+        first = [
+            shown
+            for shown in shown_in("README.md")
+            if shown.command == "dltrain --model=bloom560m --zero=2"
+        ]
+        self.assertEqual(len(first), 1)
+        self.assertNotIn("...", first[0].lines)
+        programs = {shown.command.split()[0] for page in pages() for shown in shown_in(page)}
+        self.assertLessEqual({"dltrain", "collperf", "traffic"}, programs)
 
-    def test_traffic(self):
-        _, block, printed = self.shows("traffic --topology=fat-tree --k=8 --pattern=permutation --offset=16 --bytes=40MB --ack-every=1", "Network          fat-tree k=8")
-        self.complete(block, printed)
+    def test_no_output_stands_untested(self):
+        """What looks like the output of a program stands in a block that is compared."""
+        looks = re.compile(
+            r"^(Step time +[\d.]+|# nThread|Completion time +p50|Slowdown +p50|\w+: error: )"
+        )
+        for page in pages():
+            for words, lines, start in blocks(read(page)):
+                if words != "console":
+                    for line in lines:
+                        self.assertIsNone(looks.match(line), f"{page}:{start}: {line}")
+
+    def test_files_of_json_are_accepted(self):
+        """Every JSON of docs/scenarios.md, a block or between backticks, is a valid file of its
+        kind.
+        """
+        kinds = (
+            ("program", "--scenario"),
+            ("hidden", "--model"),
+            ("layers", "--model"),
+            ("base", "--gpu"),
+            ("servers", "--server"),
+            ("nodes", "--topology"),
+        )
+        text = read("docs/scenarios.md")
+        found = ["\n".join(lines) for words, lines, _ in blocks(text) if words == "json"]
+        found += [words for words in re.findall(r"`(\{[^`]*\})`", text) if "..." not in words]
+        used = []
+        for content in found:
+            keys = json.loads(content)
+            option = (
+                "--profile"
+                if "optimizer_us" in keys
+                else next(option for key, option in kinds if key in keys)
+            )
+            with self.subTest(content), tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, "file.json"), "w", encoding="utf-8") as file:
+                    file.write(content)
+                run = subprocess.run(
+                    [os.path.join(PROGRAMS, "dltrain"), f"{option}=file.json", "--dry-run"],
+                    cwd=folder,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    stdin=subprocess.DEVNULL,
+                    timeout=60,
+                )
+                self.assertEqual(run.returncode, 0, run.stderr)
+            used.append(option)
+        self.assertEqual(
+            set(used), {"--scenario", "--model", "--gpu", "--server", "--topology", "--profile"}
+        )
+
+    def test_what_the_test_finds(self):
+        def block(*lines):
+            return Shown("page", ['$ ./ns3 run "dltrain --x"', *lines], 1)
+
+        printed = ["a 1", "b 2", "Simulation 3", "c 4"]
+        for lines, wrong in (
+            (("a 1", "b 2", "Simulation 9", "c 4"), ""),
+            (("a 1", "...", "c 4"), ""),
+            (("...",), ""),
+            (("a 1", "b 2"), "goes on with"),
+            (("a 1", "c 4"), "the program has  b 2"),
+            (("...", "b 3", "..."), "b 3"),
+            (("...", "c 4", "b 2"), "b 2"),
+            ((), "goes on with"),
+        ):
+            found = block(*lines).difference(printed)
+            self.assertEqual(bool(found), bool(wrong), found)
+            self.assertIn(wrong, found)
+        self.assertEqual(block("a 7", "...", "c 5").renewed(printed), ["a 1", "...", "c 4"])
+        self.assertEqual(block("...", "a 7", "a 7").renewed(["a 1", "a 2"]), ["...", "a 1", "a 2"])
+        self.assertEqual(
+            block("a 7", "Simulation 9").renewed(printed), ["a 1", "b 2", "Simulation 9", "c 4"]
+        )
+        self.assertRaises(AssertionError, Shown, "page", ["$ dltrain"], 1)
 
 
 if __name__ == "__main__":

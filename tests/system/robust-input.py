@@ -178,6 +178,23 @@ class DryRun(RobustTest):
         self.assertEqual([name for name in os.listdir(run.folder) if name.endswith(".pcap")], ["all-0.pcap"])
 
 
+class Environment(RobustTest):
+    def test_integers_of_ns3(self):
+        """ns-3 reads these before main and aborts at what is no integer."""
+        for name in ("RngRun", "RngSeed"):
+            for value in ("x", "1x", "-1", "99999999999999999999", "1.5", "\x1b[2J"):
+                for program in ("traffic", "collperf", "dltrain", "timeline"):
+                    with self.subTest(f"{program} {name}={value!r}"):
+                        done = subprocess.run([self.program(program), "--help"], env=dict(os.environ, NS_GLOBAL_VALUE=f"ChecksumEnabled=0;{name}={value}"),
+                                              capture_output=True, text=True, timeout=60, check=False)
+                        self.assertEqual(done.returncode, 2, done.stderr)
+                        self.assertIn(f"NS_GLOBAL_VALUE: {name}=", done.stderr)
+                        self.assertNotIn("\x1b", done.stderr)
+        done = subprocess.run([self.program("traffic"), "--help"], env=dict(os.environ, NS_GLOBAL_VALUE="RngRun=7;RngSeed=3"), capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
 class NoEnd(RobustTest):
     """Sizes that took minutes without a word: refused, quick, or not without a word. In 2 GiB."""
 

@@ -3,7 +3,9 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 import unittest
 
 from _robust import RobustTest
@@ -159,17 +161,36 @@ class Files(RobustTest):
                     status, errors, out = self.limited(f"-n {descriptors}", line, f"few-{name.replace(' ', '')}-{descriptors}")
                     self.assertIn("Too many open files", errors)
                     self.assertEqual(status, 1, errors)
-                    self.assertEqual([file for file in os.listdir(out) if file.endswith(".part")], [])
+                    self.assertEqual([file for file in (os.listdir(out) if os.path.isdir(out) else []) if file.endswith(".part")], [])
 
     def test_dry_run_checks_the_folder(self):
         file = self.write("file", "")
         for name, line in self.lines(" --dry-run"):
-            for out in (file, os.path.join(file, "below"), "/dev/null/x"):
+            # (Root may write to /proc, says access(2); no folder can be made there.)
+            for out in (file, os.path.join(file, "below"), "/dev/null/x", "/proc/x/y"):
                 with self.subTest(f"{name} {out}"):
                     run = self.refuse(line + f" --out={out}", "--out", "cannot be written")
                     self.assertFalse(os.path.exists(os.path.join(self.folder, "results")), str(run))
         run = self.run_program("traffic --dry-run --out=a/b/c")
         self.assertFalse(os.path.exists(os.path.join(self.folder, "a")), str(run))
+
+    def test_one_run_a_folder(self):
+        """Of two runs that are told to write to one folder the second is refused, and the first one's files are its own."""
+        out = os.path.join(self.folder, "same")
+        first, _ = self.start(f"traffic --topology=single-switch --hosts=4 --bytes=1GB --progress=0 --out={out}", out=out)
+        try:
+            deadline = time.time() + 60
+            while not os.path.exists(os.path.join(out, "topology.json")) and time.time() < deadline:
+                time.sleep(0.01)
+            for name, line in self.lines():
+                with self.subTest(name):
+                    self.refuse(line + f" --out={out}", "--out", "another run is writing to it")
+        finally:
+            first.send_signal(signal.SIGINT)
+            first.communicate(timeout=60)
+        self.assertEqual(first.returncode, 130)
+        # ... and then it is free again.
+        self.run_program(f"traffic --topology=single-switch --hosts=4 --bytes=1kB --report=0 --out={out}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # ctest: TIMEOUT 30
 # The words for where time went are the same everywhere: the table of the terminal and attribution.csv, the report's
-# meanings, the README.
+# meanings, README and docs/.
+import glob
 import json
 import os
 import re
@@ -38,11 +39,12 @@ for key, (_, meaning) in stats.items():
             failures.append("meanings.json: %s: %r has not %r" % (key, meaning, words[share]))
 if told < 5 * len(words):
     failures.append("only %d meanings found" % told)
-readme = read("README.md")
+shown = ["README.md", *sorted(glob.glob(os.path.join(root, "docs", "*.md")))]
+readme = "\n".join(read(os.path.join(root, page)) for page in shown)
 for share in ("backlog", "throttled", "serialization"):
     if "% " + words[share][0] not in " ".join(readme.split()):
-        failures.append("README.md shows no %r" % words[share][0])
+        failures.append("no page shows %r" % words[share][0])
 if re.search(r"\d% (behind earlier messages|serialization)", readme):
-    failures.append("README.md has old words")
+    failures.append("README.md or docs/ has old words")
 print("\n".join(failures) or "passed")
 sys.exit(1 if failures else 0)

@@ -6,9 +6,7 @@
 #include "collectives/checker.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "report-launcher.h"
 #include "scenarios/spec/cluster-options.h"
-#include "timeline-writer.h"
 
 #include "ns3/simulator.h"
 
@@ -21,7 +19,12 @@ namespace dltrain
 
 CollperfSimulation::CollperfSimulation(const scenario::CollperfScenario& scenario)
     : m_scenario(scenario),
-      m_run("collperf", scenario.run, scenario.fabric, scenario.cluster, false),
+      m_run(
+          "collperf",
+          scenario.run,
+          scenario.fabric,
+          {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
+          {false, false, scenario.ranks, std::cerr}),
       m_iterations(scenario.warmupIterations + scenario.iterations),
       m_entered(scenario.ranks)
 {
@@ -30,11 +33,12 @@ CollperfSimulation::CollperfSimulation(const scenario::CollperfScenario& scenari
 int
 CollperfSimulation::Run()
 {
-    std::string error = m_run.Build();
-    if (!error.empty())
-    {
-        return SayError("collperf", error, &m_scenario.run);
-    }
+    return m_run.Run(*this);
+}
+
+std::string
+CollperfSimulation::Populate()
+{
     m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
                                                   m_scenario.collectives,
                                                   m_run.Fabric(),
@@ -46,42 +50,41 @@ CollperfSimulation::Run()
     std::iota(ranks.begin(), ranks.end(), 0);
     m_communicator = m_runner->AddCommunicator(ranks);
     m_tag = m_run.Collector().Tag(coll::OpName(m_scenario.op));
-    error = m_scenario.checked ? Prove() : "";
-    if (!error.empty())
-    {
-        return SayError("collperf", error);
-    }
-    PrintHeader();
-    m_run.Control().SetProgress([this] {
-        return static_cast<double>(m_rows.empty() ? 0 : m_rows.size() - 1) /
-               static_cast<double>(m_scenario.sizes.size());
-    });
     ns3::Simulator::ScheduleNow(&CollperfSimulation::StartSize, this);
-    const std::size_t sizes = m_scenario.sizes.size();
-    m_run.Control().SetFinish([this](const RunOutcome& outcome) { return Report(outcome); });
-    return Report(m_run.Control().Run(
-        [this, sizes] { return m_rows.size() == sizes && m_ranksDone == m_scenario.ranks; },
-        [this] {
-            std::string text;
-            for (const std::string& line : m_runner->DescribeUnfinished())
-            {
-                text += line + "\n";
-            }
-            return text;
-        }));
+    return m_scenario.checked ? Prove() : "";
 }
 
-int
-CollperfSimulation::Report(const RunOutcome& outcome)
+double
+CollperfSimulation::GetShareDone() const
 {
-    const RunStats& network = m_run.Finish();
+    return static_cast<double>(m_rows.empty() ? 0 : m_rows.size() - 1) /
+           static_cast<double>(m_scenario.sizes.size());
+}
 
-    nlohmann::ordered_json body;
+bool
+CollperfSimulation::IsDone() const
+{
+    return m_rows.size() == m_scenario.sizes.size() && m_ranksDone == m_scenario.ranks;
+}
+
+std::string
+CollperfSimulation::DescribeUnfinished() const
+{
+    std::string text;
+    for (const std::string& line : m_runner->DescribeUnfinished())
+    {
+        text += line + "\n";
+    }
+    return text;
+}
+
+nlohmann::ordered_json
+CollperfSimulation::GetStatistics() const
+{
+    nlohmann::ordered_json body = ToJson(m_scenario.cluster, m_scenario.ranks);
     body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
     body["collectives"] = nlohmann::ordered_json::array();
-    double busbw = 0;
     uint64_t sent = 0;
-    std::size_t complete = 0;
     for (const Row& row : m_rows)
     {
         if (row.timeUs <= 0)
@@ -90,9 +93,7 @@ CollperfSimulation::Report(const RunOutcome& outcome)
         }
         const Bandwidth bw =
             BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
-        busbw += bw.busbw;
         sent += row.bytesSent;
-        ++complete;
         body["collectives"].push_back({{"op", coll::OpName(m_scenario.op)},
                                        {"algorithm", row.last.algorithm->Name()},
                                        {"bytes", row.last.bytes},
@@ -103,16 +104,27 @@ CollperfSimulation::Report(const RunOutcome& outcome)
     }
     body["bytes_sent_per_gpu"][coll::OpName(m_scenario.op)] =
         static_cast<double>(sent) / m_scenario.ranks;
+    return body;
+}
+
+void
+CollperfSimulation::PrintSummary(std::ostream& os, const RunStats& network) const
+{
+    double busbw = 0;
+    std::size_t complete = 0;
+    for (const Row& row : m_rows)
+    {
+        if (row.timeUs > 0)
+        {
+            busbw += BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs).busbw;
+            ++complete;
+        }
+    }
     std::printf("# Out of bounds values : 0 OK (schedules are proven, data is not moved)\n");
     std::printf("# Avg bus bandwidth    : %g\n#\n",
                 complete ? busbw / static_cast<double>(complete) : 0.0);
     std::fflush(stdout);
-    m_run.WriteStatistics(outcome, body, m_scenario.ranks);
-    PrintRunStats(std::cerr, network);
-    PrintEnd(std::cerr, m_scenario.run, outcome, network.frameHops);
-    WriteTimelineOf(m_scenario.run, std::cerr);
-    WriteReport(m_scenario.run, std::cerr);
-    return m_run.Status(outcome);
+    PrintRunStats(os, network);
 }
 
 std::string
@@ -144,6 +156,7 @@ CollperfSimulation::StartSize()
     m_rows.emplace_back();
     m_collectivesDone = 0;
     m_ranksDone = 0;
+    m_ranksWarm = 0;
     m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(m_scenario.sizes[m_rows.size() - 1])));
     std::fill(m_entered.begin(), m_entered.end(), 0);
     const int64_t now = ns3::RdmaClock::Now();
@@ -187,6 +200,19 @@ CollperfSimulation::OnCollectiveDone(uint32_t, const CollectiveRecord& record, i
 void
 CollperfSimulation::OnRankDone(uint32_t, Rank position, uint64_t, int64_t now)
 {
+    // As in nccl-tests (src/common.cu, TimeTest: completeColl) the warm-up is over everywhere before
+    // the measured iterations begin.
+    if (m_entered[position] == m_scenario.warmupIterations)
+    {
+        if (++m_ranksWarm == m_scenario.ranks)
+        {
+            for (Rank rank = 0; rank < m_scenario.ranks; ++rank)
+            {
+                Enter(rank, now);
+            }
+        }
+        return;
+    }
     if (m_entered[position] < m_iterations)
     {
         Enter(position, now);
@@ -201,11 +227,11 @@ CollperfSimulation::OnRankDone(uint32_t, Rank position, uint64_t, int64_t now)
         StartSize();
         return;
     }
-    ns3::Simulator::Stop();
+    m_run.Control().End();
 }
 
 void
-CollperfSimulation::PrintHeader() const
+CollperfSimulation::OnBegin()
 {
     const coll::Algorithm& algorithm =
         scenario::AlgorithmOf(m_scenario.collectives,

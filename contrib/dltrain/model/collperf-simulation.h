@@ -4,7 +4,8 @@
 #ifndef DLTRAIN_COLLPERF_SIMULATION_H
 #define DLTRAIN_COLLPERF_SIMULATION_H
 
-#include "cluster-run.h"
+#include "collective-runner.h"
+#include "fabric-run.h"
 
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace dltrain
  * warm-up iterations and the measured ones back to back, each rank entering the next as soon as it
  * has left the last.
  */
-class CollperfSimulation : public CollectiveUser
+class CollperfSimulation : public FabricSimulation, public CollectiveUser
 {
   public:
     explicit CollperfSimulation(const scenario::CollperfScenario& scenario);
@@ -39,17 +40,23 @@ class CollperfSimulation : public CollectiveUser
         double timeUs = 0;      ///< mean of the iterations
     };
 
-    /// Completes the files, prints the end. \return exit status
-    int Report(const RunOutcome& outcome);
+    // FabricSimulation
+    std::string Populate() override;
+    void OnBegin() override;
+    double GetShareDone() const override;
+    bool IsDone() const override;
+    std::string DescribeUnfinished() const override;
+    nlohmann::ordered_json GetStatistics() const override;
+    void PrintSummary(std::ostream& os, const RunStats& network) const override;
+
     /// Proves the schedules of all sizes. \return what is wrong with the first that is; else empty
     std::string Prove() const;
     void StartSize();
     void Enter(Rank position, int64_t now);
-    void PrintHeader() const;
     void PrintRow(const Row& row) const;
 
     const scenario::CollperfScenario& m_scenario;
-    ClusterRun m_run;
+    FabricRun m_run;
     std::unique_ptr<CollectiveRunner> m_runner;
     uint32_t m_communicator = 0;
     std::vector<Row> m_rows;
@@ -57,6 +64,7 @@ class CollperfSimulation : public CollectiveUser
     std::vector<uint32_t> m_entered; ///< per rank, of this size
     uint32_t m_collectivesDone = 0;  ///< of this size
     uint32_t m_ranksDone = 0;
+    uint32_t m_ranksWarm{0}; //!< that have ended their warm-up iterations of this size
     uint32_t m_tag = 0;
 };
 

@@ -3,9 +3,9 @@
  */
 #include "dry-run.h"
 
-#include "cluster-run.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "fabric-builder.h"
+#include "program.h"
 #include "scenarios/spec/plan-text.h"
 #include "topologies/names.h"
 

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "line-log.h"
+#include "scenarios/spec/validate.h"
 
 #include <atomic>
 #include <cerrno>
@@ -389,6 +390,17 @@ ClearProgress()
     {
         g_watch->Clear();
     }
+}
+
+int
+SayError(const std::string& program, const std::string& error, const scenario::RunOptions* run)
+{
+    if (run)
+    {
+        scenario::DropOutput(*run);
+    }
+    std::cerr << program << ": error: " << error << "\n";
+    return OutputErrors::Any() ? 1 : 2;
 }
 
 std::string

@@ -4,6 +4,8 @@
 #ifndef DLTRAIN_PROGRAM_H
 #define DLTRAIN_PROGRAM_H
 
+#include "scenarios/spec/scenario.h"
+
 #include <functional>
 #include <string>
 
@@ -46,6 +48,13 @@ class LastResort
     LastResort(const LastResort&) = delete;
     LastResort& operator=(const LastResort&) = delete;
 };
+
+/// An error of the user's input that only came out while building: to standard error, status 2; or
+/// of a file that cannot be written (OutputErrors have one): 1. With `run`, the folder that was
+/// made for its results is taken back.
+int SayError(const std::string& program,
+             const std::string& error,
+             const scenario::RunOptions* run = nullptr);
 
 /// What an exception says to a user: "out of memory", or its own words.
 std::string ReasonOf(const std::exception& error);

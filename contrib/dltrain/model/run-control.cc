@@ -244,6 +244,18 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
 }
 
 void
+RunControl::End()
+{
+    ns3::Simulator::Stop();
+}
+
+void
+RunControl::EndAt(int64_t ps)
+{
+    ns3::Simulator::Stop(ns3::PicoSeconds(static_cast<uint64_t>(ps)));
+}
+
+void
 RunControl::Fail(const std::string& why)
 {
     if (m_failure.empty())

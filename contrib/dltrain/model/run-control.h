@@ -88,7 +88,7 @@ class RunControl
     void SetPhase(const std::string& phase);
 
     /**
-     * Simulator::Run until it ends by itself, by Simulator::Stop, by a signal or by the watchdog.
+     * Simulator::Run until it ends by itself, by End, by a signal or by the watchdog.
      * May be called again for the next part of a run. \param finished asked afterwards: is all the
      * work done? \param unfinished what to say if not, in front of what the fabric knows; may be
      * empty
@@ -96,6 +96,10 @@ class RunControl
     RunOutcome Run(const std::function<bool()>& finished,
                    const std::function<std::string()>& unfinished = nullptr);
 
+    /// The work is done: no further event. From the simulation.
+    void End();
+    /// End the run at a simulated time, done or not. Before it.
+    void EndAt(int64_t ps);
     /// End the run now: it cannot go on. From the simulation. \param why one line or several
     void Fail(const std::string& why);
 

@@ -3,6 +3,7 @@
  */
 #include "run-report.h"
 
+#include "collectives/cost.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "ranks.h"
 
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <numeric>
 #include <sstream>
 #include <sys/resource.h>
@@ -108,8 +110,10 @@ BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
 {
     const auto& ports = collector.GetFabric().GetPorts();
     const TraceCollector::Baseline& base = collector.GetBaseline();
+    // Of no time nothing is used.
+    const int64_t passed = now - collector.GetMeasuredFrom();
     const double elapsed =
-        static_cast<double>(std::max<int64_t>(1, now - collector.GetMeasuredFrom()));
+        passed > 0 ? static_cast<double>(passed) : std::numeric_limits<double>::infinity();
     std::vector<LinkUse> links;
     for (uint32_t i = 0; i < ports.size(); ++i)
     {
@@ -400,6 +404,29 @@ WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::str
         unlink(temporary.c_str());
     }
     return ok;
+}
+
+nlohmann::ordered_json
+ToJson(const scenario::ClusterSpec& cluster, uint32_t gpus)
+{
+    nlohmann::ordered_json j;
+    j["gpus"] = gpus;
+    j["servers"] = cluster.servers;
+    if (cluster.server.gpus > 1)
+    {
+        const topo::ScaleUp& inside = cluster.server.scaleUp;
+        const double bps = static_cast<double>(inside.perGpu.bps) * inside.efficiency;
+        j["scale_up"] = {{"kind", topo::ToString(inside.kind)},
+                         {"gpu_gbps", std::round(bps) / 1e9}};
+    }
+    return j;
+}
+
+Bandwidth
+BandwidthOf(coll::Op op, uint64_t bytes, uint32_t ranks, double timeUs)
+{
+    const double algbw = timeUs > 0 ? static_cast<double>(bytes) / timeUs * 1e-3 : 0;
+    return {algbw, algbw * coll::BusBwFactor(op, ranks)};
 }
 
 // For people -------------------------------------------------------------------------------------

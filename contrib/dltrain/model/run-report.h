@@ -37,6 +37,7 @@
 #ifndef RUN_REPORT_H
 #define RUN_REPORT_H
 
+#include "collectives/registry.h"
 #include "run-control.h"
 #include "trace-collector.h"
 
@@ -142,6 +143,19 @@ void AddCosts(nlohmann::ordered_json& stats, const RunOutcome& outcome, uint64_t
 /// could not be written
 bool WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::string& error);
 
+/// gpus, servers and, with several GPUs a server, the network inside: the keys of every program
+/// that runs on GPUs.
+nlohmann::ordered_json ToJson(const scenario::ClusterSpec& cluster, uint32_t gpus);
+
+/// algbw and busbw of a collective in GB/s (10^9), as nccl-tests defines them.
+struct Bandwidth
+{
+    double algbw = 0;
+    double busbw = 0;
+};
+
+Bandwidth BandwidthOf(coll::Op op, uint64_t bytes, uint32_t ranks, double timeUs);
+
 /// FCT, congestion, losses and busiest links, some ten lines.
 void PrintRunStats(std::ostream& os, const RunStats& run);
 /// Frame-hops and their speed, memory, where the files are. On standard error: why it is not
@@ -153,8 +167,8 @@ void PrintEnd(std::ostream& os,
               const std::string& moreFiles = "");
 
 uint64_t PeakRssBytes();
-/// Words in lines of at most 100 columns, but for longer words. The first begins in column `indent`,
-/// the others are indented so, and by `hang` more.
+/// Words in lines of at most 100 columns, but for longer words. The first begins in column
+/// `indent`, the others are indented so, and by `hang` more.
 std::string Wrapped(const std::string& text, std::size_t indent, std::size_t hang = 0);
 /// "12.3 us", "4.56 ms": for people.
 std::string HumanTime(double us);

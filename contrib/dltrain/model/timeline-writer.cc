@@ -1159,6 +1159,7 @@ WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
     }
     catch (const NothingToShow&)
     {
+        os << "Timeline         none: no call, no message, no link in the measured time\n";
     }
     catch (const std::exception& reason)
     {

@@ -3,25 +3,18 @@
  */
 #include "traffic-simulation.h"
 
-#include "capture-setup.h"
-#include "cluster-run.h"
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "dry-run.h"
-#include "fabric-builder.h"
+#include "program.h"
 #include "ranks.h"
-#include "report-launcher.h"
 #include "scenarios/traffic/hpcc-times.h"
-#include "timeline-writer.h"
-#include "topology-file.h"
 
 #include "ns3/config.h"
 #include "ns3/node.h"
-#include "ns3/simulator.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -136,7 +129,11 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
 
 TrafficSimulation::TrafficSimulation(const scenario::TrafficScenario& scenario)
     : m_scenario(scenario),
-      m_control(scenario.run),
+      m_run("traffic",
+            scenario.run,
+            scenario.fabric,
+            {scenario.topology, scenario.topologyName},
+            {scenario.measuring.from.ps > 0, scenario.completionAtSender}),
       m_measuringTimer(this)
 {
 }
@@ -145,31 +142,22 @@ TrafficSimulation::~TrafficSimulation() = default;
 
 // Set-up -----------------------------------------------------------------------------------------
 
-bool
-TrafficSimulation::Build(std::string& error)
+int
+TrafficSimulation::Run()
 {
-    const auto begin = std::chrono::steady_clock::now();
-    // What one rank cannot build, none simulates.
-    error = Ranks::Get().FirstText(BuildPart());
+    const std::string error = Refused();
     if (!error.empty())
     {
-        return false;
+        const bool speaks = Ranks::Get().IsFirst();
+        return speaks ? SayError("traffic", error, &m_scenario.run) : 2;
     }
-    if (Ranks::Get().IsFirst())
-    {
-        WriteTopology(m_scenario.run.out, m_scenario.topologyName, m_scenario.topology);
-    }
-    m_control.Watch(*m_collector);
-    m_control.SetMerge([this] { MergeRanks(); });
-    m_control.SetProgress([this] { return ShareDone(); });
-    m_setUpS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return true;
+    SetLosslessPriorities(m_scenario);
+    return m_run.Run(*this);
 }
 
 std::string
-TrafficSimulation::BuildPart()
+TrafficSimulation::Refused() const
 {
-    std::string error;
     const scenario::Measuring& measuring = m_scenario.measuring;
     const bool allMeasured =
         std::all_of(m_scenario.flows.begin(), m_scenario.flows.end(), [&](const auto& flow) {
@@ -184,45 +172,37 @@ TrafficSimulation::BuildPart()
                "--queue-interval=0, "
                "--rate-interval=0";
     }
-    SetLosslessPriorities(m_scenario);
-    m_fabric = BuildFabric(m_scenario.fabric, m_scenario.topology, m_scenario.run, error);
-    if (!m_fabric)
-    {
-        return error;
-    }
-    TraceCollector::Options options;
-    options.out = m_scenario.run.out;
-    options.seed = m_scenario.run.seed;
-    options.atSender = m_scenario.completionAtSender;
-    options.attribution = m_scenario.run.attribution;
-    options.queuePairs = m_scenario.run.traceQueuePairs;
-    options.warmup = measuring.from.ps > 0;
-    m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
-    if (options.warmup)
+    return {};
+}
+
+void
+TrafficSimulation::Listen()
+{
+    const scenario::Measuring& measuring = m_scenario.measuring;
+    if (measuring.from.ps > 0)
     {
         // The first event of its time: before a flow that starts then.
         m_measuringTimer.ScheduleAt(measuring.from.ps, 0);
     }
-    m_statistics = std::make_unique<TrafficStatistics>(*m_fabric,
+    m_statistics = std::make_unique<TrafficStatistics>(m_run.Fabric(),
                                                        m_scenario.topology,
                                                        measuring,
                                                        m_scenario.flows,
-                                                       m_collector->GetEndpointNames(),
-                                                       m_collector->GetPortNames(),
+                                                       m_run.Collector().GetEndpointNames(),
+                                                       m_run.Collector().GetPortNames(),
                                                        m_scenario.run.out);
-    error = WriteSubnet(*m_fabric, m_scenario.fabric, m_scenario.run);
-    if (!error.empty())
-    {
-        return error;
-    }
-    error = StartCaptures(*m_fabric, m_scenario.run);
-    if (!error.empty())
-    {
-        return error;
-    }
+}
+
+std::string
+TrafficSimulation::Populate()
+{
     MakeFlows();
     OpenCompletionTimes();
-    return OutputErrors::First();
+    if (m_scenario.stopAfter.ps > 0)
+    {
+        m_run.Control().EndAt(m_scenario.stopAfter.ps);
+    }
+    return {};
 }
 
 void
@@ -230,10 +210,11 @@ TrafficSimulation::MakeFlows()
 {
     const rdma::SetUpPhase phase("making queue pairs", m_scenario.flows.size());
     const bool several = Ranks::Get().Several();
-    for (uint32_t e = 0; e < m_fabric->GetNEndpoints(); ++e)
+    for (uint32_t e = 0; e < m_run.Fabric().GetNEndpoints(); ++e)
     {
-        m_hosts.push_back(m_fabric->IsLocal(e) ? std::make_unique<Host>(*this, *m_fabric->GetNic(e))
-                                               : nullptr);
+        m_hosts.push_back(m_run.Fabric().IsLocal(e)
+                              ? std::make_unique<Host>(*this, *m_run.Fabric().GetNic(e))
+                              : nullptr);
     }
     uint64_t toHere = 0;
     const bool read = GetOperation() == ns3::RdmaOperation::READ;
@@ -249,7 +230,7 @@ TrafficSimulation::MakeFlows()
     std::map<std::tuple<uint32_t, uint32_t, uint8_t>, Pair> pairs;
     if (use == scenario::QueuePairUse::kReused)
     {
-        m_resting.resize(8 * static_cast<std::size_t>(m_fabric->GetNEndpoints()));
+        m_resting.resize(8 * static_cast<std::size_t>(m_run.Fabric().GetNEndpoints()));
     }
     else if (use == scenario::QueuePairUse::kPerPair)
     {
@@ -286,7 +267,7 @@ TrafficSimulation::MakeFlows()
         else
         {
             std::tie(sender, receiver) =
-                m_fabric->ConnectQueuePairs(flow.src, flow.dst, flow.priority);
+                m_run.Fabric().ConnectQueuePairs(flow.src, flow.dst, flow.priority);
             m_queuePairs += 2;
             if (use == scenario::QueuePairUse::kPerPair)
             {
@@ -313,19 +294,19 @@ TrafficSimulation::MakeFlows()
                        : 0);
         if (several)
         {
-            const uint32_t tag = m_collector->Tag(flow.tag); // the same number everywhere
+            const uint32_t tag = m_run.Collector().Tag(flow.tag); // the same number everywhere
             if (receiver && !sender && !read)
             {
-                m_collector->ExpectMessage(*receiver,
-                                           flow.start.ps,
-                                           TraceCollector::Id(tag, i),
-                                           GetOperation());
+                m_run.Collector().ExpectMessage(*receiver,
+                                                flow.start.ps,
+                                                TraceCollector::Id(tag, i),
+                                                GetOperation());
             }
         }
         m_totalBytes += flow.bytes;
     }
-    m_control.SetPortion(static_cast<double>(toHere) /
-                         static_cast<double>(std::max<uint64_t>(1, m_totalBytes)));
+    m_run.Control().SetPortion(static_cast<double>(toHere) /
+                               static_cast<double>(std::max<uint64_t>(1, m_totalBytes)));
     for (const auto& host : m_hosts)
     {
         if (host)
@@ -342,7 +323,7 @@ TrafficSimulation::TakeEnd(uint32_t endpoint, uint8_t priority, int64_t now)
     if (resting.empty() || resting.front().since + REUSE_AFTER_PS > now)
     {
         ++m_queuePairs;
-        return m_fabric->GetNic(endpoint)->CreateQueuePair(priority);
+        return m_run.Fabric().GetNic(endpoint)->CreateQueuePair(priority);
     }
     ns3::RdmaQueuePair* qp = resting.front().queuePair;
     resting.pop_front();
@@ -370,7 +351,7 @@ TrafficSimulation::GiveBack(ns3::RdmaQueuePair* poster, int64_t now)
 {
     const uint32_t peer = poster->GetPeerEndpoint();
     ns3::RdmaQueuePair* other =
-        m_fabric->GetNic(peer)->GetQueuePair(poster->GetPeerNumber() - 2); // as numbers go
+        m_run.Fabric().GetNic(peer)->GetQueuePair(poster->GetPeerNumber() - 2); // as numbers go
     const auto rest = [&](uint32_t endpoint, ns3::RdmaQueuePair* qp) {
         m_resting[8 * static_cast<std::size_t>(endpoint) + qp->GetPriority()].push_back({qp, now});
     };
@@ -388,13 +369,14 @@ TrafficSimulation::OnBegin(uint32_t index, ns3::RdmaQueuePair* poster, int64_t n
     if (!Ranks::Get().Several())
     {
         const ns3::RdmaQueuePair* counter =
-            read ? poster : m_fabric->GetNic(flow.dst)->GetQueuePair(poster->GetPeerNumber() - 2);
+            read ? poster
+                 : m_run.Fabric().GetNic(flow.dst)->GetQueuePair(poster->GetPeerNumber() - 2);
         m_statistics->OnPosted(index, counter, read, read ? 0 : poster->GetBytesPosted(), now);
     }
     ns3::RdmaSendRequest request;
-    request.id =
-        TraceCollector::Id(m_collector->Tag(flow.tag) | (measured ? 0 : TraceCollector::WARMUP),
-                           index);
+    request.id = TraceCollector::Id(m_run.Collector().Tag(flow.tag) |
+                                        (measured ? 0 : TraceCollector::WARMUP),
+                                    index);
     request.operation = GetOperation();
     request.bytes = flow.bytes;
     return request;
@@ -403,7 +385,7 @@ TrafficSimulation::OnBegin(uint32_t index, ns3::RdmaQueuePair* poster, int64_t n
 void
 TrafficSimulation::OnMeasuringStarts()
 {
-    m_collector->StartMeasuring(ns3::RdmaClock::Now());
+    m_run.Collector().StartMeasuring(ns3::RdmaClock::Now());
 }
 
 /// HPCC's own result file, for its analysis scripts, which look for the flow file's destination
@@ -434,7 +416,7 @@ TrafficSimulation::OpenCompletionTimes()
 // While it runs ----------------------------------------------------------------------------------
 
 double
-TrafficSimulation::ShareDone() const
+TrafficSimulation::GetShareDone() const
 {
     uint64_t received = m_arrivedBytes; // of queue pairs that are not asked below
     for (const ns3::RdmaQueuePair* qp : m_receivers)
@@ -485,12 +467,12 @@ int64_t
 TrafficSimulation::GetIdealPs(const scenario::Flow& flow) const
 {
     const bool read = GetOperation() == ns3::RdmaOperation::READ;
-    return m_fabric->GetIdealCompletion(read ? flow.dst : flow.src,
-                                        read ? flow.src : flow.dst,
-                                        flow.bytes,
-                                        false,
-                                        GetOperation(),
-                                        m_scenario.completionAtSender);
+    return m_run.Fabric().GetIdealCompletion(read ? flow.dst : flow.src,
+                                             read ? flow.src : flow.dst,
+                                             flow.bytes,
+                                             false,
+                                             GetOperation(),
+                                             m_scenario.completionAtSender);
 }
 
 /// \param now when the flow is complete. The last column: the time alone, exactly; where completion
@@ -508,7 +490,7 @@ TrafficSimulation::WriteCompletionTime(uint32_t index, int64_t now)
     const auto ns = [](int64_t ps) { return static_cast<long long>((ps + 500) / 1000); };
     const long long alone = fabric.compat == "hpcc" && atSender
                                 ? static_cast<long long>(scenario::HpccStandaloneNs(
-                                      m_fabric->GetPath(flow.src, flow.dst),
+                                      m_run.Fabric().GetPath(flow.src, flow.dst),
                                       flow.bytes,
                                       fabric.mtu))
                                 : ns(GetIdealPs(flow));
@@ -576,7 +558,7 @@ TrafficSimulation::OnEnded(uint32_t flow, ns3::RdmaQueuePair* poster, bool faile
     m_measuredEnded += measured;
     if (measured && m_measuredEnded == m_measured && !Ranks::Get().Several())
     {
-        ns3::Simulator::Stop();
+        m_run.Control().End();
     }
 }
 
@@ -595,51 +577,26 @@ TrafficSimulation::MergeRanks()
     m_lastEnd = ranks.Max(m_lastEnd);
 }
 
-RunOutcome
-TrafficSimulation::RunEvents()
+bool
+TrafficSimulation::IsDone() const
 {
     const int64_t stopAfter = m_scenario.stopAfter.ps;
-    if (stopAfter > 0)
-    {
-        ns3::Simulator::Stop(ns3::PicoSeconds(static_cast<uint64_t>(stopAfter)));
-    }
-    RunOutcome outcome = m_control.Run(
-        [&] {
-            const bool all = m_measuredEnded == m_measured;
-            return m_failed == 0 && (all || (stopAfter > 0 && ns3::RdmaClock::Now() >= stopAfter));
-        },
-        [&] {
-            const uint64_t missing = m_scenario.flows.size() - m_arrived;
-            return HumanCount(missing) + " of " + Counted(m_scenario.flows.size(), "flow") +
-                   " did not arrive";
-        });
-    if (Ranks::Get().Several() && m_ended == m_scenario.flows.size())
-    {
-        outcome.simulatedPs = m_lastEnd; // where one process stops
-    }
-    return outcome;
+    const bool all = m_measuredEnded == m_measured;
+    return m_failed == 0 && (all || (stopAfter > 0 && ns3::RdmaClock::Now() >= stopAfter));
 }
 
-int
-TrafficSimulation::Run()
+std::string
+TrafficSimulation::DescribeUnfinished() const
 {
-    std::string error;
-    if (!Build(error))
-    {
-        const bool speaks = Ranks::Get().IsFirst();
-        return speaks ? SayError("traffic", error, &m_scenario.run) : 2;
-    }
-    PrintHead();
-    m_control.SetFinish([this](const RunOutcome& outcome) { return Report(outcome); });
-    const int status = Report(RunEvents());
-    ns3::Simulator::Destroy(); // completes captures
-    return status;
+    const uint64_t missing = m_scenario.flows.size() - m_arrived;
+    return HumanCount(missing) + " of " + Counted(m_scenario.flows.size(), "flow") +
+           " did not arrive";
 }
 
-// Afterwards -------------------------------------------------------------------------------------
+// Before and afterwards --------------------------------------------------------------------------
 
 void
-TrafficSimulation::PrintHead() const
+TrafficSimulation::OnBegin()
 {
     if (!Ranks::Get().IsFirst())
     {
@@ -650,7 +607,8 @@ TrafficSimulation::PrintHead() const
               << Counted(topology.Hosts().size(), "host") << ", "
               << Counted(topology.SwitchCount(), "switch", "es") << ", "
               << Counted(topology.Links().size(), "link") << "; congestion control "
-              << m_scenario.fabric.cc << "; set up in " << HumanTime(m_setUpS * 1e6) << "\n"
+              << m_scenario.fabric.cc << "; set up in " << HumanTime(m_run.GetSetUpS() * 1e6)
+              << "\n"
               << "Traffic          " << m_scenario.pattern << ": "
               << Counted(m_scenario.flows.size(), "flow") << ", "
               << HumanBytes(static_cast<double>(m_totalBytes));
@@ -659,6 +617,17 @@ TrafficSimulation::PrintHead() const
         std::cout << "; " << Ranks::Get().Size() << " processes";
     }
     std::cout << std::endl;
+}
+
+void
+TrafficSimulation::OnEnd(RunOutcome& outcome)
+{
+    if (Ranks::Get().Several() && m_ended == m_scenario.flows.size())
+    {
+        outcome.simulatedPs = m_lastEnd; // where one process stops
+    }
+    CloseCompletionTimes();
+    m_statistics->Finish(outcome.simulatedPs);
 }
 
 /// What the measured flows are of the rates of all hosts over the time in which they start.
@@ -695,85 +664,85 @@ TrafficSimulation::OfferedLoad() const
             {"mean_flow_bytes", m_scenario.offered.meanFlowBytes}};
 }
 
-int
-TrafficSimulation::Report(const RunOutcome& outcome)
+double
+TrafficSimulation::LastArrivalUs() const
 {
-    FinishCaptures();
-    CloseCompletionTimes();
-    m_statistics->Finish(outcome.simulatedPs);
-    const RunStats run = CollectRunStats(*m_collector, outcome.simulatedPs);
-    if (!Ranks::Get().IsFirst())
-    {
-        return outcome.exitStatus;
-    }
-    const uint64_t flows = m_scenario.flows.size();
-    const double lastUs = static_cast<double>(m_lastArrival) / 1e6;
-    const double goodput = lastUs > 0 ? static_cast<double>(m_deliveredBytes) * 8e-3 / lastUs : 0;
+    return static_cast<double>(m_lastArrival) / 1e6;
+}
 
-    std::cout << "Flows            " << HumanCount(m_arrived) << " of " << HumanCount(flows)
-              << " arrived";
-    if (m_arrived)
-    {
-        std::cout << ", the last after " << HumanTime(lastUs) << "; " << HumanRate(goodput)
-                  << " together";
-    }
-    std::cout << "\n";
-    if (m_measured != flows)
-    {
-        std::cout << "Measured flows   " << HumanCount(m_measuredArrived) << " of "
-                  << HumanCount(m_measured) << " arrived, those that start from "
-                  << HumanTime(static_cast<double>(m_scenario.measuring.from.ps) / 1e6) << " on";
-        if (m_scenario.measuring.until.ps > 0)
-        {
-            std::cout << ", before "
-                      << HumanTime(static_cast<double>(m_scenario.measuring.until.ps) / 1e6);
-        }
-        std::cout << "\n";
-    }
-    PrintRunStats(std::cout, run);
-    m_statistics->Print(std::cout);
-    PrintEnd(std::cout,
-             m_scenario.run,
-             outcome,
-             run.frameHops,
-             std::string(m_writeCompletionTimes ? ", fct.txt" : "") + ", slowdown.csv" +
-                 (m_scenario.measuring.queueInterval.ps > 0 ? ", queues.csv" : "") +
-                 (m_scenario.measuring.rateInterval.ps > 0 ? ", fairness.csv" : ""));
+double
+TrafficSimulation::GoodputGbps() const
+{
+    const double us = LastArrivalUs();
+    return us > 0 ? static_cast<double>(m_deliveredBytes) * 8e-3 / us : 0;
+}
 
-    nlohmann::ordered_json j = BeginStats("traffic", m_scenario.run, outcome);
+nlohmann::ordered_json
+TrafficSimulation::GetStatistics() const
+{
+    nlohmann::ordered_json j;
     j["topology"] = {{"name", m_scenario.topologyName},
                      {"hosts", m_scenario.topology.Hosts().size()},
                      {"switches", m_scenario.topology.SwitchCount()},
                      {"links", m_scenario.topology.Links().size()}};
     j["pattern"] = m_scenario.pattern;
-    j["flows"] = {{"all", flows},
+    j["flows"] = {{"all", m_scenario.flows.size()},
                   {"posted", m_posted},
                   {"arrived", m_arrived},
                   {"failed", m_failed},
                   {"measured", m_measured},
                   {"measured_arrived", m_measuredArrived},
-                  {"last_arrival_us", lastUs},
-                  {"goodput_gbps", goodput}};
+                  {"last_arrival_us", LastArrivalUs()},
+                  {"goodput_gbps", GoodputGbps()}};
     if (m_scenario.offered.load > 0)
     {
         j["offered_load"] = OfferedLoad();
     }
     j["queue_pairs"] = m_queuePairs;
-    AddRunStats(j, run);
+    return j;
+}
+
+nlohmann::ordered_json
+TrafficSimulation::GetMoreStatistics() const
+{
+    nlohmann::ordered_json j;
     m_statistics->AddTo(j);
-    AddCosts(j, outcome, run.frameHops);
-    if (Ranks::Get().Several())
+    return j;
+}
+
+void
+TrafficSimulation::PrintSummary(std::ostream& os, const RunStats& network) const
+{
+    os << "Flows            " << HumanCount(m_arrived) << " of "
+       << HumanCount(m_scenario.flows.size()) << " arrived";
+    if (m_arrived)
     {
-        j["ranks"] = Ranks::Get().Size();
+        os << ", the last after " << HumanTime(LastArrivalUs()) << "; " << HumanRate(GoodputGbps())
+           << " together";
     }
-    std::string error;
-    if (!m_scenario.run.out.empty() && !WriteStats(j, m_scenario.run.out, error))
+    os << "\n";
+    if (m_measured != m_scenario.flows.size())
     {
-        OutputErrors::Add(error);
+        const scenario::Measuring& measuring = m_scenario.measuring;
+        os << "Measured flows   " << HumanCount(m_measuredArrived) << " of "
+           << HumanCount(m_measured) << " arrived, those that start from "
+           << HumanTime(static_cast<double>(measuring.from.ps) / 1e6) << " on";
+        if (measuring.until.ps > 0)
+        {
+            os << ", before " << HumanTime(static_cast<double>(measuring.until.ps) / 1e6);
+        }
+        os << "\n";
     }
-    WriteTimelineOf(m_scenario.run, std::cout);
-    WriteReport(m_scenario.run, std::cout);
-    return OutputErrors::Status("traffic", outcome.exitStatus);
+    PrintRunStats(os, network);
+    m_statistics->Print(os);
+}
+
+std::string
+TrafficSimulation::GetFiles() const
+{
+    return std::string(m_writeCompletionTimes ? ", fct.txt" : "") + ", slowdown.csv" +
+           (m_scenario.measuring.queueInterval.ps > 0 ? ", queues.csv" : "") +
+           (m_scenario.measuring.rateInterval.ps > 0 ? ", fairness.csv" : "");
 }
 
 } // namespace dltrain

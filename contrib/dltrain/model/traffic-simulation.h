@@ -4,11 +4,9 @@
 #ifndef TRAFFIC_SIMULATION_H
 #define TRAFFIC_SIMULATION_H
 
+#include "fabric-run.h"
 #include "line-log.h"
-#include "run-control.h"
-#include "run-report.h"
 #include "scenarios/spec/scenario.h"
-#include "trace-collector.h"
 #include "traffic-statistics.h"
 
 #include <deque>
@@ -35,11 +33,11 @@ namespace dltrain
  * nothing is left to happen anywhere; the end that is reported is that of the last flow all the
  * same.
  */
-class TrafficSimulation
+class TrafficSimulation : public FabricSimulation
 {
   public:
     explicit TrafficSimulation(const scenario::TrafficScenario& scenario);
-    ~TrafficSimulation();
+    ~TrafficSimulation() override;
 
     /// Simulate, write the files, print the summary. \return the exit status
     int Run();
@@ -50,11 +48,22 @@ class TrafficSimulation
   private:
     class Host;
 
-    bool Build(std::string& error);
-    /// This rank's part. \return an error, or nothing
-    std::string BuildPart();
-    /// Sums up what the ranks did.
-    void MergeRanks();
+    // FabricSimulation
+    void Listen() override;
+    std::string Populate() override;
+    void OnBegin() override;
+    double GetShareDone() const override;
+    void MergeRanks() override;
+    bool IsDone() const override;
+    std::string DescribeUnfinished() const override;
+    void OnEnd(RunOutcome& outcome) override;
+    nlohmann::ordered_json GetStatistics() const override;
+    nlohmann::ordered_json GetMoreStatistics() const override;
+    void PrintSummary(std::ostream& os, const RunStats& network) const override;
+    std::string GetFiles() const override;
+
+    /// \return what several processes cannot do, or nothing
+    std::string Refused() const;
     /// With several ranks: writes those of all.
     void CloseCompletionTimes();
     void MakeFlows();
@@ -68,21 +77,17 @@ class TrafficSimulation
     ns3::RdmaSendRequest OnBegin(uint32_t flow, ns3::RdmaQueuePair* poster, int64_t now);
     void OnMeasuringStarts();
     void OpenCompletionTimes();
-    double ShareDone() const;
     void OnArrived(uint32_t flow, int64_t now);
     void OnEnded(uint32_t flow, ns3::RdmaQueuePair* poster, bool failed, int64_t now);
     void WriteCompletionTime(uint32_t flow, int64_t now);
     ns3::RdmaOperation GetOperation() const;
     int64_t GetIdealPs(const scenario::Flow& flow) const;
-    RunOutcome RunEvents();
-    void PrintHead() const;
     nlohmann::ordered_json OfferedLoad() const;
-    int Report(const RunOutcome& outcome);
+    double LastArrivalUs() const;
+    double GoodputGbps() const;
 
     const scenario::TrafficScenario& m_scenario;
-    RunControl m_control;
-    std::unique_ptr<ns3::RdmaFabric> m_fabric;
-    std::unique_ptr<TraceCollector> m_collector;
+    FabricRun m_run;
 
     /// A line of fct.txt, with several ranks: until they are merged.
     struct CompletionLine
@@ -98,7 +103,6 @@ class TrafficSimulation
     bool m_writeCompletionTimes{false};
     std::vector<CompletionLine> m_completionLines;
     std::vector<uint16_t> m_sourcePorts; //!< in fct.txt, by flow; 0: of other ranks only
-    double m_setUpS{0};
     std::unique_ptr<TrafficStatistics> m_statistics;
     std::vector<uint32_t> m_nextOfPair; //!< with kPerPair: by flow, the next on its queue pair
 

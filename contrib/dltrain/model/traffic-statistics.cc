@@ -801,6 +801,13 @@ TrafficStatistics::Print(std::ostream& os) const
         os << "\n";
         head = "                 ";
     }
+    // "Busiest links" above are of all the time until the last flow ended.
+    if (!m_classes.empty() && m_measuring.until.ps > 0)
+    {
+        os << head << "from " << HumanTime(static_cast<double>(m_measuring.from.ps) / 1e6) << " to "
+           << HumanTime(static_cast<double>(m_measuring.until.ps) / 1e6)
+           << ", while measured flows start\n";
+    }
     head = "Longest queues   ";
     for (const uint32_t i : m_longest)
     {

@@ -5,16 +5,11 @@
 
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "report-launcher.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/training/training-plan.h"
-#include "timeline-writer.h"
-
-#include "ns3/simulator.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <iostream>
 
 namespace dltrain
 {
@@ -58,7 +53,12 @@ SpanUs(const CollectiveRecord& record)
 
 TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenario)
     : m_scenario(scenario),
-      m_run("dltrain", scenario.run, scenario.fabric, scenario.cluster, scenario.warmupSteps > 0)
+      m_run(
+          "dltrain",
+          scenario.run,
+          scenario.fabric,
+          {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
+          {scenario.warmupSteps > 0, false, scenario.plan.ranks})
 {
 }
 
@@ -67,11 +67,12 @@ TrainingSimulation::~TrainingSimulation() = default;
 int
 TrainingSimulation::Run()
 {
-    std::string error = m_run.Build();
-    if (!error.empty())
-    {
-        return SayError("dltrain", error, &m_scenario.run);
-    }
+    return m_run.Run(*this);
+}
+
+std::string
+TrainingSimulation::Populate()
+{
     const uint32_t steps = m_scenario.warmupSteps + m_scenario.steps;
     m_steps = std::make_unique<StepRunner>(
         m_scenario.plan,
@@ -99,10 +100,26 @@ TrainingSimulation::Run()
         m_runner->SetPaths(&m_critical->GetPaths());
     }
 
+    if (!OpenCalls())
+    {
+        return OutputErrors::First();
+    }
+    m_steps->SetCallListener([this](const CallRecord& call) { OnCall(call); });
+    for (const auto& [op, perGpu] : training::BytesMovedPerGpu(m_scenario.plan))
+    {
+        m_bytes += perGpu * m_scenario.plan.ranks * steps;
+    }
+    return m_steps->Start();
+}
+
+bool
+TrainingSimulation::OpenCalls()
+{
     if (!m_calls.Open(m_scenario.run.out + "/calls.log"))
     {
-        return SayError("dltrain", OutputErrors::First());
+        return false;
     }
+    const uint32_t steps = m_scenario.warmupSteps + m_scenario.steps;
     const uint32_t ranks = m_scenario.plan.ranks;
     const uint64_t callsOfStep = m_steps->GetProgress().second / steps;
     const uint64_t calls = callsOfStep * m_scenario.steps;
@@ -120,50 +137,47 @@ TrainingSimulation::Run()
                   (m_logEvery > 1 ? "; only every " + std::to_string(m_logEvery) + "th rank"
                                   : std::string()));
     m_calls.Write("# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup");
-    m_steps->SetCallListener([this](const CallRecord& call) { OnCall(call); });
-
-    // Of all that takes wall time, bytes on the network are nearly all; computing costs nothing.
-    double bytes = 0;
-    for (const auto& [op, perGpu] : training::BytesMovedPerGpu(m_scenario.plan))
-    {
-        bytes += perGpu * m_scenario.plan.ranks * steps;
-    }
-    m_run.Control().SetProgress([this, bytes] {
-        const auto [done, all] = m_steps->GetProgress();
-        const double calls = static_cast<double>(done) / static_cast<double>(all);
-        return done == all || bytes == 0
-                   ? calls
-                   : std::min(0.999, static_cast<double>(m_runner->GetBytes()) / bytes);
-    });
-    error = m_steps->Start();
-    if (!error.empty())
-    {
-        return SayError("dltrain", error);
-    }
-    m_run.Control().SetFinish([this](const RunOutcome& outcome) { return Report(outcome); });
-    return Report(m_run.Control().Run([this] { return m_steps->IsDone(); },
-                                      [this] {
-                                          std::string text;
-                                          for (const std::string& line :
-                                               m_steps->DescribeUnfinished())
-                                          {
-                                              text += line + "\n";
-                                          }
-                                          return text;
-                                      }));
+    return true;
 }
 
-int
-TrainingSimulation::Report(const RunOutcome& outcome)
+double
+TrainingSimulation::GetShareDone() const
+{
+    // Of all that takes wall time, bytes on the network are nearly all; computing costs nothing.
+    const auto [done, all] = m_steps->GetProgress();
+    const double calls = static_cast<double>(done) / static_cast<double>(all);
+    return done == all || m_bytes == 0
+               ? calls
+               : std::min(0.999, static_cast<double>(m_runner->GetBytes()) / m_bytes);
+}
+
+bool
+TrainingSimulation::IsDone() const
+{
+    return m_steps->IsDone();
+}
+
+std::string
+TrainingSimulation::DescribeUnfinished() const
+{
+    std::string text;
+    for (const std::string& line : m_steps->DescribeUnfinished())
+    {
+        text += line + "\n";
+    }
+    return text;
+}
+
+void
+TrainingSimulation::OnEnd(RunOutcome&)
 {
     m_calls.Close();
-    const RunStats& network = m_run.Finish();
-    m_run.WriteStatistics(outcome, Statistics(), m_scenario.plan.ranks);
-    PrintSummary(network);
-    PrintEnd(std::cout, m_scenario.run, outcome, network.frameHops, ", calls.log");
-    WriteTimelineOf(m_scenario.run, std::cout);
-    WriteReport(m_scenario.run, std::cout);
-    return m_run.Status(outcome);
+}
+
+std::string
+TrainingSimulation::GetFiles() const
+{
+    return ", calls.log";
 }
 
 void
@@ -187,7 +201,7 @@ TrainingSimulation::OnStep(uint32_t step, const StepRecord& record)
     m_lastEnd = now;
     if (step + 1 == m_scenario.warmupSteps + m_scenario.steps)
     {
-        ns3::Simulator::Stop();
+        m_run.Control().End();
     }
 }
 
@@ -300,9 +314,9 @@ TrainingSimulation::Utilization(double stepUs) const
 }
 
 nlohmann::ordered_json
-TrainingSimulation::Statistics() const
+TrainingSimulation::GetStatistics() const
 {
-    nlohmann::ordered_json body;
+    nlohmann::ordered_json body = ToJson(m_scenario.cluster, m_scenario.plan.ranks);
     body["model"] = m_scenario.model;
     body["parameters"] = m_scenario.parameters;
     body["zero"] = m_scenario.zero;
@@ -406,7 +420,7 @@ TrainingSimulation::PrintCriticalPath() const
 }
 
 void
-TrainingSimulation::PrintSummary(const RunStats& network) const
+TrainingSimulation::PrintSummary(std::ostream& os, const RunStats& network) const
 {
     std::printf("%s, ZeRO-%u (%s), %s: %u GPUs (%s) in %u servers, %s, %s, %s placement\n",
                 rdma::Shown(m_scenario.model).c_str(),
@@ -488,7 +502,7 @@ TrainingSimulation::PrintSummary(const RunStats& network) const
         std::printf("\n");
     }
     std::fflush(stdout);
-    PrintRunStats(std::cout, network);
+    PrintRunStats(os, network);
 }
 
 } // namespace dltrain

@@ -4,8 +4,8 @@
 #ifndef DLTRAIN_TRAINING_SIMULATION_H
 #define DLTRAIN_TRAINING_SIMULATION_H
 
-#include "cluster-run.h"
 #include "critical-path.h"
+#include "fabric-run.h"
 #include "line-log.h"
 #include "step-runner.h"
 
@@ -26,11 +26,11 @@ namespace dltrain
  * communication is what computing does not cover: step time - time the compute stream is busy, mean
  * over the ranks.
  */
-class TrainingSimulation
+class TrainingSimulation : public FabricSimulation
 {
   public:
     explicit TrainingSimulation(const scenario::TrainingScenario& scenario);
-    ~TrainingSimulation();
+    ~TrainingSimulation() override;
 
     /// Simulates and reports. \return exit status
     int Run();
@@ -54,13 +54,20 @@ class TrainingSimulation
         std::vector<CollectiveRecord> collectives;
     };
 
-    /// Completes the files, prints the summary. \return exit status
-    int Report(const RunOutcome& outcome);
+    // FabricSimulation
+    std::string Populate() override;
+    double GetShareDone() const override;
+    bool IsDone() const override;
+    std::string DescribeUnfinished() const override;
+    void OnEnd(RunOutcome& outcome) override;
+    nlohmann::ordered_json GetStatistics() const override;
+    void PrintSummary(std::ostream& os, const RunStats& network) const override;
+    std::string GetFiles() const override;
+
+    bool OpenCalls();
     void OnStep(uint32_t step, const StepRecord& record);
     void Add(const StepRecord& record);
     void OnCall(const CallRecord& call);
-    nlohmann::ordered_json Statistics() const;
-    void PrintSummary(const RunStats& network) const;
     /// FLOP/s of a GPU with this datatype.
     double Peak() const;
     /**
@@ -78,10 +85,11 @@ class TrainingSimulation
     double MeanUs(double us) const;
 
     const scenario::TrainingScenario& m_scenario;
-    ClusterRun m_run;
+    FabricRun m_run;
     std::unique_ptr<StepRunner> m_steps;
     std::unique_ptr<CollectiveRunner> m_runner;
     std::unique_ptr<CriticalPath> m_critical; //!< null: not asked for
+    double m_bytes = 0;                       ///< that all steps move on the network
     LineLog m_calls;
     std::string m_line;
     uint32_t m_logEvery = 1;          ///< calls.log has every n-th rank

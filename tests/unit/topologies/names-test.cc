@@ -24,6 +24,24 @@ TEST(Names, EditDistance)
     EXPECT_EQ(topo::EditDistance("H100", "h100"), 0u);
 }
 
+TEST(Names, SameName)
+{
+    for (const char* text : {"gpt3-13b", "GPT3-13B", "gpt3_13b", "gpt3 13b", "gpt313b"})
+    {
+        EXPECT_TRUE(topo::SameName(text, "gpt3-13b")) << text;
+        EXPECT_FALSE(topo::SameName(text, "gpt3-1.3b")) << text;
+    }
+    // A sign between digits is a part of the name: of these nobody knows which is meant.
+    for (const char* text : {"gpt3-1_3b", "gpt3-1 3b", "gpt3-1-3b", "gpt31-3b"})
+    {
+        EXPECT_FALSE(topo::SameName(text, "gpt3-13b")) << text;
+        EXPECT_FALSE(topo::SameName(text, "gpt3-1.3b")) << text;
+    }
+    EXPECT_TRUE(topo::SameName("BLOOM_560m", "bloom-560m"));
+    EXPECT_TRUE(topo::SameName("dgxh100", "dgx-h100"));
+    EXPECT_FALSE(topo::SameName("-", "_"));
+}
+
 TEST(Names, NearestName)
 {
     const std::vector<std::string> names = {"fat-tree", "leaf-spine", "single-switch", "graph"};

@@ -1,0 +1,181 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "fabric-run.h"
+
+#include "capture-setup.h"
+#include "fabric-builder.h"
+#include "line-log.h"
+#include "program.h"
+#include "ranks.h"
+#include "report-launcher.h"
+#include "timeline-writer.h"
+#include "topology-file.h"
+
+#include "ns3/simulator.h"
+
+#include <chrono>
+
+namespace dltrain
+{
+
+void
+FabricSimulation::Listen()
+{
+}
+
+void
+FabricSimulation::OnBegin()
+{
+}
+
+void
+FabricSimulation::MergeRanks()
+{
+}
+
+void
+FabricSimulation::OnEnd(RunOutcome&)
+{
+}
+
+nlohmann::ordered_json
+FabricSimulation::GetMoreStatistics() const
+{
+    return nlohmann::ordered_json::object();
+}
+
+std::string
+FabricSimulation::GetFiles() const
+{
+    return {};
+}
+
+FabricRun::FabricRun(std::string program,
+                     const scenario::RunOptions& run,
+                     const scenario::FabricSpec& fabric,
+                     Network network,
+                     Options options)
+    : m_program(std::move(program)),
+      m_run(run),
+      m_spec(fabric),
+      m_network(std::move(network)),
+      m_options(options),
+      m_control(run)
+{
+}
+
+FabricRun::~FabricRun()
+{
+    m_collector.reset();
+    m_fabric.reset();
+    ns3::Simulator::Destroy();
+}
+
+std::string
+FabricRun::Build(FabricSimulation& simulation)
+{
+    std::string error;
+    m_fabric = BuildFabric(m_spec, m_network.topology, m_run, error);
+    if (!m_fabric)
+    {
+        return error;
+    }
+    TraceCollector::Options options;
+    options.out = m_run.out;
+    options.seed = m_run.seed;
+    options.warmup = m_options.warmup;
+    options.atSender = m_options.completionAtSender;
+    options.attribution = m_run.attribution;
+    options.queuePairs = m_run.traceQueuePairs;
+    m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
+    simulation.Listen();
+    if (OutputErrors::Any())
+    {
+        return OutputErrors::First();
+    }
+    error = WriteSubnet(*m_fabric, m_spec, m_run);
+    if (!error.empty())
+    {
+        return error;
+    }
+    error = StartCaptures(*m_fabric, m_run);
+    if (!error.empty())
+    {
+        return error;
+    }
+    error = simulation.Populate();
+    return error.empty() ? OutputErrors::First() : error;
+}
+
+int
+FabricRun::Run(FabricSimulation& simulation)
+{
+    const auto begin = std::chrono::steady_clock::now();
+    // What one rank cannot build, none simulates.
+    const std::string error = Ranks::Get().FirstText(Build(simulation));
+    if (!error.empty())
+    {
+        return Ranks::Get().IsFirst() ? SayError(m_program, error, &m_run) : 2;
+    }
+    WriteTopology(m_run.out, m_network.name, m_network.topology, m_network.hostOfServer);
+    m_control.Watch(*m_collector);
+    m_control.SetProgress([&simulation] { return simulation.GetShareDone(); });
+    m_control.SetMerge([&simulation] { simulation.MergeRanks(); });
+    m_control.SetFinish(
+        [this, &simulation](const RunOutcome& outcome) { return Report(simulation, outcome); });
+    m_setUpS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    simulation.OnBegin();
+    return Report(simulation,
+                  m_control.Run([&simulation] { return simulation.IsDone(); },
+                                [&simulation] { return simulation.DescribeUnfinished(); }));
+}
+
+int
+FabricRun::Report(FabricSimulation& simulation, RunOutcome outcome)
+{
+    FinishCaptures();
+    simulation.OnEnd(outcome);
+    const RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
+    if (!Ranks::Get().IsFirst())
+    {
+        return outcome.exitStatus;
+    }
+    WriteStatistics(simulation, outcome, network);
+    std::ostream& os = m_options.os;
+    simulation.PrintSummary(os, network);
+    PrintEnd(os, m_run, outcome, network.frameHops, simulation.GetFiles());
+    WriteTimelineOf(m_run, os);
+    WriteReport(m_run, os);
+    return OutputErrors::Status(m_program, outcome.exitStatus);
+}
+
+void
+FabricRun::WriteStatistics(const FabricSimulation& simulation,
+                           const RunOutcome& outcome,
+                           const RunStats& network) const
+{
+    nlohmann::ordered_json stats = BeginStats(m_program, m_run, outcome);
+    stats.update(simulation.GetStatistics());
+    AddRunStats(stats, network);
+    stats.update(simulation.GetMoreStatistics());
+    AddCosts(stats, outcome, network.frameHops);
+    if (m_options.gpus)
+    {
+        stats["simulated_gpu_s_per_core_s"] = outcome.eventLoopS > 0
+                                                  ? static_cast<double>(outcome.simulatedPs) *
+                                                        1e-12 * m_options.gpus / outcome.eventLoopS
+                                                  : 0;
+    }
+    if (Ranks::Get().Several())
+    {
+        stats["ranks"] = Ranks::Get().Size();
+    }
+    std::string error;
+    if (!m_run.out.empty() && !WriteStats(stats, m_run.out, error))
+    {
+        OutputErrors::Add(error);
+    }
+}
+
+} // namespace dltrain

@@ -1,0 +1,145 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_FABRIC_RUN_H
+#define DLTRAIN_FABRIC_RUN_H
+
+#include "run-control.h"
+#include "run-report.h"
+#include "trace-collector.h"
+
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace dltrain
+{
+
+/**
+ * What a program simulates on the fabric of a FabricRun, which calls this in the order in which it
+ * stands here. With several Ranks each has one; Populate, MergeRanks and OnEnd may then be
+ * collective.
+ */
+class FabricSimulation
+{
+  public:
+    virtual ~FabricSimulation() = default;
+
+    /// The network and its collector stand, and nothing has an event yet: for observers whose
+    /// events are to be the first of their time.
+    virtual void Listen();
+    /// Hosts, queue pairs, files of its own, the first events. \return why that cannot be, or
+    /// nothing; what cannot be written, the OutputErrors may know alone
+    virtual std::string Populate() = 0;
+    /// The set-up is done, of all Ranks: what the terminal is told before the events.
+    virtual void OnBegin();
+
+    /// Of the work, 0 to 1. Asked a few times a second.
+    virtual double GetShareDone() const = 0;
+    /// With several Ranks: at the end of the events, to sum up what they did, before IsDone.
+    virtual void MergeRanks();
+    /// Asked when no event is left, or the run was ended: is the work done?
+    virtual bool IsDone() const = 0;
+    /// What to say if it is not.
+    virtual std::string DescribeUnfinished() const = 0;
+
+    /// The run is over: files of its own are completed. \param outcome when it ended may be put
+    /// right
+    virtual void OnEnd(RunOutcome& outcome);
+    /// Keys of stats.json, in front of the network's and behind them. Of the first rank alone, as
+    /// all that follows.
+    virtual nlohmann::ordered_json GetStatistics() const = 0;
+    virtual nlohmann::ordered_json GetMoreStatistics() const;
+    /// The summary; the rest of the terminal's text follows.
+    virtual void PrintSummary(std::ostream& os, const RunStats& network) const = 0;
+    /// Files of its own: ", a.txt, b.txt".
+    virtual std::string GetFiles() const;
+};
+
+/**
+ * The frame of a simulation, the same for all programs: the fabric, its collector and captures, run
+ * control, results, and the two ways out (a report; one clear error and status 2).
+ *
+ *     FabricRun run("traffic", scenario.run, scenario.fabric, {topology, name}, {});
+ *     return run.Run(simulation);
+ *
+ * Members of a simulation that refer to the fabric stand behind its FabricRun, so that they go
+ * before it.
+ */
+class FabricRun
+{
+  public:
+    struct Network
+    {
+        const topo::Topology& topology;
+        const std::string& name;
+        std::vector<uint32_t> hostOfServer = {}; //!< indices into Hosts(); empty: no ranks of jobs
+    };
+
+    struct Options
+    {
+        bool warmup = false;             //!< nothing is measured before Collector().StartMeasuring
+        bool completionAtSender = false; //!< of messages, when they are acknowledged
+        uint32_t gpus = 0;               //!< for simulated_gpu_s_per_core_s; 0: there are none
+        std::ostream& os = std::cout;    //!< the summary and where the files are
+    };
+
+    FabricRun(std::string program,
+              const scenario::RunOptions& run,
+              const scenario::FabricSpec& fabric,
+              Network network,
+              Options options);
+    ~FabricRun();
+
+    /// Builds, simulates and reports, once. With several Ranks collective. \return the exit status
+    int Run(FabricSimulation& simulation);
+
+    /// From Listen on, as the collector.
+    ns3::RdmaFabric& Fabric() const
+    {
+        return *m_fabric;
+    }
+
+    TraceCollector& Collector()
+    {
+        return *m_collector;
+    }
+
+    RunControl& Control()
+    {
+        return m_control;
+    }
+
+    /// Wall time of the set-up.
+    double GetSetUpS() const
+    {
+        return m_setUpS;
+    }
+
+  private:
+    /// This rank's part. \return why it cannot be built, or nothing
+    std::string Build(FabricSimulation& simulation);
+    /// Completes the files, prints the summary. \return the exit status
+    int Report(FabricSimulation& simulation, RunOutcome outcome);
+    void WriteStatistics(const FabricSimulation& simulation,
+                         const RunOutcome& outcome,
+                         const RunStats& network) const;
+
+    std::string m_program;
+    const scenario::RunOptions& m_run;
+    const scenario::FabricSpec& m_spec;
+    Network m_network;
+    Options m_options;
+    RunControl m_control;
+    std::unique_ptr<ns3::RdmaFabric> m_fabric;
+    std::unique_ptr<TraceCollector> m_collector;
+    double m_setUpS{0};
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_FABRIC_RUN_H

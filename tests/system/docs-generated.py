@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 120
+"""docs/options.md and docs/attributes.md are made of what the programs say of themselves, and are
+current.
+
+    docs-generated.py --update     writes both pages anew (programs have to be built)
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+from _pages import read
+from _system_test import PROGRAMS, ROOT, main
+
+UPDATE = "--update" in sys.argv
+if UPDATE:
+    sys.argv.remove("--update")
+
+NAMES = ["dltrain", "collperf", "traffic"]
+MADE = "<!-- Made by tests/system/docs-generated.py --update: do not edit. -->"
+
+
+def say(program, *arguments):
+    """What a program prints."""
+    environment = {key: value for key, value in os.environ.items() if key != "NS_ATTRIBUTE_DEFAULT"}
+    run = subprocess.run(
+        [os.path.join(PROGRAMS, program), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        env=environment,
+    )
+    if run.returncode:
+        raise AssertionError(
+            f"{program} {' '.join(arguments)}: status {run.returncode}\n{run.stderr}"
+        )
+    return run.stdout
+
+
+def cell(text):
+    """Text of a cell of a table: what Markdown would take for its own is shown as it is."""
+    return re.sub(r"([|*<>_\[\]])", r"\\\1", text)
+
+
+def code(text):
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+def row(*cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+# ---- options
+
+
+class Option:
+    """An option as --help shows it: left column, help, default."""
+
+    def __init__(self, group, left):
+        self.group = group
+        self.left = left
+        self.text = ""
+        self.name = re.search(r"--([a-z0-9-]+)", left).group(1)
+
+    def finish(self, paths):
+        match = re.match(r"(.*?)(?: \[default:? (.*)\])?(?: \(JSON: \S+\))?$", self.text)
+        self.help, self.default = match.group(1), match.group(2) or ""
+        self.path = paths.get(self.name, "")
+        return self
+
+    def key(self):
+        return self.name, self.left, self.help, self.default, self.path
+
+
+def options_of(program):
+    """Groups in their order, and the options of --help, with the paths of --help=options."""
+    paths = {
+        o["name"]: o.get("path", "") for o in json.loads(say(program, "--help=options"))["options"]
+    }
+    groups, found = [], []
+    for line in say(program, "--help").split("\n"):
+        if line.startswith(" " * 32) and found and groups:
+            found[-1].text += (" " if found[-1].text else "") + line.strip()
+        elif re.match(r"  -", line) and groups:
+            if groups[-1].startswith("ns-3 "):
+                continue
+            left, _, text = line.strip().partition("  ")
+            found.append(Option(groups[-1], left))
+            found[-1].text = text.strip()
+        elif match := re.match(r"(\S.*?)(?:  \(JSON: \S+\))?$", line):
+            if match.group(1) in ("Examples",) or match.group(1).startswith("Names "):
+                break
+            groups.append(match.group(1))
+    if {o.name for o in found} != set(paths):
+        raise AssertionError(
+            f"{program}: --help and --help=options differ: "
+            f"{sorted({o.name for o in found} ^ set(paths))}"
+        )
+    used = [group for group in groups if any(o.group == group for o in found)]
+    return used, [o.finish(paths) for o in found]
+
+
+def lists_of(program):
+    options = json.loads(say(program, "--help=options"))["options"]
+    return [
+        name for o in options if o["name"] == "list" for name in o["names"] if name != "options"
+    ]
+
+
+def list_table(text):
+    """--list=WHAT: a title, then names with what they are; more lines of a description are
+    indented.
+    """
+    title, *lines = text.rstrip("\n").split("\n")
+    rows = []
+    for line in lines:
+        if match := re.match(r"  (\S+)(?:\s+(.*))?$", line):
+            rows.append([match.group(1), match.group(2) or ""])
+        else:
+            rows[-1][1] += " " + line.strip()
+    return title, rows
+
+
+def options_page():
+    groups, rows = [], {}
+    for program in NAMES:
+        used, found = options_of(program)
+        # A group that this program has and those before had not comes after the one before it.
+        for place, group in enumerate(used):
+            if group not in groups:
+                groups.insert(groups.index(used[place - 1]) + 1 if place else len(groups), group)
+        for option in found:
+            rows.setdefault((option.group, option.key()), []).append(program)
+    lines = [
+        "# Options",
+        "",
+        MADE,
+        "",
+        "Every option of the three programs, from their `--help`. [Attributes](attributes.md) are "
+        "those of ns-3; "
+        "[outputs](outputs.md) are described elsewhere.",
+        "",
+        "An option can stand on the command line (`--mtu=1024`) or, at its path, in a scenario "
+        'file (`/fabric/mtu`: `{"fabric": {"mtu": 1024}}`, `--scenario=FILE.json`); the command '
+        "line wins. In Python it is an argument with underscores (`mtu=1024`). Sizes: 40MB = 40 * "
+        "10^6 bytes, 25MiB and 25M = 25 * 2^20. Times: 500ns, 1us, 2ms. Rates: 100Gbps. An option "
+        "that is not in all programs, or has another default in one, names its programs.",
+        "",
+    ]
+    lines += [
+        f"- [{group}](#{re.sub(r'[^a-z0-9- ]', '', group.lower()).replace(' ', '-')})"
+        for group in groups
+    ]
+    lines += ["- [Names](#names)", ""]
+    for group in groups:
+        lines += [
+            f"## {group}",
+            "",
+            row("option", "JSON", "what it does", "default", "programs"),
+            "|---|---|---|---|---|",
+        ]
+        # Options of one name stand together, in the order of their first.
+        mine = [(key, programs) for (of, key), programs in rows.items() if of == group]
+        names = list(dict.fromkeys(key[0] for key, _ in mine))
+        for name, left, text, default, path in sorted(
+            (key for key, _ in mine), key=lambda key: names.index(key[0])
+        ):
+            programs = rows[(group, (name, left, text, default, path))]
+            letter = re.match(r"(-\w), (.*)$", left)
+            shown = f"{code(letter.group(1))}, {code(letter.group(2))}" if letter else code(left)
+            lines.append(
+                row(
+                    shown,
+                    code(path) if path else "",
+                    cell(text),
+                    cell(default),
+                    "" if programs == NAMES else ", ".join(programs),
+                )
+            )
+        lines.append("")
+    lines += ["## Names", "", "What `--list=WHAT` (or `--help=WHAT`) prints.", ""]
+    for what in dict.fromkeys(name for program in NAMES for name in lists_of(program)):
+        titles = {}
+        for program in NAMES:
+            if what in lists_of(program):
+                title, entries = list_table(say(program, f"--list={what}"))
+                titles.setdefault((title, tuple(map(tuple, entries))), []).append(program)
+        for (title, entries), programs in titles.items():
+            of = "" if len(titles) == 1 else f" ({', '.join(programs)})"
+            lines += [f"### `{what}`{of}", "", cell(title) + ".", "", row("name", ""), "|---|---|"]
+            lines += [row(code(name), cell(text)) for name, text in entries] + [""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+# ---- attributes
+
+
+def attributes_of(type_id):
+    """(parent's name or own, attribute, default, help) as --PrintAttributes prints them."""
+    found, owner = [], ""
+    for line in say("traffic", f"--PrintAttributes={type_id}").split("\n"):
+        if match := re.match(r"Attributes (?:for TypeId|defined in parent class) (\S+)$", line):
+            owner = match.group(1)
+        elif match := re.match(r"    --(ns3::\w+)::(\w+)=\[(.*)\]$", line):
+            found.append([owner, match.group(2), match.group(3), ""])
+        elif line.startswith(" " * 8) and found:
+            found[-1][3] += (" " if found[-1][3] else "") + line.strip()
+    return found
+
+
+def time_text(text):
+    """ns-3 prints a Time in the resolution's unit, +3.2e+08ps: as people write it."""
+    match = re.match(r"\+?(-?[\d.e+]+)ps$", text)
+    if not match:
+        return text
+    value = float(match.group(1))
+    for unit, factor in (("s", 1e12), ("ms", 1e9), ("us", 1e6), ("ns", 1e3)):
+        if abs(value) >= factor:
+            return f"{value / factor:g}{unit}"
+    return f"{value:g}ps"
+
+
+def attributes_page():
+    ids = re.findall(r"^ +(ns3::\w+)$", say("traffic", "--PrintGroup=Rdma"), re.MULTILINE)
+    lines = [
+        "# Attributes",
+        "",
+        MADE,
+        "",
+        "Every attribute of the module `contrib/rdma`, from `--PrintAttributes=TYPE`. Any of them "
+        "is an option of any program: `--ns3::RdmaSwitch::PipelineLatency=300ns`; in a scenario "
+        'file `{"ns3": {"ns3::RdmaSwitch::PipelineLatency": "300ns"}}`; in Python '
+        '`**{"ns3::RdmaSwitch::PipelineLatency": "300ns"}`. Attributes go before what '
+        "[options](options.md) set. Defaults are the module's; the programs choose some otherwise, "
+        "which `stats.json` (`configuration`) shows. What they "
+        "do is told in [rdma.rst](../contrib/rdma/doc/rdma.rst), trace sources and paths too.",
+        "",
+    ]
+    own = {type_id: [a for a in attributes_of(type_id) if a[0] == type_id] for type_id in ids}
+    none = [type_id for type_id in ids if not own[type_id]]
+    lines += [
+        f"- [{type_id}](#{type_id.lower().replace(':', '')})" for type_id in ids if own[type_id]
+    ] + [""]
+    for type_id in ids:
+        if own[type_id]:
+            lines += [
+                f"## {type_id}",
+                "",
+                row("attribute", "default", "what it is"),
+                "|---|---|---|",
+            ]
+            lines += [
+                row(code(name), code(time_text(default)) if default else "", cell(text))
+                for _, name, default, text in own[type_id]
+            ] + [""]
+    lines += ["Without attributes of their own: " + ", ".join(none) + "."] if none else []
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+class Generated(unittest.TestCase):
+    maxDiff = None
+
+    def current(self, page, text):
+        path = os.path.join(ROOT, page)
+        if UPDATE:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        for mine, made in zip(read(page).split("\n"), text.split("\n")):
+            self.assertEqual(
+                mine,
+                made,
+                f"{page} is not what the programs say: tests/system/docs-generated.py --update",
+            )
+        self.assertEqual(read(page), text, f"{page}: tests/system/docs-generated.py --update")
+
+    def test_options(self):
+        self.current("docs/options.md", options_page())
+
+    def test_attributes(self):
+        self.current("docs/attributes.md", attributes_page())
+
+    def test_they_are_whole(self):
+        """Expected by other ways: every option of --help=options is a row; so is every attribute
+        that ns-3 finds.
+        """
+        text = read("docs/options.md")
+        for program in NAMES:
+            for option in json.loads(say(program, "--help=options"))["options"]:
+                self.assertRegex(text, rf"`--{re.escape(option['name'])}(?![a-z0-9-])", program)
+                if option.get("path"):
+                    self.assertIn(f"`{option['path']}`", text)
+        text = read("docs/attributes.md")
+        for type_id in re.findall(
+            r"^ +(ns3::\w+CongestionOps|ns3::Rdma\w+|ns3::Ib\w+)$",
+            say("dltrain", "--PrintTypeIds"),
+            re.MULTILINE,
+        ):
+            self.assertIn(type_id, text)
+        for program in NAMES:
+            for type_id, name in re.findall(
+                r"--(ns3::Rdma\w+)::(\w+)=", say(program, "--PrintAttributes=ns3::RdmaNic")
+            ):
+                self.assertIn(f"| `{name}` |", text, type_id)
+
+
+if __name__ == "__main__":
+    main()
