@@ -4,8 +4,10 @@
  * The registry, what all families share, and the two small ones: leaf-spine and single switch.
  */
 #include "topologies/family.h"
+#include "topologies/names.h"
 #include "topologies/routes.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace
@@ -38,17 +40,21 @@ Request(const char* family, uint32_t hosts)
 
 TEST(Family, Registry)
 {
-    EXPECT_EQ(
-        topo::FamilyNames(),
-        (std::vector<std::string>{"fat-tree", "leaf-spine", "single-switch", "torus", "graph", "hpcc"}));
+    // By name, those that read files last; others may come between.
+    const auto names = topo::FamilyNames();
+    auto at = names.begin();
+    for (const char* name : {"fat-tree", "leaf-spine", "single-switch", "torus", "graph", "hpcc"})
+    {
+        at = std::find(at, names.end(), name);
+        EXPECT_NE(at, names.end()) << name;
+    }
     for (const auto& family : topo::Families())
     {
-        EXPECT_GT(std::string(family.description).size(), 10u);
+        EXPECT_GT(family.description.size(), 10u);
     }
     EXPECT_EQ(Errors(Request("fattree", 4)),
-              "topology: \"fattree\" is not one of fat-tree, leaf-spine, single-switch, torus, "
-              "graph or hpcc (did you mean "
-              "fat-tree?)\n");
+              "topology: \"fattree\" is not one of " + topo::JoinNames(names) +
+                  " (did you mean fat-tree?)\n");
 }
 
 TEST(Family, NothingIsIgnored)
