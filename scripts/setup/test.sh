@@ -80,7 +80,7 @@ use_sanitized_tree() {
     # Everything that is reported ends the program with a status of its own: see tests/fuzz/README.md.
     export DLTRAIN_SANITIZED=1
     export ASAN_OPTIONS=exitcode=99:detect_leaks=1:detect_stack_use_after_return=1
-    export UBSAN_OPTIONS=halt_on_error=1:exitcode=99:print_stacktrace=1
+    export UBSAN_OPTIONS=suppressions=$ROOT/tests/undefined-of-others.txt:halt_on_error=1:exitcode=99:print_stacktrace=1
     export LSAN_OPTIONS=suppressions=$ROOT/tests/leaks-of-others.txt:print_suppressions=0
 }
 

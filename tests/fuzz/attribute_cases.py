@@ -57,7 +57,10 @@ def taken(name):
     choices = names[1].split(", ") if names else []
     if not found or found[1] == "true":
         return None, None, None, choices
-    low, high = (float(part.rstrip("ps")) if part else None for part in found.groups()[1:])
+    # Times in ps, as values are made here.
+    scale = {"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12}
+    limits = (re.fullmatch(r"(.*?)(ps|ns|us|ms|s)?", part) if part else None for part in found.groups()[1:])
+    low, high = (float(limit[1]) * scale.get(limit[2], 1) if limit else None for limit in limits)
     kind = {"a whole number": "uint64_t", "a number": "double", "a time": "Time", "a rate": "DataRate"}[found[1]]
     return kind, low, high, choices
 
