@@ -27,7 +27,7 @@ def graph_of(graph):
                 return None
             links.append([a, b, rate, delay, name,
                           f"{nodes[b][0]}->{nodes[a][0]}{hash_mark}{ordinal}"])
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError):
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError):
         return None
     if not nodes:
         return None

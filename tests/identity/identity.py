@@ -52,6 +52,8 @@ NORMALISED = (
      "wall-clock time, frame-hops per second of it (left out of a very short run), and memory"),
     ("*.std*", re.compile(rb"^(?:\w+: setting up: .*, \d+ s|.* ms simulated, +[.\d]+% done, .*)\n", re.M), b"",
      "progress: a line every few seconds of wall-clock time, so only on a slow machine"),
+    ("compare.csv", re.compile(rb"(,event_loop_s\n(?s:.*))\Z"), lambda found: re.sub(rb",[^,\n]*$", b",*", found[1], flags=re.M),
+     "event_loop_s, its last column, is wall-clock time"),
     ("*.std*", re.compile(rb"^(\[\d+/\d+\] .*), ETA .*$", re.M), rb"\1", "what is left of a sweep, in wall-clock time"),
     ("*.std*", re.compile(rb"^(\[\d+/\d+\] .*: done in )[.\d]+ s.*$", re.M), rb"\1*", "wall-clock time of a run of a sweep, and what is left"),
 )
