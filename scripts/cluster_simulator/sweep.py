@@ -161,9 +161,16 @@ def _points_of_json(path, content):
         data = parse_json(content)
     except ValueError as error:
         raise BadUse(f"--points={path}: no JSON: {error}") from None
+
+    def text(name, value):
+        try:
+            return programs.text(value)
+        except InvalidInput as error:
+            raise BadUse(f"--points={path}: /{name}: {error}") from None
+
     if isinstance(data, dict):
         values = {
-            option_name(name): [programs.text(item) for item in (value if isinstance(value, list) else [value])]
+            option_name(name): [text(name, item) for item in (value if isinstance(value, list) else [value])]
             for name, value in data.items()
         }
         empty = [name for name, items in values.items() if not items]
@@ -173,7 +180,7 @@ def _points_of_json(path, content):
     if not all(isinstance(point, dict) for point in data):
         raise BadUse(f'--points={path}: a list of objects is wanted, such as [{{"zero": 0}}, {{"zero": 1}}]')
     return [
-        {option_name(name): programs.text(value) for name, value in point.items() if value is not None}
+        {option_name(name): text(name, value) for name, value in point.items() if value is not None}
         for point in data
     ]
 

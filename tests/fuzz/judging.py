@@ -89,6 +89,7 @@ def _judge_words(case, outcome, err):
             return Fault("memory", _last(err))
         named = [*case["run"][1:], *(word.partition("=")[2] for word in case["run"][1:]), *case.get("files", {})]
         named += [_shown(word) for word in named]
+        named += [word[:80] for word in named if len(word) > 200]  # as messages cut them
         pointing = [line for line in errors or lines if POINTS.search(line.split("error: ", 1)[-1]) or any(word and word in err for word in named)]
         if not lines:
             return Fault("silence", f"status {outcome.status} without a word")
