@@ -924,6 +924,10 @@ ValidateTraffic(const ReadResult& read)
     }
     s.run = MakeRun(&v, read, network.valid ? &network.topology : nullptr);
     s.run.asRun = AsRun(v, s.run, network.fromFile);
+    if (s.completionAtSender || FindLauncher().Several())
+    {
+        s.run.asRun["run"]["attribution"] = false; // so that it can be given to --scenario
+    }
     s.topologyName = network.name;
     s.topology = network.topology;
     return Finished(std::move(v), std::move(s));
