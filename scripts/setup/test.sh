@@ -2,7 +2,6 @@
 # "./ns3 test": every test there is, through one ctest.
 #   --fuzz=MINUTES   instead: look for inputs that the programs do not stand (tests/fuzz/README.md)
 #   --sanitize       the programs and tests under AddressSanitizer and UndefinedBehaviorSanitizer, built beside
-#                    (not in the help yet: it was never run to its end)
 
 run_tests() {
     parse_test "$@"

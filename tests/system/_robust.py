@@ -5,7 +5,7 @@ import os
 import resource
 import subprocess
 
-from _system_test import PROGRAMS, SystemTest
+from _system_test import PROGRAMS, SLOWER, SystemTest
 
 LAYERS = [{"name": "layer", "parameters": 1 << 18, "flops": 1.0e9}]
 LINES = (
@@ -37,7 +37,7 @@ class RobustTest(SystemTest):
         """(status, standard output, standard error, folder)"""
         process, out = self.start(line, out, **how)
         try:
-            output, errors = process.communicate(timeout=timeout)
+            output, errors = process.communicate(timeout=SLOWER * timeout)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

@@ -21,6 +21,8 @@ import unittest
 
 ROOT = os.environ.get("DLTRAIN_ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "programs")
+# Under the sanitizers (./ns3 test --sanitize) everything takes some five times as long.
+SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1
 
 # Outputs that hold wall time, rates and memory: results/stats-file.h, NONDETERMINISTIC_KEYS.
 NONDETERMINISTIC = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "simulated_gpu_s_per_core_s"}
@@ -99,7 +101,7 @@ class SystemTest(unittest.TestCase):
 
     def run_program(self, line, status=0, timeout=120, out=None):
         words, out = self.command(line, out)
-        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=SLOWER * timeout, stdin=subprocess.DEVNULL)
         run = Run(words, done.returncode, done.stdout, done.stderr, out)
         self.assertEqual(run.status, status, str(run))
         return run

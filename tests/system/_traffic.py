@@ -11,6 +11,9 @@ PROGRAM = os.path.join(os.environ["DLTRAIN_PROGRAMS"], "traffic")
 FLOWS_HEADER = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu"
 LINKS_HEADER = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks"
 
+# Under the sanitizers (./ns3 test --sanitize) everything takes some five times as long.
+SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1
+
 _folder = tempfile.mkdtemp(prefix="traffic-test-")
 
 
@@ -35,7 +38,7 @@ def run(*arguments, status=0, out="out", timeout=60):
     """Run traffic; with out=None as it is. Returns the finished process."""
     where = [] if out is None else ["--out=" + folder(out)]
     process = subprocess.run(
-        [PROGRAM, *arguments, *where], capture_output=True, text=True, timeout=timeout, cwd=_folder
+        [PROGRAM, *arguments, *where], capture_output=True, text=True, timeout=SLOWER * timeout, cwd=_folder
     )
     check(
         process.returncode == status,
