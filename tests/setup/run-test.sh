@@ -144,6 +144,7 @@ NS3_DIR=$TMP/nowhere try "$CLONE/ns3" --help
 expect_status 0
 grep -q "./ns3 test" <<<"$out" || problem "no word about test"
 grep -q -- "--fuzz=MINUTES" <<<"$out" || problem "no word about fuzzing"
+grep -q -- "--sanitize" <<<"$out" || problem "no word about sanitizers"
 
 begin "minutes of fuzzing are a number"
 for minutes in "" 0x1 -1 ten 1e3 "1 2"; do
