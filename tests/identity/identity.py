@@ -54,6 +54,7 @@ NORMALISED = (
      "progress: a line every few seconds of wall-clock time, so only on a slow machine"),
     ("compare.csv", re.compile(rb"(,event_loop_s\n(?s:.*))\Z"), lambda found: re.sub(rb",[^,\n]*$", b",*", found[1], flags=re.M),
      "event_loop_s, its last column, is wall-clock time"),
+    ("*.std*", re.compile(rb"^.*UserWarning: constrained_layout .*\n  .*\n", re.M), b"", "matplotlib's word on a small picture, with the clone's path"),
     ("*.std*", re.compile(rb"^(\[\d+/\d+\] .*), ETA .*$", re.M), rb"\1", "what is left of a sweep, in wall-clock time"),
     ("*.std*", re.compile(rb"^(\[\d+/\d+\] .*: done in )[.\d]+ s.*$", re.M), rb"\1*", "wall-clock time of a run of a sweep, and what is left"),
 )
