@@ -43,27 +43,26 @@ SameName(const std::string& text, const std::string& name)
     {
         return true;
     }
-    // The name with its signs between digits, all of one kind; `any` tells whether there are some.
-    const auto parts = [](const std::string& of, bool& any) {
+    const std::string folded = FoldedName(text);
+    if (folded.empty() || folded != FoldedName(name))
+    {
+        return false;
+    }
+    // Folded too, but for the signs between digits, which are all one.
+    const auto withSigns = [](const std::string& of) {
         const auto digit = [&of](std::size_t i) {
             return i < of.size() && std::isdigit(static_cast<unsigned char>(of[i]));
         };
-        std::string folded;
+        std::string result;
         for (std::size_t i = 0; i < of.size(); ++i)
         {
-            const bool between =
-                FoldedName(of.substr(i, 1)).empty() && i > 0 && digit(i - 1) && digit(i + 1);
-            any |= between;
-            folded += between ? "-" : FoldedName(of.substr(i, 1));
+            const std::string one = FoldedName(of.substr(i, 1));
+            result += one.empty() && i > 0 && digit(i - 1) && digit(i + 1) ? "-" : one;
         }
-        return folded;
+        return result;
     };
-    bool textHas = false;
-    bool nameHas = false;
-    const std::string ofText = parts(text, textHas);
-    const std::string ofName = parts(name, nameHas);
-    return !FoldedName(text).empty() && FoldedName(text) == FoldedName(name) &&
-           (!textHas || ofText == ofName);
+    const std::string meant = withSigns(text);
+    return meant == folded || meant == withSigns(name);
 }
 
 /// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, upper and
