@@ -10,7 +10,8 @@
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/options.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/volumes.h"
 #include "topologies/names.h"
 
 #include <algorithm>

@@ -12,7 +12,8 @@
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/training/step-graph.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan-options.h"
+#include "scenarios/training/step-graph.h"
 #include "topologies/server.h"
 #include "topologies/topology.h"
 

@@ -14,6 +14,7 @@
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
+#include "scenarios/training/plan-check.h"
 #include "scenarios/training/training-plan.h"
 #include "topologies/family.h"
 

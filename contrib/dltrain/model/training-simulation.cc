@@ -11,7 +11,8 @@
 #include "results/run-summary.h"
 #include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/volumes.h"
 
 #include <algorithm>
 #include <cstdio>
