@@ -6,6 +6,7 @@
 
 #include "collectives/schedule.h"
 #include "event-pool.h"
+#include "results/records.h"
 #include "scenarios/spec/scenario.h"
 #include "topologies/scale-up-model.h"
 
@@ -19,28 +20,17 @@
 #include <unordered_map>
 #include <vector>
 
+namespace results
+{
+class CollectivePaths;
+}
+
 namespace dltrain
 {
 
 using coll::Rank;
 
-class CollectivePaths;
-
-/// One collective as it ran, for reports.
-struct CollectiveRecord
-{
-    coll::Op op = coll::Op::kAllReduce;
-    const coll::Algorithm* algorithm = nullptr;
-    uint64_t bytes = 0;
-    uint32_t ranks = 0;
-    uint32_t tag = 0;        ///< index of its name (TraceCollector::Tag)
-    uint64_t bytesSent = 0;  ///< by all ranks together
-    int64_t firstStart = -1; ///< ps, of the first rank that entered
-    int64_t lastStart = -1;  ///< ps, of the last
-    int64_t end = -1;        ///< ps, of the last rank that left
-    double meanPs =
-        0; ///< time a rank spends in it, from its entry to its leaving; mean over the ranks
-};
+using results::CollectiveRecord;
 
 /// Hears of collectives.
 class CollectiveUser
@@ -89,7 +79,7 @@ class CollectiveRunner : public ns3::RdmaNicUser
         std::function<void(const ns3::RdmaQueuePair& sender, Rank from, Rank to)> listener);
 
     /// Note what ranks left their collectives after. \param paths must outlive this
-    void SetPaths(CollectivePaths* paths)
+    void SetPaths(results::CollectivePaths* paths)
     {
         m_paths = paths;
     }
@@ -298,7 +288,7 @@ class CollectiveRunner : public ns3::RdmaNicUser
     std::vector<uint32_t> m_freeInside;
     std::deque<Communicator> m_communicators;
     std::vector<Channel> m_channels;
-    CollectivePaths* m_paths = nullptr;
+    results::CollectivePaths* m_paths = nullptr;
     uint32_t m_cause = UINT32_MAX; ///< of what is posted: see CollectivePaths
     uint64_t m_bytes = 0;
     uint64_t m_scaleUpBytes = 0;

@@ -9,6 +9,7 @@
 #include "program.h"
 #include "ranks.h"
 #include "results/human-text.h"
+#include "results/message-id.h"
 #include "results/run-summary.h"
 #include "scenarios/traffic/hpcc-times.h"
 
@@ -65,7 +66,7 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
                       int64_t now) override
     {
         const bool failed = status != ns3::RdmaStatus::SUCCESS;
-        const auto flow = static_cast<uint32_t>((request.id >> 32) - 1); // TraceCollector::Id
+        const uint32_t flow = results::MessageId::Flow(request.id);
         if (request.operation == ns3::RdmaOperation::READ && !failed)
         {
             m_simulation.OnArrived(flow, now);
@@ -301,7 +302,7 @@ TrafficSimulation::MakeFlows()
             {
                 m_run.Collector().ExpectMessage(*receiver,
                                                 flow.start.ps,
-                                                TraceCollector::Id(tag, i),
+                                                results::MessageId::Of(tag, i),
                                                 GetOperation());
             }
         }
@@ -376,9 +377,9 @@ TrafficSimulation::OnBegin(uint32_t index, ns3::RdmaQueuePair* poster, int64_t n
         m_statistics->OnPosted(index, counter, read, read ? 0 : poster->GetBytesPosted(), now);
     }
     ns3::RdmaSendRequest request;
-    request.id = TraceCollector::Id(m_run.Collector().Tag(flow.tag) |
-                                        (measured ? 0 : TraceCollector::WARMUP),
-                                    index);
+    request.id = results::MessageId::Of(m_run.Collector().Tag(flow.tag) |
+                                            (measured ? 0 : results::MessageId::WARMUP),
+                                        index);
     request.operation = GetOperation();
     request.bytes = flow.bytes;
     return request;
