@@ -44,13 +44,14 @@ TrainingSimulation::Populate()
         [this](uint32_t step) { m_run.Control().SetPhase(PhaseName(step)); },
         [this](uint32_t step, const StepRecord& record) { OnStep(step, record); },
         [this](const std::string& name) { return m_run.Collector().Tag(name); });
+    m_interconnect = std::make_unique<Interconnect>(m_scenario.cluster,
+                                                    "packet",
+                                                    m_run.Fabric(),
+                                                    m_run.Collector());
     m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
                                                   m_scenario.collectives,
-                                                  m_run.Fabric(),
+                                                  *m_interconnect,
                                                   m_steps.get());
-    m_runner->SetConnectionListener([this](const ns3::RdmaQueuePair& sender, Rank from, Rank to) {
-        m_run.Collector().NameGpus(sender, from, to);
-    });
     m_steps->SetRunner(m_runner.get());
     if (m_scenario.run.attribution)
     {

@@ -45,6 +45,7 @@ class TrainingSimulation : public FabricSimulation
     const scenario::TrainingScenario& m_scenario;
     FabricRun m_run;
     std::unique_ptr<StepRunner> m_steps;
+    std::unique_ptr<Interconnect> m_interconnect;
     std::unique_ptr<CollectiveRunner> m_runner;
     std::unique_ptr<results::CriticalPath> m_critical; //!< null: not asked for
     results::CallLog m_calls;

@@ -101,7 +101,8 @@ class Bed : public CollectiveUser
         collector = std::make_unique<TraceCollector>(*fabric, collect);
         paths = std::make_unique<CollectivePaths>([this] { return collector->GetMessageParts(); },
                                                   depth);
-        runner = std::make_unique<CollectiveRunner>(m_cluster, options, *fabric, this);
+        interconnect = std::make_unique<Interconnect>(m_cluster, "packet", *fabric, *collector);
+        runner = std::make_unique<CollectiveRunner>(m_cluster, options, *interconnect, this);
         runner->SetPaths(paths.get());
         std::vector<Rank> ranks(servers * gpus);
         std::iota(ranks.begin(), ranks.end(), 0);
@@ -114,6 +115,7 @@ class Bed : public CollectiveUser
     ~Bed() override
     {
         runner.reset();
+        interconnect.reset();
         collector.reset();
         fabric.reset();
         Simulator::Destroy();
@@ -183,6 +185,7 @@ class Bed : public CollectiveUser
     std::unique_ptr<RdmaFabric> fabric;
     std::unique_ptr<TraceCollector> collector;
     std::unique_ptr<CollectivePaths> paths;
+    std::unique_ptr<Interconnect> interconnect;
     std::unique_ptr<CollectiveRunner> runner;
     uint32_t watched{0};          //!< communicator
     std::vector<Left> left;       //!< by rank
