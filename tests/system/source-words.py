@@ -15,8 +15,8 @@ def read(path):
         return file.read()
 
 
-source = read("contrib/dltrain/model/tail-attribution.cc")
-names = re.findall(r'"(\w+)"', re.search(r"names\[PARTS\] = \{(.*?)\};", source, re.DOTALL).group(1))
+source = read("results/message-parts.cc")
+names = re.findall(r'"(\w+)"', re.search(r"names\[TIME_SHARES\] = \{(.*?)\};", source, re.DOTALL).group(1))
 table = re.search(r"\nGetTimeShareWords\(.*?\n\}\n", source, re.DOTALL).group(0)
 words = {}
 for share, text in re.findall(r"case TimeShare::(\w+):\s*return ([^;]*);", table):
