@@ -145,6 +145,7 @@ struct TrainingScenario
     CollectiveOptions collectives;
     training::TrainingPlan plan;
     training::TrainingOptions options; ///< what the plan was made from, every field resolved: for estimates and reports
+    std::string workload = "steps";    ///< of workload::Kinds
     std::string model;             ///< "bloom-560m"
     uint64_t parameters = 0;
     uint32_t zero = 0;

@@ -179,7 +179,6 @@ TrafficSimulation::MakeFlows()
     const ns3::RdmaFabric& fabric = m_run.Fabric();
     m_places = std::make_unique<Places>(fabric);
     m_transport = NetworkKind::Make("packet", {m_run.Fabric(), m_run.Collector(), *m_places});
-    m_transport->SetUser(this);
     m_packets = dynamic_cast<NetworkTransport*>(m_transport.get());
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
@@ -263,7 +262,7 @@ TrafficSimulation::Open(uint32_t index)
     name.from = flow.src;
     name.to = flow.dst;
     name.priority = flow.priority;
-    return m_transport->Open(name, index);
+    return m_transport->Open(name, *this, index);
 }
 
 TransportPost
