@@ -9,7 +9,7 @@
 #include "ns3/rdma-channel.h"
 #include "ns3/rdma-frame-record.h"
 #include "ns3/rdma-gateway.h"
-#include "ns3/rdma-selective-repeat.h"
+#include "ns3/rdma-base-rtt.h"
 
 #include <algorithm>
 #include <random>
@@ -465,7 +465,7 @@ class Outcome
             std::ostringstream text;
             text << "message " << m.qp->GetPeerEndpoint() << ' ' << m.qp->GetNic()->GetEndpoint()
                  << ' ' << m.qp->GetNumber() << ' ' << m.qp->GetPeerNumber() << ' '
-                 << m.qp->UsesSelectiveRepeat() << ' ' << m.message.bytes << ' ' << m.at;
+                 << m.qp->GetLossRecovery().GetName() << ' ' << m.message.bytes << ' ' << m.at;
             lines.push_back(text.str());
         }
         for (const auto& c : notes.completions)
