@@ -102,6 +102,7 @@ RdmaNic::GetProfile(uint64_t staticRate)
                      cc.nextUpdateBytes == RdmaCongestionState::UNLIMITED;
     // As UpdateRate leaves a queue pair: the first packet is paced too.
     RdmaRequester::Sender& idle = profile->idle;
+    idle.profile = profile.get();
     idle.cc = cc;
     idle.ratePaced = cc.rateBps;
     idle.psPerByte = RdmaRequester::GetPace(*this, cc);

@@ -28,6 +28,12 @@ RdmaQueuePair::RdmaQueuePair(RdmaNic* nic, uint32_t number)
 
 RdmaQueuePair::~RdmaQueuePair() = default;
 
+RdmaNicUser*
+RdmaQueuePair::GetUser() const
+{
+    return m_user ? m_user : m_nic->m_user;
+}
+
 RdmaQueuePairVerbs&
 RdmaQueuePair::GetVerbs()
 {
@@ -149,7 +155,7 @@ RdmaQueuePair::SetPeer(uint32_t endpoint, uint32_t number, uint64_t firstPsn)
         m_flowHash = path.address;
         m_priority = path.lane;
         m_dscp = path.serviceLevel;
-        if (path.rateBps != m_requester.m_profile->staticRate)
+        if (path.rateBps != m_requester.m_sender->profile->staticRate)
         {
             // Its line is that rate now.
             m_requester.SetProfile(m_nic->GetProfile(path.rateBps), RdmaClock::Now());
@@ -250,7 +256,7 @@ RdmaQueuePair::Reset()
     {
         SetRecovery(m_nic->m_goBackN);
     }
-    m_requester.SetProfile(m_nic->GetProfile(m_requester.m_profile->staticRate),
+    m_requester.SetProfile(m_nic->GetProfile(m_requester.m_sender->profile->staticRate),
                            RdmaClock::Now());
     m_requester.RestIfDone();
 }
@@ -414,9 +420,9 @@ void
 RdmaQueuePair::TellMessage(const RdmaMessage& message, int64_t now)
 {
     m_nic->m_messageTrace(this, message, now);
-    if (m_nic->m_user)
+    if (RdmaNicUser* user = GetUser())
     {
-        m_nic->m_user->OnMessage(this, message, now);
+        user->OnMessage(this, message, now);
     }
 }
 

@@ -19,6 +19,7 @@ namespace ns3
 {
 
 class RdmaNic;
+class RdmaNicUser;
 struct RdmaQueuePairVerbs;
 
 /**
@@ -162,6 +163,15 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         return m_requester.m_maxOutstanding;
     }
 
+    /// Who hears of what is posted here and of what arrives here. \param user null: the NIC's
+    void SetUser(RdmaNicUser* user)
+    {
+        m_user = user;
+    }
+
+    /// \return who hears; null: nobody
+    RdmaNicUser* GetUser() const;
+
   private:
     friend class RdmaDatagrams;
     friend class RdmaNic;
@@ -224,9 +234,10 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     Ptr<RdmaLossRecovery> m_recovery;
     RdmaRequester m_requester;
     RdmaResponder m_responder;
+    RdmaNicUser* m_user{nullptr};
 
   public:
-    /// A place for whoever uses the queue pair; the module does not touch it.
+    /// A place for its user; the module does not touch it.
     uint64_t cookie{0};
 };
 

@@ -28,7 +28,7 @@ RdmaRequester::RdmaRequester(RdmaQueuePair* qp)
 
 RdmaRequester::~RdmaRequester()
 {
-    if (m_profile && IsSending())
+    if (m_sender && IsSending())
     {
         delete m_sender;
     }
@@ -60,6 +60,7 @@ RdmaRequester::StartAt(uint64_t psn)
 void
 RdmaRequester::BeginSending()
 {
+    const RdmaQueuePairProfile* profile = m_sender->profile;
     auto& resting = m_qp->m_nic->m_restingSenders;
     if (resting.empty())
     {
@@ -68,11 +69,11 @@ RdmaRequester::BeginSending()
     m_sender = resting.back().release();
     resting.pop_back();
     Sender& s = *m_sender;
-    s.Begin(m_profile->idle);
+    s.Begin(profile->idle);
     StartAt(m_endPsn); // all that was ever posted is acknowledged
     s.sentBytes = s.ackedBytes = m_postedBytes;
     s.cc.bytesSent = s.cc.sentPosition = s.cc.ackedPosition = m_postedBytes;
-    if (!m_profile->quiet)
+    if (!profile->quiet)
     {
         OwnCongestionOps();
     }
@@ -82,8 +83,8 @@ void
 RdmaRequester::RestIfDone()
 {
     const Sender& s = *m_sender;
-    const Sender& idle = m_profile->idle;
-    if (s.ackedPsn != m_endPsn || m_sender == &idle || m_ops != m_profile->ops || m_qp->m_verbs ||
+    const Sender& idle = s.profile->idle;
+    if (s.ackedPsn != m_endPsn || &s == &idle || m_ops != s.profile->ops || m_qp->m_verbs ||
         m_qp->m_respond || m_qp->m_state == RdmaQueuePair::State::ERROR ||
         m_schedule != Schedule::IDLE || m_qp->m_nic->m_scan)
     {
@@ -102,7 +103,7 @@ RdmaRequester::RestIfDone()
         return;
     }
     m_qp->m_nic->m_restingSenders.emplace_back(m_sender);
-    m_sender = &m_profile->idle;
+    m_sender = &m_sender->profile->idle;
 }
 
 void
@@ -132,12 +133,13 @@ RdmaRequester::Reset(uint64_t psn)
 void
 RdmaRequester::SetProfile(RdmaQueuePairProfile* profile, int64_t now)
 {
-    const RdmaQueuePairProfile* before = std::exchange(m_profile, profile);
-    const bool sending = before && m_sender != &before->idle;
+    const RdmaQueuePairProfile* before = m_sender ? m_sender->profile : nullptr;
+    const bool sending = before && IsSending();
     m_ops = profile->ops;
     m_qp->m_needs = profile->ops->GetNeeds();
     if (sending)
     {
+        m_sender->profile = profile;
         if (!profile->quiet)
         {
             OwnCongestionOps();
@@ -167,10 +169,11 @@ RdmaRequester::SetProfile(RdmaQueuePairProfile* profile, int64_t now)
 void
 RdmaRequester::OwnCongestionOps()
 {
-    if (m_ops == m_profile->ops)
+    const RdmaQueuePairProfile* profile = m_sender->profile;
+    if (m_ops == profile->ops)
     {
         m_ops = m_qp->m_nic->m_prototype->Fork();
-        RdmaCongestionState state = m_profile->before;
+        RdmaCongestionState state = profile->before;
         m_ops->Init(state); // what it sets of the state is in the sender
     }
 }
@@ -529,7 +532,7 @@ RdmaRequester::SeekTo(uint64_t psn)
     own.nextPsn = psn;
     if (psn == m_endPsn)
     {
-        own.cursor = own.requests.size();
+        own.cursor = static_cast<uint32_t>(own.requests.size());
         own.sentBytes = m_postedBytes;
         return;
     }
@@ -539,7 +542,7 @@ RdmaRequester::SeekTo(uint64_t psn)
         psn,
         [](uint64_t value, const RdmaWorkRequest& request) { return value < request.firstPsn; });
     const RdmaWorkRequest& request = *(behind - 1);
-    own.cursor = static_cast<size_t>(behind - own.requests.begin()) - 1;
+    own.cursor = static_cast<uint32_t>(behind - own.requests.begin()) - 1;
     own.sentBytes = request.firstByte + request.BytesIn(psn - request.firstPsn, m_qp->m_nic->m_mtu);
 }
 
@@ -691,11 +694,10 @@ RdmaRequester::TellCompleted(int64_t now)
 void
 RdmaRequester::Complete(const RdmaWorkRequest& request, RdmaStatus status, int64_t now)
 {
-    RdmaNic* nic = m_qp->m_nic;
-    nic->m_completionTrace(m_qp, request, status, now);
-    if (nic->m_user)
+    m_qp->m_nic->m_completionTrace(m_qp, request, status, now);
+    if (RdmaNicUser* user = m_qp->GetUser())
     {
-        nic->m_user->OnCompletion(m_qp, request, status, now);
+        user->OnCompletion(m_qp, request, status, now);
     }
     if (m_qp->m_verbs)
     {

@@ -179,16 +179,17 @@ class RdmaRequester
         uint64_t ackedBytes{0};
         int64_t nextSend{0};    //!< the rate allows the next packet at this time, ps
         double psPerByte{0};    //!< 0: line rate, not paced
-        size_t cursor{0};       //!< the request that holds nextPsn
+        uint32_t cursor{0};     //!< the request that holds nextPsn
+        uint32_t first{0};      //!< of the requests: those before are fully acknowledged
         RdmaCongestionState cc;
         uint64_t windowTold{RdmaCongestionState::UNLIMITED}; //!< to the trace source
         uint64_t ratePaced{0};         //!< rate psPerByte is for
         uint64_t readBarrier{NO_READ}; //!< first PSN of the responses of READs that is missing
-        size_t first{0};       //!< of the requests: those before are fully acknowledged
-        size_t told{0};        //!< all requests before this one have been completed
         int64_t timerStart{0}; //!< the time-out runs from here, ps
         uint32_t lastWire{0};  //!< of the packet whose pace nextSend is
         uint32_t retries{0};   //!< time-outs since something was acknowledged
+        uint32_t told{0};      //!< all requests before this one have been completed
+        RdmaQueuePairProfile* profile{nullptr}; //!< whose `idle` this one began as
     };
 
     struct Sender : SenderNumbers
@@ -331,7 +332,6 @@ class RdmaRequester
     uint32_t m_throttleGeneration{0};
     uint64_t m_endPsn{0}; //!< of what is posted
     uint64_t m_postedBytes{0};
-    RdmaQueuePairProfile* m_profile{nullptr};
     RdmaTimer<RdmaRequester, &RdmaRequester::OnTimer> m_timer;
 };
 
@@ -361,7 +361,7 @@ struct RdmaQueuePairProfile
 inline bool
 RdmaRequester::IsSending() const
 {
-    return m_sender != &m_profile->idle;
+    return m_sender != &m_sender->profile->idle;
 }
 
 inline void
