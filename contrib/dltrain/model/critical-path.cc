@@ -435,7 +435,7 @@ CriticalPath::ToJson(const std::vector<std::string>& tags) const
 std::string
 CriticalPath::InWords(std::size_t share) const
 {
-    return GetPathShareWords(share, m_collector.GetFabric().GetSubnet() != nullptr);
+    return GetPathShareWords(share, m_collector.GetFabric().GetLinkLayer().GetWords());
 }
 
 void

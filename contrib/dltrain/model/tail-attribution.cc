@@ -65,7 +65,7 @@ GetTimeShareName(TimeShare share)
 }
 
 const char*
-GetTimeShareWords(TimeShare share, bool infiniBand)
+GetTimeShareWords(TimeShare share, const rdma::LinkWords& link)
 {
     switch (share)
     {
@@ -74,8 +74,7 @@ GetTimeShareWords(TimeShare share, bool infiniBand)
     case TimeShare::NIC_TURNS:
         return "waiting while the NIC served other connections";
     case TimeShare::NIC_PAUSED:
-        return infiniBand ? "in the sender's NIC, waiting for credits"
-                          : "in the sender's NIC, paused by PFC";
+        return link.heldInNic;
     case TimeShare::THROTTLED:
         return "throttled by congestion control";
     case TimeShare::WINDOW:
@@ -89,7 +88,7 @@ GetTimeShareWords(TimeShare share, bool infiniBand)
     case TimeShare::QUEUED:
         return "queued in switches";
     case TimeShare::PAUSED:
-        return infiniBand ? "in switches waiting for credits" : "in switches paused by PFC";
+        return link.heldInSwitch;
     case TimeShare::HOST:
     case TimeShare::COUNT:
         break;
@@ -102,7 +101,7 @@ TailAttribution::TailAttribution(const ns3::RdmaFabric& fabric,
                                  const std::vector<std::string>& portNames,
                                  const PortIndex& portIndex,
                                  const std::vector<std::string>& tags)
-    : m_infiniBand(fabric.GetSubnet() != nullptr),
+    : m_link(fabric.GetLinkLayer().GetWords()),
       m_endpoints(endpointNames),
       m_ports(portNames),
       m_tags(tags),
@@ -268,7 +267,7 @@ TailAttribution::Why(const Late& late) const
             break;
         }
         text += (text.empty() ? "" : ", ") + Percent(part, whole) + " ";
-        text += GetTimeShareWords(share, m_infiniBand);
+        text += GetTimeShareWords(share, m_link);
         if (share == TimeShare::QUEUED && late.atPort > late.pausedThere)
         {
             text += ", most at " + m_ports[late.port];

@@ -42,7 +42,7 @@ const char* GetTimeShareName(TimeShare share);
 /// \return the same in words that follow a percentage: "waiting for earlier messages on the same
 /// connection". Terminal, attribution.csv and the report all use these. A connection is a queue
 /// pair.
-const char* GetTimeShareWords(TimeShare share, bool infiniBand);
+const char* GetTimeShareWords(TimeShare share, const rdma::LinkWords& link);
 
 /// Where the time of one message went.
 struct MessageParts
@@ -124,7 +124,7 @@ class TailAttribution
     std::string Why(const Late& late) const;
 
     bool m_limits{false}; //!< some NIC has limits
-    bool m_infiniBand;    //!< what PFC does there, credits do
+    const rdma::LinkWords& m_link;
     const std::vector<std::string>& m_endpoints;
     const std::vector<std::string>& m_ports;
     const std::vector<std::string>& m_tags;

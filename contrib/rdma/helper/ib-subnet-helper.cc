@@ -187,7 +187,7 @@ IbSubnetHelper::Configure(uint32_t node, IbSwitch& device) const
             }
         }
     }
-    device.SetRoutes(std::move(forwarding), std::move(lanes));
+    device.SetTables(std::move(forwarding), std::move(lanes));
 }
 
 RdmaPathSource::Path

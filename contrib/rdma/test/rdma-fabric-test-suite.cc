@@ -38,7 +38,7 @@ Outcome(const Bed& bed)
     for (const auto& device : bed.fabric->GetSwitches())
     {
         text << device->GetReceived() << ' ' << device->GetForwarded() << ' '
-             << device->GetBuffer().StoredPeak() << ' ' << device->GetBuffer().HeadroomPeak()
+             << AsEthernet(device)->GetBuffer().StoredPeak() << ' ' << AsEthernet(device)->GetBuffer().HeadroomPeak()
              << '\n';
     }
     for (const auto& m : bed.notes.messages)

@@ -449,8 +449,8 @@ class Outcome
             {
                 std::ostringstream text;
                 text << device->GetName() << ' ' << device->GetReceived() << ' '
-                     << device->GetForwarded() << ' ' << device->GetBuffer().StoredPeak() << ' '
-                     << device->GetBuffer().HeadroomPeak();
+                     << device->GetForwarded() << ' ' << AsEthernet(device)->GetBuffer().StoredPeak() << ' '
+                     << AsEthernet(device)->GetBuffer().HeadroomPeak();
                 lines.push_back(text.str());
             }
             for (const auto& gateway : part->GetGateways())
