@@ -144,7 +144,7 @@ class LeafSpine : public Bed
             helper.SetInfiniBand({});
         }
         helper.SetSwitchAttribute("LoadBalancer", StringValue(balancer));
-        helper.SetNicAttribute("LossRecovery", EnumValue(RdmaNic::OUT_OF_ORDER));
+        helper.SetNicAttribute("LossRecovery", StringValue("out-of-order"));
     }
 
     Ptr<RdmaPort> Uplink(uint32_t spine) const
