@@ -69,8 +69,8 @@ IbCaptureEncoder::EncodeIb(const RdmaFrame& frame, uint32_t kept)
     SetTransport(f, frame);
     f.vl = frame.priority;
     f.sl = frame.serviceLevel & 15;
-    f.dlid = static_cast<uint16_t>(frame.flowHash);
-    f.slid = static_cast<uint16_t>(frame.flowHash >> 16);
+    f.dlid = frame.route.GetDestinationLid();
+    f.slid = frame.route.GetSourceLid();
     f.fecn = frame.flags & RdmaFrame::CE;
     uint8_t* const lrh = m_buffer.data() + rdma::kErfHeaderBytes;
     const size_t capacity = m_buffer.size() - rdma::kErfHeaderBytes;

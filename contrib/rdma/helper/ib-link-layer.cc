@@ -226,7 +226,7 @@ IbLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
 std::string
 IbLinkLayer::DescribeDestination(const RdmaFabric&, const RdmaFrame& frame) const
 {
-    return "LID " + std::to_string(frame.flowHash & 0xffff);
+    return "LID " + std::to_string(frame.route.GetDestinationLid());
 }
 
 std::string

@@ -305,11 +305,9 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric, const RdmaSwitchBase& like)
         nic->GetAttribute("InitialPsn", initialPsn);
         UintegerValue bdpCap;
         nic->GetAttribute("BdpCap", bdpCap);
-        EnumValue lossRecovery;
-        nic->GetAttribute("LossRecovery", lossRecovery);
         fabric.m_nicDefaults.initialPsn = static_cast<uint32_t>(initialPsn.Get());
         fabric.m_nicDefaults.bdpCap = bdpCap.Get();
-        fabric.m_nicDefaults.selectiveRepeat = lossRecovery.Get() != RdmaNic::GO_BACK_N;
+        fabric.m_nicDefaults.recovery = &nic->GetLossRecovery();
     }
     if (std::find(fabric.m_isSwitch.begin(), fabric.m_isSwitch.end(), true) !=
         fabric.m_isSwitch.end())
@@ -345,8 +343,8 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric, const RdmaSwitchBase& like)
             }
         }
     }
-    if (fabric.GetNRanks() > 1 && fabric.m_nicDefaults.selectiveRepeat &&
-        fabric.m_nicDefaults.bdpCap == 0)
+    if (fabric.GetNRanks() > 1 && fabric.m_nicDefaults.recovery &&
+        fabric.m_nicDefaults.recovery->bdpFactor && fabric.m_nicDefaults.bdpCap == 0)
     {
         for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
         {

@@ -119,7 +119,7 @@ RdmaFabric::ConnectQueuePairs(uint32_t from, uint32_t to, uint8_t priority)
             RdmaRemoteQueuePair peer = m_nicDefaults;
             peer.endpoint = endpoints[1 - side];
             peer.number = numbers[1 - side];
-            if (peer.selectiveRepeat && !peer.bdpCap)
+            if (peer.recovery->bdpFactor && !peer.bdpCap)
             {
                 peer.bdpCap = GetBdpCap(peer.endpoint);
             }

@@ -275,11 +275,11 @@ class RdmaFabric
     }
 
     /// \return the base round-trip time of an endpoint's queue pairs, ps: as
-    /// RdmaSelectiveRepeat::ComputeBaseRtt, but of the whole fabric, whichever rank has it
+    /// RdmaBaseRtt::Compute, but of the whole fabric, whichever rank has it
     int64_t GetBaseRtt(uint32_t endpoint);
 
     /// \return most packets in flight of a queue pair of this endpoint under selective repeat: as
-    /// RdmaSelectiveRepeat::ComputeBdpCap, but of the whole fabric, whichever rank has it
+    /// RdmaBaseRtt::ComputeBdpCap, but of the whole fabric, whichever rank has it
     uint64_t GetBdpCap(uint32_t endpoint);
 
     /// \return sum of the counters of all NICs of this rank

@@ -164,7 +164,7 @@ RoceCaptureEncoder::SourcePort(const RdmaFrame& frame) const
                                         frame.destQp);
         }
     }
-    return static_cast<uint16_t>(0xC000 | frame.flowHash >> 18);
+    return static_cast<uint16_t>(0xC000 | frame.route.GetFlowHash() >> 18);
 }
 
 } // namespace ns3

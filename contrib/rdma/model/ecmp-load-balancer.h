@@ -35,7 +35,7 @@ class EcmpLoadBalancer : public RdmaLoadBalancer
     /// \return the port of the frame's flow
     uint16_t PortOfFlow(const Candidates& candidates, const RdmaFrame& frame) const
     {
-        return candidates.ports[rdma::EcmpPick(frame.flowHash, GetSeed(), candidates.size)];
+        return candidates.ports[rdma::EcmpPick(frame.route.GetKey(), GetSeed(), candidates.size)];
     }
 };
 

@@ -180,7 +180,7 @@ IbSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
     Input& input = m_inputs[in];
     if (input.slow)
     {
-        const uint32_t lid = frame->flowHash & 0xffff;
+        const uint32_t lid = frame->route.GetDestinationLid();
         const uint16_t out = lid < m_forwarding.size() ? m_forwarding[lid] : NO_PORT;
         // A link that is faster would run dry: so it starts when all is here. Those behind it for
         // the same output wait as well, they have come later.
@@ -243,7 +243,7 @@ IbSwitch::Forward(uint16_t in, RdmaFrame* frame, int64_t now)
 uint16_t
 IbSwitch::FindPort(const RdmaFrame& frame, int64_t now)
 {
-    const uint32_t lid = frame.flowHash & 0xffff;
+    const uint32_t lid = frame.route.GetDestinationLid();
     const uint16_t table = lid < m_forwarding.size() ? m_forwarding[lid] : NO_PORT;
     if (table == NO_PORT || !HasLoadBalancer())
     {

@@ -66,13 +66,13 @@ class RdmaQueues
  *
  * What it may keep and use:
  *
- *     state of flows      in its own members, by what is in the frame: RdmaFrame's endpoints,
- *                         queue pair and, of RoCEv2, flowHash
+ *     state of flows      in its own members, by what is in the frame: endpoints, queue pair, and
+ *                         RdmaRoute::GetKey
  *     random numbers      a stream of its own (AssignStreams), so that runs repeat; a seed of its
  *                         own, which differs from switch to switch (GetSeed)
  *     timers              RdmaTimer, in the context of the switch's node (GetNode). Nothing that
  *                         sets itself again and again: a simulation would not end
- *     the receiver's word what comes back through this switch (NeedsFeedback, OnFeedback): ACKs
+ *     feedback            what comes back through this switch (NeedsFeedback, OnFeedback): ACKs
  *                         and NAKs, with RdmaFrame::ECN_ECHO, and CNPs
  *
  * It sees nothing of other switches or hosts but what frames carry.

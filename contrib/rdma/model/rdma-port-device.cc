@@ -129,7 +129,7 @@ RdmaPort::SendFrom(Ptr<Packet> packet, const Address&, const Address&, uint16_t 
                            rdma::kMinimumFrameBytes) +
         m_lineOverhead;
     frame->src = frame->dst = 0;
-    frame->flowHash = 0;
+    frame->route = RdmaRoute::None();
     frame->destQp = frame->psn = frame->aux = frame->dmaLength = 0;
     frame->payload = static_cast<uint16_t>(packet->GetSize());
     frame->inPort = UINT16_MAX; // not a frame that a switch's buffer holds

@@ -24,7 +24,7 @@ RdmaPort::SendPause(uint8_t mask, uint16_t quanta, int64_t now)
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
     frame->wireBytes = rdma::kMinimumFrameBytes + m_lineOverhead;
     frame->src = frame->dst = 0;
-    frame->flowHash = 0;
+    frame->route = RdmaRoute::None();
     frame->destQp = frame->psn = 0;
     frame->aux = quanta;
     frame->dmaLength = 0;

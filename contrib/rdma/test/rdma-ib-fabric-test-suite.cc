@@ -544,7 +544,7 @@ class RdmaIbRerouteTestCase : public TestCase
         if (m_adaptive)
         {
             bed.helper.SetSwitchAttribute("LoadBalancer", StringValue("adaptive"));
-            bed.helper.SetNicAttribute("LossRecovery", EnumValue(RdmaNic::SELECTIVE_REPEAT));
+            bed.helper.SetNicAttribute("LossRecovery", StringValue("selective-repeat"));
         }
         bed.Build();
         const uint32_t hosts = 16;
@@ -786,7 +786,7 @@ class RdmaIbLongTestCase : public TestCase
         bed.helper.SetInfiniBand(Subnet("updn", 8, 4096));
         bed.helper.SetNicAttribute("Mtu", UintegerValue(256));
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(8)); // 1 ms
-        bed.helper.SetNicAttribute("LossRecovery", EnumValue(RdmaNic::SELECTIVE_REPEAT));
+        bed.helper.SetNicAttribute("LossRecovery", StringValue("selective-repeat"));
         bed.Build();
         auto random = CreateObject<UniformRandomVariable>();
         random->SetStream(79);

@@ -322,7 +322,7 @@ class RdmaIbConservationTestCase : public TestCase
         bed.helper.SetInfiniBand(config);
         bed.helper.SetNicAttribute(
             "LossRecovery",
-            EnumValue(m_selective ? RdmaNic::SELECTIVE_REPEAT : RdmaNic::GO_BACK_N));
+            StringValue(m_selective ? "selective-repeat" : "go-back-n"));
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(8)); // 1 ms
         bed.Build();
         auto random = CreateObject<UniformRandomVariable>();
@@ -477,7 +477,7 @@ class RdmaIbAdaptiveRoutingTestCase : public TestCase
         }
         bed.helper.SetInfiniBand({});
         bed.helper.SetSwitchAttribute("LoadBalancer", StringValue(adaptive ? "adaptive" : ""));
-        bed.helper.SetNicAttribute("LossRecovery", EnumValue(RdmaNic::OUT_OF_ORDER));
+        bed.helper.SetNicAttribute("LossRecovery", StringValue("out-of-order"));
         bed.Build();
         NS_TEST_EXPECT_MSG_EQ(IbLinkLayer::GetSubnet(*bed.fabric)->GetNextPort(leaf[0], 4),
                               IbLinkLayer::GetSubnet(*bed.fabric)->GetNextPort(leaf[0], 6),

@@ -108,7 +108,7 @@ class RdmaLinkDownRandomTestCase : public TestCase
             bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(6)); // 262 us
             bed.helper.SetNicAttribute(
                 "LossRecovery",
-                EnumValue(m_selective ? RdmaNic::SELECTIVE_REPEAT : RdmaNic::GO_BACK_N));
+                StringValue(m_selective ? "selective-repeat" : "go-back-n"));
             bed.Build();
             Ptr<UniformRandomVariable> random = CreateObject<UniformRandomVariable>();
             random->SetStream(m_seed);

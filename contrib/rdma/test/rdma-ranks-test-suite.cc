@@ -9,7 +9,7 @@
 #include "ns3/rdma-channel.h"
 #include "ns3/rdma-frame-record.h"
 #include "ns3/rdma-gateway.h"
-#include "ns3/rdma-selective-repeat.h"
+#include "ns3/rdma-base-rtt.h"
 
 #include <algorithm>
 #include <random>
@@ -30,7 +30,7 @@ Text(const RdmaFrame& f, uint32_t link, int64_t at)
 {
     std::ostringstream text;
     text << at << ' ' << link << ' ' << f.wireBytes << ' ' << f.src << ' ' << f.dst << ' '
-         << f.flowHash << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' ' << f.dmaLength
+         << f.route.GetFlowHash() << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' ' << f.dmaLength
          << ' ' << f.payload << ' ' << +static_cast<uint8_t>(f.opcode) << ' ' << +f.priority << ' '
          << +f.flags << ' ' << +f.classEnable;
     return text.str();
@@ -44,7 +44,7 @@ TypicalFrame()
     frame.wireBytes = FULL_WIRE;
     frame.src = 700;
     frame.dst = 3;
-    frame.flowHash = 0x89abcdef;
+    frame.route = RdmaRoute::OfFlow(0x89abcdef);
     frame.destQp = 1000;
     frame.psn = 0xfedcba;
     frame.payload = 4096;
@@ -465,7 +465,7 @@ class Outcome
             std::ostringstream text;
             text << "message " << m.qp->GetPeerEndpoint() << ' ' << m.qp->GetNic()->GetEndpoint()
                  << ' ' << m.qp->GetNumber() << ' ' << m.qp->GetPeerNumber() << ' '
-                 << m.qp->UsesSelectiveRepeat() << ' ' << m.message.bytes << ' ' << m.at;
+                 << m.qp->GetLossRecovery().GetName() << ' ' << m.message.bytes << ' ' << m.at;
             lines.push_back(text.str());
         }
         for (const auto& c : notes.completions)

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "rdma-selective-repeat.h"
+#include "rdma-base-rtt.h"
 
 #include "rdma-port.h"
 #include "rdma-switch-base.h"
@@ -12,193 +12,10 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 namespace ns3
 {
-
-RdmaSelectiveRepeat::RdmaSelectiveRepeat(uint64_t firstSent,
-                                         uint64_t sendCap,
-                                         uint64_t firstExpected,
-                                         uint64_t receiveCap,
-                                         const Timeouts& timeouts)
-    : m_timeouts(timeouts),
-      m_sacked(firstSent, sendCap),
-      m_received(firstExpected, receiveCap)
-{
-}
-
-// Sender -----------------------------------------------------------------------------------------
-
-void
-RdmaSelectiveRepeat::SendFrom(uint64_t first)
-{
-    m_sacked = rdma::ReceiveBitmap(first, m_sacked.Capacity());
-}
-
-void
-RdmaSelectiveRepeat::OnSack(uint64_t psn)
-{
-    if (m_sacked.Covers(psn))
-    {
-        m_sacked.Set(psn);
-        m_lostBefore = std::max(m_lostBefore, psn);
-    }
-}
-
-void
-RdmaSelectiveRepeat::OnLostBefore(uint64_t psn)
-{
-    if (m_sacked.Covers(psn))
-    {
-        m_lostBefore = std::max(m_lostBefore, psn);
-    }
-}
-
-void
-RdmaSelectiveRepeat::Mark(uint64_t psn)
-{
-    if (m_sacked.Covers(psn))
-    {
-        m_sacked.Set(psn);
-    }
-}
-
-void
-RdmaSelectiveRepeat::LoseAll(uint64_t from, uint64_t highest)
-{
-    rdma::ReceiveBitmap before(m_sacked.Base(), m_sacked.Capacity());
-    for (uint64_t psn = m_sacked.Base(); psn < from; ++psn)
-    {
-        if (m_sacked.Test(psn))
-        {
-            before.Set(psn);
-        }
-    }
-    m_sacked = before;
-    Begin(from, highest, false);
-    m_lostBefore = std::max(m_lostBefore, highest);
-}
-
-uint64_t
-RdmaSelectiveRepeat::NextArrived(uint64_t from, uint64_t limit) const
-{
-    while (from < limit && !m_sacked.Test(from))
-    {
-        ++from;
-    }
-    return from;
-}
-
-uint64_t
-RdmaSelectiveRepeat::NextMissing(uint64_t from, uint64_t limit) const
-{
-    return m_sacked.FirstClear(from, limit);
-}
-
-void
-RdmaSelectiveRepeat::OnCumulative(uint64_t acked, int64_t now)
-{
-    m_sacked.AdvanceTo(acked);
-    lastProgress = now;
-    if (!m_recovering)
-    {
-        return;
-    }
-    if (acked >= m_end)
-    {
-        m_recovering = false;
-    }
-    else if (m_afterTimeout)
-    {
-        m_lostBefore = std::max(m_lostBefore, acked + 1);
-    }
-}
-
-void
-RdmaSelectiveRepeat::Begin(uint64_t acked, uint64_t highest, bool afterTimeout)
-{
-    m_recovering = true;
-    m_afterTimeout = afterTimeout;
-    m_cursor = acked;
-    m_end = highest;
-    m_lostBefore = std::max(m_lostBefore, acked + 1);
-}
-
-void
-RdmaSelectiveRepeat::OnRetransmitted(uint64_t psn)
-{
-    m_cursor = std::max(m_cursor, psn + 1);
-    m_end = std::max(m_end, psn + 1);
-}
-
-uint64_t
-RdmaSelectiveRepeat::NextLost(uint64_t highest) const
-{
-    if (!m_recovering)
-    {
-        return highest;
-    }
-    const uint64_t limit = std::min(m_lostBefore, highest);
-    const uint64_t lost = m_sacked.FirstClear(std::max(m_cursor, m_sacked.Base()), limit);
-    return lost < limit ? lost : highest;
-}
-
-// Receiver ---------------------------------------------------------------------------------------
-
-RdmaSelectiveRepeat::Hold
-RdmaSelectiveRepeat::Keep(uint64_t psn, uint64_t expected, const RdmaFrame& frame, uint32_t count)
-{
-    m_received.AdvanceTo(expected); // what came in order did not pass here
-    if (!m_received.Covers(psn) || !m_received.Covers(psn + count - 1))
-    {
-        return Hold::NO_ROOM;
-    }
-    if (m_held.empty())
-    {
-        size_t size = 1;
-        while (size < m_received.Capacity())
-        {
-            size *= 2;
-        }
-        m_held.resize(size);
-    }
-    Held& first = m_held[psn & (m_held.size() - 1)];
-    const bool fresh = m_received.Set(psn);
-    if (fresh)
-    {
-        first = {frame.aux, frame.payload, frame.opcode, frame.flags};
-    }
-    if (frame.opcode == RdmaOpcode::READ_REQUEST)
-    {
-        // A repeated READ may ask for more than the one that it repeats.
-        first.immediate = fresh ? frame.dmaLength : std::max(first.immediate, frame.dmaLength);
-        for (uint64_t more = psn + 1; more < psn + count; ++more)
-        {
-            if (m_received.Set(more))
-            {
-                m_held[more & (m_held.size() - 1)] = {0, 0, RdmaOpcode::WRITE_MIDDLE, 0};
-            }
-        }
-    }
-    return fresh ? Hold::KEPT : Hold::DUPLICATE;
-}
-
-uint64_t
-RdmaSelectiveRepeat::Release(uint64_t expected)
-{
-    m_received.AdvanceTo(expected);
-    const uint64_t end = m_received.FirstClear(expected, expected + m_received.Capacity());
-    m_received.AdvanceTo(end);
-    return end;
-}
-
-void
-RdmaSelectiveRepeat::Forget(uint64_t psn)
-{
-    m_received = rdma::ReceiveBitmap(psn, m_received.Capacity());
-}
-
-// BDP cap ----------------------------------------------------------------------------------------
 
 namespace
 {
@@ -316,7 +133,7 @@ class FarthestHost : public Object
 } // namespace
 
 int64_t
-RdmaSelectiveRepeat::ComputeBaseRtt(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes)
+RdmaBaseRtt::Compute(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes)
 {
     if (!port->GetPeer())
     {
@@ -342,7 +159,7 @@ RdmaSelectiveRepeat::ComputeBaseRtt(RdmaPort* port, uint32_t mtu, const rdma::Fr
 }
 
 uint64_t
-RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes)
+RdmaBaseRtt::ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes)
 {
     if (!port->GetPeer())
     {
@@ -350,7 +167,7 @@ RdmaSelectiveRepeat::ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::Fra
     }
     // 0 where times are cut to units that are longer (RdmaPort::TransmitTimeUnit).
     const int64_t packet = std::max<int64_t>(1, port->GetSerialization(sizes.dataOverhead + mtu));
-    return static_cast<uint64_t>((ComputeBaseRtt(port, mtu, sizes) + packet - 1) / packet);
+    return static_cast<uint64_t>((Compute(port, mtu, sizes) + packet - 1) / packet);
 }
 
 } // namespace ns3
