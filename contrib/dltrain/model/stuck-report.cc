@@ -163,10 +163,7 @@ DescribePart(TraceCollector& collector, std::size_t most)
     std::string text;
     AddList(text, "failed queue pairs (retried in vain):", failed, most);
     AddList(text, "queue pairs with outstanding bytes:", waiting, most);
-    AddList(text,
-            std::string(fabric.GetLinkLayer().GetWords().heldLinks) + ":",
-            held,
-            most);
+    AddList(text, std::string(fabric.GetLinkLayer().GetWords().heldLinks) + ":", held, most);
     return text;
 }
 

@@ -99,8 +99,7 @@ IbCaptureEncoder::EncodeRaw(const RdmaFrame& frame)
     constexpr size_t RWH_BYTES = 4;
     uint8_t* const at = m_buffer.data() + rdma::kErfHeaderBytes;
     const uint32_t payload = frame.extra->packet->GetSize();
-    const size_t length =
-        rdma::kLrhBytes + RWH_BYTES + (payload + 3) / 4 * 4 + rdma::kVcrcBytes;
+    const size_t length = rdma::kLrhBytes + RWH_BYTES + (payload + 3) / 4 * 4 + rdma::kVcrcBytes;
     std::memset(at, 0, length);
     at[0] = static_cast<uint8_t>(frame.priority << 4);
     Put16(at + 2, rdma::kPermissiveLid);

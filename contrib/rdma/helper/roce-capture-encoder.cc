@@ -60,9 +60,8 @@ RoceCaptureEncoder::GetLinkType() const
 std::string
 RoceCaptureEncoder::Check(const rdma::FrameSizes& sizes) const
 {
-    return sizes.AreStandard()
-               ? ""
-               : NoReader("RoCEv2's", ", or telemetry of the congestion control");
+    return sizes.AreStandard() ? ""
+                               : NoReader("RoCEv2's", ", or telemetry of the congestion control");
 }
 
 size_t
@@ -101,8 +100,7 @@ RoceCaptureEncoder::EncodeRoce(const RdmaFrame& frame, uint32_t kept)
     // payload, then what depends on the payload's length, then as much payload as is kept.
     rdma::EncodeRoce(f, m_buffer.data(), m_buffer.size());
     const size_t headers = rdma::kEthernetHeaderBytes + rdma::kIpv4HeaderBytes +
-                           rdma::kUdpHeaderBytes + rdma::kBthBytes +
-                           rdma::ExtensionBytes(f.opcode);
+                           rdma::kUdpHeaderBytes + rdma::kBthBytes + rdma::ExtensionBytes(f.opcode);
     uint8_t* const ip = m_buffer.data() + rdma::kEthernetHeaderBytes;
     const size_t ipLength = length - rdma::kEthernetHeaderBytes;
     Put16(ip + 2, ipLength);
@@ -160,8 +158,7 @@ RoceCaptureEncoder::SourcePort(const RdmaFrame& frame) const
         const uint32_t index = frame.destQp - 2;
         if (nic && index < nic->GetNQueuePairs())
         {
-            return rdma::RoceSourcePort(nic->GetQueuePair(index)->GetPeerNumber(),
-                                        frame.destQp);
+            return rdma::RoceSourcePort(nic->GetQueuePair(index)->GetPeerNumber(), frame.destQp);
         }
     }
     return static_cast<uint16_t>(0xC000 | frame.route.GetFlowHash() >> 18);

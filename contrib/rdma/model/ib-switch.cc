@@ -74,14 +74,14 @@ IbSwitch::GetTypeId()
                           EnumValue(ADAPTERS),
                           MakeEnumAccessor(&IbSwitch::m_victims),
                           MakeEnumChecker(NONE, "none", ADAPTERS, "adapters", ALL, "all"))
-            .AddAttribute("LoadBalancer",
-                          "By which of several shortest ways a packet goes: adaptive (routing), "
-                          "spray, ecmp, or another RdmaLoadBalancer; empty: as the forwarding "
-                          "table says",
-                          StringValue(""),
-                          MakeStringAccessor(&IbSwitch::SetLoadBalancer,
-                                             &IbSwitch::GetLoadBalancerName),
-                          MakeStringChecker());
+            .AddAttribute(
+                "LoadBalancer",
+                "By which of several shortest ways a packet goes: adaptive (routing), "
+                "spray, ecmp, or another RdmaLoadBalancer; empty: as the forwarding "
+                "table says",
+                StringValue(""),
+                MakeStringAccessor(&IbSwitch::SetLoadBalancer, &IbSwitch::GetLoadBalancerName),
+                MakeStringChecker());
     return tid;
 }
 

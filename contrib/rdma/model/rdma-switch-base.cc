@@ -18,18 +18,17 @@ NS_OBJECT_ENSURE_REGISTERED(RdmaSwitchBase);
 TypeId
 RdmaSwitchBase::GetTypeId()
 {
-    static TypeId tid =
-        TypeId("ns3::RdmaSwitchBase")
-            .SetParent<Object>()
-            .SetGroupName("Rdma")
-            .AddTraceSource("Drop",
-                            "A frame is dropped",
-                            MakeTraceSourceAccessor(&RdmaSwitchBase::m_dropTrace),
-                            "ns3::RdmaSwitchBase::DropTracedCallback")
-            .AddTraceSource("EcnMark",
-                            "A frame is marked: CE, or InfiniBand's FECN",
-                            MakeTraceSourceAccessor(&RdmaSwitchBase::m_markTrace),
-                            "ns3::RdmaSwitchBase::MarkTracedCallback");
+    static TypeId tid = TypeId("ns3::RdmaSwitchBase")
+                            .SetParent<Object>()
+                            .SetGroupName("Rdma")
+                            .AddTraceSource("Drop",
+                                            "A frame is dropped",
+                                            MakeTraceSourceAccessor(&RdmaSwitchBase::m_dropTrace),
+                                            "ns3::RdmaSwitchBase::DropTracedCallback")
+                            .AddTraceSource("EcnMark",
+                                            "A frame is marked: CE, or InfiniBand's FECN",
+                                            MakeTraceSourceAccessor(&RdmaSwitchBase::m_markTrace),
+                                            "ns3::RdmaSwitchBase::MarkTracedCallback");
     return tid;
 }
 

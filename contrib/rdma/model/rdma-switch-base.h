@@ -143,7 +143,8 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     /// The attribute LoadBalancer, which a switch has by its own default. \param name "": none
     void SetLoadBalancer(std::string name);
     std::string GetLoadBalancerName() const;
-    /// \param needed whether there must be one \return what is wrong with that attribute, or nothing
+    /// \param needed whether there must be one \return what is wrong with that attribute, or
+    /// nothing
     std::string CheckLoadBalancer(bool needed) const;
 
     bool HasLoadBalancer() const

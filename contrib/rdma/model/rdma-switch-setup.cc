@@ -4,10 +4,9 @@
  * The part of an Ethernet switch that is done before the first frame: what its attributes are, and
  * the sizes that follow from them.
  */
-#include "rdma-switch.h"
-
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/switch-chips.h"
+#include "rdma-switch.h"
 
 #include "ns3/boolean.h"
 #include "ns3/double.h"
@@ -39,13 +38,13 @@ RdmaSwitch::GetTypeId()
             .SetParent<RdmaSwitchBase>()
             .SetGroupName("Rdma")
             .AddConstructor<RdmaSwitch>()
-            .AddAttribute("LoadBalancer",
-                          "By which of several shortest ways a frame goes: ecmp, adaptive, spray "
-                          "or another RdmaLoadBalancer",
-                          StringValue("ecmp"),
-                          MakeStringAccessor(&RdmaSwitch::SetLoadBalancer,
-                                             &RdmaSwitch::GetLoadBalancerName),
-                          MakeStringChecker())
+            .AddAttribute(
+                "LoadBalancer",
+                "By which of several shortest ways a frame goes: ecmp, adaptive, spray "
+                "or another RdmaLoadBalancer",
+                StringValue("ecmp"),
+                MakeStringAccessor(&RdmaSwitch::SetLoadBalancer, &RdmaSwitch::GetLoadBalancerName),
+                MakeStringChecker())
             .AddAttribute(
                 "PipelineLatency",
                 "From a frame's last bit in to its admission to the buffer (assumed 500 ns)",

@@ -736,7 +736,9 @@ class RdmaIbTablesFileTestCase : public TestCase
             bed.Build();
             written = IbLinkLayer::GetSubnet(*bed.fabric)->GetTables();
             NS_TEST_ASSERT_MSG_EQ(IbLinkLayer::GetSubnet(*bed.fabric)->Dump(folder), "", "written");
-            NS_TEST_EXPECT_MSG_NE(IbLinkLayer::GetSubnet(*bed.fabric)->Dump("/nonexistent"), "", "not there");
+            NS_TEST_EXPECT_MSG_NE(IbLinkLayer::GetSubnet(*bed.fabric)->Dump("/nonexistent"),
+                                  "",
+                                  "not there");
         }
         const std::string file = folder + "/opensm-lfts.dump";
         {

@@ -369,8 +369,8 @@ class RdmaLoadBalancerSeamTestCase : public TestCase
         bed.Send(4);
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 4, "all arrive");
-        const auto own = DynamicCast<TurningLoadBalancer>(
-            bed.fabric->GetSwitches()[0]->GetLoadBalancer());
+        const auto own =
+            DynamicCast<TurningLoadBalancer>(bed.fabric->GetSwitches()[0]->GetLoadBalancer());
         NS_TEST_ASSERT_MSG_NE(own, nullptr, "made by name");
         NS_TEST_EXPECT_MSG_EQ(own->wrong, 0, "what it is given");
         // Its hosts one by one, and the way up, which all others share.

@@ -6,10 +6,10 @@
  */
 #include "rdma-test-fabric.h"
 
+#include "ns3/rdma-base-rtt.h"
 #include "ns3/rdma-channel.h"
 #include "ns3/rdma-frame-record.h"
 #include "ns3/rdma-gateway.h"
-#include "ns3/rdma-base-rtt.h"
 
 #include <algorithm>
 #include <random>
@@ -30,9 +30,9 @@ Text(const RdmaFrame& f, uint32_t link, int64_t at)
 {
     std::ostringstream text;
     text << at << ' ' << link << ' ' << f.wireBytes << ' ' << f.src << ' ' << f.dst << ' '
-         << f.route.GetFlowHash() << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' ' << f.dmaLength
-         << ' ' << f.payload << ' ' << +static_cast<uint8_t>(f.opcode) << ' ' << +f.priority << ' '
-         << +f.flags << ' ' << +f.classEnable;
+         << f.route.GetFlowHash() << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' '
+         << f.dmaLength << ' ' << f.payload << ' ' << +static_cast<uint8_t>(f.opcode) << ' '
+         << +f.priority << ' ' << +f.flags << ' ' << +f.classEnable;
     return text.str();
 }
 
@@ -449,7 +449,8 @@ class Outcome
             {
                 std::ostringstream text;
                 text << device->GetName() << ' ' << device->GetReceived() << ' '
-                     << device->GetForwarded() << ' ' << AsEthernet(device)->GetBuffer().StoredPeak() << ' '
+                     << device->GetForwarded() << ' '
+                     << AsEthernet(device)->GetBuffer().StoredPeak() << ' '
                      << AsEthernet(device)->GetBuffer().HeadroomPeak();
                 lines.push_back(text.str());
             }
