@@ -20,7 +20,7 @@ namespace dltrain
 
 using ns3::MakeCallback;
 using ns3::RdmaClock;
-using ns3::RdmaSwitch;
+using ns3::RdmaSwitchBase;
 using results::MessageId;
 
 namespace
@@ -52,34 +52,20 @@ FrameName(const ns3::RdmaFrame* frame)
 class TraceCollector::SwitchProbe
 {
   public:
-    SwitchProbe(TraceCollector& collector, RdmaSwitch& device)
+    SwitchProbe(TraceCollector& collector, RdmaSwitchBase& device)
         : m_collector(collector)
-    {
-        WatchMarks(device);
-        device.TraceConnectWithoutContext("Drop",
-                                          MakeCallback(&TraceCollector::OnDrop, &collector));
-    }
-
-    SwitchProbe(TraceCollector& collector, ns3::IbSwitch& device)
-        : m_collector(collector)
-    {
-        WatchMarks(device);
-        device.TraceConnectWithoutContext("Drop",
-                                          MakeCallback(&TraceCollector::OnIbDrop, &collector));
-    }
-
-  private:
-    template <typename Device>
-    void WatchMarks(Device& device)
     {
         for (uint32_t p = 0; p < device.GetNPorts(); ++p)
         {
             m_ports.push_back(
-                m_collector.m_portIndex.at(PeekPointer(device.GetPort(static_cast<uint16_t>(p)))));
+                collector.m_portIndex.at(PeekPointer(device.GetPort(static_cast<uint16_t>(p)))));
         }
         device.TraceConnectWithoutContext("EcnMark", MakeCallback(&SwitchProbe::OnMark, this));
+        device.TraceConnectWithoutContext("Drop",
+                                          MakeCallback(&TraceCollector::OnDrop, &collector));
     }
 
+  private:
     void OnMark(const ns3::RdmaPort* port, const ns3::RdmaFrame*, uint64_t queueBytes, int64_t now)
     {
         m_collector.OnMark(m_ports[port->GetPortIndex()], queueBytes, now);
@@ -172,7 +158,7 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
         m_attribution = std::make_unique<results::TailAttribution>(m_endpointNames,
                                                                    m_portNames,
                                                                    m_tags,
-                                                                   fabric.GetSubnet() != nullptr);
+                                                                   fabric.GetLinkLayer().GetWords());
         m_journeys = std::make_unique<JourneyParts>(fabric, m_portIndex);
         m_resolver = [this](uint32_t src, uint32_t dst, uint32_t destQp) {
             return TagOf(src, dst, destQp);
@@ -186,10 +172,6 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
         }
     }
     for (const auto& device : fabric.GetSwitches())
-    {
-        m_switchProbes.push_back(std::make_unique<SwitchProbe>(*this, *device));
-    }
-    for (const auto& device : fabric.GetIbSwitches())
     {
         m_switchProbes.push_back(std::make_unique<SwitchProbe>(*this, *device));
     }
@@ -511,35 +493,22 @@ TraceCollector::OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 }
 
 void
-TraceCollector::OnDrop(const RdmaSwitch* device,
+TraceCollector::OnDrop(const RdmaSwitchBase* device,
                        const ns3::RdmaPort* port,
                        const ns3::RdmaFrame* frame,
-                       RdmaSwitch::DropReason reason,
+                       RdmaSwitchBase::DropReason reason,
                        int64_t now)
 {
     if (m_events->Count(results::EventLog::DROP))
     {
-        std::string details = RdmaSwitch::GetDropReasonName(reason);
-        details += std::string(": ") + FrameName(frame) + " " + m_endpointNames[frame->src] + "->" +
-                   m_endpointNames[frame->dst] + " psn " + std::to_string(frame->psn);
+        std::string details = RdmaSwitchBase::GetDropReasonName(reason);
+        details += std::string(": ") + FrameName(frame) + " " +
+                   m_fabric.GetLinkLayer().DescribeDestination(m_fabric, *frame) + " psn " +
+                   std::to_string(frame->psn);
         m_events->Write(now,
                         results::EventLog::DROP,
                         port ? m_portNames[m_portIndex.at(port)] : device->GetName(),
                         details);
-    }
-}
-
-void
-TraceCollector::OnIbDrop(const ns3::IbSwitch* device, const ns3::RdmaFrame* frame, int64_t now)
-{
-    if (m_events->Count(results::EventLog::DROP))
-    {
-        m_events->Write(now,
-                        results::EventLog::DROP,
-                        device->GetName(),
-                        std::string("no_route: ") + FrameName(frame) + " LID " +
-                            std::to_string(frame->flowHash & 0xffff) + " psn " +
-                            std::to_string(frame->psn));
     }
 }
 
@@ -622,8 +591,9 @@ TraceCollector::OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t chan
             begun >> p & 1 ? results::EventLog::PAUSE : results::EventLog::RESUME;
         if (m_events->Count(kind))
         {
+            const rdma::LinkWords& words = m_fabric.GetLinkLayer().GetWords();
             std::string details =
-                (m_fabric.GetSubnet() ? "no credits, VL " : "priority ") + std::to_string(p);
+                std::string(words.held) + words.priority + " " + std::to_string(p);
             if (const uint64_t bytes = port->GetQueueBytes(p)) // a NIC's data waits in no queue
             {
                 details += ", " + std::to_string(bytes) + " B wait";
@@ -642,15 +612,11 @@ TraceCollector::TakeBaseline(int64_t now)
     m_baseline.nics = m_fabric.GetNicTotals();
     m_baseline.ports = m_fabric.GetPortTotals();
     m_baseline.pauses = m_pauses;
-    m_baseline.rerouted = 0;
-    for (const auto& device : m_fabric.GetIbSwitches())
-    {
-        m_baseline.rerouted += device->GetRerouted();
-    }
+    m_baseline.rerouted = m_fabric.GetRerouted();
     m_baseline.drops.clear();
-    for (uint8_t reason = 0; reason < RdmaSwitch::DROP_REASONS; ++reason)
+    for (uint8_t reason = 0; reason < RdmaSwitchBase::DROP_REASONS; ++reason)
     {
-        m_baseline.drops.push_back(m_fabric.GetDrops(static_cast<RdmaSwitch::DropReason>(reason)));
+        m_baseline.drops.push_back(m_fabric.GetDrops(static_cast<RdmaSwitchBase::DropReason>(reason)));
     }
     m_baseline.txWireBytes.clear();
     m_baseline.pausedPs.clear();

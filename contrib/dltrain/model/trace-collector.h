@@ -240,11 +240,10 @@ class TraceCollector
     void OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
-    void OnIbDrop(const ns3::IbSwitch* device, const ns3::RdmaFrame* frame, int64_t now);
-    void OnDrop(const ns3::RdmaSwitch* device,
+    void OnDrop(const ns3::RdmaSwitchBase* device,
                 const ns3::RdmaPort* port,
                 const ns3::RdmaFrame* frame,
-                ns3::RdmaSwitch::DropReason reason,
+                ns3::RdmaSwitchBase::DropReason reason,
                 int64_t now);
     void OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
     void OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
