@@ -18,9 +18,7 @@
  * sends piece j of its input to j and receives blocks of the size of piece r: block i of its output
  * from i. Channels and loops cut every piece.
  */
-#include "collectives/cost.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/registry.h"
+#include "collectives/looped-algorithm.h"
 
 namespace coll
 {
@@ -28,10 +26,10 @@ namespace coll
 namespace
 {
 
-class DirectAllToAllSchedule final : public LoopedSchedule
+class DirectAllToAll final : public LoopedSchedule
 {
   public:
-    DirectAllToAllSchedule(const Collective& what, const Placement& placement, const Shape& shape)
+    DirectAllToAll(const Collective& what, const Placement& placement, const Shape& shape)
         : LoopedSchedule(what, placement, shape, 2 * (what.ranks - 1)),
           m_pieces(what.bytes, what.ranks),
           m_parts(what.bytes, what.ranks, shape.Parts())
@@ -65,35 +63,25 @@ class DirectAllToAllSchedule final : public LoopedSchedule
         return LoopedSchedule::PartsOfMessage() * (m_n - 1); // to all others at once
     }
 
+    static Cost CostOf(const Extent& e)
+    {
+        Cost cost = RingCost(e, 1, false);
+        if (e.ranks <= 1)
+        {
+            return cost;
+        }
+        cost.chain = e.loops;
+        cost.outOfServer =
+            static_cast<double>(e.gpusPerServer) * (e.ranks - e.gpusPerServer) * e.bytes / e.ranks;
+        return cost;
+    }
+
   private:
     Partition m_pieces;
     Grid m_parts;
 };
 
-class DirectAllToAll final : public OneOpAlgorithm
-{
-  public:
-    using OneOpAlgorithm::OneOpAlgorithm;
-
-    std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
-                               const AlgorithmOptions& options) const override
-    {
-        const Shape shape(what, placement, options, what.ranks);
-        return DirectAllToAllCost(ExtentOf(what, placement, shape.channels, shape.loops));
-    }
-
-    std::unique_ptr<Schedule> Make(const Collective& what,
-                                   const Placement& placement,
-                                   const AlgorithmOptions& options) const override
-    {
-        Require(what, placement, options);
-        const Shape shape(what, placement, options, what.ranks);
-        return std::make_unique<DirectAllToAllSchedule>(what, placement, shape);
-    }
-};
-
-const Registered<DirectAllToAll> g_direct{
+const Registered<LoopedAlgorithm<DirectAllToAll>> g_direct{
     "direct",
     Op::kAllToAll,
     "all n-1 sends at once, to r+1, r+2, ...; then the receives"};
