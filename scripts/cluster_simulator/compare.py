@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """scripts/compare: one scenario of traffic under several congestion controls, as one table and one picture.
 
-The runs are points of a sweep (sweep.py) that keep their files: a comparison that was cut off goes on where it stopped,
+The runs are points of a sweep (sweep/) that keep their files: a comparison that was cut off goes on where it stopped,
 and one more algorithm costs one more run. compare.json says which scenario the folder is of.
 """
 
@@ -9,14 +9,21 @@ import csv
 import hashlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 
-from . import programs, sweep
+from . import programs
 from .errors import InvalidInput, ProgramNotFound, SimulatorError, missing_library
 from .files import parse_json, read_text
 from .results import ResultsError, load
 from .shown import complaint
+from .sweep import errors as sweep_errors
+from .sweep.arguments import jobs_of, option_of, set_own
+from .sweep.points import option_name, split_values
+from .sweep.progress import first_line
+from .sweep.store import DATABASE, DONE, FAILED, Store
+from .sweep.sweeping import run_points
 
 HELP = """compare - one scenario under several congestion controls, side by side
 
@@ -77,12 +84,12 @@ def read_scenario(path):
 def variants(text):
     """ "dcqcn,none+window=1MB" -> [("dcqcn", {"cc": "dcqcn"}), ("none+window=1MB", {"cc": "none", "window": "1MB"})]"""
     found = {}
-    for label in sweep.split_values(text, "cc"):
+    for label in split_values(text, "cc"):
         name, *extras = label.split("+")
         options = {"cc": name}
         for extra in extras:
             option, equals, value = extra.partition("=")
-            option = sweep.option_name(option.lstrip("-"))
+            option = option_name(option.lstrip("-"))
             if not option or not equals or not value:
                 raise BadUse(
                     f"--cc={label}: allowed: NAME, or NAME+OPTION=VALUE+OPTION=VALUE, such as none+window=150kB"
@@ -126,7 +133,7 @@ def check(points):
         )
         if ended.returncode != 0:
             said = programs.error_text(ended.stderr.splitlines()) or f"exit status {ended.returncode}"
-            raise BadUse(sweep.first_line(said) + (f" (in {label})" if label not in said else ""))
+            raise BadUse(first_line(said) + (f" (in {label})" if label not in said else ""))
 
 
 def claim(folder, digest, path):
@@ -294,7 +301,7 @@ def present(folder, runs, title, formats):
 def main(arguments):
     try:
         return _main(arguments)
-    except (BadUse, sweep.BadUse, InvalidInput, ProgramNotFound, ResultsError) as error:
+    except (BadUse, sweep_errors.BadUse, InvalidInput, ProgramNotFound, ResultsError) as error:
         print(f"compare: error: {complaint(error)}", file=sys.stderr)
         return 2
     except ImportError as error:
@@ -303,8 +310,8 @@ def main(arguments):
     except OSError as error:
         print(f"compare: error: {error.filename or ''}: cannot be written: {error.strerror}", file=sys.stderr)
         return 1
-    except sweep.sqlite3.Error as error:
-        print(f"compare: error: {sweep.DATABASE}: {error}", file=sys.stderr)
+    except sqlite3.Error as error:
+        print(f"compare: error: {DATABASE}: {error}", file=sys.stderr)
         return 1
 
 
@@ -323,9 +330,9 @@ def _main(arguments):
     for argument in arguments:
         if not argument.startswith("-"):
             continue
-        name, text = sweep._option(argument)
+        name, text = option_of(argument)
         if name in own:
-            sweep._set_own(own, name, text, argument)
+            set_own(own, name, text, argument)
         elif name in ("scenario", "progress", "no_progress", "list", "version"):
             raise BadUse(f"{argument}: has no meaning in a comparison")
         else:
@@ -339,7 +346,7 @@ def _main(arguments):
     if own["out"] is None and not own["dry_run"]:
         raise BadUse("--out=DIR is missing: the folder of the comparison")
     formats = _formats(own["format"])
-    jobs = sweep._jobs(own["jobs"])
+    jobs = jobs_of(own["jobs"])
     scenario, digest = read_scenario(files[0])
     points = points_of(scenario, files[0], variants(own["cc"]), common)
     check(points)
@@ -352,7 +359,7 @@ def _main(arguments):
 
     out = own["out"]
     claim(out, digest, files[0])
-    stopped_by, numbers = sweep._run(
+    stopped_by, numbers = run_points(
         "traffic", [point for _, point in points], out, jobs, True, own["retry_failed"], False
     )
     return _conclude(out, points, numbers, stopped_by, os.path.basename(files[0]), formats)
@@ -369,7 +376,7 @@ def _formats(text):
 
 
 def _conclude(out, points, numbers, stopped_by, title, formats):
-    store = sweep.Store(out)
+    store = Store(out)
     try:
         rows = {row["id"]: row for row in store.rows()}
     finally:
@@ -378,11 +385,11 @@ def _conclude(out, points, numbers, stopped_by, title, formats):
     failed = 0
     for (label, _), number in zip(points, numbers):
         row = rows[number]
-        if row["status"] == sweep.DONE and row["folder"]:
+        if row["status"] == DONE and row["folder"]:
             done.append((label, os.path.join(out, row["folder"])))
-        elif row["status"] == sweep.FAILED:
+        elif row["status"] == FAILED:
             failed += 1
-            print(f"compare: {label} failed: {sweep.first_line(row['error'])}", file=sys.stderr)
+            print(f"compare: {label} failed: {first_line(row['error'])}", file=sys.stderr)
     if done:
         present(out, done, title, formats)
     if stopped_by:

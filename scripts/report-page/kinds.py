@@ -7,7 +7,9 @@ import operator
 
 from cluster_simulator.sizes import merged
 
-MOST_SIZES = 16  # of a kind shown one by one; beyond that GROUPS groups of about as many messages each
+MOST_SIZES = (
+    16  # of a kind shown one by one; beyond that GROUPS groups of about as many messages each
+)
 GROUPS = 16
 
 
@@ -33,8 +35,15 @@ def by_size(sizes, slowdowns, weights):
             before = first
             groups[-1][1] = size
             groups[-1][2] += alike[size]
-        out[kind] = [[low, high, round(weight_of(values, weights)), *quantiles(values, values, weights, (0.5, 0.95, 0.99))]
-                     for low, high, values in groups]
+        out[kind] = [
+            [
+                low,
+                high,
+                round(weight_of(values, weights)),
+                *quantiles(values, values, weights, (0.5, 0.95, 0.99)),
+            ]
+            for low, high, values in groups
+        ]
     return out
 
 
@@ -55,8 +64,15 @@ def compared(sizes, times, slowdowns, weights):
         else:
             total, volume = len(slow), sum(size)
             mean, square = math.fsum(pace) / total, math.fsum(map(operator.mul, pace, pace)) / total
-        return {"name": name, "messages": round(total), "bytes": round(volume), "fct_us": quantiles(time, slow, weights, shares),
-                "slowdown": quantiles(slow, slow, weights, shares), "jain": round(min(1.0, mean * mean / square), 4)}
+        return {
+            "name": name,
+            "messages": round(total),
+            "bytes": round(volume),
+            "fct_us": quantiles(time, slow, weights, shares),
+            "slowdown": quantiles(slow, slow, weights, shares),
+            "jain": round(min(1.0, mean * mean / square), 4),
+        }
+
     rows = [row(kind, sizes[kind], times[kind], slowdowns[kind]) for kind in sizes]
     if len(rows) > 1:
         chain = lambda of: list(itertools.chain(*(of[kind] for kind in sizes)))
@@ -80,7 +96,10 @@ def quantiles(values, slowdowns, weights, shares):
     """Nearest rank: the smallest value that at least this share of all do not exceed."""
     if not weights:  # straight to the ranks
         ordered = sorted(values)
-        return [round(ordered[max(1, math.ceil(share * len(ordered) - 1e-9)) - 1], 6) for share in shares]
+        return [
+            round(ordered[max(1, math.ceil(share * len(ordered) - 1e-9)) - 1], 6)
+            for share in shares
+        ]
     pairs = sorted(zip(values, weigh(slowdowns, weights)))
     total, out = math.fsum(weight for _, weight in pairs), []
     at, cumulated = 0, 0.0

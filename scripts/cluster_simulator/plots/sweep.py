@@ -7,6 +7,7 @@ import re
 import matplotlib
 
 from ..errors import InvalidInput
+from ..sweep.store import options_of
 from .style import COLOURS, DASHES, MARKERS, STYLE, WIDTH, make_figure
 
 # Unit of a column's name: (factor, unit) from the smallest on; the largest that leaves the values above one is taken.
@@ -102,8 +103,6 @@ def _styled_figure(shown, x, y, by, log, total):
 
 def over(shown, x, by):
     """What differs between the points that a mean is of."""
-    from ..sweep import options_of  # which imports this module
-
     values, points = {}, [options_of(row) for row in shown]
     for point in points:
         for name, value in point.items():
