@@ -7,6 +7,7 @@
 #define TESTS_UNIT_CORE_TELEMETRY_HOPS_H
 
 #include "contrib/rdma/core/telemetry-hop.h"
+#include "contrib/rdma/core/units.h"
 
 #include <cstdint>
 

@@ -43,7 +43,7 @@ Errors(const std::string& text)
 std::string
 Edited(const std::string& from, const std::string& to)
 {
-    return Edited(kTwoRacks, from, to);
+    return ::Edited(kTwoRacks, from, to);
 }
 
 TEST(Graph, Reads)

@@ -36,7 +36,7 @@ Error(const std::string& text)
 std::string
 Edited(const std::string& from, const std::string& to)
 {
-    return Edited(kSmall, from, to);
+    return ::Edited(kSmall, from, to);
 }
 
 TEST(HpccFormat, Reads)
