@@ -6,8 +6,8 @@
     run.flows().groupby("tag").fct_us.quantile(0.99)
 
 Columns and units are those of the files (docs/outputs.md). A run that was interrupted, failed or is
-still going can be read too: what is not there is empty, a last line that was cut off is left out, and Run.problem says
-why the run is not complete. pandas is imported only when a table is asked for.
+still going can be read too: what is not there is empty, a last line that was cut off is left out,
+and Run.problem says why the run is not complete. pandas is imported only when a table is asked for.
 """
 
 import difflib
@@ -37,7 +37,9 @@ def load(folder):
 
 
 class Run:
-    """One run's folder. Tables are read when first asked for and kept: copy one before you change it."""
+    """One run's folder. Tables are read when first asked for and kept: copy one before you change
+    it.
+    """
 
     def __init__(self, folder):
         self.folder = os.fspath(folder)
@@ -76,7 +78,9 @@ class Run:
         return self._table("slowdown.csv", tables.SLOWDOWNS, ",")
 
     def queues(self):
-        """The longest queues of traffic over time (queues.csv); a link's row of empty intervals has only its ends."""
+        """The longest queues of traffic over time (queues.csv); a link's row of empty intervals has
+        only its ends.
+        """
         return self._table("queues.csv", tables.QUEUES, ",")
 
     def fairness(self):
@@ -88,7 +92,9 @@ class Run:
         return self._table("rates.csv", tables.RATES, ",")
 
     def queue_pairs(self):
-        """Rate and window of chosen queue pairs, a change a row (queue_pairs.csv); no window is not a number."""
+        """Rate and window of chosen queue pairs, a change a row (queue_pairs.csv); no window is not
+        a number.
+        """
         return self._table("queue_pairs.csv", tables.QUEUE_PAIRS, ",")
 
     def calls(self):
@@ -102,7 +108,9 @@ class Run:
         return self._tables["events"]
 
     def topology(self):
-        """([(node, tier)], [(node, node)]) of topology.json, empty if there is none; tier: 0 a host."""
+        """([(node, tier)], [(node, node)]) of topology.json, empty if there is none; tier: 0 a
+        host.
+        """
         try:
             content = read_json(self.path("topology.json"))
         except Unreadable:
@@ -115,7 +123,9 @@ class Run:
         return nodes, [(nodes[link[0]][0], nodes[link[1]][0]) for link in network["links"]]
 
     def event_totals(self):
-        """{kind: (of the whole run, of its measured part)}, from the end of network_events.log; {} if cut off."""
+        """{kind: (of the whole run, of its measured part)}, from the end of network_events.log; {}
+        if cut off.
+        """
         log = EventLog()
         for _ in log.entries(_lines(self.path("network_events.log"))):
             pass
@@ -126,7 +136,9 @@ class Run:
         return rank_stride(_comments(self.path("calls.log")))
 
     def flows_are_sample(self):
-        """Whether flows.csv is a sample; the quantiles of stats.json are of all messages in any case."""
+        """Whether flows.csv is a sample; the quantiles of stats.json are of all messages in any
+        case.
+        """
         return bool(self.stats.get("flows_csv", {}).get("sampled"))
 
     def _table(self, file, columns, separator):
@@ -179,7 +191,9 @@ def _nearest(folder):
 
 
 def _exists(path):
-    """Whether there is such a file. One that is no file (a pipe would be waited for) or too large is refused."""
+    """Whether there is such a file. One that is no file (a pipe would be waited for) or too large
+    is refused.
+    """
     try:
         if not exists(path):
             return False
@@ -232,7 +246,9 @@ def _why_incomplete(stats):
 
 
 def _whole_lines(path):
-    """Path or buffer of a file's whole lines: of a run that was killed, the last line may be cut off. None: no file."""
+    """Path or buffer of a file's whole lines: of a run that was killed, the last line may be cut
+    off. None: no file.
+    """
     if not _exists(path):
         return None
     try:
@@ -318,7 +334,8 @@ def _read_table(path, columns, separator):
     ]
     if missing:
         raise ResultsError(
-            f"{complaint(path)}: the column {missing[0]!r} is missing: not a file of this simulator?"
+            f"{complaint(path)}: the column {missing[0]!r} is missing: not a file of this"
+            " simulator?"
         )
     return _sound_rows(frame, columns)
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What of a stats.json the pictures and tables rely on: what has another type is left out, and said.
+"""What of a stats.json the pictures and tables rely on: what has another type is left out, and
+said.
 
-A results folder may be anybody's, or damaged. Behind this, a key that is there is what it should be: numbers are finite,
-not negative and at most MOST (so that sums and squares of some stay finite), lists and objects are such.
+A results folder may be anybody's, or damaged. Behind this, a key that is there is what it should
+be: numbers are finite, not negative and at most MOST (so that sums and squares of some stay
+finite), lists and objects are such.
 """
 
 import math
@@ -31,15 +33,17 @@ NUMBER, TEXT, FLAG, ANY = is_number, is_text, lambda value: isinstance(value, bo
 QUANTILES = dict.fromkeys(("p50", "p90", "p95", "p99", "p999", "max", "mean"), NUMBER)
 EACH = object()  # key of an object whose names are free: the shape of each value
 
-# An object: its known keys; a list: the shape of each element; else a test. Unknown keys are not looked at.
+# An object: its known keys; a list: the shape of each element; else a test. Unknown keys are not
+# looked at.
 STATS = {
     **dict.fromkeys("program model pattern message".split(), TEXT),
     **dict.fromkeys("completed interrupted".split(), FLAG),
     **dict.fromkeys(
-        "share_done gpus servers messages message_bytes steps_measured warmup_steps step_time_us step_times_left_out "
-        "compute_time_us communication_time_us exposed_communication_time_us measured_from_us simulated_time_us "
-        "samples_per_s tflops_per_gpu mfu gpu_memory_bytes_estimate gpu_memory_capacity_bytes collectives_left_out "
-        "ecn_marks cnps pfc_pauses pfc_pause_time_us retransmitted_packets timeouts event_loop_s".split(),
+        "share_done gpus servers messages message_bytes steps_measured warmup_steps step_time_us"
+        " step_times_left_out compute_time_us communication_time_us exposed_communication_time_us"
+        " measured_from_us simulated_time_us samples_per_s tflops_per_gpu mfu"
+        " gpu_memory_bytes_estimate gpu_memory_capacity_bytes collectives_left_out ecn_marks cnps"
+        " pfc_pauses pfc_pause_time_us retransmitted_packets timeouts event_loop_s".split(),
         NUMBER,
     ),
     "nondeterministic": [TEXT],
@@ -95,8 +99,9 @@ STATS = {
 
 
 def sound(stats, nulls=False):
-    """(the same without what has another shape, the names of that). null is as if it were not there, and left out; with
-    `nulls` those of objects stay."""
+    """(the same without what has another shape, the names of that). null is as if it were not
+    there, and left out; with `nulls` those of objects stay.
+    """
     odd = []
     return _fitted(stats, STATS, "", odd, nulls), odd
 

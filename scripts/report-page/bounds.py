@@ -9,7 +9,9 @@ LONGEST_TEXT = 20000  # a message of a stuck run names hundreds of queue pairs
 
 
 def bounded(value, problems, depth=0, key=""):
-    """The same, within what a page holds and JavaScript can read: no number beyond a double, no text and no list without end."""
+    """The same, within what a page holds and JavaScript can read: no number beyond a double, no
+    text and no list without end.
+    """
     if isinstance(value, dict):
         if depth == DEEPEST:
             return None

@@ -16,8 +16,9 @@ GROUPS = 16
 def by_size(sizes, slowdowns, weights):
     """{kind: [[bytes from, bytes to, messages, p50, p95, p99 of slowdown], ...]}, by size.
 
-    Messages of one size are never in two groups, and sizes that are nearly equal (sizes.py) are one size. A flows.csv that is a sample has each message count for as many as it
-    stands for."""
+    Messages of one size are never in two groups, and sizes that are nearly equal (sizes.py) are one
+    size. A flows.csv that is a sample has each message count for as many as it stands for.
+    """
     out = {}
     for kind, of in sizes.items():
         alike = {}  # slowdowns by size
@@ -48,10 +49,12 @@ def by_size(sizes, slowdowns, weights):
 
 
 def compared(sizes, times, slowdowns, weights):
-    """[{name, messages, bytes, completion times, slowdowns, jain}, ...], of all kinds and, if there are several, together.
+    """[{name, messages, bytes, completion times, slowdowns, jain}, ...], of all kinds and, if there
+    are several, together.
 
-    jain: Jain's index, (sum x)^2 / (n sum x^2), of the pace x of each message: the idle network's time over its own. 1: all are
-    held up alike; 1/n: one has it all."""
+    jain: Jain's index, (sum x)^2 / (n sum x^2), of the pace x of each message: the idle network's
+    time over its own. 1: all are held up alike; 1/n: one has it all.
+    """
     shares = (0.5, 0.99, 1)
 
     def row(name, size, time, slow):
@@ -81,7 +84,9 @@ def compared(sizes, times, slowdowns, weights):
 
 
 def weigh(slowdowns, weights):
-    """What each message counts for: itself, or, in a sample, several below the slowdown from which on all are there."""
+    """What each message counts for: itself, or, in a sample, several below the slowdown from which
+    on all are there.
+    """
     if not weights:
         return itertools.repeat(1, len(slowdowns))
     threshold, weight = weights

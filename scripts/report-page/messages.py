@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""flows.csv and fairness.csv: sizes and completion times of messages, and how evenly they were served."""
+"""flows.csv and fairness.csv: sizes and completion times of messages, and how evenly they were
+served.
+"""
 
 import itertools
 import math
@@ -102,8 +104,10 @@ def _operation(tag):
 
 
 def _sample_threshold(slowdowns, rows, messages):
-    """Slowdown from which on a sampled flows.csv holds every message; None if it is no sample. The rest of
-    its rows are a uniform sample of the rest of the messages, and count for several each."""
+    """Slowdown from which on a sampled flows.csv holds every message; None if it is no sample. The
+    rest of its rows are a uniform sample of the rest of the messages, and count for several
+    each.
+    """
     if rows >= messages or rows <= SLOWEST:
         return None
     values = sorted(itertools.chain(*slowdowns.values()))
@@ -124,7 +128,9 @@ def _distributions(values, slowdowns, weights):
 
 
 def _distribution(pairs):
-    """[share of messages that took at most, value] at points that become denser towards the tail."""
+    """[share of messages that took at most, value] at points that become denser towards the
+    tail.
+    """
     total = (
         pairs[0][1] * len(pairs)
         if pairs[0][1] == pairs[-1][1] == 1
@@ -152,8 +158,9 @@ def _distribution(pairs):
 
 
 def _size_classes(sizes):
-    """Per operation [bytes from, bytes to, messages, bytes in all]: each size by itself if there are few (nearly equal ones
-    are one, sizes.py), else classes of a quarter of an octave."""
+    """Per operation [bytes from, bytes to, messages, bytes in all]: each size by itself if there
+    are few (nearly equal ones are one, sizes.py), else classes of a quarter of an octave.
+    """
     distinct = sorted({size for of in sizes.values() for size in of})
     alike = {}  # the sizes that count as one, by the smallest of them
     first_of = dict(zip(distinct, merged(distinct)))

@@ -16,7 +16,9 @@ MOST_INTERVALS = 1e9  # of links.csv, from stats.json; more is no grid
 
 
 def series_of(files, stats, network):
-    """links.csv over time, in bins that a page has room for, of the links of `network`, which may be None."""
+    """links.csv over time, in bins that a page has room for, of the links of `network`, which may
+    be None.
+    """
     end = stats.get("simulated_time_us")
     interval = (stats.get("links_csv") or {}).get("interval_us") or 0
     begin = stats.get("measured_from_us") or 0.0

@@ -38,7 +38,8 @@ class Events:
             read += 1
             if read > MOST_ROWS:
                 files.problems.append(
-                    f"network_events.log has more than {MOST_ROWS:,} lines: those after them are left out"
+                    f"network_events.log has more than {MOST_ROWS:,} lines: those after them are"
+                    " left out"
                 )
                 break
             last.append(cut(line, LONGEST_LINE))
@@ -65,8 +66,9 @@ class Events:
 
 
 def ports_of(events, series):
-    """The worst of each kind. Marks are of the same intervals as queues if links.csv has them, else of network_events.log,
-    where they stand by the millisecond."""
+    """The worst of each kind. Marks are of the same intervals as queues if links.csv has them, else
+    of network_events.log, where they stand by the millisecond.
+    """
 
     def largest(values, n=MOST_PORTS):
         return [

@@ -3,8 +3,9 @@
 
     data = page_data("results/dltrain-1")
 
-Every file may be missing, end in the middle of a line or hold anything else: what is there is shown, what is not
-is said in `problems`. All sizes are bounded by constants here and in the modules of the parts, whatever the size of the run.
+Every file may be missing, end in the middle of a line or hold anything else: what is there is
+shown, what is not is said in `problems`. All sizes are bounded by constants here and in the modules
+of the parts, whatever the size of the run.
 """
 
 import os
@@ -39,8 +40,8 @@ def page_data(folder):
     measured = "measured_from_us" not in stats or stats["measured_from_us"] is not None
     if not stats:
         files.problems.append(
-            "There is no readable stats.json: the program was ended before it could say what came out. "
-            "Shown is what the other files hold."
+            "There is no readable stats.json: the program was ended before it could say what came"
+            " out. Shown is what the other files hold."
         )
     for key in stats.get("nondeterministic") or []:
         stats.pop(key, None)  # the same run gives the same page
@@ -121,7 +122,8 @@ def stats_of(files):
         if len(whole) < len(rows):
             count = len(rows) - len(whole)
             files.problems.append(
-                f"stats.json: {count} of {key} {'is' if count == 1 else 'are'} not what they should be: left out"
+                f"stats.json: {count} of {key} {'is' if count == 1 else 'are'} not what they should"
+                " be: left out"
             )
             stats[key] = whole
     for key in ("simulated_time_us", "measured_from_us"):

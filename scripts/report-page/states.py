@@ -120,8 +120,10 @@ def _ns(text):
 
 
 def _states(calls):
-    """Start, durations (ns) and states of one GPU: computing alone, with communication hidden behind it,
-    communication alone (exposed), neither (idle, a bubble); from its first call to its last."""
+    """Start, durations (ns) and states of one GPU: computing alone, with communication hidden
+    behind it, communication alone (exposed), neither (idle, a bubble); from its first call to its
+    last.
+    """
     edges = []
     for start, end, _, _, computing in calls:
         weight = 1 if computing else 1 << 20  # two counters in one number

@@ -9,9 +9,11 @@ MOST_COORDINATES, MOST_TIERS, LONGEST_WORD = 8, 16, 40
 
 
 def graph_of(graph):
-    """topology.json as [name, kind, tier] and [a, b, rate, delay, name a->b, name b->a]; None if broken.
+    """topology.json as [name, kind, tier] and [a, b, rate, delay, name a->b, name b->a]; None if
+    broken.
 
-    "places", if the network's family says any: {"coordinates": of each node, "part", "tiers", "grid"}.
+    "places", if the network's family says any: {"coordinates": of each node, "part", "tiers",
+    "grid"}.
     """
     try:
         places = _places(graph)
@@ -46,8 +48,9 @@ def graph_of(graph):
 
 
 def _places(graph):
-    """Where switches stand as the network's family counts; None where topology.json does not say it: of a file of
-    somebody's own, or of a run of earlier days."""
+    """Where switches stand as the network's family counts; None where topology.json does not say
+    it: of a file of somebody's own, or of a run of earlier days.
+    """
     coordinates = [
         [int(c) for c in node.get("coordinates", [])][:MOST_COORDINATES] for node in graph["nodes"]
     ]
@@ -105,8 +108,9 @@ def _natural(text):
 
 
 def _fill_tiers(nodes, links):
-    """A switch whose tier is not known stands one tier above the lowest of what it is wired to: its distance
-    from the hosts."""
+    """A switch whose tier is not known stands one tier above the lowest of what it is wired to: its
+    distance from the hosts.
+    """
     if all(kind == "host" or tier for _, kind, tier in nodes):
         return
     neighbours = [[] for _ in nodes]

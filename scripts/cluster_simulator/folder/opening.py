@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A file of a run's folder, opened: a pipe would be waited for, a device might never end, and what is larger than any run
-writes would not fit into memory."""
+"""A file of a run's folder, opened: a pipe would be waited for, a device might never end, and what
+is larger than any run writes would not fit into memory.
+"""
 
 import json
 import os

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The files of a run's folder read some megabytes at a time, whatever their size, and by Python alone.
+"""The files of a run's folder read some megabytes at a time, whatever their size, and by Python
+alone.
 
 What cannot be read is said in words and never raised: half of a run is worth a page.
 """
@@ -36,7 +37,9 @@ class Streams:
             return None
 
     def open(self, name):
-        """The file, or None if there is none, which is a problem unless the program does not write it."""
+        """The file, or None if there is none, which is a problem unless the program does not write
+        it.
+        """
         try:
             return open_text(self.path(name))
         except Unreadable as why:
@@ -49,8 +52,9 @@ class Streams:
             yield from lines
 
     def columns(self, name, fields):
-        """Columns of some 50,000 rows at a time, by the names in the first line: converting columns is what Python
-        does fast. More of them may have come than `fields`."""
+        """Columns of some 50,000 rows at a time, by the names in the first line: converting columns
+        is what Python does fast. More of them may have come than `fields`.
+        """
         file = self.open(name)
         if not file:
             return
@@ -80,7 +84,9 @@ class Streams:
                 )
 
     def numbers(self, name, column, most=1e15):
-        """Its values; what is none, or out of any range that a run has (0 to `most`), counts as 0, and that is said once."""
+        """Its values; what is none, or out of any range that a run has (0 to `most`), counts as 0,
+        and that is said once.
+        """
         try:
             values = list(map(float, column))
             if not values or (
@@ -96,8 +102,9 @@ class Streams:
 
 
 def blocks(file, name, problems):
-    """Lists of whole lines, some megabytes at a time; a last one that was cut off too. A line longer than LONGEST_ROW
-    is left out, and never held in memory."""
+    """Lists of whole lines, some megabytes at a time; a last one that was cut off too. A line
+    longer than LONGEST_ROW is left out, and never held in memory.
+    """
     rest, skipping, long = "", False, 0
     while True:
         try:
@@ -126,13 +133,15 @@ def blocks(file, name, problems):
             break
     if long:
         problems.append(
-            f"{name}: {long} line{'s' if long > 1 else ''} of more than {LONGEST_ROW:,} characters left out"
+            f"{name}: {long} line{'s' if long > 1 else ''} of more than {LONGEST_ROW:,} characters"
+            " left out"
         )
 
 
 def _columns(lines, fields):
-    """Columns of these CSV lines, and how many were broken. Hardly a file has a quoted field: then one split
-    does it for all lines, three times as fast as the csv module."""
+    """Columns of these CSV lines, and how many were broken. Hardly a file has a quoted field: then
+    one split does it for all lines, three times as fast as the csv module.
+    """
     text = "".join(lines)
     if '"' not in text and text.endswith("\n"):
         parts = text.replace("\r", "").replace("\n", ",").split(",")

@@ -15,8 +15,8 @@ def measured_from(run):
 def segments(calls):
     """Time of every rank cut where its state changes: arrays (rank, begin, end, state).
 
-    States: 0 computing, 1 computing while communicating, 2 communicating only; waiting, 3, is left out. Computing is
-    any call that is no collective.
+    States: 0 computing, 1 computing while communicating, 2 communicating only; waiting, 3, is left
+    out. Computing is any call that is no collective.
     """
     collective = (calls["kind"] == "collective").to_numpy()
     rank = numpy.concatenate([calls["rank"], calls["rank"]])
@@ -42,7 +42,8 @@ def state_times(calls):
 
 
 def step_parts(run, step=None):
-    """(times in the four states, step time, whether it ended) of a step or of their mean, us; None if there is none.
+    """(times in the four states, step time, whether it ended) of a step or of their mean, us; None
+    if there is none.
 
     Without calls.log what is hidden is not known, and counts as computing.
     """
@@ -67,7 +68,9 @@ def step_parts(run, step=None):
 
 
 def call_times(run):
-    """[(operation, time of or behind computing, exposed time, whether it is a collective)] of a step, us a GPU."""
+    """[(operation, time of or behind computing, exposed time, whether it is a collective)] of a
+    step, us a GPU.
+    """
     calls = run.calls()
     share = 1 / max(calls["rank"].nunique(), 1) / max(calls["step"].nunique(), 1)
     kind = operations(calls["call"])
@@ -100,7 +103,9 @@ def stream_order(calls):
 
 
 def time_in_bins(begin, end, edges):
-    """How much of the intervals lies in each bin: exact, by the integral of how many are under way."""
+    """How much of the intervals lies in each bin: exact, by the integral of how many are under
+    way.
+    """
     if len(begin) == 0:
         return numpy.zeros(len(edges) - 1)
     time = numpy.concatenate([begin, end])

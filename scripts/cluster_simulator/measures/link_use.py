@@ -10,7 +10,9 @@ from .names import part
 
 
 class Links:
-    """links.csv with its intervals: rows are of whole intervals of one grid, save the first and the last."""
+    """links.csv with its intervals: rows are of whole intervals of one grid, save the first and the
+    last.
+    """
 
     def __init__(self, run):
         self.table = run.links()
@@ -38,11 +40,15 @@ class Links:
 
     @property
     def has_marks(self):
-        """Whether ECN marks stand in each interval; in older results network_events.log alone has them, by the ms."""
+        """Whether ECN marks stand in each interval; in older results network_events.log alone has
+        them, by the ms.
+        """
         return "ecn_marks" in self.table.columns
 
     def edges(self, bins):
-        """Bounds of at most so many bins (us from begin), each of the same number of whole intervals."""
+        """Bounds of at most so many bins (us from begin), each of the same number of whole
+        intervals.
+        """
         first, last = math.floor(self.begin / self.interval + 1e-9), math.ceil(
             self.end / self.interval - 1e-9
         )
@@ -54,7 +60,8 @@ class Links:
         return numpy.clip(grid - self.begin, 0, self.end - self.begin)
 
     def over_time(self, values, bins, chosen=None, how="mean", whole=False):
-        """(edges in us from begin, array links x bins) of a column: its mean over time, its maximum, or its sum.
+        """(edges in us from begin, array links x bins) of a column: its mean over time, its
+        maximum, or its sum.
 
         Bins are equal, or, if `whole`, of whole intervals, so that each row belongs to one.
         """
@@ -78,8 +85,8 @@ class Links:
             result = numpy.bincount(flat, values, size * count)
         else:
             result = numpy.bincount(flat, values * self.covered[keep], size * count)
-            # Rows of idle intervals are not there, so the mean is over the bin's length; a row that reaches over the
-            # bin's edge counts in one bin only, hence the limit.
+            # Rows of idle intervals are not there, so the mean is over the bin's length; a row that
+            # reaches over the bin's edge counts in one bin only, hence the limit.
             result = numpy.minimum(
                 result / numpy.tile(numpy.maximum(numpy.diff(edges), 1e-6), size), 1.0
             )
@@ -112,7 +119,9 @@ def ecn_marks(run):
 
 
 def worst_ports(run, links, most=5):
-    """Ports by longest queue, marks and pause time in turn: the worst of each, then the second of each, ..."""
+    """Ports by longest queue, marks and pause time in turn: the worst of each, then the second of
+    each, ...
+    """
     table = links.table
     queue = numpy.zeros(len(links.names))
     numpy.maximum.at(queue, links.link, table["queue_bytes"].to_numpy())
@@ -138,9 +147,11 @@ def worst_ports(run, links, most=5):
 
 
 def marks_per_interval(run, links, bins, ports=None):
-    """(edges from begin, marks per ms: ports x bins), of these numbers of links, or one row of all together.
+    """(edges from begin, marks per ms: ports x bins), of these numbers of links, or one row of all
+    together.
 
-    In the bins of queues and pauses; of older results, which have no marks in links.csv, a bin a millisecond or more.
+    In the bins of queues and pauses; of older results, which have no marks in links.csv, a bin a
+    millisecond or more.
     """
     if links.has_marks:
         edges, marks = links.over_time(

@@ -19,7 +19,9 @@ def slowdown(flows):
 
 
 def weights(run):
-    """How many messages a row of flows.csv stands for: 1, unless the file is a sample plus the slowest."""
+    """How many messages a row of flows.csv stands for: 1, unless the file is a sample plus the
+    slowest.
+    """
     flows = run.flows()
     result = numpy.ones(len(flows))
     messages = run.stats.get("messages") or 0
@@ -31,7 +33,9 @@ def weights(run):
 
 
 def quantile(values, shares, weight=None):
-    """Nearest rank, as stats.json has it: the smallest value that at least this share does not exceed."""
+    """Nearest rank, as stats.json has it: the smallest value that at least this share does not
+    exceed.
+    """
     order = numpy.argsort(values, kind="stable")
     total = numpy.cumsum(
         numpy.ones(len(values)) if weight is None else numpy.asarray(weight)[order]
@@ -59,8 +63,8 @@ def marks(run, key, values, weight):
 def size_groups(sizes, weight, groups):
     """The number of each message's group: about the same number in each, a size never in two.
 
-    As slowdown.csv has them (scenarios/traffic/size-groups.h): a size is where the middle one of its messages is when
-    all are cut at i n / groups. Groups that are empty have no number.
+    As slowdown.csv has them (scenarios/traffic/size-groups.h): a size is where the middle one of
+    its messages is when all are cut at i n / groups. Groups that are empty have no number.
     """
     different, place = numpy.unique(sizes, return_inverse=True)
     count = numpy.bincount(place, weight)
@@ -73,10 +77,12 @@ def size_groups(sizes, weight, groups):
 
 
 def by_size(run, key, sizes, most=24):
-    """Columns bytes, p50, p99, p999, ideal: by the sizes themselves if they are few, else groups of about equal number.
+    """Columns bytes, p50, p99, p999, ideal: by the sizes themselves if they are few, else groups of
+    about equal number.
 
-    `sizes` are all different ones, ascending, of all runs that are compared; those that are nearly equal are one.
-    p99 needs a hundred messages, p99.9 a thousand: of fewer it is only the slowest one, and NaN.
+    `sizes` are all different ones, ascending, of all runs that are compared; those that are nearly
+    equal are one. p99 needs a hundred messages, p99.9 a thousand: of fewer it is only the slowest
+    one, and NaN.
     """
     flows, weight = run.flows(), weights(run)
     size = numpy.maximum(flows["bytes"].to_numpy(), 1)

@@ -7,7 +7,9 @@ COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broa
 
 
 def operation(name):
-    """What a tag or a call belongs to: "reduce-scatter bucket 7" and "reduce_scatter" are both reduce-scatter."""
+    """What a tag or a call belongs to: "reduce-scatter bucket 7" and "reduce_scatter" are both
+    reduce-scatter.
+    """
     plain = str(name).replace("_", "-")
     for collective in COLLECTIVES:
         if plain.startswith(collective):

@@ -72,7 +72,9 @@ class Graph:
         return {node: level.get(node, top) for node in nodes}
 
     def places(self):
-        """{node: (x in 0..1, tier)}: the nodes of a tier are spread evenly, in the order of their names."""
+        """{node: (x in 0..1, tier)}: the nodes of a tier are spread evenly, in the order of their
+        names.
+        """
         result = {}
         for height, tier_nodes in enumerate(self.tiers):
             for place, node in enumerate(tier_nodes):

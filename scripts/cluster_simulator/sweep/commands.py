@@ -21,12 +21,12 @@ from .sweeping import run_points
 HELP = """sweep - many runs of a program, in parallel, into one SQLite file
 
 Usage
-  scripts/sweep PROGRAM --out=DIR [--OPTION=VALUE,VALUE,... ...]   run every combination of the values
-  scripts/sweep PROGRAM --out=DIR --points=FILE [--OPTION=...]     run a list from a file
-  scripts/sweep resume DIR                                         run what is not done yet
-  scripts/sweep status DIR                                         how many points are done; what failed
-  scripts/sweep table DIR [--columns=NAME,...]                     the results as CSV
-  scripts/sweep plot DIR --x=NAME --y=NAME [--by=NAME,...]         one column over another
+  scripts/sweep PROGRAM --out=DIR [--OPTION=VALUE,VALUE,... ...]  run every combination of values
+  scripts/sweep PROGRAM --out=DIR --points=FILE [--OPTION=...]    run a list from a file
+  scripts/sweep resume DIR                                        run what is not done yet
+  scripts/sweep status DIR                                        what is done; what failed
+  scripts/sweep table DIR [--columns=NAME,...]                    the results as CSV
+  scripts/sweep plot DIR --x=NAME --y=NAME [--by=NAME,...]        one column over another
 
 PROGRAM is dltrain, collperf or traffic; its options: ./ns3 run "PROGRAM --help". A comma separates
 values; a value that has commas itself stands in brackets: --bytes=[1MB,2MB],4MB is two values.
@@ -90,7 +90,8 @@ def _main(arguments):
     if command not in commands:
         names = [*programs.NAMES, *commands]
         raise BadUse(
-            f"{command}: unknown program or command; allowed: {', '.join(names)}{did_you_mean(command, names)}"
+            f"{command}: unknown program or command; allowed:"
+            f" {', '.join(names)}{did_you_mean(command, names)}"
         )
     return commands[command](rest)
 
@@ -120,7 +121,8 @@ def _sweep_command(program, arguments):
                 name, text = (name[3:], "0") if name.startswith("no_") else (name, "1")
             if name in values:
                 raise BadUse(
-                    f"{argument}: given twice; all values go into one: --{name.replace('_', '-')}=A,B"
+                    f"{argument}: given twice; all values go into one:"
+                    f" --{name.replace('_', '-')}=A,B"
                 )
             values[name] = split_values(text, name.replace("_", "-"))
     if own["out"] is None and not own["dry_run"]:
@@ -151,7 +153,9 @@ def _sweep_command(program, arguments):
 
 
 def _refuse_unknown_options(program, points):
-    """A misspelt option would fail every point: the program is asked first. Values are each point's own affair."""
+    """A misspelt option would fail every point: the program is asked first. Values are each point's
+    own affair.
+    """
     asked = {name: value for point in points for name, value in point.items()}
     command = [programs.find(program), "--dry-run"] + programs.words(asked)
     ended = subprocess.run(
@@ -268,7 +272,8 @@ def column_of(store, option, name):
         column for column in store.columns if column not in ("point", "options", "cwd", "stats")
     ]
     raise BadUse(
-        f"--{option}={name}: no such column{did_you_mean(name, known)}; scripts/sweep table DIR shows all"
+        f"--{option}={name}: no such column{did_you_mean(name, known)}; scripts/sweep table DIR"
+        " shows all"
     )
 
 
@@ -317,7 +322,8 @@ def _where(store, text):
         ]
         if not rows:
             raise BadUse(
-                f"--where={part}: no such point; {column} has {', '.join(known[:20]) or 'no values'}"
+                f"--where={part}: no such point; {column} has"
+                f" {', '.join(known[:20]) or 'no values'}"
                 + did_you_mean(value, known)
             )
         chosen.append((column, value))

@@ -9,7 +9,9 @@ from .errors import BadUse
 
 
 class Lock:
-    """One sweep at a time in a folder. Its runs inherit the lock: it is free when the last of them has ended too."""
+    """One sweep at a time in a folder. Its runs inherit the lock: it is free when the last of them
+    has ended too.
+    """
 
     def __init__(self, folder):
         self.file = open(os.path.join(folder, "sweep.lock"), "a+", encoding="utf-8")
@@ -29,7 +31,8 @@ class Lock:
                     time.monotonic() > wait_until
                 ):  # those of a sweep that was killed end within a moment
                     raise BadUse(
-                        f"{folder}: runs of a sweep that was killed are still going; wait, or end them"
+                        f"{folder}: runs of a sweep that was killed are still going; wait, or end"
+                        " them"
                     ) from None
                 time.sleep(0.1)
         self.file.truncate(0)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Points of a sweep, dictionaries of options: from the command line's values, a CSV or a JSON file."""
+"""Points of a sweep, dictionaries of options: from the command line's values, a CSV or a JSON
+file.
+"""
 
 import csv
 import itertools
@@ -22,7 +24,8 @@ def split_values(text, option):
             start = place + 1
     if depth != 0:
         raise BadUse(
-            f"--{option}={text}: brackets do not match; a value that has commas stands in brackets: [1MB,2MB],4MB"
+            f"--{option}={text}: brackets do not match; a value that has commas stands in brackets:"
+            " [1MB,2MB],4MB"
         )
     values = [part[1:-1] if part.startswith("[") and part.endswith("]") else part for part in parts]
     if "" in values:
@@ -67,8 +70,8 @@ def _points_of_csv(path, content):
         for row in rows:
             if len(row) > len(names):
                 raise BadUse(
-                    f"--points={path}: line {rows.line_num} has {len(row)} fields, the first line names {len(names)}; "
-                    'a value that has commas stands in quotes: "1MB,2MB"'
+                    f"--points={path}: line {rows.line_num} has {len(row)} fields, the first line"
+                    f' names {len(names)}; a value that has commas stands in quotes: "1MB,2MB"'
                 )
             if any(field.strip() for field in row):
                 points.append(

@@ -9,7 +9,9 @@ from .store import DONE, FAILED, PENDING, describe
 
 
 class Show:
-    """Progress on standard error: a line for each point that ended; in a terminal, below them, a line that moves."""
+    """Progress on standard error: a line for each point that ended; in a terminal, below them, a
+    line that moves.
+    """
 
     def __init__(self, total, done_before, failed_before, quiet=False):
         self.total, self.done, self.failed = total, done_before, failed_before

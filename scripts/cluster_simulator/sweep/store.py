@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""sweep.sqlite: a row for each point, which says how it stands and, when it is done, what came out."""
+"""sweep.sqlite: a row for each point, which says how it stands and, when it is done, what came
+out.
+"""
 
 import json
 import os
@@ -28,13 +30,16 @@ BOOK_KEEPING = (
 
 
 class Store:
-    """sweep.sqlite. Columns beside the book-keeping: options of the points, and numbers of stats.json of those done."""
+    """sweep.sqlite. Columns beside the book-keeping: options of the points, and numbers of
+    stats.json of those done.
+    """
 
     def __init__(self, folder, create=False):
         self.path = os.path.join(folder, DATABASE)
         if not create and not os.path.isfile(self.path):
             raise BadUse(
-                f"{folder}: no {DATABASE} in this folder; it is no sweep's (--out=DIR of an earlier scripts/sweep)"
+                f"{folder}: no {DATABASE} in this folder; it is no sweep's (--out=DIR of an earlier"
+                " scripts/sweep)"
             )
         try:
             self.db = sqlite3.connect(self.path, timeout=60)
@@ -42,9 +47,10 @@ class Store:
             if create:
                 with self.db:
                     self.db.execute(
-                        "CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY, program TEXT NOT NULL, "
-                        "point TEXT NOT NULL UNIQUE, options TEXT NOT NULL, cwd TEXT NOT NULL, status TEXT NOT NULL, "
-                        "attempts INTEGER NOT NULL DEFAULT 0, exit_status INTEGER, error TEXT, stats TEXT, folder TEXT)"
+                        "CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY, program TEXT NOT"
+                        " NULL, point TEXT NOT NULL UNIQUE, options TEXT NOT NULL, cwd TEXT NOT"
+                        " NULL, status TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,"
+                        " exit_status INTEGER, error TEXT, stats TEXT, folder TEXT)"
                     )
             self.columns = [row["name"] for row in self.db.execute("PRAGMA table_info(runs)")]
         except sqlite3.Error as error:
@@ -61,7 +67,10 @@ class Store:
         """The id of a point, which is new or not."""
         key = key_of(program, point)
         self.db.execute(
-            "INSERT OR IGNORE INTO runs (program, point, options, cwd, status) VALUES (?, ?, ?, ?, ?)",
+            (
+                "INSERT OR IGNORE INTO runs (program, point, options, cwd, status) VALUES (?, ?, ?,"
+                " ?, ?)"
+            ),
             (program, key, json.dumps(point), cwd, PENDING),
         )
         number = self.db.execute("SELECT id FROM runs WHERE point = ?", (key,)).fetchone()["id"]
@@ -104,7 +113,9 @@ class Store:
         return found
 
     def _check(self, row):
-        """The types are SQLite's only where its users keep to them: another's file may hold anything."""
+        """The types are SQLite's only where its users keep to them: another's file may hold
+        anything.
+        """
         options_of(row)
         fits = {
             "status": row["status"] in (DONE, FAILED, RUNNING, PENDING),
@@ -122,12 +133,17 @@ class Store:
         columns = {self._column(name, book_keeping): value for name, value in values.items()}
         if columns:
             self.db.execute(
-                f"UPDATE runs SET {', '.join(f'{quoted(name)} = ?' for name in columns)} WHERE id = ?",
+                (
+                    f"UPDATE runs SET {', '.join(f'{quoted(name)} = ?' for name in columns)} WHERE"
+                    " id = ?"
+                ),
                 [*columns.values(), number],
             )
 
     def _column(self, name, book_keeping):
-        """A column's name, which may be new. SQLite does not tell capital letters from small ones."""
+        """A column's name, which may be new. SQLite does not tell capital letters from small
+        ones.
+        """
         if book_keeping:
             return name
         if name.lower() in BOOK_KEEPING:
@@ -173,7 +189,8 @@ def options_of(row):
 
 def damaged(row, column):
     return BadUse(
-        f"{DATABASE}: run {row['id']}: its {column} {'are' if column == 'options' else 'is'} damaged"
+        f"{DATABASE}: run {row['id']}: its"
+        f" {column} {'are' if column == 'options' else 'is'} damaged"
     )
 
 

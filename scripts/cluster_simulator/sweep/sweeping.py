@@ -23,7 +23,8 @@ def open_sweep(folder, keep):
             os.path.join(folder, "runs")
         ):
             raise BadUse(
-                f"--out={folder}: has a folder runs, but no {DATABASE}; allowed: a new folder, or an earlier sweep's"
+                f"--out={folder}: has a folder runs, but no {DATABASE}; allowed: a new folder, or"
+                " an earlier sweep's"
             )
         lock = Lock(folder)
     except OSError as error:
@@ -38,7 +39,9 @@ def open_sweep(folder, keep):
 
 
 def _put_right(folder, store, keep):
-    """What a sweep that was killed has left: runs that were done or cut off, and folders nobody asked for."""
+    """What a sweep that was killed has left: runs that were done or cut off, and folders nobody
+    asked for.
+    """
     runs = os.path.join(folder, "runs")
     for row in store.rows():
         if row["status"] == RUNNING:
@@ -57,7 +60,8 @@ def _put_right(folder, store, keep):
 
 
 def run(program, points, out, jobs=None, keep=False, retry_failed=False, quiet=False):
-    """Run points, dictionaries of options, as scripts/sweep does: what is done is skipped. Returns a data frame.
+    """Run points, dictionaries of options, as scripts/sweep does: what is done is skipped. Returns
+    a data frame.
 
     run("dltrain", [{"zero": zero, "model": "bloom560m"} for zero in range(4)], out="zero-sweep")
     """
@@ -118,8 +122,10 @@ def run_points(program, points, out, jobs, keep, retry_failed, quiet):
         show = Show(len(numbers), done, len(numbers) - len(waiting) - done, quiet)
         if not quiet:
             print(
-                f"{len(numbers)} points in {out}: {done} done, {show.failed} failed, {len(waiting)} to run, "
-                f"{jobs} at a time",
+                (
+                    f"{len(numbers)} points in {out}: {done} done, {show.failed} failed,"
+                    f" {len(waiting)} to run, {jobs} at a time"
+                ),
                 file=sys.stderr,
                 flush=True,
             )
