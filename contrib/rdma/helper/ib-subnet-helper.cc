@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/ib-congestion.h"
 #include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/ib-tables-reading.h"
 #include "contrib/rdma/core/ib-tables.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
