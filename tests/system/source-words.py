@@ -15,8 +15,8 @@ def read(path):
         return file.read()
 
 
-source = read("contrib/dltrain/model/tail-attribution.cc")
-names = re.findall(r'"(\w+)"', re.search(r"names\[PARTS\] = \{(.*?)\};", source, re.DOTALL).group(1))
+source = read("results/message-parts.cc")
+names = re.findall(r'"(\w+)"', re.search(r"names\[TIME_SHARES\] = \{(.*?)\};", source, re.DOTALL).group(1))
 table = re.search(r"\nGetTimeShareWords\(.*?\n\}\n", source, re.DOTALL).group(0)
 words = {}
 # What differs between kinds of links is in a table: its rows are InfiniBand's and Ethernet's.

@@ -155,7 +155,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.qpCacheMisses = nics.qpCacheMisses - base.nics.qpCacheMisses;
         s.nicPauses = nics.nicPauses - base.nics.nicPauses;
     }
-    if (const TailAttribution* attribution = collector.GetAttribution())
+    if (const results::TailAttribution* attribution = collector.GetAttribution())
     {
         s.attribution = attribution->ToJson();
         s.slowest = attribution->InWords(3);

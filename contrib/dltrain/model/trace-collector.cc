@@ -4,6 +4,7 @@
 #include "trace-collector.h"
 
 #include "ranks.h"
+#include "results/message-id.h"
 #include "results/old-results.h"
 
 #include "ns3/callback.h"
@@ -20,6 +21,7 @@ namespace dltrain
 using ns3::MakeCallback;
 using ns3::RdmaClock;
 using ns3::RdmaSwitchBase;
+using results::MessageId;
 
 namespace
 {
@@ -153,11 +155,12 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
     // Between processes frames carry nothing that hangs off them.
     if (options.attribution && !options.atSender && !Ranks::Get().Several())
     {
-        m_attribution = std::make_unique<TailAttribution>(fabric,
-                                                          m_endpointNames,
-                                                          m_portNames,
-                                                          m_portIndex,
-                                                          m_tags);
+        m_attribution =
+            std::make_unique<results::TailAttribution>(m_endpointNames,
+                                                       m_portNames,
+                                                       m_tags,
+                                                       fabric.GetLinkLayer().GetWords());
+        m_journeys = std::make_unique<JourneyParts>(fabric, m_portIndex);
         m_resolver = [this](uint32_t src, uint32_t dst, uint32_t destQp) {
             return TagOf(src, dst, destQp);
         };
@@ -230,17 +233,17 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
         return; // it will never arrive
     }
     // Posts are numbered as they come, unless the poster has numbers of its own.
-    const uint32_t tag = static_cast<uint32_t>(request.id);
-    m_marked |= (tag & WARMUP) != 0;
-    const bool measured = m_marked ? !(tag & WARMUP) : m_measuring;
-    const uint64_t flow = request.id >> 32 ? (request.id >> 32) - 1 : m_posts;
+    m_marked |= MessageId::IsWarmup(request.id);
+    const bool measured = m_marked ? !MessageId::IsWarmup(request.id) : m_measuring;
+    const uint64_t flow = MessageId::HasFlow(request.id) ? MessageId::Flow(request.id) : m_posts;
     m_posts += measured;
     ++m_outstanding;
     const bool here = m_options.atSender || request.operation == ns3::RdmaOperation::READ;
     if (!IsRemote(qp) || here) // else the other rank expects it
     {
-        AddPending(Find(qp->GetNic()->GetEndpoint(), qp->GetNumber()),
-                   {request.posted, flow, tag & ~WARMUP, NONE, measured, request.operation});
+        AddPending(
+            Find(qp->GetNic()->GetEndpoint(), qp->GetNumber()),
+            {request.posted, flow, MessageId::Tag(request.id), NONE, measured, request.operation});
     }
     if (m_queuePairLog)
     {
@@ -290,7 +293,7 @@ TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver,
         return;
     }
     AddPending(Find(receiver.GetPeerEndpoint(), receiver.GetPeerNumber()),
-               {posted, (id >> 32) - 1, static_cast<uint32_t>(id), NONE, true, operation});
+               {posted, MessageId::Flow(id), MessageId::Tag(id), NONE, true, operation});
 }
 
 void
@@ -322,7 +325,7 @@ void
 TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
     const ns3::RdmaJourney* journey = std::exchange(m_journey, nullptr);
-    m_parts = journey ? &m_attribution->Divide(*journey, now) : nullptr;
+    m_parts = journey ? &m_journeys->Divide(*journey, now) : nullptr;
     if (!m_options.atSender)
     {
         OnComplete(qp->GetPeerEndpoint(),
@@ -614,7 +617,8 @@ TraceCollector::TakeBaseline(int64_t now)
     m_baseline.drops.clear();
     for (uint8_t reason = 0; reason < RdmaSwitchBase::DROP_REASONS; ++reason)
     {
-        m_baseline.drops.push_back(m_fabric.GetDrops(static_cast<RdmaSwitchBase::DropReason>(reason)));
+        m_baseline.drops.push_back(
+            m_fabric.GetDrops(static_cast<RdmaSwitchBase::DropReason>(reason)));
     }
     m_baseline.txWireBytes.clear();
     m_baseline.pausedPs.clear();

@@ -4,11 +4,12 @@
 #ifndef TRACE_COLLECTOR_H
 #define TRACE_COLLECTOR_H
 
+#include "journey-parts.h"
 #include "link-sampler.h"
 #include "queue-pair-log.h"
 #include "results/event-log.h"
 #include "results/flow-table.h"
-#include "tail-attribution.h"
+#include "results/tail-attribution.h"
 
 #include "ns3/rdma-fabric-helper.h"
 
@@ -25,9 +26,7 @@ namespace dltrain
  * Listens to a fabric's trace sources and writes flows.csv, links.csv and network_events.log. It
  * never touches the simulation, and nothing in it runs per packet.
  *
- * Convention: RdmaWorkRequest::id is made by Id(tag) or Id(tag, flow). The low half is the index of
- * a tag; the high half 0, or one more than the number that flows.csv shows (else posts are numbered
- * in their order).
+ * RdmaWorkRequest::id is a results::MessageId, with a number that Tag gave.
  *
  * FCT of a message = it arrived whole at the receiver, or was acknowledged whole at the sender,
  * minus it was posted; of a READ, its last byte has come to who posted it, and its source is the
@@ -58,19 +57,10 @@ class TraceCollector
     /// \return the index of a tag, a new one if need be
     uint32_t Tag(const std::string& name);
 
-    /// Or-ed to a tag: the message belongs to the warm-up. Once a tag has carried it, this mark
-    /// alone decides which messages are measured, and not when they are posted: ranks do not leave
-    /// the warm-up all at once.
-    static constexpr uint32_t WARMUP = 1U << 31;
-
-    static uint64_t Id(uint32_t tag)
+    /// \return names by index; grows
+    const std::vector<std::string>& GetTags() const
     {
-        return tag;
-    }
-
-    static uint64_t Id(uint32_t tag, uint32_t flow)
-    {
-        return (static_cast<uint64_t>(flow) + 1) << 32 | tag;
+        return m_tags;
     }
 
     /// The messages of this queue pair are one GPU's for another. \param from rank \param to rank
@@ -119,13 +109,13 @@ class TraceCollector
     }
 
     /// \return null if it is not noted
-    const TailAttribution* GetAttribution() const
+    const results::TailAttribution* GetAttribution() const
     {
         return m_attribution.get();
     }
 
     /// \return of the message that RdmaNicUser::OnMessage is being told of; null if it is not known
-    const MessageParts* GetMessageParts() const
+    const results::MessageParts* GetMessageParts() const
     {
         return m_parts;
     }
@@ -278,16 +268,17 @@ class TraceCollector
     std::vector<std::string> m_endpointNames;
     std::vector<std::string> m_portNames;
     std::unique_ptr<results::FlowTable> m_flows;
-    std::unique_ptr<TailAttribution> m_attribution;
+    std::unique_ptr<results::TailAttribution> m_attribution;
+    std::unique_ptr<JourneyParts> m_journeys;
     ns3::RdmaJourney::Resolver m_resolver;
     const ns3::RdmaJourney* m_journey{nullptr}; //!< of the message that is told next
-    const MessageParts* m_parts{nullptr};       //!< of the message told last
+    const results::MessageParts* m_parts{nullptr}; //!< of the message told last
     std::unique_ptr<QueuePairLog> m_queuePairLog;
     std::unique_ptr<LinkSampler> m_links;
     std::unique_ptr<results::EventLog> m_events;
 
     bool m_measuring;
-    bool m_marked{false}; //!< a tag has carried WARMUP
+    bool m_marked{false}; //!< a tag has carried MessageId::WARMUP
     bool m_finished{false};
     int64_t m_measuredFrom{0};
     uint64_t m_posts{0}; //!< measured ones

@@ -4,6 +4,8 @@
  * What is written about a run: links.csv, queue_pairs.csv, and what the collector makes of a small
  * fabric. (What needs no simulator: tests/unit/results.)
  */
+#include "results/message-id.h"
+
 #include "ns3/hpcc-congestion-ops.h"
 #include "ns3/link-sampler.h"
 #include "ns3/queue-pair-log.h"
@@ -215,16 +217,16 @@ class CollectorTestCase : public TestCase
         RdmaQueuePair* from = fabric->GetNic(0)->CreateQueuePair(3);
         RdmaQueuePair* to = fabric->GetNic(1)->CreateQueuePair(3);
         RdmaNic::Connect(from, to);
-        from->PostWrite(5000, TraceCollector::Id(red));
+        from->PostWrite(5000, results::MessageId::Of(red));
         Simulator::Schedule(MicroSeconds(100),
-                            [&] { from->PostWrite(4096, TraceCollector::Id(red)); });
+                            [&] { from->PostWrite(4096, results::MessageId::Of(red)); });
         Simulator::Schedule(MicroSeconds(100), [&] {
             // What is under way belongs to the warm-up.
             collector.StartMeasuring(RdmaClock::Now());
-            from->PostWrite(10000, TraceCollector::Id(blue));
+            from->PostWrite(10000, results::MessageId::Of(blue));
         });
         Simulator::Schedule(MicroSeconds(200), [&] {
-            from->PostWriteWithImmediate(100, TraceCollector::Id(red, 41), 7);
+            from->PostWriteWithImmediate(100, results::MessageId::Of(red, 41), 7);
         });
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(collector.GetOutstanding(), 0, "all arrived");

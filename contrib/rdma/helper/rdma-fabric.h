@@ -278,8 +278,8 @@ class RdmaFabric
     /// RdmaBaseRtt::Compute, but of the whole fabric, whichever rank has it
     int64_t GetBaseRtt(uint32_t endpoint);
 
-    /// \return most packets in flight of a queue pair of this endpoint under selective repeat: as
-    /// RdmaBaseRtt::ComputeBdpCap, but of the whole fabric, whichever rank has it
+    /// \return most packets in flight of a queue pair of this endpoint whose recovery bounds them:
+    /// as RdmaNic::GetBdpCap computes it, but of the whole fabric, whichever rank has it
     uint64_t GetBdpCap(uint32_t endpoint);
 
     /// \return sum of the counters of all NICs of this rank

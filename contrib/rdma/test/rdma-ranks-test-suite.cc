@@ -551,9 +551,11 @@ class RdmaPartsTestCase : public TestCase
 class RdmaPartsOfPathsTestCase : public TestCase
 {
   public:
-    RdmaPartsOfPathsTestCase()
-        : TestCase(
-              "a part knows names, paths and BDP caps of the whole, and has little of the rest")
+    explicit RdmaPartsOfPathsTestCase(const std::string& recovery)
+        : TestCase("a part knows names, paths and BDP caps of the whole, and has little of the "
+                   "rest; " +
+                   recovery),
+          m_recovery(recovery)
     {
     }
 
@@ -562,7 +564,7 @@ class RdmaPartsOfPathsTestCase : public TestCase
     {
         const Description description;
         RdmaFabricHelper helper;
-        helper.SetNicAttribute("LossRecovery", StringValue("selective-repeat"));
+        helper.SetNicAttribute("LossRecovery", StringValue(m_recovery));
         std::string error;
         const auto whole = helper.Build(description.nodes, description.links, error);
         std::vector<uint32_t> rankOfNode(22, 1);
@@ -612,6 +614,8 @@ class RdmaPartsOfPathsTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(part->GetNodes().Get(5)->GetNDevices(), 0, "a remote one is bare");
         Simulator::Destroy();
     }
+
+    std::string m_recovery;
 };
 
 class RdmaPartsErrorsTestCase : public TestCase
@@ -670,7 +674,10 @@ class RdmaRanksTestSuite : public TestSuite
         AddTestCase(new RdmaGatewayFullTestCase, TestCase::QUICK);
         AddTestCase(new RdmaPartsTestCase(false), TestCase::QUICK);
         AddTestCase(new RdmaPartsTestCase(true), TestCase::QUICK);
-        AddTestCase(new RdmaPartsOfPathsTestCase, TestCase::QUICK);
+        for (const char* recovery : {"selective-repeat", "out-of-order"})
+        {
+            AddTestCase(new RdmaPartsOfPathsTestCase(recovery), TestCase::QUICK);
+        }
         AddTestCase(new RdmaPartsErrorsTestCase, TestCase::QUICK);
     }
 };

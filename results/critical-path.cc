@@ -1,38 +1,22 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "critical-path.h"
+#include "results/critical-path.h"
 
 #include "results/human-text.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 
-namespace dltrain
+namespace results
 {
+
+using coll::Rank;
 
 namespace
 {
 
 constexpr training::TaskId NO_TASK = UINT32_MAX;
-
-double
-Us(int64_t ps)
-{
-    return static_cast<double>(ps) / 1e6;
-}
-
-std::string
-Percent(int64_t part, int64_t whole)
-{
-    char text[32];
-    std::snprintf(text,
-                  sizeof(text),
-                  "%.0f%%",
-                  whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
-    return text;
-}
 
 /// Microseconds of what is not zero, by name.
 nlohmann::ordered_json
@@ -74,10 +58,16 @@ CriticalPath::DepthFor(const training::TrainingPlan& plan)
     return static_cast<uint16_t>(std::clamp<std::size_t>(RECORDS / held, 1, MOST_DEPTH));
 }
 
-CriticalPath::CriticalPath(const training::TrainingPlan& plan, const TraceCollector& collector)
+CriticalPath::CriticalPath(const training::TrainingPlan& plan,
+                           const std::vector<std::string>& ports,
+                           const std::vector<std::string>& tags,
+                           const rdma::LinkWords& link,
+                           std::function<const MessageParts*()> partsOf)
     : m_plan(plan),
-      m_collector(collector),
-      m_paths(collector, DepthFor(plan))
+      m_ports(ports),
+      m_tags(tags),
+      m_link(link),
+      m_paths(std::move(partsOf), DepthFor(plan))
 {
     std::size_t size = 0;
     for (uint32_t rank = 0; rank < plan.ranks; ++rank)
@@ -342,17 +332,16 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
 }
 
 nlohmann::ordered_json
-CriticalPath::ToJson(const std::vector<std::string>& tags) const
+CriticalPath::ToJson() const
 {
     nlohmann::ordered_json j;
     if (m_path.empty())
     {
         return j;
     }
-    const auto name = [&tags](uint32_t tag) {
-        return tag < tags.size() ? nlohmann::ordered_json(tags[tag]) : nlohmann::ordered_json();
+    const auto name = [this](uint32_t tag) {
+        return tag < m_tags.size() ? nlohmann::ordered_json(m_tags[tag]) : nlohmann::ordered_json();
     };
-    const std::vector<std::string>& ports = m_collector.GetPortNames();
     const int64_t total = m_path.back().end - m_path.front().start;
     auto list = nlohmann::ordered_json::array();
     for (const Part& part : m_path)
@@ -401,7 +390,7 @@ CriticalPath::ToJson(const std::vector<std::string>& tags) const
     j["hops"] = nlohmann::ordered_json::array();
     for (const auto& [hop, why, call] : m_hops)
     {
-        j["hops"].push_back({{"link", ports[hop.port]},
+        j["hops"].push_back({{"link", m_ports[hop.port]},
                              {"call", m_path[call].task->name},
                              {"time_us", Us(hop.time)},
                              {"waited_us", Us(hop.waited)},
@@ -424,8 +413,8 @@ CriticalPath::ToJson(const std::vector<std::string>& tags) const
              {"start_us", Us(message.start)},
              {"end_us", Us(message.end)},
              {"link",
-              message.port < ports.size() ? nlohmann::ordered_json(ports[message.port])
-                                          : nlohmann::ordered_json()},
+              message.port < m_ports.size() ? nlohmann::ordered_json(m_ports[message.port])
+                                            : nlohmann::ordered_json()},
              {"behind", name(message.behind)},
              {"parts_us", PartsUs(message.shares)}});
     }
@@ -435,31 +424,28 @@ CriticalPath::ToJson(const std::vector<std::string>& tags) const
 std::string
 CriticalPath::InWords(std::size_t share) const
 {
-    return GetPathShareWords(share, m_collector.GetFabric().GetLinkLayer().GetWords());
+    return GetPathShareWords(share, m_link);
 }
 
 void
-CriticalPath::AddHop(const Hop& longest,
-                     const std::vector<std::string>& tags,
-                     std::vector<Line>& lines) const
+CriticalPath::AddHop(const Hop& longest, std::vector<Line>& lines) const
 {
     const PathHop& hop = longest.hop;
     lines.push_back({"longest at",
                      -1,
-                     m_collector.GetPortNames()[hop.port] + ", " +
-                         results::HumanTime(Us(hop.time)) + " of " +
+                     m_ports[hop.port] + ", " + HumanTime(Us(hop.time)) + " of " +
                          m_path[longest.call].task->name});
     if (hop.waited * 20 > hop.time) // below 5% is not worth a word
     {
         std::string text =
             Percent(hop.waited, hop.time) + " " + InWords(static_cast<std::size_t>(longest.why));
-        text += hop.behind < tags.size() ? ", behind " + tags[hop.behind] : "";
+        text += hop.behind < m_tags.size() ? ", behind " + m_tags[hop.behind] : "";
         lines.push_back({"", -1, std::move(text)});
     }
 }
 
 std::vector<CriticalPath::Line>
-CriticalPath::InLines(const std::vector<std::string>& tags) const
+CriticalPath::InLines() const
 {
     std::vector<Line> lines;
     if (m_path.empty())
@@ -486,7 +472,7 @@ CriticalPath::InLines(const std::vector<std::string>& tags) const
     lines.push_back({"computing", m_computing, ""});
     if (m_straggling * 100 >= total)
     {
-        lines.back().words = "(" + results::HumanTime(Us(m_straggling)) + " of it straggling)";
+        lines.back().words = "(" + HumanTime(Us(m_straggling)) + " of it straggling)";
     }
     for (const auto& [name, ps] : collectives)
     {
@@ -509,16 +495,16 @@ CriticalPath::InLines(const std::vector<std::string>& tags) const
     }
     if (!m_hops.empty())
     {
-        AddHop(m_hops.front(), tags, lines);
+        AddHop(m_hops.front(), lines);
     }
     if (latest)
     {
         lines.push_back({"waited most for",
                          -1,
                          "GPU " + std::to_string(latest->rank) + ", " +
-                             results::HumanTime(Us(latest->waited)) + " at " + latest->task->name});
+                             HumanTime(Us(latest->waited)) + " at " + latest->task->name});
     }
     return lines;
 }
 
-} // namespace dltrain
+} // namespace results

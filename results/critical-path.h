@@ -4,19 +4,21 @@
 #ifndef CRITICAL_PATH_H
 #define CRITICAL_PATH_H
 
-#include "collective-paths.h"
-#include "step-runner.h"
-#include "trace-collector.h"
+#include "results/collective-paths.h"
+#include "results/records.h"
+#include "scenarios/training/step-graph.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace dltrain
+namespace results
 {
 
 /**
@@ -47,8 +49,13 @@ class CriticalPath
     static constexpr std::size_t MOST_MESSAGES = 500; //!< in stats.json: the longest
     static constexpr std::size_t MOST_HOPS = 10;      //!< in stats.json: those with most time
 
-    /// \param plan, collector kept by reference
-    CriticalPath(const training::TrainingPlan& plan, const TraceCollector& collector);
+    /// \param plan, ports (names by end of the fabric), tags (names of messages) kept by reference
+    /// \param partsOf as CollectivePaths has it
+    CriticalPath(const training::TrainingPlan& plan,
+                 const std::vector<std::string>& ports,
+                 const std::vector<std::string>& tags,
+                 const rdma::LinkWords& link,
+                 std::function<const MessageParts*()> partsOf);
 
     /// For CollectiveRunner::SetPaths.
     CollectivePaths& GetPaths()
@@ -61,8 +68,8 @@ class CriticalPath
     /// All ranks have ended this step: walk back. \param begin end of the step before, ps
     void OnStep(uint32_t step, int64_t begin);
 
-    /// \return parts of stats.json; null if no step has ended. \param tags names by tag
-    nlohmann::ordered_json ToJson(const std::vector<std::string>& tags) const;
+    /// \return parts of stats.json; null if no step has ended
+    nlohmann::ordered_json ToJson() const;
 
     /// A line for the terminal: how much of the path, or words, or both.
     struct Line
@@ -73,7 +80,7 @@ class CriticalPath
     };
 
     /// \return the path itself first, then its parts; empty if no step has ended
-    std::vector<Line> InLines(const std::vector<std::string>& tags) const;
+    std::vector<Line> InLines() const;
 
   private:
     struct Times
@@ -89,7 +96,7 @@ class CriticalPath
     struct Part
     {
         const training::Task* task;
-        Rank rank;          //!< of a collective: by whose entering the path comes into it
+        coll::Rank rank;    //!< of a collective: by whose entering the path comes into it
         int64_t start;      //!< of a collective: when that rank entered
         int64_t end;        //!< when the path leaves it
         int64_t waited;     //!< of a collective: how long its first rank had waited for this one
@@ -102,8 +109,8 @@ class CriticalPath
     struct Message
     {
         uint32_t call; //!< in m_path
-        Rank from;
-        Rank to;
+        coll::Rank from;
+        coll::Rank to;
         uint32_t messages; //!< 1, or of a run inside a server
         int64_t start;     //!< what it was posted after had happened
         int64_t end;       //!< arrival
@@ -114,7 +121,7 @@ class CriticalPath
 
     using Step = std::vector<Times>; //!< by m_offsets[rank] + task
 
-    const Times& Of(const Step& step, Rank rank, training::TaskId task) const
+    const Times& Of(const Step& step, coll::Rank rank, training::TaskId task) const
     {
         return step[m_offsets[rank] + task];
     }
@@ -130,16 +137,16 @@ class CriticalPath
     static uint16_t DepthFor(const training::TrainingPlan& plan);
     void AddCollective(const Times& times, int64_t end, Part& part);
     std::string InWords(std::size_t share) const;
-    void AddHop(const Hop& longest,
-                const std::vector<std::string>& tags,
-                std::vector<Line>& lines) const;
+    void AddHop(const Hop& longest, std::vector<Line>& lines) const;
 
     const training::TrainingPlan& m_plan;
-    const TraceCollector& m_collector;
+    const std::vector<std::string>& m_ports;
+    const std::vector<std::string>& m_tags;
+    const rdma::LinkWords& m_link;
     CollectivePaths m_paths;
     std::vector<std::size_t> m_offsets;                  //!< by rank
     std::vector<std::vector<training::TaskId>> m_before; //!< by role and task: on its stream
-    std::vector<std::vector<const std::vector<Rank>*>> m_groupOf; //!< by group kind and rank
+    std::vector<std::vector<const std::vector<coll::Rank>*>> m_groupOf; //!< by group kind and rank
     std::map<uint32_t, Step> m_steps;
     // Of the step kept last:
     uint32_t m_kept{0};
@@ -153,6 +160,6 @@ class CriticalPath
     uint64_t m_nMessages{0};
 };
 
-} // namespace dltrain
+} // namespace results
 
 #endif /* CRITICAL_PATH_H */

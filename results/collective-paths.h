@@ -5,24 +5,24 @@
 #define COLLECTIVE_PATHS_H
 
 #include "collectives/schedule.h"
-#include "tail-attribution.h"
+#include "results/message-parts.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
-namespace dltrain
+namespace results
 {
-
-class TraceCollector;
 
 /// Where the time of a path through a collective can have gone: as TimeShare, and:
 enum class PathShare : uint8_t
 {
     INSIDE_SERVERS = static_cast<uint8_t>(TimeShare::COUNT), //!< messages over scale-up links
     SOFTWARE, //!< between the cause of a send and its post (CollectiveOptions::stepLatency)
-    UNKNOWN,  //!< messages between servers without an RdmaJourney
+    UNKNOWN,  //!< messages between servers that noted nothing on their way
     COUNT
 };
 
@@ -60,7 +60,7 @@ struct PathHop
  * messages of a path stay linked, the last ones; those before live on in the sums only. So memory
  * is a record (256 B) for each message under way, and at most depth + 1 for each path held.
  *
- * Nothing is noted of what carries TraceCollector::WARMUP in its tag.
+ * Nothing is noted of what carries MessageId::WARMUP in its tag.
  */
 class CollectivePaths
 {
@@ -91,9 +91,9 @@ class CollectivePaths
 
     static_assert(sizeof(Record) == 256);
 
-    /// \param collector tells where the time of messages went. \param depth messages to keep linked
-    /// at most, at least 1
-    CollectivePaths(const TraceCollector& collector, uint16_t depth);
+    /// \param partsOf where the time of the message went that Arrive is told of; null: not known
+    /// \param depth messages to keep linked at most, at least 1
+    CollectivePaths(std::function<const MessageParts*()> partsOf, uint16_t depth);
 
     /// All calls below take and return NONE where nothing is noted.
 
@@ -173,7 +173,7 @@ class CollectivePaths
     /// \return a copy of a path that goes on with a message, held
     uint32_t Continue(uint32_t cause, coll::Rank from, coll::Rank to, bool inside, int64_t now);
 
-    const TraceCollector& m_collector;
+    const std::function<const MessageParts*()> m_partsOf;
     const uint16_t m_depth;
     std::vector<std::unique_ptr<std::array<Record, BLOCK>>> m_blocks;
     uint32_t m_freeRecord{NONE};
@@ -185,6 +185,6 @@ class CollectivePaths
     uint32_t m_leaving{NONE};
 };
 
-} // namespace dltrain
+} // namespace results
 
 #endif /* COLLECTIVE_PATHS_H */

@@ -1,16 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "collective-paths.h"
+#include "results/collective-paths.h"
 
-#include "trace-collector.h"
-
-#include "ns3/assert.h"
+#include "results/message-id.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
-namespace dltrain
+namespace results
 {
 
 const char*
@@ -37,8 +36,8 @@ GetPathShareWords(std::size_t share, const rdma::LinkWords& link)
     }
 }
 
-CollectivePaths::CollectivePaths(const TraceCollector& collector, uint16_t depth)
-    : m_collector(collector),
+CollectivePaths::CollectivePaths(std::function<const MessageParts*()> partsOf, uint16_t depth)
+    : m_partsOf(std::move(partsOf)),
       m_depth(std::max<uint16_t>(1, depth))
 {
 }
@@ -59,7 +58,7 @@ CollectivePaths::Drop(uint32_t record)
 uint32_t
 CollectivePaths::Enter(coll::Rank rank, uint32_t tag, int64_t now)
 {
-    if (tag & TraceCollector::WARMUP)
+    if (MessageId::IsWarmup(tag))
     {
         return NONE;
     }
@@ -158,7 +157,7 @@ CollectivePaths::Arrive(uint32_t channel, coll::Rank from, coll::Rank to, int64_
 {
     Channel& c = m_channels[channel];
     const uint32_t flight = c.head;
-    NS_ASSERT(flight != NONE);
+    assert(flight != NONE);
     c.head = m_flights[flight].next;
     m_flights[flight].next = m_freeFlight;
     m_freeFlight = flight;
@@ -171,7 +170,7 @@ CollectivePaths::Arrive(uint32_t channel, coll::Rank from, coll::Rank to, int64_
     const uint32_t number = Continue(cause, from, to, false, now);
     Drop(cause);
     Record& r = At(number);
-    const MessageParts* divided = m_collector.GetMessageParts();
+    const MessageParts* divided = m_partsOf();
     if (!divided)
     {
         r.shares[static_cast<std::size_t>(PathShare::UNKNOWN)] += now - caused;
@@ -245,4 +244,4 @@ CollectivePaths::ArriveInside(uint32_t cause,
     return number;
 }
 
-} // namespace dltrain
+} // namespace results
