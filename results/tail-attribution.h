@@ -31,7 +31,7 @@ class TailAttribution
     static constexpr std::size_t TOLD = 10;      //!< in stats.json
 
     /// \param endpoints, ports (by end of the fabric), tags names, kept by reference
-    /// \param link what holds packets back there
+    /// \param link what holds packets back there, in words; kept by reference
     TailAttribution(const std::vector<std::string>& endpoints,
                     const std::vector<std::string>& ports,
                     const std::vector<std::string>& tags,

@@ -155,10 +155,11 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
     // Between processes frames carry nothing that hangs off them.
     if (options.attribution && !options.atSender && !Ranks::Get().Several())
     {
-        m_attribution = std::make_unique<results::TailAttribution>(m_endpointNames,
-                                                                   m_portNames,
-                                                                   m_tags,
-                                                                   fabric.GetLinkLayer().GetWords());
+        m_attribution =
+            std::make_unique<results::TailAttribution>(m_endpointNames,
+                                                       m_portNames,
+                                                       m_tags,
+                                                       fabric.GetLinkLayer().GetWords());
         m_journeys = std::make_unique<JourneyParts>(fabric, m_portIndex);
         m_resolver = [this](uint32_t src, uint32_t dst, uint32_t destQp) {
             return TagOf(src, dst, destQp);
@@ -616,7 +617,8 @@ TraceCollector::TakeBaseline(int64_t now)
     m_baseline.drops.clear();
     for (uint8_t reason = 0; reason < RdmaSwitchBase::DROP_REASONS; ++reason)
     {
-        m_baseline.drops.push_back(m_fabric.GetDrops(static_cast<RdmaSwitchBase::DropReason>(reason)));
+        m_baseline.drops.push_back(
+            m_fabric.GetDrops(static_cast<RdmaSwitchBase::DropReason>(reason)));
     }
     m_baseline.txWireBytes.clear();
     m_baseline.pausedPs.clear();
