@@ -36,9 +36,9 @@ std::vector<LinkUse>
 BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
 {
     const auto& ports = collector.GetFabric().GetPorts();
-    const TraceCollector::Baseline& base = collector.GetBaseline();
+    const FabricBaseline& base = collector.GetBaseline();
     // Of no time nothing is used.
-    const int64_t passed = now - collector.GetMeasuredFrom();
+    const int64_t passed = now - base.time;
     const double elapsed =
         passed > 0 ? static_cast<double>(passed) : std::numeric_limits<double>::infinity();
     std::vector<LinkUse> links;
@@ -127,10 +127,11 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         return static_cast<uint64_t>(ranks.Max(static_cast<int64_t>(value)));
     };
     ports.maxQueueBytes = largest(mine.maxQueueBytes);
-    const TraceCollector::Baseline& base = collector.GetBaseline();
+    const FabricBaseline& base = collector.GetBaseline();
     const results::FlowTable& flows = collector.GetFlows();
+    const results::LinkTable& links = collector.GetLinkSampler().GetTable();
     s.measured = collector.IsMeasuring();
-    s.measuredFromPs = collector.GetMeasuredFrom();
+    s.measuredFromPs = base.time;
     s.endPs = nowPs;
     s.messages = flows.GetCount();
     s.messageBytes = flows.GetBytes();
@@ -162,7 +163,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     }
     s.ecnMarks = ports.ecnMarks - base.ports.ecnMarks;
     s.cnps = nics.cnpsSent - base.nics.cnpsSent;
-    const uint64_t pauses = ranks.Sum(collector.GetPauses()) - base.pauses;
+    const uint64_t pauses = ranks.Sum(collector.GetEvents().GetPauses());
     const double pausedUs = static_cast<double>(ports.pausedPs - base.ports.pausedPs) / 1e6;
     s.link = &fabric.GetLinkLayer().GetWords();
     if (fabric.GetLinkLayer().HasCredits())
@@ -194,16 +195,12 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.bufferPeakBytes = largest(s.bufferPeakBytes);
     s.queuePeakBytes = ports.maxQueueBytes;
     s.flowRows = flows.GetRows();
-    s.linkRows = collector.GetLinkSampler().GetRows();
+    s.linkRows = links.GetRows();
     if (const QueuePairLog* log = collector.GetQueuePairLog())
     {
-        s.queuePairLog = {{"rows", log->GetRows()},
-                          {"changes", log->GetChanges()},
-                          {"interval_us", static_cast<double>(log->GetInterval()) / 1e6},
-                          {"queue_pairs", log->GetQueuePairs()},
-                          {"queue_pairs_left_out", log->GetLeftOut()}};
+        s.queuePairLog = log->GetTable().ToJson();
     }
-    s.linkIntervalUs = static_cast<double>(collector.GetLinkSampler().GetInterval()) / 1e6;
+    s.linkIntervalUs = static_cast<double>(links.GetInterval()) / 1e6;
     return s;
 }
 
