@@ -55,7 +55,7 @@ class CriticalPath
     CriticalPath(const training::TrainingPlan& plan,
                  const std::vector<std::string>& ports,
                  const std::vector<std::string>& tags,
-                 bool infiniBand,
+                 const rdma::LinkWords& link,
                  std::function<const MessageParts*()> partsOf);
 
     /// For CollectiveRunner::SetPaths.
@@ -144,7 +144,7 @@ class CriticalPath
     training::MessageMatch m_match;
     const std::vector<std::string>& m_ports;
     const std::vector<std::string>& m_tags;
-    bool m_infiniBand;
+    const rdma::LinkWords& m_link;
     CollectivePaths m_paths;
     std::vector<std::size_t> m_offsets;                  //!< by rank
     std::vector<std::vector<training::TaskId>> m_before; //!< by role and task: on its stream

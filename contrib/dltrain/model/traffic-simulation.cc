@@ -375,7 +375,7 @@ TrafficSimulation::OnArrived(uint32_t flow, int64_t now)
             m_statistics->OnComplete(flow, now - of.start.ps, GetIdealPs(of));
         }
     }
-    m_statistics->OnGone(flow, false, now);
+    m_statistics->OnGone(flow, false);
     if (m_writeCompletionTimes && !m_scenario.completionAtSender)
     {
         WriteCompletionTime(flow, now);
@@ -473,7 +473,7 @@ TrafficSimulation::OnSent(uint32_t channel, uint64_t, uint64_t id, bool failed, 
     m_lastEnd = now;
     if (failed)
     {
-        m_statistics->OnGone(flow, true, now);
+        m_statistics->OnGone(flow, true);
     }
     else if (measured && m_scenario.completionAtSender)
     {
