@@ -21,7 +21,7 @@ GetPathShareName(std::size_t share)
 }
 
 const char*
-GetPathShareWords(std::size_t share, bool infiniBand)
+GetPathShareWords(std::size_t share, const rdma::LinkWords& link)
 {
     switch (static_cast<PathShare>(share))
     {
@@ -32,7 +32,7 @@ GetPathShareWords(std::size_t share, bool infiniBand)
     case PathShare::UNKNOWN:
         return "not known";
     default:
-        return GetTimeShareWords(static_cast<TimeShare>(share), infiniBand);
+        return GetTimeShareWords(static_cast<TimeShare>(share), link);
     }
 }
 

@@ -31,7 +31,7 @@ constexpr std::size_t PATH_SHARES = static_cast<std::size_t>(PathShare::COUNT);
 /// \return "serialization", "inside_servers", ... as in the files
 const char* GetPathShareName(std::size_t share);
 /// \return as GetTimeShareWords
-const char* GetPathShareWords(std::size_t share, bool infiniBand);
+const char* GetPathShareWords(std::size_t share, const rdma::LinkWords& link);
 
 /// A message of a path at a port.
 struct PathHop

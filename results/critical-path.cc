@@ -61,12 +61,12 @@ CriticalPath::DepthFor(const training::TrainingPlan& plan)
 CriticalPath::CriticalPath(const training::TrainingPlan& plan,
                            const std::vector<std::string>& ports,
                            const std::vector<std::string>& tags,
-                           bool infiniBand,
+                           const rdma::LinkWords& link,
                            std::function<const MessageParts*()> partsOf)
     : m_plan(plan),
       m_ports(ports),
       m_tags(tags),
-      m_infiniBand(infiniBand),
+      m_link(link),
       m_paths(std::move(partsOf), DepthFor(plan))
 {
     std::size_t size = 0;
@@ -424,7 +424,7 @@ CriticalPath::ToJson() const
 std::string
 CriticalPath::InWords(std::size_t share) const
 {
-    return GetPathShareWords(share, m_infiniBand);
+    return GetPathShareWords(share, m_link);
 }
 
 void

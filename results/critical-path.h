@@ -54,7 +54,7 @@ class CriticalPath
     CriticalPath(const training::TrainingPlan& plan,
                  const std::vector<std::string>& ports,
                  const std::vector<std::string>& tags,
-                 bool infiniBand,
+                 const rdma::LinkWords& link,
                  std::function<const MessageParts*()> partsOf);
 
     /// For CollectiveRunner::SetPaths.
@@ -142,7 +142,7 @@ class CriticalPath
     const training::TrainingPlan& m_plan;
     const std::vector<std::string>& m_ports;
     const std::vector<std::string>& m_tags;
-    bool m_infiniBand;
+    const rdma::LinkWords& m_link;
     CollectivePaths m_paths;
     std::vector<std::size_t> m_offsets;                  //!< by rank
     std::vector<std::vector<training::TaskId>> m_before; //!< by role and task: on its stream

@@ -24,7 +24,7 @@ GetTimeShareName(TimeShare share)
 }
 
 const char*
-GetTimeShareWords(TimeShare share, bool infiniBand)
+GetTimeShareWords(TimeShare share, const rdma::LinkWords& link)
 {
     switch (share)
     {
@@ -33,8 +33,7 @@ GetTimeShareWords(TimeShare share, bool infiniBand)
     case TimeShare::NIC_TURNS:
         return "waiting while the NIC served other connections";
     case TimeShare::NIC_PAUSED:
-        return infiniBand ? "in the sender's NIC, waiting for credits"
-                          : "in the sender's NIC, paused by PFC";
+        return link.heldInNic;
     case TimeShare::THROTTLED:
         return "throttled by congestion control";
     case TimeShare::WINDOW:
@@ -48,7 +47,7 @@ GetTimeShareWords(TimeShare share, bool infiniBand)
     case TimeShare::QUEUED:
         return "queued in switches";
     case TimeShare::PAUSED:
-        return infiniBand ? "in switches waiting for credits" : "in switches paused by PFC";
+        return link.heldInSwitch;
     case TimeShare::HOST:
     case TimeShare::COUNT:
         break;

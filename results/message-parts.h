@@ -4,6 +4,8 @@
 #ifndef RESULTS_MESSAGE_PARTS_H
 #define RESULTS_MESSAGE_PARTS_H
 
+#include "contrib/rdma/core/link-words.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +48,7 @@ const char* GetTimeShareName(TimeShare share);
 /// \return the same in words that follow a percentage: "waiting for earlier messages on the same
 /// connection". Terminal, attribution.csv and the report all use these. A connection is a queue
 /// pair.
-const char* GetTimeShareWords(TimeShare share, bool infiniBand);
+const char* GetTimeShareWords(TimeShare share, const rdma::LinkWords& link);
 
 /// Where the time of one message went.
 struct MessageParts

@@ -15,11 +15,11 @@ namespace results
 TailAttribution::TailAttribution(const std::vector<std::string>& endpoints,
                                  const std::vector<std::string>& ports,
                                  const std::vector<std::string>& tags,
-                                 bool infiniBand)
+                                 const rdma::LinkWords& link)
     : m_endpoints(endpoints),
       m_ports(ports),
       m_tags(tags),
-      m_infiniBand(infiniBand),
+      m_link(link),
       m_atPort(ports.size())
 {
 }
@@ -116,7 +116,7 @@ TailAttribution::Why(const Late& late) const
             break;
         }
         text += (text.empty() ? "" : ", ") + Percent(part, whole) + " ";
-        text += GetTimeShareWords(share, m_infiniBand);
+        text += GetTimeShareWords(share, m_link);
         if (share == TimeShare::QUEUED && late.atPort > late.pausedThere)
         {
             text += ", most at " + m_ports[late.port];

@@ -31,11 +31,11 @@ class TailAttribution
     static constexpr std::size_t TOLD = 10;      //!< in stats.json
 
     /// \param endpoints, ports (by end of the fabric), tags names, kept by reference
-    /// \param infiniBand what PFC does on RoCE, credits do
+    /// \param link what holds packets back there
     TailAttribution(const std::vector<std::string>& endpoints,
                     const std::vector<std::string>& ports,
                     const std::vector<std::string>& tags,
-                    bool infiniBand);
+                    const rdma::LinkWords& link);
 
     /// \param parts of this message
     void Add(const FlowRecord& record, const MessageParts& parts);
@@ -72,7 +72,7 @@ class TailAttribution
     const std::vector<std::string>& m_endpoints;
     const std::vector<std::string>& m_ports;
     const std::vector<std::string>& m_tags;
-    bool m_infiniBand;
+    const rdma::LinkWords& m_link;
     std::vector<Late> m_slowest; //!< min-heap
     TimeParts m_sums{};
     int64_t m_sum{0};

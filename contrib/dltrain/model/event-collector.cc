@@ -14,7 +14,7 @@ namespace dltrain
 {
 
 using ns3::MakeCallback;
-using ns3::RdmaSwitch;
+using ns3::RdmaSwitchBase;
 
 namespace
 {
@@ -39,34 +39,20 @@ FrameName(const ns3::RdmaFrame* frame)
 class EventCollector::SwitchProbe
 {
   public:
-    SwitchProbe(EventCollector& collector, RdmaSwitch& device)
+    SwitchProbe(EventCollector& collector, RdmaSwitchBase& device)
         : m_collector(collector)
-    {
-        WatchMarks(device);
-        device.TraceConnectWithoutContext("Drop",
-                                          MakeCallback(&EventCollector::OnDrop, &collector));
-    }
-
-    SwitchProbe(EventCollector& collector, ns3::IbSwitch& device)
-        : m_collector(collector)
-    {
-        WatchMarks(device);
-        device.TraceConnectWithoutContext("Drop",
-                                          MakeCallback(&EventCollector::OnIbDrop, &collector));
-    }
-
-  private:
-    template <typename Device>
-    void WatchMarks(Device& device)
     {
         for (uint32_t p = 0; p < device.GetNPorts(); ++p)
         {
             m_ports.push_back(
-                m_collector.m_portIndex.at(PeekPointer(device.GetPort(static_cast<uint16_t>(p)))));
+                collector.m_portIndex.at(PeekPointer(device.GetPort(static_cast<uint16_t>(p)))));
         }
         device.TraceConnectWithoutContext("EcnMark", MakeCallback(&SwitchProbe::OnMark, this));
+        device.TraceConnectWithoutContext("Drop",
+                                          MakeCallback(&EventCollector::OnDrop, &collector));
     }
 
+  private:
     void OnMark(const ns3::RdmaPort* port, const ns3::RdmaFrame*, uint64_t queueBytes, int64_t now)
     {
         m_collector.OnMark(m_ports[port->GetPortIndex()], queueBytes, now);
@@ -81,10 +67,10 @@ EventCollector::EventCollector(const ns3::RdmaFabric& fabric,
                                const std::vector<std::string>& portNames,
                                const PortIndex& portIndex,
                                std::unique_ptr<results::EventLog> log)
-    : m_endpointNames(endpointNames),
+    : m_fabric(fabric),
+      m_endpointNames(endpointNames),
       m_portNames(portNames),
       m_portIndex(portIndex),
-      m_infiniBand(fabric.GetSubnet() != nullptr),
       m_log(std::move(log)),
       m_bursts(fabric.GetNEnds())
 {
@@ -106,10 +92,6 @@ EventCollector::EventCollector(const ns3::RdmaFabric& fabric,
                                        MakeCallback(&EventCollector::OnNicDrop, this));
     }
     for (const auto& device : fabric.GetSwitches())
-    {
-        m_switchProbes.push_back(std::make_unique<SwitchProbe>(*this, *device));
-    }
-    for (const auto& device : fabric.GetIbSwitches())
     {
         m_switchProbes.push_back(std::make_unique<SwitchProbe>(*this, *device));
     }
@@ -169,35 +151,22 @@ EventCollector::OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 }
 
 void
-EventCollector::OnDrop(const RdmaSwitch* device,
+EventCollector::OnDrop(const RdmaSwitchBase* device,
                        const ns3::RdmaPort* port,
                        const ns3::RdmaFrame* frame,
-                       RdmaSwitch::DropReason reason,
+                       RdmaSwitchBase::DropReason reason,
                        int64_t now)
 {
     if (m_log->Count(results::EventLog::DROP))
     {
-        std::string details = RdmaSwitch::GetDropReasonName(reason);
-        details += std::string(": ") + FrameName(frame) + " " + m_endpointNames[frame->src] + "->" +
-                   m_endpointNames[frame->dst] + " psn " + std::to_string(frame->psn);
+        std::string details = RdmaSwitchBase::GetDropReasonName(reason);
+        details += std::string(": ") + FrameName(frame) + " " +
+                   m_fabric.GetLinkLayer().DescribeDestination(m_fabric, *frame) + " psn " +
+                   std::to_string(frame->psn);
         m_log->Write(now,
                      results::EventLog::DROP,
                      port ? m_portNames[m_portIndex.at(port)] : device->GetName(),
                      details);
-    }
-}
-
-void
-EventCollector::OnIbDrop(const ns3::IbSwitch* device, const ns3::RdmaFrame* frame, int64_t now)
-{
-    if (m_log->Count(results::EventLog::DROP))
-    {
-        m_log->Write(now,
-                     results::EventLog::DROP,
-                     device->GetName(),
-                     std::string("no_route: ") + FrameName(frame) + " LID " +
-                         std::to_string(frame->flowHash & 0xffff) + " psn " +
-                         std::to_string(frame->psn));
     }
 }
 
@@ -280,8 +249,9 @@ EventCollector::OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t chan
             begun >> p & 1 ? results::EventLog::PAUSE : results::EventLog::RESUME;
         if (m_log->Count(kind))
         {
+            const rdma::LinkWords& words = m_fabric.GetLinkLayer().GetWords();
             std::string details =
-                (m_infiniBand ? "no credits, VL " : "priority ") + std::to_string(p);
+                std::string(words.held) + words.priority + " " + std::to_string(p);
             if (const uint64_t bytes = port->GetQueueBytes(p)) // a NIC's data waits in no queue
             {
                 details += ", " + std::to_string(bytes) + " B wait";

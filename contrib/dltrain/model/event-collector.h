@@ -27,7 +27,7 @@ class EventCollector
     /// End of the fabric of each of its ports.
     using PortIndex = std::unordered_map<const ns3::RdmaPort*, uint32_t>;
 
-    /// \param endpointNames, portNames (by RdmaFabric end), portIndex kept by reference
+    /// \param fabric, endpointNames, portNames (by RdmaFabric end), portIndex kept by reference
     /// \param log where it writes
     EventCollector(const ns3::RdmaFabric& fabric,
                    const std::vector<std::string>& endpointNames,
@@ -64,11 +64,10 @@ class EventCollector
     void OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
-    void OnIbDrop(const ns3::IbSwitch* device, const ns3::RdmaFrame* frame, int64_t now);
-    void OnDrop(const ns3::RdmaSwitch* device,
+    void OnDrop(const ns3::RdmaSwitchBase* device,
                 const ns3::RdmaPort* port,
                 const ns3::RdmaFrame* frame,
-                ns3::RdmaSwitch::DropReason reason,
+                ns3::RdmaSwitchBase::DropReason reason,
                 int64_t now);
     void OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
     void OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
@@ -77,10 +76,10 @@ class EventCollector
     void FlushBursts();
     std::string QueuePairName(const ns3::RdmaQueuePair* qp) const;
 
+    const ns3::RdmaFabric& m_fabric;
     const std::vector<std::string>& m_endpointNames;
     const std::vector<std::string>& m_portNames;
     const PortIndex& m_portIndex;
-    const bool m_infiniBand;
     std::unique_ptr<results::EventLog> m_log;
     std::vector<std::unique_ptr<SwitchProbe>> m_switchProbes;
     int64_t m_measuredFrom{0};

@@ -9,15 +9,12 @@ namespace dltrain
 FabricBaseline::FabricBaseline(const ns3::RdmaFabric& fabric, int64_t now)
     : time(now),
       nics(fabric.GetNicTotals()),
-      ports(fabric.GetPortTotals())
+      ports(fabric.GetPortTotals()),
+      rerouted(fabric.GetRerouted())
 {
-    for (const auto& device : fabric.GetIbSwitches())
+    for (uint8_t reason = 0; reason < ns3::RdmaSwitchBase::DROP_REASONS; ++reason)
     {
-        rerouted += device->GetRerouted();
-    }
-    for (uint8_t reason = 0; reason < ns3::RdmaSwitch::DROP_REASONS; ++reason)
-    {
-        drops.push_back(fabric.GetDrops(static_cast<ns3::RdmaSwitch::DropReason>(reason)));
+        drops.push_back(fabric.GetDrops(static_cast<ns3::RdmaSwitchBase::DropReason>(reason)));
     }
     for (const auto& port : fabric.GetPorts())
     {

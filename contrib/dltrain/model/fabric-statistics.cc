@@ -138,10 +138,10 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.fctUs = results::QuantilesOf(flows.GetFct(), 1e6);
     s.slowdown = results::QuantilesOf(flows.GetSlowdown());
     s.exactQuantiles = flows.GetFct().IsExact();
-    for (uint8_t reason = 0; reason < ns3::RdmaSwitch::DROP_REASONS; ++reason)
+    for (uint8_t reason = 0; reason < ns3::RdmaSwitchBase::DROP_REASONS; ++reason)
     {
-        const auto r = static_cast<ns3::RdmaSwitch::DropReason>(reason);
-        s.drops.emplace_back(ns3::RdmaSwitch::GetDropReasonName(r),
+        const auto r = static_cast<ns3::RdmaSwitchBase::DropReason>(reason);
+        s.drops.emplace_back(ns3::RdmaSwitchBase::GetDropReasonName(r),
                              ranks.Sum(fabric.GetDrops(r)) - base.drops[reason]);
     }
     s.drops.emplace_back("corrupted", ports.corrupted - base.ports.corrupted);
@@ -165,16 +165,20 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.cnps = nics.cnpsSent - base.nics.cnpsSent;
     const uint64_t pauses = ranks.Sum(collector.GetEvents().GetPauses());
     const double pausedUs = static_cast<double>(ports.pausedPs - base.ports.pausedPs) / 1e6;
-    s.infiniBand = fabric.GetSubnet() != nullptr;
-    (s.infiniBand ? s.creditStalls : s.pfcPauses) = pauses;
-    (s.infiniBand ? s.creditStallTimeUs : s.pfcPauseTimeUs) = pausedUs;
-    s.flowControlPackets = ports.creditUpdatesSent - base.ports.creditUpdatesSent;
-    s.creditBlocksLost = ports.creditBlocksLost - base.ports.creditBlocksLost;
-    for (const auto& device : fabric.GetIbSwitches())
+    s.link = &fabric.GetLinkLayer().GetWords();
+    if (fabric.GetLinkLayer().HasCredits())
     {
-        s.rerouted += device->GetRerouted();
+        s.credits = results::CreditStats{pauses,
+                                         pausedUs,
+                                         ports.creditUpdatesSent - base.ports.creditUpdatesSent,
+                                         ports.creditBlocksLost - base.ports.creditBlocksLost,
+                                         fabric.GetRerouted() - base.rerouted};
     }
-    s.rerouted -= base.rerouted;
+    else
+    {
+        s.pfcPauses = pauses;
+        s.pfcPauseTimeUs = pausedUs;
+    }
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
     s.naks = nics.naksSent - base.nics.naksSent;
@@ -186,7 +190,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.frameHops = ports.rxFrames - ports.creditUpdatesReceived; // these stay on their link
     for (const auto& device : fabric.GetSwitches())
     {
-        s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetBuffer().StoredPeak());
+        s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetSharedBufferPeak());
     }
     s.bufferPeakBytes = largest(s.bufferPeakBytes);
     s.queuePeakBytes = ports.maxQueueBytes;

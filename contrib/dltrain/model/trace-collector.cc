@@ -143,7 +143,7 @@ TraceCollector::NoteJourneys()
     m_attribution = std::make_unique<results::TailAttribution>(m_endpointNames,
                                                                m_portNames,
                                                                m_tags,
-                                                               m_fabric.GetSubnet() != nullptr);
+                                                               m_fabric.GetLinkLayer().GetWords());
     m_journeys = std::make_unique<JourneyParts>(m_fabric, m_portIndex);
     m_resolver = [this](uint32_t src, uint32_t dst, uint32_t destQp) {
         return TagOf(src, dst, destQp);

@@ -60,7 +60,7 @@ TrainingSimulation::Populate()
             m_scenario.plan,
             collector.GetPortNames(),
             collector.GetTags(),
-            collector.GetFabric().GetSubnet() != nullptr,
+            collector.GetFabric().GetLinkLayer().GetWords(),
             [&collector] { return collector.GetMessageParts(); });
         m_runner->SetPaths(&m_critical->GetPaths());
     }

@@ -109,14 +109,14 @@ struct Pair : Bed
     /// Both ends anew, with PSNs of their own: what is under way of the former connection is old.
     void Reconnect(uint32_t psn)
     {
-        const bool selective = qp[0]->UsesSelectiveRepeat();
+        const std::string recovery = qp[0]->GetNic()->GetLossRecovery().name;
         for (uint32_t i = 0; i < 2; ++i)
         {
             RdmaQueuePairAttributes to;
             to.peerEndpoint = 1 - i;
             to.peerNumber = qp[1 - i]->GetNumber();
             to.receivePsn = to.sendPsn = psn;
-            to.selectiveRepeat = selective;
+            to.lossRecovery = recovery;
             to.peerBdpCap = 100;
             for (const State state :
                  {State::RESET, State::INIT, State::READY_TO_RECEIVE, State::READY_TO_SEND})
@@ -250,7 +250,7 @@ class RdmaFaultsPassiveEndTestCase : public TestCase
             RdmaQueuePairAttributes to;
             to.peerEndpoint = 1 - i;
             to.peerNumber = bed.qp[1 - i]->GetNumber();
-            to.selectiveRepeat = true;
+            to.lossRecovery = "selective-repeat";
             NS_TEST_EXPECT_MSG_EQ(bed.qp[i]->Modify(State::INIT), "", "INIT");
             NS_TEST_EXPECT_MSG_NE(bed.qp[i]->Modify(State::READY_TO_RECEIVE, to),
                                   "",
@@ -259,7 +259,7 @@ class RdmaFaultsPassiveEndTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ(bed.qp[i]->Modify(State::READY_TO_RECEIVE, to), "", "RTR");
         }
         NS_TEST_EXPECT_MSG_EQ(bed.qp[0]->Modify(State::READY_TO_SEND), "", "RTS");
-        NS_TEST_EXPECT_MSG_EQ(bed.qp[1]->UsesSelectiveRepeat(), true, "ready to receive so");
+        NS_TEST_EXPECT_MSG_EQ(bed.qp[1]->GetLossRecovery().GetName(), "selective-repeat", "ready to receive so");
         bed.LoseOnce(1, 5);
         bed.qp[0]->PostWrite(40 * 4096, 1);
         Simulator::Run();
