@@ -685,6 +685,28 @@ CanonicalText(const Option& option, const Value& value)
     }
 }
 
+std::vector<std::pair<std::string, std::string>>
+AttributesOf(const OptionTable& table, const Values& values)
+{
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const auto& o : table.options)
+    {
+        const Value& v = values[o.name];
+        for (const auto& attribute : v.present ? o.attributes : std::vector<std::string>{})
+        {
+            // ns-3 has numbers of bytes, bits per second and picoseconds; their texts here are for
+            // people.
+            const bool number =
+                o.kind == Kind::kBytes || o.kind == Kind::kRate || o.kind == Kind::kDuration;
+            all.emplace_back(attribute,
+                             !number ? CanonicalText(o, v)
+                                     : std::to_string(v.integer) +
+                                           (o.kind == Kind::kDuration ? "ps" : ""));
+        }
+    }
+    return all;
+}
+
 json
 ToJson(const OptionTable& table, const Values& values, const std::vector<std::string>& except)
 {

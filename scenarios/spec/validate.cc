@@ -3,13 +3,13 @@
  */
 #include "scenarios/spec/validate.h"
 
+#include "contrib/rdma/core/congestion-control.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/infiniband.h"
-#include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/ns3-environment.h"
@@ -88,6 +88,58 @@ Validation::MustNotBeGiven(const std::vector<std::string>& options, const std::s
 
 // ---------------------------------------------------------------------------------------------
 
+namespace
+{
+
+/// The preset, and the marking that goes with it: each unless it is given.
+void
+ChooseCongestionPreset(Validation* v, FabricSpec* f)
+{
+    const auto& values = v->values;
+    const rdma::CongestionControl& control = *rdma::FindCongestionControl(f->cc);
+    if (!values.Given("cc-preset") && !control.presets.empty())
+    {
+        v->Decide("cc-preset", control.presets.front().name);
+    }
+    f->ccPreset = values.Text("cc-preset");
+    if (!f->ccPreset.empty() && !control.Find(f->ccPreset))
+    {
+        std::vector<std::string> of;
+        std::vector<std::string> allowed;
+        for (const auto& [name, other] : rdma::CongestionControls())
+        {
+            if (other.Find(f->ccPreset))
+            {
+                of.push_back(name);
+            }
+        }
+        for (const auto& preset : control.presets)
+        {
+            allowed.push_back(preset.name);
+        }
+        v->Fail(
+            "cc-preset",
+            "is of " + Join(of, " ") + ", not of --cc=" + f->cc +
+                (allowed.empty() ? ", which has no presets" : "; allowed: " + Join(allowed, ", ")));
+    }
+    if (f->infiniBand) // whose switches have --fecn-threshold
+    {
+        return;
+    }
+    const rdma::EcnParameters marking = rdma::MarkingOf(f->cc, f->ccPreset);
+    const auto decide = [&](const char* option, const std::string& text) {
+        if (!values.Given(option))
+        {
+            v->Decide(option, text);
+        }
+    };
+    decide("ecn-kmin", CanonicalBytes(marking.kmin.value));
+    decide("ecn-kmax", CanonicalBytes(marking.kmax.value));
+    decide("ecn-pmax", std::to_string(marking.pmax));
+}
+
+} // namespace
+
 FabricSpec
 MakeFabric(Validation* v)
 {
@@ -120,12 +172,10 @@ MakeFabric(Validation* v)
     f.frames = rdma::FrameSizes::Make(values.U32("line-overhead"), values.U32("header-bytes"), extensions, ackBytes,
                                       ackBytes + rdma::kCnpReservedBytes - rdma::kAethBytes);
     f.timeUnit = values.Duration("time-unit");
-    f.ackPriority = values.Present("ack-priority") ? static_cast<uint8_t>(values.Integer("ack-priority")) : 8;
-    f.cnpPriority = static_cast<uint8_t>(values.Integer("cnp-priority"));
-    f.nakInterval = values.Duration("nak-interval");
+    f.ackPriority =
+        values.Present("ack-priority") ? static_cast<uint8_t>(values.Integer("ack-priority")) : 8;
     f.variableWindow = values.Flag("variable-window");
     f.ecnBehind = values.Flag("ecn-behind");
-    f.ccPreset = values.Text("cc-preset");
     MakeInfiniBand(v, &f);
     if (!f.infiniBand && !f.frames.AreStandard() && !values.List("pcap").empty())
     {
@@ -136,63 +186,25 @@ MakeFabric(Validation* v)
     f.pfc = !f.infiniBand && values.Flag("pfc");
     f.ecn = !f.infiniBand && values.Flag("ecn");
     f.cc = values.Text("cc");
-    f.pfcWatchdog = values.Duration("pfc-watchdog");
+    const rdma::Duration watchdog = values.Duration("pfc-watchdog");
     constexpr int64_t kLeastWatchdogPs = 100000; // how often one looks; as of the switch's attribute
-    if (f.pfcWatchdog.ps > 0 && f.pfcWatchdog.ps < kLeastWatchdogPs)
+    if (watchdog.ps > 0 && watchdog.ps < kLeastWatchdogPs)
     {
         v->Fail("pfc-watchdog", "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
     }
-    f.pfcWatchdogAction = values.Text("pfc-watchdog-action");
     f.linkDelay = values.Duration("link-delay");
     f.switchLatency = values.Duration("switch-latency");
     f.bufferPer100G = values.Bytes("buffer");
     f.windowBytes = values.Integer("window");
     f.timeoutExponent = values.U32("timeout-exponent");
-    f.retryCount = values.U32("retry-count");
-    f.lossRecovery = values.Text("loss-recovery");
     f.bitErrorRate = values.Real("bit-error-rate");
-    if (f.ib.adaptiveRouting && f.lossRecovery != "out-of-order")
+    if (f.ib.adaptiveRouting && values.Text("loss-recovery") != "out-of-order")
     {
         v->Fail("loss-recovery", "takes packets that overtook others for lost ones; allowed with --adaptive-routing: out-of-order");
     }
 
-    std::string ofThis;
-    for (const auto& preset : CongestionPresets())
-    {
-        if (preset.IsOf(f.cc))
-        {
-            if (ofThis.empty() && !values.Given("cc-preset"))
-            {
-                v->Decide("cc-preset", preset.name);
-                f.ccPreset = preset.name;
-            }
-            ofThis += (ofThis.empty() ? "" : ", ") + std::string(preset.name);
-        }
-    }
-    const bool marksByQueue = !f.infiniBand; // InfiniBand's switches have --fecn-threshold
-    for (const auto& preset : CongestionPresets())
-    {
-        if (f.ccPreset == preset.name)
-        {
-            if (!preset.IsOf(f.cc))
-            {
-                v->Fail("cc-preset", "is of " + std::string(preset.of) + ", not of --cc=" + f.cc + "; allowed: " + ofThis);
-            }
-            if (marksByQueue && !values.Given("ecn-kmin"))
-            {
-                v->Decide("ecn-kmin", CanonicalBytes(preset.ecnKmin.value));
-            }
-            if (marksByQueue && !values.Given("ecn-kmax"))
-            {
-                v->Decide("ecn-kmax", CanonicalBytes(preset.ecnKmax.value));
-            }
-            if (marksByQueue && !values.Given("ecn-pmax"))
-            {
-                v->Decide("ecn-pmax", std::to_string(preset.ecnPmax));
-            }
-        }
-    }
-    if (marksByQueue)
+    ChooseCongestionPreset(v, &f);
+    if (!f.infiniBand)
     {
         f.ecnKmin = values.Bytes("ecn-kmin");
         f.ecnKmax = values.Bytes("ecn-kmax");
@@ -417,6 +429,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
         v->Fail("attribution", "a frame's journey does not cross processes; allowed: 0, or without mpirun -np " +
                                    std::to_string(FindLauncher().ranks));
     }
+    run.optionAttributes = AttributesOf(v->table, v->values);
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     if (topology)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 120
-"""docs/options.md and docs/attributes.md are made of what the programs say of themselves, and are
-current.
+"""docs/options.md, docs/attributes.md and scripts/report-page/options.json are made of what the
+programs say of themselves, and are current.
 
-    docs-generated.py --update     writes both pages anew (programs have to be built)
+    docs-generated.py --update     writes them anew (programs have to be built)
 """
 
 import json
@@ -202,6 +202,29 @@ def options_page():
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def option_words():
+    """JSON paths of options, and of each its group and what it is: for the report, which runs without the programs.
+    "all": of whatever program; under a program's name what is otherwise there.
+    """
+    words = {
+        program: {
+            option["path"]: [option["group"], option["description"]]
+            for option in json.loads(say(program, "--list=options"))["options"]
+            if "path" in option
+        }
+        for program in NAMES
+    }
+    shared = {}
+    for mine in words.values():
+        for path, word in mine.items():
+            shared.setdefault(path, word)
+    own = {
+        program: {path: word for path, word in mine.items() if shared[path] != word}
+        for program, mine in words.items()
+    }
+    return json.dumps({"all": shared, **own}, indent=1) + "\n"
+
+
 # ---- attributes
 
 
@@ -285,6 +308,32 @@ class Generated(unittest.TestCase):
 
     def test_options(self):
         self.current("docs/options.md", options_page())
+
+    def test_words_of_the_report(self):
+        self.current("scripts/report-page/options.json", option_words())
+
+    def test_there_is_no_second_description(self):
+        """What scripts say of options is what the programs say: no list of their own has them."""
+        self.assertEqual(
+            sorted(json.loads(read("scripts/report-page/meanings.json"))), ["files", "stats"]
+        )
+        helps = {
+            option["help"]
+            for program in NAMES
+            for option in json.loads(say(program, "--list=options"))["options"]
+            if len(option["help"].split()) > 4
+        }
+        self.assertGreater(len(helps), 50)
+        for folder, _, names in os.walk(os.path.join(ROOT, "scripts")):
+            for name in names:
+                path = os.path.relpath(os.path.join(folder, name), ROOT)
+                # (meanings.json is of results, which may be called as what made them.)
+                if name.endswith((".json", ".js", ".py")) and name not in (
+                    "options.json",
+                    "meanings.json",
+                ):
+                    text = read(path)
+                    self.assertEqual([said for said in helps if said in text], [], path)
 
     def test_attributes(self):
         self.current("docs/attributes.md", attributes_page())

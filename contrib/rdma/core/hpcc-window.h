@@ -22,6 +22,8 @@
 #ifndef RDMA_CORE_HPCC_WINDOW_H
 #define RDMA_CORE_HPCC_WINDOW_H
 
+#include "congestion-control.h"
+#include "hpcc-code-rates.h"
 #include "law-error.h"
 #include "telemetry-hop.h"
 #include "units.h"
@@ -166,6 +168,22 @@ class HpccWindow
     std::size_t m_hops = 0;
     std::array<TelemetryHop, kMaxHops> m_last{};
 };
+
+enum HpccPreset
+{
+    kHpccSigcomm19,
+    kHpccCode ///< HpccCodeRate
+};
+
+inline const RegisteredCongestionControl kHpcc{
+    "hpcc",
+    "HPCC (Li et al., SIGCOMM 2019): window by what the switches say in the packets (42 B of "
+    "telemetry each)",
+    {{kHpccSigcomm19,
+      "sigcomm19",
+      "HPCC's paper: eta 0.95, maxStage 5, W_AI for 100 flows",
+      EcnHpcc19(Gbps(100))},
+     HpccCodePreset(kHpccCode)}};
 
 } // namespace rdma
 

@@ -33,6 +33,7 @@
 #ifndef RDMA_CORE_SWIFT_WINDOW_H
 #define RDMA_CORE_SWIFT_WINDOW_H
 
+#include "congestion-control.h"
 #include "law-error.h"
 #include "units.h"
 
@@ -251,6 +252,28 @@ class SwiftWindow
     double m_host = 0; ///< smoothed
     uint32_t m_retransmissions = 0;
 };
+
+enum SwiftPreset
+{
+    kSwiftSigcomm20,
+    kSwiftHtsim
+};
+
+inline const RegisteredCongestionControl kSwift{
+    "swift",
+    "Swift (Kumar et al., SIGCOMM 2020): window, also below a packet, by round-trip times against "
+    "a target",
+    {{kSwiftSigcomm20,
+      "sigcomm20",
+      "Swift's paper: flow scaling from 0.1 to 100 packets; assumed: target 25 us, 1 us a hop, 25 "
+      "us for flows, ai 1, beta 0.8, "
+      "max_mdf 0.5",
+      EcnHpcc19(Gbps(100))},
+     {kSwiftHtsim,
+      "csg-htsim",
+      "the same law with csg-htsim's constants: target 20 us, 3.05 us a hop, 100 us for flows, "
+      "windows to 1,000 packets",
+      EcnHpcc19(Gbps(100))}}};
 
 } // namespace rdma
 

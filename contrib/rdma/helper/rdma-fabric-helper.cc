@@ -496,10 +496,16 @@ RdmaFabricHelper::SetPartition(const RdmaPartition& partition)
 }
 
 void
+RdmaFabricHelper::KeepMarking()
+{
+    m_keepsMarking = true;
+}
+
+void
 RdmaFabricHelper::SetEcn()
 {
     rdma::EcnParameters ecn;
-    if (m_ib || !m_prototype || !m_prototype->GetEcn(rdma::Gbps(100), ecn))
+    if (m_ib || m_keepsMarking || !m_prototype || !m_prototype->GetEcn(rdma::Gbps(100), ecn))
     {
         return;
     }

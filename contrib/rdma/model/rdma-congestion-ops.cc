@@ -4,6 +4,7 @@
 #include "rdma-congestion-ops.h"
 
 #include "ns3/abort.h"
+#include "ns3/enum.h"
 #include "ns3/object-factory.h"
 
 #include <algorithm>
@@ -23,9 +24,43 @@ RdmaCongestionOps::GetTypeId()
 RdmaCongestionOps::~RdmaCongestionOps() = default;
 
 bool
-RdmaCongestionOps::GetEcn(rdma::BitRate, rdma::EcnParameters&) const
+RdmaCongestionOps::GetEcn(rdma::BitRate port, rdma::EcnParameters& ecn) const
 {
-    return false;
+    const rdma::CongestionControl* control = rdma::FindCongestionControl(GetName());
+    if (!control || control->presets.empty())
+    {
+        return false;
+    }
+    EnumValue value(control->presets.front().value);
+    GetAttributeFailSafe("Preset", value);
+    for (const auto& preset : control->presets)
+    {
+        if (preset.value == value.Get())
+        {
+            ecn = preset.marking;
+            ecn.kmin = rdma::ScaleToRate(ecn.kmin, rdma::Gbps(100), port);
+            ecn.kmax = rdma::ScaleToRate(ecn.kmax, rdma::Gbps(100), port);
+        }
+    }
+    return true;
+}
+
+Ptr<const AttributeChecker>
+RdmaCongestionOps::MakePresetChecker(const rdma::CongestionControl& control)
+{
+    const auto checker = Create<EnumChecker>();
+    for (const auto& preset : control.presets)
+    {
+        if (&preset == &control.presets.front())
+        {
+            checker->AddDefault(preset.value, preset.name);
+        }
+        else
+        {
+            checker->Add(preset.value, preset.name);
+        }
+    }
+    return checker;
 }
 
 std::string
