@@ -271,36 +271,35 @@ ApplyInfiniBand(Validation* v)
     v->MustNotBeGiven(kEthernetOnly, "has no meaning with --fabric=ib, whose links have credits, whose switches mark by --fecn-threshold");
     hide(kEthernetOnly);
     const auto link = rdma::ParseIbLink(values.Text("nic"));
-    const auto decide = [&](const char* option, const std::string& text) {
-        if (!values.Given(option))
-        {
-            v->Decide(option, text);
-        }
-    };
-    decide("ib-switch", rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
+    v->DecideUnlessGiven("ib-switch",
+                         rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
     const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Text("ib-switch"));
-    decide("switch-latency", CanonicalDuration(device->latency.ps));
+    v->DecideUnlessGiven("switch-latency", CanonicalDuration(device->latency.ps));
     const topo::Family* family = FamilyNamed(values.Text("topology"));
-    decide("ib-routing", family ? family->routing : topo::kUsualRouting);
-    decide("ib-dump", "0");
-    decide("lmc", "0");
+    v->DecideUnlessGiven("ib-routing", family ? family->routing : topo::kUsualRouting);
+    v->DecideUnlessGiven("ib-dump", "0");
+    v->DecideUnlessGiven("lmc", "0");
     // A cable is as long as the fastest links that it is for allow.
     const auto fastest = std::max(link ? link->speed : rdma::IbSpeed::kEdr,
                                   values.Given("fabric-rate") && values.Rate("fabric-rate") >= (rdma::IbLink{rdma::IbSpeed::kNdr, 4}.Rate())
                                       ? rdma::IbSpeed::kNdr
                                       : rdma::IbSpeed::kSdr);
-    decide("link-delay", CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
-    decide("vls", "1");
+    v->DecideUnlessGiven("link-delay",
+                         CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
+    v->DecideUnlessGiven("vls", "1");
     const uint64_t share = uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
-    decide("vl-buffer", CanonicalBytes(std::min<uint64_t>(share, rdma::IbMostLaneBytes(CreditShift(values.U32("credit-block"))))));
-    decide("vl-high-limit", "255");
-    decide("cc", "none");
-    decide("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
-    decide("adaptive-routing", "0");
-    decide("static-rate", "0");
+    v->DecideUnlessGiven("vl-buffer",
+                         CanonicalBytes(std::min<uint64_t>(
+                             share,
+                             rdma::IbMostLaneBytes(CreditShift(values.U32("credit-block"))))));
+    v->DecideUnlessGiven("vl-high-limit", "255");
+    v->DecideUnlessGiven("cc", "none");
+    v->DecideUnlessGiven("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
+    v->DecideUnlessGiven("adaptive-routing", "0");
+    v->DecideUnlessGiven("static-rate", "0");
     if (values.Flag("adaptive-routing"))
     {
-        decide("loss-recovery", "out-of-order");
+        v->DecideUnlessGiven("loss-recovery", "out-of-order");
     }
 }
 

@@ -17,6 +17,7 @@
 #ifndef SCENARIOS_SPEC_OPTIONS_H
 #define SCENARIOS_SPEC_OPTIONS_H
 
+#include "contrib/rdma/core/input-error.h"
 #include "contrib/rdma/core/units.h"
 
 #include <cstdint>
@@ -53,16 +54,7 @@ enum class Kind : uint8_t
     kList,     ///< comma separated; JSON array of strings, a string, or an object {"a": "b"} for a=b
 };
 
-/// What is wrong, in four parts that a person needs.
-struct Error
-{
-    std::string where;   ///< "--mtu", "job.json: /fabric/mtu"
-    std::string value;   ///< as given; empty if there is none
-    std::string problem; ///< "is not a model; allowed: ..."
-    std::string nearest; ///< a valid name or value close to it; empty if none is
-
-    std::string Text() const; ///< one line
-};
+using Error = rdma::InputError;
 
 /// One line of an option table. Made by Opt() and its setters.
 struct Option

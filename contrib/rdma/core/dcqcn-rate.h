@@ -41,7 +41,7 @@
 
 #include "congestion-control.h"
 #include "hpcc-code-rates.h"
-#include "law-error.h"
+#include "input-error.h"
 #include "units.h"
 
 #include <algorithm>
@@ -145,39 +145,45 @@ class DcqcnRate
 
     /// What is wrong with these constants. A timer or counter so short that increases are due by the thousand at once is
     /// refused too: no adapter has one, and each costs a step.
-    static LawError Error(const DcqcnParameters& p)
+    static InputError Error(const DcqcnParameters& p)
     {
         if (p.minimumRate.bps == 0)
         {
-            return {"MinimumRate", "is zero"};
+            return ErrorAt("MinimumRate", "is zero");
         }
         if (!(p.g > 0 && p.g <= 1))
         {
-            return {"G", std::to_string(p.g) + " is not in (0, 1]"};
+            return ErrorAt("G", std::to_string(p.g) + " is not in (0, 1]");
         }
         if (!(p.initialAlpha >= 0 && p.initialAlpha <= 1))
         {
-            return {"InitialAlpha", std::to_string(p.initialAlpha) + " is not in [0, 1]"};
+            return ErrorAt("InitialAlpha", std::to_string(p.initialAlpha) + " is not in [0, 1]");
         }
         if (p.alphaPeriod.ps <= 0)
         {
-            return {"AlphaPeriod", ToString(p.alphaPeriod) + " is not above 0"};
+            return ErrorAt("AlphaPeriod", ToString(p.alphaPeriod) + " is not above 0");
         }
         if (p.rateDecreaseInterval.ps < 0 || (p.reaction == DcqcnReaction::kPeriodic && p.rateDecreaseInterval.ps == 0))
         {
-            return {"RateDecreaseInterval", ToString(p.rateDecreaseInterval) + " is not above 0"};
+            return ErrorAt("RateDecreaseInterval",
+                           ToString(p.rateDecreaseInterval) + " is not above 0");
         }
         if (p.increaseTimer.ps < 0 || (p.increaseTimer.ps > 0 && p.increaseTimer < kLeastTimer))
         {
-            return {"IncreaseTimer", ToString(p.increaseTimer) + "; allowed: at least " + ToString(kLeastTimer)};
+            return ErrorAt("IncreaseTimer",
+                           ToString(p.increaseTimer) + "; allowed: at least " +
+                               ToString(kLeastTimer));
         }
         if (p.byteCounter.value > 0 && p.byteCounter < kLeastCounter)
         {
-            return {"ByteCounter", ToString(p.byteCounter) + "; allowed: at least " + ToString(kLeastCounter)};
+            return ErrorAt("ByteCounter",
+                           ToString(p.byteCounter) + "; allowed: at least " +
+                               ToString(kLeastCounter));
         }
         if (p.increaseTimer.ps == 0 && p.byteCounter.value == 0)
         {
-            return {"IncreaseTimer", "it and ByteCounter are both off, so a rate would never recover"};
+            return ErrorAt("IncreaseTimer",
+                           "it and ByteCounter are both off, so a rate would never recover");
         }
         return {};
     }

@@ -26,7 +26,7 @@
 
 #include "congestion-control.h"
 #include "hpcc-code-rates.h"
-#include "law-error.h"
+#include "input-error.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -49,11 +49,11 @@ class DctcpWindow
 {
   public:
     /// What is wrong with these constants; the rest is of the network.
-    static LawError Error(const DctcpParameters& p)
+    static InputError Error(const DctcpParameters& p)
     {
         if (!(p.g > 0 && p.g <= 1))
         {
-            return {"G", std::to_string(p.g) + " is not in (0, 1]"};
+            return ErrorAt("G", std::to_string(p.g) + " is not in (0, 1]");
         }
         return {};
     }

@@ -24,7 +24,7 @@
 
 #include "congestion-control.h"
 #include "hpcc-code-rates.h"
-#include "law-error.h"
+#include "input-error.h"
 #include "telemetry-hop.h"
 #include "units.h"
 
@@ -54,15 +54,15 @@ class HpccWindow
     static constexpr std::size_t kMaxHops = 8;
 
     /// What is wrong with these constants.
-    static LawError Error(const HpccParameters& p)
+    static InputError Error(const HpccParameters& p)
     {
         if (!(p.eta > 0 && p.eta <= 1))
         {
-            return {"Eta", std::to_string(p.eta) + " is not in (0, 1]"};
+            return ErrorAt("Eta", std::to_string(p.eta) + " is not in (0, 1]");
         }
         if (p.flows == 0)
         {
-            return {"Flows", "0 is no number of flows"};
+            return ErrorAt("Flows", "0 is no number of flows");
         }
         return {};
     }

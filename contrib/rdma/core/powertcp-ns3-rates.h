@@ -22,7 +22,7 @@
 #ifndef RDMA_CORE_POWERTCP_NS3_RATES_H
 #define RDMA_CORE_POWERTCP_NS3_RATES_H
 
-#include "law-error.h"
+#include "input-error.h"
 #include "powertcp-power.h"
 #include "telemetry-hop.h"
 #include "units.h"
@@ -47,9 +47,9 @@ class PowertcpNs3Law : public PowertcpLaw
 {
   public:
     /// What is wrong with these constants.
-    static LawError Error(const PowertcpNs3Parameters& p)
+    static InputError Error(const PowertcpNs3Parameters& p)
     {
-        const LawError error = WrongShare("Gamma", p.gamma);
+        const InputError error = WrongShare("Gamma", p.gamma);
         return error ? error : WrongShare("Target", p.target);
     }
 

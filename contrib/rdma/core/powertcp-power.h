@@ -17,7 +17,7 @@
 #define RDMA_CORE_POWERTCP_POWER_H
 
 #include "congestion-control.h"
-#include "law-error.h"
+#include "input-error.h"
 #include "telemetry-hop.h"
 #include "units.h"
 
@@ -68,7 +68,7 @@ class PowertcpLaw
 
   protected:
     /// Throws std::invalid_argument on constants the law has no meaning for. \param error of them
-    PowertcpLaw(Duration baseRtt, double gamma, BitRate line, const LawError& error)
+    PowertcpLaw(Duration baseRtt, double gamma, BitRate line, const InputError& error)
         : m_tau(static_cast<double>(baseRtt.ps)),
           m_gamma(gamma)
     {
@@ -80,13 +80,13 @@ class PowertcpLaw
         }
     }
 
-    static LawError WrongShare(const char* parameter, double value)
+    static InputError WrongShare(const char* parameter, double value)
     {
         if (value > 0 && value <= 1)
         {
             return {};
         }
-        return {parameter, std::to_string(value) + " is not in (0, 1]"};
+        return ErrorAt(parameter, std::to_string(value) + " is not in (0, 1]");
     }
 
     double m_tau;

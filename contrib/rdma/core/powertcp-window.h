@@ -51,7 +51,7 @@
 #ifndef RDMA_CORE_POWERTCP_WINDOW_H
 #define RDMA_CORE_POWERTCP_WINDOW_H
 
-#include "law-error.h"
+#include "input-error.h"
 #include "powertcp-power.h"
 #include "telemetry-hop.h"
 #include "units.h"
@@ -85,10 +85,10 @@ class PowerLaw : public PowertcpLaw
     double AdditiveIncrease() const { return m_increase; }
 
     /// What is wrong with these constants.
-    static LawError Error(const PowertcpParameters& p)
+    static InputError Error(const PowertcpParameters& p)
     {
-        const LawError error = WrongShare("Gamma", p.gamma);
-        return !error && p.flows == 0 ? LawError{"Flows", "0 is no number of flows"} : error;
+        const InputError error = WrongShare("Gamma", p.gamma);
+        return !error && p.flows == 0 ? ErrorAt("Flows", "0 is no number of flows") : error;
     }
 
   protected:

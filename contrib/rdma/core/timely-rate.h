@@ -41,7 +41,7 @@
 
 #include "congestion-control.h"
 #include "hpcc-code-rates.h"
-#include "law-error.h"
+#include "input-error.h"
 #include "units.h"
 
 #include <algorithm>
@@ -83,31 +83,32 @@ class TimelyRate
 {
   public:
     /// What is wrong with these constants.
-    static LawError Error(const TimelyParameters& p)
+    static InputError Error(const TimelyParameters& p)
     {
         if (!(p.alpha > 0 && p.alpha <= 1))
         {
-            return {"Alpha", std::to_string(p.alpha) + " is not in (0, 1]"};
+            return ErrorAt("Alpha", std::to_string(p.alpha) + " is not in (0, 1]");
         }
         if (!(p.beta > 0 && p.beta <= 1))
         {
-            return {"Beta", std::to_string(p.beta) + " is not in (0, 1]"};
+            return ErrorAt("Beta", std::to_string(p.beta) + " is not in (0, 1]");
         }
         if (p.minRtt.ps <= 0)
         {
-            return {"MinRtt", ToString(p.minRtt) + " is not above 0"};
+            return ErrorAt("MinRtt", ToString(p.minRtt) + " is not above 0");
         }
         if (p.tLow.ps < 0)
         {
-            return {"TLow", ToString(p.tLow) + " is negative"};
+            return ErrorAt("TLow", ToString(p.tLow) + " is negative");
         }
         if (p.tHigh < p.tLow)
         {
-            return {"TLow", ToString(p.tLow) + " is above THigh, " + ToString(p.tHigh)};
+            return ErrorAt("TLow", ToString(p.tLow) + " is above THigh, " + ToString(p.tHigh));
         }
         if (p.patched && p.rttReference.ps <= 0 && p.tLow.ps == 0)
         {
-            return {"RttReference", "0 stands for TLow, which is 0 as well: there is no reference"};
+            return ErrorAt("RttReference",
+                           "0 stands for TLow, which is 0 as well: there is no reference");
         }
         return {};
     }

@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/ib-wire.h"
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/port-selector.h"
 #include "contrib/rdma/core/roce-wire.h"
 #include "contrib/rdma/core/shown-text.h"
@@ -67,28 +68,6 @@ FlowKey(uint32_t from, uint32_t to)
     return static_cast<uint64_t>(from) << 32 | to;
 }
 
-size_t
-EditDistance(const std::string& a, const std::string& b)
-{
-    std::vector<size_t> row(b.size() + 1);
-    for (size_t j = 0; j <= b.size(); ++j)
-    {
-        row[j] = j;
-    }
-    for (size_t i = 0; i < a.size(); ++i)
-    {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < b.size(); ++j)
-        {
-            const size_t above = row[j + 1];
-            row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] != b[j])});
-            diagonal = above;
-        }
-    }
-    return row.back();
-}
-
 const std::string&
 NodeNameOf(const RdmaFabric& fabric, const RdmaPort* port)
 {
@@ -138,35 +117,15 @@ Split(const std::string& list)
     return parts;
 }
 
-/// The name of those considered that is nearest to a text.
-class Nearest
+/// "; the nearest name is "x"", or "" if none is near.
+std::string
+NearestHint(const std::string& text, const std::vector<std::string>& names)
 {
-  public:
-    explicit Nearest(const std::string& text)
-        : m_text(text)
-    {
-    }
+    const std::string nearest = rdma::NearestName(text, names);
+    return nearest.empty() ? "" : "; the nearest name is \"" + nearest + "\"";
+}
 
-    void Consider(const std::string& name)
-    {
-        const size_t distance = EditDistance(m_text, name);
-        if (distance < m_least)
-        {
-            m_least = distance;
-            m_name = name;
-        }
-    }
-
-    const std::string& Name() const
-    {
-        return m_name;
-    }
-
-  private:
-    const std::string& m_text;
-    std::string m_name;
-    size_t m_least{SIZE_MAX};
-};
+;
 
 } // namespace
 
@@ -558,15 +517,15 @@ RdmaPcapHelper::SetFlows(const std::string& flows)
             {
                 continue;
             }
-            Nearest nearest(names[side]);
+            std::vector<std::string> known;
             for (uint32_t e = 0; e < m_fabric.GetNEndpoints(); ++e)
             {
                 const RdmaPort* port = PeekPointer(m_fabric.GetNic(e)->GetPort());
-                nearest.Consider(NodeNameOf(m_fabric, port));
-                nearest.Consider(port->GetName());
+                known.push_back(NodeNameOf(m_fabric, port));
+                known.push_back(port->GetName());
             }
-            return "no host or port of a host is called \"" + rdma::Shown(names[side], 60) +
-                   "\"; the nearest name is \"" + nearest.Name() + "\"";
+            return "no host or port of a host is called \"" + rdma::Shown(names[side], 60) + "\"" +
+                   NearestHint(names[side], known);
         }
         if (ends[0] == ends[1])
         {
@@ -612,17 +571,16 @@ RdmaPcapHelper::Select(const RdmaFabric& fabric,
         {
             continue;
         }
-        Nearest nearest(one);
-        nearest.Consider("all");
+        std::vector<std::string> known{"all"};
         for (const auto& port : fabric.GetPorts())
         {
-            nearest.Consider(NodeNameOf(fabric, PeekPointer(port)));
-            nearest.Consider(port->GetName());
-            nearest.Consider(fabric.GetLinkName(PeekPointer(port)));
+            known.push_back(NodeNameOf(fabric, PeekPointer(port)));
+            known.push_back(port->GetName());
+            known.push_back(fabric.GetLinkName(PeekPointer(port)));
         }
         ports.clear();
-        return "no port is called \"" + one + "\"; the nearest name is \"" + nearest.Name() +
-               "\" (allowed: all, a node, node:port, a->b)";
+        return "no port is called \"" + one + "\"" + NearestHint(one, known) +
+               " (allowed: all, a node, node:port, a->b)";
     }
     for (const auto& port : fabric.GetPorts())
     {

@@ -88,10 +88,11 @@ std::string
 IbCongestionOps::Check(const RdmaCongestionState&) const
 {
     const rdma::IbCcParameters p = GetParameters();
-    return p.minimum > p.limit ? Explain({"CctiMin",
-                                          std::to_string(p.minimum) + " is above CctiLimit, " +
-                                              std::to_string(p.limit)})
-                               : "";
+    return p.minimum > p.limit
+               ? Explain(rdma::ErrorAt("CctiMin",
+                                       std::to_string(p.minimum) + " is above CctiLimit, " +
+                                           std::to_string(p.limit)))
+               : "";
 }
 
 void

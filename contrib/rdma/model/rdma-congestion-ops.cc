@@ -70,10 +70,9 @@ RdmaCongestionOps::Check(const RdmaCongestionState&) const
 }
 
 std::string
-RdmaCongestionOps::Explain(const rdma::LawError& error) const
+RdmaCongestionOps::Explain(const rdma::InputError& error) const
 {
-    return error ? GetInstanceTypeId().GetName() + "::" + error.parameter + ": " + error.problem
-                 : "";
+    return error ? GetInstanceTypeId().GetName() + "::" + error.where + ": " + error.problem : "";
 }
 
 void

@@ -6,7 +6,7 @@
 
 #include "contrib/rdma/core/congestion-control.h"
 #include "contrib/rdma/core/ecn-law.h"
-#include "contrib/rdma/core/law-error.h"
+#include "contrib/rdma/core/input-error.h"
 #include "contrib/rdma/core/units.h"
 #include "rdma-frame.h"
 
@@ -192,7 +192,7 @@ class RdmaCongestionOps : public Object
     /// \return the checker of an attribute Preset, whose values are the presets that core/ has
     static Ptr<const AttributeChecker> MakePresetChecker(const rdma::CongestionControl& control);
     /// \return a law's error as Check returns it
-    std::string Explain(const rdma::LawError& error) const;
+    std::string Explain(const rdma::InputError& error) const;
     /// Abort if Check finds something: Init of who did not ask.
     void AbortIfRefused(const RdmaCongestionState& state) const;
 };

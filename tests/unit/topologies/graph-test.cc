@@ -40,7 +40,7 @@ Errors(const std::string& text)
     std::string all;
     for (const auto& e : result.errors)
     {
-        all += topo::ToString(e) + "\n";
+        all += e.Sentence() + "\n";
     }
     return all;
 }
@@ -247,7 +247,7 @@ TEST(Graph, RandomEditsNeverCrash)
         ASSERT_NE(result.topology.has_value(), !result.errors.empty()) << seed;
         for (const auto& e : result.errors)
         {
-            for (const char c : topo::ToString(e))
+            for (const char c : e.Sentence())
             {
                 ASSERT_TRUE(c >= 0x20 && c < 0x7f) << seed;
             }

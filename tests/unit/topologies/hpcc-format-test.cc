@@ -217,7 +217,7 @@ TEST(HpccFormat, RandomEditsNeverCrash)
         ASSERT_NE(result.topology.has_value(), !result.errors.empty()) << seed;
         for (const auto& e : result.errors)
         {
-            for (const char c : topo::ToString(e))
+            for (const char c : e.Sentence())
             {
                 ASSERT_TRUE(c >= 0x20 && c < 0x7f) << seed;
             }

@@ -36,7 +36,7 @@ Errors(const TopologyRequest& request)
     std::string text;
     for (const auto& e : result.errors)
     {
-        text += topo::ToString(e) + "\n";
+        text += e.Sentence() + "\n";
     }
     return text;
 }
