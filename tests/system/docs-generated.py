@@ -72,21 +72,20 @@ class Option:
         self.text = ""
         self.name = re.search(r"--([a-z0-9-]+)", left).group(1)
 
-    def finish(self, paths):
+    def finish(self, described):
         match = re.match(r"(.*?)(?: \[default:? (.*)\])?(?: \(JSON: \S+\))?$", self.text)
         self.help, self.default = match.group(1), match.group(2) or ""
-        self.path = paths.get(self.name, "")
+        self.path = described[self.name].get("path", "")
+        self.attributes = tuple(described[self.name].get("attributes", []))
         return self
 
     def key(self):
-        return self.name, self.left, self.help, self.default, self.path
+        return self.name, self.left, self.help, self.default, self.path, self.attributes
 
 
 def options_of(program):
-    """Groups in their order, and the options of --help, with the paths of --help=options."""
-    paths = {
-        o["name"]: o.get("path", "") for o in json.loads(say(program, "--help=options"))["options"]
-    }
+    """Groups in their order, and the options of --help, with what --help=options says of them."""
+    described = {o["name"]: o for o in json.loads(say(program, "--help=options"))["options"]}
     groups, found = [], []
     for line in say(program, "--help").split("\n"):
         if line.startswith(" " * 32) and found and groups:
@@ -101,13 +100,13 @@ def options_of(program):
             if match.group(1) in ("Examples",) or match.group(1).startswith("Names "):
                 break
             groups.append(match.group(1))
-    if {o.name for o in found} != set(paths):
+    if {o.name for o in found} != set(described):
         raise AssertionError(
             f"{program}: --help and --help=options differ: "
-            f"{sorted({o.name for o in found} ^ set(paths))}"
+            f"{sorted({o.name for o in found} ^ set(described))}"
         )
     used = [group for group in groups if any(o.group == group for o in found)]
-    return used, [o.finish(paths) for o in found]
+    return used, [o.finish(described) for o in found]
 
 
 def lists_of(program):
@@ -154,7 +153,8 @@ def options_page():
         'file (`/fabric/mtu`: `{"fabric": {"mtu": 1024}}`, `--scenario=FILE.json`); the command '
         "line wins. In Python it is an argument with underscores (`mtu=1024`). Sizes: 40MB = 40 * "
         "10^6 bytes, 25MiB and 25M = 25 * 2^20. Times: 500ns, 1us, 2ms. Rates: 100Gbps. An option "
-        "that is not in all programs, or has another default in one, names its programs.",
+        "that is not in all programs, or has another default in one, names its programs; one that is "
+        "an [attribute](attributes.md) of ns-3 names that.",
         "",
     ]
     lines += [
@@ -172,17 +172,16 @@ def options_page():
         # Options of one name stand together, in the order of their first.
         mine = [(key, programs) for (of, key), programs in rows.items() if of == group]
         names = list(dict.fromkeys(key[0] for key, _ in mine))
-        for name, left, text, default, path in sorted(
-            (key for key, _ in mine), key=lambda key: names.index(key[0])
-        ):
-            programs = rows[(group, (name, left, text, default, path))]
+        for key in sorted((key for key, _ in mine), key=lambda key: names.index(key[0])):
+            _, left, text, default, path, attributes = key
+            programs = rows[(group, key)]
             letter = re.match(r"(-\w), (.*)$", left)
             shown = f"{code(letter.group(1))}, {code(letter.group(2))}" if letter else code(left)
             lines.append(
                 row(
                     shown,
                     code(path) if path else "",
-                    cell(text),
+                    ", ".join([cell(text), *map(code, attributes)]),
                     cell(default),
                     "" if programs == NAMES else ", ".join(programs),
                 )
