@@ -42,13 +42,14 @@ CollperfSimulation::Run()
 std::string
 CollperfSimulation::Populate()
 {
+    m_interconnect = std::make_unique<Interconnect>(m_scenario.cluster,
+                                                    "packet",
+                                                    m_run.Fabric(),
+                                                    m_run.Collector());
     m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
                                                   m_scenario.collectives,
-                                                  m_run.Fabric(),
+                                                  *m_interconnect,
                                                   this);
-    m_runner->SetConnectionListener([this](const ns3::RdmaQueuePair& sender, Rank from, Rank to) {
-        m_run.Collector().NameGpus(sender, from, to);
-    });
     std::vector<Rank> ranks(m_scenario.ranks);
     std::iota(ranks.begin(), ranks.end(), 0);
     m_communicator = m_runner->AddCommunicator(ranks);

@@ -57,6 +57,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
 
     const scenario::CollperfScenario& m_scenario;
     FabricRun m_run;
+    std::unique_ptr<Interconnect> m_interconnect;
     std::unique_ptr<CollectiveRunner> m_runner;
     uint32_t m_communicator = 0;
     std::vector<Row> m_rows;

@@ -91,13 +91,14 @@ TrainingSimulation::Populate()
             m_names[tag] = name;
             return tag;
         });
+    m_interconnect = std::make_unique<Interconnect>(m_scenario.cluster,
+                                                    "packet",
+                                                    m_run.Fabric(),
+                                                    m_run.Collector());
     m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
                                                   m_scenario.collectives,
-                                                  m_run.Fabric(),
+                                                  *m_interconnect,
                                                   m_steps.get());
-    m_runner->SetConnectionListener([this](const ns3::RdmaQueuePair& sender, Rank from, Rank to) {
-        m_run.Collector().NameGpus(sender, from, to);
-    });
     m_steps->SetRunner(m_runner.get());
     if (m_scenario.run.attribution)
     {

@@ -87,6 +87,7 @@ class TrainingSimulation : public FabricSimulation
     const scenario::TrainingScenario& m_scenario;
     FabricRun m_run;
     std::unique_ptr<StepRunner> m_steps;
+    std::unique_ptr<Interconnect> m_interconnect;
     std::unique_ptr<CollectiveRunner> m_runner;
     std::unique_ptr<CriticalPath> m_critical; //!< null: not asked for
     double m_bytes = 0;                       ///< that all steps move on the network

@@ -99,7 +99,8 @@ class Bed : public CollectiveUser
         collect.attribution = true;
         collector = std::make_unique<TraceCollector>(*fabric, collect);
         paths = std::make_unique<CollectivePaths>(*collector, depth);
-        runner = std::make_unique<CollectiveRunner>(m_cluster, options, *fabric, this);
+        interconnect = std::make_unique<Interconnect>(m_cluster, "packet", *fabric, *collector);
+        runner = std::make_unique<CollectiveRunner>(m_cluster, options, *interconnect, this);
         runner->SetPaths(paths.get());
         std::vector<Rank> ranks(servers * gpus);
         std::iota(ranks.begin(), ranks.end(), 0);
@@ -112,6 +113,7 @@ class Bed : public CollectiveUser
     ~Bed() override
     {
         runner.reset();
+        interconnect.reset();
         collector.reset();
         fabric.reset();
         Simulator::Destroy();
@@ -181,6 +183,7 @@ class Bed : public CollectiveUser
     std::unique_ptr<RdmaFabric> fabric;
     std::unique_ptr<TraceCollector> collector;
     std::unique_ptr<CollectivePaths> paths;
+    std::unique_ptr<Interconnect> interconnect;
     std::unique_ptr<CollectiveRunner> runner;
     uint32_t watched{0};          //!< communicator
     std::vector<Left> left;       //!< by rank

@@ -50,7 +50,8 @@ class RdmaPathSource
 
 /**
  * \ingroup rdma
- * Whoever posts to a NIC's queue pairs and wants to hear how it went.
+ * Whoever posts to queue pairs and wants to hear how it went. Several may share a NIC, each with
+ * queue pairs of its own (RdmaQueuePair::SetUser).
  */
 class RdmaNicUser
 {
@@ -151,6 +152,7 @@ class RdmaNic : public Object, public RdmaPortUser
 
     /// \param endpoint this interface's number in the fabric: what routes lead to
     void Attach(Ptr<RdmaPort> port, uint32_t endpoint);
+    /// Of the queue pairs that have no user of their own. \param user null: nobody
     void SetUser(RdmaNicUser* user);
     /// The prototype that every new queue pair's congestion control is forked from.
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);

@@ -1016,9 +1016,9 @@ RdmaQueuePair::OnDatagram(const RdmaFrame& frame, int64_t now)
     m_receivedBytes += frame.payload;
     ++m_nic->m_counters.messagesReceived;
     m_nic->m_messageTrace(this, message, now);
-    if (m_nic->m_user)
+    if (RdmaNicUser* user = GetUser())
     {
-        m_nic->m_user->OnMessage(this, message, now);
+        user->OnMessage(this, message, now);
     }
     RdmaWorkCompletion completion;
     completion.id = receive.id;

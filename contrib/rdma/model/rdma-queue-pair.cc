@@ -36,6 +36,12 @@ RdmaQueuePair::~RdmaQueuePair()
     }
 }
 
+RdmaNicUser*
+RdmaQueuePair::GetUser() const
+{
+    return m_user ? m_user : m_nic->m_user;
+}
+
 // Rest -------------------------------------------------------------------------------------------
 
 void
@@ -715,9 +721,9 @@ void
 RdmaQueuePair::Complete(const RdmaWorkRequest& request, RdmaStatus status, int64_t now)
 {
     m_nic->m_completionTrace(this, request, status, now);
-    if (m_nic->m_user)
+    if (RdmaNicUser* user = GetUser())
     {
-        m_nic->m_user->OnCompletion(this, request, status, now);
+        user->OnCompletion(this, request, status, now);
     }
     if (m_verbs)
     {
@@ -1002,9 +1008,9 @@ RdmaQueuePair::DeliverMessage(bool hasImmediate,
         m_nic->m_journeyTrace(this, message, *last->extra->journey, now);
     }
     m_nic->m_messageTrace(this, message, now);
-    if (m_nic->m_user)
+    if (RdmaNicUser* user = GetUser())
     {
-        m_nic->m_user->OnMessage(this, message, now);
+        user->OnMessage(this, message, now);
     }
     if (m_verbs)
     {

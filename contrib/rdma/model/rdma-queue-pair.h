@@ -19,6 +19,7 @@ namespace ns3
 {
 
 class RdmaNic;
+class RdmaNicUser;
 class RdmaSelectiveRepeat;
 struct RdmaQueuePairProfile;
 struct RdmaQueuePairVerbs;
@@ -232,7 +233,16 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         return m_maxOutstanding;
     }
 
-    /// A place for whoever uses the queue pair; the module does not touch it.
+    /// Who hears of what is posted here and of what arrives here. \param user null: the NIC's
+    void SetUser(RdmaNicUser* user)
+    {
+        m_user = user;
+    }
+
+    /// \return who hears; null: nobody
+    RdmaNicUser* GetUser() const;
+
+    /// A place for its user; the module does not touch it.
     uint64_t cookie{0};
 
   private:
@@ -455,6 +465,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     // requester
     Sender* m_sender{nullptr}; //!< its own, or its profile's that nobody changes
     RdmaNic* m_nic;
+    RdmaNicUser* m_user{nullptr};
     RdmaQueuePair* m_nextReady{nullptr};
     uint64_t m_endPsn{0};                       //!< of what is posted
     uint32_t m_maxOutstanding{MAX_OUTSTANDING}; //!< packets
