@@ -288,7 +288,8 @@ FabricOptionRows(Software software)
             group,
             "its parameters, and the switches' ECN thresholds")
             .Names("congestion control preset", CongestionPresetItems)
-            .Otherwise("the first of --cc in --list=cc-preset"),
+            .Otherwise("the first of --cc in --list=cc-preset")
+            .Example("nvidia-nic"),
         Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)")
             .Default("1")
             .Sets("ns3::RdmaSwitch::Pfc"),
