@@ -64,7 +64,8 @@ namespace detail
 inline std::map<std::string, CongestionControl>&
 MutableCongestionControls()
 {
-    static std::map<std::string, CongestionControl> all;
+    // Never destroyed: laws of several shared libraries leave it, in whatever order these end.
+    static auto& all = *new std::map<std::string, CongestionControl>;
     return all;
 }
 
