@@ -3,16 +3,14 @@
  *
  * The option tables and what reads by them: every row of every table is tried, on the command line and in JSON.
  */
-#include "scenarios/spec/options.h"
-
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/options.h"
 #include "scenarios/spec/parse.h"
-
-#include <gtest/gtest.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <map>
 #include <random>
 #include <set>
@@ -352,7 +350,8 @@ TEST(OptionTables, AnOptionThatIsAnAttributeSetsIt)
     const auto all = AttributesOf(table, read.values);
     std::multimap<std::string, std::string> of(all.begin(), all.end());
     const auto only = [&of](const std::string& name) {
-        return of.count(name) == 1 ? of.find(name)->second : std::to_string(of.count(name)) + " times";
+        return of.count(name) == 1 ? of.find(name)->second
+                                   : std::to_string(of.count(name)) + " times";
     };
     // As ns-3 reads numbers, times and words: no unit that it does not know.
     EXPECT_EQ(only("ns3::RdmaSwitch::BufferPer100G"), "2000000");
