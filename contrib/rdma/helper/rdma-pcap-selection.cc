@@ -70,7 +70,16 @@ Split(const std::string& list)
 std::string
 NearestHint(const std::string& text, const std::vector<std::string>& names)
 {
-    const std::string nearest = rdma::NearestName(text, names);
+    std::string nearest = rdma::NearestName(text, names);
+    const size_t arrow = text.find("->");
+    if (arrow != std::string::npos && nearest.find("->") == std::string::npos)
+    {
+        // Of two nodes without a link: a link of the first.
+        const auto link = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+            return name.compare(0, arrow + 2, text, 0, arrow + 2) == 0;
+        });
+        nearest = link == names.end() ? nearest : *link;
+    }
     return nearest.empty() ? "" : "; the nearest name is \"" + nearest + "\"";
 }
 
