@@ -282,7 +282,9 @@ ApplyInfiniBand(Validation* v)
         v->Fail("compat", "is a model of Ethernet; allowed with --fabric=ib: none");
     }
     const auto ethernetOnly = OptionsOf(v->table, "roce");
-    v->MustNotBeGiven(ethernetOnly, "has no meaning with --fabric=ib, whose links have credits, whose switches mark by --fecn-threshold");
+    v->MustNotBeGiven(ethernetOnly,
+                      "has no meaning with --fabric=ib, whose links have credits, whose switches "
+                      "mark by --fecn-threshold");
     hide(ethernetOnly);
     const auto link = rdma::ParseIbLink(values.Text("nic"));
     v->DecideUnlessGiven("ib-switch",
