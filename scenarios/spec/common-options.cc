@@ -292,7 +292,8 @@ FabricOptionRows(Software software)
             .Example("nvidia-nic"),
         Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)")
             .Default("1")
-            .Sets("ns3::RdmaSwitch::Pfc"),
+            .Sets("ns3::RdmaSwitch::Pfc")
+            .Only("roce"),
         Opt("pfc-watchdog",
             Kind::kDuration,
             json,
@@ -302,7 +303,8 @@ FabricOptionRows(Software software)
             .Default("0ns")
             .Range(0, 1e13)
             .Example("200ms")
-            .Sets("ns3::RdmaSwitch::PfcWatchdogDetection"),
+            .Sets("ns3::RdmaSwitch::PfcWatchdogDetection")
+            .Only("roce"),
         Opt("pfc-watchdog-action",
             Kind::kName,
             json,
@@ -311,10 +313,12 @@ FabricOptionRows(Software software)
             .Names("action", PfcWatchdogActionItems)
             .Default("drop")
             .Example("forward")
-            .Sets("ns3::RdmaSwitch::PfcWatchdogAction"),
+            .Sets("ns3::RdmaSwitch::PfcWatchdogAction")
+            .Only("roce"),
         Opt("ecn", Kind::kFlag, json, group, "switches mark packets (RED on the egress queue)")
             .Default("1")
-            .Sets("ns3::RdmaSwitch::Ecn"),
+            .Sets("ns3::RdmaSwitch::Ecn")
+            .Only("roce"),
         Opt("ecn-kmin",
             Kind::kBytes,
             json,
@@ -323,7 +327,8 @@ FabricOptionRows(Software software)
             .Otherwise(CanonicalBytes(preset.marking.kmin.value) + byPreset)
             .Range(0, 1e12)
             .Example("100kB")
-            .Sets("ns3::RdmaSwitch::EcnKmin"),
+            .Sets("ns3::RdmaSwitch::EcnKmin")
+            .Only("roce"),
         Opt("ecn-kmax",
             Kind::kBytes,
             json,
@@ -332,12 +337,14 @@ FabricOptionRows(Software software)
             .Otherwise(CanonicalBytes(preset.marking.kmax.value) + byPreset)
             .Range(0, 1e12)
             .Example("2MB")
-            .Sets("ns3::RdmaSwitch::EcnKmax"),
+            .Sets("ns3::RdmaSwitch::EcnKmax")
+            .Only("roce"),
         Opt("ecn-pmax", Kind::kReal, json, group, "marking probability just below kmax")
             .Otherwise(detail::RealText(preset.marking.pmax) + byPreset)
             .Range(0, 1)
             .Example("0.5")
-            .Sets("ns3::RdmaSwitch::EcnPmax"),
+            .Sets("ns3::RdmaSwitch::EcnPmax")
+            .Only("roce"),
         Opt("buffer",
             Kind::kBytes,
             json,
@@ -346,7 +353,8 @@ FabricOptionRows(Software software)
             .Default("1MB")
             .Range(1e4, 1e12)
             .Example("2MB")
-            .Sets("ns3::RdmaSwitch::BufferPer100G"),
+            .Sets("ns3::RdmaSwitch::BufferPer100G")
+            .Only("roce"),
         Opt("switch-latency", Kind::kDuration, json, group, "pipeline of a switch, per packet")
             .Default("500ns")
             .Range(0, 1e9)

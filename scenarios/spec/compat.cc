@@ -87,7 +87,8 @@ FrameOptionRows()
             .Otherwise("hpcc: 1000")
             .Range(16, 9000)
             .Example("1000")
-            .Sets("ns3::RdmaNic::Mtu"),
+            .Sets("ns3::RdmaNic::Mtu")
+            .Only("roce"),
         Opt("header-bytes",
             Kind::kInteger,
             json,
@@ -96,13 +97,15 @@ FrameOptionRows()
             "90, with TIMELY's time stamp: 56")
             .Default("62")
             .Range(0, 1024)
-            .Example("90"),
+            .Example("90")
+            .Only("roce"),
         Opt("extension-headers",
             Kind::kFlag,
             json,
             group,
             "RETH, immediate data, padding to 4 B, requests of at most 2^31 B")
-            .Default("1"),
+            .Default("1")
+            .Only("roce"),
         Opt("ack-bytes",
             Kind::kInteger,
             json,
@@ -110,7 +113,8 @@ FrameOptionRows()
             "of the frame of an ACK or NAK; a CNP has 12 more; HPCC's code with telemetry: 88")
             .Default("66")
             .Range(1, 1012)
-            .Example("88"),
+            .Example("88")
+            .Only("roce"),
         Opt("line-overhead",
             Kind::kInteger,
             json,
@@ -118,7 +122,8 @@ FrameOptionRows()
             "preamble and gap: bytes of line time a frame costs beyond its own")
             .Default("20")
             .Range(0, 63)
-            .Example("8"),
+            .Example("8")
+            .Only("roce"),
         Opt("time-unit",
             Kind::kDuration,
             json,
@@ -132,12 +137,14 @@ FrameOptionRows()
             .Otherwise("that of their queue pair; hpcc: 3")
             .Range(0, 7)
             .Example("6")
-            .Sets("ns3::RdmaNic::AckPriority"),
+            .Sets("ns3::RdmaNic::AckPriority")
+            .Only("roce"),
         Opt("cnp-priority", Kind::kInteger, json, group, "priority of CNPs")
             .Default("6")
             .Range(0, 7)
             .Example("3")
-            .Sets("ns3::RdmaNic::CnpPriority"),
+            .Sets("ns3::RdmaNic::CnpPriority")
+            .Only("roce"),
         Opt("nak-interval",
             Kind::kDuration,
             json,
@@ -160,7 +167,8 @@ FrameOptionRows()
             group,
             "switches mark by the queue behind a frame, without the frame's own bytes")
             .Default("0")
-            .Sets("ns3::RdmaSwitch::EcnBehind"),
+            .Sets("ns3::RdmaSwitch::EcnBehind")
+            .Only("roce"),
     };
 }
 

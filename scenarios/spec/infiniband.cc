@@ -31,13 +31,20 @@ CreditShift(uint32_t creditBlock)
     return static_cast<uint32_t>(__builtin_ctz(creditBlock / rdma::kIbBlockBytes));
 }
 
-/// Options of Ethernet's switches and frames.
-const std::vector<std::string> kEthernetOnly = {
-    "pfc", "pfc-watchdog", "pfc-watchdog-action", "ecn", "ecn-kmin", "ecn-kmax", "ecn-pmax", "ecn-behind", "buffer",
-    "payload", "header-bytes", "extension-headers", "ack-bytes", "line-overhead", "ack-priority", "cnp-priority"};
-
-const std::vector<std::string> kInfiniBandOnly = {
-    "ib-switch", "ib-routing", "ib-lfts", "ib-dump", "ib-fec", "lmc", "vls", "vl-buffer", "credit-block", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing", "static-rate"};
+/// Options that have a meaning with this --fabric only.
+std::vector<std::string>
+OptionsOf(const OptionTable& table, const std::string& fabric)
+{
+    std::vector<std::string> names;
+    for (const Option& o : table.options)
+    {
+        if (o.fabric == fabric)
+        {
+            names.push_back(o.name);
+        }
+    }
+    return names;
+}
 
 } // namespace
 
@@ -126,7 +133,7 @@ InfiniBandOptionRows()
     const std::string group = "InfiniBand (--fabric=ib)";
     const std::string json = "/fabric";
     const std::string table = "virtual lanes and their weights in 64 B, 0:64,1:128";
-    return {
+    std::vector<Option> rows = {
         Opt("ib-switch", Kind::kName, json, group, "generation of the switches: latency and buffer")
             .Names("InfiniBand switch", IbSwitchItems)
             .Otherwise("the first that is as fast as the NIC")
@@ -225,6 +232,11 @@ InfiniBandOptionRows()
             "order")
             .Otherwise("0"),
     };
+    for (Option& row : rows)
+    {
+        row.Only("ib");
+    }
+    return rows;
 }
 
 void
@@ -244,12 +256,13 @@ ApplyInfiniBand(Validation* v)
     };
     if (values.Text("fabric") == "roce")
     {
+        const auto infiniBandOnly = OptionsOf(v->table, "ib");
         if (ibNic)
         {
             v->Fail("nic", "is InfiniBand's; allowed: --fabric=ib, or " + JoinNames(EthernetNicItems()));
         }
-        v->MustNotBeGiven(kInfiniBandOnly, "has a meaning with --fabric=ib only");
-        hide(kInfiniBandOnly);
+        v->MustNotBeGiven(infiniBandOnly, "has a meaning with --fabric=ib only");
+        hide(infiniBandOnly);
         return;
     }
     if (!values.Given("nic"))
@@ -267,8 +280,11 @@ ApplyInfiniBand(Validation* v)
     {
         v->Fail("compat", "is a model of Ethernet; allowed with --fabric=ib: none");
     }
-    v->MustNotBeGiven(kEthernetOnly, "has no meaning with --fabric=ib, whose links have credits, whose switches mark by --fecn-threshold");
-    hide(kEthernetOnly);
+    const auto ethernetOnly = OptionsOf(v->table, "roce");
+    v->MustNotBeGiven(ethernetOnly,
+                      "has no meaning with --fabric=ib, whose links have credits, whose switches "
+                      "mark by --fecn-threshold");
+    hide(ethernetOnly);
     const auto link = rdma::ParseIbLink(values.Text("nic"));
     v->DecideUnlessGiven("ib-switch",
                          rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
