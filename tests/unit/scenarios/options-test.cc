@@ -3,18 +3,18 @@
  *
  * The option tables and what reads by them: every row of every table is tried, on the command line and in JSON.
  */
-#include "scenarios/spec/options.h"
-
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/options.h"
 #include "scenarios/spec/parse.h"
-
-#include <gtest/gtest.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
+#include <map>
 #include <random>
 #include <set>
+#include <sstream>
 
 using namespace scenario;
 using nlohmann::json;
@@ -334,6 +334,63 @@ TEST(OptionTables, AreAlsoThereAsJson)
         EXPECT_EQ(seed["min"], 0);
         EXPECT_EQ(seed["path"], "/run/seed");
     }
+}
+
+TEST(OptionTables, AnOptionThatIsAnAttributeSetsIt)
+{
+    const OptionTable& table = TrafficOptionTable();
+    const ReadResult read = Read(table,
+                                 {"--buffer=2MB",
+                                  "--switch-latency=300ns",
+                                  "--no-ecn",
+                                  "--ecn-pmax=0.125",
+                                  "--loss-recovery=selective-repeat",
+                                  "--ack-every=4"});
+    ASSERT_TRUE(read.errors.empty());
+    const auto all = AttributesOf(table, read.values);
+    std::multimap<std::string, std::string> of(all.begin(), all.end());
+    const auto only = [&of](const std::string& name) {
+        return of.count(name) == 1 ? of.find(name)->second
+                                   : std::to_string(of.count(name)) + " times";
+    };
+    // As ns-3 reads numbers, times and words: no unit that it does not know.
+    EXPECT_EQ(only("ns3::RdmaSwitch::BufferPer100G"), "2000000");
+    EXPECT_EQ(only("ns3::RdmaSwitch::PipelineLatency"), "300000ps");
+    EXPECT_EQ(only("ns3::IbSwitch::Latency"), "300000ps");
+    EXPECT_EQ(only("ns3::RdmaSwitch::Ecn"), "0");
+    EXPECT_EQ(only("ns3::RdmaSwitch::EcnPmax"), "0.125");
+    EXPECT_EQ(only("ns3::RdmaNic::LossRecovery"), "selective-repeat");
+    EXPECT_EQ(only("ns3::RdmaNic::AckEvery"), "4");
+    EXPECT_EQ(only("ns3::RdmaNic::RetryCount"), "7") << "a default";
+    EXPECT_EQ(only("ns3::RdmaSwitch::EcnKmin"), "0 times") << "decided later, by the preset";
+}
+
+// What --help, the documentation and the report say of an option is one text.
+TEST(OptionTables, OneDescription)
+{
+    for (const auto* table : Tables())
+    {
+        std::string help;
+        std::istringstream words(HelpText(*table));
+        for (std::string word; words >> word;)
+        {
+            help += word + " ";
+        }
+        const auto listed = nlohmann::json::parse(OptionsJson(*table))["options"];
+        for (size_t i = 0; i < table->options.size(); ++i)
+        {
+            const Option& o = table->options[i];
+            EXPECT_EQ(listed[i]["description"], Description(o));
+            EXPECT_EQ(listed[i]["group"], o.group);
+            EXPECT_NE(help.find(o.help), std::string::npos) << o.name;
+        }
+    }
+    Option number = Opt("answer", Kind::kInteger, "/x", "X", "of all questions").Range(1, 42);
+    EXPECT_EQ(Description(number), "of all questions; 1 to 42");
+    number.OrWord("auto");
+    EXPECT_EQ(Description(number), "of all questions; 1 to 42, or auto");
+    number.OneOf({6, 7});
+    EXPECT_EQ(Description(number), "of all questions; one of 6, 7, or auto");
 }
 
 TEST(OptionTables, ExamplesOfTheHelpAreValid)
