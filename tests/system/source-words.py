@@ -1,6 +1,6 @@
 # ctest: TIMEOUT 30
-# The words for where time went are the same everywhere: the table of the terminal and attribution.csv, the report's
-# meanings, README and docs/.
+# The words for where time went are the same everywhere: the table of the terminal and
+# attribution.csv, the report's meanings, README and docs/.
 import glob
 import json
 import os
@@ -16,11 +16,15 @@ def read(path):
 
 
 source = read("contrib/dltrain/model/tail-attribution.cc")
-names = re.findall(r'"(\w+)"', re.search(r"names\[PARTS\] = \{(.*?)\};", source, re.DOTALL).group(1))
+names = re.findall(
+    r'"(\w+)"', re.search(r"names\[PARTS\] = \{(.*?)\};", source, re.DOTALL).group(1)
+)
 table = re.search(r"\nGetTimeShareWords\(.*?\n\}\n", source, re.DOTALL).group(0)
 words = {}
 for share, text in re.findall(r"case TimeShare::(\w+):\s*return ([^;]*);", table):
-    words[share.lower()] = [" ".join(re.findall(r'"([^"]*)"', one)) for one in re.split(r"\s:\s", text)]
+    words[share.lower()] = [
+        " ".join(re.findall(r'"([^"]*)"', one)) for one in re.split(r"\s:\s", text)
+    ]
 if not any("credits" in one[0] for one in words.values()):
     sys.exit("FAILED: InfiniBand's words were not found")
 words["host"] = re.findall(r'return "([^"]*)";\n\}', table)
@@ -33,9 +37,11 @@ for key, (_, meaning) in stats.items():
     share = key.rsplit(".", 1)[-1]
     if share in words and re.match(r"attribution\.share|critical_path\b.*(parts_us|share)\.", key):
         told += 1
-        # Of two fabrics InfiniBand's words come first, and a meaning is RoCE's and theirs: "in switches paused by PFC or
-        # waiting for credits".
-        if words[share][-1] not in meaning or ("credits" in words[share][0] and "or waiting for credits" not in meaning):
+        # Of two fabrics InfiniBand's words come first, and a meaning is RoCE's and theirs: "in
+        # switches paused by PFC or waiting for credits".
+        if words[share][-1] not in meaning or (
+            "credits" in words[share][0] and "or waiting for credits" not in meaning
+        ):
             failures.append("meanings.json: %s: %r has not %r" % (key, meaning, words[share]))
 if told < 5 * len(words):
     failures.append("only %d meanings found" % told)
