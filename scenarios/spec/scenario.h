@@ -12,7 +12,8 @@
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/training/step-graph.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan-options.h"
+#include "scenarios/training/step-graph.h"
 #include "topologies/server.h"
 #include "topologies/topology.h"
 
@@ -144,6 +145,7 @@ struct TrainingScenario
     CollectiveOptions collectives;
     training::TrainingPlan plan;
     training::TrainingOptions options; ///< what the plan was made from, every field resolved: for estimates and reports
+    std::string workload = "steps";    ///< of workload::Kinds
     std::string model;             ///< "bloom-560m"
     uint64_t parameters = 0;
     uint32_t zero = 0;

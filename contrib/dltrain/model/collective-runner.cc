@@ -3,8 +3,8 @@
  */
 #include "collective-runner.h"
 
-#include "collective-paths.h"
 #include "collectives/registry.h"
+#include "results/collective-paths.h"
 #include "scenarios/spec/cluster-options.h"
 
 #include "ns3/assert.h"
@@ -21,7 +21,7 @@ namespace
 /// Lanes for which the connection used last is remembered; others are looked up.
 constexpr uint32_t CACHED_LANES = 8;
 constexpr std::size_t MOST_SCHEDULES = 32; ///< of a communicator
-constexpr uint32_t NO_PATH = CollectivePaths::NONE;
+constexpr uint32_t NO_PATH = results::CollectivePaths::NONE;
 
 } // namespace
 
@@ -38,7 +38,6 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
       m_nicsPerServer(cluster.server.nics),
       m_events(this)
 {
-    interconnect.SetUser(this);
 }
 
 CollectiveRunner::~CollectiveRunner() = default;
@@ -415,7 +414,7 @@ CollectiveRunner::GetConnection(uint32_t communicator,
         const bool inside = comm.placement.serverOf[from] == comm.placement.serverOf[to];
         m_channels.push_back({communicator, from, to, lane, inside});
         Transport& transport = m_interconnect.Serving(name.from, name.to);
-        connection = {to, number, transport.Open(name, number), &transport};
+        connection = {to, number, transport.Open(name, *this, number), &transport};
     }
     return connection;
 }

@@ -42,8 +42,10 @@
 #include "ib-routing-tables.h"
 
 #include <cstdio>
+#include <map>
 #include <ostream>
 #include <string>
+#include <utility>
 
 namespace rdma
 {

@@ -446,13 +446,13 @@ class RdmaMillionPacketsTestCase : public TestCase
                                 }
                             });
             }
-            Watch<const RdmaSwitch*,
+            Watch<const RdmaSwitchBase*,
                   const RdmaPort*,
                   const RdmaFrame*,
                   RdmaSwitch::DropReason,
                   int64_t>(t.device,
                            "Drop",
-                           [&t](const RdmaSwitch*,
+                           [&t](const RdmaSwitchBase*,
                                 const RdmaPort*,
                                 const RdmaFrame* f,
                                 RdmaSwitch::DropReason,

@@ -880,7 +880,7 @@ class RdmaPcapIbBytesTestCase : public TestCase
         RdmaPcapHelper ng(*bed.fabric);
         ng.SetFormat(RdmaPcapHelper::Format::PCAPNG);
         NS_TEST_ASSERT_MSG_EQ(ng.EnablePcap(folder, "h0"), "", "opens");
-        const auto& endpoints = bed.fabric->GetSubnet()->GetSubnet().Endpoints();
+        const auto& endpoints = IbLinkLayer::GetSubnet(*bed.fabric)->GetSubnet().Endpoints();
         const uint64_t lids[] = {endpoints[0].lid, endpoints[1].lid};
         NS_TEST_ASSERT_MSG_NE(lids[0], lids[1], "LIDs");
         bed.Connect(0, 1, 0).first->PostWriteWithImmediate(1001, 7, 0xcafe);
@@ -1001,10 +1001,10 @@ class RdmaPcapIbTestCase : public TestCase
             }
             for (uint32_t e = 0; e < bed.fabric->GetNEndpoints(); ++e)
             {
-                lids.push_back(bed.fabric->GetSubnet()->GetSubnet().Endpoints()[e].lid);
+                lids.push_back(IbLinkLayer::GetSubnet(*bed.fabric)->GetSubnet().Endpoints()[e].lid);
                 for (const uint8_t sl : {0, 1})
                 {
-                    laneOf[{e, sl}] = bed.fabric->GetSubnet()->GetPath(e, 0, sl, 0).lane;
+                    laneOf[{e, sl}] = IbLinkLayer::GetSubnet(*bed.fabric)->GetPath(e, 0, sl, 0).lane;
                 }
             }
         }
@@ -1249,7 +1249,7 @@ class RdmaPcapIbOptionsTestCase : public TestCase
                                   "\"pfc\" is no flow (allowed: a->b, of hosts or their ports, "
                                   "host:port; credits)",
                                   "Ethernet's");
-            for (const auto& endpoint : bed.fabric->GetSubnet()->GetSubnet().Endpoints())
+            for (const auto& endpoint : IbLinkLayer::GetSubnet(*bed.fabric)->GetSubnet().Endpoints())
             {
                 lids.push_back(endpoint.lid);
             }

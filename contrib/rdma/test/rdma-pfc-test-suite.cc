@@ -34,7 +34,7 @@ class LawKeeper
                             m_inside -= f->opcode != RdmaOpcode::PAUSE;
                         });
         }
-        Watch<const RdmaSwitch*,
+        Watch<const RdmaSwitchBase*,
               const RdmaPort*,
               const RdmaFrame*,
               RdmaSwitch::DropReason,

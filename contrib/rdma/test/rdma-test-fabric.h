@@ -13,6 +13,7 @@
 #include "ns3/double.h"
 #include "ns3/enum.h"
 #include "ns3/global-value.h"
+#include "ns3/ib-link-layer.h"
 #include "ns3/none-congestion-ops.h"
 #include "ns3/rdma-completion-queue.h"
 #include "ns3/rdma-fabric-helper.h"
@@ -90,6 +91,12 @@ class Notes : public RdmaNicUser
     std::function<void(Completion)> onCompletion;
     std::function<void(Message)> onMessage;
 };
+
+inline Ptr<RdmaSwitch>
+AsEthernet(Ptr<RdmaSwitchBase> device)
+{
+    return DynamicCast<RdmaSwitch>(device);
+}
 
 /// A fabric to be described, built and used; Simulator::Destroy comes with its end.
 class Bed
@@ -195,17 +202,18 @@ class Bed
         return {a, b};
     }
 
+    /// \return an Ethernet switch
     Ptr<RdmaSwitch> Device(uint32_t index = 0) const
     {
-        return fabric->GetSwitches()[index];
+        return AsEthernet(fabric->GetSwitches()[index]);
     }
 
     uint64_t Drops() const
     {
         uint64_t sum = 0;
-        for (uint8_t reason = 0; reason < RdmaSwitch::DROP_REASONS; ++reason)
+        for (uint8_t reason = 0; reason < RdmaSwitchBase::DROP_REASONS; ++reason)
         {
-            sum += fabric->GetDrops(static_cast<RdmaSwitch::DropReason>(reason));
+            sum += fabric->GetDrops(static_cast<RdmaSwitchBase::DropReason>(reason));
         }
         return sum;
     }

@@ -70,14 +70,14 @@ struct Pair : VerbsBed
     /// Both ends anew, with PSNs of their own: what is under way of the former connection is old.
     void Reconnect(uint32_t psn)
     {
-        const bool selective = qp[0]->UsesSelectiveRepeat();
+        const std::string recovery = qp[0]->GetNic()->GetLossRecovery().name;
         for (uint32_t i = 0; i < 2; ++i)
         {
             RdmaQueuePairAttributes to;
             to.peerEndpoint = 1 - i;
             to.peerNumber = qp[1 - i]->GetNumber();
             to.receivePsn = to.sendPsn = psn;
-            to.selectiveRepeat = selective;
+            to.lossRecovery = recovery;
             to.peerBdpCap = 100;
             NS_ABORT_IF(!qp[i]->Modify(State::RESET).empty());
             MakeReady(qp[i], to);
@@ -203,7 +203,7 @@ class RdmaFaultsPassiveEndTestCase : public TestCase
             RdmaQueuePairAttributes to;
             to.peerEndpoint = 1 - i;
             to.peerNumber = bed.qp[1 - i]->GetNumber();
-            to.selectiveRepeat = true;
+            to.lossRecovery = "selective-repeat";
             NS_TEST_EXPECT_MSG_EQ(bed.qp[i]->Modify(State::INIT), "", "INIT");
             NS_TEST_EXPECT_MSG_NE(bed.qp[i]->Modify(State::READY_TO_RECEIVE, to),
                                   "",
@@ -212,7 +212,7 @@ class RdmaFaultsPassiveEndTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ(bed.qp[i]->Modify(State::READY_TO_RECEIVE, to), "", "RTR");
         }
         NS_TEST_EXPECT_MSG_EQ(bed.qp[0]->Modify(State::READY_TO_SEND), "", "RTS");
-        NS_TEST_EXPECT_MSG_EQ(bed.qp[1]->UsesSelectiveRepeat(), true, "ready to receive so");
+        NS_TEST_EXPECT_MSG_EQ(bed.qp[1]->GetLossRecovery().GetName(), "selective-repeat", "ready to receive so");
         bed.LoseOnce(1, 5);
         bed.qp[0]->PostWrite(40 * 4096, 1);
         Simulator::Run();
