@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The name of a list that a misspelt one is nearest to, for error messages: by Levenshtein's distance (V. Levenshtein,
- * "Binary codes capable of correcting deletions, insertions and reversals", 1966), upper and lower case alike.
+ * The name of a list that a misspelt one is nearest to, for error messages: by Levenshtein's
+ * distance (V. Levenshtein, "Binary codes capable of correcting deletions, insertions and
+ * reversals", 1966), upper and lower case alike.
  */
 #ifndef RDMA_CORE_NEAREST_NAME_H
 #define RDMA_CORE_NEAREST_NAME_H
@@ -22,7 +23,8 @@ inline bool
 SameName(std::string_view a, std::string_view b)
 {
     return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-               return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+               return std::tolower(static_cast<unsigned char>(x)) ==
+                      std::tolower(static_cast<unsigned char>(y));
            });
 }
 
@@ -41,7 +43,8 @@ NameDistance(std::string_view a, std::string_view b)
         row[0] = i;
         for (size_t j = 1; j <= b.size(); ++j)
         {
-            const size_t replaced = diagonal + (SameName(a.substr(i - 1, 1), b.substr(j - 1, 1)) ? 0 : 1);
+            const size_t replaced =
+                diagonal + (SameName(a.substr(i - 1, 1), b.substr(j - 1, 1)) ? 0 : 1);
             diagonal = row[j];
             row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
         }
@@ -49,8 +52,8 @@ NameDistance(std::string_view a, std::string_view b)
     return row[b.size()];
 }
 
-/// The nearest of `names`, the first of several; empty if none is near: farther than 2 or a third of the name's length
-/// (the greater), or nothing in common.
+/// The nearest of `names`, the first of several; empty if none is near: farther than 2 or a third
+/// of the name's length (the greater), or nothing in common.
 inline std::string
 NearestName(std::string_view name, const std::vector<std::string>& names)
 {
