@@ -100,18 +100,6 @@ struct Pair : VerbsBed
     uint32_t m_capacity;
 };
 
-std::vector<RdmaWorkCompletion>
-PollAll(Ptr<RdmaCompletionQueue> queue)
-{
-    std::vector<RdmaWorkCompletion> all;
-    RdmaWorkCompletion one;
-    while (queue->Poll(one))
-    {
-        all.push_back(one);
-    }
-    return all;
-}
-
 RdmaSendRequest
 Datagram(const RdmaQueuePair* to, uint64_t bytes, uint64_t id)
 {
