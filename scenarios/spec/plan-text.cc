@@ -130,8 +130,11 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
     }
     if (f.infiniBand)
     {
-        text += Line("congestion", f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", FECN threshold " +
-                                       (f.ib.fecnThreshold ? std::to_string(f.ib.fecnThreshold) : std::string("off")));
+        text += Line(
+            "congestion",
+            f.cc + (f.cc == "none" || f.ccPreset.empty() ? "" : " (" + f.ccPreset + ")") +
+                ", FECN threshold " +
+                (f.ib.fecnThreshold ? std::to_string(f.ib.fecnThreshold) : std::string("off")));
         text += Line("switches", f.ib.switchName + ", " + rdma::ToString(f.switchLatency) + " cut-through, " + topo::Counted(f.ib.lanes, "VL") +
                                      " of " + CanonicalBytes(f.ib.laneBuffer.value) + " at each port" +
                                      (f.ib.creditBlock == 64 ? std::string() : ", credits of " + std::to_string(f.ib.creditBlock) + " B") +
