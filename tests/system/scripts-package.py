@@ -127,8 +127,13 @@ class Interface(SystemTest):
 
     def test_families_are_what_the_program_says(self):
         """Of a program with another family, nothing here has to know it."""
-        self.assertEqual([NetworkConfig(name).family for name in ("fattree", "Leaf_Spine", "single-switch", "torus")],
-                         names_in(self.run_program(["dltrain", "--help=topologies"]).out))
+        self.assertEqual(
+            [
+                NetworkConfig(name).family
+                for name in ("fattree", "Leaf_Spine", "single-switch", "torus")
+            ],
+            names_in(self.run_program(["dltrain", "--help=topologies"]).out),
+        )
         told = {"options": [{"name": "topology", "names": ["hyper-cube"]}]}
         program = self.write("dltrain", f"#!/bin/sh\necho '{json.dumps(told)}'\n")
         os.chmod(program, 0o755)
