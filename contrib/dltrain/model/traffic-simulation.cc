@@ -668,7 +668,8 @@ TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& netwo
         {
             // The length, not the end: of a short time after a long one both ends look the same.
             os << ", for "
-               << results::HumanTime(static_cast<double>(measuring.until.ps - measuring.from.ps) / 1e6);
+               << results::HumanTime(static_cast<double>(measuring.until.ps - measuring.from.ps) /
+                                     1e6);
         }
         os << "\n";
     }
