@@ -686,7 +686,7 @@ class RdmaIbLmcTestCase : public TestCase
             const IbSubnetHelper& manager = *IbLinkLayer::GetSubnet(*bed.fabric);
             for (uint32_t entropy = 0; entropy < 16; ++entropy)
             {
-                const uint32_t lid = manager.GetPath(0, 15, 0, entropy).address & 0xffff;
+                const uint32_t lid = manager.GetPath(0, 15, 0, entropy).route.GetDestinationLid();
                 std::vector<rdma::IbHop> hops;
                 NS_TEST_EXPECT_MSG_EQ(
                     rdma::IbTracePath(manager.GetSubnet(), manager.GetTables(), 0, lid, hops),
