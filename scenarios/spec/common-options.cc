@@ -7,6 +7,7 @@
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
 
 #include <algorithm>
@@ -243,6 +244,10 @@ FabricOptionRows(Software software)
         Opt("compat", Kind::kName, json, group, "defaults of another model, to replay its inputs and results; what else is given wins")
             .Names("compatibility", CompatItems)
             .Default("none"),
+        Opt("network", Kind::kName, json, group, "how the network between servers is simulated")
+            .Names("network", NetworkItems)
+            .Default("packet")
+            .Example("analytic"),
         Opt("fabric", Kind::kName, json, group, "link layer of all NICs, links and switches")
             .Names("fabric", {{"roce", "Ethernet: RoCEv2, PFC, ECN"}, {"ib", "InfiniBand: credits, virtual lanes, a subnet manager"}})
             .Otherwise("what --nic is"),

@@ -79,6 +79,7 @@ struct IbSpec
 
 struct FabricSpec
 {
+    std::string network = "packet"; ///< of Networks(): how it is simulated
     bool infiniBand = false;       ///< or Ethernet
     IbSpec ib;
     std::string nic;               ///< preset name: "100GbE"

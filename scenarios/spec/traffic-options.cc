@@ -8,6 +8,7 @@
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/launcher.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
@@ -764,8 +765,9 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
         }
     };
     decide("queue-pairs", load ? "reused" : "per-flow");
-    decide("queue-interval", load ? "1us" : "0ns");
-    decide("rate-interval", load ? "100us" : "0ns");
+    const bool looks = load && HasPackets(s->fabric);
+    decide("queue-interval", looks ? "1us" : "0ns");
+    decide("rate-interval", looks ? "100us" : "0ns");
     decide("size-bins", "100kB,10MB"); // Alizadeh et al., "pFabric", SIGCOMM 2013
     const std::string& use = values.Text("queue-pairs");
     s->queuePairs = use == "reused" ? QueuePairUse::kReused : use == "per-pair" ? QueuePairUse::kPerPair : QueuePairUse::kPerFlow;

@@ -10,6 +10,7 @@
 #include "results/run-summary.h"
 #include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/network-kinds.h"
 
 #include "ns3/simulator.h"
 
@@ -43,7 +44,7 @@ std::string
 CollperfSimulation::Populate()
 {
     m_interconnect = std::make_unique<Interconnect>(m_scenario.cluster,
-                                                    "packet",
+                                                    m_scenario.fabric.network,
                                                     m_run.Fabric(),
                                                     m_run.Collector());
     m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
@@ -256,14 +257,14 @@ CollperfSimulation::OnBegin()
         std::printf("# the schedule of every size is proven for these ranks: each byte arrives and "
                     "is added once; no data is moved\n");
     }
-    std::printf("# %s, algorithm %s, %u ranks on %u servers, %s, %s, congestion control %s\n",
+    std::printf("# %s, algorithm %s, %u ranks on %u servers, %s, %s, %s\n",
                 coll::OpName(m_scenario.op).c_str(),
                 algorithm.Name().c_str(),
                 m_scenario.ranks,
                 m_scenario.cluster.servers,
                 rdma::Shown(m_scenario.cluster.topologyName).c_str(),
                 rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)).c_str(),
-                m_scenario.fabric.cc.c_str());
+                scenario::NetworkText(m_scenario.fabric).c_str());
     std::printf("# copies within a GPU take no time here, so in place is what out of place is: one "
                 "simulation, shown twice\n#\n");
     std::printf("#                                                              out-of-place       "

@@ -121,12 +121,13 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
                                                    m_tags,
                                                    options.seed,
                                                    options.flowRows);
+    const std::string outOfPackets = options.packets ? options.out : "";
     m_links = std::make_unique<LinkSampler>(fabric,
-                                            InFolder(options.out, "links.csv"),
+                                            InFolder(outOfPackets, "links.csv"),
                                             m_portNames,
                                             options.linkIntervalPs,
                                             options.linkRows);
-    m_events = std::make_unique<results::EventLog>(InFolder(options.out, "network_events.log"),
+    m_events = std::make_unique<results::EventLog>(InFolder(outOfPackets, "network_events.log"),
                                                    options.eventLinesPerKind,
                                                    options.warmup);
     if (!options.queuePairs.empty())
@@ -247,18 +248,13 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
     {
         return; // it will never arrive
     }
-    // Posts are numbered as they come, unless the poster has numbers of its own.
-    const uint32_t tag = static_cast<uint32_t>(request.id);
-    m_marked |= (tag & WARMUP) != 0;
-    const bool measured = m_marked ? !(tag & WARMUP) : m_measuring;
-    const uint64_t flow = request.id >> 32 ? (request.id >> 32) - 1 : m_posts;
-    m_posts += measured;
-    ++m_outstanding;
+    const Numbered number = Number(request.id);
     const bool here = m_options.atSender || request.operation == ns3::RdmaOperation::READ;
     if (!IsRemote(qp) || here) // else the other rank expects it
     {
-        AddPending(Find(qp->GetNic()->GetEndpoint(), qp->GetNumber()),
-                   {request.posted, flow, tag & ~WARMUP, NONE, measured, request.operation});
+        AddPending(
+            Find(qp->GetNic()->GetEndpoint(), qp->GetNumber()),
+            {request.posted, number.flow, number.tag, NONE, number.measured, request.operation});
     }
     if (m_queuePairLog)
     {
@@ -269,6 +265,41 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
                 : qp;
         m_queuePairLog->Begin(sender, ns3::RdmaClock::Now());
     }
+}
+
+TraceCollector::Numbered
+TraceCollector::Number(uint64_t id)
+{
+    // Posts are numbered as they come, unless the poster has numbers of its own.
+    const uint32_t tag = static_cast<uint32_t>(id);
+    m_marked |= (tag & WARMUP) != 0;
+    const bool measured = m_marked ? !(tag & WARMUP) : m_measuring;
+    const uint64_t flow = id >> 32 ? (id >> 32) - 1 : m_posts;
+    m_posts += measured;
+    ++m_outstanding;
+    return {flow, tag & ~WARMUP, measured};
+}
+
+TraceCollector::Numbered
+TraceCollector::BeginMessage(uint64_t id)
+{
+    m_links->Arm(); // for whoever observes it
+    return Number(id);
+}
+
+void
+TraceCollector::EndMessage(const Numbered& numbered, results::FlowRecord record)
+{
+    --m_outstanding;
+    const bool measured =
+        m_marked ? numbered.measured : m_measuring && record.start >= m_measuredFrom;
+    if (!measured || m_finished)
+    {
+        return;
+    }
+    record.flow = numbered.flow;
+    record.tag = numbered.tag;
+    m_flows->Add(record);
 }
 
 void

@@ -45,6 +45,7 @@ class TraceCollector
         bool attribution{false}; //!< note where the time of messages goes (TailAttribution)
         std::vector<std::string> queuePairs; //!< patterns, for queue_pairs.csv; none: no file
         bool atSender{false}; //!< a message is complete when its last ACK is at the sender
+        bool packets{true};   //!< else nothing is known of links and devices, and no file says it
         std::size_t flowRows{1000000};
         int64_t linkIntervalPs{100000000};
         std::size_t linkRows{200000};
@@ -91,6 +92,29 @@ class TraceCollector
                        int64_t posted,
                        uint64_t id,
                        ns3::RdmaOperation operation);
+
+    // Messages that move without packets, of which no NIC tells.
+    struct Numbered
+    {
+        uint64_t flow{0};
+        uint32_t tag{0};
+        bool measured{false};
+    };
+
+    /// A message is posted. \param id as in a work request
+    Numbered BeginMessage(uint64_t id);
+    /// It is complete. \param record without flow and tag
+    void EndMessage(const Numbered& numbered, results::FlowRecord record);
+
+    bool HasPackets() const
+    {
+        return m_options.packets;
+    }
+
+    bool IsCompleteAtSender() const
+    {
+        return m_options.atSender;
+    }
 
     ns3::RdmaFabric& GetFabric() const
     {
@@ -269,6 +293,7 @@ class TraceCollector
         return !m_fabric.IsLocal(qp->GetPeerEndpoint());
     }
 
+    Numbered Number(uint64_t id);
     void AddPending(QueuePair& state, const Pending& pending);
     void TakeBaseline(int64_t now);
 
