@@ -7,6 +7,7 @@
 #ifndef SCENARIOS_MODELS_ZOO_JSON_H
 #define SCENARIOS_MODELS_ZOO_JSON_H
 
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/model-zoo.h"
 #include "topologies/names.h"
@@ -31,29 +32,6 @@ PlainName(std::string_view name)
     return topo::FoldedName(std::string(name));
 }
 
-/// Levenshtein distance.
-inline size_t
-EditDistance(std::string_view a, std::string_view b)
-{
-    std::vector<size_t> row(b.size() + 1);
-    for (size_t j = 0; j <= b.size(); ++j)
-    {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= a.size(); ++i)
-    {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.size(); ++j)
-        {
-            const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-        }
-    }
-    return row[b.size()];
-}
-
 /// Up to three of `names`, the most similar to `name` first; none that would need half of its
 /// letters changed.
 inline std::vector<std::string>
@@ -63,7 +41,7 @@ NearestNames(std::string_view name, const std::vector<std::string>& names)
     std::vector<std::pair<size_t, std::string>> found;
     for (const auto& n : names)
     {
-        const size_t d = EditDistance(plain, PlainName(n));
+        const size_t d = rdma::NameDistance(plain, PlainName(n));
         if (2 * d <= std::max(plain.size(), size_t{2}))
         {
             found.emplace_back(d, n);
@@ -98,7 +76,8 @@ SpellingsIn(const nlohmann::json& list)
 }
 
 /// The entry of a list of objects whose "name", or one of whose "aliases", is what `name`
-/// means (topo::SameName); nullptr: none. No two entries have spellings that fold alike (a test sees to it).
+/// means (topo::SameName); nullptr: none. No two entries have spellings that fold alike (a test
+/// sees to it).
 inline const nlohmann::json*
 FindByName(const nlohmann::json& list, std::string_view name)
 {

@@ -14,14 +14,15 @@ ETHERNET_GBPS = (10, 25, 40, 50, 100, 200, 400, 800)
 
 
 class NetworkConfig:
-    """A network: its family or a file, and any option of the groups Network and Fabric of dltrain --help.
+    """A network: its family or a file, and any option of the groups Network and Fabric of dltrain
+    --help.
 
         NetworkConfig("fattree", **NetworkConfig.IB_EDR)
         NetworkConfig("leafspine", **NetworkConfig.ETH_400G, hosts_per_leaf=8, oversubscription=2)
         NetworkConfig("two-racks.json", mtu=1024, pfc=False)
 
-    Families: fattree, leafspine, singleswitch, torus (hyphens or not). Presets: ETH_10G to ETH_800G for RoCE, IB_SDR to
-    IB_XDR for InfiniBand (NICs, links and switches).
+    Families: fattree, leafspine, singleswitch, torus (hyphens or not). Presets: ETH_10G to ETH_800G
+    for RoCE, IB_SDR to IB_XDR for InfiniBand (NICs, links and switches).
     """
 
     def __init__(self, family="fat-tree", **options):
@@ -33,12 +34,19 @@ class NetworkConfig:
         return {"topology": self.family, **self.given}
 
     def __eq__(self, other):
-        return isinstance(other, NetworkConfig) and (self.family, self.given) == (other.family, other.given)
+        return isinstance(other, NetworkConfig) and (self.family, self.given) == (
+            other.family,
+            other.given,
+        )
 
     __hash__ = None
 
     def __repr__(self):
-        return "NetworkConfig(" + ", ".join([repr(self.family)] + [f"{k}={v!r}" for k, v in self.given.items()]) + ")"
+        return (
+            "NetworkConfig("
+            + ", ".join([repr(self.family)] + [f"{k}={v!r}" for k, v in self.given.items()])
+            + ")"
+        )
 
 
 for _name in INFINIBAND:

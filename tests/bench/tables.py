@@ -240,7 +240,7 @@ def analytic():
         ("hierarchical all-reduce, 64 ranks in 8 servers, 64 MB, random placement",
          "collperf -b 64M -e 64M --ranks=64 --algorithm=hierarchical --placement=random"),
         ("all-reduce, 64 ranks in 8 servers, 8 kB", "collperf -b 8K -e 8K --ranks=64"),
-        ("all-to-all, 64 ranks, 64 MB, random placement", "collperf alltoall -b 64M -e 64M --ranks=64 --gpus-per-server=1 --placement=random"),
+        ("all-to-all, 64 ranks, 64 MB, random placement", "collperf --op=all_to_all -b 64M -e 64M --ranks=64 --gpus-per-server=1 --placement=random"),
         ("InfiniBand NDR, ring all-reduce, 64 ranks, 64 MB",
          "collperf -b 64M -e 64M --ranks=64 --gpus-per-server=1 --algorithm=ring --fabric=ib --nic=NDR"),
         ("ZeRO-3 step, bloom-560m, 64 GPUs", "dltrain --gpus=64 --steps=1 --warmup-steps=0"),

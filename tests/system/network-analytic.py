@@ -22,7 +22,7 @@ PATHS = ("--topology=single-switch --hosts=2",
          "--topology=leaf-spine --leaves=2 --hosts-per-leaf=2 --spines=1 --fabric-rate=40Gbps --mtu=512",
          "--topology=leaf-spine --leaves=2 --hosts-per-leaf=2 --spines=1 --fabric-rate=400Gbps --switch-latency=1us",
          "--topology=fat-tree --k=4 --hosts=16 --nic=25GbE --mtu=2048",
-         "--topology=torus --dims=3x3 --hosts=9",
+         "--topology=torus --torus=3x3 --hosts=9",
          "--topology=single-switch --hosts=2 --compat=hpcc",
          "--fabric=ib --nic=HDR --topology=fat-tree --k=4 --hosts=16",
          "--fabric=ib --nic=NDR --topology=leaf-spine --leaves=2 --hosts-per-leaf=2 --spines=2 --mtu=1024")
@@ -98,7 +98,7 @@ class AnalyticTest(SystemTest):
     def test_collectives_and_steps_on_idle_networks(self):
         # A ring over one switch never has two messages on a link: what differs is acknowledgements in the way.
         for line in ("collperf -b 1M -e 1M --gpus-per-server=1 --ranks=8 --topology=single-switch",
-                     "collperf all_gather -b 1M -e 1M --gpus-per-server=1 --ranks=8 --topology=single-switch --fabric=ib --nic=HDR"):
+                     "collperf --op=all_gather -b 1M -e 1M --gpus-per-server=1 --ranks=8 --topology=single-switch --fabric=ib --nic=HDR"):
             with self.subTest(line):
                 times = [self.run_program(f"{line} --cc=none" + self.quick if kind == "packet" else f"{line} --network=analytic" + self.quick)
                          .stats["collectives"][0]["time_us"] for kind in ("packet", "analytic")]
@@ -139,7 +139,7 @@ class AnalyticTest(SystemTest):
                        "--buffer=2MB", "--window=1MB", "--bit-error-rate=1e-9", "--loss-recovery=selective-repeat", "--queue-interval=1us",
                        "--rate-interval=10us", "--fabric=ib --nic=HDR --vls=2"):
             with self.subTest(option):
-                self.refuse(f"traffic --hosts=4 --topology=single-switch --network=analytic {option}", option.split()[-1].split("=")[0].replace("no-", ""),
+                self.refuse(f"traffic --hosts=4 --topology=single-switch --network=analytic {option}", option.split()[-1].split("=")[0],
                             "without packets", "--network=packet")
         self.refuse("dltrain --gpus=16 --network=analytic --ns3::RdmaSwitch::EcnKmin=1000", "attribute", "--network=packet")
         self.refuse("collperf --network=analitic", "--network", "analitic", "packet, analytic", "analytic")

@@ -134,11 +134,10 @@ AnalyticTransport::Post(uint32_t channel, const TransportPost& post)
     Message& message = m_messages[index];
     message = {};
     message.post = post;
-    message.numbered = m_collector.BeginMessage(post.id);
+    message.noted = m_collector.BeginMessage(post.id, now, post.operation);
     message.times = TimesOf(on, post);
     message.channel = channel;
     message.next = NONE;
-    message.posted = now;
     (on.head == NONE ? on.head : m_messages[on.tail].next) = index;
     on.tail = index;
     if (!on.busy)
@@ -242,7 +241,7 @@ AnalyticTransport::OnOut(uint32_t index, int64_t now)
     if (on.busy)
     {
         const Message& waiting = m_messages[on.head];
-        const int64_t asked = waiting.posted + waiting.times.lead;
+        const int64_t asked = waiting.noted.posted + waiting.times.lead;
         m_events.Schedule(std::max(next, asked), ContextOf(on.from), {EventKind::BEGIN, channel});
     }
 }
@@ -260,7 +259,6 @@ AnalyticTransport::Record(const Message& message, int64_t now)
     const Channel& on = m_channels[message.channel];
     results::FlowRecord record;
     record.bytes = message.post.bytes;
-    record.start = message.posted;
     record.end = now;
     record.ideal = message.times.shown;
     record.src = on.from;
@@ -270,7 +268,7 @@ AnalyticTransport::Record(const Message& message, int64_t now)
         record.fromGpu = on.name.from;
         record.toGpu = on.name.to;
     }
-    m_collector.EndMessage(message.numbered, record);
+    m_collector.EndMessage(message.noted, record);
 }
 
 void

@@ -20,22 +20,23 @@ namespace dltrain
 /**
  * Moves messages by a formula, without packets.
  *
- *     post --> [ sender's NIC, shared ] --> the path's latency --> [ receiver's NIC, shared ] -->
- * delivered first byte at s               s + ideal - W_in          W_in of work W_out of work;
- * last byte leaves at e, is there at e + ideal - W_out at the earliest
+ *                 at s                     first byte: s + ideal - W_in
+ *     post -----> [ sender's NIC: W_out ] ---- path ----> [ receiver's NIC: W_in ] --> delivered
+ *                 last byte leaves: e      last byte: e + ideal - W_out
  *
  * `ideal` is the closed form of an idle path (rdma::IdealCompletion: headers, propagation,
  * pipelines, store and forward, the path's slowest link), W_out and W_in what the message's frames
- * take on the first and the last link. So a message alone takes `ideal` to the picosecond, as it
- * does with packets, and NICs are shared as topo::NicServer says.
+ * take on the first and the last link, which are NICs' work (topo::NicServer). A message is
+ * delivered when the receiver's NIC is done with it and its last byte is there. So alone it takes
+ * `ideal` to the picosecond, as with packets.
  *
  * Messages of a channel go one after the other, no faster than the slowest link of their path.
  * Apart from that, links between switches have room for everything: nothing is lost, marked, paused
- * or rerouted, no NIC slows down, and a sender that shares a receiver does not give its other
- * messages what it cannot use. Acknowledgements take no bandwidth; the last one is as late as on an
- * idle way back.
+ * or rerouted, no NIC slows down, and a sender whose receiver is shared does not give its other
+ * messages what that one cannot take. Acknowledgements take no bandwidth; the last one is as late as
+ * on an idle way back.
  *
- * Five events a message. A host's state is changed by its own events only.
+ * Five events a message; a NIC's server is touched by its own host's events only.
  */
 class AnalyticTransport : public Transport
 {
@@ -82,11 +83,10 @@ class AnalyticTransport : public Transport
     struct Message
     {
         TransportPost post;
-        TraceCollector::Numbered numbered;
+        PendingMessages::Message noted;
         Times times;
         uint32_t channel;
         uint32_t next;
-        int64_t posted;
         int64_t begun;
         bool served;  ///< by the receiver's NIC
         bool arrived; ///< its last byte

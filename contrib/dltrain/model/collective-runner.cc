@@ -3,8 +3,8 @@
  */
 #include "collective-runner.h"
 
-#include "collective-paths.h"
 #include "collectives/registry.h"
+#include "results/collective-paths.h"
 #include "scenarios/spec/cluster-options.h"
 
 #include "ns3/assert.h"
@@ -21,7 +21,7 @@ namespace
 /// Lanes for which the connection used last is remembered; others are looked up.
 constexpr uint32_t CACHED_LANES = 8;
 constexpr std::size_t MOST_SCHEDULES = 32; ///< of a communicator
-constexpr uint32_t NO_PATH = CollectivePaths::NONE;
+constexpr uint32_t NO_PATH = results::CollectivePaths::NONE;
 
 } // namespace
 

@@ -6,6 +6,7 @@
 
 #include "collectives/schedule.h"
 #include "event-pool.h"
+#include "results/records.h"
 #include "scenarios/spec/scenario.h"
 #include "transport.h"
 
@@ -16,28 +17,17 @@
 #include <unordered_map>
 #include <vector>
 
+namespace results
+{
+class CollectivePaths;
+}
+
 namespace dltrain
 {
 
 using coll::Rank;
 
-class CollectivePaths;
-
-/// One collective as it ran, for reports.
-struct CollectiveRecord
-{
-    coll::Op op = coll::Op::kAllReduce;
-    const coll::Algorithm* algorithm = nullptr;
-    uint64_t bytes = 0;
-    uint32_t ranks = 0;
-    uint32_t tag = 0;        ///< index of its name (TraceCollector::Tag)
-    uint64_t bytesSent = 0;  ///< by all ranks together
-    int64_t firstStart = -1; ///< ps, of the first rank that entered
-    int64_t lastStart = -1;  ///< ps, of the last
-    int64_t end = -1;        ///< ps, of the last rank that left
-    double meanPs =
-        0; ///< time a rank spends in it, from its entry to its leaving; mean over the ranks
-};
+using results::CollectiveRecord;
 
 /// Hears of collectives.
 class CollectiveUser
@@ -81,7 +71,7 @@ class CollectiveRunner : public TransportUser
     ~CollectiveRunner() override;
 
     /// Note what ranks left their collectives after. \param paths must outlive this
-    void SetPaths(CollectivePaths* paths)
+    void SetPaths(results::CollectivePaths* paths)
     {
         m_paths = paths;
     }
@@ -271,7 +261,7 @@ class CollectiveRunner : public TransportUser
     std::vector<Channel> m_channels;
     uint64_t m_failed = 0;     ///< messages
     std::string m_firstFailed; ///< of them, in words
-    CollectivePaths* m_paths = nullptr;
+    results::CollectivePaths* m_paths = nullptr;
     uint32_t m_cause = UINT32_MAX; ///< of what is posted: see CollectivePaths
     uint64_t m_bytes = 0;
     EventPool<CollectiveRunner, EventPayload> m_events;

@@ -4,6 +4,7 @@
 #include "fabric-builder.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "link-layer-setup.h"
 #include "ns3-settings.h"
 #include "ranks.h"
 #include "results/output-errors.h"
@@ -15,6 +16,7 @@
 #include "ns3/data-rate.h"
 #include "ns3/double.h"
 #include "ns3/global-value.h"
+#include "ns3/ib-link-layer.h"
 #include "ns3/nstime.h"
 #include "ns3/object-factory.h"
 #include "ns3/quad-heap-scheduler.h"
@@ -88,7 +90,7 @@ SetDefaults(const scenario::FabricSpec& spec, std::string& error)
     set("ns3::IbSwitch::Latency",
         ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.switchLatency.ps))));
     set("ns3::IbSwitch::CongestionThreshold", UintegerValue(spec.ib.fecnThreshold));
-    set("ns3::IbSwitch::AdaptiveRouting", BooleanValue(spec.ib.adaptiveRouting));
+    set("ns3::IbSwitch::LoadBalancer", StringValue(spec.ib.adaptiveRouting ? "adaptive" : ""));
     set("ns3::RdmaSwitch::PipelineLatency",
         ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.switchLatency.ps))));
     set("ns3::RdmaSwitch::BufferPer100G", UintegerValue(spec.bufferPer100G.value));
@@ -189,7 +191,7 @@ CheckNicLimits(const ns3::RdmaNic& nic)
 
 /// \return what is wrong with the attributes of switches, or nothing
 std::string
-CheckSwitch(bool infiniBand)
+CheckSwitch()
 {
     const auto device = ns3::ObjectFactory("ns3::RdmaSwitch").Create<ns3::RdmaSwitch>();
     // A watchdog looks that often.
@@ -203,7 +205,7 @@ CheckSwitch(bool infiniBand)
                    time.SerializeToString(nullptr) + "; allowed: 0 (off), or at least 100 ns";
         }
     }
-    return infiniBand ? "" : device->CheckEcn();
+    return {};
 }
 
 /// What started several processes.
@@ -265,18 +267,13 @@ CheckTogether(const scenario::FabricSpec& spec, std::string& error)
     {
         error = CheckNicLimits(*nic);
     }
-    UintegerValue receiveBuffer;
-    nic->GetAttribute("PcieReceiveBuffer", receiveBuffer);
-    if (error.empty() && spec.infiniBand && receiveBuffer.Get())
+    if (error.empty())
     {
-        error = "ns3::RdmaNic::PcieReceiveBuffer: " + std::to_string(receiveBuffer.Get()) +
-                " B, but an InfiniBand NIC holds what its bus has not taken in the buffers of its "
-                "VLs; allowed: 0, and --vl-buffer, now " +
-                std::to_string(spec.ib.laneBuffer.value) + " B";
+        error = CheckSwitch();
     }
     if (error.empty())
     {
-        error = CheckSwitch(spec.infiniBand);
+        error = LinkLayerSetup::Of(spec)->Check(*nic);
     }
     return error.empty() && CheckCongestionControl(spec, *nic, error);
 }
@@ -365,38 +362,13 @@ BuildFabric(const scenario::FabricSpec& spec,
     factory.SetTypeId(type);
     ns3::RdmaFabricHelper helper;
     helper.SetCongestionOps(factory.Create<ns3::RdmaCongestionOps>());
-    if (spec.infiniBand)
-    {
-        ns3::IbFabricConfig config;
-        config.routing = spec.ib.routing;
-        config.forwardingFile = spec.ib.lfts;
-        config.lmc = spec.ib.lmc;
-        config.lanes = spec.ib.lanes;
-        config.laneBuffer = spec.ib.laneBuffer.value;
-        config.creditBlock = spec.ib.creditBlock;
-        config.vlHigh = spec.ib.high;
-        config.vlLow = spec.ib.low;
-        config.highLimit = spec.ib.highLimit;
-        config.staticRate = spec.ib.staticRate;
-        helper.SetInfiniBand(config);
-    }
-    // The scenario's own, whatever the congestion control would have.
-    for (const char* name : {"EcnKmin", "EcnKmax", "EcnPmax"})
-    {
-        if (spec.infiniBand)
-        {
-            break;
-        }
-        ns3::TypeId::AttributeInformation info;
-        ns3::RdmaSwitch::GetTypeId().LookupAttributeByName(name, &info);
-        helper.SetSwitchAttribute(name, *info.initialValue);
-    }
+    const auto linkLayer = LinkLayerSetup::Of(spec);
+    linkLayer->Apply(helper);
     if (Ranks::Get().Several())
     {
-        if (spec.infiniBand)
+        error = linkLayer->CheckProcesses();
+        if (!error.empty())
         {
-            error = "--fabric=ib: credits do not cross processes; allowed: without mpirun, or "
-                    "--fabric=roce";
             return nullptr;
         }
         error = Split(topology, run, helper);
@@ -406,43 +378,35 @@ BuildFabric(const scenario::FabricSpec& spec,
         }
     }
     auto fabric = helper.Build(nodes, links, error);
-    if (!fabric && !spec.ib.lfts.empty() && error.rfind(spec.ib.lfts, 0) == 0)
+    if (!fabric)
     {
-        error = "--ib-lfts=" + error;
+        error = linkLayer->Explain(error);
+        return nullptr;
     }
-    else if (!fabric && spec.infiniBand && error.find(" cannot route: ") != std::string::npos)
+    const ns3::RdmaLinkLayer& built = fabric->GetLinkLayer();
+    const std::string note = built.GetNote();
+    if (!note.empty())
     {
-        error = "--ib-routing=" + spec.ib.routing + ": " + error;
+        std::cerr << "note: " << built.GetWords().name << ": " << note << "\n";
     }
-    if (fabric && fabric->GetSubnet())
+    error = fabric->ConnectRanks();
+    if (!error.empty())
     {
-        const std::string note = fabric->GetSubnet()->GetNote();
-        if (!note.empty())
-        {
-            std::cerr << "note: InfiniBand: " << note << "\n";
-        }
+        return nullptr;
     }
-    if (fabric)
+    const auto& endpoints = topology.Endpoints();
+    NS_ABORT_MSG_IF(endpoints.size() != fabric->GetNEndpoints(),
+                    "the fabric's endpoints are not the topology's");
+    for (uint32_t e = 0; e < endpoints.size(); ++e)
     {
-        error = fabric->ConnectRanks();
-        if (!error.empty())
+        if (!fabric->IsLocal(e))
         {
-            return nullptr;
+            continue;
         }
-        const auto& endpoints = topology.Endpoints();
-        NS_ABORT_MSG_IF(endpoints.size() != fabric->GetNEndpoints(),
-                        "the fabric's endpoints are not the topology's");
-        for (uint32_t e = 0; e < endpoints.size(); ++e)
-        {
-            if (!fabric->IsLocal(e))
-            {
-                continue;
-            }
-            const auto port = fabric->GetNic(e)->GetPort();
-            NS_ABORT_MSG_IF(port->GetNode() != fabric->GetNodes().Get(endpoints[e].host) ||
-                                port->GetIfIndex() != endpoints[e].port,
-                            "the fabric numbers its endpoints otherwise than the topology");
-        }
+        const auto port = fabric->GetNic(e)->GetPort();
+        NS_ABORT_MSG_IF(port->GetNode() != fabric->GetNodes().Get(endpoints[e].host) ||
+                            port->GetIfIndex() != endpoints[e].port,
+                        "the fabric numbers its endpoints otherwise than the topology");
     }
     return fabric;
 }
@@ -456,9 +420,10 @@ WriteSubnet(const ns3::RdmaFabric& fabric,
     {
         return {};
     }
-    if (fabric.GetSubnet() && spec.ib.dump)
+    const ns3::IbSubnetHelper* subnet = ns3::IbLinkLayer::GetSubnet(fabric);
+    if (subnet && spec.ib.dump)
     {
-        const std::string error = fabric.GetSubnet()->Dump(run.out);
+        const std::string error = subnet->Dump(run.out);
         if (!error.empty())
         {
             results::OutputErrors::Add(error);

@@ -3,7 +3,7 @@
  */
 #include "step-runner.h"
 
-#include "trace-collector.h"
+#include "results/message-id.h"
 
 #include "ns3/assert.h"
 
@@ -203,7 +203,8 @@ StepRunner::TryStart(Rank rank, uint32_t s, int64_t now)
                     task.op,
                     task.bytes,
                     0,
-                    m_tagOfTask[role][id] | (state.step < m_warmup ? TraceCollector::WARMUP : 0),
+                    m_tagOfTask[role][id] |
+                        (state.step < m_warmup ? results::MessageId::WARMUP : 0),
                     id,
                     now);
 }

@@ -6,6 +6,7 @@
 
 #include "collective-runner.h"
 #include "event-pool.h"
+#include "results/records.h"
 #include "scenarios/training/step-graph.h"
 
 #include <cstdint>
@@ -17,25 +18,8 @@
 namespace dltrain
 {
 
-/// One compute or communication call of one rank, for calls.log.
-struct CallRecord
-{
-    int64_t start; ///< ps
-    int64_t end;   ///< ps
-    Rank rank;
-    const training::Task* task;
-    const training::StepGraph* graph;
-    uint32_t step;
-};
-
-/// One training step as it ran.
-struct StepRecord
-{
-    int64_t end = 0;            ///< ps: the last rank's
-    double computePs = 0;       ///< mean over the ranks: compute stream busy
-    double communicationPs = 0; ///< mean over the ranks: at least one communication stream busy
-    std::vector<CollectiveRecord> collectives;
-};
+using results::CallRecord;
+using results::StepRecord;
 
 /**
  * Runs a training plan: every rank walks its role's step graph, over and over, on its own streams.
@@ -48,7 +32,7 @@ class StepRunner : public CollectiveUser
 {
   public:
     /**
-     * Of `steps` to run, the first `warmup` are marked: their messages carry TraceCollector::WARMUP
+     * Of `steps` to run, the first `warmup` are marked: their messages carry MessageId::WARMUP
      * in their tags. onBegin is called when the first rank begins a step, onStep when the last rank
      * has ended it; tagOf gives the number of a collective's name.
      */

@@ -9,6 +9,7 @@
 #include "program.h"
 #include "ranks.h"
 #include "results/human-text.h"
+#include "results/message-id.h"
 #include "results/run-summary.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/traffic/hpcc-times.h"
@@ -273,9 +274,9 @@ TrafficSimulation::PostOf(uint32_t index)
     const scenario::Flow& flow = m_scenario.flows[index];
     const bool measured = m_scenario.measuring.Covers(flow.start);
     TransportPost post;
-    post.id = TraceCollector::Id(m_run.Collector().Tag(flow.tag) |
-                                     (measured ? 0 : TraceCollector::WARMUP),
-                                 index);
+    post.id = results::MessageId::Of(m_run.Collector().Tag(flow.tag) |
+                                         (measured ? 0 : results::MessageId::WARMUP),
+                                     index);
     post.operation = GetOperation();
     post.bytes = flow.bytes;
     return post;
@@ -377,7 +378,7 @@ TrafficSimulation::OnArrived(uint32_t flow, int64_t now)
             m_statistics->OnComplete(flow, now - of.start.ps, GetIdealPs(of));
         }
     }
-    m_statistics->OnGone(flow, false, now);
+    m_statistics->OnGone(flow, false);
     if (m_writeCompletionTimes && !m_scenario.completionAtSender)
     {
         WriteCompletionTime(flow, now);
@@ -468,14 +469,14 @@ TrafficSimulation::CloseCompletionTimes()
 void
 TrafficSimulation::OnSent(uint32_t channel, uint64_t, uint64_t id, bool failed, int64_t now)
 {
-    const auto flow = static_cast<uint32_t>((id >> 32) - 1); // TraceCollector::Id
+    const uint32_t flow = results::MessageId::Flow(id);
     const scenario::Flow& of = m_scenario.flows[flow];
     const bool measured = m_scenario.measuring.Covers(of.start);
     m_failed += failed;
     m_lastEnd = now;
     if (failed)
     {
-        m_statistics->OnGone(flow, true, now);
+        m_statistics->OnGone(flow, true);
     }
     else if (measured && m_scenario.completionAtSender)
     {

@@ -89,7 +89,7 @@ struct ChannelName
 struct TransportPost
 {
     uint64_t bytes = 0;
-    uint64_t id = 0; ///< TraceCollector::Id; OnSent says it
+    uint64_t id = 0; ///< results::MessageId; OnSent says it
     /// What it is on an RDMA network. A READ is posted by the channel's far end.
     ns3::RdmaOperation operation = ns3::RdmaOperation::WRITE;
     bool hasImmediate = false;

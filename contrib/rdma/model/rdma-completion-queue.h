@@ -56,7 +56,8 @@ class RdmaCompletionQueue : public Object
     void DoDispose() override;
 
   private:
-    friend class RdmaQueuePair;
+    friend class RdmaRequester;
+    friend class RdmaResponder;
 
     /// \return whether there was room
     bool Push(const RdmaWorkCompletion& completion);

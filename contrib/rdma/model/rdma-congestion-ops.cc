@@ -3,10 +3,9 @@
  */
 #include "rdma-congestion-ops.h"
 
-#include "ns3/abort.h"
-#include "ns3/object-factory.h"
+#include "rdma-named-types.h"
 
-#include <algorithm>
+#include "ns3/abort.h"
 
 namespace ns3
 {
@@ -101,34 +100,13 @@ RdmaCongestionOps::OnDataReceived(const RdmaFrame&, int64_t)
 std::vector<std::pair<std::string, std::string>>
 RdmaCongestionOps::GetNames()
 {
-    std::vector<std::pair<std::string, std::string>> names;
-    for (uint16_t i = 0; i < TypeId::GetRegisteredN(); ++i)
-    {
-        const TypeId tid = TypeId::GetRegistered(i);
-        if (tid.HasConstructor() && tid.IsChildOf(RdmaCongestionOps::GetTypeId()))
-        {
-            ObjectFactory factory;
-            factory.SetTypeId(tid);
-            names.emplace_back(factory.Create<RdmaCongestionOps>()->GetName(), tid.GetName());
-        }
-    }
-    std::sort(names.begin(), names.end());
-    return names;
+    return RdmaNamedTypes<RdmaCongestionOps>::Get();
 }
 
 TypeId
 RdmaCongestionOps::LookupByName(const std::string& name, bool& ok)
 {
-    for (const auto& [known, type] : GetNames())
-    {
-        if (known == name || type == name)
-        {
-            ok = true;
-            return TypeId::LookupByName(type);
-        }
-    }
-    ok = false;
-    return GetTypeId();
+    return RdmaNamedTypes<RdmaCongestionOps>::Lookup(name, ok);
 }
 
 } // namespace ns3

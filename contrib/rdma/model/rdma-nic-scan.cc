@@ -28,18 +28,18 @@ RdmaNicScan::RdmaNicScan(RdmaNic* nic)
 void
 RdmaNicScan::Activate(RdmaQueuePair* qp, int64_t now)
 {
-    qp->Send();
-    if (qp->m_schedule == RdmaQueuePair::Schedule::IDLE &&
-        (qp->m_sender->nextPsn < qp->m_endPsn || qp->m_respond))
+    qp->m_requester.Send();
+    if (qp->m_requester.m_schedule == RdmaRequester::Schedule::IDLE &&
+        (qp->m_requester.m_sender->nextPsn < qp->m_requester.m_endPsn || qp->m_respond))
     {
-        qp->m_schedule = RdmaQueuePair::Schedule::READY; // in the list
-        qp->m_sender->nextSend = std::max(qp->m_sender->nextSend, now);
+        qp->m_requester.m_schedule = RdmaRequester::Schedule::READY; // in the list
+        qp->m_requester.m_sender->nextSend = std::max(qp->m_requester.m_sender->nextSend, now);
         m_list.push_back(qp);
         m_nic->m_port->SetPullMask(0xff);
     }
-    else if (qp->m_sender->cc.repace == RdmaCongestionState::Repace::SHIFT)
+    else if (qp->m_requester.m_sender->cc.repace == RdmaCongestionState::Repace::SHIFT)
     {
-        OnShift(qp->m_sender->nextSend, now); // that code does so with every ACK that it reacts to
+        OnShift(qp->m_requester.m_sender->nextSend, now); // that code does so with every ACK that it reacts to
     }
     m_nic->m_port->Kick(now);
 }
@@ -52,16 +52,16 @@ RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
     size_t found = none;
     size_t firstDone = none;
     const auto isDone = [](const RdmaQueuePair* qp) {
-        return qp->m_sender->ackedPsn >= qp->m_endPsn && !qp->m_respond;
+        return qp->m_requester.m_sender->ackedPsn >= qp->m_requester.m_endPsn && !qp->m_respond;
     };
     for (size_t i = 1; i <= n; ++i)
     {
         const size_t index = (i + m_last) % n;
         RdmaQueuePair* qp = m_list[index];
-        qp->UpdateIfDue(now);
+        qp->m_requester.UpdateIfDue(now);
         if (!(pausedMask >> qp->m_priority & 1) && qp->CanSend())
         {
-            if (qp->m_sender->nextSend <= now)
+            if (qp->m_requester.m_sender->nextSend <= now)
             {
                 found = index;
                 break;
@@ -75,12 +75,12 @@ RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
     if (firstDone < none)
     {
         size_t to = firstDone;
-        m_list[firstDone]->m_schedule = RdmaQueuePair::Schedule::IDLE;
+        m_list[firstDone]->m_requester.m_schedule = RdmaRequester::Schedule::IDLE;
         for (size_t i = firstDone + 1; i < n; ++i)
         {
             if (isDone(m_list[i]))
             {
-                m_list[i]->m_schedule = RdmaQueuePair::Schedule::IDLE;
+                m_list[i]->m_requester.m_schedule = RdmaRequester::Schedule::IDLE;
                 continue;
             }
             found = i == found ? to : found;
@@ -97,9 +97,9 @@ RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
     int64_t earliest = NEVER;
     for (const RdmaQueuePair* qp : m_list)
     {
-        if (qp->m_sender->nextPsn < qp->m_sender->sendEnd || qp->m_respond)
+        if (qp->m_requester.m_sender->nextPsn < qp->m_requester.m_sender->sendEnd || qp->m_respond)
         {
-            earliest = std::min(earliest, qp->m_sender->nextSend);
+            earliest = std::min(earliest, qp->m_requester.m_sender->nextSend);
         }
     }
     if (m_nic->m_wakeDue == NEVER && earliest != NEVER && earliest > now)

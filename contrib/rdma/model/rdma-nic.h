@@ -33,7 +33,7 @@ class RdmaPathSource
   public:
     struct Path
     {
-        uint32_t address{0}; //!< RdmaFrame::flowHash of its packets
+        RdmaRoute route{RdmaRoute::None()};
         uint8_t serviceLevel{0};
         uint8_t lane{0};     //!< VL at the sender's port
         uint64_t rateBps{0}; //!< static rate: most that a queue pair sends at; 0: as its port
@@ -106,8 +106,8 @@ struct RdmaRemoteQueuePair
     uint32_t endpoint{0};
     uint32_t number{0};     //!< RdmaQueuePair::GetNumber
     uint32_t initialPsn{0}; //!< RdmaNic::InitialPsn of its NIC
-    bool selectiveRepeat{false};
-    uint64_t bdpCap{0}; //!< of its NIC; only if selectiveRepeat
+    const RdmaRecoveryScheme* recovery{nullptr}; //!< of its NIC; null: go-back-N
+    uint64_t bdpCap{0};                          //!< of its NIC; only with a recovery that has one
 };
 
 /**
@@ -122,16 +122,6 @@ class RdmaNic : public Object, public RdmaPortUser
 {
   public:
     static TypeId GetTypeId();
-
-    /// How queue pairs recover from loss.
-    enum LossRecovery
-    {
-        GO_BACK_N,
-        SELECTIVE_REPEAT,
-        /// Packets may come in any order, as adaptive routing brings them: they are kept and not
-        /// answered by NAKs. What is lost goes again after the time-out.
-        OUT_OF_ORDER
-    };
 
     /// How queue pairs take turns.
     enum Scheduling
@@ -191,8 +181,8 @@ class RdmaNic : public Object, public RdmaPortUser
     RdmaQueuePair* CreateQueuePair(const RdmaQueuePairInit& init);
 
     /// Connect two queue pairs of two NICs, as the connection manager would (no packets are
-    /// exchanged): both are ready to send then. Selective repeat is used if both NICs have it, else
-    /// go-back-N. Both NICs have the same Mtu.
+    /// exchanged): both are ready to send then. They recover from loss as their NICs do, if both do
+    /// alike, else by go-back-N. Both NICs have the same Mtu.
     static void Connect(RdmaQueuePair* a, RdmaQueuePair* b);
     /// The same for one whose other end is in another process, which does it there with this end.
     static void ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer);
@@ -236,8 +226,11 @@ class RdmaNic : public Object, public RdmaPortUser
     /// \return the congestion control of a queue pair: attribute CongestionOpsList
     Ptr<RdmaCongestionOps> GetCongestionOps(uint32_t index) const;
 
-    /// \return most packets in flight of a queue pair under selective repeat: the attribute BdpCap,
-    /// or what is computed from the fabric, at the first call
+    /// \return the attribute LossRecovery
+    const RdmaRecoveryScheme& GetLossRecovery() const;
+
+    /// \return most packets in flight of a queue pair whose recovery bounds them: the attribute
+    /// BdpCap, or what is computed from the fabric, at the first call
     uint64_t GetBdpCap();
 
     /// \return the attribute BaseRtt, or what is computed from the fabric, at the first call; ps
@@ -285,9 +278,14 @@ class RdmaNic : public Object, public RdmaPortUser
     void DoDispose() override;
 
   private:
-    friend class RdmaQueuePair;
+    friend class RdmaDatagrams;
     friend class RdmaNicLimits;
     friend class RdmaNicScan;
+    friend class RdmaQueuePair;
+    friend class RdmaRequester;
+    friend class RdmaResponder;
+
+    static constexpr int64_t NEVER = INT64_MAX;
 
     struct Throttled
     {
@@ -308,8 +306,6 @@ class RdmaNic : public Object, public RdmaPortUser
     /// it is prepared.
     template <bool Limited>
     RdmaFrame* Choose(uint8_t pausedMask, int64_t now);
-    /// The queue pair's next packet begins a message that it has not begun before.
-    bool StartsMessage(const RdmaQueuePair* qp) const;
     /// A data packet is this host's now.
     void Deliver(RdmaFrame* frame, int64_t now);
     void UpdatePullMask();
@@ -337,11 +333,10 @@ class RdmaNic : public Object, public RdmaPortUser
                      RdmaFrame* data = nullptr);
     /// What a data frame has collected goes into its ACK.
     void Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack);
-    /// Anew, from the prototype.
-    void StartCongestionControl(RdmaQueuePair* qp);
     /// \param staticRate RdmaPathSource::Path::rateBps. \return of a queue pair made now
     RdmaQueuePairProfile* GetProfile(uint64_t staticRate);
-    void UseSelectiveRepeat(RdmaQueuePair* qp, uint64_t peerBdpCap);
+    /// A connection recovers as both ends do; else it goes on with go-back-N.
+    void Agree(RdmaQueuePair* qp, const RdmaRecoveryScheme& theirs, uint64_t peerBdpCap);
     /// Reads "a:b,c:d" into a table. \return what is wrong
     static std::string ParseMap(const std::string& text,
                                 const std::string& attribute,
@@ -362,10 +357,10 @@ class RdmaNic : public Object, public RdmaPortUser
     std::array<Ready, RdmaPort::PRIORITIES> m_ready;
     std::vector<std::unique_ptr<RdmaQueuePairProfile>>
         m_profiles; //!< one; more if paths have rates
-    std::vector<std::unique_ptr<RdmaQueuePair::Sender>> m_restingSenders; //!< whose work is done
+    std::vector<std::unique_ptr<RdmaRequester::Sender>> m_restingSenders; //!< whose work is done
     std::vector<Ptr<RdmaQueuePair>> m_qps;
     std::vector<Throttled> m_throttled; //!< min-heap
-    int64_t m_wakeDue;
+    int64_t m_wakeDue{NEVER};
     RdmaNicCounters m_counters;
     RdmaNicUser* m_user{nullptr};
     const RdmaJourney::Resolver* m_journeys{nullptr}; //!< null: none are noted
@@ -377,7 +372,6 @@ class RdmaNic : public Object, public RdmaPortUser
 
     uint32_t m_timeoutExponent;
     uint32_t m_retryCount;
-    int64_t m_timeoutPs{0};
     Time m_nakInterval;
     int64_t m_nakIntervalPs{0};
     uint64_t m_windowBytes;
@@ -390,7 +384,8 @@ class RdmaNic : public Object, public RdmaPortUser
     bool m_extensionHeaders;
     uint32_t m_ackFrameBytes;
     uint32_t m_cnpFrameBytes;
-    LossRecovery m_lossRecovery;
+    int m_lossRecovery;                //!< RdmaLossRecovery::At
+    Ptr<RdmaLossRecovery> m_goBackN;   //!< of all queue pairs that have no other
     Scheduling m_scheduling;
     uint64_t m_bdpCap; //!< packets; 0: not computed yet
     Time m_rtoLow;

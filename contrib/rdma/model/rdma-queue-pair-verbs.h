@@ -5,40 +5,24 @@
 #define RDMA_QUEUE_PAIR_VERBS_H
 
 #include "rdma-completion-queue.h"
+#include "rdma-datagrams.h"
 #include "rdma-queue-pair.h"
 
 #include <deque>
+#include <memory>
 #include <vector>
 
 namespace ns3
 {
 
-/**
- * \ingroup rdma
- * What a queue pair keeps for more than WRITEs: made when first needed, so that the hundreds of
- * thousands of queue pairs of a training run, which only write, do not carry it.
- */
-struct RdmaQueuePairVerbs
+/// \ingroup rdma
+/// What a requester keeps for more than WRITEs.
+struct RdmaRequester::Verbs
 {
-    explicit RdmaQueuePairVerbs(RdmaQueuePair* qp)
-        : timer(qp)
+    explicit Verbs(RdmaRequester* requester)
+        : timer(requester)
     {
     }
-
-    Ptr<RdmaCompletionQueue> sendQueue;
-    Ptr<RdmaCompletionQueue> receiveQueue;
-    RdmaTransport transport{RdmaTransport::RC};
-    bool signalAll{false};
-    /// SENDs and WRITEs with immediate need a receive request. False for queue pairs made without
-    /// RdmaQueuePairInit until one is posted: as if there were always enough of them.
-    bool needsReceives{false};
-    uint32_t maxSendRequests{0};
-    uint32_t maxReceiveRequests{0};
-    uint8_t minRnrTimer{12};
-    uint8_t rnrRetryCount{7};
-    uint8_t maxReads{16};
-
-    // Requester
 
     /// PSNs of a READ: one for each packet of its response.
     struct Read
@@ -47,6 +31,12 @@ struct RdmaQueuePairVerbs
         uint64_t end;
     };
 
+    Ptr<RdmaCompletionQueue> queue;
+    bool signalAll{false};
+    uint32_t maxRequests{0}; //!< 0: no limit
+    uint8_t rnrRetryCount{7};
+    uint8_t maxReads{16};
+
     std::deque<Read> reads; //!< posted and not complete
     uint64_t cumulative{0}; //!< the responder has all before (the responses of READs aside)
     bool readGap{false};    //!< told: what is missing has been asked for again
@@ -54,9 +44,13 @@ struct RdmaQueuePairVerbs
     int64_t holdUntil{0};   //!< the receiver is not ready before, ps; 0: no matter
     uint32_t rnrRetries{0}; //!< in a row
     uint64_t drainEnd{0};   //!< SEND_QUEUE_DRAINED: nothing is sent from here on
+    RdmaTimer<RdmaRequester, &RdmaRequester::OnHoldOver> timer;
+};
 
-    // Responder
-
+/// \ingroup rdma
+/// What a responder keeps for more than WRITEs.
+struct RdmaResponder::Verbs
+{
     /// A READ, or what is left of it, to be answered.
     struct Response
     {
@@ -67,29 +61,37 @@ struct RdmaQueuePairVerbs
         bool last;      //!< its end is the request's
     };
 
+    Ptr<RdmaCompletionQueue> queue;
+    /// SENDs and WRITEs with immediate need a receive request. False for queue pairs made without
+    /// RdmaQueuePairInit until one is posted: as if there were always enough of them.
+    bool needsReceives{false};
+    uint32_t maxRequests{0}; //!< 0: no limit
+    uint8_t minRnrTimer{12};
+
     std::vector<Response> responses; //!< by PSN
     uint64_t highestResponse{0};     //!< all before have been sent once
     bool responseNext{true};         //!< requests and responses take turns
     std::deque<RdmaReceiveRequest> receives;
     RdmaReceiveRequest current; //!< the one that the message under way fills
     bool hasCurrent{false};
-    bool rnrSent{false}; //!< selective repeat: what comes out of order is not kept until then
+    bool rnrSent{false}; //!< what comes out of order is not kept until the refused packet comes
+};
 
-    // UD
-
-    struct Datagram
+/**
+ * \ingroup rdma
+ * What a queue pair keeps for more than WRITEs: made when first needed, so that the hundreds of
+ * thousands of queue pairs of a training run, which only write, do not carry it.
+ */
+struct RdmaQueuePairVerbs
+{
+    explicit RdmaQueuePairVerbs(RdmaRequester* sending)
+        : requester(sending)
     {
-        RdmaSendRequest request;
-        uint32_t flowHash;
-        int64_t posted;    //!< ps
-        int64_t gone;      //!< its last bit leaves, ps
-        RdmaStatus status; //!< other than SUCCESS: is not sent, and completes behind those before
-    };
+    }
 
-    std::deque<Datagram> datagrams; //!< to be sent
-    std::deque<Datagram> sent;      //!< their last bits are still to leave
-
-    RdmaTimer<RdmaQueuePair, &RdmaQueuePair::OnVerbsTimer> timer;
+    RdmaRequester::Verbs requester;
+    RdmaResponder::Verbs responder;
+    std::unique_ptr<RdmaDatagrams> datagrams; //!< null: a reliable connection
 };
 
 } // namespace ns3

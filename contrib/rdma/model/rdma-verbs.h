@@ -5,6 +5,7 @@
 #define RDMA_VERBS_H
 
 #include <cstdint>
+#include <string>
 
 namespace ns3
 {
@@ -120,9 +121,10 @@ struct RdmaQueuePairAttributes
     uint32_t peerNumber{0};
     uint32_t receivePsn{0};      //!< 24 bits: the first one expected
     uint8_t minRnrTimer{12};     //!< code, 0 to 31 (rdma::RnrDelay); default 640 us: assumed
-    bool selectiveRepeat{false}; //!< recovery, if the NIC has it too (not in the InfiniBand
-                                 //!< Architecture: IRN)
-    uint64_t peerBdpCap{0};      //!< selective repeat: of the other end, packets, 1 to 2^23 - 1
+    /// RdmaNic::LossRecovery of the other end (not in the InfiniBand Architecture); if the NIC has
+    /// another, the connection recovers by go-back-N
+    std::string lossRecovery{"go-back-n"};
+    uint64_t peerBdpCap{0}; //!< of the other end, if its recovery has one: packets, 1 to 2^23 - 1
     // to READY_TO_SEND
     uint32_t sendPsn{0};         //!< 24 bits
     uint8_t timeoutExponent{14}; //!< local ACK time-out 4.096 us x 2^n; 0: none

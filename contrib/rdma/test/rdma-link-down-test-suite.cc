@@ -73,7 +73,8 @@ ExpectNothingVanished(Bed& bed, std::function<void(bool, const std::string&)> ex
         // What is dropped from a queue was received, too, and has not been forwarded.
         expect(device->GetReceived() == device->GetForwarded() + drops,
                device->GetName() + ": frames received and frames gone differ");
-        expect(device->GetBuffer().Stored() == 0, device->GetName() + ": the buffer holds bytes");
+        expect(AsEthernet(device)->GetBuffer().Stored() == 0,
+               device->GetName() + ": the buffer holds bytes");
     }
 }
 
@@ -106,9 +107,8 @@ class RdmaLinkDownRandomTestCase : public TestCase
             bed.helper.SetSwitchAttribute("Pfc", BooleanValue(m_pfc));
             bed.helper.SetSwitchAttribute("BufferBytes", UintegerValue(m_pfc ? 3000000 : 400000));
             bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(6)); // 262 us
-            bed.helper.SetNicAttribute(
-                "LossRecovery",
-                EnumValue(m_selective ? RdmaNic::SELECTIVE_REPEAT : RdmaNic::GO_BACK_N));
+            bed.helper.SetNicAttribute("LossRecovery",
+                                       StringValue(m_selective ? "selective-repeat" : "go-back-n"));
             bed.Build();
             Ptr<UniformRandomVariable> random = CreateObject<UniformRandomVariable>();
             random->SetStream(m_seed);

@@ -677,7 +677,7 @@ class RdmaRandomLimitsTestCase : public TestCase
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(10));
         bed.helper.SetNicAttribute(
             "LossRecovery",
-            EnumValue(selective ? RdmaNic::SELECTIVE_REPEAT : RdmaNic::GO_BACK_N));
+            StringValue(selective ? "selective-repeat" : "go-back-n"));
         bed.helper.SetNicAttribute("QpCacheEntries", UintegerValue(pick({0, 1, 3, 100})));
         bed.helper.SetNicAttribute("QpCacheMissLatency",
                                    TimeValue(NanoSeconds(pick({0, 77, 900}))));

@@ -6,10 +6,10 @@
  */
 #include "rdma-test-fabric.h"
 
+#include "ns3/rdma-base-rtt.h"
 #include "ns3/rdma-channel.h"
 #include "ns3/rdma-frame-record.h"
 #include "ns3/rdma-gateway.h"
-#include "ns3/rdma-selective-repeat.h"
 
 #include <algorithm>
 #include <random>
@@ -30,9 +30,9 @@ Text(const RdmaFrame& f, uint32_t link, int64_t at)
 {
     std::ostringstream text;
     text << at << ' ' << link << ' ' << f.wireBytes << ' ' << f.src << ' ' << f.dst << ' '
-         << f.flowHash << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' ' << f.dmaLength
-         << ' ' << f.payload << ' ' << +static_cast<uint8_t>(f.opcode) << ' ' << +f.priority << ' '
-         << +f.flags << ' ' << +f.classEnable;
+         << f.route.GetFlowHash() << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' '
+         << f.dmaLength << ' ' << f.payload << ' ' << +static_cast<uint8_t>(f.opcode) << ' '
+         << +f.priority << ' ' << +f.flags << ' ' << +f.classEnable;
     return text.str();
 }
 
@@ -44,7 +44,7 @@ TypicalFrame()
     frame.wireBytes = FULL_WIRE;
     frame.src = 700;
     frame.dst = 3;
-    frame.flowHash = 0x89abcdef;
+    frame.route = RdmaRoute::OfFlow(0x89abcdef);
     frame.destQp = 1000;
     frame.psn = 0xfedcba;
     frame.payload = 4096;
@@ -449,8 +449,9 @@ class Outcome
             {
                 std::ostringstream text;
                 text << device->GetName() << ' ' << device->GetReceived() << ' '
-                     << device->GetForwarded() << ' ' << device->GetBuffer().StoredPeak() << ' '
-                     << device->GetBuffer().HeadroomPeak();
+                     << device->GetForwarded() << ' '
+                     << AsEthernet(device)->GetBuffer().StoredPeak() << ' '
+                     << AsEthernet(device)->GetBuffer().HeadroomPeak();
                 lines.push_back(text.str());
             }
             for (const auto& gateway : part->GetGateways())
@@ -465,7 +466,7 @@ class Outcome
             std::ostringstream text;
             text << "message " << m.qp->GetPeerEndpoint() << ' ' << m.qp->GetNic()->GetEndpoint()
                  << ' ' << m.qp->GetNumber() << ' ' << m.qp->GetPeerNumber() << ' '
-                 << m.qp->UsesSelectiveRepeat() << ' ' << m.message.bytes << ' ' << m.at;
+                 << m.qp->GetLossRecovery().GetName() << ' ' << m.message.bytes << ' ' << m.at;
             lines.push_back(text.str());
         }
         for (const auto& c : notes.completions)
@@ -550,9 +551,11 @@ class RdmaPartsTestCase : public TestCase
 class RdmaPartsOfPathsTestCase : public TestCase
 {
   public:
-    RdmaPartsOfPathsTestCase()
-        : TestCase(
-              "a part knows names, paths and BDP caps of the whole, and has little of the rest")
+    explicit RdmaPartsOfPathsTestCase(const std::string& recovery)
+        : TestCase("a part knows names, paths and BDP caps of the whole, and has little of the "
+                   "rest; " +
+                   recovery),
+          m_recovery(recovery)
     {
     }
 
@@ -561,7 +564,7 @@ class RdmaPartsOfPathsTestCase : public TestCase
     {
         const Description description;
         RdmaFabricHelper helper;
-        helper.SetNicAttribute("LossRecovery", StringValue("selective-repeat"));
+        helper.SetNicAttribute("LossRecovery", StringValue(m_recovery));
         std::string error;
         const auto whole = helper.Build(description.nodes, description.links, error);
         std::vector<uint32_t> rankOfNode(22, 1);
@@ -611,6 +614,8 @@ class RdmaPartsOfPathsTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(part->GetNodes().Get(5)->GetNDevices(), 0, "a remote one is bare");
         Simulator::Destroy();
     }
+
+    std::string m_recovery;
 };
 
 class RdmaPartsErrorsTestCase : public TestCase
@@ -669,7 +674,10 @@ class RdmaRanksTestSuite : public TestSuite
         AddTestCase(new RdmaGatewayFullTestCase, TestCase::QUICK);
         AddTestCase(new RdmaPartsTestCase(false), TestCase::QUICK);
         AddTestCase(new RdmaPartsTestCase(true), TestCase::QUICK);
-        AddTestCase(new RdmaPartsOfPathsTestCase, TestCase::QUICK);
+        for (const char* recovery : {"selective-repeat", "out-of-order"})
+        {
+            AddTestCase(new RdmaPartsOfPathsTestCase(recovery), TestCase::QUICK);
+        }
         AddTestCase(new RdmaPartsErrorsTestCase, TestCase::QUICK);
     }
 };

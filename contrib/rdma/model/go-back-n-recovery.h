@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef GO_BACK_N_RECOVERY_H
+#define GO_BACK_N_RECOVERY_H
+
+#include "rdma-loss-recovery.h"
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * InfiniBand's and RoCEv2's own recovery (InfiniBand Architecture 1, 9.7): the responder takes
+ * packets in order only; the first behind a gap is answered by one NAK, and those behind it by none
+ * until the expected PSN comes (or NakInterval is over). A NAK or a time-out goes back to the
+ * oldest unacknowledged packet; after RetryCount time-outs without progress the queue pair fails.
+ *
+ * It keeps nothing of a connection: what it looks at, requester and responder count anyway.
+ */
+class GoBackNRecovery : public RdmaLossRecovery
+{
+  public:
+    /// \return "go-back-n"
+    static RdmaRecoveryScheme GetScheme();
+
+    std::string GetName() const override;
+    void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) override;
+    void OnTimeout(RdmaRequester& requester, int64_t now) override;
+    void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) override;
+    void OnResponseMissing(RdmaRequester& requester, int64_t now) override;
+    void OnOutOfOrder(RdmaResponder& responder,
+                      uint64_t psn,
+                      RdmaFrame& frame,
+                      int64_t now) override;
+};
+
+} // namespace ns3
+
+#endif /* GO_BACK_N_RECOVERY_H */

@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_BASE_RTT_H
+#define RDMA_BASE_RTT_H
+
+#include "contrib/rdma/core/frame-sizes.h"
+
+#include <cstdint>
+
+namespace ns3
+{
+
+class RdmaPort;
+
+/**
+ * \ingroup rdma
+ * What a NIC finds out of the fabric that it is attached to.
+ */
+struct RdmaBaseRtt
+{
+    /**
+     * The base round-trip time to the farthest host that a NIC reaches, ps: that of a full packet
+     * and its ACK on an idle path of store-and-forward switches: serialization, propagation and
+     * pipeline of each link, along the slowest of the paths with the fewest links. Linear in the
+     * links of the fabric, once for each switch with hosts.
+     */
+    static int64_t Compute(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes);
+
+    /// What fits into that at line rate, in full packets, rounded up.
+    static uint64_t ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes);
+};
+
+} // namespace ns3
+
+#endif /* RDMA_BASE_RTT_H */

@@ -1,0 +1,171 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_LOSS_RECOVERY_H
+#define RDMA_LOSS_RECOVERY_H
+
+#include "ns3/attribute.h"
+#include "ns3/ptr.h"
+#include "ns3/simple-ref-count.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ns3
+{
+
+class RdmaLossRecovery;
+class RdmaRequester;
+class RdmaResponder;
+struct RdmaArrival;
+struct RdmaFrame;
+
+/**
+ * \ingroup rdma
+ * A way to recover from loss, as users select it: RdmaNic::LossRecovery. It is used by connections
+ * whose both NICs have it; all others, and who has no connection, recover by go-back-N.
+ */
+struct RdmaRecoveryScheme
+{
+    /// What the recovery of one connection begins with.
+    struct Setting
+    {
+        uint64_t firstSent{0};     //!< PSN
+        uint64_t sendCap{0};       //!< most packets outstanding; only with bdpFactor
+        uint64_t firstExpected{0}; //!< PSN
+        uint64_t receiveCap{0};    //!< most that the other end has outstanding
+        int64_t timeout{0};        //!< local ACK time-out, ps; 0: none
+        int64_t rtoLow{0};         //!< RdmaNic::RtoLow, ps
+        int64_t rtoHigh{0};        //!< RdmaNic::RtoHigh, ps
+        uint32_t rtoLowPackets{0}; //!< RdmaNic::RtoLowPackets
+    };
+
+    std::string name;
+    Ptr<RdmaLossRecovery> (*make)(const Setting&);
+    /// Most packets outstanding, in packets of a round trip at line rate (RdmaNic::BdpCap); 0: as
+    /// many as there are PSNs for.
+    uint32_t bdpFactor{0};
+    bool ackPerPacket{false}; //!< every packet asks for an ACK, whatever RdmaNic::AckEvery says
+};
+
+/**
+ * \ingroup rdma
+ * What a queue pair does about loss: an interface with requester and responder passed in. It
+ * decides what goes again after a NAK and after a time-out, what a NAK says, when to give up, and
+ * whether packets that come out of order are kept. A packet that comes in order, and an ACK of one,
+ * do not ask it (but for HearsAcks()).
+ *
+ * One object a connection, or one for all of a NIC if it keeps nothing of a connection.
+ *
+ * A new recovery is one file: a class derived from this one and
+ *
+ *     static const RdmaLossRecovery::Registered g_mine{{"mine", [](const auto& setting) ...}};
+ *
+ * All times are in ps; PSNs are not cut to 24 bits.
+ */
+class RdmaLossRecovery : public SimpleRefCount<RdmaLossRecovery>
+{
+  public:
+    /// Adds a scheme to those that can be selected, while the program starts.
+    struct Registered
+    {
+        explicit Registered(RdmaRecoveryScheme scheme);
+    };
+
+    /// \return the scheme of that name; null: there is none
+    static const RdmaRecoveryScheme* Find(const std::string& name);
+    /// \return what those who have nothing else use
+    static const RdmaRecoveryScheme& GoBackN();
+    /// \return the scheme of a value of the attribute that GetChecker() checks
+    static const RdmaRecoveryScheme& At(int index);
+    /// \return names, go-back-n first
+    static std::vector<std::string> GetNames();
+    /// \return of an attribute (EnumValue) with one of the names; 0 is go-back-n
+    static Ptr<const AttributeChecker> GetChecker();
+
+    virtual ~RdmaLossRecovery();
+
+    /// \return as registered
+    virtual std::string GetName() const = 0;
+
+    // Requester ----------------------------------------------------------------------------------
+
+    /// \return whether OnFirstSent and OnAcknowledged are to be called
+    virtual bool HearsAcks() const;
+    /// The first PSN is another (RdmaQueuePair::Modify); nothing has been sent.
+    virtual void SendFrom(uint64_t psn);
+    /// A packet is sent now, and nothing was outstanding.
+    virtual void OnFirstSent(int64_t now);
+    /// All before the requester's acknowledged PSN has arrived, which it had not heard before.
+    virtual void OnAcknowledged(RdmaRequester& requester, int64_t now);
+    /// A NAK has come. What it says besides how far the responder is: before that is taken.
+    /// \param aux where an ACK has the MSN
+    virtual void OnNakAux(RdmaRequester& requester, uint32_t aux);
+    /// The same, after. \param expected by the responder
+    virtual void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) = 0;
+    /// The time-out is over; the requester does not give up.
+    virtual void OnTimeout(RdmaRequester& requester, int64_t now) = 0;
+    /// The receiver was not ready for this PSN, and has thrown away what came behind it.
+    /// \param until nothing is sent before
+    virtual void OnRefused(RdmaRequester& requester,
+                           uint64_t psn,
+                           int64_t until,
+                           int64_t now) = 0;
+    /// This PSN has been sent again.
+    virtual void OnSentAgain(uint64_t psn);
+    /// Another packet than a new one would be next: the recovery may choose (SeekTo).
+    virtual void ChooseNext(RdmaRequester& requester);
+    /// \return time-out as things are; 0: none
+    virtual int64_t GetTimeout(const RdmaRequester& requester) const;
+    /// \return the least that it may become: to look this often is often enough
+    virtual int64_t GetLeastTimeout(const RdmaRequester& requester) const;
+    /// A time-out is over, of requester.GetTimeoutsInRow(). \return whether the connection fails
+    virtual bool GivesUp(const RdmaRequester& requester, int64_t now) const;
+
+    // READs: of their responses the requester knows itself what has arrived.
+
+    enum class Response : uint8_t
+    {
+        TAKEN,
+        DUPLICATE,
+        DROPPED //!< it will come again
+    };
+
+    /// The response of this PSN has come. \param missing the first one that has not
+    virtual Response OnResponse(uint64_t psn, uint64_t missing);
+    /// One has come behind one that has not.
+    virtual void OnResponseMissing(RdmaRequester& requester, int64_t now) = 0;
+    /// Those in [from, to) need not be sent again.
+    virtual void OnArrived(uint64_t from, uint64_t to);
+    /// \return the first PSN in [from, limit) that has not arrived, or `limit`
+    virtual uint64_t NextMissing(uint64_t from, uint64_t limit) const;
+    /// A READ that begins with PSN `from` goes again. \return its end: at most `limit`
+    virtual uint64_t RepeatUpTo(uint64_t from, uint64_t limit, uint64_t highest) const;
+
+    // Responder ----------------------------------------------------------------------------------
+
+    /// A packet has come while one before it is missing. \param psn its own
+    virtual void OnOutOfOrder(RdmaResponder& responder,
+                              uint64_t psn,
+                              RdmaFrame& frame,
+                              int64_t now) = 0;
+
+    // Only of those that keep packets:
+
+    /// \return whether anything is kept
+    virtual bool HasHeld() const;
+    /// The missing packet has come: it is kept too, until Release(). \param count PSNs of it
+    virtual void FillGap(uint64_t psn, const RdmaFrame& frame, uint32_t count);
+    /// What has arrived from `expected` on without a gap is no longer kept. \return the first PSN
+    /// that has not arrived
+    virtual uint64_t Release(uint64_t expected);
+    /// Nothing has arrived from this PSN on.
+    virtual void Forget(uint64_t psn);
+    /// \return what has been released of a packet, until something else is kept
+    virtual const RdmaArrival& GetHeld(uint64_t psn) const;
+};
+
+} // namespace ns3
+
+#endif /* RDMA_LOSS_RECOVERY_H */

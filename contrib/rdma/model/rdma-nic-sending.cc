@@ -1,0 +1,314 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * A NIC's turns: which queue pair sends next, and what goes out besides.
+ */
+#include "rdma-nic-limits.h"
+#include "rdma-nic-scan.h"
+#include "rdma-nic.h"
+#include "rdma-queue-pair-verbs.h"
+
+#include "ns3/node.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+void
+RdmaNic::UpdatePullMask()
+{
+    m_port->SetPullMask(m_readyMask | m_preparedMask);
+}
+
+void
+RdmaNic::PushReady(RdmaQueuePair* qp)
+{
+    Ready& ready = m_ready[qp->m_priority];
+    qp->m_requester.m_schedule = RdmaRequester::Schedule::READY;
+    qp->m_requester.m_nextReady = nullptr;
+    if (ready.head)
+    {
+        ready.tail->m_requester.m_nextReady = qp;
+    }
+    else
+    {
+        ready.head = qp;
+        m_readyMask |= 1U << qp->m_priority;
+        UpdatePullMask();
+    }
+    ready.tail = qp;
+}
+
+RdmaQueuePair*
+RdmaNic::PopReady(uint8_t priority)
+{
+    Ready& ready = m_ready[priority];
+    RdmaQueuePair* qp = ready.head;
+    ready.head = qp->m_requester.m_nextReady;
+    if (!ready.head)
+    {
+        m_readyMask &= ~(1U << priority);
+        UpdatePullMask();
+    }
+    return qp;
+}
+
+namespace
+{
+
+/// The earliest on top; ties by number, so that runs repeat.
+constexpr auto LATER = [](const auto& a, const auto& b) {
+    return a.at != b.at ? a.at > b.at : a.number > b.number;
+};
+
+} // namespace
+
+void
+RdmaNic::Throttle(RdmaQueuePair* qp, int64_t now)
+{
+    qp->m_requester.m_schedule = RdmaRequester::Schedule::THROTTLED;
+    // Its rate may rise by itself before: then the rest of the wait is shorter.
+    const int64_t update =
+        qp->m_requester.m_sender->cc.nextUpdate > now ? qp->m_requester.m_sender->cc.nextUpdate : qp->m_requester.m_sender->nextSend;
+    m_throttled.push_back(
+        {std::min(qp->m_requester.m_sender->nextSend, update), qp->m_number, ++qp->m_requester.m_throttleGeneration, qp});
+    std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
+}
+
+void
+RdmaNic::Rethrottle(RdmaQueuePair* qp, int64_t now)
+{
+    m_throttled.push_back(
+        {std::max(qp->m_requester.m_sender->nextSend, now), qp->m_number, ++qp->m_requester.m_throttleGeneration, qp});
+    std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
+    WakeForThrottled();
+}
+
+void
+RdmaNic::ReleaseThrottled(int64_t now)
+{
+    while (!m_throttled.empty() && m_throttled.front().at <= now)
+    {
+        RdmaQueuePair* qp = m_throttled.front().qp;
+        const bool valid = m_throttled.front().generation == qp->m_requester.m_throttleGeneration;
+        std::pop_heap(m_throttled.begin(), m_throttled.end(), LATER);
+        m_throttled.pop_back();
+        if (valid)
+        {
+            PushReady(qp);
+        }
+    }
+}
+
+void
+RdmaNic::WakeForThrottled()
+{
+    if (!m_throttled.empty() && m_throttled.front().at < m_wakeDue)
+    {
+        m_wakeDue = m_throttled.front().at;
+        m_wakeEvent.ScheduleAt(m_wakeDue, m_port->GetNode()->GetId());
+    }
+}
+
+void
+RdmaNic::OnWake()
+{
+    const int64_t due = m_wakeDue;
+    if (due > RdmaClock::Now())
+    {
+        return; // an event for a later wake-up than the one that overtook it
+    }
+    m_wakeDue = NEVER;
+    if (m_scan)
+    {
+        m_port->Kick(due);
+        return;
+    }
+    // Released here and not left to Pull: the port may be busy, and what stays in the heap would
+    // wake us again at once.
+    ReleaseThrottled(due);
+    if (m_limits)
+    {
+        m_limits->Prepare(m_port->GetPausedMask(), due);
+    }
+    m_port->Kick(due);
+    WakeForThrottled();
+}
+
+void
+RdmaNic::Activate(RdmaQueuePair* qp, int64_t now)
+{
+    if (m_scan)
+    {
+        m_scan->Activate(qp, now);
+        return;
+    }
+    if (qp->m_requester.m_schedule == RdmaRequester::Schedule::IDLE && qp->CanSend())
+    {
+        if (qp->m_requester.m_sender->clock)
+        {
+            qp->m_requester.NoteWindow(now);
+        }
+        PushReady(qp);
+        if (m_limits)
+        {
+            m_limits->Prepare(m_port->GetPausedMask(), now);
+        }
+        m_port->Kick(now);
+    }
+}
+
+RdmaFrame*
+RdmaNic::Pull(RdmaPort*, uint8_t pausedMask, int64_t now)
+{
+    return m_limits ? m_limits->Pull(pausedMask, now)
+           : m_scan ? m_scan->Pull(pausedMask, now)
+                    : Choose<false>(pausedMask, now);
+}
+
+template <bool Limited>
+RdmaFrame*
+RdmaNic::Choose(uint8_t pausedMask, int64_t now)
+{
+    if (!m_throttled.empty())
+    {
+        ReleaseThrottled(now);
+    }
+    for (;;)
+    {
+        const uint8_t mask = m_readyMask & ~pausedMask;
+        if (!mask)
+        {
+            WakeForThrottled();
+            return nullptr;
+        }
+        RdmaQueuePair* qp = PopReady(31 - __builtin_clz(mask));
+        qp->m_requester.m_schedule = RdmaRequester::Schedule::IDLE;
+        if (!qp->CanSend())
+        {
+            continue;
+        }
+        if (qp->m_requester.m_sender->nextSend > now)
+        {
+            qp->m_requester.UpdateIfDue(now);
+            if (qp->m_requester.m_sender->nextSend > now)
+            {
+                Throttle(qp, now);
+                continue;
+            }
+        }
+        if constexpr (Limited)
+        {
+            const int64_t slot =
+                qp->m_requester.StartsMessage()
+                    ? m_limits->MessageSlot(qp->m_number - 2, qp->m_requester.m_sender->nextPsn, now)
+                    : now;
+            if (slot > now && qp->m_respond)
+            {
+                qp->m_verbs->responder.responseNext = true; // READ responses do not wait for it
+            }
+            else if (slot > now)
+            {
+                qp->m_requester.m_sender->nextSend = slot;
+                Throttle(qp, now);
+                continue;
+            }
+        }
+        RdmaFrame* frame = qp->MakeFrame(now);
+        if constexpr (Limited)
+        {
+            frame->time = m_limits->PreparedAt(qp->m_number - 2, frame->payload, now);
+        }
+        if (qp->CanSend())
+        {
+            if (qp->m_requester.m_sender->nextSend > now + m_port->GetSerialization(frame->wireBytes))
+            {
+                Throttle(qp, now);
+            }
+            else
+            {
+                PushReady(qp);
+            }
+        }
+        else if (qp->m_requester.m_sender->clock)
+        {
+            qp->m_requester.NoteWindow(now + m_port->GetSerialization(frame->wireBytes));
+        }
+        if (!(m_readyMask & ~pausedMask))
+        {
+            WakeForThrottled();
+        }
+        return frame;
+    }
+}
+
+template RdmaFrame* RdmaNic::Choose<true>(uint8_t pausedMask, int64_t now);
+
+void
+RdmaNic::SendControl(RdmaQueuePair* qp,
+                     RdmaOpcode opcode,
+                     uint8_t flags,
+                     uint32_t psn,
+                     uint32_t msn,
+                     uint32_t syndrome,
+                     int64_t now,
+                     RdmaFrame* data)
+{
+    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+    frame->wireBytes = opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
+    frame->src = m_endpoint;
+    frame->dst = qp->m_peerEndpoint;
+    frame->route = qp->m_route;
+    frame->destQp = qp->m_peerNumber;
+    frame->psn = psn;
+    frame->aux = msn;
+    frame->dmaLength = syndrome;
+    frame->payload = 0;
+    frame->inPort = 0;
+    frame->opcode = opcode;
+    frame->flags = flags;
+    if (m_paths) // a response takes the service level of its request (9.6.1.1)
+    {
+        frame->priority = qp->m_priority;
+        frame->serviceLevel = qp->m_dscp;
+    }
+    else
+    {
+        const uint8_t own = opcode == RdmaOpcode::CNP ? m_cnpPriority : m_ackPriority;
+        frame->priority = own == QUEUE_PAIRS ? qp->m_priority : own;
+        frame->dscp = m_dscpOfPriority[frame->priority];
+    }
+    if (data && (qp->m_needs & RdmaQueuePair::ECHOES))
+    {
+        Echo(qp, data, frame);
+    }
+    m_port->Enqueue(frame, now);
+}
+
+void
+RdmaNic::Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack)
+{
+    if ((qp->m_needs & RdmaCongestionOps::ECN_ECHO) && (data->flags & RdmaFrame::CE))
+    {
+        ack->flags |= RdmaFrame::ECN_ECHO;
+    }
+    if (!data->extra || !data->extra->hasTelemetry)
+    {
+        return;
+    }
+    if (data->extra->journey) // stays with the message
+    {
+        ack->extra = RdmaFramePool::Get().AllocateExtra();
+        ack->extra->hasTelemetry = true;
+        ack->extra->telemetry = data->extra->telemetry;
+    }
+    else
+    {
+        ack->extra = data->extra;
+        data->extra = nullptr;
+    }
+    ack->extra->telemetry.collects = false;
+}
+
+} // namespace ns3

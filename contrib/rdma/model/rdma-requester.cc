@@ -1,0 +1,812 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-requester.h"
+
+#include "contrib/rdma/core/psn.h"
+#include "contrib/rdma/core/roce-sizes.h"
+#include "contrib/rdma/core/roce-wire.h"
+#include "rdma-loss-recovery.h"
+#include "rdma-nic-scan.h"
+#include "rdma-nic.h"
+#include "rdma-queue-pair-verbs.h"
+
+#include "ns3/node.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ns3
+{
+
+RdmaRequester::RdmaRequester(RdmaQueuePair* qp)
+    : m_qp(qp),
+      m_maxOutstanding(RdmaQueuePair::MAX_OUTSTANDING),
+      m_timer(this)
+{
+}
+
+RdmaRequester::~RdmaRequester()
+{
+    if (m_sender && IsSending())
+    {
+        delete m_sender;
+    }
+}
+
+// Rest -------------------------------------------------------------------------------------------
+
+void
+RdmaRequester::Sender::Begin(const SenderNumbers& idle)
+{
+    static_cast<SenderNumbers&>(*this) = idle;
+    requests.clear();
+    if (clock) // its sums count from anywhere
+    {
+        std::vector<RdmaSenderClock::Base> bases = std::move(clock->bases);
+        bases.clear();
+        *clock = RdmaSenderClock();
+        clock->bases = std::move(bases);
+    }
+}
+
+void
+RdmaRequester::StartAt(uint64_t psn)
+{
+    Sender& s = *m_sender;
+    s.nextPsn = s.sendEnd = s.ackedPsn = s.highestPsn = m_endPsn = psn;
+}
+
+void
+RdmaRequester::BeginSending()
+{
+    const RdmaQueuePairProfile* profile = m_sender->profile;
+    auto& resting = m_qp->m_nic->m_restingSenders;
+    if (resting.empty())
+    {
+        resting.push_back(std::make_unique<Sender>());
+    }
+    m_sender = resting.back().release();
+    resting.pop_back();
+    Sender& s = *m_sender;
+    s.Begin(profile->idle);
+    StartAt(m_endPsn); // all that was ever posted is acknowledged
+    s.sentBytes = s.ackedBytes = m_postedBytes;
+    s.cc.bytesSent = s.cc.sentPosition = s.cc.ackedPosition = m_postedBytes;
+    if (!profile->quiet)
+    {
+        OwnCongestionOps();
+    }
+}
+
+void
+RdmaRequester::RestIfDone()
+{
+    const Sender& s = *m_sender;
+    const Sender& idle = s.profile->idle;
+    if (s.ackedPsn != m_endPsn || &s == &idle || m_ops != s.profile->ops || m_qp->m_verbs ||
+        m_qp->m_respond || m_qp->m_state == RdmaQueuePair::State::ERROR ||
+        m_schedule != Schedule::IDLE || m_qp->m_nic->m_scan)
+    {
+        return;
+    }
+    // Nothing but what has been posted may have to be remembered.
+    if (s.nextPsn != m_endPsn || s.highestPsn != m_endPsn || s.first != s.requests.size() ||
+        s.nextSend || s.lastWire || s.ratePaced != idle.ratePaced ||
+        s.windowTold != idle.windowTold || s.cc.rateBps != idle.cc.rateBps ||
+        s.cc.windowBytes != idle.cc.windowBytes || s.cc.bytesSent != m_postedBytes)
+    {
+        return;
+    }
+    if (s.clock && (s.clock->windowSince >= 0 || s.clock->first < s.clock->bases.size()))
+    {
+        return;
+    }
+    m_qp->m_nic->m_restingSenders.emplace_back(m_sender);
+    m_sender = &m_sender->profile->idle;
+}
+
+void
+RdmaRequester::Reset(uint64_t psn)
+{
+    Sender& s = *m_sender;
+    s.requests.clear();
+    s.first = s.told = s.cursor = 0;
+    StartAt(psn);
+    s.sentBytes = s.ackedBytes = m_postedBytes = 0;
+    m_maxOutstanding = RdmaQueuePair::MAX_OUTSTANDING;
+    s.readBarrier = NO_READ;
+    s.retries = 0;
+    if (m_qp->m_verbs)
+    {
+        Verbs& verbs = m_qp->m_verbs->requester;
+        verbs.reads.clear();
+        verbs.readGap = false;
+        verbs.bytesRead = verbs.rnrRetries = 0;
+        verbs.cumulative = psn;
+        verbs.holdUntil = 0;
+    }
+}
+
+// Congestion control and pace --------------------------------------------------------------------
+
+void
+RdmaRequester::SetProfile(RdmaQueuePairProfile* profile, int64_t now)
+{
+    const RdmaQueuePairProfile* before = m_sender ? m_sender->profile : nullptr;
+    const bool sending = before && IsSending();
+    m_ops = profile->ops;
+    m_qp->m_needs = profile->ops->GetNeeds();
+    if (sending)
+    {
+        m_sender->profile = profile;
+        if (!profile->quiet)
+        {
+            OwnCongestionOps();
+        }
+        m_sender->cc = profile->after;
+        m_sender->nextSend = 0;
+        UpdateRate(now);
+        return;
+    }
+    m_sender = &profile->idle;
+    const Sender& idle = profile->idle;
+    RdmaNic* nic = m_qp->m_nic;
+    if (idle.ratePaced != (before ? before->idle.ratePaced : 0))
+    {
+        if (nic->m_scan && idle.cc.repace == RdmaCongestionState::Repace::SHIFT)
+        {
+            nic->m_scan->OnShift(0, now);
+        }
+        nic->m_rateTrace(m_qp, idle.ratePaced, now);
+    }
+    if (idle.windowTold != (before ? before->idle.windowTold : RdmaCongestionState::UNLIMITED))
+    {
+        nic->m_windowTrace(m_qp, idle.windowTold, now);
+    }
+}
+
+void
+RdmaRequester::OwnCongestionOps()
+{
+    const RdmaQueuePairProfile* profile = m_sender->profile;
+    if (m_ops == profile->ops)
+    {
+        m_ops = m_qp->m_nic->m_prototype->Fork();
+        RdmaCongestionState state = profile->before;
+        m_ops->Init(state); // what it sets of the state is in the sender
+    }
+}
+
+int64_t
+RdmaRequester::GetGap(uint32_t wireBytes, uint64_t rateBps) const
+{
+    return rdma::SerializationTime(rdma::Bytes(wireBytes),
+                                   rdma::BitRate(rateBps),
+                                   rdma::Duration(m_qp->m_nic->m_timeUnit))
+        .ps;
+}
+
+double
+RdmaRequester::GetPace(const RdmaNic& nic, const RdmaCongestionState& cc)
+{
+    return cc.rateBps == 0 || (cc.rateBps >= cc.port.bps && !nic.m_scan)
+               ? 0
+               : 8e12 / static_cast<double>(cc.rateBps);
+}
+
+void
+RdmaRequester::ChangeRate(int64_t now)
+{
+    Sender& own = *m_sender;
+    RdmaNic* nic = m_qp->m_nic;
+    const uint64_t rateBefore = own.ratePaced;
+    own.ratePaced = own.cc.rateBps;
+    const double before = own.psPerByte;
+    own.psPerByte = GetPace(*nic, own.cc);
+    int64_t next = own.nextSend;
+    switch (own.cc.repace)
+    {
+    case RdmaCongestionState::Repace::SHORTEN:
+        // Not lengthened by a cut: the packet before went at the rate that held then.
+        if (own.nextSend > now && own.psPerByte < before)
+        {
+            next = now + static_cast<int64_t>(static_cast<double>(own.nextSend - now) *
+                                              (own.psPerByte / before));
+        }
+        break;
+    case RdmaCongestionState::Repace::KEEP:
+        break;
+    case RdmaCongestionState::Repace::SHIFT:
+        if (own.lastWire)
+        {
+            next += GetGap(own.lastWire, own.ratePaced) - GetGap(own.lastWire, rateBefore);
+        }
+        break;
+    }
+    const bool sooner = next < own.nextSend;
+    own.nextSend = next;
+    if (nic->m_scan && own.cc.repace == RdmaCongestionState::Repace::SHIFT)
+    {
+        nic->m_scan->OnShift(next, now);
+    }
+    else if (sooner && m_schedule == Schedule::THROTTLED)
+    {
+        nic->Rethrottle(m_qp, now);
+    }
+    if (nic->m_variableWindow && nic->m_windowBytes)
+    {
+        own.cc.windowBytes = nic->GetWindowAt(own.cc.rateBps);
+    }
+    nic->m_rateTrace(m_qp, own.cc.rateBps, now);
+}
+
+void
+RdmaRequester::TellWindow(int64_t now)
+{
+    m_sender->windowTold = m_sender->cc.windowBytes;
+    m_qp->m_nic->m_windowTrace(m_qp, m_sender->windowTold, now);
+}
+
+void
+RdmaRequester::TellCongestionOfNak(int64_t now)
+{
+    OwnCongestionOps();
+    m_ops->OnNack(m_sender->cc, now);
+}
+
+void
+RdmaRequester::OnCnp(int64_t now)
+{
+    ++m_qp->m_nic->m_counters.cnpsReceived;
+    Send();
+    m_qp->m_nic->m_cnpTrace(m_qp, m_sender->nextPsn, now);
+    if (!m_qp->CanReceive())
+    {
+        return;
+    }
+    OwnCongestionOps();
+    m_ops->OnCnp(m_sender->cc, now);
+    UpdateRate(now);
+}
+
+// Posting ----------------------------------------------------------------------------------------
+
+RdmaPostResult
+RdmaRequester::CheckPost(const RdmaSendRequest& request) const
+{
+    if (m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND)
+    {
+        return RdmaPostResult::WRONG_STATE;
+    }
+    const RdmaDatagrams* datagrams = m_qp->m_verbs ? m_qp->m_verbs->datagrams.get() : nullptr;
+    if (request.operation == RdmaOperation::RECEIVE ||
+        (request.operation == RdmaOperation::READ && request.hasImmediate) ||
+        (request.operation != RdmaOperation::SEND && datagrams))
+    {
+        return RdmaPostResult::NOT_SUPPORTED;
+    }
+    if (request.operation == RdmaOperation::SEND &&
+        request.bytes > RdmaQueuePair::MAX_REQUEST_BYTES)
+    {
+        return RdmaPostResult::TOO_LONG;
+    }
+    if (m_qp->m_verbs && m_qp->m_verbs->requester.maxRequests)
+    {
+        const size_t outstanding =
+            datagrams ? datagrams->GetOutstanding() : m_sender->requests.size() - m_sender->first;
+        if (outstanding >= m_qp->m_verbs->requester.maxRequests)
+        {
+            return RdmaPostResult::QUEUE_FULL;
+        }
+    }
+    return RdmaPostResult::POSTED;
+}
+
+void
+RdmaRequester::Post(const RdmaSendRequest& posted)
+{
+    RdmaNic* nic = m_qp->m_nic;
+    const uint32_t mtu = nic->m_mtu;
+    RdmaWorkRequest request(posted, RdmaClock::Now());
+    request.firstPsn = m_endPsn;
+    request.packets = std::max<uint64_t>(1, (posted.bytes + mtu - 1) / mtu);
+    request.firstByte = m_postedBytes;
+    nic->m_postTrace(m_qp, request);
+    if (m_qp->m_state == RdmaQueuePair::State::ERROR)
+    {
+        Complete(request, RdmaStatus::FLUSHED, request.posted);
+        return;
+    }
+    Send();
+    if (nic->m_journeys && request.operation != RdmaOperation::READ)
+    {
+        StartClock(request.posted);
+    }
+    m_sender->requests.push_back(request);
+    m_endPsn += request.packets;
+    m_postedBytes += request.BytesIn(request.packets, mtu);
+    if (m_qp->m_verbs || request.operation == RdmaOperation::READ)
+    {
+        AddRead(request);
+        UpdateSendEnd();
+    }
+    else
+    {
+        m_sender->sendEnd = m_endPsn;
+    }
+    nic->Activate(m_qp, request.posted);
+}
+
+void
+RdmaRequester::UpdateSendEnd()
+{
+    const RdmaQueuePair::State state = m_qp->m_state;
+    m_sender->sendEnd = m_endPsn;
+    if (state != RdmaQueuePair::State::READY_TO_SEND &&
+        state != RdmaQueuePair::State::SEND_QUEUE_DRAINED)
+    {
+        m_sender->sendEnd = 0;
+    }
+    else if (m_qp->m_verbs)
+    {
+        const Verbs& verbs = m_qp->m_verbs->requester;
+        if (verbs.holdUntil)
+        {
+            m_sender->sendEnd = 0;
+            return;
+        }
+        if (verbs.reads.size() > verbs.maxReads)
+        {
+            m_sender->sendEnd = verbs.reads[verbs.maxReads].first;
+        }
+        if (state == RdmaQueuePair::State::SEND_QUEUE_DRAINED)
+        {
+            m_sender->sendEnd = std::min(m_sender->sendEnd, verbs.drainEnd);
+        }
+    }
+}
+
+void
+RdmaRequester::Drain()
+{
+    // The request that the last new packet was of is finished.
+    const uint64_t highest = m_sender->highestPsn;
+    uint64_t end = highest;
+    for (const RdmaWorkRequest& request : m_sender->requests)
+    {
+        if (request.firstPsn < highest)
+        {
+            end = std::max(highest, request.firstPsn + request.packets);
+        }
+    }
+    GetVerbs().drainEnd = end;
+}
+
+// Sending ----------------------------------------------------------------------------------------
+
+bool
+RdmaRequester::StartsMessage() const
+{
+    const Sender& own = *m_sender;
+    return CanSend() && own.nextPsn == own.highestPsn &&
+           (m_qp->GetTransport() == RdmaTransport::UD ||
+            own.nextPsn == own.requests[own.cursor].firstPsn);
+}
+
+RdmaFrame*
+RdmaRequester::MakeFrame(int64_t now)
+{
+    Sender& own = *m_sender;
+    const RdmaNic* nic = m_qp->m_nic;
+    const RdmaWorkRequest& request = own.requests[own.cursor];
+    if (request.operation == RdmaOperation::READ)
+    {
+        return MakeReadRequest(request, now);
+    }
+    const uint32_t mtu = nic->m_mtu;
+    const uint64_t index = own.nextPsn - request.firstPsn;
+    const uint64_t offset = index * mtu;
+    const uint32_t payload = static_cast<uint32_t>(std::min<uint64_t>(mtu, request.bytes - offset));
+    const rdma::FrameSizes& sizes = nic->m_sizes;
+    const uint64_t inRequest = offset & (sizes.requestBytes - 1);
+    const bool endOfPost = index + 1 == request.packets;
+    const bool first = inRequest == 0;
+    const bool last = endOfPost || inRequest + mtu == sizes.requestBytes;
+    const bool immediate = endOfPost && request.hasImmediate;
+    const bool send = request.operation == RdmaOperation::SEND;
+    const auto opcode = static_cast<RdmaOpcode>(send ? rdma::SendOpcode(first, last, immediate)
+                                                     : rdma::WriteOpcode(first, last, immediate));
+
+    // Padded to 4 bytes (BTH PadCnt).
+    uint32_t wire = sizes.dataOverhead + ((payload + sizes.padMask) & ~sizes.padMask) +
+                    (first && !send ? sizes.rethBytes : 0) + (immediate ? sizes.immediateBytes : 0);
+    if (send) // an empty one is shorter than Ethernet's least frame
+    {
+        wire = std::max(wire, sizes.leastWire);
+    }
+    RdmaFrame* frame = m_qp->NewFrame(opcode, own.nextPsn, wire, RdmaFrame::ECT);
+    frame->payload = static_cast<uint16_t>(payload);
+    const uint16_t needs = m_qp->m_needs;
+    if (needs & (RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY))
+    {
+        frame->extra = RdmaFramePool::Get().AllocateExtra();
+        frame->extra->hasTelemetry = true;
+        frame->extra->telemetry.Start(now, needs & RdmaCongestionOps::TELEMETRY);
+    }
+    if (first && !send)
+    {
+        frame->dmaLength = static_cast<uint32_t>(
+            std::min(RdmaQueuePair::MAX_REQUEST_BYTES, request.bytes - offset));
+    }
+    if (immediate)
+    {
+        frame->aux = request.immediate;
+    }
+
+    RdmaNicCounters& counters = m_qp->m_nic->m_counters;
+    ++counters.dataPackets;
+    counters.dataBytes += payload;
+    if (own.nextPsn < own.highestPsn)
+    {
+        NoteRepeated(frame, own.nextPsn);
+        if (own.clock)
+        {
+            ++own.clock->retransmitted;
+        }
+    }
+    if (own.nextPsn == own.ackedPsn) // nothing was outstanding
+    {
+        StartTimer(now);
+    }
+    ++own.nextPsn;
+    own.highestPsn = std::max(own.highestPsn, own.nextPsn);
+    own.sentBytes += payload;
+    if (endOfPost)
+    {
+        if (own.clock)
+        {
+            StartJourney(*frame, request, now);
+        }
+        ++own.cursor;
+        frame->flags |= RdmaFrame::END_OF_POST;
+    }
+    if (own.nextPsn < own.highestPsn)
+    {
+        m_qp->m_recovery->ChooseNext(*this);
+    }
+    // The last packet that window or PSN space allow must ask for an ACK too, or the queue pair
+    // would wait for its time-out.
+    const uint32_t ackEvery = (needs & RdmaCongestionOps::ACK_PER_PACKET) ? 1 : nic->m_ackEvery;
+    own.cc.bytesSent += payload;
+    if (endOfPost || own.nextPsn % ackEvery == 0 || !CanSend())
+    {
+        frame->flags |= RdmaFrame::ACK_REQUEST;
+    }
+    Sent(payload, wire, now);
+    return frame;
+}
+
+void
+RdmaRequester::NoteRepeated(RdmaFrame* frame, uint64_t psn)
+{
+    frame->flags |= RdmaFrame::RETRANSMITTED;
+    ++m_qp->m_nic->m_counters.retransmittedPackets;
+    m_qp->m_recovery->OnSentAgain(psn);
+}
+
+void
+RdmaRequester::Sent(uint32_t payload, uint32_t wireBytes, int64_t now)
+{
+    Sender& own = *m_sender;
+    if (m_qp->m_needs & RdmaCongestionOps::ON_SEND)
+    {
+        own.cc.bytesInFlight = own.sentBytes - own.ackedBytes;
+        own.cc.sentPosition = own.sentBytes;
+        m_ops->OnSend(own.cc, payload, now);
+        UpdateRate(now);
+    }
+    if (own.psPerByte > 0)
+    {
+        own.nextSend = now + (m_qp->m_nic->m_timeUnit > 1
+                                  ? GetGap(wireBytes, own.ratePaced) // as the port cuts its times
+                                  : static_cast<int64_t>(own.psPerByte * wireBytes + 0.5));
+        own.lastWire = wireBytes;
+    }
+    if (own.clock)
+    {
+        const int64_t line = m_qp->m_nic->m_port->GetSerialization(wireBytes);
+        own.clock->line += line;
+        own.clock->throttled += std::max<int64_t>(0, own.nextSend - now - line);
+    }
+}
+
+void
+RdmaRequester::SeekTo(uint64_t psn)
+{
+    Sender& own = *m_sender;
+    if (psn == own.nextPsn)
+    {
+        return;
+    }
+    own.nextPsn = psn;
+    if (psn == m_endPsn)
+    {
+        own.cursor = static_cast<uint32_t>(own.requests.size());
+        own.sentBytes = m_postedBytes;
+        return;
+    }
+    const auto behind = std::upper_bound(
+        own.requests.begin() + static_cast<std::ptrdiff_t>(own.first),
+        own.requests.end(),
+        psn,
+        [](uint64_t value, const RdmaWorkRequest& request) { return value < request.firstPsn; });
+    const RdmaWorkRequest& request = *(behind - 1);
+    own.cursor = static_cast<uint32_t>(behind - own.requests.begin()) - 1;
+    own.sentBytes = request.firstByte + request.BytesIn(psn - request.firstPsn, m_qp->m_nic->m_mtu);
+}
+
+void
+RdmaRequester::RepeatFrom(uint64_t psn, int64_t now)
+{
+    m_qp->m_nic->m_goBackTrace(m_qp, psn, now);
+    SeekTo(psn);
+}
+
+void
+RdmaRequester::GoBack(int64_t now)
+{
+    RepeatFrom(m_sender->ackedPsn, now);
+}
+
+// Answers ----------------------------------------------------------------------------------------
+
+void
+RdmaRequester::OnAcknowledge(RdmaFrame* frame, int64_t now)
+{
+    if (m_qp->m_state == RdmaQueuePair::State::ERROR ||
+        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND)
+    {
+        return;
+    }
+    Send();
+    if (frame->flags & (RdmaFrame::RNR_NAK | RdmaFrame::FATAL_NAK))
+    {
+        OnRareNak(*frame, now);
+        return;
+    }
+    // An ACK names the last packet received, a NAK the one expected: both acknowledge all before.
+    const bool nak = frame->flags & RdmaFrame::NAK;
+    const uint64_t expected = rdma::ExtendPsn(frame->psn, m_sender->ackedPsn) + (nak ? 0 : 1);
+    if (expected > m_sender->highestPsn || expected < m_sender->ackedPsn)
+    {
+        return; // of a packet already acknowledged, overtaken by a later ACK
+    }
+    const uint64_t upTo = expected > m_sender->readBarrier ? HoldBack(expected) : expected;
+    if (nak)
+    {
+        m_qp->m_recovery->OnNakAux(*this, frame->aux);
+    }
+    if (!Acknowledge(upTo, now, frame))
+    {
+        return;
+    }
+    if (nak)
+    {
+        m_qp->m_recovery->OnNak(*this, expected, now);
+    }
+    UpdateRate(now);
+    m_qp->m_nic->Activate(m_qp, now);
+}
+
+bool
+RdmaRequester::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
+{
+    Sender& own = *m_sender;
+    if (upTo == own.ackedPsn)
+    {
+        return true;
+    }
+    own.ackedPsn = upTo;
+    own.retries = 0;
+    if (m_qp->m_verbs)
+    {
+        m_qp->m_verbs->requester.rnrRetries = 0;
+    }
+    own.timerStart = now;
+    const uint64_t before = own.ackedBytes;
+    // The requests this completes; the position in the byte stream comes from the one it stops in.
+    own.ackedBytes = m_postedBytes;
+    while (own.first < own.requests.size())
+    {
+        const RdmaWorkRequest& request = own.requests[own.first];
+        if (request.firstPsn + request.packets > upTo)
+        {
+            own.ackedBytes =
+                request.firstByte + request.BytesIn(upTo - request.firstPsn, m_qp->m_nic->m_mtu);
+            break;
+        }
+        ++own.first;
+    }
+    if (own.nextPsn < upTo) // went back, and the ACK was for what had been sent before
+    {
+        own.nextPsn = upTo;
+        own.sentBytes = own.ackedBytes;
+        own.cursor = own.first;
+    }
+    if (m_hearsAcks)
+    {
+        m_qp->m_recovery->OnAcknowledged(*this, now);
+    }
+    own.cc.bytesInFlight = own.sentBytes - own.ackedBytes;
+    own.cc.sentPosition = own.sentBytes;
+    own.cc.ackedPosition = own.ackedBytes;
+    RdmaAckInfo info;
+    info.bytesAcked = own.ackedBytes - before;
+    if (ack && (m_qp->m_needs & RdmaQueuePair::ECHOES))
+    {
+        info.ecnEcho = ack->flags & RdmaFrame::ECN_ECHO;
+        if (ack->extra && ack->extra->hasTelemetry)
+        {
+            info.rtt = now - ack->extra->telemetry.sent;
+            info.telemetry = &ack->extra->telemetry;
+        }
+    }
+    if (info.ecnEcho)
+    {
+        OwnCongestionOps();
+    }
+    m_ops->OnAck(own.cc, info, now);
+    // Told last: whoever hears of it may post again, which appends to the requests.
+    const uint32_t resets = m_qp->m_resets;
+    TellCompleted(now);
+    if (m_qp->m_resets != resets)
+    {
+        return false;
+    }
+    if (own.first == own.requests.size())
+    {
+        own.requests.clear();
+        own.first = own.told = own.cursor = 0;
+    }
+    else if (own.first >= 64 && own.first * 2 >= own.requests.size())
+    {
+        own.requests.erase(own.requests.begin(),
+                           own.requests.begin() + static_cast<std::ptrdiff_t>(own.first));
+        own.cursor -= own.first;
+        own.first = own.told = 0;
+    }
+    return m_qp->m_state != RdmaQueuePair::State::ERROR;
+}
+
+void
+RdmaRequester::TellCompleted(int64_t now)
+{
+    // A RESET clears the requests, and both indices with them.
+    const uint32_t resets = m_qp->m_resets;
+    while (m_qp->m_resets == resets && m_sender->told < m_sender->first)
+    {
+        const RdmaWorkRequest request = m_sender->requests[m_sender->told++];
+        Complete(request, RdmaStatus::SUCCESS, now);
+    }
+}
+
+void
+RdmaRequester::Complete(const RdmaWorkRequest& request, RdmaStatus status, int64_t now)
+{
+    m_qp->m_nic->m_completionTrace(m_qp, request, status, now);
+    if (RdmaNicUser* user = m_qp->GetUser())
+    {
+        user->OnCompletion(m_qp, request, status, now);
+    }
+    if (m_qp->m_verbs)
+    {
+        Report(request, status, now);
+    }
+}
+
+void
+RdmaRequester::Report(const RdmaWorkRequest& request, RdmaStatus status, int64_t now)
+{
+    const Verbs& verbs = m_qp->m_verbs->requester;
+    if (!verbs.queue || (status == RdmaStatus::SUCCESS && !request.signaled && !verbs.signalAll))
+    {
+        return;
+    }
+    RdmaWorkCompletion completion = m_qp->MakeCompletion(request.id, request.operation, now);
+    completion.status = status;
+    completion.bytes = status == RdmaStatus::SUCCESS ? request.bytes : 0;
+    if (!verbs.queue->Push(completion) && m_qp->m_state != RdmaQueuePair::State::ERROR)
+    {
+        m_qp->Fail(RdmaStatus::FLUSHED, now);
+    }
+}
+
+void
+RdmaRequester::Flush(RdmaStatus first, int64_t now)
+{
+    m_endPsn = m_sender->nextPsn; // nothing more to send
+    m_sender->sendEnd = 0;
+    const uint32_t resets = m_qp->m_resets;
+    TellCompleted(now); // an ACK may have done more than what went wrong among it
+    RdmaStatus status = first;
+    while (m_qp->m_resets == resets && m_sender->first < m_sender->requests.size())
+    {
+        const RdmaWorkRequest request = m_sender->requests[m_sender->first++];
+        m_sender->told = m_sender->first;
+        Complete(request, status, now);
+        status = RdmaStatus::FLUSHED;
+    }
+}
+
+void
+RdmaRequester::GiveUp(int64_t now)
+{
+    m_qp->Fail(RdmaStatus::RETRY_EXCEEDED, now);
+}
+
+// Time-outs --------------------------------------------------------------------------------------
+
+void
+RdmaRequester::StartTimer(int64_t now)
+{
+    if (m_hearsAcks && m_sender->highestPsn == m_sender->ackedPsn)
+    {
+        m_qp->m_recovery->OnFirstSent(now);
+    }
+    ArmTimer(now);
+}
+
+void
+RdmaRequester::ArmTimer(int64_t now)
+{
+    m_sender->timerStart = now;
+    if (m_timerPending)
+    {
+        return;
+    }
+    const int64_t timeout = m_qp->m_recovery->GetLeastTimeout(*this);
+    if (timeout)
+    {
+        m_timerPending = true;
+        m_timer.ScheduleAt(now + timeout, m_qp->m_nic->m_port->GetNode()->GetId());
+    }
+}
+
+void
+RdmaRequester::OnTimer()
+{
+    m_timerPending = false;
+    if (!IsSending() || m_sender->nextPsn == m_sender->ackedPsn ||
+        m_qp->m_state == RdmaQueuePair::State::ERROR)
+    {
+        return; // sleeps until something is outstanding again
+    }
+    const int64_t now = RdmaClock::Now();
+    RdmaLossRecovery& recovery = *m_qp->m_recovery;
+    // The time-out may become a shorter one while the event is pending; never less than the least
+    // from then on, though.
+    const int64_t due = m_sender->timerStart + recovery.GetTimeout(*this);
+    if (now < due)
+    {
+        m_timerPending = true;
+        m_timer.ScheduleAt(std::min(due, now + recovery.GetLeastTimeout(*this)),
+                           m_qp->m_nic->m_port->GetNode()->GetId());
+        return;
+    }
+    ++m_qp->m_nic->m_counters.timeouts;
+    m_qp->m_nic->m_timeoutTrace(m_qp, m_sender->ackedPsn, now);
+    ++m_sender->retries;
+    if (recovery.GivesUp(*this, now))
+    {
+        GiveUp(now);
+        return;
+    }
+    OwnCongestionOps();
+    m_ops->OnTimeout(m_sender->cc, now);
+    UpdateRate(now);
+    recovery.OnTimeout(*this, now);
+    m_qp->m_nic->Activate(m_qp, now);
+}
+
+} // namespace ns3

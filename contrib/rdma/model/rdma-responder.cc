@@ -1,0 +1,564 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-responder.h"
+
+#include "contrib/rdma/core/psn.h"
+#include "contrib/rdma/core/roce-wire.h"
+#include "rdma-loss-recovery.h"
+#include "rdma-nic.h"
+#include "rdma-queue-pair-verbs.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+RdmaResponder::RdmaResponder(RdmaQueuePair* qp)
+    : m_qp(qp)
+{
+}
+
+void
+RdmaResponder::Reset(uint64_t expected)
+{
+    m_expectedPsn = expected;
+    m_messages = m_messageBytes = m_receivedBytes = 0;
+    m_msn = 0;
+    m_nakSent = m_holds = false;
+    m_duplicate = NO_DUPLICATE;
+    if (m_qp->m_verbs)
+    {
+        Verbs& verbs = m_qp->m_verbs->responder;
+        verbs.hasCurrent = verbs.rnrSent = false;
+        verbs.highestResponse = 0;
+        verbs.responses.clear();
+        verbs.receives.clear();
+    }
+}
+
+// Requests ---------------------------------------------------------------------------------------
+
+void
+RdmaResponder::Notice(const RdmaFrame& frame, int64_t now)
+{
+    RdmaNic* nic = m_qp->m_nic;
+    if (frame.flags & RdmaFrame::CE)
+    {
+        ++nic->m_counters.ecnMarkedReceived;
+    }
+    if ((frame.flags & RdmaFrame::CE) || (m_qp->m_needs & RdmaCongestionOps::EVERY_DATA))
+    {
+        m_qp->m_requester.OwnCongestionOps();
+        if (m_qp->m_requester.m_ops->OnDataReceived(frame, now))
+        {
+            ++nic->m_counters.cnpsSent;
+            nic->SendControl(m_qp, RdmaOpcode::CNP, 0, 0, 0, 0, now);
+        }
+    }
+}
+
+void
+RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
+{
+    if (!m_qp->CanReceive())
+    {
+        ++m_qp->m_nic->m_counters.notReadyDropped;
+        return;
+    }
+    Notice(*frame, now);
+    const uint64_t psn = rdma::ExtendPsn(frame->psn, m_expectedPsn);
+    if (psn != m_expectedPsn)
+    {
+        if (psn > m_expectedPsn)
+        {
+            m_qp->m_recovery->OnOutOfOrder(*this, psn, *frame, now);
+            m_holds = m_qp->m_recovery->HasHeld();
+            return;
+        }
+        CountDuplicate();
+        if (frame->opcode == RdmaOpcode::READ_REQUEST)
+        {
+            OnReadRequest(psn, frame->dmaLength, now);
+            return;
+        }
+        // The first of a row tells the requester how far this end is, asked or not: between two
+        // requested ACKs it might otherwise send the same few packets until it gives up.
+        if ((frame->flags & RdmaFrame::ACK_REQUEST) || psn <= m_duplicate)
+        {
+            SendAck(frame, now);
+        }
+        m_duplicate = psn;
+        return;
+    }
+    if (m_holds)
+    {
+        m_qp->m_recovery->FillGap(psn, *frame, GetPsnCount(*frame));
+        ReleaseHeld(frame, now);
+        m_qp->m_nic->Activate(m_qp, now); // READs may have been among it
+        return;
+    }
+    if (!IsPlainWrite(frame->opcode) && !Admit(*frame, now))
+    {
+        return;
+    }
+    ++m_expectedPsn;
+    m_nakSent = false;
+    m_duplicate = NO_DUPLICATE;
+    m_messageBytes += frame->payload;
+    m_receivedBytes += frame->payload;
+    if (IsLast(frame->opcode))
+    {
+        m_msn = (m_msn + 1) & 0xffffff;
+    }
+    if (frame->flags & RdmaFrame::ACK_REQUEST)
+    {
+        SendAck(frame, now);
+    }
+    if (frame->flags & RdmaFrame::END_OF_POST)
+    {
+        DeliverMessage(HasImmediate(frame->opcode), frame->aux, now, frame);
+    }
+}
+
+void
+RdmaResponder::DeliverMessage(bool hasImmediate,
+                              uint32_t immediate,
+                              int64_t now,
+                              const RdmaFrame* last)
+{
+    RdmaNic* nic = m_qp->m_nic;
+    RdmaMessage message;
+    message.sequence = m_messages++;
+    message.bytes = m_messageBytes;
+    message.hasImmediate = hasImmediate;
+    message.immediate = immediate;
+    m_messageBytes = 0;
+    ++nic->m_counters.messagesReceived;
+    if (last && last->extra && last->extra->journey)
+    {
+        nic->m_journeyTrace(m_qp, message, *last->extra->journey, now);
+    }
+    m_qp->TellMessage(message, now);
+    if (m_qp->m_verbs)
+    {
+        ReportMessage(message, now);
+    }
+}
+
+// Out of order -----------------------------------------------------------------------------------
+
+bool
+RdmaResponder::HasRefused() const
+{
+    return m_qp->m_verbs && m_qp->m_verbs->responder.rnrSent;
+}
+
+void
+RdmaResponder::CountDuplicate()
+{
+    ++m_qp->m_nic->m_counters.duplicatesReceived;
+}
+
+void
+RdmaResponder::CountDropped()
+{
+    ++m_qp->m_nic->m_counters.outOfOrderDropped;
+}
+
+void
+RdmaResponder::DropOutOfOrder(RdmaFrame& frame, int64_t now)
+{
+    CountDropped();
+    if (!m_nakSent || now >= m_nakAgain)
+    {
+        const int64_t interval = m_qp->m_nic->m_nakIntervalPs;
+        m_nakSent = true;
+        m_nakAgain = interval ? now + interval : NO_NAK;
+        SendSequenceNak(m_msn, frame, now);
+    }
+}
+
+void
+RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
+{
+    RdmaLossRecovery& recovery = *m_qp->m_recovery;
+    const uint64_t first = m_expectedPsn;
+    uint64_t end = recovery.Release(first);
+    bool refused = false;
+    bool tooLong = false;
+    RdmaArrival last{};
+    if (m_qp->m_verbs && m_qp->m_verbs->responder.needsReceives)
+    {
+        // Only as far as the receive requests reach, in number and length: what is behind is not
+        // acknowledged.
+        const Verbs& verbs = m_qp->m_verbs->responder;
+        size_t taken = 0;
+        bool bounded = verbs.hasCurrent;
+        uint64_t room = bounded ? verbs.current.bytes : 0;
+        uint64_t bytes = m_messageBytes;
+        for (uint64_t psn = first; psn < end && !refused && !tooLong; ++psn)
+        {
+            last = recovery.GetHeld(psn);
+            if (TakesReceive(last.opcode))
+            {
+                refused = taken == verbs.receives.size();
+                room = refused ? 0 : verbs.receives[taken++].bytes;
+                bounded = true;
+            }
+            bytes += last.payload;
+            tooLong = !refused && bounded && IsSend(last.opcode) && bytes > room;
+            if (last.flags & RdmaFrame::END_OF_POST)
+            {
+                bounded = false;
+                bytes = 0;
+            }
+            if (refused || tooLong)
+            {
+                recovery.Forget(psn);
+                end = psn;
+            }
+        }
+    }
+    m_holds = recovery.HasHeld();
+    m_expectedPsn = end;
+    m_duplicate = NO_DUPLICATE;
+    for (uint64_t psn = first; psn < end; ++psn)
+    {
+        m_msn = (m_msn + IsLast(recovery.GetHeld(psn).opcode)) & 0xffffff;
+    }
+    if (end > first)
+    {
+        SendAck(data, now);
+    }
+    if (refused)
+    {
+        RefuseReceive(now);
+    }
+    // Who is told of a message may reset the queue pair, and end the recovery.
+    const uint32_t resets = m_qp->m_resets;
+    const auto goesOn = [&]() { return m_qp->m_resets == resets && m_qp->CanReceive(); };
+    for (uint64_t psn = first; psn < end && goesOn(); ++psn)
+    {
+        const RdmaArrival held = recovery.GetHeld(psn);
+        if (held.opcode == RdmaOpcode::READ_REQUEST)
+        {
+            AddResponse(psn, psn + GetPsnCount(held.opcode, held.immediate), held.immediate);
+            continue;
+        }
+        if (!IsPlainWrite(held.opcode) && !TakeReceive(held.opcode, held.payload, now))
+        {
+            return;
+        }
+        m_messageBytes += held.payload;
+        m_receivedBytes += held.payload;
+        if (held.flags & RdmaFrame::END_OF_POST)
+        {
+            DeliverMessage(HasImmediate(held.opcode), held.immediate, now);
+        }
+    }
+    if (tooLong && goesOn())
+    {
+        TakeReceive(last.opcode, last.payload, now); // says so, and fails
+    }
+}
+
+// Answers ----------------------------------------------------------------------------------------
+
+void
+RdmaResponder::SendAck(RdmaFrame* data, int64_t now)
+{
+    ++m_qp->m_nic->m_counters.acksSent;
+    m_qp->m_nic->SendControl(m_qp,
+                             RdmaOpcode::ACKNOWLEDGE,
+                             0,
+                             rdma::WirePsn(m_expectedPsn - 1),
+                             m_msn,
+                             rdma::AckSyndrome(),
+                             now,
+                             data);
+}
+
+void
+RdmaResponder::SendSequenceNak(uint32_t aux, RdmaFrame& data, int64_t now)
+{
+    ++m_qp->m_nic->m_counters.naksSent;
+    m_qp->m_nic->SendControl(m_qp,
+                             RdmaOpcode::ACKNOWLEDGE,
+                             RdmaFrame::NAK,
+                             rdma::WirePsn(m_expectedPsn),
+                             aux,
+                             rdma::NakSyndrome(rdma::kNakPsnSequenceError),
+                             now,
+                             &data);
+}
+
+void
+RdmaResponder::SendNak(uint8_t flags, uint8_t syndrome, int64_t now)
+{
+    ++m_qp->m_nic->m_counters.naksSent;
+    m_qp->m_nic->SendControl(m_qp,
+                             RdmaOpcode::ACKNOWLEDGE,
+                             flags,
+                             rdma::WirePsn(m_expectedPsn),
+                             m_msn,
+                             syndrome,
+                             now);
+}
+
+// Receive requests -------------------------------------------------------------------------------
+
+RdmaResponder::Verbs&
+RdmaResponder::GetVerbs()
+{
+    return m_qp->GetVerbs().responder;
+}
+
+RdmaPostResult
+RdmaResponder::PostReceive(uint64_t bytes, uint64_t id)
+{
+    if (m_qp->m_state == RdmaQueuePair::State::RESET)
+    {
+        return RdmaPostResult::WRONG_STATE;
+    }
+    Verbs& verbs = GetVerbs();
+    if (verbs.maxRequests && verbs.receives.size() >= verbs.maxRequests)
+    {
+        return RdmaPostResult::QUEUE_FULL;
+    }
+    verbs.needsReceives = true;
+    verbs.receives.push_back({id, bytes});
+    if (m_qp->m_state == RdmaQueuePair::State::ERROR)
+    {
+        FlushReceives(RdmaClock::Now());
+    }
+    return RdmaPostResult::POSTED;
+}
+
+bool
+RdmaResponder::Admit(const RdmaFrame& frame, int64_t now)
+{
+    if (frame.opcode == RdmaOpcode::READ_REQUEST)
+    {
+        OnReadRequest(m_expectedPsn, frame.dmaLength, now);
+        return false;
+    }
+    return TakeReceive(frame.opcode, frame.payload, now);
+}
+
+bool
+RdmaResponder::TakeReceive(RdmaOpcode opcode, uint32_t payload, int64_t now)
+{
+    if (!m_qp->m_verbs || !m_qp->m_verbs->responder.needsReceives)
+    {
+        return true;
+    }
+    Verbs& verbs = m_qp->m_verbs->responder;
+    if (TakesReceive(opcode))
+    {
+        if (verbs.receives.empty())
+        {
+            RefuseReceive(now);
+            return false;
+        }
+        verbs.current = verbs.receives.front();
+        verbs.receives.pop_front();
+        verbs.hasCurrent = true;
+        verbs.rnrSent = false;
+    }
+    // (Without a current one the message began before receive requests mattered.)
+    if (verbs.hasCurrent && IsSend(opcode) && m_messageBytes + payload > verbs.current.bytes)
+    {
+        // The responder's queue pair fails too (9.9.3: a class C error of the responder, with the
+        // receive request completed in error).
+        SendNak(RdmaFrame::FATAL_NAK, rdma::NakSyndrome(rdma::kNakInvalidRequest), now);
+        RdmaWorkCompletion completion =
+            m_qp->MakeCompletion(verbs.current.id, RdmaOperation::RECEIVE, now);
+        completion.status = RdmaStatus::LOCAL_LENGTH_ERROR;
+        verbs.hasCurrent = false;
+        const uint32_t resets = m_qp->m_resets;
+        CompleteReceive(completion);
+        if (m_qp->m_resets == resets && m_qp->m_state != RdmaQueuePair::State::ERROR)
+        {
+            m_qp->Fail(RdmaStatus::FLUSHED, now);
+        }
+        return false;
+    }
+    return true;
+}
+
+void
+RdmaResponder::RefuseReceive(int64_t now)
+{
+    // Whatever comes behind is dropped silently until the refused packet comes again.
+    m_nakSent = true;
+    m_nakAgain = NO_NAK;
+    Verbs& verbs = m_qp->m_verbs->responder;
+    verbs.rnrSent = true;
+    m_duplicate = NO_DUPLICATE;
+    ++m_qp->m_nic->m_counters.rnrNaksSent;
+    SendNak(RdmaFrame::RNR_NAK, rdma::RnrNakSyndrome(verbs.minRnrTimer), now);
+}
+
+void
+RdmaResponder::CompleteReceive(const RdmaWorkCompletion& completion)
+{
+    const Ptr<RdmaCompletionQueue>& queue = m_qp->m_verbs->responder.queue;
+    if (queue && !queue->Push(completion) && m_qp->m_state != RdmaQueuePair::State::ERROR)
+    {
+        m_qp->Fail(RdmaStatus::FLUSHED, completion.time);
+    }
+}
+
+void
+RdmaResponder::ReportMessage(const RdmaMessage& message, int64_t now)
+{
+    Verbs& verbs = m_qp->m_verbs->responder;
+    if (!verbs.hasCurrent)
+    {
+        return; // a WRITE without immediate, or receive requests do not matter
+    }
+    verbs.hasCurrent = false;
+    RdmaWorkCompletion completion =
+        m_qp->MakeCompletion(verbs.current.id, RdmaOperation::RECEIVE, now);
+    completion.hasImmediate = message.hasImmediate;
+    completion.immediate = message.immediate;
+    completion.bytes = message.bytes;
+    CompleteReceive(completion);
+}
+
+bool
+RdmaResponder::FlushReceives(int64_t now)
+{
+    Verbs& verbs = m_qp->m_verbs->responder;
+    const uint32_t resets = m_qp->m_resets;
+    RdmaWorkCompletion completion = m_qp->MakeCompletion(0, RdmaOperation::RECEIVE, now);
+    completion.peerEndpoint = completion.peerQueuePair = 0; // nobody has sent anything
+    completion.status = RdmaStatus::FLUSHED;
+    if (verbs.hasCurrent) // of a message that will not get whole
+    {
+        verbs.hasCurrent = false;
+        completion.id = verbs.current.id;
+        CompleteReceive(completion);
+    }
+    while (m_qp->m_resets == resets && !verbs.receives.empty())
+    {
+        completion.id = verbs.receives.front().id;
+        verbs.receives.pop_front();
+        CompleteReceive(completion);
+    }
+    return m_qp->m_resets == resets;
+}
+
+// READs ------------------------------------------------------------------------------------------
+
+uint32_t
+RdmaResponder::GetPsnCount(RdmaOpcode opcode, uint32_t dmaLength) const
+{
+    return opcode != RdmaOpcode::READ_REQUEST || dmaLength == 0
+               ? 1
+               : 1 + (dmaLength - 1) / m_qp->m_nic->m_mtu;
+}
+
+void
+RdmaResponder::OnReadRequest(uint64_t psn, uint32_t bytes, int64_t now)
+{
+    const uint64_t end = psn + GetPsnCount(RdmaOpcode::READ_REQUEST, bytes);
+    AddResponse(psn, end, bytes);
+    if (end > m_expectedPsn)
+    {
+        m_expectedPsn = end;
+        m_nakSent = false;
+        m_duplicate = NO_DUPLICATE;
+        m_msn = (m_msn + 1) & 0xffffff;
+        if (m_holds)
+        {
+            ReleaseHeld(nullptr, now);
+        }
+    }
+    m_qp->m_nic->Activate(m_qp, now);
+}
+
+void
+RdmaResponder::AddResponse(uint64_t psn, uint64_t end, uint64_t bytes)
+{
+    using Response = Verbs::Response;
+    const uint32_t mtu = m_qp->m_nic->m_mtu;
+    std::vector<Response>& responses = GetVerbs().responses;
+    m_qp->m_requester.Send(); // with its rate
+    // What is still to be sent of it is part of this one now.
+    std::vector<Response> kept;
+    for (const Response& old : responses)
+    {
+        if (old.psn < psn)
+        {
+            Response before = old;
+            if (old.end > psn)
+            {
+                before.end = psn;
+                before.bytes = (psn - old.psn) * mtu;
+                before.last = false;
+            }
+            kept.push_back(before);
+        }
+        if (old.end > end)
+        {
+            Response behind = old;
+            if (old.psn < end)
+            {
+                behind.psn = end;
+                behind.bytes -= (end - old.psn) * mtu;
+                behind.first = false;
+            }
+            kept.push_back(behind);
+        }
+    }
+    kept.push_back({psn, end, bytes, true, true});
+    std::sort(kept.begin(), kept.end(), [](const Response& a, const Response& b) {
+        return a.psn < b.psn;
+    });
+    responses.swap(kept);
+    m_qp->m_respond = true;
+}
+
+RdmaFrame*
+RdmaResponder::MakeResponse(int64_t now)
+{
+    Verbs& verbs = m_qp->m_verbs->responder;
+    RdmaNic* nic = m_qp->m_nic;
+    Verbs::Response& response = verbs.responses.front();
+    const uint32_t payload = static_cast<uint32_t>(std::min<uint64_t>(nic->m_mtu, response.bytes));
+    const bool end = response.psn + 1 == response.end;
+    const rdma::RoceOpcode opcode = rdma::ReadResponseOpcode(response.first, end && response.last);
+    const uint32_t wire = nic->m_sizes.DataWire(opcode, payload);
+    RdmaFrame* frame =
+        m_qp->NewFrame(static_cast<RdmaOpcode>(opcode), response.psn, wire, RdmaFrame::ECT);
+    frame->payload = static_cast<uint16_t>(payload);
+    frame->aux = m_msn;
+    frame->dmaLength = rdma::AckSyndrome();
+
+    RdmaNicCounters& counters = nic->m_counters;
+    ++counters.dataPackets;
+    counters.dataBytes += payload;
+    if (response.psn < verbs.highestResponse)
+    {
+        frame->flags |= RdmaFrame::RETRANSMITTED;
+        ++counters.retransmittedPackets;
+    }
+    ++response.psn;
+    response.bytes -= payload;
+    response.first = false;
+    verbs.highestResponse = std::max(verbs.highestResponse, response.psn);
+    verbs.responseNext = false;
+    if (end)
+    {
+        verbs.responses.erase(verbs.responses.begin());
+        m_qp->m_respond = !verbs.responses.empty();
+    }
+    RdmaRequester& pace = m_qp->m_requester;
+    pace.m_sender->cc.bytesSent += payload;
+    pace.Sent(payload, wire, now);
+    return frame;
+}
+
+} // namespace ns3
