@@ -320,9 +320,8 @@ class RdmaIbConservationTestCase : public TestCase
         config.lanes = m_lanes;
         config.laneBuffer = 16384;
         bed.helper.SetInfiniBand(config);
-        bed.helper.SetNicAttribute(
-            "LossRecovery",
-            StringValue(m_selective ? "selective-repeat" : "go-back-n"));
+        bed.helper.SetNicAttribute("LossRecovery",
+                                   StringValue(m_selective ? "selective-repeat" : "go-back-n"));
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(8)); // 1 ms
         bed.Build();
         auto random = CreateObject<UniformRandomVariable>();

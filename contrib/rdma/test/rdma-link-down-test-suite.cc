@@ -106,9 +106,8 @@ class RdmaLinkDownRandomTestCase : public TestCase
             bed.helper.SetSwitchAttribute("Pfc", BooleanValue(m_pfc));
             bed.helper.SetSwitchAttribute("BufferBytes", UintegerValue(m_pfc ? 3000000 : 400000));
             bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(6)); // 262 us
-            bed.helper.SetNicAttribute(
-                "LossRecovery",
-                StringValue(m_selective ? "selective-repeat" : "go-back-n"));
+            bed.helper.SetNicAttribute("LossRecovery",
+                                       StringValue(m_selective ? "selective-repeat" : "go-back-n"));
             bed.Build();
             Ptr<UniformRandomVariable> random = CreateObject<UniformRandomVariable>();
             random->SetStream(m_seed);

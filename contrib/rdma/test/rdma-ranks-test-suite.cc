@@ -6,10 +6,10 @@
  */
 #include "rdma-test-fabric.h"
 
+#include "ns3/rdma-base-rtt.h"
 #include "ns3/rdma-channel.h"
 #include "ns3/rdma-frame-record.h"
 #include "ns3/rdma-gateway.h"
-#include "ns3/rdma-base-rtt.h"
 
 #include <algorithm>
 #include <random>
