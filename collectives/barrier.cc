@@ -72,10 +72,13 @@ class DisseminationBarrier final : public OneOpAlgorithm
     using OneOpAlgorithm::OneOpAlgorithm;
 
     std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
+                               const Placement& /* placement */,
                                const AlgorithmOptions& /* options */) const override
     {
-        return DisseminationBarrierCost(ExtentOf(what, placement, 1, 1));
+        Cost cost;
+        cost.chain = CeilLog2(what.ranks);
+        cost.posts = cost.chain;
+        return cost;
     }
 
     std::unique_ptr<Schedule> Make(const Collective& what,

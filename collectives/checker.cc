@@ -3,11 +3,12 @@
  */
 #include "collectives/checker.h"
 
-#include "collectives/partition.h"
+#include "collectives/byte-ranges.h"
+#include "collectives/operation-contents.h"
+#include "collectives/symbolic-bytes.h"
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -19,270 +20,9 @@ namespace
 
 constexpr size_t kMostProblems = 24;
 
-using SetId = uint32_t;
-
-/// Sets of ranks, each stored once and known by a number, so that a byte's content is small and
-/// unions are looked up.
-class RankSets
-{
-  public:
-    static constexpr SetId kEmpty = 0;
-
-    explicit RankSets(Rank ranks)
-        : m_words((ranks + 63) / 64)
-    {
-        Intern(Bits(m_words, 0));
-        m_all = kEmpty;
-        for (Rank r = 0; r < ranks; r++)
-        {
-            Bits bits(m_words, 0);
-            bits[r / 64] = uint64_t{1} << r % 64;
-            m_single.push_back(Intern(bits));
-            m_all = Union(m_all, m_single.back()).first;
-        }
-    }
-
-    SetId Single(Rank rank) const
-    {
-        return m_single[rank];
-    }
-
-    SetId All() const
-    {
-        return m_all;
-    }
-
-    /// The union, and whether the two had a rank in common.
-    std::pair<SetId, bool> Union(SetId a, SetId b)
-    {
-        if (a > b)
-        {
-            std::swap(a, b);
-        }
-        const auto [known, isNew] = m_unions.try_emplace(uint64_t{a} << 32 | b);
-        if (isNew)
-        {
-            Bits bits = *m_sets[a];
-            bool overlap = false;
-            for (size_t i = 0; i < m_words; i++)
-            {
-                overlap = overlap || (bits[i] & (*m_sets[b])[i]) != 0;
-                bits[i] |= (*m_sets[b])[i];
-            }
-            known->second = {Intern(bits), overlap};
-        }
-        return known->second;
-    }
-
-    std::string Show(SetId id) const
-    {
-        std::string text;
-        for (Rank r = 0; r < m_single.size(); r++)
-        {
-            if (((*m_sets[id])[r / 64] >> r % 64 & 1) != 0)
-            {
-                text += (text.empty() ? "" : ",") + std::to_string(r);
-            }
-        }
-        return "{" + text + "}";
-    }
-
-  private:
-    using Bits = std::vector<uint64_t>;
-
-    SetId Intern(const Bits& bits)
-    {
-        const auto [known, isNew] = m_ids.try_emplace(bits, m_sets.size());
-        if (isNew)
-        {
-            m_sets.push_back(&known->first); // map nodes stay where they are
-        }
-        return known->second;
-    }
-
-    size_t m_words;
-    std::map<Bits, SetId> m_ids;
-    std::vector<const Bits*> m_sets;
-    std::vector<SetId> m_single;
-    SetId m_all;
-    std::unordered_map<uint64_t, std::pair<SetId, bool>> m_unions;
-};
-
-/// What a byte holds: contributions of some ranks, all of the byte of theirs that lies `shift`
-/// further up.
-struct Content
-{
-    SetId ranks = RankSets::kEmpty;
-    int64_t shift = 0;
-
-    bool operator==(const Content& other) const
-    {
-        return ranks == other.ranks && shift == other.shift;
-    }
-};
-
-/// From `begin` to the next segment.
-struct Segment
-{
-    uint64_t begin;
-    Content content;
-};
-
-/// A run of bytes: segments in order, the first at 0.
-class Bytes
-{
-  public:
-    explicit Bytes(uint64_t size, const Content& content = {})
-        : m_size(size)
-    {
-        if (size > 0)
-        {
-            m_segments.push_back({0, content});
-        }
-    }
-
-    uint64_t Size() const
-    {
-        return m_size;
-    }
-
-    template <class Visit> // Visit(begin, end, content), in order
-    void ForEach(uint64_t begin, uint64_t end, Visit visit) const
-    {
-        for (size_t i = begin < end ? IndexOf(begin) : 0; begin < end; i++)
-        {
-            const uint64_t next =
-                std::min(end, i + 1 < m_segments.size() ? m_segments[i + 1].begin : m_size);
-            visit(begin, next, m_segments[i].content);
-            begin = next;
-        }
-    }
-
-    /// The contents of a range, as bytes from 0 on.
-    Bytes Copy(uint64_t begin, uint64_t end) const
-    {
-        Bytes copy(0);
-        copy.m_size = end - begin;
-        ForEach(begin, end, [&](uint64_t b, uint64_t, Content content) {
-            content.shift += begin; // seen from 0
-            copy.m_segments.push_back({b - begin, content});
-        });
-        return copy;
-    }
-
-    /// Replaces the bytes from `begin` on by `data`.
-    void Write(uint64_t begin, const Bytes& data)
-    {
-        if (data.m_size == 0)
-        {
-            return;
-        }
-        const size_t first = Split(begin);
-        const size_t last = Split(begin + data.m_size);
-        std::vector<Segment> segments = data.m_segments;
-        for (Segment& segment : segments)
-        {
-            segment.begin += begin;
-            segment.content.shift -= begin;
-        }
-        // Mostly as many as before.
-        const size_t common = std::min(segments.size(), last - first);
-        std::copy_n(segments.begin(), common, m_segments.begin() + first);
-        if (common < last - first)
-        {
-            m_segments.erase(m_segments.begin() + first + common, m_segments.begin() + last);
-        }
-        else
-        {
-            m_segments.insert(m_segments.begin() + first + common,
-                              segments.begin() + common,
-                              segments.end());
-        }
-    }
-
-  private:
-    size_t IndexOf(uint64_t byte) const
-    {
-        const auto after =
-            std::upper_bound(m_segments.begin(),
-                             m_segments.end(),
-                             byte,
-                             [](uint64_t b, const Segment& s) { return b < s.begin; });
-        return after - m_segments.begin() - 1;
-    }
-
-    /// Index of the segment that begins at this byte, which it makes begin there.
-    size_t Split(uint64_t byte)
-    {
-        if (byte >= m_size)
-        {
-            return m_segments.size();
-        }
-        const size_t i = IndexOf(byte);
-        if (m_segments[i].begin == byte)
-        {
-            return i;
-        }
-        m_segments.insert(m_segments.begin() + i + 1, {byte, m_segments[i].content});
-        return i + 1;
-    }
-
-    uint64_t m_size;
-    std::vector<Segment> m_segments;
-};
-
-/// A set of byte ranges that can be asked for common bytes with another.
-class Ranges
-{
-  public:
-    void Add(uint64_t begin, uint64_t bytes)
-    {
-        if (bytes > 0)
-        {
-            m_ranges.emplace_back(begin, begin + bytes);
-        }
-    }
-
-    void Sort()
-    {
-        std::sort(m_ranges.begin(), m_ranges.end());
-        std::vector<std::pair<uint64_t, uint64_t>> merged;
-        for (const auto& range : m_ranges)
-        {
-            if (!merged.empty() && range.first <= merged.back().second)
-            {
-                merged.back().second = std::max(merged.back().second, range.second);
-            }
-            else
-            {
-                merged.push_back(range);
-            }
-        }
-        m_ranges = std::move(merged);
-    }
-
-    /// Precondition: both sorted.
-    std::optional<uint64_t> FirstCommonByte(const Ranges& other) const
-    {
-        for (size_t i = 0, j = 0; i < m_ranges.size() && j < other.m_ranges.size();)
-        {
-            const uint64_t begin = std::max(m_ranges[i].first, other.m_ranges[j].first);
-            if (begin < std::min(m_ranges[i].second, other.m_ranges[j].second))
-            {
-                return begin;
-            }
-            m_ranges[i].second < other.m_ranges[j].second ? i++ : j++;
-        }
-        return std::nullopt;
-    }
-
-  private:
-    std::vector<std::pair<uint64_t, uint64_t>> m_ranges;
-};
-
 struct Message
 {
-    Bytes data{0};
+    SymbolicBytes data{0};
     uint64_t chain = 0;
     SetId known = RankSets::kEmpty; ///< barrier: ranks known to have begun
     std::vector<StepIndex> clock;   ///< per rank: steps of this lane known to be received
@@ -309,8 +49,8 @@ struct Process
     SetId known = RankSets::kEmpty;
     std::vector<StepIndex> clock;
     std::vector<OpenSend> open;
-    Ranges reads;
-    Ranges writes;
+    ByteRanges reads;
+    ByteRanges writes;
 };
 
 std::string
@@ -328,7 +68,7 @@ class Run
           m_n(schedule.What().ranks),
           m_options(options),
           m_sets(m_n),
-          m_pieces(m_what.bytes, m_n)
+          m_contents(m_what, m_sets)
     {
         m_report.bytesSent.assign(m_n, 0);
         m_report.messagesSent.assign(m_n, 0);
@@ -342,7 +82,14 @@ class Run
             }
             m_report.bytesOutOfServer.assign(index.size(), 0);
         }
-        FillBuffers();
+        for (Rank r = 0; r < m_n; r++)
+        {
+            if (IsAllToAll())
+            {
+                m_inputs.push_back(m_contents.Input(r));
+            }
+            m_buffers.push_back(m_contents.Buffer(r));
+        }
     }
 
     CheckReport Result()
@@ -357,57 +104,13 @@ class Run
     }
 
   private:
-    struct Expected
-    {
-        uint64_t begin;
-        uint64_t end;
-        Content content;
-    };
-
     bool IsAllToAll() const
     {
         return m_what.op == Op::kAllToAll;
     }
 
-    void FillBuffers()
-    {
-        for (Rank r = 0; r < m_n; r++)
-        {
-            const Content own{m_sets.Single(r), 0};
-            const Range piece = m_pieces.Part(r);
-            Bytes nothing(m_what.bytes);
-            switch (m_what.op)
-            {
-            case Op::kAllReduce:
-            case Op::kReduceScatter:
-                m_buffers.emplace_back(m_what.bytes, own);
-                break;
-            case Op::kAllGather:
-                nothing.Write(
-                    piece.offset,
-                    Bytes(m_what.bytes, own).Copy(piece.offset, piece.offset + piece.bytes));
-                m_buffers.push_back(nothing);
-                break;
-            case Op::kBroadcast:
-                m_buffers.push_back(r == m_what.root ? Bytes(m_what.bytes, own) : nothing);
-                break;
-            case Op::kAllToAll: {
-                m_inputs.emplace_back(m_what.bytes, own);
-                Bytes output(m_n * piece.bytes);
-                output.Write(r * piece.bytes,
-                             m_inputs.back().Copy(piece.offset, piece.offset + piece.bytes));
-                m_buffers.push_back(output);
-                break;
-            }
-            case Op::kBarrier:
-                m_buffers.emplace_back(0);
-                break;
-            }
-        }
-    }
-
     /// What sends read.
-    const Bytes& Source(Rank rank) const
+    const SymbolicBytes& Source(Rank rank) const
     {
         return IsAllToAll() ? m_inputs[rank] : m_buffers[rank];
     }
@@ -543,7 +246,7 @@ class Run
         }
         process.writes.Add(begin, step.recvBytes);
         CheckOpenSends(process, begin, end);
-        Bytes& buffer = m_buffers[process.rank];
+        SymbolicBytes& buffer = m_buffers[process.rank];
         if (!step.reduce)
         {
             buffer.Write(begin, message.data);
@@ -553,9 +256,12 @@ class Run
         buffer.Write(begin, Sum(process, step, buffer.Copy(begin, end), message.data));
     }
 
-    Bytes Sum(const Process& process, const Step& step, const Bytes& mine, const Bytes& theirs)
+    SymbolicBytes Sum(const Process& process,
+                      const Step& step,
+                      const SymbolicBytes& mine,
+                      const SymbolicBytes& theirs)
     {
-        Bytes sum = mine;
+        SymbolicBytes sum = mine;
         mine.ForEach(0, mine.Size(), [&](uint64_t begin, uint64_t end, const Content& a) {
             theirs.ForEach(begin, end, [&](uint64_t b, uint64_t e, const Content& c) {
                 const auto [ranks, overlap] = m_sets.Union(a.ranks, c.ranks);
@@ -577,7 +283,7 @@ class Run
                 {
                     Problem(at() + ": they belong to another offset");
                 }
-                Bytes piece(e - b, {ranks, a.shift + static_cast<int64_t>(b)});
+                SymbolicBytes piece(e - b, {ranks, a.shift + static_cast<int64_t>(b)});
                 sum.Write(b, piece);
             });
         });
@@ -685,52 +391,11 @@ class Run
         }
     }
 
-    /// What a rank must hold in the end, where that is promised.
-    std::vector<Expected> Promise(Rank rank) const
-    {
-        std::vector<Expected> promise;
-        const Range own = m_pieces.Part(rank);
-        switch (m_what.op)
-        {
-        case Op::kAllReduce:
-            promise.push_back({0, m_what.bytes, {m_sets.All(), 0}});
-            break;
-        case Op::kReduceScatter:
-            promise.push_back({own.offset, own.offset + own.bytes, {m_sets.All(), 0}});
-            break;
-        case Op::kAllGather:
-            for (Rank r = 0; r < m_n; r++)
-            {
-                const Range piece = m_pieces.Part(r);
-                promise.push_back(
-                    {piece.offset, piece.offset + piece.bytes, {m_sets.Single(r), 0}});
-            }
-            break;
-        case Op::kBroadcast:
-            promise.push_back({0, m_what.bytes, {m_sets.Single(m_what.root), 0}});
-            break;
-        case Op::kAllToAll:
-            for (Rank r = 0; r < m_n; r++)
-            {
-                const uint64_t begin = r * own.bytes;
-                promise.push_back(
-                    {begin,
-                     begin + own.bytes,
-                     {m_sets.Single(r),
-                      static_cast<int64_t>(own.offset) - static_cast<int64_t>(begin)}});
-            }
-            break;
-        case Op::kBarrier:
-            break;
-        }
-        return promise;
-    }
-
     void CheckFinalState()
     {
         for (Rank rank = 0; rank < m_n; rank++)
         {
-            for (const Expected& expected : Promise(rank))
+            for (const OperationContents::Expected& expected : m_contents.Promise(rank))
             {
                 m_buffers[rank].ForEach(
                     expected.begin,
@@ -778,7 +443,7 @@ class Run
     }
 
     bool ValidRange(const Process& process,
-                    const Bytes& buffer,
+                    const SymbolicBytes& buffer,
                     uint64_t offset,
                     uint64_t bytes,
                     const std::string& does)
@@ -831,10 +496,11 @@ class Run
     Rank m_n;
     CheckOptions m_options;
     RankSets m_sets;
-    Partition m_pieces;
+    OperationContents m_contents;
     std::vector<uint32_t> m_serverOf;
-    std::vector<Bytes> m_buffers; ///< what receives write, and sends read except in all-to-all
-    std::vector<Bytes> m_inputs;  ///< all-to-all
+    std::vector<SymbolicBytes>
+        m_buffers; ///< what receives write, and sends read except in all-to-all
+    std::vector<SymbolicBytes> m_inputs; ///< all-to-all
     std::vector<Process> m_processes;
     std::vector<size_t> m_firstOf; ///< a rank's first process
     std::deque<size_t> m_ready;

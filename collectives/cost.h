@@ -47,37 +47,12 @@ Extent ExtentOf(const Collective& what,
                 uint32_t channels,
                 uint32_t loops);
 
-Cost RingAllReduceCost(const Extent& e);
-Cost RingReduceScatterCost(const Extent& e);
-Cost RingAllGatherCost(const Extent& e);
-Cost RingBroadcastCost(const Extent& e);
-Cost DirectAllToAllCost(const Extent& e);
-Cost DisseminationBarrierCost(const Extent& e);
-/// Servers of gpusPerServer ranks each. `chain` with pipelined loops (server-groups.h); bytes and
-/// Seconds() as if both levels were one link, see HierarchicalSeconds().
-Cost HierarchicalAllReduceCost(const Extent& e);
-Cost HierarchicalReduceScatterCost(const Extent& e);
-Cost HierarchicalAllGatherCost(const Extent& e);
+/// A ring on which every rank sends `rounds` times n-1 chunks of S / n, and adds up in one of the
+/// rounds; what algorithms with as many bytes begin with.
+Cost RingCost(const Extent& e, uint32_t rounds, bool reduces);
 
-/// Links of two levels. `beta` of `inner` is of a GPU's port inside a server, of `outer` of all
-/// network interfaces of a server together.
-struct TwoLevels
-{
-    AlphaBeta inner;
-    AlphaBeta outer;
-};
-
-/**
- * Time of a hierarchical all-reduce, reduce-scatter or all-gather whose loops are pipelined
- * (server-groups.h). With S in N loops, in a period every phase under way does one loop,
- *
- *     inside   (g-1) a_in  + (g-1) / g S / N b_in  for each phase inside (the same ports carry
- * them) between  c a_out     + out of a server / N b_out,    c = 2 (k-1) for all-reduce, else k-1
- *
- * and the period lasts as long as the slower level: one after the other with one loop, tending to
- * the slower level with many. Throws std::invalid_argument for other operations.
- */
-double HierarchicalSeconds(Op op, const Extent& e, const TwoLevels& levels);
+/// (n-1) / n of S.
+double AllButOne(double bytes, uint32_t n);
 
 /**
  * busbw = algbw * factor, algbw = S / t, as nccl-tests prints them (NVIDIA/nccl-tests

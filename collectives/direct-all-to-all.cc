@@ -2,25 +2,11 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * Direct all-to-all: what NCCL's users write as n-1 ncclSend and ncclRecv in a group (nccl-tests
- * src/alltoall.cu).
- *
- *     k            0        1        2        3        4        5   (n = 4)
- *     rank 0     to 1     to 2     to 3    from 3   from 2   from 1
- *     rank 1     to 2     to 3     to 0    from 0   from 3   from 2
- *     rank 2     to 3     to 0     to 1    from 1   from 0   from 3
- *     rank 3     to 0     to 1     to 2    from 2   from 1   from 0
- *
- * Every rank posts all its sends and then waits. Rank r starts with r+1, so that at any time the
- * senders aim at different receivers, instead of all at rank 0 first; receives stand in the order
- * in which the messages set out. The own block is a local copy and no step. One message latency;
- * (n-1) S / n bytes out of and into every rank, which is the lower bound: alpha + (n-1) S beta / n
- * with one port. A textbook's (n-1) alpha charges the posting of each message: Cost::posts. Rank r
- * sends piece j of its input to j and receives blocks of the size of piece r: block i of its output
- * from i. Channels and loops cut every piece.
+ * src/alltoall.cu), in the order of direct-schedule.h. The own block is a local copy and no step.
+ * Its bytes are the lower bound. Rank r sends piece j of its input to j and receives blocks of the
+ * size of piece r: block i of its output from i.
  */
-#include "collectives/cost.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/registry.h"
+#include "collectives/direct-schedule.h"
 
 namespace coll
 {
@@ -28,72 +14,33 @@ namespace coll
 namespace
 {
 
-class DirectAllToAllSchedule final : public LoopedSchedule
+class DirectAllToAll final : public DirectSchedule
 {
   public:
-    DirectAllToAllSchedule(const Collective& what, const Placement& placement, const Shape& shape)
-        : LoopedSchedule(what, placement, shape, 2 * (what.ranks - 1)),
-          m_pieces(what.bytes, what.ranks),
-          m_parts(what.bytes, what.ranks, shape.Parts())
+    DirectAllToAll(const Collective& what, const Placement& placement, const Shape& shape)
+        : DirectSchedule(what, placement, shape),
+          m_pieces(what.bytes, what.ranks)
     {
     }
 
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {
         const auto [part, j] = Locate(lane, k);
-        Step step;
-        if (j + 1 < m_n)
+        if (const Rank to = SendsTo(rank, j); to != kNoRank)
         {
-            step.sendPeer = Wrap(rank + 1 + j, m_n);
-            const Range range = m_parts.Part(step.sendPeer, part);
-            step.sendOffset = range.offset;
-            step.sendBytes = range.bytes;
+            return PassOn(kNoRank, to, m_parts.Part(to, part));
         }
-        else
-        {
-            step.recvPeer = Wrap(rank + 2 * m_n - 2 - j, m_n);
-            const Range own = m_pieces.Part(rank);
-            const Range range = m_parts.Part(rank, part);
-            step.recvOffset = step.recvPeer * own.bytes + (range.offset - own.offset);
-            step.recvBytes = range.bytes;
-        }
-        return step;
-    }
-
-    uint64_t PartsOfMessage() const override
-    {
-        return LoopedSchedule::PartsOfMessage() * (m_n - 1); // to all others at once
+        const Rank from = ReceivesFrom(rank, j);
+        const Range own = m_pieces.Part(rank);
+        const Range range = m_parts.Part(rank, part);
+        return PassOn(from, kNoRank, {from * own.bytes + (range.offset - own.offset), range.bytes});
     }
 
   private:
     Partition m_pieces;
-    Grid m_parts;
 };
 
-class DirectAllToAll final : public OneOpAlgorithm
-{
-  public:
-    using OneOpAlgorithm::OneOpAlgorithm;
-
-    std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
-                               const AlgorithmOptions& options) const override
-    {
-        const Shape shape(what, placement, options, what.ranks);
-        return DirectAllToAllCost(ExtentOf(what, placement, shape.channels, shape.loops));
-    }
-
-    std::unique_ptr<Schedule> Make(const Collective& what,
-                                   const Placement& placement,
-                                   const AlgorithmOptions& options) const override
-    {
-        Require(what, placement, options);
-        const Shape shape(what, placement, options, what.ranks);
-        return std::make_unique<DirectAllToAllSchedule>(what, placement, shape);
-    }
-};
-
-const Registered<DirectAllToAll> g_direct{
+const Registered<LoopedAlgorithm<DirectAllToAll>> g_direct{
     "direct",
     Op::kAllToAll,
     "all n-1 sends at once, to r+1, r+2, ...; then the receives"};

@@ -12,7 +12,8 @@
  * Needs as many GPUs on every server. Bytes a rank as in a flat ring, S (n-1) / n; g + k - 2
  * messages in series instead of gk - 1; S (k-1) / k out of a server.
  */
-#include "collectives/cost.h"
+#include "collectives/hierarchical-cost.h"
+#include "collectives/looped-algorithm.h"
 #include "collectives/server-groups.h"
 
 namespace coll
@@ -21,20 +22,11 @@ namespace coll
 namespace
 {
 
-Shape
-ShapeOf(const Collective& what, const Placement& placement, const AlgorithmOptions& options)
-{
-    return TwoLevelShape(what, placement, options, what.ranks);
-}
-
-class HierarchicalAllGatherSchedule final : public TwoLevelSchedule
+class HierarchicalAllGather final : public TwoLevelSchedule
 {
   public:
-    HierarchicalAllGatherSchedule(const Collective& what,
-                                  const Placement& placement,
-                                  const Shape& shape)
-        : TwoLevelSchedule(what, placement, shape, StepsOfPhases(placement)),
-          m_outerSteps(m_servers > 1 ? m_servers : 0),
+    HierarchicalAllGather(const Collective& what, const Placement& placement, const Shape& shape)
+        : TwoLevelSchedule(what, placement, shape, Phases(ScatterOrGatherSteps(placement))),
           m_pieces(what.bytes, what.ranks, shape.Parts())
     {
     }
@@ -46,7 +38,7 @@ class HierarchicalAllGatherSchedule final : public TwoLevelSchedule
         if (phase == 0)
         {
             const Rank owner = RankAt(lane, Wrap(me.server + m_servers - j, m_servers), me.place);
-            return Outer(lane, me, j > 0, j + 1 < m_outerSteps, m_pieces.Part(owner, part));
+            return Outer(lane, me, j > 0, j + 1 < m_servers, m_pieces.Part(owner, part));
         }
         const uint32_t hop = m_byServers(j);
         const uint32_t server = j - hop * m_servers;
@@ -54,45 +46,21 @@ class HierarchicalAllGatherSchedule final : public TwoLevelSchedule
         return Inner(lane, me, hop > 0, hop + 1 < m_gpus, m_pieces.Part(owner, part));
     }
 
-  private:
-    static std::vector<uint32_t> StepsOfPhases(const Placement& placement)
+    static Cost CostOf(const Extent& e)
     {
-        const uint32_t servers = RanksByServer(placement).size();
-        const uint32_t ranks = placement.serverOf.size();
-        const uint32_t inner = ranks > servers ? ranks : 0;
-        const uint32_t outer = servers > 1 ? servers : 0;
-        return {outer, inner};
+        return HierarchicalScatterOrGatherCost(Op::kAllGather, e);
     }
 
-    uint32_t m_outerSteps;
+  private:
+    static std::vector<uint32_t> Phases(const TwoLevelSteps& steps)
+    {
+        return {steps.between, steps.inside};
+    }
+
     Grid m_pieces;
 };
 
-class HierarchicalAllGather final : public TwoLevelAlgorithm
-{
-  public:
-    using TwoLevelAlgorithm::TwoLevelAlgorithm;
-
-    std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
-                               const AlgorithmOptions& options) const override
-    {
-        const Shape shape = ShapeOf(what, placement, options);
-        return HierarchicalAllGatherCost(ExtentOf(what, placement, shape.channels, shape.loops));
-    }
-
-    std::unique_ptr<Schedule> Make(const Collective& what,
-                                   const Placement& placement,
-                                   const AlgorithmOptions& options) const override
-    {
-        Require(what, placement, options);
-        return std::make_unique<HierarchicalAllGatherSchedule>(what,
-                                                               placement,
-                                                               ShapeOf(what, placement, options));
-    }
-};
-
-const Registered<HierarchicalAllGather> g_hierarchical{
+const Registered<LoopedAlgorithm<HierarchicalAllGather, TwoLevelAlgorithm>> g_hierarchical{
     "hierarchical",
     Op::kAllGather,
     "all-gather between servers, then in the server"};

@@ -18,7 +18,8 @@
  * (server-groups.h): HierarchicalSeconds() in cost.h. Cho et al., BlueConnect, MLSys 2019. All
  * g GPUs of a server use the channel's NIC in phase 2; several channels share S out over the NICs.
  */
-#include "collectives/cost.h"
+#include "collectives/hierarchical-cost.h"
+#include "collectives/looped-algorithm.h"
 #include "collectives/server-groups.h"
 
 namespace coll
@@ -27,22 +28,10 @@ namespace coll
 namespace
 {
 
-Shape
-ShapeOf(const Collective& what, const Placement& placement, const AlgorithmOptions& options)
-{
-    // The largest message is a chunk of phase 1: a share of 1 / g, 1 / n where servers have one
-    // GPU.
-    const uint64_t servers = RanksByServer(placement).size();
-    const uint64_t gpus = what.ranks / servers;
-    return TwoLevelShape(what, placement, options, gpus > 1 ? gpus : servers);
-}
-
-class HierarchicalAllReduceSchedule final : public TwoLevelSchedule
+class HierarchicalAllReduce final : public TwoLevelSchedule
 {
   public:
-    HierarchicalAllReduceSchedule(const Collective& what,
-                                  const Placement& placement,
-                                  const Shape& shape)
+    HierarchicalAllReduce(const Collective& what, const Placement& placement, const Shape& shape)
         : TwoLevelSchedule(what, placement, shape, StepsOfPhases(placement)),
           m_innerSteps(m_gpus > 1 ? m_gpus : 0),
           m_outerSteps(m_servers > 1 ? 2 * m_servers - 1 : 0),
@@ -78,6 +67,34 @@ class HierarchicalAllReduceSchedule final : public TwoLevelSchedule
                      Chunk(part, Wrap(me.place + m_gpus - j, m_gpus)));
     }
 
+    static Shape ShapeOf(const Collective& what,
+                         const Placement& placement,
+                         const AlgorithmOptions& options)
+    {
+        // The largest message is a chunk of phase 1: a share of 1 / g, 1 / n where servers have one
+        // GPU.
+        const uint64_t servers = RanksByServer(placement).size();
+        const uint64_t gpus = what.ranks / servers;
+        return TwoLevelShape(what, placement, options, gpus > 1 ? gpus : servers);
+    }
+
+    static Cost CostOf(const Extent& e)
+    {
+        // Inside 2 (g-1) / g S, between servers 2 (k-1) / k of S / g: together 2 (gk-1) / gk S, as
+        // a flat ring.
+        Cost cost = RingCost(e, 2, true);
+        if (e.ranks <= 1)
+        {
+            return cost;
+        }
+        const uint64_t inside = e.gpusPerServer - 1U;
+        const uint64_t between = e.servers - 1U;
+        cost.chain = PipelinedChain(Op::kAllReduce, e);
+        cost.posts = 2 * (inside + between) * e.loops * e.channels;
+        cost.outOfServer = 2 * AllButOne(e.bytes, e.servers);
+        return cost;
+    }
+
   private:
     static std::vector<uint32_t> StepsOfPhases(const Placement& placement)
     {
@@ -98,31 +115,7 @@ class HierarchicalAllReduceSchedule final : public TwoLevelSchedule
     Grid m_chunks;
 };
 
-class HierarchicalAllReduce final : public TwoLevelAlgorithm
-{
-  public:
-    using TwoLevelAlgorithm::TwoLevelAlgorithm;
-
-    std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
-                               const AlgorithmOptions& options) const override
-    {
-        const Shape shape = ShapeOf(what, placement, options);
-        return HierarchicalAllReduceCost(ExtentOf(what, placement, shape.channels, shape.loops));
-    }
-
-    std::unique_ptr<Schedule> Make(const Collective& what,
-                                   const Placement& placement,
-                                   const AlgorithmOptions& options) const override
-    {
-        Require(what, placement, options);
-        return std::make_unique<HierarchicalAllReduceSchedule>(what,
-                                                               placement,
-                                                               ShapeOf(what, placement, options));
-    }
-};
-
-const Registered<HierarchicalAllReduce> g_hierarchical{
+const Registered<LoopedAlgorithm<HierarchicalAllReduce, TwoLevelAlgorithm>> g_hierarchical{
     "hierarchical",
     Op::kAllReduce,
     "reduce-scatter in the server, all-reduce between servers, all-gather in the server"};

@@ -17,7 +17,8 @@
  * Bytes a rank as in a flat ring, S (n-1) / n; g + k - 2 messages in series instead of gk - 1; S
  * (k-1) / k out of a server.
  */
-#include "collectives/cost.h"
+#include "collectives/hierarchical-cost.h"
+#include "collectives/looped-algorithm.h"
 #include "collectives/server-groups.h"
 
 namespace coll
@@ -26,20 +27,13 @@ namespace coll
 namespace
 {
 
-Shape
-ShapeOf(const Collective& what, const Placement& placement, const AlgorithmOptions& options)
-{
-    return TwoLevelShape(what, placement, options, what.ranks);
-}
-
-class HierarchicalReduceScatterSchedule final : public TwoLevelSchedule
+class HierarchicalReduceScatter final : public TwoLevelSchedule
 {
   public:
-    HierarchicalReduceScatterSchedule(const Collective& what,
-                                      const Placement& placement,
-                                      const Shape& shape)
-        : TwoLevelSchedule(what, placement, shape, StepsOfPhases(placement)),
-          m_outerSteps(m_servers > 1 ? m_servers : 0),
+    HierarchicalReduceScatter(const Collective& what,
+                              const Placement& placement,
+                              const Shape& shape)
+        : TwoLevelSchedule(what, placement, shape, Phases(ScatterOrGatherSteps(placement))),
           m_pieces(what.bytes, what.ranks, shape.Parts())
     {
     }
@@ -59,52 +53,26 @@ class HierarchicalReduceScatterSchedule final : public TwoLevelSchedule
             return step;
         }
         const Rank owner = RankAt(lane, Wrap(me.server + m_servers - 1 - j, m_servers), me.place);
-        step = Outer(lane, me, j > 0, j + 1 < m_outerSteps, m_pieces.Part(owner, part));
+        step = Outer(lane, me, j > 0, j + 1 < m_servers, m_pieces.Part(owner, part));
         step.reduce = j > 0;
         return step;
     }
 
-  private:
-    static std::vector<uint32_t> StepsOfPhases(const Placement& placement)
+    static Cost CostOf(const Extent& e)
     {
-        const uint32_t servers = RanksByServer(placement).size();
-        const uint32_t ranks = placement.serverOf.size();
-        const uint32_t inner = ranks > servers ? ranks : 0;
-        const uint32_t outer = servers > 1 ? servers : 0;
-        return {inner, outer};
+        return HierarchicalScatterOrGatherCost(Op::kReduceScatter, e);
     }
 
-    uint32_t m_outerSteps;
+  private:
+    static std::vector<uint32_t> Phases(const TwoLevelSteps& steps)
+    {
+        return {steps.inside, steps.between};
+    }
+
     Grid m_pieces;
 };
 
-class HierarchicalReduceScatter final : public TwoLevelAlgorithm
-{
-  public:
-    using TwoLevelAlgorithm::TwoLevelAlgorithm;
-
-    std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
-                               const AlgorithmOptions& options) const override
-    {
-        const Shape shape = ShapeOf(what, placement, options);
-        return HierarchicalReduceScatterCost(
-            ExtentOf(what, placement, shape.channels, shape.loops));
-    }
-
-    std::unique_ptr<Schedule> Make(const Collective& what,
-                                   const Placement& placement,
-                                   const AlgorithmOptions& options) const override
-    {
-        Require(what, placement, options);
-        return std::make_unique<HierarchicalReduceScatterSchedule>(
-            what,
-            placement,
-            ShapeOf(what, placement, options));
-    }
-};
-
-const Registered<HierarchicalReduceScatter> g_hierarchical{
+const Registered<LoopedAlgorithm<HierarchicalReduceScatter, TwoLevelAlgorithm>> g_hierarchical{
     "hierarchical",
     Op::kReduceScatter,
     "reduce-scatter in the server, then between servers"};

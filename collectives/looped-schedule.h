@@ -31,6 +31,33 @@ LoopsFor(uint64_t bytes, uint64_t messages, uint64_t largest)
     return std::max<uint64_t>(1, bytes / perLoop + (bytes % perLoop != 0 ? 1 : 0));
 }
 
+/// A step that receives a range and passes the same range on; kNoRank: it does not.
+inline Step
+PassOn(Rank from, Rank to, const Range& range)
+{
+    Step step;
+    if (from != kNoRank)
+    {
+        step.recvPeer = from;
+        step.recvOffset = range.offset;
+        step.recvBytes = range.bytes;
+    }
+    if (to != kNoRank)
+    {
+        step.sendPeer = to;
+        step.sendOffset = range.offset;
+        step.sendBytes = range.bytes;
+    }
+    return step;
+}
+
+/// x mod n for x < 2n.
+inline uint32_t
+Wrap(uint32_t x, uint32_t n)
+{
+    return x >= n ? x - n : x;
+}
+
 /// How an algorithm whose messages are 1 / `share` of a channel's data spreads over channels and
 /// loops.
 struct Shape
@@ -57,6 +84,14 @@ struct Shape
 class LoopedSchedule : public Schedule
 {
   public:
+    /// Of an algorithm that cuts a channel's data into n parts; others have their own.
+    static Shape ShapeOf(const Collective& what,
+                         const Placement& placement,
+                         const AlgorithmOptions& options)
+    {
+        return Shape(what, placement, options, what.ranks);
+    }
+
     Lane Lanes(Rank /* rank */) const final
     {
         return m_ring.Channels();
@@ -108,19 +143,20 @@ class LoopedSchedule : public Schedule
         return {static_cast<uint64_t>(lane) * m_loops + loop, k - loop * m_stepsPerLoop};
     }
 
+    /// Step j of a loop round the ring: the first only sends, the last only receives.
+    Step AlongRing(const RingOrder::Node& node, StepIndex j, const Range& range) const
+    {
+        return PassOn(j > 0 ? node.prev : kNoRank,
+                      j + 1 < m_stepsPerLoop ? node.next : kNoRank,
+                      range);
+    }
+
     RingOrder m_ring;
     uint32_t m_n;
     uint32_t m_loops;
     uint32_t m_stepsPerLoop;
     Divider m_byLoop;
 };
-
-/// x mod n for x < 2n.
-inline uint32_t
-Wrap(uint32_t x, uint32_t n)
-{
-    return x >= n ? x - n : x;
-}
 
 } // namespace coll
 

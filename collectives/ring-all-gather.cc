@@ -15,9 +15,7 @@
  * of S / n bytes: (n-1) (alpha + S beta / n); every rank sends S (n-1) / n bytes, the lower bound.
  * Channels and loops cut every piece, not S.
  */
-#include "collectives/cost.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/registry.h"
+#include "collectives/looped-algorithm.h"
 
 namespace coll
 {
@@ -25,10 +23,10 @@ namespace coll
 namespace
 {
 
-class RingAllGatherSchedule final : public LoopedSchedule
+class RingAllGather final : public LoopedSchedule
 {
   public:
-    RingAllGatherSchedule(const Collective& what, const Placement& placement, const Shape& shape)
+    RingAllGather(const Collective& what, const Placement& placement, const Shape& shape)
         : LoopedSchedule(what, placement, shape, what.ranks > 1 ? what.ranks : 0),
           m_pieces(what.bytes, what.ranks, shape.Parts())
     {
@@ -39,53 +37,22 @@ class RingAllGatherSchedule final : public LoopedSchedule
         const RingOrder::Node& node = m_ring.Of(lane, rank);
         const auto [part, j] = Locate(lane, k);
         const Rank owner = m_ring.At(lane, Wrap(node.position + m_n - j, m_n));
-        const Range range = m_pieces.Part(owner, part);
-        Step step;
-        if (j > 0)
-        {
-            step.recvPeer = node.prev;
-            step.recvOffset = range.offset;
-            step.recvBytes = range.bytes;
-        }
-        if (j + 1 < m_n)
-        {
-            step.sendPeer = node.next;
-            step.sendOffset = range.offset;
-            step.sendBytes = range.bytes;
-        }
-        return step;
+        return AlongRing(node, j, m_pieces.Part(owner, part));
+    }
+
+    static Cost CostOf(const Extent& e)
+    {
+        return RingCost(e, 1, false);
     }
 
   private:
     Grid m_pieces;
 };
 
-class RingAllGather final : public OneOpAlgorithm
-{
-  public:
-    using OneOpAlgorithm::OneOpAlgorithm;
-
-    std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
-                               const AlgorithmOptions& options) const override
-    {
-        const Shape shape(what, placement, options, what.ranks);
-        return RingAllGatherCost(ExtentOf(what, placement, shape.channels, shape.loops));
-    }
-
-    std::unique_ptr<Schedule> Make(const Collective& what,
-                                   const Placement& placement,
-                                   const AlgorithmOptions& options) const override
-    {
-        Require(what, placement, options);
-        const Shape shape(what, placement, options, what.ranks);
-        return std::make_unique<RingAllGatherSchedule>(what, placement, shape);
-    }
-};
-
-const Registered<RingAllGather> g_ring{"ring",
-                                       Op::kAllGather,
-                                       "bandwidth-optimal; n-1 messages in series"};
+const Registered<LoopedAlgorithm<RingAllGather>> g_ring{
+    "ring",
+    Op::kAllGather,
+    "bandwidth-optimal; n-1 messages in series"};
 
 } // namespace
 

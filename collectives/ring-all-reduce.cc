@@ -19,9 +19,7 @@
  * the lower bound (Patarasuk & Yuan, JPDC 69(2), 2009). A channel does this on its share of S; a
  * loop on its part of the share.
  */
-#include "collectives/cost.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/registry.h"
+#include "collectives/looped-algorithm.h"
 
 namespace coll
 {
@@ -29,10 +27,10 @@ namespace coll
 namespace
 {
 
-class RingAllReduceSchedule final : public LoopedSchedule
+class RingAllReduce final : public LoopedSchedule
 {
   public:
-    RingAllReduceSchedule(const Collective& what, const Placement& placement, const Shape& shape)
+    RingAllReduce(const Collective& what, const Placement& placement, const Shape& shape)
         : LoopedSchedule(what, placement, shape, what.ranks > 1 ? 2 * what.ranks - 1 : 0),
           m_chunks(what.bytes, shape.Parts(), what.ranks)
     {
@@ -43,55 +41,24 @@ class RingAllReduceSchedule final : public LoopedSchedule
         const RingOrder::Node& node = m_ring.Of(lane, rank);
         const auto [part, j] = Locate(lane, k);
         const uint32_t chunk = Wrap(Wrap(node.position + 2 * m_n - 1 - j, 2 * m_n), m_n);
-        const Range range = m_chunks.Part(part, chunk);
-        Step step;
-        if (j > 0)
-        {
-            step.recvPeer = node.prev;
-            step.reduce = j < m_n;
-            step.recvOffset = range.offset;
-            step.recvBytes = range.bytes;
-        }
-        if (j + 1 < m_stepsPerLoop)
-        {
-            step.sendPeer = node.next;
-            step.sendOffset = range.offset;
-            step.sendBytes = range.bytes;
-        }
+        Step step = AlongRing(node, j, m_chunks.Part(part, chunk));
+        step.reduce = j > 0 && j < m_n;
         return step;
+    }
+
+    static Cost CostOf(const Extent& e)
+    {
+        return RingCost(e, 2, true);
     }
 
   private:
     Grid m_chunks;
 };
 
-class RingAllReduce final : public OneOpAlgorithm
-{
-  public:
-    using OneOpAlgorithm::OneOpAlgorithm;
-
-    std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
-                               const AlgorithmOptions& options) const override
-    {
-        const Shape shape(what, placement, options, what.ranks);
-        return RingAllReduceCost(ExtentOf(what, placement, shape.channels, shape.loops));
-    }
-
-    std::unique_ptr<Schedule> Make(const Collective& what,
-                                   const Placement& placement,
-                                   const AlgorithmOptions& options) const override
-    {
-        Require(what, placement, options);
-        return std::make_unique<RingAllReduceSchedule>(what,
-                                                       placement,
-                                                       Shape(what, placement, options, what.ranks));
-    }
-};
-
-const Registered<RingAllReduce> g_ring{"ring",
-                                       Op::kAllReduce,
-                                       "bandwidth-optimal; 2 (n-1) messages in series"};
+const Registered<LoopedAlgorithm<RingAllReduce>> g_ring{
+    "ring",
+    Op::kAllReduce,
+    "bandwidth-optimal; 2 (n-1) messages in series"};
 
 } // namespace
 

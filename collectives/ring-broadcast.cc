@@ -20,9 +20,7 @@
  * KiB if not told otherwise: NCCL's chunk for broadcast, a buffer of 4 MiB (DEFAULT_BUFFSIZE) in
  * NCCL_STEPS = 8, times BROADCAST_CHUNKSTEPS = 1.
  */
-#include "collectives/cost.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/registry.h"
+#include "collectives/looped-algorithm.h"
 
 namespace coll
 {
@@ -32,17 +30,10 @@ namespace
 
 constexpr uint64_t kPipelineBytes = 512 * 1024;
 
-Shape
-ShapeOf(const Collective& what, const Placement& placement, AlgorithmOptions options)
-{
-    options.pipelineBytes = options.pipelineBytes != 0 ? options.pipelineBytes : kPipelineBytes;
-    return Shape(what, placement, options, 1);
-}
-
-class RingBroadcastSchedule final : public LoopedSchedule
+class RingBroadcast final : public LoopedSchedule
 {
   public:
-    RingBroadcastSchedule(const Collective& what, const Placement& placement, const Shape& shape)
+    RingBroadcast(const Collective& what, const Placement& placement, const Shape& shape)
         : LoopedSchedule(what, placement, shape, what.ranks > 1 ? 1 : 0),
           m_slices(what.bytes, shape.Parts())
     {
@@ -52,51 +43,42 @@ class RingBroadcastSchedule final : public LoopedSchedule
     {
         const RingOrder::Node& node = m_ring.Of(lane, rank);
         const Range slice = m_slices.Part(static_cast<uint64_t>(lane) * m_loops + k);
-        Step step;
-        if (rank != m_what.root)
+        return PassOn(rank != m_what.root ? node.prev : kNoRank,
+                      node.next != m_what.root ? node.next : kNoRank,
+                      slice);
+    }
+
+    static Shape ShapeOf(const Collective& what,
+                         const Placement& placement,
+                         AlgorithmOptions options)
+    {
+        options.pipelineBytes = options.pipelineBytes != 0 ? options.pipelineBytes : kPipelineBytes;
+        return Shape(what, placement, options, 1);
+    }
+
+    static Cost CostOf(const Extent& e)
+    {
+        Cost cost;
+        if (e.ranks <= 1)
         {
-            step.recvPeer = node.prev;
-            step.recvOffset = slice.offset;
-            step.recvBytes = slice.bytes;
+            return cost;
         }
-        if (node.next != m_what.root)
-        {
-            step.sendPeer = node.next;
-            step.sendOffset = slice.offset;
-            step.sendBytes = slice.bytes;
-        }
-        return step;
+        const uint64_t n = e.ranks;
+        const double bytes = e.bytes;
+        cost.chain = n - 1;
+        cost.posts = static_cast<uint64_t>(e.loops) * e.channels;
+        cost.serialBytes = bytes / e.loops * (n - 2 + e.loops);
+        cost.sentPerRank = bytes;
+        cost.outOfServer = e.servers > 1 ? bytes : 0;
+        cost.totalBytes = (n - 1) * e.bytes;
+        return cost;
     }
 
   private:
     Partition m_slices;
 };
 
-class RingBroadcast final : public OneOpAlgorithm
-{
-  public:
-    using OneOpAlgorithm::OneOpAlgorithm;
-
-    std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
-                               const AlgorithmOptions& options) const override
-    {
-        const Shape shape = ShapeOf(what, placement, options);
-        return RingBroadcastCost(ExtentOf(what, placement, shape.channels, shape.loops));
-    }
-
-    std::unique_ptr<Schedule> Make(const Collective& what,
-                                   const Placement& placement,
-                                   const AlgorithmOptions& options) const override
-    {
-        Require(what, placement, options);
-        return std::make_unique<RingBroadcastSchedule>(what,
-                                                       placement,
-                                                       ShapeOf(what, placement, options));
-    }
-};
-
-const Registered<RingBroadcast> g_ring{
+const Registered<LoopedAlgorithm<RingBroadcast>> g_ring{
     "ring",
     Op::kBroadcast,
     "chain from the root along the ring, pipelined in 512 KiB messages"};

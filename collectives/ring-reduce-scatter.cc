@@ -16,9 +16,7 @@
  * / n); every rank sends S (n-1) / n bytes, the lower bound. Channels and loops cut every piece,
  * not S.
  */
-#include "collectives/cost.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/registry.h"
+#include "collectives/looped-algorithm.h"
 
 namespace coll
 {
@@ -26,12 +24,10 @@ namespace coll
 namespace
 {
 
-class RingReduceScatterSchedule final : public LoopedSchedule
+class RingReduceScatter final : public LoopedSchedule
 {
   public:
-    RingReduceScatterSchedule(const Collective& what,
-                              const Placement& placement,
-                              const Shape& shape)
+    RingReduceScatter(const Collective& what, const Placement& placement, const Shape& shape)
         : LoopedSchedule(what, placement, shape, what.ranks > 1 ? what.ranks : 0),
           m_pieces(what.bytes, what.ranks, shape.Parts())
     {
@@ -42,54 +38,24 @@ class RingReduceScatterSchedule final : public LoopedSchedule
         const RingOrder::Node& node = m_ring.Of(lane, rank);
         const auto [part, j] = Locate(lane, k);
         const Rank owner = m_ring.At(lane, Wrap(node.position + m_n - 1 - j, m_n));
-        const Range range = m_pieces.Part(owner, part);
-        Step step;
-        if (j > 0)
-        {
-            step.recvPeer = node.prev;
-            step.reduce = true;
-            step.recvOffset = range.offset;
-            step.recvBytes = range.bytes;
-        }
-        if (j + 1 < m_n)
-        {
-            step.sendPeer = node.next;
-            step.sendOffset = range.offset;
-            step.sendBytes = range.bytes;
-        }
+        Step step = AlongRing(node, j, m_pieces.Part(owner, part));
+        step.reduce = j > 0;
         return step;
+    }
+
+    static Cost CostOf(const Extent& e)
+    {
+        return RingCost(e, 1, true);
     }
 
   private:
     Grid m_pieces;
 };
 
-class RingReduceScatter final : public OneOpAlgorithm
-{
-  public:
-    using OneOpAlgorithm::OneOpAlgorithm;
-
-    std::optional<Cost> CostOf(const Collective& what,
-                               const Placement& placement,
-                               const AlgorithmOptions& options) const override
-    {
-        const Shape shape(what, placement, options, what.ranks);
-        return RingReduceScatterCost(ExtentOf(what, placement, shape.channels, shape.loops));
-    }
-
-    std::unique_ptr<Schedule> Make(const Collective& what,
-                                   const Placement& placement,
-                                   const AlgorithmOptions& options) const override
-    {
-        Require(what, placement, options);
-        const Shape shape(what, placement, options, what.ranks);
-        return std::make_unique<RingReduceScatterSchedule>(what, placement, shape);
-    }
-};
-
-const Registered<RingReduceScatter> g_ring{"ring",
-                                           Op::kReduceScatter,
-                                           "bandwidth-optimal; n-1 messages in series"};
+const Registered<LoopedAlgorithm<RingReduceScatter>> g_ring{
+    "ring",
+    Op::kReduceScatter,
+    "bandwidth-optimal; n-1 messages in series"};
 
 } // namespace
 

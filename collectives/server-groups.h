@@ -120,8 +120,27 @@ class PhaseOrder
 /// Why servers do not make two even levels; empty: they do.
 std::string UnevenServers(const Placement& placement);
 
+/// Steps of a loop of a reduce-scatter or an all-gather at each level; 0: there is no such level.
+/// Inside a server each hop of the ring passes k messages, since the pieces lie apart in S.
+struct TwoLevelSteps
+{
+    uint32_t inside;
+    uint32_t between;
+};
+
+TwoLevelSteps ScatterOrGatherSteps(const Placement& placement);
+
 class TwoLevelSchedule : public LoopedSchedule
 {
+  public:
+    /// Of an algorithm whose messages are pieces.
+    static Shape ShapeOf(const Collective& what,
+                         const Placement& placement,
+                         const AlgorithmOptions& options)
+    {
+        return TwoLevelShape(what, placement, options, what.ranks);
+    }
+
   protected:
     TwoLevelSchedule(const Collective& what,
                      const Placement& placement,
@@ -174,17 +193,17 @@ class TwoLevelSchedule : public LoopedSchedule
     /// or across servers.
     Step Inner(Lane lane, const Coordinates& me, bool recv, bool send, const Range& range) const
     {
-        return Pass(recv ? RankAt(lane, me.server, Wrap(me.place + m_gpus - 1, m_gpus)) : kNoRank,
-                    send ? RankAt(lane, me.server, Wrap(me.place + 1, m_gpus)) : kNoRank,
-                    range);
+        return PassOn(recv ? RankAt(lane, me.server, Wrap(me.place + m_gpus - 1, m_gpus)) : kNoRank,
+                      send ? RankAt(lane, me.server, Wrap(me.place + 1, m_gpus)) : kNoRank,
+                      range);
     }
 
     Step Outer(Lane lane, const Coordinates& me, bool recv, bool send, const Range& range) const
     {
-        return Pass(recv ? RankAt(lane, Wrap(me.server + m_servers - 1, m_servers), me.place)
-                         : kNoRank,
-                    send ? RankAt(lane, Wrap(me.server + 1, m_servers), me.place) : kNoRank,
-                    range);
+        return PassOn(recv ? RankAt(lane, Wrap(me.server + m_servers - 1, m_servers), me.place)
+                           : kNoRank,
+                      send ? RankAt(lane, Wrap(me.server + 1, m_servers), me.place) : kNoRank,
+                      range);
     }
 
     uint32_t m_servers;
@@ -194,24 +213,6 @@ class TwoLevelSchedule : public LoopedSchedule
 
   private:
     PhaseOrder m_order;
-
-    static Step Pass(Rank from, Rank to, const Range& range)
-    {
-        Step step;
-        if (from != kNoRank)
-        {
-            step.recvPeer = from;
-            step.recvOffset = range.offset;
-            step.recvBytes = range.bytes;
-        }
-        if (to != kNoRank)
-        {
-            step.sendPeer = to;
-            step.sendOffset = range.offset;
-            step.sendBytes = range.bytes;
-        }
-        return step;
-    }
 };
 
 /// An algorithm that needs equal servers, and says so.

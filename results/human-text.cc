@@ -3,7 +3,9 @@
  */
 #include "results/human-text.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdarg>
 #include <cstdio>
 #include <sstream>
 
@@ -11,10 +13,17 @@ namespace results
 {
 
 std::string
-Format(const char* format, double value)
+Format(const char* format, ...)
 {
-    char text[64];
-    std::snprintf(text, sizeof(text), format, value);
+    std::va_list values;
+    va_start(values, format);
+    std::va_list again;
+    va_copy(again, values);
+    const int size = std::vsnprintf(nullptr, 0, format, values);
+    va_end(values);
+    std::string text(static_cast<std::size_t>(std::max(0, size)), '\0');
+    std::vsnprintf(text.data(), text.size() + 1, format, again);
+    va_end(again);
     return text;
 }
 
@@ -47,6 +56,13 @@ Wrapped(const std::string& text, std::size_t indent, std::size_t hang)
         column += word.size() + (first ? 0 : 1);
     }
     return lines;
+}
+
+std::string
+Percent(int64_t part, int64_t whole)
+{
+    return Format("%.0f%%",
+                  whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
 }
 
 std::string

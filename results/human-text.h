@@ -13,13 +13,23 @@
 namespace results
 {
 
-/// printf of one number, at most 63 characters.
-std::string Format(const char* format, double value);
+/// printf into a string.
+[[gnu::format(printf, 1, 2)]] std::string Format(const char* format, ...);
 /// Three significant digits, never an exponent.
 std::string Three(double value);
 /// Words in lines of at most 100 columns, but for longer words. The first begins in column
 /// `indent`, the others are indented so, and by `hang` more.
 std::string Wrapped(const std::string& text, std::size_t indent, std::size_t hang = 0);
+
+/// Picoseconds as microseconds, the unit of all files.
+constexpr double
+Us(int64_t ps)
+{
+    return static_cast<double>(ps) / 1e6;
+}
+
+/// "37%", of a whole that may be 0.
+std::string Percent(int64_t part, int64_t whole);
 /// "12.3 us", "4.56 ms": for people.
 std::string HumanTime(double us);
 /// "40.0 MB".

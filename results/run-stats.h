@@ -6,10 +6,12 @@
 #ifndef RESULTS_RUN_STATS_H
 #define RESULTS_RUN_STATS_H
 
+#include "contrib/rdma/core/link-words.h"
 #include "results/quantile-sketch.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +42,16 @@ struct LinkUse
     double pauseShare{0};  //!< of the time in which PFC stopped at least one priority
 };
 
+/// What flow control by credits did.
+struct CreditStats
+{
+    uint64_t stalls{0};    //!< times a VL with a packet found too few credits
+    double stallTimeUs{0}; //!< sum over transmitters
+    uint64_t flowControlPackets{0};
+    uint64_t blocksLost{0};
+    uint64_t rerouted{0}; //!< packets that adaptive routing sent another way
+};
+
 /// What a fabric did, as numbers. Made at the end of a run, before the fabric goes.
 struct RunStats
 {
@@ -56,12 +68,8 @@ struct RunStats
     uint64_t cnps{0};
     uint64_t pfcPauses{0};
     double pfcPauseTimeUs{0};
-    bool infiniBand{false};      //!< then, instead of the two before:
-    uint64_t creditStalls{0};    //!< times a VL with a packet found too few credits
-    double creditStallTimeUs{0}; //!< sum over transmitters
-    uint64_t flowControlPackets{0};
-    uint64_t creditBlocksLost{0};
-    uint64_t rerouted{0}; //!< packets that adaptive routing sent another way
+    std::optional<CreditStats> credits; //!< where there is no PFC
+    const rdma::LinkWords* link{&rdma::kEthernetWords};
     uint64_t retransmittedPackets{0};
     uint64_t timeouts{0};
     uint64_t naks{0};

@@ -55,18 +55,18 @@ PrintRunStats(std::ostream& os, const RunStats& s)
         os << slowest << Wrapped(line, 17, 2) << "\n";
         slowest = "                 ";
     }
-    os << "Congestion       " << HumanCount(s.ecnMarks) << (s.infiniBand ? " FECN" : " ECN")
-       << " marks, " << HumanCount(s.cnps) << (s.infiniBand ? " CN packets; " : " CNPs; ");
-    if (s.infiniBand)
+    os << "Congestion       " << HumanCount(s.ecnMarks) << " " << s.link->mark << " marks, "
+       << HumanCount(s.cnps) << " " << s.link->notification << "; ";
+    if (s.credits)
     {
-        os << HumanCount(s.creditStalls) << " waits for credits";
-        if (s.creditStalls)
+        os << HumanCount(s.credits->stalls) << " waits for credits";
+        if (s.credits->stalls)
         {
-            os << ", " << HumanTime(s.creditStallTimeUs) << " in all";
+            os << ", " << HumanTime(s.credits->stallTimeUs) << " in all";
         }
-        if (s.rerouted)
+        if (s.credits->rerouted)
         {
-            os << "; " << HumanCount(s.rerouted) << " packets sent around queues";
+            os << "; " << HumanCount(s.credits->rerouted) << " packets sent around queues";
         }
     }
     else
@@ -106,9 +106,8 @@ PrintRunStats(std::ostream& os, const RunStats& s)
            << Format("%.4g Gb/s  ", link.rateGbps) << link.name;
         if (link.pauseShare >= 0.0005)
         {
-            os << Format(s.infiniBand ? "  (without credits %.1f%% of the time)"
-                                      : "  (paused %.1f%% of the time)",
-                         link.pauseShare * 100);
+            os << "  (" << s.link->heldShare
+               << Format(" %.1f%% of the time)", link.pauseShare * 100);
         }
         os << "\n";
         head = "                 ";

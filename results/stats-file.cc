@@ -86,13 +86,13 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
     j["cnps"] = s.cnps;
     j["pfc_pauses"] = s.pfcPauses;
     j["pfc_pause_time_us"] = s.pfcPauseTimeUs;
-    if (s.infiniBand)
+    if (s.credits)
     {
-        j["credits"] = {{"stalls", s.creditStalls},
-                        {"stall_time_us", s.creditStallTimeUs},
-                        {"flow_control_packets", s.flowControlPackets},
-                        {"blocks_lost", s.creditBlocksLost},
-                        {"rerouted_packets", s.rerouted}};
+        j["credits"] = {{"stalls", s.credits->stalls},
+                        {"stall_time_us", s.credits->stallTimeUs},
+                        {"flow_control_packets", s.credits->flowControlPackets},
+                        {"blocks_lost", s.credits->blocksLost},
+                        {"rerouted_packets", s.credits->rerouted}};
     }
     j["retransmitted_packets"] = s.retransmittedPackets;
     j["timeouts"] = s.timeouts;

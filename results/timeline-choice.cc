@@ -3,8 +3,6 @@
  */
 #include "results/timeline-choice.h"
 
-#include "results/timeline-writer.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <numeric>

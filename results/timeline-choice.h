@@ -12,8 +12,22 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
+
+namespace results
+{
+
+/// The run has neither calls nor messages nor links.
+class NothingToShow : public std::runtime_error
+{
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+} // namespace results
 
 namespace results::timeline
 {
@@ -51,7 +65,7 @@ struct Counts
 class Choice
 {
   public:
-    /// Throws NothingToShow (timeline-writer.h).
+    /// Throws NothingToShow.
     Choice(Records& records, const std::string& folder, uint64_t maxEvents);
 
     std::vector<Call> calls;

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <stdexcept>
 #include <string>
 
 namespace results
@@ -17,13 +16,6 @@ namespace results
 
 /// Events of the timeline that a run writes by itself: some 15 MB.
 constexpr uint64_t TIMELINE_EVENTS = 100000;
-
-/// The run has neither calls nor messages nor links.
-class NothingToShow : public std::runtime_error
-{
-  public:
-    using std::runtime_error::runtime_error;
-};
 
 /**
  * Writes the timeline of a run: a trace in the trace-event format (JSON object form; "Trace Event
@@ -57,9 +49,9 @@ class NothingToShow : public std::runtime_error
  *
  * \param folder of the run \param path of the new file, replaced when it is complete
  * \return what stands in "otherData": keys "events", "shown" and "left_out" (counts by what)
- * Throws NothingToShow, or another std::runtime_error, which names the path: a file is not one of a
- * run, or `path` cannot be written (nothing is left of it then). std::invalid_argument: the results
- * are of another schema_version.
+ * Throws NothingToShow (timeline-choice.h), or another std::runtime_error, which names the path: a
+ * file is not one of a run, or `path` cannot be written (nothing is left of it then).
+ * std::invalid_argument: the results are of another schema_version.
  */
 nlohmann::ordered_json WriteTimeline(const std::string& folder,
                                      const std::string& path,

@@ -382,8 +382,11 @@ Scaled(rdma::BitRate rate, double factor)
         static_cast<uint64_t>(std::llround(static_cast<double>(rate.bps) * factor)));
 }
 
+namespace
+{
+
 void
-CheckFromFile(const Topology& topology, const TopologyRequest& request, std::vector<Error>& errors)
+CheckHosts(const Topology& topology, const TopologyRequest& request, std::vector<Error>& errors)
 {
     const auto& nodes = topology.Nodes();
     const auto& hosts = topology.Hosts();
@@ -425,6 +428,26 @@ CheckFromFile(const Topology& topology, const TopologyRequest& request, std::vec
                               ""});
         }
     }
+}
+
+} // namespace
+
+TopologyResult
+MakeFromFile(const TopologyRequest& request,
+             TopologyResult (*read)(const std::string&, const std::string&))
+{
+    TopologyResult result;
+    const auto text = ReadWholeFile(request.file, result.errors);
+    if (!text)
+    {
+        return result;
+    }
+    result = read(*text, request.file);
+    if (result.topology)
+    {
+        CheckHosts(*result.topology, request, result.errors);
+    }
+    return result;
 }
 
 } // namespace detail

@@ -134,12 +134,11 @@ std::string OversubscriptionText(double oversubscription);
 /// `rate` x `factor`, to the nearest bit per second.
 rdma::BitRate Scaled(rdma::BitRate rate, double factor);
 
-/// For topologies from files: every host has a link, there are enough hosts and they have enough
-/// ports. Who must reach whom is for those to check who know who talks to whom
-/// (topologies/routes.h).
-void CheckFromFile(const Topology& topology,
-                   const TopologyRequest& request,
-                   std::vector<Error>& errors);
+/// A topology from request.file, read by `read` (its text, its name). Checked: every host has a
+/// link, there are enough hosts and they have enough ports. Who must reach whom is for those to
+/// check who know who talks to whom (topologies/routes.h).
+TopologyResult MakeFromFile(const TopologyRequest& request,
+                            TopologyResult (*read)(const std::string&, const std::string&));
 } // namespace detail
 
 } // namespace topo

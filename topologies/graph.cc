@@ -277,23 +277,6 @@ ReadGraph(const std::string& text, const std::string& name)
 namespace
 {
 
-TopologyResult
-MakeGraph(const TopologyRequest& r)
-{
-    TopologyResult result;
-    const auto text = ReadWholeFile(r.file, result.errors);
-    if (!text)
-    {
-        return result;
-    }
-    result = ReadGraph(*text, r.file);
-    if (result.topology)
-    {
-        detail::CheckFromFile(*result.topology, r, result.errors);
-    }
-    return result;
-}
-
 /// The first character that says something: JSON or not.
 bool
 LooksLikeJson(const std::string& path)
@@ -322,7 +305,7 @@ Graph()
     f.description = "any network, from a JSON file of nodes and links";
     f.file = "a graph in JSON";
     f.reads = LooksLikeJson;
-    f.make = MakeGraph;
+    f.make = [](const TopologyRequest& r) { return detail::MakeFromFile(r, ReadGraph); };
     return f;
 }
 

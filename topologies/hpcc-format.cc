@@ -364,21 +364,14 @@ namespace
 {
 
 TopologyResult
-MakeFromHpccFile(const TopologyRequest& r)
+Make(const TopologyRequest& r)
 {
-    TopologyResult result;
-    const auto text = ReadWholeFile(r.file, result.errors);
-    if (!text)
-    {
-        return result;
-    }
-    result = ReadHpccTopology(*text, r.file);
+    TopologyResult result = detail::MakeFromFile(r, ReadHpccTopology);
     if (result.topology)
     {
         Description about;
         about.numberedNodes = true;
         result.topology->Describe(std::move(about));
-        detail::CheckFromFile(*result.topology, r, result.errors);
     }
     return result;
 }
@@ -390,7 +383,7 @@ Hpcc()
     f.name = "hpcc";
     f.description = "any network, from a topology file of HPCC's ns-3 code and its descendants";
     f.file = "a topology file of HPCC's ns-3 code";
-    f.make = MakeFromHpccFile;
+    f.make = Make;
     return f;
 }
 

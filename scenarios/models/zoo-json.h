@@ -7,6 +7,7 @@
 #ifndef SCENARIOS_MODELS_ZOO_JSON_H
 #define SCENARIOS_MODELS_ZOO_JSON_H
 
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/model-zoo.h"
 #include "topologies/names.h"
@@ -31,55 +32,6 @@ PlainName(std::string_view name)
     return topo::FoldedName(std::string(name));
 }
 
-/// Levenshtein distance.
-inline size_t
-EditDistance(std::string_view a, std::string_view b)
-{
-    std::vector<size_t> row(b.size() + 1);
-    for (size_t j = 0; j <= b.size(); ++j)
-    {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= a.size(); ++i)
-    {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.size(); ++j)
-        {
-            const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-        }
-    }
-    return row[b.size()];
-}
-
-/// Up to three of `names`, the most similar to `name` first; none that would need half of its
-/// letters changed.
-inline std::vector<std::string>
-NearestNames(std::string_view name, const std::vector<std::string>& names)
-{
-    const std::string plain = PlainName(name);
-    std::vector<std::pair<size_t, std::string>> found;
-    for (const auto& n : names)
-    {
-        const size_t d = EditDistance(plain, PlainName(n));
-        if (2 * d <= std::max(plain.size(), size_t{2}))
-        {
-            found.emplace_back(d, n);
-        }
-    }
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-        return a.first < b.first;
-    });
-    std::vector<std::string> nearest;
-    for (size_t i = 0; i < found.size() && i < 3; ++i)
-    {
-        nearest.push_back(found[i].second);
-    }
-    return nearest;
-}
-
 /// Each "name" of a list of objects and each of its "aliases", with the entry's name.
 inline std::vector<std::pair<std::string, std::string>>
 SpellingsIn(const nlohmann::json& list)
@@ -98,7 +50,8 @@ SpellingsIn(const nlohmann::json& list)
 }
 
 /// The entry of a list of objects whose "name", or one of whose "aliases", is what `name`
-/// means (topo::SameName); nullptr: none. No two entries have spellings that fold alike (a test sees to it).
+/// means (topo::SameName); nullptr: none. No two entries have spellings that fold alike (a test
+/// sees to it).
 inline const nlohmann::json*
 FindByName(const nlohmann::json& list, std::string_view name)
 {
@@ -233,8 +186,8 @@ class ObjectReader
             if (std::find(m_known.begin(), m_known.end(), key) == m_known.end())
             {
                 std::string text = "is not a known member";
-                const auto nearest = NearestNames(key, m_known);
-                text += nearest.empty() ? "" : "; did you mean \"" + nearest.front() + "\"?";
+                const std::string nearest = rdma::NearestName(key, m_known);
+                text += nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?";
                 Error(key, text);
             }
         }

@@ -4,6 +4,7 @@
 #include "scenarios/spec/capture-options.h"
 
 #include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/port-selector.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shown-text.h"
@@ -117,7 +118,7 @@ CheckHostName(const topo::Topology& topology,
         {
             names.push_back(topology.Nodes()[topology.Hosts()[i]].name);
         }
-        *nearest = topo::NearestName(name, names);
+        *nearest = rdma::NearestName(name, names);
         const std::string& example = topology.Nodes()[topology.Hosts().front()].name;
         return "'" + rdma::Shown(name, 60) + "' is no host of this network; allowed: a host (" +
                example + ") or its port (" + example + ":0)";
@@ -229,7 +230,7 @@ FlowEnds(const topo::Topology& topology,
                                 "have credits; " +
                                     allowed;
         }
-        *nearest = topo::NearestName(flow, {control});
+        *nearest = rdma::NearestName(flow, {control});
         return "is no flow; " + allowed;
     }
     const std::string names[] = {flow.substr(0, arrow), flow.substr(arrow + 2)};
@@ -304,7 +305,7 @@ CheckCaptureName(const topo::Topology& topology, const std::string& name, std::s
             break;
         }
     }
-    *nearest = topo::NearestName(name, names);
+    *nearest = rdma::NearestName(name, names);
     return "is no node, port or link of this network; allowed: all, a node (" +
            topology.Nodes().front().name + "), a port (" + topology.Nodes().back().name +
            ":0) or a link (" + topology.LinkName(0, true) + ")";

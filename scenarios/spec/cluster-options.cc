@@ -8,6 +8,7 @@
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/ib-link.h"
+#include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/infiniband.h"
@@ -142,7 +143,7 @@ ChosenServer(Validation* v)
     const auto servers = topo::ReadServers(*text, name, errors);
     for (const auto& e : errors)
     {
-        v->errors.push_back({"", "", topo::ToString(e), ""});
+        v->errors.push_back({"", "", e.Sentence(), ""});
     }
     if (!servers)
     {
@@ -164,14 +165,8 @@ ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server)
     {
         return;
     }
-    const auto decide = [&](const char* option, const std::string& text) {
-        if (!values.Given(option))
-        {
-            v->Decide(option, text);
-        }
-    };
-    decide("gpus-per-server", std::to_string(server->gpus));
-    decide("nics-per-server", std::to_string(server->nics));
+    v->DecideUnlessGiven("gpus-per-server", std::to_string(server->gpus));
+    v->DecideUnlessGiven("nics-per-server", std::to_string(server->nics));
     if (values.Given("nic") || server->nicRate.bps == 0)
     {
         return;
@@ -352,7 +347,9 @@ MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<col
         }
         if (name.empty())
         {
-            fail(word, "unknown algorithm; allowed: " + JoinNames(algorithmNames), topo::NearestName(wanted, names));
+            fail(word,
+                 "unknown algorithm; allowed: " + JoinNames(algorithmNames),
+                 rdma::NearestName(wanted, names));
             continue;
         }
         std::vector<coll::Op> ops;
@@ -382,7 +379,9 @@ MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<col
             const auto op = coll::ParseOp(opName);
             if (!op)
             {
-                fail(word, "unknown operation; allowed: " + Join(opNames, ", "), topo::NearestName(opName, opNames));
+                fail(word,
+                     "unknown operation; allowed: " + Join(opNames, ", "),
+                     rdma::NearestName(opName, opNames));
                 continue;
             }
             if (!coll::Find(*op, name))

@@ -3,11 +3,12 @@
  */
 #include "scenarios/spec/common-options.h"
 
+#include "contrib/rdma/core/congestion-control.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/compat.h"
-#include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/nic-names.h"
+#include "scenarios/spec/options-detail.h"
 
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
@@ -64,9 +65,9 @@ std::vector<NamedItem>
 CongestionItems()
 {
     std::vector<NamedItem> items;
-    for (const auto& cc : CongestionNames())
+    for (const auto& [name, control] : rdma::CongestionControls())
     {
-        items.push_back({cc.name, cc.description});
+        items.push_back({name, control.description});
     }
     return items;
 }
@@ -75,9 +76,18 @@ std::vector<NamedItem>
 CongestionPresetItems()
 {
     std::vector<NamedItem> items;
-    for (const auto& preset : CongestionPresets())
+    for (const auto& [name, control] : rdma::CongestionControls())
     {
-        items.push_back({preset.name, preset.description});
+        for (const auto& preset : control.presets)
+        {
+            const bool known = std::any_of(items.begin(), items.end(), [&](const NamedItem& item) {
+                return item.name == preset.name;
+            });
+            if (!known) // several may have one
+            {
+                items.push_back({preset.name, preset.description});
+            }
+        }
     }
     return items;
 }
@@ -237,57 +247,146 @@ FabricOptionRows(Software software)
     const std::string group = "Fabric";
     const std::string json = "/fabric";
     const bool nccl = software == Software::kNccl;
-    const auto& preset = CongestionPresets()[0];
-    const std::string byPreset = " for " + std::string(preset.name) + ", see --cc-preset";
+    const std::string cc = "dcqcn";
+    const rdma::CongestionPreset& preset = rdma::FindCongestionControl(cc)->presets.front();
+    const std::string byPreset = " for " + preset.name + ", see --cc-preset";
     std::vector<Option> rows = {
-        Opt("compat", Kind::kName, json, group, "defaults of another model, to replay its inputs and results; what else is given wins")
+        Opt("compat",
+            Kind::kName,
+            json,
+            group,
+            "defaults of another model, to replay its inputs and results; what else is given wins")
             .Names("compatibility", CompatItems)
             .Default("none"),
         Opt("fabric", Kind::kName, json, group, "link layer of all NICs, links and switches")
-            .Names("fabric", {{"roce", "Ethernet: RoCEv2, PFC, ECN"}, {"ib", "InfiniBand: credits, virtual lanes, a subnet manager"}})
+            .Names("fabric",
+                   {{"roce", "Ethernet: RoCEv2, PFC, ECN"},
+                    {"ib", "InfiniBand: credits, virtual lanes, a subnet manager"}})
             .Otherwise("what --nic is"),
-        Opt("nic", Kind::kName, json, group, "network interface of a server").Names("NIC", NicItems).Default("100GbE"),
-        Opt("mtu", Kind::kInteger, json, group, "payload bytes of a packet").Default("4096").OneOf({256, 512, 1024, 2048, 4096}),
-        Opt("ack-every", Kind::kInteger, json, group, "packets per ACK; the last of a message is always acknowledged")
+        Opt("nic", Kind::kName, json, group, "network interface of a server")
+            .Names("NIC", NicItems)
+            .Default("100GbE"),
+        Opt("mtu", Kind::kInteger, json, group, "payload bytes of a packet")
+            .Default("4096")
+            .OneOf({256, 512, 1024, 2048, 4096})
+            .Sets("ns3::RdmaNic::Mtu"),
+        Opt("ack-every",
+            Kind::kInteger,
+            json,
+            group,
+            "packets per ACK; the last of a message is always acknowledged")
             .Default("16")
             .Range(1, 65536)
-            .Example("1"),
-        Opt("cc", Kind::kName, json, group, "congestion control").Names("congestion control", CongestionItems).Default("dcqcn"),
-        Opt("cc-preset", Kind::kName, json, group, "its parameters, and the switches' ECN thresholds")
+            .Example("1")
+            .Sets("ns3::RdmaNic::AckEvery"),
+        Opt("cc", Kind::kName, json, group, "congestion control")
+            .Names("congestion control", CongestionItems)
+            .Default(cc),
+        Opt("cc-preset",
+            Kind::kName,
+            json,
+            group,
+            "its parameters, and the switches' ECN thresholds")
             .Names("congestion control preset", CongestionPresetItems)
-            .Otherwise("the first of --cc in --list=cc-preset"),
-        Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)").Default("1"),
-        Opt("pfc-watchdog", Kind::kDuration, json, group,
-            "a queue that a pause holds up for this long has a pause storm, which the switch ends; 0: no watchdog, else at least 100ns")
+            .Otherwise("the first of --cc in --list=cc-preset")
+            .Example("nvidia-nic"),
+        Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)")
+            .Default("1")
+            .Sets("ns3::RdmaSwitch::Pfc"),
+        Opt("pfc-watchdog",
+            Kind::kDuration,
+            json,
+            group,
+            "a queue that a pause holds up for this long has a pause storm, which the switch ends; "
+            "0: no watchdog, else at least 100ns")
             .Default("0ns")
             .Range(0, 1e13)
-            .Example("200ms"),
-        Opt("pfc-watchdog-action", Kind::kName, json, group, "what becomes of the frames of a pause storm")
+            .Example("200ms")
+            .Sets("ns3::RdmaSwitch::PfcWatchdogDetection"),
+        Opt("pfc-watchdog-action",
+            Kind::kName,
+            json,
+            group,
+            "what becomes of the frames of a pause storm")
             .Names("action", PfcWatchdogActionItems)
             .Default("drop")
-            .Example("forward"),
-        Opt("ecn", Kind::kFlag, json, group, "switches mark packets (RED on the egress queue)").Default("1"),
-        Opt("ecn-kmin", Kind::kBytes, json, group, "queue at which marking begins, per 100 Gb/s of port rate")
-            .Otherwise(CanonicalBytes(preset.ecnKmin.value) + byPreset)
+            .Example("forward")
+            .Sets("ns3::RdmaSwitch::PfcWatchdogAction"),
+        Opt("ecn", Kind::kFlag, json, group, "switches mark packets (RED on the egress queue)")
+            .Default("1")
+            .Sets("ns3::RdmaSwitch::Ecn"),
+        Opt("ecn-kmin",
+            Kind::kBytes,
+            json,
+            group,
+            "queue at which marking begins, per 100 Gb/s of port rate")
+            .Otherwise(CanonicalBytes(preset.marking.kmin.value) + byPreset)
             .Range(0, 1e12)
-            .Example("100kB"),
-        Opt("ecn-kmax", Kind::kBytes, json, group, "queue from which everything is marked, per 100 Gb/s")
-            .Otherwise(CanonicalBytes(preset.ecnKmax.value) + byPreset)
+            .Example("100kB")
+            .Sets("ns3::RdmaSwitch::EcnKmin"),
+        Opt("ecn-kmax",
+            Kind::kBytes,
+            json,
+            group,
+            "queue from which everything is marked, per 100 Gb/s")
+            .Otherwise(CanonicalBytes(preset.marking.kmax.value) + byPreset)
             .Range(0, 1e12)
-            .Example("2MB"),
-        Opt("ecn-pmax", Kind::kReal, json, group, "marking probability just below kmax").Otherwise("0.2" + byPreset).Range(0, 1).Example("0.5"),
-        Opt("buffer", Kind::kBytes, json, group, "shared buffer of a switch per 100 Gb/s of port rate").Default("1MB").Range(1e4, 1e12).Example("2MB"),
-        Opt("switch-latency", Kind::kDuration, json, group, "pipeline of a switch, per packet").Default("500ns").Range(0, 1e9).Example("300ns"),
-        Opt("window", Kind::kBytes, json, group, "most unacknowledged bytes of a queue pair; 0: unlimited; by default of --compat=hpcc the largest bandwidth-delay product").Default("0").Range(0, 9e15).Example("1MB"),
-        Opt("timeout-exponent", Kind::kInteger, json, group, "retransmission after 4.096 us * 2^N without progress" + std::string(nccl ? "; NCCL 2.23: 20, 2.14: 18" : ""))
+            .Example("2MB")
+            .Sets("ns3::RdmaSwitch::EcnKmax"),
+        Opt("ecn-pmax", Kind::kReal, json, group, "marking probability just below kmax")
+            .Otherwise(detail::RealText(preset.marking.pmax) + byPreset)
+            .Range(0, 1)
+            .Example("0.5")
+            .Sets("ns3::RdmaSwitch::EcnPmax"),
+        Opt("buffer",
+            Kind::kBytes,
+            json,
+            group,
+            "shared buffer of a switch per 100 Gb/s of port rate")
+            .Default("1MB")
+            .Range(1e4, 1e12)
+            .Example("2MB")
+            .Sets("ns3::RdmaSwitch::BufferPer100G"),
+        Opt("switch-latency", Kind::kDuration, json, group, "pipeline of a switch, per packet")
+            .Default("500ns")
+            .Range(0, 1e9)
+            .Example("300ns")
+            .Sets("ns3::RdmaSwitch::PipelineLatency")
+            .Sets("ns3::IbSwitch::Latency"),
+        Opt("window",
+            Kind::kBytes,
+            json,
+            group,
+            "most unacknowledged bytes of a queue pair; 0: unlimited; by default of --compat=hpcc "
+            "the largest bandwidth-delay product")
+            .Default("0")
+            .Range(0, 9e15)
+            .Example("1MB")
+            .Sets("ns3::RdmaNic::Window"),
+        Opt("timeout-exponent",
+            Kind::kInteger,
+            json,
+            group,
+            "retransmission after 4.096 us * 2^N without progress" +
+                std::string(nccl ? "; NCCL 2.23: 20, 2.14: 18" : ""))
             .Default(nccl ? "20" : "14")
             .Range(1, 31)
-            .Example("12"),
+            .Example("12")
+            .Sets("ns3::RdmaNic::TimeoutExponent"),
         Opt("loss-recovery", Kind::kName, json, group, "how queue pairs recover from lost packets")
             .Names("loss recovery", LossRecoveryItems)
             .Default("go-back-n")
-            .Example("selective-repeat"),
-        Opt("retry-count", Kind::kInteger, json, group, "time-outs in a row without progress until a queue pair fails").Default("7").Range(0, 7).Example("3"),
+            .Example("selective-repeat")
+            .Sets("ns3::RdmaNic::LossRecovery"),
+        Opt("retry-count",
+            Kind::kInteger,
+            json,
+            group,
+            "time-outs in a row without progress until a queue pair fails")
+            .Default("7")
+            .Range(0, 7)
+            .Example("3")
+            .Sets("ns3::RdmaNic::RetryCount"),
     };
     for (auto& row : InfiniBandOptionRows())
     {

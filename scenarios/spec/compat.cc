@@ -79,39 +79,88 @@ FrameOptionRows()
     const std::string group = "Frames (for --compat)";
     const std::string json = "/fabric";
     return {
-        Opt("payload", Kind::kInteger, json, group, "payload bytes of a packet instead of --mtu, any number; without extension headers")
+        Opt("payload",
+            Kind::kInteger,
+            json,
+            group,
+            "payload bytes of a packet instead of --mtu, any number; without extension headers")
             .Otherwise("hpcc: 1000")
             .Range(16, 9000)
-            .Example("1000"),
-        Opt("header-bytes", Kind::kInteger, json, group,
-            "of a data frame besides payload and extension headers; HPCC's code with telemetry: 90, with TIMELY's time stamp: 56")
+            .Example("1000")
+            .Sets("ns3::RdmaNic::Mtu"),
+        Opt("header-bytes",
+            Kind::kInteger,
+            json,
+            group,
+            "of a data frame besides payload and extension headers; HPCC's code with telemetry: "
+            "90, with TIMELY's time stamp: 56")
             .Default("62")
             .Range(0, 1024)
             .Example("90"),
-        Opt("extension-headers", Kind::kFlag, json, group, "RETH, immediate data, padding to 4 B, requests of at most 2^31 B").Default("1"),
-        Opt("ack-bytes", Kind::kInteger, json, group, "of the frame of an ACK or NAK; a CNP has 12 more; HPCC's code with telemetry: 88")
+        Opt("extension-headers",
+            Kind::kFlag,
+            json,
+            group,
+            "RETH, immediate data, padding to 4 B, requests of at most 2^31 B")
+            .Default("1"),
+        Opt("ack-bytes",
+            Kind::kInteger,
+            json,
+            group,
+            "of the frame of an ACK or NAK; a CNP has 12 more; HPCC's code with telemetry: 88")
             .Default("66")
             .Range(1, 1012)
             .Example("88"),
-        Opt("line-overhead", Kind::kInteger, json, group, "preamble and gap: bytes of line time a frame costs beyond its own")
+        Opt("line-overhead",
+            Kind::kInteger,
+            json,
+            group,
+            "preamble and gap: bytes of line time a frame costs beyond its own")
             .Default("20")
             .Range(0, 63)
             .Example("8"),
-        Opt("time-unit", Kind::kDuration, json, group, "serialization times are cut to whole multiples of it; 0: exact")
+        Opt("time-unit",
+            Kind::kDuration,
+            json,
+            group,
+            "serialization times are cut to whole multiples of it; 0: exact")
             .Default("0ns")
             .Range(0, 1e9)
-            .Example("1ns"),
+            .Example("1ns")
+            .Sets("ns3::RdmaPort::TransmitTimeUnit"),
         Opt("ack-priority", Kind::kInteger, json, group, "priority of ACKs and NAKs")
             .Otherwise("that of their queue pair; hpcc: 3")
             .Range(0, 7)
-            .Example("6"),
-        Opt("cnp-priority", Kind::kInteger, json, group, "priority of CNPs").Default("6").Range(0, 7).Example("3"),
-        Opt("nak-interval", Kind::kDuration, json, group, "go-back-N: another NAK this long after the last one for the same gap; 0: never")
+            .Example("6")
+            .Sets("ns3::RdmaNic::AckPriority"),
+        Opt("cnp-priority", Kind::kInteger, json, group, "priority of CNPs")
+            .Default("6")
+            .Range(0, 7)
+            .Example("3")
+            .Sets("ns3::RdmaNic::CnpPriority"),
+        Opt("nak-interval",
+            Kind::kDuration,
+            json,
+            group,
+            "go-back-N: another NAK this long after the last one for the same gap; 0: never")
             .Default("0ns")
             .Range(0, 1e12)
-            .Example("500us"),
-        Opt("variable-window", Kind::kFlag, json, group, "--window is that at line rate, and shrinks with the congestion control's rate").Default("0"),
-        Opt("ecn-behind", Kind::kFlag, json, group, "switches mark by the queue behind a frame, without the frame's own bytes").Default("0"),
+            .Example("500us")
+            .Sets("ns3::RdmaNic::NakInterval"),
+        Opt("variable-window",
+            Kind::kFlag,
+            json,
+            group,
+            "--window is that at line rate, and shrinks with the congestion control's rate")
+            .Default("0")
+            .Sets("ns3::RdmaNic::VariableWindow"),
+        Opt("ecn-behind",
+            Kind::kFlag,
+            json,
+            group,
+            "switches mark by the queue behind a frame, without the frame's own bytes")
+            .Default("0")
+            .Sets("ns3::RdmaSwitch::EcnBehind"),
     };
 }
 

@@ -131,43 +131,99 @@ InfiniBandOptionRows()
             .Names("InfiniBand switch", IbSwitchItems)
             .Otherwise("the first that is as fast as the NIC")
             .Example("quantum"),
-        Opt("ib-routing", Kind::kText, json, group, "engine of the subnet manager; of several the first that can route the network")
+        Opt("ib-routing",
+            Kind::kText,
+            json,
+            group,
+            "engine of the subnet manager; of several the first that can route the network")
             .Otherwise(RoutingNote())
             .Example("minhop"),
-        Opt("ib-lfts", Kind::kFile, json, group,
-            "forwarding tables instead of an engine's, as OpenSM or ibroute writes them (--ib-dump)")
+        Opt("ib-lfts",
+            Kind::kFile,
+            json,
+            group,
+            "forwarding tables instead of an engine's, as OpenSM or ibroute writes them "
+            "(--ib-dump)")
             .Otherwise("none"),
-        Opt("ib-dump", Kind::kFlag, json, group, "write the tables as OpenSM does: opensm-lfts.dump, opensm-sl2vl.dump").Otherwise("0"),
-        Opt("lmc", Kind::kInteger, json, group, "every NIC has 2^N LIDs, each with a path of its own where there are several")
+        Opt("ib-dump",
+            Kind::kFlag,
+            json,
+            group,
+            "write the tables as OpenSM does: opensm-lfts.dump, opensm-sl2vl.dump")
+            .Otherwise("0"),
+        Opt("lmc",
+            Kind::kInteger,
+            json,
+            group,
+            "every NIC has 2^N LIDs, each with a path of its own where there are several")
             .Otherwise("0")
             .Range(0, 7)
             .Example("2"),
-        Opt("vls", Kind::kInteger, json, group, "data virtual lanes").Otherwise("1").OneOf({1, 2, 4, 8}).Example("2"),
-        Opt("vl-buffer", Kind::kBytes, json, group, "receive buffer of a lane at each port, at most what credits can tell, 2048 x --credit-block")
+        Opt("vls", Kind::kInteger, json, group, "data virtual lanes")
+            .Otherwise("1")
+            .OneOf({1, 2, 4, 8})
+            .Example("2"),
+        Opt("vl-buffer",
+            Kind::kBytes,
+            json,
+            group,
+            "receive buffer of a lane at each port, at most what credits can tell, 2048 x "
+            "--credit-block")
             .Otherwise("the switch's, shared alike")
             .Range(64, static_cast<double>(rdma::IbMostLaneBytes(rdma::kIbMostCreditShift)))
             .Example("64KiB"),
-        Opt("credit-block", Kind::kBytes, json, group, "unit of credits; larger ones fill longer links (US patent 9,584,429)")
+        Opt("credit-block",
+            Kind::kBytes,
+            json,
+            group,
+            "unit of credits; larger ones fill longer links (US patent 9,584,429)")
             .Default("64B")
             .OneOf({64, 128, 256, 512, 1024, 2048, 4096})
             .Example("128B"),
-        Opt("ib-fec", Kind::kName, json, group, "error correction of all links, as mlxlink calls it; it adds to their delay")
+        Opt("ib-fec",
+            Kind::kName,
+            json,
+            group,
+            "error correction of all links, as mlxlink calls it; it adds to their delay")
             .Names("error correction", IbFecItems)
             .Otherwise("what links of their rate and width have")
             .Example("RS-544"),
-        Opt("vl-high", Kind::kText, json, group, "arbitration, high priority: " + table).Otherwise("none").Example("0:64"),
-        Opt("vl-low", Kind::kText, json, group, "arbitration, low priority").Otherwise("all lanes alike").Example("0:64"),
-        Opt("vl-high-limit", Kind::kInteger, json, group, "4 KiB of high priority that may pass before low priority gets a turn; 255: no limit")
+        Opt("vl-high", Kind::kText, json, group, "arbitration, high priority: " + table)
+            .Otherwise("none")
+            .Example("0:64"),
+        Opt("vl-low", Kind::kText, json, group, "arbitration, low priority")
+            .Otherwise("all lanes alike")
+            .Example("0:64"),
+        Opt("vl-high-limit",
+            Kind::kInteger,
+            json,
+            group,
+            "4 KiB of high priority that may pass before low priority gets a turn; 255: no limit")
             .Otherwise("255")
             .Range(0, 255)
             .Example("16"),
-        Opt("fecn-threshold", Kind::kInteger, json, group, "queue from which switches mark packets: 15 short, 1 long, 0 never")
+        Opt("fecn-threshold",
+            Kind::kInteger,
+            json,
+            group,
+            "queue from which switches mark packets: 15 short, 1 long, 0 never")
             .Otherwise("15, or 0 with --cc=none")
             .Range(0, 15)
-            .Example("8"),
-        Opt("static-rate", Kind::kFlag, json, group, "static rate control: packets to a slower link are that much further apart").Otherwise("0"),
-        Opt("adaptive-routing", Kind::kFlag, json, group,
-            "a packet leaves by the shortest queue on a shortest way; NICs take packets in any order").Otherwise("0"),
+            .Example("8")
+            .Sets("ns3::IbSwitch::CongestionThreshold"),
+        Opt("static-rate",
+            Kind::kFlag,
+            json,
+            group,
+            "static rate control: packets to a slower link are that much further apart")
+            .Otherwise("0"),
+        Opt("adaptive-routing",
+            Kind::kFlag,
+            json,
+            group,
+            "a packet leaves by the shortest queue on a shortest way; NICs take packets in any "
+            "order")
+            .Otherwise("0"),
     };
 }
 
@@ -214,36 +270,35 @@ ApplyInfiniBand(Validation* v)
     v->MustNotBeGiven(kEthernetOnly, "has no meaning with --fabric=ib, whose links have credits, whose switches mark by --fecn-threshold");
     hide(kEthernetOnly);
     const auto link = rdma::ParseIbLink(values.Text("nic"));
-    const auto decide = [&](const char* option, const std::string& text) {
-        if (!values.Given(option))
-        {
-            v->Decide(option, text);
-        }
-    };
-    decide("ib-switch", rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
+    v->DecideUnlessGiven("ib-switch",
+                         rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
     const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Text("ib-switch"));
-    decide("switch-latency", CanonicalDuration(device->latency.ps));
+    v->DecideUnlessGiven("switch-latency", CanonicalDuration(device->latency.ps));
     const topo::Family* family = FamilyNamed(values.Text("topology"));
-    decide("ib-routing", family ? family->routing : topo::kUsualRouting);
-    decide("ib-dump", "0");
-    decide("lmc", "0");
+    v->DecideUnlessGiven("ib-routing", family ? family->routing : topo::kUsualRouting);
+    v->DecideUnlessGiven("ib-dump", "0");
+    v->DecideUnlessGiven("lmc", "0");
     // A cable is as long as the fastest links that it is for allow.
     const auto fastest = std::max(link ? link->speed : rdma::IbSpeed::kEdr,
                                   values.Given("fabric-rate") && values.Rate("fabric-rate") >= (rdma::IbLink{rdma::IbSpeed::kNdr, 4}.Rate())
                                       ? rdma::IbSpeed::kNdr
                                       : rdma::IbSpeed::kSdr);
-    decide("link-delay", CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
-    decide("vls", "1");
+    v->DecideUnlessGiven("link-delay",
+                         CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
+    v->DecideUnlessGiven("vls", "1");
     const uint64_t share = uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
-    decide("vl-buffer", CanonicalBytes(std::min<uint64_t>(share, rdma::IbMostLaneBytes(CreditShift(values.U32("credit-block"))))));
-    decide("vl-high-limit", "255");
-    decide("cc", "none");
-    decide("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
-    decide("adaptive-routing", "0");
-    decide("static-rate", "0");
+    v->DecideUnlessGiven("vl-buffer",
+                         CanonicalBytes(std::min<uint64_t>(
+                             share,
+                             rdma::IbMostLaneBytes(CreditShift(values.U32("credit-block"))))));
+    v->DecideUnlessGiven("vl-high-limit", "255");
+    v->DecideUnlessGiven("cc", "none");
+    v->DecideUnlessGiven("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
+    v->DecideUnlessGiven("adaptive-routing", "0");
+    v->DecideUnlessGiven("static-rate", "0");
     if (values.Flag("adaptive-routing"))
     {
-        decide("loss-recovery", "out-of-order");
+        v->DecideUnlessGiven("loss-recovery", "out-of-order");
     }
 }
 

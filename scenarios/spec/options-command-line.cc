@@ -3,6 +3,7 @@
  *
  * Command lines to values, by Boost.Program_options.
  */
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/options-detail.h"
 #include "scenarios/spec/options.h"
@@ -315,7 +316,7 @@ class CommandLineReader
         {
             candidates.push_back(n);
         }
-        std::string nearest = bare.size() > 1 ? topo::NearestName(bare, candidates) : "";
+        std::string nearest = bare.size() > 1 ? rdma::NearestName(bare, candidates) : "";
         m_result->errors.push_back(
             {name, "", "unknown option, see --help", nearest.empty() ? "" : "--" + nearest});
     }
@@ -412,7 +413,10 @@ ReadOptions(const OptionTable& table, int argc, const char* const* argv)
         }
         else
         {
-            result.errors.push_back({given["scenario"].where, file, errors.empty() ? "cannot be read" : errors[0].message, ""});
+            result.errors.push_back({given["scenario"].where,
+                                     file,
+                                     errors.empty() ? "cannot be read" : errors[0].problem,
+                                     ""});
         }
     }
     for (auto& [name, value] : given)

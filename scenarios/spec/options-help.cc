@@ -47,6 +47,27 @@ Wrap(std::string* out, const std::string& text, size_t used, size_t indent)
     *out += "\n";
 }
 
+/// "micro-batches a step; 1 to 1000000". No range that says nothing.
+std::string
+DescribedRange(const Option& o)
+{
+    if (!o.oneOf.empty())
+    {
+        return o.help + "; one of " + OneOfText(o);
+    }
+    const bool quantity = o.kind == Kind::kInteger || o.kind == Kind::kReal ||
+                          o.kind == Kind::kBytes || o.kind == Kind::kRate ||
+                          o.kind == Kind::kDuration;
+    const std::string range = quantity && o.max <= 4e9 ? RangeText(o) : "";
+    return o.help + (range.empty() ? "" : "; " + range);
+}
+
+std::string
+OrWord(const Option& o, const std::string& said)
+{
+    return o.word.empty() || said.find(o.word) != std::string::npos ? "" : ", or " + o.word;
+}
+
 std::string
 DefaultText(const Option& o)
 {
@@ -58,6 +79,13 @@ DefaultText(const Option& o)
 }
 
 } // namespace
+
+std::string
+Description(const Option& option)
+{
+    const std::string text = DescribedRange(option);
+    return text + OrWord(option, text);
+}
 
 std::string
 HelpText(const OptionTable& table)
@@ -118,22 +146,12 @@ HelpText(const OptionTable& table)
             {
                 out += left + std::string(kIndent - left.size(), ' ');
             }
-            std::string help = o.help;
-            if (!o.oneOf.empty())
-            {
-                help += "; one of " + OneOfText(o);
-            }
-            else if (o.kind == Kind::kInteger || o.kind == Kind::kReal || o.kind == Kind::kBytes || o.kind == Kind::kRate ||
-                     o.kind == Kind::kDuration)
-            {
-                const std::string range = RangeText(o);
-                help += range.empty() || o.max > 4e9 ? "" : "; " + range;
-            }
+            std::string help = DescribedRange(o);
             if (flag && !o.path.empty() && o.defaultText == "1")
             {
                 help += "; off: --no-" + o.name;
             }
-            help += o.word.empty() || help.find(o.word) != std::string::npos ? "" : ", or " + o.word;
+            help += OrWord(o, help);
             help += also;
             const std::string byDefault = DefaultText(o);
             help += byDefault.empty() ? "" : " [" + byDefault + "]";

@@ -3,6 +3,7 @@
  *
  * Scenario files: JSON to values.
  */
+#include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/spec/json-text.h"
 #include "scenarios/spec/options-detail.h"
 #include "scenarios/spec/options.h"
@@ -191,7 +192,7 @@ class JsonReader
         std::string nearest = elsewhere;
         if (nearest.empty())
         {
-            const std::string close = topo::NearestName(leaf, siblings);
+            const std::string close = rdma::NearestName(leaf, siblings);
             nearest = close.empty() ? "" : folder + "/" + close;
         }
         m_result->errors.push_back(

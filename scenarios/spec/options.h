@@ -5,15 +5,19 @@
  *
  *   Option  --micro-batch=4   JSON path /training/micro_batch   kind, default, range or names, help
  *
- * The table is the only place where an option is described: parsing, the errors, --help, the JSON keys and the
- * "configuration as run" all come from it. The command line overrides the file. Nothing is ignored: an unknown option or
- * key, a repeated one, a wrong type, unit or range, each is one Error that says what would be right.
+ * The table is the only place where an option is described: parsing, the errors, --help, the JSON
+ * keys, the "configuration as run", the words of report.html and docs/options.md, and the ns-3
+ * attributes that take its value all come from it: what uses an option is the only other place that
+ * knows it. The command line overrides the file. Nothing is ignored: an unknown option or key, a
+ * repeated one, a wrong type, unit or range, each is one Error that says what would be right.
  *
- * This part knows no option by name except --scenario, --help, --list and --version, which every program has.
+ * This part knows no option by name except --scenario, --help, --list and --version, which every
+ * program has.
  */
 #ifndef SCENARIOS_SPEC_OPTIONS_H
 #define SCENARIOS_SPEC_OPTIONS_H
 
+#include "contrib/rdma/core/input-error.h"
 #include "contrib/rdma/core/units.h"
 
 #include <cstdint>
@@ -50,16 +54,7 @@ enum class Kind : uint8_t
     kList,     ///< comma separated; JSON array of strings, a string, or an object {"a": "b"} for a=b
 };
 
-/// What is wrong, in four parts that a person needs.
-struct Error
-{
-    std::string where;   ///< "--mtu", "job.json: /fabric/mtu"
-    std::string value;   ///< as given; empty if there is none
-    std::string problem; ///< "is not a model; allowed: ..."
-    std::string nearest; ///< a valid name or value close to it; empty if none is
-
-    std::string Text() const; ///< one line
-};
+using Error = rdma::InputError;
 
 /// One line of an option table. Made by Opt() and its setters.
 struct Option
@@ -86,6 +81,8 @@ struct Option
     std::string word;      ///< a kInteger may be this as well, "auto": Value::text is it then, and the number 0
     bool distinct = false; ///< of a kList: no entry may stand there twice
     std::string example; ///< a valid value other than the default, for tests and documentation
+    /// The ns-3 attributes that take its value, if nothing else has to be known for that.
+    std::vector<std::string> attributes;
 
     Option& Default(std::string text)
     {
@@ -175,6 +172,13 @@ struct Option
     Option& Example(std::string text)
     {
         example = std::move(text);
+        return *this;
+    }
+
+    /// "ns3::RdmaNic::AckEvery": the option is this attribute, and needs no other word to reach it.
+    Option& Sets(std::string attribute)
+    {
+        attributes.push_back(std::move(attribute));
         return *this;
     }
 };
@@ -290,6 +294,11 @@ std::string CanonicalBytes(uint64_t bytes);
 std::string CanonicalRate(uint64_t bps);
 std::string CanonicalDuration(int64_t ps);
 
+/// Attributes and their texts, as ns-3 reads them: of all options that are attributes and have a
+/// value.
+std::vector<std::pair<std::string, std::string>> AttributesOf(const OptionTable& table,
+                                                              const Values& values);
+
 /// All values as a scenario that reads back as the same values. Options without a value are left out, and those in
 /// `except`.
 nlohmann::json ToJson(const OptionTable& table, const Values& values, const std::vector<std::string>& except);
@@ -298,7 +307,11 @@ nlohmann::json ToJson(const OptionTable& table, const Values& values, const std:
 std::string HelpText(const OptionTable& table);
 /// --list=NAME.
 std::string ListText(const NameList& list);
-/// --list=options: the table as JSON, for programs that read it (tests/fuzz). Ranges are in the base unit, as Option has them.
+/// What an option is, with its range: "micro-batches a step; 1 to 1000000". In --help,
+/// documentation and report.html.
+std::string Description(const Option& option);
+/// --list=options: the table as JSON, for programs that read it: tests, documentation, the report's
+/// words, the Python package. Ranges are in the base unit, as Option has them.
 std::string OptionsJson(const OptionTable& table);
 
 /// The name that `text` means for this option, by names() or alias(). Empty if none, or if it may mean several.

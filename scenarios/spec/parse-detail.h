@@ -10,6 +10,7 @@
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/network-check.h"
+#include "scenarios/spec/output-folder.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
 

@@ -10,7 +10,9 @@
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/options.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/volumes.h"
+#include "scenarios/workload/registry.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -128,8 +130,11 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
     }
     if (f.infiniBand)
     {
-        text += Line("congestion", f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", FECN threshold " +
-                                       (f.ib.fecnThreshold ? std::to_string(f.ib.fecnThreshold) : std::string("off")));
+        text += Line(
+            "congestion",
+            f.cc + (f.cc == "none" || f.ccPreset.empty() ? "" : " (" + f.ccPreset + ")") +
+                ", FECN threshold " +
+                (f.ib.fecnThreshold ? std::to_string(f.ib.fecnThreshold) : std::string("off")));
         text += Line("switches", f.ib.switchName + ", " + rdma::ToString(f.switchLatency) + " cut-through, " + topo::Counted(f.ib.lanes, "VL") +
                                      " of " + CanonicalBytes(f.ib.laneBuffer.value) + " at each port" +
                                      (f.ib.creditBlock == 64 ? std::string() : ", credits of " + std::to_string(f.ib.creditBlock) + " B") +
@@ -212,6 +217,10 @@ PlanText(const TrainingScenario& s)
                                     (s.options.recompute ? ", recomputation" : ""));
     text += Line("batch", std::to_string(s.globalBatch) + " samples a step = " + topo::Counted(s.plan.ranks, "GPU") + " x micro-batch " +
                               std::to_string(s.microBatch) + " x accumulation " + std::to_string(s.accumulation));
+    if (s.workload != workload::kDefaultWorkload)
+    {
+        text += Line("workload", s.workload + ": " + workload::Find(s.workload)->description);
+    }
     text += Line("steps", std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) + ", seed " + std::to_string(s.run.seed));
     text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric, s.cluster.topology);

@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/queue-pair-pattern.h"
 
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/validate.h"
 #include "topologies/names.h"
@@ -124,7 +125,7 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
         }
         if (meant[end].empty())
         {
-            *nearest = topo::NearestName(side, hosts);
+            *nearest = rdma::NearestName(side, hosts);
             return "'" + rdma::Shown(side, 60) + "' is no host of this network; allowed: all, SRC or SRC->DST (" +
                    hosts.back() + "->" + hosts.front() + "), with * for any text";
         }

@@ -12,7 +12,8 @@
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/training/step-graph.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan-options.h"
+#include "scenarios/training/step-graph.h"
 #include "topologies/server.h"
 #include "topologies/topology.h"
 
@@ -48,6 +49,8 @@ struct RunOptions
     bool timeline = true;          ///< timeline.json at the end
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
+    std::vector<std::pair<std::string, std::string>>
+        optionAttributes; ///< that options are (Option::Sets), and their values; what follows wins
     std::vector<std::pair<std::string, std::string>> environment; ///< as `attributes`, before them: ns3-environment.h
     std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
     std::vector<std::string> ns3Arguments; ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
@@ -87,11 +90,9 @@ struct FabricSpec
     uint32_t mtu = 4096;           ///< payload bytes of a packet: 256, 512, 1024, 2048, 4096, or any without extension headers
     uint32_t ackEvery = 16;        ///< packets per ACK; every message's last packet is acknowledged too
     bool pfc = true;
-    rdma::Duration pfcWatchdog;    ///< detection time of a pause storm; 0: no watchdog
-    std::string pfcWatchdogAction = "drop"; ///< or "forward"
     bool ecn = true;
     std::string cc = "dcqcn";      ///< congestion control by name
-    std::string ccPreset = "hpcc19-vendor";
+    std::string ccPreset;          ///< of it; empty: it has none
     rdma::Duration linkDelay;      ///< used while building the topology
     rdma::Duration switchLatency;  ///< pipeline
     rdma::Bytes bufferPer100G;     ///< shared buffer per 100 Gb/s of port rate
@@ -99,15 +100,12 @@ struct FabricSpec
     rdma::Bytes ecnKmax;           ///< per 100 Gb/s
     double ecnPmax = 0.2;
     uint64_t windowBytes = 0;      ///< 0: unlimited; else largest number of unacknowledged payload bytes of a QP
-    uint32_t timeoutExponent = 14; ///< local ACK timeout 4.096 us * 2^x (InfiniBand Architecture 1, 9.7.6.1.3)
-    uint32_t retryCount = 7;
-    std::string lossRecovery = "go-back-n"; ///< or "selective-repeat"
+    uint32_t timeoutExponent =
+        14; ///< local ACK timeout 4.096 us * 2^x (InfiniBand Architecture 1, 9.7.6.1.3)
     double bitErrorRate = 0;       ///< put on every link while building the topology
     rdma::FrameSizes frames;
     rdma::Duration timeUnit;       ///< serialization times are cut to multiples; 0: exact
     uint8_t ackPriority = 8;       ///< of ACKs and NAKs; 8: that of their queue pair
-    uint8_t cnpPriority = 6;
-    rdma::Duration nakInterval;    ///< go-back-N: until another NAK for the same gap; 0: never
     bool variableWindow = false;   ///< windowBytes is that at line rate
     bool ecnBehind = false;        ///< marked by the queue without the frame itself
 };
@@ -144,6 +142,7 @@ struct TrainingScenario
     CollectiveOptions collectives;
     training::TrainingPlan plan;
     training::TrainingOptions options; ///< what the plan was made from, every field resolved: for estimates and reports
+    std::string workload = "steps";    ///< of workload::Kinds
     std::string model;             ///< "bloom-560m"
     uint64_t parameters = 0;
     uint32_t zero = 0;

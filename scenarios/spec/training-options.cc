@@ -14,7 +14,9 @@
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
+#include "scenarios/training/plan-check.h"
 #include "scenarios/training/training-plan.h"
+#include "scenarios/workload/registry.h"
 #include "topologies/family.h"
 
 #include <algorithm>
@@ -86,6 +88,17 @@ GpuAlias(const std::string& text)
 }
 
 std::vector<NamedItem>
+WorkloadItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& kind : workload::Kinds())
+    {
+        items.push_back({kind.name, kind.description});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
 DtypeItems()
 {
     std::vector<NamedItem> items;
@@ -132,12 +145,21 @@ MakeTable()
             .Alias("zero-stage")
             .Default("2")
             .OneOf({0, 1, 2, 3}),
-        Opt("zero-impl", Kind::kName, json, group, "as the paper has it, or as DeepSpeed does it by default")
+        Opt("zero-impl",
+            Kind::kName,
+            json,
+            group,
+            "as the paper has it, or as DeepSpeed does it by default")
             .Names("ZeRO implementation",
-                   {{"paper", "reduce-scatter and all-gather, overlapped"}, {"deepspeed", "DeepSpeed's defaults"}})
+                   {{"paper", "reduce-scatter and all-gather, overlapped"},
+                    {"deepspeed", "DeepSpeed's defaults"}})
             .Default("paper"),
-        Opt("micro-batch", Kind::kInteger, json, group,
-            "samples a GPU takes at a time; auto: the most that fit its memory by the estimate of --dry-run, and go into the global "
+        Opt("micro-batch",
+            Kind::kInteger,
+            json,
+            group,
+            "samples a GPU takes at a time; auto: the most that fit its memory by the estimate of "
+            "--dry-run, and go into the global "
             "batch if that is given")
             .Alias("micro-batch-size")
             .Alias("train-micro-batch-size-per-gpu")
@@ -148,8 +170,14 @@ MakeTable()
             .Example("2"),
         Opt("accumulation", Kind::kInteger, json, group, "micro-batches a step")
             .Alias("gradient-accumulation-steps")
-            .Otherwise("1, or what the global batch leaves").Range(1, 1e6).Example("2"),
-        Opt("global-batch", Kind::kInteger, json, group, "samples a step = GPUs x micro-batch x accumulation")
+            .Otherwise("1, or what the global batch leaves")
+            .Range(1, 1e6)
+            .Example("2"),
+        Opt("global-batch",
+            Kind::kInteger,
+            json,
+            group,
+            "samples a step = GPUs x micro-batch x accumulation")
             .Alias("global-batch-size")
             .Alias("train-batch-size")
             .Otherwise("what these make")
@@ -158,15 +186,30 @@ MakeTable()
         Opt("seq", Kind::kInteger, json, group, "tokens of a sample")
             .Alias("seq-length")
             .Alias("sequence-length")
-            .Otherwise("2048, or the model's own if shorter").Range(1, 1e7).Example("1024"),
-        Opt("dtype", Kind::kName, json, group, "of parameters and gradients").Names("datatype", DtypeItems).Aliases(DtypeAlias).Default("bf16"),
+            .Otherwise("2048, or the model's own if shorter")
+            .Range(1, 1e7)
+            .Example("1024"),
+        Opt("dtype", Kind::kName, json, group, "of parameters and gradients")
+            .Names("datatype", DtypeItems)
+            .Aliases(DtypeAlias)
+            .Default("bf16"),
         Opt("gpu", Kind::kNameOrFile, json, group, "a name or a JSON file")
             .Names("GPU", GpuItems)
             .Aliases(GpuAlias)
             .Otherwise("as the server has, A100 for dgx-a100")
             .Example("H100"),
-        Opt("steps", Kind::kInteger, json, group, "steps measured").Default("1").Range(1, 1e6).Example("3"),
-        Opt("warmup", Kind::kInteger, json, group, "steps before them, in no statistics").Default("1").Range(0, 1e6).Example("2"),
+        Opt("workload", Kind::kName, json, group, "which steps the GPUs do, and when")
+            .Names("workload", WorkloadItems)
+            .Otherwise(workload::kDefaultWorkload)
+            .Example("steps"),
+        Opt("steps", Kind::kInteger, json, group, "steps measured")
+            .Default("1")
+            .Range(1, 1e6)
+            .Example("3"),
+        Opt("warmup", Kind::kInteger, json, group, "steps before them, in no statistics")
+            .Default("1")
+            .Range(0, 1e6)
+            .Example("2"),
         Opt("buckets", Kind::kBytes, json, group, "gradients reduced together")
             .Otherwise("25MiB; with deepspeed 5e8 elements")
             .Range(1, 1e15)
@@ -175,15 +218,27 @@ MakeTable()
             .Otherwise("5e8 elements")
             .Range(1, 1e15)
             .Example("100MB"),
-        Opt("slow-gpu", Kind::kList, json, group, "stragglers: computing on this GPU takes FACTOR times as long")
+        Opt("slow-gpu",
+            Kind::kList,
+            json,
+            group,
+            "stragglers: computing on this GPU takes FACTOR times as long")
             .Shows("GPU:FACTOR,...")
             .Otherwise("none")
             .Example("5:1.3"),
-        Opt("prefetch", Kind::kBytes, json, group, "stage 3: parameters gathered ahead of their layer")
+        Opt("prefetch",
+            Kind::kBytes,
+            json,
+            group,
+            "stage 3: parameters gathered ahead of their layer")
             .Otherwise("one layer; with deepspeed 5e7 elements")
             .Range(0, 1e15)
             .Example("100MB"),
-        Opt("overlap", Kind::kFlag, json, group, "reduce gradients and gather parameters while layers compute")
+        Opt("overlap",
+            Kind::kFlag,
+            json,
+            group,
+            "reduce gradients and gather parameters while layers compute")
             .Alias("overlap-comm")
             .Otherwise("1; with deepspeed only at stage 3")
             .Example("0"),
@@ -193,17 +248,29 @@ MakeTable()
             .Alias("deepspeed-activation-checkpointing")
             .Alias("gradient-checkpointing")
             .Default("0"),
-        Opt("fused-attention", Kind::kFlag, json, group, "attention matrices never reach the memory (FlashAttention)")
+        Opt("fused-attention",
+            Kind::kFlag,
+            json,
+            group,
+            "attention matrices never reach the memory (FlashAttention)")
             .Alias("use-flash-attn")
             .Default("0"),
-        Opt("profile", Kind::kFile, json, group, "measured times of layers, in JSON, instead of the roofline's").Otherwise("none"),
+        Opt("profile",
+            Kind::kFile,
+            json,
+            group,
+            "measured times of layers, in JSON, instead of the roofline's")
+            .Otherwise("none"),
     });
     t.Add(ClusterOptionRows(Defaults()));
     t.Add(CollectiveOptionRows());
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
     t.Add(RunOptionRows("dltrain"));
-    t.lists = {{"models", "Models (--model), or a JSON file", ModelItems}, {"gpus", "GPUs (--gpu), or a JSON file", GpuItems}, ServerList()};
+    t.lists = {{"workloads", "Workloads (--workload)", WorkloadItems},
+               {"models", "Models (--model), or a JSON file", ModelItems},
+               {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},
+               ServerList()};
     for (auto& list : FabricLists())
     {
         t.lists.push_back(std::move(list));
@@ -434,6 +501,7 @@ ValidateTraining(const ReadResult& read)
     TrainingScenario s;
     s.steps = values.U32("steps");
     s.warmupSteps = values.U32("warmup");
+    s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;
     s.zero = values.U32("zero");
     s.dtype = values.Text("dtype");
 

@@ -3,13 +3,14 @@
  */
 #include "scenarios/spec/validate.h"
 
+#include "contrib/rdma/core/congestion-control.h"
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/infiniband.h"
-#include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/ns3-environment.h"
@@ -19,17 +20,9 @@
 #include "topologies/names.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <fcntl.h>
-#include <filesystem>
 #include <map>
 #include <numeric>
 #include <stdexcept>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace scenario
 {
@@ -52,7 +45,9 @@ Validation::FailFile(const std::string& option, const std::vector<topo::Error>& 
             names.push_back(item.name);
         }
     }
-    Fail(option, errors.empty() ? "cannot be read" : errors[0].message, topo::NearestName(values[option].raw, names));
+    Fail(option,
+         errors.empty() ? "cannot be read" : errors[0].problem,
+         rdma::NearestName(values[option].raw, names));
 }
 
 void
@@ -75,6 +70,15 @@ Validation::Decide(const std::string& option, const std::string& text)
 }
 
 void
+Validation::DecideUnlessGiven(const std::string& option, const std::string& text)
+{
+    if (!values.Given(option))
+    {
+        Decide(option, text);
+    }
+}
+
+void
 Validation::MustNotBeGiven(const std::vector<std::string>& options, const std::string& why)
 {
     for (const auto& option : options)
@@ -87,6 +91,52 @@ Validation::MustNotBeGiven(const std::vector<std::string>& options, const std::s
 }
 
 // ---------------------------------------------------------------------------------------------
+
+namespace
+{
+
+/// The preset, and the marking that goes with it: each unless it is given.
+void
+ChooseCongestionPreset(Validation* v, FabricSpec* f)
+{
+    const auto& values = v->values;
+    const rdma::CongestionControl& control = *rdma::FindCongestionControl(f->cc);
+    if (!values.Given("cc-preset") && !control.presets.empty())
+    {
+        v->Decide("cc-preset", control.presets.front().name);
+    }
+    f->ccPreset = values.Text("cc-preset");
+    if (!f->ccPreset.empty() && !control.Find(f->ccPreset))
+    {
+        std::vector<std::string> of;
+        std::vector<std::string> allowed;
+        for (const auto& [name, other] : rdma::CongestionControls())
+        {
+            if (other.Find(f->ccPreset))
+            {
+                of.push_back(name);
+            }
+        }
+        for (const auto& preset : control.presets)
+        {
+            allowed.push_back(preset.name);
+        }
+        v->Fail(
+            "cc-preset",
+            "is of " + Join(of, " ") + ", not of --cc=" + f->cc +
+                (allowed.empty() ? ", which has no presets" : "; allowed: " + Join(allowed, ", ")));
+    }
+    if (f->infiniBand) // whose switches have --fecn-threshold
+    {
+        return;
+    }
+    const rdma::EcnParameters marking = rdma::MarkingOf(f->cc, f->ccPreset);
+    v->DecideUnlessGiven("ecn-kmin", CanonicalBytes(marking.kmin.value));
+    v->DecideUnlessGiven("ecn-kmax", CanonicalBytes(marking.kmax.value));
+    v->DecideUnlessGiven("ecn-pmax", std::to_string(marking.pmax));
+}
+
+} // namespace
 
 FabricSpec
 MakeFabric(Validation* v)
@@ -120,12 +170,10 @@ MakeFabric(Validation* v)
     f.frames = rdma::FrameSizes::Make(values.U32("line-overhead"), values.U32("header-bytes"), extensions, ackBytes,
                                       ackBytes + rdma::kCnpReservedBytes - rdma::kAethBytes);
     f.timeUnit = values.Duration("time-unit");
-    f.ackPriority = values.Present("ack-priority") ? static_cast<uint8_t>(values.Integer("ack-priority")) : 8;
-    f.cnpPriority = static_cast<uint8_t>(values.Integer("cnp-priority"));
-    f.nakInterval = values.Duration("nak-interval");
+    f.ackPriority =
+        values.Present("ack-priority") ? static_cast<uint8_t>(values.Integer("ack-priority")) : 8;
     f.variableWindow = values.Flag("variable-window");
     f.ecnBehind = values.Flag("ecn-behind");
-    f.ccPreset = values.Text("cc-preset");
     MakeInfiniBand(v, &f);
     if (!f.infiniBand && !f.frames.AreStandard() && !values.List("pcap").empty())
     {
@@ -136,63 +184,25 @@ MakeFabric(Validation* v)
     f.pfc = !f.infiniBand && values.Flag("pfc");
     f.ecn = !f.infiniBand && values.Flag("ecn");
     f.cc = values.Text("cc");
-    f.pfcWatchdog = values.Duration("pfc-watchdog");
+    const rdma::Duration watchdog = values.Duration("pfc-watchdog");
     constexpr int64_t kLeastWatchdogPs = 100000; // how often one looks; as of the switch's attribute
-    if (f.pfcWatchdog.ps > 0 && f.pfcWatchdog.ps < kLeastWatchdogPs)
+    if (watchdog.ps > 0 && watchdog.ps < kLeastWatchdogPs)
     {
         v->Fail("pfc-watchdog", "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
     }
-    f.pfcWatchdogAction = values.Text("pfc-watchdog-action");
     f.linkDelay = values.Duration("link-delay");
     f.switchLatency = values.Duration("switch-latency");
     f.bufferPer100G = values.Bytes("buffer");
     f.windowBytes = values.Integer("window");
     f.timeoutExponent = values.U32("timeout-exponent");
-    f.retryCount = values.U32("retry-count");
-    f.lossRecovery = values.Text("loss-recovery");
     f.bitErrorRate = values.Real("bit-error-rate");
-    if (f.ib.adaptiveRouting && f.lossRecovery != "out-of-order")
+    if (f.ib.adaptiveRouting && values.Text("loss-recovery") != "out-of-order")
     {
         v->Fail("loss-recovery", "takes packets that overtook others for lost ones; allowed with --adaptive-routing: out-of-order");
     }
 
-    std::string ofThis;
-    for (const auto& preset : CongestionPresets())
-    {
-        if (preset.IsOf(f.cc))
-        {
-            if (ofThis.empty() && !values.Given("cc-preset"))
-            {
-                v->Decide("cc-preset", preset.name);
-                f.ccPreset = preset.name;
-            }
-            ofThis += (ofThis.empty() ? "" : ", ") + std::string(preset.name);
-        }
-    }
-    const bool marksByQueue = !f.infiniBand; // InfiniBand's switches have --fecn-threshold
-    for (const auto& preset : CongestionPresets())
-    {
-        if (f.ccPreset == preset.name)
-        {
-            if (!preset.IsOf(f.cc))
-            {
-                v->Fail("cc-preset", "is of " + std::string(preset.of) + ", not of --cc=" + f.cc + "; allowed: " + ofThis);
-            }
-            if (marksByQueue && !values.Given("ecn-kmin"))
-            {
-                v->Decide("ecn-kmin", CanonicalBytes(preset.ecnKmin.value));
-            }
-            if (marksByQueue && !values.Given("ecn-kmax"))
-            {
-                v->Decide("ecn-kmax", CanonicalBytes(preset.ecnKmax.value));
-            }
-            if (marksByQueue && !values.Given("ecn-pmax"))
-            {
-                v->Decide("ecn-pmax", std::to_string(preset.ecnPmax));
-            }
-        }
-    }
-    if (marksByQueue)
+    ChooseCongestionPreset(v, &f);
+    if (!f.infiniBand)
     {
         f.ecnKmin = values.Bytes("ecn-kmin");
         f.ecnKmax = values.Bytes("ecn-kmax");
@@ -330,11 +340,12 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     }
     for (const auto& e : made.errors)
     {
-        const std::string option = e.file.empty() ? OptionOfField(e.field, hostsOption) : "";
+        const std::string option = e.file.empty() ? OptionOfField(e.where, hostsOption) : "";
         if (!option.empty() && v->table.Find(option))
         {
             // The message reads on after the value, which we print in front of it.
-            std::string message = (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.message;
+            std::string message =
+                (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.problem;
             if (!e.with.empty() && given(e.with.c_str()))
             {
                 message = "with " + v->values.Where(e.with) + "=" + v->values.Raw(e.with) + ": " + message;
@@ -344,7 +355,7 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
         }
         else
         {
-            v->errors.push_back({"", "", topo::ToString(e), ""});
+            v->errors.push_back({"", "", e.Sentence(), ""});
         }
     }
     if (!made.topology)
@@ -417,6 +428,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
         v->Fail("attribution", "a frame's journey does not cross processes; allowed: 0, or without mpirun -np " +
                                    std::to_string(FindLauncher().ranks));
     }
+    run.optionAttributes = AttributesOf(v->table, v->values);
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     if (topology)
@@ -463,196 +475,6 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
         }
     }
     return json;
-}
-
-// ---------------------------------------------------------------------------------------------
-
-namespace
-{
-
-/// Of a folder that need not be there yet: what would keep it from being made and written into; "" if nothing would.
-std::string
-WhyNotWritable(const std::filesystem::path& folder)
-{
-    namespace fs = std::filesystem;
-    std::error_code failed;
-    const fs::path here = fs::current_path(failed);
-    if (failed && !folder.is_absolute())
-    {
-        return failed.message(); // it was removed
-    }
-    const fs::path whole = (here / folder / "").lexically_normal().parent_path(); // "a/" is "a"
-    // The nearest one that is there. (At most as many steps as the path has parts.)
-    for (fs::path at = whole;; at = at.parent_path())
-    {
-        // As it was written: "file" of "--out=file/results".
-        const std::string name = at == whole ? "it" : (folder.is_absolute() ? at : at.lexically_relative(here)).string();
-        const fs::file_status status = fs::status(at, failed);
-        if (fs::exists(status))
-        {
-            if (fs::is_directory(status))
-            {
-                // Permissions do not say it: root may write to /proc, where no folder can be made.
-                std::string probe = (at / ".writable-XXXXXX").string();
-                if (!::mkdtemp(probe.data()))
-                {
-                    return std::strerror(errno);
-                }
-                ::rmdir(probe.c_str());
-                return "";
-            }
-            return name + " is a file, not a folder";
-        }
-        std::error_code ignored;
-        if (fs::is_symlink(fs::symlink_status(at, ignored)))
-        {
-            return name + " is a link to what is not there";
-        }
-        // "Not a directory" and "not there": look further up. Everything else is final.
-        if (failed && failed != std::errc::not_a_directory && failed != std::errc::no_such_file_or_directory)
-        {
-            return failed.message();
-        }
-        if (!at.has_relative_path())
-        {
-            return failed.message();
-        }
-    }
-}
-
-/// As std::filesystem::create_directories, and notes which ones it made.
-void
-MakeFolders(const std::filesystem::path& folder, std::vector<std::string>* made, std::error_code& failed)
-{
-    namespace fs = std::filesystem;
-    const fs::path parent = folder.parent_path();
-    if (folder.empty() || fs::is_directory(folder, failed))
-    {
-        failed.clear();
-        return;
-    }
-    if (parent != folder)
-    {
-        MakeFolders(parent, made, failed);
-    }
-    // "a/" and "a/.": the parent is the folder itself.
-    if (!failed && fs::create_directory(folder, failed))
-    {
-        made->push_back(folder.string());
-    }
-}
-
-/// A folder's results are of one run: until this process ends no other one writes there.
-/// \return false if another one does; where there are no locks (some network file systems) nobody knows
-bool
-HoldOutput(const std::string& folder)
-{
-    static int held = -1;
-    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-    {
-        return true;
-    }
-    if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    {
-        ::close(fd);
-        return false;
-    }
-    if (held >= 0)
-    {
-        ::close(held);
-    }
-    held = fd;
-    return true;
-}
-
-} // namespace
-
-void
-DropOutput(const RunOptions& run)
-{
-    for (auto folder = run.made.rbegin(); folder != run.made.rend(); ++folder)
-    {
-        ::rmdir(folder->c_str()); // not if there is anything in it
-    }
-}
-
-bool
-PrepareOutput(const std::string& program, const Values& values, RunOptions* run, Error* error)
-{
-    namespace fs = std::filesystem;
-    const bool chosen = !values.Present("out") || values.Text("out").empty();
-    const std::string base = "results/" + program + "-";
-    const auto fail = [&](const std::string& folder, const std::string& why) {
-        *error = {values.Where("out"), folder, "cannot be written: " + why + "; give a folder you can write to, --out=DIR", ""};
-        return false;
-    };
-
-    if (!run->dryRun && !FindLauncher().IsFirst())
-    {
-        return true; // of several processes the first one writes
-    }
-    const std::string wanted = chosen ? "results" : values.Text("out");
-    const std::string why = WhyNotWritable(wanted);
-    if (!why.empty())
-    {
-        return fail(wanted, why);
-    }
-    if (run->dryRun)
-    {
-        run->out = chosen ? base + "N" : wanted;
-        return true;
-    }
-
-    std::error_code failed;
-    if (chosen)
-    {
-        MakeFolders("results", &run->made, failed);
-        if (failed)
-        {
-            DropOutput(*run);
-            return fail("results", failed.message());
-        }
-        // mkdir decides between runs that start at the same time.
-        for (uint32_t n = 1;; ++n)
-        {
-            run->out = base + std::to_string(n);
-            if (::mkdir(run->out.c_str(), 0777) == 0)
-            {
-                run->made.push_back(run->out);
-                break;
-            }
-            if (errno != EEXIST)
-            {
-                const std::string why = std::strerror(errno);
-                DropOutput(*run);
-                return fail(run->out, why);
-            }
-        }
-    }
-    else
-    {
-        run->out = values.Text("out");
-        MakeFolders(run->out, &run->made, failed);
-        if (failed)
-        {
-            DropOutput(*run);
-            return fail(run->out, failed.message());
-        }
-    }
-    const std::string probe = run->out + "/.writable-" + std::to_string(::getpid());
-    const int fd = ::open(probe.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
-    if (fd < 0)
-    {
-        return fail(run->out, std::strerror(errno));
-    }
-    ::close(fd);
-    ::unlink(probe.c_str());
-    if (!HoldOutput(run->out))
-    {
-        return fail(run->out, "another run is writing to it");
-    }
-    return true;
 }
 
 } // namespace scenario

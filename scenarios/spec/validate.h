@@ -31,6 +31,8 @@ struct Validation
     void FailFile(const std::string& option, const std::vector<topo::Error>& errors);
     /// A value decided here; in the text form of the option. Not marked as given.
     void Decide(const std::string& option, const std::string& text);
+    /// A default that follows from others.
+    void DecideUnlessGiven(const std::string& option, const std::string& text);
     /// Errors for options that were given although `why` makes them meaningless: "has no meaning with --flows".
     void MustNotBeGiven(const std::vector<std::string>& options, const std::string& why);
 };
@@ -59,13 +61,6 @@ RunOptions MakeRun(Validation* v, const ReadResult& read, const topo::Topology* 
 
 /// The configuration as run: reads back as a scenario, and is the same for the same seed wherever results go.
 nlohmann::json AsRun(const Validation& v, const RunOptions& run, bool networkFromFile);
-
-/// Creates run->out, or chooses and creates results/PROGRAM-N, and makes sure that files can be written there. With
-/// dryRun nothing is touched. False: *error says why.
-bool PrepareOutput(const std::string& program, const Values& values, RunOptions* run, Error* error);
-
-/// Takes back what PrepareOutput() made, as far as it is empty: of a run that is refused nothing is left.
-void DropOutput(const RunOptions& run);
 
 } // namespace scenario
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Simulate distributed training on a cluster from Python: dltrain, collperf and traffic, with data frames as results.
+"""Simulate distributed training on a cluster from Python: dltrain, collperf and traffic, with data
+frames as results.
 
     from cluster_simulator import GPUmodel, ServerConfig, Simulator, NetworkConfig
 
@@ -9,7 +10,13 @@
     run.stats["step_time_us"], run.flows(), run.links(), run.calls(), run.events()
 """
 
-from .errors import InvalidInput, ProgramNotFound, SimulationFailed, SimulatorError, SimulatorWarning
+from .errors import (
+    InvalidInput,
+    ProgramNotFound,
+    SimulationFailed,
+    SimulatorError,
+    SimulatorWarning,
+)
 from .hardware import GPUmodel, ServerConfig
 from .network import NetworkConfig
 from .results import Run, load

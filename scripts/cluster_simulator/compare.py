@@ -1,37 +1,47 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""scripts/compare: one scenario of traffic under several congestion controls, as one table and one picture.
+"""scripts/compare: one scenario of traffic under several congestion controls, as one table and one
+picture.
 
-The runs are points of a sweep (sweep.py) that keep their files: a comparison that was cut off goes on where it stopped,
-and one more algorithm costs one more run. compare.json says which scenario the folder is of.
+The runs are points of a sweep (sweep/) that keep their files: a comparison that was cut off goes on
+where it stopped, and one more algorithm costs one more run. compare.json says which scenario the
+folder is of.
 """
 
 import csv
 import hashlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 
-from . import programs, sweep
+from . import programs
 from .errors import InvalidInput, ProgramNotFound, SimulatorError, missing_library
 from .files import parse_json, read_text
 from .results import ResultsError, load
 from .shown import complaint
+from .sweep import errors as sweep_errors
+from .sweep.arguments import jobs_of, option_of, set_own
+from .sweep.points import option_name, split_values
+from .sweep.progress import first_line
+from .sweep.store import DATABASE, DONE, FAILED, Store
+from .sweep.sweeping import run_points
 
 HELP = """compare - one scenario under several congestion controls, side by side
 
 Usage
   scripts/compare SCENARIO.json --cc=NAME,NAME,... --out=DIR [--OPTION=VALUE ...]
 
-SCENARIO.json is one of traffic, such as those in scenarios/presets/cc. Each NAME of --cc is a run with
-that congestion control; NAME+OPTION=VALUE+OPTION=VALUE one with options of its own, so that one
-algorithm can be compared with itself:
+SCENARIO.json is one of traffic, such as those in scenarios/presets/cc. Each NAME of --cc is a run
+with that congestion control; NAME+OPTION=VALUE+OPTION=VALUE one with options of its own, so that
+one algorithm can be compared with itself:
 
-  scripts/compare scenarios/presets/cc/hpcc-fattree.json --cc=dcqcn,none --duration=2ms --out=fattree
+  scripts/compare scenarios/presets/cc/hpcc-fattree.json --cc=dcqcn,none --duration=2ms --out=tree
   scripts/compare job.json --cc=dcqcn,dcqcn+cc-preset=sigcomm15,none+window=150kB --out=presets
 
-Other options are traffic's and go to every run: ./ns3 run "traffic --help". What the table needs is
-measured unless the scenario or an option says otherwise: --queue-interval=1us, --rate-interval=100us.
+Other options are traffic's and go to every run: ./ns3 run "traffic --help". What the table needs
+is measured unless the scenario or an option says otherwise: --queue-interval=1us,
+--rate-interval=100us.
 
   --cc=NAME,...     congestion controls, and options of single runs
   --out=DIR         folder of the comparison. The same folder again: what is done is skipped
@@ -41,7 +51,8 @@ measured unless the scenario or an option says otherwise: --queue-interval=1us, 
   --dry-run         list the runs; run nothing, write nothing
 
 Into DIR: compare.txt, which is also printed, compare.csv (the same numbers and more, a row a run),
-compare.png, .svg and .pdf, and runs/N with all files of each run, for scripts/plot and scripts/report.
+compare.png, .svg and .pdf, and runs/N with all files of each run, for scripts/plot and
+scripts/report.
 
 Exit status: 0 all runs done, 2 bad input, 3 some runs failed, 130 stopped by Ctrl-C.
 """
@@ -75,17 +86,20 @@ def read_scenario(path):
 
 
 def variants(text):
-    """ "dcqcn,none+window=1MB" -> [("dcqcn", {"cc": "dcqcn"}), ("none+window=1MB", {"cc": "none", "window": "1MB"})]"""
+    """ "dcqcn,none+window=1MB" -> [("dcqcn", {"cc": "dcqcn"}), ("none+window=1MB", {"cc": "none",
+    "window": "1MB"})]
+    """
     found = {}
-    for label in sweep.split_values(text, "cc"):
+    for label in split_values(text, "cc"):
         name, *extras = label.split("+")
         options = {"cc": name}
         for extra in extras:
             option, equals, value = extra.partition("=")
-            option = sweep.option_name(option.lstrip("-"))
+            option = option_name(option.lstrip("-"))
             if not option or not equals or not value:
                 raise BadUse(
-                    f"--cc={label}: allowed: NAME, or NAME+OPTION=VALUE+OPTION=VALUE, such as none+window=150kB"
+                    f"--cc={label}: allowed: NAME, or NAME+OPTION=VALUE+OPTION=VALUE, such as"
+                    " none+window=150kB"
                 )
             if option in options or option in OWN or option in ("scenario", "progress"):
                 raise BadUse(f"--cc={label}: --{option.replace('_', '-')} cannot be given here")
@@ -114,7 +128,9 @@ def points_of(scenario, path, chosen, common):
 
 
 def check(points):
-    """All runs as the program sees them, before the first one begins: its own words about what is wrong."""
+    """All runs as the program sees them, before the first one begins: its own words about what is
+    wrong.
+    """
     for label, point in points:
         ended = subprocess.run(
             [programs.find("traffic"), "--dry-run", *programs.words(point)],
@@ -125,12 +141,16 @@ def check(points):
             check=False,
         )
         if ended.returncode != 0:
-            said = programs.error_text(ended.stderr.splitlines()) or f"exit status {ended.returncode}"
-            raise BadUse(sweep.first_line(said) + (f" (in {label})" if label not in said else ""))
+            said = (
+                programs.error_text(ended.stderr.splitlines()) or f"exit status {ended.returncode}"
+            )
+            raise BadUse(first_line(said) + (f" (in {label})" if label not in said else ""))
 
 
 def claim(folder, digest, path):
-    """Remember of which scenario a folder is; refuse another one: runs that are done would be of the old."""
+    """Remember of which scenario a folder is; refuse another one: runs that are done would be of
+    the old.
+    """
     record = os.path.join(folder, "compare.json")
     if os.path.exists(record) and not os.path.isfile(record):
         raise BadUse(f"--out={folder}: {record} is no regular file")
@@ -143,8 +163,8 @@ def claim(folder, digest, path):
     if before is not None and (not isinstance(before, dict) or before.get("sha256") != digest):
         was = before.get("scenario") if isinstance(before, dict) else None
         raise BadUse(
-            f"--out={folder}: holds a comparison of another scenario, or {was or path} has changed since; "
-            "choose another folder"
+            f"--out={folder}: holds a comparison of another scenario, or {was or path} has changed"
+            " since; choose another folder"
         )
     if before is None:
         try:
@@ -166,7 +186,9 @@ def classes_of(stats):
     return {
         (row["from_bytes"], row["to_bytes"]): row
         for row in rows
-        if row.get("kind") == "class" and row.get("tag") == "all" and {"from_bytes", "to_bytes", *SHOWN} <= set(row)
+        if row.get("kind") == "class"
+        and row.get("tag") == "all"
+        and {"from_bytes", "to_bytes", *SHOWN} <= set(row)
     }
 
 
@@ -176,16 +198,25 @@ def lows_of(runs):
 
 
 def numbers_of(label, run, lows):
-    """One row of compare.csv. A class has the same number in all rows; empty if this run has no flow of it."""
+    """One row of compare.csv. A class has the same number in all rows; empty if this run has no
+    flow of it.
+    """
     from .plots.comparison import paused, port_class  # matplotlib
 
     stats = run.stats
     slowdown, jain = stats.get("fct_slowdown") or {}, stats.get("fairness") or {}
     row = {"run": label, "flows": stats.get("messages") or 0}
-    row.update({f"slowdown_{name}": slowdown.get(name) for name in ("mean", "p50", "p99", "p999", "max")})
+    row.update(
+        {f"slowdown_{name}": slowdown.get(name) for name in ("mean", "p50", "p99", "p999", "max")}
+    )
     for (low, _), part in classes_of(stats).items():
         n = lows.index(low)
-        row.update({f"class{n}_{name}": part.get(name) for name in ("from_bytes", "to_bytes", "flows", *SHOWN)})
+        row.update(
+            {
+                f"class{n}_{name}": part.get(name)
+                for name in ("from_bytes", "to_bytes", "flows", *SHOWN)
+            }
+        )
     for kind in ("switch_to_host", "switch_to_switch"):
         if kind in (stats.get("port_classes") or {}):
             for name in ("p50", "p99", "max"):
@@ -195,9 +226,16 @@ def numbers_of(label, run, lows):
         if kind in (stats.get("port_classes") or {}):
             row[f"utilization_{kind}"] = port_class(run, "utilization", None, kind)
     row["jain_mean"], row["jain_min"] = jain.get("jain_mean"), jain.get("jain_min")
-    row.update({name: stats.get(name) for name in ("pfc_pauses", "ecn_marks", "retransmitted_packets", "timeouts")})
+    row.update(
+        {
+            name: stats.get(name)
+            for name in ("pfc_pauses", "ecn_marks", "retransmitted_packets", "timeouts")
+        }
+    )
     row["dropped_frames"] = sum((stats.get("drops") or {}).values())
-    row["simulated_time_us"], row["event_loop_s"] = stats.get("simulated_time_us"), stats.get("event_loop_s")
+    row["simulated_time_us"], row["event_loop_s"] = stats.get("simulated_time_us"), stats.get(
+        "event_loop_s"
+    )
     return row
 
 
@@ -212,11 +250,15 @@ def text_table(runs, rows):
     """For a terminal: a line a run; above its columns what they are."""
     every = [edge for _, run in runs for edge in classes_of(run.stats)]
     # The last class ends with the largest flow of any run.
-    edges = [(low, max(high for other, high in every if other == low)) for low in lows_of(run for _, run in runs)]
+    edges = [
+        (low, max(high for other, high in every if other == low))
+        for low in lows_of(run for _, run in runs)
+    ]
     columns = [("", "run", [label for label, _ in runs])]
     for low, high in edges:
         parts = [
-            next((part for edge, part in classes_of(run.stats).items() if edge[0] == low), None) for _, run in runs
+            next((part for edge, part in classes_of(run.stats).items() if edge[0] == low), None)
+            for _, run in runs
         ]
         for i, name in enumerate(SHOWN):
             head = f"{size(low)} to {size(high)}" if i == 0 else ""
@@ -229,7 +271,9 @@ def text_table(runs, rows):
             columns.append((head, name, [size(row[key]) if key in row else "-" for row in rows]))
     columns.append(("paused", "", [f"{100 * row['pause_share']:.2f}%" for row in rows]))
     use = [row.get("utilization_switch_to_host") for row in rows]
-    columns.append(("used", "to hosts", ["-" if value is None else f"{100 * value:.1f}%" for value in use]))
+    columns.append(
+        ("used", "to hosts", ["-" if value is None else f"{100 * value:.1f}%" for value in use])
+    )
     jain = [row["jain_mean"] for row in rows]
     columns.append(("Jain", "mean", ["-" if value is None else f"{value:.3f}" for value in jain]))
     lines = ["", "", *("" for _ in runs)]
@@ -271,8 +315,9 @@ def present(folder, runs, title, formats):
     runs = [(label, load(path)) for label, path in runs]
     lows = lows_of(run for _, run in runs)
     rows = [numbers_of(label, run, lows) for label, run in runs]
-    text = f"Slowdown of flows by size (completion time over that of an idle network), {title}\n\n" + text_table(
-        runs, rows
+    text = (
+        f"Slowdown of flows by size (completion time over that of an idle network), {title}\n\n"
+        + text_table(runs, rows)
     )
     write(os.path.join(folder, "compare.txt"), text)
     write_csv(os.path.join(folder, "compare.csv"), rows)
@@ -294,17 +339,20 @@ def present(folder, runs, title, formats):
 def main(arguments):
     try:
         return _main(arguments)
-    except (BadUse, sweep.BadUse, InvalidInput, ProgramNotFound, ResultsError) as error:
+    except (BadUse, sweep_errors.BadUse, InvalidInput, ProgramNotFound, ResultsError) as error:
         print(f"compare: error: {complaint(error)}", file=sys.stderr)
         return 2
     except ImportError as error:
         print(f"compare: error: {missing_library(error)}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"compare: error: {error.filename or ''}: cannot be written: {error.strerror}", file=sys.stderr)
+        print(
+            f"compare: error: {error.filename or ''}: cannot be written: {error.strerror}",
+            file=sys.stderr,
+        )
         return 1
-    except sweep.sqlite3.Error as error:
-        print(f"compare: error: {sweep.DATABASE}: {error}", file=sys.stderr)
+    except sqlite3.Error as error:
+        print(f"compare: error: {DATABASE}: {error}", file=sys.stderr)
         return 1
 
 
@@ -315,17 +363,24 @@ def _main(arguments):
     files = [argument for argument in arguments if not argument.startswith("-")]
     if len(files) != 1:
         raise BadUse(
-            "one scenario is wanted, such as: scripts/compare scenarios/presets/cc/hpcc-fattree.json --cc=dcqcn,none "
-            "--out=DIR"
+            "one scenario is wanted, such as: scripts/compare"
+            " scenarios/presets/cc/hpcc-fattree.json --cc=dcqcn,none --out=DIR"
         )
-    own = {"cc": None, "out": None, "jobs": None, "format": None, "retry_failed": False, "dry_run": False}
+    own = {
+        "cc": None,
+        "out": None,
+        "jobs": None,
+        "format": None,
+        "retry_failed": False,
+        "dry_run": False,
+    }
     common = {}
     for argument in arguments:
         if not argument.startswith("-"):
             continue
-        name, text = sweep._option(argument)
+        name, text = option_of(argument)
         if name in own:
-            sweep._set_own(own, name, text, argument)
+            set_own(own, name, text, argument)
         elif name in ("scenario", "progress", "no_progress", "list", "version"):
             raise BadUse(f"{argument}: has no meaning in a comparison")
         else:
@@ -335,11 +390,14 @@ def _main(arguments):
                 raise BadUse(f"{argument}: given twice")
             common[name] = text
     if own["cc"] is None:
-        raise BadUse("--cc=NAME,... is missing: the congestion controls to compare; traffic --list=cc shows all")
+        raise BadUse(
+            "--cc=NAME,... is missing: the congestion controls to compare; traffic --list=cc"
+            " shows all"
+        )
     if own["out"] is None and not own["dry_run"]:
         raise BadUse("--out=DIR is missing: the folder of the comparison")
     formats = _formats(own["format"])
-    jobs = sweep._jobs(own["jobs"])
+    jobs = jobs_of(own["jobs"])
     scenario, digest = read_scenario(files[0])
     points = points_of(scenario, files[0], variants(own["cc"]), common)
     check(points)
@@ -352,7 +410,7 @@ def _main(arguments):
 
     out = own["out"]
     claim(out, digest, files[0])
-    stopped_by, numbers = sweep._run(
+    stopped_by, numbers = run_points(
         "traffic", [point for _, point in points], out, jobs, True, own["retry_failed"], False
     )
     return _conclude(out, points, numbers, stopped_by, os.path.basename(files[0]), formats)
@@ -369,7 +427,7 @@ def _formats(text):
 
 
 def _conclude(out, points, numbers, stopped_by, title, formats):
-    store = sweep.Store(out)
+    store = Store(out)
     try:
         rows = {row["id"]: row for row in store.rows()}
     finally:
@@ -378,11 +436,11 @@ def _conclude(out, points, numbers, stopped_by, title, formats):
     failed = 0
     for (label, _), number in zip(points, numbers):
         row = rows[number]
-        if row["status"] == sweep.DONE and row["folder"]:
+        if row["status"] == DONE and row["folder"]:
             done.append((label, os.path.join(out, row["folder"])))
-        elif row["status"] == sweep.FAILED:
+        elif row["status"] == FAILED:
             failed += 1
-            print(f"compare: {label} failed: {sweep.first_line(row['error'])}", file=sys.stderr)
+            print(f"compare: {label} failed: {first_line(row['error'])}", file=sys.stderr)
     if done:
         present(out, done, title, formats)
     if stopped_by:

@@ -4,10 +4,10 @@
     if __name__ == "__main__":
         console.run("plot", main)
 
-- Standard output that cannot be written (a full disk, a closed pipe or descriptor) is one error and status 1, whatever
-  the script printed there. A status that is not 0 stays.
-- What names of files hold never acts on the terminal: control characters, and bytes that are no UTF-8, are
-  shown as \\xNN.
+- Standard output that cannot be written (a full disk, a closed pipe or descriptor) is one error and
+  status 1, whatever the script printed there. A status that is not 0 stays.
+- What names of files hold never acts on the terminal: control characters, and bytes that are no
+  UTF-8, are shown as \\xNN.
 - Ctrl-C ends with 130, without a traceback.
 """
 
@@ -55,7 +55,8 @@ class Stream:
 
     def _lost(self, error):
         self.error = getattr(error, "strerror", None) or str(error)
-        # What still waits in its buffer has nowhere to go: else the interpreter complains when it ends.
+        # What still waits in its buffer has nowhere to go: else the interpreter complains when it
+        # ends.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.stream.fileno())
         os.close(nowhere)
@@ -72,7 +73,9 @@ def run(program, main):
     sys.stdout, sys.stderr = Stream(sys.stdout), Stream(sys.stderr)
     try:
         # argparse of Python 3.11 makes an empty list of the value "--".
-        empty = next((word for word in sys.argv[1:] if word.startswith("--") and word.endswith("=--")), None)
+        empty = next(
+            (word for word in sys.argv[1:] if word.startswith("--") and word.endswith("=--")), None
+        )
         if empty is None:
             status = main(sys.argv[1:])
         else:
@@ -87,7 +90,10 @@ def run(program, main):
             status = 1
     sys.stdout.flush()
     if sys.stdout.error is not None:
-        print(f"{program}: error: standard output: cannot be written: {sys.stdout.error}", file=sys.stderr)
+        print(
+            f"{program}: error: standard output: cannot be written: {sys.stdout.error}",
+            file=sys.stderr,
+        )
         status = status or 1
     sys.stderr.flush()
     sys.exit(status)

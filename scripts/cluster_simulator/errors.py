@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What can go wrong. Every message is the simulator's own, or says as much as the simulator would.
 
-Ctrl-C raises KeyboardInterrupt itself; its `run` holds the result so far, whose files are complete, or None.
+Ctrl-C raises KeyboardInterrupt itself; its `run` holds the result so far, whose files are complete,
+or None.
 """
 
 
@@ -14,11 +15,14 @@ class ProgramNotFound(SimulatorError):
 
 
 class InvalidInput(SimulatorError, ValueError):
-    """An option, a value or a file that the simulator refuses (exit status 2). Nothing was simulated."""
+    """An option, a value or a file that the simulator refuses (exit status 2). Nothing was
+    simulated.
+    """
 
 
 class SimulationFailed(SimulatorError):
-    """The simulation could not go on: stuck, queue pairs that failed (exit status 3), or the program died.
+    """The simulation could not go on: stuck, queue pairs that failed (exit status 3), or the
+    program died.
 
     `run` holds what there is until then, or None; `exit_status` is the program's.
     """
@@ -34,8 +38,12 @@ class SimulatorWarning(UserWarning):
 
 
 def missing_library(error):
-    """What an ImportError says to who reads it. One of this package's own modules is a mistake of ours, not a missing
-    Debian package: it is raised again."""
+    """What an ImportError says to who reads it. One of this package's own modules is a mistake of
+    ours, not a missing Debian package: it is raised again.
+    """
     if (error.name or "").split(".")[0] == __package__:
         raise error
-    return f"{error}; type:  sudo apt-get install --no-install-recommends python3-matplotlib python3-pandas"
+    return (
+        f"{error}; type:  sudo apt-get install --no-install-recommends python3-matplotlib"
+        " python3-pandas"
+    )

@@ -5,9 +5,10 @@ import json
 import os
 
 
-
 def read_text(path):
-    """A whole file of UTF-8. Raises OSError or ValueError. A pipe or a device is none: it might never end."""
+    """A whole file of UTF-8. Raises OSError or ValueError. A pipe or a device is none: it might
+    never end.
+    """
     if not os.path.isfile(path):
         os.stat(path)  # says why, if there is none
         raise OSError(0, "is no file", os.fspath(path))

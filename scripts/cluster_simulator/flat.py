@@ -5,10 +5,11 @@ NO_RESULTS = ("configuration", "schema_version", "nondeterministic")
 
 
 def flat(stats):
-    """{"step_time_us": 447138, "fct_us_p99": 4920, ...}: every number of stats.json under its path, with its unit.
+    """{"step_time_us": 447138, "fct_us_p99": 4920, ...}: every number of stats.json under its path,
+    with its unit.
 
-    True and False are 1 and 0. Of a list only the first entry is taken, as links_0_utilization, which is the busiest
-    link: how many there are differs from run to run.
+    True and False are 1 and 0. Of a list only the first entry is taken, as links_0_utilization,
+    which is the busiest link: how many there are differs from run to run.
     """
     row = {}
     for key, value in stats.items():

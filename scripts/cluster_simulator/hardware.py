@@ -26,7 +26,8 @@ class GPUmodel(enum.Enum):
         return f"GPUmodel.{self.name}"
 
 
-# The server whose links between GPUs are those that such GPUs are sold with. GB200 and B300 have the NVLink of B200.
+# The server whose links between GPUs are those that such GPUs are sold with. GB200 and B300 have
+# the NVLink of B200.
 SOLD_IN = {
     GPUmodel.P100: "dgx-1-p100",
     GPUmodel.V100: "dgx-1-v100",
@@ -47,16 +48,18 @@ class ServerConfig:
         ServerConfig([GPUmodel.A100] * 8)
         ServerConfig([GPUmodel.A100] * 4, nics=2, server="pcie4-a100")
         ServerConfig([GPUmodel.H100] * 8, server="dgx-h100")
-        ServerConfig([GPUmodel.H100] * 8, interconnect="nvswitch", per_gpu="3600Gbps", latency="600ns")
+        ServerConfig([GPUmodel.H100] * 8, interconnect="nvswitch", per_gpu="3600Gbps",
+            latency="600ns")
         ServerConfig(["my-gpu.json"] * 8)
 
     gpus: a list of GPUmodel, names or JSON files; all alike.
     nics: network interfaces; default: as server= has, without it 1.
-    server: a name of dltrain --help=servers, or a JSON file, which brings its NICs and their rate (nic= of the network,
-    or of a call, wins). Default: the links between GPUs of what such GPUs are sold in, and NICs of 100 Gb/s.
-    interconnect: "nvswitch", "nvlink-mesh" or "pcie" with the rate per_gpu, each way, instead of the server's; pcie
-    needs host_bridge, a rate, too. efficiency is the share of the rates that messages get; with bulk_latency messages go
-    as NCCL's LL (latency, twice the bytes) or Simple (bulk_latency), whichever is faster.
+    server: a name of dltrain --help=servers, or a JSON file, which brings its NICs and their rate
+    (nic= of the network, or of a call, wins). Default: the links between GPUs of what such GPUs are
+    sold in, and NICs of 100 Gb/s. interconnect: "nvswitch", "nvlink-mesh" or "pcie" with the rate
+    per_gpu, each way, instead of the server's; pcie needs host_bridge, a rate, too. efficiency is
+    the share of the rates that messages get; with bulk_latency messages go as NCCL's LL (latency,
+    twice the bytes) or Simple (bulk_latency), whichever is faster.
     """
 
     def __init__(
@@ -78,7 +81,9 @@ class ServerConfig:
             raise InvalidInput("ServerConfig: a server needs at least one GPU: [GPUmodel.A100] * 8")
         kinds = sorted({_name(gpu) for gpu in self.gpus})
         if len(kinds) > 1:
-            counts = ", ".join(f"{sum(_name(gpu) == kind for gpu in self.gpus)} x {kind}" for kind in kinds)
+            counts = ", ".join(
+                f"{sum(_name(gpu) == kind for gpu in self.gpus)} x {kind}" for kind in kinds
+            )
             raise InvalidInput(f"ServerConfig: {counts}: all GPUs of a server must be alike today")
         details = {
             "kind": interconnect,
@@ -91,8 +96,8 @@ class ServerConfig:
         self.scale_up = {key: value for key, value in details.items() if value is not None}
         if self.scale_up and (interconnect is None or per_gpu is None):
             raise InvalidInput(
-                "ServerConfig: give interconnect (nvswitch, nvlink-mesh or pcie) and per_gpu, such as "
-                "'2400Gbps', together; without both the GPUs are connected as server= says"
+                "ServerConfig: give interconnect (nvswitch, nvlink-mesh or pcie) and per_gpu, such"
+                " as '2400Gbps', together; without both the GPUs are connected as server= says"
             )
         if self.scale_up and server is not None:
             raise InvalidInput(
@@ -109,11 +114,15 @@ class ServerConfig:
 
     @property
     def unnamed(self):
-        """Whether it stands for a server of the programs' without being named: only its links between GPUs are meant."""
+        """Whether it stands for a server of the programs' without being named: only its links
+        between GPUs are meant.
+        """
         return self.server is None and not self.scale_up
 
     def options(self, folder):
-        """Options of dltrain and collperf; a server that has no name is written as a JSON file into the folder."""
+        """Options of dltrain and collperf; a server that has no name is written as a JSON file into
+        the folder.
+        """
         server = self.server
         if self.scale_up:
             server = os.path.join(folder, "server.json")
@@ -148,14 +157,23 @@ class ServerConfig:
 
     def __repr__(self):
         words = [f"[{self.gpu!r}] * {len(self.gpus)}"]
-        words += [f"nics={self.nics!r}"] if self.nics not in (None, 1) or (self.server and self.nics == 1) else []
+        words += (
+            [f"nics={self.nics!r}"]
+            if self.nics not in (None, 1) or (self.server and self.nics == 1)
+            else []
+        )
         words += [f"server={self.server!r}"] if self.server else []
-        words += [f"{'interconnect' if key == 'kind' else key}={value!r}" for key, value in self.scale_up.items()]
+        words += [
+            f"{'interconnect' if key == 'kind' else key}={value!r}"
+            for key, value in self.scale_up.items()
+        ]
         return f"ServerConfig({', '.join(words)})"
 
 
 def _model(gpu):
-    """A GPUmodel, also by its name as the program writes it; any other text is left to the program."""
+    """A GPUmodel, also by its name as the program writes it; any other text is left to the
+    program.
+    """
     if isinstance(gpu, GPUmodel):
         return gpu
     if not isinstance(gpu, (str, os.PathLike)):

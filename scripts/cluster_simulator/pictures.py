@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Pictures of one run, for a notebook, in the look of scripts/plot.
 
-plot() is scripts/plot's own; the others draw into the axes they are given, or new ones, and return them.
+plot() is scripts/plot's own; the others draw into the axes they are given, or new ones, and return
+them.
 """
 
 import functools
@@ -26,11 +27,15 @@ class Pictures:
     """Methods of Result."""
 
     def plot(self, name, width=None):
-        """One of scripts/plot's pictures ("step", "completion", "links", ...) as a matplotlib Figure."""
+        """One of scripts/plot's pictures ("step", "completion", "links", ...) as a matplotlib
+        Figure.
+        """
         from . import plots
 
         if name not in plots.PICTURES:
-            raise ValueError(f"plot: unknown picture {name!r}; allowed: {', '.join(plots.PICTURES)}")
+            raise ValueError(
+                f"plot: unknown picture {name!r}; allowed: {', '.join(plots.PICTURES)}"
+            )
         return plots.draw(name, [self], [self.program], width or plots.WIDTH)
 
     @_in_style
@@ -51,7 +56,13 @@ class Pictures:
         ax.grid(False, axis="y")
         ax.set_xlabel("time in a step (ms)")
         ax.set_title(
-            _title(self, f"{self.stats.get('model', 'step')}, {self.stats.get('gpus', '?')} GPUs: {left:.3g} ms a step")
+            _title(
+                self,
+                (
+                    f"{self.stats.get('model', 'step')}, {self.stats.get('gpus', '?')} GPUs:"
+                    f" {left:.3g} ms a step"
+                ),
+            )
         )
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.6), ncol=2)
         return ax
@@ -71,7 +82,12 @@ class Pictures:
         for name, dashes in (("p50", style.DASHES[2]), ("p99", style.DASHES[1])):
             value = (self.stats.get("fct_us") or {}).get(name)
             if value:
-                ax.axvline(value, linestyle=dashes, color=style.RED, label=f"{name} {style.human_time(value)}")
+                ax.axvline(
+                    value,
+                    linestyle=dashes,
+                    color=style.RED,
+                    label=f"{name} {style.human_time(value)}",
+                )
         if ax.get_legend_handles_labels()[0]:
             ax.legend()
         ax.set_ylim(0, 104)
@@ -87,32 +103,52 @@ class Pictures:
         wide, width_us = self._utilization()
         busiest = wide.sum().sort_values(ascending=False, kind="stable").index[:count]
         ax = _axes(ax, 0.9 + 0.2 * max(len(busiest), 2))
-        if len(busiest):  # lines would hide each other: links of one ring do the same at the same time
+        # lines would hide each other: links of one ring do the same at the same time
+        if len(busiest):
             edges = [time / 1000 for time in [*wide.index, wide.index[-1] + width_us]]
             mesh = ax.pcolormesh(
-                edges, range(len(busiest) + 1), 100 * wide[busiest].T.to_numpy(), cmap="Blues", vmin=0, vmax=100
+                edges,
+                range(len(busiest) + 1),
+                100 * wide[busiest].T.to_numpy(),
+                cmap="Blues",
+                vmin=0,
+                vmax=100,
             )
             bar = ax.figure.colorbar(mesh, ax=ax, label="utilization (%)")
             bar.outline.set_linewidth(0.4)
-            ax.set_yticks([place + 0.5 for place in range(len(busiest))], [_plain(link) for link in busiest])
+            ax.set_yticks(
+                [place + 0.5 for place in range(len(busiest))], [_plain(link) for link in busiest]
+            )
             ax.invert_yaxis()
         else:
             ax.set_yticks([])
         ax.grid(False)
         ax.set_xlabel("time since the simulation began (ms)")
-        ax.set_title(_title(self, "Busiest links" + (f", means over {width_us / 1000:.3g} ms" if width_us else "")))
+        ax.set_title(
+            _title(
+                self,
+                "Busiest links" + (f", means over {width_us / 1000:.3g} ms" if width_us else ""),
+            )
+        )
         return ax
 
     def _utilization(self):
-        """(table: a row for each stretch of time, by its begin, a column for each link; length of a stretch)"""
+        """(table: a row for each stretch of time, by its begin, a column for each link; length of a
+        stretch)
+        """
         table = self.links()
-        wide = table.pivot_table(index="time_us", columns="link", values="utilization", aggfunc="mean")
+        wide = table.pivot_table(
+            index="time_us", columns="link", values="utilization", aggfunc="mean"
+        )
         interval = (self.stats.get("links_csv") or {}).get("interval_us")
         if not len(wide) or not interval:
             return wide.fillna(0), float(interval or 0)
         # An interval in which a link did nothing has no row: that is zero.
         first, last = float(self.stats.get("measured_from_us") or 0), float(wide.index[-1])
-        every = [round(n * interval, 6) for n in range(int(first / interval) + 1, int(last / interval) + 1)]
+        every = [
+            round(n * interval, 6)
+            for n in range(int(first / interval) + 1, int(last / interval) + 1)
+        ]
         wide = wide.reindex(sorted({*every, *wide.index})).fillna(0)
         together = -(-len(wide) // 150)  # as many as a picture shows
         stretches = wide.groupby([place // together for place in range(len(wide))]).mean()
@@ -126,7 +162,9 @@ class Pictures:
 
         ax = _axes(ax)
         table = self.collectives()
-        for number, ((op, algorithm), rows) in enumerate(table.groupby(["op", "algorithm"]) if len(table) else []):
+        for number, ((op, algorithm), rows) in enumerate(
+            table.groupby(["op", "algorithm"]) if len(table) else []
+        ):
             rows = rows.sort_values("bytes", kind="stable")
             ax.plot(
                 rows["bytes"],
@@ -134,11 +172,15 @@ class Pictures:
                 color=style.COLOURS[number % len(style.COLOURS)],
                 marker=style.MARKERS[number % len(style.MARKERS)],
                 markersize=3,
-                linestyle=style.DASHES[number % len(style.DASHES)] if self.program == "collperf" else "none",
+                linestyle=style.DASHES[number % len(style.DASHES)]
+                if self.program == "collperf"
+                else "none",
                 label=f"{op}, {algorithm}",
             )
         if len(table):
-            style.widen_log(ax, "x", [max(1, table["bytes"].min()), max(1, table["bytes"].max())], 4)
+            style.widen_log(
+                ax, "x", [max(1, table["bytes"].min()), max(1, table["bytes"].max())], 4
+            )
             ax.set_xscale("log", base=2)
             style.byte_ticks(ax, "x", binary=True)
             ax.set_ylim(0, 1.1 * table["busbw_GBps"].max() or 1)

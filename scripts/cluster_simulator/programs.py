@@ -2,7 +2,9 @@
 """The simulator's programs: where they are, their options as words, and running one to its end."""
 
 import errno
+import functools
 import glob
+import json
 import os
 import re
 import selectors
@@ -30,23 +32,30 @@ def find(name):
         path = os.path.join(wanted, name)
         if _is_program(path):
             return os.path.abspath(path)
-        raise ProgramNotFound(f"DLTRAIN_PROGRAMS={wanted}: no program {name} in this folder; correct or unset it")
+        raise ProgramNotFound(
+            f"DLTRAIN_PROGRAMS={wanted}: no program {name} in this folder; correct or unset it"
+        )
     clones = list(_clones())
     for clone in clones:
         built = _in_clone(clone, name)
         if built:
             return built
     if clones:
-        raise ProgramNotFound(f'the program {name} is not built; type:  cd {clones[0]} && ./ns3 run "{name} --version"')
+        raise ProgramNotFound(
+            f"the program {name} is not built; type:  cd {clones[0]} && ./ns3 run"
+            f' "{name} --version"'
+        )
     raise ProgramNotFound(
-        f"the program {name} was not found: this package is installed outside a clone of the simulator. Set "
-        f'DLTRAIN_ROOT to the clone (and build there once: ./ns3 run "{name} --version"), or '
-        "DLTRAIN_PROGRAMS to the folder that holds the programs"
+        f"the program {name} was not found: this package is installed outside a clone of the"
+        " simulator. Set DLTRAIN_ROOT to the clone (and build there once: ./ns3 run"
+        f' "{name} --version"), or DLTRAIN_PROGRAMS to the folder that holds the programs'
     )
 
 
 def _clones():
-    """Clones of the simulator: named by the environment, the one this file is in, the one around the current folder."""
+    """Clones of the simulator: named by the environment, the one this file is in, the one around
+    the current folder.
+    """
     starts = [
         os.environ.get("DLTRAIN_ROOT"),
         os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
@@ -65,7 +74,9 @@ def _clones():
 
 
 def _in_clone(clone, name):
-    """The tests' link to the program, else what ./ns3 run has built: the newest, if there are several profiles."""
+    """The tests' link to the program, else what ./ns3 run has built: the newest, if there are
+    several profiles.
+    """
     link = os.path.join(clone, ".ns3", "programs", name)
     if _is_program(link):
         return link
@@ -77,7 +88,9 @@ def _in_clone(clone, name):
     built = []
     for tree in trees:
         folder = os.path.join(glob.escape(tree), "build", "scratch")
-        built += glob.glob(os.path.join(folder, f"ns3.*-{name}")) + glob.glob(os.path.join(folder, f"ns3.*-{name}-*"))
+        built += glob.glob(os.path.join(folder, f"ns3.*-{name}")) + glob.glob(
+            os.path.join(folder, f"ns3.*-{name}-*")
+        )
     built = [path for path in built if _is_program(path)]
     return max(built, key=os.path.getmtime) if built else None
 
@@ -89,8 +102,23 @@ def _is_program(path):
 # ---- options
 
 
+def options(name):
+    """What a program says of its options: {"topology": {"help": ..., "names": [...], ...}, ...}."""
+    return _options(find(name))
+
+
+@functools.lru_cache(maxsize=None)
+def _options(path):
+    listed = subprocess.run(
+        [path, "--list=options"], capture_output=True, check=True, stdin=subprocess.DEVNULL, encoding="utf-8"
+    )
+    return {option["name"]: option for option in json.loads(listed.stdout)["options"]}
+
+
 def words(options):
-    """{"micro_batch": 4, "pfc": False, "bytes": ["1MB", "2MB"]} as a command line has it. None: not given."""
+    """{"micro_batch": 4, "pfc": False, "bytes": ["1MB", "2MB"]} as a command line has it. None: not
+    given.
+    """
     return [_word(name, value) for name, value in options.items() if value is not None]
 
 
@@ -102,7 +130,9 @@ def _word(name, value):
 
 
 def text(value):
-    """A value as the programs read it. Raises InvalidInput where no argument of a program can be made of it."""
+    """A value as the programs read it. Raises InvalidInput where no argument of a program can be
+    made of it.
+    """
     try:
         made = _text(value)
         os.fsencode(made)
@@ -141,7 +171,9 @@ def why(messages):
 
 
 def dies_with_us(number):
-    """Words before a command that send it a signal when this process dies, however it does: nothing goes on unseen."""
+    """Words before a command that send it a signal when this process dies, however it does: nothing
+    goes on unseen.
+    """
     setpriv = shutil.which("setpriv")
     return [setpriv, f"--pdeathsig={number}"] if setpriv else []
 
@@ -157,17 +189,24 @@ class Ended:
 
 
 def run(name, options, show, cwd=None):
-    """Run a program to its end. Ctrl-C goes to it once, so that it can complete its files, and is remembered."""
+    """Run a program to its end. Ctrl-C goes to it once, so that it can complete its files, and is
+    remembered.
+    """
     command = dies_with_us("TERM") + [find(name)] + words(options)
     ours, its = _terminal()
     with _Interrupts() as interrupts:
-        # Standard output into a file: a pipe that nobody reads any more would kill the program before its files are
-        # complete.
+        # Standard output into a file: a pipe that nobody reads any more would kill the program
+        # before its files are complete.
         # A session of its own: a terminal's Ctrl-C would reach it twice, and the second one kills.
         with tempfile.TemporaryFile() as output:
             try:
                 process = subprocess.Popen(
-                    command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=its, start_new_session=True
+                    command,
+                    cwd=cwd,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=its,
+                    start_new_session=True,
                 )
             finally:
                 os.close(its)
@@ -181,11 +220,15 @@ def run(name, options, show, cwd=None):
                 os.close(ours)
             status = process.wait()
             output.seek(0)
-            return Ended(status, output.read().decode("utf-8", "replace"), messages, interrupts.count > 0)
+            return Ended(
+                status, output.read().decode("utf-8", "replace"), messages, interrupts.count > 0
+            )
 
 
 def _terminal():
-    """(our end, the program's): a terminal, because the programs tell it more often how far they are; else a pipe."""
+    """(our end, the program's): a terminal, because the programs tell it more often how far they
+    are; else a pipe.
+    """
     try:
         ours, its = os.openpty()
         tty.setraw(its)
@@ -231,7 +274,8 @@ class _Lines:
         *whole, self.rest = re.split(rb"[\r\n]", self.rest + data)
         for line in whole:
             self._take(line)
-        if progress.share(_plain(self.rest)) is not None:  # a line of progress has no end until the next one
+        # a line of progress has no end until the next one
+        if progress.share(_plain(self.rest)) is not None:
             self._take(self.rest)
             self.rest = b""
 
@@ -254,14 +298,19 @@ def _plain(line):
 
 
 class _Interrupts:
-    """Counts Ctrl-C while a program runs. In another thread than the main one Python never sees any."""
+    """Counts Ctrl-C while a program runs. In another thread than the main one Python never sees
+    any.
+    """
 
     def __init__(self):
         self.count = 0
         self.before = None
 
     def __enter__(self):
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) != signal.SIG_IGN
+        ):
             self.before = signal.signal(signal.SIGINT, self._on_signal)
         return self
 

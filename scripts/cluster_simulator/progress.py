@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How far a run is: a bar in Jupyter, one line in a terminal, a line now and then elsewhere.
 
-The programs print, to a terminal, a line every half second: "warm-up step 1 of 1: 301 ms simulated, 45.0% done, ...",
-and before, if it takes long, "dltrain: setting up: computing routes, 40%, 7 s".
+The programs print, to a terminal, a line every half second: "warm-up step 1 of 1: 301 ms simulated,
+45.0% done, ...", and before, if it takes long, "dltrain: setting up: computing routes, 40%, 7 s".
 """
 
 import html
@@ -85,8 +85,10 @@ class Jupyter(Silent):
 
     def update(self, done, text):
         self._show(
-            f'<progress max="1000" value="{round(1000 * done)}" style="width: 20em"></progress> '
-            f"<code>{html.escape(f'{self.name}: {text}')}</code>",
+            (
+                f'<progress max="1000" value="{round(1000 * done)}" style="width: 20em"></progress>'
+                f' <code>{html.escape(f"{self.name}: {text}")}</code>'
+            ),
             f"{self.name}: {text}",
         )
 

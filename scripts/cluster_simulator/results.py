@@ -6,87 +6,25 @@
     run.flows().groupby("tag").fct_us.quantile(0.99)
 
 Columns and units are those of the files (docs/outputs.md). A run that was interrupted, failed or is
-still going can be read too: what is not there is empty, a last line that was cut off is left out, and Run.problem says
-why the run is not complete. pandas is imported only when a table is asked for.
+still going can be read too: what is not there is empty, a last line that was cut off is left out,
+and Run.problem says why the run is not complete. pandas is imported only when a table is asked for.
 """
 
 import difflib
 import io
 import itertools
-import json
 import os
 import re
-import stat
 
+from .folder import tables
+from .folder.calls import rank_stride
+from .folder.events import EventLog
+from .folder.network import graph_of
+from .folder.opening import Unreadable, exists, read_json, refuse_too_large
+from .folder.tables import FILES, plain
 from .schema import why_not_readable
 from .shown import complaint, printable
 from .shapes import MOST, sound
-
-FLOWS = {
-    "flow": "int64",
-    "src": "str",
-    "dst": "str",
-    "bytes": "int64",
-    "start_us": "float64",
-    "end_us": "float64",
-    "fct_us": "float64",
-    "ideal_fct_us": "float64",
-    "tag": "str",
-}
-LINKS = {  # with "*": results of older versions have not this column
-    "time_us": "float64",
-    "link": "str",
-    "from": "str",
-    "to": "str",
-    "rate_gbps": "float64",
-    "utilization": "float64",
-    "queue_bytes": "int64",
-    "pause_share": "float64",
-    "ecn_marks": "int64*",
-}
-CALLS = {
-    "start_us": "float64",
-    "end_us": "float64",
-    "step": "int64",
-    "rank": "int64",
-    "stream": "str",
-    "kind": "str",
-    "call": "str",
-    "bytes": "int64",
-    "group": "str",
-}
-SLOWDOWNS = {
-    "tag": "str",
-    "kind": "str",
-    "from_bytes": "int64",
-    "to_bytes": "int64",
-    "flows": "int64",
-    "mean": "float64",
-    "p50": "float64",
-    "p95": "float64",
-    "p99": "float64",
-    "p999": "float64",
-    "max": "float64",
-}
-QUEUES = {"time_us": "float64", "link": "str", "mean_bytes": "float64", "max_bytes": "int64"}
-FAIRNESS = {"time_us": "float64", "flows": "int64", "jain": "float64", "gbps": "float64"}
-RATES = {"time_us": "float64", "flow": "int64", "src": "str", "dst": "str", "gbps": "float64"}
-QUEUE_PAIRS = {  # with "?": may be empty
-    "time_us": "float64",
-    "src": "str",
-    "dst": "str",
-    "qp": "int64",
-    "flow": "float64?",
-    "rate_gbps": "float64",
-    "window_bytes": "float64?",
-}
-EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}
-
-# More than any run writes; it would not fit into memory. Events are read line by line, which is slow.
-MOST_BYTES = {"stats.json": 128 << 20, "topology.json": 128 << 20, "network_events.log": 256 << 20}
-MOST_TABLE_BYTES = 1 << 30
-
-FILES = ("stats.json", "flows.csv", "links.csv", "calls.log", "network_events.log")
 
 
 class ResultsError(Exception):
@@ -99,7 +37,9 @@ def load(folder):
 
 
 class Run:
-    """One run's folder. Tables are read when first asked for and kept: copy one before you change it."""
+    """One run's folder. Tables are read when first asked for and kept: copy one before you change
+    it.
+    """
 
     def __init__(self, folder):
         self.folder = os.fspath(folder)
@@ -127,35 +67,39 @@ class Run:
 
     def flows(self):
         """Messages between servers (flows.csv)."""
-        return self._table("flows.csv", FLOWS, ",")
+        return self._table("flows.csv", tables.FLOWS, ",")
 
     def links(self):
         """Links over time (links.csv). A link that did nothing in an interval has no row."""
-        return self._table("links.csv", LINKS, ",")
+        return self._table("links.csv", tables.LINKS, ",")
 
     def slowdowns(self):
         """Slowdown of traffic's flows by size (slowdown.csv)."""
-        return self._table("slowdown.csv", SLOWDOWNS, ",")
+        return self._table("slowdown.csv", tables.SLOWDOWNS, ",")
 
     def queues(self):
-        """The longest queues of traffic over time (queues.csv); a link's row of empty intervals has only its ends."""
-        return self._table("queues.csv", QUEUES, ",")
+        """The longest queues of traffic over time (queues.csv); a link's row of empty intervals has
+        only its ends.
+        """
+        return self._table("queues.csv", tables.QUEUES, ",")
 
     def fairness(self):
         """Jain's index of the flows' throughputs over time (fairness.csv)."""
-        return self._table("fairness.csv", FAIRNESS, ",")
+        return self._table("fairness.csv", tables.FAIRNESS, ",")
 
     def rates(self):
         """Throughput of each flow over time (rates.csv); there is none with many flows."""
-        return self._table("rates.csv", RATES, ",")
+        return self._table("rates.csv", tables.RATES, ",")
 
     def queue_pairs(self):
-        """Rate and window of chosen queue pairs, a change a row (queue_pairs.csv); no window is not a number."""
-        return self._table("queue_pairs.csv", QUEUE_PAIRS, ",")
+        """Rate and window of chosen queue pairs, a change a row (queue_pairs.csv); no window is not
+        a number.
+        """
+        return self._table("queue_pairs.csv", tables.QUEUE_PAIRS, ",")
 
     def calls(self):
         """Computations and collectives of the ranks (calls.log), in the order they end."""
-        return self._table("calls.log", CALLS, "\t")
+        return self._table("calls.log", tables.CALLS, "\t")
 
     def events(self):
         """Pauses, ECN marks, drops and so on (network_events.log)."""
@@ -164,45 +108,37 @@ class Run:
         return self._tables["events"]
 
     def topology(self):
-        """([(node, tier)], [(node, node)]) of topology.json, empty if there is none; tier: 0 a host, None unknown."""
-        if not _exists(self.path("topology.json")):
-            return [], []
+        """([(node, tier)], [(node, node)]) of topology.json, empty if there is none; tier: 0 a
+        host.
+        """
         try:
-            with open(self.path("topology.json"), encoding="utf-8") as file:
-                content = json.load(file)
-        except (OSError, ValueError, RecursionError):
+            content = read_json(self.path("topology.json"))
+        except Unreadable:
             return [], []
         _refuse_other_versions(content, self.path("topology.json"))
-        try:
-            nodes = [
-                (str(node["name"]), 0 if node["kind"] == "host" else int(node.get("tier") or 0) or None)
-                for node in content["nodes"]
-            ]
-            links = [(link["a"], link["b"]) for link in content["links"]]
-            if any(end < 0 for link in links for end in link):
-                return [], []
-            return nodes, [(nodes[a][0], nodes[b][0]) for a, b in links]
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError):
+        network = graph_of(content) if content else None
+        if not network:
             return [], []
+        nodes = [(name, tier) for name, _, tier in network["nodes"]]
+        return nodes, [(nodes[link[0]][0], nodes[link[1]][0]) for link in network["links"]]
 
     def event_totals(self):
-        """{kind: (of the whole run, of its measured part)}, from the end of network_events.log; {} if cut off."""
-        totals = {}
-        for line in _lines(self.path("network_events.log")):
-            found = re.match(r"# total (\S+) (\d{1,18}), measured (\d{1,18})$", line)
-            if found:
-                totals[found[1]] = (int(found[2]), int(found[3]))
-        return totals
+        """{kind: (of the whole run, of its measured part)}, from the end of network_events.log; {}
+        if cut off.
+        """
+        log = EventLog()
+        for _ in log.entries(_lines(self.path("network_events.log"))):
+            pass
+        return log.totals
 
     def rank_stride(self):
         """calls.log holds every rank (1) or, for many calls, every n-th one only (n)."""
-        for line in _lines(self.path("calls.log")):
-            found = re.match(r"# .*; only every (\d{1,9})th rank$", line)
-            return max(1, int(found[1])) if found else 1
-        return 1
+        return rank_stride(_comments(self.path("calls.log")))
 
     def flows_are_sample(self):
-        """Whether flows.csv is a sample; the quantiles of stats.json are of all messages in any case."""
+        """Whether flows.csv is a sample; the quantiles of stats.json are of all messages in any
+        case.
+        """
         return bool(self.stats.get("flows_csv", {}).get("sampled"))
 
     def _table(self, file, columns, separator):
@@ -220,12 +156,20 @@ def _check_folder(folder):
         raise ResultsError(complaint(f"{folder}: {what}{_nearest(folder)}"))
     if not any(os.path.lexists(os.path.join(folder, file)) for file in FILES):
         try:
-            inside = [name for name in sorted(os.listdir(folder)) if _is_run(os.path.join(folder, name))]
+            inside = [
+                name for name in sorted(os.listdir(folder)) if _is_run(os.path.join(folder, name))
+            ]
         except OSError as error:
             raise ResultsError(f"{complaint(folder)}: {error.strerror}") from None
-        hint = f"; runs inside it: {', '.join(inside[:5])}" + (" ..." if len(inside) > 5 else "") if inside else ""
+        hint = (
+            f"; runs inside it: {', '.join(inside[:5])}" + (" ..." if len(inside) > 5 else "")
+            if inside
+            else ""
+        )
         raise ResultsError(
-            complaint(f"{folder}: no results of a run in this folder (none of {', '.join(FILES)}){hint}")
+            complaint(
+                f"{folder}: no results of a run in this folder (none of {', '.join(FILES)}){hint}"
+            )
         )
 
 
@@ -247,20 +191,15 @@ def _nearest(folder):
 
 
 def _exists(path):
-    """Whether there is such a file. One that is no file (a pipe would be waited for) or too large is refused."""
+    """Whether there is such a file. One that is no file (a pipe would be waited for) or too large
+    is refused.
+    """
     try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return False
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"{complaint(path)}: {getattr(error, 'strerror', None) or error}") from None
-    if not stat.S_ISREG(found.st_mode):
-        raise ResultsError(f"{complaint(path)}: is no regular file")
-    most = MOST_BYTES.get(os.path.basename(path), MOST_TABLE_BYTES)
-    if found.st_size > most:
-        raise ResultsError(
-            f"{complaint(path)}: is too large with {found.st_size:,} B; at most {most:,} B are read of such a file"
-        )
+        if not exists(path):
+            return False
+        refuse_too_large(path)
+    except Unreadable as why:
+        raise ResultsError(f"{complaint(path)}: {str(why).removeprefix('it ')}") from None
     return True
 
 
@@ -269,21 +208,21 @@ def _read_stats(path):
     if not _exists(path):
         return {}, "stats.json is missing: the run was killed, or it is still going"
     try:
-        with open(path, encoding="utf-8") as file:
-            stats = json.load(file)
-    except FileNotFoundError:
+        stats = read_json(path)
+    except Unreadable as why:
+        return {}, f"stats.json {str(why).removeprefix('it ')}"
+    if stats is None:
         return {}, "stats.json is missing: the run was killed, or it is still going"
-    except OSError as error:
-        raise ResultsError(f"{complaint(path)}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        return {}, f"stats.json is no JSON ({printable(error)})"
-    if not isinstance(stats, dict):
-        return {}, "stats.json is no JSON object"
     _refuse_other_versions(stats, path)
     stats, odd = sound(stats)
     more = f" and {len(odd) - 3} more" if len(odd) > 3 else ""
     names = printable(", ".join(odd[:3]), 120)
-    return stats, f"stats.json: {names}{more} cannot be what the simulator wrote, and is left out" if odd else ""
+    return (
+        stats,
+        f"stats.json: {names}{more} cannot be what the simulator wrote, and is left out"
+        if odd
+        else "",
+    )
 
 
 def _refuse_other_versions(content, path):
@@ -307,7 +246,9 @@ def _why_incomplete(stats):
 
 
 def _whole_lines(path):
-    """Path or buffer of a file's whole lines: of a run that was killed, the last line may be cut off. None: no file."""
+    """Path or buffer of a file's whole lines: of a run that was killed, the last line may be cut
+    off. None: no file.
+    """
     if not _exists(path):
         return None
     try:
@@ -343,13 +284,11 @@ def _empty(columns):
     import pandas
 
     return pandas.DataFrame(
-        {name: pandas.Series(dtype=object if kind == "str" else plain(kind)) for name, kind in columns.items()}
+        {
+            name: pandas.Series(dtype=object if kind == "str" else plain(kind))
+            for name, kind in columns.items()
+        }
     )
-
-
-def plain(kind):
-    """The type without what may be missing."""
-    return kind.rstrip("?*")
 
 
 def _read_table(path, columns, separator):
@@ -360,14 +299,27 @@ def _read_table(path, columns, separator):
     else:  # calls.log: comment lines, then fields that are never quoted
         comments = _comments(path)
         names = [line[2:].split("\t") for line in comments if "\t" in line]
-        how = {"header": None, "names": names[-1] if names else list(columns), "skiprows": len(comments), "quoting": 3}
-    how.update(sep=separator, keep_default_na=False, encoding="utf-8", encoding_errors="replace", low_memory=False)
+        how = {
+            "header": None,
+            "names": names[-1] if names else list(columns),
+            "skiprows": len(comments),
+            "quoting": 3,
+        }
+    how.update(
+        sep=separator,
+        keep_default_na=False,
+        encoding="utf-8",
+        encoding_errors="replace",
+        low_memory=False,
+    )
     try:
         source = _whole_lines(path)
         if source is None:
             return _empty(columns)
         how["na_values"] = {name: [""] for name, kind in columns.items() if kind.endswith("?")}
-        frame = pandas.read_csv(source, dtype={name: plain(kind) for name, kind in columns.items()}, **how)
+        frame = pandas.read_csv(
+            source, dtype={name: plain(kind) for name, kind in columns.items()}, **how
+        )
     except pandas.errors.EmptyDataError:
         return _empty(columns)
     except (ValueError, OverflowError):  # ParserError too: a damaged row; find the good ones
@@ -375,9 +327,16 @@ def _read_table(path, columns, separator):
             frame = _read_damaged(_whole_lines(path), columns, how)
         except (ValueError, OverflowError) as error:
             raise ResultsError(f"{complaint(path)}: cannot be read: {printable(error)}") from None
-    missing = [name for name, kind in columns.items() if name not in frame.columns and not kind.endswith("*")]
+    missing = [
+        name
+        for name, kind in columns.items()
+        if name not in frame.columns and not kind.endswith("*")
+    ]
     if missing:
-        raise ResultsError(f"{complaint(path)}: the column {missing[0]!r} is missing: not a file of this simulator?")
+        raise ResultsError(
+            f"{complaint(path)}: the column {missing[0]!r} is missing: not a file of this"
+            " simulator?"
+        )
     return _sound_rows(frame, columns)
 
 
@@ -400,8 +359,12 @@ def _read_damaged(source, columns, how):
     numbers = [name for name, kind in columns.items() if kind != "str" and name in frame.columns]
     for name in numbers:
         frame[name] = pandas.to_numeric(frame[name], errors="coerce")
-        frame[name] = frame[name].where(frame[name].abs() <= MOST)  # what no integer holds could not be one
-    needed = [name for name, kind in columns.items() if name in frame.columns and not kind.endswith("?")]
+        frame[name] = frame[name].where(
+            frame[name].abs() <= MOST
+        )  # what no integer holds could not be one
+    needed = [
+        name for name, kind in columns.items() if name in frame.columns and not kind.endswith("?")
+    ]
     frame = frame.dropna(subset=needed).reset_index(drop=True)
     return frame.astype({name: plain(columns[name]) for name in numbers})
 
@@ -414,21 +377,13 @@ def _comments(path):
 def _read_events(path):
     import pandas
 
-    rows = {name: [] for name in EVENTS}
-    for line in _lines(path):
-        fields = line.split(" ", 3)
-        if line.startswith("#") or len(fields) < 3:
-            continue
-        try:
-            time = float(fields[0])
-        except ValueError:
-            continue
-        where, details = fields[2], fields[3] if len(fields) > 3 else ""
+    rows = {name: [] for name in tables.EVENTS}
+    for time, what, where, details, _ in EventLog().entries(_lines(path)):
         queue_pair = re.match(r"(qp \d+) (.*)", details)
-        if queue_pair:  # "server-0->server-1 qp 3 goes back to psn 5": the queue pair is part of where
+        if (
+            queue_pair
+        ):  # "server-0->server-1 qp 3 goes back to psn 5": the queue pair is part of where
             where, details = f"{where} {queue_pair[1]}", queue_pair[2]
-        if not 0 <= time <= MOST:
-            continue
-        for name, value in zip(EVENTS, (time, fields[1], where, details)):
+        for name, value in zip(tables.EVENTS, (time, what, where, details)):
             rows[name].append(value)
-    return pandas.DataFrame(rows) if rows["time_us"] else _empty(EVENTS)
+    return pandas.DataFrame(rows) if rows["time_us"] else _empty(tables.EVENTS)

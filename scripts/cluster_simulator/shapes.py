@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What of a stats.json the pictures and tables rely on: what has another type is left out, and said.
+"""What of a stats.json the pictures and tables rely on: what has another type is left out, and
+said.
 
-A results folder may be anybody's, or damaged. Behind this, a key that is there is what it should be: numbers are finite,
-not negative and at most MOST (so that sums and squares of some stay finite), lists and objects are such.
+A results folder may be anybody's, or damaged. Behind this, a key that is there is what it should
+be: numbers are finite, not negative and at most MOST (so that sums and squares of some stay
+finite), lists and objects are such.
 """
 
 import math
@@ -12,7 +14,10 @@ MOST = 1e15
 
 def is_number(value):
     return (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST and math.isfinite(value)
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and 0 <= value <= MOST
+        and math.isfinite(value)
     )
 
 
@@ -20,35 +25,36 @@ def is_text(value):
     return isinstance(value, str)
 
 
-NUMBER, TEXT, FLAG = is_number, is_text, lambda value: isinstance(value, bool)
+def is_anything(value):
+    return True
+
+
+NUMBER, TEXT, FLAG, ANY = is_number, is_text, lambda value: isinstance(value, bool), is_anything
 QUANTILES = dict.fromkeys(("p50", "p90", "p95", "p99", "p999", "max", "mean"), NUMBER)
 EACH = object()  # key of an object whose names are free: the shape of each value
 
-# An object: its known keys; a list: the shape of each element; else a test. Unknown keys are not looked at.
+# An object: its known keys; a list: the shape of each element; else a test. Unknown keys are not
+# looked at.
 STATS = {
-    "program": TEXT,
-    "model": TEXT,
-    "pattern": TEXT,
-    "message": TEXT,
-    "completed": FLAG,
-    "interrupted": FLAG,
-    "share_done": NUMBER,
-    "gpus": NUMBER,
-    "messages": NUMBER,
-    "step_time_us": NUMBER,
+    **dict.fromkeys("program model pattern message".split(), TEXT),
+    **dict.fromkeys("completed interrupted".split(), FLAG),
+    **dict.fromkeys(
+        "share_done gpus servers messages message_bytes steps_measured warmup_steps step_time_us"
+        " step_times_left_out compute_time_us communication_time_us exposed_communication_time_us"
+        " measured_from_us simulated_time_us samples_per_s tflops_per_gpu mfu"
+        " gpu_memory_bytes_estimate gpu_memory_capacity_bytes collectives_left_out ecn_marks cnps"
+        " pfc_pauses pfc_pause_time_us retransmitted_packets timeouts event_loop_s".split(),
+        NUMBER,
+    ),
+    "nondeterministic": [TEXT],
     "step_times_us": [NUMBER],
-    "compute_time_us": NUMBER,
-    "exposed_communication_time_us": NUMBER,
-    "measured_from_us": NUMBER,
-    "simulated_time_us": NUMBER,
-    "ecn_marks": NUMBER,
-    "pfc_pauses": NUMBER,
-    "retransmitted_packets": NUMBER,
-    "timeouts": NUMBER,
-    "event_loop_s": NUMBER,
     "drops": {EACH: NUMBER},
     "fct_us": QUANTILES,
     "fct_slowdown": QUANTILES,
+    "flows": dict.fromkeys(
+        "all posted arrived failed measured measured_arrived last_arrival_us goodput_gbps".split(),
+        NUMBER,
+    ),
     "flows_csv": {"sampled": FLAG},
     "links_csv": {"interval_us": NUMBER},
     "queues_csv": {"interval_us": NUMBER},
@@ -56,12 +62,33 @@ STATS = {
     "topology": {"hosts": NUMBER},
     "scale_up": {"kind": TEXT, "gpu_gbps": NUMBER},
     "collectives": [{"op": TEXT, "algorithm": TEXT, "bytes": NUMBER, "busbw_GBps": NUMBER}],
+    "links": [{"link": TEXT, "rate_gbps": NUMBER, "utilization": NUMBER}],
+    "longest_queues": [ANY],
     "port_classes": {
-        EACH: {"ports": NUMBER, "utilization": NUMBER, "pause_share": NUMBER, "queue_bytes": QUANTILES},
+        EACH: {
+            "ports": NUMBER,
+            "utilization": NUMBER,
+            "pause_share": NUMBER,
+            "queue_bytes": QUANTILES,
+        },
     },
     "slowdown_by_size": [
-        {"tag": TEXT, "kind": TEXT, "from_bytes": NUMBER, "to_bytes": NUMBER, "flows": NUMBER, **QUANTILES},
+        {
+            "tag": TEXT,
+            "kind": TEXT,
+            "from_bytes": NUMBER,
+            "to_bytes": NUMBER,
+            "flows": NUMBER,
+            **QUANTILES,
+        },
     ],
+    "attribution": {"share": {}, "ports": [ANY], "slowest": [ANY]},
+    "critical_path": {"share": {}, "hops": [ANY], "path": [ANY], "longest_messages": [ANY]},
+    "credits": {"stalls": NUMBER, "stall_time_us": NUMBER},
+    "gpu_memory_parts_bytes": {EACH: NUMBER},
+    "bytes_sent_per_gpu": {},
+    "offered_load": {},
+    "nic_limits": {},
     "configuration": {
         "cluster": {"gpus_per_server": NUMBER, "nics_per_server": NUMBER},
         "network": {"topology": TEXT},
@@ -71,27 +98,32 @@ STATS = {
 }
 
 
-def sound(stats):
-    """(the same without what has another shape, the names of that): null is as if it were not there."""
+def sound(stats, nulls=False):
+    """(the same without what has another shape, the names of that). null is as if it were not
+    there, and left out; with `nulls` those of objects stay.
+    """
     odd = []
-    return _fitted(stats, STATS, "", odd), odd
+    return _fitted(stats, STATS, "", odd, nulls), odd
 
 
-def _fitted(value, shape, where, odd):
+def _fitted(value, shape, where, odd, nulls):
     if callable(shape):
-        if shape(value):
+        if value is not None and shape(value):
             return value
     elif isinstance(shape, list):
         if isinstance(value, list):
             # An element that does not fit is none; of an object what fits stays.
-            found = (_fitted(one, shape[0], f"{where}[]", odd) for one in value)
+            found = (_fitted(one, shape[0], f"{where}[]", odd, nulls) for one in value)
             return [one for one in found if one is not None]
     elif isinstance(value, dict):
         result = {}
         for key, one in value.items():
-            of = shape.get(key) or shape.get(EACH)
-            fitted = one if of is None else _fitted(one, of, f"{where}.{key}" if where else key, odd)
-            if fitted is not None or of is None:
+            of = shape.get(key, shape.get(EACH))
+            known = of is not None and not (nulls and one is None)
+            fitted = (
+                _fitted(one, of, f"{where}.{key}" if where else key, odd, nulls) if known else one
+            )
+            if fitted is not None or not known:
                 result[key] = fitted
         return result
     if value is not None and where not in odd:

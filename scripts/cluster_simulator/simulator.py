@@ -21,21 +21,26 @@ TEXT_ONLY = ("dry_run", "help", "list", "version")
 
 
 class Simulator:
-    """A cluster: servers, all alike, and the network between them. What is left out is the programs' own default.
+    """A cluster: servers, all alike, and the network between them. What is left out is the
+    programs' own default.
 
-        sim = Simulator(servers=[ServerConfig([GPUmodel.A100] * 8)] * 16, network_topo=NetworkConfig("fattree"))
+        sim = Simulator(servers=[ServerConfig([GPUmodel.A100] * 8)] * 16,
+            network_topo=NetworkConfig("fattree"))
         run = sim.train(model="bloom560m", zero=2)
 
-    Each method runs one program and takes all its options by name, with underscores: micro_batch=4, pfc=False,
-    bytes=["1MB", "4MB"], **{"ns3::RdmaSwitch::PipelineLatency": "300ns"}. The program itself checks them. An option
-    given to a method wins over what the Simulator says. Besides, every method takes
+    Each method runs one program and takes all its options by name, with underscores: micro_batch=4,
+    pfc=False, bytes=["1MB", "4MB"], **{"ns3::RdmaSwitch::PipelineLatency": "300ns"}. The program
+    itself checks them. An option given to a method wins over what the Simulator says. Besides,
+    every method takes
 
-        out=FOLDER      keep the results there; otherwise they are in a temporary folder that goes away with the Result
+        out=FOLDER      keep the results there; otherwise they are in a temporary folder that goes
+            away with the Result
         progress=False  show nothing while it runs
         dry_run=True    check, plan and estimate only: returns a Plan, a text
 
-    Raises InvalidInput, SimulationFailed, ProgramNotFound; KeyboardInterrupt after Ctrl-C, when the files are complete.
-    What there is of a run that failed or was interrupted is the exception's `run`, and `last`.
+    Raises InvalidInput, SimulationFailed, ProgramNotFound; KeyboardInterrupt after Ctrl-C, when the
+    files are complete. What there is of a run that failed or was interrupted is the exception's
+    `run`, and `last`.
     """
 
     def __init__(self, servers=None, network_topo=None):
@@ -55,20 +60,26 @@ class Simulator:
         return self._run("dltrain", options)
 
     def collperf(self, **options):
-        """One collective over a range of sizes (the program collperf): collperf(op="all_reduce", minbytes="64MiB")."""
+        """One collective over a range of sizes (the program collperf): collperf(op="all_reduce",
+        minbytes="64MiB").
+        """
         return self._run("collperf", options)
 
     def traffic(self, **options):
-        """Flows between hosts (the program traffic): traffic(pattern="incast", fan_in=8). A server is a host."""
+        """Flows between hosts (the program traffic): traffic(pattern="incast", fan_in=8). A server
+        is a host.
+        """
         return self._run("traffic", options)
 
     def run(self, script="launch.sh", **options):
-        """Not built yet: to capture the collectives of a real training script and replay them. Raises NotImplementedError."""
+        """Not built yet: to capture the collectives of a real training script and replay them.
+        Raises NotImplementedError.
+        """
         raise NotImplementedError(
-            f"Simulator.run({os.fspath(script)!r}): training scripts are not run or replayed yet. Call "
-            "sim.train(model=..., zero=..., micro_batch=...) for a training step of a model by name or of your own "
-            "(a JSON file of its layers), sim.collperf(op=...) for one collective, or sim.traffic(flows='FILE') for "
-            "flows that you have recorded"
+            f"Simulator.run({os.fspath(script)!r}): training scripts are not run or replayed yet."
+            " Call sim.train(model=..., zero=..., micro_batch=...) for a training step of a model"
+            " by name or of your own (a JSON file of its layers), sim.collperf(op=...) for one"
+            " collective, or sim.traffic(flows='FILE') for flows that you have recorded"
         )
 
     def options(self, program, folder):
@@ -85,11 +96,14 @@ class Simulator:
         return options
 
     def _all(self, program, folder, given):
-        """Options of the Simulator under those given. A server without a name has the NIC of the programs' own default."""
+        """Options of the Simulator under those given. A server without a name has the NIC of the
+        programs' own default.
+        """
         options = {**self.options(program, folder), **given}
         brings = program != "traffic" and self.server is not None and self.server.unnamed
         topology = os.fspath(options.get("topology") or "")
-        from_file = os.path.isabs(topology) or os.path.isfile(topology)  # which says it for every link
+        # which says it for every link
+        from_file = os.path.isabs(topology) or os.path.isfile(topology)
         if brings and options.get("nic") is None and not options.get("scenario") and not from_file:
             options["nic"] = "EDR" if options.get("fabric") == "ib" else "100GbE"
         return options
@@ -98,7 +112,11 @@ class Simulator:
         given = {name.replace("-", "_"): value for name, value in given.items()}
         show = progress.shown(program) if _on(given.get("progress", True)) else progress.Silent()
         keep = _Temporary(program)
-        folder = os.path.abspath(os.fspath(given["out"])) if given.get("out") else os.path.join(keep.name, "results")
+        folder = (
+            os.path.abspath(os.fspath(given["out"]))
+            if given.get("out")
+            else os.path.join(keep.name, "results")
+        )
         if any(_on(given.get(name)) for name in TEXT_ONLY):
             ended = programs.run(
                 program, {**self._all(program, keep.name, given), "out": folder}, progress.Silent()
@@ -113,7 +131,9 @@ class Simulator:
         stale = ended.status == INVALID or (before is not None and _stamp(folder) == before)
         result = None if stale else _result(folder, keep, ended)
         self.last = result
-        show.finish("interrupted" if ended.interrupted else "done" if ended.status == 0 else "failed")
+        show.finish(
+            "interrupted" if ended.interrupted else "done" if ended.status == 0 else "failed"
+        )
         _raise_if_bad(program, ended, result)
         return result
 
@@ -142,12 +162,15 @@ def _all_alike(servers):
         if not isinstance(server, ServerConfig):
             raise TypeError(f"servers is a list of ServerConfig; {server!r} is none")
     if not servers:
-        raise InvalidInput("Simulator: a cluster needs at least one server: [ServerConfig([GPUmodel.A100] * 8)] * 16")
+        raise InvalidInput(
+            "Simulator: a cluster needs at least one server: [ServerConfig([GPUmodel.A100] * 8)]"
+            " * 16"
+        )
     for number, server in enumerate(servers):
         if server is not servers[0] and server != servers[0]:
             raise InvalidInput(
-                f"Simulator: server 0 is {servers[0]!r}, server {number} is {server!r}: all servers must be "
-                "alike today"
+                f"Simulator: server 0 is {servers[0]!r}, server {number} is {server!r}: all servers"
+                " must be alike today"
             )
     return servers[0], len(servers)
 
@@ -171,7 +194,8 @@ def _result(folder, keep, ended):
 def _raise_if_bad(program, ended, result):
     said = programs.why(ended.messages)
     if ended.interrupted:
-        # Exactly this type: with another one Python would not end as a program does that Ctrl-C ended.
+        # Exactly this type: with another one Python would not end as a program does that Ctrl-C
+        # ended.
         stop = KeyboardInterrupt(said or f"{program} was interrupted before there was a result")
         stop.run = result
         raise stop
@@ -189,7 +213,9 @@ def _raise_if_bad(program, ended, result):
             + (" (out of memory?)" if name == "SIGKILL" else "")
             + (f"\n{said}" if said else "")
         )
-    raise SimulationFailed(said or f"{program} ended with status {ended.status}", result, ended.status)
+    raise SimulationFailed(
+        said or f"{program} ended with status {ended.status}", result, ended.status
+    )
 
 
 class Plan(str):
@@ -200,9 +226,11 @@ class Plan(str):
 
 
 class Result(pictures.Pictures, Run):
-    """A run's folder as data frames and pictures. See Run for stats, flows(), links(), calls() and events().
+    """A run's folder as data frames and pictures. See Run for stats, flows(), links(), calls() and
+    events().
 
-    output: what the program printed; messages: what it said beside. A temporary folder goes away with this object.
+    output: what the program printed; messages: what it said beside. A temporary folder goes away
+    with this object.
     """
 
     def __init__(self, folder, keep, output, messages):
@@ -212,7 +240,9 @@ class Result(pictures.Pictures, Run):
         self.messages = messages
 
     def __repr__(self):
-        return f"Result({self.program}" + (")" if self.complete else f", incomplete: {self.problem})")
+        return f"Result({self.program}" + (
+            ")" if self.complete else f", incomplete: {self.problem})"
+        )
 
     def summary(self):
         """All numbers of stats.json as a pandas Series, units in their names: fct_us_p99."""

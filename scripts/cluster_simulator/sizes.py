@@ -4,14 +4,16 @@
 No import of anything that is not Python's own: scripts/report runs at the end of every simulation.
 """
 
-# Sizes next to one another that are nearer are one; from the smallest to the largest of them at most NEAR^4.
+# Sizes next to one another that are nearer are one; from the smallest to the largest of them at
+# most NEAR^4.
 NEAR = 1.05
 
 
 def merged(sizes):
     """For each of these ascending sizes the smallest of those that count as one with it.
 
-    What a collective cuts into parts differs by a few bytes (67,448 and 67,449 of 202,346 for three ranks).
+    What a collective cuts into parts differs by a few bytes (67,448 and 67,449 of 202,346 for three
+    ranks).
     """
     first, before, firsts = 0, 0, []
     for size in sizes:

@@ -7,15 +7,18 @@ import operator
 
 from cluster_simulator.sizes import merged
 
-MOST_SIZES = 16  # of a kind shown one by one; beyond that GROUPS groups of about as many messages each
+MOST_SIZES = (
+    16  # of a kind shown one by one; beyond that GROUPS groups of about as many messages each
+)
 GROUPS = 16
 
 
 def by_size(sizes, slowdowns, weights):
     """{kind: [[bytes from, bytes to, messages, p50, p95, p99 of slowdown], ...]}, by size.
 
-    Messages of one size are never in two groups, and sizes that are nearly equal (sizes.py) are one size. A flows.csv that is a sample has each message count for as many as it
-    stands for."""
+    Messages of one size are never in two groups, and sizes that are nearly equal (sizes.py) are one
+    size. A flows.csv that is a sample has each message count for as many as it stands for.
+    """
     out = {}
     for kind, of in sizes.items():
         alike = {}  # slowdowns by size
@@ -33,16 +36,25 @@ def by_size(sizes, slowdowns, weights):
             before = first
             groups[-1][1] = size
             groups[-1][2] += alike[size]
-        out[kind] = [[low, high, round(weight_of(values, weights)), *quantiles(values, values, weights, (0.5, 0.95, 0.99))]
-                     for low, high, values in groups]
+        out[kind] = [
+            [
+                low,
+                high,
+                round(weight_of(values, weights)),
+                *quantiles(values, values, weights, (0.5, 0.95, 0.99)),
+            ]
+            for low, high, values in groups
+        ]
     return out
 
 
 def compared(sizes, times, slowdowns, weights):
-    """[{name, messages, bytes, completion times, slowdowns, jain}, ...], of all kinds and, if there are several, together.
+    """[{name, messages, bytes, completion times, slowdowns, jain}, ...], of all kinds and, if there
+    are several, together.
 
-    jain: Jain's index, (sum x)^2 / (n sum x^2), of the pace x of each message: the idle network's time over its own. 1: all are
-    held up alike; 1/n: one has it all."""
+    jain: Jain's index, (sum x)^2 / (n sum x^2), of the pace x of each message: the idle network's
+    time over its own. 1: all are held up alike; 1/n: one has it all.
+    """
     shares = (0.5, 0.99, 1)
 
     def row(name, size, time, slow):
@@ -55,8 +67,15 @@ def compared(sizes, times, slowdowns, weights):
         else:
             total, volume = len(slow), sum(size)
             mean, square = math.fsum(pace) / total, math.fsum(map(operator.mul, pace, pace)) / total
-        return {"name": name, "messages": round(total), "bytes": round(volume), "fct_us": quantiles(time, slow, weights, shares),
-                "slowdown": quantiles(slow, slow, weights, shares), "jain": round(min(1.0, mean * mean / square), 4)}
+        return {
+            "name": name,
+            "messages": round(total),
+            "bytes": round(volume),
+            "fct_us": quantiles(time, slow, weights, shares),
+            "slowdown": quantiles(slow, slow, weights, shares),
+            "jain": round(min(1.0, mean * mean / square), 4),
+        }
+
     rows = [row(kind, sizes[kind], times[kind], slowdowns[kind]) for kind in sizes]
     if len(rows) > 1:
         chain = lambda of: list(itertools.chain(*(of[kind] for kind in sizes)))
@@ -65,7 +84,9 @@ def compared(sizes, times, slowdowns, weights):
 
 
 def weigh(slowdowns, weights):
-    """What each message counts for: itself, or, in a sample, several below the slowdown from which on all are there."""
+    """What each message counts for: itself, or, in a sample, several below the slowdown from which
+    on all are there.
+    """
     if not weights:
         return itertools.repeat(1, len(slowdowns))
     threshold, weight = weights
@@ -80,7 +101,10 @@ def quantiles(values, slowdowns, weights, shares):
     """Nearest rank: the smallest value that at least this share of all do not exceed."""
     if not weights:  # straight to the ranks
         ordered = sorted(values)
-        return [round(ordered[max(1, math.ceil(share * len(ordered) - 1e-9)) - 1], 6) for share in shares]
+        return [
+            round(ordered[max(1, math.ceil(share * len(ordered) - 1e-9)) - 1], 6)
+            for share in shares
+        ]
     pairs = sorted(zip(values, weigh(slowdowns, weights)))
     total, out = math.fsum(weight for _, weight in pairs), []
     at, cumulated = 0, 0.0

@@ -3,7 +3,8 @@
 
 import math
 
-from reading import cut
+from bounds import cut
+from cluster_simulator.folder.streams import number
 
 MOST_SERIES = 4000000  # values in memory: links x intervals
 
@@ -52,7 +53,11 @@ class LinkSeries:
                 if (len(links) + 1) * self.bins > MOST_SERIES:
                     self.left_out += 1
                     continue
-                link = links[names[i]] = self.Link(self.bins, number(columns["rate_gbps"][i]), (columns["from"][i], columns["to"][i]))
+                link = links[names[i]] = self.Link(
+                    self.bins,
+                    number(columns["rate_gbps"][i]),
+                    (columns["from"][i], columns["to"][i]),
+                )
             link.busy[at] += used[i] * length
             if queues[i] != "0":
                 queue = whole(queues[i])
@@ -85,18 +90,24 @@ class LinkSeries:
         """Of one direction; utilization over time in 1/10,000."""
         link = self.links.get(name)
         if not link:
-            return {"name": cut(name), "mean": 0, "bytes": 0, "queue": 0, "pause": 0, "over_time": None}
-        return {"name": cut(name), "mean": rounded(sum(link.busy) / max(1e-9, self.end - self.begin)),
-                "bytes": round(self.carried(name)), "queue": link.queue_peak, "pause": self.paused_share(name),
-                "over_time": [round(1e4 * value / self.length(at)) for at, value in enumerate(link.busy)]}
-
-
-def number(text):
-    try:
-        value = float(text)
-        return value if math.isfinite(value) else 0.0
-    except ValueError:
-        return 0.0
+            return {
+                "name": cut(name),
+                "mean": 0,
+                "bytes": 0,
+                "queue": 0,
+                "pause": 0,
+                "over_time": None,
+            }
+        return {
+            "name": cut(name),
+            "mean": rounded(sum(link.busy) / max(1e-9, self.end - self.begin)),
+            "bytes": round(self.carried(name)),
+            "queue": link.queue_peak,
+            "pause": self.paused_share(name),
+            "over_time": [
+                round(1e4 * value / self.length(at)) for at, value in enumerate(link.busy)
+            ],
+        }
 
 
 def whole(text):

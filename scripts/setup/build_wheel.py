@@ -50,8 +50,12 @@ def _write(wheel_directory, contents):
         f"Summary: {project['summary']}\nLicense: GPL-2.0-only\n"
         f"Requires-Python: {project['python']}\n{needs}"
     ).encode()
-    contents[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: dltrain\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in contents.items())
+    contents[
+        f"{info}/WHEEL"
+    ] = b"Wheel-Version: 1.0\nGenerator: dltrain\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    record = "".join(
+        f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in contents.items()
+    )
     contents[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
     file = f"{PACKAGE}-{project['version']}-py3-none-any.whl"
     with zipfile.ZipFile(os.path.join(wheel_directory, file), "w", zipfile.ZIP_DEFLATED) as archive:

@@ -19,11 +19,11 @@ def report(*arguments, environment=None):
                           env={**os.environ, **(environment or {})})
 
 
-def page_data(path):
-    """The data inside a page, as its scripts read them."""
+def page_data(path, name="data"):
+    """The data inside a page, as its scripts read them; or its "meanings"."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    return json.loads(text.split('<script type="application/json" id="data">', 1)[1].split("</script>", 1)[0])
+    return json.loads(text.split(f'<script type="application/json" id="{name}">', 1)[1].split("</script>", 1)[0])
 
 
 def write_big_results(folder, gpus=3072, calls=100, intervals=80):

@@ -155,8 +155,13 @@ class ReportTest(SystemTest):
             missing = [key for key in keys_of(stats) if key not in meanings["stats"] and key not in with_units
                        and not key.startswith("bytes_sent_per_gpu.")]
             self.assertEqual(missing, [])
-            options = [key for group in configuration.values() if isinstance(group, dict) for key in group]
-            self.assertEqual([key for key in options if key not in meanings["configuration"]], [])
+            options = [f"/{group}/{key}" for group, values in configuration.items() if isinstance(values, dict) for key in values]
+            words = page_data(run.path("report.html"), "meanings")["options"]
+            self.assertEqual([path for path in options if path not in words], [])
+            self.assertEqual(words["/network/k"][1], "fat-tree: ports of a switch, even; k^3/4 server ports; 2 to 128")
+            said = {option["path"]: [option["group"], option["description"]] for option in json.loads(
+                self.run_program([stats["program"], "--list=options"]).out)["options"] if "path" in option}
+            self.assertEqual({path: words[path] for path in said}, said)
 
     def test_results_that_are_missing_or_cut_off(self):
         run = self.run_program(SMALL + " --placement=random")

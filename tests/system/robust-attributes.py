@@ -20,6 +20,8 @@ CLASSES = {
     "ns3::RdmaSwitch": ("",),
     "ns3::IbSwitch": (" --fabric=ib",),
     "ns3::RdmaCompletionQueue": ("",),
+    "ns3::AdaptiveLoadBalancer": (" --ns3::RdmaSwitch::LoadBalancer=adaptive", " --fabric=ib --adaptive-routing"),
+    "ns3::SprayLoadBalancer": (" --ns3::RdmaSwitch::LoadBalancer=spray",),
 }
 WHOLE = ("0", "1", "2", "255", "65535", "4294967295", "18446744073709551615", "-1")
 TIMES = ("0ps", "1ps", "1us", "100s", "9000000s", "-1s")

@@ -159,7 +159,7 @@ class Hostile(SystemTest):
             if isinstance(shape, list):
                 return isinstance(value, list) and all(check(one, shape[0]) for one in value)
             return isinstance(value, dict) and all(
-                check(one, shape.get(key) or shape.get(shapes.EACH))
+                check(one, shape.get(key, shape.get(shapes.EACH)))
                 for key, one in value.items()
                 if key in shape or shapes.EACH in shape
             )

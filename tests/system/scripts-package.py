@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest.mock
 import warnings
 
 from _system_test import PROGRAMS, ROOT, SystemTest, main, repeatable
@@ -107,8 +108,18 @@ class Interface(SystemTest):
         nics = names_in(self.run_program(["dltrain", "--help=nics"]).out)
         ours = [getattr(NetworkConfig, name)["nic"] for name in dir(NetworkConfig) if name.startswith(("ETH_", "IB_"))]
         self.assertEqual(sorted(ours), sorted(nics))
-        families = names_in(self.run_program(["dltrain", "--help=topologies"]).out)
-        self.assertEqual(list(cluster_simulator.network.FAMILIES), families)
+
+    def test_families_are_what_the_program_says(self):
+        """Of a program with another family, nothing here has to know it."""
+        self.assertEqual([NetworkConfig(name).family for name in ("fattree", "Leaf_Spine", "single-switch", "torus")],
+                         names_in(self.run_program(["dltrain", "--help=topologies"]).out))
+        told = {"options": [{"name": "topology", "names": ["hyper-cube"]}]}
+        program = self.write("dltrain", f"#!/bin/sh\necho '{json.dumps(told)}'\n")
+        os.chmod(program, 0o755)
+        with unittest.mock.patch.dict(os.environ, DLTRAIN_PROGRAMS=os.path.dirname(program)):
+            self.assertEqual(NetworkConfig("hypercube").family, "hyper-cube")
+            with self.assertRaisesRegex(InvalidInput, "allowed: hypercube, or"):
+                NetworkConfig("fattree")
 
     def test_infiniband(self):
         """The presets are the program's: an InfiniBand NIC makes an InfiniBand fabric."""

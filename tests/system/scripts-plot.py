@@ -940,18 +940,28 @@ class Arithmetic(Base):
         self.assertEqual(self.measures.host_nodes(run), {"a", "b"})
         graph = self.measures.Graph(run)
         self.assertEqual(graph.tiers, [["a", "b"], ["c"]])
+
         # topology.json adds what is idle; a damaged one is as none.
+        def link(a, b):
+            return {
+                "link": f"{'abcde'[a]}->{'abcdef'[b]}",
+                "a": a,
+                "b": b,
+                "rate_gbps": 100,
+                "delay_us": 1,
+            }
+
         nodes = [{"name": name, "kind": "host" if name in "abd" else "switch"} for name in "abcd"]
-        self.write("nics/topology.json", {"nodes": nodes, "links": [{"a": 0, "b": 2}, {"a": 2, "b": 3}]})
+        self.write("nics/topology.json", {"nodes": nodes, "links": [link(0, 2), link(2, 3)]})
         idle = self.measures.Graph(self.load(folder))
         self.assertEqual(idle.tiers, [["a", "b", "d"], ["c"]])
         self.assertEqual([link for link in idle.links if link not in graph.links], [("c", "d", 0.0, 0.0)])
         # With tiers, they count: e is far from every host, and an edge switch all the same.
         nodes = [{**node, "tier": int(node["name"] == "c")} for node in nodes]
         nodes.append({"name": "e", "kind": "switch", "tier": 1})
-        self.write("nics/topology.json", {"nodes": nodes, "links": [{"a": 0, "b": 2}]})
+        self.write("nics/topology.json", {"nodes": nodes, "links": [link(0, 2)]})
         self.assertEqual(self.measures.Graph(self.load(folder)).tiers, [["a", "b", "d"], ["c", "e"]])
-        self.write("nics/topology.json", {"nodes": nodes, "links": [{"a": 0, "b": 5}]})
+        self.write("nics/topology.json", {"nodes": nodes, "links": [link(0, 5)]})
         self.assertEqual(self.measures.Graph(self.load(folder)).links, graph.links)
         # Half of 100 us at 12.5 GB/s.
         (carried,) = [carried for a, b, carried, _ in graph.links if (a, b) == ("a", "c")]

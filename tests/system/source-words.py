@@ -15,12 +15,19 @@ def read(path):
         return file.read()
 
 
-source = read("contrib/dltrain/model/tail-attribution.cc")
-names = re.findall(r'"(\w+)"', re.search(r"names\[PARTS\] = \{(.*?)\};", source, re.DOTALL).group(1))
+source = read("results/message-parts.cc")
+names = re.findall(r'"(\w+)"', re.search(r"names\[TIME_SHARES\] = \{(.*?)\};", source, re.DOTALL).group(1))
 table = re.search(r"\nGetTimeShareWords\(.*?\n\}\n", source, re.DOTALL).group(0)
 words = {}
+# What differs between kinds of links is in a table: its rows are InfiniBand's and Ethernet's.
+of_links = read("contrib/rdma/core/link-words.h")
+members = re.findall(r"const char\* (\w+);", of_links)
+rows = [re.findall(r'"([^"]*)"', re.search(rf"k{kind}Words\{{(.*?)\}};", of_links, re.DOTALL).group(1)) for kind in ("InfiniBand", "Ethernet")]
+if any(len(row) != len(members) for row in rows):
+    sys.exit("FAILED: the words of links were not found: %s" % rows)
 for share, text in re.findall(r"case TimeShare::(\w+):\s*return ([^;]*);", table):
-    words[share.lower()] = [" ".join(re.findall(r'"([^"]*)"', one)) for one in re.split(r"\s:\s", text)]
+    of_link = re.fullmatch(r"link\.(\w+)", text)
+    words[share.lower()] = [row[members.index(of_link.group(1))] for row in rows] if of_link else [text.strip('"')]
 if not any("credits" in one[0] for one in words.values()):
     sys.exit("FAILED: InfiniBand's words were not found")
 words["host"] = re.findall(r'return "([^"]*)";\n\}', table)

@@ -3,12 +3,11 @@
  */
 #include "collective-runner.h"
 
-#include "collective-paths.h"
 #include "collectives/registry.h"
+#include "results/collective-paths.h"
 #include "scenarios/spec/cluster-options.h"
 
 #include "ns3/assert.h"
-#include "ns3/node.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -19,36 +18,26 @@ namespace dltrain
 namespace
 {
 
-/// Lanes for which the queue pair used last is remembered; others are looked up.
+/// Lanes for which the connection used last is remembered; others are looked up.
 constexpr uint32_t CACHED_LANES = 8;
 constexpr std::size_t MOST_SCHEDULES = 32; ///< of a communicator
-constexpr uint32_t NO_PATH = CollectivePaths::NONE;
+constexpr uint32_t NO_PATH = results::CollectivePaths::NONE;
 
 } // namespace
 
 CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
                                    const scenario::CollectiveOptions& options,
-                                   ns3::RdmaFabric& fabric,
-                                   CollectiveUser* user)
+                                   Interconnect& interconnect,
+                                   CollectiveUser* user,
+                                   uint32_t job)
     : m_options(options),
-      m_fabric(fabric),
+      m_interconnect(interconnect),
       m_user(user),
+      m_job(job),
       m_gpusPerServer(cluster.server.gpus),
       m_nicsPerServer(cluster.server.nics),
       m_events(this)
 {
-    for (uint32_t server = 0; server < cluster.servers; ++server)
-    {
-        const uint32_t host = cluster.hostOfServer[server];
-        m_firstEndpoint.push_back(cluster.topology.EndpointOf(host, 0));
-        m_contextOfServer.push_back(fabric.GetNodes().Get(cluster.topology.Hosts()[host])->GetId());
-        m_scaleUp.emplace_back(cluster.server.scaleUp, m_gpusPerServer);
-        m_wakes.emplace_back();
-    }
-    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
-    {
-        fabric.GetNic(e)->SetUser(this);
-    }
 }
 
 CollectiveRunner::~CollectiveRunner() = default;
@@ -211,8 +200,7 @@ CollectiveRunner::EndRank(uint32_t communicator, uint32_t sequence, Rank positio
                        coll::kNoRank,
                        position,
                        0,
-                       HoldCause(),
-                       now});
+                       HoldCause()});
 }
 
 uint32_t
@@ -357,10 +345,10 @@ CollectiveRunner::Send(uint32_t communicator,
         m_events.Schedule(
             now + m_options.stepLatency.ps,
             ContextOf(m_communicators[communicator].ranks[from]),
-            {EventKind::SEND, lane, communicator, sequence, from, to, bytes, HoldCause(), now});
+            {EventKind::SEND, lane, communicator, sequence, from, to, bytes, HoldCause()});
         return;
     }
-    Transfer(communicator, sequence, from, to, lane, bytes, now);
+    Transfer(communicator, sequence, from, to, lane, bytes);
 }
 
 void
@@ -369,136 +357,66 @@ CollectiveRunner::Transfer(uint32_t communicator,
                            Rank from,
                            Rank to,
                            coll::Lane lane,
-                           uint64_t bytes,
-                           int64_t now)
+                           uint64_t bytes)
 {
     Communicator& comm = m_communicators[communicator];
-    const uint32_t server = comm.placement.serverOf[from];
     const Instance& instance = GetInstance(comm, sequence, nullptr, 0);
-    if (server == comm.placement.serverOf[to])
-    {
-        ++m_scaleUpMessages;
-        m_scaleUpBytes += bytes;
-        if (m_freeInside.empty())
-        {
-            m_freeInside.push_back(static_cast<uint32_t>(m_inside.size()));
-            m_inside.emplace_back();
-        }
-        const uint32_t cookie = m_freeInside.back();
-        m_freeInside.pop_back();
-        m_inside[cookie] =
-            {EventKind::SEND, lane, communicator, sequence, from, to, bytes, HoldCause(), now};
-        m_scaleUp[server].Post(comm.placement.gpuOf[from],
-                               comm.placement.gpuOf[to],
-                               rdma::Bytes(bytes),
-                               rdma::TimePoint(now),
-                               cookie,
-                               instance.schedule->PartsOfMessage());
-        if (server != m_awake)
-        {
-            ScheduleWake(server);
-        }
-        return;
-    }
-    ++m_networkMessages;
-    ns3::RdmaQueuePair* qp = nullptr;
+    Connection connection;
     if (lane < CACHED_LANES)
     {
         Connection& cached = comm.lastConnection[from * CACHED_LANES + lane];
         if (cached.peer != to)
         {
-            cached = {to,
-                      GetQueuePair(communicator, from, to, lane, instance.schedule->Channel(lane))};
+            cached = GetConnection(communicator, from, to, lane, instance.schedule->Channel(lane));
         }
-        qp = cached.qp;
+        connection = cached;
     }
     else
     {
-        qp = GetQueuePair(communicator, from, to, lane, instance.schedule->Channel(lane));
+        connection = GetConnection(communicator, from, to, lane, instance.schedule->Channel(lane));
     }
-    if (m_paths)
+    TransportPost post;
+    post.bytes = bytes;
+    post.id = instance.record.tag;
+    post.hasImmediate = true;
+    post.immediate = sequence;
+    post.parts = instance.schedule->PartsOfMessage();
+    if (m_channels[connection.number].inside)
     {
-        m_paths->Post(static_cast<uint32_t>(qp->cookie), m_cause);
+        post.cause = HoldCause();
     }
-    qp->PostWriteWithImmediate(bytes, instance.record.tag, sequence);
+    else if (m_paths)
+    {
+        m_paths->Post(connection.number, m_cause);
+    }
+    connection.transport->Post(connection.channel, post);
 }
 
-void
-CollectiveRunner::ScheduleWake(uint32_t server)
-{
-    const rdma::TimePoint at = m_scaleUp[server].NextWake();
-    std::vector<int64_t>& pending = m_wakes[server];
-    // One that comes earlier sees to this one too.
-    if (at != topo::ScaleUpModel::kNever && (pending.empty() || at.ps < pending.back()))
-    {
-        pending.push_back(at.ps);
-        m_events.Schedule(at.ps,
-                          m_contextOfServer[server],
-                          {EventKind::WAKE, 0, 0, 0, server, 0, 0, NO_PATH, at.ps});
-    }
-}
-
-void
-CollectiveRunner::WakeServer(uint32_t server, int64_t now)
-{
-    NS_ASSERT(m_wakes[server].back() == now);
-    m_wakes[server].pop_back();
-    m_awake = server;
-    uint64_t cookie = 0;
-    while (m_scaleUp[server].Arrived(rdma::TimePoint(now), cookie))
-    {
-        const EventPayload e = m_inside[cookie];
-        m_freeInside.push_back(static_cast<uint32_t>(cookie));
-        if (m_paths)
-        {
-            const std::vector<Rank>& ranks = m_communicators[e.communicator].ranks;
-            m_cause = m_paths->ArriveInside(e.path, ranks[e.from], ranks[e.to], e.posted, now);
-        }
-        Deliver(e.communicator, e.sequence, e.to, e.lane, e.from, now);
-        DropCause();
-    }
-    m_awake = UINT32_MAX;
-    ScheduleWake(server);
-}
-
-ns3::RdmaQueuePair*
-CollectiveRunner::GetQueuePair(uint32_t communicator,
-                               Rank from,
-                               Rank to,
-                               coll::Lane lane,
-                               uint32_t channel)
+const CollectiveRunner::Connection&
+CollectiveRunner::GetConnection(uint32_t communicator,
+                                Rank from,
+                                Rank to,
+                                coll::Lane lane,
+                                uint32_t rail)
 {
     Communicator& comm = m_communicators[communicator];
-    ns3::RdmaQueuePair*& qp = comm.queuePairs[ConnectionKey(from, to, lane)];
-    if (!qp)
+    Connection& connection = comm.connections[ConnectionKey(from, to, lane)];
+    if (!connection.transport)
     {
-        const uint32_t nic = channel % m_nicsPerServer;
-        qp = m_fabric.GetNic(m_firstEndpoint[comm.placement.serverOf[from]] + nic)
-                 ->CreateQueuePair(3);
-        ns3::RdmaQueuePair* receiver =
-            m_fabric.GetNic(m_firstEndpoint[comm.placement.serverOf[to]] + nic)->CreateQueuePair(3);
-        qp->cookie = receiver->cookie = m_channels.size();
-        m_channels.push_back({communicator, from, to, lane});
-        ns3::RdmaNic::Connect(qp, receiver);
-        if (m_onConnection)
-        {
-            m_onConnection(*qp, comm.ranks[from], comm.ranks[to]);
-        }
+        ChannelName name;
+        name.job = m_job;
+        name.communicator = communicator;
+        name.from = comm.ranks[from];
+        name.to = comm.ranks[to];
+        name.lane = lane;
+        name.rail = rail % m_nicsPerServer;
+        const auto number = static_cast<uint32_t>(m_channels.size());
+        const bool inside = comm.placement.serverOf[from] == comm.placement.serverOf[to];
+        m_channels.push_back({communicator, from, to, lane, inside});
+        Transport& transport = m_interconnect.Serving(name.from, name.to);
+        connection = {to, number, transport.Open(name, *this, number), &transport};
     }
-    return qp;
-}
-
-void
-CollectiveRunner::SetConnectionListener(
-    std::function<void(const ns3::RdmaQueuePair& sender, Rank from, Rank to)> listener)
-{
-    m_onConnection = std::move(listener);
-}
-
-uint32_t
-CollectiveRunner::ContextOf(Rank globalRank) const
-{
-    return m_contextOfServer[globalRank / m_gpusPerServer];
+    return connection;
 }
 
 void
@@ -507,13 +425,8 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
     if (e.kind == EventKind::SEND)
     {
         m_cause = e.path;
-        Transfer(e.communicator, e.sequence, e.from, e.to, e.lane, e.bytes, now);
+        Transfer(e.communicator, e.sequence, e.from, e.to, e.lane, e.bytes);
         DropCause();
-        return;
-    }
-    if (e.kind == EventKind::WAKE)
-    {
-        WakeServer(e.from, now);
         return;
     }
     Communicator& comm = m_communicators[e.communicator];
@@ -548,29 +461,36 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
 }
 
 void
-CollectiveRunner::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
+CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
 {
-    const Channel& channel = m_channels[qp->cookie];
+    const Channel& channel = m_channels[delivery.cookie];
     if (m_paths)
     {
         const std::vector<Rank>& ranks = m_communicators[channel.communicator].ranks;
-        m_cause = m_paths->Arrive(static_cast<uint32_t>(qp->cookie),
-                                  ranks[channel.from],
-                                  ranks[channel.to],
-                                  now);
+        const Rank from = ranks[channel.from];
+        const Rank to = ranks[channel.to];
+        m_cause = channel.inside
+                      ? m_paths->ArriveInside(delivery.cause, from, to, delivery.posted, now)
+                      : m_paths->Arrive(static_cast<uint32_t>(delivery.cookie), from, to, now);
     }
-    Deliver(channel.communicator, message.immediate, channel.to, channel.lane, channel.from, now);
+    Deliver(channel.communicator, delivery.immediate, channel.to, channel.lane, channel.from, now);
     DropCause();
 }
 
 void
-CollectiveRunner::OnCompletion(ns3::RdmaQueuePair*,
-                               const ns3::RdmaWorkRequest&,
-                               ns3::RdmaStatus,
-                               int64_t)
+CollectiveRunner::OnSent(uint32_t number, uint64_t cookie, uint64_t, bool failed, int64_t)
 {
-    // A rank goes on when data arrives, not when its own sends are acknowledged; a failed queue
-    // pair shows in the fabric's traces, and the collective is then found unfinished.
+    // A rank goes on when data arrives, not when its own sends are acknowledged; of what failed the
+    // collective is found unfinished.
+    if (failed && m_failed++ == 0)
+    {
+        const Channel& channel = m_channels[cookie];
+        const std::vector<Rank>& ranks = m_communicators[channel.communicator].ranks;
+        const Rank from = ranks[channel.from];
+        const Rank to = ranks[channel.to];
+        m_firstFailed = "rank " + std::to_string(from) + "'s for rank " + std::to_string(to) +
+                        " (" + m_interconnect.Serving(from, to).Describe(number) + ")";
+    }
 }
 
 std::vector<std::string>

@@ -6,41 +6,28 @@
 
 #include "collectives/schedule.h"
 #include "event-pool.h"
+#include "results/records.h"
 #include "scenarios/spec/scenario.h"
-#include "topologies/scale-up-model.h"
-
-#include "ns3/rdma-fabric-helper.h"
+#include "transport.h"
 
 #include <deque>
-#include <functional>
 #include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+namespace results
+{
+class CollectivePaths;
+}
+
 namespace dltrain
 {
 
 using coll::Rank;
 
-class CollectivePaths;
-
-/// One collective as it ran, for reports.
-struct CollectiveRecord
-{
-    coll::Op op = coll::Op::kAllReduce;
-    const coll::Algorithm* algorithm = nullptr;
-    uint64_t bytes = 0;
-    uint32_t ranks = 0;
-    uint32_t tag = 0;        ///< index of its name (TraceCollector::Tag)
-    uint64_t bytesSent = 0;  ///< by all ranks together
-    int64_t firstStart = -1; ///< ps, of the first rank that entered
-    int64_t lastStart = -1;  ///< ps, of the last
-    int64_t end = -1;        ///< ps, of the last rank that left
-    double meanPs =
-        0; ///< time a rank spends in it, from its entry to its leaving; mean over the ranks
-};
+using results::CollectiveRecord;
 
 /// Hears of collectives.
 class CollectiveUser
@@ -56,40 +43,35 @@ class CollectiveUser
 };
 
 /**
- * Runs schedules (collectives/schedule.h) on a cluster: sends inside a server go through its
- * scale-up model, sends between servers are RDMA WRITEs with immediate, posted to a queue pair of
- * their own for each (sender, receiver, lane).
+ * Runs schedules (collectives/schedule.h): what a rank sends goes over a channel of its own for
+ * each (sender, receiver, lane), of whichever transport serves the two.
  *
- * What a receiver knows comes out of the message alone: the queue pair tells sender and lane, the
+ * What a receiver knows comes out of the message alone: the channel tells sender and lane, the
  * immediate tells which of the communicator's collectives it belongs to. Messages that arrive
  * before the rank has entered its collective are counted and wait (NCCL's eager buffers, without a
  * limit on their size: assumed).
  *
  * Memory: one LaneState a rank and lane of each collective under way; steps are computed, never
- * stored. Schedules beyond the MOST_SCHEDULES used last are given back. Queue pairs are kept, with
+ * stored. Schedules beyond the MOST_SCHEDULES used last are given back. Channels are kept, with
  * the state of their congestion control, as NCCL keeps its connections: direct all-to-all makes n
  * (n-1).
+ *
+ * Several runners, of several jobs, share a fabric: each job has an interconnect of its own.
  */
-class CollectiveRunner : public ns3::RdmaNicUser
+class CollectiveRunner : public TransportUser
 {
   public:
-    /**
-     * \param cluster where ranks are: rank r is GPU r mod g of logical server r / g
-     * \param fabric must have been built from cluster.topology
-     */
+    /// \param cluster where ranks are: rank r is GPU r mod g of logical server r / g
+    /// \param interconnect shared with other users \param job of what it opens
     CollectiveRunner(const scenario::ClusterSpec& cluster,
                      const scenario::CollectiveOptions& options,
-                     ns3::RdmaFabric& fabric,
-                     CollectiveUser* user);
+                     Interconnect& interconnect,
+                     CollectiveUser* user,
+                     uint32_t job = 0);
     ~CollectiveRunner() override;
 
-    /// \param listener told of every queue pair that is made, before it is used: the messages
-    /// that it sends are rank `from`'s for rank `to`
-    void SetConnectionListener(
-        std::function<void(const ns3::RdmaQueuePair& sender, Rank from, Rank to)> listener);
-
     /// Note what ranks left their collectives after. \param paths must outlive this
-    void SetPaths(CollectivePaths* paths)
+    void SetPaths(results::CollectivePaths* paths)
     {
         m_paths = paths;
     }
@@ -116,12 +98,9 @@ class CollectiveRunner : public ns3::RdmaNicUser
     uint32_t GetNRanks(uint32_t communicator) const;
 
     /// \return ns-3 node id of the server a rank lives in
-    uint32_t ContextOf(Rank globalRank) const;
-
-    /// \return bytes sent inside servers so far (over scale-up links)
-    uint64_t GetScaleUpBytes() const
+    uint32_t ContextOf(Rank globalRank) const
     {
-        return m_scaleUpBytes;
+        return m_interconnect.GetPlaces().ContextOf(globalRank);
     }
 
     /// \return bytes sent so far by all ranks together
@@ -130,22 +109,13 @@ class CollectiveRunner : public ns3::RdmaNicUser
         return m_bytes;
     }
 
-    /// \return messages sent so far: inside servers, between servers
-    std::pair<uint64_t, uint64_t> GetMessages() const
-    {
-        return {m_scaleUpMessages, m_networkMessages};
-    }
-
     /// \return one line for each collective that has not ended: how many ranks are in it and what
-    /// some of them wait for
+    /// some of them wait for; and one for messages that failed
     std::vector<std::string> DescribeUnfinished() const;
 
-    // RdmaNicUser
-    void OnCompletion(ns3::RdmaQueuePair* qp,
-                      const ns3::RdmaWorkRequest& request,
-                      ns3::RdmaStatus status,
-                      int64_t now) override;
-    void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now) override;
+    // TransportUser
+    void OnDelivered(const Delivery& delivery, int64_t now) override;
+    void OnSent(uint32_t channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
 
   private:
     /// A lane of a rank in a collective under way.
@@ -175,10 +145,13 @@ class CollectiveRunner : public ns3::RdmaNicUser
         uint32_t left = 0;
     };
 
+    /// Where a rank sends.
     struct Connection
     {
         Rank peer = coll::kNoRank;
-        ns3::RdmaQueuePair* qp = nullptr;
+        uint32_t number = 0;  ///< in m_channels: the transport's cookie
+        uint32_t channel = 0; ///< the transport's own number
+        Transport* transport = nullptr;
     };
 
     struct Communicator
@@ -190,8 +163,8 @@ class CollectiveRunner : public ns3::RdmaNicUser
         uint32_t first = 0;
         std::vector<Connection>
             lastConnection; ///< [position * CACHED_LANES + lane]: the one used last
-        std::list<std::shared_ptr<const coll::Schedule>> schedules;   ///< used last, first
-        std::unordered_map<uint64_t, ns3::RdmaQueuePair*> queuePairs; ///< by ConnectionKey
+        std::list<std::shared_ptr<const coll::Schedule>> schedules; ///< used last, first
+        std::unordered_map<uint64_t, Connection> connections;       ///< by ConnectionKey
     };
 
     /// Of a communicator: at most 2^20 ranks (coll::Problem), lanes of 16 bits.
@@ -200,20 +173,20 @@ class CollectiveRunner : public ns3::RdmaNicUser
         return static_cast<uint64_t>(from) << 40 | static_cast<uint64_t>(to) << 16 | lane;
     }
 
-    /// What a queue pair stands for; its number in m_channels is both ends' cookie.
+    /// What a channel stands for; its number in m_channels is the transport's cookie.
     struct Channel
     {
         uint32_t communicator;
         Rank from; ///< positions
         Rank to;
         coll::Lane lane;
+        bool inside; ///< a server
     };
 
     enum class EventKind : uint8_t
     {
         LEAVE, ///< a rank is done
         SEND,  ///< the software latency before a send is over
-        WAKE,  ///< a server's scale-up model has something to tell; `from` is the server
     };
 
     struct EventPayload
@@ -225,8 +198,7 @@ class CollectiveRunner : public ns3::RdmaNicUser
         Rank from;
         Rank to;
         uint64_t bytes;
-        uint32_t path;  ///< what caused it, held
-        int64_t posted; ///< ps
+        uint32_t path; ///< what caused it, held
     };
 
     friend class EventPool<CollectiveRunner, EventPayload>;
@@ -267,43 +239,31 @@ class CollectiveRunner : public ns3::RdmaNicUser
                   Rank from,
                   Rank to,
                   coll::Lane lane,
-                  uint64_t bytes,
-                  int64_t now);
-    /// What arrives in a server now.
-    void WakeServer(uint32_t server, int64_t now);
-    /// Ask the server's scale-up model when it wants to be.
-    void ScheduleWake(uint32_t server);
-    ns3::RdmaQueuePair* GetQueuePair(uint32_t communicator,
-                                     Rank from,
-                                     Rank to,
-                                     coll::Lane lane,
-                                     uint32_t channel);
+                  uint64_t bytes);
+    const Connection& GetConnection(uint32_t communicator,
+                                    Rank from,
+                                    Rank to,
+                                    coll::Lane lane,
+                                    uint32_t rail);
     std::shared_ptr<const coll::Schedule> GetSchedule(Communicator& comm,
                                                       const coll::Algorithm& algorithm,
                                                       const coll::Collective& what);
     static bool TakeArrival(LaneState& lane, Rank peer);
     static void AddArrival(LaneState& lane, Rank peer);
+
     scenario::CollectiveOptions m_options;
-    ns3::RdmaFabric& m_fabric;
+    Interconnect& m_interconnect;
     CollectiveUser* m_user;
-    std::function<void(const ns3::RdmaQueuePair&, Rank, Rank)> m_onConnection;
+    uint32_t m_job;
     uint32_t m_gpusPerServer;
     uint32_t m_nicsPerServer;
-    std::vector<uint32_t> m_firstEndpoint;     ///< of each logical server
-    std::vector<uint32_t> m_contextOfServer;   ///< ns-3 node id
-    std::vector<topo::ScaleUpModel> m_scaleUp; ///< per logical server
-    std::vector<std::vector<int64_t>> m_wakes; ///< per server: pending WAKE events, the next last
-    uint32_t m_awake = UINT32_MAX;             ///< the server whose messages arrive now
-    std::vector<EventPayload> m_inside;        ///< messages inside servers; cookies are indices
-    std::vector<uint32_t> m_freeInside;
     std::deque<Communicator> m_communicators;
     std::vector<Channel> m_channels;
-    CollectivePaths* m_paths = nullptr;
+    uint64_t m_failed = 0;     ///< messages
+    std::string m_firstFailed; ///< of them, in words
+    results::CollectivePaths* m_paths = nullptr;
     uint32_t m_cause = UINT32_MAX; ///< of what is posted: see CollectivePaths
     uint64_t m_bytes = 0;
-    uint64_t m_scaleUpBytes = 0;
-    uint64_t m_scaleUpMessages = 0;
-    uint64_t m_networkMessages = 0;
     EventPool<CollectiveRunner, EventPayload> m_events;
 };
 

@@ -4,16 +4,13 @@
 #include "collperf-simulation.h"
 
 #include "collectives/checker.h"
-#include "collectives/cost.h"
 #include "collectives/registry.h"
-#include "contrib/rdma/core/shown-text.h"
 #include "results/run-summary.h"
-#include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
 
 #include "ns3/simulator.h"
 
-#include <cstdio>
+#include <algorithm>
 #include <iostream>
 #include <numeric>
 
@@ -28,6 +25,7 @@ CollperfSimulation::CollperfSimulation(const scenario::CollperfScenario& scenari
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
           {false, false, scenario.ranks, std::cerr}),
+      m_table(scenario),
       m_iterations(scenario.warmupIterations + scenario.iterations),
       m_entered(scenario.ranks)
 {
@@ -42,13 +40,14 @@ CollperfSimulation::Run()
 std::string
 CollperfSimulation::Populate()
 {
+    m_interconnect = std::make_unique<Interconnect>(m_scenario.cluster,
+                                                    "packet",
+                                                    m_run.Fabric(),
+                                                    m_run.Collector());
     m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
                                                   m_scenario.collectives,
-                                                  m_run.Fabric(),
+                                                  *m_interconnect,
                                                   this);
-    m_runner->SetConnectionListener([this](const ns3::RdmaQueuePair& sender, Rank from, Rank to) {
-        m_run.Collector().NameGpus(sender, from, to);
-    });
     std::vector<Rank> ranks(m_scenario.ranks);
     std::iota(ranks.begin(), ranks.end(), 0);
     m_communicator = m_runner->AddCommunicator(ranks);
@@ -60,14 +59,14 @@ CollperfSimulation::Populate()
 double
 CollperfSimulation::GetShareDone() const
 {
-    return static_cast<double>(m_rows.empty() ? 0 : m_rows.size() - 1) /
+    return static_cast<double>(m_begun ? m_begun - 1 : 0) /
            static_cast<double>(m_scenario.sizes.size());
 }
 
 bool
 CollperfSimulation::IsDone() const
 {
-    return m_rows.size() == m_scenario.sizes.size() && m_ranksDone == m_scenario.ranks;
+    return m_begun == m_scenario.sizes.size() && m_ranksDone == m_scenario.ranks;
 }
 
 std::string
@@ -84,50 +83,13 @@ CollperfSimulation::DescribeUnfinished() const
 nlohmann::ordered_json
 CollperfSimulation::GetStatistics() const
 {
-    nlohmann::ordered_json body = results::ToJson(m_scenario.cluster, m_scenario.ranks);
-    body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
-    body["collectives"] = nlohmann::ordered_json::array();
-    uint64_t sent = 0;
-    for (const Row& row : m_rows)
-    {
-        if (row.timeUs <= 0)
-        {
-            continue;
-        }
-        const coll::Bandwidth bw =
-            coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
-        sent += row.bytesSent;
-        body["collectives"].push_back({{"op", coll::OpName(m_scenario.op)},
-                                       {"algorithm", row.last.algorithm->Name()},
-                                       {"bytes", row.last.bytes},
-                                       {"ranks", m_scenario.ranks},
-                                       {"time_us", row.timeUs},
-                                       {"algbw_GBps", bw.algbw},
-                                       {"busbw_GBps", bw.busbw}});
-    }
-    body["bytes_sent_per_gpu"][coll::OpName(m_scenario.op)] =
-        static_cast<double>(sent) / m_scenario.ranks;
-    return body;
+    return m_table.ToJson();
 }
 
 void
 CollperfSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
 {
-    double busbw = 0;
-    std::size_t complete = 0;
-    for (const Row& row : m_rows)
-    {
-        if (row.timeUs > 0)
-        {
-            busbw += coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs)
-                         .busbw;
-            ++complete;
-        }
-    }
-    std::printf("# Out of bounds values : 0 OK (schedules are proven, data is not moved)\n");
-    std::printf("# Avg bus bandwidth    : %g\n#\n",
-                complete ? busbw / static_cast<double>(complete) : 0.0);
-    std::fflush(stdout);
+    m_table.PrintEnd(std::cout);
     results::PrintRunStats(os, network);
 }
 
@@ -157,11 +119,12 @@ CollperfSimulation::Prove() const
 void
 CollperfSimulation::StartSize()
 {
-    m_rows.emplace_back();
+    ++m_begun;
+    m_start = -1;
     m_collectivesDone = 0;
     m_ranksDone = 0;
     m_ranksWarm = 0;
-    m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(m_scenario.sizes[m_rows.size() - 1])));
+    m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(m_scenario.sizes[m_begun - 1])));
     std::fill(m_entered.begin(), m_entered.end(), 0);
     const int64_t now = ns3::RdmaClock::Now();
     for (Rank rank = 0; rank < m_scenario.ranks; ++rank)
@@ -173,14 +136,14 @@ CollperfSimulation::StartSize()
 void
 CollperfSimulation::Enter(Rank position, int64_t now)
 {
-    if (m_entered[position]++ == m_scenario.warmupIterations && m_rows.back().start < 0)
+    if (m_entered[position]++ == m_scenario.warmupIterations && m_start < 0)
     {
-        m_rows.back().start = now;
+        m_start = now;
     }
     m_runner->Start(m_communicator,
                     position,
                     m_scenario.op,
-                    m_scenario.sizes[m_rows.size() - 1],
+                    m_scenario.sizes[m_begun - 1],
                     m_scenario.root,
                     m_tag,
                     0,
@@ -194,11 +157,9 @@ CollperfSimulation::OnCollectiveDone(uint32_t, const CollectiveRecord& record, i
     {
         return;
     }
-    Row& row = m_rows.back();
-    row.last = record;
-    row.bytesSent = record.bytesSent;
-    row.timeUs = static_cast<double>(now - row.start) * 1e-6 / m_scenario.iterations;
-    PrintRow(row);
+    m_table.Add(std::cout,
+                record,
+                static_cast<double>(now - m_start) * 1e-6 / m_scenario.iterations);
 }
 
 void
@@ -226,7 +187,7 @@ CollperfSimulation::OnRankDone(uint32_t, Rank position, uint64_t, int64_t now)
     {
         return;
     }
-    if (m_rows.size() < m_scenario.sizes.size())
+    if (m_begun < m_scenario.sizes.size())
     {
         StartSize();
         return;
@@ -237,94 +198,7 @@ CollperfSimulation::OnRankDone(uint32_t, Rank position, uint64_t, int64_t now)
 void
 CollperfSimulation::OnBegin()
 {
-    const coll::Algorithm& algorithm =
-        scenario::AlgorithmOf(m_scenario.collectives,
-                              m_scenario.op,
-                              scenario::RankPlacement(m_scenario.cluster));
-    std::printf("# nThread %u nGpus %u minBytes %llu maxBytes %llu iters: %u warmup iters: %u "
-                "validation: %u\n#\n",
-                m_scenario.threads,
-                m_scenario.gpusPerThread,
-                static_cast<unsigned long long>(m_scenario.sizes.front()),
-                static_cast<unsigned long long>(m_scenario.sizes.back()),
-                m_scenario.iterations,
-                m_scenario.warmupIterations,
-                m_scenario.checked ? 1U : 0U);
-    if (m_scenario.checked)
-    {
-        std::printf("# the schedule of every size is proven for these ranks: each byte arrives and "
-                    "is added once; no data is moved\n");
-    }
-    std::printf("# %s, algorithm %s, %u ranks on %u servers, %s, %s, congestion control %s\n",
-                coll::OpName(m_scenario.op).c_str(),
-                algorithm.Name().c_str(),
-                m_scenario.ranks,
-                m_scenario.cluster.servers,
-                rdma::Shown(m_scenario.cluster.topologyName).c_str(),
-                rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)).c_str(),
-                m_scenario.fabric.cc.c_str());
-    std::printf("# copies within a GPU take no time here, so in place is what out of place is: one "
-                "simulation, shown twice\n#\n");
-    std::printf("#                                                              out-of-place       "
-                "                in-place          \n"
-                "#       size         count      type   redop    root     time   algbw   busbw "
-                "#wrong     time   algbw   busbw #wrong\n"
-                "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)     "
-                "       (us)  (GB/s)  (GB/s)       \n");
-    std::fflush(stdout);
-}
-
-namespace
-{
-
-/// A number in seven columns, as nccl-tests fits its times.
-std::string
-SevenColumns(double value)
-{
-    char text[32];
-    std::snprintf(text,
-                  sizeof text,
-                  "%7.*f",
-                  value < 100      ? 3
-                  : value < 10000  ? 2
-                  : value < 100000 ? 1
-                                   : 0,
-                  value);
-    return text;
-}
-
-} // namespace
-
-void
-CollperfSimulation::PrintRow(const Row& row) const
-{
-    const bool reduces =
-        m_scenario.op == coll::Op::kAllReduce || m_scenario.op == coll::Op::kReduceScatter;
-    // Elements as nccl-tests counts them: a rank's share where the vector is made of n pieces.
-    const bool pieces = m_scenario.op == coll::Op::kReduceScatter ||
-                        m_scenario.op == coll::Op::kAllGather ||
-                        m_scenario.op == coll::Op::kAllToAll;
-    const uint64_t count =
-        row.last.bytes / m_scenario.elementBytes / (pieces ? m_scenario.ranks : 1);
-    const coll::Bandwidth bw =
-        coll::BandwidthOf(m_scenario.op, row.last.bytes, m_scenario.ranks, row.timeUs);
-    char result[96];
-    std::snprintf(result,
-                  sizeof result,
-                  "  %7s  %6.2f  %6.2f    %3s",
-                  SevenColumns(row.timeUs).c_str(),
-                  bw.algbw,
-                  bw.busbw,
-                  m_scenario.checked ? "0" : "N/A");
-    std::printf("%12llu  %12llu  %8s  %6s  %6d%s%s\n",
-                static_cast<unsigned long long>(row.last.bytes),
-                static_cast<unsigned long long>(count),
-                m_scenario.datatype.c_str(),
-                reduces ? "sum" : "none",
-                m_scenario.op == coll::Op::kBroadcast ? static_cast<int>(m_scenario.root) : -1,
-                result,
-                result);
-    std::fflush(stdout);
+    m_table.PrintHead(std::cout);
 }
 
 } // namespace dltrain

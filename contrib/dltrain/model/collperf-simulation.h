@@ -6,6 +6,7 @@
 
 #include "collective-runner.h"
 #include "fabric-run.h"
+#include "results/collperf-table.h"
 
 #include <vector>
 
@@ -32,14 +33,6 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
                           int64_t now) override;
 
   private:
-    struct Row
-    {
-        CollectiveRecord last;  ///< of the last iteration
-        int64_t start = -1;     ///< ps: the first rank enters the first measured iteration
-        uint64_t bytesSent = 0; ///< by all ranks in one iteration
-        double timeUs = 0;      ///< mean of the iterations
-    };
-
     // FabricSimulation
     std::string Populate() override;
     void OnBegin() override;
@@ -53,13 +46,15 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     std::string Prove() const;
     void StartSize();
     void Enter(Rank position, int64_t now);
-    void PrintRow(const Row& row) const;
 
     const scenario::CollperfScenario& m_scenario;
     FabricRun m_run;
+    std::unique_ptr<Interconnect> m_interconnect;
     std::unique_ptr<CollectiveRunner> m_runner;
     uint32_t m_communicator = 0;
-    std::vector<Row> m_rows;
+    results::CollperfTable m_table;
+    std::size_t m_begun = 0;         ///< sizes, the last of them under way
+    int64_t m_start = -1;            ///< ps: the first rank enters the first measured iteration
     uint32_t m_iterations;           ///< of a size, warm-up included
     std::vector<uint32_t> m_entered; ///< per rank, of this size
     uint32_t m_collectivesDone = 0;  ///< of this size

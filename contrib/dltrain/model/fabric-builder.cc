@@ -4,6 +4,7 @@
 #include "fabric-builder.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "link-layer-setup.h"
 #include "ns3-settings.h"
 #include "ranks.h"
 #include "results/output-errors.h"
@@ -13,8 +14,8 @@
 #include "ns3/boolean.h"
 #include "ns3/config.h"
 #include "ns3/data-rate.h"
-#include "ns3/double.h"
 #include "ns3/global-value.h"
+#include "ns3/ib-link-layer.h"
 #include "ns3/nstime.h"
 #include "ns3/object-factory.h"
 #include "ns3/quad-heap-scheduler.h"
@@ -32,7 +33,6 @@ namespace dltrain
 {
 
 using ns3::BooleanValue;
-using ns3::DoubleValue;
 using ns3::StringValue;
 using ns3::UintegerValue;
 
@@ -59,48 +59,24 @@ FindCongestionOps(const std::string& name, ns3::TypeId& type, std::string& error
 
 /// The scenario's options as defaults of attributes.
 bool
-SetDefaults(const scenario::FabricSpec& spec, std::string& error)
+SetDefaults(const scenario::FabricSpec& spec, const scenario::RunOptions& run, std::string& error)
 {
-    const auto set = [](const char* name, const ns3::AttributeValue& value) {
+    const auto set = [](const std::string& name, const ns3::AttributeValue& value) {
         ns3::Config::SetDefault(name, value);
     };
-    set("ns3::RdmaNic::Mtu", UintegerValue(spec.mtu));
-    set("ns3::RdmaNic::AckEvery", UintegerValue(spec.ackEvery));
-    set("ns3::RdmaNic::Window", UintegerValue(spec.windowBytes));
-    set("ns3::RdmaNic::VariableWindow", BooleanValue(spec.variableWindow));
-    set("ns3::RdmaNic::NakInterval",
-        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.nakInterval.ps))));
-    set("ns3::RdmaNic::AckPriority", UintegerValue(spec.ackPriority));
-    set("ns3::RdmaNic::CnpPriority", UintegerValue(spec.cnpPriority));
+    for (const auto& [name, text] : run.optionAttributes)
+    {
+        set(name, StringValue(text));
+    }
     const rdma::FrameSizes& frames = spec.frames;
     set("ns3::RdmaNic::HeaderBytes", UintegerValue(frames.dataOverhead - frames.lineOverhead));
     set("ns3::RdmaNic::ExtensionHeaders", BooleanValue(frames.HasExtensions()));
     set("ns3::RdmaNic::AckFrameBytes", UintegerValue(frames.ackWire - frames.lineOverhead));
     set("ns3::RdmaNic::CnpFrameBytes", UintegerValue(frames.cnpWire - frames.lineOverhead));
-    set("ns3::RdmaPort::LineOverhead", UintegerValue(frames.lineOverhead));
-    set("ns3::RdmaPort::TransmitTimeUnit",
-        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.timeUnit.ps))));
-    set("ns3::RdmaNic::TimeoutExponent", UintegerValue(spec.timeoutExponent));
-    set("ns3::RdmaNic::RetryCount", UintegerValue(spec.retryCount));
-    set("ns3::RdmaNic::LossRecovery", StringValue(spec.lossRecovery));
     set("ns3::RdmaNic::LeastFrameBytes",
         UintegerValue(frames.leastWire ? frames.leastWire - frames.lineOverhead : 0));
-    set("ns3::IbSwitch::Latency",
-        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.switchLatency.ps))));
-    set("ns3::IbSwitch::CongestionThreshold", UintegerValue(spec.ib.fecnThreshold));
-    set("ns3::IbSwitch::AdaptiveRouting", BooleanValue(spec.ib.adaptiveRouting));
-    set("ns3::RdmaSwitch::PipelineLatency",
-        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.switchLatency.ps))));
-    set("ns3::RdmaSwitch::BufferPer100G", UintegerValue(spec.bufferPer100G.value));
-    set("ns3::RdmaSwitch::Pfc", BooleanValue(spec.pfc));
-    set("ns3::RdmaSwitch::PfcWatchdogDetection",
-        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.pfcWatchdog.ps))));
-    set("ns3::RdmaSwitch::PfcWatchdogAction", StringValue(spec.pfcWatchdogAction));
-    set("ns3::RdmaSwitch::Ecn", BooleanValue(spec.ecn));
-    set("ns3::RdmaSwitch::EcnBehind", BooleanValue(spec.ecnBehind));
-    set("ns3::RdmaSwitch::EcnKmin", UintegerValue(spec.ecnKmin.value));
-    set("ns3::RdmaSwitch::EcnKmax", UintegerValue(spec.ecnKmax.value));
-    set("ns3::RdmaSwitch::EcnPmax", DoubleValue(spec.ecnPmax));
+    set("ns3::RdmaPort::LineOverhead", UintegerValue(frames.lineOverhead));
+    set("ns3::IbSwitch::LoadBalancer", StringValue(spec.ib.adaptiveRouting ? "adaptive" : ""));
     ns3::TypeId type;
     if (!FindCongestionOps(spec.cc, type, error))
     {
@@ -189,7 +165,7 @@ CheckNicLimits(const ns3::RdmaNic& nic)
 
 /// \return what is wrong with the attributes of switches, or nothing
 std::string
-CheckSwitch(bool infiniBand)
+CheckSwitch()
 {
     const auto device = ns3::ObjectFactory("ns3::RdmaSwitch").Create<ns3::RdmaSwitch>();
     // A watchdog looks that often.
@@ -203,7 +179,7 @@ CheckSwitch(bool infiniBand)
                    time.SerializeToString(nullptr) + "; allowed: 0 (off), or at least 100 ns";
         }
     }
-    return infiniBand ? "" : device->CheckEcn();
+    return {};
 }
 
 /// What started several processes.
@@ -265,18 +241,13 @@ CheckTogether(const scenario::FabricSpec& spec, std::string& error)
     {
         error = CheckNicLimits(*nic);
     }
-    UintegerValue receiveBuffer;
-    nic->GetAttribute("PcieReceiveBuffer", receiveBuffer);
-    if (error.empty() && spec.infiniBand && receiveBuffer.Get())
+    if (error.empty())
     {
-        error = "ns3::RdmaNic::PcieReceiveBuffer: " + std::to_string(receiveBuffer.Get()) +
-                " B, but an InfiniBand NIC holds what its bus has not taken in the buffers of its "
-                "VLs; allowed: 0, and --vl-buffer, now " +
-                std::to_string(spec.ib.laneBuffer.value) + " B";
+        error = CheckSwitch();
     }
     if (error.empty())
     {
-        error = CheckSwitch(spec.infiniBand);
+        error = LinkLayerSetup::Of(spec)->Check(*nic);
     }
     return error.empty() && CheckCongestionControl(spec, *nic, error);
 }
@@ -330,7 +301,8 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     constexpr uint64_t seeds = 4294944442;
     ns3::RngSeedManager::SetSeed(static_cast<uint32_t>(run.seed % seeds + 1));
     ns3::RngSeedManager::SetRun(run.seed / seeds + 1);
-    return SetDefaults(spec, error) && ApplyNs3Settings(run, error) && CheckTogether(spec, error);
+    return SetDefaults(spec, run, error) && ApplyNs3Settings(run, error) &&
+           CheckTogether(spec, error);
 }
 
 std::unique_ptr<ns3::RdmaFabric>
@@ -365,38 +337,13 @@ BuildFabric(const scenario::FabricSpec& spec,
     factory.SetTypeId(type);
     ns3::RdmaFabricHelper helper;
     helper.SetCongestionOps(factory.Create<ns3::RdmaCongestionOps>());
-    if (spec.infiniBand)
-    {
-        ns3::IbFabricConfig config;
-        config.routing = spec.ib.routing;
-        config.forwardingFile = spec.ib.lfts;
-        config.lmc = spec.ib.lmc;
-        config.lanes = spec.ib.lanes;
-        config.laneBuffer = spec.ib.laneBuffer.value;
-        config.creditBlock = spec.ib.creditBlock;
-        config.vlHigh = spec.ib.high;
-        config.vlLow = spec.ib.low;
-        config.highLimit = spec.ib.highLimit;
-        config.staticRate = spec.ib.staticRate;
-        helper.SetInfiniBand(config);
-    }
-    // The scenario's own, whatever the congestion control would have.
-    for (const char* name : {"EcnKmin", "EcnKmax", "EcnPmax"})
-    {
-        if (spec.infiniBand)
-        {
-            break;
-        }
-        ns3::TypeId::AttributeInformation info;
-        ns3::RdmaSwitch::GetTypeId().LookupAttributeByName(name, &info);
-        helper.SetSwitchAttribute(name, *info.initialValue);
-    }
+    const auto linkLayer = LinkLayerSetup::Of(spec);
+    linkLayer->Apply(helper);
     if (Ranks::Get().Several())
     {
-        if (spec.infiniBand)
+        error = linkLayer->CheckProcesses();
+        if (!error.empty())
         {
-            error = "--fabric=ib: credits do not cross processes; allowed: without mpirun, or "
-                    "--fabric=roce";
             return nullptr;
         }
         error = Split(topology, run, helper);
@@ -406,43 +353,35 @@ BuildFabric(const scenario::FabricSpec& spec,
         }
     }
     auto fabric = helper.Build(nodes, links, error);
-    if (!fabric && !spec.ib.lfts.empty() && error.rfind(spec.ib.lfts, 0) == 0)
+    if (!fabric)
     {
-        error = "--ib-lfts=" + error;
+        error = linkLayer->Explain(error);
+        return nullptr;
     }
-    else if (!fabric && spec.infiniBand && error.find(" cannot route: ") != std::string::npos)
+    const ns3::RdmaLinkLayer& built = fabric->GetLinkLayer();
+    const std::string note = built.GetNote();
+    if (!note.empty())
     {
-        error = "--ib-routing=" + spec.ib.routing + ": " + error;
+        std::cerr << "note: " << built.GetWords().name << ": " << note << "\n";
     }
-    if (fabric && fabric->GetSubnet())
+    error = fabric->ConnectRanks();
+    if (!error.empty())
     {
-        const std::string note = fabric->GetSubnet()->GetNote();
-        if (!note.empty())
-        {
-            std::cerr << "note: InfiniBand: " << note << "\n";
-        }
+        return nullptr;
     }
-    if (fabric)
+    const auto& endpoints = topology.Endpoints();
+    NS_ABORT_MSG_IF(endpoints.size() != fabric->GetNEndpoints(),
+                    "the fabric's endpoints are not the topology's");
+    for (uint32_t e = 0; e < endpoints.size(); ++e)
     {
-        error = fabric->ConnectRanks();
-        if (!error.empty())
+        if (!fabric->IsLocal(e))
         {
-            return nullptr;
+            continue;
         }
-        const auto& endpoints = topology.Endpoints();
-        NS_ABORT_MSG_IF(endpoints.size() != fabric->GetNEndpoints(),
-                        "the fabric's endpoints are not the topology's");
-        for (uint32_t e = 0; e < endpoints.size(); ++e)
-        {
-            if (!fabric->IsLocal(e))
-            {
-                continue;
-            }
-            const auto port = fabric->GetNic(e)->GetPort();
-            NS_ABORT_MSG_IF(port->GetNode() != fabric->GetNodes().Get(endpoints[e].host) ||
-                                port->GetIfIndex() != endpoints[e].port,
-                            "the fabric numbers its endpoints otherwise than the topology");
-        }
+        const auto port = fabric->GetNic(e)->GetPort();
+        NS_ABORT_MSG_IF(port->GetNode() != fabric->GetNodes().Get(endpoints[e].host) ||
+                            port->GetIfIndex() != endpoints[e].port,
+                        "the fabric numbers its endpoints otherwise than the topology");
     }
     return fabric;
 }
@@ -456,9 +395,10 @@ WriteSubnet(const ns3::RdmaFabric& fabric,
     {
         return {};
     }
-    if (fabric.GetSubnet() && spec.ib.dump)
+    const ns3::IbSubnetHelper* subnet = ns3::IbLinkLayer::GetSubnet(fabric);
+    if (subnet && spec.ib.dump)
     {
-        const std::string error = fabric.GetSubnet()->Dump(run.out);
+        const std::string error = subnet->Dump(run.out);
         if (!error.empty())
         {
             results::OutputErrors::Add(error);

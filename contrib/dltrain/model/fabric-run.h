@@ -104,7 +104,7 @@ class FabricRun
         return *m_fabric;
     }
 
-    TraceCollector& Collector()
+    TraceCollector& Collector() const
     {
         return *m_collector;
     }

@@ -36,9 +36,9 @@ std::vector<LinkUse>
 BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
 {
     const auto& ports = collector.GetFabric().GetPorts();
-    const TraceCollector::Baseline& base = collector.GetBaseline();
+    const FabricBaseline& base = collector.GetBaseline();
     // Of no time nothing is used.
-    const int64_t passed = now - collector.GetMeasuredFrom();
+    const int64_t passed = now - base.time;
     const double elapsed =
         passed > 0 ? static_cast<double>(passed) : std::numeric_limits<double>::infinity();
     std::vector<LinkUse> links;
@@ -127,20 +127,21 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         return static_cast<uint64_t>(ranks.Max(static_cast<int64_t>(value)));
     };
     ports.maxQueueBytes = largest(mine.maxQueueBytes);
-    const TraceCollector::Baseline& base = collector.GetBaseline();
+    const FabricBaseline& base = collector.GetBaseline();
     const results::FlowTable& flows = collector.GetFlows();
+    const results::LinkTable& links = collector.GetLinkSampler().GetTable();
     s.measured = collector.IsMeasuring();
-    s.measuredFromPs = collector.GetMeasuredFrom();
+    s.measuredFromPs = base.time;
     s.endPs = nowPs;
     s.messages = flows.GetCount();
     s.messageBytes = flows.GetBytes();
     s.fctUs = results::QuantilesOf(flows.GetFct(), 1e6);
     s.slowdown = results::QuantilesOf(flows.GetSlowdown());
     s.exactQuantiles = flows.GetFct().IsExact();
-    for (uint8_t reason = 0; reason < ns3::RdmaSwitch::DROP_REASONS; ++reason)
+    for (uint8_t reason = 0; reason < ns3::RdmaSwitchBase::DROP_REASONS; ++reason)
     {
-        const auto r = static_cast<ns3::RdmaSwitch::DropReason>(reason);
-        s.drops.emplace_back(ns3::RdmaSwitch::GetDropReasonName(r),
+        const auto r = static_cast<ns3::RdmaSwitchBase::DropReason>(reason);
+        s.drops.emplace_back(ns3::RdmaSwitchBase::GetDropReasonName(r),
                              ranks.Sum(fabric.GetDrops(r)) - base.drops[reason]);
     }
     s.drops.emplace_back("corrupted", ports.corrupted - base.ports.corrupted);
@@ -155,25 +156,29 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.qpCacheMisses = nics.qpCacheMisses - base.nics.qpCacheMisses;
         s.nicPauses = nics.nicPauses - base.nics.nicPauses;
     }
-    if (const TailAttribution* attribution = collector.GetAttribution())
+    if (const results::TailAttribution* attribution = collector.GetAttribution())
     {
         s.attribution = attribution->ToJson();
         s.slowest = attribution->InWords(3);
     }
     s.ecnMarks = ports.ecnMarks - base.ports.ecnMarks;
     s.cnps = nics.cnpsSent - base.nics.cnpsSent;
-    const uint64_t pauses = ranks.Sum(collector.GetPauses()) - base.pauses;
+    const uint64_t pauses = ranks.Sum(collector.GetEvents().GetPauses());
     const double pausedUs = static_cast<double>(ports.pausedPs - base.ports.pausedPs) / 1e6;
-    s.infiniBand = fabric.GetSubnet() != nullptr;
-    (s.infiniBand ? s.creditStalls : s.pfcPauses) = pauses;
-    (s.infiniBand ? s.creditStallTimeUs : s.pfcPauseTimeUs) = pausedUs;
-    s.flowControlPackets = ports.creditUpdatesSent - base.ports.creditUpdatesSent;
-    s.creditBlocksLost = ports.creditBlocksLost - base.ports.creditBlocksLost;
-    for (const auto& device : fabric.GetIbSwitches())
+    s.link = &fabric.GetLinkLayer().GetWords();
+    if (fabric.GetLinkLayer().HasCredits())
     {
-        s.rerouted += device->GetRerouted();
+        s.credits = results::CreditStats{pauses,
+                                         pausedUs,
+                                         ports.creditUpdatesSent - base.ports.creditUpdatesSent,
+                                         ports.creditBlocksLost - base.ports.creditBlocksLost,
+                                         fabric.GetRerouted() - base.rerouted};
     }
-    s.rerouted -= base.rerouted;
+    else
+    {
+        s.pfcPauses = pauses;
+        s.pfcPauseTimeUs = pausedUs;
+    }
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
     s.naks = nics.naksSent - base.nics.naksSent;
@@ -185,21 +190,17 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.frameHops = ports.rxFrames - ports.creditUpdatesReceived; // these stay on their link
     for (const auto& device : fabric.GetSwitches())
     {
-        s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetBuffer().StoredPeak());
+        s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetSharedBufferPeak());
     }
     s.bufferPeakBytes = largest(s.bufferPeakBytes);
     s.queuePeakBytes = ports.maxQueueBytes;
     s.flowRows = flows.GetRows();
-    s.linkRows = collector.GetLinkSampler().GetRows();
+    s.linkRows = links.GetRows();
     if (const QueuePairLog* log = collector.GetQueuePairLog())
     {
-        s.queuePairLog = {{"rows", log->GetRows()},
-                          {"changes", log->GetChanges()},
-                          {"interval_us", static_cast<double>(log->GetInterval()) / 1e6},
-                          {"queue_pairs", log->GetQueuePairs()},
-                          {"queue_pairs_left_out", log->GetLeftOut()}};
+        s.queuePairLog = log->GetTable().ToJson();
     }
-    s.linkIntervalUs = static_cast<double>(collector.GetLinkSampler().GetInterval()) / 1e6;
+    s.linkIntervalUs = static_cast<double>(links.GetInterval()) / 1e6;
     return s;
 }
 

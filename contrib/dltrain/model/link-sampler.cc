@@ -4,10 +4,8 @@
 #include "link-sampler.h"
 
 #include "ranks.h"
-#include "results/output-errors.h"
 
 #include <algorithm>
-#include <unistd.h>
 #include <utility>
 
 namespace dltrain
@@ -22,6 +20,20 @@ namespace
 /// of 4 KB every 3.3 ms.
 constexpr uint32_t PATIENCE = 64;
 
+std::vector<results::LinkTable::Link>
+LinksOf(const ns3::RdmaFabric& fabric, const std::vector<std::string>& portNames)
+{
+    std::vector<results::LinkTable::Link> links;
+    for (uint32_t end = 0; end < fabric.GetNEnds(); ++end)
+    {
+        links.push_back({portNames[end],
+                         fabric.GetNodeName(fabric.GetNodeOfEnd(end)),
+                         fabric.GetNodeName(fabric.GetNodeOfEnd(end ^ 1)),
+                         static_cast<double>(fabric.GetLink(end).rateBps) / 1e9});
+    }
+    return links;
+}
+
 } // namespace
 
 LinkSampler::LinkSampler(ns3::RdmaFabric& fabric,
@@ -30,30 +42,16 @@ LinkSampler::LinkSampler(ns3::RdmaFabric& fabric,
                          int64_t intervalPs,
                          std::size_t rowLimit)
     : m_fabric(fabric),
-      m_names(portNames),
-      m_path(path),
-      m_rowLimit(rowLimit),
-      m_interval(intervalPs),
+      m_table(path, LinksOf(fabric, portNames), intervalPs, rowLimit),
       m_last(fabric.GetPorts().size()),
       m_timer(this)
 {
-    Restart(m_path);
 }
 
 void
 LinkSampler::SetObserver(std::function<void(const Sight&)> observer)
 {
     m_observer = std::move(observer);
-}
-
-void
-LinkSampler::Restart(const std::string& path)
-{
-    if (!path.empty() && m_file.Open(path))
-    {
-        m_file.Write(HEADER);
-        m_file.Flush();
-    }
 }
 
 void
@@ -65,8 +63,8 @@ LinkSampler::Schedule()
     }
     m_pending = true;
     // Without a context: behind all that happens at that time.
-    m_timer.ScheduleAt((RdmaClock::Now() / m_interval + 1) * m_interval,
-                       ns3::Simulator::NO_CONTEXT);
+    const int64_t interval = m_table.GetInterval();
+    m_timer.ScheduleAt((RdmaClock::Now() / interval + 1) * interval, ns3::Simulator::NO_CONTEXT);
 }
 
 void
@@ -93,19 +91,11 @@ LinkSampler::OnTimer()
     }
 }
 
-int64_t
-LinkSampler::Covered(int64_t time) const
-{
-    const int64_t begin = (time - 1) / m_interval * m_interval;
-    return std::max<int64_t>(1, time - std::max(begin, m_measuredFrom));
-}
-
 bool
 LinkSampler::Look(int64_t now)
 {
     ++m_looks;
     const auto& ports = m_fabric.GetPorts();
-    const int64_t covered = Covered(now);
     bool held = false;
     Sight sight;
     uint64_t received = 0;
@@ -137,22 +127,13 @@ LinkSampler::Look(int64_t now)
         last = {counters.txWireBytes, residual, pausedPs, counters.ecnMarks};
         if (m_measuring && (busy > 0 || queued || paused || marks))
         {
-            m_rows.push_back({now,
-                              std::clamp<int64_t>(busy, 0, covered),
-                              std::min(paused, covered),
-                              queued,
-                              marks,
-                              m_fabric.GetEnd(i)});
-            Write(m_rows.back());
+            m_table.Add({now, busy, paused, queued, marks, m_fabric.GetEnd(i)});
         }
     }
     m_lastFrames = sight.frames;
     m_inFlight = IsInFlight(sight.frames, received);
     m_lastLook = now;
-    if (m_rows.size() >= m_rowLimit && now % (2 * m_interval) == 0)
-    {
-        Merge();
-    }
+    m_table.EndInterval(now);
     if (m_observer)
     {
         m_observer(sight);
@@ -172,149 +153,9 @@ LinkSampler::IsInFlight(uint64_t sent, uint64_t received) const
 }
 
 void
-LinkSampler::SortRows()
-{
-    std::sort(m_rows.begin(), m_rows.end(), [](const Row& a, const Row& b) {
-        return std::make_pair(a.time, a.end) < std::make_pair(b.time, b.end);
-    });
-}
-
-void
-LinkSampler::JoinRows()
-{
-    std::size_t kept = 0;
-    for (std::size_t i = 1; i < m_rows.size(); ++i)
-    {
-        Row& into = m_rows[kept];
-        const Row& row = m_rows[i];
-        if (into.time == row.time && into.end == row.end)
-        {
-            into.busyPs += row.busyPs;
-            into.pausedPs += row.pausedPs;
-            into.queueBytes = std::max(into.queueBytes, row.queueBytes);
-            into.marks += row.marks;
-        }
-        else
-        {
-            m_rows[++kept] = row;
-        }
-    }
-    m_rows.resize(m_rows.empty() ? 0 : kept + 1);
-}
-
-void
-LinkSampler::Merge()
-{
-    // Rows are by time, then port; two intervals become one. All rows stay on the new grid: the
-    // time is on it now.
-    m_interval *= 2;
-    for (Row& row : m_rows)
-    {
-        row.time = (row.time + m_interval - 1) / m_interval * m_interval;
-    }
-    SortRows();
-    JoinRows();
-    Rewrite();
-}
-
-void
-LinkSampler::Rewrite()
-{
-    if (m_path.empty())
-    {
-        return;
-    }
-    const std::string temporary = m_path + ".part";
-    Restart(temporary);
-    for (const Row& row : m_rows)
-    {
-        Write(row);
-    }
-    m_file.Flush();
-    // The open file goes along and is appended to. When that fails, the old rows stay.
-    if (m_file.Failed())
-    {
-        m_file.Close();
-        unlink(temporary.c_str());
-    }
-    else if (!results::RenameOutput(temporary, m_path))
-    {
-        m_file.Close();
-    }
-}
-
-void
 LinkSampler::SetOutstanding(std::function<bool()> outstanding)
 {
     m_outstanding = std::move(outstanding);
-}
-
-void
-LinkSampler::MergeRanks(int64_t end)
-{
-    const Ranks& ranks = Ranks::Get();
-    if (end > m_lastLook)
-    {
-        Look(end);
-    }
-    m_finished = true;
-    const int64_t interval = ranks.Max(m_interval);
-    // All on the coarsest grid of a rank; the last interval ends with the simulation.
-    const auto onGrid = [&](int64_t time) {
-        return std::min(end, (time + m_interval - 1) / m_interval * m_interval);
-    };
-    m_interval = interval;
-    m_rows = ranks.GatherAll(m_rows);
-    for (;;)
-    {
-        for (Row& row : m_rows)
-        {
-            row.time = onGrid(row.time);
-        }
-        SortRows();
-        JoinRows();
-        if (m_rows.size() < m_rowLimit || m_interval > end)
-        {
-            break;
-        }
-        m_interval *= 2;
-    }
-    for (Row& row : m_rows)
-    {
-        row.busyPs = std::min(row.busyPs, Covered(row.time));
-        row.pausedPs = std::min(row.pausedPs, Covered(row.time));
-    }
-    Rewrite();
-    m_file.Close();
-}
-
-void
-LinkSampler::Write(const Row& row)
-{
-    if (!m_file.IsOpen())
-    {
-        return;
-    }
-    const double covered = static_cast<double>(Covered(row.time));
-    m_line.clear();
-    results::AppendMicroseconds(m_line, row.time);
-    m_line += ',';
-    results::AppendField(m_line, m_names[row.end]);
-    m_line += ',';
-    results::AppendField(m_line, m_fabric.GetNodeName(m_fabric.GetNodeOfEnd(row.end)));
-    m_line += ',';
-    results::AppendField(m_line, m_fabric.GetNodeName(m_fabric.GetNodeOfEnd(row.end ^ 1)));
-    m_line += ',';
-    results::AppendDecimal(m_line, static_cast<double>(m_fabric.GetLink(row.end).rateBps) / 1e9);
-    m_line += ',';
-    results::AppendDecimal(m_line, static_cast<double>(row.busyPs) / covered);
-    m_line += ',';
-    results::AppendInteger(m_line, row.queueBytes);
-    m_line += ',';
-    results::AppendDecimal(m_line, static_cast<double>(row.pausedPs) / covered);
-    m_line += ',';
-    results::AppendInteger(m_line, row.marks);
-    m_file.Write(m_line);
 }
 
 void
@@ -322,9 +163,22 @@ LinkSampler::StartMeasuring(int64_t now)
 {
     Look(now); // takes the counters
     m_measuring = true;
-    m_measuredFrom = now;
-    m_rows.clear();
-    Restart(m_path);
+    m_table.StartMeasuring(now);
+}
+
+void
+LinkSampler::MergeRanks(int64_t end)
+{
+    if (end > m_lastLook)
+    {
+        Look(end);
+    }
+    m_finished = true;
+    const Ranks& ranks = Ranks::Get();
+    m_table.MergeRanks(
+        end,
+        [&ranks](int64_t interval) { return ranks.Max(interval); },
+        [&ranks](const auto& rows) { return ranks.GatherAll(rows); });
 }
 
 void
@@ -339,7 +193,7 @@ LinkSampler::Finish(int64_t now)
         Look(now);
     }
     m_finished = true;
-    m_file.Close();
+    m_table.Close();
 }
 
 } // namespace dltrain

@@ -4,7 +4,7 @@
 #ifndef LINK_SAMPLER_H
 #define LINK_SAMPLER_H
 
-#include "results/line-log.h"
+#include "results/link-table.h"
 
 #include "ns3/rdma-event.h"
 #include "ns3/rdma-fabric-helper.h"
@@ -17,20 +17,12 @@ namespace dltrain
 {
 
 /**
- * links.csv: what every directed link carried, interval by interval.
+ * Looks at all links, for links.csv (results::LinkTable).
  *
  * One event an interval for all links, on a grid of whole intervals, only while frames move:
  * somebody arms it (a post, a retransmission), it re-arms itself if a frame was sent since it last
  * looked, one is on some link or PFC holds a port, and else sleeps. Rows only for links that sent
- * something, were paused or hold a queue. When there are `rowLimit` rows, pairs of intervals are
- * merged (shares averaged, of two queues the longer), the interval doubles and the file is written
- * anew: one interval for the whole run, and a bounded file.
- *
- * time_us is the end of the interval. utilization is the share of it in which the transmitter was
- * busy, pause_share that in which PFC held at least one priority; the first and the last interval
- * may be shorter, then it is their share. queue_bytes is the egress queue at the end of the
- * interval, all priorities; what happens at the very end of an interval belongs to it. ecn_marks:
- * frames that were marked at this egress in the interval.
+ * something, were paused or hold a queue.
  *
  * Of several ranks each looks at its own ports, also while messages of its own are under way (for a
  * while: what moves may be elsewhere), and MergeRanks makes one table of all.
@@ -72,17 +64,12 @@ class LinkSampler
     /// The last, partial interval, and the file complete.
     void Finish(int64_t now);
     /// Collective, instead of Finish: the rows of all ranks into the first one's file. \param end
-    /// of the simulation; what a rank looked at later belongs to the interval that ends there
+    /// of the simulation
     void MergeRanks(int64_t end);
 
-    int64_t GetInterval() const
+    const results::LinkTable& GetTable() const
     {
-        return m_interval;
-    }
-
-    std::size_t GetRows() const
-    {
-        return m_rows.size();
+        return m_table;
     }
 
     uint64_t GetLooks() const
@@ -90,20 +77,7 @@ class LinkSampler
         return m_looks;
     }
 
-    static constexpr const char* HEADER =
-        "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks";
-
   private:
-    struct Row
-    {
-        int64_t time; //!< end of the interval
-        int64_t busyPs;
-        int64_t pausedPs;
-        uint64_t queueBytes;
-        uint64_t marks;
-        uint32_t end; //!< of RdmaFabric
-    };
-
     /// A port when it was last looked at.
     struct Last
     {
@@ -117,37 +91,21 @@ class LinkSampler
     void OnTimer();
     /// \return whether PFC holds a port
     bool Look(int64_t now);
-    /// Length of the interval that ends at `time`, as far as it was measured.
-    int64_t Covered(int64_t time) const;
     /// Frames sent by ports of this rank and not received by one, less those for other ranks.
     bool IsInFlight(uint64_t sent, uint64_t received) const;
-    void Merge();
-    /// Rows of one end and time become one. \pre sorted
-    void JoinRows();
-    void SortRows();
-    void Rewrite();
-    void Restart(const std::string& path);
-    void Write(const Row& row);
 
     ns3::RdmaFabric& m_fabric;
-    const std::vector<std::string>& m_names;
-    std::string m_path;
-    std::size_t m_rowLimit;
-    int64_t m_interval;
+    results::LinkTable m_table;
     bool m_pending{false};
     bool m_measuring{false};
     bool m_finished{false};
     int64_t m_lastLook{0};
-    int64_t m_measuredFrom{0};
     uint64_t m_lastFrames{0};
     bool m_inFlight{false}; //!< a frame is on some link
     std::function<bool()> m_outstanding;
     uint32_t m_patience{0}; //!< looks to go while nothing moves here but messages are under way
     uint64_t m_looks{0};
     std::vector<Last> m_last;
-    std::vector<Row> m_rows;
-    results::LineLog m_file;
-    std::string m_line;
     std::function<void(const Sight&)> m_observer;
     ns3::RdmaTimer<LinkSampler, &LinkSampler::OnTimer> m_timer;
 };

@@ -7,7 +7,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "results/line-log.h"
 #include "results/output-errors.h"
-#include "scenarios/spec/validate.h"
+#include "scenarios/spec/output-folder.h"
 
 #include <atomic>
 #include <cerrno>

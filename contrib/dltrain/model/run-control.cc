@@ -226,7 +226,7 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
         return;
     }
     // Only time in which the sampler was awake counts: while it slept, nothing was to be sent.
-    const int64_t interval = m_collector->GetLinkSampler().GetInterval();
+    const int64_t interval = m_collector->GetLinkSampler().GetTable().GetInterval();
     const bool moves = sight.dataFrames != m_lastDataFrames || m_collector->GetOutstanding() == 0;
     m_quietPs = moves ? 0 : m_quietPs + std::min(interval, sight.now - m_lastSight);
     m_lastSight = sight.now;

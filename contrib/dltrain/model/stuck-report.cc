@@ -90,12 +90,11 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
     const std::string cycle = DescribeCycle(collector.GetFabric());
     if (!cycle.empty())
     {
-        const bool infiniBand = collector.GetFabric().GetSubnet() != nullptr;
-        text += std::string(infiniBand ? "credit deadlock: no buffer empties, as each"
-                                       : "PFC deadlock, each") +
+        const ns3::RdmaLinkLayer& linkLayer = collector.GetFabric().GetLinkLayer();
+        text += std::string(linkLayer.GetWords().deadlock) +
                 " of these links waits for the next one, the last for the first:\n  " + cycle +
                 "\n";
-        if (infiniBand)
+        if (linkLayer.HasCredits())
         {
             text += "  (a ring needs --ib-routing=torus or dfsssp with --vls=2 or more, or "
                     "--ib-routing=updn)\n";
@@ -164,10 +163,7 @@ DescribePart(TraceCollector& collector, std::size_t most)
     std::string text;
     AddList(text, "failed queue pairs (retried in vain):", failed, most);
     AddList(text, "queue pairs with outstanding bytes:", waiting, most);
-    AddList(text,
-            fabric.GetSubnet() ? "links without credits:" : "links paused by PFC:",
-            held,
-            most);
+    AddList(text, std::string(fabric.GetLinkLayer().GetWords().heldLinks) + ":", held, most);
     return text;
 }
 

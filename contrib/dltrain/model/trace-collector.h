@@ -4,15 +4,17 @@
 #ifndef TRACE_COLLECTOR_H
 #define TRACE_COLLECTOR_H
 
+#include "event-collector.h"
+#include "fabric-baseline.h"
+#include "journey-parts.h"
 #include "link-sampler.h"
+#include "pending-messages.h"
 #include "queue-pair-log.h"
-#include "results/event-log.h"
 #include "results/flow-table.h"
-#include "tail-attribution.h"
+#include "results/tail-attribution.h"
 
 #include "ns3/rdma-fabric-helper.h"
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -22,17 +24,15 @@ namespace dltrain
 {
 
 /**
- * Listens to a fabric's trace sources and writes flows.csv, links.csv and network_events.log. It
- * never touches the simulation, and nothing in it runs per packet.
+ * Listens to a fabric's trace sources and writes flows.csv and attribution.csv; with LinkSampler,
+ * QueuePairLog and EventCollector, which it has, links.csv, queue_pairs.csv and network_events.log.
+ * It never touches the simulation, and nothing in it runs per packet.
  *
- * Convention: RdmaWorkRequest::id is made by Id(tag) or Id(tag, flow). The low half is the index of
- * a tag; the high half 0, or one more than the number that flows.csv shows (else posts are numbered
- * in their order).
+ * RdmaWorkRequest::id is a results::MessageId, with a number that Tag gave.
  *
  * FCT of a message = it arrived whole at the receiver, or was acknowledged whole at the sender,
  * minus it was posted; of a READ, its last byte has come to who posted it, and its source is the
- * other end. A queue pair's messages arrive in the order they were posted in, so a list
- * per queue pair matches them; its entries come from one pool.
+ * other end. PendingMessages match them to their posts.
  */
 class TraceCollector
 {
@@ -58,19 +58,10 @@ class TraceCollector
     /// \return the index of a tag, a new one if need be
     uint32_t Tag(const std::string& name);
 
-    /// Or-ed to a tag: the message belongs to the warm-up. Once a tag has carried it, this mark
-    /// alone decides which messages are measured, and not when they are posted: ranks do not leave
-    /// the warm-up all at once.
-    static constexpr uint32_t WARMUP = 1U << 31;
-
-    static uint64_t Id(uint32_t tag)
+    /// \return names by index; grows
+    const std::vector<std::string>& GetTags() const
     {
-        return tag;
-    }
-
-    static uint64_t Id(uint32_t tag, uint32_t flow)
-    {
-        return (static_cast<uint64_t>(flow) + 1) << 32 | tag;
+        return m_tags;
     }
 
     /// The messages of this queue pair are one GPU's for another. \param from rank \param to rank
@@ -102,7 +93,7 @@ class TraceCollector
         return *m_links;
     }
 
-    results::EventLog& GetEventLog()
+    const EventCollector& GetEvents() const
     {
         return *m_events;
     }
@@ -119,13 +110,13 @@ class TraceCollector
     }
 
     /// \return null if it is not noted
-    const TailAttribution* GetAttribution() const
+    const results::TailAttribution* GetAttribution() const
     {
         return m_attribution.get();
     }
 
     /// \return of the message that RdmaNicUser::OnMessage is being told of; null if it is not known
-    const MessageParts* GetMessageParts() const
+    const results::MessageParts* GetMessageParts() const
     {
         return m_parts;
     }
@@ -148,11 +139,6 @@ class TraceCollector
         return m_measuring;
     }
 
-    int64_t GetMeasuredFrom() const
-    {
-        return m_measuredFrom;
-    }
-
     /// \return names of all endpoints: the host, with ":port" if it has several
     const std::vector<std::string>& GetEndpointNames() const
     {
@@ -165,68 +151,17 @@ class TraceCollector
         return m_portNames;
     }
 
-    /// What the statistics were when measuring started.
-    struct Baseline
-    {
-        ns3::RdmaNicCounters nics;
-        ns3::RdmaPortCounters ports;
-        std::vector<uint64_t> drops;       //!< by reason
-        std::vector<uint64_t> txWireBytes; //!< by port of RdmaFabric::GetPorts
-        std::vector<uint64_t> pausedPs;    //!< the same
-        uint64_t rerouted{0};
-        uint64_t pauses{0};
-    };
-
-    const Baseline& GetBaseline() const
+    /// What the counters were when measuring started.
+    const FabricBaseline& GetBaseline() const
     {
         return m_baseline;
     }
 
-    /// \return how often PFC stopped a priority of some transmitter, warm-up included
-    uint64_t GetPauses() const
-    {
-        return m_pauses;
-    }
-
   private:
-    static constexpr uint32_t NONE = UINT32_MAX;
-
-    /// A message under way.
-    struct Pending
-    {
-        int64_t posted{0};
-        uint64_t flow{0};
-        uint32_t tag{0};
-        uint32_t next{NONE};
-        bool measured{false};
-        ns3::RdmaOperation operation{ns3::RdmaOperation::WRITE};
-    };
-
-    struct QueuePair
-    {
-        uint32_t head{NONE};
-        uint32_t tail{NONE};
-        uint32_t count{0};
-        uint32_t fromGpu{results::FlowRecord::NO_GPU};
-        uint32_t toGpu{results::FlowRecord::NO_GPU};
-        bool failed{false};
-        bool idealImmediate{false};
-        ns3::RdmaOperation idealOperation{ns3::RdmaOperation::WRITE};
-        uint64_t idealBytes{UINT64_MAX}; //!< the last size and its ideal completion time
-        int64_t ideal{0};
-        uint32_t idealTo{NONE};
-    };
-
-    /// Marks of one egress port in the current millisecond.
-    struct Burst
-    {
-        uint64_t marks{0};
-        uint64_t queueBytes{0};
-    };
-
-    class SwitchProbe;
-
-    QueuePair& Find(uint32_t endpoint, uint32_t number);
+    void NameAll();
+    void Listen();
+    void NoteJourneys();
+    PendingMessages::Sender& Find(uint32_t endpoint, uint32_t number);
     void OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& request);
     void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now);
     void OnJourney(ns3::RdmaQueuePair* qp,
@@ -247,30 +182,14 @@ class TraceCollector
                       const ns3::RdmaWorkRequest& request,
                       ns3::RdmaStatus status,
                       int64_t now);
-    void OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
-    void OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
+    void OnRetry(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
-    void OnIbDrop(const ns3::IbSwitch* device, const ns3::RdmaFrame* frame, int64_t now);
-    void OnDrop(const ns3::RdmaSwitch* device,
-                const ns3::RdmaPort* port,
-                const ns3::RdmaFrame* frame,
-                ns3::RdmaSwitch::DropReason reason,
-                int64_t now);
-    void OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
-    void OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
-    void OnMark(uint32_t port, uint64_t queueBytes, int64_t now);
-    void OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now);
-    void FlushBursts();
-    std::string QueuePairName(const ns3::RdmaQueuePair* qp) const;
 
     /// Whether the other end of a queue pair is in another rank.
     bool IsRemote(const ns3::RdmaQueuePair* qp) const
     {
         return !m_fabric.IsLocal(qp->GetPeerEndpoint());
     }
-
-    void AddPending(QueuePair& state, const Pending& pending);
-    void TakeBaseline(int64_t now);
 
     ns3::RdmaFabric& m_fabric;
     Options m_options;
@@ -279,36 +198,25 @@ class TraceCollector
     std::vector<std::string> m_endpointNames;
     std::vector<std::string> m_portNames;
     std::unique_ptr<results::FlowTable> m_flows;
-    std::unique_ptr<TailAttribution> m_attribution;
+    std::unique_ptr<results::TailAttribution> m_attribution;
+    std::unique_ptr<JourneyParts> m_journeys;
     ns3::RdmaJourney::Resolver m_resolver;
-    const ns3::RdmaJourney* m_journey{nullptr}; //!< of the message that is told next
-    const MessageParts* m_parts{nullptr};       //!< of the message told last
+    const ns3::RdmaJourney* m_journey{nullptr};    //!< of the message that is told next
+    const results::MessageParts* m_parts{nullptr}; //!< of the message told last
     std::unique_ptr<QueuePairLog> m_queuePairLog;
     std::unique_ptr<LinkSampler> m_links;
-    std::unique_ptr<results::EventLog> m_events;
+    std::unique_ptr<EventCollector> m_events;
 
     bool m_measuring;
-    bool m_marked{false}; //!< a tag has carried WARMUP
+    bool m_marked{false}; //!< a tag has carried MessageId::WARMUP
     bool m_finished{false};
-    int64_t m_measuredFrom{0};
     uint64_t m_posts{0}; //!< measured ones
     uint64_t m_outstanding{0};
     uint64_t m_failed{0};
-    uint64_t m_pauses{0};
-    Baseline m_baseline;
-    /// By endpoint and number - 2: of m_senders; NONE: no message so far. Half of the ends only
-    /// receive.
-    std::vector<std::vector<uint32_t>> m_queuePairs;
-    std::deque<QueuePair> m_senders; //!< what is found stays where it is
-    std::vector<Pending> m_pool;
-    uint32_t m_free{NONE};
-
-    std::vector<std::unique_ptr<SwitchProbe>> m_switchProbes;
+    FabricBaseline m_baseline;
+    PendingMessages m_pending;
     std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex; //!< end of RdmaFabric
     std::vector<results::FlowRecord> m_records; //!< with several ranks: until they are merged
-    std::vector<Burst> m_bursts;                //!< by end
-    std::vector<uint32_t> m_bursting;           //!< ends with marks in the current millisecond
-    int64_t m_burstEnd{0};
 };
 
 } // namespace dltrain

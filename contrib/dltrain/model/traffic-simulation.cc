@@ -3,24 +3,22 @@
  */
 #include "traffic-simulation.h"
 
-#include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "dry-run.h"
+#include "network-transport.h"
 #include "program.h"
 #include "ranks.h"
 #include "results/human-text.h"
+#include "results/message-id.h"
 #include "results/run-summary.h"
 #include "scenarios/traffic/hpcc-times.h"
-
-#include "ns3/config.h"
-#include "ns3/node.h"
-#include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace dltrain
 {
@@ -38,20 +36,20 @@ Counted(uint64_t n, const std::string& what, const std::string& plural = "s")
 } // namespace
 
 /// The application of one endpoint: posts its flows in order of start, with one pending event.
-class TrafficSimulation::Host : public ns3::RdmaNicUser
+class TrafficSimulation::Host
 {
   public:
-    Host(TrafficSimulation& simulation, ns3::RdmaNic& nic)
+    Host(TrafficSimulation& simulation, uint32_t context)
         : m_simulation(simulation),
-          m_nic(nic),
+          m_context(context),
           m_timer(this)
     {
-        nic.SetUser(this);
     }
 
-    void Add(uint32_t flow, ns3::RdmaQueuePair* qp)
+    /// \param channel NO_CHANNEL: it gets one when it begins
+    void Add(uint32_t flow, uint32_t channel)
     {
-        m_flows.push_back({flow, qp});
+        m_flows.push_back({flow, channel});
     }
 
     void Start()
@@ -59,71 +57,38 @@ class TrafficSimulation::Host : public ns3::RdmaNicUser
         ScheduleNext();
     }
 
-    void OnCompletion(ns3::RdmaQueuePair* qp,
-                      const ns3::RdmaWorkRequest& request,
-                      ns3::RdmaStatus status,
-                      int64_t now) override
-    {
-        const bool failed = status != ns3::RdmaStatus::SUCCESS;
-        const auto flow = static_cast<uint32_t>((request.id >> 32) - 1); // TraceCollector::Id
-        if (request.operation == ns3::RdmaOperation::READ && !failed)
-        {
-            m_simulation.OnArrived(flow, now);
-        }
-        m_simulation.OnEnded(flow, qp, failed, now);
-    }
-
-    void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage&, int64_t now) override
-    {
-        const auto flow = static_cast<uint32_t>(qp->cookie);
-        if (!m_simulation.m_nextOfPair.empty())
-        {
-            qp->cookie = m_simulation.m_nextOfPair[flow]; // they come in the order of their posts
-        }
-        m_simulation.OnArrived(flow, now);
-    }
-
   private:
     struct Entry
     {
         uint32_t flow;
-        ns3::RdmaQueuePair* qp; //!< null: found when the flow begins
+        uint32_t channel;
     };
 
-    const scenario::Flow& FlowOf(const Entry& entry) const
+    int64_t StartOf(const Entry& entry) const
     {
-        return m_simulation.m_scenario.flows[entry.flow];
+        return m_simulation.m_scenario.flows[entry.flow].start.ps;
     }
 
     void ScheduleNext()
     {
         if (m_next < m_flows.size())
         {
-            m_timer.ScheduleAt(FlowOf(m_flows[m_next]).start.ps,
-                               m_nic.GetPort()->GetNode()->GetId());
+            m_timer.ScheduleAt(StartOf(m_flows[m_next]), m_context);
         }
     }
 
     void OnTimer()
     {
         const int64_t now = ns3::RdmaClock::Now();
-        for (; m_next < m_flows.size(); ++m_next)
+        for (; m_next < m_flows.size() && StartOf(m_flows[m_next]) <= now; ++m_next)
         {
-            const scenario::Flow& flow = FlowOf(m_flows[m_next]);
-            if (flow.start.ps > now)
-            {
-                break;
-            }
-            const uint32_t index = m_flows[m_next].flow;
-            ns3::RdmaQueuePair* qp = m_flows[m_next].qp;
-            qp = qp ? qp : m_simulation.Take(index, now);
-            qp->Post(m_simulation.OnBegin(index, qp, now));
+            m_simulation.Begin(m_flows[m_next].flow, m_flows[m_next].channel, now);
         }
         ScheduleNext();
     }
 
     TrafficSimulation& m_simulation;
-    ns3::RdmaNic& m_nic;
+    uint32_t m_context;
     std::vector<Entry> m_flows;
     std::size_t m_next{0};
     ns3::RdmaTimer<Host, &Host::OnTimer> m_timer;
@@ -211,12 +176,14 @@ void
 TrafficSimulation::MakeFlows()
 {
     const rdma::SetUpPhase phase("making queue pairs", m_scenario.flows.size());
-    const bool several = Ranks::Get().Several();
-    for (uint32_t e = 0; e < m_run.Fabric().GetNEndpoints(); ++e)
+    const ns3::RdmaFabric& fabric = m_run.Fabric();
+    m_places = std::make_unique<Places>(fabric);
+    m_transport = NetworkKind::Make("packet", {m_run.Fabric(), m_run.Collector(), *m_places});
+    m_packets = dynamic_cast<NetworkTransport*>(m_transport.get());
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
-        m_hosts.push_back(m_run.Fabric().IsLocal(e)
-                              ? std::make_unique<Host>(*this, *m_run.Fabric().GetNic(e))
-                              : nullptr);
+        m_hosts.push_back(fabric.IsLocal(e) ? std::make_unique<Host>(*this, m_places->ContextOf(e))
+                                            : nullptr);
     }
     uint64_t toHere = 0;
     const bool read = GetOperation() == ns3::RdmaOperation::READ;
@@ -224,19 +191,15 @@ TrafficSimulation::MakeFlows()
 
     struct Pair
     {
-        ns3::RdmaQueuePair* sender;
-        ns3::RdmaQueuePair* receiver;
+        uint32_t channel;
         uint32_t lastFlow;
     };
 
     std::map<std::tuple<uint32_t, uint32_t, uint8_t>, Pair> pairs;
-    if (use == scenario::QueuePairUse::kReused)
-    {
-        m_resting.resize(8 * static_cast<std::size_t>(m_run.Fabric().GetNEndpoints()));
-    }
-    else if (use == scenario::QueuePairUse::kPerPair)
+    if (use == scenario::QueuePairUse::kPerPair)
     {
         m_nextOfPair.resize(m_scenario.flows.size());
+        m_arriving.resize(m_scenario.flows.size());
     }
     for (uint32_t i = 0; i < m_scenario.flows.size(); ++i)
     {
@@ -247,63 +210,36 @@ TrafficSimulation::MakeFlows()
             ++m_measured;
             m_measuredBytes += flow.bytes;
         }
-        if (use == scenario::QueuePairUse::kReused)
+        uint32_t channel = NO_CHANNEL;
+        if (use == scenario::QueuePairUse::kPerPair)
         {
-            m_hosts[read ? flow.dst : flow.src]->Add(i, nullptr);
-            m_sourcePorts.push_back(0);
-            m_totalBytes += flow.bytes;
-            toHere += flow.bytes;
-            continue;
-        }
-        ns3::RdmaQueuePair* sender = nullptr;
-        ns3::RdmaQueuePair* receiver = nullptr;
-        const auto key = std::make_tuple(flow.src, flow.dst, flow.priority);
-        const auto known = pairs.find(key);
-        if (use == scenario::QueuePairUse::kPerPair && known != pairs.end())
-        {
-            sender = known->second.sender;
-            receiver = known->second.receiver;
-            m_nextOfPair[known->second.lastFlow] = i;
-            known->second.lastFlow = i;
-        }
-        else
-        {
-            std::tie(sender, receiver) =
-                m_run.Fabric().ConnectQueuePairs(flow.src, flow.dst, flow.priority);
-            m_queuePairs += 2;
-            if (use == scenario::QueuePairUse::kPerPair)
+            const auto [pair, isNew] =
+                pairs.emplace(std::make_tuple(flow.src, flow.dst, flow.priority), Pair{0, i});
+            if (isNew)
             {
-                pairs.emplace(key, Pair{sender, receiver, i});
+                pair->second.channel = Open(i);
+                m_arriving[i] = i;
             }
-            if (sender)
+            else
             {
-                sender->cookie = i;
+                m_nextOfPair[std::exchange(pair->second.lastFlow, i)] = i;
             }
-            if (receiver)
-            {
-                receiver->cookie = i;
-                m_receivers.push_back(receiver);
-            }
+            channel = pair->second.channel;
         }
-        toHere += receiver ? flow.bytes : 0;
-        if (ns3::RdmaQueuePair* poster = read ? receiver : sender)
+        else if (use != scenario::QueuePairUse::kReused)
         {
-            m_hosts[read ? flow.dst : flow.src]->Add(i, poster);
+            channel = Open(i);
         }
-        m_sourcePorts.push_back(
-            sender     ? rdma::RoceSourcePort(sender->GetNumber(), sender->GetPeerNumber())
-            : receiver ? rdma::RoceSourcePort(receiver->GetPeerNumber(), receiver->GetNumber())
-                       : 0);
-        if (several)
+        toHere += fabric.IsLocal(flow.dst) ? flow.bytes : 0;
+        if (const auto& poster = m_hosts[read ? flow.dst : flow.src])
         {
-            const uint32_t tag = m_run.Collector().Tag(flow.tag); // the same number everywhere
-            if (receiver && !sender && !read)
-            {
-                m_run.Collector().ExpectMessage(*receiver,
-                                                flow.start.ps,
-                                                TraceCollector::Id(tag, i),
-                                                GetOperation());
-            }
+            poster->Add(i, channel);
+        }
+        const bool known = m_packets && channel != NO_CHANNEL;
+        m_sourcePorts.push_back(known ? m_packets->GetSourcePort(channel) : 0);
+        if (Ranks::Get().Several())
+        {
+            m_packets->Expect(channel, PostOf(i), flow.start.ps);
         }
         m_totalBytes += flow.bytes;
     }
@@ -318,70 +254,54 @@ TrafficSimulation::MakeFlows()
     }
 }
 
-ns3::RdmaQueuePair*
-TrafficSimulation::TakeEnd(uint32_t endpoint, uint8_t priority, int64_t now)
-{
-    std::deque<Resting>& resting = m_resting[8 * static_cast<std::size_t>(endpoint) + priority];
-    if (resting.empty() || resting.front().since + REUSE_AFTER_PS > now)
-    {
-        ++m_queuePairs;
-        return m_run.Fabric().GetNic(endpoint)->CreateQueuePair(priority);
-    }
-    ns3::RdmaQueuePair* qp = resting.front().queuePair;
-    resting.pop_front();
-    qp->Modify(ns3::RdmaQueuePair::State::RESET);
-    return qp;
-}
-
-ns3::RdmaQueuePair*
-TrafficSimulation::Take(uint32_t index, int64_t now)
+uint32_t
+TrafficSimulation::Open(uint32_t index)
 {
     const scenario::Flow& flow = m_scenario.flows[index];
-    ns3::RdmaQueuePair* sender = TakeEnd(flow.src, flow.priority, now);
-    ns3::RdmaQueuePair* receiver = TakeEnd(flow.dst, flow.priority, now);
-    ns3::RdmaNic::Connect(sender, receiver);
-    sender->cookie = receiver->cookie = index;
-    if (m_sourcePorts[index] == 0) // else the flow file's reader has its own
-    {
-        m_sourcePorts[index] = rdma::RoceSourcePort(sender->GetNumber(), sender->GetPeerNumber());
-    }
-    return GetOperation() == ns3::RdmaOperation::READ ? receiver : sender;
+    ChannelName name;
+    name.from = flow.src;
+    name.to = flow.dst;
+    name.priority = flow.priority;
+    return m_transport->Open(name, *this, index);
+}
+
+TransportPost
+TrafficSimulation::PostOf(uint32_t index)
+{
+    const scenario::Flow& flow = m_scenario.flows[index];
+    const bool measured = m_scenario.measuring.Covers(flow.start);
+    TransportPost post;
+    post.id = results::MessageId::Of(m_run.Collector().Tag(flow.tag) |
+                                         (measured ? 0 : results::MessageId::WARMUP),
+                                     index);
+    post.operation = GetOperation();
+    post.bytes = flow.bytes;
+    return post;
 }
 
 void
-TrafficSimulation::GiveBack(ns3::RdmaQueuePair* poster, int64_t now)
+TrafficSimulation::Begin(uint32_t index, uint32_t channel, int64_t now)
 {
-    const uint32_t peer = poster->GetPeerEndpoint();
-    ns3::RdmaQueuePair* other =
-        m_run.Fabric().GetNic(peer)->GetQueuePair(poster->GetPeerNumber() - 2); // as numbers go
-    const auto rest = [&](uint32_t endpoint, ns3::RdmaQueuePair* qp) {
-        m_resting[8 * static_cast<std::size_t>(endpoint) + qp->GetPriority()].push_back({qp, now});
-    };
-    rest(poster->GetNic()->GetEndpoint(), poster);
-    rest(peer, other);
-}
-
-ns3::RdmaSendRequest
-TrafficSimulation::OnBegin(uint32_t index, ns3::RdmaQueuePair* poster, int64_t now)
-{
-    const scenario::Flow& flow = m_scenario.flows[index];
-    const bool read = GetOperation() == ns3::RdmaOperation::READ;
-    const bool measured = m_scenario.measuring.Covers(flow.start);
+    if (channel == NO_CHANNEL)
+    {
+        channel = Open(index);
+        if (m_packets && m_sourcePorts[index] == 0) // else the flow file's reader has its own
+        {
+            m_sourcePorts[index] = m_packets->GetSourcePort(channel);
+        }
+    }
     ++m_posted;
     if (!Ranks::Get().Several())
     {
-        const ns3::RdmaQueuePair* counter =
-            read ? poster
-                 : m_run.Fabric().GetNic(flow.dst)->GetQueuePair(poster->GetPeerNumber() - 2);
-        m_statistics->OnPosted(index, counter, read, read ? 0 : poster->GetBytesPosted(), now);
+        const bool read = GetOperation() == ns3::RdmaOperation::READ;
+        m_statistics->OnPosted(index,
+                               m_packets ? m_packets->GetReceiver(channel) : nullptr,
+                               read,
+                               read || !m_packets ? 0
+                                                  : m_packets->GetSender(channel)->GetBytesPosted(),
+                               now);
     }
-    ns3::RdmaSendRequest request;
-    request.id = TraceCollector::Id(m_run.Collector().Tag(flow.tag) |
-                                        (measured ? 0 : TraceCollector::WARMUP),
-                                    index);
-    request.operation = GetOperation();
-    request.bytes = flow.bytes;
-    return request;
+    m_transport->Post(channel, PostOf(index));
 }
 
 void
@@ -420,12 +340,24 @@ TrafficSimulation::OpenCompletionTimes()
 double
 TrafficSimulation::GetShareDone() const
 {
-    uint64_t received = m_arrivedBytes; // of queue pairs that are not asked below
-    for (const ns3::RdmaQueuePair* qp : m_receivers)
-    {
-        received += qp->GetBytesReceived() + qp->GetBytesRead();
-    }
+    // A channel that is closed counts nothing any more.
+    const uint64_t received = m_scenario.queuePairs == scenario::QueuePairUse::kReused
+                                  ? m_deliveredBytes
+                                  : m_transport->GetBytesArrived();
     return static_cast<double>(received) / static_cast<double>(std::max<uint64_t>(1, m_totalBytes));
+}
+
+void
+TrafficSimulation::OnDelivered(const Delivery& delivery, int64_t now)
+{
+    auto flow = static_cast<uint32_t>(delivery.cookie);
+    if (!m_arriving.empty())
+    {
+        // They come in the order of their posts.
+        uint32_t& arriving = m_arriving[flow];
+        flow = std::exchange(arriving, m_nextOfPair[arriving]);
+    }
+    OnArrived(flow, now);
 }
 
 void
@@ -435,7 +367,6 @@ TrafficSimulation::OnArrived(uint32_t flow, int64_t now)
     ++m_arrived;
     m_deliveredBytes += of.bytes;
     m_lastArrival = now;
-    m_arrivedBytes += m_receivers.empty() ? of.bytes : 0;
     if (m_scenario.measuring.Covers(of.start))
     {
         ++m_measuredArrived;
@@ -444,7 +375,7 @@ TrafficSimulation::OnArrived(uint32_t flow, int64_t now)
             m_statistics->OnComplete(flow, now - of.start.ps, GetIdealPs(of));
         }
     }
-    m_statistics->OnGone(flow, false, now);
+    m_statistics->OnGone(flow, false);
     if (m_writeCompletionTimes && !m_scenario.completionAtSender)
     {
         WriteCompletionTime(flow, now);
@@ -533,23 +464,24 @@ TrafficSimulation::CloseCompletionTimes()
 }
 
 void
-TrafficSimulation::OnEnded(uint32_t flow, ns3::RdmaQueuePair* poster, bool failed, int64_t now)
+TrafficSimulation::OnSent(uint32_t channel, uint64_t, uint64_t id, bool failed, int64_t now)
 {
+    const uint32_t flow = results::MessageId::Flow(id);
     const scenario::Flow& of = m_scenario.flows[flow];
     const bool measured = m_scenario.measuring.Covers(of.start);
     m_failed += failed;
     m_lastEnd = now;
     if (failed)
     {
-        m_statistics->OnGone(flow, true, now);
+        m_statistics->OnGone(flow, true);
     }
     else if (measured && m_scenario.completionAtSender)
     {
         m_statistics->OnComplete(flow, now - of.start.ps, GetIdealPs(of));
     }
-    if (!failed && !m_resting.empty())
+    if (!failed && m_scenario.queuePairs == scenario::QueuePairUse::kReused)
     {
-        GiveBack(poster, now);
+        m_transport->Close(channel);
     }
     if (!failed && m_writeCompletionTimes && m_scenario.completionAtSender)
     {
@@ -700,7 +632,10 @@ TrafficSimulation::GetStatistics() const
     {
         j["offered_load"] = OfferedLoad();
     }
-    j["queue_pairs"] = m_queuePairs;
+    if (m_packets)
+    {
+        j["queue_pairs"] = m_packets->GetQueuePairs();
+    }
     return j;
 }
 

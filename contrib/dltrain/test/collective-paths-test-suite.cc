@@ -11,8 +11,9 @@
  * waits for the acknowledgement of that one, which is 86 B on the wire: A = 86 ns.
  */
 #include "collectives/registry.h"
+#include "results/collective-paths.h"
+#include "results/message-id.h"
 
-#include "ns3/collective-paths.h"
 #include "ns3/collective-runner.h"
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/simulator.h"
@@ -27,6 +28,12 @@
 
 using namespace ns3;
 using namespace dltrain;
+using results::At;
+using results::CollectivePaths;
+using results::PATH_SHARES;
+using results::PathHop;
+using results::PathShare;
+using results::TimeShare;
 
 namespace
 {
@@ -38,12 +45,6 @@ constexpr int64_t A = 86 * NS;
 constexpr int64_t CABLE = 2 * US;
 constexpr int64_t P = 2 * CABLE + 500 * NS;
 constexpr uint64_t GBPS = 1000000000;
-
-constexpr std::size_t
-At(TimeShare share)
-{
-    return static_cast<std::size_t>(share);
-}
 
 constexpr std::size_t
 At(PathShare share)
@@ -98,8 +99,10 @@ class Bed : public CollectiveUser
         TraceCollector::Options collect;
         collect.attribution = true;
         collector = std::make_unique<TraceCollector>(*fabric, collect);
-        paths = std::make_unique<CollectivePaths>(*collector, depth);
-        runner = std::make_unique<CollectiveRunner>(m_cluster, options, *fabric, this);
+        paths = std::make_unique<CollectivePaths>([this] { return collector->GetMessageParts(); },
+                                                  depth);
+        interconnect = std::make_unique<Interconnect>(m_cluster, "packet", *fabric, *collector);
+        runner = std::make_unique<CollectiveRunner>(m_cluster, options, *interconnect, this);
         runner->SetPaths(paths.get());
         std::vector<Rank> ranks(servers * gpus);
         std::iota(ranks.begin(), ranks.end(), 0);
@@ -112,6 +115,7 @@ class Bed : public CollectiveUser
     ~Bed() override
     {
         runner.reset();
+        interconnect.reset();
         collector.reset();
         fabric.reset();
         Simulator::Destroy();
@@ -181,6 +185,7 @@ class Bed : public CollectiveUser
     std::unique_ptr<RdmaFabric> fabric;
     std::unique_ptr<TraceCollector> collector;
     std::unique_ptr<CollectivePaths> paths;
+    std::unique_ptr<Interconnect> interconnect;
     std::unique_ptr<CollectiveRunner> runner;
     uint32_t watched{0};          //!< communicator
     std::vector<Left> left;       //!< by rank
@@ -232,7 +237,7 @@ class CollectivePathsTestCase : public TestCase
                 {
                     NS_TEST_EXPECT_MSG_GT_OR_EQ(l.chain[i].shares[s],
                                                 l.chain[i - 1].shares[s],
-                                                what << ": " << GetPathShareName(s));
+                                                what << ": " << results::GetPathShareName(s));
                 }
             }
         }
@@ -459,7 +464,7 @@ class CollectivePathsTestCase : public TestCase
     void Warmup()
     {
         Bed bed(std::vector<uint64_t>(4, 8 * GBPS), 1, 64);
-        bed.Run(coll::Op::kAllReduce, 4000, {}, TraceCollector::WARMUP);
+        bed.Run(coll::Op::kAllReduce, 4000, {}, results::MessageId::WARMUP);
         NS_TEST_EXPECT_MSG_EQ(bed.Last().at, 6 * (2 * W + P) + 5 * A, "warm-up: it ran");
         NS_TEST_EXPECT_MSG_EQ(bed.paths->GetMostSize(), 0, "warm-up: nothing is noted");
     }

@@ -4,6 +4,9 @@
  * What is written about a run: links.csv, queue_pairs.csv, and what the collector makes of a small
  * fabric. (What needs no simulator: tests/unit/results.)
  */
+#include "results/message-id.h"
+#include "results/run-files.h"
+
 #include "ns3/hpcc-congestion-ops.h"
 #include "ns3/link-sampler.h"
 #include "ns3/queue-pair-log.h"
@@ -12,11 +15,10 @@
 #include "ns3/test.h"
 #include "ns3/trace-collector.h"
 
-#include <fstream>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,28 +27,6 @@ using namespace dltrain;
 
 namespace
 {
-
-/// Fields of all lines but the first.
-std::vector<std::vector<std::string>>
-ReadRows(const std::string& path)
-{
-    std::vector<std::vector<std::string>> rows;
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    while (std::getline(file, line))
-    {
-        std::vector<std::string> row;
-        std::istringstream fields(line);
-        std::string field;
-        while (std::getline(fields, field, ','))
-        {
-            row.push_back(field);
-        }
-        rows.push_back(row);
-    }
-    return rows;
-}
 
 /// Two hosts on a switch.
 std::unique_ptr<RdmaFabric>
@@ -94,21 +74,27 @@ class LinkSamplerTestCase : public TestCase
         NS_TEST_EXPECT_MSG_LT(sampler.GetLooks(), 40, "it looked while nothing moved");
         sampler.Finish(end);
 
-        const auto rows = ReadRows(path);
-        NS_TEST_EXPECT_MSG_LT(rows.size(), m_rowLimit + 4, "too many rows");
-        NS_TEST_EXPECT_MSG_GT(rows.size(), 4, "no rows");
-        const double interval = static_cast<double>(sampler.GetInterval()) / 1e6;
+        const results::LinkTable& table = sampler.GetTable();
+        NS_TEST_EXPECT_MSG_LT(table.GetRows(), m_rowLimit + 4, "too many rows");
+        NS_TEST_EXPECT_MSG_GT(table.GetRows(), 4, "no rows");
+        const double interval = static_cast<double>(table.GetInterval()) / 1e6;
         std::map<std::string, double> carried;
         std::set<std::string> seen;
-        for (const auto& row : rows)
+        results::FileTable file(path, ',', {"time_us", "link", "utilization"});
+        while (file.Next())
         {
-            const double time = std::stod(row[0]);
+            const std::string link(file[1]);
+            const double time = std::stod(std::string(file[0]));
+            const double used = std::stod(std::string(file[2]));
             const double partial = std::fmod(time, interval);
             const double covered = partial < 1e-6 || interval - partial < 1e-6 ? interval : partial;
-            carried[row[1]] += std::stod(row[5]) * covered * 100e9 / 8e6;
-            NS_TEST_EXPECT_MSG_LT_OR_EQ(std::stod(row[5]), 1, "busier than busy");
-            NS_TEST_EXPECT_MSG_EQ(seen.insert(row[0] + row[1]).second, true, "a row twice");
+            carried[link] += used * covered * 100e9 / 8e6;
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(used, 1, "busier than busy");
+            NS_TEST_EXPECT_MSG_EQ(seen.insert(std::string(file[0]) + link).second,
+                                  true,
+                                  "a row twice");
         }
+        NS_TEST_EXPECT_MSG_EQ(seen.size(), table.GetRows(), "all rows are in the file");
         for (uint32_t i = 0; i < 4; ++i)
         {
             const double wire =
@@ -126,8 +112,7 @@ class QueuePairLogTestCase : public TestCase
 {
   public:
     QueuePairLogTestCase()
-        : TestCase("queue_pairs.csv: every change; with fewer rows what holds at the ends of "
-                   "intervals")
+        : TestCase("queue_pairs.csv: every change of chosen queue pairs, and none of others")
     {
     }
 
@@ -144,52 +129,51 @@ class QueuePairLogTestCase : public TestCase
                          error);
         NS_TEST_ASSERT_MSG_NE(fabric.get(), nullptr, error);
         const std::vector<std::string> names{"a", "b"};
-        const auto flowOf = [](const RdmaQueuePair&) { return QueuePairLog::NO_FLOW; };
+        const auto flowOf = [](const RdmaQueuePair&) { return uint64_t(41); };
         QueuePairLog all(*fabric, names, {"all"}, flowOf);
-        QueuePairLog few(*fabric, names, {"a->*"}, flowOf, LIMIT);
+        QueuePairLog some(*fabric, names, {"a->*"}, flowOf);
         QueuePairLog none(*fabric, names, {"b->a"}, flowOf);
         RdmaQueuePair* from = fabric->GetNic(0)->CreateQueuePair(3);
         RdmaQueuePair* to = fabric->GetNic(1)->CreateQueuePair(3);
         RdmaNic::Connect(from, to);
-        for (QueuePairLog* log : {&all, &few, &none})
+        std::set<int64_t> times{0}; // of the first message, and of changes
+        const auto note = [&times, from](RdmaQueuePair* qp, uint64_t, int64_t now) {
+            if (qp == from)
+            {
+                times.insert(now);
+            }
+        };
+        for (QueuePairLog* log : {&all, &some, &none})
         {
             log->Begin(from, RdmaClock::Now());
+            log->Begin(from, RdmaClock::Now()); // its second message
+        }
+        for (const char* source : {"Rate", "Window"})
+        {
+            fabric->GetNic(0)->TraceConnectWithoutContext(
+                source,
+                Callback<void, RdmaQueuePair*, uint64_t, int64_t>(note));
         }
         from->PostWrite(4096000, 0);
         Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(none.GetRows(), 0, "not chosen");
-        NS_TEST_EXPECT_MSG_EQ(all.GetRows(), all.GetChanges(), "nothing left out");
-        NS_TEST_EXPECT_MSG_EQ(few.GetChanges(), all.GetChanges(), "the same changes");
-        NS_TEST_EXPECT_MSG_GT(all.GetRows(), 4 * LIMIT, "there is something to leave out");
-        NS_TEST_EXPECT_MSG_LT_OR_EQ(few.GetRows(), LIMIT, "bounded");
-        NS_TEST_EXPECT_MSG_GT(few.GetRows(), LIMIT / 4, "no more is left out than need be");
-        NS_TEST_EXPECT_MSG_GT(few.GetInterval(), 0, "an interval");
+        NS_TEST_EXPECT_MSG_GT(times.size(), 500, "its window moves");
+        NS_TEST_EXPECT_MSG_EQ(all.GetTable().GetRows(), times.size(), "all changes");
+        NS_TEST_EXPECT_MSG_EQ(some.GetTable().GetRows(), times.size(), "the same by their names");
+        NS_TEST_EXPECT_MSG_EQ(none.GetTable().GetRows(), 0, "not chosen");
         const std::string path = CreateTempDirFilename("all.csv");
-        all.Write(path);
-        const auto whole = ReadRows(path);
-        few.Write(path);
-        const auto kept = ReadRows(path);
-        NS_TEST_ASSERT_MSG_EQ(whole.size(), all.GetRows(), "rows");
-        NS_TEST_ASSERT_MSG_EQ(kept.size(), few.GetRows(), "rows");
-        // Of each interval the last change is kept, as it was.
-        std::map<int64_t, std::vector<std::string>> last;
-        const double interval = static_cast<double>(few.GetInterval()) / 1e6;
-        for (const auto& row : whole)
+        all.GetTable().Write(path);
+        results::FileTable file(path, ',', {"src", "dst", "qp", "flow"});
+        uint64_t rows = 0;
+        while (file.Next())
         {
-            last[static_cast<int64_t>(std::ceil(std::stod(row[0]) / interval - 1e-9))] = row;
+            const std::string row = std::string(file[0]) + " " + std::string(file[1]) + " " +
+                                    std::string(file[2]) + " " + std::string(file[3]);
+            NS_TEST_EXPECT_MSG_EQ(row, "a b " + std::to_string(from->GetNumber()) + " 41", "ends");
+            ++rows;
         }
-        // Time 0 shares the first interval.
-        const std::size_t zero = last.count(0) && last.count(1);
-        NS_TEST_EXPECT_MSG_EQ(kept.size(), last.size() - zero, "a row an interval");
-        for (const auto& row : kept)
-        {
-            const auto of = static_cast<int64_t>(std::ceil(std::stod(row[0]) / interval - 1e-9));
-            NS_TEST_EXPECT_MSG_EQ((row == last[of]), true, "the last of its interval: " << row[0]);
-        }
+        NS_TEST_EXPECT_MSG_EQ(rows, times.size(), "in the file");
         Simulator::Destroy();
     }
-
-    static constexpr std::size_t LIMIT = 50;
 };
 
 class CollectorTestCase : public TestCase
@@ -215,38 +199,45 @@ class CollectorTestCase : public TestCase
         RdmaQueuePair* from = fabric->GetNic(0)->CreateQueuePair(3);
         RdmaQueuePair* to = fabric->GetNic(1)->CreateQueuePair(3);
         RdmaNic::Connect(from, to);
-        from->PostWrite(5000, TraceCollector::Id(red));
+        from->PostWrite(5000, results::MessageId::Of(red));
         Simulator::Schedule(MicroSeconds(100),
-                            [&] { from->PostWrite(4096, TraceCollector::Id(red)); });
+                            [&] { from->PostWrite(4096, results::MessageId::Of(red)); });
         Simulator::Schedule(MicroSeconds(100), [&] {
             // What is under way belongs to the warm-up.
             collector.StartMeasuring(RdmaClock::Now());
-            from->PostWrite(10000, TraceCollector::Id(blue));
+            from->PostWrite(10000, results::MessageId::Of(blue));
         });
         Simulator::Schedule(MicroSeconds(200), [&] {
-            from->PostWriteWithImmediate(100, TraceCollector::Id(red, 41), 7);
+            from->PostWriteWithImmediate(100, results::MessageId::Of(red, 41), 7);
         });
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(collector.GetOutstanding(), 0, "all arrived");
         collector.Finish(RdmaClock::Now());
         NS_TEST_ASSERT_MSG_EQ(collector.GetFlows().GetCount(), 2, "two were measured");
         NS_TEST_EXPECT_MSG_EQ(collector.GetFlows().GetBytes(), 10100, "their bytes");
-        const auto rows = ReadRows(file);
-        NS_TEST_ASSERT_MSG_EQ(rows.size(), 2, "rows of the measured ones");
-        NS_TEST_EXPECT_MSG_EQ(rows[0][0] + rows[0][8],
+        results::FileTable rows(file, ',', {"flow", "src", "dst", "tag", "fct_us", "ideal_fct_us"});
+        NS_TEST_ASSERT_MSG_EQ(rows.Next(), true, "a row of the first measured one");
+        NS_TEST_EXPECT_MSG_EQ(std::string(rows[0]) + std::string(rows[3]),
                               "0blue",
                               "numbered from the start of measuring");
-        NS_TEST_EXPECT_MSG_EQ(rows[1][0] + rows[1][8], "41red", "a number of the poster's own");
-        NS_TEST_EXPECT_MSG_EQ(rows[1][1] + rows[1][2], "ab", "from and to");
+        NS_TEST_EXPECT_MSG_GT(std::stod(std::string(rows[4])),
+                              std::stod(std::string(rows[5])),
+                              "waited for its turn");
+        NS_TEST_ASSERT_MSG_EQ(rows.Next(), true, "a row of the second");
+        NS_TEST_EXPECT_MSG_EQ(std::string(rows[0]) + std::string(rows[3]),
+                              "41red",
+                              "a number of the poster's own");
+        NS_TEST_EXPECT_MSG_EQ(std::string(rows[1]) + std::string(rows[2]), "ab", "from and to");
         // The second measured message had the network to itself: the closed form, to the picosecond
         // of ns-3's clock (these tests run at ns).
-        NS_TEST_EXPECT_MSG_EQ_TOL(std::stod(rows[1][6]),
-                                  std::stod(rows[1][7]),
+        NS_TEST_EXPECT_MSG_EQ_TOL(std::stod(std::string(rows[4])),
+                                  std::stod(std::string(rows[5])),
                                   1e-3,
                                   "idle network");
-        NS_TEST_EXPECT_MSG_GT(std::stod(rows[0][6]), std::stod(rows[0][7]), "waited for its turn");
-        const TraceCollector::Baseline& baseline = collector.GetBaseline();
-        NS_TEST_EXPECT_MSG_EQ(baseline.nics.dataPackets, 3, "packets of the warm-up");
+        NS_TEST_EXPECT_MSG_EQ(rows.Next(), false, "and of no other");
+        NS_TEST_EXPECT_MSG_EQ(collector.GetBaseline().nics.dataPackets,
+                              3,
+                              "packets of the warm-up");
         Simulator::Destroy();
     }
 };

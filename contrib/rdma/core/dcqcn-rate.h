@@ -39,7 +39,9 @@
 #ifndef RDMA_CORE_DCQCN_RATE_H
 #define RDMA_CORE_DCQCN_RATE_H
 
-#include "law-error.h"
+#include "congestion-control.h"
+#include "hpcc-code-rates.h"
+#include "input-error.h"
 #include "units.h"
 
 #include <algorithm>
@@ -143,39 +145,45 @@ class DcqcnRate
 
     /// What is wrong with these constants. A timer or counter so short that increases are due by the thousand at once is
     /// refused too: no adapter has one, and each costs a step.
-    static LawError Error(const DcqcnParameters& p)
+    static InputError Error(const DcqcnParameters& p)
     {
         if (p.minimumRate.bps == 0)
         {
-            return {"MinimumRate", "is zero"};
+            return ErrorAt("MinimumRate", "is zero");
         }
         if (!(p.g > 0 && p.g <= 1))
         {
-            return {"G", std::to_string(p.g) + " is not in (0, 1]"};
+            return ErrorAt("G", std::to_string(p.g) + " is not in (0, 1]");
         }
         if (!(p.initialAlpha >= 0 && p.initialAlpha <= 1))
         {
-            return {"InitialAlpha", std::to_string(p.initialAlpha) + " is not in [0, 1]"};
+            return ErrorAt("InitialAlpha", std::to_string(p.initialAlpha) + " is not in [0, 1]");
         }
         if (p.alphaPeriod.ps <= 0)
         {
-            return {"AlphaPeriod", ToString(p.alphaPeriod) + " is not above 0"};
+            return ErrorAt("AlphaPeriod", ToString(p.alphaPeriod) + " is not above 0");
         }
         if (p.rateDecreaseInterval.ps < 0 || (p.reaction == DcqcnReaction::kPeriodic && p.rateDecreaseInterval.ps == 0))
         {
-            return {"RateDecreaseInterval", ToString(p.rateDecreaseInterval) + " is not above 0"};
+            return ErrorAt("RateDecreaseInterval",
+                           ToString(p.rateDecreaseInterval) + " is not above 0");
         }
         if (p.increaseTimer.ps < 0 || (p.increaseTimer.ps > 0 && p.increaseTimer < kLeastTimer))
         {
-            return {"IncreaseTimer", ToString(p.increaseTimer) + "; allowed: at least " + ToString(kLeastTimer)};
+            return ErrorAt("IncreaseTimer",
+                           ToString(p.increaseTimer) + "; allowed: at least " +
+                               ToString(kLeastTimer));
         }
         if (p.byteCounter.value > 0 && p.byteCounter < kLeastCounter)
         {
-            return {"ByteCounter", ToString(p.byteCounter) + "; allowed: at least " + ToString(kLeastCounter)};
+            return ErrorAt("ByteCounter",
+                           ToString(p.byteCounter) + "; allowed: at least " +
+                               ToString(kLeastCounter));
         }
         if (p.increaseTimer.ps == 0 && p.byteCounter.value == 0)
         {
-            return {"IncreaseTimer", "it and ByteCounter are both off, so a rate would never recover"};
+            return ErrorAt("IncreaseTimer",
+                           "it and ByteCounter are both off, so a rate would never recover");
         }
         return {};
     }
@@ -417,6 +425,55 @@ class DcqcnRate
     uint32_t m_timerStage = 0; ///< T
     uint32_t m_byteStage = 0;  ///< BC
 };
+
+enum DcqcnPreset
+{
+    kDcqcnHpcc19Vendor,
+    kDcqcnSigcomm15,
+    kDcqcnNvidiaNic,
+    kDcqcnHpccCode ///< as HPCC's ns-3 code: no CNPs, each ACK echoes its packet's mark instead
+};
+
+/// The constants for a port of rate `line`.
+inline DcqcnParameters
+DcqcnOf(DcqcnPreset preset, BitRate line)
+{
+    return preset == kDcqcnSigcomm15   ? DcqcnSigcomm15(line)
+           : preset == kDcqcnNvidiaNic ? DcqcnNvidiaNic(line)
+                                       : DcqcnHpcc19Vendor(line);
+}
+
+/// Presets of adapters, with the marking that each was published with. NVIDIA's recommended RoCE
+/// configuration of switches: 150 and 1,500 KB at 100 Gb/s, marking probability 100%.
+inline std::vector<CongestionPreset>
+DcqcnAdapterPresets()
+{
+    const BitRate port = Gbps(100);
+    return {{kDcqcnHpcc19Vendor,
+             "hpcc19-vendor",
+             "as in HPCC's published run script (SIGCOMM 2019): alpha 1 us, increase 300 us, CNP 4 "
+             "us; K 400/1600 kB, Pmax 0.2",
+             EcnHpcc19(port)},
+            {kDcqcnSigcomm15,
+             "sigcomm15",
+             "DCQCN's paper, for 40 Gb/s: timers 55 us, CNP 50 us, F = 5, 10 MB, R_AI 40 Mb/s; K "
+             "12.5/500 kB, Pmax 0.01",
+             EcnSigcomm15(port)},
+            {kDcqcnNvidiaNic,
+             "nvidia-nic",
+             "defaults of NVIDIA adapters (mlxconfig): alpha 1 us, increase 300 us, R_AI 5, R_HAI "
+             "50 Mb/s; K 150/1500 kB, Pmax 1",
+             {Bytes(150000), Bytes(1500000), 1}}};
+}
+
+inline const RegisteredCongestionControl kDcqcn{
+    "dcqcn",
+    "DCQCN (Zhu et al., SIGCOMM 2015): rate cut on CNPs for ECN-marked packets; RoCE's usual one",
+    [] {
+        auto presets = DcqcnAdapterPresets();
+        presets.push_back(HpccCodePreset(kDcqcnHpccCode));
+        return presets;
+    }()};
 
 } // namespace rdma
 

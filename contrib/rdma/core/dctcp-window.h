@@ -24,7 +24,9 @@
 #ifndef RDMA_CORE_DCTCP_WINDOW_H
 #define RDMA_CORE_DCTCP_WINDOW_H
 
-#include "law-error.h"
+#include "congestion-control.h"
+#include "hpcc-code-rates.h"
+#include "input-error.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -47,11 +49,11 @@ class DctcpWindow
 {
   public:
     /// What is wrong with these constants; the rest is of the network.
-    static LawError Error(const DctcpParameters& p)
+    static InputError Error(const DctcpParameters& p)
     {
         if (!(p.g > 0 && p.g <= 1))
         {
-            return {"G", std::to_string(p.g) + " is not in (0, 1]"};
+            return ErrorAt("G", std::to_string(p.g) + " is not in (0, 1]");
         }
         return {};
     }
@@ -118,6 +120,29 @@ class DctcpWindow
     uint64_t m_reduceEnd = 0;
     bool m_reduced = false;   ///< until something sent after the cut is acknowledged
 };
+
+enum DctcpPreset
+{
+    kDctcpHpcc19,
+    kDctcpSigcomm10,
+    kDctcpHpccCode ///< DctcpCodeRate
+};
+
+/// K of HPCC's run.py (KMIN = KMAX): 30 KB at 10 Gb/s. The paper's: 65 packets of 1,500 B at 10
+/// Gb/s (section 3.4).
+inline const RegisteredCongestionControl kDctcp{
+    "dctcp",
+    "DCTCP (Alizadeh et al., SIGCOMM 2010): window cut by the share of ECN-marked packets",
+    {{kDctcpHpcc19,
+      "hpcc19",
+      "DCTCP as its paper has it, g = 1/16, with the marking of HPCC's published run script: K 300 "
+      "kB",
+      {Bytes(300000), Bytes(300000), 1}},
+     {kDctcpSigcomm10,
+      "sigcomm10",
+      "DCTCP with the marking of its paper: K 975 kB (65 packets of 1,500 B at 10 Gb/s)",
+      {Bytes(975000), Bytes(975000), 1}},
+     HpccCodePreset(kDctcpHpccCode)}};
 
 } // namespace rdma
 

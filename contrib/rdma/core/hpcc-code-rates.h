@@ -19,6 +19,7 @@
 #ifndef RDMA_CORE_HPCC_CODE_RATES_H
 #define RDMA_CORE_HPCC_CODE_RATES_H
 
+#include "congestion-control.h"
 #include "telemetry-hop.h"
 #include "units.h"
 
@@ -280,6 +281,17 @@ class TimelyCodeRate
     uint64_t m_lastUpdate = 0;
     uint32_t m_stage = 0;
 };
+
+/// The preset of the laws that this code has too, DCQCN among them.
+inline CongestionPreset
+HpccCodePreset(int value)
+{
+    return {value,
+            "hpcc-code",
+            "reactions as HPCC's ns-3 code has them, to replay its results (with --compat=hpcc); "
+            "parameters as ns-3 attributes",
+            EcnHpcc19(Gbps(100))};
+}
 
 } // namespace rdma
 

@@ -22,7 +22,9 @@
 #ifndef RDMA_CORE_HPCC_WINDOW_H
 #define RDMA_CORE_HPCC_WINDOW_H
 
-#include "law-error.h"
+#include "congestion-control.h"
+#include "hpcc-code-rates.h"
+#include "input-error.h"
 #include "telemetry-hop.h"
 #include "units.h"
 
@@ -52,15 +54,15 @@ class HpccWindow
     static constexpr std::size_t kMaxHops = 8;
 
     /// What is wrong with these constants.
-    static LawError Error(const HpccParameters& p)
+    static InputError Error(const HpccParameters& p)
     {
         if (!(p.eta > 0 && p.eta <= 1))
         {
-            return {"Eta", std::to_string(p.eta) + " is not in (0, 1]"};
+            return ErrorAt("Eta", std::to_string(p.eta) + " is not in (0, 1]");
         }
         if (p.flows == 0)
         {
-            return {"Flows", "0 is no number of flows"};
+            return ErrorAt("Flows", "0 is no number of flows");
         }
         return {};
     }
@@ -166,6 +168,22 @@ class HpccWindow
     std::size_t m_hops = 0;
     std::array<TelemetryHop, kMaxHops> m_last{};
 };
+
+enum HpccPreset
+{
+    kHpccSigcomm19,
+    kHpccCode ///< HpccCodeRate
+};
+
+inline const RegisteredCongestionControl kHpcc{
+    "hpcc",
+    "HPCC (Li et al., SIGCOMM 2019): window by what the switches say in the packets (42 B of "
+    "telemetry each)",
+    {{kHpccSigcomm19,
+      "sigcomm19",
+      "HPCC's paper: eta 0.95, maxStage 5, W_AI for 100 flows",
+      EcnHpcc19(Gbps(100))},
+     HpccCodePreset(kHpccCode)}};
 
 } // namespace rdma
 

@@ -34,6 +34,7 @@
 #ifndef RDMA_CORE_IB_CONGESTION_H
 #define RDMA_CORE_IB_CONGESTION_H
 
+#include "congestion-control.h"
 #include "ib-sizes.h"
 #include "units.h"
 
@@ -393,6 +394,26 @@ IbInterPacketDelay(BitRate fast, BitRate slow)
     const double whole = std::ceil(ratio * (1 - 1e-9));
     return whole <= 1 ? 0 : static_cast<uint32_t>(std::min(whole - 1, 4294967295.));
 }
+
+enum IbCcPreset
+{
+    kIbCcMellanox,
+    kIbCcGran10
+};
+
+inline const RegisteredCongestionControl kIbCc{
+    "ib-cc",
+    "InfiniBand's (annex A10): packets marked with FECN raise the sender's index into a table of "
+    "delays",
+    {{kIbCcMellanox,
+      "mellanox",
+      "manual of Mellanox OFED 2.2, a geometric table for 128 sources of one sink; on Ethernet K "
+      "400/1600 kB, Pmax 0.2",
+      EcnHpcc19(Gbps(100))},
+     {kIbCcGran10,
+      "gran10",
+      "Gran et al., IPDPS 2010, a linear table; on Ethernet K 400/1600 kB, Pmax 0.2",
+      EcnHpcc19(Gbps(100))}}};
 
 } // namespace rdma
 

@@ -51,7 +51,7 @@
 #ifndef RDMA_CORE_POWERTCP_WINDOW_H
 #define RDMA_CORE_POWERTCP_WINDOW_H
 
-#include "law-error.h"
+#include "input-error.h"
 #include "powertcp-power.h"
 #include "telemetry-hop.h"
 #include "units.h"
@@ -59,8 +59,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 
 namespace rdma
 {
@@ -73,7 +71,7 @@ struct PowertcpParameters
 };
 
 /// What both laws share: window, smoothing, the round trip.
-class PowerLaw
+class PowerLaw : public PowertcpLaw
 {
   public:
     double Window() const { return m_window; }
@@ -81,43 +79,27 @@ class PowerLaw
     /// cwnd / tau, bits per second.
     double Rate() const { return m_window * 8e12 / m_tau; }
 
-    /// Smoothed and normalised.
-    double Power() const { return m_power; }
-
     double InitialWindow() const { return m_initial; }
 
     /// beta.
     double AdditiveIncrease() const { return m_increase; }
 
     /// What is wrong with these constants.
-    static LawError Error(const PowertcpParameters& p)
+    static InputError Error(const PowertcpParameters& p)
     {
-        if (!(p.gamma > 0 && p.gamma <= 1))
-        {
-            return {"Gamma", std::to_string(p.gamma) + " is not in (0, 1]"};
-        }
-        if (p.flows == 0)
-        {
-            return {"Flows", "0 is no number of flows"};
-        }
-        return {};
+        const InputError error = WrongShare("Gamma", p.gamma);
+        return !error && p.flows == 0 ? ErrorAt("Flows", "0 is no number of flows") : error;
     }
 
   protected:
     PowerLaw(const PowertcpParameters& p, BitRate line)
-        : m_tau(static_cast<double>(p.baseRtt.ps)),
-          m_gamma(p.gamma),
+        : PowertcpLaw(p.baseRtt, p.gamma, line, Error(p)),
           m_initial(static_cast<double>(line.bps) * m_tau / 8e12),
-          m_increase(p.flows ? m_initial / p.flows : 0),
+          m_increase(m_initial / p.flows),
           m_window(m_initial),
           m_noted(m_initial),
           m_old(m_initial)
     {
-        ThrowIf(Error(p), "PowerTCP");
-        if (p.baseRtt.ps <= 0 || line.bps == 0)
-        {
-            throw std::invalid_argument("PowerTCP: base round-trip time and line rate must be positive");
-        }
     }
 
     void Smooth(double power, double dt)
@@ -146,16 +128,12 @@ class PowerLaw
         m_roundTrip = sent;
     }
 
-    double m_tau;
-
   private:
-    double m_gamma;
     double m_initial;  ///< HostBw tau
     double m_increase; ///< beta
     double m_window;   ///< cwnd
     double m_noted;    ///< cwnd at m_roundTrip
     double m_old;      ///< cwnd_old
-    double m_power = 1; ///< Gamma: a new flow takes the path for full
     uint64_t m_roundTrip = 0; ///< what was sent next at the last note
 };
 
@@ -230,33 +208,41 @@ class ThetaPowertcpWindow : public PowerLaw
     /// An ACK. \param acked position up to which all is acknowledged \param sent position of what is sent next
     void OnAck(uint64_t acked, uint64_t sent, int64_t rtt, int64_t now)
     {
-        if (m_rtt < 0)
+        if (!m_last.Any())
         {
             Note(sent);
         }
         else
         {
-            const double dt = static_cast<double>(now - m_time);
-            if (dt <= 0) // of several at once the first counts
+            const auto step = m_last.To(rtt, now);
+            if (!step)
             {
                 return;
             }
-            const double gradient = static_cast<double>(rtt - m_rtt) / dt;
-            Smooth(std::max(gradient + 1, 0.0) * static_cast<double>(rtt) / m_tau, dt);
+            Smooth(std::max(step->gradient + 1, 0.0) * static_cast<double>(rtt) / m_tau, step->dt);
             if (IsNewRoundTrip(acked))
             {
                 UpdateWindow();
                 Note(sent);
             }
         }
-        m_rtt = rtt;
-        m_time = now;
+        m_last.Note(rtt, now);
     }
 
   private:
-    int64_t m_rtt = -1; ///< theta of the last ACK
-    int64_t m_time = 0; ///< of the last ACK
+    PowertcpTrip m_last;
 };
+
+inline const RegisteredCongestionControl kPowertcp{
+    "powertcp",
+    "PowerTCP (Addanki et al., NSDI 2022): window by the power of links, from telemetry in the "
+    "packets (42 B each)",
+    PowertcpPresets()};
+
+inline const RegisteredCongestionControl kThetaPowertcp{
+    "theta-powertcp",
+    "theta-PowerTCP (Addanki et al., NSDI 2022): window by power as round-trip times show it",
+    PowertcpPresets()};
 
 } // namespace rdma
 

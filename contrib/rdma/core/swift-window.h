@@ -33,7 +33,8 @@
 #ifndef RDMA_CORE_SWIFT_WINDOW_H
 #define RDMA_CORE_SWIFT_WINDOW_H
 
-#include "law-error.h"
+#include "congestion-control.h"
+#include "input-error.h"
 #include "units.h"
 
 #include <algorithm>
@@ -82,17 +83,20 @@ class SwiftWindow
 {
   public:
     /// What is wrong with these constants.
-    static LawError Error(const SwiftParameters& p)
+    static InputError Error(const SwiftParameters& p)
     {
-        const auto share = [](const char* name, double value, bool one) -> LawError {
+        const auto share = [](const char* name, double value, bool one) -> InputError {
             if (value > 0 && (value < 1 || (one && value == 1)))
             {
                 return {};
             }
-            return {name, std::to_string(value) + (one ? " is not in (0, 1]" : " is not in (0, 1)")};
+            return ErrorAt(name,
+                           std::to_string(value) +
+                               (one ? " is not in (0, 1]" : " is not in (0, 1)"));
         };
-        for (const LawError& error :
-             {share("Beta", p.beta, true), share("MaxMdf", p.maxMdf, false), share("EndpointWeight", p.endpointWeight, true)})
+        for (const InputError& error : {share("Beta", p.beta, true),
+                                        share("MaxMdf", p.maxMdf, false),
+                                        share("EndpointWeight", p.endpointWeight, true)})
         {
             if (error)
             {
@@ -101,31 +105,36 @@ class SwiftWindow
         }
         if (!(p.ai > 0))
         {
-            return {"Ai", std::to_string(p.ai) + " is not above 0"};
+            return ErrorAt("Ai", std::to_string(p.ai) + " is not above 0");
         }
         if (p.baseTarget.ps <= 0 || p.endpointTarget.ps <= 0)
         {
-            return {p.baseTarget.ps <= 0 ? "BaseTarget" : "EndpointTarget", "is not above 0"};
+            return ErrorAt(p.baseTarget.ps <= 0 ? "BaseTarget" : "EndpointTarget",
+                           "is not above 0");
         }
         if (p.perHop.ps < 0 || p.fsRange.ps < 0)
         {
-            return {p.perHop.ps < 0 ? "PerHop" : "FsRange", "is negative"};
+            return ErrorAt(p.perHop.ps < 0 ? "PerHop" : "FsRange", "is negative");
         }
         if (!(p.fsMinCwnd > 0 && p.fsMinCwnd < p.fsMaxCwnd))
         {
-            return {"FsMinCwnd", std::to_string(p.fsMinCwnd) + " is not between 0 and FsMaxCwnd, " + std::to_string(p.fsMaxCwnd)};
+            return ErrorAt("FsMinCwnd",
+                           std::to_string(p.fsMinCwnd) + " is not between 0 and FsMaxCwnd, " +
+                               std::to_string(p.fsMaxCwnd));
         }
         if (!(p.minCwnd > 0))
         {
-            return {"MinCwnd", std::to_string(p.minCwnd) + " is not above 0"};
+            return ErrorAt("MinCwnd", std::to_string(p.minCwnd) + " is not above 0");
         }
         if (!(p.maxCwnd >= p.minCwnd))
         {
-            return {"MaxCwnd", std::to_string(p.maxCwnd) + " is below MinCwnd, " + std::to_string(p.minCwnd)};
+            return ErrorAt("MaxCwnd",
+                           std::to_string(p.maxCwnd) + " is below MinCwnd, " +
+                               std::to_string(p.minCwnd));
         }
         if (p.retxResetThreshold == 0)
         {
-            return {"RetxResetThreshold", "0 is no number of time-outs"};
+            return ErrorAt("RetxResetThreshold", "0 is no number of time-outs");
         }
         return {};
     }
@@ -251,6 +260,28 @@ class SwiftWindow
     double m_host = 0; ///< smoothed
     uint32_t m_retransmissions = 0;
 };
+
+enum SwiftPreset
+{
+    kSwiftSigcomm20,
+    kSwiftHtsim
+};
+
+inline const RegisteredCongestionControl kSwift{
+    "swift",
+    "Swift (Kumar et al., SIGCOMM 2020): window, also below a packet, by round-trip times against "
+    "a target",
+    {{kSwiftSigcomm20,
+      "sigcomm20",
+      "Swift's paper: flow scaling from 0.1 to 100 packets; assumed: target 25 us, 1 us a hop, 25 "
+      "us for flows, ai 1, beta 0.8, "
+      "max_mdf 0.5",
+      EcnHpcc19(Gbps(100))},
+     {kSwiftHtsim,
+      "csg-htsim",
+      "the same law with csg-htsim's constants: target 20 us, 3.05 us a hop, 100 us for flows, "
+      "windows to 1,000 packets",
+      EcnHpcc19(Gbps(100))}}};
 
 } // namespace rdma
 

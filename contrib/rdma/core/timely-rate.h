@@ -39,7 +39,9 @@
 #ifndef RDMA_CORE_TIMELY_RATE_H
 #define RDMA_CORE_TIMELY_RATE_H
 
-#include "law-error.h"
+#include "congestion-control.h"
+#include "hpcc-code-rates.h"
+#include "input-error.h"
 #include "units.h"
 
 #include <algorithm>
@@ -81,31 +83,32 @@ class TimelyRate
 {
   public:
     /// What is wrong with these constants.
-    static LawError Error(const TimelyParameters& p)
+    static InputError Error(const TimelyParameters& p)
     {
         if (!(p.alpha > 0 && p.alpha <= 1))
         {
-            return {"Alpha", std::to_string(p.alpha) + " is not in (0, 1]"};
+            return ErrorAt("Alpha", std::to_string(p.alpha) + " is not in (0, 1]");
         }
         if (!(p.beta > 0 && p.beta <= 1))
         {
-            return {"Beta", std::to_string(p.beta) + " is not in (0, 1]"};
+            return ErrorAt("Beta", std::to_string(p.beta) + " is not in (0, 1]");
         }
         if (p.minRtt.ps <= 0)
         {
-            return {"MinRtt", ToString(p.minRtt) + " is not above 0"};
+            return ErrorAt("MinRtt", ToString(p.minRtt) + " is not above 0");
         }
         if (p.tLow.ps < 0)
         {
-            return {"TLow", ToString(p.tLow) + " is negative"};
+            return ErrorAt("TLow", ToString(p.tLow) + " is negative");
         }
         if (p.tHigh < p.tLow)
         {
-            return {"TLow", ToString(p.tLow) + " is above THigh, " + ToString(p.tHigh)};
+            return ErrorAt("TLow", ToString(p.tLow) + " is above THigh, " + ToString(p.tHigh));
         }
         if (p.patched && p.rttReference.ps <= 0 && p.tLow.ps == 0)
         {
-            return {"RttReference", "0 stands for TLow, which is 0 as well: there is no reference"};
+            return ErrorAt("RttReference",
+                           "0 stands for TLow, which is 0 as well: there is no reference");
         }
         return {};
     }
@@ -182,6 +185,41 @@ class TimelyRate
     TimePoint m_last;        ///< of the last sample
     uint32_t m_shorter = 0;  ///< samples in a row, each shorter than the one before; algorithm 1: of gradient <= 0
 };
+
+enum TimelyPreset
+{
+    kTimely15,       ///< the authors' code; without its additions the paper's algorithm 1
+    kTimelyConext16, ///< patched
+    kTimelyHpccCode  ///< TimelyCodeRate
+};
+
+/// The constants, but those that follow from the line rate.
+inline TimelyParameters
+TimelyOf(TimelyPreset preset)
+{
+    TimelyParameters p = preset == kTimely15 ? TimelyParameters() : TimelyConext16();
+    if (preset == kTimelyHpccCode)
+    {
+        p.patched = false;
+        p.beta = 0.8;
+    }
+    return p;
+}
+
+inline const RegisteredCongestionControl kTimely{
+    "timely",
+    "TIMELY (Mittal et al., SIGCOMM 2015): rate by the gradient of round-trip times",
+    {{kTimely15,
+      "timely15",
+      "as in the TIMELY authors' code: alpha 0.02, T_low 50 us, T_high 1 ms, delta line rate / "
+      "1000, beta 0.8, cuts to half at most",
+      EcnHpcc19(Gbps(100))},
+     {kTimelyConext16,
+      "conext16",
+      "patched TIMELY (Zhu et al., CoNEXT 2016): with a fixed point; alpha 0.875, T_high 500 us, "
+      "beta 0.008",
+      EcnHpcc19(Gbps(100))},
+     HpccCodePreset(kTimelyHpccCode)}};
 
 } // namespace rdma
 

@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/ib-congestion.h"
 #include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/ib-tables-reading.h"
 #include "contrib/rdma/core/ib-tables.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
@@ -187,7 +188,7 @@ IbSubnetHelper::Configure(uint32_t node, IbSwitch& device) const
             }
         }
     }
-    device.SetRoutes(std::move(forwarding), std::move(lanes));
+    device.SetTables(std::move(forwarding), std::move(lanes));
 }
 
 RdmaPathSource::Path
@@ -199,7 +200,7 @@ IbSubnetHelper::GetPath(uint32_t from, uint32_t to, uint8_t serviceLevel, uint32
     const uint32_t paths = 1U << m_config.lmc;
     const uint32_t lid = to < endpoints.size() ? endpoints[to].lid + (entropy & (paths - 1)) : 0;
     Path path;
-    path.address = uint32_t{source.lid} << 16 | lid;
+    path.route = RdmaRoute::OfLids(source.lid, static_cast<uint16_t>(lid));
     // Where service levels keep the subnet free of deadlock they are the subnet's to choose.
     path.serviceLevel = m_tables.pathSl.empty() || source.switchIndex == rdma::kIbNone
                             ? serviceLevel

@@ -5,7 +5,7 @@
  * elsewhere, and ns-3's MPI, if it is there.
  */
 #include "contrib/rdma/core/look-ahead.h"
-#include "rdma-fabric-helper.h"
+#include "rdma-fabric.h"
 
 #include "ns3/boolean.h"
 #include "ns3/node.h"
@@ -127,93 +127,6 @@ RdmaFabric::ConnectQueuePairs(uint32_t from, uint32_t to, uint8_t priority)
         }
     }
     return {ends[0], ends[1]};
-}
-
-// Round-trip times
-// ---------------------------------------------------------------------------------
-
-int64_t
-RdmaFabric::SerializationOver(uint32_t end, uint32_t wireBytes) const
-{
-    return rdma::SerializationTime(rdma::Bytes(wireBytes),
-                                   rdma::BitRate(m_links[end / 2].rateBps),
-                                   rdma::Duration(m_timeUnitPs))
-        .ps;
-}
-
-int64_t
-RdmaFabric::RoundTripOver(uint32_t end) const
-{
-    const RdmaLinkSpec& link = m_links[end / 2];
-    const uint32_t data = m_sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, m_mtu);
-    const int64_t pipelines = m_isSwitch[link.a] + m_isSwitch[link.b];
-    return SerializationOver(end, data) + SerializationOver(end, m_sizes.ackWire) +
-           2 * link.delayPs + pipelines * m_pipelinePs;
-}
-
-int64_t
-RdmaFabric::RoundTripToFarthestHost(uint32_t from) const
-{
-    // Breadth first: a node's time is final once all nodes nearer by a link have been looked at.
-    std::vector<int64_t> time(m_names.size());
-    std::vector<uint32_t> depthOf(m_names.size()); // 0: not seen
-    std::vector<uint32_t> level{from};
-    depthOf[from] = 1;
-    int64_t longest = 0;
-    for (uint32_t depth = 2; !level.empty(); ++depth)
-    {
-        std::vector<uint32_t> next;
-        for (const uint32_t node : level)
-        {
-            if (!m_isSwitch[node]) // hosts do not forward
-            {
-                longest = std::max(longest, time[node]);
-                continue;
-            }
-            for (const uint32_t end : m_endsOfNode[node])
-            {
-                const uint32_t to = GetNodeOfEnd(end ^ 1);
-                if (!depthOf[to])
-                {
-                    depthOf[to] = depth;
-                    next.push_back(to);
-                }
-                if (depthOf[to] == depth)
-                {
-                    time[to] = std::max(time[to], time[node] + RoundTripOver(end));
-                }
-            }
-        }
-        level.swap(next);
-    }
-    return longest;
-}
-
-int64_t
-RdmaFabric::GetBaseRtt(uint32_t endpoint)
-{
-    const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
-    int64_t roundTrip = RoundTripOver(end);
-    const uint32_t next = GetNodeOfEnd(end ^ 1);
-    if (m_isSwitch[next])
-    {
-        const auto known = m_farthestHost.find(next);
-        roundTrip += known != m_farthestHost.end()
-                         ? known->second
-                         : m_farthestHost[next] = RoundTripToFarthestHost(next);
-    }
-    return roundTrip;
-}
-
-uint64_t
-RdmaFabric::GetBdpCap(uint32_t endpoint)
-{
-    const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
-    const int64_t packet = SerializationOver(end, m_sizes.dataOverhead + m_mtu);
-    const RdmaRecoveryScheme* recovery = m_nicDefaults.recovery; // as RdmaNic::GetBdpCap
-    const uint64_t factor = recovery ? std::max(1U, recovery->bdpFactor) : 1;
-    return std::min(factor * static_cast<uint64_t>((GetBaseRtt(endpoint) + packet - 1) / packet),
-                    RdmaQueuePair::MAX_OUTSTANDING);
 }
 
 // MPI

@@ -3,54 +3,20 @@
  */
 #include "rdma-pcap-helper.h"
 
-#include "contrib/rdma/core/flow-hash.h"
-#include "contrib/rdma/core/ib-wire.h"
-#include "contrib/rdma/core/port-selector.h"
-#include "contrib/rdma/core/roce-wire.h"
-#include "contrib/rdma/core/shown-text.h"
+#include "rdma-capture-encoder.h"
 
-#include "ns3/mac48-address.h"
 #include "ns3/simple-ref-count.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <iostream>
-#include <set>
-#include <unordered_set>
+#include <utility>
 
 namespace ns3
 {
 
 namespace
 {
-
-uint32_t
-AddressOf(uint32_t endpoint)
-{
-    return 10U << 24 | ((endpoint + 1) & 0xffffff);
-}
-
-rdma::MacAddress
-MacOf(uint32_t endpoint)
-{
-    const uint32_t ip = AddressOf(endpoint);
-    return {0x02,
-            0x00,
-            static_cast<uint8_t>(ip >> 24),
-            static_cast<uint8_t>(ip >> 16),
-            static_cast<uint8_t>(ip >> 8),
-            static_cast<uint8_t>(ip)};
-}
-
-rdma::MacAddress
-MacOf(const RdmaPort* port)
-{
-    rdma::MacAddress mac{};
-    Mac48Address::ConvertFrom(port->GetAddress()).CopyTo(mac.data());
-    return mac;
-}
 
 /// Whether a packet answers a request of its receiver: READ responses (0x0d to 0x10), ACKs
 /// and NAKs (0x11, 0x12), CNPs (InfiniBand Architecture 1, table 38; annex A17).
@@ -61,137 +27,23 @@ IsResponse(RdmaOpcode opcode)
     return (o >= 0x0d && o <= 0x12) || opcode == RdmaOpcode::CNP;
 }
 
-uint64_t
-FlowKey(uint32_t from, uint32_t to)
-{
-    return static_cast<uint64_t>(from) << 32 | to;
-}
-
-size_t
-EditDistance(const std::string& a, const std::string& b)
-{
-    std::vector<size_t> row(b.size() + 1);
-    for (size_t j = 0; j <= b.size(); ++j)
-    {
-        row[j] = j;
-    }
-    for (size_t i = 0; i < a.size(); ++i)
-    {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < b.size(); ++j)
-        {
-            const size_t above = row[j + 1];
-            row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] != b[j])});
-            diagonal = above;
-        }
-    }
-    return row.back();
-}
-
-const std::string&
-NodeNameOf(const RdmaFabric& fabric, const RdmaPort* port)
-{
-    return fabric.GetNodeName(port->GetNode()->GetId() - fabric.GetNodes().Get(0)->GetId());
-}
-
-/// Whether one selector (no comma) means this port.
-bool
-Selects(const RdmaFabric& fabric, const std::string& selector, const RdmaPort* port)
-{
-    static const std::string nobody;
-    const RdmaPort* peer = port->GetPeer();
-    return rdma::SelectsPort(selector,
-                             NodeNameOf(fabric, port),
-                             port->GetIfIndex(),
-                             peer ? NodeNameOf(fabric, peer) : nobody) != rdma::Selection::kNo;
-}
-
-/// Endpoints of a host, or the one of a port.
-std::vector<uint32_t>
-EndpointsOf(const RdmaFabric& fabric, const std::string& name)
-{
-    std::vector<uint32_t> endpoints;
-    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
-    {
-        const RdmaPort* port = PeekPointer(fabric.GetNic(e)->GetPort());
-        if (rdma::SelectsByNode(name, NodeNameOf(fabric, port), port->GetIfIndex()) !=
-            rdma::Selection::kNo)
-        {
-            endpoints.push_back(e);
-        }
-    }
-    return endpoints;
-}
-
-/// The parts of a list separated by commas, empty ones too.
-std::vector<std::string>
-Split(const std::string& list)
-{
-    std::vector<std::string> parts;
-    for (size_t begin = 0; begin <= list.size();)
-    {
-        const size_t end = std::min(list.find(',', begin), list.size());
-        parts.push_back(list.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return parts;
-}
-
-/// The name of those considered that is nearest to a text.
-class Nearest
-{
-  public:
-    explicit Nearest(const std::string& text)
-        : m_text(text)
-    {
-    }
-
-    void Consider(const std::string& name)
-    {
-        const size_t distance = EditDistance(m_text, name);
-        if (distance < m_least)
-        {
-            m_least = distance;
-            m_name = name;
-        }
-    }
-
-    const std::string& Name() const
-    {
-        return m_name;
-    }
-
-  private:
-    const std::string& m_text;
-    std::string m_name;
-    size_t m_least{SIZE_MAX};
-};
-
 } // namespace
 
-/// What the captures of one helper share. Frames become bytes here, one at a time.
+/// What the captures of one helper share.
 class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
 {
   public:
-    explicit RdmaCaptureSession(const RdmaFabric& fabric)
-        : m_fabric(fabric),
-          m_infiniBand(fabric.GetSubnet())
+    /// \param filter null: everything is captured
+    RdmaCaptureSession(std::unique_ptr<RdmaCaptureEncoder> encoder,
+                       std::unique_ptr<RdmaPcapHelper::FlowFilter> filter)
+        : m_encoder(std::move(encoder)),
+          m_filter(std::move(filter))
     {
-    }
-
-    /// Flows that are captured, and whether what links say to each other is: PFC frames,
-    /// flow-control packets; no call: everything.
-    void SetFilter(std::unordered_set<uint64_t> flows, bool linkControl)
-    {
-        m_filtered = true;
-        m_flows = std::move(flows);
-        m_linkControl = linkControl;
     }
 
     bool Wants(const RdmaFrame& frame) const
     {
-        if (!m_filtered)
+        if (!m_filter)
         {
             return true;
         }
@@ -199,36 +51,20 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
         {
         case RdmaOpcode::PAUSE:
         case RdmaOpcode::FLOW_CONTROL:
-            return m_linkControl;
+            return m_filter->linkControl;
         case RdmaOpcode::PACKET:
             return false;
         default:
-            return m_flows.count(IsResponse(frame.opcode) ? FlowKey(frame.dst, frame.src)
-                                                          : FlowKey(frame.src, frame.dst)) > 0;
+            return m_filter->flows.count(
+                       IsResponse(frame.opcode)
+                           ? RdmaPcapHelper::FlowFilter::Key(frame.dst, frame.src)
+                           : RdmaPcapHelper::FlowFilter::Key(frame.src, frame.dst)) > 0;
         }
     }
 
-    /// \return length of the record, of which the first `kept` bytes at least are in GetBytes()
-    size_t Encode(const RdmaPort* from, const RdmaFrame& frame, uint32_t kept, int64_t now)
+    RdmaCaptureEncoder& GetEncoder() const
     {
-        if (m_infiniBand)
-        {
-            return EncodeErf(frame, kept, now);
-        }
-        switch (frame.opcode)
-        {
-        case RdmaOpcode::PAUSE:
-            return EncodePause(from, frame);
-        case RdmaOpcode::PACKET:
-            return EncodePacket(from, frame);
-        default:
-            return EncodeRoce(frame, kept);
-        }
-    }
-
-    const uint8_t* GetBytes() const
-    {
-        return m_buffer.data();
+        return *m_encoder;
     }
 
     /// Once, however many files there are.
@@ -245,203 +81,9 @@ class RdmaCaptureSession : public SimpleRefCount<RdmaCaptureSession>
     }
 
   private:
-    size_t EncodeRoce(const RdmaFrame& frame, uint32_t kept)
-    {
-        rdma::RoceFields f;
-        f.destinationMac = MacOf(frame.dst);
-        f.sourceMac = MacOf(frame.src);
-        f.sourceIp = AddressOf(frame.src);
-        f.destinationIp = AddressOf(frame.dst);
-        f.dscp = frame.dscp;
-        f.ecn = frame.flags & RdmaFrame::CE ? 3 : (frame.flags & RdmaFrame::ECT ? 2 : 0);
-        f.sourcePort = SourcePort(frame);
-        SetTransport(f, frame);
-        const size_t length = rdma::EncodedRoceBytes(f.opcode, frame.payload);
-        if (frame.payload == 0 || kept > length - rdma::kIcrcBytes)
-        {
-            f.payload = frame.payload;
-            return rdma::EncodeRoce(f, m_buffer.data(), m_buffer.size());
-        }
-        // The ICRC is cut off, and so need not be computed: the headers, as of a packet without
-        // payload, then what depends on the payload's length, then as much payload as is kept.
-        rdma::EncodeRoce(f, m_buffer.data(), m_buffer.size());
-        const size_t headers = rdma::kEthernetHeaderBytes + rdma::kIpv4HeaderBytes +
-                               rdma::kUdpHeaderBytes + rdma::kBthBytes +
-                               rdma::ExtensionBytes(f.opcode);
-        uint8_t* const ip = m_buffer.data() + rdma::kEthernetHeaderBytes;
-        const size_t ipLength = length - rdma::kEthernetHeaderBytes;
-        Put16(ip + 2, ipLength);
-        Put16(ip + 10, rdma::Ipv4HeaderChecksum(ip));
-        uint8_t* const udp = ip + rdma::kIpv4HeaderBytes;
-        Put16(udp + 4, ipLength - rdma::kIpv4HeaderBytes);
-        udp[rdma::kUdpHeaderBytes + 1] |= rdma::PadBytes(frame.payload) << 4; // PadCnt in the BTH
-        PutPayload(headers, frame.payload, kept);
-        return length;
-    }
-
-    /// All but the payload.
-    static void SetTransport(rdma::TransportFields& f, const RdmaFrame& frame)
-    {
-        f.opcode = static_cast<rdma::RoceOpcode>(frame.opcode);
-        f.ackRequest = frame.flags & RdmaFrame::ACK_REQUEST;
-        f.destinationQueuePair = frame.destQp;
-        f.psn = frame.psn;
-        f.dmaLength = frame.dmaLength;
-        f.sourceQueuePair = frame.dmaLength;
-        f.immediate = frame.aux;
-        f.syndrome = static_cast<uint8_t>(frame.dmaLength);
-        f.msn = frame.aux;
-    }
-
-    /// As much payload and padding from `at` on as is kept of a frame.
-    void PutPayload(size_t at, uint32_t payload, uint32_t kept)
-    {
-        for (size_t i = 0; at + i < kept; ++i)
-        {
-            m_buffer[at + i] = i < payload ? static_cast<uint8_t>(i) : 0;
-        }
-    }
-
-    size_t EncodeErf(const RdmaFrame& frame, uint32_t kept, int64_t now)
-    {
-        // To the nanosecond, as the capture's own time stamps: readers show either.
-        const rdma::TimePoint when(now - now % 1000);
-        uint8_t* const at = m_buffer.data();
-        size_t length = rdma::kErfFlowControlBytes;
-        if (frame.opcode == RdmaOpcode::FLOW_CONTROL)
-        {
-            rdma::PutErfFlowControl(at,
-                                    when,
-                                    {rdma::IbFlowControlOp::kNormal,
-                                     frame.priority,
-                                     static_cast<uint16_t>(frame.aux),
-                                     static_cast<uint16_t>(frame.dmaLength)});
-        }
-        else
-        {
-            const size_t packet =
-                frame.opcode == RdmaOpcode::PACKET ? EncodeRaw(frame) : EncodeIb(frame, kept);
-            rdma::PutErfHeader(at, rdma::kErfInfiniband, when, packet);
-            length = rdma::kErfHeaderBytes + packet;
-        }
-        Put16(at + 10, std::min<size_t>(length, kept)); // length of the record as it is captured
-        return length;
-    }
-
-    size_t EncodeIb(const RdmaFrame& frame, uint32_t kept)
-    {
-        rdma::IbFields f;
-        SetTransport(f, frame);
-        f.vl = frame.priority;
-        f.sl = frame.serviceLevel & 15;
-        f.dlid = static_cast<uint16_t>(frame.flowHash);
-        f.slid = static_cast<uint16_t>(frame.flowHash >> 16);
-        f.fecn = frame.flags & RdmaFrame::CE;
-        uint8_t* const lrh = m_buffer.data() + rdma::kErfHeaderBytes;
-        const size_t capacity = m_buffer.size() - rdma::kErfHeaderBytes;
-        const auto length = static_cast<size_t>(rdma::IbPacketBytes(f.opcode, frame.payload).value);
-        if (frame.payload == 0 ||
-            kept > rdma::kErfHeaderBytes + length - rdma::kIcrcBytes - rdma::kVcrcBytes)
-        {
-            f.payload = frame.payload;
-            return rdma::EncodeIb(f, lrh, capacity);
-        }
-        // The CRCs are cut off: as in EncodeRoce.
-        rdma::EncodeIb(f, lrh, capacity);
-        Put16(lrh + 4, rdma::IbPacketWords(rdma::Bytes(length)));
-        lrh[rdma::kLrhBytes + 1] |= rdma::PadBytes(frame.payload) << 4; // PadCnt in the BTH
-        PutPayload(rdma::kErfHeaderBytes + rdma::kLrhBytes + rdma::kBthBytes +
-                       rdma::ExtensionBytes(f.opcode),
-                   frame.payload,
-                   kept);
-        return length;
-    }
-
-    /// LRH, RWH (InfiniBand Architecture 1, 5.3: 16 bits reserved, EtherType), payload, VCRC.
-    size_t EncodeRaw(const RdmaFrame& frame)
-    {
-        constexpr size_t RWH_BYTES = 4;
-        uint8_t* const at = m_buffer.data() + rdma::kErfHeaderBytes;
-        const uint32_t payload = frame.extra->packet->GetSize();
-        const size_t length =
-            rdma::kLrhBytes + RWH_BYTES + (payload + 3) / 4 * 4 + rdma::kVcrcBytes;
-        std::memset(at, 0, length);
-        at[0] = static_cast<uint8_t>(frame.priority << 4);
-        Put16(at + 2, rdma::kPermissiveLid);
-        Put16(at + 4, std::min<size_t>(2047, rdma::IbPacketWords(rdma::Bytes(length))));
-        Put16(at + 6, rdma::kPermissiveLid);
-        Put16(at + rdma::kLrhBytes + 2, frame.extra->protocol);
-        frame.extra->packet->CopyData(at + rdma::kLrhBytes + RWH_BYTES, payload);
-        const uint16_t vcrc = rdma::IbVcrc(at, length - rdma::kVcrcBytes);
-        at[length - 2] = static_cast<uint8_t>(vcrc);
-        at[length - 1] = static_cast<uint8_t>(vcrc >> 8);
-        return length;
-    }
-
-    static void Put16(uint8_t* at, size_t value)
-    {
-        at[0] = static_cast<uint8_t>(value >> 8);
-        at[1] = static_cast<uint8_t>(value);
-    }
-
-    size_t EncodePause(const RdmaPort* from, const RdmaFrame& frame)
-    {
-        rdma::PfcFields f;
-        f.sourceMac = MacOf(from);
-        f.classEnable = frame.classEnable;
-        for (size_t p = 0; p < f.quanta.size(); ++p)
-        {
-            f.quanta[p] = frame.classEnable >> p & 1 ? static_cast<uint16_t>(frame.aux) : 0;
-        }
-        return rdma::EncodePfc(f, m_buffer.data(), m_buffer.size());
-    }
-
-    size_t EncodePacket(const RdmaPort* from, const RdmaFrame& frame)
-    {
-        const uint32_t payload = frame.extra->packet->GetSize();
-        const size_t length = std::max<size_t>(60, rdma::kEthernetHeaderBytes + payload);
-        uint8_t* at = m_buffer.data();
-        std::memset(at, 0, length);
-        const rdma::MacAddress to = MacOf(from->GetPeer());
-        const rdma::MacAddress source = MacOf(from);
-        std::memcpy(at, to.data(), to.size());
-        std::memcpy(at + 6, source.data(), source.size());
-        at[12] = static_cast<uint8_t>(frame.extra->protocol >> 8);
-        at[13] = static_cast<uint8_t>(frame.extra->protocol);
-        frame.extra->packet->CopyData(at + rdma::kEthernetHeaderBytes, payload);
-        return length;
-    }
-
-    /// The port that the flow's hash was made of: from the sending queue pair's number, which the
-    /// receiving one knows. Where the receiver is not simulated here, 14 bits of the flow's hash:
-    /// another number, but one a queue pair and direction too.
-    uint16_t SourcePort(const RdmaFrame& frame) const
-    {
-        if (rdma::IsDatagram(static_cast<rdma::RoceOpcode>(frame.opcode)))
-        {
-            return rdma::RoceSourcePort(frame.dmaLength, frame.destQp);
-        }
-        if (frame.dst < m_fabric.GetNEndpoints())
-        {
-            const Ptr<RdmaNic> nic = m_fabric.GetNic(frame.dst);
-            const uint32_t index = frame.destQp - 2;
-            if (nic && index < nic->GetNQueuePairs())
-            {
-                return rdma::RoceSourcePort(nic->GetQueuePair(index)->GetPeerNumber(),
-                                            frame.destQp);
-            }
-        }
-        return static_cast<uint16_t>(0xC000 | frame.flowHash >> 18);
-    }
-
-    const RdmaFabric& m_fabric;
-    const bool m_infiniBand;
-    bool m_filtered{false};
-    bool m_linkControl{false};
+    const std::unique_ptr<RdmaCaptureEncoder> m_encoder;
+    const std::unique_ptr<RdmaPcapHelper::FlowFilter> m_filter;
     bool m_saidFull{false};
-    std::unordered_set<uint64_t> m_flows;
-    std::vector<uint8_t> m_buffer =
-        std::vector<uint8_t>(66000); //!< the largest MTU of a port, and headers
 };
 
 namespace
@@ -480,11 +122,12 @@ class Capture : public SimpleRefCount<Capture>
         {
             return;
         }
-        const size_t length = m_session->Encode(from, frame, m_file->GetSnapLength(), now);
+        RdmaCaptureEncoder& encoder = m_session->GetEncoder();
+        const size_t length = encoder.Encode(from, frame, m_file->GetSnapLength(), now);
         if (!m_file->Write(m_interface,
                            direction,
                            now,
-                           m_session->GetBytes(),
+                           encoder.GetBytes(),
                            static_cast<uint32_t>(length)))
         {
             m_session->SayFull(m_file->GetPath(), now);
@@ -499,12 +142,17 @@ class Capture : public SimpleRefCount<Capture>
 } // namespace
 
 RdmaPcapHelper::RdmaPcapHelper(const RdmaFabric& fabric)
-    : m_fabric(fabric),
-      m_infiniBand(fabric.GetSubnet()),
-      m_session(Create<RdmaCaptureSession>(fabric))
+    : m_fabric(fabric)
 {
-    m_options.linkType =
-        m_infiniBand ? RdmaCaptureFile::LINK_TYPE_ERF : RdmaCaptureFile::LINK_TYPE_ETHERNET;
+    Begin(nullptr);
+    m_options.linkType = m_session->GetEncoder().GetLinkType();
+}
+
+void
+RdmaPcapHelper::Begin(std::unique_ptr<FlowFilter> filter)
+{
+    m_session = Create<RdmaCaptureSession>(m_fabric.GetLinkLayer().MakeCaptureEncoder(m_fabric),
+                                           std::move(filter));
 }
 
 RdmaPcapHelper::~RdmaPcapHelper() = default;
@@ -518,8 +166,8 @@ RdmaPcapHelper::SetFormat(Format format)
 void
 RdmaPcapHelper::SetSnapLength(uint32_t bytes)
 {
-    const uint32_t erf = m_infiniBand ? rdma::kErfHeaderBytes : 0;
-    m_options.snapLength = std::min(bytes, RdmaCaptureFile::MAX_SNAP_LENGTH - erf) + erf;
+    const uint32_t header = m_session->GetEncoder().GetHeaderBytes();
+    m_options.snapLength = std::min(bytes, RdmaCaptureFile::MAX_SNAP_LENGTH - header) + header;
 }
 
 void
@@ -532,118 +180,18 @@ RdmaPcapHelper::SetFileSize(uint64_t bytes, uint32_t files)
 std::string
 RdmaPcapHelper::SetFlows(const std::string& flows)
 {
-    std::unordered_set<uint64_t> keys;
-    bool linkControl = false;
-    const std::string control = m_infiniBand ? "credits" : "pfc";
-    for (const std::string& one : flows.empty() ? std::vector<std::string>{} : Split(flows))
+    auto filter = flows.empty() ? nullptr : std::make_unique<FlowFilter>();
+    const std::string error = filter ? FindFlows(flows, *filter) : "";
+    if (error.empty())
     {
-        if (one == control)
-        {
-            linkControl = true;
-            continue;
-        }
-        const size_t arrow = one.find("->");
-        if (arrow == std::string::npos)
-        {
-            return "\"" + rdma::Shown(one, 60) +
-                   "\" is no flow (allowed: a->b, of hosts or their ports, host:port; " + control +
-                   ")";
-        }
-        const std::string names[] = {one.substr(0, arrow), one.substr(arrow + 2)};
-        std::vector<uint32_t> ends[2];
-        for (int side = 0; side < 2; ++side)
-        {
-            ends[side] = EndpointsOf(m_fabric, names[side]);
-            if (!ends[side].empty())
-            {
-                continue;
-            }
-            Nearest nearest(names[side]);
-            for (uint32_t e = 0; e < m_fabric.GetNEndpoints(); ++e)
-            {
-                const RdmaPort* port = PeekPointer(m_fabric.GetNic(e)->GetPort());
-                nearest.Consider(NodeNameOf(m_fabric, port));
-                nearest.Consider(port->GetName());
-            }
-            return "no host or port of a host is called \"" + rdma::Shown(names[side], 60) +
-                   "\"; the nearest name is \"" + nearest.Name() + "\"";
-        }
-        if (ends[0] == ends[1])
-        {
-            return "\"" + rdma::Shown(one, 60) + "\" is from a host to itself";
-        }
-        for (const uint32_t from : ends[0])
-        {
-            for (const uint32_t to : ends[1])
-            {
-                keys.insert(FlowKey(from, to));
-            }
-        }
+        m_filter = flows;
+        Begin(std::move(filter)); // captures that are enabled already keep the filter they have
     }
-    // Captures that are enabled already keep the filter they have.
-    m_session = Create<RdmaCaptureSession>(m_fabric);
-    m_filter = flows;
-    if (!flows.empty())
-    {
-        m_session->SetFilter(std::move(keys), linkControl);
-    }
-    return {};
-}
-
-std::string
-RdmaPcapHelper::Select(const RdmaFabric& fabric,
-                       const std::string& selector,
-                       std::vector<Ptr<RdmaPort>>& ports)
-{
-    ports.clear();
-    std::set<Ptr<RdmaPort>> selected;
-    for (const std::string& one : Split(selector))
-    {
-        bool any = false;
-        for (const auto& port : fabric.GetPorts())
-        {
-            if (Selects(fabric, one, PeekPointer(port)))
-            {
-                any = true;
-                selected.insert(port);
-            }
-        }
-        if (any)
-        {
-            continue;
-        }
-        Nearest nearest(one);
-        nearest.Consider("all");
-        for (const auto& port : fabric.GetPorts())
-        {
-            nearest.Consider(NodeNameOf(fabric, PeekPointer(port)));
-            nearest.Consider(port->GetName());
-            nearest.Consider(fabric.GetLinkName(PeekPointer(port)));
-        }
-        ports.clear();
-        return "no port is called \"" + one + "\"; the nearest name is \"" + nearest.Name() +
-               "\" (allowed: all, a node, node:port, a->b)";
-    }
-    for (const auto& port : fabric.GetPorts())
-    {
-        if (selected.count(port))
-        {
-            ports.push_back(port);
-        }
-    }
-    return {};
+    return error;
 }
 
 namespace
 {
-
-bool
-AreInfiniBand(const rdma::FrameSizes& sizes)
-{
-    const rdma::FrameSizes ib = rdma::IbFrameSizes();
-    return sizes.lineOverhead == ib.lineOverhead && sizes.dataOverhead == ib.dataOverhead &&
-           sizes.HasExtensions() && sizes.ackWire == ib.ackWire && sizes.cnpWire == ib.cnpWire;
-}
 
 /// GetFileName without its extension.
 std::string
@@ -670,22 +218,13 @@ RdmaPcapHelper::GetFileName(const RdmaPort* port)
 std::string
 RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
 {
-    if (m_infiniBand && !AreInfiniBand(m_fabric.GetFrameSizes()))
+    std::string error = m_session->GetEncoder().Check(m_fabric.GetFrameSizes());
+    if (!error.empty())
     {
-        return "the frames are not InfiniBand's (RdmaNic::HeaderBytes, ExtensionHeaders, "
-               "AckFrameBytes, CnpFrameBytes, RdmaPort::LineOverhead), so no reader of captures "
-               "would understand them";
-    }
-    if (!m_infiniBand && !m_fabric.GetFrameSizes().AreStandard())
-    {
-        return "the frames are not RoCEv2's (RdmaNic::HeaderBytes, ExtensionHeaders, "
-               "AckFrameBytes, CnpFrameBytes, RdmaPort::LineOverhead, or telemetry of the "
-               "congestion "
-               "control), so no reader of captures would understand them";
+        return error;
     }
     const bool shared = m_options.format == Format::PCAPNG;
     Ptr<RdmaCaptureFile> file = shared ? m_shared[folder] : nullptr;
-    std::string error;
     if (!file)
     {
         file = Create<RdmaCaptureFile>();

@@ -6,11 +6,14 @@
 
 #include "rdma-capture-file.h"
 
-#include "ns3/rdma-fabric-helper.h"
+#include "ns3/rdma-fabric.h"
 #include "ns3/rdma-port.h"
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace ns3
@@ -129,9 +132,27 @@ class RdmaPcapHelper
     static std::string GetFileName(const RdmaPort* port);
 
   private:
+    friend class RdmaCaptureSession;
+
+    /// What is captured.
+    struct FlowFilter
+    {
+        std::unordered_set<uint64_t> flows; //!< keys
+        bool linkControl{false};            //!< what links say to each other
+
+        static uint64_t Key(uint32_t from, uint32_t to)
+        {
+            return static_cast<uint64_t>(from) << 32 | to;
+        }
+    };
+
+    /// \param flows not empty \return what is wrong, or nothing
+    std::string FindFlows(const std::string& flows, FlowFilter& filter) const;
+    /// What is enabled from now on. \param filter null: everything
+    void Begin(std::unique_ptr<FlowFilter> filter);
+
     const RdmaFabric& m_fabric;
     RdmaCaptureFile::Options m_options;
-    bool m_infiniBand;
     std::string m_filter; //!< as given
     Ptr<RdmaCaptureSession> m_session;
     std::map<std::string, Ptr<RdmaCaptureFile>> m_shared; //!< pcapng: by folder

@@ -7,17 +7,15 @@
 
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
-#include "ns3/log.h"
 #include "ns3/node.h"
 #include "ns3/nstime.h"
+#include "ns3/string.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
 
 namespace ns3
 {
-
-NS_LOG_COMPONENT_DEFINE("IbSwitch");
 
 NS_OBJECT_ENSURE_REGISTERED(IbSwitch);
 
@@ -38,7 +36,7 @@ IbSwitch::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::IbSwitch")
-            .SetParent<Object>()
+            .SetParent<RdmaSwitchBase>()
             .SetGroupName("Rdma")
             .AddConstructor<IbSwitch>()
             .AddAttribute("Latency",
@@ -76,25 +74,14 @@ IbSwitch::GetTypeId()
                           EnumValue(ADAPTERS),
                           MakeEnumAccessor(&IbSwitch::m_victims),
                           MakeEnumChecker(NONE, "none", ADAPTERS, "adapters", ALL, "all"))
-            .AddAttribute("AdaptiveRouting",
-                          "A packet may leave by any port on a shortest way",
-                          BooleanValue(false),
-                          MakeBooleanAccessor(&IbSwitch::m_adaptive),
-                          MakeBooleanChecker())
-            .AddAttribute("AdaptiveThreshold",
-                          "Queue of the port that the table names above which a packet takes the "
-                          "port with the shortest queue (bytes); assumed",
-                          UintegerValue(4096),
-                          MakeUintegerAccessor(&IbSwitch::m_adaptiveThreshold),
-                          MakeUintegerChecker<uint64_t>())
-            .AddTraceSource("Drop",
-                            "A packet is dropped: its LID has no way",
-                            MakeTraceSourceAccessor(&IbSwitch::m_dropTrace),
-                            "ns3::IbSwitch::DropTracedCallback")
-            .AddTraceSource("EcnMark",
-                            "A packet is marked with FECN",
-                            MakeTraceSourceAccessor(&IbSwitch::m_markTrace),
-                            "ns3::IbSwitch::MarkTracedCallback");
+            .AddAttribute(
+                "LoadBalancer",
+                "By which of several shortest ways a packet goes: adaptive (routing), "
+                "spray, ecmp, or another RdmaLoadBalancer; empty: as the forwarding "
+                "table says",
+                StringValue(""),
+                MakeStringAccessor(&IbSwitch::SetLoadBalancer, &IbSwitch::GetLoadBalancerName),
+                MakeStringChecker());
     return tid;
 }
 
@@ -112,55 +99,33 @@ IbSwitch::DoDispose()
     {
         input.held.Clear();
     }
-    m_ports.clear();
-    Object::DoDispose();
+    RdmaSwitchBase::DoDispose();
 }
 
 void
-IbSwitch::SetName(std::string name)
-{
-    m_name = std::move(name);
-}
-
-uint16_t
-IbSwitch::AddPort(Ptr<RdmaPort> port)
-{
-    const uint16_t index = static_cast<uint16_t>(m_ports.size());
-    NS_ABORT_MSG_IF(index > PORT_MASK, "a switch has at most 8,192 ports");
-    m_ports.push_back(port);
-    port->SetUser(this, index);
-    return index;
-}
-
-void
-IbSwitch::SetRoutes(std::vector<uint16_t> forwarding, std::vector<uint8_t> lanes)
+IbSwitch::SetTables(std::vector<uint16_t> forwarding, std::vector<uint8_t> lanes)
 {
     m_forwarding = std::move(forwarding);
     m_lanes = std::move(lanes);
 }
 
-void
-IbSwitch::SetForwarding(std::vector<uint16_t> forwarding)
-{
-    m_forwarding = std::move(forwarding);
-}
-
-void
-IbSwitch::SetChoices(std::vector<std::vector<uint16_t>> choices)
-{
-    if (m_adaptive)
-    {
-        m_choices = std::move(choices);
-    }
-}
-
 std::string
-IbSwitch::Start()
+IbSwitch::Start(uint32_t)
 {
+    std::string error = CheckLoadBalancer(false);
+    if (!error.empty())
+    {
+        return GetName() + ": " + error;
+    }
+    if (m_ports.size() > PORT_MASK + 1U)
+    {
+        return GetName() + ": " + std::to_string(m_ports.size()) + " ports; allowed: at most " +
+               std::to_string(PORT_MASK + 1U);
+    }
     const std::size_t lanes = m_ports.size() * m_ports.size() * SERVICE_LEVELS;
     if (!m_lanes.empty() && m_lanes.size() != lanes)
     {
-        return m_name + ": the table of VLs has " + std::to_string(m_lanes.size()) +
+        return GetName() + ": the table of VLs has " + std::to_string(m_lanes.size()) +
                " entries, not " + std::to_string(lanes);
     }
     uint64_t fastest = 0;
@@ -174,7 +139,7 @@ IbSwitch::Start()
     {
         if (!m_ports[i]->GetCredits())
         {
-            return m_name + ": its port " + std::to_string(i) + " has no credits";
+            return GetName() + ": its port " + std::to_string(i) + " has no credits";
         }
         m_inputs[i].slow = m_cutThrough && m_rates[i] < fastest;
         m_ports[i]->SetCutThrough(m_cutThrough);
@@ -210,12 +175,12 @@ IbSwitch::GetBufferBytesPerPort() const
 void
 IbSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
 {
-    ++m_received;
+    CountReceived(*port, *frame, now);
     const uint16_t in = port->GetPortIndex();
     Input& input = m_inputs[in];
     if (input.slow)
     {
-        const uint32_t lid = frame->flowHash & 0xffff;
+        const uint32_t lid = frame->route.GetDestinationLid();
         const uint16_t out = lid < m_forwarding.size() ? m_forwarding[lid] : NO_PORT;
         // A link that is faster would run dry: so it starts when all is here. Those behind it for
         // the same output wait as well, they have come later.
@@ -248,14 +213,8 @@ IbSwitch::OnHeld()
 void
 IbSwitch::Forward(uint16_t in, RdmaFrame* frame, int64_t now)
 {
-    const uint32_t lid = frame->flowHash & 0xffff;
-    uint16_t out = lid < m_forwarding.size() ? m_forwarding[lid] : NO_PORT;
+    const uint16_t out = FindPort(*frame, now);
     const uint8_t laneIn = frame->priority;
-    if (!m_choices.empty() && out != NO_PORT &&
-        m_ports[out]->GetQueuedBytes() > m_adaptiveThreshold)
-    {
-        out = LeastLoaded(lid, out);
-    }
     uint8_t laneOut = 0;
     if (!m_lanes.empty() && out != NO_PORT)
     {
@@ -264,12 +223,10 @@ IbSwitch::Forward(uint16_t in, RdmaFrame* frame, int64_t now)
     }
     if (out == NO_PORT || laneOut >= RdmaPort::PRIORITIES) // VL 15: to be dropped (7.6.6)
     {
-        NS_LOG_INFO(m_name << " drops a packet: LID " << lid << " has no way");
-        ++m_noRoute;
-        m_dropTrace(this, frame, now);
         RdmaPort* port = PeekPointer(m_ports[in]);
-        port->ReturnCredits(laneIn, port->GetBlocks(frame), now, now);
-        RdmaFramePool::Get().Free(frame);
+        const uint32_t blocks = port->GetBlocks(frame);
+        Drop(nullptr, frame, NO_ROUTE, now);
+        port->ReturnCredits(laneIn, blocks, now, now);
         return;
     }
     RdmaPort* egress = PeekPointer(m_ports[out]);
@@ -284,20 +241,22 @@ IbSwitch::Forward(uint16_t in, RdmaFrame* frame, int64_t now)
 }
 
 uint16_t
-IbSwitch::LeastLoaded(uint32_t lid, uint16_t chosen)
+IbSwitch::FindPort(const RdmaFrame& frame, int64_t now)
 {
-    uint64_t least = m_ports[chosen]->GetQueuedBytes();
-    const uint16_t before = chosen;
-    for (const uint16_t port : m_choices[lid])
+    const uint32_t lid = frame.route.GetDestinationLid();
+    const uint16_t table = lid < m_forwarding.size() ? m_forwarding[lid] : NO_PORT;
+    if (table == NO_PORT || !HasLoadBalancer())
     {
-        const uint64_t bytes = m_ports[port]->GetQueuedBytes();
-        if (bytes < least)
-        {
-            least = bytes;
-            chosen = port;
-        }
+        return table;
     }
-    m_rerouted += chosen != before;
+    Candidates ways = FindCandidates(lid);
+    if (ways.size == 0)
+    {
+        return table;
+    }
+    ways.table = table;
+    const uint16_t chosen = Choose(ways, frame, now);
+    m_rerouted += chosen != table;
     return chosen;
 }
 
@@ -318,9 +277,7 @@ IbSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64
         if (m_markers[port->GetPortIndex() * RdmaPort::PRIORITIES + lane]
                 .Mark(port->GetFrameBytes(frame), rdma::Bytes(queueBytes), waited))
         {
-            frame->flags |= RdmaFrame::CE;
-            ++port->GetCounters().ecnMarks;
-            m_markTrace(port, frame, queueBytes, now);
+            Mark(port, frame, queueBytes, now);
         }
     }
     if (frame->extra)
@@ -332,12 +289,6 @@ IbSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64
                            port->GetBlocks(frame),
                            port->GetBusyUntil(),
                            now);
-}
-
-RdmaFrame*
-IbSwitch::Pull(RdmaPort*, uint8_t, int64_t)
-{
-    return nullptr;
 }
 
 } // namespace ns3

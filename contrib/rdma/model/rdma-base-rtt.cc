@@ -3,9 +3,8 @@
  */
 #include "rdma-base-rtt.h"
 
-#include "ib-switch.h"
 #include "rdma-port.h"
-#include "rdma-switch.h"
+#include "rdma-switch-base.h"
 
 #include "ns3/node-list.h"
 #include "ns3/node.h"
@@ -104,16 +103,9 @@ class IdlePaths
         if (pipeline == UNKNOWN)
         {
             pipeline = NO_SWITCH;
-            TimeValue latency;
-            if (const Ptr<RdmaSwitch> device = node->GetObject<RdmaSwitch>())
+            if (const Ptr<RdmaSwitchBase> device = node->GetObject<RdmaSwitchBase>())
             {
-                device->GetAttribute("PipelineLatency", latency);
-                pipeline = latency.Get().GetPicoSeconds();
-            }
-            else if (const Ptr<IbSwitch> infiniBand = node->GetObject<IbSwitch>())
-            {
-                infiniBand->GetAttribute("Latency", latency);
-                pipeline = latency.Get().GetPicoSeconds();
+                pipeline = device->GetLatencyPs();
             }
         }
         return pipeline;

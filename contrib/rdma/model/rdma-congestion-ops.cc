@@ -3,10 +3,10 @@
  */
 #include "rdma-congestion-ops.h"
 
-#include "ns3/abort.h"
-#include "ns3/object-factory.h"
+#include "rdma-named-types.h"
 
-#include <algorithm>
+#include "ns3/abort.h"
+#include "ns3/enum.h"
 
 namespace ns3
 {
@@ -23,9 +23,43 @@ RdmaCongestionOps::GetTypeId()
 RdmaCongestionOps::~RdmaCongestionOps() = default;
 
 bool
-RdmaCongestionOps::GetEcn(rdma::BitRate, rdma::EcnParameters&) const
+RdmaCongestionOps::GetEcn(rdma::BitRate port, rdma::EcnParameters& ecn) const
 {
-    return false;
+    const rdma::CongestionControl* control = rdma::FindCongestionControl(GetName());
+    if (!control || control->presets.empty())
+    {
+        return false;
+    }
+    EnumValue value(control->presets.front().value);
+    GetAttributeFailSafe("Preset", value);
+    for (const auto& preset : control->presets)
+    {
+        if (preset.value == value.Get())
+        {
+            ecn = preset.marking;
+            ecn.kmin = rdma::ScaleToRate(ecn.kmin, rdma::Gbps(100), port);
+            ecn.kmax = rdma::ScaleToRate(ecn.kmax, rdma::Gbps(100), port);
+        }
+    }
+    return true;
+}
+
+Ptr<const AttributeChecker>
+RdmaCongestionOps::MakePresetChecker(const rdma::CongestionControl& control)
+{
+    const auto checker = Create<EnumChecker>();
+    for (const auto& preset : control.presets)
+    {
+        if (&preset == &control.presets.front())
+        {
+            checker->AddDefault(preset.value, preset.name);
+        }
+        else
+        {
+            checker->Add(preset.value, preset.name);
+        }
+    }
+    return checker;
 }
 
 std::string
@@ -35,10 +69,9 @@ RdmaCongestionOps::Check(const RdmaCongestionState&) const
 }
 
 std::string
-RdmaCongestionOps::Explain(const rdma::LawError& error) const
+RdmaCongestionOps::Explain(const rdma::InputError& error) const
 {
-    return error ? GetInstanceTypeId().GetName() + "::" + error.parameter + ": " + error.problem
-                 : "";
+    return error ? GetInstanceTypeId().GetName() + "::" + error.where + ": " + error.problem : "";
 }
 
 void
@@ -101,34 +134,13 @@ RdmaCongestionOps::OnDataReceived(const RdmaFrame&, int64_t)
 std::vector<std::pair<std::string, std::string>>
 RdmaCongestionOps::GetNames()
 {
-    std::vector<std::pair<std::string, std::string>> names;
-    for (uint16_t i = 0; i < TypeId::GetRegisteredN(); ++i)
-    {
-        const TypeId tid = TypeId::GetRegistered(i);
-        if (tid.HasConstructor() && tid.IsChildOf(RdmaCongestionOps::GetTypeId()))
-        {
-            ObjectFactory factory;
-            factory.SetTypeId(tid);
-            names.emplace_back(factory.Create<RdmaCongestionOps>()->GetName(), tid.GetName());
-        }
-    }
-    std::sort(names.begin(), names.end());
-    return names;
+    return RdmaNamedTypes<RdmaCongestionOps>::Get();
 }
 
 TypeId
 RdmaCongestionOps::LookupByName(const std::string& name, bool& ok)
 {
-    for (const auto& [known, type] : GetNames())
-    {
-        if (known == name || type == name)
-        {
-            ok = true;
-            return TypeId::LookupByName(type);
-        }
-    }
-    ok = false;
-    return GetTypeId();
+    return RdmaNamedTypes<RdmaCongestionOps>::Lookup(name, ok);
 }
 
 } // namespace ns3

@@ -122,14 +122,14 @@ RdmaDatagrams::MakeFrame(int64_t now)
         m_qp->NewFrame(opcode, requester.m_sender->nextPsn, wire, RdmaFrame::END_OF_POST);
     frame->dst = request.peerEndpoint;
     frame->destQp = request.peerNumber;
-    frame->flowHash = datagram.flowHash;
+    frame->route = RdmaRoute::OfFlow(datagram.flowHash);
     if (const RdmaPathSource* paths = nic->m_paths)
     {
         const RdmaPathSource::Path path = paths->GetPath(nic->m_endpoint,
                                                          request.peerEndpoint,
                                                          m_qp->m_serviceLevel,
                                                          datagram.flowHash);
-        frame->flowHash = path.address;
+        frame->route = path.route;
         frame->priority = path.lane;
         frame->serviceLevel = path.serviceLevel;
     }

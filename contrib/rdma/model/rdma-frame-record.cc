@@ -80,7 +80,7 @@ RdmaFrameRecord::Write(uint8_t* to, const RdmaFrame& frame, uint32_t link, int64
     to = PutNumber(to, link);
     to = PutNumber(to, frame.src);
     to = PutNumber(to, frame.dst);
-    to = PutBytes(to, frame.flowHash, 4);
+    to = PutBytes(to, frame.route.GetFlowHash(), 4);
     to = PutBytes(to, frame.destQp, 3);
     to = PutBytes(to, frame.psn, 3);
     to = PutNumber(to, frame.aux);
@@ -107,7 +107,7 @@ RdmaFrameRecord::Read(const uint8_t* from,
     link = static_cast<uint32_t>(reader.Number());
     frame.src = static_cast<uint32_t>(reader.Number());
     frame.dst = static_cast<uint32_t>(reader.Number());
-    frame.flowHash = reader.Bytes(4);
+    frame.route = RdmaRoute::OfFlow(reader.Bytes(4));
     frame.destQp = reader.Bytes(3);
     frame.psn = reader.Bytes(3);
     frame.aux = static_cast<uint32_t>(reader.Number());

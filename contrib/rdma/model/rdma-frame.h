@@ -120,6 +120,65 @@ struct RdmaFrameExtra;
 
 /**
  * \ingroup rdma
+ * What switches find a frame's way by: Ethernet's by a hash of the flow's 5-tuple, computed once a
+ * flow (and by the endpoint); InfiniBand's by the LIDs that it goes from and to.
+ */
+class RdmaRoute
+{
+  public:
+    RdmaRoute() = default; // as a frame's other fields: unset
+
+    static constexpr RdmaRoute OfFlow(uint32_t hash)
+    {
+        return RdmaRoute(hash);
+    }
+
+    static constexpr RdmaRoute OfLids(uint16_t source, uint16_t destination)
+    {
+        return RdmaRoute(uint32_t{source} << 16 | destination);
+    }
+
+    /// Of what never meets a switch's tables: an ordinary packet, what links say to each other.
+    static constexpr RdmaRoute None()
+    {
+        return RdmaRoute(0);
+    }
+
+    /// \pre Ethernet
+    constexpr uint32_t GetFlowHash() const
+    {
+        return m_bits;
+    }
+
+    /// \pre InfiniBand
+    constexpr uint16_t GetSourceLid() const
+    {
+        return static_cast<uint16_t>(m_bits >> 16);
+    }
+
+    /// \pre InfiniBand
+    constexpr uint16_t GetDestinationLid() const
+    {
+        return static_cast<uint16_t>(m_bits);
+    }
+
+    /// \return what a switch may hash: the same for all packets of a flow, or of a pair of LIDs
+    constexpr uint32_t GetKey() const
+    {
+        return m_bits;
+    }
+
+  private:
+    constexpr explicit RdmaRoute(uint32_t bits)
+        : m_bits(bits)
+    {
+    }
+
+    uint32_t m_bits;
+};
+
+/**
+ * \ingroup rdma
  * A frame in flight or in a queue: one cache line, pooled, never an ns3::Packet (DESIGN: the data
  * plane, 1).
  *
@@ -148,7 +207,7 @@ struct alignas(64) RdmaFrame
     uint32_t wireBytes; //!< on the wire: preamble, frame, FCS and inter-packet gap
     uint32_t src;       //!< endpoint
     uint32_t dst;       //!< endpoint
-    uint32_t flowHash;  //!< of the 5-tuple, computed once a flow; InfiniBand: SLID << 16 | DLID
+    RdmaRoute route;    //!< what switches choose its way by
     uint32_t destQp;    //!< 24 bits
     uint32_t psn;       //!< 24 bits
     uint32_t aux;       //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE), FCTBS

@@ -266,7 +266,7 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
     frame->wireBytes = opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
     frame->src = m_endpoint;
     frame->dst = qp->m_peerEndpoint;
-    frame->flowHash = qp->m_flowHash;
+    frame->route = qp->m_route;
     frame->destQp = qp->m_peerNumber;
     frame->psn = psn;
     frame->aux = msn;

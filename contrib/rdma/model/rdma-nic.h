@@ -33,7 +33,7 @@ class RdmaPathSource
   public:
     struct Path
     {
-        uint32_t address{0}; //!< RdmaFrame::flowHash of its packets
+        RdmaRoute route{RdmaRoute::None()};
         uint8_t serviceLevel{0};
         uint8_t lane{0};     //!< VL at the sender's port
         uint64_t rateBps{0}; //!< static rate: most that a queue pair sends at; 0: as its port

@@ -206,7 +206,7 @@ RdmaPort::QueueCreditUpdate(uint8_t index, int64_t now)
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
     frame->wireBytes = rdma::kIbFlowControlBytes + m_lineOverhead;
     frame->src = frame->dst = 0;
-    frame->flowHash = 0;
+    frame->route = RdmaRoute::None();
     frame->destQp = frame->psn = frame->aux = frame->dmaLength = 0;
     frame->payload = 0;
     frame->inPort = 0;

@@ -145,14 +145,15 @@ RdmaQueuePair::SetPeer(uint32_t endpoint, uint32_t number, uint64_t firstPsn)
     m_peerEndpoint = endpoint;
     m_peerNumber = number;
     // The same addresses and ports as in captures; see rdma-pcap-helper.
-    m_flowHash = rdma::FlowHash(
+    const uint32_t hash = rdma::FlowHash(
         {m_nic->m_endpoint, m_peerEndpoint, rdma::RoceSourcePort(m_number, m_peerNumber)});
+    m_route = RdmaRoute::OfFlow(hash);
     m_responder.m_expectedPsn = firstPsn;
     if (const RdmaPathSource* paths = m_nic->m_paths)
     {
         const RdmaPathSource::Path path =
-            paths->GetPath(m_nic->m_endpoint, endpoint, m_serviceLevel, m_flowHash);
-        m_flowHash = path.address;
+            paths->GetPath(m_nic->m_endpoint, endpoint, m_serviceLevel, hash);
+        m_route = path.route;
         m_priority = path.lane;
         m_dscp = path.serviceLevel;
         if (path.rateBps != m_requester.m_sender->profile->staticRate)
@@ -356,7 +357,7 @@ RdmaQueuePair::NewFrame(RdmaOpcode opcode, uint64_t psn, uint32_t wireBytes, uin
     frame->wireBytes = wireBytes;
     frame->src = m_nic->m_endpoint;
     frame->dst = m_peerEndpoint;
-    frame->flowHash = m_flowHash;
+    frame->route = m_route;
     frame->destQp = m_peerNumber;
     frame->psn = rdma::WirePsn(psn);
     frame->aux = 0;

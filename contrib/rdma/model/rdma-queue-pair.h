@@ -108,11 +108,6 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         return m_peerEndpoint;
     }
 
-    uint32_t GetFlowHash() const
-    {
-        return m_flowHash;
-    }
-
     uint8_t GetPriority() const
     {
         return m_priority;
@@ -222,7 +217,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     RdmaNic* m_nic;
     uint32_t m_peerNumber{0};
     uint32_t m_peerEndpoint{0};
-    uint32_t m_flowHash{0};
+    RdmaRoute m_route{RdmaRoute::None()};
     uint16_t m_needs{0}; //!< of the congestion control, and of the recovery
     State m_state{State::RESET};
     uint8_t m_priority{3};

@@ -313,14 +313,7 @@ class RdmaSojournTestCase : public TestCase
     void DoRun() override
     {
         Bed bed;
-        for (const char* name : {"h0", "h1", "h2"})
-        {
-            bed.Host(name);
-        }
-        bed.Switch("s");
-        bed.Link(0, 3, m_gbps * GBPS);
-        bed.Link(1, 3, 100 * GBPS);
-        bed.Link(2, 3, 100 * GBPS);
+        bed.Star({m_gbps * GBPS, 100 * GBPS, 100 * GBPS});
         // A step at 125,000 B at 100 Gb/s, 10 us: whatever the port's rate.
         bed.helper.SetSwitchAttribute("EcnKmin", UintegerValue(125000));
         bed.helper.SetSwitchAttribute("EcnKmax", UintegerValue(125000));
@@ -453,13 +446,13 @@ class RdmaMillionPacketsTestCase : public TestCase
                                 }
                             });
             }
-            Watch<const RdmaSwitch*,
+            Watch<const RdmaSwitchBase*,
                   const RdmaPort*,
                   const RdmaFrame*,
                   RdmaSwitch::DropReason,
                   int64_t>(t.device,
                            "Drop",
-                           [&t](const RdmaSwitch*,
+                           [&t](const RdmaSwitchBase*,
                                 const RdmaPort*,
                                 const RdmaFrame* f,
                                 RdmaSwitch::DropReason,

@@ -89,6 +89,13 @@ class RdmaConfigPathTestCase : public TestCase
             Config::LookupMatches("/NodeList/*/DeviceList/*/$ns3::RdmaPort").GetN(),
             2 * HOSTS * m_nics,
             "ports, as ever");
+        for (const std::string& kind :
+             {std::string("RdmaSwitchBase"), std::string(m_infiniBand ? "IbSwitch" : "RdmaSwitch")})
+        {
+            NS_TEST_EXPECT_MSG_EQ(Config::LookupMatches("/NodeList/*/$ns3::" + kind).GetN(),
+                                  bed.fabric->GetSwitches().size(),
+                                  kind);
+        }
 
         // Attributes.
         Config::Set(all + "/RetryCount", UintegerValue(5));

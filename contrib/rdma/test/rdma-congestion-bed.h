@@ -40,6 +40,15 @@ class CongestionBed : public Bed
         Simulator::Schedule(start, [from = from, bytes]() { from->PostWrite(bytes, 1); });
     }
 
+    /// Senders 1, 2, ... start one after the other, the first after one step; none gets through.
+    void FlowsInTurn(uint32_t count, Time step)
+    {
+        for (uint32_t i = 1; i <= count; ++i)
+        {
+            Flow(i, step * i, 1000000000);
+        }
+    }
+
     void Run(Time until)
     {
         got.resize(m_receivers.size());
@@ -133,6 +142,30 @@ class CongestionBed : public Bed
     Time m_interval;
     std::vector<RdmaQueuePair*> m_receivers;
     std::vector<uint64_t> m_last;
+};
+
+/// A flow makes room for one that joins.
+class JoinTestCase : public TestCase
+{
+  protected:
+    using TestCase::TestCase;
+
+    /// Runs CongestionBed::JoinAndLeave with samples every 100 us. \param alone what the first flow
+    /// gets before, and within what \return the sample in which the second one ends; 0 if it failed
+    size_t ExpectRoomForAnother(CongestionBed& bed, double alone, double tolerance)
+    {
+        const int64_t left = bed.JoinAndLeave();
+        NS_TEST_EXPECT_MSG_EQ_TOL(bed.Share(5, 10, 0), alone, tolerance, "alone");
+        NS_TEST_EXPECT_MSG_GT(left, 9000 * US, "flow 2 did not get more than its share by far");
+        NS_TEST_EXPECT_MSG_LT(left, 14000 * US, "flow 2 is through");
+        if (IsStatusFailure())
+        {
+            return 0;
+        }
+        const auto end = static_cast<size_t>(left / (100 * US));
+        NS_TEST_EXPECT_MSG_GT(bed.Jain(end - 20, end), 0.95, "fair in the 2 ms before");
+        return end;
+    }
 };
 
 } // namespace rdmatest

@@ -13,33 +13,6 @@
 using namespace ns3;
 using namespace ns3::rdmatest;
 
-namespace
-{
-
-/// `n` switches s0, s1, ... in a ring, two hosts at each. Fabric ports 4 n + 2 i: s(i)->s(i + 1).
-void
-Ring(Bed& bed, uint32_t n)
-{
-    for (uint32_t i = 0; i < 2 * n; ++i)
-    {
-        bed.Host("h" + std::to_string(i));
-    }
-    for (uint32_t i = 0; i < n; ++i)
-    {
-        bed.Switch("s" + std::to_string(i));
-    }
-    for (uint32_t i = 0; i < 2 * n; ++i)
-    {
-        bed.Link(i, 2 * n + i / 2, 100 * GBPS);
-    }
-    for (uint32_t i = 0; i < n; ++i)
-    {
-        bed.Link(2 * n + i, 2 * n + (i + 1) % n, 100 * GBPS);
-    }
-}
-
-} // namespace
-
 class RdmaDeadlockTestCase : public TestCase
 {
   public:
@@ -57,7 +30,7 @@ class RdmaDeadlockTestCase : public TestCase
     void DoRun() override
     {
         Bed bed;
-        Ring(bed, m_n);
+        bed.Ring(m_n);
         bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
         bed.Build();
         const uint64_t bytes = 10000000;
@@ -128,18 +101,7 @@ class RdmaCongestionTreeTestCase : public TestCase
     {
         // h0 .. h7 - left - right - h8 at 1 Gb/s: pauses of left and of all hosts, for 65 ms.
         Bed bed;
-        for (int i = 0; i < 9; ++i)
-        {
-            bed.Host("h" + std::to_string(i));
-        }
-        const uint32_t left = bed.Switch("left");
-        const uint32_t right = bed.Switch("right");
-        for (uint32_t i = 0; i < 8; ++i)
-        {
-            bed.Link(i, left, 100 * GBPS);
-        }
-        bed.Link(left, right, 100 * GBPS);
-        bed.Link(8, right, 1 * GBPS);
+        bed.Dumbbell(8, {1 * GBPS});
         bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(20));
         bed.Build();

@@ -38,8 +38,8 @@ Outcome(const Bed& bed)
     for (const auto& device : bed.fabric->GetSwitches())
     {
         text << device->GetReceived() << ' ' << device->GetForwarded() << ' '
-             << device->GetBuffer().StoredPeak() << ' ' << device->GetBuffer().HeadroomPeak()
-             << '\n';
+             << AsEthernet(device)->GetBuffer().StoredPeak() << ' '
+             << AsEthernet(device)->GetBuffer().HeadroomPeak() << '\n';
     }
     for (const auto& m : bed.notes.messages)
     {

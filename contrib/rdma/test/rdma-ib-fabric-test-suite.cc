@@ -115,7 +115,7 @@ uint64_t
 Forwarded(const Bed& bed)
 {
     uint64_t sum = 0;
-    for (const auto& device : bed.fabric->GetIbSwitches())
+    for (const auto& device : bed.fabric->GetSwitches())
     {
         sum += device->GetForwarded();
     }
@@ -126,9 +126,9 @@ uint64_t
 NoRoute(const Bed& bed)
 {
     uint64_t sum = 0;
-    for (const auto& device : bed.fabric->GetIbSwitches())
+    for (const auto& device : bed.fabric->GetSwitches())
     {
-        sum += device->GetNoRouteDrops();
+        sum += device->GetDrops(RdmaSwitchBase::NO_ROUTE);
     }
     return sum;
 }
@@ -221,7 +221,7 @@ class RdmaIbTorusTestCase : public TestCase
             MilliSeconds(1),
             [&](const std::vector<uint32_t>& cycle, int64_t) { told.push_back(cycle); });
         // What the subnet manager says beforehand is what happens.
-        const IbSubnetHelper& subnet = *bed.fabric->GetSubnet();
+        const IbSubnetHelper& subnet = *IbLinkLayer::GetSubnet(*bed.fabric);
         const rdma::IbCheck check = rdma::IbCheckTables(subnet.GetSubnet(), subnet.GetTables());
         NS_TEST_EXPECT_MSG_EQ(check.cycle.empty(), !m_deadlock, "the check of the tables");
         NS_TEST_EXPECT_MSG_EQ((subnet.GetNote().find("deadlock") != std::string::npos),
@@ -543,7 +543,7 @@ class RdmaIbRerouteTestCase : public TestCase
         bed.helper.SetInfiniBand(Subnet(m_routing, 1, 32768));
         if (m_adaptive)
         {
-            bed.helper.SetSwitchAttribute("AdaptiveRouting", BooleanValue(true));
+            bed.helper.SetSwitchAttribute("LoadBalancer", StringValue("adaptive"));
             bed.helper.SetNicAttribute("LossRecovery", StringValue("selective-repeat"));
         }
         bed.Build();
@@ -555,7 +555,7 @@ class RdmaIbRerouteTestCase : public TestCase
                 bed.Connect(i, (i + on) % hosts).first->PostWrite(2000000, i);
             }
         }
-        IbSubnetHelper& manager = *bed.fabric->GetSubnet();
+        IbSubnetHelper& manager = *IbLinkLayer::GetSubnet(*bed.fabric);
         const uint32_t failed = hosts; // e0 - a0
         const rdma::IbTables tables = manager.GetTables();
         const auto bytesThere = [&] {
@@ -606,7 +606,7 @@ class RdmaIbRerouteTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(NoRoute(bed), dropped, "none is dropped but those on their way");
         NS_TEST_EXPECT_MSG_LT(dropped, 20, "which are few");
         uint64_t rerouted = 0;
-        for (const auto& device : bed.fabric->GetIbSwitches())
+        for (const auto& device : bed.fabric->GetSwitches())
         {
             rerouted += device->GetRerouted();
         }
@@ -683,10 +683,10 @@ class RdmaIbLmcTestCase : public TestCase
             const std::size_t expected =
                 std::min<std::size_t>(alone ? 2 : 4, std::size_t{1} << lmc);
             std::set<std::vector<uint32_t>> paths;
-            const IbSubnetHelper& manager = *bed.fabric->GetSubnet();
+            const IbSubnetHelper& manager = *IbLinkLayer::GetSubnet(*bed.fabric);
             for (uint32_t entropy = 0; entropy < 16; ++entropy)
             {
-                const uint32_t lid = manager.GetPath(0, 15, 0, entropy).address & 0xffff;
+                const uint32_t lid = manager.GetPath(0, 15, 0, entropy).route.GetDestinationLid();
                 std::vector<rdma::IbHop> hops;
                 NS_TEST_EXPECT_MSG_EQ(
                     rdma::IbTracePath(manager.GetSubnet(), manager.GetTables(), 0, lid, hops),
@@ -734,9 +734,11 @@ class RdmaIbTablesFileTestCase : public TestCase
             FatTree(bed, 4, 100 * GBPS, 100 * GBPS);
             bed.helper.SetInfiniBand(Subnet("ftree", 1, 32768));
             bed.Build();
-            written = bed.fabric->GetSubnet()->GetTables();
-            NS_TEST_ASSERT_MSG_EQ(bed.fabric->GetSubnet()->Dump(folder), "", "written");
-            NS_TEST_EXPECT_MSG_NE(bed.fabric->GetSubnet()->Dump("/nonexistent"), "", "not there");
+            written = IbLinkLayer::GetSubnet(*bed.fabric)->GetTables();
+            NS_TEST_ASSERT_MSG_EQ(IbLinkLayer::GetSubnet(*bed.fabric)->Dump(folder), "", "written");
+            NS_TEST_EXPECT_MSG_NE(IbLinkLayer::GetSubnet(*bed.fabric)->Dump("/nonexistent"),
+                                  "",
+                                  "not there");
         }
         const std::string file = folder + "/opensm-lfts.dump";
         {
@@ -746,7 +748,7 @@ class RdmaIbTablesFileTestCase : public TestCase
             config.forwardingFile = file;
             bed.helper.SetInfiniBand(config);
             bed.Build();
-            IbSubnetHelper& manager = *bed.fabric->GetSubnet();
+            IbSubnetHelper& manager = *IbLinkLayer::GetSubnet(*bed.fabric);
             NS_TEST_EXPECT_MSG_EQ((manager.GetTables().lft == written.lft), true, "the same");
             NS_TEST_EXPECT_MSG_EQ(manager.GetNote(), "", "a fat-tree's do not deadlock");
             bed.Connect(0, 15).first->PostWrite(100000, 1);
@@ -815,7 +817,7 @@ class RdmaIbLongTestCase : public TestCase
         NS_TEST_EXPECT_MSG_GT(ports.creditStalls, 100000, "short buffers");
         NS_TEST_EXPECT_MSG_EQ(NoRoute(bed), 0, "none dropped");
         uint64_t received = 0;
-        for (const auto& device : bed.fabric->GetIbSwitches())
+        for (const auto& device : bed.fabric->GetSwitches())
         {
             received += device->GetReceived();
         }

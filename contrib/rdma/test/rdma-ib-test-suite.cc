@@ -355,7 +355,7 @@ class RdmaIbConservationTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ((ports.creditBlocksLost > 0), (m_ber > 0), "credits with them");
         NS_TEST_EXPECT_MSG_GT(ports.creditStalls, 0U, "buffers are short");
         uint64_t received = 0;
-        for (const auto& device : bed.fabric->GetIbSwitches())
+        for (const auto& device : bed.fabric->GetSwitches())
         {
             NS_TEST_EXPECT_MSG_EQ(device->GetReceived(), device->GetForwarded(), "no packet lost");
             received += device->GetReceived();
@@ -475,11 +475,11 @@ class RdmaIbAdaptiveRoutingTestCase : public TestCase
             bed.Link(leaf[1], spine, 100 * GBPS, 100 * NS);
         }
         bed.helper.SetInfiniBand({});
-        bed.helper.SetSwitchAttribute("AdaptiveRouting", BooleanValue(adaptive));
+        bed.helper.SetSwitchAttribute("LoadBalancer", StringValue(adaptive ? "adaptive" : ""));
         bed.helper.SetNicAttribute("LossRecovery", StringValue("out-of-order"));
         bed.Build();
-        NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetSubnet()->GetNextPort(leaf[0], 4),
-                              bed.fabric->GetSubnet()->GetNextPort(leaf[0], 6),
+        NS_TEST_EXPECT_MSG_EQ(IbLinkLayer::GetSubnet(*bed.fabric)->GetNextPort(leaf[0], 4),
+                              IbLinkLayer::GetSubnet(*bed.fabric)->GetNextPort(leaf[0], 6),
                               "destination mod 2: the same spine");
         bed.Connect(0, 4, 0).first->PostWrite(4000000, 1);
         bed.Connect(1, 6, 0).first->PostWrite(4000000, 2);
@@ -490,7 +490,7 @@ class RdmaIbAdaptiveRoutingTestCase : public TestCase
                               0,
                               "nothing is taken for lost");
         uint64_t rerouted = 0;
-        for (const auto& device : bed.fabric->GetIbSwitches())
+        for (const auto& device : bed.fabric->GetSwitches())
         {
             rerouted += device->GetRerouted();
         }

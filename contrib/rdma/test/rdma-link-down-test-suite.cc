@@ -73,7 +73,8 @@ ExpectNothingVanished(Bed& bed, std::function<void(bool, const std::string&)> ex
         // What is dropped from a queue was received, too, and has not been forwarded.
         expect(device->GetReceived() == device->GetForwarded() + drops,
                device->GetName() + ": frames received and frames gone differ");
-        expect(device->GetBuffer().Stored() == 0, device->GetName() + ": the buffer holds bytes");
+        expect(AsEthernet(device)->GetBuffer().Stored() == 0,
+               device->GetName() + ": the buffer holds bytes");
     }
 }
 

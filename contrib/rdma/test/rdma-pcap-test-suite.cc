@@ -246,12 +246,7 @@ RunInfiniBand(Bed& bed)
     for (uint32_t i = 0; i < 2; ++i)
     {
         datagrams[i] = bed.fabric->GetNic(i)->CreateQueuePair(init);
-        for (const auto state : {RdmaQueuePair::State::INIT,
-                                 RdmaQueuePair::State::READY_TO_RECEIVE,
-                                 RdmaQueuePair::State::READY_TO_SEND})
-        {
-            NS_ABORT_MSG_UNLESS(datagrams[i]->Modify(state).empty(), "state");
-        }
+        MakeReady(datagrams[i]);
     }
     datagrams[0]->PostReceive(4096, 8);
     RdmaSendRequest datagram;
@@ -265,6 +260,14 @@ RunInfiniBand(Bed& bed)
     datagrams[1]->Post(datagram);
     bed.fabric->GetPorts()[2]->Send(Create<Packet>(101), Mac48Address::GetBroadcast(), 0x88b5);
     Simulator::Run();
+}
+
+RdmaPcapHelper
+TwoHosts(Bed& bed)
+{
+    bed.Star(2, 100 * GBPS);
+    bed.Build();
+    return RdmaPcapHelper(*bed.fabric);
 }
 
 } // namespace
@@ -334,9 +337,7 @@ class RdmaPcapBytesTestCase : public TestCase
     {
         const std::string folder = CreateTempDirFilename("");
         Bed bed;
-        bed.Star(2, 100 * GBPS);
-        bed.Build();
-        RdmaPcapHelper pcap(*bed.fabric);
+        RdmaPcapHelper pcap = TwoHosts(bed);
         pcap.SetSnapLength(96);
         NS_TEST_ASSERT_MSG_EQ(pcap.EnablePcap(folder, "h1"), "", "opens");
         const auto qps = bed.Connect(0, 1);
@@ -403,9 +404,7 @@ class RdmaPcapWholeRecordsTestCase : public TestCase
     {
         const std::string folder = CreateTempDirFilename("");
         Bed bed;
-        bed.Star(2, 100 * GBPS);
-        bed.Build();
-        RdmaPcapHelper pcap(*bed.fabric);
+        RdmaPcapHelper pcap = TwoHosts(bed);
         NS_TEST_ASSERT_MSG_EQ(pcap.EnablePcap(folder, "s:0"), "", "opens");
         bed.Connect(0, 1).first->PostWrite(4000000, 1);
         uint32_t last = 0;
@@ -881,7 +880,7 @@ class RdmaPcapIbBytesTestCase : public TestCase
         RdmaPcapHelper ng(*bed.fabric);
         ng.SetFormat(RdmaPcapHelper::Format::PCAPNG);
         NS_TEST_ASSERT_MSG_EQ(ng.EnablePcap(folder, "h0"), "", "opens");
-        const auto& endpoints = bed.fabric->GetSubnet()->GetSubnet().Endpoints();
+        const auto& endpoints = IbLinkLayer::GetSubnet(*bed.fabric)->GetSubnet().Endpoints();
         const uint64_t lids[] = {endpoints[0].lid, endpoints[1].lid};
         NS_TEST_ASSERT_MSG_NE(lids[0], lids[1], "LIDs");
         bed.Connect(0, 1, 0).first->PostWriteWithImmediate(1001, 7, 0xcafe);
@@ -1002,10 +1001,10 @@ class RdmaPcapIbTestCase : public TestCase
             }
             for (uint32_t e = 0; e < bed.fabric->GetNEndpoints(); ++e)
             {
-                lids.push_back(bed.fabric->GetSubnet()->GetSubnet().Endpoints()[e].lid);
+                lids.push_back(IbLinkLayer::GetSubnet(*bed.fabric)->GetSubnet().Endpoints()[e].lid);
                 for (const uint8_t sl : {0, 1})
                 {
-                    laneOf[{e, sl}] = bed.fabric->GetSubnet()->GetPath(e, 0, sl, 0).lane;
+                    laneOf[{e, sl}] = IbLinkLayer::GetSubnet(*bed.fabric)->GetPath(e, 0, sl, 0).lane;
                 }
             }
         }
@@ -1250,7 +1249,7 @@ class RdmaPcapIbOptionsTestCase : public TestCase
                                   "\"pfc\" is no flow (allowed: a->b, of hosts or their ports, "
                                   "host:port; credits)",
                                   "Ethernet's");
-            for (const auto& endpoint : bed.fabric->GetSubnet()->GetSubnet().Endpoints())
+            for (const auto& endpoint : IbLinkLayer::GetSubnet(*bed.fabric)->GetSubnet().Endpoints())
             {
                 lids.push_back(endpoint.lid);
             }

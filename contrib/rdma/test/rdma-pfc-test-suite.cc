@@ -34,7 +34,7 @@ class LawKeeper
                             m_inside -= f->opcode != RdmaOpcode::PAUSE;
                         });
         }
-        Watch<const RdmaSwitch*,
+        Watch<const RdmaSwitchBase*,
               const RdmaPort*,
               const RdmaFrame*,
               RdmaSwitch::DropReason,
@@ -345,14 +345,7 @@ class RdmaPauseRefreshTestCase : public TestCase
         // Two hosts of 100 Gb/s to one of 10: each stays paused for as long as 8 KB take at 5 Gb/s,
         // some 13 us. Quanta for 5.12 us.
         Bed bed;
-        for (const char* name : {"h0", "h1", "h2"})
-        {
-            bed.Host(name);
-        }
-        bed.Switch("s");
-        bed.Link(0, 3, 10 * GBPS);
-        bed.Link(1, 3, 100 * GBPS);
-        bed.Link(2, 3, 100 * GBPS);
+        bed.Star({10 * GBPS, 100 * GBPS, 100 * GBPS});
         bed.helper.SetSwitchAttribute("PauseQuanta", UintegerValue(1000));
         bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(150000));
         bed.Build();
@@ -403,19 +396,8 @@ class RdmaSpreadingTestCase : public TestCase
         // 8 hosts on "left" send to one slow host on "right"; host 8 on "left" to another one
         // there.
         Bed bed;
-        for (int i = 0; i < 11; ++i)
-        {
-            bed.Host("h" + std::to_string(i));
-        }
-        const uint32_t left = bed.Switch("left");
-        const uint32_t right = bed.Switch("right");
-        for (uint32_t i = 0; i < 9; ++i)
-        {
-            bed.Link(i, left, 100 * GBPS);
-        }
-        bed.Link(left, right, 100 * GBPS, 5 * US); // a long cable: 139 KB of headroom
-        bed.Link(9, right, 25 * GBPS);
-        bed.Link(10, right, 100 * GBPS);
+        // The long cable: 139 KB of headroom.
+        bed.Dumbbell(9, {25 * GBPS, 100 * GBPS}, 5 * US);
         bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(200000));
         bed.Build();
         for (uint32_t i = 0; i < 8; ++i)

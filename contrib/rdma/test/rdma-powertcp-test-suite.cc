@@ -60,10 +60,7 @@ class RdmaPowertcpFairnessTestCase : public TestCase
     {
         CongestionBed bed(8, BPS, Ops(m_theta), MicroSeconds(100));
         bed.Build();
-        for (uint32_t i = 1; i <= 8; ++i)
-        {
-            bed.Flow(i, MicroSeconds(100 * i), 1000000000);
-        }
+        bed.FlowsInTurn(8, MicroSeconds(100));
         bed.Run(MilliSeconds(10));
         // In each round trip a difference of windows becomes 1 / Gamma of it, and Gamma = 1 + 8
         // beta / (b tau) = 1.8: e times less in two round trips of 10 us. 200 us after the last
@@ -100,10 +97,7 @@ class RdmaPowertcpQueueTestCase : public TestCase
         ops->SetAttribute("Flows", UintegerValue(100));
         CongestionBed bed(4, BPS, ops, MicroSeconds(100));
         bed.Build();
-        for (uint32_t i = 1; i <= 4; ++i)
-        {
-            bed.Flow(i, MicroSeconds(100 * i), 1000000000);
-        }
+        bed.FlowsInTurn(4, MicroSeconds(100));
         bed.Run(MilliSeconds(10));
         // Gamma at rest is 1.04: e times less in 25 round trips of 6 us.
         NS_TEST_EXPECT_MSG_GT(bed.Jain(20, 100), 0.95, "fair from 2 ms on");

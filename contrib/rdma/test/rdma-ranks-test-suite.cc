@@ -30,9 +30,9 @@ Text(const RdmaFrame& f, uint32_t link, int64_t at)
 {
     std::ostringstream text;
     text << at << ' ' << link << ' ' << f.wireBytes << ' ' << f.src << ' ' << f.dst << ' '
-         << f.flowHash << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' ' << f.dmaLength
-         << ' ' << f.payload << ' ' << +static_cast<uint8_t>(f.opcode) << ' ' << +f.priority << ' '
-         << +f.flags << ' ' << +f.classEnable;
+         << f.route.GetFlowHash() << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' '
+         << f.dmaLength << ' ' << f.payload << ' ' << +static_cast<uint8_t>(f.opcode) << ' '
+         << +f.priority << ' ' << +f.flags << ' ' << +f.classEnable;
     return text.str();
 }
 
@@ -44,7 +44,7 @@ TypicalFrame()
     frame.wireBytes = FULL_WIRE;
     frame.src = 700;
     frame.dst = 3;
-    frame.flowHash = 0x89abcdef;
+    frame.route = RdmaRoute::OfFlow(0x89abcdef);
     frame.destQp = 1000;
     frame.psn = 0xfedcba;
     frame.payload = 4096;
@@ -449,8 +449,9 @@ class Outcome
             {
                 std::ostringstream text;
                 text << device->GetName() << ' ' << device->GetReceived() << ' '
-                     << device->GetForwarded() << ' ' << device->GetBuffer().StoredPeak() << ' '
-                     << device->GetBuffer().HeadroomPeak();
+                     << device->GetForwarded() << ' '
+                     << AsEthernet(device)->GetBuffer().StoredPeak() << ' '
+                     << AsEthernet(device)->GetBuffer().HeadroomPeak();
                 lines.push_back(text.str());
             }
             for (const auto& gateway : part->GetGateways())

@@ -13,7 +13,9 @@
 #include "ns3/double.h"
 #include "ns3/enum.h"
 #include "ns3/global-value.h"
+#include "ns3/ib-link-layer.h"
 #include "ns3/none-congestion-ops.h"
+#include "ns3/rdma-completion-queue.h"
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
@@ -90,6 +92,12 @@ class Notes : public RdmaNicUser
     std::function<void(Message)> onMessage;
 };
 
+inline Ptr<RdmaSwitch>
+AsEthernet(Ptr<RdmaSwitchBase> device)
+{
+    return DynamicCast<RdmaSwitch>(device);
+}
+
 /// A fabric to be described, built and used; Simulator::Destroy comes with its end.
 class Bed
 {
@@ -121,14 +129,54 @@ class Bed
     /// so do ports 2 i (host's end) and 2 i + 1 (switch's) of the fabric.
     void Star(uint32_t hosts, uint64_t bps, int64_t delayPs = US, double ber = 0)
     {
-        for (uint32_t i = 0; i < hosts; ++i)
-        {
-            Host("h" + std::to_string(i));
-        }
+        Star(std::vector<uint64_t>(hosts, bps), delayPs, ber);
+    }
+
+    /// The same with a rate for each host.
+    void Star(const std::vector<uint64_t>& bps, int64_t delayPs = US, double ber = 0)
+    {
+        Hosts(bps.size());
         const uint32_t s = Switch("s");
-        for (uint32_t i = 0; i < hosts; ++i)
+        for (uint32_t i = 0; i < bps.size(); ++i)
         {
-            Link(i, s, bps, delayPs, ber);
+            Link(i, s, bps[i], delayPs, ber);
+        }
+    }
+
+    /// Hosts at 100 Gb/s on a switch "left", others with a rate for each on "right", and a cable of
+    /// 100 Gb/s between the two. Hosts are h0, h1, ...: those on the left first.
+    void Dumbbell(uint32_t atLeft, const std::vector<uint64_t>& atRight, int64_t between = US)
+    {
+        Hosts(atLeft + atRight.size());
+        const uint32_t left = Switch("left");
+        const uint32_t right = Switch("right");
+        for (uint32_t i = 0; i < atLeft; ++i)
+        {
+            Link(i, left, 100 * GBPS);
+        }
+        Link(left, right, 100 * GBPS, between);
+        for (uint32_t i = 0; i < atRight.size(); ++i)
+        {
+            Link(atLeft + i, right, atRight[i]);
+        }
+    }
+
+    /// `n` switches s0, s1, ... in a ring, two hosts at each. Fabric ports 4 n + 2 i: s(i)->s(i +
+    /// 1).
+    void Ring(uint32_t n)
+    {
+        Hosts(2 * n);
+        for (uint32_t i = 0; i < n; ++i)
+        {
+            Switch("s" + std::to_string(i));
+        }
+        for (uint32_t i = 0; i < 2 * n; ++i)
+        {
+            Link(i, 2 * n + i / 2, 100 * GBPS);
+        }
+        for (uint32_t i = 0; i < n; ++i)
+        {
+            Link(2 * n + i, 2 * n + (i + 1) % n, 100 * GBPS);
         }
     }
 
@@ -154,17 +202,18 @@ class Bed
         return {a, b};
     }
 
+    /// \return an Ethernet switch
     Ptr<RdmaSwitch> Device(uint32_t index = 0) const
     {
-        return fabric->GetSwitches()[index];
+        return AsEthernet(fabric->GetSwitches()[index]);
     }
 
     uint64_t Drops() const
     {
         uint64_t sum = 0;
-        for (uint8_t reason = 0; reason < RdmaSwitch::DROP_REASONS; ++reason)
+        for (uint8_t reason = 0; reason < RdmaSwitchBase::DROP_REASONS; ++reason)
         {
-            sum += fabric->GetDrops(static_cast<RdmaSwitch::DropReason>(reason));
+            sum += fabric->GetDrops(static_cast<RdmaSwitchBase::DropReason>(reason));
         }
         return sum;
     }
@@ -176,11 +225,61 @@ class Bed
         fabric.reset();
     }
 
+    const RdmaNicCounters& Of(uint32_t host) const
+    {
+        return fabric->GetNic(host)->GetCounters();
+    }
+
     std::vector<RdmaNodeSpec> nodes;
     std::vector<RdmaLinkSpec> links;
     RdmaFabricHelper helper;
     Notes notes;
     std::unique_ptr<RdmaFabric> fabric;
+
+  private:
+    /// h0, h1, ...
+    void Hosts(size_t count)
+    {
+        for (size_t i = 0; i < count; ++i)
+        {
+            Host("h" + std::to_string(i));
+        }
+    }
+};
+
+/// A queue pair that was made on its own, up to where it sends: a datagram's, or one whose other
+/// end `to` names.
+inline void
+MakeReady(RdmaQueuePair* qp, const RdmaQueuePairAttributes& to = {})
+{
+    using State = RdmaQueuePair::State;
+    for (const State state : {State::INIT, State::READY_TO_RECEIVE, State::READY_TO_SEND})
+    {
+        const std::string error = qp->Modify(state, to);
+        NS_ABORT_MSG_IF(!error.empty(), error);
+    }
+}
+
+/// Two hosts on one switch, 100 Gb/s, 1 us, with a queue pair each that has completion queues.
+struct VerbsBed : Bed
+{
+    /// \param capacity of the send queues; 0: no bound
+    void CreateQueuePairs(RdmaQueuePairInit init, uint32_t capacity = 0)
+    {
+        for (uint32_t i = 0; i < 2; ++i)
+        {
+            sendQueue[i] = CreateObject<RdmaCompletionQueue>();
+            sendQueue[i]->SetAttribute("Capacity", UintegerValue(capacity));
+            receiveQueue[i] = CreateObject<RdmaCompletionQueue>();
+            init.sendQueue = PeekPointer(sendQueue[i]);
+            init.receiveQueue = PeekPointer(receiveQueue[i]);
+            qp[i] = fabric->GetNic(i)->CreateQueuePair(init);
+        }
+    }
+
+    Ptr<RdmaCompletionQueue> sendQueue[2];
+    Ptr<RdmaCompletionQueue> receiveQueue[2];
+    RdmaQueuePair* qp[2];
 };
 
 /// Stands in front of a NIC and loses the frames it is told to on their way in.
@@ -189,16 +288,16 @@ class Loser : public RdmaPortUser
   public:
     using Loses = std::function<bool(const RdmaFrame& frame, int64_t now)>;
 
-    Loser(Ptr<RdmaPort> port, Loses loses)
-        : m_inner(port->GetUser()),
-          m_loses(std::move(loses))
+    explicit Loser(Ptr<RdmaPort> port, Loses which = {})
+        : loses(std::move(which)),
+          m_inner(port->GetUser())
     {
         port->SetUser(this, port->GetPortIndex());
     }
 
     void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override
     {
-        if (m_loses(*frame, now))
+        if (loses && loses(*frame, now))
         {
             ++lost;
             RdmaFramePool::Get().Free(frame);
@@ -217,11 +316,11 @@ class Loser : public RdmaPortUser
         return m_inner->Pull(port, pausedMask, now);
     }
 
+    Loses loses; //!< none: no frame
     uint32_t lost{0};
 
   private:
     RdmaPortUser* m_inner;
-    Loses m_loses;
 };
 
 /// A trace sink made of a lambda.

@@ -21,38 +21,12 @@ namespace
 using State = RdmaQueuePair::State;
 
 /// Two hosts on one switch, 100 Gb/s, 1 us; a frame can be lost or seen on its way into a NIC.
-struct Pair : Bed
+struct Pair : VerbsBed
 {
-    /// What a host's frames pass on their way in.
-    struct Gate : RdmaPortUser
-    {
-        void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override
-        {
-            if (loses && loses(*frame))
-            {
-                RdmaFramePool::Get().Free(frame);
-                return;
-            }
-            inner->OnFrame(port, frame, now);
-        }
-
-        void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override
-        {
-            inner->OnDequeue(port, frame, queueBytes, now);
-        }
-
-        RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) override
-        {
-            return inner->Pull(port, pausedMask, now);
-        }
-
-        RdmaPortUser* inner;
-        std::function<bool(const RdmaFrame&)> loses;
-    };
-
     explicit Pair(bool selective = false,
                   const std::function<void(RdmaFabricHelper&)>& set = {},
                   uint32_t capacity = 0)
+        : m_capacity(capacity)
     {
         Star(2, 100 * GBPS);
         helper.SetNicAttribute("LossRecovery",
@@ -65,25 +39,15 @@ struct Pair : Bed
         Build();
         for (uint32_t i = 0; i < 2; ++i)
         {
-            const Ptr<RdmaPort> port = fabric->GetNic(i)->GetPort();
-            into[i].inner = port->GetUser();
-            port->SetUser(&into[i], port->GetPortIndex());
-            sendQueue[i] = CreateObject<RdmaCompletionQueue>();
-            sendQueue[i]->SetAttribute("Capacity", UintegerValue(capacity));
-            receiveQueue[i] = CreateObject<RdmaCompletionQueue>();
+            into[i] = std::make_unique<Loser>(fabric->GetNic(i)->GetPort());
         }
     }
 
     void Create(RdmaTransport transport = RdmaTransport::RC)
     {
-        for (uint32_t i = 0; i < 2; ++i)
-        {
-            RdmaQueuePairInit init;
-            init.transport = transport;
-            init.sendQueue = PeekPointer(sendQueue[i]);
-            init.receiveQueue = PeekPointer(receiveQueue[i]);
-            qp[i] = fabric->GetNic(i)->CreateQueuePair(init);
-        }
+        RdmaQueuePairInit init;
+        init.transport = transport;
+        CreateQueuePairs(init, m_capacity);
     }
 
     Pair& Connected()
@@ -98,10 +62,7 @@ struct Pair : Bed
         Create(RdmaTransport::UD);
         for (RdmaQueuePair* end : qp)
         {
-            for (const State to : {State::INIT, State::READY_TO_RECEIVE, State::READY_TO_SEND})
-            {
-                NS_ABORT_IF(!end->Modify(to).empty());
-            }
+            MakeReady(end);
         }
         return *this;
     }
@@ -118,33 +79,25 @@ struct Pair : Bed
             to.receivePsn = to.sendPsn = psn;
             to.lossRecovery = recovery;
             to.peerBdpCap = 100;
-            for (const State state :
-                 {State::RESET, State::INIT, State::READY_TO_RECEIVE, State::READY_TO_SEND})
-            {
-                NS_ABORT_IF(!qp[i]->Modify(state, to).empty());
-            }
+            NS_ABORT_IF(!qp[i]->Modify(State::RESET).empty());
+            MakeReady(qp[i], to);
         }
     }
 
     /// Loses the first frame with this PSN into a host.
     void LoseOnce(uint32_t host, uint32_t psn)
     {
-        into[host].loses = [psn, done = false](const RdmaFrame& f) mutable {
+        into[host]->loses = [psn, done = false](const RdmaFrame& f, int64_t) mutable {
             const bool lost = !done && f.psn == psn && f.opcode != RdmaOpcode::CNP;
             done = done || lost;
             return lost;
         };
     }
 
-    const RdmaNicCounters& Of(uint32_t host) const
-    {
-        return fabric->GetNic(host)->GetCounters();
-    }
+    std::unique_ptr<Loser> into[2]; //!< what a host's frames pass on their way in
 
-    Gate into[2];
-    Ptr<RdmaCompletionQueue> sendQueue[2];
-    Ptr<RdmaCompletionQueue> receiveQueue[2];
-    RdmaQueuePair* qp[2];
+  private:
+    uint32_t m_capacity;
 };
 
 std::vector<RdmaWorkCompletion>
@@ -299,7 +252,7 @@ class RdmaFaultsPatienceTestCase : public TestCase
         });
         bed.Connected();
         uint32_t sends = 0;
-        bed.into[1].loses = [&sends](const RdmaFrame& f) {
+        bed.into[1]->loses = [&sends](const RdmaFrame& f, int64_t) {
             return IsRequest(f.opcode) && ++sends == 2;
         };
         bed.qp[0]->PostSend(100, 1);
@@ -418,7 +371,7 @@ class RdmaFaultsOverrunTestCase : public TestCase
         bed.Connected();
         // One ACK for the first four; the others are under way then, or not sent.
         uint32_t acks = 0;
-        bed.into[0].loses = [&acks](const RdmaFrame& f) {
+        bed.into[0]->loses = [&acks](const RdmaFrame& f, int64_t) {
             return f.opcode == RdmaOpcode::ACKNOWLEDGE && ++acks < 4;
         };
         for (uint64_t i = 0; i < 8; ++i)
@@ -460,7 +413,7 @@ class RdmaFaultsFormerConnectionTestCase : public TestCase
         bed.LoseOnce(1, 0);
         bed.qp[0]->PostWrite(31 * 4096, 1);
         bool first = true;
-        bed.into[0].loses = [&](const RdmaFrame& f) {
+        bed.into[0]->loses = [&](const RdmaFrame& f, int64_t) {
             const bool now = first && (f.flags & RdmaFrame::NAK) && f.aux == 5;
             if (now)
             {
@@ -472,7 +425,7 @@ class RdmaFaultsFormerConnectionTestCase : public TestCase
                 RdmaNic::Connect(bed.qp[0], bed.qp[1]);
                 bed.qp[0]->PostWrite(4096, 2);
                 Simulator::Schedule(MicroSeconds(20), [&bed]() {
-                    bed.into[1].loses = [left = 2](const RdmaFrame& f) mutable {
+                    bed.into[1]->loses = [left = 2](const RdmaFrame& f, int64_t) mutable {
                         const bool lost = left > 0 && f.psn == 12U - 2 * left;
                         left -= lost;
                         return lost;

@@ -46,7 +46,7 @@ PollAll(Ptr<RdmaCompletionQueue> queue)
 }
 
 /// Two hosts on one switch, 100 Gb/s, 1 us, with a queue pair each and completion queues.
-struct Verbs : Bed
+struct Verbs : VerbsBed
 {
     explicit Verbs(const std::function<void(RdmaFabricHelper&)>& set = {},
                    RdmaQueuePairInit init = {},
@@ -59,15 +59,7 @@ struct Verbs : Bed
             set(helper);
         }
         Build();
-        for (int i = 0; i < 2; ++i)
-        {
-            sendQueue[i] = CreateObject<RdmaCompletionQueue>();
-            sendQueue[i]->SetAttribute("Capacity", UintegerValue(capacity));
-            receiveQueue[i] = CreateObject<RdmaCompletionQueue>();
-            init.sendQueue = PeekPointer(sendQueue[i]);
-            init.receiveQueue = PeekPointer(receiveQueue[i]);
-            qp[i] = fabric->GetNic(i)->CreateQueuePair(init);
-        }
+        CreateQueuePairs(init, capacity);
         if (init.transport == RdmaTransport::RC)
         {
             RdmaNic::Connect(qp[0], qp[1]);
@@ -76,23 +68,10 @@ struct Verbs : Bed
         {
             for (RdmaQueuePair* end : qp)
             {
-                for (const State to : {State::INIT, State::READY_TO_RECEIVE, State::READY_TO_SEND})
-                {
-                    const std::string error = end->Modify(to);
-                    NS_ABORT_MSG_IF(!error.empty(), error);
-                }
+                MakeReady(end);
             }
         }
     }
-
-    const RdmaNicCounters& Of(uint32_t host) const
-    {
-        return fabric->GetNic(host)->GetCounters();
-    }
-
-    Ptr<RdmaCompletionQueue> sendQueue[2];
-    Ptr<RdmaCompletionQueue> receiveQueue[2];
-    RdmaQueuePair* qp[2];
 };
 
 /// An ACK from host to host: 2 x 6,880 + 2 x 1,000,000 + 500,000 ps.

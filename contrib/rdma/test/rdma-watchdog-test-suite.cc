@@ -179,22 +179,7 @@ class RdmaRecoveryTestCase : public TestCase
     {
         const uint32_t n = 5;
         Bed bed;
-        for (uint32_t i = 0; i < 2 * n; ++i)
-        {
-            bed.Host("h" + std::to_string(i));
-        }
-        for (uint32_t i = 0; i < n; ++i)
-        {
-            bed.Switch("s" + std::to_string(i));
-        }
-        for (uint32_t i = 0; i < 2 * n; ++i)
-        {
-            bed.Link(i, 2 * n + i / 2, 100 * GBPS);
-        }
-        for (uint32_t i = 0; i < n; ++i)
-        {
-            bed.Link(2 * n + i, 2 * n + (i + 1) % n, 100 * GBPS);
-        }
+        bed.Ring(n);
         bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
         bed.helper.SetSwitchAttribute("PfcWatchdogDetection", TimeValue(MicroSeconds(500)));
         bed.helper.SetSwitchAttribute("PfcWatchdogAction",

@@ -4,9 +4,10 @@
     figure = draw("completion", [load("results/a"), load("results/b")], labels=["linear", "random"])
     save(figure, "completion", "plots", ["png", "pdf"])
 
-PICTURES lists all of them. Several runs are laid over one another, one colour a run; where that makes no sense
-(timelines) they stand below one another. Colours are those of Okabe and Ito, which colour-blind people can tell apart.
-The same input gives the same bytes. Names that come from the input are text: no markup in them is obeyed.
+PICTURES lists all of them. Several runs are laid over one another, one colour a run; where that
+makes no sense (timelines) they stand below one another. Colours are those of Okabe and Ito, which
+colour-blind people can tell apart. The same input gives the same bytes. Names that come from the
+input are text: no markup in them is obeyed.
 """
 
 import os
@@ -18,13 +19,24 @@ import matplotlib
 from . import collectives, links, messages, ports, queue_pairs, steps, timeline, topology, traffic
 from .style import ALWAYS, COLOURS, DASHES, FORMATS, MARKERS, STYLE, WIDTH, Item, NothingToShow
 
-__all__ = ["ALWAYS", "FORMATS", "NothingToShow", "PICTURES", "WIDTH", "default_labels", "draw", "items_of", "save"]
+__all__ = [
+    "ALWAYS",
+    "FORMATS",
+    "NothingToShow",
+    "PICTURES",
+    "WIDTH",
+    "default_labels",
+    "draw",
+    "items_of",
+    "save",
+]
 
 Picture = namedtuple("Picture", "what draw")
 
 
 def draw(name, runs, labels=None, width=WIDTH, times=ALWAYS):
-    """One picture of PICTURES as a matplotlib Figure. Raises NothingToShow if the runs have not what it needs.
+    """One picture of PICTURES as a matplotlib Figure. Raises NothingToShow if the runs have not
+    what it needs.
 
     `times` (us, from and until) is the part that queues, rates and queue-pairs show.
     """
@@ -36,7 +48,9 @@ def draw(name, runs, labels=None, width=WIDTH, times=ALWAYS):
 
 
 def items_of(runs, labels, times=ALWAYS):
-    """Each run with its label, and a colour, dashes and a marker, by each of which it can be told from its neighbours."""
+    """Each run with its label, and a colour, dashes and a marker, by each of which it can be told
+    from its neighbours.
+    """
     return [
         Item(
             run,
@@ -51,7 +65,9 @@ def items_of(runs, labels, times=ALWAYS):
 
 
 def save(figure, name, folder, formats=FORMATS):
-    """Write a figure in several formats, without dates, so that the bytes repeat. Returns the paths."""
+    """Write a figure in several formats, without dates, so that the bytes repeat. Returns the
+    paths.
+    """
     metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     os.makedirs(folder, exist_ok=True)
     paths = []
@@ -59,9 +75,11 @@ def save(figure, name, folder, formats=FORMATS):
         path = os.path.join(folder, f"{name}.{form}")
         with matplotlib.rc_context(STYLE):
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Glyph .* missing")  # a letter that the font has not: a box is drawn
+                # a letter that the font has not: a box is drawn
+                warnings.filterwarnings("ignore", "Glyph .* missing")
                 figure.savefig(path + ".part", format=form, metadata=metadata[form])
-        os.replace(path + ".part", path)  # whoever looks meanwhile sees the old picture or the new one
+        # whoever looks meanwhile sees the old picture or the new one
+        os.replace(path + ".part", path)
         paths.append(path)
     return paths
 
@@ -80,20 +98,35 @@ def default_labels(runs):
 
 PICTURES = {
     "step": Picture("where the time of a training step goes, and in which calls", steps.draw_step),
-    "timeline": Picture("what every GPU does over time, and the streams of one of them", timeline.draw_timeline),
-    "completion": Picture(
-        "completion times and slowdown of messages, cumulative, with p50, p99, p99.9", messages.draw_completion
+    "timeline": Picture(
+        "what every GPU does over time, and the streams of one of them", timeline.draw_timeline
     ),
-    "sizes": Picture("sizes of messages by operation: how many, how many bytes", messages.draw_sizes),
+    "completion": Picture(
+        "completion times and slowdown of messages, cumulative, with p50, p99, p99.9",
+        messages.draw_completion,
+    ),
+    "sizes": Picture(
+        "sizes of messages by operation: how many, how many bytes", messages.draw_sizes
+    ),
     "by-size": Picture("completion time and slowdown by size of message", messages.draw_by_size),
-    "topology": Picture("the network: thickness of a line is traffic, its colour utilization", topology.draw_topology),
+    "topology": Picture(
+        "the network: thickness of a line is traffic, its colour utilization",
+        topology.draw_topology,
+    ),
     "links": Picture("utilization of links: mean, and over time", links.draw_links),
-    "ports": Picture("queue, ECN marks, pauses and losses of the worst ports over time", ports.draw_ports),
+    "ports": Picture(
+        "queue, ECN marks, pauses and losses of the worst ports over time", ports.draw_ports
+    ),
     "busbw": Picture("bus bandwidth of collectives over their size", collectives.draw_busbw),
-    "slowdown": Picture("slowdown of flows over their size: p50, p95, p99 (traffic)", traffic.draw_slowdown),
+    "slowdown": Picture(
+        "slowdown of flows over their size: p50, p95, p99 (traffic)", traffic.draw_slowdown
+    ),
     "queues": Picture("the longest queues over time (traffic)", traffic.draw_queues),
-    "rates": Picture("throughput of each flow, and Jain's index, over time (traffic)", traffic.draw_rates),
+    "rates": Picture(
+        "throughput of each flow, and Jain's index, over time (traffic)", traffic.draw_rates
+    ),
     "queue-pairs": Picture(
-        "rate and window of chosen queue pairs over time (--trace-qps)", queue_pairs.draw_queue_pairs
+        "rate and window of chosen queue pairs over time (--trace-qps)",
+        queue_pairs.draw_queue_pairs,
     ),
 }

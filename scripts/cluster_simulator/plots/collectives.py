@@ -35,7 +35,10 @@ def draw_busbw(items, width):
                 groups.setdefault((one.get("op", "?"), one.get("algorithm", "")), []).append(
                     (one["bytes"], one["busbw_GBps"])
                 )
-        curves += [(item, op, algorithm, sorted(points)) for (op, algorithm), points in sorted(groups.items())]
+        curves += [
+            (item, op, algorithm, sorted(points))
+            for (op, algorithm), points in sorted(groups.items())
+        ]
     if not curves:
         raise NothingToShow("no collective was measured (dltrain and collperf have them)")
     curves = curves[:MOST_CURVES]
@@ -48,7 +51,11 @@ def draw_busbw(items, width):
         colour = COLOURS[number % 7] if single else item.colour
         operations_of_run = [curve for curve in curves if curve[0] is item]
         place = number if single else operations_of_run.index(curves[number])
-        look = {"linestyle": DASHES[place % len(DASHES)], "marker": MARKERS[place % len(MARKERS)], "markersize": 3}
+        look = {
+            "linestyle": DASHES[place % len(DASHES)],
+            "marker": MARKERS[place % len(MARKERS)],
+            "markersize": 3,
+        }
         sizes = numpy.unique([size for size, _ in points])
         low, mean, high = (
             numpy.array([how([bw for s, bw in points if s == size]) for size in sizes])
@@ -63,7 +70,11 @@ def draw_busbw(items, width):
     widen_log(axis, "x", [size for size, _ in everything], 4)
     axis.set_xscale("log", base=2)
     byte_ticks(axis, "x", binary=are_binary([size for size, _ in everything]))
-    draw_rates(axis, [what for what in (line_rate(items), inside_rate(items)) if what], max(bw for _, bw in everything))
+    draw_rates(
+        axis,
+        [what for what in (line_rate(items), inside_rate(items)) if what],
+        max(bw for _, bw in everything),
+    )
     axis.set_xlabel("size of the collective")
     axis.set_ylabel("bus bandwidth (GB/s)")
     legend_above(axis, handles, labels, width)
@@ -72,7 +83,9 @@ def draw_busbw(items, width):
 
 
 def draw_rates(axis, rates, highest):
-    """A line at each [(GB/s, words)]. One that would press the curves to the floor is told at the top."""
+    """A line at each [(GB/s, words)]. One that would press the curves to the floor is told at the
+    top.
+    """
     near = [rate for rate, _ in rates if rate <= FAR * highest]
     told = bool(near) and len(near) < len(rates)
     top = max([highest, *(near or [rate for rate, _ in rates])]) * (1.28 if told else 1.12)
@@ -81,12 +94,21 @@ def draw_rates(axis, rates, highest):
     for rate, words in rates:
         words = f"{8 * rate:,.6g} Gb/s, {words}"
         if rate >= top:
-            words, place, offset, at = f"\N{UPWARDS ARROW} {words}", (0.99, top), -2, ("right", "top")
+            words, place, offset, at = (
+                f"\N{UPWARDS ARROW} {words}",
+                (0.99, top),
+                -2,
+                ("right", "top"),
+            )
         else:
             axis.axhline(rate, color=GREY, linewidth=0.8, linestyle=(0, (1, 1.5)))
             # Of two that are close the lower one's words are below it.
             below = rate < inside[-1] < rate + 0.1 * top
-            place, offset, at = (0.01, rate), -2 if below else 2, ("left", "top" if below else "bottom")
+            place, offset, at = (
+                (0.01, rate),
+                -2 if below else 2,
+                ("left", "top" if below else "bottom"),
+            )
         axis.annotate(
             words,
             place,
@@ -115,7 +137,9 @@ def line_rate(items):
 
 
 def inside_rate(items):
-    """(GB/s, words) of a GPU's NVLink port if all runs have the same, else None; GPUs on PCIe share their bridge."""
+    """(GB/s, words) of a GPU's NVLink port if all runs have the same, else None; GPUs on PCIe share
+    their bridge.
+    """
     rates = set()
     for item in items:
         inside = part(item.run.stats, "scale_up")

@@ -16,7 +16,9 @@ def bars(axis, items, values, label, factor=1.0, named=False):
     most = max(values) or 1.0
     for place, value in zip(places, values):
         axis.text(value + 0.02 * most, place, p.digits(value), va="center", fontsize=6.5)
-    axis.set_yticks(places, [p.text(item.label, 22) for item in items] if named else [""] * len(items))
+    axis.set_yticks(
+        places, [p.text(item.label, 22) for item in items] if named else [""] * len(items)
+    )
     axis.set_ylim(len(items) - 0.4, -0.6)
     axis.set_xlim(0, 1.3 * most)
     axis.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
@@ -28,19 +30,27 @@ def no_bars(axis, label, why):
     axis.set_xticks([])
     axis.set_yticks([])
     axis.set_xlabel(label)
-    axis.text(0.5, 0.5, why, transform=axis.transAxes, ha="center", va="center", color=p.GREY, fontsize=7)
+    axis.text(
+        0.5, 0.5, why, transform=axis.transAxes, ha="center", va="center", color=p.GREY, fontsize=7
+    )
 
 
 def draw_comparison(items, width):
     """Slowdown by size, queues, pauses and use of links, Jain's index over time: a colour a run."""
-    items = need(items, has_groups, "no flow sizes with slowdowns (slowdown.csv is missing or empty)")
+    items = need(
+        items, has_groups, "no flow sizes with slowdowns (slowdown.csv is missing or empty)"
+    )
     with_jain = [item for item in items if len(item.run.fairness())]
     columns = 4 if with_jain else 3
-    figure, axes = p.make_panels(width, [(1.9 + 0.12 * -(-len(items) // 3), columns), (0.35 + 0.2 * len(items), 4)])
+    figure, axes = p.make_panels(
+        width, [(1.9 + 0.12 * -(-len(items) // 3), columns), (0.35 + 0.2 * len(items), 4)]
+    )
     above, below = axes[:columns], axes[columns:]
     kinds = slowdown_panels(above[:3], items)
     if with_jain:
-        factor, unit = p.unit_for(max(item.run.fairness()["time_us"].max() for item in with_jain), p.TIMES)
+        factor, unit = p.unit_for(
+            max(item.run.fairness()["time_us"].max() for item in with_jain), p.TIMES
+        )
         jain_panel(above[3], with_jain, factor)
         p.time_axis(above[3], unit, "time")
     p.run_legend(above[0], items, width, marked=True, more=kinds)
@@ -57,7 +67,12 @@ def draw_comparison(items, width):
         factor, unit = p.unit_for(max(queues), p.BYTES)
         bars(axis, items, queues, f"queue {where}, p99 ({unit})", factor, named=axis is below[0])
     bars(below[2], items, [100 * paused(item.run) for item in items], "ports paused (% of time)")
-    bars(below[3], items, [100 * port_class(item.run, "utilization") for item in items], "use of links to hosts (%)")
+    bars(
+        below[3],
+        items,
+        [100 * port_class(item.run, "utilization") for item in items],
+        "use of links to hosts (%)",
+    )
     return figure
 
 
@@ -73,4 +88,6 @@ def paused(run):
     """Share of the time in which PFC held a port, mean over all ports."""
     classes = [c for c in (run.stats.get("port_classes") or {}).values() if isinstance(c, dict)]
     ports = sum(c.get("ports", 0) for c in classes)
-    return sum(c.get("ports", 0) * c.get("pause_share", 0) for c in classes) / ports if ports else 0.0
+    return (
+        sum(c.get("ports", 0) * c.get("pause_share", 0) for c in classes) / ports if ports else 0.0
+    )

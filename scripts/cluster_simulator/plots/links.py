@@ -30,7 +30,9 @@ from .style import (
 def need_links(items):
     items = [item for item in items if not item.run.links().empty]
     if not items:
-        raise NothingToShow("no link carried anything in the measured time (links.csv is missing or empty)")
+        raise NothingToShow(
+            "no link carried anything in the measured time (links.csv is missing or empty)"
+        )
     return items
 
 
@@ -48,7 +50,9 @@ def direction_of(run, links):
     """Of every link 1 if it leads towards the servers, else 0."""
     level = Graph(run).level
     ends = links.table.drop_duplicates("link").set_index("link")[["from", "to"]].loc[links.names]
-    return numpy.array([int(level[begin] > level[end]) for begin, end in ends.itertuples(index=False)])
+    return numpy.array(
+        [int(level[begin] > level[end]) for begin, end in ends.itertuples(index=False)]
+    )
 
 
 def side_title(side, sides, kinds):
@@ -62,7 +66,9 @@ def side_title(side, sides, kinds):
 
 
 def panels(width, sides, last):
-    """(figure, an axis a direction with the same limits, the axis below): beside one another if there is room."""
+    """(figure, an axis a direction with the same limits, the axis below): beside one another if
+    there is room.
+    """
     beside = len(sides) == 2 and width >= NARROW
     rows = 1 if beside else len(sides)
     return make_panels(width, [(1.75, 2 if beside else 1)] * rows + [(last, 1)])
@@ -82,7 +88,8 @@ def draw_links_of_one(item, links, direction, sides, width):
     if len(names) > 8:  # names of one's own: there is nothing to tell them apart by
         kinds = numpy.where(direction == 1, "towards servers", "other links")
         names = sorted(set(kinds), reverse=True)
-    pairs = list(dict.fromkeys(frozenset(name.split("→")) for name in names))  # both directions look alike
+    # both directions look alike
+    pairs = list(dict.fromkeys(frozenset(name.split("→")) for name in names))
     figure, axes = panels(width, sides, 2.4)
     legends = []
     for side, axis in zip(sides, axes):
@@ -97,8 +104,12 @@ def draw_links_of_one(item, links, direction, sides, width):
                 "marker": MARKERS[number % len(MARKERS)],
                 "markersize": 2.5,
             }
-            axis.plot((numpy.arange(len(values)) + 0.5) / len(values) * 100, values, linewidth=0.8, **look)
-            handles.append(line_handle(look["color"], look["linestyle"], marker=look["marker"], markersize=3))
+            axis.plot(
+                (numpy.arange(len(values)) + 0.5) / len(values) * 100, values, linewidth=0.8, **look
+            )
+            handles.append(
+                line_handle(look["color"], look["linestyle"], marker=look["marker"], markersize=3)
+            )
             labels.append(f"{text(name, 30)} ({len(values):,})")
         beside = len(sides) == 2 and width >= NARROW
         place = (width / 2, 0.5 * axes.index(axis)) if beside else (width,)
@@ -111,7 +122,8 @@ def draw_links_of_one(item, links, direction, sides, width):
 
 
 def draw_link_map(figure, axis, links, kinds, names, most=160):
-    """Utilization of every link over time; the busiest of a kind on top, neighbours averaged if they are too many.
+    """Utilization of every link over time; the busiest of a kind on top, neighbours averaged if
+    they are too many.
 
     A kind of few links is drawn as high as its name needs.
     """
@@ -122,7 +134,11 @@ def draw_link_map(figure, axis, links, kinds, names, most=160):
     for name in names:
         mine = numpy.flatnonzero(kinds == name)
         mine = mine[numpy.lexsort((links.names[mine], -links.mean[mine]))]
-        bands.append(numpy.array([image[mine[i : i + group]].mean(axis=0) for i in range(0, len(mine), group)]))
+        bands.append(
+            numpy.array(
+                [image[mine[i : i + group]].mean(axis=0) for i in range(0, len(mine), group)]
+            )
+        )
     least = sum(map(len, bands)) * 0.09
     bounds = numpy.concatenate([[0], numpy.cumsum([max(len(band), least) for band in bands])])
     for band, low, high in zip(bands, bounds, bounds[1:]):
@@ -163,13 +179,23 @@ def draw_links_of_several(items, every, directions, sides, width):
                     color=item.colour,
                     linestyle=item.dashes,
                 )
-        kinds = {tier(name) for links, found in zip(every, directions) for name in links.names[found == side]}
+        kinds = {
+            tier(name)
+            for links, found in zip(every, directions)
+            for name in links.names[found == side]
+        }
         legends.append((axis, side_title(side, sides, kinds)))
     finish_sides(axes[: len(sides)], nice_top(top))
-    # One link in all of them, or they could not be compared: the busiest of any run that the others have too.
+    # One link in all of them, or they could not be compared: the busiest of any run that the others
+    # have too.
     common = set.intersection(*(set(links.names) for links in every))
     busiest = max(
-        ((links.mean[place], str(name)) for links in every for place, name in enumerate(links.names) if name in common),
+        (
+            (links.mean[place], str(name))
+            for links in every
+            for place, name in enumerate(links.names)
+            if name in common
+        ),
         default=(0, ""),
     )[1]
     named = []
@@ -177,7 +203,12 @@ def draw_links_of_several(items, every, directions, sides, width):
         place = list(links.names).index(busiest) if busiest else int(links.mean.argmax())
         edges, share = links.over_time(links.table["utilization"].to_numpy(), 150, [place])
         axes[-1].stairs(
-            100 * share[0], edges / factor, color=item.colour, linestyle=item.dashes, linewidth=0.9, baseline=None
+            100 * share[0],
+            edges / factor,
+            color=item.colour,
+            linestyle=item.dashes,
+            linewidth=0.9,
+            baseline=None,
         )
         named.append(f"{text(item.label, 24)}: {text(links.names[place], 36)}")
     if busiest:
@@ -185,7 +216,9 @@ def draw_links_of_several(items, every, directions, sides, width):
         axes[-1].set_title(words, fontsize=STYLE["legend.fontsize"])
     else:
         handles = [line_handle(item.colour, item.dashes) for item in items]
-        legend_above(axes[-1], handles, named, width, title="the busiest link of each, as no link is in all")
+        legend_above(
+            axes[-1], handles, named, width, title="the busiest link of each, as no link is in all"
+        )
     axes[-1].set_ylabel("utilization (%)")
     axes[-1].set_ylim(0, 105)
     axes[-1].set_xlim(0)
@@ -194,7 +227,9 @@ def draw_links_of_several(items, every, directions, sides, width):
             run_legend(axis, items, width, title)
         elif width >= NARROW:
             no_legend(axis, axes[0])
-            axis.set_title(title + axis.get_title(), fontsize=STYLE["legend.fontsize"], linespacing=1.42, pad=4)
+            axis.set_title(
+                title + axis.get_title(), fontsize=STYLE["legend.fontsize"], linespacing=1.42, pad=4
+            )
         else:
             axis.set_title(title, fontsize=STYLE["legend.fontsize"])
     time_axis(axes[-1], unit)

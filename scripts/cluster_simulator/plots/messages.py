@@ -49,7 +49,9 @@ from .style import (
 def need_flows(items):
     items = [item for item in items if not item.run.flows().empty]
     if not items:
-        raise NothingToShow("no message arrived in the measured time (flows.csv is missing or empty)")
+        raise NothingToShow(
+            "no message arrived in the measured time (flows.csv is missing or empty)"
+        )
     return items
 
 
@@ -59,7 +61,9 @@ def nines(share):
 
 
 def cdf(values, weight, top, linear):
-    """Points of a cumulative distribution as a step function, at most some 3,000: shares in % or as nines()."""
+    """Points of a cumulative distribution as a step function, at most some 3,000: shares in % or as
+    nines().
+    """
     order = numpy.argsort(values, kind="stable")
     values, total = numpy.asarray(values)[order], numpy.cumsum(weight[order])
     share = total / total[-1]
@@ -70,32 +74,45 @@ def cdf(values, weight, top, linear):
         by_height = numpy.searchsorted(height, numpy.linspace(0, height[-2], 1500))
         by_number = numpy.linspace(0, len(values) - 1, 1500).astype(int)
         keep = numpy.unique(
-            numpy.clip(numpy.concatenate([[0, len(values) - 1], by_height, by_number]), 0, len(values) - 1)
+            numpy.clip(
+                numpy.concatenate([[0, len(values) - 1], by_height, by_number]), 0, len(values) - 1
+            )
         )
         values, height = values[keep], height[keep]
     return numpy.concatenate([values[:1], values]), numpy.concatenate([[0], height])
 
 
 def draw_completion(items, width):
-    """Two distributions, each on a linear axis, where the bulk is seen, and on a logarithmic one, where the tail is."""
+    """Two distributions, each on a linear axis, where the bulk is seen, and on a logarithmic one,
+    where the tail is.
+    """
     items = need_flows(items)
-    whats = (("fct_us", "completion time of a message"), ("fct_slowdown", "slowdown (1: as on an idle network)"))
+    whats = (
+        ("fct_us", "completion time of a message"),
+        ("fct_slowdown", "slowdown (1: as on an idle network)"),
+    )
     beside = width >= NARROW
     legend = 0.16 * (len(items) + 1) if len(items) > 1 else 0.3
     figure, axes = make_panels(
-        width, [(1.5 + legend, 2), (1.75, 2)] if beside else [(1.5 + legend, 1), (1.75, 1)] * 2, room=0.45
+        width,
+        [(1.5 + legend, 2), (1.75, 2)] if beside else [(1.5 + legend, 1), (1.75, 1)] * 2,
+        room=0.45,
     )
     columns = 2 if beside else 1
     legends = []
     for number, (key, name) in enumerate(whats):
-        upper, lower = (axes[number], axes[2 + number]) if beside else axes[2 * number : 2 * number + 2]
+        upper, lower = (
+            (axes[number], axes[2 + number]) if beside else axes[2 * number : 2 * number + 2]
+        )
         curves = curves_of(items, key)
         handles, labels = draw_cdf(upper, items, key, curves, linear=True)
         draw_cdf(lower, items, key, curves, linear=False)
         for axis in (upper, lower):
             axis.set_xlabel(name)
         options = {"size": 6 if len(items) > 1 else 6.5}
-        legends.append(((upper, handles, labels, width / columns, number % columns / columns), options))
+        legends.append(
+            ((upper, handles, labels, width / columns, number % columns / columns), options)
+        )
     legends_above(legends)
     heading(figure, items)
     return figure
@@ -113,7 +130,9 @@ def curves_of(items, key):
 
 
 def draw_cdf(axis, items, key, curves, linear):
-    """Shares of the messages, from 0 to 100% or with 90, 99, 99.9% equally far apart. Returns handles and labels."""
+    """Shares of the messages, from 0 to 100% or with 90, 99, 99.9% equally far apart. Returns
+    handles and labels.
+    """
     most = max(max(item.run.stats.get("messages") or 0, len(item.run.flows())) for item in items)
     top = max(3.35, min(6.0, math.log10(most) + 0.15))
     single = len(items) == 1
@@ -150,7 +169,10 @@ def draw_cdf(axis, items, key, curves, linear):
                 notes.append((f"{word} {show(found[name])}", found[name], height_of(share)))
         if not single:
             handles.append(line_handle(colour, item.dashes))
-            labels.append(f"{text(item.label, 22)}: " + " / ".join(show(found[name]) for name, _, _ in QUANTILES))
+            labels.append(
+                f"{text(item.label, 22)}: "
+                + " / ".join(show(found[name]) for name, _, _ in QUANTILES)
+            )
         everything += [values.min(), values.max(), found["p999"]]
     widen_log(axis, "x", everything, 4)
     if key == "fct_slowdown":
@@ -176,7 +198,9 @@ def draw_cdf(axis, items, key, curves, linear):
     else:
         ticks = [tick for tick in (0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999) if nines(tick) <= top]
         axis.set_ylim(0, top)
-        axis.set_yticks([float(nines(tick)) for tick in ticks], [f"{100 * tick:.10g}" for tick in ticks])
+        axis.set_yticks(
+            [float(nines(tick)) for tick in ticks], [f"{100 * tick:.10g}" for tick in ticks]
+        )
         axis.set_ylabel("messages (%), tail stretched")
     if single:
         return [line_handle(BLACK), *handles], ["all messages", *labels]
@@ -189,14 +213,21 @@ def draw_cdf_by_operation(axis, flows, values, weight, top, linear):
     names = list(dict.fromkeys(kinds))
     if len(names) < 2:
         return [], []
-    names = sorted(names, key=lambda name: (name == "other", -weight[(kinds == name).to_numpy()].sum(), name))
+    names = sorted(
+        names, key=lambda name: (name == "other", -weight[(kinds == name).to_numpy()].sum(), name)
+    )
     palette = dict(zip(names, (ORANGE, GREEN, PURPLE, SKY, RED, GREY)))
-    looks = {name: {"linestyle": DASHES[(i + 1) % len(DASHES)], "linewidth": 0.9} for i, name in enumerate(names)}
+    looks = {
+        name: {"linestyle": DASHES[(i + 1) % len(DASHES)], "linewidth": 0.9}
+        for i, name in enumerate(names)
+    }
     for name in names:
         mine = (kinds == name).to_numpy()
         points = cdf(values[mine], weight[mine], top, linear)
         axis.plot(*points, color=palette[name], drawstyle="steps-post", zorder=2, **looks[name])
-    handles = [matplotlib.lines.Line2D([], [], color=palette[name], **looks[name]) for name in names]
+    handles = [
+        matplotlib.lines.Line2D([], [], color=palette[name], **looks[name]) for name in names
+    ]
     return handles, [text(name, 24) for name in names]
 
 
@@ -209,7 +240,8 @@ def draw_sizes(items, width):
     sizes = sizes[sizes > 0]
     if len(sizes) == 0:
         raise NothingToShow("no message carried a byte")
-    # Four bins a doubling, so that sizes that differ by a fifth stand apart; two where that gives too many.
+    # Four bins a doubling, so that sizes that differ by a fifth stand apart; two where that gives
+    # too many.
     span = math.log2(sizes.max() / sizes.min())
     per_doubling = 4 if span < 10 and len(items) == 1 else 2
     low = math.floor(math.log2(sizes.min()) * per_doubling - 1.5)
@@ -236,7 +268,9 @@ def draw_sizes_of_one(items, width, edges):
         for name in names:
             mine = (kinds == name).to_numpy()
             size = flows["bytes"].to_numpy()[mine]
-            count, _ = numpy.histogram(size, edges, weights=weight[mine] * (1 if what == "messages" else size))
+            count, _ = numpy.histogram(
+                size, edges, weights=weight[mine] * (1 if what == "messages" else size)
+            )
             axis.bar(
                 edges[:-1],
                 count,
@@ -265,7 +299,9 @@ def draw_sizes_of_several(items, width, edges):
     totals = {}
     for item in items:
         flows = item.run.flows()
-        for name, size in (flows["bytes"] * weights(item.run)).groupby(operations(flows["tag"])).sum().items():
+        for name, size in (
+            (flows["bytes"] * weights(item.run)).groupby(operations(flows["tag"])).sum().items()
+        ):
             totals[name] = totals.get(name, 0) + size
     names = sorted(totals, key=lambda name: (-totals[name], name))[:4]
     columns = columns_for(width)
@@ -283,11 +319,15 @@ def draw_sizes_of_several(items, width, edges):
                 flows, weight = item.run.flows(), weights(item.run)
                 mine = (operations(flows["tag"]) == name).to_numpy()
                 size = flows["bytes"].to_numpy()[mine]
-                count, _ = numpy.histogram(size, edges, weights=weight[mine] * (1 if what == "messages" else size))
+                count, _ = numpy.histogram(
+                    size, edges, weights=weight[mine] * (1 if what == "messages" else size)
+                )
                 # The runs share a bin, side by side: they often send the very same messages.
                 ratio = (edges[1:] / edges[:-1]) ** (1 / len(items))
                 left = edges[:-1] * ratio**place
-                axis.bar(left, count, left * (ratio - 1), align="edge", color=item.colour, linewidth=0)
+                axis.bar(
+                    left, count, left * (ratio - 1), align="edge", color=item.colour, linewidth=0
+                )
                 tallest = max(tallest, count.max())
             finish_sizes(axis, what, edges, tallest, items)
             axis.set_ylabel(f"{text(name, 20)}:\n{axis.get_ylabel()}")
@@ -304,18 +344,24 @@ def draw_sizes_of_several(items, width, edges):
 def finish_sizes(axis, what, edges, tallest, items):
     axis.set_xscale("log", base=2)
     axis.set_xlim(edges[0], edges[-1])
-    byte_ticks(axis, "x", binary=all(are_binary(item.run.flows()["bytes"].unique()) for item in items))
+    byte_ticks(
+        axis, "x", binary=all(are_binary(item.run.flows()["bytes"].unique()) for item in items)
+    )
     axis.tick_params(axis="x", labelrotation=0)
     axis.grid(False, axis="x")
     if what == "messages":
         axis.set_ylabel("messages")
-        axis.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axis.yaxis.set_major_formatter(
+            matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.0f}")
+        )
         axis.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5, integer=True))
     else:
         factor, unit = unit_for(max(tallest, 1), BYTES)
         axis.set_ylabel(f"bytes in them ({unit})")
         axis.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5, steps=[1, 2, 5, 10]))
-        axis.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value / factor:g}"))
+        axis.yaxis.set_major_formatter(
+            matplotlib.ticker.FuncFormatter(lambda value, _: f"{value / factor:g}")
+        )
     axis.set_ylim(0, 1.06 * max(tallest, 1e-9))
     axis.set_xlabel("size of a message")
 
@@ -338,12 +384,21 @@ def draw_by_size(items, width):
     for axis, key in zip(axes.flat, keys):
         table = tables[key][0]
         for column, _, dashes, marker, colour in shown:
-            look = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 2.6, "linewidth": 1}
+            look = {
+                "color": colour,
+                "linestyle": dashes,
+                "marker": marker,
+                "markersize": 2.6,
+                "linewidth": 1,
+            }
             axis.plot(table["bytes"], table[column], **look)
         if key == "fct_us":
             idle_line(axis, table)
         finish_by_size(axis, key, sizes, [table], [column for column, *_ in shown])
-    handles = [line_handle(colour, dashes, marker=marker, markersize=3) for _, _, dashes, marker, colour in shown]
+    handles = [
+        line_handle(colour, dashes, marker=marker, markersize=3)
+        for _, _, dashes, marker, colour in shown
+    ]
     legends_above(
         [
             (
@@ -355,7 +410,16 @@ def draw_by_size(items, width):
                 ),
                 {},
             ),
-            ((axes.flat[1], handles, [name for _, name, *_ in shown], width / columns, 1 - 1 / columns), {}),
+            (
+                (
+                    axes.flat[1],
+                    handles,
+                    [name for _, name, *_ in shown],
+                    width / columns,
+                    1 - 1 / columns,
+                ),
+                {},
+            ),
         ]
     )
     heading(figure, items)
@@ -370,11 +434,21 @@ BY_SIZE = (
 
 
 def idle_line(axis, table):
-    axis.plot(table["bytes"], table["ideal"], color=GREY, linewidth=0.9, marker="_", markersize=5, zorder=1)
+    axis.plot(
+        table["bytes"],
+        table["ideal"],
+        color=GREY,
+        linewidth=0.9,
+        marker="_",
+        markersize=5,
+        zorder=1,
+    )
 
 
 def finish_by_size(axis, key, sizes, tables, columns):
-    values = [value for table in tables for column in columns for value in table[column] if value > 0]
+    values = [
+        value for table in tables for column in columns for value in table[column] if value > 0
+    ]
     if key == "fct_us":
         values += [value for table in tables for value in table["ideal"] if value > 0]
     widen_log(axis, "x", sizes, 4)
@@ -384,7 +458,9 @@ def finish_by_size(axis, key, sizes, tables, columns):
     byte_ticks(axis, "x", binary=are_binary(sizes), most=5)
     (time_ticks if key == "fct_us" else number_ticks)(axis, "y")
     near = len(numpy.unique(merged(sizes))) < len(sizes)
-    axis.set_xlabel("size of a message" + (f" (nearer than {100 * NEAR - 100:.0f}%: one)" if near else ""))
+    axis.set_xlabel(
+        "size of a message" + (f" (nearer than {100 * NEAR - 100:.0f}%: one)" if near else "")
+    )
     axis.set_ylabel("completion time" if key == "fct_us" else "slowdown")
 
 
@@ -415,7 +491,9 @@ def draw_by_size_of_several(items, width, sizes, tables):
                     idle_line(axis, table)
             finish_by_size(axis, key, sizes, of, [column])
             axis.set_ylabel(f"{axis.get_ylabel()}, {name}")
-    handles = [line_handle(item.colour, item.dashes, marker=item.marker, markersize=3) for item in items]
+    handles = [
+        line_handle(item.colour, item.dashes, marker=item.marker, markersize=3) for item in items
+    ]
     legend_above(
         axes[0],
         [*handles, line_handle(GREY, marker="_", markersize=5)],

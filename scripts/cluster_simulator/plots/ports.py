@@ -35,7 +35,9 @@ def draw_ports(items, width):
     axes = axes[:, 0]
     factor, unit = unit_for(max(links.end - links.begin for links in every), TIMES)
     series = (
-        ports_of_one(items[0], every[0]) if single else [worst_of(item, links) for item, links in zip(items, every)]
+        ports_of_one(items[0], every[0])
+        if single
+        else [worst_of(item, links) for item, links in zip(items, every)]
     )
     draw_series(axes, series, factor, fabrics(items))
     if extra:
@@ -71,7 +73,9 @@ def ports_of_one(item, links):
 
 
 def worst_of(item, links):
-    """Of all ports of a run: the longest queue, the marks together, the largest pause share, at each time."""
+    """Of all ports of a run: the longest queue, the marks together, the largest pause share, at
+    each time.
+    """
     table = links.table
     queue = links.over_time(table["queue_bytes"].to_numpy(), BINS, None, "max", whole=True)
     paused = links.over_time(table["pause_share"].to_numpy(), BINS, whole=True)
@@ -89,20 +93,38 @@ def worst_of(item, links):
 
 def fabrics(items):
     """Which there are, as {"roce", "ib"}: they have other words for the same."""
-    return {str(part(item.run.stats, "configuration", "fabric").get("fabric", "roce")) for item in items}
+    return {
+        str(part(item.run.stats, "configuration", "fabric").get("fabric", "roce")) for item in items
+    }
 
 
 def draw_series(axes, series, factor, kinds):
     ecn = {"roce": "ECN marks", "ib": "FECN marks"}.get("".join(kinds), "(F)ECN marks")
-    held = {"roce": "paused", "ib": "without credits"}.get("".join(kinds), "paused or without credits")
+    held = {"roce": "paused", "ib": "without credits"}.get(
+        "".join(kinds), "paused or without credits"
+    )
     everywhere = bool(series and series[0].get("all"))
     tallest = max((one["queue"][1].max() for one in series), default=0)
     scale, unit = unit_for(max(tallest, 1), BYTES)
-    empty = {"queue": "no queue at the end of any interval", "marks": f"no {ecn[:-1]}", "paused": f"never {held}"}
+    empty = {
+        "queue": "no queue at the end of any interval",
+        "marks": f"no {ecn[:-1]}",
+        "paused": f"never {held}",
+    }
     for axis, key, label, divisor in (
-        (axes[0], "queue", ("longest queue" if everywhere else "queue") + f"\nof a port ({unit})", scale),
+        (
+            axes[0],
+            "queue",
+            ("longest queue" if everywhere else "queue") + f"\nof a port ({unit})",
+            scale,
+        ),
         (axes[1], "marks", ecn + "\n" + ("of all ports, per ms" if everywhere else "per ms"), 1),
-        (axes[2], "paused", ("largest share" if everywhere else "share of time") + f"\n{held} (%)", 0.01),
+        (
+            axes[2],
+            "paused",
+            ("largest share" if everywhere else "share of time") + f"\n{held} (%)",
+            0.01,
+        ),
     ):
         drawn = any(one[key][1].max() > 0 for one in series)
         for one in series if drawn else []:
@@ -118,15 +140,28 @@ def draw_series(axes, series, factor, kinds):
         axis.set_ylabel(label)
         axis.set_ylim(0)
         axis.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
-        axis.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axis.yaxis.set_major_formatter(
+            matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.10g}")
+        )
         if not drawn:
             axis.set_ylim(0, 1)
             axis.set_yticks([])
-            axis.text(0.5, 0.5, empty[key], transform=axis.transAxes, ha="center", va="center", color=GREY, fontsize=7)
+            axis.text(
+                0.5,
+                0.5,
+                empty[key],
+                transform=axis.transAxes,
+                ha="center",
+                va="center",
+                color=GREY,
+                fontsize=7,
+            )
 
 
 def losses(items):
-    """[(label, colour, dashes, times)] of drops, retransmissions and time-outs, if there are any."""
+    """[(label, colour, dashes, times)] of drops, retransmissions and time-outs, if there are
+    any.
+    """
     rows = []
     kinds = (
         ("drop", "drops"),
@@ -137,7 +172,9 @@ def losses(items):
     for item in items:
         events = item.run.events()
         for number, (kind, name) in enumerate(kinds):
-            times = events.loc[events["what"] == kind, "time_us"].to_numpy() - measured_from(item.run)
+            times = events.loc[events["what"] == kind, "time_us"].to_numpy() - measured_from(
+                item.run
+            )
             times = times[times >= 0]
             if len(times):
                 single = len(items) == 1
@@ -167,5 +204,8 @@ def draw_losses(axis, rows, factor, width, end):
     axis.set_ylim(0)
     axis.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4, integer=True))
     legend_above(
-        axis, [line_handle(colour, dashes) for _, colour, dashes, _ in rows], [text(row[0], 36) for row in rows], width
+        axis,
+        [line_handle(colour, dashes) for _, colour, dashes, _ in rows],
+        [text(row[0], 36) for row in rows],
+        width,
     )

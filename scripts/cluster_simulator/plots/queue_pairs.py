@@ -28,19 +28,24 @@ MOST_LINES = 8  # of one run
 MOST_PAIRS = 3  # of several
 SHORT = 0.01  # of the axis: a line of a millimetre
 IDLE = "no line: no flow under way"
-IDLE_OF_PART = "no line: no flow of flows.csv under way"  # which has not all flows: another one may be
+# which has not all flows: another one may be
+IDLE_OF_PART = "no line: no flow of flows.csv under way"
 
 
 def draw_queue_pairs(items, width):
     items = [item for item in items if len(item.run.queue_pairs())]
     if not items:
-        raise NothingToShow("no queue pair was watched (queue_pairs.csv is missing or empty; --trace-qps)")
+        raise NothingToShow(
+            "no queue pair was watched (queue_pairs.csv is missing or empty; --trace-qps)"
+        )
     return draw_of_one(items[0], width) if len(items) == 1 else draw_of_several(items, width)
 
 
 def by_pair(table):
     """[((src, dst, number), its rows)], those with the most changes first."""
-    groups = sorted(table.groupby(["src", "dst", "qp"]), key=lambda group: (-len(group[1]), group[0]))
+    groups = sorted(
+        table.groupby(["src", "dst", "qp"]), key=lambda group: (-len(group[1]), group[0])
+    )
     return [(name, rows) for name, rows in groups]
 
 
@@ -48,12 +53,20 @@ def thinned(times, values, bins=1500):
     """At most four points a bin, with its extremes: what a line of a page's width can show."""
     if len(times) <= 4 * bins:
         return times, values
-    place = numpy.minimum(((times - times[0]) / (times[-1] - times[0] or 1) * bins).astype(int), bins - 1)
+    place = numpy.minimum(
+        ((times - times[0]) / (times[-1] - times[0] or 1) * bins).astype(int), bins - 1
+    )
     starts = numpy.flatnonzero(numpy.append(True, numpy.diff(place) > 0))
     ends = numpy.append(starts[1:], len(times))
     keep = [starts, ends - 1]
     for how in (numpy.nanargmin, numpy.nanargmax):
-        keep.append([a + how(some) for a, b in zip(starts, ends) if not numpy.isnan(some := values[a:b]).all()])
+        keep.append(
+            [
+                a + how(some)
+                for a, b in zip(starts, ends)
+                if not numpy.isnan(some := values[a:b]).all()
+            ]
+        )
     keep = numpy.unique(numpy.concatenate(keep).astype(int))
     return times[keep], values[keep]
 
@@ -84,10 +97,12 @@ def end_of(item, shown):
 
 
 def under_way(name, rows, table, messages):
-    """The rows of a queue pair (src, dst, number), with the values of times without a flow not numbers.
+    """The rows of a queue pair (src, dst, number), with the values of times without a flow not
+    numbers.
 
-    They are rows without a flow, and those that a flow has outlived: a queue pair whose rate does not change when its
-    last message has arrived has no row then. Rows of READs never have a flow: nothing is known of those queue pairs.
+    They are rows without a flow, and those that a flow has outlived: a queue pair whose rate does
+    not change when its last message has arrived has no row then. Rows of READs never have a flow:
+    nothing is known of those queue pairs.
     """
     src, dst, qp = name
     if rows["flow"].isna().all():
@@ -106,7 +121,9 @@ def cut(rows, messages):
     if messages.empty:
         return rows
     messages = messages.sort_values("start_us")
-    starts, ends = messages["start_us"].to_numpy(), numpy.maximum.accumulate(messages["end_us"].to_numpy())
+    starts, ends = messages["start_us"].to_numpy(), numpy.maximum.accumulate(
+        messages["end_us"].to_numpy()
+    )
     times = rows["time_us"].to_numpy()
     points = numpy.unique(numpy.concatenate([times, starts, ends]))
     points = points[points >= times[0]]
@@ -128,7 +145,9 @@ def draw_line(axis, rows, column, divisor, factor, end, colour, dashes):
     times, values = thinned(rows["time_us"].to_numpy(), rows[column].to_numpy(dtype=float))
     times, values = numpy.append(times, end), numpy.append(values, values[-1])
     known = numpy.concatenate([[False], numpy.isfinite(values), [False]])
-    begins, ends = (numpy.flatnonzero(edge) for edge in (known[1:-1] & ~known[:-2], known[1:-1] & ~known[2:]))
+    begins, ends = (
+        numpy.flatnonzero(edge) for edge in (known[1:-1] & ~known[:-2], known[1:-1] & ~known[2:])
+    )
     ends = numpy.minimum(ends + 1, len(times) - 1)
     short = begins[times[ends] - times[begins] < SHORT * end]
     axis.plot(
@@ -153,13 +172,23 @@ def finish(axis, some, label, times, factor, end):
     if not some:
         axis.set_ylim(0, 1)
         axis.set_yticks([])
-        axis.text(0.5, 0.5, "no window", transform=axis.transAxes, ha="center", va="center", color=GREY, fontsize=7)
+        axis.text(
+            0.5,
+            0.5,
+            "no window",
+            transform=axis.transAxes,
+            ha="center",
+            va="center",
+            color=GREY,
+            fontsize=7,
+        )
 
 
 def scales(tables, end):
     """(factor and unit of time, of windows)"""
     largest = max(
-        float(table["window_bytes"].max()) if table["window_bytes"].notna().any() else 1.0 for table in tables
+        float(table["window_bytes"].max()) if table["window_bytes"].notna().any() else 1.0
+        for table in tables
     )
     return unit_for(end, TIMES), unit_for(max(largest, 1.0), BYTES)
 
@@ -181,11 +210,18 @@ def draw_of_one(item, width):
             some |= draw_line(axis, rows, column, divisor, factor, end, *look)
         finish(axis, some, label, item.times, factor, end)
     time_axis(axes[1], unit, "time since the simulation began")
-    words = [f"{len(shown)} of {len(pairs):,} queue pairs, with the most changes"] if len(pairs) > len(shown) else []
+    words = (
+        [f"{len(shown)} of {len(pairs):,} queue pairs, with the most changes"]
+        if len(pairs) > len(shown)
+        else []
+    )
     words += [idle_words([item])] if any(has_idle(rows) for _, rows in shown) else []
     legend_above(
         axes[0],
-        [line_handle(COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]) for i in range(len(shown))],
+        [
+            line_handle(COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)])
+            for i in range(len(shown))
+        ],
         [text(f"{src}->{dst}, queue pair {qp}", 44) for (src, dst, qp), _ in shown],
         width,
         title="; ".join(words),
@@ -195,7 +231,9 @@ def draw_of_one(item, width):
 
 
 def draw_of_several(items, width):
-    """The same ends in all runs; of several queue pairs between them the one with the most changes."""
+    """The same ends in all runs; of several queue pairs between them the one with the most
+    changes.
+    """
     found = []
     for item in items:
         ends = {}
@@ -215,13 +253,17 @@ def draw_of_several(items, width):
             qp, rows = ends[name]
             ends[name] = under_way((*name, qp), rows, table, messages)
         end = max(end, end_of(item, [ends[name] for name in set(shown).intersection(ends)]))
-    (factor, unit), (size, size_unit) = scales([ends[name] for ends in found for name in shown if name in ends], end)
+    (factor, unit), (size, size_unit) = scales(
+        [ends[name] for ends in found for name in shown if name in ends], end
+    )
     columns = 2 if width >= NARROW else 1
     figure, axes = make_panels(width, [(1.3, columns)] * (len(shown) * 2 // columns), room=0.6)
     small = STYLE["legend.fontsize"]
     for row, name in enumerate(shown):
         missing = [item.label for item, ends in zip(items, found) if name not in ends]
-        title = f"{name[0]}->{name[1]}" + (f"; not watched in: {', '.join(missing)}" if missing else "")
+        title = f"{name[0]}->{name[1]}" + (
+            f"; not watched in: {', '.join(missing)}" if missing else ""
+        )
         idle = any(has_idle(ends[name]) for ends in found if name in ends)
         title += f"; {idle_words(items)}" if idle and row == 0 else ""
         for number, (column, divisor, label) in enumerate(
@@ -231,7 +273,9 @@ def draw_of_several(items, width):
             some = False
             for item, ends in zip(items, found):
                 if name in ends:
-                    some |= draw_line(axis, ends[name], column, divisor, factor, end, item.colour, item.dashes)
+                    some |= draw_line(
+                        axis, ends[name], column, divisor, factor, end, item.colour, item.dashes
+                    )
             finish(axis, some, label, items[0].times, factor, end)
             time_axis(axis, unit, "time")
             if row == 0 and number == 0:

@@ -52,7 +52,9 @@ def draw_step(items, width):
 
 
 def limit_for(end, words, size, width):
-    """Where a bar's axis must end for words behind the bar; the axis is as wide as the picture but for 1.3 inches."""
+    """Where a bar's axis must end for words behind the bar; the axis is as wide as the picture but
+    for 1.3 inches.
+    """
     share = (text_width(words, size) + 8) / ((width - 1.3) * 72)
     return end / max(1 - share, 0.2)
 
@@ -77,7 +79,9 @@ def draw_step_bars(axis, rows, width):
                 )
             left += part
         words = human_time(total) + ("" if ended else " so far")
-        axis.text(max(left, total) / factor, y, " " + words, va="center", fontsize=7, fontweight="bold")
+        axis.text(
+            max(left, total) / factor, y, " " + words, va="center", fontsize=7, fontweight="bold"
+        )
         right = max(right, limit_for(max(left, total) / factor, words, 8, width))  # bold is wider
     axis.set_xlim(0, right)
     axis.set_yticks(range(len(rows)), [text(label, 30) for label, _, _, _ in rows])
@@ -87,7 +91,9 @@ def draw_step_bars(axis, rows, width):
     axis.grid(False, axis="y")
     axis.set_xlabel(f"step, mean over the GPUs ({unit})")
     shown = [i for i in range(4) if any(parts[i] > 0 for _, parts, _, _ in rows)]
-    legend_above(axis, [patch_handle(STATES[i][1]) for i in shown], [STATES[i][0] for i in shown], width)
+    legend_above(
+        axis, [patch_handle(STATES[i][1]) for i in shown], [STATES[i][0] for i in shown], width
+    )
 
 
 def draw_call_bars(axis, rows, width):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How all pictures look: colours, sizes, words, numbers, axes and legends. No data of a run is read here but its name."""
+"""How all pictures look: colours, sizes, words, numbers, axes and legends. No data of a run is read
+here but its name.
+"""
 
 import functools
 import io
@@ -17,7 +19,8 @@ import matplotlib.ticker
 import matplotlib.transforms
 import numpy
 
-WIDTH = 6.3  # inches between the margins of A4 or letter paper; a column of a two-column paper has 3.3
+# inches between the margins of A4 or letter paper; a column of a two-column paper has 3.3
+WIDTH = 6.3
 NARROW = 4.6  # below this, panels stand below one another
 FORMATS = ("png", "svg", "pdf")
 
@@ -62,7 +65,8 @@ STYLE = {
     "axes.titlelocation": "left",
 }
 
-# A GPU is in one of these states at any time of a step; as grey they are dark, light, middle and pale.
+# A GPU is in one of these states at any time of a step; as grey they are dark, light, middle and
+# pale.
 STATES = (
     ("computing", DEEP),
     ("computing, communication hidden behind it", SKY),
@@ -91,7 +95,9 @@ class NothingToShow(Exception):
 
 
 def text(words, longest=44):
-    """A name from the input as text for matplotlib: no mathematics, no hidden legend entry, one line, not too long."""
+    """A name from the input as text for matplotlib: no mathematics, no hidden legend entry, one
+    line, not too long.
+    """
     words = "".join(c if c.isprintable() else " " for c in str(words))
     if len(words) > longest:
         words = words[: longest // 2 - 1] + "…" + words[-longest // 2 :]
@@ -127,12 +133,18 @@ def human_bytes(count):
 
 
 def are_binary(sizes):
-    """Sizes of an axis are told in KiB, MiB, GiB if all of them are whole KiB (or less than one), as in report.html."""
-    return any(size >= 1024 for size in sizes) and all(size < 1024 or size % 1024 == 0 for size in sizes)
+    """Sizes of an axis are told in KiB, MiB, GiB if all of them are whole KiB (or less than one),
+    as in report.html.
+    """
+    return any(size >= 1024 for size in sizes) and all(
+        size < 1024 or size % 1024 == 0 for size in sizes
+    )
 
 
 def unit_for(largest, units):
-    """(factor, name) in which `largest` has one to three digits before the point, and stays above 1."""
+    """(factor, name) in which `largest` has one to three digits before the point, and stays above
+    1.
+    """
     chosen = units[0]
     for unit in units:
         if largest >= unit[0] * 2:
@@ -175,8 +187,12 @@ def make_figure(width, height, rows=1, columns=1, **options):
 
 
 def make_panels(width, rows, room=0.62):
-    """(figure, axes): rows of (height in inches, panels beside one another), each with `room` for its words."""
-    figure = Page(figsize=(width, sum(height + room for height, _ in rows) + 0.2), layout="constrained")
+    """(figure, axes): rows of (height in inches, panels beside one another), each with `room` for
+    its words.
+    """
+    figure = Page(
+        figsize=(width, sum(height + room for height, _ in rows) + 0.2), layout="constrained"
+    )
     figure.get_layout_engine().set(w_pad=0.04, h_pad=0.04, hspace=0.03, wspace=0.03)
     columns = math.lcm(*(count for _, count in rows))
     grid = figure.add_gridspec(len(rows), columns, height_ratios=[height for height, _ in rows])
@@ -188,10 +204,12 @@ def make_panels(width, rows, room=0.62):
 
 
 def legend_above(axis, handles, labels, width, left=0.0, size=None, title="", lines=0):
-    """A legend over a panel that is `width` inches wide and begins at `left` of the figure, in as many columns as fit.
+    """A legend over a panel that is `width` inches wide and begins at `left` of the figure, in as
+    many columns as fit.
 
-    The layout must not shrink the panel to the legend's width, so the legend is no part of it: an empty title of as
-    many lines keeps the place free, of at least `lines`. Returns how many it has itself.
+    The layout must not shrink the panel to the legend's width, so the legend is no part of it: an
+    empty title of as many lines keeps the place free, of at least `lines`. Returns how many it has
+    itself.
     """
     size = size or STYLE["legend.fontsize"]
     room, handle = (width - 0.1) * 72, 3.6 * size  # points
@@ -199,7 +217,9 @@ def legend_above(axis, handles, labels, width, left=0.0, size=None, title="", li
     longest = max(text_width(label, size) for label in labels)
     columns = max(1, min(len(labels), int(room / (longest + handle))))
     own = -(-len(labels) // columns)
-    transform = matplotlib.transforms.blended_transform_factory(axis.figure.transFigure, axis.transAxes)
+    transform = matplotlib.transforms.blended_transform_factory(
+        axis.figure.transFigure, axis.transAxes
+    )
     legend = axis.legend(
         handles,
         labels,
@@ -222,7 +242,9 @@ def legend_above(axis, handles, labels, width, left=0.0, size=None, title="", li
 
 
 def legends_above(calls):
-    """legend_above for panels beside one another, which are equally high if the places of their legends are."""
+    """legend_above for panels beside one another, which are equally high if the places of their
+    legends are.
+    """
     lines = max(legend_above(*words, **options) for words, options in calls)
     for words, options in calls:
         legend_above(*words, **options, lines=lines)
@@ -231,14 +253,25 @@ def legends_above(calls):
 def no_legend(axis, other):
     """As much place over a panel as over the one beside it, which has a legend."""
     size = STYLE["legend.fontsize"]
-    axis.set_title("\n" * other.get_title().count("\n") + " ", fontsize=size, linespacing=1.42, pad=4)
+    axis.set_title(
+        "\n" * other.get_title().count("\n") + " ", fontsize=size, linespacing=1.42, pad=4
+    )
 
 
 def line_over_time(axis, times, values, marker="o", **look):
     """A line, and a mark at samples that have no neighbour: a line through one point is nothing."""
-    known = numpy.isfinite(numpy.concatenate([[numpy.nan], numpy.asarray(values, dtype=float), [numpy.nan]]))
+    known = numpy.isfinite(
+        numpy.concatenate([[numpy.nan], numpy.asarray(values, dtype=float), [numpy.nan]])
+    )
     lone = numpy.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:])
-    axis.plot(times, values, marker=marker if len(lone) else None, markevery=lone.tolist(), markersize=3, **look)
+    axis.plot(
+        times,
+        values,
+        marker=marker if len(lone) else None,
+        markevery=lone.tolist(),
+        markersize=3,
+        **look,
+    )
 
 
 def line_handle(colour, dashes="-", **options):
@@ -252,8 +285,16 @@ def patch_handle(colour, **options):
 def run_legend(axis, items, width, title="", marked=False, more=((), ())):
     """Of the runs, and of what else there is: handles and labels."""
     markers = [{"marker": item.marker, "markersize": 3} if marked else {} for item in items]
-    handles = [line_handle(item.colour, item.dashes, **marker) for item, marker in zip(items, markers)]
-    legend_above(axis, handles + [*more[0]], [text(item.label) for item in items] + [*more[1]], width, title=title)
+    handles = [
+        line_handle(item.colour, item.dashes, **marker) for item, marker in zip(items, markers)
+    ]
+    legend_above(
+        axis,
+        handles + [*more[0]],
+        [text(item.label) for item in items] + [*more[1]],
+        width,
+        title=title,
+    )
 
 
 def heading(figure, items):
@@ -262,7 +303,9 @@ def heading(figure, items):
         about = describe(items[0].run)
         words = text(items[0].label) + (f":  {text(about, 120)}" if about else "")
         room = figure.get_figwidth() * 0.97 * 72
-        figure.suptitle(fitting(words, STYLE["figure.titlesize"], room), x=0.01, ha="left", color=GREY)
+        figure.suptitle(
+            fitting(words, STYLE["figure.titlesize"], room), x=0.01, ha="left", color=GREY
+        )
 
 
 @functools.lru_cache(maxsize=4096)
@@ -270,7 +313,11 @@ def text_width(words, size):
     """In points."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
-        return matplotlib.textpath.TextPath((0, 0), words.replace(r"\$", "S"), size=size).get_extents().width
+        return (
+            matplotlib.textpath.TextPath((0, 0), words.replace(r"\$", "S"), size=size)
+            .get_extents()
+            .width
+        )
 
 
 def fitting(words, size, room):
@@ -309,12 +356,17 @@ def time_axis(axis, factor_name, what="time since measuring began"):
 
 def byte_ticks(axis, which, binary=False, most=7):
     units = BINARY if binary else BYTES
-    formatter = matplotlib.ticker.FuncFormatter(lambda value, _: human(value, units) if value > 0 else "0")
+    formatter = matplotlib.ticker.FuncFormatter(
+        lambda value, _: human(value, units) if value > 0 else "0"
+    )
     set_log_ticks(getattr(axis, f"{which}axis"), formatter, 2 if binary else 10, most)
 
 
 def time_ticks(axis, which):
-    set_log_ticks(getattr(axis, f"{which}axis"), matplotlib.ticker.FuncFormatter(lambda value, _: human_time(value)))
+    set_log_ticks(
+        getattr(axis, f"{which}axis"),
+        matplotlib.ticker.FuncFormatter(lambda value, _: human_time(value)),
+    )
 
 
 def set_log_ticks(axis, formatter, base=10, most=7):
@@ -323,7 +375,10 @@ def set_log_ticks(axis, formatter, base=10, most=7):
     low, high = max(low, 1e-300), max(high, 1e-300)
     if base == 2:
         doublings = math.log2(high / low)
-        base = next((power for power in (2, 4, 16, 64, 256, 1024) if doublings / math.log2(power) <= 4.5), 2**20)
+        base = next(
+            (power for power in (2, 4, 16, 64, 256, 1024) if doublings / math.log2(power) <= 4.5),
+            2**20,
+        )
         axis.set_major_locator(matplotlib.ticker.LogLocator(base=base, numticks=8))
     else:
         for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
@@ -360,7 +415,10 @@ def columns_for(width):
 
 
 def number_ticks(axis, which):
-    set_log_ticks(getattr(axis, f"{which}axis"), matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    set_log_ticks(
+        getattr(axis, f"{which}axis"),
+        matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:g}"),
+    )
 
 
 def nice_top(value):

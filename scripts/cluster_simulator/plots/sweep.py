@@ -7,9 +7,11 @@ import re
 import matplotlib
 
 from ..errors import InvalidInput
+from ..sweep.store import options_of
 from .style import COLOURS, DASHES, MARKERS, STYLE, WIDTH, make_figure
 
-# Unit of a column's name: (factor, unit) from the smallest on; the largest that leaves the values above one is taken.
+# Unit of a column's name: (factor, unit) from the smallest on; the largest that leaves the values
+# above one is taken.
 SCALES = {
     "us": [(1, "µs"), (1e3, "ms"), (1e6, "s")],
     "bytes": [(1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")],
@@ -19,17 +21,28 @@ UNITS = {"GBps": "GB/s", "gbps": "Gb/s", "s": "s", "per_s": "1/s"}
 
 def draw(rows, x, y, by, log, file):
     """Write the picture; returns a line that says what is in it."""
-    shown = [row for row in rows if row["status"] == "done" and row[x] is not None and isinstance(row[y], (int, float))]
+    shown = [
+        row
+        for row in rows
+        if row["status"] == "done" and row[x] is not None and isinstance(row[y], (int, float))
+    ]
     if not shown:
         done = sum(row["status"] == "done" for row in rows)
         raise InvalidInput(
-            f"nothing to plot: {done} of {len(rows)} points are done, and none has numbers in {y} and a value in {x}"
+            f"nothing to plot: {done} of {len(rows)} points are done, and none has numbers in"
+            f" {y} and a value in {x}"
         )
     for name, axis in ((x, "x"), (y, "y")):
-        if axis in log and any(not isinstance(row[name], (int, float)) or row[name] <= 0 for row in shown):
-            raise InvalidInput(f"--log={','.join(log)}: {name} has values that are no numbers above 0")
+        if axis in log and any(
+            not isinstance(row[name], (int, float)) or row[name] <= 0 for row in shown
+        ):
+            raise InvalidInput(
+                f"--log={','.join(log)}: {name} has values that are no numbers above 0"
+            )
     figure = _figure(shown, x, y, by, log, len(rows))
-    metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[file[-3:]]
+    metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[
+        file[-3:]
+    ]
     try:
         with matplotlib.rc_context(STYLE):
             figure.savefig(file, bbox_inches="tight", metadata=metadata)
@@ -50,13 +63,15 @@ def _styled_figure(shown, x, y, by, log, total):
         len({row[x] for row in shown}) > 1 or "x" in log
     )
     places = {
-        value: value if numeric else number for number, value in enumerate(sorted({row[x] for row in shown}, key=order))
+        value: value if numeric else number
+        for number, value in enumerate(sorted({row[x] for row in shown}, key=order))
     }
     x_factor, x_label = scale(x, [row[x] for row in shown]) if numeric else (1, label(x))
     y_factor, y_label = scale(y, [row[y] for row in shown])
     repeated = False
     groups = sorted(
-        {tuple(row[name] for name in by) for row in shown}, key=lambda group: [order(value) for value in group]
+        {tuple(row[name] for name in by) for row in shown},
+        key=lambda group: [order(value) for value in group],
     )
     for number, group in enumerate(groups):
         points = {}
@@ -76,9 +91,11 @@ def _styled_figure(shown, x, y, by, log, total):
             means,
             **look,
             markersize=4,
-            label=plain(", ".join(f"{label(name)} {text(value)}" for name, value in zip(by, group))) or None,
+            label=plain(", ".join(f"{label(name)} {text(value)}" for name, value in zip(by, group)))
+            or None,
         )
-        for place, value in zip(at, values):  # several points of one x: each is shown, the line is their mean
+        # several points of one x: each is shown, the line is their mean
+        for place, value in zip(at, values):
             if len(points[value]) > 1:
                 repeated = True
                 ax.plot(
@@ -93,7 +110,9 @@ def _styled_figure(shown, x, y, by, log, total):
     if by:
         ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
     notes = (
-        [f"{total - len(shown)} of {total} points have no result and are not shown"] if total > len(shown) else []
+        [f"{total - len(shown)} of {total} points have no result and are not shown"]
+        if total > len(shown)
+        else []
     ) + ([f"lines: means{over(shown, x, by)}; dots: single runs"] if repeated else [])
     if notes:
         figure.text(0.5, -0.05, "; ".join(notes), ha="center", fontsize=7, color="#666666")
@@ -102,8 +121,6 @@ def _styled_figure(shown, x, y, by, log, total):
 
 def over(shown, x, by):
     """What differs between the points that a mean is of."""
-    from ..sweep import options_of  # which imports this module
-
     values, points = {}, [options_of(row) for row in shown]
     for point in points:
         for name, value in point.items():
@@ -133,7 +150,9 @@ def _dress(ax, places, numeric, x_label, y_label, log, values):
         )
         ax.set_xlim(-0.4, len(places) - 0.6)
     elif "x" not in log and len(places) <= 8 and all(isinstance(value, int) for value in places):
-        ax.set_xticks([value for value in places] if all(value < 1e5 for value in places) else ax.get_xticks())
+        ax.set_xticks(
+            [value for value in places] if all(value < 1e5 for value in places) else ax.get_xticks()
+        )
 
 
 def scale(name, values):
@@ -163,7 +182,11 @@ def order(value):
         return (0, value, "")
     found = re.match(r"([\d.]+)\s*([kKMGT]?)", value)
     if found and re.fullmatch(r"\d+(\.\d+)?", found[1]):
-        return (0, float(found[1]) * {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[found[2]], value)
+        return (
+            0,
+            float(found[1]) * {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[found[2]],
+            value,
+        )
     return (1, 0, value)
 
 

@@ -4,7 +4,16 @@
 import matplotlib.colors
 import numpy
 
-from ..measures import group_size, main_kinds, measured_from, operations, part, segments, stream_order, time_in_bins
+from ..measures import (
+    group_size,
+    main_kinds,
+    measured_from,
+    operations,
+    part,
+    segments,
+    stream_order,
+    time_in_bins,
+)
 from .style import (
     BLACK,
     CALL_COLOURS,
@@ -26,10 +35,11 @@ MOST_STREAMS = 12
 
 
 def state_image(run, edges, rows=128, levels=8):
-    """(colours as rows * levels x bins x 3, ranks in a row, ranks): what the ranks of a row did in a bin.
+    """(colours as rows * levels x bins x 3, ranks in a row, ranks): what the ranks of a row did in
+    a bin.
 
-    The states stand upon one another, each as high as its share of the time: a call that is shorter than a bin is a low
-    bar of its own colour, at least one of the levels, and not a pale one.
+    The states stand upon one another, each as high as its share of the time: a call that is shorter
+    than a bin is a low bar of its own colour, at least one of the levels, and not a pale one.
     """
     calls = run.calls()
     numbers = numpy.sort(calls["rank"].unique())
@@ -44,22 +54,32 @@ def state_image(run, edges, rows=128, levels=8):
         members = min(group, len(numbers) - i * group)
         mine = row == i
         shares = numpy.array(
-            [time_in_bins(begin[mine & (state == s)], end[mine & (state == s)], edges) for s in range(3)]
+            [
+                time_in_bins(begin[mine & (state == s)], end[mine & (state == s)], edges)
+                for s in range(3)
+            ]
         )
         heights = levels_of(shares / (width * members), levels)
         # From the top down: waiting, exposed, hidden, computing.
         tops = numpy.cumsum(heights[::-1], axis=0)
         place = numpy.arange(levels)[:, None]
-        image[i * levels : (i + 1) * levels] = colours[3 - (place[:, None] >= tops[None, :3]).sum(axis=1)]
+        image[i * levels : (i + 1) * levels] = colours[
+            3 - (place[:, None] >= tops[None, :3]).sum(axis=1)
+        ]
     return image, group, numbers
 
 
 def levels_of(shares, levels):
-    """How many of the levels each state gets in each bin, waiting last: of any share above 0 at least one."""
-    counts = numpy.where(shares > 1e-9, numpy.maximum(1, numpy.rint(shares * levels)), 0).astype(int)
+    """How many of the levels each state gets in each bin, waiting last: of any share above 0 at
+    least one.
+    """
+    counts = numpy.where(shares > 1e-9, numpy.maximum(1, numpy.rint(shares * levels)), 0).astype(
+        int
+    )
     while (over := counts.sum(axis=0) > levels).any():
         counts[counts.argmax(axis=0)[over], numpy.flatnonzero(over)] -= 1
-    short = (shares.sum(axis=0) > 1 - 1e-6) & (counts.sum(axis=0) < levels)  # nothing waited: no level of it
+    # nothing waited: no level of it
+    short = (shares.sum(axis=0) > 1 - 1e-6) & (counts.sum(axis=0) < levels)
     bins = numpy.flatnonzero(short)
     counts[shares.argmax(axis=0)[short], bins] += levels - counts.sum(axis=0)[short]
     return numpy.vstack([counts, levels - counts.sum(axis=0)])
@@ -76,7 +96,9 @@ def draw_timeline(items, width):
         raise NothingToShow("no call was measured (only dltrain writes calls.log)")
     lanes = len(items) == 1
     streams = stream_order(items[0].run.calls())[:MOST_STREAMS] if lanes else []
-    heights = ([0.26 * len(streams) + 0.05] if lanes else []) + [raster_height(item.run) for item in items]
+    heights = ([0.26 * len(streams) + 0.05] if lanes else []) + [
+        raster_height(item.run) for item in items
+    ]
     figure, axes = make_figure(
         width,
         sum(heights) + 0.62 * len(heights) + 0.75,
@@ -135,7 +157,9 @@ def rank_ticks(axis, numbers, group):
             step = nice
             break
     ticks = list(range(0, rows, step))
-    axis.set_yticks([tick + 0.5 for tick in ticks], [f"{numbers[tick * group]:,}" for tick in ticks])
+    axis.set_yticks(
+        [tick + 0.5 for tick in ticks], [f"{numbers[tick * group]:,}" for tick in ticks]
+    )
 
 
 def draw_lanes(axis, run, streams, span, factor, width):
@@ -150,11 +174,19 @@ def draw_lanes(axis, run, streams, span, factor, width):
         for kind in kinds[here].unique():
             these = mine[here & (kinds == kind)]
             begin = numpy.maximum(these["start_us"].to_numpy(), span[0])
-            bars = numpy.column_stack([(begin - span[0]) / factor, (these["end_us"].to_numpy() - begin) / factor])
+            bars = numpy.column_stack(
+                [(begin - span[0]) / factor, (these["end_us"].to_numpy() - begin) / factor]
+            )
             # White edges part calls that are wide; short ones would be nothing but edges.
             wide = bars[:, 1] > (span[1] - span[0]) / factor * 0.006
             for some, edge in ((wide, "white"), (~wide, palette[kind])):
-                axis.broken_barh(bars[some], (y - 0.4, 0.8), facecolors=palette[kind], edgecolor=edge, linewidth=0.25)
+                axis.broken_barh(
+                    bars[some],
+                    (y - 0.4, 0.8),
+                    facecolors=palette[kind],
+                    edgecolor=edge,
+                    linewidth=0.25,
+                )
     axis.set_ylim(len(streams) - 0.5, -0.5)
     axis.set_yticks(range(len(streams)), [text(stream, 16) for stream in streams])
     axis.grid(False, axis="y")
@@ -176,4 +208,9 @@ def call_palette(kinds):
     for kind in kinds.value_counts().index.sort_values():
         palette[kind] = CALL_COLOURS.get(kind) or (spare.pop(0) if spare else "#BBBBBB")
     order = list(CALL_COLOURS)
-    return dict(sorted(palette.items(), key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order)))
+    return dict(
+        sorted(
+            palette.items(),
+            key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order),
+        )
+    )

@@ -43,12 +43,19 @@ def draw_topology(items, width):
     graphs = [Graph(item.run) for item in items]
     many = max(len(graph.links) for graph in graphs)
     if many > MOST_LINKS:
-        raise NothingToShow(f"{many:,} pairs of nodes are linked, too many for a picture (at most {MOST_LINKS:,})")
+        raise NothingToShow(
+            f"{many:,} pairs of nodes are linked, too many for a picture (at most {MOST_LINKS:,})"
+        )
     heights = [0.62 * (len(graph.tiers) - 1 + graph_arc(graph)) + 0.8 for graph in graphs]
     figure, axes = make_figure(
-        width, sum(heights) + 0.25 * len(items) + 0.9, len(items), 1, gridspec_kw={"height_ratios": heights}
+        width,
+        sum(heights) + 0.25 * len(items) + 0.9,
+        len(items),
+        1,
+        gridspec_kw={"height_ratios": heights},
     )
-    norm = matplotlib.colors.Normalize(0, 100)  # the same in every picture, so that two can be compared
+    # the same in every picture, so that two can be compared
+    norm = matplotlib.colors.Normalize(0, 100)
     most = max(max(carried for _, _, carried, _ in graph.links) for graph in graphs) or 1
     crowd = min(1, 60 / max(len(graph.links) for graph in graphs)) ** 0.5  # many lines: thinner
     for axis, item, graph in zip(axes[:, 0], items, graphs):
@@ -56,7 +63,9 @@ def draw_topology(items, width):
         if len(items) > 1:
             axis.set_title(text(item.label))
     factor, unit = unit_for(most, BYTES)
-    handles = [line_handle(GREY, linewidth=max(0.3, thickness(share) * crowd)) for share in (0.1, 0.5, 1)]
+    handles = [
+        line_handle(GREY, linewidth=max(0.3, thickness(share) * crowd)) for share in (0.1, 0.5, 1)
+    ]
     axes[-1, 0].legend(
         handles,
         [human_bytes(share * most) for share in (0.1, 0.5, 1)],
@@ -78,7 +87,10 @@ def draw_topology(items, width):
         shrink=0.5,
         anchor=(1.0, 1.0),
     )
-    bar.set_label("mean utilization" + (" of the busier direction" if width >= NARROW else "") + " (%)", fontsize=7)
+    bar.set_label(
+        "mean utilization" + (" of the busier direction" if width >= NARROW else "") + " (%)",
+        fontsize=7,
+    )
     bar.outline.set_linewidth(0.4)
     heading(figure, items)
     return figure
@@ -89,7 +101,9 @@ def thickness(share):
 
 
 def path(a, b):
-    """A straight line between tiers; within a tier an arc over what stands between, the higher the farther."""
+    """A straight line between tiers; within a tier an arc over what stands between, the higher the
+    farther.
+    """
     if a[1] != b[1]:
         return [a, b]
     along = numpy.linspace(0, 1, 21)
@@ -103,7 +117,8 @@ def arc_height(a, b):
 
 def draw_graph(axis, graph, norm, most, width, crowd):
     places = graph.places()
-    order = sorted(graph.links, key=lambda link: (link[3], natural(link[0]), natural(link[1])))  # the busiest on top
+    # the busiest on top
+    order = sorted(graph.links, key=lambda link: (link[3], natural(link[0]), natural(link[1])))
     left, lowest = -0.01, -0.4
     axis.add_collection(
         matplotlib.collections.LineCollection(
@@ -145,7 +160,9 @@ def draw_graph(axis, graph, norm, most, width, crowd):
                     va="top" if below else "bottom",
                     rotation=90 if upright else 0,
                     zorder=3,
-                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3} if not below else None,
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3}
+                    if not below
+                    else None,
                 )
         else:
             axis.annotate(

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pictures of studies of congestion control: what traffic writes about flow sizes, queues and rates."""
+"""Pictures of studies of congestion control: what traffic writes about flow sizes, queues and
+rates.
+"""
 
 import matplotlib.lines
 import numpy
@@ -7,7 +9,8 @@ import numpy
 from . import style as p
 
 FILLS = ("full", "none", "left", "top", "right", "bottom")  # of marks, a kind of flows each
-# And of how many flows: of fewer than 1 / (1 - q) a quantile q is only the slowest one, as in the picture by-size.
+# And of how many flows: of fewer than 1 / (1 - q) a quantile q is only the slowest one, as in the
+# picture by-size.
 SHOWN = (("p50", "median", 1), ("p95", "95th percentile", 20), ("p99", "99th percentile", 100))
 MOST_FLOWS = 12  # lines of single flows in a picture
 SINCE = "time since the simulation began"
@@ -38,7 +41,9 @@ def need(items, table, why):
 
 
 def kinds_of(items):
-    """Kinds of flows (the load, an incast) that are drawn apart, those with the most flows first; of one kind: all."""
+    """Kinds of flows (the load, an incast) that are drawn apart, those with the most flows first;
+    of one kind: all.
+    """
     count = {}
     for item in items:
         table = item.run.slowdowns()
@@ -49,11 +54,13 @@ def kinds_of(items):
 
 
 def slowdown_panels(axes, items, most_ticks=3):
-    """Into three axes, over flow size: the groups of slowdown.csv, of about as many flows each. Handles and labels.
+    """Into three axes, over flow size: the groups of slowdown.csv, of about as many flows each.
+    Handles and labels.
 
-    A group is a mark at the middle of its sizes and a line from its smallest to its largest. Kinds of flows are lines
-    of their own: of one run in the colours of runs, of several with marks filled in different ways. The handles tell
-    the kinds; of one kind there are none. A quantile of too few flows is not drawn, which the axis says.
+    A group is a mark at the middle of its sizes and a line from its smallest to its largest. Kinds
+    of flows are lines of their own: of one run in the colours of runs, of several with marks filled
+    in different ways. The handles tell the kinds; of one kind there are none. A quantile of too few
+    flows is not drawn, which the axis says.
     """
     kinds = kinds_of(items)
     shown = kinds[: len(FILLS)]
@@ -61,7 +68,11 @@ def slowdown_panels(axes, items, most_ticks=3):
     for i, kind in enumerate(shown):
         looks[kind] = {"fillstyle": FILLS[i], "markerfacecoloralt": "white", "markeredgewidth": 0.7}
         if len(items) == 1 and len(kinds) > 1:
-            looks[kind] = {"color": p.COLOURS[i], "linestyle": p.DASHES[i % len(p.DASHES)], "marker": p.MARKERS[i]}
+            looks[kind] = {
+                "color": p.COLOURS[i],
+                "linestyle": p.DASHES[i % len(p.DASHES)],
+                "marker": p.MARKERS[i],
+            }
         if len(kinds) > 1:
             look = {"color": p.GREY, "linestyle": "none", "marker": "o", **looks[kind]}
             handles.append(matplotlib.lines.Line2D([], [], markersize=3, **look))
@@ -73,15 +84,34 @@ def slowdown_panels(axes, items, most_ticks=3):
         table = item.run.slowdowns()
         for kind in shown:
             tables.append(table[(table["tag"] == kind) & (table["kind"] == "group")])
-            line = {"color": item.colour, "linestyle": item.dashes, "marker": item.marker, **looks[kind]}
+            line = {
+                "color": item.colour,
+                "linestyle": item.dashes,
+                "marker": item.marker,
+                **looks[kind],
+            }
             lines.append(line)
-    every = [size for table in tables for column in ("from_bytes", "to_bytes") for size in table[column] if size > 0]
+    every = [
+        size
+        for table in tables
+        for column in ("from_bytes", "to_bytes")
+        for size in table[column]
+        if size > 0
+    ]
     for axis, (name, title, least) in zip(axes, SHOWN):
         values = [1.0]
         for every_group, line in zip(tables, lines):
             table = every_group[every_group["flows"] >= least]
-            low, high = (numpy.maximum(table[column].to_numpy(), 1) for column in ("from_bytes", "to_bytes"))
-            axis.plot(numpy.sqrt(low.astype(float) * high), table[name], markersize=2.5, linewidth=0.9, **line)
+            low, high = (
+                numpy.maximum(table[column].to_numpy(), 1) for column in ("from_bytes", "to_bytes")
+            )
+            axis.plot(
+                numpy.sqrt(low.astype(float) * high),
+                table[name],
+                markersize=2.5,
+                linewidth=0.9,
+                **line,
+            )
             axis.hlines(table[name], low, high, color=line["color"], linewidth=0.5)
             values += list(table[name])
         p.widen_log(axis, "x", every or [1], 4)
@@ -94,7 +124,16 @@ def slowdown_panels(axes, items, most_ticks=3):
         if len(values) == 1:
             most = max(int(table["flows"].max()) for table in tables if len(table))
             words = f"a group has\nat most {most} flows;\n{least} are wanted\n(--size-groups)"
-            axis.text(0.5, 0.5, words, transform=axis.transAxes, ha="center", va="center", color=p.GREY, fontsize=7)
+            axis.text(
+                0.5,
+                0.5,
+                words,
+                transform=axis.transAxes,
+                ha="center",
+                va="center",
+                color=p.GREY,
+                fontsize=7,
+            )
             axis.set_ylim(0.93, 2.1)
             p.number_ticks(axis, "y")
         axis.set_ylabel("slowdown, " + title)
@@ -102,7 +141,9 @@ def slowdown_panels(axes, items, most_ticks=3):
 
 
 def draw_slowdown(items, width):
-    items = need(items, has_groups, "no flow sizes with slowdowns (slowdown.csv is missing or empty)")
+    items = need(
+        items, has_groups, "no flow sizes with slowdowns (slowdown.csv is missing or empty)"
+    )
     columns = 3 if width >= p.NARROW else 1
     figure, axes = p.make_figure(width, 2.3 * (3 // columns) + 0.2, 3 // columns, columns)
     kinds = slowdown_panels(axes.flat, items, most_ticks=3 if columns > 1 else 6)
@@ -141,18 +182,28 @@ def interval_of(run, key, default):
 
 def draw_queues(items, width):
     items = need(
-        items, lambda run: run.queues(), "no queues over time (queues.csv is missing or empty; --queue-interval)"
+        items,
+        lambda run: run.queues(),
+        "no queues over time (queues.csv is missing or empty; --queue-interval)",
     )
     items = [item for item in items if len(during(item, item.run.queues()))]
     if not items:
         raise p.NothingToShow("no queue at the times asked for (--from, --until)")
     if len(items) == 1:
         table = during(items[0], items[0].run.queues())
-        panels = [[link_of(items[0], table, link, i) for i, link in enumerate(dict.fromkeys(table["link"]))][:8]]
+        panels = [
+            [
+                link_of(items[0], table, link, i)
+                for i, link in enumerate(dict.fromkeys(table["link"]))
+            ][:8]
+        ]
         names = [""]
     else:
         names = ports_of_all(items)
-        panels = [[link_of(item, during(item, item.run.queues()), name) for item in items] for name in names]
+        panels = [
+            [link_of(item, during(item, item.run.queues()), name) for item in items]
+            for name in names
+        ]
     figure, axes = p.make_figure(
         width, (2.4 if len(panels) == 1 else 1.45 * len(panels)) + 0.4, len(panels), 1, sharex=True
     )
@@ -163,14 +214,18 @@ def draw_queues(items, width):
     titles = []
     for axis, panel, name in zip(axes, panels, names):
         for _, colour, dashes, (times, values) in reversed(panel):  # the longest is on top
-            p.line_over_time(axis, times / factor, values / size, color=colour, linestyle=dashes, linewidth=0.8)
+            p.line_over_time(
+                axis, times / factor, values / size, color=colour, linestyle=dashes, linewidth=0.8
+            )
         axis.set_ylim(bottom=0)
         limit(axis, items, factor)
         axis.set_ylabel(f"queue ({size_unit})")
         if name:
             missing = [label for label, *_, (times, _) in panel if not len(times)]
             note = f"; not among the longest of: {', '.join(missing)}" if missing else ""
-            titles.append(p.fitting(p.text(name + note, 160), p.STYLE["axes.titlesize"], (width - 0.8) * 72))
+            titles.append(
+                p.fitting(p.text(name + note, 160), p.STYLE["axes.titlesize"], (width - 0.8) * 72)
+            )
     p.time_axis(axes[-1], unit, SINCE)
     if names[0]:
         p.run_legend(axes[0], items, width, title=titles[0])
@@ -188,7 +243,9 @@ def draw_queues(items, width):
 
 
 def link_of(item, table, link, number=None):
-    """(name, colour, dashes, (times, bytes)) of one port of one run; of several ports the number says which."""
+    """(name, colour, dashes, (times, bytes)) of one port of one run; of several ports the number
+    says which.
+    """
     series = steps_of(table[table["link"] == link], interval_of(item.run, "queues_csv", 1.0))
     if number is None:
         return item.label, item.colour, item.dashes, series
@@ -196,7 +253,8 @@ def link_of(item, table, link, number=None):
 
 
 def ports_of_all(items, most=3):
-    """The ports that compared runs are drawn at: of those that most runs have, the ones with the most bytes in time.
+    """The ports that compared runs are drawn at: of those that most runs have, the ones with the
+    most bytes in time.
 
     queues.csv has the longest queues of each run only.
     """
@@ -217,7 +275,12 @@ def jain_panel(axis, items, factor):
     for item in items:
         table = during(item, item.run.fairness())
         table = table[table["flows"] > 0]
-        look = {"color": item.colour, "linestyle": item.dashes, "linewidth": 0.9, "marker": item.marker}
+        look = {
+            "color": item.colour,
+            "linestyle": item.dashes,
+            "linewidth": 0.9,
+            "marker": item.marker,
+        }
         p.line_over_time(axis, table["time_us"] / factor, table["jain"], **look)
     axis.set_ylim(0, 1.04)
     limit(axis, items, factor)
@@ -238,29 +301,43 @@ def over_intervals(axis, times, values, interval, factor, colour, dashes):
 
 def draw_rates(items, width):
     items = need(
-        items, lambda run: run.fairness(), "no rates over time (fairness.csv is missing or empty; --rate-interval)"
+        items,
+        lambda run: run.fairness(),
+        "no rates over time (fairness.csv is missing or empty; --rate-interval)",
     )
     items = [item for item in items if len(during(item, item.run.fairness()))]
     if not items:
         raise p.NothingToShow("no flow under way at the times asked for (--from, --until)")
-    detailed = [item for item in items if 0 < during(item, item.run.rates())["flow"].nunique() <= MOST_FLOWS]
+    detailed = [
+        item for item in items if 0 < during(item, item.run.rates())["flow"].nunique() <= MOST_FLOWS
+    ]
     rows = len(detailed) + 2
     figure, axes = p.make_figure(width, 1.6 * rows + 0.4, rows, 1, sharex=True)
     axes = axes[:, 0]
-    factor, unit = p.unit_for(max(during(item, item.run.fairness())["time_us"].max() for item in items), p.TIMES)
+    factor, unit = p.unit_for(
+        max(during(item, item.run.fairness())["time_us"].max() for item in items), p.TIMES
+    )
     for axis, item in zip(axes, detailed):
         interval = interval_of(item.run, "fairness", 100.0)
         labels, handles = [], []
         for i, (flow, table) in enumerate(during(item, item.run.rates()).groupby("flow")):
             colour, dashes = p.COLOURS[i % len(p.COLOURS)], p.DASHES[i % len(p.DASHES)]
             over_intervals(
-                axis, table["time_us"].to_numpy(), table["gbps"].to_numpy(), interval, factor, colour, dashes
+                axis,
+                table["time_us"].to_numpy(),
+                table["gbps"].to_numpy(),
+                interval,
+                factor,
+                colour,
+                dashes,
             )
             handles.append(p.line_handle(colour, dashes))
             labels.append(p.text(f"{flow}: {table['src'].iloc[0]}->{table['dst'].iloc[0]}", 30))
         axis.set_ylabel("a flow (Gb/s)")
         axis.set_ylim(bottom=0)
-        p.legend_above(axis, handles, labels, width, title=p.text(item.label, 60) if len(items) > 1 else "")
+        p.legend_above(
+            axis, handles, labels, width, title=p.text(item.label, 60) if len(items) > 1 else ""
+        )
     for item in items:
         table = during(item, item.run.fairness())
         over_intervals(

@@ -5,6 +5,7 @@
  * algorithms-test.cc.
  */
 #include "collectives/cost.h"
+#include "collectives/hierarchical-cost.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 
@@ -42,29 +43,35 @@ TEST(Cost, CeilLog2)
     EXPECT_EQ(CeilLog2(UINT32_MAX), 32U);
 }
 
+/// Of 16 MB on 16 servers of one GPU.
+Cost
+OnServers(Op op, const std::string& algorithm, uint64_t pipelineBytes = 0)
+{
+    const Collective what{op, op == Op::kBarrier ? 0UL : 16000000UL, 16, 0};
+    return *Find(op, algorithm)->CostOf(what, UniformPlacement(16, 1), {0, pipelineBytes});
+}
+
 TEST(Cost, TimesOfTheTextbooks)
 {
     // 16 ranks, 16 MB, 1 us, 10 GB/s (1e-10 s/byte): a chunk is 1 MB, 100 us.
     const AlphaBeta link{1e-6, 1e-10, 0, 0};
-    Extent e;
-    e.bytes = 16000000;
-    e.ranks = 16;
-    e.servers = 16;
-    EXPECT_NEAR(Seconds(RingAllReduceCost(e), link), 30 * 101e-6, 1e-12);
-    EXPECT_NEAR(Seconds(RingReduceScatterCost(e), link), 15 * 101e-6, 1e-12);
-    EXPECT_NEAR(Seconds(RingAllGatherCost(e), link), 15 * 101e-6, 1e-12);
-    EXPECT_NEAR(Seconds(DirectAllToAllCost(e), link), 1e-6 + 15 * 100e-6, 1e-12);
-    EXPECT_NEAR(Seconds(DisseminationBarrierCost(e), link), 4e-6, 1e-15);
+    EXPECT_NEAR(Seconds(OnServers(Op::kAllReduce, "ring"), link), 30 * 101e-6, 1e-12);
+    EXPECT_NEAR(Seconds(OnServers(Op::kReduceScatter, "ring"), link), 15 * 101e-6, 1e-12);
+    EXPECT_NEAR(Seconds(OnServers(Op::kAllGather, "ring"), link), 15 * 101e-6, 1e-12);
+    EXPECT_NEAR(Seconds(OnServers(Op::kAllToAll, "direct"), link), 1e-6 + 15 * 100e-6, 1e-12);
+    EXPECT_NEAR(Seconds(OnServers(Op::kBarrier, "dissemination"), link), 4e-6, 1e-15);
 
     // Broadcast in 32 slices of 50 us over 15 links: the last slice sets out after 31 and crosses
     // 15.
-    e.loops = 32;
-    EXPECT_NEAR(Seconds(RingBroadcastCost(e), link), 15e-6 + (31 + 15) * 50e-6, 1e-12);
+    EXPECT_NEAR(Seconds(OnServers(Op::kBroadcast, "ring", 500000), link),
+                15e-6 + (31 + 15) * 50e-6,
+                1e-12);
 
     // Reduction and posting are charged where they happen.
-    e.loops = 1;
-    EXPECT_NEAR(Seconds(RingAllReduceCost(e), {0, 0, 1e-9, 0}), 15 * 1e6 * 1e-9, 1e-12);
-    EXPECT_NEAR(Seconds(DirectAllToAllCost(e), {0, 0, 0, 2e-6}), 30e-6, 1e-12);
+    EXPECT_NEAR(Seconds(OnServers(Op::kAllReduce, "ring"), {0, 0, 1e-9, 0}),
+                15 * 1e6 * 1e-9,
+                1e-12);
+    EXPECT_NEAR(Seconds(OnServers(Op::kAllToAll, "direct"), {0, 0, 0, 2e-6}), 30e-6, 1e-12);
 }
 
 TEST(Cost, LoopsOfTwoLevelsOverlap)
@@ -109,30 +116,27 @@ TEST(Cost, LoopsOfTwoLevelsOverlap)
     e.loops = 5;
     EXPECT_DOUBLE_EQ(HierarchicalSeconds(Op::kAllReduce, e, levels),
                      2 * 7 * 3 + 5 * std::max(7 * 3, 6 * 4));
-    EXPECT_EQ(HierarchicalAllReduceCost(e).chain, 2 * 7 + 5 * 7U);
+    EXPECT_EQ(PipelinedChain(Op::kAllReduce, e), 2 * 7 + 5 * 7U);
     e.servers = 1;
     e.ranks = 8;
-    EXPECT_EQ(HierarchicalAllReduceCost(e).chain, 7 * (5 + 1U))
+    EXPECT_EQ(PipelinedChain(Op::kAllReduce, e), 7 * (5 + 1U))
         << "scatter of a loop, gather of the one before";
     EXPECT_THROW(HierarchicalSeconds(Op::kBroadcast, e, levels), std::invalid_argument);
 }
 
 TEST(Cost, HierarchyTradesNothingButLatency)
 {
-    Extent e;
-    e.bytes = 1 << 20;
-    e.ranks = 64;
-    e.servers = 8;
-    e.gpusPerServer = 8;
-    const Cost flat = RingAllReduceCost(e);
-    const Cost levels = HierarchicalAllReduceCost(e);
+    const Collective what{Op::kAllReduce, 1 << 20, 64, 0};
+    const auto placement = UniformPlacement(8, 8);
+    const Cost flat = *Find(what.op, "ring")->CostOf(what, placement, {});
+    const Cost levels = *Find(what.op, "hierarchical")->CostOf(what, placement, {});
     EXPECT_EQ(flat.chain, 126U);
     EXPECT_EQ(levels.chain, 28U);
     EXPECT_EQ(flat.totalBytes, levels.totalBytes);
     EXPECT_DOUBLE_EQ(flat.sentPerRank, levels.sentPerRank);
-    EXPECT_DOUBLE_EQ(flat.outOfServer, 2.0 * e.bytes * 63 / 64);
-    EXPECT_DOUBLE_EQ(levels.outOfServer, 2.0 * e.bytes * 7 / 8);
-    EXPECT_DOUBLE_EQ(levels.outOfServer, LeastBytesPerServer(Op::kAllReduce, e.bytes, 64, 8));
+    EXPECT_DOUBLE_EQ(flat.outOfServer, 2.0 * what.bytes * 63 / 64);
+    EXPECT_DOUBLE_EQ(levels.outOfServer, 2.0 * what.bytes * 7 / 8);
+    EXPECT_DOUBLE_EQ(levels.outOfServer, LeastBytesPerServer(Op::kAllReduce, what.bytes, 64, 8));
 }
 
 TEST(Cost, LowerBounds)

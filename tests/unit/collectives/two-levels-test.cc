@@ -6,6 +6,7 @@
  * packets. Phases must overlap as cost.h says.
  */
 #include "collectives/cost.h"
+#include "collectives/hierarchical-cost.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "collectives/server-groups.h"

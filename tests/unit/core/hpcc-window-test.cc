@@ -4,6 +4,8 @@
  * HpccWindow against values worked by hand from algorithm 1. T = 10 us and 100 Gb/s: W_init = 125,000 B,
  * W_AI = 125,000 x 0.05 / 100 = 62.5 B.
  */
+#include "telemetry-hops.h"
+
 #include "contrib/rdma/core/hpcc-window.h"
 
 #include <gtest/gtest.h>
@@ -13,21 +15,11 @@ using namespace rdma;
 namespace
 {
 
-constexpr uint64_t kLine = 100000000000;
 
 HpccParameters
 Parameters()
 {
-    HpccParameters p;
-    p.baseRtt = Microseconds(10);
-    return p;
-}
-
-/// A port at 100 Gb/s at a time in us.
-TelemetryHop
-Hop(double us, uint64_t txBytes, uint64_t queue)
-{
-    return {static_cast<int64_t>(us * 1e6), txBytes, queue, kLine};
+    return OfTenMicroseconds<HpccParameters>();
 }
 
 } // namespace

@@ -16,6 +16,28 @@
 namespace ibtest
 {
 
+/// What a function throws, as text.
+template <class Error, class Function>
+std::string
+What(const Function& function)
+{
+    try
+    {
+        function();
+    }
+    catch (const Error& error)
+    {
+        return error.what();
+    }
+    return "no error";
+}
+
+inline bool
+Has(const std::string& text, const std::string& part)
+{
+    return text.find(part) != std::string::npos;
+}
+
 /// Ports are numbered in the order in which cables are added; every host port is an endpoint.
 struct Builder
 {

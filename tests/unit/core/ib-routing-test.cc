@@ -12,29 +12,10 @@ namespace
 {
 
 using ibtest::Builder;
+using ibtest::What;
+using ibtest::Has;
 using ibtest::Tree;
 using namespace rdma;
-
-template <class Error, class Function>
-std::string
-What(const Function& function)
-{
-    try
-    {
-        function();
-    }
-    catch (const Error& error)
-    {
-        return error.what();
-    }
-    return "no error";
-}
-
-bool
-Has(const std::string& text, const std::string& part)
-{
-    return text.find(part) != std::string::npos;
-}
 
 /// A channel between switches: (switch, out port).
 using Channel = std::pair<uint32_t, uint32_t>;

@@ -10,6 +10,8 @@ namespace
 {
 
 using ibtest::Builder;
+using ibtest::What;
+using ibtest::Has;
 using namespace rdma;
 
 IbSubnetOptions
@@ -19,27 +21,6 @@ With(uint8_t lmc, IbUnreached unreached = IbUnreached::kError)
     options.lmc = lmc;
     options.unreached = unreached;
     return options;
-}
-
-template <class Error, class Function>
-std::string
-What(const Function& function)
-{
-    try
-    {
-        function();
-    }
-    catch (const Error& error)
-    {
-        return error.what();
-    }
-    return "no error";
-}
-
-bool
-Has(const std::string& text, const std::string& part)
-{
-    return text.find(part) != std::string::npos;
 }
 
 TEST(IbSubnet, LidsAreHostPortsThenSwitches)

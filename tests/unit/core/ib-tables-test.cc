@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "contrib/rdma/core/ib-routing.h"
+#include "contrib/rdma/core/ib-tables-reading.h"
 #include "contrib/rdma/core/ib-tables.h"
 #include "ib-fabrics.h"
 

@@ -4,6 +4,8 @@
  * PowertcpWindow and ThetaPowertcpWindow against values worked by hand from algorithms 1 and 2. tau
  * = 10 us and 100 Gb/s: HostBw tau = 125,000 B; N = 10: beta = 12,500 B; gamma = 0.9.
  */
+#include "telemetry-hops.h"
+
 #include "contrib/rdma/core/powertcp-window.h"
 
 #include <gtest/gtest.h>
@@ -13,22 +15,12 @@ using namespace rdma;
 namespace
 {
 
-constexpr uint64_t kLine = 100000000000;
 constexpr int64_t kUs = 1000000;
 
 PowertcpParameters
 Parameters()
 {
-    PowertcpParameters p;
-    p.baseRtt = Microseconds(10);
-    return p;
-}
-
-/// A port at 100 Gb/s at a time in us.
-TelemetryHop
-Hop(double us, uint64_t txBytes, uint64_t queue)
-{
-    return {static_cast<int64_t>(us * 1e6), txBytes, queue, kLine};
+    return OfTenMicroseconds<PowertcpParameters>();
 }
 
 } // namespace

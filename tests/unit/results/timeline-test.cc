@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // timeline.json, of files made by hand: where arrows begin and end. That whole runs are shown right
 // is tested from outside (tests/system/scripts-timeline.py).
+#include "results/timeline-choice.h"
 #include "results/timeline-writer.h"
 #include "scratch-folder.h"
 

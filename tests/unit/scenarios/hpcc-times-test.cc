@@ -73,6 +73,19 @@ TEST(HpccTimes, StandaloneTime)
     EXPECT_EQ(HpccStandaloneNs(path, 1001, 1000), 4800u + 877u);
 }
 
+std::string
+Attribute(const RunOptions& run, const std::string& name)
+{
+    for (const auto& [attribute, text] : run.optionAttributes)
+    {
+        if (attribute == name)
+        {
+            return text;
+        }
+    }
+    return "";
+}
+
 TEST(Compat, DecidesWhatIsNotGiven)
 {
     const auto none = Traffic({"--topology=single-switch", "--hosts=4"});
@@ -83,11 +96,11 @@ TEST(Compat, DecidesWhatIsNotGiven)
     EXPECT_EQ(none.scenario->fabric.windowBytes, 0u);
     // RoCE: ACKs travel in their queue pair's class, CNPs in 6.
     EXPECT_EQ(none.scenario->fabric.ackPriority, 8);
-    EXPECT_EQ(none.scenario->fabric.cnpPriority, 6);
+    EXPECT_EQ(Attribute(none.scenario->run, "ns3::RdmaNic::CnpPriority"), "6");
     const auto priorities = Traffic({"--topology=single-switch", "--hosts=4", "--ack-priority=5", "--cnp-priority=7"});
     ASSERT_TRUE(priorities.scenario);
     EXPECT_EQ(priorities.scenario->fabric.ackPriority, 5);
-    EXPECT_EQ(priorities.scenario->fabric.cnpPriority, 7);
+    EXPECT_EQ(Attribute(priorities.scenario->run, "ns3::RdmaNic::CnpPriority"), "7");
     EXPECT_FALSE(none.scenario->fabric.variableWindow || none.scenario->fabric.ecnBehind || none.scenario->completionAtSender);
 
     const auto hpcc = Traffic({"--topology=single-switch", "--hosts=4", "--compat=hpcc"});
@@ -98,9 +111,9 @@ TEST(Compat, DecidesWhatIsNotGiven)
     EXPECT_EQ(f.frames.ackWire, 60u);
     EXPECT_EQ(f.ackEvery, 1u);
     EXPECT_EQ(f.ackPriority, 3);
-    EXPECT_EQ(f.cnpPriority, 3);
+    EXPECT_EQ(Attribute(hpcc.scenario->run, "ns3::RdmaNic::CnpPriority"), "3");
     EXPECT_EQ(f.timeUnit, Nanoseconds(1));
-    EXPECT_EQ(f.nakInterval, Microseconds(500));
+    EXPECT_EQ(Attribute(hpcc.scenario->run, "ns3::RdmaNic::NakInterval"), "500000000ps");
     EXPECT_EQ(f.switchLatency.ps, 0);
     EXPECT_EQ(f.windowBytes, (4000u + 2 * 80u) * 100 / 8); // 100 Gb/s, 1 us a link
     EXPECT_TRUE(f.variableWindow && f.ecnBehind && f.pfc && f.ecn);

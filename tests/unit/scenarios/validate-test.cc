@@ -4,17 +4,16 @@
  * Command lines to scenarios of dltrain and collperf: what follows from what, every kind of bad input as one clear error,
  * and the presets.
  */
-#include "scenarios/spec/validate.h"
-
+#include "contrib/rdma/core/congestion-control.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/plan-text.h"
-
-#include <gtest/gtest.h>
+#include "scenarios/spec/validate.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <map>
 #include <set>
 #include <unistd.h>
@@ -597,13 +596,40 @@ TEST(Presets, TheLargeClusterIsTheOneOfTheIssue)
     EXPECT_EQ(result.scenario->zero, 2u);
 }
 
+// A law that brings no preset is marked for as a switch marks by itself, not from the first byte
+// on.
+TEST(Validate, CongestionControlWithoutPresets)
+{
+    const rdma::RegisteredCongestionControl plain{"plain", "of this test", {}};
+    const auto run = Train({"--cc=plain"});
+    ASSERT_TRUE(run.scenario);
+    EXPECT_EQ(run.scenario->fabric.ecnKmin.value, 400000u);
+    EXPECT_EQ(run.scenario->fabric.ecnKmax.value, 1600000u);
+    EXPECT_EQ(run.scenario->fabric.ecnPmax, 0.2);
+    EXPECT_FALSE(run.scenario->run.asRun["fabric"].contains("cc_preset"));
+    for (const auto& note : run.notes)
+    {
+        EXPECT_EQ(note.find("ecn-kmin"), std::string::npos) << note;
+    }
+    EXPECT_EQ(Train({"--cc=plain", "--ecn-kmin=1MB"}).scenario->fabric.ecnKmin.value, 1000000u);
+    EXPECT_EQ(TrainError({"--cc=plain", "--cc-preset=hpcc19"}),
+              "--cc-preset=hpcc19: is of dctcp, not of --cc=plain, which has no presets");
+    EXPECT_EQ(TrainError({"--cc=swift", "--cc-preset=hpcc-code"}),
+              "--cc-preset=hpcc-code: is of dcqcn dctcp hpcc timely, not of --cc=swift; allowed: "
+              "sigcomm20, csg-htsim");
+}
+
 TEST(Validate, TimeoutsAreNcclsForWhatNcclSends)
 {
     // NCCL 2.23 and later: NCCL_IB_TIMEOUT 20, NCCL_IB_RETRY_CNT 7; drivers' default for plain traffic: 14.
     const auto training = Train({});
     ASSERT_TRUE(training.scenario);
     EXPECT_EQ(training.scenario->fabric.timeoutExponent, 20u);
-    EXPECT_EQ(training.scenario->fabric.retryCount, 7u);
+    const auto& attributes = training.scenario->run.optionAttributes;
+    EXPECT_EQ(std::count(attributes.begin(),
+                         attributes.end(),
+                         std::pair<std::string, std::string>{"ns3::RdmaNic::RetryCount", "7"}),
+              1);
     const auto collective = Perf({});
     ASSERT_TRUE(collective.scenario);
     EXPECT_EQ(collective.scenario->fabric.timeoutExponent, 20u);

@@ -3,6 +3,7 @@
  *
  * The registry, what all families share, and the two small ones: leaf-spine and single switch.
  */
+#include "results-of.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 #include "topologies/routes.h"
@@ -19,14 +20,7 @@ using topo::TopologyRequest;
 std::string
 Errors(const TopologyRequest& request)
 {
-    const auto result = topo::MakeTopology(request);
-    EXPECT_NE(result.topology.has_value(), !result.errors.empty()) << "one or the other";
-    std::string text;
-    for (const auto& e : result.errors)
-    {
-        text += topo::ToString(e) + "\n";
-    }
-    return text;
+    return ErrorsOf(topo::MakeTopology(request));
 }
 
 TopologyRequest

@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "contrib/rdma/core/nearest-name.h"
 #include "topologies/names.h"
 #include "topologies/scale-up-model.h"
 #include "topologies/server.h"
@@ -65,7 +66,7 @@ TEST(Servers, Presets)
     EXPECT_EQ(topo::FindServer(presets, "DGX-A100"), topo::FindServer(presets, "dgx-a100"));
     EXPECT_EQ(topo::FindServer(presets, "DGX_A100"), topo::FindServer(presets, "dgx-a100"));
     EXPECT_EQ(topo::FindServer(presets, "dgx-a10"), nullptr);
-    EXPECT_EQ(topo::NearestName("dgx-a10", topo::ServerNames(presets)), "dgx-a100");
+    EXPECT_EQ(rdma::NearestName("dgx-a10", topo::ServerNames(presets)), "dgx-a100");
     ASSERT_TRUE(topo::FindServerForGpu(presets, "a100"));
     EXPECT_EQ(topo::FindServerForGpu(presets, "A100")->name, "dgx-a100")
         << "the first, not the PCIe one";
@@ -82,7 +83,7 @@ Errors(const std::string& text)
     std::string all;
     for (const auto& e : errors)
     {
-        all += topo::ToString(e) + "\n";
+        all += e.Sentence() + "\n";
     }
     return all;
 }

@@ -4,6 +4,7 @@
  * Tori, meshes and rings: counts, names and distances against their formulas.
  */
 #include "contrib/rdma/core/ib-routing.h"
+#include "results-of.h"
 #include "topologies/family.h"
 #include "topologies/routes.h"
 
@@ -31,14 +32,7 @@ Request(Sizes sizes, uint32_t hostsPerSwitch = 1, bool wrap = true)
 std::string
 Errors(const TopologyRequest& request)
 {
-    const auto result = topo::MakeTopology(request);
-    EXPECT_NE(result.topology.has_value(), !result.errors.empty()) << "one or the other";
-    std::string text;
-    for (const auto& e : result.errors)
-    {
-        text += topo::ToString(e) + "\n";
-    }
-    return text;
+    return ErrorsOf(topo::MakeTopology(request));
 }
 
 /// Links from the first switch to all others.

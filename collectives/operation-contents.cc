@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "collectives/operation-contents.h"
+
+namespace coll
+{
+
+OperationContents::OperationContents(const Collective& what, const RankSets& sets)
+    : m_what(what),
+      m_sets(sets),
+      m_pieces(what.bytes, what.ranks)
+{
+}
+
+SymbolicBytes
+OperationContents::Buffer(Rank rank) const
+{
+    const Range piece = m_pieces.Part(rank);
+    const uint64_t end = piece.offset + piece.bytes;
+    const SymbolicBytes own = Input(rank);
+    SymbolicBytes nothing(m_what.bytes);
+    switch (m_what.op)
+    {
+    case Op::kAllReduce:
+    case Op::kReduceScatter:
+        return own;
+    case Op::kAllGather:
+        nothing.Write(piece.offset, own.Copy(piece.offset, end));
+        return nothing;
+    case Op::kBroadcast:
+        return rank == m_what.root ? own : nothing;
+    case Op::kAllToAll: {
+        SymbolicBytes output(m_what.ranks * piece.bytes);
+        output.Write(rank * piece.bytes, own.Copy(piece.offset, end));
+        return output;
+    }
+    case Op::kBarrier:
+        break;
+    }
+    return SymbolicBytes(0);
+}
+
+SymbolicBytes
+OperationContents::Input(Rank rank) const
+{
+    return SymbolicBytes(m_what.bytes, {m_sets.Single(rank), 0});
+}
+
+std::vector<OperationContents::Expected>
+OperationContents::Promise(Rank rank) const
+{
+    std::vector<Expected> promise;
+    const Range own = m_pieces.Part(rank);
+    switch (m_what.op)
+    {
+    case Op::kAllReduce:
+        promise.push_back({0, m_what.bytes, {m_sets.All(), 0}});
+        break;
+    case Op::kReduceScatter:
+        promise.push_back({own.offset, own.offset + own.bytes, {m_sets.All(), 0}});
+        break;
+    case Op::kAllGather:
+        for (Rank r = 0; r < m_what.ranks; r++)
+        {
+            const Range piece = m_pieces.Part(r);
+            promise.push_back({piece.offset, piece.offset + piece.bytes, {m_sets.Single(r), 0}});
+        }
+        break;
+    case Op::kBroadcast:
+        promise.push_back({0, m_what.bytes, {m_sets.Single(m_what.root), 0}});
+        break;
+    case Op::kAllToAll:
+        for (Rank r = 0; r < m_what.ranks; r++)
+        {
+            const uint64_t begin = r * own.bytes;
+            promise.push_back({begin,
+                               begin + own.bytes,
+                               {m_sets.Single(r),
+                                static_cast<int64_t>(own.offset) - static_cast<int64_t>(begin)}});
+        }
+        break;
+    case Op::kBarrier:
+        break;
+    }
+    return promise;
+}
+
+} // namespace coll

@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a scenario says of a fabric's link layer, as the helper takes it: the one place where the
+ * bridge asks which one it is.
+ */
+#ifndef LINK_LAYER_SETUP_H
+#define LINK_LAYER_SETUP_H
+
+#include "scenarios/spec/scenario.h"
+
+#include "ns3/rdma-fabric-helper.h"
+
+#include <memory>
+#include <string>
+
+namespace dltrain
+{
+
+class LinkLayerSetup
+{
+  public:
+    /// \param spec outlives what is returned
+    static std::unique_ptr<LinkLayerSetup> Of(const scenario::FabricSpec& spec);
+    virtual ~LinkLayerSetup() = default;
+
+    /// \param nic as all are \return what is wrong with attributes taken together, or nothing
+    virtual std::string Check(const ns3::RdmaNic& nic) const = 0;
+    /// \return why several processes cannot simulate it, or nothing
+    virtual std::string CheckProcesses() const = 0;
+    virtual void Apply(ns3::RdmaFabricHelper& helper) const = 0;
+    /// \return what the helper found wrong, with the option that it is about
+    virtual std::string Explain(const std::string& error) const = 0;
+};
+
+} // namespace dltrain
+
+#endif /* LINK_LAYER_SETUP_H */

@@ -1,0 +1,93 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_PENDING_MESSAGES_H
+#define DLTRAIN_PENDING_MESSAGES_H
+
+#include "results/flow-table.h"
+
+#include "ns3/rdma-verbs.h"
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace dltrain
+{
+
+/**
+ * Messages under way, by the queue pair that they were posted to. A queue pair's messages arrive in
+ * the order they were posted in, so a list for each matches them; entries come from one pool.
+ */
+class PendingMessages
+{
+  public:
+    struct Message
+    {
+        int64_t posted{0};
+        uint64_t flow{0};
+        uint32_t tag{0};
+        bool measured{false};
+        ns3::RdmaOperation operation{ns3::RdmaOperation::WRITE};
+    };
+
+    /// What is known of a queue pair that messages were posted to.
+    struct Sender
+    {
+        uint32_t count{0}; //!< messages under way
+        uint32_t fromGpu{results::FlowRecord::NO_GPU};
+        uint32_t toGpu{results::FlowRecord::NO_GPU};
+        bool failed{false};
+        // The last message's size and its ideal completion time:
+        bool idealImmediate{false};
+        ns3::RdmaOperation idealOperation{ns3::RdmaOperation::WRITE};
+        uint64_t idealBytes{UINT64_MAX};
+        int64_t ideal{0};
+        uint32_t idealTo{UINT32_MAX};
+
+      private:
+        friend class PendingMessages;
+        uint32_t m_head{UINT32_MAX};
+        uint32_t m_tail{UINT32_MAX};
+    };
+
+    explicit PendingMessages(uint32_t endpoints);
+
+    /// \param number of the queue pair \param most there are at this endpoint, as far as is known
+    /// \return it; stays where it is
+    Sender& Find(uint32_t endpoint, uint32_t number, uint32_t most);
+
+    void Add(Sender& sender, const Message& message);
+    /// The oldest READ, or the oldest of what is none, is no longer under way: these are told at
+    /// different ends, so each waits for its own kind. \return whether there is one
+    bool Take(Sender& sender, bool read, Message& message);
+
+    /// \return the oldest one; null if there is none
+    const Message* Oldest(const Sender& sender) const
+    {
+        return sender.m_head == NONE ? nullptr : &m_pool[sender.m_head].message;
+    }
+
+    /// Nothing of what is under way is measured.
+    void ForgetMeasured();
+
+  private:
+    static constexpr uint32_t NONE = UINT32_MAX;
+
+    struct Entry
+    {
+        Message message;
+        uint32_t next{NONE};
+    };
+
+    /// By endpoint and number - 2: of m_senders; NONE: no message so far. Half of the ends only
+    /// receive.
+    std::vector<std::vector<uint32_t>> m_queuePairs;
+    std::deque<Sender> m_senders;
+    std::vector<Entry> m_pool;
+    uint32_t m_free{NONE};
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_PENDING_MESSAGES_H

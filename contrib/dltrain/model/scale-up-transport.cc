@@ -1,0 +1,123 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scale-up-transport.h"
+
+#include "ns3/assert.h"
+
+namespace dltrain
+{
+
+ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec& server)
+    : m_places(places),
+      m_wakes(places.GetNServers()),
+      m_events(this)
+{
+    for (uint32_t s = 0; s < places.GetNServers(); ++s)
+    {
+        m_models.emplace_back(server.scaleUp, server.gpus);
+    }
+}
+
+uint32_t
+ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
+{
+    if (m_freeChannels.empty())
+    {
+        m_freeChannels.push_back(static_cast<uint32_t>(m_channels.size()));
+        m_channels.emplace_back();
+    }
+    const uint32_t channel = m_freeChannels.back();
+    m_freeChannels.pop_back();
+    m_channels[channel] = {&user,
+                           cookie,
+                           m_places.ServerOf(name.from),
+                           static_cast<uint16_t>(m_places.GpuOf(name.from)),
+                           static_cast<uint16_t>(m_places.GpuOf(name.to))};
+    return channel;
+}
+
+void
+ScaleUpTransport::Close(uint32_t channel)
+{
+    m_freeChannels.push_back(channel);
+}
+
+void
+ScaleUpTransport::Post(uint32_t channel, const TransportPost& post)
+{
+    const int64_t now = ns3::RdmaClock::Now();
+    if (m_freeMessages.empty())
+    {
+        m_freeMessages.push_back(static_cast<uint32_t>(m_messages.size()));
+        m_messages.emplace_back();
+    }
+    const uint32_t message = m_freeMessages.back();
+    m_freeMessages.pop_back();
+    m_messages[message] = {channel, post.immediate, post.bytes, post.id, post.cause, now};
+    const Channel& on = m_channels[channel];
+    m_models[on.server].Post(on.fromGpu,
+                             on.toGpu,
+                             rdma::Bytes(post.bytes),
+                             rdma::TimePoint(now),
+                             message,
+                             post.parts);
+    if (on.server != m_awake)
+    {
+        ScheduleWake(on.server);
+    }
+}
+
+void
+ScaleUpTransport::ScheduleWake(uint32_t server)
+{
+    const rdma::TimePoint at = m_models[server].NextWake();
+    std::vector<int64_t>& pending = m_wakes[server];
+    // One that comes earlier sees to this one too.
+    if (at != topo::ScaleUpModel::kNever && (pending.empty() || at.ps < pending.back()))
+    {
+        pending.push_back(at.ps);
+        m_events.Schedule(at.ps, m_places.ContextOfServer(server), {server});
+    }
+}
+
+void
+ScaleUpTransport::OnEvent(const Wake& wake, int64_t now)
+{
+    const uint32_t server = wake.server;
+    NS_ASSERT(m_wakes[server].back() == now);
+    m_wakes[server].pop_back();
+    m_awake = server;
+    uint64_t index = 0;
+    while (m_models[server].Arrived(rdma::TimePoint(now), index))
+    {
+        const Message message = m_messages[index];
+        m_freeMessages.push_back(static_cast<uint32_t>(index));
+        m_bytesArrived += message.bytes;
+        TransportUser* user = m_channels[message.channel].user;
+        const uint64_t cookie = m_channels[message.channel].cookie;
+        user->OnDelivered(
+            {message.channel, cookie, message.immediate, message.cause, message.posted},
+            now);
+        // Nothing acknowledges a store: what has arrived is sent.
+        user->OnSent(message.channel, cookie, message.id, false, now);
+    }
+    m_awake = UINT32_MAX;
+    ScheduleWake(server);
+}
+
+std::string
+ScaleUpTransport::Describe(uint32_t channel) const
+{
+    const Channel& on = m_channels[channel];
+    return "server " + std::to_string(on.server) + ", GPU " + std::to_string(on.fromGpu) +
+           " to GPU " + std::to_string(on.toGpu);
+}
+
+uint64_t
+ScaleUpTransport::GetBytesArrived() const
+{
+    return m_bytesArrived;
+}
+
+} // namespace dltrain

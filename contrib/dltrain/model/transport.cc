@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "transport.h"
+
+#include "scale-up-transport.h"
+
+#include "ns3/node.h"
+#include "ns3/simulator.h"
+
+#include <map>
+#include <stdexcept>
+
+namespace dltrain
+{
+
+Places::Places(const ns3::RdmaFabric& fabric)
+    : m_areGpus(false)
+{
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        m_firstEndpoint.push_back(e);
+        m_contextOfServer.push_back(fabric.IsLocal(e)
+                                        ? fabric.GetNic(e)->GetPort()->GetNode()->GetId()
+                                        : ns3::Simulator::NO_CONTEXT);
+    }
+}
+
+Places::Places(const scenario::ClusterSpec& cluster, const ns3::RdmaFabric& fabric)
+    : m_areGpus(true),
+      m_gpus(cluster.server.gpus),
+      m_nics(cluster.server.nics)
+{
+    for (uint32_t server = 0; server < cluster.servers; ++server)
+    {
+        const uint32_t host = cluster.hostOfServer[server];
+        m_firstEndpoint.push_back(cluster.topology.EndpointOf(host, 0));
+        m_contextOfServer.push_back(fabric.GetNodes().Get(cluster.topology.Hosts()[host])->GetId());
+    }
+}
+
+namespace
+{
+
+std::map<std::string, NetworkKind::Maker>&
+Kinds()
+{
+    static std::map<std::string, NetworkKind::Maker> kinds;
+    return kinds;
+}
+
+} // namespace
+
+NetworkKind::NetworkKind(const std::string& name, Maker maker)
+{
+    Kinds()[name] = maker;
+}
+
+std::unique_ptr<Transport>
+NetworkKind::Make(const std::string& name, const NetworkParts& parts)
+{
+    const auto kind = Kinds().find(name);
+    if (kind == Kinds().end())
+    {
+        throw std::logic_error("no transport is named " + name);
+    }
+    return kind->second(parts);
+}
+
+Interconnect::Interconnect(const scenario::ClusterSpec& cluster,
+                           const std::string& network,
+                           ns3::RdmaFabric& fabric,
+                           TraceCollector& collector)
+    : m_places(cluster, fabric),
+      m_inside(std::make_unique<ScaleUpTransport>(m_places, cluster.server)),
+      m_between(NetworkKind::Make(network, {fabric, collector, m_places}))
+{
+}
+
+Interconnect::~Interconnect() = default;
+
+} // namespace dltrain

@@ -1,0 +1,212 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_TRANSPORT_H
+#define DLTRAIN_TRANSPORT_H
+
+#include "scenarios/spec/scenario.h"
+
+#include "ns3/rdma-fabric-helper.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dltrain
+{
+
+class TraceCollector;
+
+/// Where those are who exchange messages: GPUs of a cluster, or a network's endpoints themselves.
+class Places
+{
+  public:
+    /// Place e is endpoint e.
+    explicit Places(const ns3::RdmaFabric& fabric);
+    /// Place r is rank r: GPU r mod g of logical server r / g. \param fabric built from
+    /// cluster.topology
+    Places(const scenario::ClusterSpec& cluster, const ns3::RdmaFabric& fabric);
+
+    bool AreGpus() const
+    {
+        return m_areGpus;
+    }
+
+    uint32_t ServerOf(uint32_t place) const
+    {
+        return place / m_gpus;
+    }
+
+    uint32_t GpuOf(uint32_t place) const
+    {
+        return place % m_gpus;
+    }
+
+    /// \param rail counts a server's NICs, and begins again
+    uint32_t EndpointOf(uint32_t place, uint32_t rail) const
+    {
+        return m_firstEndpoint[ServerOf(place)] + rail % m_nics;
+    }
+
+    /// \return ns-3 node id
+    uint32_t ContextOf(uint32_t place) const
+    {
+        return m_contextOfServer[ServerOf(place)];
+    }
+
+    uint32_t GetNServers() const
+    {
+        return static_cast<uint32_t>(m_firstEndpoint.size());
+    }
+
+    uint32_t ContextOfServer(uint32_t server) const
+    {
+        return m_contextOfServer[server];
+    }
+
+  private:
+    bool m_areGpus;
+    uint32_t m_gpus = 1;
+    uint32_t m_nics = 1;
+    std::vector<uint32_t> m_firstEndpoint;
+    std::vector<uint32_t> m_contextOfServer;
+};
+
+/// What tells a channel from all others, and where it leads.
+struct ChannelName
+{
+    uint32_t job = 0;
+    uint32_t communicator = 0;
+    uint32_t from = 0; ///< places
+    uint32_t to = 0;
+    uint16_t lane = 0;
+    uint32_t rail = 0; ///< which NIC of a server: Places::EndpointOf
+    uint8_t priority = 3;
+};
+
+/// A message to be moved.
+struct TransportPost
+{
+    uint64_t bytes = 0;
+    uint64_t id = 0; ///< results::MessageId; OnSent says it
+    /// What it is on an RDMA network. A READ is posted by the channel's far end.
+    ns3::RdmaOperation operation = ns3::RdmaOperation::WRITE;
+    bool hasImmediate = false;
+    uint32_t immediate = 0;
+    uint64_t parts = 1; ///< coll::Schedule::PartsOfMessage
+    uint32_t cause = 0; ///< for who posts: see Delivery
+};
+
+/// A message that has arrived.
+struct Delivery
+{
+    uint32_t channel; ///< as Open said
+    uint64_t cookie;  ///< as Open was told
+    uint32_t immediate;
+    // Of the post, where both ends share memory. Over a network a receiver knows what the message
+    // itself says and no more.
+    uint32_t cause = 0;
+    int64_t posted = -1; ///< ps
+};
+
+/// Hears what became of the messages.
+class TransportUser
+{
+  public:
+    virtual ~TransportUser() = default;
+    /// At the receiver: a message has arrived whole. A channel's arrive in the order of the posts.
+    virtual void OnDelivered(const Delivery& delivery, int64_t now) = 0;
+    /// Where it was posted: it is acknowledged whole, or has failed. The channel may be closed.
+    virtual void OnSent(uint32_t channel,
+                        uint64_t cookie,
+                        uint64_t id,
+                        bool failed,
+                        int64_t now) = 0;
+};
+
+/**
+ * Moves messages. Whoever runs a job says what is to be moved, over channels it opens; how they
+ * get there is the transport's: packets of RDMA (NetworkTransport), a server's own links
+ * (ScaleUpTransport), a formula (AnalyticTransport).
+ *
+ *     channel = transport.Open(name, user, cookie) // from, to, lane, priority, job
+ *     transport.Post(channel, post)                // any number, in order
+ *       -> user.OnDelivered(delivery)              // at the receiver, in its context
+ *       -> user.OnSent(channel, cookie, id, failed) // at the sender, in its context
+ *     transport.Close(channel)                     // nothing is under way
+ *
+ * Channels of one transport may have different users; several transports, as of several jobs, share
+ * the fabric.
+ */
+class Transport
+{
+  public:
+    virtual ~Transport() = default;
+
+    /// A channel from one place to another. \param user hears of its messages \param cookie the
+    /// user's own: comes back with each message. \return its number among this transport's; numbers
+    /// of closed ones are used again
+    virtual uint32_t Open(const ChannelName& name, TransportUser& user, uint64_t cookie) = 0;
+    virtual void Post(uint32_t channel, const TransportPost& post) = 0;
+    virtual void Close(uint32_t channel) = 0;
+    /// \return what a user recognizes a channel by: "h0->h1 qp 2"
+    virtual std::string Describe(uint32_t channel) const = 0;
+    /// \return bytes that have arrived over the channels that are open, as far as can be told of
+    /// messages under way too
+    virtual uint64_t GetBytesArrived() const = 0;
+};
+
+/// What a transport between servers is made of; all of it outlives the transport.
+struct NetworkParts
+{
+    ns3::RdmaFabric& fabric;
+    TraceCollector& collector;
+    const Places& places;
+};
+
+/**
+ * A kind of transport between servers, by its name in scenario::NETWORKS:
+ *
+ *     static NetworkKind g_kind("packet", [](const NetworkParts& parts) { ... });
+ */
+class NetworkKind
+{
+  public:
+    using Maker = std::unique_ptr<Transport> (*)(const NetworkParts&);
+
+    NetworkKind(const std::string& name, Maker maker);
+
+    static std::unique_ptr<Transport> Make(const std::string& name, const NetworkParts& parts);
+};
+
+/// What carries the messages of a job on a cluster: inside its servers, and between them.
+class Interconnect
+{
+  public:
+    /// \param network a NetworkKind \param fabric must have been built from cluster.topology
+    Interconnect(const scenario::ClusterSpec& cluster,
+                 const std::string& network,
+                 ns3::RdmaFabric& fabric,
+                 TraceCollector& collector);
+    ~Interconnect();
+
+    Transport& Serving(uint32_t from, uint32_t to) const
+    {
+        return m_places.ServerOf(from) == m_places.ServerOf(to) ? *m_inside : *m_between;
+    }
+
+    const Places& GetPlaces() const
+    {
+        return m_places;
+    }
+
+  private:
+    Places m_places;
+    std::unique_ptr<Transport> m_inside;
+    std::unique_ptr<Transport> m_between;
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_TRANSPORT_H

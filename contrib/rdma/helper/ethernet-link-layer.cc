@@ -1,0 +1,158 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "ethernet-link-layer.h"
+
+#include "contrib/rdma/core/set-up-phase.h"
+#include "rdma-fabric.h"
+#include "roce-capture-encoder.h"
+
+#include "ns3/boolean.h"
+#include "ns3/double.h"
+#include "ns3/rdma-switch.h"
+#include "ns3/uinteger.h"
+
+namespace ns3
+{
+
+const rdma::LinkWords&
+EthernetLinkLayer::GetWords() const
+{
+    return rdma::kEthernetWords;
+}
+
+TypeId
+EthernetLinkLayer::GetSwitchType() const
+{
+    return RdmaSwitch::GetTypeId();
+}
+
+void
+EthernetLinkLayer::SetEcn(const RdmaCongestionOps& ops,
+                          const std::set<std::string>& given,
+                          ObjectFactory& device) const
+{
+    rdma::EcnParameters ecn;
+    if (!ops.GetEcn(rdma::Gbps(100), ecn))
+    {
+        return;
+    }
+    const auto set = [&](const std::string& name, const AttributeValue& value) {
+        // Neither in the factory nor as a default.
+        TypeId::AttributeInformation info;
+        RdmaSwitch::GetTypeId().LookupAttributeByName(name, &info);
+        const auto text = [&info](const Ptr<const AttributeValue>& v) {
+            return v->SerializeToString(info.checker);
+        };
+        if (!given.count(name) && text(info.initialValue) == text(info.originalInitialValue))
+        {
+            device.Set(name, value);
+        }
+    };
+    set("EcnKmin", UintegerValue(ecn.kmin.value));
+    set("EcnKmax", UintegerValue(ecn.kmax.value));
+    set("EcnPmax", DoubleValue(ecn.pmax));
+}
+
+RdmaLinkLayer::Marking
+EthernetLinkLayer::GetMarking(const RdmaSwitchBase& like) const
+{
+    UintegerValue threshold;
+    BooleanValue marks;
+    like.GetAttribute("Ecn", marks);
+    like.GetAttribute("EcnKmax", threshold);
+    return {rdma::Bytes(marks.Get() ? threshold.Get() : 0), rdma::Gbps(100)};
+}
+
+void
+EthernetLinkLayer::Configure(RdmaFabric& fabric, uint32_t node)
+{
+    const rdma::EcmpRoutes& routes = fabric.GetRoutes();
+    fabric.GetSwitch(node)->SetRoutes(routes.GroupOfEndpoint(node), SetsOf(routes, node));
+}
+
+std::string
+EthernetLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream)
+{
+    // The largest frame that a buffer must be prepared for: a full first packet with immediate.
+    const uint32_t largest = fabric.GetFrameSizes().LargestFrame(fabric.GetMtu());
+    // NICs pause what switches do.
+    BooleanValue pfc;
+    UintegerValue lossless;
+    like.GetAttribute("Pfc", pfc);
+    like.GetAttribute("LosslessPriorities", lossless);
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        const Ptr<RdmaNic> nic = fabric.GetNic(e);
+        const std::string error =
+            nic ? nic->StartLimits(pfc.Get() ? static_cast<uint8_t>(lossless.Get()) : 0, largest)
+                : "";
+        if (!error.empty())
+        {
+            return nic->GetPort()->GetName() + ": " + error;
+        }
+    }
+    const int64_t streams = like.AssignStreams(stream); // of each
+    const rdma::SetUpPhase phase("configuring switches", fabric.GetNNodes());
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
+    {
+        phase.Done(node);
+        if (RdmaSwitchBase* device = fabric.GetSwitch(node))
+        {
+            device->AssignStreams(stream);
+            Configure(fabric, node);
+            const std::string error = device->GetNPorts() ? device->Start(largest) : "";
+            if (!error.empty())
+            {
+                return error;
+            }
+        }
+        stream += fabric.IsSwitch(node) ? streams : 0; // in whichever rank it is
+    }
+    return {};
+}
+
+uint16_t
+EthernetLinkLayer::GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t endpoint) const
+{
+    const auto hops = fabric.GetRoutes().NextHops(node, endpoint);
+    return hops.empty() ? RdmaSwitchBase::NO_PORT : hops[0];
+}
+
+std::string
+EthernetLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
+{
+    // First the ways, so that nothing takes the link, and pauses that end at it find new ones.
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
+    {
+        if (fabric.GetSwitch(node))
+        {
+            Configure(fabric, node);
+        }
+    }
+    RdmaClock::Update();
+    const int64_t now = RdmaClock::Now();
+    RdmaPort* ends[2] = {fabric.GetPortOfEnd(2 * link), fabric.GetPortOfEnd(2 * link + 1)};
+    for (RdmaPort* end : ends)
+    {
+        end->SetLinkUp(!down, now);
+    }
+    return {};
+}
+
+std::string
+EthernetLinkLayer::DescribeDestination(const RdmaFabric& fabric, const RdmaFrame& frame) const
+{
+    // A datagram may be for an endpoint that does not exist.
+    return fabric.GetEndpointName(frame.src) + "->" +
+           (frame.dst < fabric.GetNEndpoints() ? fabric.GetEndpointName(frame.dst)
+                                               : "endpoint " + std::to_string(frame.dst));
+}
+
+std::unique_ptr<RdmaCaptureEncoder>
+EthernetLinkLayer::MakeCaptureEncoder(const RdmaFabric& fabric) const
+{
+    return std::make_unique<RoceCaptureEncoder>(fabric);
+}
+
+} // namespace ns3

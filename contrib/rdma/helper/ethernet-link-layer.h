@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef ETHERNET_LINK_LAYER_H
+#define ETHERNET_LINK_LAYER_H
+
+#include "rdma-link-layer.h"
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * Ethernet with RoCEv2: RdmaSwitch, PFC, all shortest ways.
+ *
+ * When a link goes down, what is on the cable is lost (RdmaPortCounters::linkDownLost), what is
+ * queued for it is dropped (RdmaSwitch::LINK_DOWN, linkDownQueued of a host), pauses are forgotten,
+ * and told again when it comes up. A host's queue pairs wait while its link is down; those that
+ * send to it time out.
+ */
+class EthernetLinkLayer : public RdmaLinkLayer
+{
+  public:
+    const rdma::LinkWords& GetWords() const override;
+    TypeId GetSwitchType() const override;
+    void SetEcn(const RdmaCongestionOps& ops,
+                const std::set<std::string>& given,
+                ObjectFactory& device) const override;
+    Marking GetMarking(const RdmaSwitchBase& like) const override;
+    std::string Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream) override;
+    uint16_t GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t endpoint) const override;
+    std::string SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down) override;
+
+    bool HasCredits() const override
+    {
+        return false;
+    }
+
+    std::string DescribeDestination(const RdmaFabric& fabric,
+                                    const RdmaFrame& frame) const override;
+    std::unique_ptr<RdmaCaptureEncoder> MakeCaptureEncoder(const RdmaFabric& fabric) const override;
+
+  private:
+    /// The ways of a switch.
+    static void Configure(RdmaFabric& fabric, uint32_t node);
+};
+
+} // namespace ns3
+
+#endif /* ETHERNET_LINK_LAYER_H */

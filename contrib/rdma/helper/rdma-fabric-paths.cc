@@ -1,0 +1,205 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The part of RdmaFabric that is about paths: which links, and how long they take when they are
+ * idle.
+ */
+#include "rdma-fabric.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+std::vector<rdma::PathLink>
+RdmaFabric::GetPath(uint32_t from, uint32_t to) const
+{
+    std::vector<rdma::PathLink> path;
+    uint32_t end = m_endsOfNode[m_endpoints[from].host][m_endpoints[from].port];
+    for (;;)
+    {
+        const RdmaLinkSpec& link = m_links[end / 2];
+        if (m_linkDown[end / 2])
+        {
+            return {};
+        }
+        const uint32_t next = GetNodeOfEnd(end ^ 1);
+        const bool atSwitch = m_isSwitch[next];
+        path.push_back({rdma::BitRate(link.rateBps),
+                        rdma::Duration(link.delayPs),
+                        rdma::Duration(atSwitch ? m_pipelinePs : 0),
+                        rdma::Duration(m_timeUnitPs)});
+        path.back().cutThrough = m_cutThrough;
+        if (!atSwitch)
+        {
+            return next == m_endpoints[to].host ? path : std::vector<rdma::PathLink>{};
+        }
+        const uint16_t port = m_linkLayer->GetNextPort(*this, next, to);
+        if (port == RdmaSwitchBase::NO_PORT || path.size() > m_names.size())
+        {
+            return {};
+        }
+        end = m_endsOfNode[next][port];
+    }
+}
+
+uint32_t
+RdmaFabric::GetPathClass(uint32_t from, uint32_t to)
+{
+    const uint64_t pair = static_cast<uint64_t>(from) << 32 | to;
+    const auto known = m_classOfPair.find(pair);
+    if (known != m_classOfPair.end())
+    {
+        return known->second;
+    }
+    std::vector<int64_t> signature;
+    for (const rdma::PathLink& link : GetPath(from, to))
+    {
+        signature.insert(signature.end(),
+                         {static_cast<int64_t>(link.rate.bps), link.delay.ps, link.pipeline.ps});
+    }
+    const uint32_t number = static_cast<uint32_t>(m_pathClasses.size());
+    return m_classOfPair[pair] = m_pathClasses.emplace(signature, number).first->second;
+}
+
+int64_t
+RdmaFabric::GetIdealCompletion(uint32_t from,
+                               uint32_t to,
+                               uint64_t bytes,
+                               bool withImmediate,
+                               RdmaOperation operation,
+                               bool atSender)
+{
+    int64_t request = 0;
+    if (operation == RdmaOperation::READ)
+    {
+        // The request on its way there; the rest is the way back, to who asked.
+        const rdma::FrameRun frame{rdma::Bytes(m_sizes.DataWire(rdma::RoceOpcode::kReadRequest, 0)),
+                                   1,
+                                   rdma::Bytes(0)};
+        request = rdma::IdealCompletion(GetPath(from, to), {frame}).ps;
+        std::swap(from, to);
+        atSender = false;
+    }
+    const auto key = std::make_tuple((GetPathClass(from, to) * 2 + withImmediate) * 4 +
+                                         static_cast<uint32_t>(operation),
+                                     atSender ? GetPathClass(to, from) + 1 : 0,
+                                     bytes);
+    const auto known = m_ideal.find(key);
+    if (known != m_ideal.end())
+    {
+        return request + known->second;
+    }
+    const rdma::Bytes message(bytes);
+    auto runs = operation == RdmaOperation::READ
+                    ? rdma::RoceReadResponseRuns(message, m_mtu, m_sizes)
+                : operation == RdmaOperation::SEND
+                    ? rdma::RoceSendRuns(message, m_mtu, withImmediate, m_sizes)
+                    : rdma::RoceWriteRuns(message, m_mtu, withImmediate, m_sizes);
+    auto path = GetPath(from, to);
+    if (atSender)
+    {
+        rdma::AddAcks(runs, rdma::Bytes(m_sizes.ackWire), m_ackEvery == 1);
+        for (rdma::PathLink link : GetPath(to, from))
+        {
+            link.carriesAcks = true;
+            path.push_back(link);
+        }
+    }
+    const int64_t ideal = rdma::IdealCompletion(path, runs).ps;
+    if (m_ideal.size() <
+        1000000) // all sizes different: then there is nothing to gain from remembering
+    {
+        m_ideal.emplace(key, ideal);
+    }
+    return request + ideal;
+}
+
+// Round-trip times
+// ---------------------------------------------------------------------------------
+
+int64_t
+RdmaFabric::SerializationOver(uint32_t end, uint32_t wireBytes) const
+{
+    return rdma::SerializationTime(rdma::Bytes(wireBytes),
+                                   rdma::BitRate(m_links[end / 2].rateBps),
+                                   rdma::Duration(m_timeUnitPs))
+        .ps;
+}
+
+int64_t
+RdmaFabric::RoundTripOver(uint32_t end) const
+{
+    const RdmaLinkSpec& link = m_links[end / 2];
+    const uint32_t data = m_sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, m_mtu);
+    const int64_t pipelines = m_isSwitch[link.a] + m_isSwitch[link.b];
+    return SerializationOver(end, data) + SerializationOver(end, m_sizes.ackWire) +
+           2 * link.delayPs + pipelines * m_pipelinePs;
+}
+
+int64_t
+RdmaFabric::RoundTripToFarthestHost(uint32_t from) const
+{
+    // Breadth first: a node's time is final once all nodes nearer by a link have been looked at.
+    std::vector<int64_t> time(m_names.size());
+    std::vector<uint32_t> depthOf(m_names.size()); // 0: not seen
+    std::vector<uint32_t> level{from};
+    depthOf[from] = 1;
+    int64_t longest = 0;
+    for (uint32_t depth = 2; !level.empty(); ++depth)
+    {
+        std::vector<uint32_t> next;
+        for (const uint32_t node : level)
+        {
+            if (!m_isSwitch[node]) // hosts do not forward
+            {
+                longest = std::max(longest, time[node]);
+                continue;
+            }
+            for (const uint32_t end : m_endsOfNode[node])
+            {
+                const uint32_t to = GetNodeOfEnd(end ^ 1);
+                if (!depthOf[to])
+                {
+                    depthOf[to] = depth;
+                    next.push_back(to);
+                }
+                if (depthOf[to] == depth)
+                {
+                    time[to] = std::max(time[to], time[node] + RoundTripOver(end));
+                }
+            }
+        }
+        level.swap(next);
+    }
+    return longest;
+}
+
+int64_t
+RdmaFabric::GetBaseRtt(uint32_t endpoint)
+{
+    const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
+    int64_t roundTrip = RoundTripOver(end);
+    const uint32_t next = GetNodeOfEnd(end ^ 1);
+    if (m_isSwitch[next])
+    {
+        const auto known = m_farthestHost.find(next);
+        roundTrip += known != m_farthestHost.end()
+                         ? known->second
+                         : m_farthestHost[next] = RoundTripToFarthestHost(next);
+    }
+    return roundTrip;
+}
+
+uint64_t
+RdmaFabric::GetBdpCap(uint32_t endpoint)
+{
+    const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
+    const int64_t packet = SerializationOver(end, m_sizes.dataOverhead + m_mtu);
+    const RdmaRecoveryScheme* recovery = m_nicDefaults.recovery; // as RdmaNic::GetBdpCap
+    const uint64_t factor = recovery ? std::max(1U, recovery->bdpFactor) : 1;
+    return std::min(factor * static_cast<uint64_t>((GetBaseRtt(endpoint) + packet - 1) / packet),
+                    RdmaQueuePair::MAX_OUTSTANDING);
+}
+
+} // namespace ns3

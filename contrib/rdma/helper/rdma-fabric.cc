@@ -1,0 +1,184 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-fabric.h"
+
+#include "ns3/node.h"
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+
+namespace ns3
+{
+
+RdmaFabric::~RdmaFabric() = default;
+
+std::string
+RdmaFabric::GetLinkName(uint32_t end) const
+{
+    return m_names[GetNodeOfEnd(end)] + "->" + m_names[GetNodeOfEnd(end ^ 1)];
+}
+
+std::string
+RdmaFabric::GetLinkName(const RdmaPort* port) const
+{
+    return m_names[port->GetNode()->GetId() - m_nodes.Get(0)->GetId()] + "->" +
+           m_names[port->GetPeer()->GetNode()->GetId() - m_nodes.Get(0)->GetId()];
+}
+
+std::string
+RdmaFabric::GetEndpointName(uint32_t endpoint) const
+{
+    const rdma::RouteEndpoint& at = m_endpoints[endpoint];
+    const bool several = m_endsOfNode[at.host].size() > 1;
+    return m_names[at.host] + (several ? ":" + std::to_string(at.port) : "");
+}
+
+std::string
+RdmaFabric::SetLinkDown(uint32_t link, bool down)
+{
+    if (link >= m_links.size())
+    {
+        return "link " + std::to_string(link) + "; allowed: 0 to " +
+               std::to_string(m_links.size() - 1) + ", as the fabric has " +
+               std::to_string(m_links.size()) + " links";
+    }
+    if (m_partition.ranks > 1)
+    {
+        return "links of a fabric that several ranks simulate do not go down; allowed: one rank";
+    }
+    if (m_linkDown[link] == down)
+    {
+        return {};
+    }
+    m_linkDown[link] = down;
+    std::string error = ComputeRoutes();
+    if (error.empty())
+    {
+        error = m_linkLayer->SetLinkDown(*this, link, down);
+    }
+    if (!error.empty())
+    {
+        m_linkDown[link] = !down;
+        ComputeRoutes();
+        return error;
+    }
+    m_classOfPair.clear();
+    m_farthestHost.clear();
+    return {};
+}
+
+std::string
+RdmaFabric::ComputeRoutes()
+{
+    std::vector<bool> isHost(m_isSwitch.size());
+    std::transform(m_isSwitch.begin(), m_isSwitch.end(), isHost.begin(), std::logical_not<>());
+    std::vector<rdma::RouteLink> live;
+    for (std::size_t i = 0; i < m_routeLinks.size(); ++i)
+    {
+        if (!m_linkDown[i])
+        {
+            live.push_back(m_routeLinks[i]);
+        }
+    }
+    try
+    {
+        m_routes = rdma::EcmpRoutes::Compute(isHost, live, m_endpoints);
+    }
+    catch (const std::exception& e)
+    {
+        return e.what();
+    }
+    return {};
+}
+
+RdmaNicCounters
+RdmaFabric::GetNicTotals() const
+{
+    RdmaNicCounters sum;
+    for (const auto& nic : m_nics)
+    {
+        if (!nic)
+        {
+            continue;
+        }
+        const RdmaNicCounters& c = nic->GetCounters();
+        sum.dataPackets += c.dataPackets;
+        sum.dataBytes += c.dataBytes;
+        sum.retransmittedPackets += c.retransmittedPackets;
+        sum.acksSent += c.acksSent;
+        sum.naksSent += c.naksSent;
+        sum.cnpsSent += c.cnpsSent;
+        sum.cnpsReceived += c.cnpsReceived;
+        sum.timeouts += c.timeouts;
+        sum.failedQps += c.failedQps;
+        sum.ecnMarkedReceived += c.ecnMarkedReceived;
+        sum.outOfOrderDropped += c.outOfOrderDropped;
+        sum.duplicatesReceived += c.duplicatesReceived;
+        sum.messagesReceived += c.messagesReceived;
+        sum.readRequests += c.readRequests;
+        sum.rnrNaksSent += c.rnrNaksSent;
+        sum.rnrNaksReceived += c.rnrNaksReceived;
+        sum.datagramsDropped += c.datagramsDropped;
+        sum.notReadyDropped += c.notReadyDropped;
+        sum.qpCacheMisses += c.qpCacheMisses;
+        sum.receiveBufferDrops += c.receiveBufferDrops;
+        sum.nicPauses += c.nicPauses;
+    }
+    return sum;
+}
+
+RdmaPortCounters
+RdmaFabric::GetPortTotals() const
+{
+    RdmaPortCounters sum;
+    const int64_t now = RdmaClock::Now();
+    for (const auto& port : m_ports)
+    {
+        const RdmaPortCounters& c = port->GetCounters();
+        sum.txFrames += c.txFrames;
+        sum.txWireBytes += c.txWireBytes;
+        sum.txDataFrames += c.txDataFrames;
+        sum.rxFrames += c.rxFrames;
+        sum.rxWireBytes += c.rxWireBytes;
+        sum.corrupted += c.corrupted;
+        sum.linkDownLost += c.linkDownLost;
+        sum.linkDownQueued += c.linkDownQueued;
+        sum.ecnMarks += c.ecnMarks;
+        sum.pausesSent += c.pausesSent;
+        sum.resumesSent += c.resumesSent;
+        sum.pausesReceived += c.pausesReceived;
+        sum.pausedPs += port->GetPausedPs(now);
+        sum.creditUpdatesSent += c.creditUpdatesSent;
+        sum.creditUpdatesReceived += c.creditUpdatesReceived;
+        sum.creditStalls += c.creditStalls;
+        sum.creditBlocksLost += c.creditBlocksLost;
+        sum.maxQueueBytes = std::max(sum.maxQueueBytes, c.maxQueueBytes);
+    }
+    return sum;
+}
+
+uint64_t
+RdmaFabric::GetRerouted() const
+{
+    uint64_t sum = 0;
+    for (const auto& device : m_switches)
+    {
+        sum += device->GetRerouted();
+    }
+    return sum;
+}
+
+uint64_t
+RdmaFabric::GetDrops(RdmaSwitchBase::DropReason reason) const
+{
+    uint64_t sum = 0;
+    for (const auto& device : m_switches)
+    {
+        sum += device->GetDrops(reason);
+    }
+    return sum;
+}
+
+} // namespace ns3

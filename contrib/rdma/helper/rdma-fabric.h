@@ -1,0 +1,348 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_FABRIC_H
+#define RDMA_FABRIC_H
+
+#include "contrib/rdma/core/ecmp-routes.h"
+#include "contrib/rdma/core/ideal-completion.h"
+#include "rdma-link-layer.h"
+
+#include "ns3/node-container.h"
+#include "ns3/rdma-gateway.h"
+#include "ns3/rdma-nic.h"
+#include "ns3/rdma-switch-base.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace ns3
+{
+
+/// \ingroup rdma
+/// A node of a fabric to be built.
+struct RdmaNodeSpec
+{
+    std::string name;
+    bool isSwitch{false};
+};
+
+/// \ingroup rdma
+/// A cable of a fabric to be built. Ports of a node are numbered in the order of its links.
+struct RdmaLinkSpec
+{
+    uint32_t a{0};
+    uint32_t b{0};
+    uint64_t rateBps{0};
+    int64_t delayPs{0};
+    double bitErrorRate{0};
+};
+
+/// \ingroup rdma
+/// Which process ("rank") simulates which node of a fabric.
+struct RdmaPartition
+{
+    std::vector<uint32_t> rankOfNode; //!< empty: this process simulates everything
+    uint32_t rank{0};                 //!< this process
+    uint32_t ranks{1};                //!< how many there are
+};
+
+/**
+ * \ingroup rdma
+ * A fabric: nodes, NICs, switches and links, with routes. Endpoints are the ports of hosts,
+ * numbered by host (in node order), then by port.
+ *
+ * With an RdmaPartition, the same fabric is built in every rank, with the same numbers, names,
+ * routes and random streams, but only the rank's own nodes have NICs, switches and ports, and the
+ * ports at the other end of its cut links are ghosts; of all else there is a bare Node and a few
+ * bytes a link. What a rank does not have is said at each function; without a partition nothing is
+ * missing.
+ */
+class RdmaFabric
+{
+  public:
+    ~RdmaFabric();
+
+    // Across ranks -------------------------------------------------------------------------------
+
+    uint32_t GetRank() const
+    {
+        return m_partition.rank;
+    }
+
+    uint32_t GetNRanks() const
+    {
+        return m_partition.ranks;
+    }
+
+    /// \return whether this rank has the node
+    bool IsLocalNode(uint32_t node) const
+    {
+        return m_partition.rankOfNode.empty() || m_partition.rankOfNode[node] == m_partition.rank;
+    }
+
+    /// \return whether this rank has the endpoint's NIC
+    bool IsLocal(uint32_t endpoint) const
+    {
+        return m_nics[endpoint] != nullptr;
+    }
+
+    /// \return the ways to all other ranks, by their number
+    const std::vector<std::unique_ptr<RdmaGateway>>& GetGateways() const
+    {
+        return m_gateways;
+    }
+
+    /**
+     * Let the gateways talk by ns-3's MpiInterface, which must be enabled, with as many ranks as
+     * the partition has. Before Simulator::Run; DistributedSimulatorImpl finds the look-ahead by
+     * itself. \return what is wrong, or nothing
+     */
+    std::string ConnectRanks();
+
+    /**
+     * Make and connect two queue pairs. All ranks must make all of a fabric's queue pairs by this
+     * function, in the same order: so their numbers agree. \return those ends that this rank has
+     */
+    std::pair<RdmaQueuePair*, RdmaQueuePair*> ConnectQueuePairs(uint32_t from,
+                                                                uint32_t to,
+                                                                uint8_t priority);
+
+    // What there is ------------------------------------------------------------------------------
+
+    const NodeContainer& GetNodes() const
+    {
+        return m_nodes;
+    }
+
+    uint32_t GetNEndpoints() const
+    {
+        return static_cast<uint32_t>(m_nics.size());
+    }
+
+    /// \return the NIC of an endpoint; null if another rank has it
+    Ptr<RdmaNic> GetNic(uint32_t endpoint) const
+    {
+        return m_nics[endpoint];
+    }
+
+    /// \return the host of an endpoint, with ":port" if the host has several
+    std::string GetEndpointName(uint32_t endpoint) const;
+
+    /// \return the switches of this rank, in the order of their nodes
+    const std::vector<Ptr<RdmaSwitchBase>>& GetSwitches() const
+    {
+        return m_switches;
+    }
+
+    /// \return the switch of a node; null: a host, or another rank has it
+    RdmaSwitchBase* GetSwitch(uint32_t node) const
+    {
+        return m_switchOfNode[node];
+    }
+
+    /// \return what makes its links Ethernet's or InfiniBand's
+    RdmaLinkLayer& GetLinkLayer() const
+    {
+        return *m_linkLayer;
+    }
+
+    /**
+     * A link goes down, or comes up again, now. Ways change at once; a host that no way leads to
+     * any more is without a route (drop reason no_route).
+     *
+     * What becomes of frames that are on it or wait for it is the link layer's:
+     * EthernetLinkLayer, IbLinkLayer.
+     *
+     * In one rank only. \return what is wrong, and all stays as it was; or nothing
+     */
+    std::string SetLinkDown(uint32_t link, bool down);
+
+    bool IsLinkDown(uint32_t link) const
+    {
+        return m_linkDown[link];
+    }
+
+    /// \return all ports of this rank, without ghosts, in the order of their ends. With one rank
+    /// it has all ends, and 2 i and 2 i + 1 are the ends a and b of link i.
+    const std::vector<Ptr<RdmaPort>>& GetPorts() const
+    {
+        return m_ports;
+    }
+
+    /// \return ends of links in the whole fabric
+    uint32_t GetNEnds() const
+    {
+        return static_cast<uint32_t>(2 * m_links.size());
+    }
+
+    /// \return the link of an end
+    const RdmaLinkSpec& GetLink(uint32_t end) const
+    {
+        return m_links[end / 2];
+    }
+
+    /// \return the node at an end; at the other end of the link is that of `end ^ 1`
+    uint32_t GetNodeOfEnd(uint32_t end) const
+    {
+        return end % 2 ? m_links[end / 2].b : m_links[end / 2].a;
+    }
+
+    /// \return the end that GetPorts()[port] is
+    uint32_t GetEnd(uint32_t port) const
+    {
+        return m_endOfPort[port];
+    }
+
+    /// \return the port at an end; null if another rank has it
+    RdmaPort* GetPortOfEnd(uint32_t end) const
+    {
+        return m_portOfEnd[end];
+    }
+
+    /// \return number of nodes, those of other ranks included
+    uint32_t GetNNodes() const
+    {
+        return static_cast<uint32_t>(m_names.size());
+    }
+
+    bool IsSwitch(uint32_t node) const
+    {
+        return m_isSwitch[node];
+    }
+
+    const std::string& GetNodeName(uint32_t node) const
+    {
+        return m_names[node];
+    }
+
+    /// \return which port of which host each endpoint is
+    const std::vector<rdma::RouteEndpoint>& GetEndpoints() const
+    {
+        return m_endpoints;
+    }
+
+    /// \return the links by ports, those that are down included
+    const std::vector<rdma::RouteLink>& GetRouteLinks() const
+    {
+        return m_routeLinks;
+    }
+
+    /// \return all shortest ways, over the links that work
+    const rdma::EcmpRoutes& GetRoutes() const
+    {
+        return m_routes;
+    }
+
+    /// \return "from->to" of the directed link out of an end
+    std::string GetLinkName(uint32_t end) const;
+    /// \return "from->to" of the directed link out of a port
+    std::string GetLinkName(const RdmaPort* port) const;
+
+    /// \return the links of one shortest path (the first of each ECMP group), for closed forms;
+    /// empty if there is none
+    std::vector<rdma::PathLink> GetPath(uint32_t from, uint32_t to) const;
+
+    /**
+     * \return completion time on an idle network, ps: post to last byte at the receiver, which for
+     * a READ is who posts it (`from` asks `to`); or with `atSender` (not of a READ) to the last ACK
+     * there (on the first shortest path back, one ACK a packet if the sender asks for it with each)
+     *
+     * Remembered per (sequence of links, size): a path is known by the rates and delays it is made
+     * of.
+     */
+    int64_t GetIdealCompletion(uint32_t from,
+                               uint32_t to,
+                               uint64_t bytes,
+                               bool withImmediate,
+                               RdmaOperation operation = RdmaOperation::WRITE,
+                               bool atSender = false);
+
+    /// \return path MTU of the NICs, bytes
+    uint32_t GetMtu() const
+    {
+        return m_mtu;
+    }
+
+    /// \return sizes of the NICs' frames
+    const rdma::FrameSizes& GetFrameSizes() const
+    {
+        return m_sizes;
+    }
+
+    /// \return the base round-trip time of an endpoint's queue pairs, ps: as
+    /// RdmaBaseRtt::Compute, but of the whole fabric, whichever rank has it
+    int64_t GetBaseRtt(uint32_t endpoint);
+
+    /// \return most packets in flight of a queue pair of this endpoint whose recovery bounds them:
+    /// as RdmaNic::GetBdpCap computes it, but of the whole fabric, whichever rank has it
+    uint64_t GetBdpCap(uint32_t endpoint);
+
+    /// \return sum of the counters of all NICs of this rank
+    RdmaNicCounters GetNicTotals() const;
+    /// \return sum of the counters of all ports of this rank
+    RdmaPortCounters GetPortTotals() const;
+    /// \return frames that load balancers of this rank sent another way than forwarding tables say
+    uint64_t GetRerouted() const;
+    /// \return frames that the switches of this rank dropped
+    uint64_t GetDrops(RdmaSwitchBase::DropReason reason) const;
+
+  private:
+    friend class RdmaFabricHelper;
+    RdmaFabric() = default;
+
+    /// Number of the class of paths that (from, to) belongs to: same rates, delays and pipelines.
+    uint32_t GetPathClass(uint32_t from, uint32_t to);
+
+    int64_t SerializationOver(uint32_t end, uint32_t wireBytes) const;
+    /// Round trip over a link on an idle path, largest data packet out and ACK back, ps.
+    int64_t RoundTripOver(uint32_t end) const;
+    /// From a switch to its farthest host, ps.
+    int64_t RoundTripToFarthestHost(uint32_t from) const;
+    std::string MakeGateways();
+    /// Of the links that work.
+    std::string ComputeRoutes();
+
+    NodeContainer m_nodes;
+    std::vector<bool> m_isSwitch; //!< by node
+    std::vector<RdmaLinkSpec> m_links;
+    std::vector<rdma::RouteLink> m_routeLinks;
+    std::vector<bool> m_linkDown;
+    std::vector<std::vector<uint32_t>> m_endsOfNode; //!< by node and port
+    std::vector<rdma::RouteEndpoint> m_endpoints;
+    std::vector<std::string> m_names;
+    std::vector<Ptr<RdmaNic>> m_nics;
+    std::vector<Ptr<RdmaSwitchBase>> m_switches;
+    std::vector<RdmaSwitchBase*> m_switchOfNode;
+    std::unique_ptr<RdmaLinkLayer> m_linkLayer;
+    bool m_cutThrough{false};
+    std::vector<Ptr<RdmaPort>> m_ports;
+    std::vector<uint32_t> m_endOfPort;
+    std::vector<RdmaPort*> m_portOfEnd;
+    rdma::EcmpRoutes m_routes;
+    int64_t m_pipelinePs{0};
+    uint32_t m_mtu{4096};
+    uint32_t m_ackEvery{16};
+    rdma::FrameSizes m_sizes;
+
+    std::map<std::vector<int64_t>, uint32_t> m_pathClasses;
+    std::map<uint64_t, uint32_t> m_classOfPair;
+    std::map<std::tuple<uint32_t, uint32_t, uint64_t>, int64_t> m_ideal;
+
+    // across ranks
+    RdmaPartition m_partition;
+    NodeContainer m_gatewayNodes; //!< by rank
+    std::vector<std::unique_ptr<RdmaGateway>> m_gateways;
+    std::vector<uint32_t> m_queuePairsOf; //!< by endpoint: how many ConnectQueuePairs has made
+    RdmaRemoteQueuePair m_nicDefaults;    //!< what the NICs of other ranks have, as ours
+    int64_t m_timeUnitPs{1};              //!< RdmaPort::GetTransmitTimeUnitPs
+    std::map<uint32_t, int64_t> m_farthestHost; //!< by switch, ps
+};
+
+} // namespace ns3
+
+#endif /* RDMA_FABRIC_H */

@@ -1,0 +1,167 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "roce-capture-encoder.h"
+
+#include "contrib/rdma/core/flow-hash.h"
+#include "rdma-capture-file.h"
+#include "rdma-fabric.h"
+
+#include "ns3/mac48-address.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ns3
+{
+
+namespace
+{
+
+uint32_t
+AddressOf(uint32_t endpoint)
+{
+    return 10U << 24 | ((endpoint + 1) & 0xffffff);
+}
+
+rdma::MacAddress
+MacOf(uint32_t endpoint)
+{
+    const uint32_t ip = AddressOf(endpoint);
+    return {0x02,
+            0x00,
+            static_cast<uint8_t>(ip >> 24),
+            static_cast<uint8_t>(ip >> 16),
+            static_cast<uint8_t>(ip >> 8),
+            static_cast<uint8_t>(ip)};
+}
+
+rdma::MacAddress
+MacOf(const RdmaPort* port)
+{
+    rdma::MacAddress mac{};
+    Mac48Address::ConvertFrom(port->GetAddress()).CopyTo(mac.data());
+    return mac;
+}
+
+} // namespace
+
+RoceCaptureEncoder::RoceCaptureEncoder(const RdmaFabric& fabric)
+    : m_fabric(fabric)
+{
+}
+
+uint32_t
+RoceCaptureEncoder::GetLinkType() const
+{
+    return RdmaCaptureFile::LINK_TYPE_ETHERNET;
+}
+
+std::string
+RoceCaptureEncoder::Check(const rdma::FrameSizes& sizes) const
+{
+    return sizes.AreStandard() ? ""
+                               : NoReader("RoCEv2's", ", or telemetry of the congestion control");
+}
+
+size_t
+RoceCaptureEncoder::Encode(const RdmaPort* from, const RdmaFrame& frame, uint32_t kept, int64_t)
+{
+    switch (frame.opcode)
+    {
+    case RdmaOpcode::PAUSE:
+        return EncodePause(from, frame);
+    case RdmaOpcode::PACKET:
+        return EncodePacket(from, frame);
+    default:
+        return EncodeRoce(frame, kept);
+    }
+}
+
+size_t
+RoceCaptureEncoder::EncodeRoce(const RdmaFrame& frame, uint32_t kept)
+{
+    rdma::RoceFields f;
+    f.destinationMac = MacOf(frame.dst);
+    f.sourceMac = MacOf(frame.src);
+    f.sourceIp = AddressOf(frame.src);
+    f.destinationIp = AddressOf(frame.dst);
+    f.dscp = frame.dscp;
+    f.ecn = frame.flags & RdmaFrame::CE ? 3 : (frame.flags & RdmaFrame::ECT ? 2 : 0);
+    f.sourcePort = SourcePort(frame);
+    SetTransport(f, frame);
+    const size_t length = rdma::EncodedRoceBytes(f.opcode, frame.payload);
+    if (frame.payload == 0 || kept > length - rdma::kIcrcBytes)
+    {
+        f.payload = frame.payload;
+        return rdma::EncodeRoce(f, m_buffer.data(), m_buffer.size());
+    }
+    // The ICRC is cut off, and so need not be computed: the headers, as of a packet without
+    // payload, then what depends on the payload's length, then as much payload as is kept.
+    rdma::EncodeRoce(f, m_buffer.data(), m_buffer.size());
+    const size_t headers = rdma::kEthernetHeaderBytes + rdma::kIpv4HeaderBytes +
+                           rdma::kUdpHeaderBytes + rdma::kBthBytes + rdma::ExtensionBytes(f.opcode);
+    uint8_t* const ip = m_buffer.data() + rdma::kEthernetHeaderBytes;
+    const size_t ipLength = length - rdma::kEthernetHeaderBytes;
+    Put16(ip + 2, ipLength);
+    Put16(ip + 10, rdma::Ipv4HeaderChecksum(ip));
+    uint8_t* const udp = ip + rdma::kIpv4HeaderBytes;
+    Put16(udp + 4, ipLength - rdma::kIpv4HeaderBytes);
+    udp[rdma::kUdpHeaderBytes + 1] |= rdma::PadBytes(frame.payload) << 4; // PadCnt in the BTH
+    PutPayload(headers, frame.payload, kept);
+    return length;
+}
+
+size_t
+RoceCaptureEncoder::EncodePause(const RdmaPort* from, const RdmaFrame& frame)
+{
+    rdma::PfcFields f;
+    f.sourceMac = MacOf(from);
+    f.classEnable = frame.classEnable;
+    for (size_t p = 0; p < f.quanta.size(); ++p)
+    {
+        f.quanta[p] = frame.classEnable >> p & 1 ? static_cast<uint16_t>(frame.aux) : 0;
+    }
+    return rdma::EncodePfc(f, m_buffer.data(), m_buffer.size());
+}
+
+size_t
+RoceCaptureEncoder::EncodePacket(const RdmaPort* from, const RdmaFrame& frame)
+{
+    const uint32_t payload = frame.extra->packet->GetSize();
+    const size_t length = std::max<size_t>(60, rdma::kEthernetHeaderBytes + payload);
+    uint8_t* at = m_buffer.data();
+    std::memset(at, 0, length);
+    const rdma::MacAddress to = MacOf(from->GetPeer());
+    const rdma::MacAddress source = MacOf(from);
+    std::memcpy(at, to.data(), to.size());
+    std::memcpy(at + 6, source.data(), source.size());
+    at[12] = static_cast<uint8_t>(frame.extra->protocol >> 8);
+    at[13] = static_cast<uint8_t>(frame.extra->protocol);
+    frame.extra->packet->CopyData(at + rdma::kEthernetHeaderBytes, payload);
+    return length;
+}
+
+/// The port that the flow's hash was made of: from the sending queue pair's number, which the
+/// receiving one knows. Where the receiver is not simulated here, 14 bits of the flow's hash:
+/// another number, but one a queue pair and direction too.
+uint16_t
+RoceCaptureEncoder::SourcePort(const RdmaFrame& frame) const
+{
+    if (rdma::IsDatagram(static_cast<rdma::RoceOpcode>(frame.opcode)))
+    {
+        return rdma::RoceSourcePort(frame.dmaLength, frame.destQp);
+    }
+    if (frame.dst < m_fabric.GetNEndpoints())
+    {
+        const Ptr<RdmaNic> nic = m_fabric.GetNic(frame.dst);
+        const uint32_t index = frame.destQp - 2;
+        if (nic && index < nic->GetNQueuePairs())
+        {
+            return rdma::RoceSourcePort(nic->GetQueuePair(index)->GetPeerNumber(), frame.destQp);
+        }
+    }
+    return static_cast<uint16_t>(0xC000 | frame.route.GetFlowHash() >> 18);
+}
+
+} // namespace ns3

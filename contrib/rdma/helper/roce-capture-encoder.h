@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef ROCE_CAPTURE_ENCODER_H
+#define ROCE_CAPTURE_ENCODER_H
+
+#include "rdma-capture-encoder.h"
+
+namespace ns3
+{
+
+class RdmaFabric;
+
+/**
+ * \ingroup rdma
+ * RoCEv2, PFC frames and ordinary packets on Ethernet.
+ */
+class RoceCaptureEncoder : public RdmaCaptureEncoder
+{
+  public:
+    /// \param fabric outlives this
+    explicit RoceCaptureEncoder(const RdmaFabric& fabric);
+
+    uint32_t GetLinkType() const override;
+    std::string Check(const rdma::FrameSizes& sizes) const override;
+    size_t Encode(const RdmaPort* from,
+                  const RdmaFrame& frame,
+                  uint32_t kept,
+                  int64_t now) override;
+
+  private:
+    size_t EncodeRoce(const RdmaFrame& frame, uint32_t kept);
+    size_t EncodePause(const RdmaPort* from, const RdmaFrame& frame);
+    size_t EncodePacket(const RdmaPort* from, const RdmaFrame& frame);
+    uint16_t SourcePort(const RdmaFrame& frame) const;
+
+    const RdmaFabric& m_fabric;
+};
+
+} // namespace ns3
+
+#endif /* ROCE_CAPTURE_ENCODER_H */

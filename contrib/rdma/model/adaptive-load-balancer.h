@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef ADAPTIVE_LOAD_BALANCER_H
+#define ADAPTIVE_LOAD_BALANCER_H
+
+#include "ecmp-load-balancer.h"
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * Adaptive routing: a frame leaves by the port that it always takes, or, if more than a threshold
+ * waits there, by the one with the shortest queue. It always takes the port that InfiniBand's
+ * forwarding table names, on Ethernet the one that ECMP gives its flow.
+ *
+ * Packets of a flow overtake each other, so NICs should take them in any order
+ * (RdmaNic::LossRecovery).
+ */
+class AdaptiveLoadBalancer : public EcmpLoadBalancer
+{
+  public:
+    static TypeId GetTypeId();
+
+    std::string GetName() const override
+    {
+        return "adaptive";
+    }
+
+    uint16_t Choose(const Candidates& candidates,
+                    const RdmaFrame& frame,
+                    const RdmaQueues& queues,
+                    int64_t now) override;
+
+  private:
+    uint64_t m_threshold;
+};
+
+} // namespace ns3
+
+#endif /* ADAPTIVE_LOAD_BALANCER_H */

@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef ECMP_LOAD_BALANCER_H
+#define ECMP_LOAD_BALANCER_H
+
+#include "contrib/rdma/core/flow-hash.h"
+#include "rdma-load-balancer.h"
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * Equal-cost multi-path: the port by a hash of the flow and of the switch's seed, so that a flow
+ * keeps its way and its packets their order (core/flow-hash.h). Of InfiniBand a flow is a pair of
+ * LIDs.
+ */
+class EcmpLoadBalancer : public RdmaLoadBalancer
+{
+  public:
+    static TypeId GetTypeId();
+
+    std::string GetName() const override
+    {
+        return "ecmp";
+    }
+
+    uint16_t Choose(const Candidates& candidates,
+                    const RdmaFrame& frame,
+                    const RdmaQueues& queues,
+                    int64_t now) override;
+
+  protected:
+    /// \return the port of the frame's flow
+    uint16_t PortOfFlow(const Candidates& candidates, const RdmaFrame& frame) const
+    {
+        return candidates.ports[rdma::EcmpPick(frame.route.GetKey(), GetSeed(), candidates.size)];
+    }
+};
+
+} // namespace ns3
+
+#endif /* ECMP_LOAD_BALANCER_H */

@@ -1,0 +1,67 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-load-balancer.h"
+
+#include "rdma-named-types.h"
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(RdmaLoadBalancer);
+
+TypeId
+RdmaLoadBalancer::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::RdmaLoadBalancer").SetParent<Object>().SetGroupName("Rdma");
+    return tid;
+}
+
+RdmaLoadBalancer::~RdmaLoadBalancer() = default;
+
+void
+RdmaLoadBalancer::OnRoutes(uint32_t)
+{
+}
+
+bool
+RdmaLoadBalancer::NeedsFeedback() const
+{
+    return false;
+}
+
+void
+RdmaLoadBalancer::OnFeedback(const RdmaFrame&, uint16_t, int64_t)
+{
+}
+
+int64_t
+RdmaLoadBalancer::AssignStreams(int64_t)
+{
+    return 0;
+}
+
+const std::vector<std::pair<std::string, std::string>>&
+RdmaLoadBalancer::GetNames()
+{
+    // Once: every switch asks.
+    static const auto names = RdmaNamedTypes<RdmaLoadBalancer>::Get();
+    return names;
+}
+
+Ptr<RdmaLoadBalancer>
+RdmaLoadBalancer::Make(const std::string& name)
+{
+    for (const auto& [known, type] : GetNames())
+    {
+        if (known == name || type == name)
+        {
+            ObjectFactory factory;
+            factory.SetTypeId(type);
+            return factory.Create<RdmaLoadBalancer>();
+        }
+    }
+    return nullptr;
+}
+
+} // namespace ns3

@@ -1,0 +1,168 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The part of a port that sends and obeys PFC frames; with credits, what holds its lanes back.
+ */
+#include "rdma-port.h"
+
+#include "ns3/log.h"
+
+#include <cmath>
+
+namespace ns3
+{
+
+NS_LOG_COMPONENT_DEFINE("RdmaPortPfc");
+
+void
+RdmaPort::SendPause(uint8_t mask, uint16_t quanta, int64_t now)
+{
+    if (m_down)
+    {
+        return; // the peer hears of what holds then when the link comes up
+    }
+    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+    frame->wireBytes = rdma::kMinimumFrameBytes + m_lineOverhead;
+    frame->src = frame->dst = 0;
+    frame->route = RdmaRoute::None();
+    frame->destQp = frame->psn = 0;
+    frame->aux = quanta;
+    frame->dmaLength = 0;
+    frame->payload = 0;
+    frame->opcode = RdmaOpcode::PAUSE;
+    frame->priority = 7;
+    frame->flags = 0;
+    frame->classEnable = mask;
+    if (quanta)
+    {
+        ++m_counters.pausesSent;
+    }
+    else
+    {
+        ++m_counters.resumesSent;
+    }
+    m_control.PushBack(frame);
+    Kick(now);
+}
+
+void
+RdmaPort::OnPauseEvent()
+{
+    const int64_t tick = RdmaClock::Now();
+    while (!m_controlInFlight.IsEmpty() && m_controlInFlight.Front()->time <= tick)
+    {
+        RdmaFrame* frame = m_controlInFlight.PopFront();
+        OnPause(frame, frame->time);
+    }
+    if (m_hasCredits)
+    {
+        return;
+    }
+    // Pauses that ran out because no refresh came.
+    uint8_t paused = m_paused;
+    for (uint8_t p = 0; p < PRIORITIES; ++p)
+    {
+        if ((paused >> p & 1) && m_pausedUntil[p] <= tick)
+        {
+            paused &= ~(1U << p);
+        }
+    }
+    if (paused != m_paused)
+    {
+        SetPaused(paused, tick);
+    }
+}
+
+void
+RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
+{
+    ++m_counters.rxFrames;
+    m_counters.rxWireBytes += frame->wireBytes;
+    if (m_errorProne && DropCorrupted(frame, now))
+    {
+        return;
+    }
+    if (!m_rxTrace.IsEmpty())
+    {
+        m_rxTrace(this, frame, now);
+    }
+    if (frame->opcode == RdmaOpcode::FLOW_CONTROL)
+    {
+        OnCreditUpdate(*frame, now);
+        RdmaFramePool::Get().Free(frame);
+        return;
+    }
+    // A quantum is 512 bit times of this port (IEEE 802.3, 31B.2; 802.1Qbb keeps it).
+    const int64_t length =
+        frame->aux ? static_cast<int64_t>(std::llround(512e12 * frame->aux / m_rate)) : 0;
+    const uint8_t mask = frame->classEnable;
+    RdmaFramePool::Get().Free(frame);
+    for (uint8_t p = 0; p < PRIORITIES; ++p)
+    {
+        if (mask >> p & 1)
+        {
+            m_pausedUntil[p] = now + length;
+        }
+    }
+    if (length)
+    {
+        ++m_counters.pausesReceived;
+        m_pauseEvent.ScheduleAt(now + length, ControlContext());
+        SetPaused((m_paused | mask) & ~m_ignored, now);
+    }
+    else
+    {
+        SetPaused(m_paused & ~mask, now);
+    }
+}
+
+void
+RdmaPort::SetPaused(uint8_t mask, int64_t now)
+{
+    const uint8_t changed = m_paused ^ mask;
+    if (!changed)
+    {
+        return;
+    }
+    if (!m_paused)
+    {
+        m_pausedSince = now;
+    }
+    else if (!mask)
+    {
+        m_counters.pausedPs += now - m_pausedSince;
+    }
+    const uint8_t released = m_paused & ~mask;
+    for (uint8_t p = 0; p < PRIORITIES; ++p)
+    {
+        if (released >> p & 1)
+        {
+            m_pausedPsOf[p] += now - m_pausedSinceOf[p];
+        }
+        else if (changed >> p & 1)
+        {
+            m_pausedSinceOf[p] = now;
+        }
+    }
+    m_paused = mask;
+    NS_LOG_LOGIC(m_name << " paused priorities now " << +mask);
+    m_pauseTrace(this, mask, changed, now);
+    if (released)
+    {
+        Kick(now);
+    }
+}
+
+void
+RdmaPort::IgnorePauses(uint8_t mask, int64_t now)
+{
+    m_ignored = mask;
+    uint8_t heard = 0;
+    for (uint8_t p = 0; p < PRIORITIES; ++p)
+    {
+        heard |= m_pausedUntil[p] > now ? 1U << p : 0;
+    }
+    SetPaused(heard & ~mask, now);
+}
+
+} // namespace ns3

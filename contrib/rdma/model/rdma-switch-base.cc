@@ -1,0 +1,162 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-switch-base.h"
+
+#include "contrib/rdma/core/shown-text.h"
+
+#include "ns3/log.h"
+#include "ns3/node.h"
+
+namespace ns3
+{
+
+NS_LOG_COMPONENT_DEFINE("RdmaSwitchBase");
+
+NS_OBJECT_ENSURE_REGISTERED(RdmaSwitchBase);
+
+TypeId
+RdmaSwitchBase::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::RdmaSwitchBase")
+                            .SetParent<Object>()
+                            .SetGroupName("Rdma")
+                            .AddTraceSource("Drop",
+                                            "A frame is dropped",
+                                            MakeTraceSourceAccessor(&RdmaSwitchBase::m_dropTrace),
+                                            "ns3::RdmaSwitchBase::DropTracedCallback")
+                            .AddTraceSource("EcnMark",
+                                            "A frame is marked: CE, or InfiniBand's FECN",
+                                            MakeTraceSourceAccessor(&RdmaSwitchBase::m_markTrace),
+                                            "ns3::RdmaSwitchBase::MarkTracedCallback");
+    return tid;
+}
+
+RdmaSwitchBase::RdmaSwitchBase()
+    : m_random(CreateObject<UniformRandomVariable>())
+{
+}
+
+RdmaSwitchBase::~RdmaSwitchBase() = default;
+
+void
+RdmaSwitchBase::DoDispose()
+{
+    m_ports.clear();
+    m_random = nullptr;
+    m_balancer = nullptr;
+    m_feedback = false;
+    Object::DoDispose();
+}
+
+const char*
+RdmaSwitchBase::GetDropReasonName(DropReason reason)
+{
+    static const char* names[] =
+        {"no_route", "pool_full", "threshold", "headroom_full", "pfc_watchdog", "link_down"};
+    return names[reason];
+}
+
+void
+RdmaSwitchBase::SetName(std::string name)
+{
+    m_name = std::move(name);
+}
+
+uint16_t
+RdmaSwitchBase::AddPort(Ptr<RdmaPort> port)
+{
+    const uint16_t index = static_cast<uint16_t>(m_ports.size());
+    m_ports.push_back(port);
+    port->SetUser(this, index);
+    return index;
+}
+
+int64_t
+RdmaSwitchBase::AssignStreams(int64_t stream)
+{
+    m_random->SetStream(stream);
+    // A seed of its own from the same stream, so that two switches do not split the same flows
+    // alike.
+    const uint32_t seed = m_random->GetInteger(0, UINT32_MAX);
+    if (!m_balancer)
+    {
+        return 1;
+    }
+    m_balancer->Attach(m_ports.empty() ? 0 : m_ports.front()->GetNode()->GetId(), seed);
+    return 1 + m_balancer->AssignStreams(stream + 1);
+}
+
+void
+RdmaSwitchBase::SetRoutes(std::vector<uint16_t> setOf,
+                          const std::vector<std::vector<uint16_t>>& sets)
+{
+    m_setOf = std::move(setOf);
+    m_sets.clear();
+    m_portsOfSets.clear();
+    for (const auto& set : sets)
+    {
+        m_sets.push_back(
+            {static_cast<uint32_t>(m_portsOfSets.size()), static_cast<uint32_t>(set.size())});
+        m_portsOfSets.insert(m_portsOfSets.end(), set.begin(), set.end());
+    }
+    if (m_balancer)
+    {
+        m_balancer->OnRoutes(static_cast<uint32_t>(sets.size()));
+    }
+}
+
+void
+RdmaSwitchBase::SetLoadBalancer(std::string name)
+{
+    m_balancer = name.empty() ? nullptr : RdmaLoadBalancer::Make(name);
+    m_unknown = m_balancer ? "" : std::move(name);
+    m_feedback = m_balancer && m_balancer->NeedsFeedback();
+}
+
+std::string
+RdmaSwitchBase::GetLoadBalancerName() const
+{
+    return m_balancer ? m_balancer->GetName() : m_unknown;
+}
+
+std::string
+RdmaSwitchBase::CheckLoadBalancer(bool needed) const
+{
+    if (m_balancer || (m_unknown.empty() && !needed))
+    {
+        return {};
+    }
+    std::string names;
+    for (const auto& [known, type] : RdmaLoadBalancer::GetNames())
+    {
+        names += (names.empty() ? "" : ", ") + known;
+    }
+    return GetInstanceTypeId().GetName() + "::LoadBalancer: '" + rdma::Shown(m_unknown, 60) +
+           "' is unknown; allowed: " + names;
+}
+
+RdmaFrame*
+RdmaSwitchBase::Pull(RdmaPort*, uint8_t, int64_t)
+{
+    return nullptr;
+}
+
+void
+RdmaSwitchBase::Mark(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now)
+{
+    frame->flags |= RdmaFrame::CE;
+    ++port->GetCounters().ecnMarks;
+    m_markTrace(port, frame, queueBytes, now);
+}
+
+void
+RdmaSwitchBase::Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now)
+{
+    NS_LOG_INFO(m_name << " drops a frame: " << GetDropReasonName(reason));
+    ++m_drops[reason];
+    m_dropTrace(this, port, frame, reason, now);
+    RdmaFramePool::Get().Free(frame);
+}
+
+} // namespace ns3

@@ -1,0 +1,224 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_SWITCH_BASE_H
+#define RDMA_SWITCH_BASE_H
+
+#include "rdma-load-balancer.h"
+#include "rdma-port.h"
+
+#include "ns3/object.h"
+#include "ns3/random-variable-stream.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * What Ethernet's and InfiniBand's switches have in common: ports, a name, the ways out, a load
+ * balancer that chooses among them, counters, and what can be traced.
+ *
+ * Set-up: SetName; AddPort for all ports; AssignStreams; SetRoutes, which may be called again
+ * later, when frames that are queued stay where they are; Start.
+ */
+class RdmaSwitchBase : public Object, public RdmaPortUser
+{
+  public:
+    static TypeId GetTypeId();
+
+    enum DropReason : uint8_t
+    {
+        NO_ROUTE,
+        POOL_FULL,
+        THRESHOLD,
+        HEADROOM_FULL,
+        PFC_WATCHDOG,
+        LINK_DOWN, //!< queued for a link that went down
+        DROP_REASONS
+    };
+
+    static constexpr uint16_t NO_PORT = RdmaLoadBalancer::NO_PORT;
+    static constexpr uint16_t NO_SET = 0xffff; //!< no way there: rdma::EcmpRoutes::kNoGroup
+
+    /// \return the reason's name in stats.json
+    static const char* GetDropReasonName(DropReason reason);
+
+    RdmaSwitchBase();
+    ~RdmaSwitchBase() override;
+
+    void SetName(std::string name);
+    /// \return the port's index
+    uint16_t AddPort(Ptr<RdmaPort> port);
+    /// \return how many streams it takes, which depends on attributes only
+    int64_t AssignStreams(int64_t stream);
+    /// \param setOf by what frames are forwarded (an endpoint, or a LID): number of the set of
+    /// ports on a shortest way, or NO_SET \param sets the ports of each; not empty
+    void SetRoutes(std::vector<uint16_t> setOf, const std::vector<std::vector<uint16_t>>& sets);
+    /// Takes the attributes and ports as they are now. \param largestFrameBytes that buffers must
+    /// be prepared for \return what is wrong, or nothing
+    virtual std::string Start(uint32_t largestFrameBytes) = 0;
+
+    /// \return from a frame's arrival until it is queued or may leave, ps: its last bit's, or the
+    /// first one's if IsCutThrough
+    virtual int64_t GetLatencyPs() const = 0;
+
+    virtual bool IsCutThrough() const
+    {
+        return false;
+    }
+
+    const std::string& GetName() const
+    {
+        return m_name;
+    }
+
+    uint32_t GetNPorts() const
+    {
+        return static_cast<uint32_t>(m_ports.size());
+    }
+
+    Ptr<RdmaPort> GetPort(uint16_t index) const
+    {
+        return m_ports[index];
+    }
+
+    /// \return null: the forwarding table alone decides
+    Ptr<RdmaLoadBalancer> GetLoadBalancer() const
+    {
+        return m_balancer;
+    }
+
+    uint64_t GetReceived() const
+    {
+        return m_received;
+    }
+
+    uint64_t GetForwarded() const
+    {
+        return m_forwarded;
+    }
+
+    uint64_t GetDrops(DropReason reason) const
+    {
+        return m_drops[reason];
+    }
+
+    /// \return frames that the load balancer sent another way than the forwarding table says
+    uint64_t GetRerouted() const
+    {
+        return m_rerouted;
+    }
+
+    /// \return most that a buffer which all ports share held, bytes; 0: it has none
+    virtual uint64_t GetSharedBufferPeak() const
+    {
+        return 0;
+    }
+
+    // RdmaPortUser: a switch forwards, and makes nothing
+    RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) final;
+
+    /// (switch, egress port or null, frame, reason, ps)
+    typedef void (*DropTracedCallback)(const RdmaSwitchBase* device,
+                                       const RdmaPort* port,
+                                       const RdmaFrame* frame,
+                                       DropReason reason,
+                                       int64_t now);
+    /// (egress port, frame, bytes in its queue, ps)
+    typedef void (*MarkTracedCallback)(const RdmaPort* port,
+                                       const RdmaFrame* frame,
+                                       uint64_t queueBytes,
+                                       int64_t now);
+
+  protected:
+    using Candidates = RdmaLoadBalancer::Candidates;
+
+    void DoDispose() override;
+
+    /// The attribute LoadBalancer, which a switch has by its own default. \param name "": none
+    void SetLoadBalancer(std::string name);
+    std::string GetLoadBalancerName() const;
+    /// \param needed whether there must be one \return what is wrong with that attribute, or
+    /// nothing
+    std::string CheckLoadBalancer(bool needed) const;
+
+    bool HasLoadBalancer() const
+    {
+        return PeekPointer(m_balancer) != nullptr;
+    }
+
+    /// \return the ways of a frame; of size 0 if there is none
+    Candidates FindCandidates(uint32_t destination) const
+    {
+        const uint16_t set = destination < m_setOf.size() ? m_setOf[destination] : NO_SET;
+        if (set == NO_SET)
+        {
+            return {nullptr, 0, NO_SET, NO_PORT};
+        }
+        return {&m_portsOfSets[m_sets[set].first], m_sets[set].size, set, NO_PORT};
+    }
+
+    /// \pre there is a load balancer, and a candidate
+    uint16_t Choose(const Candidates& candidates, const RdmaFrame& frame, int64_t now)
+    {
+        return m_balancer->Choose(candidates, frame, m_queues, now);
+    }
+
+    /// A frame came in by a port.
+    void CountReceived(const RdmaPort& port, const RdmaFrame& frame, int64_t now)
+    {
+        ++m_received;
+        if (m_feedback && IsFeedback(frame.opcode))
+        {
+            m_balancer->OnFeedback(frame, port.GetPortIndex(), now);
+        }
+    }
+
+    /// Marks a frame that leaves or joins the queue of a port.
+    void Mark(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now);
+    /// Counts, tells and frees. \param port egress, or null
+    void Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now);
+
+    // hot
+    std::vector<Ptr<RdmaPort>> m_ports;
+    uint64_t m_forwarded{0};
+    uint64_t m_rerouted{0};
+    Ptr<UniformRandomVariable> m_random;
+
+  private:
+    struct Set
+    {
+        uint32_t first;
+        uint32_t size;
+    };
+
+    static bool IsFeedback(RdmaOpcode opcode)
+    {
+        return opcode == RdmaOpcode::ACKNOWLEDGE || opcode == RdmaOpcode::CNP;
+    }
+
+    std::vector<uint16_t> m_setOf;
+    std::vector<Set> m_sets;
+    std::vector<uint16_t> m_portsOfSets;
+    Ptr<RdmaLoadBalancer> m_balancer;
+    RdmaQueues m_queues{m_ports};
+    bool m_feedback{false};
+    uint64_t m_received{0};
+    std::array<uint64_t, DROP_REASONS> m_drops{};
+
+    std::string m_unknown; //!< name of a load balancer that there is not
+    std::string m_name;
+
+    TracedCallback<const RdmaSwitchBase*, const RdmaPort*, const RdmaFrame*, DropReason, int64_t>
+        m_dropTrace;
+    TracedCallback<const RdmaPort*, const RdmaFrame*, uint64_t, int64_t> m_markTrace;
+};
+
+} // namespace ns3
+
+#endif /* RDMA_SWITCH_BASE_H */

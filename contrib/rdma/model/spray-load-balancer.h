@@ -1,0 +1,59 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef SPRAY_LOAD_BALANCER_H
+#define SPRAY_LOAD_BALANCER_H
+
+#include "rdma-load-balancer.h"
+
+#include "ns3/random-variable-stream.h"
+
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * Packet spraying: every packet takes a port of its own, whatever its flow (Dixit, Prakash, Hu,
+ * Kompella: On the Impact of Packet Spraying in Data Center Networks, INFOCOM 2013), by chance or
+ * in turns. It splits evenly what is equal; links that differ or fail upstream it does not see.
+ *
+ * Packets of a flow overtake each other: RdmaNic::LossRecovery should be out-of-order. Go-back-N
+ * goes back at each packet that is overtaken, and selective repeat sends it again. Of InfiniBand
+ * the shortest ways may wait for each other in a circle, where its routing had others for that
+ * (tori).
+ */
+class SprayLoadBalancer : public RdmaLoadBalancer
+{
+  public:
+    enum Order
+    {
+        RANDOM,
+        ROUND_ROBIN
+    };
+
+    static TypeId GetTypeId();
+    SprayLoadBalancer();
+
+    std::string GetName() const override
+    {
+        return "spray";
+    }
+
+    uint16_t Choose(const Candidates& candidates,
+                    const RdmaFrame& frame,
+                    const RdmaQueues& queues,
+                    int64_t now) override;
+    void OnRoutes(uint32_t sets) override;
+    int64_t AssignStreams(int64_t stream) override;
+
+  private:
+    Order m_order;
+    Ptr<UniformRandomVariable> m_random;
+    std::vector<uint32_t> m_next; //!< by set: whose turn it is
+};
+
+} // namespace ns3
+
+#endif /* SPRAY_LOAD_BALANCER_H */

@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/call-log.h"
+
+#include <algorithm>
+
+namespace results
+{
+
+namespace
+{
+
+const char*
+KindName(training::TaskKind kind)
+{
+    switch (kind)
+    {
+    case training::TaskKind::kCompute:
+        return "compute";
+    case training::TaskKind::kMemory:
+        return "memory";
+    case training::TaskKind::kCollective:
+        return "collective";
+    case training::TaskKind::kSend:
+        return "send";
+    default:
+        return "recv";
+    }
+}
+
+} // namespace
+
+CallLog::CallLog(const training::TrainingPlan& plan, uint32_t warmup, uint32_t steps, uint64_t most)
+    : m_plan(plan),
+      m_warmup(warmup),
+      m_steps(steps)
+{
+    uint64_t callsOfStep = 0;
+    for (const uint32_t role : plan.roleOf)
+    {
+        callsOfStep += plan.roles[role].tasks.size();
+    }
+    const uint64_t calls = callsOfStep * steps;
+    m_everyRank =
+        static_cast<uint32_t>(std::clamp<uint64_t>((calls + most - 1) / most, 1, plan.ranks));
+    if (calls / plan.ranks > most)
+    {
+        const uint64_t callsOfRank = std::max<uint64_t>(1, callsOfStep / plan.ranks);
+        const uint64_t fit = std::max<uint64_t>(1, most / callsOfRank);
+        m_allSteps = fit >= steps;
+        m_steps = static_cast<uint32_t>(std::min<uint64_t>(fit, steps));
+    }
+}
+
+bool
+CallLog::Open(const std::string& path)
+{
+    if (!m_file.Open(path))
+    {
+        return false;
+    }
+    m_file.Write("# calls of the measured steps" +
+                 (m_allSteps ? std::string() : ", the first " + std::to_string(m_steps)) +
+                 ", in the order they end; times in us since the simulation began" +
+                 (m_everyRank > 1 ? "; only every " + std::to_string(m_everyRank) + "th rank"
+                                  : std::string()));
+    m_file.Write("# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup");
+    return true;
+}
+
+void
+CallLog::Write(const CallRecord& call)
+{
+    if (call.step < m_warmup || call.step - m_warmup >= m_steps || call.rank % m_everyRank)
+    {
+        return;
+    }
+    m_line.clear();
+    AppendMicroseconds(m_line, call.start);
+    m_line += '\t';
+    AppendMicroseconds(m_line, call.end);
+    m_line += '\t';
+    AppendInteger(m_line, call.step - m_warmup + 1);
+    m_line += '\t';
+    AppendInteger(m_line, call.rank);
+    m_line += '\t';
+    m_line += call.graph->streams[call.task->stream];
+    m_line += '\t';
+    m_line += KindName(call.task->kind);
+    m_line += '\t';
+    m_line += call.task->name;
+    m_line += '\t';
+    AppendInteger(m_line, call.task->bytes);
+    m_line += '\t';
+    m_line += call.task->kind == training::TaskKind::kCollective
+                  ? m_plan.groupKinds[call.task->group].name
+                  : "-";
+    m_file.Write(m_line);
+}
+
+void
+CallLog::Close()
+{
+    m_file.Close();
+}
+
+} // namespace results

@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_CALL_LOG_H
+#define RESULTS_CALL_LOG_H
+
+#include "results/line-log.h"
+#include "results/records.h"
+#include "scenarios/training/step-graph.h"
+
+#include <cstdint>
+#include <string>
+
+namespace results
+{
+
+/**
+ * calls.log: a line for each call of the measured steps, in the order they end. Of more than
+ * `most` calls only every n-th rank's are there, and if even those of one rank are more, of the
+ * first steps only; the head says so.
+ */
+class CallLog
+{
+  public:
+    static constexpr uint64_t MOST = 1000000; //!< lines
+
+    /// \param plan kept by reference \param warmup steps that are not in it \param steps measured
+    CallLog(const training::TrainingPlan& plan,
+            uint32_t warmup,
+            uint32_t steps,
+            uint64_t most = MOST);
+
+    /// \return whether that worked
+    bool Open(const std::string& path);
+    /// Any call; those of the warm-up and those left out are not written.
+    void Write(const CallRecord& call);
+    void Close();
+
+  private:
+    const training::TrainingPlan& m_plan;
+    uint32_t m_warmup;
+    uint32_t m_everyRank{1}; //!< every n-th
+    uint32_t m_steps;        //!< the first
+    bool m_allSteps{true};
+    LineLog m_file;
+    std::string m_line;
+};
+
+} // namespace results
+
+#endif // RESULTS_CALL_LOG_H

@@ -1,0 +1,532 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/critical-path.h"
+
+#include "results/human-text.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace results
+{
+
+using coll::Rank;
+
+namespace
+{
+
+constexpr training::TaskId NO_TASK = UINT32_MAX;
+
+/// Microseconds of what is not zero, by name.
+nlohmann::ordered_json
+PartsUs(const std::array<int64_t, PATH_SHARES>& shares)
+{
+    auto j = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < shares.size(); ++i)
+    {
+        if (shares[i])
+        {
+            j[GetPathShareName(i)] = Us(shares[i]);
+        }
+    }
+    return j;
+}
+
+bool
+IsCollective(const training::Task& task)
+{
+    return task.kind == training::TaskKind::kCollective;
+}
+
+/// Over messages, so that paths may lead to another rank.
+bool
+Communicates(const training::Task& task)
+{
+    return task.kind != training::TaskKind::kCompute && task.kind != training::TaskKind::kMemory;
+}
+
+} // namespace
+
+uint16_t
+CriticalPath::DepthFor(const training::TrainingPlan& plan)
+{
+    std::vector<std::size_t> collectives;
+    for (const training::StepGraph& graph : plan.roles)
+    {
+        collectives.push_back(static_cast<std::size_t>(
+            std::count_if(graph.tasks.begin(), graph.tasks.end(), Communicates)));
+    }
+    std::size_t held = 1;
+    for (const uint32_t role : plan.roleOf)
+    {
+        held += collectives[role];
+    }
+    return static_cast<uint16_t>(std::clamp<std::size_t>(RECORDS / held, 1, MOST_DEPTH));
+}
+
+CriticalPath::CriticalPath(const training::TrainingPlan& plan,
+                           const std::vector<std::string>& ports,
+                           const std::vector<std::string>& tags,
+                           const rdma::LinkWords& link,
+                           std::function<const MessageParts*()> partsOf)
+    : m_plan(plan),
+      m_match(plan),
+      m_ports(ports),
+      m_tags(tags),
+      m_link(link),
+      m_paths(std::move(partsOf), DepthFor(plan))
+{
+    std::size_t size = 0;
+    for (uint32_t rank = 0; rank < plan.ranks; ++rank)
+    {
+        m_offsets.push_back(size);
+        size += plan.roles[plan.roleOf[rank]].tasks.size();
+    }
+    m_offsets.push_back(size);
+    for (const training::StepGraph& graph : plan.roles)
+    {
+        std::vector<training::TaskId> last(graph.streams.size(), NO_TASK);
+        std::vector<training::TaskId> before;
+        for (training::TaskId t = 0; t < graph.tasks.size(); ++t)
+        {
+            before.push_back(std::exchange(last[graph.tasks[t].stream], t));
+        }
+        m_before.push_back(std::move(before));
+    }
+    for (const training::GroupKind& kind : plan.groupKinds)
+    {
+        std::vector<const std::vector<Rank>*> of(plan.ranks, nullptr);
+        for (const auto& group : kind.groups)
+        {
+            for (const Rank rank : group)
+            {
+                of[rank] = &group;
+            }
+        }
+        m_groupOf.push_back(std::move(of));
+    }
+}
+
+void
+CriticalPath::OnCall(const CallRecord& call)
+{
+    Step& step = m_steps[call.step];
+    if (step.empty())
+    {
+        step.resize(m_offsets.back());
+    }
+    const auto task = static_cast<std::size_t>(call.task - call.graph->tasks.data());
+    Times& times = step[m_offsets[call.rank] + task];
+    times = {call.start, call.end, CollectivePaths::NONE};
+    if (Communicates(*call.task))
+    {
+        times.path = m_paths.GetLeaving();
+        m_paths.Hold(times.path);
+    }
+}
+
+/// Where the time of a collective's part went, and its messages, the latest first.
+void
+CriticalPath::AddCollective(const Times& times, int64_t end, Part& part)
+{
+    // What the path does not account for; all of it if none was noted.
+    int64_t left = end - part.start;
+    if (times.path != CollectivePaths::NONE)
+    {
+        const CollectivePaths::Record* record = &m_paths.Get(times.path);
+        part.shares = record->shares;
+        part.messages = record->messages;
+        left = end - record->at;
+        for (std::size_t i = 0; i < CollectivePaths::HOPS; ++i)
+        {
+            const PathHop& hop = record->hops[i];
+            if (hop.port == UINT32_MAX)
+            {
+                continue;
+            }
+            const Hop here{hop, record->why[i], static_cast<uint32_t>(m_path.size())};
+            const auto same = std::find_if(m_hops.begin(), m_hops.end(), [&](const Hop& other) {
+                return other.hop.port == hop.port;
+            });
+            if (same == m_hops.end())
+            {
+                m_hops.push_back(here);
+            }
+            else if (hop.time > same->hop.time)
+            {
+                *same = here;
+            }
+        }
+        while (record->before != CollectivePaths::NONE)
+        {
+            const CollectivePaths::Record* before = &m_paths.Get(record->before);
+            Message message{static_cast<uint32_t>(m_path.size()),
+                            record->from,
+                            record->to,
+                            record->messages - before->messages,
+                            before->at,
+                            record->at,
+                            record->port,
+                            record->behind,
+                            record->shares};
+            for (std::size_t i = 0; i < PATH_SHARES; ++i)
+            {
+                message.shares[i] -= before->shares[i];
+            }
+            m_messages.push_back(message);
+            record = before;
+        }
+    }
+    part.shares[static_cast<std::size_t>(PathShare::UNKNOWN)] += left;
+    for (std::size_t i = 0; i < PATH_SHARES; ++i)
+    {
+        m_shares[i] += part.shares[i];
+    }
+    m_nMessages += part.messages;
+}
+
+void
+CriticalPath::OnStep(uint32_t number, int64_t begin)
+{
+    const auto found = m_steps.find(number);
+    if (found == m_steps.end())
+    {
+        return;
+    }
+    const Step step = std::move(found->second);
+    m_steps.erase(found);
+    m_kept = number;
+    m_begin = begin;
+    m_path.clear();
+    m_messages.clear();
+    m_hops.clear();
+    m_shares = {};
+    m_computing = m_straggling = 0;
+    m_nMessages = 0;
+    // The call that ends last, of the lowest rank.
+    Rank rank = 0;
+    training::TaskId task = 0;
+    int64_t end = -1;
+    for (uint32_t r = 0; r < m_plan.ranks; ++r)
+    {
+        const auto tasks =
+            static_cast<training::TaskId>(m_plan.roles[m_plan.roleOf[r]].tasks.size());
+        for (training::TaskId t = 0; t < tasks; ++t)
+        {
+            if (Of(step, r, t).end > end)
+            {
+                rank = r;
+                task = t;
+                end = Of(step, r, t).end;
+            }
+        }
+    }
+    for (;;)
+    {
+        const training::Task& call = m_plan.roles[m_plan.roleOf[rank]].tasks[task];
+        Part part{&call, rank, Of(step, rank, task).start, end, 0, 0, 0, {}};
+        if (IsCollective(call))
+        {
+            // All ranks of a group play roles in which the collective is the same task.
+            const Times& times = Of(step, rank, task);
+            if (times.path != CollectivePaths::NONE)
+            {
+                rank = m_paths.Get(times.path).first;
+            }
+            part.rank = rank;
+            part.start = Of(step, rank, task).start;
+            int64_t first = part.start;
+            for (const Rank other : *m_groupOf[call.group][rank])
+            {
+                first = std::min(first, Of(step, other, task).start);
+            }
+            part.waited = part.start - first;
+            AddCollective(times, end, part);
+        }
+        else if (Communicates(call))
+        {
+            // A receive that waited goes back to its send.
+            const Times& times = Of(step, rank, task);
+            const training::RankTask* send = m_match.SendOf(rank, task);
+            if (send && times.path != CollectivePaths::NONE)
+            {
+                rank = part.rank = send->rank;
+                task = send->task;
+                part.start = Of(step, rank, task).start;
+                part.waited = std::max<int64_t>(0, part.start - times.start);
+            }
+            AddCollective(times, end, part);
+        }
+        else
+        {
+            // Half of the GPUs that compute the same are this fast.
+            std::vector<int64_t> lengths;
+            for (Rank other = 0; other < m_plan.ranks; ++other)
+            {
+                if (m_plan.roleOf[other] == m_plan.roleOf[rank])
+                {
+                    const Times& times = Of(step, other, task);
+                    lengths.push_back(times.end - times.start);
+                }
+            }
+            const auto half =
+                lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
+            std::nth_element(lengths.begin(), half, lengths.end());
+            part.straggling = std::max<int64_t>(0, end - part.start - *half);
+            m_straggling += part.straggling;
+            m_computing += end - part.start;
+        }
+        m_path.push_back(part);
+        const int64_t start = part.start;
+        const uint32_t role = m_plan.roleOf[rank];
+        training::TaskId cause = NO_TASK;
+        const auto consider = [&](training::TaskId t) {
+            if (t != NO_TASK &&
+                (cause == NO_TASK || Of(step, rank, t).end > Of(step, rank, cause).end))
+            {
+                cause = t;
+            }
+        };
+        consider(m_before[role][task]);
+        for (const training::TaskId t : m_plan.roles[role].tasks[task].after)
+        {
+            consider(t);
+        }
+        if (cause == NO_TASK)
+        {
+            break; // the step's beginning
+        }
+        task = cause;
+        end = start;
+    }
+    for (const Times& times : step)
+    {
+        m_paths.Drop(times.path);
+    }
+    std::reverse(m_path.begin(), m_path.end());
+    std::reverse(m_messages.begin(), m_messages.end());
+    for (Message& message : m_messages)
+    {
+        message.call = static_cast<uint32_t>(m_path.size()) - 1 - message.call;
+    }
+    for (Hop& hop : m_hops)
+    {
+        hop.call = static_cast<uint32_t>(m_path.size()) - 1 - hop.call;
+    }
+    if (m_messages.size() > MOST_MESSAGES)
+    {
+        std::vector<int64_t> lengths;
+        for (const Message& message : m_messages)
+        {
+            lengths.push_back(message.end - message.start);
+        }
+        std::nth_element(lengths.begin(),
+                         lengths.begin() + (MOST_MESSAGES - 1),
+                         lengths.end(),
+                         std::greater<>());
+        // Longer ones all, and of those as long the first until there are enough.
+        const int64_t least = lengths[MOST_MESSAGES - 1];
+        std::size_t equal =
+            MOST_MESSAGES -
+            static_cast<std::size_t>(std::count_if(lengths.begin(),
+                                                   lengths.begin() + (MOST_MESSAGES - 1),
+                                                   [least](int64_t ps) { return ps > least; }));
+        const auto goes = [least, &equal](const Message& message) {
+            const int64_t length = message.end - message.start;
+            return length < least || (length == least && (equal == 0 || equal-- == 0));
+        };
+        // Not remove_if, which may copy a predicate that counts.
+        std::vector<Message> kept;
+        for (const Message& message : m_messages)
+        {
+            if (!goes(message))
+            {
+                kept.push_back(message);
+            }
+        }
+        m_messages = std::move(kept);
+    }
+    std::stable_sort(m_hops.begin(), m_hops.end(), [](const Hop& a, const Hop& b) {
+        return a.hop.time != b.hop.time ? a.hop.time > b.hop.time : a.hop.port < b.hop.port;
+    });
+    m_hops.resize(std::min(m_hops.size(), MOST_HOPS));
+}
+
+nlohmann::ordered_json
+CriticalPath::ToJson() const
+{
+    nlohmann::ordered_json j;
+    if (m_path.empty())
+    {
+        return j;
+    }
+    const auto name = [this](uint32_t tag) {
+        return tag < m_tags.size() ? nlohmann::ordered_json(m_tags[tag]) : nlohmann::ordered_json();
+    };
+    const int64_t total = m_path.back().end - m_path.front().start;
+    auto list = nlohmann::ordered_json::array();
+    for (const Part& part : m_path)
+    {
+        nlohmann::ordered_json one{{"call", part.task->name},
+                                   {"rank", part.rank},
+                                   {"start_us", Us(part.start)},
+                                   {"end_us", Us(part.end)}};
+        if (Communicates(*part.task))
+        {
+            one["waited_us"] = Us(part.waited);
+            one["messages"] = part.messages;
+            one["parts_us"] = PartsUs(part.shares);
+        }
+        else if (part.straggling)
+        {
+            one["straggling_us"] = Us(part.straggling);
+        }
+        if (list.size() == MOST_PARTS)
+        {
+            break;
+        }
+        list.push_back(std::move(one));
+    }
+    j["step"] = m_kept;
+    j["start_us"] = Us(m_path.front().start);
+    j["end_us"] = Us(m_path.back().end);
+    j["total_us"] = Us(total);
+    j["before_step_us"] = Us(m_begin - m_path.front().start);
+    j["compute_us"] = Us(m_computing);
+    j["collectives_us"] = Us(total - m_computing);
+    auto parts = nlohmann::ordered_json::object();
+    auto shares = nlohmann::ordered_json::object();
+    const auto add = [&](const char* what, int64_t ps) {
+        parts[what] = Us(ps);
+        shares[what] = static_cast<double>(ps) / static_cast<double>(std::max<int64_t>(1, total));
+    };
+    add("compute", m_computing - m_straggling);
+    add("straggling", m_straggling);
+    for (std::size_t i = 0; i < PATH_SHARES; ++i)
+    {
+        add(GetPathShareName(i), m_shares[i]);
+    }
+    j["parts_us"] = std::move(parts);
+    j["share"] = std::move(shares);
+    j["hops"] = nlohmann::ordered_json::array();
+    for (const auto& [hop, why, call] : m_hops)
+    {
+        j["hops"].push_back({{"link", m_ports[hop.port]},
+                             {"call", m_path[call].task->name},
+                             {"time_us", Us(hop.time)},
+                             {"waited_us", Us(hop.waited)},
+                             {"why",
+                              hop.waited ? nlohmann::ordered_json(GetTimeShareName(why))
+                                         : nlohmann::ordered_json()},
+                             {"behind", name(hop.behind)}});
+    }
+    j["calls"] = m_path.size();
+    j["path"] = std::move(list);
+    j["messages"] = m_nMessages;
+    j["longest_messages"] = nlohmann::ordered_json::array();
+    for (const Message& message : m_messages)
+    {
+        j["longest_messages"].push_back(
+            {{"call", m_path[message.call].task->name},
+             {"from", message.from},
+             {"to", message.to},
+             {"messages", message.messages},
+             {"start_us", Us(message.start)},
+             {"end_us", Us(message.end)},
+             {"link",
+              message.port < m_ports.size() ? nlohmann::ordered_json(m_ports[message.port])
+                                            : nlohmann::ordered_json()},
+             {"behind", name(message.behind)},
+             {"parts_us", PartsUs(message.shares)}});
+    }
+    return j;
+}
+
+std::string
+CriticalPath::InWords(std::size_t share) const
+{
+    return GetPathShareWords(share, m_link);
+}
+
+void
+CriticalPath::AddHop(const Hop& longest, std::vector<Line>& lines) const
+{
+    const PathHop& hop = longest.hop;
+    lines.push_back({"longest at",
+                     -1,
+                     m_ports[hop.port] + ", " + HumanTime(Us(hop.time)) + " of " +
+                         m_path[longest.call].task->name});
+    if (hop.waited * 20 > hop.time) // below 5% is not worth a word
+    {
+        std::string text =
+            Percent(hop.waited, hop.time) + " " + InWords(static_cast<std::size_t>(longest.why));
+        text += hop.behind < m_tags.size() ? ", behind " + m_tags[hop.behind] : "";
+        lines.push_back({"", -1, std::move(text)});
+    }
+}
+
+std::vector<CriticalPath::Line>
+CriticalPath::InLines() const
+{
+    std::vector<Line> lines;
+    if (m_path.empty())
+    {
+        return lines;
+    }
+    std::map<std::string, int64_t> collectives; // without what follows the last space: numbers
+    const Part* latest = nullptr;
+    for (const Part& part : m_path)
+    {
+        if (!Communicates(*part.task))
+        {
+            continue;
+        }
+        const std::string& name = part.task->name;
+        collectives[name.substr(0, name.find(' '))] += part.end - part.start;
+        if (part.waited > 0 && (!latest || part.waited > latest->waited))
+        {
+            latest = &part;
+        }
+    }
+    const int64_t total = m_path.back().end - m_path.front().start;
+    lines.push_back({"", total, "calls that waited for each other, back from the last one"});
+    lines.push_back({"computing", m_computing, ""});
+    if (m_straggling * 100 >= total)
+    {
+        lines.back().words = "(" + HumanTime(Us(m_straggling)) + " of it straggling)";
+    }
+    for (const auto& [name, ps] : collectives)
+    {
+        lines.push_back({name, ps, ""});
+    }
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < PATH_SHARES; ++i)
+    {
+        order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+        return m_shares[a] > m_shares[b];
+    });
+    const int64_t communicating = total - m_computing;
+    for (std::size_t i = 0; i < 3 && m_shares[order[i]] * 20 > communicating; ++i)
+    {
+        lines.push_back({i ? "" : "of the collectives",
+                         -1,
+                         Percent(m_shares[order[i]], communicating) + " " + InWords(order[i])});
+    }
+    if (!m_hops.empty())
+    {
+        AddHop(m_hops.front(), lines);
+    }
+    if (latest)
+    {
+        lines.push_back({"waited most for",
+                         -1,
+                         "GPU " + std::to_string(latest->rank) + ", " +
+                             HumanTime(Us(latest->waited)) + " at " + latest->task->name});
+    }
+    return lines;
+}
+
+} // namespace results

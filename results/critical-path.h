@@ -1,0 +1,167 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef CRITICAL_PATH_H
+#define CRITICAL_PATH_H
+
+#include "results/collective-paths.h"
+#include "results/records.h"
+#include "scenarios/training/message-match.h"
+#include "scenarios/training/step-graph.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace results
+{
+
+/**
+ * What made a step as long as it was: walked back from its last call.
+ *
+ *     rank 7   forward .. backward ......| reduce-scatter .. (moved last by a message of rank 2)
+ *     rank 2   forward .. backward ..........| reduce-scatter (enters last) ...
+ *
+ * A call starts when the last of those it waits for has ended: the call before it on its stream,
+ * or one that its step graph names. A collective's part goes back from rank to rank, message by
+ * message (CollectivePaths), to where a rank entered it, and on with what that rank did before. So
+ * the parts of the path follow one another without a gap, from the step's beginning on the rank
+ * where the path ends up to the end of the step, and where their time went adds up to its length,
+ * to the picosecond.
+ *
+ * Straggling is what a computation on the path takes longer than half of the GPUs take that compute
+ * the same.
+ *
+ * Memory: 24 B a call and rank of the steps under way, and what CollectivePaths holds of each
+ * rank's collectives in them: at most some RECORDS records, but at least two for each.
+ */
+class CriticalPath
+{
+  public:
+    static constexpr std::size_t RECORDS = 1U << 16;  //!< of CollectivePaths, for all ranks
+    static constexpr std::size_t MOST_DEPTH = 128;    //!< messages of a path kept
+    static constexpr std::size_t MOST_PARTS = 1000;   //!< calls in stats.json
+    static constexpr std::size_t MOST_MESSAGES = 500; //!< in stats.json: the longest
+    static constexpr std::size_t MOST_HOPS = 10;      //!< in stats.json: those with most time
+
+    /// \param plan, ports (names by end of the fabric), tags (names of messages) kept by reference
+    /// \param partsOf as CollectivePaths has it
+    CriticalPath(const training::TrainingPlan& plan,
+                 const std::vector<std::string>& ports,
+                 const std::vector<std::string>& tags,
+                 const rdma::LinkWords& link,
+                 std::function<const MessageParts*()> partsOf);
+
+    /// For CollectiveRunner::SetPaths.
+    CollectivePaths& GetPaths()
+    {
+        return m_paths;
+    }
+
+    /// A call of any rank has ended; of a collective, while the runner tells of it.
+    void OnCall(const CallRecord& call);
+    /// All ranks have ended this step: walk back. \param begin end of the step before, ps
+    void OnStep(uint32_t step, int64_t begin);
+
+    /// \return parts of stats.json; null if no step has ended
+    nlohmann::ordered_json ToJson() const;
+
+    /// A line for the terminal: how much of the path, or words, or both.
+    struct Line
+    {
+        std::string what;  //!< "computing"
+        int64_t ps{-1};    //!< -1: words only
+        std::string words; //!< may be empty
+    };
+
+    /// \return the path itself first, then its parts; empty if no step has ended
+    std::vector<Line> InLines() const;
+
+  private:
+    struct Times
+    {
+        int64_t start{-1};
+        int64_t end{-1};
+        uint32_t path{CollectivePaths::NONE}; //!< of a collective, held
+    };
+
+    using Shares = std::array<int64_t, PATH_SHARES>; //!< ps
+
+    /// A call on the path.
+    struct Part
+    {
+        const training::Task* task;
+        coll::Rank rank;    //!< of a collective: by whose entering the path comes into it
+        int64_t start;      //!< of a collective: when that rank entered
+        int64_t end;        //!< when the path leaves it
+        int64_t waited;     //!< of a collective: how long its first rank had waited for this one
+        int64_t straggling; //!< of a computation
+        uint32_t messages;  //!< of a collective: on the path
+        Shares shares;      //!< of a collective: of its time
+    };
+
+    /// A message on the path, or a run of messages inside a server.
+    struct Message
+    {
+        uint32_t call; //!< in m_path
+        coll::Rank from;
+        coll::Rank to;
+        uint32_t messages; //!< 1, or of a run inside a server
+        int64_t start;     //!< what it was posted after had happened
+        int64_t end;       //!< arrival
+        uint32_t port;     //!< CollectivePaths::Record
+        uint32_t behind;   //!< the same
+        Shares shares;
+    };
+
+    using Step = std::vector<Times>; //!< by m_offsets[rank] + task
+
+    const Times& Of(const Step& step, coll::Rank rank, training::TaskId task) const
+    {
+        return step[m_offsets[rank] + task];
+    }
+
+    /// A port on the path.
+    struct Hop
+    {
+        PathHop hop;   //!< the longest there
+        TimeShare why; //!< most of what it waited
+        uint32_t call; //!< in m_path
+    };
+
+    static uint16_t DepthFor(const training::TrainingPlan& plan);
+    void AddCollective(const Times& times, int64_t end, Part& part);
+    std::string InWords(std::size_t share) const;
+    void AddHop(const Hop& longest, std::vector<Line>& lines) const;
+
+    const training::TrainingPlan& m_plan;
+    training::MessageMatch m_match;
+    const std::vector<std::string>& m_ports;
+    const std::vector<std::string>& m_tags;
+    const rdma::LinkWords& m_link;
+    CollectivePaths m_paths;
+    std::vector<std::size_t> m_offsets;                  //!< by rank
+    std::vector<std::vector<training::TaskId>> m_before; //!< by role and task: on its stream
+    std::vector<std::vector<const std::vector<coll::Rank>*>> m_groupOf; //!< by group kind and rank
+    std::map<uint32_t, Step> m_steps;
+    // Of the step kept last:
+    uint32_t m_kept{0};
+    int64_t m_begin{0};              //!< end of the step before
+    std::vector<Part> m_path;        //!< in the order of time
+    std::vector<Message> m_messages; //!< the longest, in the order of time
+    std::vector<Hop> m_hops;         //!< those with most time first
+    Shares m_shares{};               //!< of all collectives on the path
+    int64_t m_computing{0};          //!< straggling included
+    int64_t m_straggling{0};
+    uint64_t m_nMessages{0};
+};
+
+} // namespace results
+
+#endif /* CRITICAL_PATH_H */

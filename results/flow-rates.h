@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_FLOW_RATES_H
+#define RESULTS_FLOW_RATES_H
+
+#include "results/line-log.h"
+#include "scenarios/spec/scenario.h"
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace results
+{
+
+/**
+ * fairness.csv: an interval a row. Jain's index (Jain, Chiu, Hawe, DEC-TR-301, 1984) (sum x)^2 / (n
+ * sum x^2) of the throughputs x of the n flows that were under way in all of it (1 if n is 0 or
+ * all x are 0); gbps is that of all flows. rates.csv: these throughputs, flow by flow; of more than
+ * a thousand flows there is none.
+ */
+class FlowRates
+{
+  public:
+    /// \param endpoints names. All kept by reference \param out folder; empty: no files
+    FlowRates(const scenario::Measuring& measuring,
+              const std::vector<scenario::Flow>& flows,
+              const std::vector<std::string>& endpoints,
+              const std::string& out);
+
+    /// A flow begins. \param received asked for how many of its bytes have arrived, its size at
+    /// most, until it is gone
+    void Begin(uint32_t flow, std::function<uint64_t()> received, int64_t now);
+    /// All its bytes are there, or it failed: it is no longer under way. May be told twice.
+    void End(uint32_t flow, bool failed);
+
+    /// Intervals begin: flows are under way again. \param begin of the interval that this time is
+    /// in
+    void Start(int64_t begin)
+    {
+        m_begin = begin;
+    }
+
+    /// An interval has ended, and the next one begins. \return bytes that have arrived in it
+    uint64_t EndInterval(int64_t now);
+    /// The files are complete.
+    void Close();
+
+    bool IsEmpty() const
+    {
+        return m_active.empty();
+    }
+
+    /// The keys "fairness" and "rates_csv". \param measured false: the run ended in its warm-up
+    void AddTo(nlohmann::ordered_json& stats, bool measured) const;
+    void Print(std::ostream& os) const;
+
+  private:
+    static constexpr std::size_t MOST_FLOWS = 1000; //!< with rates.csv
+    static constexpr uint64_t MOST_ROWS = 200000;
+
+    /// A flow under way.
+    struct Active
+    {
+        uint32_t flow;
+        bool whole; //!< since the interval began
+        std::function<uint64_t()> received;
+        uint64_t before; //!< its bytes when the interval began
+    };
+
+    void WriteRate(int64_t now, uint32_t flow, double gbps);
+
+    const scenario::Measuring& m_measuring;
+    const std::vector<scenario::Flow>& m_flows;
+    const std::vector<std::string>& m_endpoints;
+    std::vector<Active> m_active;
+    std::vector<uint32_t> m_place; //!< of a flow in m_active
+    int64_t m_begin{0};            //!< of the interval
+    uint64_t m_goneBytes{0};       //!< in this interval, of flows that ended in it
+    uint64_t m_intervals{0};
+    uint64_t m_rows{0};
+    bool m_leftOut{false};
+    uint64_t m_count{0}; //!< of measured intervals with flows
+    double m_sum{0};     //!< of their indices
+    double m_least{1};
+    LineLog m_fairness;
+    LineLog m_rates;
+    std::string m_line;
+};
+
+} // namespace results
+
+#endif // RESULTS_FLOW_RATES_H

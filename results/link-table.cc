@@ -1,0 +1,196 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/link-table.h"
+
+#include "results/output-errors.h"
+
+#include <algorithm>
+#include <unistd.h>
+#include <utility>
+
+namespace results
+{
+
+LinkTable::LinkTable(const std::string& path,
+                     std::vector<Link> links,
+                     int64_t intervalPs,
+                     std::size_t rowLimit)
+    : m_links(std::move(links)),
+      m_path(path),
+      m_rowLimit(rowLimit),
+      m_interval(intervalPs)
+{
+    Restart(m_path);
+}
+
+void
+LinkTable::Restart(const std::string& path)
+{
+    if (!path.empty() && m_file.Open(path))
+    {
+        m_file.Write(HEADER);
+        m_file.Flush();
+    }
+}
+
+int64_t
+LinkTable::Covered(int64_t time) const
+{
+    const int64_t begin = (time - 1) / m_interval * m_interval;
+    return std::max<int64_t>(1, time - std::max(begin, m_measuredFrom));
+}
+
+void
+LinkTable::StartMeasuring(int64_t now)
+{
+    m_measuredFrom = now;
+    m_rows.clear();
+    Restart(m_path);
+}
+
+void
+LinkTable::Add(Row row)
+{
+    const int64_t covered = Covered(row.time);
+    row.busyPs = std::clamp<int64_t>(row.busyPs, 0, covered);
+    row.pausedPs = std::min(row.pausedPs, covered);
+    m_rows.push_back(row);
+    Write(row);
+}
+
+void
+LinkTable::EndInterval(int64_t now)
+{
+    if (m_rows.size() < m_rowLimit || now % (2 * m_interval) != 0)
+    {
+        return;
+    }
+    // Two intervals become one. All rows stay on the new grid: the time is on it now.
+    m_interval *= 2;
+    for (Row& row : m_rows)
+    {
+        row.time = (row.time + m_interval - 1) / m_interval * m_interval;
+    }
+    JoinRows();
+    Rewrite();
+}
+
+void
+LinkTable::JoinRows()
+{
+    std::sort(m_rows.begin(), m_rows.end(), [](const Row& a, const Row& b) {
+        return std::make_pair(a.time, a.link) < std::make_pair(b.time, b.link);
+    });
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < m_rows.size(); ++i)
+    {
+        Row& into = m_rows[kept];
+        const Row& row = m_rows[i];
+        if (into.time == row.time && into.link == row.link)
+        {
+            into.busyPs += row.busyPs;
+            into.pausedPs += row.pausedPs;
+            into.queueBytes = std::max(into.queueBytes, row.queueBytes);
+            into.marks += row.marks;
+        }
+        else
+        {
+            m_rows[++kept] = row;
+        }
+    }
+    m_rows.resize(m_rows.empty() ? 0 : kept + 1);
+}
+
+void
+LinkTable::Rewrite()
+{
+    if (m_path.empty())
+    {
+        return;
+    }
+    const std::string temporary = m_path + ".part";
+    Restart(temporary);
+    for (const Row& row : m_rows)
+    {
+        Write(row);
+    }
+    m_file.Flush();
+    // The open file goes along and is appended to. When that fails, the old rows stay.
+    if (m_file.Failed())
+    {
+        m_file.Close();
+        unlink(temporary.c_str());
+    }
+    else if (!RenameOutput(temporary, m_path))
+    {
+        m_file.Close();
+    }
+}
+
+void
+LinkTable::MergeRanks(int64_t end,
+                      const std::function<int64_t(int64_t)>& max,
+                      const std::function<std::vector<Row>(const std::vector<Row>&)>& gather)
+{
+    // All on the coarsest grid of a process; the last interval ends with the simulation.
+    m_interval = max(m_interval);
+    m_rows = gather(m_rows);
+    for (;;)
+    {
+        for (Row& row : m_rows)
+        {
+            row.time = std::min(end, (row.time + m_interval - 1) / m_interval * m_interval);
+        }
+        JoinRows();
+        if (m_rows.size() < m_rowLimit || m_interval > end)
+        {
+            break;
+        }
+        m_interval *= 2;
+    }
+    for (Row& row : m_rows)
+    {
+        row.busyPs = std::min(row.busyPs, Covered(row.time));
+        row.pausedPs = std::min(row.pausedPs, Covered(row.time));
+    }
+    Rewrite();
+    Close();
+}
+
+void
+LinkTable::Write(const Row& row)
+{
+    if (!m_file.IsOpen())
+    {
+        return;
+    }
+    const double covered = static_cast<double>(Covered(row.time));
+    const Link& link = m_links[row.link];
+    m_line.clear();
+    AppendMicroseconds(m_line, row.time);
+    for (const std::string_view name : {link.name, link.from, link.to})
+    {
+        m_line += ',';
+        AppendField(m_line, name);
+    }
+    m_line += ',';
+    AppendDecimal(m_line, link.rateGbps);
+    m_line += ',';
+    AppendDecimal(m_line, static_cast<double>(row.busyPs) / covered);
+    m_line += ',';
+    AppendInteger(m_line, row.queueBytes);
+    m_line += ',';
+    AppendDecimal(m_line, static_cast<double>(row.pausedPs) / covered);
+    m_line += ',';
+    AppendInteger(m_line, row.marks);
+    m_file.Write(m_line);
+}
+
+void
+LinkTable::Close()
+{
+    m_file.Close();
+}
+
+} // namespace results

@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_MESSAGE_PARTS_H
+#define RESULTS_MESSAGE_PARTS_H
+
+#include "contrib/rdma/core/link-words.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace results
+{
+
+/// Where the time of a message can have gone. The parts of a message add up to its completion time.
+enum class TimeShare : uint8_t
+{
+    BACKLOG,       //!< line time of earlier messages of its queue pair
+    NIC_TURNS,     //!< other queue pairs' turns at the sender's NIC
+    NIC_PAUSED,    //!< the sender's NIC paused by PFC
+    THROTTLED,     //!< paced by the congestion control
+    WINDOW,        //!< the window was closed
+    REPEATING,     //!< after losses
+    SERIALIZATION, //!< line time of its packets at the sender, and of the last one on every link
+    PROPAGATION,   //!< cables and switch pipelines
+    QUEUED,        //!< behind others in switches
+    PAUSED,        //!< in switches whose egress port was paused
+    HOST,          //!< limits of NICs: bus, contexts
+    COUNT
+};
+
+constexpr std::size_t TIME_SHARES = static_cast<std::size_t>(TimeShare::COUNT);
+
+/// ps, by TimeShare
+using TimeParts = std::array<int64_t, TIME_SHARES>;
+
+constexpr std::size_t
+At(TimeShare share)
+{
+    return static_cast<std::size_t>(share);
+}
+
+/// \return "backlog", ... as in the files
+const char* GetTimeShareName(TimeShare share);
+
+/// \return the same in words that follow a percentage: "waiting for earlier messages on the same
+/// connection". Terminal, attribution.csv and the report all use these. A connection is a queue
+/// pair.
+const char* GetTimeShareWords(TimeShare share, const rdma::LinkWords& link);
+
+/// Where the time of one message went.
+struct MessageParts
+{
+    /// Those it was queued behind in a switch.
+    struct Others
+    {
+        bool known{false}; //!< false: the queue was empty
+        uint32_t src{0};   //!< endpoints
+        uint32_t dst{0};
+        uint32_t tag{UINT32_MAX}; //!< of their message; UINT32_MAX: none is under way
+    };
+
+    /// A port that its last packet left: the sender's NIC first, then one for each switch.
+    struct Hop
+    {
+        uint32_t port{0};  //!< end of the fabric
+        int64_t time{0};   //!< ps from its coming there, at the NIC from the post, to the next one
+        int64_t waited{0}; //!< of it not serialization, nor cable and pipeline
+        int64_t paused{0}; //!< of it while PFC had stopped the port
+        TimeShare why{TimeShare::SERIALIZATION}; //!< most of what it waited
+        Others behind;                           //!< of switches
+    };
+
+    TimeParts parts{};
+    std::vector<Hop> hops;
+};
+
+} // namespace results
+
+#endif // RESULTS_MESSAGE_PARTS_H

@@ -1,0 +1,272 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/port-use.h"
+
+#include "results/human-text.h"
+#include "results/line-log.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace results
+{
+
+const char*
+PortUse::NameOf(std::size_t kind)
+{
+    static const char* const names[KINDS] = {"host_to_switch",
+                                             "switch_to_host",
+                                             "switch_to_switch",
+                                             "host_to_host"};
+    return names[kind];
+}
+
+PortUse::PortUse(const scenario::Measuring& measuring, std::vector<Port> ports, Counters begin)
+    : m_measuring(measuring),
+      m_ports(std::move(ports)),
+      m_from(std::move(begin))
+{
+    for (uint32_t p = 0; p < m_ports.size(); ++p)
+    {
+        ++m_classes[m_ports[p].kind].ports;
+        if (HasQueue(m_ports[p].kind))
+        {
+            m_switchPorts.push_back(p);
+        }
+    }
+    m_queues.resize(m_switchPorts.size());
+    // Of all ports together 32 MB, but a picture's width in any case.
+    m_mostBins = std::clamp<std::size_t>((4U << 20) / std::max<std::size_t>(1, m_queues.size()),
+                                         256,
+                                         MOST_BINS) /
+                 2 * 2;
+}
+
+void
+PortUse::SetFrom(Counters counters)
+{
+    m_from = std::move(counters);
+}
+
+void
+PortUse::SetUntil(Counters counters)
+{
+    m_until = std::move(counters);
+}
+
+void
+PortUse::BeginLook(int64_t now)
+{
+    const int64_t interval = m_measuring.queueInterval.ps;
+    m_measured =
+        now > m_measuring.from.ps && (m_measuring.until.ps == 0 || now <= m_measuring.until.ps);
+    for (int64_t missed = (now - m_lastLook) / interval - 1; missed > 0; --missed)
+    {
+        EndLook();
+    }
+    m_lastLook = now;
+}
+
+void
+PortUse::EndLook()
+{
+    if (++m_looksInBin == m_looksPerBin)
+    {
+        CloseBin();
+    }
+}
+
+void
+PortUse::CloseBin()
+{
+    bool full = false;
+    for (Queue& q : m_queues)
+    {
+        q.total += q.sum;
+        q.bins.push_back(
+            {static_cast<uint32_t>(std::min<uint64_t>(q.largest, UINT32_MAX)),
+             static_cast<float>(static_cast<double>(q.sum) / static_cast<double>(m_looksInBin))});
+        q.sum = q.largest = 0;
+        full = q.bins.size() >= m_mostBins;
+        if (full)
+        {
+            for (std::size_t i = 0; i < q.bins.size() / 2; ++i)
+            {
+                const Bin a = q.bins[2 * i];
+                const Bin b = q.bins[2 * i + 1];
+                q.bins[i] = {std::max(a.largest, b.largest), (a.mean + b.mean) / 2};
+            }
+            q.bins.resize(q.bins.size() / 2);
+        }
+    }
+    m_looksInBin = 0;
+    m_looksPerBin *= full ? 2 : 1;
+}
+
+void
+PortUse::Finish(Counters end)
+{
+    if (m_looksInBin)
+    {
+        CloseBin();
+    }
+    if (m_until.wireBytes.empty())
+    {
+        m_until = std::move(end);
+    }
+    const double elapsed = static_cast<double>(std::max<int64_t>(1, m_until.time - m_from.time));
+    for (uint32_t p = 0; p < m_ports.size(); ++p)
+    {
+        PortClass& c = m_classes[m_ports[p].kind];
+        const double rate = static_cast<double>(m_ports[p].rateBps);
+        const double wire = static_cast<double>(m_until.wireBytes[p] - m_from.wireBytes[p]);
+        const double busy = std::min(1.0, wire * 8e12 / rate / elapsed);
+        const double paused =
+            static_cast<double>(m_until.pausedPs[p] - m_from.pausedPs[p]) / elapsed;
+        c.utilization += busy / c.ports;
+        c.pauseShare += paused / c.ports;
+        c.utilizationMax = std::max(c.utilizationMax, busy);
+        c.pauseShareMax = std::max(c.pauseShareMax, paused);
+    }
+    const int64_t interval = m_measuring.queueInterval.ps;
+    m_measuredLooks = static_cast<uint64_t>(m_until.time / interval - m_from.time / interval);
+    for (uint32_t i = 0; i < m_queues.size(); ++i)
+    {
+        m_classes[m_ports[m_switchPorts[i]].kind].queue.Merge(m_queues[i].measured);
+        if (m_queues[i].total)
+        {
+            m_longest.push_back(i);
+        }
+    }
+    std::stable_sort(m_longest.begin(), m_longest.end(), [this](uint32_t a, uint32_t b) {
+        return m_queues[a].total > m_queues[b].total;
+    });
+    m_longest.resize(std::min(m_longest.size(), PORTS_SHOWN));
+}
+
+void
+PortUse::Write(const std::string& path)
+{
+    LineLog file(path);
+    file.Write("time_us,link,mean_bytes,max_bytes");
+    const int64_t width = m_measuring.queueInterval.ps * static_cast<int64_t>(m_looksPerBin);
+    std::string line;
+    for (const uint32_t longest : m_longest)
+    {
+        const std::vector<Bin>& bins = m_queues[longest].bins;
+        const auto holds = [&bins](std::size_t i) {
+            return i < bins.size() && bins[i].largest > 0;
+        };
+        for (std::size_t i = 0; i < bins.size(); ++i)
+        {
+            if (!holds(i) && !holds(i + 1) && !holds(i - 1)) // unsigned: -1 is beyond the end
+            {
+                continue;
+            }
+            line.clear();
+            AppendMicroseconds(line, static_cast<int64_t>(i + 1) * width);
+            line += ',';
+            AppendField(line, m_ports[m_switchPorts[longest]].name);
+            line += ',';
+            AppendDecimal(line, static_cast<double>(bins[i].mean));
+            line += ',';
+            AppendInteger(line, bins[i].largest);
+            file.Write(line);
+            ++m_rows;
+        }
+    }
+    file.Close();
+}
+
+void
+PortUse::AddTo(nlohmann::ordered_json& stats, bool measured) const
+{
+    if (!measured)
+    {
+        stats["port_classes"] = nullptr;
+        stats["longest_queues"] = nullptr;
+        return;
+    }
+    nlohmann::ordered_json kinds;
+    for (std::size_t k = 0; k < KINDS; ++k)
+    {
+        const PortClass& c = m_classes[k];
+        if (c.ports == 0)
+        {
+            continue;
+        }
+        nlohmann::ordered_json& kind = kinds[NameOf(k)];
+        kind = {{"ports", c.ports},
+                {"utilization", c.utilization},
+                {"utilization_max", c.utilizationMax},
+                {"pause_share", c.pauseShare},
+                {"pause_share_max", c.pauseShareMax}};
+        if (HasQueue(k))
+        {
+            kind["queue_bytes"] = c.queue.ToJson(m_measuredLooks * c.ports);
+        }
+    }
+    stats["port_classes"] = kinds;
+    nlohmann::ordered_json longest = nlohmann::ordered_json::array();
+    for (const uint32_t i : m_longest)
+    {
+        longest.push_back({{"link", m_ports[m_switchPorts[i]].name},
+                           {"queue_bytes", m_queues[i].measured.ToJson(m_measuredLooks)}});
+    }
+    stats["longest_queues"] = longest;
+    stats["queues_csv"] = {{"rows", m_rows},
+                           {"interval_us",
+                            static_cast<double>(m_measuring.queueInterval.ps) *
+                                static_cast<double>(m_looksPerBin) / 1e6}};
+}
+
+void
+PortUse::Print(std::ostream& os) const
+{
+    const char* const indent = "                 ";
+    const char* head = "Ports            ";
+    for (std::size_t k = 0; k < KINDS; ++k)
+    {
+        const PortClass& c = m_classes[k];
+        if (c.ports == 0)
+        {
+            continue;
+        }
+        std::string name = NameOf(k);
+        std::replace(name.begin(), name.end(), '_', ' ');
+        os << head
+           << Format("%-16s used %.1f%%, paused %.2f%% of the time",
+                     name.c_str(),
+                     100 * c.utilization,
+                     100 * c.pauseShare);
+        if (HasQueue(k))
+        {
+            const uint64_t looks = m_measuredLooks * c.ports;
+            os << "; queue p50 " << HumanBytes(c.queue.Quantile(0.5, looks)) << "   p99 "
+               << HumanBytes(c.queue.Quantile(0.99, looks)) << "   max "
+               << HumanBytes(static_cast<double>(c.queue.Max()));
+        }
+        os << "\n";
+        head = indent;
+    }
+    // "Busiest links" above are of all the time until the last flow ended.
+    if (m_measuring.until.ps > 0)
+    {
+        os << head << "from " << HumanTime(static_cast<double>(m_measuring.from.ps) / 1e6) << " to "
+           << HumanTime(static_cast<double>(m_measuring.until.ps) / 1e6)
+           << ", while measured flows start\n";
+    }
+    head = "Longest queues   ";
+    for (const uint32_t i : m_longest)
+    {
+        const QueueLengths& lengths = m_queues[i].measured;
+        os << head << "p50 " << HumanBytes(lengths.Quantile(0.5, m_measuredLooks)) << "   p99 "
+           << HumanBytes(lengths.Quantile(0.99, m_measuredLooks)) << "   max "
+           << HumanBytes(static_cast<double>(lengths.Max())) << "  "
+           << m_ports[m_switchPorts[i]].name << "\n";
+        head = indent;
+    }
+}
+
+} // namespace results

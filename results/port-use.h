@@ -1,0 +1,158 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_PORT_USE_H
+#define RESULTS_PORT_USE_H
+
+#include "results/queue-lengths.h"
+#include "scenarios/spec/scenario.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace results
+{
+
+/**
+ * Queues, utilization and pauses by kind of port, from looks at fixed intervals.
+ *
+ * In stats.json they are of the measured time: from the end of warm-up to the end of --duration, or
+ * of the run.
+ *
+ * queues.csv: of the switch ports with the longest mean queue, over the whole run. A row is an
+ * interval: mean and largest of the looks in it; of a row of empty ones only the first and the last
+ * are there. Intervals double when there are too many.
+ */
+class PortUse
+{
+  public:
+    enum Kind : uint8_t
+    {
+        HOST_TO_SWITCH,
+        SWITCH_TO_HOST,
+        SWITCH_TO_SWITCH,
+        HOST_TO_HOST,
+        KINDS
+    };
+
+    struct Port
+    {
+        std::string_view name; //!< outlives this
+        uint64_t rateBps;
+        Kind kind;
+    };
+
+    /// What ports have done until some time, by port.
+    struct Counters
+    {
+        int64_t time{0};
+        std::vector<uint64_t> wireBytes{};
+        std::vector<uint64_t> pausedPs{};
+    };
+
+    /// \param measuring kept by reference \param begin what they had done when the run began
+    PortUse(const scenario::Measuring& measuring, std::vector<Port> ports, Counters begin);
+
+    /// \return ports to look at, whose queues are a switch's
+    const std::vector<uint32_t>& GetSwitchPorts() const
+    {
+        return m_switchPorts;
+    }
+
+    /// A look at all of them begins. While no flow is under way nobody need look: the queues are
+    /// empty. \param now a multiple of the interval
+    void BeginLook(int64_t now);
+
+    /// \param i in GetSwitchPorts
+    void Add(std::size_t i, uint64_t queuedBytes)
+    {
+        Queue& q = m_queues[i];
+        q.sum += queuedBytes;
+        q.largest = queuedBytes > q.largest ? queuedBytes : q.largest;
+        if (m_measured && queuedBytes)
+        {
+            q.measured.Add(queuedBytes); // the empty ones are counted in the end
+        }
+    }
+
+    void EndLook();
+
+    /// The measured time begins; it ends, before the run.
+    void SetFrom(Counters counters);
+    void SetUntil(Counters counters);
+    /// The run is over: sum up. \param end what ports have done by now
+    void Finish(Counters end);
+
+    /// queues.csv. After Finish
+    void Write(const std::string& path);
+    /// The keys "port_classes", "longest_queues" and "queues_csv". \param measured false: the run
+    /// ended in its warm-up
+    void AddTo(nlohmann::ordered_json& stats, bool measured) const;
+    void Print(std::ostream& os) const;
+
+  private:
+    static constexpr std::size_t MOST_BINS = 4096;
+    static constexpr std::size_t PORTS_SHOWN = 4;
+
+    /// Of the ports of one kind.
+    struct PortClass
+    {
+        uint32_t ports{0};
+        double utilization{0};
+        double utilizationMax{0};
+        double pauseShare{0};
+        double pauseShareMax{0};
+        QueueLengths queue;
+    };
+
+    struct Bin
+    {
+        uint32_t largest{0};
+        float mean{0};
+    };
+
+    /// Of a switch port.
+    struct Queue
+    {
+        uint64_t sum{0}; //!< of this bin's looks
+        uint64_t largest{0};
+        uint64_t total{0};
+        QueueLengths measured{};
+        std::vector<Bin> bins{};
+    };
+
+    static const char* NameOf(std::size_t kind);
+
+    static bool HasQueue(std::size_t kind)
+    {
+        return kind == SWITCH_TO_HOST || kind == SWITCH_TO_SWITCH;
+    }
+
+    void CloseBin();
+
+    const scenario::Measuring& m_measuring;
+    std::vector<Port> m_ports;
+    std::vector<uint32_t> m_switchPorts;
+    std::array<PortClass, KINDS> m_classes{};
+    std::vector<Queue> m_queues; //!< of m_switchPorts
+    std::size_t m_mostBins;
+    bool m_measured{false}; //!< this look
+    int64_t m_lastLook{0};
+    uint64_t m_looksPerBin{1};
+    uint64_t m_looksInBin{0};
+    uint64_t m_measuredLooks{0};     //!< at each port
+    std::vector<uint32_t> m_longest; //!< of m_queues, PORTS_SHOWN at most, the longest first
+    uint64_t m_rows{0};
+    Counters m_from;
+    Counters m_until;
+};
+
+} // namespace results
+
+#endif // RESULTS_PORT_USE_H

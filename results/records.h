@@ -1,0 +1,56 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What runners report of calls, collectives and steps as they end.
+ */
+#ifndef RESULTS_RECORDS_H
+#define RESULTS_RECORDS_H
+
+#include "collectives/schedule.h"
+#include "scenarios/training/step-graph.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace results
+{
+
+/// One collective as it ran.
+struct CollectiveRecord
+{
+    coll::Op op = coll::Op::kAllReduce;
+    const coll::Algorithm* algorithm = nullptr;
+    uint64_t bytes = 0;
+    uint32_t ranks = 0;
+    uint32_t tag = 0;        ///< as MessageId has it
+    uint64_t bytesSent = 0;  ///< by all ranks together
+    int64_t firstStart = -1; ///< ps, of the first rank that entered
+    int64_t lastStart = -1;  ///< ps, of the last
+    int64_t end = -1;        ///< ps, of the last rank that left
+    double meanPs =
+        0; ///< time a rank spends in it, from its entry to its leaving; mean over the ranks
+};
+
+/// One compute or communication call of one rank.
+struct CallRecord
+{
+    int64_t start; ///< ps
+    int64_t end;   ///< ps
+    coll::Rank rank;
+    const training::Task* task;
+    const training::StepGraph* graph;
+    uint32_t step;
+};
+
+/// One training step as it ran.
+struct StepRecord
+{
+    int64_t end = 0;            ///< ps: the last rank's
+    double computePs = 0;       ///< mean over the ranks: compute stream busy
+    double communicationPs = 0; ///< mean over the ranks: at least one communication stream busy
+    std::vector<CollectiveRecord> collectives;
+};
+
+} // namespace results
+
+#endif // RESULTS_RECORDS_H

@@ -1,0 +1,241 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/tail-attribution.h"
+
+#include "results/human-text.h"
+#include "results/line-log.h"
+
+#include <algorithm>
+#include <set>
+
+namespace results
+{
+
+TailAttribution::TailAttribution(const std::vector<std::string>& endpoints,
+                                 const std::vector<std::string>& ports,
+                                 const std::vector<std::string>& tags,
+                                 const rdma::LinkWords& link)
+    : m_endpoints(endpoints),
+      m_ports(ports),
+      m_tags(tags),
+      m_link(link),
+      m_atPort(ports.size())
+{
+}
+
+void
+TailAttribution::Clear()
+{
+    m_slowest.clear();
+    m_sums = {};
+    m_sum = 0;
+    m_known = m_unknown = 0;
+    std::fill(m_atPort.begin(), m_atPort.end(), std::array<int64_t, 2>{});
+}
+
+void
+TailAttribution::AddUnknown()
+{
+    ++m_unknown;
+}
+
+bool
+TailAttribution::Slower(const Late& a, const Late& b)
+{
+    return a.Lost() != b.Lost() ? a.Lost() > b.Lost() : a.record.flow < b.record.flow;
+}
+
+void
+TailAttribution::Add(const FlowRecord& record, const MessageParts& divided)
+{
+    Late late;
+    late.record = record;
+    const TimeParts& parts = divided.parts;
+    late.parts = parts;
+    for (std::size_t i = 1; i < divided.hops.size(); ++i)
+    {
+        const MessageParts::Hop& hop = divided.hops[i];
+        m_atPort[hop.port][0] += hop.waited - hop.paused;
+        m_atPort[hop.port][1] += hop.paused;
+        if (hop.waited > late.atPort)
+        {
+            late.port = hop.port;
+            late.atPort = hop.waited;
+            late.pausedThere = hop.paused;
+            late.behind = hop.behind;
+        }
+    }
+
+    ++m_known;
+    m_sum += record.end - record.start;
+    for (std::size_t i = 0; i < TIME_SHARES; ++i)
+    {
+        m_sums[i] += parts[i];
+    }
+    if (m_slowest.size() < SLOWEST)
+    {
+        m_slowest.push_back(late);
+        std::push_heap(m_slowest.begin(), m_slowest.end(), Slower);
+    }
+    else if (Slower(late, m_slowest.front()))
+    {
+        std::pop_heap(m_slowest.begin(), m_slowest.end(), Slower);
+        m_slowest.back() = late;
+        std::push_heap(m_slowest.begin(), m_slowest.end(), Slower);
+    }
+}
+
+std::vector<TailAttribution::Late>
+TailAttribution::Sorted() const
+{
+    std::vector<Late> sorted = m_slowest;
+    std::sort(sorted.begin(), sorted.end(), Slower);
+    return sorted;
+}
+
+std::string
+TailAttribution::Why(const Late& late) const
+{
+    const int64_t whole = late.record.end - late.record.start;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < TIME_SHARES; ++i)
+    {
+        order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return late.parts[a] > late.parts[b];
+    });
+    std::string text;
+    for (std::size_t i = 0; i < 3; ++i)
+    {
+        const TimeShare share = static_cast<TimeShare>(order[i]);
+        const int64_t part = late.parts[order[i]];
+        if (part * 20 < whole) // below 5% is not worth a word
+        {
+            break;
+        }
+        text += (text.empty() ? "" : ", ") + Percent(part, whole) + " ";
+        text += GetTimeShareWords(share, m_link);
+        if (share == TimeShare::QUEUED && late.atPort > late.pausedThere)
+        {
+            text += ", most at " + m_ports[late.port];
+            const MessageParts::Others& f = late.behind;
+            if (f.known && f.src == late.record.src && f.dst == late.record.dst)
+            {
+                text += " behind its own packets";
+            }
+            else if (f.known)
+            {
+                text += " behind " + m_endpoints[f.src] + "->" + m_endpoints[f.dst];
+                if (f.tag < m_tags.size())
+                {
+                    text += " (" + m_tags[f.tag] + ")";
+                }
+            }
+        }
+        else if (share == TimeShare::PAUSED && late.pausedThere)
+        {
+            const std::string& link = m_ports[late.port];
+            text += ", most at " + link + " by " + link.substr(link.find("->") + 2);
+        }
+    }
+    return text;
+}
+
+std::vector<std::string>
+TailAttribution::InWords(std::size_t most) const
+{
+    std::vector<std::string> lines;
+    std::set<std::array<uint32_t, 3>> told;
+    for (const Late& late : Sorted())
+    {
+        if (!told.insert({late.record.src, late.record.dst, late.record.tag}).second)
+        {
+            continue; // messages of one flow are late for one reason
+        }
+        if (lines.size() >= most || late.Lost() <= 0)
+        {
+            break;
+        }
+        const FlowRecord& r = late.record;
+        lines.push_back(m_endpoints[r.src] + "->" + m_endpoints[r.dst] + ", " + m_tags[r.tag] +
+                        ": " + HumanTime(Us(r.end - r.start)) + ", alone " +
+                        HumanTime(Us(r.ideal)) + ": " + Why(late));
+    }
+    return lines;
+}
+
+nlohmann::ordered_json
+TailAttribution::ToJson() const
+{
+    nlohmann::ordered_json j;
+    j["messages"] = m_known;
+    j["messages_unknown"] = m_unknown;
+    j["share"] = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < TIME_SHARES; ++i)
+    {
+        j["share"][GetTimeShareName(static_cast<TimeShare>(i))] =
+            m_sum > 0 ? static_cast<double>(m_sums[i]) / static_cast<double>(m_sum) : 0.0;
+    }
+    std::vector<uint32_t> ports;
+    for (uint32_t p = 0; p < m_atPort.size(); ++p)
+    {
+        if (m_atPort[p][0] + m_atPort[p][1] > 0)
+        {
+            ports.push_back(p);
+        }
+    }
+    std::stable_sort(ports.begin(), ports.end(), [this](uint32_t a, uint32_t b) {
+        return m_atPort[a][0] + m_atPort[a][1] > m_atPort[b][0] + m_atPort[b][1];
+    });
+    ports.resize(std::min(ports.size(), TOLD));
+    j["ports"] = nlohmann::ordered_json::array();
+    for (const uint32_t p : ports)
+    {
+        j["ports"].push_back({{"link", m_ports[p]},
+                              {"queued_us", Us(m_atPort[p][0])},
+                              {"paused_us", Us(m_atPort[p][1])}});
+    }
+    j["slowest"] = InWords(TOLD);
+    return j;
+}
+
+void
+TailAttribution::Write(const std::string& path) const
+{
+    LineLog file(path);
+    std::string line = "flow,src,dst,bytes,tag,fct_us,ideal_fct_us,lost_us";
+    for (std::size_t i = 0; i < TIME_SHARES; ++i)
+    {
+        line += std::string(",") + GetTimeShareName(static_cast<TimeShare>(i)) + "_us";
+    }
+    file.Write(line + ",why");
+    for (const Late& late : Sorted())
+    {
+        const FlowRecord& r = late.record;
+        line.clear();
+        AppendInteger(line, r.flow);
+        line += ',';
+        AppendField(line, m_endpoints[r.src]);
+        line += ',';
+        AppendField(line, m_endpoints[r.dst]);
+        line += ',';
+        AppendInteger(line, r.bytes);
+        line += ',';
+        AppendField(line, m_tags[r.tag]);
+        std::vector<int64_t> times{r.end - r.start, r.ideal, late.Lost()};
+        times.insert(times.end(), late.parts.begin(), late.parts.end());
+        for (const int64_t ps : times)
+        {
+            line += ',';
+            AppendMicroseconds(line, ps);
+        }
+        line += ',';
+        AppendField(line, Why(late));
+        file.Write(line);
+    }
+    file.Close();
+}
+
+} // namespace results

@@ -1,0 +1,86 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TAIL_ATTRIBUTION_H
+#define TAIL_ATTRIBUTION_H
+
+#include "results/flow-table.h"
+#include "results/message-parts.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace results
+{
+
+/**
+ * Says why messages were late: the slowest ones by the time they lost against an idle network, in
+ * attribution.csv and in a line of words, and the sums over all measured messages.
+ *
+ * Built on what messages note on their way; those without that (READs; those whose last packet came
+ * before an earlier one was repeated) are counted apart.
+ */
+class TailAttribution
+{
+  public:
+    static constexpr std::size_t SLOWEST = 1000; //!< rows of attribution.csv
+    static constexpr std::size_t TOLD = 10;      //!< in stats.json
+
+    /// \param endpoints, ports (by end of the fabric), tags names, kept by reference
+    /// \param link what holds packets back there, in words; kept by reference
+    TailAttribution(const std::vector<std::string>& endpoints,
+                    const std::vector<std::string>& ports,
+                    const std::vector<std::string>& tags,
+                    const rdma::LinkWords& link);
+
+    /// \param parts of this message
+    void Add(const FlowRecord& record, const MessageParts& parts);
+    void AddUnknown();
+    void Clear();
+
+    /// \return parts of stats.json
+    nlohmann::ordered_json ToJson() const;
+    /// \return one line a message, the slowest first, one for each pair of hosts and tag
+    std::vector<std::string> InWords(std::size_t most) const;
+    /// Write attribution.csv: the slowest, by the time lost.
+    void Write(const std::string& path) const;
+
+  private:
+    struct Late
+    {
+        FlowRecord record;
+        TimeParts parts{};
+        uint32_t port{0};  //!< where it was queued or paused longest
+        int64_t atPort{0}; //!< ps, there
+        int64_t pausedThere{0};
+        MessageParts::Others behind;
+
+        int64_t Lost() const
+        {
+            return record.end - record.start - record.ideal;
+        }
+    };
+
+    static bool Slower(const Late& a, const Late& b);
+    std::vector<Late> Sorted() const;
+    std::string Why(const Late& late) const;
+
+    const std::vector<std::string>& m_endpoints;
+    const std::vector<std::string>& m_ports;
+    const std::vector<std::string>& m_tags;
+    const rdma::LinkWords& m_link;
+    std::vector<Late> m_slowest; //!< min-heap
+    TimeParts m_sums{};
+    int64_t m_sum{0};
+    uint64_t m_known{0};
+    uint64_t m_unknown{0};
+    std::vector<std::array<int64_t, 2>> m_atPort; //!< queued, paused
+};
+
+} // namespace results
+
+#endif /* TAIL_ATTRIBUTION_H */

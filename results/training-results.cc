@@ -1,0 +1,292 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/training-results.h"
+
+#include "collectives/cost.h"
+#include "collectives/registry.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "results/human-text.h"
+#include "results/message-id.h"
+#include "results/stats-file.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/training/memory-estimate.h"
+
+namespace results
+{
+
+namespace
+{
+
+/// From the first rank's entry to the last one's leaving.
+double
+SpanUs(const CollectiveRecord& record)
+{
+    return static_cast<double>(record.end - record.firstStart) * 1e-6;
+}
+
+nlohmann::ordered_json
+Listed(const CollectiveRecord& record, uint32_t step, const std::vector<std::string>& tags)
+{
+    const double timeUs = SpanUs(record);
+    const coll::Bandwidth bw = coll::BandwidthOf(record.op, record.bytes, record.ranks, timeUs);
+    return {{"op", coll::OpName(record.op)},
+            {"algorithm", record.algorithm->Name()},
+            {"bytes", record.bytes},
+            {"ranks", record.ranks},
+            {"time_us", timeUs},
+            {"algbw_GBps", bw.algbw},
+            {"busbw_GBps", bw.busbw},
+            {"name", tags[MessageId::Tag(record.tag)]},
+            {"step", step},
+            {"rank_time_us", record.meanPs * 1e-6},
+            {"start_us", static_cast<double>(record.firstStart) * 1e-6}};
+}
+
+void
+PrintCriticalPath(std::ostream& os, const CriticalPath& critical)
+{
+    int64_t total = 0;
+    for (const CriticalPath::Line& line : critical.InLines())
+    {
+        if (line.ps < 0)
+        {
+            os << Format("  %-20s ", line.what.c_str())
+               << rdma::Printable(Wrapped(line.words, 23), "\n") << "\n";
+            continue;
+        }
+        const std::string words = rdma::Printable(line.words, "\n");
+        const std::string time = HumanTime(static_cast<double>(line.ps) * 1e-6);
+        if (total == 0)
+        {
+            total = line.ps;
+            os << Format("Critical path          %10s   ", time.c_str()) << words << "\n";
+            continue;
+        }
+        const double share = 100 * static_cast<double>(line.ps) / static_cast<double>(total);
+        os << Format("  %-20s %10s   %5.1f%%", line.what.c_str(), time.c_str(), share)
+           << (words.empty() ? "" : "   ") << words << "\n";
+    }
+}
+
+} // namespace
+
+TrainingResults::TrainingResults(const scenario::TrainingScenario& scenario)
+    : m_scenario(scenario)
+{
+}
+
+void
+TrainingResults::Add(const StepRecord& record, int64_t begin)
+{
+    m_begin = m_measured++ ? m_begin : begin;
+    m_end = record.end;
+    m_computeUs += record.computePs * 1e-6;
+    m_communicationUs += record.communicationPs * 1e-6;
+    if (m_stepUs.size() < MOST_STEP_TIMES)
+    {
+        m_stepUs.push_back(static_cast<double>(record.end - begin) * 1e-6);
+    }
+    for (const CollectiveRecord& one : record.collectives)
+    {
+        Sum& sum = m_sums[{coll::OpName(one.op), one.algorithm->Name()}];
+        const double us = SpanUs(one);
+        ++sum.count;
+        sum.bytes += static_cast<double>(one.bytes);
+        sum.us += us;
+        sum.rankUs += one.meanPs * 1e-6;
+        sum.busBytes += coll::BandwidthOf(one.op, one.bytes, one.ranks, us).busbw * us;
+        sum.sent += one.bytesSent;
+    }
+    m_collectives += record.collectives.size();
+    // Whole steps, and none after one that is left out.
+    if (!record.collectives.empty() && (m_collectives <= MOST_COLLECTIVES || m_listed.empty()))
+    {
+        m_listed.push_back({m_measured, record.collectives});
+        m_collectivesListed = m_collectives;
+    }
+}
+
+double
+TrainingResults::StepUs() const
+{
+    return MeanUs(static_cast<double>(m_end - m_begin) * 1e-6);
+}
+
+double
+TrainingResults::MeanUs(double us) const
+{
+    return m_measured ? us / m_measured : 0;
+}
+
+bool
+TrainingResults::HasTokens() const
+{
+    return m_scenario.sequence > 1; // models of images have 1
+}
+
+double
+TrainingResults::Peak() const
+{
+    return m_scenario.options.gpu.Peak(m_scenario.options.dtype);
+}
+
+double
+TrainingResults::Utilization(double stepUs) const
+{
+    return m_scenario.plan.flopsPerGpuPerStep / (stepUs * 1e-6) / Peak();
+}
+
+nlohmann::ordered_json
+TrainingResults::ToJson(const CriticalPath* critical, const std::vector<std::string>& tags) const
+{
+    nlohmann::ordered_json body = results::ToJson(m_scenario.cluster, m_scenario.plan.ranks);
+    body["model"] = m_scenario.model;
+    body["parameters"] = m_scenario.parameters;
+    body["zero"] = m_scenario.zero;
+    body["global_batch"] = m_scenario.globalBatch;
+    body["steps_measured"] = m_measured;
+    body["warmup_steps"] = m_scenario.warmupSteps;
+    // Of an interrupted run: of the steps that were completed; null if there is none.
+    const bool any = m_measured > 0;
+    const double stepUs = StepUs();
+    const double computeUs = MeanUs(m_computeUs);
+    const auto number = [any](double value) {
+        return any ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    };
+    body["step_time_us"] = number(stepUs);
+    body["compute_time_us"] = number(computeUs);
+    body["communication_time_us"] = number(MeanUs(m_communicationUs));
+    body["exposed_communication_time_us"] = number(stepUs - computeUs);
+    body["samples_per_s"] =
+        number(any ? static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6 : 0);
+    body["tflops_per_gpu"] = number(any ? m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6 : 0);
+    body["mfu"] = number(any ? Utilization(stepUs) : 0);
+    body["peak_tflops_per_gpu"] = Peak() * 1e-12;
+    body["gpu_memory_bytes_estimate"] = m_scenario.plan.gpuMemoryBytes;
+    const training::MemoryEstimate memory = training::EstimateMemory(m_scenario.options);
+    body["gpu_memory_parts_bytes"] = {{"parameters", memory.parameters},
+                                      {"gradients", memory.gradients},
+                                      {"optimizer", memory.optimizer},
+                                      {"activations", memory.activations},
+                                      {"buffers", memory.buffers}};
+    body["gpu_memory_capacity_bytes"] = m_scenario.options.gpu.memoryBytes;
+    if (critical)
+    {
+        body["critical_path"] = critical->ToJson();
+    }
+    body["step_times_us"] = m_stepUs;
+    body["step_times_left_out"] = m_measured - m_stepUs.size();
+    body["bytes_sent_per_gpu"] = nlohmann::ordered_json::object();
+    std::map<std::string, double> sent;
+    for (const auto& [key, sum] : m_sums)
+    {
+        sent[key.first] += static_cast<double>(sum.sent) / m_scenario.plan.ranks / m_measured;
+    }
+    for (const auto& [op, bytes] : sent)
+    {
+        body["bytes_sent_per_gpu"][op] = bytes;
+    }
+    body["collectives_left_out"] = m_collectives - m_collectivesListed;
+    body["collectives"] = nlohmann::ordered_json::array();
+    for (const ListedStep& step : m_listed)
+    {
+        for (const CollectiveRecord& record : step.collectives)
+        {
+            body["collectives"].push_back(Listed(record, step.number, tags));
+        }
+    }
+    return body;
+}
+
+void
+TrainingResults::PrintHead(std::ostream& os) const
+{
+    os << rdma::Shown(m_scenario.model) << ", ZeRO-" << m_scenario.zero << " ("
+       << training::ZeroImplName(m_scenario.options.zeroImpl) << "), " << m_scenario.dtype << ": "
+       << m_scenario.plan.ranks << " GPUs (" << rdma::Shown(m_scenario.gpu) << ") in "
+       << m_scenario.cluster.servers << " servers, " << rdma::Shown(m_scenario.cluster.topologyName)
+       << ", " << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
+       << (m_scenario.cluster.placement == scenario::PlacementPolicy::kLinear ? "linear" : "random")
+       << " placement\n"
+       << "micro-batch " << m_scenario.microBatch << " x accumulation " << m_scenario.accumulation
+       << ", global batch " << m_scenario.globalBatch;
+    if (HasTokens())
+    {
+        os << ", sequence " << m_scenario.sequence;
+    }
+    os << "\n\n";
+}
+
+void
+TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
+{
+    const double stepUs = StepUs();
+    const double computeUs = MeanUs(m_computeUs);
+    std::string what = m_measured == 1
+                           ? "1 step measured"
+                           : "mean of " + std::to_string(m_measured) + " steps measured";
+    if (m_scenario.warmupSteps)
+    {
+        what += ", after " + std::to_string(m_scenario.warmupSteps) +
+                (m_scenario.warmupSteps == 1 ? " warm-up step" : " warm-up steps");
+    }
+    os << Format("Step time              %10s   ", HumanTime(stepUs).c_str()) << what << "\n"
+       << Format("  computing            %10s   %5.1f%%\n",
+                 HumanTime(computeUs).c_str(),
+                 100 * computeUs / stepUs)
+       << Format("  exposed communication%10s   %5.1f%%   (communication was under way for %s)\n",
+                 HumanTime(stepUs - computeUs).c_str(),
+                 100 * (stepUs - computeUs) / stepUs,
+                 HumanTime(MeanUs(m_communicationUs)).c_str());
+    if (critical)
+    {
+        PrintCriticalPath(os, *critical);
+    }
+    const double samples = static_cast<double>(m_scenario.plan.samplesPerStep) / stepUs * 1e6;
+    os << Format("Throughput             %.5g samples/s", samples);
+    if (HasTokens())
+    {
+        os << ", " << HumanCount(static_cast<uint64_t>(samples * m_scenario.sequence + 0.5))
+           << " tokens/s";
+    }
+    os << Format(", %.4g TFLOP/s per GPU, MFU %.1f%% of %.4g\n\n",
+                 m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6,
+                 100 * Utilization(stepUs),
+                 Peak() * 1e-12);
+}
+
+void
+TrainingResults::PrintCollectives(std::ostream& os) const
+{
+    os << "Collectives a step               count       bytes  sent per GPU  time in them      "
+          "busbw\n";
+    const double n = m_measured;
+    for (const auto& [key, sum] : m_sums)
+    {
+        const double sent = static_cast<double>(sum.sent) / m_scenario.plan.ranks / n;
+        os << Format("  %-28s %7.4g  %10s    %10s    %10s  %5.2f GB/s\n",
+                     (key.first + " (" + key.second + ")").c_str(),
+                     static_cast<double>(sum.count) / n,
+                     HumanBytes(sum.bytes / n).c_str(),
+                     HumanBytes(sent).c_str(),
+                     HumanTime(sum.rankUs / n).c_str(),
+                     sum.us > 0 ? sum.busBytes / sum.us : 0);
+    }
+    os << "\n";
+}
+
+void
+TrainingResults::Print(std::ostream& os, const CriticalPath* critical) const
+{
+    PrintHead(os);
+    if (m_measured == 0)
+    {
+        os << "no measured step was completed\n\n";
+        return;
+    }
+    PrintStep(os, critical);
+    PrintCollectives(os);
+}
+
+} // namespace results

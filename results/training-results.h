@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_TRAINING_RESULTS_H
+#define RESULTS_TRAINING_RESULTS_H
+
+#include "results/critical-path.h"
+#include "results/records.h"
+#include "scenarios/spec/scenario.h"
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace results
+{
+
+/**
+ * Measured steps, summed up: dltrain's keys of stats.json and its summary. Memory does not grow
+ * with their number.
+ *
+ * A step's time is from the end of the step before (the last rank's) to its own end. Exposed
+ * communication is what computing does not cover: step time - time the compute stream is busy, mean
+ * over the ranks.
+ */
+class TrainingResults
+{
+  public:
+    /// stats.json has the times of so many steps, the first.
+    static constexpr std::size_t MOST_STEP_TIMES = 100000;
+    /// And of the first steps all collectives: so many, or those of one step.
+    static constexpr uint64_t MOST_COLLECTIVES = 10000;
+
+    /// \param scenario kept by reference
+    explicit TrainingResults(const scenario::TrainingScenario& scenario);
+
+    /// A measured step has ended. \param begin end of the step before, ps
+    void Add(const StepRecord& record, int64_t begin);
+
+    /// \param critical null: not noted \param tags names of collectives, by tag
+    nlohmann::ordered_json ToJson(const CriticalPath* critical,
+                                  const std::vector<std::string>& tags) const;
+    void Print(std::ostream& os, const CriticalPath* critical) const;
+
+  private:
+    /// Collectives of one operation and algorithm, all measured steps.
+    struct Sum
+    {
+        uint64_t count = 0;
+        double bytes = 0;
+        double us = 0;     ///< first entry to last leaving: what busbw is from
+        double rankUs = 0; ///< that a rank spends in them; these do not overlap
+        double busBytes = 0;
+        uint64_t sent = 0; ///< bytes, by all ranks together
+    };
+
+    /// A measured step whose collectives stats.json lists.
+    struct ListedStep
+    {
+        uint32_t number; ///< from 1
+        std::vector<CollectiveRecord> collectives;
+    };
+
+    /// FLOP/s of a GPU with this datatype.
+    double Peak() const;
+    /**
+     * Model FLOPs utilization: FLOPs of the model (StepFlops, nothing that is computed again) a
+     * second over the peak. PaLM (arXiv 2204.02311), appendix B; there in tokens a second, which is
+     * the same ratio.
+     */
+    double Utilization(double stepUs) const;
+    bool HasTokens() const;
+    /// Means over the measured steps, us.
+    double StepUs() const;
+    double MeanUs(double us) const;
+    void PrintHead(std::ostream& os) const;
+    void PrintStep(std::ostream& os, const CriticalPath* critical) const;
+    void PrintCollectives(std::ostream& os) const;
+
+    const scenario::TrainingScenario& m_scenario;
+    uint32_t m_measured = 0;
+    int64_t m_begin = 0; ///< ps, of the first
+    int64_t m_end = 0;   ///< ps, of the last
+    double m_computeUs = 0;
+    double m_communicationUs = 0;
+    std::map<std::pair<std::string, std::string>, Sum> m_sums; ///< by operation and algorithm
+    uint64_t m_collectives = 0;
+    std::vector<double> m_stepUs;     ///< of the first
+    std::vector<ListedStep> m_listed; ///< the first
+    uint64_t m_collectivesListed = 0;
+};
+
+} // namespace results
+
+#endif // RESULTS_TRAINING_RESULTS_H

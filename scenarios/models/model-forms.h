@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The three forms of a model's JSON (model-json.cc tells them apart): each appends its layers, and
+ * says what is wrong through the reader.
+ */
+#ifndef SCENARIOS_MODELS_MODEL_FORMS_H
+#define SCENARIOS_MODELS_MODEL_FORMS_H
+
+#include "scenarios/models/model-zoo.h"
+#include "scenarios/models/zoo-json.h"
+
+namespace training
+{
+
+/// The largest count that a file may have.
+constexpr uint64_t kMost = 1ULL << 40;
+
+void BuildTransformer(ModelSpec& model, ObjectReader& in);
+void BuildOperators(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems);
+void BuildList(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems);
+
+} // namespace training
+
+#endif // SCENARIOS_MODELS_MODEL_FORMS_H

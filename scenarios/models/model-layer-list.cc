@@ -1,0 +1,116 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * A plain list of layers, whose parameters and FLOPs are given.
+ */
+#include "scenarios/models/model-forms.h"
+
+namespace training
+{
+
+namespace
+{
+
+void
+ReadWork(ObjectReader& r,
+         const char* key,
+         Work& work,
+         std::vector<Problem>& problems,
+         bool sequence)
+{
+    if (!r.Has(key))
+    {
+        return;
+    }
+    if (r.At(key).is_number())
+    {
+        r.Real(key, work.sample, 0, 1e18);
+        return;
+    }
+    ObjectReader w(r.At(key), r.Path(key), problems);
+    w.Real("sample", work.sample, 0, 1e18);
+    w.Real("token", work.token, 0, 1e18);
+    w.Real("pair", work.pair, 0, 1e18);
+    if (!sequence && (work.token > 0 || work.pair > 0))
+    {
+        w.Error("token", "needs a model with \"sequence\"");
+    }
+    w.Finish();
+}
+
+} // namespace
+
+void
+BuildList(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems)
+{
+    model.hasSequence = in.Has("sequence");
+    model.sequence = 1;
+    in.Whole("sequence", model.sequence, 1, 1 << 24);
+    if (in.At("layers").empty())
+    {
+        in.Error("layers", "is empty");
+    }
+    size_t index = 0;
+    for (const auto& entry : in.At("layers"))
+    {
+        ObjectReader r(entry, in.Path("layers/" + std::to_string(index)), problems);
+        LayerSpec layer;
+        layer.name = "layer " + std::to_string(index);
+        ++index;
+        r.Text("name", layer.name);
+        uint64_t parameters = 0;
+        r.Whole("parameters", parameters, 0, kMost);
+        if (!r.Has("parameters"))
+        {
+            r.Error("parameters", "is missing (0 if the layer has none)");
+        }
+        if (r.Has("tensors"))
+        {
+            uint64_t sum = 0;
+            bool good = r.At("tensors").is_array();
+            for (size_t i = 0; good && i < r.At("tensors").size(); ++i)
+            {
+                const auto& v = r.At("tensors")[i];
+                good = v.is_number_unsigned() && v.get<uint64_t>() <= kMost;
+                layer.tensors.push_back(good ? v.get<uint64_t>() : 0);
+                sum += layer.tensors.back();
+            }
+            if (!good)
+            {
+                r.Error("tensors", "must be a list of whole numbers of elements");
+            }
+            else if (sum != parameters)
+            {
+                r.Error("tensors",
+                        "add up to " + std::to_string(sum) + ", but parameters is " +
+                            std::to_string(parameters));
+            }
+        }
+        else if (parameters > 0)
+        {
+            layer.tensors.push_back(parameters);
+        }
+        if (!r.Has("flops"))
+        {
+            r.Error("flops",
+                    "is missing: forward FLOPs a sample (a multiply-add counts 2), or {\"sample\", "
+                    "\"token\", \"pair\"}");
+        }
+        ReadWork(r, "flops", layer.flops, problems, model.hasSequence);
+        ReadWork(r, "matrix_elements", layer.matrixElements, problems, model.hasSequence);
+        ReadWork(r, "pointwise_elements", layer.pointwiseElements, problems, model.hasSequence);
+        ReadWork(r, "activation_bytes", layer.activationBytes, problems, model.hasSequence);
+        ReadWork(r, "checkpoint_bytes", layer.checkpointBytes, problems, model.hasSequence);
+        uint32_t repeat = 1;
+        r.Whole("repeat", repeat, 1, 10000);
+        r.Finish();
+        for (uint32_t i = 0; i < repeat; ++i)
+        {
+            LayerSpec copy = layer;
+            copy.name += repeat > 1 ? " " + std::to_string(i) : "";
+            model.layers.push_back(std::move(copy));
+        }
+    }
+}
+
+} // namespace training

@@ -1,0 +1,214 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Layers of operators on images (channels x size x size): parameters and FLOPs follow.
+ */
+#include "contrib/rdma/core/shown-text.h"
+#include "scenarios/models/model-forms.h"
+
+namespace training
+{
+
+namespace
+{
+
+struct Picture
+{
+    uint64_t channels = 0;
+    uint64_t size = 0; ///< height and width
+
+    double Elements() const
+    {
+        return static_cast<double>(channels * size * size);
+    }
+};
+
+/// ["conv", out, kernel, stride, padding], ["conv+bias", ...], ["bn"], ["relu"], ["maxpool",
+/// kernel, stride, padding], ["avgpool"] (global), ["linear", out], ["dropout"]. Returns a message
+/// if the operator is malformed.
+std::string
+Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
+{
+    if (!op.is_array() || op.empty() || !op[0].is_string())
+    {
+        return "must be a list whose first element is the operator's name, e.g. [\"conv\", 64, 7, "
+               "2, 3]";
+    }
+    const std::string kind = op[0].get<std::string>();
+    std::vector<uint64_t> n;
+    for (size_t i = 1; i < op.size(); ++i)
+    {
+        if (!op[i].is_number_unsigned() || op[i].get<uint64_t>() > 1 << 20)
+        {
+            return "element " + std::to_string(i) + " must be a whole number, at most 2^20";
+        }
+        n.push_back(op[i].get<uint64_t>());
+    }
+    const auto needs = [&](size_t count) {
+        return n.size() == count
+                   ? ""
+                   : "\"" + rdma::Shown(kind, 60) + "\" needs " + std::to_string(count) +
+                         " numbers, not " + std::to_string(n.size());
+    };
+    const auto slide = [&x](uint64_t kernel, uint64_t stride, uint64_t padding) -> uint64_t {
+        return stride == 0 || kernel == 0 || x.size + 2 * padding < kernel
+                   ? 0
+                   : (x.size + 2 * padding - kernel) / stride + 1;
+    };
+    const double before = x.Elements();
+    if (kind == "conv" || kind == "conv+bias")
+    {
+        if (const std::string e = needs(4); !e.empty())
+        {
+            return e;
+        }
+        if (static_cast<double>(x.channels) * n[0] * n[1] * n[1] > kMost)
+        {
+            return "has more than 2^40 weights";
+        }
+        const uint64_t weights = x.channels * n[0] * n[1] * n[1];
+        x.size = slide(n[1], n[2], n[3]);
+        x.channels = n[0];
+        if (x.Elements() == 0)
+        {
+            return "leaves nothing of the picture";
+        }
+        layer.tensors.push_back(weights);
+        if (kind == "conv+bias")
+        {
+            layer.tensors.push_back(n[0]);
+        }
+        layer.flops += {2.0 * weights * x.size * x.size, 0, 0};
+        layer.matrixElements += {before + x.Elements(), 0, 0};
+        layer.activationBytes += {2 * before, 0, 0};
+        return "";
+    }
+    if (kind == "linear")
+    {
+        if (const std::string e = needs(1); !e.empty())
+        {
+            return e;
+        }
+        if (x.Elements() * n[0] > kMost)
+        {
+            return "has more than 2^40 weights";
+        }
+        const uint64_t in = x.channels * x.size * x.size;
+        layer.tensors.insert(layer.tensors.end(), {in * n[0], n[0]});
+        layer.flops += {2.0 * in * n[0], 0, 0};
+        layer.matrixElements += {before + n[0], 0, 0};
+        layer.activationBytes += {2 * before, 0, 0};
+        x = {n[0], 1};
+        return "";
+    }
+    if (kind == "maxpool")
+    {
+        if (const std::string e = needs(3); !e.empty())
+        {
+            return e;
+        }
+        x.size = slide(n[0], n[1], n[2]);
+        if (x.size == 0)
+        {
+            return "leaves nothing of the picture";
+        }
+        layer.pointwiseElements += {before + x.Elements(), 0, 0};
+        layer.activationBytes += {2 * before, 0, 0};
+        return "";
+    }
+    if (const std::string e = needs(0); !e.empty())
+    {
+        return e;
+    }
+    if (kind == "bn")
+    {
+        // Training reads the input twice (statistics, then normalization) and writes once.
+        layer.tensors.insert(layer.tensors.end(), {x.channels, x.channels});
+        layer.pointwiseElements += {3 * before, 0, 0};
+        layer.activationBytes += {2 * before, 0, 0};
+    }
+    else if (kind == "relu" || kind == "dropout")
+    {
+        // In place; what backward needs of it is the output, which the next operator keeps.
+        layer.pointwiseElements += {2 * before, 0, 0};
+    }
+    else if (kind == "avgpool")
+    {
+        x.size = 1;
+        layer.pointwiseElements += {before + x.Elements(), 0, 0};
+    }
+    else
+    {
+        return "\"" + rdma::Shown(kind, 60) +
+               "\" is not an operator; there are conv, conv+bias, bn, relu, maxpool, avgpool, "
+               "linear, dropout";
+    }
+    return "";
+}
+
+} // namespace
+
+void
+BuildOperators(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems)
+{
+    uint64_t size = 0;
+    uint64_t channels = 3;
+    in.Whole("image", size, 1, 1 << 14);
+    in.Whole("channels", channels, 1, 1 << 14);
+    model.hasSequence = false;
+    model.sequence = 1;
+    if (!in.Has("layers") || !in.At("layers").is_array() || in.At("layers").empty())
+    {
+        in.Error("layers", "must be a list of layers, each with \"name\" and \"ops\"");
+        return;
+    }
+    Picture x{channels, size};
+    size_t index = 0;
+    for (const auto& entry : in.At("layers"))
+    {
+        const std::string path = in.Path("layers/" + std::to_string(index++));
+        ObjectReader r(entry, path, problems);
+        LayerSpec layer;
+        r.Text("name", layer.name);
+        const Picture start = x;
+        layer.checkpointBytes = {2 * start.Elements(), 0, 0};
+        const auto run = [&](const char* key, Picture& p) {
+            if (!r.Has(key))
+            {
+                return;
+            }
+            if (!r.At(key).is_array())
+            {
+                r.Error(key, "must be a list of operators");
+                return;
+            }
+            for (size_t i = 0; i < r.At(key).size(); ++i)
+            {
+                const std::string error = Apply(r.At(key)[i], layer, p);
+                if (!error.empty())
+                {
+                    r.Error(std::string(key) + "/" + std::to_string(i), error);
+                    return;
+                }
+            }
+        };
+        run("ops", x);
+        bool residual = false;
+        r.Flag("residual", residual);
+        Picture side = start;
+        run("shortcut", side); // a projection on the way around
+        if (residual)
+        {
+            if (side.channels != x.channels || side.size != x.size)
+            {
+                r.Error("residual", "the two inputs of the sum have different shapes");
+            }
+            layer.pointwiseElements +=
+                {5 * x.Elements(), 0, 0}; // sum: 2 reads, 1 write; the rectifier after it: 2
+        }
+        r.Finish();
+        model.layers.push_back(std::move(layer));
+    }
+}
+
+} // namespace training

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The numbers that pictures show, from the tables of a run (results.py): no drawing here."""
+
+from .gpu_time import (
+    call_times,
+    group_size,
+    measured_from,
+    segments,
+    state_times,
+    step_parts,
+    stream_order,
+    time_in_bins,
+)
+from .link_use import Links, ecn_marks, marks_per_interval, worst_ports
+from .message_times import QUANTILES, by_size, marks, quantile, size_groups, slowdown, weights
+from .names import main_kinds, natural, operation, operations, part, tier
+from .network_graph import Graph, host_nodes

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where the time of the GPUs goes, from calls.log."""
+
+import numpy
+import pandas
+
+from .names import operations
+
+
+def measured_from(run):
+    """Where the time axes begin: the end of the warm-up."""
+    return float(run.stats.get("measured_from_us") or 0)
+
+
+def segments(calls):
+    """Time of every rank cut where its state changes: arrays (rank, begin, end, state).
+
+    States: 0 computing, 1 computing while communicating, 2 communicating only; waiting, 3, is left
+    out. Computing is any call that is no collective.
+    """
+    collective = (calls["kind"] == "collective").to_numpy()
+    rank = numpy.concatenate([calls["rank"], calls["rank"]])
+    time = numpy.concatenate([calls["start_us"], calls["end_us"]])
+    change = numpy.concatenate([numpy.ones(len(calls)), -numpy.ones(len(calls))]).astype(int)
+    collective = numpy.concatenate([collective, collective])
+    order = numpy.lexsort((time, rank))
+    rank, time, change, collective = rank[order], time[order], change[order], collective[order]
+    communicating = numpy.cumsum(numpy.where(collective, change, 0)) > 0
+    computing = numpy.cumsum(numpy.where(collective, 0, change)) > 0
+    state = numpy.where(
+        computing, numpy.where(communicating, 1, 0), numpy.where(communicating, 2, 3)
+    )
+    keep = (rank[1:] == rank[:-1]) & (time[1:] > time[:-1]) & (state[:-1] != 3)
+    return rank[:-1][keep], time[:-1][keep], time[1:][keep], state[:-1][keep]
+
+
+def state_times(calls):
+    """Mean time of a rank in computing, computing and communicating, communicating only (us)."""
+    ranks = calls["rank"].nunique()
+    _, begin, end, state = segments(calls)
+    return [float((end - begin)[state == i].sum()) / max(ranks, 1) for i in range(3)]
+
+
+def step_parts(run, step=None):
+    """(times in the four states, step time, whether it ended) of a step or of their mean, us; None
+    if there is none.
+
+    Without calls.log what is hidden is not known, and counts as computing.
+    """
+    times = run.stats.get("step_times_us") or []
+    total = run.stats.get("step_time_us") if step is None else times[step - 1]
+    calls = run.calls()
+    if step is not None:
+        calls = calls[calls["step"] == step]
+    ended = bool(total)
+    if not total and len(calls):  # interrupted within the first step
+        total = calls["end_us"].max() - calls["start_us"].min()
+    if not total:
+        return None
+    if calls.empty:
+        if run.stats.get("compute_time_us") is None:
+            return None
+        parts = [run.stats["compute_time_us"], 0, run.stats["exposed_communication_time_us"]]
+    else:
+        steps = calls["step"].nunique()
+        parts = [time / steps for time in state_times(calls)]
+    return parts + [max(0.0, total - sum(parts))], total, ended
+
+
+def call_times(run):
+    """[(operation, time of or behind computing, exposed time, whether it is a collective)] of a
+    step, us a GPU.
+    """
+    calls = run.calls()
+    share = 1 / max(calls["rank"].nunique(), 1) / max(calls["step"].nunique(), 1)
+    kind = operations(calls["call"])
+    computing = calls[calls["kind"] != "collective"]
+    rows = []
+    longest = (
+        (calls["end_us"] - calls["start_us"])
+        .groupby(kind)
+        .sum()
+        .sort_values(ascending=False, kind="stable")
+    )
+    for name in longest.index[:24]:
+        these = calls[kind == name]
+        if (these["kind"] == "collective").any():
+            these = these[these["kind"] == "collective"]
+            _, begin, end, state = segments(pandas.concat([computing, these]))
+            both, alone = ((end - begin)[state == i].sum() * share for i in (1, 2))
+            rows.append((name, both, alone, True))
+        else:
+            rows.append((name, (these["end_us"] - these["start_us"]).sum() * share, 0, False))
+    rows.sort(key=lambda row: (row[3], -row[1] - row[2]))
+    return rows[:12]
+
+
+def stream_order(calls):
+    """Streams, computing first."""
+    names = list(calls["stream"].unique())
+    computing = set(calls.loc[calls["kind"] != "collective", "stream"])
+    return sorted(names, key=lambda name: (name not in computing, names.index(name)))
+
+
+def time_in_bins(begin, end, edges):
+    """How much of the intervals lies in each bin: exact, by the integral of how many are under
+    way.
+    """
+    if len(begin) == 0:
+        return numpy.zeros(len(edges) - 1)
+    time = numpy.concatenate([begin, end])
+    change = numpy.concatenate([numpy.ones(len(begin)), -numpy.ones(len(end))])
+    order = numpy.argsort(time, kind="stable")
+    time, under_way = time[order], numpy.cumsum(change[order])
+    integral = numpy.concatenate([[0], numpy.cumsum(under_way[:-1] * numpy.diff(time))])
+    return numpy.diff(numpy.interp(edges, time, integral))
+
+
+def group_size(ranks, per_server, rows=128):
+    """Ranks in a row of a timeline: 1 where they fit, else whole servers."""
+    if ranks <= rows:
+        return 1
+    size = -(-ranks // rows)
+    return -(-size // per_server) * per_server if per_server > 1 else size

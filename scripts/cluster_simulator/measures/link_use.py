@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Links and ports over time, from links.csv, and ECN marks."""
+
+import math
+
+import numpy
+
+from .gpu_time import measured_from
+from .names import part
+
+
+class Links:
+    """links.csv with its intervals: rows are of whole intervals of one grid, save the first and the
+    last.
+    """
+
+    def __init__(self, run):
+        self.table = run.links()
+        times = self.table["time_us"].to_numpy()
+        self.begin = measured_from(run)
+        if self.begin >= times.max():  # of another run
+            self.begin = 0.0
+        self.end = max(
+            float(times.max()), float(run.stats.get("simulated_time_us") or 0), self.begin + 1e-3
+        )
+        self.interval = max(
+            float(part(run.stats, "links_csv").get("interval_us") or guess_interval(times)), 1e-6
+        )
+        # A row's interval begins at the grid point before its time.
+        index = numpy.ceil(times / self.interval - 1e-9) - 1
+        self.start = numpy.maximum(index * self.interval, self.begin)
+        self.covered = numpy.maximum(times - self.start, 1e-6)
+        self.names, self.link = numpy.unique(
+            self.table["link"].to_numpy().astype(str), return_inverse=True
+        )
+        busy = self.table["utilization"].to_numpy() * self.covered
+        self.mean = numpy.bincount(self.link, busy, len(self.names)) / max(
+            self.end - self.begin, 1e-6
+        )
+
+    @property
+    def has_marks(self):
+        """Whether ECN marks stand in each interval; in older results network_events.log alone has
+        them, by the ms.
+        """
+        return "ecn_marks" in self.table.columns
+
+    def edges(self, bins):
+        """Bounds of at most so many bins (us from begin), each of the same number of whole
+        intervals.
+        """
+        first, last = math.floor(self.begin / self.interval + 1e-9), math.ceil(
+            self.end / self.interval - 1e-9
+        )
+        every = -(-(last - first) // bins)
+        grid = (
+            numpy.arange(first, last + every, every)[: -(-(last - first) // every) + 1]
+            * self.interval
+        )
+        return numpy.clip(grid - self.begin, 0, self.end - self.begin)
+
+    def over_time(self, values, bins, chosen=None, how="mean", whole=False):
+        """(edges in us from begin, array links x bins) of a column: its mean over time, its
+        maximum, or its sum.
+
+        Bins are equal, or, if `whole`, of whole intervals, so that each row belongs to one.
+        """
+        count = int(max(1, min(bins, math.ceil((self.end - self.begin) / self.interval))))
+        edges = self.edges(bins) if whole else numpy.linspace(0, self.end - self.begin, count + 1)
+        count = len(edges) - 1
+        middle = self.start + self.covered / 2 - self.begin
+        place = numpy.clip(numpy.searchsorted(edges, middle, side="right") - 1, 0, count - 1)
+        rows = (
+            self.link
+            if chosen is None
+            else numpy.take(row_numbers(chosen, len(self.names)), self.link)
+        )
+        size = len(self.names) if chosen is None else len(chosen)
+        keep = rows >= 0
+        flat, values = (rows * count + place)[keep], values[keep]
+        if how == "max":
+            result = numpy.zeros(size * count)
+            numpy.maximum.at(result, flat, values)
+        elif how == "sum":
+            result = numpy.bincount(flat, values, size * count)
+        else:
+            result = numpy.bincount(flat, values * self.covered[keep], size * count)
+            # Rows of idle intervals are not there, so the mean is over the bin's length; a row that
+            # reaches over the bin's edge counts in one bin only, hence the limit.
+            result = numpy.minimum(
+                result / numpy.tile(numpy.maximum(numpy.diff(edges), 1e-6), size), 1.0
+            )
+        return edges, result.reshape(size, count)
+
+
+def row_numbers(chosen, size):
+    rows = numpy.full(size, -1)
+    rows[numpy.asarray(chosen, dtype=int)] = numpy.arange(len(chosen))
+    return rows
+
+
+def guess_interval(times):
+    """Without stats.json: most differences of times are the interval."""
+    steps = numpy.diff(numpy.unique(times))
+    steps = numpy.round(steps[steps > 0], 6)
+    if len(steps) == 0:
+        return float(times[0]) or 1.0
+    values, counts = numpy.unique(steps, return_counts=True)
+    return float(values[counts.argmax()])
+
+
+def ecn_marks(run):
+    """Columns time_us (begin of the millisecond), where, marks; of the measured time."""
+    events = run.events()
+    marked = events[(events["what"] == "ecn") & (events["time_us"] >= measured_from(run))]
+    count = marked["details"].str.extract(r"^(\d{1,15}) marks", expand=False)
+    marked = marked.assign(marks=count.astype(float)).dropna(subset=["marks"])
+    return marked[["time_us", "where", "marks"]]
+
+
+def worst_ports(run, links, most=5):
+    """Ports by longest queue, marks and pause time in turn: the worst of each, then the second of
+    each, ...
+    """
+    table = links.table
+    queue = numpy.zeros(len(links.names))
+    numpy.maximum.at(queue, links.link, table["queue_bytes"].to_numpy())
+    paused = numpy.bincount(
+        links.link, table["pause_share"].to_numpy() * links.covered, len(links.names)
+    )
+    if links.has_marks:
+        marks_of = numpy.bincount(links.link, table["ecn_marks"].to_numpy(), len(links.names))
+    else:
+        marked = ecn_marks(run).groupby("where")["marks"].sum()
+        marks_of = numpy.array([marked.get(name, 0.0) for name in links.names])
+    # Names in order where numbers are equal, so that the choice repeats.
+    orders = [
+        [i for i in numpy.lexsort((links.names, -score)) if score[i] > 0]
+        for score in (queue, marks_of, paused)
+    ]
+    chosen = []
+    for place in range(max(map(len, orders), default=0)):
+        for order in orders:
+            if place < len(order) and order[place] not in chosen and len(chosen) < most:
+                chosen.append(order[place])
+    return [int(i) for i in chosen]
+
+
+def marks_per_interval(run, links, bins, ports=None):
+    """(edges from begin, marks per ms: ports x bins), of these numbers of links, or one row of all
+    together.
+
+    In the bins of queues and pauses; of older results, which have no marks in links.csv, a bin a
+    millisecond or more.
+    """
+    if links.has_marks:
+        edges, marks = links.over_time(
+            links.table["ecn_marks"].to_numpy(), bins, ports, "sum", whole=True
+        )
+        marks = marks if ports is not None else marks.sum(axis=0, keepdims=True)
+    else:
+        marked = ecn_marks(run)
+        span = links.end - links.begin
+        count = max(1, min(bins, math.ceil(span / 1000)))
+        edges = numpy.linspace(0, max(span, count * 1000.0), count + 1)
+        of = (
+            [marked]
+            if ports is None
+            else [marked[marked["where"] == links.names[port]] for port in ports]
+        )
+        marks = numpy.array([histogram_of_marks(one, links.begin, edges) for one in of])
+    return edges, marks / (numpy.maximum(numpy.diff(edges), 1e-6) / 1000)
+
+
+def histogram_of_marks(marked, begin, edges):
+    place = numpy.maximum(marked["time_us"].to_numpy() - begin + 1e-6, 0)
+    return numpy.histogram(place, edges, weights=marked["marks"].to_numpy())[0]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What names of tags, links, nodes and keys say."""
+
+import re
+
+COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "barrier")
+
+
+def operation(name):
+    """What a tag or a call belongs to: "reduce-scatter bucket 7" and "reduce_scatter" are both
+    reduce-scatter.
+    """
+    plain = str(name).replace("_", "-")
+    for collective in COLLECTIVES:
+        if plain.startswith(collective):
+            return collective
+    if plain.startswith("alltoall"):
+        return "all-to-all"
+    first = plain.split(" ", 1)[0]
+    if first in ("forward", "backward"):
+        return first
+    return re.sub(r"[ -]*\d+$", "", str(name)) or "other"
+
+
+def operations(names):
+    """The same for a column, each different name looked at once."""
+    return names.map({name: operation(name) for name in names.unique()})
+
+
+def main_kinds(kinds, weight, most=6):
+    """Operations beyond the most frequent ones become "other"."""
+    totals = {}
+    for name, count in zip(
+        kinds.unique(),
+        [weight[(kinds == name).to_numpy()].sum() for name in kinds.unique()]
+        if kinds.nunique() <= 1000
+        else [1] * kinds.nunique(),
+    ):
+        totals[name] = count
+    if len(totals) <= most:
+        return kinds
+    keep = set(sorted(totals, key=lambda name: (-totals[name], name))[: most - 1])
+    return kinds.where(kinds.isin(keep), "other")
+
+
+def tier(link):
+    """What a link connects: "edge-0-1->agg-0-0#2" is edge->agg."""
+    ends = [re.sub(r"[-_.\d]+$", "", end) or "?" for end in str(link).split("#")[0].split("->")]
+    return "→".join(ends)
+
+
+def natural(name):
+    """server-2 comes before server-10."""
+    return [
+        (0, int(part), "") if part.isdigit() else (1, 0, part)
+        for part in re.findall(r"\d+|\D+", str(name))
+    ]
+
+
+def part(stats, *keys):
+    """An object inside stats.json; an empty one if it is not there, or no object."""
+    for key in keys:
+        stats = stats.get(key) if isinstance(stats, dict) else None
+    return stats if isinstance(stats, dict) else {}

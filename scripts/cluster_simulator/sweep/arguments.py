@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Words of the command line, of scripts/sweep and scripts/compare."""
+
+import os
+
+from .errors import BadUse
+from .points import option_name
+
+
+def option_of(argument):
+    """ "--micro-batch=4" -> ("micro_batch", "4")"""
+    if not argument.startswith("--"):
+        hint = (
+            "; write options in full and with '=': --minbytes=1M"
+            if argument.startswith("-")
+            else "; options are written with '=': --zero=0,1"
+        )
+        raise BadUse(f"{argument}: unexpected argument{hint}")
+    name, equals, text = argument[2:].partition("=")
+    return option_name(name), text if equals else None
+
+
+def set_own(own, name, text, argument):
+    if isinstance(own[name], bool):
+        if text is not None:
+            raise BadUse(f"{argument}: takes no value")
+        own[name] = True
+        return
+    if own[name] is not None:
+        raise BadUse(f"{argument}: given twice")
+    if not text:
+        raise BadUse(f"{argument}: needs a value")
+    own[name] = text
+
+
+def jobs_of(text):
+    if text is None:
+        return cores()
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 4096:
+        raise BadUse(f"--jobs={text}: allowed: 1 to 4096")
+    return int(text)
+
+
+def cores():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

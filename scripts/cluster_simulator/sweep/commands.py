@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""scripts/sweep: the command line."""
+
+import csv
+import difflib
+import os
+import sqlite3
+import subprocess
+import sys
+
+from .. import programs
+from ..errors import InvalidInput, ProgramNotFound, missing_library
+from ..shown import complaint
+from .arguments import jobs_of, option_of, set_own
+from .errors import BadUse
+from .lock import Lock
+from .points import grid, option_name, read_points, split_values
+from .store import DATABASE, DONE, FAILED, PENDING, RUNNING, Store, as_number, describe
+from .sweeping import run_points
+
+HELP = """sweep - many runs of a program, in parallel, into one SQLite file
+
+Usage
+  scripts/sweep PROGRAM --out=DIR [--OPTION=VALUE,VALUE,... ...]  run every combination of values
+  scripts/sweep PROGRAM --out=DIR --points=FILE [--OPTION=...]    run a list from a file
+  scripts/sweep resume DIR                                        run what is not done yet
+  scripts/sweep status DIR                                        what is done; what failed
+  scripts/sweep table DIR [--columns=NAME,...]                    the results as CSV
+  scripts/sweep plot DIR --x=NAME --y=NAME [--by=NAME,...]        one column over another
+
+PROGRAM is dltrain, collperf or traffic; its options: ./ns3 run "PROGRAM --help". A comma separates
+values; a value that has commas itself stands in brackets: --bytes=[1MB,2MB],4MB is two values.
+--recompute is --recompute=1, --no-pfc is --pfc=0.
+
+Running
+  --out=DIR         folder of the sweep. The same folder again: what is done is skipped, the rest is
+                    run, new points are added
+  --points=FILE     .csv: a column for each option, a row for each point, an empty cell leaves the
+                    option out. .json: a list of objects, each a point, {"zero": 2, "bytes": ["1MB",
+                    "2MB"]}; or one object whose lists are a grid, {"zero": [0, 1], "bytes":
+                    [["1MB", "2MB"], "4MB"]}. Options of the command line apply to each point
+  --jobs=N          runs at a time [default: as many as there are cores]
+  --retry-failed    run failed points again; otherwise they stay failed
+  --keep            keep all result files of each run in DIR/runs/ID, for plots and reports
+  --dry-run         list the points; run nothing, write nothing
+
+Plotting
+  --x, --y, --by    columns: an option (zero, micro_batch) or a number of stats.json (step_time_us,
+                    fct_us_p99); a line for each value of --by. Where several points share a place,
+                    the line is their mean and each is a dot
+  --where=NAME=VALUE,...
+                    only the points that were run with these
+  --out=FILE        .png, .svg or .pdf [default: DIR/Y-over-X.png, with -by-BY and -NAME-VALUE]
+  --log=x|y|x,y     logarithmic axes
+
+Exit status: 0 all points done, 2 bad input, 3 some points failed, 130 stopped by Ctrl-C.
+"""
+
+
+def main(arguments):
+    try:
+        return _main(arguments)
+    except (BadUse, InvalidInput, ProgramNotFound) as error:
+        print(f"sweep: error: {complaint(error)}", file=sys.stderr)
+        return 2
+    except ImportError as error:  # matplotlib, for plot only
+        print(f"sweep: error: {missing_library(error)}", file=sys.stderr)
+        return 2
+    except sqlite3.Error as error:  # a full disk; what was done is in the file
+        print(f"sweep: error: {DATABASE}: {complaint(error)}", file=sys.stderr)
+        return 1
+
+
+def _main(arguments):
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(HELP, end="")
+        return 0 if arguments else 2
+    command, rest = arguments[0], arguments[1:]
+    if "--help" in rest or "-h" in rest:
+        print(HELP, end="")
+        return 0
+    if command in programs.NAMES:
+        return _sweep_command(command, rest)
+    commands = {
+        "resume": _resume_command,
+        "status": _status_command,
+        "table": _table_command,
+        "plot": _plot_command,
+    }
+    if command not in commands:
+        names = [*programs.NAMES, *commands]
+        raise BadUse(
+            f"{command}: unknown program or command; allowed:"
+            f" {', '.join(names)}{did_you_mean(command, names)}"
+        )
+    return commands[command](rest)
+
+
+def did_you_mean(name, names):
+    near = difflib.get_close_matches(name, names, 1, 0.5)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _sweep_command(program, arguments):
+    own, values = {
+        "jobs": None,
+        "out": None,
+        "points": None,
+        "retry_failed": False,
+        "keep": False,
+        "dry_run": False,
+    }, {}
+    for argument in arguments:
+        name, text = option_of(argument)
+        if name in own:
+            set_own(own, name, text, argument)
+        elif name in ("progress", "no_progress", "list", "version"):
+            raise BadUse(f"{argument}: has no meaning in a sweep")
+        else:
+            if text is None:  # --recompute, --no-pfc
+                name, text = (name[3:], "0") if name.startswith("no_") else (name, "1")
+            if name in values:
+                raise BadUse(
+                    f"{argument}: given twice; all values go into one:"
+                    f" --{name.replace('_', '-')}=A,B"
+                )
+            values[name] = split_values(text, name.replace("_", "-"))
+    if own["out"] is None and not own["dry_run"]:
+        raise BadUse("--out=DIR is missing: the folder of the sweep")
+    points = grid(values)
+    if own["points"] is not None:
+        listed = read_points(own["points"])
+        twice = [name for name in values if any(name in point for point in listed)]
+        if twice:
+            raise BadUse(
+                f"--{twice[0].replace('_', '-')}: given twice, here and in {own['points']}"
+            )
+        points = [{**point, **extra} for point in listed for extra in points]
+    for name in ("out", "progress", "dry_run", "help"):
+        if any(name in point for point in points):
+            raise BadUse(
+                f"--points={own['points']}: {name} is the sweep's own, not an option of a point"
+            )
+    _refuse_unknown_options(program, points)
+    if own["dry_run"]:
+        for point in points:
+            print(program, *programs.words(point))
+        return 0
+    stopped_by, numbers = run_points(
+        program, points, own["out"], jobs_of(own["jobs"]), own["keep"], own["retry_failed"], False
+    )
+    return _conclude(own["out"], numbers, stopped_by)
+
+
+def _refuse_unknown_options(program, points):
+    """A misspelt option would fail every point: the program is asked first. Values are each point's
+    own affair.
+    """
+    asked = {name: value for point in points for name, value in point.items()}
+    command = [programs.find(program), "--dry-run"] + programs.words(asked)
+    ended = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    for line in ended.stderr.splitlines():
+        if "unknown option" in line:
+            raise BadUse(line.split("error: ", 1)[-1])
+
+
+def _conclude(out, numbers, stopped_by):
+    store = Store(out)
+    try:
+        wanted = set(numbers)
+        rows = [row for row in store.rows() if row["id"] in wanted]
+    finally:
+        store.close()
+    count = {
+        status: sum(row["status"] == status for row in rows) for status in (DONE, FAILED, PENDING)
+    }
+    print(
+        f"{count[DONE]} of {len(rows)} points done"
+        + (f", {count[FAILED]} failed" if count[FAILED] else "")
+        + f": {os.path.join(out, DATABASE)}"
+    )
+    if stopped_by:
+        print(
+            f"sweep: stopped; {count[PENDING]} points are left: scripts/sweep resume {out}",
+            file=sys.stderr,
+        )
+        return 128 + stopped_by
+    if count[FAILED]:
+        print(f"sweep: {count[FAILED]} points failed: scripts/sweep status {out}", file=sys.stderr)
+    return 3 if count[FAILED] else 0
+
+
+def _folder_and_options(arguments, allowed):
+    folders = [argument for argument in arguments if not argument.startswith("-")]
+    if len(folders) != 1:
+        raise BadUse("one folder of a sweep is wanted, such as: scripts/sweep status DIR")
+    own = dict(allowed)
+    for argument in arguments:
+        if argument.startswith("-"):
+            name, text = option_of(argument)
+            if name not in own:
+                names = ["--" + known.replace("_", "-") for known in own]
+                raise BadUse(
+                    f"{argument}: unknown option; allowed: {', '.join(names) or 'none'}"
+                    + did_you_mean(argument.partition("=")[0], names)
+                )
+            set_own(own, name, text, argument)
+    return folders[0], own
+
+
+def _resume_command(arguments):
+    folder, own = _folder_and_options(
+        arguments, {"jobs": None, "retry_failed": False, "keep": False}
+    )
+    Store(folder).close()  # says so if it is none
+    stopped_by, numbers = run_points(
+        None, None, folder, jobs_of(own["jobs"]), own["keep"], own["retry_failed"], False
+    )
+    return _conclude(folder, numbers, stopped_by)
+
+
+def _status_command(arguments):
+    folder, _ = _folder_and_options(arguments, {})
+    store = Store(folder)
+    held = Lock.is_held(folder)
+    rows = store.rows()
+    held = held or Lock.is_held(folder)  # it may have begun, or ended, in between
+    store.close()
+    for status in (DONE, FAILED, RUNNING, PENDING):
+        count = sum(row["status"] == status for row in rows)
+        if count and status == RUNNING and not held:
+            print(f"{count} cut off, of a sweep that was killed: scripts/sweep resume {folder}")
+        elif count:
+            print(f"{count} {status}")
+    for row in rows:
+        if row["status"] == FAILED:
+            lines = (row["error"] or "").strip().split("\n")
+            print(f"\n{describe(row)}\n  " + "\n  ".join(lines))
+    if not rows:
+        print("no points")
+    return 0
+
+
+def _table_command(arguments):
+    folder, own = _folder_and_options(arguments, {"columns": None})
+    store = Store(folder)
+    rows, columns = store.rows(), [
+        name for name in store.columns if name not in ("point", "options", "cwd", "stats")
+    ]
+    if own["columns"]:
+        columns = [column_of(store, "columns", name) for name in own["columns"].split(",")]
+    store.close()
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([row[name] for name in columns] for row in rows)
+    sys.stdout.flush()
+    return 0
+
+
+def column_of(store, option, name):
+    for column in store.columns:
+        if column.lower() == option_name(name).lower():
+            return column
+    known = [
+        column for column in store.columns if column not in ("point", "options", "cwd", "stats")
+    ]
+    raise BadUse(
+        f"--{option}={name}: no such column{did_you_mean(name, known)}; scripts/sweep table DIR"
+        " shows all"
+    )
+
+
+def _plot_command(arguments):
+    folder, own = _folder_and_options(
+        arguments, dict.fromkeys(("x", "y", "by", "where", "out", "log"))
+    )
+    store = Store(folder)
+    for name in ("x", "y"):
+        if own[name] is None:
+            raise BadUse(f"--{name}=NAME is missing: a column; scripts/sweep table DIR shows all")
+    x, y = column_of(store, "x", own["x"]), column_of(store, "y", own["y"])
+    by = [column_of(store, "by", name) for name in own["by"].split(",")] if own["by"] else []
+    rows, chosen = _where(store, own["where"])
+    store.close()
+    log = own["log"].split(",") if own["log"] else []
+    if set(log) - {"x", "y"}:
+        raise BadUse(f"--log={own['log']}: allowed: x, y, or x,y")
+    name = (
+        f"{y}-over-{x}"
+        + (f"-by-{'-'.join(by)}" if by else "")
+        + "".join(f"-{column}-{value}" for column, value in chosen)
+    )
+    file = own["out"] or os.path.join(folder, f"{name}.png".replace("/", "_"))
+    if not file.endswith((".png", ".svg", ".pdf")):
+        raise BadUse(f"--out={file}: allowed: a name that ends in .png, .svg or .pdf")
+    from ..plots.sweep import draw
+
+    print(draw(rows, x, y, by, log, file))
+    return 0
+
+
+def _where(store, text):
+    """(rows, [(column, value)]): the rows with these values; all without --where."""
+    rows, chosen = store.rows(), []
+    for part in split_values(text, "where") if text else []:
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise BadUse(f"--where={text}: allowed: NAME=VALUE, such as --where=k=4,nic=100GbE")
+        column = column_of(store, "where", name)
+        known = sorted({str(row[column]) for row in rows if row[column] is not None})
+        rows = [
+            row
+            for row in rows
+            if row[column] is not None and as_number(str(row[column])) == as_number(value)
+        ]
+        if not rows:
+            raise BadUse(
+                f"--where={part}: no such point; {column} has"
+                f" {', '.join(known[:20]) or 'no values'}"
+                + did_you_mean(value, known)
+            )
+        chosen.append((column, value))
+    return rows, chosen

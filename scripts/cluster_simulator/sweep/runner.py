@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs of points, several at a time."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+from .. import programs
+from ..errors import ProgramNotFound
+from ..files import parse_json, read_text
+from .store import DONE, FAILED, PENDING, RUNNING, options_of
+
+
+class Runner:
+    """Runs points, several at a time, from one thread: the runs are to die with it."""
+
+    def __init__(self, folder, store, lock, jobs, keep, show):
+        self.folder, self.store, self.lock, self.jobs, self.keep, self.show = (
+            folder,
+            store,
+            lock,
+            jobs,
+            keep,
+            show,
+        )
+        self.running = {}  # id: (process, its standard error, when it began)
+        self.stopped_by = 0
+        self.signals = 0
+
+    def run(self, numbers):
+        """Until all are done or failed, or a signal comes."""
+        waiting = list(numbers)
+        main_thread = (
+            threading.current_thread() is threading.main_thread()
+        )  # others never see signals
+        before = {
+            number: signal.signal(number, self._on_signal)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            if main_thread
+            and not (
+                number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN
+            )  # nohup
+        }
+        try:
+            while self.running or (waiting and not self.stopped_by):
+                while waiting and len(self.running) < self.jobs and not self.stopped_by:
+                    self._start(waiting.pop(0))
+                self._collect()
+                self.show.state(len(waiting), self.running, self.jobs)
+                time.sleep(0.03)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            for process, _, _ in self.running.values():  # only after an exception
+                process.kill()
+                process.wait()
+            self.show.clear()
+
+    def _on_signal(self, number, _):
+        self.stopped_by = self.stopped_by or number
+        self.signals += 1
+        for process, _, _ in list(self.running.values()):
+            process.send_signal(signal.SIGINT if self.signals == 1 else signal.SIGKILL)
+
+    def _start(self, number):
+        row = self.store.row(number)
+        out = self._out(number)
+        shutil.rmtree(out, ignore_errors=True)
+        self.store.change(
+            number,
+            status=RUNNING,
+            attempts=row["attempts"] + 1,
+            exit_status=None,
+            error=None,
+            folder=None,
+        )
+        point = options_of(row)
+        said = tempfile.TemporaryFile()
+        try:
+            command = programs.dies_with_us("KILL") + [programs.find(row["program"])]
+            command += programs.words({**point, "out": out, "progress": False})
+            process = subprocess.Popen(
+                command,
+                cwd=row["cwd"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+                pass_fds=[self.lock.file.fileno()],
+            )
+        except (OSError, ProgramNotFound) as error:
+            self._end(number, FAILED, None, f"cannot be started: {error}", None, 0)
+            return
+        self.running[number] = (process, said, time.monotonic())
+        if self.stopped_by:  # the signal came while it was being started
+            process.send_signal(signal.SIGINT)
+
+    def _collect(self):
+        for number, (process, said, begin) in list(self.running.items()):
+            status = process.poll()
+            if status is None:
+                continue
+            del self.running[number]
+            said.seek(0)
+            messages = said.read().decode("utf-8", "replace").splitlines()
+            said.close()
+            stats = read_stats(self._out(number))
+            if status == 0 and stats and stats.get("completed"):
+                self._end(number, DONE, 0, None, stats, time.monotonic() - begin)
+            elif self.stopped_by:
+                self._end(number, PENDING, None, None, None, 0)
+            else:
+                self._end(
+                    number,
+                    FAILED,
+                    status,
+                    why_failed(status, messages),
+                    stats,
+                    time.monotonic() - begin,
+                )
+
+    def _end(self, number, status, exit_status, error, stats, seconds):
+        keep = self.keep and status != PENDING and os.path.isdir(self._out(number))
+        self.store.finish(
+            number,
+            status,
+            exit_status,
+            error,
+            stats,
+            os.path.join("runs", str(number)) if keep else None,
+        )
+        if not keep:
+            shutil.rmtree(self._out(number), ignore_errors=True)
+        self.show.ended(self.store.row(number), seconds)
+
+    def _out(self, number):
+        return os.path.join(self.folder, "runs", str(number))
+
+
+def read_stats(folder):
+    try:
+        stats = parse_json(read_text(os.path.join(folder, "stats.json")))
+    except (OSError, ValueError):
+        return None
+    return stats if isinstance(stats, dict) else None
+
+
+def why_failed(status, messages):
+    """The program's own words."""
+    if status == 2:
+        return programs.error_text(messages)
+    said = programs.why(messages)
+    if status < 0:
+        name = signal.Signals(-status).name
+        said = (
+            f"ended by {name}"
+            + (" (out of memory?)" if name == "SIGKILL" else "")
+            + (f"\n{said}" if said else "")
+        )
+    return said or (f"exit status {status}" if status else "it left no complete stats.json")

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""sweep.sqlite: a row for each point, which says how it stands and, when it is done, what came
+out.
+"""
+
+import json
+import os
+import sqlite3
+
+from .. import programs
+from ..files import parse_json
+from ..flat import flat
+from .errors import BadUse
+
+DATABASE = "sweep.sqlite"
+PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
+BOOK_KEEPING = (
+    "id",
+    "program",
+    "point",
+    "options",
+    "cwd",
+    "status",
+    "attempts",
+    "exit_status",
+    "error",
+    "stats",
+    "folder",
+)
+
+
+class Store:
+    """sweep.sqlite. Columns beside the book-keeping: options of the points, and numbers of
+    stats.json of those done.
+    """
+
+    def __init__(self, folder, create=False):
+        self.path = os.path.join(folder, DATABASE)
+        if not create and not os.path.isfile(self.path):
+            raise BadUse(
+                f"{folder}: no {DATABASE} in this folder; it is no sweep's (--out=DIR of an earlier"
+                " scripts/sweep)"
+            )
+        try:
+            self.db = sqlite3.connect(self.path, timeout=60)
+            self.db.row_factory = sqlite3.Row
+            if create:
+                with self.db:
+                    self.db.execute(
+                        "CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY, program TEXT NOT"
+                        " NULL, point TEXT NOT NULL UNIQUE, options TEXT NOT NULL, cwd TEXT NOT"
+                        " NULL, status TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,"
+                        " exit_status INTEGER, error TEXT, stats TEXT, folder TEXT)"
+                    )
+            self.columns = [row["name"] for row in self.db.execute("PRAGMA table_info(runs)")]
+        except sqlite3.Error as error:
+            raise BadUse(f"{self.path}: {error}") from None
+        if not {"id", "program", "point", "options", "cwd", "status", "error", "folder"} <= set(
+            self.columns
+        ):
+            raise BadUse(f"{self.path}: not written by scripts/sweep")
+
+    def close(self):
+        self.db.close()
+
+    def add(self, program, point, cwd):
+        """The id of a point, which is new or not."""
+        key = key_of(program, point)
+        self.db.execute(
+            (
+                "INSERT OR IGNORE INTO runs (program, point, options, cwd, status) VALUES (?, ?, ?,"
+                " ?, ?)"
+            ),
+            (program, key, json.dumps(point), cwd, PENDING),
+        )
+        number = self.db.execute("SELECT id FROM runs WHERE point = ?", (key,)).fetchone()["id"]
+        self._set(number, {name: as_number(value) for name, value in point.items()})
+        return number
+
+    def change(self, number, **values):
+        """One transaction."""
+        with self.db:
+            self._set(number, values, book_keeping=True)
+
+    def finish(self, number, status, exit_status, error, stats, folder):
+        row = self.row(number)
+        given = options_of(row)
+        results = flat(stats) if status == DONE and stats else {}
+        with self.db:
+            # What a point was given counts, where a result has the same name: "gpus".
+            self._set(number, {name: value for name, value in results.items() if name not in given})
+            self._set(
+                number,
+                {
+                    "status": status,
+                    "exit_status": exit_status,
+                    "error": error,
+                    "stats": json.dumps(stats) if stats else None,
+                    "folder": folder,
+                },
+                book_keeping=True,
+            )
+
+    def row(self, number):
+        return self.db.execute("SELECT * FROM runs WHERE id = ?", (number,)).fetchone()
+
+    def rows(self):
+        """All of them, without the long texts."""
+        wanted = ", ".join(quoted(name) for name in self.columns if name not in ("point", "stats"))
+        found = self.db.execute(f"SELECT {wanted} FROM runs ORDER BY id").fetchall()
+        for row in found:
+            self._check(row)
+        return found
+
+    def _check(self, row):
+        """The types are SQLite's only where its users keep to them: another's file may hold
+        anything.
+        """
+        options_of(row)
+        fits = {
+            "status": row["status"] in (DONE, FAILED, RUNNING, PENDING),
+            "program": row["program"] in programs.NAMES,
+            **{
+                name: isinstance(row[name], (str, type(None)))
+                for name in ("error", "folder", "cwd")
+            },
+        }
+        for name in row.keys():
+            if not fits.get(name, True) or isinstance(row[name], bytes):
+                raise damaged(row, name)
+
+    def _set(self, number, values, book_keeping=False):
+        columns = {self._column(name, book_keeping): value for name, value in values.items()}
+        if columns:
+            self.db.execute(
+                (
+                    f"UPDATE runs SET {', '.join(f'{quoted(name)} = ?' for name in columns)} WHERE"
+                    " id = ?"
+                ),
+                [*columns.values(), number],
+            )
+
+    def _column(self, name, book_keeping):
+        """A column's name, which may be new. SQLite does not tell capital letters from small
+        ones.
+        """
+        if book_keeping:
+            return name
+        if name.lower() in BOOK_KEEPING:
+            name += "_"
+        for column in self.columns:
+            if column.lower() == name.lower():
+                return column
+        self.db.execute(f"ALTER TABLE runs ADD COLUMN {quoted(name)}")
+        self.columns.append(name)
+        return name
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def as_number(text):
+    for kind in (int, float):
+        try:
+            value = kind(text)
+            return value if abs(value) < 2**63 else text  # "inf" and "nan" stay words
+        except (ValueError, OverflowError):
+            pass
+    return text
+
+
+def key_of(program, point):
+    return json.dumps([program, dict(sorted(point.items()))])
+
+
+def options_of(row):
+    """The options of a point, as the database has them."""
+    try:
+        options = parse_json(row["options"])
+    except (TypeError, ValueError):
+        options = None
+    if not isinstance(options, dict) or not all(
+        isinstance(value, str) for value in options.values()
+    ):
+        raise damaged(row, "options")
+    return options
+
+
+def damaged(row, column):
+    return BadUse(
+        f"{DATABASE}: run {row['id']}: its"
+        f" {column} {'are' if column == 'options' else 'is'} damaged"
+    )
+
+
+def describe(row):
+    return row["program"] + "".join(f" {name}={value}" for name, value in options_of(row).items())

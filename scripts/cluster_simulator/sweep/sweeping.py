@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A sweep: its folder, which may be new, its points run, its table."""
+
+import os
+import shutil
+import sys
+
+from .. import programs
+from .arguments import cores
+from .errors import BadUse
+from .lock import Lock
+from .points import option_name
+from .progress import Show
+from .runner import Runner, read_stats
+from .store import DATABASE, DONE, FAILED, PENDING, RUNNING, Store
+
+
+def open_sweep(folder, keep):
+    """The folder of a sweep, which may be new: (lock, store), with what was cut off put right."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        if not os.path.exists(os.path.join(folder, DATABASE)) and os.path.exists(
+            os.path.join(folder, "runs")
+        ):
+            raise BadUse(
+                f"--out={folder}: has a folder runs, but no {DATABASE}; allowed: a new folder, or"
+                " an earlier sweep's"
+            )
+        lock = Lock(folder)
+    except OSError as error:
+        raise BadUse(f"--out={folder}: {error.strerror}") from None
+    try:
+        store = Store(folder, create=True)
+    except BadUse:
+        lock.release()
+        raise
+    _put_right(folder, store, keep)
+    return lock, store
+
+
+def _put_right(folder, store, keep):
+    """What a sweep that was killed has left: runs that were done or cut off, and folders nobody
+    asked for.
+    """
+    runs = os.path.join(folder, "runs")
+    for row in store.rows():
+        if row["status"] == RUNNING:
+            name = str(row["id"])
+            stats = read_stats(os.path.join(runs, name))
+            if stats and stats.get("completed"):  # it was done; only the row was not written
+                store.finish(
+                    row["id"], DONE, 0, None, stats, os.path.join("runs", name) if keep else None
+                )
+            else:
+                store.change(row["id"], status=PENDING)
+    kept = {os.path.basename(row["folder"]) for row in store.rows() if row["folder"]}
+    for name in os.listdir(runs) if os.path.isdir(runs) else []:
+        if name.isdigit() and name not in kept:
+            shutil.rmtree(os.path.join(runs, name), ignore_errors=True)
+
+
+def run(program, points, out, jobs=None, keep=False, retry_failed=False, quiet=False):
+    """Run points, dictionaries of options, as scripts/sweep does: what is done is skipped. Returns
+    a data frame.
+
+    run("dltrain", [{"zero": zero, "model": "bloom560m"} for zero in range(4)], out="zero-sweep")
+    """
+    points = [
+        {
+            option_name(name): programs.text(value)
+            for name, value in point.items()
+            if value is not None
+        }
+        for point in points
+    ]
+    stopped_by, numbers = run_points(
+        program, points, out, jobs or cores(), keep, retry_failed, quiet
+    )
+    if stopped_by:
+        raise KeyboardInterrupt(f"the sweep was stopped; what is done is kept in {out}")
+    frame = read(out)
+    return frame[frame["id"].isin(numbers)].reset_index(drop=True)
+
+
+def read(folder):
+    """All rows of a sweep as a data frame, without the text of stats.json."""
+    import pandas
+
+    store = Store(os.fspath(folder))
+    try:
+        rows = store.rows()
+        return pandas.DataFrame(
+            [tuple(row) for row in rows],
+            columns=[name for name in store.columns if name not in ("point", "stats")],
+        )
+    finally:
+        store.close()
+
+
+def run_points(program, points, out, jobs, keep, retry_failed, quiet):
+    """(signal that stopped it or 0, ids). points None: all that the folder has."""
+    folder = os.path.abspath(os.fspath(out))
+    lock, store = open_sweep(folder, keep)
+    try:
+        if points is None:
+            numbers = [row["id"] for row in store.rows()]
+        else:
+            with store.db:  # all of them, or none
+                numbers = list(
+                    dict.fromkeys(store.add(program, point, os.getcwd()) for point in points)
+                )
+        rows = {row["id"]: row for row in store.rows()}
+        waiting = [
+            number
+            for number in numbers
+            if rows[number]["status"] == PENDING
+            or (retry_failed and rows[number]["status"] == FAILED)
+        ]
+        for name in {rows[number]["program"] for number in waiting}:
+            programs.find(name)  # else each point would fail for it
+        done = sum(rows[number]["status"] == DONE for number in numbers)
+        show = Show(len(numbers), done, len(numbers) - len(waiting) - done, quiet)
+        if not quiet:
+            print(
+                (
+                    f"{len(numbers)} points in {out}: {done} done, {show.failed} failed,"
+                    f" {len(waiting)} to run, {jobs} at a time"
+                ),
+                file=sys.stderr,
+                flush=True,
+            )
+        runner = Runner(folder, store, lock, jobs, keep, show)
+        runner.run(waiting)
+        try:
+            os.rmdir(os.path.join(folder, "runs"))
+        except OSError:  # has kept results, or was never made
+            pass
+        return runner.stopped_by, numbers
+    finally:
+        store.close()
+        lock.release()

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""calls.log: what every GPU did when."""
+
+from bounds import cut
+from cluster_simulator.folder.calls import rank_stride
+from cluster_simulator.folder.streams import LONGEST_TIME_US, MOST_ROWS
+
+MOST_STATES = 600000  # intervals of GPU states; beyond that every n-th GPU is kept
+MOST_GPUS = 20000  # rows of the timeline
+MOST_STEPS = 2000  # boundaries of steps in it, and step times
+MOST_STREAMS = 1000  # names of them
+MOST_CALLS = 40000  # calls with their names; beyond that of every n-th GPU
+COMPUTE, OVERLAP, EXPOSED, IDLE = "C", "O", "X", "I"
+MOST_NS = int(LONGEST_TIME_US * 1000)
+
+
+def timeline_of(files, stats):
+    """What every GPU did when, of calls.log; None if there is none."""
+    file = files.open("calls.log")
+    if not file:
+        return None
+    calls, names, streams, steps, comments = {}, {}, {}, {}, []
+    begin, broken, logged = None, 0, 0
+    with file:
+        for line in files.lines("calls.log", file):
+            if line[0] == "#":
+                comments.append(line.rstrip("\r\n"))
+                continue
+            try:
+                start, end, step, rank, stream, kind, name, _, _ = line.split("\t")
+                start, end, rank, step = _ns(start), _ns(end), int(rank), int(step)
+                if not (
+                    0 <= start <= end <= MOST_NS and 0 <= rank < 1 << 31 and 0 <= step < 1 << 31
+                ):
+                    raise ValueError
+            except (ValueError, OverflowError):
+                broken += 1
+                continue
+            logged += 1
+            if logged > MOST_ROWS:
+                files.problems.append(
+                    f"calls.log has more than {MOST_ROWS:,} calls: those after them are left out"
+                )
+                break
+            computing = kind == "compute" or kind == "memory"
+            call = (
+                start,
+                end,
+                names.setdefault(name, len(names)),
+                streams.setdefault(stream, len(streams)),
+                computing,
+            )
+            if rank in calls:
+                calls[rank].append(call)
+            else:
+                calls[rank] = [call]
+            span = steps.get(step)
+            if span is None:
+                steps[step] = [start, end]
+            else:
+                if start < span[0]:
+                    span[0] = start
+                if end > span[1]:
+                    span[1] = end
+            if begin is None or start < begin:
+                begin = start
+    if broken:
+        files.problems.append(
+            f"calls.log: {broken} broken line{'s' if broken > 1 else ''} left out"
+        )
+    if not calls:
+        return None
+    return _pictured(calls, begin, list(names), list(streams), steps, rank_stride(comments), stats)
+
+
+def _pictured(calls, begin, names, streams, steps, logged_every, stats):
+    ranks = sorted(calls)
+    totals = {COMPUTE: 0, OVERLAP: 0, EXPOSED: 0, IDLE: 0}
+    sequences, gpus, intervals = {}, [], 0
+    for rank in ranks:
+        start, durations, states = _states(calls[rank])
+        for duration, state in zip(durations, states):
+            totals[state] += duration
+        # GPUs of a role often do the same to the nanosecond: each pattern is held once.
+        key = (states, tuple(durations))
+        if key not in sequences:
+            sequences[key] = len(sequences)
+            intervals += len(durations)
+        gpus.append([rank, start - begin, sequences[key]])
+    every = max(-(-intervals // MOST_STATES), -(-len(gpus) // MOST_GPUS))
+    if every > 1:
+        gpus = gpus[::every]
+        used = sorted({gpu[2] for gpu in gpus})
+        renumber = {old: new for new, old in enumerate(used)}
+        gpus = [[rank, start, renumber[sequence]] for rank, start, sequence in gpus]
+        keys = list(sequences)
+        sequences = {keys[old]: new for old, new in renumber.items()}
+    per_server = ((stats.get("configuration") or {}).get("cluster") or {}).get("gpus_per_server", 8)
+    return {
+        "begin_us": begin / 1e3,
+        "gpus": gpus,
+        "sequences": [[states, list(durations)] for states, durations in sequences],
+        "steps": [
+            [step, span[0] - begin, span[1] - begin]
+            for step, span in sorted(steps.items())[:MOST_STEPS]
+        ],
+        "mean_us": {
+            state: total / len(ranks) / 1e3 / max(1, len(steps)) for state, total in totals.items()
+        },
+        "gpus_per_server": per_server if isinstance(per_server, int) and per_server > 0 else 8,
+        "logged_every": logged_every,
+        "shown_every": max(1, every),
+        "logged": len(ranks),
+        **_named_calls(calls, ranks, begin, names, streams, per_server),
+    }
+
+
+def _ns(text):
+    return round(float(text) * 1e3)
+
+
+def _states(calls):
+    """Start, durations (ns) and states of one GPU: computing alone, with communication hidden
+    behind it, communication alone (exposed), neither (idle, a bubble); from its first call to its
+    last.
+    """
+    edges = []
+    for start, end, _, _, computing in calls:
+        weight = 1 if computing else 1 << 20  # two counters in one number
+        edges.append((start, weight))
+        edges.append((end, -weight))
+    edges.sort()
+    start = time = edges[0][0]
+    durations, states, active = [], [], 0
+    for at, weight in edges:
+        if at > time:
+            computing, communicating = active & 0xFFFFF, active >> 20
+            state = (
+                (OVERLAP if communicating else COMPUTE)
+                if computing
+                else (EXPOSED if communicating else IDLE)
+            )
+            if states and states[-1] == state:
+                durations[-1] += at - time
+            else:
+                durations.append(at - time)
+                states.append(state)
+            time = at
+        active += weight
+    return start, durations, "".join(states)
+
+
+def _named_calls(calls, ranks, begin, names, streams, per_server):
+    total = sum(map(len, calls.values()))
+    every = -(-total // MOST_CALLS)
+    if every > 1 and isinstance(per_server, int) and per_server > 1:
+        every = -(-every // per_server) * per_server  # whole servers: their first GPU
+    named, used = {}, {}
+    for rank in ranks[:: max(1, every)][: max(1, MOST_CALLS // max(1, total // len(ranks)))]:
+        flat = []
+        for start, end, name, stream, _ in sorted(calls[rank])[:MOST_CALLS]:
+            flat += [used.setdefault(name, len(used)), stream, start - begin, end - start]
+        named[rank] = flat
+    return {
+        "names": [cut(names[name], 120) for name in used],
+        "streams": [cut(name, 60) for name in streams[:MOST_STREAMS]],
+        "calls": named,
+        "named_every": max(1, every),
+    }

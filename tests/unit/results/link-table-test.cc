@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "results/link-table.h"
+#include "scratch-folder.h"
+
+namespace results
+{
+namespace
+{
+
+constexpr int64_t US = 1000000; // ps
+
+class LinkTableFile : public ScratchFolder
+{
+  protected:
+    const std::vector<LinkTable::Link> m_links{{"a->s", "a", "s", 100}, {"s->a", "s", "a", 100}};
+};
+
+TEST_F(LinkTableFile, HasSharesOfTheIntervalAsFarAsItWasMeasured)
+{
+    LinkTable table(Path("links.csv"), m_links, 10 * US, 100);
+    table.Add({10 * US, 5 * US, 0, 0, 0, 0}); // of the warm-up
+    table.StartMeasuring(14 * US);
+    // 6 of the interval's 10 us are measured: 3 us are half of them, and more than all is all.
+    table.Add({20 * US, 3 * US, 9 * US, 700, 2, 0});
+    table.Add({20 * US, -5, 0, 800, 0, 1});
+    table.Add({25 * US, 1 * US, 0, 0, 0, 1}); // the last one, of 5 us
+    table.Close();
+    EXPECT_EQ(ReadAll(Path("links.csv")),
+              std::string(LinkTable::HEADER) +
+                  "\n20,a->s,a,s,100,0.5,700,1,2\n20,s->a,s,a,100,0,800,0,0\n"
+                  "25,s->a,s,a,100,0.2,0,0,0\n");
+}
+
+TEST_F(LinkTableFile, MergesPairsOfIntervalsWhenItIsFull)
+{
+    LinkTable table(Path("links.csv"), m_links, 10 * US, 4);
+    table.StartMeasuring(0);
+    // One link is busy for 4 of each 10 us, the other for 2 in every second interval.
+    for (int64_t t = 10; t <= 40; t += 10)
+    {
+        table.Add({t * US, 4 * US, US, static_cast<uint64_t>(t), 1, 0});
+        if (t % 20)
+        {
+            table.Add({t * US, 2 * US, 0, 0, 0, 1});
+        }
+        table.EndInterval(t * US);
+    }
+    // There are enough at 30 us, but no grid of twice the interval has that time; at 40 us six...
+    EXPECT_EQ(table.GetInterval(), 20 * US);
+    EXPECT_EQ(table.GetRows(), 4U); // ...become those of two links in two intervals
+    table.Close();
+    const auto rows = ReadRows(Path("links.csv"));
+    ASSERT_EQ(rows.size(), 4U);
+    const std::vector<std::string> first{"20", "a->s", "a", "s", "100", "0.4", "20", "0.1", "2"};
+    EXPECT_EQ(rows[0], first);
+    EXPECT_EQ(rows[1][5], "0.1"); // 2 of 20 us
+    EXPECT_EQ(rows[2][6], "40");  // of two queues the longer
+    EXPECT_FALSE(std::filesystem::exists(Path("links.csv.part")));
+}
+
+// Two processes, one of which looked every 20 us and saw the same link as the other.
+TEST_F(LinkTableFile, OfSeveralRanksIsOneTableOnTheCoarsestGrid)
+{
+    std::vector<LinkTable::Row> sent;
+    LinkTable other("", m_links, 20 * US, 100);
+    other.StartMeasuring(0);
+    other.Add({20 * US, 2 * US, 0, 50, 0, 1});
+    other.Add({40 * US, 8 * US, 0, 0, 0, 1}); // it looked after the end, at 34 us
+    other.MergeRanks(
+        34 * US,
+        [](int64_t interval) { return interval; },
+        [&sent](const std::vector<LinkTable::Row>& mine) {
+            sent = mine;
+            return std::vector<LinkTable::Row>{};
+        });
+    LinkTable first(Path("links.csv"), m_links, 10 * US, 100);
+    first.StartMeasuring(0);
+    first.Add({10 * US, 1 * US, 0, 0, 0, 0});
+    first.Add({20 * US, 3 * US, 0, 0, 0, 0});
+    first.Add({20 * US, 2 * US, 0, 70, 0, 1});
+    first.MergeRanks(
+        34 * US,
+        [](int64_t interval) { return std::max(interval, 20 * US); },
+        [&sent](std::vector<LinkTable::Row> rows) {
+            rows.insert(rows.end(), sent.begin(), sent.end());
+            return rows;
+        });
+    EXPECT_EQ(first.GetInterval(), 20 * US);
+    const auto rows = ReadRows(Path("links.csv"));
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(rows[0][0] + rows[0][1] + rows[0][5], "20a->s0.2");
+    EXPECT_EQ(rows[1][0] + rows[1][1] + rows[1][5] + rows[1][6], "20s->a0.270");
+    EXPECT_EQ(rows[2][0] + rows[2][1], "34s->a");
+    EXPECT_EQ(rows[2][5], "0.571429"); // 8 of 14 us
+}
+
+} // namespace
+} // namespace results

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "collectives/registry.h"
+#include "results/call-log.h"
+#include "results/collperf-table.h"
+#include "results/critical-path.h"
+#include "results/training-results.h"
+#include "scratch-folder.h"
+
+#include <sstream>
+
+namespace results
+{
+namespace
+{
+
+constexpr int64_t US = 1000000; // ps
+
+/// Two ranks that compute and then reduce.
+class Training : public ScratchFolder
+{
+  protected:
+    Training()
+    {
+        training::Task compute;
+        compute.name = "backward";
+        training::Task reduce;
+        reduce.kind = training::TaskKind::kCollective;
+        reduce.stream = 1;
+        reduce.bytes = 4000;
+        reduce.name = "all-reduce bucket 0";
+        reduce.after = {0};
+        m_plan.ranks = 2;
+        m_plan.roles.push_back({{"compute", "network"}, {compute, reduce}});
+        m_plan.roleOf = {0, 0};
+        m_plan.groupKinds.push_back({"dp", {{0, 1}}});
+    }
+
+    CallRecord Call(uint32_t step, coll::Rank rank, std::size_t task, int64_t start, int64_t end)
+    {
+        return {start, end, rank, &m_plan.roles[0].tasks[task], &m_plan.roles[0], step};
+    }
+
+    training::TrainingPlan m_plan;
+};
+
+TEST_F(Training, CallsLogHasTheMeasuredSteps)
+{
+    CallLog log(m_plan, 1, 2);
+    ASSERT_TRUE(log.Open(Path("calls.log")));
+    log.Write(Call(0, 0, 0, 0, 5 * US));
+    log.Write(Call(1, 1, 0, 10 * US, 25 * US / 2));
+    log.Write(Call(2, 0, 1, 20 * US, 30 * US));
+    log.Close();
+    EXPECT_EQ(ReadAll(Path("calls.log")),
+              "# calls of the measured steps, in the order they end; times in us since the "
+              "simulation began\n"
+              "# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
+              "10\t12.5\t1\t1\tcompute\tcompute\tbackward\t0\t-\n"
+              "20\t30\t2\t0\tnetwork\tcollective\tall-reduce bucket 0\t4000\tdp\n");
+}
+
+// 2 ranks x 2 calls x 3 steps are 12 calls, 6 of them a rank's.
+TEST_F(Training, CallsLogLeavesOutRanksAndThenSteps)
+{
+    const auto lines = [this](uint64_t most, std::string& head) {
+        CallLog log(m_plan, 0, 3, most);
+        log.Open(Path("calls.log"));
+        for (uint32_t step = 0; step < 3; ++step)
+        {
+            for (const coll::Rank rank : {0, 1})
+            {
+                log.Write(Call(step, rank, 0, 0, 1));
+                log.Write(Call(step, rank, 1, 1, 2));
+            }
+        }
+        log.Close();
+        const std::string text = ReadAll(Path("calls.log"));
+        head = text.substr(0, text.find('\n'));
+        return std::count(text.begin(), text.end(), '\n') - 2;
+    };
+    std::string head;
+    EXPECT_EQ(lines(12, head), 12);
+    EXPECT_EQ(head.find("only every"), std::string::npos);
+    EXPECT_EQ(lines(6, head), 6);
+    EXPECT_NE(head.find("; only every 2th rank"), std::string::npos);
+    EXPECT_EQ(lines(5, head), 4); // of two steps
+    EXPECT_NE(head.find("measured steps, the first 2, in"), std::string::npos);
+}
+
+// Rank 1 computes 4 us longer, and both leave the collective after what it sent.
+TEST_F(Training, CriticalPathGoesThroughTheRankThatWasWaitedFor)
+{
+    const std::vector<std::string> ports{"a->s"};
+    const std::vector<std::string> tags{"all-reduce bucket 0"};
+    MessageParts parts;
+    parts.parts[At(TimeShare::QUEUED)] = 6 * US;
+    CriticalPath critical(m_plan, ports, tags, rdma::kEthernetWords, [&parts] { return &parts; });
+    CollectivePaths& paths = critical.GetPaths();
+    critical.OnCall(Call(4, 0, 0, 0, 10 * US));
+    critical.OnCall(Call(4, 1, 0, 0, 14 * US));
+    const uint32_t entry = paths.Enter(1, 0, 14 * US);
+    paths.Post(0, entry);
+    const uint32_t arrived = paths.Arrive(0, 1, 0, 20 * US);
+    paths.SetLeaving(arrived);
+    critical.OnCall(Call(4, 0, 1, 10 * US, 20 * US));
+    paths.SetLeaving(entry);
+    critical.OnCall(Call(4, 1, 1, 14 * US, 15 * US));
+    critical.OnStep(4, 0);
+    const auto json = critical.ToJson();
+    EXPECT_EQ(json["total_us"], 20.0);
+    EXPECT_EQ(json["parts_us"]["compute"], 10.0);
+    EXPECT_EQ(json["parts_us"]["straggling"], 4.0); // half of the GPUs take 10 us
+    EXPECT_EQ(json["parts_us"]["queued"], 6.0);
+    ASSERT_EQ(json["path"].size(), 2U);
+    EXPECT_EQ(json["path"][0]["rank"], 1);
+    EXPECT_EQ(json["path"][1]["waited_us"], 4.0); // rank 0 had waited so long
+    std::string words;
+    for (const CriticalPath::Line& line : critical.InLines())
+    {
+        words += line.what + "|" + line.words + "\n";
+    }
+    EXPECT_NE(words.find("of the collectives|100% queued in switches\n"), std::string::npos);
+    EXPECT_NE(words.find("waited most for|GPU 1, 4.00 us at all-reduce bucket 0\n"),
+              std::string::npos);
+    paths.Drop(entry);
+    paths.Drop(arrived);
+    EXPECT_EQ(paths.GetSize(), 0U) << "the step holds none";
+}
+
+TEST_F(Training, ResultsAreMeansOverTheMeasuredSteps)
+{
+    scenario::TrainingScenario scenario;
+    scenario.plan = m_plan;
+    scenario.plan.samplesPerStep = 8;
+    scenario.model = "m";
+    scenario.warmupSteps = 1;
+    TrainingResults results(scenario);
+    std::ostringstream nothing;
+    results.Print(nothing, nullptr);
+    EXPECT_NE(nothing.str().find("no measured step was completed\n"), std::string::npos);
+    EXPECT_TRUE(results.ToJson(nullptr, {})["step_time_us"].is_null());
+
+    CollectiveRecord collective;
+    collective.algorithm = coll::AlgorithmsFor(collective.op).front();
+    collective.bytes = 4000;
+    collective.ranks = 2;
+    collective.bytesSent = 8000;
+    collective.firstStart = 110 * US;
+    collective.end = 114 * US;
+    collective.meanPs = 3 * US;
+    StepRecord step;
+    step.end = 120 * US;
+    step.computePs = 12 * US;
+    step.communicationPs = 5 * US;
+    step.collectives = {collective};
+    results.Add(step, 100 * US);
+    step.end = 160 * US;
+    results.Add(step, 120 * US);
+    const auto json = results.ToJson(nullptr, {"all-reduce bucket 0"});
+    EXPECT_EQ(json["step_time_us"], 30.0);
+    EXPECT_EQ(json["step_times_us"].dump(), "[20.0,40.0]");
+    EXPECT_EQ(json["exposed_communication_time_us"], 18.0);
+    EXPECT_EQ(json["bytes_sent_per_gpu"].begin().value(), 4000.0);
+    ASSERT_EQ(json["collectives"].size(), 2U);
+    EXPECT_EQ(json["collectives"][1]["step"], 2);
+    EXPECT_EQ(json["collectives"][1]["name"], "all-reduce bucket 0");
+    EXPECT_EQ(json["collectives"][1]["time_us"], 4.0);
+    EXPECT_EQ(json["collectives"][1]["algbw_GBps"], 1.0); // 4,000 B in 4 us
+    std::ostringstream text;
+    results.Print(text, nullptr);
+    EXPECT_NE(text.str().find("Step time                 30.0 us   mean of 2 steps measured, after "
+                              "1 warm-up step\n"),
+              std::string::npos)
+        << text.str();
+}
+
+TEST(CollperfTable, HasRowsOfNcclTests)
+{
+    scenario::CollperfScenario scenario;
+    scenario.op = coll::Op::kAllGather;
+    scenario.ranks = 4;
+    scenario.iterations = 2;
+    CollperfTable table(scenario);
+    CollectiveRecord last;
+    last.algorithm = coll::AlgorithmsFor(scenario.op).front();
+    last.bytes = 16384;
+    last.bytesSent = 3 * 16384;
+    std::ostringstream os;
+    table.Add(os, last, 8.192); // 2 GB/s; each rank hands on 3 of 4 pieces
+    EXPECT_EQ(os.str(),
+              "       16384          1024     float    none      -1    8.192    2.00    1.50    N/A"
+              "    8.192    2.00    1.50    N/A\n");
+    os.str("");
+    table.PrintEnd(os);
+    EXPECT_NE(os.str().find("# Avg bus bandwidth    : 1.5\n"), std::string::npos);
+    const auto json = table.ToJson();
+    EXPECT_EQ(json["collectives"][0]["busbw_GBps"], 1.5);
+    EXPECT_EQ(json["bytes_sent_per_gpu"].begin().value(), 3 * 4096.0);
+}
+
+} // namespace
+} // namespace results
