@@ -155,7 +155,11 @@ std::vector<Option>
 CaptureOptionRows(const std::string& group, const std::string& json)
 {
     return {
-        Opt("pcap-format", Kind::kName, json, group, "pcap: a file for each port; pcapng: one file, an interface for each port")
+        Opt("pcap-format",
+            Kind::kName,
+            json,
+            group,
+            "pcap: a file for each port; pcapng: one file, an interface for each port")
             .Names("capture format",
                    {{"pcap", "a file for each port"},
                     {"pcapng", "one file, an interface for each port, with directions"}})
@@ -165,7 +169,8 @@ CaptureOptionRows(const std::string& group, const std::string& json)
             Kind::kBytes,
             json,
             group,
-            "bytes kept of each frame; 96 takes all headers, but tshark calls cut data packets malformed")
+            "bytes kept of each frame; 96 takes all headers, but tshark calls cut data packets "
+            "malformed")
             .Shows("BYTES")
             .Otherwise("all")
             .Range(14, 262144)
@@ -191,7 +196,8 @@ CaptureOptionRows(const std::string& group, const std::string& json)
             json,
             group,
             "capture these only: data from host (or host:port) SRC to DST, their ACKs, NAKs and "
-            "CNPs; with the word pfc PFC frames too, with credits InfiniBand's flow-control packets")
+            "CNPs; with the word pfc PFC frames too, with credits InfiniBand's flow-control "
+            "packets")
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("everything")
@@ -219,16 +225,15 @@ FlowEnds(const topo::Topology& topology,
     if (arrow == std::string::npos)
     {
         const auto& hosts = topology.Hosts();
-        const std::string allowed = "allowed: SRC->DST (" +
-                                    topology.Nodes()[hosts.back()].name + "->" +
-                                    topology.Nodes()[hosts.front()].name + "), " + control;
+        const std::string allowed = "allowed: SRC->DST (" + topology.Nodes()[hosts.back()].name +
+                                    "->" + topology.Nodes()[hosts.front()].name + "), " + control;
         if (flow == LinkControl(!infiniBand))
         {
-            return infiniBand ? "means PFC frames, but the links of --fabric=ib have credits; " +
-                                    allowed
-                              : "means flow-control packets, but only the links of --fabric=ib "
-                                "have credits; " +
-                                    allowed;
+            return infiniBand
+                       ? "means PFC frames, but the links of --fabric=ib have credits; " + allowed
+                       : "means flow-control packets, but only the links of --fabric=ib "
+                         "have credits; " +
+                             allowed;
         }
         *nearest = rdma::NearestName(flow, {control});
         return "is no flow; " + allowed;
@@ -328,10 +333,10 @@ CheckCaptureNames(Validation* v, const topo::Topology& topology)
         }
         if (wrong.empty())
         {
-            const auto [same, isNew] =
-                known.emplace(MeaningsOf(topology, name, true), name);
-            wrong = isNew ? "" : "means the same as " + rdma::Shown(same->second, 60) +
-                                     "; allowed: each node, port and link once";
+            const auto [same, isNew] = known.emplace(MeaningsOf(topology, name, true), name);
+            wrong = isNew ? ""
+                          : "means the same as " + rdma::Shown(same->second, 60) +
+                                "; allowed: each node, port and link once";
         }
         if (!wrong.empty())
         {
@@ -372,13 +377,14 @@ MakeCapture(Validation* v, const topo::Topology* topology)
         rdma::kRethBytes + rdma::kImmDtBytes;
     if (capture.snapLength && capture.snapLength < largest)
     {
-        v->notes.push_back("--pcap-snaplen=" + std::to_string(capture.snapLength) +
-                           ": tshark and Wireshark show data packets that are cut as \"Invalid Packet "
-                           "Length from LRH! [Malformed Packet]\", because their InfiniBand dissector "
-                           "wants the whole payload; headers, lengths and sequence numbers are right. "
-                           "Packets of up to " +
-                           std::to_string(largest) + " B are whole from --pcap-snaplen=" +
-                           std::to_string(largest) + " on");
+        v->notes.push_back(
+            "--pcap-snaplen=" + std::to_string(capture.snapLength) +
+            ": tshark and Wireshark show data packets that are cut as \"Invalid Packet "
+            "Length from LRH! [Malformed Packet]\", because their InfiniBand dissector "
+            "wants the whole payload; headers, lengths and sequence numbers are right. "
+            "Packets of up to " +
+            std::to_string(largest) +
+            " B are whole from --pcap-snaplen=" + std::to_string(largest) + " on");
     }
     capture.fileBytes = v->values.Integer("pcap-size");
     capture.files = v->values.U32("pcap-files");
@@ -388,13 +394,13 @@ MakeCapture(Validation* v, const topo::Topology* topology)
     {
         std::string nearest;
         std::pair<Meaning, Meaning> ends;
-        std::string wrong =
-            topology ? FlowEnds(*topology, infiniBand, flow, &ends, &nearest) : "";
+        std::string wrong = topology ? FlowEnds(*topology, infiniBand, flow, &ends, &nearest) : "";
         if (topology && wrong.empty())
         {
             const auto [same, isNew] = known.emplace(ends, flow);
-            wrong = isNew ? "" : "means the same as " + rdma::Shown(same->second, 60) +
-                                     "; allowed: each flow once";
+            wrong = isNew ? ""
+                          : "means the same as " + rdma::Shown(same->second, 60) +
+                                "; allowed: each flow once";
         }
         if (!wrong.empty())
         {

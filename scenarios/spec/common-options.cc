@@ -7,6 +7,7 @@
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/options-detail.h"
 
@@ -106,8 +107,12 @@ std::vector<NamedItem>
 LossRecoveryItems()
 {
     return {{"go-back-n", "from the first packet lost on all go again"},
-            {"selective-repeat", "only what is lost, as IRN; one ACK a packet, at most the bandwidth-delay product in flight"},
-            {"out-of-order", "packets are taken in any order, as adaptive routing brings them; what is lost goes again after the time-out"}};
+            {"selective-repeat",
+             "only what is lost, as IRN; one ACK a packet, at most the bandwidth-delay product in "
+             "flight"},
+            {"out-of-order",
+             "packets are taken in any order, as adaptive routing brings them; what is lost goes "
+             "again after the time-out"}};
 }
 
 } // namespace
@@ -118,25 +123,72 @@ RunOptionRows(const std::string& program)
     const std::string group = "Run";
     const std::string json = "/run";
     std::vector<Option> rows = {
-        Opt("scenario", Kind::kFile, "", group, "read options from this JSON file; the command line overrides it").Shows("FILE.json"),
-        Opt("out", Kind::kText, json, group, "folder for the results, created if missing, overwritten if not")
+        Opt("scenario",
+            Kind::kFile,
+            "",
+            group,
+            "read options from this JSON file; the command line overrides it")
+            .Shows("FILE.json"),
+        Opt("out",
+            Kind::kText,
+            json,
+            group,
+            "folder for the results, created if missing, overwritten if not")
             .Shows("DIR")
             .Otherwise("results/" + program + "-1, -2, ...: the first number that is free"),
-        Opt("seed", Kind::kInteger, json, group, "of everything random; the same seed gives the same bytes").Default("1").Example("7"),
-        Opt("dry-run", Kind::kFlag, "", group, "validate, show the plan and estimates of packets and duration, simulate nothing"),
-        Opt("ignore-host-memory", Kind::kFlag, "", group, "simulate even if this machine seems to have less memory than the run needs").Default("0"),
+        Opt("seed",
+            Kind::kInteger,
+            json,
+            group,
+            "of everything random; the same seed gives the same bytes")
+            .Default("1")
+            .Example("7"),
+        Opt("dry-run",
+            Kind::kFlag,
+            "",
+            group,
+            "validate, show the plan and estimates of packets and duration, simulate nothing"),
+        Opt("ignore-host-memory",
+            Kind::kFlag,
+            "",
+            group,
+            "simulate even if this machine seems to have less memory than the run needs")
+            .Default("0"),
         Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
-        Opt("attribution", Kind::kFlag, json, group, "say where the time of messages went: attribution.csv and the slowest in words").Default("1"),
-        Opt("report", Kind::kFlag, json, group, "write report.html, the run in pictures, at its end").Default("1"),
-        Opt("timeline", Kind::kFlag, json, group, "write timeline.json, a trace for ui.perfetto.dev, at its end").Default("1"),
-        Opt("trace-qps", Kind::kList, json, group,
-            "write queue_pairs.csv, rate and window over time, of these: all, those of a host (server-1), or SRC->DST, with * for any text")
+        Opt("attribution",
+            Kind::kFlag,
+            json,
+            group,
+            "say where the time of messages went: attribution.csv and the slowest in words")
+            .Default("1"),
+        Opt("report",
+            Kind::kFlag,
+            json,
+            group,
+            "write report.html, the run in pictures, at its end")
+            .Default("1"),
+        Opt("timeline",
+            Kind::kFlag,
+            json,
+            group,
+            "write timeline.json, a trace for ui.perfetto.dev, at its end")
+            .Default("1"),
+        Opt("trace-qps",
+            Kind::kList,
+            json,
+            group,
+            "write queue_pairs.csv, rate and window over time, of these: all, those of a host "
+            "(server-1), or SRC->DST, with * for any text")
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("none")
             .Example("server-1->server-0"),
-        Opt("pcap", Kind::kList, json, group,
-            "capture these: all, a host (server-3), a port (edge-0-1:2) or a link (edge-0-1-agg-0-0, server-3-edge-0-1)")
+        Opt("pcap",
+            Kind::kList,
+            json,
+            group,
+            "capture these: all, a host (server-3), a port (edge-0-1:2) or a link "
+            "(edge-0-1-agg-0-0, server-3-edge-0-1)")
             .Shows("LINK,...")
             .Distinct()
             .Otherwise("none")
@@ -146,11 +198,15 @@ RunOptionRows(const std::string& program)
     {
         rows.push_back(std::move(row));
     }
-    rows.insert(rows.end(), {
-        Opt("list", Kind::kName, "", group, "describe these names, then stop").Shows("WHAT"),
-        Opt("help", Kind::kName, "", group, "this text; --help=WHAT is --list=WHAT").Letter('h').Shows("[=WHAT]"),
-        Opt("version", Kind::kFlag, "", group, "the version, then stop"),
-    });
+    rows.insert(
+        rows.end(),
+        {
+            Opt("list", Kind::kName, "", group, "describe these names, then stop").Shows("WHAT"),
+            Opt("help", Kind::kName, "", group, "this text; --help=WHAT is --list=WHAT")
+                .Letter('h')
+                .Shows("[=WHAT]"),
+            Opt("version", Kind::kFlag, "", group, "the version, then stop"),
+        });
     return rows;
 }
 
@@ -188,10 +244,14 @@ KindOf(topo::ParameterKind kind)
 
 /// The option of a parameter: all of it is in the families' tables.
 Option
-ParameterRow(const topo::SharedParameter& shared, ServerCount servers, const std::string& json, const std::string& group)
+ParameterRow(const topo::SharedParameter& shared,
+             ServerCount servers,
+             const std::string& json,
+             const std::string& group)
 {
     const topo::Parameter& p = shared.parameter;
-    Option o = Opt(p.name, KindOf(p.kind), json, group, Join(shared.families, ", ") + ": " + p.help);
+    Option o =
+        Opt(p.name, KindOf(p.kind), json, group, Join(shared.families, ", ") + ": " + p.help);
     if (p.kind == topo::ParameterKind::kCount || p.kind == topo::ParameterKind::kFactor)
     {
         o.Range(p.min, p.max);
@@ -218,7 +278,11 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
     const std::string group = "Network";
     const std::string json = "/network";
     std::vector<Option> rows = {
-        Opt("topology", Kind::kNameOrFile, json, group, JoinNames(TopologyItems()) + ", or a file: " + TopologyFiles())
+        Opt("topology",
+            Kind::kNameOrFile,
+            json,
+            group,
+            JoinNames(TopologyItems()) + ", or a file: " + TopologyFiles())
             .Names("topology", TopologyItems)
             .Default(defaultTopology)
             .Example("leaf-spine"),
@@ -227,17 +291,27 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
     {
         rows.push_back(ParameterRow(shared, servers, json, group));
     }
-    rows.insert(rows.end(), {
-        Opt("fabric-rate", Kind::kRate, json, group, "of links between switches")
-            .Otherwise("as the NIC")
-            .Range(topo::kSlowestLink.bps, topo::kFastestLink.bps)
-            .Example("400Gbps"),
-        Opt("link-delay", Kind::kDuration, json, group, "propagation of every link, one way; 5 ns a metre. 250ns with InfiniBand from NDR on")
-            .Default("1us")
-            .Range(0, static_cast<double>(topo::kLongestDelay.ps))
-            .Example("2us"),
-        Opt("bit-error-rate", Kind::kReal, json, group, "of every link, independent errors").Default("0").Range(0, topo::kMostBitErrors).Example("1e-12"),
-    });
+    rows.insert(
+        rows.end(),
+        {
+            Opt("fabric-rate", Kind::kRate, json, group, "of links between switches")
+                .Otherwise("as the NIC")
+                .Range(topo::kSlowestLink.bps, topo::kFastestLink.bps)
+                .Example("400Gbps"),
+            Opt("link-delay",
+                Kind::kDuration,
+                json,
+                group,
+                "propagation of every link, one way; 5 ns a metre. 250ns with InfiniBand from NDR "
+                "on")
+                .Default("1us")
+                .Range(0, static_cast<double>(topo::kLongestDelay.ps))
+                .Example("2us"),
+            Opt("bit-error-rate", Kind::kReal, json, group, "of every link, independent errors")
+                .Default("0")
+                .Range(0, topo::kMostBitErrors)
+                .Example("1e-12"),
+        });
     return rows;
 }
 
@@ -258,6 +332,10 @@ FabricOptionRows(Software software)
             "defaults of another model, to replay its inputs and results; what else is given wins")
             .Names("compatibility", CompatItems)
             .Default("none"),
+        Opt("network", Kind::kName, json, group, "how the network between servers is simulated")
+            .Names("network", NetworkItems)
+            .Default("packet")
+            .Example("analytic"),
         Opt("fabric", Kind::kName, json, group, "link layer of all NICs, links and switches")
             .Names("fabric",
                    {{"roce", "Ethernet: RoCEv2, PFC, ECN"},
@@ -411,8 +489,13 @@ std::vector<Option>
 PlacementOptionRows()
 {
     return {
-        Opt("placement", Kind::kName, "/cluster", "Cluster", "which host a server stands at: in order, or a seeded shuffle")
-            .Names("placement", {{"linear", "server i at host i"}, {"random", "a shuffle by --seed"}})
+        Opt("placement",
+            Kind::kName,
+            "/cluster",
+            "Cluster",
+            "which host a server stands at: in order, or a seeded shuffle")
+            .Names("placement",
+                   {{"linear", "server i at host i"}, {"random", "a shuffle by --seed"}})
             .Default("linear"),
     };
 }
@@ -427,7 +510,9 @@ FabricLists()
         {"ib-routing", "Routing engines of the subnet manager (--ib-routing)", IbRoutingItems},
         {"compat", "Models to be compatible with (--compat)", CompatItems},
         {"cc", "Congestion controls (--cc)", CongestionItems},
-        {"cc-preset", "Parameters of congestion controls and switches (--cc-preset)", CongestionPresetItems},
+        {"cc-preset",
+         "Parameters of congestion controls and switches (--cc-preset)",
+         CongestionPresetItems},
     };
 }
 

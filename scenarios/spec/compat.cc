@@ -17,22 +17,24 @@ struct Default
     const char* value;
 };
 
-/// HPCC's ns-3 code, alibaba-edu/High-Precision-Congestion-Control, simulation/. What an option is there: its key in a
-/// configuration file (the values are run.py's), or the file that fixes it.
+/// HPCC's ns-3 code, alibaba-edu/High-Precision-Congestion-Control, simulation/. What an option is
+/// there: its key in a configuration file (the values are run.py's), or the file that fixes it.
 constexpr Default kHpcc[] = {
-    {"payload", "1000"},          // PACKET_PAYLOAD_SIZE
-    {"header-bytes", "48"},       // custom-header.cc: 14 + 20 + 8 + 6, telemetry not counted
-    {"extension-headers", "0"},   // rdma-hw.cc, GetNxtPacket: none, and a flow is one stream of bytes
-    {"ack-bytes", "60"},          // rdma-hw.cc, ReceiveUdp: padded to that
-    {"line-overhead", "0"},       // qbb-net-device.cc, TransmitStart: the packet's bytes alone; InterframeGap 0
-    {"time-unit", "1ns"},         // the same; ns-3's default resolution, and a double of seconds is cut to it
-    {"ack-every", "1"},           // L2_ACK_INTERVAL
-    {"ack-priority", "3"},        // switch-node.cc: the priority of the data, as its flow files have it
-    {"cnp-priority", "3"},        // the same; marks come back in ACKs there
-    {"nak-interval", "500us"},    // rdma-hw.h: NACK Generation Interval
-    {"variable-window", "1"},     // VAR_WIN
-    {"switch-latency", "0ns"},    // switch-node.cc: forwards at once
-    {"ecn-behind", "1"},          // switch-node.cc, SwitchNotifyDequeue: counted out, then looked at
+    {"payload", "1000"},        // PACKET_PAYLOAD_SIZE
+    {"header-bytes", "48"},     // custom-header.cc: 14 + 20 + 8 + 6, telemetry not counted
+    {"extension-headers", "0"}, // rdma-hw.cc, GetNxtPacket: none, and a flow is one stream of bytes
+    {"ack-bytes", "60"},        // rdma-hw.cc, ReceiveUdp: padded to that
+    {"line-overhead",
+     "0"}, // qbb-net-device.cc, TransmitStart: the packet's bytes alone; InterframeGap 0
+    {"time-unit",
+     "1ns"},            // the same; ns-3's default resolution, and a double of seconds is cut to it
+    {"ack-every", "1"}, // L2_ACK_INTERVAL
+    {"ack-priority", "3"}, // switch-node.cc: the priority of the data, as its flow files have it
+    {"cnp-priority", "3"}, // the same; marks come back in ACKs there
+    {"nak-interval", "500us"}, // rdma-hw.h: NACK Generation Interval
+    {"variable-window", "1"},  // VAR_WIN
+    {"switch-latency", "0ns"}, // switch-node.cc: forwards at once
+    {"ecn-behind", "1"},       // switch-node.cc, SwitchNotifyDequeue: counted out, then looked at
 };
 
 } // namespace
@@ -41,8 +43,10 @@ std::vector<NamedItem>
 CompatItems()
 {
     return {{"none", "RoCEv2 as the standards have it"},
-            {"hpcc", "HPCC's ns-3 code: 1,000 B + 48 B packets, an ACK of 60 B each, no preamble or gap, times cut to ns, "
-                     "its window, store-and-forward switches without a pipeline"}};
+            {"hpcc",
+             "HPCC's ns-3 code: 1,000 B + 48 B packets, an ACK of 60 B each, no preamble or gap, "
+             "times cut to ns, "
+             "its window, store-and-forward switches without a pipeline"}};
 }
 
 void

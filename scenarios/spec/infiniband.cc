@@ -52,10 +52,13 @@ std::vector<NamedItem>
 InfiniBandNicItems()
 {
     std::vector<NamedItem> items;
-    for (const char* name : {"SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR100", "HDR", "NDR200", "NDR", "XDR"})
+    for (const char* name :
+         {"SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR100", "HDR", "NDR200", "NDR", "XDR"})
     {
         const rdma::IbLink link = *rdma::ParseIbLink(name);
-        items.push_back({name, "InfiniBand, " + std::to_string(link.width) + " lanes, " + rdma::ToString(link.Rate())});
+        items.push_back({name,
+                         "InfiniBand, " + std::to_string(link.width) + " lanes, " +
+                             rdma::ToString(link.Rate())});
     }
     return items;
 }
@@ -104,7 +107,8 @@ RoutingNote()
     std::vector<std::string> engines; // in the order of the families
     for (const auto& family : topo::Families())
     {
-        if (family.routing != usual && std::find(engines.begin(), engines.end(), family.routing) == engines.end())
+        if (family.routing != usual &&
+            std::find(engines.begin(), engines.end(), family.routing) == engines.end())
         {
             engines.push_back(family.routing);
         }
@@ -259,7 +263,8 @@ ApplyInfiniBand(Validation* v)
         const auto infiniBandOnly = OptionsOf(v->table, "ib");
         if (ibNic)
         {
-            v->Fail("nic", "is InfiniBand's; allowed: --fabric=ib, or " + JoinNames(EthernetNicItems()));
+            v->Fail("nic",
+                    "is InfiniBand's; allowed: --fabric=ib, or " + JoinNames(EthernetNicItems()));
         }
         v->MustNotBeGiven(infiniBandOnly, "has a meaning with --fabric=ib only");
         hide(infiniBandOnly);
@@ -274,7 +279,8 @@ ApplyInfiniBand(Validation* v)
     }
     else if (!ibNic)
     {
-        v->Fail("nic", "is Ethernet's; allowed with --fabric=ib: " + JoinNames(InfiniBandNicItems()));
+        v->Fail("nic",
+                "is Ethernet's; allowed with --fabric=ib: " + JoinNames(InfiniBandNicItems()));
     }
     if (values.Text("compat") != "none")
     {
@@ -295,14 +301,17 @@ ApplyInfiniBand(Validation* v)
     v->DecideUnlessGiven("ib-dump", "0");
     v->DecideUnlessGiven("lmc", "0");
     // A cable is as long as the fastest links that it is for allow.
-    const auto fastest = std::max(link ? link->speed : rdma::IbSpeed::kEdr,
-                                  values.Given("fabric-rate") && values.Rate("fabric-rate") >= (rdma::IbLink{rdma::IbSpeed::kNdr, 4}.Rate())
-                                      ? rdma::IbSpeed::kNdr
-                                      : rdma::IbSpeed::kSdr);
+    const auto fastest =
+        std::max(link ? link->speed : rdma::IbSpeed::kEdr,
+                 values.Given("fabric-rate") &&
+                         values.Rate("fabric-rate") >= (rdma::IbLink{rdma::IbSpeed::kNdr, 4}.Rate())
+                     ? rdma::IbSpeed::kNdr
+                     : rdma::IbSpeed::kSdr);
     v->DecideUnlessGiven("link-delay",
                          CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
     v->DecideUnlessGiven("vls", "1");
-    const uint64_t share = uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
+    const uint64_t share =
+        uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
     v->DecideUnlessGiven("vl-buffer",
                          CanonicalBytes(std::min<uint64_t>(
                              share,
@@ -345,8 +354,10 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         const bool twice = std::find(engines.begin(), engines.end(), name) != engines.end();
         if (name.empty() || twice)
         {
-            v->Fail("ib-routing", "'" + rdma::Shown(engine, 60) + "' " + (twice ? "stands there twice" : "is no routing engine") +
-                                      "; allowed: one of, or several with commas: " + JoinNames(items));
+            v->Fail("ib-routing",
+                    "'" + rdma::Shown(engine, 60) + "' " +
+                        (twice ? "stands there twice" : "is no routing engine") +
+                        "; allowed: one of, or several with commas: " + JoinNames(items));
             break;
         }
         engines.push_back(name);
@@ -360,7 +371,9 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
             v->Fail("ib-lfts", "takes the place of --ib-routing; allowed: one of them");
         }
         ib.lfts = values.Text("ib-lfts");
-        if (const std::string why = ib.lfts.empty() ? "needs a value" : rdma::WhyUnreadable(ib.lfts); !why.empty())
+        if (const std::string why =
+                ib.lfts.empty() ? "needs a value" : rdma::WhyUnreadable(ib.lfts);
+            !why.empty())
         {
             v->Fail("ib-lfts", why + "; allowed: a file as OpenSM's opensm-lfts.dump or ibroute");
         }
@@ -378,11 +391,15 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     const std::string allowed = std::to_string(least) + "B to " + CanonicalBytes(most);
     if (ib.laneBuffer.value < least)
     {
-        v->Fail("vl-buffer", "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) + " B: " + allowed);
+        v->Fail("vl-buffer",
+                "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) +
+                    " B: " + allowed);
     }
     else if (ib.laneBuffer.value > most)
     {
-        v->Fail("vl-buffer", "is more than credits of " + std::to_string(ib.creditBlock) + " B can tell; allowed: " + allowed + ", or a larger --credit-block");
+        v->Fail("vl-buffer",
+                "is more than credits of " + std::to_string(ib.creditBlock) +
+                    " B can tell; allowed: " + allowed + ", or a larger --credit-block");
     }
     uint32_t served = 0;
     bool readable = true;
@@ -407,7 +424,8 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     {
         v->Fail(values.Present("vl-low") ? "vl-low" : "vl-high",
                 "gives virtual lane " + std::to_string(__builtin_ctz(unserved)) +
-                    " no turn; allowed: each of the " + std::to_string(ib.lanes) + " lanes in --vl-high or --vl-low, with a weight above 0");
+                    " no turn; allowed: each of the " + std::to_string(ib.lanes) +
+                    " lanes in --vl-high or --vl-low, with a weight above 0");
     }
     ib.highLimit = static_cast<uint8_t>(values.Integer("vl-high-limit"));
     ib.fecnThreshold = static_cast<uint8_t>(values.Integer("fecn-threshold"));
@@ -422,8 +440,10 @@ CheckInfiniBandNetwork(Validation* v, const topo::Topology& topology)
     {
         if (node.ports.size() > rdma::kIbMaxPort)
         {
-            v->Fail("topology", node.name + " has " + std::to_string(node.ports.size()) +
-                                    " ports; allowed with --fabric=ib: 254 at most, which is what a forwarding table can name");
+            v->Fail("topology",
+                    node.name + " has " + std::to_string(node.ports.size()) +
+                        " ports; allowed with --fabric=ib: 254 at most, which is what a forwarding "
+                        "table can name");
             return;
         }
     }

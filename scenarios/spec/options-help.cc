@@ -19,7 +19,8 @@ namespace
 
 constexpr size_t kColumns = 100;
 
-/// Words of `text` in lines of at most kColumns, the first after `used` columns, the others indented by `indent`.
+/// Words of `text` in lines of at most kColumns, the first after `used` columns, the others
+/// indented by `indent`.
 void
 Wrap(std::string* out, const std::string& text, size_t used, size_t indent)
 {
@@ -95,10 +96,13 @@ HelpText(const OptionTable& table)
     Wrap(&out, table.program + " - " + table.description, 0, 0);
     out += "\nUsage: ./ns3 run \"" + table.program + " [--option=value ...]\"\n";
     Wrap(&out,
-         "Every option with a JSON path can stand in a scenario file too (--scenario=FILE.json): --mtu=4096 is "
-         "{\"fabric\": {\"mtu\": 4096}}. The command line overrides the file. Sizes: 40MB = 40 * 10^6 bytes, 25MiB and 25M = "
+         "Every option with a JSON path can stand in a scenario file too (--scenario=FILE.json): "
+         "--mtu=4096 is "
+         "{\"fabric\": {\"mtu\": 4096}}. The command line overrides the file. Sizes: 40MB = 40 * "
+         "10^6 bytes, 25MiB and 25M = "
          "25 * 2^20. Times: 500ns, 1us, 2ms. Rates: 100Gbps.",
-         0, 0);
+         0,
+         0);
 
     std::vector<std::string> groups;
     for (const auto& o : table.options)
@@ -131,7 +135,8 @@ HelpText(const OptionTable& table)
                 left += std::string("-") + o.letter + ", ";
             }
             const bool flag = o.kind == Kind::kFlag;
-            const std::string value = o.placeholder[0] == '[' ? o.placeholder : "=" + o.placeholder; // "[=WHAT]"
+            const std::string value =
+                o.placeholder[0] == '[' ? o.placeholder : "=" + o.placeholder; // "[=WHAT]"
             left += "--" + o.name + (flag && o.path.empty() ? "" : flag ? "[=0|1]" : value);
             std::string also;
             for (const auto& a : o.aliases)
@@ -164,7 +169,8 @@ HelpText(const OptionTable& table)
     }
 
     out += "\nns-3 attributes and lists  (JSON: /ns3)\n";
-    out += "  --ns3::TYPE::ATTRIBUTE=VALUE  any attribute: --ns3::RdmaSwitch::PipelineLatency=300ns\n";
+    out +=
+        "  --ns3::TYPE::ATTRIBUTE=VALUE  any attribute: --ns3::RdmaSwitch::PipelineLatency=300ns\n";
     out += "  --PrintAttributes=TYPE, --PrintTypeIds, ...  what ns-3 knows\n";
 
     if (!table.examples.empty())

@@ -143,7 +143,8 @@ AllowedText(const Option& o)
     {
         range = "0 to 18446744073709551615";
     }
-    return FormHelp(o.kind) + (range.empty() ? "" : ", " + range) + (o.word.empty() ? "" : ", or " + o.word);
+    return FormHelp(o.kind) + (range.empty() ? "" : ", " + range) +
+           (o.word.empty() ? "" : ", or " + o.word);
 }
 
 bool
@@ -223,7 +224,9 @@ std::string
 NameMeant(const Option& option, const std::string& text)
 {
     const auto names = MatchNames(text, option.names());
-    return names.size() == 1 ? names.front() : names.empty() && option.alias ? option.alias(text) : "";
+    return names.size() == 1               ? names.front()
+           : names.empty() && option.alias ? option.alias(text)
+                                           : "";
 }
 
 std::string
@@ -234,9 +237,16 @@ CanonicalBytes(uint64_t bytes)
         const char* name;
         uint64_t factor;
     };
+
     // The first that goes in a whole number of times.
-    static const Unit units[] = {{"TiB", 1ULL << 40}, {"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"TB", 1000000000000ULL},
-                                 {"GB", 1000000000ULL}, {"MB", 1000000ULL}, {"kB", 1000ULL}, {"KiB", 1024ULL}};
+    static const Unit units[] = {{"TiB", 1ULL << 40},
+                                 {"GiB", 1ULL << 30},
+                                 {"MiB", 1ULL << 20},
+                                 {"TB", 1000000000000ULL},
+                                 {"GB", 1000000000ULL},
+                                 {"MB", 1000000ULL},
+                                 {"kB", 1000ULL},
+                                 {"KiB", 1024ULL}};
     for (const auto& u : units)
     {
         if (bytes >= u.factor && bytes % u.factor == 0)
@@ -274,7 +284,11 @@ CanonicalDuration(int64_t ps)
         const char* name;
         int64_t factor;
     };
-    static const Unit units[] = {{"s", 1000000000000LL}, {"ms", 1000000000LL}, {"us", 1000000LL}, {"ns", 1000LL}};
+
+    static const Unit units[] = {{"s", 1000000000000LL},
+                                 {"ms", 1000000000LL},
+                                 {"us", 1000000LL},
+                                 {"ns", 1000LL}};
     if (ps == 0)
     {
         return "0ns";
@@ -357,7 +371,9 @@ OptionTable::Find(const std::string& name) const
 const ForeignName*
 OptionTable::FindForeign(const std::string& name) const
 {
-    const auto it = std::find_if(foreign.begin(), foreign.end(), [&](const ForeignName& f) { return f.name == name; });
+    const auto it = std::find_if(foreign.begin(), foreign.end(), [&](const ForeignName& f) {
+        return f.name == name;
+    });
     return it == foreign.end() ? nullptr : &*it;
 }
 

@@ -126,8 +126,9 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
         if (meant[end].empty())
         {
             *nearest = rdma::NearestName(side, hosts);
-            return "'" + rdma::Shown(side, 60) + "' is no host of this network; allowed: all, SRC or SRC->DST (" +
-                   hosts.back() + "->" + hosts.front() + "), with * for any text";
+            return "'" + rdma::Shown(side, 60) +
+                   "' is no host of this network; allowed: all, SRC or SRC->DST (" + hosts.back() +
+                   "->" + hosts.front() + "), with * for any text";
         }
     }
     if (meant[0].size() == 1 && meant[0] == meant[1])
@@ -155,8 +156,9 @@ CheckQueuePairPatterns(Validation* v, const topo::Topology& topology)
         if (wrong.empty())
         {
             const auto [same, isNew] = known.emplace(std::pair(pattern.from, pattern.to), text);
-            wrong = isNew ? "" : "means the same as " + rdma::Shown(same->second, 60) +
-                                     "; allowed: each once";
+            wrong = isNew ? ""
+                          : "means the same as " + rdma::Shown(same->second, 60) +
+                                "; allowed: each once";
         }
         if (!wrong.empty())
         {

@@ -6,6 +6,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/launcher.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/traffic-flows.h"
@@ -57,7 +58,9 @@ UsualHosts()
     for (const auto& family : topo::Families())
     {
         const auto& all = family.parameters;
-        if (std::any_of(all.begin(), all.end(), [](const topo::Parameter& p) { return !p.usual.empty(); }))
+        if (std::any_of(all.begin(), all.end(), [](const topo::Parameter& p) {
+                return !p.usual.empty();
+            }))
         {
             names.push_back("a " + family.name);
         }
@@ -84,116 +87,227 @@ MakeTable()
     OptionTable t;
     t.program = "traffic";
     t.version = kVersion;
-    t.description = "flows on a packet-level RDMA network: flow completion times, and frame-hops per second";
+    t.description =
+        "flows on a packet-level RDMA network: flow completion times, and frame-hops per second";
     const std::string group = "Traffic";
     const std::string json = "/traffic";
     t.Add({
-        Opt("pattern", Kind::kName, json, group, "who sends to whom").Names("pattern", Patterns()).Otherwise("permutation").Example("all-to-all"),
+        Opt("pattern", Kind::kName, json, group, "who sends to whom")
+            .Names("pattern", Patterns())
+            .Otherwise("permutation")
+            .Example("all-to-all"),
         Opt("offset", Kind::kInteger, json, group, "permutation: host i sends to (i + N) mod hosts")
             .Otherwise(UsualOffset())
             .Range(1, 4294967295.0)
             .Example("3"),
-        Opt("fan-in", Kind::kInteger, json, group, "incast: number of senders, the hosts behind the target")
+        Opt("fan-in",
+            Kind::kInteger,
+            json,
+            group,
+            "incast: number of senders, the hosts behind the target")
             .Otherwise("16, or all other hosts if fewer")
             .Range(1, 4294967295.0)
             .Example("4"),
-        Opt("target", Kind::kInteger, json, group, "incast: the host that receives, from 0").Otherwise("0").Range(0, 4294967295.0).Example("3"),
-        Opt("bytes", Kind::kList, json, group, "of every flow; of several sizes, flow i takes the i-th in turn")
+        Opt("target", Kind::kInteger, json, group, "incast: the host that receives, from 0")
+            .Otherwise("0")
+            .Range(0, 4294967295.0)
+            .Example("3"),
+        Opt("bytes",
+            Kind::kList,
+            json,
+            group,
+            "of every flow; of several sizes, flow i takes the i-th in turn")
             .Shows("SIZE,...")
             .Otherwise("40MB")
             .Example("1MB,64KiB"),
-        Opt("sizes", Kind::kNameOrFile, json, group,
-            "flow sizes at random from a distribution, instead of --bytes: a name, or a file of lines \"bytes percent\" (of flows of at "
+        Opt("sizes",
+            Kind::kNameOrFile,
+            json,
+            group,
+            "flow sizes at random from a distribution, instead of --bytes: a name, or a file of "
+            "lines \"bytes percent\" (of flows of at "
             "most so many bytes; in between linearly)")
             .Names("distribution of flow sizes", FlowSizeItems)
-            .Aliases([](const std::string& text) -> std::string { return topo::FoldedName(text) == "fbhdp" ? "fb-hadoop" : ""; })
+            .Aliases([](const std::string& text) -> std::string {
+                return topo::FoldedName(text) == "fbhdp" ? "fb-hadoop" : "";
+            })
             .Otherwise("websearch for --pattern=poisson and on-off")
             .Example("fb-hadoop"),
-        Opt("start-jitter", Kind::kDuration, json, group, "flows start at random within this time").Otherwise("0, all at once").Range(0, 1e15).Example("10us"),
-        Opt("load", Kind::kReal, json, group, "poisson, on-off: average load of each host's links in the direction out, 1 being their rate")
+        Opt("start-jitter", Kind::kDuration, json, group, "flows start at random within this time")
+            .Otherwise("0, all at once")
+            .Range(0, 1e15)
+            .Example("10us"),
+        Opt("load",
+            Kind::kReal,
+            json,
+            group,
+            "poisson, on-off: average load of each host's links in the direction out, 1 being "
+            "their rate")
             .Otherwise("0.5")
             .Range(1e-6, 10)
             .Example("0.3"),
         Opt("load-of", Kind::kName, json, group, "the bytes that --load and --incast-load count")
-            .Names("layer", {{"payload", "the flows' bytes alone, as HPCC's traffic generator: mean size x 8 / gap"},
-                             {"wire", "with all headers, preambles and gaps between frames of the data packets; no ACKs, no repeats"}})
+            .Names("layer",
+                   {{"payload",
+                     "the flows' bytes alone, as HPCC's traffic generator: mean size x 8 / gap"},
+                    {"wire",
+                     "with all headers, preambles and gaps between frames of the data packets; no "
+                     "ACKs, no repeats"}})
             .Otherwise("payload")
             .Example("wire"),
-        Opt("duration", Kind::kDuration, json, group,
-            "time after --warm-up in which flows that start are measured; poisson, on-off: flows are made for so long")
+        Opt("duration",
+            Kind::kDuration,
+            json,
+            group,
+            "time after --warm-up in which flows that start are measured; poisson, on-off: flows "
+            "are made for so long")
             .Otherwise("10ms for poisson and on-off, else all flows")
             .Range(1, 1e15)
             .Example("5ms"),
-        Opt("warm-up", Kind::kDuration, json, group, "flows that start before are simulated and in no statistics; all counters begin here")
+        Opt("warm-up",
+            Kind::kDuration,
+            json,
+            group,
+            "flows that start before are simulated and in no statistics; all counters begin here")
             .Default("0ns")
             .Range(0, 1e15)
             .Example("1ms"),
-        Opt("cool-down", Kind::kDuration, json, group,
-            "poisson, on-off: flows are made for this much longer, in no statistics, so that the last measured ones meet the same load; the "
+        Opt("cool-down",
+            Kind::kDuration,
+            json,
+            group,
+            "poisson, on-off: flows are made for this much longer, in no statistics, so that the "
+            "last measured ones meet the same load; the "
             "run ends with the last measured flow")
             .Otherwise("0")
             .Range(0, 1e15)
             .Example("1ms"),
-        Opt("on-time", Kind::kDuration, json, group, "on-off: mean time a host is on").Otherwise("100us").Range(1, 1e15).Example("50us"),
-        Opt("off-time", Kind::kDuration, json, group, "on-off: mean time a host is off; while on, its load is higher to make up for it")
+        Opt("on-time", Kind::kDuration, json, group, "on-off: mean time a host is on")
+            .Otherwise("100us")
+            .Range(1, 1e15)
+            .Example("50us"),
+        Opt("off-time",
+            Kind::kDuration,
+            json,
+            group,
+            "on-off: mean time a host is off; while on, its load is higher to make up for it")
             .Otherwise("100us")
             .Range(0, 1e15)
             .Example("50us"),
         Opt("on-off-times", Kind::kName, json, group, "on-off: how those times are distributed")
-            .Names("distribution of times", {{"exponential", "without memory"}, {"constant", "all the same"}, {"pareto", "heavy-tailed, of shape 2"}})
+            .Names("distribution of times",
+                   {{"exponential", "without memory"},
+                    {"constant", "all the same"},
+                    {"pareto", "heavy-tailed, of shape 2"}})
             .Otherwise("exponential")
             .Example("pareto"),
-        Opt("incast-load", Kind::kReal, json, group,
-            "poisson, on-off: mixed in, now and then --incast-fan-in random hosts send to a random one at once; their share of the rate of all "
+        Opt("incast-load",
+            Kind::kReal,
+            json,
+            group,
+            "poisson, on-off: mixed in, now and then --incast-fan-in random hosts send to a random "
+            "one at once; their share of the rate of all "
             "hosts, beside --load")
             .Otherwise("0, none")
             .Range(0, 10)
             .Example("0.02"),
-        Opt("incast-fan-in", Kind::kInteger, json, group, "senders of such an incast").Otherwise("60, or all other hosts if fewer").Range(1, 4294967295.0).Example("8"),
-        Opt("incast-bytes", Kind::kBytes, json, group, "each of them sends").Otherwise("500kB").Range(1, 1e12).Example("100kB"),
+        Opt("incast-fan-in", Kind::kInteger, json, group, "senders of such an incast")
+            .Otherwise("60, or all other hosts if fewer")
+            .Range(1, 4294967295.0)
+            .Example("8"),
+        Opt("incast-bytes", Kind::kBytes, json, group, "each of them sends")
+            .Otherwise("500kB")
+            .Range(1, 1e12)
+            .Example("100kB"),
         Opt("incast-arrivals", Kind::kName, json, group, "when these incasts come")
-            .Names("kind of arrivals", {{"periodic", "at equal gaps, the first after half of one"}, {"poisson", "at exponential gaps"}})
+            .Names("kind of arrivals",
+                   {{"periodic", "at equal gaps, the first after half of one"},
+                    {"poisson", "at exponential gaps"}})
             .Otherwise("periodic")
             .Example("poisson"),
-        Opt("priority", Kind::kInteger, json, group, "of every flow").Otherwise("3").Range(0, 7).Example("5"),
-        Opt("flows", Kind::kFile, json, group,
-            "instead of a pattern: a flow file of HPCC's ns-3 code (count; then src dst pg dport bytes start_s), or CSV with the columns "
+        Opt("priority", Kind::kInteger, json, group, "of every flow")
+            .Otherwise("3")
+            .Range(0, 7)
+            .Example("5"),
+        Opt("flows",
+            Kind::kFile,
+            json,
+            group,
+            "instead of a pattern: a flow file of HPCC's ns-3 code (count; then src dst pg dport "
+            "bytes start_s), or CSV with the columns "
             "start_ns (or start_us, start_s), src, dst, bytes, such as flows.csv of a run"),
         Opt("operation", Kind::kName, json, group, "the verb that moves a flow's bytes")
-            .Names("operation", {{"write", "RDMA WRITE"}, {"send", "SEND; of at most 2 GiB"}, {"read", "RDMA READ, posted by who gets the bytes; its time begins with that"}})
+            .Names("operation",
+                   {{"write", "RDMA WRITE"},
+                    {"send", "SEND; of at most 2 GiB"},
+                    {"read", "RDMA READ, posted by who gets the bytes; its time begins with that"}})
             .Default("write")
             .Example("read"),
-        Opt("completion", Kind::kName, json, group, "when a flow is complete, for its completion time and slowdown")
-            .Names("completion", {{"receiver", "its last byte is at the receiver"}, {"sender", "its last ACK is at the sender, as HPCC's code has it"}})
+        Opt("completion",
+            Kind::kName,
+            json,
+            group,
+            "when a flow is complete, for its completion time and slowdown")
+            .Names("completion",
+                   {{"receiver", "its last byte is at the receiver"},
+                    {"sender", "its last ACK is at the sender, as HPCC's code has it"}})
             .Default("receiver")
             .Example("sender"),
         Opt("queue-pairs", Kind::kName, json, group, "the queue pair that carries a flow")
             .Names("use of queue pairs",
                    {{"per-flow", "a new one for each, all made before the run"},
-                    {"reused", "one whose flow has been done for 2 ms, reset, else a new one: every flow starts afresh and memory is bounded"},
-                    {"per-pair", "one for each source and destination: flows wait for each other and inherit its rate"}})
+                    {"reused",
+                     "one whose flow has been done for 2 ms, reset, else a new one: every flow "
+                     "starts afresh and memory is bounded"},
+                    {"per-pair",
+                     "one for each source and destination: flows wait for each other and inherit "
+                     "its rate"}})
             .Otherwise("reused for --pattern=poisson and on-off, else per-flow")
             .Example("per-pair"),
-        Opt("size-groups", Kind::kInteger, json, group, "slowdown.csv: flows by size in so many groups of about equal number, as HPCC's figures have them; flows of one size are in one group")
+        Opt("size-groups",
+            Kind::kInteger,
+            json,
+            group,
+            "slowdown.csv: flows by size in so many groups of about equal number, as HPCC's "
+            "figures have them; flows of one size are in one group")
             .Default("20")
             .Range(1, 1000)
             .Example("10"),
-        Opt("size-bins", Kind::kList, json, group, "slowdown.csv: classes of flow sizes, by their largest")
+        Opt("size-bins",
+            Kind::kList,
+            json,
+            group,
+            "slowdown.csv: classes of flow sizes, by their largest")
             .Shows("SIZE,...")
             .Otherwise("100kB,10MB, as pFabric's")
             .Example("10kB,1MB"),
-        Opt("queue-interval", Kind::kDuration, json, group,
-            "time between looks at the queues of all switch ports: their distribution, and queues.csv of the longest; 0: no looks")
+        Opt("queue-interval",
+            Kind::kDuration,
+            json,
+            group,
+            "time between looks at the queues of all switch ports: their distribution, and "
+            "queues.csv of the longest; 0: no looks")
             .Otherwise("1us for --pattern=poisson and on-off, else 0")
             .Range(0, 1e15)
             .Example("2us"),
-        Opt("rate-interval", Kind::kDuration, json, group,
-            "time over which each flow's throughput is measured: Jain's index in fairness.csv, and of at most 1000 flows rates.csv; 0: none")
+        Opt("rate-interval",
+            Kind::kDuration,
+            json,
+            group,
+            "time over which each flow's throughput is measured: Jain's index in fairness.csv, and "
+            "of at most 1000 flows rates.csv; 0: none")
             .Otherwise("100us for --pattern=poisson and on-off, else 0")
             .Range(0, 1e15)
             .Example("50us"),
-        Opt("hosts", Kind::kInteger, json, group, "hosts of the network").Otherwise(UsualHosts()).Range(2, 1048576).Example("8"),
-        Opt("stop-after", Kind::kDuration, json, group, "end the run at this simulated time; 0: when all flows are done")
+        Opt("hosts", Kind::kInteger, json, group, "hosts of the network")
+            .Otherwise(UsualHosts())
+            .Range(2, 1048576)
+            .Example("8"),
+        Opt("stop-after",
+            Kind::kDuration,
+            json,
+            group,
+            "end the run at this simulated time; 0: when all flows are done")
             .Default("0ns")
             .Range(0, 9.2e18)
             .Example("5ms"),
@@ -222,13 +336,17 @@ void
 ReadMeasuring(Validation* v, TrafficScenario* s)
 {
     auto& values = v->values;
-    const bool load = !values.Given("flows") && HasLoad(values.Given("pattern") ? values.Text("pattern") : "");
+    const bool load =
+        !values.Given("flows") && HasLoad(values.Given("pattern") ? values.Text("pattern") : "");
     v->DecideUnlessGiven("queue-pairs", load ? "reused" : "per-flow");
-    v->DecideUnlessGiven("queue-interval", load ? "1us" : "0ns");
-    v->DecideUnlessGiven("rate-interval", load ? "100us" : "0ns");
+    const bool looks = load && HasPackets(s->fabric);
+    v->DecideUnlessGiven("queue-interval", looks ? "1us" : "0ns");
+    v->DecideUnlessGiven("rate-interval", looks ? "100us" : "0ns");
     v->DecideUnlessGiven("size-bins", "100kB,10MB"); // Alizadeh et al., "pFabric", SIGCOMM 2013
     const std::string& use = values.Text("queue-pairs");
-    s->queuePairs = use == "reused" ? QueuePairUse::kReused : use == "per-pair" ? QueuePairUse::kPerPair : QueuePairUse::kPerFlow;
+    s->queuePairs = use == "reused"     ? QueuePairUse::kReused
+                    : use == "per-pair" ? QueuePairUse::kPerPair
+                                        : QueuePairUse::kPerFlow;
     Measuring& m = s->measuring;
     m.from = values.Duration("warm-up");
     m.until = values.Given("duration") ? m.from + values.Duration("duration") : rdma::Duration();
@@ -246,10 +364,14 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
     for (const auto& word : values.List("size-bins"))
     {
         const auto bytes = rdma::ParseBytes(word);
-        if (!bytes || bytes->value == 0 || (!m.sizeBins.empty() && bytes->value <= m.sizeBins.back()))
+        if (!bytes || bytes->value == 0 ||
+            (!m.sizeBins.empty() && bytes->value <= m.sizeBins.back()))
         {
-            v->errors.push_back({values.Where("size-bins"), word,
-                                 std::string("allowed: ") + rdma::kBytesHelp + ", from 1, each larger than the one before", ""});
+            v->errors.push_back({values.Where("size-bins"),
+                                 word,
+                                 std::string("allowed: ") + rdma::kBytesHelp +
+                                     ", from 1, each larger than the one before",
+                                 ""});
             return;
         }
         m.sizeBins.push_back(bytes->value);
@@ -272,11 +394,14 @@ CheckStop(Validation* v, const TrafficScenario& s)
         return;
     }
     const bool within = s.stopAfter.ps <= s.measuring.from.ps;
-    v->Fail("stop-after",
-            within ? "ends the run within --warm-up=" + CanonicalDuration(s.measuring.from.ps) +
-                         ", so nothing would be measured; allowed: 0 (when all flows are done), or later"
-                   : "ends the run before the first measured flow starts; allowed: 0 (when all flows are done), or more than " +
-                         CanonicalDuration(first));
+    v->Fail(
+        "stop-after",
+        within
+            ? "ends the run within --warm-up=" + CanonicalDuration(s.measuring.from.ps) +
+                  ", so nothing would be measured; allowed: 0 (when all flows are done), or later"
+            : "ends the run before the first measured flow starts; allowed: 0 (when all flows are "
+              "done), or more than " +
+                  CanonicalDuration(first));
 }
 
 } // namespace
@@ -303,16 +428,21 @@ ValidateTraffic(const ReadResult& read)
                                         : FlowOperation::kWrite;
     if (s.completionAtSender && v.values.Given("attribution") && v.values.Flag("attribution"))
     {
-        v.Fail("attribution", "takes a flow apart up to its last byte at the receiver; allowed with --completion=sender: 0");
+        v.Fail("attribution",
+               "takes a flow apart up to its last byte at the receiver; allowed with "
+               "--completion=sender: 0");
     }
     if (s.completionAtSender && s.operation == FlowOperation::kRead)
     {
-        v.Fail("completion", "has no meaning with --operation=read: nobody acknowledges the bytes; allowed: receiver");
+        v.Fail("completion",
+               "has no meaning with --operation=read: nobody acknowledges the bytes; allowed: "
+               "receiver");
     }
 
     uint32_t hosts = v.values.Given("hosts") ? v.values.U32("hosts") : 0;
     std::vector<std::string> chosen; // as if they had been given
-    if (const topo::Family* family = FamilyNamed(v.values.Text("topology")); family && !v.values.Given("hosts"))
+    if (const topo::Family* family = FamilyNamed(v.values.Text("topology"));
+        family && !v.values.Given("hosts"))
     {
         for (const topo::Parameter& p : family->parameters)
         {
@@ -324,7 +454,10 @@ ValidateTraffic(const ReadResult& read)
             }
         }
         const auto& by = family->sizedBy;
-        const bool sized = !by.empty() && std::all_of(by.begin(), by.end(), [&](const std::string& name) { return v.values.Given(name); });
+        const bool sized =
+            !by.empty() && std::all_of(by.begin(), by.end(), [&](const std::string& name) {
+                return v.values.Given(name);
+            });
         hosts = sized ? 0 : kDefaultHosts;
     }
     const Network network = MakeNetwork(&v, hosts, 1, "hosts", &s.fabric);
@@ -351,9 +484,12 @@ ValidateTraffic(const ReadResult& read)
     {
         v.Fail("queue-pairs", "has no meaning with --operation=read; allowed: per-flow, reused");
     }
-    if (!s.flows.empty() && std::none_of(s.flows.begin(), s.flows.end(), [&](const Flow& f) { return s.measuring.Covers(f.start); }))
+    if (!s.flows.empty() && std::none_of(s.flows.begin(), s.flows.end(), [&](const Flow& f) {
+            return s.measuring.Covers(f.start);
+        }))
     {
-        v.Fail(s.measuring.from.ps ? "warm-up" : "duration", "no flow starts in the time that is measured");
+        v.Fail(s.measuring.from.ps ? "warm-up" : "duration",
+               "no flow starts in the time that is measured");
     }
     else if (s.stopAfter.ps > 0 && !s.flows.empty())
     {
@@ -363,7 +499,9 @@ ValidateTraffic(const ReadResult& read)
     {
         if (s.operation == FlowOperation::kSend && flow.bytes > 1ULL << 31)
         {
-            v.Fail("operation", "a flow of " + std::to_string(flow.bytes) + " B is no SEND; allowed: at most 2^31 B, or write, read");
+            v.Fail("operation",
+                   "a flow of " + std::to_string(flow.bytes) +
+                       " B is no SEND; allowed: at most 2^31 B, or write, read");
             break;
         }
     }

@@ -50,8 +50,13 @@ ModelItems()
         {
             const auto model = training::FindModel(name);
             const double p = static_cast<double>(model->parameters);
-            list.push_back({name, model->family + ", " + (p >= 1e9 ? Format("%.3g", p * 1e-9) + " G" : Format("%.4g", p * 1e-6) + " M") +
-                                      " parameters" + (model->hasSequence ? ", sequence " + std::to_string(model->sequence) : "")});
+            list.push_back(
+                {name,
+                 model->family + ", " +
+                     (p >= 1e9 ? Format("%.3g", p * 1e-9) + " G"
+                               : Format("%.4g", p * 1e-6) + " M") +
+                     " parameters" +
+                     (model->hasSequence ? ", sequence " + std::to_string(model->sequence) : "")});
         }
         return list;
     }();
@@ -73,9 +78,12 @@ GpuItems()
     {
         const auto gpu = training::FindGpu(name);
         const double peak = gpu->peakBf16 > 0 ? gpu->peakBf16 : gpu->peakFp16;
-        items.push_back({name, Format("%.4g", peak * 1e-12) + (gpu->peakBf16 > 0 ? " TFLOP/s bf16, " : " TFLOP/s fp16, ") +
-                                   Format("%.4g", gpu->memoryBandwidth * 1e-9) + " GB/s, " +
-                                   Format("%.3g", static_cast<double>(gpu->memoryBytes) / (1ULL << 30)) + " GiB"});
+        items.push_back({name,
+                         Format("%.4g", peak * 1e-12) +
+                             (gpu->peakBf16 > 0 ? " TFLOP/s bf16, " : " TFLOP/s fp16, ") +
+                             Format("%.4g", gpu->memoryBandwidth * 1e-9) + " GB/s, " +
+                             Format("%.3g", static_cast<double>(gpu->memoryBytes) / (1ULL << 30)) +
+                             " GiB"});
     }
     return items;
 }
@@ -133,7 +141,8 @@ MakeTable()
     OptionTable t;
     t.program = "dltrain";
     t.version = kVersion;
-    t.description = "training steps of a neural network on a packet-level RDMA network: step time, and what the network costs of it";
+    t.description = "training steps of a neural network on a packet-level RDMA network: step time, "
+                    "and what the network costs of it";
     const std::string group = "Training";
     const std::string json = "/training";
     t.Add({
@@ -311,7 +320,9 @@ JsonFile(Validation* v, const std::string& option)
 
 /// Problems of a file, with its name.
 void
-TakeFileProblems(Validation* v, const std::string& file, const std::vector<training::Problem>& problems)
+TakeFileProblems(Validation* v,
+                 const std::string& file,
+                 const std::vector<training::Problem>& problems)
 {
     for (const auto& p : problems)
     {
@@ -335,7 +346,9 @@ TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
     {
         if (!p.error)
         {
-            v->notes.push_back("warning: " + (p.path.empty() ? "" : (p.path[0] == '/' ? "" : "--") + p.path + ": ") + p.text);
+            v->notes.push_back(
+                "warning: " +
+                (p.path.empty() ? "" : (p.path[0] == '/' ? "" : "--") + p.path + ": ") + p.text);
         }
         else if (v->table.Find(p.path))
         {
@@ -386,7 +399,9 @@ GpuOfOption(Validation* v)
 
 /// Server and GPU depend on each other: --gpu alone chooses a server that has it.
 void
-ChooseServerAndGpu(Validation* v, std::optional<topo::ServerSpec>* server, std::optional<training::GpuSpec>* gpu)
+ChooseServerAndGpu(Validation* v,
+                   std::optional<topo::ServerSpec>* server,
+                   std::optional<training::GpuSpec>* gpu)
 {
     auto& values = v->values;
     const bool gpuGiven = values.Given("gpu");
@@ -402,14 +417,16 @@ ChooseServerAndGpu(Validation* v, std::optional<topo::ServerSpec>* server, std::
             const auto& presets = topo::ServerPresets();
             const std::string& name = (*gpu)->name;
             const topo::ServerSpec* fitting = topo::FindServerForGpu(presets, name);
-            fitting = fitting ? fitting : topo::FindServerForGpu(presets, name.substr(0, name.find('-')));
+            fitting =
+                fitting ? fitting : topo::FindServerForGpu(presets, name.substr(0, name.find('-')));
             if (fitting)
             {
                 v->Decide("server", fitting->name);
             }
             else
             {
-                v->notes.push_back("no server preset has " + name + " GPUs: they stand in a " + values.Text("server") +
+                v->notes.push_back("no server preset has " + name + " GPUs: they stand in a " +
+                                   values.Text("server") +
                                    ", with its links; --server says otherwise");
             }
         }
@@ -424,7 +441,9 @@ ChooseServerAndGpu(Validation* v, std::optional<topo::ServerSpec>* server, std::
         *gpu = training::FindGpu((*server)->gpu);
         if (!*gpu)
         {
-            v->Fail("server", "has GPUs called " + (*server)->gpu + ", which are not known; give --gpu, allowed: " + JoinNames(GpuItems()));
+            v->Fail("server",
+                    "has GPUs called " + (*server)->gpu +
+                        ", which are not known; give --gpu, allowed: " + JoinNames(GpuItems()));
             return;
         }
         v->Decide("gpu", (*gpu)->name);
@@ -442,10 +461,14 @@ CollectivesOf(const training::TrainingPlan& plan)
     {
         for (const auto& task : role.tasks)
         {
-            if (task.kind == training::TaskKind::kCollective && seen.insert({task.op, task.bytes, task.group}).second)
+            if (task.kind == training::TaskKind::kCollective &&
+                seen.insert({task.op, task.bytes, task.group}).second)
             {
                 const auto& groups = plan.groupKinds[task.group].groups;
-                used.push_back({task.op, task.bytes, groups.empty() ? 1 : static_cast<coll::Rank>(groups[0].size()), 0});
+                used.push_back({task.op,
+                                task.bytes,
+                                groups.empty() ? 1 : static_cast<coll::Rank>(groups[0].size()),
+                                0});
             }
         }
     }
@@ -459,19 +482,24 @@ SlowDown(Validation* v, training::TrainingPlan* plan)
     std::set<uint32_t> named;
     for (const auto& word : v->values.List("slow-gpu"))
     {
-        const auto fail = [&](const std::string& problem) { v->errors.push_back({v->values.Where("slow-gpu"), word, problem, ""}); };
+        const auto fail = [&](const std::string& problem) {
+            v->errors.push_back({v->values.Where("slow-gpu"), word, problem, ""});
+        };
         const size_t colon = word.find(':');
         uint32_t rank = 0;
         double factor = 0;
         const char* const end = word.data() + word.size();
         const auto [afterRank, badRank] = std::from_chars(word.data(), end, rank);
         const auto [afterFactor, badFactor] =
-            colon == std::string::npos ? std::from_chars_result{nullptr, std::errc::invalid_argument}
-                                       : std::from_chars(word.data() + colon + 1, end, factor);
-        if (badRank != std::errc() || afterRank != word.data() + colon || badFactor != std::errc() || afterFactor != end ||
-            rank >= plan->ranks || !(factor >= 1 && factor <= 1000))
+            colon == std::string::npos
+                ? std::from_chars_result{nullptr, std::errc::invalid_argument}
+                : std::from_chars(word.data() + colon + 1, end, factor);
+        if (badRank != std::errc() || afterRank != word.data() + colon ||
+            badFactor != std::errc() || afterFactor != end || rank >= plan->ranks ||
+            !(factor >= 1 && factor <= 1000))
         {
-            fail("allowed: GPU:FACTOR as 5:1.3, GPU 0 to " + std::to_string(plan->ranks - 1) + ", factor 1 to 1000");
+            fail("allowed: GPU:FACTOR as 5:1.3, GPU 0 to " + std::to_string(plan->ranks - 1) +
+                 ", factor 1 to 1000");
             return;
         }
         plan->slowness.resize(plan->ranks, 1);
@@ -527,7 +555,9 @@ ValidateTraining(const ReadResult& read)
         o.fusedAttention = values.Flag("fused-attention");
         if (!model->hasSequence)
         {
-            v.MustNotBeGiven({"seq"}, "has no meaning for " + model->name + ", whose samples are no sequences");
+            v.MustNotBeGiven({"seq"},
+                             "has no meaning for " + model->name +
+                                 ", whose samples are no sequences");
             o.sequence = 1;
         }
         else
@@ -551,7 +581,9 @@ ValidateTraining(const ReadResult& read)
             o.prefetchBytes = values.Integer("prefetch");
             if (s.zero != 3)
             {
-                v.MustNotBeGiven({"prefetch"}, "has no meaning with --zero=" + std::to_string(s.zero) + "; it belongs to --zero=3");
+                v.MustNotBeGiven({"prefetch"},
+                                 "has no meaning with --zero=" + std::to_string(s.zero) +
+                                     "; it belongs to --zero=3");
             }
         }
         if (values.Given("overlap"))

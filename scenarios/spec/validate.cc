@@ -12,6 +12,7 @@
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/launcher.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/ns3-environment.h"
 #include "scenarios/spec/queue-pair-pattern.h"
@@ -31,7 +32,10 @@ void
 Validation::Fail(const std::string& option, std::string problem, std::string nearest)
 {
     const Value& value = values[option];
-    errors.push_back({values.Where(option), value.present ? value.raw : "", std::move(problem), std::move(nearest)});
+    errors.push_back({values.Where(option),
+                      value.present ? value.raw : "",
+                      std::move(problem),
+                      std::move(nearest)});
 }
 
 void
@@ -162,12 +166,17 @@ MakeFabric(Validation* v)
         v->MustNotBeGiven({"mtu"}, "has no meaning with --payload, which says it");
         if (extensions)
         {
-            v->Fail("payload", "is no path MTU; allowed: --mtu=256, 512, 1024, 2048 or 4096, or any payload with --no-extension-headers");
+            v->Fail("payload",
+                    "is no path MTU; allowed: --mtu=256, 512, 1024, 2048 or 4096, or any payload "
+                    "with --no-extension-headers");
         }
         v->values.Slot("mtu").present = false; // not in the configuration as run
     }
     const uint32_t ackBytes = values.U32("ack-bytes");
-    f.frames = rdma::FrameSizes::Make(values.U32("line-overhead"), values.U32("header-bytes"), extensions, ackBytes,
+    f.frames = rdma::FrameSizes::Make(values.U32("line-overhead"),
+                                      values.U32("header-bytes"),
+                                      extensions,
+                                      ackBytes,
                                       ackBytes + rdma::kCnpReservedBytes - rdma::kAethBytes);
     f.timeUnit = values.Duration("time-unit");
     f.ackPriority =
@@ -177,18 +186,23 @@ MakeFabric(Validation* v)
     MakeInfiniBand(v, &f);
     if (!f.infiniBand && !f.frames.AreStandard() && !values.List("pcap").empty())
     {
-        v->Fail("pcap", std::string("the frames ") + (f.compat == "none" ? "of these options" : "of --compat=" + f.compat) +
-                            " are not RoCEv2's, so no reader of captures would understand them; allowed: captures of standard frames");
+        v->Fail("pcap",
+                std::string("the frames ") +
+                    (f.compat == "none" ? "of these options" : "of --compat=" + f.compat) +
+                    " are not RoCEv2's, so no reader of captures would understand them; allowed: "
+                    "captures of standard frames");
     }
     f.ackEvery = values.U32("ack-every");
     f.pfc = !f.infiniBand && values.Flag("pfc");
     f.ecn = !f.infiniBand && values.Flag("ecn");
     f.cc = values.Text("cc");
     const rdma::Duration watchdog = values.Duration("pfc-watchdog");
-    constexpr int64_t kLeastWatchdogPs = 100000; // how often one looks; as of the switch's attribute
+    constexpr int64_t kLeastWatchdogPs =
+        100000; // how often one looks; as of the switch's attribute
     if (watchdog.ps > 0 && watchdog.ps < kLeastWatchdogPs)
     {
-        v->Fail("pfc-watchdog", "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
+        v->Fail("pfc-watchdog",
+                "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
     }
     f.linkDelay = values.Duration("link-delay");
     f.switchLatency = values.Duration("switch-latency");
@@ -198,7 +212,9 @@ MakeFabric(Validation* v)
     f.bitErrorRate = values.Real("bit-error-rate");
     if (f.ib.adaptiveRouting && values.Text("loss-recovery") != "out-of-order")
     {
-        v->Fail("loss-recovery", "takes packets that overtook others for lost ones; allowed with --adaptive-routing: out-of-order");
+        v->Fail("loss-recovery",
+                "takes packets that overtook others for lost ones; allowed with "
+                "--adaptive-routing: out-of-order");
     }
 
     ChooseCongestionPreset(v, &f);
@@ -217,8 +233,11 @@ MakeFabric(Validation* v)
     }
     if (f.windowBytes > 0 && f.windowBytes < f.mtu)
     {
-        v->Fail("window", "allowed: 0 (unlimited), or at least one packet of " + std::to_string(f.mtu) + " B");
+        v->Fail("window",
+                "allowed: 0 (unlimited), or at least one packet of " + std::to_string(f.mtu) +
+                    " B");
     }
+    ApplyNetwork(v, &f);
     return f;
 }
 
@@ -284,7 +303,11 @@ ReadParameters(Validation* v, topo::Parameters* parameters)
 } // namespace
 
 Network
-MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::string& hostsOption, FabricSpec* fabric)
+MakeNetwork(Validation* v,
+            uint32_t hosts,
+            uint32_t nicsPerServer,
+            const std::string& hostsOption,
+            FabricSpec* fabric)
 {
     const rdma::SetUpPhase phase("building the network");
     Network network;
@@ -314,7 +337,8 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     {
         request.family = topo::FamilyOfFile(name).name;
         request.file = name;
-        const std::string said = "has no meaning with a topology from a file, which says it for every link; leave it out";
+        const std::string said = "has no meaning with a topology from a file, which says it for "
+                                 "every link; leave it out";
         const size_t before = v->errors.size();
         v->MustNotBeGiven({"nic", "link-delay"}, said);
         if (v->errors.size() != before)
@@ -329,11 +353,15 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
 
     topo::TopologyResult made = topo::MakeTopology(request);
     // With all sizes at their defaults there is nothing that was chosen for the user in particular.
-    const bool sized = (v->table.Find("servers") && given("servers")) || given(hostsOption.c_str()) || network.fromFile;
+    const bool sized = (v->table.Find("servers") && given("servers")) ||
+                       given(hostsOption.c_str()) || network.fromFile;
     const topo::Family* family = topo::FindFamily(request.family);
-    const bool departs = family && std::any_of(family->parameters.begin(), family->parameters.end(), [&](const topo::Parameter& p) {
-        return !p.usual.empty() && request.parameters.Has(p.name);
-    });
+    const bool departs =
+        family && std::any_of(family->parameters.begin(),
+                              family->parameters.end(),
+                              [&](const topo::Parameter& p) {
+                                  return !p.usual.empty() && request.parameters.Has(p.name);
+                              });
     if (sized || departs)
     {
         v->notes.insert(v->notes.end(), made.notes.begin(), made.notes.end());
@@ -348,10 +376,13 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
                 (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.problem;
             if (!e.with.empty() && given(e.with.c_str()))
             {
-                message = "with " + v->values.Where(e.with) + "=" + v->values.Raw(e.with) + ": " + message;
+                message = "with " + v->values.Where(e.with) + "=" + v->values.Raw(e.with) + ": " +
+                          message;
             }
-            v->errors.push_back(
-                {v->values.Where(option), v->values[option].present ? v->values.Raw(option) : "", message, ""});
+            v->errors.push_back({v->values.Where(option),
+                                 v->values[option].present ? v->values.Raw(option) : "",
+                                 message,
+                                 ""});
         }
         else
         {
@@ -384,7 +415,8 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
         const auto& host = network.topology.Nodes()[network.topology.Hosts()[0]];
         fabric->nicRate = network.topology.Links()[host.ports[0]].rate;
         fabric->linkDelay = network.topology.Links()[host.ports[0]].delay;
-        fabric->nic = rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
+        fabric->nic =
+            rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
     }
     return network;
 }
@@ -404,6 +436,38 @@ PlaceServers(PlacementPolicy policy, uint32_t servers, uint32_t hosts, uint64_t 
 }
 
 // ---------------------------------------------------------------------------------------------
+
+namespace
+{
+
+bool
+IsOfPackets(const Validation& v)
+{
+    FabricSpec fabric;
+    fabric.network = v.values.Text("network");
+    return HasPackets(fabric);
+}
+
+/// Attributes are devices': without packets none of them would do anything.
+void
+RefuseAttributes(Validation* v, const RunOptions& run)
+{
+    if (IsOfPackets(*v))
+    {
+        return;
+    }
+    std::string first = run.attributes.empty() ? "" : run.attributes.front().first;
+    for (const std::string& argument : run.ns3Arguments)
+    {
+        first = first.empty() && argument.rfind("--ns3::", 0) == 0 ? argument : first;
+    }
+    if (!first.empty())
+    {
+        v->errors.push_back({"", "", first + ": an attribute has no meaning without packets; allowed: with --network=packet", ""});
+    }
+}
+
+} // namespace
 
 RunOptions
 MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
@@ -425,12 +489,14 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     }
     if (v->values.Given("attribution") && run.attribution && FindLauncher().Several())
     {
-        v->Fail("attribution", "a frame's journey does not cross processes; allowed: 0, or without mpirun -np " +
-                                   std::to_string(FindLauncher().ranks));
+        v->Fail("attribution",
+                "a frame's journey does not cross processes; allowed: 0, or without mpirun -np " +
+                    std::to_string(FindLauncher().ranks));
     }
     run.optionAttributes = AttributesOf(v->table, v->values);
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
+    RefuseAttributes(v, run);
     if (topology)
     {
         CheckCaptureNames(v, *topology);
@@ -453,6 +519,15 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
             }
         }
     }
+    if (IsOfPackets(v))
+    {
+        except.push_back("network"); // what every configuration means
+    }
+    else
+    {
+        const auto& options = OptionsOfPackets();
+        except.insert(except.end(), options.begin(), options.end());
+    }
     nlohmann::json json = ToJson(v.table, v.values, except);
     for (const auto& [name, value] : run.environment)
     {
@@ -464,7 +539,8 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
     }
     if (!run.ns3Arguments.empty())
     {
-        // "--ns3::A::B=c" is the attribute A::B of the "ns3" object; the command line comes last and wins.
+        // "--ns3::A::B=c" is the attribute A::B of the "ns3" object; the command line comes last
+        // and wins.
         for (const auto& argument : run.ns3Arguments)
         {
             const auto equals = argument.find('=');

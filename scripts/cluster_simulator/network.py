@@ -69,5 +69,6 @@ def _family(family):
     near = difflib.get_close_matches(wanted, plain, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise InvalidInput(
-        f"NetworkConfig: {text!r} is neither a family nor a file; allowed: {', '.join(plain)}, or a topology file{hint}"
+        f"NetworkConfig: {text!r} is neither a family nor a file; allowed: {', '.join(plain)}, or a"
+        f" topology file{hint}"
     )

@@ -110,7 +110,11 @@ def options(name):
 @functools.lru_cache(maxsize=None)
 def _options(path):
     listed = subprocess.run(
-        [path, "--list=options"], capture_output=True, check=True, stdin=subprocess.DEVNULL, encoding="utf-8"
+        [path, "--list=options"],
+        capture_output=True,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        encoding="utf-8",
     )
     return {option["name"]: option for option in json.loads(listed.stdout)["options"]}
 

@@ -145,16 +145,19 @@ def options_page():
         "",
         MADE,
         "",
-        "Every option of the three programs, from their `--help`. [Attributes](attributes.md) are "
-        "those of ns-3; "
-        "[outputs](outputs.md) are described elsewhere.",
+        (
+            "Every option of the three programs, from their `--help`. [Attributes](attributes.md)"
+            " are those of ns-3; [outputs](outputs.md) are described elsewhere."
+        ),
         "",
-        "An option can stand on the command line (`--mtu=1024`) or, at its path, in a scenario "
-        'file (`/fabric/mtu`: `{"fabric": {"mtu": 1024}}`, `--scenario=FILE.json`); the command '
-        "line wins. In Python it is an argument with underscores (`mtu=1024`). Sizes: 40MB = 40 * "
-        "10^6 bytes, 25MiB and 25M = 25 * 2^20. Times: 500ns, 1us, 2ms. Rates: 100Gbps. An option "
-        "that is not in all programs, or has another default in one, names its programs; one that is "
-        "an [attribute](attributes.md) of ns-3 names that.",
+        (
+            "An option can stand on the command line (`--mtu=1024`) or, at its path, in a scenario"
+            ' file (`/fabric/mtu`: `{"fabric": {"mtu": 1024}}`, `--scenario=FILE.json`); the'
+            " command line wins. In Python it is an argument with underscores (`mtu=1024`). Sizes:"
+            " 40MB = 40 * 10^6 bytes, 25MiB and 25M = 25 * 2^20. Times: 500ns, 1us, 2ms. Rates:"
+            " 100Gbps. An option that is not in all programs, or has another default in one, names"
+            " its programs; one that is an [attribute](attributes.md) of ns-3 names that."
+        ),
         "",
     ]
     lines += [
@@ -202,8 +205,9 @@ def options_page():
 
 
 def option_words():
-    """JSON paths of options, and of each its group and what it is: for the report, which runs without the programs.
-    "all": of whatever program; under a program's name what is otherwise there.
+    """JSON paths of options, and of each its group and what it is: for the report, which runs
+    without the programs. "all": of whatever program; under a program's name what is otherwise
+    there.
     """
     words = {
         program: {
@@ -259,13 +263,15 @@ def attributes_page():
         "",
         MADE,
         "",
-        "Every attribute of the module `contrib/rdma`, from `--PrintAttributes=TYPE`. Any of them "
-        "is an option of any program: `--ns3::RdmaSwitch::PipelineLatency=300ns`; in a scenario "
-        'file `{"ns3": {"ns3::RdmaSwitch::PipelineLatency": "300ns"}}`; in Python '
-        '`**{"ns3::RdmaSwitch::PipelineLatency": "300ns"}`. Attributes go before what '
-        "[options](options.md) set. Defaults are the module's; the programs choose some otherwise, "
-        "which `stats.json` (`configuration`) shows. What they "
-        "do is told in [rdma.rst](../contrib/rdma/doc/rdma.rst), trace sources and paths too.",
+        (
+            "Every attribute of the module `contrib/rdma`, from `--PrintAttributes=TYPE`. Any of"
+            " them is an option of any program: `--ns3::RdmaSwitch::PipelineLatency=300ns`; in a"
+            ' scenario file `{"ns3": {"ns3::RdmaSwitch::PipelineLatency": "300ns"}}`; in Python'
+            ' `**{"ns3::RdmaSwitch::PipelineLatency": "300ns"}`. Attributes go before what'
+            " [options](options.md) set. Defaults are the module's; the programs choose some"
+            " otherwise, which `stats.json` (`configuration`) shows. What they do is told in"
+            " [rdma.rst](../contrib/rdma/doc/rdma.rst), trace sources and paths too."
+        ),
         "",
     ]
     own = {type_id: [a for a in attributes_of(type_id) if a[0] == type_id] for type_id in ids}

@@ -41,7 +41,7 @@ std::string
 CollperfSimulation::Populate()
 {
     m_interconnect = std::make_unique<Interconnect>(m_scenario.cluster,
-                                                    "packet",
+                                                    m_scenario.fabric.network,
                                                     m_run.Fabric(),
                                                     m_run.Collector());
     m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
@@ -165,8 +165,8 @@ CollperfSimulation::OnCollectiveDone(uint32_t, const CollectiveRecord& record, i
 void
 CollperfSimulation::OnRankDone(uint32_t, Rank position, uint64_t, int64_t now)
 {
-    // As in nccl-tests (src/common.cu, TimeTest: completeColl) the warm-up is over everywhere before
-    // the measured iterations begin.
+    // As in nccl-tests (src/common.cu, TimeTest: completeColl) the warm-up is over everywhere
+    // before the measured iterations begin.
     if (m_entered[position] == m_scenario.warmupIterations)
     {
         if (++m_ranksWarm == m_scenario.ranks)

@@ -773,5 +773,6 @@ TEST(Values, OfAServerThatIsSaidTwiceHaveOneError)
 {
     const auto result = Perf({"-g", "2", "--gpus-per-server=3", "--ranks=4"});
     ASSERT_EQ(result.errors.size(), 1u);
-    ExpectIn(result.errors[0].Text(), {"--gpus-per-server=3: has no meaning with --ngpus or --nthreads"});
+    ExpectIn(result.errors[0].Text(),
+             {"--gpus-per-server=3: has no meaning with --ngpus or --nthreads"});
 }

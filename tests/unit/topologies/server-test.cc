@@ -117,7 +117,8 @@ TEST(Servers, ReadErrors)
         Errors(
             R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1, "nic_rate": "1bps", )" +
             scaleUp + "}]}"),
-        "my.json: /servers/0/nic_rate: \"1bps\" is not a rate such as 100Gbps, 25Gb/s or 400G, 1kbps "
+        "my.json: /servers/0/nic_rate: \"1bps\" is not a rate such as 100Gbps, 25Gb/s or 400G, "
+        "1kbps "
         "to 1000Tbps\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
                         "scale_up": {"kind": "nvswich", "per_gpu": "300GB/s", "latency": "1us"}}]})"),
