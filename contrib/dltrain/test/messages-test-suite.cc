@@ -100,13 +100,15 @@ Plan(const std::vector<std::vector<Task>>& tasks)
 class Bed : public JobListener
 {
   public:
-    Bed(const TrainingPlan& plan,
+    Bed(TrainingPlan what,
         uint32_t gpus,
         uint32_t steps = 1,
         bool infiniBand = false,
         rdma::Duration stepLatency = {})
-        : m_workload(plan, 0, steps)
+        : m_plan(std::move(what)),
+          m_workload(m_plan, 0, steps)
     {
+        const TrainingPlan& plan = m_plan;
         topo::Topology& topology = m_cluster.topology;
         std::vector<RdmaNodeSpec> nodes;
         std::vector<RdmaLinkSpec> links;
@@ -231,6 +233,7 @@ class Bed : public JobListener
 
   private:
     scenario::ClusterSpec m_cluster;
+    TrainingPlan m_plan;
     workload::RepeatedSteps m_workload;
     std::string m_error;
 };
