@@ -276,10 +276,10 @@ MakeTable()
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
     t.Add(RunOptionRows("dltrain"));
-    t.lists = {{"workloads", "Workloads (--workload)", WorkloadItems},
-               {"models", "Models (--model), or a JSON file", ModelItems},
+    t.lists = {{"models", "Models (--model), or a JSON file", ModelItems},
                {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},
-               ServerList()};
+               ServerList(),
+               {"workloads", "Workloads (--workload)", WorkloadItems}};
     for (auto& list : FabricLists())
     {
         t.lists.push_back(std::move(list));
