@@ -9,6 +9,7 @@
 #include "results/human-text.h"
 #include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/network-kinds.h"
 
 namespace results
 {
@@ -50,7 +51,7 @@ CollperfTable::PrintHead(std::ostream& os) const
        << m_scenario.ranks << " ranks on " << m_scenario.cluster.servers << " servers, "
        << rdma::Shown(m_scenario.cluster.topologyName) << ", "
        << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric))
-       << ", congestion control " << m_scenario.fabric.cc << "\n"
+       << ", " << scenario::NetworkText(m_scenario.fabric) << "\n"
        << "# copies within a GPU take no time here, so in place is what out of place is: one "
           "simulation, shown twice\n#\n"
        << "#                                                              out-of-place            "

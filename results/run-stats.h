@@ -55,6 +55,8 @@ struct CreditStats
 /// What a fabric did, as numbers. Made at the end of a run, before the fabric goes.
 struct RunStats
 {
+    bool packets{
+        true}; //!< false: the network moved messages; of links and devices nothing is known
     bool measured{true}; //!< false: it ended in its warm-up; what is of the whole run holds
     int64_t measuredFromPs{0};
     int64_t endPs{0};

@@ -49,6 +49,16 @@ PrintRunStats(std::ostream& os, const RunStats& s)
            << "   p99.9 " << Three(s.slowdown.p999) << "   max " << Three(s.slowdown.max)
            << "   (completion time over that of an idle network)\n";
     }
+    if (!s.packets)
+    {
+        os << "Network          "
+           << Wrapped("analytic: NICs are shared, links between switches have room for everything; "
+                      "without packets nothing is known of queues, marks, pauses and losses",
+                      17,
+                      2)
+           << "\n";
+        return;
+    }
     const char* slowest = "Latest           ";
     for (const std::string& line : s.slowest)
     {
@@ -118,22 +128,26 @@ void
 PrintEnd(std::ostream& os,
          const scenario::RunOptions& run,
          const RunOutcome& outcome,
-         uint64_t frameHops,
+         const RunStats& network,
          const std::string& moreFiles)
 {
     os << "Simulation       " << HumanTime(static_cast<double>(outcome.simulatedPs) / 1e6)
-       << " simulated in " << HumanTime(outcome.eventLoopS * 1e6) << ": " << HumanCount(frameHops)
-       << " frame-hops";
+       << " simulated in " << HumanTime(outcome.eventLoopS * 1e6) << ": ";
+    // Of what the run was made of.
+    const uint64_t done = network.packets ? network.frameHops : outcome.events;
+    const std::string unit = network.packets ? "frame-hops" : "events";
+    os << HumanCount(done) << " " << unit;
     if (outcome.eventLoopS > 0.01) // below, it says nothing
     {
-        os << Format(", %.2f M frame-hops/s",
-                     static_cast<double>(frameHops) / outcome.eventLoopS / 1e6);
+        os << Format(", %.2f M ", static_cast<double>(done) / outcome.eventLoopS / 1e6) << unit
+           << "/s";
     }
     os << "; peak memory " << HumanBytes(static_cast<double>(PeakRssBytes())) << "\n";
     if (!run.out.empty())
     {
-        os << "Files            " << run.out
-           << "/: stats.json, flows.csv, links.csv, topology.json, network_events.log"
+        os << "Files            " << run.out << "/: stats.json, flows.csv, "
+           << (network.packets ? "links.csv, " : "") << "topology.json"
+           << (network.packets ? ", network_events.log" : "")
            << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
            << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv") << moreFiles
            << (run.asRun.value(nlohmann::json::json_pointer("/fabric/ib_dump"), false)

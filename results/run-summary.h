@@ -24,7 +24,7 @@ void PrintRunStats(std::ostream& os, const RunStats& run);
 void PrintEnd(std::ostream& os,
               const scenario::RunOptions& run,
               const RunOutcome& outcome,
-              uint64_t frameHops,
+              const RunStats& network,
               const std::string& moreFiles = "");
 
 } // namespace results

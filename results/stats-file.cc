@@ -67,16 +67,13 @@ BeginStats(const std::string& program, const scenario::RunOptions& run, const Ru
     return j;
 }
 
-void
-AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
+namespace
 {
-    j["simulated_time_us"] = static_cast<double>(s.endPs) / 1e6;
-    j["measured_from_us"] = static_cast<double>(s.measuredFromPs) / 1e6;
-    j["messages"] = s.messages;
-    j["message_bytes"] = s.messageBytes;
-    j["fct_us"] = ToJson(s.fctUs);
-    j["fct_slowdown"] = ToJson(s.slowdown);
-    j["quantiles_exact"] = s.exactQuantiles;
+
+/// Of packets, links and devices.
+void
+AddPacketStats(nlohmann::ordered_json& j, const RunStats& s)
+{
     j["drops"] = nlohmann::ordered_json::object();
     for (const auto& [reason, count] : s.drops)
     {
@@ -120,6 +117,24 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
     {
         j["attribution"] = s.attribution;
     }
+}
+
+} // namespace
+
+void
+AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
+{
+    j["simulated_time_us"] = static_cast<double>(s.endPs) / 1e6;
+    j["measured_from_us"] = static_cast<double>(s.measuredFromPs) / 1e6;
+    j["messages"] = s.messages;
+    j["message_bytes"] = s.messageBytes;
+    j["fct_us"] = ToJson(s.fctUs);
+    j["fct_slowdown"] = ToJson(s.slowdown);
+    j["quantiles_exact"] = s.exactQuantiles;
+    if (s.packets)
+    {
+        AddPacketStats(j, s);
+    }
     if (!s.measured)
     {
         for (const char* key : MEASURED_KEYS)
@@ -135,18 +150,27 @@ AddRunStats(nlohmann::ordered_json& j, const RunStats& s)
     {
         j["queue_pairs_csv"] = s.queuePairLog;
     }
-    j["links_csv"] = {{"rows", s.linkRows}, {"interval_us", s.linkIntervalUs}};
+    if (s.packets)
+    {
+        j["links_csv"] = {{"rows", s.linkRows}, {"interval_us", s.linkIntervalUs}};
+    }
 }
 
 void
-AddCosts(nlohmann::ordered_json& j, const RunOutcome& outcome, uint64_t frameHops)
+AddCosts(nlohmann::ordered_json& j, const RunOutcome& outcome, const RunStats& run)
 {
-    j["frame_hops"] = frameHops;
+    if (run.packets)
+    {
+        j["frame_hops"] = run.frameHops;
+    }
     j["events"] = outcome.events;
     j["wall_s"] = outcome.wallS;
     j["event_loop_s"] = outcome.eventLoopS;
-    j["frame_hops_per_s"] =
-        outcome.eventLoopS > 0 ? static_cast<double>(frameHops) / outcome.eventLoopS : 0;
+    if (run.packets)
+    {
+        j["frame_hops_per_s"] =
+            outcome.eventLoopS > 0 ? static_cast<double>(run.frameHops) / outcome.eventLoopS : 0;
+    }
     j["peak_rss_bytes"] = PeakRssBytes();
 }
 

@@ -6,6 +6,8 @@
  *
  * - schema_version: 1
  * - program, configuration: what ran; reads back as a scenario
+ * - network: only if it is none of packets ("analytic"); what is of links, devices and packets is
+ * left out then
  * - completed, interrupted, share_done, message: how it ended
  * - simulated_time_us, measured_from_us: end of the simulation; start of measuring. A run that
  * ended in its warm-up measured nothing: this and every key of the measured part is null then
@@ -61,7 +63,7 @@ nlohmann::ordered_json BeginStats(const std::string& program,
 /// The fabric's keys.
 void AddRunStats(nlohmann::ordered_json& stats, const RunStats& run);
 /// events, and the nondeterministic keys; last.
-void AddCosts(nlohmann::ordered_json& stats, const RunOutcome& outcome, uint64_t frameHops);
+void AddCosts(nlohmann::ordered_json& stats, const RunOutcome& outcome, const RunStats& run);
 /// stats.json in the run's folder, by a temporary file and a rename. \return false, and why, if it
 /// could not be written
 bool WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::string& error);

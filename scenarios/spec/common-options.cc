@@ -7,6 +7,7 @@
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/options-detail.h"
 
@@ -331,6 +332,10 @@ FabricOptionRows(Software software)
             "defaults of another model, to replay its inputs and results; what else is given wins")
             .Names("compatibility", CompatItems)
             .Default("none"),
+        Opt("network", Kind::kName, json, group, "how the network between servers is simulated")
+            .Names("network", NetworkItems)
+            .Default("packet")
+            .Example("analytic"),
         Opt("fabric", Kind::kName, json, group, "link layer of all NICs, links and switches")
             .Names("fabric",
                    {{"roce", "Ethernet: RoCEv2, PFC, ECN"},

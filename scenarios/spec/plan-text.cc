@@ -9,6 +9,7 @@
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/infiniband.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/volumes.h"
@@ -139,6 +140,15 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
                          (f.timeUnit.ps > 1 ? "cut to " + rdma::ToString(f.timeUnit)
                                             : std::string("exact")));
     }
+    if (!HasPackets(f))
+    {
+        return text + Line("network",
+                           f.network +
+                               ": NICs are shared, links between switches have room for "
+                               "everything; switches " +
+                               rdma::ToString(f.switchLatency) + ", links " +
+                               rdma::ToString(f.linkDelay));
+    }
     if (f.windowBytes)
     {
         text += Line("window",
@@ -204,12 +214,21 @@ ClusterText(const ClusterSpec& c, const FabricSpec& f)
 }
 
 std::string
-EstimateText(const Estimate& e, const RunOptions& run)
+EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
 {
-    std::string text = "\nEstimate, whole run (no congestion, no retransmission)\n";
+    const bool packets = HasPackets(fabric);
+    std::string text = std::string("\nEstimate, whole run") +
+                       (packets ? " (no congestion, no retransmission)\n" : "\n");
     text += Line("messages",
                  Count(e.messages) + " between servers, " + Size(e.networkBytes) +
                      (e.sampled ? " (sampled)" : ""));
+    if (!packets)
+    {
+        text += Line("simulated time", "at least " + Seconds(e.LowerBoundSeconds()));
+        return text + Line("results",
+                           run.out +
+                               (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
+    }
     text += Line("packets",
                  Count(e.dataPackets) + " data, " + Count(e.ackPackets) + " ACK, " +
                      Format("%.2f", e.meanHops) + " links each");
@@ -322,7 +341,7 @@ PlanText(const TrainingScenario& s)
                  Seconds(e.LowerBoundSeconds() / steps) + " a step (busiest NIC " +
                      Seconds(e.busiestPortSeconds / steps) + ", computing " +
                      Seconds(e.computeSeconds / steps) + ")");
-    return text + EstimateText(e, s.run);
+    return text + EstimateText(e, s.fabric, s.run);
 }
 
 std::string
@@ -342,7 +361,7 @@ PlanText(const CollperfScenario& s)
     text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {s.op}));
     text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric, s.cluster.topology);
-    return text + EstimateText(EstimateRun(s), s.run);
+    return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }
 
 std::string
@@ -371,8 +390,7 @@ PlanText(const TrafficScenario& s)
                  last.ps == 0 ? "all at 0" : "0 to " + rdma::ToString(rdma::Duration(last.ps)));
     text += Line("network", NetworkText(s.topology, s.topologyName));
     text += FabricText(s.fabric, s.topology);
-    Estimate e = EstimateRun(s);
-    return text + EstimateText(e, s.run);
+    return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }
 
 } // namespace scenario

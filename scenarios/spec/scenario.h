@@ -85,7 +85,8 @@ struct IbSpec
 
 struct FabricSpec
 {
-    bool infiniBand = false; ///< or Ethernet
+    std::string network = "packet"; ///< of Networks(): how it is simulated
+    bool infiniBand = false;        ///< or Ethernet
     IbSpec ib;
     std::string nic; ///< preset name: "100GbE"
     rdma::BitRate nicRate;

@@ -6,6 +6,7 @@
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/launcher.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/traffic-flows.h"
@@ -338,8 +339,9 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
     const bool load =
         !values.Given("flows") && HasLoad(values.Given("pattern") ? values.Text("pattern") : "");
     v->DecideUnlessGiven("queue-pairs", load ? "reused" : "per-flow");
-    v->DecideUnlessGiven("queue-interval", load ? "1us" : "0ns");
-    v->DecideUnlessGiven("rate-interval", load ? "100us" : "0ns");
+    const bool looks = load && HasPackets(s->fabric);
+    v->DecideUnlessGiven("queue-interval", looks ? "1us" : "0ns");
+    v->DecideUnlessGiven("rate-interval", looks ? "100us" : "0ns");
     v->DecideUnlessGiven("size-bins", "100kB,10MB"); // Alizadeh et al., "pFabric", SIGCOMM 2013
     const std::string& use = values.Text("queue-pairs");
     s->queuePairs = use == "reused"     ? QueuePairUse::kReused

@@ -12,6 +12,7 @@
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/launcher.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/ns3-environment.h"
 #include "scenarios/spec/queue-pair-pattern.h"
@@ -236,6 +237,7 @@ MakeFabric(Validation* v)
                 "allowed: 0 (unlimited), or at least one packet of " + std::to_string(f.mtu) +
                     " B");
     }
+    ApplyNetwork(v, &f);
     return f;
 }
 
@@ -435,6 +437,38 @@ PlaceServers(PlacementPolicy policy, uint32_t servers, uint32_t hosts, uint64_t 
 
 // ---------------------------------------------------------------------------------------------
 
+namespace
+{
+
+bool
+IsOfPackets(const Validation& v)
+{
+    FabricSpec fabric;
+    fabric.network = v.values.Text("network");
+    return HasPackets(fabric);
+}
+
+/// Attributes are devices': without packets none of them would do anything.
+void
+RefuseAttributes(Validation* v, const RunOptions& run)
+{
+    if (IsOfPackets(*v))
+    {
+        return;
+    }
+    std::string first = run.attributes.empty() ? "" : run.attributes.front().first;
+    for (const std::string& argument : run.ns3Arguments)
+    {
+        first = first.empty() && argument.rfind("--ns3::", 0) == 0 ? argument : first;
+    }
+    if (!first.empty())
+    {
+        v->errors.push_back({"", "", first + ": an attribute has no meaning without packets; allowed: with --network=packet", ""});
+    }
+}
+
+} // namespace
+
 RunOptions
 MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
 {
@@ -462,6 +496,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.optionAttributes = AttributesOf(v->table, v->values);
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
+    RefuseAttributes(v, run);
     if (topology)
     {
         CheckCaptureNames(v, *topology);
@@ -483,6 +518,15 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
                 except.push_back(shared.parameter.name);
             }
         }
+    }
+    if (IsOfPackets(v))
+    {
+        except.push_back("network"); // what every configuration means
+    }
+    else
+    {
+        const auto& options = OptionsOfPackets();
+        except.insert(except.end(), options.begin(), options.end());
     }
     nlohmann::json json = ToJson(v.table, v.values, except);
     for (const auto& [name, value] : run.environment)

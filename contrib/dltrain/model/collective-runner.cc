@@ -522,6 +522,11 @@ CollectiveRunner::DescribeUnfinished() const
             lines.push_back(line);
         }
     }
+    if (m_failed)
+    {
+        lines.push_back("messages that failed: " + std::to_string(m_failed) + ", the first " +
+                        m_firstFailed);
+    }
     return lines;
 }
 

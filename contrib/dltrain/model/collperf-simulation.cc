@@ -41,7 +41,7 @@ std::string
 CollperfSimulation::Populate()
 {
     m_interconnect = std::make_unique<Interconnect>(m_scenario.cluster,
-                                                    "packet",
+                                                    m_scenario.fabric.network,
                                                     m_run.Fabric(),
                                                     m_run.Collector());
     m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,

@@ -14,6 +14,7 @@
 #include "results/stats-file.h"
 #include "results/timeline-writer.h"
 #include "results/topology-file.h"
+#include "scenarios/spec/network-kinds.h"
 
 #include "ns3/simulator.h"
 
@@ -91,6 +92,7 @@ FabricRun::Build(FabricSimulation& simulation)
     options.atSender = m_options.completionAtSender;
     options.attribution = m_run.attribution;
     options.queuePairs = m_run.traceQueuePairs;
+    options.packets = scenario::HasPackets(m_spec);
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     simulation.Listen();
     if (results::OutputErrors::Any())
@@ -148,7 +150,7 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     WriteStatistics(simulation, outcome, network);
     std::ostream& os = m_options.os;
     simulation.PrintSummary(os, network);
-    results::PrintEnd(os, m_run, outcome, network.frameHops, simulation.GetFiles());
+    results::PrintEnd(os, m_run, outcome, network, simulation.GetFiles());
     results::WriteTimelineOf(m_run, os);
     results::WriteReport(m_run, os);
     return results::OutputErrors::Status(m_program, outcome.exitStatus);
@@ -160,10 +162,14 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
                            const results::RunStats& network) const
 {
     nlohmann::ordered_json stats = results::BeginStats(m_program, m_run, outcome);
+    if (!network.packets)
+    {
+        stats["network"] = m_spec.network;
+    }
     stats.update(simulation.GetStatistics());
     results::AddRunStats(stats, network);
     stats.update(simulation.GetMoreStatistics());
-    results::AddCosts(stats, outcome, network.frameHops);
+    results::AddCosts(stats, outcome, network);
     if (m_options.gpus)
     {
         stats["simulated_gpu_s_per_core_s"] = outcome.eventLoopS > 0

@@ -114,8 +114,26 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
 {
     ns3::RdmaFabric& fabric = collector.GetFabric();
     results::RunStats s;
-    s.busiest = BusiestLinks(collector, nowPs, busiest);
+    s.packets = collector.HasPackets();
+    if (s.packets)
+    {
+        s.busiest = BusiestLinks(collector, nowPs, busiest);
+    }
     collector.Finish(nowPs);
+    const results::FlowTable& flows = collector.GetFlows();
+    s.measured = collector.IsMeasuring();
+    s.measuredFromPs = collector.GetBaseline().time;
+    s.endPs = nowPs;
+    s.messages = flows.GetCount();
+    s.messageBytes = flows.GetBytes();
+    s.fctUs = results::QuantilesOf(flows.GetFct(), 1e6);
+    s.slowdown = results::QuantilesOf(flows.GetSlowdown());
+    s.exactQuantiles = flows.GetFct().IsExact();
+    s.flowRows = flows.GetRows();
+    if (!s.packets)
+    {
+        return s; // of links and devices nothing is known
+    }
 
     // With several ranks all of this is collective, and the sums are those of all. (They measure
     // from the start, so the baseline is nothing.)
@@ -128,16 +146,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     };
     ports.maxQueueBytes = largest(mine.maxQueueBytes);
     const FabricBaseline& base = collector.GetBaseline();
-    const results::FlowTable& flows = collector.GetFlows();
     const results::LinkTable& links = collector.GetLinkSampler().GetTable();
-    s.measured = collector.IsMeasuring();
-    s.measuredFromPs = base.time;
-    s.endPs = nowPs;
-    s.messages = flows.GetCount();
-    s.messageBytes = flows.GetBytes();
-    s.fctUs = results::QuantilesOf(flows.GetFct(), 1e6);
-    s.slowdown = results::QuantilesOf(flows.GetSlowdown());
-    s.exactQuantiles = flows.GetFct().IsExact();
     for (uint8_t reason = 0; reason < ns3::RdmaSwitchBase::DROP_REASONS; ++reason)
     {
         const auto r = static_cast<ns3::RdmaSwitchBase::DropReason>(reason);
@@ -194,7 +203,6 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     }
     s.bufferPeakBytes = largest(s.bufferPeakBytes);
     s.queuePeakBytes = ports.maxQueueBytes;
-    s.flowRows = flows.GetRows();
     s.linkRows = links.GetRows();
     if (const QueuePairLog* log = collector.GetQueuePairLog())
     {

@@ -227,7 +227,8 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
     }
     // Only time in which the sampler was awake counts: while it slept, nothing was to be sent.
     const int64_t interval = m_collector->GetLinkSampler().GetTable().GetInterval();
-    const bool moves = sight.dataFrames != m_lastDataFrames || m_collector->GetOutstanding() == 0;
+    const bool moves = sight.dataFrames != m_lastDataFrames || m_collector->GetOutstanding() == 0 ||
+                       !m_collector->HasPackets();
     m_quietPs = moves ? 0 : m_quietPs + std::min(interval, sight.now - m_lastSight);
     m_lastSight = sight.now;
     m_lastDataFrames = sight.dataFrames;
@@ -453,18 +454,26 @@ RunControl::PrintProgress(bool terminal)
     const double elapsed = Seconds(Clock::now() - m_runStart);
     const double done = m_done.load(std::memory_order_relaxed);
     const uint64_t frames = m_frames.load(std::memory_order_relaxed);
+    char rate[48] = "";
+    if (!m_collector || m_collector->HasPackets())
+    {
+        const double loop = m_eventLoopS + elapsed;
+        std::snprintf(rate,
+                      sizeof(rate),
+                      "%.2f M frame-hops/s, ",
+                      loop > 0 ? static_cast<double>(frames) / loop / 1e6 : 0);
+    }
     char text[256];
-    std::snprintf(
-        text,
-        sizeof(text),
-        "%s%.6g ms simulated, %5.1f%% done, %.2f M frame-hops/s, %s",
-        m_phase.empty() ? "" : (rdma::Shown(m_phase, 60) + ": ").c_str(),
-        static_cast<double>(m_now.load(std::memory_order_relaxed) / 1000000) / 1000,
-        done * 100,
-        m_eventLoopS + elapsed > 0 ? static_cast<double>(frames) / (m_eventLoopS + elapsed) / 1e6
-                                   : 0,
-        done > 0.001 ? ("ETA " + ClockText((m_eventLoopS + elapsed) * (1 / done - 1))).c_str()
-                     : "ETA unknown");
+    std::snprintf(text,
+                  sizeof(text),
+                  "%s%.6g ms simulated, %5.1f%% done, %s%s",
+                  m_phase.empty() ? "" : (rdma::Shown(m_phase, 60) + ": ").c_str(),
+                  static_cast<double>(m_now.load(std::memory_order_relaxed) / 1000000) / 1000,
+                  done * 100,
+                  rate,
+                  done > 0.001
+                      ? ("ETA " + ClockText((m_eventLoopS + elapsed) * (1 / done - 1))).c_str()
+                      : "ETA unknown");
     std::fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", text);
     std::fflush(stderr);
     m_lineShown = terminal;

@@ -47,8 +47,9 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
                                                    m_tags,
                                                    options.seed,
                                                    options.flowRows);
+    const std::string outOfPackets = options.packets ? options.out : "";
     m_links = std::make_unique<LinkSampler>(fabric,
-                                            InFolder(options.out, "links.csv"),
+                                            InFolder(outOfPackets, "links.csv"),
                                             m_portNames,
                                             options.linkIntervalPs,
                                             options.linkRows);
@@ -57,7 +58,7 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
         m_endpointNames,
         m_portNames,
         m_portIndex,
-        std::make_unique<results::EventLog>(InFolder(options.out, "network_events.log"),
+        std::make_unique<results::EventLog>(InFolder(outOfPackets, "network_events.log"),
                                             options.eventLinesPerKind,
                                             options.warmup));
     if (!options.queuePairs.empty())
@@ -187,18 +188,11 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
     {
         return; // it will never arrive
     }
-    // Posts are numbered as they come, unless the poster has numbers of its own.
-    m_marked |= MessageId::IsWarmup(request.id);
-    const bool measured = m_marked ? !MessageId::IsWarmup(request.id) : m_measuring;
-    const uint64_t flow = MessageId::HasFlow(request.id) ? MessageId::Flow(request.id) : m_posts;
-    m_posts += measured;
-    ++m_outstanding;
+    const PendingMessages::Message message = Number(request.id, request.posted, request.operation);
     const bool here = m_options.atSender || request.operation == ns3::RdmaOperation::READ;
     if (!IsRemote(qp) || here) // else the other rank expects it
     {
-        m_pending.Add(
-            Find(qp->GetNic()->GetEndpoint(), qp->GetNumber()),
-            {request.posted, flow, MessageId::Tag(request.id), measured, request.operation});
+        m_pending.Add(Find(qp->GetNic()->GetEndpoint(), qp->GetNumber()), message);
     }
     if (m_queuePairLog)
     {
@@ -209,6 +203,41 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
                 : qp;
         m_queuePairLog->Begin(sender, ns3::RdmaClock::Now());
     }
+}
+
+PendingMessages::Message
+TraceCollector::Number(uint64_t id, int64_t posted, ns3::RdmaOperation operation)
+{
+    // Posts are numbered as they come, unless the poster has numbers of its own.
+    m_marked |= MessageId::IsWarmup(id);
+    const bool measured = m_marked ? !MessageId::IsWarmup(id) : m_measuring;
+    const uint64_t flow = MessageId::HasFlow(id) ? MessageId::Flow(id) : m_posts;
+    m_posts += measured;
+    ++m_outstanding;
+    return {posted, flow, MessageId::Tag(id), measured, operation};
+}
+
+PendingMessages::Message
+TraceCollector::BeginMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation)
+{
+    m_links->Arm(); // for whoever observes it
+    return Number(id, now, operation);
+}
+
+void
+TraceCollector::EndMessage(const PendingMessages::Message& message, results::FlowRecord record)
+{
+    --m_outstanding;
+    const bool measured =
+        m_marked ? message.measured : m_measuring && message.posted >= m_baseline.time;
+    if (!measured || m_finished)
+    {
+        return;
+    }
+    record.flow = message.flow;
+    record.tag = message.tag;
+    record.start = message.posted;
+    m_flows->Add(record);
 }
 
 void

@@ -45,6 +45,7 @@ class TraceCollector
         bool attribution{false}; //!< note where the time of messages goes (TailAttribution)
         std::vector<std::string> queuePairs; //!< patterns, for queue_pairs.csv; none: no file
         bool atSender{false}; //!< a message is complete when its last ACK is at the sender
+        bool packets{true};   //!< else nothing is known of links and devices, and no file says it
         std::size_t flowRows{1000000};
         int64_t linkIntervalPs{100000000};
         std::size_t linkRows{200000};
@@ -82,6 +83,23 @@ class TraceCollector
                        int64_t posted,
                        uint64_t id,
                        ns3::RdmaOperation operation);
+
+    // Messages that move without packets, of which no NIC tells.
+
+    /// A message is posted. \param id as in a work request
+    PendingMessages::Message BeginMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation);
+    /// It is complete. \param record what the message does not say itself
+    void EndMessage(const PendingMessages::Message& message, results::FlowRecord record);
+
+    bool HasPackets() const
+    {
+        return m_options.packets;
+    }
+
+    bool IsCompleteAtSender() const
+    {
+        return m_options.atSender;
+    }
 
     ns3::RdmaFabric& GetFabric() const
     {
@@ -190,6 +208,8 @@ class TraceCollector
     {
         return !m_fabric.IsLocal(qp->GetPeerEndpoint());
     }
+
+    PendingMessages::Message Number(uint64_t id, int64_t posted, ns3::RdmaOperation operation);
 
     ns3::RdmaFabric& m_fabric;
     Options m_options;

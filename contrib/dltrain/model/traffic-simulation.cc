@@ -11,6 +11,7 @@
 #include "results/human-text.h"
 #include "results/message-id.h"
 #include "results/run-summary.h"
+#include "scenarios/spec/network-kinds.h"
 #include "scenarios/traffic/hpcc-times.h"
 
 #include <algorithm>
@@ -178,7 +179,8 @@ TrafficSimulation::MakeFlows()
     const rdma::SetUpPhase phase("making queue pairs", m_scenario.flows.size());
     const ns3::RdmaFabric& fabric = m_run.Fabric();
     m_places = std::make_unique<Places>(fabric);
-    m_transport = NetworkKind::Make("packet", {m_run.Fabric(), m_run.Collector(), *m_places});
+    m_transport = NetworkKind::Make(m_scenario.fabric.network,
+                                    {m_run.Fabric(), m_run.Collector(), *m_places});
     m_packets = dynamic_cast<NetworkTransport*>(m_transport.get());
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
@@ -540,8 +542,8 @@ TrafficSimulation::OnBegin()
     std::cout << "Network          " << m_scenario.topologyName << ": "
               << Counted(topology.Hosts().size(), "host") << ", "
               << Counted(topology.SwitchCount(), "switch", "es") << ", "
-              << Counted(topology.Links().size(), "link") << "; congestion control "
-              << m_scenario.fabric.cc << "; set up in "
+              << Counted(topology.Links().size(), "link") << "; "
+              << scenario::NetworkText(m_scenario.fabric) << "; set up in "
               << results::HumanTime(m_run.GetSetUpS() * 1e6) << "\n"
               << "Traffic          " << m_scenario.pattern << ": "
               << Counted(m_scenario.flows.size(), "flow") << ", "

@@ -42,7 +42,7 @@ TrainingSimulation::Populate()
         return m_run.Collector().Tag(name);
     });
     m_interconnect = std::make_unique<Interconnect>(m_scenario.cluster,
-                                                    "packet",
+                                                    m_scenario.fabric.network,
                                                     m_run.Fabric(),
                                                     m_run.Collector());
     m_collectives = std::make_unique<CollectiveRunner>(m_scenario.cluster,

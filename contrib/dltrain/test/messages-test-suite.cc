@@ -143,7 +143,7 @@ class Bed : public JobListener
             plan,
             collector->GetPortNames(),
             collector->GetTags(),
-            infiniBand,
+            fabric->GetLinkLayer().GetWords(),
             [this] { return collector->GetMessageParts(); });
         interconnect = std::make_unique<Interconnect>(m_cluster, "packet", *fabric, *collector);
         job = std::make_unique<JobRunner>(m_workload, *this, [this](const std::string& name) {
@@ -439,8 +439,11 @@ class MessagesTestCase : public TestCase
         for (const auto& [gpus, infiniBand] :
              {std::pair{1U, false}, std::pair{1U, true}, std::pair{2U, false}})
         {
-            for (const uint64_t bytes :
-                 {uint64_t(0), uint64_t(1), uint64_t(4096), uint64_t(4097), (1ULL << 31) + 1})
+            for (const uint64_t bytes : {uint64_t(0),
+                                         uint64_t(1),
+                                         uint64_t(4096),
+                                         uint64_t(4097),
+                                         (uint64_t(1) << 31) + 1})
             {
                 if (infiniBand && bytes > 1ULL << 31)
                 {
@@ -457,8 +460,8 @@ class MessagesTestCase : public TestCase
                 // 1 ns a byte between servers and 0.1 ns inside, and no faster.
                 const auto least = static_cast<int64_t>(bytes) * (gpus == 1 ? NS : NS / 10);
                 NS_TEST_EXPECT_MSG_GT(bed.EndOf("receive"), least, bytes << " B");
-                NS_TEST_EXPECT_MSG_EQ(bed.EndOf("receive") < bed.EndOf("send"),
-                                      gpus == 1,
+                NS_TEST_EXPECT_MSG_EQ((bed.EndOf("receive") < bed.EndOf("send")),
+                                      (gpus == 1),
                                       bytes << " B: acknowledged later between servers only");
             }
         }

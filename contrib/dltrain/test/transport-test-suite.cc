@@ -1,0 +1,276 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Transports: several jobs on one fabric, failures, channels that are opened again.
+ */
+#include "ns3/collective-runner.h"
+#include "ns3/network-transport.h"
+#include "ns3/rdma-fabric-helper.h"
+#include "ns3/simulator.h"
+#include "ns3/test.h"
+#include "ns3/trace-collector.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace ns3;
+using namespace dltrain;
+
+namespace
+{
+
+constexpr int64_t US = 1000000;
+constexpr uint64_t GBPS = 1000000000;
+
+/// Servers of `gpus` GPUs and one NIC on one switch.
+class Bed
+{
+  public:
+    Bed(uint32_t servers, uint32_t gpus)
+    {
+        topo::Topology& topology = cluster.topology;
+        std::vector<RdmaNodeSpec> nodes;
+        std::vector<RdmaLinkSpec> links;
+        for (uint32_t s = 0; s < servers; ++s)
+        {
+            topology.AddHost("h" + std::to_string(s));
+            nodes.push_back({"h" + std::to_string(s), false});
+            cluster.hostOfServer.push_back(s);
+        }
+        topology.AddSwitch("s", 1);
+        nodes.push_back({"s", true});
+        for (uint32_t s = 0; s < servers; ++s)
+        {
+            topology.Connect(s, servers, rdma::BitRate(100 * GBPS), rdma::Duration(US));
+            links.push_back({s, servers, 100 * GBPS, US, 0});
+        }
+        cluster.servers = servers;
+        cluster.server.gpus = gpus;
+        cluster.server.nics = 1;
+        cluster.server.scaleUp.perGpu = rdma::BitRate(800 * GBPS);
+        cluster.server.scaleUp.latency = rdma::Duration(US);
+        std::string error;
+        RdmaFabricHelper helper;
+        fabric = helper.Build(nodes, links, error);
+        NS_ABORT_MSG_IF(!fabric, error);
+        collector = std::make_unique<TraceCollector>(*fabric, TraceCollector::Options());
+    }
+
+    ~Bed()
+    {
+        collector.reset();
+        fabric.reset();
+        Simulator::Destroy();
+    }
+
+    scenario::ClusterSpec cluster;
+    std::unique_ptr<RdmaFabric> fabric;
+    std::unique_ptr<TraceCollector> collector;
+};
+
+/// A job: some ranks, one all-reduce.
+class Job : public CollectiveUser
+{
+  public:
+    Job(Bed& bed, const std::string& network, std::vector<Rank> ranks, uint32_t number)
+        : interconnect(bed.cluster, network, *bed.fabric, *bed.collector),
+          runner(bed.cluster, {}, interconnect, this, number),
+          m_ranks(static_cast<Rank>(ranks.size()))
+    {
+        runner.AddCommunicator(std::move(ranks));
+        const uint32_t tag = bed.collector->Tag("job " + std::to_string(number));
+        Simulator::ScheduleNow([this, tag] {
+            for (Rank rank = 0; rank < m_ranks; ++rank)
+            {
+                runner.Start(0, rank, coll::Op::kAllReduce, 100000, 0, tag, rank, 0);
+            }
+        });
+    }
+
+    void OnRankDone(uint32_t, Rank, uint64_t, int64_t) override
+    {
+        ++ranksDone;
+    }
+
+    void OnCollectiveDone(uint32_t, const CollectiveRecord& record, int64_t) override
+    {
+        end = record.end;
+    }
+
+    Interconnect interconnect;
+    CollectiveRunner runner;
+    uint32_t ranksDone = 0;
+    int64_t end = -1;
+
+  private:
+    Rank m_ranks;
+};
+
+/// Hears and notes.
+struct Notes : TransportUser
+{
+    void OnDelivered(const Delivery& delivery, int64_t now) override
+    {
+        delivered.push_back(delivery);
+        lastAt = now;
+    }
+
+    void OnSent(uint32_t, uint64_t, uint64_t id, bool failed, int64_t) override
+    {
+        (failed ? lost : sent).push_back(id);
+    }
+
+    std::vector<Delivery> delivered;
+    std::vector<uint64_t> sent;
+    std::vector<uint64_t> lost;
+    int64_t lastAt = -1;
+};
+
+} // namespace
+
+class TransportJobsTestCase : public TestCase
+{
+  public:
+    TransportJobsTestCase()
+        : TestCase("two jobs on one fabric: each hears of its own messages")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const std::string network : {"packet", "analytic"})
+        {
+            int64_t alone = 0;
+            {
+                Bed bed(8, 2);
+                Job job(bed, network, {0, 1, 2, 3, 4, 5, 6, 7}, 0);
+                Simulator::Run();
+                alone = job.end;
+                NS_TEST_EXPECT_MSG_EQ(job.ranksDone, 8, network);
+            }
+            {
+                // On servers of their own they do not disturb each other.
+                Bed bed(8, 2);
+                Job first(bed, network, {0, 1, 2, 3, 4, 5, 6, 7}, 0);
+                Job second(bed, network, {8, 9, 10, 11, 12, 13, 14, 15}, 1);
+                Simulator::Run();
+                NS_TEST_EXPECT_MSG_EQ(first.end, alone, network << ": as alone");
+                NS_TEST_EXPECT_MSG_EQ(second.end, alone, network << ": as alone");
+                NS_TEST_EXPECT_MSG_EQ(first.ranksDone + second.ranksDone, 16, network);
+            }
+            {
+                // On the same NICs both are done, later.
+                Bed bed(4, 2);
+                Job first(bed, network, {0, 2, 4, 6}, 0);
+                Job second(bed, network, {1, 3, 5, 7}, 1);
+                Simulator::Run();
+                NS_TEST_EXPECT_MSG_EQ(first.ranksDone + second.ranksDone, 8, network);
+                NS_TEST_EXPECT_MSG_EQ(bed.collector->GetOutstanding(), 0, network);
+            }
+        }
+    }
+};
+
+class TransportFailureTestCase : public TestCase
+{
+  public:
+    TransportFailureTestCase()
+        : TestCase("a message that failed is told to the user, and to who asks what is unfinished")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Bed bed(2, 1);
+        Job job(bed, "packet", {0, 1}, 0);
+        Simulator::Schedule(NanoSeconds(500), [&bed] {
+            bed.fabric->GetNic(0)->GetQueuePair(0)->Modify(RdmaQueuePair::State::ERROR);
+        });
+        Simulator::Stop(MilliSeconds(1));
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(job.ranksDone, 0, "it is stuck");
+        const std::vector<std::string> lines = job.runner.DescribeUnfinished();
+        NS_TEST_ASSERT_MSG_EQ(lines.size(), 2, "the collective, and why");
+        NS_TEST_EXPECT_MSG_EQ(
+            lines[1],
+            "messages that failed: 1, the first rank 0's for rank 1 (h0->h1 qp 2)",
+            "which it was");
+    }
+};
+
+class TransportReuseTestCase : public TestCase
+{
+  public:
+    TransportReuseTestCase()
+        : TestCase("queue pairs of a closed channel serve again, once they have rested")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Bed bed(3, 1);
+        const Places places(*bed.fabric);
+        NetworkTransport transport({*bed.fabric, *bed.collector, places});
+        Notes notes;
+        const auto open = [&](uint32_t from, uint32_t to, uint64_t cookie) {
+            ChannelName name;
+            name.from = from;
+            name.to = to;
+            const uint32_t channel = transport.Open(name, notes, cookie);
+            TransportPost post;
+            post.bytes = 5000;
+            post.id = cookie;
+            transport.Post(channel, post);
+            return channel;
+        };
+        const uint32_t first = open(0, 1, 7);
+        const RdmaQueuePair* sender = transport.GetSender(first);
+        NS_TEST_EXPECT_MSG_EQ(transport.Describe(first), "h0->h1 qp 2", "a name for people");
+        Simulator::Run();
+        NS_TEST_ASSERT_MSG_EQ(notes.delivered.size(), 1, "arrived");
+        NS_TEST_EXPECT_MSG_EQ(notes.delivered[0].cookie, 7, "the user's own word");
+        NS_TEST_ASSERT_MSG_EQ(notes.sent.size(), 1, "acknowledged");
+        NS_TEST_EXPECT_MSG_EQ(transport.GetBytesArrived(), 5000, "counted");
+        transport.Close(first);
+
+        // Too early: two new ones. Then the rested sender, of another peer, whose end is new.
+        const auto later = [&](int64_t ps, auto what) {
+            Simulator::Schedule(RdmaClock::At(ps), what);
+            Simulator::Run();
+        };
+        later(NetworkTransport::REUSE_AFTER_PS - US, [&] {
+            const uint32_t second = open(0, 1, 8);
+            NS_TEST_EXPECT_MSG_NE(transport.GetSender(second), sender, "it rests");
+        });
+        NS_TEST_EXPECT_MSG_EQ(transport.GetQueuePairs(), 4, "made");
+        later(2 * US, [&] {
+            const uint32_t third = open(0, 2, 9);
+            NS_TEST_EXPECT_MSG_EQ(transport.GetSender(third), sender, "it has rested");
+            NS_TEST_EXPECT_MSG_EQ((third == first), false, "the channel's number is another's now");
+        });
+        NS_TEST_EXPECT_MSG_EQ(transport.GetQueuePairs(), 5, "made");
+        NS_TEST_ASSERT_MSG_EQ(notes.delivered.size(), 3, "all arrived");
+        NS_TEST_EXPECT_MSG_EQ(notes.delivered[2].cookie, 9, "in their order");
+        NS_TEST_EXPECT_MSG_EQ(notes.lost.size(), 0, "none is lost");
+    }
+};
+
+class TransportTestSuite : public TestSuite
+{
+  public:
+    TransportTestSuite()
+        : TestSuite("dltrain-transport", UNIT)
+    {
+        AddTestCase(new TransportJobsTestCase, TestCase::QUICK);
+        AddTestCase(new TransportFailureTestCase, TestCase::QUICK);
+        AddTestCase(new TransportReuseTestCase, TestCase::QUICK);
+    }
+};
+
+static TransportTestSuite g_transportTestSuite;

@@ -1,0 +1,98 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/network-kinds.h"
+
+#include "scenarios/spec/launcher.h"
+
+namespace scenario
+{
+
+const std::vector<std::string>&
+OptionsOfPackets()
+{
+    static const std::vector<std::string> options = {
+        // the run
+        "pcap", "trace-qps",
+        // switches and links
+        "bit-error-rate", "buffer", "pfc", "pfc-watchdog", "pfc-watchdog-action", "ecn", "ecn-kmin",
+        "ecn-kmax", "ecn-pmax", "ecn-behind", "vls", "vl-buffer", "credit-block", "vl-high",
+        "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing",
+        // NICs
+        "cc", "cc-preset", "window", "variable-window", "timeout-exponent", "retry-count",
+        "loss-recovery", "nak-interval", "ack-priority", "cnp-priority", "static-rate",
+        // looks
+        "queue-interval", "rate-interval"};
+    return options;
+}
+
+const std::vector<NetworkKindName>&
+Networks()
+{
+    static const std::vector<NetworkKindName> kinds = {
+        {"packet", "every packet over every link, queue and switch", true},
+        {"analytic", "a formula: latency, the path's slowest link, NICs shared; no packets", false},
+    };
+    return kinds;
+}
+
+std::vector<NamedItem>
+NetworkItems()
+{
+    std::vector<NamedItem> items;
+    for (const NetworkKindName& kind : Networks())
+    {
+        items.push_back({kind.name, kind.description});
+    }
+    return items;
+}
+
+bool
+HasPackets(const FabricSpec& fabric)
+{
+    for (const NetworkKindName& kind : Networks())
+    {
+        if (fabric.network == kind.name)
+        {
+            return kind.packets;
+        }
+    }
+    return true;
+}
+
+std::string
+NetworkText(const FabricSpec& fabric)
+{
+    return HasPackets(fabric) ? "congestion control " + fabric.cc
+                              : fabric.network + " network, without packets";
+}
+
+void
+ApplyNetwork(Validation* v, FabricSpec* fabric)
+{
+    const Values& values = v->values;
+    fabric->network = values.Text("network");
+    if (HasPackets(*fabric))
+    {
+        return;
+    }
+    const std::string without = "has no meaning without packets; allowed: with --network=packet";
+    for (const std::string& option : OptionsOfPackets())
+    {
+        if (v->table.Find(option) && values.Given(option))
+        {
+            v->Fail(option, without);
+        }
+    }
+    if (values.Given("attribution") && values.Flag("attribution"))
+    {
+        v->Fail("attribution", without + ", or 0");
+    }
+    v->Decide("attribution", "0");
+    if (FindLauncher().Several())
+    {
+        v->Fail("network", "is one process; allowed under mpirun: packet");
+    }
+}
+
+} // namespace scenario
