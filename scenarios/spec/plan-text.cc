@@ -125,7 +125,7 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
     }
     if (!HasPackets(f))
     {
-        return text + Line("network", f.network + ": NICs are shared, links between switches have room for everything; switches " +
+        return text + Line("simulation", f.network + ": NICs are shared, links between switches have room for everything; switches " +
                                           rdma::ToString(f.switchLatency) + ", links " + rdma::ToString(f.linkDelay));
     }
     if (f.windowBytes)
