@@ -142,7 +142,7 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
     }
     if (!HasPackets(f))
     {
-        return text + Line("network",
+        return text + Line("simulation",
                            f.network +
                                ": NICs are shared, links between switches have room for "
                                "everything; switches " +

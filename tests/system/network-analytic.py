@@ -146,7 +146,7 @@ class AnalyticTest(SystemTest):
 
     def test_the_plan_says_it(self):
         run = self.run_program("dltrain --gpus=16 --network=analytic --dry-run")
-        self.assertRegex(run.out, r"network +analytic: ")
+        self.assertRegex(run.out, r"simulation +analytic: ")
         self.assertNotRegex(run.out, "frame-hops|packets |congestion")
         self.assertIn("--network", self.run_program("traffic --help").out)
 

@@ -33,8 +33,8 @@ namespace dltrain
  * Messages of a channel go one after the other, no faster than the slowest link of their path.
  * Apart from that, links between switches have room for everything: nothing is lost, marked, paused
  * or rerouted, no NIC slows down, and a sender whose receiver is shared does not give its other
- * messages what that one cannot take. Acknowledgements take no bandwidth; the last one is as late as
- * on an idle way back.
+ * messages what that one cannot take. Acknowledgements take no bandwidth; the last one is as late
+ * as on an idle way back.
  *
  * Five events a message; a NIC's server is touched by its own host's events only.
  */

@@ -252,7 +252,7 @@ class TransportReuseTestCase : public TestCase
         later(2 * US, [&] {
             const uint32_t third = open(0, 2, 9);
             NS_TEST_EXPECT_MSG_EQ(transport.GetSender(third), sender, "it has rested");
-            NS_TEST_EXPECT_MSG_EQ(third == first, false, "the channel's number is another's now");
+            NS_TEST_EXPECT_MSG_NE(third, first, "the number of a closed channel is another's now");
         });
         NS_TEST_EXPECT_MSG_EQ(transport.GetQueuePairs(), 5, "made");
         NS_TEST_ASSERT_MSG_EQ(notes.delivered.size(), 3, "all arrived");
