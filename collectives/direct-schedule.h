@@ -26,6 +26,12 @@ namespace coll
 class DirectSchedule : public LoopedSchedule
 {
   public:
+    DirectSchedule(const Collective& what, const Placement& placement, const Shape& shape)
+        : LoopedSchedule(what, placement, shape, 2 * (what.ranks - 1)),
+          m_parts(what.bytes, what.ranks, shape.Parts())
+    {
+    }
+
     uint64_t PartsOfMessage() const override
     {
         return LoopedSchedule::PartsOfMessage() * (m_n - 1); // to all others at once
@@ -45,12 +51,6 @@ class DirectSchedule : public LoopedSchedule
     }
 
   protected:
-    DirectSchedule(const Collective& what, const Placement& placement, const Shape& shape)
-        : LoopedSchedule(what, placement, shape, 2 * (what.ranks - 1)),
-          m_parts(what.bytes, what.ranks, shape.Parts())
-    {
-    }
-
     /// Step j of a loop: kNoRank if it receives.
     Rank SendsTo(Rank rank, StepIndex j) const
     {

@@ -161,7 +161,12 @@ CollectivePaths::Arrive(uint32_t channel, coll::Rank from, coll::Rank to, int64_
     c.head = m_flights[flight].next;
     m_flights[flight].next = m_freeFlight;
     m_freeFlight = flight;
-    const uint32_t cause = m_flights[flight].cause;
+    return ArriveAfter(m_flights[flight].cause, from, to, now);
+}
+
+uint32_t
+CollectivePaths::ArriveAfter(uint32_t cause, coll::Rank from, coll::Rank to, int64_t now)
+{
     if (cause == NONE)
     {
         return NONE;

@@ -103,6 +103,8 @@ class CollectivePaths
     void Post(uint32_t channel, uint32_t cause);
     /// It arrives: to be called while the network tells of it. \return a record, held
     uint32_t Arrive(uint32_t channel, coll::Rank from, coll::Rank to, int64_t now);
+    /// The same of a message whose cause the caller has kept. \param cause held, which ends here
+    uint32_t ArriveAfter(uint32_t cause, coll::Rank from, coll::Rank to, int64_t now);
     /// A message inside a server arrives. \param cause held, which ends here. \return a record,
     /// held
     uint32_t ArriveInside(uint32_t cause,

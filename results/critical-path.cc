@@ -39,6 +39,13 @@ IsCollective(const training::Task& task)
     return task.kind == training::TaskKind::kCollective;
 }
 
+/// Over messages, so that paths may lead to another rank.
+bool
+Communicates(const training::Task& task)
+{
+    return task.kind != training::TaskKind::kCompute && task.kind != training::TaskKind::kMemory;
+}
+
 } // namespace
 
 uint16_t
@@ -48,7 +55,7 @@ CriticalPath::DepthFor(const training::TrainingPlan& plan)
     for (const training::StepGraph& graph : plan.roles)
     {
         collectives.push_back(static_cast<std::size_t>(
-            std::count_if(graph.tasks.begin(), graph.tasks.end(), IsCollective)));
+            std::count_if(graph.tasks.begin(), graph.tasks.end(), Communicates)));
     }
     std::size_t held = 1;
     for (const uint32_t role : plan.roleOf)
@@ -64,6 +71,7 @@ CriticalPath::CriticalPath(const training::TrainingPlan& plan,
                            const rdma::LinkWords& link,
                            std::function<const MessageParts*()> partsOf)
     : m_plan(plan),
+      m_match(plan),
       m_ports(ports),
       m_tags(tags),
       m_link(link),
@@ -111,7 +119,7 @@ CriticalPath::OnCall(const CallRecord& call)
     const auto task = static_cast<std::size_t>(call.task - call.graph->tasks.data());
     Times& times = step[m_offsets[call.rank] + task];
     times = {call.start, call.end, CollectivePaths::NONE};
-    if (IsCollective(*call.task))
+    if (Communicates(*call.task))
     {
         times.path = m_paths.GetLeaving();
         m_paths.Hold(times.path);
@@ -236,6 +244,20 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
             part.waited = part.start - first;
             AddCollective(times, end, part);
         }
+        else if (Communicates(call))
+        {
+            // A receive that waited goes back to its send.
+            const Times& times = Of(step, rank, task);
+            const training::RankTask* send = m_match.SendOf(rank, task);
+            if (send && times.path != CollectivePaths::NONE)
+            {
+                rank = part.rank = send->rank;
+                task = send->task;
+                part.start = Of(step, rank, task).start;
+                part.waited = std::max<int64_t>(0, part.start - times.start);
+            }
+            AddCollective(times, end, part);
+        }
         else
         {
             // Half of the GPUs that compute the same are this fast.
@@ -267,7 +289,7 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
             }
         };
         consider(m_before[role][task]);
-        for (const training::TaskId t : call.after)
+        for (const training::TaskId t : m_plan.roles[role].tasks[task].after)
         {
             consider(t);
         }
@@ -350,7 +372,7 @@ CriticalPath::ToJson() const
                                    {"rank", part.rank},
                                    {"start_us", Us(part.start)},
                                    {"end_us", Us(part.end)}};
-        if (IsCollective(*part.task))
+        if (Communicates(*part.task))
         {
             one["waited_us"] = Us(part.waited);
             one["messages"] = part.messages;
@@ -456,7 +478,7 @@ CriticalPath::InLines() const
     const Part* latest = nullptr;
     for (const Part& part : m_path)
     {
-        if (!IsCollective(*part.task))
+        if (!Communicates(*part.task))
         {
             continue;
         }

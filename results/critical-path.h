@@ -6,6 +6,7 @@
 
 #include "results/collective-paths.h"
 #include "results/records.h"
+#include "scenarios/training/message-match.h"
 #include "scenarios/training/step-graph.h"
 
 #include <array>
@@ -140,6 +141,7 @@ class CriticalPath
     void AddHop(const Hop& longest, std::vector<Line>& lines) const;
 
     const training::TrainingPlan& m_plan;
+    training::MessageMatch m_match;
     const std::vector<std::string>& m_ports;
     const std::vector<std::string>& m_tags;
     const rdma::LinkWords& m_link;

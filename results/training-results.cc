@@ -10,7 +10,7 @@
 #include "results/message-id.h"
 #include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/memory-estimate.h"
 
 namespace results
 {

@@ -77,7 +77,8 @@ JsonReader::JsonReader(std::string file, std::vector<Error>& errors)
 void
 JsonReader::Fail(const Path& path, const json* value, const std::string& message)
 {
-    m_errors.push_back({path.empty() ? "/" : path, value ? Shown(*value) : "", message, m_file});
+    m_errors.push_back(
+        {path.empty() ? "/" : path, value ? Shown(*value) : "", message, "", m_file});
 }
 
 bool
@@ -113,7 +114,7 @@ JsonReader::Parse(const std::string& text)
         json document = json::parse(text, watch);
         if (!twice.empty())
         {
-            m_errors.push_back({"", Quoted(twice), "is twice in one object", m_file});
+            m_errors.push_back({"", Quoted(twice), "is twice in one object", "", m_file});
             return std::nullopt;
         }
         return document;
@@ -137,7 +138,7 @@ JsonReader::Parse(const std::string& text)
         {
             c = c >= 0x20 && c < 0x7f ? c : '?';
         }
-        m_errors.push_back({"", "", "malformed JSON: " + what.substr(0, 300), place});
+        m_errors.push_back({"", "", "malformed JSON: " + what.substr(0, 300), "", place});
         return std::nullopt;
     }
 }

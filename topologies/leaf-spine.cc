@@ -133,6 +133,7 @@ MakeLeafSpine(const TopologyRequest& r)
                          : "a spine one to each of " + std::to_string(leaves) + " leaves") +
                  "; allowed: at most 65535",
              "",
+             "",
              blamed == "leaves" ? "spines" : "leaves"}); // both make it what it is
     }
     else if (nodes > detail::kMostNodes || links > detail::kMostLinks)
@@ -145,6 +146,7 @@ MakeLeafSpine(const TopologyRequest& r)
                                      "of leaves and spines together: at most " +
                                      std::to_string(detail::kMostNodes) + " nodes and " +
                                      std::to_string(detail::kMostLinks) + " links",
+                                 "",
                                  "",
                                  "spines"});
     }

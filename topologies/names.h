@@ -7,7 +7,8 @@
 #ifndef TOPOLOGIES_NAMES_H
 #define TOPOLOGIES_NAMES_H
 
-#include <algorithm>
+#include "contrib/rdma/core/nearest-name.h"
+
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
@@ -65,86 +66,11 @@ SameName(const std::string& text, const std::string& name)
     return meant == folded || meant == withSigns(name);
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, upper and
-/// lower case being the same (optimal string alignment). Time and memory grow with the product of
-/// the lengths.
-inline size_t
-EditDistance(const std::string& a, const std::string& b)
-{
-    const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-    const size_t width = b.size() + 1;
-    std::vector<size_t> d((a.size() + 1) * width);
-    for (size_t i = 0; i <= a.size(); ++i)
-    {
-        for (size_t j = 0; j < width; ++j)
-        {
-            if (i == 0 || j == 0)
-            {
-                d[i * width + j] = i + j;
-                continue;
-            }
-            const bool same = lower(a[i - 1]) == lower(b[j - 1]);
-            size_t best = std::min({d[(i - 1) * width + j] + 1,
-                                    d[i * width + j - 1] + 1,
-                                    d[(i - 1) * width + j - 1] + (same ? 0 : 1)});
-            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-                lower(a[i - 2]) == lower(b[j - 1]))
-            {
-                best = std::min(best, d[(i - 2) * width + j - 2] + 1);
-            }
-            d[i * width + j] = best;
-        }
-    }
-    return d.back();
-}
-
-/// The name nearest to `name`, or "" if none is near enough to be what was meant: at most a third
-/// of its letters (and at least two) may differ, or one begins with the other. Ties go to the
-/// first.
-inline std::string
-NearestName(const std::string& name, const std::vector<std::string>& names)
-{
-    // A longer text than this is no misspelt name, and would only cost time.
-    constexpr size_t kLongest = 100;
-    if (name.empty() || name.size() > kLongest)
-    {
-        return {};
-    }
-    std::string best;
-    size_t bestDistance = std::max<size_t>(2, name.size() / 3) + 1;
-    for (const std::string& candidate : names)
-    {
-        if (candidate.size() > kLongest)
-        {
-            continue;
-        }
-        const size_t distance = EditDistance(name, candidate);
-        if (distance < bestDistance && distance < std::max(name.size(), candidate.size()))
-        {
-            best = candidate;
-            bestDistance = distance;
-        }
-    }
-    if (best.empty() && name.size() >= 3)
-    {
-        for (const std::string& candidate : names)
-        {
-            const size_t common = std::min(name.size(), candidate.size());
-            if (common >= 3 &&
-                EditDistance(name.substr(0, common), candidate.substr(0, common)) == 0)
-            {
-                return candidate;
-            }
-        }
-    }
-    return best;
-}
-
 /// " (did you mean fat-tree?)", or "" if nothing is near: to be put behind an error message.
 inline std::string
 DidYouMean(const std::string& name, const std::vector<std::string>& names)
 {
-    const std::string nearest = NearestName(name, names);
+    const std::string nearest = rdma::NearestName(name, names);
     return nearest.empty() ? std::string() : " (did you mean " + nearest + "?)";
 }
 

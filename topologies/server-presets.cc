@@ -8,31 +8,31 @@
  * 80, V100 150, A100 300, H100 and H200 450, B200 900 GB/s; PCIe x16 3.0 15.75, 4.0 31.5, 5.0 63
  * GB/s (16 lanes of 8, 16, 32 GT/s times 128/130).
  *
- * Efficiency: what NCCL expects a link to carry, over its rate; NVIDIA/nccl@069a3d4 src/graph/topo.h
- * has, in GB/s a link, P100 (SM60) 18 of 20, V100 and A100 (SM70, SM80) 20 of 25, H100 (SM90) 20.6
- * of 25, B200 (SM100) 40.1 of 50, and PCIe 3.0 x16 12 of 15.75 (others in proportion to their
- * rate). It is not fitted to measurements; those there are agree: all-reduce in 8 A100s reaches 235
- * GB/s (240 expected; src/graph/tuning.cc bounds it by 235 on SM80 in NVIDIA/nccl@01afd20), in 4
- * H100s 368, point to point 376 (371), on a GB200 746 (722): ml-eng. Of PCIe's 24% the packets'
- * overhead alone is 17.5%: pcie-bench/pcie-model@1fe7cde, model/pcie.py (Neugebauer et al.,
- * "Understanding PCIe performance for end host networking", SIGCOMM 2018), with a payload of 256 B a
- * packet (assumed) has acknowledgements and credits of the other direction of 8 B each 168 B at
- * most, skip sets of 4 B each 1,538 B, and of 280 B that are left 24 of framing, sequence number,
- * LCRC and header: (1 - 16/168 - 4/1538) x 256/280 = 82.5%.
+ * Efficiency: what NCCL expects a link to carry, over its rate; NVIDIA/nccl@069a3d4
+ * src/graph/topo.h has, in GB/s a link, P100 (SM60) 18 of 20, V100 and A100 (SM70, SM80) 20 of 25,
+ * H100 (SM90) 20.6 of 25, B200 (SM100) 40.1 of 50, and PCIe 3.0 x16 12 of 15.75 (others in
+ * proportion to their rate). It is not fitted to measurements; those there are agree: all-reduce in
+ * 8 A100s reaches 235 GB/s (240 expected; src/graph/tuning.cc bounds it by 235 on SM80 in
+ * NVIDIA/nccl@01afd20), in 4 H100s 368, point to point 376 (371), on a GB200 746 (722): ml-eng. Of
+ * PCIe's 24% the packets' overhead alone is 17.5%: pcie-bench/pcie-model@1fe7cde, model/pcie.py
+ * (Neugebauer et al., "Understanding PCIe performance for end host networking", SIGCOMM 2018), with
+ * a payload of 256 B a packet (assumed) has acknowledgements and credits of the other direction of
+ * 8 B each 168 B at most, skip sets of 4 B each 1,538 B, and of 280 B that are left 24 of framing,
+ * sequence number, LCRC and header: (1 - 16/168 - 4/1538) x 256/280 = 82.5%.
  *
- * Latency: "nccl-tuner" is NVIDIA/nccl src/graph/tuning.cc, hwLatencies of a ring: LL, in which data
- * and flag travel in one store, 0.6 us over NVLink and 1.0 us over PCIe, Simple 3.4 and 5.7 us
+ * Latency: "nccl-tuner" is NVIDIA/nccl src/graph/tuning.cc, hwLatencies of a ring: LL, in which
+ * data and flag travel in one store, 0.6 us over NVLink and 1.0 us over PCIe, Simple 3.4 and 5.7 us
  * (NVIDIA/nccl@01afd20 has 0.47 for LL over NVLink, and the others). Its LL128 is left out.
  *
  * A PCIe server has one PCIe switch for two GPUs, with one x16 uplink, so its host bridge carries
  * gpus / 2 such links: assumed.
  *
- * NICs are those of the fabric between GPUs. "basepod" is NVIDIA's DGX BasePOD reference architecture,
- * https://docs.nvidia.com/dgx-basepod/reference-architecture-infrastructure-foundation-enterprise-ai/latest/core-components.html:
- * DGX H100, H200 and B200 have eight single-port ConnectX-7, up to 400 Gb/s on InfiniBand or Ethernet. DGX-1 has four EDR
- * ports of 100 Gb/s: NVIDIA's white paper "DGX-1 With Tesla V100 System Architecture" and, with P100,
- * http://iptronics.com/solutions/machine-learning/nvidia.php. Rates of PCIe servers: the fastest that an x16 slot of their
- * generation carries, assumed.
+ * NICs are those of the fabric between GPUs. "basepod" is NVIDIA's DGX BasePOD reference
+ * architecture,
+ * https://docs.nvidia.com/dgx-basepod/reference-architecture-infrastructure-foundation-enterprise-ai/latest/core-components.html: DGX H100, H200 and B200 have eight single-port ConnectX-7, up to 400 Gb/s on InfiniBand or Ethernet. DGX-1 has four EDR
+ * ports of 100 Gb/s: NVIDIA's white paper "DGX-1 With Tesla V100 System Architecture" and, with
+ * P100, http://iptronics.com/solutions/machine-learning/nvidia.php. Rates of PCIe servers: the
+ * fastest that an x16 slot of their generation carries, assumed.
  */
 #include "topologies/server.h"
 

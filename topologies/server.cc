@@ -163,7 +163,7 @@ ServerPresets()
         if (!servers)
         {
             // A test reads them, so this is never seen by a user.
-            throw std::logic_error(ToString(errors.at(0)));
+            throw std::logic_error(errors.at(0).Sentence());
         }
         return *servers;
     }();

@@ -192,12 +192,6 @@ FindGpu(std::string_view name)
     return gpu;
 }
 
-std::vector<std::string>
-NearestGpus(std::string_view name)
-{
-    return NearestNames(name, GpuNames());
-}
-
 std::optional<GpuSpec>
 ParseGpuJson(const nlohmann::json& json, std::vector<Problem>& problems)
 {
@@ -216,10 +210,10 @@ ParseGpuJson(const nlohmann::json& json, std::vector<Problem>& problems)
         }
         else
         {
-            const auto nearest = NearestGpus(base);
+            const std::string nearest = rdma::NearestName(base, GpuNames());
             in.Error("base",
                      "\"" + rdma::Shown(base, 60) + "\" is not a known GPU" +
-                         (nearest.empty() ? "" : "; did you mean \"" + nearest[0] + "\"?"));
+                         (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
         }
     }
     in.Text("name", gpu.name);

@@ -71,8 +71,6 @@ std::vector<std::pair<std::string, std::string>> GpuSpellings();
 /// "A100-SXM4-80GB").
 std::optional<GpuSpec> FindGpu(std::string_view name);
 
-std::vector<std::string> NearestGpus(std::string_view name);
-
 /// A user's own GPU:
 ///   {"name": "X", "bf16_tflops": 400, "fp32_tflops": 20, "memory_bandwidth_GBps": 2000,
 ///    "memory_GB": 64, "matrix_efficiency": 0.6, "fp32_efficiency": 0.8, "memory_efficiency": 0.9}

@@ -271,10 +271,4 @@ FindModel(std::string_view name)
     return model;
 }
 
-std::vector<std::string>
-NearestModels(std::string_view name)
-{
-    return NearestNames(name, ModelNames());
-}
-
 } // namespace training

@@ -119,9 +119,6 @@ std::vector<std::pair<std::string, std::string>> ModelSpellings();
 /// By canonical name or alias; case, '-', '_' and spaces do not matter ("bloom560m", "BLOOM_560M").
 std::optional<ModelSpec> FindModel(std::string_view name);
 
-/// Up to three canonical names closest to a misspelt one, best first.
-std::vector<std::string> NearestModels(std::string_view name);
-
 /// A model from a user's JSON. Problems are appended; nothing is returned if any of them is an
 /// error.
 std::optional<ModelSpec> ParseModelJson(const nlohmann::json& json, std::vector<Problem>& problems);

@@ -32,32 +32,6 @@ PlainName(std::string_view name)
     return topo::FoldedName(std::string(name));
 }
 
-/// Up to three of `names`, the most similar to `name` first; none that would need half of its
-/// letters changed.
-inline std::vector<std::string>
-NearestNames(std::string_view name, const std::vector<std::string>& names)
-{
-    const std::string plain = PlainName(name);
-    std::vector<std::pair<size_t, std::string>> found;
-    for (const auto& n : names)
-    {
-        const size_t d = rdma::NameDistance(plain, PlainName(n));
-        if (2 * d <= std::max(plain.size(), size_t{2}))
-        {
-            found.emplace_back(d, n);
-        }
-    }
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-        return a.first < b.first;
-    });
-    std::vector<std::string> nearest;
-    for (size_t i = 0; i < found.size() && i < 3; ++i)
-    {
-        nearest.push_back(found[i].second);
-    }
-    return nearest;
-}
-
 /// Each "name" of a list of objects and each of its "aliases", with the entry's name.
 inline std::vector<std::pair<std::string, std::string>>
 SpellingsIn(const nlohmann::json& list)
@@ -212,8 +186,8 @@ class ObjectReader
             if (std::find(m_known.begin(), m_known.end(), key) == m_known.end())
             {
                 std::string text = "is not a known member";
-                const auto nearest = NearestNames(key, m_known);
-                text += nearest.empty() ? "" : "; did you mean \"" + nearest.front() + "\"?";
+                const std::string nearest = rdma::NearestName(key, m_known);
+                text += nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?";
                 Error(key, text);
             }
         }

@@ -4,6 +4,7 @@
 #include "scenarios/spec/capture-options.h"
 
 #include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/port-selector.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shown-text.h"
@@ -117,7 +118,7 @@ CheckHostName(const topo::Topology& topology,
         {
             names.push_back(topology.Nodes()[topology.Hosts()[i]].name);
         }
-        *nearest = topo::NearestName(name, names);
+        *nearest = rdma::NearestName(name, names);
         const std::string& example = topology.Nodes()[topology.Hosts().front()].name;
         return "'" + rdma::Shown(name, 60) + "' is no host of this network; allowed: a host (" +
                example + ") or its port (" + example + ":0)";
@@ -154,7 +155,11 @@ std::vector<Option>
 CaptureOptionRows(const std::string& group, const std::string& json)
 {
     return {
-        Opt("pcap-format", Kind::kName, json, group, "pcap: a file for each port; pcapng: one file, an interface for each port")
+        Opt("pcap-format",
+            Kind::kName,
+            json,
+            group,
+            "pcap: a file for each port; pcapng: one file, an interface for each port")
             .Names("capture format",
                    {{"pcap", "a file for each port"},
                     {"pcapng", "one file, an interface for each port, with directions"}})
@@ -164,7 +169,8 @@ CaptureOptionRows(const std::string& group, const std::string& json)
             Kind::kBytes,
             json,
             group,
-            "bytes kept of each frame; 96 takes all headers, but tshark calls cut data packets malformed")
+            "bytes kept of each frame; 96 takes all headers, but tshark calls cut data packets "
+            "malformed")
             .Shows("BYTES")
             .Otherwise("all")
             .Range(14, 262144)
@@ -190,7 +196,8 @@ CaptureOptionRows(const std::string& group, const std::string& json)
             json,
             group,
             "capture these only: data from host (or host:port) SRC to DST, their ACKs, NAKs and "
-            "CNPs; with the word pfc PFC frames too, with credits InfiniBand's flow-control packets")
+            "CNPs; with the word pfc PFC frames too, with credits InfiniBand's flow-control "
+            "packets")
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("everything")
@@ -218,18 +225,17 @@ FlowEnds(const topo::Topology& topology,
     if (arrow == std::string::npos)
     {
         const auto& hosts = topology.Hosts();
-        const std::string allowed = "allowed: SRC->DST (" +
-                                    topology.Nodes()[hosts.back()].name + "->" +
-                                    topology.Nodes()[hosts.front()].name + "), " + control;
+        const std::string allowed = "allowed: SRC->DST (" + topology.Nodes()[hosts.back()].name +
+                                    "->" + topology.Nodes()[hosts.front()].name + "), " + control;
         if (flow == LinkControl(!infiniBand))
         {
-            return infiniBand ? "means PFC frames, but the links of --fabric=ib have credits; " +
-                                    allowed
-                              : "means flow-control packets, but only the links of --fabric=ib "
-                                "have credits; " +
-                                    allowed;
+            return infiniBand
+                       ? "means PFC frames, but the links of --fabric=ib have credits; " + allowed
+                       : "means flow-control packets, but only the links of --fabric=ib "
+                         "have credits; " +
+                             allowed;
         }
-        *nearest = topo::NearestName(flow, {control});
+        *nearest = rdma::NearestName(flow, {control});
         return "is no flow; " + allowed;
     }
     const std::string names[] = {flow.substr(0, arrow), flow.substr(arrow + 2)};
@@ -304,7 +310,7 @@ CheckCaptureName(const topo::Topology& topology, const std::string& name, std::s
             break;
         }
     }
-    *nearest = topo::NearestName(name, names);
+    *nearest = rdma::NearestName(name, names);
     return "is no node, port or link of this network; allowed: all, a node (" +
            topology.Nodes().front().name + "), a port (" + topology.Nodes().back().name +
            ":0) or a link (" + topology.LinkName(0, true) + ")";
@@ -327,10 +333,10 @@ CheckCaptureNames(Validation* v, const topo::Topology& topology)
         }
         if (wrong.empty())
         {
-            const auto [same, isNew] =
-                known.emplace(MeaningsOf(topology, name, true), name);
-            wrong = isNew ? "" : "means the same as " + rdma::Shown(same->second, 60) +
-                                     "; allowed: each node, port and link once";
+            const auto [same, isNew] = known.emplace(MeaningsOf(topology, name, true), name);
+            wrong = isNew ? ""
+                          : "means the same as " + rdma::Shown(same->second, 60) +
+                                "; allowed: each node, port and link once";
         }
         if (!wrong.empty())
         {
@@ -371,13 +377,14 @@ MakeCapture(Validation* v, const topo::Topology* topology)
         rdma::kRethBytes + rdma::kImmDtBytes;
     if (capture.snapLength && capture.snapLength < largest)
     {
-        v->notes.push_back("--pcap-snaplen=" + std::to_string(capture.snapLength) +
-                           ": tshark and Wireshark show data packets that are cut as \"Invalid Packet "
-                           "Length from LRH! [Malformed Packet]\", because their InfiniBand dissector "
-                           "wants the whole payload; headers, lengths and sequence numbers are right. "
-                           "Packets of up to " +
-                           std::to_string(largest) + " B are whole from --pcap-snaplen=" +
-                           std::to_string(largest) + " on");
+        v->notes.push_back(
+            "--pcap-snaplen=" + std::to_string(capture.snapLength) +
+            ": tshark and Wireshark show data packets that are cut as \"Invalid Packet "
+            "Length from LRH! [Malformed Packet]\", because their InfiniBand dissector "
+            "wants the whole payload; headers, lengths and sequence numbers are right. "
+            "Packets of up to " +
+            std::to_string(largest) +
+            " B are whole from --pcap-snaplen=" + std::to_string(largest) + " on");
     }
     capture.fileBytes = v->values.Integer("pcap-size");
     capture.files = v->values.U32("pcap-files");
@@ -387,13 +394,13 @@ MakeCapture(Validation* v, const topo::Topology* topology)
     {
         std::string nearest;
         std::pair<Meaning, Meaning> ends;
-        std::string wrong =
-            topology ? FlowEnds(*topology, infiniBand, flow, &ends, &nearest) : "";
+        std::string wrong = topology ? FlowEnds(*topology, infiniBand, flow, &ends, &nearest) : "";
         if (topology && wrong.empty())
         {
             const auto [same, isNew] = known.emplace(ends, flow);
-            wrong = isNew ? "" : "means the same as " + rdma::Shown(same->second, 60) +
-                                     "; allowed: each flow once";
+            wrong = isNew ? ""
+                          : "means the same as " + rdma::Shown(same->second, 60) +
+                                "; allowed: each flow once";
         }
         if (!wrong.empty())
         {

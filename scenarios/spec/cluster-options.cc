@@ -1,13 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Options of programs whose ranks are GPUs in servers (dltrain, collperf), and what they make together.
+ * Options of programs whose ranks are GPUs in servers (dltrain, collperf), and what they make
+ * together.
  */
 #include "scenarios/spec/cluster-options.h"
 
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/ib-link.h"
+#include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/infiniband.h"
@@ -35,9 +37,11 @@ ServerItems()
     std::vector<NamedItem> items;
     for (const auto& s : topo::ServerPresets())
     {
-        items.push_back({s.name, std::to_string(s.gpus) + " x " + s.gpu + ", " + topo::ToString(s.scaleUp.kind) + " " +
-                                     rdma::ToString(s.scaleUp.perGpu) + " a GPU, " + topo::Counted(s.nics, "NIC") + " of " +
-                                     rdma::ToString(s.nicRate)});
+        items.push_back({s.name,
+                         std::to_string(s.gpus) + " x " + s.gpu + ", " +
+                             topo::ToString(s.scaleUp.kind) + " " +
+                             rdma::ToString(s.scaleUp.perGpu) + " a GPU, " +
+                             topo::Counted(s.nics, "NIC") + " of " + rdma::ToString(s.nicRate)});
     }
     return items;
 }
@@ -51,7 +55,9 @@ AlgorithmItems()
         for (const coll::Algorithm* a : coll::AlgorithmsFor(op))
         {
             const std::string line = coll::OpName(op) + ": " + a->Description();
-            const auto it = std::find_if(items.begin(), items.end(), [&](const NamedItem& i) { return i.name == a->Name(); });
+            const auto it = std::find_if(items.begin(), items.end(), [&](const NamedItem& i) {
+                return i.name == a->Name();
+            });
             if (it == items.end())
             {
                 items.push_back({a->Name(), line});
@@ -76,15 +82,23 @@ ClusterOptionRows(const ClusterDefaults& d)
             .Otherwise(d.serversNote)
             .Range(1, static_cast<double>(kMostRanks))
             .Example("8"),
-        Opt(d.total, Kind::kInteger, json, group, d.totalHelp).Otherwise(d.totalNote).Range(1, static_cast<double>(kMostRanks)).Example("32"),
-        Opt("server", Kind::kNameOrFile, json, group,
-            "what a server is made of, a preset or a JSON file; if named, it brings its GPUs, its NICs and their rate, unless these "
+        Opt(d.total, Kind::kInteger, json, group, d.totalHelp)
+            .Otherwise(d.totalNote)
+            .Range(1, static_cast<double>(kMostRanks))
+            .Example("32"),
+        Opt("server",
+            Kind::kNameOrFile,
+            json,
+            group,
+            "what a server is made of, a preset or a JSON file; if named, it brings its GPUs, its "
+            "NICs and their rate, unless these "
             "are given")
             .Names("server", ServerItems)
             .Default("dgx-a100")
             .Example("dgx-h100"),
         Opt("gpus-per-server", Kind::kInteger, json, group, "GPUs of a server")
-            .Otherwise(d.gpusPerServer ? std::to_string(d.gpusPerServer) + own : "8, or as the server has")
+            .Otherwise(d.gpusPerServer ? std::to_string(d.gpusPerServer) + own
+                                       : "8, or as the server has")
             .Range(1, topo::kMostGpus)
             .Example("4"),
         Opt("nics-per-server", Kind::kInteger, json, group, "network interfaces of a server")
@@ -105,7 +119,11 @@ CollectiveOptionRows()
     const std::string group = "Collectives";
     const std::string json = "/collectives";
     return {
-        Opt("algorithm", Kind::kList, json, group, "an algorithm for all operations, or OP=NAME,OP=NAME")
+        Opt("algorithm",
+            Kind::kList,
+            json,
+            group,
+            "an algorithm for all operations, or OP=NAME,OP=NAME")
             .Shows("NAME|OP=NAME,...")
             .Otherwise("ring, and direct for alltoall")
             .Example("all_reduce=ring"),
@@ -113,11 +131,20 @@ CollectiveOptionRows()
             .Otherwise("the algorithm's own, one a NIC for rings")
             .Range(1, coll::kMaxChannels)
             .Example("2"),
-        Opt("pipeline", Kind::kBytes, json, group, "largest message of a pipelined algorithm; hierarchical ones choose it so that both levels work at once, others do not cut")
+        Opt("pipeline",
+            Kind::kBytes,
+            json,
+            group,
+            "largest message of a pipelined algorithm; hierarchical ones choose it so that both "
+            "levels work at once, others do not cut")
             .Otherwise("the algorithm's own")
             .Range(1, 9e15)
             .Example("512KiB"),
-        Opt("step-latency", Kind::kDuration, json, group, "time that software takes before every send of a schedule")
+        Opt("step-latency",
+            Kind::kDuration,
+            json,
+            group,
+            "time that software takes before every send of a schedule")
             .Default("0ns")
             .Range(0, 1e12)
             .Example("2us"),
@@ -142,7 +169,7 @@ ChosenServer(Validation* v)
     const auto servers = topo::ReadServers(*text, name, errors);
     for (const auto& e : errors)
     {
-        v->errors.push_back({"", "", topo::ToString(e), ""});
+        v->errors.push_back({"", "", e.Sentence(), ""});
     }
     if (!servers)
     {
@@ -150,7 +177,8 @@ ChosenServer(Validation* v)
     }
     if (servers->size() != 1)
     {
-        v->Fail("server", "has " + std::to_string(servers->size()) + " servers; allowed: a file with one");
+        v->Fail("server",
+                "has " + std::to_string(servers->size()) + " servers; allowed: a file with one");
         return std::nullopt;
     }
     return servers->front();
@@ -164,14 +192,8 @@ ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server)
     {
         return;
     }
-    const auto decide = [&](const char* option, const std::string& text) {
-        if (!values.Given(option))
-        {
-            v->Decide(option, text);
-        }
-    };
-    decide("gpus-per-server", std::to_string(server->gpus));
-    decide("nics-per-server", std::to_string(server->nics));
+    v->DecideUnlessGiven("gpus-per-server", std::to_string(server->gpus));
+    v->DecideUnlessGiven("nics-per-server", std::to_string(server->nics));
     if (values.Given("nic") || server->nicRate.bps == 0)
     {
         return;
@@ -193,8 +215,10 @@ ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server)
     }
     if (nic.empty())
     {
-        v->Fail("server", "has NICs of " + rdma::ToString(server->nicRate) + ", of which there is none; give --nic, allowed: " +
-                              JoinNames(infiniBand ? InfiniBandNicItems() : EthernetNicItems()));
+        v->Fail("server",
+                "has NICs of " + rdma::ToString(server->nicRate) +
+                    ", of which there is none; give --nic, allowed: " +
+                    JoinNames(infiniBand ? InfiniBandNicItems() : EthernetNicItems()));
         return;
     }
     v->Decide("nic", nic);
@@ -203,11 +227,15 @@ ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server)
 std::string
 NicsText(const ClusterSpec& cluster, const FabricSpec& fabric)
 {
-    return (cluster.server.nics == 1 ? "" : std::to_string(cluster.server.nics) + " x ") + fabric.nic;
+    return (cluster.server.nics == 1 ? "" : std::to_string(cluster.server.nics) + " x ") +
+           fabric.nic;
 }
 
 Cluster
-MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::ServerSpec>& server, FabricSpec* fabric)
+MakeCluster(Validation* v,
+            const ClusterDefaults& d,
+            const std::optional<topo::ServerSpec>& server,
+            FabricSpec* fabric)
 {
     Cluster result;
     auto& values = v->values;
@@ -219,7 +247,8 @@ MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::S
     c.server = *server;
     if (!values.Present("gpus-per-server"))
     {
-        v->Decide("gpus-per-server", std::to_string(d.gpusPerServer ? d.gpusPerServer : c.server.gpus));
+        v->Decide("gpus-per-server",
+                  std::to_string(d.gpusPerServer ? d.gpusPerServer : c.server.gpus));
     }
     if (!values.Present("nics-per-server"))
     {
@@ -241,25 +270,33 @@ MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::S
         if (total % perServer != 0)
         {
             const uint32_t below = total / perServer * perServer;
-            const std::string multiples = "multiples of " + std::to_string(perServer) + ", such as " +
-                                          (below ? std::to_string(below) + " or " : "") + std::to_string(below + perServer);
+            const std::string multiples =
+                "multiples of " + std::to_string(perServer) + ", such as " +
+                (below ? std::to_string(below) + " or " : "") + std::to_string(below + perServer);
             if (haveTotal)
             {
-                v->Fail(d.total, "does not fill servers of " + topo::Counted(perServer, "GPU") + "; allowed: " + multiples,
-                        std::to_string(below && total - below <= perServer / 2 ? below : below + perServer));
+                v->Fail(d.total,
+                        "does not fill servers of " + topo::Counted(perServer, "GPU") +
+                            "; allowed: " + multiples,
+                        std::to_string(
+                            below && total - below <= perServer / 2 ? below : below + perServer));
             }
             else
             {
-                v->Fail("gpus-per-server", std::to_string(total) + " ranks (the default of --" + d.total +
-                                               ") do not fill such servers; give --" + d.total + ", allowed: " + multiples);
+                v->Fail("gpus-per-server",
+                        std::to_string(total) + " ranks (the default of --" + d.total +
+                            ") do not fill such servers; give --" + d.total +
+                            ", allowed: " + multiples);
             }
             return result;
         }
         used = total / perServer;
         if (haveServers && used > installed)
         {
-            v->Fail(d.total, topo::Counted(installed, "server") + (installed == 1 ? " has " : " have ") +
-                                 topo::Counted(uint64_t(installed) * perServer, "GPU") + "; allowed: at most that, or --servers=" + std::to_string(used));
+            v->Fail(d.total,
+                    topo::Counted(installed, "server") + (installed == 1 ? " has " : " have ") +
+                        topo::Counted(uint64_t(installed) * perServer, "GPU") +
+                        "; allowed: at most that, or --servers=" + std::to_string(used));
             return result;
         }
         installed = haveServers || fromFile ? installed : used;
@@ -270,12 +307,17 @@ MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::S
     }
     if (uint64_t(installed) * perServer > kMostRanks)
     {
-        v->Fail(haveServers ? "servers" : d.total, "makes " + std::to_string(uint64_t(installed) * perServer) +
-                                                       " GPUs; allowed: at most " + std::to_string(kMostRanks));
+        v->Fail(haveServers ? "servers" : d.total,
+                "makes " + std::to_string(uint64_t(installed) * perServer) +
+                    " GPUs; allowed: at most " + std::to_string(kMostRanks));
         return result;
     }
 
-    const Network network = MakeNetwork(v, installed, c.server.nics, haveTotal && !haveServers ? d.total : "servers", fabric);
+    const Network network = MakeNetwork(v,
+                                        installed,
+                                        c.server.nics,
+                                        haveTotal && !haveServers ? d.total : "servers",
+                                        fabric);
     if (!network.valid)
     {
         return result;
@@ -285,8 +327,10 @@ MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::S
     used = used ? used : installed;
     if (used > hosts)
     {
-        v->Fail(d.total, "needs " + topo::Counted(used, "server") + ", the network has " + std::to_string(hosts) +
-                             "; allowed: at most " + std::to_string(uint64_t(hosts) * perServer));
+        v->Fail(d.total,
+                "needs " + topo::Counted(used, "server") + ", the network has " +
+                    std::to_string(hosts) + "; allowed: at most " +
+                    std::to_string(uint64_t(hosts) * perServer));
         return result;
     }
     v->Decide("servers", std::to_string(installed));
@@ -294,8 +338,10 @@ MakeCluster(Validation* v, const ClusterDefaults& d, const std::optional<topo::S
     c.servers = used;
     c.topology = network.topology;
     c.topologyName = network.name;
-    c.placement = values.Text("placement") == "random" ? PlacementPolicy::kRandom : PlacementPolicy::kLinear;
-    c.hostOfServer = PlaceServers(c.placement, used, std::max(installed, used), values.Integer("seed"));
+    c.placement =
+        values.Text("placement") == "random" ? PlacementPolicy::kRandom : PlacementPolicy::kLinear;
+    c.hostOfServer =
+        PlaceServers(c.placement, used, std::max(installed, used), values.Integer("seed"));
     result.fromFile = network.fromFile;
     result.valid = true;
     return result;
@@ -321,7 +367,9 @@ AlgorithmOf(const CollectiveOptions& options, coll::Op op, const coll::Placement
 }
 
 CollectiveOptions
-MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<coll::Collective>& used)
+MakeCollectives(Validation* v,
+                const ClusterSpec* cluster,
+                const std::vector<coll::Collective>& used)
 {
     CollectiveOptions c;
     auto& values = v->values;
@@ -334,9 +382,10 @@ MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<col
     {
         opNames.push_back(coll::OpName(op));
     }
-    const auto fail = [&](const std::string& word, const std::string& problem, const std::string& nearest) {
-        v->errors.push_back({values.Where("algorithm"), word, problem, nearest});
-    };
+    const auto fail =
+        [&](const std::string& word, const std::string& problem, const std::string& nearest) {
+            v->errors.push_back({values.Where("algorithm"), word, problem, nearest});
+        };
     const auto algorithmNames = AlgorithmItems();
     std::vector<std::string> canonical;
     const size_t before = v->errors.size();
@@ -352,7 +401,9 @@ MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<col
         }
         if (name.empty())
         {
-            fail(word, "unknown algorithm; allowed: " + JoinNames(algorithmNames), topo::NearestName(wanted, names));
+            fail(word,
+                 "unknown algorithm; allowed: " + JoinNames(algorithmNames),
+                 rdma::NearestName(wanted, names));
             continue;
         }
         std::vector<coll::Op> ops;
@@ -369,8 +420,10 @@ MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<col
             {
                 if (!coll::Find(collective.op, name))
                 {
-                    fail(word, "does not do " + coll::OpName(collective.op) + ", which this run needs; allowed for it: " +
-                                   coll::AlgorithmNames(collective.op) + "; choose by operation, OP=NAME",
+                    fail(word,
+                         "does not do " + coll::OpName(collective.op) +
+                             ", which this run needs; allowed for it: " +
+                             coll::AlgorithmNames(collective.op) + "; choose by operation, OP=NAME",
                          "");
                     break;
                 }
@@ -382,19 +435,26 @@ MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<col
             const auto op = coll::ParseOp(opName);
             if (!op)
             {
-                fail(word, "unknown operation; allowed: " + Join(opNames, ", "), topo::NearestName(opName, opNames));
+                fail(word,
+                     "unknown operation; allowed: " + Join(opNames, ", "),
+                     rdma::NearestName(opName, opNames));
                 continue;
             }
             if (!coll::Find(*op, name))
             {
-                fail(word, "does not do " + coll::OpName(*op) + "; allowed for it: " + coll::AlgorithmNames(*op), "");
+                fail(word,
+                     "does not do " + coll::OpName(*op) +
+                         "; allowed for it: " + coll::AlgorithmNames(*op),
+                     "");
                 continue;
             }
             ops.push_back(*op);
         }
         for (const coll::Op op : ops)
         {
-            const bool twice = std::any_of(c.algorithms.begin(), c.algorithms.end(), [&](const auto& a) { return a.first == op; });
+            const bool twice = std::any_of(c.algorithms.begin(),
+                                           c.algorithms.end(),
+                                           [&](const auto& a) { return a.first == op; });
             if (twice)
             {
                 fail(word, "is a second algorithm for " + coll::OpName(op), "");
@@ -420,13 +480,16 @@ MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<col
     {
         const auto& algorithm = AlgorithmOf(c, collective.op, placement);
         const std::string why = algorithm.WhyNot(collective, placement, c.options);
-        if (!why.empty() && std::find(refused.begin(), refused.end(), collective.op) == refused.end())
+        if (!why.empty() &&
+            std::find(refused.begin(), refused.end(), collective.op) == refused.end())
         {
             refused.push_back(collective.op);
-            const std::string blamed = values.Given("channels") && why.find("channel") != std::string::npos ? "channels"
-                                       : values.Given("algorithm")                                         ? "algorithm"
-                                                                                                           : "";
-            const std::string text = algorithm.Name() + " " + coll::OpName(collective.op) + ": " + why;
+            const std::string blamed =
+                values.Given("channels") && why.find("channel") != std::string::npos ? "channels"
+                : values.Given("algorithm")                                          ? "algorithm"
+                                                                                     : "";
+            const std::string text =
+                algorithm.Name() + " " + coll::OpName(collective.op) + ": " + why;
             if (blamed.empty())
             {
                 v->errors.push_back({"", "", text, ""});
@@ -443,7 +506,9 @@ MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<col
 NameList
 AlgorithmList()
 {
-    return {"algorithms", "Collective algorithms (--algorithm) and the operations they do", AlgorithmItems};
+    return {"algorithms",
+            "Collective algorithms (--algorithm) and the operations they do",
+            AlgorithmItems};
 }
 
 NameList

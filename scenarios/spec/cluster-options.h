@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Options of programs whose ranks are GPUs in servers (dltrain, collperf), and what they make together.
+ * Options of programs whose ranks are GPUs in servers (dltrain, collperf), and what they make
+ * together.
  */
 #ifndef SCENARIOS_SPEC_CLUSTER_OPTIONS_H
 #define SCENARIOS_SPEC_CLUSTER_OPTIONS_H
@@ -19,7 +20,7 @@ namespace scenario
 /// How programs differ in sizing their cluster.
 struct ClusterDefaults
 {
-    std::string total;            ///< the option that counts ranks: "gpus", "ranks"
+    std::string total; ///< the option that counts ranks: "gpus", "ranks"
     std::string totalHelp;
     std::string totalNote;        ///< its default, for --help
     std::string serversNote;      ///< default of --servers, for --help
@@ -40,9 +41,10 @@ struct Cluster
     bool valid = false;
 };
 
-/// What a server brings that was named by the user, on the command line or in a scenario: decides --gpus-per-server,
-/// --nics-per-server and --nic, each unless it is given itself. The NIC is Ethernet's of that rate, or with --fabric=ib
-/// InfiniBand's. Before MakeFabric.
+/// What a server brings that was named by the user, on the command line or in a scenario: decides
+/// --gpus-per-server,
+/// --nics-per-server and --nic, each unless it is given itself. The NIC is Ethernet's of that rate,
+/// or with --fabric=ib InfiniBand's. Before MakeFabric.
 void ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server);
 
 /// "8 x 400GbE", "100GbE": the NICs of a server.
@@ -58,11 +60,15 @@ Cluster MakeCluster(Validation* v,
 coll::Placement RankPlacement(const ClusterSpec& cluster);
 
 /// What runs an operation: chosen by the user, else the default of the registry.
-const coll::Algorithm& AlgorithmOf(const CollectiveOptions& options, coll::Op op, const coll::Placement& placement);
+const coll::Algorithm& AlgorithmOf(const CollectiveOptions& options,
+                                   coll::Op op,
+                                   const coll::Placement& placement);
 
-/// `used`: the collectives that the run will do, asked of their algorithms whether they can. Without a cluster (it was
-/// not valid) only names are checked.
-CollectiveOptions MakeCollectives(Validation* v, const ClusterSpec* cluster, const std::vector<coll::Collective>& used);
+/// `used`: the collectives that the run will do, asked of their algorithms whether they can.
+/// Without a cluster (it was not valid) only names are checked.
+CollectiveOptions MakeCollectives(Validation* v,
+                                  const ClusterSpec* cluster,
+                                  const std::vector<coll::Collective>& used);
 
 NameList AlgorithmList();
 NameList ServerList();

@@ -32,9 +32,18 @@ struct Datatype
 const std::vector<Datatype>&
 Datatypes()
 {
-    static const std::vector<Datatype> types = {{"int8", 1},   {"uint8", 1},  {"int32", 4}, {"uint32", 4}, {"int64", 8},
-                                                {"uint64", 8}, {"half", 2},   {"float", 4}, {"double", 8}, {"bfloat16", 2},
-                                                {"fp8_e4m3", 1}, {"fp8_e5m2", 1}};
+    static const std::vector<Datatype> types = {{"int8", 1},
+                                                {"uint8", 1},
+                                                {"int32", 4},
+                                                {"uint32", 4},
+                                                {"int64", 8},
+                                                {"uint64", 8},
+                                                {"half", 2},
+                                                {"float", 4},
+                                                {"double", 8},
+                                                {"bfloat16", 2},
+                                                {"fp8_e4m3", 1},
+                                                {"fp8_e5m2", 1}};
     return types;
 }
 
@@ -68,8 +77,10 @@ WhyNoOp(const std::string& text)
     {
         if (text == reduction)
         {
-            return "is a reduction of nccl-tests, where each collective is a program; reducing takes no time here, and --op is the collective; "
-                   "allowed: " + JoinNames(OpItems());
+            return "is a reduction of nccl-tests, where each collective is a program; reducing "
+                   "takes no time here, and --op is the collective; "
+                   "allowed: " +
+                   JoinNames(OpItems());
         }
     }
     return "";
@@ -94,36 +105,85 @@ MakeTable()
     OptionTable t;
     t.program = "collperf";
     t.version = kVersion;
-    t.description = "one collective over a range of sizes on a packet-level RDMA network; a table in nccl-tests' columns";
+    t.description = "one collective over a range of sizes on a packet-level RDMA network; a table "
+                    "in nccl-tests' columns";
     const std::string group = "Collective";
     const std::string json = "/collperf";
     t.Add({
-        Opt("op", Kind::kName, json, group, "the operation").Names("operation", OpItems).Refuse(WhyNoOp).Default("all_reduce").Letter('o'),
-        Opt("minbytes", Kind::kBytes, json, group, "smallest size, of the whole vector as nccl-tests counts it")
+        Opt("op", Kind::kName, json, group, "the operation")
+            .Names("operation", OpItems)
+            .Refuse(WhyNoOp)
+            .Default("all_reduce")
+            .Letter('o'),
+        Opt("minbytes",
+            Kind::kBytes,
+            json,
+            group,
+            "smallest size, of the whole vector as nccl-tests counts it")
             .Otherwise("32MiB")
             .Letter('b')
             .Range(1, 1e15)
             .Example("1MiB"),
-        Opt("maxbytes", Kind::kBytes, json, group, "largest size").Otherwise("as minbytes").Letter('e').Range(1, 1e15).Example("64MiB"),
-        Opt("stepfactor", Kind::kReal, json, group, "from one size to the next: times this").Otherwise("2, unless stepbytes is given").Letter('f').Range(1.001, 1e6).Example("4"),
-        Opt("stepbytes", Kind::kBytes, json, group, "from one size to the next: plus this").Otherwise("none").Letter('i').Range(1, 1e15).Example("32MiB"),
-        Opt("iters", Kind::kInteger, json, group, "measured repetitions of every size").Default("1").Letter('n').Range(1, 1000000).Example("3"),
-        Opt("warmup-iters", Kind::kInteger, json, group, "repetitions before them").Default("0").Letter('w').Range(0, 1000000).Example("1"),
-        Opt("check", Kind::kInteger, json, group,
-            "prove each size's schedule for these ranks first: every byte arrives and is added once; 0: leave it to the tests, which prove "
+        Opt("maxbytes", Kind::kBytes, json, group, "largest size")
+            .Otherwise("as minbytes")
+            .Letter('e')
+            .Range(1, 1e15)
+            .Example("64MiB"),
+        Opt("stepfactor", Kind::kReal, json, group, "from one size to the next: times this")
+            .Otherwise("2, unless stepbytes is given")
+            .Letter('f')
+            .Range(1.001, 1e6)
+            .Example("4"),
+        Opt("stepbytes", Kind::kBytes, json, group, "from one size to the next: plus this")
+            .Otherwise("none")
+            .Letter('i')
+            .Range(1, 1e15)
+            .Example("32MiB"),
+        Opt("iters", Kind::kInteger, json, group, "measured repetitions of every size")
+            .Default("1")
+            .Letter('n')
+            .Range(1, 1000000)
+            .Example("3"),
+        Opt("warmup-iters", Kind::kInteger, json, group, "repetitions before them")
+            .Default("0")
+            .Letter('w')
+            .Range(0, 1000000)
+            .Example("1"),
+        Opt("check",
+            Kind::kInteger,
+            json,
+            group,
+            "prove each size's schedule for these ranks first: every byte arrives and is added "
+            "once; 0: leave it to the tests, which prove "
             "up to 33 ranks")
             .Default("0")
             .Letter('c')
             .Range(0, 1e6)
             .Example("1"),
-        Opt("ngpus", Kind::kInteger, json, group, "GPUs of a thread, as nccl-tests has them: with --nthreads it makes --gpus-per-server, a server being a process")
+        Opt("ngpus",
+            Kind::kInteger,
+            json,
+            group,
+            "GPUs of a thread, as nccl-tests has them: with --nthreads it makes --gpus-per-server, "
+            "a server being a process")
             .Otherwise("1")
             .Letter('g')
             .Range(1, 1024)
             .Example("8"),
-        Opt("nthreads", Kind::kInteger, json, group, "threads of a server").Otherwise("1").Letter('t').Range(1, 1024).Example("2"),
-        Opt("datatype", Kind::kName, json, group, "of the elements").Names("datatype", DatatypeItems).Default("float").Letter('d'),
-        Opt("root", Kind::kInteger, json, group, "rank that sends; broadcast only").Otherwise("0").Letter('r').Range(0, 1e6).Example("1"),
+        Opt("nthreads", Kind::kInteger, json, group, "threads of a server")
+            .Otherwise("1")
+            .Letter('t')
+            .Range(1, 1024)
+            .Example("2"),
+        Opt("datatype", Kind::kName, json, group, "of the elements")
+            .Names("datatype", DatatypeItems)
+            .Default("float")
+            .Letter('d'),
+        Opt("root", Kind::kInteger, json, group, "rank that sends; broadcast only")
+            .Otherwise("0")
+            .Letter('r')
+            .Range(0, 1e6)
+            .Example("1"),
     });
     t.Add(ClusterOptionRows(Defaults()));
     t.Add(CollectiveOptionRows());
@@ -152,7 +212,8 @@ Sizes(Validation* v, const CollperfScenario& s)
     auto& values = v->values;
     if (s.op == coll::Op::kBarrier)
     {
-        v->MustNotBeGiven({"minbytes", "maxbytes", "stepfactor", "stepbytes"}, "has no meaning for barrier, which moves no data");
+        v->MustNotBeGiven({"minbytes", "maxbytes", "stepfactor", "stepbytes"},
+                          "has no meaning for barrier, which moves no data");
         return {0};
     }
     if (!values.Given("minbytes"))
@@ -176,15 +237,21 @@ Sizes(Validation* v, const CollperfScenario& s)
         v->Fail("stepbytes", "allowed: this or stepfactor, not both");
         return {};
     }
-    const std::string unit = "allowed: multiples of " + std::to_string(s.elementBytes) + " B, an element of " + s.datatype;
+    const std::string unit = "allowed: multiples of " + std::to_string(s.elementBytes) +
+                             " B, an element of " + s.datatype;
     if (low % s.elementBytes != 0)
     {
-        v->Fail("minbytes", unit, std::to_string(std::max<uint64_t>(low / s.elementBytes, 1) * s.elementBytes));
+        v->Fail("minbytes",
+                unit,
+                std::to_string(std::max<uint64_t>(low / s.elementBytes, 1) * s.elementBytes));
         return {};
     }
     if (plus && values.Integer("stepbytes") % s.elementBytes != 0)
     {
-        v->Fail("stepbytes", unit, std::to_string(std::max<uint64_t>(values.Integer("stepbytes") / s.elementBytes, 1) * s.elementBytes));
+        v->Fail("stepbytes",
+                unit,
+                std::to_string(std::max<uint64_t>(values.Integer("stepbytes") / s.elementBytes, 1) *
+                               s.elementBytes));
         return {};
     }
     if (!plus && !values.Given("stepfactor"))
@@ -196,7 +263,9 @@ Sizes(Validation* v, const CollperfScenario& s)
     {
         if (sizes.size() == kMostSizes)
         {
-            v->Fail(plus ? "stepbytes" : "stepfactor", "makes more than " + std::to_string(kMostSizes) + " sizes; allowed: a larger step");
+            v->Fail(plus ? "stepbytes" : "stepfactor",
+                    "makes more than " + std::to_string(kMostSizes) +
+                        " sizes; allowed: a larger step");
             return {};
         }
         sizes.push_back(bytes);
@@ -213,12 +282,15 @@ Sizes(Validation* v, const CollperfScenario& s)
     return sizes;
 }
 
-/// Roughly, of all sizes: each rank's piece goes around twice, in messages of the pipeline's size (1 MiB if none is given).
+/// Roughly, of all sizes: each rank's piece goes around twice, in messages of the pipeline's size
+/// (1 MiB if none is given).
 double
 MessagesToCheck(const CollperfScenario& s)
 {
     const double n = s.ranks;
-    const double piece = n * static_cast<double>(s.collectives.options.pipelineBytes ? s.collectives.options.pipelineBytes : 1 << 20);
+    const double piece = n * static_cast<double>(s.collectives.options.pipelineBytes
+                                                     ? s.collectives.options.pipelineBytes
+                                                     : 1 << 20);
     double messages = 0;
     for (const uint64_t bytes : s.sizes)
     {
@@ -235,14 +307,17 @@ TakeThreads(Validation* v, CollperfScenario* s)
     if (values.Given("nthreads") || values.Given("ngpus"))
     {
         s->threads = values.Given("nthreads") ? values.U32("nthreads") : 1;
-        const uint64_t gpus = uint64_t{s->threads} * (values.Given("ngpus") ? values.Integer("ngpus") : 1);
+        const uint64_t gpus =
+            uint64_t{s->threads} * (values.Given("ngpus") ? values.Integer("ngpus") : 1);
         if (values.Given("gpus-per-server"))
         {
-            v->Fail("gpus-per-server", "has no meaning with --ngpus or --nthreads, whose product it is");
+            v->Fail("gpus-per-server",
+                    "has no meaning with --ngpus or --nthreads, whose product it is");
         }
         else if (gpus > 1024)
         {
-            v->Fail(values.Given("ngpus") ? "ngpus" : "nthreads", "makes " + std::to_string(gpus) + " GPUs a server; allowed: at most 1024");
+            v->Fail(values.Given("ngpus") ? "ngpus" : "nthreads",
+                    "makes " + std::to_string(gpus) + " GPUs a server; allowed: at most 1024");
         }
         else
         {
@@ -285,7 +360,8 @@ ValidateCollperf(const ReadResult& read)
     TakeThreads(&v, &s);
     if (v.errors.size() != before)
     {
-        return Finished(std::move(v), std::move(s)); // the rest would be judged by a server that is not meant
+        return Finished(std::move(v),
+                        std::move(s)); // the rest would be judged by a server that is not meant
     }
     const auto server = ChosenServer(&v);
     ApplyServer(&v, server);
@@ -297,7 +373,9 @@ ValidateCollperf(const ReadResult& read)
         s.ranks = cluster.spec.servers * cluster.spec.server.gpus;
         if (s.op != coll::Op::kBroadcast)
         {
-            v.MustNotBeGiven({"root"}, "has no meaning for " + coll::OpName(s.op) + "; it belongs to broadcast");
+            v.MustNotBeGiven({"root"},
+                             "has no meaning for " + coll::OpName(s.op) +
+                                 "; it belongs to broadcast");
         }
         else
         {
@@ -315,7 +393,9 @@ ValidateCollperf(const ReadResult& read)
         s.gpusPerThread = cluster.spec.server.gpus / s.threads;
         if (s.checked && s.ranks > kMostRanksChecked)
         {
-            v.Fail("check", "proving takes memory with the square of the ranks; allowed beyond " + std::to_string(kMostRanksChecked) + " ranks: 0");
+            v.Fail("check",
+                   "proving takes memory with the square of the ranks; allowed beyond " +
+                       std::to_string(kMostRanksChecked) + " ranks: 0");
         }
         for (const uint64_t bytes : s.sizes)
         {
@@ -325,8 +405,11 @@ ValidateCollperf(const ReadResult& read)
     s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, used);
     if (s.checked && MessagesToCheck(s) > kMostMessagesChecked)
     {
-        v.Fail("check", "proving takes a while for each message, and there are more than " + std::to_string(static_cast<int>(kMostMessagesChecked * 1e-6)) +
-                            " million; allowed: 0, fewer or smaller sizes, fewer ranks, a larger --pipeline");
+        v.Fail(
+            "check",
+            "proving takes a while for each message, and there are more than " +
+                std::to_string(static_cast<int>(kMostMessagesChecked * 1e-6)) +
+                " million; allowed: 0, fewer or smaller sizes, fewer ranks, a larger --pipeline");
     }
     s.run = MakeRun(&v, read, cluster.valid ? &cluster.spec.topology : nullptr);
     s.run.asRun = AsRun(v, s.run, cluster.fromFile);

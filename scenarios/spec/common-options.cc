@@ -3,12 +3,13 @@
  */
 #include "scenarios/spec/common-options.h"
 
+#include "contrib/rdma/core/congestion-control.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/compat.h"
-#include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
+#include "scenarios/spec/options-detail.h"
 
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
@@ -65,9 +66,9 @@ std::vector<NamedItem>
 CongestionItems()
 {
     std::vector<NamedItem> items;
-    for (const auto& cc : CongestionNames())
+    for (const auto& [name, control] : rdma::CongestionControls())
     {
-        items.push_back({cc.name, cc.description});
+        items.push_back({name, control.description});
     }
     return items;
 }
@@ -76,9 +77,18 @@ std::vector<NamedItem>
 CongestionPresetItems()
 {
     std::vector<NamedItem> items;
-    for (const auto& preset : CongestionPresets())
+    for (const auto& [name, control] : rdma::CongestionControls())
     {
-        items.push_back({preset.name, preset.description});
+        for (const auto& preset : control.presets)
+        {
+            const bool known = std::any_of(items.begin(), items.end(), [&](const NamedItem& item) {
+                return item.name == preset.name;
+            });
+            if (!known) // several may have one
+            {
+                items.push_back({preset.name, preset.description});
+            }
+        }
     }
     return items;
 }
@@ -97,8 +107,12 @@ std::vector<NamedItem>
 LossRecoveryItems()
 {
     return {{"go-back-n", "from the first packet lost on all go again"},
-            {"selective-repeat", "only what is lost, as IRN; one ACK a packet, at most the bandwidth-delay product in flight"},
-            {"out-of-order", "packets are taken in any order, as adaptive routing brings them; what is lost goes again after the time-out"}};
+            {"selective-repeat",
+             "only what is lost, as IRN; one ACK a packet, at most the bandwidth-delay product in "
+             "flight"},
+            {"out-of-order",
+             "packets are taken in any order, as adaptive routing brings them; what is lost goes "
+             "again after the time-out"}};
 }
 
 } // namespace
@@ -109,25 +123,72 @@ RunOptionRows(const std::string& program)
     const std::string group = "Run";
     const std::string json = "/run";
     std::vector<Option> rows = {
-        Opt("scenario", Kind::kFile, "", group, "read options from this JSON file; the command line overrides it").Shows("FILE.json"),
-        Opt("out", Kind::kText, json, group, "folder for the results, created if missing, overwritten if not")
+        Opt("scenario",
+            Kind::kFile,
+            "",
+            group,
+            "read options from this JSON file; the command line overrides it")
+            .Shows("FILE.json"),
+        Opt("out",
+            Kind::kText,
+            json,
+            group,
+            "folder for the results, created if missing, overwritten if not")
             .Shows("DIR")
             .Otherwise("results/" + program + "-1, -2, ...: the first number that is free"),
-        Opt("seed", Kind::kInteger, json, group, "of everything random; the same seed gives the same bytes").Default("1").Example("7"),
-        Opt("dry-run", Kind::kFlag, "", group, "validate, show the plan and estimates of packets and duration, simulate nothing"),
-        Opt("ignore-host-memory", Kind::kFlag, "", group, "simulate even if this machine seems to have less memory than the run needs").Default("0"),
+        Opt("seed",
+            Kind::kInteger,
+            json,
+            group,
+            "of everything random; the same seed gives the same bytes")
+            .Default("1")
+            .Example("7"),
+        Opt("dry-run",
+            Kind::kFlag,
+            "",
+            group,
+            "validate, show the plan and estimates of packets and duration, simulate nothing"),
+        Opt("ignore-host-memory",
+            Kind::kFlag,
+            "",
+            group,
+            "simulate even if this machine seems to have less memory than the run needs")
+            .Default("0"),
         Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
-        Opt("attribution", Kind::kFlag, json, group, "say where the time of messages went: attribution.csv and the slowest in words").Default("1"),
-        Opt("report", Kind::kFlag, json, group, "write report.html, the run in pictures, at its end").Default("1"),
-        Opt("timeline", Kind::kFlag, json, group, "write timeline.json, a trace for ui.perfetto.dev, at its end").Default("1"),
-        Opt("trace-qps", Kind::kList, json, group,
-            "write queue_pairs.csv, rate and window over time, of these: all, those of a host (server-1), or SRC->DST, with * for any text")
+        Opt("attribution",
+            Kind::kFlag,
+            json,
+            group,
+            "say where the time of messages went: attribution.csv and the slowest in words")
+            .Default("1"),
+        Opt("report",
+            Kind::kFlag,
+            json,
+            group,
+            "write report.html, the run in pictures, at its end")
+            .Default("1"),
+        Opt("timeline",
+            Kind::kFlag,
+            json,
+            group,
+            "write timeline.json, a trace for ui.perfetto.dev, at its end")
+            .Default("1"),
+        Opt("trace-qps",
+            Kind::kList,
+            json,
+            group,
+            "write queue_pairs.csv, rate and window over time, of these: all, those of a host "
+            "(server-1), or SRC->DST, with * for any text")
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("none")
             .Example("server-1->server-0"),
-        Opt("pcap", Kind::kList, json, group,
-            "capture these: all, a host (server-3), a port (edge-0-1:2) or a link (edge-0-1-agg-0-0, server-3-edge-0-1)")
+        Opt("pcap",
+            Kind::kList,
+            json,
+            group,
+            "capture these: all, a host (server-3), a port (edge-0-1:2) or a link "
+            "(edge-0-1-agg-0-0, server-3-edge-0-1)")
             .Shows("LINK,...")
             .Distinct()
             .Otherwise("none")
@@ -137,11 +198,15 @@ RunOptionRows(const std::string& program)
     {
         rows.push_back(std::move(row));
     }
-    rows.insert(rows.end(), {
-        Opt("list", Kind::kName, "", group, "describe these names, then stop").Shows("WHAT"),
-        Opt("help", Kind::kName, "", group, "this text; --help=WHAT is --list=WHAT").Letter('h').Shows("[=WHAT]"),
-        Opt("version", Kind::kFlag, "", group, "the version, then stop"),
-    });
+    rows.insert(
+        rows.end(),
+        {
+            Opt("list", Kind::kName, "", group, "describe these names, then stop").Shows("WHAT"),
+            Opt("help", Kind::kName, "", group, "this text; --help=WHAT is --list=WHAT")
+                .Letter('h')
+                .Shows("[=WHAT]"),
+            Opt("version", Kind::kFlag, "", group, "the version, then stop"),
+        });
     return rows;
 }
 
@@ -179,10 +244,14 @@ KindOf(topo::ParameterKind kind)
 
 /// The option of a parameter: all of it is in the families' tables.
 Option
-ParameterRow(const topo::SharedParameter& shared, ServerCount servers, const std::string& json, const std::string& group)
+ParameterRow(const topo::SharedParameter& shared,
+             ServerCount servers,
+             const std::string& json,
+             const std::string& group)
 {
     const topo::Parameter& p = shared.parameter;
-    Option o = Opt(p.name, KindOf(p.kind), json, group, Join(shared.families, ", ") + ": " + p.help);
+    Option o =
+        Opt(p.name, KindOf(p.kind), json, group, Join(shared.families, ", ") + ": " + p.help);
     if (p.kind == topo::ParameterKind::kCount || p.kind == topo::ParameterKind::kFactor)
     {
         o.Range(p.min, p.max);
@@ -209,7 +278,11 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
     const std::string group = "Network";
     const std::string json = "/network";
     std::vector<Option> rows = {
-        Opt("topology", Kind::kNameOrFile, json, group, JoinNames(TopologyItems()) + ", or a file: " + TopologyFiles())
+        Opt("topology",
+            Kind::kNameOrFile,
+            json,
+            group,
+            JoinNames(TopologyItems()) + ", or a file: " + TopologyFiles())
             .Names("topology", TopologyItems)
             .Default(defaultTopology)
             .Example("leaf-spine"),
@@ -218,17 +291,27 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
     {
         rows.push_back(ParameterRow(shared, servers, json, group));
     }
-    rows.insert(rows.end(), {
-        Opt("fabric-rate", Kind::kRate, json, group, "of links between switches")
-            .Otherwise("as the NIC")
-            .Range(topo::kSlowestLink.bps, topo::kFastestLink.bps)
-            .Example("400Gbps"),
-        Opt("link-delay", Kind::kDuration, json, group, "propagation of every link, one way; 5 ns a metre. 250ns with InfiniBand from NDR on")
-            .Default("1us")
-            .Range(0, static_cast<double>(topo::kLongestDelay.ps))
-            .Example("2us"),
-        Opt("bit-error-rate", Kind::kReal, json, group, "of every link, independent errors").Default("0").Range(0, topo::kMostBitErrors).Example("1e-12"),
-    });
+    rows.insert(
+        rows.end(),
+        {
+            Opt("fabric-rate", Kind::kRate, json, group, "of links between switches")
+                .Otherwise("as the NIC")
+                .Range(topo::kSlowestLink.bps, topo::kFastestLink.bps)
+                .Example("400Gbps"),
+            Opt("link-delay",
+                Kind::kDuration,
+                json,
+                group,
+                "propagation of every link, one way; 5 ns a metre. 250ns with InfiniBand from NDR "
+                "on")
+                .Default("1us")
+                .Range(0, static_cast<double>(topo::kLongestDelay.ps))
+                .Example("2us"),
+            Opt("bit-error-rate", Kind::kReal, json, group, "of every link, independent errors")
+                .Default("0")
+                .Range(0, topo::kMostBitErrors)
+                .Example("1e-12"),
+        });
     return rows;
 }
 
@@ -238,10 +321,15 @@ FabricOptionRows(Software software)
     const std::string group = "Fabric";
     const std::string json = "/fabric";
     const bool nccl = software == Software::kNccl;
-    const auto& preset = CongestionPresets()[0];
-    const std::string byPreset = " for " + std::string(preset.name) + ", see --cc-preset";
+    const std::string cc = "dcqcn";
+    const rdma::CongestionPreset& preset = rdma::FindCongestionControl(cc)->presets.front();
+    const std::string byPreset = " for " + preset.name + ", see --cc-preset";
     std::vector<Option> rows = {
-        Opt("compat", Kind::kName, json, group, "defaults of another model, to replay its inputs and results; what else is given wins")
+        Opt("compat",
+            Kind::kName,
+            json,
+            group,
+            "defaults of another model, to replay its inputs and results; what else is given wins")
             .Names("compatibility", CompatItems)
             .Default("none"),
         Opt("network", Kind::kName, json, group, "how the network between servers is simulated")
@@ -249,50 +337,142 @@ FabricOptionRows(Software software)
             .Default("packet")
             .Example("analytic"),
         Opt("fabric", Kind::kName, json, group, "link layer of all NICs, links and switches")
-            .Names("fabric", {{"roce", "Ethernet: RoCEv2, PFC, ECN"}, {"ib", "InfiniBand: credits, virtual lanes, a subnet manager"}})
+            .Names("fabric",
+                   {{"roce", "Ethernet: RoCEv2, PFC, ECN"},
+                    {"ib", "InfiniBand: credits, virtual lanes, a subnet manager"}})
             .Otherwise("what --nic is"),
-        Opt("nic", Kind::kName, json, group, "network interface of a server").Names("NIC", NicItems).Default("100GbE"),
-        Opt("mtu", Kind::kInteger, json, group, "payload bytes of a packet").Default("4096").OneOf({256, 512, 1024, 2048, 4096}),
-        Opt("ack-every", Kind::kInteger, json, group, "packets per ACK; the last of a message is always acknowledged")
+        Opt("nic", Kind::kName, json, group, "network interface of a server")
+            .Names("NIC", NicItems)
+            .Default("100GbE"),
+        Opt("mtu", Kind::kInteger, json, group, "payload bytes of a packet")
+            .Default("4096")
+            .OneOf({256, 512, 1024, 2048, 4096})
+            .Sets("ns3::RdmaNic::Mtu"),
+        Opt("ack-every",
+            Kind::kInteger,
+            json,
+            group,
+            "packets per ACK; the last of a message is always acknowledged")
             .Default("16")
             .Range(1, 65536)
-            .Example("1"),
-        Opt("cc", Kind::kName, json, group, "congestion control").Names("congestion control", CongestionItems).Default("dcqcn"),
-        Opt("cc-preset", Kind::kName, json, group, "its parameters, and the switches' ECN thresholds")
+            .Example("1")
+            .Sets("ns3::RdmaNic::AckEvery"),
+        Opt("cc", Kind::kName, json, group, "congestion control")
+            .Names("congestion control", CongestionItems)
+            .Default(cc),
+        Opt("cc-preset",
+            Kind::kName,
+            json,
+            group,
+            "its parameters, and the switches' ECN thresholds")
             .Names("congestion control preset", CongestionPresetItems)
-            .Otherwise("the first of --cc in --list=cc-preset"),
-        Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)").Default("1"),
-        Opt("pfc-watchdog", Kind::kDuration, json, group,
-            "a queue that a pause holds up for this long has a pause storm, which the switch ends; 0: no watchdog, else at least 100ns")
+            .Otherwise("the first of --cc in --list=cc-preset")
+            .Example("nvidia-nic"),
+        Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)")
+            .Default("1")
+            .Sets("ns3::RdmaSwitch::Pfc")
+            .Only("roce"),
+        Opt("pfc-watchdog",
+            Kind::kDuration,
+            json,
+            group,
+            "a queue that a pause holds up for this long has a pause storm, which the switch ends; "
+            "0: no watchdog, else at least 100ns")
             .Default("0ns")
             .Range(0, 1e13)
-            .Example("200ms"),
-        Opt("pfc-watchdog-action", Kind::kName, json, group, "what becomes of the frames of a pause storm")
+            .Example("200ms")
+            .Sets("ns3::RdmaSwitch::PfcWatchdogDetection")
+            .Only("roce"),
+        Opt("pfc-watchdog-action",
+            Kind::kName,
+            json,
+            group,
+            "what becomes of the frames of a pause storm")
             .Names("action", PfcWatchdogActionItems)
             .Default("drop")
-            .Example("forward"),
-        Opt("ecn", Kind::kFlag, json, group, "switches mark packets (RED on the egress queue)").Default("1"),
-        Opt("ecn-kmin", Kind::kBytes, json, group, "queue at which marking begins, per 100 Gb/s of port rate")
-            .Otherwise(CanonicalBytes(preset.ecnKmin.value) + byPreset)
+            .Example("forward")
+            .Sets("ns3::RdmaSwitch::PfcWatchdogAction")
+            .Only("roce"),
+        Opt("ecn", Kind::kFlag, json, group, "switches mark packets (RED on the egress queue)")
+            .Default("1")
+            .Sets("ns3::RdmaSwitch::Ecn")
+            .Only("roce"),
+        Opt("ecn-kmin",
+            Kind::kBytes,
+            json,
+            group,
+            "queue at which marking begins, per 100 Gb/s of port rate")
+            .Otherwise(CanonicalBytes(preset.marking.kmin.value) + byPreset)
             .Range(0, 1e12)
-            .Example("100kB"),
-        Opt("ecn-kmax", Kind::kBytes, json, group, "queue from which everything is marked, per 100 Gb/s")
-            .Otherwise(CanonicalBytes(preset.ecnKmax.value) + byPreset)
+            .Example("100kB")
+            .Sets("ns3::RdmaSwitch::EcnKmin")
+            .Only("roce"),
+        Opt("ecn-kmax",
+            Kind::kBytes,
+            json,
+            group,
+            "queue from which everything is marked, per 100 Gb/s")
+            .Otherwise(CanonicalBytes(preset.marking.kmax.value) + byPreset)
             .Range(0, 1e12)
-            .Example("2MB"),
-        Opt("ecn-pmax", Kind::kReal, json, group, "marking probability just below kmax").Otherwise("0.2" + byPreset).Range(0, 1).Example("0.5"),
-        Opt("buffer", Kind::kBytes, json, group, "shared buffer of a switch per 100 Gb/s of port rate").Default("1MB").Range(1e4, 1e12).Example("2MB"),
-        Opt("switch-latency", Kind::kDuration, json, group, "pipeline of a switch, per packet").Default("500ns").Range(0, 1e9).Example("300ns"),
-        Opt("window", Kind::kBytes, json, group, "most unacknowledged bytes of a queue pair; 0: unlimited; by default of --compat=hpcc the largest bandwidth-delay product").Default("0").Range(0, 9e15).Example("1MB"),
-        Opt("timeout-exponent", Kind::kInteger, json, group, "retransmission after 4.096 us * 2^N without progress" + std::string(nccl ? "; NCCL 2.23: 20, 2.14: 18" : ""))
+            .Example("2MB")
+            .Sets("ns3::RdmaSwitch::EcnKmax")
+            .Only("roce"),
+        Opt("ecn-pmax", Kind::kReal, json, group, "marking probability just below kmax")
+            .Otherwise(detail::RealText(preset.marking.pmax) + byPreset)
+            .Range(0, 1)
+            .Example("0.5")
+            .Sets("ns3::RdmaSwitch::EcnPmax")
+            .Only("roce"),
+        Opt("buffer",
+            Kind::kBytes,
+            json,
+            group,
+            "shared buffer of a switch per 100 Gb/s of port rate")
+            .Default("1MB")
+            .Range(1e4, 1e12)
+            .Example("2MB")
+            .Sets("ns3::RdmaSwitch::BufferPer100G")
+            .Only("roce"),
+        Opt("switch-latency", Kind::kDuration, json, group, "pipeline of a switch, per packet")
+            .Default("500ns")
+            .Range(0, 1e9)
+            .Example("300ns")
+            .Sets("ns3::RdmaSwitch::PipelineLatency")
+            .Sets("ns3::IbSwitch::Latency"),
+        Opt("window",
+            Kind::kBytes,
+            json,
+            group,
+            "most unacknowledged bytes of a queue pair; 0: unlimited; by default of --compat=hpcc "
+            "the largest bandwidth-delay product")
+            .Default("0")
+            .Range(0, 9e15)
+            .Example("1MB")
+            .Sets("ns3::RdmaNic::Window"),
+        Opt("timeout-exponent",
+            Kind::kInteger,
+            json,
+            group,
+            "retransmission after 4.096 us * 2^N without progress" +
+                std::string(nccl ? "; NCCL 2.23: 20, 2.14: 18" : ""))
             .Default(nccl ? "20" : "14")
             .Range(1, 31)
-            .Example("12"),
+            .Example("12")
+            .Sets("ns3::RdmaNic::TimeoutExponent"),
         Opt("loss-recovery", Kind::kName, json, group, "how queue pairs recover from lost packets")
             .Names("loss recovery", LossRecoveryItems)
             .Default("go-back-n")
-            .Example("selective-repeat"),
-        Opt("retry-count", Kind::kInteger, json, group, "time-outs in a row without progress until a queue pair fails").Default("7").Range(0, 7).Example("3"),
+            .Example("selective-repeat")
+            .Sets("ns3::RdmaNic::LossRecovery"),
+        Opt("retry-count",
+            Kind::kInteger,
+            json,
+            group,
+            "time-outs in a row without progress until a queue pair fails")
+            .Default("7")
+            .Range(0, 7)
+            .Example("3")
+            .Sets("ns3::RdmaNic::RetryCount"),
     };
     for (auto& row : InfiniBandOptionRows())
     {
@@ -309,8 +489,13 @@ std::vector<Option>
 PlacementOptionRows()
 {
     return {
-        Opt("placement", Kind::kName, "/cluster", "Cluster", "which host a server stands at: in order, or a seeded shuffle")
-            .Names("placement", {{"linear", "server i at host i"}, {"random", "a shuffle by --seed"}})
+        Opt("placement",
+            Kind::kName,
+            "/cluster",
+            "Cluster",
+            "which host a server stands at: in order, or a seeded shuffle")
+            .Names("placement",
+                   {{"linear", "server i at host i"}, {"random", "a shuffle by --seed"}})
             .Default("linear"),
     };
 }
@@ -325,7 +510,9 @@ FabricLists()
         {"ib-routing", "Routing engines of the subnet manager (--ib-routing)", IbRoutingItems},
         {"compat", "Models to be compatible with (--compat)", CompatItems},
         {"cc", "Congestion controls (--cc)", CongestionItems},
-        {"cc-preset", "Parameters of congestion controls and switches (--cc-preset)", CongestionPresetItems},
+        {"cc-preset",
+         "Parameters of congestion controls and switches (--cc-preset)",
+         CongestionPresetItems},
     };
 }
 

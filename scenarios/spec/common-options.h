@@ -18,7 +18,8 @@ namespace scenario
 /// What --version prints and stats.json's configuration carries.
 constexpr const char* kVersion = "0.1.0";
 
-std::vector<Option> RunOptionRows(const std::string& program); ///< --scenario, --out, --seed, --dry-run, ...
+std::vector<Option> RunOptionRows(
+    const std::string& program); ///< --scenario, --out, --seed, --dry-run, ...
 
 /// How a program knows its number of servers.
 enum class ServerCount : uint8_t
@@ -35,14 +36,14 @@ enum class Software : uint8_t
 {
     /// Common to drivers: local ACK time-out 14.
     kDrivers,
-    /// NCCL 2.23 and later: NCCL_IB_TIMEOUT 20 (18 from 2.14 on, 14 before), NCCL_IB_RETRY_CNT 7. NVIDIA's user guide, "Environment
-    /// Variables"; NVIDIA/nccl, src/transport/net_ib/connect.cc.
+    /// NCCL 2.23 and later: NCCL_IB_TIMEOUT 20 (18 from 2.14 on, 14 before), NCCL_IB_RETRY_CNT 7.
+    /// NVIDIA's user guide, "Environment Variables"; NVIDIA/nccl, src/transport/net_ib/connect.cc.
     kNccl,
 };
 
-std::vector<Option> FabricOptionRows(Software software);       ///< NICs, switches, congestion control
-std::vector<Option> PlacementOptionRows();                     ///< servers on hosts: --placement
-std::vector<Option> CollectiveOptionRows();                    ///< --algorithm, --channels, ...
+std::vector<Option> FabricOptionRows(Software software); ///< NICs, switches, congestion control
+std::vector<Option> PlacementOptionRows();               ///< servers on hosts: --placement
+std::vector<Option> CollectiveOptionRows();              ///< --algorithm, --channels, ...
 
 // Registries as --help and errors list them.
 std::vector<NamedItem> TopologyItems(); ///< families that make networks from parameters

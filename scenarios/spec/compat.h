@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * --compat: defaults that turn the model into another one, so that its inputs and results can be replayed. Every value
- * is one of an option, which can be given otherwise.
+ * --compat: defaults that turn the model into another one, so that its inputs and results can be
+ * replayed. Every value is one of an option, which can be given otherwise.
  */
 #ifndef SCENARIOS_SPEC_COMPAT_H
 #define SCENARIOS_SPEC_COMPAT_H
@@ -17,7 +17,8 @@ namespace scenario
 /// The names of --compat.
 std::vector<NamedItem> CompatItems();
 
-/// Decides what --compat has a default of and the user did not give, but for what depends on the network.
+/// Decides what --compat has a default of and the user did not give, but for what depends on the
+/// network.
 void ApplyCompat(Validation* v);
 
 /// The rest, once the network is known: the window.

@@ -25,22 +25,25 @@ namespace
 /// Beyond this a schedule is sampled.
 constexpr double kMostSteps = 4e6;
 
-// Bytes, measured: peaks of the resident set of optimized builds (x86-64, GCC 12, glibc), of runs that differ in one of these
-// (networks of 48 to 24,576 links, 16 to 160,000 connections, up to 4 million messages).
+// Bytes, measured: peaks of the resident set of optimized builds (x86-64, GCC 12, glibc), of runs
+// that differ in one of these (networks of 48 to 24,576 links, 16 to 160,000 connections, up to 4
+// million messages).
 constexpr double kProgram = 16e6;
-constexpr double kIdleLink = 6000;         ///< both ends
+constexpr double kIdleLink = 6000; ///< both ends
 constexpr double kIdleIbLink = 13000;
 constexpr double kBusyLink = 4500;         ///< more, once frames have crossed it
 constexpr double kConnection = 1220;       ///< both ends, and one message
 constexpr double kConnectionJourney = 350; ///< for the attribution of time
 constexpr double kConnectionTelemetry = 550;
-constexpr double kMessage = 64;            ///< of flows.csv
-constexpr double kMostMessages = 1e6;      ///< rows of flows.csv; beyond that it is written again at the end
+constexpr double kMessage = 64; ///< of flows.csv
+constexpr double kMostMessages =
+    1e6; ///< rows of flows.csv; beyond that it is written again at the end
 constexpr double kSampledMessage = 100;
 constexpr double kRank = 1000;
 constexpr double kLane = 200;
 constexpr double kPathRecord = 256;
-/// Until a queue pair serves another flow, with --queue-pairs=reused: it rests for 2 ms; as long again for the flow (assumed).
+/// Until a queue pair serves another flow, with --queue-pairs=reused: it rests for 2 ms; as long
+/// again for the flow (assumed).
 constexpr rdma::Duration kReuseTime = rdma::Milliseconds(4);
 constexpr double kMostPathRecords = 65536; ///< CriticalPath::RECORDS
 
@@ -78,8 +81,11 @@ class Counter
         m_dataHops += hops * n;
         // Of a whole packet: a short frame is padded.
         const double header =
-            static_cast<double>(m_fabric.frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)) - m_fabric.mtu;
-        const double wire = (static_cast<double>(bytes) + static_cast<double>(packets) * header) * times;
+            static_cast<double>(
+                m_fabric.frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)) -
+            m_fabric.mtu;
+        const double wire =
+            (static_cast<double>(bytes) + static_cast<double>(packets) * header) * times;
         m_out[from] += wire;
         m_in[to] += wire;
     }
@@ -106,7 +112,8 @@ class Counter
     {
         MemoryNeeds needs;
         needs.links = static_cast<double>(m_topology.Links().size());
-        const double switches = static_cast<double>(m_topology.Nodes().size() - m_topology.Hosts().size());
+        const double switches =
+            static_cast<double>(m_topology.Nodes().size() - m_topology.Hosts().size());
         needs.routes = switches * static_cast<double>(m_topology.Endpoints().size());
         needs.connections = m_sum.connections;
         needs.bytesPerConnection = ConnectionBytes(m_fabric, run.attribution);
@@ -126,14 +133,18 @@ class Counter
         const auto& endpoints = m_topology.Endpoints();
         for (size_t i = 0; i < endpoints.size(); ++i)
         {
-            const auto& link = m_topology.Links()[m_topology.Nodes()[endpoints[i].host].ports[endpoints[i].port]];
-            e.busiestPortSeconds = std::max(e.busiestPortSeconds, std::max(m_out[i], m_in[i]) * 8 / static_cast<double>(link.rate.bps));
+            const auto& link =
+                m_topology.Links()[m_topology.Nodes()[endpoints[i].host].ports[endpoints[i].port]];
+            e.busiestPortSeconds =
+                std::max(e.busiestPortSeconds,
+                         std::max(m_out[i], m_in[i]) * 8 / static_cast<double>(link.rate.bps));
         }
         return e;
     }
 
   private:
-    /// Of a network whose routes would take minutes: of the paths that are not looked at, the others' mean.
+    /// Of a network whose routes would take minutes: of the paths that are not looked at, the
+    /// others' mean.
     double Hops(topo::EndpointId from, topo::EndpointId to)
     {
         if (const auto hops = m_hops.Hops(from, to))
@@ -184,7 +195,8 @@ AddCollective(Counter* counter,
         placement.serverOf.push_back(all.serverOf[r]);
         placement.gpuOf.push_back(all.gpuOf[r]);
     }
-    const auto schedule = AlgorithmOf(options, what.op, placement).Make(what, placement, options.options);
+    const auto schedule =
+        AlgorithmOf(options, what.op, placement).Make(what, placement, options.options);
 
     double steps = 0;
     for (coll::Rank r = 0; r < what.ranks; ++r)
@@ -195,7 +207,8 @@ AddCollective(Counter* counter,
         }
     }
     // Evenly: steps stride/2, stride/2 + stride, ... of a lane stand for stride steps each.
-    const uint32_t stride = steps > kMostSteps ? static_cast<uint32_t>(std::ceil(steps / kMostSteps)) : 1;
+    const uint32_t stride =
+        steps > kMostSteps ? static_cast<uint32_t>(std::ceil(steps / kMostSteps)) : 1;
     if (stride > 1)
     {
         counter->Sampled();
@@ -224,7 +237,8 @@ AddCollective(Counter* counter,
             const auto nic = static_cast<topo::PortId>(schedule->Channel(l) % nics);
             for (coll::StepIndex i = 0; i < samples; ++i)
             {
-                const coll::Step step = schedule->At(r, l, std::min(count - 1, i * stride + stride / 2));
+                const coll::Step step =
+                    schedule->At(r, l, std::min(count - 1, i * stride + stride / 2));
                 if (step.sendPeer == coll::kNoRank || placement.serverOf[step.sendPeer] == from)
                 {
                     continue;
@@ -232,10 +246,12 @@ AddCollective(Counter* counter,
                 ++sends;
                 peers += metIn[step.sendPeer] == lane ? 0 : 1;
                 metIn[step.sendPeer] = lane;
-                counter->Add(topology.EndpointOf(cluster.hostOfServer[from], nic),
-                             topology.EndpointOf(cluster.hostOfServer[placement.serverOf[step.sendPeer]], nic),
-                             step.sendBytes,
-                             weight);
+                counter->Add(
+                    topology.EndpointOf(cluster.hostOfServer[from], nic),
+                    topology.EndpointOf(cluster.hostOfServer[placement.serverOf[step.sendPeer]],
+                                        nic),
+                    step.sendBytes,
+                    weight);
             }
             // In a sample where nobody comes twice, those between the samples are others still.
             kept.connections += peers == sends ? std::min(peers * stride, what.ranks - 1.0) : peers;
@@ -275,7 +291,8 @@ CountStep(const TrainingScenario& s)
             what.op = op;
             what.bytes = bytes;
             what.ranks = static_cast<coll::Rank>(groups[g].size());
-            const Kept kept = AddCollective(&counter, what, groups[g], s.cluster, s.collectives, times);
+            const Kept kept =
+                AddCollective(&counter, what, groups[g], s.cluster, s.collectives, times);
             Kept& most = communicators[{group, g}];
             most.connections = std::max(most.connections, kept.connections);
             most.lanes = std::max(most.lanes, kept.lanes);
@@ -312,7 +329,8 @@ EstimateMemory(const MemoryNeeds& needs)
     e.network = needs.links * (needs.infiniBand ? kIdleIbLink : kIdleLink) + 2 * needs.routes +
                 std::min(needs.links, needs.usedLinks) * kBusyLink;
     e.connections = needs.connections * needs.bytesPerConnection;
-    e.messages = needs.messages <= kMostMessages ? needs.messages * kMessage : kMostMessages * kSampledMessage;
+    e.messages = needs.messages <= kMostMessages ? needs.messages * kMessage
+                                                 : kMostMessages * kSampledMessage;
     e.ranks = needs.ranks * kRank + needs.lanes * kLane + needs.paths * kPathRecord;
     return e;
 }
@@ -321,7 +339,8 @@ double
 ConnectionBytes(const FabricSpec& fabric, bool attribution)
 {
     const bool telemetry = fabric.cc == "hpcc" || fabric.cc == "powertcp";
-    return kConnection + (attribution ? kConnectionJourney : 0) + (telemetry ? kConnectionTelemetry : 0);
+    return kConnection + (attribution ? kConnectionJourney : 0) +
+           (telemetry ? kConnectionTelemetry : 0);
 }
 
 Estimate
@@ -353,7 +372,11 @@ EstimateRun(const CollperfScenario& s)
     Kept most;
     for (const uint64_t bytes : s.sizes)
     {
-        const Kept kept = AddCollective(&counter, {s.op, bytes, s.ranks, s.root}, members, s.cluster, s.collectives,
+        const Kept kept = AddCollective(&counter,
+                                        {s.op, bytes, s.ranks, s.root},
+                                        members,
+                                        s.cluster,
+                                        s.collectives,
                                         static_cast<double>(s.iterations) + s.warmupIterations);
         most.connections = std::max(most.connections, kept.connections);
         most.lanes = std::max(most.lanes, kept.lanes);

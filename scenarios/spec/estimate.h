@@ -1,14 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How much a run will simulate, before it is simulated: packets and frame-hops are counted over the messages themselves
- * (the schedules' own, and the flows), with the routes' own hops; no congestion, no retransmission, no CNP.
- * Schedules of more than some million steps are sampled evenly.
+ * How much a run will simulate, before it is simulated: packets and frame-hops are counted over the
+ * messages themselves (the schedules' own, and the flows), with the routes' own hops; no
+ * congestion, no retransmission, no CNP. Schedules of more than some million steps are sampled
+ * evenly.
  *
  *   frame-hops = sum over messages of  hops x (ceil(bytes / mtu) + ceil(packets / ackEvery))
  *
- * The lower bound of the simulated time is what the busiest network interface needs for its wire bytes, or the GPU for its
- * computing: no run can be shorter.
+ * The lower bound of the simulated time is what the busiest network interface needs for its wire
+ * bytes, or the GPU for its computing: no run can be shorter.
  *
  * The memory is what the simulator itself takes (the GPUs' is the plan's).
  */
@@ -23,22 +24,23 @@
 namespace scenario
 {
 
-/// Frame-hops a second assumed for the wall time of an estimate: what one core of the machines this was developed on does
-/// on small networks when other work goes on beside it; half of that with thousands of GPUs.
+/// Frame-hops a second assumed for the wall time of an estimate: what one core of the machines this
+/// was developed on does on small networks when other work goes on beside it; half of that with
+/// thousands of GPUs.
 constexpr double kAssumedFrameHopsPerSecond = 6e6;
 
 /// What a run's memory grows with.
 struct MemoryNeeds
 {
-    double links = 0;       ///< of the network, both directions together
-    double usedLinks = 0;   ///< by some message, at most
-    double routes = 0;      ///< entries of forwarding tables: switches x network interfaces
-    double connections = 0; ///< pairs of queue pairs
-    double messages = 0;    ///< between servers, whole run: flows.csv remembers them
+    double links = 0;              ///< of the network, both directions together
+    double usedLinks = 0;          ///< by some message, at most
+    double routes = 0;             ///< entries of forwarding tables: switches x network interfaces
+    double connections = 0;        ///< pairs of queue pairs
+    double messages = 0;           ///< between servers, whole run: flows.csv remembers them
     double bytesPerConnection = 0; ///< see ConnectionBytes
     double ranks = 0;
-    double lanes = 0;              ///< lanes of collectives under way, all ranks together
-    double paths = 0;              ///< records of the critical path
+    double lanes = 0; ///< lanes of collectives under way, all ranks together
+    double paths = 0; ///< records of the critical path
     bool infiniBand = false;
 };
 
@@ -51,10 +53,14 @@ struct MemoryEstimate
     double messages = 0;
     double ranks = 0;
 
-    double Total() const { return program + network + connections + messages + ranks; }
+    double Total() const
+    {
+        return program + network + connections + messages + ranks;
+    }
 };
 
-/// A pure function, right within a factor of about 1.5 on the runs of tests/unit/scenarios/estimate-test.cc.
+/// A pure function, right within a factor of about 1.5 on the runs of
+/// tests/unit/scenarios/estimate-test.cc.
 MemoryEstimate EstimateMemory(const MemoryNeeds& needs);
 
 /// Of both ends of a connection, with the messages that wait in them.
@@ -63,19 +69,27 @@ double ConnectionBytes(const FabricSpec& fabric, bool attribution);
 struct Estimate
 {
     double messages = 0;
-    double networkBytes = 0;     ///< payload that crosses the network between servers
+    double networkBytes = 0; ///< payload that crosses the network between servers
     double dataPackets = 0;
     double ackPackets = 0;
-    double frameHops = 0;        ///< of data and ACK frames
-    double meanHops = 0;         ///< links a data packet crosses
-    double busiestPortSeconds = 0; ///< wire time of the network interface that carries most, in its busier direction
+    double frameHops = 0; ///< of data and ACK frames
+    double meanHops = 0;  ///< links a data packet crosses
+    double busiestPortSeconds =
+        0; ///< wire time of the network interface that carries most, in its busier direction
     double computeSeconds = 0;
-    double connections = 0;      ///< pairs of queue pairs, all collectives of the run or flows
-    MemoryEstimate memory;       ///< of the simulator, of the whole run
+    double connections = 0; ///< pairs of queue pairs, all collectives of the run or flows
+    MemoryEstimate memory;  ///< of the simulator, of the whole run
     bool sampled = false;
 
-    double LowerBoundSeconds() const { return busiestPortSeconds > computeSeconds ? busiestPortSeconds : computeSeconds; }
-    double AssumedWallSeconds() const { return frameHops / kAssumedFrameHopsPerSecond; }
+    double LowerBoundSeconds() const
+    {
+        return busiestPortSeconds > computeSeconds ? busiestPortSeconds : computeSeconds;
+    }
+
+    double AssumedWallSeconds() const
+    {
+        return frameHops / kAssumedFrameHopsPerSecond;
+    }
 };
 
 /// Of one step.

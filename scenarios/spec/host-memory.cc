@@ -67,11 +67,17 @@ LessOf(HostMemory* least, double bytes, const std::string& by)
 void
 LookAtGroups(const std::string& root, HostMemory* least)
 {
-    // Linux, Documentation/admin-guide/: cgroup-v2.rst, "Memory Interface Files" (memory.max, whose default is "max",
-    // memory.current of the group and its descendants, memory.stat with inactive_file); cgroup-v1/memory.rst, "Brief summary
-    // of control files" and 5.2 (total_...: with all children). Where they are mounted is assumed: where systemd does.
-    static const Controller unified{"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
-    static const Controller memory{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+    // Linux, Documentation/admin-guide/: cgroup-v2.rst, "Memory Interface Files" (memory.max, whose
+    // default is "max", memory.current of the group and its descendants, memory.stat with
+    // inactive_file); cgroup-v1/memory.rst, "Brief summary of control files" and 5.2 (total_...:
+    // with all children). Where they are mounted is assumed: where systemd does.
+    static const Controller unified{"/sys/fs/cgroup",
+                                    "memory.max",
+                                    "memory.current",
+                                    "inactive_file"};
+    static const Controller memory{"/sys/fs/cgroup/memory",
+                                   "memory.limit_in_bytes",
+                                   "memory.usage_in_bytes",
                                    "total_inactive_file"};
     std::ifstream in(root + "/proc/self/cgroup");
     for (std::string line; std::getline(in, line);) // hierarchy:controllers:path
@@ -89,7 +95,8 @@ LookAtGroups(const std::string& root, HostMemory* least)
             continue;
         }
         const Controller& of = isUnified ? unified : memory;
-        // In a container the path may be the host's, and what is mounted its own: then the mount itself counts.
+        // In a container the path may be the host's, and what is mounted its own: then the mount
+        // itself counts.
         for (std::filesystem::path path = line.substr(second + 1);; path = path.parent_path())
         {
             const std::string folder = root + of.mount + (path == "/" ? "" : path.string()) + "/";
@@ -98,7 +105,9 @@ LookAtGroups(const std::string& root, HostMemory* least)
             if (limit >= 0 && used >= 0)
             {
                 const double dropped = std::max(0.0, NumberOf(folder + "memory.stat", of.dropped));
-                LessOf(least, std::max(0.0, limit - used + std::min(dropped, used)), "a limit of its control group");
+                LessOf(least,
+                       std::max(0.0, limit - used + std::min(dropped, used)),
+                       "a limit of its control group");
             }
             if (!path.has_relative_path())
             {
@@ -112,7 +121,9 @@ std::string
 Gibibytes(double bytes)
 {
     char text[32];
-    std::snprintf(text, sizeof text, bytes < 0.1 * (1ULL << 30) ? "%.1f MiB" : "%.1f GiB",
+    std::snprintf(text,
+                  sizeof text,
+                  bytes < 0.1 * (1ULL << 30) ? "%.1f MiB" : "%.1f GiB",
                   bytes < 0.1 * (1ULL << 30) ? bytes / (1 << 20) : bytes / (1 << 30));
     return text;
 }
@@ -124,7 +135,9 @@ Parts(const MemoryEstimate& needed)
                                                       {needed.connections, "queue pairs"},
                                                       {needed.messages, "messages"},
                                                       {needed.ranks, "ranks"}};
-    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+        return a.first > b.first;
+    });
     std::string text;
     for (const auto& [bytes, what] : parts)
     {
@@ -164,9 +177,10 @@ std::string
 HostMemoryText(const MemoryEstimate& needed, const HostMemory& available)
 {
     return "about " + Gibibytes(needed.Total()) + Parts(needed) +
-           (needed.Total() <= available.bytes ? ""
-                                              : "; this machine has " + Gibibytes(available.bytes) + " left (" + available.by +
-                                                    ") and refuses the run without --ignore-host-memory");
+           (needed.Total() <= available.bytes
+                ? ""
+                : "; this machine has " + Gibibytes(available.bytes) + " left (" + available.by +
+                      ") and refuses the run without --ignore-host-memory");
 }
 
 std::string
@@ -176,8 +190,8 @@ WhyTooLarge(const MemoryEstimate& needed, const HostMemory& available)
     {
         return {};
     }
-    return "the run needs about " + Gibibytes(needed.Total()) + " of memory" + Parts(needed) + "; this machine has " +
-           Gibibytes(available.bytes) + " left (" + available.by +
+    return "the run needs about " + Gibibytes(needed.Total()) + " of memory" + Parts(needed) +
+           "; this machine has " + Gibibytes(available.bytes) + " left (" + available.by +
            "); allowed: a smaller run, a larger machine, or --ignore-host-memory";
 }
 

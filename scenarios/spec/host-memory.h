@@ -20,15 +20,16 @@ struct HostMemory
 };
 
 /**
- * The least of: what the kernel takes for available without swapping (MemAvailable of /proc/meminfo), what the process's
- * control groups have left (memory.max, or version 1's memory.limit_in_bytes, of it and of all groups above, less what is
- * used and cannot be dropped), RLIMIT_AS and RLIMIT_DATA less what the process has.
+ * The least of: what the kernel takes for available without swapping (MemAvailable of
+ * /proc/meminfo), what the process's control groups have left (memory.max, or version 1's
+ * memory.limit_in_bytes, of it and of all groups above, less what is used and cannot be dropped),
+ * RLIMIT_AS and RLIMIT_DATA less what the process has.
  * \param root for tests: where "/proc" and "/sys" are found
  */
 HostMemory AvailableHostMemory(const std::string& root = "");
 
-/// "about 12.3 GiB: network 8.1 GiB, queue pairs 4.0 GiB"; and, only if it does not fit, what this machine has: a plan is
-/// the same on all that can simulate it.
+/// "about 12.3 GiB: network 8.1 GiB, queue pairs 4.0 GiB"; and, only if it does not fit, what this
+/// machine has: a plan is the same on all that can simulate it.
 std::string HostMemoryText(const MemoryEstimate& needed, const HostMemory& available);
 
 /// Why a run is refused, or nothing: it fits.

@@ -31,13 +31,20 @@ CreditShift(uint32_t creditBlock)
     return static_cast<uint32_t>(__builtin_ctz(creditBlock / rdma::kIbBlockBytes));
 }
 
-/// Options of Ethernet's switches and frames.
-const std::vector<std::string> kEthernetOnly = {
-    "pfc", "pfc-watchdog", "pfc-watchdog-action", "ecn", "ecn-kmin", "ecn-kmax", "ecn-pmax", "ecn-behind", "buffer",
-    "payload", "header-bytes", "extension-headers", "ack-bytes", "line-overhead", "ack-priority", "cnp-priority"};
-
-const std::vector<std::string> kInfiniBandOnly = {
-    "ib-switch", "ib-routing", "ib-lfts", "ib-dump", "ib-fec", "lmc", "vls", "vl-buffer", "credit-block", "vl-high", "vl-low", "vl-high-limit", "fecn-threshold", "adaptive-routing", "static-rate"};
+/// Options that have a meaning with this --fabric only.
+std::vector<std::string>
+OptionsOf(const OptionTable& table, const std::string& fabric)
+{
+    std::vector<std::string> names;
+    for (const Option& o : table.options)
+    {
+        if (o.fabric == fabric)
+        {
+            names.push_back(o.name);
+        }
+    }
+    return names;
+}
 
 } // namespace
 
@@ -45,10 +52,13 @@ std::vector<NamedItem>
 InfiniBandNicItems()
 {
     std::vector<NamedItem> items;
-    for (const char* name : {"SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR100", "HDR", "NDR200", "NDR", "XDR"})
+    for (const char* name :
+         {"SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR100", "HDR", "NDR200", "NDR", "XDR"})
     {
         const rdma::IbLink link = *rdma::ParseIbLink(name);
-        items.push_back({name, "InfiniBand, " + std::to_string(link.width) + " lanes, " + rdma::ToString(link.Rate())});
+        items.push_back({name,
+                         "InfiniBand, " + std::to_string(link.width) + " lanes, " +
+                             rdma::ToString(link.Rate())});
     }
     return items;
 }
@@ -97,7 +107,8 @@ RoutingNote()
     std::vector<std::string> engines; // in the order of the families
     for (const auto& family : topo::Families())
     {
-        if (family.routing != usual && std::find(engines.begin(), engines.end(), family.routing) == engines.end())
+        if (family.routing != usual &&
+            std::find(engines.begin(), engines.end(), family.routing) == engines.end())
         {
             engines.push_back(family.routing);
         }
@@ -126,49 +137,110 @@ InfiniBandOptionRows()
     const std::string group = "InfiniBand (--fabric=ib)";
     const std::string json = "/fabric";
     const std::string table = "virtual lanes and their weights in 64 B, 0:64,1:128";
-    return {
+    std::vector<Option> rows = {
         Opt("ib-switch", Kind::kName, json, group, "generation of the switches: latency and buffer")
             .Names("InfiniBand switch", IbSwitchItems)
             .Otherwise("the first that is as fast as the NIC")
             .Example("quantum"),
-        Opt("ib-routing", Kind::kText, json, group, "engine of the subnet manager; of several the first that can route the network")
+        Opt("ib-routing",
+            Kind::kText,
+            json,
+            group,
+            "engine of the subnet manager; of several the first that can route the network")
             .Otherwise(RoutingNote())
             .Example("minhop"),
-        Opt("ib-lfts", Kind::kFile, json, group,
-            "forwarding tables instead of an engine's, as OpenSM or ibroute writes them (--ib-dump)")
+        Opt("ib-lfts",
+            Kind::kFile,
+            json,
+            group,
+            "forwarding tables instead of an engine's, as OpenSM or ibroute writes them "
+            "(--ib-dump)")
             .Otherwise("none"),
-        Opt("ib-dump", Kind::kFlag, json, group, "write the tables as OpenSM does: opensm-lfts.dump, opensm-sl2vl.dump").Otherwise("0"),
-        Opt("lmc", Kind::kInteger, json, group, "every NIC has 2^N LIDs, each with a path of its own where there are several")
+        Opt("ib-dump",
+            Kind::kFlag,
+            json,
+            group,
+            "write the tables as OpenSM does: opensm-lfts.dump, opensm-sl2vl.dump")
+            .Otherwise("0"),
+        Opt("lmc",
+            Kind::kInteger,
+            json,
+            group,
+            "every NIC has 2^N LIDs, each with a path of its own where there are several")
             .Otherwise("0")
             .Range(0, 7)
             .Example("2"),
-        Opt("vls", Kind::kInteger, json, group, "data virtual lanes").Otherwise("1").OneOf({1, 2, 4, 8}).Example("2"),
-        Opt("vl-buffer", Kind::kBytes, json, group, "receive buffer of a lane at each port, at most what credits can tell, 2048 x --credit-block")
+        Opt("vls", Kind::kInteger, json, group, "data virtual lanes")
+            .Otherwise("1")
+            .OneOf({1, 2, 4, 8})
+            .Example("2"),
+        Opt("vl-buffer",
+            Kind::kBytes,
+            json,
+            group,
+            "receive buffer of a lane at each port, at most what credits can tell, 2048 x "
+            "--credit-block")
             .Otherwise("the switch's, shared alike")
             .Range(64, static_cast<double>(rdma::IbMostLaneBytes(rdma::kIbMostCreditShift)))
             .Example("64KiB"),
-        Opt("credit-block", Kind::kBytes, json, group, "unit of credits; larger ones fill longer links (US patent 9,584,429)")
+        Opt("credit-block",
+            Kind::kBytes,
+            json,
+            group,
+            "unit of credits; larger ones fill longer links (US patent 9,584,429)")
             .Default("64B")
             .OneOf({64, 128, 256, 512, 1024, 2048, 4096})
             .Example("128B"),
-        Opt("ib-fec", Kind::kName, json, group, "error correction of all links, as mlxlink calls it; it adds to their delay")
+        Opt("ib-fec",
+            Kind::kName,
+            json,
+            group,
+            "error correction of all links, as mlxlink calls it; it adds to their delay")
             .Names("error correction", IbFecItems)
             .Otherwise("what links of their rate and width have")
             .Example("RS-544"),
-        Opt("vl-high", Kind::kText, json, group, "arbitration, high priority: " + table).Otherwise("none").Example("0:64"),
-        Opt("vl-low", Kind::kText, json, group, "arbitration, low priority").Otherwise("all lanes alike").Example("0:64"),
-        Opt("vl-high-limit", Kind::kInteger, json, group, "4 KiB of high priority that may pass before low priority gets a turn; 255: no limit")
+        Opt("vl-high", Kind::kText, json, group, "arbitration, high priority: " + table)
+            .Otherwise("none")
+            .Example("0:64"),
+        Opt("vl-low", Kind::kText, json, group, "arbitration, low priority")
+            .Otherwise("all lanes alike")
+            .Example("0:64"),
+        Opt("vl-high-limit",
+            Kind::kInteger,
+            json,
+            group,
+            "4 KiB of high priority that may pass before low priority gets a turn; 255: no limit")
             .Otherwise("255")
             .Range(0, 255)
             .Example("16"),
-        Opt("fecn-threshold", Kind::kInteger, json, group, "queue from which switches mark packets: 15 short, 1 long, 0 never")
+        Opt("fecn-threshold",
+            Kind::kInteger,
+            json,
+            group,
+            "queue from which switches mark packets: 15 short, 1 long, 0 never")
             .Otherwise("15, or 0 with --cc=none")
             .Range(0, 15)
-            .Example("8"),
-        Opt("static-rate", Kind::kFlag, json, group, "static rate control: packets to a slower link are that much further apart").Otherwise("0"),
-        Opt("adaptive-routing", Kind::kFlag, json, group,
-            "a packet leaves by the shortest queue on a shortest way; NICs take packets in any order").Otherwise("0"),
+            .Example("8")
+            .Sets("ns3::IbSwitch::CongestionThreshold"),
+        Opt("static-rate",
+            Kind::kFlag,
+            json,
+            group,
+            "static rate control: packets to a slower link are that much further apart")
+            .Otherwise("0"),
+        Opt("adaptive-routing",
+            Kind::kFlag,
+            json,
+            group,
+            "a packet leaves by the shortest queue on a shortest way; NICs take packets in any "
+            "order")
+            .Otherwise("0"),
     };
+    for (Option& row : rows)
+    {
+        row.Only("ib");
+    }
+    return rows;
 }
 
 void
@@ -188,12 +260,14 @@ ApplyInfiniBand(Validation* v)
     };
     if (values.Text("fabric") == "roce")
     {
+        const auto infiniBandOnly = OptionsOf(v->table, "ib");
         if (ibNic)
         {
-            v->Fail("nic", "is InfiniBand's; allowed: --fabric=ib, or " + JoinNames(EthernetNicItems()));
+            v->Fail("nic",
+                    "is InfiniBand's; allowed: --fabric=ib, or " + JoinNames(EthernetNicItems()));
         }
-        v->MustNotBeGiven(kInfiniBandOnly, "has a meaning with --fabric=ib only");
-        hide(kInfiniBandOnly);
+        v->MustNotBeGiven(infiniBandOnly, "has a meaning with --fabric=ib only");
+        hide(infiniBandOnly);
         return;
     }
     if (!values.Given("nic"))
@@ -205,45 +279,51 @@ ApplyInfiniBand(Validation* v)
     }
     else if (!ibNic)
     {
-        v->Fail("nic", "is Ethernet's; allowed with --fabric=ib: " + JoinNames(InfiniBandNicItems()));
+        v->Fail("nic",
+                "is Ethernet's; allowed with --fabric=ib: " + JoinNames(InfiniBandNicItems()));
     }
     if (values.Text("compat") != "none")
     {
         v->Fail("compat", "is a model of Ethernet; allowed with --fabric=ib: none");
     }
-    v->MustNotBeGiven(kEthernetOnly, "has no meaning with --fabric=ib, whose links have credits, whose switches mark by --fecn-threshold");
-    hide(kEthernetOnly);
+    const auto ethernetOnly = OptionsOf(v->table, "roce");
+    v->MustNotBeGiven(ethernetOnly,
+                      "has no meaning with --fabric=ib, whose links have credits, whose switches "
+                      "mark by --fecn-threshold");
+    hide(ethernetOnly);
     const auto link = rdma::ParseIbLink(values.Text("nic"));
-    const auto decide = [&](const char* option, const std::string& text) {
-        if (!values.Given(option))
-        {
-            v->Decide(option, text);
-        }
-    };
-    decide("ib-switch", rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
+    v->DecideUnlessGiven("ib-switch",
+                         rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
     const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Text("ib-switch"));
-    decide("switch-latency", CanonicalDuration(device->latency.ps));
+    v->DecideUnlessGiven("switch-latency", CanonicalDuration(device->latency.ps));
     const topo::Family* family = FamilyNamed(values.Text("topology"));
-    decide("ib-routing", family ? family->routing : topo::kUsualRouting);
-    decide("ib-dump", "0");
-    decide("lmc", "0");
+    v->DecideUnlessGiven("ib-routing", family ? family->routing : topo::kUsualRouting);
+    v->DecideUnlessGiven("ib-dump", "0");
+    v->DecideUnlessGiven("lmc", "0");
     // A cable is as long as the fastest links that it is for allow.
-    const auto fastest = std::max(link ? link->speed : rdma::IbSpeed::kEdr,
-                                  values.Given("fabric-rate") && values.Rate("fabric-rate") >= (rdma::IbLink{rdma::IbSpeed::kNdr, 4}.Rate())
-                                      ? rdma::IbSpeed::kNdr
-                                      : rdma::IbSpeed::kSdr);
-    decide("link-delay", CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
-    decide("vls", "1");
-    const uint64_t share = uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
-    decide("vl-buffer", CanonicalBytes(std::min<uint64_t>(share, rdma::IbMostLaneBytes(CreditShift(values.U32("credit-block"))))));
-    decide("vl-high-limit", "255");
-    decide("cc", "none");
-    decide("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
-    decide("adaptive-routing", "0");
-    decide("static-rate", "0");
+    const auto fastest =
+        std::max(link ? link->speed : rdma::IbSpeed::kEdr,
+                 values.Given("fabric-rate") &&
+                         values.Rate("fabric-rate") >= (rdma::IbLink{rdma::IbSpeed::kNdr, 4}.Rate())
+                     ? rdma::IbSpeed::kNdr
+                     : rdma::IbSpeed::kSdr);
+    v->DecideUnlessGiven("link-delay",
+                         CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
+    v->DecideUnlessGiven("vls", "1");
+    const uint64_t share =
+        uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
+    v->DecideUnlessGiven("vl-buffer",
+                         CanonicalBytes(std::min<uint64_t>(
+                             share,
+                             rdma::IbMostLaneBytes(CreditShift(values.U32("credit-block"))))));
+    v->DecideUnlessGiven("vl-high-limit", "255");
+    v->DecideUnlessGiven("cc", "none");
+    v->DecideUnlessGiven("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
+    v->DecideUnlessGiven("adaptive-routing", "0");
+    v->DecideUnlessGiven("static-rate", "0");
     if (values.Flag("adaptive-routing"))
     {
-        decide("loss-recovery", "out-of-order");
+        v->DecideUnlessGiven("loss-recovery", "out-of-order");
     }
 }
 
@@ -274,8 +354,10 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         const bool twice = std::find(engines.begin(), engines.end(), name) != engines.end();
         if (name.empty() || twice)
         {
-            v->Fail("ib-routing", "'" + rdma::Shown(engine, 60) + "' " + (twice ? "stands there twice" : "is no routing engine") +
-                                      "; allowed: one of, or several with commas: " + JoinNames(items));
+            v->Fail("ib-routing",
+                    "'" + rdma::Shown(engine, 60) + "' " +
+                        (twice ? "stands there twice" : "is no routing engine") +
+                        "; allowed: one of, or several with commas: " + JoinNames(items));
             break;
         }
         engines.push_back(name);
@@ -289,7 +371,9 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
             v->Fail("ib-lfts", "takes the place of --ib-routing; allowed: one of them");
         }
         ib.lfts = values.Text("ib-lfts");
-        if (const std::string why = ib.lfts.empty() ? "needs a value" : rdma::WhyUnreadable(ib.lfts); !why.empty())
+        if (const std::string why =
+                ib.lfts.empty() ? "needs a value" : rdma::WhyUnreadable(ib.lfts);
+            !why.empty())
         {
             v->Fail("ib-lfts", why + "; allowed: a file as OpenSM's opensm-lfts.dump or ibroute");
         }
@@ -307,11 +391,15 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     const std::string allowed = std::to_string(least) + "B to " + CanonicalBytes(most);
     if (ib.laneBuffer.value < least)
     {
-        v->Fail("vl-buffer", "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) + " B: " + allowed);
+        v->Fail("vl-buffer",
+                "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) +
+                    " B: " + allowed);
     }
     else if (ib.laneBuffer.value > most)
     {
-        v->Fail("vl-buffer", "is more than credits of " + std::to_string(ib.creditBlock) + " B can tell; allowed: " + allowed + ", or a larger --credit-block");
+        v->Fail("vl-buffer",
+                "is more than credits of " + std::to_string(ib.creditBlock) +
+                    " B can tell; allowed: " + allowed + ", or a larger --credit-block");
     }
     uint32_t served = 0;
     bool readable = true;
@@ -336,7 +424,8 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     {
         v->Fail(values.Present("vl-low") ? "vl-low" : "vl-high",
                 "gives virtual lane " + std::to_string(__builtin_ctz(unserved)) +
-                    " no turn; allowed: each of the " + std::to_string(ib.lanes) + " lanes in --vl-high or --vl-low, with a weight above 0");
+                    " no turn; allowed: each of the " + std::to_string(ib.lanes) +
+                    " lanes in --vl-high or --vl-low, with a weight above 0");
     }
     ib.highLimit = static_cast<uint8_t>(values.Integer("vl-high-limit"));
     ib.fecnThreshold = static_cast<uint8_t>(values.Integer("fecn-threshold"));
@@ -351,8 +440,10 @@ CheckInfiniBandNetwork(Validation* v, const topo::Topology& topology)
     {
         if (node.ports.size() > rdma::kIbMaxPort)
         {
-            v->Fail("topology", node.name + " has " + std::to_string(node.ports.size()) +
-                                    " ports; allowed with --fabric=ib: 254 at most, which is what a forwarding table can name");
+            v->Fail("topology",
+                    node.name + " has " + std::to_string(node.ports.size()) +
+                        " ports; allowed with --fabric=ib: 254 at most, which is what a forwarding "
+                        "table can name");
             return;
         }
     }

@@ -27,8 +27,8 @@ std::vector<NamedItem> IbRoutingItems();
 
 std::vector<Option> InfiniBandOptionRows();
 
-/// What the fabric is follows from --fabric and --nic; decides all options whose defaults depend on it. Before any
-/// option of the fabric is read.
+/// What the fabric is follows from --fabric and --nic; decides all options whose defaults depend on
+/// it. Before any option of the fabric is read.
 void ApplyInfiniBand(Validation* v);
 
 /// The options of FabricSpec::ib. Nothing for Ethernet.
@@ -37,7 +37,8 @@ void MakeInfiniBand(Validation* v, FabricSpec* fabric);
 /// What error correction adds to the delay of a link of this rate, one way. 0 for Ethernet.
 rdma::Duration FecDelay(const FabricSpec& fabric, rdma::BitRate rate);
 
-/// Whether the credits of a lane cover the round trip of the network's links: see contrib/rdma/core/ib-credit-reach.h.
+/// Whether the credits of a lane cover the round trip of the network's links: see
+/// contrib/rdma/core/ib-credit-reach.h.
 struct CreditCover
 {
     uint64_t links = 0;   ///< directed

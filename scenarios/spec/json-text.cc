@@ -41,7 +41,8 @@ Place(const std::string& text, const std::string& origin, size_t position)
     return origin + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 
-/// The part of nlohmann's message after its own position: "syntax error while parsing object key - ...".
+/// The part of nlohmann's message after its own position: "syntax error while parsing object key -
+/// ...".
 std::string
 Reason(const std::string& what)
 {
@@ -70,7 +71,8 @@ Quoted(const std::string& what)
 {
     const size_t first = what.find('\'');
     const size_t last = what.rfind('\'');
-    return "'" + rdma::Shown(first < last ? what.substr(first + 1, last - first - 1) : "", 40) + "'";
+    return "'" + rdma::Shown(first < last ? what.substr(first + 1, last - first - 1) : "", 40) +
+           "'";
 }
 
 } // namespace
@@ -100,7 +102,8 @@ ParseJsonText(const std::string& text, const std::string& origin)
             }
             break;
         case json::parse_event_t::key:
-            if (!keys.empty() && !keys.back().insert(parsed.get<std::string>()).second && repeated.empty())
+            if (!keys.empty() && !keys.back().insert(parsed.get<std::string>()).second &&
+                repeated.empty())
             {
                 repeated = parsed.get<std::string>();
             }
@@ -128,7 +131,8 @@ ParseJsonText(const std::string& text, const std::string& origin)
     if (tooDeep)
     {
         result.value = nullptr;
-        result.error = origin + ": more than " + std::to_string(kDeepest) + " objects and lists within each other";
+        result.error = origin + ": more than " + std::to_string(kDeepest) +
+                       " objects and lists within each other";
         return result;
     }
     if (!repeated.empty())
@@ -137,8 +141,8 @@ ParseJsonText(const std::string& text, const std::string& origin)
         const std::string quoted = json(repeated).dump();
         const size_t first = text.find(quoted);
         const size_t second = first == std::string::npos ? first : text.find(quoted, first + 1);
-        result.error = (second == std::string::npos ? origin : Place(text, origin, second + 1)) + ": the key " + rdma::Shown(quoted, 100) +
-                       " stands twice in one object";
+        result.error = (second == std::string::npos ? origin : Place(text, origin, second + 1)) +
+                       ": the key " + rdma::Shown(quoted, 100) + " stands twice in one object";
     }
     return result;
 }

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * JSON text to a value, with the place of a mistake as a person looks for it: file, line, column. A key that stands
- * twice in one object is a mistake too: one of the two would be ignored.
+ * JSON text to a value, with the place of a mistake as a person looks for it: file, line, column. A
+ * key that stands twice in one object is a mistake too: one of the two would be ignored.
  */
 #ifndef SCENARIOS_SPEC_JSON_TEXT_H
 #define SCENARIOS_SPEC_JSON_TEXT_H

@@ -8,7 +8,7 @@
 #define SCENARIOS_SPEC_MICRO_BATCH_H
 
 #include "scenarios/spec/validate.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/memory-estimate.h"
 
 #include <cstdint>
 

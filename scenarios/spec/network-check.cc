@@ -26,9 +26,9 @@ constexpr uint64_t kUnknown = 1ULL << 62;
 /// Who talks to whom.
 using Pairs = std::vector<std::pair<topo::EndpointId, topo::EndpointId>>;
 
-/// Of NICs of the same number in any two servers, as few pairs as decide: server 0 with every other, both ways. If NIC i of
-/// server 0 reaches two others, it does so through switches, and those that switches connect to it they connect to one
-/// another.
+/// Of NICs of the same number in any two servers, as few pairs as decide: server 0 with every
+/// other, both ways. If NIC i of server 0 reaches two others, it does so through switches, and
+/// those that switches connect to it they connect to one another.
 Pairs
 PairsOf(const ClusterSpec& c)
 {
@@ -37,8 +37,10 @@ PairsOf(const ClusterSpec& c)
     {
         for (uint32_t s = 1; s < c.servers; ++s)
         {
-            const auto first = c.topology.EndpointOf(c.hostOfServer[0], static_cast<topo::PortId>(nic));
-            const auto other = c.topology.EndpointOf(c.hostOfServer[s], static_cast<topo::PortId>(nic));
+            const auto first =
+                c.topology.EndpointOf(c.hostOfServer[0], static_cast<topo::PortId>(nic));
+            const auto other =
+                c.topology.EndpointOf(c.hostOfServer[s], static_cast<topo::PortId>(nic));
             pairs.emplace_back(first, other);
             pairs.emplace_back(other, first);
         }
@@ -101,7 +103,8 @@ class Checker
     {
         const topo::Endpoint& end = m_topology.Endpoints()[e];
         const topo::Node& host = m_topology.Nodes()[end.host];
-        return (host.ports.size() == 1 ? "" : "port " + std::to_string(end.port) + " of ") + "host " + host.name;
+        return (host.ports.size() == 1 ? "" : "port " + std::to_string(end.port) + " of ") +
+               "host " + host.name;
     }
 
     bool Reachable()
@@ -112,7 +115,8 @@ class Checker
         }
         catch (const std::exception& e) // a path of 65,535 links, and the like
         {
-            m_errors->push_back({m_read.values.Where("topology"), m_read.values.Raw("topology"), e.what(), ""});
+            m_errors->push_back(
+                {m_read.values.Where("topology"), m_read.values.Raw("topology"), e.what(), ""});
             return false;
         }
         for (const auto& [from, to] : m_pairs)
@@ -121,10 +125,15 @@ class Checker
             {
                 continue;
             }
-            std::string text = EndText(to) + " cannot be reached from " + EndText(from) + ": no path leads there through switches alone";
-            text += m_cluster ? ", and hosts do not forward; NIC i of every server (its i-th link in the file) must reach NIC i of every other"
+            std::string text = EndText(to) + " cannot be reached from " + EndText(from) +
+                               ": no path leads there through switches alone";
+            text += m_cluster ? ", and hosts do not forward; NIC i of every server (its i-th link "
+                                "in the file) must reach NIC i of every other"
                               : ", and hosts do not forward";
-            m_errors->push_back({m_read.values.Where("topology"), m_read.values.Raw("topology"), std::move(text), ""});
+            m_errors->push_back({m_read.values.Where("topology"),
+                                 m_read.values.Raw("topology"),
+                                 std::move(text),
+                                 ""});
             return false;
         }
         return true;
@@ -133,14 +142,19 @@ class Checker
     /// Whether the user sets an ns-3 attribute that begins so.
     bool Ns3Sets(const std::string& attribute) const
     {
-        const auto begins = [&](const std::string& text, const std::string& with) { return text.rfind(with, 0) == 0; };
-        return std::any_of(m_read.ns3Arguments.begin(), m_read.ns3Arguments.end(),
+        const auto begins = [&](const std::string& text, const std::string& with) {
+            return text.rfind(with, 0) == 0;
+        };
+        return std::any_of(m_read.ns3Arguments.begin(),
+                           m_read.ns3Arguments.end(),
                            [&](const std::string& a) { return begins(a, "--" + attribute); }) ||
-               std::any_of(m_read.attributes.begin(), m_read.attributes.end(),
-                           [&](const auto& a) { return begins(a.first, attribute); });
+               std::any_of(m_read.attributes.begin(), m_read.attributes.end(), [&](const auto& a) {
+                   return begins(a.first, attribute);
+               });
     }
 
-    /// What RdmaSwitch::Start makes of its ports, all but the size of the buffer. `scale`: ports of 100 Gb/s.
+    /// What RdmaSwitch::Start makes of its ports, all but the size of the buffer. `scale`: ports of
+    /// 100 Gb/s.
     rdma::SharedBufferConfig BufferOf(const topo::Node& node, double* scale) const
     {
         rdma::SharedBufferConfig config;
@@ -151,10 +165,15 @@ class Checker
         {
             const topo::Link& link = m_topology.Links()[l];
             *scale += static_cast<double>(link.rate.bps) / 100e9;
-            config.headroomBytes.push_back(
-                m_fabric.pfc
-                    ? rdma::HeadroomBytes(link.rate, link.delay, m_fabric.switchLatency, rdma::Duration(0), largest, m_fabric.timeUnit).value
-                    : 0);
+            config.headroomBytes.push_back(m_fabric.pfc
+                                               ? rdma::HeadroomBytes(link.rate,
+                                                                     link.delay,
+                                                                     m_fabric.switchLatency,
+                                                                     rdma::Duration(0),
+                                                                     largest,
+                                                                     m_fabric.timeUnit)
+                                                     .value
+                                               : 0);
         }
         return config;
     }
@@ -208,17 +227,26 @@ class Checker
             blamed = values.Given(option) ? option : blamed;
         }
         const std::string delays =
-            (m_fromFile ? "the delays of its links in the file" : "--link-delay=" + CanonicalDuration(m_fabric.linkDelay.ps)) +
+            (m_fromFile ? "the delays of its links in the file"
+                        : "--link-delay=" + CanonicalDuration(m_fabric.linkDelay.ps)) +
             " and --switch-latency=" + CanonicalDuration(m_fabric.switchLatency.ps);
-        std::string text = "switch " + worst->name + " gets a buffer of " +
-                           CanonicalBytes(static_cast<uint64_t>(scale * static_cast<double>(m_fabric.bufferPer100G.value))) +
-                           ", too small " +
-                           (m_fabric.pfc ? "for the headroom that " + delays + " ask for" : std::string("for two frames")) +
-                           "; allowed: --buffer=" + CanonicalBytes((least + 999) / 1000 * 1000) + " or more";
-        text += !m_fabric.pfc ? "" : m_fromFile ? ", shorter links or --no-pfc" : ", a shorter --link-delay or --switch-latency, or --no-pfc";
+        std::string text =
+            "switch " + worst->name + " gets a buffer of " +
+            CanonicalBytes(
+                static_cast<uint64_t>(scale * static_cast<double>(m_fabric.bufferPer100G.value))) +
+            ", too small " +
+            (m_fabric.pfc ? "for the headroom that " + delays + " ask for"
+                          : std::string("for two frames")) +
+            "; allowed: --buffer=" + CanonicalBytes((least + 999) / 1000 * 1000) + " or more";
+        text += !m_fabric.pfc ? ""
+                : m_fromFile  ? ", shorter links or --no-pfc"
+                              : ", a shorter --link-delay or --switch-latency, or --no-pfc";
         const bool byDefault = !values.Given(blamed);
-        m_errors->push_back({values.Where(blamed), byDefault ? CanonicalBytes(m_fabric.bufferPer100G.value) : values.Raw(blamed),
-                             std::move(text), ""});
+        m_errors->push_back(
+            {values.Where(blamed),
+             byDefault ? CanonicalBytes(m_fabric.bufferPer100G.value) : values.Raw(blamed),
+             std::move(text),
+             ""});
         return false;
     }
 
@@ -243,7 +271,8 @@ class Checker
         for (;;)
         {
             const topo::Link& link = m_topology.Links()[m_topology.Nodes()[node].ports[port]];
-            ps += 2.0 * static_cast<double>(link.delay.ps) + bits * 1e12 / static_cast<double>(link.rate.bps);
+            ps += 2.0 * static_cast<double>(link.delay.ps) +
+                  bits * 1e12 / static_cast<double>(link.rate.bps);
             node = m_topology.Peer(node, port);
             if (m_topology.Nodes()[node].kind == topo::NodeKind::kHost)
             {
@@ -257,15 +286,19 @@ class Checker
     static std::string Time(double ps)
     {
         char text[32];
-        std::snprintf(text, sizeof text, ps < 1e9 ? "%.3g us" : "%.3g ms", ps / (ps < 1e9 ? 1e6 : 1e9));
+        std::snprintf(text,
+                      sizeof text,
+                      ps < 1e9 ? "%.3g us" : "%.3g ms",
+                      ps / (ps < 1e9 ? 1e6 : 1e9));
         return text;
     }
 
     void WarnOfTimeouts()
     {
         const double timeout = 4.096e6 * std::pow(2.0, m_fabric.timeoutExponent);
-        const std::string warning = "warning: --timeout-exponent=" + std::to_string(m_fabric.timeoutExponent) +
-                                    ": the local ACK time-out of " + Time(timeout) + " is shorter than ";
+        const std::string warning =
+            "warning: --timeout-exponent=" + std::to_string(m_fabric.timeoutExponent) +
+            ": the local ACK time-out of " + Time(timeout) + " is shorter than ";
         // Routes cost time, so first what no path of a family can exceed: 6 links.
         const double bits = 8.0 * static_cast<double>(FullWire() + m_fabric.frames.ackWire);
         double slowest = 1e30;
@@ -273,7 +306,9 @@ class Checker
         {
             slowest = std::min(slowest, static_cast<double>(link.rate.bps));
         }
-        const double most = 6 * (2.0 * static_cast<double>(m_fabric.linkDelay.ps + m_fabric.switchLatency.ps) + bits * 1e12 / slowest);
+        const double most =
+            6 * (2.0 * static_cast<double>(m_fabric.linkDelay.ps + m_fabric.switchLatency.ps) +
+                 bits * 1e12 / slowest);
         double longest = 0;
         size_t where = 0;
         if (m_fromFile || most > timeout)
@@ -292,18 +327,25 @@ class Checker
         }
         if (longest > timeout)
         {
-            m_notes->push_back(warning + "the round trip of " + Time(longest) + " between " + EndText(m_pairs[where].first) + " and " +
-                               EndText(m_pairs[where].second) + ": packets are sent again before their ACK can come");
+            m_notes->push_back(warning + "the round trip of " + Time(longest) + " between " +
+                               EndText(m_pairs[where].first) + " and " +
+                               EndText(m_pairs[where].second) +
+                               ": packets are sent again before their ACK can come");
             return;
         }
-        const uint64_t packets = std::min<uint64_t>(m_fabric.ackEvery, (m_largestMessage + m_fabric.mtu - 1) / m_fabric.mtu);
-        const double between = static_cast<double>(packets) * 8e12 * static_cast<double>(FullWire()) /
+        const uint64_t packets =
+            std::min<uint64_t>(m_fabric.ackEvery,
+                               (m_largestMessage + m_fabric.mtu - 1) / m_fabric.mtu);
+        const double between = static_cast<double>(packets) * 8e12 *
+                               static_cast<double>(FullWire()) /
                                static_cast<double>(m_fabric.nicRate.bps);
         if (!m_pairs.empty() && between > timeout)
         {
-            m_notes->push_back(warning + "the " + Time(between) + " that " + std::to_string(packets) + " packets take at " +
-                               rdma::ToString(m_fabric.nicRate) + ", and --ack-every=" + std::to_string(m_fabric.ackEvery) +
-                               " asks for no ACK sooner: packets are sent again before their ACK can come");
+            m_notes->push_back(
+                warning + "the " + Time(between) + " that " + std::to_string(packets) +
+                " packets take at " + rdma::ToString(m_fabric.nicRate) +
+                ", and --ack-every=" + std::to_string(m_fabric.ackEvery) +
+                " asks for no ACK sooner: packets are sent again before their ACK can come");
         }
     }
 
@@ -324,16 +366,20 @@ class Checker
         }
         for (const topo::Node& node : m_topology.Nodes())
         {
-            for (const topo::LinkId l : node.kind == topo::NodeKind::kSwitch ? node.ports : std::vector<topo::LinkId>{})
+            for (const topo::LinkId l :
+                 node.kind == topo::NodeKind::kSwitch ? node.ports : std::vector<topo::LinkId>{})
             {
                 const topo::Link& link = m_topology.Links()[l];
-                const double threshold = static_cast<double>(m_fabric.ecnKmin.value) * static_cast<double>(link.rate.bps) / 100e9;
+                const double threshold = static_cast<double>(m_fabric.ecnKmin.value) *
+                                         static_cast<double>(link.rate.bps) / 100e9;
                 if (threshold < static_cast<double>(FullFrame().value))
                 {
-                    m_notes->push_back("warning: --ecn-kmin=" + CanonicalBytes(m_fabric.ecnKmin.value) + ": " +
-                                       std::to_string(static_cast<uint64_t>(threshold)) + " B at " + rdma::ToString(link.rate) +
-                                       ", less than one full frame of " + std::to_string(FullFrame().value) +
-                                       " B: a packet is marked even if nothing else is queued");
+                    m_notes->push_back(
+                        "warning: --ecn-kmin=" + CanonicalBytes(m_fabric.ecnKmin.value) + ": " +
+                        std::to_string(static_cast<uint64_t>(threshold)) + " B at " +
+                        rdma::ToString(link.rate) + ", less than one full frame of " +
+                        std::to_string(FullFrame().value) +
+                        " B: a packet is marked even if nothing else is queued");
                     return;
                 }
             }
@@ -355,19 +401,30 @@ class Checker
 } // namespace
 
 void
-CheckNetwork(const ReadResult& read, const TrainingScenario& s, std::vector<Error>* errors, std::vector<std::string>* notes)
+CheckNetwork(const ReadResult& read,
+             const TrainingScenario& s,
+             std::vector<Error>* errors,
+             std::vector<std::string>* notes)
 {
-    Checker(read, s.fabric, s.cluster.topology, PairsOf(s.cluster), true, kUnknown, errors, notes).Check();
+    Checker(read, s.fabric, s.cluster.topology, PairsOf(s.cluster), true, kUnknown, errors, notes)
+        .Check();
 }
 
 void
-CheckNetwork(const ReadResult& read, const CollperfScenario& s, std::vector<Error>* errors, std::vector<std::string>* notes)
+CheckNetwork(const ReadResult& read,
+             const CollperfScenario& s,
+             std::vector<Error>* errors,
+             std::vector<std::string>* notes)
 {
-    Checker(read, s.fabric, s.cluster.topology, PairsOf(s.cluster), true, kUnknown, errors, notes).Check();
+    Checker(read, s.fabric, s.cluster.topology, PairsOf(s.cluster), true, kUnknown, errors, notes)
+        .Check();
 }
 
 void
-CheckNetwork(const ReadResult& read, const TrafficScenario& s, std::vector<Error>* errors, std::vector<std::string>* notes)
+CheckNetwork(const ReadResult& read,
+             const TrafficScenario& s,
+             std::vector<Error>* errors,
+             std::vector<std::string>* notes)
 {
     Pairs pairs;
     pairs.reserve(2 * s.flows.size());

@@ -25,10 +25,14 @@ inline const std::vector<NicName>&
 NicNames()
 {
     static const std::vector<NicName> names = {
-        {"10GbE", "RoCEv2, 10 Gb/s", rdma::Gbps(10)},    {"25GbE", "RoCEv2, 25 Gb/s", rdma::Gbps(25)},
-        {"40GbE", "RoCEv2, 40 Gb/s", rdma::Gbps(40)},    {"50GbE", "RoCEv2, 50 Gb/s", rdma::Gbps(50)},
-        {"100GbE", "RoCEv2, 100 Gb/s", rdma::Gbps(100)}, {"200GbE", "RoCEv2, 200 Gb/s", rdma::Gbps(200)},
-        {"400GbE", "RoCEv2, 400 Gb/s", rdma::Gbps(400)}, {"800GbE", "RoCEv2, 800 Gb/s", rdma::Gbps(800)},
+        {"10GbE", "RoCEv2, 10 Gb/s", rdma::Gbps(10)},
+        {"25GbE", "RoCEv2, 25 Gb/s", rdma::Gbps(25)},
+        {"40GbE", "RoCEv2, 40 Gb/s", rdma::Gbps(40)},
+        {"50GbE", "RoCEv2, 50 Gb/s", rdma::Gbps(50)},
+        {"100GbE", "RoCEv2, 100 Gb/s", rdma::Gbps(100)},
+        {"200GbE", "RoCEv2, 200 Gb/s", rdma::Gbps(200)},
+        {"400GbE", "RoCEv2, 400 Gb/s", rdma::Gbps(400)},
+        {"800GbE", "RoCEv2, 800 Gb/s", rdma::Gbps(800)},
     };
     return names;
 }

@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/ns3-environment.h"
 
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "topologies/names.h"
 
@@ -108,7 +109,7 @@ CheckNs3Log(const std::string& text, const std::vector<std::string>& components)
                 "there is no log component '" + rdma::Shown(name, 60) +
                     "'; allowed: NAME=LEVEL|LEVEL..., several with ':' between them, * for "
                     "every component, or print-list, which lists them",
-                topo::NearestName(name, components));
+                rdma::NearestName(name, components));
         }
         std::vector<std::string> given;
         if (equals != std::string::npos)
@@ -126,7 +127,7 @@ CheckNs3Log(const std::string& text, const std::vector<std::string>& components)
                         "'; allowed: error, warn, debug, info, function, logic or all, alone "
                         "or from level_... on, and prefix_func, prefix_time, prefix_node, "
                         "prefix_level, prefix_all",
-                    topo::NearestName(level, levels));
+                    rdma::NearestName(level, levels));
             }
         }
     }

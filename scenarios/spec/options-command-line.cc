@@ -3,6 +3,7 @@
  *
  * Command lines to values, by Boost.Program_options.
  */
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/options-detail.h"
 #include "scenarios/spec/options.h"
@@ -85,7 +86,8 @@ class CommandLineReader
         {
             const bool optional = option->kind == Kind::kFlag || option->name == "help";
             const std::string spec =
-                name + (option->name == name && option->letter ? std::string(",") + option->letter : "");
+                name +
+                (option->name == name && option->letter ? std::string(",") + option->letter : "");
             auto* semantic = po::value<std::vector<std::string>>();
             if (optional)
             {
@@ -97,17 +99,24 @@ class CommandLineReader
         {
             if (!m_names.byName.count(name))
             {
-                all.add_options()(name.c_str(), po::value<std::vector<std::string>>()->zero_tokens(), "");
+                all.add_options()(name.c_str(),
+                                  po::value<std::vector<std::string>>()->zero_tokens(),
+                                  "");
             }
         }
 
         using namespace po::command_line_style;
-        const int style = allow_long | long_allow_adjacent | long_allow_next | allow_short | allow_dash_for_short |
-                          short_allow_adjacent | short_allow_next;
+        const int style = allow_long | long_allow_adjacent | long_allow_next | allow_short |
+                          allow_dash_for_short | short_allow_adjacent | short_allow_next;
         std::vector<po::option> parsed;
         try
         {
-            parsed = po::command_line_parser(args).options(all).style(style).allow_unregistered().run().options;
+            parsed = po::command_line_parser(args)
+                         .options(all)
+                         .style(style)
+                         .allow_unregistered()
+                         .run()
+                         .options;
         }
         catch (const po::error_with_option_name& e)
         {
@@ -139,9 +148,13 @@ class CommandLineReader
             {
                 if (!unknown) // else it is most likely the value of the unknown option
                 {
-                    m_result->errors.push_back({"", "",
-                                                "unexpected argument '" + (p.value.empty() ? "" : rdma::Shown(p.value[0], 100)) +
-                                                    "'; options begin with '-', see --help", ""});
+                    m_result->errors.push_back(
+                        {"",
+                         "",
+                         "unexpected argument '" +
+                             (p.value.empty() ? "" : rdma::Shown(p.value[0], 100)) +
+                             "'; options begin with '-', see --help",
+                         ""});
                 }
                 continue;
             }
@@ -163,7 +176,8 @@ class CommandLineReader
         return out;
     }
 
-    /// Options of other software: what they say becomes an argument of this program, or an error that says what there is.
+    /// Options of other software: what they say becomes an argument of this program, or an error
+    /// that says what there is.
     void TakeForeign(std::vector<std::string>* args)
     {
         for (size_t i = 0; i < args->size();)
@@ -183,7 +197,8 @@ class CommandLineReader
             }
             std::string value = equals < arg.size() ? arg.substr(equals + 1) : "";
             args->erase(args->begin() + static_cast<std::ptrdiff_t>(i));
-            if (equals == arg.size() && !foreign->flag && i < args->size() && (*args)[i].rfind("-", 0) != 0)
+            if (equals == arg.size() && !foreign->flag && i < args->size() &&
+                (*args)[i].rfind("-", 0) != 0)
             {
                 value = (*args)[i];
                 args->erase(args->begin() + static_cast<std::ptrdiff_t>(i));
@@ -193,7 +208,9 @@ class CommandLineReader
             {
                 value.clear();
             }
-            const auto same = std::find_if(foreign->means.begin(), foreign->means.end(), [&](const auto& m) { return m.first == value; });
+            const auto same = std::find_if(foreign->means.begin(),
+                                           foreign->means.end(),
+                                           [&](const auto& m) { return m.first == value; });
             if (same == foreign->means.end())
             {
                 m_result->errors.push_back({arg.substr(0, equals), value, foreign->otherwise, ""});
@@ -229,7 +246,8 @@ class CommandLineReader
             }
             else
             {
-                (*args)[i] += "=1"; // "--dry-run extra": else Boost would take "extra" for the value
+                (*args)[i] +=
+                    "=1"; // "--dry-run extra": else Boost would take "extra" for the value
             }
         }
     }
@@ -265,7 +283,8 @@ class CommandLineReader
             }
             else if (next.rfind("--", 0) == 0 || Bare(next))
             {
-                m_result->errors.push_back({(*args)[i], "", "needs a value; allowed: " + AllowedText(*option), ""});
+                m_result->errors.push_back(
+                    {(*args)[i], "", "needs a value; allowed: " + AllowedText(*option), ""});
                 args->erase(args->begin() + static_cast<std::ptrdiff_t>(i));
             }
             else
@@ -290,7 +309,8 @@ class CommandLineReader
         }
         if (option && option->kind != Kind::kFlag)
         {
-            m_result->errors.push_back({name, "", "needs a value; allowed: " + AllowedText(*option), ""});
+            m_result->errors.push_back(
+                {name, "", "needs a value; allowed: " + AllowedText(*option), ""});
             return;
         }
         if (m_names.negated.count(bare))
@@ -315,7 +335,7 @@ class CommandLineReader
         {
             candidates.push_back(n);
         }
-        std::string nearest = bare.size() > 1 ? topo::NearestName(bare, candidates) : "";
+        std::string nearest = bare.size() > 1 ? rdma::NearestName(bare, candidates) : "";
         m_result->errors.push_back(
             {name, "", "unknown option, see --help", nearest.empty() ? "" : "--" + nearest});
     }
@@ -337,7 +357,8 @@ class CommandLineReader
         {
             text = "0";
         }
-        else if (option->kind == Kind::kFlag && text.empty() && token.find('=') == std::string::npos)
+        else if (option->kind == Kind::kFlag && text.empty() &&
+                 token.find('=') == std::string::npos)
         {
             text = "1";
         }
@@ -350,7 +371,8 @@ class CommandLineReader
         }
         if (given->count(option->name))
         {
-            m_result->errors.push_back({where, text, "given twice (first " + (*given)[option->name].raw + ")", ""});
+            m_result->errors.push_back(
+                {where, text, "given twice (first " + (*given)[option->name].raw + ")", ""});
             return;
         }
         if (!ParseValue(*option, text, where, &value, &error))
@@ -412,7 +434,10 @@ ReadOptions(const OptionTable& table, int argc, const char* const* argv)
         }
         else
         {
-            result.errors.push_back({given["scenario"].where, file, errors.empty() ? "cannot be read" : errors[0].message, ""});
+            result.errors.push_back({given["scenario"].where,
+                                     file,
+                                     errors.empty() ? "cannot be read" : errors[0].problem,
+                                     ""});
         }
     }
     for (auto& [name, value] : given)

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Shared by the parts of the option machinery: options.cc (one value), options-json.cc, options-command-line.cc,
- * options-help.cc. Not for use outside.
+ * Shared by the parts of the option machinery: options.cc (one value), options-json.cc,
+ * options-command-line.cc, options-help.cc. Not for use outside.
  */
 #ifndef SCENARIOS_SPEC_OPTIONS_DETAIL_H
 #define SCENARIOS_SPEC_OPTIONS_DETAIL_H
@@ -16,18 +16,21 @@ namespace scenario
 namespace detail
 {
 
-std::string SnakeCase(std::string s);             ///< "micro-batch" -> "micro_batch"
-std::string RealText(double v);                   ///< a number to as many digits as it has
-std::string RangeText(const Option& o);           ///< "1 to 64"; "" if anything goes
-std::string OneOfText(const Option& o);           ///< "256, 512"
-std::string AllowedText(const Option& o);         ///< all that a person needs to know to give a valid value
+std::string SnakeCase(std::string s);     ///< "micro-batch" -> "micro_batch"
+std::string RealText(double v);           ///< a number to as many digits as it has
+std::string RangeText(const Option& o);   ///< "1 to 64"; "" if anything goes
+std::string OneOfText(const Option& o);   ///< "256, 512"
+std::string AllowedText(const Option& o); ///< all that a person needs to know to give a valid value
 bool ParseFlag(const std::string& text, bool* flag);
-std::string FolderOf(const std::string& file);    ///< with the '/', or ""
+std::string FolderOf(const std::string& file); ///< with the '/', or ""
 
 /// Every option at its default.
 void SetDefaults(const OptionTable& table, ReadResult* result);
 /// Values and errors of a JSON text, laid over what is in *result.
-void ReadJson(const OptionTable& table, const std::string& text, const std::string& origin, ReadResult* result);
+void ReadJson(const OptionTable& table,
+              const std::string& text,
+              const std::string& origin,
+              ReadResult* result);
 
 } // namespace detail
 } // namespace scenario

@@ -19,7 +19,8 @@ namespace
 
 constexpr size_t kColumns = 100;
 
-/// Words of `text` in lines of at most kColumns, the first after `used` columns, the others indented by `indent`.
+/// Words of `text` in lines of at most kColumns, the first after `used` columns, the others
+/// indented by `indent`.
 void
 Wrap(std::string* out, const std::string& text, size_t used, size_t indent)
 {
@@ -47,6 +48,27 @@ Wrap(std::string* out, const std::string& text, size_t used, size_t indent)
     *out += "\n";
 }
 
+/// "micro-batches a step; 1 to 1000000". No range that says nothing.
+std::string
+DescribedRange(const Option& o)
+{
+    if (!o.oneOf.empty())
+    {
+        return o.help + "; one of " + OneOfText(o);
+    }
+    const bool quantity = o.kind == Kind::kInteger || o.kind == Kind::kReal ||
+                          o.kind == Kind::kBytes || o.kind == Kind::kRate ||
+                          o.kind == Kind::kDuration;
+    const std::string range = quantity && o.max <= 4e9 ? RangeText(o) : "";
+    return o.help + (range.empty() ? "" : "; " + range);
+}
+
+std::string
+OrWord(const Option& o, const std::string& said)
+{
+    return o.word.empty() || said.find(o.word) != std::string::npos ? "" : ", or " + o.word;
+}
+
 std::string
 DefaultText(const Option& o)
 {
@@ -60,6 +82,13 @@ DefaultText(const Option& o)
 } // namespace
 
 std::string
+Description(const Option& option)
+{
+    const std::string text = DescribedRange(option);
+    return text + OrWord(option, text);
+}
+
+std::string
 HelpText(const OptionTable& table)
 {
     constexpr size_t kIndent = 32;
@@ -67,10 +96,13 @@ HelpText(const OptionTable& table)
     Wrap(&out, table.program + " - " + table.description, 0, 0);
     out += "\nUsage: ./ns3 run \"" + table.program + " [--option=value ...]\"\n";
     Wrap(&out,
-         "Every option with a JSON path can stand in a scenario file too (--scenario=FILE.json): --mtu=4096 is "
-         "{\"fabric\": {\"mtu\": 4096}}. The command line overrides the file. Sizes: 40MB = 40 * 10^6 bytes, 25MiB and 25M = "
+         "Every option with a JSON path can stand in a scenario file too (--scenario=FILE.json): "
+         "--mtu=4096 is "
+         "{\"fabric\": {\"mtu\": 4096}}. The command line overrides the file. Sizes: 40MB = 40 * "
+         "10^6 bytes, 25MiB and 25M = "
          "25 * 2^20. Times: 500ns, 1us, 2ms. Rates: 100Gbps.",
-         0, 0);
+         0,
+         0);
 
     std::vector<std::string> groups;
     for (const auto& o : table.options)
@@ -103,7 +135,8 @@ HelpText(const OptionTable& table)
                 left += std::string("-") + o.letter + ", ";
             }
             const bool flag = o.kind == Kind::kFlag;
-            const std::string value = o.placeholder[0] == '[' ? o.placeholder : "=" + o.placeholder; // "[=WHAT]"
+            const std::string value =
+                o.placeholder[0] == '[' ? o.placeholder : "=" + o.placeholder; // "[=WHAT]"
             left += "--" + o.name + (flag && o.path.empty() ? "" : flag ? "[=0|1]" : value);
             std::string also;
             for (const auto& a : o.aliases)
@@ -118,22 +151,12 @@ HelpText(const OptionTable& table)
             {
                 out += left + std::string(kIndent - left.size(), ' ');
             }
-            std::string help = o.help;
-            if (!o.oneOf.empty())
-            {
-                help += "; one of " + OneOfText(o);
-            }
-            else if (o.kind == Kind::kInteger || o.kind == Kind::kReal || o.kind == Kind::kBytes || o.kind == Kind::kRate ||
-                     o.kind == Kind::kDuration)
-            {
-                const std::string range = RangeText(o);
-                help += range.empty() || o.max > 4e9 ? "" : "; " + range;
-            }
+            std::string help = DescribedRange(o);
             if (flag && !o.path.empty() && o.defaultText == "1")
             {
                 help += "; off: --no-" + o.name;
             }
-            help += o.word.empty() || help.find(o.word) != std::string::npos ? "" : ", or " + o.word;
+            help += OrWord(o, help);
             help += also;
             const std::string byDefault = DefaultText(o);
             help += byDefault.empty() ? "" : " [" + byDefault + "]";
@@ -146,7 +169,8 @@ HelpText(const OptionTable& table)
     }
 
     out += "\nns-3 attributes and lists  (JSON: /ns3)\n";
-    out += "  --ns3::TYPE::ATTRIBUTE=VALUE  any attribute: --ns3::RdmaSwitch::PipelineLatency=300ns\n";
+    out +=
+        "  --ns3::TYPE::ATTRIBUTE=VALUE  any attribute: --ns3::RdmaSwitch::PipelineLatency=300ns\n";
     out += "  --PrintAttributes=TYPE, --PrintTypeIds, ...  what ns-3 knows\n";
 
     if (!table.examples.empty())

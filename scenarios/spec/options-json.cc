@@ -3,6 +3,7 @@
  *
  * Scenario files: JSON to values.
  */
+#include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/spec/json-text.h"
 #include "scenarios/spec/options-detail.h"
 #include "scenarios/spec/options.h"
@@ -35,7 +36,8 @@ class JsonReader
             if (!o.path.empty())
             {
                 m_byPath[o.path] = &o;
-                for (size_t slash = o.path.find('/', 1); slash != std::string::npos; slash = o.path.find('/', slash + 1))
+                for (size_t slash = o.path.find('/', 1); slash != std::string::npos;
+                     slash = o.path.find('/', slash + 1))
                 {
                     m_sections.insert(o.path.substr(0, slash));
                 }
@@ -54,13 +56,17 @@ class JsonReader
         if (!parsed.value.is_object())
         {
             m_result->errors.push_back(
-                {m_origin, "", "a scenario is a JSON object such as {\"fabric\": {\"mtu\": 4096}}, this is " +
-                                   std::string(parsed.value.type_name()),
+                {m_origin,
+                 "",
+                 "a scenario is a JSON object such as {\"fabric\": {\"mtu\": 4096}}, this is " +
+                     std::string(parsed.value.type_name()),
                  ""});
             return;
         }
-        // Whose scenario it is first: an error in every key of a file for another program helps nobody.
-        if (const auto it = parsed.value.find("program"); it != parsed.value.end() && *it != m_table.program)
+        // Whose scenario it is first: an error in every key of a file for another program helps
+        // nobody.
+        if (const auto it = parsed.value.find("program");
+            it != parsed.value.end() && *it != m_table.program)
         {
             Fail("/program", *it, "this program is " + m_table.program);
             return;
@@ -89,24 +95,33 @@ class JsonReader
     }
 
   private:
-    void Fail(const std::string& path, const json& value, std::string problem, std::string nearest = "")
+    void Fail(const std::string& path,
+              const json& value,
+              std::string problem,
+              std::string nearest = "")
     {
-        m_result->errors.push_back(
-            {m_origin + ": " + path, value.dump(-1, ' ', false, json::error_handler_t::replace), std::move(problem), std::move(nearest)});
+        m_result->errors.push_back({m_origin + ": " + path,
+                                    value.dump(-1, ' ', false, json::error_handler_t::replace),
+                                    std::move(problem),
+                                    std::move(nearest)});
     }
 
     void ReadAttributes(const json& object)
     {
         if (!object.is_object())
         {
-            Fail("/ns3", object, "must be an object such as {\"ns3::RdmaSwitch::PipelineLatency\": \"300ns\"}");
+            Fail("/ns3",
+                 object,
+                 "must be an object such as {\"ns3::RdmaSwitch::PipelineLatency\": \"300ns\"}");
             return;
         }
         for (const auto& [key, value] : object.items())
         {
             if (key.rfind("ns3::", 0) != 0 || key.find("::", 5) == std::string::npos)
             {
-                Fail("/ns3/" + key, value, "must be named as an ns-3 attribute: ns3::RdmaSwitch::PipelineLatency");
+                Fail("/ns3/" + key,
+                     value,
+                     "must be named as an ns-3 attribute: ns3::RdmaSwitch::PipelineLatency");
             }
             else if (value.is_string())
             {
@@ -148,13 +163,15 @@ class JsonReader
 
     void Unknown(const std::string& path)
     {
-        // Siblings first: "/fabric/mut" is a slip of the hand in /fabric; then the same key elsewhere.
+        // Siblings first: "/fabric/mut" is a slip of the hand in /fabric; then the same key
+        // elsewhere.
         const std::string folder = path.substr(0, path.rfind('/'));
         const std::string leaf = path.substr(path.rfind('/') + 1);
         std::vector<std::string> siblings;
         std::set<std::string> seen;
         std::string elsewhere;
-        std::string asOption = SnakeCase(leaf); // an option's other name, as it stands on the command line
+        std::string asOption =
+            SnakeCase(leaf); // an option's other name, as it stands on the command line
         std::replace(asOption.begin(), asOption.end(), '_', '-');
         if (const ForeignName* foreign = m_table.FindForeign(asOption))
         {
@@ -177,8 +194,10 @@ class JsonReader
             if (!o.path.empty())
             {
                 offer(o.path);
-                const bool alias = std::find(o.aliases.begin(), o.aliases.end(), asOption) != o.aliases.end();
-                if (elsewhere.empty() && (alias || o.path.substr(o.path.rfind('/') + 1) == SnakeCase(leaf)))
+                const bool alias =
+                    std::find(o.aliases.begin(), o.aliases.end(), asOption) != o.aliases.end();
+                if (elsewhere.empty() &&
+                    (alias || o.path.substr(o.path.rfind('/') + 1) == SnakeCase(leaf)))
                 {
                     elsewhere = o.path;
                 }
@@ -191,13 +210,15 @@ class JsonReader
         std::string nearest = elsewhere;
         if (nearest.empty())
         {
-            const std::string close = topo::NearestName(leaf, siblings);
+            const std::string close = rdma::NearestName(leaf, siblings);
             nearest = close.empty() ? "" : folder + "/" + close;
         }
-        m_result->errors.push_back(
-            {m_origin + ": " + path, "",
-             "unknown key; allowed in " + (folder.empty() ? std::string("the scenario") : folder) + ": " + Join(siblings, ", "),
-             nearest});
+        m_result->errors.push_back({m_origin + ": " + path,
+                                    "",
+                                    "unknown key; allowed in " +
+                                        (folder.empty() ? std::string("the scenario") : folder) +
+                                        ": " + Join(siblings, ", "),
+                                    nearest});
     }
 
     void ReadOne(const Option& o, const json& value)
@@ -256,7 +277,9 @@ class JsonReader
         default:
             if (!value.is_string())
             {
-                Fail(path, value, o.names ? "must be a string; allowed: " + AllowedText(o) : "must be a string");
+                Fail(path,
+                     value,
+                     o.names ? "must be a string; allowed: " + AllowedText(o) : "must be a string");
                 return;
             }
             text = value.get<std::string>();
@@ -270,7 +293,8 @@ class JsonReader
             m_result->errors.push_back(std::move(error));
             return;
         }
-        const bool isPath = o.kind == Kind::kFile || (o.kind == Kind::kNameOrFile && NameMeant(o, text).empty());
+        const bool isPath =
+            o.kind == Kind::kFile || (o.kind == Kind::kNameOrFile && NameMeant(o, text).empty());
         if (isPath && !parsed.text.empty() && parsed.text[0] != '/')
         {
             parsed.text = FolderOf(m_origin) + parsed.text;
@@ -292,11 +316,13 @@ class JsonReader
         }
         for (const auto& [key, item] : value.items())
         {
-            if (!item.is_string() || item.get_ref<const std::string&>().find_first_not_of(" \t\r\n") == std::string::npos)
+            if (!item.is_string() || item.get_ref<const std::string&>().find_first_not_of(
+                                         " \t\r\n") == std::string::npos)
             {
                 return false;
             }
-            parts.push_back((value.is_object() ? key + "=" : std::string()) + item.get<std::string>());
+            parts.push_back((value.is_object() ? key + "=" : std::string()) +
+                            item.get<std::string>());
         }
         *text = Join(parts, ",");
         return true;
@@ -324,7 +350,11 @@ SetDefaults(const OptionTable& table, ReadResult* result)
         if (!o.defaultText.empty() || (o.kind == Kind::kFlag && o.path.empty()))
         {
             Error error;
-            if (!ParseValue(o, o.defaultText.empty() ? "0" : o.defaultText, "default", &slot, &error))
+            if (!ParseValue(o,
+                            o.defaultText.empty() ? "0" : o.defaultText,
+                            "default",
+                            &slot,
+                            &error))
             {
                 throw std::logic_error("default of --" + o.name + ": " + error.Text());
             }
@@ -335,7 +365,10 @@ SetDefaults(const OptionTable& table, ReadResult* result)
 }
 
 void
-ReadJson(const OptionTable& table, const std::string& text, const std::string& origin, ReadResult* result)
+ReadJson(const OptionTable& table,
+         const std::string& text,
+         const std::string& origin,
+         ReadResult* result)
 {
     JsonReader(table, origin, result).Read(text);
 }

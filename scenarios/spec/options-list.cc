@@ -50,7 +50,11 @@ OptionsJson(const OptionTable& table)
     nlohmann::json options = nlohmann::json::array();
     for (const auto& o : table.options)
     {
-        nlohmann::json one = {{"name", o.name}, {"kind", KindName(o.kind)}, {"help", o.help}};
+        nlohmann::json one = {{"name", o.name},
+                              {"group", o.group},
+                              {"kind", KindName(o.kind)},
+                              {"help", o.help},
+                              {"description", Description(o)}};
         const auto add = [&one](const char* key, const auto& value) {
             if (!value.empty())
             {
@@ -59,6 +63,9 @@ OptionsJson(const OptionTable& table)
         };
         add("path", o.path);
         add("default", o.defaultText);
+        add("otherwise", o.defaultNote);
+        add("placeholder", o.placeholder);
+        add("attributes", o.attributes);
         add("example", o.example);
         add("aliases", o.aliases);
         add("letter", std::string(o.letter ? 1 : 0, o.letter));

@@ -8,20 +8,14 @@
 #include "topologies/names.h"
 
 #include <algorithm>
-#include <boost/algorithm/string/split.hpp>
 #include <cctype>
-#include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <sstream>
 #include <stdexcept>
 
 namespace scenario
 {
 
-using nlohmann::json;
 using namespace detail;
 
 // ---------------------------------------------------------------------------------------------
@@ -38,24 +32,6 @@ Lower(std::string s)
         c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
     return s;
-}
-
-std::string
-Trimmed(const std::string& s)
-{
-    const auto first = s.find_first_not_of(" \t\r\n");
-    if (first == std::string::npos)
-    {
-        return "";
-    }
-    return s.substr(first, s.find_last_not_of(" \t\r\n") - first + 1);
-}
-
-bool
-IsFile(const std::string& path)
-{
-    std::error_code ignored;
-    return std::filesystem::is_regular_file(path, ignored);
 }
 
 /// The value of an option in its base unit, as a person writes it.
@@ -95,30 +71,6 @@ FormHelp(Kind kind)
     default:
         return "text";
     }
-}
-
-/// The entries of a list, empty ones included; an empty text has none.
-std::vector<std::string>
-SplitList(const std::string& text)
-{
-    std::vector<std::string> parts;
-    if (!text.empty())
-    {
-        boost::split(parts, text, [](char c) { return c == ','; });
-        std::transform(parts.begin(), parts.end(), parts.begin(), Trimmed);
-    }
-    return parts;
-}
-
-std::string
-Nearest(const std::string& text, const std::vector<NamedItem>& items)
-{
-    std::vector<std::string> names;
-    for (const auto& item : items)
-    {
-        names.push_back(item.name);
-    }
-    return topo::NearestName(text, names);
 }
 
 } // namespace
@@ -191,7 +143,8 @@ AllowedText(const Option& o)
     {
         range = "0 to 18446744073709551615";
     }
-    return FormHelp(o.kind) + (range.empty() ? "" : ", " + range) + (o.word.empty() ? "" : ", or " + o.word);
+    return FormHelp(o.kind) + (range.empty() ? "" : ", " + range) +
+           (o.word.empty() ? "" : ", or " + o.word);
 }
 
 bool
@@ -219,33 +172,6 @@ FolderOf(const std::string& file)
 }
 
 } // namespace detail
-
-
-namespace
-{
-
-/// Of what a user gave: as long as paths are.
-constexpr size_t kShown = 300;
-/// Of what is wrong with it: the longest list of names is shorter.
-constexpr size_t kProblem = 5000;
-
-} // namespace
-
-std::string
-Error::Text() const
-{
-    std::string text = rdma::Shown(where, kShown);
-    if (!value.empty())
-    {
-        text += (text.empty() ? "" : "=") + rdma::Shown(value, kShown);
-    }
-    text += (text.empty() ? "" : ": ") + rdma::Shown(problem, kProblem);
-    if (!nearest.empty())
-    {
-        text += "; did you mean '" + nearest + "'?";
-    }
-    return text;
-}
 
 std::string
 Join(const std::vector<std::string>& parts, const char* separator)
@@ -298,7 +224,9 @@ std::string
 NameMeant(const Option& option, const std::string& text)
 {
     const auto names = MatchNames(text, option.names());
-    return names.size() == 1 ? names.front() : names.empty() && option.alias ? option.alias(text) : "";
+    return names.size() == 1               ? names.front()
+           : names.empty() && option.alias ? option.alias(text)
+                                           : "";
 }
 
 std::string
@@ -309,9 +237,16 @@ CanonicalBytes(uint64_t bytes)
         const char* name;
         uint64_t factor;
     };
+
     // The first that goes in a whole number of times.
-    static const Unit units[] = {{"TiB", 1ULL << 40}, {"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"TB", 1000000000000ULL},
-                                 {"GB", 1000000000ULL}, {"MB", 1000000ULL}, {"kB", 1000ULL}, {"KiB", 1024ULL}};
+    static const Unit units[] = {{"TiB", 1ULL << 40},
+                                 {"GiB", 1ULL << 30},
+                                 {"MiB", 1ULL << 20},
+                                 {"TB", 1000000000000ULL},
+                                 {"GB", 1000000000ULL},
+                                 {"MB", 1000000ULL},
+                                 {"kB", 1000ULL},
+                                 {"KiB", 1024ULL}};
     for (const auto& u : units)
     {
         if (bytes >= u.factor && bytes % u.factor == 0)
@@ -349,7 +284,11 @@ CanonicalDuration(int64_t ps)
         const char* name;
         int64_t factor;
     };
-    static const Unit units[] = {{"s", 1000000000000LL}, {"ms", 1000000000LL}, {"us", 1000000LL}, {"ns", 1000LL}};
+
+    static const Unit units[] = {{"s", 1000000000000LL},
+                                 {"ms", 1000000000LL},
+                                 {"us", 1000000LL},
+                                 {"ns", 1000LL}};
     if (ps == 0)
     {
         return "0ns";
@@ -432,7 +371,9 @@ OptionTable::Find(const std::string& name) const
 const ForeignName*
 OptionTable::FindForeign(const std::string& name) const
 {
-    const auto it = std::find_if(foreign.begin(), foreign.end(), [&](const ForeignName& f) { return f.name == name; });
+    const auto it = std::find_if(foreign.begin(), foreign.end(), [&](const ForeignName& f) {
+        return f.name == name;
+    });
     return it == foreign.end() ? nullptr : &*it;
 }
 
@@ -485,248 +426,6 @@ Values::Where(const std::string& name) const
 {
     const Value& v = (*this)[name];
     return v.given ? v.where : "--" + name;
-}
-
-// ---------------------------------------------------------------------------------------------
-// One value.
-
-bool
-ParseValue(const Option& option, const std::string& given, const std::string& where, Value* value, Error* error)
-{
-    const std::string text = Trimmed(given);
-    const auto fail = [&](std::string problem, std::string nearest = "") {
-        *error = Error{where, given, std::move(problem), std::move(nearest)};
-        return false;
-    };
-
-    Value v;
-    v.given = true;
-    v.present = true;
-    v.where = where;
-    v.raw = text;
-    v.text = text;
-
-    if (text.empty() && option.kind != Kind::kText && option.kind != Kind::kList)
-    {
-        return fail("needs a value; allowed: " + AllowedText(option));
-    }
-
-    bool quantity = false;
-    double number = 0;
-    switch (option.kind)
-    {
-    case Kind::kFlag:
-        if (!ParseFlag(text, &v.flag))
-        {
-            return fail("allowed: " + AllowedText(option));
-        }
-        break;
-    case Kind::kInteger: {
-        if (!option.word.empty() && Lower(text) == option.word)
-        {
-            v.text = option.word;
-            *value = std::move(v);
-            return true;
-        }
-        const char* end = text.data() + text.size();
-        const auto [p, bad] = std::from_chars(text.data(), end, v.integer);
-        if (bad != std::errc() || p != end)
-        {
-            return fail("allowed: " + AllowedText(option));
-        }
-        quantity = true;
-        number = static_cast<double>(v.integer);
-        break;
-    }
-    case Kind::kReal: {
-        char* end = nullptr;
-        const char first = text[0];
-        errno = 0;
-        v.real = std::strtod(text.c_str(), &end);
-        if (errno == ERANGE || *end != '\0' || !(std::isdigit(static_cast<unsigned char>(first)) || first == '.' || first == '-' ||
-                              first == '+') ||
-            text.find_first_of("xX") != std::string::npos || !(v.real - v.real == 0))
-        {
-            return fail("allowed: " + AllowedText(option));
-        }
-        quantity = true;
-        number = v.real;
-        break;
-    }
-    case Kind::kBytes: {
-        const auto b = rdma::ParseBytes(text);
-        if (!b)
-        {
-            return fail("allowed: " + AllowedText(option));
-        }
-        v.integer = b->value;
-        quantity = true;
-        number = static_cast<double>(v.integer);
-        break;
-    }
-    case Kind::kRate: {
-        const auto r = rdma::ParseBitRate(text);
-        if (!r)
-        {
-            return fail("allowed: " + AllowedText(option));
-        }
-        v.integer = r->bps;
-        quantity = true;
-        number = static_cast<double>(v.integer);
-        break;
-    }
-    case Kind::kDuration: {
-        const auto d = rdma::ParseDuration(text);
-        if (!d)
-        {
-            return fail("allowed: " + AllowedText(option));
-        }
-        v.integer = static_cast<uint64_t>(d->ps);
-        quantity = true;
-        number = static_cast<double>(d->ps);
-        break;
-    }
-    case Kind::kName:
-    case Kind::kNameOrFile: {
-        const auto items = option.names();
-        const std::string name = NameMeant(option, text);
-        if (!name.empty())
-        {
-            v.text = name;
-        }
-        else if (const std::string why = option.refusal ? option.refusal(text) : ""; !why.empty())
-        {
-            return fail(why);
-        }
-        else if (const auto several = MatchNames(text, items); several.size() > 1)
-        {
-            return fail("may mean " + topo::JoinNames(several) + "; allowed: either, spelt as it stands there");
-        }
-        else if (option.kind == Kind::kName || (text.find_first_of("/.") == std::string::npos && !IsFile(text)))
-        {
-            const std::string nearest = Nearest(text, items);
-            return fail("unknown " + option.nameOf + "; allowed: " + AllowedText(option), nearest);
-        }
-        break;
-    }
-    case Kind::kList:
-        v.list = SplitList(text);
-        for (auto word = v.list.begin(); word != v.list.end(); ++word)
-        {
-            if (word->empty())
-            {
-                return fail("entry " + std::to_string(word - v.list.begin() + 1) +
-                            " of the list is empty; allowed: entries between commas, " + option.placeholder);
-            }
-            if (option.distinct && std::find(v.list.begin(), word, *word) != word)
-            {
-                return fail("names " + *word + " twice");
-            }
-        }
-        break;
-    case Kind::kText:
-    case Kind::kFile:
-        break;
-    }
-
-    if (quantity || option.kind == Kind::kFlag)
-    {
-        v.text.clear();
-    }
-    if (quantity)
-    {
-        if (!option.oneOf.empty())
-        {
-            if (std::find(option.oneOf.begin(), option.oneOf.end(), v.integer) == option.oneOf.end())
-            {
-                uint64_t best = option.oneOf.front();
-                for (const uint64_t o : option.oneOf)
-                {
-                    const auto distance = [&](uint64_t x) { return x > v.integer ? x - v.integer : v.integer - x; };
-                    if (distance(o) < distance(best))
-                    {
-                        best = o;
-                    }
-                }
-                return fail("allowed: " + OneOfText(option), std::to_string(best));
-            }
-        }
-        else if (number < option.min || number > option.max)
-        {
-            return fail("allowed: " + (option.kind == Kind::kInteger || option.kind == Kind::kReal ? AllowedText(option)
-                                                                                                  : RangeText(option)));
-        }
-    }
-    *value = std::move(v);
-    return true;
-}
-
-std::string
-CanonicalText(const Option& option, const Value& value)
-{
-    switch (option.kind)
-    {
-    case Kind::kFlag:
-        return value.flag ? "1" : "0";
-    case Kind::kInteger:
-        return value.text.empty() ? std::to_string(value.integer) : value.text;
-    case Kind::kReal:
-        return RealText(value.real);
-    case Kind::kBytes:
-        return CanonicalBytes(value.integer);
-    case Kind::kRate:
-        return CanonicalRate(value.integer);
-    case Kind::kDuration:
-        return CanonicalDuration(static_cast<int64_t>(value.integer));
-    case Kind::kList:
-        return Join(value.list, ",");
-    default:
-        return value.text;
-    }
-}
-
-json
-ToJson(const OptionTable& table, const Values& values, const std::vector<std::string>& except)
-{
-    json out = json::object();
-    out["program"] = table.program;
-    for (const auto& o : table.options)
-    {
-        if (o.path.empty() || std::find(except.begin(), except.end(), o.name) != except.end())
-        {
-            continue;
-        }
-        const Value& v = values[o.name];
-        if (!v.present)
-        {
-            continue;
-        }
-        json& slot = out[json::json_pointer(o.path)];
-        switch (o.kind)
-        {
-        case Kind::kFlag:
-            slot = v.flag;
-            break;
-        case Kind::kInteger:
-            slot = v.text.empty() ? json(v.integer) : json(v.text);
-            break;
-        case Kind::kReal:
-            slot = v.real;
-            break;
-        case Kind::kList:
-            slot = v.list;
-            break;
-        default:
-            slot = CanonicalText(o, v);
-            break;
-        }
-        // A file stays the same file wherever this JSON is read from.
-        if (o.kind == Kind::kFile || (o.kind == Kind::kNameOrFile && NameMeant(o, v.text).empty()))
-        {
-            slot = std::filesystem::absolute(v.text).lexically_normal().string();
-        }
-    }
-    return out;
 }
 
 } // namespace scenario

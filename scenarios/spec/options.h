@@ -5,15 +5,19 @@
  *
  *   Option  --micro-batch=4   JSON path /training/micro_batch   kind, default, range or names, help
  *
- * The table is the only place where an option is described: parsing, the errors, --help, the JSON keys and the
- * "configuration as run" all come from it. The command line overrides the file. Nothing is ignored: an unknown option or
- * key, a repeated one, a wrong type, unit or range, each is one Error that says what would be right.
+ * The table is the only place where an option is described: parsing, the errors, --help, the JSON
+ * keys, the "configuration as run", the words of report.html and docs/options.md, and the ns-3
+ * attributes that take its value all come from it: what uses an option is the only other place that
+ * knows it. The command line overrides the file. Nothing is ignored: an unknown option or key, a
+ * repeated one, a wrong type, unit or range, each is one Error that says what would be right.
  *
- * This part knows no option by name except --scenario, --help, --list and --version, which every program has.
+ * This part knows no option by name except --scenario, --help, --list and --version, which every
+ * program has.
  */
 #ifndef SCENARIOS_SPEC_OPTIONS_H
 #define SCENARIOS_SPEC_OPTIONS_H
 
+#include "contrib/rdma/core/input-error.h"
 #include "contrib/rdma/core/units.h"
 
 #include <cstdint>
@@ -46,20 +50,12 @@ enum class Kind : uint8_t
     kText,     ///< anything; JSON string
     kName,     ///< one of names(); JSON string
     kFile,     ///< a path; in JSON relative to the folder of the JSON file
-    kNameOrFile, ///< one of names(), or a path (it has a '/' or a '.', or is the name of a file that exists)
-    kList,     ///< comma separated; JSON array of strings, a string, or an object {"a": "b"} for a=b
+    /// one of names(), or a path (it has a '/' or a '.', or is the name of a file that exists)
+    kNameOrFile,
+    kList, ///< comma separated; JSON array of strings, a string, or an object {"a": "b"} for a=b
 };
 
-/// What is wrong, in four parts that a person needs.
-struct Error
-{
-    std::string where;   ///< "--mtu", "job.json: /fabric/mtu"
-    std::string value;   ///< as given; empty if there is none
-    std::string problem; ///< "is not a model; allowed: ..."
-    std::string nearest; ///< a valid name or value close to it; empty if none is
-
-    std::string Text() const; ///< one line
-};
+using Error = rdma::InputError;
 
 /// One line of an option table. Made by Opt() and its setters.
 struct Option
@@ -81,11 +77,16 @@ struct Option
     std::string nameOf; ///< what names() are, for errors: "model"
     /// The name of names() that another spelling stands for ("A100-80GB" is "A100"); "" if none.
     std::function<std::string(const std::string&)> alias;
-    /// Why a text that is no name of names() cannot be had, if it is a case worth its own words; else "".
+    /// Why a text that is no name of names() cannot be had, if it is a case worth its own words;
+    /// else "".
     std::function<std::string(const std::string&)> refusal;
-    std::string word;      ///< a kInteger may be this as well, "auto": Value::text is it then, and the number 0
+    std::string
+        word; ///< a kInteger may be this as well, "auto": Value::text is it then, and the number 0
     bool distinct = false; ///< of a kList: no entry may stand there twice
     std::string example; ///< a valid value other than the default, for tests and documentation
+    std::string fabric;    ///< "roce" or "ib": has a meaning with this --fabric only; else with both
+    /// The ns-3 attributes that take its value, if nothing else has to be known for that.
+    std::vector<std::string> attributes;
 
     Option& Default(std::string text)
     {
@@ -177,18 +178,37 @@ struct Option
         example = std::move(text);
         return *this;
     }
+
+    Option& Only(std::string itsFabric)
+    {
+        fabric = std::move(itsFabric);
+        return *this;
+    }
+
+    /// "ns3::RdmaNic::AckEvery": the option is this attribute, and needs no other word to reach it.
+    Option& Sets(std::string attribute)
+    {
+        attributes.push_back(std::move(attribute));
+        return *this;
+    }
 };
 
-/// An option with the JSON key that follows from its name: Opt("micro-batch", kInteger, "/training", ...) is
+/// An option with the JSON key that follows from its name: Opt("micro-batch", kInteger,
+/// "/training", ...) is
 /// /training/micro_batch. An empty section: command line only.
-Option Opt(std::string name, Kind kind, const std::string& section, std::string group, std::string help);
+Option Opt(std::string name,
+           Kind kind,
+           const std::string& section,
+           std::string group,
+           std::string help);
 
 /// An option of other software that is none here, but is worth its own words.
 struct ForeignName
 {
     std::string name; ///< "tensor-model-parallel-size"
     char letter = 0;  ///< of a short option without which there is the name only
-    /// Values, and the argument of this program that says the same; "" if that is so anyway. Of a flag, the value is "".
+    /// Values, and the argument of this program that says the same; "" if that is so anyway. Of a
+    /// flag, the value is "".
     std::vector<std::pair<std::string, std::string>> means;
     std::string otherwise; ///< what there is instead: for all other values
     bool flag = false;     ///< takes no value
@@ -204,16 +224,18 @@ struct NameList
 
 struct OptionTable
 {
-    std::string program;     ///< "dltrain"
+    std::string program; ///< "dltrain"
     std::string version;
     std::string description; ///< first lines of --help
     std::vector<Option> options;
     std::vector<NameList> lists;
     std::vector<ForeignName> foreign;
-    std::vector<std::string> examples; ///< command lines without "./ns3 run"; "# ..." lines are remarks
+    std::vector<std::string>
+        examples; ///< command lines without "./ns3 run"; "# ..." lines are remarks
 
     const Option* Find(const std::string& name) const; ///< by name
-    const ForeignName* FindForeign(const std::string& name) const; ///< by name; null if there is none
+    const ForeignName* FindForeign(
+        const std::string& name) const; ///< by name; null if there is none
     void Add(std::vector<Option> more);
     /// Gives --list and --help the names of the lists. Call it when the lists are there.
     void Finish();
@@ -222,43 +244,88 @@ struct OptionTable
 /// A value that passed the checks of its Option.
 struct Value
 {
-    bool given = false;  ///< by the user, not a default
+    bool given = false;   ///< by the user, not a default
     bool present = false; ///< given or default
-    std::string where;   ///< "--mtu" or "job.json: /fabric/mtu"
-    std::string raw;     ///< as given
+    std::string where;    ///< "--mtu" or "job.json: /fabric/mtu"
+    std::string raw;      ///< as given
     bool flag = false;
     uint64_t integer = 0; ///< kInteger, kBytes, kRate, kDuration (ps)
     double real = 0;
-    std::string text;    ///< kName: the registry's spelling
+    std::string text; ///< kName: the registry's spelling
     std::vector<std::string> list;
 };
 
-/// All values of a table. Asking for a name that is not in the table is a mistake of the program: std::logic_error.
+/// All values of a table. Asking for a name that is not in the table is a mistake of the program:
+/// std::logic_error.
 class Values
 {
   public:
     const Value& operator[](const std::string& name) const;
     Value& Slot(const std::string& name);
 
-    bool Given(const std::string& name) const { return (*this)[name].given; }
-    bool Present(const std::string& name) const { return (*this)[name].present; }
-    bool Flag(const std::string& name) const { return (*this)[name].flag; }
-    uint64_t Integer(const std::string& name) const { return (*this)[name].integer; }
-    uint32_t U32(const std::string& name) const { return static_cast<uint32_t>((*this)[name].integer); }
-    double Real(const std::string& name) const { return (*this)[name].real; }
-    const std::string& Text(const std::string& name) const { return (*this)[name].text; }
-    rdma::Bytes Bytes(const std::string& name) const { return rdma::Bytes((*this)[name].integer); }
-    rdma::BitRate Rate(const std::string& name) const { return rdma::BitRate((*this)[name].integer); }
+    bool Given(const std::string& name) const
+    {
+        return (*this)[name].given;
+    }
+
+    bool Present(const std::string& name) const
+    {
+        return (*this)[name].present;
+    }
+
+    bool Flag(const std::string& name) const
+    {
+        return (*this)[name].flag;
+    }
+
+    uint64_t Integer(const std::string& name) const
+    {
+        return (*this)[name].integer;
+    }
+
+    uint32_t U32(const std::string& name) const
+    {
+        return static_cast<uint32_t>((*this)[name].integer);
+    }
+
+    double Real(const std::string& name) const
+    {
+        return (*this)[name].real;
+    }
+
+    const std::string& Text(const std::string& name) const
+    {
+        return (*this)[name].text;
+    }
+
+    rdma::Bytes Bytes(const std::string& name) const
+    {
+        return rdma::Bytes((*this)[name].integer);
+    }
+
+    rdma::BitRate Rate(const std::string& name) const
+    {
+        return rdma::BitRate((*this)[name].integer);
+    }
+
     rdma::Duration Duration(const std::string& name) const
     {
         return rdma::Duration(static_cast<int64_t>((*this)[name].integer));
     }
-    const std::vector<std::string>& List(const std::string& name) const { return (*this)[name].list; }
+
+    const std::vector<std::string>& List(const std::string& name) const
+    {
+        return (*this)[name].list;
+    }
 
     /// How to point at an option in an error: where it was given, else "--name".
     std::string Where(const std::string& name) const;
+
     /// What was given, or the default.
-    const std::string& Raw(const std::string& name) const { return (*this)[name].raw; }
+    const std::string& Raw(const std::string& name) const
+    {
+        return (*this)[name].raw;
+    }
 
   private:
     friend struct ValuesAccess;
@@ -272,17 +339,26 @@ struct ReadResult
     std::vector<Error> errors;
     std::optional<std::string> text; ///< --help, --list, --version: print it and stop with status 0
     std::vector<std::string> ns3Arguments;
-    std::vector<std::pair<std::string, std::string>> attributes; ///< of the JSON's "ns3" object, in its order
+    std::vector<std::pair<std::string, std::string>>
+        attributes; ///< of the JSON's "ns3" object, in its order
 };
 
 /// Reads argv[1..] and the --scenario file it names.
 ReadResult ReadOptions(const OptionTable& table, int argc, const char* const* argv);
 
-/// The same from the text of a scenario alone; `origin` stands for its file name in errors. For tests and tools.
-ReadResult ReadScenarioText(const OptionTable& table, const std::string& text, const std::string& origin);
+/// The same from the text of a scenario alone; `origin` stands for its file name in errors. For
+/// tests and tools.
+ReadResult ReadScenarioText(const OptionTable& table,
+                            const std::string& text,
+                            const std::string& origin);
 
-/// One value as if it had been typed. False, with *error set, if it is not valid. `where` names it in the error.
-bool ParseValue(const Option& option, const std::string& text, const std::string& where, Value* value, Error* error);
+/// One value as if it had been typed. False, with *error set, if it is not valid. `where` names it
+/// in the error.
+bool ParseValue(const Option& option,
+                const std::string& text,
+                const std::string& where,
+                Value* value,
+                Error* error);
 
 /// A value as one would type it, exactly: "25MiB", "100Gbps", "1us", "1".
 std::string CanonicalText(const Option& option, const Value& value);
@@ -290,22 +366,35 @@ std::string CanonicalBytes(uint64_t bytes);
 std::string CanonicalRate(uint64_t bps);
 std::string CanonicalDuration(int64_t ps);
 
-/// All values as a scenario that reads back as the same values. Options without a value are left out, and those in
-/// `except`.
-nlohmann::json ToJson(const OptionTable& table, const Values& values, const std::vector<std::string>& except);
+/// Attributes and their texts, as ns-3 reads them: of all options that are attributes and have a
+/// value.
+std::vector<std::pair<std::string, std::string>> AttributesOf(const OptionTable& table,
+                                                              const Values& values);
+
+/// All values as a scenario that reads back as the same values. Options without a value are left
+/// out, and those in `except`.
+nlohmann::json ToJson(const OptionTable& table,
+                      const Values& values,
+                      const std::vector<std::string>& except);
 
 /// --help: grouped, with defaults, ranges and units; no line longer than 100 columns.
 std::string HelpText(const OptionTable& table);
 /// --list=NAME.
 std::string ListText(const NameList& list);
-/// --list=options: the table as JSON, for programs that read it (tests/fuzz). Ranges are in the base unit, as Option has them.
+/// What an option is, with its range: "micro-batches a step; 1 to 1000000". In --help,
+/// documentation and report.html.
+std::string Description(const Option& option);
+/// --list=options: the table as JSON, for programs that read it: tests, documentation, the report's
+/// words, the Python package. Ranges are in the base unit, as Option has them.
 std::string OptionsJson(const OptionTable& table);
 
-/// The name that `text` means for this option, by names() or alias(). Empty if none, or if it may mean several.
+/// The name that `text` means for this option, by names() or alias(). Empty if none, or if it may
+/// mean several.
 std::string NameMeant(const Option& option, const std::string& text);
 
-/// The names in `items` that `text` may mean: the one that is exactly it, else all that are it when folded
-/// (topo::FoldedName). No two names of a registry fold alike, so there is at most one; a test sees to it.
+/// The names in `items` that `text` may mean: the one that is exactly it, else all that are it when
+/// folded (topo::FoldedName). No two names of a registry fold alike, so there is at most one; a
+/// test sees to it.
 std::vector<std::string> MatchNames(const std::string& text, const std::vector<NamedItem>& items);
 /// The only one of them. Empty if there is none, or several.
 std::string MatchName(const std::string& text, const std::vector<NamedItem>& items);

@@ -10,6 +10,7 @@
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/network-check.h"
+#include "scenarios/spec/output-folder.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
 
@@ -35,7 +36,10 @@ Finished(Validation&& v, T&& scenario)
 
 template <class T>
 ParseResult<T>
-ParseProgram(const OptionTable& table, int argc, const char* const* argv, ParseResult<T> (*validate)(const ReadResult&))
+ParseProgram(const OptionTable& table,
+             int argc,
+             const char* const* argv,
+             ParseResult<T> (*validate)(const ReadResult&))
 {
     ParseResult<T> result;
     const ReadResult read = ReadOptions(table, argc, argv);
@@ -62,10 +66,12 @@ ParseProgram(const OptionTable& table, int argc, const char* const* argv, ParseR
         }
     }
     // A dry run may plan what another machine will simulate: its plan says how much that takes.
-    if (result.scenario && !result.scenario->run.dryRun && !read.values.Flag("ignore-host-memory") && FindLauncher().IsFirst())
+    if (result.scenario && !result.scenario->run.dryRun &&
+        !read.values.Flag("ignore-host-memory") && FindLauncher().IsFirst())
     {
         const rdma::SetUpPhase counting("counting packets");
-        const std::string why = WhyTooLarge(EstimateRun(*result.scenario).memory, AvailableHostMemory());
+        const std::string why =
+            WhyTooLarge(EstimateRun(*result.scenario).memory, AvailableHostMemory());
         if (!why.empty())
         {
             result.scenario.reset();

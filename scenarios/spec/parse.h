@@ -5,10 +5,12 @@
  *
  *     int main(int argc, char* argv[])
  *     {
- *         const auto scenario = scenario::ParseTrafficOrExit(argc, argv);   // or a clear error and status 2, or --help and 0
+ *         const auto scenario = scenario::ParseTrafficOrExit(argc, argv);   // or a clear error and
+ *                                                                           status 2, or --help and
+ *                                                                           0
  *
- * Parse...() are functions of their arguments and of the files these name; their only effect is that the output folder is
- * created (not with --dry-run, and not if anything is wrong).
+ * Parse...() are functions of their arguments and of the files these name; their only effect is
+ * that the output folder is created (not with --dry-run, and not if anything is wrong).
  */
 #ifndef SCENARIOS_SPEC_PARSE_H
 #define SCENARIOS_SPEC_PARSE_H
@@ -30,15 +32,17 @@ struct ParseResult
     std::optional<T> scenario;
     std::vector<Error> errors;
     std::optional<std::string> text;
-    std::vector<std::string> notes; ///< decided for the user and worth a line: "k = 6: the smallest fat-tree for 40 servers"
+    std::vector<std::string>
+        /// decided for the user and worth a line: "k = 6: the smallest fat-tree for 40 servers"
+        notes;
 };
 
 ParseResult<TrainingScenario> ParseTraining(int argc, const char* const* argv);
 ParseResult<CollperfScenario> ParseCollperf(int argc, const char* const* argv);
 ParseResult<TrafficScenario> ParseTraffic(int argc, const char* const* argv);
 
-/// The same; prints errors to standard error and exits with 2, or prints the text to standard output and exits with 0.
-/// Notes go to standard error.
+/// The same; prints errors to standard error and exits with 2, or prints the text to standard
+/// output and exits with 0. Notes go to standard error.
 TrainingScenario ParseTrainingOrExit(int argc, const char* const* argv);
 CollperfScenario ParseCollperfOrExit(int argc, const char* const* argv);
 TrafficScenario ParseTrafficOrExit(int argc, const char* const* argv);
@@ -48,7 +52,8 @@ const OptionTable& TrainingOptionTable();
 const OptionTable& CollperfOptionTable();
 const OptionTable& TrafficOptionTable();
 
-/// Values that were read -> scenario, without the output folder. What ParseX() is made of; tests feed JSON texts to it.
+/// Values that were read -> scenario, without the output folder. What ParseX() is made of; tests
+/// feed JSON texts to it.
 ParseResult<TrainingScenario> ValidateTraining(const ReadResult& read);
 ParseResult<CollperfScenario> ValidateCollperf(const ReadResult& read);
 ParseResult<TrafficScenario> ValidateTraffic(const ReadResult& read);

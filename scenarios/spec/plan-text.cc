@@ -11,7 +11,9 @@
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/options.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/volumes.h"
+#include "scenarios/workload/registry.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -61,7 +63,9 @@ Seconds(double s)
     {
         return s >= 7200 ? Format("%.3g h", s / 3600) : Format("%.3g min", s / 60);
     }
-    return s >= 1 ? Format("%.3g s", s) : s >= 1e-3 ? Format("%.3g ms", s * 1e3) : Format("%.3g us", s * 1e6);
+    return s >= 1      ? Format("%.3g s", s)
+           : s >= 1e-3 ? Format("%.3g ms", s * 1e3)
+                       : Format("%.3g us", s * 1e6);
 }
 
 /// Decimal, as rates are.
@@ -84,7 +88,8 @@ AfterWarmup(uint32_t n)
 std::string
 Gib(double bytes)
 {
-    return bytes < 0.1 * (1ULL << 30) ? Format("%.1f MiB", bytes / (1ULL << 20)) : Format("%.1f GiB", bytes / (1ULL << 30));
+    return bytes < 0.1 * (1ULL << 30) ? Format("%.1f MiB", bytes / (1ULL << 20))
+                                      : Format("%.1f GiB", bytes / (1ULL << 30));
 }
 
 std::string
@@ -103,55 +108,87 @@ NetworkText(const topo::Topology& t, const std::string& name)
             byTier += (byTier.empty() ? "" : " + ") + std::to_string(n);
         }
     }
-    return name + ": " + std::to_string(t.Hosts().size()) + (t.Hosts().size() == 1 ? " host, " : " hosts, ") + (byTier.empty() ? "no" : byTier) +
-           (t.SwitchCount() == 1 ? " switch, " : " switches, ") + topo::Counted(t.Links().size(), "link");
+    return name + ": " + std::to_string(t.Hosts().size()) +
+           (t.Hosts().size() == 1 ? " host, " : " hosts, ") + (byTier.empty() ? "no" : byTier) +
+           (t.SwitchCount() == 1 ? " switch, " : " switches, ") +
+           topo::Counted(t.Links().size(), "link");
 }
 
 std::string
 FabricText(const FabricSpec& f, const topo::Topology& topology)
 {
     const bool standard = f.infiniBand || f.frames.AreStandard();
-    std::string text = Line("NIC", f.nic + (f.infiniBand ? " InfiniBand, MTU " : standard ? " RoCEv2, MTU " : ", payload of a packet ") + std::to_string(f.mtu) + " B, an ACK every " +
-                                       std::to_string(f.ackEvery) + (f.ackEvery == 1 ? " packet" : " packets"));
+    std::string text =
+        Line("NIC",
+             f.nic +
+                 (f.infiniBand ? " InfiniBand, MTU "
+                  : standard   ? " RoCEv2, MTU "
+                               : ", payload of a packet ") +
+                 std::to_string(f.mtu) + " B, an ACK every " + std::to_string(f.ackEvery) +
+                 (f.ackEvery == 1 ? " packet" : " packets"));
     if (f.compat != "none" || !standard || f.timeUnit.ps > 1)
     {
         const rdma::FrameSizes& s = f.frames;
-        text += Line("frames", (f.compat == "none" ? "" : "compatible with " + f.compat + ": ") +
-                                   std::to_string(s.dataOverhead - s.lineOverhead) + " B of headers, " +
-                                   (s.HasExtensions() ? "with" : "no") + " extension headers, ACK " +
-                                   std::to_string(s.ackWire - s.lineOverhead) + " B of " + (f.ackPriority < 8 ? "priority " + std::to_string(f.ackPriority) : std::string("the data's priority")) +
-                                   ", preamble and gap " + std::to_string(s.lineOverhead) + " B, times " +
-                                   (f.timeUnit.ps > 1 ? "cut to " + rdma::ToString(f.timeUnit) : std::string("exact")));
+        text += Line("frames",
+                     (f.compat == "none" ? "" : "compatible with " + f.compat + ": ") +
+                         std::to_string(s.dataOverhead - s.lineOverhead) + " B of headers, " +
+                         (s.HasExtensions() ? "with" : "no") + " extension headers, ACK " +
+                         std::to_string(s.ackWire - s.lineOverhead) + " B of " +
+                         (f.ackPriority < 8 ? "priority " + std::to_string(f.ackPriority)
+                                            : std::string("the data's priority")) +
+                         ", preamble and gap " + std::to_string(s.lineOverhead) + " B, times " +
+                         (f.timeUnit.ps > 1 ? "cut to " + rdma::ToString(f.timeUnit)
+                                            : std::string("exact")));
     }
     if (!HasPackets(f))
     {
-        return text + Line("simulation", f.network + ": NICs are shared, links between switches have room for everything; switches " +
-                                          rdma::ToString(f.switchLatency) + ", links " + rdma::ToString(f.linkDelay));
+        return text + Line("simulation",
+                           f.network +
+                               ": NICs are shared, links between switches have room for "
+                               "everything; switches " +
+                               rdma::ToString(f.switchLatency) + ", links " +
+                               rdma::ToString(f.linkDelay));
     }
     if (f.windowBytes)
     {
-        text += Line("window", CanonicalBytes(f.windowBytes) + " a queue pair" + (f.variableWindow ? " at line rate, in proportion to its rate" : ""));
+        text += Line("window",
+                     CanonicalBytes(f.windowBytes) + " a queue pair" +
+                         (f.variableWindow ? " at line rate, in proportion to its rate" : ""));
     }
     if (f.infiniBand)
     {
-        text += Line("congestion", f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", FECN threshold " +
-                                       (f.ib.fecnThreshold ? std::to_string(f.ib.fecnThreshold) : std::string("off")));
-        text += Line("switches", f.ib.switchName + ", " + rdma::ToString(f.switchLatency) + " cut-through, " + topo::Counted(f.ib.lanes, "VL") +
-                                     " of " + CanonicalBytes(f.ib.laneBuffer.value) + " at each port" +
-                                     (f.ib.creditBlock == 64 ? std::string() : ", credits of " + std::to_string(f.ib.creditBlock) + " B") +
-                                     "; links " + rdma::ToString(f.linkDelay) +
-                                     (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+        text += Line(
+            "congestion",
+            f.cc + (f.cc == "none" || f.ccPreset.empty() ? "" : " (" + f.ccPreset + ")") +
+                ", FECN threshold " +
+                (f.ib.fecnThreshold ? std::to_string(f.ib.fecnThreshold) : std::string("off")));
+        text += Line("switches",
+                     f.ib.switchName + ", " + rdma::ToString(f.switchLatency) + " cut-through, " +
+                         topo::Counted(f.ib.lanes, "VL") + " of " +
+                         CanonicalBytes(f.ib.laneBuffer.value) + " at each port" +
+                         (f.ib.creditBlock == 64
+                              ? std::string()
+                              : ", credits of " + std::to_string(f.ib.creditBlock) + " B") +
+                         "; links " + rdma::ToString(f.linkDelay) +
+                         (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
         text += Line("credits", CoverOfCredits(f, topology).plan);
-        return text + Line("routing", f.ib.routing + (f.ib.adaptiveRouting ? ", adaptive" : "") + ", LMC " + std::to_string(f.ib.lmc));
+        return text + Line("routing",
+                           f.ib.routing + (f.ib.adaptiveRouting ? ", adaptive" : "") + ", LMC " +
+                               std::to_string(f.ib.lmc));
     }
-    text += Line("congestion", f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", PFC " + (f.pfc ? "on" : "off") + ", ECN " +
-                                   (f.ecn ? "K " + CanonicalBytes(f.ecnKmin.value) + " to " + CanonicalBytes(f.ecnKmax.value) +
-                                                Format(", Pmax %g", f.ecnPmax) + " per 100 Gb/s" +
-                                                (f.ecnBehind ? ", of the queue behind a frame" : "")
-                                          : std::string("off")));
-    text += Line("switches", "pipeline " + rdma::ToString(f.switchLatency) + ", shared buffer " +
-                                 CanonicalBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " + rdma::ToString(f.linkDelay) +
-                                 (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+    text +=
+        Line("congestion",
+             f.cc + (f.cc == "none" ? "" : " (" + f.ccPreset + ")") + ", PFC " +
+                 (f.pfc ? "on" : "off") + ", ECN " +
+                 (f.ecn ? "K " + CanonicalBytes(f.ecnKmin.value) + " to " +
+                              CanonicalBytes(f.ecnKmax.value) + Format(", Pmax %g", f.ecnPmax) +
+                              " per 100 Gb/s" + (f.ecnBehind ? ", of the queue behind a frame" : "")
+                        : std::string("off")));
+    text += Line("switches",
+                 "pipeline " + rdma::ToString(f.switchLatency) + ", shared buffer " +
+                     CanonicalBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " +
+                     rdma::ToString(f.linkDelay) +
+                     (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
     return text;
 }
 
@@ -159,47 +196,64 @@ std::string
 ClusterText(const ClusterSpec& c, const FabricSpec& f)
 {
     const uint32_t hosts = static_cast<uint32_t>(c.topology.Hosts().size());
-    return Line("servers", std::to_string(c.servers) + " x " + c.server.name + " with " + std::to_string(c.server.gpus) + " x " +
-                               c.server.gpu + ", " + topo::ToString(c.server.scaleUp.kind) + " " +
-                               rdma::ToString(c.server.scaleUp.perGpu) + " a GPU" +
-                               (c.server.scaleUp.efficiency < 1
-                                    ? Format(" (%.3g%% for messages)", 100 * c.server.scaleUp.efficiency)
-                                    : "") +
-                               ", " + topo::Counted(c.server.nics, "NIC") + " of " + rdma::ToString(f.nicRate)) +
+    return Line("servers",
+                std::to_string(c.servers) + " x " + c.server.name + " with " +
+                    std::to_string(c.server.gpus) + " x " + c.server.gpu + ", " +
+                    topo::ToString(c.server.scaleUp.kind) + " " +
+                    rdma::ToString(c.server.scaleUp.perGpu) + " a GPU" +
+                    (c.server.scaleUp.efficiency < 1
+                         ? Format(" (%.3g%% for messages)", 100 * c.server.scaleUp.efficiency)
+                         : "") +
+                    ", " + topo::Counted(c.server.nics, "NIC") + " of " +
+                    rdma::ToString(f.nicRate)) +
            Line("network", NetworkText(c.topology, c.topologyName)) +
-           Line("placement", std::string(c.placement == PlacementPolicy::kRandom ? "random" : "linear") +
-                                 (c.servers < hosts ? ", " + topo::Counted(hosts - c.servers, "host") + " idle" : ""));
+           Line("placement",
+                std::string(c.placement == PlacementPolicy::kRandom ? "random" : "linear") +
+                    (c.servers < hosts ? ", " + topo::Counted(hosts - c.servers, "host") + " idle"
+                                       : ""));
 }
 
 std::string
 EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
 {
     const bool packets = HasPackets(fabric);
-    std::string text = std::string("\nEstimate, whole run") + (packets ? " (no congestion, no retransmission)\n" : "\n");
-    text += Line("messages", Count(e.messages) + " between servers, " + Size(e.networkBytes) + (e.sampled ? " (sampled)" : ""));
+    std::string text = std::string("\nEstimate, whole run") +
+                       (packets ? " (no congestion, no retransmission)\n" : "\n");
+    text += Line("messages",
+                 Count(e.messages) + " between servers, " + Size(e.networkBytes) +
+                     (e.sampled ? " (sampled)" : ""));
     if (!packets)
     {
         text += Line("simulated time", "at least " + Seconds(e.LowerBoundSeconds()));
-        return text + Line("results", run.out + (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
+        return text + Line("results",
+                           run.out +
+                               (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
     }
-    text += Line("packets", Count(e.dataPackets) + " data, " + Count(e.ackPackets) + " ACK, " + Format("%.2f", e.meanHops) + " links each");
+    text += Line("packets",
+                 Count(e.dataPackets) + " data, " + Count(e.ackPackets) + " ACK, " +
+                     Format("%.2f", e.meanHops) + " links each");
     text += Line("frame-hops", Count(e.frameHops));
     text += Line("simulated time", "at least " + Seconds(e.LowerBoundSeconds()));
-    text += Line("wall time", "about " + Seconds(e.AssumedWallSeconds()) + ", at an assumed " +
-                                  Format("%.3g", kAssumedFrameHopsPerSecond * 1e-6) + " million frame-hops/s");
+    text += Line("wall time",
+                 "about " + Seconds(e.AssumedWallSeconds()) + ", at an assumed " +
+                     Format("%.3g", kAssumedFrameHopsPerSecond * 1e-6) + " million frame-hops/s");
     text += Line("host memory", HostMemoryText(e.memory, AvailableHostMemory()));
-    text += Line("results", run.out + (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
+    text += Line("results",
+                 run.out + (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
     return text;
 }
 
 std::string
-AlgorithmText(const CollectiveOptions& options, const ClusterSpec& cluster, const std::set<coll::Op>& ops)
+AlgorithmText(const CollectiveOptions& options,
+              const ClusterSpec& cluster,
+              const std::set<coll::Op>& ops)
 {
     const coll::Placement placement = RankPlacement(cluster);
     std::string text;
     for (const coll::Op op : ops)
     {
-        text += (text.empty() ? "" : ", ") + coll::OpName(op) + " " + AlgorithmOf(options, op, placement).Name();
+        text += (text.empty() ? "" : ", ") + coll::OpName(op) + " " +
+                AlgorithmOf(options, op, placement).Name();
     }
     if (options.stepLatency.ps > 0)
     {
@@ -214,17 +268,31 @@ std::string
 PlanText(const TrainingScenario& s)
 {
     const auto memory = training::EstimateMemory(s.options);
-    std::string text = "dltrain: " + s.model + ", " + topo::Counted(s.plan.ranks, "GPU") + "\n\nPlan\n";
-    text += Line("model", s.model + ", " + Count(static_cast<double>(s.parameters)) + " parameters, " + s.dtype +
-                              (s.options.model.hasSequence ? ", sequence " + std::to_string(s.sequence) : ""));
-    text += Line("parallelism", "data parallel, ZeRO stage " + std::to_string(s.zero) + " (" +
-                                    training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
-                                    (s.options.overlap.value_or(true) ? "on" : "off") +
-                                    (s.options.bucketBytes ? ", buckets " + CanonicalBytes(*s.options.bucketBytes) : "") +
-                                    (s.options.recompute ? ", recomputation" : ""));
-    text += Line("batch", std::to_string(s.globalBatch) + " samples a step = " + topo::Counted(s.plan.ranks, "GPU") + " x micro-batch " +
-                              std::to_string(s.microBatch) + " x accumulation " + std::to_string(s.accumulation));
-    text += Line("steps", std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) + ", seed " + std::to_string(s.run.seed));
+    std::string text =
+        "dltrain: " + s.model + ", " + topo::Counted(s.plan.ranks, "GPU") + "\n\nPlan\n";
+    text +=
+        Line("model",
+             s.model + ", " + Count(static_cast<double>(s.parameters)) + " parameters, " + s.dtype +
+                 (s.options.model.hasSequence ? ", sequence " + std::to_string(s.sequence) : ""));
+    text += Line(
+        "parallelism",
+        "data parallel, ZeRO stage " + std::to_string(s.zero) + " (" +
+            training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
+            (s.options.overlap.value_or(true) ? "on" : "off") +
+            (s.options.bucketBytes ? ", buckets " + CanonicalBytes(*s.options.bucketBytes) : "") +
+            (s.options.recompute ? ", recomputation" : ""));
+    text += Line("batch",
+                 std::to_string(s.globalBatch) +
+                     " samples a step = " + topo::Counted(s.plan.ranks, "GPU") + " x micro-batch " +
+                     std::to_string(s.microBatch) + " x accumulation " +
+                     std::to_string(s.accumulation));
+    if (s.workload != workload::kDefaultWorkload)
+    {
+        text += Line("workload", s.workload + ": " + workload::Find(s.workload)->description);
+    }
+    text += Line("steps",
+                 std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) + ", seed " +
+                     std::to_string(s.run.seed));
     text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric, s.cluster.topology);
     std::set<coll::Op> ops;
@@ -244,39 +312,52 @@ PlanText(const TrainingScenario& s)
 
     text += "\nOne step\n";
     const double peak = s.options.gpu.Peak(s.options.dtype);
-    text += Line("computing", Seconds(compute) + " a GPU, " + Format("%.4g", s.plan.flopsPerGpuPerStep * 1e-12) + " TFLOP" +
-                                  (compute > 0 ? Format(" (%.4g TFLOP/s", s.plan.flopsPerGpuPerStep * 1e-12 / compute) +
-                                                     Format(", %.1f%% of ", 100 * s.plan.flopsPerGpuPerStep / compute / peak) +
-                                                     Format("the peak of %.4g: MFU is less)", peak * 1e-12)
-                                               : ""));
+    text += Line(
+        "computing",
+        Seconds(compute) + " a GPU, " + Format("%.4g", s.plan.flopsPerGpuPerStep * 1e-12) +
+            " TFLOP" +
+            (compute > 0
+                 ? Format(" (%.4g TFLOP/s", s.plan.flopsPerGpuPerStep * 1e-12 / compute) +
+                       Format(", %.1f%% of ", 100 * s.plan.flopsPerGpuPerStep / compute / peak) +
+                       Format("the peak of %.4g: MFU is less)", peak * 1e-12)
+                 : ""));
     std::string moved;
     for (const auto& [op, bytes] : training::BytesMovedPerGpu(s.plan))
     {
         moved += (moved.empty() ? "" : ", ") + op + " " + Size(bytes);
     }
     text += Line("a GPU sends", moved.empty() ? "nothing" : moved);
-    text += Line("GPU memory", "about " + Gib(static_cast<double>(memory.Total())) + " of " + Gib(static_cast<double>(s.options.gpu.memoryBytes)) +
-                                   ": parameters " + Gib(static_cast<double>(memory.parameters)) + ", gradients " +
-                                   Gib(static_cast<double>(memory.gradients)) + ", optimizer " +
-                                   Gib(static_cast<double>(memory.optimizer)) + ", activations " +
-                                   Gib(static_cast<double>(memory.activations)) + ", buffers " +
-                                   Gib(static_cast<double>(memory.buffers)));
+    text += Line("GPU memory",
+                 "about " + Gib(static_cast<double>(memory.Total())) + " of " +
+                     Gib(static_cast<double>(s.options.gpu.memoryBytes)) + ": parameters " +
+                     Gib(static_cast<double>(memory.parameters)) + ", gradients " +
+                     Gib(static_cast<double>(memory.gradients)) + ", optimizer " +
+                     Gib(static_cast<double>(memory.optimizer)) + ", activations " +
+                     Gib(static_cast<double>(memory.activations)) + ", buffers " +
+                     Gib(static_cast<double>(memory.buffers)));
     const Estimate e = EstimateRun(s);
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
-    text += Line("lower bound", Seconds(e.LowerBoundSeconds() / steps) + " a step (busiest NIC " +
-                                    Seconds(e.busiestPortSeconds / steps) + ", computing " + Seconds(e.computeSeconds / steps) + ")");
+    text += Line("lower bound",
+                 Seconds(e.LowerBoundSeconds() / steps) + " a step (busiest NIC " +
+                     Seconds(e.busiestPortSeconds / steps) + ", computing " +
+                     Seconds(e.computeSeconds / steps) + ")");
     return text + EstimateText(e, s.fabric, s.run);
 }
 
 std::string
 PlanText(const CollperfScenario& s)
 {
-    std::string text = "collperf: " + coll::OpName(s.op) + ", " + topo::Counted(s.ranks, "rank") + "\n\nPlan\n";
-    text += Line("sizes", std::to_string(s.sizes.size()) + (s.sizes.size() == 1 ? " size, " : " sizes, ") +
-                              rdma::ToString(rdma::Bytes(s.sizes.front())) +
-                              (s.sizes.size() == 1 ? "" : " to " + rdma::ToString(rdma::Bytes(s.sizes.back()))) + ", " + s.datatype);
-    text += Line("repetitions", std::to_string(s.iterations) + " measured" + AfterWarmup(s.warmupIterations) + ", seed " +
-                                    std::to_string(s.run.seed));
+    std::string text =
+        "collperf: " + coll::OpName(s.op) + ", " + topo::Counted(s.ranks, "rank") + "\n\nPlan\n";
+    text +=
+        Line("sizes",
+             std::to_string(s.sizes.size()) + (s.sizes.size() == 1 ? " size, " : " sizes, ") +
+                 rdma::ToString(rdma::Bytes(s.sizes.front())) +
+                 (s.sizes.size() == 1 ? "" : " to " + rdma::ToString(rdma::Bytes(s.sizes.back()))) +
+                 ", " + s.datatype);
+    text += Line("repetitions",
+                 std::to_string(s.iterations) + " measured" + AfterWarmup(s.warmupIterations) +
+                     ", seed " + std::to_string(s.run.seed));
     text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {s.op}));
     text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric, s.cluster.topology);
@@ -297,12 +378,16 @@ PlanText(const TrafficScenario& s)
         largest = std::max(largest, f.bytes);
         last = std::max(last, f.start);
     }
-    std::string text = "traffic: " + s.pattern + ", " + topo::Counted(s.flows.size(), "flow") + "\n\nPlan\n";
-    text += Line("flows", std::to_string(s.flows.size()) + ", " + s.pattern + ", " +
-                              (smallest == largest ? CanonicalBytes(smallest) + " each"
-                                                   : CanonicalBytes(smallest) + " to " + CanonicalBytes(largest)) +
-                              ", " + Size(bytes) + " together, seed " + std::to_string(s.run.seed));
-    text += Line("starts", last.ps == 0 ? "all at 0" : "0 to " + rdma::ToString(rdma::Duration(last.ps)));
+    std::string text =
+        "traffic: " + s.pattern + ", " + topo::Counted(s.flows.size(), "flow") + "\n\nPlan\n";
+    text += Line("flows",
+                 std::to_string(s.flows.size()) + ", " + s.pattern + ", " +
+                     (smallest == largest
+                          ? CanonicalBytes(smallest) + " each"
+                          : CanonicalBytes(smallest) + " to " + CanonicalBytes(largest)) +
+                     ", " + Size(bytes) + " together, seed " + std::to_string(s.run.seed));
+    text += Line("starts",
+                 last.ps == 0 ? "all at 0" : "0 to " + rdma::ToString(rdma::Duration(last.ps)));
     text += Line("network", NetworkText(s.topology, s.topologyName));
     text += FabricText(s.fabric, s.topology);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);

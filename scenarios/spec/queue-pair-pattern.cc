@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/queue-pair-pattern.h"
 
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/validate.h"
 #include "topologies/names.h"
@@ -124,9 +125,10 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
         }
         if (meant[end].empty())
         {
-            *nearest = topo::NearestName(side, hosts);
-            return "'" + rdma::Shown(side, 60) + "' is no host of this network; allowed: all, SRC or SRC->DST (" +
-                   hosts.back() + "->" + hosts.front() + "), with * for any text";
+            *nearest = rdma::NearestName(side, hosts);
+            return "'" + rdma::Shown(side, 60) +
+                   "' is no host of this network; allowed: all, SRC or SRC->DST (" + hosts.back() +
+                   "->" + hosts.front() + "), with * for any text";
         }
     }
     if (meant[0].size() == 1 && meant[0] == meant[1])
@@ -154,8 +156,9 @@ CheckQueuePairPatterns(Validation* v, const topo::Topology& topology)
         if (wrong.empty())
         {
             const auto [same, isNew] = known.emplace(std::pair(pattern.from, pattern.to), text);
-            wrong = isNew ? "" : "means the same as " + rdma::Shown(same->second, 60) +
-                                     "; allowed: each once";
+            wrong = isNew ? ""
+                          : "means the same as " + rdma::Shown(same->second, 60) +
+                                "; allowed: each once";
         }
         if (!wrong.empty())
         {

@@ -27,8 +27,8 @@ struct QueuePairPattern
     static bool Means(const std::string& pattern, const std::string& endpoint);
 };
 
-/// Empty if both sides mean a host or port of this network, of two hosts, else what is wrong, with *nearest a
-/// name close to it.
+/// Empty if both sides mean a host or port of this network, of two hosts, else what is wrong, with
+/// *nearest a name close to it.
 std::string CheckQueuePairPattern(const topo::Topology& topology,
                                   const std::string& text,
                                   std::string* nearest);

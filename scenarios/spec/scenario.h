@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What a run is, after validation: only these structures can be simulated. They are made by Validate() (validate.h)
- * from a JSON document and the command line; every field is resolved (no "0 means default" is left, except where it says so).
+ * What a run is, after validation: only these structures can be simulated. They are made by
+ * Validate() (validate.h) from a JSON document and the command line; every field is resolved (no "0
+ * means default" is left, except where it says so).
  */
 #ifndef SCENARIOS_SPEC_SCENARIO_H
 #define SCENARIOS_SPEC_SCENARIO_H
@@ -11,8 +12,8 @@
 #include "contrib/rdma/core/frame-sizes.h"
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/units.h"
+#include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-graph.h"
-#include "scenarios/training/training-plan.h"
 #include "topologies/server.h"
 #include "topologies/topology.h"
 
@@ -38,7 +39,7 @@ struct CaptureOptions
 /// Common to all programs.
 struct RunOptions
 {
-    std::string out;               ///< output folder, already created and known to be writable (not with dryRun)
+    std::string out; ///< output folder, already created and known to be writable (not with dryRun)
     std::vector<std::string> made; ///< folders that were created for `out`, the outermost first
     uint64_t seed = 1;
     bool dryRun = false;
@@ -48,31 +49,36 @@ struct RunOptions
     bool timeline = true;          ///< timeline.json at the end
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< of these
-    std::vector<std::pair<std::string, std::string>> environment; ///< as `attributes`, before them: ns3-environment.h
+    std::vector<std::pair<std::string, std::string>>
+        optionAttributes; ///< that options are (Option::Sets), and their values; what follows wins
+    std::vector<std::pair<std::string, std::string>>
+        environment;                          ///< as `attributes`, before them: ns3-environment.h
     std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
-    std::vector<std::string> ns3Arguments; ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
-    nlohmann::json asRun;          ///< the whole configuration as run, for stats.json
-    std::vector<std::pair<std::string, std::string>> attributes; ///< ("ns3::RdmaSwitch::PipelineLatency", "300ns") from the JSON's "ns3" object
+    std::vector<std::string>
+        ns3Arguments;     ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
+    nlohmann::json asRun; ///< the whole configuration as run, for stats.json
+    std::vector<std::pair<std::string, std::string>>
+        attributes; ///< ("ns3::RdmaSwitch::PipelineLatency", "300ns") from the JSON's "ns3" object
 };
 
 /// NICs, links, switches. Sizes per 100 Gb/s are scaled by each port's rate.
 /// What --fabric=ib adds.
 struct IbSpec
 {
-    std::string switchName;           ///< of rdma::IbSwitches
-    std::string routing;              ///< engines of the subnet manager, with commas
-    std::string lfts;                 ///< file of forwarding tables instead; empty: none
-    bool dump = false;                ///< write the tables as OpenSM does
+    std::string switchName; ///< of rdma::IbSwitches
+    std::string routing;    ///< engines of the subnet manager, with commas
+    std::string lfts;       ///< file of forwarding tables instead; empty: none
+    bool dump = false;      ///< write the tables as OpenSM does
     uint8_t lmc = 0;
-    uint8_t lanes = 1;                ///< data VLs
-    rdma::Bytes laneBuffer;           ///< of each at a port
-    uint32_t creditBlock = 64;        ///< unit of credits, bytes
-    rdma::IbLink link;                ///< of the NICs
-    std::string fec;                  ///< of rdma::kIbFecNames; empty: what the links' rate and width have
-    std::string high;                 ///< VL arbitration tables; both empty: all VLs alike
+    uint8_t lanes = 1;         ///< data VLs
+    rdma::Bytes laneBuffer;    ///< of each at a port
+    uint32_t creditBlock = 64; ///< unit of credits, bytes
+    rdma::IbLink link;         ///< of the NICs
+    std::string fec;           ///< of rdma::kIbFecNames; empty: what the links' rate and width have
+    std::string high;          ///< VL arbitration tables; both empty: all VLs alike
     std::string low;
     uint8_t highLimit = 255;
-    uint8_t fecnThreshold = 0;        ///< 0: no marks
+    uint8_t fecnThreshold = 0; ///< 0: no marks
     bool adaptiveRouting = false;
     bool staticRate = false;
 };
@@ -80,37 +86,35 @@ struct IbSpec
 struct FabricSpec
 {
     std::string network = "packet"; ///< of Networks(): how it is simulated
-    bool infiniBand = false;       ///< or Ethernet
+    bool infiniBand = false;        ///< or Ethernet
     IbSpec ib;
-    std::string nic;               ///< preset name: "100GbE"
+    std::string nic; ///< preset name: "100GbE"
     rdma::BitRate nicRate;
-    std::string compat = "none";   ///< or "hpcc": what the defaults were
-    uint32_t mtu = 4096;           ///< payload bytes of a packet: 256, 512, 1024, 2048, 4096, or any without extension headers
-    uint32_t ackEvery = 16;        ///< packets per ACK; every message's last packet is acknowledged too
+    std::string compat = "none"; ///< or "hpcc": what the defaults were
+    uint32_t mtu =
+        /// payload bytes of a packet: 256, 512, 1024, 2048, 4096, or any without extension headers
+        4096;
+    uint32_t ackEvery = 16; ///< packets per ACK; every message's last packet is acknowledged too
     bool pfc = true;
-    rdma::Duration pfcWatchdog;    ///< detection time of a pause storm; 0: no watchdog
-    std::string pfcWatchdogAction = "drop"; ///< or "forward"
     bool ecn = true;
-    std::string cc = "dcqcn";      ///< congestion control by name
-    std::string ccPreset = "hpcc19-vendor";
-    rdma::Duration linkDelay;      ///< used while building the topology
-    rdma::Duration switchLatency;  ///< pipeline
-    rdma::Bytes bufferPer100G;     ///< shared buffer per 100 Gb/s of port rate
-    rdma::Bytes ecnKmin;           ///< per 100 Gb/s
-    rdma::Bytes ecnKmax;           ///< per 100 Gb/s
+    std::string cc = "dcqcn";     ///< congestion control by name
+    std::string ccPreset;         ///< of it; empty: it has none
+    rdma::Duration linkDelay;     ///< used while building the topology
+    rdma::Duration switchLatency; ///< pipeline
+    rdma::Bytes bufferPer100G;    ///< shared buffer per 100 Gb/s of port rate
+    rdma::Bytes ecnKmin;          ///< per 100 Gb/s
+    rdma::Bytes ecnKmax;          ///< per 100 Gb/s
     double ecnPmax = 0.2;
-    uint64_t windowBytes = 0;      ///< 0: unlimited; else largest number of unacknowledged payload bytes of a QP
-    uint32_t timeoutExponent = 14; ///< local ACK timeout 4.096 us * 2^x (InfiniBand Architecture 1, 9.7.6.1.3)
-    uint32_t retryCount = 7;
-    std::string lossRecovery = "go-back-n"; ///< or "selective-repeat"
-    double bitErrorRate = 0;       ///< put on every link while building the topology
+    uint64_t windowBytes =
+        0; ///< 0: unlimited; else largest number of unacknowledged payload bytes of a QP
+    uint32_t timeoutExponent =
+        14; ///< local ACK timeout 4.096 us * 2^x (InfiniBand Architecture 1, 9.7.6.1.3)
+    double bitErrorRate = 0; ///< put on every link while building the topology
     rdma::FrameSizes frames;
-    rdma::Duration timeUnit;       ///< serialization times are cut to multiples; 0: exact
-    uint8_t ackPriority = 8;       ///< of ACKs and NAKs; 8: that of their queue pair
-    uint8_t cnpPriority = 6;
-    rdma::Duration nakInterval;    ///< go-back-N: until another NAK for the same gap; 0: never
-    bool variableWindow = false;   ///< windowBytes is that at line rate
-    bool ecnBehind = false;        ///< marked by the queue without the frame itself
+    rdma::Duration timeUnit;     ///< serialization times are cut to multiples; 0: exact
+    uint8_t ackPriority = 8;     ///< of ACKs and NAKs; 8: that of their queue pair
+    bool variableWindow = false; ///< windowBytes is that at line rate
+    bool ecnBehind = false;      ///< marked by the queue without the frame itself
 };
 
 enum class PlacementPolicy : uint8_t
@@ -119,22 +123,25 @@ enum class PlacementPolicy : uint8_t
     kRandom, ///< a seeded shuffle
 };
 
-/// Servers on a network. Logical server i (ranks i*gpus ..) stands at host hostOfServer[i] of the topology.
+/// Servers on a network. Logical server i (ranks i*gpus ..) stands at host hostOfServer[i] of the
+/// topology.
 struct ClusterSpec
 {
     uint32_t servers = 0;
     topo::ServerSpec server;
     topo::Topology topology;
-    std::string topologyName;      ///< "fat-tree k=4"
+    std::string topologyName; ///< "fat-tree k=4"
     PlacementPolicy placement = PlacementPolicy::kLinear;
     std::vector<uint32_t> hostOfServer;
 };
 
 struct CollectiveOptions
 {
-    std::vector<std::pair<coll::Op, std::string>> algorithms; ///< explicit choices, by op; others use the default of the registry
+    std::vector<std::pair<coll::Op, std::string>>
+        algorithms; ///< explicit choices, by op; others use the default of the registry
     coll::AlgorithmOptions options;
-    rdma::Duration stepLatency;    ///< software time added before every send of a schedule; 0 by default
+    rdma::Duration
+        stepLatency; ///< software time added before every send of a schedule; 0 by default
 };
 
 struct TrainingScenario
@@ -144,8 +151,10 @@ struct TrainingScenario
     ClusterSpec cluster;
     CollectiveOptions collectives;
     training::TrainingPlan plan;
-    training::TrainingOptions options; ///< what the plan was made from, every field resolved: for estimates and reports
-    std::string model;             ///< "bloom-560m"
+    training::TrainingOptions
+        options; ///< what the plan was made from, every field resolved: for estimates and reports
+    std::string workload = "steps"; ///< of workload::Kinds
+    std::string model;              ///< "bloom-560m"
     uint64_t parameters = 0;
     uint32_t zero = 0;
     uint32_t microBatch = 0;
@@ -154,8 +163,8 @@ struct TrainingScenario
     uint32_t sequence = 0;
     std::string dtype;
     std::string gpu;
-    uint32_t steps = 1;            ///< measured
-    uint32_t warmupSteps = 1;      ///< before them, excluded from all statistics
+    uint32_t steps = 1;       ///< measured
+    uint32_t warmupSteps = 1; ///< before them, excluded from all statistics
 };
 
 struct CollperfScenario
@@ -166,27 +175,28 @@ struct CollperfScenario
     CollectiveOptions collectives;
     coll::Op op = coll::Op::kAllReduce;
     uint32_t root = 0;
-    std::vector<uint64_t> sizes;   ///< bytes, as nccl-tests' -b -e -f/-i give them
+    std::vector<uint64_t> sizes; ///< bytes, as nccl-tests' -b -e -f/-i give them
     uint32_t iterations = 1;
     uint32_t warmupIterations = 0;
-    uint32_t ranks = 0;            ///< = servers x GPUs used
-    uint32_t threads = 1;          ///< of a server, as nccl-tests has them: for its header
+    uint32_t ranks = 0;   ///< = servers x GPUs used
+    uint32_t threads = 1; ///< of a server, as nccl-tests has them: for its header
     uint32_t gpusPerThread = 1;
-    bool checked = false;          ///< prove every size's schedule before it is simulated
-    uint32_t elementBytes = 4;     ///< of --datatype, for the count column
+    bool checked = false;      ///< prove every size's schedule before it is simulated
+    uint32_t elementBytes = 4; ///< of --datatype, for the count column
     std::string datatype = "float";
 };
 
 /// One message of a traffic run.
 struct Flow
 {
-    uint32_t src = 0;              ///< endpoint
-    uint32_t dst = 0;              ///< endpoint
+    uint32_t src = 0; ///< endpoint
+    uint32_t dst = 0; ///< endpoint
     uint64_t bytes = 0;
     rdma::TimePoint start;
     uint8_t priority = 3;
-    uint16_t dport = 100;          ///< of a flow file, for fct.txt: 100 is what HPCC's traffic generator writes
-    std::string tag;               ///< "permutation", "incast", ...: the tag column of flows.csv
+    uint16_t dport =
+        100;         ///< of a flow file, for fct.txt: 100 is what HPCC's traffic generator writes
+    std::string tag; ///< "permutation", "incast", ...: the tag column of flows.csv
 };
 
 /// The verb that moves the bytes of a flow.
@@ -202,18 +212,20 @@ enum class QueuePairUse : uint8_t
 {
     kPerFlow, ///< a new one, made before the run begins
     kReused,  ///< one whose flow was done a while ago, reset: like new. Made when none is there
-    kPerPair, ///< the one of this source and destination: flows wait for each other, and inherit its rate
+    /// the one of this source and destination: flows wait for each other, and inherit its rate
+    kPerPair,
 };
 
 /// What is measured, and how finely.
 struct Measuring
 {
-    rdma::Duration from;           ///< flows that start earlier are simulated and not measured
-    rdma::Duration until;          ///< the same of those that start then or later; 0: all are measured
-    rdma::Duration queueInterval;  ///< between looks at the switches' queues; 0: none
-    rdma::Duration rateInterval;   ///< over which a flow's throughput is measured; 0: it is not
-    uint32_t sizeGroups = 20;      ///< groups of flows of the same number, by size
-    std::vector<uint64_t> sizeBins; ///< upper ends of classes of sizes, bytes, ascending; one more class is above
+    rdma::Duration from;  ///< flows that start earlier are simulated and not measured
+    rdma::Duration until; ///< the same of those that start then or later; 0: all are measured
+    rdma::Duration queueInterval; ///< between looks at the switches' queues; 0: none
+    rdma::Duration rateInterval;  ///< over which a flow's throughput is measured; 0: it is not
+    uint32_t sizeGroups = 20;     ///< groups of flows of the same number, by size
+    std::vector<uint64_t>
+        sizeBins; ///< upper ends of classes of sizes, bytes, ascending; one more class is above
 
     bool Covers(rdma::TimePoint start) const
     {
@@ -224,10 +236,10 @@ struct Measuring
 /// Load that was asked for; for the report.
 struct OfferedLoad
 {
-    double load = 0;               ///< 0: the traffic is not made from a load
-    bool wire = false;             ///< of wire bytes, else payload
+    double load = 0;   ///< 0: the traffic is not made from a load
+    bool wire = false; ///< of wire bytes, else payload
     double incastLoad = 0;
-    double meanFlowBytes = 0;      ///< of the distribution
+    double meanFlowBytes = 0; ///< of the distribution
 };
 
 struct TrafficScenario
@@ -236,11 +248,12 @@ struct TrafficScenario
     FabricSpec fabric;
     topo::Topology topology;
     std::string topologyName;
-    std::vector<Flow> flows;       ///< ascending start
+    std::vector<Flow> flows; ///< ascending start
     std::string pattern;
-    rdma::Duration stopAfter;      ///< 0: until all flows are done
+    rdma::Duration stopAfter; ///< 0: until all flows are done
     FlowOperation operation = FlowOperation::kWrite;
-    bool completionAtSender = false; ///< a flow's completion time ends with its last ACK, not with its last byte
+    bool completionAtSender =
+        false; ///< a flow's completion time ends with its last ACK, not with its last byte
     QueuePairUse queuePairs = QueuePairUse::kPerFlow;
     Measuring measuring;
     OfferedLoad offered;

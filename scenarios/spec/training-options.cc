@@ -14,7 +14,9 @@
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
+#include "scenarios/training/plan-check.h"
 #include "scenarios/training/training-plan.h"
+#include "scenarios/workload/registry.h"
 #include "topologies/family.h"
 
 #include <algorithm>
@@ -48,8 +50,13 @@ ModelItems()
         {
             const auto model = training::FindModel(name);
             const double p = static_cast<double>(model->parameters);
-            list.push_back({name, model->family + ", " + (p >= 1e9 ? Format("%.3g", p * 1e-9) + " G" : Format("%.4g", p * 1e-6) + " M") +
-                                      " parameters" + (model->hasSequence ? ", sequence " + std::to_string(model->sequence) : "")});
+            list.push_back(
+                {name,
+                 model->family + ", " +
+                     (p >= 1e9 ? Format("%.3g", p * 1e-9) + " G"
+                               : Format("%.4g", p * 1e-6) + " M") +
+                     " parameters" +
+                     (model->hasSequence ? ", sequence " + std::to_string(model->sequence) : "")});
         }
         return list;
     }();
@@ -71,9 +78,12 @@ GpuItems()
     {
         const auto gpu = training::FindGpu(name);
         const double peak = gpu->peakBf16 > 0 ? gpu->peakBf16 : gpu->peakFp16;
-        items.push_back({name, Format("%.4g", peak * 1e-12) + (gpu->peakBf16 > 0 ? " TFLOP/s bf16, " : " TFLOP/s fp16, ") +
-                                   Format("%.4g", gpu->memoryBandwidth * 1e-9) + " GB/s, " +
-                                   Format("%.3g", static_cast<double>(gpu->memoryBytes) / (1ULL << 30)) + " GiB"});
+        items.push_back({name,
+                         Format("%.4g", peak * 1e-12) +
+                             (gpu->peakBf16 > 0 ? " TFLOP/s bf16, " : " TFLOP/s fp16, ") +
+                             Format("%.4g", gpu->memoryBandwidth * 1e-9) + " GB/s, " +
+                             Format("%.3g", static_cast<double>(gpu->memoryBytes) / (1ULL << 30)) +
+                             " GiB"});
     }
     return items;
 }
@@ -83,6 +93,17 @@ GpuAlias(const std::string& text)
 {
     const auto gpu = training::FindGpu(text);
     return gpu ? gpu->name : "";
+}
+
+std::vector<NamedItem>
+WorkloadItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& kind : workload::Kinds())
+    {
+        items.push_back({kind.name, kind.description});
+    }
+    return items;
 }
 
 std::vector<NamedItem>
@@ -120,7 +141,8 @@ MakeTable()
     OptionTable t;
     t.program = "dltrain";
     t.version = kVersion;
-    t.description = "training steps of a neural network on a packet-level RDMA network: step time, and what the network costs of it";
+    t.description = "training steps of a neural network on a packet-level RDMA network: step time, "
+                    "and what the network costs of it";
     const std::string group = "Training";
     const std::string json = "/training";
     t.Add({
@@ -132,12 +154,21 @@ MakeTable()
             .Alias("zero-stage")
             .Default("2")
             .OneOf({0, 1, 2, 3}),
-        Opt("zero-impl", Kind::kName, json, group, "as the paper has it, or as DeepSpeed does it by default")
+        Opt("zero-impl",
+            Kind::kName,
+            json,
+            group,
+            "as the paper has it, or as DeepSpeed does it by default")
             .Names("ZeRO implementation",
-                   {{"paper", "reduce-scatter and all-gather, overlapped"}, {"deepspeed", "DeepSpeed's defaults"}})
+                   {{"paper", "reduce-scatter and all-gather, overlapped"},
+                    {"deepspeed", "DeepSpeed's defaults"}})
             .Default("paper"),
-        Opt("micro-batch", Kind::kInteger, json, group,
-            "samples a GPU takes at a time; auto: the most that fit its memory by the estimate of --dry-run, and go into the global "
+        Opt("micro-batch",
+            Kind::kInteger,
+            json,
+            group,
+            "samples a GPU takes at a time; auto: the most that fit its memory by the estimate of "
+            "--dry-run, and go into the global "
             "batch if that is given")
             .Alias("micro-batch-size")
             .Alias("train-micro-batch-size-per-gpu")
@@ -148,8 +179,14 @@ MakeTable()
             .Example("2"),
         Opt("accumulation", Kind::kInteger, json, group, "micro-batches a step")
             .Alias("gradient-accumulation-steps")
-            .Otherwise("1, or what the global batch leaves").Range(1, 1e6).Example("2"),
-        Opt("global-batch", Kind::kInteger, json, group, "samples a step = GPUs x micro-batch x accumulation")
+            .Otherwise("1, or what the global batch leaves")
+            .Range(1, 1e6)
+            .Example("2"),
+        Opt("global-batch",
+            Kind::kInteger,
+            json,
+            group,
+            "samples a step = GPUs x micro-batch x accumulation")
             .Alias("global-batch-size")
             .Alias("train-batch-size")
             .Otherwise("what these make")
@@ -158,15 +195,30 @@ MakeTable()
         Opt("seq", Kind::kInteger, json, group, "tokens of a sample")
             .Alias("seq-length")
             .Alias("sequence-length")
-            .Otherwise("2048, or the model's own if shorter").Range(1, 1e7).Example("1024"),
-        Opt("dtype", Kind::kName, json, group, "of parameters and gradients").Names("datatype", DtypeItems).Aliases(DtypeAlias).Default("bf16"),
+            .Otherwise("2048, or the model's own if shorter")
+            .Range(1, 1e7)
+            .Example("1024"),
+        Opt("dtype", Kind::kName, json, group, "of parameters and gradients")
+            .Names("datatype", DtypeItems)
+            .Aliases(DtypeAlias)
+            .Default("bf16"),
         Opt("gpu", Kind::kNameOrFile, json, group, "a name or a JSON file")
             .Names("GPU", GpuItems)
             .Aliases(GpuAlias)
             .Otherwise("as the server has, A100 for dgx-a100")
             .Example("H100"),
-        Opt("steps", Kind::kInteger, json, group, "steps measured").Default("1").Range(1, 1e6).Example("3"),
-        Opt("warmup", Kind::kInteger, json, group, "steps before them, in no statistics").Default("1").Range(0, 1e6).Example("2"),
+        Opt("workload", Kind::kName, json, group, "which steps the GPUs do, and when")
+            .Names("workload", WorkloadItems)
+            .Otherwise(workload::kDefaultWorkload)
+            .Example("steps"),
+        Opt("steps", Kind::kInteger, json, group, "steps measured")
+            .Default("1")
+            .Range(1, 1e6)
+            .Example("3"),
+        Opt("warmup", Kind::kInteger, json, group, "steps before them, in no statistics")
+            .Default("1")
+            .Range(0, 1e6)
+            .Example("2"),
         Opt("buckets", Kind::kBytes, json, group, "gradients reduced together")
             .Otherwise("25MiB; with deepspeed 5e8 elements")
             .Range(1, 1e15)
@@ -175,15 +227,27 @@ MakeTable()
             .Otherwise("5e8 elements")
             .Range(1, 1e15)
             .Example("100MB"),
-        Opt("slow-gpu", Kind::kList, json, group, "stragglers: computing on this GPU takes FACTOR times as long")
+        Opt("slow-gpu",
+            Kind::kList,
+            json,
+            group,
+            "stragglers: computing on this GPU takes FACTOR times as long")
             .Shows("GPU:FACTOR,...")
             .Otherwise("none")
             .Example("5:1.3"),
-        Opt("prefetch", Kind::kBytes, json, group, "stage 3: parameters gathered ahead of their layer")
+        Opt("prefetch",
+            Kind::kBytes,
+            json,
+            group,
+            "stage 3: parameters gathered ahead of their layer")
             .Otherwise("one layer; with deepspeed 5e7 elements")
             .Range(0, 1e15)
             .Example("100MB"),
-        Opt("overlap", Kind::kFlag, json, group, "reduce gradients and gather parameters while layers compute")
+        Opt("overlap",
+            Kind::kFlag,
+            json,
+            group,
+            "reduce gradients and gather parameters while layers compute")
             .Alias("overlap-comm")
             .Otherwise("1; with deepspeed only at stage 3")
             .Example("0"),
@@ -193,17 +257,29 @@ MakeTable()
             .Alias("deepspeed-activation-checkpointing")
             .Alias("gradient-checkpointing")
             .Default("0"),
-        Opt("fused-attention", Kind::kFlag, json, group, "attention matrices never reach the memory (FlashAttention)")
+        Opt("fused-attention",
+            Kind::kFlag,
+            json,
+            group,
+            "attention matrices never reach the memory (FlashAttention)")
             .Alias("use-flash-attn")
             .Default("0"),
-        Opt("profile", Kind::kFile, json, group, "measured times of layers, in JSON, instead of the roofline's").Otherwise("none"),
+        Opt("profile",
+            Kind::kFile,
+            json,
+            group,
+            "measured times of layers, in JSON, instead of the roofline's")
+            .Otherwise("none"),
     });
     t.Add(ClusterOptionRows(Defaults()));
     t.Add(CollectiveOptionRows());
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
     t.Add(RunOptionRows("dltrain"));
-    t.lists = {{"models", "Models (--model), or a JSON file", ModelItems}, {"gpus", "GPUs (--gpu), or a JSON file", GpuItems}, ServerList()};
+    t.lists = {{"workloads", "Workloads (--workload)", WorkloadItems},
+               {"models", "Models (--model), or a JSON file", ModelItems},
+               {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},
+               ServerList()};
     for (auto& list : FabricLists())
     {
         t.lists.push_back(std::move(list));
@@ -244,7 +320,9 @@ JsonFile(Validation* v, const std::string& option)
 
 /// Problems of a file, with its name.
 void
-TakeFileProblems(Validation* v, const std::string& file, const std::vector<training::Problem>& problems)
+TakeFileProblems(Validation* v,
+                 const std::string& file,
+                 const std::vector<training::Problem>& problems)
 {
     for (const auto& p : problems)
     {
@@ -268,7 +346,9 @@ TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
     {
         if (!p.error)
         {
-            v->notes.push_back("warning: " + (p.path.empty() ? "" : (p.path[0] == '/' ? "" : "--") + p.path + ": ") + p.text);
+            v->notes.push_back(
+                "warning: " +
+                (p.path.empty() ? "" : (p.path[0] == '/' ? "" : "--") + p.path + ": ") + p.text);
         }
         else if (v->table.Find(p.path))
         {
@@ -319,7 +399,9 @@ GpuOfOption(Validation* v)
 
 /// Server and GPU depend on each other: --gpu alone chooses a server that has it.
 void
-ChooseServerAndGpu(Validation* v, std::optional<topo::ServerSpec>* server, std::optional<training::GpuSpec>* gpu)
+ChooseServerAndGpu(Validation* v,
+                   std::optional<topo::ServerSpec>* server,
+                   std::optional<training::GpuSpec>* gpu)
 {
     auto& values = v->values;
     const bool gpuGiven = values.Given("gpu");
@@ -335,14 +417,16 @@ ChooseServerAndGpu(Validation* v, std::optional<topo::ServerSpec>* server, std::
             const auto& presets = topo::ServerPresets();
             const std::string& name = (*gpu)->name;
             const topo::ServerSpec* fitting = topo::FindServerForGpu(presets, name);
-            fitting = fitting ? fitting : topo::FindServerForGpu(presets, name.substr(0, name.find('-')));
+            fitting =
+                fitting ? fitting : topo::FindServerForGpu(presets, name.substr(0, name.find('-')));
             if (fitting)
             {
                 v->Decide("server", fitting->name);
             }
             else
             {
-                v->notes.push_back("no server preset has " + name + " GPUs: they stand in a " + values.Text("server") +
+                v->notes.push_back("no server preset has " + name + " GPUs: they stand in a " +
+                                   values.Text("server") +
                                    ", with its links; --server says otherwise");
             }
         }
@@ -357,7 +441,9 @@ ChooseServerAndGpu(Validation* v, std::optional<topo::ServerSpec>* server, std::
         *gpu = training::FindGpu((*server)->gpu);
         if (!*gpu)
         {
-            v->Fail("server", "has GPUs called " + (*server)->gpu + ", which are not known; give --gpu, allowed: " + JoinNames(GpuItems()));
+            v->Fail("server",
+                    "has GPUs called " + (*server)->gpu +
+                        ", which are not known; give --gpu, allowed: " + JoinNames(GpuItems()));
             return;
         }
         v->Decide("gpu", (*gpu)->name);
@@ -375,10 +461,14 @@ CollectivesOf(const training::TrainingPlan& plan)
     {
         for (const auto& task : role.tasks)
         {
-            if (task.kind == training::TaskKind::kCollective && seen.insert({task.op, task.bytes, task.group}).second)
+            if (task.kind == training::TaskKind::kCollective &&
+                seen.insert({task.op, task.bytes, task.group}).second)
             {
                 const auto& groups = plan.groupKinds[task.group].groups;
-                used.push_back({task.op, task.bytes, groups.empty() ? 1 : static_cast<coll::Rank>(groups[0].size()), 0});
+                used.push_back({task.op,
+                                task.bytes,
+                                groups.empty() ? 1 : static_cast<coll::Rank>(groups[0].size()),
+                                0});
             }
         }
     }
@@ -392,19 +482,24 @@ SlowDown(Validation* v, training::TrainingPlan* plan)
     std::set<uint32_t> named;
     for (const auto& word : v->values.List("slow-gpu"))
     {
-        const auto fail = [&](const std::string& problem) { v->errors.push_back({v->values.Where("slow-gpu"), word, problem, ""}); };
+        const auto fail = [&](const std::string& problem) {
+            v->errors.push_back({v->values.Where("slow-gpu"), word, problem, ""});
+        };
         const size_t colon = word.find(':');
         uint32_t rank = 0;
         double factor = 0;
         const char* const end = word.data() + word.size();
         const auto [afterRank, badRank] = std::from_chars(word.data(), end, rank);
         const auto [afterFactor, badFactor] =
-            colon == std::string::npos ? std::from_chars_result{nullptr, std::errc::invalid_argument}
-                                       : std::from_chars(word.data() + colon + 1, end, factor);
-        if (badRank != std::errc() || afterRank != word.data() + colon || badFactor != std::errc() || afterFactor != end ||
-            rank >= plan->ranks || !(factor >= 1 && factor <= 1000))
+            colon == std::string::npos
+                ? std::from_chars_result{nullptr, std::errc::invalid_argument}
+                : std::from_chars(word.data() + colon + 1, end, factor);
+        if (badRank != std::errc() || afterRank != word.data() + colon ||
+            badFactor != std::errc() || afterFactor != end || rank >= plan->ranks ||
+            !(factor >= 1 && factor <= 1000))
         {
-            fail("allowed: GPU:FACTOR as 5:1.3, GPU 0 to " + std::to_string(plan->ranks - 1) + ", factor 1 to 1000");
+            fail("allowed: GPU:FACTOR as 5:1.3, GPU 0 to " + std::to_string(plan->ranks - 1) +
+                 ", factor 1 to 1000");
             return;
         }
         plan->slowness.resize(plan->ranks, 1);
@@ -434,6 +529,7 @@ ValidateTraining(const ReadResult& read)
     TrainingScenario s;
     s.steps = values.U32("steps");
     s.warmupSteps = values.U32("warmup");
+    s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;
     s.zero = values.U32("zero");
     s.dtype = values.Text("dtype");
 
@@ -459,7 +555,9 @@ ValidateTraining(const ReadResult& read)
         o.fusedAttention = values.Flag("fused-attention");
         if (!model->hasSequence)
         {
-            v.MustNotBeGiven({"seq"}, "has no meaning for " + model->name + ", whose samples are no sequences");
+            v.MustNotBeGiven({"seq"},
+                             "has no meaning for " + model->name +
+                                 ", whose samples are no sequences");
             o.sequence = 1;
         }
         else
@@ -483,7 +581,9 @@ ValidateTraining(const ReadResult& read)
             o.prefetchBytes = values.Integer("prefetch");
             if (s.zero != 3)
             {
-                v.MustNotBeGiven({"prefetch"}, "has no meaning with --zero=" + std::to_string(s.zero) + "; it belongs to --zero=3");
+                v.MustNotBeGiven({"prefetch"},
+                                 "has no meaning with --zero=" + std::to_string(s.zero) +
+                                     "; it belongs to --zero=3");
             }
         }
         if (values.Given("overlap"))

@@ -3,13 +3,14 @@
  */
 #include "scenarios/spec/validate.h"
 
+#include "contrib/rdma/core/congestion-control.h"
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"
 #include "scenarios/spec/infiniband.h"
-#include "scenarios/spec/congestion-names.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
@@ -20,17 +21,9 @@
 #include "topologies/names.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <fcntl.h>
-#include <filesystem>
 #include <map>
 #include <numeric>
 #include <stdexcept>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace scenario
 {
@@ -39,7 +32,10 @@ void
 Validation::Fail(const std::string& option, std::string problem, std::string nearest)
 {
     const Value& value = values[option];
-    errors.push_back({values.Where(option), value.present ? value.raw : "", std::move(problem), std::move(nearest)});
+    errors.push_back({values.Where(option),
+                      value.present ? value.raw : "",
+                      std::move(problem),
+                      std::move(nearest)});
 }
 
 void
@@ -53,7 +49,9 @@ Validation::FailFile(const std::string& option, const std::vector<topo::Error>& 
             names.push_back(item.name);
         }
     }
-    Fail(option, errors.empty() ? "cannot be read" : errors[0].message, topo::NearestName(values[option].raw, names));
+    Fail(option,
+         errors.empty() ? "cannot be read" : errors[0].problem,
+         rdma::NearestName(values[option].raw, names));
 }
 
 void
@@ -76,6 +74,15 @@ Validation::Decide(const std::string& option, const std::string& text)
 }
 
 void
+Validation::DecideUnlessGiven(const std::string& option, const std::string& text)
+{
+    if (!values.Given(option))
+    {
+        Decide(option, text);
+    }
+}
+
+void
 Validation::MustNotBeGiven(const std::vector<std::string>& options, const std::string& why)
 {
     for (const auto& option : options)
@@ -88,6 +95,52 @@ Validation::MustNotBeGiven(const std::vector<std::string>& options, const std::s
 }
 
 // ---------------------------------------------------------------------------------------------
+
+namespace
+{
+
+/// The preset, and the marking that goes with it: each unless it is given.
+void
+ChooseCongestionPreset(Validation* v, FabricSpec* f)
+{
+    const auto& values = v->values;
+    const rdma::CongestionControl& control = *rdma::FindCongestionControl(f->cc);
+    if (!values.Given("cc-preset") && !control.presets.empty())
+    {
+        v->Decide("cc-preset", control.presets.front().name);
+    }
+    f->ccPreset = values.Text("cc-preset");
+    if (!f->ccPreset.empty() && !control.Find(f->ccPreset))
+    {
+        std::vector<std::string> of;
+        std::vector<std::string> allowed;
+        for (const auto& [name, other] : rdma::CongestionControls())
+        {
+            if (other.Find(f->ccPreset))
+            {
+                of.push_back(name);
+            }
+        }
+        for (const auto& preset : control.presets)
+        {
+            allowed.push_back(preset.name);
+        }
+        v->Fail(
+            "cc-preset",
+            "is of " + Join(of, " ") + ", not of --cc=" + f->cc +
+                (allowed.empty() ? ", which has no presets" : "; allowed: " + Join(allowed, ", ")));
+    }
+    if (f->infiniBand) // whose switches have --fecn-threshold
+    {
+        return;
+    }
+    const rdma::EcnParameters marking = rdma::MarkingOf(f->cc, f->ccPreset);
+    v->DecideUnlessGiven("ecn-kmin", CanonicalBytes(marking.kmin.value));
+    v->DecideUnlessGiven("ecn-kmax", CanonicalBytes(marking.kmax.value));
+    v->DecideUnlessGiven("ecn-pmax", std::to_string(marking.pmax));
+}
+
+} // namespace
 
 FabricSpec
 MakeFabric(Validation* v)
@@ -113,87 +166,59 @@ MakeFabric(Validation* v)
         v->MustNotBeGiven({"mtu"}, "has no meaning with --payload, which says it");
         if (extensions)
         {
-            v->Fail("payload", "is no path MTU; allowed: --mtu=256, 512, 1024, 2048 or 4096, or any payload with --no-extension-headers");
+            v->Fail("payload",
+                    "is no path MTU; allowed: --mtu=256, 512, 1024, 2048 or 4096, or any payload "
+                    "with --no-extension-headers");
         }
         v->values.Slot("mtu").present = false; // not in the configuration as run
     }
     const uint32_t ackBytes = values.U32("ack-bytes");
-    f.frames = rdma::FrameSizes::Make(values.U32("line-overhead"), values.U32("header-bytes"), extensions, ackBytes,
+    f.frames = rdma::FrameSizes::Make(values.U32("line-overhead"),
+                                      values.U32("header-bytes"),
+                                      extensions,
+                                      ackBytes,
                                       ackBytes + rdma::kCnpReservedBytes - rdma::kAethBytes);
     f.timeUnit = values.Duration("time-unit");
-    f.ackPriority = values.Present("ack-priority") ? static_cast<uint8_t>(values.Integer("ack-priority")) : 8;
-    f.cnpPriority = static_cast<uint8_t>(values.Integer("cnp-priority"));
-    f.nakInterval = values.Duration("nak-interval");
+    f.ackPriority =
+        values.Present("ack-priority") ? static_cast<uint8_t>(values.Integer("ack-priority")) : 8;
     f.variableWindow = values.Flag("variable-window");
     f.ecnBehind = values.Flag("ecn-behind");
-    f.ccPreset = values.Text("cc-preset");
     MakeInfiniBand(v, &f);
     if (!f.infiniBand && !f.frames.AreStandard() && !values.List("pcap").empty())
     {
-        v->Fail("pcap", std::string("the frames ") + (f.compat == "none" ? "of these options" : "of --compat=" + f.compat) +
-                            " are not RoCEv2's, so no reader of captures would understand them; allowed: captures of standard frames");
+        v->Fail("pcap",
+                std::string("the frames ") +
+                    (f.compat == "none" ? "of these options" : "of --compat=" + f.compat) +
+                    " are not RoCEv2's, so no reader of captures would understand them; allowed: "
+                    "captures of standard frames");
     }
     f.ackEvery = values.U32("ack-every");
     f.pfc = !f.infiniBand && values.Flag("pfc");
     f.ecn = !f.infiniBand && values.Flag("ecn");
     f.cc = values.Text("cc");
-    f.pfcWatchdog = values.Duration("pfc-watchdog");
-    constexpr int64_t kLeastWatchdogPs = 100000; // how often one looks; as of the switch's attribute
-    if (f.pfcWatchdog.ps > 0 && f.pfcWatchdog.ps < kLeastWatchdogPs)
+    const rdma::Duration watchdog = values.Duration("pfc-watchdog");
+    constexpr int64_t kLeastWatchdogPs =
+        100000; // how often one looks; as of the switch's attribute
+    if (watchdog.ps > 0 && watchdog.ps < kLeastWatchdogPs)
     {
-        v->Fail("pfc-watchdog", "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
+        v->Fail("pfc-watchdog",
+                "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
     }
-    f.pfcWatchdogAction = values.Text("pfc-watchdog-action");
     f.linkDelay = values.Duration("link-delay");
     f.switchLatency = values.Duration("switch-latency");
     f.bufferPer100G = values.Bytes("buffer");
     f.windowBytes = values.Integer("window");
     f.timeoutExponent = values.U32("timeout-exponent");
-    f.retryCount = values.U32("retry-count");
-    f.lossRecovery = values.Text("loss-recovery");
     f.bitErrorRate = values.Real("bit-error-rate");
-    if (f.ib.adaptiveRouting && f.lossRecovery != "out-of-order")
+    if (f.ib.adaptiveRouting && values.Text("loss-recovery") != "out-of-order")
     {
-        v->Fail("loss-recovery", "takes packets that overtook others for lost ones; allowed with --adaptive-routing: out-of-order");
+        v->Fail("loss-recovery",
+                "takes packets that overtook others for lost ones; allowed with "
+                "--adaptive-routing: out-of-order");
     }
 
-    std::string ofThis;
-    for (const auto& preset : CongestionPresets())
-    {
-        if (preset.IsOf(f.cc))
-        {
-            if (ofThis.empty() && !values.Given("cc-preset"))
-            {
-                v->Decide("cc-preset", preset.name);
-                f.ccPreset = preset.name;
-            }
-            ofThis += (ofThis.empty() ? "" : ", ") + std::string(preset.name);
-        }
-    }
-    const bool marksByQueue = !f.infiniBand; // InfiniBand's switches have --fecn-threshold
-    for (const auto& preset : CongestionPresets())
-    {
-        if (f.ccPreset == preset.name)
-        {
-            if (!preset.IsOf(f.cc))
-            {
-                v->Fail("cc-preset", "is of " + std::string(preset.of) + ", not of --cc=" + f.cc + "; allowed: " + ofThis);
-            }
-            if (marksByQueue && !values.Given("ecn-kmin"))
-            {
-                v->Decide("ecn-kmin", CanonicalBytes(preset.ecnKmin.value));
-            }
-            if (marksByQueue && !values.Given("ecn-kmax"))
-            {
-                v->Decide("ecn-kmax", CanonicalBytes(preset.ecnKmax.value));
-            }
-            if (marksByQueue && !values.Given("ecn-pmax"))
-            {
-                v->Decide("ecn-pmax", std::to_string(preset.ecnPmax));
-            }
-        }
-    }
-    if (marksByQueue)
+    ChooseCongestionPreset(v, &f);
+    if (!f.infiniBand)
     {
         f.ecnKmin = values.Bytes("ecn-kmin");
         f.ecnKmax = values.Bytes("ecn-kmax");
@@ -208,7 +233,9 @@ MakeFabric(Validation* v)
     }
     if (f.windowBytes > 0 && f.windowBytes < f.mtu)
     {
-        v->Fail("window", "allowed: 0 (unlimited), or at least one packet of " + std::to_string(f.mtu) + " B");
+        v->Fail("window",
+                "allowed: 0 (unlimited), or at least one packet of " + std::to_string(f.mtu) +
+                    " B");
     }
     ApplyNetwork(v, &f);
     return f;
@@ -276,7 +303,11 @@ ReadParameters(Validation* v, topo::Parameters* parameters)
 } // namespace
 
 Network
-MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::string& hostsOption, FabricSpec* fabric)
+MakeNetwork(Validation* v,
+            uint32_t hosts,
+            uint32_t nicsPerServer,
+            const std::string& hostsOption,
+            FabricSpec* fabric)
 {
     const rdma::SetUpPhase phase("building the network");
     Network network;
@@ -306,7 +337,8 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
     {
         request.family = topo::FamilyOfFile(name).name;
         request.file = name;
-        const std::string said = "has no meaning with a topology from a file, which says it for every link; leave it out";
+        const std::string said = "has no meaning with a topology from a file, which says it for "
+                                 "every link; leave it out";
         const size_t before = v->errors.size();
         v->MustNotBeGiven({"nic", "link-delay"}, said);
         if (v->errors.size() != before)
@@ -321,32 +353,40 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
 
     topo::TopologyResult made = topo::MakeTopology(request);
     // With all sizes at their defaults there is nothing that was chosen for the user in particular.
-    const bool sized = (v->table.Find("servers") && given("servers")) || given(hostsOption.c_str()) || network.fromFile;
+    const bool sized = (v->table.Find("servers") && given("servers")) ||
+                       given(hostsOption.c_str()) || network.fromFile;
     const topo::Family* family = topo::FindFamily(request.family);
-    const bool departs = family && std::any_of(family->parameters.begin(), family->parameters.end(), [&](const topo::Parameter& p) {
-        return !p.usual.empty() && request.parameters.Has(p.name);
-    });
+    const bool departs =
+        family && std::any_of(family->parameters.begin(),
+                              family->parameters.end(),
+                              [&](const topo::Parameter& p) {
+                                  return !p.usual.empty() && request.parameters.Has(p.name);
+                              });
     if (sized || departs)
     {
         v->notes.insert(v->notes.end(), made.notes.begin(), made.notes.end());
     }
     for (const auto& e : made.errors)
     {
-        const std::string option = e.file.empty() ? OptionOfField(e.field, hostsOption) : "";
+        const std::string option = e.file.empty() ? OptionOfField(e.where, hostsOption) : "";
         if (!option.empty() && v->table.Find(option))
         {
             // The message reads on after the value, which we print in front of it.
-            std::string message = (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.message;
+            std::string message =
+                (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.problem;
             if (!e.with.empty() && given(e.with.c_str()))
             {
-                message = "with " + v->values.Where(e.with) + "=" + v->values.Raw(e.with) + ": " + message;
+                message = "with " + v->values.Where(e.with) + "=" + v->values.Raw(e.with) + ": " +
+                          message;
             }
-            v->errors.push_back(
-                {v->values.Where(option), v->values[option].present ? v->values.Raw(option) : "", message, ""});
+            v->errors.push_back({v->values.Where(option),
+                                 v->values[option].present ? v->values.Raw(option) : "",
+                                 message,
+                                 ""});
         }
         else
         {
-            v->errors.push_back({"", "", topo::ToString(e), ""});
+            v->errors.push_back({"", "", e.Sentence(), ""});
         }
     }
     if (!made.topology)
@@ -375,7 +415,8 @@ MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::st
         const auto& host = network.topology.Nodes()[network.topology.Hosts()[0]];
         fabric->nicRate = network.topology.Links()[host.ports[0]].rate;
         fabric->linkDelay = network.topology.Links()[host.ports[0]].delay;
-        fabric->nic = rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
+        fabric->nic =
+            rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
     }
     return network;
 }
@@ -448,9 +489,11 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     }
     if (v->values.Given("attribution") && run.attribution && FindLauncher().Several())
     {
-        v->Fail("attribution", "a frame's journey does not cross processes; allowed: 0, or without mpirun -np " +
-                                   std::to_string(FindLauncher().ranks));
+        v->Fail("attribution",
+                "a frame's journey does not cross processes; allowed: 0, or without mpirun -np " +
+                    std::to_string(FindLauncher().ranks));
     }
+    run.optionAttributes = AttributesOf(v->table, v->values);
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     RefuseAttributes(v, run);
@@ -496,7 +539,8 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
     }
     if (!run.ns3Arguments.empty())
     {
-        // "--ns3::A::B=c" is the attribute A::B of the "ns3" object; the command line comes last and wins.
+        // "--ns3::A::B=c" is the attribute A::B of the "ns3" object; the command line comes last
+        // and wins.
         for (const auto& argument : run.ns3Arguments)
         {
             const auto equals = argument.find('=');
@@ -507,196 +551,6 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
         }
     }
     return json;
-}
-
-// ---------------------------------------------------------------------------------------------
-
-namespace
-{
-
-/// Of a folder that need not be there yet: what would keep it from being made and written into; "" if nothing would.
-std::string
-WhyNotWritable(const std::filesystem::path& folder)
-{
-    namespace fs = std::filesystem;
-    std::error_code failed;
-    const fs::path here = fs::current_path(failed);
-    if (failed && !folder.is_absolute())
-    {
-        return failed.message(); // it was removed
-    }
-    const fs::path whole = (here / folder / "").lexically_normal().parent_path(); // "a/" is "a"
-    // The nearest one that is there. (At most as many steps as the path has parts.)
-    for (fs::path at = whole;; at = at.parent_path())
-    {
-        // As it was written: "file" of "--out=file/results".
-        const std::string name = at == whole ? "it" : (folder.is_absolute() ? at : at.lexically_relative(here)).string();
-        const fs::file_status status = fs::status(at, failed);
-        if (fs::exists(status))
-        {
-            if (fs::is_directory(status))
-            {
-                // Permissions do not say it: root may write to /proc, where no folder can be made.
-                std::string probe = (at / ".writable-XXXXXX").string();
-                if (!::mkdtemp(probe.data()))
-                {
-                    return std::strerror(errno);
-                }
-                ::rmdir(probe.c_str());
-                return "";
-            }
-            return name + " is a file, not a folder";
-        }
-        std::error_code ignored;
-        if (fs::is_symlink(fs::symlink_status(at, ignored)))
-        {
-            return name + " is a link to what is not there";
-        }
-        // "Not a directory" and "not there": look further up. Everything else is final.
-        if (failed && failed != std::errc::not_a_directory && failed != std::errc::no_such_file_or_directory)
-        {
-            return failed.message();
-        }
-        if (!at.has_relative_path())
-        {
-            return failed.message();
-        }
-    }
-}
-
-/// As std::filesystem::create_directories, and notes which ones it made.
-void
-MakeFolders(const std::filesystem::path& folder, std::vector<std::string>* made, std::error_code& failed)
-{
-    namespace fs = std::filesystem;
-    const fs::path parent = folder.parent_path();
-    if (folder.empty() || fs::is_directory(folder, failed))
-    {
-        failed.clear();
-        return;
-    }
-    if (parent != folder)
-    {
-        MakeFolders(parent, made, failed);
-    }
-    // "a/" and "a/.": the parent is the folder itself.
-    if (!failed && fs::create_directory(folder, failed))
-    {
-        made->push_back(folder.string());
-    }
-}
-
-/// A folder's results are of one run: until this process ends no other one writes there.
-/// \return false if another one does; where there are no locks (some network file systems) nobody knows
-bool
-HoldOutput(const std::string& folder)
-{
-    static int held = -1;
-    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-    {
-        return true;
-    }
-    if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    {
-        ::close(fd);
-        return false;
-    }
-    if (held >= 0)
-    {
-        ::close(held);
-    }
-    held = fd;
-    return true;
-}
-
-} // namespace
-
-void
-DropOutput(const RunOptions& run)
-{
-    for (auto folder = run.made.rbegin(); folder != run.made.rend(); ++folder)
-    {
-        ::rmdir(folder->c_str()); // not if there is anything in it
-    }
-}
-
-bool
-PrepareOutput(const std::string& program, const Values& values, RunOptions* run, Error* error)
-{
-    namespace fs = std::filesystem;
-    const bool chosen = !values.Present("out") || values.Text("out").empty();
-    const std::string base = "results/" + program + "-";
-    const auto fail = [&](const std::string& folder, const std::string& why) {
-        *error = {values.Where("out"), folder, "cannot be written: " + why + "; give a folder you can write to, --out=DIR", ""};
-        return false;
-    };
-
-    if (!run->dryRun && !FindLauncher().IsFirst())
-    {
-        return true; // of several processes the first one writes
-    }
-    const std::string wanted = chosen ? "results" : values.Text("out");
-    const std::string why = WhyNotWritable(wanted);
-    if (!why.empty())
-    {
-        return fail(wanted, why);
-    }
-    if (run->dryRun)
-    {
-        run->out = chosen ? base + "N" : wanted;
-        return true;
-    }
-
-    std::error_code failed;
-    if (chosen)
-    {
-        MakeFolders("results", &run->made, failed);
-        if (failed)
-        {
-            DropOutput(*run);
-            return fail("results", failed.message());
-        }
-        // mkdir decides between runs that start at the same time.
-        for (uint32_t n = 1;; ++n)
-        {
-            run->out = base + std::to_string(n);
-            if (::mkdir(run->out.c_str(), 0777) == 0)
-            {
-                run->made.push_back(run->out);
-                break;
-            }
-            if (errno != EEXIST)
-            {
-                const std::string why = std::strerror(errno);
-                DropOutput(*run);
-                return fail(run->out, why);
-            }
-        }
-    }
-    else
-    {
-        run->out = values.Text("out");
-        MakeFolders(run->out, &run->made, failed);
-        if (failed)
-        {
-            DropOutput(*run);
-            return fail(run->out, failed.message());
-        }
-    }
-    const std::string probe = run->out + "/.writable-" + std::to_string(::getpid());
-    const int fd = ::open(probe.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
-    if (fd < 0)
-    {
-        return fail(run->out, std::strerror(errno));
-    }
-    ::close(fd);
-    ::unlink(probe.c_str());
-    if (!HoldOutput(run->out))
-    {
-        return fail(run->out, "another run is writing to it");
-    }
-    return true;
 }
 
 } // namespace scenario

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The checks that need more than one option, shared by the programs: each takes values that were read one by one, adds
- * errors or fills in a part of the scenario. What was chosen for the user (the smallest k, ...) is written back into the
- * values, so that the configuration as run names it.
+ * The checks that need more than one option, shared by the programs: each takes values that were
+ * read one by one, adds errors or fills in a part of the scenario. What was chosen for the user
+ * (the smallest k, ...) is written back into the values, so that the configuration as run names it.
  */
 #ifndef SCENARIOS_SPEC_VALIDATE_H
 #define SCENARIOS_SPEC_VALIDATE_H
@@ -27,45 +27,51 @@ struct Validation
 
     /// An error about an option as it was given.
     void Fail(const std::string& option, std::string problem, std::string nearest = "");
-    /// A file named by an option could not be read; says what name may have been meant, if the option takes names too.
+    /// A file named by an option could not be read; says what name may have been meant, if the
+    /// option takes names too.
     void FailFile(const std::string& option, const std::vector<topo::Error>& errors);
     /// A value decided here; in the text form of the option. Not marked as given.
     void Decide(const std::string& option, const std::string& text);
-    /// Errors for options that were given although `why` makes them meaningless: "has no meaning with --flows".
+    /// A default that follows from others.
+    void DecideUnlessGiven(const std::string& option, const std::string& text);
+    /// Errors for options that were given although `why` makes them meaningless: "has no meaning
+    /// with --flows".
     void MustNotBeGiven(const std::vector<std::string>& options, const std::string& why);
 };
 
-/// NIC, switch, congestion control. Everything but nicRate with a topology from a file (see MakeNetwork).
+/// NIC, switch, congestion control. Everything but nicRate with a topology from a file (see
+/// MakeNetwork).
 FabricSpec MakeFabric(Validation* v);
 
 /// How the network of a run is called and what it is.
 struct Network
 {
     topo::Topology topology;
-    std::string name;       ///< "fat-tree k=4"
+    std::string name; ///< "fat-tree k=4"
     bool fromFile = false;
     bool valid = false;
 };
 
-/// `hosts`: servers needed, 0: as many as fit. `hostsOption` is blamed for their number. Sets fabric->nicRate and nic from
-/// a file's links.
-Network MakeNetwork(Validation* v, uint32_t hosts, uint32_t nicsPerServer, const std::string& hostsOption, FabricSpec* fabric);
+/// `hosts`: servers needed, 0: as many as fit. `hostsOption` is blamed for their number. Sets
+/// fabric->nicRate and nic from a file's links.
+Network MakeNetwork(Validation* v,
+                    uint32_t hosts,
+                    uint32_t nicsPerServer,
+                    const std::string& hostsOption,
+                    FabricSpec* fabric);
 
 /// The first `servers` of hosts 0..hosts-1, in order or shuffled.
-std::vector<uint32_t> PlaceServers(PlacementPolicy policy, uint32_t servers, uint32_t hosts, uint64_t seed);
+std::vector<uint32_t> PlaceServers(PlacementPolicy policy,
+                                   uint32_t servers,
+                                   uint32_t hosts,
+                                   uint64_t seed);
 
 /// seed, pcap (against the topology), progress, ns-3 arguments. Not the folder.
 RunOptions MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology);
 
-/// The configuration as run: reads back as a scenario, and is the same for the same seed wherever results go.
+/// The configuration as run: reads back as a scenario, and is the same for the same seed wherever
+/// results go.
 nlohmann::json AsRun(const Validation& v, const RunOptions& run, bool networkFromFile);
-
-/// Creates run->out, or chooses and creates results/PROGRAM-N, and makes sure that files can be written there. With
-/// dryRun nothing is touched. False: *error says why.
-bool PrepareOutput(const std::string& program, const Values& values, RunOptions* run, Error* error);
-
-/// Takes back what PrepareOutput() made, as far as it is empty: of a run that is refused nothing is left.
-void DropOutput(const RunOptions& run);
 
 } // namespace scenario
 

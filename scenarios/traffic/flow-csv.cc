@@ -196,14 +196,16 @@ ReadFlowCsv(const std::string& text,
         const std::string& bytes = fields[Find(names, "bytes")];
         if (!ReadWhole(bytes, 1000000000000000ULL, &flow.bytes) || flow.bytes == 0)
         {
-            return fail("bytes '" + rdma::Shown(bytes, 60) + "' is no size; allowed: a whole number, 1 to 10^15");
+            return fail("bytes '" + rdma::Shown(bytes, 60) +
+                        "' is no size; allowed: a whole number, 1 to 10^15");
         }
         if (const size_t at = Find(names, "priority"); at < names.size())
         {
             uint64_t priority = 0;
             if (!ReadWhole(fields[at], 7, &priority))
             {
-                return fail("priority '" + rdma::Shown(fields[at], 60) + "' is not one; allowed: 0 to 7");
+                return fail("priority '" + rdma::Shown(fields[at], 60) +
+                            "' is not one; allowed: 0 to 7");
             }
             flow.priority = static_cast<uint8_t>(priority);
         }

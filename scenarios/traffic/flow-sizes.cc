@@ -139,12 +139,14 @@ FlowSizes::Parse(const std::string& text,
         if (!ReadDecimal(fields[bytesAt], 6, &micro) || micro % 1000000 != 0 ||
             micro / 1000000 > kLargest)
         {
-            return fail("'" + rdma::Shown(fields[bytesAt], 60) + "' is no size; allowed: whole bytes, 0 to 10^12");
+            return fail("'" + rdma::Shown(fields[bytesAt], 60) +
+                        "' is no size; allowed: whole bytes, 0 to 10^12");
         }
         p.bytes = micro / 1000000;
         if (!ReadDecimal(fields[percentAt], 9, &p.share) || p.share > kAll)
         {
-            return fail("'" + rdma::Shown(fields[percentAt], 60) + "' is no share; allowed: percent, 0 to 100");
+            return fail("'" + rdma::Shown(fields[percentAt], 60) +
+                        "' is no share; allowed: percent, 0 to 100");
         }
         if (!points.empty())
         {

@@ -25,8 +25,8 @@ ParseWhole(const std::string& word, uint64_t* value)
     return bad == std::errc() && p == end;
 }
 
-/// Decimal seconds to picoseconds, digit by digit: "2.0000013" is 2000001300000 ps, not the nearest double.
-/// With an exponent ("1e-05", as Python writes small numbers) by way of a double.
+/// Decimal seconds to picoseconds, digit by digit: "2.0000013" is 2000001300000 ps, not the nearest
+/// double. With an exponent ("1e-05", as Python writes small numbers) by way of a double.
 bool
 ParseSeconds(const std::string& word, int64_t* ps)
 {
@@ -140,25 +140,31 @@ ReadHpccFlows(const std::string& text,
         if (result.flows.size() == count)
         {
             uint64_t ignored = 0;
-            if (words.size() == 6 && ParseWhole(words[0], &ignored) && ParseWhole(words[1], &ignored))
+            if (words.size() == 6 && ParseWhole(words[0], &ignored) &&
+                ParseWhole(words[1], &ignored))
             {
                 return fail("the first line announces " + std::to_string(count) +
-                            (count == 1 ? " flow" : " flows") + ", and here is one more; correct the number");
+                            (count == 1 ? " flow" : " flows") +
+                            ", and here is one more; correct the number");
             }
             // The published file says there how it is made up.
-            remarks = remarks || words[0][0] == '#' || (words.size() > 1 && words[0] == "First" && words[1] == "line:");
+            remarks = remarks || words[0][0] == '#' ||
+                      (words.size() > 1 && words[0] == "First" && words[1] == "line:");
             if (!remarks)
             {
-                return fail("the first line announces " + std::to_string(count) + (count == 1 ? " flow" : " flows") +
-                            ", which were read, and here is '" + rdma::Shown(line, 60) +
-                            "'; allowed behind the last flow: blank lines, and remarks that begin with '#' or 'First line:'");
+                return fail("the first line announces " + std::to_string(count) +
+                            (count == 1 ? " flow" : " flows") + ", which were read, and here is '" +
+                            rdma::Shown(line, 60) +
+                            "'; allowed behind the last flow: blank lines, and remarks that begin "
+                            "with '#' or 'First line:'");
             }
             continue;
         }
         if (words.size() != 6)
         {
-            return fail(std::string(kLineForm) + ", found " + std::to_string(words.size()) + " fields; flow " +
-                        std::to_string(result.flows.size() + 1) + " of " + std::to_string(count));
+            return fail(std::string(kLineForm) + ", found " + std::to_string(words.size()) +
+                        " fields; flow " + std::to_string(result.flows.size() + 1) + " of " +
+                        std::to_string(count));
         }
         uint64_t v[5];
         static const char* const names[] = {"src", "dst", "pg", "dport", "bytes"};
@@ -166,7 +172,8 @@ ReadHpccFlows(const std::string& text,
         {
             if (!ParseWhole(words[i], &v[i]))
             {
-                return fail(std::string(names[i]) + " '" + rdma::Shown(words[i], 60) + "' is not a whole number; " + kLineForm);
+                return fail(std::string(names[i]) + " '" + rdma::Shown(words[i], 60) +
+                            "' is not a whole number; " + kLineForm);
             }
         }
         for (int i = 0; i < 2; ++i)
@@ -205,11 +212,13 @@ ReadHpccFlows(const std::string& text,
         flow.bytes = v[4];
         if (!ParseSeconds(words[5], &flow.start.ps))
         {
-            return fail("start_s '" + rdma::Shown(words[5], 60) + "' is not a time in seconds such as 2.000001");
+            return fail("start_s '" + rdma::Shown(words[5], 60) +
+                        "' is not a time in seconds such as 2.000001");
         }
         if (!result.flows.empty() && flow.start < result.flows.back().start)
         {
-            return fail("start_s " + words[5] + " is before that of the flow above; flows must be in ascending order");
+            return fail("start_s " + words[5] +
+                        " is before that of the flow above; flows must be in ascending order");
         }
         result.flows.push_back(flow);
     }
@@ -220,7 +229,8 @@ ReadHpccFlows(const std::string& text,
     }
     if (result.flows.size() != count)
     {
-        return fail("the first line announces " + std::to_string(count) + (count == 1 ? " flow" : " flows") + ", the file has " +
+        return fail("the first line announces " + std::to_string(count) +
+                    (count == 1 ? " flow" : " flows") + ", the file has " +
                     std::to_string(result.flows.size()));
     }
     if (count == 0)
@@ -242,9 +252,10 @@ WriteHpccFlows(const std::vector<HpccFlow>& flows)
         {
             fraction.pop_back();
         }
-        out += std::to_string(f.src) + " " + std::to_string(f.dst) + " " + std::to_string(f.priority) + " " +
-               std::to_string(f.dport) + " " + std::to_string(f.bytes) + " " +
-               std::to_string(f.start.ps / 1000000000000LL) + "." + fraction + "\n";
+        out += std::to_string(f.src) + " " + std::to_string(f.dst) + " " +
+               std::to_string(f.priority) + " " + std::to_string(f.dport) + " " +
+               std::to_string(f.bytes) + " " + std::to_string(f.start.ps / 1000000000000LL) + "." +
+               fraction + "\n";
     }
     return out;
 }

@@ -7,12 +7,14 @@
  *   0 16 3 100 40000000 2.0      src dst pg dport bytes start_s, ascending start
  *   ...
  *
- * src and dst are node numbers of the topology file. Accepted as tools and people write them: blank lines, any white
- * space, CR LF, a missing final newline, remarks behind the last flow, from a line on that begins with '#' or "First
- * line:" (as the published file's do). Everything else is an error with its line: in particular a count that differs from the flows that follow, whose rest HPCC's reader ignores.
+ * src and dst are node numbers of the topology file. Accepted as tools and people write them: blank
+ * lines, any white space, CR LF, a missing final newline, remarks behind the last flow, from a line
+ * on that begins with '#' or "First line:" (as the published file's do). Everything else is an
+ * error with its line: in particular a count that differs from the flows that follow, whose rest
+ * HPCC's reader ignores.
  *
- * Start times become picoseconds exactly as far as the decimal text goes. dport is checked and not used: the UDP port of
- * RoCEv2 is always 4791.
+ * Start times become picoseconds exactly as far as the decimal text goes. dport is checked and not
+ * used: the UDP port of RoCEv2 is always 4791.
  */
 #ifndef SCENARIOS_TRAFFIC_HPCC_FLOWS_H
 #define SCENARIOS_TRAFFIC_HPCC_FLOWS_H
@@ -43,12 +45,14 @@ struct HpccFlows
     std::string error; ///< "flow.txt:7: ..."; empty if the text is fine
 };
 
-/// `notAHost` says what is wrong with a node number ("is a switch", "the topology has nodes 0 to 15"), or "".
+/// `notAHost` says what is wrong with a node number ("is a switch", "the topology has nodes 0 to
+/// 15"), or "".
 HpccFlows ReadHpccFlows(const std::string& text,
                         const std::string& origin,
                         const std::function<std::string(uint64_t)>& notAHost);
 
-/// A file that ReadHpccFlows, and HPCC's own code, reads back. Flows must be in ascending order of start.
+/// A file that ReadHpccFlows, and HPCC's own code, reads back. Flows must be in ascending order of
+/// start.
 std::string WriteHpccFlows(const std::vector<HpccFlow>& flows);
 
 } // namespace scenario

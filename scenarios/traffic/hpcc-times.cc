@@ -13,7 +13,8 @@ namespace
 
 using Wide = unsigned __int128;
 
-constexpr uint64_t kHeaderBytes = 48; ///< of a packet without telemetry, which does not count there either
+constexpr uint64_t kHeaderBytes =
+    48; ///< of a packet without telemetry, which does not count there either
 
 /// Of a payload on a link, ns.
 uint64_t
@@ -66,7 +67,8 @@ HpccWindow(const topo::Topology& topology, uint32_t payload)
                     continue;
                 }
                 const uint64_t rtt = 2 * to.delayNs + to.transmitNs;
-                window = std::max(window, static_cast<uint64_t>(Wide(rtt) * to.bps / 1000000000 / 8));
+                window =
+                    std::max(window, static_cast<uint64_t>(Wide(rtt) * to.bps / 1000000000 / 8));
             }
         }
     }
@@ -80,7 +82,8 @@ HpccStandaloneNs(const std::vector<rdma::PathLink>& path, uint64_t bytes, uint32
     uint64_t bps = UINT64_MAX;
     for (const rdma::PathLink& link : path)
     {
-        rtt += 2 * (static_cast<uint64_t>(link.delay.ps) / 1000) + TransmitNs(payload, link.rate.bps);
+        rtt +=
+            2 * (static_cast<uint64_t>(link.delay.ps) / 1000) + TransmitNs(payload, link.rate.bps);
         bps = std::min(bps, link.rate.bps);
     }
     const uint64_t packets = bytes ? (bytes - 1) / payload + 1 : 1;

@@ -84,7 +84,8 @@ StartTimes(size_t count, rdma::Duration jitter, uint64_t seed)
         Random random(seed, kStartStream);
         for (auto& s : starts)
         {
-            s = rdma::TimePoint(static_cast<int64_t>(random.Below(static_cast<uint64_t>(jitter.ps))));
+            s = rdma::TimePoint(
+                static_cast<int64_t>(random.Below(static_cast<uint64_t>(jitter.ps))));
         }
         std::sort(starts.begin(), starts.end());
     }

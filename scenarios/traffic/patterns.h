@@ -5,10 +5,11 @@
  *
  *   permutation         i -> (i + offset) mod n, every host
  *   random-permutation  i -> p(i), p a seeded permutation without a fixed point
- *   incast              the `fanIn` hosts behind the target -> target
- *   all-to-all          every host to every other one, in the order of a shift: i -> i+1, then i -> i+2, ...
+ *   incast     the `fanIn` hosts behind the target -> target
+ *   all-to-all every host to every other one, in the order of a shift: i -> i+1, then i -> i+2, ...
  *
- * Sizes are taken from a list in turn, flow i the entry i mod length. Starts are 0, or seeded uniform in [0, jitter).
+ * Sizes are taken from a list in turn, flow i the entry i mod length. Starts are 0, or seeded
+ * uniform in [0, jitter).
  */
 #ifndef SCENARIOS_TRAFFIC_PATTERNS_H
 #define SCENARIOS_TRAFFIC_PATTERNS_H
@@ -35,7 +36,8 @@ std::vector<HostPair> Incast(uint32_t n, uint32_t fanIn, uint32_t target);
 /// Precondition: n >= 2.
 std::vector<HostPair> AllToAll(uint32_t n);
 
-/// `count` start times, uniform in [0, jitter) on whole picoseconds and ascending; all 0 without jitter.
+/// `count` start times, uniform in [0, jitter) on whole picoseconds and ascending; all 0 without
+/// jitter.
 std::vector<rdma::TimePoint> StartTimes(size_t count, rdma::Duration jitter, uint64_t seed);
 
 } // namespace scenario

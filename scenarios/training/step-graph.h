@@ -3,10 +3,11 @@
  *
  * One training step as a graph of tasks, the same for every rank that plays the same role.
  *
- * A rank owns streams, as a GPU does: stream 0 computes, the others communicate. A stream runs its tasks one at a
- * time in the order in which they stand in the graph; a task also waits for the tasks in `after`. So overlap of
- * gradient reduction with backward, or of prefetch with forward, comes out of the graph and is assumed nowhere.
- * Collectives of one communicator start in the same order on all its ranks because stream order is the same.
+ * A rank owns streams, as a GPU does: stream 0 computes, the others communicate. A stream runs its
+ * tasks one at a time in the order in which they stand in the graph; a task also waits for the
+ * tasks in `after`. So overlap of gradient reduction with backward, or of prefetch with forward,
+ * comes out of the graph and is assumed nowhere. Collectives of one communicator start in the same
+ * order on all its ranks because stream order is the same.
  */
 #ifndef SCENARIOS_TRAINING_STEP_GRAPH_H
 #define SCENARIOS_TRAINING_STEP_GRAPH_H
@@ -28,8 +29,8 @@ enum class TaskKind : uint8_t
     kCompute,    ///< occupies the stream for `duration`
     kMemory,     ///< the same, bound by memory bandwidth (optimizer step, casts)
     kCollective, ///< `op` over `bytes` in the group `group`
-    kSend,       ///< point to point to the rank `peerOffset` away in group `group`
-    kRecv,
+    kSend,       ///< a message to the rank `peerOffset` away in group `group`: until it is there
+    kRecv,       ///< one from it: until it is there
 };
 
 /// What a task is for: the step time is split by it.
@@ -48,13 +49,15 @@ struct Task
     TaskKind kind = TaskKind::kCompute;
     Phase phase = Phase::kOther;
     uint8_t stream = 0;
-    rdma::Duration duration;                ///< kCompute, kMemory
-    coll::Op op = coll::Op::kAllReduce;     ///< kCollective
-    uint64_t bytes = 0;                     ///< kCollective: Collective::bytes (whole vector); kSend, kRecv: the message
-    uint32_t group = 0;                     ///< index into TrainingPlan::groupKinds
-    int32_t peerOffset = 0;                 ///< kSend, kRecv: peer = position in the group + peerOffset
-    std::string name;                       ///< "backward layer 7 micro-batch 2", "reduce-scatter bucket 3"
-    std::vector<TaskId> after;              ///< indices below this task's own
+    rdma::Duration duration;            ///< kCompute, kMemory
+    coll::Op op = coll::Op::kAllReduce; ///< kCollective
+    uint64_t bytes =
+        0; ///< kCollective: Collective::bytes (whole vector); kSend, kRecv: the message
+    uint32_t group = 0;        ///< index into TrainingPlan::groupKinds
+    int32_t peerOffset = 0;    ///< kSend, kRecv: peer = position in the group + peerOffset
+    uint16_t tag = 0;          ///< kSend, kRecv: see message-match.h
+    std::string name;          ///< "backward layer 7 micro-batch 2", "reduce-scatter bucket 3"
+    std::vector<TaskId> after; ///< indices below this task's own
 };
 
 /// One step of one role. Tasks are in topological order.
@@ -78,11 +81,13 @@ struct TrainingPlan
     std::vector<StepGraph> roles;
     std::vector<uint32_t> roleOf; ///< per rank
     std::vector<GroupKind> groupKinds;
-    std::vector<double> slowness;    ///< per rank: computing takes so many times as long; empty: 1 for all
+    std::vector<double>
+        slowness; ///< per rank: computing takes so many times as long; empty: 1 for all
     // For throughput figures:
-    uint64_t samplesPerStep = 0;     ///< global batch
-    double flopsPerGpuPerStep = 0;   ///< model FLOPs, without recomputation
-    uint64_t gpuMemoryBytes = 0;     ///< estimate of what one GPU holds (parameters, gradients, optimizer, activations)
+    uint64_t samplesPerStep = 0;   ///< global batch
+    double flopsPerGpuPerStep = 0; ///< model FLOPs, without recomputation
+    uint64_t gpuMemoryBytes =
+        0; ///< estimate of what one GPU holds (parameters, gradients, optimizer, activations)
 };
 
 } // namespace training

@@ -5,9 +5,8 @@ import difflib
 import os
 import types
 
-from .errors import InvalidInput
-
-FAMILIES = ("fat-tree", "leaf-spine", "single-switch", "torus")
+from . import programs
+from .errors import InvalidInput, ProgramNotFound
 
 INFINIBAND = ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR100", "HDR", "NDR200", "NDR", "XDR")
 ETHERNET_GBPS = (10, 25, 40, 50, 100, 200, 400, 800)
@@ -21,8 +20,8 @@ class NetworkConfig:
         NetworkConfig("leafspine", **NetworkConfig.ETH_400G, hosts_per_leaf=8, oversubscription=2)
         NetworkConfig("two-racks.json", mtu=1024, pfc=False)
 
-    Families: fattree, leafspine, singleswitch, torus (hyphens or not). Presets: ETH_10G to ETH_800G
-    for RoCE, IB_SDR to IB_XDR for InfiniBand (NICs, links and switches).
+    Families: those of dltrain --help=topologies (fattree, leafspine, ...; hyphens or not). Presets:
+    ETH_10G to ETH_800G for RoCE, IB_SDR to IB_XDR for InfiniBand (NICs, links and switches).
     """
 
     def __init__(self, family="fat-tree", **options):
@@ -59,13 +58,17 @@ def _family(family):
     text = os.fspath(family)
     if os.path.exists(text) and not os.path.isdir(text):
         return os.path.abspath(text)
-    plain = text.lower().replace("-", "").replace("_", "").replace(" ", "")
-    for known in FAMILIES:
-        if plain == known.replace("-", ""):
-            return known
-    near = difflib.get_close_matches(plain, [known.replace("-", "") for known in FAMILIES], 1)
+    try:
+        families = programs.options("dltrain")["topology"]["names"]
+    except ProgramNotFound:
+        return text  # it says itself, when it runs, what it knows
+    plain = {family.replace("-", ""): family for family in families}
+    wanted = text.lower().replace("-", "").replace("_", "").replace(" ", "")
+    if wanted in plain:
+        return plain[wanted]
+    near = difflib.get_close_matches(wanted, plain, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise InvalidInput(
-        f"NetworkConfig: {text!r} is neither a family nor a file; allowed: "
-        f"{', '.join(known.replace('-', '') for known in FAMILIES)}, or a topology file{hint}"
+        f"NetworkConfig: {text!r} is neither a family nor a file; allowed: {', '.join(plain)}, or a"
+        f" topology file{hint}"
     )

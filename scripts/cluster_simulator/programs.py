@@ -2,7 +2,9 @@
 """The simulator's programs: where they are, their options as words, and running one to its end."""
 
 import errno
+import functools
 import glob
+import json
 import os
 import re
 import selectors
@@ -98,6 +100,23 @@ def _is_program(path):
 
 
 # ---- options
+
+
+def options(name):
+    """What a program says of its options: {"topology": {"help": ..., "names": [...], ...}, ...}."""
+    return _options(find(name))
+
+
+@functools.lru_cache(maxsize=None)
+def _options(path):
+    listed = subprocess.run(
+        [path, "--list=options"],
+        capture_output=True,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        encoding="utf-8",
+    )
+    return {option["name"]: option for option in json.loads(listed.stdout)["options"]}
 
 
 def words(options):

@@ -108,7 +108,9 @@ function configuration() {
   for (const [group, values] of Object.entries(source)) {
     if (values === null || typeof values !== "object" || Array.isArray(values)) { rows.push(["", group, textOf(values), ""]); continue; }
     for (const [key, value] of Object.entries(values)) {
-      rows.push([Object.hasOwn(meanings.groups, group) ? meanings.groups[group] : group, key, textOf(value), (Object.hasOwn(meanings.configuration, key) && meanings.configuration[key]) || ""]);
+      const path = "/" + group + "/" + key;
+      const [of, meaning] = Object.hasOwn(meanings.options, path) ? meanings.options[path] : [group === "ns3" ? "ns-3 attributes" : group, ""];
+      rows.push([of, key, textOf(value), meaning]);
     }
   }
   node.append(element("div", { class: "wide" }, table(null, ["of", "option", "value", "meaning"],

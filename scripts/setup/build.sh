@@ -33,12 +33,13 @@ link_into_tree() {
 link_entry() {
     local from=$1 to=$2
     [[ $(readlink -- "$to") == "$from" ]] && return
-    [[ -L $to || ! -e $to ]] || usage_error "$to exists in the ns-3 tree and is not ours: move it away"
+    [[ -L $to || ! -e $to ]] ||
+        usage_error "$to exists in the ns-3 tree and is not ours: move it away"
     ln -sfn -- "$from" "$to" || fail "cannot link $from into the ns-3 tree"
 }
 
-# ns-3 writes a one-line header that includes the real one, once, and keeps it when the real one has been
-# moved or removed (another branch, say): every later build would then fail.
+# ns-3 writes a one-line header that includes the real one, once, and keeps it when the real one has
+# been moved or removed (another branch, say): every later build would then fail.
 drop_stale_headers() {
     local stub line
     local -a dropped=()
@@ -46,7 +47,8 @@ drop_stale_headers() {
     while IFS=: read -r stub line; do
         line=${line#*\"} line=${line%\"*}
         [[ -e $line ]] || dropped+=("$stub")
-    done < <(grep -H "^#include \"$TREE/contrib/" "$(tree_value out_dir)"/include/ns3/*.h 2>/dev/null)
+    done < <(grep -H "^#include \"$TREE/contrib/" "$(tree_value out_dir)"/include/ns3/*.h \
+        2>/dev/null)
     ((${#dropped[@]} == 0)) || rm -f -- "$(stamp)" "${dropped[@]}"
 }
 
@@ -62,8 +64,9 @@ our_modules() {
     printf '%s' "${modules[*]##*/}"
 }
 
-# The stamp is written after our configure has succeeded, and goes away with "./ns3 clean". Its number
-# goes up when configure_arguments changes, so that trees configured before are configured again.
+# The stamp is written after our configure has succeeded, and goes away with "./ns3 clean". Its
+# number goes up when configure_arguments changes, so that trees configured before are configured
+# again.
 stamp() { printf '%s' "$TREE/cmake-cache/dltrain-configured"; }
 stamp_text() { printf '2 %s' "$(our_modules)"; }
 is_configured() { [[ -f $(tree_lock) && -f $(stamp) && $(<"$(stamp)") == "$(stamp_text)" ]]; }
@@ -86,15 +89,18 @@ configure_arguments() {
     done
     # A profile chosen earlier stays.
     [[ -f $(tree_lock) ]] || has_option -d "${users[@]}" || profile=(-d optimized)
-    # Tests of our modules only, for ever: "test" and "run" then share one configuration. No precompiled
-    # headers: they gain little here and keep ccache from finding another clone's objects.
+    # Tests of our modules only, for ever: "test" and "run" then share one configuration. No
+    # precompiled headers: they gain little here and keep ccache from finding another clone's
+    # objects.
     arguments=("${profile[@]}" --enable-mpi "--enable-modules=${modules//,/;}")
     has_option --disable-tests "${users[@]}" || arguments+=(--enable-tests)
     has_option --filter-module-examples-and-tests "${users[@]}" ||
         arguments+=("--filter-module-examples-and-tests=$(our_modules)")
-    has_option --enable-precompiled-headers "${users[@]}" || arguments+=(--disable-precompiled-headers)
-    # Colour is asked for here, since ns-3 otherwise takes it from an environment variable that only its own
-    # script sets: each change between that and a plain ninja would compile everything again.
+    has_option --enable-precompiled-headers "${users[@]}" ||
+        arguments+=(--disable-precompiled-headers)
+    # Colour is asked for here, since ns-3 otherwise takes it from an environment variable that only
+    # its own script sets: each change between that and a plain ninja would compile everything
+    # again.
     arguments+=("${users[@]}" -- -DNS3_COLORED_OUTPUT=ON "${cmake[@]}")
 }
 
@@ -102,7 +108,8 @@ configure_quietly() {
     local log=$LOGS/configure.log arguments
     configure_arguments "${CONFIGURE_OPTIONS[@]}"
     say "configuring ns-3"
-    configure_ns3 "${arguments[@]}" >"$log" 2>&1 || fail_with_log "$log" "ns-3 could not be configured"
+    configure_ns3 "${arguments[@]}" >"$log" 2>&1 ||
+        fail_with_log "$log" "ns-3 could not be configured"
     stamp_text >"$(stamp)"
 }
 
@@ -122,8 +129,8 @@ configure() {
 real_ns3() { env -u USER "$TREE/ns3" "$@"; }
 exec_real_ns3() { exec env -u USER "$TREE/ns3" "$@"; }
 
-# __FILE__ in a header would be the clone's absolute path, and ccache find nothing of another clone. CMake
-# takes CXXFLAGS when it configures for the first time.
+# __FILE__ in a header would be the clone's absolute path, and ccache find nothing of another clone.
+# CMake takes CXXFLAGS when it configures for the first time.
 configure_ns3() {
     CXXFLAGS="-fmacro-prefix-map=$TREE/= ${CXXFLAGS-}" real_ns3 configure "$@"
 }
@@ -144,7 +151,8 @@ profile_suffix() {
     profile=$(tree_value BUILD_PROFILE)
     [[ $profile == release ]] || printf -- '-%s' "$profile"
 }
-built() { printf '%s/%s/ns%s-%s%s' "$(tree_value out_dir)" "$1" "$(<"$TREE/VERSION")" "$2" "$(profile_suffix)"; }
+built() { printf '%s/%s/ns%s-%s%s' "$(tree_value out_dir)" "$1" "$(<"$TREE/VERSION")" "$2" \
+    "$(profile_suffix)"; }
 binary_of() { built scratch "$1"; }
 
 # knows_program <name>: is it one of ns-3's own?
@@ -155,7 +163,8 @@ knows_program() { grep -q "/ns[0-9.a-z]*-${1##*/}$(profile_suffix)'" "$(tree_loc
 # build_targets <target>...: only what they need.
 build_targets() {
     compgen -G "$(tree_value out_dir)/lib/*.so" >/dev/null ||
-        say "building ns-3 $NS3_VERSION and dltrain ($(tree_value BUILD_PROFILE)): about two minutes on two cores, once"
+        say "building ns-3 $NS3_VERSION and dltrain ($(tree_value BUILD_PROFILE)): about two" \
+            "minutes on two cores, once"
     build_in "$TREE/cmake-cache" "$LOGS/build.log" "$@"
 }
 
@@ -164,17 +173,20 @@ build_in() {
     local folder=$1 log=$2 targets=()
     shift 2
     (($# == 0)) || targets=(--target "$@")
-    if ! NINJA_STATUS='[%f/%t] ' cmake --build "$folder" -j "$JOBS" "${targets[@]}" 2>&1 | tee "$log" | show_progress; then
+    if ! NINJA_STATUS='[%f/%t] ' cmake --build "$folder" -j "$JOBS" "${targets[@]}" 2>&1 |
+        tee "$log" | show_progress; then
         what_failed "$log" | plain | sed 's/^/    /' >&2
         fail "the build failed (everything it said: $(relative "$log"))"
     fi
 }
 
-# what_failed <log>: what the first failed commands said, without the long commands themselves. Only Ninja
-# marks them; otherwise the end of the log has to do.
+# what_failed <log>: what the first failed commands said, without the long commands themselves. Only
+# Ninja marks them; otherwise the end of the log has to do.
 what_failed() {
     if grep -q '^FAILED: ' "$1"; then
-        awk '/^FAILED: / { show = 1; print; getline; next } /^\[[0-9]/ { show = 0 } show' "$1" | head -n 40
+        awk '/^FAILED: / { show = 1; print; getline; next }
+            /^\[[0-9]/ { show = 0 }
+            show' "$1" | head -n 40
     else
         tail -n 30 "$1"
     fi
@@ -183,7 +195,8 @@ what_failed() {
 # plain: without colours, unless a terminal shows them.
 plain() { if [[ -t 2 ]]; then cat; else sed 's/\x1b\[[0-9;]*[mK]//g'; fi; }
 
-# show_progress: turns a build's lines into one line of a terminal, or into a few lines of a log file.
+# show_progress: turns a build's lines into one line of a terminal, or into a few lines of a log
+# file.
 show_progress() {
     local line count total last=-1 shown=''
     while IFS= read -r line; do

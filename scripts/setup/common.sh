@@ -33,11 +33,12 @@ fail_with_log() {
     fail "$* (the lines above are the end of $(relative "$log"))"
 }
 
-# One set-up or build at a time in a clone. The descriptor is closed before a program starts, so that a
-# long simulation does not hold the lock.
+# One set-up or build at a time in a clone. The descriptor is closed before a program starts, so
+# that a long simulation does not hold the lock.
 lock() {
     [[ -n ${lock_fd:-} ]] && return
-    mkdir -p "$WORK" "$LOGS" 2>/dev/null || fail "cannot write to $WORK: the clone must be writable to build in it"
+    mkdir -p "$WORK" "$LOGS" 2>/dev/null ||
+        fail "cannot write to $WORK: the clone must be writable to build in it"
     command -v flock >/dev/null || return 0
     exec {lock_fd}>"$WORK/lock" || fail "cannot write to $WORK/lock"
     flock -n "$lock_fd" && return

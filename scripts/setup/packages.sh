@@ -27,17 +27,21 @@ need_packages() {
     [[ -n $missing ]] || return 0
     missing=${missing% }
     local -a as_root
-    find_root || fail "these packages are missing; type:  sudo apt-get install --no-install-recommends $missing"
+    find_root || fail "these packages are missing; type:  sudo apt-get install" \
+        "--no-install-recommends $missing"
     say "installing with apt${as_root[*]:+ and sudo} (about a minute, once): $missing"
     install_packages "$missing"
 }
 
-# On a system without apt the names of packages are unknown; compilers and tools can still be looked for.
+# On a system without apt the names of packages are unknown; compilers and tools can still be looked
+# for.
 need_programs() {
     local program
     for program in g++ cmake python3 mpicxx bzip2; do
         command -v "$program" >/dev/null ||
-            fail "'$program' is missing, and this is no Debian: install a C++17 compiler, CMake, Python 3, Open MPI, Boost (with program_options), nlohmann-json, bzip2; Ninja and ccache if you can (for ./ns3 test also GoogleTest and tshark)"
+            fail "'$program' is missing, and this is no Debian: install a C++17 compiler, CMake," \
+                "Python 3, Open MPI, Boost (with program_options), nlohmann-json, bzip2; Ninja" \
+                "and ccache if you can (for ./ns3 test also GoogleTest and tshark)"
     done
 }
 
@@ -56,11 +60,15 @@ find_root() {
 install_packages() {
     local log=$LOGS/apt.log names
     read -ra names <<<"$1"
-    local -a install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y install --no-install-recommends "${names[@]}")
-    if compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null && "${install[@]}" </dev/null >"$log" 2>&1; then
+    local -a install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y install \
+        --no-install-recommends "${names[@]}")
+    if compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null &&
+        "${install[@]}" </dev/null >"$log" 2>&1; then
         return
     fi
-    "${as_root[@]}" apt-get update </dev/null >"$log" 2>&1 || true # a broken third-party source must not stop us
+    # a broken third-party source must not stop us
+    "${as_root[@]}" apt-get update </dev/null >"$log" 2>&1 || true
     "${install[@]}" </dev/null >>"$log" 2>&1 ||
-        fail_with_log "$log" "apt could not install what is missing; type:  sudo apt-get install --no-install-recommends $1"
+        fail_with_log "$log" "apt could not install what is missing; type:  sudo apt-get install" \
+            "--no-install-recommends $1"
 }

@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of, and for, the other parts
 # "./ns3 test": every test there is, through one ctest.
 #   --fuzz=MINUTES   instead: look for inputs that the programs do not stand (tests/fuzz/README.md)
-#   --sanitize       the programs and tests under AddressSanitizer and UndefinedBehaviorSanitizer, built beside
+#   --sanitize       the programs and tests under AddressSanitizer and
+#                    UndefinedBehaviorSanitizer, built beside
 
 run_tests() {
     parse_test "$@"
@@ -21,10 +22,12 @@ run_tests() {
     build_in "$tests" "$LOGS/tests.log"
     unlock
     # No test at all is a failure, whatever the reason: a wrong -R, or a broken set-up.
-    exec ctest --test-dir "$tests" -j "$JOBS" --progress --output-on-failure --no-tests=error "${test_args[@]}"
+    exec ctest --test-dir "$tests" -j "$JOBS" --progress --output-on-failure --no-tests=error \
+        "${test_args[@]}"
 }
 
-# parse_test <arguments of test>: fills sanitize, fuzz_minutes and test_args, which are ctest's or the fuzzer's.
+# parse_test <arguments of test>: fills sanitize, fuzz_minutes and test_args, which are ctest's or
+# the fuzzer's.
 parse_test() {
     sanitize='' fuzz_minutes='' test_args=()
     while (($#)); do
@@ -48,7 +51,8 @@ check_test_args() {
         -*)
             # "--repeat until-pass:3", "--timeout=5", "-j4": known by what is before the value
             grep -qwe "$(sed 's/=.*//; s/^\(-[a-zA-Z]\)[0-9]\+$/\1/' <<<"$word")" <<<"$known" ||
-                usage_error "test: unknown option '$word'; there are --fuzz=MINUTES and those of ctest"
+                usage_error "test: unknown option '$word'; there are --fuzz=MINUTES and those of" \
+                    "ctest"
             value=$word
             ;;
         '') usage_error "test: an empty word; to choose tests: -R REGEX" ;;
@@ -74,12 +78,15 @@ use_sanitized_tree() {
     TREE=$WORK/ns-$NS3_VERSION
     LOGS=$WORK/logs
     # Asserts on; -O1 compiles in half the time of -O2 and hides less.
-    CONFIGURE_OPTIONS=(-d default --enable-sanitizers -- "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -fno-omit-frame-pointer")
+    CONFIGURE_OPTIONS=(-d default --enable-sanitizers -- \
+        "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -fno-omit-frame-pointer")
     unset NS3_DIR # a tree of the user's own is not configured for this
-    # Everything that is reported ends the program with a status of its own: see tests/fuzz/README.md.
+    # Everything that is reported ends the program with a status of its own: see
+    # tests/fuzz/README.md.
     export DLTRAIN_SANITIZED=1
     export ASAN_OPTIONS=exitcode=99:detect_leaks=1:detect_stack_use_after_return=1
-    export UBSAN_OPTIONS=suppressions=$ROOT/tests/undefined-of-others.txt:halt_on_error=1:exitcode=99:print_stacktrace=1
+    UBSAN_OPTIONS=suppressions=$ROOT/tests/undefined-of-others.txt
+    export UBSAN_OPTIONS+=:halt_on_error=1:exitcode=99:print_stacktrace=1
     export LSAN_OPTIONS=suppressions=$ROOT/tests/leaks-of-others.txt:print_suppressions=0
 }
 
@@ -120,7 +127,8 @@ configure_tests() {
     local log=$LOGS/tests-configure.log
     local -a generator=()
     ! command -v ninja >/dev/null || [[ -f $1/CMakeCache.txt ]] || generator=(-G Ninja)
-    cmake -S "$ROOT" -B "$1" "${generator[@]}" -DDLTRAIN_PROGRAMS="$WORK/programs" -DDLTRAIN_NS3="$TREE" \
+    cmake -S "$ROOT" -B "$1" "${generator[@]}" -DDLTRAIN_PROGRAMS="$WORK/programs" \
+        -DDLTRAIN_NS3="$TREE" \
         -DDLTRAIN_SANITIZE="${sanitize:+ON}" \
         -DDLTRAIN_TEST_RUNNER="$(built utils test-runner)" >"$log" 2>&1 ||
         fail_with_log "$log" "the tests could not be configured"

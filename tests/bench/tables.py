@@ -4,11 +4,12 @@
 
     tests/bench/tables.py [--only=changes,placement,training,...] [--keep=DIR] [--jobs=N] [--update]
 
-A table stands in its file behind a line <!-- TABLE: NAME -->. --update writes the measured rows there; columns that are not
-measured (what happens, what a paper says) stay. Sentences around the tables are for a human: read them again. What they draw
-from the runs beside the tables is printed as "NAME, more". --list: tables and commands, nothing is run.
-The programs have to be built (./ns3 test -N does that). A run that --keep has from before is not run again, so take a new DIR
-after the simulator has changed. All of it: 130 runs, some 40 minutes of a core.
+A table stands in its file behind a line <!-- TABLE: NAME -->. --update writes the measured rows
+there; columns that are not measured (what happens, what a paper says) stay. Sentences around the
+tables are for a human: read them again. What they draw from the runs beside the tables is printed
+as "NAME, more". --list: tables and commands, nothing is run. The programs have to be built (./ns3
+test -N does that). A run that --keep has from before is not run again, so take a new DIR after the
+simulator has changed. All of it: 130 runs, some 40 minutes of a core.
 """
 
 import argparse
@@ -36,15 +37,33 @@ INFINIBAND = "docs/infiniband.md"
 VALIDATION = "docs/validation.md"
 REPLICAS = "scenarios/presets/cc/README.md"
 
-ALGORITHMS = ["none", "dcqcn", "dctcp", "hpcc", "timely", "timely --cc-preset=conext16", "swift", "powertcp", "theta-powertcp", "ib-cc"]
-CLUSTERS = [("default", ""), ("2:1", "--oversubscription=2"), ("4:1", "--oversubscription=4"),
-            ("2:1, random", "--oversubscription=2 --placement=random"), ("4:1, random", "--oversubscription=4 --placement=random")]
+ALGORITHMS = [
+    "none",
+    "dcqcn",
+    "dctcp",
+    "hpcc",
+    "timely",
+    "timely --cc-preset=conext16",
+    "swift",
+    "powertcp",
+    "theta-powertcp",
+    "ib-cc",
+]
+CLUSTERS = [
+    ("default", ""),
+    ("2:1", "--oversubscription=2"),
+    ("4:1", "--oversubscription=4"),
+    ("2:1, random", "--oversubscription=2 --placement=random"),
+    ("4:1, random", "--oversubscription=4 --placement=random"),
+]
 RANDOM = ("random placement", "--placement=random")
 WITH_INFINIBAND = [CLUSTERS[0], RANDOM, *CLUSTERS[2:]]
 
 
 class Table:
-    """Rows of (cells that name it, commands, function of their runs that gives the measured cells)."""
+    """Rows of (cells that name it, commands, function of their runs that gives the measured
+    cells).
+    """
 
     def __init__(self, file, header, rows, more=False):
         self.file = file
@@ -67,7 +86,9 @@ class Result(dict):
 
     def rows(self, name):
         with open(os.path.join(self.folder, name), encoding="utf-8", newline="") as file:
-            return [{key: number(value) for key, value in row.items()} for row in csv.DictReader(file)]
+            return [
+                {key: number(value) for key, value in row.items()} for row in csv.DictReader(file)
+            ]
 
 
 class Runs:
@@ -79,14 +100,31 @@ class Runs:
     @staticmethod
     def is_done(path):
         """A run that was interrupted has a stats.json, too."""
-        return os.path.exists(os.path.join(path, "stats.json")) and Result(path).get("completed") is True
+        return (
+            os.path.exists(os.path.join(path, "stats.json"))
+            and Result(path).get("completed") is True
+        )
 
     def __call__(self, line):
         path = os.path.join(self.folder, hashlib.sha1(line.encode()).hexdigest()[:16])
         if not self.is_done(path):
             program, *options = line.split()
-            command = [os.path.join(PROGRAMS, program), *options, f"--out={path}", "--report=0", "--timeline=0", "--progress=0"]
-            run = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=ROOT, check=False)
+            command = [
+                os.path.join(PROGRAMS, program),
+                *options,
+                f"--out={path}",
+                "--report=0",
+                "--timeline=0",
+                "--progress=0",
+            ]
+            run = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                cwd=ROOT,
+                check=False,
+            )
             if run.returncode:
                 raise RuntimeError(f"{' '.join(command)}: status {run.returncode}\n{run.stderr}")
             print(".", end="", file=sys.stderr, flush=True)
@@ -127,7 +165,11 @@ def busiest(stats):
 
 def waits(s):
     credits = s.get("credits")
-    count, us = (credits["stalls"], credits["stall_time_us"]) if credits else (s["pfc_pauses"], s["pfc_pause_time_us"])
+    count, us = (
+        (credits["stalls"], credits["stall_time_us"])
+        if credits
+        else (s["pfc_pauses"], s["pfc_pause_time_us"])
+    )
     return f"{count:,}, {time(us)}" if count else "0"
 
 
@@ -139,21 +181,79 @@ def name_of(algorithm):
 
 
 def changes():
-    options = ["", "--nic=200GbE", "--nic=400GbE --gpu=H100", "--no-overlap", "--zero=0", "--zero=3", "--accumulation=4", "--slow-gpu=77:1.3",
-               "--algorithm=hierarchical", "--nics-per-server=2"]
+    options = [
+        "",
+        "--nic=200GbE",
+        "--nic=400GbE --gpu=H100",
+        "--no-overlap",
+        "--zero=0",
+        "--zero=3",
+        "--accumulation=4",
+        "--slow-gpu=77:1.3",
+        "--algorithm=hierarchical",
+        "--nics-per-server=2",
+    ]
     first = [(f"`{line}`" if line else "(default)", [f"dltrain {line}"]) for line in options]
-    yield Table(TRAINING, ["options", "step", "exposed"], [
-        ([name], lines, lambda s: [time(s["step_time_us"]), f"{s['exposed_communication_time_us'] / 1e3:.0f} ms"]) for name, lines in first])
-    yield Table(TRAINING, ["options", "computing", "straggling on the critical path", "samples/s", "ECN marks"], [
-        ([name], lines, lambda s: [time(s["compute_time_us"]), time(s["critical_path"]["parts_us"].get("straggling", 0)),
-                                   f"{s['samples_per_s']:.1f}", f"{s['ecn_marks']:,}"]) for name, lines in first], more=True)
+    yield Table(
+        TRAINING,
+        ["options", "step", "exposed"],
+        [
+            (
+                [name],
+                lines,
+                lambda s: [
+                    time(s["step_time_us"]),
+                    f"{s['exposed_communication_time_us'] / 1e3:.0f} ms",
+                ],
+            )
+            for name, lines in first
+        ],
+    )
+    yield Table(
+        TRAINING,
+        ["options", "computing", "straggling on the critical path", "samples/s", "ECN marks"],
+        [
+            (
+                [name],
+                lines,
+                lambda s: [
+                    time(s["compute_time_us"]),
+                    time(s["critical_path"]["parts_us"].get("straggling", 0)),
+                    f"{s['samples_per_s']:.1f}",
+                    f"{s['ecn_marks']:,}",
+                ],
+            )
+            for name, lines in first
+        ],
+        more=True,
+    )
 
 
 def placement():
-    options = ["--placement=linear", "--oversubscription=4", "--placement=random", "--placement=random --topology=leaf-spine --hosts-per-leaf=4"]
-    yield Table(TRAINING, ["options", "step", "ECN marks", "PFC pauses", "slowdown p99", "busiest link"], [
-        ([f"`{line}`" + (" (default)" if line == options[0] else "")], [f"dltrain {line}"],
-         lambda s: [step(s), f"{s['ecn_marks']:,}", f"{s['pfc_pauses']:,}", f"{s['fct_slowdown']['p99']:.3g}", busiest(s)]) for line in options])
+    options = [
+        "--placement=linear",
+        "--oversubscription=4",
+        "--placement=random",
+        "--placement=random --topology=leaf-spine --hosts-per-leaf=4",
+    ]
+    yield Table(
+        TRAINING,
+        ["options", "step", "ECN marks", "PFC pauses", "slowdown p99", "busiest link"],
+        [
+            (
+                [f"`{line}`" + (" (default)" if line == options[0] else "")],
+                [f"dltrain {line}"],
+                lambda s: [
+                    step(s),
+                    f"{s['ecn_marks']:,}",
+                    f"{s['pfc_pauses']:,}",
+                    f"{s['fct_slowdown']['p99']:.3g}",
+                    busiest(s),
+                ],
+            )
+            for line in options
+        ],
+    )
 
 
 def job(cluster, name):
@@ -162,58 +262,199 @@ def job(cluster, name):
 
 def training():
     short = [cluster for _, cluster in (CLUSTERS[0], *CLUSTERS[2:])]
-    yield Table(CONGESTION, ["`--cc=`", "default", "4:1", "2:1, random", "4:1, random"], [
-        (["`" + name_of(name).replace(", ", "`, `") + "`"], [job(cluster, name) for cluster in short],
-         lambda *runs: [step(runs[0]), *(f"{step(s)}, {time(s['pfc_pause_time_us'])}" for s in runs[1:])]) for name in ALGORITHMS])
-    yield Table(REPLICAS, ["cluster", "`--cc`", "step", "FCT p99", "FCT p99.9", "ECN marks", "CNPs", "pauses", "paused, all ports together"], [
-        ([title if name == ALGORITHMS[0] else "", name_of(name)], [job(cluster, name)],
-         lambda s: [step(s), time(s["fct_us"]["p99"]), time(s["fct_us"]["p999"]), f"{s['ecn_marks']:,}", f"{s['cnps']:,}", f"{s['pfc_pauses']:,}",
-                    time(s["pfc_pause_time_us"])])
-        for title, cluster in CLUSTERS for name in ALGORITHMS])
+    yield Table(
+        CONGESTION,
+        ["`--cc=`", "default", "4:1", "2:1, random", "4:1, random"],
+        [
+            (
+                ["`" + name_of(name).replace(", ", "`, `") + "`"],
+                [job(cluster, name) for cluster in short],
+                lambda *runs: [
+                    step(runs[0]),
+                    *(f"{step(s)}, {time(s['pfc_pause_time_us'])}" for s in runs[1:]),
+                ],
+            )
+            for name in ALGORITHMS
+        ],
+    )
+    yield Table(
+        REPLICAS,
+        [
+            "cluster",
+            "`--cc`",
+            "step",
+            "FCT p99",
+            "FCT p99.9",
+            "ECN marks",
+            "CNPs",
+            "pauses",
+            "paused, all ports together",
+        ],
+        [
+            (
+                [title if name == ALGORITHMS[0] else "", name_of(name)],
+                [job(cluster, name)],
+                lambda s: [
+                    step(s),
+                    time(s["fct_us"]["p99"]),
+                    time(s["fct_us"]["p999"]),
+                    f"{s['ecn_marks']:,}",
+                    f"{s['cnps']:,}",
+                    f"{s['pfc_pauses']:,}",
+                    time(s["pfc_pause_time_us"]),
+                ],
+            )
+            for title, cluster in CLUSTERS
+            for name in ALGORITHMS
+        ],
+    )
 
 
 def acks():
-    yield Table(REPLICAS, ["`--cc`", "step", "with `--ack-priority=6`", "FCT p99.9", "with `--ack-priority=6`"], [
-        ([name_of(name)], [job(f"--oversubscription=4 {priority}", name) for priority in ("", "--ack-priority=6")],
-         lambda same, above: [step(same), step(above), time(same["fct_us"]["p999"]), time(above["fct_us"]["p999"])])
-        for name in ("swift", "theta-powertcp", "timely", "powertcp")])
+    yield Table(
+        REPLICAS,
+        ["`--cc`", "step", "with `--ack-priority=6`", "FCT p99.9", "with `--ack-priority=6`"],
+        [
+            (
+                [name_of(name)],
+                [
+                    job(f"--oversubscription=4 {priority}", name)
+                    for priority in ("", "--ack-priority=6")
+                ],
+                lambda same, above: [
+                    step(same),
+                    step(above),
+                    time(same["fct_us"]["p999"]),
+                    time(above["fct_us"]["p999"]),
+                ],
+            )
+            for name in ("swift", "theta-powertcp", "timely", "powertcp")
+        ],
+    )
 
 
 def dcqcn():
-    options = ["--cc=dcqcn --cc-preset=hpcc19-vendor", "--cc-preset=nvidia-nic", "--cc-preset=sigcomm15", "--cc=none", "--pfc=0"]
-    yield Table(CONGESTION, ["options", "step", "ECN marks", "CNPs", "PFC pauses (their time)", "drops", "retransmitted"], [
-        ([f"(`{line}`)" if line == options[0] else f"`{line}`"], [f"dltrain --placement=random {line}"],
-         lambda s: [step(s), f"{s['ecn_marks']:,}", f"{s['cnps']:,}",
-                    f"{s['pfc_pauses']:,} ({time(s['pfc_pause_time_us'])})" if s["pfc_pauses"] else "0",
-                    f"{sum(s['drops'].values()):,}", f"{s['retransmitted_packets']:,}"]) for line in options])
+    options = [
+        "--cc=dcqcn --cc-preset=hpcc19-vendor",
+        "--cc-preset=nvidia-nic",
+        "--cc-preset=sigcomm15",
+        "--cc=none",
+        "--pfc=0",
+    ]
+    yield Table(
+        CONGESTION,
+        [
+            "options",
+            "step",
+            "ECN marks",
+            "CNPs",
+            "PFC pauses (their time)",
+            "drops",
+            "retransmitted",
+        ],
+        [
+            (
+                [f"(`{line}`)" if line == options[0] else f"`{line}`"],
+                [f"dltrain --placement=random {line}"],
+                lambda s: [
+                    step(s),
+                    f"{s['ecn_marks']:,}",
+                    f"{s['cnps']:,}",
+                    f"{s['pfc_pauses']:,} ({time(s['pfc_pause_time_us'])})"
+                    if s["pfc_pauses"]
+                    else "0",
+                    f"{sum(s['drops'].values()):,}",
+                    f"{s['retransmitted_packets']:,}",
+                ],
+            )
+            for line in options
+        ],
+    )
 
 
 def infiniband():
     def command(cluster, name, fabric):
-        return f"dltrain --warmup=0 --fabric={fabric} {cluster} --cc={name}" if fabric == "ib" else job(cluster, name)
+        return (
+            f"dltrain --warmup=0 --fabric={fabric} {cluster} --cc={name}"
+            if fabric == "ib"
+            else job(cluster, name)
+        )
 
     names = ("none", "dcqcn", "ib-cc")
     short = [cluster for _, cluster in (CLUSTERS[0], RANDOM, CLUSTERS[2], CLUSTERS[4])]
-    yield Table(INFINIBAND, ["`--cc=`", "default", "`--placement=random`", "`--oversubscription=4`", "both"], [
-        ([f"`{name}`"], [command(cluster, name, fabric) for cluster in short for fabric in ("roce", "ib")],
-         lambda *runs: [f"{step(roce).removesuffix(' ms')}, {step(ib)}" for roce, ib in zip(runs[::2], runs[1::2])]) for name in names])
-    yield Table(REPLICAS, ["cluster", "`--cc`", "step, RoCE", "step, InfiniBand", "FCT p99.9, RoCE", "InfiniBand", "pauses, RoCE",
-                           "waits for credits, InfiniBand"], [
-        ([title if name == names[0] else "", name], [command(cluster, name, fabric) for fabric in ("roce", "ib")],
-         lambda roce, ib: [step(roce), step(ib), time(roce["fct_us"]["p999"]), time(ib["fct_us"]["p999"]), waits(roce), waits(ib)])
-        for title, cluster in WITH_INFINIBAND for name in names])
+    yield Table(
+        INFINIBAND,
+        ["`--cc=`", "default", "`--placement=random`", "`--oversubscription=4`", "both"],
+        [
+            (
+                [f"`{name}`"],
+                [command(cluster, name, fabric) for cluster in short for fabric in ("roce", "ib")],
+                lambda *runs: [
+                    f"{step(roce).removesuffix(' ms')}, {step(ib)}"
+                    for roce, ib in zip(runs[::2], runs[1::2])
+                ],
+            )
+            for name in names
+        ],
+    )
+    yield Table(
+        REPLICAS,
+        [
+            "cluster",
+            "`--cc`",
+            "step, RoCE",
+            "step, InfiniBand",
+            "FCT p99.9, RoCE",
+            "InfiniBand",
+            "pauses, RoCE",
+            "waits for credits, InfiniBand",
+        ],
+        [
+            (
+                [title if name == names[0] else "", name],
+                [command(cluster, name, fabric) for fabric in ("roce", "ib")],
+                lambda roce, ib: [
+                    step(roce),
+                    step(ib),
+                    time(roce["fct_us"]["p999"]),
+                    time(ib["fct_us"]["p999"]),
+                    waits(roce),
+                    waits(ib),
+                ],
+            )
+            for title, cluster in WITH_INFINIBAND
+            for name in names
+        ],
+    )
 
 
 def adaptive():
     def credits(s):
         rerouted = s["credits"]["rerouted_packets"]
-        return (f"{s['credits']['stalls']:,} ({time(s['credits']['stall_time_us'])})"
-                + (f"; {rerouted / 1e6:.1f} M packets took another way than the table's" if rerouted else ""))
+        return f"{s['credits']['stalls']:,} ({time(s['credits']['stall_time_us'])})" + (
+            f"; {rerouted / 1e6:.1f} M packets took another way than the table's"
+            if rerouted
+            else ""
+        )
 
     options = ["", "--adaptive-routing", "--cc=ib-cc", "--cc=ib-cc --fecn-threshold=8"]
-    yield Table(INFINIBAND, ["options", "step", "slowdown p99", "FECN marks", "waits for credits (their time)"], [
-        ([f"`{line}`" if line else ""], [f"dltrain --fabric=ib --placement=random {line}"],
-         lambda s: [step(s), f"{s['fct_slowdown']['p99']:.3g}", f"{s['ecn_marks']:,}", credits(s)]) for line in options])
+    yield Table(
+        INFINIBAND,
+        ["options", "step", "slowdown p99", "FECN marks", "waits for credits (their time)"],
+        [
+            (
+                [f"`{line}`" if line else ""],
+                [f"dltrain --fabric=ib --placement=random {line}"],
+                lambda s: [
+                    step(s),
+                    f"{s['fct_slowdown']['p99']:.3g}",
+                    f"{s['ecn_marks']:,}",
+                    credits(s),
+                ],
+            )
+            for line in options
+        ],
+    )
 
 
 # ---- scenarios/presets/cc/README.md
@@ -282,140 +523,371 @@ def replicas():
 
     def dctcp(run):
         queue = second_half(run)
-        return f"{kilobytes(queue.mean)}; {kilobytes(queue.quantile(0.05), queue.quantile(0.95))}; {kilobytes(queue.most)} kB"
+        return (
+            f"{kilobytes(queue.mean)}; {kilobytes(queue.quantile(0.05), queue.quantile(0.95))};"
+            f" {kilobytes(queue.most)} kB"
+        )
 
     def loop(*names):
         """mean, standard deviation, percentiles"""
+
         def cells(run):
             queue = second_half(run)
-            numbers = {"mean": queue.mean, "deviation": queue.deviation, "p5": queue.quantile(0.05), "p95": queue.quantile(0.95)}
+            numbers = {
+                "mean": queue.mean,
+                "deviation": queue.deviation,
+                "p5": queue.quantile(0.05),
+                "p95": queue.quantile(0.95),
+            }
             return ", ".join(digits(numbers[name] / 1e3) for name in names) + " kB"
+
         return cells
 
     def joins(run):
         rows = run.rows("fairness.csv")
-        means = [statistics.fmean(r["jain"] for r in rows if begin * 1e3 < r["time_us"] < end * 1e3) for begin, end in ((12, 20), (22, 30), (33, 40))]
+        means = [
+            statistics.fmean(r["jain"] for r in rows if begin * 1e3 < r["time_us"] < end * 1e3)
+            for begin, end in ((12, 20), (22, 30), (33, 40))
+        ]
         return ", ".join(f"{mean:.2f}" for mean in means)
 
     def growth(run):
-        alone = [r for r in run.rows("fairness.csv") if r["flows"] == 1 and r["time_us"] > 50000][10:111]  # 10 ms
-        slope = (statistics.fmean(r["gbps"] for r in alone[-10:]) - statistics.fmean(r["gbps"] for r in alone[:10])) / 9.1
+        # 10 ms
+        alone = [r for r in run.rows("fairness.csv") if r["flows"] == 1 and r["time_us"] > 50000][
+            10:111
+        ]
+        slope = (
+            statistics.fmean(r["gbps"] for r in alone[-10:])
+            - statistics.fmean(r["gbps"] for r in alone[:10])
+        ) / 9.1
         return f"{slope:.3f} Gb/s a ms"
 
     def timely(run):
         rows = run.rows("rates.csv")
         end = max(r["time_us"] for r in rows)
-        rates = sorted((statistics.fmean(r["gbps"] for r in rows if r["flow"] == flow and r["time_us"] > end - 10e3)
-                        for flow in {r["flow"] for r in rows}), reverse=True)
+        rates = sorted(
+            (
+                statistics.fmean(
+                    r["gbps"] for r in rows if r["flow"] == flow and r["time_us"] > end - 10e3
+                )
+                for flow in {r["flow"] for r in rows}
+            ),
+            reverse=True,
+        )
         return f"{rates[0]:.1f} and {rates[1]:.1f} Gb/s; {late(run, end / 2)[0]:.2f}"
 
     def patched(run):
         queue = second_half(run)
-        return f"{late(run, run['simulated_time_us'] / 2)[0]:.3f}; {kilobytes(queue.mean)} kB ({kilobytes(queue.deviation)} standard deviation)"
+        return (
+            f"{late(run, run['simulated_time_us'] / 2)[0]:.3f}; {kilobytes(queue.mean)} kB"
+            f" ({kilobytes(queue.deviation)} standard deviation)"
+        )
 
     def hpcc(run):
         queue = Queue(run, 1000)
         share = late(run, 1000)[1] * (4096 + HEADERS + 42) / 4096
-        return f"{kilobytes(queue.quantile(0.5))} and {kilobytes(queue.quantile(0.95))} kB (a packet: 4.2); {share:.1f}%"
+        return (
+            f"{kilobytes(queue.quantile(0.5))} and {kilobytes(queue.quantile(0.95))} kB (a packet:"
+            f" 4.2); {share:.1f}%"
+        )
 
     def swift(run):
-        """use of the line; mean, median and 99th percentile of the delay: idle, and what the queue takes at 50 Gb/s; lost; time-outs"""
+        """use of the line; mean, median and 99th percentile of the delay: idle, and what the queue
+        takes at 50 Gb/s; lost; time-outs
+        """
         idle = 4 + 1 + 2 * (4096 + HEADERS + HEADERS + 4) * 8 / 50e3  # us
         queue = Queue(run, 60000)
-        delays = [idle + count * 8 / 50e3 for count in (queue.mean, queue.quantile(0.5), queue.quantile(0.99))]
+        delays = [
+            idle + count * 8 / 50e3
+            for count in (queue.mean, queue.quantile(0.5), queue.quantile(0.99))
+        ]
         used = 100 * late(run, 60000)[1] / (50 * 4096 / (4096 + HEADERS))
         lost = sum(run["drops"].values()) / run["data_packets"]
-        return f"{used:.0f}%; {', '.join(time(delay) for delay in delays)}; {f'{100 * lost:.1f}%' if lost else 'none'}; {run['timeouts']:,}"
+        return (
+            f"{used:.0f}%; {', '.join(time(delay) for delay in delays)};"
+            f" {f'{100 * lost:.1f}%' if lost else 'none'}; {run['timeouts']:,}"
+        )
 
     instability = "--hosts=65 --fan-in=64"
-    hpcc_queue = ("traffic --topology=single-switch --hosts=5 --pattern=incast --bytes=1GB --stop-after=6ms --cc=hpcc --queue-interval=1us "
-                  "--rate-interval=100us")
-    yield Table(REPLICAS, ["what", "here"], [
-        row("DCTCP, 2 flows: mean; 5th and 95th percentile; highest", command("dctcp-queue"), dctcp),
-        row("DCTCP, 10 flows", command("dctcp-queue", "--hosts=11"), dctcp),
-        row("DCTCP, 40 flows", command("dctcp-queue", "--hosts=41 --fan-in=40"), dctcp),
-        row("DCQCN, 4 us, 2 flows: mean queue", command("dcqcn-queue", "--hosts=3"), lambda run: kilobytes(second_half(run).mean) + " kB"),
-        row("DCQCN, 4 us, 4 and 10 flows", [command("dcqcn-queue", "--hosts=5"), command("dcqcn-queue")],
-            lambda *runs: kilobytes(*(second_half(run).mean for run in runs)) + " kB"),
-        row("DCQCN, 4 us, 64 flows", command("dcqcn-queue", instability),
-            lambda run: f"{digits(second_half(run).mean / 1e3)} kB ({kilobytes(second_half(run).deviation)} standard deviation)"),
-        row("DCQCN, 85 us, 10 flows: mean, standard deviation, 5th and 95th percentile", command("dcqcn-instability"),
-            lambda run: loop("mean", "deviation", "p5", "p95")(run) + "; " + goodput(run, 40, 100e3)),
-        row("DCQCN, 85 us, 2 flows: 95th percentile", command("dcqcn-instability", "--hosts=3"),
-            lambda run: loop("p95")(run) + "; " + goodput(run, 40, 100e3)),
-        row("DCQCN, 85 us, 64 flows: mean, standard deviation, 95th percentile", command("dcqcn-instability", instability), loop("mean", "deviation", "p95")),
-        row("DCQCN joins: Jain's index, mean over 2, 3, 4 flows, from 2 ms after the join on", command("dcqcn-fairness"), joins),
-        row("DCQCN alone again: growth of the rate", command("dcqcn-fairness"), growth),
-        row("TIMELY, two flows after 300 ms: rates; Jain's index of the second half", command("timely-oscillation"), timely),
-        row("patched TIMELY: Jain's index; queue", command("timely-patched"), patched),
-        row("HPCC, 4 flows, 100 Gb/s: median and 95th percentile of the queue; use of the line", hpcc_queue, hpcc),
-        row("Swift, 5,000 flows to 50 Gb/s: use of the line; mean, median and 99th percentile of the delay; lost; time-outs in 60 ms", command("swift-incast"), swift),
-        row("the same with windows of a packet at least", command("swift-incast", "--ns3::SwiftCongestionOps::MinCwnd=1"), swift),
-    ])
-    yield Table(REPLICAS, ["what", "here"], [
-        row("DCQCN, 85 us, 64 flows, a line that goes on: mean, standard deviation",
-            command("dcqcn-instability", instability + " --ecn-kmax=48762.5kB --ecn-pmax=1"), loop("mean", "deviation")),
-        row("DCQCN, 4 us, 2 flows: standard deviation, highest", command("dcqcn-queue", "--hosts=3"),
-            lambda run: kilobytes(second_half(run).deviation, second_half(run).most) + " kB"),
-        row("theory: DCTCP, 2, 10, 40 flows", [], lambda: "; ".join(kilobytes(*((high - part * span) * (1024 + HEADERS - LINE) for part in (1, 0)))
-                                                                    for high, span in map(dctcp_bounds, (2, 10, 40))) + " kB"),
-        row("theory: DCQCN's fixed point, 2, 4, 10 flows", [], lambda: kilobytes(*(dcqcn_fixed_point(flows) for flows in (2, 4, 10))) + " kB"),
-        *(row(f"theory: DCQCN's model, integrated, 85 us, {flows} flows{text}: mean, standard deviation, 5th and 95th percentile", [],
-              lambda flows=flows, goes_on=goes_on: ", ".join(digits(v / 1e3) for v in dcqcn_integrated(flows, 85e-6, goes_on).values()) + " kB")
-          for flows, goes_on, text in ((2, False, ""), (10, False, ""), (64, False, ""), (64, True, ", a line that goes on"))),
-    ], more=True)
+    hpcc_queue = (
+        "traffic --topology=single-switch --hosts=5 --pattern=incast --bytes=1GB --stop-after=6ms"
+        " --cc=hpcc --queue-interval=1us --rate-interval=100us"
+    )
+    yield Table(
+        REPLICAS,
+        ["what", "here"],
+        [
+            row(
+                "DCTCP, 2 flows: mean; 5th and 95th percentile; highest",
+                command("dctcp-queue"),
+                dctcp,
+            ),
+            row("DCTCP, 10 flows", command("dctcp-queue", "--hosts=11"), dctcp),
+            row("DCTCP, 40 flows", command("dctcp-queue", "--hosts=41 --fan-in=40"), dctcp),
+            row(
+                "DCQCN, 4 us, 2 flows: mean queue",
+                command("dcqcn-queue", "--hosts=3"),
+                lambda run: kilobytes(second_half(run).mean) + " kB",
+            ),
+            row(
+                "DCQCN, 4 us, 4 and 10 flows",
+                [command("dcqcn-queue", "--hosts=5"), command("dcqcn-queue")],
+                lambda *runs: kilobytes(*(second_half(run).mean for run in runs)) + " kB",
+            ),
+            row(
+                "DCQCN, 4 us, 64 flows",
+                command("dcqcn-queue", instability),
+                lambda run: (
+                    f"{digits(second_half(run).mean / 1e3)} kB"
+                    f" ({kilobytes(second_half(run).deviation)} standard deviation)"
+                ),
+            ),
+            row(
+                "DCQCN, 85 us, 10 flows: mean, standard deviation, 5th and 95th percentile",
+                command("dcqcn-instability"),
+                lambda run: loop("mean", "deviation", "p5", "p95")(run)
+                + "; "
+                + goodput(run, 40, 100e3),
+            ),
+            row(
+                "DCQCN, 85 us, 2 flows: 95th percentile",
+                command("dcqcn-instability", "--hosts=3"),
+                lambda run: loop("p95")(run) + "; " + goodput(run, 40, 100e3),
+            ),
+            row(
+                "DCQCN, 85 us, 64 flows: mean, standard deviation, 95th percentile",
+                command("dcqcn-instability", instability),
+                loop("mean", "deviation", "p95"),
+            ),
+            row(
+                "DCQCN joins: Jain's index, mean over 2, 3, 4 flows, from 2 ms after the join on",
+                command("dcqcn-fairness"),
+                joins,
+            ),
+            row("DCQCN alone again: growth of the rate", command("dcqcn-fairness"), growth),
+            row(
+                "TIMELY, two flows after 300 ms: rates; Jain's index of the second half",
+                command("timely-oscillation"),
+                timely,
+            ),
+            row("patched TIMELY: Jain's index; queue", command("timely-patched"), patched),
+            row(
+                "HPCC, 4 flows, 100 Gb/s: median and 95th percentile of the queue; use of the line",
+                hpcc_queue,
+                hpcc,
+            ),
+            row(
+                (
+                    "Swift, 5,000 flows to 50 Gb/s: use of the line; mean, median and 99th"
+                    " percentile of the delay; lost; time-outs in 60 ms"
+                ),
+                command("swift-incast"),
+                swift,
+            ),
+            row(
+                "the same with windows of a packet at least",
+                command("swift-incast", "--ns3::SwiftCongestionOps::MinCwnd=1"),
+                swift,
+            ),
+        ],
+    )
+    yield Table(
+        REPLICAS,
+        ["what", "here"],
+        [
+            row(
+                "DCQCN, 85 us, 64 flows, a line that goes on: mean, standard deviation",
+                command("dcqcn-instability", instability + " --ecn-kmax=48762.5kB --ecn-pmax=1"),
+                loop("mean", "deviation"),
+            ),
+            row(
+                "DCQCN, 4 us, 2 flows: standard deviation, highest",
+                command("dcqcn-queue", "--hosts=3"),
+                lambda run: kilobytes(second_half(run).deviation, second_half(run).most) + " kB",
+            ),
+            row(
+                "theory: DCTCP, 2, 10, 40 flows",
+                [],
+                lambda: "; ".join(
+                    kilobytes(*((high - part * span) * (1024 + HEADERS - LINE) for part in (1, 0)))
+                    for high, span in map(dctcp_bounds, (2, 10, 40))
+                )
+                + " kB",
+            ),
+            row(
+                "theory: DCQCN's fixed point, 2, 4, 10 flows",
+                [],
+                lambda: kilobytes(*(dcqcn_fixed_point(flows) for flows in (2, 4, 10))) + " kB",
+            ),
+            *(
+                row(
+                    (
+                        f"theory: DCQCN's model, integrated, 85 us, {flows} flows{text}: mean,"
+                        " standard deviation, 5th and 95th percentile"
+                    ),
+                    [],
+                    lambda flows=flows, goes_on=goes_on: ", ".join(
+                        digits(v / 1e3) for v in dcqcn_integrated(flows, 85e-6, goes_on).values()
+                    )
+                    + " kB",
+                )
+                for flows, goes_on, text in (
+                    (2, False, ""),
+                    (10, False, ""),
+                    (64, False, ""),
+                    (64, True, ", a line that goes on"),
+                )
+            ),
+        ],
+        more=True,
+    )
 
 
-FAT_TREES = [("WebSearch 30%", "hpcc-fattree", "--load=0.3"), ("WebSearch 50%", "hpcc-fattree", ""), ("FB_Hadoop 30%", "hpcc-fattree-hadoop", ""),
-             ("FB_Hadoop 50%", "hpcc-fattree-hadoop", "--load=0.5"), ("FB_Hadoop 30%, incasts", "hpcc-fattree-incast", "")]
+FAT_TREES = [
+    ("WebSearch 30%", "hpcc-fattree", "--load=0.3"),
+    ("WebSearch 50%", "hpcc-fattree", ""),
+    ("FB_Hadoop 30%", "hpcc-fattree-hadoop", ""),
+    ("FB_Hadoop 50%", "hpcc-fattree-hadoop", "--load=0.5"),
+    ("FB_Hadoop 30%, incasts", "hpcc-fattree-incast", ""),
+]
 # ACK_HIGH_PRIO of HPCC's run script: 0 for HPCC and DCTCP, 1 for these two.
 OF_FAT_TREES = ["hpcc", "dctcp", "dcqcn --ack-priority=6", "timely --ack-priority=6"]
 
 
 def fattree():
     def command(name, load, algorithm):
-        return (f"traffic --scenario={FOLDER}/{name}.json {load} --cc={algorithm} --warm-up=500us --duration=2ms --cool-down=500us "
-                "--queue-interval=1us --rate-interval=100us")
+        return (
+            f"traffic --scenario={FOLDER}/{name}.json {load} --cc={algorithm} --warm-up=500us"
+            " --duration=2ms --cool-down=500us --queue-interval=1us --rate-interval=100us"
+        )
 
     def tails(s):
-        classes = {row["from_bytes"]: row for row in s["slowdown_by_size"] if row["kind"] == "class" and row["tag"] == "all"}
+        classes = {
+            row["from_bytes"]: row
+            for row in s["slowdown_by_size"]
+            if row["kind"] == "class" and row["tag"] == "all"
+        }
         # 0 to 100 kB, to 10 MB, above: --size-bins
-        found = [next((row for low, row in classes.items() if begin <= low < end), None)
-                 for begin, end in ((0, 100e3), (100e3, 10e6), (10e6, 1e12))]
-        return [" / ".join(f"{row[part]:.2f}" if row[part] < 10 else digits(row[part]) for part in ("p50", "p95", "p99")) if row else "--" for row in found]
+        found = [
+            next((row for low, row in classes.items() if begin <= low < end), None)
+            for begin, end in ((0, 100e3), (100e3, 10e6), (10e6, 1e12))
+        ]
+        return [
+            " / ".join(
+                f"{row[part]:.2f}" if row[part] < 10 else digits(row[part])
+                for part in ("p50", "p95", "p99")
+            )
+            if row
+            else "--"
+            for row in found
+        ]
 
     def cells(s):
         ports = s["port_classes"]
         count = sum(part["ports"] for part in ports.values())
         paused = 100 * sum(part["ports"] * part["pause_share"] for part in ports.values()) / count
         queue = ports["switch_to_host"]["queue_bytes"]
-        return [*tails(s), size(queue["p99"]), size(queue["max"]), f"{paused:.2f}%" if paused else "0"]
+        return [
+            *tails(s),
+            size(queue["p99"]),
+            size(queue["max"]),
+            f"{paused:.2f}%" if paused else "0",
+        ]
 
-    yield Table(REPLICAS, ["traffic", "algorithm", "to 100 kB: p50 / p95 / p99", "to 10 MB", "over 10 MB", "queue to hosts, p99", "its maximum", "paused"], [
-        ([title if algorithm == OF_FAT_TREES[0] else "", algorithm.split()[0]], [command(name, load, algorithm)], cells)
-        for title, name, load in FAT_TREES for algorithm in OF_FAT_TREES])
+    yield Table(
+        REPLICAS,
+        [
+            "traffic",
+            "algorithm",
+            "to 100 kB: p50 / p95 / p99",
+            "to 10 MB",
+            "over 10 MB",
+            "queue to hosts, p99",
+            "its maximum",
+            "paused",
+        ],
+        [
+            (
+                [title if algorithm == OF_FAT_TREES[0] else "", algorithm.split()[0]],
+                [command(name, load, algorithm)],
+                cells,
+            )
+            for title, name, load in FAT_TREES
+            for algorithm in OF_FAT_TREES
+        ],
+    )
 
     def groups(s):
-        return {row["from_bytes"]: row for row in s.rows("slowdown.csv") if row["kind"] == "group" and row["tag"] == "all"}
+        return {
+            row["from_bytes"]: row
+            for row in s.rows("slowdown.csv")
+            if row["kind"] == "group" and row["tag"] == "all"
+        }
 
     def against(hpcc, other):
-        """HPCC's tails in each group of sizes against another's: the flows are the same, so the groups are."""
+        """HPCC's tails in each group of sizes against another's: the flows are the same, so the
+        groups are.
+        """
         pairs = [(row, groups(other)[low]) for low, row in groups(hpcc).items()]
         small = [(a, b) for a, b in pairs if a["to_bytes"] <= 100e3]
         large = [(a, b) for a, b in pairs if a["from_bytes"] >= 3e6]
         above = f"{100 * max(a['p95'] / b['p95'] - 1 for a, b in large):.0f}%" if large else "--"
-        return [f"{100 * max(1 - a['p99'] / b['p99'] for a, b in pairs):.0f}%",
-                *(f"{sum(a[part] < b[part] for a, b in small)} of {len(small)}" for part in ("p95", "p99")), above]
+        return [
+            f"{100 * max(1 - a['p99'] / b['p99'] for a, b in pairs):.0f}%",
+            *(
+                f"{sum(a[part] < b[part] for a, b in small)} of {len(small)}"
+                for part in ("p95", "p99")
+            ),
+            above,
+        ]
 
-    yield Table(REPLICAS, ["traffic", "HPCC against", "flows", "in a group", "group's p99, at most shorter by", "groups to 100 kB with a smaller p95", "p99",
-                           "groups over 3 MB: p95 at most above by"], [
-        ([title, algorithm.split()[0]], [command(name, load, "hpcc"), command(name, load, algorithm)],
-         lambda hpcc, other: [f"{hpcc['messages']:,}", f"{min(r['flows'] for r in groups(hpcc).values()):,} to {max(r['flows'] for r in groups(hpcc).values()):,}",
-                              *against(hpcc, other)])
-        for title, name, load in FAT_TREES for algorithm in OF_FAT_TREES[1:]], more=True)
+    yield Table(
+        REPLICAS,
+        [
+            "traffic",
+            "HPCC against",
+            "flows",
+            "in a group",
+            "group's p99, at most shorter by",
+            "groups to 100 kB with a smaller p95",
+            "p99",
+            "groups over 3 MB: p95 at most above by",
+        ],
+        [
+            (
+                [title, algorithm.split()[0]],
+                [command(name, load, "hpcc"), command(name, load, algorithm)],
+                lambda hpcc, other: [
+                    f"{hpcc['messages']:,}",
+                    (
+                        f"{min(r['flows'] for r in groups(hpcc).values()):,} to"
+                        f" {max(r['flows'] for r in groups(hpcc).values()):,}"
+                    ),
+                    *against(hpcc, other),
+                ],
+            )
+            for title, name, load in FAT_TREES
+            for algorithm in OF_FAT_TREES[1:]
+        ],
+        more=True,
+    )
 
 
-TABLES = {f.__name__: f for f in (changes, placement, training, acks, dcqcn, infiniband, adaptive, analytic, replicas, fattree)}
+TABLES = {
+    f.__name__: f
+    for f in (
+        changes,
+        placement,
+        training,
+        acks,
+        dcqcn,
+        infiniband,
+        adaptive,
+        analytic,
+        replicas,
+        fattree,
+    )
+}
 
 
 def line_of(command):
@@ -437,24 +909,34 @@ def find(text, name):
     if len(places) != 1:
         raise ValueError(f"{marker(name)} stands there {len(places)} times")
     begin = next(n for n in range(places[0], len(lines)) if lines[n].startswith("|")) + 2
-    end = next(n for n in range(begin, len(lines) + 1) if n == len(lines) or not lines[n].startswith("|"))
+    end = next(
+        n for n in range(begin, len(lines) + 1) if n == len(lines) or not lines[n].startswith("|")
+    )
     return begin, end
 
 
 def merge(text, name, measured):
-    """The text of a file with measured rows in the place of a table's; what its rows have beyond them, to the right, stays."""
+    """The text of a file with measured rows in the place of a table's; what its rows have beyond
+    them, to the right, stays.
+    """
     begin, end = find(text, name)
     lines = text.split("\n")
     old = [cells_of(line) for line in lines[begin:end]]
     rows = []
     for cells in measured:
-        kept = next((row[len(cells):] for row in old if row[0] == cells[0]), []) if old and len(old[0]) > len(cells) else []
+        kept = (
+            next((row[len(cells) :] for row in old if row[0] == cells[0]), [])
+            if old and len(old[0]) > len(cells)
+            else []
+        )
         rows.append(f"| {' | '.join([*cells, *kept])} |")
     return "\n".join([*lines[:begin], *rows, *lines[end:]])
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", default=",".join(TABLES), help="tables, of " + ", ".join(TABLES))
     parser.add_argument("--keep", help="folder for the results of the runs")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -466,16 +948,32 @@ def main():
     if unknown:
         parser.error(f"no table '{unknown[0]}'; there are: {', '.join(TABLES)}")
     tables = [(name, list(TABLES[name]())) for name in names]
-    commands = dict.fromkeys(line_of(line) for _, parts in tables for table in parts for _, lines, _ in table.rows for line in lines)
+    commands = dict.fromkeys(
+        line_of(line)
+        for _, parts in tables
+        for table in parts
+        for _, lines, _ in table.rows
+        for line in lines
+    )
     if arguments.list:
         print("\n".join(commands))
         return 0
-    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        results = dict(zip(commands, pool.map(Runs(os.path.abspath(arguments.keep or temporary)), commands)))
+    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(
+        arguments.jobs
+    ) as pool:
+        results = dict(
+            zip(commands, pool.map(Runs(os.path.abspath(arguments.keep or temporary)), commands))
+        )
         for name, parts in tables:
             for table in parts:
-                measured = [[*first, *cells(*(results[line_of(line)] for line in lines))] for first, lines, cells in table.rows]
-                print(f"\n{name}{', more' if table.more else ', ' + table.file}\n\n| {' | '.join(table.header)} |\n|{'---|' * len(table.header)}")
+                measured = [
+                    [*first, *cells(*(results[line_of(line)] for line in lines))]
+                    for first, lines, cells in table.rows
+                ]
+                print(
+                    f"\n{name}{', more' if table.more else ', ' + table.file}\n\n|"
+                    f" {' | '.join(table.header)} |\n|{'---|' * len(table.header)}"
+                )
                 for row in measured:
                     print(f"| {' | '.join(row)} |")
                 if arguments.update and not table.more:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Mutations of every file format that the programs and scripts read.
 
-A format is a line of formats(): its name, how it is built, valid files to start from, and the commands that read it. To add
-one, add a line; tests/fuzz/README.md says how.
+A format is a line of formats(): its name, how it is built, valid files to start from, and the
+commands that read it. To add one, add a line; tests/fuzz/README.md says how.
 """
 
 import functools
@@ -31,7 +31,11 @@ class Format:
 
 def _presets():
     found = []
-    for path in sorted(glob.glob(os.path.join(running.ROOT, "scenarios", "presets", "**", "*.json"), recursive=True)):
+    for path in sorted(
+        glob.glob(
+            os.path.join(running.ROOT, "scenarios", "presets", "**", "*.json"), recursive=True
+        )
+    ):
         with open(path, encoding="utf-8") as file:
             found.append(file.read())
     return found
@@ -51,12 +55,37 @@ def _golden():
 def _forwarding_tables():
     """As --ib-dump writes them, OpenSM's form; the same as ibroute does."""
     with tempfile.TemporaryDirectory() as folder:
-        words = ["traffic", "--topology=single-switch", "--hosts=4", "--fabric=ib", "--bytes=1kB", "--ib-dump", "--report=0", "--timeline=0", f"--out={folder}"]
-        subprocess.run(running.command_of(words), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        words = [
+            "traffic",
+            "--topology=single-switch",
+            "--hosts=4",
+            "--fabric=ib",
+            "--bytes=1kB",
+            "--ib-dump",
+            "--report=0",
+            "--timeline=0",
+            f"--out={folder}",
+        ]
+        subprocess.run(
+            running.command_of(words),
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
         with open(os.path.join(folder, "opensm-lfts.dump"), encoding="utf-8") as file:
             opensm = file.read()
-    ibroute = re.sub(r"\[0-(\d+)\](.*) \('(.*)'\):", lambda m: f"[0x0-0x{int(m[1]):x}]{m[2]} ({m[3]}):\n  Lid  Out   Destination\n       Port     Info ", opensm)
-    ibroute = re.sub(r"# (.*)\n", r": (\1)\n", ibroute).replace(" lids dumped", " valid lids dumped ")
+    ibroute = re.sub(
+        r"\[0-(\d+)\](.*) \('(.*)'\):",
+        lambda m: (
+            f"[0x0-0x{int(m[1]):x}]{m[2]} ({m[3]}):\n  Lid  Out   Destination\n       Port    "
+            " Info "
+        ),
+        opensm,
+    )
+    ibroute = re.sub(r"# (.*)\n", r": (\1)\n", ibroute).replace(
+        " lids dumped", " valid lids dumped "
+    )
     return [opensm, ibroute]
 
 
@@ -66,48 +95,256 @@ DRY, REAL = ["--dry-run"], ["--report=0", "--out=new"]
 
 FULL_MODEL = """{"name": "full", "layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2, "ffn": 128, "gated_mlp": true, "norm": "rms",
  "tied_embeddings": false, "vocab": 100, "sequence": 16}"""
-LAYER_MODEL = '{"name": "net", "layers": [{"name": "conv1", "parameters": 9408, "flops": 2.4e8}, {"name": "rest", "parameters": 25000, "flops": 8e6}]}'
-PROFILE = '{"optimizer_us": 900, "layers": {"embedding": {"forward_us": 12, "backward_us": 20}, "block *": {"forward_us": 900, "backward_us": 1800}}}'
-GPU = '{"name": "X", "base": "A100", "bf16_tflops": 400, "memory_bandwidth_GBps": 3000, "memory_GB": 96}'
-SERVER = '{"servers": [{"name": "box", "gpu": "A100", "gpus": 4, "nics": 2, "scale_up": {"kind": "nvswitch", "per_gpu": "2400Gbps", "latency": "600ns"}}]}'
+LAYER_MODEL = (
+    '{"name": "net", "layers": [{"name": "conv1", "parameters": 9408, "flops": 2.4e8}, {"name":'
+    ' "rest", "parameters": 25000, "flops": 8e6}]}'
+)
+PROFILE = (
+    '{"optimizer_us": 900, "layers": {"embedding": {"forward_us": 12, "backward_us": 20}, "block'
+    ' *": {"forward_us": 900, "backward_us": 1800}}}'
+)
+GPU = (
+    '{"name": "X", "base": "A100", "bf16_tflops": 400, "memory_bandwidth_GBps": 3000,'
+    ' "memory_GB": 96}'
+)
+SERVER = (
+    '{"servers": [{"name": "box", "gpu": "A100", "gpus": 4, "nics": 2, "scale_up": {"kind":'
+    ' "nvswitch", "per_gpu": "2400Gbps", "latency": "600ns"}}]}'
+)
 GRAPH = """{"defaults": {"rate": "100Gbps", "delay": "1us"},
  "nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}, {"name": "s", "kind": "switch"}, {"name": "t", "kind": "switch"}],
  "links": [{"from": "a", "to": "s"}, {"from": "b", "to": "t"}, {"from": "s", "to": "t", "rate": "25Gbps", "count": 2}]}"""
-HPCC_NETWORK = "7 3 6\n0 1 2\n0 3 100Gbps 1000ns 0\n0 4 100Gbps 1000ns 0\n1 5 100Gbps 1000ns 0\n1 6 100Gbps 1000ns 0.000001\n0 2 100Gbps 1000ns 0\n1 2 40Gbps 0.001ms 0\n"
+HPCC_NETWORK = (
+    "7 3 6\n0 1 2\n0 3 100Gbps 1000ns 0\n0 4 100Gbps 1000ns 0\n1 5 100Gbps 1000ns 0\n1 6 100Gbps"
+    " 1000ns 0.000001\n0 2 100Gbps 1000ns 0\n1 2 40Gbps 0.001ms 0\n"
+)
 HPCC_FLOWS = "3\n3 5 3 100 10000 0\n4 3 3 200 10 0\n6 3 3 100 40960 0.000001\n"
-FLOWS_CSV = "start_us,src,dst,bytes\n0,server-0,server-1,1000\n1.5,server-1,server-2,20000\n2,server-3,server-0,1\n"
+FLOWS_CSV = (
+    "start_us,src,dst,bytes\n0,server-0,server-1,1000\n1.5,server-1,server-2,20000\n2,server-3"
+    ",server-0,1\n"
+)
 SIZES = "0 0\n1000 20\n10000 90.5\n2000000 100\n"
 GOLDEN_CASES, GOLDEN_FLOWS = _golden()
-POINTS_CSV = "bytes,cc,k\n1kB,dcqcn,4\n\"1kB,2kB\",none,4\n"
-POINTS_JSON = '[{"bytes": "1kB", "cc": "dcqcn"}, {"bytes": ["1kB", "2kB"], "pfc": false, "ns3::RdmaNic::Mtu": 1024}]'
+POINTS_CSV = 'bytes,cc,k\n1kB,dcqcn,4\n"1kB,2kB",none,4\n'
+POINTS_JSON = (
+    '[{"bytes": "1kB", "cc": "dcqcn"}, {"bytes": ["1kB", "2kB"], "pfc": false, "ns3::RdmaNic::Mtu":'
+    " 1024}]"
+)
 GRID_JSON = '{"bytes": ["1kB", "2kB"], "cc": "none"}'
+
 
 @functools.lru_cache(maxsize=None)
 def formats():
     return [
-        Format("scenario-dltrain", "json", [text for text in _presets() if '"training"' in text] or ["{}"], [["dltrain", "--scenario=f.json", *DRY]], "f.json"),
-        Format("scenario-collperf", "json", [text for text in _presets() if '"collperf"' in text] or ['{"program": "collperf"}'], [["collperf", "--scenario=f.json", *DRY]], "f.json"),
-        Format("scenario-traffic", "json", [text for text in _presets() if '"traffic"' in text and not re.search(r'\.(csv|txt)"', text)] + [SCENARIO], [["traffic", "--scenario=f.json", *DRY]], "f.json"),
-        Format("scenario-compare", "json", [SCENARIO], [["scripts/compare", "f.json", "--cc=none", "--dry-run", "--out=new"]], "f.json"),
-        Format("scenario-run", "json", [SCENARIO, '{"traffic": {"bytes": "3kB", "hosts": 5, "pattern": "incast"}, "network": {"topology": "single-switch"}, "fabric": {"nic": "EDR", "cc": "ib-cc"}, "ns3": {"ns3::RdmaNic::AckEvery": "4"}}'],
-               [["traffic", "--scenario=f.json", *REAL]], "f.json"),
-        Format("model", "json", [TINY_MODEL, FULL_MODEL, LAYER_MODEL], [[*SMALL_TRAINING, "--model=f.json", *DRY], [*SMALL_TRAINING, "--model=f.json", "--zero=3", *REAL]], "f.json"),
-        Format("profile", "json", [PROFILE, '{"layers": {"*": {"forward_us": 1.5, "backward_us": 3}}}'], [[*SMALL_TRAINING, "--model=tiny.json", "--profile=f.json", *end] for end in (DRY, REAL)], "f.json", {"tiny.json": TINY_MODEL}),
-        Format("gpu", "json", [GPU, '{"name": "Z", "base": "H100"}', '{"name": "Y", "bf16_tflops": 100, "fp32_tflops": 20, "memory_bandwidth_GBps": 1000, "memory_GB": 16}'],
-               [[*SMALL_TRAINING, "--model=tiny.json", "--gpu=f.json", *end] for end in (DRY, REAL)], "f.json", {"tiny.json": TINY_MODEL}),
-        Format("server", "json", [SERVER], [["dltrain", "--model=tiny.json", "--servers=2", "--warmup=0", "--server=f.json", *DRY], ["collperf", "--server=f.json", "--servers=2", "--minbytes=1K", "--maxbytes=1K", *REAL]],
-               "f.json", {"tiny.json": TINY_MODEL}),
-        Format("graph", "json", [GRAPH], [["traffic", "--topology=f.json", "--bytes=9kB", *end] for end in (DRY, REAL, ["--fabric=ib", *REAL], ["--fabric=ib", *DRY])], "f.json"),
-        Format("hpcc-topology", " ", [HPCC_NETWORK], [["traffic", "--topology=f.txt", "--bytes=9kB", *end] for end in (DRY, REAL, ["--fabric=ib", *REAL])]
-               + [["traffic", "--topology=f.txt", "--flows=flow.txt", "--compat=hpcc", *REAL]], "f.txt", {"flow.txt": HPCC_FLOWS}),
-        Format("hpcc-flows", " ", [HPCC_FLOWS], [["traffic", "--topology=net.txt", "--flows=f.txt", *end] for end in (DRY, REAL, ["--compat=hpcc", "--completion=sender", *REAL])], "f.txt", {"net.txt": HPCC_NETWORK}),
-        Format("flows-csv", ",", [FLOWS_CSV, "start_ns,src,dst,bytes,priority\n0,0,1,1000,3\n10,1,0,1000,3\n"], [[*SMALL_TRAFFIC, "--flows=f.csv", *end] for end in (DRY, REAL, ["--queue-pairs=per-pair", *REAL])], "f.csv"),
-        Format("sizes", " ", [SIZES, "# bytes percent\n100 50\n5000 100\n"], [[*SMALL_TRAFFIC, "--pattern=poisson", "--load=0.2", "--duration=100us", "--sizes=f.txt", *end] for end in (DRY, REAL)] + [[*SMALL_TRAFFIC, "--sizes=f.txt", *REAL]], "f.txt"),
-        Format("forwarding-tables", " ", _forwarding_tables(), [[*SMALL_TRAFFIC, "--fabric=ib", "--bytes=5kB", "--ib-lfts=f.dump", *end] for end in (DRY, REAL)], "f.dump"),
-        Format("sweep-points", ",", [POINTS_CSV], [["scripts/sweep", "traffic", "--points=f.csv", "--dry-run", "--out=new"]], "f.csv"),
-        Format("sweep-points-json", "json", [POINTS_JSON, GRID_JSON], [["scripts/sweep", "traffic", "--points=f.json", "--dry-run", "--out=new"]], "f.json"),
-        Format("golden-cases", "json", [GOLDEN_CASES], [["scripts/golden", "f.json", "flows.csv"]], "f.json", {"flows.csv": GOLDEN_FLOWS}),
-        Format("golden-flows", ",", [GOLDEN_FLOWS], [["scripts/golden", "cases.json", "f.csv"]], "f.csv", {"cases.json": GOLDEN_CASES}),
+        Format(
+            "scenario-dltrain",
+            "json",
+            [text for text in _presets() if '"training"' in text] or ["{}"],
+            [["dltrain", "--scenario=f.json", *DRY]],
+            "f.json",
+        ),
+        Format(
+            "scenario-collperf",
+            "json",
+            [text for text in _presets() if '"collperf"' in text] or ['{"program": "collperf"}'],
+            [["collperf", "--scenario=f.json", *DRY]],
+            "f.json",
+        ),
+        Format(
+            "scenario-traffic",
+            "json",
+            [
+                text
+                for text in _presets()
+                if '"traffic"' in text and not re.search(r'\.(csv|txt)"', text)
+            ]
+            + [SCENARIO],
+            [["traffic", "--scenario=f.json", *DRY]],
+            "f.json",
+        ),
+        Format(
+            "scenario-compare",
+            "json",
+            [SCENARIO],
+            [["scripts/compare", "f.json", "--cc=none", "--dry-run", "--out=new"]],
+            "f.json",
+        ),
+        Format(
+            "scenario-run",
+            "json",
+            [
+                SCENARIO,
+                (
+                    '{"traffic": {"bytes": "3kB", "hosts": 5, "pattern": "incast"}, "network":'
+                    ' {"topology": "single-switch"}, "fabric": {"nic": "EDR", "cc": "ib-cc"},'
+                    ' "ns3": {"ns3::RdmaNic::AckEvery": "4"}}'
+                ),
+            ],
+            [["traffic", "--scenario=f.json", *REAL]],
+            "f.json",
+        ),
+        Format(
+            "model",
+            "json",
+            [TINY_MODEL, FULL_MODEL, LAYER_MODEL],
+            [
+                [*SMALL_TRAINING, "--model=f.json", *DRY],
+                [*SMALL_TRAINING, "--model=f.json", "--zero=3", *REAL],
+            ],
+            "f.json",
+        ),
+        Format(
+            "profile",
+            "json",
+            [PROFILE, '{"layers": {"*": {"forward_us": 1.5, "backward_us": 3}}}'],
+            [
+                [*SMALL_TRAINING, "--model=tiny.json", "--profile=f.json", *end]
+                for end in (DRY, REAL)
+            ],
+            "f.json",
+            {"tiny.json": TINY_MODEL},
+        ),
+        Format(
+            "gpu",
+            "json",
+            [
+                GPU,
+                '{"name": "Z", "base": "H100"}',
+                (
+                    '{"name": "Y", "bf16_tflops": 100, "fp32_tflops": 20, "memory_bandwidth_GBps":'
+                    ' 1000, "memory_GB": 16}'
+                ),
+            ],
+            [[*SMALL_TRAINING, "--model=tiny.json", "--gpu=f.json", *end] for end in (DRY, REAL)],
+            "f.json",
+            {"tiny.json": TINY_MODEL},
+        ),
+        Format(
+            "server",
+            "json",
+            [SERVER],
+            [
+                [
+                    "dltrain",
+                    "--model=tiny.json",
+                    "--servers=2",
+                    "--warmup=0",
+                    "--server=f.json",
+                    *DRY,
+                ],
+                [
+                    "collperf",
+                    "--server=f.json",
+                    "--servers=2",
+                    "--minbytes=1K",
+                    "--maxbytes=1K",
+                    *REAL,
+                ],
+            ],
+            "f.json",
+            {"tiny.json": TINY_MODEL},
+        ),
+        Format(
+            "graph",
+            "json",
+            [GRAPH],
+            [
+                ["traffic", "--topology=f.json", "--bytes=9kB", *end]
+                for end in (DRY, REAL, ["--fabric=ib", *REAL], ["--fabric=ib", *DRY])
+            ],
+            "f.json",
+        ),
+        Format(
+            "hpcc-topology",
+            " ",
+            [HPCC_NETWORK],
+            [
+                ["traffic", "--topology=f.txt", "--bytes=9kB", *end]
+                for end in (DRY, REAL, ["--fabric=ib", *REAL])
+            ]
+            + [["traffic", "--topology=f.txt", "--flows=flow.txt", "--compat=hpcc", *REAL]],
+            "f.txt",
+            {"flow.txt": HPCC_FLOWS},
+        ),
+        Format(
+            "hpcc-flows",
+            " ",
+            [HPCC_FLOWS],
+            [
+                ["traffic", "--topology=net.txt", "--flows=f.txt", *end]
+                for end in (DRY, REAL, ["--compat=hpcc", "--completion=sender", *REAL])
+            ],
+            "f.txt",
+            {"net.txt": HPCC_NETWORK},
+        ),
+        Format(
+            "flows-csv",
+            ",",
+            [FLOWS_CSV, "start_ns,src,dst,bytes,priority\n0,0,1,1000,3\n10,1,0,1000,3\n"],
+            [
+                [*SMALL_TRAFFIC, "--flows=f.csv", *end]
+                for end in (DRY, REAL, ["--queue-pairs=per-pair", *REAL])
+            ],
+            "f.csv",
+        ),
+        Format(
+            "sizes",
+            " ",
+            [SIZES, "# bytes percent\n100 50\n5000 100\n"],
+            [
+                [
+                    *SMALL_TRAFFIC,
+                    "--pattern=poisson",
+                    "--load=0.2",
+                    "--duration=100us",
+                    "--sizes=f.txt",
+                    *end,
+                ]
+                for end in (DRY, REAL)
+            ]
+            + [[*SMALL_TRAFFIC, "--sizes=f.txt", *REAL]],
+            "f.txt",
+        ),
+        Format(
+            "forwarding-tables",
+            " ",
+            _forwarding_tables(),
+            [
+                [*SMALL_TRAFFIC, "--fabric=ib", "--bytes=5kB", "--ib-lfts=f.dump", *end]
+                for end in (DRY, REAL)
+            ],
+            "f.dump",
+        ),
+        Format(
+            "sweep-points",
+            ",",
+            [POINTS_CSV],
+            [["scripts/sweep", "traffic", "--points=f.csv", "--dry-run", "--out=new"]],
+            "f.csv",
+        ),
+        Format(
+            "sweep-points-json",
+            "json",
+            [POINTS_JSON, GRID_JSON],
+            [["scripts/sweep", "traffic", "--points=f.json", "--dry-run", "--out=new"]],
+            "f.json",
+        ),
+        Format(
+            "golden-cases",
+            "json",
+            [GOLDEN_CASES],
+            [["scripts/golden", "f.json", "flows.csv"]],
+            "f.json",
+            {"flows.csv": GOLDEN_FLOWS},
+        ),
+        Format(
+            "golden-flows",
+            ",",
+            [GOLDEN_FLOWS],
+            [["scripts/golden", "cases.json", "f.csv"]],
+            "f.csv",
+            {"cases.json": GOLDEN_CASES},
+        ),
     ]
 
 
@@ -116,7 +353,12 @@ SLOW = ("golden", "sweep", "scenario-compare")  # they start further programs
 
 def valid_cases():
     """Every seed with every command."""
-    return [{"run": list(command), "files": {**form.beside, form.file: seed}, "format": form.name} for form in formats() for seed in form.seeds for command in form.commands]
+    return [
+        {"run": list(command), "files": {**form.beside, form.file: seed}, "format": form.name}
+        for form in formats()
+        for seed in form.seeds
+        for command in form.commands
+    ]
 
 
 class Part:
@@ -125,10 +367,16 @@ class Part:
     def __init__(self, seed):
         self.seed = seed
         # Those that start further programs cost more: a tenth of the others.
-        self.order = [form for form in formats() if not form.name.startswith(SLOW)] * 6 + [form for form in formats() if form.name.startswith(SLOW)]
+        self.order = [form for form in formats() if not form.name.startswith(SLOW)] * 6 + [
+            form for form in formats() if form.name.startswith(SLOW)
+        ]
 
     def case(self, index):
         rng = random.Random(f"{self.seed}/files/{index}")
         form = self.order[index % len(self.order)]
         what = mutating.mutation(rng, rng.choice(form.seeds), form.form)
-        return {"run": list(rng.choice(form.commands)), "files": {**form.beside, form.file: what}, "format": form.name}
+        return {
+            "run": list(rng.choice(form.commands)),
+            "files": {**form.beside, form.file: what},
+            "format": form.name,
+        }

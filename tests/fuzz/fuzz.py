@@ -41,15 +41,40 @@ PROPORTION = ["options", "files"] * 50 + ["attributes"] * 10 + ["folders"] * 2
 
 
 def parse(words):
-    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="fuzz",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     parser.add_argument("what", choices=[*PARTS, "all", "kept", "seeds", "replay", "show"])
     parser.add_argument("case", nargs="*", help="replay: files of cases; show: PART INDEX")
-    parser.add_argument("--cases", type=int, metavar="N", help="so many cases of each part [default: until --minutes, else 1000]")
+    parser.add_argument(
+        "--cases",
+        type=int,
+        metavar="N",
+        help="so many cases of each part [default: until --minutes, else 1000]",
+    )
     parser.add_argument("--minutes", type=float, metavar="M", help="at most so long")
-    parser.add_argument("--start", type=int, default=0, metavar="N", help="from this case of the part on [default: 0]")
+    parser.add_argument(
+        "--start",
+        type=int,
+        default=0,
+        metavar="N",
+        help="from this case of the part on [default: 0]",
+    )
     parser.add_argument("--seed", type=int, default=1, help="of all cases [default: 1]")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="as many at a time [default: the processors]")
-    parser.add_argument("--keep", metavar="DIR", help="write new failures there [default: tests/fuzz/cases for `all`, else nowhere]")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="as many at a time [default: the processors]",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="DIR",
+        help="write new failures there [default: tests/fuzz/cases for `all`, else nowhere]",
+    )
     parser.add_argument("--list", metavar="FILE", help="write one line for each new failure to it")
     options = parser.parse_args(words)
     if options.cases is None and options.minutes is None:
@@ -130,7 +155,9 @@ def outcome_of(runner, case, folders, known, options, results):
         again = judging.judge(case, runner.run(case, folders), runner.folder)
         if again:
             case, fault = reducing.reduce(
-                case, fault, lambda smaller: judging.judge(smaller, runner.run(smaller, folders), runner.folder)
+                case,
+                fault,
+                lambda smaller: judging.judge(smaller, runner.run(smaller, folders), runner.folder),
             )
         results.put(("fault", (signature, case, fault, bool(again))))
     results.put(("again", signature))
@@ -180,7 +207,12 @@ def fuzz(options):
                 return 2
             folders.all()  # once, before there are several
         for number in range(options.jobs):
-            workers.append(multiprocessing.Process(target=work, args=(number, options, schedule_of(options), folders, scratch, results)))
+            workers.append(
+                multiprocessing.Process(
+                    target=work,
+                    args=(number, options, schedule_of(options), folders, scratch, results),
+                )
+            )
             workers[-1].start()
         return gather(options, workers, results, begin)
     finally:
@@ -212,12 +244,22 @@ def gather(options, workers, results, begin):
                 ended += 1
             if time.monotonic() - shown > 30:
                 shown = time.monotonic()
-                print(f"fuzz: {summary_of(counted)}, {shown - begin:.0f} s", file=sys.stderr, flush=True)
+                print(
+                    f"fuzz: {summary_of(counted)}, {shown - begin:.0f} s",
+                    file=sys.stderr,
+                    flush=True,
+                )
     except KeyboardInterrupt:
         print("fuzz: stopped", file=sys.stderr)
-    print(f"fuzz: {summary_of(counted)}: {', '.join(f'{count} {word}' for word, count in sorted(counted.items()) if word not in PARTS)}")
-    for signature, (case, fault, certain) in sorted(faults.items(), key=lambda item: -times[item[0]]):
-        print(f"{times[signature]:6} {fault.kind}: {command_text(case)}\n       {fault.text[:300]}" + ("" if certain else "\n       (not the second time)"))
+    words = [f"{count} {word}" for word, count in sorted(counted.items()) if word not in PARTS]
+    print(f"fuzz: {summary_of(counted)}: {', '.join(words)}")
+    for signature, (case, fault, certain) in sorted(
+        faults.items(), key=lambda item: -times[item[0]]
+    ):
+        print(
+            f"{times[signature]:6} {fault.kind}: {command_text(case)}\n       {fault.text[:300]}"
+            + ("" if certain else "\n       (not the second time)")
+        )
     return 1 if any(certain for _, _, certain in faults.values()) else 0
 
 
@@ -229,7 +271,9 @@ def tell(options, faults, signature, case, fault, certain):
     if signature in faults:
         return
     faults[signature] = (case, fault, certain)
-    line = f"{fault.kind}: {command_text(case)}  -->  {fault.text[:300]}" + ("" if certain else "  (not the second time)")
+    line = f"{fault.kind}: {command_text(case)}  -->  {fault.text[:300]}" + (
+        "" if certain else "  (not the second time)"
+    )
     path = ""
     if options.keep and certain:
         path = keep(options.keep, case, fault)
@@ -241,9 +285,23 @@ def tell(options, faults, signature, case, fault, certain):
 def keep(folder, case, fault):
     """Write a case that runs for ever after. Returns its path."""
     os.makedirs(folder, exist_ok=True)
-    kept = {"why": f"{fault.kind}: {fault.text[:300]}", **{key: value for key, value in case.items() if key not in ("index", "format") and value}}
-    digest = hashlib.sha256(json.dumps([kept["run"], kept.get("files")], sort_keys=True).encode()).hexdigest()[:8]
-    what = re.sub(r"[^a-z0-9]+", "-", " ".join([os.path.basename(case["run"][0]), *(re.findall(r"--([\w:-]+)", " ".join(case["run"][1:]))[-1:])]).lower()).strip("-")
+    kept = {
+        "why": f"{fault.kind}: {fault.text[:300]}",
+        **{key: value for key, value in case.items() if key not in ("index", "format") and value},
+    }
+    digest = hashlib.sha256(
+        json.dumps([kept["run"], kept.get("files")], sort_keys=True).encode()
+    ).hexdigest()[:8]
+    what = re.sub(
+        r"[^a-z0-9]+",
+        "-",
+        " ".join(
+            [
+                os.path.basename(case["run"][0]),
+                *(re.findall(r"--([\w:-]+)", " ".join(case["run"][1:]))[-1:]),
+            ]
+        ).lower(),
+    ).strip("-")
     path = os.path.join(folder, f"{what[:50]}-{digest}.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(kept, file, indent=1)
@@ -254,7 +312,9 @@ def keep(folder, case, fault):
 def command_text(case):
     import shlex
 
-    text = " ".join(shlex.quote(word if len(word) < 200 else word[:80] + "...") for word in case["run"])
+    text = " ".join(
+        shlex.quote(word if len(word) < 200 else word[:80] + "...") for word in case["run"]
+    )
     for name, what in case.get("files", {}).items():
         if name not in option_cases.values.AT_HAND and name != "tiny.json":
             text += f"  with {name} = {repr(what)[:300]}"
@@ -288,10 +348,21 @@ def replay(paths, verbose):
             failed += fault is not None
             if verbose:
                 print(command_text(case))
-                print((outcome.out + outcome.err).decode("utf-8", "backslashreplace").encode("ascii", "backslashreplace").decode())
-                print(f"status {outcome.status}, {outcome.seconds:.2f} s, {outcome.rss / 1e6:.0f} MB; new: {sorted(outcome.new)}")
+                print(
+                    (outcome.out + outcome.err)
+                    .decode("utf-8", "backslashreplace")
+                    .encode("ascii", "backslashreplace")
+                    .decode()
+                )
+                print(
+                    f"status {outcome.status}, {outcome.seconds:.2f} s, {outcome.rss / 1e6:.0f} MB;"
+                    f" new: {sorted(outcome.new)}"
+                )
             if fault or verbose:
-                print(f"{os.path.relpath(path)}: {f'{fault.kind}: {fault.text}' if fault else 'passes'}")
+                print(
+                    f"{os.path.relpath(path)}:"
+                    f" {f'{fault.kind}: {fault.text}' if fault else 'passes'}"
+                )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     if not verbose or len(paths) > 1:
@@ -300,7 +371,9 @@ def replay(paths, verbose):
 
 
 def seeds():
-    """A mutation of a file that is refused anyway would find nothing: every seed passes with every command."""
+    """A mutation of a file that is refused anyway would find nothing: every seed passes with every
+    command.
+    """
     running.import_for_scripts()
     scratch = scratch_folder()
     wrong = 0
@@ -312,7 +385,10 @@ def seeds():
             fault = judging.judge(case, outcome, runner.folder)
             if fault or outcome.status != 0:
                 wrong += 1
-                print(f"{case['format']}: {command_text(case)}\n  status {outcome.status}: {outcome.err.decode('utf-8', 'replace')[-300:]}")
+                print(
+                    f"{case['format']}: {command_text(case)}\n  status {outcome.status}:"
+                    f" {outcome.err.decode('utf-8', 'replace')[-300:]}"
+                )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f"fuzz: {len(cases)} valid files, {wrong} refused")
@@ -326,7 +402,12 @@ def show(options):
     try:
         folders = Folders(os.path.join(scratch, "made"))
         os.makedirs(folders.base)
-        print(json.dumps(make_part(options.case[0], options.seed, folders).case(int(options.case[1])), indent=1))
+        print(
+            json.dumps(
+                make_part(options.case[0], options.seed, folders).case(int(options.case[1])),
+                indent=1,
+            )
+        )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return 0
@@ -335,7 +416,14 @@ def show(options):
 def main(words):
     options = parse(words)
     if options.what == "kept":
-        return replay([os.path.join(CASES, name) for name in sorted(os.listdir(CASES)) if name.endswith(".json")], False)
+        return replay(
+            [
+                os.path.join(CASES, name)
+                for name in sorted(os.listdir(CASES))
+                if name.endswith(".json")
+            ],
+            False,
+        )
     if options.what == "seeds":
         return seeds()
     if options.what == "replay":

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""That the fuzzer finds what it looks for: a program that misbehaves in every way, and one that does not."""
+"""That the fuzzer finds what it looks for: a program that misbehaves in every way, and one that
+does not.
+"""
 
 import os
 import random
@@ -66,9 +68,21 @@ class Machinery(unittest.TestCase):
 
     def test_every_misbehaviour_is_found(self):
         for word, kind in {
-            "--crash": "signal", "--abort": "inside", "--status": "status", "--mute": "silence", "--nothing": "words", "--escape": "terminal",
-            "--broken": "terminal", "--long": "terminal", "--half": "files", "--left": "files", "--nan": "files", "--sleep": "hang", "--spin": "hang",
-            "--zero-error": "status", "--three": "silence",
+            "--crash": "signal",
+            "--abort": "inside",
+            "--status": "status",
+            "--mute": "silence",
+            "--nothing": "words",
+            "--escape": "terminal",
+            "--broken": "terminal",
+            "--long": "terminal",
+            "--half": "files",
+            "--left": "files",
+            "--nan": "files",
+            "--sleep": "hang",
+            "--spin": "hang",
+            "--zero-error": "status",
+            "--three": "silence",
         }.items():
             found = self.fault(word)
             self.assertEqual(found and found.kind, kind, word)
@@ -84,8 +98,13 @@ class Machinery(unittest.TestCase):
         self.assertEqual(self.fault("--refused", expect={"says": ["other words"]}).kind, "expected")
 
     def test_a_case_is_made_smaller(self):
-        case = {"run": ["traffic", "--fine", "--crash", "--x=1"], "files": {"a": "1\n2\n3", "b": "x"}}
-        judge = lambda one: judging.judge(one, self.runner.run(one, seconds=1), self.runner.folder)  # noqa: E731
+        case = {
+            "run": ["traffic", "--fine", "--crash", "--x=1"],
+            "files": {"a": "1\n2\n3", "b": "x"},
+        }
+        judge = lambda one: judging.judge(
+            one, self.runner.run(one, seconds=1), self.runner.folder
+        )  # noqa: E731
         smaller, fault = reducing.reduce(case, judge(case), judge)
         self.assertEqual(smaller["run"], ["traffic", "--crash"])
         self.assertEqual(smaller["files"], {})
@@ -95,8 +114,13 @@ class Machinery(unittest.TestCase):
         self.addCleanup(setattr, running, "ROOT", running.ROOT)
         running.ROOT = self.folder
         os.mkdir(os.path.join(self.folder, "scripts"))
-        for name, text, kind in (("good", "import sys; sys.exit(0)", None), ("bad", "raise KeyError('x')", "inside"), ("word", "import sys; sys.exit('--x: wrong')", None),
-                                 ("mute", "import sys; sys.exit(2)", "silence"), ("stuck", "open('fifo')", "hang")):
+        for name, text, kind in (
+            ("good", "import sys; sys.exit(0)", None),
+            ("bad", "raise KeyError('x')", "inside"),
+            ("word", "import sys; sys.exit('--x: wrong')", None),
+            ("mute", "import sys; sys.exit(2)", "silence"),
+            ("stuck", "open('fifo')", "hang"),
+        ):
             with open(os.path.join(self.folder, "scripts", name), "w", encoding="utf-8") as file:
                 file.write(text)
             case = {"run": [f"scripts/{name}"], "files": {"fifo": {"fifo": True}}}
@@ -105,10 +129,18 @@ class Machinery(unittest.TestCase):
 
     def test_mutations_are_the_same_each_time_and_differ(self):
         text = '{"a": [1, 2, {"b": "c"}], "d": 1.5}'
-        made = [[str(mutating.mutation(random.Random(f"{seed}"), text, "json")) for seed in range(300)] for _ in range(2)]
+        made = [
+            [str(mutating.mutation(random.Random(f"{seed}"), text, "json")) for seed in range(300)]
+            for _ in range(2)
+        ]
         self.assertEqual(made[0], made[1])
         self.assertGreater(len(set(made[0])), 200)
-        self.assertTrue(all("\n" in mutating.table_mutation(random.Random(seed), "a b\n1 2\n3 4\n5 6\n", None) for seed in range(50)))
+        self.assertTrue(
+            all(
+                "\n" in mutating.table_mutation(random.Random(seed), "a b\n1 2\n3 4\n5 6\n", None)
+                for seed in range(50)
+            )
+        )
 
 
 if __name__ == "__main__":

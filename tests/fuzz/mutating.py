@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Mutations of files: of JSON by its structure, of tables by lines and fields, of anything by bytes, and of what a
-file is (a FIFO, a folder, a link to itself).
+"""Mutations of files: of JSON by its structure, of tables by lines and fields, of anything by
+bytes, and of what a file is (a FIFO, a folder, a link to itself).
 
 Every function takes a random.Random and returns what a case says of a file (running.lay).
 """
@@ -13,14 +13,52 @@ import values
 # ---- what a file is
 
 KINDS = [
-    {"fifo": True}, {"directory": True}, {"missing": True}, {"link": "/dev/zero"}, {"link": "/dev/null"}, {"link": "nowhere"},
-    {"link": "/proc/self/mem"}, {"repeat": ["", "\x00", 1000, ""]}, {"repeat": ["", " ", 3000000, ""]}, {"repeat": ["", "[", 200000, ""]},
-    {"repeat": ["", '{"a":', 200000, ""]}, {"repeat": ["", "1\n", 300000, ""]}, {"repeat": ["", "0 1 2 3 4 5\n", 200000, ""]}, {"repeat": ["", "x", 5000000, "\n"]}, "", "\n", " ", "\x00",
-    "\ufeff", "null", "true", "0", "-1", '""', "[]", "{}", "[[]]", "[{}]", "[null]", '{"": ""}', "NaN", "#", "# \n", "//\n{}", ",", "\n\n\n", "a", "1", "1 1 1", "0 0 0\n", "-1 -1 -1\n",
+    {"fifo": True},
+    {"directory": True},
+    {"missing": True},
+    {"link": "/dev/zero"},
+    {"link": "/dev/null"},
+    {"link": "nowhere"},
+    {"link": "/proc/self/mem"},
+    {"repeat": ["", "\x00", 1000, ""]},
+    {"repeat": ["", " ", 3000000, ""]},
+    {"repeat": ["", "[", 200000, ""]},
+    {"repeat": ["", '{"a":', 200000, ""]},
+    {"repeat": ["", "1\n", 300000, ""]},
+    {"repeat": ["", "0 1 2 3 4 5\n", 200000, ""]},
+    {"repeat": ["", "x", 5000000, "\n"]},
+    "",
+    "\n",
+    " ",
+    "\x00",
+    "\ufeff",
+    "null",
+    "true",
+    "0",
+    "-1",
+    '""',
+    "[]",
+    "{}",
+    "[[]]",
+    "[{}]",
+    "[null]",
+    '{"": ""}',
+    "NaN",
+    "#",
+    "# \n",
+    "//\n{}",
+    ",",
+    "\n\n\n",
+    "a",
+    "1",
+    "1 1 1",
+    "0 0 0\n",
+    "-1 -1 -1\n",
 ]
 
 
 # ---- JSON
+
 
 class Raw:
     """A number or word as it is written: 1e999, NaN."""
@@ -56,10 +94,70 @@ def _key(key):
 
 
 JSON_VALUES = (
-    [Raw(text) for text in ("null", "true", "false", "0", "-0", "1", "-1", "2", "0.5", "1.5", "1e3", "1e999", "-1e999", "1e-999", "1e308", "NaN", "Infinity", "-Infinity", "4294967295", "4294967296",
-                            "2147483648", "9223372036854775807", "9223372036854775808", "18446744073709551615", "18446744073709551616", "9" * 400, "1" + "0" * 310, "0x10", "01", "1.", ".5", "+1", "--1", "'a'", "undefined",
-                            "[]", "{}", "[[]]", "[{}]", '{"a": 1}', "[1, 2]", '["a"]', "[null]", '[[["a"]]]', '"\\ud800"', '"\\u0000"', '"\\u001b[31m"', '"\\x"', '"a', "[" * 600 + "]" * 600, "100000", "1000000", "100000000")]
-    + values.WORDS + values.NUMBERS + values.SIZES + values.RATES + values.TIMES + ["tiny.json", "fifo", "/dev/zero"]
+    [
+        Raw(text)
+        for text in (
+            "null",
+            "true",
+            "false",
+            "0",
+            "-0",
+            "1",
+            "-1",
+            "2",
+            "0.5",
+            "1.5",
+            "1e3",
+            "1e999",
+            "-1e999",
+            "1e-999",
+            "1e308",
+            "NaN",
+            "Infinity",
+            "-Infinity",
+            "4294967295",
+            "4294967296",
+            "2147483648",
+            "9223372036854775807",
+            "9223372036854775808",
+            "18446744073709551615",
+            "18446744073709551616",
+            "9" * 400,
+            "1" + "0" * 310,
+            "0x10",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "--1",
+            "'a'",
+            "undefined",
+            "[]",
+            "{}",
+            "[[]]",
+            "[{}]",
+            '{"a": 1}',
+            "[1, 2]",
+            '["a"]',
+            "[null]",
+            '[[["a"]]]',
+            '"\\ud800"',
+            '"\\u0000"',
+            '"\\u001b[31m"',
+            '"\\x"',
+            '"a',
+            "[" * 600 + "]" * 600,
+            "100000",
+            "1000000",
+            "100000000",
+        )
+    ]
+    + values.WORDS
+    + values.NUMBERS
+    + values.SIZES
+    + values.RATES
+    + values.TIMES
+    + ["tiny.json", "fifo", "/dev/zero"]
 )
 
 
@@ -106,14 +204,53 @@ def _change(rng, tree):
         parent.insert(index, parent[index])  # twice
     elif how == 7 and isinstance(parent, Pairs):
         key = parent[index][0]
-        parent[index] = (rng.choice([str(key) + "x", "", str(key).upper(), str(key)[:-1], " " + str(key), rng.choice(values.WORDS), Raw("a"), Raw("1")]), value)
+        parent[index] = (
+            rng.choice(
+                [
+                    str(key) + "x",
+                    "",
+                    str(key).upper(),
+                    str(key)[:-1],
+                    " " + str(key),
+                    rng.choice(values.WORDS),
+                    Raw("a"),
+                    Raw("1"),
+                ]
+            ),
+            value,
+        )
     elif how == 8 and isinstance(parent, Pairs):
-        parent.insert(index, (rng.choice(values.WORDS + ["extra", "name", "layers", "ns3"]), rng.choice(JSON_VALUES)))
+        parent.insert(
+            index,
+            (
+                rng.choice(values.WORDS + ["extra", "name", "layers", "ns3"]),
+                rng.choice(JSON_VALUES),
+            ),
+        )
     elif how == 9:
         _put(parent, index, [value] * rng.choice((0, 1, 2, 3, 1000)))
     elif how == 10:
         number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else 1
-        _put(parent, index, Raw(repr(rng.choice([-number, number * 10, number * 1e6, number / 3, number + 1, number - 1, number * 1e30, number * 1000000007]))))
+        _put(
+            parent,
+            index,
+            Raw(
+                repr(
+                    rng.choice(
+                        [
+                            -number,
+                            number * 10,
+                            number * 1e6,
+                            number / 3,
+                            number + 1,
+                            number - 1,
+                            number * 1e30,
+                            number * 1000000007,
+                        ]
+                    )
+                )
+            ),
+        )
     else:
         if isinstance(value, list) and not isinstance(value, Pairs):
             rng.shuffle(value)
@@ -126,7 +263,13 @@ def _change(rng, tree):
 
 # ---- tables of lines and fields
 
-FIELD_VALUES = values.NUMBERS + values.WORDS[:60] + values.RATES + values.TIMES + ["-1", "0", "1e999", "nan", "4294967296", "99999"]
+FIELD_VALUES = (
+    values.NUMBERS
+    + values.WORDS[:60]
+    + values.RATES
+    + values.TIMES
+    + ["-1", "0", "1e999", "nan", "4294967296", "99999"]
+)
 
 
 def table_mutation(rng, text, separator):
@@ -160,13 +303,51 @@ def table_mutation(rng, text, separator):
         elif how == 12:
             lines[at] = text_damage(rng, lines[at])
         else:
-            lines.insert(at, rng.choice(["", "#", "# x", "a b c", '"', "\x00", "\t\t", ",,,,", rng.choice(FIELD_VALUES)]))
+            lines.insert(
+                at,
+                rng.choice(
+                    ["", "#", "# x", "a b c", '"', "\x00", "\t\t", ",,,,", rng.choice(FIELD_VALUES)]
+                ),
+            )
     return "\n".join(lines)
 
 
 # ---- anything
 
-INSERTED = ["\x00", "\x1b[2J", "\u202e", "\udcff", "\udcc3", '"', "'", "{", "}", "[", "]", ",", ":", "\\", "\n", "\r", "\r\n", "\t", "-", "e", ".", "#", "0", "9" * 30, " ", "\ufeff", "%", "/", "<", "a" * 4000, "\x7f", "\u0085"]
+INSERTED = [
+    "\x00",
+    "\x1b[2J",
+    "\u202e",
+    "\udcff",
+    "\udcc3",
+    '"',
+    "'",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\\",
+    "\n",
+    "\r",
+    "\r\n",
+    "\t",
+    "-",
+    "e",
+    ".",
+    "#",
+    "0",
+    "9" * 30,
+    " ",
+    "\ufeff",
+    "%",
+    "/",
+    "<",
+    "a" * 4000,
+    "\x7f",
+    "\u0085",
+]
 
 
 def text_damage(rng, text):
@@ -193,7 +374,9 @@ def byte_damage(rng, content):
         if how == 0 and at < len(data):
             data[at] ^= 1 << rng.randrange(8)
         elif how == 1:
-            data[at:at] = bytes([rng.choice((0, 0x0A, 0x0D, 0x1B, 0x22, 0x2C, 0x7F, 0x80, 0xC3, 0xFE, 0xFF))])
+            data[at:at] = bytes(
+                [rng.choice((0, 0x0A, 0x0D, 0x1B, 0x22, 0x2C, 0x7F, 0x80, 0xC3, 0xFE, 0xFF))]
+            )
         elif how == 2:
             del data[at : at + rng.choice((1, 4, 100))]
         else:
@@ -202,13 +385,32 @@ def byte_damage(rng, content):
 
 
 def whole_text(rng, text):
-    """The same content in another dress: most of these are the same file to a reader who is kind."""
-    return rng.choice([
-        lambda: text.rstrip("\n"), lambda: text + "\n\n\n", lambda: text.replace("\n", "\r\n"), lambda: text.replace("\n", "\r"), lambda: "\ufeff" + text,
-        lambda: {"base64": _base64(text.encode("utf-16", "surrogatepass"))}, lambda: {"base64": _base64(text.encode("utf-32", "surrogatepass"))}, lambda: {"base64": _base64(text.encode("latin-1", "replace") + b"\xe9\xff")},
-        lambda: text + "\x00", lambda: text + text, lambda: text + " x", lambda: "# a remark\n" + text, lambda: text.upper(), lambda: text.replace(" ", "\t"), lambda: text.replace("\n", ""),
-        lambda: {"repeat": ["", text, 200, ""]}, lambda: {"repeat": [text, "\n", 100000, ""]}, lambda: {"repeat": [text, " ", 1000000, ""]}, lambda: text[::-1],
-    ])()
+    """The same content in another dress: most of these are the same file to a reader who is
+    kind.
+    """
+    return rng.choice(
+        [
+            lambda: text.rstrip("\n"),
+            lambda: text + "\n\n\n",
+            lambda: text.replace("\n", "\r\n"),
+            lambda: text.replace("\n", "\r"),
+            lambda: "\ufeff" + text,
+            lambda: {"base64": _base64(text.encode("utf-16", "surrogatepass"))},
+            lambda: {"base64": _base64(text.encode("utf-32", "surrogatepass"))},
+            lambda: {"base64": _base64(text.encode("latin-1", "replace") + b"\xe9\xff")},
+            lambda: text + "\x00",
+            lambda: text + text,
+            lambda: text + " x",
+            lambda: "# a remark\n" + text,
+            lambda: text.upper(),
+            lambda: text.replace(" ", "\t"),
+            lambda: text.replace("\n", ""),
+            lambda: {"repeat": ["", text, 200, ""]},
+            lambda: {"repeat": [text, "\n", 100000, ""]},
+            lambda: {"repeat": [text, " ", 1000000, ""]},
+            lambda: text[::-1],
+        ]
+    )()
 
 
 def _base64(content):
@@ -218,7 +420,8 @@ def _base64(content):
 
 
 def mutation(rng, text, form):
-    """A mutation of a file's text; form: "json", "," or "\t" (tables), " " (fields by white space), "bytes"."""
+    """A mutation of a file's text; form: "json", "," or "\t" (tables), " " (fields by white
+    space), "bytes"."""
     how = rng.random()
     if how < 0.04:
         return rng.choice(KINDS)

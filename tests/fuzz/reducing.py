@@ -9,7 +9,9 @@ MOST_TRIES = 150
 
 
 def reduce(case, fault, judge):
-    """(a smaller case with a fault of the same kind, that fault); judge(case) gives a Fault or None."""
+    """(a smaller case with a fault of the same kind, that fault); judge(case) gives a Fault or
+    None.
+    """
     if fault.kind == "hang":
         return case, fault  # each try would take so long again
     wanted, last = fault.signature(case), [fault]

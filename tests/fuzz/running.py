@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs one case in a folder of its own, with limits, and gathers all that can be judged.
 
-Programs are started as processes. Scripts run in a fork of this process that has imported pandas and matplotlib
-already: starting Python anew would cost a hundred times what they do.
+Programs are started as processes. Scripts run in a fork of this process that has imported pandas
+and matplotlib already: starting Python anew would cost a hundred times what they do.
 """
 
 import base64
@@ -61,7 +61,9 @@ class Outcome:
 
 
 def lay(folder, name, what):
-    """Put what a case says is at `name`: a text, or {"base64"|"repeat"|"fifo"|"directory"|"link"|"missing": ...}."""
+    """Put what a case says is at `name`: a text, or
+    {"base64"|"repeat"|"fifo"|"directory"|"link"|"missing": ...}.
+    """
     path = os.path.join(folder, name)
     if isinstance(what, str):
         content = what.encode("utf-8", "surrogateescape")
@@ -104,7 +106,11 @@ def inventory(folder):
             path = os.path.join(top, name)
             about = os.lstat(path)
             kind = stat.S_IFMT(about.st_mode)
-            found[os.path.relpath(path, folder)] = (kind, about.st_size, about.st_mtime_ns if kind == stat.S_IFREG else 0)
+            found[os.path.relpath(path, folder)] = (
+                kind,
+                about.st_size,
+                about.st_mtime_ns if kind == stat.S_IFREG else 0,
+            )
     return found
 
 
@@ -121,7 +127,9 @@ def command_of(words):
 def limit_this_process():
     """Children inherit these."""
     if not sanitized():
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        resource.setrlimit(
+            resource.RLIMIT_AS, (MOST_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1])
+        )
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -136,9 +144,17 @@ class Runner:
         # "../.." of a case stays inside.
         self.folder = os.path.join(scratch, "cases", "of", "one")
         self.environment = {
-            key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMI_", "PYTHON"))
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("OMPI_", "PMI_", "PYTHON"))
         }
-        self.environment.update(DLTRAIN_PROGRAMS=PROGRAMS, DLTRAIN_ROOT=ROOT, MPLBACKEND="agg", COLUMNS="200", LC_ALL="C.UTF-8")
+        self.environment.update(
+            DLTRAIN_PROGRAMS=PROGRAMS,
+            DLTRAIN_ROOT=ROOT,
+            MPLBACKEND="agg",
+            COLUMNS="200",
+            LC_ALL="C.UTF-8",
+        )
 
     def prepare(self, case, folders):
         shutil.rmtree(os.path.join(self.scratch, "cases"), ignore_errors=True)
@@ -158,7 +174,9 @@ class Runner:
             begin = time.monotonic()
             self._start(case["run"], its_out, its_err)
             status, rss, interrupted = self._wait(seconds)
-            outcome = Outcome(status, _text(its_out), _text(its_err), time.monotonic() - begin, rss, interrupted)
+            outcome = Outcome(
+                status, _text(its_out), _text(its_err), time.monotonic() - begin, rss, interrupted
+            )
         inside = os.path.relpath(self.folder, outer)
         for name, state in inventory(outer).items():
             if name not in before:
@@ -216,7 +234,11 @@ class Runner:
             wall = now - state["begin"]
             if state["asked"]:
                 late = now - state["asked"]
-                if late > ENDING_S and (late > SLOWEST_S or _state(self.pid)[1] - state["used"] > ENDING_S or state["waits"]):
+                if late > ENDING_S and (
+                    late > SLOWEST_S
+                    or _state(self.pid)[1] - state["used"] > ENDING_S
+                    or state["waits"]
+                ):
                     _kill(self.pid, signal.SIGKILL)
                 return
             if wall < LOOKING_S:
@@ -259,7 +281,9 @@ def _kill(pid, number, group=True):
 
 
 def _state(pid):
-    """(does any of a process and those below it run, or wait for its turn or a disk; their processor time in s)"""
+    """(does any of a process and those below it run, or wait for its turn or a disk; their
+    processor time in s)
+    """
     below, found = {pid}, []
     for entry in sorted((int(entry) for entry in os.listdir("/proc") if entry.isdigit())):
         try:
@@ -272,20 +296,32 @@ def _state(pid):
             found.append(fields)
     # A child's time counts at its parent once it has ended.
     ticks = sum(int(tick) for fields in found for tick in fields[11:15])
-    return not found or any(fields[0] in "RDZ" for fields in found), ticks / os.sysconf("SC_CLK_TCK")
+    return not found or any(fields[0] in "RDZ" for fields in found), ticks / os.sysconf(
+        "SC_CLK_TCK"
+    )
 
 
 # ---- scripts
 
 
 def import_for_scripts():
-    """What scripts import, once, so that their forks need not. (Whether there are pandas and matplotlib.)"""
+    """What scripts import, once, so that their forks need not. (Whether there are pandas and
+    matplotlib.)
+    """
     os.environ.setdefault("MPLBACKEND", "agg")
     sys.dont_write_bytecode = True
     for folder in (SCRIPTS, os.path.join(SCRIPTS, "report-page")):
         if folder not in sys.path:
             sys.path.insert(0, folder)
-    for name in ("results", "argparse", "sqlite3", "multiprocessing", "concurrent.futures", "html", "difflib"):
+    for name in (
+        "results",
+        "argparse",
+        "sqlite3",
+        "multiprocessing",
+        "concurrent.futures",
+        "html",
+        "difflib",
+    ):
         __import__(name)
     if not all(importlib.util.find_spec(name) for name in ("pandas", "matplotlib")):
         return False

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every byte that the programs write, of the runs of runs.json, is what expected.json says: tests/identity/README.md.
+"""Every byte that the programs write, of the runs of runs.json, is what expected.json says:
+tests/identity/README.md.
 
     tests/identity/identity.py                             compare with expected.json
     tests/identity/identity.py --only='ib|pcap' --jobs=2   some of them
-    tests/identity/identity.py --against=DIR               ... and where lines differ from those of the programs in DIR
-    tests/identity/identity.py --against=DIR --ignore=configuration.fabric   compare with DIR instead, but for that
+    tests/identity/identity.py --against=DIR               ... and where lines differ from those of
+        the programs in DIR
+    tests/identity/identity.py --against=DIR --ignore=configuration.fabric   compare with DIR
+        instead, but for that
     tests/identity/identity.py --update                    write expected.json
 
 The programs are those in $DLTRAIN_PROGRAMS, by default of the clone's last ./ns3 test.
-Exit status: 0 equal, 1 not, 2 bad input, 77 skipped: expected.json is of another compiler or machine.
+Exit status: 0 equal, 1 not, 2 bad input, 77 skipped: expected.json is of another compiler or
+machine.
 """
 
 import argparse
@@ -38,29 +42,75 @@ SIMULATORS = ("dltrain", "collperf", "traffic")
 TIMEOUT_S = 300
 SHOWN_LINES = 12
 
-# ---- what may differ between two runs of one build, and why. Nothing else is replaced, and no file is left out but these.
+# ---- what may differ between two runs of one build, and why. Nothing else is replaced, and no file
+# is left out but these.
 
 NUMBER = rb"[-+.\de]+"
 DURATION = rb"[.\d]+ (?:ns|us|ms|s|min|h)"
 # (files, expression, replacement, reason)
 NORMALISED = (
-    ("stats.json", re.compile(rb'^(  "(?:%s)": )%s' % ("|".join(sorted(NONDETERMINISTIC)).encode(), NUMBER), re.M), rb"\1*",
-     "wall-clock time, what is divided by it, and memory: the keys that stats.json itself lists as nondeterministic"),
+    (
+        "stats.json",
+        re.compile(
+            rb'^(  "(?:%s)": )%s' % ("|".join(sorted(NONDETERMINISTIC)).encode(), NUMBER), re.M
+        ),
+        rb"\1*",
+        (
+            "wall-clock time, what is divided by it, and memory: the keys that stats.json itself"
+            " lists as nondeterministic"
+        ),
+    ),
     ("*.std*", re.compile(rb"(?<=; set up in )" + DURATION), b"*", "wall-clock time"),
-    ("*.std*", re.compile(rb"^(Simulation .* simulated in )%s(: [\d,]+ frame-hops)(?:, [.\d]+ [kMG]? ?frame-hops/s)?(; peak memory )[.\d]+ \w+"
-                            % DURATION, re.M), rb"\1*\2\3*",
-     "wall-clock time, frame-hops per second of it (left out of a very short run), and memory"),
-    ("*.std*", re.compile(rb"^(?:\w+: setting up: .*, \d+ s|.* ms simulated, +[.\d]+% done, .*)\n", re.M), b"",
-     "progress: a line every few seconds of wall-clock time, so only on a slow machine"),
-    ("compare.csv", re.compile(rb"(,event_loop_s\n(?s:.*))\Z"), lambda found: re.sub(rb",[^,\n]*$", b",*", found[1], flags=re.M),
-     "event_loop_s, its last column, is wall-clock time"),
-    ("*.std*", re.compile(rb"^.*UserWarning: constrained_layout .*\n  .*\n", re.M), b"", "matplotlib's word on a small picture, with the clone's path"),
-    ("*.std*", re.compile(rb"^(\[\d+/\d+\] .*), ETA .*$", re.M), rb"\1", "what is left of a sweep, in wall-clock time"),
-    ("*.std*", re.compile(rb"^(\[\d+/\d+\] .*: done in )[.\d]+ s.*$", re.M), rb"\1*", "wall-clock time of a run of a sweep, and what is left"),
+    (
+        "*.std*",
+        re.compile(
+            rb"^(Simulation .* simulated in )%s(: [\d,]+ frame-hops)(?:, [.\d]+ [kMG]?"
+            rb" ?frame-hops/s)?(; peak memory )[.\d]+ \w+" % DURATION,
+            re.M,
+        ),
+        rb"\1*\2\3*",
+        "wall-clock time, frame-hops per second of it (left out of a very short run), and memory",
+    ),
+    (
+        "*.std*",
+        re.compile(rb"^(?:\w+: setting up: .*, \d+ s|.* ms simulated, +[.\d]+% done, .*)\n", re.M),
+        b"",
+        "progress: a line every few seconds of wall-clock time, so only on a slow machine",
+    ),
+    (
+        "compare.csv",
+        re.compile(rb"(,event_loop_s\n(?s:.*))\Z"),
+        lambda found: re.sub(rb",[^,\n]*$", b",*", found[1], flags=re.M),
+        "event_loop_s, its last column, is wall-clock time",
+    ),
+    (
+        "*.std*",
+        re.compile(rb"^.*UserWarning: constrained_layout .*\n  .*\n", re.M),
+        b"",
+        "matplotlib's word on a small picture, with the clone's path",
+    ),
+    (
+        "*.std*",
+        re.compile(rb"^(\[\d+/\d+\] .*), ETA .*$", re.M),
+        rb"\1",
+        "what is left of a sweep, in wall-clock time",
+    ),
+    (
+        "*.std*",
+        re.compile(rb"^(\[\d+/\d+\] .*: done in )[.\d]+ s.*$", re.M),
+        rb"\1*",
+        "wall-clock time of a run of a sweep, and what is left",
+    ),
 )
 LEFT_OUT = (
     ("*.sqlite*", "a sweep's records hold wall-clock times; its table is compared"),
-    ("*.png", "pixels and compression depend on versions of libraries; the same picture as SVG is compared"),
+    (
+        "*.png",
+        (
+            "pixels and compression depend on versions of libraries; the same picture as SVG is"
+            " compared"
+        ),
+    ),
 )
 
 
@@ -83,15 +133,32 @@ def normalised(path, content):
 
 
 def environment(programs):
-    """What the bytes may depend on besides the sources: last digits of floating-point numbers on compiler, machine and C
-    library (exp, log); texts of scripts on Python, D3 (in report.html), numpy and matplotlib (in pictures)."""
+    """What the bytes may depend on besides the sources: last digits of floating-point numbers on
+    compiler, machine and C library (exp, log); texts of scripts on Python, D3 (in report.html),
+    numpy and matplotlib (in pictures).
+    """
     with open(os.path.join(programs, "traffic"), "rb") as file:
-        # What the compiler wrote into .comment; the start files of the C library may be of another one.
-        compilers = set(re.findall(rb"(?:GCC: \([^)\0]*\) [.\d]+|clang version [^\0]*)", file.read()))
-    d3 = [path for path in (os.environ.get("DLTRAIN_D3"), "/usr/share/javascript/d3/d3.min.js") if path and os.path.isfile(path)]
+        # What the compiler wrote into .comment; the start files of the C library may be of another
+        # one.
+        compilers = set(
+            re.findall(rb"(?:GCC: \([^)\0]*\) [.\d]+|clang version [^\0]*)", file.read())
+        )
+    d3 = [
+        path
+        for path in (os.environ.get("DLTRAIN_D3"), "/usr/share/javascript/d3/d3.min.js")
+        if path and os.path.isfile(path)
+    ]
     # Of the scripts' interpreter, which need not be this one.
-    packages = "import platform; print(platform.python_version()); import numpy, matplotlib; print(numpy.__version__, matplotlib.__version__)"
-    found = subprocess.run(["/usr/bin/python3", "-c", packages], capture_output=True, text=True, check=False).stdout.split() + [None] * 3
+    packages = (
+        "import platform; print(platform.python_version()); import numpy, matplotlib;"
+        " print(numpy.__version__, matplotlib.__version__)"
+    )
+    found = (
+        subprocess.run(
+            ["/usr/bin/python3", "-c", packages], capture_output=True, text=True, check=False
+        ).stdout.split()
+        + [None] * 3
+    )
     return {
         "compilers": sorted(text.decode(errors="replace") for text in compilers),
         "machine": platform.machine(),
@@ -111,10 +178,23 @@ class Skipped(Exception):
 
 
 def clean_environment(programs):
-    """Nothing of the caller's terminal, language, time zone or cores; paths that do not stand in outputs."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH", "DLTRAIN_D3", "ASAN_OPTIONS") if name in os.environ}
-    return {**kept, "LC_ALL": "C.UTF-8", "TZ": "UTC", "DLTRAIN_ROOT": ROOT, "DLTRAIN_PROGRAMS": programs,
-            "PYTHONDONTWRITEBYTECODE": "1", "SOURCE_DATE_EPOCH": "0"}
+    """Nothing of the caller's terminal, language, time zone or cores; paths that do not stand in
+    outputs.
+    """
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "LD_LIBRARY_PATH", "DLTRAIN_D3", "ASAN_OPTIONS")
+        if name in os.environ
+    }
+    return {
+        **kept,
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "DLTRAIN_ROOT": ROOT,
+        "DLTRAIN_PROGRAMS": programs,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SOURCE_DATE_EPOCH": "0",
+    }
 
 
 def command_words(line, programs, ranks, number):
@@ -129,15 +209,21 @@ def command_words(line, programs, ranks, number):
         if ranks:
             if not MPIRUN:
                 raise Skipped("no mpirun")
-            # Each rank into files of its own: which rank's line comes first is chance, and mpirun's own words name processes.
-            redirected = 'exec "$0" "$@" >%d.rank$OMPI_COMM_WORLD_RANK.stdout 2>%d.rank$OMPI_COMM_WORLD_RANK.stderr' % (number, number)
+            # Each rank into files of its own: which rank's line comes first is chance, and mpirun's
+            # own words name processes.
+            redirected = (
+                'exec "$0" "$@" >%d.rank$OMPI_COMM_WORLD_RANK.stdout'
+                " 2>%d.rank$OMPI_COMM_WORLD_RANK.stderr" % (number, number)
+            )
             words = [MPIRUN, "-np", str(ranks), "sh", "-c", redirected] + words
         return words
     return ["/usr/bin/python3", os.path.join(ROOT, "scripts", words[0])] + words[1:]
 
 
 def prepare(run, files, folder):
-    """Inputs of a run in its folder, so that no path of this machine comes into a command, and so into no output."""
+    """Inputs of a run in its folder, so that no path of this machine comes into a command, and so
+    into no output.
+    """
     for name in run.get("files", []):
         content = files[name]
         if isinstance(content, list):
@@ -153,8 +239,9 @@ def prepare(run, files, folder):
 
 
 def execute(run, files, programs, folder):
-    """Run it in `folder`. Returns {file: bytes, not normalised}, with N.stdout, N.stderr and N.status of its N-th command, and
-    the CPU seconds."""
+    """Run it in `folder`. Returns {file: bytes, not normalised}, with N.stdout, N.stderr and
+    N.status of its N-th command, and the CPU seconds.
+    """
     prepare(run, files, folder)
     inputs = {name: os.path.getmtime(os.path.join(folder, name)) for name in os.listdir(folder)}
     result = {}
@@ -162,9 +249,18 @@ def execute(run, files, programs, folder):
         words = command_words(line, programs, run.get("ranks"), number)
         surroundings = clean_environment(programs)
         if run.get("ranks"):
-            surroundings.update({key: MPI_ENVIRONMENT[key] for key in MPI_ENVIRONMENT if key.startswith("OMPI_")})
-        done = subprocess.run(words, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, env=surroundings,
-                              timeout=TIMEOUT_S, check=False)
+            surroundings.update(
+                {key: MPI_ENVIRONMENT[key] for key in MPI_ENVIRONMENT if key.startswith("OMPI_")}
+            )
+        done = subprocess.run(
+            words,
+            cwd=folder,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env=surroundings,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
         if not run.get("ranks"):
             result[f"{number}.stdout"] = done.stdout
             result[f"{number}.stderr"] = done.stderr
@@ -174,12 +270,17 @@ def execute(run, files, programs, folder):
         for name in sorted(names):
             path = os.path.join(where, name)
             relative = os.path.relpath(path, folder)
-            if any(matches(relative, pattern) for pattern, _ in LEFT_OUT) or inputs.get(relative) == os.path.getmtime(path):
+            if any(matches(relative, pattern) for pattern, _ in LEFT_OUT) or inputs.get(
+                relative
+            ) == os.path.getmtime(path):
                 continue
             with open(path, "rb") as file:
                 result[relative] = file.read()
     # Scripts make paths of scenarios absolute; the folder is a temporary one.
-    return {path: content.replace(os.path.realpath(folder).encode(), b"FOLDER") for path, content in result.items()}
+    return {
+        path: content.replace(os.path.realpath(folder).encode(), b"FOLDER")
+        for path, content in result.items()
+    }
 
 
 def outputs(run, files, programs, ignored=()):
@@ -189,15 +290,21 @@ def outputs(run, files, programs, ignored=()):
         result = execute(run, files, programs, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return {path: without(path, normalised(path, content), ignored) for path, content in result.items()}
+    return {
+        path: without(path, normalised(path, content), ignored) for path, content in result.items()
+    }
 
 
 def without(path, content, ignored):
-    """A JSON file without what lies at these paths; report.html, which holds stats.json, without its data."""
+    """A JSON file without what lies at these paths; report.html, which holds stats.json, without
+    its data.
+    """
     if not ignored:
         return content
     if path.endswith(".html"):
-        return re.sub(rb'(<script type="application/json"[^>]*>).*?(</script>)', rb"\1\2", content, flags=re.S)
+        return re.sub(
+            rb'(<script type="application/json"[^>]*>).*?(</script>)', rb"\1\2", content, flags=re.S
+        )
     if not path.endswith(".json"):
         return content
     try:
@@ -224,13 +331,18 @@ def first_lines(path, old, new):
     """What differs first, in lines; of binary files, where."""
     if b"\0" in old or b"\0" in new:
         at = next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
-        return [f"      byte {at} of {len(old)} and {len(new)}: {old[at:at + 16].hex(' ')} | {new[at:at + 16].hex(' ')}"]
+        return [
+            f"      byte {at} of {len(old)} and {len(new)}: {old[at:at + 16].hex(' ')} |"
+            f" {new[at:at + 16].hex(' ')}"
+        ]
     lines = [text.decode(errors="replace").splitlines() for text in (old, new)]
     # Long equal beginnings are quick to find, and difflib is slow on long files.
     same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*lines)))
-    parts = [part[same:same + 2000] for part in lines]
+    parts = [part[same : same + 2000] for part in lines]
     shown = [f"      from line {same + 1} on, - of --against and + here:"]
-    for line in itertools.islice(difflib.unified_diff(*parts, n=0, lineterm=""), 2, 2 + SHOWN_LINES):
+    for line in itertools.islice(
+        difflib.unified_diff(*parts, n=0, lineterm=""), 2, 2 + SHOWN_LINES
+    ):
         if not line.startswith("@@"):
             shown.append("      " + (line if len(line) <= 200 else around_difference(line, parts)))
     return shown
@@ -261,23 +373,54 @@ def compare(name, expected, found):
 
 
 def arguments(words):
-    parser = argparse.ArgumentParser(prog="identity", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", metavar="DIR", default=PROGRAMS, help="folder of the programs [default: $DLTRAIN_PROGRAMS]")
+    parser = argparse.ArgumentParser(
+        prog="identity", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--programs",
+        metavar="DIR",
+        default=PROGRAMS,
+        help="folder of the programs [default: $DLTRAIN_PROGRAMS]",
+    )
     parser.add_argument("--runs", metavar="FILE", default=os.path.join(HERE, "runs.json"))
     parser.add_argument("--expected", metavar="FILE", default=os.path.join(HERE, "expected.json"))
     parser.add_argument("--only", metavar="REGEX", help="runs with such a name")
-    parser.add_argument("--jobs", type=int, metavar="N", default=1, help="runs at a time [default: 1]")
-    parser.add_argument("--update", action="store_true", help="write the expectation; with --only of these runs")
-    parser.add_argument("--list", action="store_true", help="the runs and what they reach, then stop")
-    parser.add_argument("--why", action="store_true", help="what is not compared and the reasons, then stop")
-    parser.add_argument("--against", metavar="DIR", help="programs of another build: show the lines that differ from theirs")
-    parser.add_argument("--ignore", action="append", default=[], metavar="JSON.PATH",
-                        help="compare without this, such as configuration.fabric; with --against; by hand, not in tests")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", default=1, help="runs at a time [default: 1]"
+    )
+    parser.add_argument(
+        "--update", action="store_true", help="write the expectation; with --only of these runs"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="the runs and what they reach, then stop"
+    )
+    parser.add_argument(
+        "--why", action="store_true", help="what is not compared and the reasons, then stop"
+    )
+    parser.add_argument(
+        "--against",
+        metavar="DIR",
+        help="programs of another build: show the lines that differ from theirs",
+    )
+    parser.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="JSON.PATH",
+        help=(
+            "compare without this, such as configuration.fabric; with --against; by hand, not in"
+            " tests"
+        ),
+    )
     options = parser.parse_args(words)
     if options.jobs < 1:
         parser.error(f"--jobs={options.jobs}: at least 1")
     for folder in (options.programs, options.against):
-        if folder and not (options.list or options.why) and not os.path.isfile(os.path.join(folder, "traffic")):
+        if (
+            folder
+            and not (options.list or options.why)
+            and not os.path.isfile(os.path.join(folder, "traffic"))
+        ):
             parser.error(f"{folder}: no program traffic in it")
     if options.ignore and not options.against:
         parser.error("--ignore needs --against: checksums are of whole files")
@@ -309,7 +452,9 @@ def judge(run, files, options, expected):
             differences = compare(run["name"], checksums(other), checksums(found))
         else:
             differences = compare(run["name"], expected.get(run["name"], {}), checksums(found))
-            other = outputs(run, files, options.against) if differences and options.against else None
+            other = (
+                outputs(run, files, options.against) if differences and options.against else None
+            )
     except Skipped as reason:
         return [], None, str(reason)
     except subprocess.TimeoutExpired as late:
@@ -343,20 +488,34 @@ def main(words):
         print(f"identity: error: --only={options.only}: no run has such a name", file=sys.stderr)
         return 2
     here = environment(options.programs)
-    expected = read_json(options.expected) if os.path.exists(options.expected) else {"environment": here, "runs": {}}
+    expected = (
+        read_json(options.expected)
+        if os.path.exists(options.expected)
+        else {"environment": here, "runs": {}}
+    )
     if not options.update and not options.ignore and not os.path.exists(options.expected):
-        print(f"identity: error: {options.expected}: not there; --update writes it", file=sys.stderr)
+        print(
+            f"identity: error: {options.expected}: not there; --update writes it", file=sys.stderr
+        )
         return 2
     if not options.update and not options.ignore and expected["environment"] != here:
-        print("skipped: checksums hold for one compiler, machine and set of libraries, and these are others:")
+        print(
+            "skipped: checksums hold for one compiler, machine and set of libraries, and these are"
+            " others:"
+        )
         for key in sorted(set(here) | set(expected["environment"])):
             old, new = expected["environment"].get(key), here.get(key)
             if old != new:
                 print(f"  {key}: recorded with {old}, here {new}")
-        print("To compare two builds on this machine: --against; to record here: --update (see tests/identity/README.md).")
+        print(
+            "To compare two builds on this machine: --against; to record here: --update (see"
+            " tests/identity/README.md)."
+        )
         return 77
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        judged = list(pool.map(lambda run: judge(run, table["files"], options, expected["runs"]), runs))
+        judged = list(
+            pool.map(lambda run: judge(run, table["files"], options, expected["runs"]), runs)
+        )
     different = skipped = 0
     updated = {run["name"]: sums for run, (_, sums, _) in zip(runs, judged) if sums}
     for run, (text, _, reason) in zip(runs, judged):
@@ -367,20 +526,33 @@ def main(words):
             different += 1
             print("\n".join(text))
     if options.update:
-        # Runs that are no more are forgotten; those that were not run now keep what they have, if it is of the same build.
+        # Runs that are no more are forgotten; those that were not run now keep what they have, if
+        # it is of the same build.
         kept = expected["runs"] if expected["environment"] == here else {}
         names = [run["name"] for run in table["runs"]]
-        merged = {name: updated.get(name) or kept.get(name) for name in names if updated.get(name) or kept.get(name)}
+        merged = {
+            name: updated.get(name) or kept.get(name)
+            for name in names
+            if updated.get(name) or kept.get(name)
+        }
         with open(options.expected, "w", encoding="utf-8") as file:
             json.dump({"environment": here, "runs": merged}, file, indent=1)
             file.write("\n")
-        print(f"{len(updated)} runs written to {options.expected}" + (f", {skipped} skipped" if skipped else ""))
+        print(
+            f"{len(updated)} runs written to {options.expected}"
+            + (f", {skipped} skipped" if skipped else "")
+        )
         return 1 if different else 0
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN)
-    print(f"{len(runs) - different - skipped} runs equal, {different} differ, {skipped} skipped; "
-          f"{seconds.ru_utime + seconds.ru_stime:.0f} CPU seconds")
+    print(
+        f"{len(runs) - different - skipped} runs equal, {different} differ, {skipped} skipped; "
+        f"{seconds.ru_utime + seconds.ru_stime:.0f} CPU seconds"
+    )
     if different:
-        print("Intended? tests/identity/identity.py --update, and the reason for it in the commit. Which lines: --against=DIR.")
+        print(
+            "Intended? tests/identity/identity.py --update, and the reason for it in the commit."
+            " Which lines: --against=DIR."
+        )
     return 1 if different else 0
 
 

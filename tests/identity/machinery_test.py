@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""identity.py finds what differs, hides nothing but what it names, and does not depend on how it is called."""
+"""identity.py finds what differs, hides nothing but what it names, and does not depend on how it is
+called.
+"""
 
 import contextlib
 import io
@@ -18,8 +20,14 @@ import identity
 RUN = {
     "files": {"job.json": {"program": "traffic", "run": {"seed": 3}}},
     "runs": [
-        {"name": "small", "reaches": "a run", "files": ["job.json"],
-         "commands": ["traffic --scenario=job.json --topology=single-switch --hosts=3 --bytes=9kB"]},
+        {
+            "name": "small",
+            "reaches": "a run",
+            "files": ["job.json"],
+            "commands": [
+                "traffic --scenario=job.json --topology=single-switch --hosts=3 --bytes=9kB"
+            ],
+        },
         {"name": "refused", "reaches": "bad input", "commands": ["traffic --mtu=1"]},
     ],
 }
@@ -60,7 +68,13 @@ class IdentityTest(unittest.TestCase):
         first = self.expected()
         before = dict(os.environ)
         self.addCleanup(os.environ.update, before)
-        os.environ.update(LC_ALL="de_DE.UTF-8", TZ="Asia/Kathmandu", COLUMNS="40", TERM="dumb", NS_GLOBAL_VALUE="RngRun=7")
+        os.environ.update(
+            LC_ALL="de_DE.UTF-8",
+            TZ="Asia/Kathmandu",
+            COLUMNS="40",
+            TERM="dumb",
+            NS_GLOBAL_VALUE="RngRun=7",
+        )
         self.addCleanup(os.environ.pop, "NS_GLOBAL_VALUE")
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.folder)
@@ -83,19 +97,28 @@ class IdentityTest(unittest.TestCase):
             return self.call()
 
         one = good["runs"]["small"]["out/flows.csv"]
-        status, text = changed(lambda files: files.update({"out/flows.csv": one[:-1] + ("0" if one[-1] != "0" else "1")}))
+        status, text = changed(
+            lambda files: files.update(
+                {"out/flows.csv": one[:-1] + ("0" if one[-1] != "0" else "1")}
+            )
+        )
         self.assertEqual(status, 1)
         self.assertIn("small: out/flows.csv differs", text)
         self.assertIn("1 runs equal, 1 differ", text)
         self.assertIn("out/flows.csv is new", changed(lambda files: files.pop("out/flows.csv"))[1])
-        self.assertIn("out/x.csv is missing", changed(lambda files: files.update({"out/x.csv": one}))[1])
+        self.assertIn(
+            "out/x.csv is missing", changed(lambda files: files.update({"out/x.csv": one}))[1]
+        )
         self.write("expected.json", good)
         for option in ("--link-delay=1001ns", "--seed=4", "--no-report"):
             status, text = self.call(table=self.with_option(option))
             self.assertEqual(status, 1, option)
             self.assertIn("stats.json" if option != "--no-report" else "report.html", text, option)
-        # Only the seed is another: nothing of this run is random, and still the configuration says so.
-        self.assertIn("small: out/stats.json differs", self.call(table=self.with_option("--seed=4"))[1])
+        # Only the seed is another: nothing of this run is random, and still the configuration says
+        # so.
+        self.assertIn(
+            "small: out/stats.json differs", self.call(table=self.with_option("--seed=4"))[1]
+        )
 
     def test_the_lines_that_differ(self):
         """Programs of "another build": the same with a longer cable."""
@@ -112,12 +135,17 @@ class IdentityTest(unittest.TestCase):
         status, text = self.call("--only=small", f"--against={other}")
         self.assertEqual(status, 1)
         self.assertRegex(text, r"from line 2 on, - of --against and \+ here:\n +-\d,server-")
-        # Compared with that build, its cable is the difference in configuration, and not the only one.
-        status, text = self.call("--only=small", f"--against={other}", "--ignore=configuration.network.link_delay")
+        # Compared with that build, its cable is the difference in configuration, and not the only
+        # one.
+        status, text = self.call(
+            "--only=small", f"--against={other}", "--ignore=configuration.network.link_delay"
+        )
         self.assertEqual(status, 1)
         self.assertIn("flows.csv differs", text)
         self.assertNotIn("link_delay", text)
-        status, text = self.call("--only=small", f"--against={identity.PROGRAMS}", "--ignore=configuration")
+        status, text = self.call(
+            "--only=small", f"--against={identity.PROGRAMS}", "--ignore=configuration"
+        )
         self.assertEqual(status, 0, text)
 
     def test_another_compiler_is_skipped(self):
@@ -130,39 +158,70 @@ class IdentityTest(unittest.TestCase):
         self.assertIn("compilers: recorded with ['GCC: (Other) 1.0'], here", text)
 
     def test_bad_input(self):
-        for words, said in ((["--only=("], "--only=("), (["--jobs=0"], "--jobs=0"), (["--only=nothing"], "no run"),
-                            (["--ignore=configuration"], "--against"), (["--against=/nowhere"], "/nowhere")):
+        for words, said in (
+            (["--only=("], "--only=("),
+            (["--jobs=0"], "--jobs=0"),
+            (["--only=nothing"], "no run"),
+            (["--ignore=configuration"], "--against"),
+            (["--against=/nowhere"], "/nowhere"),
+        ):
             status, text = self.call(*words)
             self.assertEqual(status, 2, words)
             self.assertIn(said, text)
 
     def test_only_what_is_named_is_normalised(self):
-        stats = ('{\n  "completed": true,\n  "configuration": {\n    "wall_s": 3\n  },\n  "wall_s": 0.02,\n'
-                 '  "event_loop_s": 1e-05,\n  "frame_hops": 12,\n  "peak_rss_bytes": 16953344\n}\n').encode()
-        self.assertEqual(identity.normalised("out/stats.json", stats),
-                         stats.replace(b"0.02", b"*").replace(b"1e-05", b"*").replace(b"16953344", b"*"))
+        stats = (
+            '{\n  "completed": true,\n  "configuration": {\n    "wall_s": 3\n  },\n  "wall_s":'
+            ' 0.02,\n  "event_loop_s": 1e-05,\n  "frame_hops": 12,\n  "peak_rss_bytes":'
+            " 16953344\n}\n"
+        ).encode()
+        self.assertEqual(
+            identity.normalised("out/stats.json", stats),
+            stats.replace(b"0.02", b"*").replace(b"1e-05", b"*").replace(b"16953344", b"*"),
+        )
         self.assertEqual(identity.normalised("out/flows.csv", stats), stats)
-        short = b"Simulation       43.1 us simulated in 587 us: 2,592 frame-hops; peak memory 16.4 MB\n"
-        long = b"Simulation       43.1 us simulated in 2.18 s: 2,592 frame-hops, 6.00 M frame-hops/s; peak memory 1.4 GB\n"
+        short = (
+            b"Simulation       43.1 us simulated in 587 us: 2,592 frame-hops; peak memory 16.4 MB\n"
+        )
+        long = (
+            b"Simulation       43.1 us simulated in 2.18 s: 2,592 frame-hops, 6.00 M frame-hops/s;"
+            b" peak memory 1.4 GB\n"
+        )
         kept = b"Simulation       43.1 us simulated in *: 2,592 frame-hops; peak memory *\n"
-        self.assertEqual([identity.normalised("1.stdout", line) for line in (short, long)], [kept, kept])
-        progress = b"step 1: 301 ms simulated,  45.0% done, 6.00 M frame-hops/s, ETA 3 s\ndltrain: setting up: routes, 40%, 7 s\n"
+        self.assertEqual(
+            [identity.normalised("1.stdout", line) for line in (short, long)], [kept, kept]
+        )
+        progress = (
+            b"step 1: 301 ms simulated,  45.0% done, 6.00 M frame-hops/s, ETA 3 s\ndltrain: setting"
+            b" up: routes, 40%, 7 s\n"
+        )
         self.assertEqual(identity.normalised("1.stderr", b"a\n" + progress + b"b\n"), b"a\nb\n")
 
     def test_command_line(self):
         script = os.path.join(identity.HERE, "identity.py")
-        listed = subprocess.run(["/usr/bin/python3", script, "--list"], capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            ["/usr/bin/python3", script, "--list"], capture_output=True, text=True, check=True
+        ).stdout
         table = identity.read_json(os.path.join(identity.HERE, "runs.json"))
         names = [run["name"] for run in table["runs"]]
         self.assertEqual([line.split()[0] for line in listed.splitlines()], names)
         self.assertEqual(len(set(names)), len(names))
         self.assertGreaterEqual(len(names), 40)
-        why = subprocess.run(["/usr/bin/python3", script, "--why"], capture_output=True, text=True, check=True).stdout
+        why = subprocess.run(
+            ["/usr/bin/python3", script, "--why"], capture_output=True, text=True, check=True
+        ).stdout
         self.assertEqual(len(why.splitlines()), len(identity.NORMALISED) + len(identity.LEFT_OUT))
         # Every congestion control and loss recovery that there is has a run.
         commands = " ".join(command for run in table["runs"] for command in run["commands"])
-        help_text = subprocess.run([os.path.join(identity.PROGRAMS, "traffic"), "--help"], capture_output=True, text=True, check=True).stdout
-        laws = re.search(r"^  cc: (.*(?:\n    .*)*)", help_text, re.M)[1].replace("\n", " ").split(",")
+        help_text = subprocess.run(
+            [os.path.join(identity.PROGRAMS, "traffic"), "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        laws = (
+            re.search(r"^  cc: (.*(?:\n    .*)*)", help_text, re.M)[1].replace("\n", " ").split(",")
+        )
         for law in laws:
             self.assertRegex(commands, rf"--cc={law.strip()}\b")
         for kind in re.search(r"^  topologies: (.*)", help_text, re.M)[1].split(", "):

@@ -58,17 +58,9 @@ while [[ $1 != -C ]]; do shift; done
 mkdir -p "$2/ns-3.37/src"
 sleep 20
 EOF
-set -m # a job of its own gets SIGINT as the terminal would send it
-"$CLONE/ns3" run "dltrain" >"$TMP/out" 2>&1 </dev/null &
-job=$!
-for _ in $(seq 100); do
-    compgen -G "$CLONE/.ns3/unpacking.*/ns-3.37" >/dev/null && break
-    sleep 0.1
-done
-kill -INT -- "-$job"
-wait "$job"
-status=$? out=$(<"$TMP/out")
-set +m
+# shellcheck disable=SC2317 # "interrupt" calls it
+unpacking() { compgen -G "$CLONE/.ns3/unpacking.*/ns-3.37" >/dev/null; }
+interrupt unpacking "$CLONE/ns3" run "dltrain"
 expect_status 130
 expect_no_tree
 

@@ -1,5 +1,6 @@
-# Who may include whom: the arrows between folders point one way, and no files and no folders include each other in a
-# circle. Before the tree is judged, small trees with faults are, so that this test is known to find them.
+# Who may include whom: the arrows between folders point one way, and no files and no folders
+# include each other in a circle. Before the tree is judged, small trees with faults are, so that
+# this test is known to find them.
 import collections
 import os
 import re
@@ -54,7 +55,11 @@ class Tree:
             name = os.path.basename(path)
             with open(os.path.join(root, path), encoding="utf-8") as file:
                 texts[path] = file.read()
-            if path.startswith("contrib/") and name.endswith(".h") and home(path) != "contrib/rdma/core":
+            if (
+                path.startswith("contrib/")
+                and name.endswith(".h")
+                and home(path) != "contrib/rdma/core"
+            ):
                 if name in modules:
                     self.findings.append(f"{path}: ns-3 puts it in one folder with {modules[name]}")
                 modules[name] = path
@@ -64,16 +69,19 @@ class Tree:
                 near = os.path.normpath(os.path.join(os.path.dirname(path), name))
                 ours = next((one for one in (near, name) if one in texts), None)
                 if not ours and name.startswith("ns3/"):
-                    ours = modules.get(name[len("ns3/"):])
+                    ours = modules.get(name[len("ns3/") :])
                 if ours:
                     self.includes[path].add(ours)
                     self.judge(path, ours)
                 else:
                     self.judge_foreign(path, quote, name)
         for what, graph in (("files", self.includes), ("folders", self.folders())):
-            self.findings += [f"{what} in a circle: {' -> '.join(circle)}" for circle in circles(graph)]
+            self.findings += [
+                f"{what} in a circle: {' -> '.join(circle)}" for circle in circles(graph)
+            ]
         for path, text in texts.items():
-            # A header reached over several paths (a link, a copy) must be recognised: that is what guards are for.
+            # A header reached over several paths (a link, a copy) must be recognised: that is what
+            # guards are for.
             if path.startswith("contrib/rdma/") and re.search("^#pragma once", text, re.MULTILINE):
                 self.findings.append(f"{path}: include guards, not #pragma once")
 
@@ -97,7 +105,9 @@ class Tree:
 
 
 def circles(graph):
-    """A circle of each set of nodes that all reach each other, by its first name, the shortest one through it."""
+    """A circle of each set of nodes that all reach each other, by its first name, the shortest one
+    through it.
+    """
     found = []
     done = set()
     for start in sorted(graph):
@@ -124,7 +134,9 @@ def check_the_check():
     sound = {
         "contrib/rdma/core/units.h": "#include <cstdint>\n",
         "contrib/rdma/model/rdma-port.h": '#include "ns3/object.h"\n',
-        "contrib/rdma/model/rdma-port.cc": '#include "rdma-port.h"\n#include "contrib/rdma/core/units.h"\n',
+        "contrib/rdma/model/rdma-port.cc": (
+            '#include "rdma-port.h"\n#include "contrib/rdma/core/units.h"\n'
+        ),
         "topologies/ring.h": "#include <nlohmann/json.hpp>\n#include <sys/stat.h>\n",
         "scenarios/spec/a.h": '#include "topologies/ring.h"\n',
         "scenarios/traffic/b.h": '#include "scenarios/spec/a.h"\n',
@@ -134,9 +146,15 @@ def check_the_check():
     cases = [
         ({}, []),
         # Circles of files, by each way to name a file.
-        ({"topologies/ring.h": '#include "ring.h"\n'}, ["files in a circle: topologies/ring.h -> topologies/ring.h"]),
         (
-            {"topologies/ring.h": '#include "tree.h"\n', "topologies/tree.h": '#include "topologies/ring.h"\n'},
+            {"topologies/ring.h": '#include "ring.h"\n'},
+            ["files in a circle: topologies/ring.h -> topologies/ring.h"],
+        ),
+        (
+            {
+                "topologies/ring.h": '#include "tree.h"\n',
+                "topologies/tree.h": '#include "topologies/ring.h"\n',
+            },
             ["files in a circle: topologies/ring.h -> topologies/tree.h -> topologies/ring.h"],
         ),
         (
@@ -145,8 +163,11 @@ def check_the_check():
                 "contrib/rdma/model/rdma-link.h": '#include "rdma-frame.h"\n',
                 "contrib/rdma/model/rdma-frame.h": '#  include "ns3/rdma-port.h"\n',
             },
-            ["files in a circle: contrib/rdma/model/rdma-frame.h -> contrib/rdma/model/rdma-port.h -> "
-             "contrib/rdma/model/rdma-link.h -> contrib/rdma/model/rdma-frame.h"],
+            [
+                "files in a circle: contrib/rdma/model/rdma-frame.h ->"
+                " contrib/rdma/model/rdma-port.h -> contrib/rdma/model/rdma-link.h ->"
+                " contrib/rdma/model/rdma-frame.h"
+            ],
         ),
         # Of folders, with no circle of files; a source file counts as well.
         (
@@ -155,32 +176,60 @@ def check_the_check():
         ),
         # Arrows.
         (
-            {"topologies/ring.h": '#include "scenarios/spec/d.h"\n', "scenarios/spec/d.h": "", "scenarios/spec/a.h": ""},
+            {
+                "topologies/ring.h": '#include "scenarios/spec/d.h"\n',
+                "scenarios/spec/d.h": "",
+                "scenarios/spec/a.h": "",
+            },
             ["topologies/ring.h: topologies/ must not include scenarios/: scenarios/spec/d.h"],
         ),
         ({core: ns3}, [f"{core}: contrib/rdma/core/ must not include ns3/object.h"]),
-        ({"topologies/ring.h": ns3}, ["topologies/ring.h: topologies/ must not include ns3/object.h"]),
+        (
+            {"topologies/ring.h": ns3},
+            ["topologies/ring.h: topologies/ must not include ns3/object.h"],
+        ),
         (
             {"topologies/ring.h": '#include "ns3/rdma-port.h"\n'},
-            ["topologies/ring.h: topologies/ must not include contrib/rdma/: contrib/rdma/model/rdma-port.h"],
+            [
+                "topologies/ring.h: topologies/ must not include contrib/rdma/:"
+                " contrib/rdma/model/rdma-port.h"
+            ],
         ),
         (
             {"contrib/rdma/model/rdma-port.h": "#include <nlohmann/json.hpp>\n"},
             ["contrib/rdma/model/rdma-port.h: contrib/rdma/ must not include nlohmann/json.hpp"],
         ),
         (
-            {"contrib/rdma/model/rdma-port.h": '#include "ns3/dltrain-module.h"\n',
-             "contrib/dltrain/model/dltrain-module.h": ""},
-            ["contrib/rdma/model/rdma-port.h: contrib/rdma/ must not include contrib/dltrain/: "
-             "contrib/dltrain/model/dltrain-module.h",
-             "folders in a circle: contrib/dltrain/model -> contrib/rdma/model -> contrib/dltrain/model"],
+            {
+                "contrib/rdma/model/rdma-port.h": '#include "ns3/dltrain-module.h"\n',
+                "contrib/dltrain/model/dltrain-module.h": "",
+            },
+            [
+                (
+                    "contrib/rdma/model/rdma-port.h: contrib/rdma/ must not include"
+                    " contrib/dltrain/: contrib/dltrain/model/dltrain-module.h"
+                ),
+                (
+                    "folders in a circle: contrib/dltrain/model -> contrib/rdma/model ->"
+                    " contrib/dltrain/model"
+                ),
+            ],
         ),
-        ({"results/log.h": "#include <mpi.h>\n"}, ["results/log.h: results/ must not include mpi.h"]),
-        ({"results/log.h": '#include "missing.h"\n'}, ["results/log.h: results/ must not include missing.h"]),
+        (
+            {"results/log.h": "#include <mpi.h>\n"},
+            ["results/log.h: results/ must not include mpi.h"],
+        ),
+        (
+            {"results/log.h": '#include "missing.h"\n'},
+            ["results/log.h: results/ must not include missing.h"],
+        ),
         ({core: "#pragma once\n"}, [f"{core}: include guards, not #pragma once"]),
         (
             {"contrib/dltrain/model/rdma-port.h": ""},
-            ["contrib/rdma/model/rdma-port.h: ns-3 puts it in one folder with contrib/dltrain/model/rdma-port.h"],
+            [
+                "contrib/rdma/model/rdma-port.h: ns-3 puts it in one folder with"
+                " contrib/dltrain/model/rdma-port.h"
+            ],
         ),
     ]
     for files, expected in cases:

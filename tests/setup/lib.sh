@@ -40,6 +40,24 @@ try() {
     status=$?
 }
 
+# interrupt <ready> <command>...: runs it as a job of its own, which gets SIGINT as the terminal would
+# send it, as soon as <ready> says so; sets what "try" does.
+interrupt() {
+    local ready=$1 job
+    shift
+    set -m
+    "$@" >"$TMP/out" 2>&1 </dev/null &
+    job=$!
+    for _ in $(seq 100); do
+        "$ready" && break
+        sleep 0.1
+    done
+    kill -INT -- "-$job"
+    wait "$job"
+    status=$? out=$(<"$TMP/out")
+    set +m
+}
+
 expect_status() {
     [[ $status == "$1" ]] || problem "status is $status, not $1"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# contrib/rdma, copied alone into an ns-3 tree without MPI, configures, builds and can be used by a program; its
-# examples print what they say.
+# contrib/rdma, copied alone into an ns-3 tree without MPI, configures, builds and can be used by a
+# program; its examples print what they say.
 # ctest: TIMEOUT 900 PROCESSORS 2
 # shellcheck source=lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -38,7 +38,8 @@ quietly() {
 }
 cd "$alone" || exit 1
 unset USER
-quietly ./ns3 configure -d optimized --enable-tests --enable-examples --disable-precompiled-headers \
+quietly ./ns3 configure -d optimized --enable-tests --enable-examples \
+    --disable-precompiled-headers \
     --enable-modules=rdma --filter-module-examples-and-tests=rdma -- -DNS3_COLORED_OUTPUT=ON
 examples=()
 for source in contrib/rdma/examples/*.cc; do
@@ -54,4 +55,5 @@ for suite in "${suites[@]}"; do
     quietly build/utils/ns3.37-test-runner-optimized --suite="$suite"
 done
 echo "passed ${#suites[@]} suites alone"
-/usr/bin/python3 "$ROOT/tests/setup/rdma-examples.py" build/contrib/rdma/examples "${examples[@]}" || exit 1
+/usr/bin/python3 "$ROOT/tests/setup/rdma-examples.py" build/contrib/rdma/examples "${examples[@]}" \
+    || exit 1

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Queues and throughputs of a run of traffic, from queues.csv and fairness.csv: of tests/system and of tests/bench/tables.py."""
+"""Queues and throughputs of a run of traffic, from queues.csv and fairness.csv: of tests/system and
+of tests/bench/tables.py.
+"""
 
 import statistics
 
@@ -7,7 +9,9 @@ from _system_test import quantile
 
 
 class Queue:
-    """Bytes in the longest queue, from `begin` on; times without a row are those of an empty one."""
+    """Bytes in the longest queue, from `begin` on; times without a row are those of an empty
+    one.
+    """
 
     def __init__(self, run, begin_us):
         rows = run.rows("queues.csv")
@@ -29,4 +33,6 @@ class Queue:
 def late(run, begin_us):
     """(mean of Jain's index, mean Gb/s of payload) of the intervals from `begin` on"""
     rows = [row for row in run.rows("fairness.csv") if row["time_us"] > begin_us]
-    return statistics.fmean(row["jain"] for row in rows), statistics.fmean(row["gbps"] for row in rows)
+    return statistics.fmean(row["jain"] for row in rows), statistics.fmean(
+        row["gbps"] for row in rows
+    )

@@ -9,7 +9,10 @@ from _system_test import PROGRAMS, SLOWER, SystemTest
 
 LAYERS = [{"name": "layer", "parameters": 1 << 18, "flops": 1.0e9}]
 LINES = (
-    "dltrain --gpus=4 --gpus-per-server=2 --model={model} --micro-batch=1 --steps=1 --warmup=0 --report=0",
+    (
+        "dltrain --gpus=4 --gpus-per-server=2 --model={model} --micro-batch=1 --steps=1 --warmup=0"
+        " --report=0"
+    ),
     "collperf --ranks=6 --gpus-per-server=2 -b 64K -e 128K -n 1 -w 0 --report=0",
     "traffic --topology=single-switch --hosts=5 --bytes=100kB --report=0",
 )
@@ -60,7 +63,8 @@ def star(names, switch="s"):
     """A topology file: hosts of these names at one switch."""
     return {
         "defaults": {"rate": "100Gbps", "delay": "1us"},
-        "nodes": [{"name": name, "kind": "host"} for name in names] + [{"name": switch, "kind": "switch"}],
+        "nodes": [{"name": name, "kind": "host"} for name in names]
+        + [{"name": switch, "kind": "switch"}],
         "links": [{"from": name, "to": switch} for name in names],
     }
 

@@ -19,13 +19,21 @@ import subprocess
 import tempfile
 import unittest
 
-ROOT = os.environ.get("DLTRAIN_ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.environ.get("DLTRAIN_ROOT") or os.path.dirname(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+)
 PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "programs")
 # Under the sanitizers (./ns3 test --sanitize) everything takes some five times as long.
 SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1
 
 # Outputs that hold wall time, rates and memory: results/stats-file.h, NONDETERMINISTIC_KEYS.
-NONDETERMINISTIC = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "simulated_gpu_s_per_core_s"}
+NONDETERMINISTIC = {
+    "wall_s",
+    "event_loop_s",
+    "frame_hops_per_s",
+    "peak_rss_bytes",
+    "simulated_gpu_s_per_core_s",
+}
 
 
 class Run:
@@ -39,7 +47,10 @@ class Run:
         self.folder = folder
 
     def __str__(self):
-        return f"{' '.join(self.command)}\nstatus {self.status}\n{self.out[-3000:]}\n{self.err[-3000:]}"
+        return (
+            f"{' '.join(self.command)}\nstatus"
+            f" {self.status}\n{self.out[-3000:]}\n{self.err[-3000:]}"
+        )
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -55,7 +66,10 @@ class Run:
     def rows(self, name):
         """Rows of a CSV file as dictionaries, numbers as numbers."""
         with open(self.path(name), encoding="utf-8", newline="") as file:
-            return [{key: number(value) for key, value in row.items()} for row in csv.DictReader(file, strict=True)]
+            return [
+                {key: number(value) for key, value in row.items()}
+                for row in csv.DictReader(file, strict=True)
+            ]
 
     def header(self, name):
         return self.text(name).split("\n", 1)[0]
@@ -101,7 +115,14 @@ class SystemTest(unittest.TestCase):
 
     def run_program(self, line, status=0, timeout=120, out=None):
         words, out = self.command(line, out)
-        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=SLOWER * timeout, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            words,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=SLOWER * timeout,
+            stdin=subprocess.DEVNULL,
+        )
         run = Run(words, done.returncode, done.stdout, done.stderr, out)
         self.assertEqual(run.status, status, str(run))
         return run
@@ -119,8 +140,12 @@ class SystemTest(unittest.TestCase):
 
     def assertWithin(self, value, expected, share, message=None):
         """|value - expected| <= share * |expected|"""
-        self.assertLessEqual(abs(value - expected), share * abs(expected),
-                             f"{value} is not within {100 * share:g}% of {expected}" + (f": {message}" if message else ""))
+        self.assertLessEqual(
+            abs(value - expected),
+            share * abs(expected),
+            f"{value} is not within {100 * share:g}% of {expected}"
+            + (f": {message}" if message else ""),
+        )
 
 
 def quantile(values, share):
@@ -138,10 +163,11 @@ def repeatable(stats):
 # ---- closed forms
 
 MTU = 4096
-# preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12 (IEEE 802.3, RFC 791 and 768, IBTA vol. 1 and A17)
+# preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12 (IEEE 802.3, RFC 791 and
+# 768, IBTA vol. 1 and A17)
 HEADERS = 8 + 14 + 20 + 8 + 12 + 4 + 4 + 12
-RETH = 16       # first packet of a WRITE
-IMMEDIATE = 4   # last packet of a WRITE with immediate
+RETH = 16  # first packet of a WRITE
+IMMEDIATE = 4  # last packet of a WRITE with immediate
 
 
 def write_packets(size, mtu=MTU, immediate=True):
@@ -158,11 +184,13 @@ def write_packets(size, mtu=MTU, immediate=True):
 
 @functools.lru_cache(maxsize=None)
 def write_time_us(size, gbps=100.0, links=2, delay_us=1.0, switch_us=0.5, mtu=MTU):
-    """Completion time of a WRITE with immediate over `links` idle links and the switches between them: store-and-forward,
+    """Completion time of a WRITE with immediate over `links` idle links and the switches between
+    them: store-and-forward,
 
         F(i, j) = max(F(i-1, j) + delay + switch, F(i, j-1)) + bytes(j) / rate
 
-    for frame j on link i, plus the last link's delay. Frame by frame, so that nothing is assumed about their sizes.
+    for frame j on link i, plus the last link's delay. Frame by frame, so that nothing is assumed
+    about their sizes.
     """
     free = [0.0] * links
     for wire, count in write_packets(size, mtu):
@@ -181,11 +209,15 @@ def write_wire_bytes(size, mtu=MTU):
 
 # ---- collperf's table
 
-ROW = re.compile(r"^\s+\d+\s+\d+\s+\S+\s+\S+\s+-?\d+(\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+(\d+|N/A)){2}\s*$")
+ROW = re.compile(
+    r"^\s+\d+\s+\d+\s+\S+\s+\S+\s+-?\d+(\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+(\d+|N/A)){2}\s*$"
+)
 
 
 def nccl_table(text):
-    """Rows of an nccl-tests table, as its users' scripts read it: lines without '#', thirteen fields."""
+    """Rows of an nccl-tests table, as its users' scripts read it: lines without '#', thirteen
+    fields.
+    """
     rows = []
     for line in text.splitlines():
         if line.startswith("#") or not line.strip():
@@ -193,9 +225,20 @@ def nccl_table(text):
         if not ROW.match(line):
             raise AssertionError(f"not a row of nccl-tests: {line!r}")
         f = line.split()
-        rows.append({"size": int(f[0]), "count": int(f[1]), "type": f[2], "redop": f[3], "root": int(f[4]),
-                     "time_us": float(f[5]), "algbw": float(f[6]), "busbw": float(f[7]),
-                     "in_place_time_us": float(f[9]), "in_place_busbw": float(f[11])})
+        rows.append(
+            {
+                "size": int(f[0]),
+                "count": int(f[1]),
+                "type": f[2],
+                "redop": f[3],
+                "root": int(f[4]),
+                "time_us": float(f[5]),
+                "algbw": float(f[6]),
+                "busbw": float(f[7]),
+                "in_place_time_us": float(f[9]),
+                "in_place_busbw": float(f[11]),
+            }
+        )
     return rows
 
 

@@ -38,7 +38,11 @@ def run(*arguments, status=0, out="out", timeout=60):
     """Run traffic; with out=None as it is. Returns the finished process."""
     where = [] if out is None else ["--out=" + folder(out)]
     process = subprocess.run(
-        [PROGRAM, *arguments, *where], capture_output=True, text=True, timeout=SLOWER * timeout, cwd=_folder
+        [PROGRAM, *arguments, *where],
+        capture_output=True,
+        text=True,
+        timeout=SLOWER * timeout,
+        cwd=_folder,
     )
     check(
         process.returncode == status,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 120
-"""tests/bench/tables.py: every table that it measures has its place in a page, with the same rows; every command is one."""
+"""tests/bench/tables.py: every table that it measures has its place in a page, with the same rows;
+every command is one.
+"""
 
 import os
 import re
@@ -21,7 +23,12 @@ def read(path):
 
 class TablesTest(SystemTest):
     def places(self):
-        return [(name, table) for name, make in tables.TABLES.items() for table in make() if not table.more]
+        return [
+            (name, table)
+            for name, make in tables.TABLES.items()
+            for table in make()
+            if not table.more
+        ]
 
     def test_every_table_stands_in_its_file_with_the_rows_that_are_measured(self):
         for name, table in self.places():
@@ -34,39 +41,67 @@ class TablesTest(SystemTest):
                 rows = [tables.cells_of(line) for line in lines[begin:end]]
                 self.assertEqual({len(row) for row in rows}, {columns})
                 names = [first for first, _, _ in table.rows]
-                self.assertEqual([row[:len(first)] for row, first in zip(rows, names)], names)
+                self.assertEqual([row[: len(first)] for row, first in zip(rows, names)], names)
                 self.assertEqual(len(rows), len(names))
 
     def test_every_mark_in_a_file_is_one_of_a_table(self):
         measured = sorted((table.file, name) for name, table in self.places())
-        marked = sorted((path, name) for path in pages() for name in re.findall(r"(?m)^<!-- TABLE: (.*?) -->$", read(path)))
+        marked = sorted(
+            (path, name)
+            for path in pages()
+            for name in re.findall(r"(?m)^<!-- TABLE: (.*?) -->$", read(path))
+        )
         self.assertEqual(marked, measured)
 
     def test_measured_columns_are_replaced_and_the_others_stay(self):
-        text = "a\n<!-- TABLE: x -->\n\n| of | n | why |\n|---|---|---|\n| one | 1 | because |\n| two | 2 | so it is |\n\n| other | 3 |\n"
-        self.assertEqual(tables.merge(text, "x", [["two", "22"], ["one", "11"], ["new", "33"]]),
-                         "a\n<!-- TABLE: x -->\n\n| of | n | why |\n|---|---|---|\n| two | 22 | so it is |\n| one | 11 | because |\n| new | 33 |\n\n"
-                         "| other | 3 |\n")
+        text = (
+            "a\n<!-- TABLE: x -->\n\n| of | n | why |\n|---|---|---|\n| one | 1 | because |\n| two"
+            " | 2 | so it is |\n\n| other | 3 |\n"
+        )
+        self.assertEqual(
+            tables.merge(text, "x", [["two", "22"], ["one", "11"], ["new", "33"]]),
+            (
+                "a\n<!-- TABLE: x -->\n\n| of | n | why |\n|---|---|---|\n| two | 22 | so it is"
+                " |\n| one | 11 | because |\n| new | 33 |\n\n| other | 3 |\n"
+            ),
+        )
         with self.assertRaisesRegex(ValueError, "<!-- TABLE: y --> stands there 0 times"):
             tables.merge(text, "y", [])
 
     def test_numbers_are_written_with_three_digits(self):
-        for us, text in ((0, "0"), (36.6, "36.6 us"), (999.4, "999 us"), (999.6, "1 ms"), (12345, "12.3 ms"), (12.1e6, "12.1 s")):
+        for us, text in (
+            (0, "0"),
+            (36.6, "36.6 us"),
+            (999.4, "999 us"),
+            (999.6, "1 ms"),
+            (12345, "12.3 ms"),
+            (12.1e6, "12.1 s"),
+        ):
             self.assertEqual(tables.time(us), text)
 
     def test_every_command_is_accepted(self):
-        # One of each scenario and table with the first of its options; all of them differ in values that others check.
+        # One of each scenario and table with the first of its options; all of them differ in values
+        # that others check.
         seen = {}
         for name, make in tables.TABLES.items():
             for table in make():
                 for _, lines, _ in table.rows:
                     for line in lines:
                         words = line.split()
-                        seen.setdefault((name, words[0], *sorted(word.split("=")[0] for word in words[1:])), tables.line_of(line))
+                        seen.setdefault(
+                            (name, words[0], *sorted(word.split("=")[0] for word in words[1:])),
+                            tables.line_of(line),
+                        )
         self.assertGreater(len(seen), 20)
         for line in seen.values():
             with self.subTest(line):
-                self.run_program(line.replace(f"--scenario={tables.FOLDER}", f"--scenario={os.path.join(ROOT, tables.FOLDER)}") + " --dry-run")
+                self.run_program(
+                    line.replace(
+                        f"--scenario={tables.FOLDER}",
+                        f"--scenario={os.path.join(ROOT, tables.FOLDER)}",
+                    )
+                    + " --dry-run"
+                )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""InfiniBand at every rate gets what its line carries: cables and credits fit by default, and a run whose credits do not cover
-its cables says so."""
+"""InfiniBand at every rate gets what its line carries: cables and credits fit by default, and a run
+whose credits do not cover its cables says so.
+"""
 
 from _system_test import MTU, SystemTest, main, nccl_table
 
@@ -16,7 +17,8 @@ class Rates(SystemTest):
         return run, row["busbw"]
 
     def test_two_ranks_fill_the_line_at_every_rate(self):
-        # With two ranks each sends and receives all the time. An ACK of 32 B each 16 packets, an update of 8 B each 8: 0.06%.
+        # With two ranks each sends and receives all the time. An ACK of 32 B each 16 packets, an
+        # update of 8 B each 8: 0.06%.
         for nic, gbps in GBPS.items():
             run, busbw = self.busbw(f"--nic={nic}")
             self.assertWithin(busbw, gbps / 8 * MTU / (MTU + HEADERS), 0.006, nic)
@@ -25,8 +27,11 @@ class Rates(SystemTest):
     def test_too_long_a_cable_is_told_and_larger_blocks_fill_it(self):
         run, busbw = self.busbw("--nic=NDR --link-delay=1us")
         self.assertLess(busbw, 45)
-        self.assertIn("warning: the credits of a lane, 128KiB, do not cover the round trip of", run.err)
-        run, busbw = self.busbw("--nic=NDR --link-delay=4us --credit-block=512B", "512M")  # 2 x 8.2 us of 10.8 ms
+        self.assertIn(
+            "warning: the credits of a lane, 128KiB, do not cover the round trip of", run.err
+        )
+        # 2 x 8.2 us of 10.8 ms
+        run, busbw = self.busbw("--nic=NDR --link-delay=4us --credit-block=512B", "512M")
         self.assertWithin(busbw, 50 * MTU / (MTU + HEADERS), 0.006, "credit blocks of 512 B")
         self.assertNotIn("the credits of a lane", run.err)
 

@@ -6,18 +6,24 @@ from _system_test import SystemTest, main
 
 class Memory(SystemTest):
     def bytes_a_pair(self, options):
-        """Of resident memory, from the difference of two runs: the program, links and ranks hardly count."""
+        """Of resident memory, from the difference of two runs: the program, links and ranks hardly
+        count.
+        """
         few, many = 60, 240
         peaks = []
         for ranks in (few, many):
-            run = self.run_program(f"collperf --op=alltoall --ranks={ranks} --gpus-per-server=1 --topology=single-switch "
-                                   f"--warmup-iters=0 --iters=1 --check=0 --no-report --no-timeline {options}")
+            run = self.run_program(
+                f"collperf --op=alltoall --ranks={ranks} --gpus-per-server=1"
+                " --topology=single-switch --warmup-iters=0 --iters=1 --check=0 --no-report"
+                f" --no-timeline {options}"
+            )
             peaks.append(run.stats["peak_rss_bytes"])
         return (peaks[1] - peaks[0]) / (many * (many - 1) - few * (few - 1))
 
     def test_a_pair(self):
-        # 1.1 to 1.4 kB when this was written, 1.9 to 2.1 when a queue pair that never sends carried a requester's state and a
-        # congestion control. Both ends, their message, and what flows.csv remembers of it.
+        # 1.1 to 1.4 kB when this was written, 1.9 to 2.1 when a queue pair that never sends carried
+        # a requester's state and a congestion control. Both ends, their message, and what flows.csv
+        # remembers of it.
         self.assertLess(self.bytes_a_pair("--no-attribution -b 240K -e 240K"), 1500)
         self.assertLess(self.bytes_a_pair("-b 240K -e 240K"), 1750)
         self.assertLess(self.bytes_a_pair("--no-attribution --fabric=ib -b 240K -e 240K"), 1500)

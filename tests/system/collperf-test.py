@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""collperf against closed forms: what a collective takes on an idle network follows from the sizes of its packets."""
+"""collperf against closed forms: what a collective takes on an idle network follows from the sizes
+of its packets.
+"""
 
 import math
 
@@ -9,10 +11,12 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
 class RingOnOneSwitch(SystemTest):
-    """16 ranks, one GPU a server, one switch: every ring neighbour is two links of 1 us and a switch of 500 ns away, and no
-    two messages share a link in one direction. Each step of the ring waits for the one before: n - 1 steps of S / n bytes
-    for reduce-scatter and all-gather, 2 (n - 1) for all-reduce. ACKs share the links with data of the other direction
-    (86 of some 66,848 B per 16 packets), which the closed form leaves out: 0.13%."""
+    """16 ranks, one GPU a server, one switch: every ring neighbour is two links of 1 us and a
+    switch of 500 ns away, and no two messages share a link in one direction. Each step of the ring
+    waits for the one before: n - 1 steps of S / n bytes for reduce-scatter and all-gather, 2 (n -
+    1) for all-reduce. ACKs share the links with data of the other direction (86 of some 66,848 B
+    per 16 packets), which the closed form leaves out: 0.13%.
+    """
 
     RANKS = 16
 
@@ -34,14 +38,18 @@ class RingOnOneSwitch(SystemTest):
         run, rows = self.sweep("--op=all_reduce -b 1M -e 1G -f 4")
         self.assertEqual([row["size"] for row in rows], [MIB << e for e in range(0, 11, 2)])
         self.check(rows, 2 * (self.RANKS - 1))
-        # Large messages: busbw nears the payload's share of 100 Gb/s, 4096 / 4178 x 12.5 GB/s = 12.25.
+        # Large messages: busbw nears the payload's share of 100 Gb/s, 4096 / 4178 x 12.5 GB/s =
+        # 12.25.
         self.assertWithin(rows[-1]["busbw"], 12.5 * MTU / (MTU + HEADERS), 0.005)
 
         # The table, stats.json and nccl-tests' definitions say the same (FIELD.md, 4).
         stats = run.stats
         self.assertEqual(len(stats["collectives"]), len(rows))
         for row, one in zip(rows, stats["collectives"]):
-            self.assertEqual((one["op"], one["algorithm"], one["bytes"], one["ranks"]), ("all_reduce", "ring", row["size"], 16))
+            self.assertEqual(
+                (one["op"], one["algorithm"], one["bytes"], one["ranks"]),
+                ("all_reduce", "ring", row["size"], 16),
+            )
             self.assertWithin(row["time_us"], one["time_us"], 1e-3)
             algbw = one["bytes"] / one["time_us"] / 1e3
             self.assertWithin(one["algbw_GBps"], algbw, 1e-9)
@@ -51,7 +59,8 @@ class RingOnOneSwitch(SystemTest):
             self.assertEqual(row["count"] * 4, row["size"])
             self.assertEqual((row["type"], row["redop"], row["root"]), ("float", "sum", -1))
             self.assertEqual(row["in_place_time_us"], row["time_us"])
-        # Every rank sends 2 S (n-1) / n; all of it crosses the network as messages, and twice as packets' hops.
+        # Every rank sends 2 S (n-1) / n; all of it crosses the network as messages, and twice as
+        # packets' hops.
         total = sum(row["size"] for row in rows)
         self.assertEqual(stats["bytes_sent_per_gpu"], {"all_reduce": total * 2 * 15 / 16})
         self.assertEqual(stats["message_bytes"], total * 2 * 15)
@@ -63,17 +72,26 @@ class RingOnOneSwitch(SystemTest):
         # On an idle network a message takes what it takes alone, up to the ACKs.
         self.assertLess(stats["fct_slowdown"]["max"], 1.02)
         self.assertGreaterEqual(stats["fct_slowdown"]["p50"], 1 - 1e-9)
-        # ... and flows.csv agrees with the closed form written here (ideal_fct_us is the simulator's own).
+        # ... and flows.csv agrees with the closed form written here (ideal_fct_us is the
+        # simulator's own).
         for flow in run.rows("flows.csv"):
             self.assertAlmostEqual(flow["ideal_fct_us"], write_time_us(flow["bytes"]), delta=1e-3)
 
     def test_warm_up_takes_no_part(self):
-        """As in nccl-tests all ranks begin the measured iterations together, after the warm-up: on an idle network without congestion control
-        each takes what it takes alone, on any shape (one NIC for eight GPUs: the ranks end at different times)."""
-        for shape in ("--servers=2 --gpus-per-server=8 -b 8M", "--ranks=5 --gpus-per-server=1 -b 1M", "--servers=3 --gpus-per-server=4 --nics-per-server=2 -b 3M"):
+        """As in nccl-tests all ranks begin the measured iterations together, after the warm-up: on
+        an idle network without congestion control each takes what it takes alone, on any shape (one
+        NIC for eight GPUs: the ranks end at different times).
+        """
+        for shape in (
+            "--servers=2 --gpus-per-server=8 -b 8M",
+            "--ranks=5 --gpus-per-server=1 -b 1M",
+            "--servers=3 --gpus-per-server=4 --nics-per-server=2 -b 3M",
+        ):
             times = {}
             for warm in (0, 1, 5):
-                run = self.run_program(f"collperf --op=all_reduce --cc=none --report=0 -n 1 -w {warm} {shape}")
+                run = self.run_program(
+                    f"collperf --op=all_reduce --cc=none --report=0 -n 1 -w {warm} {shape}"
+                )
                 times[warm] = nccl_table(run.out)[0]["time_us"]
             # (On another warm-up than none ACKs of the last iteration may still be under way.)
             for warm in (1, 5):
@@ -97,7 +115,8 @@ class RingOnOneSwitch(SystemTest):
         self.assertWithin(times[100] / times[200], 2, 0.02)
 
     def test_small_packets_cost_headers(self):
-        # 256 B of payload in 338 on the wire, so large messages take (338 / 256) / (4178 / 4096) = 1.294 times as long.
+        # 256 B of payload in 338 on the wire, so large messages take (338 / 256) / (4178 / 4096) =
+        # 1.294 times as long.
         times = {}
         for mtu in (256, 4096):
             _, rows = self.sweep(f"--op=all_reduce -b 16M --mtu={mtu}")
@@ -115,7 +134,12 @@ class RingOnOneSwitch(SystemTest):
         for ranks in (2, 4, 8, 32):
             run = self.run_program(f"collperf --op=all_reduce -b 4M --ranks={ranks}")
             row = nccl_table(run.out)[0]
-            self.assertWithin(row["time_us"], 2 * (ranks - 1) * write_time_us(4 * MIB // ranks), 0.02, f"{ranks} ranks")
+            self.assertWithin(
+                row["time_us"],
+                2 * (ranks - 1) * write_time_us(4 * MIB // ranks),
+                0.02,
+                f"{ranks} ranks",
+            )
             times.append(row["time_us"])
         self.assertEqual(times, sorted(times))
 
@@ -135,7 +159,8 @@ class OtherCollectives(SystemTest):
         self.assertEqual(run.stats["messages"], 4 * 16)
 
     def test_alltoall_is_bound_by_the_port(self):
-        # Every rank sends 15 pieces of S / 16 at once: the port's time, one message's latency, and what collides at receivers.
+        # Every rank sends 15 pieces of S / 16 at once: the port's time, one message's latency, and
+        # what collides at receivers.
         run, row = self.row("--op=alltoall -b 64M")
         piece = 4 * MIB
         port_us = 15 * write_wire_bytes(piece) * 8e-3 / 100
@@ -146,8 +171,9 @@ class OtherCollectives(SystemTest):
         self.assertEqual(row["count"], 64 * MIB // 4 // 16)
 
     def test_broadcast_is_a_pipelined_chain(self):
-        # 15 links in a chain, 128 messages of 512 KiB; T(512 KiB) each way down the chain, the next message behind it:
-        # (n - 2 + 128) x T at most (latencies of messages overlap), 128 x T's serialization at least.
+        # 15 links in a chain, 128 messages of 512 KiB; T(512 KiB) each way down the chain, the next
+        # message behind it: (n - 2 + 128) x T at most (latencies of messages overlap), 128 x T's
+        # serialization at least.
         run, row = self.row("--op=broadcast -b 64M")
         message = 512 * KIB
         self.assertLess(row["time_us"], (14 + 128) * write_time_us(message) * 1.01)
@@ -159,8 +185,9 @@ class OtherCollectives(SystemTest):
         self.assertWithin(rooted["time_us"], row["time_us"], 0.01)
 
     def test_hierarchical_sends_less_out_of_a_server(self):
-        # 4 servers of 4 GPUs, S = 64 MiB. Out of a server: a flat ring 2 S (n-1) / n, one GPU's traffic; two levels
-        # 2 S (k-1) / k: 1.875 S against 1.5 S. Time at 100 Gb/s follows, NVLink (24 times as fast) adding less than a tenth.
+        # 4 servers of 4 GPUs, S = 64 MiB. Out of a server: a flat ring 2 S (n-1) / n, one GPU's
+        # traffic; two levels 2 S (k-1) / k: 1.875 S against 1.5 S. Time at 100 Gb/s follows, NVLink
+        # (24 times as fast) adding less than a tenth.
         size = 64 * MIB
         cluster = f"--gpus-per-server=4 --op=all_reduce -b {size} "
         ring, ring_row = self.row(cluster + "--algorithm=ring")
@@ -173,10 +200,16 @@ class OtherCollectives(SystemTest):
             self.assertLess(row["time_us"], 1.15 * network_us)
             # As many bytes a GPU, whatever the algorithm: the least there is.
             self.assertEqual(run.stats["bytes_sent_per_gpu"]["all_reduce"], 2 * size * 15 / 16)
-            self.assertEqual(run.stats["collectives"][0]["algorithm"], "ring" if run is ring else "hierarchical")
-        # Small ones: 2 (n-1) = 30 messages in series against 2 (4-1 + 4-1) = 12, of which six cross the network.
+            self.assertEqual(
+                run.stats["collectives"][0]["algorithm"], "ring" if run is ring else "hierarchical"
+            )
+        # Small ones: 2 (n-1) = 30 messages in series against 2 (4-1 + 4-1) = 12, of which six cross
+        # the network.
         small = "--gpus-per-server=4 --op=all_reduce -b 64K "
-        self.assertLess(self.row(small + "--algorithm=hierarchical")[1]["time_us"], self.row(small + "--algorithm=ring")[1]["time_us"])
+        self.assertLess(
+            self.row(small + "--algorithm=hierarchical")[1]["time_us"],
+            self.row(small + "--algorithm=ring")[1]["time_us"],
+        )
 
     def test_two_nics_are_twice_as_fast(self):
         # Channels over two NICs, 4 servers of 4 GPUs: each carries half.
@@ -186,7 +219,8 @@ class OtherCollectives(SystemTest):
         self.assertWithin(one / two, 2, 0.05)
 
     def test_iterations_are_averaged(self):
-        # Idle network: every repetition takes as long as the first, up to what overlaps where they meet.
+        # Idle network: every repetition takes as long as the first, up to what overlaps where they
+        # meet.
         _, once = self.row("--op=all_reduce -b 8M")
         run, many = self.row("--op=all_reduce -b 8M -n 3 -w 2")
         self.assertWithin(many["time_us"], once["time_us"], 0.02)
@@ -208,8 +242,13 @@ class AsNcclTests(SystemTest):
     def test_threads_gpus_iterations_and_check(self):
         line = "collperf -b 1k -e 64k -f 8 -g 2 -t 2 -n 2 -w 1 --servers=2 --op=all_reduce"
         run = self.run_program(line + " -c 1")
-        self.assertTrue(run.out.startswith(
-            "# nThread 2 nGpus 2 minBytes 1024 maxBytes 65536 iters: 2 warmup iters: 1 validation: 1\n"), run)
+        self.assertTrue(
+            run.out.startswith(
+                "# nThread 2 nGpus 2 minBytes 1024 maxBytes 65536 iters: 2 warmup iters: 1"
+                " validation: 1\n"
+            ),
+            run,
+        )
         self.assertIn("# the schedule of every size is proven for these ranks", run.out)
         self.assertIn("8 ranks on 2 servers", run.out)
         rows = [text.split() for text in run.out.splitlines() if not text.startswith("#")]
@@ -217,10 +256,15 @@ class AsNcclTests(SystemTest):
         self.assertEqual({row[8] for row in rows} | {row[12] for row in rows}, {"0"})
         unchecked = self.run_program(line)
         self.assertIn("validation: 0", unchecked.out)
-        self.assertEqual({text.split()[8] for text in unchecked.out.splitlines() if not text.startswith("#")}, {"N/A"})
+        self.assertEqual(
+            {text.split()[8] for text in unchecked.out.splitlines() if not text.startswith("#")},
+            {"N/A"},
+        )
         # It is the same run, and that of four GPUs a server.
         self.assertEqual(run.stats["collectives"], unchecked.stats["collectives"])
-        plain = self.run_program("collperf -b 1K -e 64K -f 8 --gpus-per-server=4 -n 2 -w 1 --servers=2 --op=all_reduce")
+        plain = self.run_program(
+            "collperf -b 1K -e 64K -f 8 --gpus-per-server=4 -n 2 -w 1 --servers=2 --op=all_reduce"
+        )
         self.assertEqual(plain.stats["collectives"], run.stats["collectives"])
         self.assertIn("# nThread 1 nGpus 4 ", plain.out)
 
@@ -231,8 +275,13 @@ class AsNcclTests(SystemTest):
         self.assertIn("8 x 400GbE", run.out)
         self.assertEqual(run.stats["links"][0]["rate_gbps"], 400)
         self.assertEqual(run.stats["configuration"]["cluster"]["nics_per_server"], 8)
-        one = self.run_program("collperf --server=dgx-h100 --servers=2 -b 8M --op=all_gather --nics-per-server=1 --nic=100GbE")
-        self.assertLess(run.stats["collectives"][0]["time_us"] * 4, one.stats["collectives"][0]["time_us"])
+        one = self.run_program(
+            "collperf --server=dgx-h100 --servers=2 -b 8M --op=all_gather --nics-per-server=1"
+            " --nic=100GbE"
+        )
+        self.assertLess(
+            run.stats["collectives"][0]["time_us"] * 4, one.stats["collectives"][0]["time_us"]
+        )
 
 
 if __name__ == "__main__":

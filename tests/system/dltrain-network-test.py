@@ -24,7 +24,15 @@ class Congestion(SystemTest):
         random = self.job("--placement=random")
         narrow = self.job("--oversubscription=4")
         calm = linear.stats
-        for key in ("ecn_marks", "cnps", "pfc_pauses", "pfc_pause_time_us", "retransmitted_packets", "timeouts", "naks"):
+        for key in (
+            "ecn_marks",
+            "cnps",
+            "pfc_pauses",
+            "pfc_pause_time_us",
+            "retransmitted_packets",
+            "timeouts",
+            "naks",
+        ):
             self.assertEqual(calm[key], 0, key)
         self.assertEqual(sum(calm["drops"].values()), 0)
 
@@ -33,7 +41,8 @@ class Congestion(SystemTest):
                 stats = run.stats
                 self.assertGreater(stats["ecn_marks"], 0)
                 self.assertGreater(stats["cnps"], 0)
-                self.assertLessEqual(stats["cnps"], stats["ecn_marks"])  # at most one CNP a marked packet
+                # at most one CNP a marked packet
+                self.assertLessEqual(stats["cnps"], stats["ecn_marks"])
                 # Servers send past one another, so the tail is late: "well above".
                 self.assertGreater(stats["fct_slowdown"]["p99"], 1.5 * calm["fct_slowdown"]["p99"])
                 self.assertGreater(stats["step_time_us"], 1.2 * calm["step_time_us"])
@@ -53,17 +62,21 @@ class Congestion(SystemTest):
                 total = totals(log)
                 self.assertEqual(total["ecn"][1], stats["ecn_marks"])
                 self.assertEqual(total["pause"][1], stats["pfc_pauses"])
-                marks = [line for line in log if not line.startswith("#") and line.split()[1] == "ecn"]
+                marks = [
+                    line for line in log if not line.startswith("#") and line.split()[1] == "ecn"
+                ]
                 self.assertTrue(marks)
                 self.assertTrue(any("agg-" in line.split()[2] for line in marks))
         # Some port was stopped by PFC where several ring neighbours meet in the core.
         self.assertGreater(random.stats["pfc_pauses"], 0)
         self.assertGreater(random.stats["pfc_pause_time_us"], 0)
-        # A quarter of the uplinks' capacity: 25 Gb/s for two servers' 100 Gb/s each, by links a half as fast.
+        # A quarter of the uplinks' capacity: 25 Gb/s for two servers' 100 Gb/s each, by links a
+        # half as fast.
         self.assertLess(min(link["rate_gbps"] for link in narrow.stats["links"]), 100)
 
     def test_the_same_flows_whatever_the_network(self):
-        # Linear or not, the same messages of the same sizes arrive; on an idle path each has its ideal time or more.
+        # Linear or not, the same messages of the same sizes arrive; on an idle path each has its
+        # ideal time or more.
         for options in ("", "--placement=random"):
             run = self.job(options)
             rows = run.rows("flows.csv")
@@ -72,40 +85,68 @@ class Congestion(SystemTest):
             self.assertEqual(sum(row["bytes"] for row in rows), stats["message_bytes"])
             slowdowns = [row["fct_us"] / row["ideal_fct_us"] for row in rows]
             self.assertGreaterEqual(min(slowdowns), 1 - 1e-6)
-            for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("max", 1)):
-                self.assertWithin(stats["fct_slowdown"][name], quantile(slowdowns, share), 1e-5, name)
-                self.assertWithin(stats["fct_us"][name], quantile([row["fct_us"] for row in rows], share), 1e-5, name)
+            for name, share in (
+                ("p50", 0.5),
+                ("p90", 0.9),
+                ("p99", 0.99),
+                ("p999", 0.999),
+                ("max", 1),
+            ):
+                self.assertWithin(
+                    stats["fct_slowdown"][name], quantile(slowdowns, share), 1e-5, name
+                )
+                self.assertWithin(
+                    stats["fct_us"][name],
+                    quantile([row["fct_us"] for row in rows], share),
+                    1e-5,
+                    name,
+                )
             for row in rows:
                 self.assertAlmostEqual(row["fct_us"], row["end_us"] - row["start_us"], delta=2e-6)
 
     def test_without_pfc_packets_drop_and_every_byte_arrives(self):
-        # Go-back-N recovers; the job completes with the same bytes. Small buffers, so that a small job overflows them.
+        # Go-back-N recovers; the job completes with the same bytes. Small buffers, so that a small
+        # job overflows them.
         lossless = self.job("--placement=random").stats
         run = self.job("--placement=random --pfc=0 --buffer=200kB --cc=none")
         stats = run.stats
         self.assertTrue(stats["completed"])
         self.assertEqual(stats["pfc_pauses"], 0)
         self.assertGreater(sum(stats["drops"].values()), 0)
-        self.assertEqual(stats["drops"]["headroom_full"] + stats["drops"]["no_route"] + stats["drops"]["corrupted"], 0)
+        self.assertEqual(
+            stats["drops"]["headroom_full"]
+            + stats["drops"]["no_route"]
+            + stats["drops"]["corrupted"],
+            0,
+        )
         self.assertGreater(stats["retransmitted_packets"], 0)
         self.assertGreater(stats["naks"] + stats["timeouts"], 0)
         self.assertEqual(stats["failed_queue_pairs"], 0)
         self.assertEqual(stats["messages"], lossless["messages"])
         self.assertEqual(stats["message_bytes"], lossless["message_bytes"])
-        self.assertEqual(stats["data_packets"] - stats["retransmitted_packets"], lossless["data_packets"])
+        self.assertEqual(
+            stats["data_packets"] - stats["retransmitted_packets"], lossless["data_packets"]
+        )
         self.assertGreater(stats["step_time_us"], lossless["step_time_us"])
         self.assertIn("frames dropped", run.out)
         log = run.text("network_events.log").splitlines()
         self.assertEqual(totals(log)["drop"][1], sum(stats["drops"].values()))
 
     def test_totals_with_and_without_the_warm_up(self):
-        for options in ("--placement=random --cc=none", "--placement=random --pfc=0 --buffer=200kB --cc=none"):
+        for options in (
+            "--placement=random --cc=none",
+            "--placement=random --pfc=0 --buffer=200kB --cc=none",
+        ):
             run = self.run_program(JOB.replace("--warmup=0", "--warmup=1") + options)
             stats = run.stats
             log = run.text("network_events.log").splitlines()
             total = totals(log)
-            for kind, measured in (("ecn", stats["ecn_marks"]), ("pause", stats["pfc_pauses"]), ("timeout", stats["timeouts"]),
-                                   ("drop", sum(stats["drops"].values()))):
+            for kind, measured in (
+                ("ecn", stats["ecn_marks"]),
+                ("pause", stats["pfc_pauses"]),
+                ("timeout", stats["timeouts"]),
+                ("drop", sum(stats["drops"].values())),
+            ):
                 self.assertEqual(total[kind][1], measured, kind)
             busy = "drop" if "--pfc=0" in options else "pause"
             self.assertGreater(total[busy][0], total[busy][1])
@@ -113,7 +154,11 @@ class Congestion(SystemTest):
             # So do the lines of the file itself: those behind the note are the measured ones.
             begin = next(i for i, line in enumerate(log) if line.endswith("measuring starts"))
             if total[busy][0] <= 20000:
-                lines = [i for i, line in enumerate(log) if not line.startswith("#") and line.split()[1] == busy]
+                lines = [
+                    i
+                    for i, line in enumerate(log)
+                    if not line.startswith("#") and line.split()[1] == busy
+                ]
                 self.assertEqual((len(lines), sum(i > begin for i in lines)), total[busy])
 
     def test_congestion_control_keeps_pauses_away(self):
@@ -125,10 +170,13 @@ class Congestion(SystemTest):
 
     def test_bit_errors_are_repaired(self):
         # 1e-7 a bit: a frame of 33,424 bits is lost with probability 0.33%.
-        stats = self.run_program("dltrain --model=gpt2 --seq=1024 --servers=2 --gpus=16 --warmup=0 --bit-error-rate=1e-7").stats
+        stats = self.run_program(
+            "dltrain --model=gpt2 --seq=1024 --servers=2 --gpus=16 --warmup=0 --bit-error-rate=1e-7"
+        ).stats
         self.assertTrue(stats["completed"])
         self.assertGreater(stats["drops"]["corrupted"], 0)
-        # Two or more links for each packet, ACKs aside: between half and three times 2 x 0.33% of the packets.
+        # Two or more links for each packet, ACKs aside: between half and three times 2 x 0.33% of
+        # the packets.
         expected = 2 * 0.00334 * stats["data_packets"]
         self.assertGreater(stats["drops"]["corrupted"], 0.5 * expected)
         self.assertLess(stats["drops"]["corrupted"], 3 * expected)
@@ -139,17 +187,31 @@ class Congestion(SystemTest):
         tree = self.job().stats
         self.assertNotEqual(spine["step_time_us"], tree["step_time_us"])
         self.assertEqual(spine["bytes_sent_per_gpu"], tree["bytes_sent_per_gpu"])
-        # Two hosts, a switch each, a slow trunk of 25 Gb/s: the network limits the step to the trunk's rate.
-        graph = self.write("two.json", {
-            "defaults": {"rate": "100Gbps", "delay": "1us"},
-            "nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"},
-                      {"name": "left", "kind": "switch"}, {"name": "right", "kind": "switch"}],
-            "links": [{"from": "a", "to": "left"}, {"from": "b", "to": "right"},
-                      {"from": "left", "to": "right", "rate": "25Gbps"}]})
+        # Two hosts, a switch each, a slow trunk of 25 Gb/s: the network limits the step to the
+        # trunk's rate.
+        graph = self.write(
+            "two.json",
+            {
+                "defaults": {"rate": "100Gbps", "delay": "1us"},
+                "nodes": [
+                    {"name": "a", "kind": "host"},
+                    {"name": "b", "kind": "host"},
+                    {"name": "left", "kind": "switch"},
+                    {"name": "right", "kind": "switch"},
+                ],
+                "links": [
+                    {"from": "a", "to": "left"},
+                    {"from": "b", "to": "right"},
+                    {"from": "left", "to": "right", "rate": "25Gbps"},
+                ],
+            },
+        )
         run = self.run_program(f"dltrain --model=gpt2 --seq=1024 --warmup=0 --topology={graph}")
         stats = run.stats
         self.assertEqual((stats["servers"], stats["gpus"]), (2, 16))
-        self.assertEqual({link["link"] for link in stats["links"][:2]}, {"left->right", "right->left"})
+        self.assertEqual(
+            {link["link"] for link in stats["links"][:2]}, {"left->right", "right->left"}
+        )
         trunk_us = sum(stats["bytes_sent_per_gpu"].values()) * 4178 / 4096 * 8e-3 / 25
         self.assertGreater(stats["step_time_us"], trunk_us)
         self.assertLess(stats["step_time_us"], stats["compute_time_us"] + 1.3 * trunk_us)

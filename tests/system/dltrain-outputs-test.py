@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a run leaves: names that scripts rely on, the same bytes for the same seed, complete files after Ctrl-C, captures."""
+"""What a run leaves: names that scripts rely on, the same bytes for the same seed, complete files
+after Ctrl-C, captures.
+"""
 
 import glob
 import json
@@ -17,10 +19,21 @@ from _system_test import NONDETERMINISTIC, SystemTest, main, repeatable
 def small(test):
     """16 servers on a k = 4 fat-tree as the default job, and 32 MB of parameters: half a second."""
     layers = [{"name": f"layer {i}", "parameters": 4 << 20, "flops": 1.0e9} for i in range(4)]
-    return f"dltrain --model={test.write('small.json', {'name': 'small', 'sequence': 256, 'layers': layers})} "
+    model = {"name": "small", "sequence": 256, "layers": layers}
+    return f"dltrain --model={test.write('small.json', model)} "
 
 
-FILES = ["attribution.csv", "calls.log", "flows.csv", "links.csv", "network_events.log", "report.html", "stats.json", "timeline.json", "topology.json"]
+FILES = [
+    "attribution.csv",
+    "calls.log",
+    "flows.csv",
+    "links.csv",
+    "network_events.log",
+    "report.html",
+    "stats.json",
+    "timeline.json",
+    "topology.json",
+]
 
 
 class Names(SystemTest):
@@ -29,16 +42,28 @@ class Names(SystemTest):
     def test_files_columns_and_keys(self):
         run = self.run_program(small(self) + "--placement=random")
         self.assertEqual(sorted(os.listdir(run.folder)), FILES)
-        self.assertEqual(run.header("flows.csv"), "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu")
-        self.assertEqual(run.header("links.csv"), "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks")
+        self.assertEqual(
+            run.header("flows.csv"),
+            "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu",
+        )
+        self.assertEqual(
+            run.header("links.csv"),
+            "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks",
+        )
         self.assertTrue(run.text("calls.log").startswith("# calls of the measured steps"))
-        self.assertIn("\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n", run.text("calls.log"))
+        self.assertIn(
+            "\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n",
+            run.text("calls.log"),
+        )
         self.assertEqual(run.header("network_events.log"), "# time_us what where details")
 
         stats = run.stats
-        for key in ("schema_version step_time_us compute_time_us exposed_communication_time_us gpus servers bytes_sent_per_gpu "
-                    "collectives fct_us fct_slowdown drops ecn_marks cnps pfc_pauses pfc_pause_time_us retransmitted_packets "
-                    "data_packets frame_hops events wall_s frame_hops_per_s simulated_gpu_s_per_core_s peak_rss_bytes").split():
+        for key in (
+            "schema_version step_time_us compute_time_us exposed_communication_time_us gpus servers"
+            " bytes_sent_per_gpu collectives fct_us fct_slowdown drops ecn_marks cnps pfc_pauses"
+            " pfc_pause_time_us retransmitted_packets data_packets frame_hops events wall_s"
+            " frame_hops_per_s simulated_gpu_s_per_core_s peak_rss_bytes"
+        ).split():
             self.assertIn(key, stats)
         self.assertEqual(stats["schema_version"], 1)
         for key in ("fct_us", "fct_slowdown"):
@@ -49,8 +74,14 @@ class Names(SystemTest):
                 self.assertIn(key, one)
         self.assertEqual(set(stats["nondeterministic"]), NONDETERMINISTIC)
         self.assertTrue(NONDETERMINISTIC <= set(stats))
-        self.assertWithin(stats["frame_hops_per_s"], stats["frame_hops"] / stats["event_loop_s"], 1e-6)
-        self.assertWithin(stats["simulated_gpu_s_per_core_s"], stats["simulated_time_us"] * 1e-6 * 128 / stats["event_loop_s"], 1e-6)
+        self.assertWithin(
+            stats["frame_hops_per_s"], stats["frame_hops"] / stats["event_loop_s"], 1e-6
+        )
+        self.assertWithin(
+            stats["simulated_gpu_s_per_core_s"],
+            stats["simulated_time_us"] * 1e-6 * 128 / stats["event_loop_s"],
+            1e-6,
+        )
 
         # links.csv: shares are shares, links are those of the network, both directions.
         rows = run.rows("links.csv")
@@ -68,8 +99,9 @@ class Names(SystemTest):
         busy = sum(row["utilization"] * interval for row in rows if row["link"] == busiest["link"])
         measured = stats["simulated_time_us"] - stats["measured_from_us"]
         self.assertWithin(busy / measured, busiest["utilization"], 0.02)
-        # Only messages of the measured step are recorded. A rank may begin it before the last one ends the warm-up, but not
-        # by as much as a step: the first messages of the warm-up are longer ago than that.
+        # Only messages of the measured step are recorded. A rank may begin it before the last one
+        # ends the warm-up, but not by as much as a step: the first messages of the warm-up are
+        # longer ago than that.
         starts = [row["start_us"] for row in run.rows("flows.csv")]
         self.assertEqual(len(starts), stats["messages"])
         self.assertGreater(min(starts), stats["measured_from_us"] - 0.5 * stats["step_time_us"])
@@ -78,14 +110,23 @@ class Names(SystemTest):
             self.assertIn(name, run.out)
 
     def test_collperf_and_traffic_write_the_same(self):
-        for line in ("collperf --ranks=4 -b 1M -e 4M", "traffic --topology=single-switch --hosts=4 --bytes=1MB"):
+        for line in (
+            "collperf --ranks=4 -b 1M -e 4M",
+            "traffic --topology=single-switch --hosts=4 --bytes=1MB",
+        ):
             run = self.run_program(line)
             own = {"slowdown.csv"} if run.stats["program"] == "traffic" else set()
             self.assertEqual(sorted(os.listdir(run.folder)), sorted({*FILES, *own} - {"calls.log"}))
-            self.assertEqual(run.header("flows.csv"), "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu")
+            self.assertEqual(
+                run.header("flows.csv"),
+                "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu",
+            )
             stats = run.stats
-            for key in ("schema_version fct_us fct_slowdown drops ecn_marks cnps pfc_pauses pfc_pause_time_us retransmitted_packets "
-                        "data_packets frame_hops events wall_s frame_hops_per_s peak_rss_bytes").split():
+            for key in (
+                "schema_version fct_us fct_slowdown drops ecn_marks cnps pfc_pauses"
+                " pfc_pause_time_us retransmitted_packets data_packets frame_hops events wall_s"
+                " frame_hops_per_s peak_rss_bytes"
+            ).split():
                 self.assertIn(key, stats)
 
 
@@ -95,7 +136,11 @@ class SameSeedSameBytes(SystemTest):
         files = {name: run.text(name) for name in os.listdir(run.folder) if name != "stats.json"}
         files["stats"] = repeatable(run.stats)
         # The summary, without its line of speeds and the folder's name.
-        files["summary"] = [text.replace(run.folder, "") for text in run.out.splitlines() if not text.startswith("Simulation ")]
+        files["summary"] = [
+            text.replace(run.folder, "")
+            for text in run.out.splitlines()
+            if not text.startswith("Simulation ")
+        ]
         return files
 
     def test_twice_is_the_same_and_another_seed_is_not(self):
@@ -110,9 +155,12 @@ class SameSeedSameBytes(SystemTest):
         self.assertNotEqual(first["stats"]["step_time_us"], other["stats"]["step_time_us"])
 
     def test_the_configuration_as_run_runs_again(self):
-        # stats.json's configuration is a scenario file: it gives the same result, although it was not asked for one.
-        options = ("--zero=3 --placement=random --seed=3 --mtu=2048 --ack-every=4 --cc-preset=sigcomm15 --oversubscription=2 "
-                   "--ns3::RdmaSwitch::PipelineLatency=300ns")
+        # stats.json's configuration is a scenario file: it gives the same result, although it was
+        # not asked for one.
+        options = (
+            "--zero=3 --placement=random --seed=3 --mtu=2048 --ack-every=4 --cc-preset=sigcomm15"
+            " --oversubscription=2 --ns3::RdmaSwitch::PipelineLatency=300ns"
+        )
         first = self.run_program(small(self) + options)
         scenario = self.write("as-run.json", first.stats["configuration"])
         again = self.run_program(f"dltrain --scenario={scenario}")
@@ -121,8 +169,10 @@ class SameSeedSameBytes(SystemTest):
         self.assertEqual(repeatable(first.stats), repeatable(again.stats))
 
     def test_command_line_overrides_the_file(self):
-        scenario = self.write("s.json", {"training": {"model": "gpt2", "seq": 256, "zero": 0},
-                                         "cluster": {"servers": 2}})
+        scenario = self.write(
+            "s.json",
+            {"training": {"model": "gpt2", "seq": 256, "zero": 0}, "cluster": {"servers": 2}},
+        )
         stats = self.run_program(f"dltrain --scenario={scenario} --zero=1").stats
         self.assertEqual((stats["zero"], stats["servers"], stats["model"]), (1, 2, "gpt2"))
         self.assertEqual(stats["configuration"]["training"]["zero"], 1)
@@ -132,10 +182,18 @@ class Interrupted(SystemTest):
     def test_ctrl_c_leaves_complete_files(self):
         # Some minutes' worth of steps; --no-progress keeps standard error for what must be said.
         words, out = self.command(small(self) + "--steps=100000 --no-progress")
-        process = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   stdin=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(
+            words,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
-            # Files are written as the run goes: a measured step is done when there are more messages than it has.
+            # Files are written as the run goes: a measured step is done when there are more
+            # messages than it has.
             deadline = time.monotonic() + 60
             flows = os.path.join(out, "flows.csv")
             while not os.path.exists(flows) or os.path.getsize(flows) < 2000000:
@@ -174,7 +232,9 @@ class Interrupted(SystemTest):
 
 
 class Captures(SystemTest):
-    """--pcap: tshark reads every frame as RoCEv2, none malformed, and counts what the simulator counted."""
+    """--pcap: tshark reads every frame as RoCEv2, none malformed, and counts what the simulator
+    counted.
+    """
 
     def tshark(self, path, display, *fields):
         command = ["tshark", "-n", "-r", path]
@@ -182,34 +242,55 @@ class Captures(SystemTest):
             command += ["-Y", display]
         if fields:
             command += ["-T", "fields"] + [word for field in fields for word in ("-e", field)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=True,
-                              env={**os.environ, "HOME": self.folder})
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            check=True,
+            env={**os.environ, "HOME": self.folder},
+        )
         return done.stdout.splitlines()
 
     def test_a_link(self):
-        # Two servers of one GPU: 1 MiB all-reduced is 2 messages of 512 KiB each way, 128 packets each.
+        # Two servers of one GPU: 1 MiB all-reduced is 2 messages of 512 KiB each way, 128 packets
+        # each.
         run = self.run_program("collperf --ranks=2 -b 1M --pcap=server-0-switch-0")
         files = [name for name in os.listdir(run.folder) if name.endswith(".pcap")]
         self.assertEqual(len(files), 1, files)
         path = run.path(files[0])
         with open(path, "rb") as file:
-            self.assertIn(file.read(4), (b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d"))  # nanosecond pcap
+            # nanosecond pcap
+            self.assertIn(file.read(4), (b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d"))
         self.assertEqual(run.stats["data_packets"], 2 * 2 * 128)
         if not shutil.which("tshark"):
-            raise unittest.SkipTest("tshark is not installed: only the file's first bytes were looked at")
+            raise unittest.SkipTest(
+                "tshark is not installed: only the file's first bytes were looked at"
+            )
         frames = self.tshark(path, "")
-        # At server 0: 256 packets out, 256 in, and an ACK for each 16 of both; the run ends with the last byte of data, so
-        # that the last ACKs may be missing.
+        # At server 0: 256 packets out, 256 in, and an ACK for each 16 of both; the run ends with
+        # the last byte of data, so that the last ACKs may be missing.
         self.assertLessEqual(len(frames), 2 * (256 + 16))
         self.assertGreaterEqual(len(frames), 2 * (256 + 16) - 2)
         self.assertEqual(self.tshark(path, "_ws.malformed"), [])
         self.assertEqual(len(self.tshark(path, "infiniband.bth")), len(frames))
         opcodes = [int(text) for text in self.tshark(path, "", "infiniband.bth.opcode")]
-        # WRITE First 6, Middle 7, Last with immediate 9, Acknowledge 17: four messages of 128 packets.
-        self.assertEqual({code: opcodes.count(code) for code in set(opcodes)}, {6: 4, 7: 4 * 126, 9: 4, 17: len(frames) - 512})
-        sizes = {int(code): int(size) for code, size in
-                 (line.split("\t") for line in self.tshark(path, "", "infiniband.bth.opcode", "frame.len"))}
-        # Ethernet 14 + IPv4 20 + UDP 8 + BTH 12 + payload + ICRC 4; the FCS is not captured or is (4).
+        # WRITE First 6, Middle 7, Last with immediate 9, Acknowledge 17: four messages of 128
+        # packets.
+        self.assertEqual(
+            {code: opcodes.count(code) for code in set(opcodes)},
+            {6: 4, 7: 4 * 126, 9: 4, 17: len(frames) - 512},
+        )
+        sizes = {
+            int(code): int(size)
+            for code, size in (
+                line.split("\t")
+                for line in self.tshark(path, "", "infiniband.bth.opcode", "frame.len")
+            )
+        }
+        # Ethernet 14 + IPv4 20 + UDP 8 + BTH 12 + payload + ICRC 4; the FCS is not captured or is
+        # (4).
         self.assertIn(sizes[7] - (14 + 20 + 8 + 12 + 4096 + 4), (0, 4))
         self.assertEqual(sizes[6] - sizes[7], 16)
         self.assertEqual(sizes[9] - sizes[7], 4)
@@ -218,7 +299,10 @@ class Captures(SystemTest):
         self.assertEqual(self.tshark(path, "frame.len < ip.len"), [])
 
     def test_pauses_are_in_it(self):
-        run = self.run_program("traffic --pattern=incast --topology=single-switch --hosts=9 --fan-in=8 --bytes=2MB --cc=none --pcap=server-1")
+        run = self.run_program(
+            "traffic --pattern=incast --topology=single-switch --hosts=9 --fan-in=8 --bytes=2MB"
+            " --cc=none --pcap=server-1"
+        )
         self.assertGreater(run.stats["pfc_pauses"], 0)
         if not shutil.which("tshark"):
             raise unittest.SkipTest("tshark is not installed")
@@ -232,7 +316,9 @@ class NsAttributes(SystemTest):
         # 30 steps of a ring over one switch: 200 ns less in each.
         times = {}
         for latency in ("500ns", "300ns"):
-            run = self.run_program(f"collperf --ranks=16 -b 64K --ns3::RdmaSwitch::PipelineLatency={latency}")
+            run = self.run_program(
+                f"collperf --ranks=16 -b 64K --ns3::RdmaSwitch::PipelineLatency={latency}"
+            )
             times[latency] = run.stats["collectives"][0]["time_us"]
         self.assertAlmostEqual(times["500ns"] - times["300ns"], 30 * 0.2, delta=0.3)
         plain = self.run_program("collperf --ranks=16 -b 64K --switch-latency=300ns")
@@ -241,42 +327,60 @@ class NsAttributes(SystemTest):
     def test_what_ns3_can_print(self):
         run = self.run_program("dltrain --PrintAttributes=ns3::RdmaSwitch")
         self.assertIn("PipelineLatency", run.out)
-        self.assertTrue(re.search(r"DcqcnCongestionOps", self.run_program("dltrain --PrintTypeIds").out))
+        self.assertTrue(
+            re.search(r"DcqcnCongestionOps", self.run_program("dltrain --PrintTypeIds").out)
+        )
 
 
 class ManySteps(SystemTest):
-    """Memory does not grow with the number of steps: what is listed is of the first ones, sums and means are of all."""
+    """Memory does not grow with the number of steps: what is listed is of the first ones, sums and
+    means are of all.
+    """
 
     def run_steps(self, steps):
         layers = [{"name": "layer", "parameters": 1024, "flops": 1.0e9}]
         model = self.write("tiny.json", {"name": "tiny", "sequence": 256, "layers": layers})
-        return self.run_program(f"dltrain --model={model} --gpus=2 --gpus-per-server=2 --servers=1 --micro-batch=1 --warmup=1 --zero=2 "
-                                f"--steps={steps} --report=0 --timeline=0")
+        return self.run_program(
+            f"dltrain --model={model} --gpus=2 --gpus-per-server=2 --servers=1 --micro-batch=1"
+            f" --warmup=1 --zero=2 --steps={steps} --report=0 --timeline=0"
+        )
 
     def test_memory_and_lists(self):
-        # A reduce-scatter and an all-gather a step; calls of a GPU a step: forward, backward, two collectives, optimizer.
+        # A reduce-scatter and an all-gather a step; calls of a GPU a step: forward, backward, two
+        # collectives, optimizer.
         few, some, many = (self.run_steps(steps) for steps in (10, 20_000, 250_000))
-        self.assertEqual((len(few.stats["collectives"]), few.stats["collectives_left_out"]), (20, 0))
-        self.assertEqual((len(few.stats["step_times_us"]), few.stats["step_times_left_out"]), (10, 0))
+        self.assertEqual(
+            (len(few.stats["collectives"]), few.stats["collectives_left_out"]), (20, 0)
+        )
+        self.assertEqual(
+            (len(few.stats["step_times_us"]), few.stats["step_times_left_out"]), (10, 0)
+        )
         for run, steps in ((some, 20_000), (many, 250_000)):
             stats = run.stats
             self.assertEqual(stats["steps_measured"], steps)
-            self.assertEqual([one["step"] for one in stats["collectives"]], [1 + i // 2 for i in range(10_000)])
+            self.assertEqual(
+                [one["step"] for one in stats["collectives"]], [1 + i // 2 for i in range(10_000)]
+            )
             self.assertEqual(stats["collectives_left_out"], 2 * steps - 10_000)
             self.assertEqual(len(stats["step_times_us"]), min(steps, 100_000))
             self.assertEqual(stats["step_times_left_out"], max(0, steps - 100_000))
-            # All steps are alike, so means of all of them are those of ten; a GPU sends half of 2 x 1,024 B and 2 x 1,024 B.
+            # All steps are alike, so means of all of them are those of ten; a GPU sends half of 2 x
+            # 1,024 B and 2 x 1,024 B.
             for key in ("step_time_us", "compute_time_us", "communication_time_us"):
                 self.assertWithin(stats[key], few.stats[key], 1e-6, key)
             self.assertEqual(stats["bytes_sent_per_gpu"], few.stats["bytes_sent_per_gpu"])
-        # Between these: 80,000 numbers more in a list of stats.json, no more. Records of steps were 6 kB each.
+        # Between these: 80,000 numbers more in a list of stats.json, no more. Records of steps were
+        # 6 kB each.
         self.assertLess(many.stats["peak_rss_bytes"] - some.stats["peak_rss_bytes"], 230_000 * 200)
 
     def test_calls_log_ends_with_the_first_steps(self):
         """Of 2 x 5 x 250,000 calls one GPU's of the first 200,000 steps."""
         run = self.run_steps(250_000)
         with open(run.path("calls.log"), encoding="utf-8") as file:
-            self.assertRegex(file.readline(), r"^# calls of the measured steps, the first 200000, .*; only every 2th rank\n$")
+            self.assertRegex(
+                file.readline(),
+                r"^# calls of the measured steps, the first 200000, .*; only every 2th rank\n$",
+            )
             rows, last = 0, ""
             for last in file:
                 rows += 1

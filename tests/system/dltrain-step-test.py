@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""dltrain: how long a step takes, what of it is computing, and how many bytes each ZeRO stage moves."""
+"""dltrain: how long a step takes, what of it is computing, and how many bytes each ZeRO stage
+moves.
+"""
 
 from _system_test import SystemTest, main
 
-PARAMETERS = 4 << 20   # of the model below
-PSI = 2 * PARAMETERS   # bytes in bf16
+PARAMETERS = 4 << 20  # of the model below
+PSI = 2 * PARAMETERS  # bytes in bf16
 
 
 def small_model(test):
-    """Four equal layers. Parameters are divisible by ranks and buckets, so that nothing is rounded."""
+    """Four equal layers. Parameters are divisible by ranks and buckets, so that nothing is
+    rounded.
+    """
     layers = [{"name": name, "parameters": PARAMETERS // 4, "flops": 2.0e9} for name in "abcd"]
     return test.write("small.json", {"name": "small", "sequence": 128, "layers": layers})
 
@@ -34,11 +38,18 @@ class DefaultJob(SystemTest):
         run = self.run_program("dltrain --model=bloom560m --zero=2")
         stats = run.stats
         self.assertTrue(stats["completed"])
-        self.assertEqual((stats["gpus"], stats["servers"], stats["parameters"]), (128, 16, 559214592))
+        self.assertEqual(
+            (stats["gpus"], stats["servers"], stats["parameters"]), (128, 16, 559214592)
+        )
         self.assertEqual(run.status, 0)
 
-        # A step is computing plus what communication it waits for; calls.log tells both apart independently.
-        self.assertAlmostEqual(stats["step_time_us"], stats["compute_time_us"] + stats["exposed_communication_time_us"], places=3)
+        # A step is computing plus what communication it waits for; calls.log tells both apart
+        # independently.
+        self.assertAlmostEqual(
+            stats["step_time_us"],
+            stats["compute_time_us"] + stats["exposed_communication_time_us"],
+            places=3,
+        )
         records = calls(run)
         compute = [0.0] * 128
         for call in records:
@@ -47,14 +58,19 @@ class DefaultJob(SystemTest):
         self.assertWithin(sum(compute) / 128, stats["compute_time_us"], 1e-6)
         first = min(float(call["start_us"]) for call in records)
         last = max(float(call["end_us"]) for call in records)
-        # Ranks enter the measured step one after another, as they leave the warm-up's; the step counts from the last.
+        # Ranks enter the measured step one after another, as they leave the warm-up's; the step
+        # counts from the last.
         self.assertGreaterEqual(last - first, stats["step_time_us"] * (1 - 1e-9))
         self.assertLess(last - first, stats["step_time_us"] * 1.02)
         communication = [[] for _ in range(128)]
         for call in records:
             if call["kind"] == "collective":
-                communication[int(call["rank"])].append((float(call["start_us"]), float(call["end_us"])))
-        self.assertWithin(sum(map(busy_us, communication)) / 128, stats["communication_time_us"], 0.01)
+                communication[int(call["rank"])].append(
+                    (float(call["start_us"]), float(call["end_us"]))
+                )
+        self.assertWithin(
+            sum(map(busy_us, communication)) / 128, stats["communication_time_us"], 0.01
+        )
         # Overlap: less waits than runs.
         self.assertLess(stats["exposed_communication_time_us"], stats["communication_time_us"])
 
@@ -63,10 +79,12 @@ class DefaultJob(SystemTest):
         for op in ("reduce_scatter", "all_gather"):
             self.assertWithin(stats["bytes_sent_per_gpu"][op], psi * 127 / 128, 1e-5)
         self.assertEqual(set(stats["bytes_sent_per_gpu"]), {"reduce_scatter", "all_gather"})
-        # A flat ring over 16 servers: one GPU of each sends over the network, so 16/128 of all bytes.
+        # A flat ring over 16 servers: one GPU of each sends over the network, so 16/128 of all
+        # bytes.
         sent = sum(stats["bytes_sent_per_gpu"].values()) * 128
         self.assertWithin(stats["message_bytes"], sent * 16 / 128, 1e-6)
-        # No faster than the busiest NIC; no slower than computing and then communicating, with 25% on top.
+        # No faster than the busiest NIC; no slower than computing and then communicating, with 25%
+        # on top.
         network_us = sum(stats["bytes_sent_per_gpu"].values()) * 4178 / 4096 * 8e-3 / 100
         self.assertGreater(busy_us(sum(communication, [])), network_us)
         self.assertLess(stats["step_time_us"], stats["compute_time_us"] + 1.25 * network_us)
@@ -82,12 +100,16 @@ class DefaultJob(SystemTest):
         # 8 x 3.5 links a packet ... the whole run, with warm-up: about 64 million frame-hops.
         self.assertWithin(stats["frame_hops"], 64e6, 0.05)
         self.assertLess(stats["peak_rss_bytes"], 2 << 30)
-        # Samples: 512 a step. TFLOP/s: 3 x forward; 6 FLOPs a parameter and token and the attention on top.
+        # Samples: 512 a step. TFLOP/s: 3 x forward; 6 FLOPs a parameter and token and the attention
+        # on top.
         self.assertWithin(stats["samples_per_s"], 512 / stats["step_time_us"] * 1e6, 1e-9)
         tokens = 4 * 2048
-        self.assertGreater(stats["tflops_per_gpu"], 6 * 559214592 * tokens / stats["step_time_us"] * 1e-6)
+        self.assertGreater(
+            stats["tflops_per_gpu"], 6 * 559214592 * tokens / stats["step_time_us"] * 1e-6
+        )
         self.assertLess(stats["tflops_per_gpu"], 312)
-        # Model FLOPs utilization: over the 312 TFLOP/s that an A100 does in bf16 (NVIDIA's data sheet).
+        # Model FLOPs utilization: over the 312 TFLOP/s that an A100 does in bf16 (NVIDIA's data
+        # sheet).
         self.assertEqual(stats["peak_tflops_per_gpu"], 312)
         self.assertWithin(stats["mfu"], stats["tflops_per_gpu"] / 312, 1e-12)
         self.assertIn(f"TFLOP/s per GPU, MFU {100 * stats['mfu']:.1f}% of 312\n", run.out)
@@ -99,17 +121,21 @@ class DefaultJob(SystemTest):
 
 
 class ZeroVolumes(SystemTest):
-    """Bytes a GPU sends in a step, n = 32 GPUs of 4 servers, psi bytes of gradients, m micro-batches:
+    """Bytes a GPU sends in a step, n = 32 GPUs of 4 servers, psi bytes of gradients, m
+    micro-batches:
 
         stage 0   all-reduce once                            2 psi (n-1)/n
         stage 1   reduce-scatter once, all-gather once       2 psi (n-1)/n
         stage 2   reduce-scatter m times, all-gather once    (m + 1) psi (n-1)/n
         stage 3   all-gather 2 m times, reduce-scatter m     3 m psi (n-1)/n
 
-    (Rajbhandari et al., SC'20, section 7; m = accumulation.)"""
+    (Rajbhandari et al., SC'20, section 7; m = accumulation.)
+    """
 
     def step(self, options):
-        run = self.run_program(f"dltrain --model={small_model(self)} --servers=4 --buckets=1MiB " + options)
+        run = self.run_program(
+            f"dltrain --model={small_model(self)} --servers=4 --buckets=1MiB " + options
+        )
         return run.stats
 
     def test_bytes_of_every_stage(self):
@@ -129,16 +155,21 @@ class ZeroVolumes(SystemTest):
                     listed = {}
                     for one in stats["collectives"]:
                         factor = 2 if one["op"] == "all_reduce" else 1
-                        listed[one["op"]] = listed.get(one["op"], 0) + factor * one["bytes"] * 31 / 32
+                        listed[one["op"]] = (
+                            listed.get(one["op"], 0) + factor * one["bytes"] * 31 / 32
+                        )
                     self.assertEqual(listed, volume)
-                    # Four servers in a ring: one GPU of each sends to the next one. (Without warm-up: messages count
-                    # from when the last GPU has ended it, and the first may be ahead.)
+                    # Four servers in a ring: one GPU of each sends to the next one. (Without
+                    # warm-up: messages count from when the last GPU has ended it, and the first may
+                    # be ahead.)
                     whole = self.step(f"--zero={zero} --accumulation={m} --warmup=0")
                     self.assertEqual(whole["bytes_sent_per_gpu"], volume)
                     self.assertEqual(whole["message_bytes"], 4 * sum(volume.values()))
 
     def test_stage_3_is_slower_than_2_and_2_than_none(self):
-        times = {zero: self.step(f"--zero={zero} --accumulation=2")["step_time_us"] for zero in (1, 2, 3)}
+        times = {
+            zero: self.step(f"--zero={zero} --accumulation=2")["step_time_us"] for zero in (1, 2, 3)
+        }
         self.assertLess(times[1], times[2])
         self.assertLess(times[2], times[3])
 
@@ -157,7 +188,9 @@ class StepTimes(SystemTest):
         return self.run_program(f"dltrain --model={model} --seq=1024 " + options).stats
 
     def test_one_gpu_communicates_nothing(self):
-        stats = self.step("--server=pcie4-a100 --gpus-per-server=1 --gpus=1 --servers=1 --topology=single-switch")
+        stats = self.step(
+            "--server=pcie4-a100 --gpus-per-server=1 --gpus=1 --servers=1 --topology=single-switch"
+        )
         self.assertEqual(sum(stats["bytes_sent_per_gpu"].values()), 0)
         self.assertAlmostEqual(stats["exposed_communication_time_us"], 0, delta=1)
         self.assertEqual(stats["messages"], 0)
@@ -173,22 +206,30 @@ class StepTimes(SystemTest):
         self.assertLess(on["step_time_us"], off["step_time_us"])
         self.assertAlmostEqual(on["compute_time_us"], off["compute_time_us"], places=3)
         self.assertEqual(on["bytes_sent_per_gpu"], off["bytes_sent_per_gpu"])
-        # Without overlap all communication is exposed, and so is waiting for the last rank of each collective.
+        # Without overlap all communication is exposed, and so is waiting for the last rank of each
+        # collective.
         self.assertWithin(off["exposed_communication_time_us"], off["communication_time_us"], 0.01)
 
     def test_gpus_and_networks_change_the_result(self):
-        # FIELD.md, 5. More servers: the same bytes a GPU but for (n-1)/n, in more and smaller messages.
+        # FIELD.md, 5. More servers: the same bytes a GPU but for (n-1)/n, in more and smaller
+        # messages.
         two = self.step("--gpus=16 --servers=2")
         four = self.step("--servers=4")
         self.assertNotEqual(two["step_time_us"], four["step_time_us"])
-        self.assertWithin(sum(four["bytes_sent_per_gpu"].values()) / sum(two["bytes_sent_per_gpu"].values()), (31 / 32) / (15 / 16), 1e-5)
+        self.assertWithin(
+            sum(four["bytes_sent_per_gpu"].values()) / sum(two["bytes_sent_per_gpu"].values()),
+            (31 / 32) / (15 / 16),
+            1e-5,
+        )
         # Two links to the next server instead of four or six: fewer frame-hops and less time.
         one_switch = self.step("--servers=4 --topology=single-switch")
         self.assertLess(one_switch["frame_hops"], four["frame_hops"])
         self.assertLess(one_switch["step_time_us"], four["step_time_us"])
         # Faster NICs expose less. Twice the rate at least halves what is left after overlap.
         fast = self.step("--servers=4 --nic=200GbE")
-        self.assertLess(fast["exposed_communication_time_us"], 0.55 * four["exposed_communication_time_us"])
+        self.assertLess(
+            fast["exposed_communication_time_us"], 0.55 * four["exposed_communication_time_us"]
+        )
         # Faster GPUs compute less.
         h100 = self.step("--servers=4 --gpu=H100")
         self.assertLess(h100["compute_time_us"], four["compute_time_us"])
@@ -207,8 +248,13 @@ class StepTimes(SystemTest):
         self.assertWithin(three["measured_from_us"], 2 * one["measured_from_us"], 0.02)
 
     def test_measured_profile_replaces_the_roofline(self):
-        profile = self.write("profile.json", {"optimizer_us": 1000, "layers": {"*": {"forward_us": 500, "backward_us": 1500}}})
-        stats = self.run_program(f"dltrain --model={small_model(self)} --servers=2 --profile={profile} --accumulation=2").stats
+        profile = self.write(
+            "profile.json",
+            {"optimizer_us": 1000, "layers": {"*": {"forward_us": 500, "backward_us": 1500}}},
+        )
+        stats = self.run_program(
+            f"dltrain --model={small_model(self)} --servers=2 --profile={profile} --accumulation=2"
+        ).stats
         # 4 layers x (500 + 1500) us x 2 micro-batches + 1000 us
         self.assertAlmostEqual(stats["compute_time_us"], 4 * 2000 * 2 + 1000, places=6)
 

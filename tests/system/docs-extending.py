@@ -196,8 +196,7 @@ class Extending(unittest.TestCase):
             )
             if done.returncode:
                 raise AssertionError(
-                    f"{', '.join(PAGES)}: do not build\n"
-                    f"{done.stdout[-6000:]}{done.stderr[-6000:]}"
+                    f"{', '.join(PAGES)}: do not build\n{done.stdout[-6000:]}{done.stderr[-6000:]}"
                 )
         built = os.path.join(cls.folder, ".ns3", "ns-3.37", "build", "scratch")
         cls.programs = os.path.join(cls.folder, "programs")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 120
-"""docs/options.md and docs/attributes.md are made of what the programs say of themselves, and are
-current.
+"""docs/options.md, docs/attributes.md and scripts/report-page/options.json are made of what the
+programs say of themselves, and are current.
 
-    docs-generated.py --update     writes both pages anew (programs have to be built)
+    docs-generated.py --update     writes them anew (programs have to be built)
 """
 
 import json
@@ -72,21 +72,20 @@ class Option:
         self.text = ""
         self.name = re.search(r"--([a-z0-9-]+)", left).group(1)
 
-    def finish(self, paths):
+    def finish(self, described):
         match = re.match(r"(.*?)(?: \[default:? (.*)\])?(?: \(JSON: \S+\))?$", self.text)
         self.help, self.default = match.group(1), match.group(2) or ""
-        self.path = paths.get(self.name, "")
+        self.path = described[self.name].get("path", "")
+        self.attributes = tuple(described[self.name].get("attributes", []))
         return self
 
     def key(self):
-        return self.name, self.left, self.help, self.default, self.path
+        return self.name, self.left, self.help, self.default, self.path, self.attributes
 
 
 def options_of(program):
-    """Groups in their order, and the options of --help, with the paths of --help=options."""
-    paths = {
-        o["name"]: o.get("path", "") for o in json.loads(say(program, "--help=options"))["options"]
-    }
+    """Groups in their order, and the options of --help, with what --help=options says of them."""
+    described = {o["name"]: o for o in json.loads(say(program, "--help=options"))["options"]}
     groups, found = [], []
     for line in say(program, "--help").split("\n"):
         if line.startswith(" " * 32) and found and groups:
@@ -101,13 +100,13 @@ def options_of(program):
             if match.group(1) in ("Examples",) or match.group(1).startswith("Names "):
                 break
             groups.append(match.group(1))
-    if {o.name for o in found} != set(paths):
+    if {o.name for o in found} != set(described):
         raise AssertionError(
             f"{program}: --help and --help=options differ: "
-            f"{sorted({o.name for o in found} ^ set(paths))}"
+            f"{sorted({o.name for o in found} ^ set(described))}"
         )
     used = [group for group in groups if any(o.group == group for o in found)]
-    return used, [o.finish(paths) for o in found]
+    return used, [o.finish(described) for o in found]
 
 
 def lists_of(program):
@@ -146,15 +145,19 @@ def options_page():
         "",
         MADE,
         "",
-        "Every option of the three programs, from their `--help`. [Attributes](attributes.md) are "
-        "those of ns-3; "
-        "[outputs](outputs.md) are described elsewhere.",
+        (
+            "Every option of the three programs, from their `--help`. [Attributes](attributes.md)"
+            " are those of ns-3; [outputs](outputs.md) are described elsewhere."
+        ),
         "",
-        "An option can stand on the command line (`--mtu=1024`) or, at its path, in a scenario "
-        'file (`/fabric/mtu`: `{"fabric": {"mtu": 1024}}`, `--scenario=FILE.json`); the command '
-        "line wins. In Python it is an argument with underscores (`mtu=1024`). Sizes: 40MB = 40 * "
-        "10^6 bytes, 25MiB and 25M = 25 * 2^20. Times: 500ns, 1us, 2ms. Rates: 100Gbps. An option "
-        "that is not in all programs, or has another default in one, names its programs.",
+        (
+            "An option can stand on the command line (`--mtu=1024`) or, at its path, in a scenario"
+            ' file (`/fabric/mtu`: `{"fabric": {"mtu": 1024}}`, `--scenario=FILE.json`); the'
+            " command line wins. In Python it is an argument with underscores (`mtu=1024`). Sizes:"
+            " 40MB = 40 * 10^6 bytes, 25MiB and 25M = 25 * 2^20. Times: 500ns, 1us, 2ms. Rates:"
+            " 100Gbps. An option that is not in all programs, or has another default in one, names"
+            " its programs; one that is an [attribute](attributes.md) of ns-3 names that."
+        ),
         "",
     ]
     lines += [
@@ -172,17 +175,16 @@ def options_page():
         # Options of one name stand together, in the order of their first.
         mine = [(key, programs) for (of, key), programs in rows.items() if of == group]
         names = list(dict.fromkeys(key[0] for key, _ in mine))
-        for name, left, text, default, path in sorted(
-            (key for key, _ in mine), key=lambda key: names.index(key[0])
-        ):
-            programs = rows[(group, (name, left, text, default, path))]
+        for key in sorted((key for key, _ in mine), key=lambda key: names.index(key[0])):
+            _, left, text, default, path, attributes = key
+            programs = rows[(group, key)]
             letter = re.match(r"(-\w), (.*)$", left)
             shown = f"{code(letter.group(1))}, {code(letter.group(2))}" if letter else code(left)
             lines.append(
                 row(
                     shown,
                     code(path) if path else "",
-                    cell(text),
+                    ", ".join([cell(text), *map(code, attributes)]),
                     cell(default),
                     "" if programs == NAMES else ", ".join(programs),
                 )
@@ -200,6 +202,30 @@ def options_page():
             lines += [f"### `{what}`{of}", "", cell(title) + ".", "", row("name", ""), "|---|---|"]
             lines += [row(code(name), cell(text)) for name, text in entries] + [""]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def option_words():
+    """JSON paths of options, and of each its group and what it is: for the report, which runs
+    without the programs. "all": of whatever program; under a program's name what is otherwise
+    there.
+    """
+    words = {
+        program: {
+            option["path"]: [option["group"], option["description"]]
+            for option in json.loads(say(program, "--list=options"))["options"]
+            if "path" in option
+        }
+        for program in NAMES
+    }
+    shared = {}
+    for mine in words.values():
+        for path, word in mine.items():
+            shared.setdefault(path, word)
+    own = {
+        program: {path: word for path, word in mine.items() if shared[path] != word}
+        for program, mine in words.items()
+    }
+    return json.dumps({"all": shared, **own}, indent=1) + "\n"
 
 
 # ---- attributes
@@ -237,13 +263,15 @@ def attributes_page():
         "",
         MADE,
         "",
-        "Every attribute of the module `contrib/rdma`, from `--PrintAttributes=TYPE`. Any of them "
-        "is an option of any program: `--ns3::RdmaSwitch::PipelineLatency=300ns`; in a scenario "
-        'file `{"ns3": {"ns3::RdmaSwitch::PipelineLatency": "300ns"}}`; in Python '
-        '`**{"ns3::RdmaSwitch::PipelineLatency": "300ns"}`. Attributes go before what '
-        "[options](options.md) set. Defaults are the module's; the programs choose some otherwise, "
-        "which `stats.json` (`configuration`) shows. What they "
-        "do is told in [rdma.rst](../contrib/rdma/doc/rdma.rst), trace sources and paths too.",
+        (
+            "Every attribute of the module `contrib/rdma`, from `--PrintAttributes=TYPE`. Any of"
+            " them is an option of any program: `--ns3::RdmaSwitch::PipelineLatency=300ns`; in a"
+            ' scenario file `{"ns3": {"ns3::RdmaSwitch::PipelineLatency": "300ns"}}`; in Python'
+            ' `**{"ns3::RdmaSwitch::PipelineLatency": "300ns"}`. Attributes go before what'
+            " [options](options.md) set. Defaults are the module's; the programs choose some"
+            " otherwise, which `stats.json` (`configuration`) shows. What they do is told in"
+            " [rdma.rst](../contrib/rdma/doc/rdma.rst), trace sources and paths too."
+        ),
         "",
     ]
     own = {type_id: [a for a in attributes_of(type_id) if a[0] == type_id] for type_id in ids}
@@ -285,6 +313,32 @@ class Generated(unittest.TestCase):
 
     def test_options(self):
         self.current("docs/options.md", options_page())
+
+    def test_words_of_the_report(self):
+        self.current("scripts/report-page/options.json", option_words())
+
+    def test_there_is_no_second_description(self):
+        """What scripts say of options is what the programs say: no list of their own has them."""
+        self.assertEqual(
+            sorted(json.loads(read("scripts/report-page/meanings.json"))), ["files", "stats"]
+        )
+        helps = {
+            option["help"]
+            for program in NAMES
+            for option in json.loads(say(program, "--list=options"))["options"]
+            if len(option["help"].split()) > 4
+        }
+        self.assertGreater(len(helps), 50)
+        for folder, _, names in os.walk(os.path.join(ROOT, "scripts")):
+            for name in names:
+                path = os.path.relpath(os.path.join(folder, name), ROOT)
+                # (meanings.json is of results, which may be called as what made them.)
+                if name.endswith((".json", ".js", ".py")) and name not in (
+                    "options.json",
+                    "meanings.json",
+                ):
+                    text = read(path)
+                    self.assertEqual([said for said in helps if said in text], [], path)
 
     def test_attributes(self):
         self.current("docs/attributes.md", attributes_page())

@@ -131,11 +131,15 @@ class Links(unittest.TestCase):
         with tempfile.TemporaryDirectory() as root:
             os.makedirs(os.path.join(root, "docs"))
             files = {
-                "README.md": "# A\n\n## B c\n\n## B c\n"
-                "[x](docs/y.md#z-1) [w](#b-c-1) [v](#b-c-2) `[no](link)`\n\n"
-                "    [no](link)\n\n```\n[no](link)\n```\n",
-                "docs/y.md": "# Y\n\n## Z\n"
-                "[up](../../out.md) [gone](gone.md) [at](https://example.org)\n## Z\n",
+                "README.md": (
+                    "# A\n\n## B c\n\n## B c\n"
+                    "[x](docs/y.md#z-1) [w](#b-c-1) [v](#b-c-2) `[no](link)`\n\n"
+                    "    [no](link)\n\n```\n[no](link)\n```\n"
+                ),
+                "docs/y.md": (
+                    "# Y\n\n## Z\n"
+                    "[up](../../out.md) [gone](gone.md) [at](https://example.org)\n## Z\n"
+                ),
                 "docs/lonely.md": "# L\n",
             }
             for name, text in files.items():

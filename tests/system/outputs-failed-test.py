@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A disk that is full: one clear error, a status that is not 0, whole lines, no half-written file left. And old results go."""
+"""A disk that is full: one clear error, a status that is not 0, whole lines, no half-written file
+left. And old results go.
+"""
 
 import json
 import os
@@ -27,7 +29,9 @@ class FullDisk(SystemTest):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # the write fails, with EFBIG
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-        return subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=120, preexec_fn=confine)
+        return subprocess.run(
+            words, cwd=self.folder, capture_output=True, text=True, timeout=120, preexec_fn=confine
+        )
 
     def lines(self):
         layers = [{"name": "layer", "parameters": 4 << 20, "flops": 1.0e9}]
@@ -69,9 +73,14 @@ class FullDisk(SystemTest):
                 # Where stats.json should go a folder stands, so the rename fails.
                 os.makedirs(os.path.join(out, "stats.json", "in the way"))
                 words, _ = self.command(line, out)
-                done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=120)
+                done = subprocess.run(
+                    words, cwd=self.folder, capture_output=True, text=True, timeout=120
+                )
                 self.assertEqual(done.returncode, 1, done.stderr)
-                self.assertRegex(done.stderr, r"(?m)^\w+: error: .*/stats.json: cannot be written: Is a directory")
+                self.assertRegex(
+                    done.stderr,
+                    r"(?m)^\w+: error: .*/stats.json: cannot be written: Is a directory",
+                )
                 self.assertNotIn("stats.json.part", os.listdir(out))
 
 
@@ -90,7 +99,9 @@ class OldResults(SystemTest):
         second = os.listdir(out)
         self.assertIn("capture.pcapng", second)
         self.assertFalse([name for name in second if name.endswith(".pcap")])
-        self.run_program(small + f"--flows={flows} --pcap=all --pcap-size=10kB --pcap-files=3", out=out)
+        self.run_program(
+            small + f"--flows={flows} --pcap=all --pcap-size=10kB --pcap-files=3", out=out
+        )
         third = os.listdir(out)
         self.assertIn("server-0-0.0.pcap", third)
         self.assertNotIn("capture.pcapng", third)
@@ -98,7 +109,8 @@ class OldResults(SystemTest):
             "notes.txt": b"mine",
             "my.pcap": b"mine",
             "eth-0.pcap": b"mine",
-            "tcpdump-0.pcap": struct.pack("=6I", 0xA1B2C3D4, 4 << 16 | 2, 0, 0, 65535, 1),  # microseconds
+            # microseconds
+            "tcpdump-0.pcap": struct.pack("=6I", 0xA1B2C3D4, 4 << 16 | 2, 0, 0, 65535, 1),
         }
         for name, content in others.items():
             with open(os.path.join(out, name), "wb") as file:
@@ -107,9 +119,23 @@ class OldResults(SystemTest):
             with open(os.path.join(out, name), "w", encoding="utf-8") as file:
                 file.write("old\n")
         self.run_program(small + "--bytes=1MB", out=out)
-        self.assertEqual(sorted(os.listdir(out)),
-                         sorted(["attribution.csv", "flows.csv", "links.csv", "network_events.log", "report.html", "slowdown.csv",
-                                 "stats.json", "timeline.json", "topology.json", *others]))
+        self.assertEqual(
+            sorted(os.listdir(out)),
+            sorted(
+                [
+                    "attribution.csv",
+                    "flows.csv",
+                    "links.csv",
+                    "network_events.log",
+                    "report.html",
+                    "slowdown.csv",
+                    "stats.json",
+                    "timeline.json",
+                    "topology.json",
+                    *others,
+                ]
+            ),
+        )
         for name, content in others.items():
             with open(os.path.join(out, name), "rb") as file:
                 self.assertEqual(file.read(), content)
@@ -129,7 +155,11 @@ class OldResults(SystemTest):
         self.assertIn(" 1 flow, 20.0 kB", run.out)
 
     def test_error_lines(self):
-        for option in ("--ns3::RdmaNic::Mtu=1000", "--pcap=nobody", "--ns3::RdmaSwitch::BufferPer100G=100"):
+        for option in (
+            "--ns3::RdmaNic::Mtu=1000",
+            "--pcap=nobody",
+            "--ns3::RdmaSwitch::BufferPer100G=100",
+        ):
             self.refuse(f"traffic --topology=single-switch --hosts=4 --bytes=1MB {option}")
 
 

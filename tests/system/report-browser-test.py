@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""report.html in a real browser: no error, no request, not too much in it; zoom, slider, tooltips, keys, colours; hostile names are text."""
+"""report.html in a real browser: no error, no request, not too much in it; zoom, slider, tooltips,
+keys, colours; hostile names are text.
+"""
 
 import csv
 import json
@@ -30,21 +32,35 @@ for (const svg of document.querySelectorAll(".chart svg")) {
 }
 return found;
 """
-KEY = "arguments[0].dispatchEvent(new KeyboardEvent('keydown', {key: arguments[1], bubbles: true, cancelable: true}));"
+KEY = (
+    "arguments[0].dispatchEvent(new KeyboardEvent('keydown', {key: arguments[1], bubbles: true,"
+    " cancelable: true}));"
+)
 
 
 class BrowserTest(SystemTest):
     def open(self, path, width=1280, dark=False):
-        """The page in a new browser; no error, no request, no more than a browser draws at once, and nothing wider than the window."""
+        """The page in a new browser; no error, no request, no more than a browser draws at once,
+        and nothing wider than the window.
+        """
         self.assertLess(os.path.getsize(path), MOST_BYTES)
         browser = start_browser(self, width, dark)
         requested(browser)
         browser.get("file://" + path)
-        self.assertEqual(browser.execute_script("return document.documentElement.dataset.ready"), "yes")
+        self.assertEqual(
+            browser.execute_script("return document.documentElement.dataset.ready"), "yes"
+        )
         self.assertEqual(browser.get_log("browser"), [])
-        self.assertEqual({url for url in requested(browser) if not url.startswith("data:")}, {"file://" + path})
-        self.assertLess(browser.execute_script("return document.getElementsByTagName('*').length"), MOST_ELEMENTS)
-        self.assertLessEqual(browser.execute_script("return document.documentElement.scrollWidth - innerWidth"), 0)
+        self.assertEqual(
+            {url for url in requested(browser) if not url.startswith("data:")}, {"file://" + path}
+        )
+        self.assertLess(
+            browser.execute_script("return document.getElementsByTagName('*').length"),
+            MOST_ELEMENTS,
+        )
+        self.assertLessEqual(
+            browser.execute_script("return document.documentElement.scrollWidth - innerWidth"), 0
+        )
         self.assertEqual(browser.execute_script(OVERLAPS), [])
         return browser
 
@@ -52,19 +68,33 @@ class BrowserTest(SystemTest):
         return browser.find_element("css selector", selector)
 
     def tooltip(self, browser):
-        self.assertFalse(browser.execute_script("return document.getElementById('tooltip').hidden"), "no tooltip")
-        rows = browser.execute_script("return [...document.querySelectorAll('#tooltip tr')].map((r) => [...r.cells].map((c) => c.textContent))")
-        return browser.execute_script("return document.querySelector('#tooltip strong').textContent"), [[text.replace("\u00a0", " ") for text in row] for row in rows]
+        self.assertFalse(
+            browser.execute_script("return document.getElementById('tooltip').hidden"), "no tooltip"
+        )
+        rows = browser.execute_script(
+            "return [...document.querySelectorAll('#tooltip tr')].map((r) => [...r.cells].map((c)"
+            " => c.textContent))"
+        )
+        return browser.execute_script(
+            "return document.querySelector('#tooltip strong').textContent"
+        ), [[text.replace("\u00a0", " ") for text in row] for row in rows]
 
     def press(self, browser, selector, key):
         node = self.find(browser, selector)
         browser.execute_script("arguments[0].focus({preventScroll: true});" + KEY, node, key)
 
     def box(self, browser, selector):
-        return browser.execute_script("const r = arguments[0].getBoundingClientRect(); return [r.left, r.top, r.width, r.height]", self.find(browser, selector))
+        return browser.execute_script(
+            (
+                "const r = arguments[0].getBoundingClientRect(); return [r.left, r.top, r.width,"
+                " r.height]"
+            ),
+            self.find(browser, selector),
+        )
 
     def drag(self, browser, start, end, y):
         from selenium.webdriver import ActionChains
+
         chain = ActionChains(browser)
         pointer = chain.w3c_actions.pointer_action
         pointer.move_to_location(round(start), round(y))
@@ -77,38 +107,69 @@ class BrowserTest(SystemTest):
     # ---- the default run
 
     def test_words_and_bars(self):
-        """The critical path tells its parts in words; bars of different kinds never cover one another."""
-        run = self.run_program("dltrain --model=gpt2 --servers=3 --topology=leaf-spine --nics-per-server=8")
+        """The critical path tells its parts in words; bars of different kinds never cover one
+        another.
+        """
+        run = self.run_program(
+            "dltrain --model=gpt2 --servers=3 --topology=leaf-spine --nics-per-server=8"
+        )
         path = run.stats["critical_path"]
-        keys = {hop["why"] for hop in path["hops"] if hop["why"]}.union(*(call.get("parts_us") or {} for call in path["path"]))
+        keys = {hop["why"] for hop in path["hops"] if hop["why"]}.union(
+            *(call.get("parts_us") or {} for call in path["path"])
+        )
         self.assertIn("throttled", keys)
-        self.assertEqual(report(run.folder).returncode, 0)  # by this tree's script, wherever the program's is
+        # by this tree's script, wherever the program's is
+        self.assertEqual(report(run.folder).returncode, 0)
         browser = self.open(run.path("report.html"))
-        read = "document.querySelectorAll('#critical details').forEach((d) => { d.open = true; d.dispatchEvent(new Event('toggle')); });"
-        read += "return [...document.querySelectorAll('#critical td')].map((c) => c.textContent.replace(/\\u00a0/g, ' '))"
+        read = (
+            "document.querySelectorAll('#critical details').forEach((d) => { d.open = true;"
+            " d.dispatchEvent(new Event('toggle')); });"
+        )
+        read += (
+            "return [...document.querySelectorAll('#critical td')].map((c) =>"
+            " c.textContent.replace(/\\u00a0/g, ' '))"
+        )
         cells = browser.execute_script(read)
         self.assertTrue(any("throttled by congestion control" in cell for cell in cells))
-        found = [cell for cell in cells for part in cell.split("; ") if part.split(", ")[0] in keys | {key.replace("_", " ") for key in keys}]
+        found = [
+            cell
+            for cell in cells
+            for part in cell.split("; ")
+            if part.split(", ")[0] in keys | {key.replace("_", " ") for key in keys}
+        ]
         self.assertEqual(found, [])
-        labels = browser.execute_script("return [...document.querySelectorAll('#sizes .axis')].map((a) => [...a.querySelectorAll('text')].map((t) => t.textContent))")
+        labels = browser.execute_script(
+            "return [...document.querySelectorAll('#sizes .axis')].map((a) =>"
+            " [...a.querySelectorAll('text')].map((t) => t.textContent))"
+        )
         for axis in labels:
             self.assertEqual(len(axis), len(set(axis)), axis)
         browser.quit()
-        run = self.run_program("traffic --topology=leaf-spine --hosts=64 --hosts-per-leaf=16 --pattern=poisson --load=0.3 --incast-load=0.05 "
-                               "--incast-fan-in=20 --incast-bytes=60kB --duration=300us --rate-interval=10ms")
+        run = self.run_program(
+            "traffic --topology=leaf-spine --hosts=64 --hosts-per-leaf=16 --pattern=poisson"
+            " --load=0.3 --incast-load=0.05 --incast-fan-in=20 --incast-bytes=60kB --duration=300us"
+            " --rate-interval=10ms"
+        )
         self.assertEqual(report(run.folder).returncode, 0)
         for width in (1280, 700):
             browser = self.open(run.path("report.html"), width)
-            covered = browser.execute_script("""
+            covered = browser.execute_script(
+                """
               const bars = [...document.querySelectorAll("#sizes svg rect")].map((r) => [r.style.fill, r.getBoundingClientRect(), getComputedStyle(r).fillOpacity]);
               return bars.flatMap(([a, p, clear], i) => (clear !== "1" ? [[a, clear]] : []).concat(bars.slice(0, i).filter(([b, q]) =>
-                a !== b && Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1).map(([b]) => [a, b])));""")
+                a !== b && Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1).map(([b]) => [a, b])));"""
+            )
             self.assertEqual(covered, [])
-            # Values have three digits as in the terminal (9.00), ticks do not; and ticks keep apart.
+            # Values have three digits as in the terminal (9.00), ticks do not; and ticks keep
+            # apart.
             text = self.find(browser, "#completion").text.replace("\u00a0", " ")
-            self.assertIn("max " + f"{run.stats['fct_slowdown']['max']:#.3g}".rstrip(".") + "\u00d7", text)
-            ticks = browser.execute_script("""return [...document.querySelectorAll("#completion .axis")].map((a) => [...a.querySelectorAll(".tick text")]
-              .map((t) => { const r = t.getBoundingClientRect(); return [r.left, r.right, t.textContent]; }))""")
+            self.assertIn(
+                "max " + f"{run.stats['fct_slowdown']['max']:#.3g}".rstrip(".") + "\u00d7", text
+            )
+            ticks = browser.execute_script(
+                """return [...document.querySelectorAll("#completion .axis")].map((a) => [...a.querySelectorAll(".tick text")]
+              .map((t) => { const r = t.getBoundingClientRect(); return [r.left, r.right, t.textContent]; }))"""
+            )
             for axis in ticks:
                 self.assertTrue(all(b[0] - a[1] > 8 for a, b in zip(axis, axis[1:])), axis)
                 self.assertFalse([t for *_, t in axis if ".0" in t], axis)
@@ -121,10 +182,27 @@ class BrowserTest(SystemTest):
         browser = self.open(run.path("report.html"))
         text = self.find(browser, "#summary").text
         self.assertIn(f"{stats['step_time_us'] / 1000:.0f} ms", text.replace("\u00a0", " "))
-        self.assertIn(f"{100 * stats['exposed_communication_time_us'] / stats['step_time_us']:.1f}%", text)
-        for section in ("summary", "timeline", "critical", "topology", "sizes", "completion", "why", "ports", "memory", "collectives", "configuration", "numbers"):
+        self.assertIn(
+            f"{100 * stats['exposed_communication_time_us'] / stats['step_time_us']:.1f}%", text
+        )
+        for section in (
+            "summary",
+            "timeline",
+            "critical",
+            "topology",
+            "sizes",
+            "completion",
+            "why",
+            "ports",
+            "memory",
+            "collectives",
+            "configuration",
+            "numbers",
+        ):
             self.assertTrue(self.find(browser, f"#{section} h2").text, section)
-            self.assertGreater(len(self.find(browser, f"#sections a[href='#{section}']").text), 4, section)
+            self.assertGreater(
+                len(self.find(browser, f"#sections a[href='#{section}']").text), 4, section
+            )
         lines = [item.text for item in browser.find_elements("css selector", "#why ol li")]
         self.assertEqual(lines, stats["attribution"]["slowest"])
         parts = self.find(browser, "#why table").text
@@ -140,6 +218,7 @@ class BrowserTest(SystemTest):
 
     def check_critical_path(self, browser, path):
         from selenium.webdriver.support.ui import WebDriverWait
+
         text = self.find(browser, "#critical table").text
         for part, share in path["share"].items():
             if share >= 0.0005:
@@ -148,13 +227,24 @@ class BrowserTest(SystemTest):
         for number, rows in enumerate((path["path"], path["longest_messages"])):
             box = browser.find_elements("css selector", "#critical details")[number]
             box.find_element("css selector", "summary").click()
-            WebDriverWait(browser, 10).until(lambda _: box.find_elements("css selector", "tbody tr"))
-            told = browser.execute_script("return [...arguments[0].querySelectorAll('tbody tr')].map((row) => row.cells[0].textContent)", box)
+            WebDriverWait(browser, 10).until(
+                lambda _: box.find_elements("css selector", "tbody tr")
+            )
+            told = browser.execute_script(
+                (
+                    "return [...arguments[0].querySelectorAll('tbody tr')].map((row) =>"
+                    " row.cells[0].textContent)"
+                ),
+                box,
+            )
             self.assertEqual(told, [row["call"] for row in rows])
             box.find_element("css selector", "summary").click()
 
     def check_timeline(self, browser, run):
-        span = lambda: [float(self.find(browser, "#timeline-range").get_attribute("data-" + end)) for end in ("from", "to")]
+        span = lambda: [
+            float(self.find(browser, "#timeline-range").get_attribute("data-" + end))
+            for end in ("from", "to")
+        ]
         whole = span()
         self.find(browser, "[aria-label='Zoom in']").click()
         first = span()
@@ -165,8 +255,8 @@ class BrowserTest(SystemTest):
         self.assertAlmostEqual(second[1] - second[0], (whole[1] - whole[0]) / 4, delta=2)
         self.press(browser, "#timeline-canvas", "0")
         self.assertEqual(span(), whole)
-        # With the pointer: a quarter to a half of the strip is that part of the time; the rows moved by a tenth to the
-        # left show a tenth of it more; a click opens a row.
+        # With the pointer: a quarter to a half of the strip is that part of the time; the rows
+        # moved by a tenth to the left show a tenth of it more; a click opens a row.
         browser.execute_script("document.getElementById('timeline').scrollIntoView()")
         left, top, width, _ = self.box(browser, ".brush .background")
         self.drag(browser, left + width / 4, left + width / 2, top + 20)
@@ -181,26 +271,46 @@ class BrowserTest(SystemTest):
         self.assertEqual(self.find(browser, "#timeline-level").get_attribute("value"), "0")
         self.find(browser, "#timeline-back").click()
         self.press(browser, "#timeline-canvas", "0")
-        # By GPU: the row of GPU 0, in the middle of the time, names the calls that calls.log has there.
-        browser.execute_script("const s = document.getElementById('timeline-level'); s.value = 0; s.dispatchEvent(new Event('change'));")
+        # By GPU: the row of GPU 0, in the middle of the time, names the calls that calls.log has
+        # there.
+        browser.execute_script(
+            "const s = document.getElementById('timeline-level'); s.value = 0; s.dispatchEvent(new"
+            " Event('change'));"
+        )
         self.press(browser, "#timeline-canvas", "ArrowUp")
         title, rows = self.tooltip(browser)
         self.assertEqual(title, "GPU 0")
-        calls = [line.split("\t") for line in run.text("calls.log").splitlines() if not line.startswith("#")]
+        calls = [
+            line.split("\t")
+            for line in run.text("calls.log").splitlines()
+            if not line.startswith("#")
+        ]
         begin = min(float(call[0]) for call in calls)
         at = begin + whole[1] / 2 / 1000
-        here = {(call[4], call[6]) for call in calls if call[3] == "0" and float(call[0]) <= at < float(call[1])}
+        here = {
+            (call[4], call[6])
+            for call in calls
+            if call[3] == "0" and float(call[0]) <= at < float(call[1])
+        }
         self.assertTrue(here)
-        self.assertLessEqual({(stream, name) for stream, name in here},
-                             {(row[0], row[1].rsplit(", ", 1)[0]) for row in rows}, rows)
+        self.assertLessEqual(
+            {(stream, name) for stream, name in here},
+            {(row[0], row[1].rsplit(", ", 1)[0]) for row in rows},
+            rows,
+        )
         # The pointer says the same as the keys do.
         canvas = self.find(browser, "#timeline-canvas")
-        browser.execute_script("""const b = arguments[0].getBoundingClientRect();
-            arguments[0].dispatchEvent(new PointerEvent('pointermove', {clientX: b.left + 118 + (b.width - 118) / 2, clientY: b.top + 5, bubbles: true}));""", canvas)
+        browser.execute_script(
+            """const b = arguments[0].getBoundingClientRect();
+            arguments[0].dispatchEvent(new PointerEvent('pointermove', {clientX: b.left + 118 + (b.width - 118) / 2, clientY: b.top + 5, bubbles: true}));""",
+            canvas,
+        )
         self.assertEqual(self.tooltip(browser)[0], "GPU 0")
 
     def check_slider(self, browser, run, stats):
-        """The busiest link's tooltip: of the whole time as in stats.json, of an interval as in links.csv."""
+        """The busiest link's tooltip: of the whole time as in stats.json, of an interval as in
+        links.csv.
+        """
         self.press(browser, "#network", "ArrowRight")
         name, rows = self.tooltip(browser)
         named = {link["link"]: link for link in stats["links"]}
@@ -208,20 +318,35 @@ class BrowserTest(SystemTest):
         self.assertEqual(shown["utilization"], f"{100 * stats['links'][0]['utilization']:.2f}%")
         if name in named:
             self.assertEqual(shown["utilization"], f"{100 * named[name]['utilization']:.2f}%")
-        before = browser.execute_script("return [...document.querySelectorAll('#network .link')].map((l) => l.style.stroke + l.style.strokeWidth)")
+        before = browser.execute_script(
+            "return [...document.querySelectorAll('#network .link')].map((l) => l.style.stroke +"
+            " l.style.strokeWidth)"
+        )
         slider = self.find(browser, "#time-slider")
         bins = int(slider.get_attribute("max"))
         at = bins - 2  # in the all-gather after the optimizer, where much moves
-        browser.execute_script("arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'));", slider, at)
+        browser.execute_script(
+            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'));",
+            slider,
+            at,
+        )
         self.assertIn(f"interval {at} of {bins}", self.find(browser, "#time-shown").text)
-        after = browser.execute_script("return [...document.querySelectorAll('#network .link')].map((l) => l.style.stroke + l.style.strokeWidth)")
+        after = browser.execute_script(
+            "return [...document.querySelectorAll('#network .link')].map((l) => l.style.stroke +"
+            " l.style.strokeWidth)"
+        )
         self.assertNotEqual(before, after)
         browser.execute_script("document.activeElement.blur()")
         self.press(browser, "#network", "ArrowRight")
         name, rows = self.tooltip(browser)
         shown = dict(map(tuple, rows))["utilization in this interval"]
-        # links.csv has intervals of `fine`; `per` of them are one of the slider's, counted from where measuring began.
-        fine, start, end = stats["links_csv"]["interval_us"], stats["measured_from_us"], stats["simulated_time_us"]
+        # links.csv has intervals of `fine`; `per` of them are one of the slider's, counted from
+        # where measuring began.
+        fine, start, end = (
+            stats["links_csv"]["interval_us"],
+            stats["measured_from_us"],
+            stats["simulated_time_us"],
+        )
         intervals = -(-end // fine) - start // fine
         per = next(per for per in range(1, 10000) if -(-intervals // per) == bins)
         low = max(start, (start // fine + (at - 1) * per) * fine)
@@ -242,7 +367,9 @@ class BrowserTest(SystemTest):
         self.assertIn("p99.9 " + digits(stats["fct_slowdown"]["p999"]) + "\u00d7", text)
         self.assertIn("max " + digits(stats["fct_slowdown"]["max"]) + "\u00d7", text)
         svg = "#completion .chart svg"
-        browser.execute_script("arguments[0].scrollIntoView({behavior: 'instant'})", self.find(browser, svg))
+        browser.execute_script(
+            "arguments[0].scrollIntoView({behavior: 'instant'})", self.find(browser, svg)
+        )
         time.sleep(0.3)
         self.press(browser, svg, "ArrowRight")
         title, rows = self.tooltip(browser)
@@ -251,7 +378,9 @@ class BrowserTest(SystemTest):
         self.assertGreaterEqual(share, 49)  # the first place is the median
 
     def check_colours(self, browser):
-        background = lambda: browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        background = lambda: browser.execute_script(
+            "return getComputedStyle(document.body).backgroundColor"
+        )
         light = background()
         self.find(browser, "#theme").click()
         self.assertNotEqual(background(), light)
@@ -267,18 +396,30 @@ class BrowserTest(SystemTest):
         write_big_results(folder)
         self.assertEqual(report(folder).returncode, 0)
         browser = self.open(os.path.join(folder, "report.html"))
-        self.assertLessEqual(len(browser.find_elements("css selector", "#network .node")), 300)  # hosts are folded
-        labels = browser.execute_script("return [...document.getElementById('timeline-level').options].map((o) => o.textContent)")
+        # hosts are folded
+        self.assertLessEqual(len(browser.find_elements("css selector", "#network .node")), 300)
+        labels = browser.execute_script(
+            "return [...document.getElementById('timeline-level').options].map((o) =>"
+            " o.textContent)"
+        )
         self.assertIn("64 servers (512 GPUs)", labels)
-        self.press(browser, "#timeline-canvas", "Enter")  # opens a row: eight servers become servers
+        # opens a row: eight servers become servers
+        self.press(browser, "#timeline-canvas", "Enter")
         self.press(browser, "#timeline-canvas", "ArrowDown")
         self.assertEqual(self.tooltip(browser)[0], "server 1")
         self.assertEqual(browser.get_log("browser"), [])
 
     def test_failed_run(self):
-        """A queue pair that retries in vain: bit errors on every link, so many that hardly a frame arrives."""
-        run = self.run_program("traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2 --bytes=1MB --bit-error-rate=0.001 --timeout-exponent=1",
-                               status=3)
+        """A queue pair that retries in vain: bit errors on every link, so many that hardly a frame
+        arrives.
+        """
+        run = self.run_program(
+            (
+                "traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2 --bytes=1MB"
+                " --bit-error-rate=0.001 --timeout-exponent=1"
+            ),
+            status=3,
+        )
         browser = self.open(run.path("report.html"))
         banner = self.find(browser, "#failed")
         self.assertIn("This run failed", banner.text)
@@ -288,9 +429,13 @@ class BrowserTest(SystemTest):
 
     def test_interrupted_in_its_warm_up(self):
         words, out = self.command("dltrain --placement=random")
-        running = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        running = subprocess.Popen(
+            words, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         events = os.path.join(out, "network_events.log")
-        while running.poll() is None and not (os.path.isfile(events) and os.path.getsize(events) > 1000):
+        while running.poll() is None and not (
+            os.path.isfile(events) and os.path.getsize(events) > 1000
+        ):
             time.sleep(0.1)
         running.send_signal(signal.SIGINT)
         self.assertEqual(running.wait(timeout=60), 130)
@@ -299,42 +444,85 @@ class BrowserTest(SystemTest):
         self.assertIn("warm-up", self.find(browser, "#failed").text)
 
     def test_traffic_shows_flows_first_and_collperf_bandwidth(self):
-        run = self.run_program("traffic --topology=single-switch --hosts=33 --pattern=incast --fan-in=32 --bytes=1MB --cc=none")
+        run = self.run_program(
+            "traffic --topology=single-switch --hosts=33 --pattern=incast --fan-in=32 --bytes=1MB"
+            " --cc=none"
+        )
         browser = self.open(run.path("report.html"))
-        order = browser.execute_script("return [...document.querySelectorAll('main section')].map((s) => s.id)")
+        order = browser.execute_script(
+            "return [...document.querySelectorAll('main section')].map((s) => s.id)"
+        )
         self.assertEqual(order[:2], ["summary", "completion"])
         self.assertNotIn("timeline", order)
         self.press(browser, "#ports-chart", "ArrowRight")
         self.assertIn("switch-0->server-0", [row[0] for row in self.tooltip(browser)[1]])
         run = self.run_program("collperf -b 1M -e 16M -f 4 --ranks=16")
         browser = self.open(run.path("report.html"))
-        order = browser.execute_script("return [...document.querySelectorAll('main section')].map((s) => s.id)")
+        order = browser.execute_script(
+            "return [...document.querySelectorAll('main section')].map((s) => s.id)"
+        )
         self.assertEqual(order[:2], ["summary", "collectives"])
 
     def test_hostile_names_are_text(self):
-        run = self.run_program(["dltrain", "--gpus=16", "--servers=2", "--model=" + self.write("m.json", {
-            "name": HOSTILE, "layers": [{"name": HOSTILE, "parameters": 10000000, "flops": 1e9}, {"name": "</script><script>alert(3)</script>", "parameters": 5, "flops": 1}]})])
-        names = (("flows.csv", "reduce-scatter"), ("calls.log", "reduce-scatter"), ("links.csv", "server-0"), ("topology.json", "server-0"))
+        run = self.run_program(
+            [
+                "dltrain",
+                "--gpus=16",
+                "--servers=2",
+                "--model="
+                + self.write(
+                    "m.json",
+                    {
+                        "name": HOSTILE,
+                        "layers": [
+                            {"name": HOSTILE, "parameters": 10000000, "flops": 1e9},
+                            {
+                                "name": "</script><script>alert(3)</script>",
+                                "parameters": 5,
+                                "flops": 1,
+                            },
+                        ],
+                    },
+                ),
+            ]
+        )
+        names = (
+            ("flows.csv", "reduce-scatter"),
+            ("calls.log", "reduce-scatter"),
+            ("links.csv", "server-0"),
+            ("topology.json", "server-0"),
+        )
         for name, word in names:  # no option lets them in there, but a page must not rely on that
-            text = run.text(name).replace(word, "</script><b>x</b>" + ("" if name == "topology.json" else word))
+            text = run.text(name).replace(
+                word, "</script><b>x</b>" + ("" if name == "topology.json" else word)
+            )
             with open(run.path(name), "w", encoding="utf-8") as file:
                 file.write(text)
         self.assertEqual(report(run.folder).returncode, 0)
         browser = self.open(run.path("report.html"))
-        self.assertTrue(self.find(browser, "h1").text.startswith(HOSTILE), self.find(browser, "h1").text)
+        self.assertTrue(
+            self.find(browser, "h1").text.startswith(HOSTILE), self.find(browser, "h1").text
+        )
         self.assertTrue(browser.title.startswith(HOSTILE))
-        self.assertEqual(len(browser.find_elements("css selector", "main script, main img, main b, h1 *")), 0)
-        self.assertEqual(browser.execute_script("return document.scripts.length"), 4)  # two of data, D3, ours
+        self.assertEqual(
+            len(browser.find_elements("css selector", "main script, main img, main b, h1 *")), 0
+        )
+        # two of data, D3, ours
+        self.assertEqual(browser.execute_script("return document.scripts.length"), 4)
         self.assertIn(json.dumps(HOSTILE)[1:20], self.find(browser, "#all-numbers").text)
 
     def test_scripts_from_elsewhere_do_not_run(self):
-        """The page's own policy: even if a name became an element, it could neither run nor load anything."""
+        """The page's own policy: even if a name became an element, it could neither run nor load
+        anything.
+        """
         run = self.run_program("dltrain --gpus=16 --servers=2 --model=gpt2")
         browser = self.open(run.path("report.html"))
         requested(browser)
-        browser.execute_script("""window.ran = false;
+        browser.execute_script(
+            """window.ran = false;
             const s = document.createElement('script'); s.textContent = 'window.ran = true'; document.body.append(s);
-            const i = document.createElement('img'); i.src = 'http://127.0.0.1:9/x.png'; document.body.append(i);""")
+            const i = document.createElement('img'); i.src = 'http://127.0.0.1:9/x.png'; document.body.append(i);"""
+        )
         time.sleep(0.3)
         self.assertFalse(browser.execute_script("return window.ran"))
         refused = " ".join(entry["message"] for entry in browser.get_log("browser"))

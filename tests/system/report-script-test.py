@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""scripts/report and the end of a run: what is in the page is what is in the files, whatever state they are in."""
+"""scripts/report and the end of a run: what is in the page is what is in the files, whatever state
+they are in.
+"""
 
 import json
 import os
@@ -31,46 +33,87 @@ class ReportTest(SystemTest):
         run = self.run_program(SMALL)
         self.assertIn(f"Report           {run.folder}/report.html\n", run.out)
         data, stats = page_data(run.path("report.html")), run.stats
-        # A GPU's time, from its calls: computing is computing alone and with communication hidden behind it.
+        # A GPU's time, from its calls: computing is computing alone and with communication hidden
+        # behind it.
         mean = data["timeline"]["mean_us"]
         self.assertWithin(mean["C"] + mean["O"], stats["compute_time_us"], 1e-6)
         self.assertWithin(mean["O"] + mean["X"], stats["communication_time_us"], 1e-6)
         self.assertEqual(len(data["timeline"]["gpus"]), 16)
-        self.assertEqual(sum(len(flat) // 4 for flat in data["timeline"]["calls"].values()),
-                         sum(not line.startswith("#") for line in run.text("calls.log").splitlines()))
+        self.assertEqual(
+            sum(len(flat) // 4 for flat in data["timeline"]["calls"].values()),
+            sum(not line.startswith("#") for line in run.text("calls.log").splitlines()),
+        )
         # Links: means over the measured time, written with 6 decimals an interval.
         use = {side["name"]: side for link in data["topology"]["links"] for side in link["use"]}
         self.assertTrue(stats["links"])
         for link in stats["links"]:
             self.assertAlmostEqual(use[link["link"]]["mean"], link["utilization"], delta=2e-6)
-        # Every link of the network has its place, used or not; both directions: a row of links.csv names one of them.
+        # Every link of the network has its place, used or not; both directions: a row of links.csv
+        # names one of them.
         self.assertLessEqual({row["link"] for row in run.rows("links.csv")}, set(use))
         kinds = [kind for _, kind, _ in data["topology"]["nodes"]]
         self.assertEqual(kinds.count("host"), 2)
         # Messages: all of them; the largest completion time; bytes.
         fct = data["flows"]["fct"]
         self.assertEqual((fct.get("all") or next(iter(fct.values())))["n"], stats["messages"])
-        self.assertAlmostEqual(max(curve["points"][-1][1] for curve in fct.values()), stats["fct_us"]["max"], delta=1e-5)
+        self.assertAlmostEqual(
+            max(curve["points"][-1][1] for curve in fct.values()),
+            stats["fct_us"]["max"],
+            delta=1e-5,
+        )
         self.assertEqual(data["flows"]["bytes"], stats["message_bytes"])
-        self.assertEqual(sum(c[2] for of in data["flows"]["sizes"]["operations"].values() for c in of), stats["messages"])
+        self.assertEqual(
+            sum(c[2] for of in data["flows"]["sizes"]["operations"].values() for c in of),
+            stats["messages"],
+        )
         # The parts of the memory are the whole.
-        self.assertEqual(sum(stats["gpu_memory_parts_bytes"].values()), stats["gpu_memory_bytes_estimate"])
+        self.assertEqual(
+            sum(stats["gpu_memory_parts_bytes"].values()), stats["gpu_memory_bytes_estimate"]
+        )
 
     def test_nearly_equal_sizes_are_one(self):
-        """Parts of a collective differ by a byte: they are one size, in all operations, as in slowdown by size."""
+        """Parts of a collective differ by a byte: they are one size, in all operations, as in
+        slowdown by size.
+        """
         os.makedirs(os.path.join(self.folder, "near"))
-        self.write("near/stats.json", json.dumps({"schema_version": 1, "program": "dltrain", "completed": True, "messages": 6}))
-        rows = [(67448, "a"), (67449, "a"), (67449, "b"), (136533, "a"), (136534, "a"), (150000, "b")]
-        self.write("near/flows.csv", "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n"
-                   + "".join(f"{i},x,y,{size},0,1,1,1,{tag}\n" for i, (size, tag) in enumerate(rows)))
+        self.write(
+            "near/stats.json",
+            json.dumps(
+                {"schema_version": 1, "program": "dltrain", "completed": True, "messages": 6}
+            ),
+        )
+        rows = [
+            (67448, "a"),
+            (67449, "a"),
+            (67449, "b"),
+            (136533, "a"),
+            (136534, "a"),
+            (150000, "b"),
+        ]
+        self.write(
+            "near/flows.csv",
+            "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n"
+            + "".join(f"{i},x,y,{size},0,1,1,1,{tag}\n" for i, (size, tag) in enumerate(rows)),
+        )
         folder = os.path.join(self.folder, "near")
         self.assertEqual(report(folder).returncode, 0)
         sizes = page_data(os.path.join(folder, "report.html"))["flows"]["sizes"]
-        self.assertEqual(sizes, {"exact": True, "operations": {
-            "a": [[67448, 67449, 2, 134897], [136533, 136534, 2, 273067]], "b": [[67448, 67449, 1, 67449], [150000, 150000, 1, 150000]]}})
+        self.assertEqual(
+            sizes,
+            {
+                "exact": True,
+                "operations": {
+                    "a": [[67448, 67449, 2, 134897], [136533, 136534, 2, 273067]],
+                    "b": [[67448, 67449, 1, 67449], [150000, 150000, 1, 150000]],
+                },
+            },
+        )
 
     def test_quantiles_of_curves_are_those_of_stats(self):
-        run = self.run_program("traffic --topology=single-switch --hosts=9 --pattern=incast --fan-in=8 --bytes=100kB,20kB,1MB --cc=none")
+        run = self.run_program(
+            "traffic --topology=single-switch --hosts=9 --pattern=incast --fan-in=8"
+            " --bytes=100kB,20kB,1MB --cc=none"
+        )
         curve = page_data(run.path("report.html"))["flows"]["fct"]["incast"]["points"]
         for key, share in (("p50", 0.5), ("max", 1)):
             reached = next(value for cumulated, value in curve if cumulated >= share)
@@ -78,8 +121,11 @@ class ReportTest(SystemTest):
 
     def test_kinds_and_sizes_are_those_of_flows_csv(self):
         """Worked out anew from the rows; nearest rank as everywhere."""
-        run = self.run_program("traffic --topology=leaf-spine --hosts=16 --leaves=2 --hosts-per-leaf=8 --spines=2 --pattern=poisson --load=0.5 --duration=1ms "
-                               "--warm-up=200us --incast-load=0.1 --incast-fan-in=8 --incast-bytes=50kB")
+        run = self.run_program(
+            "traffic --topology=leaf-spine --hosts=16 --leaves=2 --hosts-per-leaf=8 --spines=2"
+            " --pattern=poisson --load=0.5 --duration=1ms --warm-up=200us --incast-load=0.1"
+            " --incast-fan-in=8 --incast-bytes=50kB"
+        )
         data, rows = page_data(run.path("report.html"))["flows"], run.rows("flows.csv")
         slowdown = lambda row: row["fct_us"] / row["ideal_fct_us"]
         kinds = {kind["name"]: kind for kind in data["kinds"]}
@@ -87,13 +133,19 @@ class ReportTest(SystemTest):
         self.assertEqual(set(kinds) - {"all"}, {row["tag"] for row in rows})
         for name, kind in kinds.items():
             of = [row for row in rows if name in ("all", row["tag"])]
-            self.assertEqual((kind["messages"], kind["bytes"]), (len(of), sum(row["bytes"] for row in of)))
+            self.assertEqual(
+                (kind["messages"], kind["bytes"]), (len(of), sum(row["bytes"] for row in of))
+            )
             for shown, share in zip(kind["fct_us"], (0.5, 0.99, 1)):
-                self.assertAlmostEqual(shown, quantile([row["fct_us"] for row in of], share), delta=2e-6)
+                self.assertAlmostEqual(
+                    shown, quantile([row["fct_us"] for row in of], share), delta=2e-6
+                )
             for shown, share in zip(kind["slowdown"], (0.5, 0.99, 1)):
                 self.assertAlmostEqual(shown, quantile(list(map(slowdown, of)), share), delta=2e-6)
             pace = [1 / slowdown(row) for row in of]
-            self.assertAlmostEqual(kind["jain"], sum(pace) ** 2 / len(pace) / sum(x * x for x in pace), delta=1e-4)
+            self.assertAlmostEqual(
+                kind["jain"], sum(pace) ** 2 / len(pace) / sum(x * x for x in pace), delta=1e-4
+            )
         for name, groups in data["by_size"].items():
             of = [row for row in rows if row["tag"] == name]
             self.assertEqual(sum(group[2] for group in groups), len(of))
@@ -107,8 +159,16 @@ class ReportTest(SystemTest):
         flows = run.stats["flows"]
         self.assertEqual(flows["measured_arrived"], run.stats["messages"])
         self.assertLess(run.stats["messages"], flows["all"])
-        self.assertGreater(flows["goodput_gbps"] * flows["last_arrival_us"] / 8e-3, run.stats["message_bytes"])
-        self.assertRegex(run.out, rf"Flows +{flows['arrived']:,} of {flows['all']:,} arrived.*\nMeasured flows +{flows['measured_arrived']:,} of {flows['measured']:,} arrived")
+        self.assertGreater(
+            flows["goodput_gbps"] * flows["last_arrival_us"] / 8e-3, run.stats["message_bytes"]
+        )
+        self.assertRegex(
+            run.out,
+            (
+                rf"Flows +{flows['arrived']:,} of {flows['all']:,} arrived.*\nMeasured flows"
+                rf" +{flows['measured_arrived']:,} of {flows['measured']:,} arrived"
+            ),
+        )
 
     def test_sizes_that_are_nearly_equal_are_one(self):
         """As in scripts/plot: nearer than 5% to the next, at most 1.05^4 together."""
@@ -116,12 +176,23 @@ class ReportTest(SystemTest):
         import kinds
 
         sizes = [10_000_000, 10_100_000, 20_000_000, 10_050_000]
-        self.assertEqual(kinds.by_size({"x": sizes}, {"x": [1.0, 2.0, 4.0, 3.0]}, None),
-                         {"x": [[10_000_000, 10_100_000, 3, 2.0, 3.0, 3.0], [20_000_000, 20_000_000, 1, 4.0, 4.0, 4.0]]})
+        self.assertEqual(
+            kinds.by_size({"x": sizes}, {"x": [1.0, 2.0, 4.0, 3.0]}, None),
+            {
+                "x": [
+                    [10_000_000, 10_100_000, 3, 2.0, 3.0, 3.0],
+                    [20_000_000, 20_000_000, 1, 4.0, 4.0, 4.0],
+                ]
+            },
+        )
         # 300 sizes within 1% are one point, not 16 groups of some.
         sizes = [10_000_000 + 300 * i for i in range(300)]
-        self.assertEqual([group[:3] for group in kinds.by_size({"x": sizes}, {"x": [1.0] * 300}, None)["x"]], [[sizes[0], sizes[-1], 300]])
-        # More than 16 that are far apart: groups of about as many, none of which cuts sizes that are one.
+        self.assertEqual(
+            [group[:3] for group in kinds.by_size({"x": sizes}, {"x": [1.0] * 300}, None)["x"]],
+            [[sizes[0], sizes[-1], 300]],
+        )
+        # More than 16 that are far apart: groups of about as many, none of which cuts sizes that
+        # are one.
         sizes = [size + more for size in (1000 * 2**i for i in range(20)) for more in range(3)]
         groups = kinds.by_size({"x": sizes}, {"x": [1.0] * 60}, None)["x"]
         self.assertEqual(sum(group[2] for group in groups), 60)
@@ -142,25 +213,73 @@ class ReportTest(SystemTest):
         self.assertEqual(run.stats["configuration"], again.stats["configuration"])
 
     def test_every_number_has_a_unit_and_a_meaning(self):
-        with open(os.path.join(ROOT, "scripts", "report-page", "meanings.json"), encoding="utf-8") as file:
+        with open(
+            os.path.join(ROOT, "scripts", "report-page", "meanings.json"), encoding="utf-8"
+        ) as file:
             meanings = json.load(file)
-        runs = [self.run_program(SMALL), self.run_program("collperf -b 1M -e 1M --ranks=4 --op=all_reduce"),
-                self.run_program("traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2 --bytes=20kB"),
-                self.run_program("traffic --topology=leaf-spine --hosts=4 --leaves=2 --hosts-per-leaf=2 --spines=1 --pattern=poisson "
-                                 "--duration=200us --incast-load=0.1 --incast-fan-in=2 --incast-bytes=20kB")]
+        runs = [
+            self.run_program(SMALL),
+            self.run_program("collperf -b 1M -e 1M --ranks=4 --op=all_reduce"),
+            self.run_program(
+                "traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2"
+                " --bytes=20kB"
+            ),
+            self.run_program(
+                "traffic --topology=leaf-spine --hosts=4 --leaves=2 --hosts-per-leaf=2 --spines=1"
+                " --pattern=poisson --duration=200us --incast-load=0.1 --incast-fan-in=2"
+                " --incast-bytes=20kB"
+            ),
+        ]
         for run in runs:
             stats = run.stats
             configuration = stats.pop("configuration")
-            with_units = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "simulated_gpu_s_per_core_s"}  # not shown
-            missing = [key for key in keys_of(stats) if key not in meanings["stats"] and key not in with_units
-                       and not key.startswith("bytes_sent_per_gpu.")]
+            # not shown
+            with_units = {
+                "wall_s",
+                "event_loop_s",
+                "frame_hops_per_s",
+                "peak_rss_bytes",
+                "simulated_gpu_s_per_core_s",
+            }
+            missing = [
+                key
+                for key in keys_of(stats)
+                if key not in meanings["stats"]
+                and key not in with_units
+                and not key.startswith("bytes_sent_per_gpu.")
+            ]
             self.assertEqual(missing, [])
-            options = [key for group in configuration.values() if isinstance(group, dict) for key in group]
-            self.assertEqual([key for key in options if key not in meanings["configuration"]], [])
+            options = [
+                f"/{group}/{key}"
+                for group, values in configuration.items()
+                if isinstance(values, dict)
+                for key in values
+            ]
+            words = page_data(run.path("report.html"), "meanings")["options"]
+            self.assertEqual([path for path in options if path not in words], [])
+            self.assertEqual(
+                words["/network/k"][1],
+                "fat-tree: ports of a switch, even; k^3/4 server ports; 2 to 128",
+            )
+            said = {
+                option["path"]: [option["group"], option["description"]]
+                for option in json.loads(
+                    self.run_program([stats["program"], "--list=options"]).out
+                )["options"]
+                if "path" in option
+            }
+            self.assertEqual({path: words[path] for path in said}, said)
 
     def test_results_that_are_missing_or_cut_off(self):
         run = self.run_program(SMALL + " --placement=random")
-        for name in ("stats.json", "flows.csv", "links.csv", "calls.log", "network_events.log", "topology.json"):
+        for name in (
+            "stats.json",
+            "flows.csv",
+            "links.csv",
+            "calls.log",
+            "network_events.log",
+            "topology.json",
+        ):
             with self.subTest(missing=name):
                 folder = os.path.join(self.folder, "without-" + name)
                 shutil.copytree(run.folder, folder)
@@ -182,18 +301,32 @@ class ReportTest(SystemTest):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 data = page_data(os.path.join(folder, "report.html"))
                 if name in ("stats.json", "topology.json", "network_events.log"):
-                    self.assertTrue(any(name in problem or "topology" in problem for problem in data["problems"]), data["problems"])
+                    self.assertTrue(
+                        any(
+                            name in problem or "topology" in problem for problem in data["problems"]
+                        ),
+                        data["problems"],
+                    )
 
     def test_topology_file_and_names_of_links_say_the_same(self):
-        run = self.run_program("traffic --topology=fat-tree --k=4 --hosts=16 --pattern=permutation --bytes=100kB")
+        run = self.run_program(
+            "traffic --topology=fat-tree --k=4 --hosts=16 --pattern=permutation --bytes=100kB"
+        )
         whole = page_data(run.path("report.html"))["topology"]
         told = json.loads(run.text("topology.json"))
-        self.assertEqual([told[key] for key in ("family", "parameters", "part", "tiers")],
-                         ["fat-tree", {"k": 4, "oversubscription": 1}, "pod", ["edge", "aggregation", "core"]])
+        self.assertEqual(
+            [told[key] for key in ("family", "parameters", "part", "tiers")],
+            ["fat-tree", {"k": 4, "oversubscription": 1}, "pod", ["edge", "aggregation", "core"]],
+        )
         # What a name says the coordinates say, and the page has it from them.
         for node, at in zip(told["nodes"], whole["places"]["coordinates"]):
             self.assertEqual(node.get("coordinates", []), at)
-            self.assertEqual(at, [] if node["kind"] == "host" else [int(number) for number in node["name"].split("-")[1:]])
+            self.assertEqual(
+                at,
+                []
+                if node["kind"] == "host"
+                else [int(number) for number in node["name"].split("-")[1:]],
+            )
         os.unlink(run.path("topology.json"))
         self.assertEqual(report(run.folder).returncode, 0)
         guessed = page_data(run.path("report.html"))["topology"]
@@ -205,7 +338,9 @@ class ReportTest(SystemTest):
         used = [name for name, _, _ in guessed["nodes"]]
         self.assertGreater(len(used), 24)
         for name, kind, tier in guessed["nodes"]:
-            self.assertEqual((kind, tier), ("host" if name.startswith("server") else "switch", tiers[name]), name)
+            self.assertEqual(
+                (kind, tier), ("host" if name.startswith("server") else "switch", tiers[name]), name
+            )
 
     def test_3072_gpus_are_bounded(self):
         folder = os.path.join(self.folder, "big")
@@ -219,16 +354,21 @@ class ReportTest(SystemTest):
         # 50 rounds of 3 ms computing alone, 1 ms of both, 1 ms of communication alone
         for state, us in (("C", 150000), ("O", 50000), ("X", 50000)):
             self.assertWithin(data["timeline"]["mean_us"][state], us, 1e-6)
-        self.assertEqual(len(data["topology"]["nodes"]), 384 + 66 + 66 + 36)  # 11 pods of 6 + 6 switches, 36 in the core
+        # 11 pods of 6 + 6 switches, 36 in the core
+        self.assertEqual(len(data["topology"]["nodes"]), 384 + 66 + 66 + 36)
         self.assertEqual(len(data["timeline"]["gpus"]) * data["timeline"]["shown_every"], 3072)
         # 190,000 of the rows stand for 890,000 messages, the 10,000 slowest for themselves
         self.assertEqual(data["flows"]["fct"]["reduce-scatter"]["n"], 900000)
 
     def test_interrupted_run_says_so(self):
         words, out = self.command("dltrain --warmup=0 --placement=random")
-        running = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        running = subprocess.Popen(
+            words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         flows = os.path.join(out, "flows.csv")
-        while running.poll() is None and not (os.path.isfile(flows) and os.path.getsize(flows) > 1000):
+        while running.poll() is None and not (
+            os.path.isfile(flows) and os.path.getsize(flows) > 1000
+        ):
             time.sleep(0.1)
         running.send_signal(signal.SIGINT)
         shown, _ = running.communicate(timeout=60)
@@ -249,11 +389,24 @@ class ReportTest(SystemTest):
         self.assertFalse(os.path.exists(run.path("report.html")))
         # A simulation goes on, and says it in one line.
         words, out = self.command(SMALL)
-        ended = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=60, env={**os.environ, **missing})
+        ended = subprocess.run(
+            words,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, **missing},
+        )
         self.assertEqual(ended.returncode, 1)
         said = [line for line in ended.stderr.splitlines() if "report.html" in line]
         self.assertEqual(len(said), 1, ended.stderr)
-        self.assertRegex(said[0], "^[a-z]+: error: .*/report.html: not written: DLTRAIN_D3=.*; the other files are complete$")
+        self.assertRegex(
+            said[0],
+            (
+                "^[a-z]+: error: .*/report.html: not written: DLTRAIN_D3=.*; the other files are"
+                " complete$"
+            ),
+        )
         self.assertFalse(os.path.exists(os.path.join(out, "report.html")))
 
     def test_where_d3_is_not_installed_the_command_to_type_is_said(self):
@@ -264,27 +417,40 @@ class ReportTest(SystemTest):
             text = file.read()
         self.assertEqual(text.count('D3 = "/usr/share/'), 1)
         script = self.write("scripts/report", text.replace('D3 = "/usr/share/', 'D3 = "/none/'))
-        done = subprocess.run(["/usr/bin/python3", script, self.folder], capture_output=True, text=True, timeout=60,
-                              env={key: value for key, value in os.environ.items() if key != "DLTRAIN_D3"})
+        done = subprocess.run(
+            ["/usr/bin/python3", script, self.folder],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={key: value for key, value in os.environ.items() if key != "DLTRAIN_D3"},
+        )
         self.assertEqual(done.returncode, 2)
         self.assertIn("apt-get install --no-install-recommends libjs-d3", done.stderr)
 
     def test_bad_arguments(self):
         os.mkdir(os.path.join(self.folder, "results"))
-        for arguments, words in (([], ["one folder"]), (["/a", "/b"], ["one folder", "2"]),
-                                 ([os.path.join(self.folder, "result")], ["no such folder", "nearest", "results"]),
-                                 ([os.path.join(self.folder, "results")], ["no results", "stats.json"]),
-                                 ([D3], ["is a file"]), (["--ouT=x", self.folder], ["--ouT", "--out=FILE", "nearest: --out"]),
-                                 (["--out=", self.folder], ["--out", "FILE"])):
+        for arguments, words in (
+            ([], ["one folder"]),
+            (["/a", "/b"], ["one folder", "2"]),
+            ([os.path.join(self.folder, "result")], ["no such folder", "nearest", "results"]),
+            ([os.path.join(self.folder, "results")], ["no results", "stats.json"]),
+            ([D3], ["is a file"]),
+            (["--ouT=x", self.folder], ["--ouT", "--out=FILE", "nearest: --out"]),
+            (["--out=", self.folder], ["--out", "FILE"]),
+        ):
             done = report(*arguments)
-            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done)
+            self.assertEqual(
+                (done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done
+            )
             for word in words:
                 self.assertIn(word, done.stderr)
         run = self.run_program(SMALL + " --report=0")
         done = report(run.folder, "--out=" + os.path.join(self.folder, "nowhere", "page.html"))
         self.assertEqual(done.returncode, 1)  # as of every file that cannot be written
         self.assertIn("nowhere/page.html: cannot be written", done.stderr)
-        self.assertEqual(report("--out", os.path.join(self.folder, "page.html"), run.folder).returncode, 0)
+        self.assertEqual(
+            report("--out", os.path.join(self.folder, "page.html"), run.folder).returncode, 0
+        )
         self.assertTrue(os.path.isfile(os.path.join(self.folder, "page.html")))
         self.assertIn("usage: scripts/report DIR", report("--help").stdout)
 

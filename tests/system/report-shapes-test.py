@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 900
-"""report.html of networks of every shape, in windows of every width: lines end in boxes, pods are pods, labels can be read, tables fit."""
+"""report.html of networks of every shape, in windows of every width: lines end in boxes, pods are
+pods, labels can be read, tables fit.
+"""
 
 import json
 import os
@@ -57,7 +59,8 @@ for (const svg of document.querySelectorAll(".chart svg")) {
 }
 return found;
 """
-# Cells in which text is squeezed: narrower than 44 px on more than three lines, or beyond what can be scrolled to.
+# Cells in which text is squeezed: narrower than 44 px on more than three lines, or beyond what can
+# be scrolled to.
 CELLS = """
 return [...document.querySelectorAll("main td")].filter((td) => { const r = td.getBoundingClientRect();
   if (!r.width || td.textContent.length < 4) return false;
@@ -83,10 +86,20 @@ class ShapesTest(SystemTest):
         """The page in one browser for all, at this width."""
         if not self.browser:
             ShapesTest.browser = start_browser(OfClass, 1280)
-        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
-        self.browser.get("file://" + os.path.join(run if isinstance(run, str) else run.folder, "report.html"))
-        self.assertEqual(self.browser.execute_script("return document.documentElement.dataset.ready"), "yes")
+        self.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+        )
+        self.browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia",
+            {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]},
+        )
+        self.browser.get(
+            "file://" + os.path.join(run if isinstance(run, str) else run.folder, "report.html")
+        )
+        self.assertEqual(
+            self.browser.execute_script("return document.documentElement.dataset.ready"), "yes"
+        )
         self.assertEqual(self.browser.get_log("browser"), [])
         return self.browser
 
@@ -96,49 +109,75 @@ class ShapesTest(SystemTest):
     # ---- the network
 
     def test_lines_end_in_boxes(self):
-        for line in (DL + "--gpus=64 --servers=8 --nics-per-server=8", DL + "--gpus=64 --servers=8 --nics-per-server=8 --topology=leaf-spine",
-                     DL + "--gpus=24 --servers=3 --nics-per-server=3 --topology=single-switch", DL + "--gpus=16 --servers=2 --nics-per-server=2 --fabric=ib --nic=HDR",
-                     "traffic --topology=fat-tree --k=8 --hosts=128 --pattern=permutation --bytes=20kB", "traffic --topology=torus --torus=4x4x2 --pattern=permutation --bytes=20kB --fabric=ib",
-                     "traffic --topology=torus --torus=5x3 --pattern=permutation --bytes=20kB --fabric=ib", "traffic --topology=single-switch --hosts=40 --pattern=incast --fan-in=8 --bytes=20kB"):
+        for line in (
+            DL + "--gpus=64 --servers=8 --nics-per-server=8",
+            DL + "--gpus=64 --servers=8 --nics-per-server=8 --topology=leaf-spine",
+            DL + "--gpus=24 --servers=3 --nics-per-server=3 --topology=single-switch",
+            DL + "--gpus=16 --servers=2 --nics-per-server=2 --fabric=ib --nic=HDR",
+            "traffic --topology=fat-tree --k=8 --hosts=128 --pattern=permutation --bytes=20kB",
+            "traffic --topology=torus --torus=4x4x2 --pattern=permutation --bytes=20kB --fabric=ib",
+            "traffic --topology=torus --torus=5x3 --pattern=permutation --bytes=20kB --fabric=ib",
+            "traffic --topology=single-switch --hosts=40 --pattern=incast --fan-in=8 --bytes=20kB",
+        ):
             run = self.run_program(line)
             for width in (500, 1400):
                 with self.subTest(run=line, width=width):
                     self.show(run, width)
                     self.assertEqual(self.run_js(ENDS), [])
                     self.assertEqual(self.run_js(OVERLAPS), [])
-                    self.assertEqual(self.run_js("return document.documentElement.scrollWidth - innerWidth > 0"), False)
+                    self.assertEqual(
+                        self.run_js("return document.documentElement.scrollWidth - innerWidth > 0"),
+                        False,
+                    )
 
     def test_pods_are_by_switches(self):
-        """k = 6 with 8 NICs a server: 24 NICs, 9 a pod, so that servers 1 and 2 are in two pods each, which makes them no one pod."""
-        run = self.run_program(DL + "--gpus=24 --servers=3 --nics-per-server=8 --topology=fat-tree --k=6")
+        """k = 6 with 8 NICs a server: 24 NICs, 9 a pod, so that servers 1 and 2 are in two pods
+        each, which makes them no one pod.
+        """
+        run = self.run_program(
+            DL + "--gpus=24 --servers=3 --nics-per-server=8 --topology=fat-tree --k=6"
+        )
         self.show(run)
         pods = self.run_js(PODS)
         self.assertEqual([name for name, _ in pods], [f"pod {i}" for i in range(6)])
-        for i, (_, nodes) in enumerate(pods):  # three edge and three aggregation switches each, and no server: they are in several
-            self.assertEqual(sorted(nodes), sorted(f"{tier}-{i}-{j}" for tier in ("edge", "agg") for j in range(3)))
-        run = self.run_program("traffic --topology=fat-tree --k=6 --hosts=32 --pattern=permutation --bytes=20kB")
+        # three edge and three aggregation switches each, and no server: they are in several
+        for i, (_, nodes) in enumerate(pods):
+            self.assertEqual(
+                sorted(nodes),
+                sorted(f"{tier}-{i}-{j}" for tier in ("edge", "agg") for j in range(3)),
+            )
+        run = self.run_program(
+            "traffic --topology=fat-tree --k=6 --hosts=32 --pattern=permutation --bytes=20kB"
+        )
         self.show(run)
         pods = self.run_js(PODS)
         self.assertEqual([name for name, _ in pods], [f"pod {i}" for i in range(6)])
         hosts = [[node for node in nodes if node.startswith("server-")] for _, nodes in pods]
-        self.assertEqual([len(names) for names in hosts], [9, 9, 9, 5, 0, 0])  # (k/2)^2 = 9 a pod, in order
+        # (k/2)^2 = 9 a pod, in order
+        self.assertEqual([len(names) for names in hosts], [9, 9, 9, 5, 0, 0])
 
     def test_names_of_pods_are_where_no_link_is(self):
-        for line, pods in ((DL + "--gpus=48 --servers=6 --nics-per-server=8 --topology=fat-tree --k=6", 6),
-                           (DL + "--gpus=16 --servers=2 --nics-per-server=8 --topology=fat-tree --k=4", 4),
-                           ("traffic --topology=fat-tree --k=6 --hosts=54 --pattern=permutation --bytes=20kB", 6),
-                           ("traffic --topology=fat-tree --k=8 --hosts=128 --pattern=permutation --bytes=20kB", 8)):
+        for line, pods in (
+            (DL + "--gpus=48 --servers=6 --nics-per-server=8 --topology=fat-tree --k=6", 6),
+            (DL + "--gpus=16 --servers=2 --nics-per-server=8 --topology=fat-tree --k=4", 4),
+            ("traffic --topology=fat-tree --k=6 --hosts=54 --pattern=permutation --bytes=20kB", 6),
+            ("traffic --topology=fat-tree --k=8 --hosts=128 --pattern=permutation --bytes=20kB", 8),
+        ):
             run = self.run_program(line)
             for width in (500, 900, 1280, 2000):
                 with self.subTest(run=line, width=width):
                     self.show(run, width)
                     names, crossed = self.run_js(NAMES)
-                    self.assertEqual([name.replace("pod ", "") for name in names], [str(i) for i in range(pods)])
+                    self.assertEqual(
+                        [name.replace("pod ", "") for name in names], [str(i) for i in range(pods)]
+                    )
                     self.assertEqual(crossed, [])
                     self.assertEqual(self.run_js(OVERLAPS), [])
 
     def test_labels(self):
-        run = self.run_program("traffic --topology=fat-tree --k=8 --hosts=128 --pattern=permutation --bytes=20kB")
+        run = self.run_program(
+            "traffic --topology=fat-tree --k=8 --hosts=128 --pattern=permutation --bytes=20kB"
+        )
         for width in (1280, 500, 2000):
             self.show(run, width)
             labels = dict(self.run_js(LABELS))
@@ -148,22 +187,33 @@ class ShapesTest(SystemTest):
             self.assertEqual(len({b - a for a, b in zip(named, named[1:])}), 1, "not every n-th")
             self.assertEqual({hosts[i] for i in named}, {str(i) for i in named})
             # Switches of all tiers are named alike: all in full, or all by their numbers.
-            switches = [text for name, text in labels.items() if text and not name.startswith("server-")]
+            switches = [
+                text for name, text in labels.items() if text and not name.startswith("server-")
+            ]
             self.assertEqual(len({text[0].isdigit() for text in switches} or {0}), 1, switches)
-        run = self.run_program("traffic --topology=fat-tree --k=4 --hosts=16 --pattern=permutation --bytes=20kB")
+        run = self.run_program(
+            "traffic --topology=fat-tree --k=4 --hosts=16 --pattern=permutation --bytes=20kB"
+        )
         self.show(run, 1400)
         self.assertTrue(all(name == text for name, text in self.run_js(LABELS)))
 
     # ---- charts
 
     def test_units_of_sizes(self):
-        """Of a sweep in powers of two MiB, on the axis and in the tile, as scripts/plot has them; of another one MB."""
+        """Of a sweep in powers of two MiB, on the axis and in the tile, as scripts/plot has them;
+        of another one MB.
+        """
         ticks = """return [...document.querySelectorAll("#collectives .axis text")].map((t) => t.textContent.replace("\u00a0", " ")).filter((t) => / /.test(t));"""
-        for sizes, shown in (("-b 1M -e 4M", ["1 MiB", "2 MiB", "4 MiB"]), ("-b 1MB -e 4MB", ["1 MB", "2 MB", "4 MB"])):
+        for sizes, shown in (
+            ("-b 1M -e 4M", ["1 MiB", "2 MiB", "4 MiB"]),
+            ("-b 1MB -e 4MB", ["1 MB", "2 MB", "4 MB"]),
+        ):
             with self.subTest(sizes=sizes):
                 self.show(self.run_program("collperf --ranks=4 " + sizes))
                 self.assertEqual(self.run_js(ticks), shown)
-                tile = self.run_js("""return document.querySelector("#summary .tiles small").textContent.replace("\u00a0", " ");""")
+                tile = self.run_js(
+                    """return document.querySelector("#summary .tiles small").textContent.replace("\u00a0", " ");"""
+                )
                 self.assertEqual(tile, "all_reduce of " + shown[-1])
 
     def test_quantiles_stand_beside_the_curves(self):
@@ -171,24 +221,38 @@ class ShapesTest(SystemTest):
         for width, dark in ((1280, False), (500, True)):
             self.show(run, width, dark)
             for n in range(2):
-                found = self.run_js("""const svg = document.querySelectorAll("#completion .chart svg")[arguments[0]] || null;
+                found = self.run_js(
+                    """const svg = document.querySelectorAll("#completion .chart svg")[arguments[0]] || null;
                   const curves = [...svg.querySelectorAll(".curve")], right = Math.max(...curves.map((c) => c.getBoundingClientRect().right));
                   return { curves: curves.map((c) => getComputedStyle(c).stroke), rings: [...svg.querySelectorAll("circle.quantile")].map((c) => getComputedStyle(c).stroke),
-                    beside: [...svg.querySelectorAll("text.quantile")].map((t) => t.getBoundingClientRect().left - right) };""".replace("arguments[0]", str(n)))
+                    beside: [...svg.querySelectorAll("text.quantile")].map((t) => t.getBoundingClientRect().left - right) };""".replace(
+                        "arguments[0]", str(n)
+                    )
+                )
                 self.assertGreaterEqual(len(found["rings"]), 3)
                 self.assertFalse(set(found["rings"]) & set(found["curves"]), found)
                 self.assertTrue(all(distance > 0 for distance in found["beside"]), found)
 
     def test_a_row_a_port_on_one_grid_of_time(self):
-        run = self.run_program("traffic --topology=leaf-spine --hosts=16 --leaves=4 --hosts-per-leaf=4 --spines=2 --pattern=all-to-all --bytes=100kB --cc=dcqcn")
+        run = self.run_program(
+            "traffic --topology=leaf-spine --hosts=16 --leaves=4 --hosts-per-leaf=4 --spines=2"
+            " --pattern=all-to-all --bytes=100kB --cc=dcqcn"
+        )
         self.show(run)
-        rows = self.run_js("""return [...document.querySelectorAll("#ports-chart .port")].map((p) => { const q = p.querySelector(".queue").getBoundingClientRect();
-          return [p.querySelector("text").textContent, q.top, q.bottom]; });""")
+        rows = self.run_js(
+            """return [...document.querySelectorAll("#ports-chart .port")].map((p) => { const q = p.querySelector(".queue").getBoundingClientRect();
+          return [p.querySelector("text").textContent, q.top, q.bottom]; });"""
+        )
         self.assertEqual(len(rows), 8)
         for (_, _, bottom), (_, top, _) in zip(rows, rows[1:]):
             self.assertLess(bottom, top)  # no two cover one another
-        # Marks are of the same intervals as queues: what links.csv says of a port, interval by interval.
-        marks = self.run_js("const source = JSON.parse(document.getElementById('data').textContent).ports; return [source.marks_by_interval, source.ports.map((p) => [p.name, p.marks, p.marks_over_time, p.queue_bytes.length])];")
+        # Marks are of the same intervals as queues: what links.csv says of a port, interval by
+        # interval.
+        marks = self.run_js(
+            "const source = JSON.parse(document.getElementById('data').textContent).ports; return"
+            " [source.marks_by_interval, source.ports.map((p) => [p.name, p.marks,"
+            " p.marks_over_time, p.queue_bytes.length])];"
+        )
         self.assertTrue(marks[0])
         by_port = {}
         for row in run.rows("links.csv"):
@@ -200,11 +264,19 @@ class ShapesTest(SystemTest):
             self.assertEqual((sum(over_time), len(over_time) in (0, bins)), (total, True))
 
     def test_sizes_on_a_logarithmic_scale(self):
-        run = self.run_program("traffic --topology=single-switch --hosts=9 --pattern=poisson --load=0.4 --duration=2ms")
+        run = self.run_program(
+            "traffic --topology=single-switch --hosts=9 --pattern=poisson --load=0.4 --duration=2ms"
+        )
         self.show(run)
         scale = lambda: self.run_js("return document.querySelector('#sizes svg').dataset.scale")
-        heights = lambda: self.run_js("return [...document.querySelectorAll('#sizes svg g > rect')].map((r) => Number(r.getAttribute('height')))")
-        button = lambda text: self.run_js(f"[...document.querySelectorAll('#sizes button')].find((b) => b.textContent === '{text}').click()")
+        heights = lambda: self.run_js(
+            "return [...document.querySelectorAll('#sizes svg g > rect')].map((r) =>"
+            " Number(r.getAttribute('height')))"
+        )
+        button = lambda text: self.run_js(
+            "[...document.querySelectorAll('#sizes button')].find((b) => b.textContent ==="
+            f" '{text}').click()"
+        )
         button("Bytes")
         button("Linear")
         linear = heights()
@@ -214,78 +286,157 @@ class ShapesTest(SystemTest):
         self.assertGreater(min(heights()) / max(heights()), 2 * min(linear) / max(linear))
 
     def test_traffic_from_a_load(self):
-        run = self.run_program("traffic --topology=leaf-spine --hosts=16 --leaves=2 --hosts-per-leaf=8 --spines=2 --pattern=poisson --load=0.5 --duration=1ms --warm-up=300us "
-                               "--incast-load=0.1 --incast-fan-in=8 --incast-bytes=50kB --rate-interval=50us")
+        run = self.run_program(
+            "traffic --topology=leaf-spine --hosts=16 --leaves=2 --hosts-per-leaf=8 --spines=2"
+            " --pattern=poisson --load=0.5 --duration=1ms --warm-up=300us --incast-load=0.1"
+            " --incast-fan-in=8 --incast-bytes=50kB --rate-interval=50us"
+        )
         stats = run.stats
         self.assertLess(stats["messages"], stats["flows"]["all"])
         self.show(run)
-        tiles = self.run_js("return Object.fromEntries([...document.querySelectorAll('.tiles > div')].map((d) => [d.children[0].textContent, d.children[1].firstChild.textContent]))")
+        tiles = self.run_js(
+            "return Object.fromEntries([...document.querySelectorAll('.tiles > div')].map((d) =>"
+            " [d.children[0].textContent, d.children[1].firstChild.textContent]))"
+        )
         flows = stats["flows"]
-        self.assertEqual(tiles["Flows, warm-up and cool-down included"], f"{flows['arrived']:,} of {flows['all']:,}")
-        self.assertEqual(tiles["Measured flows"], f"{flows['measured_arrived']:,} of {flows['measured']:,}")
+        self.assertEqual(
+            tiles["Flows, warm-up and cool-down included"],
+            f"{flows['arrived']:,} of {flows['all']:,}",
+        )
+        self.assertEqual(
+            tiles["Measured flows"], f"{flows['measured_arrived']:,} of {flows['measured']:,}"
+        )
         self.assertEqual(flows["measured_arrived"], stats["messages"])
         self.assertNotIn("Messages", tiles)
         text = self.run_js("return document.querySelector('#kinds').innerText")
         for word in ("all", "incast", "poisson", "Jain", "Throughput of flows over time"):
             self.assertIn(word, text)
-        self.assertEqual(self.run_js("return document.querySelectorAll('#bysize .chart svg').length"), 2)
-        self.assertEqual(self.run_js("return document.querySelectorAll('#bysize .chart:first-of-type .curve').length >= 2"), True)
+        self.assertEqual(
+            self.run_js("return document.querySelectorAll('#bysize .chart svg').length"), 2
+        )
+        self.assertEqual(
+            self.run_js(
+                "return document.querySelectorAll('#bysize .chart:first-of-type .curve').length"
+                " >= 2"
+            ),
+            True,
+        )
 
     def test_collperf_has_the_lines_of_the_hardware(self):
-        """A server's NICs and a GPU's NVLink: 2,400 Gb/s of an A100 at 0.8, 3,600 of an H100 at 0.824; not PCIe."""
+        """A server's NICs and a GPU's NVLink: 2,400 Gb/s of an A100 at 0.8, 3,600 of an H100 at
+        0.824; not PCIe.
+        """
         for line, lines, words in (
             ("--server=dgx-h100 --servers=1 --ranks=8", 1, ["2966.4 Gb/s, NVLink of a GPU"]),
-            ("--ranks=16 --servers=2 --gpus-per-server=8", 1, ["100 Gb/s, the NICs of a server", "\u2191 1920 Gb/s, NVLink of a GPU"]),
-            ("--server=dgx-h100 --servers=2 --ranks=16", 2, ["3200 Gb/s, the NICs of a server", "2966.4 Gb/s, NVLink of a GPU"]),
+            (
+                "--ranks=16 --servers=2 --gpus-per-server=8",
+                1,
+                ["100 Gb/s, the NICs of a server", "\u2191 1920 Gb/s, NVLink of a GPU"],
+            ),
+            (
+                "--server=dgx-h100 --servers=2 --ranks=16",
+                2,
+                ["3200 Gb/s, the NICs of a server", "2966.4 Gb/s, NVLink of a GPU"],
+            ),
             ("--ranks=4 --gpus-per-server=1", 1, ["100 Gb/s, the NICs of a server"]),
             (f"--server={self.pcie()} --servers=1 --ranks=4 --gpus-per-server=4", 0, []),
         ):
             with self.subTest(line):
                 run = self.run_program(f"collperf {line} -b 1M -e 64M -f 8 -n 1 -w 0")
                 self.show(run)
-                self.assertEqual(self.run_js("return document.querySelectorAll('#collectives line.hardware').length"), lines)
-                found = self.run_js("return [...document.querySelectorAll('#collectives text.hardware')].map((text) => text.textContent)")
+                self.assertEqual(
+                    self.run_js(
+                        "return document.querySelectorAll('#collectives line.hardware').length"
+                    ),
+                    lines,
+                )
+                found = self.run_js(
+                    "return [...document.querySelectorAll('#collectives text.hardware')].map((text)"
+                    " => text.textContent)"
+                )
                 self.assertEqual([one.replace("\u00a0", " ") for one in found], words)
 
     def pcie(self):
-        server = {"name": "bridge", "gpu": "A100", "gpus": 4, "nics": 1, "nic_rate": "100Gbps", "source": "assumed",
-                  "scale_up": {"kind": "pcie", "per_gpu": "200Gbps", "host_bridge": "200Gbps", "latency": "1us"}}
+        server = {
+            "name": "bridge",
+            "gpu": "A100",
+            "gpus": 4,
+            "nics": 1,
+            "nic_rate": "100Gbps",
+            "source": "assumed",
+            "scale_up": {
+                "kind": "pcie",
+                "per_gpu": "200Gbps",
+                "host_bridge": "200Gbps",
+                "latency": "1us",
+            },
+        }
         return self.write("bridge.json", {"servers": [server]})
 
     # ---- widths, and what was not measured
 
     def test_windows_of_every_width(self):
-        runs = [self.run_program(line) for line in (
-            DL + "--gpus=16 --servers=2", "collperf --op=all_reduce --ranks=8 --servers=2 --gpus-per-server=4 -b 1K -e 1M -f 4",
-            "traffic --topology=leaf-spine --hosts=16 --leaves=2 --hosts-per-leaf=8 --spines=2 --pattern=poisson --load=0.5 --duration=500us "
-            "--incast-load=0.1 --incast-fan-in=8 --incast-bytes=50kB --rate-interval=50us")]
+        runs = [
+            self.run_program(line)
+            for line in (
+                DL + "--gpus=16 --servers=2",
+                (
+                    "collperf --op=all_reduce --ranks=8 --servers=2 --gpus-per-server=4 -b 1K -e 1M"
+                    " -f 4"
+                ),
+                (
+                    "traffic --topology=leaf-spine --hosts=16 --leaves=2 --hosts-per-leaf=8"
+                    " --spines=2 --pattern=poisson --load=0.5 --duration=500us --incast-load=0.1"
+                    " --incast-fan-in=8 --incast-bytes=50kB --rate-interval=50us"
+                ),
+            )
+        ]
         for run in runs:
             for width in (400, 500, 660, 900, 1400, 2000):
                 with self.subTest(run=run.command, width=width):
                     self.show(run, width, dark=width in (500, 1400))
-                    self.assertFalse(self.run_js("return document.documentElement.scrollWidth - innerWidth > 0"))
+                    self.assertFalse(
+                        self.run_js("return document.documentElement.scrollWidth - innerWidth > 0")
+                    )
                     self.assertEqual(self.run_js(OVERLAPS), [])
                     self.assertEqual(self.run_js(CELLS), [])
 
     def test_interrupted_in_its_warm_up(self):
-        """Nothing measured is no number anywhere: not in stats.json, not in the terminal, not in the page."""
+        """Nothing measured is no number anywhere: not in stats.json, not in the terminal, not in
+        the page.
+        """
         run = self.interrupted("dltrain --placement=random --timeline=0")
         stats = run.stats
-        for key in "measured_from_us messages message_bytes fct_us drops ecn_marks data_packets retransmitted_packets links step_time_us".split():
+        for key in (
+            "measured_from_us messages message_bytes fct_us drops ecn_marks data_packets"
+            " retransmitted_packets links step_time_us"
+        ).split():
             self.assertIsNone(stats[key], key)
         self.assertGreater(stats["frame_hops"], 0)
         self.assertIn("Measured         nothing: the run ended in its warm-up\n", run.out)
         for word in ("Messages", "Busiest links", "Losses", "packets retransmitted"):
             self.assertNotIn(word, run.out)
-        self.assertTrue(all(line.endswith("measured 0") for line in run.text("network_events.log").splitlines() if line.startswith("# total")))
+        self.assertTrue(
+            all(
+                line.endswith("measured 0")
+                for line in run.text("network_events.log").splitlines()
+                if line.startswith("# total")
+            )
+        )
         self.show(run)
         self.assertEqual(self.run_js("return document.querySelectorAll('.tiles').length"), 0)
-        page = self.run_js("return document.querySelector('main').innerText.split('Configuration as run')[0]")
+        page = self.run_js(
+            "return document.querySelector('main').innerText.split('Configuration as run')[0]"
+        )
         self.assertIn("warm-up", page)
         self.assertNotIn("0.00%", page)
         self.assertNotIn("Messages", page)
         self.assertEqual(self.run_js("return document.querySelectorAll('#time-slider').length"), 0)
-        run = self.interrupted("traffic --topology=fat-tree --k=8 --hosts=128 --pattern=poisson --load=0.8 --duration=40ms --warm-up=30ms --queue-interval=10us --rate-interval=100us --timeline=0")
+        run = self.interrupted(
+            "traffic --topology=fat-tree --k=8 --hosts=128 --pattern=poisson --load=0.8"
+            " --duration=40ms --warm-up=30ms --queue-interval=10us --rate-interval=100us"
+            " --timeline=0"
+        )
         for key in ("messages", "slowdown_by_size", "port_classes", "fairness"):
             self.assertIsNone(run.stats[key], key)
         self.assertIn("Measured         nothing", run.out)
@@ -293,7 +444,9 @@ class ShapesTest(SystemTest):
 
     def interrupted(self, line):
         words, out = self.command(line)
-        running = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        running = subprocess.Popen(
+            words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         topology = os.path.join(out, "topology.json")
         while running.poll() is None and not os.path.isfile(topology):
             time.sleep(0.05)
@@ -319,14 +472,18 @@ class ShapesTest(SystemTest):
                     if key == "schema_version":
                         break
                     if not isinstance(at[key], (dict, list)) or seeded.random() < 0.3:
-                        at[key] = seeded.choice((None, True, -1, 1e300, "</script>", [], {}, [[1]], {"a": {}}))
+                        at[key] = seeded.choice(
+                            (None, True, -1, 1e300, "</script>", [], {}, [[1]], {"a": {}})
+                        )
                         break
                     at = at[key]
             with open(os.path.join(folder, "stats.json"), "w", encoding="utf-8") as file:
                 json.dump(stats, file)
             self.assertEqual(report(folder).returncode, 0)
             self.show(folder)
-            self.assertGreater(self.run_js("return document.querySelectorAll('main section').length"), 5)
+            self.assertGreater(
+                self.run_js("return document.querySelectorAll('main section').length"), 5
+            )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""No value of an ns-3 attribute ends a program: every attribute of every device, times absurd values, is refused by name or simulated.
+"""No value of an ns-3 attribute ends a program: every attribute of every device, times absurd
+values, is refused by name or simulated.
 
 (The congestion controls' attributes have a test of their own.)
 """
@@ -20,13 +21,27 @@ CLASSES = {
     "ns3::RdmaSwitch": ("",),
     "ns3::IbSwitch": (" --fabric=ib",),
     "ns3::RdmaCompletionQueue": ("",),
-    "ns3::AdaptiveLoadBalancer": (" --ns3::RdmaSwitch::LoadBalancer=adaptive", " --fabric=ib --adaptive-routing"),
+    "ns3::AdaptiveLoadBalancer": (
+        " --ns3::RdmaSwitch::LoadBalancer=adaptive",
+        " --fabric=ib --adaptive-routing",
+    ),
     "ns3::SprayLoadBalancer": (" --ns3::RdmaSwitch::LoadBalancer=spray",),
 }
 WHOLE = ("0", "1", "2", "255", "65535", "4294967295", "18446744073709551615", "-1")
 TIMES = ("0ps", "1ps", "1us", "100s", "9000000s", "-1s")
 REALS = ("0", "1e-300", "0.5", "1", "64", "1e300", "nan", "-1")
-TEXTS = ("", "x", "0:0", "7:63", "3:1,4:2", "9999999999999999999999:1", "0:-1", ":", "3:", "0:1e300")
+TEXTS = (
+    "",
+    "x",
+    "0:0",
+    "7:63",
+    "3:1,4:2",
+    "9999999999999999999999:1",
+    "0:-1",
+    ":",
+    "3:",
+    "0:1e300",
+)
 RATES = ("0bps", "1bps", "1Mbps", "1000000Gbps", "99999999999999999999bps")
 
 
@@ -46,13 +61,21 @@ def values_of(default):
 
 
 class Attributes(RobustTest):
-    # A message of several packets to a host that two send to, a window of which some are acknowledged; ends in milliseconds.
-    LINE = ("traffic --topology=leaf-spine --hosts=6 --leaves=2 --spines=2 --pattern=incast --bytes=20kB --seed=3 --report=0 "
-            "--timeline=0 --attribution=0 --stop-after=20ms")
+    # A message of several packets to a host that two send to, a window of which some are
+    # acknowledged; ends in milliseconds.
+    LINE = (
+        "traffic --topology=leaf-spine --hosts=6 --leaves=2 --spines=2 --pattern=incast"
+        " --bytes=20kB --seed=3 --report=0 --timeline=0 --attribution=0 --stop-after=20ms"
+    )
 
     def attributes(self):
         for name, fabrics in CLASSES.items():
-            shown = subprocess.run([self.program("traffic"), f"--PrintAttributes={name}"], capture_output=True, text=True, timeout=20)
+            shown = subprocess.run(
+                [self.program("traffic"), f"--PrintAttributes={name}"],
+                capture_output=True,
+                text=True,
+                timeout=20,
+            )
             found = re.findall(rf"--{name}::(\w+)=\[(.*)\]", shown.stdout)
             self.assertTrue(found or name == "ns3::RdmaChannel", shown.stdout)
             for attribute, default in found:
@@ -62,10 +85,15 @@ class Attributes(RobustTest):
 
     def one(self, case):
         attribute, value, fabric = case
-        words, _ = self.command(self.LINE + fabric, out=os.path.join(self.folder, re.sub(r"\W", "_", "-".join(case))[:100]))
+        words, _ = self.command(
+            self.LINE + fabric,
+            out=os.path.join(self.folder, re.sub(r"\W", "_", "-".join(case))[:100]),
+        )
         words.append(f"--{attribute}={value}")
         try:
-            done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=20)
+            done = subprocess.run(
+                words, cwd=self.folder, capture_output=True, text=True, timeout=20
+            )
         except subprocess.TimeoutExpired:
             return f"{case}: no end in 20 s"
         if done.returncode not in (0, 2, 3):

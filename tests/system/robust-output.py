@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What cannot be written is said, with status 1 (2 if it is the folder): standard output, and every file."""
+"""What cannot be written is said, with status 1 (2 if it is the folder): standard output, and every
+file.
+"""
 
 import json
 import os
@@ -21,7 +23,13 @@ class StandardOutput(RobustTest):
         """(status, standard error) with a standard output that takes nothing."""
         if way == "closed":
             words = ["bash", "-c", 'exec "$@" >&-', "bash", *words]
-        how = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "timeout": 60, "cwd": self.folder}
+        how = {
+            "stdin": subprocess.DEVNULL,
+            "stderr": subprocess.PIPE,
+            "text": True,
+            "timeout": 60,
+            "cwd": self.folder,
+        }
         if way == "pipe":
             reader, writer = os.pipe()
             os.close(reader)
@@ -33,7 +41,11 @@ class StandardOutput(RobustTest):
             os.close(writer)
         return done.returncode, done.stderr
 
-    WHY = {"full": "No space left on device", "closed": "Bad file descriptor", "pipe": "Broken pipe"}
+    WHY = {
+        "full": "No space left on device",
+        "closed": "Bad file descriptor",
+        "pipe": "Broken pipe",
+    }
 
     def lost(self, status, errors, program, way):
         self.assertEqual(status, 1, errors)
@@ -65,14 +77,23 @@ class StandardOutput(RobustTest):
         for script in SCRIPTS:
             for way in self.WAYS:
                 with self.subTest(f"{script}, {way}"):
-                    status, errors = self.into(way, [os.path.join(ROOT, "scripts", script), "--help"])
+                    status, errors = self.into(
+                        way, [os.path.join(ROOT, "scripts", script), "--help"]
+                    )
                     self.assertEqual(status, 1, errors)
-                    self.assertEqual(errors, f"{script}: error: standard output: cannot be written: {self.WHY[way]}\n")
+                    self.assertEqual(
+                        errors,
+                        f"{script}: error: standard output: cannot be written: {self.WHY[way]}\n",
+                    )
 
     def test_nobody_hears_of_it(self):
         """Without standard error the status still tells, and no file is opened in its place."""
-        words, out = self.command("traffic --topology=single-switch --hosts=3 --bytes=10kB --report=0")
-        done = subprocess.run(["bash", "-c", 'exec "$@" >&- 2>&- <&-', "bash", *words], cwd=self.folder, timeout=60)
+        words, out = self.command(
+            "traffic --topology=single-switch --hosts=3 --bytes=10kB --report=0"
+        )
+        done = subprocess.run(
+            ["bash", "-c", 'exec "$@" >&- 2>&- <&-', "bash", *words], cwd=self.folder, timeout=60
+        )
         self.assertEqual(done.returncode, 1)
         with open(os.path.join(out, "flows.csv"), encoding="utf-8") as file:
             self.assertEqual({row.count(",") for row in file}, {10})
@@ -91,11 +112,24 @@ class Files(RobustTest):
             os.symlink("/dev/full", path)
 
     def test_every_file(self):
-        # Opened before the simulation begins or completed after it: 1. A file that is renamed into its place replaces a pipe.
+        # Opened before the simulation begins or completed after it: 1. A file that is renamed into
+        # its place replaces a pipe.
         files = {
-            "dltrain": ("calls.log", "links.csv", "network_events.log", "stats.json.part", "timeline.json.part"),
+            "dltrain": (
+                "calls.log",
+                "links.csv",
+                "network_events.log",
+                "stats.json.part",
+                "timeline.json.part",
+            ),
             "collperf": ("flows.csv", "links.csv", "stats.json.part"),
-            "traffic": ("flows.csv", "topology.json", "slowdown.csv", "stats.json.part", "timeline.json.part"),
+            "traffic": (
+                "flows.csv",
+                "topology.json",
+                "slowdown.csv",
+                "stats.json.part",
+                "timeline.json.part",
+            ),
         }
         number = 0
         for name, line in self.lines():
@@ -109,7 +143,9 @@ class Files(RobustTest):
                         ended, _, errors, _ = self.ended(line, timeout=30, out=out)
                         self.assertEqual(ended, 1, errors)
                         self.assertIn(file.removesuffix(".part"), errors)
-                        self.assertRegex(errors, r"(?m)^\w+: error: .*(is a pipe|[Ii]s a (directory|folder))")
+                        self.assertRegex(
+                            errors, r"(?m)^\w+: error: .*(is a pipe|[Ii]s a (directory|folder))"
+                        )
 
     def test_captures(self):
         for fabric, name in (("", "server-0-0.pcap"), (" --fabric=ib", "server-0-0.pcap")):
@@ -117,40 +153,59 @@ class Files(RobustTest):
                 with self.subTest(f"{fabric} {kind}"):
                     out = os.path.join(self.folder, f"capture{fabric.strip()}-{kind}")
                     self.obstruct(kind, os.path.join(out, name))
-                    line = f"traffic --topology=single-switch --hosts=3 --bytes=100kB --report=0 --pcap=server-0{fabric}"
+                    line = (
+                        "traffic --topology=single-switch --hosts=3 --bytes=100kB --report=0"
+                        f" --pcap=server-0{fabric}"
+                    )
                     status, _, errors, _ = self.ended(line, out=out)
                     self.assertEqual(status, 1, errors)
                     self.assertIn(said, errors)
                     self.assertIn(name, errors)
 
     def test_report_and_timeline(self):
-        """Pictures that could not be made are as much an error as other files; the results are there."""
+        """Pictures that could not be made are as much an error as other files; the results are
+        there.
+        """
         line = "traffic --topology=single-switch --hosts=3 --bytes=10kB"
         out = os.path.join(self.folder, "pictures")
         self.obstruct("folder", os.path.join(out, "report.html"))
         status, _, errors, _ = self.ended(line, out=out)
         self.assertEqual(status, 1, errors)
-        self.assertRegex(errors, r"(?m)^traffic: error: .*/report.html: not written: .*; the other files are complete$")
+        self.assertRegex(
+            errors,
+            r"(?m)^traffic: error: .*/report.html: not written: .*; the other files are complete$",
+        )
         self.assertTrue(os.path.isfile(os.path.join(out, "stats.json")))
         out = os.path.join(self.folder, "timeline")
         self.obstruct("folder", os.path.join(out, "timeline.json"))
         status, _, errors, _ = self.ended(line + " --report=0", out=out)
         self.assertEqual(status, 1, errors)
-        self.assertRegex(errors, r"(?m)^traffic: error: .*/timeline.json.*; the other files are complete$")
+        self.assertRegex(
+            errors, r"(?m)^traffic: error: .*/timeline.json.*; the other files are complete$"
+        )
 
     def limited(self, limit, line, out):
         words, out = self.command(line, os.path.join(self.folder, out))
-        done = subprocess.run(["bash", "-c", f'ulimit {limit}; exec "$@"', "bash", *words], cwd=self.folder, capture_output=True,
-                              text=True, timeout=60)
+        done = subprocess.run(
+            ["bash", "-c", f'ulimit {limit}; exec "$@"', "bash", *words],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         return done.returncode, done.stderr, out
 
     def test_files_of_limited_size(self):
-        """ulimit -f (in KiB) is an error of writing, no signal that kills; nothing half done is left."""
+        """ulimit -f (in KiB) is an error of writing, no signal that kills; nothing half done is
+        left.
+        """
         for name, line in self.lines(" --timeline=0"):
             with self.subTest(name):
                 status, errors, out = self.limited("-f 1", line, f"small-{name.replace(' ', '')}")
                 self.assertEqual(status, 1, errors)
-                self.assertRegex(errors, r"(?m)^\w+: error: .*/[\w.]+: cannot be written: File too large")
+                self.assertRegex(
+                    errors, r"(?m)^\w+: error: .*/[\w.]+: cannot be written: File too large"
+                )
                 self.assertEqual([file for file in os.listdir(out) if file.endswith(".part")], [])
 
     def test_few_descriptors(self):
@@ -158,10 +213,19 @@ class Files(RobustTest):
         for name, line in self.lines(" --pcap=all --timeline=0"):
             for descriptors in (4, 5, 7, 11):
                 with self.subTest(f"{name}, {descriptors}"):
-                    status, errors, out = self.limited(f"-n {descriptors}", line, f"few-{name.replace(' ', '')}-{descriptors}")
+                    status, errors, out = self.limited(
+                        f"-n {descriptors}", line, f"few-{name.replace(' ', '')}-{descriptors}"
+                    )
                     self.assertIn("Too many open files", errors)
                     self.assertEqual(status, 1, errors)
-                    self.assertEqual([file for file in (os.listdir(out) if os.path.isdir(out) else []) if file.endswith(".part")], [])
+                    self.assertEqual(
+                        [
+                            file
+                            for file in (os.listdir(out) if os.path.isdir(out) else [])
+                            if file.endswith(".part")
+                        ],
+                        [],
+                    )
 
     def test_dry_run_checks_the_folder(self):
         file = self.write("file", "")
@@ -175,9 +239,14 @@ class Files(RobustTest):
         self.assertFalse(os.path.exists(os.path.join(self.folder, "a")), str(run))
 
     def test_one_run_a_folder(self):
-        """Of two runs that are told to write to one folder the second is refused, and the first one's files are its own."""
+        """Of two runs that are told to write to one folder the second is refused, and the first
+        one's files are its own.
+        """
         out = os.path.join(self.folder, "same")
-        first, _ = self.start(f"traffic --topology=single-switch --hosts=4 --bytes=1GB --progress=0 --out={out}", out=out)
+        first, _ = self.start(
+            f"traffic --topology=single-switch --hosts=4 --bytes=1GB --progress=0 --out={out}",
+            out=out,
+        )
         try:
             deadline = time.time() + 60
             while not os.path.exists(os.path.join(out, "topology.json")) and time.time() < deadline:
@@ -190,7 +259,9 @@ class Files(RobustTest):
             first.communicate(timeout=60)
         self.assertEqual(first.returncode, 130)
         # ... and then it is free again.
-        self.run_program(f"traffic --topology=single-switch --hosts=4 --bytes=1kB --report=0 --out={out}")
+        self.run_program(
+            f"traffic --topology=single-switch --hosts=4 --bytes=1kB --report=0 --out={out}"
+        )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,10 @@ from _robust import RobustTest, at_most
 from _system_test import main
 
 # Small flows that end at once, and one that takes minutes.
-LONG = "traffic --topology=single-switch --hosts=4 --pattern=permutation --bytes=10kB,900GB --ack-every=1 --report=0"
+LONG = (
+    "traffic --topology=single-switch --hosts=4 --pattern=permutation --bytes=10kB,900GB"
+    " --ack-every=1 --report=0"
+)
 
 
 class Signals(RobustTest):
@@ -21,7 +24,8 @@ class Signals(RobustTest):
         path = os.path.join(out, "flows.csv")
         begin = time.time()
         while time.time() - begin < 20:
-            if os.path.exists(path) and os.path.getsize(path) > 150:  # more than its head: events go on
+            # more than its head: events go on
+            if os.path.exists(path) and os.path.getsize(path) > 150:
                 return process, out
             time.sleep(0.05)
         process.kill()
@@ -38,7 +42,11 @@ class Signals(RobustTest):
 
     def test_each(self):
         for fabric in ("", " --fabric=ib"):
-            for number, status in ((signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            for number, status in (
+                (signal.SIGHUP, 129),
+                (signal.SIGINT, 130),
+                (signal.SIGTERM, 143),
+            ):
                 with self.subTest(f"{number.name}{fabric}"):
                     process, out = self.started(LONG + fabric)
                     process.send_signal(number)
@@ -47,7 +55,9 @@ class Signals(RobustTest):
                     self.assertTrue(self.complete(out, "interrupted")["interrupted"])
 
     def test_several(self):
-        """The second one does not lose what the first one asked to be written; the first one counts."""
+        """The second one does not lose what the first one asked to be written; the first one
+        counts.
+        """
         process, out = self.started(LONG)
         process.send_signal(signal.SIGINT)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -58,7 +68,9 @@ class Signals(RobustTest):
         self.complete(out, "interrupted by Ctrl-C")
 
     def test_nohup(self):
-        process, out = self.started(LONG, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process, out = self.started(
+            LONG, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        )
         process.send_signal(signal.SIGHUP)
         time.sleep(0.5)
         self.assertIsNone(process.poll())
@@ -71,10 +83,12 @@ class Broken(RobustTest):
     """What should not happen, in the middle of a simulation."""
 
     def test_ns3_refuses(self):
-        # An engine of ns-3's that ends the program itself when it is late: a fatal error in the middle of a simulation.
+        # An engine of ns-3's that ends the program itself when it is late: a fatal error in the
+        # middle of a simulation.
         late = (
             " --ns3::SimulatorImplementationType=ns3::RealtimeSimulatorImpl"
-            " --ns3::RealtimeSimulatorImpl::SynchronizationMode=HardLimit --ns3::RealtimeSimulatorImpl::HardLimit=1ps"
+            " --ns3::RealtimeSimulatorImpl::SynchronizationMode=HardLimit"
+            " --ns3::RealtimeSimulatorImpl::HardLimit=1ps"
         )
         for name, line in self.lines(late):
             with self.subTest(name):
@@ -92,13 +106,20 @@ class Broken(RobustTest):
                     self.assertTrue(file.read().rstrip().split("\n")[-1].startswith("# end "))
 
     def test_no_memory(self):
-        """A limit is met first by the set-up, then, higher, by the simulation: one error each time."""
-        line = "collperf --op=alltoall --ranks=480 --gpus-per-server=1 -b 1M -e 1M -n 1 -w 0 --report=0 --timeline=0"
+        """A limit is met first by the set-up, then, higher, by the simulation: one error each
+        time.
+        """
+        line = (
+            "collperf --op=alltoall --ranks=480 --gpus-per-server=1 -b 1M -e 1M -n 1 -w 0"
+            " --report=0 --timeline=0"
+        )
         statuses = set()
         for megabytes in (250, 350, 450):
             with self.subTest(megabytes):
                 # (MPI's library and ns-3's modules take some 200 MB of address space before main.)
-                status, _, errors, out = self.ended(line + " --ignore-host-memory", timeout=120, preexec_fn=at_most(megabytes << 20))
+                status, _, errors, out = self.ended(
+                    line + " --ignore-host-memory", timeout=120, preexec_fn=at_most(megabytes << 20)
+                )
                 statuses.add(status)
                 if status == 0:
                     continue

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 300 PROCESSORS 2
-"""scripts/compare: runs, table and picture of one scenario under several congestion controls; what it refuses."""
+"""scripts/compare: runs, table and picture of one scenario under several congestion controls; what
+it refuses.
+"""
 
 import csv
 import json
@@ -53,7 +55,9 @@ class CompareTest(SystemTest):
         return done
 
     def rows(self, folder):
-        with open(os.path.join(self.folder, folder, "compare.csv"), newline="", encoding="utf-8") as file:
+        with open(
+            os.path.join(self.folder, folder, "compare.csv"), newline="", encoding="utf-8"
+        ) as file:
             return {row["run"]: row for row in csv.DictReader(file)}
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
@@ -69,10 +73,14 @@ class CompareTest(SystemTest):
         rows = self.rows("o")
         self.assertEqual(list(rows), ["dcqcn", "none", "none+pfc=0+buffer=100MB"])
         for number, (label, row) in enumerate(rows.items(), 1):
-            with open(os.path.join(out, "runs", str(number), "stats.json"), encoding="utf-8") as file:
+            with open(
+                os.path.join(out, "runs", str(number), "stats.json"), encoding="utf-8"
+            ) as file:
                 stats = json.load(file)
             self.assertEqual(stats["configuration"]["fabric"]["cc"], label.split("+")[0])
-            classes = [r for r in stats["slowdown_by_size"] if r["kind"] == "class" and r["tag"] == "all"]
+            classes = [
+                r for r in stats["slowdown_by_size"] if r["kind"] == "class" and r["tag"] == "all"
+            ]
             self.assertEqual(len(classes), 3)
             for n, part in enumerate(classes):
                 for name in ("p50", "p95", "p99", "flows"):
@@ -83,12 +91,16 @@ class CompareTest(SystemTest):
             )
             self.assertEqual(float(row["jain_mean"]), stats["fairness"]["jain_mean"])
             # Half of the ports are hosts', half the switch's.
-            pauses = [stats["port_classes"][kind]["pause_share"] for kind in ("host_to_switch", "switch_to_host")]
+            pauses = [
+                stats["port_classes"][kind]["pause_share"]
+                for kind in ("host_to_switch", "switch_to_host")
+            ]
             self.assertAlmostEqual(float(row["pause_share"]), sum(pauses) / 2, places=12)
             # The line of the table: label, three quantiles for each class.
             line = next(line for line in done.stdout.splitlines() if line.split()[:1] == [label])
             self.assertEqual(
-                line.split()[1:10], [f"{part[name]:.2f}" for part in classes for name in ("p50", "p95", "p99")]
+                line.split()[1:10],
+                [f"{part[name]:.2f}" for part in classes for name in ("p50", "p95", "p99")],
             )
         # All had the same flows; without PFC nothing pauses.
         self.assertEqual(len({row["flows"] for row in rows.values()}), 1)
@@ -101,10 +113,15 @@ class CompareTest(SystemTest):
             self.assertTrue(content.startswith(begin) and len(content) > 10000, name)
         self.assertFalse(os.path.exists(os.path.join(out, "compare.pdf")))
 
-        # Again: nothing is run anew, one more algorithm is one more run, and the order is the new one.
+        # Again: nothing is run anew, one more algorithm is one more run, and the order is the new
+        # one.
         before = os.stat(os.path.join(out, "runs", "1", "stats.json")).st_mtime_ns
         again = self.compare(
-            "job.json", "--cc=none,dcqcn+cc-preset=sigcomm15,dcqcn", "--size-bins=10kB,100kB", "--out=o", "--format=png"
+            "job.json",
+            "--cc=none,dcqcn+cc-preset=sigcomm15,dcqcn",
+            "--size-bins=10kB,100kB",
+            "--out=o",
+            "--format=png",
         )
         self.assertIn("2 done, 0 failed, 1 to run", again.stderr)
         self.assertEqual(list(self.rows("o")), ["none", "dcqcn+cc-preset=sigcomm15", "dcqcn"])
@@ -122,22 +139,39 @@ class CompareTest(SystemTest):
         os.mkdir(folder)
         quantiles = dict.fromkeys(("mean", "p95", "p99", "p999", "max"), 9.0)
         rows = [
-            {"tag": "all", "kind": "class", "from_bytes": low, "to_bytes": high, "flows": 10, **quantiles, "p50": p50}
+            {
+                "tag": "all",
+                "kind": "class",
+                "from_bytes": low,
+                "to_bytes": high,
+                "flows": 10,
+                **quantiles,
+                "p50": p50,
+            }
             for (low, high), p50 in classes.items()
         ]
         self.write(
             f"{name}/stats.json",
-            {"completed": True, "program": "traffic", "messages": 10, "slowdown_by_size": rows, **more},
+            {
+                "completed": True,
+                "program": "traffic",
+                "messages": 10,
+                "slowdown_by_size": rows,
+                **more,
+            },
         )
         self.write(
             f"{name}/slowdown.csv",
-            "tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max\nall,group,10,1000,10,2,2,3,4,4,4\n",
+            "tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max\nall,group,10,1000,10,2"
+            ",2,3,4,4,4\n",
         )
         return results.load(folder)
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
     def test_classes_stand_under_their_sizes(self):
-        """A run without a flow of the first class has its others where they are in the other runs."""
+        """A run without a flow of the first class has its others where they are in the other
+        runs.
+        """
         sys.path.insert(0, os.path.join(ROOT, "scripts"))
         from cluster_simulator import compare
 
@@ -161,7 +195,10 @@ class CompareTest(SystemTest):
 
         kind = {"ports": 4, "utilization": 0.25, "pause_share": 0.125, "queue_bytes": {"p99": 3000}}
         labels = ["dcqcn", "none+window=150kB+a-very-long-option=of-one-run"]
-        runs = [self.loaded(name, {(0, 100): 1.5}, port_classes={"switch_to_host": kind}) for name in "ab"]
+        runs = [
+            self.loaded(name, {(0, 100): 1.5}, port_classes={"switch_to_host": kind})
+            for name in "ab"
+        ]
         with matplotlib.rc_context(style.STYLE):
             figure = comparison.draw_comparison(plots.items_of(runs, labels), 8.5)
         axes = {axis.get_xlabel(): axis for axis in figure.axes}
@@ -178,13 +215,19 @@ class CompareTest(SystemTest):
         names = [one.get_text() for one in axes["queue to hosts, p99 (kB)"].get_yticklabels()]
         self.assertEqual(names[0], "dcqcn")
         self.assertTrue(names[1].startswith("none+wind") and names[1].endswith("of-one-run"), names)
-        self.assertEqual([one.get_text() for one in axes["queue in the fabric"].texts], ["no such ports"])
+        self.assertEqual(
+            [one.get_text() for one in axes["queue in the fabric"].texts], ["no such ports"]
+        )
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
     def test_a_run_that_fails(self):
         # Of 4 KiB in 33,000 bits with 1 wrong in 1,000 none arrives: the queue pairs give up.
         done = self.compare(
-            "job.json", "--cc=none,dcqcn+bit-error-rate=0.001+timeout-exponent=4", "--out=o", "--format=png", status=3
+            "job.json",
+            "--cc=none,dcqcn+bit-error-rate=0.001+timeout-exponent=4",
+            "--out=o",
+            "--format=png",
+            status=3,
         )
         self.assertIn("dcqcn+bit-error-rate=0.001+timeout-exponent=4 failed", done.stderr)
         self.assertEqual(list(self.rows("o")), ["none"])
@@ -218,7 +261,10 @@ class CompareTest(SystemTest):
             (["job.json", "--cc=none,", "--out=o"], "an empty value"),
             (["job.json", "--cc=none+window", "--out=o"], "NAME+OPTION=VALUE"),
             (["job.json", "--cc=none+mtu=1000", "--out=o"], "4096"),
-            (["job.json", "--cc=none+mtu=1024", "--mtu=2048", "--out=o"], "is given to all runs too"),
+            (
+                ["job.json", "--cc=none+mtu=1024", "--mtu=2048", "--out=o"],
+                "is given to all runs too",
+            ),
             (["job.json", "--cc=none", "--lod=1", "--out=o"], "did you mean '--load'"),
             (["job.json", "--cc=none", "--jobs=x", "--out=o"], "--jobs=x"),
             (["job.json", "--cc=none", "--format=gif", "--out=o"], "png, svg, pdf"),
@@ -226,7 +272,9 @@ class CompareTest(SystemTest):
         ):
             done = self.compare(*words, status=2)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-            self.assertTrue(done.stderr.startswith("compare: error: ") and expected in done.stderr, done.stderr)
+            self.assertTrue(
+                done.stderr.startswith("compare: error: ") and expected in done.stderr, done.stderr
+            )
             self.assertFalse(os.path.exists(os.path.join(self.folder, "o")))
 
     def test_help(self):

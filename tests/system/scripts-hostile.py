@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 300
-"""Result folders of anybody: scripts/plot, sweep and the package end with a status of 0, 1 or 2 and clear words.
+"""Result folders of anybody: scripts/plot, sweep and the package end with a status of 0, 1 or 2 and
+clear words.
 
-Damaged, cut off, of wrong types, huge, no files at all, bytes that are no text, characters that a terminal obeys.
-(tests/fuzz makes many more of them; these are the classes, each by name.)
+Damaged, cut off, of wrong types, huge, no files at all, bytes that are no text, characters that a
+terminal obeys. (tests/fuzz makes many more of them; these are the classes, each by name.)
 """
 
 import contextlib
@@ -30,16 +31,39 @@ from cluster_simulator import measures, results, shapes  # noqa: E402  (needs th
 FLOWS = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n"
 LINKS = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share\n"
 GOOD = {
-    "stats.json": {"program": "traffic", "completed": True, "messages": 2, "simulated_time_us": 200},
+    "stats.json": {
+        "program": "traffic",
+        "completed": True,
+        "messages": 2,
+        "simulated_time_us": 200,
+    },
     "flows.csv": FLOWS + "0,a,b,1000,0,5,5,4,x\n1,b,a,2000,0,9,9,5,x\n",
     "links.csv": LINKS + "100,a->b,a,b,100,0.5,10,0\n200,b->a,b,a,100,0.25,0,0\n",
 }
-ODD = (None, True, -1, 1e300, float("nan"), 10**400, "", "x", "\x1b[31m", [], {}, [None], [[1]], {"a": {}}, "\ud800")
+ODD = (
+    None,
+    True,
+    -1,
+    1e300,
+    float("nan"),
+    10**400,
+    "",
+    "x",
+    "\x1b[31m",
+    [],
+    {},
+    [None],
+    [[1]],
+    {"a": {}},
+    "\ud800",
+)
 
 
 def main_of(script):
     """The function that ends with the status of scripts/NAME."""
-    loader = importlib.machinery.SourceFileLoader(f"script_{script}", os.path.join(ROOT, "scripts", script))
+    loader = importlib.machinery.SourceFileLoader(
+        f"script_{script}", os.path.join(ROOT, "scripts", script)
+    )
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module.main
@@ -50,16 +74,25 @@ MAIN = {name: main_of(name) for name in ("plot", "sweep")}
 
 class Hostile(SystemTest):
     def folder_of(self, **files):
-        """A run's folder with some files changed: text, bytes, an object, or None for no such file."""
+        """A run's folder with some files changed: text, bytes, an object, or None for no such
+        file.
+        """
         self.runs += 1
         folder = os.path.join(self.folder, f"results-{self.runs}")
         os.mkdir(folder)
-        for name, content in {**GOOD, **{key.replace("_", "."): value for key, value in files.items()}}.items():
+        for name, content in {
+            **GOOD,
+            **{key.replace("_", "."): value for key, value in files.items()},
+        }.items():
             if content is None:
                 continue
             content = json.dumps(content) if isinstance(content, dict) else content
             with open(os.path.join(folder, name), "wb") as file:
-                file.write(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+                file.write(
+                    content
+                    if isinstance(content, bytes)
+                    else content.encode("utf-8", "surrogatepass")
+                )
         return folder
 
     def script(self, name, *words, status, says=()):
@@ -79,7 +112,9 @@ class Hostile(SystemTest):
         return done
 
     def plot(self, folder, status, *says):
-        return self.script("plot", folder, "--format=svg", "--only=completion,links", status=status, says=says)
+        return self.script(
+            "plot", folder, "--format=svg", "--only=completion,links", status=status, says=says
+        )
 
     def test_no_files_are_not_waited_for(self):
         """A pipe that nobody writes to, a device without an end, a folder, a loop of links."""
@@ -93,11 +128,20 @@ class Hostile(SystemTest):
                 folder = self.folder_of(**{name.replace(".", "_"): None})
                 make(os.path.join(folder, name))
                 with self.subTest(kind, file=name):
-                    done = self.plot(folder, (2,), name, "is no regular file" if kind != "loop" else "symbolic links")
+                    done = self.plot(
+                        folder,
+                        (2,),
+                        name,
+                        "is no regular file" if kind != "loop" else "symbolic links",
+                    )
                     self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
     def test_huge_files_are_refused(self):
-        for name, most in (("stats.json", 128 << 20), ("flows.csv", 1 << 30), ("links.csv", 1 << 30)):
+        for name, most in (
+            ("stats.json", 128 << 20),
+            ("flows.csv", 1 << 30),
+            ("links.csv", 1 << 30),
+        ):
             folder = self.folder_of()
             os.truncate(os.path.join(folder, name), most + 1)  # sparse
             with self.subTest(name):
@@ -116,7 +160,9 @@ class Hostile(SystemTest):
         self.plot(self.folder_of(topology_json="[" * 100000), (0,))
 
     def test_tables(self):
-        """Rows that no run can have are left out; a file of other columns is refused by its name."""
+        """Rows that no run can have are left out; a file of other columns is refused by its
+        name.
+        """
         cases = (
             (b"\x00\xff" * 500, (0,), ""),
             (b"\x00\xff\n" * 500, (2,), "flows.csv"),
@@ -131,10 +177,17 @@ class Hostile(SystemTest):
             with self.subTest(text[-60:]):
                 self.plot(self.folder_of(flows_csv=text), status, word)
         run = results.load(
-            self.folder_of(flows_csv=GOOD["flows.csv"] + "2,a,b,5,0,1,-1,1,x\n3,a,b,5,0,1,inf,1,x\n4,a,b,5,0,1,2,1,x\n")
+            self.folder_of(
+                flows_csv=GOOD["flows.csv"]
+                + "2,a,b,5,0,1,-1,1,x\n3,a,b,5,0,1,inf,1,x\n4,a,b,5,0,1,2,1,x\n"
+            )
         )
         self.assertEqual(run.flows()["flow"].tolist(), [0, 1, 4])
-        run = results.load(self.folder_of(links_csv=LINKS + "100,a->b,a,b,100,0.5,-1,0\n1e99,a->b,a,b,100,0.5,0,0\n"))
+        run = results.load(
+            self.folder_of(
+                links_csv=LINKS + "100,a->b,a,b,100,0.5,-1,0\n1e99,a->b,a,b,100,0.5,0,0\n"
+            )
+        )
         self.assertTrue(run.links().empty)
 
     def test_every_known_key_with_every_odd_value(self):
@@ -178,7 +231,10 @@ class Hostile(SystemTest):
             "collectives": [{"op": "x", "bytes": 1, "unknown": None}],
             "other": [None],
         }
-        self.assertEqual(shapes.sound(good), ({**good, "collectives": [{"op": "x", "bytes": 1, "unknown": None}]}, []))
+        self.assertEqual(
+            shapes.sound(good),
+            ({**good, "collectives": [{"op": "x", "bytes": 1, "unknown": None}]}, []),
+        )
 
     def test_types_of_stats(self):
         for key, value in (
@@ -207,7 +263,8 @@ class Hostile(SystemTest):
         """Streams, operations and links by the thousand: bounded pictures, in bounded time."""
         calls = ["# calls", "# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup"]
         calls += [
-            f"{i}\t{i + 1}\t1\t{i % 50}\tstream {i}\tcollective\tkind{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}\t0\t-"
+            f"{i}\t{i + 1}\t1\t{i % 50}\tstream"
+            f" {i}\tcollective\tkind{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}\t0\t-"
             for i in range(4000)
         ]
         ops = [{"op": f"op{i}", "bytes": 100, "busbw_GBps": 1.0} for i in range(2000)]
@@ -215,18 +272,27 @@ class Hostile(SystemTest):
             calls_log="\n".join(calls) + "\n",
             stats_json={**GOOD["stats.json"], "step_time_us": 5000, "collectives": ops},
         )
-        self.script("plot", folder, "--format=png", "--only=step,timeline,busbw", "--out=big", status=(0,))
+        self.script(
+            "plot", folder, "--format=png", "--only=step,timeline,busbw", "--out=big", status=(0,)
+        )
         for name in ("step", "timeline", "busbw"):
             with open(os.path.join(self.folder, "big", f"{name}.png"), "rb") as file:
-                width, height = (int.from_bytes(file.read(20)[16:20], "big"), int.from_bytes(file.read(4), "big"))
+                width, height = (
+                    int.from_bytes(file.read(20)[16:20], "big"),
+                    int.from_bytes(file.read(4), "big"),
+                )
             self.assertLess(height, 12 * 300, f"{name}: {width} x {height}")
         # A chain of 3,000 switches: how far each is from a host is found in one pass.
         rows = "".join(f"100,n{i}->n{i + 1},n{i},n{i + 1},100,0.5,0,0\n" for i in range(3000))
-        run = results.load(self.folder_of(links_csv=LINKS + rows, flows_csv=FLOWS + "0,n0,n3000,1,0,1,1,1,x\n"))
+        run = results.load(
+            self.folder_of(links_csv=LINKS + rows, flows_csv=FLOWS + "0,n0,n3000,1,0,1,1,1,x\n")
+        )
         self.assertEqual(max(measures.Graph(run).level.values()), 1500)
 
     def test_names_never_act_on_the_terminal(self):
-        folder = self.folder_of(stats_json={**GOOD["stats.json"], "completed": False, "message": "\x1b[31mred\x07"})
+        folder = self.folder_of(
+            stats_json={**GOOD["stats.json"], "completed": False, "message": "\x1b[31mred\x07"}
+        )
         hostile = os.path.join(self.folder, "a\x1b[2Jb")
         os.rename(folder, hostile)
         self.plot(hostile, (0,), "incomplete", "\\x1b[31mred")
@@ -245,14 +311,19 @@ class Hostile(SystemTest):
 
     def test_sweeps(self):
         table = (
-            "CREATE TABLE runs (id INTEGER PRIMARY KEY, program, point, options, cwd, status, attempts, exit_status, error, "
-            "stats, folder, zero, step_time_us)"
+            "CREATE TABLE runs (id INTEGER PRIMARY KEY, program, point, options, cwd, status,"
+            " attempts, exit_status, error, stats, folder, zero, step_time_us)"
         )
-        row = "INSERT INTO runs (program, point, options, cwd, status, error, zero, step_time_us) VALUES ({})"
+        row = (
+            "INSERT INTO runs (program, point, options, cwd, status, error, zero, step_time_us)"
+            " VALUES ({})"
+        )
         good = "'dltrain', 'p', '{}', '/', 'done', NULL, 1, 5.0"
         commands = (("status",), ("table",), ("plot", "--x=zero", "--y=step_time_us"))
         for command, *options in commands:
-            self.script("sweep", command, self.sweep_of(table, row.format(good)), *options, status=(0,))
+            self.script(
+                "sweep", command, self.sweep_of(table, row.format(good)), *options, status=(0,)
+            )
             for case in (
                 good.replace("'done'", "'\x1b[2J'"),
                 good.replace("'done'", "7"),
@@ -264,11 +335,23 @@ class Hostile(SystemTest):
             ):
                 with self.subTest(command, row=case):
                     done = self.script(
-                        "sweep", command, self.sweep_of(table, row.format(case)), *options, status=(2,), says=["run 1"]
+                        "sweep",
+                        command,
+                        self.sweep_of(table, row.format(case)),
+                        *options,
+                        status=(2,),
+                        says=["run 1"],
                     )
                     self.assertEqual(len(done.stderr.splitlines()), 1)
             other = self.sweep_of("CREATE TABLE runs (id, point)")
-            self.script("sweep", command, other, *options, status=(2,), says=["not written by scripts/sweep"])
+            self.script(
+                "sweep",
+                command,
+                other,
+                *options,
+                status=(2,),
+                says=["not written by scripts/sweep"],
+            )
             with open(os.path.join(other, "sweep.sqlite"), "wb") as file:
                 file.write(b"SQLite format 3\0" + os.urandom(5000))
             self.script("sweep", command, other, *options, status=(1, 2), says=["sweep: error: "])

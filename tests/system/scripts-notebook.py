@@ -2,7 +2,8 @@
 # ctest: TIMEOUT 900
 """The worked notebook runs top to bottom, and a notebook shows progress and can be interrupted.
 
-`tests/system/scripts-notebook.py --update` (with DLTRAIN_PROGRAMS) executes the notebook and stores its outputs anew.
+`tests/system/scripts-notebook.py --update` (with DLTRAIN_PROGRAMS) executes the notebook and stores
+its outputs anew.
 """
 
 import base64
@@ -35,7 +36,11 @@ os.environ.pop("MPLBACKEND", None)
 def executed(notebook):
     # The kernel of this very Python: the one that is named python3 may be another's.
     client = nbclient.NotebookClient(
-        notebook, timeout=600, kernel_name="python3", record_timing=False, resources={"metadata": {"path": FOLDER}}
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        record_timing=False,
+        resources={"metadata": {"path": FOLDER}},
     )
     client.create_kernel_manager()
     client.km.kernel_spec.argv[0] = sys.executable
@@ -44,7 +49,12 @@ def executed(notebook):
 
 
 def outputs(notebook, kind):
-    return [output for cell in notebook.cells for output in cell.get("outputs", []) if output.output_type == kind]
+    return [
+        output
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if output.output_type == kind
+    ]
 
 
 def printed(notebook):
@@ -63,29 +73,42 @@ class WorkedNotebook(SystemTest):
         # Its data, for what follows: only numbers leave a notebook otherwise as text and pictures.
         notebook.cells.append(
             nbformat.v4.new_code_cell(
-                'import json; print("DATA", json.dumps([[*key, run.stats] for key, run in runs.items()]))'
+                'import json; print("DATA", json.dumps([[*key, run.stats] for key, run in'
+                " runs.items()]))"
             )
         )
         executed(notebook)
         self.assertEqual(outputs(notebook, "error"), [])
-        self.assertEqual([output.text for output in outputs(notebook, "stream") if output.name == "stderr"], [])
+        self.assertEqual(
+            [output.text for output in outputs(notebook, "stream") if output.name == "stderr"], []
+        )
         said, data = printed(notebook).split("DATA ")
         runs = {(zero, times): stats for zero, times, stats in json.loads(data)}
         self.assertEqual(set(runs), {(zero, times) for zero in (0, 2, 3) for times in (1, 4)})
         self.check_answer(said, runs)
         self.check_pictures(notebook)
         # What the stored notebook tells its readers is what comes out now.
-        self.assertEqual(printed(stored), said, "outputs are out of date: tests/system/scripts-notebook.py --update")
+        self.assertEqual(
+            printed(stored),
+            said,
+            "outputs are out of date: tests/system/scripts-notebook.py --update",
+        )
         # One of the six by the command line.
-        plain = self.run_program("dltrain --model=bloom560m --zero=2 --warmup=0 --oversubscription=4 --servers=16")
+        plain = self.run_program(
+            "dltrain --model=bloom560m --zero=2 --warmup=0 --oversubscription=4 --servers=16"
+        )
         self.assertEqual(plain.stats["step_time_us"], runs[2, 4]["step_time_us"])
 
     def check_answer(self, said, runs):
-        """The sentences against the runs. Stages 0, 2, 3 send 2, 2, 3 psi (n-1)/n parameters of 2 B a GPU."""
+        """The sentences against the runs. Stages 0, 2, 3 send 2, 2, 3 psi (n-1)/n parameters of 2 B
+        a GPU.
+        """
         for times, name in ((1, "full fat-tree"), (4, "4:1 oversubscribed fat-tree")):
             best = min((0, 2, 3), key=lambda zero: runs[zero, times]["step_time_us"])
             milliseconds = runs[best, times]["step_time_us"] / 1000
-            self.assertIn(f"On the {name}, ZeRO-{best} is fastest with {milliseconds:.0f} ms a step", said)
+            self.assertIn(
+                f"On the {name}, ZeRO-{best} is fastest with {milliseconds:.0f} ms a step", said
+            )
         for (zero, _), stats in runs.items():
             sent = {0: 2, 2: 2, 3: 3}[zero] * 2 * stats["parameters"] * 127 / 128
             self.assertWithin(sum(stats["bytes_sent_per_gpu"].values()), sent, 0.01)
@@ -117,7 +140,8 @@ class Jupyter(SystemTest):
 
     def execute(self, code, until=None):
         """Messages of a cell: all, or up to the first for which until(message) is true."""
-        # After an error a kernel drops what comes within a moment, unless told that no error is meant to stop anything.
+        # After an error a kernel drops what comes within a moment, unless told that no error is
+        # meant to stop anything.
         number = self.client.execute(code, stop_on_error=False)
         return self.messages(number, until), number
 
@@ -135,8 +159,13 @@ class Jupyter(SystemTest):
         self.fail("a cell does not end")
 
     def test_progress_bar_and_interrupt(self):
-        """The bar is one display, updated. An interrupt ends the run with complete files; the notebook goes on."""
-        self.execute("import sys; sys.path.insert(0, '..')\nfrom cluster_simulator import *\nsim = Simulator()")
+        """The bar is one display, updated. An interrupt ends the run with complete files; the
+        notebook goes on.
+        """
+        self.execute(
+            "import sys; sys.path.insert(0, '..')\nfrom cluster_simulator import *\nsim ="
+            " Simulator()"
+        )
 
         def bars(messages):
             return [
@@ -148,26 +177,41 @@ class Jupyter(SystemTest):
 
         seen = []
         messages, number = self.execute(
-            'sim.traffic(k=4, bytes=["1MB", "100GB"], ack_every=1)', lambda m: seen.append(m) or len(bars(seen)) >= 3
+            'sim.traffic(k=4, bytes=["1MB", "100GB"], ack_every=1)',
+            lambda m: seen.append(m) or len(bars(seen)) >= 3,
         )
         self.assertEqual(len(bars(messages)), 3)
         self.assertEqual(sum(m["msg_type"] == "display_data" for m in messages), 1)
         self.assertRegex(
-            bars(messages)[-1], r'<progress max="1000" value="\d+".*traffic: .* ms simulated, +[\d.]+% done'
+            bars(messages)[-1],
+            r'<progress max="1000" value="\d+".*traffic: .* ms simulated, +[\d.]+% done',
         )
         self.manager.interrupt_kernel()
         rest = self.messages(number)
         error = next(m["content"] for m in rest if m["msg_type"] == "error")
         self.assertEqual(error["ename"], "KeyboardInterrupt")
         self.assertRegex(error["evalue"], "NOT COMPLETED .*interrupted by Ctrl-C")
-        last = [m["content"]["data"]["text/plain"] for m in rest if m["msg_type"] == "update_display_data"][-1]
+        last = [
+            m["content"]["data"]["text/plain"]
+            for m in rest
+            if m["msg_type"] == "update_display_data"
+        ][-1]
         self.assertRegex(last, r"^traffic: interrupted after [\d.]+ s$")
         after, _ = self.execute(
-            "print(sim.last.stats['interrupted'], len(sim.last.flows()) == sim.last.stats['messages'] > 0)\nsim.last"
+            "print(sim.last.stats['interrupted'], len(sim.last.flows()) =="
+            " sim.last.stats['messages'] > 0)\nsim.last"
         )
-        self.assertEqual([m["content"]["text"] for m in after if m["msg_type"] == "stream"], ["True True\n"], after)
-        shown = next(m["content"]["data"]["text/html"] for m in after if m["msg_type"] == "execute_result")
-        self.assertTrue(re.match(r"<pre>", shown) and "Incomplete: the run was interrupted" in shown, shown)
+        self.assertEqual(
+            [m["content"]["text"] for m in after if m["msg_type"] == "stream"],
+            ["True True\n"],
+            after,
+        )
+        shown = next(
+            m["content"]["data"]["text/html"] for m in after if m["msg_type"] == "execute_result"
+        )
+        self.assertTrue(
+            re.match(r"<pre>", shown) and "Incomplete: the run was interrupted" in shown, shown
+        )
 
 
 if __name__ == "__main__":

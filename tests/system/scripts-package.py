@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 600
-"""The Python package cluster_simulator: what it asks of the programs, what it gives back, and what it says is wrong."""
+"""The Python package cluster_simulator: what it asks of the programs, what it gives back, and what
+it says is wrong.
+"""
 
 import gc
 import importlib.util
@@ -14,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest.mock
 import warnings
 
 from _system_test import PROGRAMS, ROOT, SystemTest, main, repeatable
@@ -44,7 +47,10 @@ GPT2 = {"model": "gpt2", "warmup": 0}  # a third of a second
 
 
 def small(**network):
-    return Simulator(servers=[ServerConfig([GPUmodel.A100] * 8)] * 2, network_topo=NetworkConfig("fattree", **network))
+    return Simulator(
+        servers=[ServerConfig([GPUmodel.A100] * 8)] * 2,
+        network_topo=NetworkConfig("fattree", **network),
+    )
 
 
 def names_in(text):
@@ -54,8 +60,9 @@ def names_in(text):
 
 class Interface(SystemTest):
     def test_snippet_with_384_servers(self):
-        """The lines that users of the interface know, word by word. 384 servers of 8 are 3,072 GPUs; k = 12 is the
-        smallest fat-tree for them (12^3 / 4 = 432)."""
+        """The lines that users of the interface know, word by word. 384 servers of 8 are 3,072
+        GPUs; k = 12 is the smallest fat-tree for them (12^3 / 4 = 432).
+        """
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             sim = Simulator(
@@ -74,7 +81,9 @@ class Interface(SystemTest):
             self.assertIn(word, plan)
 
     def test_snippet_on_four_servers(self):
-        """It runs what the command line runs: the same bytes. ZeRO-2 moves 2 psi (n-1)/n parameters of 2 B."""
+        """It runs what the command line runs: the same bytes. ZeRO-2 moves 2 psi (n-1)/n parameters
+        of 2 B.
+        """
         sim = Simulator(
             servers=[ServerConfig([GPUmodel.A100] * 8)] * 4,
             network_topo=NetworkConfig("fattree", **NetworkConfig.ETH_100G),
@@ -83,7 +92,9 @@ class Interface(SystemTest):
         self.assertTrue(run.complete)
         psi, n = run.stats["parameters"], 32
         self.assertEqual(psi, 559214592)
-        self.assertWithin(sum(run.stats["bytes_sent_per_gpu"].values()), 2 * 2 * psi * (n - 1) / n, 1e-6)
+        self.assertWithin(
+            sum(run.stats["bytes_sent_per_gpu"].values()), 2 * 2 * psi * (n - 1) / n, 1e-6
+        )
         self.assertEqual(run.flows()["bytes"].sum(), run.stats["message_bytes"])
         self.assertEqual(len(run.flows()), run.stats["messages"])
         self.assertAlmostEqual(run.flows()["fct_us"].max(), run.stats["fct_us"]["max"], places=3)
@@ -101,14 +112,35 @@ class Interface(SystemTest):
             self.assertTrue(ours.read() == its.read())
 
     def test_zoo_is_the_programs(self):
-        """Names here are the names there: a GPU or NIC that is new in the simulator has to be added to the package."""
+        """Names here are the names there: a GPU or NIC that is new in the simulator has to be added
+        to the package.
+        """
         gpus = self.run_program(["dltrain", "--help=gpus"]).out
         self.assertEqual([model.value for model in GPUmodel], names_in(gpus))
         nics = names_in(self.run_program(["dltrain", "--help=nics"]).out)
-        ours = [getattr(NetworkConfig, name)["nic"] for name in dir(NetworkConfig) if name.startswith(("ETH_", "IB_"))]
+        ours = [
+            getattr(NetworkConfig, name)["nic"]
+            for name in dir(NetworkConfig)
+            if name.startswith(("ETH_", "IB_"))
+        ]
         self.assertEqual(sorted(ours), sorted(nics))
-        families = names_in(self.run_program(["dltrain", "--help=topologies"]).out)
-        self.assertEqual(list(cluster_simulator.network.FAMILIES), families)
+
+    def test_families_are_what_the_program_says(self):
+        """Of a program with another family, nothing here has to know it."""
+        self.assertEqual(
+            [
+                NetworkConfig(name).family
+                for name in ("fattree", "Leaf_Spine", "single-switch", "torus")
+            ],
+            names_in(self.run_program(["dltrain", "--help=topologies"]).out),
+        )
+        told = {"options": [{"name": "topology", "names": ["hyper-cube"]}]}
+        program = self.write("dltrain", f"#!/bin/sh\necho '{json.dumps(told)}'\n")
+        os.chmod(program, 0o755)
+        with unittest.mock.patch.dict(os.environ, DLTRAIN_PROGRAMS=os.path.dirname(program)):
+            self.assertEqual(NetworkConfig("hypercube").family, "hyper-cube")
+            with self.assertRaisesRegex(InvalidInput, "allowed: hypercube, or"):
+                NetworkConfig("fattree")
 
     def test_infiniband(self):
         """The presets are the program's: an InfiniBand NIC makes an InfiniBand fabric."""
@@ -138,35 +170,64 @@ class Interface(SystemTest):
         self.assertEqual(configuration["fabric"]["ecn_pmax"], 0.5)
         self.assertEqual(configuration["network"]["link_delay"], "2us")
         self.assertEqual(configuration["ns3"], {"ns3::RdmaSwitch::PipelineLatency": "300ns"})
-        self.assertEqual(configuration["collectives"]["algorithm"], ["all_gather=ring", "reduce_scatter=ring"])
+        self.assertEqual(
+            configuration["collectives"]["algorithm"], ["all_gather=ring", "reduce_scatter=ring"]
+        )
 
     def test_servers(self):
-        """NICs, other GPUs than the server is sold with, and links between GPUs that have no name."""
+        """NICs, other GPUs than the server is sold with, and links between GPUs that have no
+        name.
+        """
         out = os.path.join(self.folder, "kept")
         server = ServerConfig(
-            [GPUmodel.H100] * 4, nics=2, interconnect="nvswitch", per_gpu="1000Gbps", latency="1us", efficiency=0.9, bulk_latency="3us"
+            [GPUmodel.H100] * 4,
+            nics=2,
+            interconnect="nvswitch",
+            per_gpu="1000Gbps",
+            latency="1us",
+            efficiency=0.9,
+            bulk_latency="3us",
         )
         run = Simulator([server] * 2).train(**GPT2, out=out)
         cluster = run.stats["configuration"]["cluster"]
-        self.assertEqual((cluster["servers"], cluster["gpus_per_server"], cluster["nics_per_server"]), (2, 4, 2))
+        self.assertEqual(
+            (cluster["servers"], cluster["gpus_per_server"], cluster["nics_per_server"]), (2, 4, 2)
+        )
         self.assertEqual(run.stats["configuration"]["training"]["gpu"], "H100")
-        with open(cluster["server"], encoding="utf-8") as file:  # it is there as long as the results are
+        # it is there as long as the results are
+        with open(cluster["server"], encoding="utf-8") as file:
             self.assertEqual(
                 json.load(file)["servers"][0]["scale_up"],
-                {"kind": "nvswitch", "per_gpu": "1000Gbps", "latency": "1us", "efficiency": 0.9, "bulk_latency": "3us"},
+                {
+                    "kind": "nvswitch",
+                    "per_gpu": "1000Gbps",
+                    "latency": "1us",
+                    "efficiency": 0.9,
+                    "bulk_latency": "3us",
+                },
             )
         for gpu in GPUmodel:
-            plan = Simulator([ServerConfig([gpu] * 4)] * 2).train(model="bert-large", dtype="fp16", dry_run=True)
+            plan = Simulator([ServerConfig([gpu] * 4)] * 2).train(
+                model="bert-large", dtype="fp16", dry_run=True
+            )
             self.assertRegex(plan, rf"2 x dgx-\S+ with 4 x {gpu.value}\b")
-        self.assertIn("pcie 252 Gb/s", Simulator([ServerConfig(["A100"] * 8, server="pcie4-a100")]).train(dry_run=True))
+        self.assertIn(
+            "pcie 252 Gb/s",
+            Simulator([ServerConfig(["A100"] * 8, server="pcie4-a100")]).train(dry_run=True),
+        )
 
     def test_a_named_server_brings_its_nics(self):
-        """As on the command line. Without server= the links between GPUs alone are those of what such GPUs are sold in."""
+        """As on the command line. Without server= the links between GPUs alone are those of what
+        such GPUs are sold in.
+        """
 
         def nics(server, **options):
             network = {key: options.pop(key) for key in ("fabric", "nic") if key in options}
             sim = Simulator([server] * 2, NetworkConfig("leafspine", **network))
-            plans = [sim.train(model="gpt2", dry_run=True, **options), sim.collperf(dry_run=True, **options)]
+            plans = [
+                sim.train(model="gpt2", dry_run=True, **options),
+                sim.collperf(dry_run=True, **options),
+            ]
             found = [re.search(r"(\d+) NICs? of ([\d.]+ Gb/s)", plan).groups() for plan in plans]
             self.assertEqual(found[0], found[1])
             return found[0]
@@ -176,11 +237,19 @@ class Interface(SystemTest):
         self.assertEqual(nics(ServerConfig(h100), fabric="ib"), ("1", "100 Gb/s"))
         self.assertEqual(nics(ServerConfig(h100, nics=4), nic="HDR"), ("4", "200 Gb/s"))
         self.assertEqual(nics(ServerConfig(h100, server="dgx-h100")), ("8", "400 Gb/s"))
-        self.assertEqual(nics(ServerConfig(h100, server="dgx-h100"), fabric="ib"), ("8", "400 Gb/s"))
+        self.assertEqual(
+            nics(ServerConfig(h100, server="dgx-h100"), fabric="ib"), ("8", "400 Gb/s")
+        )
         self.assertEqual(nics(ServerConfig(h100, nics=2, server="dgx-h100")), ("2", "400 Gb/s"))
-        self.assertEqual(nics(ServerConfig(h100, server="dgx-h100"), nic="100GbE"), ("8", "100 Gb/s"))
-        self.assertEqual(nics(ServerConfig(h100, nics=1, server="dgx-h100"), nic="100GbE"), ("1", "100 Gb/s"))
-        self.assertEqual(nics(ServerConfig(h100, interconnect="nvswitch", per_gpu="1Tbps")), ("1", "100 Gb/s"))
+        self.assertEqual(
+            nics(ServerConfig(h100, server="dgx-h100"), nic="100GbE"), ("8", "100 Gb/s")
+        )
+        self.assertEqual(
+            nics(ServerConfig(h100, nics=1, server="dgx-h100"), nic="100GbE"), ("1", "100 Gb/s")
+        )
+        self.assertEqual(
+            nics(ServerConfig(h100, interconnect="nvswitch", per_gpu="1Tbps")), ("1", "100 Gb/s")
+        )
         self.assertEqual(repr(ServerConfig(["A100"], nics=1)), repr(ServerConfig(["A100"])))
         self.assertIn("nics=1", repr(ServerConfig(["A100"], nics=1, server="dgx-a100")))
         graph = {
@@ -188,7 +257,9 @@ class Interface(SystemTest):
             "nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}],
             "links": [{"from": "a", "to": "b"}],
         }
-        wire = Simulator([ServerConfig(["A100"])] * 2, NetworkConfig(self.write("wire.json", graph)))
+        wire = Simulator(
+            [ServerConfig(["A100"])] * 2, NetworkConfig(self.write("wire.json", graph))
+        )
         self.assertIn("1 NIC of 25 Gb/s", wire.train(model="gpt2", dry_run=True))
 
     def test_other_programs(self):
@@ -213,23 +284,42 @@ class Interface(SystemTest):
             ("leaf_spine", "leaf-spine"),
             ("single-switch", "single-switch"),
         ):
-            self.assertIn(shown, Simulator([ServerConfig(["A100"])] * 2, NetworkConfig(name)).train(dry_run=True))
+            self.assertIn(
+                shown,
+                Simulator([ServerConfig(["A100"])] * 2, NetworkConfig(name)).train(dry_run=True),
+            )
         graph = {
             "defaults": {"rate": "100Gbps", "delay": "1us"},
-            "nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}, {"name": "s", "kind": "switch"}],
+            "nodes": [
+                {"name": "a", "kind": "host"},
+                {"name": "b", "kind": "host"},
+                {"name": "s", "kind": "switch"},
+            ],
             "links": [{"from": "a", "to": "s"}, {"from": "b", "to": "s"}],
         }
         network = NetworkConfig(self.write("racks.json", graph))
-        self.assertEqual(Simulator(network_topo=network).traffic(bytes="1MB").stats["flows"]["all"], 2)
+        self.assertEqual(
+            Simulator(network_topo=network).traffic(bytes="1MB").stats["flows"]["all"], 2
+        )
 
 
 class Errors(SystemTest):
     def test_scripts_are_not_run_yet(self):
         """run('launch.sh') says what to call instead."""
-        for call in (lambda sim: sim.run("launch.sh"), lambda sim: sim.run("launch.sh", nodes=2), lambda sim: sim.run()):
+        for call in (
+            lambda sim: sim.run("launch.sh"),
+            lambda sim: sim.run("launch.sh", nodes=2),
+            lambda sim: sim.run(),
+        ):
             with self.assertRaises(NotImplementedError) as caught:
                 call(small())
-            for words in ("run('launch.sh')", "not run or replayed yet", "sim.train(", "sim.collperf(", "sim.traffic("):
+            for words in (
+                "run('launch.sh')",
+                "not run or replayed yet",
+                "sim.train(",
+                "sim.collperf(",
+                "sim.traffic(",
+            ):
                 self.assertIn(words, str(caught.exception))
 
     def test_the_programs_words(self):
@@ -251,9 +341,13 @@ class Errors(SystemTest):
         """Every frame is lost: the queue pair gives up, status 3. The files say so too."""
         sim = small()
         with self.assertRaises(SimulationFailed) as caught:
-            sim.traffic(pattern="incast", fan_in=1, bytes="1MB", bit_error_rate=0.001, timeout_exponent=4)
+            sim.traffic(
+                pattern="incast", fan_in=1, bytes="1MB", bit_error_rate=0.001, timeout_exponent=4
+            )
         self.assertEqual(caught.exception.exit_status, 3)
-        self.assertRegex(str(caught.exception), r"(?s)^NOT COMPLETED.*1 failed queue pairs.*server-1 to server-0")
+        self.assertRegex(
+            str(caught.exception), r"(?s)^NOT COMPLETED.*1 failed queue pairs.*server-1 to server-0"
+        )
         run = caught.exception.run
         self.assertIs(run, sim.last)
         self.assertFalse(run.complete)
@@ -271,14 +365,18 @@ class Errors(SystemTest):
             file.write("#!/bin/sh\necho last words >&2\nkill -KILL $$\n")
         os.chmod(path, 0o755)
         self.with_programs(folder)
-        with self.assertRaisesRegex(SimulationFailed, "(?s)SIGKILL.*out of memory.*last words") as caught:
+        with self.assertRaisesRegex(
+            SimulationFailed, "(?s)SIGKILL.*out of memory.*last words"
+        ) as caught:
             small().train(out=out)
         self.assertIsNone(caught.exception.run)
         self.assertEqual(caught.exception.exit_status, -signal.SIGKILL)
 
     def test_programs_that_are_not_there(self):
         self.with_programs(self.folder)
-        with self.assertRaisesRegex(ProgramNotFound, f"DLTRAIN_PROGRAMS={self.folder}: no program dltrain"):
+        with self.assertRaisesRegex(
+            ProgramNotFound, f"DLTRAIN_PROGRAMS={self.folder}: no program dltrain"
+        ):
             small().train()
         clone = os.path.join(self.folder, "clone")
         os.makedirs(os.path.join(clone, "contrib", "dltrain"))
@@ -288,7 +386,10 @@ class Errors(SystemTest):
             ProgramNotFound, f'not built; type:  cd {clone} && ./ns3 run "traffic --version"'
         ) as caught:
             # Found in this clone, or not: only the one that the environment names is meant here.
-            before, cluster_simulator.programs._clones = cluster_simulator.programs._clones, lambda: iter([clone])
+            (
+                before,
+                cluster_simulator.programs._clones,
+            ) = cluster_simulator.programs._clones, lambda: iter([clone])
             try:
                 small().traffic()
             finally:
@@ -307,10 +408,16 @@ class Errors(SystemTest):
     def test_clusters_that_cannot_be(self):
         a, h = GPUmodel.A100, GPUmodel.H100
         for make, words in (
-            (lambda: ServerConfig([a] * 4 + [h] * 4), "4 x A100, 4 x H100: all GPUs of a server must be alike"),
+            (
+                lambda: ServerConfig([a] * 4 + [h] * 4),
+                "4 x A100, 4 x H100: all GPUs of a server must be alike",
+            ),
             (lambda: ServerConfig([]), "at least one GPU"),
             (lambda: ServerConfig([a], per_gpu="1Tbps"), "give interconnect .* and per_gpu"),
-            (lambda: ServerConfig([a], server="dgx-a100", interconnect="pcie", per_gpu="1Gbps"), "either that or"),
+            (
+                lambda: ServerConfig([a], server="dgx-a100", interconnect="pcie", per_gpu="1Gbps"),
+                "either that or",
+            ),
             (
                 lambda: Simulator([ServerConfig([a]), ServerConfig([h])]),
                 "server 0 is .*A100.*server 1 is .*H100.*alike",
@@ -318,7 +425,10 @@ class Errors(SystemTest):
             (lambda: Simulator([]), "at least one server"),
             (
                 lambda: NetworkConfig("fatree"),
-                "'fatree' is neither .*; allowed: fattree, leafspine, singleswitch.*did you mean 'fattree'",
+                (
+                    "'fatree' is neither .*; allowed: fattree, leafspine, singleswitch.*did you"
+                    " mean 'fattree'"
+                ),
             ),
         ):
             with self.assertRaisesRegex(InvalidInput, words):
@@ -339,9 +449,13 @@ class Errors(SystemTest):
             Simulator([ServerConfig([a], interconnect="wire", per_gpu="1Gbps")]).train()
 
     def test_warnings_of_the_program(self):
-        """A 7B model with all its states does not fit 16 GiB; the program warns, and so does Python."""
+        """A 7B model with all its states does not fit 16 GiB; the program warns, and so does
+        Python.
+        """
         with self.assertWarnsRegex(SimulatorWarning, "GPU memory") as caught:
-            Simulator([ServerConfig(["V100-16GB"])] * 2).train(model="bloom-7b1", dtype="fp16", zero=0, dry_run=True)
+            Simulator([ServerConfig(["V100-16GB"])] * 2).train(
+                model="bloom-7b1", dtype="fp16", zero=0, dry_run=True
+            )
         self.assertEqual(caught.filename, __file__)
 
 
@@ -389,8 +503,10 @@ except KeyboardInterrupt as stop:
 
 class CtrlC(SystemTest):
     def test_interrupt_and_progress(self):
-        """In a terminal: one line of progress that moves; Ctrl-C reaches Python and, as in a terminal, would reach the
-        program too. The run ends with complete files, and KeyboardInterrupt goes on."""
+        """In a terminal: one line of progress that moves; Ctrl-C reaches Python and, as in a
+        terminal, would reach the program too. The run ends with complete files, and
+        KeyboardInterrupt goes on.
+        """
         out = os.path.join(self.folder, "run")
         ours, its = pty.openpty()
         process = subprocess.Popen(
@@ -450,7 +566,9 @@ class Pictures(SystemTest):
     def test_they_show_the_numbers(self):
         run = small().train(**GPT2)
         step = run.plot_step()
-        self.assertAlmostEqual(sum(bar.get_width() for bar in step.patches), run.stats["step_time_us"] / 1000)
+        self.assertAlmostEqual(
+            sum(bar.get_width() for bar in step.patches), run.stats["step_time_us"] / 1000
+        )
         self.assertIn("(ms)", step.get_xlabel())
         completion = run.plot_completion_times()
         x, y = completion.lines[0].get_data()
@@ -458,12 +576,13 @@ class Pictures(SystemTest):
         links = run.plot_links(count=2)
         strips = links.collections[0].get_array().reshape(2, -1)
         rows = run.links()[run.links()["link"] == links.get_yticklabels()[0].get_text()]
-        # Means over stretches of equal length (but the last), so their mean is that over all intervals of the run, with
-        # zero for those without a row. The run begins at 0 (no warm-up).
+        # Means over stretches of equal length (but the last), so their mean is that over all
+        # intervals of the run, with zero for those without a row. The run begins at 0 (no warm-up).
         intervals = run.stats["simulated_time_us"] / run.stats["links_csv"]["interval_us"]
         self.assertTrue(60 < strips.shape[1] <= 150, strips.shape)
         self.assertWithin(strips[0].mean(), 100 * rows["utilization"].sum() / intervals, 0.02)
-        # Nothing is sent before the first gradients are there: those intervals have no rows, and are zero.
+        # Nothing is sent before the first gradients are there: those intervals have no rows, and
+        # are zero.
         self.assertEqual(strips[0][0], 0)
         self.assertGreater(rows["time_us"].min(), 10000)
         begin, end = links.get_xlim()
@@ -471,12 +590,16 @@ class Pictures(SystemTest):
         self.assertWithin(end, run.stats["simulated_time_us"] / 1000, 0.02)
         bandwidth = small().collperf(minbytes="1MiB", maxbytes="2MiB")
         axes = bandwidth.plot_bandwidth()
-        self.assertEqual(list(axes.lines[0].get_ydata()), list(bandwidth.collectives()["busbw_GBps"]))
+        self.assertEqual(
+            list(axes.lines[0].get_ydata()), list(bandwidth.collectives()["busbw_GBps"])
+        )
         for axes in (step, completion, links, axes):
             axes.figure.savefig(os.path.join(self.folder, "picture.png"))
 
     def test_they_look_like_those_of_the_command_line(self):
-        """One style for all: colours, sizes of words, spines; also in axes that were made without it."""
+        """One style for all: colours, sizes of words, spines; also in axes that were made without
+        it.
+        """
         import matplotlib.pyplot as plt
         from cluster_simulator import plots
         from cluster_simulator.plots import style
@@ -490,21 +613,32 @@ class Pictures(SystemTest):
             self.assertLessEqual({tuple(bar.get_facecolor()) for bar in axes.patches}, bars)
             for other in whole.axes:
                 self.assertEqual(axes.xaxis.label.get_size(), other.xaxis.label.get_size())
-                self.assertEqual(axes.get_xticklabels()[0].get_size(), other.get_xticklabels()[0].get_size())
+                self.assertEqual(
+                    axes.get_xticklabels()[0].get_size(), other.get_xticklabels()[0].get_size()
+                )
             self.assertFalse(axes.spines["top"].get_visible() or axes.spines["right"].get_visible())
         self.assertEqual(run.plot_step().figure.get_figwidth(), style.WIDTH)
         # The pictures themselves: the same bytes, which a notebook shows as they are.
         page = run.plot("completion")
-        self.assertEqual(page._repr_png_(), plots.draw("completion", [run], ["dltrain"])._repr_png_())
+        self.assertEqual(
+            page._repr_png_(), plots.draw("completion", [run], ["dltrain"])._repr_png_()
+        )
         self.assertTrue(page._repr_png_().startswith(b"\x89PNG"))
         with self.assertRaisesRegex(ValueError, "'nope'; allowed: step, timeline"):
             run.plot("nope")
 
     def test_incomplete_runs_say_so(self):
         with self.assertRaises(SimulationFailed) as caught:
-            small().traffic(pattern="incast", fan_in=1, bytes="1MB", bit_error_rate=0.001, timeout_exponent=4)
+            small().traffic(
+                pattern="incast", fan_in=1, bytes="1MB", bit_error_rate=0.001, timeout_exponent=4
+            )
         run = caught.exception.run
-        for axes in (run.plot_completion_times(), run.plot_links(), run.plot_bandwidth(), run.plot_step()):
+        for axes in (
+            run.plot_completion_times(),
+            run.plot_links(),
+            run.plot_bandwidth(),
+            run.plot_step(),
+        ):
             self.assertIn("incomplete run", axes.get_title("left"))
         self.assertIn("Incomplete: ", run._repr_html_())
 
@@ -515,7 +649,17 @@ class Installation(SystemTest):
             self.skipTest("python3-pip is not installed")
         target = os.path.join(self.folder, "installed")
         done = subprocess.run(
-            ["/usr/bin/python3", "-m", "pip", "install", "--no-index", "--no-deps", "--target", target, SCRIPTS],
+            [
+                "/usr/bin/python3",
+                "-m",
+                "pip",
+                "install",
+                "--no-index",
+                "--no-deps",
+                "--target",
+                target,
+                SCRIPTS,
+            ],
             capture_output=True,
             text=True,
             timeout=300,
@@ -535,10 +679,20 @@ class Installation(SystemTest):
             timeout=120,
         )
         self.assertEqual(
-            ran.stdout.splitlines(), [os.path.join(target, "cluster_simulator", "__init__.py"), "16"], ran.stderr
+            ran.stdout.splitlines(),
+            [os.path.join(target, "cluster_simulator", "__init__.py"), "16"],
+            ran.stderr,
         )
-        here = sorted(name for name in os.listdir(os.path.join(SCRIPTS, "cluster_simulator")) if name != "__pycache__")
-        there = sorted(name for name in os.listdir(os.path.join(target, "cluster_simulator")) if name != "__pycache__")
+        here = sorted(
+            name
+            for name in os.listdir(os.path.join(SCRIPTS, "cluster_simulator"))
+            if name != "__pycache__"
+        )
+        there = sorted(
+            name
+            for name in os.listdir(os.path.join(target, "cluster_simulator"))
+            if name != "__pycache__"
+        )
         self.assertEqual(there, here)
 
 

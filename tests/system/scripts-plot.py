@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 600
-"""scripts/plot: pictures of every kind of run; what they show are the numbers of stats.json; nothing overlaps."""
+"""scripts/plot: pictures of every kind of run; what they show are the numbers of stats.json;
+nothing overlaps.
+"""
 
 import importlib.util
 import os
@@ -36,11 +38,19 @@ class Base(SystemTest):
         from cluster_simulator import measures, plots, results, sizes
         from cluster_simulator.plots import style, timeline
 
-        cls.measures, cls.plots, cls.results, cls.style, cls.timeline = measures, plots, results, style, timeline
+        cls.measures, cls.plots, cls.results, cls.style, cls.timeline = (
+            measures,
+            plots,
+            results,
+            style,
+            timeline,
+        )
         cls.sizes = sizes
 
     def plot(self, *words, status=0, quiet=True):
-        done = subprocess.run([SCRIPT, *words], cwd=self.folder, capture_output=True, text=True, timeout=200)
+        done = subprocess.run(
+            [SCRIPT, *words], cwd=self.folder, capture_output=True, text=True, timeout=200
+        )
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         if quiet:
             self.assertEqual(done.stderr, "")
@@ -56,7 +66,9 @@ class Base(SystemTest):
 
     def states(self, colours):
         """The numbers of the states that have these colours: no other colour is in a timeline."""
-        known = [tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5)) for _, colour in self.style.STATES]
+        known = [
+            tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5)) for _, colour in self.style.STATES
+        ]
         return [known.index(tuple(int(round(255 * part)) for part in colour)) for colour in colours]
 
     def folder_of(self, name, **files):
@@ -72,7 +84,9 @@ class Base(SystemTest):
         return self.load(os.path.join(self.folder, name))
 
     def check_layout(self, figure):
-        """No two texts of a figure lie upon one another, and none is cut off: of all texts that are in fact drawn."""
+        """No two texts of a figure lie upon one another, and none is cut off: of all texts that are
+        in fact drawn.
+        """
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.text import Text
 
@@ -90,14 +104,20 @@ class Base(SystemTest):
         self.assertGreater(len(drawn), 4)
         for i, (words, box) in enumerate(drawn):
             self.assertTrue(
-                box.x0 >= whole.x0 - 1 and box.x1 <= whole.x1 + 1 and box.y0 >= whole.y0 - 1 and box.y1 <= whole.y1 + 1,
+                box.x0 >= whole.x0 - 1
+                and box.x1 <= whole.x1 + 1
+                and box.y0 >= whole.y0 - 1
+                and box.y1 <= whole.y1 + 1,
                 f"cut off: {words!r} {box.extents} of {whole.extents}",
             )
             for others, other in drawn[:i]:
                 wide = min(box.x1, other.x1) - max(box.x0, other.x0)
                 high = min(box.y1, other.y1) - max(box.y0, other.y0)
                 # Boxes hold a font's whole height, letters do not: two pixels of 110 an inch.
-                self.assertFalse(wide > 1 and high > 2, f"{words!r} lies upon {others!r} by {wide:.1f} x {high:.1f}")
+                self.assertFalse(
+                    wide > 1 and high > 2,
+                    f"{words!r} lies upon {others!r} by {wide:.1f} x {high:.1f}",
+                )
 
 
 class Pictures(Base):
@@ -115,7 +135,8 @@ class Pictures(Base):
                 first[name] = file.read()
             if name.endswith("png"):
                 self.assertEqual(first[name][:8], b"\x89PNG\r\n\x1a\n")
-                self.assertEqual(struct.unpack(">I", first[name][16:20])[0], 6.3 * 300)  # 6.3 in at 300 dpi
+                # 6.3 in at 300 dpi
+                self.assertEqual(struct.unpack(">I", first[name][16:20])[0], 6.3 * 300)
             elif name.endswith("svg"):
                 self.assertTrue(xml.etree.ElementTree.fromstring(first[name]).tag.endswith("svg"))
                 self.assertNotIn(b"<dc:date>", first[name])
@@ -130,8 +151,12 @@ class Pictures(Base):
         for name in sorted(os.listdir(folder)):
             with open(os.path.join(folder, name), "rb") as file:
                 self.assertEqual(file.read(), first[name], name)
-        self.plot(run.folder, "--only=sizes,step", "--format=png", "--width=84mm", "--out=elsewhere")
-        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "elsewhere"))), ["sizes.png", "step.png"])
+        self.plot(
+            run.folder, "--only=sizes,step", "--format=png", "--width=84mm", "--out=elsewhere"
+        )
+        self.assertEqual(
+            sorted(os.listdir(os.path.join(self.folder, "elsewhere"))), ["sizes.png", "step.png"]
+        )
         with open(os.path.join(self.folder, "elsewhere", "step.png"), "rb") as file:
             self.assertEqual(struct.unpack(">I", file.read(20)[16:])[0], int(84 / 25.4 * 300))
         self._numbers(run)
@@ -149,9 +174,12 @@ class Pictures(Base):
         computing, hidden, exposed, waiting = parts
         self.assertAlmostEqual(computing + hidden, stats["compute_time_us"], delta=1e-6 * total)
         self.assertAlmostEqual(hidden + exposed, stats["communication_time_us"], delta=1e-6 * total)
-        self.assertAlmostEqual(exposed + waiting, stats["exposed_communication_time_us"], delta=1e-6 * total)
+        self.assertAlmostEqual(
+            exposed + waiting, stats["exposed_communication_time_us"], delta=1e-6 * total
+        )
         self.assertGreater(hidden, 0)
-        # Bars of the calls: computing, by kind, adds up to computing; a collective's exposed part is at most all of it.
+        # Bars of the calls: computing, by kind, adds up to computing; a collective's exposed part
+        # is at most all of it.
         calls = measures.call_times(loaded)
         self.assertAlmostEqual(
             sum(time for _, time, _, collective in calls if not collective),
@@ -161,15 +189,24 @@ class Pictures(Base):
         in_them = {one: time + alone for one, time, alone, collective in calls if collective}
         for operation in in_them:
             mean = (
-                sum(one["rank_time_us"] for one in stats["collectives"] if one["op"].replace("_", "-") == operation) / 2
+                sum(
+                    one["rank_time_us"]
+                    for one in stats["collectives"]
+                    if one["op"].replace("_", "-") == operation
+                )
+                / 2
             )
-            # One after the other on their stream; what of two is under way at once counts once in the bar.
+            # One after the other on their stream; what of two is under way at once counts once in
+            # the bar.
             self.assertLessEqual(in_them[operation], mean * (1 + 1e-6))
             self.assertGreater(in_them[operation], 0.5 * mean)
 
         flows, weight = loaded.flows(), measures.weights(loaded)
         self.assertEqual(set(weight), {1.0})
-        for key, values in (("fct_us", flows["fct_us"].to_numpy()), ("fct_slowdown", measures.slowdown(flows))):
+        for key, values in (
+            ("fct_us", flows["fct_us"].to_numpy()),
+            ("fct_slowdown", measures.slowdown(flows)),
+        ):
             drawn = measures.quantile(values, [0.5, 0.9, 0.99, 0.999, 1.0])
             for value, name in zip(drawn, ("p50", "p90", "p99", "p999", "max")):
                 self.assertAlmostEqual(value, stats[key][name], delta=1e-6 * stats[key][name])
@@ -185,17 +222,24 @@ class Pictures(Base):
         self.assertAlmostEqual(image[busiest].mean(), links.mean[busiest], delta=0.05)
         self.assertEqual(measures.ecn_marks(loaded)["marks"].sum(), stats["ecn_marks"])
         graph = measures.Graph(loaded)
-        self.assertEqual([len(tier) for tier in graph.tiers], [16, 8, 8, 4])  # k = 4: servers, edge, aggregation, core
+        # k = 4: servers, edge, aggregation, core
+        self.assertEqual([len(tier) for tier in graph.tiers], [16, 8, 8, 4])
         for node, height in (("server-11", 0), ("edge-1-0", 1), ("agg-3-1", 2), ("core-2", 3)):
             self.assertIn(node, graph.tiers[height])
 
     def test_studies_of_congestion_control(self):
-        line = "traffic --pattern=poisson --topology=single-switch --hosts=6 --sizes=fb-hadoop --duration=300us --cc="
+        line = (
+            "traffic --pattern=poisson --topology=single-switch --hosts=6 --sizes=fb-hadoop"
+            " --duration=300us --cc="
+        )
         runs = [self.run_program(line + name) for name in ("dcqcn", "none")]
-        flows = self.write("flows.csv", "start_us,src,dst,bytes\n0,1,0,4000000\n100,2,0,2000000\n200,3,0,1000000\n")
+        flows = self.write(
+            "flows.csv", "start_us,src,dst,bytes\n0,1,0,4000000\n100,2,0,2000000\n200,3,0,1000000\n"
+        )
         runs.append(
             self.run_program(
-                f"traffic --topology=single-switch --hosts=4 --flows={flows} --queue-interval=1us --rate-interval=20us"
+                f"traffic --topology=single-switch --hosts=4 --flows={flows} --queue-interval=1us"
+                " --rate-interval=20us"
             )
         )
         self.plot(runs[2].folder, "--format=png", "--only=slowdown,queues,rates")
@@ -204,31 +248,43 @@ class Pictures(Base):
             for name in TRAFFIC_ONLY:
                 for width in (3.3, 6.3):
                     with self.subTest(name, runs=len(some), width=width):
-                        self.check_layout(self.plots.draw(name, [self.load(run) for run in some], width=width))
+                        self.check_layout(
+                            self.plots.draw(name, [self.load(run) for run in some], width=width)
+                        )
         # Lines are the files' numbers: the groups of slowdown.csv.
         figure = self.plots.draw("slowdown", [self.load(runs[0])])
-        groups = [row for row in runs[0].rows("slowdown.csv") if row["kind"] == "group" and row["tag"] == "all"]
+        groups = [
+            row
+            for row in runs[0].rows("slowdown.csv")
+            if row["kind"] == "group" and row["tag"] == "all"
+        ]
         for axis, name, least in zip(figure.axes, ("p50", "p95", "p99"), (1, 20, 100)):
             # (A quantile of fewer flows is the slowest of them; without any there is no line.)
             drawn = [list(line.get_ydata()) for line in axis.lines if len(line.get_ydata())][:1]
             enough = [row[name] for row in groups if row["flows"] >= least]
             self.assertEqual(drawn, [enough] if enough else [])
         # A part of the run: its rows, and no others.
-        fairness = [row for row in runs[2].rows("fairness.csv") if 200 < row["time_us"] <= 500 and row["flows"] > 0]
+        fairness = [
+            row
+            for row in runs[2].rows("fairness.csv")
+            if 200 < row["time_us"] <= 500 and row["flows"] > 0
+        ]
         self.assertGreater(len(runs[2].rows("fairness.csv")), len(fairness))
         for name in ("queues", "rates"):
             figure = self.plots.draw(name, [self.load(runs[2])], times=(200, 500))
             self.check_layout(figure)
             self.assertEqual(figure.axes[-1].get_xlim(), (200, 500))
-        self.assertEqual(list(figure.axes[-1].lines[0].get_ydata()), [row["jain"] for row in fairness])
+        self.assertEqual(
+            list(figure.axes[-1].lines[0].get_ydata()), [row["jain"] for row in fairness]
+        )
         self.plot(runs[2].folder, "--format=png", "--only=rates", "--from=0.2ms", "--until=500us")
         done = self.plot(runs[2].folder, "--only=queues,rates", "--from=5s", status=1, quiet=False)
         self.assertIn("at the times asked for", done.stderr)
 
     def test_other_programs_and_several_runs(self):
         incast = self.run_program(
-            "traffic --pattern=incast --topology=single-switch --hosts=17 --fan-in=16 --bytes=400kB --pfc=0 "
-            "--buffer=50kB"
+            "traffic --pattern=incast --topology=single-switch --hosts=17 --fan-in=16 --bytes=400kB"
+            " --pfc=0 --buffer=50kB"
         )
         done = self.plot(incast.folder, "--format=png")
         for name in TRAINING_ONLY + ["busbw"]:
@@ -243,7 +299,9 @@ class Pictures(Base):
         done = self.plot(*runs, "--out=compared", "--format=svg")
         self.assertEqual(len(os.listdir(os.path.join(self.folder, "compared"))), len(ALL) + 1)
         for name in os.listdir(os.path.join(self.folder, "compared")):
-            root = xml.etree.ElementTree.parse(os.path.join(self.folder, "compared", name)).getroot()
+            root = xml.etree.ElementTree.parse(
+                os.path.join(self.folder, "compared", name)
+            ).getroot()
             self.assertFalse([one for one in root.iter() if one.tag.endswith("}script")])
         self.plot(*runs, "--format=png", "--only=sizes", "--labels=a,b,c")
         self.assertEqual(os.listdir(incast.path("plots/compared")), ["sizes.png"])
@@ -252,7 +310,10 @@ class Pictures(Base):
         for name in ALL:
             with self.subTest(name):
                 self.check_layout(self.plots.draw(name, loaded, width=3.3))
-        words = [one.get_text() for one in self.plots.draw("links", loaded).axes[0].get_legend().get_texts()]
+        words = [
+            one.get_text()
+            for one in self.plots.draw("links", loaded).axes[0].get_legend().get_texts()
+        ]
         self.assertEqual(words, ["run-1", "run-2", r" _\$x^{2}\$ <script>"])
 
     def test_3072_gpus(self):
@@ -261,8 +322,12 @@ class Pictures(Base):
         os.mkdir(folder)
         lines = ["# calls", "# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup"]
         for rank in range(3072):
-            lines.append(f"0\t{100 + rank / 100}\t1\t{rank}\tcompute\tcompute\tforward layer 0\t0\t-")
-            lines.append(f"50\t400\t1\t{rank}\tgradients\tcollective\tall-reduce bucket 0\t1000000\tdp")
+            lines.append(
+                f"0\t{100 + rank / 100}\t1\t{rank}\tcompute\tcompute\tforward layer 0\t0\t-"
+            )
+            lines.append(
+                f"50\t400\t1\t{rank}\tgradients\tcollective\tall-reduce bucket 0\t1000000\tdp"
+            )
         self.write("large/calls.log", "\n".join(lines) + "\n")
         links = ["time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share"]
         flows = ["flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag"]
@@ -273,10 +338,14 @@ class Pictures(Base):
                 (edge, f"agg-{server // 96}-{server % 8}"),
                 (f"agg-{server // 96}-{server % 8}", f"core-{server % 16}"),
             ):
-                links += [f"{time},{a}->{b},{a},{b},100,0.{server % 9 + 1},{server},0" for time in (100, 200, 400)]
+                links += [
+                    f"{time},{a}->{b},{a},{b},100,0.{server % 9 + 1},{server},0"
+                    for time in (100, 200, 400)
+                ]
             flows.append(
-                f"{server},server-{server},server-{(server + 1) % 384},1000000,50,{150 + server},{100 + server},90,"
-                "all-reduce bucket 0"
+                f"{server},server-{server},server-{(server + 1) % 384},1000000,50,{150 + server}"
+                f",{100 + server},90,all-reduce"
+                " bucket 0"
             )
         self.write("large/links.csv", "\n".join(dict.fromkeys(links)) + "\n")
         self.write("large/flows.csv", "\n".join(flows) + "\n")
@@ -300,25 +369,37 @@ class Pictures(Base):
         image, group, numbers = self.timeline.state_image(run, numpy.linspace(0, 400, 5))
         # 3,072 / 128 rows = 24 GPUs, which are three servers; a row has eight levels.
         self.assertEqual((image.shape, group, len(numbers)), ((128 * 8, 4, 3), 24, 3072))
-        # First quarter of GPU 0..23: half computing only, half with communication hidden above; last quarter: exposed.
+        # First quarter of GPU 0..23: half computing only, half with communication hidden above;
+        # last quarter: exposed.
         self.assertEqual(self.states(image[:8, 0]), [1] * 4 + [0] * 4)
         self.assertEqual(self.states(image[:8, 3]), [2] * 8)
         for name in ALL[:-1]:
             with self.subTest(name):
-                self.check_layout(self.plots.draw(name, [run], width=3.3 if name in ("step", "links") else 6.3))
+                self.check_layout(
+                    self.plots.draw(name, [run], width=3.3 if name in ("step", "links") else 6.3)
+                )
 
     def test_interrupted_killed_and_empty(self):
         run = self.run_program(small(self))
         stats = run.stats
         stats.update(completed=False, interrupted=True, share_done=0.25)
-        for key in ("step_time_us", "step_times_us", "compute_time_us", "exposed_communication_time_us"):
+        for key in (
+            "step_time_us",
+            "step_times_us",
+            "compute_time_us",
+            "exposed_communication_time_us",
+        ):
             stats.pop(key)
         self.write(run.path("stats.json"), stats)
         for name, length in (("flows.csv", 100001), ("links.csv", 50001), ("calls.log", 20001)):
             os.truncate(run.path(name), length)
         done = self.plot(run.folder, "--format=png", quiet=False)
         self.assertEqual(
-            done.stderr, f"plot: warning: {run.folder}: incomplete: the run was interrupted after 25% of the work\n"
+            done.stderr,
+            (
+                f"plot: warning: {run.folder}: incomplete: the run was interrupted after 25% of the"
+                " work\n"
+            ),
         )
         self.assertEqual(len(os.listdir(run.path("plots"))), len(ALL))
         axis = self.plots.draw("step", [self.load(run)]).axes[0]
@@ -328,7 +409,8 @@ class Pictures(Base):
         done = self.plot(run.folder, "--format=png", quiet=False)
         self.assertIn("stats.json is missing", done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1)
-        self.assertEqual(len(os.listdir(run.path("plots"))), len(ALL) - 1)  # collectives stand in stats.json
+        # collectives stand in stats.json
+        self.assertEqual(len(os.listdir(run.path("plots"))), len(ALL) - 1)
         for name in ("flows.csv", "links.csv", "calls.log"):
             os.truncate(run.path(name), 40)  # not even the head
         done = self.plot(run.folder, status=1, quiet=False)
@@ -341,7 +423,9 @@ LINKS = ("time_us", "link", "from", "to", "rate_gbps", "utilization", "queue_byt
 def links(table, intervals=4):
     """Rows of links.csv, of intervals of 100 us, from {(from, to): utilization}."""
     return [LINKS] + [
-        (100 * (i + 1), f"{a}->{b}", a, b, 100, use, 0, 0) for i in range(intervals) for (a, b), use in table.items()
+        (100 * (i + 1), f"{a}->{b}", a, b, 100, use, 0, 0)
+        for i in range(intervals)
+        for (a, b), use in table.items()
     ]
 
 
@@ -349,20 +433,28 @@ class Honest(Base):
     """A picture shows what is there, on the scale that it says."""
 
     def test_colours_of_topology_are_the_same_in_every_picture(self):
-        idle = self.folder_of("idle", links=links({("server-0", "sw-0"): 0.03, ("sw-0", "server-1"): 0.03}))
-        busy = self.folder_of("busy", links=links({("server-0", "sw-0"): 0.97, ("sw-0", "server-1"): 0.97}))
+        idle = self.folder_of(
+            "idle", links=links({("server-0", "sw-0"): 0.03, ("sw-0", "server-1"): 0.03})
+        )
+        busy = self.folder_of(
+            "busy", links=links({("server-0", "sw-0"): 0.97, ("sw-0", "server-1"): 0.97})
+        )
         colours = []
         for runs in ([idle], [busy], [idle, busy]):
             figure = self.plots.draw("topology", runs)
             (bar,) = (axis for axis in figure.axes if "utilization" in axis.get_xlabel())
             self.assertEqual(bar.get_xlim(), (0, 100))
             self.assertIn("(%)", bar.get_xlabel())
-            colours.append([tuple(axis.collections[0].get_colors()[0]) for axis in figure.axes[: len(runs)]])
+            colours.append(
+                [tuple(axis.collections[0].get_colors()[0]) for axis in figure.axes[: len(runs)]]
+            )
         self.assertEqual(colours[2], colours[0] + colours[1])
         self.assertNotEqual(colours[0], colours[1])
 
     def test_topology_of_a_torus_shows_links_between_equals(self):
-        """Switches of one tier stand in a row: a straight link would lie upon all between its ends."""
+        """Switches of one tier stand in a row: a straight link would lie upon all between its
+        ends.
+        """
         table = {}
         for i in range(4):
             table[f"server-{i}", f"sw-{i}"] = 0.5
@@ -371,13 +463,15 @@ class Honest(Base):
         lines = figure.axes[0].collections[0].get_segments()
         tops = sorted(round(float(line[:, 1].max()), 6) for line in lines)
         self.assertEqual(tops[:4], [1.0] * 4)  # servers to their switches
-        # Arcs of 12% of a tier and nine tenths of the distance, a quarter of the width; once around three quarters.
+        # Arcs of 12% of a tier and nine tenths of the distance, a quarter of the width; once around
+        # three quarters.
         for top, far in zip(tops[4:], (0.25, 0.25, 0.25, 0.75)):
             self.assertAlmostEqual(top, 1 + 0.12 + 0.9 * far)
         self.assertLess(max(tops), figure.axes[0].get_ylim()[1])
 
     def test_links_show_both_directions(self):
-        up, down = [0.9, 0.5], [0.9, 0.5]  # the same: one over the other, only the last one drawn could be seen
+        # the same: one over the other, only the last one drawn could be seen
+        up, down = [0.9, 0.5], [0.9, 0.5]
         table = {(f"server-{i}", "edge-0"): use for i, use in enumerate(up)}
         table.update({("edge-0", f"server-{i}"): use for i, use in enumerate(down)})
         run = self.folder_of("pair", links=links(table))
@@ -388,10 +482,14 @@ class Honest(Base):
                 self.assertIn("away from the servers", self.title(first))
                 self.assertIn("towards the servers", self.title(second))
                 for axis in (first, second):
-                    self.assertEqual([round(float(y), 6) for y in axis.lines[0].get_ydata()], [90, 50])
+                    self.assertEqual(
+                        [round(float(y), 6) for y in axis.lines[0].get_ydata()], [90, 50]
+                    )
                 self.check_layout(figure)
         # And both are in the map over time, named.
-        names = [one.get_text() for one in self.plots.draw("links", [run]).axes[2].get_yticklabels()]
+        names = [
+            one.get_text() for one in self.plots.draw("links", [run]).axes[2].get_yticklabels()
+        ]
         self.assertEqual(sorted(names), ["edge→server", "server→edge"])
 
     def test_links_of_compared_runs_are_one_link(self):
@@ -399,7 +497,9 @@ class Honest(Base):
         b = self.folder_of("b", links=links({("x", "y"): 0.1, ("y", "z"): 0.7}))
         axis = self.plots.draw("links", [a, b]).axes[-1]
         self.assertIn("x->y", axis.get_title("left"))
-        self.assertEqual([round(float(one.get_data().values[0]), 6) for one in axis.patches], [90, 10])
+        self.assertEqual(
+            [round(float(one.get_data().values[0]), 6) for one in axis.patches], [90, 10]
+        )
         c = self.folder_of("c", links=links({("u", "v"): 0.5}))
         # No link is in all: of each the busiest, by its name.
         figure = self.plots.draw("links", [a, c])
@@ -409,32 +509,45 @@ class Honest(Base):
         self.assertEqual(words, ["a: x->y", "c: u->v"])
 
     def test_ports_show_marks_in_the_intervals_of_queues(self):
-        """links.csv has marks by the interval; of older results network_events.log has them by the millisecond."""
-        head = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks".split(",")
+        """links.csv has marks by the interval; of older results network_events.log has them by the
+        millisecond.
+        """
+        head = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks".split(
+            ","
+        )
         of = {100: (500, 0, 3), 200: (0, 0.5, 0), 700: (100, 0.25, 8), 1000: (9, 0, 1)}
         rows = [(time, "a->b", "a", "b", 100, 0.5, *values) for time, values in of.items()]
         run = self.folder_of("marks", stats={"simulated_time_us": 1000}, links=[head, *rows])
-        run_of_two = self.folder_of("marks2", stats={"simulated_time_us": 1000}, links=[head, *rows])
+        run_of_two = self.folder_of(
+            "marks2", stats={"simulated_time_us": 1000}, links=[head, *rows]
+        )
         for runs in ([run], [run, run_of_two]):
             axes = self.plots.draw("ports", runs).axes
             for axis in axes[:3]:
-                edges = [round(1000 * x) if x < 2 else round(x) for x in axis.patches[0].get_data().edges]
+                edges = [
+                    round(1000 * x) if x < 2 else round(x) for x in axis.patches[0].get_data().edges
+                ]
                 self.assertEqual(edges, [100 * i for i in range(11)], axis.get_ylabel())
             marks = [round(float(y), 6) for y in axes[1].patches[0].get_data().values]
             # 3 marks in 100 us are 30 a millisecond.
             self.assertEqual(marks, [30, 0, 0, 0, 0, 0, 80, 0, 0, 10])
             paused = [round(float(y), 6) for y in axes[2].patches[0].get_data().values]
             self.assertEqual(paused, [0, 50, 0, 0, 0, 0, 25, 0, 0, 0])
-        old = self.folder_of("old", stats={"simulated_time_us": 1000}, links=[row[:-1] for row in (head, *rows)])
+        old = self.folder_of(
+            "old", stats={"simulated_time_us": 1000}, links=[row[:-1] for row in (head, *rows)]
+        )
         self.write("old/network_events.log", "0 ecn a->b 12 marks\n# end\n")
         axis = self.plots.draw("ports", [self.load(old)]).axes[1]
         self.assertEqual(axis.patches[0].get_data().values.tolist(), [12])
-        # Many intervals: bins of as many whole ones each, the last with what is left; no mark counts twice or never.
+        # Many intervals: bins of as many whole ones each, the last with what is left; no mark
+        # counts twice or never.
         rows = [(10 * (i + 1), "a->b", "a", "b", 100, 0.5, 0, 1, 7) for i in range(1000)]
         many = self.folder_of("many-marks", stats={"simulated_time_us": 10000}, links=[head, *rows])
         axes = self.plots.draw("ports", [many]).axes
         for axis, value in ((axes[1], 700), (axes[2], 100)):
-            self.assertEqual({round(float(y), 6) for y in axis.patches[0].get_data().values}, {value})
+            self.assertEqual(
+                {round(float(y), 6) for y in axis.patches[0].get_data().values}, {value}
+            )
         links = self.measures.Links(many)
         self.assertEqual(links.edges(300)[[0, 1, -2, -1]].tolist(), [0, 40, 9960, 10000])
         # A measured time that begins within an interval.
@@ -442,13 +555,18 @@ class Honest(Base):
         self.assertEqual(links.edges(300)[[0, 1, -1]].tolist(), [0, 35, 9975])
 
     def test_single_samples_are_seen(self):
-        """A line over time through one point is nothing: it has a mark; a queue pair's line of a moment too."""
+        """A line over time through one point is nothing: it has a mark; a queue pair's line of a
+        moment too.
+        """
         head = "time_us,flows,jain,gbps".split(",")
         one = self.folder_of("one-sample", fairness=[head, (100, 8, 0.9, 95)])
         two = self.folder_of("two-samples", fairness=[head, (100, 8, 0.9, 95), (200, 8, 0.8, 95)])
         from cluster_simulator.plots.comparison import draw_comparison
 
-        slow = ["tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max".split(","), ("all", "group", 9, 9, 200, *[2] * 6)]
+        slow = [
+            "tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max".split(","),
+            ("all", "group", 9, 9, 200, *[2] * 6),
+        ]
         compared = self.folder_of("one-compared", fairness=[head, (100, 8, 0.9, 95)], slowdown=slow)
         for jain, marked in (
             (self.plots.draw("rates", [one]).axes[-1], True),
@@ -465,7 +583,11 @@ class Honest(Base):
 
     def queues(self, name, **ports):
         rows = [("time_us", "link", "mean_bytes", "max_bytes")]
-        rows += [(10 * (i + 1), port.replace("_", "->"), size, size) for port, size in ports.items() for i in range(5)]
+        rows += [
+            (10 * (i + 1), port.replace("_", "->"), size, size)
+            for port, size in ports.items()
+            for i in range(5)
+        ]
         return self.folder_of(name, stats={"queues_csv": {"interval_us": 10}}, queues=rows)
 
     def test_queues_of_compared_runs_are_the_same_ports(self):
@@ -476,11 +598,15 @@ class Honest(Base):
             self.check_layout(figure)
             titles = [self.title(axis) for axis in figure.axes]
             # In both, by their bytes together; then the longest that only one has, and it says so.
-            self.assertEqual([title.split(";")[0].strip() for title in titles], ["s0->h0", "s0->h1", "s1->h4"])
+            self.assertEqual(
+                [title.split(";")[0].strip() for title in titles], ["s0->h0", "s0->h1", "s1->h4"]
+            )
             self.assertNotIn("not among", titles[0] + titles[1])
             self.assertIn("not among the longest of: a", titles[2])
             drawn = [
-                sorted(float(line.get_ydata().max()) for line in axis.lines if len(line.get_ydata()))
+                sorted(
+                    float(line.get_ydata().max()) for line in axis.lines if len(line.get_ydata())
+                )
                 for axis in figure.axes
             ]
             self.assertEqual(drawn, [[0.7, 9.0], [0.5, 8.0], [6.0]])  # kB
@@ -488,7 +614,9 @@ class Honest(Base):
         self.assertEqual(len(self.plots.draw("queues", [a]).axes), 1)
 
     def queue_pairs(self, name, pairs):
-        """queue_pairs.csv as --trace-qps writes it: {(src, dst, number): [(time, rate, window or "")]}"""
+        """queue_pairs.csv as --trace-qps writes it: {(src, dst, number): [(time, rate, window or
+        "")]}
+        """
         rows = [
             (time, *pair, "" if time > 20 else 3, rate, window)
             for pair, of in pairs.items()
@@ -509,19 +637,25 @@ class Honest(Base):
             figure = self.plots.draw("queue-pairs", [run], width=width)
             self.check_layout(figure)
             rate, window = figure.axes
-            # A value holds until the next one; no flow (from 20 us on) and no window are empty fields, and no line.
+            # A value holds until the next one; no flow (from 20 us on) and no window are empty
+            # fields, and no line.
             self.assertEqual(rate.lines[0].get_xdata().tolist(), [0, 10, 30, 30])
             self.assertEqual([y for y in rate.lines[0].get_ydata() if y == y], [100, 50])
             self.assertEqual(rate.lines[0].get_drawstyle(), "steps-post")
             self.assertEqual([y == y for y in window.lines[1].get_ydata()], [True, False, False])
             self.assertEqual(self.title(rate), "no line: no flow under way")
-            self.assertEqual((rate.get_ylabel(), window.get_ylabel()), ("rate (Gb/s)", "window (kB)"))
+            self.assertEqual(
+                (rate.get_ylabel(), window.get_ylabel()), ("rate (Gb/s)", "window (kB)")
+            )
             words = [one.get_text() for one in rate.get_legend().get_texts()]
             self.assertEqual(words, ["a->b, queue pair 2", "c->b, queue pair 4"])
-        self.assertEqual(self.plots.draw("queue-pairs", [run], times=(5, 20)).axes[0].get_xlim(), (5, 20))
+        self.assertEqual(
+            self.plots.draw("queue-pairs", [run], times=(5, 20)).axes[0].get_xlim(), (5, 20)
+        )
         # No window at all is said; of many eight are drawn, and how many there are.
         many = self.queue_pairs(
-            "many", {("a", "b", 2 * i): [(t, 100 - t, "") for t in range(20 - i)] for i in range(12)}
+            "many",
+            {("a", "b", 2 * i): [(t, 100 - t, "") for t in range(20 - i)] for i in range(12)},
         )
         figure = self.plots.draw("queue-pairs", [many])
         self.check_layout(figure)
@@ -547,38 +681,58 @@ class Honest(Base):
         self.assertEqual((kept[times == 777].tolist(), kept[times == 77777].tolist()), ([1], [9]))
 
     def test_idle_queue_pairs_have_no_line(self):
-        """A queue pair whose rate does not change as its last message arrives has no row of that: flows.csv tells."""
+        """A queue pair whose rate does not change as its last message arrives has no row of that:
+        flows.csv tells.
+        """
 
         def table(*rows):
             return ["time_us,src,dst,qp,flow,rate_gbps,window_bytes".split(","), *rows]
 
         def flows(*rows):
             head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
-            return [head, *((n, "a", "b", 9, begin, end, end - begin, 1, "x") for n, begin, end in rows)]
+            return [
+                head,
+                *((n, "a", "b", 9, begin, end, end - begin, 1, "x") for n, begin, end in rows),
+            ]
 
         def lines(name, messages, changes, *of):
-            run = self.folder_of(name, stats={"messages": messages}, queue_pairs=table(*changes), flows=flows(*of))
+            run = self.folder_of(
+                name, stats={"messages": messages}, queue_pairs=table(*changes), flows=flows(*of)
+            )
             figure = self.plots.draw("queue-pairs", [run])
             self.check_layout(figure)
-            return [list(zip(line.get_xdata().tolist(), line.get_ydata().tolist())) for line in figure.axes[0].lines]
+            return [
+                list(zip(line.get_xdata().tolist(), line.get_ydata().tolist()))
+                for line in figure.axes[0].lines
+            ]
 
         def drawn(line):
             return [(x, y) for x, y in line if y == y]
 
         one = (0, "a", "b", 2, 1, 100, "")
-        # Message 1 is over at 10, message 4 begins at 30 and is over at 40; 100 Gb/s all the time, and one row.
+        # Message 1 is over at 10, message 4 begins at 30 and is over at 40; 100 Gb/s all the time,
+        # and one row.
         line = lines("gap", 2, [one, (50, "a", "b", 2, "", 90, "")], (1, 0, 10), (4, 30, 40))[0]
-        self.assertEqual([(x, y == y) for x, y in line[:4]], [(0, True), (10, False), (30, True), (40, False)])
+        self.assertEqual(
+            [(x, y == y) for x, y in line[:4]], [(0, True), (10, False), (30, True), (40, False)]
+        )
         self.assertEqual(drawn(line), [(0, 100), (30, 100)])
-        # The one comes before the other is over: no gap. A message that is known to be of another queue pair fills none.
-        self.assertEqual([x for x, _ in drawn(lines("chain", 2, [one], (1, 0, 10), (4, 5, 40))[0])], [0, 5, 10])
+        # The one comes before the other is over: no gap. A message that is known to be of another
+        # queue pair fills none.
+        self.assertEqual(
+            [x for x, _ in drawn(lines("chain", 2, [one], (1, 0, 10), (4, 5, 40))[0])], [0, 5, 10]
+        )
         other = (5, "a", "b", 3, 4, 80, "")
-        self.assertEqual([x for x, _ in drawn(lines("other", 2, [one, other], (1, 0, 10), (4, 5, 40))[0])], [0])
-        # With messages missing in flows.csv the line still ends with its own; of what is not there nothing is
-        # concluded (message 7), and the title says so. Rows of READs never have a flow.
+        self.assertEqual(
+            [x for x, _ in drawn(lines("other", 2, [one, other], (1, 0, 10), (4, 5, 40))[0])], [0]
+        )
+        # With messages missing in flows.csv the line still ends with its own; of what is not there
+        # nothing is concluded (message 7), and the title says so. Rows of READs never have a flow.
         part = [one, (50, "a", "b", 2, 7, 90, "")]
         self.assertEqual([x for x, _ in drawn(lines("part", 3, part, (1, 0, 10))[0])], [0, 50, 50])
-        title = self.title(self.plots.draw("queue-pairs", [self.load(os.path.join(self.folder, "part"))]).axes[0])
+        title = self.title(
+            self.plots.draw("queue-pairs", [self.load(os.path.join(self.folder, "part"))]).axes[0]
+        )
         self.assertEqual(title, "no line: no flow of flows.csv under way")
         # The axis reaches the run's end; what is too short to be seen there has a mark.
         for name, messages in (("whole", 2), ("measured", 3)):
@@ -590,20 +744,35 @@ class Honest(Base):
                 axis = self.plots.draw("queue-pairs", runs, labels=["x", "y"][: len(runs)]).axes[0]
                 self.assertAlmostEqual(axis.get_xlim()[1], 10)
             axis = self.plots.draw("queue-pairs", [run]).axes[0]
-            ends = [max(x for x, y in zip(line.get_xdata(), line.get_ydata()) if y != y) for line in axis.lines]
+            ends = [
+                max(x for x, y in zip(line.get_xdata(), line.get_ydata()) if y != y)
+                for line in axis.lines
+            ]
             self.assertEqual(ends, [10, 10])
-            after = [min(x for x, y in zip(line.get_xdata(), line.get_ydata()) if y != y) for line in axis.lines]
+            after = [
+                min(x for x, y in zip(line.get_xdata(), line.get_ydata()) if y != y)
+                for line in axis.lines
+            ]
             self.assertEqual(after, [0.579, 1.024])
             self.assertEqual([line.get_markevery() for line in axis.lines], [[], [0]])
         read = [(0, "a", "b", 2, "", 100, ""), (50, "a", "b", 2, "", 90, "")]
-        self.assertEqual(drawn(lines("read", 1, read, (1, 0, 10))[0]), [(0, 100), (50, 90), (50, 90)])
+        self.assertEqual(
+            drawn(lines("read", 1, read, (1, 0, 10))[0]), [(0, 100), (50, 90), (50, 90)]
+        )
 
     def test_timeline_does_not_bleach_short_calls(self):
-        """A call of 2 us in 10,000 us of waiting: its own colour, no mean of it and of what waits; no white edges."""
+        """A call of 2 us in 10,000 us of waiting: its own colour, no mean of it and of what waits;
+        no white edges.
+        """
         head = ["# calls", "# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup"]
-        rows = ["0\t1\t1\t0\tcompute\tcompute\tforward a\t0\t-", "5000\t5002\t1\t0\tcompute\tcompute\tbackward a\t0\t-"]
+        rows = [
+            "0\t1\t1\t0\tcompute\tcompute\tforward a\t0\t-",
+            "5000\t5002\t1\t0\tcompute\tcompute\tbackward a\t0\t-",
+        ]
         rows += ["9990\t10000\t1\t0\tgradients\tcollective\tall-reduce b\t100\tdp"]
-        run = self.folder_of("short", stats={"program": "dltrain", "step_time_us": 10000, "step_times_us": [10000]})
+        run = self.folder_of(
+            "short", stats={"program": "dltrain", "step_time_us": 10000, "step_times_us": [10000]}
+        )
         self.write("short/calls.log", "\n".join(head + rows) + "\n")
         import numpy
 
@@ -621,7 +790,13 @@ class Honest(Base):
     def test_levels_of_a_timeline(self):
         import numpy
 
-        shares = numpy.array([[1.0, 0.001, 0.5, 0.0, 0.4], [0.0, 0.001, 0.25, 0.0, 0.3], [0.0, 0.998, 0.25, 0.0, 0.3]])
+        shares = numpy.array(
+            [
+                [1.0, 0.001, 0.5, 0.0, 0.4],
+                [0.0, 0.001, 0.25, 0.0, 0.3],
+                [0.0, 0.998, 0.25, 0.0, 0.3],
+            ]
+        )
         # Nothing that happened is left out; what is whole has no waiting in it.
         self.assertEqual(
             self.timeline.levels_of(shares, 8).T.tolist(),
@@ -644,14 +819,19 @@ class Honest(Base):
             self.assertEqual(axis.lines[0].get_xdata().tolist(), [200, 10000])
             self.assertEqual(axis.lines[0].get_ydata().tolist(), [2 + add, 3 + add])
             self.assertEqual(
-                [list(part[:, 0]) for part in axis.collections[0].get_segments()], [[100, 400], [10000, 10000]]
+                [list(part[:, 0]) for part in axis.collections[0].get_segments()],
+                [[100, 400], [10000, 10000]],
             )
         self.check_layout(figure)
-        # p95 wants 20 flows in a group, p99 100: of fewer they are the slowest one, and not drawn; the axis says so.
+        # p95 wants 20 flows in a group, p99 100: of fewer they are the slowest one, and not drawn;
+        # the axis says so.
         counts = {100: 100, 1000: 99, 10000: 20, 100000: 19}
         rows = [("all", "group", size, size, count, *[2] * 6) for size, count in counts.items()]
         for runs in (1, 2):
-            figure = self.plots.draw("slowdown", [self.folder_of(f"counts{i}", slowdown=[head, *rows]) for i in range(runs)])
+            figure = self.plots.draw(
+                "slowdown",
+                [self.folder_of(f"counts{i}", slowdown=[head, *rows]) for i in range(runs)],
+            )
             self.check_layout(figure)
             for axis, least in zip(figure.axes, (1, 20, 100)):
                 kept = [size for size, count in counts.items() if count >= least]
@@ -659,16 +839,25 @@ class Honest(Base):
                 self.assertEqual(len(axis.collections[0].get_segments()), len(kept))
                 words = "flow size" + (f"\n(groups of {least} or more)" if least > 1 else "")
                 self.assertEqual(axis.get_xlabel(), words)
-        figure = self.plots.draw("slowdown", [self.folder_of("few", slowdown=[head, *rows[2:]])], width=3.3)
+        figure = self.plots.draw(
+            "slowdown", [self.folder_of("few", slowdown=[head, *rows[2:]])], width=3.3
+        )
         self.check_layout(figure)
-        self.assertEqual(figure.axes[2].texts[0].get_text().split("\n")[1:3], ["at most 20 flows;", "100 are wanted"])
+        self.assertEqual(
+            figure.axes[2].texts[0].get_text().split("\n")[1:3],
+            ["at most 20 flows;", "100 are wanted"],
+        )
         # Classes alone, or other tags', are no groups.
-        other = self.folder_of("other", slowdown=[head, ("all", "class", 0, 9, 1, 1, 1, 1, 1, 1, 1)])
+        other = self.folder_of(
+            "other", slowdown=[head, ("all", "class", 0, 9, 1, 1, 1, 1, 1, 1, 1)]
+        )
         with self.assertRaises(self.plots.NothingToShow):
             self.plots.draw("slowdown", [other])
 
     def test_slowdown_draws_kinds_apart(self):
-        """An incast of one size is no point of the load's line: in one run by colour, in several by filled marks."""
+        """An incast of one size is no point of the load's line: in one run by colour, in several by
+        filled marks.
+        """
         head = "tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max".split(",")
         rows = [
             (tag, "group", size, size, flows, s, s, s, s, s, s)
@@ -687,14 +876,21 @@ class Honest(Base):
             figure = self.plots.draw("slowdown", runs, labels=[str(i) for i in range(len(runs))])
             self.check_layout(figure)
             for axis in figure.axes:
-                self.assertEqual([line.get_ydata().tolist() for line in axis.lines], [[2, 5, 3], [9]] * len(runs))
+                self.assertEqual(
+                    [line.get_ydata().tolist() for line in axis.lines], [[2, 5, 3], [9]] * len(runs)
+                )
             words = [one.get_text() for one in figure.axes[0].get_legend().get_texts()]
             self.assertEqual(words, (["0", "1"] if len(runs) > 1 else []) + ["poisson", "incast"])
-            looks = {(str(one.get_color()), one.get_marker(), one.get_fillstyle()) for one in figure.axes[0].lines}
+            looks = {
+                (str(one.get_color()), one.get_marker(), one.get_fillstyle())
+                for one in figure.axes[0].lines
+            }
             self.assertEqual(len(looks), 2 * len(runs))
         # More kinds than looks: it is said.
         rows = [(f"k{i}", "group", 100, 100, 20 - i, 2, 2, 2, 2, 2, 2) for i in range(9)]
-        figure = self.plots.draw("slowdown", [self.folder_of("nine", slowdown=[head, ("all", *rows[0][1:]), *rows])])
+        figure = self.plots.draw(
+            "slowdown", [self.folder_of("nine", slowdown=[head, ("all", *rows[0][1:]), *rows])]
+        )
         self.check_layout(figure)
         words = [one.get_text() for one in figure.axes[0].get_legend().get_texts()]
         self.assertEqual((len(words), words[-1]), (6, "k5 (3 kinds of fewer flows are left out)"))
@@ -702,95 +898,171 @@ class Honest(Base):
     def test_completion_has_a_linear_and_a_logarithmic_axis(self):
         head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
         rows = [(i, "a", "b", 1000, 0, i + 1, i + 1, 1, "x") for i in range(1000)]
-        figure = self.plots.draw("completion", [self.folder_of("c", stats={"messages": 1000}, flows=[head, *rows])])
+        figure = self.plots.draw(
+            "completion", [self.folder_of("c", stats={"messages": 1000}, flows=[head, *rows])]
+        )
         self.check_layout(figure)
         for axis in figure.axes[:2]:  # 0 to 100%: half of the messages are at half of the height
             line = axis.lines[0]
-            self.assertEqual([one.get_text() for one in axis.get_yticklabels()], ["0", "25", "50", "75", "100"])
+            self.assertEqual(
+                [one.get_text() for one in axis.get_yticklabels()], ["0", "25", "50", "75", "100"]
+            )
             self.assertAlmostEqual(dict(zip(line.get_xdata(), line.get_ydata()))[500], 50)
         for axis in figure.axes[2:]:
             line = axis.lines[0]
             at = dict(zip(line.get_xdata(), line.get_ydata()))
             self.assertAlmostEqual(at[900], 1)
             self.assertAlmostEqual(at[990], 2)
-            self.assertEqual([one.get_text() for one in axis.get_yticklabels()], ["0", "50", "90", "99", "99.9"])
+            self.assertEqual(
+                [one.get_text() for one in axis.get_yticklabels()], ["0", "50", "90", "99", "99.9"]
+            )
         for axis in figure.axes:
             self.assertIn("(%)", axis.get_ylabel())
 
     def test_by_size_has_no_quantiles_of_a_few(self):
         head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
-        for name, counts, expected in (("few", {10: 99, 20: 100}, [False, True]), ("many", {10: 1000}, [True])):
-            rows = [(0, "a", "b", size, 0, 1, 1, 1, "x") for size, count in counts.items() for _ in range(count)]
+        for name, counts, expected in (
+            ("few", {10: 99, 20: 100}, [False, True]),
+            ("many", {10: 1000}, [True]),
+        ):
+            rows = [
+                (0, "a", "b", size, 0, 1, 1, 1, "x")
+                for size, count in counts.items()
+                for _ in range(count)
+            ]
             run = self.folder_of(name, flows=[head, *rows])
             table = self.measures.by_size(run, "fct_us", sorted(counts))
             self.assertEqual([p99 == p99 for p99 in table["p99"]], expected)
-            self.assertEqual([p999 == p999 for p999 in table["p999"]], [count >= 1000 for count in counts.values()])
+            self.assertEqual(
+                [p999 == p999 for p999 in table["p999"]],
+                [count >= 1000 for count in counts.values()],
+            )
 
     def test_units_of_sizes(self):
         """Powers of two in MiB, round decimal numbers in MB; a mixture in MB."""
         for name, sizes, units in (
             ("binary", (64 << 20, 128 << 20, 256 << 20), {"64 MiB", "128 MiB", "256 MiB"}),
             ("small", (8, 128, 2048, 32768), {"16 B", "256 B", "4 KiB"}),
-            ("decimal", (10**7, 2 * 10**7, 4 * 10**7), {"10 MB", "15 MB", "20 MB", "30 MB", "40 MB"}),
+            (
+                "decimal",
+                (10**7, 2 * 10**7, 4 * 10**7),
+                {"10 MB", "15 MB", "20 MB", "30 MB", "40 MB"},
+            ),
             ("mixed", (1 << 20, 10**7), {"1 MB", "3 MB", "10 MB"}),
         ):
-            rows = [{"op": "all_reduce", "algorithm": "ring", "bytes": size, "busbw_GBps": 9.0} for size in sizes]
+            rows = [
+                {"op": "all_reduce", "algorithm": "ring", "bytes": size, "busbw_GBps": 9.0}
+                for size in sizes
+            ]
             figure = self.plots.draw("busbw", [self.folder_of(name, stats={"collectives": rows})])
             self.check_layout(figure)
             axis = figure.axes[0]
             low, high = axis.get_xlim()
-            shown = {t.get_text() for t in axis.get_xticklabels() if low <= t.get_position()[0] <= high}
+            shown = {
+                t.get_text() for t in axis.get_xticklabels() if low <= t.get_position()[0] <= high
+            }
             self.assertTrue(shown and shown <= units, (name, shown))
 
     def test_busbw_has_the_lines_of_the_hardware(self):
-        """A server's NICs (of links.csv) and a GPU's NVLink (of stats.json); far above the curves only in words."""
+        """A server's NICs (of links.csv) and a GPU's NVLink (of stats.json); far above the curves
+        only in words.
+        """
         links_of = lambda gbps: [
             "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share".split(","),
-            *((100, f"{a}->{b}", a, b, gbps, 0.5, 0, 0) for a, b in (("server-0", "s"), ("s", "server-0"))),
+            *(
+                (100, f"{a}->{b}", a, b, gbps, 0.5, 0, 0)
+                for a, b in (("server-0", "s"), ("s", "server-0"))
+            ),
         ]
-        flows = ["flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(","), (0, "server-0", "server-0", 9, 0, 1, 1, 1, "x")]
+        flows = [
+            "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(","),
+            (0, "server-0", "server-0", 9, 0, 1, 1, 1, "x"),
+        ]
         nvlink = {"kind": "nvswitch", "gpu_gbps": 1920.0}
         for name, inside, gbps, busbw, lines, told in (
             ("one server", nvlink, None, 200, [240], []),
-            ("several, NVLink is far", nvlink, 100, 12, [12.5], ["\N{UPWARDS ARROW} 1,920 Gb/s, NVLink of a GPU"]),
+            (
+                "several, NVLink is far",
+                nvlink,
+                100,
+                12,
+                [12.5],
+                ["\N{UPWARDS ARROW} 1,920 Gb/s, NVLink of a GPU"],
+            ),
             ("several, both", nvlink, 1600, 190, [200, 240], []),
-            ("several, nearly equal", {"kind": "nvlink-mesh", "gpu_gbps": 1640.0}, 1600, 190, [200, 205], []),
+            (
+                "several, nearly equal",
+                {"kind": "nvlink-mesh", "gpu_gbps": 1640.0},
+                1600,
+                190,
+                [200, 205],
+                [],
+            ),
             ("PCIe", {"kind": "pcie", "gpu_gbps": 252.0}, 100, 12, [12.5], []),
             ("one GPU a server", None, 100, 12, [12.5], []),
             ("neither", None, None, 12, [], []),
         ):
             for width in (3.3, 6.3):
                 with self.subTest(name, width=width):
-                    stats = {"collectives": [{"op": "all_reduce", "algorithm": "ring", "bytes": b << 20, "busbw_GBps": busbw * b / 64} for b in (1, 64)]}
+                    stats = {
+                        "collectives": [
+                            {
+                                "op": "all_reduce",
+                                "algorithm": "ring",
+                                "bytes": b << 20,
+                                "busbw_GBps": busbw * b / 64,
+                            }
+                            for b in (1, 64)
+                        ]
+                    }
                     files = {"links": links_of(gbps), "flows": flows} if gbps else {}
-                    run = self.folder_of(name, stats={**stats, **({"scale_up": inside} if inside else {})}, **files)
+                    run = self.folder_of(
+                        name, stats={**stats, **({"scale_up": inside} if inside else {})}, **files
+                    )
                     figure = self.plots.draw("busbw", [run], width=width)
                     self.check_layout(figure)
                     axis = figure.axes[0]
-                    flat = [line.get_ydata()[0] for line in axis.lines if len(set(line.get_ydata())) == 1]
+                    flat = [
+                        line.get_ydata()[0]
+                        for line in axis.lines
+                        if len(set(line.get_ydata())) == 1
+                    ]
                     self.assertEqual(sorted(flat), lines)
                     words = [one.get_text() for one in axis.texts]
                     self.assertEqual(len(words), len(lines) + len(told))
                     self.assertLessEqual(set(told), set(words))
                     for rate in lines:
-                        self.assertTrue(any(one.startswith(f"{8 * rate:,.6g} Gb/s, ") for one in words), words)
+                        self.assertTrue(
+                            any(one.startswith(f"{8 * rate:,.6g} Gb/s, ") for one in words), words
+                        )
         # Runs with different links have no common line.
-        runs = [self.folder_of(str(gbps), stats={**stats, "scale_up": {"kind": "nvswitch", "gpu_gbps": gbps}}) for gbps in (1920.0, 2966.4)]
+        runs = [
+            self.folder_of(
+                str(gbps), stats={**stats, "scale_up": {"kind": "nvswitch", "gpu_gbps": gbps}}
+            )
+            for gbps in (1920.0, 2966.4)
+        ]
         figure = self.plots.draw("busbw", runs)
         self.assertEqual([one.get_text() for one in figure.axes[0].texts], [])
 
     def test_by_size_joins_no_sizes_that_are_nearly_equal(self):
         head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag".split(",")
-        for name, sizes, said in (("near", (67448, 67449, 136533, 136534), True), ("far", (67449, 136534), False)):
+        for name, sizes, said in (
+            ("near", (67448, 67449, 136533, 136534), True),
+            ("far", (67449, 136534), False),
+        ):
             rows = [(i, "a", "b", size, 0, 1 + i, 1 + i, 1, "x") for i, size in enumerate(sizes)]
             figure = self.plots.draw("by-size", [self.folder_of(name, flows=[head, *rows])])
             self.check_layout(figure)
             for axis in figure.axes:
                 self.assertEqual([round(x / 1000) for x in axis.lines[0].get_xdata()], [67, 137])
                 self.assertEqual("nearer than 5%" in axis.get_xlabel(), said)
-        # 4% from one to the next, without an end: at most 1.05^4 = 1.2155 in one (five steps of 4% are 1.2167).
+        # 4% from one to the next, without an end: at most 1.05^4 = 1.2155 in one (five steps of 4%
+        # are 1.2167).
         sizes = [1000 * 1.04**i for i in range(12)]
-        self.assertEqual([sizes.index(first) for first in self.sizes.merged(sizes)], [0] * 5 + [5] * 5 + [10] * 2)
+        self.assertEqual(
+            [sizes.index(first) for first in self.sizes.merged(sizes)], [0] * 5 + [5] * 5 + [10] * 2
+        )
 
     def test_size_groups_are_whole_sizes(self):
         """As tests/unit/scenarios/size-groups-test.cc, whose closed forms these are."""
@@ -810,21 +1082,29 @@ class Honest(Base):
                 self.assertEqual(counts(range(n), g), [count for count in expected if count])
 
     def test_runs_differ_without_colour(self):
-        """In grey, and for those who do not see colours, neighbours differ by their dashes and their marks."""
+        """In grey, and for those who do not see colours, neighbours differ by their dashes and
+        their marks.
+        """
         run = self.folder_of("r", links=links({("x", "y"): 0.9}))
         items = self.plots.items_of([run] * 28, [str(i) for i in range(28)])
         self.assertEqual(len({(one.colour, str(one.dashes)) for one in items}), 28)
         for a, b in zip(items, items[1:]):
             self.assertNotEqual(a.dashes, b.dashes)
             self.assertNotEqual(a.marker, b.marker)
-        # Of the states of a GPU the grey values are as good as evenly spaced, so that none is taken for its neighbour: on an
-        # even scale from the darkest to the lightest each is nearest to its own place. The scale has the middle grey inside.
+        # Of the states of a GPU the grey values are as good as evenly spaced, so that none is taken
+        # for its neighbour: on an even scale from the darkest to the lightest each is nearest to
+        # its own place. The scale has the middle grey inside.
         greys = sorted(
-            sum(share * int(colour[i : i + 2], 16) for share, i in ((0.299, 1), (0.587, 3), (0.114, 5)))
+            sum(
+                share * int(colour[i : i + 2], 16)
+                for share, i in ((0.299, 1), (0.587, 3), (0.114, 5))
+            )
             for _, colour in self.style.STATES
         )
         step = (greys[-1] - greys[0]) / (len(greys) - 1)
-        self.assertEqual([round((grey - greys[0]) / step) for grey in greys], list(range(len(greys))))
+        self.assertEqual(
+            [round((grey - greys[0]) / step) for grey in greys], list(range(len(greys)))
+        )
         self.assertTrue(greys[0] < 255 / 2 < greys[-1], greys)
 
 
@@ -844,14 +1124,23 @@ class Errors(Base):
         self.refuse("runs/frist", says=["runs/frist", "do you mean runs/first?"])
         self.refuse("runs", says=["runs", "no results", "first"])
         self.refuse("runs/first/stats.json", says=["is a file", "do you mean runs/first?"])
-        self.refuse("runs/first", "--only=step,tomeline", says=["--only", "'tomeline'", *ALL, "do you mean timeline?"])
+        self.refuse(
+            "runs/first",
+            "--only=step,tomeline",
+            says=["--only", "'tomeline'", *ALL, "do you mean timeline?"],
+        )
         self.refuse("runs/first", "--only=", says=["--only", "empty"])
         self.refuse("runs/first", "--format=jpg", says=["--format=jpg", "png, svg, pdf"])
         for width in ("2.9in", "0", "wide", "-5", "21in", "10000mm", "6.3 miles"):
             self.refuse("runs/first", f"--width={width}", says=[f"--width={width}", "3in to 20in"])
         for value in ("10", "ms", "-1ms", "1 h"):
             self.refuse("runs/first", f"--from={value}", says=[f"--from={value}", "10ms"])
-        self.refuse("runs/first", "--from=2ms", "--until=2000us", says=["--until=2000us", "later than --from=2ms"])
+        self.refuse(
+            "runs/first",
+            "--from=2ms",
+            "--until=2000us",
+            says=["--until=2000us", "later than --from=2ms"],
+        )
         self.refuse("runs/first", "--labels=a,b", says=["--labels=a,b", "1"])
         self.refuse("runs/first", "--label=a", says=["--label", "do you mean --labels?"])
         self.refuse(says=["DIR"])
@@ -859,7 +1148,16 @@ class Errors(Base):
         self.assertIn("nothing to draw", done.stderr)
         self.assertEqual(os.listdir(os.path.join(self.folder, "runs", "first")), ["stats.json"])
         text = self.plot("--help").stdout
-        for option in ("--out", "--format", "--only", "--width", "--labels", "--from", "--until", *ALL):
+        for option in (
+            "--out",
+            "--format",
+            "--only",
+            "--width",
+            "--labels",
+            "--from",
+            "--until",
+            *ALL,
+        ):
             self.assertIn(option, text)
 
     def test_cannot_be_written(self):
@@ -888,23 +1186,31 @@ class Arithmetic(Base):
     def test_quantile(self):
         q = self.measures.quantile
         # Nearest rank: of 1..10 p50 is the 5th, p90 the 9th, p99 the 10th.
-        self.assertEqual(list(q(list(range(10, 0, -1)), [0.1, 0.5, 0.9, 0.99, 1])), [1, 5, 9, 10, 10])
+        self.assertEqual(
+            list(q(list(range(10, 0, -1)), [0.1, 0.5, 0.9, 0.99, 1])), [1, 5, 9, 10, 10]
+        )
         # Weights are how many messages a row stands for: 1 x 9, 100 x 1.
         self.assertEqual(list(q([100, 1], [0.5, 0.9, 0.91], [1, 9])), [1, 1, 100])
 
     def test_sample(self):
-        """Of 110,000 messages 30,000 rows: the 10,000 slowest stand for themselves, the others for 5 each."""
+        """Of 110,000 messages 30,000 rows: the 10,000 slowest stand for themselves, the others for
+        5 each.
+        """
         folder = os.path.join(self.folder, "sampled")
         os.mkdir(folder)
         rows = [f"{i},a,b,1000,0,{i + 1},{i + 1},1,x" for i in range(30000)]
         self.write(
-            "sampled/flows.csv", "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n" + "\n".join(rows) + "\n"
+            "sampled/flows.csv",
+            "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n" + "\n".join(rows) + "\n",
         )
         self.write(
-            "sampled/stats.json", {"completed": True, "messages": 110000, "flows_csv": {"rows": 30000, "sampled": True}}
+            "sampled/stats.json",
+            {"completed": True, "messages": 110000, "flows_csv": {"rows": 30000, "sampled": True}},
         )
         weight = self.measures.weights(self.load(folder))
-        self.assertEqual((sum(weight), set(weight[:20000]), set(weight[20000:])), (110000, {5.0}, {1.0}))
+        self.assertEqual(
+            (sum(weight), set(weight[:20000]), set(weight[20000:])), (110000, {5.0}, {1.0})
+        )
 
     def test_time_in_bins(self):
         # Two intervals, 1..4 and 3..8, in bins of 2: 1 | 1 + 1 | 2 | 2 | 0
@@ -924,8 +1230,8 @@ class Arithmetic(Base):
             ],
             columns=["start_us", "end_us", "rank", "kind"],
         )
-        # Rank 0: computing 0..20, of it 5..15 and 18..20 also communicating; 20..30 exposed. Rank 1: computing 0..4.
-        # Means of the two:
+        # Rank 0: computing 0..20, of it 5..15 and 18..20 also communicating; 20..30 exposed. Rank
+        # 1: computing 0..4. Means of the two:
         self.assertEqual(self.measures.state_times(calls), [(8 + 4) / 2, 12 / 2, 10 / 2])
 
     def test_nics(self):
@@ -935,7 +1241,9 @@ class Arithmetic(Base):
         head = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n"
         self.write("nics/flows.csv", head + "0,a:1,b:0,1000,0,5,5,4,x\n")
         head = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share\n"
-        self.write("nics/links.csv", head + "100,a->c#1,a,c,100,0.5,0,0\n100,c->b,c,b,100,0.25,0,0\n")
+        self.write(
+            "nics/links.csv", head + "100,a->c#1,a,c,100,0.5,0,0\n100,c->b,c,b,100,0.25,0,0\n"
+        )
         run = self.load(folder)
         self.assertEqual(self.measures.host_nodes(run), {"a", "b"})
         graph = self.measures.Graph(run)
@@ -955,12 +1263,16 @@ class Arithmetic(Base):
         self.write("nics/topology.json", {"nodes": nodes, "links": [link(0, 2), link(2, 3)]})
         idle = self.measures.Graph(self.load(folder))
         self.assertEqual(idle.tiers, [["a", "b", "d"], ["c"]])
-        self.assertEqual([link for link in idle.links if link not in graph.links], [("c", "d", 0.0, 0.0)])
+        self.assertEqual(
+            [link for link in idle.links if link not in graph.links], [("c", "d", 0.0, 0.0)]
+        )
         # With tiers, they count: e is far from every host, and an edge switch all the same.
         nodes = [{**node, "tier": int(node["name"] == "c")} for node in nodes]
         nodes.append({"name": "e", "kind": "switch", "tier": 1})
         self.write("nics/topology.json", {"nodes": nodes, "links": [link(0, 2)]})
-        self.assertEqual(self.measures.Graph(self.load(folder)).tiers, [["a", "b", "d"], ["c", "e"]])
+        self.assertEqual(
+            self.measures.Graph(self.load(folder)).tiers, [["a", "b", "d"], ["c", "e"]]
+        )
         self.write("nics/topology.json", {"nodes": nodes, "links": [link(0, 5)]})
         self.assertEqual(self.measures.Graph(self.load(folder)).links, graph.links)
         # Half of 100 us at 12.5 GB/s.

@@ -58,7 +58,11 @@ class SweepTest(SystemTest):
     def start(self, *arguments, **streams):
         streams = streams or {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         return subprocess.Popen(
-            [SWEEP, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, **streams
+            [SWEEP, *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            **streams,
         )
 
     def refuse(self, *arguments_and_words):
@@ -124,7 +128,9 @@ class Killed(SweepTest):
         )
         self.assertEqual(len(started), 12)
         for row in rows:
-            point = " ".join(f"--{name}={value}" for name, value in json.loads(row["options"]).items())
+            point = " ".join(
+                f"--{name}={value}" for name, value in json.loads(row["options"]).items()
+            )
             self.assertEqual(started[point], row["attempts"], point)
             if row["id"] in done_before:
                 self.assertEqual(started[point], 1, f"{point} was done and ran again")
@@ -132,8 +138,9 @@ class Killed(SweepTest):
         self.assertEqual(sorted(os.listdir(self.out)), ["sweep.lock", "sweep.sqlite"])
 
     def test_twelve_points_killed_half_way(self):
-        """SIGKILL: nothing can be put right at the end. The same command again ends with 12 rows; what was done is not
-        run again, and what was running dies with the sweep."""
+        """SIGKILL: nothing can be put right at the end. The same command again ends with 12 rows;
+        what was done is not run again, and what was running dies with the sweep.
+        """
         sweep = self.start(*self.GRID, f"--out={self.out}")
         self.wait_for(lambda: self.count("done") >= 5, "no five points were done")
         sweep.kill()
@@ -149,26 +156,36 @@ class Killed(SweepTest):
         self.check_twelve(done_before)
         # Once more: nothing is left to do.
         started = self.started()
-        self.assertIn("12 done, 0 failed, 0 to run", self.sweep(*self.GRID, f"--out={self.out}").stderr)
+        self.assertIn(
+            "12 done, 0 failed, 0 to run", self.sweep(*self.GRID, f"--out={self.out}").stderr
+        )
         self.assertEqual(self.started(), started)
         # The numbers are the program's.
         run = self.run_program([*FAST, "--zero=3", "--nic=400GbE"])
         row = next(row for row in self.rows() if (row["zero"], row["nic"]) == (3, "400GbE"))
         self.assertEqual(row["step_time_us"], run.stats["step_time_us"])
         self.assertEqual(row["fct_us_p99"], run.stats["fct_us"]["p99"])
-        self.assertEqual(row["bytes_sent_per_gpu_all_gather"], run.stats["bytes_sent_per_gpu"]["all_gather"])
+        self.assertEqual(
+            row["bytes_sent_per_gpu_all_gather"], run.stats["bytes_sent_per_gpu"]["all_gather"]
+        )
         self.assertEqual(row["links_0_utilization"], run.stats["links"][0]["utilization"])
         self.assertEqual(json.loads(row["stats"])["collectives"], run.stats["collectives"])
 
     def test_killed_between_the_run_and_its_row(self):
-        """A run that was complete, though its row was not written, counts; one that was cut off does not."""
+        """A run that was complete, though its row was not written, counts; one that was cut off
+        does not.
+        """
         self.sweep(*FAST, "--zero=0,1", f"--out={self.out}", "--keep")
         db = sqlite3.connect(os.path.join(self.out, "sweep.sqlite"))
         with db:
-            db.execute("UPDATE runs SET status = 'running', stats = NULL, step_time_us = NULL, folder = NULL")
+            db.execute(
+                "UPDATE runs SET status = 'running', stats = NULL, step_time_us = NULL, folder ="
+                " NULL"
+            )
         db.close()
         os.truncate(os.path.join(self.out, "runs", "2", "stats.json"), 100)
-        # Nobody holds the lock, so nothing runs, whatever the rows say; of one that does hold it they are right.
+        # Nobody holds the lock, so nothing runs, whatever the rows say; of one that does hold it
+        # they are right.
         status = self.sweep("status", self.out).stdout
         self.assertIn("2 cut off, of a sweep that was killed", status)
         self.assertNotIn("running", status)
@@ -177,11 +194,20 @@ class Killed(SweepTest):
             self.assertIn("2 running\n", self.sweep("status", self.out).stdout)
         self.sweep("resume", self.out)
         self.assertEqual([row["attempts"] for row in self.rows()], [1, 2])
-        self.assertEqual(sorted(os.listdir(self.out)), ["sweep.lock", "sweep.sqlite"])  # --keep was not said again
-        self.assertTrue(all(row["status"] == "done" and row["step_time_us"] > 0 for row in self.rows()))
+        # --keep was not said again
+        self.assertEqual(sorted(os.listdir(self.out)), ["sweep.lock", "sweep.sqlite"])
+        self.assertTrue(
+            all(row["status"] == "done" and row["step_time_us"] > 0 for row in self.rows())
+        )
 
     def test_stopped_by_ctrl_c(self):
-        sweep = self.start(*self.GRID, f"--out={self.out}", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        sweep = self.start(
+            *self.GRID,
+            f"--out={self.out}",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.wait_for(lambda: self.count("done") >= 3, "no three points were done")
         sweep.send_signal(signal.SIGINT)
         _, said = sweep.communicate(timeout=60)
@@ -202,7 +228,11 @@ class Points(SweepTest):
     def test_grid(self):
         self.assertEqual(
             self.planned("dltrain", "--zero=0,1", "--k=4,8", "--recompute", "--no-pfc"),
-            [f"dltrain --zero={zero} --k={k} --recompute=1 --pfc=0" for zero in (0, 1) for k in (4, 8)],
+            [
+                f"dltrain --zero={zero} --k={k} --recompute=1 --pfc=0"
+                for zero in (0, 1)
+                for k in (4, 8)
+            ],
         )
         self.assertEqual(self.planned("dltrain"), ["dltrain"])
         self.assertFalse(os.path.exists(self.log))
@@ -211,14 +241,25 @@ class Points(SweepTest):
         """[1MB,2MB] is one value with two sizes: of 8 flows 4 take each. 4 x (1 + 2) MB = 12 MB."""
         self.sweep("traffic", "--k=4", "--hosts=8", "--bytes=[1MB,2MB],4MB", f"--out={self.out}")
         self.assertEqual(
-            [(row["bytes"], row["message_bytes"]) for row in self.rows()], [("1MB,2MB", 12000000), ("4MB", 32000000)]
+            [(row["bytes"], row["message_bytes"]) for row in self.rows()],
+            [("1MB,2MB", 12000000), ("4MB", 32000000)],
         )
         self.assertEqual(
-            self.planned("dltrain", "--algorithm=[all_gather=ring,reduce_scatter=ring],hierarchical"),
-            ["dltrain --algorithm=all_gather=ring,reduce_scatter=ring", "dltrain --algorithm=hierarchical"],
+            self.planned(
+                "dltrain", "--algorithm=[all_gather=ring,reduce_scatter=ring],hierarchical"
+            ),
+            [
+                "dltrain --algorithm=all_gather=ring,reduce_scatter=ring",
+                "dltrain --algorithm=hierarchical",
+            ],
         )
         self.refuse(
-            "traffic", "--bytes=[1MB,2MB", f"--out={self.out}", None, "--bytes=[1MB,2MB", "brackets do not match"
+            "traffic",
+            "--bytes=[1MB,2MB",
+            f"--out={self.out}",
+            None,
+            "--bytes=[1MB,2MB",
+            "brackets do not match",
         )
 
     def test_csv(self):
@@ -234,18 +275,27 @@ class Points(SweepTest):
         )
 
     def test_json(self):
-        points = self.write("list.json", '[{"bytes": ["1MB", "2MB"], "pfc": false}, {"bytes": "4MB", "cc": null}]')
+        points = self.write(
+            "list.json", '[{"bytes": ["1MB", "2MB"], "pfc": false}, {"bytes": "4MB", "cc": null}]'
+        )
         self.assertEqual(
-            self.planned("traffic", f"--points={points}"), ["traffic --bytes=1MB,2MB --pfc=0", "traffic --bytes=4MB"]
+            self.planned("traffic", f"--points={points}"),
+            ["traffic --bytes=1MB,2MB --pfc=0", "traffic --bytes=4MB"],
         )
         points = self.write("grid.json", '{"bytes": [["1MB", "2MB"], "4MB"], "seed": [1, 2]}')
         self.assertEqual(
             self.planned("traffic", f"--points={points}"),
-            [f"traffic --bytes={size} --seed={seed}" for size in ("1MB,2MB", "4MB") for seed in (1, 2)],
+            [
+                f"traffic --bytes={size} --seed={seed}"
+                for size in ("1MB,2MB", "4MB")
+                for seed in (1, 2)
+            ],
         )
 
     def test_more_points_later(self):
-        """The folder grows: old points stay done, a new option is a new column that they have not."""
+        """The folder grows: old points stay done, a new option is a new column that they have
+        not.
+        """
         self.sweep(*FAST, "--zero=0,1", f"--out={self.out}")
         said = self.sweep(*FAST, "--zero=1,2", f"--out={self.out}")
         self.assertIn("2 points", said.stderr)
@@ -267,7 +317,9 @@ class Points(SweepTest):
         self.refuse("dltrain", "--zero=0,,1", out, None, "--zero=0,,1", "empty value")
         self.refuse("dltrain", "--jobs=0", out, None, "--jobs=0", "1 to 4096")
         self.refuse("dltrain", "--points=no.csv", out, None, "--points=no.csv", "No such file")
-        self.refuse("dltrain", f"--points={self.write('a.json', '[1]')}", out, None, "a list of objects")
+        self.refuse(
+            "dltrain", f"--points={self.write('a.json', '[1]')}", out, None, "a list of objects"
+        )
         self.refuse("dltrain", f"--points={self.write('b.json', '[{')}", out, None, "no JSON")
         self.refuse("dltrain", f"--points={self.write('c.csv', 'zero,k')}", out, None, "no points")
         self.refuse(
@@ -301,7 +353,17 @@ class Points(SweepTest):
 
     def test_help(self):
         text = self.sweep("--help").stdout
-        for option in ("--out", "--points", "--jobs", "--retry-failed", "--keep", "--dry-run", "--x", "--by", "--log"):
+        for option in (
+            "--out",
+            "--points",
+            "--jobs",
+            "--retry-failed",
+            "--keep",
+            "--dry-run",
+            "--x",
+            "--by",
+            "--log",
+        ):
             self.assertIn(option, text)
 
 
@@ -314,16 +376,21 @@ class Failures(SweepTest):
         with open(scenario, "w", encoding="utf-8") as file:
             json.dump({"fabric": {"mtu": 1024}}, file)
         error = self.run_program(["dltrain", "--zero=9"], status=2).err
-        self.assertIn("0 to run", self.sweep(*FAST, "--zero=1,9", "--scenario=later.json", out, status=3).stderr)
+        self.assertIn(
+            "0 to run",
+            self.sweep(*FAST, "--zero=1,9", "--scenario=later.json", out, status=3).stderr,
+        )
         self.sweep("resume", self.out, status=3)
         self.assertEqual(
-            [(row["status"], row["attempts"], row["exit_status"]) for row in self.rows()], [("failed", 1, 2)] * 2
+            [(row["status"], row["attempts"], row["exit_status"]) for row in self.rows()],
+            [("failed", 1, 2)] * 2,
         )
         self.assertIn("later.json", self.rows()[0]["error"])
         self.sweep("resume", self.out, "--retry-failed", status=3)
         rows = self.rows()
         self.assertEqual(
-            [(row["status"], row["attempts"], row["exit_status"]) for row in rows], [("done", 2, 0), ("failed", 2, 2)]
+            [(row["status"], row["attempts"], row["exit_status"]) for row in rows],
+            [("done", 2, 0), ("failed", 2, 2)],
         )
         self.assertIsNone(rows[0]["error"])
         self.assertEqual(f"dltrain: error: {rows[1]['error']}\n", error)
@@ -333,7 +400,9 @@ class Failures(SweepTest):
         self.assertIn("--zero=9: allowed: 0, 1, 2, 3", status)
 
     def test_failed_in_the_middle(self):
-        """Status 3 with its message; no numbers of a failed run in the columns, but all of stats.json beside."""
+        """Status 3 with its message; no numbers of a failed run in the columns, but all of
+        stats.json beside.
+        """
         self.sweep(
             "traffic",
             "--topology=single-switch",
@@ -348,49 +417,82 @@ class Failures(SweepTest):
         )
         good, bad = self.rows()
         self.assertEqual((good["status"], good["failed_queue_pairs"]), ("done", 0))
-        self.assertEqual((bad["status"], bad["exit_status"], bad["failed_queue_pairs"]), ("failed", 3, None))
+        self.assertEqual(
+            (bad["status"], bad["exit_status"], bad["failed_queue_pairs"]), ("failed", 3, None)
+        )
         self.assertIn("2 failed queue pairs", bad["error"])
         self.assertEqual(json.loads(bad["stats"])["failed_queue_pairs"], 2)
 
     def test_a_run_that_is_killed(self):
         sweep = self.start("traffic", "--k=4", "--bytes=100GB", f"--out={self.out}")
-        self.wait_for(lambda: os.path.exists(os.path.join(self.out, "runs", "1", "flows.csv")), "the run did not begin")
+        self.wait_for(
+            lambda: os.path.exists(os.path.join(self.out, "runs", "1", "flows.csv")),
+            "the run did not begin",
+        )
         for process in self.still_running():
             os.kill(int(process), signal.SIGKILL)
         self.assertEqual(sweep.wait(timeout=60), 3)
         self.assertRegex(self.rows()[0]["error"], "ended by SIGKILL")
 
     def test_a_damaged_database(self):
-        self.sweep("traffic", "--topology=single-switch", "--hosts=3", "--bytes=1kB,2kB", f"--out={self.out}")
+        self.sweep(
+            "traffic",
+            "--topology=single-switch",
+            "--hosts=3",
+            "--bytes=1kB,2kB",
+            f"--out={self.out}",
+        )
         db = sqlite3.connect(os.path.join(self.out, "sweep.sqlite"))
         with db:
-            db.execute("UPDATE runs SET status = 'failed', error = ? WHERE id = 2", ("\x1b[31mred",))
+            db.execute(
+                "UPDATE runs SET status = 'failed', error = ? WHERE id = 2", ("\x1b[31mred",)
+            )
         for command in ("status", "table"):
             done = self.sweep(command, self.out)
             self.assertIn("red", done.stdout + done.stderr)
             self.assertNotIn("\x1b", done.stdout + done.stderr)
         # What scripts/sweep never writes: one check and one message, whoever reads it.
-        for column, value in (("options", "[" * 100000), ("options", "3"), ("options", '{"--k": 4}'), ("status", "dnoe"), ("program", "rm"),
-                              ("folder", b"\xff"), ("cwd", b"x")):
+        for column, value in (
+            ("options", "[" * 100000),
+            ("options", "3"),
+            ("options", '{"--k": 4}'),
+            ("status", "dnoe"),
+            ("program", "rm"),
+            ("folder", b"\xff"),
+            ("cwd", b"x"),
+        ):
             with db:
                 ((kept,),) = db.execute(f"SELECT {column} FROM runs WHERE id = 2")
                 db.execute(f"UPDATE runs SET {column} = ? WHERE id = 2", (value,))
             verb = "are" if column == "options" else "is"
             for command in (["status"], ["table"], ["plot", "--x=bytes", "--y=fct_us_p99"]):
                 done = self.sweep(command[0], self.out, *command[1:], status=2)
-                self.assertEqual(done.stderr, f"sweep: error: sweep.sqlite: run 2: its {column} {verb} damaged\n")
+                self.assertEqual(
+                    done.stderr, f"sweep: error: sweep.sqlite: run 2: its {column} {verb} damaged\n"
+                )
             with db:
                 db.execute(f"UPDATE runs SET {column} = ? WHERE id = 2", (kept,))
         db.close()
         with open(os.path.join(self.out, "sweep.sqlite"), "r+b") as file:
             file.write(b"no database")
         for command in ("status", "table", "resume"):
-            self.assertRegex(self.sweep(command, self.out, status=2).stderr, r"\Asweep: error: [^\n]*sweep.sqlite[^\n]*\n\Z")
+            self.assertRegex(
+                self.sweep(command, self.out, status=2).stderr,
+                r"\Asweep: error: [^\n]*sweep.sqlite[^\n]*\n\Z",
+            )
 
     def test_two_sweeps_in_one_folder(self):
         sweep = self.start("traffic", "--k=4", "--bytes=100GB", f"--out={self.out}")
-        self.wait_for(lambda: os.path.exists(os.path.join(self.out, "runs", "1", "flows.csv")), "the run did not begin")
-        self.refuse(*FAST, f"--out={self.out}", None, f"another sweep (process {sweep.pid}) is working in this folder")
+        self.wait_for(
+            lambda: os.path.exists(os.path.join(self.out, "runs", "1", "flows.csv")),
+            "the run did not begin",
+        )
+        self.refuse(
+            *FAST,
+            f"--out={self.out}",
+            None,
+            f"another sweep (process {sweep.pid}) is working in this folder",
+        )
         self.assertEqual(len(self.rows()), 1)
         sweep.terminate()
         self.assertEqual(sweep.wait(timeout=60), 143)
@@ -425,7 +527,9 @@ class Showing(SweepTest):
         self.assertEqual(sweep.wait(timeout=60), 0)
         sweep.stdout.close()
         text = shown.decode()
-        self.assertEqual(re.findall(r"\[(\d)/6\] dltrain model=gpt2 .*: done in [\d.]+ s", text), list("123456"))
+        self.assertEqual(
+            re.findall(r"\[(\d)/6\] dltrain model=gpt2 .*: done in [\d.]+ s", text), list("123456")
+        )
         self.assertRegex(text, r"\r\x1b\[K\d of 6 done, 1 running, ETA (\d+ s|\d+:\d\d min)")
 
     def test_kept_results(self):
@@ -435,14 +539,23 @@ class Showing(SweepTest):
 
     def test_table(self):
         self.sweep(*FAST, "--zero=0,3", f"--out={self.out}")
-        table = list(csv.DictReader(io.StringIO(self.sweep("table", self.out, "--columns=zero,step_time_us").stdout)))
+        table = list(
+            csv.DictReader(
+                io.StringIO(self.sweep("table", self.out, "--columns=zero,step_time_us").stdout)
+            )
+        )
         self.assertEqual(
             [(int(row["zero"]), float(row["step_time_us"])) for row in table],
             [(row["zero"], row["step_time_us"]) for row in self.rows()],
         )
         self.assertIn("fct_us_p99", self.sweep("table", self.out).stdout.split("\n")[0].split(","))
         self.refuse(
-            "table", self.out, "--columns=step_time", None, "--columns=step_time", "did you mean 'step_time_us'"
+            "table",
+            self.out,
+            "--columns=step_time",
+            None,
+            "--columns=step_time",
+            "did you mean 'step_time_us'",
         )
 
     def test_plot(self):
@@ -461,11 +574,20 @@ class Showing(SweepTest):
         self.sweep("plot", self.out, "--x=nic", "--y=fct_us_p99", "--log=y", f"--out={svg}")
         with open(svg, encoding="utf-8") as file:
             text = file.read()
-        for label in ("25GbE", "100GbE", "fct p99 (ms)", "lines: means over zero; dots: single runs"):
+        for label in (
+            "25GbE",
+            "100GbE",
+            "fct p99 (ms)",
+            "lines: means over zero; dots: single runs",
+        ):
             self.assertIn(f"<!-- {label} -->", text)
-        said = self.sweep("plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic=25GbE").stdout
+        said = self.sweep(
+            "plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic=25GbE"
+        ).stdout
         self.assertEqual(said, f"{self.out}/step_time_us-over-zero-nic-25GbE.png: 2 of 2 points\n")
-        self.sweep("plot", self.out, "--x=model", "--y=step_time_us", "--by=nic,zero", f"--out={svg}")
+        self.sweep(
+            "plot", self.out, "--x=model", "--y=step_time_us", "--by=nic,zero", f"--out={svg}"
+        )
         with open(svg, encoding="utf-8") as file:
             text = file.read()
         self.assertTrue("<!-- nic 25GbE, zero 0 -->" in text and "means" not in text)
@@ -479,14 +601,41 @@ class Showing(SweepTest):
             "--where=nic=25GBE",
             "100GbE, 25GbE",
         )
-        self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic", None, "NAME=VALUE")
-        self.refuse("plot", self.out, "--x=zero", "--y=step_time", None, "--y=step_time", "did you mean 'step_time_us'")
+        self.refuse(
+            "plot", self.out, "--x=zero", "--y=step_time_us", "--where=nic", None, "NAME=VALUE"
+        )
+        self.refuse(
+            "plot",
+            self.out,
+            "--x=zero",
+            "--y=step_time",
+            None,
+            "--y=step_time",
+            "did you mean 'step_time_us'",
+        )
         self.refuse("plot", self.out, "--x=zero", None, "--y=NAME is missing")
         self.refuse("plot", self.out, "--x=zero", "--y=error", None, "nothing to plot")
-        self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--out=a.jpg", None, ".png, .svg or .pdf")
-        self.refuse("plot", self.out, "--x=zero", "--y=step_time_us", "--log=x", None, "--log=x", "zero")
         self.refuse(
-            "plot", self.out, "--x=zero", "--y=step_time_us", "--bye=nic", None, "--bye=nic", "did you mean '--by'"
+            "plot",
+            self.out,
+            "--x=zero",
+            "--y=step_time_us",
+            "--out=a.jpg",
+            None,
+            ".png, .svg or .pdf",
+        )
+        self.refuse(
+            "plot", self.out, "--x=zero", "--y=step_time_us", "--log=x", None, "--log=x", "zero"
+        )
+        self.refuse(
+            "plot",
+            self.out,
+            "--x=zero",
+            "--y=step_time_us",
+            "--bye=nic",
+            None,
+            "--bye=nic",
+            "did you mean '--by'",
         )
 
     def test_plot_shows_the_numbers(self):
@@ -494,7 +643,8 @@ class Showing(SweepTest):
             self.skipTest("python3-matplotlib is not installed")
         from cluster_simulator.plots import sweep as sweep_plot
 
-        # us as ms from 1,000 on; numbers with units in the order of their size; a hostile name is text.
+        # us as ms from 1,000 on; numbers with units in the order of their size; a hostile name is
+        # text.
         rows = [
             {
                 "status": "done",
@@ -508,12 +658,18 @@ class Showing(SweepTest):
         ]
         figure = sweep_plot._figure(rows, "nic", "step_time_us", ["k"], [], 7)
         axes = figure.axes[0]
-        self.assertEqual([label.get_text() for label in axes.get_xticklabels()], ["25GbE", "400GbE", r"\$x\$<script>"])
         self.assertEqual(
-            [list(line.get_ydata()) for line in axes.lines], [[2.004, 1.004, 3.004], [2.008, 1.008, 3.008]]
+            [label.get_text() for label in axes.get_xticklabels()],
+            ["25GbE", "400GbE", r"\$x\$<script>"],
+        )
+        self.assertEqual(
+            [list(line.get_ydata()) for line in axes.lines],
+            [[2.004, 1.004, 3.004], [2.008, 1.008, 3.008]],
         )
         self.assertEqual(axes.get_ylabel(), "step time (ms)")
-        self.assertEqual([entry.get_text() for entry in axes.get_legend().get_texts()], ["k 4", "k 8"])
+        self.assertEqual(
+            [entry.get_text() for entry in axes.get_legend().get_texts()], ["k 4", "k 8"]
+        )
         self.assertIn("1 of 7 points have no result", figure.texts[0].get_text())
 
     def test_from_python(self):
@@ -524,7 +680,10 @@ class Showing(SweepTest):
         before = dict(os.environ)
         self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
         os.environ.update(self.environment)
-        points = [{"model": "gpt2", "servers": 2, "warmup": 0, "zero": zero, "pfc": False} for zero in (0, 2)]
+        points = [
+            {"model": "gpt2", "servers": 2, "warmup": 0, "zero": zero, "pfc": False}
+            for zero in (0, 2)
+        ]
         frame = sweep.run("dltrain", points, self.out, quiet=True)
         self.assertEqual(list(frame["zero"]), [0, 2])
         self.assertEqual(list(frame["pfc"]), [0, 0])

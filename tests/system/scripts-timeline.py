@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""timeline.json, by a run and by scripts/timeline: the trace obeys the format as Perfetto reads it, and its sums are those of stats.json."""
+"""timeline.json, by a run and by scripts/timeline: the trace obeys the format as Perfetto reads it,
+and its sums are those of stats.json.
+"""
 
 import bisect
 import collections
@@ -23,12 +25,13 @@ class FormatError(Exception):
 
 
 class Reader:
-    """A validating reader of the trace-event format (JSON object form), of what Perfetto's importer asks for:
+    """A validating reader of the trace-event format (JSON object form), of what Perfetto's importer
+    asks for:
 
-    every event has ph, pid and, but for counters, tid; all but metadata have a time; slices (X, or B with its E) of a
-    thread are nested, in whole nanoseconds, to which the importer rounds; processes and threads that have events have
-    names; each arrow has one begin (s) and one end (f, bp = e), which is not earlier, and each lies within exactly one
-    slice of its thread.
+    every event has ph, pid and, but for counters, tid; all but metadata have a time; slices (X, or
+    B with its E) of a thread are nested, in whole nanoseconds, to which the importer rounds;
+    processes and threads that have events have names; each arrow has one begin (s) and one end (f,
+    bp = e), which is not earlier, and each lies within exactly one slice of its thread.
     """
 
     KINDS = set("XBEMCsfi")
@@ -62,7 +65,10 @@ class Reader:
     def _number(self, event, key):
         value = event.get(key)
         self._need(
-            isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0,
+            isinstance(value, (int, float))
+            and not isinstance(value, bool)
+            and math.isfinite(value)
+            and value >= 0,
             f"{key} is no number of at least 0: {event}",
         )
         return value
@@ -98,11 +104,15 @@ class Reader:
             self.slices[track].append({**begin, "dur": event["ts"] - begin["ts"]})
         elif kind == "C":
             for value in event["args"].values():
-                self._need(isinstance(value, (int, float)) and math.isfinite(value), f"counter: {event}")
+                self._need(
+                    isinstance(value, (int, float)) and math.isfinite(value), f"counter: {event}"
+                )
             self.counters[(event["pid"], event["name"])].append((event["ts"], event["args"]))
         elif kind in "sf":
             self._need("id" in event and "cat" in event, f"arrow without id or cat: {event}")
-            self._need(kind == "s" or event.get("bp") == "e", f"would bind to the next slice: {event}")
+            self._need(
+                kind == "s" or event.get("bp") == "e", f"would bind to the next slice: {event}"
+            )
             self.arrows[(event["cat"], event["name"], event["id"])][kind].append(event)
         else:
             self._need(event.get("s") in ("t", "p", "g"), f"instant without scope: {event}")
@@ -128,7 +138,8 @@ class Reader:
     def _bind(self, key, ends):
         """(the slice where an arrow begins with its track, that where it ends with its track)"""
         self._need(
-            len(ends["s"]) == 1 and len(ends["f"]) == 1, f"arrow {key}: {len(ends['s'])} begins, {len(ends['f'])} ends"
+            len(ends["s"]) == 1 and len(ends["f"]) == 1,
+            f"arrow {key}: {len(ends['s'])} begins, {len(ends['f'])} ends",
         )
         self._need(ends["s"][0]["ts"] <= ends["f"][0]["ts"], f"arrow {key} ends before it begins")
         return tuple(self._slice_at(ends[kind][0]) for kind in "sf")
@@ -141,13 +152,17 @@ class Reader:
         slices, begins = self._sorted[track]
         place = bisect.bisect_right(begins, event["ts"]) - 1
         found = [
-            one for one in slices[max(0, place - 1) : place + 1] if one["ts"] <= event["ts"] <= one["ts"] + one["dur"]
+            one
+            for one in slices[max(0, place - 1) : place + 1]
+            if one["ts"] <= event["ts"] <= one["ts"] + one["dur"]
         ]
         self._need(len(found) == 1, f"an arrow lies within {len(found)} slices: {event}")
         return track, found[0]
 
     def tracks(self, process, thread):
-        """Slices of all threads whose process and thread names begin so: [(process name, thread name, slices)]."""
+        """Slices of all threads whose process and thread names begin so: [(process name, thread
+        name, slices)].
+        """
         result = []
         for (pid, tid), slices in sorted(self.slices.items()):
             names = self.processes[pid], self.threads[(pid, tid)]
@@ -167,9 +182,13 @@ def union(slices):
 
 
 def small(test):
-    """The default cluster (16 servers of 8 GPUs, k = 4), and 16 MB of parameters a step: a second."""
+    """The default cluster (16 servers of 8 GPUs, k = 4), and 16 MB of parameters a step: a
+    second.
+    """
     layers = [{"name": f"layer {i}", "parameters": 2 << 20, "flops": 1.0e9} for i in range(4)]
-    model = test.write("small.json", {"name": "<script>alert(1)</script>", "sequence": 256, "layers": layers})
+    model = test.write(
+        "small.json", {"name": "<script>alert(1)</script>", "sequence": 256, "layers": layers}
+    )
     return f"dltrain --model={model} --placement=random --steps=2 --buckets=8MiB "
 
 
@@ -184,7 +203,9 @@ def steps_end(stats, step):
 
 class Base(SystemTest):
     def script(self, *words, status=0):
-        done = subprocess.run([SCRIPT, *words], cwd=self.folder, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [SCRIPT, *words], cwd=self.folder, capture_output=True, text=True, timeout=120
+        )
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
@@ -210,12 +231,14 @@ class Training(Base):
         self.assertEqual((steps, gpus, done.stderr, trace.other["left_out"]), (2, 128, "", {}))
         self.assertEqual(trace.count, trace.other["events"])
 
-        # A GPU's computing is the sum of its compute stream; stats.json has the mean over GPUs and steps.
+        # A GPU's computing is the sum of its compute stream; stats.json has the mean over GPUs and
+        # steps.
         compute = trace.tracks("GPU ", "compute")
         self.assertEqual(len(compute), gpus)
         mean = sum(one["dur"] for _, _, slices in compute for one in slices) / gpus / steps
         self.assertAlmostEqual(mean, stats["compute_time_us"], delta=1e-6 * mean)
-        # Communication is under way while any of the other streams is busy: a union, since streams overlap.
+        # Communication is under way while any of the other streams is busy: a union, since streams
+        # overlap.
         others = collections.defaultdict(list)
         for process, thread, slices in trace.tracks("GPU ", ""):
             if thread != "compute":
@@ -228,38 +251,50 @@ class Training(Base):
         for line in run.text("calls.log").splitlines():
             if not line.startswith("#"):
                 f = line.split("\t")
-                expected[(f"GPU {f[3]} (server {int(f[3]) // 8})", f[4])] += float(f[1]) - float(f[0])
+                expected[(f"GPU {f[3]} (server {int(f[3]) // 8})", f[4])] += float(f[1]) - float(
+                    f[0]
+                )
         found = {
-            (process, thread): sum(one["dur"] for one in slices) for process, thread, slices in trace.tracks("GPU ", "")
+            (process, thread): sum(one["dur"] for one in slices)
+            for process, thread, slices in trace.tracks("GPU ", "")
         }
         self.assertEqual(set(found), set(expected))
         for track, time in expected.items():
             self.assertAlmostEqual(found[track], time, delta=1e-5 * time, msg=track)
 
-        # Messages: all of them at both ends, every byte, each arrow from the sender's slice to the receiver's.
+        # Messages: all of them at both ends, every byte, each arrow from the sender's slice to the
+        # receiver's.
         sends = [one for _, _, slices in trace.tracks("NIC ", "sends") for one in slices]
         receives = [one for _, _, slices in trace.tracks("NIC ", "receives") for one in slices]
         for ends in (sends, receives):
             self.assertEqual(len(ends), stats["messages"])
             self.assertEqual(sum(one["args"]["bytes"] for one in ends), stats["message_bytes"])
         self.assertAlmostEqual(
-            sum(one["dur"] for one in sends) / len(sends), stats["fct_us"]["mean"], delta=1e-6 * stats["fct_us"]["mean"]
+            sum(one["dur"] for one in sends) / len(sends),
+            stats["fct_us"]["mean"],
+            delta=1e-6 * stats["fct_us"]["mean"],
         )
         by_flow = {}
         for process, _, slices in trace.tracks("NIC ", "receives"):
             for one in slices:
-                by_flow[(one["args"]["flow"], one["name"], one["ts"] + one["dur"] > steps_end(stats, 0))] = process, one
+                by_flow[
+                    (one["args"]["flow"], one["name"], one["ts"] + one["dur"] > steps_end(stats, 0))
+                ] = (process, one)
         self.assertEqual(len(by_flow), stats["messages"])
         for process, _, slices in trace.tracks("NIC ", "sends"):
             for send in slices:
                 end = send["ts"] + send["dur"]
-                receiver, receive = by_flow[(send["args"]["flow"], send["name"], end > steps_end(stats, 0))]
+                receiver, receive = by_flow[
+                    (send["args"]["flow"], send["name"], end > steps_end(stats, 0))
+                ]
                 self.assertEqual(process, "NIC " + receive["args"]["from"])
                 self.assertEqual(receiver, "NIC " + send["args"]["to"])
                 for key in ("bytes", "from_gpu", "to_gpu"):
                     self.assertEqual(send["args"][key], receive["args"][key])
                 self.assertAlmostEqual(end, receive["ts"] + receive["dur"], delta=1e-5)
-                self.assertAlmostEqual(receive["dur"], min(send["args"]["ideal_fct_us"], send["dur"]), delta=1e-5)
+                self.assertAlmostEqual(
+                    receive["dur"], min(send["args"]["ideal_fct_us"], send["dur"]), delta=1e-5
+                )
         self._arrows(trace, run.rows("flows.csv"))
         per_host = collections.Counter()
         for row in run.rows("flows.csv"):
@@ -276,19 +311,27 @@ class Training(Base):
             self.assertAlmostEqual(one["dur"], time, delta=1e-5)
         slices = [one for _, _, some in trace.tracks("run", "collectives") for one in some]
         self.assertAlmostEqual(
-            sum(one["dur"] for one in slices), sum(one["time_us"] for one in stats["collectives"]), delta=1e-3
+            sum(one["dur"] for one in slices),
+            sum(one["time_us"] for one in stats["collectives"]),
+            delta=1e-3,
         )
 
-        # Counters: the integral of a link's utilization over the measured time is its mean in stats.json. links.csv has
-        # six decimals, and its first and last interval are shorter, as is the counter's.
+        # Counters: the integral of a link's utilization over the measured time is its mean in
+        # stats.json. links.csv has six decimals, and its first and last interval are shorter, as is
+        # the counter's.
         begin, end = stats["measured_from_us"], stats["simulated_time_us"]
         for link in stats["links"]:
             (points,) = [
-                points for (_, name), points in trace.counters.items() if name == f"{link['link']} utilization"
+                points
+                for (_, name), points in trace.counters.items()
+                if name == f"{link['link']} utilization"
             ]
             times = [time for time, _ in points] + [end]
             self.assertGreaterEqual(times[0], begin)
-            area = sum(values["%"] / 100 * (later - time) for (time, values), later in zip(points, times[1:]))
+            area = sum(
+                values["%"] / 100 * (later - time)
+                for (time, values), later in zip(points, times[1:])
+            )
             self.assertAlmostEqual(area / (end - begin), link["utilization"], delta=2e-3)
         self.assertTrue(any(name.endswith(" queue") for _, name in trace.counters))
 
@@ -316,14 +359,22 @@ class Training(Base):
             self.assertTrue(own.processes[receiver[0]].startswith("GPU "))
 
     def _arrows(self, trace, rows):
-        """One for every message, from the sender's call to the receiver's, when it was posted and when it arrived."""
+        """One for every message, from the sender's call to the receiver's, when it was posted and
+        when it arrived.
+        """
         # Ranks of a server are at one host, and no others.
-        servers = {(row["from_gpu"] // 8, row["src"]) for row in rows} | {(row["to_gpu"] // 8, row["dst"]) for row in rows}
+        servers = {(row["from_gpu"] // 8, row["src"]) for row in rows} | {
+            (row["to_gpu"] // 8, row["dst"]) for row in rows
+        }
         self.assertEqual(len(servers), 16)
-        self.assertEqual((len({server for server, _ in servers}), len({host for _, host in servers})), (16, 16))
+        self.assertEqual(
+            (len({server for server, _ in servers}), len({host for _, host in servers})), (16, 16)
+        )
         expected, found = collections.defaultdict(list), collections.defaultdict(list)
         for row in rows:
-            expected[(row["from_gpu"], row["to_gpu"], row["tag"])].append((row["start_us"], row["end_us"]))
+            expected[(row["from_gpu"], row["to_gpu"], row["tag"])].append(
+                (row["start_us"], row["end_us"])
+            )
         for key, ends in trace.arrows.items():
             (sender, send), (receiver, receive) = trace.bound[key]
             self.assertEqual((send["cat"], receive["cat"]), ("collective", "collective"))
@@ -337,7 +388,9 @@ class Training(Base):
         for key, arrows in found.items():
             times = sorted(expected[key])
             self.assertEqual(len(arrows), len(times))
-            for (begin, end, call), (posted, arrived) in zip(sorted(arrows, key=lambda arrow: arrow[:2]), times):
+            for (begin, end, call), (posted, arrived) in zip(
+                sorted(arrows, key=lambda arrow: arrow[:2]), times
+            ):
                 # The first ns of a call and the last 3 are left free: readers round.
                 self.assertAlmostEqual(begin, posted, delta=0.0031)
                 if arrived < call["ts"]:  # its receiver was not there yet
@@ -374,10 +427,14 @@ class Training(Base):
 
     def test_ctrl_c(self):
         words, out = self.command("dltrain --warmup=0 --placement=random --report=0")
-        running = subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        running = subprocess.Popen(
+            words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         try:
             calls = os.path.join(out, "calls.log")
-            while running.poll() is None and not (os.path.isfile(calls) and "reduce-scatter" in text_of(calls)):
+            while running.poll() is None and not (
+                os.path.isfile(calls) and "reduce-scatter" in text_of(calls)
+            ):
                 time.sleep(0.05)
             running.send_signal(signal.SIGINT)
             running.communicate(timeout=60)
@@ -405,17 +462,26 @@ class Training(Base):
         run = self.run_program(small(self) + "--timeline=0 --report=0")
         self.assertNotIn("timeline.json", os.listdir(run.folder))
         self.assertNotIn("Timeline ", run.out)
-        # Where it cannot be written the run says so, in one line and by its status, and is else as good as without it.
+        # Where it cannot be written the run says so, in one line and by its status, and is else as
+        # good as without it.
         for place in ("timeline.json", "timeline.json.part"):
             out = os.path.join(self.folder, "in-the-way-of-" + place)
             os.makedirs(os.path.join(out, place, "mine"))
             run = self.run_program(small(self) + "--report=0", out=out, status=1)
-            self.assertRegex(run.err, r"^\w+: error: .*/timeline\.json: not written: .*: cannot be written: Is a directory; "
-                                      r"the other files are complete\n$")
-            self.assertEqual([name for name in os.listdir(out) if name.startswith("timeline")], [place])
+            self.assertRegex(
+                run.err,
+                r"^\w+: error: .*/timeline\.json: not written: .*: cannot be written: Is a"
+                r" directory; "
+                r"the other files are complete\n$",
+            )
+            self.assertEqual(
+                [name for name in os.listdir(out) if name.startswith("timeline")], [place]
+            )
 
     def test_many_calls(self):
-        """More calls than fit: what is there of a GPU is whole, the slowest messages have their arrows."""
+        """More calls than fit: what is there of a GPU is whole, the slowest messages have their
+        arrows.
+        """
         layers = [{"name": f"layer {i}", "parameters": 1 << 14, "flops": 1.0e9} for i in range(200)]
         model = self.write("deep.json", {"name": "deep", "sequence": 256, "layers": layers})
         run = self.run_program(f"dltrain --model={model} --steps=2 --report=0")
@@ -431,7 +497,9 @@ class Training(Base):
         for process, _, slices in trace.tracks("GPU ", ""):
             found[process.split()[1]] += len(slices)
         self.assertEqual(found, {gpu: calls[gpu] for gpu in found})
-        self.assertEqual((len(found), trace.other["left_out"]["gpus"]), (shown["gpus"], 128 - shown["gpus"]))
+        self.assertEqual(
+            (len(found), trace.other["left_out"]["gpus"]), (shown["gpus"], 128 - shown["gpus"])
+        )
         self.assertTrue(20 < len(found) < 128, len(found))
         slowest = max(run.rows("flows.csv"), key=lambda row: row["fct_us"] / row["ideal_fct_us"])
         self.assertTrue({str(slowest["from_gpu"]), str(slowest["to_gpu"])} <= set(found))
@@ -442,7 +510,9 @@ class Training(Base):
             kind = trace.processes[sender].split()[0]
             self.assertEqual(kind, trace.processes[receiver].split()[0])
             if kind == "NIC":
-                self.assertFalse({str(send["args"]["from_gpu"]), str(send["args"]["to_gpu"])} <= set(found))
+                self.assertFalse(
+                    {str(send["args"]["from_gpu"]), str(send["args"]["to_gpu"])} <= set(found)
+                )
             kinds[kind] += 1
         self.assertGreater(min(kinds["GPU"], kinds["NIC"]), 0)
 
@@ -471,8 +541,10 @@ class Training(Base):
         name = '</script><script>"\\'
         self.write(
             os.path.join(folder, "calls.log"),
-            "# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
-            f"1\t2.5\t1\t0\tcompute\tcompute\t{name}\t0\t-\n",
+            (
+                "# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
+                f"1\t2.5\t1\t0\tcompute\tcompute\t{name}\t0\t-\n"
+            ),
         )
         trace, _ = self.timeline(folder)
         ((_, _, (one,)),) = trace.tracks("GPU 0", "compute")
@@ -482,21 +554,30 @@ class Training(Base):
 class Traffic(Base):
     def test_incast_and_losses(self):
         run = self.run_program(
-            "traffic --pattern=incast --topology=single-switch --hosts=17 --fan-in=16 --bytes=400kB --pfc=0 "
-            "--buffer=50kB"
+            "traffic --pattern=incast --topology=single-switch --hosts=17 --fan-in=16 --bytes=400kB"
+            " --pfc=0 --buffer=50kB"
         )
         stats = run.stats
         self.assertGreater(sum(stats["drops"].values()), 0)
         trace, _ = self.timeline(run.folder)
         # 16 senders, one receiver: 16 threads "sends", and the messages' ends overlap.
         self.assertEqual(len(trace.tracks("NIC ", "sends")), 16)
-        self.assertEqual({process for process, _, _ in trace.tracks("NIC ", "receives")}, {"NIC server-0"})
+        self.assertEqual(
+            {process for process, _, _ in trace.tracks("NIC ", "receives")}, {"NIC server-0"}
+        )
         self.assertGreater(len(trace.tracks("NIC server-0", "receives")), 1)
         self.assertEqual(
-            sum(one["args"]["bytes"] for _, _, slices in trace.tracks("NIC ", "sends") for one in slices), 16 * 400000
+            sum(
+                one["args"]["bytes"]
+                for _, _, slices in trace.tracks("NIC ", "sends")
+                for one in slices
+            ),
+            16 * 400000,
         )
         # Between hosts there are no calls.
-        self.assertEqual({(row["from_gpu"], row["to_gpu"]) for row in run.rows("flows.csv")}, {("", "")})
+        self.assertEqual(
+            {(row["from_gpu"], row["to_gpu"]) for row in run.rows("flows.csv")}, {("", "")}
+        )
         self.assertEqual(len(trace.bound), 16)
         for ((sender, _), send), ((receiver, _), receive) in trace.bound.values():
             self.assertEqual(trace.processes[sender], "NIC " + receive["args"]["from"])
@@ -517,12 +598,16 @@ class Errors(Base):
 
     def test_bad_input(self):
         os.makedirs(os.path.join(self.folder, "runs", "first"))
-        self.write("runs/first/flows.csv", "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n")
+        self.write(
+            "runs/first/flows.csv", "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag\n"
+        )
         self.refuse("nowhere", says=["nowhere", "no such folder"])
         self.refuse("runs/frist", says=["runs/frist", "do you mean runs/first?"])
         self.refuse("runs", says=["no results", "first"])
         self.refuse("runs/first", "--max-events=99", says=["--max-events=99", "100 to 100000000"])
-        self.refuse("runs/first", "--max-event=1000", says=["--max-event", "do you mean --max-events?"])
+        self.refuse(
+            "runs/first", "--max-event=1000", says=["--max-event", "do you mean --max-events?"]
+        )
         self.refuse(says=["DIR"])
         done = self.script("runs/first", status=1)
         self.assertIn("nothing to show", done.stderr)
@@ -538,8 +623,26 @@ class ReaderItself(unittest.TestCase):
         "traceEvents": [
             {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "p"}},
             {"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "t"}},
-            {"ph": "X", "name": "a", "cat": "c", "pid": 1, "tid": 2, "ts": 0, "dur": 10, "args": {}},
-            {"ph": "X", "name": "b", "cat": "c", "pid": 1, "tid": 2, "ts": 10, "dur": 10, "args": {}},
+            {
+                "ph": "X",
+                "name": "a",
+                "cat": "c",
+                "pid": 1,
+                "tid": 2,
+                "ts": 0,
+                "dur": 10,
+                "args": {},
+            },
+            {
+                "ph": "X",
+                "name": "b",
+                "cat": "c",
+                "pid": 1,
+                "tid": 2,
+                "ts": 10,
+                "dur": 10,
+                "args": {},
+            },
             {"ph": "s", "name": "m", "cat": "m", "id": 1, "pid": 1, "tid": 2, "ts": 5},
             {"ph": "f", "name": "m", "cat": "m", "id": 1, "pid": 1, "tid": 2, "ts": 15, "bp": "e"},
             {"ph": "B", "name": "d", "pid": 1, "tid": 2, "ts": 30},

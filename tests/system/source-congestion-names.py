@@ -1,6 +1,6 @@
 # ctest: TIMEOUT 30
-# NICs, queue pairs, ports, links and switches know no congestion control by name: what one needs goes through
-# RdmaCongestionOps. Comments and texts for the user may say where a number comes from.
+# NICs, queue pairs, ports, links and switches know no congestion control by name: what one needs
+# goes through RdmaCongestionOps. Comments and texts for the user may say where a number comes from.
 import glob
 import os
 import re
@@ -8,8 +8,12 @@ import sys
 
 root = os.environ["DLTRAIN_ROOT"]
 model = os.path.join(root, "contrib/rdma/model")
-ALGORITHMS = [os.path.basename(f)[: -len("-congestion-ops.h")] for f in glob.glob(model + "/*-congestion-ops.h")]
-ALGORITHMS = [a for a in ALGORITHMS if a not in ("none", "rdma", "ib")]  # none is what a NIC has if nobody says otherwise; "ib" is in "attribute"
+ALGORITHMS = [
+    os.path.basename(f)[: -len("-congestion-ops.h")]
+    for f in glob.glob(model + "/*-congestion-ops.h")
+]
+# none is what a NIC has if nobody says otherwise; "ib" is in "attribute"
+ALGORITHMS = [a for a in ALGORITHMS if a not in ("none", "rdma", "ib")]
 if len(ALGORITHMS) < 4:
     sys.exit("FAILED: only %s found" % ALGORITHMS)
 CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"', re.DOTALL)

@@ -1,6 +1,6 @@
 # ctest: TIMEOUT 30
-# The words for where time went are the same everywhere: the table of the terminal and attribution.csv, the report's
-# meanings, README and docs/.
+# The words for where time went are the same everywhere: the table of the terminal and
+# attribution.csv, the report's meanings, README and docs/.
 import glob
 import json
 import os
@@ -16,18 +16,25 @@ def read(path):
 
 
 source = read("results/message-parts.cc")
-names = re.findall(r'"(\w+)"', re.search(r"names\[TIME_SHARES\] = \{(.*?)\};", source, re.DOTALL).group(1))
+names = re.findall(
+    r'"(\w+)"', re.search(r"names\[TIME_SHARES\] = \{(.*?)\};", source, re.DOTALL).group(1)
+)
 table = re.search(r"\nGetTimeShareWords\(.*?\n\}\n", source, re.DOTALL).group(0)
 words = {}
 # What differs between kinds of links is in a table: its rows are InfiniBand's and Ethernet's.
 of_links = read("contrib/rdma/core/link-words.h")
 members = re.findall(r"const char\* (\w+);", of_links)
-rows = [re.findall(r'"([^"]*)"', re.search(rf"k{kind}Words\{{(.*?)\}};", of_links, re.DOTALL).group(1)) for kind in ("InfiniBand", "Ethernet")]
+rows = [
+    re.findall(r'"([^"]*)"', re.search(rf"k{kind}Words\{{(.*?)\}};", of_links, re.DOTALL).group(1))
+    for kind in ("InfiniBand", "Ethernet")
+]
 if any(len(row) != len(members) for row in rows):
     sys.exit("FAILED: the words of links were not found: %s" % rows)
 for share, text in re.findall(r"case TimeShare::(\w+):\s*return ([^;]*);", table):
     of_link = re.fullmatch(r"link\.(\w+)", text)
-    words[share.lower()] = [row[members.index(of_link.group(1))] for row in rows] if of_link else [text.strip('"')]
+    words[share.lower()] = (
+        [row[members.index(of_link.group(1))] for row in rows] if of_link else [text.strip('"')]
+    )
 if not any("credits" in one[0] for one in words.values()):
     sys.exit("FAILED: InfiniBand's words were not found")
 words["host"] = re.findall(r'return "([^"]*)";\n\}', table)
@@ -40,9 +47,11 @@ for key, (_, meaning) in stats.items():
     share = key.rsplit(".", 1)[-1]
     if share in words and re.match(r"attribution\.share|critical_path\b.*(parts_us|share)\.", key):
         told += 1
-        # Of two fabrics InfiniBand's words come first, and a meaning is RoCE's and theirs: "in switches paused by PFC or
-        # waiting for credits".
-        if words[share][-1] not in meaning or ("credits" in words[share][0] and "or waiting for credits" not in meaning):
+        # Of two fabrics InfiniBand's words come first, and a meaning is RoCE's and theirs: "in
+        # switches paused by PFC or waiting for credits".
+        if words[share][-1] not in meaning or (
+            "credits" in words[share][0] and "or waiting for credits" not in meaning
+        ):
             failures.append("meanings.json: %s: %r has not %r" % (key, meaning, words[share]))
 if told < 5 * len(words):
     failures.append("only %d meanings found" % told)

@@ -1,12 +1,16 @@
-# attribution.csv and the words about it: the parts of every message add up to its completion time, and in networks built
-# with one cause that cause is named: a slow link, an incast, a victim of PFC, a closed window, losses.
+# attribution.csv and the words about it: the parts of every message add up to its completion time,
+# and in networks built with one cause that cause is named: a slow link, an incast, a victim of PFC,
+# a closed window, losses.
 import csv
 import json
 from decimal import Decimal
 from _traffic import check, done, folder, run, stats
 
-HEADER = ("flow,src,dst,bytes,tag,fct_us,ideal_fct_us,lost_us,backlog_us,nic_turns_us,nic_paused_us,throttled_us,window_us,"
-          "repeating_us,serialization_us,propagation_us,queued_us,paused_us,host_us,why")
+HEADER = (
+    "flow,src,dst,bytes,tag,fct_us,ideal_fct_us,lost_us,backlog_us,nic_turns_us,nic_paused_us"
+    ",throttled_us,window_us,"
+    "repeating_us,serialization_us,propagation_us,queued_us,paused_us,host_us,why"
+)
 PARTS = HEADER.split(",")[8:-1]
 
 
@@ -20,10 +24,19 @@ def attribution(*arguments, out):
         flows = {r["flow"]: r for r in csv.DictReader(file)}
     for row in rows:
         check(all(Decimal(row[part]) >= 0 for part in PARTS), "a negative part: %s" % row)
-        check(sum(Decimal(row[part]) for part in PARTS) == Decimal(row["fct_us"]), "the parts do not add up: %s" % row)
+        check(
+            sum(Decimal(row[part]) for part in PARTS) == Decimal(row["fct_us"]),
+            "the parts do not add up: %s" % row,
+        )
         flow = flows[row["flow"]]
-        check((row["fct_us"], row["ideal_fct_us"]) == (flow["fct_us"], flow["ideal_fct_us"]), "other times than flows.csv")
-        check(Decimal(row["lost_us"]) == Decimal(row["fct_us"]) - Decimal(row["ideal_fct_us"]), "time lost")
+        check(
+            (row["fct_us"], row["ideal_fct_us"]) == (flow["fct_us"], flow["ideal_fct_us"]),
+            "other times than flows.csv",
+        )
+        check(
+            Decimal(row["lost_us"]) == Decimal(row["fct_us"]) - Decimal(row["ideal_fct_us"]),
+            "time lost",
+        )
     lost = [Decimal(row["lost_us"]) for row in rows]
     check(lost == sorted(lost, reverse=True), "the slowest come first")
     told = stats(out)["attribution"]
@@ -41,19 +54,49 @@ def most(row):
 
 # ---- nothing wrong: one flow alone loses nothing and is serialization
 
-rows, told = attribution("--topology=single-switch", "--hosts=2", "--pattern=incast", "--fan-in=1", "--bytes=1MB", out="alone")
-check(Decimal(rows[0]["lost_us"]) == 0 and most(rows[0]) == "serialization_us" and told["slowest"] == [], "alone: %s" % rows)
+rows, told = attribution(
+    "--topology=single-switch",
+    "--hosts=2",
+    "--pattern=incast",
+    "--fan-in=1",
+    "--bytes=1MB",
+    out="alone",
+)
+check(
+    Decimal(rows[0]["lost_us"]) == 0
+    and most(rows[0]) == "serialization_us"
+    and told["slowest"] == [],
+    "alone: %s" % rows,
+)
 
 # ---- networks of two switches, a and b at the one, c and d at the other
 
 
 def network(name, **rates):
-    links = [{"from": "a", "to": "s"}, {"from": "b", "to": "s"}, {"from": "s", "to": "t"}, {"from": "t", "to": "c"}, {"from": "t", "to": "d"}]
+    links = [
+        {"from": "a", "to": "s"},
+        {"from": "b", "to": "s"},
+        {"from": "s", "to": "t"},
+        {"from": "t", "to": "c"},
+        {"from": "t", "to": "d"},
+    ]
     for link in links:
         link["rate"] = rates.get(link["from"] + link["to"], "100Gbps")
-    nodes = [{"name": n, "kind": k} for n, k in (("a", "host"), ("b", "host"), ("c", "host"), ("d", "host"), ("s", "switch"), ("t", "switch"))]
+    nodes = [
+        {"name": n, "kind": k}
+        for n, k in (
+            ("a", "host"),
+            ("b", "host"),
+            ("c", "host"),
+            ("d", "host"),
+            ("s", "switch"),
+            ("t", "switch"),
+        )
+    ]
     with open(folder(name), "w", encoding="utf-8") as file:
-        json.dump({"defaults": {"rate": "100Gbps", "delay": "1us"}, "nodes": nodes, "links": links}, file)
+        json.dump(
+            {"defaults": {"rate": "100Gbps", "delay": "1us"}, "nodes": nodes, "links": links}, file
+        )
     return "--topology=" + folder(name)
 
 
@@ -64,42 +107,117 @@ def flow_file(name, *lines):
 
 
 # A slow link: the last packet waits there for those before it, nine tenths of the time.
-rows, told = attribution(network("slow.json", st="10Gbps"), flow_file("one.txt", "0 2 3 100 1000000 0"), "--cc=none", "--buffer=10MB", out="slow")
-check(most(rows[0]) == "queued_us" and "queued in switches, most at s->t behind its own packets" in rows[0]["why"], "slow link: " + rows[0]["why"])
+rows, told = attribution(
+    network("slow.json", st="10Gbps"),
+    flow_file("one.txt", "0 2 3 100 1000000 0"),
+    "--cc=none",
+    "--buffer=10MB",
+    out="slow",
+)
+check(
+    most(rows[0]) == "queued_us"
+    and "queued in switches, most at s->t behind its own packets" in rows[0]["why"],
+    "slow link: " + rows[0]["why"],
+)
 check(told["ports"][0]["link"] == "s->t", "slow link: " + str(told["ports"]))
 
-# A PFC victim: b sends more than c's slow link takes; a, which sends to the idle d, is paused for it.
-rows, told = attribution(network("victim.json", tc="10Gbps"), flow_file("two.txt", "1 2 3 100 20000000 0", "0 3 3 100 2000000 0.0005"),
-                         "--cc=none", "--ecn=0", out="victim")
+# A PFC victim: b sends more than c's slow link takes; a, which sends to the idle d, is paused for
+# it.
+rows, told = attribution(
+    network("victim.json", tc="10Gbps"),
+    flow_file("two.txt", "1 2 3 100 20000000 0", "0 3 3 100 2000000 0.0005"),
+    "--cc=none",
+    "--ecn=0",
+    out="victim",
+)
 (victim,) = [r for r in rows if (r["src"], r["dst"]) == ("a", "d")]
 by_pfc = Decimal(victim["paused_us"]) + Decimal(victim["nic_paused_us"])
 check(by_pfc > Decimal(victim["fct_us"]) / 2, "victim: %s" % victim)
 check("paused by PFC" in victim["why"], "victim: " + victim["why"])
 check(Decimal(victim["throttled_us"]) + Decimal(victim["repeating_us"]) == 0, "victim: %s" % victim)
 
-# ---- an incast: behind the other senders at the one port, without PFC and congestion control in between
+# ---- an incast: behind the other senders at the one port, without PFC and congestion control in
+# between
 
-rows, told = attribution("--topology=single-switch", "--hosts=9", "--pattern=incast", "--fan-in=8", "--bytes=200kB", "--cc=none",
-                         "--ecn=0", "--buffer=100MB", out="incast")
+rows, told = attribution(
+    "--topology=single-switch",
+    "--hosts=9",
+    "--pattern=incast",
+    "--fan-in=8",
+    "--bytes=200kB",
+    "--cc=none",
+    "--ecn=0",
+    "--buffer=100MB",
+    out="incast",
+)
 for row in rows[:4]:
-    check(most(row) == "queued_us" and "most at switch-0->server-0 behind server-" in row["why"], "incast: " + row["why"])
+    check(
+        most(row) == "queued_us" and "most at switch-0->server-0 behind server-" in row["why"],
+        "incast: " + row["why"],
+    )
     check("behind %s->" % row["src"] not in row["why"], "incast: behind itself: " + row["why"])
 check(told["ports"][0]["link"] == "switch-0->server-0", "incast: %s" % told["ports"])
 
 # With DCQCN it is the senders that wait.
-rows, told = attribution("--topology=single-switch", "--hosts=17", "--pattern=incast", "--fan-in=16", "--bytes=2MB", out="dcqcn")
-check(most(rows[0]) == "throttled_us" and "throttled by congestion control" in rows[0]["why"], "DCQCN: " + rows[0]["why"])
+rows, told = attribution(
+    "--topology=single-switch",
+    "--hosts=17",
+    "--pattern=incast",
+    "--fan-in=16",
+    "--bytes=2MB",
+    out="dcqcn",
+)
+check(
+    most(rows[0]) == "throttled_us" and "throttled by congestion control" in rows[0]["why"],
+    "DCQCN: " + rows[0]["why"],
+)
 
 # ---- a window of one packet, and losses
 
-rows, told = attribution("--topology=single-switch", "--hosts=2", "--pattern=incast", "--fan-in=1", "--bytes=1MB", "--window=4096", out="window")
-check(most(rows[0]) == "window_us" and "waiting for acknowledgements, as the window was full" in rows[0]["why"], "window: " + rows[0]["why"])
-rows, told = attribution("--topology=single-switch", "--hosts=2", "--pattern=incast", "--fan-in=1", "--bytes=1MB", "--bit-error-rate=2e-6",
-                         "--timeout-exponent=8", "--seed=2", out="lossy")
-check(most(rows[0]) == "repeating_us" and "repeating lost packets" in rows[0]["why"], "lossy: " + rows[0]["why"])
+rows, told = attribution(
+    "--topology=single-switch",
+    "--hosts=2",
+    "--pattern=incast",
+    "--fan-in=1",
+    "--bytes=1MB",
+    "--window=4096",
+    out="window",
+)
+check(
+    most(rows[0]) == "window_us"
+    and "waiting for acknowledgements, as the window was full" in rows[0]["why"],
+    "window: " + rows[0]["why"],
+)
+rows, told = attribution(
+    "--topology=single-switch",
+    "--hosts=2",
+    "--pattern=incast",
+    "--fan-in=1",
+    "--bytes=1MB",
+    "--bit-error-rate=2e-6",
+    "--timeout-exponent=8",
+    "--seed=2",
+    out="lossy",
+)
+check(
+    most(rows[0]) == "repeating_us" and "repeating lost packets" in rows[0]["why"],
+    "lossy: " + rows[0]["why"],
+)
 
 # ---- and without it there is none
 
-process = run("--pattern=incast", "--topology=single-switch", "--hosts=3", "--bytes=1MB", "--attribution=0", out="without")
-check("attribution" not in stats("without") and "Latest" not in process.stdout and "attribution.csv" not in process.stdout, "it is off")
+process = run(
+    "--pattern=incast",
+    "--topology=single-switch",
+    "--hosts=3",
+    "--bytes=1MB",
+    "--attribution=0",
+    out="without",
+)
+check(
+    "attribution" not in stats("without")
+    and "Latest" not in process.stdout
+    and "attribution.csv" not in process.stdout,
+    "it is off",
+)
 done()

@@ -1,9 +1,16 @@
-# The same seed gives the same bytes, but for the keys of stats.json that say so; another seed gives others.
+# The same seed gives the same bytes, but for the keys of stats.json that say so; another seed gives
+# others.
 import json
 import os
 from _traffic import check, done, folder, run
 
-ARGUMENTS = ["--k=4", "--pattern=all-to-all", "--bytes=100kB,1MB", "--start-jitter=100us", "--ack-every=4"]
+ARGUMENTS = [
+    "--k=4",
+    "--pattern=all-to-all",
+    "--bytes=100kB,1MB",
+    "--start-jitter=100us",
+    "--ack-every=4",
+]
 
 
 def files(out):
@@ -22,7 +29,21 @@ run(*ARGUMENTS, "--seed=7", out="first")
 run(*ARGUMENTS, "--seed=7", out="second")
 run(*ARGUMENTS, "--seed=8", out="other")
 first, second, other = files("first"), files("second"), files("other")
-check(sorted(first) == ["attribution.csv", "flows.csv", "links.csv", "network_events.log", "report.html", "slowdown.csv", "stats.json", "timeline.json", "topology.json"], "files: %s" % sorted(first))
+check(
+    sorted(first)
+    == [
+        "attribution.csv",
+        "flows.csv",
+        "links.csv",
+        "network_events.log",
+        "report.html",
+        "slowdown.csv",
+        "stats.json",
+        "timeline.json",
+        "topology.json",
+    ],
+    "files: %s" % sorted(first),
+)
 for name in first:
     check(first[name] == second[name], name + " differs between two runs of one seed")
 check(first["flows.csv"] != other["flows.csv"], "flows.csv does not depend on the seed")

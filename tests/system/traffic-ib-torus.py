@@ -1,10 +1,12 @@
-# A ring of switches in InfiniBand: where the tables can deadlock they do, and it is said in terms of credits; with
-# tables that cannot, everything arrives. Tables are written as OpenSM does, and read.
+# A ring of switches in InfiniBand: where the tables can deadlock they do, and it is said in terms
+# of credits; with tables that cannot, everything arrives. Tables are written as OpenSM does, and
+# read.
 import os
 
 from _traffic import check, done, flows, folder, run, stats
 
-# torus 5: two servers at each switch; each sends two switches on, the short way, so all go round the same way.
+# torus 5: two servers at each switch; each sends two switches on, the short way, so all go round
+# the same way.
 n = 5
 ring = ("--topology=torus", "--torus=5", "--hosts-per-switch=2", "--fabric=ib", "--vl-buffer=16KiB")
 with open(folder("two.txt"), "w") as file:
@@ -23,7 +25,9 @@ result = run(*ring, two, "--ib-routing=minhop", status=3, out="stuck")
 cycle = ["sw-%d->sw-%d" % (i, (i + 1) % n) for i in range(n)]
 named = [" waits for ".join(cycle[i:] + cycle[:i]) for i in range(n)]  # from whichever link on
 message = stats("stuck")["message"]
-check("credit deadlock" in message and any(one in message for one in named), "stats.json: " + message)
+check(
+    "credit deadlock" in message and any(one in message for one in named), "stats.json: " + message
+)
 check("links without credits" in message, message)
 check("can deadlock" in result.stderr, "nothing said beforehand: " + result.stderr)
 for where in (message, result.stderr, text("stuck", "network_events.log")):
@@ -31,7 +35,12 @@ for where in (message, result.stderr, text("stuck", "network_events.log")):
 check(flows("stuck") == [], "flows arrived in a deadlock")
 
 # 4 flows of 4 MB on each link of the ring. The check of the tables has nothing to say.
-for routing in (("--ib-routing=torus", "--vls=2"), ("--ib-routing=dfsssp", "--vls=2"), ("--ib-routing=updn",), ()):
+for routing in (
+    ("--ib-routing=torus", "--vls=2"),
+    ("--ib-routing=dfsssp", "--vls=2"),
+    ("--ib-routing=updn",),
+    (),
+):
     result = run(*ring, two, *routing, "--ib-dump", out="moves")
     check(len(flows("moves")) == 2 * n, "all arrive with %s" % (routing,))
     check("can deadlock" not in result.stderr, result.stderr)
@@ -39,7 +48,10 @@ for routing in (("--ib-routing=torus", "--vls=2"), ("--ib-routing=dfsssp", "--vl
 check("routed by updn: torus cannot route" in result.stderr, result.stderr)
 plain = flows("moves")
 tables = text("moves", "opensm-lfts.dump")
-check(tables.count("Unicast lids") == n and tables.count("lids dumped") == n, "a block for each switch")
+check(
+    tables.count("Unicast lids") == n and tables.count("lids dumped") == n,
+    "a block for each switch",
+)
 check(tables.count("'server-3'") == n, "an entry for each server in each")
 check("Switch 0x" in text("moves", "opensm-sl2vl.dump"), "tables of virtual lanes")
 
@@ -77,13 +89,25 @@ for option in ("--ib-dump", "--ib-lfts=" + path):
     check("--fabric=ib" in result.stderr, result.stderr)
 
 # The family, with Ethernet: a mesh of three dimensions; what is wrong with sizes.
-run("--topology=torus", "--torus=3x2x2", "--no-wrap", "--pattern=all-to-all", "--bytes=20kB", out="mesh")
-check(stats("mesh")["configuration"]["network"]["torus"] == "3x2x2", stats("mesh")["configuration"]["network"])
+run(
+    "--topology=torus",
+    "--torus=3x2x2",
+    "--no-wrap",
+    "--pattern=all-to-all",
+    "--bytes=20kB",
+    out="mesh",
+)
+check(
+    stats("mesh")["configuration"]["network"]["torus"] == "3x2x2",
+    stats("mesh")["configuration"]["network"],
+)
 check(len(flows("mesh")) == 12 * 11, "all to all")
 for sizes in ("4x1", "four", "4x"):
     result = run("--topology=torus", "--torus=" + sizes, status=2, out=None)
     check("--torus=" + sizes in result.stderr and "4x4x2" in result.stderr, result.stderr)
-result = run("--topology=torus", "--torus=4x4", "--hosts=40", "--hosts-per-switch=2", status=2, out=None)
+result = run(
+    "--topology=torus", "--torus=4x4", "--hosts=40", "--hosts-per-switch=2", status=2, out=None
+)
 check("--hosts-per-switch=2" in result.stderr and "3 a switch" in result.stderr, result.stderr)
 result = run("--torus=4x4", status=2, out=None)
 check("--torus" in result.stderr and "belongs to torus" in result.stderr, result.stderr)

@@ -1,8 +1,10 @@
-# Several processes (mpirun) give the results of one: completion times to the picosecond, every counter, every file.
+# Several processes (mpirun) give the results of one: completion times to the picosecond, every
+# counter, every file.
 # ctest: TIMEOUT 1200 PROCESSORS 2
 #
-# There are no ties to explain away: what happens at one picosecond is ordered by node and port (RdmaEventOrder), and
-# patterns in which all hosts start at once on links of equal length are full of such moments.
+# There are no ties to explain away: what happens at one picosecond is ordered by node and port
+# (RdmaEventOrder), and patterns in which all hosts start at once on links of equal length are full
+# of such moments.
 import json
 import os
 import shutil
@@ -25,7 +27,12 @@ def mpirun(ranks, *arguments, status=0, out="out", program=PROGRAM, timeout=300)
     where = [] if out is None else ["--out=" + folder(out)]
     process = subprocess.run(
         [MPIRUN, "-np", str(ranks), program, *arguments, *where],
-        capture_output=True, text=True, timeout=timeout, cwd=folder(), env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        cwd=folder(),
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
     )
     check(
         process.returncode == status,
@@ -52,12 +59,16 @@ def same(arguments, ranks, ordered_log=False):
     check("%d processes" % ranks in process.stdout, what + "the summary does not say so")
     for key in sorted((set(a) | set(b)) - COSTS - {"configuration"}):
         check(a.get(key) == b.get(key), what + "%s: %s, not %s" % (key, b.get(key), a.get(key)))
-    for key in ("flows.csv", "links.csv") + (("fct.txt",) if "fct.txt" in os.listdir(folder(one)) else ()):
+    for key in ("flows.csv", "links.csv") + (
+        ("fct.txt",) if "fct.txt" in os.listdir(folder(one)) else ()
+    ):
         check(text(one, key) == text(several, key), what + key + " differs")
     # The same lines; within one time, and of ECN bursts, they may be in another order.
     logs = [sorted(text(out, "network_events.log").splitlines()) for out in (one, several)]
-    check(logs[0] == logs[1], what + "network_events.log has other lines: %s"
-          % sorted(set(logs[0]) ^ set(logs[1]))[:6])
+    check(
+        logs[0] == logs[1],
+        what + "network_events.log has other lines: %s" % sorted(set(logs[0]) ^ set(logs[1]))[:6],
+    )
     return process
 
 
@@ -72,62 +83,130 @@ def compare(*arguments, ranks=(2, 3)):
 # ---- what must be the same
 
 s = compare("--k=4", "--pattern=permutation", "--bytes=1MB", ranks=(2, 3, 4))
-check(s["ecn_marks"] > 0 and s["cnps"] > 0 and s["pfc_pauses"] > 0, "the permutation is not congested")
+check(
+    s["ecn_marks"] > 0 and s["cnps"] > 0 and s["pfc_pauses"] > 0, "the permutation is not congested"
+)
 
 # Incast of all on one, with small buffers: PFC, ECN, DCQCN.
-s = compare("--k=4", "--pattern=incast", "--fan-in=15", "--target=5", "--bytes=500kB", "--buffer=300kB",
-            "--ecn-kmin=50kB", "--ecn-kmax=200kB")
+s = compare(
+    "--k=4",
+    "--pattern=incast",
+    "--fan-in=15",
+    "--target=5",
+    "--bytes=500kB",
+    "--buffer=300kB",
+    "--ecn-kmin=50kB",
+    "--ecn-kmax=200kB",
+)
 check(s["ecn_marks"] > 0 and s["cnps"] > 0 and s["pfc_pauses"] > 0, "the incast is not congested")
 
 s = compare("--k=4", "--pattern=all-to-all", "--bytes=60kB,1B,100000B")
 check(s["messages"] == 240, "all-to-all has %d messages" % s["messages"])
 
-# Lost frames: every port draws the bit errors that it draws in one process, in both kinds of loss recovery.
+# Lost frames: every port draws the bit errors that it draws in one process, in both kinds of loss
+# recovery.
 for recovery in ("go-back-n", "selective-repeat"):
-    s = compare("--k=4", "--pattern=random-permutation", "--bytes=500kB", "--bit-error-rate=4e-7", "--start-jitter=20us",
-                "--loss-recovery=" + recovery, "--timeout-exponent=8", "--seed=11")
+    s = compare(
+        "--k=4",
+        "--pattern=random-permutation",
+        "--bytes=500kB",
+        "--bit-error-rate=4e-7",
+        "--start-jitter=20us",
+        "--loss-recovery=" + recovery,
+        "--timeout-exponent=8",
+        "--seed=11",
+    )
     check(s["drops"]["corrupted"] > 0 and s["retransmitted_packets"] > 0, "nothing was lost")
 
 # Lossy Ethernet: drops in the switches, time-outs.
-s = compare("--k=4", "--pattern=incast", "--fan-in=12", "--bytes=300kB", "--pfc=0", "--buffer=200kB", "--cc=none",
-            "--timeout-exponent=6", ranks=(2,))
+s = compare(
+    "--k=4",
+    "--pattern=incast",
+    "--fan-in=12",
+    "--bytes=300kB",
+    "--pfc=0",
+    "--buffer=200kB",
+    "--cc=none",
+    "--timeout-exponent=6",
+    ranks=(2,),
+)
 check(s["drops"]["threshold"] + s["drops"]["pool_full"] > 0, "no drops without PFC")
 
 # One switch for all hosts: the links of hosts are cut. More ranks than switches, one host a rank.
-compare("--topology=single-switch", "--hosts=6", "--pattern=all-to-all", "--bytes=100kB", ranks=(2, 6))
+compare(
+    "--topology=single-switch", "--hosts=6", "--pattern=all-to-all", "--bytes=100kB", ranks=(2, 6)
+)
 # A rank whose hosts are done long before the others, and one that starts late.
 compare("--k=4", "--pattern=permutation", "--bytes=1kB,1MB", "--start-jitter=200us", ranks=(2,))
 
 # An end that is given, in the middle of everything.
 s = compare("--k=4", "--pattern=permutation", "--bytes=10MB", "--stop-after=300us", ranks=(2,))
-check(s["flows"]["arrived"] == 0 and s["completed"] and s["simulated_time_us"] == 300, "not stopped at 300 us")
+check(
+    s["flows"]["arrived"] == 0 and s["completed"] and s["simulated_time_us"] == 300,
+    "not stopped at 300 us",
+)
 
 # HPCC's files, with fct.txt.
 with open(folder("flow.txt"), "w") as file:
-    file.write("4\n0 9 3 100 100000 0.000001\n9 0 3 200 5000 0.000002\n3 12 3 100 4096 0.000002\n15 2 3 100 1 0.00001\n")
-for more in ((), ("--completion=sender",), ("--compat=hpcc", "--completion=sender"), ("--compat=hpcc",)):
+    file.write(
+        "4\n0 9 3 100 100000 0.000001\n9 0 3 200 5000 0.000002\n3 12 3 100 4096 0.000002\n15 2 3"
+        " 100 1 0.00001\n"
+    )
+for more in (
+    (),
+    ("--completion=sender",),
+    ("--compat=hpcc", "--completion=sender"),
+    ("--compat=hpcc",),
+):
     compare("--k=4", "--flows=" + folder("flow.txt"), *more)
     check(len(text("several-2", "fct.txt").splitlines()) == 4, "fct.txt is not whole")
-compare("--k=4", "--compat=hpcc", "--completion=sender", "--pattern=all-to-all", "--bytes=50kB", ranks=(3,))
+compare(
+    "--k=4",
+    "--compat=hpcc",
+    "--completion=sender",
+    "--pattern=all-to-all",
+    "--bytes=50kB",
+    ranks=(3,),
+)
 
 # Other verbs than WRITE: what a READ asks for comes from the other rank.
 for operation in ("send", "read"):
-    compare("--k=4", "--operation=" + operation, "--pattern=all-to-all", "--bytes=30kB,1B", "--bit-error-rate=1e-8",
-            "--timeout-exponent=8", ranks=(2, 3))
+    compare(
+        "--k=4",
+        "--operation=" + operation,
+        "--pattern=all-to-all",
+        "--bytes=30kB,1B",
+        "--bit-error-rate=1e-8",
+        "--timeout-exponent=8",
+        ranks=(2, 3),
+    )
     compare("--k=4", "--flows=" + folder("flow.txt"), "--operation=" + operation, ranks=(2,))
 
 # Traffic made from a load; flows of one pair on one queue pair. What needs one process says so.
 POISSON = ["--k=4", "--pattern=poisson", "--sizes=fb-hadoop", "--duration=1ms"]
 for use in ("per-flow", "per-pair"):
-    s = compare(*POISSON, "--queue-pairs=" + use, "--queue-interval=0", "--rate-interval=0", ranks=(2,))
+    s = compare(
+        *POISSON, "--queue-pairs=" + use, "--queue-interval=0", "--rate-interval=0", ranks=(2,)
+    )
     check(s["messages"] > 200 and s["slowdown_by_size"], "no traffic")
     check(text("one", "slowdown.csv") == text("several-2", "slowdown.csv"), "slowdown.csv differs")
 process = mpirun(2, *POISSON, status=2, out="refused")
-check("several processes" in process.stderr and "--queue-pairs" in process.stderr, "not refused: " + process.stderr)
+check(
+    "several processes" in process.stderr and "--queue-pairs" in process.stderr,
+    "not refused: " + process.stderr,
+)
 
 # NICs with limits: what they keep back and pause is theirs.
-compare("--k=4", "--pattern=incast", "--fan-in=8", "--bytes=200kB", "--ns3::RdmaNic::PcieBandwidth=60Gbps",
-        "--ns3::RdmaNic::QpCacheEntries=2", "--ns3::RdmaNic::MessageRate=1000000", ranks=(2,))
+compare(
+    "--k=4",
+    "--pattern=incast",
+    "--fan-in=8",
+    "--bytes=200kB",
+    "--ns3::RdmaNic::PcieBandwidth=60Gbps",
+    "--ns3::RdmaNic::QpCacheEntries=2",
+    "--ns3::RdmaNic::MessageRate=1000000",
+    ranks=(2,),
+)
 
 # mpirun with one process is a plain run.
 mpirun(1, "--k=4", "--bytes=1MB", out="one")
@@ -135,44 +214,88 @@ check("ranks" not in stats("one"), "one process is no several ranks")
 
 # ---- what must not hang
 
-# Frames lost for ever: queue pairs fail in one rank, and the run ends with 3 and says whose they are.
-lost = ["--k=4", "--pattern=permutation", "--bytes=1MB", "--bit-error-rate=0.001", "--timeout-exponent=4",
-        "--retry-count=2"]
+# Frames lost for ever: queue pairs fail in one rank, and the run ends with 3 and says whose they
+# are.
+lost = [
+    "--k=4",
+    "--pattern=permutation",
+    "--bytes=1MB",
+    "--bit-error-rate=0.001",
+    "--timeout-exponent=4",
+    "--retry-count=2",
+]
 run(*lost, out="one", status=3)
 process = mpirun(2, *lost, out="several-2", status=3)
 a, b = stats("one"), stats("several-2")
-check(not b["completed"] and b["failed_queue_pairs"] == a["failed_queue_pairs"] == 16, "16 queue pairs fail")
+check(
+    not b["completed"] and b["failed_queue_pairs"] == a["failed_queue_pairs"] == 16,
+    "16 queue pairs fail",
+)
 check(a["flows"] == b["flows"], "failed otherwise: %s, not %s" % (b["flows"], a["flows"]))
-check(a["simulated_time_us"] == b["simulated_time_us"] and a["timeouts"] == b["timeouts"], "failed at another time")
-check(process.stderr.count("failed queue pairs") == 2, "each rank tells its own:\n" + process.stderr)
+check(
+    a["simulated_time_us"] == b["simulated_time_us"] and a["timeouts"] == b["timeouts"],
+    "failed at another time",
+)
+check(
+    process.stderr.count("failed queue pairs") == 2, "each rank tells its own:\n" + process.stderr
+)
 
 # A PFC deadlock: a ring of five switches, each flow two of its links far. It is stuck in all ranks.
 n = 5
-links = [(2 * i + j, 2 * n + i) for i in range(n) for j in (0, 1)] + [(2 * n + i, 2 * n + (i + 1) % n) for i in range(n)]
+links = [(2 * i + j, 2 * n + i) for i in range(n) for j in (0, 1)] + [
+    (2 * n + i, 2 * n + (i + 1) % n) for i in range(n)
+]
 with open(folder("ring.txt"), "w") as file:
-    file.write("%d %d %d\n%s\n" % (3 * n, n, len(links), " ".join(str(2 * n + i) for i in range(n))))
+    file.write(
+        "%d %d %d\n%s\n" % (3 * n, n, len(links), " ".join(str(2 * n + i) for i in range(n)))
+    )
     file.writelines("%d %d 100Gbps 1us 0\n" % link for link in links)
 with open(folder("ring-flows.txt"), "w") as file:
     file.write("%d\n" % (2 * n))
     file.writelines("%d %d 3 100 4000000 0\n" % (i, (i + 4) % (2 * n)) for i in range(2 * n))
-ring = ["--topology=" + folder("ring.txt"), "--flows=" + folder("ring-flows.txt"), "--cc=none", "--ecn=0"]
+ring = [
+    "--topology=" + folder("ring.txt"),
+    "--flows=" + folder("ring-flows.txt"),
+    "--cc=none",
+    "--ecn=0",
+]
 for ranks in (2, 5):
     process = mpirun(ranks, *ring, status=3, out="ring")
     for word in ("stuck", "queue pairs with outstanding bytes", "links paused by PFC"):
-        check(word in process.stderr, "the deadlock's message lacks '%s':\n%s" % (word, process.stderr))
+        check(
+            word in process.stderr,
+            "the deadlock's message lacks '%s':\n%s" % (word, process.stderr),
+        )
     # The cycle goes through all ranks, and is named as one, from whichever link on.
     cycle = ["switch-%d->switch-%d" % (2 * n + i, 2 * n + (i + 1) % n) for i in range(n)]
-    check(any(" waits for ".join(cycle[i:] + cycle[:i]) in process.stderr for i in range(n)),
-          "the cycle is not named:\n" + process.stderr)
-    check(stats("ring")["completed"] is False and flows("ring") == [], "flows arrived in a deadlock")
+    check(
+        any(" waits for ".join(cycle[i:] + cycle[:i]) in process.stderr for i in range(n)),
+        "the cycle is not named:\n" + process.stderr,
+    )
+    check(
+        stats("ring")["completed"] is False and flows("ring") == [], "flows arrived in a deadlock"
+    )
 compare(*ring, "--pfc=0", ranks=(2, 5))
 
 # Ctrl-C, which mpirun turns into SIGTERM for every rank.
 for number in (signal.SIGINT, signal.SIGTERM):
     shutil.rmtree(folder("out"), ignore_errors=True)
     process = subprocess.Popen(
-        [MPIRUN, "-np", "2", PROGRAM, "--k=4", "--bytes=1MB,100GB", "--ack-every=1", "--out=" + folder("out")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+        [
+            MPIRUN,
+            "-np",
+            "2",
+            PROGRAM,
+            "--k=4",
+            "--bytes=1MB,100GB",
+            "--ack-every=1",
+            "--out=" + folder("out"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
     )
     begin = time.time()
     while time.time() - begin < 30 and not os.path.exists(os.path.join(folder("out"), "links.csv")):
@@ -180,7 +303,9 @@ for number in (signal.SIGINT, signal.SIGTERM):
     time.sleep(1)
     process.send_signal(number)
     output, errors = process.communicate(timeout=30)
-    check(process.returncode not in (0, 2), "status %d\n%s%s" % (process.returncode, output, errors))
+    check(
+        process.returncode not in (0, 2), "status %d\n%s%s" % (process.returncode, output, errors)
+    )
 
 # ---- what is refused, once, by all ranks
 
@@ -191,22 +316,41 @@ def refuse(ranks, *arguments, words=(), program=PROGRAM):
     check(len(errors) == 1, "not one error:\n" + process.stderr)
     for word in words:
         check(word in errors[0], "'%s' is not in: %s" % (word, errors[0]))
-    check(process.stdout.replace("-", "").strip().startswith("Primary job") or process.stdout.strip() == "",
-          "something was printed:\n" + process.stdout)
+    check(
+        process.stdout.replace("-", "").strip().startswith("Primary job")
+        or process.stdout.strip() == "",
+        "something was printed:\n" + process.stdout,
+    )
 
 
 refuse(2, "--k=4", "--pcap=all", words=("--pcap", "mpirun -np 2"))
-refuse(3, "--topology=single-switch", "--hosts=2", words=("mpirun -np 3", "2 hosts", "at most one process a host"))
+refuse(
+    3,
+    "--topology=single-switch",
+    "--hosts=2",
+    words=("mpirun -np 3", "2 hosts", "at most one process a host"),
+)
 refuse(2, "--k=4", "--link-delay=0ns", words=("cut between ranks", "0 ps"))
 ENVIRONMENT["NS_GLOBAL_VALUE"] = "SimulatorImplementationType=ns3::NullMessageSimulatorImpl"
-refuse(2, "--k=4", words=("SimulatorImplementationType", "ns3::NullMessageSimulatorImpl", "ns3::DistributedSimulatorImpl"))
+refuse(
+    2,
+    "--k=4",
+    words=(
+        "SimulatorImplementationType",
+        "ns3::NullMessageSimulatorImpl",
+        "ns3::DistributedSimulatorImpl",
+    ),
+)
 del ENVIRONMENT["NS_GLOBAL_VALUE"]
 refuse(3, "--k=4", "--attribution=1", words=("--attribution=1", "mpirun -np 3", "allowed: 0"))
 refuse(2, "--k=4", "--patern=incast", words=("--patern", "--pattern"))
-# An error that only one rank can see while it builds: 200 km of cable there need more headroom than there is buffer.
+# An error that only one rank can see while it builds: 200 km of cable there need more headroom than
+# there is buffer.
 with open(folder("far.txt"), "w") as file:
-    file.write("6 2 5\n4 5\n0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 5 100Gbps 1us 0\n3 5 100Gbps 1ms 0\n"
-               "4 5 100Gbps 1us 0\n")
+    file.write(
+        "6 2 5\n4 5\n0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 5 100Gbps 1us 0\n3 5 100Gbps 1ms 0\n"
+        "4 5 100Gbps 1us 0\n"
+    )
 refuse(2, "--topology=" + folder("far.txt"), words=("switch-5",))
 for name in ("dltrain", "collperf"):
     other = os.path.join(os.path.dirname(PROGRAM), name)
@@ -217,6 +361,9 @@ process = mpirun(2, "--k=4", "--dry-run")
 check(process.stdout.count("fat-tree") == 1, "the plan is not printed once:\n" + process.stdout)
 for option in ("--PrintTypeIds", "--PrintGroups", "--PrintVersion", "--PrintAttributes=RdmaNic"):
     process = mpirun(2, option)  # MPI is left in good order, so mpirun does not call it a failure
-    check(process.stdout and "Primary job" not in process.stdout + process.stderr, option + ":\n" + process.stderr)
+    check(
+        process.stdout and "Primary job" not in process.stdout + process.stderr,
+        option + ":\n" + process.stderr,
+    )
 check(mpirun(2, "--version", out=None).stdout.count("\n") == 1, "the version is not printed once")
 done()

@@ -1,19 +1,32 @@
-# --pcap-...: what each does to the files, and one clear error, naming option, value and what is allowed, for what is wrong.
+# --pcap-...: what each does to the files, and one clear error, naming option, value and what is
+# allowed, for what is wrong.
 import glob
 import os
 from _traffic import check, done, folder, run, stats
 
-SMALL = ["--topology=leaf-spine", "--leaves=2", "--spines=1", "--hosts-per-leaf=2", "--hosts=4", "--bytes=1MB"]
+SMALL = [
+    "--topology=leaf-spine",
+    "--leaves=2",
+    "--spines=1",
+    "--hosts-per-leaf=2",
+    "--hosts=4",
+    "--bytes=1MB",
+]
 
 
 def files(out, pattern="*.pcap*"):
-    return {os.path.basename(name): os.path.getsize(name) for name in glob.glob(folder(out) + "/" + pattern)}
+    return {
+        os.path.basename(name): os.path.getsize(name)
+        for name in glob.glob(folder(out) + "/" + pattern)
+    }
 
 
 # Selectors that overlap: each port once, and the file as from one selector.
 run(*SMALL, "--pcap=server-1", out="once")
 run(*SMALL, "--pcap=server-1,leaf-0,server-1:0,server-1-leaf-0", out="often")
-with open(folder("once/server-1-0.pcap"), "rb") as one, open(folder("often/server-1-0.pcap"), "rb") as other:
+with open(folder("once/server-1-0.pcap"), "rb") as one, open(
+    folder("often/server-1-0.pcap"), "rb"
+) as other:
     check(one.read() == other.read(), "a port that is selected twice has another capture")
 check(len(files("often")) == 4, "a host's port, and a leaf's three: %s" % files("often"))
 
@@ -25,7 +38,11 @@ check("*.pcapng" in result.stdout, "the summary does not name the capture")
 # Size: no file is larger, the run says once that captures stopped and is itself the same.
 result = run(*SMALL, "--pcap=all", "--pcap-size=50kB", out="size")
 sizes = files("size")
-check(len(sizes) == 12 and all(45000 < size <= 50000 for name, size in sizes.items() if name.startswith("server")), "size: %s" % sizes)
+check(
+    len(sizes) == 12
+    and all(45000 < size <= 50000 for name, size in sizes.items() if name.startswith("server")),
+    "size: %s" % sizes,
+)
 check(all(size <= 50000 for size in sizes.values()), "size: %s" % sizes)
 check(result.stderr.count(" is full after ") == 1, "the note of a full file:\n" + result.stderr)
 run(*SMALL, out="plain")
@@ -47,15 +64,24 @@ check(sorted(files("ring")) == ["server-1-0.0.pcap"], "ring: %s" % files("ring")
 
 # Snap length.
 run(*SMALL, "--pcap=server-1", "--pcap-snaplen=64", out="snap")
-check(0 < files("snap")["server-1-0.pcap"] < files("once")["server-1-0.pcap"] / 20, "snap length: %s" % files("snap"))
+check(
+    0 < files("snap")["server-1-0.pcap"] < files("once")["server-1-0.pcap"] / 20,
+    "snap length: %s" % files("snap"),
+)
 
 # In a scenario file, and in stats.json's configuration, which reads back.
 with open(folder("job.json"), "w") as file:
-    file.write('{"run": {"pcap": ["server-1"], "pcap_format": "pcapng", "pcap_snaplen": 64, "pcap_size": "50kB", "pcap_files": 3,'
-               ' "pcap_flow": ["server-3->server-1", "pfc"]}}')
+    file.write(
+        '{"run": {"pcap": ["server-1"], "pcap_format": "pcapng", "pcap_snaplen": 64, "pcap_size":'
+        ' "50kB", "pcap_files": 3, "pcap_flow": ["server-3->server-1", "pfc"]}}'
+    )
 run(*SMALL, "--scenario=" + folder("job.json"), out="job")
 configuration = stats("job")["configuration"]["run"]
-for key, value in (("pcap_format", "pcapng"), ("pcap_files", 3), ("pcap_flow", ["server-3->server-1", "pfc"])):
+for key, value in (
+    ("pcap_format", "pcapng"),
+    ("pcap_files", 3),
+    ("pcap_flow", ["server-3->server-1", "pfc"]),
+):
     check(configuration[key] == value, "configuration: %s: %s" % (key, configuration))
 check(any(files("job")), "no capture from a scenario file")
 
@@ -70,9 +96,21 @@ CASES = [
     (ALL + ["--pcap-files=3"], "--pcap-files=3", ["--pcap-size"]),
     (ALL + ["--pcap-flow="], "--pcap-flow", ["needs a value", "allowed"]),
     (ALL + ["--pcap-flow=server-1"], "--pcap-flow=server-1", ["SRC->DST"]),
-    (ALL + ["--pcap-flow=server-1->sever-0"], "--pcap-flow=server-1->sever-0", ["'sever-0'", "allowed", "did you mean 'server-0'"]),
-    (ALL + ["--pcap-flow=server-1->server-0,switch-0->server-0"], "--pcap-flow=switch-0->server-0", ["'switch-0' is a switch", "allowed"]),
-    (ALL + ["--pcap-flow=server-1:1->server-0"], "--pcap-flow=server-1:1->server-0", ["server-1:0"]),
+    (
+        ALL + ["--pcap-flow=server-1->sever-0"],
+        "--pcap-flow=server-1->sever-0",
+        ["'sever-0'", "allowed", "did you mean 'server-0'"],
+    ),
+    (
+        ALL + ["--pcap-flow=server-1->server-0,switch-0->server-0"],
+        "--pcap-flow=switch-0->server-0",
+        ["'switch-0' is a switch", "allowed"],
+    ),
+    (
+        ALL + ["--pcap-flow=server-1:1->server-0"],
+        "--pcap-flow=server-1:1->server-0",
+        ["server-1:0"],
+    ),
     (ALL + ["--pcap-flow=server-1->server-1:0"], "--pcap-flow=server-1->server-1:0", ["itself"]),
     (["--pcap=switch-0:01"], "--pcap=switch-0:01", ["no such port", "switch-0:0 to :3"]),
     (["--pcap=server-0:00"], "--pcap=server-0:00", ["no such port", "server-0:0"]),
@@ -88,9 +126,25 @@ for arguments, where, words in CASES:
     for word in [where, *words]:
         check(word in lines[0], "%s: the error does not say %s:\n%s" % (arguments, word, lines[0]))
     check(not os.path.exists(folder("bad")), "%s: results of bad input" % arguments)
-    check(run(*SWITCH, *arguments, "--dry-run", status=2, out="bad").stderr == result.stderr, "%s: a dry run says otherwise" % arguments)
+    check(
+        run(*SWITCH, *arguments, "--dry-run", status=2, out="bad").stderr == result.stderr,
+        "%s: a dry run says otherwise" % arguments,
+    )
 
-# What only the run can know is an error of the same kind: a limit below the header of a file with hundreds of interfaces.
-result = run("--topology=fat-tree", "--k=8", "--bytes=4kB", *ALL, "--pcap-format=pcapng", "--pcap-size=10kB", status=2, out="bad")
-check("size limit" in result.stderr and len(result.stderr.strip().splitlines()) == 1, "header:\n" + result.stderr)
+# What only the run can know is an error of the same kind: a limit below the header of a file with
+# hundreds of interfaces.
+result = run(
+    "--topology=fat-tree",
+    "--k=8",
+    "--bytes=4kB",
+    *ALL,
+    "--pcap-format=pcapng",
+    "--pcap-size=10kB",
+    status=2,
+    out="bad"
+)
+check(
+    "size limit" in result.stderr and len(result.stderr.strip().splitlines()) == 1,
+    "header:\n" + result.stderr,
+)
 done()

@@ -5,8 +5,21 @@ import shutil
 import subprocess
 from _traffic import check, done, folder, run, stats
 
-SMALL = ["--topology=leaf-spine", "--leaves=2", "--spines=1", "--hosts-per-leaf=2", "--hosts=4", "--bytes=20kB"]
-for selector, ports in (("server-1", 1), ("leaf-0", 3), ("leaf-0:0", 1), ("server-0-leaf-0", 1), ("all", 12)):
+SMALL = [
+    "--topology=leaf-spine",
+    "--leaves=2",
+    "--spines=1",
+    "--hosts-per-leaf=2",
+    "--hosts=4",
+    "--bytes=20kB",
+]
+for selector, ports in (
+    ("server-1", 1),
+    ("leaf-0", 3),
+    ("leaf-0:0", 1),
+    ("server-0-leaf-0", 1),
+    ("all", 12),
+):
     result = run(*SMALL, "--pcap=" + selector, out=selector)
     files = glob.glob(folder(selector) + "/*.pcap")
     check(ports <= len(files) <= ports + 1, "%s: %s" % (selector, sorted(files)))
@@ -17,8 +30,22 @@ for selector, ports in (("server-1", 1), ("leaf-0", 3), ("leaf-0:0", 1), ("serve
 name = folder("server-1/server-1-0.pcap")
 if shutil.which("tshark"):
     output = subprocess.run(
-        ["tshark", "-r", name, "-T", "fields", "-e", "frame.protocols", "-e", "_ws.malformed", "-e", "infiniband.bth.opcode"],
-        capture_output=True, text=True, timeout=60,
+        [
+            "tshark",
+            "-r",
+            name,
+            "-T",
+            "fields",
+            "-e",
+            "frame.protocols",
+            "-e",
+            "_ws.malformed",
+            "-e",
+            "infiniband.bth.opcode",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
     ).stdout.splitlines()
     # 5 packets out, 5 in, an ACK each way, at least.
     check(len(output) >= 12, "tshark reads %d frames" % len(output))

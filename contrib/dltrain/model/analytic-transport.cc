@@ -52,11 +52,12 @@ AnalyticTransport::AnalyticTransport(const NetworkParts& parts)
 }
 
 uint32_t
-AnalyticTransport::Open(const ChannelName& name, uint64_t cookie)
+AnalyticTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
     const uint32_t number = Take(m_channels, m_freeChannels);
     Channel& channel = m_channels[number];
     channel.name = name;
+    channel.user = &user;
     channel.cookie = cookie;
     channel.from = m_places.EndpointOf(name.from, name.rail);
     channel.to = m_places.EndpointOf(name.to, name.rail);
@@ -289,7 +290,7 @@ AnalyticTransport::DeliverIfThere(uint32_t index, int64_t now)
     m_events.Schedule(now + message.times.back,
                       ContextOf(read ? on.to : on.from),
                       {EventKind::COMPLETE, index});
-    m_user->OnDelivered({message.channel, on.cookie, message.post.immediate}, now);
+    on.user->OnDelivered({message.channel, on.cookie, message.post.immediate}, now);
 }
 
 void
@@ -301,11 +302,8 @@ AnalyticTransport::OnComplete(uint32_t index, int64_t now)
         Record(message, now);
     }
     m_freeMessages.push_back(index);
-    m_user->OnSent(message.channel,
-                   m_channels[message.channel].cookie,
-                   message.post.id,
-                   false,
-                   now);
+    const Channel& on = m_channels[message.channel];
+    on.user->OnSent(message.channel, on.cookie, message.post.id, false, now);
 }
 
 std::string

@@ -43,7 +43,7 @@ class AnalyticTransport : public Transport
   public:
     explicit AnalyticTransport(const NetworkParts& parts);
 
-    uint32_t Open(const ChannelName& name, uint64_t cookie) override;
+    uint32_t Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
     void Post(uint32_t channel, const TransportPost& post) override;
     void Close(uint32_t channel) override;
     std::string Describe(uint32_t channel) const override;
@@ -70,6 +70,7 @@ class AnalyticTransport : public Transport
     struct Channel
     {
         ChannelName name;
+        TransportUser* user;
         uint64_t cookie;
         uint32_t from; ///< endpoints
         uint32_t to;

@@ -38,7 +38,6 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
       m_nicsPerServer(cluster.server.nics),
       m_events(this)
 {
-    interconnect.SetUser(this);
 }
 
 CollectiveRunner::~CollectiveRunner() = default;
@@ -415,7 +414,7 @@ CollectiveRunner::GetConnection(uint32_t communicator,
         const bool inside = comm.placement.serverOf[from] == comm.placement.serverOf[to];
         m_channels.push_back({communicator, from, to, lane, inside});
         Transport& transport = m_interconnect.Serving(name.from, name.to);
-        connection = {to, number, transport.Open(name, number), &transport};
+        connection = {to, number, transport.Open(name, *this, number), &transport};
     }
     return connection;
 }

@@ -56,13 +56,13 @@ class CollectiveUser
  * the state of their congestion control, as NCCL keeps its connections: direct all-to-all makes n
  * (n-1).
  *
- * Several runners, of several jobs, share a fabric: each has an interconnect of its own.
+ * Several runners, of several jobs, share a fabric: each job has an interconnect of its own.
  */
 class CollectiveRunner : public TransportUser
 {
   public:
     /// \param cluster where ranks are: rank r is GPU r mod g of logical server r / g
-    /// \param interconnect this is its user \param job of what it opens
+    /// \param interconnect shared with other users \param job of what it opens
     CollectiveRunner(const scenario::ClusterSpec& cluster,
                      const scenario::CollectiveOptions& options,
                      Interconnect& interconnect,

@@ -165,8 +165,8 @@ CollperfSimulation::OnCollectiveDone(uint32_t, const CollectiveRecord& record, i
 void
 CollperfSimulation::OnRankDone(uint32_t, Rank position, uint64_t, int64_t now)
 {
-    // As in nccl-tests (src/common.cu, TimeTest: completeColl) the warm-up is over everywhere before
-    // the measured iterations begin.
+    // As in nccl-tests (src/common.cu, TimeTest: completeColl) the warm-up is over everywhere
+    // before the measured iterations begin.
     if (m_entered[position] == m_scenario.warmupIterations)
     {
         if (++m_ranksWarm == m_scenario.ranks)

@@ -27,7 +27,7 @@ class EventCollector
     /// End of the fabric of each of its ports.
     using PortIndex = std::unordered_map<const ns3::RdmaPort*, uint32_t>;
 
-    /// \param endpointNames, portNames (by RdmaFabric end), portIndex kept by reference
+    /// \param fabric, endpointNames, portNames (by RdmaFabric end), portIndex kept by reference
     /// \param log where it writes
     EventCollector(const ns3::RdmaFabric& fabric,
                    const std::vector<std::string>& endpointNames,

@@ -14,7 +14,6 @@
 #include "ns3/boolean.h"
 #include "ns3/config.h"
 #include "ns3/data-rate.h"
-#include "ns3/double.h"
 #include "ns3/global-value.h"
 #include "ns3/ib-link-layer.h"
 #include "ns3/nstime.h"
@@ -34,7 +33,6 @@ namespace dltrain
 {
 
 using ns3::BooleanValue;
-using ns3::DoubleValue;
 using ns3::StringValue;
 using ns3::UintegerValue;
 
@@ -61,48 +59,24 @@ FindCongestionOps(const std::string& name, ns3::TypeId& type, std::string& error
 
 /// The scenario's options as defaults of attributes.
 bool
-SetDefaults(const scenario::FabricSpec& spec, std::string& error)
+SetDefaults(const scenario::FabricSpec& spec, const scenario::RunOptions& run, std::string& error)
 {
-    const auto set = [](const char* name, const ns3::AttributeValue& value) {
+    const auto set = [](const std::string& name, const ns3::AttributeValue& value) {
         ns3::Config::SetDefault(name, value);
     };
-    set("ns3::RdmaNic::Mtu", UintegerValue(spec.mtu));
-    set("ns3::RdmaNic::AckEvery", UintegerValue(spec.ackEvery));
-    set("ns3::RdmaNic::Window", UintegerValue(spec.windowBytes));
-    set("ns3::RdmaNic::VariableWindow", BooleanValue(spec.variableWindow));
-    set("ns3::RdmaNic::NakInterval",
-        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.nakInterval.ps))));
-    set("ns3::RdmaNic::AckPriority", UintegerValue(spec.ackPriority));
-    set("ns3::RdmaNic::CnpPriority", UintegerValue(spec.cnpPriority));
+    for (const auto& [name, text] : run.optionAttributes)
+    {
+        set(name, StringValue(text));
+    }
     const rdma::FrameSizes& frames = spec.frames;
     set("ns3::RdmaNic::HeaderBytes", UintegerValue(frames.dataOverhead - frames.lineOverhead));
     set("ns3::RdmaNic::ExtensionHeaders", BooleanValue(frames.HasExtensions()));
     set("ns3::RdmaNic::AckFrameBytes", UintegerValue(frames.ackWire - frames.lineOverhead));
     set("ns3::RdmaNic::CnpFrameBytes", UintegerValue(frames.cnpWire - frames.lineOverhead));
-    set("ns3::RdmaPort::LineOverhead", UintegerValue(frames.lineOverhead));
-    set("ns3::RdmaPort::TransmitTimeUnit",
-        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.timeUnit.ps))));
-    set("ns3::RdmaNic::TimeoutExponent", UintegerValue(spec.timeoutExponent));
-    set("ns3::RdmaNic::RetryCount", UintegerValue(spec.retryCount));
-    set("ns3::RdmaNic::LossRecovery", StringValue(spec.lossRecovery));
     set("ns3::RdmaNic::LeastFrameBytes",
         UintegerValue(frames.leastWire ? frames.leastWire - frames.lineOverhead : 0));
-    set("ns3::IbSwitch::Latency",
-        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.switchLatency.ps))));
-    set("ns3::IbSwitch::CongestionThreshold", UintegerValue(spec.ib.fecnThreshold));
+    set("ns3::RdmaPort::LineOverhead", UintegerValue(frames.lineOverhead));
     set("ns3::IbSwitch::LoadBalancer", StringValue(spec.ib.adaptiveRouting ? "adaptive" : ""));
-    set("ns3::RdmaSwitch::PipelineLatency",
-        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.switchLatency.ps))));
-    set("ns3::RdmaSwitch::BufferPer100G", UintegerValue(spec.bufferPer100G.value));
-    set("ns3::RdmaSwitch::Pfc", BooleanValue(spec.pfc));
-    set("ns3::RdmaSwitch::PfcWatchdogDetection",
-        ns3::TimeValue(ns3::PicoSeconds(static_cast<uint64_t>(spec.pfcWatchdog.ps))));
-    set("ns3::RdmaSwitch::PfcWatchdogAction", StringValue(spec.pfcWatchdogAction));
-    set("ns3::RdmaSwitch::Ecn", BooleanValue(spec.ecn));
-    set("ns3::RdmaSwitch::EcnBehind", BooleanValue(spec.ecnBehind));
-    set("ns3::RdmaSwitch::EcnKmin", UintegerValue(spec.ecnKmin.value));
-    set("ns3::RdmaSwitch::EcnKmax", UintegerValue(spec.ecnKmax.value));
-    set("ns3::RdmaSwitch::EcnPmax", DoubleValue(spec.ecnPmax));
     ns3::TypeId type;
     if (!FindCongestionOps(spec.cc, type, error))
     {
@@ -327,7 +301,8 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     constexpr uint64_t seeds = 4294944442;
     ns3::RngSeedManager::SetSeed(static_cast<uint32_t>(run.seed % seeds + 1));
     ns3::RngSeedManager::SetRun(run.seed / seeds + 1);
-    return SetDefaults(spec, error) && ApplyNs3Settings(run, error) && CheckTogether(spec, error);
+    return SetDefaults(spec, run, error) && ApplyNs3Settings(run, error) &&
+           CheckTogether(spec, error);
 }
 
 std::unique_ptr<ns3::RdmaFabric>

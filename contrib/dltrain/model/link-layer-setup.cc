@@ -27,13 +27,7 @@ class EthernetSetup : public LinkLayerSetup
 
     void Apply(ns3::RdmaFabricHelper& helper) const override
     {
-        // The scenario's own, whatever the congestion control would have.
-        for (const char* name : {"EcnKmin", "EcnKmax", "EcnPmax"})
-        {
-            ns3::TypeId::AttributeInformation info;
-            ns3::RdmaSwitch::GetTypeId().LookupAttributeByName(name, &info);
-            helper.SetSwitchAttribute(name, *info.initialValue);
-        }
+        helper.KeepMarking(); // it is among the scenario's options
     }
 
     std::string Explain(const std::string& error) const override

@@ -49,12 +49,12 @@ NetworkTransport::TakeEnd(uint32_t endpoint, uint8_t priority, int64_t now)
 }
 
 uint32_t
-NetworkTransport::Open(const ChannelName& name, uint64_t cookie)
+NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
     // Queue pairs are numbered as they are made: the sender's before the receiver's.
     const uint32_t from = m_places.EndpointOf(name.from, name.rail);
     const uint32_t to = m_places.EndpointOf(name.to, name.rail);
-    Channel channel{nullptr, nullptr, cookie};
+    Channel channel{nullptr, nullptr, &user, cookie};
     if (m_resting.empty())
     {
         m_queuePairs += 2;
@@ -172,7 +172,8 @@ void
 NetworkTransport::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
     const auto number = static_cast<uint32_t>(qp->cookie);
-    m_user->OnDelivered({number, m_channels[number].cookie, message.immediate}, now);
+    const Channel& on = m_channels[number];
+    on.user->OnDelivered({number, on.cookie, message.immediate}, now);
 }
 
 void
@@ -183,13 +184,14 @@ NetworkTransport::OnCompletion(ns3::RdmaQueuePair* qp,
 {
     const bool failed = status != ns3::RdmaStatus::SUCCESS;
     const auto number = static_cast<uint32_t>(qp->cookie);
+    TransportUser* user = m_channels[number].user;
     const uint64_t cookie = m_channels[number].cookie;
     const uint64_t id = request.id;
     if (request.operation == ns3::RdmaOperation::READ && !failed)
     {
-        m_user->OnDelivered({number, cookie, 0}, now); // its data is here, and nobody else is told
+        user->OnDelivered({number, cookie, 0}, now); // its data is here, and nobody else is told
     }
-    m_user->OnSent(number, cookie, id, failed, now);
+    user->OnSent(number, cookie, id, failed, now);
 }
 
 } // namespace dltrain

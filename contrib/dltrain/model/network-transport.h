@@ -34,7 +34,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser
 
     static constexpr int64_t REUSE_AFTER_PS = 2000000000;
 
-    uint32_t Open(const ChannelName& name, uint64_t cookie) override;
+    uint32_t Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
     void Post(uint32_t channel, const TransportPost& post) override;
     void Close(uint32_t channel) override;
     std::string Describe(uint32_t channel) const override;
@@ -76,6 +76,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser
     {
         ns3::RdmaQueuePair* sender;
         ns3::RdmaQueuePair* receiver;
+        TransportUser* user;
         uint64_t cookie;
     };
 

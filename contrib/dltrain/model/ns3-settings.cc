@@ -3,7 +3,7 @@
  */
 #include "ns3-settings.h"
 
-#include "contrib/rdma/core/nearest-by-words.h"
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "ranks.h"
 #include "scenarios/spec/ns3-environment.h"
@@ -98,7 +98,7 @@ IsReadable(const ns3::AttributeChecker& checker, const std::string& text)
 std::string
 Hint(const std::string& name, const std::vector<std::string>& known, const std::string& what)
 {
-    std::string nearest = topo::NearestName(name, known);
+    std::string nearest = rdma::NearestName(name, known);
     nearest = nearest.empty() ? rdma::NearestByWords(name, known) : nearest;
     if (!nearest.empty())
     {
@@ -248,7 +248,7 @@ Invalid(const std::string& value,
     {
         allowed = boost::join(names, ", ");
     }
-    const std::string nearest = topo::NearestName(value, names);
+    const std::string nearest = rdma::NearestName(value, names);
     return "'" + rdma::Shown(value, 100) + "' is not valid; allowed: " + allowed + " (" + help +
            ")" + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }

@@ -7,7 +7,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "results/line-log.h"
 #include "results/output-errors.h"
-#include "scenarios/spec/validate.h"
+#include "scenarios/spec/output-folder.h"
 
 #include <atomic>
 #include <cerrno>
@@ -105,8 +105,9 @@ SetUpWatch* g_watch = nullptr;
 /**
  * Between a stream and its buffer: what is written through it cannot act on a terminal.
  *
- * To standard error a line goes at once, in one write(): of several processes (mpirun) lines are not
- * torn, however many pieces they are composed of. What has no end yet waits for it, or for Flush.
+ * To standard error a line goes at once, in one write(): of several processes (mpirun) lines are
+ * not torn, however many pieces they are composed of. What has no end yet waits for it, or for
+ * Flush.
  *
  * Of standard error, what ns-3 says on its way to std::terminate (`msg="...", file=..., line=...`,
  * `NS_ASSERT failed, ...`) is kept back, to be part of the one error.

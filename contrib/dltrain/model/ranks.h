@@ -38,8 +38,8 @@ class Ranks
 
     static Ranks& Get();
 
-    /// As the end of the Session, for whoever is about to end the process in good order; collective.
-    /// mpirun takes a process that ends without it for one that failed.
+    /// As the end of the Session, for whoever is about to end the process in good order;
+    /// collective. mpirun takes a process that ends without it for one that failed.
     static void Leave();
 
     uint32_t Rank() const

@@ -20,7 +20,7 @@ ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec&
 }
 
 uint32_t
-ScaleUpTransport::Open(const ChannelName& name, uint64_t cookie)
+ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
     if (m_freeChannels.empty())
     {
@@ -29,7 +29,8 @@ ScaleUpTransport::Open(const ChannelName& name, uint64_t cookie)
     }
     const uint32_t channel = m_freeChannels.back();
     m_freeChannels.pop_back();
-    m_channels[channel] = {cookie,
+    m_channels[channel] = {&user,
+                           cookie,
                            m_places.ServerOf(name.from),
                            static_cast<uint16_t>(m_places.GpuOf(name.from)),
                            static_cast<uint16_t>(m_places.GpuOf(name.to))};
@@ -93,12 +94,13 @@ ScaleUpTransport::OnEvent(const Wake& wake, int64_t now)
         const Message message = m_messages[index];
         m_freeMessages.push_back(static_cast<uint32_t>(index));
         m_bytesArrived += message.bytes;
+        TransportUser* user = m_channels[message.channel].user;
         const uint64_t cookie = m_channels[message.channel].cookie;
-        m_user->OnDelivered(
+        user->OnDelivered(
             {message.channel, cookie, message.immediate, message.cause, message.posted},
             now);
         // Nothing acknowledges a store: what has arrived is sent.
-        m_user->OnSent(message.channel, cookie, message.id, false, now);
+        user->OnSent(message.channel, cookie, message.id, false, now);
     }
     m_awake = UINT32_MAX;
     ScheduleWake(server);

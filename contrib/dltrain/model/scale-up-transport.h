@@ -21,7 +21,7 @@ class ScaleUpTransport : public Transport
   public:
     ScaleUpTransport(const Places& places, const topo::ServerSpec& server);
 
-    uint32_t Open(const ChannelName& name, uint64_t cookie) override;
+    uint32_t Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
     void Post(uint32_t channel, const TransportPost& post) override;
     void Close(uint32_t channel) override;
     std::string Describe(uint32_t channel) const override;
@@ -30,6 +30,7 @@ class ScaleUpTransport : public Transport
   private:
     struct Channel
     {
+        TransportUser* user;
         uint64_t cookie;
         uint32_t server;
         uint16_t fromGpu;

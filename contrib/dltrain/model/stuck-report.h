@@ -16,8 +16,8 @@ namespace dltrain
 /**
  * What a fabric that makes no progress is stuck on, for people: failed queue pairs, queue pairs
  * with bytes that are not acknowledged, ports that PFC holds (InfiniBand: that have no
- * credits), and the cycle of a deadlock if there is one. Empty if nothing is outstanding. With several Ranks collective; the first one gets
- * what all know.
+ * credits), and the cycle of a deadlock if there is one. Empty if nothing is outstanding. With
+ * several Ranks collective; the first one gets what all know.
  */
 std::string DescribeStuck(TraceCollector& collector, std::size_t most = 10);
 

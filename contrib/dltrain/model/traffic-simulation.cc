@@ -181,7 +181,6 @@ TrafficSimulation::MakeFlows()
     m_places = std::make_unique<Places>(fabric);
     m_transport = NetworkKind::Make(m_scenario.fabric.network,
                                     {m_run.Fabric(), m_run.Collector(), *m_places});
-    m_transport->SetUser(this);
     m_packets = dynamic_cast<NetworkTransport*>(m_transport.get());
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
@@ -265,7 +264,7 @@ TrafficSimulation::Open(uint32_t index)
     name.from = flow.src;
     name.to = flow.dst;
     name.priority = flow.priority;
-    return m_transport->Open(name, index);
+    return m_transport->Open(name, *this, index);
 }
 
 TransportPost
@@ -671,7 +670,8 @@ TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& netwo
         {
             // The length, not the end: of a short time after a long one both ends look the same.
             os << ", for "
-               << results::HumanTime(static_cast<double>(measuring.until.ps - measuring.from.ps) / 1e6);
+               << results::HumanTime(static_cast<double>(measuring.until.ps - measuring.from.ps) /
+                                     1e6);
         }
         os << "\n";
     }

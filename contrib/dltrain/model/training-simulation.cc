@@ -5,7 +5,7 @@
 
 #include "results/output-errors.h"
 #include "results/run-summary.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/volumes.h"
 
 #include <algorithm>
 
@@ -20,6 +20,8 @@ TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenari
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
           {scenario.warmupSteps > 0, false, scenario.plan.ranks}),
+      m_workload(workload::Find(scenario.workload)
+                     ->make(scenario.plan, scenario.warmupSteps, scenario.steps)),
       m_calls(scenario.plan, scenario.warmupSteps, scenario.steps),
       m_results(scenario)
 {
@@ -36,23 +38,21 @@ TrainingSimulation::Run()
 std::string
 TrainingSimulation::Populate()
 {
-    const uint32_t steps = m_scenario.warmupSteps + m_scenario.steps;
-    m_steps = std::make_unique<StepRunner>(
-        m_scenario.plan,
-        steps,
-        m_scenario.warmupSteps,
-        [this](uint32_t step) { m_run.Control().SetPhase(PhaseName(step)); },
-        [this](uint32_t step, const StepRecord& record) { OnStep(step, record); },
-        [this](const std::string& name) { return m_run.Collector().Tag(name); });
+    m_job = std::make_unique<JobRunner>(*m_workload, *this, [this](const std::string& name) {
+        return m_run.Collector().Tag(name);
+    });
     m_interconnect = std::make_unique<Interconnect>(m_scenario.cluster,
                                                     m_scenario.fabric.network,
                                                     m_run.Fabric(),
                                                     m_run.Collector());
-    m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
-                                                  m_scenario.collectives,
-                                                  *m_interconnect,
-                                                  m_steps.get());
-    m_steps->SetRunner(m_runner.get());
+    m_collectives = std::make_unique<CollectiveRunner>(m_scenario.cluster,
+                                                       m_scenario.collectives,
+                                                       *m_interconnect,
+                                                       m_job.get());
+    m_messages = std::make_unique<MessageRunner>(*m_interconnect,
+                                                 m_scenario.collectives.stepLatency,
+                                                 *m_job);
+    m_job->SetServices({*m_collectives, *m_messages});
     if (m_scenario.run.attribution)
     {
         const TraceCollector& collector = m_run.Collector();
@@ -62,43 +62,45 @@ TrainingSimulation::Populate()
             collector.GetTags(),
             collector.GetFabric().GetLinkLayer().GetWords(),
             [&collector] { return collector.GetMessageParts(); });
-        m_runner->SetPaths(&m_critical->GetPaths());
+        m_collectives->SetPaths(&m_critical->GetPaths());
+        m_messages->SetPaths(&m_critical->GetPaths());
     }
 
     if (!m_calls.Open(m_scenario.run.out + "/calls.log"))
     {
         return results::OutputErrors::First();
     }
-    m_steps->SetCallListener([this](const CallRecord& call) { OnCall(call); });
     for (const auto& [op, perGpu] : training::BytesMovedPerGpu(m_scenario.plan))
     {
-        m_bytes += perGpu * m_scenario.plan.ranks * steps;
+        m_bytes += perGpu * m_scenario.plan.ranks * (m_scenario.warmupSteps + m_scenario.steps);
     }
-    return m_steps->Start();
+    return m_job->Start();
 }
 
 double
 TrainingSimulation::GetShareDone() const
 {
     // Of all that takes wall time, bytes on the network are nearly all; computing costs nothing.
-    const auto [done, all] = m_steps->GetProgress();
+    const auto [done, all] = m_job->GetProgress();
     const double calls = static_cast<double>(done) / static_cast<double>(all);
     return done == all || m_bytes == 0
                ? calls
-               : std::min(0.999, static_cast<double>(m_runner->GetBytes()) / m_bytes);
+               : std::min(0.999,
+                          static_cast<double>(m_collectives->GetBytes() + m_messages->GetBytes()) /
+                              m_bytes);
 }
 
 bool
 TrainingSimulation::IsDone() const
 {
-    return m_steps->IsDone();
+    return m_job->IsDone();
 }
 
 std::string
 TrainingSimulation::DescribeUnfinished() const
 {
     std::string text;
-    for (const std::string& line : m_steps->DescribeUnfinished())
+    for (const std::string& line : m_job->DescribeUnfinished())
     {
         text += line + "\n";
     }
@@ -118,9 +120,14 @@ TrainingSimulation::GetFiles() const
 }
 
 void
-TrainingSimulation::OnStep(uint32_t step, const StepRecord& record)
+TrainingSimulation::OnRoundBegin(uint32_t step)
 {
-    const int64_t now = record.end;
+    m_run.Control().SetPhase(PhaseName(step));
+}
+
+void
+TrainingSimulation::OnRoundEnd(uint32_t step, const results::StepRecord& record)
+{
     if (step >= m_scenario.warmupSteps)
     {
         m_results.Add(record, m_lastEnd);
@@ -129,17 +136,21 @@ TrainingSimulation::OnStep(uint32_t step, const StepRecord& record)
             m_critical->OnStep(step, m_lastEnd);
         }
     }
+    m_lastEnd = record.end;
+}
+
+void
+TrainingSimulation::OnMeasure(int64_t now)
+{
     // Packets and links are counted from where the step time is: the last rank's end. Messages and
     // calls by the step they belong to, as ranks do not begin one together.
-    if (step + 1 == m_scenario.warmupSteps)
-    {
-        m_run.Collector().StartMeasuring(now);
-    }
-    m_lastEnd = now;
-    if (step + 1 == m_scenario.warmupSteps + m_scenario.steps)
-    {
-        m_run.Control().End();
-    }
+    m_run.Collector().StartMeasuring(now);
+}
+
+void
+TrainingSimulation::OnJobEnd()
+{
+    m_run.Control().End();
 }
 
 std::string
@@ -152,7 +163,7 @@ TrainingSimulation::PhaseName(uint32_t step) const
 }
 
 void
-TrainingSimulation::OnCall(const CallRecord& call)
+TrainingSimulation::OnCall(const results::CallRecord& call)
 {
     if (m_critical && call.step >= m_scenario.warmupSteps)
     {

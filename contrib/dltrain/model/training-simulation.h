@@ -5,10 +5,11 @@
 #define DLTRAIN_TRAINING_SIMULATION_H
 
 #include "fabric-run.h"
+#include "job-runner.h"
 #include "results/call-log.h"
 #include "results/critical-path.h"
 #include "results/training-results.h"
-#include "step-runner.h"
+#include "scenarios/workload/registry.h"
 
 #include <memory>
 #include <string>
@@ -17,7 +18,7 @@ namespace dltrain
 {
 
 /// Training steps of a scenario: warm-up steps, then measured ones.
-class TrainingSimulation : public FabricSimulation
+class TrainingSimulation : public FabricSimulation, public JobListener
 {
   public:
     explicit TrainingSimulation(const scenario::TrainingScenario& scenario);
@@ -37,16 +38,23 @@ class TrainingSimulation : public FabricSimulation
     void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
     std::string GetFiles() const override;
 
-    void OnStep(uint32_t step, const StepRecord& record);
-    void OnCall(const CallRecord& call);
+    // JobListener
+    void OnRoundBegin(uint32_t step) override;
+    void OnCall(const results::CallRecord& call) override;
+    void OnRoundEnd(uint32_t step, const results::StepRecord& record) override;
+    void OnMeasure(int64_t now) override;
+    void OnJobEnd() override;
+
     /// \param step counts from 0, warm-up included
     std::string PhaseName(uint32_t step) const;
 
     const scenario::TrainingScenario& m_scenario;
     FabricRun m_run;
-    std::unique_ptr<StepRunner> m_steps;
+    std::unique_ptr<workload::Workload> m_workload;
     std::unique_ptr<Interconnect> m_interconnect;
-    std::unique_ptr<CollectiveRunner> m_runner;
+    std::unique_ptr<JobRunner> m_job;
+    std::unique_ptr<CollectiveRunner> m_collectives;
+    std::unique_ptr<MessageRunner> m_messages;
     std::unique_ptr<results::CriticalPath> m_critical; //!< null: not asked for
     results::CallLog m_calls;
     results::TrainingResults m_results;

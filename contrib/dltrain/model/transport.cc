@@ -79,11 +79,4 @@ Interconnect::Interconnect(const scenario::ClusterSpec& cluster,
 
 Interconnect::~Interconnect() = default;
 
-void
-Interconnect::SetUser(TransportUser* user)
-{
-    m_inside->SetUser(user);
-    m_between->SetUser(user);
-}
-
 } // namespace dltrain

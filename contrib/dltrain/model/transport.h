@@ -130,27 +130,24 @@ class TransportUser
  * get there is the transport's: packets of RDMA (NetworkTransport), a server's own links
  * (ScaleUpTransport), a formula (AnalyticTransport).
  *
- *     channel = transport.Open(name, cookie)       // from, to, lane, priority, job
+ *     channel = transport.Open(name, user, cookie) // from, to, lane, priority, job
  *     transport.Post(channel, post)                // any number, in order
  *       -> user.OnDelivered(delivery)              // at the receiver, in its context
  *       -> user.OnSent(channel, cookie, id, failed) // at the sender, in its context
  *     transport.Close(channel)                     // nothing is under way
  *
- * A transport has one user; several of them, as of several jobs, share the fabric.
+ * Channels of one transport may have different users; several transports, as of several jobs, share
+ * the fabric.
  */
 class Transport
 {
   public:
     virtual ~Transport() = default;
 
-    void SetUser(TransportUser* user)
-    {
-        m_user = user;
-    }
-
-    /// A channel from one place to another. \param cookie the user's own: comes back with each
-    /// message. \return its number among this transport's; numbers of closed ones are used again
-    virtual uint32_t Open(const ChannelName& name, uint64_t cookie) = 0;
+    /// A channel from one place to another. \param user hears of its messages \param cookie the
+    /// user's own: comes back with each message. \return its number among this transport's; numbers
+    /// of closed ones are used again
+    virtual uint32_t Open(const ChannelName& name, TransportUser& user, uint64_t cookie) = 0;
     virtual void Post(uint32_t channel, const TransportPost& post) = 0;
     virtual void Close(uint32_t channel) = 0;
     /// \return what a user recognizes a channel by: "h0->h1 qp 2"
@@ -158,9 +155,6 @@ class Transport
     /// \return bytes that have arrived over the channels that are open, as far as can be told of
     /// messages under way too
     virtual uint64_t GetBytesArrived() const = 0;
-
-  protected:
-    TransportUser* m_user = nullptr;
 };
 
 /// What a transport between servers is made of; all of it outlives the transport.
@@ -201,8 +195,6 @@ class Interconnect
     {
         return m_places.ServerOf(from) == m_places.ServerOf(to) ? *m_inside : *m_between;
     }
-
-    void SetUser(TransportUser* user);
 
     const Places& GetPlaces() const
     {

@@ -218,12 +218,11 @@ class TransportReuseTestCase : public TestCase
         const Places places(*bed.fabric);
         NetworkTransport transport({*bed.fabric, *bed.collector, places});
         Notes notes;
-        transport.SetUser(&notes);
         const auto open = [&](uint32_t from, uint32_t to, uint64_t cookie) {
             ChannelName name;
             name.from = from;
             name.to = to;
-            const uint32_t channel = transport.Open(name, cookie);
+            const uint32_t channel = transport.Open(name, notes, cookie);
             TransportPost post;
             post.bytes = 5000;
             post.id = cookie;

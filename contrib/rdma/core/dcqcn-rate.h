@@ -1,37 +1,41 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * DCQCN, the sender's side (reaction point), as a pure rate law: told what happened and when, it answers
- * with a rate. It owns no timer: what fell due since the last call is applied when the rate is asked for.
+ * DCQCN, the sender's side (reaction point), as a pure rate law: told what happened and when, it
+ * answers with a rate. It owns no timer: what fell due since the last call is applied when the rate
+ * is asked for.
  *
  * Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3.1:
  *
- *   cut                R_T = R_C,  R_C = R_C (1 - alpha / 2),  alpha = (1 - g) alpha + g        eq. (1)
- *   no feedback for K  alpha = (1 - g) alpha                                                    eq. (2)
- *   fast recovery      R_C = (R_T + R_C) / 2                        while max(T, BC) < F        eq. (3)
- *   additive increase  R_T = R_T + R_AI,   R_C = (R_T + R_C) / 2    otherwise                   eq. (4)
- *   hyper increase     R_T = R_T + R_HAI,  R_C = (R_T + R_C) / 2    while min(T, BC) > F        figure 7
+ *   cut                R_T = R_C,  R_C = R_C (1 - alpha / 2),  alpha = (1 - g) alpha + g   eq. (1)
+ *   no feedback for K  alpha = (1 - g) alpha                                               eq. (2)
+ *   fast recovery      R_C = (R_T + R_C) / 2                        while max(T, BC) < F   eq. (3)
+ *   additive increase  R_T = R_T + R_AI,   R_C = (R_T + R_C) / 2    otherwise              eq. (4)
+ *   hyper increase     R_T = R_T + R_HAI,  R_C = (R_T + R_C) / 2    while min(T, BC) > F   figure 7
  *
- * R_C is the current rate, R_T the target, T and BC count the increases already made since the last cut by the timer
- * and by the byte counter (so F successive increases are fast recovery). A counter that is switched off takes
- * no part in min and max, which is how the HPCC artifact reaches hyper increase on its timer alone.
+ * R_C is the current rate, R_T the target, T and BC count the increases already made since the last
+ * cut by the timer and by the byte counter (so F successive increases are fast recovery). A counter
+ * that is switched off takes no part in min and max, which is how the HPCC artifact reaches hyper
+ * increase on its timer alone.
  *
  * Two ways of reacting to a CNP are in use, and both are here:
  *
- *   kOnCnp     the paper: a CNP cuts at once (eq. 1); the alpha timer K restarts at every cut. The receiver
- *              spaces the CNPs. A CNP sooner than rateDecreaseInterval after the last cut is ignored (the
- *              interval is 0 in the preset: the paper obeys every CNP).
- *   kPeriodic  the adapters, after the Mellanox variant of the HPCC artifact (rdma-hw.cc, cnp_received_mlx and
- *              below) and NVIDIA's description of dce_tcp_rtt and rate_reduce_monitor_period: a CNP sets two flags.
- *              Every alphaPeriod alpha = (1 - g) alpha + (g if a CNP came in that period, else 0). Every
- *              rateDecreaseInterval R_C is cut if a CNP came in that interval. Both periods are counted from the
- *              first CNP, which sets alpha to its initial value and is not itself counted for alpha. So the first
- *              cut comes one interval after the first CNP. The target follows the rate at a cut only if the rate
- *              was increased since the last one (clamp_tgt_rate = 0, clamp_tgt_rate_after_time_inc = 1).
+ *   kOnCnp     the paper: a CNP cuts at once (eq. 1); the alpha timer K restarts at every cut. The
+ *              receiver spaces the CNPs. A CNP sooner than rateDecreaseInterval after the last cut
+ *              is ignored (the interval is 0 in the preset: the paper obeys every CNP).
+ *   kPeriodic  the adapters, after the Mellanox variant of the HPCC artifact (rdma-hw.cc,
+ *              cnp_received_mlx and below) and NVIDIA's description of dce_tcp_rtt and
+ *              rate_reduce_monitor_period: a CNP sets two flags. Every alphaPeriod alpha = (1 - g)
+ *              alpha + (g if a CNP came in that period, else 0). Every rateDecreaseInterval R_C is
+ *              cut if a CNP came in that interval. Both periods are counted from the first CNP,
+ *              which sets alpha to its initial value and is not itself counted for alpha. So the
+ *              first cut comes one interval after the first CNP. The target follows the rate at a
+ *              cut only if the rate was increased since the last one (clamp_tgt_rate = 0,
+ *              clamp_tgt_rate_after_time_inc = 1).
  *
- * Events due at one instant: timer increase, alpha, cut (the order the artifact's event queue gives). The artifact's
- * first check is 1 ns later than ours, only to have that order. A CNP at the very instant of a check counts for the
- * next one.
+ * Events due at one instant: timer increase, alpha, cut (the order the artifact's event queue
+ * gives). The artifact's first check is 1 ns later than ours, only to have that order. A CNP at the
+ * very instant of a check counts for the next one.
  *
  * Units: picoseconds, bytes, bits per second. Time and bytes must not run backwards over the
  * calls. Rates are kept as doubles and reported rounded to the nearest bit per second.
@@ -39,7 +43,9 @@
 #ifndef RDMA_CORE_DCQCN_RATE_H
 #define RDMA_CORE_DCQCN_RATE_H
 
-#include "law-error.h"
+#include "congestion-control.h"
+#include "hpcc-code-rates.h"
+#include "input-error.h"
 #include "units.h"
 
 #include <algorithm>
@@ -62,24 +68,25 @@ enum class DcqcnReaction
 struct DcqcnParameters
 {
     DcqcnReaction reaction = DcqcnReaction::kPeriodic;
-    double g = 1 / 256.;                                ///< gain of alpha, in (0, 1]
-    double initialAlpha = 1;                            ///< alpha at the first CNP, in [0, 1]
-    Duration alphaPeriod = Microseconds(1);             ///< time between alpha updates (the paper's K)
-    Duration rateDecreaseInterval = Microseconds(4);    ///< at most one cut in this time
-    Duration increaseTimer = Microseconds(300);         ///< time between increases; 0: off
-    Bytes byteCounter{0};                               ///< bytes sent between increases; 0: off
-    uint32_t fastRecoveryThreshold = 1;                 ///< F
-    BitRate additiveIncrease = Mbps(20);                ///< R_AI
-    BitRate hyperIncrease = Mbps(200);                  ///< R_HAI
-    BitRate minimumRate = Mbps(100);                    ///< the rate is not cut below (at most the line rate)
-    bool clampTargetRate = false;                       ///< R_T = R_C at every cut, as eq. (1) has it
-    bool releaseAtLineRate = false;                     ///< forget everything once back at line rate (rpg_max_rate)
-    Duration cnpInterval = Microseconds(4);             ///< least time between a flow's CNPs (the receiver's)
+    double g = 1 / 256.;                             ///< gain of alpha, in (0, 1]
+    double initialAlpha = 1;                         ///< alpha at the first CNP, in [0, 1]
+    Duration alphaPeriod = Microseconds(1);          ///< time between alpha updates (the paper's K)
+    Duration rateDecreaseInterval = Microseconds(4); ///< at most one cut in this time
+    Duration increaseTimer = Microseconds(300);      ///< time between increases; 0: off
+    Bytes byteCounter{0};                            ///< bytes sent between increases; 0: off
+    uint32_t fastRecoveryThreshold = 1;              ///< F
+    BitRate additiveIncrease = Mbps(20);             ///< R_AI
+    BitRate hyperIncrease = Mbps(200);               ///< R_HAI
+    BitRate minimumRate = Mbps(100); ///< the rate is not cut below (at most the line rate)
+    bool clampTargetRate = false;    ///< R_T = R_C at every cut, as eq. (1) has it
+    bool releaseAtLineRate = false;  ///< forget everything once back at line rate (rpg_max_rate)
+    Duration cnpInterval = Microseconds(4); ///< least time between a flow's CNPs (the receiver's)
 };
 
-/// The set the HPCC paper's artifact runs as "DCQCN, Mellanox version" (simulation/run.py and rdma-hw.cc of
-/// alibaba-edu/High-Precision-Congestion-Control): 1 us, 4 us, 300 us, F = 1, R_AI 5 and R_HAI 50 Mb/s per 25 Gb/s.
-/// The minimum rate is the code's default, 100 Mb/s, not run.py's 1 Gb/s, which cannot drain an incast of 128 to 1.
+/// The set the HPCC paper's artifact runs as "DCQCN, Mellanox version" (simulation/run.py and
+/// rdma-hw.cc of alibaba-edu/High-Precision-Congestion-Control): 1 us, 4 us, 300 us, F = 1, R_AI 5
+/// and R_HAI 50 Mb/s per 25 Gb/s. The minimum rate is the code's default, 100 Mb/s, not run.py's 1
+/// Gb/s, which cannot drain an incast of 128 to 1.
 inline DcqcnParameters
 DcqcnHpcc19Vendor(BitRate line)
 {
@@ -89,10 +96,10 @@ DcqcnHpcc19Vendor(BitRate line)
     return p;
 }
 
-/// The SIGCOMM 2015 paper, section 5.3 and table 14, given for 40 Gb/s: g = 1/256, timer 55 us, byte counter 10 MB,
-/// F = 5, R_AI 40 Mb/s, CNPs at least 50 us apart, K = 55 us. R_HAI 200 Mb/s is from the authors' simulator
-/// (bobzhuyb/ns3-rdma, mix/config.txt), the paper gives none; the minimum rate, 100 Mb/s, is assumed. R_AI and
-/// R_HAI scale with the port rate.
+/// The SIGCOMM 2015 paper, section 5.3 and table 14, given for 40 Gb/s: g = 1/256, timer 55 us,
+/// byte counter 10 MB, F = 5, R_AI 40 Mb/s, CNPs at least 50 us apart, K = 55 us. R_HAI 200 Mb/s is
+/// from the authors' simulator (bobzhuyb/ns3-rdma, mix/config.txt), the paper gives none; the
+/// minimum rate, 100 Mb/s, is assumed. R_AI and R_HAI scale with the port rate.
 inline DcqcnParameters
 DcqcnSigcomm15(BitRate line)
 {
@@ -110,13 +117,14 @@ DcqcnSigcomm15(BitRate line)
     return p;
 }
 
-/// Defaults of NVIDIA's adapters at any port rate (mlxconfig dumps; "DCQCN CC Parameters" of the DOCA manual):
-/// rpg_time_reset 300 us, rpg_byte_reset 32767, rpg_threshold 1, rpg_ai_rate 5 Mb/s, rpg_hai_rate 50 Mb/s,
-/// rpg_min_rate 1 Mb/s, dce_tcp_rtt 1 us, rate_reduce_monitor_period 4 us, initial_alpha_value 1023 / 1024,
-/// rpg_gd 11 (alpha is in 1/1024, so the cut is alpha / 2, which rpg_min_dec_fac 50% does not limit further),
-/// rate_to_set_on_first_cnp 0 (no change), clamp_tgt_rate 0, rpg_max_rate 0 (released at line rate).
-/// Two are read in one of two possible ways: dce_tcp_g 1019 is the weight of the old alpha, g = 5 / 1024 (read as the
-/// weight of the new sample it would leave alpha no memory), and rpg_byte_reset is in bytes, as the manual has it
+/// Defaults of NVIDIA's adapters at any port rate (mlxconfig dumps; "DCQCN CC Parameters" of the
+/// DOCA manual): rpg_time_reset 300 us, rpg_byte_reset 32767, rpg_threshold 1, rpg_ai_rate 5 Mb/s,
+/// rpg_hai_rate 50 Mb/s, rpg_min_rate 1 Mb/s, dce_tcp_rtt 1 us, rate_reduce_monitor_period 4 us,
+/// initial_alpha_value 1023 / 1024, rpg_gd 11 (alpha is in 1/1024, so the cut is alpha / 2, which
+/// rpg_min_dec_fac 50% does not limit further), rate_to_set_on_first_cnp 0 (no change),
+/// clamp_tgt_rate 0, rpg_max_rate 0 (released at line rate). Two are read in one of two possible
+/// ways: dce_tcp_g 1019 is the weight of the old alpha, g = 5 / 1024 (read as the weight of the new
+/// sample it would leave alpha no memory), and rpg_byte_reset is in bytes, as the manual has it
 /// (Google's Isekai simulator takes units of 64 B). The CNP spacing of 4 us is assumed.
 inline DcqcnParameters
 DcqcnNvidiaNic(BitRate)
@@ -141,41 +149,48 @@ class DcqcnRate
     /// More than any flow sends: "never by bytes alone".
     static constexpr Bytes kNoBytes{std::numeric_limits<uint64_t>::max()};
 
-    /// What is wrong with these constants. A timer or counter so short that increases are due by the thousand at once is
-    /// refused too: no adapter has one, and each costs a step.
-    static LawError Error(const DcqcnParameters& p)
+    /// What is wrong with these constants. A timer or counter so short that increases are due by
+    /// the thousand at once is refused too: no adapter has one, and each costs a step.
+    static InputError Error(const DcqcnParameters& p)
     {
         if (p.minimumRate.bps == 0)
         {
-            return {"MinimumRate", "is zero"};
+            return ErrorAt("MinimumRate", "is zero");
         }
         if (!(p.g > 0 && p.g <= 1))
         {
-            return {"G", std::to_string(p.g) + " is not in (0, 1]"};
+            return ErrorAt("G", std::to_string(p.g) + " is not in (0, 1]");
         }
         if (!(p.initialAlpha >= 0 && p.initialAlpha <= 1))
         {
-            return {"InitialAlpha", std::to_string(p.initialAlpha) + " is not in [0, 1]"};
+            return ErrorAt("InitialAlpha", std::to_string(p.initialAlpha) + " is not in [0, 1]");
         }
         if (p.alphaPeriod.ps <= 0)
         {
-            return {"AlphaPeriod", ToString(p.alphaPeriod) + " is not above 0"};
+            return ErrorAt("AlphaPeriod", ToString(p.alphaPeriod) + " is not above 0");
         }
-        if (p.rateDecreaseInterval.ps < 0 || (p.reaction == DcqcnReaction::kPeriodic && p.rateDecreaseInterval.ps == 0))
+        if (p.rateDecreaseInterval.ps < 0 ||
+            (p.reaction == DcqcnReaction::kPeriodic && p.rateDecreaseInterval.ps == 0))
         {
-            return {"RateDecreaseInterval", ToString(p.rateDecreaseInterval) + " is not above 0"};
+            return ErrorAt("RateDecreaseInterval",
+                           ToString(p.rateDecreaseInterval) + " is not above 0");
         }
         if (p.increaseTimer.ps < 0 || (p.increaseTimer.ps > 0 && p.increaseTimer < kLeastTimer))
         {
-            return {"IncreaseTimer", ToString(p.increaseTimer) + "; allowed: at least " + ToString(kLeastTimer)};
+            return ErrorAt("IncreaseTimer",
+                           ToString(p.increaseTimer) + "; allowed: at least " +
+                               ToString(kLeastTimer));
         }
         if (p.byteCounter.value > 0 && p.byteCounter < kLeastCounter)
         {
-            return {"ByteCounter", ToString(p.byteCounter) + "; allowed: at least " + ToString(kLeastCounter)};
+            return ErrorAt("ByteCounter",
+                           ToString(p.byteCounter) + "; allowed: at least " +
+                               ToString(kLeastCounter));
         }
         if (p.increaseTimer.ps == 0 && p.byteCounter.value == 0)
         {
-            return {"IncreaseTimer", "it and ByteCounter are both off, so a rate would never recover"};
+            return ErrorAt("IncreaseTimer",
+                           "it and ByteCounter are both off, so a rate would never recover");
         }
         return {};
     }
@@ -243,8 +258,8 @@ class DcqcnRate
         Refresh();
     }
 
-    /// The rate to send at. Costs two comparisons while nothing is due; otherwise one step for each increase that
-    /// fell due, until the rate is back at the line rate.
+    /// The rate to send at. Costs two comparisons while nothing is due; otherwise one step for each
+    /// increase that fell due, until the rate is back at the line rate.
     BitRate At(TimePoint now, Bytes sentSoFar)
     {
         if (now >= m_nextChange || sentSoFar >= m_nextChangeBytes)
@@ -256,16 +271,30 @@ class DcqcnRate
     }
 
     /// The rate of the last At or OnCnp.
-    BitRate Current() const { return m_rate; }
+    BitRate Current() const
+    {
+        return m_rate;
+    }
 
     /// The target rate R_T of the last At or OnCnp, in bits per second.
-    double Target() const { return m_target; }
+    double Target() const
+    {
+        return m_target;
+    }
 
-    /// The earliest time at which At could answer differently by time alone; kNever if it could not.
-    TimePoint NextChange() const { return m_nextChange; }
+    /// The earliest time at which At could answer differently by time alone; kNever if it could
+    /// not.
+    TimePoint NextChange() const
+    {
+        return m_nextChange;
+    }
 
-    /// The least count of bytes sent at which At could answer differently by bytes alone; kNoBytes if none.
-    Bytes NextChangeBytes() const { return m_nextChangeBytes; }
+    /// The least count of bytes sent at which At could answer differently by bytes alone; kNoBytes
+    /// if none.
+    Bytes NextChangeBytes() const
+    {
+        return m_nextChangeBytes;
+    }
 
     /// The congestion estimate at a time not before the last call, if no CNP comes until then.
     double Alpha(TimePoint now) const
@@ -280,10 +309,14 @@ class DcqcnRate
     }
 
     /// True from the first CNP on (with releaseAtLineRate: until the rate is back at line rate).
-    bool Limited() const { return m_active; }
+    bool Limited() const
+    {
+        return m_active;
+    }
 
   private:
-    /// base^n by squaring: the same bits on every machine, and no loop over the periods of a long idle gap.
+    /// base^n by squaring: the same bits on every machine, and no loop over the periods of a long
+    /// idle gap.
     static double Power(double base, int64_t n)
     {
         double result = 1;
@@ -306,7 +339,8 @@ class DcqcnRate
         m_firstCnp = now;
     }
 
-    /// Alpha updates due up to and including `now`: the first with the CNP flag, the others without (eq. 2).
+    /// Alpha updates due up to and including `now`: the first with the CNP flag, the others without
+    /// (eq. 2).
     void AdvanceAlpha(TimePoint now)
     {
         int64_t periods = (now - m_alphaUpdated).ps / m_p.alphaPeriod.ps;
@@ -335,13 +369,15 @@ class DcqcnRate
         m_timerStage = 0;
         m_byteStage = 0;
         m_increaseDue = m_p.increaseTimer.ps > 0 ? when + m_p.increaseTimer : kNever;
-        // Bytes are known at calls only: those sent between a cut and the call that finds it due are not counted.
+        // Bytes are known at calls only: those sent between a cut and the call that finds it due
+        // are not counted.
         m_byteDue = m_p.byteCounter.value > 0 ? sentSoFar + m_p.byteCounter : kNoBytes;
         m_cutDue = kNever;
         m_lastCut = when;
     }
 
-    /// One increase, eqs. (3), (4) and figure 7. Ends the increases when there is nowhere left to go.
+    /// One increase, eqs. (3), (4) and figure 7. Ends the increases when there is nowhere left to
+    /// go.
     void Increase()
     {
         const bool timer = m_p.increaseTimer.ps > 0;
@@ -350,7 +386,8 @@ class DcqcnRate
         const uint32_t least = std::min(timer ? m_timerStage : most, bytes ? m_byteStage : most);
         if (most >= m_p.fastRecoveryThreshold)
         {
-            const BitRate step = least > m_p.fastRecoveryThreshold ? m_p.hyperIncrease : m_p.additiveIncrease;
+            const BitRate step =
+                least > m_p.fastRecoveryThreshold ? m_p.hyperIncrease : m_p.additiveIncrease;
             m_target = std::min(m_line, m_target + static_cast<double>(step.bps));
         }
         m_current = (m_current + m_target) / 2;
@@ -417,6 +454,55 @@ class DcqcnRate
     uint32_t m_timerStage = 0; ///< T
     uint32_t m_byteStage = 0;  ///< BC
 };
+
+enum DcqcnPreset
+{
+    kDcqcnHpcc19Vendor,
+    kDcqcnSigcomm15,
+    kDcqcnNvidiaNic,
+    kDcqcnHpccCode ///< as HPCC's ns-3 code: no CNPs, each ACK echoes its packet's mark instead
+};
+
+/// The constants for a port of rate `line`.
+inline DcqcnParameters
+DcqcnOf(DcqcnPreset preset, BitRate line)
+{
+    return preset == kDcqcnSigcomm15   ? DcqcnSigcomm15(line)
+           : preset == kDcqcnNvidiaNic ? DcqcnNvidiaNic(line)
+                                       : DcqcnHpcc19Vendor(line);
+}
+
+/// Presets of adapters, with the marking that each was published with. NVIDIA's recommended RoCE
+/// configuration of switches: 150 and 1,500 KB at 100 Gb/s, marking probability 100%.
+inline std::vector<CongestionPreset>
+DcqcnAdapterPresets()
+{
+    const BitRate port = Gbps(100);
+    return {{kDcqcnHpcc19Vendor,
+             "hpcc19-vendor",
+             "as in HPCC's published run script (SIGCOMM 2019): alpha 1 us, increase 300 us, CNP 4 "
+             "us; K 400/1600 kB, Pmax 0.2",
+             EcnHpcc19(port)},
+            {kDcqcnSigcomm15,
+             "sigcomm15",
+             "DCQCN's paper, for 40 Gb/s: timers 55 us, CNP 50 us, F = 5, 10 MB, R_AI 40 Mb/s; K "
+             "12.5/500 kB, Pmax 0.01",
+             EcnSigcomm15(port)},
+            {kDcqcnNvidiaNic,
+             "nvidia-nic",
+             "defaults of NVIDIA adapters (mlxconfig): alpha 1 us, increase 300 us, R_AI 5, R_HAI "
+             "50 Mb/s; K 150/1500 kB, Pmax 1",
+             {Bytes(150000), Bytes(1500000), 1}}};
+}
+
+inline const RegisteredCongestionControl kDcqcn{
+    "dcqcn",
+    "DCQCN (Zhu et al., SIGCOMM 2015): rate cut on CNPs for ECN-marked packets; RoCE's usual one",
+    [] {
+        auto presets = DcqcnAdapterPresets();
+        presets.push_back(HpccCodePreset(kDcqcnHpccCode));
+        return presets;
+    }()};
 
 } // namespace rdma
 

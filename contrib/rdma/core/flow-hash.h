@@ -3,11 +3,13 @@
  *
  * ECMP: a hash of the 5-tuple computed once a flow, and the choice each switch makes of it.
  *
- * Every switch mixes the flow's hash with its own seed before choosing. Choosing by the same bits at every tier
- * would send all flows of an upper switch through the same few of its ports (hash polarization).
+ * Every switch mixes the flow's hash with its own seed before choosing. Choosing by the same bits
+ * at every tier would send all flows of an upper switch through the same few of its ports (hash
+ * polarization).
  *
- * The mixers are the published finalizers of MurmurHash3 (A. Appleby, public domain): bijections in which every
- * input bit flips every output bit with a probability close to 1/2. The answers are the same on every machine.
+ * The mixers are the published finalizers of MurmurHash3 (A. Appleby, public domain): bijections in
+ * which every input bit flips every output bit with a probability close to 1/2. The answers are the
+ * same on every machine.
  */
 #ifndef RDMA_CORE_FLOW_HASH_H
 #define RDMA_CORE_FLOW_HASH_H
@@ -62,9 +64,9 @@ FlowHash(const FlowTuple& t)
     return static_cast<uint32_t>(Mix64(mixed) >> 32);
 }
 
-/// The UDP source port of a queue pair: 14 bits of entropy from the two queue pair numbers, in the range 0xC000 to
-/// 0xFFFF that RoCEv2 recommends (InfiniBand Architecture Specification vol. 1, annex A17), so that ECMP spreads the
-/// queue pairs between the same two hosts.
+/// The UDP source port of a queue pair: 14 bits of entropy from the two queue pair numbers, in the
+/// range 0xC000 to 0xFFFF that RoCEv2 recommends (InfiniBand Architecture Specification vol. 1,
+/// annex A17), so that ECMP spreads the queue pairs between the same two hosts.
 constexpr uint16_t
 RoceSourcePort(uint32_t localQueuePair, uint32_t remoteQueuePair)
 {
@@ -72,8 +74,9 @@ RoceSourcePort(uint32_t localQueuePair, uint32_t remoteQueuePair)
     return static_cast<uint16_t>(0xC000 | (Mix64(pair + 0x9e3779b97f4a7c15ULL) >> 50));
 }
 
-/// Which of `n` equal next hops a switch with this seed takes: in [0, n); n must not be 0. A product with n instead of
-/// a division: a few nanoseconds, and no next hop is likelier than another by more than 2^-32.
+/// Which of `n` equal next hops a switch with this seed takes: in [0, n); n must not be 0. A
+/// product with n instead of a division: a few nanoseconds, and no next hop is likelier than
+/// another by more than 2^-32.
 constexpr uint32_t
 EcmpPick(uint32_t flowHash, uint32_t switchSeed, uint32_t n)
 {

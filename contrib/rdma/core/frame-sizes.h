@@ -1,14 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Bytes of a NIC's frames, as numbers that can be set: RoCEv2's by default, another model's where its results are to be
- * reproduced. HPCC's ns-3 code (alibaba-edu/High-Precision-Congestion-Control), for one, has
+ * Bytes of a NIC's frames, as numbers that can be set: RoCEv2's by default, another model's where
+ * its results are to be reproduced. HPCC's ns-3 code
+ * (alibaba-edu/High-Precision-Congestion-Control), for one, has
  *
- *   PPP standing for Ethernet | IPv4 | UDP | sequence number and priority | telemetry          | payload
- *              14                20     8                6                  0, 8 (TIMELY), 42      n
+ *   PPP standing for Ethernet | IPv4 | UDP | sequence number and priority | telemetry     | payload
+ *              14                20     8                6                  0, 8 (TIMELY), 42     n
  *
- * which is 48 B a packet without telemetry; no FCS, preamble or gap; no RETH, immediate data or padding; ACKs and NAKs
- * padded to 60 B; and no work requests that a flow would be cut into.
+ * which is 48 B a packet without telemetry; no FCS, preamble or gap; no RETH, immediate data or
+ * padding; ACKs and NAKs padded to 60 B; and no work requests that a flow would be cut into.
  */
 #ifndef RDMA_CORE_FRAME_SIZES_H
 #define RDMA_CORE_FRAME_SIZES_H
@@ -22,9 +23,11 @@ namespace rdma
 
 struct FrameSizes
 {
-    uint32_t lineOverhead = kPreambleBytes + kInterFrameGapBytes; ///< of wire bytes: never in a buffer
+    uint32_t lineOverhead =
+        kPreambleBytes + kInterFrameGapBytes; ///< of wire bytes: never in a buffer
     /// Wire bytes of a data packet without extension headers and payload.
-    uint32_t dataOverhead = static_cast<uint32_t>(WireBytes(FrameBytes(RoceOpcode::kWriteMiddle, 4)).value) - 4;
+    uint32_t dataOverhead =
+        static_cast<uint32_t>(WireBytes(FrameBytes(RoceOpcode::kWriteMiddle, 4)).value) - 4;
     uint32_t rethBytes = kRethBytes;
     uint32_t immediateBytes = kImmDtBytes;
     uint32_t aethBytes = kAethBytes; ///< of READ responses; those of ACKs are in ackWire
@@ -33,12 +36,17 @@ struct FrameSizes
     uint32_t leastWire = static_cast<uint32_t>(WireBytes(Bytes(kMinimumFrameBytes)).value);
     uint32_t ackWire = static_cast<uint32_t>(WireBytes(kAckFrameBytes).value);
     uint32_t cnpWire = static_cast<uint32_t>(WireBytes(kCnpFrameBytes).value);
-    uint64_t requestBytes = kMaxRequestBytes; ///< a post is cut into requests of this many, a power of two
+    uint64_t requestBytes =
+        kMaxRequestBytes; ///< a post is cut into requests of this many, a power of two
 
     /// \param header frame bytes of a data packet besides extension headers, payload and padding
-    /// \param extensions whether there are RETH, AETH, DETH, immediate data, padding (to the least frame too), and requests of
-    /// 2^31 B at most
-    static constexpr FrameSizes Make(uint32_t lineOverhead, uint32_t header, bool extensions, uint32_t ackFrame, uint32_t cnpFrame)
+    /// \param extensions whether there are RETH, AETH, DETH, immediate data, padding (to the least
+    /// frame too), and requests of 2^31 B at most
+    static constexpr FrameSizes Make(uint32_t lineOverhead,
+                                     uint32_t header,
+                                     bool extensions,
+                                     uint32_t ackFrame,
+                                     uint32_t cnpFrame)
     {
         FrameSizes s;
         s.leastWire = s.leastWire - s.lineOverhead + lineOverhead;
@@ -48,7 +56,8 @@ struct FrameSizes
         s.cnpWire = lineOverhead + cnpFrame;
         if (!extensions)
         {
-            s.rethBytes = s.immediateBytes = s.aethBytes = s.dethBytes = s.padMask = s.leastWire = 0;
+            s.rethBytes = s.immediateBytes = s.aethBytes = s.dethBytes = s.padMask = s.leastWire =
+                0;
             s.requestBytes = 1ULL << 62;
         }
         return s;
@@ -62,8 +71,10 @@ struct FrameSizes
     /// Wire bytes of a packet, but for ACKs, NAKs and CNPs.
     constexpr uint32_t DataWire(RoceOpcode o, uint32_t payload) const
     {
-        const uint32_t wire = dataOverhead + (HasReth(o) ? rethBytes : 0) + (HasImmediate(o) ? immediateBytes : 0) +
-                              (HasAeth(o) ? aethBytes : 0) + (HasDeth(o) ? dethBytes : 0) + ((payload + padMask) & ~padMask);
+        const uint32_t wire = dataOverhead + (HasReth(o) ? rethBytes : 0) +
+                              (HasImmediate(o) ? immediateBytes : 0) +
+                              (HasAeth(o) ? aethBytes : 0) + (HasDeth(o) ? dethBytes : 0) +
+                              ((payload + padMask) & ~padMask);
         return wire < leastWire ? leastWire : wire;
     }
 

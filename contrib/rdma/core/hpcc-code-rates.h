@@ -1,24 +1,29 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How HPCC's ns-3 code reacts, where that is not what the papers have: for those who replay its results, beside the laws
- * of the papers and never instead of them. Facts of alibaba-edu/High-Precision-Congestion-Control and of the fork that
- * the golden runs come from (kwzhao/High-Precision-Congestion-Control, with MAX_RATE), simulation/src/point-to-point/
+ * How HPCC's ns-3 code reacts, where that is not what the papers have: for those who replay its
+ * results, beside the laws of the papers and never instead of them. Facts of
+ * alibaba-edu/High-Precision-Congestion-Control and of the fork that the golden runs come from
+ * (kwzhao/High-Precision-Congestion-Control, with MAX_RATE), simulation/src/point-to-point/
  * model/rdma-hw.cc and simulation/src/network/utils/int-header.h:
  *
- *   all     one rate a flow, in whole bits per second, cut after every step; the window is its share of the fixed one.
- *           Positions: a reaction "once a round trip" comes with the first ACK beyond what had been sent at the last.
- *   HPCC    works on the rate instead of the window, from the port's rate (not MAX_RATE, which bounds the result);
- *           telemetry in units of 128 B and 80 B; queues relative to the fixed window instead of B T.
- *   DCTCP   alpha counts ACKs, over one more packet than were in flight; the rate gains a constant a round trip unless it
- *           was just cut.
- *   TIMELY  once a round trip; a cut is not bounded by MAX_RATE; HAI after five increases of any kind.
+ *   all     one rate a flow, in whole bits per second, cut after every step; the window is its
+ *           share of the fixed one. Positions: a reaction "once a round trip" comes with the first
+ *           ACK beyond what had been sent at the last.
+ *   HPCC    works on the rate instead of the window, from the port's rate (not MAX_RATE, which
+ *           bounds the result); telemetry in units of 128 B and 80 B; queues relative to the fixed
+ *           window instead of B T.
+ *   DCTCP   alpha counts ACKs, over one more packet than were in flight; the rate gains a constant
+ *           a round trip unless it was just cut.
+ *   TIMELY  once a round trip; a cut is not bounded by MAX_RATE; HAI after five increases of any
+ *           kind.
  *
  * DCQCN there is DcqcnRate's kPeriodic. Units: as the laws'.
  */
 #ifndef RDMA_CORE_HPCC_CODE_RATES_H
 #define RDMA_CORE_HPCC_CODE_RATES_H
 
+#include "congestion-control.h"
 #include "telemetry-hop.h"
 #include "units.h"
 
@@ -83,10 +88,13 @@ class HpccCodeRate
             const Hop now = Read(hops[i]);
             const uint64_t time = (now.timeNs - m_last[i].timeNs) & ((1U << 24) - 1);
             const uint64_t sentUnits = (now.bytes - m_last[i].bytes) & ((1U << 20) - 1);
-            const double tx = static_cast<double>(sentUnits) * byteUnit * 8 / (static_cast<double>(time) * 1e-9);
-            const double queue = static_cast<double>(std::min(now.queue, m_last[i].queue)) * 80 * m_p.multiple;
+            const double tx =
+                static_cast<double>(sentUnits) * byteUnit * 8 / (static_cast<double>(time) * 1e-9);
+            const double queue =
+                static_cast<double>(std::min(now.queue, m_last[i].queue)) * 80 * m_p.multiple;
             const double line = now.rate;
-            const double u = tx / line + queue * static_cast<double>(m_limits.maximum) / line / static_cast<double>(m_p.window);
+            const double u = tx / line + queue * static_cast<double>(m_limits.maximum) / line /
+                                             static_cast<double>(m_p.window);
             if (u > largest)
             {
                 largest = u;
@@ -95,7 +103,8 @@ class HpccCodeRate
             m_last[i] = now;
         }
         tau = std::min(tau, m_p.baseRttNs);
-        m_utilization = (m_utilization * static_cast<double>(m_p.baseRttNs - tau) + largest * static_cast<double>(tau)) /
+        m_utilization = (m_utilization * static_cast<double>(m_p.baseRttNs - tau) +
+                         largest * static_cast<double>(tau)) /
                         static_cast<double>(m_p.baseRttNs);
         const double excess = m_utilization / m_p.target;
         const bool multiplicative = excess >= 1 || m_stage >= m_p.miThreshold;
@@ -111,7 +120,10 @@ class HpccCodeRate
         }
     }
 
-    uint64_t Rate() const { return m_rate; }
+    uint64_t Rate() const
+    {
+        return m_rate;
+    }
 
   private:
     struct Hop
@@ -176,7 +188,8 @@ class DctcpCodeRate
         }
         else if (batch)
         {
-            const double share = std::min(1.0, static_cast<double>(m_marks) / static_cast<double>(m_batch));
+            const double share =
+                std::min(1.0, static_cast<double>(m_marks) / static_cast<double>(m_batch));
             m_alpha = (1 - m_p.g) * m_alpha + m_p.g * share;
             m_lastUpdate = sent;
             m_marks = 0;
@@ -188,7 +201,9 @@ class DctcpCodeRate
         }
         if (marked && !m_reduced)
         {
-            m_rate = std::max(m_limits.minimum, static_cast<uint64_t>(static_cast<double>(m_rate) * (1 - m_alpha / 2)));
+            m_rate =
+                std::max(m_limits.minimum,
+                         static_cast<uint64_t>(static_cast<double>(m_rate) * (1 - m_alpha / 2)));
             m_reduced = true;
             m_reduceEnd = sent;
         }
@@ -198,7 +213,10 @@ class DctcpCodeRate
         }
     }
 
-    uint64_t Rate() const { return m_rate; }
+    uint64_t Rate() const
+    {
+        return m_rate;
+    }
 
   private:
     Parameters m_p;
@@ -243,19 +261,23 @@ class TimelyCodeRate
         if (m_lastUpdate != 0)
         {
             const double rtt = static_cast<double>(rttNs);
-            const double difference = (1 - m_p.alpha) * m_difference + m_p.alpha * (rtt - static_cast<double>(m_lastRtt));
+            const double difference =
+                (1 - m_p.alpha) * m_difference + m_p.alpha * (rtt - static_cast<double>(m_lastRtt));
             const double gradient = difference / static_cast<double>(m_p.minRttNs);
             if (rttNs < m_p.tLowNs || (rttNs <= m_p.tHighNs && gradient <= 0))
             {
-                m_rate = std::min(m_limits.maximum, m_current + (m_stage < 5 ? m_p.increase : m_p.hyperIncrease));
+                m_rate = std::min(m_limits.maximum,
+                                  m_current + (m_stage < 5 ? m_p.increase : m_p.hyperIncrease));
                 ++m_stage;
             }
             else
             {
-                const double factor = rttNs > m_p.tHighNs
-                                          ? 1 - m_p.beta * (1 - static_cast<double>(m_p.tHighNs) / rtt)
-                                          : std::max(0.0, 1 - m_p.beta * gradient);
-                m_rate = std::max(m_limits.minimum, static_cast<uint64_t>(static_cast<double>(m_current) * factor));
+                const double factor =
+                    rttNs > m_p.tHighNs
+                        ? 1 - m_p.beta * (1 - static_cast<double>(m_p.tHighNs) / rtt)
+                        : std::max(0.0, 1 - m_p.beta * gradient);
+                m_rate = std::max(m_limits.minimum,
+                                  static_cast<uint64_t>(static_cast<double>(m_current) * factor));
                 m_stage = 0;
             }
             m_current = m_rate;
@@ -268,7 +290,10 @@ class TimelyCodeRate
         }
     }
 
-    uint64_t Rate() const { return m_rate; }
+    uint64_t Rate() const
+    {
+        return m_rate;
+    }
 
   private:
     Parameters m_p;
@@ -280,6 +305,17 @@ class TimelyCodeRate
     uint64_t m_lastUpdate = 0;
     uint32_t m_stage = 0;
 };
+
+/// The preset of the laws that this code has too, DCQCN among them.
+inline CongestionPreset
+HpccCodePreset(int value)
+{
+    return {value,
+            "hpcc-code",
+            "reactions as HPCC's ns-3 code has them, to replay its results (with --compat=hpcc); "
+            "parameters as ns-3 attributes",
+            EcnHpcc19(Gbps(100))};
+}
 
 } // namespace rdma
 

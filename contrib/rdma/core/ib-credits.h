@@ -1,11 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * InfiniBand's credit flow control on one virtual lane of one link direction: InfiniBand Architecture Specification
- * vol. 1, 7.9. Counts are blocks of 64 bytes modulo 4096.
+ * InfiniBand's credit flow control on one virtual lane of one link direction: InfiniBand
+ * Architecture Specification vol. 1, 7.9. Counts are blocks of 64 bytes modulo 4096.
  *
  *        sender                                          receiver
- *   FCTBS  blocks sent since initialization         ABR    blocks received, plus those known to be lost
+ *   FCTBS  blocks sent since initialization         ABR    blocks received, plus those known to be
+ *                                                          lost
  *   CL     the credit limit received last           FCCL = ABR + min(free blocks, 2048)
  *
  *   may send n blocks        (CL - (FCTBS + n)) mod 4096 <= 2048
@@ -13,27 +14,30 @@
  *   a packet is received     ABR += n, and it occupies n blocks until it has left
  *   FCTBS of a flow-control packet comes      ABR := FCTBS
  *
- * The last rule is what returns the credits of a corrupted packet: the receiver never counted it, and since a link keeps
- * order, at the moment the flow-control packet comes every packet that it counts has come or is lost. Lost flow-control
- * packets do no harm: the next one says the same and more. Therefore they are sent again at least every 65,536 symbol
- * times (IbLink::CreditTimeout).
+ * The last rule is what returns the credits of a corrupted packet: the receiver never counted it,
+ * and since a link keeps order, at the moment the flow-control packet comes every packet that it
+ * counts has come or is lost. Lost flow-control packets do no harm: the next one says the same and
+ * more. Therefore they are sent again at least every 65,536 symbol times (IbLink::CreditTimeout).
  *
- * Each end of a link has, for each data VL, a sender and a receiver (IbCreditLane); one flow-control packet carries FCTBS
- * of the end's sender and FCCL of its receiver. VL 15 has none. "init" packets come first: a sender may not send before
- * it has seen a limit, which initialization starts from zero on both sides.
+ * Each end of a link has, for each data VL, a sender and a receiver (IbCreditLane); one
+ * flow-control packet carries FCTBS of the end's sender and FCCL of its receiver. VL 15 has none.
+ * "init" packets come first: a sender may not send before it has seen a limit, which initialization
+ * starts from zero on both sides.
  *
- * Larger credit blocks, for links longer than 2,048 blocks of 64 bytes can fill ("Credit-based flow control for long-haul
- * links", Mellanox, US patent application 2016/0021016, granted as US 9,584,429): packets are counted in blocks of 64
- * bytes on both sides as ever, but FCTBS and FCCL on the wire are the most significant bits of those counts, in blocks
- * that are 2^s times as large (claims 1 and 4). So 2,048 x 2^s blocks can be granted. The limit is rounded down, which
- * costs less than one large block; so is FCTBS, so a loss of less than one large block is found with the next that
- * passes a multiple. The ratio is an integer in the patent; powers of two are what bits can say, and how large it may
- * be is assumed (64: blocks of 4 KiB).
+ * Larger credit blocks, for links longer than 2,048 blocks of 64 bytes can fill ("Credit-based flow
+ * control for long-haul links", Mellanox, US patent application 2016/0021016, granted as US
+ * 9,584,429): packets are counted in blocks of 64 bytes on both sides as ever, but FCTBS and FCCL
+ * on the wire are the most significant bits of those counts, in blocks that are 2^s times as large
+ * (claims 1 and 4). So 2,048 x 2^s blocks can be granted. The limit is rounded down, which costs
+ * less than one large block; so is FCTBS, so a loss of less than one large block is found with the
+ * next that passes a multiple. The ratio is an integer in the patent; powers of two are what bits
+ * can say, and how large it may be is assumed (64: blocks of 4 KiB).
  *
  * Laws, for tests and for checks while running:
  *
- *   occupied <= capacity                                                           (OnReceived says no if it would break)
- *   available + (FCTBS - ABR) + occupied <= capacity         with (FCTBS - ABR) = blocks in flight + lost, not yet known
+ *   occupied <= capacity                                     (OnReceived says no if it would break)
+ *   available + (FCTBS - ABR) + occupied <= capacity         with (FCTBS - ABR) = blocks in flight
+ *                                                            + lost, not yet known
  *   CL never goes back
  *
  * HoldsCredits is the second one (and the first).
@@ -46,10 +50,10 @@
 namespace rdma
 {
 
-constexpr uint32_t kIbCreditModulo = 4096;   ///< of FCTBS, ABR and FCCL
-constexpr uint32_t kIbCreditWindow = 2048;   ///< blocks that can be granted at a time: 128 KiB a VL
+constexpr uint32_t kIbCreditModulo = 4096; ///< of FCTBS, ABR and FCCL
+constexpr uint32_t kIbCreditWindow = 2048; ///< blocks that can be granted at a time: 128 KiB a VL
 
-constexpr uint32_t kIbMostCreditShift = 6;   ///< credit blocks of 64 B x 2^6 = 4 KiB (assumed)
+constexpr uint32_t kIbMostCreditShift = 6; ///< credit blocks of 64 B x 2^6 = 4 KiB (assumed)
 
 /// (a - b) modulo 4096 x 2^shift.
 constexpr uint32_t
@@ -72,7 +76,8 @@ class IbCreditSender
     bool CanSend(uint32_t blocks) const
     {
         const uint32_t window = kIbCreditWindow << m_shift;
-        return m_ready && IbCreditDifference(m_limit, m_sent + blocks, m_shift) <= window && blocks <= window;
+        return m_ready && IbCreditDifference(m_limit, m_sent + blocks, m_shift) <= window &&
+               blocks <= window;
     }
 
     /// Blocks that may be sent now.
@@ -82,11 +87,15 @@ class IbCreditSender
         return m_ready && credit <= kIbCreditWindow << m_shift ? credit : 0;
     }
 
-    /// A packet of this many blocks goes onto the link (whether or not it will arrive). CanSend must have said so.
-    void OnSent(uint32_t blocks) { m_sent = IbCreditDifference(m_sent + blocks, 0, m_shift); }
+    /// A packet of this many blocks goes onto the link (whether or not it will arrive). CanSend
+    /// must have said so.
+    void OnSent(uint32_t blocks)
+    {
+        m_sent = IbCreditDifference(m_sent + blocks, 0, m_shift);
+    }
 
-    /// A flow-control packet with this credit limit came. With large blocks a limit that was rounded down can be behind
-    /// what has been sent already; then there is no credit.
+    /// A flow-control packet with this credit limit came. With large blocks a limit that was
+    /// rounded down can be behind what has been sent already; then there is no credit.
     void OnFlowControl(uint16_t fccl)
     {
         m_limit = IbCreditDifference(uint32_t{fccl} << m_shift, 0, m_shift);
@@ -94,21 +103,39 @@ class IbCreditSender
     }
 
     /// Credit blocks sent since initialization: what a flow-control packet carries.
-    uint16_t Fctbs() const { return static_cast<uint16_t>(m_sent >> m_shift); }
+    uint16_t Fctbs() const
+    {
+        return static_cast<uint16_t>(m_sent >> m_shift);
+    }
 
     /// Blocks of 64 bytes sent since initialization.
-    uint32_t Sent() const { return m_sent; }
+    uint32_t Sent() const
+    {
+        return m_sent;
+    }
 
     /// The credit limit received last, as a flow-control packet carries it.
-    uint16_t Limit() const { return static_cast<uint16_t>(m_limit >> m_shift); }
+    uint16_t Limit() const
+    {
+        return static_cast<uint16_t>(m_limit >> m_shift);
+    }
 
     /// Whether a limit was received since initialization.
-    bool IsReady() const { return m_ready; }
+    bool IsReady() const
+    {
+        return m_ready;
+    }
 
-    uint32_t Shift() const { return m_shift; }
+    uint32_t Shift() const
+    {
+        return m_shift;
+    }
 
     /// The link was initialized again.
-    void Initialize() { *this = IbCreditSender(m_shift); }
+    void Initialize()
+    {
+        *this = IbCreditSender(m_shift);
+    }
 
   private:
     uint32_t m_sent = 0;  ///< FCTBS, blocks of 64 bytes
@@ -129,8 +156,8 @@ class IbCreditReceiver
     {
     }
 
-    /// A packet of this many blocks came in good order. False, and nothing counted, if it has no room: the other side
-    /// sent what it was not allowed to, and the packet has to be dropped.
+    /// A packet of this many blocks came in good order. False, and nothing counted, if it has no
+    /// room: the other side sent what it was not allowed to, and the packet has to be dropped.
     bool OnReceived(uint32_t blocks)
     {
         if (blocks > m_capacity - m_occupied)
@@ -143,10 +170,13 @@ class IbCreditReceiver
     }
 
     /// A packet of this many blocks has left the buffer. Not more than is in it.
-    void OnFreed(uint32_t blocks) { m_occupied -= blocks; }
+    void OnFreed(uint32_t blocks)
+    {
+        m_occupied -= blocks;
+    }
 
-    /// A flow-control packet with this count of the other side's sent blocks came. Returns the blocks that were found
-    /// lost by it: 0 on a link without errors.
+    /// A flow-control packet with this count of the other side's sent blocks came. Returns the
+    /// blocks that were found lost by it: 0 on a link without errors.
     uint32_t OnFlowControl(uint16_t fctbs)
     {
         const uint32_t sent = IbCreditDifference(uint32_t{fctbs} << m_shift, 0, m_shift);
@@ -176,17 +206,37 @@ class IbCreditReceiver
     }
 
     /// The limit told last; 0 before.
-    uint16_t LastAdvertised() const { return m_advertised; }
+    uint16_t LastAdvertised() const
+    {
+        return m_advertised;
+    }
 
     /// Blocks of 64 bytes of credit that the other side has not been told of.
-    uint32_t Unadvertised() const { return IbCreditDifference(Fccl(), m_advertised) << m_shift; }
+    uint32_t Unadvertised() const
+    {
+        return IbCreditDifference(Fccl(), m_advertised) << m_shift;
+    }
 
     /// Adjusted blocks received, of 64 bytes.
-    uint32_t Abr() const { return m_received; }
+    uint32_t Abr() const
+    {
+        return m_received;
+    }
 
-    uint32_t Capacity() const { return m_capacity; }
-    uint32_t Occupied() const { return m_occupied; }
-    uint32_t Free() const { return m_capacity - m_occupied; }
+    uint32_t Capacity() const
+    {
+        return m_capacity;
+    }
+
+    uint32_t Occupied() const
+    {
+        return m_occupied;
+    }
+
+    uint32_t Free() const
+    {
+        return m_capacity - m_occupied;
+    }
 
     /// The link was initialized again; what the buffer holds stays.
     void Initialize()
@@ -231,7 +281,8 @@ struct IbCreditLane
     {
     }
 
-    /// The flow-control packet to send now. It has to keep its place among the data packets of the VL.
+    /// The flow-control packet to send now. It has to keep its place among the data packets of the
+    /// VL.
     IbFlowControl Make(uint8_t vl, IbFlowControlOp op = IbFlowControlOp::kNormal)
     {
         return {op, vl, sender.Fctbs(), receiver.Advertise()};
@@ -252,7 +303,8 @@ struct IbCreditLane
     }
 };
 
-/// Blocks that have been sent but not been counted as received: in flight, or lost and not yet known to be.
+/// Blocks that have been sent but not been counted as received: in flight, or lost and not yet
+/// known to be.
 inline uint32_t
 IbBlocksUnderway(const IbCreditSender& sender, const IbCreditReceiver& receiver)
 {
@@ -264,7 +316,8 @@ inline bool
 HoldsCredits(const IbCreditSender& sender, const IbCreditReceiver& receiver)
 {
     return receiver.Occupied() <= receiver.Capacity() &&
-           sender.Available() + IbBlocksUnderway(sender, receiver) + receiver.Occupied() <= receiver.Capacity();
+           sender.Available() + IbBlocksUnderway(sender, receiver) + receiver.Occupied() <=
+               receiver.Capacity();
 }
 
 } // namespace rdma

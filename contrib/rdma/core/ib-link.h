@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Rates of InfiniBand links: what a lane signals, what its coding leaves, and the names of the speeds.
+ * Rates of InfiniBand links: what a lane signals, what its coding leaves, and the names of the
+ * speeds.
  *
  *           signals (Gb/s a lane)   coding                    carries (Gb/s a lane)    4x
  *   SDR       2.5                   8b/10b                      2                       8
@@ -14,34 +15,39 @@
  *   NDR     106.25   (PAM4)         256b/257b, RS(272, 257)   100                     400
  *   XDR     212.5    (PAM4)         256b/257b, RS(544, 514)   200                     800
  *
- * From HDR on the coding takes 256/257 x 257/272 = 256/257 x 514/544 = 16/17 of the signalling rate. A Reed-Solomon code
- * on top of 64b/66b (EDR with RS(528, 514)) costs nothing more: 66 bits become 64 + 1/4, and the gain pays for the
- * code: 256/257 x 514/528 = 64/66.
+ * From HDR on the coding takes 256/257 x 257/272 = 256/257 x 514/544 = 16/17 of the signalling
+ * rate. A Reed-Solomon code on top of 64b/66b (EDR with RS(528, 514)) costs nothing more: 66 bits
+ * become 64 + 1/4, and the gain pays for the code: 256/257 x 514/528 = 64/66.
  *
- * Rates are exact rationals of bits per second. A lane's symbol is an octet of data with its coding (10 bits of 8b/10b;
- * assumed to mean the same of the other codings), so a symbol time is 8 over the data rate of a lane, whatever the width.
+ * Rates are exact rationals of bits per second. A lane's symbol is an octet of data with its coding
+ * (10 bits of 8b/10b; assumed to mean the same of the other codings), so a symbol time is 8 over
+ * the data rate of a lane, whatever the width.
  *
- * On the line a packet has a start and an end delimiter of one symbol each. Since LRH to ICRC are a multiple of 4 bytes
- * and the VCRC has 2, packet and delimiters fill the columns of 1x, 2x and 4x links; on 8x and 12x links the rest of the
- * last column is filled up. Not counted: skip ordered sets (4 symbols in 4,608 or more: 0.09%) and
- * alignment markers.
+ * On the line a packet has a start and an end delimiter of one symbol each. Since LRH to ICRC are a
+ * multiple of 4 bytes and the VCRC has 2, packet and delimiters fill the columns of 1x, 2x and 4x
+ * links; on 8x and 12x links the rest of the last column is filled up. Not counted: skip ordered
+ * sets (4 symbols in 4,608 or more: 0.09%) and alignment markers.
  *
- * Sources: InfiniBand Architecture Specification vol. 1, 7.9 (65,536 symbol times) and vol. 2, chapters on link
- * and physical layer (delimiters SDP, SLP, EGP, EBP; 8b/10b, widths); "SB7700/SB7790 user manual", Mellanox, rev. 1.7,
- * 4.1.2 (FDR10, FDR, EDR); InfiniBand Trade Association, "InfiniBand roadmap" (rates of HDR, NDR, XDR); IEEE 802.3
- * clauses 91, 119 and 134 (Reed-Solomon codes, 256b/257b); 25G/50G Ethernet Consortium, "Low-latency FEC", 2019
- * (RS(272, 257)); "MLNX-OS User Manual", NVIDIA, v3.11, InfiniBand interface (EDR links have a code only on active cables
- * longer than 30 m and copper longer than 2 m).
+ * Sources: InfiniBand Architecture Specification vol. 1, 7.9 (65,536 symbol times) and vol. 2,
+ * chapters on link and physical layer (delimiters SDP, SLP, EGP, EBP; 8b/10b, widths);
+ * "SB7700/SB7790 user manual", Mellanox, rev. 1.7,
+ * 4.1.2 (FDR10, FDR, EDR); InfiniBand Trade Association, "InfiniBand roadmap" (rates of HDR, NDR,
+ * XDR); IEEE 802.3 clauses 91, 119 and 134 (Reed-Solomon codes, 256b/257b); 25G/50G Ethernet
+ * Consortium, "Low-latency FEC", 2019 (RS(272, 257)); "MLNX-OS User Manual", NVIDIA, v3.11,
+ * InfiniBand interface (EDR links have a code only on active cables longer than 30 m and copper
+ * longer than 2 m).
  *
  * Codes by speed and width. Which there are: mlxlink's source, Mellanox/mstflint@0376ec4,
- * mlxlink/modules/mlxlink_maps.cpp, initFecAndLoopbackMapping: RS(528,514), "LL" RS(271,257), RS(544,514), the same
- * interleaved (two codewords) and "interleaved quad" (four), "Ethernet Consortium LL 50G" RS(272,257+1); and with "PLR",
- * physical-layer retry, RS(544,514), RS(271,257) and RS(272,257+1). What links report: published outputs of mlxlink, of
- * a ConnectX-6 with "IB-HDR", width 2x: "RS-FEC - (544,514) + PLR"; of a ConnectX-7 with "IB-NDR", width 4x:
- * "Ethernet_Consortium_LL_50G_RS_FEC_PLR -(272,257+1)"; of a ConnectX-7 with "IB-EDR", 4x: "Standard LL RS-FEC -
- * RS(271,257)" (an active cable: see above). HDR on one lane is taken as on two, on four lanes as NDR, NDR on other widths
- * as on four; XDR's RS(544,514) is assumed, and so is the time of a decoder. Retry (PLR) costs time only when a codeword
- * is beyond correction, which these links do not have; so it adds no latency here.
+ * mlxlink/modules/mlxlink_maps.cpp, initFecAndLoopbackMapping: RS(528,514), "LL" RS(271,257),
+ * RS(544,514), the same interleaved (two codewords) and "interleaved quad" (four), "Ethernet
+ * Consortium LL 50G" RS(272,257+1); and with "PLR", physical-layer retry, RS(544,514), RS(271,257)
+ * and RS(272,257+1). What links report: published outputs of mlxlink, of a ConnectX-6 with
+ * "IB-HDR", width 2x: "RS-FEC - (544,514) + PLR"; of a ConnectX-7 with "IB-NDR", width 4x:
+ * "Ethernet_Consortium_LL_50G_RS_FEC_PLR -(272,257+1)"; of a ConnectX-7 with "IB-EDR", 4x:
+ * "Standard LL RS-FEC - RS(271,257)" (an active cable: see above). HDR on one lane is taken as on
+ * two, on four lanes as NDR, NDR on other widths as on four; XDR's RS(544,514) is assumed, and so
+ * is the time of a decoder. Retry (PLR) costs time only when a codeword is beyond correction, which
+ * these links do not have; so it adds no latency here.
  */
 #ifndef RDMA_CORE_IB_LINK_H
 #define RDMA_CORE_IB_LINK_H
@@ -81,7 +87,8 @@ struct IbFec
     int64_t decoderPs;     ///< after the whole codeword has come
 };
 
-/// Time of coding and correcting: 37 cycles at 1 GHz, as contributions to IEEE P802.3dj count them. Assumed.
+/// Time of coding and correcting: 37 cycles at 1 GHz, as contributions to IEEE P802.3dj count them.
+/// Assumed.
 constexpr int64_t kIbFecDecoderPs = 37000;
 
 constexpr IbFec kIbNoFec{"none", 0, 0};
@@ -148,9 +155,10 @@ struct IbExactRate
     uint64_t denominator;
 };
 
-constexpr uint32_t kIbDelimiterBytes = 2;             ///< start and end delimiter, one symbol each
-constexpr uint32_t kIbCreditTimeoutSymbols = 65536;   ///< a flow-control packet for each VL at least this often
-constexpr uint8_t kIbWidths[] = {1, 2, 4, 8, 12};     ///< lanes of a link
+constexpr uint32_t kIbDelimiterBytes = 2; ///< start and end delimiter, one symbol each
+constexpr uint32_t kIbCreditTimeoutSymbols =
+    65536; ///< a flow-control packet for each VL at least this often
+constexpr uint8_t kIbWidths[] = {1, 2, 4, 8, 12}; ///< lanes of a link
 
 constexpr bool
 IsIbWidth(uint32_t width)
@@ -172,7 +180,10 @@ struct IbLink
     uint8_t width = 4; ///< one of kIbWidths
 
     /// Bits a second before decoding.
-    constexpr BitRate SignallingRate() const { return BitRate(GenerationOf(speed).signallingBps * width); }
+    constexpr BitRate SignallingRate() const
+    {
+        return BitRate(GenerationOf(speed).signallingBps * width);
+    }
 
     /// Bits of packets and delimiters a second.
     constexpr IbExactRate ExactRate() const
@@ -181,7 +192,8 @@ struct IbLink
         return {g.signallingBps * width * g.codingNumerator, g.codingDenominator};
     }
 
-    /// The same to the nearest bit a second: off by less than 2e-11 of it, and by nothing but for FDR.
+    /// The same to the nearest bit a second: off by less than 2e-11 of it, and by nothing but for
+    /// FDR.
     constexpr BitRate Rate() const
     {
         const IbExactRate r = ExactRate();
@@ -204,18 +216,22 @@ struct IbLink
     }
 
     /// Longest time between two flow-control packets of a VL: 65,536 symbol times.
-    constexpr Duration CreditTimeout() const { return SymbolTimes(kIbCreditTimeoutSymbols); }
+    constexpr Duration CreditTimeout() const
+    {
+        return SymbolTimes(kIbCreditTimeoutSymbols);
+    }
 
-    /// Bytes of line that a packet takes, delimiters and filling of the last column included. `packetBytes` are those
-    /// from LRH to VCRC, or 6 of a flow-control packet.
+    /// Bytes of line that a packet takes, delimiters and filling of the last column included.
+    /// `packetBytes` are those from LRH to VCRC, or 6 of a flow-control packet.
     constexpr uint64_t LineBytes(uint64_t packetBytes) const
     {
         const uint64_t bytes = packetBytes + kIbDelimiterBytes;
         return (bytes + width - 1) / width * width;
     }
 
-    /// What a code adds to the delay of the link: a receiver needs the whole codeword before it can correct, and then
-    /// its decoder's time. The codeword goes over all lanes. Without an argument the generation's usual code.
+    /// What a code adds to the delay of the link: a receiver needs the whole codeword before it can
+    /// correct, and then its decoder's time. The codeword goes over all lanes. Without an argument
+    /// the generation's usual code.
     constexpr Duration FecLatency(const IbFec& fec) const
     {
         if (fec.codewordBits == 0)
@@ -233,15 +249,27 @@ struct IbLink
         return speed == IbSpeed::kHdr && width <= 2 ? kIbRs544 : GenerationOf(speed).fec;
     }
 
-    constexpr Duration FecLatency() const { return FecLatency(Fec()); }
+    constexpr Duration FecLatency() const
+    {
+        return FecLatency(Fec());
+    }
 };
 
-constexpr bool operator==(IbLink a, IbLink b) { return a.speed == b.speed && a.width == b.width; }
-constexpr bool operator!=(IbLink a, IbLink b) { return !(a == b); }
+constexpr bool
+operator==(IbLink a, IbLink b)
+{
+    return a.speed == b.speed && a.width == b.width;
+}
 
-/// What error correction adds to the delay of a link of which only the rate is known. \param nic what links of its rate
-/// are; others are of four lanes, and have no code if no generation has their rate. \param fec of all links; null: the
-/// usual ones
+constexpr bool
+operator!=(IbLink a, IbLink b)
+{
+    return !(a == b);
+}
+
+/// What error correction adds to the delay of a link of which only the rate is known. \param nic
+/// what links of its rate are; others are of four lanes, and have no code if no generation has
+/// their rate. \param fec of all links; null: the usual ones
 inline Duration
 IbFecDelay(BitRate rate, IbLink nic, const IbFec* fec = nullptr)
 {
@@ -285,11 +313,12 @@ constexpr std::array<IbLinkAlias, 12> kIbLinkAliases = {{
 }};
 
 /// What ParseIbLink accepts, for error messages.
-inline constexpr const char* kIbLinkHelp =
-    "SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR (4x), with a width such as EDR-1x, -2x, -4x, -8x or -12x, or "
-    "HDR100, NDR200";
+inline constexpr const char* kIbLinkHelp = "SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR (4x), "
+                                           "with a width such as EDR-1x, -2x, -4x, -8x or -12x, or "
+                                           "HDR100, NDR200";
 
-/// The link of a name, case ignored: "EDR" (4x), "EDR-12x", "HDR100" (2x). Nothing if there is none.
+/// The link of a name, case ignored: "EDR" (4x), "EDR-12x", "HDR100" (2x). Nothing if there is
+/// none.
 inline std::optional<IbLink>
 ParseIbLink(std::string_view name)
 {
@@ -305,7 +334,8 @@ ParseIbLink(std::string_view name)
     if (dash != std::string_view::npos)
     {
         std::string_view digits = name.substr(dash + 1);
-        if (digits.size() < 2 || digits.size() > 3 || std::tolower(static_cast<unsigned char>(digits.back())) != 'x')
+        if (digits.size() < 2 || digits.size() > 3 ||
+            std::tolower(static_cast<unsigned char>(digits.back())) != 'x')
         {
             return std::nullopt;
         }
@@ -335,7 +365,8 @@ ParseIbLink(std::string_view name)
     return std::nullopt;
 }
 
-/// All names that ParseIbLink knows: the generations, the makers' names, every generation in every width.
+/// All names that ParseIbLink knows: the generations, the makers' names, every generation in every
+/// width.
 inline std::vector<std::string>
 IbLinkNames()
 {

@@ -1,23 +1,26 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Arbitration among the data virtual lanes of an output port: InfiniBand Architecture Specification vol. 1, 7.6.9.
+ * Arbitration among the data virtual lanes of an output port: InfiniBand Architecture Specification
+ * vol. 1, 7.6.9.
  *
- * Two tables of up to 64 entries (VL, weight), high and low priority, each a weighted round robin of its own. A weight
- * counts 64-byte units, each packet rounded up to whole ones. The entry in turn sends while its weight is not used up and
- * its VL can send: the last packet may be longer than what is left of the weight, and nothing is carried over to the
- * entry's next turn (neither debt nor rest). Weight 0 is skipped; a VL may stand in several entries and in both tables; a
- * VL in none never sends.
+ * Two tables of up to 64 entries (VL, weight), high and low priority, each a weighted round robin
+ * of its own. A weight counts 64-byte units, each packet rounded up to whole ones. The entry in
+ * turn sends while its weight is not used up and its VL can send: the last packet may be longer
+ * than what is left of the weight, and nothing is carried over to the entry's next turn (neither
+ * debt nor rest). Weight 0 is skipped; a VL may stand in several entries and in both tables; a VL
+ * in none never sends.
  *
- * The high table goes first. After `highLimit` x 4,096 bytes of it (counted as weights are, the last packet whole; 0: one
- * packet; 255: no limit) the low table gets an opportunity: one packet of it, if one can be sent. Then, or if none can,
- * the count starts again; it also does whenever a low packet is sent because no high one can be.
+ * The high table goes first. After `highLimit` x 4,096 bytes of it (counted as weights are, the
+ * last packet whole; 0: one packet; 255: no limit) the low table gets an opportunity: one packet of
+ * it, if one can be sent. Then, or if none can, the count starts again; it also does whenever a low
+ * packet is sent because no high one can be.
  *
- * VL 15 (management) goes before all, then flow-control packets; both are not in here. The arbiter knows eight data VLs; entries of higher VLs are
- * kept in the tables and passed over.
+ * VL 15 (management) goes before all, then flow-control packets; both are not in here. The arbiter
+ * knows eight data VLs; entries of higher VLs are kept in the tables and passed over.
  *
- * Read and written as OpenSM's options have them (its doc/qos-config.txt and doc/QoS_management_in_OpenSM.txt):
- * qos_vlarb_high and qos_vlarb_low "0:64,1:128", qos_high_limit.
+ * Read and written as OpenSM's options have them (its doc/qos-config.txt and
+ * doc/QoS_management_in_OpenSM.txt): qos_vlarb_high and qos_vlarb_low "0:64,1:128", qos_high_limit.
  */
 #ifndef RDMA_CORE_IB_VL_ARBITER_H
 #define RDMA_CORE_IB_VL_ARBITER_H
@@ -34,11 +37,11 @@
 namespace rdma
 {
 
-constexpr uint32_t kIbVls = 8;               ///< data VLs that are modelled: VL 0 to 7
-constexpr uint32_t kIbVlTableEntries = 64;   ///< of a table at most
-constexpr uint8_t kIbHighestDataVl = 14;     ///< of the architecture
-constexpr uint8_t kIbUnlimitedHigh = 255;    ///< limit of high priority: none
-constexpr uint32_t kIbHighLimitBlocks = 64;  ///< 4,096 B in units of 64
+constexpr uint32_t kIbVls = 8;              ///< data VLs that are modelled: VL 0 to 7
+constexpr uint32_t kIbVlTableEntries = 64;  ///< of a table at most
+constexpr uint8_t kIbHighestDataVl = 14;    ///< of the architecture
+constexpr uint8_t kIbUnlimitedHigh = 255;   ///< limit of high priority: none
+constexpr uint32_t kIbHighLimitBlocks = 64; ///< 4,096 B in units of 64
 
 struct IbVlWeight
 {
@@ -78,8 +81,8 @@ struct IbVlTable
 };
 
 /// What ParseIbVlTable accepts, for error messages.
-inline constexpr const char* kIbVlTableHelp =
-    "up to 64 pairs VL:weight such as 0:64,1:128, VL 0 to 14, weight 0 to 255 (in 64 bytes; 0: never)";
+inline constexpr const char* kIbVlTableHelp = "up to 64 pairs VL:weight such as 0:64,1:128, VL 0 "
+                                              "to 14, weight 0 to 255 (in 64 bytes; 0: never)";
 
 /// "0:64,1:128", blanks allowed between; empty is a table without entries. Nothing if malformed.
 inline std::optional<IbVlTable>
@@ -96,7 +99,9 @@ ParseIbVlTable(std::string_view text)
         skip();
         const size_t begin = at;
         uint32_t value = 0;
-        for (; at < text.size() && at < begin + 3 && std::isdigit(static_cast<unsigned char>(text[at])); ++at)
+        for (; at < text.size() && at < begin + 3 &&
+               std::isdigit(static_cast<unsigned char>(text[at]));
+             ++at)
         {
             value = value * 10 + static_cast<uint32_t>(text[at] - '0');
         }
@@ -143,7 +148,8 @@ ToString(const IbVlTable& table)
     std::string text;
     for (uint8_t i = 0; i < table.size; ++i)
     {
-        text += (i ? "," : "") + std::to_string(table.entries[i].vl) + ":" + std::to_string(table.entries[i].weight);
+        text += (i ? "," : "") + std::to_string(table.entries[i].vl) + ":" +
+                std::to_string(table.entries[i].weight);
     }
     return text;
 }
@@ -156,10 +162,13 @@ struct IbVlArbitration
     uint8_t highLimit = 0; ///< in 4,096 bytes; 0: one packet, 255: no limit
 
     /// Bit v: VL v can get a turn.
-    constexpr uint8_t ServedMask() const { return high.Mask() | low.Mask(); }
+    constexpr uint8_t ServedMask() const
+    {
+        return high.Mask() | low.Mask();
+    }
 
-    /// VLs 0 to vls - 1 (at most 8) alike, in the low table, with the greatest weight of whole packets of the largest MTU.
-    /// Assumed.
+    /// VLs 0 to vls - 1 (at most 8) alike, in the low table, with the greatest weight of whole
+    /// packets of the largest MTU. Assumed.
     static constexpr IbVlArbitration Equal(uint32_t vls)
     {
         IbVlArbitration a;
@@ -170,8 +179,8 @@ struct IbVlArbitration
         return a;
     }
 
-    /// OpenSM's defaults (doc/qos-config.txt): VL 0 with weight 4 in the high table, VLs 1 to 14 with
-    /// weight 4 in the low one, limit of high priority 0.
+    /// OpenSM's defaults (doc/qos-config.txt): VL 0 with weight 4 in the high table, VLs 1 to 14
+    /// with weight 4 in the low one, limit of high priority 0.
     static constexpr IbVlArbitration OpenSm()
     {
         IbVlArbitration a;
@@ -191,13 +200,15 @@ class IbVlArbiter
     IbVlArbiter() = default;
 
     explicit IbVlArbiter(const IbVlArbitration& tables)
-        : m_limit(tables.highLimit == kIbUnlimitedHigh ? UINT32_MAX : tables.highLimit * kIbHighLimitBlocks)
+        : m_limit(tables.highLimit == kIbUnlimitedHigh ? UINT32_MAX
+                                                       : tables.highLimit * kIbHighLimitBlocks)
     {
         m_high.Set(tables.high);
         m_low.Set(tables.low);
     }
 
-    /// The VL whose packet goes next, and its turn is charged; -1 if none that can send is in a table.
+    /// The VL whose packet goes next, and its turn is charged; -1 if none that can send is in a
+    /// table.
     ///
     /// \param ready bit v: VL v has a packet, and the credits for it
     /// \param bytes of that packet, LRH to VCRC, by VL; looked at for ready VLs only
@@ -236,7 +247,10 @@ class IbVlArbiter
     }
 
     /// Bit v: VL v can get a turn.
-    uint8_t ServedMask() const { return m_high.mask | m_low.mask; }
+    uint8_t ServedMask() const
+    {
+        return m_high.mask | m_low.mask;
+    }
 
   private:
     /// The round robin of one table. Entries that are never served are left out.
@@ -275,7 +289,10 @@ class IbVlArbiter
             return entries[current].vl;
         }
 
-        void Charge(uint32_t blocks) { left -= static_cast<int32_t>(blocks); }
+        void Charge(uint32_t blocks)
+        {
+            left -= static_cast<int32_t>(blocks);
+        }
     };
 
     Turns m_high;

@@ -1,28 +1,29 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * InfiniBand packets as bytes, for captures: from the LRH to the VCRC, without delimiters. Every field is in network byte
- * order but for the CRCs, which go least significant byte first.
+ * InfiniBand packets as bytes, for captures: from the LRH to the VCRC, without delimiters. Every
+ * field is in network byte order but for the CRCs, which go least significant byte first.
  *
  *   data          LRH | GRH | BTH | DETH | RETH | ImmDt | AETH | payload | pad | ICRC | VCRC
  *   flow control  Op 4 bits, FCTBS 12 | VL 4, FCCL 12 | CRC 16
  *
- * ICRC: Ethernet's CRC-32 (icrc.h) from LRH to padding, with ones in place of what switches and routers change: without
- * a GRH the LRH's VL, with a GRH the whole LRH and the GRH's traffic class, flow label and hop limit; in both the BTH's
- * fifth byte (FECN, BECN and six reserved bits). VCRC and the CRC of flow-control packets: CRC-16 with polynomial 0x100B,
- * bits reflected, all ones before and inverted after, over everything before it.
+ * ICRC: Ethernet's CRC-32 (icrc.h) from LRH to padding, with ones in place of what switches and
+ * routers change: without a GRH the LRH's VL, with a GRH the whole LRH and the GRH's traffic class,
+ * flow label and hop limit; in both the BTH's fifth byte (FECN, BECN and six reserved bits). VCRC
+ * and the CRC of flow-control packets: CRC-16 with polynomial 0x100B, bits reflected, all ones
+ * before and inverted after, over everything before it.
  *
- * Two link types of pcap files hold them. 247 (LINKTYPE_INFINIBAND) is the bare packet and knows no flow-control packets;
- * Wireshark 4.0 does not read it. 197 (LINKTYPE_ERF), the format of Endace's capture cards and of Mellanox's ibdump, has
- * a header of 16 bytes before each record with its type, 21 for packets and 25 for link packets, and a time in 2^-32 s;
- * Wireshark reads it.
+ * Two link types of pcap files hold them. 247 (LINKTYPE_INFINIBAND) is the bare packet and knows no
+ * flow-control packets; Wireshark 4.0 does not read it. 197 (LINKTYPE_ERF), the format of Endace's
+ * capture cards and of Mellanox's ibdump, has a header of 16 bytes before each record with its
+ * type, 21 for packets and 25 for link packets, and a time in 2^-32 s; Wireshark reads it.
  *
  * The payload is a pattern, not data: byte i of a packet's payload is i mod 256; padding is zero.
  *
- * Sources: InfiniBand Architecture Specification vol. 1, 7.7 (LRH), 7.8.1 (ICRC), 7.8.2 (VCRC), 7.9.4 (flow-control
- * packet), 8.3 (GRH), 9.2 (BTH), annex A10 (FECN, BECN, CN packet with opcode 0x80); tcpdump.org, "Link-layer header
- * types"; Endace, "ERF types reference guide" (16 bytes: timestamp, type, flags, record length, loss counter or color,
- * wire length).
+ * Sources: InfiniBand Architecture Specification vol. 1, 7.7 (LRH), 7.8.1 (ICRC), 7.8.2 (VCRC),
+ * 7.9.4 (flow-control packet), 8.3 (GRH), 9.2 (BTH), annex A10 (FECN, BECN, CN packet with opcode
+ * 0x80); tcpdump.org, "Link-layer header types"; Endace, "ERF types reference guide" (16 bytes:
+ * timestamp, type, flags, record length, loss counter or color, wire length).
  */
 #ifndef RDMA_CORE_IB_WIRE_H
 #define RDMA_CORE_IB_WIRE_H
@@ -43,11 +44,12 @@ namespace rdma
 {
 
 constexpr uint32_t kLinkTypeInfiniband = 247; ///< of a pcap file: bare packets
-constexpr uint32_t kLinkTypeErf = 197;        ///< of a pcap file: packets behind a header that names their type
-constexpr uint8_t kIbCnOpcode = 0x80;         ///< of a CN packet; RoCEv2's CNP has 0x81
-constexpr uint8_t kLnhLocal = 2;              ///< link next header: BTH
-constexpr uint8_t kLnhGlobal = 3;             ///< link next header: GRH
-constexpr uint8_t kGrhNextHeader = 0x1b;      ///< of a GRH before a BTH
+constexpr uint32_t kLinkTypeErf =
+    197; ///< of a pcap file: packets behind a header that names their type
+constexpr uint8_t kIbCnOpcode = 0x80;    ///< of a CN packet; RoCEv2's CNP has 0x81
+constexpr uint8_t kLnhLocal = 2;         ///< link next header: BTH
+constexpr uint8_t kLnhGlobal = 3;        ///< link next header: GRH
+constexpr uint8_t kGrhNextHeader = 0x1b; ///< of a GRH before a BTH
 constexpr uint16_t kPermissiveLid = 0xffff;
 
 using IbGid = std::array<uint8_t, 16>;
@@ -110,8 +112,15 @@ class FieldReader
         return value;
     }
 
-    const uint8_t* At() const { return m_at; }
-    void Skip(size_t n) { m_at += n; }
+    const uint8_t* At() const
+    {
+        return m_at;
+    }
+
+    void Skip(size_t n)
+    {
+        m_at += n;
+    }
 
   private:
     const uint8_t* m_at;
@@ -119,7 +128,8 @@ class FieldReader
 
 } // namespace detail
 
-/// The VCRC over `length` bytes (LRH to ICRC), or the CRC of a flow-control packet over its first four.
+/// The VCRC over `length` bytes (LRH to ICRC), or the CRC of a flow-control packet over its first
+/// four.
 inline uint16_t
 IbVcrc(const uint8_t* data, size_t length)
 {
@@ -131,8 +141,8 @@ IbVcrc(const uint8_t* data, size_t length)
     return static_cast<uint16_t>(~crc);
 }
 
-/// The ICRC of a packet from its LRH to the end of its padding; `length` is at least that of LRH, GRH if the LRH says
-/// so, and BTH.
+/// The ICRC of a packet from its LRH to the end of its padding; `length` is at least that of LRH,
+/// GRH if the LRH says so, and BTH.
 inline uint32_t
 IbIcrc(const uint8_t* packet, size_t length)
 {
@@ -167,8 +177,8 @@ EncodedIbBytes(const IbFields& f)
     return static_cast<size_t>(IbPacketBytes(f.opcode, f.payload, f.global).value);
 }
 
-/// Writes the packet and returns its length. Throws std::length_error if it is longer than `capacity` or than an
-/// InfiniBand packet can be.
+/// Writes the packet and returns its length. Throws std::length_error if it is longer than
+/// `capacity` or than an InfiniBand packet can be.
 inline size_t
 EncodeIb(const IbFields& f, uint8_t* buffer, size_t capacity)
 {
@@ -217,8 +227,8 @@ EncodeIb(const IbFields& f, uint8_t* buffer, size_t capacity)
     return length;
 }
 
-/// Reads a packet that EncodeIb or a capture wrote. Nothing if it is cut short, its lengths contradict each other, a CRC
-/// is wrong, or its transport is not one of RoceOpcode's.
+/// Reads a packet that EncodeIb or a capture wrote. Nothing if it is cut short, its lengths
+/// contradict each other, a CRC is wrong, or its transport is not one of RoceOpcode's.
 inline std::optional<IbFields>
 DecodeIb(const uint8_t* packet, size_t length)
 {
@@ -235,8 +245,8 @@ DecodeIb(const uint8_t* packet, size_t length)
     f.slid = static_cast<uint16_t>(lrh);
     const uint8_t next = lrh >> 48 & 3;
     f.global = next == kLnhGlobal;
-    if ((lrh >> 56 & 0xf) != 0 || next < kLnhLocal || (lrh >> 16 & 0x7ff) * 4 + kVcrcBytes != length ||
-        length < IbHeaderBytes(f.global))
+    if ((lrh >> 56 & 0xf) != 0 || next < kLnhLocal ||
+        (lrh >> 16 & 0x7ff) * 4 + kVcrcBytes != length || length < IbHeaderBytes(f.global))
     {
         return std::nullopt;
     }
@@ -246,7 +256,8 @@ DecodeIb(const uint8_t* packet, size_t length)
         f.trafficClass = static_cast<uint8_t>(head >> 52);
         f.flowLabel = head >> 32 & 0xfffff;
         f.hopLimit = static_cast<uint8_t>(head);
-        if (head >> 60 != 6 || (head >> 16 & 0xffff) != length - kLrhBytes - kGrhBytes - kVcrcBytes ||
+        if (head >> 60 != 6 ||
+            (head >> 16 & 0xffff) != length - kLrhBytes - kGrhBytes - kVcrcBytes ||
             (head >> 8 & 0xff) != kGrhNextHeader)
         {
             return std::nullopt;
@@ -258,7 +269,8 @@ DecodeIb(const uint8_t* packet, size_t length)
     }
     const uint8_t opcode = static_cast<uint8_t>(r.Get<1>());
     f.opcode = opcode == kIbCnOpcode ? RoceOpcode::kCnp : static_cast<RoceOpcode>(opcode);
-    if (opcode != kIbCnOpcode && opcode > static_cast<uint8_t>(RoceOpcode::kAcknowledge) && !IsDatagram(f.opcode))
+    if (opcode != kIbCnOpcode && opcode > static_cast<uint8_t>(RoceOpcode::kAcknowledge) &&
+        !IsDatagram(f.opcode))
     {
         return std::nullopt;
     }
@@ -303,10 +315,12 @@ DecodeIb(const uint8_t* packet, size_t length)
         f.msn = static_cast<uint32_t>(r.Get<3>());
     }
     const uint8_t* const end = packet + length;
-    const uint32_t icrc = end[-6] | static_cast<uint32_t>(end[-5]) << 8 | static_cast<uint32_t>(end[-4]) << 16 |
+    const uint32_t icrc = end[-6] | static_cast<uint32_t>(end[-5]) << 8 |
+                          static_cast<uint32_t>(end[-4]) << 16 |
                           static_cast<uint32_t>(end[-3]) << 24;
     const uint32_t vcrc = end[-2] | static_cast<uint32_t>(end[-1]) << 8;
-    if (icrc != IbIcrc(packet, length - kIcrcBytes - kVcrcBytes) || vcrc != IbVcrc(packet, length - kVcrcBytes))
+    if (icrc != IbIcrc(packet, length - kIcrcBytes - kVcrcBytes) ||
+        vcrc != IbVcrc(packet, length - kVcrcBytes))
     {
         return std::nullopt;
     }
@@ -376,16 +390,20 @@ PutErfHeader(uint8_t* buffer, uint8_t type, TimePoint when, size_t bytes, uint8_
     w.Put<2>(bytes);
 }
 
-/// Bytes of the record of a flow-control packet: its 6 are filled up with zeros to 48. Wireshark 4.0 reads the fields
-/// rightly but also takes the packet for an LRH to fill its address columns, and calls it malformed if the LRH and GRH
-/// that the count's last bits may announce are not there.
+/// Bytes of the record of a flow-control packet: its 6 are filled up with zeros to 48. Wireshark
+/// 4.0 reads the fields rightly but also takes the packet for an LRH to fill its address columns,
+/// and calls it malformed if the LRH and GRH that the count's last bits may announce are not there.
 constexpr size_t kErfFlowControlBytes = kErfHeaderBytes + kLrhBytes + kGrhBytes;
 
 /// Writes the record of a flow-control packet, header included.
 inline void
 PutErfFlowControl(uint8_t* buffer, TimePoint when, const IbFlowControl& f, uint8_t interface = 0)
 {
-    PutErfHeader(buffer, kErfInfinibandLink, when, kErfFlowControlBytes - kErfHeaderBytes, interface);
+    PutErfHeader(buffer,
+                 kErfInfinibandLink,
+                 when,
+                 kErfFlowControlBytes - kErfHeaderBytes,
+                 interface);
     const IbFlowControlBytes packet = EncodeIbFlowControl(f);
     std::memset(buffer + kErfHeaderBytes, 0, kErfFlowControlBytes - kErfHeaderBytes);
     std::memcpy(buffer + kErfHeaderBytes, packet.data(), packet.size());

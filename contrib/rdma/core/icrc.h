@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The invariant CRC of RoCEv2 over IPv4: Ethernet's CRC-32 (IEEE 802.3 clause 3.2.9: polynomial 0x04C11DB7, bits
- * reflected, all ones before and inverted after) over everything from the IPv4 header to the padding, with what
- * routers change replaced by ones (InfiniBand Architecture Specification vol. 1, 7.8.1 and annex A17):
+ * The invariant CRC of RoCEv2 over IPv4: Ethernet's CRC-32 (IEEE 802.3 clause 3.2.9: polynomial
+ * 0x04C11DB7, bits reflected, all ones before and inverted after) over everything from the IPv4
+ * header to the padding, with what routers change replaced by ones (InfiniBand Architecture
+ * Specification vol. 1, 7.8.1 and annex A17):
  *
- *   8 bytes of ones (in place of the InfiniBand LRH), IPv4 with type of service, time to live and header checksum all
- *   ones, UDP with the checksum all ones, BTH with its fifth byte (FECN, BECN, 6 reserved bits) all ones, the rest.
+ *   8 bytes of ones (in place of the InfiniBand LRH), IPv4 with type of service, time to live and
+ *   header checksum all ones, UDP with the checksum all ones, BTH with its fifth byte (FECN, BECN,
+ *   6 reserved bits) all ones, the rest.
  *
  * On the wire the least significant byte comes first, as in Ethernet's FCS.
  */
@@ -26,7 +28,8 @@ namespace detail
 
 using Crc32Tables = std::array<std::array<uint32_t, 256>, 8>;
 
-/// Table k holds the CRC of each byte followed by k bytes of zeros, so that eight bytes are taken at once.
+/// Table k holds the CRC of each byte followed by k bytes of zeros, so that eight bytes are taken
+/// at once.
 constexpr Crc32Tables
 MakeCrc32Tables()
 {
@@ -65,10 +68,10 @@ class Crc32
         uint32_t crc = m_crc;
         for (; length >= 8; data += 8, length -= 8)
         {
-            crc ^= data[0] | static_cast<uint32_t>(data[1]) << 8 | static_cast<uint32_t>(data[2]) << 16 |
-                   static_cast<uint32_t>(data[3]) << 24;
-            crc = t[7][crc & 0xff] ^ t[6][crc >> 8 & 0xff] ^ t[5][crc >> 16 & 0xff] ^ t[4][crc >> 24] ^ t[3][data[4]] ^
-                  t[2][data[5]] ^ t[1][data[6]] ^ t[0][data[7]];
+            crc ^= data[0] | static_cast<uint32_t>(data[1]) << 8 |
+                   static_cast<uint32_t>(data[2]) << 16 | static_cast<uint32_t>(data[3]) << 24;
+            crc = t[7][crc & 0xff] ^ t[6][crc >> 8 & 0xff] ^ t[5][crc >> 16 & 0xff] ^
+                  t[4][crc >> 24] ^ t[3][data[4]] ^ t[2][data[5]] ^ t[1][data[6]] ^ t[0][data[7]];
         }
         for (; length > 0; ++data, --length)
         {
@@ -77,14 +80,17 @@ class Crc32
         m_crc = crc;
     }
 
-    uint32_t Value() const { return ~m_crc; }
+    uint32_t Value() const
+    {
+        return ~m_crc;
+    }
 
   private:
     uint32_t m_crc = 0xffffffffU;
 };
 
-/// The ICRC of a RoCEv2 packet from its IPv4 header (without options) to the end of its padding; `length` is without
-/// the ICRC and at least the 40 bytes of IPv4, UDP and BTH.
+/// The ICRC of a RoCEv2 packet from its IPv4 header (without options) to the end of its padding;
+/// `length` is without the ICRC and at least the 40 bytes of IPv4, UDP and BTH.
 inline uint32_t
 RoceIcrc(const uint8_t* ipv4, size_t length)
 {

@@ -1,29 +1,34 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Completion time on an idle path, exactly: store-and-forward links in a row, frames sent back to back.
+ * Completion time on an idle path, exactly: store-and-forward links in a row, frames sent back to
+ * back.
  *
  * Frame j leaves link i (0-based) completely at
  *
  *   F(i, j) = max( F(i-1, j) + delay(i-1) + pipeline(i-1),  F(i, j-1) ) + s(i, j)
  *
- * with s the serialization time of its wire bytes, rounded to picoseconds frame by frame as the simulator does it, and
- * F(0, 0) = 0. That is a recurrence in (max, +): F(i, j) is the heaviest of the monotone walks through the grid of
- * links x frames. Over n equal frames that enter at link k with link k free at x(k), the heaviest walk to link i
- * crosses every link once and spends its other n - 1 steps on the slowest, so
+ * with s the serialization time of its wire bytes, rounded to picoseconds frame by frame as the
+ * simulator does it, and F(0, 0) = 0. That is a recurrence in (max, +): F(i, j) is the heaviest of
+ * the monotone walks through the grid of links x frames. Over n equal frames that enter at link k
+ * with link k free at x(k), the heaviest walk to link i crosses every link once and spends its
+ * other n - 1 steps on the slowest, so
  *
- *   F(i, n) = max over k <= i of  x(k) + sum s(k..i) + (n - 1) max s(k..i) + sum of delays and pipelines (k..i-1)
+ *   F(i, n) = max over k <= i of  x(k) + sum s(k..i) + (n - 1) max s(k..i) + sum of delays and
+ *                                 pipelines (k..i-1)
  *
  * and a run of any length costs O(links^2).
  *
- * A node that cuts through passes a frame on from its first bit on: then the link before it adds no s to the crossing,
+ * A node that cuts through passes a frame on from its first bit on: then the link before it adds no
+ * s to the crossing,
  *
  *   F(i, j) = max( F(i-1, j) - s(i-1, j) + delay(i-1) + pipeline(i-1),  F(i, j-1) ) + s(i, j)
  *
  * but to a link that is faster it has to wait for the last bit, as if it stored and forwarded.
  *
- * Acknowledged at the sender: the path goes on with the links back, which carry an ACK where the others carry the frame.
- * A frame without an ACK takes no time there and, being ahead of what comes after it, holds nothing up.
+ * Acknowledged at the sender: the path goes on with the links back, which carry an ACK where the
+ * others carry the frame. A frame without an ACK takes no time there and, being ahead of what comes
+ * after it, holds nothing up.
  */
 #ifndef RDMA_CORE_IDEAL_COMPLETION_H
 #define RDMA_CORE_IDEAL_COMPLETION_H
@@ -44,11 +49,14 @@ namespace rdma
 struct PathLink
 {
     BitRate rate;
-    Duration delay;    ///< propagation
-    Duration pipeline; ///< latency of the node behind the link, before it can send on; 0 at the receiver
-    Duration timeUnit{1}; ///< serialization times are cut to multiples of this; at 1 ps they are rounded
+    Duration delay; ///< propagation
+    Duration
+        pipeline; ///< latency of the node behind the link, before it can send on; 0 at the receiver
+    Duration timeUnit{
+        1}; ///< serialization times are cut to multiples of this; at 1 ps they are rounded
     bool carriesAcks = false; ///< a link back to the sender
-    bool cutThrough = false;  ///< the node behind the link passes frames on to links that are not faster
+    bool cutThrough =
+        false; ///< the node behind the link passes frames on to links that are not faster
 };
 
 /// Equal frames in a row.
@@ -59,9 +67,9 @@ struct FrameRun
     Bytes ackWireBytes; ///< of the ACK of each, on links that carry ACKs; 0: none
 };
 
-/// From the start of sending the first frame to the delivery of the last one (end of its occupancy of the last link,
-/// propagation and the last pipeline included). Zero if there is nothing to send. Throws std::invalid_argument
-/// for a path without links or a link without rate.
+/// From the start of sending the first frame to the delivery of the last one (end of its occupancy
+/// of the last link, propagation and the last pipeline included). Zero if there is nothing to send.
+/// Throws std::invalid_argument for a path without links or a link without rate.
 inline Duration
 IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& runs)
 {
@@ -91,7 +99,9 @@ IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& 
         for (size_t i = 0; i < links; ++i)
         {
             serialization[i] =
-                SerializationTime(path[i].carriesAcks ? run.ackWireBytes : run.wireBytes, path[i].rate, path[i].timeUnit);
+                SerializationTime(path[i].carriesAcks ? run.ackWireBytes : run.wireBytes,
+                                  path[i].rate,
+                                  path[i].timeUnit);
             next[i] = Duration(0);
         }
         for (size_t k = 0; k < links; ++k)
@@ -101,9 +111,13 @@ IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& 
             for (size_t i = k; i < links; ++i)
             {
                 slowest = std::max(slowest, serialization[i]);
-                next[i] = std::max(next[i], crossing + slowest * static_cast<int64_t>(run.count - 1) + serialization[i]);
-                const bool passedOn = path[i].cutThrough && i + 1 < links && path[i + 1].rate.bps <= path[i].rate.bps;
-                crossing += path[i].delay + path[i].pipeline + (passedOn ? Duration(0) : serialization[i]);
+                next[i] = std::max(next[i],
+                                   crossing + slowest * static_cast<int64_t>(run.count - 1) +
+                                       serialization[i]);
+                const bool passedOn =
+                    path[i].cutThrough && i + 1 < links && path[i + 1].rate.bps <= path[i].rate.bps;
+                crossing +=
+                    path[i].delay + path[i].pipeline + (passedOn ? Duration(0) : serialization[i]);
             }
         }
         freeAt.swap(next);
@@ -114,11 +128,15 @@ IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& 
 namespace detail
 {
 
-/// The frames of a message cut into requests of 2^31 B (or what `sizes` says) and packets of the MTU; the opcode of each packet is
-/// opcodeOf(first, last, with immediate).
+/// The frames of a message cut into requests of 2^31 B (or what `sizes` says) and packets of the
+/// MTU; the opcode of each packet is opcodeOf(first, last, with immediate).
 template <typename OpcodeOf>
 std::vector<FrameRun>
-MessageRuns(Bytes message, uint32_t mtu, bool withImmediate, const FrameSizes& sizes, OpcodeOf opcodeOf)
+MessageRuns(Bytes message,
+            uint32_t mtu,
+            bool withImmediate,
+            const FrameSizes& sizes,
+            OpcodeOf opcodeOf)
 {
     if (mtu == 0)
     {
@@ -160,9 +178,10 @@ MessageRuns(Bytes message, uint32_t mtu, bool withImmediate, const FrameSizes& s
 
 } // namespace detail
 
-/// The frames of an RDMA WRITE of `message` bytes in the order they are sent: requests of 2^31 B (the last one
-/// shorter), each cut to the MTU. An immediate goes with the last request. A message of 0 bytes is one packet.
-/// `sizes` may have other headers and longer requests. Throws std::invalid_argument for an MTU of zero, as all of these.
+/// The frames of an RDMA WRITE of `message` bytes in the order they are sent: requests of 2^31 B
+/// (the last one shorter), each cut to the MTU. An immediate goes with the last request. A message
+/// of 0 bytes is one packet. `sizes` may have other headers and longer requests. Throws
+/// std::invalid_argument for an MTU of zero, as all of these.
 inline std::vector<FrameRun>
 RoceWriteRuns(Bytes message, uint32_t mtu, bool withImmediate = false, const FrameSizes& sizes = {})
 {
@@ -185,8 +204,8 @@ RoceReadResponseRuns(Bytes message, uint32_t mtu, const FrameSizes& sizes = {})
     });
 }
 
-/// Gives every frame an ACK, or the last one only if there is one for several packets. (An ACK before the last one can
-/// hold the last one up, by less than its own length: left out.)
+/// Gives every frame an ACK, or the last one only if there is one for several packets. (An ACK
+/// before the last one can hold the last one up, by less than its own length: left out.)
 inline void
 AddAcks(std::vector<FrameRun>& runs, Bytes ackWire, bool everyFrame)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The name of a list that a misspelt one is nearest to, for error messages: by Levenshtein's distance (V. Levenshtein,
- * "Binary codes capable of correcting deletions, insertions and reversals", 1966), upper and lower case alike.
+ * The name of a list that a misspelt one is nearest to, for error messages: by its letters, or,
+ * where these differ too much, by its words.
  */
 #ifndef RDMA_CORE_NEAREST_NAME_H
 #define RDMA_CORE_NEAREST_NAME_H
@@ -22,51 +22,145 @@ inline bool
 SameName(std::string_view a, std::string_view b)
 {
     return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-               return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+               return std::tolower(static_cast<unsigned char>(x)) ==
+                      std::tolower(static_cast<unsigned char>(y));
            });
 }
 
-/// Insertions, deletions and replacements of single characters that make `a` to `b`, case ignored.
+/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, upper and
+/// lower case being the same (optimal string alignment). Time and memory grow with the product of
+/// the lengths.
 inline size_t
-NameDistance(std::string_view a, std::string_view b)
+EditDistance(std::string_view a, std::string_view b)
 {
-    std::vector<size_t> row(b.size() + 1);
-    for (size_t j = 0; j <= b.size(); ++j)
+    const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+    const size_t width = b.size() + 1;
+    std::vector<size_t> d((a.size() + 1) * width);
+    for (size_t i = 0; i <= a.size(); ++i)
     {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= a.size(); ++i)
-    {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.size(); ++j)
+        for (size_t j = 0; j < width; ++j)
         {
-            const size_t replaced = diagonal + (SameName(a.substr(i - 1, 1), b.substr(j - 1, 1)) ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+            if (i == 0 || j == 0)
+            {
+                d[i * width + j] = i + j;
+                continue;
+            }
+            const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+            size_t best = std::min({d[(i - 1) * width + j] + 1,
+                                    d[i * width + j - 1] + 1,
+                                    d[(i - 1) * width + j - 1] + (same ? 0 : 1)});
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                lower(a[i - 2]) == lower(b[j - 1]))
+            {
+                best = std::min(best, d[(i - 2) * width + j - 2] + 1);
+            }
+            d[i * width + j] = best;
         }
     }
-    return row[b.size()];
+    return d.back();
 }
 
-/// The nearest of `names`, the first of several; empty if none is near: farther than 2 or a third of the name's length
-/// (the greater), or nothing in common.
+/// The name nearest to `name`, or "" if none is near enough to be what was meant: at most a third
+/// of its letters (and at least two) may differ, or one begins with the other. Ties go to the
+/// first.
 inline std::string
 NearestName(std::string_view name, const std::vector<std::string>& names)
 {
-    constexpr size_t kLongest = 100; // longer is no misspelt name, and would only cost time
-    std::string best;
+    // A longer text than this is no misspelt name, and would only cost time.
+    constexpr size_t kLongest = 100;
     if (name.empty() || name.size() > kLongest)
+    {
+        return {};
+    }
+    std::string best;
+    size_t bestDistance = std::max<size_t>(2, name.size() / 3) + 1;
+    for (const std::string& candidate : names)
+    {
+        if (candidate.size() > kLongest)
+        {
+            continue;
+        }
+        const size_t distance = EditDistance(name, candidate);
+        if (distance < bestDistance && distance < std::max(name.size(), candidate.size()))
+        {
+            best = candidate;
+            bestDistance = distance;
+        }
+    }
+    if (best.empty() && name.size() >= 3)
+    {
+        for (const std::string& candidate : names)
+        {
+            const size_t common = std::min(name.size(), candidate.size());
+            if (common >= 3 &&
+                EditDistance(name.substr(0, common), candidate.substr(0, common)) == 0)
+            {
+                return candidate;
+            }
+        }
+    }
+    return best;
+}
+
+/// "MinRate" as Min, Rate: a word begins with a capital letter behind a small one.
+inline std::vector<std::string_view>
+NameWords(std::string_view name)
+{
+    const auto upper = [&](size_t i) {
+        return std::isupper(static_cast<unsigned char>(name[i])) != 0;
+    };
+    std::vector<std::string_view> words;
+    size_t begin = 0;
+    for (size_t i = 1; i <= name.size(); ++i)
+    {
+        if (i == name.size() || (upper(i) && !upper(i - 1)))
+        {
+            words.push_back(name.substr(begin, i - begin));
+            begin = i;
+        }
+    }
+    return words;
+}
+
+/// The one of `names` that has most words of `name`, in any order, the first of several: for names
+/// that are too far for NearestName, "MinRate" of MinimumRate or "Bandwidth" of PcieBandwidth.
+/// Words are the same if one begins the other (three letters at least). Empty if not half of all
+/// words of both are the same.
+inline std::string
+NearestByWords(std::string_view name, const std::vector<std::string>& names)
+{
+    constexpr size_t kLongest = 100;
+    constexpr size_t kLeast = 3;
+    std::string best;
+    if (name.size() > kLongest)
     {
         return best;
     }
-    size_t least = std::max<size_t>(2, name.size() / 3) + 1;
+    const auto same = [](std::string_view a, std::string_view b) {
+        const size_t shorter = std::min(a.size(), b.size());
+        return shorter >= kLeast && SameName(a.substr(0, shorter), b.substr(0, shorter));
+    };
+    const auto words = NameWords(name);
+    double most = 0;
     for (const std::string& candidate : names)
     {
-        const size_t distance = NameDistance(name, candidate);
-        if (distance < least && distance < std::max(name.size(), candidate.size()))
+        auto others = NameWords(candidate);
+        const double all = static_cast<double>(words.size() + others.size());
+        double found = 0;
+        for (const std::string_view word : words)
         {
-            least = distance;
+            const auto at = std::find_if(others.begin(), others.end(), [&](std::string_view other) {
+                return same(word, other);
+            });
+            if (at != others.end())
+            {
+                others.erase(at);
+                found += 2;
+            }
+        }
+        if (2 * found >= all && found / all > most)
+        {
+            most = found / all;
             best = candidate;
         }
     }

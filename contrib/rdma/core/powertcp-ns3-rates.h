@@ -22,7 +22,7 @@
 #ifndef RDMA_CORE_POWERTCP_NS3_RATES_H
 #define RDMA_CORE_POWERTCP_NS3_RATES_H
 
-#include "law-error.h"
+#include "input-error.h"
 #include "powertcp-power.h"
 #include "telemetry-hop.h"
 #include "units.h"
@@ -30,8 +30,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 
 namespace rdma
 {
@@ -45,21 +43,14 @@ struct PowertcpNs3Parameters
     BitRate minimumRate = Mbps(100); ///< MIN_RATE; at most the line's
 };
 
-class PowertcpNs3Law
+class PowertcpNs3Law : public PowertcpLaw
 {
   public:
     /// What is wrong with these constants.
-    static LawError Error(const PowertcpNs3Parameters& p)
+    static InputError Error(const PowertcpNs3Parameters& p)
     {
-        if (!(p.gamma > 0 && p.gamma <= 1))
-        {
-            return {"Gamma", std::to_string(p.gamma) + " is not in (0, 1]"};
-        }
-        if (!(p.target > 0 && p.target <= 1))
-        {
-            return {"Target", std::to_string(p.target) + " is not in (0, 1]"};
-        }
-        return {};
+        const InputError error = WrongShare("Gamma", p.gamma);
+        return error ? error : WrongShare("Target", p.target);
     }
 
     /// Bits per second.
@@ -74,27 +65,15 @@ class PowertcpNs3Law
         return m_rate * m_tau / 8e12;
     }
 
-    /// Smoothed and normalised.
-    double Power() const
-    {
-        return m_power;
-    }
-
   protected:
     PowertcpNs3Law(const PowertcpNs3Parameters& p, BitRate line)
-        : m_tau(static_cast<double>(p.baseRtt.ps)),
+        : PowertcpLaw(p.baseRtt, p.gamma, line, Error(p)),
           m_p(p),
           m_line(static_cast<double>(line.bps)),
           m_minimum(std::min(m_line, static_cast<double>(p.minimumRate.bps))),
           m_reference(m_line),
           m_rate(m_line)
     {
-        ThrowIf(Error(p), "PowerTCP");
-        if (p.baseRtt.ps <= 0 || line.bps == 0)
-        {
-            throw std::invalid_argument(
-                "PowerTCP: base round-trip time and line rate must be positive");
-        }
     }
 
     /// \param target what the power is divided by \param update whether it is of a new round trip
@@ -103,8 +82,8 @@ class PowertcpNs3Law
         const double weight = std::min(dt / m_tau, 1.0);
         m_power = m_power * (1 - weight) + power * weight;
         const double increase = static_cast<double>(m_p.additiveIncrease.bps);
-        m_rate = m_p.gamma * (m_reference / (m_power / target) + increase) +
-                 (1 - m_p.gamma) * m_reference;
+        m_rate =
+            m_gamma * (m_reference / (m_power / target) + increase) + (1 - m_gamma) * m_reference;
         m_rate = std::clamp(m_rate, m_minimum, m_line);
         m_reference = update ? m_rate : m_reference;
     }
@@ -114,7 +93,6 @@ class PowertcpNs3Law
         return m_p;
     }
 
-    double m_tau;
     uint64_t m_lastUpdate = 0; ///< what was sent next then; 0: nothing is known yet
 
   private:
@@ -123,7 +101,6 @@ class PowertcpNs3Law
     double m_minimum;
     double m_reference; ///< R
     double m_rate;
-    double m_power = 1; ///< Gamma
 };
 
 /// With telemetry.
@@ -190,22 +167,20 @@ class ThetaPowertcpNs3Rate : public PowertcpNs3Law
         }
         else
         {
-            const double dt = static_cast<double>(now - m_time);
-            if (dt <= 0) // of several at once the first counts
+            const auto step = m_last.To(rtt, now);
+            if (!step)
             {
                 return;
             }
-            const double current = std::max(static_cast<double>(rtt - m_rtt) / dt + 1, 0.5);
-            React(current * theta / (1.05 * m_tau), dt, 1, update);
+            const double current = std::max(step->gradient + 1, 0.5);
+            React(current * theta / (1.05 * m_tau), step->dt, 1, update);
             m_lastUpdate = update ? std::max(m_lastUpdate, sent) : m_lastUpdate;
         }
-        m_rtt = rtt;
-        m_time = now;
+        m_last.Note(rtt, now);
     }
 
   private:
-    int64_t m_rtt = 0;  ///< theta of the last ACK
-    int64_t m_time = 0; ///< of the last ACK
+    PowertcpTrip m_last;
 };
 
 } // namespace rdma

@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Packet sequence numbers. The wire has 24 bits, which wrap every 2^24 packets; state in a queue pair is a 64-bit
- * count that never wraps. Of the 2^24 values, the 2^23 before the expected one are old (duplicates), the others are the
- * expected one and those ahead (InfiniBand Architecture Specification vol. 1, 9.7.1).
+ * Packet sequence numbers. The wire has 24 bits, which wrap every 2^24 packets; state in a queue
+ * pair is a 64-bit count that never wraps. Of the 2^24 values, the 2^23 before the expected one are
+ * old (duplicates), the others are the expected one and those ahead (InfiniBand Architecture
+ * Specification vol. 1, 9.7.1).
  */
 #ifndef RDMA_CORE_PSN_H
 #define RDMA_CORE_PSN_H
@@ -38,13 +39,15 @@ PsnBefore(uint32_t a, uint32_t b)
     return PsnDistance(a, b) < 0;
 }
 
-/// The 64-bit count nearest `expected` whose low 24 bits are `wire` (exactly 2^23 away: the older one). Counts start at
-/// zero: where the nearest would be negative, it is the one above.
+/// The 64-bit count nearest `expected` whose low 24 bits are `wire` (exactly 2^23 away: the older
+/// one). Counts start at zero: where the nearest would be negative, it is the one above.
 constexpr uint64_t
 ExtendPsn(uint32_t wire, uint64_t expected)
 {
-    const int64_t counter = static_cast<int64_t>(expected) + PsnDistance(wire & kPsnMask, WirePsn(expected));
-    return static_cast<uint64_t>(counter < 0 ? counter + static_cast<int64_t>(kPsnModulus) : counter);
+    const int64_t counter =
+        static_cast<int64_t>(expected) + PsnDistance(wire & kPsnMask, WirePsn(expected));
+    return static_cast<uint64_t>(counter < 0 ? counter + static_cast<int64_t>(kPsnModulus)
+                                             : counter);
 }
 
 } // namespace rdma

@@ -3,16 +3,20 @@
  *
  * Sizes of RoCEv2 packets over IPv4, untagged Ethernet.
  *
- *   preamble+SFD | Ethernet | IPv4 | UDP | BTH | RETH, ImmDt, AETH | payload | pad | ICRC | FCS | gap
- *        8            14       20     8    12     16, 4, 4              n      0..3    4     4    12
+ *   preamble+SFD | Ethernet | IPv4 | UDP | BTH | RETH, ImmDt, AETH | payload | pad | ICRC | FCS |
+ *   gap
+ *        8            14       20     8    12     16, 4, 4              n      0..3    4     4   12
  *                |<-------------------------------- frame bytes ------------------------------->|
- *   |<----------------------------------------- wire bytes ------------------------------------------->|
+ *   |<----------------------------------------- wire bytes
+ *   ------------------------------------------->|
  *
- * Frame bytes are what buffers hold and count. Wire bytes are what a link is occupied for; a frame counts as delivered
- * when its occupancy ends, gap included: simple, the same for every frame, and late by 12 B of line time.
+ * Frame bytes are what buffers hold and count. Wire bytes are what a link is occupied for; a frame
+ * counts as delivered when its occupancy ends, gap included: simple, the same for every frame, and
+ * late by 12 B of line time.
  *
- * Sources: IEEE 802.3 clauses 3 and 4.4.2 (Ethernet), RFC 791 and 768 (IPv4, UDP), InfiniBand Architecture
- * Specification vol. 1 chapter 9 (BTH 9.2, extended transport headers 9.3, PadCnt) and annex A17 (RoCEv2, CNP).
+ * Sources: IEEE 802.3 clauses 3 and 4.4.2 (Ethernet), RFC 791 and 768 (IPv4, UDP), InfiniBand
+ * Architecture Specification vol. 1 chapter 9 (BTH 9.2, extended transport headers 9.3, PadCnt) and
+ * annex A17 (RoCEv2, CNP).
  */
 #ifndef RDMA_CORE_ROCE_SIZES_H
 #define RDMA_CORE_ROCE_SIZES_H
@@ -24,24 +28,25 @@
 namespace rdma
 {
 
-constexpr uint32_t kPreambleBytes = 8;         ///< preamble and start frame delimiter
-constexpr uint32_t kInterFrameGapBytes = 12;   ///< least gap between frames
-constexpr uint32_t kEthernetHeaderBytes = 14;  ///< destination, source, type
-constexpr uint32_t kFcsBytes = 4;              ///< frame check sequence
-constexpr uint32_t kMinimumFrameBytes = 64;    ///< FCS included
-constexpr uint32_t kIpv4HeaderBytes = 20;      ///< without options
-constexpr uint32_t kUdpHeaderBytes = 8;        ///< ports, length, checksum
-constexpr uint32_t kBthBytes = 12;             ///< base transport header
-constexpr uint32_t kRethBytes = 16;            ///< RDMA extended transport header
-constexpr uint32_t kAethBytes = 4;             ///< ACK extended transport header
-constexpr uint32_t kImmDtBytes = 4;            ///< immediate data
-constexpr uint32_t kDethBytes = 8;             ///< datagram extended transport header
-constexpr uint32_t kIcrcBytes = 4;             ///< invariant CRC
-constexpr uint32_t kCnpReservedBytes = 16;     ///< after the BTH of a congestion notification packet
-constexpr uint64_t kMaxRequestBytes = 1ULL << 31; ///< of one work request: RETH's length has 32 bits, messages 2^31 B
+constexpr uint32_t kPreambleBytes = 8;        ///< preamble and start frame delimiter
+constexpr uint32_t kInterFrameGapBytes = 12;  ///< least gap between frames
+constexpr uint32_t kEthernetHeaderBytes = 14; ///< destination, source, type
+constexpr uint32_t kFcsBytes = 4;             ///< frame check sequence
+constexpr uint32_t kMinimumFrameBytes = 64;   ///< FCS included
+constexpr uint32_t kIpv4HeaderBytes = 20;     ///< without options
+constexpr uint32_t kUdpHeaderBytes = 8;       ///< ports, length, checksum
+constexpr uint32_t kBthBytes = 12;            ///< base transport header
+constexpr uint32_t kRethBytes = 16;           ///< RDMA extended transport header
+constexpr uint32_t kAethBytes = 4;            ///< ACK extended transport header
+constexpr uint32_t kImmDtBytes = 4;           ///< immediate data
+constexpr uint32_t kDethBytes = 8;            ///< datagram extended transport header
+constexpr uint32_t kIcrcBytes = 4;            ///< invariant CRC
+constexpr uint32_t kCnpReservedBytes = 16;    ///< after the BTH of a congestion notification packet
+constexpr uint64_t kMaxRequestBytes =
+    1ULL << 31; ///< of one work request: RETH's length has 32 bits, messages 2^31 B
 
-/// Opcodes of the base transport header: reliable connection, unreliable datagram (InfiniBand Architecture
-/// Specification vol. 1, 9.2.1 and its table of opcodes), CNP of annex A17.
+/// Opcodes of the base transport header: reliable connection, unreliable datagram (InfiniBand
+/// Architecture Specification vol. 1, 9.2.1 and its table of opcodes), CNP of annex A17.
 enum class RoceOpcode : uint8_t
 {
     kSendFirst = 0x00,
@@ -123,8 +128,9 @@ WriteOpcode(bool first, bool last, bool withImmediate)
 {
     if (last)
     {
-        return first ? (withImmediate ? RoceOpcode::kWriteOnlyWithImmediate : RoceOpcode::kWriteOnly)
-                     : (withImmediate ? RoceOpcode::kWriteLastWithImmediate : RoceOpcode::kWriteLast);
+        return first
+                   ? (withImmediate ? RoceOpcode::kWriteOnlyWithImmediate : RoceOpcode::kWriteOnly)
+                   : (withImmediate ? RoceOpcode::kWriteLastWithImmediate : RoceOpcode::kWriteLast);
     }
     return first ? RoceOpcode::kWriteFirst : RoceOpcode::kWriteMiddle;
 }
@@ -149,8 +155,9 @@ ReadResponseOpcode(bool first, bool last)
 constexpr uint32_t
 ExtensionBytes(RoceOpcode o)
 {
-    return (HasDeth(o) ? kDethBytes : 0) + (HasReth(o) ? kRethBytes : 0) + (HasImmediate(o) ? kImmDtBytes : 0) +
-           (HasAeth(o) ? kAethBytes : 0) + (o == RoceOpcode::kCnp ? kCnpReservedBytes : 0);
+    return (HasDeth(o) ? kDethBytes : 0) + (HasReth(o) ? kRethBytes : 0) +
+           (HasImmediate(o) ? kImmDtBytes : 0) + (HasAeth(o) ? kAethBytes : 0) +
+           (o == RoceOpcode::kCnp ? kCnpReservedBytes : 0);
 }
 
 /// Bytes of padding behind a payload, to a multiple of 4: PadCnt.
@@ -164,8 +171,8 @@ PadBytes(uint32_t payload)
 constexpr Bytes
 FrameBytes(RoceOpcode o, uint32_t payload = 0)
 {
-    const uint32_t bytes = kEthernetHeaderBytes + kIpv4HeaderBytes + kUdpHeaderBytes + kBthBytes + ExtensionBytes(o) +
-                           payload + PadBytes(payload) + kIcrcBytes + kFcsBytes;
+    const uint32_t bytes = kEthernetHeaderBytes + kIpv4HeaderBytes + kUdpHeaderBytes + kBthBytes +
+                           ExtensionBytes(o) + payload + PadBytes(payload) + kIcrcBytes + kFcsBytes;
     return Bytes(bytes < kMinimumFrameBytes ? kMinimumFrameBytes : bytes);
 }
 
@@ -178,7 +185,7 @@ WireBytes(Bytes frame)
 
 constexpr Bytes kAckFrameBytes = FrameBytes(RoceOpcode::kAcknowledge); ///< 66 B
 constexpr Bytes kCnpFrameBytes = FrameBytes(RoceOpcode::kCnp);         ///< 78 B
-constexpr Bytes kPfcFrameBytes{kMinimumFrameBytes};                    ///< IEEE 802.3 annex 31D: padded to the minimum
+constexpr Bytes kPfcFrameBytes{kMinimumFrameBytes}; ///< IEEE 802.3 annex 31D: padded to the minimum
 
 } // namespace rdma
 

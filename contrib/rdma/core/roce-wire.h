@@ -1,14 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Frames as bytes, for captures: RoCEv2 over IPv4 and PFC pause frames, from the destination address to the end without
- * the FCS, as captures hold them. Every field is in network byte order.
+ * Frames as bytes, for captures: RoCEv2 over IPv4 and PFC pause frames, from the destination
+ * address to the end without the FCS, as captures hold them. Every field is in network byte order.
  *
- *   RoCEv2   Ethernet II | IPv4, don't fragment | UDP to 4791, checksum 0 | BTH | DETH | RETH | ImmDt | AETH | payload |
- *            ICRC (InfiniBand Architecture Specification vol. 1: BTH 9.2, DETH, RETH, AETH and ImmDt 9.3, annex A17;
- *            RFC 791, 768)
- *   PFC      Ethernet II to 01-80-C2-00-00-01, type 0x8808, opcode 0x0101, class-enable vector, eight times in quanta
- *            of 512 bit times, zeros to 60 bytes (IEEE 802.1Qbb; IEEE 802.3 annex 31D)
+ *   RoCEv2   Ethernet II | IPv4, don't fragment | UDP to 4791, checksum 0 | BTH | DETH | RETH |
+ *            ImmDt | AETH | payload | ICRC (InfiniBand Architecture Specification vol. 1: BTH 9.2,
+ *            DETH, RETH, AETH and ImmDt 9.3, annex A17; RFC 791, 768)
+ *   PFC      Ethernet II to 01-80-C2-00-00-01, type 0x8808, opcode 0x0101, class-enable vector,
+ *            eight times in quanta of 512 bit times, zeros to 60 bytes (IEEE 802.1Qbb; IEEE 802.3
+ *            annex 31D)
  *
  * The payload is a pattern, not data: byte i of a packet's payload is i mod 256; padding is zero.
  */
@@ -61,8 +62,8 @@ RnrNakSyndrome(uint8_t timer)
     return 0x20 | (timer & 0x1f);
 }
 
-/// The transport's part of a packet, the same on RoCEv2 and InfiniBand. Numbers in host byte order; fields of headers its
-/// opcode has not are ignored.
+/// The transport's part of a packet, the same on RoCEv2 and InfiniBand. Numbers in host byte order;
+/// fields of headers its opcode has not are ignored.
 struct TransportFields
 {
     RoceOpcode opcode = RoceOpcode::kWriteOnly;
@@ -129,7 +130,10 @@ class FieldWriter
         m_at += n;
     }
 
-    uint8_t* At() const { return m_at; }
+    uint8_t* At() const
+    {
+        return m_at;
+    }
 
   private:
     uint8_t* m_at;
@@ -142,7 +146,8 @@ PutTransport(FieldWriter& w, const TransportFields& f, uint8_t opcode, uint8_t c
     const uint32_t pad = PadBytes(f.payload);
     const bool cnp = f.opcode == RoceOpcode::kCnp;
     w.Put<1>(opcode);
-    // Solicited event, migration state (migrated, as without an alternate path; 0 in a CNP), PadCnt, version 0.
+    // Solicited event, migration state (migrated, as without an alternate path; 0 in a CNP),
+    // PadCnt, version 0.
     w.Put<1>((f.solicited ? 0x80U : 0) | (cnp ? 0 : 0x40U) | pad << 4);
     w.Put<2>(f.partitionKey);
     w.Put<1>(congestion);
@@ -184,7 +189,8 @@ PutTransport(FieldWriter& w, const TransportFields& f, uint8_t opcode, uint8_t c
 
 } // namespace detail
 
-/// The internet checksum of an IPv4 header of 20 bytes, its own checksum field counted as zero (RFC 791, RFC 1071).
+/// The internet checksum of an IPv4 header of 20 bytes, its own checksum field counted as zero (RFC
+/// 791, RFC 1071).
 inline uint16_t
 Ipv4HeaderChecksum(const uint8_t* header)
 {
@@ -205,8 +211,8 @@ EncodedRoceBytes(RoceOpcode opcode, uint32_t payload)
     return static_cast<size_t>(FrameBytes(opcode, payload).value) - kFcsBytes;
 }
 
-/// Writes the frame without its FCS and returns its length. Throws std::length_error if it is longer than `capacity` or
-/// than an IPv4 packet can be.
+/// Writes the frame without its FCS and returns its length. Throws std::length_error if it is
+/// longer than `capacity` or than an IPv4 packet can be.
 inline size_t
 EncodeRoce(const RoceFields& f, uint8_t* buffer, size_t capacity)
 {
@@ -221,8 +227,8 @@ EncodeRoce(const RoceFields& f, uint8_t* buffer, size_t capacity)
     }
     const uint32_t pad = PadBytes(f.payload);
     // Not all of a frame that is padded to Ethernet's minimum.
-    const size_t ipLength = kIpv4HeaderBytes + kUdpHeaderBytes + kBthBytes + ExtensionBytes(f.opcode) + f.payload + pad +
-                            kIcrcBytes;
+    const size_t ipLength = kIpv4HeaderBytes + kUdpHeaderBytes + kBthBytes +
+                            ExtensionBytes(f.opcode) + f.payload + pad + kIcrcBytes;
 
     detail::FieldWriter w(buffer);
     w.PutMac(f.destinationMac);
@@ -247,7 +253,10 @@ EncodeRoce(const RoceFields& f, uint8_t* buffer, size_t capacity)
     w.Put<2>(ipLength - kIpv4HeaderBytes);
     w.Put<2>(0); // no checksum: the ICRC covers it
 
-    detail::PutTransport(w, f, static_cast<uint8_t>(f.opcode), f.opcode == RoceOpcode::kCnp ? 0x40 : 0); // BECN
+    detail::PutTransport(w,
+                         f,
+                         static_cast<uint8_t>(f.opcode),
+                         f.opcode == RoceOpcode::kCnp ? 0x40 : 0); // BECN
 
     const uint32_t icrc = RoceIcrc(ip, ipLength - kIcrcBytes);
     w.Put<1>(icrc);
@@ -258,7 +267,8 @@ EncodeRoce(const RoceFields& f, uint8_t* buffer, size_t capacity)
     return length;
 }
 
-/// A PFC frame: for each priority whose bit is set in `classEnable`, pause for `quanta` times 512 bit times; 0 resumes.
+/// A PFC frame: for each priority whose bit is set in `classEnable`, pause for `quanta` times 512
+/// bit times; 0 resumes.
 struct PfcFields
 {
     MacAddress sourceMac{};
@@ -268,8 +278,8 @@ struct PfcFields
 
 constexpr size_t kEncodedPfcBytes = kMinimumFrameBytes - kFcsBytes;
 
-/// Writes the 60 bytes of the frame without its FCS and returns their number. Throws std::length_error if `capacity` is
-/// less.
+/// Writes the 60 bytes of the frame without its FCS and returns their number. Throws
+/// std::length_error if `capacity` is less.
 inline size_t
 EncodePfc(const PfcFields& f, uint8_t* buffer, size_t capacity)
 {

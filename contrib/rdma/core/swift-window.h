@@ -1,39 +1,45 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Swift, the sender's side, as a pure window law: told the delays of a packet, it answers with a window in packets, which
- * may be less than one, and the time between packets that such a window means.
+ * Swift, the sender's side, as a pure window law: told the delays of a packet, it answers with a
+ * window in packets, which may be less than one, and the time between packets that such a window
+ * means.
  *
- * G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020,
- * algorithm 1, with `delay` and `target` either of the fabric or of the end host:
+ * G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter",
+ * SIGCOMM 2020, algorithm 1, with `delay` and `target` either of the fabric or of the end host:
  *
  *   ACK, delay < target      cwnd = cwnd + ai / cwnd x acked      cwnd >= 1
  *                            cwnd = cwnd + ai x acked             cwnd < 1
- *   ACK, else                cwnd = max(1 - beta (delay - target) / delay, 1 - max_mdf) cwnd    at most once a round trip
- *   time-out                 cwnd = min_cwnd                      from the RETX_RESET_THRESHOLDth in a row on, else
+ *   ACK, else                cwnd = max(1 - beta (delay - target) / delay, 1 - max_mdf) cwnd    at
+ *                            most once a round trip
+ *   time-out                 cwnd = min_cwnd                      from the RETX_RESET_THRESHOLDth
+ *                                                                 in a row on, else
  *                            cwnd = (1 - max_mdf) cwnd            at most once a round trip
  *   fast recovery            cwnd = (1 - max_mdf) cwnd            at most once a round trip
  *   always                   min_cwnd <= cwnd <= max_cwnd
  *   pacing                   rtt / cwnd from packet to packet if cwnd < 1, else none
  *
- * A round trip is over when now - t_last_decrease >= rtt. The pseudo code notes t_last_decrease whenever cwnd <= cwnd_prev;
- * taken literally each ACK that may not cut starts the wait anew, so here it is noted when cwnd became less.
+ * A round trip is over when now - t_last_decrease >= rtt. The pseudo code notes t_last_decrease
+ * whenever cwnd <= cwnd_prev; taken literally each ACK that may not cut starts the wait anew, so
+ * here it is noted when cwnd became less.
  *
  * Target of the fabric (section 3.5): topology scaling by the switches on the way and flow scaling,
  *
  *   target = base_target + hops h + max(0, min(alpha / sqrt(fcwnd) + beta_fs, fs_range)),
- *   alpha = fs_range / (1 / sqrt(fs_min_cwnd) - 1 / sqrt(fs_max_cwnd)),   beta_fs = -alpha / sqrt(fs_max_cwnd)
+ *   alpha = fs_range / (1 / sqrt(fs_min_cwnd) - 1 / sqrt(fs_max_cwnd)),   beta_fs = -alpha /
+ *                                                                         sqrt(fs_max_cwnd)
  *
- * Fabric delay is the round-trip time less what the receiving host took; the latter, smoothed, has a target of its own
- * (the NIC-Rx queue of the remote end; our NIC takes ACKs at once, so there is no local one). The window is the lesser of
- * fcwnd and ecwnd. Losses cut fcwnd.
+ * Fabric delay is the round-trip time less what the receiving host took; the latter, smoothed, has
+ * a target of its own (the NIC-Rx queue of the remote end; our NIC takes ACKs at once, so there is
+ * no local one). The window is the lesser of fcwnd and ecwnd. Losses cut fcwnd.
  *
  * Units: picoseconds, packets.
  */
 #ifndef RDMA_CORE_SWIFT_WINDOW_H
 #define RDMA_CORE_SWIFT_WINDOW_H
 
-#include "law-error.h"
+#include "congestion-control.h"
+#include "input-error.h"
 #include "units.h"
 
 #include <algorithm>
@@ -45,19 +51,19 @@
 namespace rdma
 {
 
-/// The paper names these constants but gives values for few of them; the rest are assumed. csg-htsim (Broadcom/csg-htsim,
-/// sim/swift.cpp, whose comments call its values guesses) has the same ai, beta, max_mdf, flow scaling and reset threshold,
-/// and others where SwiftHtsim() differs.
+/// The paper names these constants but gives values for few of them; the rest are assumed.
+/// csg-htsim (Broadcom/csg-htsim, sim/swift.cpp, whose comments call its values guesses) has the
+/// same ai, beta, max_mdf, flow scaling and reset threshold, and others where SwiftHtsim() differs.
 struct SwiftParameters
 {
-    double ai = 1;                              ///< additive increase, packets a round trip; assumed
-    double beta = 0.8;                          ///< multiplicative decrease; assumed
-    double maxMdf = 0.5;                        ///< most that one decrease takes; assumed
-    Duration baseTarget = Microseconds(25);     ///< assumed
-    Duration perHop = Microseconds(1);          ///< h; assumed
-    Duration fsRange = Microseconds(25);        ///< assumed: baseTarget
-    double fsMinCwnd = 0.1;                     ///< the curve of section 3.5
-    double fsMaxCwnd = 100;                     ///< the same
+    double ai = 1;                          ///< additive increase, packets a round trip; assumed
+    double beta = 0.8;                      ///< multiplicative decrease; assumed
+    double maxMdf = 0.5;                    ///< most that one decrease takes; assumed
+    Duration baseTarget = Microseconds(25); ///< assumed
+    Duration perHop = Microseconds(1);      ///< h; assumed
+    Duration fsRange = Microseconds(25);    ///< assumed: baseTarget
+    double fsMinCwnd = 0.1;                 ///< the curve of section 3.5
+    double fsMaxCwnd = 100;                 ///< the same
     Duration endpointTarget = Microseconds(25); ///< assumed: baseTarget
     double endpointWeight = 0.125;              ///< of the newest delay of the host; assumed
     double initialCwnd = 10;                    ///< assumed
@@ -66,8 +72,9 @@ struct SwiftParameters
     uint32_t retxResetThreshold = 5;            ///< assumed
 };
 
-/// csg-htsim's constants: base target 20 us, h = base target / 6.55, fs_range = 5 base targets, max_cwnd 1,000 packets. Its
-/// min_cwnd is 10 bytes "to stay clear of rounding", and it has no target of the end host: both as above here.
+/// csg-htsim's constants: base target 20 us, h = base target / 6.55, fs_range = 5 base targets,
+/// max_cwnd 1,000 packets. Its min_cwnd is 10 bytes "to stay clear of rounding", and it has no
+/// target of the end host: both as above here.
 inline SwiftParameters
 SwiftHtsim()
 {
@@ -82,17 +89,20 @@ class SwiftWindow
 {
   public:
     /// What is wrong with these constants.
-    static LawError Error(const SwiftParameters& p)
+    static InputError Error(const SwiftParameters& p)
     {
-        const auto share = [](const char* name, double value, bool one) -> LawError {
+        const auto share = [](const char* name, double value, bool one) -> InputError {
             if (value > 0 && (value < 1 || (one && value == 1)))
             {
                 return {};
             }
-            return {name, std::to_string(value) + (one ? " is not in (0, 1]" : " is not in (0, 1)")};
+            return ErrorAt(name,
+                           std::to_string(value) +
+                               (one ? " is not in (0, 1]" : " is not in (0, 1)"));
         };
-        for (const LawError& error :
-             {share("Beta", p.beta, true), share("MaxMdf", p.maxMdf, false), share("EndpointWeight", p.endpointWeight, true)})
+        for (const InputError& error : {share("Beta", p.beta, true),
+                                        share("MaxMdf", p.maxMdf, false),
+                                        share("EndpointWeight", p.endpointWeight, true)})
         {
             if (error)
             {
@@ -101,31 +111,36 @@ class SwiftWindow
         }
         if (!(p.ai > 0))
         {
-            return {"Ai", std::to_string(p.ai) + " is not above 0"};
+            return ErrorAt("Ai", std::to_string(p.ai) + " is not above 0");
         }
         if (p.baseTarget.ps <= 0 || p.endpointTarget.ps <= 0)
         {
-            return {p.baseTarget.ps <= 0 ? "BaseTarget" : "EndpointTarget", "is not above 0"};
+            return ErrorAt(p.baseTarget.ps <= 0 ? "BaseTarget" : "EndpointTarget",
+                           "is not above 0");
         }
         if (p.perHop.ps < 0 || p.fsRange.ps < 0)
         {
-            return {p.perHop.ps < 0 ? "PerHop" : "FsRange", "is negative"};
+            return ErrorAt(p.perHop.ps < 0 ? "PerHop" : "FsRange", "is negative");
         }
         if (!(p.fsMinCwnd > 0 && p.fsMinCwnd < p.fsMaxCwnd))
         {
-            return {"FsMinCwnd", std::to_string(p.fsMinCwnd) + " is not between 0 and FsMaxCwnd, " + std::to_string(p.fsMaxCwnd)};
+            return ErrorAt("FsMinCwnd",
+                           std::to_string(p.fsMinCwnd) + " is not between 0 and FsMaxCwnd, " +
+                               std::to_string(p.fsMaxCwnd));
         }
         if (!(p.minCwnd > 0))
         {
-            return {"MinCwnd", std::to_string(p.minCwnd) + " is not above 0"};
+            return ErrorAt("MinCwnd", std::to_string(p.minCwnd) + " is not above 0");
         }
         if (!(p.maxCwnd >= p.minCwnd))
         {
-            return {"MaxCwnd", std::to_string(p.maxCwnd) + " is below MinCwnd, " + std::to_string(p.minCwnd)};
+            return ErrorAt("MaxCwnd",
+                           std::to_string(p.maxCwnd) + " is below MinCwnd, " +
+                               std::to_string(p.minCwnd));
         }
         if (p.retxResetThreshold == 0)
         {
-            return {"RetxResetThreshold", "0 is no number of time-outs"};
+            return ErrorAt("RetxResetThreshold", "0 is no number of time-outs");
         }
         return {};
     }
@@ -251,6 +266,28 @@ class SwiftWindow
     double m_host = 0; ///< smoothed
     uint32_t m_retransmissions = 0;
 };
+
+enum SwiftPreset
+{
+    kSwiftSigcomm20,
+    kSwiftHtsim
+};
+
+inline const RegisteredCongestionControl kSwift{
+    "swift",
+    "Swift (Kumar et al., SIGCOMM 2020): window, also below a packet, by round-trip times against "
+    "a target",
+    {{kSwiftSigcomm20,
+      "sigcomm20",
+      "Swift's paper: flow scaling from 0.1 to 100 packets; assumed: target 25 us, 1 us a hop, 25 "
+      "us for flows, ai 1, beta 0.8, "
+      "max_mdf 0.5",
+      EcnHpcc19(Gbps(100))},
+     {kSwiftHtsim,
+      "csg-htsim",
+      "the same law with csg-htsim's constants: target 20 us, 3.05 us a hop, 100 us for flows, "
+      "windows to 1,000 packets",
+      EcnHpcc19(Gbps(100))}}};
 
 } // namespace rdma
 

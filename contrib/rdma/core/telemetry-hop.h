@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * In-band telemetry: what a switch says of the port that it sends a packet out of, at the moment at which it does. The
- * fields are those of HPCC's header (Li et al., SIGCOMM 2019, figure 7), not cut to its bits: TS, txBytes, qLen, B.
+ * In-band telemetry: what a switch says of the port that it sends a packet out of, at the moment at
+ * which it does. The fields are those of HPCC's header (Li et al., SIGCOMM 2019, figure 7), not cut
+ * to its bits: TS, txBytes, qLen, B.
  */
 #ifndef RDMA_CORE_TELEMETRY_HOP_H
 #define RDMA_CORE_TELEMETRY_HOP_H

@@ -3,9 +3,9 @@
  *
  * Strong types for sizes, rates and times, and the unit strings of JSON files and command lines.
  *
- * Shapes and units: Bytes is an unsigned 64-bit count of octets; BitRate an unsigned 64-bit number of
- * bits per second (0 means "not set"); Duration and TimePoint are signed 64-bit picoseconds, which
- * leaves 106 days of range. Nothing here knows ns-3.
+ * Shapes and units: Bytes is an unsigned 64-bit count of octets; BitRate an unsigned 64-bit number
+ * of bits per second (0 means "not set"); Duration and TimePoint are signed 64-bit picoseconds,
+ * which leaves 106 days of range. Nothing here knows ns-3.
  *
  * Serialization is the exact rational bytes * 8 / rate rounded to the nearest picosecond (half up):
  * FDR (54.54 Gb/s) or 100 Tb/s are no whole number of picoseconds a byte.
@@ -52,15 +52,59 @@ struct Bytes
     }
 };
 
-constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.value + b.value); }
-constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.value - b.value); }
-constexpr Bytes operator*(Bytes a, uint64_t k) { return Bytes(a.value * k); }
-constexpr bool operator==(Bytes a, Bytes b) { return a.value == b.value; }
-constexpr bool operator!=(Bytes a, Bytes b) { return a.value != b.value; }
-constexpr bool operator<(Bytes a, Bytes b) { return a.value < b.value; }
-constexpr bool operator<=(Bytes a, Bytes b) { return a.value <= b.value; }
-constexpr bool operator>(Bytes a, Bytes b) { return a.value > b.value; }
-constexpr bool operator>=(Bytes a, Bytes b) { return a.value >= b.value; }
+constexpr Bytes
+operator+(Bytes a, Bytes b)
+{
+    return Bytes(a.value + b.value);
+}
+
+constexpr Bytes
+operator-(Bytes a, Bytes b)
+{
+    return Bytes(a.value - b.value);
+}
+
+constexpr Bytes
+operator*(Bytes a, uint64_t k)
+{
+    return Bytes(a.value * k);
+}
+
+constexpr bool
+operator==(Bytes a, Bytes b)
+{
+    return a.value == b.value;
+}
+
+constexpr bool
+operator!=(Bytes a, Bytes b)
+{
+    return a.value != b.value;
+}
+
+constexpr bool
+operator<(Bytes a, Bytes b)
+{
+    return a.value < b.value;
+}
+
+constexpr bool
+operator<=(Bytes a, Bytes b)
+{
+    return a.value <= b.value;
+}
+
+constexpr bool
+operator>(Bytes a, Bytes b)
+{
+    return a.value > b.value;
+}
+
+constexpr bool
+operator>=(Bytes a, Bytes b)
+{
+    return a.value >= b.value;
+}
 
 /// A rate in bits per second.
 struct BitRate
@@ -75,14 +119,53 @@ struct BitRate
     }
 };
 
-constexpr BitRate Gbps(uint64_t g) { return BitRate(g * 1000000000ULL); }
-constexpr BitRate Mbps(uint64_t m) { return BitRate(m * 1000000ULL); }
-constexpr bool operator==(BitRate a, BitRate b) { return a.bps == b.bps; }
-constexpr bool operator!=(BitRate a, BitRate b) { return a.bps != b.bps; }
-constexpr bool operator<(BitRate a, BitRate b) { return a.bps < b.bps; }
-constexpr bool operator<=(BitRate a, BitRate b) { return a.bps <= b.bps; }
-constexpr bool operator>(BitRate a, BitRate b) { return a.bps > b.bps; }
-constexpr bool operator>=(BitRate a, BitRate b) { return a.bps >= b.bps; }
+constexpr BitRate
+Gbps(uint64_t g)
+{
+    return BitRate(g * 1000000000ULL);
+}
+
+constexpr BitRate
+Mbps(uint64_t m)
+{
+    return BitRate(m * 1000000ULL);
+}
+
+constexpr bool
+operator==(BitRate a, BitRate b)
+{
+    return a.bps == b.bps;
+}
+
+constexpr bool
+operator!=(BitRate a, BitRate b)
+{
+    return a.bps != b.bps;
+}
+
+constexpr bool
+operator<(BitRate a, BitRate b)
+{
+    return a.bps < b.bps;
+}
+
+constexpr bool
+operator<=(BitRate a, BitRate b)
+{
+    return a.bps <= b.bps;
+}
+
+constexpr bool
+operator>(BitRate a, BitRate b)
+{
+    return a.bps > b.bps;
+}
+
+constexpr bool
+operator>=(BitRate a, BitRate b)
+{
+    return a.bps >= b.bps;
+}
 
 /// A length of time in picoseconds.
 struct Duration
@@ -96,8 +179,15 @@ struct Duration
     {
     }
 
-    constexpr double Us() const { return static_cast<double>(ps) * 1e-6; }
-    constexpr double Seconds() const { return static_cast<double>(ps) * 1e-12; }
+    constexpr double Us() const
+    {
+        return static_cast<double>(ps) * 1e-6;
+    }
+
+    constexpr double Seconds() const
+    {
+        return static_cast<double>(ps) * 1e-12;
+    }
 
     constexpr Duration& operator+=(Duration o)
     {
@@ -106,22 +196,90 @@ struct Duration
     }
 };
 
-constexpr Duration Picoseconds(int64_t v) { return Duration(v); }
-constexpr Duration Nanoseconds(int64_t v) { return Duration(v * 1000); }
-constexpr Duration Microseconds(int64_t v) { return Duration(v * 1000000); }
-constexpr Duration Milliseconds(int64_t v) { return Duration(v * 1000000000); }
-/// From seconds given as a floating-point number, to the nearest picosecond.
-inline Duration FromSeconds(double s) { return Duration(std::llround(s * 1e12)); }
+constexpr Duration
+Picoseconds(int64_t v)
+{
+    return Duration(v);
+}
 
-constexpr Duration operator+(Duration a, Duration b) { return Duration(a.ps + b.ps); }
-constexpr Duration operator-(Duration a, Duration b) { return Duration(a.ps - b.ps); }
-constexpr Duration operator*(Duration a, int64_t k) { return Duration(a.ps * k); }
-constexpr bool operator==(Duration a, Duration b) { return a.ps == b.ps; }
-constexpr bool operator!=(Duration a, Duration b) { return a.ps != b.ps; }
-constexpr bool operator<(Duration a, Duration b) { return a.ps < b.ps; }
-constexpr bool operator<=(Duration a, Duration b) { return a.ps <= b.ps; }
-constexpr bool operator>(Duration a, Duration b) { return a.ps > b.ps; }
-constexpr bool operator>=(Duration a, Duration b) { return a.ps >= b.ps; }
+constexpr Duration
+Nanoseconds(int64_t v)
+{
+    return Duration(v * 1000);
+}
+
+constexpr Duration
+Microseconds(int64_t v)
+{
+    return Duration(v * 1000000);
+}
+
+constexpr Duration
+Milliseconds(int64_t v)
+{
+    return Duration(v * 1000000000);
+}
+
+/// From seconds given as a floating-point number, to the nearest picosecond.
+inline Duration
+FromSeconds(double s)
+{
+    return Duration(std::llround(s * 1e12));
+}
+
+constexpr Duration
+operator+(Duration a, Duration b)
+{
+    return Duration(a.ps + b.ps);
+}
+
+constexpr Duration
+operator-(Duration a, Duration b)
+{
+    return Duration(a.ps - b.ps);
+}
+
+constexpr Duration
+operator*(Duration a, int64_t k)
+{
+    return Duration(a.ps * k);
+}
+
+constexpr bool
+operator==(Duration a, Duration b)
+{
+    return a.ps == b.ps;
+}
+
+constexpr bool
+operator!=(Duration a, Duration b)
+{
+    return a.ps != b.ps;
+}
+
+constexpr bool
+operator<(Duration a, Duration b)
+{
+    return a.ps < b.ps;
+}
+
+constexpr bool
+operator<=(Duration a, Duration b)
+{
+    return a.ps <= b.ps;
+}
+
+constexpr bool
+operator>(Duration a, Duration b)
+{
+    return a.ps > b.ps;
+}
+
+constexpr bool
+operator>=(Duration a, Duration b)
+{
+    return a.ps >= b.ps;
+}
 
 /// A moment of simulated time in picoseconds since its start.
 struct TimePoint
@@ -136,29 +294,75 @@ struct TimePoint
     }
 };
 
-constexpr TimePoint operator+(TimePoint a, Duration b) { return TimePoint(a.ps + b.ps); }
-constexpr TimePoint operator-(TimePoint a, Duration b) { return TimePoint(a.ps - b.ps); }
-constexpr Duration operator-(TimePoint a, TimePoint b) { return Duration(a.ps - b.ps); }
-constexpr bool operator==(TimePoint a, TimePoint b) { return a.ps == b.ps; }
-constexpr bool operator!=(TimePoint a, TimePoint b) { return a.ps != b.ps; }
-constexpr bool operator<(TimePoint a, TimePoint b) { return a.ps < b.ps; }
-constexpr bool operator<=(TimePoint a, TimePoint b) { return a.ps <= b.ps; }
-constexpr bool operator>(TimePoint a, TimePoint b) { return a.ps > b.ps; }
-constexpr bool operator>=(TimePoint a, TimePoint b) { return a.ps >= b.ps; }
+constexpr TimePoint
+operator+(TimePoint a, Duration b)
+{
+    return TimePoint(a.ps + b.ps);
+}
 
-/// Time on the wire of `bytes` at `rate`: bytes * 8 / rate, rounded to the nearest picosecond (half up).
-/// The rate must not be zero.
+constexpr TimePoint
+operator-(TimePoint a, Duration b)
+{
+    return TimePoint(a.ps - b.ps);
+}
+
+constexpr Duration
+operator-(TimePoint a, TimePoint b)
+{
+    return Duration(a.ps - b.ps);
+}
+
+constexpr bool
+operator==(TimePoint a, TimePoint b)
+{
+    return a.ps == b.ps;
+}
+
+constexpr bool
+operator!=(TimePoint a, TimePoint b)
+{
+    return a.ps != b.ps;
+}
+
+constexpr bool
+operator<(TimePoint a, TimePoint b)
+{
+    return a.ps < b.ps;
+}
+
+constexpr bool
+operator<=(TimePoint a, TimePoint b)
+{
+    return a.ps <= b.ps;
+}
+
+constexpr bool
+operator>(TimePoint a, TimePoint b)
+{
+    return a.ps > b.ps;
+}
+
+constexpr bool
+operator>=(TimePoint a, TimePoint b)
+{
+    return a.ps >= b.ps;
+}
+
+/// Time on the wire of `bytes` at `rate`: bytes * 8 / rate, rounded to the nearest picosecond (half
+/// up). The rate must not be zero.
 inline Duration
 SerializationTime(Bytes bytes, BitRate rate)
 {
-    const unsigned __int128 bitsTimesPs = static_cast<unsigned __int128>(bytes.value) * 8 * 1000000000000ULL;
+    const unsigned __int128 bitsTimesPs =
+        static_cast<unsigned __int128>(bytes.value) * 8 * 1000000000000ULL;
     return Duration(static_cast<int64_t>((bitsTimesPs + rate.bps / 2) / rate.bps));
 }
 
-/// The same where times are counted in multiples of `unit`: cut to the largest one below, so a whole one loses one too. But
-/// a unit of 1 ps (or less) is the above, which rounds.
-/// That is what becomes of a double of seconds that ns-3 cuts to its resolution on the way through a binary fraction of 64
-/// bits: 8e-9 is a little less than 8 ns (ns-3.17's Seconds(), in HPCC's code; its published completion times show it).
+/// The same where times are counted in multiples of `unit`: cut to the largest one below, so a
+/// whole one loses one too. But a unit of 1 ps (or less) is the above, which rounds.
+/// That is what becomes of a double of seconds that ns-3 cuts to its resolution on the way through
+/// a binary fraction of 64 bits: 8e-9 is a little less than 8 ns (ns-3.17's Seconds(), in HPCC's
+/// code; its published completion times show it).
 inline Duration
 SerializationTime(Bytes bytes, BitRate rate, Duration unit)
 {
@@ -166,8 +370,10 @@ SerializationTime(Bytes bytes, BitRate rate, Duration unit)
     {
         return SerializationTime(bytes, rate);
     }
-    const unsigned __int128 bitsTimesPs = static_cast<unsigned __int128>(bytes.value) * 8 * 1000000000000ULL;
-    const unsigned __int128 step = static_cast<unsigned __int128>(rate.bps) * static_cast<unsigned __int128>(unit.ps);
+    const unsigned __int128 bitsTimesPs =
+        static_cast<unsigned __int128>(bytes.value) * 8 * 1000000000000ULL;
+    const unsigned __int128 step =
+        static_cast<unsigned __int128>(rate.bps) * static_cast<unsigned __int128>(unit.ps);
     return Duration(bitsTimesPs ? static_cast<int64_t>((bitsTimesPs - 1) / step) * unit.ps : 0);
 }
 
@@ -177,7 +383,8 @@ SerializationTime(Bytes bytes, BitRate rate, Duration unit)
 namespace detail
 {
 
-/// A number followed by a suffix, white space between them allowed. Returns false if there is no number.
+/// A number followed by a suffix, white space between them allowed. Returns false if there is no
+/// number.
 inline bool
 SplitNumber(std::string_view text, long double& number, std::string& suffix)
 {
@@ -264,18 +471,33 @@ inline constexpr const char* kBitRateHelp = "a rate such as 100Gbps, 25Gb/s or 4
 /// What ParseDuration accepts, for error messages.
 inline constexpr const char* kDurationHelp = "a time such as 500ns, 1us, 2.5ms or 1s";
 
-/// "4096", "4096B", "40MB" (decimal), "25MiB" (binary), "1M" and "1m" (binary: nccl-tests' parsesize() in src/common.cu
-/// reads G, M, K in either case so). Nothing if malformed, or if it is no whole number of bytes.
+/// "4096", "4096B", "40MB" (decimal), "25MiB" (binary), "1M" and "1m" (binary: nccl-tests'
+/// parsesize() in src/common.cu reads G, M, K in either case so). Nothing if malformed, or if it is
+/// no whole number of bytes.
 inline std::optional<Bytes>
 ParseBytes(std::string_view text)
 {
     static constexpr double k = 1024.0;
     static constexpr detail::Unit units[] = {
-        {"", 1}, {"B", 1},
-        {"K", k}, {"M", k * k}, {"G", k * k * k}, {"T", k * k * k * k},
-        {"k", k}, {"m", k * k}, {"g", k * k * k}, {"t", k * k * k * k},
-        {"KiB", k}, {"MiB", k * k}, {"GiB", k * k * k}, {"TiB", k * k * k * k},
-        {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+        {"", 1},
+        {"B", 1},
+        {"K", k},
+        {"M", k * k},
+        {"G", k * k * k},
+        {"T", k * k * k * k},
+        {"k", k},
+        {"m", k * k},
+        {"g", k * k * k},
+        {"t", k * k * k * k},
+        {"KiB", k},
+        {"MiB", k * k},
+        {"GiB", k * k * k},
+        {"TiB", k * k * k * k},
+        {"kB", 1e3},
+        {"KB", 1e3},
+        {"MB", 1e6},
+        {"GB", 1e9},
+        {"TB", 1e12},
     };
     const auto v = detail::Scale(text, units);
     if (!v)
@@ -285,32 +507,53 @@ ParseBytes(std::string_view text)
     // 2.3MB is 2,300,000 B but for what binary fractions add to it: a unit in the last place or so.
     const uint64_t whole = static_cast<uint64_t>(std::llroundl(*v));
     const long double error = std::fabs(*v - static_cast<long double>(whole));
-    return error > *v * 2 * std::numeric_limits<long double>::epsilon() ? std::nullopt : std::optional<Bytes>(Bytes(whole));
+    return error > *v * 2 * std::numeric_limits<long double>::epsilon()
+               ? std::nullopt
+               : std::optional<Bytes>(Bytes(whole));
 }
 
-/// "100Gbps", "100Gb/s", "100G", "54.54Gbps", "1e11bps". Nothing if malformed, or if it rounds to 0 without being 0; a
-/// bare number has no unit and is refused.
+/// "100Gbps", "100Gb/s", "100G", "54.54Gbps", "1e11bps". Nothing if malformed, or if it rounds to 0
+/// without being 0; a bare number has no unit and is refused.
 inline std::optional<BitRate>
 ParseBitRate(std::string_view text)
 {
     static constexpr detail::Unit units[] = {
-        {"bps", 1}, {"b/s", 1},
-        {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12},
-        {"kbps", 1e3}, {"Kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12},
-        {"kb/s", 1e3}, {"Kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}, {"Tb/s", 1e12},
+        {"bps", 1},
+        {"b/s", 1},
+        {"K", 1e3},
+        {"M", 1e6},
+        {"G", 1e9},
+        {"T", 1e12},
+        {"kbps", 1e3},
+        {"Kbps", 1e3},
+        {"Mbps", 1e6},
+        {"Gbps", 1e9},
+        {"Tbps", 1e12},
+        {"kb/s", 1e3},
+        {"Kb/s", 1e3},
+        {"Mb/s", 1e6},
+        {"Gb/s", 1e9},
+        {"Tb/s", 1e12},
     };
     const auto v = detail::Scale(text, units);
     const auto bps = v ? detail::Rounded(*v) : std::nullopt;
     return bps ? std::optional<BitRate>(BitRate(*bps)) : std::nullopt;
 }
 
-/// "500ns", "1us", "2.5ms", "1s", "10ps"; "0" needs no unit. Nothing if malformed, or if it rounds to 0 ps without being
+/// "500ns", "1us", "2.5ms", "1s", "10ps"; "0" needs no unit. Nothing if malformed, or if it rounds
+/// to 0 ps without being
 /// 0.
 inline std::optional<Duration>
 ParseDuration(std::string_view text)
 {
     static constexpr detail::Unit units[] = {
-        {"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}, {"min", 60e12}, {"h", 3600e12},
+        {"ps", 1},
+        {"ns", 1e3},
+        {"us", 1e6},
+        {"ms", 1e9},
+        {"s", 1e12},
+        {"min", 60e12},
+        {"h", 3600e12},
     };
     if (text == "0")
     {
@@ -334,7 +577,12 @@ Print(double v, const Unit (&units)[N])
         ++i;
     }
     char text[64];
-    std::snprintf(text, sizeof text, "%.6g%s%s", v / units[i].factor, *units[i].name ? " " : "", units[i].name);
+    std::snprintf(text,
+                  sizeof text,
+                  "%.6g%s%s",
+                  v / units[i].factor,
+                  *units[i].name ? " " : "",
+                  units[i].name);
     return text;
 }
 
@@ -344,8 +592,11 @@ Print(double v, const Unit (&units)[N])
 inline std::string
 ToString(Bytes b)
 {
-    static constexpr detail::Unit units[] = {
-        {"TiB", 1099511627776.0}, {"GiB", 1073741824.0}, {"MiB", 1048576.0}, {"KiB", 1024.0}, {"B", 1}};
+    static constexpr detail::Unit units[] = {{"TiB", 1099511627776.0},
+                                             {"GiB", 1073741824.0},
+                                             {"MiB", 1048576.0},
+                                             {"KiB", 1024.0},
+                                             {"B", 1}};
     return detail::Print(static_cast<double>(b.value), units);
 }
 
@@ -353,7 +604,11 @@ ToString(Bytes b)
 inline std::string
 ToString(BitRate r)
 {
-    static constexpr detail::Unit units[] = {{"Tb/s", 1e12}, {"Gb/s", 1e9}, {"Mb/s", 1e6}, {"kb/s", 1e3}, {"b/s", 1}};
+    static constexpr detail::Unit units[] = {{"Tb/s", 1e12},
+                                             {"Gb/s", 1e9},
+                                             {"Mb/s", 1e6},
+                                             {"kb/s", 1e3},
+                                             {"b/s", 1}};
     return detail::Print(static_cast<double>(r.bps), units);
 }
 
@@ -361,7 +616,11 @@ ToString(BitRate r)
 inline std::string
 ToString(Duration d)
 {
-    static constexpr detail::Unit units[] = {{"s", 1e12}, {"ms", 1e9}, {"us", 1e6}, {"ns", 1e3}, {"ps", 1}};
+    static constexpr detail::Unit units[] = {{"s", 1e12},
+                                             {"ms", 1e9},
+                                             {"us", 1e6},
+                                             {"ns", 1e3},
+                                             {"ps", 1}};
     if (d.ps < 0)
     {
         return "-" + ToString(Duration(-d.ps));

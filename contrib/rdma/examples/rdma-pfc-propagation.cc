@@ -112,7 +112,8 @@ main(int argc, char* argv[])
             std::printf("s%u sent none: it was told to go on before its buffer was full\n", j);
             break;
         }
-        const rdma::SharedBuffer& b = DynamicCast<RdmaSwitch>(fabric->GetSwitches()[j])->GetBuffer();
+        const rdma::SharedBuffer& b =
+            DynamicCast<RdmaSwitch>(fabric->GetSwitches()[j])->GetBuffer();
         const double alpha = b.Config().alpha;
         const bool last = j + 1 == switches;
         const double room =

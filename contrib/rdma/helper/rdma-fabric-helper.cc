@@ -82,6 +82,12 @@ RdmaFabricHelper::SetPartition(const RdmaPartition& partition)
     m_partition = partition;
 }
 
+void
+RdmaFabricHelper::KeepMarking()
+{
+    m_keepsMarking = true;
+}
+
 std::unique_ptr<RdmaFabric>
 RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
                         const std::vector<RdmaLinkSpec>& links,
@@ -105,7 +111,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     {
         return nullptr;
     }
-    if (m_prototype)
+    if (m_prototype && !m_keepsMarking)
     {
         linkLayer.SetEcn(*m_prototype, m_switchSet, m_switch);
     }

@@ -34,6 +34,10 @@ class RdmaFabricHelper
 
     void SetNicAttribute(const std::string& name, const AttributeValue& value);
     void SetSwitchAttribute(const std::string& name, const AttributeValue& value);
+
+    /// Switches mark as their attributes say, whatever the congestion control would have
+    /// (RdmaCongestionOps::GetEcn).
+    void KeepMarking();
     void SetPortAttribute(const std::string& name, const AttributeValue& value);
     /// \param prototype every queue pair's congestion control is forked from it
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
@@ -64,6 +68,7 @@ class RdmaFabricHelper
     ObjectFactory m_nic;
     ObjectFactory m_switch;
     std::set<std::string> m_switchSet; //!< attributes of switches that have been set here
+    bool m_keepsMarking{false};
     ObjectFactory m_port;
     Ptr<RdmaCongestionOps> m_prototype;
     RdmaPartition m_partition;

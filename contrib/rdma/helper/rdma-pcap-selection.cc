@@ -66,35 +66,22 @@ Split(const std::string& list)
     return parts;
 }
 
-/// The name of those considered that is nearest to a text.
-class Nearest
+/// "; the nearest name is "x"", or "" if none is near.
+std::string
+NearestHint(const std::string& text, const std::vector<std::string>& names)
 {
-  public:
-    explicit Nearest(const std::string& text)
-        : m_text(text)
+    std::string nearest = rdma::NearestName(text, names);
+    const size_t arrow = text.find("->");
+    if (arrow != std::string::npos && nearest.find("->") == std::string::npos)
     {
+        // Of two nodes without a link: a link of the first.
+        const auto link = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+            return name.compare(0, arrow + 2, text, 0, arrow + 2) == 0;
+        });
+        nearest = link == names.end() ? nearest : *link;
     }
-
-    void Consider(const std::string& name)
-    {
-        const size_t distance = rdma::NameDistance(m_text, name);
-        if (distance < m_least)
-        {
-            m_least = distance;
-            m_name = name;
-        }
-    }
-
-    const std::string& Name() const
-    {
-        return m_name;
-    }
-
-  private:
-    const std::string& m_text;
-    std::string m_name;
-    size_t m_least{SIZE_MAX};
-};
+    return nearest.empty() ? "" : "; the nearest name is \"" + nearest + "\"";
+}
 
 } // namespace
 
@@ -125,15 +112,15 @@ RdmaPcapHelper::FindFlows(const std::string& flows, FlowFilter& filter) const
             {
                 continue;
             }
-            Nearest nearest(names[side]);
+            std::vector<std::string> known;
             for (uint32_t e = 0; e < m_fabric.GetNEndpoints(); ++e)
             {
                 const RdmaPort* port = PeekPointer(m_fabric.GetNic(e)->GetPort());
-                nearest.Consider(NodeNameOf(m_fabric, port));
-                nearest.Consider(port->GetName());
+                known.push_back(NodeNameOf(m_fabric, port));
+                known.push_back(port->GetName());
             }
             return "no host or port of a host is called \"" + rdma::Shown(names[side], 60) +
-                   "\"; the nearest name is \"" + nearest.Name() + "\"";
+                   "\"" + NearestHint(names[side], known);
         }
         if (ends[0] == ends[1])
         {
@@ -172,17 +159,16 @@ RdmaPcapHelper::Select(const RdmaFabric& fabric,
         {
             continue;
         }
-        Nearest nearest(one);
-        nearest.Consider("all");
+        std::vector<std::string> known{"all"};
         for (const auto& port : fabric.GetPorts())
         {
-            nearest.Consider(NodeNameOf(fabric, PeekPointer(port)));
-            nearest.Consider(port->GetName());
-            nearest.Consider(fabric.GetLinkName(PeekPointer(port)));
+            known.push_back(NodeNameOf(fabric, PeekPointer(port)));
+            known.push_back(port->GetName());
+            known.push_back(fabric.GetLinkName(PeekPointer(port)));
         }
         ports.clear();
-        return "no port is called \"" + one + "\"; the nearest name is \"" + nearest.Name() +
-               "\" (allowed: all, a node, node:port, a->b)";
+        return "no port is called \"" + one + "\"" + NearestHint(one, known) +
+               " (allowed: all, a node, node:port, a->b)";
     }
     for (const auto& port : fabric.GetPorts())
     {

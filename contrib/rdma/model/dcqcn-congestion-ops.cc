@@ -22,16 +22,9 @@ DcqcnCongestionOps::GetTypeId()
             .AddConstructor<DcqcnCongestionOps>()
             .AddAttribute("Preset",
                           "Where the constants below come from unless they are set",
-                          EnumValue(HPCC19_VENDOR),
+                          EnumValue(rdma::kDcqcnHpcc19Vendor),
                           MakeEnumAccessor(&DcqcnCongestionOps::m_preset),
-                          MakeEnumChecker(HPCC19_VENDOR,
-                                          "hpcc19-vendor",
-                                          SIGCOMM15,
-                                          "sigcomm15",
-                                          NVIDIA_NIC,
-                                          "nvidia-nic",
-                                          HPCC_CODE,
-                                          "hpcc-code"))
+                          MakePresetChecker(rdma::kDcqcn))
             .AddAttribute("G",
                           "Gain of the congestion estimate alpha; 0: from the preset",
                           DoubleValue(0),
@@ -85,35 +78,16 @@ DcqcnCongestionOps::GetTypeId()
     return tid;
 }
 
-DcqcnCongestionOps::DcqcnCongestionOps() = default;
-DcqcnCongestionOps::~DcqcnCongestionOps() = default;
-
-DcqcnCongestionOps::DcqcnCongestionOps(const DcqcnCongestionOps& other)
-    : RdmaCongestionOps(other),
-      m_preset(other.m_preset),
-      m_g(other.m_g),
-      m_alphaPeriod(other.m_alphaPeriod),
-      m_rateDecreaseInterval(other.m_rateDecreaseInterval),
-      m_increaseTimer(other.m_increaseTimer),
-      m_byteCounter(other.m_byteCounter),
-      m_fastRecovery(other.m_fastRecovery),
-      m_additiveIncrease(other.m_additiveIncrease),
-      m_hyperIncrease(other.m_hyperIncrease),
-      m_minimumRate(other.m_minimumRate),
-      m_cnpInterval(other.m_cnpInterval)
-{
-}
-
 std::string
 DcqcnCongestionOps::GetName() const
 {
-    return "dcqcn";
+    return rdma::kDcqcn.name;
 }
 
 uint16_t
 DcqcnCongestionOps::GetNeeds() const
 {
-    return m_preset == HPCC_CODE ? QUIET | ACK_PER_PACKET | ECN_ECHO : QUIET;
+    return m_preset == rdma::kDcqcnHpccCode ? QUIET | ACK_PER_PACKET | ECN_ECHO : QUIET;
 }
 
 Ptr<RdmaCongestionOps>
@@ -125,9 +99,7 @@ DcqcnCongestionOps::Fork() const
 rdma::DcqcnParameters
 DcqcnCongestionOps::GetParameters(rdma::BitRate line) const
 {
-    rdma::DcqcnParameters p = m_preset == SIGCOMM15    ? rdma::DcqcnSigcomm15(line)
-                              : m_preset == NVIDIA_NIC ? rdma::DcqcnNvidiaNic(line)
-                                                       : rdma::DcqcnHpcc19Vendor(line);
+    rdma::DcqcnParameters p = rdma::DcqcnOf(m_preset, line);
     const auto override = [](rdma::Duration& field, const Time& value) {
         if (!value.IsZero())
         {
@@ -160,7 +132,8 @@ DcqcnCongestionOps::Init(RdmaCongestionState& state)
     AbortIfRefused(state);
     RdmaCongestionOps::Init(state);
     m_cnpIntervalPs = GetParameters(state.line).cnpInterval.ps;
-    if (m_preset == HPCC_CODE)
+    m_lastCnp = -1;
+    if (m_preset == rdma::kDcqcnHpccCode)
     {
         state.repace = RdmaCongestionState::Repace::KEEP;
     }
@@ -196,7 +169,7 @@ DcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
     if (!m_rate)
     {
         // That code begins at MAX_RATE but lets increases go on to the port's rate.
-        const rdma::BitRate most = m_preset == HPCC_CODE ? state.port : state.line;
+        const rdma::BitRate most = m_preset == rdma::kDcqcnHpccCode ? state.port : state.line;
         m_rate = std::make_unique<rdma::DcqcnRate>(GetParameters(state.line), most, state.line);
     }
     m_rate->OnCnp(rdma::TimePoint(now), rdma::Bytes(state.bytesSent));
@@ -206,7 +179,7 @@ DcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
 bool
 DcqcnCongestionOps::OnDataReceived(const RdmaFrame& frame, int64_t now)
 {
-    if (m_preset == HPCC_CODE || !(frame.flags & RdmaFrame::CE) ||
+    if (m_preset == rdma::kDcqcnHpccCode || !(frame.flags & RdmaFrame::CE) ||
         (m_lastCnp >= 0 && now - m_lastCnp < m_cnpIntervalPs))
     {
         return false;

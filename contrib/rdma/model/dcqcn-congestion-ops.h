@@ -9,8 +9,6 @@
 
 #include "ns3/nstime.h"
 
-#include <memory>
-
 namespace ns3
 {
 
@@ -27,18 +25,6 @@ class DcqcnCongestionOps : public RdmaCongestionOps
 {
   public:
     static TypeId GetTypeId();
-
-    enum Preset
-    {
-        HPCC19_VENDOR,
-        SIGCOMM15,
-        NVIDIA_NIC,
-        HPCC_CODE //!< as HPCC's ns-3 code: no CNPs, each ACK echoes its packet's mark instead
-    };
-
-    DcqcnCongestionOps();
-    DcqcnCongestionOps(const DcqcnCongestionOps& other);
-    ~DcqcnCongestionOps() override;
 
     std::string GetName() const override;
     uint16_t GetNeeds() const override;
@@ -57,7 +43,7 @@ class DcqcnCongestionOps : public RdmaCongestionOps
     void Publish(RdmaCongestionState& state) const;
 
     // Overrides, shared by all forks of a prototype.
-    Preset m_preset;
+    rdma::DcqcnPreset m_preset;
     double m_g;
     Time m_alphaPeriod;
     Time m_rateDecreaseInterval;
@@ -69,7 +55,7 @@ class DcqcnCongestionOps : public RdmaCongestionOps
     uint64_t m_minimumRate;
     Time m_cnpInterval;
 
-    std::unique_ptr<rdma::DcqcnRate> m_rate; //!< none before the first CNP
+    RdmaOwnLaw<rdma::DcqcnRate> m_rate; //!< none before the first CNP
     int64_t m_cnpIntervalPs{-1};
     int64_t m_lastCnp{-1};
 };

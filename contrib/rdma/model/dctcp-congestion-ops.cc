@@ -27,9 +27,9 @@ DctcpCongestionOps::GetTypeId()
                 "The paper's law with the marking of HPCC's published run script (K 30 KB "
                 "at 10 Gb/s) or with the paper's (97.5 KB); or the law of HPCC's ns-3 code, "
                 "to replay its results",
-                EnumValue(HPCC19),
+                EnumValue(rdma::kDctcpHpcc19),
                 MakeEnumAccessor(&DctcpCongestionOps::m_preset),
-                MakeEnumChecker(SIGCOMM10, "sigcomm10", HPCC19, "hpcc19", HPCC_CODE, "hpcc-code"))
+                MakePresetChecker(rdma::kDctcp))
             .AddAttribute("G",
                           "Weight of the last window of data in alpha (0 to 1)",
                           DoubleValue(1 / 16.),
@@ -55,39 +55,16 @@ DctcpCongestionOps::GetTypeId()
     return tid;
 }
 
-DctcpCongestionOps::DctcpCongestionOps() = default;
-DctcpCongestionOps::~DctcpCongestionOps() = default;
-
-DctcpCongestionOps::DctcpCongestionOps(const DctcpCongestionOps& other)
-    : RdmaCongestionOps(other),
-      m_preset(other.m_preset),
-      m_g(other.m_g),
-      m_initialWindow(other.m_initialWindow),
-      m_additiveIncrease(other.m_additiveIncrease),
-      m_minimumRate(other.m_minimumRate)
-{
-}
-
 std::string
 DctcpCongestionOps::GetName() const
 {
-    return "dctcp";
+    return rdma::kDctcp.name;
 }
 
 uint16_t
 DctcpCongestionOps::GetNeeds() const
 {
     return ACK_PER_PACKET | ECN_ECHO | BASE_RTT;
-}
-
-bool
-DctcpCongestionOps::GetEcn(rdma::BitRate port, rdma::EcnParameters& ecn) const
-{
-    // Of 10 Gb/s: 65 packets of 1,500 B (section 3.4); HPCC's run.py: 30 KB.
-    const rdma::Bytes k(m_preset == SIGCOMM10 ? 97500 : 30000);
-    ecn.kmin = ecn.kmax = rdma::ScaleToRate(k, rdma::Gbps(10), port);
-    ecn.pmax = 1;
-    return true;
 }
 
 Ptr<RdmaCongestionOps>
@@ -109,7 +86,7 @@ DctcpCongestionOps::Init(RdmaCongestionState& state)
 {
     AbortIfRefused(state);
     state.rateBps = state.line.bps;
-    if (m_preset == HPCC_CODE)
+    if (m_preset == rdma::kDctcpHpccCode)
     {
         m_code = std::make_unique<rdma::DctcpCodeRate>(
             rdma::DctcpCodeRate::Parameters{m_g, m_additiveIncrease, state.mtu},

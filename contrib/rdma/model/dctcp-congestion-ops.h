@@ -8,8 +8,6 @@
 #include "contrib/rdma/core/hpcc-code-rates.h"
 #include "rdma-congestion-ops.h"
 
-#include <memory>
-
 namespace ns3
 {
 
@@ -23,20 +21,8 @@ class DctcpCongestionOps : public RdmaCongestionOps
   public:
     static TypeId GetTypeId();
 
-    enum Preset
-    {
-        SIGCOMM10,
-        HPCC19,
-        HPCC_CODE //!< rdma::DctcpCodeRate
-    };
-
-    DctcpCongestionOps();
-    DctcpCongestionOps(const DctcpCongestionOps& other);
-    ~DctcpCongestionOps() override;
-
     std::string GetName() const override;
     uint16_t GetNeeds() const override;
-    bool GetEcn(rdma::BitRate port, rdma::EcnParameters& ecn) const override;
     Ptr<RdmaCongestionOps> Fork() const override;
     std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
@@ -45,14 +31,14 @@ class DctcpCongestionOps : public RdmaCongestionOps
   private:
     void Publish(RdmaCongestionState& state) const;
 
-    Preset m_preset;
+    rdma::DctcpPreset m_preset;
     double m_g;
     uint64_t m_initialWindow;
     uint64_t m_additiveIncrease;
     uint64_t m_minimumRate;
 
-    std::unique_ptr<rdma::DctcpWindow> m_window;
-    std::unique_ptr<rdma::DctcpCodeRate> m_code;
+    RdmaOwnLaw<rdma::DctcpWindow> m_window;
+    RdmaOwnLaw<rdma::DctcpCodeRate> m_code;
 };
 
 } // namespace ns3

@@ -57,10 +57,7 @@ GoBackNRecovery::OnResponseMissing(RdmaRequester& requester, int64_t now)
 // Responder --------------------------------------------------------------------------------------
 
 void
-GoBackNRecovery::OnOutOfOrder(RdmaResponder& responder,
-                              uint64_t,
-                              RdmaFrame& frame,
-                              int64_t now)
+GoBackNRecovery::OnOutOfOrder(RdmaResponder& responder, uint64_t, RdmaFrame& frame, int64_t now)
 {
     responder.DropOutOfOrder(frame, now);
 }

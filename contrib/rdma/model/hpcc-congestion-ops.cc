@@ -25,9 +25,9 @@ HpccCongestionOps::GetTypeId()
             .AddConstructor<HpccCongestionOps>()
             .AddAttribute("Preset",
                           "The paper's law, or that of HPCC's ns-3 code, to replay its results",
-                          EnumValue(SIGCOMM19),
+                          EnumValue(rdma::kHpccSigcomm19),
                           MakeEnumAccessor(&HpccCongestionOps::m_preset),
-                          MakeEnumChecker(SIGCOMM19, "sigcomm19", HPCC_CODE, "hpcc-code"))
+                          MakePresetChecker(rdma::kHpcc))
             .AddAttribute("Eta",
                           "Target utilisation (0 to 1)",
                           DoubleValue(0.95),
@@ -68,26 +68,10 @@ HpccCongestionOps::GetTypeId()
     return tid;
 }
 
-HpccCongestionOps::HpccCongestionOps() = default;
-HpccCongestionOps::~HpccCongestionOps() = default;
-
-HpccCongestionOps::HpccCongestionOps(const HpccCongestionOps& other)
-    : RdmaCongestionOps(other),
-      m_preset(other.m_preset),
-      m_eta(other.m_eta),
-      m_maxStage(other.m_maxStage),
-      m_flows(other.m_flows),
-      m_minimumRate(other.m_minimumRate),
-      m_fastReact(other.m_fastReact),
-      m_additiveIncrease(other.m_additiveIncrease),
-      m_telemetryMultiple(other.m_telemetryMultiple)
-{
-}
-
 std::string
 HpccCongestionOps::GetName() const
 {
-    return "hpcc";
+    return rdma::kHpcc.name;
 }
 
 uint16_t
@@ -101,7 +85,7 @@ HpccCongestionOps::GetHeaderBytes() const
 {
     // That code's ACK has 46 B of headers and 14 of padding, which the telemetry goes over.
     const uint32_t bytes = rdma::kHpccTelemetryBytes;
-    return {bytes, m_preset == HPCC_CODE ? bytes - 14 : bytes};
+    return {bytes, m_preset == rdma::kHpccCode ? bytes - 14 : bytes};
 }
 
 Ptr<RdmaCongestionOps>
@@ -125,7 +109,7 @@ HpccCongestionOps::GetParameters(const RdmaCongestionState& state) const
 std::string
 HpccCongestionOps::Check(const RdmaCongestionState& state) const
 {
-    if (m_preset == HPCC_CODE && state.windowAtLine == 0)
+    if (m_preset == rdma::kHpccCode && state.windowAtLine == 0)
     {
         return "ns3::RdmaNic::Window: 0 is no window, which the preset hpcc-code of "
                "ns3::HpccCongestionOps needs; allowed: the bandwidth-delay product";
@@ -137,7 +121,7 @@ void
 HpccCongestionOps::Init(RdmaCongestionState& state)
 {
     AbortIfRefused(state);
-    if (m_preset == HPCC_CODE)
+    if (m_preset == rdma::kHpccCode)
     {
         rdma::HpccCodeRate::Parameters p;
         p.target = m_eta;

@@ -8,8 +8,6 @@
 #include "contrib/rdma/core/hpcc-window.h"
 #include "rdma-congestion-ops.h"
 
-#include <memory>
-
 namespace ns3
 {
 
@@ -22,16 +20,6 @@ class HpccCongestionOps : public RdmaCongestionOps
 {
   public:
     static TypeId GetTypeId();
-
-    enum Preset
-    {
-        SIGCOMM19,
-        HPCC_CODE //!< rdma::HpccCodeRate
-    };
-
-    HpccCongestionOps();
-    HpccCongestionOps(const HpccCongestionOps& other);
-    ~HpccCongestionOps() override;
 
     std::string GetName() const override;
     uint16_t GetNeeds() const override;
@@ -47,7 +35,7 @@ class HpccCongestionOps : public RdmaCongestionOps
   private:
     void Publish(RdmaCongestionState& state) const;
 
-    Preset m_preset;
+    rdma::HpccPreset m_preset;
     double m_eta;
     uint32_t m_maxStage;
     uint32_t m_flows;
@@ -56,8 +44,8 @@ class HpccCongestionOps : public RdmaCongestionOps
     uint64_t m_additiveIncrease;
     uint32_t m_telemetryMultiple;
 
-    std::unique_ptr<rdma::HpccWindow> m_window;
-    std::unique_ptr<rdma::HpccCodeRate> m_code;
+    RdmaOwnLaw<rdma::HpccWindow> m_window;
+    RdmaOwnLaw<rdma::HpccCodeRate> m_code;
 };
 
 } // namespace ns3

@@ -23,9 +23,9 @@ IbCongestionOps::GetTypeId()
             .AddAttribute("Preset",
                           "Where the constants below come from unless they are set: the manual of "
                           "Mellanox OFED 2.2, or Gran et al., IPDPS 2010",
-                          EnumValue(MELLANOX),
+                          EnumValue(rdma::kIbCcMellanox),
                           MakeEnumAccessor(&IbCongestionOps::m_preset),
-                          MakeEnumChecker(MELLANOX, "mellanox", GRAN10, "gran10"))
+                          MakePresetChecker(rdma::kIbCc))
             .AddAttribute("Hosts",
                           "mellanox: sources of one sink that the table can slow down to its rate; "
                           "assumed",
@@ -56,25 +56,10 @@ IbCongestionOps::GetTypeId()
     return tid;
 }
 
-IbCongestionOps::IbCongestionOps() = default;
-IbCongestionOps::~IbCongestionOps() = default;
-
-IbCongestionOps::IbCongestionOps(const IbCongestionOps& other)
-    : RdmaCongestionOps(other),
-      m_preset(other.m_preset),
-      m_hosts(other.m_hosts),
-      m_increase(other.m_increase),
-      m_limit(other.m_limit),
-      m_minimum(other.m_minimum),
-      m_timer(other.m_timer),
-      m_parameters(other.m_parameters)
-{
-}
-
 std::string
 IbCongestionOps::GetName() const
 {
-    return "ib-cc";
+    return rdma::kIbCc.name;
 }
 
 Ptr<RdmaCongestionOps>
@@ -91,7 +76,7 @@ rdma::IbCcParameters
 IbCongestionOps::GetParameters() const
 {
     rdma::IbCcParameters p =
-        m_preset == GRAN10 ? rdma::IbCcGran10() : rdma::IbCcManagerDefaults(m_hosts);
+        m_preset == rdma::kIbCcGran10 ? rdma::IbCcGran10() : rdma::IbCcManagerDefaults(m_hosts);
     p.increase = m_increase < 0 ? p.increase : static_cast<uint8_t>(m_increase);
     p.limit = m_limit < 0 ? p.limit : static_cast<uint16_t>(m_limit);
     p.minimum = m_minimum < 0 ? p.minimum : static_cast<uint8_t>(m_minimum);
@@ -103,10 +88,11 @@ std::string
 IbCongestionOps::Check(const RdmaCongestionState&) const
 {
     const rdma::IbCcParameters p = GetParameters();
-    return p.minimum > p.limit ? Explain({"CctiMin",
-                                          std::to_string(p.minimum) + " is above CctiLimit, " +
-                                              std::to_string(p.limit)})
-                               : "";
+    return p.minimum > p.limit
+               ? Explain(rdma::ErrorAt("CctiMin",
+                                       std::to_string(p.minimum) + " is above CctiLimit, " +
+                                           std::to_string(p.limit)))
+               : "";
 }
 
 void

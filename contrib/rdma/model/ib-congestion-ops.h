@@ -26,16 +26,6 @@ class IbCongestionOps : public RdmaCongestionOps
   public:
     static TypeId GetTypeId();
 
-    enum Preset
-    {
-        MELLANOX,
-        GRAN10
-    };
-
-    IbCongestionOps();
-    IbCongestionOps(const IbCongestionOps& other);
-    ~IbCongestionOps() override;
-
     std::string GetName() const override;
 
     uint16_t GetNeeds() const override
@@ -59,7 +49,7 @@ class IbCongestionOps : public RdmaCongestionOps
   private:
     void Publish(RdmaCongestionState& state);
 
-    Preset m_preset;
+    rdma::IbCcPreset m_preset;
     uint32_t m_hosts;
     int32_t m_increase;
     int32_t m_limit;
@@ -67,7 +57,7 @@ class IbCongestionOps : public RdmaCongestionOps
     int32_t m_timer;
     /// Of all forks of a prototype.
     mutable std::shared_ptr<const rdma::IbCcParameters> m_parameters;
-    std::unique_ptr<rdma::IbCcRate> m_rate; //!< none before the first BECN
+    RdmaOwnLaw<rdma::IbCcRate> m_rate; //!< none before the first BECN
 };
 
 } // namespace ns3

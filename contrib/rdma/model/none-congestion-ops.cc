@@ -3,6 +3,8 @@
  */
 #include "none-congestion-ops.h"
 
+#include "contrib/rdma/core/no-congestion-control.h"
+
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -36,7 +38,7 @@ NoneCongestionOps::GetTypeId()
 std::string
 NoneCongestionOps::GetName() const
 {
-    return "none";
+    return rdma::kNoCongestionControl.name;
 }
 
 Ptr<RdmaCongestionOps>

@@ -33,11 +33,8 @@ OutOfOrderRecovery::GetName() const
 }
 
 void
-OutOfOrderRecovery::Answer(RdmaResponder& responder,
-                           uint64_t,
-                           RdmaFrame&,
-                           bool fresh,
-                           int64_t now) const
+OutOfOrderRecovery::Answer(RdmaResponder& responder, uint64_t, RdmaFrame&, bool fresh, int64_t now)
+    const
 {
     if (!fresh) // sent after a time-out: how far this end is
     {

@@ -3,12 +3,6 @@
  */
 #include "powertcp-congestion-ops.h"
 
-#include "ns3/double.h"
-#include "ns3/enum.h"
-#include "ns3/uinteger.h"
-
-#include <algorithm>
-
 namespace ns3
 {
 
@@ -18,65 +12,24 @@ TypeId
 PowertcpCongestionOps::GetTypeId()
 {
     static TypeId tid =
-        TypeId("ns3::PowertcpCongestionOps")
-            .SetParent<RdmaCongestionOps>()
-            .SetGroupName("Rdma")
-            .AddConstructor<PowertcpCongestionOps>()
-            .AddAttribute("Preset",
-                          "What the paper leaves open as in the authors' kernel module, or the law "
-                          "of their ns-3 code",
-                          EnumValue(NSDI22),
-                          MakeEnumAccessor(&PowertcpCongestionOps::m_preset),
-                          MakeEnumChecker(NSDI22, "nsdi22", NSDI22_NS3, "nsdi22-ns3"))
-            .AddAttribute("Gamma",
-                          "gamma, weight of the new window (0 to 1); 0: from the preset, 0.9, "
-                          "nsdi22-ns3 0.9",
-                          DoubleValue(0),
-                          MakeDoubleAccessor(&PowertcpCongestionOps::m_gamma),
-                          MakeDoubleChecker<double>(0, 1))
-            .AddAttribute("Flows",
-                          "nsdi22: N, flows of a host that beta = line rate x base round-trip time "
-                          "/ N is for",
-                          UintegerValue(10),
-                          MakeUintegerAccessor(&PowertcpCongestionOps::m_flows),
-                          MakeUintegerChecker<uint32_t>(1))
+        AddAttributes(TypeId("ns3::PowertcpCongestionOps")
+                          .SetParent<RdmaCongestionOps>()
+                          .SetGroupName("Rdma")
+                          .AddConstructor<PowertcpCongestionOps>(),
+                      rdma::kPowertcp,
+                      "0.9")
             .AddAttribute("Target",
                           "nsdi22-ns3: utilisation that power is divided by (U_TARGET; 0 to 1)",
                           DoubleValue(0.95),
                           MakeDoubleAccessor(&PowertcpCongestionOps::m_target),
-                          MakeDoubleChecker<double>(0.01, 1))
-            .AddAttribute("AdditiveIncrease",
-                          "nsdi22-ns3: added to the rate (bit/s)",
-                          UintegerValue(150000000),
-                          MakeUintegerAccessor(&PowertcpCongestionOps::m_additiveIncrease),
-                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
-            .AddAttribute("MinimumRate",
-                          "nsdi22-ns3: the rate is never less (MIN_RATE, bit/s), but at most the "
-                          "line's",
-                          UintegerValue(100000000),
-                          MakeUintegerAccessor(&PowertcpCongestionOps::m_minimumRate),
-                          MakeUintegerChecker<uint64_t>(1, MAX_BPS));
+                          MakeDoubleChecker<double>(0.01, 1));
     return tid;
-}
-
-PowertcpCongestionOps::PowertcpCongestionOps() = default;
-PowertcpCongestionOps::~PowertcpCongestionOps() = default;
-
-PowertcpCongestionOps::PowertcpCongestionOps(const PowertcpCongestionOps& other)
-    : RdmaCongestionOps(other),
-      m_preset(other.m_preset),
-      m_gamma(other.m_gamma),
-      m_flows(other.m_flows),
-      m_target(other.m_target),
-      m_additiveIncrease(other.m_additiveIncrease),
-      m_minimumRate(other.m_minimumRate)
-{
 }
 
 std::string
 PowertcpCongestionOps::GetName() const
 {
-    return "powertcp";
+    return rdma::kPowertcp.name;
 }
 
 uint16_t
@@ -97,76 +50,19 @@ PowertcpCongestionOps::Fork() const
     return CopyObject<PowertcpCongestionOps>(Ptr<const PowertcpCongestionOps>(this));
 }
 
-rdma::PowertcpParameters
-PowertcpCongestionOps::GetParameters(const RdmaCongestionState& state) const
+double
+PowertcpCongestionOps::GetNs3Gamma() const
 {
-    rdma::PowertcpParameters p;
-    p.baseRtt = rdma::Duration(state.baseRtt);
-    p.gamma = m_gamma > 0 ? m_gamma : p.gamma;
-    p.flows = m_flows;
-    return p;
-}
-
-rdma::PowertcpNs3Parameters
-PowertcpCongestionOps::GetNs3Parameters(const RdmaCongestionState& state) const
-{
-    rdma::PowertcpNs3Parameters p;
-    p.baseRtt = rdma::Duration(state.baseRtt);
-    p.gamma = m_gamma > 0 ? m_gamma : 0.9;
-    p.target = m_target;
-    p.additiveIncrease = rdma::BitRate(m_additiveIncrease);
-    p.minimumRate = rdma::BitRate(m_minimumRate);
-    return p;
-}
-
-std::string
-PowertcpCongestionOps::Check(const RdmaCongestionState& state) const
-{
-    return Explain(m_preset == NSDI22_NS3 ? rdma::PowertcpNs3Law::Error(GetNs3Parameters(state))
-                                          : rdma::PowerLaw::Error(GetParameters(state)));
-}
-
-void
-PowertcpCongestionOps::Init(RdmaCongestionState& state)
-{
-    AbortIfRefused(state);
-    if (m_preset == NSDI22_NS3)
-    {
-        m_rate = std::make_unique<rdma::PowertcpNs3Rate>(GetNs3Parameters(state), state.line);
-    }
-    else
-    {
-        m_window = std::make_unique<rdma::PowertcpWindow>(GetParameters(state), state.line);
-    }
-    Publish(state);
-}
-
-void
-PowertcpCongestionOps::Publish(RdmaCongestionState& state) const
-{
-    const double rate = m_rate ? m_rate->Rate() : m_window->Rate();
-    const double window = m_rate ? m_rate->Window() : m_window->Window();
-    state.rateBps = std::clamp<uint64_t>(static_cast<uint64_t>(rate + 0.5), 1, state.line.bps);
-    state.windowBytes = std::max<uint64_t>(1, static_cast<uint64_t>(window));
+    return 0.9;
 }
 
 void
 PowertcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
 {
-    if (!ack.telemetry)
+    if (ack.telemetry)
     {
-        return;
+        Take(state, ack.telemetry->hop.data(), std::size_t{ack.telemetry->hops});
     }
-    const RdmaTelemetry& t = *ack.telemetry;
-    if (m_rate)
-    {
-        m_rate->OnAck(state.ackedPosition, state.sentPosition, t.hop.data(), t.hops);
-    }
-    else
-    {
-        m_window->OnAck(state.ackedPosition, state.sentPosition, t.hop.data(), t.hops);
-    }
-    Publish(state);
 }
 
 } // namespace ns3

@@ -6,6 +6,7 @@
 #include "rdma-named-types.h"
 
 #include "ns3/abort.h"
+#include "ns3/enum.h"
 
 namespace ns3
 {
@@ -22,9 +23,43 @@ RdmaCongestionOps::GetTypeId()
 RdmaCongestionOps::~RdmaCongestionOps() = default;
 
 bool
-RdmaCongestionOps::GetEcn(rdma::BitRate, rdma::EcnParameters&) const
+RdmaCongestionOps::GetEcn(rdma::BitRate port, rdma::EcnParameters& ecn) const
 {
-    return false;
+    const rdma::CongestionControl* control = rdma::FindCongestionControl(GetName());
+    if (!control || control->presets.empty())
+    {
+        return false;
+    }
+    EnumValue value(control->presets.front().value);
+    GetAttributeFailSafe("Preset", value);
+    for (const auto& preset : control->presets)
+    {
+        if (preset.value == value.Get())
+        {
+            ecn = preset.marking;
+            ecn.kmin = rdma::ScaleToRate(ecn.kmin, rdma::Gbps(100), port);
+            ecn.kmax = rdma::ScaleToRate(ecn.kmax, rdma::Gbps(100), port);
+        }
+    }
+    return true;
+}
+
+Ptr<const AttributeChecker>
+RdmaCongestionOps::MakePresetChecker(const rdma::CongestionControl& control)
+{
+    const auto checker = Create<EnumChecker>();
+    for (const auto& preset : control.presets)
+    {
+        if (&preset == &control.presets.front())
+        {
+            checker->AddDefault(preset.value, preset.name);
+        }
+        else
+        {
+            checker->Add(preset.value, preset.name);
+        }
+    }
+    return checker;
 }
 
 std::string
@@ -34,10 +69,9 @@ RdmaCongestionOps::Check(const RdmaCongestionState&) const
 }
 
 std::string
-RdmaCongestionOps::Explain(const rdma::LawError& error) const
+RdmaCongestionOps::Explain(const rdma::InputError& error) const
 {
-    return error ? GetInstanceTypeId().GetName() + "::" + error.parameter + ": " + error.problem
-                 : "";
+    return error ? GetInstanceTypeId().GetName() + "::" + error.where + ": " + error.problem : "";
 }
 
 void

@@ -4,8 +4,9 @@
 #ifndef RDMA_CONGESTION_OPS_H
 #define RDMA_CONGESTION_OPS_H
 
+#include "contrib/rdma/core/congestion-control.h"
 #include "contrib/rdma/core/ecn-law.h"
-#include "contrib/rdma/core/law-error.h"
+#include "contrib/rdma/core/input-error.h"
 #include "contrib/rdma/core/units.h"
 #include "rdma-frame.h"
 
@@ -13,6 +14,7 @@
 #include "ns3/object.h"
 
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -97,8 +99,8 @@ struct RdmaHeaderBytes
  * GetEcn(), and NIC, queue pair and fabric helper see to it: choosing an algorithm is enough. Both
  * ends of a connection have the same one.
  *
- * A new algorithm is one pure header in core/ with the law, one pair of files derived from this
- * class, and its test.
+ * A new algorithm is one pure header in core/ with the law, its name and presets, one pair of files
+ * derived from this class, and its test.
  */
 class RdmaCongestionOps : public Object
 {
@@ -138,8 +140,9 @@ class RdmaCongestionOps : public Object
     }
 
     /**
-     * The marking of switches that goes with the algorithm. RdmaFabricHelper sets it unless the
-     * user has set the switches' attributes. \param port a rate; thresholds scale with it
+     * The marking of switches that goes with the algorithm: by default that of its preset, which
+     * core/ has under its name. RdmaFabricHelper sets it unless the user has set the switches'
+     * attributes. \param port a rate; thresholds scale with it
      * \return whether it has one of its own
      */
     virtual bool GetEcn(rdma::BitRate port, rdma::EcnParameters& ecn) const;
@@ -186,10 +189,30 @@ class RdmaCongestionOps : public Object
     static Time MaxTime();
 
   protected:
+    /// \return the checker of an attribute Preset, whose values are the presets that core/ has
+    static Ptr<const AttributeChecker> MakePresetChecker(const rdma::CongestionControl& control);
     /// \return a law's error as Check returns it
-    std::string Explain(const rdma::LawError& error) const;
+    std::string Explain(const rdma::InputError& error) const;
     /// Abort if Check finds something: Init of who did not ask.
     void AbortIfRefused(const RdmaCongestionState& state) const;
+};
+
+/**
+ * \ingroup rdma
+ * The law of one queue pair: what Fork() copies begins without one.
+ */
+template <class Law>
+class RdmaOwnLaw : public std::unique_ptr<Law>
+{
+  public:
+    RdmaOwnLaw() = default;
+
+    RdmaOwnLaw(const RdmaOwnLaw&)
+        : std::unique_ptr<Law>()
+    {
+    }
+
+    using std::unique_ptr<Law>::operator=;
 };
 
 } // namespace ns3

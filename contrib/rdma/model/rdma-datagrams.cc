@@ -51,14 +51,13 @@ RdmaDatagrams::Post(const RdmaSendRequest& request, int64_t now)
         Refuse(request, RdmaStatus::LOCAL_LENGTH_ERROR, now);
         return;
     }
-    m_waiting.push_back(
-        {request,
-         rdma::FlowHash({nic->m_endpoint,
-                         request.peerEndpoint,
-                         rdma::RoceSourcePort(m_qp->m_number, request.peerNumber)}),
-         now,
-         0,
-         RdmaStatus::SUCCESS});
+    m_waiting.push_back({request,
+                         rdma::FlowHash({nic->m_endpoint,
+                                         request.peerEndpoint,
+                                         rdma::RoceSourcePort(m_qp->m_number, request.peerNumber)}),
+                         now,
+                         0,
+                         RdmaStatus::SUCCESS});
     requester.Send();
     ++requester.m_endPsn;
     requester.m_postedBytes += request.bytes;

@@ -108,10 +108,7 @@ class RdmaLossRecovery : public SimpleRefCount<RdmaLossRecovery>
     virtual void OnTimeout(RdmaRequester& requester, int64_t now) = 0;
     /// The receiver was not ready for this PSN, and has thrown away what came behind it.
     /// \param until nothing is sent before
-    virtual void OnRefused(RdmaRequester& requester,
-                           uint64_t psn,
-                           int64_t until,
-                           int64_t now) = 0;
+    virtual void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) = 0;
     /// This PSN has been sent again.
     virtual void OnSentAgain(uint64_t psn);
     /// Another packet than a new one would be next: the recovery may choose (SeekTo).

@@ -78,8 +78,9 @@ RdmaNic::GetProfile(uint64_t staticRate)
     for (auto it = m_profiles.rbegin(); it != m_profiles.rend(); ++it)
     {
         const RdmaCongestionState& other = (*it)->before;
-        if ((*it)->staticRate == staticRate && other.line.bps == before.line.bps && other.port.bps == before.port.bps &&
-            other.mtu == before.mtu && other.fullWireBytes == before.fullWireBytes &&
+        if ((*it)->staticRate == staticRate && other.line.bps == before.line.bps &&
+            other.port.bps == before.port.bps && other.mtu == before.mtu &&
+            other.fullWireBytes == before.fullWireBytes &&
             other.windowAtLine == before.windowAtLine && other.markedFrom == before.markedFrom &&
             other.baseRtt == before.baseRtt && (*it)->variableWindow == m_variableWindow)
         {
@@ -197,9 +198,8 @@ RdmaNic::GetBaseRtt()
 {
     if (!m_baseRttPs)
     {
-        m_baseRttPs = m_baseRtt.IsZero()
-                          ? RdmaBaseRtt::Compute(PeekPointer(m_port), m_mtu, m_sizes)
-                          : m_baseRtt.GetPicoSeconds();
+        m_baseRttPs = m_baseRtt.IsZero() ? RdmaBaseRtt::Compute(PeekPointer(m_port), m_mtu, m_sizes)
+                                         : m_baseRtt.GetPicoSeconds();
     }
     return m_baseRttPs;
 }

@@ -39,7 +39,8 @@ RdmaNicScan::Activate(RdmaQueuePair* qp, int64_t now)
     }
     else if (qp->m_requester.m_sender->cc.repace == RdmaCongestionState::Repace::SHIFT)
     {
-        OnShift(qp->m_requester.m_sender->nextSend, now); // that code does so with every ACK that it reacts to
+        OnShift(qp->m_requester.m_sender->nextSend,
+                now); // that code does so with every ACK that it reacts to
     }
     m_nic->m_port->Kick(now);
 }

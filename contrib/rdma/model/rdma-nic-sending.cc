@@ -69,18 +69,23 @@ RdmaNic::Throttle(RdmaQueuePair* qp, int64_t now)
 {
     qp->m_requester.m_schedule = RdmaRequester::Schedule::THROTTLED;
     // Its rate may rise by itself before: then the rest of the wait is shorter.
-    const int64_t update =
-        qp->m_requester.m_sender->cc.nextUpdate > now ? qp->m_requester.m_sender->cc.nextUpdate : qp->m_requester.m_sender->nextSend;
-    m_throttled.push_back(
-        {std::min(qp->m_requester.m_sender->nextSend, update), qp->m_number, ++qp->m_requester.m_throttleGeneration, qp});
+    const int64_t update = qp->m_requester.m_sender->cc.nextUpdate > now
+                               ? qp->m_requester.m_sender->cc.nextUpdate
+                               : qp->m_requester.m_sender->nextSend;
+    m_throttled.push_back({std::min(qp->m_requester.m_sender->nextSend, update),
+                           qp->m_number,
+                           ++qp->m_requester.m_throttleGeneration,
+                           qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
 }
 
 void
 RdmaNic::Rethrottle(RdmaQueuePair* qp, int64_t now)
 {
-    m_throttled.push_back(
-        {std::max(qp->m_requester.m_sender->nextSend, now), qp->m_number, ++qp->m_requester.m_throttleGeneration, qp});
+    m_throttled.push_back({std::max(qp->m_requester.m_sender->nextSend, now),
+                           qp->m_number,
+                           ++qp->m_requester.m_throttleGeneration,
+                           qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
     WakeForThrottled();
 }
@@ -200,10 +205,11 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         }
         if constexpr (Limited)
         {
-            const int64_t slot =
-                qp->m_requester.StartsMessage()
-                    ? m_limits->MessageSlot(qp->m_number - 2, qp->m_requester.m_sender->nextPsn, now)
-                    : now;
+            const int64_t slot = qp->m_requester.StartsMessage()
+                                     ? m_limits->MessageSlot(qp->m_number - 2,
+                                                             qp->m_requester.m_sender->nextPsn,
+                                                             now)
+                                     : now;
             if (slot > now && qp->m_respond)
             {
                 qp->m_verbs->responder.responseNext = true; // READ responses do not wait for it
@@ -222,7 +228,8 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         }
         if (qp->CanSend())
         {
-            if (qp->m_requester.m_sender->nextSend > now + m_port->GetSerialization(frame->wireBytes))
+            if (qp->m_requester.m_sender->nextSend >
+                now + m_port->GetSerialization(frame->wireBytes))
             {
                 Throttle(qp, now);
             }

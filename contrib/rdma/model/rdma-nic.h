@@ -104,8 +104,8 @@ struct RdmaNicCounters
 struct RdmaRemoteQueuePair
 {
     uint32_t endpoint{0};
-    uint32_t number{0};     //!< RdmaQueuePair::GetNumber
-    uint32_t initialPsn{0}; //!< RdmaNic::InitialPsn of its NIC
+    uint32_t number{0};                          //!< RdmaQueuePair::GetNumber
+    uint32_t initialPsn{0};                      //!< RdmaNic::InitialPsn of its NIC
     const RdmaRecoveryScheme* recovery{nullptr}; //!< of its NIC; null: go-back-N
     uint64_t bdpCap{0};                          //!< of its NIC; only with a recovery that has one
 };
@@ -384,8 +384,8 @@ class RdmaNic : public Object, public RdmaPortUser
     bool m_extensionHeaders;
     uint32_t m_ackFrameBytes;
     uint32_t m_cnpFrameBytes;
-    int m_lossRecovery;                //!< RdmaLossRecovery::At
-    Ptr<RdmaLossRecovery> m_goBackN;   //!< of all queue pairs that have no other
+    int m_lossRecovery;              //!< RdmaLossRecovery::At
+    Ptr<RdmaLossRecovery> m_goBackN; //!< of all queue pairs that have no other
     Scheduling m_scheduling;
     uint64_t m_bdpCap; //!< packets; 0: not computed yet
     Time m_rtoLow;

@@ -222,9 +222,9 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     State m_state{State::RESET};
     uint8_t m_priority{3};
     uint8_t m_dscp{24};
-    uint8_t m_serviceLevel{3}; //!< as asked for; a path may have another
-    bool m_respond{false};     //!< READ responses wait to be sent
-    uint32_t m_resets{0};      //!< to see whether who was called back did one
+    uint8_t m_serviceLevel{3};                   //!< as asked for; a path may have another
+    bool m_respond{false};                       //!< READ responses wait to be sent
+    uint32_t m_resets{0};                        //!< to see whether who was called back did one
     std::unique_ptr<RdmaQueuePairVerbs> m_verbs; //!< null: only WRITEs so far
     Ptr<RdmaLossRecovery> m_recovery;
     RdmaRequester m_requester;

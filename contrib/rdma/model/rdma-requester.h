@@ -177,18 +177,18 @@ class RdmaRequester
         uint64_t highestPsn{0}; //!< all before have been sent once
         uint64_t sentBytes{0};  //!< position in the byte stream of nextPsn
         uint64_t ackedBytes{0};
-        int64_t nextSend{0};    //!< the rate allows the next packet at this time, ps
-        double psPerByte{0};    //!< 0: line rate, not paced
-        uint32_t cursor{0};     //!< the request that holds nextPsn
-        uint32_t first{0};      //!< of the requests: those before are fully acknowledged
+        int64_t nextSend{0}; //!< the rate allows the next packet at this time, ps
+        double psPerByte{0}; //!< 0: line rate, not paced
+        uint32_t cursor{0};  //!< the request that holds nextPsn
+        uint32_t first{0};   //!< of the requests: those before are fully acknowledged
         RdmaCongestionState cc;
         uint64_t windowTold{RdmaCongestionState::UNLIMITED}; //!< to the trace source
-        uint64_t ratePaced{0};         //!< rate psPerByte is for
+        uint64_t ratePaced{0};                               //!< rate psPerByte is for
         uint64_t readBarrier{NO_READ}; //!< first PSN of the responses of READs that is missing
-        int64_t timerStart{0}; //!< the time-out runs from here, ps
-        uint32_t lastWire{0};  //!< of the packet whose pace nextSend is
-        uint32_t retries{0};   //!< time-outs since something was acknowledged
-        uint32_t told{0};      //!< all requests before this one have been completed
+        int64_t timerStart{0};         //!< the time-out runs from here, ps
+        uint32_t lastWire{0};          //!< of the packet whose pace nextSend is
+        uint32_t retries{0};           //!< time-outs since something was acknowledged
+        uint32_t told{0};              //!< all requests before this one have been completed
         RdmaQueuePairProfile* profile{nullptr}; //!< whose `idle` this one began as
     };
 
@@ -201,7 +201,7 @@ class RdmaRequester
         void Begin(const SenderNumbers& idle);
     };
 
-    // Rest
+    // Rest, congestion control and pace: rdma-requester-state.cc
 
     /// \return whether m_sender is its own
     bool IsSending() const;
@@ -214,8 +214,6 @@ class RdmaRequester
     void StartAt(uint64_t psn);
     /// Nothing has been posted.
     void Reset(uint64_t psn);
-
-    // Congestion control and pace
 
     /// It is this profile's from now on.
     void SetProfile(RdmaQueuePairProfile* profile, int64_t now);
@@ -294,13 +292,13 @@ class RdmaRequester
     void Flush(RdmaStatus first, int64_t now);
     void OnTimer();
 
-    // Receivers that are not ready (rdma-requester-reads.cc)
+    // Receivers that are not ready: rdma-requester-reads.cc
 
     void OnRareNak(const RdmaFrame& frame, int64_t now);
     void OnReceiverNotReady(uint64_t refused, uint8_t timer, int64_t now);
     void OnHoldOver();
 
-    // READs (rdma-requester-reads.cc)
+    // READs: the same
 
     Verbs& GetVerbs();
     void AddRead(const RdmaWorkRequest& request);
@@ -310,7 +308,7 @@ class RdmaRequester
     /// An ACK of what is behind a READ: remembered. \return how far all is acknowledged
     uint64_t HoldBack(uint64_t upTo);
 
-    // Journeys (rdma-requester-journeys.cc; see RdmaJourney)
+    // Journeys (RdmaJourney): rdma-requester-journeys.cc
 
     void StartClock(int64_t now);
     /// The window may have closed or opened.

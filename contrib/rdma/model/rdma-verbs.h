@@ -119,8 +119,8 @@ struct RdmaQueuePairAttributes
     // to READY_TO_RECEIVE, RC only
     uint32_t peerEndpoint{0};
     uint32_t peerNumber{0};
-    uint32_t receivePsn{0};      //!< 24 bits: the first one expected
-    uint8_t minRnrTimer{12};     //!< code, 0 to 31 (rdma::RnrDelay); default 640 us: assumed
+    uint32_t receivePsn{0};  //!< 24 bits: the first one expected
+    uint8_t minRnrTimer{12}; //!< code, 0 to 31 (rdma::RnrDelay); default 640 us: assumed
     /// RdmaNic::LossRecovery of the other end (not in the InfiniBand Architecture); if the NIC has
     /// another, the connection recovers by go-back-N
     std::string lossRecovery{"go-back-n"};

@@ -116,9 +116,9 @@ class SelectiveRepeatRecovery : public RdmaLossRecovery
 
     // Requester
     rdma::ReceiveBitmap m_sacked;
-    uint64_t m_lostBefore{0}; //!< what is not acknowledged and before this is lost
-    uint64_t m_cursor{0};     //!< all lost before has been sent again in this recovery
-    uint64_t m_end{0};        //!< the recovery ends when all before is acknowledged
+    uint64_t m_lostBefore{0};  //!< what is not acknowledged and before this is lost
+    uint64_t m_cursor{0};      //!< all lost before has been sent again in this recovery
+    uint64_t m_end{0};         //!< the recovery ends when all before is acknowledged
     int64_t m_lastProgress{0}; //!< something was acknowledged, or first sent with nothing in flight
     bool m_recovering{false};
     bool m_afterTimeout{false};

@@ -25,9 +25,9 @@ SwiftCongestionOps::GetTypeId()
             .AddAttribute("Preset",
                           "Where BaseTarget, PerHop, FsRange and MaxCwnd come from unless they are "
                           "set: assumed here, or csg-htsim's",
-                          EnumValue(SIGCOMM20),
+                          EnumValue(rdma::kSwiftSigcomm20),
                           MakeEnumAccessor(&SwiftCongestionOps::m_preset),
-                          MakeEnumChecker(SIGCOMM20, "sigcomm20", CSG_HTSIM, "csg-htsim"))
+                          MakePresetChecker(rdma::kSwift))
             .AddAttribute("Ai",
                           "ai, additive increase (packets a round trip); assumed",
                           DoubleValue(1),
@@ -109,33 +109,10 @@ SwiftCongestionOps::GetTypeId()
     return tid;
 }
 
-SwiftCongestionOps::SwiftCongestionOps() = default;
-SwiftCongestionOps::~SwiftCongestionOps() = default;
-
-SwiftCongestionOps::SwiftCongestionOps(const SwiftCongestionOps& other)
-    : RdmaCongestionOps(other),
-      m_preset(other.m_preset),
-      m_ai(other.m_ai),
-      m_beta(other.m_beta),
-      m_maxMdf(other.m_maxMdf),
-      m_baseTarget(other.m_baseTarget),
-      m_perHop(other.m_perHop),
-      m_fsRange(other.m_fsRange),
-      m_fsMinCwnd(other.m_fsMinCwnd),
-      m_fsMaxCwnd(other.m_fsMaxCwnd),
-      m_endpointTarget(other.m_endpointTarget),
-      m_endpointWeight(other.m_endpointWeight),
-      m_initialCwnd(other.m_initialCwnd),
-      m_minCwnd(other.m_minCwnd),
-      m_maxCwnd(other.m_maxCwnd),
-      m_retxResetThreshold(other.m_retxResetThreshold)
-{
-}
-
 std::string
 SwiftCongestionOps::GetName() const
 {
-    return "swift";
+    return rdma::kSwift.name;
 }
 
 uint16_t
@@ -167,7 +144,8 @@ SwiftCongestionOps::GetParameters(const RdmaCongestionState& state) const
         return static_cast<double>(state.line.bps) * static_cast<double>(ps) / 8e12 /
                state.fullWireBytes;
     };
-    rdma::SwiftParameters p = m_preset == CSG_HTSIM ? rdma::SwiftHtsim() : rdma::SwiftParameters();
+    rdma::SwiftParameters p =
+        m_preset == rdma::kSwiftHtsim ? rdma::SwiftHtsim() : rdma::SwiftParameters();
     p.ai = m_ai;
     p.beta = m_beta;
     p.maxMdf = m_maxMdf;
@@ -183,7 +161,7 @@ SwiftCongestionOps::GetParameters(const RdmaCongestionState& state) const
     {
         p.maxCwnd = m_maxCwnd;
     }
-    else if (m_preset == SIGCOMM20)
+    else if (m_preset == rdma::kSwiftSigcomm20)
     {
         p.maxCwnd = std::max(m_minCwnd, packets(std::max(p.baseTarget.ps, state.baseRtt)));
     }

@@ -9,8 +9,6 @@
 
 #include "ns3/nstime.h"
 
-#include <memory>
-
 namespace ns3
 {
 
@@ -29,16 +27,6 @@ class SwiftCongestionOps : public RdmaCongestionOps
 {
   public:
     static TypeId GetTypeId();
-
-    enum Preset
-    {
-        SIGCOMM20,
-        CSG_HTSIM
-    };
-
-    SwiftCongestionOps();
-    SwiftCongestionOps(const SwiftCongestionOps& other);
-    ~SwiftCongestionOps() override;
 
     std::string GetName() const override;
     uint16_t GetNeeds() const override;
@@ -62,7 +50,7 @@ class SwiftCongestionOps : public RdmaCongestionOps
   private:
     void Publish(RdmaCongestionState& state) const;
 
-    Preset m_preset;
+    rdma::SwiftPreset m_preset;
     double m_ai;
     double m_beta;
     double m_maxMdf;
@@ -78,7 +66,7 @@ class SwiftCongestionOps : public RdmaCongestionOps
     double m_maxCwnd;
     uint32_t m_retxResetThreshold;
 
-    std::unique_ptr<rdma::SwiftWindow> m_window;
+    RdmaOwnLaw<rdma::SwiftWindow> m_window;
     double m_perByte{0}; //!< packets
 };
 

@@ -27,9 +27,9 @@ TimelyCongestionOps::GetTypeId()
                 "Preset",
                 "The law of the authors' code, the patched one, or that of HPCC's ns-3 code, to "
                 "replay its results",
-                EnumValue(TIMELY15),
+                EnumValue(rdma::kTimely15),
                 MakeEnumAccessor(&TimelyCongestionOps::m_preset),
-                MakeEnumChecker(TIMELY15, "timely15", CONEXT16, "conext16", HPCC_CODE, "hpcc-code"))
+                MakePresetChecker(rdma::kTimely))
             .AddAttribute("Additions",
                           "timely15: what the authors' code has beyond algorithm 1 of the paper "
                           "(increases, and cuts above THigh, in proportion to the time since the "
@@ -101,30 +101,10 @@ TimelyCongestionOps::GetTypeId()
     return tid;
 }
 
-TimelyCongestionOps::TimelyCongestionOps() = default;
-TimelyCongestionOps::~TimelyCongestionOps() = default;
-
-TimelyCongestionOps::TimelyCongestionOps(const TimelyCongestionOps& other)
-    : RdmaCongestionOps(other),
-      m_preset(other.m_preset),
-      m_additions(other.m_additions),
-      m_alpha(other.m_alpha),
-      m_beta(other.m_beta),
-      m_delta(other.m_delta),
-      m_tLow(other.m_tLow),
-      m_tHigh(other.m_tHigh),
-      m_minRtt(other.m_minRtt),
-      m_rttReference(other.m_rttReference),
-      m_segment(other.m_segment),
-      m_minimumRate(other.m_minimumRate),
-      m_hyperIncrease(other.m_hyperIncrease)
-{
-}
-
 std::string
 TimelyCongestionOps::GetName() const
 {
-    return "timely";
+    return rdma::kTimely.name;
 }
 
 uint16_t
@@ -138,7 +118,7 @@ TimelyCongestionOps::GetHeaderBytes() const
 {
     // The NIC remembers when a packet left: nothing on the wire. That code's packets carry 8 B; its
     // ACKs have room for them in their padding.
-    return {m_preset == HPCC_CODE ? 8U : 0U, 0};
+    return {m_preset == rdma::kTimelyHpccCode ? 8U : 0U, 0};
 }
 
 Ptr<RdmaCongestionOps>
@@ -150,13 +130,7 @@ TimelyCongestionOps::Fork() const
 rdma::TimelyParameters
 TimelyCongestionOps::GetParameters(rdma::BitRate line) const
 {
-    rdma::TimelyParameters p =
-        m_preset == TIMELY15 ? rdma::TimelyParameters() : rdma::TimelyConext16();
-    if (m_preset == HPCC_CODE)
-    {
-        p.patched = false;
-        p.beta = 0.8;
-    }
+    rdma::TimelyParameters p = rdma::TimelyOf(m_preset);
     p.additions = m_additions;
     p.alpha = m_alpha > 0 ? m_alpha : p.alpha;
     p.beta = m_beta > 0 ? m_beta : p.beta;
@@ -180,7 +154,7 @@ TimelyCongestionOps::Init(RdmaCongestionState& state)
 {
     AbortIfRefused(state);
     const rdma::TimelyParameters p = GetParameters(state.line);
-    if (m_preset == HPCC_CODE)
+    if (m_preset == rdma::kTimelyHpccCode)
     {
         const auto ns = [](rdma::Duration d) { return static_cast<uint64_t>(d.ps / 1000); };
         m_code = std::make_unique<rdma::TimelyCodeRate>(

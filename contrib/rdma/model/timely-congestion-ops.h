@@ -10,8 +10,6 @@
 
 #include "ns3/nstime.h"
 
-#include <memory>
-
 namespace ns3
 {
 
@@ -25,17 +23,6 @@ class TimelyCongestionOps : public RdmaCongestionOps
 {
   public:
     static TypeId GetTypeId();
-
-    enum Preset
-    {
-        TIMELY15, //!< the authors' code; without its additions the paper's algorithm 1
-        CONEXT16, //!< patched
-        HPCC_CODE //!< rdma::TimelyCodeRate
-    };
-
-    TimelyCongestionOps();
-    TimelyCongestionOps(const TimelyCongestionOps& other);
-    ~TimelyCongestionOps() override;
 
     std::string GetName() const override;
     uint16_t GetNeeds() const override;
@@ -51,7 +38,7 @@ class TimelyCongestionOps : public RdmaCongestionOps
   private:
     void Publish(RdmaCongestionState& state) const;
 
-    Preset m_preset;
+    rdma::TimelyPreset m_preset;
     bool m_additions;
     double m_alpha;
     double m_beta;
@@ -64,8 +51,8 @@ class TimelyCongestionOps : public RdmaCongestionOps
     uint64_t m_minimumRate;
     uint64_t m_hyperIncrease;
 
-    std::unique_ptr<rdma::TimelyRate> m_rate;
-    std::unique_ptr<rdma::TimelyCodeRate> m_code;
+    RdmaOwnLaw<rdma::TimelyRate> m_rate;
+    RdmaOwnLaw<rdma::TimelyCodeRate> m_code;
     uint64_t m_acked{0}; //!< of the segment under way
 };
 

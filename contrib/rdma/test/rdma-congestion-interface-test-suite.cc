@@ -6,6 +6,11 @@
  */
 #include "rdma-test-fabric.h"
 
+#include "ns3/object-factory.h"
+#include "ns3/string.h"
+
+#include <set>
+
 using namespace ns3;
 using namespace ns3::rdmatest;
 
@@ -174,6 +179,55 @@ class RdmaEcnEchoTestCase : public TestCase
     }
 };
 
+/// Each class has its name, its presets and their marking from core/, and no others.
+class RdmaCongestionNamesTestCase : public TestCase
+{
+  public:
+    RdmaCongestionNamesTestCase()
+        : TestCase("congestion controls have the names, presets and marking that core/ says")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::set<std::string> classes;
+        for (const auto& [name, type] : RdmaCongestionOps::GetNames())
+        {
+            const rdma::CongestionControl* control = rdma::FindCongestionControl(name);
+            NS_TEST_ASSERT_MSG_NE(control, nullptr, name << " is not in core/");
+            classes.insert(name);
+            ObjectFactory factory(type);
+            for (const auto& preset : control->presets)
+            {
+                const auto ops = factory.Create<RdmaCongestionOps>();
+                if (name != "none") // the same at any
+                {
+                    NS_TEST_ASSERT_MSG_EQ(
+                        ops->SetAttributeFailSafe("Preset", StringValue(preset.name)),
+                        true,
+                        name << " does not know " << preset.name);
+                    rdma::EcnParameters ecn;
+                    NS_TEST_ASSERT_MSG_EQ(ops->GetEcn(rdma::Gbps(25), ecn), true, name);
+                    // A quarter of the rate: a quarter of the bytes.
+                    NS_TEST_EXPECT_MSG_EQ(ecn.kmin.value, preset.marking.kmin.value / 4, name);
+                    NS_TEST_EXPECT_MSG_EQ(ecn.kmax.value, preset.marking.kmax.value / 4, name);
+                    NS_TEST_EXPECT_MSG_EQ(ecn.pmax, preset.marking.pmax, name);
+                }
+            }
+            NS_TEST_EXPECT_MSG_EQ(
+                factory.Create<RdmaCongestionOps>()->SetAttributeFailSafe("Preset",
+                                                                          StringValue("nobodys")),
+                false,
+                name);
+        }
+        for (const auto& [name, control] : rdma::CongestionControls())
+        {
+            NS_TEST_EXPECT_MSG_EQ(classes.count(name), 1, name << " has no class");
+        }
+    }
+};
+
 class RdmaCongestionInterfaceTestSuite : public TestSuite
 {
   public:
@@ -182,6 +236,7 @@ class RdmaCongestionInterfaceTestSuite : public TestSuite
     {
         AddTestCase(new RdmaRepaceTestCase, TestCase::QUICK);
         AddTestCase(new RdmaEcnEchoTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaCongestionNamesTestCase, TestCase::QUICK);
     }
 };
 

@@ -286,7 +286,7 @@ class RdmaDcqcnFairnessTestCase : public TestCase
         Bed bed;
         bed.Star(3, 40 * GBPS);
         auto dcqcn = CreateObject<DcqcnCongestionOps>();
-        dcqcn->SetAttribute("Preset", EnumValue(DcqcnCongestionOps::SIGCOMM15));
+        dcqcn->SetAttribute("Preset", EnumValue(rdma::kDcqcnSigcomm15));
         bed.helper.SetCongestionOps(dcqcn);
         // The paper's ECN: 5 and 200 KB at 40 Gb/s, 1%; 10 MB of buffer.
         bed.helper.SetSwitchAttribute("EcnKmin", UintegerValue(12500));

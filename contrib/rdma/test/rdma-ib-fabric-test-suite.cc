@@ -844,7 +844,7 @@ class RdmaIbVerbsTestCase : public TestCase
     /// Two hosts on one switch, 100 Gb/s, 1 us: cut through, so a way has the line time once.
     static constexpr int64_t WAY = 2 * US + LATENCY;
 
-    struct Ends : Bed
+    struct Ends : VerbsBed
     {
         explicit Ends(RdmaTransport transport)
         {
@@ -853,19 +853,8 @@ class RdmaIbVerbsTestCase : public TestCase
             Build();
             RdmaQueuePairInit init;
             init.transport = transport;
-            for (int i = 0; i < 2; ++i)
-            {
-                done[i] = CreateObject<RdmaCompletionQueue>();
-                received[i] = CreateObject<RdmaCompletionQueue>();
-                init.sendQueue = PeekPointer(done[i]);
-                init.receiveQueue = PeekPointer(received[i]);
-                qp[i] = fabric->GetNic(i)->CreateQueuePair(init);
-            }
+            CreateQueuePairs(init);
         }
-
-        Ptr<RdmaCompletionQueue> done[2];
-        Ptr<RdmaCompletionQueue> received[2];
-        RdmaQueuePair* qp[2];
     };
 
     void Reliable()
@@ -879,10 +868,10 @@ class RdmaIbVerbsTestCase : public TestCase
             bed.qp[1]->PostReceive(5000, 7);
             bed.qp[0]->PostSend(5000, 42);
             Simulator::Run();
-            NS_TEST_ASSERT_MSG_EQ(bed.received[1]->Poll(one), true, "SEND");
+            NS_TEST_ASSERT_MSG_EQ(bed.receiveQueue[1]->Poll(one), true, "SEND");
             NS_TEST_EXPECT_MSG_EQ(one.time, WAY + packets, "SEND: its last byte");
             NS_TEST_EXPECT_MSG_EQ(one.bytes, 5000, "its length");
-            NS_TEST_ASSERT_MSG_EQ(bed.done[0]->Poll(one), true, "SEND's completion");
+            NS_TEST_ASSERT_MSG_EQ(bed.sendQueue[0]->Poll(one), true, "SEND's completion");
             // The ACK has AETH 4.
             NS_TEST_EXPECT_MSG_EQ_TOL(one.time,
                                       2 * WAY + packets + LineTime(OVERHEAD + 4, 100 * GBPS),
@@ -894,7 +883,7 @@ class RdmaIbVerbsTestCase : public TestCase
             RdmaNic::Connect(bed.qp[0], bed.qp[1]);
             bed.qp[0]->PostRead(5000, 43);
             Simulator::Run();
-            NS_TEST_ASSERT_MSG_EQ(bed.done[0]->Poll(one), true, "READ");
+            NS_TEST_ASSERT_MSG_EQ(bed.sendQueue[0]->Poll(one), true, "READ");
             NS_TEST_EXPECT_MSG_EQ((one.status == RdmaStatus::SUCCESS), true, "READ");
             // The request has RETH 16, the first and the last response AETH 4.
             NS_TEST_EXPECT_MSG_EQ_TOL(one.time,
@@ -932,12 +921,12 @@ class RdmaIbVerbsTestCase : public TestCase
         Simulator::Run();
         // DETH 8, ImmDt 4.
         RdmaWorkCompletion one;
-        NS_TEST_ASSERT_MSG_EQ(bed.received[1]->Poll(one), true, "a datagram");
+        NS_TEST_ASSERT_MSG_EQ(bed.receiveQueue[1]->Poll(one), true, "a datagram");
         NS_TEST_EXPECT_MSG_EQ(one.time,
                               WAY + LineTime(OVERHEAD + 8 + 4 + 1000, 100 * GBPS),
                               "its last byte");
         NS_TEST_EXPECT_MSG_EQ(one.immediate, 77, "immediate");
-        NS_TEST_EXPECT_MSG_EQ(bed.received[1]->Poll(one), false, "no second one");
+        NS_TEST_EXPECT_MSG_EQ(bed.receiveQueue[1]->Poll(one), false, "no second one");
         NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNic(1)->GetCounters().notReadyDropped +
                                   bed.fabric->GetNic(1)->GetCounters().datagramsDropped,
                               1,

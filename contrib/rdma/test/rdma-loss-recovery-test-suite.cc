@@ -156,8 +156,7 @@ class RdmaLossPatternTestCase : public TestCase
         Loser answers(bed.fabric->GetNic(0)->GetPort(), [&](const RdmaFrame& frame, int64_t) {
             const bool nak = frame.flags & RdmaFrame::NAK;
             return frame.opcode == RdmaOpcode::ACKNOWLEDGE &&
-                   (losses.answer == Losses::FIRST_NAK ? nak
-                                                       : !nak && indexOf(frame) == all - 1) &&
+                   (losses.answer == Losses::FIRST_NAK ? nak : !nak && indexOf(frame) == all - 1) &&
                    std::exchange(once, false);
         });
         for (uint32_t i = 0; i < MESSAGES; ++i)

@@ -675,9 +675,8 @@ class RdmaRandomLimitsTestCase : public TestCase
         bed.helper.SetSwitchAttribute("Pfc", BooleanValue(pfc));
         bed.helper.SetSwitchAttribute("LosslessPriorities", UintegerValue(0x18));
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(10));
-        bed.helper.SetNicAttribute(
-            "LossRecovery",
-            StringValue(selective ? "selective-repeat" : "go-back-n"));
+        bed.helper.SetNicAttribute("LossRecovery",
+                                   StringValue(selective ? "selective-repeat" : "go-back-n"));
         bed.helper.SetNicAttribute("QpCacheEntries", UintegerValue(pick({0, 1, 3, 100})));
         bed.helper.SetNicAttribute("QpCacheMissLatency",
                                    TimeValue(NanoSeconds(pick({0, 77, 900}))));

@@ -1004,7 +1004,8 @@ class RdmaPcapIbTestCase : public TestCase
                 lids.push_back(IbLinkLayer::GetSubnet(*bed.fabric)->GetSubnet().Endpoints()[e].lid);
                 for (const uint8_t sl : {0, 1})
                 {
-                    laneOf[{e, sl}] = IbLinkLayer::GetSubnet(*bed.fabric)->GetPath(e, 0, sl, 0).lane;
+                    laneOf[{e, sl}] =
+                        IbLinkLayer::GetSubnet(*bed.fabric)->GetPath(e, 0, sl, 0).lane;
                 }
             }
         }
@@ -1249,7 +1250,8 @@ class RdmaPcapIbOptionsTestCase : public TestCase
                                   "\"pfc\" is no flow (allowed: a->b, of hosts or their ports, "
                                   "host:port; credits)",
                                   "Ethernet's");
-            for (const auto& endpoint : IbLinkLayer::GetSubnet(*bed.fabric)->GetSubnet().Endpoints())
+            for (const auto& endpoint :
+                 IbLinkLayer::GetSubnet(*bed.fabric)->GetSubnet().Endpoints())
             {
                 lids.push_back(endpoint.lid);
             }

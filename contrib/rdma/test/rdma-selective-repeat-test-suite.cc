@@ -401,9 +401,15 @@ class RdmaBdpCapTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNic(0)->GetBdpCap(), 37, "two more switches");
             // Both ends must have it.
             bed.fabric->GetNic(1)->SetAttribute("LossRecovery", StringValue("go-back-n"));
-            NS_TEST_EXPECT_MSG_EQ(bed.Connect(0, 2).first->GetLossRecovery().GetName(), "selective-repeat", "both");
-            NS_TEST_EXPECT_MSG_EQ(bed.Connect(0, 1).first->GetLossRecovery().GetName(), "go-back-n", "one");
-            NS_TEST_EXPECT_MSG_EQ(bed.Connect(1, 0).second->GetLossRecovery().GetName(), "go-back-n", "one");
+            NS_TEST_EXPECT_MSG_EQ(bed.Connect(0, 2).first->GetLossRecovery().GetName(),
+                                  "selective-repeat",
+                                  "both");
+            NS_TEST_EXPECT_MSG_EQ(bed.Connect(0, 1).first->GetLossRecovery().GetName(),
+                                  "go-back-n",
+                                  "one");
+            NS_TEST_EXPECT_MSG_EQ(bed.Connect(1, 0).second->GetLossRecovery().GetName(),
+                                  "go-back-n",
+                                  "one");
         }
     }
 };

@@ -282,6 +282,19 @@ struct VerbsBed : Bed
     RdmaQueuePair* qp[2];
 };
 
+/// All completions that wait in a queue.
+inline std::vector<RdmaWorkCompletion>
+PollAll(Ptr<RdmaCompletionQueue> queue)
+{
+    std::vector<RdmaWorkCompletion> all;
+    RdmaWorkCompletion one;
+    while (queue->Poll(one))
+    {
+        all.push_back(one);
+    }
+    return all;
+}
+
 /// Stands in front of a NIC and loses the frames it is told to on their way in.
 class Loser : public RdmaPortUser
 {

@@ -18,7 +18,7 @@ namespace
 constexpr uint64_t BPS = 10 * GBPS;
 
 Ptr<RdmaCongestionOps>
-Timely(TimelyCongestionOps::Preset preset)
+Timely(rdma::TimelyPreset preset)
 {
     auto ops = CreateObject<TimelyCongestionOps>();
     ops->SetAttribute("Preset", EnumValue(preset));
@@ -121,7 +121,7 @@ class RdmaTimelyPatchedTestCase : public TestCase
     {
         // RTT = RTT_ref (1 + N delta / (beta C)): 50 us x (1 + 4 x 10 Mb/s / (0.008 x 10 Gb/s)) =
         // 75 us for N = 4. Of these some 13 us are the base RTT; the rest is queue.
-        CongestionBed bed(4, BPS, Timely(TimelyCongestionOps::CONEXT16), MicroSeconds(100));
+        CongestionBed bed(4, BPS, Timely(rdma::kTimelyConext16), MicroSeconds(100));
         bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(100000000)); // no pauses
         bed.Build();
         for (uint32_t i = 1; i <= 4; ++i)
@@ -153,7 +153,7 @@ class RdmaTimelyTestCase : public TestCase
     {
         // It has no fixed point (CoNEXT 2016, section 4.2), so no share and no queue can be asked
         // for: fairness is the patched one's.
-        CongestionBed bed(4, BPS, Timely(TimelyCongestionOps::TIMELY15), MicroSeconds(100));
+        CongestionBed bed(4, BPS, Timely(rdma::kTimely15), MicroSeconds(100));
         bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(100000000)); // no pauses
         bed.Build();
         for (uint32_t i = 1; i <= 4; ++i)

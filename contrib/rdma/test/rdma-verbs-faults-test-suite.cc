@@ -100,18 +100,6 @@ struct Pair : VerbsBed
     uint32_t m_capacity;
 };
 
-std::vector<RdmaWorkCompletion>
-PollAll(Ptr<RdmaCompletionQueue> queue)
-{
-    std::vector<RdmaWorkCompletion> all;
-    RdmaWorkCompletion one;
-    while (queue->Poll(one))
-    {
-        all.push_back(one);
-    }
-    return all;
-}
-
 RdmaSendRequest
 Datagram(const RdmaQueuePair* to, uint64_t bytes, uint64_t id)
 {
@@ -212,7 +200,9 @@ class RdmaFaultsPassiveEndTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ(bed.qp[i]->Modify(State::READY_TO_RECEIVE, to), "", "RTR");
         }
         NS_TEST_EXPECT_MSG_EQ(bed.qp[0]->Modify(State::READY_TO_SEND), "", "RTS");
-        NS_TEST_EXPECT_MSG_EQ(bed.qp[1]->GetLossRecovery().GetName(), "selective-repeat", "ready to receive so");
+        NS_TEST_EXPECT_MSG_EQ(bed.qp[1]->GetLossRecovery().GetName(),
+                              "selective-repeat",
+                              "ready to receive so");
         bed.LoseOnce(1, 5);
         bed.qp[0]->PostWrite(40 * 4096, 1);
         Simulator::Run();

@@ -33,18 +33,6 @@ Request(RdmaOperation operation, uint64_t bytes, uint64_t id)
     return request;
 }
 
-std::vector<RdmaWorkCompletion>
-PollAll(Ptr<RdmaCompletionQueue> queue)
-{
-    std::vector<RdmaWorkCompletion> all;
-    RdmaWorkCompletion one;
-    while (queue->Poll(one))
-    {
-        all.push_back(one);
-    }
-    return all;
-}
-
 /// Two hosts on one switch, 100 Gb/s, 1 us, with a queue pair each and completion queues.
 struct Verbs : VerbsBed
 {

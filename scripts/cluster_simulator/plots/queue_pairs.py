@@ -4,25 +4,7 @@
 import numpy
 
 from ..measures import part
-from .style import (
-    BYTES,
-    COLOURS,
-    DASHES,
-    GREY,
-    NARROW,
-    NothingToShow,
-    STYLE,
-    TIMES,
-    heading,
-    legend_above,
-    line_handle,
-    make_panels,
-    no_legend,
-    run_legend,
-    text,
-    time_axis,
-    unit_for,
-)
+from . import style
 
 MOST_LINES = 8  # of one run
 MOST_PAIRS = 3  # of several
@@ -35,7 +17,7 @@ IDLE_OF_PART = "no line: no flow of flows.csv under way"
 def draw_queue_pairs(items, width):
     items = [item for item in items if len(item.run.queue_pairs())]
     if not items:
-        raise NothingToShow(
+        raise style.NothingToShow(
             "no queue pair was watched (queue_pairs.csv is missing or empty; --trace-qps)"
         )
     return draw_of_one(items[0], width) if len(items) == 1 else draw_of_several(items, width)
@@ -179,7 +161,7 @@ def finish(axis, some, label, times, factor, end):
             transform=axis.transAxes,
             ha="center",
             va="center",
-            color=GREY,
+            color=style.GREY,
             fontsize=7,
         )
 
@@ -190,7 +172,7 @@ def scales(tables, end):
         float(table["window_bytes"].max()) if table["window_bytes"].notna().any() else 1.0
         for table in tables
     )
-    return unit_for(end, TIMES), unit_for(max(largest, 1.0), BYTES)
+    return style.unit_for(end, style.TIMES), style.unit_for(max(largest, 1.0), style.BYTES)
 
 
 def draw_of_one(item, width):
@@ -199,34 +181,39 @@ def draw_of_one(item, width):
     shown = [(name, under_way(name, rows, table, messages)) for name, rows in pairs[:MOST_LINES]]
     end = end_of(item, [rows for _, rows in shown])
     (factor, unit), (size, size_unit) = scales([rows for _, rows in shown], end)
-    figure, axes = make_panels(width, [(1.7, 1), (1.7, 1)], room=0.55)
+    figure, axes = style.make_panels(width, [(1.7, 1), (1.7, 1)], room=0.55)
     for axis, column, divisor, label in (
         (axes[0], "rate_gbps", 1, "rate (Gb/s)"),
         (axes[1], "window_bytes", size, f"window ({size_unit})"),
     ):
         some = False
         for number, (_, rows) in enumerate(shown):
-            look = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
+            look = (
+                style.COLOURS[number % len(style.COLOURS)],
+                style.DASHES[number % len(style.DASHES)],
+            )
             some |= draw_line(axis, rows, column, divisor, factor, end, *look)
         finish(axis, some, label, item.times, factor, end)
-    time_axis(axes[1], unit, "time since the simulation began")
+    style.time_axis(axes[1], unit, "time since the simulation began")
     words = (
         [f"{len(shown)} of {len(pairs):,} queue pairs, with the most changes"]
         if len(pairs) > len(shown)
         else []
     )
     words += [idle_words([item])] if any(has_idle(rows) for _, rows in shown) else []
-    legend_above(
+    style.legend_above(
         axes[0],
         [
-            line_handle(COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)])
+            style.line_handle(
+                style.COLOURS[i % len(style.COLOURS)], style.DASHES[i % len(style.DASHES)]
+            )
             for i in range(len(shown))
         ],
-        [text(f"{src}->{dst}, queue pair {qp}", 44) for (src, dst, qp), _ in shown],
+        [style.text(f"{src}->{dst}, queue pair {qp}", 44) for (src, dst, qp), _ in shown],
         width,
         title="; ".join(words),
     )
-    heading(figure, [item])
+    style.heading(figure, [item])
     return figure
 
 
@@ -256,9 +243,11 @@ def draw_of_several(items, width):
     (factor, unit), (size, size_unit) = scales(
         [ends[name] for ends in found for name in shown if name in ends], end
     )
-    columns = 2 if width >= NARROW else 1
-    figure, axes = make_panels(width, [(1.3, columns)] * (len(shown) * 2 // columns), room=0.6)
-    small = STYLE["legend.fontsize"]
+    columns = 2 if width >= style.NARROW else 1
+    figure, axes = style.make_panels(
+        width, [(1.3, columns)] * (len(shown) * 2 // columns), room=0.6
+    )
+    small = style.STYLE["legend.fontsize"]
     for row, name in enumerate(shown):
         missing = [item.label for item, ends in zip(items, found) if name not in ends]
         title = f"{name[0]}->{name[1]}" + (
@@ -277,11 +266,11 @@ def draw_of_several(items, width):
                         axis, ends[name], column, divisor, factor, end, item.colour, item.dashes
                     )
             finish(axis, some, label, items[0].times, factor, end)
-            time_axis(axis, unit, "time")
+            style.time_axis(axis, unit, "time")
             if row == 0 and number == 0:
-                run_legend(axis, items, width, title=text(title, 70))
+                style.run_legend(axis, items, width, title=style.text(title, 70))
             elif number == 0:
-                axis.set_title(text(title, 70 if columns == 1 else 40), fontsize=small)
+                axis.set_title(style.text(title, 70 if columns == 1 else 40), fontsize=small)
             elif columns == 2:
-                no_legend(axis, axes[2 * row])
+                style.no_legend(axis, axes[2 * row])
     return figure

@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * DcqcnRate against values worked by hand, and against a second implementation that plays every timer tick.
+ * DcqcnRate against values worked by hand, and against a second implementation that plays every
+ * timer tick.
  */
 #include "contrib/rdma/core/dcqcn-rate.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 #include <random>
 #include <vector>
@@ -110,7 +110,10 @@ class EagerDcqcn
         }
     }
 
-    double Rate() const { return rate; }
+    double Rate() const
+    {
+        return rate;
+    }
 
     double alpha = 0;
 
@@ -209,8 +212,8 @@ TEST(DcqcnRate, PaperCutsAtOnceByEquationOne)
 
 TEST(DcqcnRate, PaperRecoversByEquationsThreeAndFour)
 {
-    // R_T = 40, R_C = 20; five timer increases of fast recovery (F = 5): 30, 35, 37.5, 38.75, 39.375.
-    // At line rate R_T cannot grow, so additive increase goes on halving: 39.6875.
+    // R_T = 40, R_C = 20; five timer increases of fast recovery (F = 5): 30, 35, 37.5, 38.75,
+    // 39.375. At line rate R_T cannot grow, so additive increase goes on halving: 39.6875.
     DcqcnRate rate(DcqcnSigcomm15(Gbps(40)), Gbps(40));
     rate.OnCnp(Us(0), kNone);
     const double expected[] = {20, 30, 35, 37.5, 38.75, 39.375, 39.6875};
@@ -224,9 +227,10 @@ TEST(DcqcnRate, PaperRecoversByEquationsThreeAndFour)
 
 TEST(DcqcnRate, PaperAdditiveAndHyperIncrease)
 {
-    // Two cuts at once (interval 0): R_T = 20, R_C = 10. Timer only at first: 15, 17.5, 18.75, 19.375, 19.6875, then
-    // additive: R_T = 20.04, R_C = 19.86375. Then 60 MB: six byte increases; BC = 0..5 all see max = 6 >= F, and
-    // min <= F: additive. The seventh sees T = 6, BC = 6: hyper, R_T + 0.2.
+    // Two cuts at once (interval 0): R_T = 20, R_C = 10. Timer only at first: 15, 17.5, 18.75,
+    // 19.375, 19.6875, then additive: R_T = 20.04, R_C = 19.86375. Then 60 MB: six byte increases;
+    // BC = 0..5 all see max = 6 >= F, and min <= F: additive. The seventh sees T = 6, BC = 6:
+    // hyper, R_T + 0.2.
     DcqcnRate rate(DcqcnSigcomm15(Gbps(40)), Gbps(40));
     rate.OnCnp(Us(0), kNone);
     rate.OnCnp(Us(0), kNone);
@@ -253,7 +257,8 @@ TEST(DcqcnRate, VendorCutsAtTheNextCheckWithDecayedAlpha)
     EXPECT_EQ(rate.NextChange(), Us(314));
 
     // Two CNPs at 15.2 and 15.9 us are one period's flag and one cut, at the check of 18 us:
-    // alpha at 16: a 255/256 (period 14..15), then with the flag a (255/256)^2 + 1/256; twice more without until 18.
+    // alpha at 16: a 255/256 (period 14..15), then with the flag a (255/256)^2 + 1/256; twice more
+    // without until 18.
     rate.OnCnp(Us(15.2), kNone);
     rate.OnCnp(Us(15.9), kNone);
     const double b = (a * std::pow(255. / 256, 2) + 1. / 256) * std::pow(255. / 256, 2);
@@ -266,15 +271,16 @@ TEST(DcqcnRate, VendorCutsAtTheNextCheckWithDecayedAlpha)
 
 TEST(DcqcnRate, VendorIncreasesEveryTimerThenClampsTheTarget)
 {
-    // Cut at 4 us to c = 100 (1 - (255/256)^4 / 2). F = 1: fast recovery at 304, additive at 604, hyper from 904 us,
-    // the target staying at the line rate: the gap to 100 halves every time.
+    // Cut at 4 us to c = 100 (1 - (255/256)^4 / 2). F = 1: fast recovery at 304, additive at 604,
+    // hyper from 904 us, the target staying at the line rate: the gap to 100 halves every time.
     DcqcnRate rate(DcqcnHpcc19Vendor(Gbps(100)), Gbps(100));
     rate.OnCnp(Us(0), kNone);
     const double gap = 100 * std::pow(255. / 256, 4) / 2;
     EXPECT_NEAR(GbpsOf(rate.At(Us(4), kNone)), 100 - gap, 1e-8);
     EXPECT_NEAR(GbpsOf(rate.At(Us(304), kNone)), 100 - gap / 2, 1e-8);
     EXPECT_NEAR(GbpsOf(rate.At(Us(604), kNone)), 100 - gap / 4, 1e-8);
-    // A CNP now, after increases: at the next check (608 us) the target becomes the rate before the cut.
+    // A CNP now, after increases: at the next check (608 us) the target becomes the rate before the
+    // cut.
     rate.OnCnp(Us(605), kNone);
     rate.At(Us(608), kNone);
     EXPECT_NEAR(rate.Target(), (100 - gap / 4) * 1e9, 10);
@@ -289,7 +295,8 @@ TEST(DcqcnRate, VendorIncreasesEveryTimerThenClampsTheTarget)
 
 TEST(DcqcnRate, ATimerIncreaseAndACheckAtOneInstantGoInThatOrder)
 {
-    // The increase of 304 us and the check of 304 us = 4 * 76: increase first, then the cut, the target clamped to it.
+    // The increase of 304 us and the check of 304 us = 4 * 76: increase first, then the cut, the
+    // target clamped to it.
     DcqcnRate rate(DcqcnHpcc19Vendor(Gbps(100)), Gbps(100));
     rate.OnCnp(Us(0), kNone);
     rate.OnCnp(Us(301), kNone);
@@ -305,8 +312,8 @@ TEST(DcqcnRate, IdleSecondsEndAtLineRateAndStayThere)
         rate.OnCnp(Us(4 * i + 1), kNone);
     }
     EXPECT_EQ(rate.At(Us(4001), kNone), Mbps(100)); // cut down to the minimum
-    // The target never left the line rate (no increase between the cuts), so each timer halves the gap: 19 times
-    // since the last cut at 4001 us.
+    // The target never left the line rate (no increase between the cuts), so each timer halves the
+    // gap: 19 times since the last cut at 4001 us.
     EXPECT_NEAR(GbpsOf(rate.At(Us(10e3), kNone)), 100 - 99.9 / (1 << 19), 1e-8);
     EXPECT_EQ(rate.At(Us(1e12), kNone), Gbps(100)); // 11 days later
     EXPECT_EQ(rate.NextChange(), DcqcnRate::kNever);
@@ -327,7 +334,9 @@ TEST(DcqcnRate, ReleaseAtLineRateStartsAfresh)
     EXPECT_EQ(rate.At(Us(1e6), kNone), Gbps(100));
     EXPECT_FALSE(rate.Limited());
     rate.OnCnp(Us(1e6 + 1.5), kNone);
-    EXPECT_NEAR(GbpsOf(rate.At(Us(1e6 + 5.5), kNone)), 100 * (1 - std::pow(255. / 256, 4) / 2), 1e-8);
+    EXPECT_NEAR(GbpsOf(rate.At(Us(1e6 + 5.5), kNone)),
+                100 * (1 - std::pow(255. / 256, 4) / 2),
+                1e-8);
 }
 
 TEST(DcqcnRate, NoIncrementsRecoverToTheTargetOnly)
@@ -354,7 +363,8 @@ TEST(DcqcnRate, RefusesConstantsWithoutMeaning)
     refuses("G", [](DcqcnParameters& p) { p.g = 1.5; });
     refuses("InitialAlpha", [](DcqcnParameters& p) { p.initialAlpha = -1; });
     refuses("AlphaPeriod", [](DcqcnParameters& p) { p.alphaPeriod = Duration(0); });
-    refuses("RateDecreaseInterval", [](DcqcnParameters& p) { p.rateDecreaseInterval = Duration(0); });
+    refuses("RateDecreaseInterval",
+            [](DcqcnParameters& p) { p.rateDecreaseInterval = Duration(0); });
     refuses("IncreaseTimer", [](DcqcnParameters& p) { p.increaseTimer = Duration(0); });
     // Increases due by the million at once.
     refuses("IncreaseTimer", [](DcqcnParameters& p) { p.increaseTimer = Duration(1); });
@@ -376,12 +386,14 @@ TEST(DcqcnRate, PresetsAsDocumented)
     EXPECT_EQ(paper.hyperIncrease, Mbps(200));
     EXPECT_EQ(paper.byteCounter, Bytes(10000000));
     EXPECT_EQ(DcqcnNvidiaNic(Gbps(400)).additiveIncrease, Mbps(5));
-    DcqcnRate slow(DcqcnHpcc19Vendor(Mbps(10)), Mbps(10)); // a minimum above the line rate is the line rate
+    DcqcnRate slow(DcqcnHpcc19Vendor(Mbps(10)),
+                   Mbps(10)); // a minimum above the line rate is the line rate
     slow.OnCnp(Us(0), kNone);
     EXPECT_EQ(slow.At(Us(4), kNone), Mbps(10));
 }
 
-// Lazy equals eager, over random CNP times, query times, byte counts and constants; within bounds all the way.
+// Lazy equals eager, over random CNP times, query times, byte counts and constants; within bounds
+// all the way.
 TEST(DcqcnRate, EqualsPlayingEveryTimerTick)
 {
     uint64_t compared = 0;
@@ -448,7 +460,8 @@ TEST(DcqcnRate, EqualsPlayingEveryTimerTick)
             ASSERT_LE(rate, line);
             if (lazy.Limited())
             {
-                ASSERT_NEAR(lazy.Alpha(now), eager.alpha, 1e-12) << "seed " << seed << " step " << i;
+                ASSERT_NEAR(lazy.Alpha(now), eager.alpha, 1e-12)
+                    << "seed " << seed << " step " << i;
             }
             if (!cnp && !due)
             {
@@ -468,7 +481,8 @@ TEST(DcqcnRate, QueriesDoNotDisturb)
     for (uint32_t seed = 1; seed <= 200; ++seed)
     {
         std::mt19937_64 random(seed);
-        const DcqcnParameters p = seed % 2 ? DcqcnHpcc19Vendor(Gbps(100)) : DcqcnSigcomm15(Gbps(100));
+        const DcqcnParameters p =
+            seed % 2 ? DcqcnHpcc19Vendor(Gbps(100)) : DcqcnSigcomm15(Gbps(100));
         DcqcnRate often(p, Gbps(100));
         DcqcnRate seldom(p, Gbps(100));
         TimePoint now;
@@ -487,11 +501,13 @@ TEST(DcqcnRate, QueriesDoNotDisturb)
     }
 }
 
-// Two flows into one 40 Gb/s link, the second one starting late: a fluid queue marked by the paper's thresholds.
+// Two flows into one 40 Gb/s link, the second one starting late: a fluid queue marked by the
+// paper's thresholds.
 TEST(DcqcnRate, TwoFlowsShareALink)
 {
     const BitRate line = Gbps(40);
-    DcqcnRate flows[2] = {DcqcnRate(DcqcnSigcomm15(line), line), DcqcnRate(DcqcnSigcomm15(line), line)};
+    DcqcnRate flows[2] = {DcqcnRate(DcqcnSigcomm15(line), line),
+                          DcqcnRate(DcqcnSigcomm15(line), line)};
     double sent[2] = {0, 0};
     double late[2] = {0, 0};
     double queue = 0;
@@ -516,7 +532,8 @@ TEST(DcqcnRate, TwoFlowsShareALink)
             // RED of the paper: 5 KB, 200 KB, 1%; a packet is 1 KB; a CNP at most every 50 us.
             const double p = queue < 5e3 ? 0 : queue > 200e3 ? 1 : (queue - 5e3) / 195e3 * 0.01;
             const double marked = 1 - std::pow(1 - p, bytes / 1000);
-            if (now - lastCnp[f] >= Microseconds(50) && std::uniform_real_distribution<>(0, 1)(random) < marked)
+            if (now - lastCnp[f] >= Microseconds(50) &&
+                std::uniform_real_distribution<>(0, 1)(random) < marked)
             {
                 flows[f].OnCnp(now, Bytes(static_cast<uint64_t>(sent[f])));
                 lastCnp[f] = now;

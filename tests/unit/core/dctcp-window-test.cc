@@ -5,9 +5,8 @@
  */
 #include "contrib/rdma/core/dctcp-window.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 using namespace rdma;
 
@@ -28,8 +27,9 @@ Parameters()
 TEST(DctcpWindow, ByHand)
 {
     DctcpWindow w(Parameters());
-    // Ten packets are on the way; the first one's ACK ends the (empty) window of data before: F = 1, alpha stays at
-    // 15/16 + 1/16 = 1, and cuts by half. What is sent from 11,000 on is the next window.
+    // Ten packets are on the way; the first one's ACK ends the (empty) window of data before: F =
+    // 1, alpha stays at 15/16 + 1/16 = 1, and cuts by half. What is sent from 11,000 on is the next
+    // window.
     w.OnAck(1000, true, 1000, 11000);
     EXPECT_DOUBLE_EQ(w.Alpha(), 1);
     EXPECT_DOUBLE_EQ(w.Window(), 5000);
@@ -39,7 +39,8 @@ TEST(DctcpWindow, ByHand)
         w.OnAck(1000, i < 5, 1000 * i, 11000 + 1000 * (i > 6 ? i - 6 : 0));
         EXPECT_DOUBLE_EQ(w.Window(), 5000);
     }
-    // The first one behind: 3 of 11 packets were marked, and the window grows by 1000 x 1000 / 5000.
+    // The first one behind: 3 of 11 packets were marked, and the window grows by 1000 x 1000 /
+    // 5000.
     w.OnAck(1000, false, 12000, 17000);
     const double alpha = 15 / 16. + 3 / 11. / 16;
     EXPECT_NEAR(w.Alpha(), alpha, 1e-12);
@@ -77,7 +78,8 @@ TEST(DctcpWindow, GrowsByAPacketAWindow)
         acked += 1000;
         w.OnAck(1000, false, acked, acked + 50000);
     }
-    // Each of the 50 packets of this window adds 1000 x 1000 / W, W between 50,000 and 51,000: 0.98 to 1 packet.
+    // Each of the 50 packets of this window adds 1000 x 1000 / W, W between 50,000 and 51,000: 0.98
+    // to 1 packet.
     EXPECT_NEAR(w.Window() - before, 990, 10);
 }
 

@@ -1,15 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Spread of flow hashes over ports and tiers, for the structured inputs simulations have: consecutive addresses,
- * consecutive queue pairs, consecutive switch seeds.
+ * Spread of flow hashes over ports and tiers, for the structured inputs simulations have:
+ * consecutive addresses, consecutive queue pairs, consecutive switch seeds.
  */
 #include "contrib/rdma/core/flow-hash.h"
 
-#include <gtest/gtest.h>
-
 #include <bitset>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 #include <set>
 #include <vector>
@@ -19,7 +18,8 @@ using namespace rdma;
 namespace
 {
 
-/// How many standard deviations the chi-square statistic of these counts is above its mean (about N(0, 1) if uniform).
+/// How many standard deviations the chi-square statistic of these counts is above its mean (about
+/// N(0, 1) if uniform).
 double
 ChiSquareDeviation(const std::vector<uint64_t>& counts)
 {
@@ -69,7 +69,8 @@ TEST(FlowHash, EveryFieldMatters)
     t = base;
     t.protocol = 6;
     hashes.insert(FlowHash(t));
-    hashes.insert(FlowHash({base.destination, base.source, base.sourcePort, base.destinationPort, 17}));
+    hashes.insert(
+        FlowHash({base.destination, base.source, base.sourcePort, base.destinationPort, 17}));
     EXPECT_EQ(hashes.size(), 7u);
 }
 
@@ -137,8 +138,8 @@ TEST(EcmpPick, StaysInRangeAndReachesEveryPort)
     EXPECT_EQ(EcmpPick(0xffffffff, 1, 1), 0u);
 }
 
-// Flows i -> i + 16 and many queue pairs through the tiers of a fat-tree, switches seeded by consecutive numbers: the
-// pairs and triples of choices are as uniform as the single ones.
+// Flows i -> i + 16 and many queue pairs through the tiers of a fat-tree, switches seeded by
+// consecutive numbers: the pairs and triples of choices are as uniform as the single ones.
 TEST(EcmpPick, TiersChooseIndependently)
 {
     for (const uint32_t n : {2u, 4u, 6u, 8u})
@@ -165,7 +166,8 @@ TEST(EcmpPick, TiersChooseIndependently)
     }
 }
 
-// One queue pair a host pair, 1,024 hosts: few flows, consecutive addresses, still no worse than chance.
+// One queue pair a host pair, 1,024 hosts: few flows, consecutive addresses, still no worse than
+// chance.
 TEST(EcmpPick, FewFlowsWithConsecutiveAddresses)
 {
     for (uint32_t seed = 0; seed < 32; ++seed)

@@ -1,17 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Every header of contrib/rdma/core compiles alone, twice, without a warning, and knows nothing of ns-3.
+ * Every header of contrib/rdma/core compiles alone, twice, without a warning, and knows nothing of
+ * ns-3.
  */
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <set>
 #include <sstream>
 #include <string>
-
 #include <unistd.h>
 
 namespace
@@ -61,7 +60,8 @@ TEST(CoreHeaders, CompileAlone)
     {
         const std::string include = "#include \"" + header.string() + "\"\n";
         std::ofstream(name + ".cc") << include << include;
-        const std::string compile = "c++ -std=c++17 -fsyntax-only -Wall -Wextra -Werror -I" + Top().string();
+        const std::string compile =
+            "c++ -std=c++17 -fsyntax-only -Wall -Wextra -Werror -I" + Top().string();
         const int status = std::system((compile + " " + name + ".cc 2> " + name + ".txt").c_str());
         EXPECT_EQ(status, 0) << header << "\n" << Read(name + ".txt");
     }

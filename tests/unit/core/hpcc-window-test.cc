@@ -1,12 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * HpccWindow against values worked by hand from algorithm 1. T = 10 us and 100 Gb/s: W_init = 125,000 B,
- * W_AI = 125,000 x 0.05 / 100 = 62.5 B.
+ * HpccWindow against values worked by hand from algorithm 1. T = 10 us and 100 Gb/s: W_init =
+ * 125,000 B, W_AI = 125,000 x 0.05 / 100 = 62.5 B.
  */
-#include "telemetry-hops.h"
-
 #include "contrib/rdma/core/hpcc-window.h"
+#include "telemetry-hops.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +13,6 @@ using namespace rdma;
 
 namespace
 {
-
 
 HpccParameters
 Parameters()
@@ -39,14 +37,15 @@ TEST(HpccWindow, ByHand)
     auto hop = Hop(0, 0, 25000);
     w.OnAck(1000, 50000, &hop, 1);
     EXPECT_DOUBLE_EQ(w.Window(), 125000);
-    // 5 us later 62,500 B more: txRate / B = 1. min(12,500, 25,000) / (B T = 125,000) = 0.1. u = 1.1 with weight 1/2:
-    // U = 0.5 x 1 + 0.5 x 1.1 = 1.05. Not beyond 50,000: W = Wc / (1.05 / 0.95) + 62.5, Wc stays.
+    // 5 us later 62,500 B more: txRate / B = 1. min(12,500, 25,000) / (B T = 125,000) = 0.1. u =
+    // 1.1 with weight 1/2: U = 0.5 x 1 + 0.5 x 1.1 = 1.05. Not beyond 50,000: W = Wc / (1.05 /
+    // 0.95) + 62.5, Wc stays.
     hop = Hop(5, 62500, 12500);
     w.OnAck(50000, 60000, &hop, 1);
     EXPECT_NEAR(w.Utilization(), 1.05, 1e-12);
     EXPECT_NEAR(w.Window(), 125000 * 0.95 / 1.05 + 62.5, 1e-6); // 113,157.7
-    // 20 us later: tau is cut to T, so U = u. 250,000 B in 20 us is 1, no queue now: 1 >= eta again, from Wc = 125,000.
-    // Beyond 50,000: Wc follows.
+    // 20 us later: tau is cut to T, so U = u. 250,000 B in 20 us is 1, no queue now: 1 >= eta
+    // again, from Wc = 125,000. Beyond 50,000: Wc follows.
     hop = Hop(25, 312500, 0);
     w.OnAck(51000, 100000, &hop, 1);
     EXPECT_NEAR(w.Utilization(), 1, 1e-12);
@@ -64,7 +63,8 @@ TEST(HpccWindow, ByHand)
         at += 10;
         tx += 62500;
     }
-    // Five round trips of additive steps (maxStage), then a multiplicative one, which is bounded by W_init.
+    // Five round trips of additive steps (maxStage), then a multiplicative one, which is bounded by
+    // W_init.
     for (int stage = 1; stage <= 6; ++stage)
     {
         hop = Hop(at, tx, 0);
@@ -79,8 +79,8 @@ TEST(HpccWindow, ByHand)
 TEST(HpccWindow, TheBusiestLinkCounts)
 {
     HpccWindow w(Parameters(), BitRate(kLine));
-    // A link of 400 Gb/s with 400,000 B in 10 us (0.8) and one of 100 Gb/s with 112,500 B in 20 us (0.45) and 50,000 B
-    // queued both times (0.4): 0.85, with tau of that link, 20 us, so U = u.
+    // A link of 400 Gb/s with 400,000 B in 10 us (0.8) and one of 100 Gb/s with 112,500 B in 20 us
+    // (0.45) and 50,000 B queued both times (0.4): 0.85, with tau of that link, 20 us, so U = u.
     TelemetryHop hops[] = {{0, 0, 0, 4 * kLine}, Hop(0, 0, 50000)};
     w.OnAck(1, 2, hops, 2);
     hops[0] = {10000000, 400000, 0, 4 * kLine};

@@ -5,9 +5,8 @@
  */
 #include "contrib/rdma/core/ib-congestion.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -16,9 +15,9 @@ using namespace rdma;
 
 TEST(IbMarker, ThresholdIsAPartOfTheBuffer)
 {
-    EXPECT_EQ(IbThresholdBytes(15, Bytes(65536)).value, 4096u);  // 1/16
-    EXPECT_EQ(IbThresholdBytes(8, Bytes(65536)).value, 32768u);  // 8/16
-    EXPECT_EQ(IbThresholdBytes(1, Bytes(65536)).value, 61440u);  // 15/16
+    EXPECT_EQ(IbThresholdBytes(15, Bytes(65536)).value, 4096u); // 1/16
+    EXPECT_EQ(IbThresholdBytes(8, Bytes(65536)).value, 32768u); // 8/16
+    EXPECT_EQ(IbThresholdBytes(1, Bytes(65536)).value, 61440u); // 15/16
     EXPECT_EQ(IbThresholdBytes(0, Bytes(65536)).value, UINT64_MAX);
     EXPECT_THROW(IbThresholdBytes(16, Bytes(1)), std::invalid_argument);
     IbMarker off({0, 0, 0, true}, Bytes(100));
@@ -82,7 +81,8 @@ TEST(IbCct, Tables)
     const auto linear = IbCctLinear(1);
     EXPECT_EQ(linear[0].Multiplier(), 0u);
     EXPECT_EQ(linear[127].Delay(Duration(1000)).ps, 63500);
-    // 16 flows, limit 127: the last entry waits 15 packet times, the rate is a sixteenth; a quarter at half of 126.
+    // 16 flows, limit 127: the last entry waits 15 packet times, the rate is a sixteenth; a quarter
+    // at half of 126.
     const auto geometric = IbCctGeometric(16, 126);
     EXPECT_EQ(geometric[0].Multiplier(), 0u);
     EXPECT_EQ(geometric[63].Rate(Gbps(100)), Gbps(25));
@@ -241,8 +241,9 @@ TEST(IbStaticRate, InterPacketDelay)
     EXPECT_EQ(IbInterPacketDelay(Gbps(50), Gbps(100)), 0u);
     EXPECT_EQ(IbInterPacketDelay(Gbps(100), Gbps(25)), 3u); // a packet, three packet times
     EXPECT_EQ(IbInterPacketDelay(Gbps(32), Gbps(8)), 3u);
-    EXPECT_EQ(IbInterPacketDelay(Gbps(100), Gbps(40)), 2u);  // 2.5: a third
+    EXPECT_EQ(IbInterPacketDelay(Gbps(100), Gbps(40)), 2u); // 2.5: a third
     // FDR 4x to 1x: both rounded to whole bits, four times.
-    EXPECT_EQ(IbInterPacketDelay(IbLink{IbSpeed::kFdr, 4}.Rate(), IbLink{IbSpeed::kFdr, 1}.Rate()), 3u);
+    EXPECT_EQ(IbInterPacketDelay(IbLink{IbSpeed::kFdr, 4}.Rate(), IbLink{IbSpeed::kFdr, 1}.Rate()),
+              3u);
     EXPECT_THROW(IbInterPacketDelay(Gbps(1), BitRate(0)), std::invalid_argument);
 }

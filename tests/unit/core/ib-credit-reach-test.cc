@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "contrib/rdma/core/ib-credit-reach.h"
-
 #include "contrib/rdma/core/ib-devices.h"
 #include "contrib/rdma/core/ib-link.h"
 
@@ -13,7 +12,8 @@ namespace
 
 using namespace rdma;
 
-/// A lane of 128 KiB towards a switch with full packets of 4,096 B, a frame of the other direction in the update's way.
+/// A lane of 128 KiB towards a switch with full packets of 4,096 B, a frame of the other direction
+/// in the update's way.
 IbCreditLoop
 Lane(IbSpeed speed, int64_t latencyNs, uint32_t bufferBlocks = 2048)
 {
@@ -33,7 +33,8 @@ Lane(IbSpeed speed, int64_t latencyNs, uint32_t bufferBlocks = 2048)
 
 TEST(IbCreditReach, OfNdrAndXdrByHand)
 {
-    // 4,096 B are 65 blocks with their headers: 31 packets in 2,048 blocks; a quarter of them, 512 blocks, are 8 packets.
+    // 4,096 B are 65 blocks with their headers: 31 packets in 2,048 blocks; a quarter of them, 512
+    // blocks, are 8 packets.
     IbCreditLoop ndr = Lane(IbSpeed::kNdr, 150);
     EXPECT_EQ(ndr.Packets(), 31u);
     EXPECT_EQ(ndr.updateBlocks, 512u);
@@ -48,11 +49,13 @@ TEST(IbCreditReach, OfNdrAndXdrByHand)
     EXPECT_DOUBLE_EQ(ndr.Share(), 1);
     ndr.delay.ps += 1;
     EXPECT_FALSE(ndr.Covers());
-    // Over 1 us and error correction, 43.4 ns, 31 x 82.48 of 892.48 + 2,086.8 ns: the 86% that a ring of two used to get.
+    // Over 1 us and error correction, 43.4 ns, 31 x 82.48 of 892.48 + 2,086.8 ns: the 86% that a
+    // ring of two used to get.
     ndr.delay = Picoseconds(1043400);
     EXPECT_NEAR(ndr.Share(), 2556.88 / 2979.28, 1e-9);
 
-    // XDR: 41.24 ns a packet: (31 x 41.24 - 9 x 41.24 - 150 - 0.08) / 2 = 378.6 ns, error correction among it.
+    // XDR: 41.24 ns a packet: (31 x 41.24 - 9 x 41.24 - 150 - 0.08) / 2 = 378.6 ns, error
+    // correction among it.
     EXPECT_EQ(Lane(IbSpeed::kXdr, 150).LongestDelay().ps, 378600);
     // So the cables that these are given are filled: 50 m.
     for (const IbSpeed speed : {IbSpeed::kNdr, IbSpeed::kXdr})
@@ -62,10 +65,12 @@ TEST(IbCreditReach, OfNdrAndXdrByHand)
         EXPECT_GT(Lane(speed, 150).LongestDelay().ps, cable + (IbLink{speed, 4}.FecLatency().ps));
     }
     // And 200 m of all others, by 128 KiB.
-    for (const IbSpeed speed : {IbSpeed::kSdr, IbSpeed::kQdr, IbSpeed::kFdr, IbSpeed::kEdr, IbSpeed::kHdr})
+    for (const IbSpeed speed :
+         {IbSpeed::kSdr, IbSpeed::kQdr, IbSpeed::kFdr, IbSpeed::kEdr, IbSpeed::kHdr})
     {
         EXPECT_EQ(IbCableMetres(speed), 200u);
-        EXPECT_GT(Lane(speed, 200).LongestDelay().ps, 1000000 + (IbLink{speed, 4}.FecLatency().ps)) << GenerationOf(speed).name;
+        EXPECT_GT(Lane(speed, 200).LongestDelay().ps, 1000000 + (IbLink{speed, 4}.FecLatency().ps))
+            << GenerationOf(speed).name;
     }
 }
 

@@ -5,10 +5,9 @@
  */
 #include "contrib/rdma/core/ib-credits.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <deque>
+#include <gtest/gtest.h>
 #include <random>
 
 using namespace rdma;
@@ -164,7 +163,12 @@ struct OnWire
 class RandomLink
 {
   public:
-    RandomLink(uint64_t seed, uint32_t capacity, uint32_t largest, double dataLoss, double controlLoss, uint32_t shift = 0)
+    RandomLink(uint64_t seed,
+               uint32_t capacity,
+               uint32_t largest,
+               double dataLoss,
+               double controlLoss,
+               uint32_t shift = 0)
         : m_random(seed),
           m_near(0, shift),
           m_far(capacity, shift),
@@ -258,7 +262,10 @@ class RandomLink
         }
     }
 
-    void ControlFromFar() { m_back.push_back(m_far.Make(0)); }
+    void ControlFromFar()
+    {
+        m_back.push_back(m_far.Make(0));
+    }
 
     void ArriveBack()
     {
@@ -272,7 +279,8 @@ class RandomLink
         {
             const uint32_t before = m_near.sender.Limit();
             m_near.OnFlowControl(control);
-            ASSERT_LE(IbCreditDifference(m_near.sender.Limit(), before), kIbCreditWindow) << "the limit went back";
+            ASSERT_LE(IbCreditDifference(m_near.sender.Limit(), before), kIbCreditWindow)
+                << "the limit went back";
         }
     }
 
@@ -287,7 +295,8 @@ class RandomLink
                   (m_inFlight + m_lost - m_foundLost) % (kIbCreditModulo << m_near.sender.Shift()));
     }
 
-    /// From here on nothing is lost: all there is arrives and leaves, and one flow-control packet goes each way.
+    /// From here on nothing is lost: all there is arrives and leaves, and one flow-control packet
+    /// goes each way.
     void Calm()
     {
         m_dataLoss = m_controlLoss = 0;
@@ -306,7 +315,8 @@ class RandomLink
             ArriveBack();
         }
         Check();
-        // What large blocks do not tell: less than one of what was sent, less than one of the limit.
+        // What large blocks do not tell: less than one of what was sent, less than one of the
+        // limit.
         const uint32_t shift = m_near.sender.Shift();
         const uint32_t hidden = (1U << shift) - 1;
         ASSERT_LE(m_lost - m_foundLost, hidden);
@@ -321,8 +331,15 @@ class RandomLink
         m_controlLoss = control;
     }
 
-    uint64_t Packets() const { return m_packets; }
-    uint64_t Lost() const { return m_lost; }
+    uint64_t Packets() const
+    {
+        return m_packets;
+    }
+
+    uint64_t Lost() const
+    {
+        return m_lost;
+    }
 
   private:
     bool Happens(double probability)
@@ -360,17 +377,35 @@ TEST(IbCredits, NothingIsLostOrLeakedOverMillionsOfPackets)
         double controlLoss;
         uint32_t shift = 0;
     } runs[] = {
-        {66, 66, 0, 0},          {66, 66, 0.01, 0.01},     {130, 65, 0.1, 0.3},    {300, 65, 0.5, 0.9},
-        {2047, 66, 0.01, 0.1},   {2048, 66, 0.01, 0.1},    {2049, 66, 0.01, 0.1},  {5000, 300, 0.02, 0.5},
-        {20000, 2048, 0.05, 0.5}, {1, 1, 0.3, 0.3},
-        {70, 66, 0, 0, 1},       {100, 66, 0.01, 0.1, 4},  {4096, 66, 0.02, 0.2, 1}, {5000, 66, 0.1, 0.5, 3},
-        {200, 66, 0.3, 0.3, 6},  {131072, 66, 0.01, 0.1, 6}, {400000, 2000, 0.01, 0.1, 6},
+        {66, 66, 0, 0},
+        {66, 66, 0.01, 0.01},
+        {130, 65, 0.1, 0.3},
+        {300, 65, 0.5, 0.9},
+        {2047, 66, 0.01, 0.1},
+        {2048, 66, 0.01, 0.1},
+        {2049, 66, 0.01, 0.1},
+        {5000, 300, 0.02, 0.5},
+        {20000, 2048, 0.05, 0.5},
+        {1, 1, 0.3, 0.3},
+        {70, 66, 0, 0, 1},
+        {100, 66, 0.01, 0.1, 4},
+        {4096, 66, 0.02, 0.2, 1},
+        {5000, 66, 0.1, 0.5, 3},
+        {200, 66, 0.3, 0.3, 6},
+        {131072, 66, 0.01, 0.1, 6},
+        {400000, 2000, 0.01, 0.1, 6},
     };
+
     uint64_t packets = 0;
     uint64_t seed = 1;
     for (const auto& run : runs)
     {
-        RandomLink link(seed++, run.capacity, run.largest, run.dataLoss, run.controlLoss, run.shift);
+        RandomLink link(seed++,
+                        run.capacity,
+                        run.largest,
+                        run.dataLoss,
+                        run.controlLoss,
+                        run.shift);
         for (int calm = 0; calm < 50; ++calm)
         {
             for (int i = 0; i < 60000; ++i)

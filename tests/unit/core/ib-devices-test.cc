@@ -4,7 +4,6 @@
 #include "contrib/rdma/core/ib-devices.h"
 
 #include <gtest/gtest.h>
-
 #include <set>
 #include <string>
 
@@ -27,12 +26,13 @@ TEST(IbDevices, FoundByAnySpelling)
 
 TEST(IbDevices, FiguresOfTheSources)
 {
-    EXPECT_EQ(FindIbSwitch("infiniscale-4")->portBuffer.value, 64000u); // 1,000 flits of 64 B
+    EXPECT_EQ(FindIbSwitch("infiniscale-4")->portBuffer.value, 64000u);  // 1,000 flits of 64 B
     EXPECT_EQ(FindIbSwitch("infiniscale-4")->latency, Nanoseconds(100)); // 50 + 50
     EXPECT_EQ(FindIbSwitch("switch-ib")->latency, Nanoseconds(90));
     EXPECT_EQ(FindIbSwitch("switch-ib")->portBuffer.value, 200000u); // 2,000 x 100
-    EXPECT_EQ(IbVlBlocks(FindIbSwitch("switch-ib")->portBuffer, 8), 390u); // 200,000 / 64 / 8 = 390.6
-    EXPECT_EQ(FindIbSwitch("switchx")->portBuffer.value, 109090u);   // 2,000 x 600 / 11
+    EXPECT_EQ(IbVlBlocks(FindIbSwitch("switch-ib")->portBuffer, 8),
+              390u);                                               // 200,000 / 64 / 8 = 390.6
+    EXPECT_EQ(FindIbSwitch("switchx")->portBuffer.value, 109090u); // 2,000 x 600 / 11
     EXPECT_EQ(FindIbSwitch("quantum")->latency, Nanoseconds(130));
     EXPECT_EQ(FindIbAdapter("connectx-6")->latency, Nanoseconds(600));
 }
@@ -52,7 +52,8 @@ TEST(IbDevices, EveryOneCanWork)
             const uint32_t mtu = d.link.speed < IbSpeed::kQdr ? 2048 : d.mtu;
             EXPECT_GE(IbVlBlocks(d.portBuffer, d.dataVls), IbLargestPacketBlocks(mtu)) << d.name;
             const std::string source = d.source;
-            EXPECT_TRUE(source.find('[') != std::string::npos || source.find("assumed") != std::string::npos);
+            EXPECT_TRUE(source.find('[') != std::string::npos ||
+                        source.find("assumed") != std::string::npos);
         }
     };
     check(IbSwitches());

@@ -6,7 +6,6 @@
 #include "contrib/rdma/core/ib-link.h"
 
 #include <gtest/gtest.h>
-
 #include <set>
 #include <string>
 
@@ -20,16 +19,17 @@ TEST(IbLink, DataRatesOfFourLanes)
         const char* name;
         uint64_t bps;
     } expected[] = {
-        {"SDR", 8000000000ULL},  // 10 x 8/10
-        {"DDR", 16000000000ULL}, // 20 x 8/10
-        {"QDR", 32000000000ULL}, // 40 x 8/10
+        {"SDR", 8000000000ULL},    // 10 x 8/10
+        {"DDR", 16000000000ULL},   // 20 x 8/10
+        {"QDR", 32000000000ULL},   // 40 x 8/10
         {"FDR10", 40000000000ULL}, // 41.25 x 64/66
-        {"FDR", 54545454545ULL}, // 56.25 x 64/66 = 600/11 = 54.545454545 45...
+        {"FDR", 54545454545ULL},   // 56.25 x 64/66 = 600/11 = 54.545454545 45...
         {"EDR", 100000000000ULL},  // 103.125 x 64/66
         {"HDR", 200000000000ULL},  // 212.5 x 16/17
         {"NDR", 400000000000ULL},
         {"XDR", 800000000000ULL},
     };
+
     ASSERT_EQ(std::size(expected), kIbGenerations.size());
     for (const auto& e : expected)
     {
@@ -72,12 +72,14 @@ TEST(IbLink, SerializationIsExact)
     // On FDR 4x: 32,992 bits x 11 / 600 Gb/s = 604,853.33 ps.
     EXPECT_EQ((IbLink{IbSpeed::kFdr, 4}.SerializationTime(Bytes(4124)).ps), 604853);
     // A million of them: 604,853,333,333.3 ps; no rounding piles up.
-    EXPECT_EQ((IbLink{IbSpeed::kFdr, 4}.SerializationTime(Bytes(4124000000ULL)).ps), 604853333333LL);
+    EXPECT_EQ((IbLink{IbSpeed::kFdr, 4}.SerializationTime(Bytes(4124000000ULL)).ps),
+              604853333333LL);
     // The rounded rate gives the same for packets.
     const IbLink fdr{IbSpeed::kFdr, 4};
     for (uint64_t bytes = 1; bytes < 5000; ++bytes)
     {
-        ASSERT_EQ(fdr.SerializationTime(Bytes(bytes)), SerializationTime(Bytes(bytes), fdr.Rate())) << bytes;
+        ASSERT_EQ(fdr.SerializationTime(Bytes(bytes)), SerializationTime(Bytes(bytes), fdr.Rate()))
+            << bytes;
     }
 }
 
@@ -101,7 +103,8 @@ TEST(IbLink, DelimitersFillTheColumns)
     // LRH to ICRC are 4n bytes; + 2 of VCRC + 2 delimiters are 4n + 4.
     EXPECT_EQ((IbLink{IbSpeed::kEdr, 4}.LineBytes(4122)), 4124u);
     EXPECT_EQ((IbLink{IbSpeed::kEdr, 1}.LineBytes(4122)), 4124u);
-    EXPECT_EQ((IbLink{IbSpeed::kEdr, 4}.LineBytes(6)), 8u); // a flow-control packet: two columns of 4x
+    EXPECT_EQ((IbLink{IbSpeed::kEdr, 4}.LineBytes(6)),
+              8u); // a flow-control packet: two columns of 4x
     EXPECT_EQ((IbLink{IbSpeed::kEdr, 8}.LineBytes(4122)), 4128u);
     EXPECT_EQ((IbLink{IbSpeed::kSdr, 12}.LineBytes(6)), 12u);
 }
@@ -130,9 +133,9 @@ TEST(IbLink, FecAddsACodewordAndTheDecoder)
 TEST(IbLink, FecOfARateIsThatOfTheNicOrOfFourLanes)
 {
     const IbLink hdr100{IbSpeed::kHdr, 2};
-    EXPECT_EQ(IbFecDelay(Gbps(100), hdr100).ps, 88200);              // not EDR's, which has none
+    EXPECT_EQ(IbFecDelay(Gbps(100), hdr100).ps, 88200);               // not EDR's, which has none
     EXPECT_EQ(IbFecDelay(Gbps(100), IbLink{IbSpeed::kNdr, 4}).ps, 0); // EDR
-    EXPECT_EQ(IbFecDelay(Gbps(400), hdr100).ps, 43400);              // NDR behind an HDR100 NIC
+    EXPECT_EQ(IbFecDelay(Gbps(400), hdr100).ps, 43400);               // NDR behind an HDR100 NIC
     EXPECT_EQ(IbFecDelay(Gbps(123), hdr100).ps, 0);
     EXPECT_EQ(IbFecDelay(Gbps(400), hdr100, &kIbNoFec).ps, 0);
     EXPECT_EQ(IbFecDelay(Gbps(100), IbLink{IbSpeed::kEdr, 4}, &kIbRs528).ps, 88200); // 51.2 + 37 ns
@@ -149,8 +152,20 @@ TEST(IbLink, Names)
     EXPECT_EQ(*ParseIbLink("edr-12X"), (IbLink{IbSpeed::kEdr, 12}));
     EXPECT_EQ(*ParseIbLink("FDR-10"), (IbLink{IbSpeed::kFdr10, 4}));
     EXPECT_EQ(*ParseIbLink("FDR10-1x"), (IbLink{IbSpeed::kFdr10, 1}));
-    for (const char* bad : {"", "E", "EDR-", "EDR-x", "EDR-3x", "EDR-04x", "EDR-4", "EDR-4y", "EDR-4x4x", "GDR", "-4x",
-                            "HDR100-4x", "EDR -4x", "EDR-120x"})
+    for (const char* bad : {"",
+                            "E",
+                            "EDR-",
+                            "EDR-x",
+                            "EDR-3x",
+                            "EDR-04x",
+                            "EDR-4",
+                            "EDR-4y",
+                            "EDR-4x4x",
+                            "GDR",
+                            "-4x",
+                            "HDR100-4x",
+                            "EDR -4x",
+                            "EDR-120x"})
     {
         EXPECT_FALSE(ParseIbLink(bad)) << bad;
     }

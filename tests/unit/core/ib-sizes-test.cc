@@ -15,18 +15,19 @@ TEST(IbSizes, PacketsByHand)
     EXPECT_EQ(IbHeaderBytes(), 26u);
     EXPECT_EQ(IbHeaderBytes(true), 66u);
     EXPECT_EQ(IbPacketBytes(RoceOpcode::kWriteMiddle, 4096).value, 4122u);
-    EXPECT_EQ(IbPacketBytes(RoceOpcode::kWriteFirst, 4096).value, 4138u);                // + RETH 16
+    EXPECT_EQ(IbPacketBytes(RoceOpcode::kWriteFirst, 4096).value, 4138u); // + RETH 16
     EXPECT_EQ(IbPacketBytes(RoceOpcode::kWriteOnlyWithImmediate, 5).value, 26u + 16 + 4 + 5 + 3);
-    EXPECT_EQ(IbPacketBytes(RoceOpcode::kAcknowledge).value, 30u);                       // + AETH 4
+    EXPECT_EQ(IbPacketBytes(RoceOpcode::kAcknowledge).value, 30u); // + AETH 4
     EXPECT_EQ(IbPacketBytes(RoceOpcode::kAcknowledge, 0, true).value, 70u);
     EXPECT_EQ(IbPacketBytes(RoceOpcode::kReadRequest).value, 42u);
     EXPECT_EQ(IbPacketBytes(RoceOpcode::kDatagramSendOnly, 256).value, 26u + 8 + 256);
-    EXPECT_EQ(IbPacketBytes(RoceOpcode::kCnp).value, 26u); // LRH 8, BTH 12, ICRC 4, VCRC 2: as Linux' hfi1
+    EXPECT_EQ(IbPacketBytes(RoceOpcode::kCnp).value,
+              26u); // LRH 8, BTH 12, ICRC 4, VCRC 2: as Linux' hfi1
 }
 
 TEST(IbSizes, PacketLengthIsInWordsWithoutTheVcrc)
 {
-    EXPECT_EQ(IbPacketWords(kIbAckBytes), 7u);  // 28 / 4
+    EXPECT_EQ(IbPacketWords(kIbAckBytes), 7u); // 28 / 4
     EXPECT_EQ(IbPacketWords(IbPacketBytes(RoceOpcode::kWriteMiddle, 4096)), 1030u);
     // The most that the specification allows: 4,096 + 126 bytes are 1,055 words and a VCRC.
     EXPECT_EQ(IbPacketWords(Bytes(4096 + kIbMaxOverheadBytes)), 1055u);
@@ -50,7 +51,7 @@ TEST(IbSizes, BlocksAreRoundedUp)
     EXPECT_EQ(IbBlocks(4122), 65u); // 64.4
     EXPECT_EQ(IbBlocks(2074), 33u); // 2,048 + 26: 32.4
     EXPECT_EQ(IbBlocksOfWire(4124), 65u);
-    EXPECT_EQ(IbBlocksOfWire(66), 1u); // 64 and the delimiters
+    EXPECT_EQ(IbBlocksOfWire(66), 1u);           // 64 and the delimiters
     EXPECT_EQ(IbLargestPacketBlocks(4096), 66u); // 4,222 / 64 = 65.97
     EXPECT_EQ(IbLargestPacketBlocks(256), 6u);   // 382 / 64 = 5.97
 }
@@ -71,10 +72,15 @@ TEST(IbSizes, FrameSizesAreThoseOfThePackets)
     EXPECT_EQ(global.dataOverhead, 68u);
     EXPECT_EQ(global.ackWire, 72u);
     EXPECT_EQ(global.cnpWire, 68u);
-    for (const RoceOpcode o : {RoceOpcode::kSendOnly, RoceOpcode::kSendLastWithImmediate, RoceOpcode::kWriteFirst,
-                               RoceOpcode::kWriteMiddle, RoceOpcode::kWriteOnlyWithImmediate,
-                               RoceOpcode::kReadRequest, RoceOpcode::kReadResponseFirst,
-                               RoceOpcode::kReadResponseMiddle, RoceOpcode::kDatagramSendOnlyWithImmediate})
+    for (const RoceOpcode o : {RoceOpcode::kSendOnly,
+                               RoceOpcode::kSendLastWithImmediate,
+                               RoceOpcode::kWriteFirst,
+                               RoceOpcode::kWriteMiddle,
+                               RoceOpcode::kWriteOnlyWithImmediate,
+                               RoceOpcode::kReadRequest,
+                               RoceOpcode::kReadResponseFirst,
+                               RoceOpcode::kReadResponseMiddle,
+                               RoceOpcode::kDatagramSendOnlyWithImmediate})
     {
         for (const uint32_t payload : {0u, 1u, 2u, 3u, 4u, 255u, 4096u})
         {
@@ -89,8 +95,10 @@ TEST(IbSizes, FrameSizesAreThoseOfThePackets)
 TEST(IbSizes, PayloadShare)
 {
     // 4,096 of 4,124 bytes of line: 99.32%; 256 of 284: 90.1%.
-    EXPECT_DOUBLE_EQ(IbPayloadShare(RoceOpcode::kWriteMiddle, 4096, {IbSpeed::kEdr, 4}), 4096. / 4124);
+    EXPECT_DOUBLE_EQ(IbPayloadShare(RoceOpcode::kWriteMiddle, 4096, {IbSpeed::kEdr, 4}),
+                     4096. / 4124);
     EXPECT_DOUBLE_EQ(IbPayloadShare(RoceOpcode::kWriteMiddle, 256, {IbSpeed::kQdr, 4}), 256. / 284);
-    EXPECT_DOUBLE_EQ(IbPayloadShare(RoceOpcode::kWriteMiddle, 4096, {IbSpeed::kQdr, 12}), 4096. / 4128);
+    EXPECT_DOUBLE_EQ(IbPayloadShare(RoceOpcode::kWriteMiddle, 4096, {IbSpeed::kQdr, 12}),
+                     4096. / 4128);
     EXPECT_EQ(kIbFlowControlWire, 8u);
 }

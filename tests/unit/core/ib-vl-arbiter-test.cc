@@ -5,9 +5,8 @@
  */
 #include "contrib/rdma/core/ib-vl-arbiter.h"
 
-#include <gtest/gtest.h>
-
 #include <array>
+#include <gtest/gtest.h>
 #include <random>
 #include <string>
 
@@ -48,7 +47,7 @@ TEST(IbVlArbiter, WeightsInTurn)
     // Weight 3, packets of 2: the second is sent because 1 is left; the debt is not carried.
     EXPECT_EQ(Turns(Tables("", "0:3,1:2", 0), 0x3, 128, 9), "001001001");
     EXPECT_EQ(Turns(Tables("", "0:1,1:1,0:1,2:1", 0), 0x7, 64, 8), "01020102");
-    EXPECT_EQ(Turns(Tables("", "0:1,1:0,2:1", 0), 0x7, 64, 4), "0202"); // weight 0: never
+    EXPECT_EQ(Turns(Tables("", "0:1,1:0,2:1", 0), 0x7, 64, 4), "0202");    // weight 0: never
     EXPECT_EQ(Turns(Tables("", "14:9,0:1,8:200", 0), 0xff, 64, 3), "000"); // VLs that are not there
     EXPECT_EQ(Turns(Tables("", "3:1", 0), 0x08, 64, 3), "333");
 }
@@ -119,7 +118,8 @@ TEST(IbVlArbiter, AskedForSizesOfTheChosenOnly)
 
 TEST(IbVlArbiter, SharesAreTheWeightsInTheLongRun)
 {
-    // Packets of 1 to 4 units against weights of 240, 120, 60, 30: a turn overshoots by up to 3 units, 1.1 on average.
+    // Packets of 1 to 4 units against weights of 240, 120, 60, 30: a turn overshoots by up to 3
+    // units, 1.1 on average.
     IbVlArbiter arbiter(Tables("", "0:240,1:120,2:60,3:30", 0));
     std::mt19937_64 random(5);
     std::array<double, kIbVls> sent{};
@@ -136,14 +136,16 @@ TEST(IbVlArbiter, SharesAreTheWeightsInTheLongRun)
         sent[vl] += IbBlocks(sizes[vl]);
         total += IbBlocks(sizes[vl]);
     }
-    // Shares 240, 120, 60, 30 of 450, each a little too large (+ 1 of the weight): within 1% of the line.
+    // Shares 240, 120, 60, 30 of 450, each a little too large (+ 1 of the weight): within 1% of the
+    // line.
     EXPECT_NEAR(sent[0] / total, 240. / 450, 0.01);
     EXPECT_NEAR(sent[1] / total, 120. / 450, 0.01);
     EXPECT_NEAR(sent[2] / total, 60. / 450, 0.01);
     EXPECT_NEAR(sent[3] / total, 30. / 450, 0.01);
     // With packets that divide the weights exactly so.
     std::array<int, kIbVls> count{};
-    const std::string turns = Turns(Tables("", "0:240,1:120,2:60,3:30", 0), 0xf, 30 * 64, 15 * 1000);
+    const std::string turns =
+        Turns(Tables("", "0:240,1:120,2:60,3:30", 0), 0xf, 30 * 64, 15 * 1000);
     for (const char c : turns)
     {
         ++count[c - '0'];
@@ -153,7 +155,8 @@ TEST(IbVlArbiter, SharesAreTheWeightsInTheLongRun)
 
 TEST(IbVlArbiter, TheLowTableHasItsPartUnderALimit)
 {
-    // Limit 4: 16,384 bytes (256 units: 4 packets of 65 units) of the high table for each low packet.
+    // Limit 4: 16,384 bytes (256 units: 4 packets of 65 units) of the high table for each low
+    // packet.
     IbVlArbiter arbiter(Tables("0:255,1:255", "2:100", 4));
     std::array<uint32_t, kIbVls> sizes;
     sizes.fill(4122);
@@ -174,8 +177,20 @@ TEST(IbVlArbiter, TablesAsText)
         EXPECT_EQ(ToString(*table), text);
     }
     EXPECT_EQ(ToString(*ParseIbVlTable(" 0 : 64 , 1:128 ")), "0:64,1:128");
-    for (const char* text : {"0", "0:", ":1", "0:1,", ",", "0:256", "15:1", "0:1 1:1", "-1:1", "a:1", "0:1;1:1", "0:0001",
-                             "0.5:1", "0:1,,1:1"})
+    for (const char* text : {"0",
+                             "0:",
+                             ":1",
+                             "0:1,",
+                             ",",
+                             "0:256",
+                             "15:1",
+                             "0:1 1:1",
+                             "-1:1",
+                             "a:1",
+                             "0:1;1:1",
+                             "0:0001",
+                             "0.5:1",
+                             "0:1,,1:1"})
     {
         EXPECT_FALSE(ParseIbVlTable(text)) << text;
     }
@@ -196,8 +211,10 @@ TEST(IbVlArbiter, Presets)
     EXPECT_EQ(IbVlArbitration::Equal(100).ServedMask(), 0xff);
     EXPECT_EQ(Turns(equal, 0xf, 4122, 12), "000111222333");
     const auto openSm = IbVlArbitration::OpenSm();
-    EXPECT_EQ(ToString(openSm.high), "0:4,1:0,2:0,3:0,4:0,5:0,6:0,7:0,8:0,9:0,10:0,11:0,12:0,13:0,14:0");
-    EXPECT_EQ(ToString(openSm.low), "0:0,1:4,2:4,3:4,4:4,5:4,6:4,7:4,8:4,9:4,10:4,11:4,12:4,13:4,14:4");
+    EXPECT_EQ(ToString(openSm.high),
+              "0:4,1:0,2:0,3:0,4:0,5:0,6:0,7:0,8:0,9:0,10:0,11:0,12:0,13:0,14:0");
+    EXPECT_EQ(ToString(openSm.low),
+              "0:0,1:4,2:4,3:4,4:4,5:4,6:4,7:4,8:4,9:4,10:4,11:4,12:4,13:4,14:4");
     EXPECT_EQ(openSm.ServedMask(), 0xff);
     EXPECT_EQ(Turns(openSm, 0x7, 4122, 8), "01020102");
     EXPECT_EQ(IbVlArbiter(openSm).ServedMask(), 0xff);

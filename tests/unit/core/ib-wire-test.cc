@@ -1,18 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * InfiniBand packets as bytes: against the specification's example, against CRCs computed bit by bit, there and back,
- * and read by tshark.
+ * InfiniBand packets as bytes: against the specification's example, against CRCs computed bit by
+ * bit, there and back, and read by tshark.
  */
 #include "contrib/rdma/core/ib-wire.h"
-
 #include "wire-tools.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <gtest/gtest.h>
 #include <random>
 #include <string>
 #include <vector>
@@ -83,11 +81,13 @@ constexpr RoceOpcode kOpcodes[] = {RoceOpcode::kSendFirst,
 
 } // namespace
 
-// The packet without a GRH in the specification's examples of CRC calculation (vol. 1, 7.8): ICRC 96 25 b7 5a.
+// The packet without a GRH in the specification's examples of CRC calculation (vol. 1, 7.8): ICRC
+// 96 25 b7 5a.
 TEST(IbWire, IcrcOfTheSpecificationsExample)
 {
-    const auto packet = FromHex("70 12 37 5c 00 0e 17 d2 0a 20 24 87 00 87 b1 b3 00 0d ec 2a 01 71 0a 1c 01 5d 40 02 "
-                                "38 f2 7a 05 00 00 00 0e bb 88 4d 85 fd 5c fb a4 72 8b c0 69 0e d4 00 00");
+    const auto packet = FromHex(
+        "70 12 37 5c 00 0e 17 d2 0a 20 24 87 00 87 b1 b3 00 0d ec 2a 01 71 0a 1c 01 5d 40 02 "
+        "38 f2 7a 05 00 00 00 0e bb 88 4d 85 fd 5c fb a4 72 8b c0 69 0e d4 00 00");
     const uint32_t icrc = IbIcrc(packet.data(), packet.size());
     EXPECT_EQ(icrc & 0xff, 0x96u);
     EXPECT_EQ(icrc >> 8 & 0xff, 0x25u);
@@ -134,9 +134,11 @@ TEST(IbWire, FieldsStandWhereTheSpecificationPutsThem)
 
     const auto global = Encoded(Example(RoceOpcode::kAcknowledge, 0, true));
     ASSERT_EQ(global.size(), 70u);
-    // 17 words. GRH: version 6, class 2a, label 54321; BTH, AETH and ICRC are 20 bytes; next header 1b; hop limit 9
-    const auto head = FromHex("30 53 0102 0011 beef 62a54321 0014 1b 09 fe800000000000000000000000000001 "
-                              "fe800000000000000000000000000002 11 40 ffff 00 000456 80 fffffe 1f 010203");
+    // 17 words. GRH: version 6, class 2a, label 54321; BTH, AETH and ICRC are 20 bytes; next header
+    // 1b; hop limit 9
+    const auto head =
+        FromHex("30 53 0102 0011 beef 62a54321 0014 1b 09 fe800000000000000000000000000001 "
+                "fe800000000000000000000000000002 11 40 ffff 00 000456 80 fffffe 1f 010203");
     EXPECT_EQ(std::vector<uint8_t>(global.begin(), global.end() - 6), head);
 
     const auto cn = Encoded(Example(RoceOpcode::kCnp, 0));
@@ -151,7 +153,9 @@ TEST(IbWire, CrcsEqualAnIndependentComputation)
     for (int i = 0; i < 400; ++i)
     {
         const RoceOpcode opcode = kOpcodes[i % std::size(kOpcodes)];
-        IbFields f = Example(opcode, HasPayload(opcode) ? static_cast<uint32_t>(random() % 4097) : 0, i % 3 == 0);
+        IbFields f = Example(opcode,
+                             HasPayload(opcode) ? static_cast<uint32_t>(random() % 4097) : 0,
+                             i % 3 == 0);
         f.psn = random() & 0xffffff;
         f.dlid = static_cast<uint16_t>(random());
         f.fecn = random() & 1;
@@ -203,7 +207,9 @@ TEST(IbWire, ThereAndBack)
     for (int i = 0; i < 2000; ++i)
     {
         const RoceOpcode opcode = kOpcodes[i % std::size(kOpcodes)];
-        IbFields f = Example(opcode, HasPayload(opcode) ? static_cast<uint32_t>(random() % 300) : 0, random() & 1);
+        IbFields f = Example(opcode,
+                             HasPayload(opcode) ? static_cast<uint32_t>(random() % 300) : 0,
+                             random() & 1);
         f.vl = random() & 0xf;
         f.sl = random() & 0xf;
         f.dlid = static_cast<uint16_t>(random());
@@ -257,7 +263,8 @@ TEST(IbWire, NeverWritesBeyondTheBuffer)
     std::vector<uint8_t> buffer(EncodedIbBytes(f));
     EXPECT_THROW(EncodeIb(f, buffer.data(), buffer.size() - 1), std::length_error);
     EXPECT_NO_THROW(EncodeIb(f, buffer.data(), buffer.size()));
-    EXPECT_THROW(EncodeIb(Example(RoceOpcode::kWriteFirst, 4097), buffer.data(), 1 << 20), std::length_error);
+    EXPECT_THROW(EncodeIb(Example(RoceOpcode::kWriteFirst, 4097), buffer.data(), 1 << 20),
+                 std::length_error);
 }
 
 TEST(IbWire, FlowControlPacket)
@@ -265,7 +272,8 @@ TEST(IbWire, FlowControlPacket)
     const IbFlowControl f{IbFlowControlOp::kInit, 5, 0xabc, 0x123};
     const auto bytes = EncodeIbFlowControl(f);
     EXPECT_EQ(std::vector<uint8_t>(bytes.begin(), bytes.begin() + 4), FromHex("1abc 5123"));
-    EXPECT_EQ(bytes[4] | bytes[5] << 8, static_cast<int>(BitwiseCrc({bytes.begin(), bytes.begin() + 4}, 16, 0x100B)));
+    EXPECT_EQ(bytes[4] | bytes[5] << 8,
+              static_cast<int>(BitwiseCrc({bytes.begin(), bytes.begin() + 4}, 16, 0x100B)));
     const auto g = DecodeIbFlowControl(bytes);
     ASSERT_TRUE(g);
     EXPECT_EQ(g->op, f.op);
@@ -278,7 +286,8 @@ TEST(IbWire, FlowControlPacket)
         bad[bit / 8] ^= static_cast<uint8_t>(1U << bit % 8);
         EXPECT_FALSE(DecodeIbFlowControl(bad)) << bit;
     }
-    EXPECT_FALSE(DecodeIbFlowControl(EncodeIbFlowControl({static_cast<IbFlowControlOp>(2), 0, 0, 0})));
+    EXPECT_FALSE(
+        DecodeIbFlowControl(EncodeIbFlowControl({static_cast<IbFlowControlOp>(2), 0, 0, 0})));
 }
 
 namespace
@@ -300,7 +309,15 @@ Crcs(const std::vector<uint8_t>& packet)
     // tshark prints them as they stand, first byte first.
     char text[32];
     const uint8_t* e = packet.data() + packet.size();
-    std::snprintf(text, sizeof text, "0x%02x%02x%02x%02x|0x%02x%02x", e[-6], e[-5], e[-4], e[-3], e[-2], e[-1]);
+    std::snprintf(text,
+                  sizeof text,
+                  "0x%02x%02x%02x%02x|0x%02x%02x",
+                  e[-6],
+                  e[-5],
+                  e[-4],
+                  e[-3],
+                  e[-2],
+                  e[-1]);
     return text;
 }
 
@@ -314,14 +331,14 @@ TEST(IbWire, TsharkDissectsEveryPacket)
     }
     std::vector<std::vector<uint8_t>> packets;
     std::vector<std::string> expected;
-    // VL | SL | LNH | DLID | words | SLID | hop limit | opcode | PSN | destination QP | A | pad | VA | DMA length |
-    // immediate | syndrome opcode | MSN | ICRC | VCRC
+    // VL | SL | LNH | DLID | words | SLID | hop limit | opcode | PSN | destination QP | A | pad |
+    // VA | DMA length | immediate | syndrome opcode | MSN | ICRC | VCRC
     const auto add = [&](const IbFields& f, const std::string& tail) {
         const auto packet = Encoded(f);
         packets.push_back(Record(packet));
         expected.push_back("|0x03|5|" + std::string(f.global ? "0x03" : "0x02") + "|258|" +
-                           std::to_string(IbPacketWords(Bytes(packet.size()))) + "|48879|" + (f.global ? "9" : "") +
-                           "|" + tail + "|" + Crcs(packet));
+                           std::to_string(IbPacketWords(Bytes(packet.size()))) + "|48879|" +
+                           (f.global ? "9" : "") + "|" + tail + "|" + Crcs(packet));
     };
     const std::string common = "|16777214|0x000456|1|";
     const std::string reth = "|0x0123456789abcdef|2147483648|";
@@ -333,15 +350,32 @@ TEST(IbWire, TsharkDissectsEveryPacket)
         add(Example(RoceOpcode::kWriteFirst, 4096, global), "6" + common + "0" + reth + "||");
         add(Example(RoceOpcode::kWriteMiddle, 256, global), "7" + common + "0|||||");
         add(Example(RoceOpcode::kWriteLast, 1, global), "8" + common + "3|||||");
-        add(Example(RoceOpcode::kWriteOnlyWithImmediate, 3, global), "11" + common + "1" + reth + "11223344,11223344||");
+        add(Example(RoceOpcode::kWriteOnlyWithImmediate, 3, global),
+            "11" + common + "1" + reth + "11223344,11223344||");
         add(Example(RoceOpcode::kReadRequest, 0, global), "12" + common + "0" + reth + "||");
         add(Example(RoceOpcode::kReadResponseFirst, 1024, global), "13" + common + "0||||0|66051");
         add(Example(RoceOpcode::kAcknowledge, 0, global), "17" + common + "0||||0|66051");
     }
     std::vector<std::string> fields = {"_ws.malformed"};
-    for (const char* field : {"lrh.vl", "lrh.sl", "lrh.lnh", "lrh.dlid", "lrh.pktlen", "lrh.slid", "grh.hoplmt",
-                              "bth.opcode", "bth.psn", "bth.destqp", "bth.a", "bth.padcnt", "reth.va", "reth.dmalen",
-                              "immdt", "aeth.syndrome.opcode", "aeth.msn", "invariant.crc", "variant.crc"})
+    for (const char* field : {"lrh.vl",
+                              "lrh.sl",
+                              "lrh.lnh",
+                              "lrh.dlid",
+                              "lrh.pktlen",
+                              "lrh.slid",
+                              "grh.hoplmt",
+                              "bth.opcode",
+                              "bth.psn",
+                              "bth.destqp",
+                              "bth.a",
+                              "bth.padcnt",
+                              "reth.va",
+                              "reth.dmalen",
+                              "immdt",
+                              "aeth.syndrome.opcode",
+                              "aeth.msn",
+                              "invariant.crc",
+                              "variant.crc"})
     {
         fields.push_back(std::string("infiniband.") + field);
     }
@@ -371,9 +405,15 @@ TEST(IbWire, TsharkReadsErfRecordsOfBothKinds)
                                   control({IbFlowControlOp::kNormal, 2, 4095, 77}),
                                   control({IbFlowControlOp::kNormal, 7, 4094, 4095}),
                                   control({IbFlowControlOp::kNormal, 7, 4093, 0})},
-                                 {"_ws.malformed", "frame.time_epoch", "erf.wlen", "erf.flags.cap",
-                                  "infiniband_link.op", "infiniband_link.fctbs", "infiniband_link.vl",
-                                  "infiniband_link.fccl", "infiniband.bth.opcode"});
+                                 {"_ws.malformed",
+                                  "frame.time_epoch",
+                                  "erf.wlen",
+                                  "erf.flags.cap",
+                                  "infiniband_link.op",
+                                  "infiniband_link.fctbs",
+                                  "infiniband_link.vl",
+                                  "infiniband_link.fccl",
+                                  "infiniband.bth.opcode"});
     const std::vector<std::string> expected = {"|T|48|1|1|0|0|128|",
                                                "|T|282|1|||||7",
                                                "|T|48|1|0|4095|2|77|",
@@ -383,7 +423,8 @@ TEST(IbWire, TsharkReadsErfRecordsOfBothKinds)
     for (size_t i = 0; i < lines.size(); ++i)
     {
         std::string line = lines[i];
-        // The time of the file's own record header, 1 s and i us, or that of the ERF header: versions differ.
+        // The time of the file's own record header, 1 s and i us, or that of the ERF header:
+        // versions differ.
         const size_t begin = line.find('|') + 1;
         line.replace(begin, line.find('|', begin) - begin, "T");
         EXPECT_EQ(line, expected[i]);

@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The closed form of completion times against the recurrence played frame by frame, to the picosecond.
+ * The closed form of completion times against the recurrence played frame by frame, to the
+ * picosecond.
  */
 #include "contrib/rdma/core/ideal-completion.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <iterator>
 #include <random>
 #include <stdexcept>
@@ -32,10 +32,14 @@ FrameByFrame(const std::vector<PathLink>& path, const std::vector<FrameRun>& run
             for (size_t i = 0; i < path.size(); ++i)
             {
                 const Bytes bytes = path[i].carriesAcks ? run.ackWireBytes : run.wireBytes;
-                const double exact = 8e12 * static_cast<double>(bytes.value) / static_cast<double>(path[i].rate.bps);
+                const double exact =
+                    8e12 * static_cast<double>(bytes.value) / static_cast<double>(path[i].rate.bps);
                 const int64_t unit = path[i].timeUnit.ps;
-                const int64_t ps = unit > 1 ? static_cast<int64_t>(std::ceil(exact / static_cast<double>(unit) - 1e-9) - 1) * unit
-                                            : SerializationTime(bytes, path[i].rate).ps;
+                const int64_t ps =
+                    unit > 1 ? static_cast<int64_t>(
+                                   std::ceil(exact / static_cast<double>(unit) - 1e-9) - 1) *
+                                   unit
+                             : SerializationTime(bytes, path[i].rate).ps;
                 if (bytes.value > 0 || !path[i].carriesAcks) // else there is no ACK to send
                 {
                     busyUntil[i] = std::max(ready, busyUntil[i]) + ps;
@@ -64,7 +68,8 @@ WireBytesOfEachPacket(uint64_t message, uint32_t mtu, bool withImmediate)
             const uint64_t payload = std::min<uint64_t>(request, mtu);
             request -= payload;
             const bool last = request == 0;
-            uint64_t bytes = 8 + 14 + 20 + 8 + 12 + (first ? 16 : 0) + (last && left == 0 && withImmediate ? 4 : 0);
+            uint64_t bytes = 8 + 14 + 20 + 8 + 12 + (first ? 16 : 0) +
+                             (last && left == 0 && withImmediate ? 4 : 0);
             bytes += (payload + 3) / 4 * 4 + 4 + 4 + 12;
             wire.push_back(bytes);
             first = false;
@@ -77,7 +82,8 @@ WireBytesOfEachPacket(uint64_t message, uint32_t mtu, bool withImmediate)
 
 TEST(IdealCompletion, OneLinkByHand)
 {
-    // 0 B: one packet of 62 + 16 B and 20 B of preamble and gap: 98 B at 100 Gb/s = 7.84 ns, and 1 us of fibre.
+    // 0 B: one packet of 62 + 16 B and 20 B of preamble and gap: 98 B at 100 Gb/s = 7.84 ns, and 1
+    // us of fibre.
     const std::vector<PathLink> path{{Gbps(100), Microseconds(1), Duration(0)}};
     EXPECT_EQ(IdealCompletion(path, RoceWriteRuns(Bytes(0), 4096)), Picoseconds(1007840));
     // 10,000 B: 4096 + 62 + 16 + 20, 4096 + 82, 1808 + 82: 4194 + 4178 + 1890 = 10262 B: 820.96 ns.
@@ -86,9 +92,10 @@ TEST(IdealCompletion, OneLinkByHand)
 
 TEST(IdealCompletion, TwoHostsOneSwitchByHand)
 {
-    // Two frames of 4,194 and 4,178 B (335.52 and 334.24 ns at 100 Gb/s), a switch of 500 ns, 1 us links. The first has
-    // left the switch at 335.52 + 1500 + 335.52 = 2171.04 ns. The second is there at 335.52 + 334.24 + 1500 = 2169.76,
-    // waits for it, and arrives at 2171.04 + 334.24 + 1000 = 3505.28 ns.
+    // Two frames of 4,194 and 4,178 B (335.52 and 334.24 ns at 100 Gb/s), a switch of 500 ns, 1 us
+    // links. The first has left the switch at 335.52 + 1500 + 335.52 = 2171.04 ns. The second is
+    // there at 335.52 + 334.24 + 1500 = 2169.76, waits for it, and arrives at 2171.04 + 334.24 +
+    // 1000 = 3505.28 ns.
     const std::vector<PathLink> path{{Gbps(100), Microseconds(1), Nanoseconds(500)},
                                      {Gbps(100), Microseconds(1), Duration(0)}};
     EXPECT_EQ(IdealCompletion(path, RoceWriteRuns(Bytes(8192), 4096)), Picoseconds(3505280));
@@ -96,8 +103,14 @@ TEST(IdealCompletion, TwoHostsOneSwitchByHand)
 
 TEST(IdealCompletion, EqualsTheRecurrenceFrameByFrame)
 {
-    const BitRate rates[] = {BitRate(54540000000), Gbps(1),   Gbps(25),      Gbps(40),
-                             Gbps(100),            Gbps(400), Gbps(100000), BitRate(333333333)};
+    const BitRate rates[] = {BitRate(54540000000),
+                             Gbps(1),
+                             Gbps(25),
+                             Gbps(40),
+                             Gbps(100),
+                             Gbps(400),
+                             Gbps(100000),
+                             BitRate(333333333)};
     for (uint32_t seed = 1; seed <= 2000; ++seed)
     {
         std::mt19937_64 random(seed);
@@ -128,8 +141,8 @@ TEST(IdealCompletion, ATerabyteTakesNoTime)
 
 TEST(IdealCompletion, TimesCutToAUnitAndAcksOnTheWayBackByHand)
 {
-    // 2 B more than two packets of 1000 B at 10 Gb/s, HPCC's frames: 838, 838, 39 ns; ACKs 47 ns: whole ones lose
-    // one.
+    // 2 B more than two packets of 1000 B at 10 Gb/s, HPCC's frames: 838, 838, 39 ns; ACKs 47 ns:
+    // whole ones lose one.
     const FrameSizes sizes = FrameSizes::Make(0, 48, false, 60, 60);
     std::vector<PathLink> path(2, {Gbps(10), Microseconds(1), Duration(0), Nanoseconds(1)});
     auto runs = RoceWriteRuns(Bytes(2002), 1000, true, sizes);
@@ -140,10 +153,12 @@ TEST(IdealCompletion, TimesCutToAUnitAndAcksOnTheWayBackByHand)
     path.push_back({Gbps(10), Microseconds(1), Duration(0), Nanoseconds(1), true});
     AddAcks(runs, Bytes(sizes.ackWire), true);
     // The ACK of the second packet is on its way for 47 ns when the third is there after 39.
-    EXPECT_EQ(IdealCompletion(path, runs), Nanoseconds(1676 + 1000 + 838 + 39 + 1000 + 8 + 47 + 1000));
+    EXPECT_EQ(IdealCompletion(path, runs),
+              Nanoseconds(1676 + 1000 + 838 + 39 + 1000 + 8 + 47 + 1000));
     auto sparse = RoceWriteRuns(Bytes(2002), 1000, true, sizes);
     AddAcks(sparse, Bytes(sizes.ackWire), false);
-    EXPECT_EQ(IdealCompletion(path, sparse), Nanoseconds(1676 + 1000 + 838 + 39 + 1000 + 47 + 1000));
+    EXPECT_EQ(IdealCompletion(path, sparse),
+              Nanoseconds(1676 + 1000 + 838 + 39 + 1000 + 47 + 1000));
 }
 
 TEST(IdealCompletion, UnitsAndAcksAreTheRecurrenceAsWell)
@@ -159,7 +174,10 @@ TEST(IdealCompletion, UnitsAndAcksAreTheRecurrenceAsWell)
             path[i].timeUnit = Duration(random() % 2 ? 1000 : 1);
             path[i].carriesAcks = i >= path.size() / 2;
         }
-        auto runs = RoceWriteRuns(Bytes(1 + random() % 30000), 1000, false, FrameSizes::Make(0, 48, false, 60, 60));
+        auto runs = RoceWriteRuns(Bytes(1 + random() % 30000),
+                                  1000,
+                                  false,
+                                  FrameSizes::Make(0, 48, false, 60, 60));
         AddAcks(runs, Bytes(60), random() % 2);
         ASSERT_EQ(IdealCompletion(path, runs).ps, FrameByFrame(path, runs).ps) << "seed " << seed;
     }
@@ -175,12 +193,17 @@ TEST(FrameSizes, AreRoceByDefault)
     EXPECT_FALSE(FrameSizes::Make(20, 62, true, 66, 60).AreStandard());
     EXPECT_FALSE(FrameSizes::Make(20, 62, false, 66, 78).AreStandard());
     EXPECT_EQ(FrameSizes::Make(0, 48, false, 60, 60).LargestFrame(1000), 1048u);
-    for (const RoceOpcode o : {RoceOpcode::kWriteFirst, RoceOpcode::kWriteOnlyWithImmediate, RoceOpcode::kSendOnly,
-                               RoceOpcode::kReadRequest, RoceOpcode::kReadResponseFirst, RoceOpcode::kDatagramSendOnlyWithImmediate})
+    for (const RoceOpcode o : {RoceOpcode::kWriteFirst,
+                               RoceOpcode::kWriteOnlyWithImmediate,
+                               RoceOpcode::kSendOnly,
+                               RoceOpcode::kReadRequest,
+                               RoceOpcode::kReadResponseFirst,
+                               RoceOpcode::kDatagramSendOnlyWithImmediate})
     {
         for (const uint32_t payload : {0u, 1u, 4u, 999u, 4096u})
         {
-            EXPECT_EQ(sizes.DataWire(o, payload), WireBytes(FrameBytes(o, payload)).value) << static_cast<int>(o);
+            EXPECT_EQ(sizes.DataWire(o, payload), WireBytes(FrameBytes(o, payload)).value)
+                << static_cast<int>(o);
         }
     }
 }
@@ -188,14 +211,16 @@ TEST(FrameSizes, AreRoceByDefault)
 TEST(IdealCompletion, RefusesPathsThatLeadNowhere)
 {
     EXPECT_THROW(IdealCompletion({}, RoceWriteRuns(Bytes(1), 4096)), std::invalid_argument);
-    EXPECT_THROW(IdealCompletion({PathLink()}, RoceWriteRuns(Bytes(1), 4096)), std::invalid_argument);
+    EXPECT_THROW(IdealCompletion({PathLink()}, RoceWriteRuns(Bytes(1), 4096)),
+                 std::invalid_argument);
     EXPECT_THROW(RoceWriteRuns(Bytes(1), 0), std::invalid_argument);
     EXPECT_EQ(IdealCompletion({{Gbps(1), Microseconds(1), Duration(0)}}, {}), Duration(0));
 }
 
 TEST(RoceWriteRuns, EveryPacketOfEveryMessage)
 {
-    std::vector<uint64_t> messages{0, 1, 3, 4, 255, 256, 257, 4095, 4096, 4097, 8192, 8193, 12289, 1000000};
+    std::vector<uint64_t>
+        messages{0, 1, 3, 4, 255, 256, 257, 4095, 4096, 4097, 8192, 8193, 12289, 1000000};
     const uint64_t cut = 1ULL << 31;
     messages.insert(messages.end(), {cut - 1, cut, cut + 1, cut + 4096, 2 * cut, 2 * cut + 5});
     for (const uint64_t message : messages)
@@ -224,5 +249,6 @@ TEST(RoceWriteRuns, EveryPacketOfEveryMessage)
             }
         }
     }
-    EXPECT_EQ(RoceWriteRuns(Bytes(1ULL << 40), 4096).size(), 512u * 2); // first, and middle with last
+    EXPECT_EQ(RoceWriteRuns(Bytes(1ULL << 40), 4096).size(),
+              512u * 2); // first, and middle with last
 }

@@ -9,11 +9,11 @@ using namespace rdma;
 
 TEST(NearestName, DistanceCountsEdits)
 {
-    EXPECT_EQ(NameDistance("kitten", "sitting"), 3u); // the textbook's: k to s, e to i, g added
-    EXPECT_EQ(NameDistance("", "abc"), 3u);
-    EXPECT_EQ(NameDistance("abc", ""), 3u);
-    EXPECT_EQ(NameDistance("EDR", "edr"), 0u);
-    EXPECT_EQ(NameDistance("edrr", "EDR"), 1u);
+    EXPECT_EQ(EditDistance("kitten", "sitting"), 3u); // the textbook's: k to s, e to i, g added
+    EXPECT_EQ(EditDistance("", "abc"), 3u);
+    EXPECT_EQ(EditDistance("abc", ""), 3u);
+    EXPECT_EQ(EditDistance("EDR", "edr"), 0u);
+    EXPECT_EQ(EditDistance("edrr", "EDR"), 1u);
     EXPECT_TRUE(SameName("Quantum-2", "quantum-2"));
     EXPECT_FALSE(SameName("Quantum-2", "quantum"));
 }
@@ -27,4 +27,42 @@ TEST(NearestName, FindsANearOneOrNone)
     EXPECT_EQ(NearestName("", names), "");
     EXPECT_EQ(NearestName(std::string(1000, 'q'), names), "");
     EXPECT_EQ(NearestName("x", {"y"}), ""); // nothing in common
+}
+
+TEST(NearestName, SwapsAreOneEdit)
+{
+    EXPECT_EQ(EditDistance("", ""), 0u);
+    EXPECT_EQ(EditDistance("", "abc"), 3u);
+    EXPECT_EQ(EditDistance("kitten", "sitting"), 3u); // k->s, e->i, +g
+    EXPECT_EQ(EditDistance("ab", "ba"), 1u);          // a swap of neighbours is one
+    EXPECT_EQ(EditDistance("H100", "h100"), 0u);
+}
+
+TEST(NearestName, OneThatBeginsWithIt)
+{
+    const std::vector<std::string> names = {"fat-tree", "leaf-spine", "single-switch", "graph"};
+    EXPECT_EQ(NearestName("fattree", names), "fat-tree");
+    EXPECT_EQ(NearestName("Leaf-Spine", names), "leaf-spine");
+    EXPECT_EQ(NearestName("single", names), "single-switch") << "a beginning";
+    EXPECT_EQ(NearestName("grpah", names), "graph");
+    EXPECT_EQ(NearestName("torus-3d", names), "") << "nothing is near";
+    EXPECT_EQ(NearestName("", names), "");
+    EXPECT_EQ(NearestName("graph", {}), "");
+    EXPECT_EQ(NearestName(std::string(1000000, 'x'), names), "");
+    EXPECT_EQ(NearestName("x", {"k"}), "") << "not one letter of it is right";
+}
+
+TEST(NearestName, ByWords)
+{
+    const std::vector<std::string> known{"MinimumRate",
+                                         "MinimumWindow",
+                                         "PcieBandwidth",
+                                         "EcnKmin"};
+    EXPECT_EQ(NearestByWords("MinRate", known), "MinimumRate");
+    EXPECT_EQ(NearestByWords("RateMinimum", known), "MinimumRate");
+    EXPECT_EQ(NearestByWords("WindowMin", known), "MinimumWindow");
+    EXPECT_EQ(NearestByWords("Bandwidth", known), "PcieBandwidth");
+    EXPECT_EQ(NearestByWords("Mi", known), "") << "too short a word";
+    EXPECT_EQ(NearestByWords("", known), "");
+    EXPECT_EQ(NearestByWords("MinimumDelayOfAll", known), "") << "one word of four and two";
 }

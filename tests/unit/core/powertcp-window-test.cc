@@ -4,9 +4,8 @@
  * PowertcpWindow and ThetaPowertcpWindow against values worked by hand from algorithms 1 and 2. tau
  * = 10 us and 100 Gb/s: HostBw tau = 125,000 B; N = 10: beta = 12,500 B; gamma = 0.9.
  */
-#include "telemetry-hops.h"
-
 #include "contrib/rdma/core/powertcp-window.h"
+#include "telemetry-hops.h"
 
 #include <gtest/gtest.h>
 
@@ -54,15 +53,16 @@ TEST(PowertcpWindow, ByHand)
     w.OnAck(50001, 60000, &hop, 1);
     EXPECT_NEAR(w.Power(), 3.23, 1e-12);
     EXPECT_NEAR(w.Window(), 51763.5449, 1e-3);
-    // The same again. What 55,000 acknowledges was sent before the note, with 125,000: 3.23 + 0.1 (1.7 - 3.23) = 3.077;
+    // The same again. What 55,000 acknowledges was sent before the note, with 125,000: 3.23 + 0.1
+    // (1.7 - 3.23) = 3.077;
     // 0.9 (125,000 / 3.077 + 12,500) + 5,176.35 = 52,987.94
     hop = Hop(7, 87500, 87500);
     w.OnAck(55000, 65000, &hop, 1);
     EXPECT_NEAR(w.Power(), 3.077, 1e-12);
     EXPECT_NEAR(w.Window(), 52987.9404, 1e-3);
     // 20 us later (weight 1): 250,000 B sent, the queue gone: current (250,000 - 87,500) / 20 us =
-    // 0.65, voltage 1, and what was sent from 60,000 on had 51,763.54: 0.9 (51,763.54 / 0.65 + 12,500) + 5,298.79
-    // = 88,221.39
+    // 0.65, voltage 1, and what was sent from 60,000 on had 51,763.54: 0.9 (51,763.54 / 0.65 +
+    // 12,500) + 5,298.79 = 88,221.39
     hop = Hop(27, 337500, 0);
     w.OnAck(60001, 70000, &hop, 1);
     EXPECT_NEAR(w.Power(), 0.65, 1e-12);
@@ -101,8 +101,13 @@ TEST(PowertcpWindow, RestsWithTheQueueThatItsIncreaseMakes)
         const double goes = std::min(1250.0, queue + came);
         queue += came - goes;
         sent += goes;
-        const TelemetryHop hop{i * kUs, static_cast<uint64_t>(sent), static_cast<uint64_t>(queue), 10000000000};
-        w.OnAck(static_cast<uint64_t>(i), static_cast<uint64_t>(i) + 10, &hop,
+        const TelemetryHop hop{i * kUs,
+                               static_cast<uint64_t>(sent),
+                               static_cast<uint64_t>(queue),
+                               10000000000};
+        w.OnAck(static_cast<uint64_t>(i),
+                static_cast<uint64_t>(i) + 10,
+                &hop,
                 1); // ten ACKs a round trip
     }
     EXPECT_NEAR(queue, 12500, 125);
@@ -120,11 +125,13 @@ TEST(PowertcpWindow, StaysWithinTheLineAndAboveNothing)
     EXPECT_DOUBLE_EQ(w.Window(), 125000);
     hop = Hop(20, 1001000, 50000000); // and a queue of 4 ms
     w.OnAck(5, 6, &hop, 1);
-    // Which is gone: 50,000,000 B less than 125,000 came. Current 0, so power 0.01; the weight is 1.
+    // Which is gone: 50,000,000 B less than 125,000 came. Current 0, so power 0.01; the weight is
+    // 1.
     hop = Hop(30, 1126000, 0);
     w.OnAck(7, 8, &hop, 1);
     EXPECT_NEAR(w.Power(), 0.01, 1e-6);
-    // Before smoothing: 1 us later the same again is 0.01 + 0.1 (0.01 - 0.01), and a full link 0.01 + 0.1 (1 - 0.01).
+    // Before smoothing: 1 us later the same again is 0.01 + 0.1 (0.01 - 0.01), and a full link 0.01
+    // + 0.1 (1 - 0.01).
     hop = Hop(31, 1138500, 0);
     w.OnAck(9, 10, &hop, 1);
     EXPECT_NEAR(w.Power(), 0.109, 1e-6);
@@ -137,15 +144,16 @@ TEST(ThetaPowertcpWindow, ByHand)
     ThetaPowertcpWindow w(Parameters(), BitRate(kLine));
     w.OnAck(1000, 50000, 10 * kUs, 100 * kUs);
     EXPECT_DOUBLE_EQ(w.Window(), 125000);
-    // 2 us longer within 4 us: (0.5 + 1) x 12 / 10 = 1.8, weight 0.4, from 1: 1.32. Each ACK is measured, but the window waits
-    // for what is sent from 50,000 on.
+    // 2 us longer within 4 us: (0.5 + 1) x 12 / 10 = 1.8, weight 0.4, from 1: 1.32. Each ACK is
+    // measured, but the window waits for what is sent from 50,000 on.
     w.OnAck(49000, 60000, 12 * kUs, 104 * kUs);
     EXPECT_NEAR(w.Power(), 1.32, 1e-12);
     // As long 1 us later: 1.2 with weight 0.1: 1.308.
     w.OnAck(50000, 60000, 12 * kUs, 105 * kUs);
     EXPECT_NEAR(w.Power(), 1.308, 1e-12);
     EXPECT_DOUBLE_EQ(w.Window(), 125000);
-    // 1 us shorter in 4 us: 0.75 x 1.1 = 0.825 with weight 0.4: 1.308 - 0.4 x 0.483 = 1.1148, and the window is set:
+    // 1 us shorter in 4 us: 0.75 x 1.1 = 0.825 with weight 0.4: 1.308 - 0.4 x 0.483 = 1.1148, and
+    // the window is set:
     // 0.9 (125,000 / 1.1148 + 12,500) + 12,500 = 124,664.96
     w.OnAck(50001, 60000, 11 * kUs, 109 * kUs);
     EXPECT_NEAR(w.Power(), 1.1148, 1e-12);
@@ -153,7 +161,8 @@ TEST(ThetaPowertcpWindow, ByHand)
     // Of ACKs of one moment the first counts.
     w.OnAck(70000, 80000, 50 * kUs, 109 * kUs);
     EXPECT_NEAR(w.Power(), 1.1148, 1e-12);
-    // 30 us longer in 30: 2 x 4.1, weight 1. Then 30 us shorter in 10: negative current counts as none, power 0.01, weight 1.
+    // 30 us longer in 30: 2 x 4.1, weight 1. Then 30 us shorter in 10: negative current counts as
+    // none, power 0.01, weight 1.
     w.OnAck(59000, 90000, 41 * kUs, 139 * kUs);
     EXPECT_NEAR(w.Power(), 8.2, 1e-12);
     EXPECT_NEAR(w.Window(), 124664.9623, 1e-3);

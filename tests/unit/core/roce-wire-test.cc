@@ -1,17 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Frames as bytes: against captures of real adapters, against a CRC computed bit by bit, and read by tshark.
+ * Frames as bytes: against captures of real adapters, against a CRC computed bit by bit, and read
+ * by tshark.
  */
-#include "contrib/rdma/core/roce-wire.h"
-
 #include "contrib/rdma/core/icrc.h"
-
+#include "contrib/rdma/core/roce-wire.h"
 #include "wire-tools.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
+#include <gtest/gtest.h>
 #include <random>
 #include <sstream>
 #include <string>
@@ -38,16 +36,19 @@ Encoded(const PfcFields& f)
     return bytes;
 }
 
-/// The ICRC by the specification's list of masked fields, from a whole frame (Ethernet header to padding).
+/// The ICRC by the specification's list of masked fields, from a whole frame (Ethernet header to
+/// padding).
 uint32_t
 BitwiseIcrc(const std::vector<uint8_t>& frameWithoutIcrc)
 {
     std::vector<uint8_t> image(8, 0xff);
     for (size_t i = 14; i < frameWithoutIcrc.size(); ++i)
     {
-        // Offsets from the IPv4 header: ToS, TTL, header checksum; UDP checksum; FECN, BECN and reserved of the BTH.
+        // Offsets from the IPv4 header: ToS, TTL, header checksum; UDP checksum; FECN, BECN and
+        // reserved of the BTH.
         const size_t at = i - 14;
-        const bool varies = at == 1 || at == 8 || at == 10 || at == 11 || at == 26 || at == 27 || at == 32;
+        const bool varies =
+            at == 1 || at == 8 || at == 10 || at == 11 || at == 26 || at == 27 || at == 32;
         image.push_back(varies ? 0xff : frameWithoutIcrc[i]);
     }
     return BitwiseCrc(image, 32, 0x04C11DB7);
@@ -57,8 +58,8 @@ uint32_t
 TrailingIcrc(const std::vector<uint8_t>& frame)
 {
     const size_t n = frame.size();
-    return frame[n - 4] | static_cast<uint32_t>(frame[n - 3]) << 8 | static_cast<uint32_t>(frame[n - 2]) << 16 |
-           static_cast<uint32_t>(frame[n - 1]) << 24;
+    return frame[n - 4] | static_cast<uint32_t>(frame[n - 3]) << 8 |
+           static_cast<uint32_t>(frame[n - 2]) << 16 | static_cast<uint32_t>(frame[n - 1]) << 24;
 }
 
 RoceFields
@@ -110,11 +111,13 @@ TEST(RoceWire, ReproducesACapturedCnpToTheByte)
     EXPECT_EQ(Encoded(f), captured);
 }
 
-// An unreliable-connected SEND from the same suite: another opcode, padding, a UDP checksum, ICRC 78 f3 53 f3.
+// An unreliable-connected SEND from the same suite: another opcode, padding, a UDP checksum, ICRC
+// 78 f3 53 f3.
 TEST(RoceWire, IcrcOfAPublishedSend)
 {
-    const auto packet = FromHex("4501 0040 0478 4000 4011 b4d5 c0a8 0007 c0a8 0007 c000 12b7 002c aca2 "
-                                "2460 ffff 0000 00d3 00cf 1710 4630 818b e289 35d9 0e9a 9550 5401 be88 5e50 0000");
+    const auto packet =
+        FromHex("4501 0040 0478 4000 4011 b4d5 c0a8 0007 c0a8 0007 c000 12b7 002c aca2 "
+                "2460 ffff 0000 00d3 00cf 1710 4630 818b e289 35d9 0e9a 9550 5401 be88 5e50 0000");
     const uint32_t icrc = RoceIcrc(packet.data(), packet.size());
     EXPECT_EQ(icrc & 0xff, 0x78u);
     EXPECT_EQ(icrc >> 8 & 0xff, 0xf3u);
@@ -126,14 +129,15 @@ TEST(RoceWire, FieldsStandWhereTheStandardsPutThem)
 {
     const auto frame = Encoded(Example(RoceOpcode::kWriteOnlyWithImmediate, 5));
     ASSERT_EQ(frame.size(), 14u + 20 + 8 + 12 + 16 + 4 + 8 + 4);
-    const auto expected = FromHex("020000000002 020000000001 0800"
-                                  // IPv4: length 20 + 8 + 12 + 16 + 4 + 8 + 4 = 72; DSCP 26 and ECT(0): 0x6a
-                                  " 45 6a 0048 0000 4000 40 11 0000 0a000001 0a000102"
-                                  " c123 12b7 0034 0000"
-                                  // BTH: migrated, 3 bytes of padding; the A bit
-                                  " 0b 70 ffff 00 000456 80 fffffe"
-                                  " 0123456789abcdef cafe0001 80000000 11223344"
-                                  " 00 01 02 03 04 00 00 00");
+    const auto expected =
+        FromHex("020000000002 020000000001 0800"
+                // IPv4: length 20 + 8 + 12 + 16 + 4 + 8 + 4 = 72; DSCP 26 and ECT(0): 0x6a
+                " 45 6a 0048 0000 4000 40 11 0000 0a000001 0a000102"
+                " c123 12b7 0034 0000"
+                // BTH: migrated, 3 bytes of padding; the A bit
+                " 0b 70 ffff 00 000456 80 fffffe"
+                " 0123456789abcdef cafe0001 80000000 11223344"
+                " 00 01 02 03 04 00 00 00");
     for (size_t i = 0; i < expected.size(); ++i)
     {
         if (i != 24 && i != 25) // the IPv4 checksum has a test of its own
@@ -200,7 +204,8 @@ TEST(RoceWire, PfcFrame)
     f.sourceMac = {2, 0, 0, 0, 0, 9};
     f.classEnable = 0x08;
     f.quanta[3] = 0xffff;
-    auto expected = FromHex("0180c2000001 020000000009 8808 0101 0008 0000 0000 0000 ffff 0000 0000 0000 0000");
+    auto expected =
+        FromHex("0180c2000001 020000000009 8808 0101 0008 0000 0000 0000 ffff 0000 0000 0000 0000");
     expected.resize(60);
     EXPECT_EQ(Encoded(f), expected);
     std::vector<uint8_t> small(59);
@@ -213,7 +218,8 @@ TEST(RoceWire, NeverWritesBeyondTheBuffer)
     std::vector<uint8_t> buffer(EncodedRoceBytes(f.opcode, f.payload));
     EXPECT_THROW(EncodeRoce(f, buffer.data(), buffer.size() - 1), std::length_error);
     EXPECT_NO_THROW(EncodeRoce(f, buffer.data(), buffer.size()));
-    EXPECT_THROW(EncodeRoce(Example(RoceOpcode::kWriteFirst, 70000), buffer.data(), 1 << 20), std::length_error);
+    EXPECT_THROW(EncodeRoce(Example(RoceOpcode::kWriteFirst, 70000), buffer.data(), 1 << 20),
+                 std::length_error);
 }
 
 // What tshark makes of them. Its output: one line a frame, fields separated by '|'.
@@ -230,7 +236,8 @@ TEST(RoceWire, TsharkDissectsEveryFrame)
         expected.push_back(line);
     };
     // tshark prints an immediate twice, once as a number. The fields after the head:
-    // opcode | PSN | destination QP | A | pad | VA | rkey | DMA length | immediate | syndrome opcode | error | MSN
+    // opcode | PSN | destination QP | A | pad | VA | rkey | DMA length | immediate | syndrome
+    // opcode | error | MSN
     const std::string common = "|16777214|0x000456|1|";
     const std::string reth = "|0x0123456789abcdef|0xcafe0001|2147483648|";
     write(RoceOpcode::kWriteFirst, 4096, "6" + common + "0" + reth + "|||");
@@ -239,7 +246,9 @@ TEST(RoceWire, TsharkDissectsEveryFrame)
     write(RoceOpcode::kWriteLastWithImmediate, 2, "9" + common + "2||||11223344,11223344|||");
     write(RoceOpcode::kWriteOnly, 4096, "10" + common + "0" + reth + "|||");
     write(RoceOpcode::kWriteOnly, 0, "10" + common + "0" + reth + "|||");
-    write(RoceOpcode::kWriteOnlyWithImmediate, 3, "11" + common + "1" + reth + "11223344,11223344|||");
+    write(RoceOpcode::kWriteOnlyWithImmediate,
+          3,
+          "11" + common + "1" + reth + "11223344,11223344|||");
     write(RoceOpcode::kAcknowledge, 0, "17" + common + "0|||||0||66051");
     RoceFields nak = Example(RoceOpcode::kAcknowledge, 0);
     nak.syndrome = NakSyndrome(kNakPsnSequenceError);
@@ -258,23 +267,23 @@ TEST(RoceWire, TsharkDissectsEveryFrame)
     expected.push_back("|||||||||||");
 
     const std::vector<std::string> fields = {"frame.protocols",
-                              "ip.checksum.status",
-                              "_ws.malformed",
-                              "_ws.expert.message",
-                              "macc.opcode",
-                              "macc.cbfc.pause_time.c3",
-                              "infiniband.bth.opcode",
-                              "infiniband.bth.psn",
-                              "infiniband.bth.destqp",
-                              "infiniband.bth.a",
-                              "infiniband.bth.padcnt",
-                              "infiniband.reth.va",
-                              "infiniband.reth.r_key",
-                              "infiniband.reth.dmalen",
-                              "infiniband.immdt",
-                              "infiniband.aeth.syndrome.opcode",
-                              "infiniband.aeth.syndrome.error_code",
-                              "infiniband.aeth.msn"};
+                                             "ip.checksum.status",
+                                             "_ws.malformed",
+                                             "_ws.expert.message",
+                                             "macc.opcode",
+                                             "macc.cbfc.pause_time.c3",
+                                             "infiniband.bth.opcode",
+                                             "infiniband.bth.psn",
+                                             "infiniband.bth.destqp",
+                                             "infiniband.bth.a",
+                                             "infiniband.bth.padcnt",
+                                             "infiniband.reth.va",
+                                             "infiniband.reth.r_key",
+                                             "infiniband.reth.dmalen",
+                                             "infiniband.immdt",
+                                             "infiniband.aeth.syndrome.opcode",
+                                             "infiniband.aeth.syndrome.error_code",
+                                             "infiniband.aeth.msn"};
     const auto lines = Dissected(1, frames, fields, "-o ip.check_checksum:TRUE"); // Ethernet
     ASSERT_EQ(lines.size(), expected.size());
     for (size_t at = 0; at < lines.size(); ++at)

@@ -20,12 +20,14 @@ TEST(ShownText, WhatATerminalObeysIsEscaped)
     EXPECT_EQ(Printable("\xc2\x9b"), "\\xc2\\x9b");
     EXPECT_EQ(Printable("\x9b"), "\\x9b");
     // U+2028 separates lines, U+202E turns what follows round, U+2066 isolates it.
-    EXPECT_EQ(Printable("\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6"), "\\xe2\\x80\\xa8\\xe2\\x80\\xae\\xe2\\x81\\xa6");
+    EXPECT_EQ(Printable("\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6"),
+              "\\xe2\\x80\\xa8\\xe2\\x80\\xae\\xe2\\x81\\xa6");
 }
 
 TEST(ShownText, OtherLettersStay)
 {
-    for (const char* text : {"Z\xc3\xbcrich", "\xe6\xbc\xa2\xe5\xad\x97", "\xf0\x9f\x98\x80", "\xe2\x80\x94"})
+    for (const char* text :
+         {"Z\xc3\xbcrich", "\xe6\xbc\xa2\xe5\xad\x97", "\xf0\x9f\x98\x80", "\xe2\x80\x94"})
     {
         EXPECT_EQ(Printable(text), text);
     }
@@ -34,10 +36,10 @@ TEST(ShownText, OtherLettersStay)
 TEST(ShownText, WhatIsNoUtf8IsEscaped)
 {
     EXPECT_EQ(Printable("a\xff\xfe"), "a\\xff\\xfe");
-    EXPECT_EQ(Printable("\xc3"), "\\xc3");             // cut off
-    EXPECT_EQ(Printable("\xc0\x9b"), "\\xc0\\x9b");     // overlong escape of 0x1b: RFC 3629, section 3
+    EXPECT_EQ(Printable("\xc3"), "\\xc3");          // cut off
+    EXPECT_EQ(Printable("\xc0\x9b"), "\\xc0\\x9b"); // overlong escape of 0x1b: RFC 3629, section 3
     EXPECT_EQ(Printable("\xe0\x80\x9b"), "\\xe0\\x80\\x9b");
-    EXPECT_EQ(Printable("\xed\xa0\x80"), "\\xed\\xa0\\x80"); // a surrogate
+    EXPECT_EQ(Printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");          // a surrogate
     EXPECT_EQ(Printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80"); // beyond U+10FFFF
     EXPECT_EQ(Printable("\xe6\xbc"), "\\xe6\\xbc");
 }

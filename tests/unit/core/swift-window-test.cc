@@ -49,9 +49,9 @@ Start(double cwnd)
 
 TEST(SwiftWindow, TargetScalesWithHopsAndFlows)
 {
-    EXPECT_DOUBLE_EQ(SwiftWindow(Start(8)).FabricTarget(0), 20e6);    // 10 / sqrt(8) - 5 < 0: nothing
-    EXPECT_DOUBLE_EQ(SwiftWindow(Start(4)).FabricTarget(3), 23e6);    // 10 / 2 - 5 = 0, three hops
-    EXPECT_DOUBLE_EQ(SwiftWindow(Start(1)).FabricTarget(2), 27e6);    // 10 - 5
+    EXPECT_DOUBLE_EQ(SwiftWindow(Start(8)).FabricTarget(0), 20e6); // 10 / sqrt(8) - 5 < 0: nothing
+    EXPECT_DOUBLE_EQ(SwiftWindow(Start(4)).FabricTarget(3), 23e6); // 10 / 2 - 5 = 0, three hops
+    EXPECT_DOUBLE_EQ(SwiftWindow(Start(1)).FabricTarget(2), 27e6); // 10 - 5
     EXPECT_DOUBLE_EQ(SwiftWindow(Start(0.25)).FabricTarget(2), 37e6); // 20 - 5 = fs_range
     EXPECT_DOUBLE_EQ(SwiftWindow(Start(0.01)).FabricTarget(2), 37e6); // 100 - 5 is more than that
 }
@@ -172,7 +172,8 @@ TEST(SwiftWindow, RefusesConstantsWithoutMeaningByName)
 
 TEST(SwiftWindow, ConstantsOfCsgHtsim)
 {
-    // Broadcom/csg-htsim, sim/swift.cpp: base 20 us, h = base / 6.55 = 3.053 us, range 5 x base; 0.1 and 100 packets.
+    // Broadcom/csg-htsim, sim/swift.cpp: base 20 us, h = base / 6.55 = 3.053 us, range 5 x base;
+    // 0.1 and 100 packets.
     SwiftParameters p = SwiftHtsim();
     p.initialCwnd = 100;
     // From fs_max_cwnd on flow scaling adds nothing: 20 + 5 x 3.053 us.

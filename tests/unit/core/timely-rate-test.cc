@@ -52,12 +52,14 @@ TEST(TimelyRate, SnippetByHand)
     EXPECT_NEAR(t(200), 9.2e9, 1);
     // Shorter by 10 us: 0.98 x 2 - 0.02 x 10 = 1.76 us: the average still rises, gradient 0.088.
     EXPECT_NEAR(t(190), 9.2e9 * (1 - 0.8 * 0.088), 1);
-    // Shorter by 100 us: 0.98 x 1.76 - 2 = -0.2752 us: + 100 Mb/s. It is the second shorter one in a row.
+    // Shorter by 100 us: 0.98 x 1.76 - 2 = -0.2752 us: + 100 Mb/s. It is the second shorter one in
+    // a row.
     const double rate = 9.2e9 * (1 - 0.8 * 0.088);
     EXPECT_NEAR(t(90), rate + 0.1e9, 1);
     EXPECT_NEAR(t(89), rate + 0.2e9, 1);
     EXPECT_NEAR(t(88), rate + 0.3e9, 1);
-    // The fifth in a row counts five times, and a sample as long as the one before ends the row, though the average falls.
+    // The fifth in a row counts five times, and a sample as long as the one before ends the row,
+    // though the average falls.
     EXPECT_NEAR(t(87), rate + 0.8e9, 1);
     EXPECT_NEAR(t(87), rate + 0.9e9, 1);
     EXPECT_NEAR(t(86), rate + 1.0e9, 1);
@@ -95,7 +97,8 @@ TEST(TimelyRate, ACutTakesHalfAtMost)
 
 TEST(TimelyRate, AlgorithmOneByHand)
 {
-    // Without what the snippet adds. The same samples as above, a us apart: times between them do not matter.
+    // Without what the snippet adds. The same samples as above, a us apart: times between them do
+    // not matter.
     TimelyParameters p = Slow();
     p.additions = false;
     Timely t(p);
@@ -104,11 +107,12 @@ TEST(TimelyRate, AlgorithmOneByHand)
     // 10 us above T_high: 1 - 0.8 (1 - 1 / 1.01). rtt_diff = 0.98 x 2 + 0.02 x 810 = 18.16 us.
     double rate = 9.2e9 * (1 - 0.8 * (1 - 1 / 1.01));
     EXPECT_NEAR(t(1010, 1), rate, 1);
-    // Shorter by 10 us: 0.98 x 18.16 - 0.2 = 17.5968 us, gradient 0.87984: to 0.296 of it, less than half.
+    // Shorter by 10 us: 0.98 x 18.16 - 0.2 = 17.5968 us, gradient 0.87984: to 0.296 of it, less
+    // than half.
     rate *= 1 - 0.8 * 0.87984;
     EXPECT_NEAR(t(1000, 1), rate, 1);
-    // Shorter by 900 us: 0.98 x 17.5968 - 18 = -0.755 us. It rises, and counts for hyper increase while the average stays
-    // below 0, though round trips are all as long now.
+    // Shorter by 900 us: 0.98 x 17.5968 - 18 = -0.755 us. It rises, and counts for hyper increase
+    // while the average stays below 0, though round trips are all as long now.
     for (int i = 1; i <= 4; ++i)
     {
         EXPECT_NEAR(t(100, 1), rate + i * 0.1e9, 1);
@@ -143,7 +147,8 @@ TEST(TimelyRate, PatchedByHand)
     EXPECT_DOUBLE_EQ(t(100), 10e9); // nothing to compare with
     // Gradient 0: w = 1/2, error = (100 - 50) / 50 = 1: 0.5 x 10 Mb/s + 10 Gb/s (1 - 0.008 x 0.5).
     EXPECT_NEAR(t(100), 5e6 + 10e9 * 0.996, 1);
-    // rtt_diff = 0.875 x 8 = 7 us, gradient 0.35 >= 1/4: w = 1, error = 58 / 50. Times between samples do not matter.
+    // rtt_diff = 0.875 x 8 = 7 us, gradient 0.35 >= 1/4: w = 1, error = 58 / 50. Times between
+    // samples do not matter.
     double rate = t.rate.Rate();
     EXPECT_NEAR(t(108, 1), rate * (1 - 0.008 * 1.16), 1);
     // 0.125 x 7 - 0.875 x 16 = -13.125 us, gradient -0.66 <= -1/4: w = 0: + 10 Mb/s.
@@ -152,7 +157,8 @@ TEST(TimelyRate, PatchedByHand)
     // Above T_high = 500 us, to less than half: 1 - 0.8 / 100 (1 - 500 / 1000).
     rate = t.rate.Rate();
     EXPECT_NEAR(t(1000), rate * (1 - 0.008 * 0.5), 1);
-    // At rest: w = 1/2 and delta = rate beta error. At 1 Gb/s that is error = 10 / (1000 x 0.008) = 1.25, 112.5 us.
+    // At rest: w = 1/2 and delta = rate beta error. At 1 Gb/s that is error = 10 / (1000 x 0.008) =
+    // 1.25, 112.5 us.
     TimelyRate rest(TimelyConext16(), Gbps(1));
     for (int i = 0; i < 11; ++i)
     {
@@ -173,7 +179,8 @@ TEST(TimelyRate, RefusesConstantsWithoutMeaningByName)
     refuses("TLow", [](TimelyParameters& p) { p.tLow = Milliseconds(1000); });
     refuses("TLow", [](TimelyParameters& p) { p.tHigh = Microseconds(10); });
     refuses("Beta", [](TimelyParameters& p) { p.beta = 0; });
-    refuses("Alpha", [](TimelyParameters& p) { p.alpha = std::numeric_limits<double>::quiet_NaN(); });
+    refuses("Alpha",
+            [](TimelyParameters& p) { p.alpha = std::numeric_limits<double>::quiet_NaN(); });
     TimelyParameters p = TimelyConext16();
     p.tLow = Duration(0);
     EXPECT_EQ(TimelyRate::Error(p).parameter, "RttReference");

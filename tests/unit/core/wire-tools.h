@@ -6,16 +6,14 @@
 #ifndef TESTS_UNIT_CORE_WIRE_TOOLS_H
 #define TESTS_UNIT_CORE_WIRE_TOOLS_H
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <string>
-#include <vector>
-
 #include <unistd.h>
+#include <vector>
 
 inline std::vector<uint8_t>
 FromHex(const std::string& text)
@@ -37,8 +35,9 @@ FromHex(const std::string& text)
     return bytes;
 }
 
-/// Remainder of the message times x^width, most significant bit of the register first, bits of a byte from the least
-/// significant one on; all ones before, inverted after, its first bit the least significant one of the result.
+/// Remainder of the message times x^width, most significant bit of the register first, bits of a
+/// byte from the least significant one on; all ones before, inverted after, its first bit the least
+/// significant one of the result.
 inline uint32_t
 BitwiseCrc(const std::vector<uint8_t>& data, int width, uint32_t polynomial)
 {
@@ -61,7 +60,8 @@ BitwiseCrc(const std::vector<uint8_t>& data, int width, uint32_t polynomial)
     return ~reflected & static_cast<uint32_t>(all);
 }
 
-/// Writes the records as a pcap file of a link type and returns what tshark makes of the fields, a line a record.
+/// Writes the records as a pcap file of a link type and returns what tshark makes of the fields, a
+/// line a record.
 inline std::vector<std::string>
 Dissected(uint32_t linkType,
           const std::vector<std::vector<uint8_t>>& records,
@@ -83,10 +83,12 @@ Dissected(uint32_t linkType,
         put(static_cast<uint32_t>(i));
         put(static_cast<uint32_t>(records[i].size()));
         put(static_cast<uint32_t>(records[i].size()));
-        pcap.write(reinterpret_cast<const char*>(records[i].data()), static_cast<std::streamsize>(records[i].size()));
+        pcap.write(reinterpret_cast<const char*>(records[i].data()),
+                   static_cast<std::streamsize>(records[i].size()));
     }
     pcap.close();
-    std::string command = "tshark -n -r " + name + ".pcap " + options + " -T fields -E separator='|'";
+    std::string command =
+        "tshark -n -r " + name + ".pcap " + options + " -T fields -E separator='|'";
     for (const std::string& field : fields)
     {
         command += " -e " + field;

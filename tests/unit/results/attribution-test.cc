@@ -67,7 +67,7 @@ class Attribution : public ScratchFolder
 
 TEST_F(Attribution, SaysWhyMessagesWereLate)
 {
-    TailAttribution roce(m_endpoints, m_ports, m_tags, false);
+    TailAttribution roce(m_endpoints, m_ports, m_tags, rdma::kEthernetWords);
     roce.Add(Late(3), Parts());
     roce.AddUnknown();
     const auto lines = roce.InWords(5);
@@ -86,14 +86,14 @@ TEST_F(Attribution, SaysWhyMessagesWereLate)
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0][0] + " " + rows[0][5] + " " + rows[0][7], "3 100 90");
 
-    TailAttribution infiniBand(m_endpoints, m_ports, m_tags, true);
+    TailAttribution infiniBand(m_endpoints, m_ports, m_tags, rdma::kInfiniBandWords);
     infiniBand.Add(Late(3), Parts());
     EXPECT_NE(infiniBand.InWords(1)[0].find("in switches waiting for credits"), std::string::npos);
 }
 
 TEST_F(Attribution, KeepsTheSlowestByTheTimeTheyLost)
 {
-    TailAttribution tail(m_endpoints, m_ports, m_tags, false);
+    TailAttribution tail(m_endpoints, m_ports, m_tags, rdma::kEthernetWords);
     constexpr uint64_t N = TailAttribution::SLOWEST + 500;
     for (uint64_t i = 0; i < N; ++i)
     {

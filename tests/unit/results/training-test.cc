@@ -94,7 +94,7 @@ TEST_F(Training, CriticalPathGoesThroughTheRankThatWasWaitedFor)
     const std::vector<std::string> tags{"all-reduce bucket 0"};
     MessageParts parts;
     parts.parts[At(TimeShare::QUEUED)] = 6 * US;
-    CriticalPath critical(m_plan, ports, tags, false, [&parts] { return &parts; });
+    CriticalPath critical(m_plan, ports, tags, rdma::kEthernetWords, [&parts] { return &parts; });
     CollectivePaths& paths = critical.GetPaths();
     critical.OnCall(Call(4, 0, 0, 0, 10 * US));
     critical.OnCall(Call(4, 1, 0, 0, 14 * US));

@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The memory that a run is said to take, against runs that were measured: the largest resident set (GNU time -v) of optimized
- * builds of this project on x86-64, without report, timeline and progress.
+ * The memory that a run is said to take, against runs that were measured: the largest resident set
+ * (GNU time -v) of optimized builds of this project on x86-64, without report, timeline and
+ * progress.
  */
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/parse.h"
 
 #include <gtest/gtest.h>
-
 #include <sstream>
 
 using namespace scenario;
@@ -55,11 +55,17 @@ TEST(MemoryEstimate, Collperf)
         {"--op=all_reduce --ranks=2 --gpus-per-server=1 -b 64K -e 64K", 16.7},
         {"--op=alltoall --ranks=200 --gpus-per-server=1 -b 64K -e 64K", 81.1},
         {"--op=alltoall --ranks=256 --gpus-per-server=1 --topology=fat-tree -b 64K -e 64K", 151},
-        {"--op=alltoall --ranks=256 --gpus-per-server=1 --topology=fat-tree -b 64K -e 64K --no-attribution", 106},
-        {"--op=alltoall --ranks=256 --gpus-per-server=8 --topology=fat-tree -b 64K -e 64K --fabric=ib", 111},
+        {"--op=alltoall --ranks=256 --gpus-per-server=1 --topology=fat-tree -b 64K -e 64K "
+         "--no-attribution",
+         106},
+        {"--op=alltoall --ranks=256 --gpus-per-server=8 --topology=fat-tree -b 64K -e 64K "
+         "--fabric=ib",
+         111},
         {"--op=all_reduce --ranks=1024 --gpus-per-server=1 -b 64K -e 64K", 135},
         {"--op=barrier --ranks=2 --gpus-per-server=1 --topology=fat-tree --k=24", 62.1},
-        {"--op=barrier --ranks=2 --gpus-per-server=1 --topology=fat-tree --k=24 --fabric=ib --nic=EDR", 111},
+        {"--op=barrier --ranks=2 --gpus-per-server=1 --topology=fat-tree --k=24 --fabric=ib "
+         "--nic=EDR",
+         111},
         {"--op=barrier --ranks=4096 --gpus-per-server=8", 62.5},
         {"--op=all_reduce --ranks=1024 --gpus-per-server=8 -b 64K -e 64K", 42.3},
     };
@@ -91,7 +97,8 @@ TEST(MemoryEstimate, Training)
 
 TEST(MemoryEstimate, IsASumOfItsNeeds)
 {
-    // A pure function: with nothing to simulate only the program is left, and each need adds what it takes.
+    // A pure function: with nothing to simulate only the program is left, and each need adds what
+    // it takes.
     MemoryNeeds needs;
     const double program = EstimateMemory(needs).Total();
     EXPECT_GT(program, 0);
@@ -114,11 +121,24 @@ TEST(MemoryEstimate, IsASumOfItsNeeds)
 
 TEST(MemoryEstimate, CountsQueuePairs)
 {
-    // A ring has one connection a rank that sends out of its server and lane; direct all-to-all n (n - 1), less those inside servers.
-    EXPECT_EQ(EstimateOf(ParseCollperf, "--op=all_reduce --algorithm=ring --servers=4 --gpus-per-server=8 -b 1M -e 1M").connections, 4);
-    EXPECT_EQ(EstimateOf(ParseCollperf, "--op=alltoall --servers=4 --gpus-per-server=8 -b 1M -e 1M").connections, 32 * 24);
-    EXPECT_EQ(EstimateOf(ParseCollperf, "--op=alltoall --servers=13 --gpus-per-server=1 -b 1K -e 1M").connections, 13 * 12);
-    EXPECT_EQ(EstimateOf(ParseTraffic, "--topology=single-switch --hosts=10 --pattern=all-to-all --bytes=1kB").connections, 90);
+    // A ring has one connection a rank that sends out of its server and lane; direct all-to-all n
+    // (n - 1), less those inside servers.
+    EXPECT_EQ(
+        EstimateOf(ParseCollperf,
+                   "--op=all_reduce --algorithm=ring --servers=4 --gpus-per-server=8 -b 1M -e 1M")
+            .connections,
+        4);
+    EXPECT_EQ(EstimateOf(ParseCollperf, "--op=alltoall --servers=4 --gpus-per-server=8 -b 1M -e 1M")
+                  .connections,
+              32 * 24);
+    EXPECT_EQ(
+        EstimateOf(ParseCollperf, "--op=alltoall --servers=13 --gpus-per-server=1 -b 1K -e 1M")
+            .connections,
+        13 * 12);
+    EXPECT_EQ(EstimateOf(ParseTraffic,
+                         "--topology=single-switch --hosts=10 --pattern=all-to-all --bytes=1kB")
+                  .connections,
+              90);
 }
 
 } // namespace

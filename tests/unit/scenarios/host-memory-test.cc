@@ -20,7 +20,9 @@ class HostMemory : public testing::Test
     {
         char name[] = "/tmp/host-memory-XXXXXX";
         m_root = mkdtemp(name);
-        Write("proc/meminfo", "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    8000000 kB\n");
+        Write("proc/meminfo",
+              "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    8000000 "
+              "kB\n");
     }
 
     void TearDown() override
@@ -67,7 +69,8 @@ TEST_F(HostMemory, ControlGroupsOfVersion2)
 TEST_F(HostMemory, ControlGroupsOfVersion1)
 {
     Write("proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/docker/abc\n3:cpuset:/\n0::/\n");
-    Write("sys/fs/cgroup/memory/memory.limit_in_bytes", "2000000000\n"); // the container sees its own at the top
+    Write("sys/fs/cgroup/memory/memory.limit_in_bytes",
+          "2000000000\n"); // the container sees its own at the top
     Write("sys/fs/cgroup/memory/memory.usage_in_bytes", "500000000\n");
     EXPECT_EQ(AvailableHostMemory(m_root).bytes, 15e8);
 }
@@ -80,9 +83,11 @@ TEST_F(HostMemory, RunsThatDoNotFit)
     needed.ranks = 0.1 * 1073741824.0;
     EXPECT_EQ(WhyTooLarge(needed, {10e9, "free memory"}), ""); // 9.1 GiB are 9.8e9
     EXPECT_EQ(WhyTooLarge(needed, {8 * 1073741824.0, "free memory"}),
-              "the run needs about 9.1 GiB of memory: network 6.0 GiB, queue pairs 3.0 GiB; this machine has 8.0 GiB left (free "
+              "the run needs about 9.1 GiB of memory: network 6.0 GiB, queue pairs 3.0 GiB; this "
+              "machine has 8.0 GiB left (free "
               "memory); allowed: a smaller run, a larger machine, or --ignore-host-memory");
-    EXPECT_EQ(HostMemoryText(needed, {10e9, "free memory"}), "about 9.1 GiB: network 6.0 GiB, queue pairs 3.0 GiB");
+    EXPECT_EQ(HostMemoryText(needed, {10e9, "free memory"}),
+              "about 9.1 GiB: network 6.0 GiB, queue pairs 3.0 GiB");
 }
 
 } // namespace

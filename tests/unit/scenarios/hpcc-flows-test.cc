@@ -4,7 +4,6 @@
 #include "scenarios/traffic/hpcc-flows.h"
 
 #include <gtest/gtest.h>
-
 #include <random>
 
 using namespace scenario;
@@ -15,7 +14,9 @@ namespace
 HpccFlows
 ReadFlows(const std::string& text)
 {
-    return ReadHpccFlows(text, "flow.txt", [](uint64_t id) -> std::string { return id < 16 ? "" : "the network has hosts 0 to 15"; });
+    return ReadHpccFlows(text, "flow.txt", [](uint64_t id) -> std::string {
+        return id < 16 ? "" : "the network has hosts 0 to 15";
+    });
 }
 
 std::string
@@ -30,10 +31,13 @@ FlowError(const std::string& text)
 
 TEST(HpccFlows, WhatToolsWrite)
 {
-    for (const char* text : {"2\n0 1 3 100 1000 2\n2 1 7 65535 200000000 2.000000001\n",
-                             "2\n0 1 3 100 1000 2\n2 1 7 65535 200000000 2.000000001",             // no final newline
-                             "\n 2 \r\n\r\n0\t1  3 100 1000 2 \r\n2 1 7 65535 200000000 2.000000001\r\n\r\n", // blanks, CR LF
-                             "2\n0 1 3 100 1000 2\n2 1 7 65535 200000000 2.000000001\n\nFirst line: # of flows\nsrc0 dst0 3 dst_port0 size0 start_time0\n...\n"})
+    for (const char* text :
+         {"2\n0 1 3 100 1000 2\n2 1 7 65535 200000000 2.000000001\n",
+          "2\n0 1 3 100 1000 2\n2 1 7 65535 200000000 2.000000001", // no final newline
+          "\n 2 \r\n\r\n0\t1  3 100 1000 2 \r\n2 1 7 65535 200000000 "
+          "2.000000001\r\n\r\n", // blanks, CR LF
+          "2\n0 1 3 100 1000 2\n2 1 7 65535 200000000 2.000000001\n\nFirst line: # of "
+          "flows\nsrc0 dst0 3 dst_port0 size0 start_time0\n...\n"})
     {
         const HpccFlows read = ReadFlows(text);
         EXPECT_EQ(read.error, "");
@@ -51,20 +55,24 @@ TEST(HpccFlows, WhatToolsWrite)
 TEST(HpccFlows, NothingButRemarksAfterTheLastFlow)
 {
     const std::string flows = "2\n0 1 3 100 1000 2\n2 1 7 65535 200000000 2.5\n";
-    for (const char* fine : {"", "\n\n \t\r\n", "# made by hand\nwhatever\n", "\nFirst line: # of flows\n...\n"})
+    for (const char* fine :
+         {"", "\n\n \t\r\n", "# made by hand\nwhatever\n", "\nFirst line: # of flows\n...\n"})
     {
         EXPECT_EQ(ReadFlows(flows + fine).error, "") << fine;
     }
-    const std::pair<const char*, const char*> cases[] = {{"garbage", "garbage"},
-                                                         {"\x01", "\\x01"}, // a terminal would act on it
-                                                         {"0 1 3 100 1000", "0 1 3 100 1000"},
-                                                         {"0 1 3 100 1000 2 9", "0 1 3 100 1000 2 9"},
-                                                         {"x 1 3 100 1000 2", "x 1 3 100 1000 2"}};
+    const std::pair<const char*, const char*> cases[] = {
+        {"garbage", "garbage"},
+        {"\x01", "\\x01"}, // a terminal would act on it
+        {"0 1 3 100 1000", "0 1 3 100 1000"},
+        {"0 1 3 100 1000 2 9", "0 1 3 100 1000 2 9"},
+        {"x 1 3 100 1000 2", "x 1 3 100 1000 2"}};
     for (const auto& [garbage, shown] : cases)
     {
         const std::string error = ReadFlows(flows + "\n" + garbage + "\n").error;
-        EXPECT_NE(error.find(":5: the first line announces 2 flows, which were read, and here is '" + std::string(shown) + "'"),
-                  std::string::npos)
+        EXPECT_NE(
+            error.find(":5: the first line announces 2 flows, which were read, and here is '" +
+                       std::string(shown) + "'"),
+            std::string::npos)
             << error;
     }
 }
@@ -93,27 +101,43 @@ TEST(HpccFlows, MistakesHaveTheirLine)
 {
     EXPECT_EQ(FlowError(""), "flow.txt:1: expected the number of flows, the file is empty");
     EXPECT_EQ(FlowError("x\n"), "flow.txt:1: expected the number of flows, found 'x'");
-    EXPECT_EQ(FlowError("0 1 3 100 1000 2\n"), "flow.txt:1: expected the number of flows, found '0 1 3 100 1000 2'");
+    EXPECT_EQ(FlowError("0 1 3 100 1000 2\n"),
+              "flow.txt:1: expected the number of flows, found '0 1 3 100 1000 2'");
     EXPECT_EQ(FlowError("-1\n"), "flow.txt:1: expected the number of flows, found '-1'");
     EXPECT_EQ(FlowError("0\n"), "flow.txt:1: there are no flows");
-    EXPECT_EQ(FlowError("1\n0 1 3 100 1000\n"), "flow.txt:2: expected 'src dst pg dport bytes start_s', found 5 fields; flow 1 of 1");
-    EXPECT_EQ(FlowError("1\n0 1 3 100 1000 2 7\n"), "flow.txt:2: expected 'src dst pg dport bytes start_s', found 7 fields; flow 1 of 1");
-    EXPECT_EQ(FlowError("1\n\n0 16 3 100 1000 2\n"), "flow.txt:3: dst 16 is not a host: the network has hosts 0 to 15");
-    EXPECT_EQ(FlowError("1\n99999999999 1 3 100 1000 2\n"), "flow.txt:2: src 99999999999 is not a host: the network has hosts 0 to 15");
+    EXPECT_EQ(FlowError("1\n0 1 3 100 1000\n"),
+              "flow.txt:2: expected 'src dst pg dport bytes start_s', found 5 fields; flow 1 of 1");
+    EXPECT_EQ(FlowError("1\n0 1 3 100 1000 2 7\n"),
+              "flow.txt:2: expected 'src dst pg dport bytes start_s', found 7 fields; flow 1 of 1");
+    EXPECT_EQ(FlowError("1\n\n0 16 3 100 1000 2\n"),
+              "flow.txt:3: dst 16 is not a host: the network has hosts 0 to 15");
+    EXPECT_EQ(FlowError("1\n99999999999 1 3 100 1000 2\n"),
+              "flow.txt:2: src 99999999999 is not a host: the network has hosts 0 to 15");
     EXPECT_EQ(FlowError("1\n1 1 3 100 1000 2\n"), "flow.txt:2: src and dst are both 1");
-    EXPECT_EQ(FlowError("1\n0 1 8 100 1000 2\n"), "flow.txt:2: pg 8 is not a priority; allowed: 0 to 7");
-    EXPECT_EQ(FlowError("1\n0 1 3 65536 1000 2\n"), "flow.txt:2: dport 65536 is not a port; allowed: 0 to 65535");
+    EXPECT_EQ(FlowError("1\n0 1 8 100 1000 2\n"),
+              "flow.txt:2: pg 8 is not a priority; allowed: 0 to 7");
+    EXPECT_EQ(FlowError("1\n0 1 3 65536 1000 2\n"),
+              "flow.txt:2: dport 65536 is not a port; allowed: 0 to 65535");
     EXPECT_EQ(FlowError("1\n0 1 3 100 0 2\n"), "flow.txt:2: bytes is 0; allowed: at least 1");
-    EXPECT_EQ(FlowError("1\n0 1 3 100 10000000000000000 2\n"), "flow.txt:2: bytes 10000000000000000 is too large; allowed: up to 10^15");
-    EXPECT_EQ(FlowError("1\n0 1 3 100 1.5 2\n"), "flow.txt:2: bytes '1.5' is not a whole number; expected 'src dst pg dport bytes start_s'");
-    EXPECT_EQ(FlowError("1\n0 1 3 100 1000 -2\n"), "flow.txt:2: start_s '-2' is not a time in seconds such as 2.000001");
-    EXPECT_EQ(FlowError("1\n0 1 3 100 1000 nan\n"), "flow.txt:2: start_s 'nan' is not a time in seconds such as 2.000001");
-    EXPECT_EQ(FlowError("1\n0 1 3 100 1000 99999999999\n"), "flow.txt:2: start_s '99999999999' is not a time in seconds such as 2.000001");
+    EXPECT_EQ(FlowError("1\n0 1 3 100 10000000000000000 2\n"),
+              "flow.txt:2: bytes 10000000000000000 is too large; allowed: up to 10^15");
+    EXPECT_EQ(
+        FlowError("1\n0 1 3 100 1.5 2\n"),
+        "flow.txt:2: bytes '1.5' is not a whole number; expected 'src dst pg dport bytes start_s'");
+    EXPECT_EQ(FlowError("1\n0 1 3 100 1000 -2\n"),
+              "flow.txt:2: start_s '-2' is not a time in seconds such as 2.000001");
+    EXPECT_EQ(FlowError("1\n0 1 3 100 1000 nan\n"),
+              "flow.txt:2: start_s 'nan' is not a time in seconds such as 2.000001");
+    EXPECT_EQ(FlowError("1\n0 1 3 100 1000 99999999999\n"),
+              "flow.txt:2: start_s '99999999999' is not a time in seconds such as 2.000001");
     EXPECT_EQ(FlowError("2\n0 1 3 100 1000 2\n0 1 3 100 1000 1.999\n"),
-              "flow.txt:3: start_s 1.999 is before that of the flow above; flows must be in ascending order");
-    EXPECT_EQ(FlowError("3\n0 1 3 100 1000 2\n0 1 3 100 1000 2\n"), "flow.txt:3: the first line announces 3 flows, the file has 2");
-    EXPECT_EQ(FlowError("1\n0 1 3 100 1000 2\n0 1 3 100 1000 2\n"),
-              "flow.txt:3: the first line announces 1 flow, and here is one more; correct the number");
+              "flow.txt:3: start_s 1.999 is before that of the flow above; flows must be in "
+              "ascending order");
+    EXPECT_EQ(FlowError("3\n0 1 3 100 1000 2\n0 1 3 100 1000 2\n"),
+              "flow.txt:3: the first line announces 3 flows, the file has 2");
+    EXPECT_EQ(
+        FlowError("1\n0 1 3 100 1000 2\n0 1 3 100 1000 2\n"),
+        "flow.txt:3: the first line announces 1 flow, and here is one more; correct the number");
 }
 
 TEST(HpccFlows, WrittenFilesReadBack)
@@ -150,7 +174,8 @@ TEST(HpccFlows, WrittenFilesReadBack)
 TEST(HpccFlows, BrokenBytesNeverCrash)
 {
     std::mt19937_64 engine(4);
-    const std::string good = "3\n0 1 3 100 1000 2\n2 1 7 65535 200000000 2.000000001\n3 4 3 100 5 1e1\n";
+    const std::string good =
+        "3\n0 1 3 100 1000 2\n2 1 7 65535 200000000 2.000000001\n3 4 3 100 5 1e1\n";
     for (int i = 0; i < 20000; ++i)
     {
         std::string text = good;

@@ -1,17 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * HPCC's window and standalone times against numbers worked out by hand from simulation/scratch/third.cc, and what
+ * HPCC's window and standalone times against numbers worked out by hand from
+ * simulation/scratch/third.cc, and what
  * --compat decides.
  */
-#include "scenarios/traffic/hpcc-times.h"
-
 #include "scenarios/spec/parse.h"
+#include "scenarios/traffic/hpcc-times.h"
 #include "topologies/fat-tree.h"
 
-#include <gtest/gtest.h>
-
 #include <fstream>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 using namespace scenario;
@@ -65,12 +64,26 @@ TEST(HpccTimes, WindowIsTheLargestBandwidthDelayProduct)
 
 TEST(HpccTimes, StandaloneTime)
 {
-    const std::vector<PathLink> path{{Gbps(10), Microseconds(1), Duration(0)}, {Gbps(100000), Microseconds(1), Duration(0)}};
+    const std::vector<PathLink> path{{Gbps(10), Microseconds(1), Duration(0)},
+                                     {Gbps(100000), Microseconds(1), Duration(0)}};
     // 4000 + 800 + 0.08, cut to 0; then (17,215 + 18 x 48) x 0.8 = 14,463.2.
     EXPECT_EQ(HpccStandaloneNs(path, 17215, 1000), 4800u + 14463u);
     // 1000 B are one packet, 1001 B two.
     EXPECT_EQ(HpccStandaloneNs(path, 1000, 1000), 4800u + 838u);
     EXPECT_EQ(HpccStandaloneNs(path, 1001, 1000), 4800u + 877u);
+}
+
+std::string
+Attribute(const RunOptions& run, const std::string& name)
+{
+    for (const auto& [attribute, text] : run.optionAttributes)
+    {
+        if (attribute == name)
+        {
+            return text;
+        }
+    }
+    return "";
 }
 
 TEST(Compat, DecidesWhatIsNotGiven)
@@ -83,12 +96,14 @@ TEST(Compat, DecidesWhatIsNotGiven)
     EXPECT_EQ(none.scenario->fabric.windowBytes, 0u);
     // RoCE: ACKs travel in their queue pair's class, CNPs in 6.
     EXPECT_EQ(none.scenario->fabric.ackPriority, 8);
-    EXPECT_EQ(none.scenario->fabric.cnpPriority, 6);
-    const auto priorities = Traffic({"--topology=single-switch", "--hosts=4", "--ack-priority=5", "--cnp-priority=7"});
+    EXPECT_EQ(Attribute(none.scenario->run, "ns3::RdmaNic::CnpPriority"), "6");
+    const auto priorities =
+        Traffic({"--topology=single-switch", "--hosts=4", "--ack-priority=5", "--cnp-priority=7"});
     ASSERT_TRUE(priorities.scenario);
     EXPECT_EQ(priorities.scenario->fabric.ackPriority, 5);
-    EXPECT_EQ(priorities.scenario->fabric.cnpPriority, 7);
-    EXPECT_FALSE(none.scenario->fabric.variableWindow || none.scenario->fabric.ecnBehind || none.scenario->completionAtSender);
+    EXPECT_EQ(Attribute(priorities.scenario->run, "ns3::RdmaNic::CnpPriority"), "7");
+    EXPECT_FALSE(none.scenario->fabric.variableWindow || none.scenario->fabric.ecnBehind ||
+                 none.scenario->completionAtSender);
 
     const auto hpcc = Traffic({"--topology=single-switch", "--hosts=4", "--compat=hpcc"});
     ASSERT_TRUE(hpcc.scenario);
@@ -98,22 +113,41 @@ TEST(Compat, DecidesWhatIsNotGiven)
     EXPECT_EQ(f.frames.ackWire, 60u);
     EXPECT_EQ(f.ackEvery, 1u);
     EXPECT_EQ(f.ackPriority, 3);
-    EXPECT_EQ(f.cnpPriority, 3);
+    EXPECT_EQ(Attribute(hpcc.scenario->run, "ns3::RdmaNic::CnpPriority"), "3");
     EXPECT_EQ(f.timeUnit, Nanoseconds(1));
-    EXPECT_EQ(f.nakInterval, Microseconds(500));
+    EXPECT_EQ(Attribute(hpcc.scenario->run, "ns3::RdmaNic::NakInterval"), "500000000ps");
     EXPECT_EQ(f.switchLatency.ps, 0);
     EXPECT_EQ(f.windowBytes, (4000u + 2 * 80u) * 100 / 8); // 100 Gb/s, 1 us a link
     EXPECT_TRUE(f.variableWindow && f.ecnBehind && f.pfc && f.ecn);
     EXPECT_FALSE(hpcc.scenario->completionAtSender);
-    for (const char* key : {"payload", "header_bytes", "ack_bytes", "line_overhead", "time_unit", "window", "variable_window",
-                            "ack_priority", "extension_headers", "ecn_behind", "switch_latency", "ack_every", "buffer"})
+    for (const char* key : {"payload",
+                            "header_bytes",
+                            "ack_bytes",
+                            "line_overhead",
+                            "time_unit",
+                            "window",
+                            "variable_window",
+                            "ack_priority",
+                            "extension_headers",
+                            "ecn_behind",
+                            "switch_latency",
+                            "ack_every",
+                            "buffer"})
     {
         EXPECT_TRUE(hpcc.scenario->run.asRun["fabric"].contains(key)) << key;
     }
     EXPECT_FALSE(hpcc.scenario->run.asRun["fabric"].contains("mtu"));
 
-    const auto given = Traffic({"--topology=single-switch", "--hosts=4", "--compat=hpcc", "--mtu=512", "--window=0", "--ack-every=4",
-                                "--switch-latency=1us", "--ecn-behind=0", "--time-unit=0", "--completion=sender"});
+    const auto given = Traffic({"--topology=single-switch",
+                                "--hosts=4",
+                                "--compat=hpcc",
+                                "--mtu=512",
+                                "--window=0",
+                                "--ack-every=4",
+                                "--switch-latency=1us",
+                                "--ecn-behind=0",
+                                "--time-unit=0",
+                                "--completion=sender"});
     ASSERT_TRUE(given.scenario);
     EXPECT_EQ(given.scenario->fabric.mtu, 512u);
     EXPECT_EQ(given.scenario->fabric.windowBytes, 0u);
@@ -126,7 +160,8 @@ TEST(Compat, DecidesWhatIsNotGiven)
 
 TEST(Compat, StartsAreWholeUnits)
 {
-    const auto jittered = Traffic({"--topology=single-switch", "--hosts=4", "--compat=hpcc", "--start-jitter=10us"});
+    const auto jittered =
+        Traffic({"--topology=single-switch", "--hosts=4", "--compat=hpcc", "--start-jitter=10us"});
     ASSERT_TRUE(jittered.scenario);
     bool later = false;
     for (const Flow& flow : jittered.scenario->flows)

@@ -3,9 +3,8 @@
  *
  * InfiniBand's cables, credits and codes, from the command line to the plan.
  */
-#include "scenarios/spec/infiniband.h"
-
 #include "contrib/rdma/core/ib-credit-reach.h"
+#include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/plan-text.h"
 
@@ -59,7 +58,9 @@ Warning(const std::vector<std::string>& args)
     const std::string plan = result.scenario ? PlanText(*result.scenario) : "";
     const bool few = plan.find("\n  credits         too few: ") != std::string::npos;
     EXPECT_EQ(few, !all.empty()) << plan;
-    EXPECT_EQ(plan.find("\n  credits         ") != std::string::npos, result.scenario && result.scenario->fabric.infiniBand) << plan;
+    EXPECT_EQ(plan.find("\n  credits         ") != std::string::npos,
+              result.scenario && result.scenario->fabric.infiniBand)
+        << plan;
     return all;
 }
 
@@ -74,9 +75,11 @@ TEST(InfiniBandCables, AreAsLongAsTheCreditsOfTheirRateReach)
     for (const std::string nic : {"NDR200", "NDR", "XDR"})
     {
         EXPECT_EQ(Fabric({"--nic=" + nic}).linkDelay.ps, 250000) << nic << ": 50 m";
-        EXPECT_EQ(Fabric({"--nic=" + nic, "--link-delay=1us"}).linkDelay.ps, 1000000) << nic << ": as asked";
+        EXPECT_EQ(Fabric({"--nic=" + nic, "--link-delay=1us"}).linkDelay.ps, 1000000)
+            << nic << ": as asked";
     }
-    EXPECT_EQ(Fabric({"--nic=EDR", "--fabric-rate=800Gbps"}).linkDelay.ps, 250000) << "the switches' links are XDR";
+    EXPECT_EQ(Fabric({"--nic=EDR", "--fabric-rate=800Gbps"}).linkDelay.ps, 250000)
+        << "the switches' links are XDR";
     EXPECT_EQ(Fabric({"--nic=400GbE"}).linkDelay.ps, 1000000) << "Ethernet has no credits";
     // The configuration as run names it, so that it reads back.
     const auto run = Traffic({"--nic=NDR"});
@@ -87,27 +90,36 @@ TEST(InfiniBandCables, AreAsLongAsTheCreditsOfTheirRateReach)
 
 TEST(InfiniBandCredits, CoverEveryRateByDefault)
 {
-    for (const std::string nic : {"SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR100", "HDR", "NDR200", "NDR", "XDR"})
+    for (const std::string nic :
+         {"SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR100", "HDR", "NDR200", "NDR", "XDR"})
     {
         EXPECT_EQ(Warning({"--nic=" + nic}), "") << nic;
-        EXPECT_EQ(Warning({"--nic=" + nic, "--topology=leaf-spine", "--leaves=2", "--hosts-per-leaf=4"}), "") << nic;
+        EXPECT_EQ(
+            Warning({"--nic=" + nic, "--topology=leaf-spine", "--leaves=2", "--hosts-per-leaf=4"}),
+            "")
+            << nic;
     }
     EXPECT_EQ(Warning({}), "") << "Ethernet";
 }
 
 TEST(InfiniBandCredits, ThatDoNotCoverTheRoundTripAreTold)
 {
-    // 128 KiB reach 832.2 ns with error correction's 43.4 towards a switch of 150 ns: ib-credit-reach-test.cc.
+    // 128 KiB reach 832.2 ns with error correction's 43.4 towards a switch of 150 ns:
+    // ib-credit-reach-test.cc.
     EXPECT_EQ(Warning({"--nic=NDR", "--link-delay=788ns"}), "");
-    const std::string note = Warning({"--nic=NDR", "--link-delay=789ns", "--topology=single-switch", "--hosts=4"});
-    EXPECT_EQ(note.rfind("warning: the credits of a lane, 128KiB, do not cover the round trip of 4 of 8 directed links, such as "
-                         "server-0->switch-0 (400 Gb/s, 789 ns): a lane that is alone gets about 100% of its rate; links of 788 ns (158 m) "
+    const std::string note =
+        Warning({"--nic=NDR", "--link-delay=789ns", "--topology=single-switch", "--hosts=4"});
+    EXPECT_EQ(note.rfind("warning: the credits of a lane, 128KiB, do not cover the round trip of 4 "
+                         "of 8 directed links, such as "
+                         "server-0->switch-0 (400 Gb/s, 789 ns): a lane that is alone gets about "
+                         "100% of its rate; links of 788 ns (158 m) "
                          "are filled; so is this one with --vl-buffer=",
                          0),
               0u)
         << note;
     // Both directions of all, and the 86% of before.
-    const std::string far = Warning({"--nic=NDR", "--link-delay=1us", "--topology=single-switch", "--hosts=4"});
+    const std::string far =
+        Warning({"--nic=NDR", "--link-delay=1us", "--topology=single-switch", "--hosts=4"});
     EXPECT_NE(far.find("8 of 8 directed links"), std::string::npos) << far;
     EXPECT_NE(far.find("gets about 86% of its rate"), std::string::npos) << far;
     // Lanes that share 800 kB: 97.6 KiB each reach less than 128 KiB. Of EDR 25 kB each.
@@ -119,7 +131,11 @@ TEST(InfiniBandCredits, ThatDoNotCoverTheRoundTripAreTold)
     EXPECT_EQ(Warning({"--nic=EDR", "--vls=4"}), "");
     EXPECT_NE(Warning({"--nic=EDR", "--vl-buffer=8KiB"}), "");
     EXPECT_NE(Warning({"--nic=SDR", "--vl-buffer=8KiB", "--link-delay=10us"}), "");
-    EXPECT_NE(Warning({"--nic=EDR", "--fabric-rate=800Gbps", "--link-delay=1us", "--topology=leaf-spine", "--leaves=2",
+    EXPECT_NE(Warning({"--nic=EDR",
+                       "--fabric-rate=800Gbps",
+                       "--link-delay=1us",
+                       "--topology=leaf-spine",
+                       "--leaves=2",
                        "--hosts-per-leaf=4"}),
               "");
 }
@@ -130,7 +146,10 @@ TEST(InfiniBandCredits, WhatTheWarningAdvisesSuffices)
     {
         for (const std::string delay : {"2us", "5us", "12us", "20us"})
         {
-            std::vector<std::string> args = {"--nic=" + nic, "--link-delay=" + delay, "--topology=single-switch", "--hosts=4"};
+            std::vector<std::string> args = {"--nic=" + nic,
+                                             "--link-delay=" + delay,
+                                             "--topology=single-switch",
+                                             "--hosts=4"};
             const std::string note = Warning(args);
             const size_t advice = note.find("; so is this one with ");
             if (advice == std::string::npos)
@@ -155,23 +174,33 @@ TEST(InfiniBandCredits, LargerBlocksTellMore)
 {
     const FabricSpec far = Fabric({"--nic=NDR", "--credit-block=512B"});
     EXPECT_EQ(far.ib.creditBlock, 512u);
-    EXPECT_EQ(far.ib.laneBuffer.value, 800000u) << "all that a port has, which 2,048 x 512 B can tell";
+    EXPECT_EQ(far.ib.laneBuffer.value, 800000u)
+        << "all that a port has, which 2,048 x 512 B can tell";
     EXPECT_EQ(Fabric({"--nic=NDR", "--credit-block=128B"}).ib.laneBuffer.value, 262144u);
     EXPECT_EQ(Warning({"--nic=NDR", "--credit-block=512B", "--link-delay=4us"}), "");
     EXPECT_EQ(ErrorOf({"--nic=NDR", "--credit-block=100B"}).rfind("--credit-block=100B: ", 0), 0u);
     EXPECT_EQ(ErrorOf({"--nic=NDR", "--vl-buffer=256KiB"}),
-              "--vl-buffer=256KiB: is more than credits of 64 B can tell; allowed: 4224B to 128KiB, or a larger --credit-block");
-    EXPECT_EQ(Fabric({"--nic=NDR", "--vl-buffer=256KiB", "--credit-block=128B"}).ib.laneBuffer.value, 262144u);
-    EXPECT_EQ(ErrorOf({"--nic=NDR", "--vl-buffer=5000B", "--credit-block=4096B"}).rfind("--vl-buffer=5000B: does not hold one packet; ", 0), 0u);
-    EXPECT_EQ(ErrorOf({"--credit-block=128B"}), "--credit-block=128B: has a meaning with --fabric=ib only");
+              "--vl-buffer=256KiB: is more than credits of 64 B can tell; allowed: 4224B to "
+              "128KiB, or a larger --credit-block");
+    EXPECT_EQ(
+        Fabric({"--nic=NDR", "--vl-buffer=256KiB", "--credit-block=128B"}).ib.laneBuffer.value,
+        262144u);
+    EXPECT_EQ(ErrorOf({"--nic=NDR", "--vl-buffer=5000B", "--credit-block=4096B"})
+                  .rfind("--vl-buffer=5000B: does not hold one packet; ", 0),
+              0u);
+    EXPECT_EQ(ErrorOf({"--credit-block=128B"}),
+              "--credit-block=128B: has a meaning with --fabric=ib only");
 }
 
 TEST(InfiniBandCodes, AreOfRateAndWidth)
 {
-    EXPECT_EQ(FecDelay(Fabric({"--nic=HDR100"}), rdma::Gbps(100)).ps, 88200) << "RS(544,514) over two lanes";
+    EXPECT_EQ(FecDelay(Fabric({"--nic=HDR100"}), rdma::Gbps(100)).ps, 88200)
+        << "RS(544,514) over two lanes";
     EXPECT_EQ(FecDelay(Fabric({"--nic=EDR"}), rdma::Gbps(100)).ps, 0);
     EXPECT_EQ(FecDelay(Fabric({"--nic=NDR"}), rdma::Gbps(400)).ps, 43400);
-    EXPECT_EQ(FecDelay(Fabric({"--nic=NDR", "--ib-fec=RS-544Q"}), rdma::Gbps(400)).ps, 51200 + 37000) << "21,760 bits at 425 Gb/s";
+    EXPECT_EQ(FecDelay(Fabric({"--nic=NDR", "--ib-fec=RS-544Q"}), rdma::Gbps(400)).ps,
+              51200 + 37000)
+        << "21,760 bits at 425 Gb/s";
     EXPECT_EQ(FecDelay(Fabric({"--nic=NDR", "--ib-fec=nf"}), rdma::Gbps(400)).ps, 0);
     EXPECT_EQ(FecDelay(Fabric({"--nic=EDR", "--ib-fec=LL"}), rdma::Gbps(100)).ps, 26279 + 37000);
     EXPECT_EQ(FecDelay(Fabric({}), rdma::Gbps(100)).ps, 0) << "Ethernet";

@@ -3,21 +3,21 @@
  *
  * Traffic made from a load: distributions of sizes, arrivals, incasts; and tables of flows.
  *
- * Samples are compared with distributions by the Dvoretzky-Kiefer-Wolfowitz inequality (with Massart's constant, Ann. Probab. 1990):
- * the largest distance of n samples' distribution from theirs exceeds e with probability 2 exp(-2 n e^2) at most. e is chosen for
- * 10^-9. Sums and counts are compared within 6 standard deviations.
+ * Samples are compared with distributions by the Dvoretzky-Kiefer-Wolfowitz inequality (with
+ * Massart's constant, Ann. Probab. 1990): the largest distance of n samples' distribution from
+ * theirs exceeds e with probability 2 exp(-2 n e^2) at most. e is chosen for 10^-9. Sums and counts
+ * are compared within 6 standard deviations.
  */
 #include "scenarios/spec/parse.h"
 #include "scenarios/traffic/arrivals.h"
 #include "scenarios/traffic/flow-csv.h"
 #include "scenarios/traffic/flow-sizes.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
+#include <gtest/gtest.h>
 #include <map>
 #include <set>
 
@@ -34,7 +34,8 @@ Bound(double n)
     return std::sqrt(std::log(2e9) / (2 * n));
 }
 
-/// Largest distance between the distribution of values and F(x) = P(X <= x), where X is cut to whole numbers.
+/// Largest distance between the distribution of values and F(x) = P(X <= x), where X is cut to
+/// whole numbers.
 double
 Distance(std::vector<uint64_t> values, const std::function<double(double)>& f)
 {
@@ -49,7 +50,9 @@ Distance(std::vector<uint64_t> values, const std::function<double(double)>& f)
             ++end;
         }
         // At most this value after the cut: below the next one before it.
-        largest = std::max(largest, std::fabs(static_cast<double>(end) / n - f(static_cast<double>(values[i]) + 1)));
+        largest = std::max(
+            largest,
+            std::fabs(static_cast<double>(end) / n - f(static_cast<double>(values[i]) + 1)));
         i = end;
     }
     return largest;
@@ -105,7 +108,11 @@ Fingerprint(const std::vector<Arrival>& arrivals)
     uint64_t hash = 14695981039346656037ULL; // FNV-1a over 64-bit words
     for (const Arrival& a : arrivals)
     {
-        for (const uint64_t word : {static_cast<uint64_t>(a.start.ps), a.bytes, uint64_t{a.src}, uint64_t{a.dst}, uint64_t{a.incast}})
+        for (const uint64_t word : {static_cast<uint64_t>(a.start.ps),
+                                    a.bytes,
+                                    uint64_t{a.src},
+                                    uint64_t{a.dst},
+                                    uint64_t{a.incast}})
         {
             hash = (hash ^ word) * 1099511628211ULL;
         }
@@ -136,7 +143,8 @@ TEST(FlowSizes, FirstPointAndSteps)
     EXPECT_EQ(constant.AtShare(FlowSizes::kAll - 1), 64000U);
     EXPECT_EQ(constant.MeanBytes(), 64000);
     EXPECT_EQ(constant.MeanPackets1024(4096), 1024 * 16U); // 15.6, and there are whole ones only
-    const FlowSizes two = Sizes("100 25\n5000 25\n5000 100\n"); // a quarter of 100 B, the rest 5000 B
+    const FlowSizes two =
+        Sizes("100 25\n5000 25\n5000 100\n"); // a quarter of 100 B, the rest 5000 B
     EXPECT_EQ(two.AtShare(FlowSizes::kAll / 4 - 1), 100U);
     EXPECT_EQ(two.AtShare(FlowSizes::kAll / 4), 5000U);
     EXPECT_EQ(two.MeanBytes(), 0.25 * 100 + 0.75 * 5000);
@@ -146,7 +154,8 @@ TEST(FlowSizes, Forms)
 {
     const auto points = Sizes("0 0\n10 100\n").Points().size();
     EXPECT_EQ(Sizes("# sizes\r\n\r\n0,0\r\n10.0,100.000 # all").Points().size(), points);
-    const FlowSizes csv = Sizes("distribution,size_bytes,cum_percent,source\nx,0,0,a\nx,10,100,b\n");
+    const FlowSizes csv =
+        Sizes("distribution,size_bytes,cum_percent,source\nx,0,0,a\nx,10,100,b\n");
     EXPECT_EQ(csv.Points().size(), points);
     EXPECT_EQ(csv.AtShare(FlowSizes::kAll / 2), 5U);
     EXPECT_EQ(Sizes("percent bytes\n0 0\n100 10\n").AtShare(FlowSizes::kAll / 2), 5U);
@@ -197,13 +206,15 @@ TEST(FlowSizes, SamplesFollowThePublishedDistributions)
             square += w * (a * a + a * b + b * b) / 3;
         }
         EXPECT_NEAR(sizes.MeanBytes(), mean, 1e-3 + 1e-9 * mean) << published.name;
-        EXPECT_NEAR(sum / kDraws, mean, 6 * std::sqrt((square - mean * mean) / kDraws) + 0.5) << published.name;
+        EXPECT_NEAR(sum / kDraws, mean, 6 * std::sqrt((square - mean * mean) / kDraws) + 0.5)
+            << published.name;
         const double distance = Distance(values, [&](double x) {
             return static_cast<double>(sizes.ShareUpTo(static_cast<uint64_t>(x))) / FlowSizes::kAll;
         });
         EXPECT_LT(distance, Bound(kDraws)) << published.name;
     }
-    // 0.15 x 5000 + 0.05 x 15000 + ... of WebSearch_distribution.txt: what HPCC's CustomRand::getAvg gives.
+    // 0.15 x 5000 + 0.05 x 15000 + ... of WebSearch_distribution.txt: what HPCC's
+    // CustomRand::getAvg gives.
     EXPECT_NEAR(Published("websearch").MeanBytes(), 1711250, 1);
 }
 
@@ -230,7 +241,8 @@ TEST(RandomTimes, Pareto)
         value = random.Pareto(1000000);
     }
     // Shape 2, mean a m / (a - 1) = 2 m: m = 500000.
-    EXPECT_LT(Distance(values, [](double x) { return x <= 5e5 ? 0 : 1 - 5e5 * 5e5 / x / x; }), Bound(kDraws));
+    EXPECT_LT(Distance(values, [](double x) { return x <= 5e5 ? 0 : 1 - 5e5 * 5e5 / x / x; }),
+              Bound(kDraws));
 }
 
 TEST(Arrivals, PoissonOfTheLoad)
@@ -270,12 +282,14 @@ TEST(Arrivals, PoissonOfTheLoad)
         chiFrom += (from[h] - perHost) * (from[h] - perHost) / perHost;
         chiTo += (to[h] - perHost) * (to[h] - perHost) / perHost;
     }
-    // Chi-square with 16 degrees of freedom exceeds 74.0 with probability 2e-9 (and stays above 0.4 with 1 - 1e-9).
+    // Chi-square with 16 degrees of freedom exceeds 74.0 with probability 2e-9 (and stays above 0.4
+    // with 1 - 1e-9).
     EXPECT_LT(chiFrom, 74);
     EXPECT_LT(chiTo, 74);
     EXPECT_GT(chiFrom, 0.4); // neither are they all the same
     // 0.8 million gaps of 1.6 us on average, cut to ps.
-    EXPECT_LT(Distance(gaps, [](double x) { return -std::expm1(-x / 1.6e6); }), Bound(static_cast<double>(gaps.size())));
+    EXPECT_LT(Distance(gaps, [](double x) { return -std::expm1(-x / 1.6e6); }),
+              Bound(static_cast<double>(gaps.size())));
 }
 
 TEST(Arrivals, HostsOfDifferentRates)
@@ -305,7 +319,8 @@ TEST(Arrivals, SameSeedSameFlows)
     EXPECT_EQ(Fingerprint(first), Fingerprint(MakeArrivals(o)));
     o.seed = 2;
     EXPECT_NE(Fingerprint(first), Fingerprint(MakeArrivals(o)));
-    // Pinned, not derived: the same on every machine, with every compiler and library, since all is done in integers.
+    // Pinned, not derived: the same on every machine, with every compiler and library, since all is
+    // done in integers.
     EXPECT_EQ(first.size(), 6573U);
     EXPECT_EQ(Fingerprint(first), 8463254337600453857ULL);
 }
@@ -314,7 +329,7 @@ TEST(Arrivals, IncastsMixedIn)
 {
     const FlowSizes sizes = Sizes("10000 100\n");
     ArrivalOptions o = SixteenHosts(sizes);
-    o.load = 1000000; // 0.1%
+    o.load = 1000000;        // 0.1%
     o.incastLoad = 20000000; // 2% of 16 x 12.5 GB/s: 4 GB/s; 7 x 500 kB every 875 us
     o.incastFanIn = 7;
     o.incastBytes = 500000;
@@ -353,7 +368,8 @@ TEST(Arrivals, HugeFlowsDoNotOverflow)
     const FlowSizes sizes = Sizes("1000000000000 100\n"); // 1 TB
     ArrivalOptions o = SixteenHosts(sizes);
     o.load = 500000000;
-    o.until = rdma::Duration(1000000000000000LL); // 1000 s: 0.5 x 12.5 GB/s x 1000 s = 6.25 flows a host
+    o.until =
+        rdma::Duration(1000000000000000LL); // 1000 s: 0.5 x 12.5 GB/s x 1000 s = 6.25 flows a host
     EXPECT_NEAR(ExpectedArrivals(o), 16 * 6.25, 1e-6);
     o.incastLoad = 500000000;
     o.incastFanIn = 15;
@@ -375,14 +391,21 @@ TEST(Arrivals, OnOff)
     o.hostRates.resize(4);
     o.meanOn = rdma::Duration(10000000);  // 10 us
     o.meanOff = rdma::Duration(90000000); // 90 us
-    for (const PeriodKind kind : {PeriodKind::kConstant, PeriodKind::kExponential, PeriodKind::kPareto})
+    for (const PeriodKind kind :
+         {PeriodKind::kConstant, PeriodKind::kExponential, PeriodKind::kPareto})
     {
         o.periods = kind;
         const auto arrivals = MakeArrivals(o);
-        // 0.5 x 12.5 GB/s x 0.1 s / 1 kB = 625000 a host. Of 1000 periods of exponential lengths, the share of time on has a relative
-        // standard deviation of sqrt(2 / 1000) x 0.9; 6 of them, of four hosts: 12%. Pareto's variance is infinite: a wide bound.
+        // 0.5 x 12.5 GB/s x 0.1 s / 1 kB = 625000 a host. Of 1000 periods of exponential lengths,
+        // the share of time on has a relative standard deviation of sqrt(2 / 1000) x 0.9; 6 of
+        // them, of four hosts: 12%. Pareto's variance is infinite: a wide bound.
         const double share = static_cast<double>(arrivals.size()) / (4 * 625000.0);
-        EXPECT_NEAR(share, 1, kind == PeriodKind::kConstant ? 0.005 : kind == PeriodKind::kExponential ? 0.12 : 0.5) << static_cast<int>(kind);
+        EXPECT_NEAR(share,
+                    1,
+                    kind == PeriodKind::kConstant      ? 0.005
+                    : kind == PeriodKind::kExponential ? 0.12
+                                                       : 0.5)
+            << static_cast<int>(kind);
         if (kind == PeriodKind::kConstant)
         {
             // All flows of a host start within the same 10 us of every 100 us.
@@ -408,7 +431,8 @@ TEST(Arrivals, OnOff)
 
 TEST(Arrivals, PeriodsBeyondTheEndCostNothing)
 {
-    // 1 TB at a billionth of 12.5 GB/s: gaps of 8 x 10^10 s, or 4 x 10^22 periods of 2 ps, if they were gone through.
+    // 1 TB at a billionth of 12.5 GB/s: gaps of 8 x 10^10 s, or 4 x 10^22 periods of 2 ps, if they
+    // were gone through.
     const FlowSizes sizes = Sizes("1000000000000 100\n");
     ArrivalOptions o = SixteenHosts(sizes);
     o.load = 1;
@@ -424,7 +448,8 @@ TEST(Arrivals, PeriodsBeyondTheEndCostNothing)
     EXPECT_EQ(ExpectedPeriods(o), 0);
 }
 
-// Tables of flows -----------------------------------------------------------------------------------------------------------------
+// Tables of flows
+// -----------------------------------------------------------------------------------------------------------------
 
 namespace
 {
@@ -432,18 +457,21 @@ namespace
 CsvFlows
 ReadCsv(const std::string& text)
 {
-    return ReadFlowCsv(text, "f.csv", [](const std::string& name, uint32_t* number, std::string* allowed) {
-        *allowed = "a or b";
-        *number = name == "b";
-        return name == "a" || name == "b";
-    });
+    return ReadFlowCsv(text,
+                       "f.csv",
+                       [](const std::string& name, uint32_t* number, std::string* allowed) {
+                           *allowed = "a or b";
+                           *number = name == "b";
+                           return name == "a" || name == "b";
+                       });
 }
 
 } // namespace
 
 TEST(FlowCsv, ReadsInAnyOrder)
 {
-    const CsvFlows read = ReadCsv("bytes,start_ns,dst,src,priority,tag,more\n2000,1500.25,b,a,5,\"x, y\",\n1000,0.0001,a,b,3,,z\n\n");
+    const CsvFlows read = ReadCsv("bytes,start_ns,dst,src,priority,tag,more\n2000,1500.25,b,a,5,"
+                                  "\"x, y\",\n1000,0.0001,a,b,3,,z\n\n");
     ASSERT_EQ(read.error, "");
     ASSERT_EQ(read.flows.size(), 2U);
     EXPECT_EQ(read.flows[0].bytes, 1000U); // ascending start
@@ -460,20 +488,27 @@ TEST(FlowCsv, Errors)
 {
     const std::string head = "start_ns,src,dst,bytes\n";
     EXPECT_EQ(ReadCsv(head + "0,a,b,1\n0,a,c,1\n").error, "f.csv:3: dst 'c' is no host; a or b");
-    EXPECT_NE(ReadCsv(head + "0,a,a,1\n").error.find("f.csv:2: src and dst are the same"), std::string::npos);
+    EXPECT_NE(ReadCsv(head + "0,a,a,1\n").error.find("f.csv:2: src and dst are the same"),
+              std::string::npos);
     EXPECT_NE(ReadCsv(head + "-1,a,b,1\n").error.find("'-1' is no time"), std::string::npos);
     EXPECT_NE(ReadCsv(head + "1e3,a,b,1\n").error.find("'1e3' is no time"), std::string::npos);
     EXPECT_NE(ReadCsv(head + "0,a,b,0\n").error.find("'0' is no size"), std::string::npos);
     EXPECT_NE(ReadCsv(head + "0,a,b,1.5\n").error.find("'1.5' is no size"), std::string::npos);
-    EXPECT_NE(ReadCsv(head + "0,a,b\n").error.find("3 fields, the first line names 4"), std::string::npos);
+    EXPECT_NE(ReadCsv(head + "0,a,b\n").error.find("3 fields, the first line names 4"),
+              std::string::npos);
     EXPECT_NE(ReadCsv(head + "0,\"a,b,1\n").error.find("quote"), std::string::npos);
-    EXPECT_NE(ReadCsv("start,src,dst,bytes\n").error.find("start_ns, start_us or start_s"), std::string::npos);
-    EXPECT_NE(ReadCsv("start_ns,start_us,src,dst,bytes\n").error.find("one column must be the start"), std::string::npos);
+    EXPECT_NE(ReadCsv("start,src,dst,bytes\n").error.find("start_ns, start_us or start_s"),
+              std::string::npos);
+    EXPECT_NE(
+        ReadCsv("start_ns,start_us,src,dst,bytes\n").error.find("one column must be the start"),
+        std::string::npos);
     EXPECT_NE(ReadCsv("start_ns,src,bytes\n").error.find("no column dst"), std::string::npos);
-    EXPECT_NE(ReadCsv("start_ns,src,dst,bytes,priority\n0,a,b,1,8\n").error.find("0 to 7"), std::string::npos);
+    EXPECT_NE(ReadCsv("start_ns,src,dst,bytes,priority\n0,a,b,1,8\n").error.find("0 to 7"),
+              std::string::npos);
 }
 
-// The program's options -----------------------------------------------------------------------------------------------------------
+// The program's options
+// -----------------------------------------------------------------------------------------------------------
 
 namespace
 {
@@ -494,23 +529,33 @@ Load(std::vector<std::string> args)
 
 TEST(LoadOptions, WireLoadCountsHeaders)
 {
-    // Constant sizes of 8192 B: two packets of 4096 + 82 B (preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12) and a
-    // RETH of 16 B: 8372 B. So many fewer flows start.
+    // Constant sizes of 8192 B: two packets of 4096 + 82 B (preamble 8, Ethernet 14, IPv4 20, UDP
+    // 8, BTH 12, ICRC 4, FCS 4, gap 12) and a RETH of 16 B: 8372 B. So many fewer flows start.
     const std::string file = testing::TempDir() + "load-test-sizes.txt";
     std::ofstream(file) << "8192 100\n";
-    const auto payload = Load({"--pattern=poisson", "--load=0.4", "--sizes=" + file, "--duration=50ms"});
-    const auto wire = Load({"--pattern=poisson", "--load=0.4", "--load-of=wire", "--sizes=" + file, "--duration=50ms"});
+    const auto payload =
+        Load({"--pattern=poisson", "--load=0.4", "--sizes=" + file, "--duration=50ms"});
+    const auto wire = Load({"--pattern=poisson",
+                            "--load=0.4",
+                            "--load-of=wire",
+                            "--sizes=" + file,
+                            "--duration=50ms"});
     ASSERT_TRUE(payload.scenario && wire.scenario);
     // 16 hosts x 0.4 x 12.5 GB/s x 50 ms / 8192 B
     const double expected = 16 * 0.4 * 12.5e9 * 0.05 / 8192;
-    EXPECT_NEAR(static_cast<double>(payload.scenario->flows.size()), expected, 6 * std::sqrt(expected));
-    EXPECT_NEAR(static_cast<double>(wire.scenario->flows.size()), expected * 8192 / 8372, 6 * std::sqrt(expected));
+    EXPECT_NEAR(static_cast<double>(payload.scenario->flows.size()),
+                expected,
+                6 * std::sqrt(expected));
+    EXPECT_NEAR(static_cast<double>(wire.scenario->flows.size()),
+                expected * 8192 / 8372,
+                6 * std::sqrt(expected));
     std::remove(file.c_str());
 }
 
 TEST(LoadOptions, WhatIsMeasured)
 {
-    const auto read = Load({"--pattern=poisson", "--warm-up=1ms", "--duration=2ms", "--cool-down=1ms"});
+    const auto read =
+        Load({"--pattern=poisson", "--warm-up=1ms", "--duration=2ms", "--cool-down=1ms"});
     ASSERT_TRUE(read.scenario);
     const TrafficScenario& s = *read.scenario;
     EXPECT_EQ(s.measuring.from.ps, 1000000000);

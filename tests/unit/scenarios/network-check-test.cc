@@ -1,19 +1,17 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What is refused, or warned of, once the network is known: ends without a route, buffers too small for their headroom,
- * time-outs that must fire.
+ * What is refused, or warned of, once the network is known: ends without a route, buffers too small
+ * for their headroom, time-outs that must fire.
  */
-#include "scenarios/spec/network-check.h"
-
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/network-check.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/plan-text.h"
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 using namespace scenario;
@@ -74,7 +72,9 @@ class File
     explicit File(const std::string& text)
     {
         static int number = 0;
-        m_path = (fs::temp_directory_path() / ("network-check-" + std::to_string(::getpid()) + "-" + std::to_string(++number))).string();
+        m_path = (fs::temp_directory_path() /
+                  ("network-check-" + std::to_string(::getpid()) + "-" + std::to_string(++number)))
+                     .string();
         std::ofstream(m_path) << text;
     }
 
@@ -98,18 +98,22 @@ Graph(const std::string& nodes, const std::vector<std::string>& links)
     std::string text = R"({"defaults": {"rate": "100Gbps", "delay": "1us"}, "nodes": [)";
     for (size_t i = 0; i < nodes.size(); ++i)
     {
-        text += std::string(i ? ", " : "") + "{\"name\": \"" + nodes[i] + "\", \"kind\": \"" + (nodes[i] < 's' ? "host" : "switch") + "\"}";
+        text += std::string(i ? ", " : "") + "{\"name\": \"" + nodes[i] + "\", \"kind\": \"" +
+                (nodes[i] < 's' ? "host" : "switch") + "\"}";
     }
     text += "], \"links\": [";
     for (size_t i = 0; i < links.size(); ++i)
     {
-        text += std::string(i ? ", " : "") + "{\"from\": \"" + links[i][0] + "\", \"to\": \"" + links[i][1] + "\"}";
+        text += std::string(i ? ", " : "") + "{\"from\": \"" + links[i][0] + "\", \"to\": \"" +
+                links[i][1] + "\"}";
     }
     return text + "]}";
 }
 
-const char* const kNoPath = ": no path leads there through switches alone, and hosts do not forward";
-const char* const kRails = "; NIC i of every server (its i-th link in the file) must reach NIC i of every other";
+const char* const kNoPath =
+    ": no path leads there through switches alone, and hosts do not forward";
+const char* const kRails =
+    "; NIC i of every server (its i-th link in the file) must reach NIC i of every other";
 
 } // namespace
 
@@ -119,8 +123,10 @@ TEST(Reachability, HostsDoNotForward)
     const std::string at = "--topology=" + chain.Path() + ": ";
     EXPECT_EQ(Traffic({"--topology=" + chain.Path(), "--pattern=permutation", "--offset=2"}),
               at + "host c cannot be reached from host a" + kNoPath);
-    EXPECT_EQ(Train({"--topology=" + chain.Path()}), at + "host c cannot be reached from host a" + kNoPath + kRails);
-    EXPECT_EQ(Perf({"--topology=" + chain.Path()}), at + "host c cannot be reached from host a" + kNoPath + kRails);
+    EXPECT_EQ(Train({"--topology=" + chain.Path()}),
+              at + "host c cannot be reached from host a" + kNoPath + kRails);
+    EXPECT_EQ(Perf({"--topology=" + chain.Path()}),
+              at + "host c cannot be reached from host a" + kNoPath + kRails);
 
     const File hpcc("3 0 2\n\n0 1 100Gbps 1000ns 0\n1 2 100Gbps 1000ns 0\n");
     const File there("1\n0 2 3 100 1000 2\n");
@@ -158,7 +164,9 @@ TEST(Reachability, RailsByPort)
     for (const auto& run : {Train, Perf})
     {
         EXPECT_EQ(run({"--nics-per-server=2", "--topology=" + crossed.Path()}),
-                  "--topology=" + crossed.Path() + ": port 0 of host b cannot be reached from port 0 of host a" + kNoPath + kRails);
+                  "--topology=" + crossed.Path() +
+                      ": port 0 of host b cannot be reached from port 0 of host a" + kNoPath +
+                      kRails);
     }
 }
 
@@ -172,7 +180,10 @@ After(const std::string& text, const std::string& from, char until)
 {
     const size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << text;
-    return at == std::string::npos ? "" : text.substr(at + from.size(), text.find(until, at + from.size()) - at - from.size());
+    return at == std::string::npos
+               ? ""
+               : text.substr(at + from.size(),
+                             text.find(until, at + from.size()) - at - from.size());
 }
 
 } // namespace
@@ -184,10 +195,13 @@ TEST(Buffer, MustHoldItsHeadroom)
         EXPECT_EQ(run({}), "");
         const std::string small = run({"--buffer=10kB"});
         EXPECT_EQ(small.rfind("--buffer=10kB: switch ", 0), 0u) << small;
-        EXPECT_NE(small.find("too small for the headroom that --link-delay=1us and --switch-latency=500ns ask for; allowed: --buffer="),
+        EXPECT_NE(small.find("too small for the headroom that --link-delay=1us and "
+                             "--switch-latency=500ns ask for; allowed: --buffer="),
                   std::string::npos)
             << small;
-        EXPECT_NE(small.find(" or more, a shorter --link-delay or --switch-latency, or --no-pfc"), std::string::npos) << small;
+        EXPECT_NE(small.find(" or more, a shorter --link-delay or --switch-latency, or --no-pfc"),
+                  std::string::npos)
+            << small;
 
         const std::string far = run({"--link-delay=100ms"});
         EXPECT_EQ(far.rfind("--link-delay=100ms: switch ", 0), 0u) << far;
@@ -205,7 +219,10 @@ TEST(Buffer, TheLeastThatIsNamedWouldDoAndIsTheLeast)
         const auto bytes = rdma::ParseBytes(least);
         ASSERT_TRUE(bytes) << error;
         EXPECT_EQ(Traffic({"--topology=leaf-spine", "--buffer=" + least, delay}), "");
-        EXPECT_NE(Traffic({"--topology=leaf-spine", "--buffer=" + std::to_string(bytes->value - 1001), delay}), "");
+        EXPECT_NE(Traffic({"--topology=leaf-spine",
+                           "--buffer=" + std::to_string(bytes->value - 1001),
+                           delay}),
+                  "");
     }
 }
 
@@ -213,8 +230,11 @@ TEST(Buffer, WithoutPfcThereIsNoHeadroom)
 {
     EXPECT_EQ(Traffic({"--link-delay=100ms", "--no-pfc"}), "");
     EXPECT_EQ(Traffic({"--buffer=10kB", "--topology=single-switch", "--hosts=3", "--no-pfc"}), "");
-    EXPECT_EQ(Traffic({"--buffer=10kB", "--topology=single-switch", "--hosts=2", "--nic=10GbE", "--no-pfc"}),
-              "--buffer=10kB: switch switch-0 gets a buffer of 2kB, too small for two frames; allowed: --buffer=93kB or more");
+    EXPECT_EQ(
+        Traffic(
+            {"--buffer=10kB", "--topology=single-switch", "--hosts=2", "--nic=10GbE", "--no-pfc"}),
+        "--buffer=10kB: switch switch-0 gets a buffer of 2kB, too small for two frames; allowed: "
+        "--buffer=93kB or more");
 }
 
 TEST(Buffer, OfAFileAndOfNs3Settings)
@@ -222,8 +242,11 @@ TEST(Buffer, OfAFileAndOfNs3Settings)
     const File net(Graph("abs", {"as", "bs"}));
     const std::string error = Traffic({"--topology=" + net.Path(), "--buffer=10kB"});
     EXPECT_NE(error.find("switch s gets a buffer of "), std::string::npos) << error;
-    EXPECT_NE(error.find("the delays of its links in the file and --switch-latency=500ns"), std::string::npos) << error;
-    EXPECT_EQ(Traffic({"--buffer=10kB", "--ns3::RdmaSwitch::BufferBytes=100000000"}), "") << "then the switch itself judges";
+    EXPECT_NE(error.find("the delays of its links in the file and --switch-latency=500ns"),
+              std::string::npos)
+        << error;
+    EXPECT_EQ(Traffic({"--buffer=10kB", "--ns3::RdmaSwitch::BufferBytes=100000000"}), "")
+        << "then the switch itself judges";
 }
 
 // -------------------------------------------------------------------------------------- notes
@@ -251,10 +274,17 @@ TEST(Warnings, TimeOutBelowTheRoundTrip)
     EXPECT_EQ(Notes({}), "");
     EXPECT_EQ(Notes({"--timeout-exponent=4"}), "") << "66 us";
     const std::string note = Notes({"--timeout-exponent=1"});
-    EXPECT_EQ(note.rfind("warning: --timeout-exponent=1: the local ACK time-out of 8.19 us is shorter than the round trip of ", 0), 0u) << note;
+    EXPECT_EQ(note.rfind("warning: --timeout-exponent=1: the local ACK time-out of 8.19 us is "
+                         "shorter than the round trip of ",
+                         0),
+              0u)
+        << note;
     // 4 links of 1 us, 3 switches of 500 ns; 4178 and 86 B on the wire
-    const std::string across = Notes({"--topology=leaf-spine", "--leaves=2", "--hosts-per-leaf=4", "--timeout-exponent=1"});
-    EXPECT_NE(across.find("round trip of 12.4 us between host server-0 and host server-4: "), std::string::npos) << across;
+    const std::string across = Notes(
+        {"--topology=leaf-spine", "--leaves=2", "--hosts-per-leaf=4", "--timeout-exponent=1"});
+    EXPECT_NE(across.find("round trip of 12.4 us between host server-0 and host server-4: "),
+              std::string::npos)
+        << across;
     EXPECT_EQ(Notes({"--topology=leaf-spine", "--timeout-exponent=1"}), "") << "one leaf: 5.7 us";
     const File net(Graph("abs", {"as", "bs"}));
     EXPECT_EQ(Notes({"--topology=" + net.Path(), "--timeout-exponent=1"}), "") << "5.7 us";
@@ -263,18 +293,24 @@ TEST(Warnings, TimeOutBelowTheRoundTrip)
 TEST(Warnings, AcksFartherApartThanTheTimeOut)
 {
     const std::string note = Notes({"--ack-every=65536", "--timeout-exponent=8"});
-    EXPECT_EQ(note, "warning: --timeout-exponent=8: the local ACK time-out of 1.05 ms is shorter than the 3.26 ms that 9766 packets take at "
-                    "100 Gb/s, and --ack-every=65536 asks for no ACK sooner: packets are sent again before their ACK can come\n")
+    EXPECT_EQ(note,
+              "warning: --timeout-exponent=8: the local ACK time-out of 1.05 ms is shorter than "
+              "the 3.26 ms that 9766 packets take at "
+              "100 Gb/s, and --ack-every=65536 asks for no ACK sooner: packets are sent again "
+              "before their ACK can come\n")
         << "40 MB are 9766 packets";
-    EXPECT_EQ(Notes({"--ack-every=65536", "--timeout-exponent=8", "--bytes=1MB"}), "") << "the last packet of a message is acknowledged";
+    EXPECT_EQ(Notes({"--ack-every=65536", "--timeout-exponent=8", "--bytes=1MB"}), "")
+        << "the last packet of a message is acknowledged";
     EXPECT_EQ(Notes({"--ack-every=65536"}), "");
 }
 
 TEST(Warnings, MarksFromLessThanAFrame)
 {
     const std::string note = Notes({"--ecn-kmin=1kB"});
-    EXPECT_EQ(note, "warning: --ecn-kmin=1kB: 1000 B at 100 Gb/s, less than one full frame of 4158 B: a packet is marked even if nothing else "
-                    "is queued\n");
+    EXPECT_EQ(note,
+              "warning: --ecn-kmin=1kB: 1000 B at 100 Gb/s, less than one full frame of 4158 B: a "
+              "packet is marked even if nothing else "
+              "is queued\n");
     EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--no-ecn"}), "");
     EXPECT_EQ(Notes({"--ecn-kmin=1kB", "--mtu=256"}), "");
 }
@@ -285,16 +321,19 @@ TEST(Wording, OneIsNoPlural)
     ASSERT_TRUE(one.scenario);
     ASSERT_FALSE(one.notes.empty());
     EXPECT_EQ(one.notes[0], "fat-tree: k=2, the smallest for 1 server");
-    EXPECT_EQ(Train({"--servers=1", "--gpus=16"}), "--gpus=16: 1 server has 8 GPUs; allowed: at most that, or --servers=2");
+    EXPECT_EQ(Train({"--servers=1", "--gpus=16"}),
+              "--gpus=16: 1 server has 8 GPUs; allowed: at most that, or --servers=2");
     const File direct(Graph("ab", {"ab"}));
-    const auto pair = Dry(ParseTraffic, {"--topology=" + direct.Path(), "--pattern=incast", "--fan-in=1"});
+    const auto pair =
+        Dry(ParseTraffic, {"--topology=" + direct.Path(), "--pattern=incast", "--fan-in=1"});
     ASSERT_TRUE(pair.scenario);
     const std::string plan = PlanText(*pair.scenario);
     EXPECT_NE(plan.find("traffic: incast, 1 flow\n"), std::string::npos) << plan;
     EXPECT_NE(plan.find(": 2 hosts, no switches, 1 link\n"), std::string::npos) << plan;
     const auto leaf = Dry(ParseTraffic, {"--topology=leaf-spine", "--hosts=2"});
     ASSERT_TRUE(leaf.scenario);
-    EXPECT_EQ(leaf.scenario->topologyName.rfind("leaf-spine, 1 leaf, ", 0), 0u) << leaf.scenario->topologyName;
+    EXPECT_EQ(leaf.scenario->topologyName.rfind("leaf-spine, 1 leaf, ", 0), 0u)
+        << leaf.scenario->topologyName;
 }
 
 TEST(Wording, PresetsAreNoCongestionControls)
@@ -306,7 +345,8 @@ TEST(Wording, PresetsAreNoCongestionControls)
     EXPECT_NE(presets.text->find("  sigcomm15"), std::string::npos) << *presets.text;
     const std::string training = *Dry(ParseTraining, {"--help"}).text;
     const size_t profile = training.find("--profile=FILE");
-    EXPECT_NE(training.substr(profile, 200).find("none]"), std::string::npos) << training.substr(profile, 200);
+    EXPECT_NE(training.substr(profile, 200).find("none]"), std::string::npos)
+        << training.substr(profile, 200);
     const auto help = Dry(ParseTraffic, {"--help"});
     ASSERT_TRUE(help.text);
     EXPECT_NE(help.text->find("\n  cc: " + JoinNames(CongestionItems()) + "\n"), std::string::npos);

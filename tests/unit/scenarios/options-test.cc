@@ -1,20 +1,21 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The option tables and what reads by them: every row of every table is tried, on the command line and in JSON.
+ * The option tables and what reads by them: every row of every table is tried, on the command line
+ * and in JSON.
  */
-#include "scenarios/spec/options.h"
-
 #include "scenarios/spec/common-options.h"
+#include "scenarios/spec/options.h"
 #include "scenarios/spec/parse.h"
-
-#include <gtest/gtest.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
+#include <map>
 #include <random>
 #include <set>
+#include <sstream>
 
 using namespace scenario;
 using nlohmann::json;
@@ -140,12 +141,14 @@ TEST(OptionTables, NamesLettersAndPathsAreUnique)
 
 TEST(OptionTables, EveryOptionHasADefaultOrSaysWhatHappensWithoutIt)
 {
-    const std::set<std::string> actions{"help", "list", "version", "scenario", "dry-run", "flows", "profile"};
+    const std::set<std::string>
+        actions{"help", "list", "version", "scenario", "dry-run", "flows", "profile"};
     for (const auto* table : Tables())
     {
         for (const auto& o : table->options)
         {
-            EXPECT_TRUE(!o.defaultText.empty() || !o.defaultNote.empty() || actions.count(o.name)) << table->program << " --" << o.name;
+            EXPECT_TRUE(!o.defaultText.empty() || !o.defaultNote.empty() || actions.count(o.name))
+                << table->program << " --" << o.name;
         }
     }
 }
@@ -175,18 +178,25 @@ TEST(OptionTables, EveryOptionIsTheSameOnTheCommandLineAndInJson)
 
             for (const auto& other : table->options)
             {
-                ExpectEqual(joined.values[other.name], separate.values[other.name], what + " changes " + other.name);
-                ExpectEqual(joined.values[other.name], fromJson.values[other.name], what + " changes " + other.name);
+                ExpectEqual(joined.values[other.name],
+                            separate.values[other.name],
+                            what + " changes " + other.name);
+                ExpectEqual(joined.values[other.name],
+                            fromJson.values[other.name],
+                            what + " changes " + other.name);
                 if (other.name != o.name)
                 {
-                    ExpectEqual(joined.values[other.name], byDefault.values[other.name], what + " changes " + other.name);
+                    ExpectEqual(joined.values[other.name],
+                                byDefault.values[other.name],
+                                what + " changes " + other.name);
                 }
             }
             EXPECT_TRUE(joined.values.Given(o.name)) << what;
             EXPECT_TRUE(fromJson.values.Given(o.name)) << what;
             const Value& now = joined.values[o.name];
             const Value& before = byDefault.values[o.name];
-            EXPECT_TRUE(!before.present || CanonicalText(o, now) != CanonicalText(o, before)) << what << " has no other value to try";
+            EXPECT_TRUE(!before.present || CanonicalText(o, now) != CanonicalText(o, before))
+                << what << " has no other value to try";
             if (o.letter)
             {
                 const ReadResult byLetter = Read(*table, {std::string("-") + o.letter, text});
@@ -211,7 +221,8 @@ TEST(OptionTables, ValuesAsJsonReadBackTheSame)
         }
         const ReadResult first = Read(*table, args);
         ASSERT_TRUE(first.errors.empty()) << first.errors[0].Text();
-        const ReadResult second = ReadScenarioText(*table, ToJson(*table, first.values, {}).dump(2), "x.json");
+        const ReadResult second =
+            ReadScenarioText(*table, ToJson(*table, first.values, {}).dump(2), "x.json");
         ASSERT_TRUE(second.errors.empty()) << second.errors[0].Text();
         for (const auto& o : table->options)
         {
@@ -225,7 +236,13 @@ TEST(OptionTables, ValuesAsJsonReadBackTheSame)
 
 TEST(OptionTables, WrongTypesInJsonAreOneErrorEach)
 {
-    const std::vector<json> all = {json(nullptr), json(true), json(-1), json(1.5), json("\x01 nonsense"), json::array({1, 2}), json::object({{"a", 1}})};
+    const std::vector<json> all = {json(nullptr),
+                                   json(true),
+                                   json(-1),
+                                   json(1.5),
+                                   json("\x01 nonsense"),
+                                   json::array({1, 2}),
+                                   json::object({{"a", 1}})};
     for (const auto* table : Tables())
     {
         for (const auto& o : table->options)
@@ -236,8 +253,11 @@ TEST(OptionTables, WrongTypesInJsonAreOneErrorEach)
             }
             for (const auto& value : all)
             {
-                const bool fits = (o.kind == Kind::kFlag && value.is_boolean()) || (o.kind == Kind::kReal && value.is_number()) ||
-                                  ((o.kind == Kind::kText || o.kind == Kind::kFile || o.kind == Kind::kList) && value.is_string());
+                const bool fits =
+                    (o.kind == Kind::kFlag && value.is_boolean()) ||
+                    (o.kind == Kind::kReal && value.is_number()) ||
+                    ((o.kind == Kind::kText || o.kind == Kind::kFile || o.kind == Kind::kList) &&
+                     value.is_string());
                 if (fits)
                 {
                     continue;
@@ -284,7 +304,9 @@ TEST(OptionTables, HelpListsEveryOptionAndFitsInAHundredColumns)
         for (const auto& o : table->options)
         {
             EXPECT_NE(read.text->find("--" + o.name), std::string::npos) << o.name;
-            EXPECT_TRUE(o.defaultText.empty() || read.text->find(o.defaultText) != std::string::npos) << o.name;
+            EXPECT_TRUE(o.defaultText.empty() ||
+                        read.text->find(o.defaultText) != std::string::npos)
+                << o.name;
         }
         std::istringstream lines(*read.text);
         std::string line;
@@ -327,13 +349,70 @@ TEST(OptionTables, AreAlsoThereAsJson)
             EXPECT_EQ(one.value("default", ""), table->options[i].defaultText);
             EXPECT_FALSE(one["kind"].get<std::string>().empty()) << one;
         }
-        const auto& seed = *std::find_if(listed["options"].begin(), listed["options"].end(), [](const auto& one) {
-            return one["name"] == "seed";
-        });
+        const auto& seed = *std::find_if(listed["options"].begin(),
+                                         listed["options"].end(),
+                                         [](const auto& one) { return one["name"] == "seed"; });
         EXPECT_EQ(seed["kind"], "integer");
         EXPECT_EQ(seed["min"], 0);
         EXPECT_EQ(seed["path"], "/run/seed");
     }
+}
+
+TEST(OptionTables, AnOptionThatIsAnAttributeSetsIt)
+{
+    const OptionTable& table = TrafficOptionTable();
+    const ReadResult read = Read(table,
+                                 {"--buffer=2MB",
+                                  "--switch-latency=300ns",
+                                  "--no-ecn",
+                                  "--ecn-pmax=0.125",
+                                  "--loss-recovery=selective-repeat",
+                                  "--ack-every=4"});
+    ASSERT_TRUE(read.errors.empty());
+    const auto all = AttributesOf(table, read.values);
+    std::multimap<std::string, std::string> of(all.begin(), all.end());
+    const auto only = [&of](const std::string& name) {
+        return of.count(name) == 1 ? of.find(name)->second
+                                   : std::to_string(of.count(name)) + " times";
+    };
+    // As ns-3 reads numbers, times and words: no unit that it does not know.
+    EXPECT_EQ(only("ns3::RdmaSwitch::BufferPer100G"), "2000000");
+    EXPECT_EQ(only("ns3::RdmaSwitch::PipelineLatency"), "300000ps");
+    EXPECT_EQ(only("ns3::IbSwitch::Latency"), "300000ps");
+    EXPECT_EQ(only("ns3::RdmaSwitch::Ecn"), "0");
+    EXPECT_EQ(only("ns3::RdmaSwitch::EcnPmax"), "0.125");
+    EXPECT_EQ(only("ns3::RdmaNic::LossRecovery"), "selective-repeat");
+    EXPECT_EQ(only("ns3::RdmaNic::AckEvery"), "4");
+    EXPECT_EQ(only("ns3::RdmaNic::RetryCount"), "7") << "a default";
+    EXPECT_EQ(only("ns3::RdmaSwitch::EcnKmin"), "0 times") << "decided later, by the preset";
+}
+
+// What --help, the documentation and the report say of an option is one text.
+TEST(OptionTables, OneDescription)
+{
+    for (const auto* table : Tables())
+    {
+        std::string help;
+        std::istringstream words(HelpText(*table));
+        for (std::string word; words >> word;)
+        {
+            help += word + " ";
+        }
+        const auto listed = nlohmann::json::parse(OptionsJson(*table))["options"];
+        for (size_t i = 0; i < table->options.size(); ++i)
+        {
+            const Option& o = table->options[i];
+            EXPECT_EQ(listed[i]["description"], Description(o));
+            EXPECT_EQ(listed[i]["group"], o.group);
+            EXPECT_NE(help.find(o.help), std::string::npos) << o.name;
+        }
+    }
+    Option number = Opt("answer", Kind::kInteger, "/x", "X", "of all questions").Range(1, 42);
+    EXPECT_EQ(Description(number), "of all questions; 1 to 42");
+    number.OrWord("auto");
+    EXPECT_EQ(Description(number), "of all questions; 1 to 42, or auto");
+    number.OneOf({6, 7});
+    EXPECT_EQ(Description(number), "of all questions; one of 6, 7, or auto");
 }
 
 TEST(OptionTables, ExamplesOfTheHelpAreValid)
@@ -374,7 +453,8 @@ TEST(CommandLine, FlagsInAllTheirForms)
         EXPECT_FALSE(read.values.Flag("pfc")) << off;
     }
     EXPECT_FALSE(Read(table, {"--pfc", "0"}).values.Flag("pfc"));
-    EXPECT_EQ(OnlyError(Read(table, {"--pfc=2"})), "--pfc=2: allowed: 0, 1, true, false, on or off");
+    EXPECT_EQ(OnlyError(Read(table, {"--pfc=2"})),
+              "--pfc=2: allowed: 0, 1, true, false, on or off");
     EXPECT_EQ(OnlyError(Read(table, {"--no-pfc=1"})), "--no-pfc: takes no value");
     EXPECT_EQ(OnlyError(Read(table, {"--pfc", "--no-pfc"})), "--no-pfc=0: given twice (first 1)");
 }
@@ -382,7 +462,8 @@ TEST(CommandLine, FlagsInAllTheirForms)
 TEST(CommandLine, ShortOptionsAsNcclTestsHasThem)
 {
     const auto& table = CollperfOptionTable();
-    const ReadResult read = Read(table, {"-b", "1M", "-e1G", "-f", "2", "-n", "3", "-w", "1", "-d", "half"});
+    const ReadResult read =
+        Read(table, {"-b", "1M", "-e1G", "-f", "2", "-n", "3", "-w", "1", "-d", "half"});
     ASSERT_TRUE(read.errors.empty()) << read.errors[0].Text();
     EXPECT_EQ(read.values.Integer("minbytes"), 1u << 20);
     EXPECT_EQ(read.values.Integer("maxbytes"), 1u << 30);
@@ -395,36 +476,57 @@ TEST(CommandLine, ShortOptionsAsNcclTestsHasThem)
 TEST(CommandLine, MistakesAreOneLineThatHelps)
 {
     const auto& table = TrafficOptionTable();
-    EXPECT_EQ(OnlyError(Read(table, {"--mut=4096"})), "--mut: unknown option, see --help; did you mean '--mtu'?");
-    EXPECT_EQ(OnlyError(Read(table, {"--mut", "4096"})), "--mut: unknown option, see --help; did you mean '--mtu'?");
+    EXPECT_EQ(OnlyError(Read(table, {"--mut=4096"})),
+              "--mut: unknown option, see --help; did you mean '--mtu'?");
+    EXPECT_EQ(OnlyError(Read(table, {"--mut", "4096"})),
+              "--mut: unknown option, see --help; did you mean '--mtu'?");
     EXPECT_EQ(OnlyError(Read(table, {"-z"})), "-z: unknown option, see --help");
-    EXPECT_EQ(OnlyError(Read(table, {"4096"})), "unexpected argument '4096'; options begin with '-', see --help");
-    EXPECT_EQ(OnlyError(Read(table, {"--mtu=1000"})), "--mtu=1000: allowed: 256, 512, 1024, 2048, 4096; did you mean '1024'?");
-    EXPECT_EQ(OnlyError(Read(table, {"--mtu"})), "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
-    EXPECT_EQ(OnlyError(Read(table, {"--mtu", "--out=x"})), "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
+    EXPECT_EQ(OnlyError(Read(table, {"4096"})),
+              "unexpected argument '4096'; options begin with '-', see --help");
+    EXPECT_EQ(OnlyError(Read(table, {"--mtu=1000"})),
+              "--mtu=1000: allowed: 256, 512, 1024, 2048, 4096; did you mean '1024'?");
+    EXPECT_EQ(OnlyError(Read(table, {"--mtu"})),
+              "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
+    EXPECT_EQ(OnlyError(Read(table, {"--mtu", "--out=x"})),
+              "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
     EXPECT_EQ(OnlyError(Read(table, {"--out", "--no-pfc"})), "--out: needs a value; allowed: text");
-    EXPECT_EQ(OnlyError(Read(table, {"--seed", "--out=x"})), "--seed: needs a value; allowed: a whole number, 0 to 18446744073709551615");
-    EXPECT_EQ(OnlyError(Read(table, {"--seed=-1"})), "--seed=-1: allowed: a whole number, 0 to 18446744073709551615");
-    EXPECT_EQ(OnlyError(Read(table, {"--seed", "-1"})), "--seed=-1: allowed: a whole number, 0 to 18446744073709551615");
+    EXPECT_EQ(OnlyError(Read(table, {"--seed", "--out=x"})),
+              "--seed: needs a value; allowed: a whole number, 0 to 18446744073709551615");
+    EXPECT_EQ(OnlyError(Read(table, {"--seed=-1"})),
+              "--seed=-1: allowed: a whole number, 0 to 18446744073709551615");
+    EXPECT_EQ(OnlyError(Read(table, {"--seed", "-1"})),
+              "--seed=-1: allowed: a whole number, 0 to 18446744073709551615");
     EXPECT_EQ(OnlyError(Read(table, {"--seed=18446744073709551616"})),
               "--seed=18446744073709551616: allowed: a whole number, 0 to 18446744073709551615");
     EXPECT_EQ(Read(table, {"--seed=18446744073709551615"}).values.Integer("seed"), UINT64_MAX);
-    EXPECT_EQ(OnlyError(Read(table, {"--dry-run", "extra"})), "unexpected argument 'extra'; options begin with '-', see --help");
-    EXPECT_EQ(OnlyError(Read(table, {"--mtu="})), "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
-    EXPECT_EQ(OnlyError(Read(table, {"--mtu=512", "--mtu=1024"})), "--mtu=1024: given twice (first 512)");
-    EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5"})), "--link-delay=5: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 10s");
+    EXPECT_EQ(OnlyError(Read(table, {"--dry-run", "extra"})),
+              "unexpected argument 'extra'; options begin with '-', see --help");
+    EXPECT_EQ(OnlyError(Read(table, {"--mtu="})),
+              "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
+    EXPECT_EQ(OnlyError(Read(table, {"--mtu=512", "--mtu=1024"})),
+              "--mtu=1024: given twice (first 512)");
+    EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5"})),
+              "--link-delay=5: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 10s");
     EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5Gbps"})),
               "--link-delay=5Gbps: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 10s");
-    EXPECT_EQ(OnlyError(Read(table, {"--cc=dcqnc"})), "--cc=dcqnc: unknown congestion control; allowed: " + JoinNames(CongestionItems()) + "; did you mean 'dcqcn'?");
-    EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})), "--list=nick: unknown list; allowed: topologies, nics, ib-switches, ib-routing, compat, cc, cc-preset, patterns, sizes, options; did you mean 'nics'?");
+    EXPECT_EQ(OnlyError(Read(table, {"--cc=dcqnc"})),
+              "--cc=dcqnc: unknown congestion control; allowed: " + JoinNames(CongestionItems()) +
+                  "; did you mean 'dcqcn'?");
+    EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})),
+              "--list=nick: unknown list; allowed: topologies, nics, ib-switches, ib-routing, "
+              "compat, cc, cc-preset, patterns, sizes, options; did you mean 'nics'?");
     EXPECT_EQ(Read(table, {"--mut=1", "--cc=x", "--k=x"}).errors.size(), 3u);
 }
 
 TEST(CommandLine, Ns3ArgumentsPassVerbatim)
 {
-    const ReadResult read = Read(TrafficOptionTable(), {"--ns3::RdmaSwitch::Pipeline_Latency=300ns", "--PrintAttributes=ns3::RdmaNic", "--k=4"});
+    const ReadResult read = Read(
+        TrafficOptionTable(),
+        {"--ns3::RdmaSwitch::Pipeline_Latency=300ns", "--PrintAttributes=ns3::RdmaNic", "--k=4"});
     ASSERT_TRUE(read.errors.empty());
-    EXPECT_EQ(read.ns3Arguments, (std::vector<std::string>{"--ns3::RdmaSwitch::Pipeline_Latency=300ns", "--PrintAttributes=ns3::RdmaNic"}));
+    EXPECT_EQ(read.ns3Arguments,
+              (std::vector<std::string>{"--ns3::RdmaSwitch::Pipeline_Latency=300ns",
+                                        "--PrintAttributes=ns3::RdmaNic"}));
 }
 
 TEST(Names, SpellingDoesNotMatterWhereItIsClear)
@@ -442,11 +544,20 @@ TEST(Names, SpellingDoesNotMatterWhereItIsClear)
 
 TEST(Canonical, TextReadsBackExactly)
 {
-    for (const uint64_t bytes : {0ull, 1ull, 1000ull, 1024ull, 26214400ull, 400000ull, 1048576ull, 12345678901ull, 1ull << 40})
+    for (const uint64_t bytes : {0ull,
+                                 1ull,
+                                 1000ull,
+                                 1024ull,
+                                 26214400ull,
+                                 400000ull,
+                                 1048576ull,
+                                 12345678901ull,
+                                 1ull << 40})
     {
         EXPECT_EQ(rdma::ParseBytes(CanonicalBytes(bytes))->value, bytes) << CanonicalBytes(bytes);
     }
-    for (const uint64_t bps : {1ull, 1000000ull, 54540000000ull, 100000000000ull, 2500000000ull, 99999999999ull})
+    for (const uint64_t bps :
+         {1ull, 1000000ull, 54540000000ull, 100000000000ull, 2500000000ull, 99999999999ull})
     {
         EXPECT_EQ(rdma::ParseBitRate(CanonicalRate(bps))->bps, bps) << CanonicalRate(bps);
     }
@@ -464,43 +575,78 @@ TEST(Canonical, TextReadsBackExactly)
 TEST(Json, MalformedTextIsOneErrorWithLineAndColumn)
 {
     const auto& table = TrainingOptionTable();
-    EXPECT_EQ(OnlyError(ReadScenarioText(table, "{\n  \"training\": {\n    \"zero\": 2,\n  }\n}", "job.json")).find("job.json:4:3: malformed JSON: "), 0u);
-    EXPECT_EQ(OnlyError(ReadScenarioText(table, "", "job.json")).find("job.json:1:1: malformed JSON: "), 0u);
-    EXPECT_EQ(OnlyError(ReadScenarioText(table, "{\"a\": 1", "job.json")).find("job.json:1:8: malformed JSON: "), 0u);
-    EXPECT_EQ(OnlyError(ReadScenarioText(table, "{} x", "job.json")).find("job.json:1:4: malformed JSON: "), 0u);
-    EXPECT_EQ(OnlyError(ReadScenarioText(table, "{\"training\": {\"zero\": 1e999}}", "job.json")).find("job.json"), 0u);
+    EXPECT_EQ(
+        OnlyError(
+            ReadScenarioText(table, "{\n  \"training\": {\n    \"zero\": 2,\n  }\n}", "job.json"))
+            .find("job.json:4:3: malformed JSON: "),
+        0u);
+    EXPECT_EQ(
+        OnlyError(ReadScenarioText(table, "", "job.json")).find("job.json:1:1: malformed JSON: "),
+        0u);
+    EXPECT_EQ(OnlyError(ReadScenarioText(table, "{\"a\": 1", "job.json"))
+                  .find("job.json:1:8: malformed JSON: "),
+              0u);
+    EXPECT_EQ(OnlyError(ReadScenarioText(table, "{} x", "job.json"))
+                  .find("job.json:1:4: malformed JSON: "),
+              0u);
+    EXPECT_EQ(OnlyError(ReadScenarioText(table, "{\"training\": {\"zero\": 1e999}}", "job.json"))
+                  .find("job.json"),
+              0u);
     EXPECT_EQ(OnlyError(ReadScenarioText(table, "[1]", "job.json")),
-              "job.json: a scenario is a JSON object such as {\"fabric\": {\"mtu\": 4096}}, this is array");
-    EXPECT_EQ(OnlyError(ReadScenarioText(table, "{\"training\": {\"zero\": 1,\n \"zero\": 2}}", "job.json")),
-              "job.json:2:2: the key \"zero\" stands twice in one object");
+              "job.json: a scenario is a JSON object such as {\"fabric\": {\"mtu\": 4096}}, this "
+              "is array");
+    EXPECT_EQ(
+        OnlyError(
+            ReadScenarioText(table, "{\"training\": {\"zero\": 1,\n \"zero\": 2}}", "job.json")),
+        "job.json:2:2: the key \"zero\" stands twice in one object");
 }
 
 TEST(Json, UnknownKeysNameTheNearest)
 {
     const auto& table = TrainingOptionTable();
-    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"training\": {\"modle\": \"x\"}}", "j")).find("j: /training/modle: unknown key"), std::string::npos);
-    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"training\": {\"modle\": \"x\"}}", "j")).find("did you mean '/training/model'?"), std::string::npos);
-    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"trainign\": {}}", "j")).find("did you mean '/training'?"), std::string::npos);
-    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"mtu\": 4096}", "j")).find("did you mean '/fabric/mtu'?"), std::string::npos);
-    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"training\": {\"micro-batch\": 4}}", "j")).find("did you mean '/training/micro_batch'?"),
+    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"training\": {\"modle\": \"x\"}}", "j"))
+                  .find("j: /training/modle: unknown key"),
               std::string::npos);
-    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"training\": 3}", "j")).find("j: /training=3: must be an object"), std::string::npos);
+    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"training\": {\"modle\": \"x\"}}", "j"))
+                  .find("did you mean '/training/model'?"),
+              std::string::npos);
+    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"trainign\": {}}", "j"))
+                  .find("did you mean '/training'?"),
+              std::string::npos);
+    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"mtu\": 4096}", "j"))
+                  .find("did you mean '/fabric/mtu'?"),
+              std::string::npos);
+    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"training\": {\"micro-batch\": 4}}", "j"))
+                  .find("did you mean '/training/micro_batch'?"),
+              std::string::npos);
+    EXPECT_NE(OnlyError(ReadScenarioText(table, "{\"training\": 3}", "j"))
+                  .find("j: /training=3: must be an object"),
+              std::string::npos);
 }
 
 TEST(Json, OtherProgramsScenariosAreRefusedAsAWhole)
 {
-    EXPECT_EQ(OnlyError(ReadScenarioText(TrainingOptionTable(), "{\"program\": \"traffic\", \"traffic\": {\"hosts\": 3, \"x\": 1}}", "j")),
+    EXPECT_EQ(OnlyError(ReadScenarioText(
+                  TrainingOptionTable(),
+                  "{\"program\": \"traffic\", \"traffic\": {\"hosts\": 3, \"x\": 1}}",
+                  "j")),
               "j: /program=\"traffic\": this program is dltrain");
 }
 
 TEST(Json, Ns3Attributes)
 {
-    const ReadResult read = ReadScenarioText(TrafficOptionTable(), "{\"ns3\": {\"ns3::RdmaSwitch::PipelineLatency\": \"300ns\", \"ns3::RdmaNic::X\": 3}}", "j");
+    const ReadResult read = ReadScenarioText(
+        TrafficOptionTable(),
+        "{\"ns3\": {\"ns3::RdmaSwitch::PipelineLatency\": \"300ns\", \"ns3::RdmaNic::X\": 3}}",
+        "j");
     ASSERT_TRUE(read.errors.empty());
     ASSERT_EQ(read.attributes.size(), 2u);
-    EXPECT_EQ(read.attributes[1], std::make_pair(std::string("ns3::RdmaSwitch::PipelineLatency"), std::string("300ns")));
+    EXPECT_EQ(
+        read.attributes[1],
+        std::make_pair(std::string("ns3::RdmaSwitch::PipelineLatency"), std::string("300ns")));
     EXPECT_EQ(read.attributes[0], std::make_pair(std::string("ns3::RdmaNic::X"), std::string("3")));
-    OnlyError(ReadScenarioText(TrafficOptionTable(), "{\"ns3\": {\"PipelineLatency\": \"300ns\"}}", "j"));
+    OnlyError(
+        ReadScenarioText(TrafficOptionTable(), "{\"ns3\": {\"PipelineLatency\": \"300ns\"}}", "j"));
     OnlyError(ReadScenarioText(TrafficOptionTable(), "{\"ns3\": {\"ns3::A::B\": [1]}}", "j"));
     OnlyError(ReadScenarioText(TrafficOptionTable(), "{\"ns3\": 3}", "j"));
 }
@@ -508,16 +654,19 @@ TEST(Json, Ns3Attributes)
 TEST(Json, TheCommandLineOverridesTheFile)
 {
     const std::string file = testing::TempDir() + "dltrain-override.json";
-    std::ofstream(file) << "{\"fabric\": {\"mtu\": 1024, \"pfc\": false}, \"traffic\": {\"flows\": \"sub/flow.txt\"}}";
+    std::ofstream(file) << "{\"fabric\": {\"mtu\": 1024, \"pfc\": false}, \"traffic\": {\"flows\": "
+                           "\"sub/flow.txt\"}}";
     const ReadResult read = Read(TrafficOptionTable(), {"--mtu=512", "--scenario=" + file});
     ASSERT_TRUE(read.errors.empty()) << read.errors[0].Text();
     EXPECT_EQ(read.values.Integer("mtu"), 512u);
     EXPECT_FALSE(read.values.Flag("pfc"));
-    EXPECT_EQ(read.values.Text("flows"), testing::TempDir() + "sub/flow.txt"); // relative to the file's folder
+    EXPECT_EQ(read.values.Text("flows"),
+              testing::TempDir() + "sub/flow.txt"); // relative to the file's folder
     EXPECT_EQ(read.values.Where("pfc"), file + ": /fabric/pfc");
     EXPECT_EQ(read.values.Where("mtu"), "--mtu");
     std::remove(file.c_str());
-    EXPECT_EQ(OnlyError(Read(TrafficOptionTable(), {"--scenario=" + file})), "--scenario=" + file + ": cannot be read: No such file or directory");
+    EXPECT_EQ(OnlyError(Read(TrafficOptionTable(), {"--scenario=" + file})),
+              "--scenario=" + file + ": cannot be read: No such file or directory");
 }
 
 TEST(Json, BrokenBytesNeverCrash)
@@ -565,11 +714,16 @@ TEST(Json, BrokenBytesNeverCrash)
     }
     const size_t deep = 100000;
     OnlyError(ReadScenarioText(TrainingOptionTable(), std::string(deep, '['), "deep.json"));
-    OnlyError(ReadScenarioText(TrainingOptionTable(), "{\"training\": {\"zero\": " + std::string(deep, '[') + std::string(deep, ']') + "}}", "deep.json"));
+    OnlyError(ReadScenarioText(TrainingOptionTable(),
+                               "{\"training\": {\"zero\": " + std::string(deep, '[') +
+                                   std::string(deep, ']') + "}}",
+                               "deep.json"));
     std::string objects;
     for (size_t i = 0; i < deep; ++i)
     {
         objects += "{\"a\":";
     }
-    OnlyError(ReadScenarioText(TrainingOptionTable(), objects + "1" + std::string(deep, '}'), "deep.json"));
+    OnlyError(ReadScenarioText(TrainingOptionTable(),
+                               objects + "1" + std::string(deep, '}'),
+                               "deep.json"));
 }

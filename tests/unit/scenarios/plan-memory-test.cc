@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/plan-check.h"
 #include "scenarios/training/training-plan.h"
 
 #include <gtest/gtest.h>

@@ -4,7 +4,9 @@
  * Step graphs are well formed, and mean what they should: evaluated here by a list scheduler in
  * which a collective takes alpha + (bytes a rank sends) / bandwidth, alone on its stream.
  */
+#include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/training-plan.h"
+#include "scenarios/training/zero-partition.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -10,11 +10,10 @@
 #include "scenarios/traffic/patterns.h"
 #include "scenarios/traffic/random.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <numeric>
 #include <set>
 
@@ -119,7 +118,8 @@ TEST(TrafficPatterns, StartsAscendWithinTheJitter)
 
 TEST(TrafficRandom, NumbersAreFixedForever)
 {
-    // The engine's 10,000th draw from its default seed is in the C++ standard ([rand.predef]); ours adds plain arithmetic.
+    // The engine's 10,000th draw from its default seed is in the C++ standard ([rand.predef]); ours
+    // adds plain arithmetic.
     Random random(1, 0);
     std::vector<uint64_t> draws;
     for (int i = 0; i < 4; ++i)
@@ -159,7 +159,12 @@ TEST(TrafficPlacement, RandomIsASeededShuffle)
 
 TEST(TrafficScenario, TheRunThatSpeedIsMeasuredWith)
 {
-    const auto result = Traffic({"--topology=fat-tree", "--k=8", "--pattern=permutation", "--offset=16", "--bytes=40MB", "--ack-every=1"});
+    const auto result = Traffic({"--topology=fat-tree",
+                                 "--k=8",
+                                 "--pattern=permutation",
+                                 "--offset=16",
+                                 "--bytes=40MB",
+                                 "--ack-every=1"});
     ASSERT_TRUE(result.scenario);
     const auto& s = *result.scenario;
     EXPECT_EQ(s.flows.size(), 128u);
@@ -186,12 +191,15 @@ TEST(TrafficScenario, TheRunThatSpeedIsMeasuredWith)
 TEST(TrafficScenario, DefaultsAndWhatFollowsFromOthers)
 {
     EXPECT_EQ(Traffic({}).scenario->flows.size(), 128u);
-    EXPECT_EQ(Traffic({"--k=4"}).scenario->flows[0].dst, 4u);                     // one pod
-    EXPECT_EQ(Traffic({"--hosts=20"}).scenario->topologyName, "fat-tree k=6");    // the smallest that fits
+    EXPECT_EQ(Traffic({"--k=4"}).scenario->flows[0].dst, 4u); // one pod
+    EXPECT_EQ(Traffic({"--hosts=20"}).scenario->topologyName,
+              "fat-tree k=6"); // the smallest that fits
     EXPECT_EQ(Traffic({"--hosts=20"}).scenario->flows[0].dst, 9u);
-    EXPECT_EQ(Traffic({"--topology=single-switch"}).scenario->flows.size(), 16u); // to the other half
+    EXPECT_EQ(Traffic({"--topology=single-switch"}).scenario->flows.size(),
+              16u); // to the other half
     EXPECT_EQ(Traffic({"--topology=single-switch"}).scenario->flows[0].dst, 8u);
-    EXPECT_EQ(Traffic({"--pattern=incast", "--topology=single-switch"}).scenario->flows.size(), 15u);
+    EXPECT_EQ(Traffic({"--pattern=incast", "--topology=single-switch"}).scenario->flows.size(),
+              15u);
     const auto sizes = Traffic({"--bytes=1MB,64KiB", "--topology=single-switch"});
     EXPECT_EQ(sizes.scenario->flows[0].bytes, 1000000u);
     EXPECT_EQ(sizes.scenario->flows[1].bytes, 65536u);
@@ -205,33 +213,51 @@ TEST(TrafficScenario, MistakesAreOneErrorEach)
 {
     EXPECT_EQ(TrafficError({"--offset=128"}), "--offset=128: allowed: 1 to 127, for 128 hosts");
     EXPECT_EQ(TrafficError({"--offset=0"}), "--offset=0: allowed: a whole number, 1 to 4294967295");
-    EXPECT_EQ(TrafficError({"--pattern=incast", "--fan-in=128"}), "--fan-in=128: allowed: 1 to 127, the other hosts of the network");
-    EXPECT_EQ(TrafficError({"--pattern=incast", "--target=128"}), "--target=128: allowed: 0 to 127");
-    EXPECT_EQ(TrafficError({"--pattern=incast", "--offset=3"}),
-              "--offset=3: has no meaning with --pattern=incast; it belongs to --pattern=permutation");
-    EXPECT_EQ(TrafficError({"--target=3"}), "--target=3: has no meaning with --pattern=permutation; it belongs to --pattern=incast");
+    EXPECT_EQ(TrafficError({"--pattern=incast", "--fan-in=128"}),
+              "--fan-in=128: allowed: 1 to 127, the other hosts of the network");
+    EXPECT_EQ(TrafficError({"--pattern=incast", "--target=128"}),
+              "--target=128: allowed: 0 to 127");
+    EXPECT_EQ(
+        TrafficError({"--pattern=incast", "--offset=3"}),
+        "--offset=3: has no meaning with --pattern=incast; it belongs to --pattern=permutation");
+    EXPECT_EQ(
+        TrafficError({"--target=3"}),
+        "--target=3: has no meaning with --pattern=permutation; it belongs to --pattern=incast");
     EXPECT_EQ(TrafficError({"--pattern=permuttion"}),
-              "--pattern=permuttion: unknown pattern; allowed: permutation, random-permutation, incast, all-to-all, poisson, on-off; did you mean 'permutation'?");
+              "--pattern=permuttion: unknown pattern; allowed: permutation, random-permutation, "
+              "incast, all-to-all, poisson, on-off; did you mean 'permutation'?");
     EXPECT_EQ(TrafficError({"--bytes=4MM"}),
-              "--bytes=4MM: allowed: a size in whole bytes such as 4096, 40MB (10^6), 25MiB (2^20) or 1M, 1m (2^20, as nccl-tests), from 1 to 10^15 bytes");
+              "--bytes=4MM: allowed: a size in whole bytes such as 4096, 40MB (10^6), 25MiB (2^20) "
+              "or 1M, 1m (2^20, as nccl-tests), from 1 to 10^15 bytes");
     EXPECT_EQ(TrafficError({"--bytes=1MB,0"}),
-              "--bytes=0: allowed: a size in whole bytes such as 4096, 40MB (10^6), 25MiB (2^20) or 1M, 1m (2^20, as nccl-tests), from 1 to 10^15 bytes");
-    EXPECT_EQ(TrafficError({"--flows=/nowhere/flow.txt"}), "--flows=/nowhere/flow.txt: cannot be read: No such file or directory");
-    EXPECT_EQ(TrafficError({"--topology=/nowhere/fat.txt"}), "--topology=/nowhere/fat.txt: cannot be read: No such file or directory");
-    EXPECT_EQ(TrafficError({"--flows=/nowhere/flow.txt", "--pattern=incast"}), "--pattern=incast: has no meaning with --flows; the file says it");
-    EXPECT_EQ(TrafficError({"--ecn-kmin=2MB"}), "--ecn-kmin=2MB: allowed: at most ecn-kmax, 1600kB");
-    EXPECT_EQ(TrafficError({"--window=100"}), "--window=100: allowed: 0 (unlimited), or at least one packet of 4096 B");
-    EXPECT_EQ(TrafficError({"--pcap=server-200"}).find("--pcap=server-200: is no node, port or link of this network"), 0u);
+              "--bytes=0: allowed: a size in whole bytes such as 4096, 40MB (10^6), 25MiB (2^20) "
+              "or 1M, 1m (2^20, as nccl-tests), from 1 to 10^15 bytes");
+    EXPECT_EQ(TrafficError({"--flows=/nowhere/flow.txt"}),
+              "--flows=/nowhere/flow.txt: cannot be read: No such file or directory");
+    EXPECT_EQ(TrafficError({"--topology=/nowhere/fat.txt"}),
+              "--topology=/nowhere/fat.txt: cannot be read: No such file or directory");
+    EXPECT_EQ(TrafficError({"--flows=/nowhere/flow.txt", "--pattern=incast"}),
+              "--pattern=incast: has no meaning with --flows; the file says it");
+    EXPECT_EQ(TrafficError({"--ecn-kmin=2MB"}),
+              "--ecn-kmin=2MB: allowed: at most ecn-kmax, 1600kB");
+    EXPECT_EQ(TrafficError({"--window=100"}),
+              "--window=100: allowed: 0 (unlimited), or at least one packet of 4096 B");
+    EXPECT_EQ(TrafficError({"--pcap=server-200"})
+                  .find("--pcap=server-200: is no node, port or link of this network"),
+              0u);
 }
 
 TEST(TrafficScenario, CapturesNameNodesPortsAndLinks)
 {
-    const auto result = Traffic({"--k=4", "--pcap=server-3,edge-0-1:2,edge-0-1-agg-0-0,server-3->edge-0-1"});
+    const auto result =
+        Traffic({"--k=4", "--pcap=server-3,edge-0-1:2,edge-0-1-agg-0-0,server-3->edge-0-1"});
     ASSERT_TRUE(result.scenario) << result.errors[0].Text();
     EXPECT_EQ(result.scenario->run.pcap.size(), 4u);
-    EXPECT_EQ(TrafficError({"--k=4", "--pcap=edge-0-1:4"}), "--pcap=edge-0-1:4: has no such port; allowed: edge-0-1:0 to :3");
+    EXPECT_EQ(TrafficError({"--k=4", "--pcap=edge-0-1:4"}),
+              "--pcap=edge-0-1:4: has no such port; allowed: edge-0-1:0 to :3");
     EXPECT_EQ(TrafficError({"--k=4", "--pcap=server-0-server-1"}),
-              "--pcap=server-0-server-1: server-0 and server-1 are no neighbours: there is no link server-0->server-1");
+              "--pcap=server-0-server-1: server-0 and server-1 are no neighbours: there is no link "
+              "server-0->server-1");
 }
 
 TEST(TrafficScenario, CaptureNamesAreThoseThatTheCaptureKnows)
@@ -240,25 +266,38 @@ TEST(TrafficScenario, CaptureNamesAreThoseThatTheCaptureKnows)
     for (const char* port : {"01", "+1", "00", "", "0x1", "4"})
     {
         const std::string name = std::string("edge-0-1:") + port;
-        EXPECT_EQ(TrafficError({"--k=4", "--pcap=" + name}), "--pcap=" + name + ": has no such port; allowed: edge-0-1:0 to :3");
+        EXPECT_EQ(TrafficError({"--k=4", "--pcap=" + name}),
+                  "--pcap=" + name + ": has no such port; allowed: edge-0-1:0 to :3");
     }
-    EXPECT_EQ(TrafficError({"--k=4", "--pcap=server-0:00"}), "--pcap=server-0:00: has no such port; allowed: server-0:0");
+    EXPECT_EQ(TrafficError({"--k=4", "--pcap=server-0:00"}),
+              "--pcap=server-0:00: has no such port; allowed: server-0:0");
     EXPECT_EQ(TrafficError({"--k=4", "--pcap=all", "--pcap-flow=server-0:00->server-1"}),
               "--pcap-flow=server-0:00->server-1: 'server-0:00' is no port; allowed: server-0:0");
     EXPECT_EQ(TrafficError({"--k=4", "--pcap=server-0->server-1"}),
-              "--pcap=server-0->server-1: server-0 and server-1 are no neighbours: there is no link server-0->server-1");
+              "--pcap=server-0->server-1: server-0 and server-1 are no neighbours: there is no "
+              "link server-0->server-1");
 }
 
 TEST(TrafficScenario, NothingIsSelectedTwiceOrInVain)
 {
-    EXPECT_EQ(TrafficError({"--k=4", "--pcap=server-3,all"}).find("--pcap=all: is every port, so nothing can stand beside it"), 0u);
-    EXPECT_EQ(TrafficError({"--k=4", "--trace-qps=all,server-1"}).find("--trace-qps=all: is every queue pair, so nothing"), 0u);
-    EXPECT_EQ(TrafficError({"--k=4", "--trace-qps=server-1->*,*->*"}).find("--trace-qps=*->*: is every queue pair"), 0u);
+    EXPECT_EQ(TrafficError({"--k=4", "--pcap=server-3,all"})
+                  .find("--pcap=all: is every port, so nothing can stand beside it"),
+              0u);
+    EXPECT_EQ(TrafficError({"--k=4", "--trace-qps=all,server-1"})
+                  .find("--trace-qps=all: is every queue pair, so nothing"),
+              0u);
+    EXPECT_EQ(TrafficError({"--k=4", "--trace-qps=server-1->*,*->*"})
+                  .find("--trace-qps=*->*: is every queue pair"),
+              0u);
     EXPECT_EQ(TrafficError({"--k=4", "--pcap=edge-0-1-agg-0-0,edge-0-1->agg-0-0"}),
-              "--pcap=edge-0-1->agg-0-0: means the same as edge-0-1-agg-0-0; allowed: each node, port and link once");
-    EXPECT_EQ(TrafficError({"--k=4", "--pcap=all", "--pcap-flow=server-1->server-0,server-1:0->server-0"}),
-              "--pcap-flow=server-1:0->server-0: means the same as server-1->server-0; allowed: each flow once");
-    EXPECT_EQ(TrafficError({"--k=4", "--trace-qps=server-1,server-1->*"}), "--trace-qps=server-1->*: means the same as server-1; allowed: each once");
+              "--pcap=edge-0-1->agg-0-0: means the same as edge-0-1-agg-0-0; allowed: each node, "
+              "port and link once");
+    EXPECT_EQ(TrafficError(
+                  {"--k=4", "--pcap=all", "--pcap-flow=server-1->server-0,server-1:0->server-0"}),
+              "--pcap-flow=server-1:0->server-0: means the same as server-1->server-0; allowed: "
+              "each flow once");
+    EXPECT_EQ(TrafficError({"--k=4", "--trace-qps=server-1,server-1->*"}),
+              "--trace-qps=server-1->*: means the same as server-1; allowed: each once");
     for (const char* option : {"--pcap", "--pcap-flow", "--trace-qps"})
     {
         const std::string one = std::string(option) == "--pcap" ? "server-1" : "server-1->server-0";
@@ -267,25 +306,37 @@ TEST(TrafficScenario, NothingIsSelectedTwiceOrInVain)
         {
             arguments.push_back("--pcap=all");
         }
-        EXPECT_NE(TrafficError(arguments).find("names " + one + " twice"), std::string::npos) << option;
+        EXPECT_NE(TrafficError(arguments).find("names " + one + " twice"), std::string::npos)
+            << option;
     }
-    EXPECT_EQ(TrafficError({"--k=4", "--pcap=all", "--pcap-flow=server-1->server-1"}),
-              "--pcap-flow=server-1->server-1: is from a host to itself; allowed: SRC->DST of two hosts");
-    EXPECT_EQ(TrafficError({"--k=4", "--trace-qps=server-1->server-1"}),
-              "--trace-qps=server-1->server-1: is from a host to itself; allowed: SRC->DST of two hosts");
+    EXPECT_EQ(
+        TrafficError({"--k=4", "--pcap=all", "--pcap-flow=server-1->server-1"}),
+        "--pcap-flow=server-1->server-1: is from a host to itself; allowed: SRC->DST of two hosts");
+    EXPECT_EQ(
+        TrafficError({"--k=4", "--trace-qps=server-1->server-1"}),
+        "--trace-qps=server-1->server-1: is from a host to itself; allowed: SRC->DST of two hosts");
 }
 
 TEST(TrafficScenario, ANameThatMayMeanTwoThingsIsRefused)
 {
     const std::string file = testing::TempDir() + "ambiguous.json";
-    std::ofstream(file) << R"({"defaults": {"rate": "100Gbps", "delay": "1us"}, "nodes": [{"name": "a", "kind": "host"},
+    std::ofstream(file)
+        << R"({"defaults": {"rate": "100Gbps", "delay": "1us"}, "nodes": [{"name": "a", "kind": "host"},
         {"name": "a:0", "kind": "host"}, {"name": "a-s", "kind": "host"}, {"name": "s", "kind": "switch"}],
         "links": [{"from": "a", "to": "s"}, {"from": "a:0", "to": "s"}, {"from": "a-s", "to": "s"}]})";
     const std::string net = "--topology=" + file;
-    EXPECT_EQ(TrafficError({net, "--pcap=a:0"}).find("--pcap=a:0: may mean node a:0 or port 0 of a; allowed: "), 0u);
-    EXPECT_EQ(TrafficError({net, "--pcap=a-s"}).find("--pcap=a-s: may mean node a-s or the link from a to s; allowed: "), 0u);
-    EXPECT_EQ(TrafficError({net, "--pcap=all", "--pcap-flow=a:0->a-s"}).find("--pcap-flow=a:0->a-s: 'a:0' may mean node a:0 or port 0 of a; "), 0u);
-    EXPECT_EQ(TrafficError({net, "--trace-qps=a->a-s"}).find("--trace-qps=a->a-s: 'a' may mean hosts "), 0u);
+    EXPECT_EQ(TrafficError({net, "--pcap=a:0"})
+                  .find("--pcap=a:0: may mean node a:0 or port 0 of a; allowed: "),
+              0u);
+    EXPECT_EQ(TrafficError({net, "--pcap=a-s"})
+                  .find("--pcap=a-s: may mean node a-s or the link from a to s; allowed: "),
+              0u);
+    EXPECT_EQ(TrafficError({net, "--pcap=all", "--pcap-flow=a:0->a-s"})
+                  .find("--pcap-flow=a:0->a-s: 'a:0' may mean node a:0 or port 0 of a; "),
+              0u);
+    EXPECT_EQ(
+        TrafficError({net, "--trace-qps=a->a-s"}).find("--trace-qps=a->a-s: 'a' may mean hosts "),
+        0u);
     for (const char* right : {"a", "a:0:0", "a->s", "a-s:0", "a-s->s"})
     {
         EXPECT_TRUE(Traffic({net, std::string("--pcap=") + right}).scenario) << right;
@@ -294,14 +345,23 @@ TEST(TrafficScenario, ANameThatMayMeanTwoThingsIsRefused)
 
 TEST(TrafficScenario, ARunThatEndsBeforeItMeasuresIsRefused)
 {
-    const std::vector<std::string> load{"--k=4", "--pattern=poisson", "--duration=100us", "--warm-up=200us"};
+    const std::vector<std::string> load{"--k=4",
+                                        "--pattern=poisson",
+                                        "--duration=100us",
+                                        "--warm-up=200us"};
     const auto error = [&](const std::string& more) {
         auto all = load;
         all.push_back(more);
         return TrafficError(all);
     };
-    EXPECT_EQ(error("--stop-after=150us").find("--stop-after=150us: ends the run within --warm-up=200us, so nothing would be measured"), 0u);
-    EXPECT_EQ(error("--stop-after=200us").find("--stop-after=200us: ends the run within --warm-up=200us"), 0u) << "the end itself is too late";
+    EXPECT_EQ(error("--stop-after=150us")
+                  .find("--stop-after=150us: ends the run within --warm-up=200us, so nothing would "
+                        "be measured"),
+              0u);
+    EXPECT_EQ(
+        error("--stop-after=200us").find("--stop-after=200us: ends the run within --warm-up=200us"),
+        0u)
+        << "the end itself is too late";
     auto later = load;
     later.push_back("--stop-after=1ms");
     EXPECT_TRUE(Traffic(later).scenario);
@@ -310,12 +370,15 @@ TEST(TrafficScenario, ARunThatEndsBeforeItMeasuresIsRefused)
 
 TEST(TrafficScenario, ThePartsOfATimeThatIsNotTheReceiversAreRefused)
 {
-    EXPECT_EQ(TrafficError({"--k=4", "--completion=sender", "--attribution=1"}).find("--attribution=1: takes a flow apart"), 0u);
+    EXPECT_EQ(TrafficError({"--k=4", "--completion=sender", "--attribution=1"})
+                  .find("--attribution=1: takes a flow apart"),
+              0u);
     EXPECT_TRUE(Traffic({"--k=4", "--completion=sender"}).scenario);
     setenv("OMPI_COMM_WORLD_SIZE", "3", 1);
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     EXPECT_EQ(TrafficError({"--k=4", "--attribution=1"}),
-              "--attribution=1: a frame's journey does not cross processes; allowed: 0, or without mpirun -np 3");
+              "--attribution=1: a frame's journey does not cross processes; allowed: 0, or without "
+              "mpirun -np 3");
     EXPECT_TRUE(Traffic({"--k=4"}).scenario);
     EXPECT_TRUE(Traffic({"--k=4", "--attribution=0"}).scenario);
     unsetenv("OMPI_COMM_WORLD_SIZE");
@@ -326,9 +389,12 @@ TEST(TrafficScenario, HpccFilesTogether)
 {
     // Hosts 0 and 3, switches 1 and 2: ids of the file are not those of hosts.
     const std::string folder = testing::TempDir();
-    std::ofstream(folder + "t.topo") << "4 2 3\n1 2\n0 1 25Gbps 1000ns 0\n1 2 100Gbps 0.001ms 0\n3 2 25Gbps 1000ns 0";
-    std::ofstream(folder + "f.flow") << "2\n0 3 3 100 1000 2\n3 0 4 100 2000 2.5\n\nFirst line: # of flows\n";
-    const auto result = Traffic({"--topology=" + folder + "t.topo", "--flows=" + folder + "f.flow"});
+    std::ofstream(folder + "t.topo")
+        << "4 2 3\n1 2\n0 1 25Gbps 1000ns 0\n1 2 100Gbps 0.001ms 0\n3 2 25Gbps 1000ns 0";
+    std::ofstream(folder + "f.flow")
+        << "2\n0 3 3 100 1000 2\n3 0 4 100 2000 2.5\n\nFirst line: # of flows\n";
+    const auto result =
+        Traffic({"--topology=" + folder + "t.topo", "--flows=" + folder + "f.flow"});
     ASSERT_TRUE(result.scenario) << result.errors[0].Text();
     const auto& s = *result.scenario;
     ASSERT_EQ(s.flows.size(), 2u);
@@ -343,7 +409,8 @@ TEST(TrafficScenario, HpccFilesTogether)
     EXPECT_EQ(TrafficError({"--topology=" + folder + "t.topo", "--flows=" + folder + "bad.flow"}),
               folder + "bad.flow:2: dst 1 is not a host: it is a switch");
     EXPECT_EQ(TrafficError({"--topology=" + folder + "t.topo", "--nic=100GbE"}),
-              "--nic=100GbE: has no meaning with a topology from a file, which says it for every link; leave it out");
+              "--nic=100GbE: has no meaning with a topology from a file, which says it for every "
+              "link; leave it out");
     // On any other network the same flow file counts hosts.
     const auto counted = Traffic({"--k=4", "--flows=" + folder + "f.flow"});
     ASSERT_TRUE(counted.scenario);
@@ -363,15 +430,25 @@ TEST(TrafficScenario, ConfigurationAsRunReadsBack)
     const std::vector<std::vector<std::string>> commands = {
         {},
         {"--pattern=random-permutation", "--seed=9", "--hosts=20", "--start-jitter=3us"},
-        {"--pattern=incast", "--topology=single-switch", "--hosts=65", "--fan-in=64", "--bytes=1MB,2kB"},
-        {"--pattern=all-to-all", "--topology=leaf-spine", "--oversubscription=2", "--cc=none", "--no-pfc", "--pcap=all"},
+        {"--pattern=incast",
+         "--topology=single-switch",
+         "--hosts=65",
+         "--fan-in=64",
+         "--bytes=1MB,2kB"},
+        {"--pattern=all-to-all",
+         "--topology=leaf-spine",
+         "--oversubscription=2",
+         "--cc=none",
+         "--no-pfc",
+         "--pcap=all"},
         {"--cc-preset=sigcomm15", "--ns3::RdmaSwitch::X=3", "--fabric-rate=400Gbps"},
     };
     for (const auto& command : commands)
     {
         const auto first = Traffic(command);
         ASSERT_TRUE(first.scenario) << first.errors[0].Text();
-        const auto second = ValidateTraffic(ReadScenarioText(TrafficOptionTable(), first.scenario->run.asRun.dump(), "again.json"));
+        const auto second = ValidateTraffic(
+            ReadScenarioText(TrafficOptionTable(), first.scenario->run.asRun.dump(), "again.json"));
         ASSERT_TRUE(second.scenario) << second.errors[0].Text();
         EXPECT_EQ(first.scenario->run.asRun, second.scenario->run.asRun);
         ASSERT_EQ(first.scenario->flows.size(), second.scenario->flows.size());

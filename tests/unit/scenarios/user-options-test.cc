@@ -5,7 +5,6 @@
  * other software, values that would mean something else than they say.
  */
 #include "collectives/registry.h"
-#include "contrib/rdma/core/nearest-by-words.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/spec/cluster-options.h"
@@ -728,21 +727,6 @@ TEST(Values, NothingIsRoundedToZero)
     ExpectIn(json.errors[0].Text(), {"s.json: /fabric/window", "whole bytes"});
 }
 
-TEST(Values, NamesAreNearByTheirWords)
-{
-    const std::vector<std::string> known{"MinimumRate",
-                                         "MinimumWindow",
-                                         "PcieBandwidth",
-                                         "EcnKmin"};
-    EXPECT_EQ(rdma::NearestByWords("MinRate", known), "MinimumRate");
-    EXPECT_EQ(rdma::NearestByWords("RateMinimum", known), "MinimumRate");
-    EXPECT_EQ(rdma::NearestByWords("WindowMin", known), "MinimumWindow");
-    EXPECT_EQ(rdma::NearestByWords("Bandwidth", known), "PcieBandwidth");
-    EXPECT_EQ(rdma::NearestByWords("Mi", known), "") << "too short a word";
-    EXPECT_EQ(rdma::NearestByWords("", known), "");
-    EXPECT_EQ(rdma::NearestByWords("MinimumDelayOfAll", known), "") << "one word of four and two";
-}
-
 TEST(Values, OfNs3sLogAreCheckedToo)
 {
     const std::vector<std::string> known{"RdmaNic", "RdmaPort"};
@@ -789,5 +773,6 @@ TEST(Values, OfAServerThatIsSaidTwiceHaveOneError)
 {
     const auto result = Perf({"-g", "2", "--gpus-per-server=3", "--ranks=4"});
     ASSERT_EQ(result.errors.size(), 1u);
-    ExpectIn(result.errors[0].Text(), {"--gpus-per-server=3: has no meaning with --ngpus or --nthreads"});
+    ExpectIn(result.errors[0].Text(),
+             {"--gpus-per-server=3: has no meaning with --ngpus or --nthreads"});
 }

@@ -1,20 +1,19 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Command lines to scenarios of dltrain and collperf: what follows from what, every kind of bad input as one clear error,
- * and the presets.
+ * Command lines to scenarios of dltrain and collperf: what follows from what, every kind of bad
+ * input as one clear error, and the presets.
  */
-#include "scenarios/spec/validate.h"
-
+#include "contrib/rdma/core/congestion-control.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/plan-text.h"
-
-#include <gtest/gtest.h>
+#include "scenarios/spec/validate.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <map>
 #include <set>
 #include <unistd.h>
@@ -137,7 +136,8 @@ TEST(BadInput, ZeroGpus)
 {
     EXPECT_EQ(TrainError({"--gpus=0"}), "--gpus=0: allowed: a whole number, 1 to 1000000");
     EXPECT_EQ(TrainError({"--servers=0"}), "--servers=0: allowed: a whole number, 1 to 1000000");
-    EXPECT_EQ(TrainError({"--gpus-per-server=0"}), "--gpus-per-server=0: allowed: a whole number, 1 to 1024");
+    EXPECT_EQ(TrainError({"--gpus-per-server=0"}),
+              "--gpus-per-server=0: allowed: a whole number, 1 to 1024");
     EXPECT_EQ(PerfError({"--ranks=0"}), "--ranks=0: allowed: a whole number, 1 to 1000000");
     EXPECT_EQ(TrainError({"--gpus=-8"}), "--gpus=-8: allowed: a whole number, 1 to 1000000");
 }
@@ -145,11 +145,16 @@ TEST(BadInput, ZeroGpus)
 TEST(BadInput, GpusThatDoNotFillServers)
 {
     EXPECT_EQ(TrainError({"--gpus=100"}),
-              "--gpus=100: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 96 or 104; did you mean '96'?");
-    EXPECT_EQ(TrainError({"--gpus=7"}), "--gpus=7: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 8; did you mean '8'?");
-    EXPECT_EQ(TrainError({"--gpus=24", "--servers=2"}), "--gpus=24: 2 servers have 16 GPUs; allowed: at most that, or --servers=3");
+              "--gpus=100: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 96 or "
+              "104; did you mean '96'?");
+    EXPECT_EQ(TrainError({"--gpus=7"}),
+              "--gpus=7: does not fill servers of 8 GPUs; allowed: multiples of 8, such as 8; did "
+              "you mean '8'?");
+    EXPECT_EQ(TrainError({"--gpus=24", "--servers=2"}),
+              "--gpus=24: 2 servers have 16 GPUs; allowed: at most that, or --servers=3");
     EXPECT_EQ(PerfError({"--gpus-per-server=3"}),
-              "--gpus-per-server=3: 16 ranks (the default of --ranks) do not fill such servers; give --ranks, allowed: "
+              "--gpus-per-server=3: 16 ranks (the default of --ranks) do not fill such servers; "
+              "give --ranks, allowed: "
               "multiples of 3, such as 15 or 18");
 }
 
@@ -170,14 +175,18 @@ TEST(BadInput, MalformedJsonWithItsLine)
     std::ofstream("model.json") << "{\n  \"name\": x\n}\n";
     ExpectStarts(TrainError({"--model=model.json"}), "model.json:2:11: malformed JSON: ");
     std::ofstream("wrong.json") << "{\"fabric\": {\"mtu\": 1000}}";
-    EXPECT_EQ(TrainError({"--scenario=wrong.json"}), "wrong.json: /fabric/mtu=1000: allowed: 256, 512, 1024, 2048, 4096; did you mean '1024'?");
+    EXPECT_EQ(
+        TrainError({"--scenario=wrong.json"}),
+        "wrong.json: /fabric/mtu=1000: allowed: 256, 512, 1024, 2048, 4096; did you mean '1024'?");
     std::ofstream("unknown.json") << "{\"training\": {\"modle\": \"bloom-560m\"}}";
-    ExpectStarts(TrainError({"--scenario=unknown.json"}), "unknown.json: /training/modle: unknown key; allowed in /training: model, ");
+    ExpectStarts(TrainError({"--scenario=unknown.json"}),
+                 "unknown.json: /training/modle: unknown key; allowed in /training: model, ");
 }
 
 TEST(BadInput, WrongUnits)
 {
-    ExpectStarts(TrainError({"--buckets=25MiBs"}), "--buckets=25MiBs: allowed: a size in whole bytes such as ");
+    ExpectStarts(TrainError({"--buckets=25MiBs"}),
+                 "--buckets=25MiBs: allowed: a size in whole bytes such as ");
     ExpectStarts(TrainError({"--link-delay=1"}), "--link-delay=1: allowed: a time such as ");
     ExpectStarts(TrainError({"--link-delay=1MB"}), "--link-delay=1MB: allowed: a time such as ");
     ExpectStarts(TrainError({"--fabric-rate=100"}), "--fabric-rate=100: allowed: a rate such as ");
@@ -197,32 +206,45 @@ TEST(BadInput, AnOutputFolderThatCannotBeWritten)
                                                   {absolute + "/results", absolute}};
     for (const auto& [out, what] : whys)
     {
-        const std::string error = "--out=" + out + ": cannot be written: " + what +
-                                  " is a file, not a folder; give a folder you can write to, --out=DIR";
+        const std::string error =
+            "--out=" + out + ": cannot be written: " + what +
+            " is a file, not a folder; give a folder you can write to, --out=DIR";
         EXPECT_EQ(ErrorOf(Parse(ParseTraining, {"--out=" + out})), error);
-        EXPECT_EQ(TrainError({"--out=" + out}), error); // a dry run, which makes nothing, finds it too
+        EXPECT_EQ(TrainError({"--out=" + out}),
+                  error); // a dry run, which makes nothing, finds it too
     }
     std::filesystem::create_symlink("nowhere", "link");
     EXPECT_EQ(TrainError({"--out=link/results"}),
-              "--out=link/results: cannot be written: link is a link to what is not there; give a folder you can write to, --out=DIR");
+              "--out=link/results: cannot be written: link is a link to what is not there; give a "
+              "folder you can write to, --out=DIR");
     std::ofstream("results") << "x";
-    const std::string error = "--out=results: cannot be written: it is a file, not a folder; give a folder you can write to, --out=DIR";
+    const std::string error = "--out=results: cannot be written: it is a file, not a folder; give "
+                              "a folder you can write to, --out=DIR";
     EXPECT_EQ(ErrorOf(Parse(ParseCollperf, {})), error);
     EXPECT_EQ(ErrorOf(Parse(ParseCollperf, {"--dry-run"})), error);
 }
 
 TEST(BadInput, InfiniBandAndEthernetDoNotMix)
 {
-    ExpectStarts(TrainError({"--fabric=roce", "--nic=EDR"}), "--nic=EDR: is InfiniBand's; allowed: --fabric=ib, or 10GbE, ");
-    ExpectStarts(TrainError({"--fabric=ib", "--nic=100GbE"}), "--nic=100GbE: is Ethernet's; allowed with --fabric=ib: SDR, ");
-    ExpectStarts(TrainError({"--nic=EDR", "--no-pfc"}), "--no-pfc=0: has no meaning with --fabric=ib");
+    ExpectStarts(TrainError({"--fabric=roce", "--nic=EDR"}),
+                 "--nic=EDR: is InfiniBand's; allowed: --fabric=ib, or 10GbE, ");
+    ExpectStarts(TrainError({"--fabric=ib", "--nic=100GbE"}),
+                 "--nic=100GbE: is Ethernet's; allowed with --fabric=ib: SDR, ");
+    ExpectStarts(TrainError({"--nic=EDR", "--no-pfc"}),
+                 "--no-pfc=0: has no meaning with --fabric=ib");
     ExpectStarts(TrainError({"--vls=2"}), "--vls=2: has a meaning with --fabric=ib only");
     ExpectStarts(TrainError({"--nic=EDR", "--vls=3"}), "--vls=3: ");
-    ExpectStarts(TrainError({"--nic=EDR", "--vl-buffer=4kB"}), "--vl-buffer=4kB: does not hold one packet; allowed with an MTU of 4096 B: 4224B to 128KiB");
-    ExpectStarts(TrainError({"--nic=EDR", "--vls=2", "--vl-low=0:1"}), "--vl-low=0:1: gives virtual lane 1 no turn; ");
-    ExpectStarts(TrainError({"--nic=EDR", "--vl-low=nonsense"}), "--vl-low=nonsense: allowed: up to 64 pairs VL:weight");
-    ExpectStarts(TrainError({"--nic=EDR", "--ib-routing=ftree,dor"}), "--ib-routing=ftree,dor: 'dor' is no routing engine; allowed: ");
-    ExpectStarts(TrainError({"--nic=EDR", "--compat=hpcc"}), "--compat=hpcc: is a model of Ethernet; ");
+    ExpectStarts(TrainError({"--nic=EDR", "--vl-buffer=4kB"}),
+                 "--vl-buffer=4kB: does not hold one packet; allowed with an MTU of 4096 B: 4224B "
+                 "to 128KiB");
+    ExpectStarts(TrainError({"--nic=EDR", "--vls=2", "--vl-low=0:1"}),
+                 "--vl-low=0:1: gives virtual lane 1 no turn; ");
+    ExpectStarts(TrainError({"--nic=EDR", "--vl-low=nonsense"}),
+                 "--vl-low=nonsense: allowed: up to 64 pairs VL:weight");
+    ExpectStarts(TrainError({"--nic=EDR", "--ib-routing=ftree,dor"}),
+                 "--ib-routing=ftree,dor: 'dor' is no routing engine; allowed: ");
+    ExpectStarts(TrainError({"--nic=EDR", "--compat=hpcc"}),
+                 "--compat=hpcc: is a model of Ethernet; ");
     ExpectStarts(TrainError({"--nic=EDR", "--adaptive-routing", "--loss-recovery=go-back-n"}),
                  "--loss-recovery=go-back-n: takes packets that overtook others for lost ones; ");
     ExpectEnds(TrainError({"--nic=100GE"}), "did you mean '100GbE'?");
@@ -231,9 +253,14 @@ TEST(BadInput, InfiniBandAndEthernetDoNotMix)
 TEST(Fabric, InfiniBandIsWhatItsNicIs)
 {
     // Data rates of 4x: 2.5 to 212.5 Gb/s a lane less the coding; FDR is 14.0625 x 4 x 64/66.
-    const std::vector<std::pair<std::string, uint64_t>> rates = {{"SDR", 8000000000},    {"QDR", 32000000000},   {"FDR", 54545454545},
-                                                                 {"EDR", 100000000000},  {"HDR", 200000000000},  {"HDR100", 100000000000},
-                                                                 {"NDR", 400000000000}, {"XDR", 800000000000}};
+    const std::vector<std::pair<std::string, uint64_t>> rates = {{"SDR", 8000000000},
+                                                                 {"QDR", 32000000000},
+                                                                 {"FDR", 54545454545},
+                                                                 {"EDR", 100000000000},
+                                                                 {"HDR", 200000000000},
+                                                                 {"HDR100", 100000000000},
+                                                                 {"NDR", 400000000000},
+                                                                 {"XDR", 800000000000}};
     for (const auto& [name, bps] : rates)
     {
         const auto train = Train({"--nic=" + name});
@@ -246,7 +273,8 @@ TEST(Fabric, InfiniBandIsWhatItsNicIs)
     EXPECT_EQ(byFabric.scenario->fabric.nic, "EDR");
     EXPECT_EQ(byFabric.scenario->fabric.ib.switchName, "switch-ib");
     EXPECT_EQ(byFabric.scenario->fabric.switchLatency.ps, 90000);
-    EXPECT_EQ(byFabric.scenario->fabric.ib.laneBuffer.value, 131072U); // 200,000 B a port, and what credits can tell
+    EXPECT_EQ(byFabric.scenario->fabric.ib.laneBuffer.value,
+              131072U); // 200,000 B a port, and what credits can tell
     EXPECT_EQ(byFabric.scenario->fabric.cc, "none");
     EXPECT_EQ(Train({"--fabric=ib", "--cc=ib-cc"}).scenario->fabric.ib.fecnThreshold, 15);
     EXPECT_EQ(Train({"--nic=HDR"}).scenario->fabric.ib.switchName, "quantum");
@@ -256,51 +284,69 @@ TEST(Fabric, InfiniBandIsWhatItsNicIs)
 TEST(BadInput, BatchesThatContradictEachOther)
 {
     EXPECT_EQ(TrainError({"--global-batch=100"}),
-              "--global-batch=100: 128 GPUs x micro-batch 4 make 512; allowed: multiples of 512; did you mean '512'?");
+              "--global-batch=100: 128 GPUs x micro-batch 4 make 512; allowed: multiples of 512; "
+              "did you mean '512'?");
     EXPECT_EQ(TrainError({"--global-batch=1024", "--micro-batch=4", "--accumulation=3"}),
-              "--global-batch=1024: 128 GPUs x micro-batch 4 x accumulation 3 make 1536; did you mean '1536'?");
+              "--global-batch=1024: 128 GPUs x micro-batch 4 x accumulation 3 make 1536; did you "
+              "mean '1536'?");
     EXPECT_EQ(TrainError({"--global-batch=1000", "--accumulation=2"}),
-              "--global-batch=1000: 128 GPUs x accumulation 2 make 256; allowed: multiples of 256; did you mean '1024'?");
+              "--global-batch=1000: 128 GPUs x accumulation 2 make 256; allowed: multiples of 256; "
+              "did you mean '1024'?");
 }
 
 TEST(BadInput, OptionsThatMeanNothingHere)
 {
-    EXPECT_EQ(TrainError({"--model=resnet-50", "--seq=512"}), "--seq=512: has no meaning for resnet-50, whose samples are no sequences");
-    EXPECT_EQ(TrainError({"--prefetch=50MB"}), "--prefetch=50MB: has no meaning with --zero=2; it belongs to --zero=3");
-    EXPECT_EQ(TrainError({"--leaves=3"}), "--leaves=3: has no meaning for fat-tree; it belongs to leaf-spine");
-    EXPECT_EQ(PerfError({"--root=3"}), "--root=3: has no meaning for all_reduce; it belongs to broadcast");
-    EXPECT_EQ(PerfError({"--op=barrier", "-b", "8"}), "-b=8: has no meaning for barrier, which moves no data");
+    EXPECT_EQ(TrainError({"--model=resnet-50", "--seq=512"}),
+              "--seq=512: has no meaning for resnet-50, whose samples are no sequences");
+    EXPECT_EQ(TrainError({"--prefetch=50MB"}),
+              "--prefetch=50MB: has no meaning with --zero=2; it belongs to --zero=3");
+    EXPECT_EQ(TrainError({"--leaves=3"}),
+              "--leaves=3: has no meaning for fat-tree; it belongs to leaf-spine");
+    EXPECT_EQ(PerfError({"--root=3"}),
+              "--root=3: has no meaning for all_reduce; it belongs to broadcast");
+    EXPECT_EQ(PerfError({"--op=barrier", "-b", "8"}),
+              "-b=8: has no meaning for barrier, which moves no data");
     EXPECT_EQ(TrainError({"--gpu=V100"}).find("--dtype=bf16: "), 0u);
 }
 
 TEST(BadInput, Algorithms)
 {
-    EXPECT_EQ(TrainError({"--algorithm=rnig"}).substr(0, 54), "--algorithm=rnig: unknown algorithm; allowed: hierarch");
+    EXPECT_EQ(TrainError({"--algorithm=rnig"}).substr(0, 54),
+              "--algorithm=rnig: unknown algorithm; allowed: hierarch");
     ExpectEnds(TrainError({"--algorithm=rnig"}), "did you mean 'ring'?");
-    ExpectStarts(TrainError({"--algorithm=all_reduce=direct"}), "--algorithm=all_reduce=direct: does not do all_reduce; allowed for it: ");
+    ExpectStarts(TrainError({"--algorithm=all_reduce=direct"}),
+                 "--algorithm=all_reduce=direct: does not do all_reduce; allowed for it: ");
     ExpectEnds(TrainError({"--algorithm=al_reduce=ring"}), "did you mean 'all_reduce'?");
     EXPECT_EQ(TrainError({"--algorithm=all_reduce=ring,all-reduce=hierarchical"}),
               "--algorithm=all-reduce=hierarchical: is a second algorithm for all_reduce");
-    ExpectStarts(PerfError({"--op=alltoall", "--algorithm=ring"}), "--algorithm=ring: does not do alltoall, which this run needs; ");
+    ExpectStarts(PerfError({"--op=alltoall", "--algorithm=ring"}),
+                 "--algorithm=ring: does not do alltoall, which this run needs; ");
 }
 
 TEST(BadInput, SizesOfCollperf)
 {
-    EXPECT_EQ(PerfError({"-b", "3"}), "-b=3: allowed: multiples of 4 B, an element of float; did you mean '4'?");
+    EXPECT_EQ(PerfError({"-b", "3"}),
+              "-b=3: allowed: multiples of 4 B, an element of float; did you mean '4'?");
     EXPECT_EQ(PerfError({"-b", "64M", "-e", "1M"}), "-e=1M: allowed: at least minbytes, 64MiB");
-    EXPECT_EQ(PerfError({"-b", "1M", "-e", "2M", "-f", "2", "-i", "1M"}), "-i=1M: allowed: this or stepfactor, not both");
-    EXPECT_EQ(PerfError({"-b", "4", "-e", "1G", "-i", "4"}), "-i=4: makes more than 10000 sizes; allowed: a larger step");
+    EXPECT_EQ(PerfError({"-b", "1M", "-e", "2M", "-f", "2", "-i", "1M"}),
+              "-i=1M: allowed: this or stepfactor, not both");
+    EXPECT_EQ(PerfError({"-b", "4", "-e", "1G", "-i", "4"}),
+              "-i=4: makes more than 10000 sizes; allowed: a larger step");
     EXPECT_EQ(PerfError({"--op=broadcast", "--root=16"}), "--root=16: allowed: 0 to 15");
 }
 
 TEST(BadInput, ExitStatusAndStreams)
 {
     const char* bad[] = {"dltrain", "--gpus=0"};
-    EXPECT_EXIT(ParseTrainingOrExit(2, bad), testing::ExitedWithCode(2), "^dltrain: error: --gpus=0: allowed: a whole number, 1 to 1000000\n$");
+    EXPECT_EXIT(ParseTrainingOrExit(2, bad),
+                testing::ExitedWithCode(2),
+                "^dltrain: error: --gpus=0: allowed: a whole number, 1 to 1000000\n$");
     const char* version[] = {"collperf", "--version"};
     EXPECT_EXIT(ParseCollperfOrExit(2, version), testing::ExitedWithCode(0), "^$");
     const char* three[] = {"traffic", "--k=x", "--mtu=1", "--foo"};
-    EXPECT_EXIT(ParseTrafficOrExit(4, three), testing::ExitedWithCode(2), "--foo.*\n.*--k=x.*\n.*--mtu=1");
+    EXPECT_EXIT(ParseTrafficOrExit(4, three),
+                testing::ExitedWithCode(2),
+                "--foo.*\n.*--k=x.*\n.*--mtu=1");
 }
 
 // ------------------------------------------------------------------------------------ defaults
@@ -343,7 +389,8 @@ TEST(Training, DefaultsAreThoseOfTheReadme)
 
 TEST(Training, TheNameOfTheIssueWorks)
 {
-    EXPECT_EQ(Train({"--model=bloom560m", "--zero=2"}).scenario->run.asRun, Train({}).scenario->run.asRun);
+    EXPECT_EQ(Train({"--model=bloom560m", "--zero=2"}).scenario->run.asRun,
+              Train({}).scenario->run.asRun);
 }
 
 TEST(Training, SizesFollowFromEachOther)
@@ -355,7 +402,9 @@ TEST(Training, SizesFollowFromEachOther)
     EXPECT_EQ(fewer.scenario->cluster.servers, 8u);
     EXPECT_EQ(fewer.scenario->cluster.topology.Hosts().size(), 16u);
     EXPECT_EQ(fewer.scenario->cluster.hostOfServer.size(), 8u);
-    EXPECT_GE(*std::max_element(fewer.scenario->cluster.hostOfServer.begin(), fewer.scenario->cluster.hostOfServer.end()), 8u);
+    EXPECT_GE(*std::max_element(fewer.scenario->cluster.hostOfServer.begin(),
+                                fewer.scenario->cluster.hostOfServer.end()),
+              8u);
     EXPECT_EQ(Train({"--gpus-per-server=4"}).scenario->plan.ranks, 64u);
     EXPECT_EQ(Train({"--nics-per-server=8"}).scenario->cluster.topologyName, "fat-tree k=8");
     EXPECT_EQ(Train({"--gpu=H100"}).scenario->cluster.server.name, "dgx-h100");
@@ -366,7 +415,8 @@ TEST(Training, SizesFollowFromEachOther)
     EXPECT_EQ(Train({"--global-batch=1024", "--accumulation=1"}).scenario->microBatch, 8u);
     EXPECT_EQ(Train({"--model=gpt2"}).scenario->sequence, 1024u); // no longer than the model
     EXPECT_EQ(Train({"--cc-preset=sigcomm15"}).scenario->fabric.ecnKmax.value, 500000u);
-    EXPECT_EQ(Train({"--cc-preset=sigcomm15", "--ecn-kmax=2MB"}).scenario->fabric.ecnKmax.value, 2000000u);
+    EXPECT_EQ(Train({"--cc-preset=sigcomm15", "--ecn-kmax=2MB"}).scenario->fabric.ecnKmax.value,
+              2000000u);
     EXPECT_FALSE(*Train({"--no-overlap"}).scenario->options.overlap);
     EXPECT_FALSE(*Train({"--zero-impl=deepspeed"}).scenario->options.overlap);
 }
@@ -376,10 +426,12 @@ TEST(Training, AlgorithmsForAllOrByOperation)
     const auto all = Train({"--algorithm=hierarchical"});
     ASSERT_TRUE(all.scenario) << all.errors[0].Text();
     EXPECT_EQ(all.scenario->collectives.algorithms.size(), 3u);
-    const auto one = Train({"--algorithm=reduce_scatter=hierarchical,all_gather=ring", "--channels=2"});
+    const auto one =
+        Train({"--algorithm=reduce_scatter=hierarchical,all_gather=ring", "--channels=2"});
     ASSERT_TRUE(one.scenario) << one.errors[0].Text();
     ASSERT_EQ(one.scenario->collectives.algorithms.size(), 2u);
-    EXPECT_EQ(one.scenario->collectives.algorithms[0], std::make_pair(coll::Op::kReduceScatter, std::string("hierarchical")));
+    EXPECT_EQ(one.scenario->collectives.algorithms[0],
+              std::make_pair(coll::Op::kReduceScatter, std::string("hierarchical")));
     EXPECT_EQ(one.scenario->collectives.options.channels, 2u);
 }
 
@@ -388,8 +440,9 @@ TEST(Training, EstimateOfTheDefaultJob)
     const auto result = Train({});
     const Estimate step = EstimateStep(*result.scenario);
     const Estimate run = EstimateRun(*result.scenario);
-    // Per server and step 2 x 2 psi (n-1)/n B cross its NIC (reduce-scatter and all-gather of a ring that visits servers
-    // one by one), psi = 559.2 M, over 3.5 links on average in linear order on k = 4.
+    // Per server and step 2 x 2 psi (n-1)/n B cross its NIC (reduce-scatter and all-gather of a
+    // ring that visits servers one by one), psi = 559.2 M, over 3.5 links on average in linear
+    // order on k = 4.
     const double bytes = 16 * 2 * 2 * 559.2e6 * 127 / 128;
     EXPECT_NEAR(step.networkBytes, bytes, bytes * 0.001);
     EXPECT_DOUBLE_EQ(step.meanHops, 3.5);
@@ -400,7 +453,12 @@ TEST(Training, EstimateOfTheDefaultJob)
     EXPECT_FALSE(step.sampled);
     EXPECT_GT(EstimateStep(*Train({"--placement=random"}).scenario).meanHops, 4.5);
     const std::string plan = PlanText(*result.scenario);
-    for (const char* word : {"bloom-560m", "559 million parameters", "16 hosts, 8 + 8 + 4 switches", "reduce_scatter ring", "GPU memory", "assumed"})
+    for (const char* word : {"bloom-560m",
+                             "559 million parameters",
+                             "16 hosts, 8 + 8 + 4 switches",
+                             "reduce_scatter ring",
+                             "GPU memory",
+                             "assumed"})
     {
         EXPECT_NE(plan.find(word), std::string::npos) << word << "\n" << plan;
     }
@@ -408,8 +466,11 @@ TEST(Training, EstimateOfTheDefaultJob)
 
 TEST(Training, SampledEstimatesAgree)
 {
-    // 3,072 ranks: schedules are sampled. Per server one channel crosses its NIC: 2 x 2 psi (n-1)/n again.
-    const auto result = Parse(ParseTraining, {"--scenario=" DLTRAIN_ROOT "/scenarios/presets/bloom560m-3072.json", "--dry-run"});
+    // 3,072 ranks: schedules are sampled. Per server one channel crosses its NIC: 2 x 2 psi (n-1)/n
+    // again.
+    const auto result =
+        Parse(ParseTraining,
+              {"--scenario=" DLTRAIN_ROOT "/scenarios/presets/bloom560m-3072.json", "--dry-run"});
     ASSERT_TRUE(result.scenario) << result.errors[0].Text();
     const Estimate e = EstimateStep(*result.scenario);
     const double bytes = 384.0 * 2 * 2 * 559.2e6 * 3071 / 3072;
@@ -421,16 +482,32 @@ TEST(Training, ConfigurationAsRunReadsBack)
 {
     const std::vector<std::vector<std::string>> commands = {
         {},
-        {"--gpus=64", "--servers=16", "--placement=random", "--seed=5", "--algorithm=all_gather=hierarchical", "--channels=1"},
-        {"--gpu=V100", "--dtype=fp16", "--recompute", "--oversubscription=4", "--cc=none", "--no-pfc"},
+        {"--gpus=64",
+         "--servers=16",
+         "--placement=random",
+         "--seed=5",
+         "--algorithm=all_gather=hierarchical",
+         "--channels=1"},
+        {"--gpu=V100",
+         "--dtype=fp16",
+         "--recompute",
+         "--oversubscription=4",
+         "--cc=none",
+         "--no-pfc"},
         {"--model=resnet-50", "--topology=leaf-spine", "--global-batch=1024"},
-        {"--zero=3", "--zero-impl=deepspeed", "--prefetch=10MB", "--nics-per-server=2", "--pcap=server-3"},
+        {"--zero=3",
+         "--zero-impl=deepspeed",
+         "--prefetch=10MB",
+         "--nics-per-server=2",
+         "--pcap=server-3"},
     };
     for (const auto& command : commands)
     {
         const auto first = Train(command);
         ASSERT_TRUE(first.scenario) << first.errors[0].Text();
-        const auto second = ValidateTraining(ReadScenarioText(TrainingOptionTable(), first.scenario->run.asRun.dump(), "again.json"));
+        const auto second = ValidateTraining(ReadScenarioText(TrainingOptionTable(),
+                                                              first.scenario->run.asRun.dump(),
+                                                              "again.json"));
         ASSERT_TRUE(second.scenario) << second.errors[0].Text();
         EXPECT_EQ(first.scenario->run.asRun, second.scenario->run.asRun);
         EXPECT_EQ(first.scenario->cluster.hostOfServer, second.scenario->cluster.hostOfServer);
@@ -454,7 +531,9 @@ TEST(Training, EveryOptionGivesTheSameScenarioOnTheCommandLineAndInJson)
         std::string text = o.example;
         if (text.empty())
         {
-            text = o.kind == Kind::kFlag ? (o.defaultText == "1" ? "0" : "1") : o.oneOf.empty() ? o.names().back().name : std::to_string(o.oneOf[0]);
+            text = o.kind == Kind::kFlag ? (o.defaultText == "1" ? "0" : "1")
+                   : o.oneOf.empty()     ? o.names().back().name
+                                         : std::to_string(o.oneOf[0]);
         }
         const auto cli = ValidateTraining([&] {
             const std::string arg = "--" + o.name + "=" + text;
@@ -479,7 +558,8 @@ TEST(Training, EveryOptionGivesTheSameScenarioOnTheCommandLineAndInJson)
         {
             slot = text;
         }
-        const auto file = ValidateTraining(ReadScenarioText(TrainingOptionTable(), document.dump(), "x.json"));
+        const auto file =
+            ValidateTraining(ReadScenarioText(TrainingOptionTable(), document.dump(), "x.json"));
         ASSERT_EQ(cli.scenario.has_value(), file.scenario.has_value()) << o.name;
         ASSERT_EQ(cli.errors.size(), file.errors.size()) << o.name;
         for (size_t i = 0; i < cli.errors.size(); ++i)
@@ -496,15 +576,18 @@ TEST(Training, EveryOptionGivesTheSameScenarioOnTheCommandLineAndInJson)
 
 TEST(Collperf, SizesAsNcclTests)
 {
-    const auto sweep = Perf({"--op=all_reduce", "-b", "1M", "-e", "1G", "-f", "2", "--ranks=16", "--algorithm=ring"});
+    const auto sweep = Perf(
+        {"--op=all_reduce", "-b", "1M", "-e", "1G", "-f", "2", "--ranks=16", "--algorithm=ring"});
     ASSERT_TRUE(sweep.scenario) << sweep.errors[0].Text();
     EXPECT_EQ(sweep.scenario->sizes.size(), 11u);
     EXPECT_EQ(sweep.scenario->sizes.back(), 1u << 30);
     EXPECT_EQ(sweep.scenario->cluster.topologyName, "single-switch");
     EXPECT_EQ(sweep.scenario->cluster.servers, 16u);
-    EXPECT_EQ(Perf({"-b", "1M", "-e", "4M", "-i", "1M"}).scenario->sizes, (std::vector<uint64_t>{1 << 20, 2 << 20, 3 << 20, 4 << 20}));
+    EXPECT_EQ(Perf({"-b", "1M", "-e", "4M", "-i", "1M"}).scenario->sizes,
+              (std::vector<uint64_t>{1 << 20, 2 << 20, 3 << 20, 4 << 20}));
     EXPECT_EQ(Perf({}).scenario->sizes, (std::vector<uint64_t>{32 << 20}));
-    EXPECT_EQ(Perf({"-b", "4", "-e", "16", "-f", "1.5"}).scenario->sizes, (std::vector<uint64_t>{4, 8, 12, 16})); // whole elements, always on
+    EXPECT_EQ(Perf({"-b", "4", "-e", "16", "-f", "1.5"}).scenario->sizes,
+              (std::vector<uint64_t>{4, 8, 12, 16})); // whole elements, always on
     EXPECT_EQ(Perf({"--op=barrier"}).scenario->sizes, (std::vector<uint64_t>{0}));
     EXPECT_EQ(Perf({"--op=all-to-all"}).scenario->op, coll::Op::kAllToAll);
     EXPECT_EQ(Perf({"--servers=4", "--gpus-per-server=8"}).scenario->ranks, 32u);
@@ -540,7 +623,8 @@ TEST(Output, FoldersAreNumberedSoThatNothingIsLost)
     EXPECT_FALSE(Parse(ParseTraffic, {"--out=never", "--offset=500"}).scenario);
     EXPECT_FALSE(fs::exists("never"));
     // Where results go is no part of the configuration.
-    EXPECT_EQ(Parse(ParseTraffic, {"--out=x"}).scenario->run.asRun, Parse(ParseTraffic, {"--out=y"}).scenario->run.asRun);
+    EXPECT_EQ(Parse(ParseTraffic, {"--out=x"}).scenario->run.asRun,
+              Parse(ParseTraffic, {"--out=y"}).scenario->run.asRun);
 }
 
 // ------------------------------------------------------------------------------------ presets
@@ -581,14 +665,18 @@ TEST(Presets, EveryOneIsValid)
 
 TEST(Presets, DefaultIsWhatDltrainDoesWithoutOptions)
 {
-    const auto preset = Parse(ParseTraining, {"--dry-run", "--scenario=" DLTRAIN_ROOT "/scenarios/presets/default.json"});
+    const auto preset =
+        Parse(ParseTraining,
+              {"--dry-run", "--scenario=" DLTRAIN_ROOT "/scenarios/presets/default.json"});
     ASSERT_TRUE(preset.scenario) << preset.errors[0].Text();
     EXPECT_EQ(preset.scenario->run.asRun, Train({}).scenario->run.asRun);
 }
 
 TEST(Presets, TheLargeClusterIsTheOneOfTheIssue)
 {
-    const auto result = Parse(ParseTraining, {"--dry-run", "--scenario=" DLTRAIN_ROOT "/scenarios/presets/bloom560m-3072.json"});
+    const auto result =
+        Parse(ParseTraining,
+              {"--dry-run", "--scenario=" DLTRAIN_ROOT "/scenarios/presets/bloom560m-3072.json"});
     ASSERT_TRUE(result.scenario) << result.errors[0].Text();
     EXPECT_EQ(result.scenario->plan.ranks, 3072u);
     EXPECT_EQ(result.scenario->cluster.servers, 384u);
@@ -597,13 +685,41 @@ TEST(Presets, TheLargeClusterIsTheOneOfTheIssue)
     EXPECT_EQ(result.scenario->zero, 2u);
 }
 
+// A law that brings no preset is marked for as a switch marks by itself, not from the first byte
+// on.
+TEST(Validate, CongestionControlWithoutPresets)
+{
+    const rdma::RegisteredCongestionControl plain{"plain", "of this test", {}};
+    const auto run = Train({"--cc=plain"});
+    ASSERT_TRUE(run.scenario);
+    EXPECT_EQ(run.scenario->fabric.ecnKmin.value, 400000u);
+    EXPECT_EQ(run.scenario->fabric.ecnKmax.value, 1600000u);
+    EXPECT_EQ(run.scenario->fabric.ecnPmax, 0.2);
+    EXPECT_FALSE(run.scenario->run.asRun["fabric"].contains("cc_preset"));
+    for (const auto& note : run.notes)
+    {
+        EXPECT_EQ(note.find("ecn-kmin"), std::string::npos) << note;
+    }
+    EXPECT_EQ(Train({"--cc=plain", "--ecn-kmin=1MB"}).scenario->fabric.ecnKmin.value, 1000000u);
+    EXPECT_EQ(TrainError({"--cc=plain", "--cc-preset=hpcc19"}),
+              "--cc-preset=hpcc19: is of dctcp, not of --cc=plain, which has no presets");
+    EXPECT_EQ(TrainError({"--cc=swift", "--cc-preset=hpcc-code"}),
+              "--cc-preset=hpcc-code: is of dcqcn dctcp hpcc timely, not of --cc=swift; allowed: "
+              "sigcomm20, csg-htsim");
+}
+
 TEST(Validate, TimeoutsAreNcclsForWhatNcclSends)
 {
-    // NCCL 2.23 and later: NCCL_IB_TIMEOUT 20, NCCL_IB_RETRY_CNT 7; drivers' default for plain traffic: 14.
+    // NCCL 2.23 and later: NCCL_IB_TIMEOUT 20, NCCL_IB_RETRY_CNT 7; drivers' default for plain
+    // traffic: 14.
     const auto training = Train({});
     ASSERT_TRUE(training.scenario);
     EXPECT_EQ(training.scenario->fabric.timeoutExponent, 20u);
-    EXPECT_EQ(training.scenario->fabric.retryCount, 7u);
+    const auto& attributes = training.scenario->run.optionAttributes;
+    EXPECT_EQ(std::count(attributes.begin(),
+                         attributes.end(),
+                         std::pair<std::string, std::string>{"ns3::RdmaNic::RetryCount", "7"}),
+              1);
     const auto collective = Perf({});
     ASSERT_TRUE(collective.scenario);
     EXPECT_EQ(collective.scenario->fabric.timeoutExponent, 20u);

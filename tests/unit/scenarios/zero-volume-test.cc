@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What a GPU sends in a step equals the formulas: training-plan.cc has the table and its sources.
+ * What a GPU sends in a step equals the formulas: communication.h has the table and its sources.
  */
 #include "scenarios/training/training-plan.h"
+#include "scenarios/training/volumes.h"
+#include "scenarios/training/zero-partition.h"
 
 #include <gtest/gtest.h>
 

@@ -46,7 +46,7 @@ ExpectSameAsRoutes(const topo::Topology& t)
 
 TEST(HopCounter, AgreesWithTheRoutes)
 {
-    ExpectSameAsRoutes(Make(Request("fat-tree", 54, 1)));   // k = 6
+    ExpectSameAsRoutes(Make(Request("fat-tree", 54, 1))); // k = 6
     ExpectSameAsRoutes(Make(Request("fat-tree", 16, 2)));
     ExpectSameAsRoutes(Make(Request("leaf-spine", 21, 1)));
     ExpectSameAsRoutes(Make(Request("single-switch", 5, 3)));
@@ -85,8 +85,9 @@ TEST(HopCounter, HostsDoNotForward)
 
 TEST(HopCounter, StopsWhenItsBudgetIsSpent)
 {
-    const auto t = Make(Request("fat-tree", 128, 1)); // k = 8: 32 edge switches, a search looks at 80 x 8 ports
-    topo::HopCounter counter(t, 700);                 // so two searches
+    const auto t = Make(
+        Request("fat-tree", 128, 1)); // k = 8: 32 edge switches, a search looks at 80 x 8 ports
+    topo::HopCounter counter(t, 700); // so two searches
     const auto last = static_cast<topo::EndpointId>(127);
     EXPECT_EQ(counter.Hops(last, 0), 6U);
     EXPECT_EQ(counter.Hops(last, 4), 6U);

@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "contrib/rdma/core/nearest-name.h"
 #include "topologies/names.h"
 
 #include <gtest/gtest.h>
@@ -13,15 +14,6 @@ TEST(Names, Counted)
     EXPECT_EQ(topo::Counted(1, "server"), "1 server");
     EXPECT_EQ(topo::Counted(0, "server"), "0 servers");
     EXPECT_EQ(topo::Counted(2, "leaf", "leaves"), "2 leaves");
-}
-
-TEST(Names, EditDistance)
-{
-    EXPECT_EQ(topo::EditDistance("", ""), 0u);
-    EXPECT_EQ(topo::EditDistance("", "abc"), 3u);
-    EXPECT_EQ(topo::EditDistance("kitten", "sitting"), 3u); // k->s, e->i, +g
-    EXPECT_EQ(topo::EditDistance("ab", "ba"), 1u);          // a swap of neighbours is one
-    EXPECT_EQ(topo::EditDistance("H100", "h100"), 0u);
 }
 
 TEST(Names, SameName)
@@ -40,20 +32,6 @@ TEST(Names, SameName)
     EXPECT_TRUE(topo::SameName("BLOOM_560m", "bloom-560m"));
     EXPECT_TRUE(topo::SameName("dgxh100", "dgx-h100"));
     EXPECT_FALSE(topo::SameName("-", "_"));
-}
-
-TEST(Names, NearestName)
-{
-    const std::vector<std::string> names = {"fat-tree", "leaf-spine", "single-switch", "graph"};
-    EXPECT_EQ(topo::NearestName("fattree", names), "fat-tree");
-    EXPECT_EQ(topo::NearestName("Leaf-Spine", names), "leaf-spine");
-    EXPECT_EQ(topo::NearestName("single", names), "single-switch") << "a beginning";
-    EXPECT_EQ(topo::NearestName("grpah", names), "graph");
-    EXPECT_EQ(topo::NearestName("torus-3d", names), "") << "nothing is near";
-    EXPECT_EQ(topo::NearestName("", names), "");
-    EXPECT_EQ(topo::NearestName("graph", {}), "");
-    EXPECT_EQ(topo::NearestName(std::string(1000000, 'x'), names), "");
-    EXPECT_EQ(topo::NearestName("x", {"k"}), "") << "not one letter of it is right";
 }
 
 TEST(Names, ForPeople)

@@ -20,7 +20,7 @@ ErrorsOf(const topo::TopologyResult& result)
     std::string text;
     for (const auto& e : result.errors)
     {
-        text += topo::ToString(e) + "\n";
+        text += e.Sentence() + "\n";
     }
     return text;
 }

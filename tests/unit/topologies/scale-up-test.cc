@@ -308,8 +308,8 @@ TEST(ScaleUpModel, SmallMessagesGoAsLLLargeOnesAsSimple)
 
 TEST(ScaleUpModel, PartsOfOneMessageTakeItsProtocol)
 {
-    // Simple from 301 B on. 8 parts of 100 B are 800 B: each takes 100 ns of the port, one after the
-    // other, and 400 on top, where LL would take 200 each: 1700 for all.
+    // Simple from 301 B on. 8 parts of 100 B are 800 B: each takes 100 ns of the port, one after
+    // the other, and 400 on top, where LL would take 200 each: 1700 for all.
     ScaleUp s = Slow();
     s.bulkLatency = rdma::Nanoseconds(400);
     for (const uint64_t parts : {1, 3, 4, 8})

@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "contrib/rdma/core/nearest-name.h"
 #include "topologies/names.h"
 #include "topologies/scale-up-model.h"
 #include "topologies/server.h"
@@ -65,7 +66,7 @@ TEST(Servers, Presets)
     EXPECT_EQ(topo::FindServer(presets, "DGX-A100"), topo::FindServer(presets, "dgx-a100"));
     EXPECT_EQ(topo::FindServer(presets, "DGX_A100"), topo::FindServer(presets, "dgx-a100"));
     EXPECT_EQ(topo::FindServer(presets, "dgx-a10"), nullptr);
-    EXPECT_EQ(topo::NearestName("dgx-a10", topo::ServerNames(presets)), "dgx-a100");
+    EXPECT_EQ(rdma::NearestName("dgx-a10", topo::ServerNames(presets)), "dgx-a100");
     ASSERT_TRUE(topo::FindServerForGpu(presets, "a100"));
     EXPECT_EQ(topo::FindServerForGpu(presets, "A100")->name, "dgx-a100")
         << "the first, not the PCIe one";
@@ -82,7 +83,7 @@ Errors(const std::string& text)
     std::string all;
     for (const auto& e : errors)
     {
-        all += topo::ToString(e) + "\n";
+        all += e.Sentence() + "\n";
     }
     return all;
 }
@@ -116,7 +117,8 @@ TEST(Servers, ReadErrors)
         Errors(
             R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1, "nic_rate": "1bps", )" +
             scaleUp + "}]}"),
-        "my.json: /servers/0/nic_rate: \"1bps\" is not a rate such as 100Gbps, 25Gb/s or 400G, 1kbps "
+        "my.json: /servers/0/nic_rate: \"1bps\" is not a rate such as 100Gbps, 25Gb/s or 400G, "
+        "1kbps "
         "to 1000Tbps\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
                         "scale_up": {"kind": "nvswich", "per_gpu": "300GB/s", "latency": "1us"}}]})"),

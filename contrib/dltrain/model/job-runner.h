@@ -1,0 +1,112 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_JOB_RUNNER_H
+#define DLTRAIN_JOB_RUNNER_H
+
+#include "rank-runner.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dltrain
+{
+
+/// Hears of a job.
+class JobListener
+{
+  public:
+    virtual ~JobListener() = default;
+    /// The first rank begins a round of this number.
+    virtual void OnRoundBegin(uint32_t number) = 0;
+    /// Of every rank, in the order they end.
+    virtual void OnCall(const results::CallRecord& call) = 0;
+    /// The last rank has ended the rounds of this number.
+    virtual void OnRoundEnd(uint32_t number, const results::StepRecord& record) = 0;
+    /// The workload's word: packets and links are counted from now on.
+    virtual void OnMeasure(int64_t now) = 0;
+    /// The workload's word: the run is over.
+    virtual void OnJobEnd() = 0;
+};
+
+/**
+ * A workload on its ranks: a RankRunner for each, the communicators of its groups, and what the
+ * ranks did, joined. Deterministic: ranks are started in order, ties are broken by the event set.
+ */
+class JobRunner : public CollectiveUser, public MessageUser, public RankListener
+{
+  public:
+    /// \param tagOf gives the number of a collective's name
+    JobRunner(workload::Workload& workload,
+              JobListener& listener,
+              const std::function<uint32_t(const std::string&)>& tagOf);
+
+    /// Call before Start. \param services must outlive this, with this as their user
+    void SetServices(const RankServices& services);
+    /// All ranks begin at the current time. \return why not, or nothing
+    std::string Start();
+
+    bool IsDone() const
+    {
+        return m_workload.IsDone();
+    }
+
+    /// \return (tasks ended, tasks in all): how far it is
+    std::pair<uint64_t, uint64_t> GetProgress() const
+    {
+        return {m_tasksDone, m_tasks};
+    }
+
+    /// \return lines that say what is not done and why
+    std::vector<std::string> DescribeUnfinished() const;
+
+    // CollectiveUser
+    void OnRankDone(uint32_t communicator, Rank position, uint64_t cookie, int64_t now) override;
+    void OnCollectiveDone(uint32_t communicator,
+                          const CollectiveRecord& record,
+                          int64_t now) override;
+
+    // MessageUser
+    void OnMessageDone(Rank rank, uint64_t cookie, int64_t now) override;
+
+  private:
+    /// Rounds of one number, not ended by all ranks.
+    struct OpenRound
+    {
+        uint32_t ranksDone = 0;
+        results::StepRecord record;
+    };
+
+    // RankListener
+    void OnCall(const results::CallRecord& call, int64_t communicated) override;
+    void OnRoundEnd(Rank rank, const workload::Round& round, int64_t now) override;
+
+    OpenRound& Open(uint32_t number);
+    void BeginNext(Rank rank, int64_t now);
+    /// \return why the rank cannot do this task, or nothing
+    std::string WhyNot(Rank rank, const training::Task& task) const;
+
+    workload::Workload& m_workload;
+    const training::TrainingPlan& m_plan;
+    JobListener& m_listener;
+    CollectiveRunner* m_collectives = nullptr;
+    MessageRunner* m_messages = nullptr;
+    std::vector<GraphTables> m_graphs;
+    std::deque<RankRunner> m_ranks;
+    std::vector<std::vector<Rank>> m_rankAt; ///< [communicator][position]
+    std::optional<CollectiveRecord> m_ended; ///< a collective of which the last rank leaves now
+    std::deque<OpenRound> m_open; ///< numbers that not all ranks have ended: m_closed and on
+    uint32_t m_closed = 0;
+    uint32_t m_begun = 0; ///< numbers that some rank has begun
+    uint64_t m_tasks;
+    uint64_t m_tasksDone = 0;
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_JOB_RUNNER_H

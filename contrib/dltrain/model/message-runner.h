@@ -1,0 +1,145 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_MESSAGE_RUNNER_H
+#define DLTRAIN_MESSAGE_RUNNER_H
+
+#include "collectives/schedule.h"
+#include "contrib/rdma/core/units.h"
+#include "event-pool.h"
+#include "transport.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace results
+{
+class CollectivePaths;
+}
+
+namespace dltrain
+{
+
+using coll::Rank;
+
+/// Hears of messages.
+class MessageUser
+{
+  public:
+    virtual ~MessageUser() = default;
+    /// A send is acknowledged, or a receive has its message. \param cookie what its start was given
+    virtual void OnMessageDone(Rank rank, uint64_t cookie, int64_t now) = 0;
+};
+
+/// Messages between two ranks that are taken in the order in which they are sent.
+struct MessageOrder
+{
+    uint32_t group = 0; ///< kind
+    Rank from = 0;
+    Rank to = 0;
+    uint16_t tag = 0; ///< at most training::kMostTag
+
+    bool operator<(const MessageOrder& other) const
+    {
+        return std::tie(group, from, to, tag) <
+               std::tie(other.group, other.from, other.to, other.tag);
+    }
+};
+
+/**
+ * Point-to-point messages of a job: the k-th receive of an order takes the k-th send.
+ *
+ * A message goes over a channel of its order, from the NIC beside the sending GPU (GPU g of a
+ * server with n NICs: g mod n, assumed). A send ends when the transport says that the message is
+ * there; it does not wait for the receive: what arrives before is kept, without a limit, as in
+ * collectives (assumed). A receive ends when its message is there.
+ */
+class MessageRunner : public TransportUser
+{
+  public:
+    /// \param stepLatency of the software, before every send \param job of what it opens
+    MessageRunner(Interconnect& interconnect,
+                  rdma::Duration stepLatency,
+                  MessageUser& user,
+                  uint32_t job = 0);
+
+    /// Note what receives end after. \param paths must outlive this
+    void SetPaths(results::CollectivePaths* paths)
+    {
+        m_paths = paths;
+    }
+
+    /// \param name tag of the message for observers (results::MessageId)
+    void Send(const MessageOrder& order,
+              uint64_t bytes,
+              uint32_t name,
+              uint64_t cookie,
+              int64_t now);
+    void Receive(const MessageOrder& order, uint64_t cookie, int64_t now);
+
+    /// \return bytes posted so far
+    uint64_t GetBytes() const
+    {
+        return m_bytes;
+    }
+
+    /// \return a line for each order of which a rank waits for a message
+    std::vector<std::string> DescribeUnfinished() const;
+
+    // TransportUser
+    void OnDelivered(const Delivery& delivery, int64_t now) override;
+    void OnSent(uint32_t channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
+
+  private:
+    /// An order, and the channel it goes over.
+    struct Line
+    {
+        MessageOrder order;
+        // Of the sending rank.
+        Transport* transport = nullptr; ///< null: it has sent nothing yet
+        uint32_t channel = 0;
+        std::deque<uint64_t> sending;   ///< cookies of sends that are not acknowledged
+        std::deque<uint32_t> causes;    ///< paths of the posts of messages under way, held
+        std::deque<uint32_t> delivered; ///< paths of those that are there, not acknowledged; held
+        std::string failed;             ///< the channel of a send that failed, in words
+        // Of the receiving rank.
+        std::deque<uint32_t> arrived;   ///< paths of messages that nobody has asked for, held
+        std::deque<uint64_t> receiving; ///< cookies of receives that wait
+    };
+
+    /// What is to happen: a send whose software latency is over, or the end of a receive.
+    struct EventPayload
+    {
+        bool send;
+        uint32_t line;
+        uint32_t name;
+        uint32_t path; ///< held
+        uint64_t bytes;
+        uint64_t cookie;
+    };
+
+    friend class EventPool<MessageRunner, EventPayload>;
+    void OnEvent(const EventPayload& e, int64_t now);
+    uint32_t GetLine(const MessageOrder& order);
+    void Post(const EventPayload& send);
+    /// \param path on which the task ends, held; given back
+    void End(Rank rank, uint64_t cookie, uint32_t path, int64_t now);
+
+    Interconnect& m_interconnect;
+    rdma::Duration m_stepLatency;
+    MessageUser& m_user;
+    uint32_t m_job;
+    results::CollectivePaths* m_paths = nullptr;
+    std::deque<Line> m_lines; ///< the transports' cookies are indices
+    std::map<MessageOrder, uint32_t> m_lineOf;
+    uint64_t m_bytes = 0;
+    EventPool<MessageRunner, EventPayload> m_events;
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_MESSAGE_RUNNER_H

@@ -1,0 +1,215 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rank-runner.h"
+
+#include "results/message-id.h"
+
+#include "ns3/assert.h"
+
+#include <algorithm>
+
+namespace dltrain
+{
+
+using training::Task;
+using training::TaskId;
+using training::TaskKind;
+
+namespace
+{
+
+bool
+Computes(const Task& task)
+{
+    return task.kind == TaskKind::kCompute || task.kind == TaskKind::kMemory;
+}
+
+} // namespace
+
+GraphTables::GraphTables(const training::StepGraph& what,
+                         const std::function<uint32_t(const std::string&)>& tagOf)
+    : graph(&what),
+      dependencies(what.tasks.size()),
+      after(what.tasks.size()),
+      streams(what.streams.size()),
+      tags(what.tasks.size())
+{
+    for (TaskId id = 0; id < what.tasks.size(); ++id)
+    {
+        const Task& task = what.tasks[id];
+        dependencies[id] = static_cast<uint16_t>(task.after.size());
+        for (const TaskId before : task.after)
+        {
+            after[before].push_back(id);
+        }
+        streams[task.stream].push_back(id);
+        const bool named = task.kind == TaskKind::kCollective || task.kind == TaskKind::kSend;
+        tags[id] = named ? tagOf(task.name) : 0;
+    }
+}
+
+RankRunner::RankRunner(Rank rank,
+                       double slowness,
+                       std::vector<Seat> seats,
+                       RankServices services,
+                       RankListener& listener)
+    : m_rank(rank),
+      m_slowness(slowness),
+      m_seats(std::move(seats)),
+      m_services(services),
+      m_listener(listener),
+      m_events(this)
+{
+}
+
+void
+RankRunner::Begin(const workload::Round& round, const GraphTables& tables, int64_t now)
+{
+    NS_ASSERT_MSG(m_left == 0, "rank " << m_rank << " is in round " << m_round.number);
+    m_round = round;
+    m_tables = &tables;
+    m_waiting = tables.dependencies;
+    m_left = static_cast<uint32_t>(tables.graph->tasks.size());
+    m_streams.assign(tables.streams.size(), Stream());
+    // A round without tasks never ends from within its beginning: such rounds would nest.
+    if (m_left == 0 || round.earliest.ps > now)
+    {
+        m_events.Schedule(std::max(now, round.earliest.ps),
+                          m_services.collectives.ContextOf(m_rank),
+                          BEGINNING);
+        return;
+    }
+    GoOn(now);
+}
+
+void
+RankRunner::GoOn(int64_t now)
+{
+    if (m_left == 0)
+    {
+        m_listener.OnRoundEnd(m_rank, m_round, now);
+        return;
+    }
+    for (uint32_t s = 0; s < m_streams.size(); ++s)
+    {
+        TryStart(s, now);
+    }
+}
+
+void
+RankRunner::TryStart(uint32_t s, int64_t now)
+{
+    Stream& stream = m_streams[s];
+    const auto& order = m_tables->streams[s];
+    if (stream.busy || stream.next == order.size() || m_waiting[order[stream.next]] > 0)
+    {
+        return;
+    }
+    const TaskId id = order[stream.next++];
+    const Task& task = m_tables->graph->tasks[id];
+    stream.busy = true;
+    stream.since = now;
+    if (Computes(task))
+    {
+        Compute(id, now);
+        return;
+    }
+    if (m_communicating++ == 0)
+    {
+        m_communicatingSince = now;
+    }
+    Communicate(id, now);
+}
+
+void
+RankRunner::Compute(TaskId id, int64_t now)
+{
+    const int64_t duration = m_tables->graph->tasks[id].duration.ps;
+    const int64_t slowed =
+        m_slowness == 1 ? duration
+                        : static_cast<int64_t>(static_cast<double>(duration) * m_slowness + 0.5);
+    m_events.Schedule(now + slowed, m_services.collectives.ContextOf(m_rank), id);
+}
+
+void
+RankRunner::Communicate(TaskId id, int64_t now)
+{
+    const Task& task = m_tables->graph->tasks[id];
+    const uint32_t tag = m_tables->tags[id] | (m_round.measured ? 0 : results::MessageId::WARMUP);
+    switch (task.kind)
+    {
+    case TaskKind::kSend:
+        m_services.messages.Send(OrderOf(task), task.bytes, tag, id, now);
+        return;
+    case TaskKind::kRecv:
+        m_services.messages.Receive(OrderOf(task), id, now);
+        return;
+    default:
+        m_services.collectives.Start(m_seats[task.group].communicator,
+                                     m_seats[task.group].position,
+                                     task.op,
+                                     task.bytes,
+                                     0,
+                                     tag,
+                                     id,
+                                     now);
+    }
+}
+
+MessageOrder
+RankRunner::OrderOf(const Task& task) const
+{
+    const Seat& seat = m_seats[task.group];
+    const Rank peer = (*seat.group)[seat.position + static_cast<Rank>(task.peerOffset)];
+    return task.kind == TaskKind::kSend ? MessageOrder{task.group, m_rank, peer, task.tag}
+                                        : MessageOrder{task.group, peer, m_rank, task.tag};
+}
+
+void
+RankRunner::OnEvent(TaskId task, int64_t now)
+{
+    if (task == BEGINNING)
+    {
+        GoOn(now);
+        return;
+    }
+    EndTask(task, now);
+}
+
+void
+RankRunner::EndTask(TaskId id, int64_t now)
+{
+    const Task& task = m_tables->graph->tasks[id];
+    Stream& stream = m_streams[task.stream];
+    stream.busy = false;
+    const bool idle = !Computes(task) && --m_communicating == 0;
+    m_listener.OnCall({stream.since, now, m_rank, &task, m_tables->graph, m_round.number},
+                      idle ? now - m_communicatingSince : 0);
+    for (const TaskId next : m_tables->after[id])
+    {
+        --m_waiting[next];
+    }
+    --m_left;
+    GoOn(now);
+}
+
+std::vector<std::string>
+RankRunner::DescribeUnfinished() const
+{
+    std::vector<std::string> lines;
+    for (uint32_t s = 0; s < m_streams.size(); ++s)
+    {
+        if (m_streams[s].busy)
+        {
+            const training::StepGraph& graph = *m_tables->graph;
+            const Task& task = graph.tasks[m_tables->streams[s][m_streams[s].next - 1]];
+            lines.push_back("rank " + std::to_string(m_rank) + ", step " +
+                            std::to_string(m_round.number) + ", stream " + graph.streams[s] +
+                            ": in \"" + task.name + "\"");
+        }
+    }
+    return lines;
+}
+
+} // namespace dltrain

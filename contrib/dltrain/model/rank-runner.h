@@ -1,0 +1,133 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_RANK_RUNNER_H
+#define DLTRAIN_RANK_RUNNER_H
+
+#include "collective-runner.h"
+#include "event-pool.h"
+#include "message-runner.h"
+#include "results/records.h"
+#include "scenarios/workload/workload.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dltrain
+{
+
+/// A step graph as ranks walk it: read by all that play the role, written by none.
+struct GraphTables
+{
+    /// \param tagOf gives the number of a name
+    GraphTables(const training::StepGraph& graph,
+                const std::function<uint32_t(const std::string&)>& tagOf);
+
+    const training::StepGraph* graph;
+    std::vector<uint16_t> dependencies;                 ///< per task
+    std::vector<std::vector<training::TaskId>> after;   ///< per task: those that wait for it
+    std::vector<std::vector<training::TaskId>> streams; ///< tasks of each stream in order
+    std::vector<uint32_t> tags; ///< per task: of collectives and sends; of others 0
+};
+
+/// A rank's place in a group.
+struct Seat
+{
+    uint32_t communicator = UINT32_MAX; ///< none: the rank is in no group of this kind
+    Rank position = 0;
+    const std::vector<Rank>* group = nullptr;
+};
+
+/// What carries out a rank's communication; of the whole job.
+struct RankServices
+{
+    CollectiveRunner& collectives;
+    MessageRunner& messages;
+};
+
+/// Hears of ranks.
+class RankListener
+{
+  public:
+    virtual ~RankListener() = default;
+    /// A task has ended. \param communicated ps for which the rank's communication streams were
+    /// busy, if they are idle since; else 0
+    virtual void OnCall(const results::CallRecord& call, int64_t communicated) = 0;
+    /// The last task of a round has.
+    virtual void OnRoundEnd(Rank rank, const workload::Round& round, int64_t now) = 0;
+};
+
+/**
+ * One rank: a compute stream, named communication streams, and the round it is in. It touches
+ * nothing of other ranks; what it did, it tells its listener.
+ */
+class RankRunner
+{
+  public:
+    /// \param slowness computing takes so many times as long
+    /// \param seats by group kind
+    RankRunner(Rank rank,
+               double slowness,
+               std::vector<Seat> seats,
+               RankServices services,
+               RankListener& listener);
+
+    /// \pre the rank is in no round
+    void Begin(const workload::Round& round, const GraphTables& tables, int64_t now);
+    /// A communication has ended.
+    void EndTask(training::TaskId task, int64_t now);
+
+    /// \return that it is in, or the last
+    const workload::Round& GetRound() const
+    {
+        return m_round;
+    }
+
+    const Seat& GetSeat(uint32_t groupKind) const
+    {
+        return m_seats[groupKind];
+    }
+
+    /// \return a line for each task that is under way
+    std::vector<std::string> DescribeUnfinished() const;
+
+  private:
+    struct Stream
+    {
+        uint32_t next = 0; ///< index into GraphTables::streams
+        bool busy = false;
+        int64_t since = 0; ///< of the running call
+    };
+
+    /// The event of a round's beginning.
+    static constexpr training::TaskId BEGINNING = UINT32_MAX;
+
+    friend class EventPool<RankRunner, training::TaskId>;
+    void OnEvent(training::TaskId task, int64_t now);
+    /// The next task of each stream that can, or the round's end.
+    void GoOn(int64_t now);
+    void TryStart(uint32_t stream, int64_t now);
+    void Compute(training::TaskId id, int64_t now);
+    void Communicate(training::TaskId id, int64_t now);
+    MessageOrder OrderOf(const training::Task& task) const;
+
+    Rank m_rank;
+    double m_slowness;
+    std::vector<Seat> m_seats;
+    RankServices m_services;
+    RankListener& m_listener;
+    const GraphTables* m_tables = nullptr; ///< of the round
+    workload::Round m_round;
+    std::vector<uint16_t> m_waiting; ///< per task: how many it waits for
+    std::vector<Stream> m_streams;
+    uint32_t m_left = 0;          ///< tasks of this round
+    uint32_t m_communicating = 0; ///< communication streams busy
+    int64_t m_communicatingSince = 0;
+    EventPool<RankRunner, training::TaskId> m_events;
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_RANK_RUNNER_H

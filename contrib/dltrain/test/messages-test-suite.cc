@@ -1,0 +1,562 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Point-to-point messages of step graphs, run by the ranks of a job.
+ *
+ * The bed is a star at 8 Gb/s, so a byte is a nanosecond. A message of 1,000 B is one packet of
+ * 1,102 B on the wire (82, an RETH of 16 and an immediate of 4 more), W = 1,102 ns a link. Alone it
+ * takes 2 W + P: two cables of 2 us and the switch's pipeline of 500 ns make P = 4,500 ns. Its
+ * acknowledgement is 86 B on the wire, A = 86 ns a link, so a send ends 2 A + P after its message
+ * has arrived. Inside a server a message takes 600 ns and 0.1 ns a byte.
+ */
+#include "results/critical-path.h"
+#include "scenarios/workload/repeated-steps.h"
+
+#include "ns3/job-runner.h"
+#include "ns3/rdma-fabric-helper.h"
+#include "ns3/simulator.h"
+#include "ns3/test.h"
+#include "ns3/trace-collector.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace ns3;
+using namespace dltrain;
+using training::StepGraph;
+using training::Task;
+using training::TaskId;
+using training::TaskKind;
+using training::TrainingPlan;
+
+namespace
+{
+
+constexpr int64_t NS = 1000;
+constexpr int64_t US = 1000 * NS;
+constexpr int64_t W = 1102 * NS;
+constexpr int64_t A = 86 * NS;
+constexpr int64_t CABLE = 2 * US;
+constexpr int64_t P = 2 * CABLE + 500 * NS;
+constexpr uint64_t GBPS = 1000000000;
+
+Task
+Compute(const std::string& name, int64_t ps, std::vector<TaskId> after = {})
+{
+    Task task;
+    task.name = name;
+    task.duration = rdma::Duration(ps);
+    task.after = std::move(after);
+    return task;
+}
+
+/// \param to how many positions further on in the group
+Task
+Message(TaskKind kind,
+        const std::string& name,
+        uint64_t bytes,
+        int32_t to,
+        std::vector<TaskId> after = {},
+        uint16_t tag = 0,
+        uint8_t stream = 1)
+{
+    Task task;
+    task.kind = kind;
+    task.name = name;
+    task.bytes = bytes;
+    task.peerOffset = to;
+    task.after = std::move(after);
+    task.tag = tag;
+    task.stream = stream;
+    return task;
+}
+
+/// One graph a rank, all ranks in one group.
+TrainingPlan
+Plan(const std::vector<std::vector<Task>>& tasks)
+{
+    TrainingPlan plan;
+    plan.ranks = static_cast<uint32_t>(tasks.size());
+    std::vector<Rank> all(plan.ranks);
+    std::iota(all.begin(), all.end(), 0);
+    plan.groupKinds.push_back({"pipeline", {all}});
+    for (uint32_t rank = 0; rank < plan.ranks; ++rank)
+    {
+        StepGraph graph;
+        graph.streams = {"compute", "sends", "receives"};
+        graph.tasks = tasks[rank];
+        plan.roles.push_back(graph);
+        plan.roleOf.push_back(rank);
+    }
+    return plan;
+}
+
+/// A job on servers around one switch.
+class Bed : public JobListener
+{
+  public:
+    Bed(const TrainingPlan& plan,
+        uint32_t gpus,
+        uint32_t steps = 1,
+        bool infiniBand = false,
+        rdma::Duration stepLatency = {})
+        : m_workload(plan, 0, steps)
+    {
+        topo::Topology& topology = m_cluster.topology;
+        std::vector<RdmaNodeSpec> nodes;
+        std::vector<RdmaLinkSpec> links;
+        const uint32_t servers = (plan.ranks + gpus - 1) / gpus;
+        for (uint32_t s = 0; s < servers; ++s)
+        {
+            topology.AddHost("h" + std::to_string(s));
+            nodes.push_back({"h" + std::to_string(s), false});
+            m_cluster.hostOfServer.push_back(s);
+        }
+        topology.AddSwitch("s", 1);
+        nodes.push_back({"s", true});
+        for (uint32_t s = 0; s < servers; ++s)
+        {
+            topology.Connect(s, servers, rdma::BitRate(8 * GBPS), rdma::Duration(CABLE));
+            links.push_back({s, servers, 8 * GBPS, CABLE, 0});
+        }
+        m_cluster.servers = servers;
+        m_cluster.server.gpus = gpus;
+        m_cluster.server.nics = 1;
+        m_cluster.server.scaleUp.perGpu = rdma::BitRate(80 * GBPS);
+        m_cluster.server.scaleUp.latency = rdma::Duration(600 * NS);
+        RdmaFabricHelper helper;
+        if (infiniBand)
+        {
+            helper.SetInfiniBand(IbFabricConfig());
+        }
+        fabric = helper.Build(nodes, links, m_error);
+        NS_ABORT_MSG_IF(!fabric, m_error);
+        TraceCollector::Options collect;
+        collect.attribution = true;
+        collector = std::make_unique<TraceCollector>(*fabric, collect);
+        critical = std::make_unique<results::CriticalPath>(
+            plan,
+            collector->GetPortNames(),
+            collector->GetTags(),
+            fabric->GetLinkLayer().GetWords(),
+            [this] { return collector->GetMessageParts(); });
+        interconnect = std::make_unique<Interconnect>(m_cluster, "packet", *fabric, *collector);
+        job = std::make_unique<JobRunner>(m_workload, *this, [this](const std::string& name) {
+            return collector->Tag(name);
+        });
+        scenario::CollectiveOptions options;
+        options.stepLatency = stepLatency;
+        collectives =
+            std::make_unique<CollectiveRunner>(m_cluster, options, *interconnect, job.get());
+        messages = std::make_unique<MessageRunner>(*interconnect, stepLatency, *job);
+        collectives->SetPaths(&critical->GetPaths());
+        messages->SetPaths(&critical->GetPaths());
+        job->SetServices({*collectives, *messages});
+    }
+
+    ~Bed() override
+    {
+        messages.reset();
+        collectives.reset();
+        job.reset();
+        interconnect.reset();
+        collector.reset();
+        fabric.reset();
+        Simulator::Destroy();
+    }
+
+    /// \return why not, or nothing
+    std::string Run()
+    {
+        const std::string why = job->Start();
+        if (why.empty())
+        {
+            Simulator::Run();
+        }
+        return why;
+    }
+
+    void OnRoundBegin(uint32_t) override
+    {
+    }
+
+    void OnCall(const results::CallRecord& call) override
+    {
+        critical->OnCall(call);
+        calls[{call.step, call.task->name}] = {call.start, call.end};
+    }
+
+    void OnRoundEnd(uint32_t number, const results::StepRecord& record) override
+    {
+        critical->OnStep(number, end);
+        end = record.end;
+        communicationPs = record.communicationPs;
+    }
+
+    void OnMeasure(int64_t) override
+    {
+    }
+
+    void OnJobEnd() override
+    {
+        over = true;
+    }
+
+    int64_t StartOf(const std::string& name, uint32_t step = 0) const
+    {
+        return calls.at({step, name}).first;
+    }
+
+    int64_t EndOf(const std::string& name, uint32_t step = 0) const
+    {
+        return calls.at({step, name}).second;
+    }
+
+    std::unique_ptr<RdmaFabric> fabric;
+    std::unique_ptr<TraceCollector> collector;
+    std::unique_ptr<results::CriticalPath> critical;
+    std::unique_ptr<Interconnect> interconnect;
+    std::unique_ptr<JobRunner> job;
+    std::unique_ptr<CollectiveRunner> collectives;
+    std::unique_ptr<MessageRunner> messages;
+    std::map<std::pair<uint32_t, std::string>, std::pair<int64_t, int64_t>> calls;
+    int64_t end{0};
+    double communicationPs{0};
+    bool over{false};
+
+  private:
+    scenario::ClusterSpec m_cluster;
+    workload::RepeatedSteps m_workload;
+    std::string m_error;
+};
+
+constexpr TaskKind SEND = TaskKind::kSend;
+constexpr TaskKind RECV = TaskKind::kRecv;
+
+class MessagesTestCase : public TestCase
+{
+  public:
+    MessagesTestCase()
+        : TestCase("when sends and receives end, between servers and inside")
+    {
+    }
+
+  private:
+    void Between()
+    {
+        // Rank 0 computes for 5 us and sends; rank 1 has waited for that from the beginning.
+        const TrainingPlan plan =
+            Plan({{Compute("forward 0", 5 * US), Message(SEND, "send 0", 1000, 1, {0})},
+                  {Message(RECV, "receive 1", 1000, -1), Compute("forward 1", 3 * US, {0})}});
+        Bed bed(plan, 1);
+        NS_TEST_ASSERT_MSG_EQ(bed.Run(), "", "it can be run");
+        NS_TEST_EXPECT_MSG_EQ(bed.over, true, "it has ended");
+        const int64_t arrival = 5 * US + 2 * W + P;
+        NS_TEST_EXPECT_MSG_EQ(bed.StartOf("receive 1"), 0, "it waits from the beginning");
+        NS_TEST_EXPECT_MSG_EQ(bed.EndOf("receive 1"), arrival, "as the last byte is there");
+        NS_TEST_EXPECT_MSG_EQ(bed.EndOf("send 0"), arrival + 2 * A + P, "as its ACK is there");
+        NS_TEST_EXPECT_MSG_EQ(bed.EndOf("forward 1"), arrival + 3 * US, "what waits for it");
+        // A rank's communication streams are busy from a task's start to its end.
+        NS_TEST_EXPECT_MSG_EQ(bed.communicationPs,
+                              static_cast<double>(2 * W + P + 2 * A + P + arrival) / 2,
+                              "mean over the ranks");
+        // The path goes back from what rank 1 computes over the message to what rank 0 did: the
+        // ACK, which comes later, ends the step, and is behind the same message.
+        const auto path = bed.critical->ToJson();
+        NS_TEST_ASSERT_MSG_EQ(path["path"].size(), 2, "two calls");
+        NS_TEST_EXPECT_MSG_EQ(path["path"][0]["call"].get<std::string>(), "forward 0", "first");
+        NS_TEST_EXPECT_MSG_EQ(path["path"][1]["call"].get<std::string>(), "send 0", "then");
+    }
+
+    void PathOfAReceive()
+    {
+        // As before, but rank 1 computes until long after the ACK has come back.
+        const TrainingPlan plan =
+            Plan({{Compute("forward 0", 5 * US), Message(SEND, "send 0", 1000, 1, {0})},
+                  {Message(RECV, "receive 1", 1000, -1), Compute("forward 1", 300 * US, {0})}});
+        Bed bed(plan, 1);
+        NS_TEST_ASSERT_MSG_EQ(bed.Run(), "", "it can be run");
+        const auto path = bed.critical->ToJson();
+        NS_TEST_ASSERT_MSG_EQ(path["path"].size(), 3, "three calls");
+        const std::vector<std::pair<std::string, uint32_t>> calls = {{"forward 0", 0},
+                                                                     {"receive 1", 0},
+                                                                     {"forward 1", 1}};
+        for (std::size_t i = 0; i < calls.size(); ++i)
+        {
+            NS_TEST_EXPECT_MSG_EQ(path["path"][i]["call"].get<std::string>(),
+                                  calls[i].first,
+                                  "call " << i);
+            NS_TEST_EXPECT_MSG_EQ(path["path"][i]["rank"].get<uint32_t>(),
+                                  calls[i].second,
+                                  "of whom: " << calls[i].first);
+        }
+        // Rank 1 waited 5 us for rank 0 to send; then serialization on two links, two cables and a
+        // pipeline.
+        const auto& message = path["path"][1];
+        NS_TEST_EXPECT_MSG_EQ(message["start_us"].get<double>(), 5, "from its post");
+        NS_TEST_EXPECT_MSG_EQ(message["waited_us"].get<double>(), 5, "waited for it");
+        NS_TEST_EXPECT_MSG_EQ(message["messages"].get<uint32_t>(), 1, "one message");
+        NS_TEST_EXPECT_MSG_EQ_TOL(message["parts_us"]["serialization"].get<double>(),
+                                  2.204,
+                                  1e-9,
+                                  "2 W");
+        NS_TEST_EXPECT_MSG_EQ_TOL(path["total_us"].get<double>(),
+                                  5 + 2.204 + 4.5 + 300,
+                                  1e-9,
+                                  "without a gap");
+        NS_TEST_EXPECT_MSG_EQ(bed.critical->GetPaths().GetSize(), 0, "no path is still held");
+    }
+
+    void Inside()
+    {
+        const TrainingPlan plan = Plan({{Message(SEND, "send", 1000, 1)},
+                                        {Message(RECV, "receive", 1000, -1)},
+                                        {Message(RECV, "receive from 3", 1000, 1)},
+                                        {Message(SEND, "send to 2", 1000, -1)}});
+        Bed bed(plan, 4);
+        NS_TEST_ASSERT_MSG_EQ(bed.Run(), "", "it can be run");
+        for (const char* call : {"send", "receive", "receive from 3", "send to 2"})
+        {
+            NS_TEST_EXPECT_MSG_EQ(bed.EndOf(call), 600 * NS + 100 * NS, call);
+        }
+    }
+
+    void Early()
+    {
+        // The message is there long before rank 1 asks for it: the receive takes no time, and the
+        // send did not wait.
+        const TrainingPlan plan =
+            Plan({{Message(SEND, "send", 1000, 1)},
+                  {Compute("busy", 100 * US), Message(RECV, "receive", 1000, -1, {0})}});
+        Bed bed(plan, 1);
+        NS_TEST_ASSERT_MSG_EQ(bed.Run(), "", "it can be run");
+        NS_TEST_EXPECT_MSG_EQ(bed.EndOf("send"), 2 * W + P + 2 * A + P, "eager");
+        NS_TEST_EXPECT_MSG_EQ(bed.StartOf("receive"), 100 * US, "asked for");
+        NS_TEST_EXPECT_MSG_EQ(bed.EndOf("receive"), 100 * US, "there");
+        const auto path = bed.critical->ToJson();
+        NS_TEST_ASSERT_MSG_EQ(path["path"].size(), 2, "nobody waited for rank 0");
+        NS_TEST_EXPECT_MSG_EQ(path["path"][0]["call"].get<std::string>(), "busy", "first");
+    }
+
+    void Software()
+    {
+        // 700 ns of software before a send.
+        const TrainingPlan plan =
+            Plan({{Message(SEND, "send", 1000, 1)}, {Message(RECV, "receive", 1000, -1)}});
+        Bed bed(plan, 1, 1, false, rdma::Duration(700 * NS));
+        NS_TEST_ASSERT_MSG_EQ(bed.Run(), "", "it can be run");
+        NS_TEST_EXPECT_MSG_EQ(bed.EndOf("receive"), 700 * NS + 2 * W + P, "later by that");
+    }
+
+    void OrderAndTags()
+    {
+        // Three messages of tag 0 are taken in the order they are sent, whatever their sizes. Of
+        // tags 1 and 2 the receiver wants the second first: it comes later, and the first is
+        // there then.
+        const TrainingPlan plan = Plan({{Message(SEND, "send a", 3000, 1),
+                                         Message(SEND, "send b", 0, 1),
+                                         Message(SEND, "send c", 1000, 1),
+                                         Message(SEND, "send d", 1000, 1, {}, 1),
+                                         Message(SEND, "send e", 1000, 1, {}, 2)},
+                                        {Message(RECV, "receive a", 3000, -1),
+                                         Message(RECV, "receive b", 0, -1),
+                                         Message(RECV, "receive c", 1000, -1),
+                                         Message(RECV, "receive e", 1000, -1, {}, 2),
+                                         Message(RECV, "receive d", 1000, -1, {}, 1)}});
+        Bed bed(plan, 1, 3);
+        NS_TEST_ASSERT_MSG_EQ(bed.Run(), "", "it can be run");
+        NS_TEST_EXPECT_MSG_EQ(bed.over, true, "all steps");
+        for (uint32_t step = 0; step < 3; ++step)
+        {
+            NS_TEST_EXPECT_MSG_LT(bed.EndOf("receive a", step), bed.EndOf("receive b", step), "");
+            NS_TEST_EXPECT_MSG_LT(bed.EndOf("receive b", step), bed.EndOf("receive c", step), "");
+            NS_TEST_EXPECT_MSG_LT(bed.EndOf("receive c", step), bed.EndOf("receive e", step), "");
+            NS_TEST_EXPECT_MSG_EQ(bed.EndOf("receive d", step), bed.EndOf("receive e", step), "");
+            for (const char* name : {"a", "b", "c", "d", "e"})
+            {
+                NS_TEST_EXPECT_MSG_GT(bed.EndOf(std::string("receive ") + name, step),
+                                      bed.StartOf(std::string("send ") + name, step),
+                                      "not before it is sent: " << name);
+            }
+        }
+        NS_TEST_EXPECT_MSG_EQ(bed.job->GetProgress().first, 30, "ten tasks, three steps");
+    }
+
+    void Pipeline()
+    {
+        // Forward through four stages in m micro-batches of t = 20 us. A stage sends while it
+        // computes the next; a message takes c = 2 W + P = 6.7 us. So the last stage begins after
+        // 3 (t + c) and is then never idle: it ends at 3 (t + c) + m t, and its time but m t is
+        // the bubble.
+        constexpr uint32_t STAGES = 4;
+        constexpr uint32_t MICRO_BATCHES = 5;
+        constexpr int64_t T = 20 * US;
+        std::vector<std::vector<Task>> tasks(STAGES);
+        for (uint32_t stage = 0; stage < STAGES; ++stage)
+        {
+            for (uint32_t m = 0; m < MICRO_BATCHES; ++m)
+            {
+                const std::string of = std::to_string(stage) + " micro-batch " + std::to_string(m);
+                std::vector<TaskId> after;
+                if (stage > 0)
+                {
+                    tasks[stage].push_back(Message(RECV, "receive " + of, 1000, -1, {}, 0, 2));
+                    after = {static_cast<TaskId>(tasks[stage].size() - 1)};
+                }
+                tasks[stage].push_back(Compute("forward " + of, T, after));
+                if (stage + 1 < STAGES)
+                {
+                    const auto computed = static_cast<TaskId>(tasks[stage].size() - 1);
+                    tasks[stage].push_back(Message(SEND, "send " + of, 1000, 1, {computed}));
+                }
+            }
+        }
+        for (const uint32_t gpus : {1U, 2U})
+        {
+            Bed bed(Plan(tasks), gpus);
+            NS_TEST_ASSERT_MSG_EQ(bed.Run(), "", "it can be run");
+            const int64_t hop = 2 * W + P;
+            const int64_t inside = 700 * NS;
+            const int64_t hops = gpus == 1 ? 3 * hop : hop + 2 * inside;
+            NS_TEST_EXPECT_MSG_EQ(bed.EndOf("forward 3 micro-batch 4"),
+                                  3 * T + hops + MICRO_BATCHES * T,
+                                  "the last stage, " << gpus << " GPUs a server");
+            NS_TEST_EXPECT_MSG_EQ(bed.end,
+                                  bed.EndOf("forward 3 micro-batch 4"),
+                                  "nothing ends behind it");
+        }
+    }
+
+    void Sizes()
+    {
+        // Of two servers and of one. 2^31 + 1 B are two requests on an RDMA network and one
+        // message; of InfiniBand that would take minutes, and is the same code.
+        for (const auto& [gpus, infiniBand] :
+             {std::pair{1U, false}, std::pair{1U, true}, std::pair{2U, false}})
+        {
+            for (const uint64_t bytes : {uint64_t(0),
+                                         uint64_t(1),
+                                         uint64_t(4096),
+                                         uint64_t(4097),
+                                         (uint64_t(1) << 31) + 1})
+            {
+                if (infiniBand && bytes > 1ULL << 31)
+                {
+                    continue;
+                }
+                Bed bed(Plan({{Message(SEND, "send", bytes, 1)},
+                              {Message(RECV, "receive", bytes, -1)}}),
+                        gpus,
+                        1,
+                        infiniBand);
+                NS_TEST_ASSERT_MSG_EQ(bed.Run(), "", bytes << " B");
+                NS_TEST_EXPECT_MSG_EQ(bed.over, true, bytes << " B");
+                NS_TEST_EXPECT_MSG_EQ(bed.messages->GetBytes(), bytes, "posted");
+                // 1 ns a byte between servers and 0.1 ns inside, and no faster.
+                const auto least = static_cast<int64_t>(bytes) * (gpus == 1 ? NS : NS / 10);
+                NS_TEST_EXPECT_MSG_GT(bed.EndOf("receive"), least, bytes << " B");
+                NS_TEST_EXPECT_MSG_EQ((bed.EndOf("receive") < bed.EndOf("send")),
+                                      (gpus == 1),
+                                      bytes << " B: acknowledged later between servers only");
+            }
+        }
+    }
+
+    void DoRun() override
+    {
+        Between();
+        PathOfAReceive();
+        Inside();
+        Early();
+        Software();
+        OrderAndTags();
+        Pipeline();
+        Sizes();
+    }
+};
+
+class UnmatchedMessagesTestCase : public TestCase
+{
+  public:
+    UnmatchedMessagesTestCase()
+        : TestCase("messages that nobody sends or that do not fit: who and what, in words")
+    {
+    }
+
+  private:
+    std::string Unfinished(const TrainingPlan& plan)
+    {
+        Bed bed(plan, 1);
+        NS_TEST_EXPECT_MSG_EQ(bed.Run(), "", "it can be begun");
+        NS_TEST_EXPECT_MSG_EQ(bed.over, false, "it does not end");
+        NS_TEST_EXPECT_MSG_EQ(bed.job->IsDone(), false, "it is not done");
+        std::string text;
+        for (const std::string& line : bed.job->DescribeUnfinished())
+        {
+            text += line + "\n";
+        }
+        return text;
+    }
+
+    void Refused(const TrainingPlan& plan, const std::vector<std::string>& words)
+    {
+        Bed bed(plan, 1);
+        const std::string why = bed.Run();
+        for (const std::string& word : words)
+        {
+            NS_TEST_EXPECT_MSG_NE(why.find(word), std::string::npos, word << " in: " << why);
+        }
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(Unfinished(Plan({{Compute("forward", 1 * US)},
+                                               {Message(RECV, "receive activations", 1000, -1)}})),
+                              "rank 1, step 0, stream sends: in \"receive activations\"\n"
+                              "rank 1 waits for 1 message of rank 0, which has sent it none\n",
+                              "nobody sends");
+        NS_TEST_EXPECT_MSG_EQ(
+            Unfinished(Plan({{Message(SEND, "send", 1000, 1, {}, 4)},
+                             {Message(RECV, "receive b", 1000, -1, {}, 4),
+                              Message(RECV, "receive a", 10, -1, {}, 5)}})),
+            "rank 1, step 0, stream sends: in \"receive a\"\n"
+            "rank 1 waits for 1 message with tag 5 of rank 0, which has sent it none\n",
+            "another tag");
+        // Each waits for the other before it sends.
+        const std::string circle =
+            Unfinished(Plan({{Message(RECV, "receive 0", 8, 1), Message(SEND, "send 0", 8, 1)},
+                             {Message(RECV, "receive 1", 8, -1), Message(SEND, "send 1", 8, -1)}}));
+        for (const char* line : {"rank 0 waits for 1 message of rank 1, which has sent it none",
+                                 "rank 1 waits for 1 message of rank 0, which has sent it none"})
+        {
+            NS_TEST_EXPECT_MSG_NE(circle.find(line), std::string::npos, line);
+        }
+        Refused(Plan({{Message(SEND, "send x", 1000, 1)}, {Message(RECV, "receive y", 1001, -1)}}),
+                {"\"send x\" of rank 0", "1000", "\"receive y\" of rank 1", "1001"});
+        Refused(Plan({{Message(SEND, "send x", 1, 2)}, {Compute("c", 1)}}),
+                {"\"send x\" of rank 0", "2 away", "\"pipeline\""});
+        Refused(Plan({{Message(SEND, "send x", 1, 1), Message(SEND, "send y", 1, 1, {}, 0, 2)},
+                      {Message(RECV, "r", 1, -1), Message(RECV, "s", 1, -1)}}),
+                {"\"send y\" of rank 0", "\"send x\"", "two streams"});
+    }
+};
+
+class MessagesTestSuite : public TestSuite
+{
+  public:
+    MessagesTestSuite()
+        : TestSuite("dltrain-messages", UNIT)
+    {
+        AddTestCase(new MessagesTestCase, TestCase::QUICK);
+        AddTestCase(new UnmatchedMessagesTestCase, TestCase::QUICK);
+    }
+};
+
+MessagesTestSuite g_messagesTestSuite;
+
+} // namespace

@@ -1,0 +1,185 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Flows of --flows: a file of HPCC's ns-3 code, or CSV.
+ */
+#include "scenarios/spec/traffic-flows.h"
+#include "scenarios/traffic/flow-csv.h"
+#include "scenarios/traffic/hpcc-flows.h"
+#include "topologies/family.h"
+
+#include <map>
+#include <unordered_map>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// Hosts of a CSV file: numbers from 0 in every network, or names.
+void
+ReadCsvFlows(Validation* v,
+             const Network& network,
+             const std::string& text,
+             const std::string& file,
+             TrafficScenario* s)
+{
+    const auto& topology = network.topology;
+    const auto& hosts = topology.Hosts();
+    // Name, and name with port, to the endpoint; the former, and numbers, stand for the host, whose
+    // ports take turns.
+    std::unordered_map<std::string, uint32_t> hostOf;
+    std::unordered_map<std::string, topo::EndpointId> endpointOf;
+    const uint32_t byPort = static_cast<uint32_t>(hosts.size()); // added to an endpoint
+    for (uint32_t h = 0; h < hosts.size(); ++h)
+    {
+        const topo::Node& node = topology.Nodes()[hosts[h]];
+        hostOf.emplace(std::to_string(h), h);
+        hostOf[node.name] = h;
+        for (uint32_t p = 0; p < node.ports.size(); ++p)
+        {
+            endpointOf.emplace(node.name + ":" + std::to_string(p),
+                               topology.EndpointOf(h, static_cast<topo::PortId>(p)));
+        }
+    }
+    const CsvFlows read = ReadFlowCsv(
+        text,
+        file,
+        [&](const std::string& name, uint32_t* number, std::string* allowed) {
+            if (const auto host = hostOf.find(name); host != hostOf.end())
+            {
+                *number = host->second;
+                return true;
+            }
+            if (const auto endpoint = endpointOf.find(name); endpoint != endpointOf.end())
+            {
+                *number = byPort + endpoint->second;
+                return true;
+            }
+            *allowed = "the network has hosts 0 to " + std::to_string(hosts.size() - 1) + ", " +
+                       topology.Nodes()[hosts.front()].name + " to " +
+                       topology.Nodes()[hosts.back()].name;
+            return false;
+        });
+    if (!read.error.empty())
+    {
+        v->errors.push_back({"", "", read.error, ""});
+        return;
+    }
+    if (read.flows.size() > kMostFlows)
+    {
+        v->Fail("flows",
+                "has " + std::to_string(read.flows.size()) + " flows; allowed: at most " +
+                    std::to_string(kMostFlows));
+        return;
+    }
+    std::map<std::pair<uint32_t, uint32_t>, size_t> turns;
+    s->flows.reserve(read.flows.size());
+    for (const auto& c : read.flows)
+    {
+        const size_t turn = turns[{c.src, c.dst}]++;
+        Flow f;
+        f.src = c.src < byPort ? EndpointAt(topology, c.src, turn) : c.src - byPort;
+        f.dst = c.dst < byPort ? EndpointAt(topology, c.dst, turn) : c.dst - byPort;
+        if (topology.Endpoints()[f.src].host == topology.Endpoints()[f.dst].host)
+        {
+            v->errors.push_back({"",
+                                 "",
+                                 file + ": a flow from a host to itself: " +
+                                     topology.Nodes()[topology.Endpoints()[f.src].host].name,
+                                 ""});
+            return;
+        }
+        f.bytes = c.bytes;
+        f.start = c.start;
+        f.priority = c.priority;
+        f.tag = c.tag.empty() ? "flow-file" : c.tag;
+        s->flows.push_back(std::move(f));
+    }
+}
+
+} // namespace
+
+void
+ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
+{
+    s->pattern = "flow file";
+    const size_t before = v->errors.size();
+    v->MustNotBeGiven(
+        {"pattern", "offset", "fan-in", "target", "bytes", "sizes", "start-jitter", "priority"},
+        "has no meaning with --flows; the file says it");
+    v->MustNotBeGiven(kLoadOptions,
+                      "has no meaning with --flows; it belongs to --pattern=poisson and on-off");
+    v->MustNotBeGiven(kOnOffOptions, "has no meaning with --flows; it belongs to --pattern=on-off");
+    if (v->errors.size() != before)
+    {
+        return;
+    }
+    std::vector<topo::Error> errors;
+    const std::string& file = v->values.Text("flows");
+    const auto text = topo::ReadWholeFile(file, errors);
+    if (!text)
+    {
+        v->FailFile("flows", errors);
+        return;
+    }
+    if (IsFlowCsv(*text))
+    {
+        ReadCsvFlows(v, network, *text, file, s);
+        return;
+    }
+    const auto& topology = network.topology;
+    const auto& hosts = topology.Hosts();
+
+    // In a network whose file numbers its nodes, flows name them so; in any other, hosts from 0.
+    std::vector<uint32_t> hostOfNode;
+    const bool numbered = topology.About().numberedNodes;
+    if (numbered)
+    {
+        hostOfNode.assign(topology.Nodes().size(), UINT32_MAX);
+        for (uint32_t h = 0; h < hosts.size(); ++h)
+        {
+            hostOfNode[hosts[h]] = h;
+        }
+    }
+    const auto notAHost = [&](uint64_t id) -> std::string {
+        if (!numbered)
+        {
+            return id < hosts.size()
+                       ? ""
+                       : "the network has hosts 0 to " + std::to_string(hosts.size() - 1);
+        }
+        if (id >= hostOfNode.size())
+        {
+            return "the topology has nodes 0 to " + std::to_string(hostOfNode.size() - 1);
+        }
+        return hostOfNode[id] == UINT32_MAX ? "it is a switch" : "";
+    };
+    HpccFlows read = ReadHpccFlows(*text, file, notAHost);
+    if (!read.error.empty())
+    {
+        v->errors.push_back({"", "", read.error, ""});
+        return;
+    }
+    std::map<std::pair<uint32_t, uint32_t>, size_t>
+        turns; // flows of the same pair take turns on the ports
+    s->flows.reserve(read.flows.size());
+    for (const auto& h : read.flows)
+    {
+        const uint32_t src = numbered ? hostOfNode[h.src] : h.src;
+        const uint32_t dst = numbered ? hostOfNode[h.dst] : h.dst;
+        const size_t turn = turns[{src, dst}]++;
+        Flow f;
+        f.src = EndpointAt(topology, src, turn);
+        f.dst = EndpointAt(topology, dst, turn);
+        f.bytes = h.bytes;
+        f.start = h.start;
+        f.priority = h.priority;
+        f.dport = h.dport;
+        f.tag = "flow-file";
+        s->flows.push_back(std::move(f));
+    }
+}
+
+} // namespace scenario

@@ -1,0 +1,74 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The second pass: what a rank communicates for what it computes. Each transfer says which
+ * computation makes its data and which computations wait for it; when it runs in between is the
+ * third pass' matter (overlap.h).
+ *
+ * One step, m micro-batches, psi parameters. What a GPU sends with bandwidth-optimal collectives,
+ * in units of psi (n-1)/n:
+ *
+ *   stage  paper                                                            DeepSpeed
+ *   0      2      all-reduce of each bucket, last micro-batch (no_sync)     2
+ *   1      2      reduce-scatter, last micro-batch; all-gather after Adam   3       bucket average
+ *   2      m + 1  reduce-scatter every micro-batch; all-gather after Adam   2 m + 1 by all-reduce
+ *   3      3 m    all-gather forward and backward; reduce-scatter           3 m     less reuse
+ *
+ * Paper: Rajbhandari et al., SC'20, section 7 (volumes at m = 1). Stage 1 may keep whole gradients
+ * until the last micro-batch, stage 2 has no room for them. DeepSpeed, deepspeedai/DeepSpeed
+ * deepspeed/runtime/:
+ *   - zero/stage_1_and_2.py (7dee2e06): average_tensor -> allreduce_and_scatter ->
+ *     allreduce_and_copy_with_multiple_ranks, an all-reduce of the bucket of which every rank keeps
+ *     its part; a bucket is reduced before the tensor that would overfill it, and a tensor larger
+ *     than a bucket alone (reduce_independent_p_g_buckets_and_remove_grads);
+ *   - engine.py, allreduce_gradients: stage 2 reduces "during non gradient accumulation boundaries
+ *     as well", stage 1 and 0 at the boundary only; stage 0 in buffers of 5e8 elements after
+ *     backward.
+ *
+ * A bucket is ready when the backward of all its layers is done. A gradient buffer exists once:
+ * where every micro-batch is reduced, backward waits for the reduction of the one before.
+ */
+#ifndef SCENARIOS_TRAINING_COMMUNICATION_H
+#define SCENARIOS_TRAINING_COMMUNICATION_H
+
+#include "scenarios/training/rank-work.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace training
+{
+
+/// As TrainingPlan's streams and groups are numbered in data parallelism.
+constexpr uint8_t kComputeStream = 0;
+constexpr uint8_t kGradientStream = 1;
+constexpr uint8_t kParameterStream = 2;
+constexpr uint32_t kGradientGroup = 0;
+/// Stage 3: the same ranks in a second communicator, since gathers and reductions run beside each
+/// other.
+constexpr uint32_t kGatherGroup = 1;
+
+constexpr Position kStart = UINT32_MAX; ///< the beginning of the step
+
+struct Transfer
+{
+    Task task; ///< all but `after`
+    /// The computation whose end makes its data, or kStart: they are there.
+    Position made = kStart;
+    /// Computations that wait for it, ascending; of one whose data are there, at least one.
+    std::vector<Position> users;
+    uint32_t gather = 0; ///< of data that are there: index into ParameterGathers()
+
+    // The third pass: it begins no sooner than this computation has ended, and these transfers.
+    Position begin = kStart;
+    std::vector<uint32_t> behind; ///< their indices
+};
+
+/// Of data parallelism with any ZeRO stage; on a stream in the order in which they stand here.
+/// Transfers whose data are there come in the order of their first users, the others in that of
+/// `made`. \param options resolved
+std::vector<Transfer> DataParallelTransfers(const TrainingOptions& options, const RankWork& work);
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_COMMUNICATION_H

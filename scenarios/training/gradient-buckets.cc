@@ -1,0 +1,114 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/gradient-buckets.h"
+
+#include "scenarios/training/zero-partition.h"
+
+#include <algorithm>
+
+namespace training
+{
+
+namespace
+{
+
+/// Whole tensors. DDP's rule (`fill`): the tensor that reaches the size closes the bucket.
+/// DeepSpeed's: the one that would exceed it opens the next.
+std::vector<Bucket>
+TensorBuckets(const std::vector<LayerSpec>& layers, uint64_t limit, bool fill)
+{
+    std::vector<Bucket> buckets;
+    Bucket open;
+    const auto close = [&] {
+        if (open.elements > 0)
+        {
+            buckets.push_back(open);
+            open = Bucket{};
+        }
+    };
+    for (uint32_t i = static_cast<uint32_t>(layers.size()); i-- > 0;)
+    {
+        const auto& tensors = layers[i].tensors;
+        for (auto t = tensors.rbegin(); t != tensors.rend(); ++t)
+        {
+            if (*t == 0)
+            {
+                continue;
+            }
+            if (!fill && open.elements + *t > limit)
+            {
+                close();
+            }
+            open.first = open.elements == 0 ? i : open.first;
+            open.elements += *t;
+            open.last = i;
+            if (fill && open.elements >= limit)
+            {
+                close();
+            }
+        }
+    }
+    close();
+    return buckets;
+}
+
+/// The flat gradient (`sizes` by layer, padding included) in pieces of `limit` elements.
+std::vector<Bucket>
+FlatBuckets(const std::vector<uint64_t>& sizes, uint64_t limit)
+{
+    std::vector<Bucket> buckets;
+    Bucket open;
+    for (uint32_t i = static_cast<uint32_t>(sizes.size()); i-- > 0;)
+    {
+        for (uint64_t left = sizes[i]; left > 0;)
+        {
+            open.first = open.elements == 0 ? i : open.first;
+            open.last = i;
+            const uint64_t take = std::min(left, limit - open.elements);
+            open.elements += take;
+            left -= take;
+            if (open.elements == limit)
+            {
+                buckets.push_back(open);
+                open = Bucket{};
+            }
+        }
+    }
+    if (open.elements > 0)
+    {
+        buckets.push_back(open);
+    }
+    return buckets;
+}
+
+} // namespace
+
+std::vector<Bucket>
+GradientBuckets(const TrainingOptions& o, const std::vector<LayerSpec>& layers)
+{
+    const uint64_t limit = std::max<uint64_t>(*o.bucketBytes / DtypeBytes(o.dtype), 1);
+    if (o.zero == 3)
+    {
+        return FlatBuckets(PartitionedSizes(layers, o.ranks), RoundDownToAtLeast(limit, o.ranks));
+    }
+    if (o.zeroImpl == ZeroImpl::kDeepSpeed)
+    {
+        return TensorBuckets(layers, limit, false);
+    }
+    if (o.zero == 0)
+    {
+        return TensorBuckets(layers, limit, true);
+    }
+    std::vector<uint64_t> sizes;
+    uint64_t sum = 0;
+    for (const LayerSpec& layer : layers)
+    {
+        sizes.push_back(layer.parameters);
+        sum += layer.parameters;
+    }
+    sizes.front() += RoundUp(sum, o.ranks) - sum; // the end of the flat gradient
+    return FlatBuckets(sizes, RoundDownToAtLeast(limit, o.ranks));
+}
+
+} // namespace training

@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Gradients that are reduced together.
+ *
+ * Order: last layer first, and a layer's tensors in reverse. Stage 0 keeps tensors whole, as
+ * PyTorch's DDP: a bucket is closed by the tensor that fills it, so a large embedding is one large
+ * bucket. DeepSpeed's stages 0 to 2 keep them whole too, but close a bucket before the tensor that
+ * would overfill it (reduce_independent_p_g_buckets_and_remove_grads of zero/stage_1_and_2.py). The
+ * paper's stages 1 to 3 flatten, so buckets are cut at bucketBytes exactly (rounded down to a
+ * multiple of the ranks); so is DeepSpeed's stage 3.
+ *
+ * With tied embeddings the shared matrix belongs to the embedding and gets its last contribution
+ * there: it is reduced last.
+ */
+#ifndef SCENARIOS_TRAINING_GRADIENT_BUCKETS_H
+#define SCENARIOS_TRAINING_GRADIENT_BUCKETS_H
+
+#include "scenarios/training/plan-options.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace training
+{
+
+struct Bucket
+{
+    uint64_t elements = 0;
+    /// The layer with the highest index in it: the first whose backward writes to it.
+    uint32_t first = 0;
+    uint32_t last = 0; ///< the lowest index: ready when its backward is done
+};
+
+/// \param options resolved. \param layers of the rank, at least one
+/// \return in the order of reduction
+std::vector<Bucket> GradientBuckets(const TrainingOptions& options,
+                                    const std::vector<LayerSpec>& layers);
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_GRADIENT_BUCKETS_H

@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Which send a receive takes its message from: the k-th receive of rank b from rank a, of one group
+ * kind and tag, takes the k-th send of a to b. Both stand on one stream of their rank, so that
+ * their order is that of the graph.
+ */
+#ifndef SCENARIOS_TRAINING_MESSAGE_MATCH_H
+#define SCENARIOS_TRAINING_MESSAGE_MATCH_H
+
+#include "scenarios/training/step-graph.h"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace training
+{
+
+/// A task of a rank.
+struct RankTask
+{
+    coll::Rank rank = 0;
+    TaskId task = 0;
+};
+
+constexpr uint16_t kMostTag = 0x7fff;
+
+/// \return the rank at the other end of a message task; kNoRank: there is none, since the rank is
+/// in no group of that kind, or nobody is so far from it
+coll::Rank PeerOf(const TrainingPlan& plan, coll::Rank rank, const Task& task);
+
+class MessageMatch
+{
+  public:
+    explicit MessageMatch(const TrainingPlan& plan);
+
+    /// What cannot be run at all: no peer, two streams for messages of one order, a size that
+    /// differs between the two ends. In words that name the tasks; empty: nothing.
+    const std::vector<std::string>& Problems() const
+    {
+        return m_problems;
+    }
+
+    /// Sends that nobody takes and receives that nobody sends, in words. They run until the rank
+    /// waits.
+    const std::vector<std::string>& Unmatched() const
+    {
+        return m_unmatched;
+    }
+
+    /// \return the send whose message a receive takes; nullptr: none
+    const RankTask* SendOf(coll::Rank rank, TaskId receive) const;
+
+  private:
+    std::unordered_map<uint64_t, RankTask> m_sendOf; ///< by rank and task of the receive
+    std::vector<std::string> m_problems;
+    std::vector<std::string> m_unmatched;
+};
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_MESSAGE_MATCH_H

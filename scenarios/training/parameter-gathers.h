@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Stage 3 gathers the parameters of a layer for its forward and again for its backward. The gather
+ * for the next layer runs while a layer computes; prefetchBytes allows more. A tied matrix is
+ * gathered for the embedding and held for the head, and gathered again for the head's backward and
+ * held to the embedding's.
+ *
+ * DeepSpeed, zero/partitioned_param_coordinator.py (00a31c99): prefetch until
+ * stage3_prefetch_bucket_size is reached, within one forward and backward; __params_to_release
+ * keeps what is used again within stage3_max_reuse_distance elements. So layers near the turn from
+ * forward to backward are not gathered again, and a model of less than half of 1e9 parameters is
+ * gathered once. Not modelled: stage3_param_persistence_threshold (tensors up to 1e5 elements
+ * stay), stage3_max_live_parameters.
+ */
+#ifndef SCENARIOS_TRAINING_PARAMETER_GATHERS_H
+#define SCENARIOS_TRAINING_PARAMETER_GATHERS_H
+
+#include "scenarios/training/plan-options.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace training
+{
+
+/// One all-gather: a layer's parameters for one or more computations of a micro-batch.
+struct Gather
+{
+    uint32_t layer = 0;
+    /// The computation that needs it first: forward of layer i is i, backward 2 L - 1 - i.
+    uint32_t use = 0;
+};
+
+/// \param options resolved. \return those of one micro-batch, in order of need
+std::vector<Gather> ParameterGathers(const TrainingOptions& options,
+                                     const std::vector<LayerSpec>& layers);
+
+/// \return the earliest computation beside which gather g may run: the one before the one that
+/// needs it, or earlier while fewer than prefetchBytes are gathered in between. Equal to g's own
+/// use if there is none before it in this micro-batch, or nothing overlaps.
+uint32_t EarliestBeside(const TrainingOptions& options,
+                        const std::vector<LayerSpec>& layers,
+                        const std::vector<Gather>& gathers,
+                        std::size_t g);
+
+/// Most bytes of gathered parameters at a time, by the rule of EarliestBeside.
+uint64_t MostGatheredBytes(const TrainingOptions& options, const std::vector<LayerSpec>& layers);
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_PARAMETER_GATHERS_H

@@ -1,0 +1,136 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/plan-check.h"
+
+#include "scenarios/training/memory-estimate.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace training
+{
+
+std::vector<Problem>
+Check(const TrainingOptions& options)
+{
+    std::vector<Problem> problems;
+    const auto error = [&](const char* path, const std::string& text) {
+        problems.push_back({true, path, text});
+    };
+    const auto warning = [&](const char* path, const std::string& text) {
+        problems.push_back({false, path, text});
+    };
+    if (options.model.layers.empty() || options.model.parameters == 0)
+    {
+        error("model", "has no parameters");
+    }
+    if (options.ranks == 0)
+    {
+        error("gpus", "is 0; at least one GPU is needed");
+    }
+    if (options.zero > 3)
+    {
+        error("zero", "is " + std::to_string(options.zero) + "; the stages are 0, 1, 2 and 3");
+    }
+    const std::pair<const char*, uint32_t> positive[] = {{"micro-batch", options.microBatch},
+                                                         {"accumulation", options.accumulation},
+                                                         {"seq", options.sequence}};
+    for (const auto& [path, value] : positive)
+    {
+        if (value == 0)
+        {
+            error(path, "is 0; must be at least 1");
+        }
+    }
+    const uint64_t element = DtypeBytes(options.dtype);
+    if (options.bucketBytes && *options.bucketBytes < element)
+    {
+        error("buckets", "is smaller than one gradient (" + std::to_string(element) + " bytes)");
+    }
+    if (options.gatherBytes && *options.gatherBytes < element)
+    {
+        error("gather-bytes",
+              "is smaller than one parameter (" + std::to_string(element) + " bytes)");
+    }
+    // Every bucket is a task: a size given without its unit would make millions.
+    constexpr double kMostTasks = 1e6;
+    const uint64_t all = options.model.parameters * element;
+    const TrainingOptions resolved = ResolvedOptions(options);
+    const auto pieces = [&](uint64_t bytes) {
+        const uint64_t piece = std::max<uint64_t>({bytes, options.ranks * element, 1});
+        return static_cast<double>(all / piece);
+    };
+    const double reductions = options.zero >= 2 ? options.accumulation : 1;
+    if (pieces(*resolved.bucketBytes) * reductions > kMostTasks)
+    {
+        error("buckets",
+              "is " + std::to_string(*resolved.bucketBytes) + " bytes, which cuts the " +
+                  std::to_string(all) + " bytes of gradients into more than a million reductions");
+    }
+    if (pieces(*resolved.gatherBytes) > kMostTasks)
+    {
+        error("gather-bytes",
+              "is " + std::to_string(*resolved.gatherBytes) +
+                  " bytes, which makes more than a million all-gathers");
+    }
+    if (2.0 * options.accumulation * static_cast<double>(options.model.layers.size()) > kMostTasks)
+    {
+        error("accumulation",
+              "is " + std::to_string(options.accumulation) +
+                  ": more than a million computations a step");
+    }
+    if (options.gpu.Peak(options.dtype) <= 0)
+    {
+        std::string have;
+        for (const auto& name : DtypeNames())
+        {
+            if (options.gpu.Peak(*ParseDtype(name)) > 0)
+            {
+                have += (have.empty() ? "" : ", ") + name;
+            }
+        }
+        error("dtype",
+              options.gpu.name + " has no " + DtypeName(options.dtype) + "; it has " + have);
+    }
+    if (!problems.empty())
+    {
+        return problems;
+    }
+    if (options.model.hasSequence && options.sequence > options.model.sequence)
+    {
+        warning("seq",
+                std::to_string(options.sequence) + " is longer than the " +
+                    std::to_string(options.model.sequence) + " tokens " + options.model.name +
+                    " was made for");
+    }
+    if (options.zero > 0 && options.ranks == 1)
+    {
+        warning("zero", "stage " + std::to_string(options.zero) + " partitions nothing on one GPU");
+    }
+    const auto memory = EstimateMemory(options);
+    if (memory.Total() > options.gpu.memoryBytes)
+    {
+        const auto gb = [](uint64_t bytes) {
+            char text[32];
+            std::snprintf(text, sizeof text, "%.1f", static_cast<double>(bytes) / (1ULL << 30));
+            return std::string(text);
+        };
+        warning("model",
+                options.model.name + " needs about " + gb(memory.Total()) +
+                    " GiB of GPU memory (parameters " + gb(memory.parameters) + ", gradients " +
+                    gb(memory.gradients) + ", optimizer " + gb(memory.optimizer) +
+                    ", activations " + gb(memory.activations) + ", buffers " + gb(memory.buffers) +
+                    "), and " + options.gpu.name + " has " + gb(options.gpu.memoryBytes) +
+                    "; a real run would stop here. A higher ZeRO stage, a smaller micro-batch, "
+                    "recomputation or fused attention need less");
+    }
+    if (options.profile)
+    {
+        const auto more = CheckProfile(*options.profile, options.model);
+        problems.insert(problems.end(), more.begin(), more.end());
+    }
+    return problems;
+}
+
+} // namespace training

@@ -1,0 +1,56 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/plan-options.h"
+
+#include "scenarios/models/zoo-json.h"
+
+namespace training
+{
+
+namespace
+{
+
+constexpr uint64_t kDeepSpeedBucket = 500'000'000;  // elements: zero/config.py of DeepSpeed@1b88ac3
+constexpr uint64_t kDeepSpeedPrefetch = 50'000'000; // elements
+constexpr uint64_t kDeepSpeedReuse = 1'000'000'000; // elements
+constexpr uint64_t kPaperBucketBytes = 25ULL << 20;
+
+} // namespace
+
+std::string
+ZeroImplName(ZeroImpl impl)
+{
+    return impl == ZeroImpl::kPaper ? "paper" : "deepspeed";
+}
+
+std::optional<ZeroImpl>
+ParseZeroImpl(std::string_view text)
+{
+    const std::string plain = PlainName(text);
+    if (plain == "paper")
+    {
+        return ZeroImpl::kPaper;
+    }
+    if (plain == "deepspeed")
+    {
+        return ZeroImpl::kDeepSpeed;
+    }
+    return std::nullopt;
+}
+
+TrainingOptions
+ResolvedOptions(TrainingOptions o)
+{
+    const bool deepSpeed = o.zeroImpl == ZeroImpl::kDeepSpeed;
+    const uint64_t element = DtypeBytes(o.dtype);
+    const auto fill = [](auto& field, auto value) { field = field ? *field : value; };
+    fill(o.bucketBytes, deepSpeed ? kDeepSpeedBucket * element : kPaperBucketBytes);
+    fill(o.gatherBytes, kDeepSpeedBucket * element);
+    fill(o.prefetchBytes, deepSpeed ? kDeepSpeedPrefetch * element : 0);
+    fill(o.reuseElements, deepSpeed ? kDeepSpeedReuse : 0);
+    fill(o.overlap, !deepSpeed || o.zero == 3);
+    return o;
+}
+
+} // namespace training

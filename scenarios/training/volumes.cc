@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/volumes.h"
+
+namespace training
+{
+
+std::map<std::string, double>
+BytesMovedPerGpu(const TrainingPlan& plan)
+{
+    std::map<std::string, double> moved;
+    for (const auto& task : plan.roles.at(0).tasks)
+    {
+        if (task.kind == TaskKind::kSend)
+        {
+            moved["send"] += static_cast<double>(task.bytes);
+        }
+        if (task.kind != TaskKind::kCollective)
+        {
+            continue;
+        }
+        const double n = static_cast<double>(plan.groupKinds.at(task.group).groups.at(0).size());
+        const double share = static_cast<double>(task.bytes) * (n - 1) / n;
+        switch (task.op)
+        {
+        case coll::Op::kAllReduce:
+            moved["all_reduce"] += 2 * share;
+            break;
+        case coll::Op::kReduceScatter:
+            moved["reduce_scatter"] += share;
+            break;
+        case coll::Op::kAllGather:
+            moved["all_gather"] += share;
+            break;
+        case coll::Op::kBroadcast:
+            moved["broadcast"] += share;
+            break;
+        case coll::Op::kAllToAll:
+            moved["all_to_all"] += share;
+            break;
+        case coll::Op::kBarrier:
+            break;
+        }
+    }
+    return moved;
+}
+
+} // namespace training

@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/workload/repeated-steps.h"
+
+#include "scenarios/workload/registry.h"
+
+namespace workload
+{
+
+namespace
+{
+
+const RegisteredWorkload<RepeatedSteps> g_steps(
+    "steps",
+    "step after step, each GPU at its own pace: they wait for one another in communication only");
+
+} // namespace
+
+RepeatedSteps::RepeatedSteps(const training::TrainingPlan& plan, uint32_t warmup, uint32_t measured)
+    : m_plan(plan),
+      m_warmup(warmup),
+      m_steps(warmup + measured),
+      m_begun(plan.ranks)
+{
+}
+
+const training::TrainingPlan&
+RepeatedSteps::Plan() const
+{
+    return m_plan;
+}
+
+std::optional<Round>
+RepeatedSteps::Next(coll::Rank rank)
+{
+    if (m_begun[rank] == m_steps)
+    {
+        return std::nullopt;
+    }
+    const uint32_t step = m_begun[rank]++;
+    return Round{m_plan.roleOf[rank], step, step >= m_warmup, {}};
+}
+
+Notice
+RepeatedSteps::OnEnded(coll::Rank rank)
+{
+    // Each rank ends its steps in their order, so they end in their order.
+    const uint32_t open = m_begun[rank] - 1 - m_ended;
+    if (m_ranksEnded.size() <= open)
+    {
+        m_ranksEnded.resize(open + 1);
+    }
+    Notice notice;
+    if (++m_ranksEnded[open] == m_plan.ranks)
+    {
+        m_ranksEnded.pop_front();
+        ++m_ended;
+        notice.measure = m_ended == m_warmup;
+        notice.end = m_ended == m_steps;
+    }
+    return notice;
+}
+
+bool
+RepeatedSteps::IsDone() const
+{
+    return m_ended == m_steps;
+}
+
+uint64_t
+RepeatedSteps::CountTasks() const
+{
+    uint64_t tasks = 0;
+    for (const uint32_t role : m_plan.roleOf)
+    {
+        tasks += m_plan.roles[role].tasks.size();
+    }
+    return tasks * m_steps;
+}
+
+} // namespace workload

@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef SCENARIOS_WORKLOAD_REPEATED_STEPS_H
+#define SCENARIOS_WORKLOAD_REPEATED_STEPS_H
+
+#include "scenarios/workload/workload.h"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace workload
+{
+
+/**
+ * Training: every rank does its role's step over and over, the warm-up steps first. A rank begins
+ * its next step when all its tasks of this one are done. Measuring begins when the last rank has
+ * ended the last warm-up step; the run is over when it has ended the last step.
+ */
+class RepeatedSteps : public Workload
+{
+  public:
+    /// \param plan kept by reference \param warmup steps before the measured ones
+    RepeatedSteps(const training::TrainingPlan& plan, uint32_t warmup, uint32_t measured);
+
+    const training::TrainingPlan& Plan() const override;
+    std::optional<Round> Next(coll::Rank rank) override;
+    Notice OnEnded(coll::Rank rank) override;
+    bool IsDone() const override;
+    uint64_t CountTasks() const override;
+
+  private:
+    const training::TrainingPlan& m_plan;
+    uint32_t m_warmup;
+    uint32_t m_steps;                  ///< in all
+    std::vector<uint32_t> m_begun;     ///< by rank
+    std::deque<uint32_t> m_ranksEnded; ///< of the steps that not all ranks have ended
+    uint32_t m_ended = 0;              ///< steps that all have
+};
+
+} // namespace workload
+
+#endif // SCENARIOS_WORKLOAD_REPEATED_STEPS_H

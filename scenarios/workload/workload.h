@@ -1,0 +1,65 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What ranks do, and until when.
+ *
+ *     runner                        workload
+ *     Next(rank)          ------->  a round (a step graph), or nothing now
+ *     ... runs its tasks ...
+ *     OnEnded(rank)       ------->  what that means for the run: who goes on, measuring, the end
+ *     Next(rank) ...
+ *
+ * Ranks do rounds one after another, each at its own pace. They wait for one another only where
+ * tasks make them (collectives, messages), or where the workload has nothing for a rank until it
+ * hears of another. When statistics begin and when the run ends is the workload's word alone.
+ */
+#ifndef SCENARIOS_WORKLOAD_WORKLOAD_H
+#define SCENARIOS_WORKLOAD_WORKLOAD_H
+
+#include "collectives/schedule.h"
+#include "contrib/rdma/core/units.h"
+#include "scenarios/training/step-graph.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace workload
+{
+
+/// A piece of work of one rank.
+struct Round
+{
+    uint32_t graph = 0;       ///< index into TrainingPlan::roles
+    uint32_t number = 0;      ///< what the ranks did in rounds of one number is reported together
+    bool measured = true;     ///< false: warm-up; its messages and calls are in no statistics
+    rdma::TimePoint earliest; ///< simulated time before which it does not begin
+};
+
+/// What it means that a rank has ended a round.
+struct Notice
+{
+    std::vector<coll::Rank> wake; ///< they had nothing to do and shall ask again, in this order
+    bool measure = false;         ///< packets and links are counted from now on
+    bool end = false;             ///< the run is over
+};
+
+class Workload
+{
+  public:
+    virtual ~Workload() = default;
+
+    /// The graphs, the groups and the pace of the ranks: the same as long as this lives.
+    virtual const training::TrainingPlan& Plan() const = 0;
+    /// What the rank does next. Nothing: it rests until a Notice names it, or for good.
+    virtual std::optional<Round> Next(coll::Rank rank) = 0;
+    /// It has ended what Next gave it.
+    virtual Notice OnEnded(coll::Rank rank) = 0;
+    virtual bool IsDone() const = 0;
+    /// \return tasks of all ranks from the beginning to the end, for the share that is done
+    virtual uint64_t CountTasks() const = 0;
+};
+
+} // namespace workload
+
+#endif // SCENARIOS_WORKLOAD_WORKLOAD_H

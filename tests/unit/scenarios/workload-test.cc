@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/workload/repeated-steps.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <random>
+#include <tuple>
+
+using namespace workload;
+
+namespace
+{
+
+/// Roles with so many tasks; rank r plays role r mod their number.
+training::TrainingPlan
+Plan(uint32_t ranks, const std::vector<uint32_t>& tasksOfRole)
+{
+    training::TrainingPlan plan;
+    plan.ranks = ranks;
+    for (const uint32_t tasks : tasksOfRole)
+    {
+        training::StepGraph graph;
+        graph.streams = {"compute"};
+        graph.tasks.resize(tasks);
+        plan.roles.push_back(graph);
+    }
+    for (uint32_t r = 0; r < ranks; ++r)
+    {
+        plan.roleOf.push_back(r % static_cast<uint32_t>(tasksOfRole.size()));
+    }
+    return plan;
+}
+
+} // namespace
+
+// Ranks are up to some steps apart, in any order: what a rank gets depends on itself alone, and
+// measuring and the end come with the last rank.
+TEST(RepeatedSteps, EachRankAtItsOwnPace)
+{
+    std::mt19937 random(7);
+    for (const auto [ranks, warmup, measured] :
+         {std::tuple{1u, 0u, 1u}, {3u, 1u, 1u}, {7u, 2u, 3u}, {16u, 0u, 4u}, {5u, 3u, 0u}})
+    {
+        const auto plan = Plan(ranks, {3, 5});
+        RepeatedSteps steps(plan, warmup, measured);
+        std::vector<uint32_t> ended(ranks, 0);
+        for (uint32_t r = 0; r < ranks; ++r)
+        {
+            const auto round = steps.Next(r);
+            ASSERT_TRUE(round);
+            EXPECT_EQ(round->number, 0u);
+        }
+        bool measuring = false;
+        bool over = false;
+        for (uint32_t left = ranks * (warmup + measured); left > 0; --left)
+        {
+            uint32_t r = random() % ranks;
+            while (ended[r] == warmup + measured)
+            {
+                r = (r + 1) % ranks;
+            }
+            ++ended[r];
+            const Notice notice = steps.OnEnded(r);
+            EXPECT_TRUE(notice.wake.empty());
+            const uint32_t all = *std::min_element(ended.begin(), ended.end());
+            const bool last =
+                std::count(ended.begin(), ended.end(), all) == ranks || ended[r] == all;
+            EXPECT_EQ(notice.measure, last && warmup > 0 && all == warmup && !measuring);
+            EXPECT_EQ(notice.end, all == warmup + measured);
+            measuring = measuring || notice.measure;
+            over = over || notice.end;
+            EXPECT_EQ(steps.IsDone(), over);
+            const auto round = steps.Next(r);
+            ASSERT_EQ(round.has_value(), ended[r] < warmup + measured);
+            if (round)
+            {
+                EXPECT_EQ(round->number, ended[r]);
+                EXPECT_EQ(round->graph, r % 2);
+                EXPECT_EQ(round->measured, ended[r] >= warmup);
+            }
+        }
+        EXPECT_TRUE(over);
+        EXPECT_EQ(measuring, warmup > 0);
+    }
+}
+
+// 7 ranks: 4 of 3 tasks, 3 of 5, in 2 + 3 steps.
+TEST(RepeatedSteps, CountsTasks)
+{
+    const auto plan = Plan(7, {3, 5});
+    EXPECT_EQ(RepeatedSteps(plan, 2, 3).CountTasks(), (4u * 3 + 3 * 5) * 5);
+    EXPECT_EQ(&RepeatedSteps(plan, 2, 3).Plan(), &plan);
+}
