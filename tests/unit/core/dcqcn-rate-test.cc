@@ -356,7 +356,7 @@ TEST(DcqcnRate, RefusesConstantsWithoutMeaning)
     const auto refuses = [](const std::string& name, auto change) {
         DcqcnParameters p = DcqcnHpcc19Vendor(Gbps(100));
         change(p);
-        EXPECT_EQ(DcqcnRate::Error(p).parameter, name);
+        EXPECT_EQ(DcqcnRate::Error(p).where, name);
         EXPECT_THROW(DcqcnRate(p, Gbps(100)), std::invalid_argument);
     };
     refuses("G", [](DcqcnParameters& p) { p.g = 0; });

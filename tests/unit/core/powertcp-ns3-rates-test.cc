@@ -121,10 +121,10 @@ TEST(PowertcpNs3Rate, RefusesConstantsWithoutMeaningByName)
 {
     PowertcpNs3Parameters p = Parameters(0.9);
     p.target = 0;
-    EXPECT_EQ(PowertcpNs3Law::Error(p).parameter, "Target");
+    EXPECT_EQ(PowertcpNs3Law::Error(p).where, "Target");
     EXPECT_THROW(PowertcpNs3Rate(p, Gbps(100)), std::invalid_argument);
     p = Parameters(1.5);
-    EXPECT_EQ(PowertcpNs3Law::Error(p).parameter, "Gamma");
+    EXPECT_EQ(PowertcpNs3Law::Error(p).where, "Gamma");
     EXPECT_THROW(ThetaPowertcpNs3Rate(p, Gbps(100)), std::invalid_argument);
     p = Parameters(0.9);
     p.baseRtt = Duration(0);

@@ -178,10 +178,10 @@ TEST(PowertcpWindow, RefusesConstantsWithoutMeaningByName)
     EXPECT_THROW(PowertcpWindow(p, BitRate(kLine)), std::invalid_argument);
     p = Parameters();
     p.gamma = 0;
-    EXPECT_EQ(PowerLaw::Error(p).parameter, "Gamma");
+    EXPECT_EQ(PowerLaw::Error(p).where, "Gamma");
     EXPECT_THROW(PowertcpWindow(p, BitRate(kLine)), std::invalid_argument);
     p = Parameters();
     p.flows = 0;
-    EXPECT_EQ(PowerLaw::Error(p).parameter, "Flows");
+    EXPECT_EQ(PowerLaw::Error(p).where, "Flows");
     EXPECT_THROW(ThetaPowertcpWindow(p, BitRate(kLine)), std::invalid_argument);
 }

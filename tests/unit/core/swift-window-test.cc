@@ -159,7 +159,7 @@ TEST(SwiftWindow, RefusesConstantsWithoutMeaningByName)
     const auto refuses = [](const std::string& name, auto change) {
         SwiftParameters p = Parameters();
         change(p);
-        EXPECT_EQ(SwiftWindow::Error(p).parameter, name);
+        EXPECT_EQ(SwiftWindow::Error(p).where, name);
         EXPECT_THROW(SwiftWindow{p}, std::invalid_argument);
     };
     refuses("FsMinCwnd", [](SwiftParameters& p) { p.fsMinCwnd = p.fsMaxCwnd; });

@@ -172,7 +172,7 @@ TEST(TimelyRate, RefusesConstantsWithoutMeaningByName)
     const auto refuses = [](const std::string& name, auto change) {
         TimelyParameters p;
         change(p);
-        EXPECT_EQ(TimelyRate::Error(p).parameter, name);
+        EXPECT_EQ(TimelyRate::Error(p).where, name);
         EXPECT_THROW(TimelyRate(p, Gbps(10)), std::invalid_argument);
     };
     refuses("MinRtt", [](TimelyParameters& p) { p.minRtt = Duration(0); });
@@ -183,7 +183,7 @@ TEST(TimelyRate, RefusesConstantsWithoutMeaningByName)
             [](TimelyParameters& p) { p.alpha = std::numeric_limits<double>::quiet_NaN(); });
     TimelyParameters p = TimelyConext16();
     p.tLow = Duration(0);
-    EXPECT_EQ(TimelyRate::Error(p).parameter, "RttReference");
+    EXPECT_EQ(TimelyRate::Error(p).where, "RttReference");
     p.rttReference = Microseconds(30);
     EXPECT_FALSE(TimelyRate::Error(p));
     EXPECT_THROW(TimelyRate(p, BitRate(0)), std::invalid_argument);

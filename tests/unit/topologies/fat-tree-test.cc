@@ -20,7 +20,7 @@ Topology
 Make(const TopologyRequest& request)
 {
     auto result = topo::MakeTopology(request);
-    EXPECT_TRUE(result.errors.empty()) << topo::ToString(result.errors.at(0));
+    EXPECT_TRUE(result.errors.empty()) << result.errors.at(0).Sentence();
     return *result.topology;
 }
 
@@ -259,7 +259,7 @@ OnlyError(const TopologyRequest& request)
     const auto result = topo::MakeTopology(request);
     EXPECT_FALSE(result.topology);
     EXPECT_EQ(result.errors.size(), 1u);
-    return result.errors.empty() ? "" : topo::ToString(result.errors[0]);
+    return result.errors.empty() ? "" : result.errors[0].Sentence();
 }
 
 TEST(FatTree, Errors)

@@ -176,7 +176,7 @@ FamilyErrors(const std::string& path, uint32_t hosts, uint32_t nics)
     r.nicsPerServer = nics;
     const auto result = topo::MakeTopology(r);
     EXPECT_NE(result.topology.has_value(), !result.errors.empty());
-    return result.errors.empty() ? "" : topo::ToString(result.errors[0]);
+    return result.errors.empty() ? "" : result.errors[0].Sentence();
 }
 
 TEST(Graph, Family)

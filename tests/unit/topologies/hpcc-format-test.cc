@@ -30,7 +30,7 @@ Error(const std::string& text)
     const auto result = topo::ReadHpccTopology(text, "fat.txt");
     EXPECT_NE(result.topology.has_value(), !result.errors.empty());
     EXPECT_LE(result.errors.size(), 1u);
-    return result.errors.empty() ? "" : topo::ToString(result.errors[0]);
+    return result.errors.empty() ? "" : result.errors[0].Sentence();
 }
 
 std::string

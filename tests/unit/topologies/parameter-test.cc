@@ -113,7 +113,7 @@ TEST(Parameter, NobodysIsAnError)
     r.parameters.SetCount("leafs", 4);
     const auto made = topo::MakeTopology(r);
     ASSERT_EQ(made.errors.size(), 1u);
-    EXPECT_EQ(topo::ToString(made.errors[0]), "leafs: 4 is of no family (did you mean leaves?)");
+    EXPECT_EQ(made.errors[0].Sentence(), "leafs: 4 is of no family (did you mean leaves?)");
 }
 
 /// A switch's name is made of its coordinates, never the other way round.
