@@ -398,6 +398,17 @@ class Checker
     std::optional<rdma::EcmpRoutes> m_routes; ///< once needed
 };
 
+void
+CheckCluster(const ReadResult& read,
+             const FabricSpec& fabric,
+             const ClusterSpec& cluster,
+             std::vector<Error>* errors,
+             std::vector<std::string>* notes)
+{
+    Checker(read, fabric, cluster.topology, PairsOf(cluster), true, kUnknown, errors, notes)
+        .Check();
+}
+
 } // namespace
 
 void
@@ -406,8 +417,7 @@ CheckNetwork(const ReadResult& read,
              std::vector<Error>* errors,
              std::vector<std::string>* notes)
 {
-    Checker(read, s.fabric, s.cluster.topology, PairsOf(s.cluster), true, kUnknown, errors, notes)
-        .Check();
+    CheckCluster(read, s.fabric, s.cluster, errors, notes);
 }
 
 void
@@ -416,8 +426,7 @@ CheckNetwork(const ReadResult& read,
              std::vector<Error>* errors,
              std::vector<std::string>* notes)
 {
-    Checker(read, s.fabric, s.cluster.topology, PairsOf(s.cluster), true, kUnknown, errors, notes)
-        .Check();
+    CheckCluster(read, s.fabric, s.cluster, errors, notes);
 }
 
 void

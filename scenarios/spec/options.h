@@ -83,8 +83,8 @@ struct Option
     std::string
         word; ///< a kInteger may be this as well, "auto": Value::text is it then, and the number 0
     bool distinct = false; ///< of a kList: no entry may stand there twice
-    std::string example; ///< a valid value other than the default, for tests and documentation
-    std::string fabric;    ///< "roce" or "ib": has a meaning with this --fabric only; else with both
+    std::string example;   ///< a valid value other than the default, for tests and documentation
+    std::string fabric; ///< "roce" or "ib": has a meaning with this --fabric only; else with both
     /// The ns-3 attributes that take its value, if nothing else has to be known for that.
     std::vector<std::string> attributes;
 

@@ -463,7 +463,12 @@ RefuseAttributes(Validation* v, const RunOptions& run)
     }
     if (!first.empty())
     {
-        v->errors.push_back({"", "", first + ": an attribute has no meaning without packets; allowed: with --network=packet", ""});
+        v->errors.push_back(
+            {"",
+             "",
+             first +
+                 ": an attribute has no meaning without packets; allowed: with --network=packet",
+             ""});
     }
 }
 

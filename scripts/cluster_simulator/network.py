@@ -6,7 +6,7 @@ import os
 import types
 
 from . import programs
-from .errors import InvalidInput, ProgramNotFound
+from .errors import InvalidInput, SimulatorError
 
 INFINIBAND = ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR100", "HDR", "NDR200", "NDR", "XDR")
 ETHERNET_GBPS = (10, 25, 40, 50, 100, 200, 400, 800)
@@ -60,8 +60,8 @@ def _family(family):
         return os.path.abspath(text)
     try:
         families = programs.options("dltrain")["topology"]["names"]
-    except ProgramNotFound:
-        return text  # it says itself, when it runs, what it knows
+    except SimulatorError:
+        return text  # the program says itself, when it runs, what it knows or what ails it
     plain = {family.replace("-", ""): family for family in families}
     wanted = text.lower().replace("-", "").replace("_", "").replace(" ", "")
     if wanted in plain:

@@ -16,7 +16,7 @@ import threading
 import tty
 
 from . import progress
-from .errors import InvalidInput, ProgramNotFound
+from .errors import InvalidInput, ProgramNotFound, SimulatorError
 from .shown import shown
 
 NAMES = ("dltrain", "collperf", "traffic")
@@ -104,7 +104,11 @@ def _is_program(path):
 
 def options(name):
     """What a program says of its options: {"topology": {"help": ..., "names": [...], ...}, ...}."""
-    return _options(find(name))
+    path = find(name)
+    try:
+        return _options(path)
+    except (OSError, subprocess.CalledProcessError, ValueError, KeyError, TypeError) as error:
+        raise SimulatorError(f"{path} does not say what options it has: {error}") from error
 
 
 @functools.lru_cache(maxsize=None)

@@ -83,6 +83,9 @@ function networkTiles() {
     tiles.push(tile("Slowdown p99.9", three(slowdown.p999) + "\u00d7", "p50 " + three(slowdown.p50) + "\u00d7, max "
       + three(slowdown.max) + "\u00d7 the idle network's"));
   }
+  if (typeof stats.network === "string") {
+    tiles.push(tile("Network", stats.network, "without packets: no queues, marks, pauses, losses"));
+  }
   if (isNumber(stats.ecn_marks)) {
     tiles.push(stats.credits
       ? tile("FECN marks", count(stats.ecn_marks), count(stats.cnps) + " CN packets; " + count(stats.credits.stalls)

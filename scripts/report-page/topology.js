@@ -2,12 +2,13 @@
 // their own, side by side, as long as there is room.
 
 function topology() {
-  const net = data.topology;
+  const net = data.topology, packets = typeof stats.network !== "string", known = data.measured && packets;
   if (!net || !net.nodes.length) return;
   const graph = fold(net);
   place(graph);
   const bins = net.bins, two = graph.links.length <= 400;
-  const node = section("topology", "The network", !data.measured ? "The run ended in its warm-up: what links carried is not measured, and this is the network alone."
+  const node = section("topology", "The network", !packets ? "The network alone: it was simulated without packets, and what its links carried is not known."
+    : !data.measured ? "The run ended in its warm-up: what links carried is not measured, and this is the network alone."
     : "Thickness: traffic. Colour: utilization, the share of the time in which the link was sending. "
     + (two ? "Each direction is a line of its own. " : "Of the two directions of a link the busier one is shown. ")
     + "Move the slider to see one interval; point at a link, or give the picture the focus and use the arrow keys (busiest link first)."
@@ -20,7 +21,7 @@ function topology() {
   const slider = element("input", { type: "range", min: 0, max: bins, value: 0, step: 1, id: "time-slider", "aria-label": "Time: 0 is the whole measured time" });
   const shown = element("output", { id: "time-shown", for: "time-slider" });
   const play = element("button", { type: "button", id: "play" }, "Play");
-  if (data.measured) node.append(element("div", { class: "controls" }, element("label", { class: "grow" }, "Time", slider), play, shown));
+  if (known) node.append(element("div", { class: "controls" }, element("label", { class: "grow" }, "Time", slider), play, shown));
   const layout = element("div");
   node.append(layout);
 
@@ -46,7 +47,7 @@ function topology() {
 
   function describe({ link, d }) {
     const member = link.members.reduce((a, b) => (share(b.use[d], at) > share(a.use[d], at) ? b : a));
-    if (!data.measured) return [member.use[d].name, [["traffic", "not measured"], ["rate", rate(member.rate_gbps)], ["propagation", time(member.delay_us)]]];
+    if (!known) return [member.use[d].name, [["traffic", "not measured"], ["rate", rate(member.rate_gbps)], ["propagation", time(member.delay_us)]]];
     const use = member.use[d], [from, to] = span(at), carried = at === 0 ? use.bytes : share(use, at) * member.rate_gbps * 125 * (to - from);
     const rowsOut = [["utilization" + (at ? " in this interval" : ""), percent(share(use, at), 2)], ["traffic", bytes(carried)
       + " on the wire, " + rate(share(use, at) * member.rate_gbps) + " of " + rate(member.rate_gbps)]];
@@ -89,7 +90,7 @@ function topology() {
     for (let tier = 0; tier < graph.tiers; tier++) {
       svg.append("text").attr("class", "halo").attr("x", small ? 4 : 10).attr("y", Y({ tier }) + (small ? -17 : 4)).style("font-weight", 600).text(graph.tierNames[tier]);
     }
-    if (data.measured) drawKey(svg, width, laid.height);
+    if (known) drawKey(svg, width, laid.height);
     paint();
     return laid.height;
   });
@@ -129,7 +130,7 @@ function topology() {
     if (lines.size() <= 1500) lines.sort((a, b) => heatOf(a) - heatOf(b)); // the hot ones on top
     lines.style("stroke-width", (entry) => size(busier(entry, (link, d) => traffic(link, d, at))) + "px")
       .style("stroke", (entry) => heat(heatOf(entry)));
-    if (!data.measured) { list(); mark(); return; }
+    if (!known) { list(); mark(); return; }
     thickness.selectAll("*").remove();
     thickness.append("text").attr("class", "muted").attr("y", -10).text(scale > 0 ? "thickness: traffic of a direction" : "no link carried anything");
     (scale > 0 ? [0.25, 1] : []).forEach((part, i) => {
@@ -151,7 +152,7 @@ function topology() {
   function list() {
     ranked = directions.slice().sort((a, b) => hottest(b.link, b.d, at) - hottest(a.link, a.d, at) || traffic(b.link, b.d, at) - traffic(a.link, a.d, at)
       || (describe(a)[0] < describe(b)[0] ? -1 : 1));
-    if (!data.measured) return;
+    if (!known) return;
     const rowsOut = ranked.slice(0, 8).map((entry) => {
       const member = entry.link.members.reduce((a, b) => (share(b.use[entry.d], at) > share(a.use[entry.d], at) ? b : a)), use = member.use[entry.d];
       const button = element("button", { type: "button", on: { click: () => choose(entry), focus: () => choose(entry), blur: () => choose(null) } }, use.name);

@@ -465,44 +465,119 @@ FULL = 1024 / (1024 + HEADERS)  # payload of a full packet of 1 KiB over its tim
 
 
 def analytic():
-    """Both networks in the same words; the formula knows no congestion control, so packets have their defaults."""
+    """Both networks in the same words; the formula knows no congestion control, so packets have
+    their defaults.
+    """
     scenarios = [
-        ("fat-tree k = 8, permutation, 1 MB", "traffic --topology=fat-tree --k=8 --pattern=permutation --bytes=1MB"),
-        ("leaf-spine 4:1, permutation across leaves, 1 MB",
-         "traffic --topology=leaf-spine --leaves=4 --hosts-per-leaf=16 --spines=4 --pattern=permutation --offset=16 --bytes=1MB"),
-        ("incast 32 to 1, 100 kB", "traffic --topology=single-switch --hosts=33 --pattern=incast --fan-in=32 --bytes=100kB"),
-        ("all-to-all of 32 hosts, 100 kB", "traffic --topology=single-switch --hosts=32 --pattern=all-to-all --bytes=100kB"),
-        ("websearch flows, load 0.3, fat-tree k = 8",
-         "traffic --topology=fat-tree --k=8 --pattern=poisson --sizes=websearch --load=0.3 --duration=2ms --warm-up=500us"),
-        ("websearch flows, load 0.7, fat-tree k = 8",
-         "traffic --topology=fat-tree --k=8 --pattern=poisson --sizes=websearch --load=0.7 --duration=2ms --warm-up=500us"),
-        ("InfiniBand HDR, all-to-all of 32 hosts, 100 kB", "traffic --fabric=ib --nic=HDR --topology=fat-tree --k=8 --hosts=32 --pattern=all-to-all --bytes=100kB"),
-        ("ring all-reduce, 64 ranks, 64 MB", "collperf -b 64M -e 64M --ranks=64 --gpus-per-server=1 --algorithm=ring"),
-        ("hierarchical all-reduce, 64 ranks in 8 servers, 64 MB, random placement",
-         "collperf -b 64M -e 64M --ranks=64 --algorithm=hierarchical --placement=random"),
+        (
+            "fat-tree k = 8, permutation, 1 MB",
+            "traffic --topology=fat-tree --k=8 --pattern=permutation --bytes=1MB",
+        ),
+        (
+            "leaf-spine 4:1, permutation across leaves, 1 MB",
+            (
+                "traffic --topology=leaf-spine --leaves=4 --hosts-per-leaf=16 --spines=4"
+                " --pattern=permutation --offset=16 --bytes=1MB"
+            ),
+        ),
+        (
+            "incast 32 to 1, 100 kB",
+            (
+                "traffic --topology=single-switch --hosts=33 --pattern=incast --fan-in=32"
+                " --bytes=100kB"
+            ),
+        ),
+        (
+            "all-to-all of 32 hosts, 100 kB",
+            "traffic --topology=single-switch --hosts=32 --pattern=all-to-all --bytes=100kB",
+        ),
+        (
+            "websearch flows, load 0.3, fat-tree k = 8",
+            (
+                "traffic --topology=fat-tree --k=8 --pattern=poisson --sizes=websearch --load=0.3"
+                " --duration=2ms --warm-up=500us"
+            ),
+        ),
+        (
+            "websearch flows, load 0.7, fat-tree k = 8",
+            (
+                "traffic --topology=fat-tree --k=8 --pattern=poisson --sizes=websearch --load=0.7"
+                " --duration=2ms --warm-up=500us"
+            ),
+        ),
+        (
+            "InfiniBand HDR, all-to-all of 32 hosts, 100 kB",
+            (
+                "traffic --fabric=ib --nic=HDR --topology=fat-tree --k=8 --hosts=32"
+                " --pattern=all-to-all --bytes=100kB"
+            ),
+        ),
+        (
+            "ring all-reduce, 64 ranks, 64 MB",
+            "collperf -b 64M -e 64M --ranks=64 --gpus-per-server=1 --algorithm=ring",
+        ),
+        (
+            "hierarchical all-reduce, 64 ranks in 8 servers, 64 MB, random placement",
+            "collperf -b 64M -e 64M --ranks=64 --algorithm=hierarchical --placement=random",
+        ),
         ("all-reduce, 64 ranks in 8 servers, 8 kB", "collperf -b 8K -e 8K --ranks=64"),
-        ("all-to-all, 64 ranks, 64 MB, random placement", "collperf --op=all_to_all -b 64M -e 64M --ranks=64 --gpus-per-server=1 --placement=random"),
-        ("InfiniBand NDR, ring all-reduce, 64 ranks, 64 MB",
-         "collperf -b 64M -e 64M --ranks=64 --gpus-per-server=1 --algorithm=ring --fabric=ib --nic=NDR"),
+        (
+            "all-to-all, 64 ranks, 64 MB, random placement",
+            (
+                "collperf --op=all_to_all -b 64M -e 64M --ranks=64 --gpus-per-server=1"
+                " --placement=random"
+            ),
+        ),
+        (
+            "InfiniBand NDR, ring all-reduce, 64 ranks, 64 MB",
+            (
+                "collperf -b 64M -e 64M --ranks=64 --gpus-per-server=1 --algorithm=ring --fabric=ib"
+                " --nic=NDR"
+            ),
+        ),
         ("ZeRO-2 step, bloom-560m, 64 GPUs", "dltrain --gpus=64 --steps=1 --warmup=0"),
-        ("ZeRO-2 step of the default job, 4:1, random placement", "dltrain --steps=1 --warmup=0 --oversubscription=4 --placement=random"),
+        (
+            "ZeRO-2 step of the default job, 4:1, random placement",
+            "dltrain --steps=1 --warmup=0 --oversubscription=4 --placement=random",
+        ),
     ]
 
     def took(s):
         if "step_time_us" in s:
             return s["step_time_us"]
-        return s["collectives"][0]["time_us"] if "collectives" in s else s["flows"]["last_arrival_us"]
+        return (
+            s["collectives"][0]["time_us"] if "collectives" in s else s["flows"]["last_arrival_us"]
+        )
 
     def cells(packet, formula):
         def error(of):
             return f"{100 * (of(formula) / of(packet) - 1):+.1f}%"
 
         faster = float(f"{packet['event_loop_s'] / max(1e-4, formula['event_loop_s']):.1g}")
-        return [time(took(packet)), time(took(formula)), error(took), error(lambda s: s["fct_us"]["p50"]), error(lambda s: s["fct_us"]["p99"]),
-                f"{faster:,.0f}"]
+        return [
+            time(took(packet)),
+            time(took(formula)),
+            error(took),
+            error(lambda s: s["fct_us"]["p50"]),
+            error(lambda s: s["fct_us"]["p99"]),
+            f"{faster:,.0f}",
+        ]
 
-    return [Table(VALIDATION, ["scenario", "packets", "analytic", "error", "p50 of messages", "p99 of messages", "times as fast"],
-                  [([name], [line, line + " --network=analytic"], cells) for name, line in scenarios])]
+    return [
+        Table(
+            VALIDATION,
+            [
+                "scenario",
+                "packets",
+                "analytic",
+                "error",
+                "p50 of messages",
+                "p99 of messages",
+                "times as fast",
+            ],
+            [([name], [line, line + " --network=analytic"], cells) for name, line in scenarios],
+        )
+    ]
 
 
 def second_half(run):

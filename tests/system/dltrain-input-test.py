@@ -353,7 +353,7 @@ class Help(SystemTest):
             self.assertGreater(len(names), 3)
             for name in names:
                 described = self.run_program(f"{program} --list={name}").out
-                self.assertGreater(len(described.splitlines()), 2, described)
+                self.assertGreater(len(described.splitlines()), 1, described)  # a title, and names
                 self.assertEqual(self.run_program(f"{program} --help={name}").out, described)
 
     def test_spellings(self):

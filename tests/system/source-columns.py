@@ -89,7 +89,9 @@ def too_long(language, text):
         return []
     foreign = set(FOREIGN[language](text))
     return [
-        (number, len(line)) for number, line in lines if number not in foreign and not one_word(line)
+        (number, len(line))
+        for number, line in lines
+        if number not in foreign and not one_word(line)
     ]
 
 

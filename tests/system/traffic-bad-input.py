@@ -221,9 +221,9 @@ check(
 # NS_LOG is checked before ns-3 sees it, also in a dry run.
 for value, expected in (
     ("Nope=level_all", "there is no log component 'Nope'"),
-    ("RdmaNicc", "did you mean 'RdmaNic'?"),
-    ("RdmaNic=level_inf", "did you mean 'level_info'?"),
-    ("RdmaNic=level_info:", "there is no log component ''"),
+    ("RdmaPortt", "did you mean 'RdmaPort'?"),
+    ("RdmaPort=level_inf", "did you mean 'level_info'?"),
+    ("RdmaPort=level_info:", "there is no log component ''"),
     ("***=all", "there is no log component '***'"),
 ):
     os.environ["NS_LOG"] = value
@@ -237,7 +237,7 @@ for value, expected in (
         )
         check("traffic: error: environment: NS_LOG" in result.stderr, result.stderr)
         check(not os.path.exists(folder("logged")), value + ": a folder is left")
-for value in ("RdmaNic=level_error|prefix_time:RdmaPort=error", "*=error", ""):
+for value in ("RdmaPort=level_error|prefix_time:RdmaQueuePair=error", "*=error", ""):
     os.environ["NS_LOG"] = value
     run("--k=4", "--bytes=1kB", out="logged")
 del os.environ["NS_LOG"]

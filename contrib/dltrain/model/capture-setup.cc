@@ -13,6 +13,13 @@ namespace dltrain
 {
 
 std::string
+CheckCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run)
+{
+    const std::string error = run.pcap.empty() ? "" : ns3::RdmaPcapHelper(fabric).CheckFrames();
+    return error.empty() ? "" : "--pcap: " + error;
+}
+
+std::string
 StartCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run)
 {
     if (run.pcap.empty())

@@ -13,6 +13,9 @@
 namespace dltrain
 {
 
+/// Before a file is opened. \return what is wrong with --pcap in this fabric, empty if nothing is
+std::string CheckCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run);
+
 /// Starts the captures that --pcap and its companions ask for. \return what is wrong, empty if
 /// nothing is
 std::string StartCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run);

@@ -85,6 +85,11 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         return error;
     }
+    error = CheckCaptures(*m_fabric, m_run);
+    if (!error.empty())
+    {
+        return error;
+    }
     TraceCollector::Options options;
     options.out = m_run.out;
     options.seed = m_run.seed;

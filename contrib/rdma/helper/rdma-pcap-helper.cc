@@ -216,9 +216,15 @@ RdmaPcapHelper::GetFileName(const RdmaPort* port)
 }
 
 std::string
+RdmaPcapHelper::CheckFrames() const
+{
+    return m_session->GetEncoder().Check(m_fabric.GetFrameSizes());
+}
+
+std::string
 RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
 {
-    std::string error = m_session->GetEncoder().Check(m_fabric.GetFrameSizes());
+    std::string error = CheckFrames();
     if (!error.empty())
     {
         return error;

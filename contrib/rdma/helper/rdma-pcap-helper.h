@@ -105,6 +105,10 @@ class RdmaPcapHelper
      */
     std::string SetFlows(const std::string& flows);
 
+    /// \return why no frame of this fabric can be captured, as its sizes are no reader's; else
+    /// empty
+    std::string CheckFrames() const;
+
     /**
      * Ports by name, one selector or several separated by commas:
      *
