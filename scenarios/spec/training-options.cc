@@ -4,6 +4,7 @@
  * dltrain: training steps of a neural network.
  */
 #include "collectives/registry.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/spec/cluster-options.h"
@@ -326,7 +327,9 @@ TakeFileProblems(Validation* v,
 {
     for (const auto& p : problems)
     {
-        const std::string text = file + ": " + (p.path.empty() ? "" : p.path + ": ") + p.text;
+        // A path is made of the file's own names, however long they are.
+        const std::string text =
+            file + ": " + (p.path.empty() ? "" : rdma::Shown(p.path, 300) + ": ") + p.text;
         if (p.error)
         {
             v->errors.push_back({"", "", text, ""});
@@ -348,7 +351,10 @@ TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
         {
             v->notes.push_back(
                 "warning: " +
-                (p.path.empty() ? "" : (p.path[0] == '/' ? "" : "--") + p.path + ": ") + p.text);
+                (p.path.empty()
+                     ? ""
+                     : (p.path[0] == '/' ? "" : "--") + rdma::Shown(p.path, 300) + ": ") +
+                p.text);
         }
         else if (v->table.Find(p.path))
         {
