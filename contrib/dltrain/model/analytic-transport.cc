@@ -3,6 +3,7 @@
  */
 #include "analytic-transport.h"
 
+#include "ns3/assert.h"
 #include "ns3/node.h"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ AnalyticTransport::AnalyticTransport(const NetworkParts& parts)
     }
 }
 
-uint32_t
+ChannelId
 AnalyticTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
     const uint32_t number = Take(m_channels, m_freeChannels);
@@ -63,6 +64,7 @@ AnalyticTransport::Open(const ChannelName& name, TransportUser& user, uint64_t c
     channel.to = m_places.EndpointOf(name.to, name.rail);
     channel.head = channel.tail = NONE;
     channel.busy = false;
+    channel.reversed = false;
     channel.times = Times();
     channel.path = m_fabric.GetPath(channel.from, channel.to);
     if (channel.path.empty())
@@ -74,9 +76,19 @@ AnalyticTransport::Open(const ChannelName& name, TransportUser& user, uint64_t c
 }
 
 void
-AnalyticTransport::Close(uint32_t channel)
+AnalyticTransport::Close(ChannelId channel)
 {
     m_freeChannels.push_back(channel);
+}
+
+void
+AnalyticTransport::Reverse(Channel& channel)
+{
+    NS_ASSERT_MSG(channel.head == NONE, "READs and WRITEs do not share a channel");
+    channel.reversed = !channel.reversed;
+    std::swap(channel.from, channel.to);
+    channel.times = Times();
+    channel.path = m_fabric.GetPath(channel.from, channel.to);
 }
 
 const AnalyticTransport::Times&
@@ -127,11 +139,15 @@ AnalyticTransport::TimesOf(Channel& channel, const TransportPost& post)
 }
 
 void
-AnalyticTransport::Post(uint32_t channel, const TransportPost& post)
+AnalyticTransport::Post(ChannelId channel, const TransportPost& post)
 {
     const int64_t now = ns3::RdmaClock::Now();
     const uint32_t index = Take(m_messages, m_freeMessages);
     Channel& on = m_channels[channel];
+    if ((post.operation == ns3::RdmaOperation::READ) != on.reversed)
+    {
+        Reverse(on);
+    }
     Message& message = m_messages[index];
     message = {};
     message.post = post;
@@ -290,7 +306,7 @@ AnalyticTransport::DeliverIfThere(uint32_t index, int64_t now)
     m_events.Schedule(now + message.times.back,
                       ContextOf(read ? on.to : on.from),
                       {EventKind::COMPLETE, index});
-    on.user->OnDelivered({message.channel, on.cookie, message.post.immediate}, now);
+    on.user->OnDelivered({on.name, message.channel, on.cookie, message.post.immediate}, now);
 }
 
 void
@@ -307,7 +323,7 @@ AnalyticTransport::OnComplete(uint32_t index, int64_t now)
 }
 
 std::string
-AnalyticTransport::Describe(uint32_t channel) const
+AnalyticTransport::Describe(ChannelId channel) const
 {
     const std::vector<std::string>& names = m_collector.GetEndpointNames();
     return names[m_channels[channel].from] + "->" + names[m_channels[channel].to];

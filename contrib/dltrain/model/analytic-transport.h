@@ -43,10 +43,10 @@ class AnalyticTransport : public Transport
   public:
     explicit AnalyticTransport(const NetworkParts& parts);
 
-    uint32_t Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
-    void Post(uint32_t channel, const TransportPost& post) override;
-    void Close(uint32_t channel) override;
-    std::string Describe(uint32_t channel) const override;
+    ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
+    void Post(ChannelId channel, const TransportPost& post) override;
+    void Close(ChannelId channel) override;
+    std::string Describe(ChannelId channel) const override;
     uint64_t GetBytesArrived() const override;
 
   private:
@@ -72,11 +72,12 @@ class AnalyticTransport : public Transport
         ChannelName name;
         TransportUser* user;
         uint64_t cookie;
-        uint32_t from; ///< endpoints
+        uint32_t from; ///< endpoints: of the bytes, so of a READ name.to
         uint32_t to;
         uint32_t head; ///< messages; the first is being sent
         uint32_t tail;
         bool busy;
+        bool reversed; ///< it carries READs
         Times times; ///< of the last message
         std::vector<rdma::PathLink> path;
     };
@@ -120,6 +121,8 @@ class AnalyticTransport : public Transport
     void OnEvent(const Event& event, int64_t now);
 
     const Times& TimesOf(Channel& channel, const TransportPost& post);
+    /// The bytes of a channel go from `to` to `from`.
+    void Reverse(Channel& channel);
     void Begin(uint32_t channel, int64_t now);
     void Wake(std::vector<Side>& sides, EventKind kind, uint32_t endpoint);
     /// The sender's NIC is done with a message.

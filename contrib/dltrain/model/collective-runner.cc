@@ -478,7 +478,7 @@ CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
 }
 
 void
-CollectiveRunner::OnSent(uint32_t number, uint64_t cookie, uint64_t, bool failed, int64_t)
+CollectiveRunner::OnSent(ChannelId number, uint64_t cookie, uint64_t, bool failed, int64_t)
 {
     // A rank goes on when data arrives, not when its own sends are acknowledged; of what failed the
     // collective is found unfinished.

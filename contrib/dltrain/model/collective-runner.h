@@ -115,7 +115,7 @@ class CollectiveRunner : public TransportUser
 
     // TransportUser
     void OnDelivered(const Delivery& delivery, int64_t now) override;
-    void OnSent(uint32_t channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
+    void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
 
   private:
     /// A lane of a rank in a collective under way.
@@ -150,7 +150,7 @@ class CollectiveRunner : public TransportUser
     {
         Rank peer = coll::kNoRank;
         uint32_t number = 0;  ///< in m_channels: the transport's cookie
-        uint32_t channel = 0; ///< the transport's own number
+        ChannelId channel = 0; ///< the transport's own number
         Transport* transport = nullptr;
     };
 

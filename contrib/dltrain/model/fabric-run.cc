@@ -16,6 +16,7 @@
 #include "results/topology-file.h"
 #include "scenarios/spec/network-kinds.h"
 
+#include "ns3/rdma-owner.h"
 #include "ns3/simulator.h"
 
 #include <chrono>
@@ -79,6 +80,7 @@ FabricRun::~FabricRun()
 std::string
 FabricRun::Build(FabricSimulation& simulation)
 {
+    ns3::RdmaOwner::ReadGlobalValue();
     std::string error;
     m_fabric = BuildFabric(m_spec, m_network.topology, m_run, error);
     if (!m_fabric)
@@ -116,6 +118,14 @@ FabricRun::Build(FabricSimulation& simulation)
     }
     error = simulation.Populate();
     return error.empty() ? results::OutputErrors::First() : error;
+}
+
+void
+FabricRun::Decide(std::function<void()> what)
+{
+    ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
+                                        ns3::RdmaClock::At(m_fabric->GetShortestDelay()),
+                                        std::move(what));
 }
 
 int

@@ -9,6 +9,7 @@
 #include "trace-collector.h"
 
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -113,6 +114,14 @@ class FabricRun
     {
         return m_control;
     }
+
+    /**
+     * What one host's event means for others (the end of a run or of a warm-up, the next size, who
+     * goes on): done by an event without context, as much later as the fabric's shortest cable is
+     * long. No host hears of another sooner, so hosts can be simulated apart until then. Whatever
+     * was decided at one time is done in the order of the calls.
+     */
+    void Decide(std::function<void()> what);
 
     /// Wall time of the set-up.
     double GetSetUpS() const

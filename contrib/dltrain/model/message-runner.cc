@@ -170,7 +170,7 @@ MessageRunner::OnDelivered(const Delivery& delivery, int64_t now)
 }
 
 void
-MessageRunner::OnSent(uint32_t channel, uint64_t cookie, uint64_t, bool failed, int64_t now)
+MessageRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool failed, int64_t now)
 {
     Line& line = m_lines[cookie];
     if (failed)

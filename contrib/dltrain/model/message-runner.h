@@ -92,7 +92,7 @@ class MessageRunner : public TransportUser
 
     // TransportUser
     void OnDelivered(const Delivery& delivery, int64_t now) override;
-    void OnSent(uint32_t channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
+    void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
 
   private:
     /// An order, and the channel it goes over.
@@ -101,7 +101,7 @@ class MessageRunner : public TransportUser
         MessageOrder order;
         // Of the sending rank.
         Transport* transport = nullptr; ///< null: it has sent nothing yet
-        uint32_t channel = 0;
+        ChannelId channel = 0;
         std::deque<uint64_t> sending;   ///< cookies of sends that are not acknowledged
         std::deque<uint32_t> causes;    ///< paths of the posts of messages under way, held
         std::deque<uint32_t> delivered; ///< paths of those that are there, not acknowledged; held

@@ -48,13 +48,13 @@ NetworkTransport::TakeEnd(uint32_t endpoint, uint8_t priority, int64_t now)
     return qp;
 }
 
-uint32_t
+ChannelId
 NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
     // Queue pairs are numbered as they are made: the sender's before the receiver's.
     const uint32_t from = m_places.EndpointOf(name.from, name.rail);
     const uint32_t to = m_places.EndpointOf(name.to, name.rail);
-    Channel channel{nullptr, nullptr, &user, cookie};
+    Channel channel{nullptr, nullptr, &user, cookie, name};
     if (m_resting.empty())
     {
         m_queuePairs += 2;
@@ -92,7 +92,7 @@ NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t co
 }
 
 void
-NetworkTransport::Post(uint32_t channel, const TransportPost& post)
+NetworkTransport::Post(ChannelId channel, const TransportPost& post)
 {
     ns3::RdmaSendRequest request;
     request.id = post.id;
@@ -100,12 +100,11 @@ NetworkTransport::Post(uint32_t channel, const TransportPost& post)
     request.bytes = post.bytes;
     request.hasImmediate = post.hasImmediate;
     request.immediate = post.immediate;
-    const Channel& on = m_channels[channel];
-    (post.operation == ns3::RdmaOperation::READ ? on.receiver : on.sender)->Post(request);
+    m_channels[channel].sender->Post(request);
 }
 
 void
-NetworkTransport::Close(uint32_t channel)
+NetworkTransport::Close(ChannelId channel)
 {
     if (m_resting.empty())
     {
@@ -122,17 +121,27 @@ NetworkTransport::Close(uint32_t channel)
 }
 
 void
-NetworkTransport::Expect(uint32_t channel, const TransportPost& post, int64_t at)
+NetworkTransport::Expect(const ChannelName& name,
+                         TransportUser& user,
+                         uint64_t cookie,
+                         const TransportPost& post,
+                         int64_t at)
 {
-    const Channel& on = m_channels[channel];
-    if (on.receiver && !on.sender && post.operation != ns3::RdmaOperation::READ)
+    const auto [known, isNew] =
+        m_expected.try_emplace(std::make_tuple(name.from, name.to, name.lane, name.priority), 0);
+    if (isNew)
+    {
+        known->second = Open(name, user, cookie);
+    }
+    const Channel& on = m_channels[known->second];
+    if (on.receiver && post.operation != ns3::RdmaOperation::READ)
     {
         m_collector.ExpectMessage(*on.receiver, at, post.id, post.operation);
     }
 }
 
 uint16_t
-NetworkTransport::GetSourcePort(uint32_t channel) const
+NetworkTransport::GetSourcePort(ChannelId channel) const
 {
     const Channel& on = m_channels[channel];
     return on.sender ? rdma::RoceSourcePort(on.sender->GetNumber(), on.sender->GetPeerNumber())
@@ -142,7 +151,7 @@ NetworkTransport::GetSourcePort(uint32_t channel) const
 }
 
 std::string
-NetworkTransport::Describe(uint32_t channel) const
+NetworkTransport::Describe(ChannelId channel) const
 {
     const Channel& on = m_channels[channel];
     if (!on.sender)
@@ -173,7 +182,7 @@ NetworkTransport::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& mess
 {
     const auto number = static_cast<uint32_t>(qp->cookie);
     const Channel& on = m_channels[number];
-    on.user->OnDelivered({number, on.cookie, message.immediate}, now);
+    on.user->OnDelivered({on.name, number, on.cookie, message.immediate}, now);
 }
 
 void
@@ -186,10 +195,11 @@ NetworkTransport::OnCompletion(ns3::RdmaQueuePair* qp,
     const auto number = static_cast<uint32_t>(qp->cookie);
     TransportUser* user = m_channels[number].user;
     const uint64_t cookie = m_channels[number].cookie;
+    const ChannelName name = m_channels[number].name;
     const uint64_t id = request.id;
     if (request.operation == ns3::RdmaOperation::READ && !failed)
     {
-        user->OnDelivered({number, cookie, 0}, now); // its data is here, and nobody else is told
+        user->OnDelivered({name, number, cookie, 0}, now); // its data is here, and nobody else is told
     }
     user->OnSent(number, cookie, id, failed, now);
 }

@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace dltrain
@@ -34,25 +36,28 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser
 
     static constexpr int64_t REUSE_AFTER_PS = 2000000000;
 
-    uint32_t Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
-    void Post(uint32_t channel, const TransportPost& post) override;
-    void Close(uint32_t channel) override;
-    std::string Describe(uint32_t channel) const override;
+    ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
+    void Post(ChannelId channel, const TransportPost& post) override;
+    void Close(ChannelId channel) override;
+    std::string Describe(ChannelId channel) const override;
     uint64_t GetBytesArrived() const override;
 
-    /// With several Ranks: a message that will be posted at `at`, by another rank if not here.
-    void Expect(uint32_t channel, const TransportPost& post, int64_t at);
+    void Expect(const ChannelName& name,
+                TransportUser& user,
+                uint64_t cookie,
+                const TransportPost& post,
+                int64_t at) override;
 
-    /// \return the UDP source port of a channel's packets
-    uint16_t GetSourcePort(uint32_t channel) const;
+    /// \return the UDP source port of the packets of the end that posts
+    uint16_t GetSourcePort(ChannelId channel) const;
 
     /// \return the end that sends, the end that receives; null: another rank's
-    const ns3::RdmaQueuePair* GetSender(uint32_t channel) const
+    const ns3::RdmaQueuePair* GetSender(ChannelId channel) const
     {
         return m_channels[channel].sender;
     }
 
-    const ns3::RdmaQueuePair* GetReceiver(uint32_t channel) const
+    const ns3::RdmaQueuePair* GetReceiver(ChannelId channel) const
     {
         return m_channels[channel].receiver;
     }
@@ -78,6 +83,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser
         ns3::RdmaQueuePair* receiver;
         TransportUser* user;
         uint64_t cookie;
+        ChannelName name;
     };
 
     struct Resting
@@ -97,6 +103,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser
     /// By endpoint and priority, the longest first; empty: no channel was closed so far.
     std::vector<std::deque<Resting>> m_resting;
     uint64_t m_queuePairs = 0;
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint8_t>, ChannelId> m_expected;
 };
 
 } // namespace dltrain

@@ -19,7 +19,7 @@ ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec&
     }
 }
 
-uint32_t
+ChannelId
 ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
     if (m_freeChannels.empty())
@@ -31,6 +31,7 @@ ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t co
     m_freeChannels.pop_back();
     m_channels[channel] = {&user,
                            cookie,
+                           name,
                            m_places.ServerOf(name.from),
                            static_cast<uint16_t>(m_places.GpuOf(name.from)),
                            static_cast<uint16_t>(m_places.GpuOf(name.to))};
@@ -38,13 +39,13 @@ ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t co
 }
 
 void
-ScaleUpTransport::Close(uint32_t channel)
+ScaleUpTransport::Close(ChannelId channel)
 {
     m_freeChannels.push_back(channel);
 }
 
 void
-ScaleUpTransport::Post(uint32_t channel, const TransportPost& post)
+ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
 {
     const int64_t now = ns3::RdmaClock::Now();
     if (m_freeMessages.empty())
@@ -94,20 +95,23 @@ ScaleUpTransport::OnEvent(const Wake& wake, int64_t now)
         const Message message = m_messages[index];
         m_freeMessages.push_back(static_cast<uint32_t>(index));
         m_bytesArrived += message.bytes;
-        TransportUser* user = m_channels[message.channel].user;
-        const uint64_t cookie = m_channels[message.channel].cookie;
-        user->OnDelivered(
-            {message.channel, cookie, message.immediate, message.cause, message.posted},
-            now);
+        const Channel on = m_channels[message.channel]; // a copy: its user may open others
+        on.user->OnDelivered({on.name,
+                              message.channel,
+                              on.cookie,
+                              message.immediate,
+                              message.cause,
+                              message.posted},
+                             now);
         // Nothing acknowledges a store: what has arrived is sent.
-        user->OnSent(message.channel, cookie, message.id, false, now);
+        on.user->OnSent(message.channel, on.cookie, message.id, false, now);
     }
     m_awake = UINT32_MAX;
     ScheduleWake(server);
 }
 
 std::string
-ScaleUpTransport::Describe(uint32_t channel) const
+ScaleUpTransport::Describe(ChannelId channel) const
 {
     const Channel& on = m_channels[channel];
     return "server " + std::to_string(on.server) + ", GPU " + std::to_string(on.fromGpu) +

@@ -21,10 +21,10 @@ class ScaleUpTransport : public Transport
   public:
     ScaleUpTransport(const Places& places, const topo::ServerSpec& server);
 
-    uint32_t Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
-    void Post(uint32_t channel, const TransportPost& post) override;
-    void Close(uint32_t channel) override;
-    std::string Describe(uint32_t channel) const override;
+    ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
+    void Post(ChannelId channel, const TransportPost& post) override;
+    void Close(ChannelId channel) override;
+    std::string Describe(ChannelId channel) const override;
     uint64_t GetBytesArrived() const override;
 
   private:
@@ -32,6 +32,7 @@ class ScaleUpTransport : public Transport
     {
         TransportUser* user;
         uint64_t cookie;
+        ChannelName name;
         uint32_t server;
         uint16_t fromGpu;
         uint16_t toGpu;

@@ -48,7 +48,7 @@ class TrafficSimulation::Host
     }
 
     /// \param channel NO_CHANNEL: it gets one when it begins
-    void Add(uint32_t flow, uint32_t channel)
+    void Add(uint32_t flow, ChannelId channel)
     {
         m_flows.push_back({flow, channel});
     }
@@ -62,7 +62,7 @@ class TrafficSimulation::Host
     struct Entry
     {
         uint32_t flow;
-        uint32_t channel;
+        ChannelId channel;
     };
 
     int64_t StartOf(const Entry& entry) const
@@ -193,7 +193,7 @@ TrafficSimulation::MakeFlows()
 
     struct Pair
     {
-        uint32_t channel;
+        ChannelId channel;
         uint32_t lastFlow;
     };
 
@@ -212,14 +212,15 @@ TrafficSimulation::MakeFlows()
             ++m_measured;
             m_measuredBytes += flow.bytes;
         }
-        uint32_t channel = NO_CHANNEL;
+        const bool isHere = fabric.IsLocal(read ? flow.dst : flow.src);
+        ChannelId channel = NO_CHANNEL;
         if (use == scenario::QueuePairUse::kPerPair)
         {
             const auto [pair, isNew] =
                 pairs.emplace(std::make_tuple(flow.src, flow.dst, flow.priority), Pair{0, i});
             if (isNew)
             {
-                pair->second.channel = Open(i);
+                pair->second.channel = isHere ? Open(i) : NO_CHANNEL;
                 m_arriving[i] = i;
             }
             else
@@ -230,19 +231,19 @@ TrafficSimulation::MakeFlows()
         }
         else if (use != scenario::QueuePairUse::kReused)
         {
-            channel = Open(i);
+            channel = isHere ? Open(i) : NO_CHANNEL;
         }
         toHere += fabric.IsLocal(flow.dst) ? flow.bytes : 0;
         if (const auto& poster = m_hosts[read ? flow.dst : flow.src])
         {
             poster->Add(i, channel);
         }
+        if (!isHere)
+        {
+            m_transport->Expect(NameOf(i), *this, i, PostOf(i), flow.start.ps);
+        }
         const bool known = m_packets && channel != NO_CHANNEL;
         m_sourcePorts.push_back(known ? m_packets->GetSourcePort(channel) : 0);
-        if (Ranks::Get().Several())
-        {
-            m_packets->Expect(channel, PostOf(i), flow.start.ps);
-        }
         m_totalBytes += flow.bytes;
     }
     m_run.Control().SetPortion(static_cast<double>(toHere) /
@@ -256,15 +257,23 @@ TrafficSimulation::MakeFlows()
     }
 }
 
-uint32_t
-TrafficSimulation::Open(uint32_t index)
+ChannelName
+TrafficSimulation::NameOf(uint32_t index) const
 {
     const scenario::Flow& flow = m_scenario.flows[index];
+    const bool read = GetOperation() == ns3::RdmaOperation::READ;
     ChannelName name;
-    name.from = flow.src;
-    name.to = flow.dst;
+    name.from = read ? flow.dst : flow.src;
+    name.to = read ? flow.src : flow.dst;
+    name.lane = m_scenario.queuePairs == scenario::QueuePairUse::kPerPair ? 0 : index;
     name.priority = flow.priority;
-    return m_transport->Open(name, *this, index);
+    return name;
+}
+
+ChannelId
+TrafficSimulation::Open(uint32_t index)
+{
+    return m_transport->Open(NameOf(index), *this, index);
 }
 
 TransportPost
@@ -282,7 +291,7 @@ TrafficSimulation::PostOf(uint32_t index)
 }
 
 void
-TrafficSimulation::Begin(uint32_t index, uint32_t channel, int64_t now)
+TrafficSimulation::Begin(uint32_t index, ChannelId channel, int64_t now)
 {
     if (channel == NO_CHANNEL)
     {
@@ -297,7 +306,9 @@ TrafficSimulation::Begin(uint32_t index, uint32_t channel, int64_t now)
     {
         const bool read = GetOperation() == ns3::RdmaOperation::READ;
         m_statistics->OnPosted(index,
-                               m_packets ? m_packets->GetReceiver(channel) : nullptr,
+                               !m_packets ? nullptr
+                               : read     ? m_packets->GetSender(channel)
+                                          : m_packets->GetReceiver(channel),
                                read,
                                read || !m_packets ? 0
                                                   : m_packets->GetSender(channel)->GetBytesPosted(),
@@ -466,7 +477,7 @@ TrafficSimulation::CloseCompletionTimes()
 }
 
 void
-TrafficSimulation::OnSent(uint32_t channel, uint64_t, uint64_t id, bool failed, int64_t now)
+TrafficSimulation::OnSent(ChannelId channel, uint64_t, uint64_t id, bool failed, int64_t now)
 {
     const uint32_t flow = results::MessageId::Flow(id);
     const scenario::Flow& of = m_scenario.flows[flow];

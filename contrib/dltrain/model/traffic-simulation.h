@@ -43,7 +43,7 @@ class TrafficSimulation : public FabricSimulation, public TransportUser
 
     // TransportUser
     void OnDelivered(const Delivery& delivery, int64_t now) override;
-    void OnSent(uint32_t channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
+    void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
 
   private:
     class Host;
@@ -67,10 +67,11 @@ class TrafficSimulation : public FabricSimulation, public TransportUser
     /// With several ranks: writes those of all.
     void CloseCompletionTimes();
     void MakeFlows();
+    ChannelName NameOf(uint32_t flow) const;
     /// \return the channel of a flow, which comes back with its messages
-    uint32_t Open(uint32_t flow);
+    ChannelId Open(uint32_t flow);
     /// A flow begins. \param channel NO_CHANNEL: it gets one now
-    void Begin(uint32_t flow, uint32_t channel, int64_t now);
+    void Begin(uint32_t flow, ChannelId channel, int64_t now);
     TransportPost PostOf(uint32_t flow);
     void OnMeasuringStarts();
     void OpenCompletionTimes();
@@ -93,7 +94,7 @@ class TrafficSimulation : public FabricSimulation, public TransportUser
         char text[160];
     };
 
-    static constexpr uint32_t NO_CHANNEL = UINT32_MAX;
+    static constexpr ChannelId NO_CHANNEL = UINT64_MAX;
 
     std::unique_ptr<Places> m_places;
     std::unique_ptr<Transport> m_transport;

@@ -51,6 +51,11 @@ Kinds()
 
 } // namespace
 
+void
+Transport::Expect(const ChannelName&, TransportUser&, uint64_t, const TransportPost&, int64_t)
+{
+}
+
 NetworkKind::NetworkKind(const std::string& name, Maker maker)
 {
     Kinds()[name] = maker;

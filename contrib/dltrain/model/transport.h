@@ -73,24 +73,32 @@ class Places
     std::vector<uint32_t> m_contextOfServer;
 };
 
-/// What tells a channel from all others, and where it leads.
+/**
+ * What tells a channel from all others, and where it leads. A network makes its way of this name
+ * (its UDP source port, and so its path), not of what else was opened before.
+ */
 struct ChannelName
 {
     uint32_t job = 0;
     uint32_t communicator = 0;
-    uint32_t from = 0; ///< places
+    uint32_t from = 0; ///< places; `from` opens and posts
     uint32_t to = 0;
-    uint16_t lane = 0;
+    uint32_t lane = 0;
     uint32_t rail = 0; ///< which NIC of a server: Places::EndpointOf
     uint8_t priority = 3;
+    bool single = false; ///< it carries one message; so both ends know when it is done
 };
+
+/// A transport's number of a channel; numbers of closed ones are used again.
+using ChannelId = uint64_t;
 
 /// A message to be moved.
 struct TransportPost
 {
     uint64_t bytes = 0;
     uint64_t id = 0; ///< results::MessageId; OnSent says it
-    /// What it is on an RDMA network. A READ is posted by the channel's far end.
+    /// What it is on an RDMA network. The bytes of a READ come from `to`, and are delivered at
+    /// `from`.
     ns3::RdmaOperation operation = ns3::RdmaOperation::WRITE;
     bool hasImmediate = false;
     uint32_t immediate = 0;
@@ -101,8 +109,9 @@ struct TransportPost
 /// A message that has arrived.
 struct Delivery
 {
-    uint32_t channel; ///< as Open said
-    uint64_t cookie;  ///< as Open was told
+    const ChannelName& name; ///< of its channel, while the user hears of it
+    ChannelId channel;       ///< as Open said
+    uint64_t cookie;         ///< as Open was told
     uint32_t immediate;
     // Of the post, where both ends share memory. Over a network a receiver knows what the message
     // itself says and no more.
@@ -116,9 +125,10 @@ class TransportUser
   public:
     virtual ~TransportUser() = default;
     /// At the receiver: a message has arrived whole. A channel's arrive in the order of the posts.
+    /// What is known of it there is in the delivery: the sender's own state is not to be touched.
     virtual void OnDelivered(const Delivery& delivery, int64_t now) = 0;
     /// Where it was posted: it is acknowledged whole, or has failed. The channel may be closed.
-    virtual void OnSent(uint32_t channel,
+    virtual void OnSent(ChannelId channel,
                         uint64_t cookie,
                         uint64_t id,
                         bool failed,
@@ -126,7 +136,8 @@ class TransportUser
 };
 
 /**
- * Moves messages. Whoever runs a job says what is to be moved, over channels it opens; how they
+ * Moves messages. `from` opens, posts and closes, in events of its own host, or before the first
+ * event; `to` makes its end when the first message comes. Whoever runs a job says what is to be moved, over channels it opens; how they
  * get there is the transport's: packets of RDMA (NetworkTransport), a server's own links
  * (ScaleUpTransport), a formula (AnalyticTransport).
  *
@@ -145,13 +156,19 @@ class Transport
     virtual ~Transport() = default;
 
     /// A channel from one place to another. \param user hears of its messages \param cookie the
-    /// user's own: comes back with each message. \return its number among this transport's; numbers
-    /// of closed ones are used again
-    virtual uint32_t Open(const ChannelName& name, TransportUser& user, uint64_t cookie) = 0;
-    virtual void Post(uint32_t channel, const TransportPost& post) = 0;
-    virtual void Close(uint32_t channel) = 0;
+    /// user's own: comes back with each message
+    virtual ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) = 0;
+    virtual void Post(ChannelId channel, const TransportPost& post) = 0;
+    virtual void Close(ChannelId channel) = 0;
+    /// With several Ranks, before the first event: a message that `from`, of another rank, will post
+    /// at `at` ps to `to`, of this one. In the order of the posts.
+    virtual void Expect(const ChannelName& name,
+                        TransportUser& user,
+                        uint64_t cookie,
+                        const TransportPost& post,
+                        int64_t at);
     /// \return what a user recognizes a channel by: "h0->h1 qp 2"
-    virtual std::string Describe(uint32_t channel) const = 0;
+    virtual std::string Describe(ChannelId channel) const = 0;
     /// \return bytes that have arrived over the channels that are open, as far as can be told of
     /// messages under way too
     virtual uint64_t GetBytesArrived() const = 0;

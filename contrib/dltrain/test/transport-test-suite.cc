@@ -118,7 +118,7 @@ struct Notes : TransportUser
         lastAt = now;
     }
 
-    void OnSent(uint32_t, uint64_t, uint64_t id, bool failed, int64_t) override
+    void OnSent(ChannelId, uint64_t, uint64_t id, bool failed, int64_t) override
     {
         (failed ? lost : sent).push_back(id);
     }
@@ -224,7 +224,7 @@ class TransportReuseTestCase : public TestCase
             ChannelName name;
             name.from = from;
             name.to = to;
-            const uint32_t channel = transport.Open(name, notes, cookie);
+            const ChannelId channel = transport.Open(name, notes, cookie);
             TransportPost post;
             post.bytes = 5000;
             post.id = cookie;

@@ -181,4 +181,18 @@ RdmaFabric::GetDrops(RdmaSwitchBase::DropReason reason) const
     return sum;
 }
 
+int64_t
+RdmaFabric::GetShortestDelay() const
+{
+    int64_t shortest = 0;
+    for (const RdmaLinkSpec& link : m_links)
+    {
+        if (link.delayPs > 0 && (shortest == 0 || link.delayPs < shortest))
+        {
+            shortest = link.delayPs;
+        }
+    }
+    return shortest;
+}
+
 } // namespace ns3

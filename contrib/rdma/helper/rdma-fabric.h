@@ -180,6 +180,9 @@ class RdmaFabric
         return static_cast<uint32_t>(2 * m_links.size());
     }
 
+    /// \return ps: the delay of the shortest link that has one; 0: no link has
+    int64_t GetShortestDelay() const;
+
     /// \return the link of an end
     const RdmaLinkSpec& GetLink(uint32_t end) const
     {
