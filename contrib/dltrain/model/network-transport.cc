@@ -6,7 +6,7 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "trace-collector.h"
 
-#include <tuple>
+#include <stdexcept>
 
 namespace dltrain
 {
@@ -18,10 +18,18 @@ NetworkKind g_kind("packet", [](const NetworkParts& parts) -> std::unique_ptr<Tr
     return std::make_unique<NetworkTransport>(parts);
 });
 
-std::size_t
-RestingPlace(uint32_t endpoint, uint8_t priority)
+/// 64 bits of a name that tell it from others. The rail needs none: it is in the addresses.
+uint64_t
+Hash(const ChannelName& name)
 {
-    return ns3::RdmaPort::PRIORITIES * static_cast<std::size_t>(endpoint) + priority;
+    uint64_t hash = 0;
+    for (const uint64_t part : {uint64_t{name.job} << 32 | name.communicator,
+                                uint64_t{name.from} << 32 | name.to,
+                                uint64_t{name.lane} << 32 | name.priority})
+    {
+        hash = rdma::Mix64(hash ^ (part + 0x9e3779b97f4a7c15ULL));
+    }
+    return hash;
 }
 
 } // namespace
@@ -29,66 +37,81 @@ RestingPlace(uint32_t endpoint, uint8_t priority)
 NetworkTransport::NetworkTransport(const NetworkParts& parts)
     : m_fabric(parts.fabric),
       m_collector(parts.collector),
-      m_places(parts.places)
+      m_places(parts.places),
+      m_connections(parts.fabric.GetConnections()),
+      m_hosts(parts.fabric.GetNEndpoints())
 {
 }
 
-ns3::RdmaQueuePair*
-NetworkTransport::TakeEnd(uint32_t endpoint, uint8_t priority, int64_t now)
+ns3::RdmaConnectionRequest
+NetworkTransport::MakeRequest(const ChannelName& name, ChannelId channel)
 {
-    std::deque<Resting>& resting = m_resting[RestingPlace(endpoint, priority)];
-    if (resting.empty() || resting.front().since + REUSE_AFTER_PS > now)
+    ns3::RdmaConnectionRequest request;
+    request.from = m_places.EndpointOf(name.from, name.rail);
+    request.to = m_places.EndpointOf(name.to, name.rail);
+    request.priority = name.priority;
+    request.name = Hash(name);
+    request.user = this;
+    request.data = channel;
+    return request;
+}
+
+NetworkTransport::End&
+NetworkTransport::Add(uint32_t endpoint, const End& end, bool accepted)
+{
+    Host& host = m_hosts[endpoint];
+    std::vector<End>& ends = accepted ? host.accepted : host.opened;
+    std::vector<uint32_t>& free = accepted ? host.freeAccepted : host.freeOpened;
+    if (free.empty())
     {
-        ++m_queuePairs;
-        return m_fabric.GetNic(endpoint)->CreateQueuePair(priority);
+        free.push_back(static_cast<uint32_t>(ends.size()));
+        ends.emplace_back();
     }
-    ns3::RdmaQueuePair* qp = resting.front().queuePair;
-    resting.pop_front();
-    qp->Modify(ns3::RdmaQueuePair::State::RESET);
-    return qp;
+    const uint32_t index = free.back();
+    free.pop_back();
+    ends[index] = end;
+    ends[index].channel = accepted ? end.channel : MakeChannel(endpoint, index);
+    if (end.queuePair)
+    {
+        end.queuePair->cookie = index | (accepted ? ACCEPTED : 0);
+        end.queuePair->SetUser(this);
+    }
+    return ends[index];
 }
 
 ChannelId
 NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
-    // Queue pairs are numbered as they are made: the sender's before the receiver's.
     const uint32_t from = m_places.EndpointOf(name.from, name.rail);
-    const uint32_t to = m_places.EndpointOf(name.to, name.rail);
-    Channel channel{nullptr, nullptr, &user, cookie, name};
-    if (m_resting.empty())
+    End& end = Add(from, {nullptr, &user, cookie, 0, name}, false);
+    end.queuePair = m_connections.Open(MakeRequest(name, end.channel));
+    if (!end.queuePair)
     {
-        m_queuePairs += 2;
-        std::tie(channel.sender, channel.receiver) =
-            m_fabric.ConnectQueuePairs(from, to, name.priority);
+        const std::vector<std::string>& names = m_collector.GetEndpointNames();
+        throw std::runtime_error(
+            "more than " + std::to_string(m_connections.GetNumbers().MostSlots()) +
+            " queue pairs from " + names[from] + " to " +
+            names[m_places.EndpointOf(name.to, name.rail)] +
+            ": their numbers have 24 bits, for all " +
+            std::to_string(m_fabric.GetNEndpoints()) + " NICs together");
     }
-    else
-    {
-        const int64_t now = ns3::RdmaClock::Now();
-        channel.sender = TakeEnd(from, name.priority, now);
-        channel.receiver = TakeEnd(to, name.priority, now);
-        ns3::RdmaNic::Connect(channel.sender, channel.receiver);
-    }
-    if (m_freeChannels.empty())
-    {
-        m_freeChannels.push_back(static_cast<uint32_t>(m_channels.size()));
-        m_channels.emplace_back();
-    }
-    const uint32_t number = m_freeChannels.back();
-    m_freeChannels.pop_back();
-    m_channels[number] = channel;
-    for (ns3::RdmaQueuePair* end : {channel.sender, channel.receiver})
-    {
-        if (end)
-        {
-            end->cookie = number;
-            end->SetUser(this);
-        }
-    }
-    if (channel.sender && m_places.AreGpus())
-    {
-        m_collector.NameGpus(*channel.sender, name.from, name.to);
-    }
-    return number;
+    end.queuePair->cookie = IndexOf(end.channel);
+    end.queuePair->SetUser(this);
+    m_collector.BeginConnection(*end.queuePair,
+                                m_places.AreGpus() ? name.from : results::FlowRecord::NO_GPU,
+                                m_places.AreGpus() ? name.to : results::FlowRecord::NO_GPU);
+    return end.channel;
+}
+
+void
+NetworkTransport::OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t)
+{
+    // What `from` wrote before its first packet left, and does not change while that is under way.
+    const End& theirs = m_hosts[HostOf(channel)].opened[IndexOf(channel)];
+    Add(qp->GetNic()->GetEndpoint(),
+        {qp, theirs.user, theirs.cookie, channel, theirs.name},
+        true);
+    m_collector.OnAccepted(*qp);
 }
 
 void
@@ -100,24 +123,19 @@ NetworkTransport::Post(ChannelId channel, const TransportPost& post)
     request.bytes = post.bytes;
     request.hasImmediate = post.hasImmediate;
     request.immediate = post.immediate;
-    m_channels[channel].sender->Post(request);
+    m_hosts[HostOf(channel)].opened[IndexOf(channel)].queuePair->Post(request);
 }
 
 void
 NetworkTransport::Close(ChannelId channel)
 {
-    if (m_resting.empty())
-    {
-        m_resting.resize(RestingPlace(m_fabric.GetNEndpoints(), 0));
-    }
-    const int64_t now = ns3::RdmaClock::Now();
-    for (ns3::RdmaQueuePair* end : {m_channels[channel].sender, m_channels[channel].receiver})
-    {
-        m_resting[RestingPlace(end->GetNic()->GetEndpoint(), end->GetPriority())].push_back(
-            {end, now});
-    }
-    m_channels[channel] = {};
-    m_freeChannels.push_back(channel);
+    Host& host = m_hosts[HostOf(channel)];
+    End& end = host.opened[IndexOf(channel)];
+    host.bytesBefore += end.queuePair->GetBytesRead();
+    m_collector.EndConnection(*end.queuePair);
+    m_connections.Close(end.queuePair);
+    end = {};
+    host.freeOpened.push_back(IndexOf(channel));
 }
 
 void
@@ -128,50 +146,47 @@ NetworkTransport::Expect(const ChannelName& name,
                          int64_t at)
 {
     const auto [known, isNew] =
-        m_expected.try_emplace(std::make_tuple(name.from, name.to, name.lane, name.priority), 0);
+        m_expected.try_emplace(std::make_tuple(name.from, name.to, name.lane, name.priority),
+                               nullptr);
     if (isNew)
     {
-        known->second = Open(name, user, cookie);
+        const uint32_t from = m_places.EndpointOf(name.from, name.rail);
+        const End& theirs = Add(from, {nullptr, &user, cookie, 0, name}, false);
+        known->second = m_connections.Expect(MakeRequest(name, theirs.channel));
+        if (!known->second)
+        {
+            throw std::runtime_error("more queue pairs than numbers of 24 bits tell apart");
+        }
     }
-    const Channel& on = m_channels[known->second];
-    if (on.receiver && post.operation != ns3::RdmaOperation::READ)
+    if (post.operation != ns3::RdmaOperation::READ)
     {
-        m_collector.ExpectMessage(*on.receiver, at, post.id, post.operation);
+        m_collector.ExpectMessage(*known->second, at, post.id, post.operation);
     }
-}
-
-uint16_t
-NetworkTransport::GetSourcePort(ChannelId channel) const
-{
-    const Channel& on = m_channels[channel];
-    return on.sender ? rdma::RoceSourcePort(on.sender->GetNumber(), on.sender->GetPeerNumber())
-           : on.receiver
-               ? rdma::RoceSourcePort(on.receiver->GetPeerNumber(), on.receiver->GetNumber())
-               : 0;
 }
 
 std::string
 NetworkTransport::Describe(ChannelId channel) const
 {
-    const Channel& on = m_channels[channel];
-    if (!on.sender)
-    {
-        return "a queue pair of another process";
-    }
+    const ns3::RdmaQueuePair* sender = GetSender(channel);
     const std::vector<std::string>& names = m_collector.GetEndpointNames();
-    return names[on.sender->GetNic()->GetEndpoint()] + "->" + names[on.sender->GetPeerEndpoint()] +
-           " qp " + std::to_string(on.sender->GetNumber());
+    return names[sender->GetNic()->GetEndpoint()] + "->" + names[sender->GetPeerEndpoint()] +
+           " qp " + std::to_string(sender->GetNumber());
 }
 
 uint64_t
 NetworkTransport::GetBytesArrived() const
 {
     uint64_t bytes = 0;
-    for (const Channel& channel : m_channels)
+    for (const Host& host : m_hosts)
     {
-        if (channel.receiver)
+        bytes += host.bytesBefore;
+        for (const End& end : host.accepted)
         {
-            bytes += channel.receiver->GetBytesReceived() + channel.receiver->GetBytesRead();
+            bytes += end.queuePair ? end.queuePair->GetBytesReceived() : 0;
+        }
+        for (const End& end : host.opened)
+        {
+            bytes += end.queuePair ? end.queuePair->GetBytesRead() : 0;
         }
     }
     return bytes;
@@ -180,9 +195,17 @@ NetworkTransport::GetBytesArrived() const
 void
 NetworkTransport::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
-    const auto number = static_cast<uint32_t>(qp->cookie);
-    const Channel& on = m_channels[number];
-    on.user->OnDelivered({on.name, number, on.cookie, message.immediate}, now);
+    Host& host = m_hosts[qp->GetNic()->GetEndpoint()];
+    const uint32_t index = IndexOf(qp->cookie);
+    const End end = host.accepted[index]; // a copy: its user may open others
+    if (end.name.single)
+    {
+        host.bytesBefore += qp->GetBytesReceived();
+        host.accepted[index] = {};
+        host.freeAccepted.push_back(index);
+        m_connections.CloseSingle(qp, now);
+    }
+    end.user->OnDelivered({end.name, end.channel, end.cookie, message.immediate}, now);
 }
 
 void
@@ -192,16 +215,13 @@ NetworkTransport::OnCompletion(ns3::RdmaQueuePair* qp,
                                int64_t now)
 {
     const bool failed = status != ns3::RdmaStatus::SUCCESS;
-    const auto number = static_cast<uint32_t>(qp->cookie);
-    TransportUser* user = m_channels[number].user;
-    const uint64_t cookie = m_channels[number].cookie;
-    const ChannelName name = m_channels[number].name;
+    const End end = m_hosts[qp->GetNic()->GetEndpoint()].opened[IndexOf(qp->cookie)];
     const uint64_t id = request.id;
     if (request.operation == ns3::RdmaOperation::READ && !failed)
     {
-        user->OnDelivered({name, number, cookie, 0}, now); // its data is here, and nobody else is told
+        end.user->OnDelivered({end.name, end.channel, end.cookie, 0}, now); // nobody else is told
     }
-    user->OnSent(number, cookie, id, failed, now);
+    end.user->OnSent(end.channel, end.cookie, id, failed, now);
 }
 
 } // namespace dltrain

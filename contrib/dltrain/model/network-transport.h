@@ -6,8 +6,9 @@
 
 #include "transport.h"
 
+#include "ns3/rdma-connections.h"
+
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <string>
 #include <tuple>
@@ -18,54 +19,50 @@ namespace dltrain
 
 /**
  * Moves messages as RDMA work requests, packet by packet. A channel is a connection of two queue
- * pairs of its own.
+ * pairs (ns3::RdmaConnections), each made by its own host: `from`'s when it opens the channel,
+ * `to`'s when the first packet comes. Those of closed channels serve again.
  *
- * Those of a closed channel rest, and the next channel of their NIC and priority takes them, once
- * they have rested REUSE_AFTER_PS: reset and connected anew, which is a new queue pair in all but
- * its number; it starts at line rate, with a congestion control that remembers nothing. The wait is
- * for what may still be under way to the old connection, a CNP above all. A host then needs as many
- * as it has channels open at most, and those of the last REUSE_AFTER_PS.
- *
- * With several Ranks all open the same channels in the same order, and close none; a rank hears of
- * the ends it has.
+ * The UDP source port, and so the path, follows from the channel's name alone: not from when it was
+ * opened, nor from what else there is.
  */
-class NetworkTransport : public Transport, public ns3::RdmaNicUser
+class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::RdmaConnectionUser
 {
   public:
     explicit NetworkTransport(const NetworkParts& parts);
 
-    static constexpr int64_t REUSE_AFTER_PS = 2000000000;
-
     ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
     void Post(ChannelId channel, const TransportPost& post) override;
     void Close(ChannelId channel) override;
-    std::string Describe(ChannelId channel) const override;
-    uint64_t GetBytesArrived() const override;
-
     void Expect(const ChannelName& name,
                 TransportUser& user,
                 uint64_t cookie,
                 const TransportPost& post,
                 int64_t at) override;
+    std::string Describe(ChannelId channel) const override;
+    uint64_t GetBytesArrived() const override;
 
     /// \return the UDP source port of the packets of the end that posts
-    uint16_t GetSourcePort(ChannelId channel) const;
+    uint16_t GetSourcePort(ChannelId channel) const
+    {
+        return GetSender(channel)->GetSourcePort();
+    }
 
-    /// \return the end that sends, the end that receives; null: another rank's
+    /// \return the end that posts
     const ns3::RdmaQueuePair* GetSender(ChannelId channel) const
     {
-        return m_channels[channel].sender;
+        return m_hosts[HostOf(channel)].opened[IndexOf(channel)].queuePair;
     }
 
+    /// \return the other end; null: no packet has come so far, or another rank has it
     const ns3::RdmaQueuePair* GetReceiver(ChannelId channel) const
     {
-        return m_channels[channel].receiver;
+        return m_connections.GetPassive(GetSender(channel));
     }
 
-    /// \return how many were made
+    /// \return how many were made, of all transports of the fabric
     uint64_t GetQueuePairs() const
     {
-        return m_queuePairs;
+        return m_connections.GetQueuePairs();
     }
 
     // RdmaNicUser
@@ -75,35 +72,57 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser
                       int64_t now) override;
     void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now) override;
 
+    // RdmaConnectionUser
+    void OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t now) override;
+
   private:
-    /// Its number is both ends' cookie.
-    struct Channel
+    /// What an end knows of its channel.
+    struct End
     {
-        ns3::RdmaQueuePair* sender;
-        ns3::RdmaQueuePair* receiver;
+        ns3::RdmaQueuePair* queuePair;
         TransportUser* user;
         uint64_t cookie;
+        ChannelId channel;
         ChannelName name;
     };
 
-    struct Resting
+    /// Of an endpoint: its queue pairs' cookies are indices, of `accepted` or'ed with ACCEPTED.
+    struct Host
     {
-        ns3::RdmaQueuePair* queuePair;
-        int64_t since;
+        std::vector<End> opened;
+        std::vector<uint32_t> freeOpened;
+        std::vector<End> accepted;
+        std::vector<uint32_t> freeAccepted;
+        uint64_t bytesBefore = 0; ///< that have arrived here over channels that are closed
     };
 
-    /// One end of a channel: rested, or new.
-    ns3::RdmaQueuePair* TakeEnd(uint32_t endpoint, uint8_t priority, int64_t now);
+    static constexpr uint64_t ACCEPTED = uint64_t{1} << 32;
+
+    static ChannelId MakeChannel(uint32_t endpoint, uint32_t index)
+    {
+        return uint64_t{endpoint} << 32 | index;
+    }
+
+    static uint32_t HostOf(ChannelId channel)
+    {
+        return static_cast<uint32_t>(channel >> 32);
+    }
+
+    static uint32_t IndexOf(uint64_t channelOrCookie)
+    {
+        return static_cast<uint32_t>(channelOrCookie);
+    }
+
+    ns3::RdmaConnectionRequest MakeRequest(const ChannelName& name, ChannelId channel);
+    End& Add(uint32_t endpoint, const End& end, bool accepted);
 
     ns3::RdmaFabric& m_fabric;
     TraceCollector& m_collector;
     const Places& m_places;
-    std::vector<Channel> m_channels;
-    std::vector<uint32_t> m_freeChannels;
-    /// By endpoint and priority, the longest first; empty: no channel was closed so far.
-    std::vector<std::deque<Resting>> m_resting;
-    uint64_t m_queuePairs = 0;
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint8_t>, ChannelId> m_expected;
+    ns3::RdmaConnections& m_connections;
+    std::vector<Host> m_hosts; ///< by endpoint
+    /// Of channels that other ranks will open: the receiving ends here.
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint8_t>, ns3::RdmaQueuePair*> m_expected;
 };
 
 } // namespace dltrain

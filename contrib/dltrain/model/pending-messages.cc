@@ -3,8 +3,6 @@
  */
 #include "pending-messages.h"
 
-#include <algorithm>
-
 namespace dltrain
 {
 
@@ -14,21 +12,39 @@ PendingMessages::PendingMessages(uint32_t endpoints)
 }
 
 PendingMessages::Sender&
-PendingMessages::Find(uint32_t endpoint, uint32_t number, uint32_t most)
+PendingMessages::Find(uint32_t endpoint, uint32_t number)
 {
-    auto& ofEndpoint = m_queuePairs[endpoint];
-    const uint32_t index = number - 2;
-    if (index >= ofEndpoint.size())
+    rdma::NumberTable<uint32_t>& ofEndpoint = m_queuePairs[endpoint];
+    if (const uint32_t* sender = ofEndpoint.Find(number))
     {
-        ofEndpoint.resize(std::max(most, index + 1), NONE);
+        return m_senders[*sender];
     }
-    uint32_t& sender = ofEndpoint[index];
-    if (sender == NONE)
+    if (m_freeSenders.empty())
     {
-        sender = static_cast<uint32_t>(m_senders.size());
+        m_freeSenders.push_back(static_cast<uint32_t>(m_senders.size()));
         m_senders.emplace_back();
     }
-    return m_senders[sender];
+    const uint32_t sender = m_freeSenders.back();
+    m_freeSenders.pop_back();
+    ofEndpoint[number] = sender;
+    return m_senders[sender] = Sender();
+}
+
+const PendingMessages::Sender*
+PendingMessages::Known(uint32_t endpoint, uint32_t number) const
+{
+    const uint32_t* sender = m_queuePairs[endpoint].Find(number);
+    return sender ? &m_senders[*sender] : nullptr;
+}
+
+void
+PendingMessages::Forget(uint32_t endpoint, uint32_t number)
+{
+    if (const uint32_t* sender = m_queuePairs[endpoint].Find(number))
+    {
+        m_freeSenders.push_back(*sender);
+        m_queuePairs[endpoint].Erase(number);
+    }
 }
 
 void

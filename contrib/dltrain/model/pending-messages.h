@@ -4,6 +4,7 @@
 #ifndef DLTRAIN_PENDING_MESSAGES_H
 #define DLTRAIN_PENDING_MESSAGES_H
 
+#include "contrib/rdma/core/number-table.h"
 #include "results/flow-table.h"
 
 #include "ns3/rdma-verbs.h"
@@ -53,9 +54,12 @@ class PendingMessages
 
     explicit PendingMessages(uint32_t endpoints);
 
-    /// \param number of the queue pair \param most there are at this endpoint, as far as is known
-    /// \return it; stays where it is
-    Sender& Find(uint32_t endpoint, uint32_t number, uint32_t most);
+    /// \param number of the queue pair. \return it; stays where it is
+    Sender& Find(uint32_t endpoint, uint32_t number);
+    /// \return null: nothing was posted to it so far
+    const Sender* Known(uint32_t endpoint, uint32_t number) const;
+    /// Its number will not come again. \pre nothing is under way
+    void Forget(uint32_t endpoint, uint32_t number);
 
     void Add(Sender& sender, const Message& message);
     /// The oldest READ, or the oldest of what is none, is no longer under way: these are told at
@@ -80,10 +84,10 @@ class PendingMessages
         uint32_t next{NONE};
     };
 
-    /// By endpoint and number - 2: of m_senders; NONE: no message so far. Half of the ends only
-    /// receive.
-    std::vector<std::vector<uint32_t>> m_queuePairs;
+    /// By endpoint and number: of m_senders.
+    std::vector<rdma::NumberTable<uint32_t>> m_queuePairs;
     std::deque<Sender> m_senders;
+    std::vector<uint32_t> m_freeSenders;
     std::vector<Entry> m_pool;
     uint32_t m_free{NONE};
 };

@@ -174,10 +174,7 @@ TraceCollector::Tag(const std::string& name)
 PendingMessages::Sender&
 TraceCollector::Find(uint32_t endpoint, uint32_t number)
 {
-    const bool local = m_fabric.IsLocal(endpoint);
-    return m_pending.Find(endpoint,
-                          number,
-                          local ? m_fabric.GetNic(endpoint)->GetNQueuePairs() : 0);
+    return m_pending.Find(endpoint, number);
 }
 
 void
@@ -196,12 +193,15 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
     }
     if (m_queuePairLog)
     {
-        // The data of a READ comes from the other end.
+        // The data of a READ comes from the other end, which may not be there yet: OnAccepted.
         ns3::RdmaQueuePair* sender =
             request.operation == ns3::RdmaOperation::READ
-                ? m_fabric.GetNic(qp->GetPeerEndpoint())->GetQueuePair(qp->GetPeerNumber() - 2)
+                ? m_fabric.FindQueuePair(qp->GetPeerEndpoint(), qp->GetPeerNumber())
                 : qp;
-        m_queuePairLog->Begin(sender, ns3::RdmaClock::Now());
+        if (sender)
+        {
+            m_queuePairLog->Begin(sender, ns3::RdmaClock::Now());
+        }
     }
 }
 
@@ -255,11 +255,29 @@ TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver,
 }
 
 void
-TraceCollector::NameGpus(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to)
+TraceCollector::BeginConnection(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to)
 {
     PendingMessages::Sender& state = Find(sender.GetNic()->GetEndpoint(), sender.GetNumber());
     state.fromGpu = from;
     state.toGpu = to;
+}
+
+void
+TraceCollector::EndConnection(const ns3::RdmaQueuePair& sender)
+{
+    m_pending.Forget(sender.GetNic()->GetEndpoint(), sender.GetNumber());
+}
+
+void
+TraceCollector::OnAccepted(ns3::RdmaQueuePair& qp)
+{
+    const PendingMessages::Sender* sender =
+        m_queuePairLog ? m_pending.Known(qp.GetPeerEndpoint(), qp.GetPeerNumber()) : nullptr;
+    const PendingMessages::Message* oldest = sender ? m_pending.Oldest(*sender) : nullptr;
+    if (oldest && oldest->operation == ns3::RdmaOperation::READ)
+    {
+        m_queuePairLog->Begin(&qp, ns3::RdmaClock::Now());
+    }
 }
 
 void
@@ -274,8 +292,10 @@ TraceCollector::OnJourney(ns3::RdmaQueuePair*,
 uint32_t
 TraceCollector::TagOf(uint32_t src, uint32_t dst, uint32_t destQp)
 {
-    const ns3::RdmaQueuePair* receiver = m_fabric.GetNic(dst)->GetQueuePair(destQp - 2);
-    const PendingMessages::Message* oldest = m_pending.Oldest(Find(src, receiver->GetPeerNumber()));
+    const ns3::RdmaQueuePair* queuePair = m_fabric.FindSender(src, dst, destQp);
+    const PendingMessages::Sender* sender =
+        queuePair ? m_pending.Known(src, queuePair->GetNumber()) : nullptr;
+    const PendingMessages::Message* oldest = sender ? m_pending.Oldest(*sender) : nullptr;
     return oldest ? oldest->tag : UINT32_MAX;
 }
 

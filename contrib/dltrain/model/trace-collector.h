@@ -65,8 +65,13 @@ class TraceCollector
         return m_tags;
     }
 
-    /// The messages of this queue pair are one GPU's for another. \param from rank \param to rank
-    void NameGpus(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to);
+    /// This queue pair is connected, and nothing was posted to it so far. \param from, to ranks
+    /// whose messages they are; FlowRecord::NO_GPU: no GPU's
+    void BeginConnection(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to);
+    /// All that was posted to it is done, and its number will not come again.
+    void EndConnection(const ns3::RdmaQueuePair& sender);
+    /// The other end of a connection has been made: its first packet is here.
+    void OnAccepted(ns3::RdmaQueuePair& qp);
 
     /// Warm-up is over: all statistics count from here, messages from those posted from here on.
     void StartMeasuring(int64_t nowPs);

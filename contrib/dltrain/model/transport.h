@@ -169,8 +169,7 @@ class Transport
                         int64_t at);
     /// \return what a user recognizes a channel by: "h0->h1 qp 2"
     virtual std::string Describe(ChannelId channel) const = 0;
-    /// \return bytes that have arrived over the channels that are open, as far as can be told of
-    /// messages under way too
+    /// \return bytes that have arrived so far, as far as can be told of messages under way too
     virtual uint64_t GetBytesArrived() const = 0;
 };
 

@@ -200,7 +200,7 @@ class TransportFailureTestCase : public TestCase
         // there when rank 1's first has arrived, over another. Rank 1 waits for the first.
         NS_TEST_EXPECT_MSG_EQ(
             lines[1],
-            "messages that failed: 2, the first rank 0's for rank 1 (h0->h1 qp 2)",
+            "messages that failed: 2, the first rank 0's for rank 1 (h0->h1 qp 4)",
             "which it was");
     }
 };
@@ -224,6 +224,7 @@ class TransportReuseTestCase : public TestCase
             ChannelName name;
             name.from = from;
             name.to = to;
+            name.single = true;
             const ChannelId channel = transport.Open(name, notes, cookie);
             TransportPost post;
             post.bytes = 5000;
@@ -233,7 +234,7 @@ class TransportReuseTestCase : public TestCase
         };
         const uint32_t first = open(0, 1, 7);
         const RdmaQueuePair* sender = transport.GetSender(first);
-        NS_TEST_EXPECT_MSG_EQ(transport.Describe(first), "h0->h1 qp 2", "a name for people");
+        NS_TEST_EXPECT_MSG_EQ(transport.Describe(first), "h0->h1 qp 4", "a name for people");
         Simulator::Run();
         NS_TEST_ASSERT_MSG_EQ(notes.delivered.size(), 1, "arrived");
         NS_TEST_EXPECT_MSG_EQ(notes.delivered[0].cookie, 7, "the user's own word");
@@ -241,17 +242,18 @@ class TransportReuseTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(transport.GetBytesArrived(), 5000, "counted");
         transport.Close(first);
 
-        // Too early: two new ones. Then the rested sender, of another peer, whose end is new.
+        // Too early: two new ones (the receiver's has rested since its message came, some 2 us
+        // longer). Then the rested sender, of another peer, whose end is new.
         const auto later = [&](int64_t ps, auto what) {
             Simulator::Schedule(RdmaClock::At(ps), what);
             Simulator::Run();
         };
-        later(NetworkTransport::REUSE_AFTER_PS - US, [&] {
+        later(RdmaConnections::REUSE_AFTER_PS - 5 * US, [&] {
             const uint32_t second = open(0, 1, 8);
             NS_TEST_EXPECT_MSG_NE(transport.GetSender(second), sender, "it rests");
         });
         NS_TEST_EXPECT_MSG_EQ(transport.GetQueuePairs(), 4, "made");
-        later(2 * US, [&] {
+        later(6 * US, [&] {
             const uint32_t third = open(0, 2, 9);
             NS_TEST_EXPECT_MSG_EQ(transport.GetSender(third), sender, "it has rested");
             NS_TEST_EXPECT_MSG_NE(third, first, "the number of a closed channel is another's now");

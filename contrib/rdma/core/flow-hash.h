@@ -74,6 +74,16 @@ RoceSourcePort(uint32_t localQueuePair, uint32_t remoteQueuePair)
     return static_cast<uint16_t>(0xC000 | (Mix64(pair + 0x9e3779b97f4a7c15ULL) >> 50));
 }
 
+/// The same of a connection that has a name rather than numbers (of a job, a communicator, its
+/// ranks, a lane): its path then does not depend on what else was opened before it. \param name
+/// 64 well-mixed bits \param passive of the end that did not open it
+constexpr uint16_t
+RoceSourcePortOfName(uint64_t name, bool passive)
+{
+    return static_cast<uint16_t>(
+        0xC000 | (Mix64(name + (passive ? 0x3c6ef372fe94f82aULL : 0x9e3779b97f4a7c15ULL)) >> 50));
+}
+
 /// Which of `n` equal next hops a switch with this seed takes: in [0, n); n must not be 0. A
 /// product with n instead of a division: a few nanoseconds, and no next hop is likelier than
 /// another by more than 2^-32.

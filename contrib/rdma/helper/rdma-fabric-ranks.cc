@@ -5,6 +5,7 @@
  * elsewhere, and ns-3's MPI, if it is there.
  */
 #include "contrib/rdma/core/look-ahead.h"
+#include "rdma-connections.h"
 #include "rdma-fabric.h"
 
 #include "ns3/boolean.h"
@@ -107,26 +108,59 @@ RdmaFabric::ConnectQueuePairs(uint32_t from, uint32_t to, uint8_t priority)
                             "across ranks all queue pairs must be made by ConnectQueuePairs");
         }
     }
-    if (ends[0] && ends[1])
-    {
-        RdmaNic::Connect(ends[0], ends[1]);
-        return {ends[0], ends[1]};
-    }
     for (int side = 0; side < 2; ++side)
     {
         if (ends[side])
         {
-            RdmaRemoteQueuePair peer = m_nicDefaults;
-            peer.endpoint = endpoints[1 - side];
-            peer.number = numbers[1 - side];
-            if (peer.recovery->bdpFactor && !peer.bdpCap)
-            {
-                peer.bdpCap = GetBdpCap(peer.endpoint);
-            }
-            RdmaNic::ConnectRemote(ends[side], peer);
+            RdmaNic::ConnectRemote(ends[side], Describe(endpoints[1 - side], numbers[1 - side]));
         }
     }
     return {ends[0], ends[1]};
+}
+
+RdmaRemoteQueuePair
+RdmaFabric::Describe(uint32_t endpoint, uint32_t number)
+{
+    if (m_nics[endpoint])
+    {
+        return m_nics[endpoint]->Describe(number);
+    }
+    RdmaRemoteQueuePair there = m_nicDefaults;
+    there.endpoint = endpoint;
+    there.number = number;
+    if (there.recovery->bdpFactor && !there.bdpCap)
+    {
+        there.bdpCap = GetBdpCap(endpoint);
+    }
+    return there;
+}
+
+RdmaQueuePair*
+RdmaFabric::FindQueuePair(uint32_t endpoint, uint32_t number) const
+{
+    return endpoint < m_nics.size() && m_nics[endpoint] ? m_nics[endpoint]->FindQueuePair(number)
+                                                        : nullptr;
+}
+
+RdmaQueuePair*
+RdmaFabric::FindSender(uint32_t from, uint32_t to, uint32_t number) const
+{
+    if (m_connections)
+    {
+        return FindQueuePair(from, m_connections->GetNumbers().Other(to, number));
+    }
+    const RdmaQueuePair* receiver = FindQueuePair(to, number);
+    return receiver ? FindQueuePair(from, receiver->GetPeerNumber()) : nullptr;
+}
+
+RdmaConnections&
+RdmaFabric::GetConnections()
+{
+    if (!m_connections)
+    {
+        m_connections = std::make_unique<RdmaConnections>(*this);
+    }
+    return *m_connections;
 }
 
 // MPI

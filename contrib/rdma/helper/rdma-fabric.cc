@@ -3,6 +3,8 @@
  */
 #include "rdma-fabric.h"
 
+#include "rdma-connections.h"
+
 #include "ns3/node.h"
 
 #include <algorithm>
@@ -11,6 +13,8 @@
 
 namespace ns3
 {
+
+RdmaFabric::RdmaFabric() = default;
 
 RdmaFabric::~RdmaFabric() = default;
 

@@ -23,6 +23,8 @@
 namespace ns3
 {
 
+class RdmaConnections;
+
 /// \ingroup rdma
 /// A node of a fabric to be built.
 struct RdmaNodeSpec
@@ -111,6 +113,19 @@ class RdmaFabric
     std::pair<RdmaQueuePair*, RdmaQueuePair*> ConnectQueuePairs(uint32_t from,
                                                                 uint32_t to,
                                                                 uint8_t priority);
+
+    /// \return what opens connections whose two ends are made by their own hosts alone; made at the
+    /// first call. For one fabric use either this or ConnectQueuePairs
+    RdmaConnections& GetConnections();
+
+    /// \return what another NIC's queue pair has to know of this one, whichever rank has it
+    RdmaRemoteQueuePair Describe(uint32_t endpoint, uint32_t number);
+
+    /// \return the queue pair of this number; null: there is none, or another rank has it
+    RdmaQueuePair* FindQueuePair(uint32_t endpoint, uint32_t number) const;
+    /// \return the queue pair that sends to `number` at `to`; null: there is none, or another rank
+    /// has it
+    RdmaQueuePair* FindSender(uint32_t from, uint32_t to, uint32_t number) const;
 
     // What there is ------------------------------------------------------------------------------
 
@@ -296,7 +311,7 @@ class RdmaFabric
 
   private:
     friend class RdmaFabricHelper;
-    RdmaFabric() = default;
+    RdmaFabric();
 
     /// Number of the class of paths that (from, to) belongs to: same rates, delays and pipelines.
     uint32_t GetPathClass(uint32_t from, uint32_t to);
@@ -343,6 +358,7 @@ class RdmaFabric
     std::vector<uint32_t> m_queuePairsOf; //!< by endpoint: how many ConnectQueuePairs has made
     RdmaRemoteQueuePair m_nicDefaults;    //!< what the NICs of other ranks have, as ours
     int64_t m_timeUnitPs{1};              //!< RdmaPort::GetTransmitTimeUnitPs
+    std::unique_ptr<RdmaConnections> m_connections; //!< null: nobody asked for it
     std::map<uint32_t, int64_t> m_farthestHost; //!< by switch, ps
 };
 

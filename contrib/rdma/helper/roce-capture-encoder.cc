@@ -142,9 +142,9 @@ RoceCaptureEncoder::EncodePacket(const RdmaPort* from, const RdmaFrame& frame)
     return length;
 }
 
-/// The port that the flow's hash was made of: from the sending queue pair's number, which the
-/// receiving one knows. Where the receiver is not simulated here, 14 bits of the flow's hash:
-/// another number, but one a queue pair and direction too.
+/// The port that the flow's hash was made of, which both queue pairs know. Where neither is
+/// simulated here, 14 bits of the flow's hash: another number, but one a queue pair and direction
+/// too.
 uint16_t
 RoceCaptureEncoder::SourcePort(const RdmaFrame& frame) const
 {
@@ -152,14 +152,13 @@ RoceCaptureEncoder::SourcePort(const RdmaFrame& frame) const
     {
         return rdma::RoceSourcePort(frame.dmaLength, frame.destQp);
     }
-    if (frame.dst < m_fabric.GetNEndpoints())
+    if (const RdmaQueuePair* sender = m_fabric.FindSender(frame.src, frame.dst, frame.destQp))
     {
-        const Ptr<RdmaNic> nic = m_fabric.GetNic(frame.dst);
-        const uint32_t index = frame.destQp - 2;
-        if (nic && index < nic->GetNQueuePairs())
-        {
-            return rdma::RoceSourcePort(nic->GetQueuePair(index)->GetPeerNumber(), frame.destQp);
-        }
+        return sender->GetSourcePort();
+    }
+    if (const RdmaQueuePair* receiver = m_fabric.FindQueuePair(frame.dst, frame.destQp))
+    {
+        return receiver->GetPeerSourcePort();
     }
     return static_cast<uint16_t>(0xC000 | frame.route.GetFlowHash() >> 18);
 }

@@ -36,13 +36,21 @@ RdmaNic::CreateQueuePair(const RdmaQueuePairInit& init)
 }
 
 RdmaQueuePair*
-RdmaNic::CreateQueuePair(uint8_t priority)
+RdmaNic::CreateQueuePair(uint8_t priority, uint32_t number)
 {
     NS_ABORT_MSG_IF(priority >= RdmaPort::PRIORITIES, "no such priority");
-    // QP 0 and 1 are special (InfiniBand Architecture 1, 3.9); ours start at 2.
-    const uint32_t number = static_cast<uint32_t>(m_qps.size()) + 2;
-    NS_ABORT_MSG_IF(number > 0xffffff, "a NIC has at most 2^24 queue pairs");
-    Ptr<RdmaQueuePair> qp(new RdmaQueuePair(this, number), false);
+    // QP 0 and 1 are special (InfiniBand Architecture 1, 3.9).
+    const auto index = static_cast<uint32_t>(m_qps.size());
+    if (number == 0)
+    {
+        for (number = index + 2; FindQueuePair(number); ++number)
+        {
+        }
+    }
+    NS_ABORT_MSG_IF(number < 2 || number > 0xffffff, "queue pairs have numbers 2 to 2^24 - 1");
+    NS_ABORT_MSG_IF(FindQueuePair(number), "there is a queue pair " << number << " here");
+    Ptr<RdmaQueuePair> qp(new RdmaQueuePair(this, number, index), false);
+    m_numbers[number] = PeekPointer(qp);
     qp->m_serviceLevel = priority;
     qp->m_priority =
         m_paths ? 0 : priority; // every InfiniBand port has VL 0; a path may tell another
@@ -57,6 +65,17 @@ RdmaNic::CreateQueuePair(uint8_t priority)
         m_limits->Grow(GetNQueuePairs());
     }
     return PeekPointer(qp);
+}
+
+void
+RdmaNic::Renumber(RdmaQueuePair* qp, uint32_t number)
+{
+    NS_ABORT_MSG_IF(qp->m_state != RdmaQueuePair::State::RESET, "its peer knows its number");
+    NS_ABORT_MSG_IF(number < 2 || number > 0xffffff, "queue pairs have numbers 2 to 2^24 - 1");
+    NS_ABORT_MSG_IF(FindQueuePair(number), "there is a queue pair " << number << " here");
+    m_numbers.Erase(qp->m_number);
+    qp->m_number = number;
+    m_numbers[number] = qp;
 }
 
 RdmaQueuePairProfile*
@@ -125,17 +144,20 @@ RdmaNic::GetLossRecovery() const
 void
 RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
 {
-    const auto describe = [](const RdmaQueuePair* qp) {
-        RdmaNic* nic = qp->m_nic;
-        const RdmaRecoveryScheme& recovery = nic->GetLossRecovery();
-        return RdmaRemoteQueuePair{nic->m_endpoint,
-                                   qp->m_number,
-                                   static_cast<uint32_t>(qp->m_requester.m_endPsn),
-                                   &recovery,
-                                   recovery.bdpFactor ? nic->GetBdpCap() : 0};
-    };
-    ConnectRemote(a, describe(b));
-    ConnectRemote(b, describe(a));
+    // Each begins where the other expects it to, which need not be where the NIC would.
+    RdmaRemoteQueuePair ofA = a->m_nic->Describe(a->m_number);
+    RdmaRemoteQueuePair ofB = b->m_nic->Describe(b->m_number);
+    ofA.initialPsn = static_cast<uint32_t>(a->m_requester.m_endPsn);
+    ofB.initialPsn = static_cast<uint32_t>(b->m_requester.m_endPsn);
+    ConnectRemote(a, ofB);
+    ConnectRemote(b, ofA);
+}
+
+RdmaRemoteQueuePair
+RdmaNic::Describe(uint32_t number)
+{
+    const RdmaRecoveryScheme& recovery = GetLossRecovery();
+    return {m_endpoint, number, m_initialPsn, &recovery, recovery.bdpFactor ? GetBdpCap() : 0};
 }
 
 void
@@ -172,7 +194,11 @@ RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
     NS_ABORT_MSG_IF(qp->GetTransport() != RdmaTransport::RC,
                     "datagrams have no connection: see RdmaQueuePair::Modify");
     NS_ABORT_MSG_IF(qp->m_state > RdmaQueuePair::State::INIT, "connected already: see RESET");
-    qp->SetPeer(peer.endpoint, peer.number, peer.initialPsn);
+    qp->SetPeer(peer.endpoint,
+                peer.number,
+                peer.initialPsn,
+                peer.sourcePort,
+                peer.peerSourcePort);
     qp->m_state = RdmaQueuePair::State::READY_TO_SEND;
     if (peer.recovery)
     {

@@ -57,9 +57,9 @@ RdmaNic::PopReady(uint8_t priority)
 namespace
 {
 
-/// The earliest on top; ties by number, so that runs repeat.
+/// The earliest on top; ties by index, so that runs repeat.
 constexpr auto LATER = [](const auto& a, const auto& b) {
-    return a.at != b.at ? a.at > b.at : a.number > b.number;
+    return a.at != b.at ? a.at > b.at : a.index > b.index;
 };
 
 } // namespace
@@ -73,7 +73,7 @@ RdmaNic::Throttle(RdmaQueuePair* qp, int64_t now)
                                ? qp->m_requester.m_sender->cc.nextUpdate
                                : qp->m_requester.m_sender->nextSend;
     m_throttled.push_back({std::min(qp->m_requester.m_sender->nextSend, update),
-                           qp->m_number,
+                           qp->m_index,
                            ++qp->m_requester.m_throttleGeneration,
                            qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
@@ -83,7 +83,7 @@ void
 RdmaNic::Rethrottle(RdmaQueuePair* qp, int64_t now)
 {
     m_throttled.push_back({std::max(qp->m_requester.m_sender->nextSend, now),
-                           qp->m_number,
+                           qp->m_index,
                            ++qp->m_requester.m_throttleGeneration,
                            qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
@@ -206,7 +206,7 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         if constexpr (Limited)
         {
             const int64_t slot = qp->m_requester.StartsMessage()
-                                     ? m_limits->MessageSlot(qp->m_number - 2,
+                                     ? m_limits->MessageSlot(qp->m_index,
                                                              qp->m_requester.m_sender->nextPsn,
                                                              now)
                                      : now;
@@ -224,7 +224,7 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         RdmaFrame* frame = qp->MakeFrame(now);
         if constexpr (Limited)
         {
-            frame->time = m_limits->PreparedAt(qp->m_number - 2, frame->payload, now);
+            frame->time = m_limits->PreparedAt(qp->m_index, frame->payload, now);
         }
         if (qp->CanSend())
         {

@@ -30,6 +30,8 @@ RdmaNic::DoDispose()
 {
     m_limits.reset();
     m_scan.reset();
+    m_numbers = {};
+    m_listener = nullptr;
     m_qps.clear();
     m_restingSenders.clear();
     m_profiles.clear();
@@ -211,14 +213,21 @@ RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
     // READ requests too, which have no payload: they must not overtake what was sent before them.
     if (m_limits && (IsData(frame->opcode) || IsRequest(frame->opcode)))
     {
-        const uint32_t index = frame->destQp - 2;
-        if (index < m_qps.size())
+        if (const RdmaQueuePair* qp = FindReceiver(*frame, now))
         {
-            m_limits->Receive(index, frame, now);
+            m_limits->Receive(qp->m_index, frame, now);
             return;
         }
     }
     Deliver(frame, now);
+}
+
+RdmaQueuePair*
+RdmaNic::AskListener(const RdmaFrame& frame, int64_t now)
+{
+    return !m_listener || !IsRequest(frame.opcode) || frame.dst != m_endpoint
+               ? nullptr
+               : m_listener->OnRequest(this, frame.src, frame.destQp, now);
 }
 
 void
@@ -228,15 +237,14 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
     {
         m_port->ReturnCredits(frame->priority, m_port->GetBlocks(frame), now, now);
     }
-    const uint32_t index = frame->destQp - 2;
+    RdmaQueuePair* qp = FindReceiver(*frame, now);
     // Anybody may send a datagram to any number; to oneself, it needs a switch that sends it back.
-    if (index >= m_qps.size() || frame->dst != m_endpoint)
+    if (!qp || frame->dst != m_endpoint)
     {
         ++m_counters.notReadyDropped;
         RdmaFramePool::Get().Free(frame);
         return;
     }
-    RdmaQueuePair* qp = PeekPointer(m_qps[index]);
     if (IsRequest(frame->opcode))
     {
         qp->m_responder.OnData(frame, now);

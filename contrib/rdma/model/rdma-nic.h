@@ -5,6 +5,7 @@
 #define RDMA_NIC_H
 
 #include "contrib/rdma/core/frame-sizes.h"
+#include "contrib/rdma/core/number-table.h"
 #include "rdma-port.h"
 #include "rdma-queue-pair.h"
 
@@ -108,6 +109,24 @@ struct RdmaRemoteQueuePair
     uint32_t initialPsn{0};                      //!< RdmaNic::InitialPsn of its NIC
     const RdmaRecoveryScheme* recovery{nullptr}; //!< of its NIC; null: go-back-N
     uint64_t bdpCap{0};                          //!< of its NIC; only with a recovery that has one
+    // UDP source ports of packets from here, and of those from there; 0: they follow from the
+    // numbers.
+    uint16_t sourcePort{0};
+    uint16_t peerSourcePort{0};
+};
+
+/**
+ * \ingroup rdma
+ * Is asked when a request comes for a queue pair that does not exist: the passive side of a
+ * connection that the other end has opened without a word (RdmaConnections).
+ */
+class RdmaNicListener
+{
+  public:
+    virtual ~RdmaNicListener() = default;
+    /// \param from endpoint \param number that the request is for. \return the queue pair, made
+    /// now and connected; null: nobody wants it, and the request is dropped
+    virtual RdmaQueuePair* OnRequest(RdmaNic* nic, uint32_t from, uint32_t number, int64_t now) = 0;
 };
 
 /**
@@ -173,9 +192,27 @@ class RdmaNic : public Object, public RdmaPortUser
 
     /**
      * Make a queue pair here; it cannot be used before Connect.
-     * \param priority of its data packets, 0 to 7
+     * \param priority of its data packets, 0 to 7 \param number 2 to 2^24 - 1, that no other has
+     * here; 0: the first that is free, from 2 + GetNQueuePairs() on
      */
-    RdmaQueuePair* CreateQueuePair(uint8_t priority);
+    RdmaQueuePair* CreateQueuePair(uint8_t priority, uint32_t number = 0);
+    /// Give a queue pair another number, as if it were made anew. \pre it is in state RESET, and no
+    /// other has the number here
+    void Renumber(RdmaQueuePair* qp, uint32_t number);
+
+    /// \return the queue pair of this number; null: there is none
+    RdmaQueuePair* FindQueuePair(uint32_t number) const
+    {
+        RdmaQueuePair* const* qp = m_numbers.Find(number);
+        return qp ? *qp : nullptr;
+    }
+
+    /// \param listener kept; null: what comes for queue pairs that do not exist is dropped
+    void SetListener(RdmaNicListener* listener)
+    {
+        m_listener = listener;
+    }
+
     /// The same with completion queues, as ibv_create_qp does: SENDs and WRITEs with immediate need
     /// receive requests from the beginning. In state RESET: see Connect or RdmaQueuePair::Modify.
     RdmaQueuePair* CreateQueuePair(const RdmaQueuePairInit& init);
@@ -186,6 +223,9 @@ class RdmaNic : public Object, public RdmaPortUser
     static void Connect(RdmaQueuePair* a, RdmaQueuePair* b);
     /// The same for one whose other end is in another process, which does it there with this end.
     static void ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer);
+
+    /// \return what the peer of a new queue pair of this number has to know of it
+    RdmaRemoteQueuePair Describe(uint32_t number);
 
     Ptr<RdmaPort> GetPort() const
     {
@@ -290,7 +330,7 @@ class RdmaNic : public Object, public RdmaPortUser
     struct Throttled
     {
         int64_t at;
-        uint32_t number;
+        uint32_t index;
         uint32_t generation; //!< not the queue pair's any more: there is a newer one, or none
         RdmaQueuePair* qp;
     };
@@ -308,6 +348,14 @@ class RdmaNic : public Object, public RdmaPortUser
     RdmaFrame* Choose(uint8_t pausedMask, int64_t now);
     /// A data packet is this host's now.
     void Deliver(RdmaFrame* frame, int64_t now);
+    /// \return the queue pair that a frame is for, made now if somebody listens; null: none
+    RdmaQueuePair* FindReceiver(const RdmaFrame& frame, int64_t now)
+    {
+        RdmaQueuePair* qp = FindQueuePair(frame.destQp);
+        return __builtin_expect(qp != nullptr, 1) ? qp : AskListener(frame, now);
+    }
+
+    RdmaQueuePair* AskListener(const RdmaFrame& frame, int64_t now);
     void UpdatePullMask();
     void PushReady(RdmaQueuePair* qp);
     RdmaQueuePair* PopReady(uint8_t priority);
@@ -358,11 +406,13 @@ class RdmaNic : public Object, public RdmaPortUser
     std::vector<std::unique_ptr<RdmaQueuePairProfile>>
         m_profiles; //!< one; more if paths have rates
     std::vector<std::unique_ptr<RdmaRequester::Sender>> m_restingSenders; //!< whose work is done
+    rdma::NumberTable<RdmaQueuePair*> m_numbers; //!< of m_qps
     std::vector<Ptr<RdmaQueuePair>> m_qps;
     std::vector<Throttled> m_throttled; //!< min-heap
     int64_t m_wakeDue{NEVER};
     RdmaNicCounters m_counters;
     RdmaNicUser* m_user{nullptr};
+    RdmaNicListener* m_listener{nullptr};
     const RdmaJourney::Resolver* m_journeys{nullptr}; //!< null: none are noted
     const RdmaPathSource* m_paths{nullptr};
     std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none

@@ -17,11 +17,12 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("RdmaQueuePair");
 
-RdmaQueuePair::RdmaQueuePair(RdmaNic* nic, uint32_t number)
+RdmaQueuePair::RdmaQueuePair(RdmaNic* nic, uint32_t number, uint32_t index)
     : m_number(number),
       m_nic(nic),
       m_requester(this),
-      m_responder(this)
+      m_responder(this),
+      m_index(index)
 {
     SetRecovery(nic->m_goBackN);
 }
@@ -140,13 +141,20 @@ RdmaQueuePair::Modify(State to, const RdmaQueuePairAttributes& attributes)
 }
 
 void
-RdmaQueuePair::SetPeer(uint32_t endpoint, uint32_t number, uint64_t firstPsn)
+RdmaQueuePair::SetPeer(uint32_t endpoint,
+                       uint32_t number,
+                       uint64_t firstPsn,
+                       uint16_t sourcePort,
+                       uint16_t peerSourcePort)
 {
     m_peerEndpoint = endpoint;
     m_peerNumber = number;
+    m_sourcePort = sourcePort ? sourcePort : rdma::RoceSourcePort(m_number, m_peerNumber);
+    m_peerSourcePort =
+        peerSourcePort ? peerSourcePort : rdma::RoceSourcePort(m_peerNumber, m_number);
     // The same addresses and ports as in captures; see rdma-pcap-helper.
-    const uint32_t hash = rdma::FlowHash(
-        {m_nic->m_endpoint, m_peerEndpoint, rdma::RoceSourcePort(m_number, m_peerNumber)});
+    const uint32_t hash =
+        rdma::FlowHash({m_nic->m_endpoint, m_peerEndpoint, m_sourcePort});
     m_route = RdmaRoute::OfFlow(hash);
     m_responder.m_expectedPsn = firstPsn;
     if (const RdmaPathSource* paths = m_nic->m_paths)

@@ -88,6 +88,24 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         return m_state;
     }
 
+    /// \return its place among those of its NIC: RdmaNic::GetQueuePair
+    uint32_t GetIndex() const
+    {
+        return m_index;
+    }
+
+    /// \return UDP source port of its RoCEv2 packets to its peer
+    uint16_t GetSourcePort() const
+    {
+        return m_sourcePort;
+    }
+
+    /// \return of its peer's packets to it
+    uint16_t GetPeerSourcePort() const
+    {
+        return m_peerSourcePort;
+    }
+
     uint32_t GetNumber() const
     {
         return m_number;
@@ -113,6 +131,12 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         return m_priority;
     }
 
+    /// \return as it was made for: a path may have given it another priority
+    uint8_t GetServiceLevel() const
+    {
+        return m_serviceLevel;
+    }
+
     const RdmaCongestionState& GetCongestionState() const
     {
         return m_requester.m_sender->cc;
@@ -130,6 +154,12 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     {
         return m_requester.IsSending() ? m_requester.m_sender->ackedBytes
                                        : m_requester.m_postedBytes;
+    }
+
+    /// \return PSN of the next request that it takes, without the wrap
+    uint64_t GetExpectedPsn() const
+    {
+        return m_responder.m_expectedPsn;
     }
 
     /// \return bytes of the peer's SENDs and WRITEs delivered in order at this end
@@ -178,7 +208,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     static constexpr uint16_t ECHOES =
         RdmaCongestionOps::ECN_ECHO | RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY;
 
-    RdmaQueuePair(RdmaNic* nic, uint32_t number);
+    RdmaQueuePair(RdmaNic* nic, uint32_t number, uint32_t index);
 
     bool CanSend() const
     {
@@ -198,7 +228,12 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
 
     /// Made when first asked for.
     RdmaQueuePairVerbs& GetVerbs();
-    void SetPeer(uint32_t endpoint, uint32_t number, uint64_t firstPsn);
+    /// \param sourcePort, peerSourcePort 0: they follow from the numbers
+    void SetPeer(uint32_t endpoint,
+                 uint32_t number,
+                 uint64_t firstPsn,
+                 uint16_t sourcePort = 0,
+                 uint16_t peerSourcePort = 0);
     /// Recover as this scheme does. \param peerBdpCap what the other end may have outstanding
     void SetRecovery(const RdmaRecoveryScheme& scheme, uint64_t peerBdpCap);
     void SetRecovery(Ptr<RdmaLossRecovery> recovery);
@@ -230,6 +265,9 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     RdmaRequester m_requester;
     RdmaResponder m_responder;
     RdmaNicUser* m_user{nullptr};
+    uint32_t m_index;
+    uint16_t m_sourcePort{0};
+    uint16_t m_peerSourcePort{0};
 
   public:
     /// A place for its user; the module does not touch it.
