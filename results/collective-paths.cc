@@ -129,39 +129,57 @@ CollectivePaths::Continue(uint32_t cause, coll::Rank from, coll::Rank to, bool i
 }
 
 void
-CollectivePaths::Post(uint32_t channel, uint32_t cause)
+CollectivePaths::Append(Queue& queue, uint32_t record)
 {
-    if (channel >= m_channels.size())
+    uint32_t entry = m_freeEntry;
+    if (entry == NONE)
     {
-        m_channels.resize(channel + 1);
-    }
-    uint32_t flight = m_freeFlight;
-    if (flight == NONE)
-    {
-        flight = static_cast<uint32_t>(m_flights.size());
-        m_flights.emplace_back();
+        entry = static_cast<uint32_t>(m_entries.size());
+        m_entries.emplace_back();
     }
     else
     {
-        m_freeFlight = m_flights[flight].next;
+        m_freeEntry = m_entries[entry].next;
     }
-    Hold(cause);
-    m_flights[flight] = {cause, NONE};
-    Channel& c = m_channels[channel];
-    (c.head == NONE ? c.head : m_flights[c.tail].next) = flight;
-    c.tail = flight;
+    Hold(record);
+    m_entries[entry] = {record, NONE};
+    (queue.head == NONE ? queue.head : m_entries[queue.tail].next) = entry;
+    queue.tail = entry;
 }
 
 uint32_t
-CollectivePaths::Arrive(uint32_t channel, coll::Rank from, coll::Rank to, int64_t now)
+CollectivePaths::TakeFirst(Queue& queue)
 {
-    Channel& c = m_channels[channel];
-    const uint32_t flight = c.head;
-    assert(flight != NONE);
-    c.head = m_flights[flight].next;
-    m_flights[flight].next = m_freeFlight;
-    m_freeFlight = flight;
-    return ArriveAfter(m_flights[flight].cause, from, to, now);
+    const uint32_t entry = queue.head;
+    assert(entry != NONE);
+    queue.head = m_entries[entry].next;
+    m_entries[entry].next = m_freeEntry;
+    m_freeEntry = entry;
+    return m_entries[entry].record;
+}
+
+void
+CollectivePaths::Post(uint64_t channel, uint32_t cause)
+{
+    Append(m_channels[channel].underWay, cause);
+}
+
+uint32_t
+CollectivePaths::Arrive(uint64_t channel, coll::Rank from, coll::Rank to, int64_t now)
+{
+    return ArriveAfter(TakeFirst(m_channels[channel].underWay), from, to, now);
+}
+
+void
+CollectivePaths::Keep(uint64_t channel, uint32_t record)
+{
+    Append(m_channels[channel].delivered, record);
+}
+
+uint32_t
+CollectivePaths::TakeKept(uint64_t channel)
+{
+    return TakeFirst(m_channels[channel].delivered);
 }
 
 uint32_t

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace results
@@ -100,11 +101,13 @@ class CollectivePaths
     /// A rank enters. \return a record, held
     uint32_t Enter(coll::Rank rank, uint32_t tag, int64_t now);
     /// A message between servers is posted. \param channel messages arrive in the order of posting
-    void Post(uint32_t channel, uint32_t cause);
+    void Post(uint64_t channel, uint32_t cause);
     /// It arrives: to be called while the network tells of it. \return a record, held
-    uint32_t Arrive(uint32_t channel, coll::Rank from, coll::Rank to, int64_t now);
-    /// The same of a message whose cause the caller has kept. \param cause held, which ends here
-    uint32_t ArriveAfter(uint32_t cause, coll::Rank from, coll::Rank to, int64_t now);
+    uint32_t Arrive(uint64_t channel, coll::Rank from, coll::Rank to, int64_t now);
+    /// For when its sender hears that it is there, in the order of arrival. \param record is held
+    void Keep(uint64_t channel, uint32_t record);
+    /// It hears. \return what was kept, held
+    uint32_t TakeKept(uint64_t channel);
     /// A message inside a server arrives. \param cause held, which ends here. \return a record,
     /// held
     uint32_t ArriveInside(uint32_t cause,
@@ -152,16 +155,22 @@ class CollectivePaths
     }
 
   private:
-    /// Messages under way between two ranks, in the order of posting.
-    struct Channel
+    /// Records, first in, first out.
+    struct Queue
     {
         uint32_t head{NONE};
         uint32_t tail{NONE};
     };
 
-    struct Flight
+    struct Channel
     {
-        uint32_t cause{NONE};
+        Queue underWay;  //!< what messages were posted after
+        Queue delivered; //!< Keep
+    };
+
+    struct Entry
+    {
+        uint32_t record{NONE};
         uint32_t next{NONE};
     };
 
@@ -172,6 +181,10 @@ class CollectivePaths
         return (*m_blocks[record / BLOCK])[record % BLOCK];
     }
 
+    void Append(Queue& queue, uint32_t record);
+    uint32_t TakeFirst(Queue& queue);
+    /// \param cause held, which ends here
+    uint32_t ArriveAfter(uint32_t cause, coll::Rank from, coll::Rank to, int64_t now);
     /// \return a copy of a path that goes on with a message, held
     uint32_t Continue(uint32_t cause, coll::Rank from, coll::Rank to, bool inside, int64_t now);
 
@@ -181,9 +194,9 @@ class CollectivePaths
     uint32_t m_freeRecord{NONE};
     uint32_t m_made{0};
     std::size_t m_used{0};
-    std::vector<Channel> m_channels;
-    std::vector<Flight> m_flights;
-    uint32_t m_freeFlight{NONE};
+    std::unordered_map<uint64_t, Channel> m_channels;
+    std::vector<Entry> m_entries;
+    uint32_t m_freeEntry{NONE};
     uint32_t m_leaving{NONE};
 };
 

@@ -43,10 +43,10 @@ RepeatedSteps::Next(coll::Rank rank)
 }
 
 Notice
-RepeatedSteps::OnEnded(coll::Rank rank)
+RepeatedSteps::OnEnded(coll::Rank, const Round& round)
 {
     // Each rank ends its steps in their order, so they end in their order.
-    const uint32_t open = m_begun[rank] - 1 - m_ended;
+    const uint32_t open = round.number - m_ended;
     if (m_ranksEnded.size() <= open)
     {
         m_ranksEnded.resize(open + 1);

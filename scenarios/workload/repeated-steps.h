@@ -27,15 +27,16 @@ class RepeatedSteps : public Workload
 
     const training::TrainingPlan& Plan() const override;
     std::optional<Round> Next(coll::Rank rank) override;
-    Notice OnEnded(coll::Rank rank) override;
+    Notice OnEnded(coll::Rank rank, const Round& round) override;
     bool IsDone() const override;
     uint64_t CountTasks() const override;
 
   private:
     const training::TrainingPlan& m_plan;
     uint32_t m_warmup;
-    uint32_t m_steps;                  ///< in all
-    std::vector<uint32_t> m_begun;     ///< by rank
+    uint32_t m_steps;              ///< in all
+    std::vector<uint32_t> m_begun; ///< by rank, for itself
+    // Of all ranks, joined:
     std::deque<uint32_t> m_ranksEnded; ///< of the steps that not all ranks have ended
     uint32_t m_ended = 0;              ///< steps that all have
 };

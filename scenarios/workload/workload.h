@@ -3,15 +3,19 @@
  *
  * What ranks do, and until when.
  *
- *     runner                        workload
- *     Next(rank)          ------->  a round (a step graph), or nothing now
+ *     runner                          workload
+ *     Next(rank)            ------->  a round (a step graph), or nothing now
  *     ... runs its tasks ...
- *     OnEnded(rank)       ------->  what that means for the run: who goes on, measuring, the end
+ *     OnEnded(rank, round)  ------->  what that means for the run: who goes on, measuring, the end
  *     Next(rank) ...
  *
  * Ranks do rounds one after another, each at its own pace. They wait for one another only where
  * tasks make them (collectives, messages), or where the workload has nothing for a rank until it
  * hears of another. When statistics begin and when the run ends is the workload's word alone.
+ *
+ * A rank hears of another no sooner than something could have come to it over the network. So Next
+ * goes by what this rank has done and how often it was asked, and by nothing of other ranks; what
+ * OnEnded joins of all of them is for a Notice, which is acted upon a cable's delay later.
  */
 #ifndef SCENARIOS_WORKLOAD_WORKLOAD_H
 #define SCENARIOS_WORKLOAD_WORKLOAD_H
@@ -39,9 +43,14 @@ struct Round
 /// What it means that a rank has ended a round.
 struct Notice
 {
-    std::vector<coll::Rank> wake; ///< they had nothing to do and shall ask again, in this order
+    std::vector<coll::Rank> wake; ///< they have nothing to do and shall ask again, in this order
     bool measure = false;         ///< packets and links are counted from now on
     bool end = false;             ///< the run is over
+
+    bool IsEmpty() const
+    {
+        return wake.empty() && !measure && !end;
+    }
 };
 
 class Workload
@@ -53,8 +62,8 @@ class Workload
     virtual const training::TrainingPlan& Plan() const = 0;
     /// What the rank does next. Nothing: it rests until a Notice names it, or for good.
     virtual std::optional<Round> Next(coll::Rank rank) = 0;
-    /// It has ended what Next gave it.
-    virtual Notice OnEnded(coll::Rank rank) = 0;
+    /// It has ended this round, which Next gave it.
+    virtual Notice OnEnded(coll::Rank rank, const Round& round) = 0;
     virtual bool IsDone() const = 0;
     /// \return tasks of all ranks from the beginning to the end, for the share that is done
     virtual uint64_t CountTasks() const = 0;

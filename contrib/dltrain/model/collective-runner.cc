@@ -8,6 +8,7 @@
 #include "scenarios/spec/cluster-options.h"
 
 #include "ns3/assert.h"
+#include "ns3/rdma-owner.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -19,9 +20,40 @@ namespace
 {
 
 /// Lanes for which the connection used last is remembered; others are looked up.
-constexpr uint32_t CACHED_LANES = 8;
-constexpr std::size_t MOST_SCHEDULES = 32; ///< of a communicator
+constexpr std::size_t CACHED_LANES = 8;
 constexpr uint32_t NO_PATH = results::CollectivePaths::NONE;
+
+/**
+ * What a channel's cookie says to both of its ends. Positions are less than 2^20 (coll::Problem).
+ *
+ *     63           40 39   20 19  0
+ *     [ communicator |  from |  to ]
+ */
+constexpr uint32_t POSITION_BITS = 20;
+constexpr uint32_t MOST_COMMUNICATORS = 1U << 24;
+
+struct Address
+{
+    uint32_t communicator;
+    Rank from; ///< positions
+    Rank to;
+};
+
+uint64_t
+CookieOf(const Address& address)
+{
+    return static_cast<uint64_t>(address.communicator) << 2 * POSITION_BITS |
+           static_cast<uint64_t>(address.from) << POSITION_BITS | address.to;
+}
+
+Address
+AddressOf(uint64_t cookie)
+{
+    constexpr uint64_t POSITION = (1U << POSITION_BITS) - 1;
+    return {static_cast<uint32_t>(cookie >> 2 * POSITION_BITS),
+            static_cast<Rank>(cookie >> POSITION_BITS & POSITION),
+            static_cast<Rank>(cookie & POSITION)};
+}
 
 } // namespace
 
@@ -35,9 +67,12 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
       m_user(user),
       m_job(job),
       m_gpusPerServer(cluster.server.gpus),
-      m_nicsPerServer(cluster.server.nics),
-      m_events(this)
+      m_nicsPerServer(cluster.server.nics)
 {
+    for (uint32_t server = 0; server < interconnect.GetPlaces().GetNServers(); ++server)
+    {
+        m_events.emplace_back(this);
+    }
 }
 
 CollectiveRunner::~CollectiveRunner() = default;
@@ -45,25 +80,47 @@ CollectiveRunner::~CollectiveRunner() = default;
 uint32_t
 CollectiveRunner::AddCommunicator(std::vector<Rank> ranks)
 {
-    Communicator comm;
-    for (const Rank rank : ranks)
+    const auto number = static_cast<uint32_t>(m_communicators.size());
+    if (number == MOST_COMMUNICATORS)
     {
+        throw std::length_error("more than 2^24 communicators");
+    }
+    Communicator& comm = m_communicators.emplace_back();
+    comm.members.resize(ranks.size());
+    for (Rank position = 0; position < ranks.size(); ++position)
+    {
+        const Rank rank = ranks[position];
         comm.placement.serverOf.push_back(rank / m_gpusPerServer);
         comm.placement.gpuOf.push_back(rank % m_gpusPerServer);
+        Member& member = comm.members[position];
+        member.communicator = number;
+        member.position = position;
+        member.rank = rank;
     }
     comm.placement.nicsPerServer = m_nicsPerServer;
     comm.placement.gpusPerServer = m_gpusPerServer;
-    comm.entered.resize(ranks.size());
-    comm.lastConnection.resize(ranks.size() * CACHED_LANES);
     comm.ranks = std::move(ranks);
-    m_communicators.push_back(std::move(comm));
-    return static_cast<uint32_t>(m_communicators.size() - 1);
+    return number;
 }
 
 uint32_t
 CollectiveRunner::GetNRanks(uint32_t communicator) const
 {
     return static_cast<uint32_t>(m_communicators[communicator].ranks.size());
+}
+
+uint64_t
+CollectiveRunner::GetBytes() const
+{
+    uint64_t bytes = 0;
+    for (const Communicator& comm : m_communicators)
+    {
+        for (const Member& member : comm.members)
+        {
+            bytes += member.bytesSent;
+        }
+    }
+    return bytes;
 }
 
 std::string
@@ -74,153 +131,126 @@ CollectiveRunner::WhyNot(uint32_t communicator, const coll::Collective& what) co
         .WhyNot(what, comm.placement, m_options.options);
 }
 
-CollectiveRunner::Instance&
-CollectiveRunner::GetInstance(Communicator& comm,
-                              uint32_t sequence,
-                              const coll::Collective* what,
-                              uint32_t tag)
+const CollectiveRunner::Plan*
+CollectiveRunner::FindPlan(uint32_t communicator, const coll::Collective& what) const
 {
-    NS_ASSERT_MSG(sequence - comm.first < 1U << 30, "a message for a collective that has ended");
-    const uint32_t index = sequence - comm.first;
-    while (comm.instances.size() <= index)
-    {
-        // Only a rank that enters makes an instance: it sends nothing before.
-        NS_ASSERT(what && comm.instances.size() == index);
-        auto instance = std::make_unique<Instance>();
-        const coll::Algorithm& algorithm =
-            scenario::AlgorithmOf(m_options, what->op, comm.placement);
-        instance->schedule = GetSchedule(comm, algorithm, *what);
-        instance->record.op = what->op;
-        instance->record.algorithm = &algorithm;
-        instance->record.bytes = what->bytes;
-        instance->record.ranks = what->ranks;
-        instance->record.tag = tag;
-        instance->lanesPerRank = 1;
-        for (Rank r = 0; r < what->ranks; ++r)
-        {
-            instance->lanesPerRank =
-                std::max<uint32_t>(instance->lanesPerRank, instance->schedule->Lanes(r));
-        }
-        instance->lanes.resize(static_cast<std::size_t>(what->ranks) * instance->lanesPerRank);
-        instance->lanesLeft.resize(what->ranks);
-        instance->cookies.resize(what->ranks);
-        instance->enteredAt.resize(what->ranks);
-        comm.instances.push_back(std::move(instance));
-    }
-    return *comm.instances[index];
+    const auto [begin, end] = m_communicators[communicator].plans.equal_range(what.bytes);
+    const auto found = std::find_if(begin, end, [&what](const auto& known) {
+        const coll::Collective& other = known.second.schedule->What();
+        return other.op == what.op && other.root == what.root;
+    });
+    return found == end ? nullptr : &found->second;
 }
 
-std::shared_ptr<const coll::Schedule>
-CollectiveRunner::GetSchedule(Communicator& comm,
-                              const coll::Algorithm& algorithm,
-                              const coll::Collective& what)
+void
+CollectiveRunner::Prepare(uint32_t communicator, const coll::Collective& what)
 {
-    auto& known = comm.schedules;
-    const auto it = std::find_if(known.begin(), known.end(), [&](const auto& schedule) {
-        const coll::Collective& other = schedule->What();
-        return other.op == what.op && other.bytes == what.bytes && other.root == what.root;
-    });
-    if (it != known.end())
+    ns3::RdmaOwner::Check(ns3::Simulator::NO_CONTEXT, "makes a schedule for the ranks");
+    if (FindPlan(communicator, what))
     {
-        known.splice(known.begin(), known, it);
-        return known.front();
+        return;
     }
-    known.push_front(algorithm.Make(what, comm.placement, m_options.options));
-    if (known.size() > MOST_SCHEDULES)
-    {
-        known.pop_back(); // collectives under way hold theirs
-    }
-    return known.front();
+    Communicator& comm = m_communicators[communicator];
+    const coll::Algorithm& algorithm = scenario::AlgorithmOf(m_options, what.op, comm.placement);
+    comm.plans.emplace(what.bytes,
+                       Plan{&algorithm, algorithm.Make(what, comm.placement, m_options.options)});
+}
+
+void
+CollectiveRunner::Forget(uint32_t communicator)
+{
+    m_communicators[communicator].plans.clear();
 }
 
 void
 CollectiveRunner::Start(uint32_t communicator,
                         Rank position,
-                        coll::Op op,
-                        uint64_t bytes,
-                        Rank root,
+                        const coll::Collective& what,
                         uint32_t tag,
                         uint64_t cookie,
                         int64_t now)
 {
-    Communicator& comm = m_communicators[communicator];
-    coll::Collective what;
-    what.op = op;
-    what.bytes = bytes;
-    what.ranks = static_cast<Rank>(comm.ranks.size());
-    what.root = root;
-    const uint32_t sequence = comm.entered[position]++;
-    Instance& instance = GetInstance(comm, sequence, &what, tag);
-    if (instance.record.op != op || instance.record.bytes != bytes)
+    Member& member = m_communicators[communicator].members[position];
+    ns3::RdmaOwner::Check(ContextOf(member.rank), "starts a collective of a rank");
+    const Plan* plan = FindPlan(communicator, what);
+    if (!plan)
     {
-        throw std::logic_error("ranks of one communicator entered different collectives");
+        Prepare(communicator, what);
+        plan = FindPlan(communicator, what);
     }
-    instance.record.firstStart = instance.record.firstStart < 0 ? now : instance.record.firstStart;
-    instance.record.lastStart = now;
-    instance.cookies[position] = cookie;
-    instance.enteredAt[position] = now;
-    ++instance.entered;
-    const coll::Lane lanes = instance.schedule->Lanes(position);
+    const uint32_t sequence = member.entered++;
+    Part& part = member.parts[sequence]; // there may be one, of what has come before
+    part.plan = plan;
+    part.cookie = cookie;
+    part.entered = now;
+    part.sequence = sequence;
+    part.tag = tag;
+    const coll::Lane lanes = plan->schedule->Lanes(position);
+    NS_ASSERT(part.lanes.size() <= lanes);
+    part.lanes.reserve(lanes); // and no more
+    part.lanes.resize(lanes);
     // One more than there are, so that the rank cannot be done before the last lane has been looked
     // at.
-    instance.lanesLeft[position] = static_cast<uint16_t>(lanes + 1);
-    const std::size_t base = static_cast<std::size_t>(position) * instance.lanesPerRank;
+    part.lanesLeft = static_cast<uint16_t>(lanes + 1);
     for (coll::Lane lane = 0; lane < lanes; ++lane)
     {
-        LaneState& state = instance.lanes[base + lane];
+        LaneState& state = part.lanes[lane];
         state.started = true;
-        state.steps = instance.schedule->Steps(position, lane);
+        state.steps = plan->schedule->Steps(position, lane);
         if (state.steps)
         {
-            state.step = instance.schedule->At(position, lane, 0);
+            state.step = plan->schedule->At(position, lane, 0);
         }
     }
-    m_cause = m_paths ? m_paths->Enter(comm.ranks[position], tag, now) : NO_PATH;
+    member.cause = m_paths ? m_paths->Enter(member.rank, tag, now) : NO_PATH;
     for (coll::Lane lane = 0; lane < lanes; ++lane)
     {
-        Advance(communicator, sequence, instance, position, lane, now);
+        Advance(member, part, lane, now);
     }
-    if (--instance.lanesLeft[position] == 0)
+    if (--part.lanesLeft == 0)
     {
-        EndRank(communicator, sequence, position, now); // nothing to wait for (a single rank)
+        EndRank(member, part, now); // nothing to wait for (a single rank)
     }
-    DropCause();
+    DropCause(member);
 }
 
 void
-CollectiveRunner::EndRank(uint32_t communicator, uint32_t sequence, Rank position, int64_t now)
+CollectiveRunner::Schedule(const Member& member, int64_t at, const EventPayload& payload)
+{
+    const Places& places = m_interconnect.GetPlaces();
+    m_events[places.ServerOf(member.rank)].Schedule(at, places.ContextOf(member.rank), payload);
+}
+
+void
+CollectiveRunner::EndRank(Member& member, const Part& part, int64_t now)
 {
     // Told through the event loop: never from within Start.
-    m_events.Schedule(now,
-                      ContextOf(m_communicators[communicator].ranks[position]),
-                      {EventKind::LEAVE,
-                       UINT16_MAX,
-                       communicator,
-                       sequence,
-                       coll::kNoRank,
-                       position,
-                       0,
-                       HoldCause()});
+    EventPayload leave{};
+    leave.kind = EventKind::LEAVE;
+    leave.member = &member;
+    leave.sequence = part.sequence;
+    leave.path = HoldCause(member);
+    Schedule(member, now, leave);
 }
 
 uint32_t
-CollectiveRunner::HoldCause()
+CollectiveRunner::HoldCause(const Member& member)
 {
     if (m_paths)
     {
-        m_paths->Hold(m_cause);
+        m_paths->Hold(member.cause);
     }
-    return m_cause;
+    return member.cause;
 }
 
 void
-CollectiveRunner::DropCause()
+CollectiveRunner::DropCause(Member& member)
 {
     if (m_paths)
     {
-        m_paths->Drop(m_cause);
+        m_paths->Drop(member.cause);
     }
-    m_cause = NO_PATH;
+    member.cause = NO_PATH;
 }
 
 bool
@@ -270,38 +300,34 @@ CollectiveRunner::AddArrival(LaneState& lane, Rank peer)
 }
 
 void
-CollectiveRunner::Deliver(uint32_t communicator,
+CollectiveRunner::Deliver(Member& member,
                           uint32_t sequence,
-                          Rank to,
                           coll::Lane lane,
                           Rank from,
                           int64_t now)
 {
-    Communicator& comm = m_communicators[communicator];
-    Instance& instance = GetInstance(comm, sequence, nullptr, 0);
-    LaneState& state = instance.lanes[static_cast<std::size_t>(to) * instance.lanesPerRank + lane];
+    Part& part = member.parts[sequence];
+    if (!part.plan && part.lanes.size() <= lane)
+    {
+        part.lanes.resize(lane + 1U); // not entered: how many there will be is not known here
+    }
+    LaneState& state = part.lanes[lane];
     AddArrival(state, from);
     // Only the one a lane waits for moves it.
     if (state.started && state.index < state.steps && state.step.recvPeer == from)
     {
-        Advance(communicator, sequence, instance, to, lane, now);
-        if (instance.lanesLeft[to] == 0)
+        Advance(member, part, lane, now);
+        if (part.lanesLeft == 0)
         {
-            EndRank(communicator, sequence, to, now);
+            EndRank(member, part, now);
         }
     }
 }
 
 void
-CollectiveRunner::Advance(uint32_t communicator,
-                          uint32_t sequence,
-                          Instance& instance,
-                          Rank position,
-                          coll::Lane lane,
-                          int64_t now)
+CollectiveRunner::Advance(Member& member, Part& part, coll::Lane lane, int64_t now)
 {
-    LaneState& state =
-        instance.lanes[static_cast<std::size_t>(position) * instance.lanesPerRank + lane];
+    LaneState& state = part.lanes[lane];
     while (state.index < state.steps)
     {
         const coll::Step& step = state.step;
@@ -311,110 +337,104 @@ CollectiveRunner::Advance(uint32_t communicator,
         }
         if (step.sendPeer != coll::kNoRank)
         {
-            Send(communicator,
-                 sequence,
-                 instance,
-                 position,
-                 step.sendPeer,
-                 lane,
-                 step.sendBytes,
-                 now);
+            Send(member, part, step.sendPeer, lane, step.sendBytes, now);
         }
         if (++state.index < state.steps)
         {
-            state.step = instance.schedule->At(position, lane, state.index);
+            state.step = part.plan->schedule->At(member.position, lane, state.index);
         }
     }
-    --instance.lanesLeft[position];
+    --part.lanesLeft;
 }
 
 void
-CollectiveRunner::Send(uint32_t communicator,
-                       uint32_t sequence,
-                       Instance& instance,
-                       Rank from,
+CollectiveRunner::Send(Member& member,
+                       Part& part,
                        Rank to,
                        coll::Lane lane,
                        uint64_t bytes,
                        int64_t now)
 {
-    instance.record.bytesSent += bytes;
-    m_bytes += bytes;
+    part.bytesSent += bytes;
+    member.bytesSent += bytes;
+    EventPayload send{};
+    send.kind = EventKind::SEND;
+    send.lane = lane;
+    send.to = to;
+    send.member = &member;
+    send.sequence = part.sequence;
+    send.tag = part.tag;
+    send.bytes = bytes;
+    send.plan = part.plan; // the rank may have left when the latency is over
     if (m_options.stepLatency.ps)
     {
-        m_events.Schedule(
-            now + m_options.stepLatency.ps,
-            ContextOf(m_communicators[communicator].ranks[from]),
-            {EventKind::SEND, lane, communicator, sequence, from, to, bytes, HoldCause()});
+        send.path = HoldCause(member);
+        Schedule(member, now + m_options.stepLatency.ps, send);
         return;
     }
-    Transfer(communicator, sequence, from, to, lane, bytes);
+    Transfer(member, send);
 }
 
 void
-CollectiveRunner::Transfer(uint32_t communicator,
-                           uint32_t sequence,
-                           Rank from,
-                           Rank to,
-                           coll::Lane lane,
-                           uint64_t bytes)
+CollectiveRunner::Transfer(Member& member, const EventPayload& send)
 {
-    Communicator& comm = m_communicators[communicator];
-    const Instance& instance = GetInstance(comm, sequence, nullptr, 0);
-    Connection connection;
-    if (lane < CACHED_LANES)
+    const coll::Schedule& schedule = *send.plan->schedule;
+    if (send.lane < CACHED_LANES && member.last.size() <= send.lane)
     {
-        Connection& cached = comm.lastConnection[from * CACHED_LANES + lane];
-        if (cached.peer != to)
+        const std::size_t lanes = schedule.Lanes(member.position);
+        member.last.resize(std::min(lanes, CACHED_LANES));
+    }
+    Connection connection;
+    if (send.lane < member.last.size())
+    {
+        Connection& cached = member.last[send.lane];
+        if (cached.peer != send.to)
         {
-            cached = GetConnection(communicator, from, to, lane, instance.schedule->Channel(lane));
+            cached = GetConnection(member, send.to, send.lane, schedule.Channel(send.lane));
         }
         connection = cached;
     }
     else
     {
-        connection = GetConnection(communicator, from, to, lane, instance.schedule->Channel(lane));
+        connection = GetConnection(member, send.to, send.lane, schedule.Channel(send.lane));
     }
     TransportPost post;
-    post.bytes = bytes;
-    post.id = instance.record.tag;
+    post.bytes = send.bytes;
+    post.id = send.tag;
     post.hasImmediate = true;
-    post.immediate = sequence;
-    post.parts = instance.schedule->PartsOfMessage();
-    if (m_channels[connection.number].inside)
+    post.immediate = send.sequence;
+    post.parts = schedule.PartsOfMessage();
+    if (connection.inside)
     {
-        post.cause = HoldCause();
+        post.cause = HoldCause(member);
     }
     else if (m_paths)
     {
-        m_paths->Post(connection.number, m_cause);
+        m_paths->Post(connection.channel, member.cause);
     }
     connection.transport->Post(connection.channel, post);
 }
 
 const CollectiveRunner::Connection&
-CollectiveRunner::GetConnection(uint32_t communicator,
-                                Rank from,
-                                Rank to,
-                                coll::Lane lane,
-                                uint32_t rail)
+CollectiveRunner::GetConnection(Member& member, Rank to, coll::Lane lane, uint32_t rail)
 {
-    Communicator& comm = m_communicators[communicator];
-    Connection& connection = comm.connections[ConnectionKey(from, to, lane)];
+    Connection& connection = member.connections[ConnectionKey(to, lane)];
     if (!connection.transport)
     {
+        const Communicator& comm = m_communicators[member.communicator];
         ChannelName name;
         name.job = m_job;
-        name.communicator = communicator;
-        name.from = comm.ranks[from];
+        name.communicator = member.communicator;
+        name.from = member.rank;
         name.to = comm.ranks[to];
         name.lane = lane;
         name.rail = rail % m_nicsPerServer;
-        const auto number = static_cast<uint32_t>(m_channels.size());
-        const bool inside = comm.placement.serverOf[from] == comm.placement.serverOf[to];
-        m_channels.push_back({communicator, from, to, lane, inside});
         Transport& transport = m_interconnect.Serving(name.from, name.to);
-        connection = {to, number, transport.Open(name, *this, number), &transport};
+        connection.peer = to;
+        connection.inside = comm.placement.serverOf[member.position] == comm.placement.serverOf[to];
+        connection.channel =
+            transport.Open(name, *this, CookieOf({member.communicator, member.position, to}));
+        connection.transport = &transport;
     }
     return connection;
 }
@@ -424,108 +444,176 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
 {
     if (e.kind == EventKind::SEND)
     {
-        m_cause = e.path;
-        Transfer(e.communicator, e.sequence, e.from, e.to, e.lane, e.bytes);
-        DropCause();
+        e.member->cause = e.path;
+        Transfer(*e.member, e);
+        DropCause(*e.member);
         return;
     }
-    Communicator& comm = m_communicators[e.communicator];
-    // A rank has left.
-    Instance& instance = *comm.instances[e.sequence - comm.first];
-    const uint64_t cookie = instance.cookies[e.to];
-    instance.record.meanPs += static_cast<double>(now - instance.enteredAt[e.to]) /
-                              static_cast<double>(comm.ranks.size());
-    const bool last = ++instance.left == comm.ranks.size();
-    if (last)
-    {
-        instance.record.end = now;
-        const CollectiveRecord record = instance.record;
-        m_user->OnCollectiveDone(e.communicator, record, now);
-        // Collectives of a communicator may end out of order only in name: a rank enters the next
-        // after it left this one.
-        while (!comm.instances.empty() && comm.instances.front()->left == comm.ranks.size())
-        {
-            comm.instances.pop_front();
-            ++comm.first;
-        }
-    }
+    Leave(*e.member, e.sequence, e.path, now);
+}
+
+void
+CollectiveRunner::Leave(Member& member, uint32_t sequence, uint32_t path, int64_t now)
+{
+    const auto found = member.parts.find(sequence);
+    const Part& own = found->second;
+    const coll::Collective& what = own.plan->schedule->What();
+    results::CollectivePart part;
+    part.communicator = member.communicator;
+    part.sequence = sequence;
+    part.position = member.position;
+    part.op = what.op;
+    part.algorithm = own.plan->algorithm;
+    part.bytes = what.bytes;
+    part.ranks = what.ranks;
+    part.tag = own.tag;
+    part.bytesSent = own.bytesSent;
+    part.entered = own.entered;
+    part.left = now;
+    const uint64_t cookie = own.cookie;
+    member.parts.erase(found);
     if (m_paths)
     {
-        m_paths->SetLeaving(e.path);
+        m_paths->SetLeaving(path);
     }
-    m_user->OnRankDone(e.communicator, e.to, cookie, now);
+    m_user->OnRankDone(part, cookie);
     if (m_paths)
     {
-        m_paths->Drop(e.path);
+        m_paths->Drop(path);
     }
 }
 
 void
 CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
 {
-    const Channel& channel = m_channels[delivery.cookie];
+    const Address address = AddressOf(delivery.cookie);
+    Member& member = m_communicators[address.communicator].members[address.to];
+    ns3::RdmaOwner::Check(ContextOf(member.rank), "delivers a collective's message to a rank");
     if (m_paths)
     {
-        const std::vector<Rank>& ranks = m_communicators[channel.communicator].ranks;
-        const Rank from = ranks[channel.from];
-        const Rank to = ranks[channel.to];
-        m_cause = channel.inside
-                      ? m_paths->ArriveInside(delivery.cause, from, to, delivery.posted, now)
-                      : m_paths->Arrive(static_cast<uint32_t>(delivery.cookie), from, to, now);
+        const Rank from = delivery.name.from;
+        member.cause =
+            delivery.posted >= 0
+                ? m_paths->ArriveInside(delivery.cause, from, member.rank, delivery.posted, now)
+                : m_paths->Arrive(delivery.channel, from, member.rank, now);
     }
-    Deliver(channel.communicator, delivery.immediate, channel.to, channel.lane, channel.from, now);
-    DropCause();
+    Deliver(member,
+            delivery.immediate,
+            static_cast<coll::Lane>(delivery.name.lane),
+            address.from,
+            now);
+    DropCause(member);
 }
 
 void
-CollectiveRunner::OnSent(ChannelId number, uint64_t cookie, uint64_t, bool failed, int64_t)
+CollectiveRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool failed, int64_t now)
 {
     // A rank goes on when data arrives, not when its own sends are acknowledged; of what failed the
     // collective is found unfinished.
-    if (failed && m_failed++ == 0)
+    if (!failed)
     {
-        const Channel& channel = m_channels[cookie];
-        const std::vector<Rank>& ranks = m_communicators[channel.communicator].ranks;
-        const Rank from = ranks[channel.from];
-        const Rank to = ranks[channel.to];
-        m_firstFailed = "rank " + std::to_string(from) + "'s for rank " + std::to_string(to) +
-                        " (" + m_interconnect.Serving(from, to).Describe(number) + ")";
+        return;
     }
+    const Address address = AddressOf(cookie);
+    const Communicator& comm = m_communicators[address.communicator];
+    Member& member = m_communicators[address.communicator].members[address.from];
+    ns3::RdmaOwner::Check(ContextOf(member.rank), "tells of a failed message of a rank");
+    if (!member.failure)
+    {
+        const Rank to = comm.ranks[address.to];
+        member.failure = std::make_unique<Failure>();
+        member.failure->since = now;
+        member.failure->first = "rank " + std::to_string(member.rank) + "'s for rank " +
+                                std::to_string(to) + " (" +
+                                m_interconnect.Serving(member.rank, to).Describe(channel) + ")";
+    }
+    ++member.failure->messages;
+}
+
+std::string
+CollectiveRunner::DescribeUnfinished(const Communicator& comm, uint32_t sequence) const
+{
+    uint32_t entered = 0;
+    uint32_t left = 0;
+    const Plan* plan = nullptr;
+    std::string waits;
+    for (const Member& member : comm.members)
+    {
+        if (member.entered <= sequence)
+        {
+            continue;
+        }
+        ++entered;
+        const auto found = member.parts.find(sequence);
+        if (found == member.parts.end())
+        {
+            ++left;
+            continue;
+        }
+        plan = found->second.plan;
+        for (const LaneState& lane : found->second.lanes)
+        {
+            if (waits.empty() && lane.index < lane.steps && lane.step.recvPeer != coll::kNoRank)
+            {
+                waits = "; rank " + std::to_string(member.rank) + " waits for rank " +
+                        std::to_string(comm.ranks[lane.step.recvPeer]) + " at step " +
+                        std::to_string(lane.index) + " of " + std::to_string(lane.steps);
+            }
+        }
+    }
+    if (left == comm.ranks.size())
+    {
+        return {};
+    }
+    std::string what = "a collective"; // those who knew have left
+    if (plan)
+    {
+        const coll::Collective& collective = plan->schedule->What();
+        what = coll::OpName(collective.op) + " of " + std::to_string(collective.bytes) + " B";
+    }
+    return what + ": " + std::to_string(entered) + " of " + std::to_string(comm.ranks.size()) +
+           " ranks entered, " + std::to_string(left) + " left" + waits;
 }
 
 std::vector<std::string>
 CollectiveRunner::DescribeUnfinished() const
 {
     std::vector<std::string> lines;
-    for (std::size_t c = 0; c < m_communicators.size(); ++c)
+    uint64_t failed = 0;
+    const Failure* first = nullptr;
+    for (const Communicator& comm : m_communicators)
     {
-        const Communicator& comm = m_communicators[c];
-        for (const auto& instance : comm.instances)
+        // Those that some ranks have entered and not all have left.
+        uint32_t begin = UINT32_MAX;
+        uint32_t end = 0;
+        for (const Member& member : comm.members)
         {
-            std::string line = coll::OpName(instance->record.op) + " of " +
-                               std::to_string(instance->record.bytes) +
-                               " B: " + std::to_string(instance->entered) + " of " +
-                               std::to_string(comm.ranks.size()) + " ranks entered, " +
-                               std::to_string(instance->left) + " left";
-            for (std::size_t i = 0; i < instance->lanes.size(); ++i)
+            begin = std::min(begin, member.entered);
+            end = std::max(end, member.entered);
+            if (!member.parts.empty())
             {
-                const LaneState& lane = instance->lanes[i];
-                if (lane.started && lane.index < lane.steps && lane.step.recvPeer != coll::kNoRank)
-                {
-                    line += "; rank " + std::to_string(comm.ranks[i / instance->lanesPerRank]) +
-                            " waits for rank " + std::to_string(comm.ranks[lane.step.recvPeer]) +
-                            " at step " + std::to_string(lane.index) + " of " +
-                            std::to_string(lane.steps);
-                    break;
-                }
+                begin = std::min(begin, member.parts.begin()->first);
             }
-            lines.push_back(line);
+            if (member.failure)
+            {
+                failed += member.failure->messages;
+                first =
+                    !first || member.failure->since < first->since ? member.failure.get() : first;
+            }
+        }
+        for (uint32_t sequence = begin; sequence < end; ++sequence)
+        {
+            const std::string line = DescribeUnfinished(comm, sequence);
+            if (!line.empty())
+            {
+                lines.push_back(line);
+            }
         }
     }
-    if (m_failed)
+    if (failed)
     {
-        lines.push_back("messages that failed: " + std::to_string(m_failed) + ", the first " +
-                        m_firstFailed);
+        lines.push_back("messages that failed: " + std::to_string(failed) + ", the first " +
+                        first->first);
     }
     return lines;
 }

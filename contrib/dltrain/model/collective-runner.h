@@ -11,7 +11,7 @@
 #include "transport.h"
 
 #include <deque>
-#include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -34,27 +34,25 @@ class CollectiveUser
 {
   public:
     virtual ~CollectiveUser() = default;
-    /// A rank (position in its communicator) has done its part. \param cookie what Start was given
-    virtual void OnRankDone(uint32_t communicator, Rank position, uint64_t cookie, int64_t now) = 0;
-    /// All ranks have.
-    virtual void OnCollectiveDone(uint32_t communicator,
-                                  const CollectiveRecord& record,
-                                  int64_t now) = 0;
+    /// A rank has done its part; now is part.left. \param cookie what Start was given
+    virtual void OnRankDone(const results::CollectivePart& part, uint64_t cookie) = 0;
 };
 
 /**
  * Runs schedules (collectives/schedule.h): what a rank sends goes over a channel of its own for
  * each (sender, receiver, lane), of whichever transport serves the two.
  *
- * What a receiver knows comes out of the message alone: the channel tells sender and lane, the
- * immediate tells which of the communicator's collectives it belongs to. Messages that arrive
- * before the rank has entered its collective are counted and wait (NCCL's eager buffers, without a
- * limit on their size: assumed).
+ * Ranks share nothing but schedules, which all read: each counts its collectives, keeps its own
+ * lanes and opens what it sends over. What a receiver knows comes out of the message alone: the
+ * channel's name and cookie tell communicator, sender and lane, the immediate tells which of the
+ * communicator's collectives it belongs to. Messages that arrive before the rank has entered its
+ * collective are counted and wait (NCCL's eager buffers, without a limit on their size: assumed).
+ * What a collective was as a whole, results::CollectiveJoin makes of what its ranks tell.
  *
  * Memory: one LaneState a rank and lane of each collective under way; steps are computed, never
- * stored. Schedules beyond the MOST_SCHEDULES used last are given back. Channels are kept, with
- * the state of their congestion control, as NCCL keeps its connections: direct all-to-all makes n
- * (n-1).
+ * stored. A communicator keeps a schedule for each of its different collectives. Channels are kept,
+ * with the state of their congestion control, as NCCL keeps its connections: direct all-to-all
+ * makes n (n-1).
  *
  * Several runners, of several jobs, share a fabric: each job has an interconnect of its own.
  */
@@ -82,15 +80,20 @@ class CollectiveRunner : public TransportUser
     /// \return why this collective cannot run as asked for, in a sentence; empty: it can
     std::string WhyNot(uint32_t communicator, const coll::Collective& what) const;
 
+    /// Makes a collective's schedule, before the first event or in an event without context: what
+    /// ranks enter in events of their own has to be known.
+    void Prepare(uint32_t communicator, const coll::Collective& what);
+    /// Gives the schedules back. \pre no rank is in a collective of this communicator
+    void Forget(uint32_t communicator);
+
     /**
      * A rank enters the communicator's next collective (each rank counts its own). All ranks must
-     * ask for the same. \param tag work requests carry it as their id
+     * ask for the same. \param what of as many ranks as the communicator has \param tag work
+     * requests carry it as their id
      */
     void Start(uint32_t communicator,
                Rank position,
-               coll::Op op,
-               uint64_t bytes,
-               Rank root,
+               const coll::Collective& what,
                uint32_t tag,
                uint64_t cookie,
                int64_t now);
@@ -104,10 +107,7 @@ class CollectiveRunner : public TransportUser
     }
 
     /// \return bytes sent so far by all ranks together
-    uint64_t GetBytes() const
-    {
-        return m_bytes;
-    }
+    uint64_t GetBytes() const;
 
     /// \return one line for each collective that has not ended: how many ranks are in it and what
     /// some of them wait for; and one for messages that failed
@@ -132,56 +132,70 @@ class CollectiveRunner : public TransportUser
         std::unique_ptr<std::unordered_map<Rank, uint32_t>> more;
     };
 
-    struct Instance
+    /// How a collective is done: read by all ranks, written by none.
+    struct Plan
     {
-        std::shared_ptr<const coll::Schedule> schedule;
-        CollectiveRecord record;
-        std::vector<LaneState> lanes;    ///< [position * lanesPerRank + lane]
-        std::vector<uint16_t> lanesLeft; ///< per rank
-        std::vector<uint64_t> cookies;   ///< per rank
-        std::vector<int64_t> enteredAt;  ///< per rank, ps
-        uint32_t lanesPerRank = 1;
-        uint32_t entered = 0;
-        uint32_t left = 0;
+        const coll::Algorithm* algorithm;
+        std::unique_ptr<const coll::Schedule> schedule;
+    };
+
+    /// A rank's part of a collective.
+    struct Part
+    {
+        const Plan* plan = nullptr; ///< null: not entered, but something has come for it
+        std::vector<LaneState> lanes;
+        uint64_t cookie = 0;
+        uint64_t bytesSent = 0;
+        int64_t entered = 0; ///< ps
+        uint32_t sequence = 0;
+        uint32_t tag = 0;
+        uint16_t lanesLeft = 0;
     };
 
     /// Where a rank sends.
     struct Connection
     {
-        Rank peer = coll::kNoRank;
-        uint32_t number = 0;  ///< in m_channels: the transport's cookie
-        ChannelId channel = 0; ///< the transport's own number
+        Rank peer = coll::kNoRank; ///< position
+        bool inside = false;       ///< a server
+        ChannelId channel = 0;
         Transport* transport = nullptr;
+    };
+
+    /// Messages of a rank that failed.
+    struct Failure
+    {
+        uint64_t messages = 0;
+        int64_t since = 0; ///< ps
+        std::string first; ///< in words
+    };
+
+    /// A rank in a communicator: touched in events of its own server only.
+    struct Member
+    {
+        uint32_t communicator = 0;
+        Rank position = 0;
+        Rank rank = 0;
+        uint32_t entered = 0;           ///< collectives so far
+        uint32_t cause = UINT32_MAX;    ///< of what is posted now: see CollectivePaths
+        uint64_t bytesSent = 0;         ///< in all
+        std::map<uint32_t, Part> parts; ///< by sequence: of collectives it has not left
+        std::vector<Connection> last;   ///< by lane, of the first: the one used last
+        std::unordered_map<uint64_t, Connection> connections; ///< by ConnectionKey
+        std::unique_ptr<Failure> failure;                     ///< null: none
     };
 
     struct Communicator
     {
         std::vector<Rank> ranks;
         coll::Placement placement;
-        std::vector<uint32_t> entered;                   ///< per rank: collectives entered so far
-        std::deque<std::unique_ptr<Instance>> instances; ///< [sequence - first]
-        uint32_t first = 0;
-        std::vector<Connection>
-            lastConnection; ///< [position * CACHED_LANES + lane]: the one used last
-        std::list<std::shared_ptr<const coll::Schedule>> schedules; ///< used last, first
-        std::unordered_map<uint64_t, Connection> connections;       ///< by ConnectionKey
+        std::vector<Member> members;                   ///< by position
+        std::unordered_multimap<uint64_t, Plan> plans; ///< by the collective's bytes
     };
 
-    /// Of a communicator: at most 2^20 ranks (coll::Problem), lanes of 16 bits.
-    static uint64_t ConnectionKey(Rank from, Rank to, coll::Lane lane)
+    static uint64_t ConnectionKey(Rank to, coll::Lane lane)
     {
-        return static_cast<uint64_t>(from) << 40 | static_cast<uint64_t>(to) << 16 | lane;
+        return static_cast<uint64_t>(to) << 16 | lane;
     }
-
-    /// What a channel stands for; its number in m_channels is the transport's cookie.
-    struct Channel
-    {
-        uint32_t communicator;
-        Rank from; ///< positions
-        Rank to;
-        coll::Lane lane;
-        bool inside; ///< a server
-    };
 
     enum class EventKind : uint8_t
     {
@@ -189,67 +203,43 @@ class CollectiveRunner : public TransportUser
         SEND,  ///< the software latency before a send is over
     };
 
+    /// Of a rank.
     struct EventPayload
     {
         EventKind kind;
         coll::Lane lane;
-        uint32_t communicator;
+        Rank to; ///< position
+        Member* member;
         uint32_t sequence;
-        Rank from;
-        Rank to;
+        uint32_t tag;
         uint64_t bytes;
+        const Plan* plan;
         uint32_t path; ///< what caused it, held
     };
 
-    friend class EventPool<CollectiveRunner, EventPayload>;
+    using Events = EventPool<CollectiveRunner, EventPayload>;
+    friend Events;
     void OnEvent(const EventPayload& payload, int64_t now);
 
-    Instance& GetInstance(Communicator& comm,
-                          uint32_t sequence,
-                          const coll::Collective* what,
-                          uint32_t tag);
+    /// \return null: not prepared
+    const Plan* FindPlan(uint32_t communicator, const coll::Collective& what) const;
+    void Schedule(const Member& member, int64_t at, const EventPayload& payload);
     /// A rank's last lane has ended.
-    void EndRank(uint32_t communicator, uint32_t sequence, Rank position, int64_t now);
-    /// \return m_cause, for an event
-    uint32_t HoldCause();
-    void DropCause();
-    /// m_cause is the path of this message
-    void Deliver(uint32_t communicator,
-                 uint32_t sequence,
-                 Rank to,
-                 coll::Lane lane,
-                 Rank from,
-                 int64_t now);
-    void Advance(uint32_t communicator,
-                 uint32_t sequence,
-                 Instance& instance,
-                 Rank position,
-                 coll::Lane lane,
-                 int64_t now);
-    void Send(uint32_t communicator,
-              uint32_t sequence,
-              Instance& instance,
-              Rank from,
-              Rank to,
-              coll::Lane lane,
-              uint64_t bytes,
-              int64_t now);
-    void Transfer(uint32_t communicator,
-                  uint32_t sequence,
-                  Rank from,
-                  Rank to,
-                  coll::Lane lane,
-                  uint64_t bytes);
-    const Connection& GetConnection(uint32_t communicator,
-                                    Rank from,
-                                    Rank to,
-                                    coll::Lane lane,
-                                    uint32_t rail);
-    std::shared_ptr<const coll::Schedule> GetSchedule(Communicator& comm,
-                                                      const coll::Algorithm& algorithm,
-                                                      const coll::Collective& what);
+    void EndRank(Member& member, const Part& part, int64_t now);
+    void Leave(Member& member, uint32_t sequence, uint32_t path, int64_t now);
+    /// \return the member's cause, for an event
+    uint32_t HoldCause(const Member& member);
+    void DropCause(Member& member);
+    /// The member's cause is the path of this message.
+    void Deliver(Member& member, uint32_t sequence, coll::Lane lane, Rank from, int64_t now);
+    void Advance(Member& member, Part& part, coll::Lane lane, int64_t now);
+    void Send(Member& member, Part& part, Rank to, coll::Lane lane, uint64_t bytes, int64_t now);
+    void Transfer(Member& member, const EventPayload& send);
+    const Connection& GetConnection(Member& member, Rank to, coll::Lane lane, uint32_t rail);
     static bool TakeArrival(LaneState& lane, Rank peer);
     static void AddArrival(LaneState& lane, Rank peer);
+    /// \return nothing if all ranks have left it
+    std::string DescribeUnfinished(const Communicator& comm, uint32_t sequence) const;
 
     scenario::CollectiveOptions m_options;
     Interconnect& m_interconnect;
@@ -258,13 +248,8 @@ class CollectiveRunner : public TransportUser
     uint32_t m_gpusPerServer;
     uint32_t m_nicsPerServer;
     std::deque<Communicator> m_communicators;
-    std::vector<Channel> m_channels;
-    uint64_t m_failed = 0;     ///< messages
-    std::string m_firstFailed; ///< of them, in words
     results::CollectivePaths* m_paths = nullptr;
-    uint32_t m_cause = UINT32_MAX; ///< of what is posted: see CollectivePaths
-    uint64_t m_bytes = 0;
-    EventPool<CollectiveRunner, EventPayload> m_events;
+    std::deque<Events> m_events; ///< by server
 };
 
 } // namespace dltrain

@@ -120,12 +120,18 @@ void
 CollperfSimulation::StartSize()
 {
     ++m_begun;
-    m_start = -1;
-    m_collectivesDone = 0;
+    m_iterationsDone = 0;
     m_ranksDone = 0;
     m_ranksWarm = 0;
     m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(m_scenario.sizes[m_begun - 1])));
     std::fill(m_entered.begin(), m_entered.end(), 0);
+    m_runner->Forget(m_communicator);
+    EnterAll();
+}
+
+void
+CollperfSimulation::EnterAll()
+{
     const int64_t now = ns3::RdmaClock::Now();
     for (Rank rank = 0; rank < m_scenario.ranks; ++rank)
     {
@@ -136,57 +142,63 @@ CollperfSimulation::StartSize()
 void
 CollperfSimulation::Enter(Rank position, int64_t now)
 {
-    if (m_entered[position]++ == m_scenario.warmupIterations && m_start < 0)
-    {
-        m_start = now;
-    }
-    m_runner->Start(m_communicator,
-                    position,
-                    m_scenario.op,
-                    m_scenario.sizes[m_begun - 1],
-                    m_scenario.root,
-                    m_tag,
-                    0,
-                    now);
+    ++m_entered[position];
+    m_runner->Start(
+        m_communicator,
+        position,
+        {m_scenario.op, m_scenario.sizes[m_begun - 1], m_scenario.ranks, m_scenario.root},
+        m_tag,
+        0,
+        now);
 }
 
 void
-CollperfSimulation::OnCollectiveDone(uint32_t, const CollectiveRecord& record, int64_t now)
+CollperfSimulation::OnRankDone(const results::CollectivePart& part, uint64_t)
 {
-    if (++m_collectivesDone < m_iterations)
+    if (const auto whole = m_join.Add(part))
     {
-        return;
+        OnIteration(*whole);
     }
-    m_table.Add(std::cout,
-                record,
-                static_cast<double>(now - m_start) * 1e-6 / m_scenario.iterations);
-}
-
-void
-CollperfSimulation::OnRankDone(uint32_t, Rank position, uint64_t, int64_t now)
-{
     // As in nccl-tests (src/common.cu, TimeTest: completeColl) the warm-up is over everywhere
     // before the measured iterations begin.
-    if (m_entered[position] == m_scenario.warmupIterations)
+    const uint32_t entered = m_entered[part.position];
+    if (entered == m_scenario.warmupIterations)
     {
         if (++m_ranksWarm == m_scenario.ranks)
         {
-            for (Rank rank = 0; rank < m_scenario.ranks; ++rank)
-            {
-                Enter(rank, now);
-            }
+            m_run.Decide([this] { EnterAll(); });
         }
         return;
     }
-    if (m_entered[position] < m_iterations)
+    if (entered < m_iterations)
     {
-        Enter(position, now);
+        Enter(part.position, part.left);
         return;
     }
-    if (++m_ranksDone < m_scenario.ranks)
+    if (++m_ranksDone == m_scenario.ranks)
     {
-        return;
+        m_run.Decide([this] { OnSizeDone(); });
     }
+}
+
+void
+CollperfSimulation::OnIteration(const CollectiveRecord& record)
+{
+    if (m_iterationsDone++ == m_scenario.warmupIterations)
+    {
+        m_start = record.firstStart;
+    }
+    if (m_iterationsDone == m_iterations)
+    {
+        m_table.Add(std::cout,
+                    record,
+                    static_cast<double>(record.end - m_start) * 1e-6 / m_scenario.iterations);
+    }
+}
+
+void
+CollperfSimulation::OnSizeDone()
+{
     if (m_begun < m_scenario.sizes.size())
     {
         StartSize();

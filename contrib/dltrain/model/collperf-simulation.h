@@ -6,6 +6,7 @@
 
 #include "collective-runner.h"
 #include "fabric-run.h"
+#include "results/collective-join.h"
 #include "results/collperf-table.h"
 
 #include <vector>
@@ -16,7 +17,8 @@ namespace dltrain
 /**
  * One collective over a range of sizes, as nccl-tests does it: for each size the ranks run the
  * warm-up iterations and the measured ones back to back, each rank entering the next as soon as it
- * has left the last.
+ * has left the last. What all wait for (the measured iterations, the next size, the end) is decided
+ * as the last of them is done, and happens as FabricRun::Decide has it.
  */
 class CollperfSimulation : public FabricSimulation, public CollectiveUser
 {
@@ -27,10 +29,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     int Run();
 
     // CollectiveUser
-    void OnRankDone(uint32_t communicator, Rank position, uint64_t cookie, int64_t now) override;
-    void OnCollectiveDone(uint32_t communicator,
-                          const CollectiveRecord& record,
-                          int64_t now) override;
+    void OnRankDone(const results::CollectivePart& part, uint64_t cookie) override;
 
   private:
     // FabricSimulation
@@ -45,7 +44,12 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     /// Proves the schedules of all sizes. \return what is wrong with the first that is; else empty
     std::string Prove() const;
     void StartSize();
+    void EnterAll();
     void Enter(Rank position, int64_t now);
+    /// All ranks have left an iteration.
+    void OnIteration(const CollectiveRecord& record);
+    /// All ranks have done this size.
+    void OnSizeDone();
 
     const scenario::CollperfScenario& m_scenario;
     FabricRun m_run;
@@ -54,13 +58,15 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     uint32_t m_communicator = 0;
     results::CollperfTable m_table;
     std::size_t m_begun = 0;         ///< sizes, the last of them under way
-    int64_t m_start = -1;            ///< ps: the first rank enters the first measured iteration
     uint32_t m_iterations;           ///< of a size, warm-up included
     std::vector<uint32_t> m_entered; ///< per rank, of this size
-    uint32_t m_collectivesDone = 0;  ///< of this size
-    uint32_t m_ranksDone = 0;
-    uint32_t m_ranksWarm{0}; //!< that have ended their warm-up iterations of this size
     uint32_t m_tag = 0;
+    // What ranks did, joined; of this size.
+    results::CollectiveJoin m_join;
+    int64_t m_start = 0; ///< ps: the first rank enters the first measured iteration
+    uint32_t m_iterationsDone = 0;
+    uint32_t m_ranksWarm = 0; ///< that have ended their warm-up iterations
+    uint32_t m_ranksDone = 0;
 };
 
 } // namespace dltrain

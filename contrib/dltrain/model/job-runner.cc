@@ -6,6 +6,10 @@
 #include "scenarios/training/message-match.h"
 
 #include "ns3/assert.h"
+#include "ns3/simulator.h"
+
+#include <algorithm>
+#include <tuple>
 
 namespace dltrain
 {
@@ -27,6 +31,11 @@ JobRunner::JobRunner(workload::Workload& workload,
     : m_workload(workload),
       m_plan(workload.Plan()),
       m_listener(listener),
+      m_decide([](std::function<void()> what) {
+          ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
+                                              ns3::Time(0),
+                                              std::move(what));
+      }),
       m_tasks(workload.CountTasks())
 {
     for (const training::StepGraph& graph : m_plan.roles)
@@ -64,7 +73,7 @@ JobRunner::SetServices(const RankServices& services)
 }
 
 std::string
-JobRunner::WhyNot(Rank rank, const Task& task) const
+JobRunner::Prepare(Rank rank, const Task& task) const
 {
     if (task.kind != TaskKind::kCollective)
     {
@@ -80,11 +89,13 @@ JobRunner::WhyNot(Rank rank, const Task& task) const
     {
         return {}; // the first of the group has been asked
     }
-    coll::Collective what;
-    what.op = task.op;
-    what.bytes = task.bytes;
-    what.ranks = m_collectives->GetNRanks(seat.communicator);
-    return m_collectives->WhyNot(seat.communicator, what);
+    const coll::Collective what = m_ranks[rank].CollectiveOf(task);
+    std::string why = m_collectives->WhyNot(seat.communicator, what);
+    if (why.empty())
+    {
+        m_collectives->Prepare(seat.communicator, what);
+    }
+    return why;
 }
 
 std::string
@@ -99,7 +110,7 @@ JobRunner::Start()
     {
         for (const Task& task : m_plan.roles[m_plan.roleOf[rank]].tasks)
         {
-            const std::string why = WhyNot(rank, task);
+            const std::string why = Prepare(rank, task);
             if (!why.empty())
             {
                 return "task \"" + task.name + "\": " + why;
@@ -141,22 +152,35 @@ JobRunner::Open(uint32_t number)
     return m_open[number - m_closed];
 }
 
-void
-JobRunner::OnCollectiveDone(uint32_t, const CollectiveRecord& record, int64_t)
+results::StepRecord
+JobRunner::Join(OpenRound& round) const
 {
-    m_ended = record;
+    results::StepRecord record;
+    record.end = round.end;
+    record.computePs = static_cast<double>(round.computePs) / m_plan.ranks;
+    record.communicationPs = static_cast<double>(round.communicationPs) / m_plan.ranks;
+    record.collectives = std::move(round.collectives);
+    // Whoever was simulated first at one time.
+    std::sort(record.collectives.begin(),
+              record.collectives.end(),
+              [](const CollectiveRecord& a, const CollectiveRecord& b) {
+                  return std::tie(a.end, a.communicator, a.sequence) <
+                         std::tie(b.end, b.communicator, b.sequence);
+              });
+    return record;
 }
 
 void
-JobRunner::OnRankDone(uint32_t communicator, Rank position, uint64_t cookie, int64_t now)
+JobRunner::OnRankDone(const results::CollectivePart& left, uint64_t cookie)
 {
-    RankRunner& rank = m_ranks[m_rankAt[communicator][position]];
-    if (m_ended)
+    RankRunner& rank = m_ranks[m_rankAt[left.communicator][left.position]];
+    results::CollectivePart part = left;
+    part.round = rank.GetRound().number;
+    if (const auto whole = m_join.Add(part))
     {
-        Open(rank.GetRound().number).record.collectives.push_back(*m_ended);
-        m_ended.reset();
+        Open(whole->round).collectives.push_back(*whole);
     }
-    rank.EndTask(static_cast<training::TaskId>(cookie), now);
+    rank.EndTask(static_cast<training::TaskId>(cookie), part.left);
 }
 
 void
@@ -169,29 +193,40 @@ void
 JobRunner::OnCall(const results::CallRecord& call, int64_t communicated)
 {
     ++m_tasksDone;
-    results::StepRecord& record = Open(call.step).record;
-    const double share = 1.0 / m_plan.ranks;
+    OpenRound& round = Open(call.step);
     if (call.task->stream == 0)
     {
-        record.computePs += static_cast<double>(call.end - call.start) * share;
+        round.computePs += static_cast<uint64_t>(call.end - call.start);
     }
-    record.communicationPs += static_cast<double>(communicated) * share;
+    round.communicationPs += static_cast<uint64_t>(communicated);
     m_listener.OnCall(call);
 }
 
 void
 JobRunner::OnRoundEnd(Rank rank, const workload::Round& round, int64_t now)
 {
-    if (++Open(round.number).ranksDone == m_plan.ranks)
+    OpenRound& open = Open(round.number);
+    open.end = std::max(open.end, now);
+    if (++open.ranksDone == m_plan.ranks)
     {
         // Each rank ends its rounds in their order: this number is the oldest of those open.
-        results::StepRecord ended = std::move(m_open.front().record);
+        const results::StepRecord ended = Join(m_open.front());
         m_open.pop_front();
-        ended.end = now;
         ++m_closed;
         m_listener.OnRoundEnd(round.number, ended);
     }
-    const workload::Notice notice = m_workload.OnEnded(rank);
+    const workload::Notice notice = m_workload.OnEnded(rank, round);
+    if (!notice.IsEmpty())
+    {
+        m_decide([this, notice] { ActOn(notice); });
+    }
+    BeginNext(rank, now);
+}
+
+void
+JobRunner::ActOn(const workload::Notice& notice)
+{
+    const int64_t now = ns3::RdmaClock::Now();
     if (notice.measure)
     {
         m_listener.OnMeasure(now);
@@ -200,10 +235,9 @@ JobRunner::OnRoundEnd(Rank rank, const workload::Round& round, int64_t now)
     {
         m_listener.OnJobEnd();
     }
-    BeginNext(rank, now);
-    for (const Rank other : notice.wake)
+    for (const Rank rank : notice.wake)
     {
-        BeginNext(other, now);
+        BeginNext(rank, now);
     }
 }
 

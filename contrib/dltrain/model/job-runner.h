@@ -5,6 +5,7 @@
 #define DLTRAIN_JOB_RUNNER_H
 
 #include "rank-runner.h"
+#include "results/collective-join.h"
 
 #include <cstdint>
 #include <deque>
@@ -17,6 +18,10 @@
 namespace dltrain
 {
 
+/// Does something later, in an event without context, which may touch any host; what was decided
+/// at one time in that order.
+using Decider = std::function<void(std::function<void()> what)>;
+
 /// Hears of a job.
 class JobListener
 {
@@ -28,15 +33,17 @@ class JobListener
     virtual void OnCall(const results::CallRecord& call) = 0;
     /// The last rank has ended the rounds of this number.
     virtual void OnRoundEnd(uint32_t number, const results::StepRecord& record) = 0;
-    /// The workload's word: packets and links are counted from now on.
+    /// The workload's word, decided: packets and links are counted from now on.
     virtual void OnMeasure(int64_t now) = 0;
-    /// The workload's word: the run is over.
+    /// The workload's word, decided: the run is over.
     virtual void OnJobEnd() = 0;
 };
 
 /**
  * A workload on its ranks: a RankRunner for each, the communicators of its groups, and what the
  * ranks did, joined. Deterministic: ranks are started in order, ties are broken by the event set.
+ *
+ * A rank goes on by itself. What its end means for others (the workload's Notice) is decided.
  */
 class JobRunner : public CollectiveUser, public MessageUser, public RankListener
 {
@@ -45,6 +52,12 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     JobRunner(workload::Workload& workload,
               JobListener& listener,
               const std::function<uint32_t(const std::string&)>& tagOf);
+
+    /// \param decide FabricRun::Decide; without one, what is decided is done at the same time
+    void SetDecider(Decider decide)
+    {
+        m_decide = std::move(decide);
+    }
 
     /// Call before Start. \param services must outlive this, with this as their user
     void SetServices(const RankServices& services);
@@ -66,10 +79,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     std::vector<std::string> DescribeUnfinished() const;
 
     // CollectiveUser
-    void OnRankDone(uint32_t communicator, Rank position, uint64_t cookie, int64_t now) override;
-    void OnCollectiveDone(uint32_t communicator,
-                          const CollectiveRecord& record,
-                          int64_t now) override;
+    void OnRankDone(const results::CollectivePart& part, uint64_t cookie) override;
 
     // MessageUser
     void OnMessageDone(Rank rank, uint64_t cookie, int64_t now) override;
@@ -79,7 +89,11 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     struct OpenRound
     {
         uint32_t ranksDone = 0;
-        results::StepRecord record;
+        int64_t end = 0;
+        // Sums over the ranks; of 100 days and a million ranks, which are too many for 64 bits.
+        unsigned __int128 computePs = 0;
+        unsigned __int128 communicationPs = 0;
+        std::vector<CollectiveRecord> collectives;
     };
 
     // RankListener
@@ -87,19 +101,23 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     void OnRoundEnd(Rank rank, const workload::Round& round, int64_t now) override;
 
     OpenRound& Open(uint32_t number);
+    results::StepRecord Join(OpenRound& round) const;
     void BeginNext(Rank rank, int64_t now);
-    /// \return why the rank cannot do this task, or nothing
-    std::string WhyNot(Rank rank, const training::Task& task) const;
+    /// As decided.
+    void ActOn(const workload::Notice& notice);
+    /// Makes a task's schedule. \return why the rank cannot do this task, or nothing
+    std::string Prepare(Rank rank, const training::Task& task) const;
 
     workload::Workload& m_workload;
     const training::TrainingPlan& m_plan;
     JobListener& m_listener;
+    Decider m_decide;
     CollectiveRunner* m_collectives = nullptr;
     MessageRunner* m_messages = nullptr;
     std::vector<GraphTables> m_graphs;
     std::deque<RankRunner> m_ranks;
     std::vector<std::vector<Rank>> m_rankAt; ///< [communicator][position]
-    std::optional<CollectiveRecord> m_ended; ///< a collective of which the last rank leaves now
+    results::CollectiveJoin m_join;
     std::deque<OpenRound> m_open; ///< numbers that not all ranks have ended: m_closed and on
     uint32_t m_closed = 0;
     uint32_t m_begun = 0; ///< numbers that some rank has begun

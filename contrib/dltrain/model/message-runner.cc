@@ -5,7 +5,9 @@
 
 #include "results/collective-paths.h"
 
-#include "ns3/assert.h"
+#include "ns3/rdma-owner.h"
+
+#include <utility>
 
 namespace dltrain
 {
@@ -16,6 +18,20 @@ namespace
 constexpr uint32_t NO_PATH = results::CollectivePaths::NONE;
 /// Lanes of messages are those of no collective.
 constexpr uint16_t FIRST_LANE = 0x8000;
+
+/// What the sender's end of a channel is told: server, and number among its sending halves.
+uint64_t
+CookieOf(uint32_t server, uint32_t number)
+{
+    return static_cast<uint64_t>(server) << 32 | number;
+}
+
+/// A channel's name among those of both transports, for CollectivePaths.
+uint64_t
+PathKey(ChannelId channel, bool inside)
+{
+    return inside ? ~channel : channel;
+}
 
 std::string
 Counted(std::size_t n, const std::string& what)
@@ -32,21 +48,34 @@ MessageRunner::MessageRunner(Interconnect& interconnect,
     : m_interconnect(interconnect),
       m_stepLatency(stepLatency),
       m_user(user),
-      m_job(job),
-      m_events(this)
+      m_job(job)
 {
+    for (uint32_t server = 0; server < interconnect.GetPlaces().GetNServers(); ++server)
+    {
+        m_servers.emplace_back(this);
+    }
 }
 
-uint32_t
-MessageRunner::GetLine(const MessageOrder& order)
+MessageRunner::Server&
+MessageRunner::ServerOf(Rank rank, const char* what)
 {
-    const auto [found, isNew] = m_lineOf.try_emplace(order, static_cast<uint32_t>(m_lines.size()));
+    const Places& places = m_interconnect.GetPlaces();
+    ns3::RdmaOwner::Check(places.ContextOf(rank), what);
+    return m_servers[places.ServerOf(rank)];
+}
+
+MessageRunner::Sending&
+MessageRunner::GetSending(Server& server, const MessageOrder& order)
+{
+    const auto number = static_cast<uint32_t>(server.sending.size());
+    const auto [found, isNew] = server.sendingOf.try_emplace(order, number);
     if (isNew)
     {
-        m_lines.emplace_back();
-        m_lines.back().order = order;
+        Sending& sending = server.sending.emplace_back();
+        sending.order = order;
+        sending.number = number;
     }
-    return found->second;
+    return server.sending[found->second];
 }
 
 void
@@ -56,13 +85,14 @@ MessageRunner::Send(const MessageOrder& order,
                     uint64_t cookie,
                     int64_t now)
 {
+    Server& server = ServerOf(order.from, "sends a message of a rank");
     const uint32_t path = m_paths ? m_paths->Enter(order.from, name, now) : NO_PATH;
-    const EventPayload send{true, GetLine(order), name, path, bytes, cookie};
+    const EventPayload send{&GetSending(server, order), order.from, name, path, bytes, cookie};
     if (m_stepLatency.ps)
     {
-        m_events.Schedule(now + m_stepLatency.ps,
-                          m_interconnect.GetPlaces().ContextOf(order.from),
-                          send);
+        server.events.Schedule(now + m_stepLatency.ps,
+                               m_interconnect.GetPlaces().ContextOf(order.from),
+                               send);
         return;
     }
     Post(send);
@@ -71,50 +101,61 @@ MessageRunner::Send(const MessageOrder& order,
 void
 MessageRunner::Post(const EventPayload& send)
 {
-    Line& line = m_lines[send.line];
+    Sending& sending = *send.send;
+    const MessageOrder& order = sending.order;
     const Places& places = m_interconnect.GetPlaces();
-    if (!line.transport)
+    if (!sending.transport)
     {
         ChannelName name;
         name.job = m_job;
-        name.communicator = line.order.group;
-        name.from = line.order.from;
-        name.to = line.order.to;
-        name.lane = static_cast<uint16_t>(FIRST_LANE + line.order.tag);
-        name.rail = places.GpuOf(line.order.from);
-        line.transport = &m_interconnect.Serving(name.from, name.to);
-        line.channel = line.transport->Open(name, *this, send.line);
+        name.communicator = order.group;
+        name.from = order.from;
+        name.to = order.to;
+        name.lane = static_cast<uint16_t>(FIRST_LANE + order.tag);
+        name.rail = places.GpuOf(order.from);
+        const uint32_t server = places.ServerOf(order.from);
+        sending.inside = server == places.ServerOf(order.to);
+        sending.transport = &m_interconnect.Serving(name.from, name.to);
+        sending.channel = sending.transport->Open(name, *this, CookieOf(server, sending.number));
     }
-    line.sending.push_back(send.cookie);
-    line.causes.push_back(send.path);
-    m_bytes += send.bytes;
+    sending.cookies.push_back(send.cookie);
+    m_servers[places.ServerOf(order.from)].bytes += send.bytes;
     TransportPost post;
     post.bytes = send.bytes;
     post.id = send.name;
     post.hasImmediate = true;
-    line.transport->Post(line.channel, post);
+    if (sending.inside)
+    {
+        post.cause = send.path; // held until it arrives
+    }
+    else if (m_paths)
+    {
+        m_paths->Post(sending.channel, send.path);
+        m_paths->Drop(send.path);
+    }
+    sending.transport->Post(sending.channel, post);
 }
 
 void
 MessageRunner::Receive(const MessageOrder& order, uint64_t cookie, int64_t now)
 {
-    const uint32_t number = GetLine(order);
-    Line& line = m_lines[number];
-    if (line.arrived.empty())
+    Server& server = ServerOf(order.to, "receives a message for a rank");
+    Receiving& receiving = server.receiving[order];
+    if (receiving.arrived.empty())
     {
-        line.receiving.push_back(cookie);
+        receiving.cookies.push_back(cookie);
         return;
     }
     // It waits for nothing, so its end has no path of a message; and is told through the event
     // loop, never from within its start.
     if (m_paths)
     {
-        m_paths->Drop(line.arrived.front());
+        m_paths->Drop(receiving.arrived.front());
     }
-    line.arrived.pop_front();
-    m_events.Schedule(now,
-                      m_interconnect.GetPlaces().ContextOf(order.to),
-                      {false, number, 0, NO_PATH, 0, cookie});
+    receiving.arrived.pop_front();
+    server.events.Schedule(now,
+                           m_interconnect.GetPlaces().ContextOf(order.to),
+                           {nullptr, order.to, 0, NO_PATH, 0, cookie});
 }
 
 void
@@ -125,7 +166,7 @@ MessageRunner::OnEvent(const EventPayload& e, int64_t now)
         Post(e);
         return;
     }
-    End(m_lines[e.line].order.to, e.cookie, e.path, now);
+    End(e.rank, e.cookie, e.path, now);
 }
 
 void
@@ -145,83 +186,116 @@ MessageRunner::End(Rank rank, uint64_t cookie, uint32_t path, int64_t now)
 void
 MessageRunner::OnDelivered(const Delivery& delivery, int64_t now)
 {
-    const auto number = static_cast<uint32_t>(delivery.cookie);
-    Line& line = m_lines[number];
-    const uint32_t cause = line.causes.front();
-    line.causes.pop_front();
-    const Rank from = line.order.from;
-    const Rank to = line.order.to;
+    const ChannelName& name = delivery.name;
+    const MessageOrder order{name.communicator,
+                             name.from,
+                             name.to,
+                             static_cast<uint16_t>(name.lane - FIRST_LANE)};
+    Server& server = ServerOf(order.to, "delivers a message to a rank");
+    Receiving& receiving = server.receiving[order];
     uint32_t path = NO_PATH;
     if (m_paths)
     {
-        path = delivery.posted < 0 ? m_paths->ArriveAfter(cause, from, to, now)
-                                   : m_paths->ArriveInside(cause, from, to, delivery.posted, now);
-        m_paths->Hold(path);
-        line.delivered.push_back(path);
+        const bool inside = delivery.posted >= 0;
+        path =
+            inside
+                ? m_paths->ArriveInside(delivery.cause, order.from, order.to, delivery.posted, now)
+                : m_paths->Arrive(delivery.channel, order.from, order.to, now);
+        m_paths->Keep(PathKey(delivery.channel, inside), path);
     }
-    if (line.receiving.empty())
+    if (receiving.cookies.empty())
     {
-        line.arrived.push_back(path);
+        receiving.arrived.push_back(path);
         return;
     }
-    const uint64_t cookie = line.receiving.front();
-    line.receiving.pop_front();
-    End(to, cookie, path, now);
+    const uint64_t cookie = receiving.cookies.front();
+    receiving.cookies.pop_front();
+    End(order.to, cookie, path, now);
 }
 
 void
 MessageRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool failed, int64_t now)
 {
-    Line& line = m_lines[cookie];
+    Sending& sending = m_servers[cookie >> 32].sending[static_cast<uint32_t>(cookie)];
+    ServerOf(sending.order.from, "ends a send of a rank");
     if (failed)
     {
-        line.failed = line.transport->Describe(channel);
+        sending.failed = sending.transport->Describe(channel);
         return;
     }
-    const uint64_t sent = line.sending.front();
-    line.sending.pop_front();
-    uint32_t path = NO_PATH;
-    if (m_paths)
+    const uint64_t sent = sending.cookies.front();
+    sending.cookies.pop_front();
+    const uint32_t path = m_paths ? m_paths->TakeKept(PathKey(channel, sending.inside)) : NO_PATH;
+    End(sending.order.from, sent, path, now);
+}
+
+uint64_t
+MessageRunner::GetBytes() const
+{
+    uint64_t bytes = 0;
+    for (const Server& server : m_servers)
     {
-        path = line.delivered.front();
-        line.delivered.pop_front();
+        bytes += server.bytes;
     }
-    End(line.order.from, sent, path, now);
+    return bytes;
+}
+
+std::vector<std::string>
+MessageRunner::Describe(const MessageOrder& order,
+                        const Sending* sending,
+                        const Receiving* receiving) const
+{
+    std::vector<std::string> lines;
+    const std::string from = "rank " + std::to_string(order.from);
+    const std::string to = "rank " + std::to_string(order.to);
+    const std::string tag = order.tag ? " with tag " + std::to_string(order.tag) : std::string();
+    const std::size_t waiting = receiving ? receiving->cookies.size() : 0;
+    const std::size_t unasked = receiving ? receiving->arrived.size() : 0;
+    const std::size_t sent = sending ? sending->cookies.size() : 0;
+    const std::string under = sent == 0 ? ", which has sent all it wanted to"
+                                        : ", " + Counted(sent, "message") + " not acknowledged";
+    if (waiting)
+    {
+        const bool any = sending && sending->transport;
+        lines.push_back(to + " waits for " + Counted(waiting, "message") + tag + " of " + from +
+                        (any ? under : std::string(", which has sent it none")));
+    }
+    else if (sent)
+    {
+        lines.push_back(from + " sends to " + to + tag + under);
+    }
+    if (unasked)
+    {
+        lines.push_back(to + " has not received " + Counted(unasked, "message") + tag + " that " +
+                        from + " sent it");
+    }
+    if (sending && !sending->failed.empty())
+    {
+        lines.push_back("messages of " + from + " to " + to + " failed on " + sending->failed);
+    }
+    return lines;
 }
 
 std::vector<std::string>
 MessageRunner::DescribeUnfinished() const
 {
-    std::vector<std::string> lines;
-    for (const Line& line : m_lines)
+    std::map<MessageOrder, std::pair<const Sending*, const Receiving*>> orders;
+    for (const Server& server : m_servers)
     {
-        const std::string from = "rank " + std::to_string(line.order.from);
-        const std::string to = "rank " + std::to_string(line.order.to);
-        const std::string tag =
-            line.order.tag ? " with tag " + std::to_string(line.order.tag) : std::string();
-        const std::string under =
-            line.sending.empty()
-                ? ", which has sent all it wanted to"
-                : ", " + Counted(line.sending.size(), "message") + " not acknowledged";
-        if (!line.receiving.empty())
+        for (const Sending& sending : server.sending)
         {
-            lines.push_back(to + " waits for " + Counted(line.receiving.size(), "message") + tag +
-                            " of " + from +
-                            (line.transport ? under : std::string(", which has sent it none")));
+            orders[sending.order].first = &sending;
         }
-        else if (!line.sending.empty())
+        for (const auto& [order, receiving] : server.receiving)
         {
-            lines.push_back(from + " sends to " + to + tag + under);
+            orders[order].second = &receiving;
         }
-        if (!line.arrived.empty())
-        {
-            lines.push_back(to + " has not received " + Counted(line.arrived.size(), "message") +
-                            tag + " that " + from + " sent it");
-        }
-        if (!line.failed.empty())
-        {
-            lines.push_back("messages of " + from + " to " + to + " failed on " + line.failed);
-        }
+    }
+    std::vector<std::string> lines;
+    for (const auto& [order, halves] : orders)
+    {
+        const auto more = Describe(order, halves.first, halves.second);
+        lines.insert(lines.end(), more.begin(), more.end());
     }
     return lines;
 }

@@ -57,6 +57,9 @@ struct MessageOrder
  * server with n NICs: g mod n, assumed). A send ends when the transport says that the message is
  * there; it does not wait for the receive: what arrives before is kept, without a limit, as in
  * collectives (assumed). A receive ends when its message is there.
+ *
+ * An order has two halves, one at the sender's server and one at the receiver's, which share
+ * nothing: what the receiver knows is what the message says.
  */
 class MessageRunner : public TransportUser
 {
@@ -82,10 +85,7 @@ class MessageRunner : public TransportUser
     void Receive(const MessageOrder& order, uint64_t cookie, int64_t now);
 
     /// \return bytes posted so far
-    uint64_t GetBytes() const
-    {
-        return m_bytes;
-    }
+    uint64_t GetBytes() const;
 
     /// \return a line for each order of which a rank waits for a message
     std::vector<std::string> DescribeUnfinished() const;
@@ -95,49 +95,71 @@ class MessageRunner : public TransportUser
     void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
 
   private:
-    /// An order, and the channel it goes over.
-    struct Line
+    /// The sending rank's half of an order.
+    struct Sending
     {
         MessageOrder order;
-        // Of the sending rank.
+        uint32_t number = 0;            ///< among those of its server: its channel's cookie has it
         Transport* transport = nullptr; ///< null: it has sent nothing yet
         ChannelId channel = 0;
-        std::deque<uint64_t> sending;   ///< cookies of sends that are not acknowledged
-        std::deque<uint32_t> causes;    ///< paths of the posts of messages under way, held
-        std::deque<uint32_t> delivered; ///< paths of those that are there, not acknowledged; held
-        std::string failed;             ///< the channel of a send that failed, in words
-        // Of the receiving rank.
-        std::deque<uint32_t> arrived;   ///< paths of messages that nobody has asked for, held
-        std::deque<uint64_t> receiving; ///< cookies of receives that wait
+        bool inside = false;          ///< a server
+        std::deque<uint64_t> cookies; ///< of sends that are not acknowledged
+        std::string failed;           ///< the channel of a send that failed, in words
+    };
+
+    /// The receiving rank's half.
+    struct Receiving
+    {
+        std::deque<uint32_t> arrived; ///< paths of messages that nobody has asked for, held
+        std::deque<uint64_t> cookies; ///< of receives that wait
     };
 
     /// What is to happen: a send whose software latency is over, or the end of a receive.
     struct EventPayload
     {
-        bool send;
-        uint32_t line;
+        Sending* send; ///< null: the end of a receive
+        Rank rank;     ///< whose it is
         uint32_t name;
         uint32_t path; ///< held
         uint64_t bytes;
         uint64_t cookie;
     };
 
-    friend class EventPool<MessageRunner, EventPayload>;
+    using Events = EventPool<MessageRunner, EventPayload>;
+    friend Events;
+
+    /// The halves of a server's ranks: touched in its own events only.
+    struct Server
+    {
+        explicit Server(MessageRunner* runner)
+            : events(runner)
+        {
+        }
+
+        std::map<MessageOrder, uint32_t> sendingOf;
+        std::deque<Sending> sending;
+        std::map<MessageOrder, Receiving> receiving;
+        uint64_t bytes = 0; ///< posted
+        Events events;
+    };
+
     void OnEvent(const EventPayload& e, int64_t now);
-    uint32_t GetLine(const MessageOrder& order);
+    /// \param what is about to happen, for who checks whose event it is
+    Server& ServerOf(Rank rank, const char* what);
+    Sending& GetSending(Server& server, const MessageOrder& order);
     void Post(const EventPayload& send);
     /// \param path on which the task ends, held; given back
     void End(Rank rank, uint64_t cookie, uint32_t path, int64_t now);
+    std::vector<std::string> Describe(const MessageOrder& order,
+                                      const Sending* sending,
+                                      const Receiving* receiving) const;
 
     Interconnect& m_interconnect;
     rdma::Duration m_stepLatency;
     MessageUser& m_user;
     uint32_t m_job;
     results::CollectivePaths* m_paths = nullptr;
-    std::deque<Line> m_lines; ///< the transports' cookies are indices
-    std::map<MessageOrder, uint32_t> m_lineOf;
-    uint64_t m_bytes = 0;
-    EventPool<MessageRunner, EventPayload> m_events;
+    std::deque<Server> m_servers;
 };
 
 } // namespace dltrain

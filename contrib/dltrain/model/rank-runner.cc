@@ -6,6 +6,7 @@
 #include "results/message-id.h"
 
 #include "ns3/assert.h"
+#include "ns3/rdma-owner.h"
 
 #include <algorithm>
 
@@ -66,6 +67,7 @@ RankRunner::RankRunner(Rank rank,
 void
 RankRunner::Begin(const workload::Round& round, const GraphTables& tables, int64_t now)
 {
+    ns3::RdmaOwner::Check(m_services.collectives.ContextOf(m_rank), "begins a round of a rank");
     NS_ASSERT_MSG(m_left == 0, "rank " << m_rank << " is in round " << m_round.number);
     m_round = round;
     m_tables = &tables;
@@ -148,13 +150,21 @@ RankRunner::Communicate(TaskId id, int64_t now)
     default:
         m_services.collectives.Start(m_seats[task.group].communicator,
                                      m_seats[task.group].position,
-                                     task.op,
-                                     task.bytes,
-                                     0,
+                                     CollectiveOf(task),
                                      tag,
                                      id,
                                      now);
     }
+}
+
+coll::Collective
+RankRunner::CollectiveOf(const Task& task) const
+{
+    coll::Collective what;
+    what.op = task.op;
+    what.bytes = task.bytes;
+    what.ranks = static_cast<Rank>(m_seats[task.group].group->size());
+    return what;
 }
 
 MessageOrder
@@ -180,6 +190,7 @@ RankRunner::OnEvent(TaskId task, int64_t now)
 void
 RankRunner::EndTask(TaskId id, int64_t now)
 {
+    ns3::RdmaOwner::Check(m_services.collectives.ContextOf(m_rank), "ends a task of a rank");
     const Task& task = m_tables->graph->tasks[id];
     Stream& stream = m_streams[task.stream];
     stream.busy = false;

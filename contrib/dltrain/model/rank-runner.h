@@ -90,6 +90,9 @@ class RankRunner
         return m_seats[groupKind];
     }
 
+    /// \return what a task of kind kCollective asks for \pre the rank is in the task's group
+    coll::Collective CollectiveOf(const training::Task& task) const;
+
     /// \return a line for each task that is under way
     std::vector<std::string> DescribeUnfinished() const;
 

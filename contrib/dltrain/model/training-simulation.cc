@@ -8,6 +8,7 @@
 #include "scenarios/training/volumes.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace dltrain
 {
@@ -53,6 +54,7 @@ TrainingSimulation::Populate()
                                                  m_scenario.collectives.stepLatency,
                                                  *m_job);
     m_job->SetServices({*m_collectives, *m_messages});
+    m_job->SetDecider([this](std::function<void()> what) { m_run.Decide(std::move(what)); });
     if (m_scenario.run.attribution)
     {
         const TraceCollector& collector = m_run.Collector();
@@ -142,8 +144,9 @@ TrainingSimulation::OnRoundEnd(uint32_t step, const results::StepRecord& record)
 void
 TrainingSimulation::OnMeasure(int64_t now)
 {
-    // Packets and links are counted from where the step time is: the last rank's end. Messages and
-    // calls by the step they belong to, as ranks do not begin one together.
+    // Packets and links are counted from where the step time is: the last rank's end, as soon as
+    // others can know of it. Messages and calls by the step they belong to, as ranks do not begin
+    // one together.
     m_run.Collector().StartMeasuring(now);
 }
 

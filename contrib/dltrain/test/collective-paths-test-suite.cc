@@ -128,21 +128,26 @@ class Bed : public CollectiveUser
         {
             entered[rank] = rank < late.size() ? late[rank] : 0;
             Simulator::Schedule(NanoSeconds(entered[rank] / NS), [this, op, bytes, mark, rank] {
-                runner
-                    ->Start(m_communicator, rank, op, bytes, 0, m_tag | mark, 0, RdmaClock::Now());
+                const auto ranks = static_cast<Rank>(left.size());
+                runner->Start(m_communicator,
+                              rank,
+                              {op, bytes, ranks, 0},
+                              m_tag | mark,
+                              0,
+                              RdmaClock::Now());
             });
         }
         Simulator::Run();
     }
 
-    void OnRankDone(uint32_t communicator, Rank position, uint64_t, int64_t now) override
+    void OnRankDone(const results::CollectivePart& part, uint64_t) override
     {
-        if (communicator != watched)
+        if (part.communicator != watched)
         {
             return;
         }
-        Left& l = left[position];
-        l.at = now;
+        Left& l = left[part.position];
+        l.at = part.left;
         uint32_t record = paths->GetLeaving();
         if (record == CollectivePaths::NONE)
         {
@@ -153,10 +158,6 @@ class Bed : public CollectiveUser
         {
             l.chain.insert(l.chain.begin(), paths->Get(record));
         }
-    }
-
-    void OnCollectiveDone(uint32_t, const CollectiveRecord&, int64_t) override
-    {
     }
 
     /// The rank that leaves last, of several the lowest.
@@ -351,8 +352,12 @@ class CollectivePathsTestCase : public TestCase
             Simulator::ScheduleNow([&bed, broadcast, storm] {
                 for (const Rank position : {0, 1})
                 {
-                    bed.runner
-                        ->Start(broadcast, position, coll::Op::kBroadcast, 100000, 0, storm, 0, 0);
+                    bed.runner->Start(broadcast,
+                                      position,
+                                      {coll::Op::kBroadcast, 100000, 2, 0},
+                                      storm,
+                                      0,
+                                      0);
                 }
             });
         }
@@ -361,8 +366,12 @@ class CollectivePathsTestCase : public TestCase
         for (const Rank rank : {0, 1})
         {
             Simulator::Schedule(MicroSeconds(50), [&bed, pair, tag, rank] {
-                bed.runner
-                    ->Start(pair, rank, coll::Op::kAllReduce, 2000, 0, tag, 0, RdmaClock::Now());
+                bed.runner->Start(pair,
+                                  rank,
+                                  {coll::Op::kAllReduce, 2000, 2, 0},
+                                  tag,
+                                  0,
+                                  RdmaClock::Now());
             });
         }
         Simulator::Run();
@@ -392,7 +401,7 @@ class CollectivePathsTestCase : public TestCase
         for (Rank rank = 0; rank < 4; ++rank)
         {
             Simulator::ScheduleNow([&bed, inside, tag, rank] {
-                bed.runner->Start(inside, rank, coll::Op::kAllReduce, 4000, 0, tag, 0, 0);
+                bed.runner->Start(inside, rank, {coll::Op::kAllReduce, 4000, 4, 0}, tag, 0, 0);
             });
         }
         Simulator::Run();

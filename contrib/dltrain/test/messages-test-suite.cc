@@ -1,34 +1,20 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Point-to-point messages of step graphs, run by the ranks of a job.
- *
- * The bed is a star at 8 Gb/s, so a byte is a nanosecond. A message of 1,000 B is one packet of
- * 1,102 B on the wire (82, an RETH of 16 and an immediate of 4 more), W = 1,102 ns a link. Alone it
- * takes 2 W + P: two cables of 2 us and the switch's pipeline of 500 ns make P = 4,500 ns. Its
- * acknowledgement is 86 B on the wire, A = 86 ns a link, so a send ends 2 A + P after its message
- * has arrived. Inside a server a message takes 600 ns and 0.1 ns a byte.
+ * Point-to-point messages of step graphs, run by the ranks of a job. Times are those of job-bed.h.
  */
-#include "results/critical-path.h"
-#include "scenarios/workload/repeated-steps.h"
+#include "job-bed.h"
 
-#include "ns3/job-runner.h"
-#include "ns3/rdma-fabric-helper.h"
-#include "ns3/simulator.h"
 #include "ns3/test.h"
-#include "ns3/trace-collector.h"
 
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 using namespace ns3;
 using namespace dltrain;
-using training::StepGraph;
+using namespace dltrain::bed;
 using training::Task;
 using training::TaskId;
 using training::TaskKind;
@@ -36,207 +22,6 @@ using training::TrainingPlan;
 
 namespace
 {
-
-constexpr int64_t NS = 1000;
-constexpr int64_t US = 1000 * NS;
-constexpr int64_t W = 1102 * NS;
-constexpr int64_t A = 86 * NS;
-constexpr int64_t CABLE = 2 * US;
-constexpr int64_t P = 2 * CABLE + 500 * NS;
-constexpr uint64_t GBPS = 1000000000;
-
-Task
-Compute(const std::string& name, int64_t ps, std::vector<TaskId> after = {})
-{
-    Task task;
-    task.name = name;
-    task.duration = rdma::Duration(ps);
-    task.after = std::move(after);
-    return task;
-}
-
-/// \param to how many positions further on in the group
-Task
-Message(TaskKind kind,
-        const std::string& name,
-        uint64_t bytes,
-        int32_t to,
-        std::vector<TaskId> after = {},
-        uint16_t tag = 0,
-        uint8_t stream = 1)
-{
-    Task task;
-    task.kind = kind;
-    task.name = name;
-    task.bytes = bytes;
-    task.peerOffset = to;
-    task.after = std::move(after);
-    task.tag = tag;
-    task.stream = stream;
-    return task;
-}
-
-/// One graph a rank, all ranks in one group.
-TrainingPlan
-Plan(const std::vector<std::vector<Task>>& tasks)
-{
-    TrainingPlan plan;
-    plan.ranks = static_cast<uint32_t>(tasks.size());
-    std::vector<Rank> all(plan.ranks);
-    std::iota(all.begin(), all.end(), 0);
-    plan.groupKinds.push_back({"pipeline", {all}});
-    for (uint32_t rank = 0; rank < plan.ranks; ++rank)
-    {
-        StepGraph graph;
-        graph.streams = {"compute", "sends", "receives"};
-        graph.tasks = tasks[rank];
-        plan.roles.push_back(graph);
-        plan.roleOf.push_back(rank);
-    }
-    return plan;
-}
-
-/// A job on servers around one switch.
-class Bed : public JobListener
-{
-  public:
-    Bed(TrainingPlan what,
-        uint32_t gpus,
-        uint32_t steps = 1,
-        bool infiniBand = false,
-        rdma::Duration stepLatency = {})
-        : m_plan(std::move(what)),
-          m_workload(m_plan, 0, steps)
-    {
-        const TrainingPlan& plan = m_plan;
-        topo::Topology& topology = m_cluster.topology;
-        std::vector<RdmaNodeSpec> nodes;
-        std::vector<RdmaLinkSpec> links;
-        const uint32_t servers = (plan.ranks + gpus - 1) / gpus;
-        for (uint32_t s = 0; s < servers; ++s)
-        {
-            topology.AddHost("h" + std::to_string(s));
-            nodes.push_back({"h" + std::to_string(s), false});
-            m_cluster.hostOfServer.push_back(s);
-        }
-        topology.AddSwitch("s", 1);
-        nodes.push_back({"s", true});
-        for (uint32_t s = 0; s < servers; ++s)
-        {
-            topology.Connect(s, servers, rdma::BitRate(8 * GBPS), rdma::Duration(CABLE));
-            links.push_back({s, servers, 8 * GBPS, CABLE, 0});
-        }
-        m_cluster.servers = servers;
-        m_cluster.server.gpus = gpus;
-        m_cluster.server.nics = 1;
-        m_cluster.server.scaleUp.perGpu = rdma::BitRate(80 * GBPS);
-        m_cluster.server.scaleUp.latency = rdma::Duration(600 * NS);
-        RdmaFabricHelper helper;
-        if (infiniBand)
-        {
-            helper.SetInfiniBand(IbFabricConfig());
-        }
-        fabric = helper.Build(nodes, links, m_error);
-        NS_ABORT_MSG_IF(!fabric, m_error);
-        TraceCollector::Options collect;
-        collect.attribution = true;
-        collector = std::make_unique<TraceCollector>(*fabric, collect);
-        critical = std::make_unique<results::CriticalPath>(
-            plan,
-            collector->GetPortNames(),
-            collector->GetTags(),
-            fabric->GetLinkLayer().GetWords(),
-            [this] { return collector->GetMessageParts(); });
-        interconnect = std::make_unique<Interconnect>(m_cluster, "packet", *fabric, *collector);
-        job = std::make_unique<JobRunner>(m_workload, *this, [this](const std::string& name) {
-            return collector->Tag(name);
-        });
-        scenario::CollectiveOptions options;
-        options.stepLatency = stepLatency;
-        collectives =
-            std::make_unique<CollectiveRunner>(m_cluster, options, *interconnect, job.get());
-        messages = std::make_unique<MessageRunner>(*interconnect, stepLatency, *job);
-        collectives->SetPaths(&critical->GetPaths());
-        messages->SetPaths(&critical->GetPaths());
-        job->SetServices({*collectives, *messages});
-    }
-
-    ~Bed() override
-    {
-        messages.reset();
-        collectives.reset();
-        job.reset();
-        interconnect.reset();
-        collector.reset();
-        fabric.reset();
-        Simulator::Destroy();
-    }
-
-    /// \return why not, or nothing
-    std::string Run()
-    {
-        const std::string why = job->Start();
-        if (why.empty())
-        {
-            Simulator::Run();
-        }
-        return why;
-    }
-
-    void OnRoundBegin(uint32_t) override
-    {
-    }
-
-    void OnCall(const results::CallRecord& call) override
-    {
-        critical->OnCall(call);
-        calls[{call.step, call.task->name}] = {call.start, call.end};
-    }
-
-    void OnRoundEnd(uint32_t number, const results::StepRecord& record) override
-    {
-        critical->OnStep(number, end);
-        end = record.end;
-        communicationPs = record.communicationPs;
-    }
-
-    void OnMeasure(int64_t) override
-    {
-    }
-
-    void OnJobEnd() override
-    {
-        over = true;
-    }
-
-    int64_t StartOf(const std::string& name, uint32_t step = 0) const
-    {
-        return calls.at({step, name}).first;
-    }
-
-    int64_t EndOf(const std::string& name, uint32_t step = 0) const
-    {
-        return calls.at({step, name}).second;
-    }
-
-    std::unique_ptr<RdmaFabric> fabric;
-    std::unique_ptr<TraceCollector> collector;
-    std::unique_ptr<results::CriticalPath> critical;
-    std::unique_ptr<Interconnect> interconnect;
-    std::unique_ptr<JobRunner> job;
-    std::unique_ptr<CollectiveRunner> collectives;
-    std::unique_ptr<MessageRunner> messages;
-    std::map<std::pair<uint32_t, std::string>, std::pair<int64_t, int64_t>> calls;
-    int64_t end{0};
-    double communicationPs{0};
-    bool over{false};
-
-  private:
-    scenario::ClusterSpec m_cluster;
-    TrainingPlan m_plan;
-    workload::RepeatedSteps m_workload;
-    std::string m_error;
-};
 
 constexpr TaskKind SEND = TaskKind::kSend;
 constexpr TaskKind RECV = TaskKind::kRecv;

@@ -85,19 +85,15 @@ class Job : public CollectiveUser
         Simulator::ScheduleNow([this, tag] {
             for (Rank rank = 0; rank < m_ranks; ++rank)
             {
-                runner.Start(0, rank, coll::Op::kAllReduce, 100000, 0, tag, rank, 0);
+                runner.Start(0, rank, {coll::Op::kAllReduce, 100000, m_ranks, 0}, tag, rank, 0);
             }
         });
     }
 
-    void OnRankDone(uint32_t, Rank, uint64_t, int64_t) override
+    void OnRankDone(const results::CollectivePart& part, uint64_t) override
     {
         ++ranksDone;
-    }
-
-    void OnCollectiveDone(uint32_t, const CollectiveRecord& record, int64_t) override
-    {
-        end = record.end;
+        end = std::max(end, part.left);
     }
 
     Interconnect interconnect;

@@ -143,6 +143,34 @@ TEST(CollectivePaths, AddUpFromWhereARankEntered)
     EXPECT_EQ(paths.GetSize(), 0U);
 }
 
+// What a message arrived on waits for its sender to hear of it, channel by channel in order.
+TEST(CollectivePaths, AreKeptForSenders)
+{
+    CollectivePaths paths([] { return nullptr; }, 10);
+    constexpr uint64_t CHANNEL = ~uint64_t(3); // any number of 64 bits
+    const uint32_t entry = paths.Enter(0, 5, 10 * US);
+    paths.Post(CHANNEL, entry);
+    paths.Post(CHANNEL, entry);
+    paths.Post(3, entry);
+    paths.Drop(entry);
+    std::vector<uint32_t> arrived;
+    for (const uint64_t channel : {CHANNEL, uint64_t(3), CHANNEL})
+    {
+        arrived.push_back(paths.Arrive(channel, 0, 1, 11 * US));
+        paths.Keep(channel, arrived.back());
+        paths.Drop(arrived.back());
+    }
+    EXPECT_EQ(paths.TakeKept(CHANNEL), arrived[0]);
+    EXPECT_EQ(paths.TakeKept(CHANNEL), arrived[2]);
+    EXPECT_EQ(paths.TakeKept(3), arrived[1]);
+    for (const uint32_t path : arrived)
+    {
+        EXPECT_EQ(paths.Get(path).to, 1U);
+        paths.Drop(path);
+    }
+    EXPECT_EQ(paths.GetSize(), 0U);
+}
+
 TEST(CollectivePaths, SayThatTimeIsNotKnownOrNoteNothing)
 {
     CollectivePaths paths([] { return nullptr; }, 10);

@@ -61,14 +61,16 @@ TEST(RepeatedSteps, EachRankAtItsOwnPace)
             {
                 r = (r + 1) % ranks;
             }
-            ++ended[r];
-            const Notice notice = steps.OnEnded(r);
+            Round of;
+            of.number = ended[r]++;
+            const Notice notice = steps.OnEnded(r, of);
             EXPECT_TRUE(notice.wake.empty());
             const uint32_t all = *std::min_element(ended.begin(), ended.end());
             const bool last =
                 std::count(ended.begin(), ended.end(), all) == ranks || ended[r] == all;
             EXPECT_EQ(notice.measure, last && warmup > 0 && all == warmup && !measuring);
             EXPECT_EQ(notice.end, all == warmup + measured);
+            EXPECT_EQ(notice.IsEmpty(), !notice.measure && !notice.end);
             measuring = measuring || notice.measure;
             over = over || notice.end;
             EXPECT_EQ(steps.IsDone(), over);

@@ -1,0 +1,294 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Who may do what to whom in a job: ranks by themselves, others by what is decided. Times are those
+ * of job-bed.h.
+ */
+#include "job-bed.h"
+
+#include "ns3/boolean.h"
+#include "ns3/config.h"
+#include "ns3/rdma-owner.h"
+#include "ns3/test.h"
+
+#include <algorithm>
+#include <csignal>
+#include <functional>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace ns3;
+using namespace dltrain;
+using namespace dltrain::bed;
+using training::Task;
+using training::TaskKind;
+
+namespace
+{
+
+constexpr int64_t DELAY = 3 * US;
+
+/// All ranks begin a round together: when the last has ended the one before.
+class Together : public workload::Workload
+{
+  public:
+    Together(const training::TrainingPlan& plan, uint32_t rounds)
+        : m_plan(plan),
+          m_rounds(rounds),
+          m_begun(plan.ranks),
+          m_rests(plan.ranks)
+    {
+    }
+
+    const training::TrainingPlan& Plan() const override
+    {
+        return m_plan;
+    }
+
+    std::optional<workload::Round> Next(coll::Rank rank) override
+    {
+        // As it ends a round it is asked, and rests; asked again, it has been woken.
+        if (m_begun[rank] && !m_rests[rank])
+        {
+            m_rests[rank] = true;
+            return std::nullopt;
+        }
+        m_rests[rank] = false;
+        return workload::Round{m_plan.roleOf[rank], m_begun[rank]++, true, {}};
+    }
+
+    workload::Notice OnEnded(coll::Rank, const workload::Round& round) override
+    {
+        workload::Notice notice;
+        if (++m_ended % m_plan.ranks == 0)
+        {
+            notice.measure = round.number == 0;
+            notice.end = round.number + 1 == m_rounds;
+            for (Rank rank = 0; rank < m_plan.ranks && !notice.end; ++rank)
+            {
+                notice.wake.push_back(m_plan.ranks - 1 - rank); // not in their order
+            }
+        }
+        return notice;
+    }
+
+    bool IsDone() const override
+    {
+        return m_ended == m_rounds * m_plan.ranks;
+    }
+
+    uint64_t CountTasks() const override
+    {
+        return uint64_t{m_rounds} * m_plan.ranks;
+    }
+
+  private:
+    const training::TrainingPlan& m_plan;
+    uint32_t m_rounds;
+    std::vector<uint32_t> m_begun;
+    std::vector<bool> m_rests;
+    uint32_t m_ended = 0;
+};
+
+class DecisionsTestCase : public TestCase
+{
+  public:
+    DecisionsTestCase()
+        : TestCase("ranks go on by themselves; what concerns others happens when it is decided to")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // Ranks compute for 4 us and 7 us: a round ends at 7 us, and all begin the next as soon as
+        // the others can know, by an event of nobody.
+        for (const int64_t delay : {DELAY, int64_t(0)})
+        {
+            Bed job(Plan({{Compute("a", 4 * US)}, {Compute("b", 7 * US)}}),
+                    1,
+                    [](const training::TrainingPlan& plan) {
+                        return std::make_unique<Together>(plan, 3);
+                    });
+            uint32_t decided = 0;
+            if (delay)
+            {
+                job.job->SetDecider([&decided](std::function<void()> what) {
+                    ++decided;
+                    Simulator::ScheduleWithContext(Simulator::NO_CONTEXT,
+                                                   RdmaClock::At(DELAY),
+                                                   std::move(what));
+                });
+            }
+            NS_TEST_ASSERT_MSG_EQ(job.Run(), "", "it can be run");
+            NS_TEST_EXPECT_MSG_EQ(decided, (delay ? 3 : 0), "once a round");
+            for (uint32_t round = 0; round < 3; ++round)
+            {
+                const int64_t begin = round * (7 * US + delay);
+                for (const char* name : {"a", "b"})
+                {
+                    NS_TEST_EXPECT_MSG_EQ(job.StartOf(name, round), begin, "together, " << round);
+                }
+                NS_TEST_EXPECT_MSG_EQ(job.EndOf("b", round), begin + 7 * US, "computed");
+            }
+            NS_TEST_EXPECT_MSG_EQ(job.end, 3 * 7 * US + 2 * delay, "the end of the last round");
+            NS_TEST_EXPECT_MSG_EQ(job.measuredFrom, 7 * US + delay, "decided");
+            NS_TEST_EXPECT_MSG_EQ(job.overAt, 3 * (7 * US + delay), "decided");
+            NS_TEST_EXPECT_MSG_EQ(job.decidedBy, Simulator::NO_CONTEXT, "by no host");
+        }
+        // Steps that wait for nobody are as fast as their ranks, however long a decision takes.
+        Bed job(Plan({{Compute("a", 4 * US)}, {Compute("b", 7 * US)}}), 1, 3);
+        job.job->SetDecider([](std::function<void()> what) {
+            Simulator::ScheduleWithContext(Simulator::NO_CONTEXT,
+                                           RdmaClock::At(DELAY),
+                                           std::move(what));
+        });
+        NS_TEST_ASSERT_MSG_EQ(job.Run(), "", "it can be run");
+        NS_TEST_EXPECT_MSG_EQ(job.EndOf("a", 2), 12 * US, "by itself");
+        NS_TEST_EXPECT_MSG_EQ(job.EndOf("b", 2), 21 * US, "by itself");
+        NS_TEST_EXPECT_MSG_EQ(job.overAt, 21 * US + DELAY, "decided");
+    }
+};
+
+class OwnersTestCase : public TestCase
+{
+  public:
+    OwnersTestCase()
+        : TestCase("a rank's state changes by its own server's events: what breaks that is found")
+    {
+    }
+
+  private:
+    /// A message from rank 0 to rank 1 and an all-reduce of both, checked.
+    static std::unique_ptr<Bed> MakeJob(uint32_t gpus)
+    {
+        Task together;
+        together.kind = TaskKind::kCollective;
+        together.name = "together";
+        together.op = coll::Op::kAllReduce;
+        together.bytes = 1000;
+        together.stream = 1;
+        auto job =
+            std::make_unique<Bed>(Plan({{Message(TaskKind::kSend, "send", 1000, 1), together},
+                                        {Message(TaskKind::kRecv, "receive", 1000, -1), together}}),
+                                  gpus,
+                                  3);
+        RdmaOwner::ReadGlobalValue();
+        return job;
+    }
+
+    /// \return what the process said that did this in an event of rank 1's server, and died
+    std::string Died(const std::function<void(Bed& bed)>& what)
+    {
+        int ends[2];
+        NS_ABORT_MSG_IF(pipe(ends) != 0, "no pipe");
+        const pid_t child = fork();
+        if (child == 0)
+        {
+            // Not the test runner's handlers: whoever aborts ends here.
+            std::signal(SIGABRT, SIG_DFL);
+            std::signal(SIGSEGV, SIG_DFL);
+            dup2(ends[1], STDERR_FILENO);
+            const auto job = MakeJob(1);
+            Simulator::ScheduleWithContext(job->collectives->ContextOf(1), MicroSeconds(1), [&] {
+                what(*job);
+            });
+            job->Run();
+            _exit(0);
+        }
+        close(ends[1]);
+        std::string said;
+        char buffer[4096];
+        for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+        {
+            said.append(buffer, static_cast<std::size_t>(n));
+        }
+        close(ends[0]);
+        int status = 0;
+        waitpid(child, &status, 0);
+        NS_TEST_EXPECT_MSG_EQ(WIFSIGNALED(status), true, "it goes on: " << said);
+        return said;
+    }
+
+    void DoRun() override
+    {
+        Config::SetGlobal("RdmaCheckOwners", BooleanValue(true));
+        for (const uint32_t gpus : {1U, 2U})
+        {
+            const uint64_t before = RdmaOwner::GetNChecks();
+            const auto job = MakeJob(gpus);
+            NS_TEST_ASSERT_MSG_EQ(job->Run(), "", "it can be run");
+            NS_TEST_EXPECT_MSG_EQ(job->over, true, "nothing is wrong with it");
+            // Three steps of two ranks, each of which begins, starts two tasks and ends them.
+            NS_TEST_EXPECT_MSG_GT_OR_EQ(RdmaOwner::GetNChecks() - before, 3 * 2 * 5, "checked");
+        }
+
+        struct Deed
+        {
+            std::function<void(Bed& bed)> what;
+            const char* words;
+        };
+
+        const std::vector<Deed> deeds = {
+            {[](Bed& bed) {
+                 bed.collectives->Start(0, 0, {coll::Op::kBarrier, 0, 2, 0}, 0, 0, 1 * US);
+             },
+             "starts a collective of a rank"},
+            {[](Bed& bed) {
+                 bed.collectives->Prepare(0, {coll::Op::kBarrier, 0, 2, 0});
+             },
+             "makes a schedule"},
+            {[](Bed& bed) {
+                 bed.messages->Send({0, 0, 1, 9}, 8, 0, 0, 1 * US);
+             },
+             "sends a message of a rank"},
+            {[](Bed& bed) {
+                 bed.messages->Receive({0, 1, 0, 9}, 0, 1 * US);
+             },
+             "receives a message for a rank"},
+            {[](Bed& bed) {
+                 ChannelName name;
+                 name.from = 1;
+                 name.lane = 0x8000;
+                 bed.messages->OnDelivered({name, 0, 0, 0}, 1 * US);
+             },
+             "delivers a message to a rank"},
+            {[](Bed& bed) { bed.messages->OnSent(0, 0, 0, false, 1 * US); },
+             "ends a send of a rank"},
+            {[](Bed& bed) {
+                 const ChannelName name;
+                 bed.collectives->OnDelivered({name, 0, 0, 0}, 1 * US);
+             },
+             "delivers a collective's message to a rank"},
+            {[](Bed& bed) { bed.collectives->OnSent(0, 0, 0, true, 1 * US); },
+             "tells of a failed message of a rank"},
+            {[](Bed& bed) { bed.job->OnMessageDone(0, 0, 1 * US); }, "ends a task of a rank"},
+        };
+        for (const Deed& deed : deeds)
+        {
+            const std::string said = Died(deed.what);
+            NS_TEST_EXPECT_MSG_NE(said.find(std::string("an event of node 1 ") + deed.words),
+                                  std::string::npos,
+                                  said);
+        }
+        Config::SetGlobal("RdmaCheckOwners", BooleanValue(false));
+        RdmaOwner::ReadGlobalValue();
+    }
+};
+
+class JobTestSuite : public TestSuite
+{
+  public:
+    JobTestSuite()
+        : TestSuite("dltrain-job", UNIT)
+    {
+        AddTestCase(new DecisionsTestCase, TestCase::QUICK);
+        AddTestCase(new OwnersTestCase, TestCase::QUICK);
+    }
+};
+
+JobTestSuite g_jobTestSuite;
+
+} // namespace

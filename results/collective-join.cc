@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/collective-join.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace results
+{
+
+std::optional<CollectiveRecord>
+CollectiveJoin::Add(const CollectivePart& part)
+{
+    const auto [found, isNew] = m_open.try_emplace({part.communicator, part.sequence});
+    Open& open = found->second;
+    CollectiveRecord& record = open.record;
+    if (isNew)
+    {
+        record.communicator = part.communicator;
+        record.sequence = part.sequence;
+        record.round = part.round;
+        record.op = part.op;
+        record.algorithm = part.algorithm;
+        record.bytes = part.bytes;
+        record.ranks = part.ranks;
+        record.tag = part.tag;
+        record.firstStart = record.lastStart = part.entered;
+    }
+    if (record.op != part.op || record.bytes != part.bytes || record.ranks != part.ranks)
+    {
+        throw std::logic_error("ranks of one communicator entered different collectives");
+    }
+    record.round = std::max(record.round, part.round);
+    record.tag = std::min(record.tag, part.tag);
+    record.bytesSent += part.bytesSent;
+    record.firstStart = std::min(record.firstStart, part.entered);
+    record.lastStart = std::max(record.lastStart, part.entered);
+    record.end = std::max(record.end, part.left);
+    open.ps += static_cast<uint64_t>(part.left - part.entered);
+    if (++open.left < part.ranks)
+    {
+        return std::nullopt;
+    }
+    record.meanPs = static_cast<double>(open.ps) / part.ranks;
+    const CollectiveRecord whole = record;
+    m_open.erase(found);
+    return whole;
+}
+
+} // namespace results

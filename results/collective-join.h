@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_COLLECTIVE_JOIN_H
+#define RESULTS_COLLECTIVE_JOIN_H
+
+#include "results/records.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace results
+{
+
+/**
+ * Makes records of collectives of what their ranks tell.
+ *
+ *     rank 0   enters ....... leaves --part--.
+ *     rank 1       enters ........... leaves -+-part--> record, with the last of them
+ *     rank 2   enters .... leaves --part------'
+ *
+ * A record is the same in whichever order the parts come: its sums are of integers. Memory: a
+ * record for each collective that some ranks have left and others have not.
+ */
+class CollectiveJoin
+{
+  public:
+    /// A rank has left. \return the whole, if it was the last; throws std::logic_error if others
+    /// were in another collective
+    std::optional<CollectiveRecord> Add(const CollectivePart& part);
+
+    /// \return how many some ranks have left and others have not
+    std::size_t GetOpen() const
+    {
+        return m_open.size();
+    }
+
+  private:
+    struct Open
+    {
+        CollectiveRecord record;
+        uint32_t left = 0;        ///< ranks
+        unsigned __int128 ps = 0; ///< that the ranks spent in it: of 100 days and a million
+                                  ///< ranks no 64 bits
+    };
+
+    std::map<std::pair<uint32_t, uint32_t>, Open> m_open; ///< by communicator and sequence
+};
+
+} // namespace results
+
+#endif // RESULTS_COLLECTIVE_JOIN_H
