@@ -4,6 +4,7 @@
 #include "topologies/family.h"
 
 #include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/unit-strings.h"
 #include "topologies/names.h"
 
 #include <algorithm>

@@ -57,6 +57,12 @@ constexpr const char* kUsualRouting = "ftree,updn";
 
 struct Family
 {
+    Family(std::string itsName, std::string itsDescription)
+        : name(std::move(itsName)),
+          description(std::move(itsDescription))
+    {
+    }
+
     std::string name;
     std::string description; ///< one line, for --help
     /// In the order of --help. Several families may have the same parameter, by the same line.

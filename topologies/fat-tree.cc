@@ -3,6 +3,7 @@
  */
 #include "topologies/fat-tree.h"
 
+#include "contrib/rdma/core/unit-strings.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -19,9 +20,8 @@ TopologyResult MakeFatTree(const TopologyRequest& request);
 Family
 FatTree()
 {
-    Family f;
-    f.name = "fat-tree";
-    f.description = "k-ary fat-tree of three layers, k^3/4 server ports (k, oversubscription)";
+    Family f("fat-tree",
+             "k-ary fat-tree of three layers, k^3/4 server ports (k, oversubscription)");
     f.parameters = {
         CountParameter("k", "ports of a switch, even; k^3/4 server ports")
             .Range(2, kLargestFatTree)

@@ -29,6 +29,7 @@
  * there is no number of servers; the sizes as a torus of two dimensions, as square as can be, with
  * room for the servers (a ring if there are fewer than 3 x 3 switches).
  */
+#include "contrib/rdma/core/unit-strings.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
@@ -201,10 +202,8 @@ MakeTorus(const TopologyRequest& r)
 Family
 Torus()
 {
-    Family f;
-    f.name = "torus";
-    f.description =
-        "rings, tori and meshes of any number of dimensions (torus, hosts per switch, wrap)";
+    Family f("torus",
+             "rings, tori and meshes of any number of dimensions (torus, hosts per switch, wrap)");
     f.parameters = {
         SizesParameter("torus", "switches of every dimension, 6 being a ring")
             .Chosen("a square for the servers")

@@ -5,6 +5,7 @@
  */
 #include "contrib/rdma/core/ib-credit-reach.h"
 #include "contrib/rdma/core/ib-devices.h"
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/infiniband.h"
 #include "topologies/names.h"
 

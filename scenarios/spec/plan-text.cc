@@ -5,6 +5,7 @@
 
 #include "collectives/placement.h"
 #include "collectives/registry.h"
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/host-memory.h"
