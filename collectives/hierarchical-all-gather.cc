@@ -22,12 +22,9 @@ namespace coll
 namespace
 {
 
-struct HierarchicalAllGather final : HierarchicalPieces
+struct HierarchicalAllGather final : HierarchicalPieces<FirstLevel::kBetween>
 {
-    HierarchicalAllGather(const Collective& what, const Placement& placement, const Shape& shape)
-        : HierarchicalPieces(what, placement, shape, FirstLevel::kBetween)
-    {
-    }
+    using HierarchicalPieces::HierarchicalPieces;
 
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {

@@ -24,9 +24,17 @@ enum class FirstLevel
     kBetween,
 };
 
+/// \tparam FIRST the level of the first phase
+template <FirstLevel FIRST>
 class HierarchicalPieces : public TwoLevelSchedule
 {
   public:
+    HierarchicalPieces(const Collective& what, const Placement& placement, const Shape& shape)
+        : TwoLevelSchedule(what, placement, shape, StepsOfPhases(placement)),
+          m_pieces(what.bytes, what.ranks, shape.Parts())
+    {
+    }
+
     static Shape ShapeOf(const Collective& what,
                          const Placement& placement,
                          const AlgorithmOptions& options)
@@ -35,23 +43,13 @@ class HierarchicalPieces : public TwoLevelSchedule
     }
 
   protected:
-    HierarchicalPieces(const Collective& what,
-                       const Placement& placement,
-                       const Shape& shape,
-                       FirstLevel first)
-        : TwoLevelSchedule(what, placement, shape, StepsOfPhases(placement, first)),
-          m_pieces(what.bytes, what.ranks, shape.Parts()),
-          m_inside(first == FirstLevel::kInside ? 0 : 1)
-    {
-    }
-
     /// Step k passes on a piece, `lead` ranks further back than the steps of its phase that came
     /// before say.
     Step PassPiece(Rank rank, Lane lane, StepIndex k, uint32_t lead) const
     {
         const Coordinates me = Find(lane, rank);
         const auto [part, phase, j] = LocatePhase(lane, k);
-        if (phase == m_inside)
+        if (phase == (FIRST == FirstLevel::kInside ? 0 : 1))
         {
             const uint32_t hop = m_byServers(j);
             const uint32_t server = j - hop * m_servers;
@@ -65,12 +63,12 @@ class HierarchicalPieces : public TwoLevelSchedule
 
   private:
     /// 0: there is no such level.
-    static std::vector<uint32_t> StepsOfPhases(const Placement& placement, FirstLevel first)
+    static std::vector<uint32_t> StepsOfPhases(const Placement& placement)
     {
         const uint32_t servers = RanksByServer(placement).size();
         const uint32_t ranks = placement.serverOf.size();
         std::vector<uint32_t> steps = {ranks > servers ? ranks : 0, servers > 1 ? servers : 0};
-        if (first == FirstLevel::kBetween)
+        if (FIRST == FirstLevel::kBetween)
         {
             std::swap(steps[0], steps[1]);
         }
@@ -78,7 +76,6 @@ class HierarchicalPieces : public TwoLevelSchedule
     }
 
     Grid m_pieces;
-    uint32_t m_inside; ///< number of its phase
 };
 
 } // namespace coll

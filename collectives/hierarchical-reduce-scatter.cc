@@ -27,14 +27,9 @@ namespace coll
 namespace
 {
 
-struct HierarchicalReduceScatter final : HierarchicalPieces
+struct HierarchicalReduceScatter final : HierarchicalPieces<FirstLevel::kInside>
 {
-    HierarchicalReduceScatter(const Collective& what,
-                              const Placement& placement,
-                              const Shape& shape)
-        : HierarchicalPieces(what, placement, shape, FirstLevel::kInside)
-    {
-    }
+    using HierarchicalPieces::HierarchicalPieces;
 
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {

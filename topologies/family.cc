@@ -360,6 +360,14 @@ ReadWholeFile(const std::string& path, std::vector<Error>& errors)
 namespace detail
 {
 
+TopologyResult
+Made(TopologyResult result, Topology topology, Description about)
+{
+    topology.Describe(std::move(about));
+    result.topology = std::move(topology);
+    return result;
+}
+
 Parameter
 Oversubscription()
 {

@@ -140,6 +140,9 @@ std::string OversubscriptionText(double oversubscription);
 /// `rate` x `factor`, to the nearest bit per second.
 rdma::BitRate Scaled(rdma::BitRate rate, double factor);
 
+/// A network that has become what it is described as. \param result with notes
+TopologyResult Made(TopologyResult result, Topology topology, Description about);
+
 /// A topology from request.file, read by `read` (its text, its name). Checked: every host has a
 /// link, there are enough hosts and they have enough ports. Who must reach whom is for those to
 /// check who know who talks to whom (topologies/routes.h).

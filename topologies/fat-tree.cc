@@ -212,9 +212,7 @@ MakeFatTree(const TopologyRequest& r)
     about.name = "fat-tree k=" + std::to_string(k) + detail::OversubscriptionText(oversubscription);
     about.parameters.SetCount("k", k);
     about.partPorts = uint64_t(half) * edges;
-    t.Describe(std::move(about));
-    result.topology = std::move(t);
-    return result;
+    return detail::Made(std::move(result), std::move(t), std::move(about));
 }
 
 } // namespace

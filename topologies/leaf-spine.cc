@@ -201,9 +201,7 @@ MakeLeafSpine(const TopologyRequest& r)
     about.parameters.SetCount("leaves", leaves)
         .SetCount("spines", nSpines)
         .SetCount("hosts-per-leaf", hostsPerLeaf);
-    t.Describe(std::move(about));
-    result.topology = std::move(t);
-    return result;
+    return detail::Made(std::move(result), std::move(t), std::move(about));
 }
 
 Family

@@ -194,9 +194,7 @@ MakeTorus(const TopologyRequest& r)
     result.notes.push_back(about.name + ": " + Counted(switches, "switch", "switches") + " of " +
                            Counted(perSwitch, "server port") + " of " + rdma::ToString(r.linkRate) +
                            ", links of " + rdma::ToString(rate) + " between them");
-    t.Describe(std::move(about));
-    result.topology = std::move(t);
-    return result;
+    return detail::Made(std::move(result), std::move(t), std::move(about));
 }
 
 Family

@@ -11,14 +11,10 @@ namespace training
 namespace
 {
 
-struct Transformer
+/// What the JSON says. Without "kv_heads" there are as many as heads; without "ffn" it is 4 x
+/// hidden.
+struct Transformer : TransformerShape
 {
-    uint32_t layers = 0;
-    uint32_t hidden = 0;
-    uint32_t heads = 0;
-    uint32_t kvHeads = 0; ///< absent: as many as heads
-    uint32_t ffn = 0;     ///< absent: 4 x hidden
-    uint32_t vocabulary = 0;
     uint32_t positions = 0;  ///< learned position embeddings
     uint32_t tokenTypes = 0; ///< BERT's segment embeddings
     bool tied = true;        ///< the head uses the embedding's matrix
@@ -251,8 +247,7 @@ BuildTransformer(ModelSpec& model, topo::JsonObject& in)
     model.sequence = 2048;
     in.Whole("sequence", model.sequence, 1, 1 << 24);
     model.hasSequence = true;
-    model.transformer =
-        TransformerShape{t.layers, t.hidden, t.heads, t.kvHeads, t.ffn, t.vocabulary};
+    model.transformer = static_cast<const TransformerShape&>(t);
     model.layers.push_back(Embedding(t));
     for (uint32_t i = 0; i < t.layers; ++i)
     {

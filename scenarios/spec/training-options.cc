@@ -9,27 +9,13 @@
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
+#include "scenarios/spec/format.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/training/training-plan.h"
 #include "scenarios/workload/registry.h"
 
-#include <cstdio>
-
 namespace scenario
 {
-
-namespace
-{
-
-std::string
-Format(const char* format, double v)
-{
-    char text[64];
-    std::snprintf(text, sizeof text, format, v);
-    return text;
-}
-
-} // namespace
 
 std::vector<NamedItem>
 GpuItems()
