@@ -11,6 +11,7 @@
  */
 #include "results/critical-path.h"
 #include "scenarios/workload/repeated-steps.h"
+#include "star-cluster.h"
 
 #include "ns3/job-runner.h"
 #include "ns3/rdma-fabric-helper.h"
@@ -28,6 +29,7 @@
 
 using namespace ns3;
 using namespace dltrain;
+using namespace dltrain::test;
 using training::StepGraph;
 using training::Task;
 using training::TaskId;
@@ -36,14 +38,6 @@ using training::TrainingPlan;
 
 namespace
 {
-
-constexpr int64_t NS = 1000;
-constexpr int64_t US = 1000 * NS;
-constexpr int64_t W = 1102 * NS;
-constexpr int64_t A = 86 * NS;
-constexpr int64_t CABLE = 2 * US;
-constexpr int64_t P = 2 * CABLE + 500 * NS;
-constexpr uint64_t GBPS = 1000000000;
 
 Task
 Compute(const std::string& name, int64_t ps, std::vector<TaskId> after = {})
@@ -109,35 +103,14 @@ class Bed : public JobListener
           m_workload(m_plan, 0, steps)
     {
         const TrainingPlan& plan = m_plan;
-        topo::Topology& topology = m_cluster.topology;
-        std::vector<RdmaNodeSpec> nodes;
-        std::vector<RdmaLinkSpec> links;
         const uint32_t servers = (plan.ranks + gpus - 1) / gpus;
-        for (uint32_t s = 0; s < servers; ++s)
-        {
-            topology.AddHost("h" + std::to_string(s));
-            nodes.push_back({"h" + std::to_string(s), false});
-            m_cluster.hostOfServer.push_back(s);
-        }
-        topology.AddSwitch("s", 1);
-        nodes.push_back({"s", true});
-        for (uint32_t s = 0; s < servers; ++s)
-        {
-            topology.Connect(s, servers, rdma::BitRate(8 * GBPS), rdma::Duration(CABLE));
-            links.push_back({s, servers, 8 * GBPS, CABLE, 0});
-        }
-        m_cluster.servers = servers;
-        m_cluster.server.gpus = gpus;
-        m_cluster.server.nics = 1;
-        m_cluster.server.scaleUp.perGpu = rdma::BitRate(80 * GBPS);
-        m_cluster.server.scaleUp.latency = rdma::Duration(600 * NS);
+        m_cluster = StarCluster(std::vector<uint64_t>(servers, 8 * GBPS), gpus);
         RdmaFabricHelper helper;
         if (infiniBand)
         {
             helper.SetInfiniBand(IbFabricConfig());
         }
-        fabric = helper.Build(nodes, links, m_error);
-        NS_ABORT_MSG_IF(!fabric, m_error);
+        fabric = BuildFabric(helper, m_cluster);
         TraceCollector::Options collect;
         collect.attribution = true;
         collector = std::make_unique<TraceCollector>(*fabric, collect);
