@@ -13,8 +13,8 @@
  * messages in series instead of gk - 1; S (k-1) / k out of a server.
  */
 #include "collectives/hierarchical-cost.h"
+#include "collectives/hierarchical-pieces.h"
 #include "collectives/looped-algorithm.h"
-#include "collectives/server-groups.h"
 
 namespace coll
 {
@@ -22,42 +22,19 @@ namespace coll
 namespace
 {
 
-class HierarchicalAllGather final : public TwoLevelSchedule
+struct HierarchicalAllGather final : HierarchicalPieces<FirstLevel::kBetween>
 {
-  public:
-    HierarchicalAllGather(const Collective& what, const Placement& placement, const Shape& shape)
-        : TwoLevelSchedule(what, placement, shape, Phases(ScatterOrGatherSteps(placement))),
-          m_pieces(what.bytes, what.ranks, shape.Parts())
-    {
-    }
+    using HierarchicalPieces::HierarchicalPieces;
 
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {
-        const Coordinates me = Find(lane, rank);
-        const auto [part, phase, j] = LocatePhase(lane, k);
-        if (phase == 0)
-        {
-            const Rank owner = RankAt(lane, Wrap(me.server + m_servers - j, m_servers), me.place);
-            return Outer(lane, me, j > 0, j + 1 < m_servers, m_pieces.Part(owner, part));
-        }
-        const uint32_t hop = m_byServers(j);
-        const uint32_t server = j - hop * m_servers;
-        const Rank owner = RankAt(lane, server, Wrap(me.place + m_gpus - hop, m_gpus));
-        return Inner(lane, me, hop > 0, hop + 1 < m_gpus, m_pieces.Part(owner, part));
+        return PassPiece(rank, lane, k, 0);
     }
 
     static Cost CostOf(const Extent& e)
     {
         return HierarchicalScatterOrGatherCost(Op::kAllGather, e);
     }
-
-  private:
-    static std::vector<uint32_t> Phases(const TwoLevelSteps& steps)
-    {
-        return {steps.between, steps.inside};
-    }
-
-    Grid m_pieces;
 };
 
 const Registered<LoopedAlgorithm<HierarchicalAllGather, TwoLevelAlgorithm>> g_hierarchical{

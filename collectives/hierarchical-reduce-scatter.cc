@@ -18,8 +18,8 @@
  * (k-1) / k out of a server.
  */
 #include "collectives/hierarchical-cost.h"
+#include "collectives/hierarchical-pieces.h"
 #include "collectives/looped-algorithm.h"
-#include "collectives/server-groups.h"
 
 namespace coll
 {
@@ -27,34 +27,14 @@ namespace coll
 namespace
 {
 
-class HierarchicalReduceScatter final : public TwoLevelSchedule
+struct HierarchicalReduceScatter final : HierarchicalPieces<FirstLevel::kInside>
 {
-  public:
-    HierarchicalReduceScatter(const Collective& what,
-                              const Placement& placement,
-                              const Shape& shape)
-        : TwoLevelSchedule(what, placement, shape, Phases(ScatterOrGatherSteps(placement))),
-          m_pieces(what.bytes, what.ranks, shape.Parts())
-    {
-    }
+    using HierarchicalPieces::HierarchicalPieces;
 
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {
-        const Coordinates me = Find(lane, rank);
-        const auto [part, phase, j] = LocatePhase(lane, k);
-        Step step;
-        if (phase == 0)
-        {
-            const uint32_t hop = m_byServers(j);
-            const uint32_t server = j - hop * m_servers;
-            const Rank owner = RankAt(lane, server, Wrap(me.place + m_gpus - 1 - hop, m_gpus));
-            step = Inner(lane, me, hop > 0, hop + 1 < m_gpus, m_pieces.Part(owner, part));
-            step.reduce = hop > 0;
-            return step;
-        }
-        const Rank owner = RankAt(lane, Wrap(me.server + m_servers - 1 - j, m_servers), me.place);
-        step = Outer(lane, me, j > 0, j + 1 < m_servers, m_pieces.Part(owner, part));
-        step.reduce = j > 0;
+        Step step = PassPiece(rank, lane, k, 1);
+        step.reduce = step.recvPeer != kNoRank;
         return step;
     }
 
@@ -62,14 +42,6 @@ class HierarchicalReduceScatter final : public TwoLevelSchedule
     {
         return HierarchicalScatterOrGatherCost(Op::kReduceScatter, e);
     }
-
-  private:
-    static std::vector<uint32_t> Phases(const TwoLevelSteps& steps)
-    {
-        return {steps.inside, steps.between};
-    }
-
-    Grid m_pieces;
 };
 
 const Registered<LoopedAlgorithm<HierarchicalReduceScatter, TwoLevelAlgorithm>> g_hierarchical{

@@ -16,6 +16,7 @@
  * Channels and loops cut every piece, not S.
  */
 #include "collectives/looped-algorithm.h"
+#include "collectives/ring-of-pieces.h"
 
 namespace coll
 {
@@ -23,30 +24,19 @@ namespace coll
 namespace
 {
 
-class RingAllGather final : public LoopedSchedule
+struct RingAllGather final : RingOfPieces
 {
-  public:
-    RingAllGather(const Collective& what, const Placement& placement, const Shape& shape)
-        : LoopedSchedule(what, placement, shape, what.ranks > 1 ? what.ranks : 0),
-          m_pieces(what.bytes, what.ranks, shape.Parts())
-    {
-    }
+    using RingOfPieces::RingOfPieces;
 
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {
-        const RingOrder::Node& node = m_ring.Of(lane, rank);
-        const auto [part, j] = Locate(lane, k);
-        const Rank owner = m_ring.At(lane, Wrap(node.position + m_n - j, m_n));
-        return AlongRing(node, j, m_pieces.Part(owner, part));
+        return PassPiece(rank, lane, k, 0);
     }
 
     static Cost CostOf(const Extent& e)
     {
         return RingCost(e, 1, false);
     }
-
-  private:
-    Grid m_pieces;
 };
 
 const Registered<LoopedAlgorithm<RingAllGather>> g_ring{

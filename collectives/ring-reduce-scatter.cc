@@ -17,6 +17,7 @@
  * not S.
  */
 #include "collectives/looped-algorithm.h"
+#include "collectives/ring-of-pieces.h"
 
 namespace coll
 {
@@ -24,22 +25,14 @@ namespace coll
 namespace
 {
 
-class RingReduceScatter final : public LoopedSchedule
+struct RingReduceScatter final : RingOfPieces
 {
-  public:
-    RingReduceScatter(const Collective& what, const Placement& placement, const Shape& shape)
-        : LoopedSchedule(what, placement, shape, what.ranks > 1 ? what.ranks : 0),
-          m_pieces(what.bytes, what.ranks, shape.Parts())
-    {
-    }
+    using RingOfPieces::RingOfPieces;
 
     Step At(Rank rank, Lane lane, StepIndex k) const override
     {
-        const RingOrder::Node& node = m_ring.Of(lane, rank);
-        const auto [part, j] = Locate(lane, k);
-        const Rank owner = m_ring.At(lane, Wrap(node.position + m_n - 1 - j, m_n));
-        Step step = AlongRing(node, j, m_pieces.Part(owner, part));
-        step.reduce = j > 0;
+        Step step = PassPiece(rank, lane, k, 1);
+        step.reduce = step.recvPeer != kNoRank;
         return step;
     }
 
@@ -47,9 +40,6 @@ class RingReduceScatter final : public LoopedSchedule
     {
         return RingCost(e, 1, true);
     }
-
-  private:
-    Grid m_pieces;
 };
 
 const Registered<LoopedAlgorithm<RingReduceScatter>> g_ring{

@@ -116,14 +116,6 @@ UnevenServers(const Placement& placement)
     return {};
 }
 
-TwoLevelSteps
-ScatterOrGatherSteps(const Placement& placement)
-{
-    const uint32_t servers = RanksByServer(placement).size();
-    const uint32_t ranks = placement.serverOf.size();
-    return {ranks > servers ? ranks : 0, servers > 1 ? servers : 0};
-}
-
 std::string
 TwoLevelAlgorithm::WhyNot(const Collective& what,
                           const Placement& placement,

@@ -120,27 +120,8 @@ class PhaseOrder
 /// Why servers do not make two even levels; empty: they do.
 std::string UnevenServers(const Placement& placement);
 
-/// Steps of a loop of a reduce-scatter or an all-gather at each level; 0: there is no such level.
-/// Inside a server each hop of the ring passes k messages, since the pieces lie apart in S.
-struct TwoLevelSteps
-{
-    uint32_t inside;
-    uint32_t between;
-};
-
-TwoLevelSteps ScatterOrGatherSteps(const Placement& placement);
-
 class TwoLevelSchedule : public LoopedSchedule
 {
-  public:
-    /// Of an algorithm whose messages are pieces.
-    static Shape ShapeOf(const Collective& what,
-                         const Placement& placement,
-                         const AlgorithmOptions& options)
-    {
-        return TwoLevelShape(what, placement, options, what.ranks);
-    }
-
   protected:
     TwoLevelSchedule(const Collective& what,
                      const Placement& placement,

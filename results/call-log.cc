@@ -29,6 +29,15 @@ KindName(training::TaskKind kind)
     }
 }
 
+/// "2nd", "3rd", "4th", "11th", "21st".
+std::string
+Ordinal(uint32_t n)
+{
+    const bool teen = n / 10 % 10 == 1;
+    const uint32_t last = teen ? 0 : n % 10;
+    return std::to_string(n) + (last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
+}
+
 } // namespace
 
 CallLog::CallLog(const training::TrainingPlan& plan, uint32_t warmup, uint32_t steps, uint64_t most)
@@ -60,11 +69,11 @@ CallLog::Open(const std::string& path)
     {
         return false;
     }
-    m_file.Write("# calls of the measured steps" +
-                 (m_allSteps ? std::string() : ", the first " + std::to_string(m_steps)) +
-                 ", in the order they end; times in us since the simulation began" +
-                 (m_everyRank > 1 ? "; only every " + std::to_string(m_everyRank) + "th rank"
-                                  : std::string()));
+    m_file.Write(
+        "# calls of the measured steps" +
+        (m_allSteps ? std::string() : ", the first " + std::to_string(m_steps)) +
+        ", in the order they end; times in us since the simulation began" +
+        (m_everyRank > 1 ? "; only every " + Ordinal(m_everyRank) + " rank" : std::string()));
     m_file.Write("# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup");
     return true;
 }

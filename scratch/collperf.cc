@@ -17,7 +17,8 @@ main(int argc, char* argv[])
 {
     return dltrain::RunProgram("collperf", [&] {
         scenario::RefuseSeveralRanks("collperf");
-        const scenario::CollperfScenario scenario = scenario::ParseCollperfOrExit(argc, argv);
+        const scenario::CollperfScenario scenario =
+            scenario::ParseOrExit<scenario::CollperfScenario>(argc, argv);
         return scenario.run.dryRun ? dltrain::DryRun(scenario)
                                    : dltrain::CollperfSimulation(scenario).Run();
     });

@@ -17,7 +17,8 @@ main(int argc, char* argv[])
 {
     return dltrain::RunProgram("dltrain", [&] {
         scenario::RefuseSeveralRanks("dltrain");
-        const scenario::TrainingScenario scenario = scenario::ParseTrainingOrExit(argc, argv);
+        const scenario::TrainingScenario scenario =
+            scenario::ParseOrExit<scenario::TrainingScenario>(argc, argv);
         return scenario.run.dryRun ? dltrain::DryRun(scenario)
                                    : dltrain::TrainingSimulation(scenario).Run();
     });

@@ -18,7 +18,8 @@ main(int argc, char* argv[])
 {
     return dltrain::RunProgram("traffic", [&] {
         scenario::SilenceOtherRanks(); // under mpirun one process speaks
-        const scenario::TrafficScenario scenario = scenario::ParseTrafficOrExit(argc, argv);
+        const scenario::TrafficScenario scenario =
+            scenario::ParseOrExit<scenario::TrafficScenario>(argc, argv);
         if (scenario.run.dryRun)
         {
             return dltrain::DryRun(scenario);

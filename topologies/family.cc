@@ -4,6 +4,7 @@
 #include "topologies/family.h"
 
 #include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/unit-strings.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -358,6 +359,14 @@ ReadWholeFile(const std::string& path, std::vector<Error>& errors)
 
 namespace detail
 {
+
+TopologyResult
+Made(TopologyResult result, Topology topology, Description about)
+{
+    topology.Describe(std::move(about));
+    result.topology = std::move(topology);
+    return result;
+}
 
 Parameter
 Oversubscription()

@@ -57,6 +57,12 @@ constexpr const char* kUsualRouting = "ftree,updn";
 
 struct Family
 {
+    Family(std::string itsName, std::string itsDescription)
+        : name(std::move(itsName)),
+          description(std::move(itsDescription))
+    {
+    }
+
     std::string name;
     std::string description; ///< one line, for --help
     /// In the order of --help. Several families may have the same parameter, by the same line.
@@ -133,6 +139,9 @@ std::string OversubscriptionText(double oversubscription);
 
 /// `rate` x `factor`, to the nearest bit per second.
 rdma::BitRate Scaled(rdma::BitRate rate, double factor);
+
+/// A network that has become what it is described as. \param result with notes
+TopologyResult Made(TopologyResult result, Topology topology, Description about);
 
 /// A topology from request.file, read by `read` (its text, its name). Checked: every host has a
 /// link, there are enough hosts and they have enough ports. Who must reach whom is for those to

@@ -3,6 +3,7 @@
  */
 #include "topologies/fat-tree.h"
 
+#include "contrib/rdma/core/unit-strings.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -19,9 +20,8 @@ TopologyResult MakeFatTree(const TopologyRequest& request);
 Family
 FatTree()
 {
-    Family f;
-    f.name = "fat-tree";
-    f.description = "k-ary fat-tree of three layers, k^3/4 server ports (k, oversubscription)";
+    Family f("fat-tree",
+             "k-ary fat-tree of three layers, k^3/4 server ports (k, oversubscription)");
     f.parameters = {
         CountParameter("k", "ports of a switch, even; k^3/4 server ports")
             .Range(2, kLargestFatTree)
@@ -212,9 +212,7 @@ MakeFatTree(const TopologyRequest& r)
     about.name = "fat-tree k=" + std::to_string(k) + detail::OversubscriptionText(oversubscription);
     about.parameters.SetCount("k", k);
     about.partPorts = uint64_t(half) * edges;
-    t.Describe(std::move(about));
-    result.topology = std::move(t);
-    return result;
+    return detail::Made(std::move(result), std::move(t), std::move(about));
 }
 
 } // namespace

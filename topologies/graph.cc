@@ -31,8 +31,6 @@ IsName(const std::string& text)
            });
 }
 
-const std::string kTooLong = std::string("is more than ") + kLongestDelayText;
-
 struct LinkDefaults
 {
     rdma::BitRate rate; ///< 0: none
@@ -41,84 +39,69 @@ struct LinkDefaults
     double bitErrorRate = 0;
 };
 
-void
-ReadBitErrorRate(JsonReader& reader, const json& object, const std::string& path, double& value)
+bool
+ReadDelay(JsonObject& in, rdma::Duration& delay, Need need)
 {
-    const json* member = reader.Member(object, path, "bit_error_rate", false);
-    if (!member)
-    {
-        return;
-    }
-    if (!member->is_number() ||
-        !(member->get<double>() >= 0 && member->get<double>() <= kMostBitErrors))
-    {
-        reader.Fail(path + "/bit_error_rate",
-                    member,
-                    std::string("is not a number from 0 to ") + kMostBitErrorsText);
-        return;
-    }
-    value = member->get<double>();
+    return in.Time("delay", delay, kLongestDelay, kLongestDelayText, need);
 }
 
 void
-ReadNode(JsonReader& reader, const json& node, const std::string& path, Topology& t)
+ReadBitErrorRate(JsonObject& in, double& value)
+{
+    in.Real("bit_error_rate", value, 0, kMostBitErrors);
+}
+
+void
+ReadNode(JsonObject in, Topology& t)
 {
     static const std::vector<std::string> kKinds = {"host", "switch"};
-    if (!reader.IsObject(node, path, {"name", "kind", "tier"}))
+    if (!in.Only({"name", "kind", "tier"}))
     {
         return;
     }
     std::string name;
     std::string kind;
-    uint64_t tier = 0;
-    const bool hasName = reader.Read(node, path, "name", true, name);
-    const bool hasKind = reader.Read(node, path, "kind", true, kind);
-    const bool hasTier = reader.Read(node, path, "tier", false, 0, 9, tier);
+    uint8_t tier = 0;
+    const bool hasName = in.Text("name", name, Need::kRequired);
+    const bool hasKind = in.Text("kind", kind, Need::kRequired);
+    const bool hasTier = in.Whole("tier", tier, 0, 9);
     if (!hasName || !hasKind)
     {
         return;
     }
     if (!IsName(name))
     {
-        reader.Fail(path + "/name",
-                    &node["name"],
-                    "is not a name: 1 to 64 letters, digits, '_', '.', ':' or '-'");
+        in.Fail("name", "is not a name: 1 to 64 letters, digits, '_', '.', ':' or '-'");
     }
     else if (t.FindNode(name))
     {
-        reader.Fail(path + "/name", &node["name"], "is the name of an earlier node, too");
+        in.Fail("name", "is the name of an earlier node, too");
     }
     else if (kind == "host")
     {
         if (hasTier && tier != 0)
         {
-            reader.Fail(path + "/tier", &node["tier"], "is not 0, the tier of hosts");
+            in.Fail("tier", "is not 0, the tier of hosts");
             return;
         }
         t.AddHost(name);
     }
     else if (kind == "switch")
     {
-        t.AddSwitch(name, static_cast<uint8_t>(tier));
+        t.AddSwitch(name, tier);
     }
     else
     {
-        reader.Fail(path + "/kind",
-                    &node["kind"],
-                    "is not " + JoinNames(kKinds) + DidYouMean(kind, kKinds));
+        in.Fail("kind", "is not " + JoinNames(kKinds) + DidYouMean(kind, kKinds));
     }
 }
 
 /// The node that `key` names.
 std::optional<NodeId>
-ReadEnd(JsonReader& reader,
-        const json& link,
-        const std::string& path,
-        const char* key,
-        const Topology& t)
+ReadEnd(JsonObject& link, const char* key, const Topology& t)
 {
     std::string name;
-    if (!reader.Read(link, path, key, true, name))
+    if (!link.Text(key, name, Need::kRequired))
     {
         return std::nullopt;
     }
@@ -135,55 +118,44 @@ ReadEnd(JsonReader& reader,
             }
             names.push_back(n.name);
         }
-        reader.Fail(path + "/" + key,
-                    &link[key],
-                    "is not the name of a node" + DidYouMean(name, names));
+        link.Fail(key, "is not the name of a node" + DidYouMean(name, names));
     }
     return node;
 }
 
 void
-ReadLink(JsonReader& reader,
-         const json& link,
-         const std::string& path,
-         const LinkDefaults& defaults,
-         Topology& t)
+ReadLink(JsonObject link, const LinkDefaults& defaults, Topology& t)
 {
-    if (!reader.IsObject(link, path, {"from", "to", "rate", "delay", "bit_error_rate", "count"}))
+    if (!link.Only({"from", "to", "rate", "delay", "bit_error_rate", "count"}))
     {
         return;
     }
-    const auto from = ReadEnd(reader, link, path, "from", t);
-    const auto to = ReadEnd(reader, link, path, "to", t);
+    const auto from = ReadEnd(link, "from", t);
+    const auto to = ReadEnd(link, "to", t);
     rdma::BitRate rate = defaults.rate;
     rdma::Duration delay = defaults.delay;
     double bitErrorRate = defaults.bitErrorRate;
     uint64_t count = 1;
+    const auto unless = [](bool given) { return given ? Need::kOptional : Need::kRequired; };
     const bool hasRate =
-        reader.Read(link, path, "rate", defaults.rate.bps == 0, kSlowestLink, rate) ||
-        rate.bps != 0;
-    if (reader.Read(link, path, "delay", !defaults.hasDelay, delay) && delay > kLongestDelay)
-    {
-        reader.Fail(path + "/delay", &link["delay"], kTooLong);
-    }
-    ReadBitErrorRate(reader, link, path, bitErrorRate);
-    reader.Read(link, path, "count", false, 1, 1024, count);
+        link.Rate("rate", rate, kSlowestLink, unless(defaults.rate.bps != 0)) || rate.bps != 0;
+    ReadDelay(link, delay, unless(defaults.hasDelay));
+    ReadBitErrorRate(link, bitErrorRate);
+    link.Whole("count", count, 1, 1024);
     if (!from || !to || !hasRate)
     {
         return;
     }
     if (*from == *to)
     {
-        reader.Fail(path + "/to", &link["to"], "is the node the link comes from");
+        link.Fail("to", "is the node the link comes from");
         return;
     }
     for (const NodeId end : {*from, *to})
     {
         if (t.Nodes()[end].ports.size() + count > 65535)
         {
-            reader.Fail(path,
-                        nullptr,
-                        "node " + t.Nodes()[end].name + " has more than 65535 links");
+            link.Say("", "node " + t.Nodes()[end].name + " has more than 65535 links");
             return;
         }
     }
@@ -193,47 +165,37 @@ ReadLink(JsonReader& reader,
     }
 }
 
-/// The list under `key`, or null after an error.
-const json*
-ReadList(JsonReader& reader, const json& document, const char* key)
-{
-    const json* list = reader.Member(document, "", key, true);
-    if (list && !list->is_array())
-    {
-        reader.Fail(std::string("/") + key, list, "is not a list");
-        return nullptr;
-    }
-    return list;
-}
-
 } // namespace
 
 TopologyResult
 ReadGraph(const std::string& text, const std::string& name)
 {
     TopologyResult result;
-    JsonReader reader(name, result.errors);
-    const auto document = reader.Parse(text);
-    if (!document || !reader.IsObject(*document, "", {"description", "defaults", "nodes", "links"}))
+    const auto document = ReadJson(text, name, result.errors);
+    if (!document)
+    {
+        return result;
+    }
+    JsonObject root(*document, "", name, result.errors);
+    if (!root.Only({"description", "defaults", "nodes", "links"}))
     {
         return result;
     }
     std::string description;
-    reader.Read(*document, "", "description", false, description);
+    root.Text("description", description);
     LinkDefaults defaults;
-    if (const json* d = reader.Member(*document, "", "defaults", false);
-        d && reader.IsObject(*d, "/defaults", {"rate", "delay", "bit_error_rate"}))
+    if (const json* d = root.Find("defaults"))
     {
-        reader.Read(*d, "/defaults", "rate", false, kSlowestLink, defaults.rate);
-        defaults.hasDelay = reader.Read(*d, "/defaults", "delay", false, defaults.delay);
-        if (defaults.delay > kLongestDelay)
+        JsonObject in = root.Inner(*d, "defaults");
+        if (in.Only({"rate", "delay", "bit_error_rate"}))
         {
-            reader.Fail("/defaults/delay", &(*d)["delay"], kTooLong);
+            in.Rate("rate", defaults.rate);
+            defaults.hasDelay = ReadDelay(in, defaults.delay, Need::kOptional);
+            ReadBitErrorRate(in, defaults.bitErrorRate);
         }
-        ReadBitErrorRate(reader, *d, "/defaults", defaults.bitErrorRate);
     }
-    const json* nodes = ReadList(reader, *document, "nodes");
-    const json* links = ReadList(reader, *document, "links");
+    const json* nodes = root.List("nodes", Need::kRequired);
+    const json* links = root.List("links", Need::kRequired);
     if (!nodes || !links)
     {
         return result;
@@ -242,28 +204,24 @@ ReadGraph(const std::string& text, const std::string& name)
     Topology t;
     if (nodes->size() > detail::kMostNodes)
     {
-        reader.Fail("/nodes",
-                    nullptr,
-                    "has more than " + std::to_string(detail::kMostNodes) + " nodes");
+        root.Say("nodes", "has more than " + std::to_string(detail::kMostNodes) + " nodes");
         return result;
     }
-    for (size_t i = 0; i < nodes->size() && !reader.TooMany(); ++i)
+    for (size_t i = 0; i < nodes->size() && !root.TooMany(); ++i)
     {
-        ReadNode(reader, (*nodes)[i], "/nodes/" + std::to_string(i), t);
+        ReadNode(root.Inner((*nodes)[i], "nodes/" + std::to_string(i)), t);
     }
     // After a wrong node, all its links would be wrong, too, and hide the cause.
     if (!result.errors.empty())
     {
         return result;
     }
-    for (size_t i = 0; i < links->size() && !reader.TooMany(); ++i)
+    for (size_t i = 0; i < links->size() && !root.TooMany(); ++i)
     {
-        ReadLink(reader, (*links)[i], "/links/" + std::to_string(i), defaults, t);
+        ReadLink(root.Inner((*links)[i], "links/" + std::to_string(i)), defaults, t);
         if (t.Links().size() > detail::kMostLinks)
         {
-            reader.Fail("/links",
-                        nullptr,
-                        "has more than " + std::to_string(detail::kMostLinks) + " links");
+            root.Say("links", "has more than " + std::to_string(detail::kMostLinks) + " links");
             break;
         }
     }
@@ -300,9 +258,7 @@ LooksLikeJson(const std::string& path)
 Family
 Graph()
 {
-    Family f;
-    f.name = "graph";
-    f.description = "any network, from a JSON file of nodes and links";
+    Family f("graph", "any network, from a JSON file of nodes and links");
     f.file = "a graph in JSON";
     f.reads = LooksLikeJson;
     f.make = [](const TopologyRequest& r) { return detail::MakeFromFile(r, ReadGraph); };

@@ -3,6 +3,8 @@
  */
 #include "topologies/hpcc-format.h"
 
+#include "contrib/rdma/core/unit-strings.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -379,9 +381,7 @@ Make(const TopologyRequest& r)
 Family
 Hpcc()
 {
-    Family f;
-    f.name = "hpcc";
-    f.description = "any network, from a topology file of HPCC's ns-3 code and its descendants";
+    Family f("hpcc", "any network, from a topology file of HPCC's ns-3 code and its descendants");
     f.file = "a topology file of HPCC's ns-3 code";
     f.make = Make;
     return f;

@@ -3,12 +3,14 @@
  */
 #include "topologies/json-reader.h"
 
-#include "topologies/limits.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "contrib/rdma/core/unit-strings.h"
+#include "topologies/json-text.h"
 #include "topologies/names.h"
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <cstdio>
 
 namespace topo
 {
@@ -33,9 +35,39 @@ Shown(const json& value)
     return value.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-/// Member of a path as JSON pointers write it, shortened and printable.
+/// What `parse` makes of a text; nothing of other values.
+template <class T>
+std::optional<T>
+FromText(const json& value, std::optional<T> (*parse)(std::string_view))
+{
+    return value.is_string() ? parse(value.get_ref<const std::string&>()) : std::nullopt;
+}
+
+/// "1000", "0.001", "1e+06".
 std::string
-Escaped(const std::string& key)
+Number(double v)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", v);
+    return text;
+}
+
+} // namespace
+
+std::optional<json>
+ReadJson(const std::string& text, const std::string& file, std::vector<Error>& errors)
+{
+    JsonText parsed = ParseJsonText(text, file);
+    if (parsed.error)
+    {
+        errors.push_back(std::move(parsed.error));
+        return std::nullopt;
+    }
+    return std::move(parsed.value);
+}
+
+std::string
+PathPart(const std::string& key)
 {
     std::string out;
     const std::string quoted = Quoted(key);
@@ -46,150 +78,138 @@ Escaped(const std::string& key)
     return out;
 }
 
-/// ":line:column" of byte `byte` of a text, all counted from 1.
-std::string
-Position(const std::string& text, size_t byte)
-{
-    const size_t end = std::min(byte > 0 ? byte - 1 : 0, text.size());
-    const auto stop = text.begin() + static_cast<std::ptrdiff_t>(end);
-    const auto line = std::count(text.begin(), stop, '\n');
-    const size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
-    const size_t column = before == std::string::npos ? end + 1 : end - before;
-    return ":" + std::to_string(line + 1) + ":" + std::to_string(column);
-}
-
-/// What `parse` makes of a text; nothing of other values.
-template <class T>
-std::optional<T>
-FromText(const json& value, std::optional<T> (*parse)(std::string_view))
-{
-    return value.is_string() ? parse(value.get_ref<const std::string&>()) : std::nullopt;
-}
-
-} // namespace
-
-JsonReader::JsonReader(std::string file, std::vector<Error>& errors)
-    : m_file(std::move(file)),
+JsonObject::JsonObject(const json& object,
+                       std::string path,
+                       std::string file,
+                       std::vector<Error>& errors)
+    : m_json(object),
+      m_path(std::move(path)),
+      m_file(std::move(file)),
       m_errors(errors)
 {
 }
 
-void
-JsonReader::Fail(const Path& path, const json* value, const std::string& message)
+JsonObject
+JsonObject::Inner(const json& object, const std::string& below) const
 {
+    return JsonObject(object, Path(below), m_file, m_errors);
+}
+
+std::string
+JsonObject::Path(const std::string& below) const
+{
+    return below.empty() ? m_path : m_path + "/" + below;
+}
+
+void
+JsonObject::Add(const std::string& below, std::string value, const std::string& message)
+{
+    const std::string path = Path(below);
     m_errors.push_back(
-        {path.empty() ? "/" : path, value ? Shown(*value) : "", message, "", m_file});
+        {path.empty() ? "/" : rdma::Shown(path, 300), std::move(value), message, "", m_file});
+}
+
+void
+JsonObject::Fail(const char* key, const std::string& message)
+{
+    Add(key, Shown(At(key)), message);
+}
+
+void
+JsonObject::Say(const std::string& below, const std::string& message)
+{
+    Add(below, "", message);
+}
+
+void
+JsonObject::Missing(const char* key, const std::string& hint)
+{
+    if (m_json.is_object())
+    {
+        Say(key, "is missing" + hint);
+    }
 }
 
 bool
-JsonReader::TooMany() const
+JsonObject::TooMany() const
 {
     return m_errors.size() >= 20;
 }
 
-std::optional<json>
-JsonReader::Parse(const std::string& text)
-{
-    // The parser would keep the last of two members with one name, and nobody would know.
-    std::vector<std::set<std::string>> keys;
-    std::string twice;
-    const auto watch = [&](int, json::parse_event_t event, json& parsed) {
-        if (event == json::parse_event_t::object_start)
-        {
-            keys.emplace_back();
-        }
-        else if (event == json::parse_event_t::object_end)
-        {
-            keys.pop_back();
-        }
-        else if (event == json::parse_event_t::key &&
-                 !keys.back().insert(parsed.get<std::string>()).second && twice.empty())
-        {
-            twice = parsed.get<std::string>();
-        }
-        return true;
-    };
-    try
-    {
-        json document = json::parse(text, watch);
-        if (!twice.empty())
-        {
-            m_errors.push_back({"", Quoted(twice), "is twice in one object", "", m_file});
-            return std::nullopt;
-        }
-        return document;
-    }
-    catch (const std::exception& e)
-    {
-        // "[json.exception.parse_error.101] parse error at line 3, column 5: reason", with bytes of
-        // the file in it. The position goes in front, as compilers write it.
-        std::string what = e.what();
-        const size_t bracket = what.find("] ");
-        what = bracket == std::string::npos ? what : what.substr(bracket + 2);
-        std::string place = m_file;
-        if (const auto* wrong = dynamic_cast<const json::parse_error*>(&e))
-        {
-            place += Position(text, wrong->byte);
-            const size_t column = what.find("column ");
-            const size_t colon = column == std::string::npos ? column : what.find(": ", column);
-            what = colon == std::string::npos ? what : what.substr(colon + 2);
-        }
-        for (char& c : what)
-        {
-            c = c >= 0x20 && c < 0x7f ? c : '?';
-        }
-        m_errors.push_back({"", "", "malformed JSON: " + what.substr(0, 300), "", place});
-        return std::nullopt;
-    }
-}
-
 bool
-JsonReader::IsObject(const json& value, const Path& path, const std::vector<std::string>& keys)
+JsonObject::Only(const std::vector<std::string>& keys)
 {
-    if (!value.is_object())
+    if (!m_json.is_object())
     {
-        Fail(path, &value, "is not an object with " + JoinNames(keys));
+        Add("", Shown(m_json), "is not an object with " + JoinNames(keys));
         return false;
     }
     bool good = true;
-    for (const auto& item : value.items())
+    for (const auto& item : m_json.items())
     {
         if (std::find(keys.begin(), keys.end(), item.key()) == keys.end() && !TooMany())
         {
-            Fail(path + "/" + Escaped(item.key()),
-                 nullptr,
-                 "unknown key" + DidYouMean(item.key(), keys) + "; allowed are " + JoinNames(keys));
+            Say(PathPart(item.key()),
+                "unknown key" + DidYouMean(item.key(), keys) + "; allowed are " + JoinNames(keys));
             good = false;
         }
     }
     return good;
 }
 
-const json*
-JsonReader::Member(const json& object, const Path& path, const char* key, bool required)
+bool
+JsonObject::Finish()
 {
-    const auto it = object.find(key);
-    if (it != object.end())
+    return Only(m_asked);
+}
+
+bool
+JsonObject::Has(const char* key)
+{
+    if (std::find(m_asked.begin(), m_asked.end(), key) == m_asked.end())
     {
-        return &*it;
+        m_asked.emplace_back(key);
     }
-    if (required)
+    return m_json.is_object() && m_json.contains(key);
+}
+
+const json&
+JsonObject::At(const char* key) const
+{
+    return m_json.at(key);
+}
+
+const json*
+JsonObject::Find(const char* key, Need need)
+{
+    if (Has(key))
     {
-        Fail(path + "/" + key, nullptr, "is missing");
+        return &At(key);
+    }
+    if (need == Need::kRequired)
+    {
+        Missing(key);
     }
     return nullptr;
 }
 
+const json*
+JsonObject::List(const char* key, Need need)
+{
+    const json* list = Find(key, need);
+    if (list && !list->is_array())
+    {
+        Fail(key, "is not a list");
+        return nullptr;
+    }
+    return list;
+}
+
 template <class T, class Parser>
 bool
-JsonReader::ReadParsed(const json& object,
-                       const Path& path,
-                       const char* key,
-                       bool required,
-                       T& value,
-                       Parser parse)
+JsonObject::Parsed(const char* key, Need need, T& value, Parser parse)
 {
-    const json* member = Member(object, path, key, required);
+    const json* member = Find(key, need);
     if (!member)
     {
         return false;
@@ -198,7 +218,7 @@ JsonReader::ReadParsed(const json& object,
     const std::optional<T> parsed = parse(*member, allowed);
     if (!parsed)
     {
-        Fail(path + "/" + key, member, "is not " + allowed);
+        Fail(key, "is not " + allowed);
         return false;
     }
     value = *parsed;
@@ -206,27 +226,48 @@ JsonReader::ReadParsed(const json& object,
 }
 
 bool
-JsonReader::Read(const json& object,
-                 const Path& path,
-                 const char* key,
-                 bool required,
-                 std::string& value)
+JsonObject::Text(const char* key, std::string& value, Need need)
 {
-    return ReadParsed(object, path, key, required, value, [](const json& member, auto& why) {
+    return Parsed(key, need, value, [](const json& member, auto& why) {
         why = "a text in quotes";
         return member.is_string() ? std::optional(member.get<std::string>()) : std::nullopt;
     });
 }
 
 bool
-JsonReader::Read(const json& object,
-                 const Path& path,
-                 const char* key,
-                 bool required,
-                 rdma::BitRate slowest,
-                 rdma::BitRate& value)
+JsonObject::Flag(const char* key, bool& value)
 {
-    return ReadParsed(object, path, key, required, value, [slowest](const json& member, auto& why) {
+    return Parsed(key, Need::kOptional, value, [](const json& member, auto& why) {
+        why = "true or false";
+        return member.is_boolean() ? std::optional(member.get<bool>()) : std::nullopt;
+    });
+}
+
+bool
+JsonObject::Time(const char* key,
+                 rdma::Duration& value,
+                 rdma::Duration longest,
+                 const char* longestText,
+                 Need need)
+{
+    rdma::Duration time;
+    const bool read = Parsed(key, need, time, [](const json& member, auto& why) {
+        why = rdma::kDurationHelp;
+        return FromText(member, rdma::ParseDuration);
+    });
+    if (read && time > longest)
+    {
+        Fail(key, std::string("is more than ") + longestText);
+        return false;
+    }
+    value = read ? time : value;
+    return read;
+}
+
+bool
+JsonObject::Rate(const char* key, rdma::BitRate& value, rdma::BitRate slowest, Need need)
+{
+    return Parsed(key, need, value, [slowest](const json& member, auto& why) {
         auto rate = FromText(member, rdma::ParseBitRate);
         why = std::string(rdma::kBitRateHelp) + ", " + RateLimitsText(slowest);
         return rate && *rate >= slowest && *rate <= kFastestLink ? rate : std::nullopt;
@@ -234,49 +275,36 @@ JsonReader::Read(const json& object,
 }
 
 bool
-JsonReader::Read(const json& object,
-                 const Path& path,
-                 const char* key,
-                 bool required,
-                 rdma::Duration& value)
+JsonObject::Real(const char* key, double& value, double least, double most, Need need)
 {
-    return ReadParsed(object, path, key, required, value, [](const json& member, auto& why) {
-        why = rdma::kDurationHelp;
-        return FromText(member, rdma::ParseDuration);
-    });
-}
-
-bool
-JsonReader::Read(const json& object,
-                 const Path& path,
-                 const char* key,
-                 bool required,
-                 uint64_t least,
-                 uint64_t most,
-                 uint64_t& value)
-{
-    return ReadParsed(object, path, key, required, value, [=](const json& member, auto& why) {
-        why = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-        const uint64_t number = member.is_number_unsigned() ? member.get<uint64_t>() : 0;
-        return member.is_number_unsigned() && number >= least && number <= most
-                   ? std::optional(number)
-                   : std::nullopt;
-    });
-}
-
-bool
-JsonReader::Read(const json& object,
-                 const Path& path,
-                 const char* key,
-                 bool required,
-                 double above,
-                 double most,
-                 double& value)
-{
-    return ReadParsed(object, path, key, required, value, [=](const json& member, auto& why) {
-        why = "a number above " + json(above).dump() + ", at most " + json(most).dump();
+    return Parsed(key, need, value, [=](const json& member, auto& why) {
+        why = "a number from " + Number(least) + " to " + Number(most);
         const double number = member.is_number() ? member.get<double>() : NAN;
-        return number > above && number <= most ? std::optional(number) : std::nullopt;
+        return number >= least && number <= most ? std::optional(number) : std::nullopt;
+    });
+}
+
+bool
+JsonObject::RealAbove(const char* key, double& value, double least, double most)
+{
+    return Parsed(key, Need::kOptional, value, [=](const json& member, auto& why) {
+        why = "a number above " + json(least).dump() + ", at most " + json(most).dump();
+        const double number = member.is_number() ? member.get<double>() : NAN;
+        return number > least && number <= most ? std::optional(number) : std::nullopt;
+    });
+}
+
+bool
+JsonObject::ReadWhole(const char* key, uint64_t& value, uint64_t least, uint64_t most, Need need)
+{
+    return Parsed(key, need, value, [=](const json& member, auto& why) {
+        why = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+        const double number = member.is_number() ? member.get<double>() : NAN;
+        const bool good = number == std::floor(number) && number >= static_cast<double>(least) &&
+                          number <= static_cast<double>(most);
+        return !good ? std::nullopt
+                     : std::optional(member.is_number_unsigned() ? member.get<uint64_t>()
+                                                                 : static_cast<uint64_t>(number));
     });
 }
 

@@ -1,15 +1,18 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Reading JSON that people write by hand: every mistake becomes an Error with its JSON path,
- * nothing is ignored and nothing throws.
+ * Reading JSON that people write by hand: servers, graphs, models, GPUs, profiles. Every mistake
+ * becomes an Error with its JSON path, nothing is ignored and nothing throws. (Options in JSON are
+ * read by their table: scenarios/spec/options-json.cc.)
  */
 #ifndef TOPOLOGIES_JSON_READER_H
 #define TOPOLOGIES_JSON_READER_H
 
 #include "contrib/rdma/core/units.h"
 #include "topologies/error.h"
+#include "topologies/limits.h"
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -18,80 +21,117 @@
 namespace topo
 {
 
-class JsonReader
+/// A document; an error, and nothing, if the text is no JSON: ParseJsonText.
+std::optional<nlohmann::json> ReadJson(const std::string& text,
+                                       const std::string& file,
+                                       std::vector<Error>& errors);
+
+/// A key that users choose, as a part of a path: as JSON pointers write it, short and printable.
+std::string PathPart(const std::string& key);
+
+/// Whether a member may be left out.
+enum class Need
+{
+    kOptional,
+    kRequired, ///< an error if it is missing
+};
+
+/**
+ * One JSON object, and where it stands. Its readers leave `value` as it is, and return false, if
+ * the member is wrong or missing.
+ *
+ * What the object may hold is said beforehand, by Only, or follows from what was asked for, at the
+ * end, by Finish. Of a value that is no object all members are missing, and one of the two says so.
+ */
+class JsonObject
 {
   public:
-    /// Path of an element: "" is the root, "/links/3/rate" a member.
-    using Path = std::string;
+    /// \param path "" is the root, "/links/3" an element \param file of the errors
+    JsonObject(const nlohmann::json& json,
+               std::string path,
+               std::string file,
+               std::vector<Error>& errors);
 
-    JsonReader(std::string file, std::vector<Error>& errors);
+    /// A member or what it holds. \param below "defaults", "layers/3"
+    JsonObject Inner(const nlohmann::json& json, const std::string& below) const;
 
-    /// The document; nothing if the text is no JSON or an object has a key twice. Errors then name
-    /// line and column.
-    std::optional<nlohmann::json> Parse(const std::string& text);
+    /// \return whether it is an object with no keys but these; else there are errors
+    bool Only(const std::vector<std::string>& keys);
+    /// Only with the keys that were asked for: a misspelt one must not be ignored.
+    bool Finish();
 
-    /// Records an error at `path`. The value is shown if given.
-    void Fail(const Path& path, const nlohmann::json* value, const std::string& message);
+    bool Has(const char* key);
+    /// The member. \pre Has(key)
+    const nlohmann::json& At(const char* key) const;
+    /// The member, or null.
+    const nlohmann::json* Find(const char* key, Need need = Need::kOptional);
+    /// The member that must be a list, or null.
+    const nlohmann::json* List(const char* key, Need need = Need::kOptional);
+
+    bool Text(const char* key, std::string& value, Need need = Need::kOptional);
+    bool Flag(const char* key, bool& value);
+    /// A time not above `longest`. \param longestText it, as one types it
+    bool Time(const char* key,
+              rdma::Duration& value,
+              rdma::Duration longest,
+              const char* longestText,
+              Need need = Need::kOptional);
+    /// From `slowest` to kFastestLink.
+    bool Rate(const char* key,
+              rdma::BitRate& value,
+              rdma::BitRate slowest = kSlowestLink,
+              Need need = Need::kOptional);
+    /// From `least` to `most`.
+    bool Real(const char* key,
+              double& value,
+              double least,
+              double most,
+              Need need = Need::kOptional);
+    /// Above `least`, at most `most`.
+    bool RealAbove(const char* key, double& value, double least, double most);
+
+    /// A whole number from `least` to `most`; 1e9 is one, too.
+    template <class T>
+    bool Whole(const char* key,
+               T& value,
+               uint64_t least,
+               uint64_t most,
+               Need need = Need::kOptional)
+    {
+        uint64_t number = 0;
+        if (!ReadWhole(key, number, least, most, need))
+        {
+            return false;
+        }
+        value = static_cast<T>(number);
+        return true;
+    }
+
+    /// An error of a member: "/gpus: 0 is not ...". \param message what comes behind the value
+    void Fail(const char* key, const std::string& message);
+    /// One without a value. \param below "" is this object, "ops/3" a part of a member
+    void Say(const std::string& below, const std::string& message);
+    /// An error: a member that had to be there. \param hint behind "is missing"
+    void Missing(const char* key, const std::string& hint = "");
+
     /// Enough errors for one sitting: stop looking for more.
     bool TooMany() const;
 
-    /// Whether `value` is an object with no keys but these.
-    bool IsObject(const nlohmann::json& value,
-                  const Path& path,
-                  const std::vector<std::string>& keys);
-    /// The member, or null if it is not there (an error if `required`).
-    const nlohmann::json* Member(const nlohmann::json& object,
-                                 const Path& path,
-                                 const char* key,
-                                 bool required);
-
-    // Typed members. `value` stays as it is, and false is returned, if the member is wrong or
-    // (without an error, unless required) missing.
-    bool Read(const nlohmann::json& object,
-              const Path& path,
-              const char* key,
-              bool required,
-              std::string& value);
-    bool Read(const nlohmann::json& object,
-              const Path& path,
-              const char* key,
-              bool required,
-              rdma::BitRate slowest, ///< allowed, up to kFastestLink
-              rdma::BitRate& value);
-    bool Read(const nlohmann::json& object,
-              const Path& path,
-              const char* key,
-              bool required,
-              rdma::Duration& value);
-    bool Read(const nlohmann::json& object,
-              const Path& path,
-              const char* key,
-              bool required,
-              uint64_t least,
-              uint64_t most,
-              uint64_t& value);
-    /// A number above `above`, at most `most`.
-    bool Read(const nlohmann::json& object,
-              const Path& path,
-              const char* key,
-              bool required,
-              double above,
-              double most,
-              double& value);
+    std::string Path(const std::string& below) const;
 
   private:
     /// \param parse (member, what is allowed, to be set) -> std::optional<T>, nothing if it is
     /// wrong
     template <class T, class Parser>
-    bool ReadParsed(const nlohmann::json& object,
-                    const Path& path,
-                    const char* key,
-                    bool required,
-                    T& value,
-                    Parser parse);
+    bool Parsed(const char* key, Need need, T& value, Parser parse);
+    bool ReadWhole(const char* key, uint64_t& value, uint64_t least, uint64_t most, Need need);
+    void Add(const std::string& below, std::string value, const std::string& message);
 
+    const nlohmann::json& m_json;
+    std::string m_path;
     std::string m_file;
     std::vector<Error>& m_errors;
+    std::vector<std::string> m_asked;
 };
 
 } // namespace topo

@@ -23,6 +23,7 @@
  * is lowered to meet the ratio exactly; if it is given, it stays and the rate of the links is
  * fabricRate / f.
  */
+#include "contrib/rdma/core/unit-strings.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
@@ -200,18 +201,15 @@ MakeLeafSpine(const TopologyRequest& r)
     about.parameters.SetCount("leaves", leaves)
         .SetCount("spines", nSpines)
         .SetCount("hosts-per-leaf", hostsPerLeaf);
-    t.Describe(std::move(about));
-    result.topology = std::move(t);
-    return result;
+    return detail::Made(std::move(result), std::move(t), std::move(about));
 }
 
 Family
 LeafSpine()
 {
-    Family f;
-    f.name = "leaf-spine";
-    f.description = "two layers, every leaf wired to every spine (leaves, spines, hosts per leaf, "
-                    "oversubscription)";
+    Family f("leaf-spine",
+             "two layers, every leaf wired to every spine (leaves, spines, hosts per leaf, "
+             "oversubscription)");
     f.parameters = {
         detail::Oversubscription(),
         CountParameter("leaves", "number of leaves").Chosen("what the servers need").Example("4"),

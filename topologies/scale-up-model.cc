@@ -254,8 +254,7 @@ ScaleUpModel::StartAlone(uint32_t number, int64_t at)
     pair.since = at;
     pair.finish = at + Rounded(pair.left, kFractionBits);
     // Known now, so nothing wakes up when it leaves.
-    Fly(pair.head,
-        std::max(pair.lastArrival, pair.finish + LatencyOf(m_messages[pair.head])));
+    Fly(pair.head, std::max(pair.lastArrival, pair.finish + LatencyOf(m_messages[pair.head])));
 }
 
 void

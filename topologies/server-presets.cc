@@ -29,10 +29,11 @@
  *
  * NICs are those of the fabric between GPUs. "basepod" is NVIDIA's DGX BasePOD reference
  * architecture,
- * https://docs.nvidia.com/dgx-basepod/reference-architecture-infrastructure-foundation-enterprise-ai/latest/core-components.html: DGX H100, H200 and B200 have eight single-port ConnectX-7, up to 400 Gb/s on InfiniBand or Ethernet. DGX-1 has four EDR
- * ports of 100 Gb/s: NVIDIA's white paper "DGX-1 With Tesla V100 System Architecture" and, with
- * P100, http://iptronics.com/solutions/machine-learning/nvidia.php. Rates of PCIe servers: the
- * fastest that an x16 slot of their generation carries, assumed.
+ * https://docs.nvidia.com/dgx-basepod/reference-architecture-infrastructure-foundation-enterprise-ai/latest/core-components.html:
+ * DGX H100, H200 and B200 have eight single-port ConnectX-7, up to 400 Gb/s on InfiniBand or
+ * Ethernet. DGX-1 has four EDR ports of 100 Gb/s: NVIDIA's white paper "DGX-1 With Tesla V100
+ * System Architecture" and, with P100, http://iptronics.com/solutions/machine-learning/nvidia.php.
+ * Rates of PCIe servers: the fastest that an x16 slot of their generation carries, assumed.
  */
 #include "topologies/server.h"
 

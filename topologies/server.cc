@@ -3,6 +3,7 @@
  */
 #include "topologies/server.h"
 
+#include "contrib/rdma/core/unit-strings.h"
 #include "topologies/json-reader.h"
 #include "topologies/limits.h"
 #include "topologies/names.h"
@@ -22,70 +23,41 @@ const std::vector<std::string> kKinds = {"nvswitch",
                                          "nvlink-mesh",
                                          "pcie"}; // in the order of ScaleUp::Kind
 
-bool
-ReadLatency(JsonReader& reader,
-            const json& object,
-            const std::string& path,
-            const char* key,
-            bool required,
-            rdma::Duration& latency)
-{
-    if (!reader.Read(object, path, key, required, latency))
-    {
-        return false;
-    }
-    if (latency > rdma::Milliseconds(1000))
-    {
-        reader.Fail(path + "/" + key, &object[key], "is more than 1 s");
-        return false;
-    }
-    return true;
-}
-
 void
-ReadScaleUp(JsonReader& reader, const json& object, const std::string& path, ScaleUp& scaleUp)
+ReadScaleUp(JsonObject in, ScaleUp& scaleUp)
 {
-    if (!reader.IsObject(
-            object,
-            path,
-            {"kind", "per_gpu", "host_bridge", "efficiency", "latency", "bulk_latency"}))
+    if (!in.Only({"kind", "per_gpu", "host_bridge", "efficiency", "latency", "bulk_latency"}))
     {
         return;
     }
     std::string kind;
-    if (reader.Read(object, path, "kind", true, kind))
+    if (in.Text("kind", kind, Need::kRequired))
     {
         const auto it = std::find(kKinds.begin(), kKinds.end(), kind);
         if (it == kKinds.end())
         {
-            reader.Fail(path + "/kind",
-                        &object["kind"],
-                        "is not " + JoinNames(kKinds) + DidYouMean(kind, kKinds));
+            in.Fail("kind", "is not " + JoinNames(kKinds) + DidYouMean(kind, kKinds));
             return;
         }
         scaleUp.kind = static_cast<ScaleUp::Kind>(it - kKinds.begin());
-        reader.Read(object,
-                    path,
-                    "host_bridge",
-                    scaleUp.kind == ScaleUp::kPcie,
-                    kSlowestScaleUp,
-                    scaleUp.hostBridge);
-        if (scaleUp.kind != ScaleUp::kPcie && object.contains("host_bridge"))
+        const bool pcie = scaleUp.kind == ScaleUp::kPcie;
+        in.Rate("host_bridge",
+                scaleUp.hostBridge,
+                kSlowestScaleUp,
+                pcie ? Need::kRequired : Need::kOptional);
+        if (!pcie && in.Has("host_bridge"))
         {
-            reader.Fail(path + "/host_bridge",
-                        &object["host_bridge"],
-                        "has no meaning for " + kind + ", only for pcie");
+            in.Fail("host_bridge", "has no meaning for " + kind + ", only for pcie");
         }
     }
-    reader.Read(object, path, "per_gpu", true, kSlowestScaleUp, scaleUp.perGpu);
-    reader.Read(object, path, "efficiency", false, 0.0, 1.0, scaleUp.efficiency);
-    ReadLatency(reader, object, path, "latency", true, scaleUp.latency);
-    if (ReadLatency(reader, object, path, "bulk_latency", false, scaleUp.bulkLatency) &&
+    constexpr rdma::Duration kLongestLatency = rdma::Milliseconds(1000);
+    in.Rate("per_gpu", scaleUp.perGpu, kSlowestScaleUp, Need::kRequired);
+    in.RealAbove("efficiency", scaleUp.efficiency, 0, 1);
+    in.Time("latency", scaleUp.latency, kLongestLatency, "1 s", Need::kRequired);
+    if (in.Time("bulk_latency", scaleUp.bulkLatency, kLongestLatency, "1 s") &&
         scaleUp.bulkLatency < scaleUp.latency)
     {
-        reader.Fail(path + "/bulk_latency",
-                    &object["bulk_latency"],
-                    "is less than latency, " + rdma::ToString(scaleUp.latency));
+        in.Fail("bulk_latency", "is less than latency, " + rdma::ToString(scaleUp.latency));
     }
 }
 
@@ -101,50 +73,40 @@ std::optional<std::vector<ServerSpec>>
 ReadServers(const std::string& text, const std::string& fileName, std::vector<Error>& errors)
 {
     const size_t errorsBefore = errors.size();
-    JsonReader reader(fileName, errors);
-    const auto document = reader.Parse(text);
-    if (!document || !reader.IsObject(*document, "", {"servers"}))
+    const auto document = ReadJson(text, fileName, errors);
+    if (!document)
     {
         return std::nullopt;
     }
-    const json* list = reader.Member(*document, "", "servers", true);
-    if (list && !list->is_array())
+    JsonObject root(*document, "", fileName, errors);
+    if (!root.Only({"servers"}))
     {
-        reader.Fail("/servers", list, "is not a list");
-        list = nullptr;
+        return std::nullopt;
     }
+    const json* list = root.List("servers", Need::kRequired);
     std::vector<ServerSpec> servers;
-    for (size_t i = 0; list && i < list->size() && !reader.TooMany(); ++i)
+    for (size_t i = 0; list && i < list->size() && !root.TooMany(); ++i)
     {
-        const json& server = (*list)[i];
-        const std::string path = "/servers/" + std::to_string(i);
-        if (!reader.IsObject(server,
-                             path,
-                             {"name", "gpu", "gpus", "nics", "nic_rate", "scale_up", "source"}))
+        JsonObject in = root.Inner((*list)[i], "servers/" + std::to_string(i));
+        if (!in.Only({"name", "gpu", "gpus", "nics", "nic_rate", "scale_up", "source"}))
         {
             continue;
         }
         ServerSpec spec;
-        uint64_t gpus = 0;
-        uint64_t nics = 0;
-        if (reader.Read(server, path, "name", true, spec.name) &&
+        if (in.Text("name", spec.name, Need::kRequired) &&
             (spec.name.empty() || FindServer(servers, spec.name)))
         {
-            reader.Fail(path + "/name",
-                        &server["name"],
-                        "is empty, or the name of an earlier server, too");
+            in.Fail("name", "is empty, or the name of an earlier server, too");
         }
-        reader.Read(server, path, "gpu", true, spec.gpu);
-        reader.Read(server, path, "gpus", true, 1, kMostGpus, gpus);
-        reader.Read(server, path, "nics", true, 1, kMostNics, nics);
-        reader.Read(server, path, "nic_rate", false, kSlowestLink, spec.nicRate);
-        reader.Read(server, path, "source", false, spec.source);
-        if (const json* scaleUp = reader.Member(server, path, "scale_up", true))
+        in.Text("gpu", spec.gpu, Need::kRequired);
+        in.Whole("gpus", spec.gpus, 1, kMostGpus, Need::kRequired);
+        in.Whole("nics", spec.nics, 1, kMostNics, Need::kRequired);
+        in.Rate("nic_rate", spec.nicRate);
+        in.Text("source", spec.source);
+        if (const json* scaleUp = in.Find("scale_up", Need::kRequired))
         {
-            ReadScaleUp(reader, *scaleUp, path + "/scale_up", spec.scaleUp);
+            ReadScaleUp(in.Inner(*scaleUp, "scale_up"), spec.scaleUp);
         }
-        spec.gpus = static_cast<uint32_t>(gpus);
-        spec.nics = static_cast<uint32_t>(nics);
         servers.push_back(std::move(spec));
     }
     if (errors.size() != errorsBefore)

@@ -55,9 +55,7 @@ MakeSingleSwitch(const TopologyRequest& r)
 Family
 SingleSwitch()
 {
-    Family f;
-    f.name = "single-switch";
-    f.description = "all servers on one switch";
+    Family f("single-switch", "all servers on one switch");
     f.fabricLinks = false;
     f.tiers = {"switch"};
     f.make = MakeSingleSwitch;

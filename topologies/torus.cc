@@ -29,6 +29,7 @@
  * there is no number of servers; the sizes as a torus of two dimensions, as square as can be, with
  * room for the servers (a ring if there are fewer than 3 x 3 switches).
  */
+#include "contrib/rdma/core/unit-strings.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
@@ -193,18 +194,14 @@ MakeTorus(const TopologyRequest& r)
     result.notes.push_back(about.name + ": " + Counted(switches, "switch", "switches") + " of " +
                            Counted(perSwitch, "server port") + " of " + rdma::ToString(r.linkRate) +
                            ", links of " + rdma::ToString(rate) + " between them");
-    t.Describe(std::move(about));
-    result.topology = std::move(t);
-    return result;
+    return detail::Made(std::move(result), std::move(t), std::move(about));
 }
 
 Family
 Torus()
 {
-    Family f;
-    f.name = "torus";
-    f.description =
-        "rings, tori and meshes of any number of dimensions (torus, hosts per switch, wrap)";
+    Family f("torus",
+             "rings, tori and meshes of any number of dimensions (torus, hosts per switch, wrap)");
     f.parameters = {
         SizesParameter("torus", "switches of every dimension, 6 being a ring")
             .Chosen("a square for the servers")

@@ -7,10 +7,8 @@
  */
 #include "scenarios/models/gpu-zoo.h"
 
-#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/zoo-json.h"
-
-#include <stdexcept>
+#include "topologies/json-reader.h"
 
 namespace training
 {
@@ -160,12 +158,7 @@ GpuSpec::Efficiency(Dtype dtype) const
 std::vector<std::string>
 GpuNames()
 {
-    std::vector<std::string> names;
-    for (const auto& entry : Zoo())
-    {
-        names.push_back(entry.at("name").get<std::string>());
-    }
-    return names;
+    return NamesIn(Zoo());
 }
 
 std::vector<std::pair<std::string, std::string>>
@@ -177,26 +170,14 @@ GpuSpellings()
 std::optional<GpuSpec>
 FindGpu(std::string_view name)
 {
-    const auto* entry = FindByName(Zoo(), name);
-    if (entry == nullptr)
-    {
-        return std::nullopt;
-    }
-    std::vector<Problem> problems;
-    auto gpu = ParseGpuJson(*entry, problems);
-    if (!gpu)
-    {
-        throw std::logic_error("GPU zoo: " + entry->dump() + ": " + problems.front().path + " " +
-                               problems.front().text);
-    }
-    return gpu;
+    return FindIn(Zoo(), "GPU zoo", name, ParseGpuJson);
 }
 
 std::optional<GpuSpec>
-ParseGpuJson(const nlohmann::json& json, std::vector<Problem>& problems)
+ParseGpuJson(const nlohmann::json& json, const std::string& file, std::vector<topo::Error>& errors)
 {
-    const size_t before = problems.size();
-    ObjectReader in(json, "", problems);
+    const size_t before = errors.size();
+    topo::JsonObject in(json, "", file, errors);
     GpuSpec gpu;
     std::string base;
     in.Text("base", base);
@@ -210,16 +191,13 @@ ParseGpuJson(const nlohmann::json& json, std::vector<Problem>& problems)
         }
         else
         {
-            const std::string nearest = rdma::NearestName(base, GpuNames());
-            in.Error("base",
-                     "\"" + rdma::Shown(base, 60) + "\" is not a known GPU" +
-                         (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
+            in.Fail("base", "is not a known GPU" + topo::DidYouMean(base, GpuNames()));
         }
     }
     in.Text("name", gpu.name);
     if (gpu.name.empty())
     {
-        in.Error("name", "is missing");
+        in.Missing("name");
     }
     const auto scaled = [&in](const char* key, double& value, double unit, double most) {
         double v = value / unit;
@@ -244,22 +222,22 @@ ParseGpuJson(const nlohmann::json& json, std::vector<Problem>& problems)
     in.Text("efficiency_source", gpu.efficiencySource);
     in.Has("aliases");
     in.Has("note");
-    if (problems.size() == before && gpu.peakFp32 + gpu.peakTf32 + gpu.peakFp16 + gpu.peakBf16 == 0)
+    if (errors.size() == before && gpu.peakFp32 + gpu.peakTf32 + gpu.peakFp16 + gpu.peakBf16 == 0)
     {
-        in.Error("",
+        in.Say("",
                  "has no peak rate: give one of bf16_tflops, fp16_tflops, tf32_tflops, "
                  "fp32_tflops, or a \"base\"");
     }
-    if (problems.size() == before && gpu.memoryBandwidth == 0)
+    if (errors.size() == before && gpu.memoryBandwidth == 0)
     {
-        in.Error("memory_bandwidth_GBps", "is missing");
+        in.Missing("memory_bandwidth_GBps");
     }
-    if (problems.size() == before && gpu.memoryBytes == 0)
+    if (errors.size() == before && gpu.memoryBytes == 0)
     {
-        in.Error("memory_GB", "is missing");
+        in.Missing("memory_GB");
     }
     in.Finish();
-    if (problems.size() != before)
+    if (errors.size() != before)
     {
         return std::nullopt;
     }

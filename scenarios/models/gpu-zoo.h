@@ -75,7 +75,10 @@ std::optional<GpuSpec> FindGpu(std::string_view name);
 ///   {"name": "X", "bf16_tflops": 400, "fp32_tflops": 20, "memory_bandwidth_GBps": 2000,
 ///    "memory_GB": 64, "matrix_efficiency": 0.6, "fp32_efficiency": 0.8, "memory_efficiency": 0.9}
 /// With "base": "A100" the GPU of that name gives all that is left out. GB of memory are 2^30.
-std::optional<GpuSpec> ParseGpuJson(const nlohmann::json& json, std::vector<Problem>& problems);
+/// \param file for the errors
+std::optional<GpuSpec> ParseGpuJson(const nlohmann::json& json,
+                                    const std::string& file,
+                                    std::vector<topo::Error>& errors);
 
 } // namespace training
 

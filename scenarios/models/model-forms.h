@@ -8,7 +8,7 @@
 #define SCENARIOS_MODELS_MODEL_FORMS_H
 
 #include "scenarios/models/model-zoo.h"
-#include "scenarios/models/zoo-json.h"
+#include "topologies/json-reader.h"
 
 namespace training
 {
@@ -16,9 +16,9 @@ namespace training
 /// The largest count that a file may have.
 constexpr uint64_t kMost = 1ULL << 40;
 
-void BuildTransformer(ModelSpec& model, ObjectReader& in);
-void BuildOperators(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems);
-void BuildList(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems);
+void BuildTransformer(ModelSpec& model, topo::JsonObject& in);
+void BuildOperators(ModelSpec& model, topo::JsonObject& in);
+void BuildList(ModelSpec& model, topo::JsonObject& in);
 
 } // namespace training
 

@@ -27,19 +27,17 @@ ModelSpec::ForwardFlops(uint32_t batch, uint32_t s) const
 }
 
 std::optional<ModelSpec>
-ParseModelJson(const nlohmann::json& json, std::vector<Problem>& problems)
+ParseModelJson(const nlohmann::json& json,
+               const std::string& file,
+               std::vector<topo::Error>& errors)
 {
-    const size_t before = problems.size();
-    ObjectReader in(json, "", problems);
-    if (!json.is_object())
-    {
-        return std::nullopt;
-    }
+    const size_t before = errors.size();
+    topo::JsonObject in(json, "", file, errors);
     ModelSpec model;
     in.Text("name", model.name);
     if (model.name.empty())
     {
-        in.Error("name", "is missing");
+        in.Missing("name");
     }
     in.Text("family", model.family);
     in.Text("source", model.source);
@@ -52,17 +50,16 @@ ParseModelJson(const nlohmann::json& json, std::vector<Problem>& problems)
     }
     else if (in.Has("image"))
     {
-        BuildOperators(model, in, problems);
+        BuildOperators(model, in);
     }
     else if (in.Has("layers") && in.At("layers").is_array())
     {
-        BuildList(model, in, problems);
+        BuildList(model, in);
     }
     else
     {
-        in.Error(
-            "layers",
-            "is missing: give a transformer (layers, hidden, heads, vocab) or a list of layers");
+        in.Missing("layers",
+                   ": give a transformer (layers, hidden, heads, vocab) or a list of layers");
     }
     in.Finish();
 
@@ -73,8 +70,8 @@ ParseModelJson(const nlohmann::json& json, std::vector<Problem>& problems)
         layer.name = layer.name.empty() ? "layer " + std::to_string(i) : layer.name;
         if (!names.insert(layer.name).second)
         {
-            in.Error("layers/" + std::to_string(i) + "/name",
-                     "\"" + rdma::Shown(layer.name, 60) + "\" is the name of two layers");
+            in.Say("layers/" + std::to_string(i) + "/name",
+                   "\"" + rdma::Shown(layer.name, 60) + "\" is the name of two layers");
         }
         layer.parameters = 0;
         for (const uint64_t t : layer.tensors)
@@ -83,23 +80,19 @@ ParseModelJson(const nlohmann::json& json, std::vector<Problem>& problems)
         }
         model.parameters += layer.parameters;
     }
-    if (model.parameters == 0 && problems.size() == before)
+    if (model.parameters == 0 && errors.size() == before)
     {
-        in.Error("layers", "have no parameters: there is nothing to train");
+        in.Say("layers", "have no parameters: there is nothing to train");
     }
-    if (model.parametersPublished != 0 && problems.size() == before &&
+    if (model.parametersPublished != 0 && errors.size() == before &&
         model.parameters != model.parametersPublished)
     {
-        in.Error("parameters_published",
-                 "is " + std::to_string(model.parametersPublished) + ", but the layers have " +
-                     std::to_string(model.parameters));
+        in.Fail("parameters_published",
+                "is not what the layers have, " + std::to_string(model.parameters));
     }
-    for (size_t i = before; i < problems.size(); ++i)
+    if (errors.size() != before)
     {
-        if (problems[i].error)
-        {
-            return std::nullopt;
-        }
+        return std::nullopt;
     }
     return model;
 }

@@ -12,11 +12,7 @@ namespace
 {
 
 void
-ReadWork(ObjectReader& r,
-         const char* key,
-         Work& work,
-         std::vector<Problem>& problems,
-         bool sequence)
+ReadWork(topo::JsonObject& r, const char* key, Work& work, bool sequence)
 {
     if (!r.Has(key))
     {
@@ -27,13 +23,13 @@ ReadWork(ObjectReader& r,
         r.Real(key, work.sample, 0, 1e18);
         return;
     }
-    ObjectReader w(r.At(key), r.Path(key), problems);
+    topo::JsonObject w = r.Inner(r.At(key), key);
     w.Real("sample", work.sample, 0, 1e18);
     w.Real("token", work.token, 0, 1e18);
     w.Real("pair", work.pair, 0, 1e18);
     if (!sequence && (work.token > 0 || work.pair > 0))
     {
-        w.Error("token", "needs a model with \"sequence\"");
+        w.Say("token", "needs a model with \"sequence\"");
     }
     w.Finish();
 }
@@ -41,19 +37,19 @@ ReadWork(ObjectReader& r,
 } // namespace
 
 void
-BuildList(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems)
+BuildList(ModelSpec& model, topo::JsonObject& in)
 {
     model.hasSequence = in.Has("sequence");
     model.sequence = 1;
     in.Whole("sequence", model.sequence, 1, 1 << 24);
     if (in.At("layers").empty())
     {
-        in.Error("layers", "is empty");
+        in.Fail("layers", "is empty");
     }
     size_t index = 0;
     for (const auto& entry : in.At("layers"))
     {
-        ObjectReader r(entry, in.Path("layers/" + std::to_string(index)), problems);
+        topo::JsonObject r = in.Inner(entry, "layers/" + std::to_string(index));
         LayerSpec layer;
         layer.name = "layer " + std::to_string(index);
         ++index;
@@ -62,7 +58,7 @@ BuildList(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems)
         r.Whole("parameters", parameters, 0, kMost);
         if (!r.Has("parameters"))
         {
-            r.Error("parameters", "is missing (0 if the layer has none)");
+            r.Missing("parameters", " (0 if the layer has none)");
         }
         if (r.Has("tensors"))
         {
@@ -77,13 +73,13 @@ BuildList(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems)
             }
             if (!good)
             {
-                r.Error("tensors", "must be a list of whole numbers of elements");
+                r.Say("tensors", "must be a list of whole numbers of elements");
             }
             else if (sum != parameters)
             {
-                r.Error("tensors",
-                        "add up to " + std::to_string(sum) + ", but parameters is " +
-                            std::to_string(parameters));
+                r.Say("tensors",
+                      "add up to " + std::to_string(sum) + ", but parameters is " +
+                          std::to_string(parameters));
             }
         }
         else if (parameters > 0)
@@ -92,15 +88,15 @@ BuildList(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems)
         }
         if (!r.Has("flops"))
         {
-            r.Error("flops",
-                    "is missing: forward FLOPs a sample (a multiply-add counts 2), or {\"sample\", "
-                    "\"token\", \"pair\"}");
+            r.Missing("flops",
+                      ": forward FLOPs a sample (a multiply-add counts 2), or {\"sample\", "
+                      "\"token\", \"pair\"}");
         }
-        ReadWork(r, "flops", layer.flops, problems, model.hasSequence);
-        ReadWork(r, "matrix_elements", layer.matrixElements, problems, model.hasSequence);
-        ReadWork(r, "pointwise_elements", layer.pointwiseElements, problems, model.hasSequence);
-        ReadWork(r, "activation_bytes", layer.activationBytes, problems, model.hasSequence);
-        ReadWork(r, "checkpoint_bytes", layer.checkpointBytes, problems, model.hasSequence);
+        ReadWork(r, "flops", layer.flops, model.hasSequence);
+        ReadWork(r, "matrix_elements", layer.matrixElements, model.hasSequence);
+        ReadWork(r, "pointwise_elements", layer.pointwiseElements, model.hasSequence);
+        ReadWork(r, "activation_bytes", layer.activationBytes, model.hasSequence);
+        ReadWork(r, "checkpoint_bytes", layer.checkpointBytes, model.hasSequence);
         uint32_t repeat = 1;
         r.Whole("repeat", repeat, 1, 10000);
         r.Finish();

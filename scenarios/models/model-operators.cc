@@ -149,7 +149,7 @@ Apply(const nlohmann::json& op, LayerSpec& layer, Picture& x)
 } // namespace
 
 void
-BuildOperators(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problems)
+BuildOperators(ModelSpec& model, topo::JsonObject& in)
 {
     uint64_t size = 0;
     uint64_t channels = 3;
@@ -159,15 +159,14 @@ BuildOperators(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problem
     model.sequence = 1;
     if (!in.Has("layers") || !in.At("layers").is_array() || in.At("layers").empty())
     {
-        in.Error("layers", "must be a list of layers, each with \"name\" and \"ops\"");
+        in.Say("layers", "must be a list of layers, each with \"name\" and \"ops\"");
         return;
     }
     Picture x{channels, size};
     size_t index = 0;
     for (const auto& entry : in.At("layers"))
     {
-        const std::string path = in.Path("layers/" + std::to_string(index++));
-        ObjectReader r(entry, path, problems);
+        topo::JsonObject r = in.Inner(entry, "layers/" + std::to_string(index++));
         LayerSpec layer;
         r.Text("name", layer.name);
         const Picture start = x;
@@ -179,7 +178,7 @@ BuildOperators(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problem
             }
             if (!r.At(key).is_array())
             {
-                r.Error(key, "must be a list of operators");
+                r.Fail(key, "is not a list of operators");
                 return;
             }
             for (size_t i = 0; i < r.At(key).size(); ++i)
@@ -187,7 +186,7 @@ BuildOperators(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problem
                 const std::string error = Apply(r.At(key)[i], layer, p);
                 if (!error.empty())
                 {
-                    r.Error(std::string(key) + "/" + std::to_string(i), error);
+                    r.Say(std::string(key) + "/" + std::to_string(i), error);
                     return;
                 }
             }
@@ -201,7 +200,7 @@ BuildOperators(ModelSpec& model, ObjectReader& in, std::vector<Problem>& problem
         {
             if (side.channels != x.channels || side.size != x.size)
             {
-                r.Error("residual", "the two inputs of the sum have different shapes");
+                r.Say("residual", "the two inputs of the sum have different shapes");
             }
             layer.pointwiseElements +=
                 {5 * x.Elements(), 0, 0}; // sum: 2 reads, 1 write; the rectifier after it: 2

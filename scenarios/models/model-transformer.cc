@@ -3,7 +3,6 @@
  *
  * Layers of a transformer, from shapes in the words of Hugging Face's configs.
  */
-#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/model-forms.h"
 
 namespace training
@@ -12,14 +11,10 @@ namespace training
 namespace
 {
 
-struct Transformer
+/// What the JSON says. Without "kv_heads" there are as many as heads; without "ffn" it is 4 x
+/// hidden.
+struct Transformer : TransformerShape
 {
-    uint32_t layers = 0;
-    uint32_t hidden = 0;
-    uint32_t heads = 0;
-    uint32_t kvHeads = 0; ///< absent: as many as heads
-    uint32_t ffn = 0;     ///< absent: 4 x hidden
-    uint32_t vocabulary = 0;
     uint32_t positions = 0;  ///< learned position embeddings
     uint32_t tokenTypes = 0; ///< BERT's segment embeddings
     bool tied = true;        ///< the head uses the embedding's matrix
@@ -206,20 +201,13 @@ Head(const Transformer& t)
 } // namespace
 
 void
-BuildTransformer(ModelSpec& model, ObjectReader& in)
+BuildTransformer(ModelSpec& model, topo::JsonObject& in)
 {
     Transformer t;
-    in.Whole("layers", t.layers, 1, 10000);
-    in.Whole("hidden", t.hidden, 1, 1 << 20);
-    in.Whole("heads", t.heads, 1, 1 << 16);
-    in.Whole("vocab", t.vocabulary, 1, 1 << 26);
-    for (const char* key : {"layers", "hidden", "heads", "vocab"})
-    {
-        if (!in.Has(key))
-        {
-            in.Error(key, "is missing: a transformer needs layers, hidden, heads and vocab");
-        }
-    }
+    in.Whole("layers", t.layers, 1, 10000, topo::Need::kRequired);
+    in.Whole("hidden", t.hidden, 1, 1 << 20, topo::Need::kRequired);
+    in.Whole("heads", t.heads, 1, 1 << 16, topo::Need::kRequired);
+    in.Whole("vocab", t.vocabulary, 1, 1 << 26, topo::Need::kRequired);
     t.kvHeads = t.heads;
     t.ffn = 4 * t.hidden;
     in.Whole("kv_heads", t.kvHeads, 1, 1 << 16);
@@ -232,7 +220,7 @@ BuildTransformer(ModelSpec& model, ObjectReader& in)
     in.Text("norm", norm);
     if (norm != "layer" && norm != "rms")
     {
-        in.Error("norm", "is \"" + rdma::Shown(norm, 60) + "\"; must be \"layer\" or \"rms\"");
+        in.Fail("norm", "is not layer or rms");
     }
     t.rms = norm == "rms";
     in.Flag("bias", t.bias);
@@ -248,23 +236,18 @@ BuildTransformer(ModelSpec& model, ObjectReader& in)
     }
     if (t.hidden % t.heads != 0)
     {
-        in.Error("heads",
-                 "must divide hidden (" + std::to_string(t.hidden) + "), but is " +
-                     std::to_string(t.heads));
+        in.Fail("heads", "does not divide hidden, " + std::to_string(t.hidden));
         return;
     }
     if (t.heads % t.kvHeads != 0)
     {
-        in.Error("kv_heads",
-                 "must divide heads (" + std::to_string(t.heads) + "), but is " +
-                     std::to_string(t.kvHeads));
+        in.Fail("kv_heads", "does not divide heads, " + std::to_string(t.heads));
         return;
     }
     model.sequence = 2048;
     in.Whole("sequence", model.sequence, 1, 1 << 24);
     model.hasSequence = true;
-    model.transformer =
-        TransformerShape{t.layers, t.hidden, t.heads, t.kvHeads, t.ffn, t.vocabulary};
+    model.transformer = static_cast<const TransformerShape&>(t);
     model.layers.push_back(Embedding(t));
     for (uint32_t i = 0; i < t.layers; ++i)
     {

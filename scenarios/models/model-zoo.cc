@@ -9,8 +9,6 @@
 
 #include "scenarios/models/zoo-json.h"
 
-#include <stdexcept>
-
 namespace training
 {
 
@@ -239,12 +237,7 @@ Zoo()
 std::vector<std::string>
 ModelNames()
 {
-    std::vector<std::string> names;
-    for (const auto& entry : Zoo())
-    {
-        names.push_back(entry.at("name").get<std::string>());
-    }
-    return names;
+    return NamesIn(Zoo());
 }
 
 std::vector<std::pair<std::string, std::string>>
@@ -256,19 +249,7 @@ ModelSpellings()
 std::optional<ModelSpec>
 FindModel(std::string_view name)
 {
-    const auto* entry = FindByName(Zoo(), name);
-    if (entry == nullptr)
-    {
-        return std::nullopt;
-    }
-    std::vector<Problem> problems;
-    auto model = ParseModelJson(*entry, problems);
-    if (!model)
-    {
-        throw std::logic_error("model zoo: " + entry->dump() + ": " + problems.front().path + " " +
-                               problems.front().text);
-    }
-    return model;
+    return FindIn(Zoo(), "model zoo", name, ParseModelJson);
 }
 
 } // namespace training

@@ -13,6 +13,8 @@
 #ifndef SCENARIOS_MODELS_MODEL_ZOO_H
 #define SCENARIOS_MODELS_MODEL_ZOO_H
 
+#include "topologies/error.h"
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,8 +30,7 @@ namespace training
 struct Problem
 {
     bool error = true; ///< false: a warning
-    std::string
-        path; ///< JSON path ("/layers/3/flops") or option name ("micro-batch"); may be empty
+    std::string path; ///< option name ("micro-batch") or JSON path ("/layers/3"); may be empty
     std::string text;
 };
 
@@ -121,7 +122,7 @@ std::optional<ModelSpec> FindModel(std::string_view name);
 
 /// A model from a user's JSON. Problems are appended; nothing is returned if any of them is an
 /// error.
-std::optional<ModelSpec> ParseModelJson(const nlohmann::json& json, std::vector<Problem>& problems);
+std::optional<ModelSpec> ParseModelJson(const nlohmann::json& json, const std::string& file, std::vector<topo::Error>& errors);
 
 } // namespace training
 

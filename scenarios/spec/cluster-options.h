@@ -7,6 +7,7 @@
 #ifndef SCENARIOS_SPEC_CLUSTER_OPTIONS_H
 #define SCENARIOS_SPEC_CLUSTER_OPTIONS_H
 
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/validate.h"
 

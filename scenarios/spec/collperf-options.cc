@@ -411,22 +411,7 @@ ValidateCollperf(const ReadResult& read)
                 std::to_string(static_cast<int>(kMostMessagesChecked * 1e-6)) +
                 " million; allowed: 0, fewer or smaller sizes, fewer ranks, a larger --pipeline");
     }
-    s.run = MakeRun(&v, read, cluster.valid ? &cluster.spec.topology : nullptr);
-    s.run.asRun = AsRun(v, s.run, cluster.fromFile);
-    s.cluster = std::move(cluster.spec);
-    return Finished(std::move(v), std::move(s));
-}
-
-ParseResult<CollperfScenario>
-ParseCollperf(int argc, const char* const* argv)
-{
-    return ParseProgram<CollperfScenario>(CollperfOptionTable(), argc, argv, ValidateCollperf);
-}
-
-CollperfScenario
-ParseCollperfOrExit(int argc, const char* const* argv)
-{
-    return OrExit(CollperfOptionTable(), ParseCollperf(argc, argv));
+    return FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
 }
 
 } // namespace scenario

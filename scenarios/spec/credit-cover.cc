@@ -5,11 +5,12 @@
  */
 #include "contrib/rdma/core/ib-credit-reach.h"
 #include "contrib/rdma/core/ib-devices.h"
+#include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/spec/format.h"
 #include "scenarios/spec/infiniband.h"
 #include "topologies/names.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <tuple>
 
@@ -18,14 +19,6 @@ namespace scenario
 
 namespace
 {
-
-std::string
-Format(const char* format, double value)
-{
-    char text[64];
-    std::snprintf(text, sizeof text, format, value);
-    return text;
-}
 
 /// "790 ns (158 m)".
 std::string

@@ -11,6 +11,7 @@
 #include "contrib/rdma/core/ib-vl-arbiter.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/options-detail.h"
 #include "topologies/names.h"

@@ -4,9 +4,9 @@
  * Scenario files: JSON to values.
  */
 #include "contrib/rdma/core/nearest-name.h"
-#include "scenarios/spec/json-text.h"
 #include "scenarios/spec/options-detail.h"
 #include "scenarios/spec/options.h"
+#include "topologies/json-text.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -22,11 +22,11 @@ using namespace detail;
 namespace
 {
 
-/// Reads the values of one JSON document into a ReadResult.
-class JsonReader
+/// Reads the values of one JSON document into a ReadResult, by the paths of its options.
+class ScenarioReader
 {
   public:
-    JsonReader(const OptionTable& table, std::string origin, ReadResult* result)
+    ScenarioReader(const OptionTable& table, std::string origin, ReadResult* result)
         : m_table(table),
           m_origin(std::move(origin)),
           m_result(result)
@@ -47,10 +47,10 @@ class JsonReader
 
     void Read(const std::string& text)
     {
-        const JsonText parsed = ParseJsonText(text, m_origin);
-        if (!parsed.error.empty())
+        const topo::JsonText parsed = topo::ParseJsonText(text, m_origin);
+        if (parsed.error)
         {
-            m_result->errors.push_back({"", "", parsed.error, ""});
+            m_result->errors.push_back({"", "", parsed.error.Sentence(), ""});
             return;
         }
         if (!parsed.value.is_object())
@@ -370,7 +370,7 @@ ReadJson(const OptionTable& table,
          const std::string& origin,
          ReadResult* result)
 {
-    JsonReader(table, origin, result).Read(text);
+    ScenarioReader(table, origin, result).Read(text);
 }
 
 } // namespace detail

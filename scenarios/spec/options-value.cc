@@ -4,6 +4,7 @@
  * One value of an option: read, and written.
  */
 #include "contrib/rdma/core/nearest-name.h"
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/options-detail.h"
 #include "scenarios/spec/options.h"
 #include "topologies/names.h"

@@ -4,6 +4,7 @@
 #include "scenarios/spec/options.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/options-detail.h"
 #include "topologies/names.h"
 

@@ -1,15 +1,53 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/spec/parse-detail.h"
+#include "scenarios/spec/parse.h"
 
+#include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/spec/host-memory.h"
+#include "scenarios/spec/launcher.h"
+#include "scenarios/spec/network-check.h"
+#include "scenarios/spec/output-folder.h"
+#include "scenarios/spec/validate.h"
 
+#include <cstdlib>
 #include <iostream>
+#include <utility>
 
 namespace scenario
 {
 
+namespace
+{
+
+/// What a program is, besides its name.
+template <class T>
+struct Program
+{
+    const OptionTable& (*table)();
+    ParseResult<T> (*validate)(const ReadResult&);
+};
+
+Program<TrainingScenario>
+ProgramOf(const TrainingScenario*)
+{
+    return {TrainingOptionTable, ValidateTraining};
+}
+
+Program<CollperfScenario>
+ProgramOf(const CollperfScenario*)
+{
+    return {CollperfOptionTable, ValidateCollperf};
+}
+
+Program<TrafficScenario>
+ProgramOf(const TrafficScenario*)
+{
+    return {TrafficOptionTable, ValidateTraffic};
+}
+
+/// Prints what there is to print; returns the exit status, or -1 if the program should run.
 int
 Report(const OptionTable& table,
        const std::vector<Error>& errors,
@@ -35,5 +73,83 @@ Report(const OptionTable& table,
     }
     return -1;
 }
+
+} // namespace
+
+template <class T>
+ParseResult<T>
+ParseAs(int argc, const char* const* argv)
+{
+    const Program<T> program = ProgramOf(static_cast<const T*>(nullptr));
+    const OptionTable& table = program.table();
+    ParseResult<T> result;
+    const ReadResult read = ReadOptions(table, argc, argv);
+    if (read.text)
+    {
+        result.text = read.text;
+        return result;
+    }
+    if (!read.errors.empty())
+    {
+        // What depends on a value that could not be read would only repeat the complaint.
+        result.errors = read.errors;
+        return result;
+    }
+    rdma::SetUpPhase::Quiet() = !read.values.Flag("progress");
+    const rdma::SetUpPhase phase("checking the scenario");
+    result = program.validate(read);
+    if (result.scenario)
+    {
+        CheckNetwork(read, *result.scenario, &result.errors, &result.notes);
+        if (!result.errors.empty())
+        {
+            result.scenario.reset();
+        }
+    }
+    // A dry run may plan what another machine will simulate: its plan says how much that takes.
+    if (result.scenario && !result.scenario->run.dryRun &&
+        !read.values.Flag("ignore-host-memory") && FindLauncher().IsFirst())
+    {
+        const rdma::SetUpPhase counting("counting packets");
+        const std::string why =
+            WhyTooLarge(EstimateRun(*result.scenario).memory, AvailableHostMemory());
+        if (!why.empty())
+        {
+            result.scenario.reset();
+            result.errors.push_back({"", "", why, ""});
+        }
+    }
+    if (result.scenario)
+    {
+        Error error;
+        if (!PrepareOutput(table.program, read.values, &result.scenario->run, &error))
+        {
+            result.scenario.reset();
+            result.errors.push_back(std::move(error));
+        }
+    }
+    return result;
+}
+
+template <class T>
+T
+ParseOrExit(int argc, const char* const* argv)
+{
+    ParseResult<T> result = ParseAs<T>(argc, argv);
+    const OptionTable& table = ProgramOf(static_cast<const T*>(nullptr)).table();
+    const int status = Report(table, result.errors, result.text, result.notes);
+    if (status >= 0)
+    {
+        std::exit(status);
+    }
+    return std::move(*result.scenario);
+}
+
+template ParseResult<TrainingScenario> ParseAs(int, const char* const*);
+template ParseResult<CollperfScenario> ParseAs(int, const char* const*);
+template ParseResult<TrafficScenario> ParseAs(int, const char* const*);
+template TrainingScenario ParseOrExit(int, const char* const*);
+template CollperfScenario ParseOrExit(int, const char* const*);
+template TrafficScenario ParseOrExit(int, const char* const*);
 
 } // namespace scenario

@@ -5,12 +5,11 @@
  *
  *     int main(int argc, char* argv[])
  *     {
- *         const auto scenario = scenario::ParseTrafficOrExit(argc, argv);   // or a clear error and
- *                                                                           status 2, or --help and
- *                                                                           0
+ *         // Or a clear error and status 2, or --help and 0.
+ *         const auto scenario = scenario::ParseOrExit<scenario::TrafficScenario>(argc, argv);
  *
- * Parse...() are functions of their arguments and of the files these name; their only effect is
- * that the output folder is created (not with --dry-run, and not if anything is wrong).
+ * ParseAs() is a function of its arguments and of the files these name; its only effect is that the
+ * output folder is created (not with --dry-run, and not if anything is wrong).
  */
 #ifndef SCENARIOS_SPEC_PARSE_H
 #define SCENARIOS_SPEC_PARSE_H
@@ -37,22 +36,21 @@ struct ParseResult
         notes;
 };
 
-ParseResult<TrainingScenario> ParseTraining(int argc, const char* const* argv);
-ParseResult<CollperfScenario> ParseCollperf(int argc, const char* const* argv);
-ParseResult<TrafficScenario> ParseTraffic(int argc, const char* const* argv);
+/// \tparam T TrainingScenario, CollperfScenario or TrafficScenario
+template <class T>
+ParseResult<T> ParseAs(int argc, const char* const* argv);
 
 /// The same; prints errors to standard error and exits with 2, or prints the text to standard
 /// output and exits with 0. Notes go to standard error.
-TrainingScenario ParseTrainingOrExit(int argc, const char* const* argv);
-CollperfScenario ParseCollperfOrExit(int argc, const char* const* argv);
-TrafficScenario ParseTrafficOrExit(int argc, const char* const* argv);
+template <class T>
+T ParseOrExit(int argc, const char* const* argv);
 
 /// The tables themselves.
 const OptionTable& TrainingOptionTable();
 const OptionTable& CollperfOptionTable();
 const OptionTable& TrafficOptionTable();
 
-/// Values that were read -> scenario, without the output folder. What ParseX() is made of; tests
+/// Values that were read -> scenario, without the output folder. What ParseAs() is made of; tests
 /// feed JSON texts to it.
 ParseResult<TrainingScenario> ValidateTraining(const ReadResult& read);
 ParseResult<CollperfScenario> ValidateCollperf(const ReadResult& read);

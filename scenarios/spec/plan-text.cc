@@ -5,6 +5,8 @@
 
 #include "collectives/placement.h"
 #include "collectives/registry.h"
+#include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/spec/format.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/host-memory.h"
@@ -17,8 +19,6 @@
 #include "topologies/names.h"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -27,17 +27,6 @@ namespace scenario
 
 namespace
 {
-
-std::string
-Format(const char* format, ...)
-{
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return text;
-}
 
 std::string
 Line(const std::string& left, const std::string& right)

@@ -3,6 +3,7 @@
  *
  * traffic: flows over a network, without training.
  */
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/launcher.h"
@@ -521,18 +522,6 @@ ValidateTraffic(const ReadResult& read)
     s.topologyName = network.name;
     s.topology = network.topology;
     return Finished(std::move(v), std::move(s));
-}
-
-ParseResult<TrafficScenario>
-ParseTraffic(int argc, const char* const* argv)
-{
-    return ParseProgram<TrafficScenario>(TrafficOptionTable(), argc, argv, ValidateTraffic);
-}
-
-TrafficScenario
-ParseTrafficOrExit(int argc, const char* const* argv)
-{
-    return OrExit(TrafficOptionTable(), ParseTraffic(argc, argv));
 }
 
 } // namespace scenario

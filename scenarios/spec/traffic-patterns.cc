@@ -3,6 +3,7 @@
  *
  * Flows of --pattern.
  */
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/estimate.h"
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/launcher.h"

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/set-up-phase.h"
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/capture-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/compat.h"

@@ -37,7 +37,7 @@
  */
 #include "scenarios/training/compute-model.h"
 
-#include "scenarios/models/zoo-json.h"
+#include "topologies/json-reader.h"
 
 #include <algorithm>
 
@@ -103,12 +103,14 @@ Profile::Find(const std::string& layer) const
 }
 
 std::optional<Profile>
-ParseProfileJson(const nlohmann::json& json, std::vector<Problem>& problems)
+ParseProfileJson(const nlohmann::json& json,
+                 const std::string& file,
+                 std::vector<topo::Error>& errors)
 {
-    const size_t before = problems.size();
+    const size_t before = errors.size();
     constexpr double kMostUs = 1e9;
     Profile profile;
-    ObjectReader in(json, "", problems);
+    topo::JsonObject in(json, "", file, errors);
     in.Has("note");
     if (in.Has("optimizer_us"))
     {
@@ -118,32 +120,24 @@ ParseProfileJson(const nlohmann::json& json, std::vector<Problem>& problems)
     }
     if (!in.Has("layers") || !in.At("layers").is_object() || in.At("layers").empty())
     {
-        in.Error("layers", "must be an object: layer name -> {\"forward_us\", \"backward_us\"}");
+        in.Say("layers", "must be an object: layer name -> {\"forward_us\", \"backward_us\"}");
     }
     else
     {
         for (const auto& [name, times] : in.At("layers").items())
         {
-            ObjectReader r(times, in.Path("layers/" + name), problems);
+            topo::JsonObject r = in.Inner(times, "layers/" + topo::PathPart(name));
             double forward = 0;
             double backward = 0;
-            for (const auto& [key, value] :
-                 {std::pair<const char*, double*>{"forward_us", &forward},
-                  {"backward_us", &backward}})
-            {
-                if (!r.Has(key))
-                {
-                    r.Error(key, "is missing");
-                }
-                r.Real(key, *value, 0, kMostUs);
-            }
+            r.Real("forward_us", forward, 0, kMostUs, topo::Need::kRequired);
+            r.Real("backward_us", backward, 0, kMostUs, topo::Need::kRequired);
             r.Finish();
             profile.layers[name] = {rdma::FromSeconds(forward * 1e-6),
                                     rdma::FromSeconds(backward * 1e-6)};
         }
     }
     in.Finish();
-    if (problems.size() != before)
+    if (errors.size() != before)
     {
         return std::nullopt;
     }

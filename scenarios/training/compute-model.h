@@ -49,7 +49,9 @@ struct Profile
     const LayerTime* Find(const std::string& layer) const; ///< nullptr: none
 };
 
-std::optional<Profile> ParseProfileJson(const nlohmann::json& json, std::vector<Problem>& problems);
+std::optional<Profile> ParseProfileJson(const nlohmann::json& json,
+                                        const std::string& file,
+                                        std::vector<topo::Error>& errors);
 
 /// Warnings for names in the profile that fit no layer of the model, and for layers it leaves to
 /// the roofline.

@@ -239,14 +239,7 @@ class Part:
             )
         if name == "compare":
             return (
-                [
-                    "scripts/compare",
-                    "scenario.json",
-                    "--cc=none,dcqcn",
-                    "--jobs=1",
-                    "--format=svg",
-                    "--out=run",
-                ]
+                list(MADE_BY["compare"][0])
                 if rng.random() < 0.3
                 else [
                     "scripts/plot",

@@ -107,32 +107,25 @@ SCENARIO = (
 )
 
 
+def printed(*command):
+    return subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+
+
 @functools.lru_cache(maxsize=None)
 def table(program):
     """The options of a program."""
-    done = subprocess.run(
-        [os.path.join(running.PROGRAMS, program), "--list=options"],
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    return json.loads(done.stdout)["options"]
+    return json.loads(printed(os.path.join(running.PROGRAMS, program), "--list=options"))["options"]
 
 
 @functools.lru_cache(maxsize=None)
 def of_script(script):
     """[(option, takes a value)] as its --help has them."""
-    done = subprocess.run(
-        [os.path.join(running.ROOT, script), "--help"],
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
+    words = printed(os.path.join(running.ROOT, script), "--help")
     return sorted(
         {
             name: bool(value)
             for name, value in re.findall(
-                r"(--[a-z][\w-]+)([= ][A-Z\[][\w,.:|/=\[\]-]*)?", done.stdout
+                r"(--[a-z][\w-]+)([= ][A-Z\[][\w,.:|/=\[\]-]*)?", words
             )
         }.items()
     )

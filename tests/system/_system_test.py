@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -34,6 +35,19 @@ NONDETERMINISTIC = {
     "peak_rss_bytes",
     "simulated_gpu_s_per_core_s",
 }
+
+# What a run of traffic leaves, without options that add something.
+TRAFFIC_FILES = [
+    "attribution.csv",
+    "flows.csv",
+    "links.csv",
+    "network_events.log",
+    "report.html",
+    "slowdown.csv",
+    "stats.json",
+    "timeline.json",
+    "topology.json",
+]
 
 
 class Run:
@@ -240,6 +254,14 @@ def nccl_table(text):
             }
         )
     return rows
+
+
+def taken(start):
+    """The word of the command line that begins so, taken away from unittest; or ""."""
+    word = next((word for word in sys.argv[1:] if word.startswith(start)), "")
+    if word:
+        sys.argv.remove(word)
+    return word
 
 
 def main():

@@ -14,6 +14,30 @@ LINKS_HEADER = "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_sha
 # Under the sanitizers (./ns3 test --sanitize) everything takes some five times as long.
 SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1
 
+# Two leaves and a spine, two hosts at each leaf.
+TWO_LEAVES = [
+    "--topology=leaf-spine",
+    "--leaves=2",
+    "--spines=1",
+    "--hosts-per-leaf=2",
+    "--hosts=4",
+]
+
+# A congested run of 9 hosts over links that lose frames: there is some of everything in it.
+LOSSY = [
+    "--topology=single-switch",
+    "--hosts=9",
+    "--pattern=incast",
+    "--fan-in=8",
+    "--bytes=1MB,999999",
+    "--buffer=100kB",
+    "--ecn-kmin=20kB",
+    "--ecn-kmax=60kB",
+    "--bit-error-rate=3e-7",
+    "--timeout-exponent=6",
+    "--seed=3",
+]
+
 _folder = tempfile.mkdtemp(prefix="traffic-test-")
 
 
@@ -75,6 +99,13 @@ def flows(out="out"):
 
 def links(out="out"):
     return table("links.csv", LINKS_HEADER, out)
+
+
+def write(name, text):
+    """A file of this test's own; its path."""
+    with open(folder(name), "w") as file:
+        file.write(text)
+    return folder(name)
 
 
 def near(a, b, relative):

@@ -379,7 +379,7 @@ class ManySteps(SystemTest):
         with open(run.path("calls.log"), encoding="utf-8") as file:
             self.assertRegex(
                 file.readline(),
-                r"^# calls of the measured steps, the first 200000, .*; only every 2th rank\n$",
+                r"^# calls of the measured steps, the first 200000, .*; only every 2nd rank\n$",
             )
             rows, last = 0, ""
             for last in file:

@@ -12,13 +12,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
 from _pages import blocks, read
 from _shown import Shown, update
-from _system_test import ROOT, main
+from _system_test import ROOT, main, taken
 
 PAGES = ["docs/extending.md", "docs/tutorial-ns-3-developer.md"]
 NS3 = os.environ.get("DLTRAIN_NS3") or os.path.join(ROOT, ".ns3", "ns-3.37")
@@ -33,12 +32,8 @@ FOLDERS = [
     "tests",
 ]
 
-UPDATE = "--update" in sys.argv
-if UPDATE:
-    sys.argv.remove("--update")
-KEEP = next((word for word in sys.argv if word.startswith("--keep=")), "")
-if KEEP:
-    sys.argv.remove(KEEP)
+UPDATE = taken("--update")
+KEEP = taken("--keep=")
 
 
 class Step:

@@ -10,16 +10,13 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import unittest
 
 from _pages import read
-from _system_test import PROGRAMS, ROOT, main
+from _system_test import PROGRAMS, ROOT, main, taken
 
-UPDATE = "--update" in sys.argv
-if UPDATE:
-    sys.argv.remove("--update")
+UPDATE = taken("--update")
 
 NAMES = ["dltrain", "collperf", "traffic"]
 MADE = "<!-- Made by tests/system/docs-generated.py --update: do not edit. -->"

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import unittest
 
-from _system_test import SystemTest, main
+from _system_test import TRAFFIC_FILES, SystemTest, main
 
 
 class FullDisk(SystemTest):
@@ -121,20 +121,7 @@ class OldResults(SystemTest):
         self.run_program(small + "--bytes=1MB", out=out)
         self.assertEqual(
             sorted(os.listdir(out)),
-            sorted(
-                [
-                    "attribution.csv",
-                    "flows.csv",
-                    "links.csv",
-                    "network_events.log",
-                    "report.html",
-                    "slowdown.csv",
-                    "stats.json",
-                    "timeline.json",
-                    "topology.json",
-                    *others,
-                ]
-            ),
+            sorted([*TRAFFIC_FILES, *others]),
         )
         for name, content in others.items():
             with open(os.path.join(out, name), "rb") as file:

@@ -14,21 +14,16 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import unittest
 
 from _pages import blocks, pages, read
 from _shown import Shown, shown_in, update
-from _system_test import PROGRAMS, main
+from _system_test import PROGRAMS, main, taken
 
 BUILT_FIRST = {"docs/extending.md", "docs/tutorial-ns-3-developer.md"}
-UPDATE = "--update" in sys.argv
-if UPDATE:
-    sys.argv.remove("--update")
-ONLY = next((word for word in sys.argv if word.startswith("--page=")), "")
-if ONLY:
-    sys.argv.remove(ONLY)
+UPDATE = taken("--update")
+ONLY = taken("--page=")
 
 
 @functools.lru_cache(maxsize=None)

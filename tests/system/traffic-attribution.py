@@ -48,6 +48,10 @@ def attribution(*arguments, out):
     return rows, told
 
 
+# One flow from host to host over a switch.
+PAIR = ["--topology=single-switch", "--hosts=2", "--pattern=incast", "--fan-in=1"]
+
+
 def most(row):
     return max(PARTS, key=lambda part: Decimal(row[part]))
 
@@ -55,10 +59,7 @@ def most(row):
 # ---- nothing wrong: one flow alone loses nothing and is serialization
 
 rows, told = attribution(
-    "--topology=single-switch",
-    "--hosts=2",
-    "--pattern=incast",
-    "--fan-in=1",
+    *PAIR,
     "--bytes=1MB",
     out="alone",
 )
@@ -175,10 +176,7 @@ check(
 # ---- a window of one packet, and losses
 
 rows, told = attribution(
-    "--topology=single-switch",
-    "--hosts=2",
-    "--pattern=incast",
-    "--fan-in=1",
+    *PAIR,
     "--bytes=1MB",
     "--window=4096",
     out="window",
@@ -189,10 +187,7 @@ check(
     "window: " + rows[0]["why"],
 )
 rows, told = attribution(
-    "--topology=single-switch",
-    "--hosts=2",
-    "--pattern=incast",
-    "--fan-in=1",
+    *PAIR,
     "--bytes=1MB",
     "--bit-error-rate=2e-6",
     "--timeout-exponent=8",

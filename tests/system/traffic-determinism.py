@@ -2,6 +2,7 @@
 # others.
 import json
 import os
+from _system_test import TRAFFIC_FILES
 from _traffic import check, done, folder, run
 
 ARGUMENTS = [
@@ -29,21 +30,7 @@ run(*ARGUMENTS, "--seed=7", out="first")
 run(*ARGUMENTS, "--seed=7", out="second")
 run(*ARGUMENTS, "--seed=8", out="other")
 first, second, other = files("first"), files("second"), files("other")
-check(
-    sorted(first)
-    == [
-        "attribution.csv",
-        "flows.csv",
-        "links.csv",
-        "network_events.log",
-        "report.html",
-        "slowdown.csv",
-        "stats.json",
-        "timeline.json",
-        "topology.json",
-    ],
-    "files: %s" % sorted(first),
-)
+check(sorted(first) == TRAFFIC_FILES, "files: %s" % sorted(first))
 for name in first:
     check(first[name] == second[name], name + " differs between two runs of one seed")
 check(first["flows.csv"] != other["flows.csv"], "flows.csv does not depend on the seed")

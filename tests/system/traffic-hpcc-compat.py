@@ -8,17 +8,10 @@ import csv
 import json
 import os
 
-from _traffic import check, done, flows, folder, run, stats
+from _traffic import check, done, flows, folder, run, stats, write
 
 GBPS = {0: 10, 1: 100000, 2: 10}  # of the link of each host, as in the golden runs
 DELAY = 1000  # ns
-
-
-def write(name, text):
-    with open(folder(name), "w") as file:
-        file.write(text)
-    return folder(name)
-
 
 TOPOLOGY = write(
     "topology.txt",

@@ -1,12 +1,5 @@
 # HPCC's topology and flow files in, its fct file out.
-from _traffic import check, done, flows, folder, near, run, stats
-
-
-def write(name, text):
-    with open(folder(name), "w") as file:
-        file.write(text)
-    return folder(name)
-
+from _traffic import check, done, flows, folder, near, run, stats, write
 
 # Switches first, so that node numbers are not host numbers: 0 and 1 are leaves, 2 the spine, 3..6
 # hosts.

@@ -4,7 +4,7 @@
 import csv
 import shutil
 from _captures import FIELDS, Counts, check_icrc, clean, tshark
-from _traffic import check, done, folder, run, stats
+from _traffic import LOSSY, check, done, folder, run, stats
 
 
 def flows(out):
@@ -53,19 +53,6 @@ for operation, by_hand in EXPECTED.items():
 
 # ---- lossy and congested
 
-LOSSY = [
-    "--topology=single-switch",
-    "--hosts=9",
-    "--pattern=incast",
-    "--fan-in=8",
-    "--bytes=1MB,999999",
-    "--buffer=100kB",
-    "--ecn-kmin=20kB",
-    "--ecn-kmax=60kB",
-    "--bit-error-rate=3e-7",
-    "--timeout-exponent=6",
-    "--seed=3",
-]
 for operation in ("send", "read"):
     for recovery in ("go-back-n", "selective-repeat"):
         what = operation + ", " + recovery

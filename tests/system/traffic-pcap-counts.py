@@ -10,27 +10,14 @@ import shutil
 import subprocess
 import sys
 from _captures import FIELDS, INBOUND, OUTBOUND, Counts, check_icrc, clean, pauses_begun, tshark
-from _traffic import check, done, folder, run, stats
+from _traffic import LOSSY, check, done, folder, run, stats
 
 if not shutil.which("tshark"):
     print("skipped: tshark is not installed")
     sys.exit(77)
 
-HOSTS = 9
-RUN = [
-    "--topology=single-switch",
-    "--hosts=%d" % HOSTS,
-    "--pattern=incast",
-    "--fan-in=8",
-    "--bytes=1MB,999999",
-    "--buffer=100kB",
-    "--ecn-kmin=20kB",
-    "--ecn-kmax=60kB",
-    "--bit-error-rate=3e-7",
-    "--timeout-exponent=6",
-    "--seed=3",
-    "--pcap=all",
-]
+HOSTS = 9  # of LOSSY
+RUN = [*LOSSY, "--pcap=all"]
 # ---- pcapng: one file
 
 run(*RUN, "--pcap-format=pcapng", out="ng")

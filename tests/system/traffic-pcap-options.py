@@ -2,16 +2,9 @@
 # allowed, for what is wrong.
 import glob
 import os
-from _traffic import check, done, folder, run, stats
+from _traffic import TWO_LEAVES, check, done, folder, run, stats
 
-SMALL = [
-    "--topology=leaf-spine",
-    "--leaves=2",
-    "--spines=1",
-    "--hosts-per-leaf=2",
-    "--hosts=4",
-    "--bytes=1MB",
-]
+SMALL = [*TWO_LEAVES, "--bytes=1MB"]
 
 
 def files(out, pattern="*.pcap*"):

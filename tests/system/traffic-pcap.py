@@ -3,16 +3,9 @@ import glob
 import os
 import shutil
 import subprocess
-from _traffic import check, done, folder, run, stats
+from _traffic import TWO_LEAVES, check, done, folder, run, stats
 
-SMALL = [
-    "--topology=leaf-spine",
-    "--leaves=2",
-    "--spines=1",
-    "--hosts-per-leaf=2",
-    "--hosts=4",
-    "--bytes=20kB",
-]
+SMALL = [*TWO_LEAVES, "--bytes=20kB"]
 for selector, ports in (
     ("server-1", 1),
     ("leaf-0", 3),

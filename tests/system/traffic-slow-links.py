@@ -1,12 +1,5 @@
 # A frame that takes its time on a slow or a long link is no deadlock.
-from _traffic import check, done, flows, folder, links, run, stats
-
-
-def write(name, text):
-    with open(folder(name), "w") as file:
-        file.write(text)
-    return folder(name)
-
+from _traffic import check, done, flows, links, run, stats, write
 
 # 20 kB over a link of 1 kb/s behind one of 100 Gb/s: each frame takes half a minute, in which no
 # other is sent. Time-outs fill the switch with retransmissions, so it pauses the sender again and

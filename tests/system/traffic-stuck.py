@@ -1,13 +1,6 @@
 # A run that cannot go on ends, names what is stuck, and has status 3: a PFC deadlock, and queue
 # pairs that give up.
-from _traffic import check, done, flows, folder, run, stats
-
-
-def write(name, text):
-    with open(folder(name), "w") as file:
-        file.write(text)
-    return folder(name)
-
+from _traffic import check, done, flows, folder, run, stats, write
 
 # Ten hosts around five switches; each sends two switches on, the short way, so all go round the
 # same way. Every link of the ring is wanted twice; buffers fill, each switch holds up the one

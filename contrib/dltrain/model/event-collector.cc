@@ -115,39 +115,35 @@ EventCollector::QueuePairName(const ns3::RdmaQueuePair* qp) const
 }
 
 void
+EventCollector::WriteOf(results::EventLog::Kind kind,
+                        const ns3::RdmaQueuePair* qp,
+                        int64_t now,
+                        const char* before,
+                        uint64_t psn,
+                        const char* behind)
+{
+    if (m_log->Count(kind))
+    {
+        m_log->Write(now, kind, QueuePairName(qp), before + std::to_string(psn) + behind);
+    }
+}
+
+void
 EventCollector::OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 {
-    if (m_log->Count(results::EventLog::RETRANSMISSION))
-    {
-        m_log->Write(now,
-                     results::EventLog::RETRANSMISSION,
-                     QueuePairName(qp),
-                     "goes back to psn " + std::to_string(psn));
-    }
+    WriteOf(results::EventLog::RETRANSMISSION, qp, now, "goes back to psn ", psn, "");
 }
 
 void
 EventCollector::OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 {
-    if (m_log->Count(results::EventLog::TIMEOUT))
-    {
-        m_log->Write(now,
-                     results::EventLog::TIMEOUT,
-                     QueuePairName(qp),
-                     "psn " + std::to_string(psn) + " is not acknowledged");
-    }
+    WriteOf(results::EventLog::TIMEOUT, qp, now, "psn ", psn, " is not acknowledged");
 }
 
 void
 EventCollector::OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 {
-    if (m_log->Count(results::EventLog::QP_ERROR))
-    {
-        m_log->Write(now,
-                     results::EventLog::QP_ERROR,
-                     QueuePairName(qp),
-                     "fails: psn " + std::to_string(psn) + " was retried in vain");
-    }
+    WriteOf(results::EventLog::QP_ERROR, qp, now, "fails: psn ", psn, " was retried in vain");
 }
 
 void

@@ -75,6 +75,13 @@ class EventCollector
     void OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now);
     void FlushBursts();
     std::string QueuePairName(const ns3::RdmaQueuePair* qp) const;
+    /// An event of a queue pair, told by a PSN. \param before, behind it
+    void WriteOf(results::EventLog::Kind kind,
+                 const ns3::RdmaQueuePair* qp,
+                 int64_t now,
+                 const char* before,
+                 uint64_t psn,
+                 const char* behind);
 
     const ns3::RdmaFabric& m_fabric;
     const std::vector<std::string>& m_endpointNames;

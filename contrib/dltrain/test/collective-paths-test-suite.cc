@@ -13,6 +13,7 @@
 #include "collectives/registry.h"
 #include "results/collective-paths.h"
 #include "results/message-id.h"
+#include "star-cluster.h"
 
 #include "ns3/collective-runner.h"
 #include "ns3/rdma-fabric-helper.h"
@@ -28,6 +29,7 @@
 
 using namespace ns3;
 using namespace dltrain;
+using namespace dltrain::test;
 using results::At;
 using results::CollectivePaths;
 using results::PATH_SHARES;
@@ -37,14 +39,6 @@ using results::TimeShare;
 
 namespace
 {
-
-constexpr int64_t NS = 1000;
-constexpr int64_t US = 1000 * NS;
-constexpr int64_t W = 1102 * NS;
-constexpr int64_t A = 86 * NS;
-constexpr int64_t CABLE = 2 * US;
-constexpr int64_t P = 2 * CABLE + 500 * NS;
-constexpr uint64_t GBPS = 1000000000;
 
 constexpr std::size_t
 At(PathShare share)
@@ -70,32 +64,10 @@ class Bed : public CollectiveUser
         uint16_t depth,
         scenario::CollectiveOptions options = {})
     {
-        topo::Topology& topology = m_cluster.topology;
-        std::vector<RdmaNodeSpec> nodes;
-        std::vector<RdmaLinkSpec> links;
         const auto servers = static_cast<uint32_t>(rates.size());
-        for (uint32_t s = 0; s < servers; ++s)
-        {
-            topology.AddHost("h" + std::to_string(s));
-            nodes.push_back({"h" + std::to_string(s), false});
-            m_cluster.hostOfServer.push_back(s);
-        }
-        topology.AddSwitch("s", 1);
-        nodes.push_back({"s", true});
-        for (uint32_t s = 0; s < servers; ++s)
-        {
-            topology.Connect(s, servers, rdma::BitRate(rates[s]), rdma::Duration(CABLE));
-            links.push_back({s, servers, rates[s], CABLE, 0});
-        }
-        m_cluster.servers = servers;
-        m_cluster.server.gpus = gpus;
-        m_cluster.server.nics = 1;
-        m_cluster.server.scaleUp.perGpu = rdma::BitRate(80 * GBPS);
-        m_cluster.server.scaleUp.latency = rdma::Duration(600 * NS);
-        std::string error;
+        m_cluster = StarCluster(rates, gpus);
         RdmaFabricHelper helper;
-        fabric = helper.Build(nodes, links, error);
-        NS_ABORT_MSG_IF(!fabric, error);
+        fabric = BuildFabric(helper, m_cluster);
         TraceCollector::Options collect;
         collect.attribution = true;
         collector = std::make_unique<TraceCollector>(*fabric, collect);

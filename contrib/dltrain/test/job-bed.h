@@ -12,6 +12,7 @@
 
 #include "results/critical-path.h"
 #include "scenarios/workload/repeated-steps.h"
+#include "star-cluster.h"
 
 #include "ns3/job-runner.h"
 #include "ns3/rdma-fabric-helper.h"
@@ -30,14 +31,7 @@ namespace dltrain::bed
 {
 
 using namespace ns3;
-
-inline constexpr int64_t NS = 1000;
-inline constexpr int64_t US = 1000 * NS;
-inline constexpr int64_t W = 1102 * NS;
-inline constexpr int64_t A = 86 * NS;
-inline constexpr int64_t CABLE = 2 * US;
-inline constexpr int64_t P = 2 * CABLE + 500 * NS;
-inline constexpr uint64_t GBPS = 1000000000;
+using namespace dltrain::test;
 
 inline training::Task
 Compute(const std::string& name, int64_t ps, std::vector<training::TaskId> after = {})
@@ -122,35 +116,14 @@ class Bed : public JobListener
           m_workload(workload(m_plan))
     {
         const training::TrainingPlan& plan = m_plan;
-        topo::Topology& topology = m_cluster.topology;
-        std::vector<RdmaNodeSpec> nodes;
-        std::vector<RdmaLinkSpec> links;
         const uint32_t servers = (plan.ranks + gpus - 1) / gpus;
-        for (uint32_t s = 0; s < servers; ++s)
-        {
-            topology.AddHost("h" + std::to_string(s));
-            nodes.push_back({"h" + std::to_string(s), false});
-            m_cluster.hostOfServer.push_back(s);
-        }
-        topology.AddSwitch("s", 1);
-        nodes.push_back({"s", true});
-        for (uint32_t s = 0; s < servers; ++s)
-        {
-            topology.Connect(s, servers, rdma::BitRate(8 * GBPS), rdma::Duration(CABLE));
-            links.push_back({s, servers, 8 * GBPS, CABLE, 0});
-        }
-        m_cluster.servers = servers;
-        m_cluster.server.gpus = gpus;
-        m_cluster.server.nics = 1;
-        m_cluster.server.scaleUp.perGpu = rdma::BitRate(80 * GBPS);
-        m_cluster.server.scaleUp.latency = rdma::Duration(600 * NS);
+        m_cluster = StarCluster(std::vector<uint64_t>(servers, 8 * GBPS), gpus);
         RdmaFabricHelper helper;
         if (infiniBand)
         {
             helper.SetInfiniBand(IbFabricConfig());
         }
-        fabric = helper.Build(nodes, links, m_error);
-        NS_ABORT_MSG_IF(!fabric, m_error);
+        fabric = BuildFabric(helper, m_cluster);
         TraceCollector::Options collect;
         collect.attribution = true;
         collector = std::make_unique<TraceCollector>(*fabric, collect);

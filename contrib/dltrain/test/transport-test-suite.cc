@@ -3,6 +3,8 @@
  *
  * Transports: several jobs on one fabric, failures, channels that are opened again.
  */
+#include "star-cluster.h"
+
 #include "ns3/collective-runner.h"
 #include "ns3/network-transport.h"
 #include "ns3/rdma-fabric-helper.h"
@@ -18,44 +20,21 @@
 
 using namespace ns3;
 using namespace dltrain;
+using namespace dltrain::test;
 
 namespace
 {
-
-constexpr int64_t US = 1000000;
-constexpr uint64_t GBPS = 1000000000;
 
 /// Servers of `gpus` GPUs and one NIC on one switch.
 class Bed
 {
   public:
     Bed(uint32_t servers, uint32_t gpus)
+        : cluster(
+              StarCluster(std::vector<uint64_t>(servers, 100 * GBPS), gpus, {US, 800 * GBPS, US}))
     {
-        topo::Topology& topology = cluster.topology;
-        std::vector<RdmaNodeSpec> nodes;
-        std::vector<RdmaLinkSpec> links;
-        for (uint32_t s = 0; s < servers; ++s)
-        {
-            topology.AddHost("h" + std::to_string(s));
-            nodes.push_back({"h" + std::to_string(s), false});
-            cluster.hostOfServer.push_back(s);
-        }
-        topology.AddSwitch("s", 1);
-        nodes.push_back({"s", true});
-        for (uint32_t s = 0; s < servers; ++s)
-        {
-            topology.Connect(s, servers, rdma::BitRate(100 * GBPS), rdma::Duration(US));
-            links.push_back({s, servers, 100 * GBPS, US, 0});
-        }
-        cluster.servers = servers;
-        cluster.server.gpus = gpus;
-        cluster.server.nics = 1;
-        cluster.server.scaleUp.perGpu = rdma::BitRate(800 * GBPS);
-        cluster.server.scaleUp.latency = rdma::Duration(US);
-        std::string error;
         RdmaFabricHelper helper;
-        fabric = helper.Build(nodes, links, error);
-        NS_ABORT_MSG_IF(!fabric, error);
+        fabric = BuildFabric(helper, cluster);
         collector = std::make_unique<TraceCollector>(*fabric, TraceCollector::Options());
     }
 

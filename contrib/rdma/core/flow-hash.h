@@ -19,28 +19,29 @@
 namespace rdma
 {
 
+/// What MurmurHash3's finalizers do, each with its own numbers: shift, multiply, shift, multiply
+/// and shift.
+template <class Word>
+constexpr Word
+MixWith(Word x, int shift, Word first, int middle, Word second)
+{
+    x = (x ^ x >> shift) * first;
+    x = (x ^ x >> middle) * second;
+    return x ^ x >> shift;
+}
+
 /// MurmurHash3's 32-bit finalizer.
 constexpr uint32_t
 Mix32(uint32_t x)
 {
-    x ^= x >> 16;
-    x *= 0x85ebca6bU;
-    x ^= x >> 13;
-    x *= 0xc2b2ae35U;
-    x ^= x >> 16;
-    return x;
+    return MixWith<uint32_t>(x, 16, 0x85ebca6bU, 13, 0xc2b2ae35U);
 }
 
 /// MurmurHash3's 64-bit finalizer.
 constexpr uint64_t
 Mix64(uint64_t x)
 {
-    x ^= x >> 33;
-    x *= 0xff51afd7ed558ccdULL;
-    x ^= x >> 33;
-    x *= 0xc4ceb9fe1a85ec53ULL;
-    x ^= x >> 33;
-    return x;
+    return MixWith<uint64_t>(x, 33, 0xff51afd7ed558ccdULL, 33, 0xc4ceb9fe1a85ec53ULL);
 }
 
 /// What identifies a flow to a switch; addresses and ports in host byte order.

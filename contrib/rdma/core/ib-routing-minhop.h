@@ -30,25 +30,15 @@ IbRouteMinHop(const IbSubnet& subnet, const IbRoutingOptions& options)
     IbPortBalance balance(graph);
     std::vector<uint32_t> distance;
     std::vector<uint32_t> order;
-    std::vector<uint32_t> allowed;
     for (uint32_t t = 0; t < graph.Size(); ++t)
     {
         IbDistances(graph, t, distance, order);
         for (size_t i = 1; i < order.size(); ++i)
         {
             const uint32_t s = order[i];
-            allowed.clear();
-            for (uint32_t a = graph.begin[s]; a < graph.begin[s + 1]; ++a)
-            {
-                if (distance[graph.arcs[a].to] + 1 == distance[s])
-                {
-                    allowed.push_back(a);
-                }
-            }
-            for (const auto& destination : graph.destinations[t])
-            {
-                balance.Assign(destination, allowed, tables.lft[s]);
-            }
+            balance.AssignAll(s, t, tables.lft[s], [&](uint32_t a) {
+                return distance[graph.arcs[a].to] + 1 == distance[s];
+            });
         }
     }
     return tables;

@@ -22,8 +22,11 @@
 
 #include "ib-subnet.h"
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
+#include <stdexcept>
 
 namespace rdma
 {
@@ -383,8 +386,28 @@ class IbPortBalance
         }
     }
 
+    /// The same for all destinations at switch t, of arcs of switch s. \param isAllowed arc ->
+    /// bool; one is
+    template <class IsAllowed>
+    void AssignAll(uint32_t s, uint32_t t, std::vector<uint8_t>& lft, const IsAllowed& isAllowed)
+    {
+        m_allowed.clear();
+        for (uint32_t a = m_graph.begin[s]; a < m_graph.begin[s + 1]; ++a)
+        {
+            if (isAllowed(a))
+            {
+                m_allowed.push_back(a);
+            }
+        }
+        for (const auto& destination : m_graph.destinations[t])
+        {
+            Assign(destination, m_allowed, lft);
+        }
+    }
+
   private:
     const IbSwitchGraph& m_graph;
+    std::vector<uint32_t> m_allowed;
     std::vector<uint32_t> m_load; ///< LIDs per arc
     std::vector<uint32_t> m_uses; ///< of the allowed arcs, by LIDs of the same port
 };

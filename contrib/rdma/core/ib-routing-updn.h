@@ -435,7 +435,6 @@ IbRouteUpDown(const IbSubnet& subnet, const IbRoutingOptions& options)
     IbAssignLastHops(graph, tables);
     IbUpDownSearch search(graph, order);
     IbPortBalance balance(graph);
-    std::vector<uint32_t> allowed;
     for (uint32_t t = 0; t < graph.Size(); ++t)
     {
         if (graph.destinations[t].empty())
@@ -449,18 +448,9 @@ IbRouteUpDown(const IbSubnet& subnet, const IbRoutingOptions& options)
             {
                 continue;
             }
-            allowed.clear();
-            for (uint32_t a = graph.begin[s]; a < graph.begin[s + 1]; ++a)
-            {
-                if (search.Allowed(s, a))
-                {
-                    allowed.push_back(a);
-                }
-            }
-            for (const auto& destination : graph.destinations[t])
-            {
-                balance.Assign(destination, allowed, tables.lft[s]);
-            }
+            balance.AssignAll(s, t, tables.lft[s], [&](uint32_t a) {
+                return search.Allowed(s, a);
+            });
         }
     }
     return tables;

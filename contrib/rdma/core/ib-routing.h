@@ -3,12 +3,12 @@
  *
  * The subnet manager's routing engines by name, fallback, and what a new sweep changes.
  *
- *     IbSubnet subnet = IbSubnet::Discover(fabric, {...});
+ *     IbSubnet subnet = DiscoverIbSubnet(fabric, {...});
  *     IbTables tables = IbRoute(subnet, {"ftree", "minhop"}, {...});   // the first that can
  *     IbCheck check = IbCheckTables(subnet, tables);                   // ib-deadlock.h
  *
  *     fabric.linkDown[17] = true;                                      // a failure
- *     IbSubnet later = IbSubnet::Discover(fabric, {...kList}, &subnet); // LIDs as before
+ *     IbSubnet later = DiscoverIbSubnet(fabric, {...kList}, &subnet); // LIDs as before
  *     IbTables after = IbRoute(later, {"ftree", "minhop"}, {...});
  *     IbTableChanges changes = IbCompare(tables, after);
  *

@@ -11,6 +11,7 @@
 #ifndef RDMA_CORE_IB_TABLES_READING_H
 #define RDMA_CORE_IB_TABLES_READING_H
 
+#include "ib-lids.h"
 #include "ib-routing-tables.h"
 #include "ib-table-reader.h"
 #include "ib-tables.h"

@@ -46,6 +46,17 @@ struct PowertcpNs3Parameters
 class PowertcpNs3Law : public PowertcpLaw
 {
   public:
+    /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
+    PowertcpNs3Law(const PowertcpNs3Parameters& p, BitRate line)
+        : PowertcpLaw(p.baseRtt, p.gamma, line, Error(p)),
+          m_p(p),
+          m_line(static_cast<double>(line.bps)),
+          m_minimum(std::min(m_line, static_cast<double>(p.minimumRate.bps))),
+          m_reference(m_line),
+          m_rate(m_line)
+    {
+    }
+
     /// What is wrong with these constants.
     static InputError Error(const PowertcpNs3Parameters& p)
     {
@@ -66,16 +77,6 @@ class PowertcpNs3Law : public PowertcpLaw
     }
 
   protected:
-    PowertcpNs3Law(const PowertcpNs3Parameters& p, BitRate line)
-        : PowertcpLaw(p.baseRtt, p.gamma, line, Error(p)),
-          m_p(p),
-          m_line(static_cast<double>(line.bps)),
-          m_minimum(std::min(m_line, static_cast<double>(p.minimumRate.bps))),
-          m_reference(m_line),
-          m_rate(m_line)
-    {
-    }
-
     /// \param target what the power is divided by \param update whether it is of a new round trip
     void React(double power, double dt, double target, bool update)
     {
@@ -107,18 +108,12 @@ class PowertcpNs3Law : public PowertcpLaw
 class PowertcpNs3Rate : public PowertcpNs3Law
 {
   public:
-    static constexpr std::size_t kMaxHops = PowertcpPath::kMaxHops;
-
-    /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
-    PowertcpNs3Rate(const PowertcpNs3Parameters& p, BitRate line)
-        : PowertcpNs3Law(p, line)
-    {
-    }
+    using PowertcpNs3Law::PowertcpNs3Law;
 
     /// An ACK; as PowertcpWindow::OnAck.
     void OnAck(uint64_t acked, uint64_t sent, const TelemetryHop* hops, std::size_t n)
     {
-        n = std::min(n, kMaxHops);
+        n = std::min(n, PowertcpPath::kMaxHops);
         const bool update = acked > m_lastUpdate;
         if (m_lastUpdate == 0 || n == 0 || n != m_path.Hops())
         {
@@ -149,11 +144,7 @@ class PowertcpNs3Rate : public PowertcpNs3Law
 class ThetaPowertcpNs3Rate : public PowertcpNs3Law
 {
   public:
-    /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
-    ThetaPowertcpNs3Rate(const PowertcpNs3Parameters& p, BitRate line)
-        : PowertcpNs3Law(p, line)
-    {
-    }
+    using PowertcpNs3Law::PowertcpNs3Law;
 
     /// An ACK; as ThetaPowertcpWindow::OnAck.
     void OnAck(uint64_t acked, uint64_t sent, int64_t rtt, int64_t now)

@@ -80,6 +80,17 @@ struct PowertcpParameters
 class PowerLaw : public PowertcpLaw
 {
   public:
+    /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
+    PowerLaw(const PowertcpParameters& p, BitRate line)
+        : PowertcpLaw(p.baseRtt, p.gamma, line, Error(p)),
+          m_initial(static_cast<double>(line.bps) * m_tau / 8e12),
+          m_increase(m_initial / p.flows),
+          m_window(m_initial),
+          m_noted(m_initial),
+          m_old(m_initial)
+    {
+    }
+
     double Window() const
     {
         return m_window;
@@ -110,16 +121,6 @@ class PowerLaw : public PowertcpLaw
     }
 
   protected:
-    PowerLaw(const PowertcpParameters& p, BitRate line)
-        : PowertcpLaw(p.baseRtt, p.gamma, line, Error(p)),
-          m_initial(static_cast<double>(line.bps) * m_tau / 8e12),
-          m_increase(m_initial / p.flows),
-          m_window(m_initial),
-          m_noted(m_initial),
-          m_old(m_initial)
-    {
-    }
-
     void Smooth(double power, double dt)
     {
         m_power += std::min(dt / m_tau, 1.0) * (std::max(power, 0.01) - m_power);
@@ -160,20 +161,14 @@ class PowerLaw : public PowertcpLaw
 class PowertcpWindow : public PowerLaw
 {
   public:
-    static constexpr std::size_t kMaxHops = PowertcpPath::kMaxHops;
-
-    /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
-    PowertcpWindow(const PowertcpParameters& p, BitRate line)
-        : PowerLaw(p, line)
-    {
-    }
+    using PowerLaw::PowerLaw;
 
     /// An ACK. \param acked position up to which all is acknowledged \param sent position of what
     /// is sent next
-    /// \param hops what the packet collected, of at most kMaxHops
+    /// \param hops what the packet collected, of at most PowertcpPath::kMaxHops
     void OnAck(uint64_t acked, uint64_t sent, const TelemetryHop* hops, std::size_t n)
     {
-        n = std::min(n, kMaxHops);
+        n = std::min(n, PowertcpPath::kMaxHops);
         if (n == 0 || n != m_path.Hops())
         {
             Note(sent);
@@ -219,11 +214,7 @@ class PowertcpWindow : public PowerLaw
 class ThetaPowertcpWindow : public PowerLaw
 {
   public:
-    /// Starts at line rate. Throws std::invalid_argument on constants the law has no meaning for.
-    ThetaPowertcpWindow(const PowertcpParameters& p, BitRate line)
-        : PowerLaw(p, line)
-    {
-    }
+    using PowerLaw::PowerLaw;
 
     /// An ACK. \param acked position up to which all is acknowledged \param sent position of what
     /// is sent next

@@ -47,6 +47,7 @@
 #include "congestion-control.h"
 #include "hpcc-code-rates.h"
 #include "input-error.h"
+#include "unit-strings.h"
 #include "units.h"
 
 #include <algorithm>

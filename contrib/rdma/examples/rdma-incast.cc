@@ -7,6 +7,8 @@
  *
  * With one sender the completion time is the closed form of an idle path, to the picosecond.
  */
+#include "one-switch.h"
+
 #include "ns3/core-module.h"
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-pcap-helper.h"
@@ -52,16 +54,8 @@ main(int argc, char* argv[])
     cmd.Parse(argc, argv);
     Time::SetResolution(Time::PS); // 64 B at 400 Gb/s are 1.28 ns
 
-    // Host h0, the senders h1, h2, ..., and one switch; 100 Gb/s and 1 us everywhere.
-    std::vector<RdmaNodeSpec> nodes;
-    std::vector<RdmaLinkSpec> links;
-    for (uint32_t i = 0; i <= senders; ++i)
-    {
-        nodes.push_back({"h" + std::to_string(i), false});
-        links.push_back({i, senders + 1, 100000000000, 1000000, 0});
-    }
-    nodes.push_back({"switch", true});
-
+    // Host h0, the senders h1, h2, ..., and one switch.
+    const OneSwitch network(senders + 1);
     RdmaFabricHelper helper;
     helper.SetSwitchAttribute("Pfc", BooleanValue(pfc));
     bool known = false;
@@ -70,7 +64,7 @@ main(int argc, char* argv[])
     NS_ABORT_MSG_UNLESS(known, "no congestion control is called " << cc);
     helper.SetCongestionOps(ops.Create<RdmaCongestionOps>());
     std::string error;
-    const auto fabric = helper.Build(nodes, links, error);
+    const auto fabric = helper.Build(network.nodes, network.links, error);
     NS_ABORT_MSG_UNLESS(fabric, error);
     RdmaPcapHelper pcap(*fabric);
     error = capture.empty() ? "" : pcap.EnablePcap(".", capture);

@@ -11,6 +11,8 @@
  * hit everybody behind it. AIMD gives up a little time and needs hardly a pause. The module's
  * documentation walks through this file ("A congestion control of one's own").
  */
+#include "one-switch.h"
+
 #include "ns3/core-module.h"
 #include "ns3/rdma-fabric-helper.h"
 
@@ -132,19 +134,12 @@ main(int argc, char* argv[])
         ObjectFactory ops;
         ops.SetTypeId(RdmaCongestionOps::LookupByName(name, known));
         NS_ABORT_MSG_UNLESS(known, "no congestion control is called " << name);
-        // Host 0, the senders, and a switch; 100 Gb/s and 1 us everywhere.
-        std::vector<RdmaNodeSpec> nodes;
-        std::vector<RdmaLinkSpec> links;
-        for (uint32_t i = 0; i <= senders; ++i)
-        {
-            nodes.push_back({"h" + std::to_string(i), false});
-            links.push_back({i, senders + 1, 100000000000, 1000000, 0});
-        }
-        nodes.push_back({"switch", true});
+        // Host h0, the senders, and a switch.
+        const OneSwitch network(senders + 1);
         RdmaFabricHelper helper;
         helper.SetCongestionOps(ops.Create<RdmaCongestionOps>());
         std::string error;
-        const auto fabric = helper.Build(nodes, links, error);
+        const auto fabric = helper.Build(network.nodes, network.links, error);
         NS_ABORT_MSG_UNLESS(fabric, error);
         int64_t done = 0;
         fabric->GetNic(0)->TraceConnectWithoutContext(

@@ -58,7 +58,7 @@ IbSubnetHelper::Sweep(const rdma::IbSubnet* previous)
     routing.unsafe = m_config.unsafe;
     try
     {
-        rdma::IbSubnet subnet = rdma::IbSubnet::Discover(m_fabric, options, previous);
+        rdma::IbSubnet subnet = rdma::DiscoverIbSubnet(m_fabric, options, previous);
         if (m_config.forwardingFile.empty())
         {
             m_tables = rdma::IbRoute(subnet, engines, routing);

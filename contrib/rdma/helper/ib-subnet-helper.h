@@ -5,8 +5,8 @@
 #define IB_SUBNET_HELPER_H
 
 #include "contrib/rdma/core/ib-credit-reach.h"
+#include "contrib/rdma/core/ib-discovery.h"
 #include "contrib/rdma/core/ib-routing.h"
-#include "contrib/rdma/core/ib-subnet.h"
 
 #include "ns3/ib-link-credits.h"
 #include "ns3/ib-switch.h"

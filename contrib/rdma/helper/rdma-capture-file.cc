@@ -16,18 +16,27 @@ namespace ns3
 namespace
 {
 
-// Blocks and options of pcapng.
-constexpr uint32_t SECTION_HEADER = 0x0a0d0d0a;
-constexpr uint32_t INTERFACE_DESCRIPTION = 1;
-constexpr uint32_t ENHANCED_PACKET = 6;
-constexpr uint16_t SHB_USERAPPL = 4;
-constexpr uint16_t IF_NAME = 2;
-constexpr uint16_t IF_DESCRIPTION = 3;
-constexpr uint16_t IF_SPEED = 8;
-constexpr uint16_t IF_TSRESOL = 9;
-constexpr uint16_t IF_FILTER = 11;
-constexpr uint16_t IF_FCSLEN = 13;
-constexpr uint16_t EPB_FLAGS = 2;
+/// Blocks of pcapng.
+enum Block : uint32_t
+{
+    SECTION_HEADER = 0x0a0d0d0a,
+    INTERFACE_DESCRIPTION = 1,
+    ENHANCED_PACKET = 6,
+};
+
+/// Options of these blocks.
+enum BlockOption : uint16_t
+{
+    SHB_USERAPPL = 4,
+    IF_NAME = 2,
+    IF_DESCRIPTION = 3,
+    IF_SPEED = 8,
+    IF_TSRESOL = 9,
+    IF_FILTER = 11,
+    IF_FCSLEN = 13,
+    EPB_FLAGS = 2,
+};
+
 constexpr uint8_t NANOSECONDS = 9;
 
 constexpr size_t PCAP_RECORD_HEADER = 16;

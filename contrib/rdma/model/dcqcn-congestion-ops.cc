@@ -78,28 +78,16 @@ DcqcnCongestionOps::GetTypeId()
     return tid;
 }
 
-std::string
-DcqcnCongestionOps::GetName() const
-{
-    return rdma::kDcqcn.name;
-}
-
 uint16_t
 DcqcnCongestionOps::GetNeeds() const
 {
     return m_preset == rdma::kDcqcnHpccCode ? QUIET | ACK_PER_PACKET | ECN_ECHO : QUIET;
 }
 
-Ptr<RdmaCongestionOps>
-DcqcnCongestionOps::Fork() const
-{
-    return CopyObject<DcqcnCongestionOps>(Ptr<const DcqcnCongestionOps>(this));
-}
-
 rdma::DcqcnParameters
-DcqcnCongestionOps::GetParameters(rdma::BitRate line) const
+DcqcnCongestionOps::GetParameters(const RdmaCongestionState& state) const
 {
-    rdma::DcqcnParameters p = rdma::DcqcnOf(m_preset, line);
+    rdma::DcqcnParameters p = rdma::DcqcnOf(m_preset, state.line);
     const auto override = [](rdma::Duration& field, const Time& value) {
         if (!value.IsZero())
         {
@@ -120,18 +108,12 @@ DcqcnCongestionOps::GetParameters(rdma::BitRate line) const
     return p;
 }
 
-std::string
-DcqcnCongestionOps::Check(const RdmaCongestionState& state) const
-{
-    return Explain(rdma::DcqcnRate::Error(GetParameters(state.line)));
-}
-
 void
 DcqcnCongestionOps::Init(RdmaCongestionState& state)
 {
     AbortIfRefused(state);
     RdmaCongestionOps::Init(state);
-    m_cnpIntervalPs = GetParameters(state.line).cnpInterval.ps;
+    m_cnpIntervalPs = GetParameters(state).cnpInterval.ps;
     m_lastCnp = -1;
     if (m_preset == rdma::kDcqcnHpccCode)
     {
@@ -170,7 +152,7 @@ DcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
     {
         // That code begins at MAX_RATE but lets increases go on to the port's rate.
         const rdma::BitRate most = m_preset == rdma::kDcqcnHpccCode ? state.port : state.line;
-        m_rate = std::make_unique<rdma::DcqcnRate>(GetParameters(state.line), most, state.line);
+        m_rate = std::make_unique<rdma::DcqcnRate>(GetParameters(state), most, state.line);
     }
     m_rate->OnCnp(rdma::TimePoint(now), rdma::Bytes(state.bytesSent));
     Publish(state);

@@ -21,23 +21,21 @@ namespace ns3
  * attribute set by the user to other than its default (0 or -1: from the preset) overrides that
  * constant.
  */
-class DcqcnCongestionOps : public RdmaCongestionOps
+class DcqcnCongestionOps
+    : public RdmaLawOps<DcqcnCongestionOps, rdma::kDcqcn, rdma::DcqcnRate, RdmaCongestionOps::QUIET>
 {
   public:
     static TypeId GetTypeId();
 
-    std::string GetName() const override;
     uint16_t GetNeeds() const override;
-    Ptr<RdmaCongestionOps> Fork() const override;
-    std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
     void OnUpdate(RdmaCongestionState& state, int64_t now) override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
     void OnCnp(RdmaCongestionState& state, int64_t now) override;
     bool OnDataReceived(const RdmaFrame& frame, int64_t now) override;
 
-    /// \return the constants for a port of rate `line`, preset and overrides applied
-    rdma::DcqcnParameters GetParameters(rdma::BitRate line) const;
+    /// \return the constants for this state's line, preset and overrides applied
+    rdma::DcqcnParameters GetParameters(const RdmaCongestionState& state) const;
 
   private:
     void Publish(RdmaCongestionState& state) const;

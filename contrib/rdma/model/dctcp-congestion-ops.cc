@@ -55,30 +55,12 @@ DctcpCongestionOps::GetTypeId()
     return tid;
 }
 
-std::string
-DctcpCongestionOps::GetName() const
-{
-    return rdma::kDctcp.name;
-}
-
-uint16_t
-DctcpCongestionOps::GetNeeds() const
-{
-    return ACK_PER_PACKET | ECN_ECHO | BASE_RTT;
-}
-
-Ptr<RdmaCongestionOps>
-DctcpCongestionOps::Fork() const
-{
-    return CopyObject<DctcpCongestionOps>(Ptr<const DctcpCongestionOps>(this));
-}
-
-std::string
-DctcpCongestionOps::Check(const RdmaCongestionState&) const
+rdma::DctcpParameters
+DctcpCongestionOps::GetParameters(const RdmaCongestionState&) const
 {
     rdma::DctcpParameters p;
     p.g = m_g;
-    return Explain(rdma::DctcpWindow::Error(p));
+    return p;
 }
 
 void
@@ -106,8 +88,7 @@ DctcpCongestionOps::Init(RdmaCongestionState& state)
         {
             k = ecn.kmax.value;
         }
-        rdma::DctcpParameters p;
-        p.g = m_g;
+        rdma::DctcpParameters p = GetParameters(state);
         p.packet = state.mtu;
         p.initialWindow = m_initialWindow ? static_cast<double>(m_initialWindow)
                                           : product + static_cast<double>(k);

@@ -16,17 +16,21 @@ namespace ns3
  * DCTCP (Alizadeh et al., SIGCOMM 2010): the law is rdma::DctcpWindow. Each packet's ACK echoes its
  * mark; the rate is the line's, so that a window alone limits a flow.
  */
-class DctcpCongestionOps : public RdmaCongestionOps
+class DctcpCongestionOps
+    : public RdmaLawOps<DctcpCongestionOps,
+                        rdma::kDctcp,
+                        rdma::DctcpWindow,
+                        RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::ECN_ECHO |
+                            RdmaCongestionOps::BASE_RTT>
 {
   public:
     static TypeId GetTypeId();
 
-    std::string GetName() const override;
-    uint16_t GetNeeds() const override;
-    Ptr<RdmaCongestionOps> Fork() const override;
-    std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
+
+    /// \return what the attributes say of the law's constants
+    rdma::DctcpParameters GetParameters(const RdmaCongestionState& state) const;
 
   private:
     void Publish(RdmaCongestionState& state) const;

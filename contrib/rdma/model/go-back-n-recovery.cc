@@ -4,7 +4,6 @@
 #include "go-back-n-recovery.h"
 
 #include "rdma-requester.h"
-#include "rdma-responder.h"
 
 namespace ns3
 {
@@ -24,8 +23,6 @@ GoBackNRecovery::GetName() const
     return "go-back-n";
 }
 
-// Requester --------------------------------------------------------------------------------------
-
 void
 GoBackNRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
 {
@@ -43,23 +40,9 @@ GoBackNRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
 }
 
 void
-GoBackNRecovery::OnRefused(RdmaRequester& requester, uint64_t, int64_t, int64_t now)
-{
-    requester.GoBack(now);
-}
-
-void
 GoBackNRecovery::OnResponseMissing(RdmaRequester& requester, int64_t now)
 {
     requester.GoBack(now);
-}
-
-// Responder --------------------------------------------------------------------------------------
-
-void
-GoBackNRecovery::OnOutOfOrder(RdmaResponder& responder, uint64_t, RdmaFrame& frame, int64_t now)
-{
-    responder.DropOutOfOrder(frame, now);
 }
 
 } // namespace ns3

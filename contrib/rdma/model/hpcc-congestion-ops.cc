@@ -68,30 +68,12 @@ HpccCongestionOps::GetTypeId()
     return tid;
 }
 
-std::string
-HpccCongestionOps::GetName() const
-{
-    return rdma::kHpcc.name;
-}
-
-uint16_t
-HpccCongestionOps::GetNeeds() const
-{
-    return ACK_PER_PACKET | TELEMETRY | BASE_RTT;
-}
-
 RdmaHeaderBytes
 HpccCongestionOps::GetHeaderBytes() const
 {
     // That code's ACK has 46 B of headers and 14 of padding, which the telemetry goes over.
     const uint32_t bytes = rdma::kHpccTelemetryBytes;
     return {bytes, m_preset == rdma::kHpccCode ? bytes - 14 : bytes};
-}
-
-Ptr<RdmaCongestionOps>
-HpccCongestionOps::Fork() const
-{
-    return CopyObject<HpccCongestionOps>(Ptr<const HpccCongestionOps>(this));
 }
 
 rdma::HpccParameters
@@ -114,7 +96,7 @@ HpccCongestionOps::Check(const RdmaCongestionState& state) const
         return "ns3::RdmaNic::Window: 0 is no window, which the preset hpcc-code of "
                "ns3::HpccCongestionOps needs; allowed: the bandwidth-delay product";
     }
-    return Explain(rdma::HpccWindow::Error(GetParameters(state)));
+    return RdmaLawOps::Check(state);
 }
 
 void

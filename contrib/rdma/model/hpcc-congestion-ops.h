@@ -16,15 +16,17 @@ namespace ns3
  * HPCC (Li et al., SIGCOMM 2019): the law is rdma::HpccWindow. Switches write telemetry into data
  * packets, which have 42 B for it; so have the ACKs that carry it back, one for each packet.
  */
-class HpccCongestionOps : public RdmaCongestionOps
+class HpccCongestionOps
+    : public RdmaLawOps<HpccCongestionOps,
+                        rdma::kHpcc,
+                        rdma::HpccWindow,
+                        RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TELEMETRY |
+                            RdmaCongestionOps::BASE_RTT>
 {
   public:
     static TypeId GetTypeId();
 
-    std::string GetName() const override;
-    uint16_t GetNeeds() const override;
     RdmaHeaderBytes GetHeaderBytes() const override;
-    Ptr<RdmaCongestionOps> Fork() const override;
     std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;

@@ -56,12 +56,6 @@ IbCongestionOps::GetTypeId()
     return tid;
 }
 
-std::string
-IbCongestionOps::GetName() const
-{
-    return rdma::kIbCc.name;
-}
-
 Ptr<RdmaCongestionOps>
 IbCongestionOps::Fork() const
 {

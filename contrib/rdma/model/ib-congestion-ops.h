@@ -21,17 +21,10 @@ namespace ns3
  * that goes anyway). An attribute set to other than its default (-1: from the preset) overrides
  * that constant.
  */
-class IbCongestionOps : public RdmaCongestionOps
+class IbCongestionOps : public RdmaNamedOps<IbCongestionOps, rdma::kIbCc, RdmaCongestionOps::QUIET>
 {
   public:
     static TypeId GetTypeId();
-
-    std::string GetName() const override;
-
-    uint16_t GetNeeds() const override
-    {
-        return QUIET;
-    }
 
     Ptr<RdmaCongestionOps> Fork() const override;
     std::string Check(const RdmaCongestionState& state) const override;

@@ -4,7 +4,6 @@
 #include "no-recovery.h"
 
 #include "rdma-requester.h"
-#include "rdma-responder.h"
 
 #include "ns3/assert.h"
 
@@ -27,8 +26,6 @@ NoRecovery::GetName() const
     return "none";
 }
 
-// Requester --------------------------------------------------------------------------------------
-
 void
 NoRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
 {
@@ -44,12 +41,6 @@ NoRecovery::OnTimeout(RdmaRequester&, int64_t)
     NS_ASSERT_MSG(false, "it has given up");
 }
 
-void
-NoRecovery::OnRefused(RdmaRequester& requester, uint64_t, int64_t, int64_t now)
-{
-    requester.GoBack(now);
-}
-
 bool
 NoRecovery::GivesUp(const RdmaRequester&, int64_t) const
 {
@@ -60,14 +51,6 @@ void
 NoRecovery::OnResponseMissing(RdmaRequester& requester, int64_t now)
 {
     requester.GiveUp(now);
-}
-
-// Responder --------------------------------------------------------------------------------------
-
-void
-NoRecovery::OnOutOfOrder(RdmaResponder& responder, uint64_t, RdmaFrame& frame, int64_t now)
-{
-    responder.DropOutOfOrder(frame, now);
 }
 
 } // namespace ns3

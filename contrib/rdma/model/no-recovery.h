@@ -23,13 +23,8 @@ class NoRecovery : public RdmaLossRecovery
     std::string GetName() const override;
     void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) override;
     void OnTimeout(RdmaRequester& requester, int64_t now) override;
-    void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) override;
     bool GivesUp(const RdmaRequester& requester, int64_t now) const override;
     void OnResponseMissing(RdmaRequester& requester, int64_t now) override;
-    void OnOutOfOrder(RdmaResponder& responder,
-                      uint64_t psn,
-                      RdmaFrame& frame,
-                      int64_t now) override;
 };
 
 } // namespace ns3

@@ -3,8 +3,6 @@
  */
 #include "none-congestion-ops.h"
 
-#include "contrib/rdma/core/no-congestion-control.h"
-
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -33,18 +31,6 @@ NoneCongestionOps::GetTypeId()
                           MakeUintegerAccessor(&NoneCongestionOps::m_window),
                           MakeUintegerChecker<uint64_t>(0, MAX_BYTES));
     return tid;
-}
-
-std::string
-NoneCongestionOps::GetName() const
-{
-    return rdma::kNoCongestionControl.name;
-}
-
-Ptr<RdmaCongestionOps>
-NoneCongestionOps::Fork() const
-{
-    return CopyObject<NoneCongestionOps>(Ptr<const NoneCongestionOps>(this));
 }
 
 void

@@ -4,6 +4,7 @@
 #ifndef NONE_CONGESTION_OPS_H
 #define NONE_CONGESTION_OPS_H
 
+#include "contrib/rdma/core/no-congestion-control.h"
 #include "rdma-congestion-ops.h"
 
 namespace ns3
@@ -13,19 +14,12 @@ namespace ns3
  * \ingroup rdma
  * No congestion control: a fixed rate (the line's, or less) and an optional fixed window.
  */
-class NoneCongestionOps : public RdmaCongestionOps
+class NoneCongestionOps
+    : public RdmaNamedOps<NoneCongestionOps, rdma::kNoCongestionControl, RdmaCongestionOps::QUIET>
 {
   public:
     static TypeId GetTypeId();
 
-    std::string GetName() const override;
-
-    uint16_t GetNeeds() const override
-    {
-        return QUIET;
-    }
-
-    Ptr<RdmaCongestionOps> Fork() const override;
     void Init(RdmaCongestionState& state) override;
 
   private:

@@ -26,28 +26,10 @@ PowertcpCongestionOps::GetTypeId()
     return tid;
 }
 
-std::string
-PowertcpCongestionOps::GetName() const
-{
-    return rdma::kPowertcp.name;
-}
-
-uint16_t
-PowertcpCongestionOps::GetNeeds() const
-{
-    return ACK_PER_PACKET | TELEMETRY | BASE_RTT;
-}
-
 RdmaHeaderBytes
 PowertcpCongestionOps::GetHeaderBytes() const
 {
     return {rdma::kHpccTelemetryBytes, rdma::kHpccTelemetryBytes};
-}
-
-Ptr<RdmaCongestionOps>
-PowertcpCongestionOps::Fork() const
-{
-    return CopyObject<PowertcpCongestionOps>(Ptr<const PowertcpCongestionOps>(this));
 }
 
 double

@@ -155,15 +155,17 @@ class PowertcpOpsBase : public RdmaCongestionOps
  * PowerTCP (algorithm 1). Switches write telemetry into data packets, and ACKs, one for each
  * packet, carry it back, in a header of the size of HPCC's (42 B each).
  */
-class PowertcpCongestionOps : public PowertcpOpsBase<rdma::PowertcpWindow, rdma::PowertcpNs3Rate>
+class PowertcpCongestionOps
+    : public RdmaNamedOps<PowertcpCongestionOps,
+                          rdma::kPowertcp,
+                          RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TELEMETRY |
+                              RdmaCongestionOps::BASE_RTT,
+                          PowertcpOpsBase<rdma::PowertcpWindow, rdma::PowertcpNs3Rate>>
 {
   public:
     static TypeId GetTypeId();
 
-    std::string GetName() const override;
-    uint16_t GetNeeds() const override;
     RdmaHeaderBytes GetHeaderBytes() const override;
-    Ptr<RdmaCongestionOps> Fork() const override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
 
   private:

@@ -199,6 +199,46 @@ class RdmaCongestionOps : public Object
 
 /**
  * \ingroup rdma
+ * What all algorithms of core/ say alike. \tparam Ops the class itself \tparam CONTROL its name and
+ * presets \tparam NEEDS bits of Needs \tparam Base what it is derived from otherwise
+ */
+template <class Ops, const auto& CONTROL, uint16_t NEEDS, class Base = RdmaCongestionOps>
+class RdmaNamedOps : public Base
+{
+  public:
+    std::string GetName() const override
+    {
+        return CONTROL.name;
+    }
+
+    uint16_t GetNeeds() const override
+    {
+        return NEEDS;
+    }
+
+    Ptr<RdmaCongestionOps> Fork() const override
+    {
+        return CopyObject<Ops>(Ptr<const Ops>(static_cast<const Ops*>(this)));
+    }
+};
+
+/**
+ * \ingroup rdma
+ * One whose law says itself what it refuses. \tparam Law with Error(parameters); the parameters are
+ * those that Ops::GetParameters makes of a state and the attributes
+ */
+template <class Ops, const auto& CONTROL, class Law, uint16_t NEEDS>
+class RdmaLawOps : public RdmaNamedOps<Ops, CONTROL, NEEDS>
+{
+  public:
+    std::string Check(const RdmaCongestionState& state) const override
+    {
+        return this->Explain(Law::Error(static_cast<const Ops*>(this)->GetParameters(state)));
+    }
+};
+
+/**
+ * \ingroup rdma
  * The law of one queue pair: what Fork() copies begins without one.
  */
 template <class Law>

@@ -5,6 +5,7 @@
 
 #include "go-back-n-recovery.h"
 #include "rdma-requester.h"
+#include "rdma-responder.h"
 
 #include "ns3/abort.h"
 #include "ns3/enum.h"
@@ -124,6 +125,12 @@ RdmaLossRecovery::OnNakAux(RdmaRequester&, uint32_t)
 }
 
 void
+RdmaLossRecovery::OnRefused(RdmaRequester& requester, uint64_t, int64_t, int64_t now)
+{
+    requester.GoBack(now);
+}
+
+void
 RdmaLossRecovery::OnSentAgain(uint64_t)
 {
 }
@@ -172,6 +179,12 @@ uint64_t
 RdmaLossRecovery::RepeatUpTo(uint64_t, uint64_t limit, uint64_t) const
 {
     return limit;
+}
+
+void
+RdmaLossRecovery::OnOutOfOrder(RdmaResponder& responder, uint64_t, RdmaFrame& frame, int64_t now)
+{
+    responder.DropOutOfOrder(frame, now);
 }
 
 bool

@@ -106,9 +106,9 @@ class RdmaLossRecovery : public SimpleRefCount<RdmaLossRecovery>
     virtual void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) = 0;
     /// The time-out is over; the requester does not give up.
     virtual void OnTimeout(RdmaRequester& requester, int64_t now) = 0;
-    /// The receiver was not ready for this PSN, and has thrown away what came behind it.
-    /// \param until nothing is sent before
-    virtual void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) = 0;
+    /// The receiver was not ready for this PSN, and has thrown away what came behind it: by default
+    /// all that goes again. \param until nothing is sent before
+    virtual void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now);
     /// This PSN has been sent again.
     virtual void OnSentAgain(uint64_t psn);
     /// Another packet than a new one would be next: the recovery may choose (SeekTo).
@@ -142,11 +142,12 @@ class RdmaLossRecovery : public SimpleRefCount<RdmaLossRecovery>
 
     // Responder ----------------------------------------------------------------------------------
 
-    /// A packet has come while one before it is missing. \param psn its own
+    /// A packet has come while one before it is missing: by default it is dropped. \param psn its
+    /// own
     virtual void OnOutOfOrder(RdmaResponder& responder,
                               uint64_t psn,
                               RdmaFrame& frame,
-                              int64_t now) = 0;
+                              int64_t now);
 
     // Only of those that keep packets:
 

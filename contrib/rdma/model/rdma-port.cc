@@ -7,10 +7,8 @@
 #include "rdma-channel.h"
 #include "rdma-gateway.h"
 
-#include "ns3/data-rate.h"
 #include "ns3/log.h"
 #include "ns3/node.h"
-#include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +17,6 @@ namespace ns3
 {
 
 NS_LOG_COMPONENT_DEFINE("RdmaPort");
-
-NS_OBJECT_ENSURE_REGISTERED(RdmaPort);
 
 namespace
 {
@@ -47,80 +43,6 @@ class NoUser : public RdmaPortUser
 NoUser g_noUser;
 
 } // namespace
-
-TypeId
-RdmaPort::GetTypeId()
-{
-    static TypeId tid =
-        TypeId("ns3::RdmaPort")
-            .SetParent<NetDevice>()
-            .SetGroupName("Rdma")
-            .AddConstructor<RdmaPort>()
-            .AddAttribute("StrictPriorities",
-                          "Bit p set: priority p is served before all lower ones; the others share "
-                          "by deficit weighted "
-                          "round robin (mask)",
-                          UintegerValue(0xc0),
-                          MakeUintegerAccessor(&RdmaPort::m_strict),
-                          MakeUintegerChecker<uint8_t>())
-            .AddAttribute("LineOverhead",
-                          "What a frame occupies the line for besides its own bytes: preamble, "
-                          "start delimiter and inter-packet gap, or 0 for other models (bytes)",
-                          UintegerValue(RdmaFrame::WIRE_ONLY_BYTES),
-                          MakeUintegerAccessor(&RdmaPort::m_lineOverhead),
-                          MakeUintegerChecker<uint8_t>(0, 63))
-            .AddAttribute(
-                "PauseResponse",
-                "From the arrival of a pause or resume until it holds, in units of 512 bit times "
-                "of the port; headroom at the other end allows for it. IEEE 802.3 annex 31B.3.7 "
-                "allows 67 at 10 Gb/s, 80 at 25, 118 at 40, 147 at 50, 394 (2.0 us) at 100, 453 at "
-                "200, 905 at 400 Gb/s: core/pfc-delays.h",
-                UintegerValue(0),
-                MakeUintegerAccessor(&RdmaPort::m_pauseResponse),
-                MakeUintegerChecker<uint32_t>(0, 65535))
-            .AddAttribute(
-                "InterfaceDelay",
-                "What MAC and PHY at both ends add to the delay of a link, one way, in bit times "
-                "of "
-                "the port; headroom at the other end allows for it. IEEE 802.3 allows an interface "
-                "8,192 at 10 Gb/s, 24,576 at 40, 122,880 (15 kB) at 100 Gb/s: core/pfc-delays.h",
-                UintegerValue(0),
-                MakeUintegerAccessor(&RdmaPort::m_interfaceDelay),
-                MakeUintegerChecker<uint32_t>(0, 100000000))
-            .AddAttribute(
-                "TransmitTimeUnit",
-                "Serialization times are cut to whole multiples of this, as models that "
-                "count in ns do; 0: they are exact, rounded to the nearest ps",
-                TimeValue(Time(0)),
-                MakeTimeAccessor(&RdmaPort::SetTransmitTimeUnit, &RdmaPort::GetTransmitTimeUnit),
-                MakeTimeChecker(Time(0), MilliSeconds(1)))
-            .AddTraceSource("PhyTx",
-                            "A frame starts to be sent",
-                            MakeTraceSourceAccessor(&RdmaPort::m_txTrace),
-                            "ns3::RdmaPort::FrameTracedCallback")
-            .AddTraceSource("PhyRx",
-                            "A frame has been received without error",
-                            MakeTraceSourceAccessor(&RdmaPort::m_rxTrace),
-                            "ns3::RdmaPort::FrameTracedCallback")
-            .AddTraceSource("PhyRxDrop",
-                            "A frame has been received with bit errors and is dropped",
-                            MakeTraceSourceAccessor(&RdmaPort::m_corruptTrace),
-                            "ns3::RdmaPort::FrameTracedCallback")
-            .AddTraceSource("LinkDown",
-                            "A frame is lost as the link goes down: on its way here, or in the "
-                            "queue of a host",
-                            MakeTraceSourceAccessor(&RdmaPort::m_linkDownTrace),
-                            "ns3::RdmaPort::FrameTracedCallback")
-            .AddTraceSource("Queue",
-                            "Bytes in an egress queue, whenever a frame joins or leaves it",
-                            MakeTraceSourceAccessor(&RdmaPort::m_queueTrace),
-                            "ns3::RdmaPort::QueueTracedCallback")
-            .AddTraceSource("Paused",
-                            "PFC stops or releases priorities of the transmitter",
-                            MakeTraceSourceAccessor(&RdmaPort::m_pauseTrace),
-                            "ns3::RdmaPort::PauseTracedCallback");
-    return tid;
-}
 
 RdmaPort::RdmaPort()
     : m_errorProne(false),

@@ -8,6 +8,8 @@
 #include "rdma-event-order.h"
 #include "rdma-event.h"
 #include "rdma-frame.h"
+#include "rdma-port-counters.h"
+#include "rdma-port-user.h"
 
 #include "ns3/mac48-address.h"
 #include "ns3/net-device.h"
@@ -24,75 +26,8 @@ namespace ns3
 
 class RdmaChannel;
 class RdmaGateway;
-class RdmaPort;
 struct IbLinkCredits;
 struct IbPortConfig;
-
-/**
- * \ingroup rdma
- * What stands behind a port: a NIC or a switch.
- */
-class RdmaPortUser
-{
-  public:
-    virtual ~RdmaPortUser() = default;
-
-    /// A frame has been received whole. The user owns it now. \param now ps
-    virtual void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) = 0;
-
-    /**
-     * A queued frame starts to be sent: it has left its queue, and counts as out of the buffer from
-     * here on (assumed: a real switch frees its cells one by one while they are sent). It may still
-     * be marked. Only called for frames that went through Enqueue. \param queueBytes what its queue
-     * held before, itself included
-     */
-    virtual void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) = 0;
-
-    /**
-     * The transmitter is idle and no queued frame may go: make one, or none.
-     * \param pausedMask priorities that PFC holds back
-     */
-    virtual RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) = 0;
-
-    /// The link is down; these frames were queued for it, and the user owns them now. By default
-    /// they are lost: RdmaPort::LoseWithLink.
-    virtual void OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now);
-
-    /// \return priorities that this user wants the peer of a port to pause
-    virtual uint8_t GetPausing(const RdmaPort*) const
-    {
-        return 0;
-    }
-};
-
-/**
- * \ingroup rdma
- * Counters of one direction of a port; they only grow.
- */
-struct RdmaPortCounters
-{
-    uint64_t rxFrames{0};
-    uint64_t rxWireBytes{0};
-    uint64_t txFrames{0};
-    uint64_t txWireBytes{0};
-    uint64_t txDataFrames{0};
-    uint64_t maxQueueBytes{0};  //!< largest sum over the priorities
-    uint64_t ecnMarks{0};       //!< by this port as egress
-    uint64_t corrupted{0};      //!< received with a bad FCS and dropped
-    uint64_t linkDownLost{0};   //!< sent to this port, and on the way when the link went down
-    uint64_t linkDownQueued{0}; //!< that waited here in a host when the link went down
-    uint64_t pausesSent{0};     //!< XOFF frames
-    uint64_t resumesSent{0};    //!< XON frames
-    uint64_t pausesReceived{0};
-    uint64_t pausedPs{0}; //!< time during which at least one priority of the transmitter was
-                          //!< paused or without credits (ended pauses)
-    // InfiniBand:
-    uint64_t creditUpdatesSent{0}; //!< flow-control packets
-    uint64_t creditUpdatesReceived{0};
-    uint64_t creditStalls{0};     //!< times a VL's next packet found too few credits
-    uint64_t creditBlocksLost{0}; //!< 64 B each, of corrupted packets; flow-control packets
-                                  //!< restored them
-};
 
 /**
  * \ingroup rdma

@@ -109,30 +109,12 @@ SwiftCongestionOps::GetTypeId()
     return tid;
 }
 
-std::string
-SwiftCongestionOps::GetName() const
-{
-    return rdma::kSwift.name;
-}
-
-uint16_t
-SwiftCongestionOps::GetNeeds() const
-{
-    return ACK_PER_PACKET | TIME_STAMP | BASE_RTT;
-}
-
 RdmaHeaderBytes
 SwiftCongestionOps::GetHeaderBytes() const
 {
     // When a packet left the NIC remembers, and its TTL tells the switches; the ACK says those and
     // the time in the host: 1 and 4 B, to a multiple of 4 (assumed).
     return {0, 8};
-}
-
-Ptr<RdmaCongestionOps>
-SwiftCongestionOps::Fork() const
-{
-    return CopyObject<SwiftCongestionOps>(Ptr<const SwiftCongestionOps>(this));
 }
 
 rdma::SwiftParameters
@@ -168,12 +150,6 @@ SwiftCongestionOps::GetParameters(const RdmaCongestionState& state) const
     p.initialCwnd = m_initialCwnd > 0 ? m_initialCwnd : packets(state.baseRtt);
     p.retxResetThreshold = m_retxResetThreshold;
     return p;
-}
-
-std::string
-SwiftCongestionOps::Check(const RdmaCongestionState& state) const
-{
-    return Explain(rdma::SwiftWindow::Error(GetParameters(state)));
 }
 
 void

@@ -23,16 +23,17 @@ namespace ns3
  * A lesser one is a packet in flight at most and a rate of one every rtt / cwnd (shorter packets
  * take in proportion).
  */
-class SwiftCongestionOps : public RdmaCongestionOps
+class SwiftCongestionOps
+    : public RdmaLawOps<SwiftCongestionOps,
+                        rdma::kSwift,
+                        rdma::SwiftWindow,
+                        RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TIME_STAMP |
+                            RdmaCongestionOps::BASE_RTT>
 {
   public:
     static TypeId GetTypeId();
 
-    std::string GetName() const override;
-    uint16_t GetNeeds() const override;
     RdmaHeaderBytes GetHeaderBytes() const override;
-    Ptr<RdmaCongestionOps> Fork() const override;
-    std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
     void OnNack(RdmaCongestionState& state, int64_t now) override;

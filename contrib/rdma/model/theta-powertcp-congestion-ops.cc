@@ -20,24 +20,6 @@ ThetaPowertcpCongestionOps::GetTypeId()
     return tid;
 }
 
-std::string
-ThetaPowertcpCongestionOps::GetName() const
-{
-    return rdma::kThetaPowertcp.name;
-}
-
-uint16_t
-ThetaPowertcpCongestionOps::GetNeeds() const
-{
-    return ACK_PER_PACKET | TIME_STAMP | BASE_RTT;
-}
-
-Ptr<RdmaCongestionOps>
-ThetaPowertcpCongestionOps::Fork() const
-{
-    return CopyObject<ThetaPowertcpCongestionOps>(Ptr<const ThetaPowertcpCongestionOps>(this));
-}
-
 double
 ThetaPowertcpCongestionOps::GetNs3Gamma() const
 {

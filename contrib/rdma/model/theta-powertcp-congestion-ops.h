@@ -15,14 +15,15 @@ namespace ns3
  * packets by the NIC's clock.
  */
 class ThetaPowertcpCongestionOps
-    : public PowertcpOpsBase<rdma::ThetaPowertcpWindow, rdma::ThetaPowertcpNs3Rate>
+    : public RdmaNamedOps<ThetaPowertcpCongestionOps,
+                          rdma::kThetaPowertcp,
+                          RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TIME_STAMP |
+                              RdmaCongestionOps::BASE_RTT,
+                          PowertcpOpsBase<rdma::ThetaPowertcpWindow, rdma::ThetaPowertcpNs3Rate>>
 {
   public:
     static TypeId GetTypeId();
 
-    std::string GetName() const override;
-    uint16_t GetNeeds() const override;
-    Ptr<RdmaCongestionOps> Fork() const override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
 
   private:

@@ -101,18 +101,6 @@ TimelyCongestionOps::GetTypeId()
     return tid;
 }
 
-std::string
-TimelyCongestionOps::GetName() const
-{
-    return rdma::kTimely.name;
-}
-
-uint16_t
-TimelyCongestionOps::GetNeeds() const
-{
-    return ACK_PER_PACKET | TIME_STAMP;
-}
-
 RdmaHeaderBytes
 TimelyCongestionOps::GetHeaderBytes() const
 {
@@ -121,20 +109,14 @@ TimelyCongestionOps::GetHeaderBytes() const
     return {m_preset == rdma::kTimelyHpccCode ? 8U : 0U, 0};
 }
 
-Ptr<RdmaCongestionOps>
-TimelyCongestionOps::Fork() const
-{
-    return CopyObject<TimelyCongestionOps>(Ptr<const TimelyCongestionOps>(this));
-}
-
 rdma::TimelyParameters
-TimelyCongestionOps::GetParameters(rdma::BitRate line) const
+TimelyCongestionOps::GetParameters(const RdmaCongestionState& state) const
 {
     rdma::TimelyParameters p = rdma::TimelyOf(m_preset);
     p.additions = m_additions;
     p.alpha = m_alpha > 0 ? m_alpha : p.alpha;
     p.beta = m_beta > 0 ? m_beta : p.beta;
-    p.delta = rdma::BitRate(m_delta ? m_delta : std::max<uint64_t>(1, line.bps / 1000));
+    p.delta = rdma::BitRate(m_delta ? m_delta : std::max<uint64_t>(1, state.line.bps / 1000));
     p.tLow = rdma::Duration(m_tLow.GetPicoSeconds());
     p.tHigh = m_tHigh.IsZero() ? p.tHigh : rdma::Duration(m_tHigh.GetPicoSeconds());
     p.minRtt = rdma::Duration(m_minRtt.GetPicoSeconds());
@@ -143,17 +125,11 @@ TimelyCongestionOps::GetParameters(rdma::BitRate line) const
     return p;
 }
 
-std::string
-TimelyCongestionOps::Check(const RdmaCongestionState& state) const
-{
-    return Explain(rdma::TimelyRate::Error(GetParameters(state.line)));
-}
-
 void
 TimelyCongestionOps::Init(RdmaCongestionState& state)
 {
     AbortIfRefused(state);
-    const rdma::TimelyParameters p = GetParameters(state.line);
+    const rdma::TimelyParameters p = GetParameters(state);
     if (m_preset == rdma::kTimelyHpccCode)
     {
         const auto ns = [](rdma::Duration d) { return static_cast<uint64_t>(d.ps / 1000); };

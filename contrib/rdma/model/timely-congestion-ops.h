@@ -19,21 +19,21 @@ namespace ns3
  * rdma::TimelyRate. Round-trip times are those of packets by the NIC's clock, of which one counts
  * for each segment; packets are paced one by one, where TIMELY sends segments as bursts.
  */
-class TimelyCongestionOps : public RdmaCongestionOps
+class TimelyCongestionOps
+    : public RdmaLawOps<TimelyCongestionOps,
+                        rdma::kTimely,
+                        rdma::TimelyRate,
+                        RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TIME_STAMP>
 {
   public:
     static TypeId GetTypeId();
 
-    std::string GetName() const override;
-    uint16_t GetNeeds() const override;
     RdmaHeaderBytes GetHeaderBytes() const override;
-    Ptr<RdmaCongestionOps> Fork() const override;
-    std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
     void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
 
     /// \return the constants, preset and overrides applied
-    rdma::TimelyParameters GetParameters(rdma::BitRate line) const;
+    rdma::TimelyParameters GetParameters(const RdmaCongestionState& state) const;
 
   private:
     void Publish(RdmaCongestionState& state) const;

@@ -38,7 +38,7 @@ using namespace ns3::rdmatest;
  *
  * and the same for h0 in the place of s(-1), with b(i, -1) = T1 + (i - 1) T, b(0, -1) = 0.
  */
-class RdmaPausePropagationTestCase : public TestCase
+class RdmaPausePropagationTestCase : public TestCase, ChainTimes
 {
   public:
     RdmaPausePropagationTestCase(uint32_t switches, int64_t delay, uint64_t bufferPer100G)
@@ -52,11 +52,6 @@ class RdmaPausePropagationTestCase : public TestCase
     }
 
   private:
-    static constexpr int64_t T1 = 4194 * 80;
-    static constexpr int64_t T = FULL_WIRE * 80;
-    static constexpr int64_t E = 84 * 80;
-    static constexpr int64_t P = 500 * NS;
-
     int64_t Admitted(int64_t i, int64_t j) const
     {
         return (j + 1) * (T1 + m_delay + P) + i * T;

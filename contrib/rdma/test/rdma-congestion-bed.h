@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace ns3
@@ -144,28 +146,67 @@ class CongestionBed : public Bed
     std::vector<uint64_t> m_last;
 };
 
-/// A flow makes room for one that joins.
+/// What is asked of an algorithm when a second flow joins a first one, and leaves.
+struct JoinExpectation
+{
+    double alone;     //!< what the first flow gets before
+    double tolerance; //!< of that
+    double again;     //!< more than this it gets after the second one has left:
+    size_t from;      //!< from so many samples after that
+    size_t to;        //!< to so many
+};
+
+/// A flow makes room for one that joins, and takes it back: CongestionBed::JoinAndLeave with
+/// samples every 100 us.
 class JoinTestCase : public TestCase
 {
-  protected:
-    using TestCase::TestCase;
-
-    /// Runs CongestionBed::JoinAndLeave with samples every 100 us. \param alone what the first flow
-    /// gets before, and within what \return the sample in which the second one ends; 0 if it failed
-    size_t ExpectRoomForAnother(CongestionBed& bed, double alone, double tolerance)
+  public:
+    /// \param make the algorithm, when the test runs
+    JoinTestCase(const std::string& law,
+                 uint64_t bps,
+                 std::function<Ptr<RdmaCongestionOps>()> make,
+                 const JoinExpectation& expected)
+        : TestCase(law +
+                   ": a flow makes room for one that joins, and takes it back when it leaves"),
+          m_bps(bps),
+          m_make(std::move(make)),
+          m_expected(expected)
     {
+    }
+
+  private:
+    /// Before and after the fabric is built.
+    virtual void Prepare(CongestionBed&)
+    {
+    }
+
+    virtual void Look(CongestionBed&)
+    {
+    }
+
+    void DoRun() override
+    {
+        CongestionBed bed(2, m_bps, m_make(), MicroSeconds(100));
+        Prepare(bed);
+        bed.Build();
+        Look(bed);
         const int64_t left = bed.JoinAndLeave();
-        NS_TEST_EXPECT_MSG_EQ_TOL(bed.Share(5, 10, 0), alone, tolerance, "alone");
-        NS_TEST_EXPECT_MSG_GT(left, 9000 * US, "flow 2 did not get more than its share by far");
-        NS_TEST_EXPECT_MSG_LT(left, 14000 * US, "flow 2 is through");
-        if (IsStatusFailure())
-        {
-            return 0;
-        }
+        NS_TEST_EXPECT_MSG_EQ_TOL(bed.Share(5, 10, 0),
+                                  m_expected.alone,
+                                  m_expected.tolerance,
+                                  "alone");
+        NS_TEST_ASSERT_MSG_GT(left, 9000 * US, "flow 2 did not get more than its share by far");
+        NS_TEST_ASSERT_MSG_LT(left, 14000 * US, "flow 2 is through");
         const auto end = static_cast<size_t>(left / (100 * US));
         NS_TEST_EXPECT_MSG_GT(bed.Jain(end - 20, end), 0.95, "fair in the 2 ms before");
-        return end;
+        NS_TEST_EXPECT_MSG_GT(bed.Share(end + m_expected.from, end + m_expected.to, 0),
+                              m_expected.again,
+                              "all of it again");
     }
+
+    uint64_t m_bps;
+    std::function<Ptr<RdmaCongestionOps>()> m_make;
+    JoinExpectation m_expected;
 };
 
 } // namespace rdmatest

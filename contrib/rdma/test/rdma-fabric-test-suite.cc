@@ -191,14 +191,8 @@ class RdmaPolarizationTestCase : public TestCase
         //     b <         >
         //            d
         Bed bed;
-        const uint32_t from = bed.Host("from");
-        const uint32_t to = bed.Host("to");
-        const uint32_t s = bed.Switch("s");
-        const uint32_t a = bed.Switch("a");
-        const uint32_t b = bed.Switch("b");
-        const uint32_t c = bed.Switch("c");
-        const uint32_t d = bed.Switch("d");
-        const uint32_t t = bed.Switch("t");
+        const auto [from, to] = bed.HostsNamed("from", "to");
+        const auto [s, a, b, c, d, t] = bed.SwitchesNamed("s", "a", "b", "c", "d", "t");
         bed.Link(from, s, 100 * GBPS);
         bed.Link(s, a, 100 * GBPS);
         bed.Link(s, b, 100 * GBPS);

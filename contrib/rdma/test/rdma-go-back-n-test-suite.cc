@@ -11,38 +11,22 @@ using namespace ns3::rdmatest;
 namespace
 {
 
-/// Two hosts on one switch, 100 Gb/s, links of 1,050 ns; time-out 4.096 us x 2^4 = 65.536 us.
-struct Pair : Bed
+/// Time-out 4.096 us x 2^4 = 65.536 us.
+struct Pair : LossyPair
 {
     explicit Pair(uint32_t exponent = 4,
                   uint32_t retries = 7,
                   uint32_t initialPsn = 0,
                   double ber = 0)
+        : LossyPair(exponent, retries, initialPsn, ber)
     {
-        Star(2, 100 * GBPS, 1050 * NS, ber);
-        helper.SetNicAttribute("TimeoutExponent", UintegerValue(exponent));
-        helper.SetNicAttribute("RetryCount", UintegerValue(retries));
-        helper.SetNicAttribute("InitialPsn", UintegerValue(initialPsn));
-        Build();
-        std::tie(sender, receiver) = Connect(0, 1);
-        Watch<RdmaQueuePair*, uint64_t, int64_t>(
-            fabric->GetNic(0),
-            "GoBack",
-            [this](RdmaQueuePair*, uint64_t psn, int64_t now) { goBacks.emplace_back(psn, now); });
+        Open();
     }
 
-    /// The NIC of the receiver, or the sender, does not see what `loses` picks.
     void LoseAt(uint32_t host, std::function<bool(const RdmaFrame&)> loses)
     {
-        filters.push_back(
-            std::make_unique<Loser>(fabric->GetNic(host)->GetPort(),
-                                    [loses](const RdmaFrame& f, int64_t) { return loses(f); }));
+        LossyPair::LoseAt(host, [loses](const RdmaFrame& f, int64_t) { return loses(f); });
     }
-
-    RdmaQueuePair* sender;
-    RdmaQueuePair* receiver;
-    std::vector<std::pair<uint64_t, int64_t>> goBacks;
-    std::vector<std::unique_ptr<Loser>> filters;
 };
 
 } // namespace
@@ -260,7 +244,7 @@ class RdmaTimeoutTestCase : public TestCase
         bed.LoseAt(0, [](const RdmaFrame& f) { return f.flags & RdmaFrame::NAK; });
         bed.sender->PostWrite(50 * 4096, 1);
         Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(bed.filters[1]->lost, 1, "the NAK was lost");
+        NS_TEST_EXPECT_MSG_EQ(bed.losers[1]->lost, 1, "the NAK was lost");
         NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 1, "arrived");
         NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNic(0)->GetCounters().timeouts, 1, "one time-out");
         // The NAK would have acknowledged 0 to 4; the first ACK is packet 15's. So all go again.
@@ -334,7 +318,7 @@ class RdmaTimeoutTestCase : public TestCase
         });
         bed.sender->PostWrite(100 * 4096, 1);
         Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(bed.filters[0]->lost, 5, "ACKs of packets 15, 31, 47, 63, 79");
+        NS_TEST_EXPECT_MSG_EQ(bed.losers[0]->lost, 5, "ACKs of packets 15, 31, 47, 63, 79");
         NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNic(0)->GetCounters().retransmittedPackets, 0, "none");
         NS_TEST_EXPECT_MSG_EQ(bed.sender->GetBytesAcknowledged(), 100 * 4096, "acknowledged");
     }

@@ -7,7 +7,7 @@
  */
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/ib-tables.h"
-#include "rdma-test-fabric.h"
+#include "rdma-ib-times.h"
 
 #include "ns3/ib-congestion-ops.h"
 #include "ns3/ib-link-credits.h"
@@ -24,17 +24,6 @@ using namespace ns3::rdmatest;
 
 namespace
 {
-
-/// LRH 8 + BTH 12 + ICRC 4 + VCRC 2 + delimiters 2.
-constexpr uint32_t OVERHEAD = 28;
-/// Of a switch: the attribute's default.
-constexpr int64_t LATENCY = 90 * NS;
-
-int64_t
-LineTime(uint32_t bytes, uint64_t bps)
-{
-    return static_cast<int64_t>((16000000000000ULL * bytes / bps + 1) / 2);
-}
 
 /// A torus of two dimensions (rows = 1: a ring) of switches, two hosts at each. Hosts 2 i and
 /// 2 i + 1 are at switch i; then links i -> i + 1 of the rows, row by row, and those of the

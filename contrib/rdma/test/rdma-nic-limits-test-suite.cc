@@ -135,6 +135,17 @@ class RdmaWideLimitsTestCase : public TestCase
     }
 };
 
+/// Two hosts whose NICs begin a million messages a second.
+struct OneMessagePerMicrosecond : Bed
+{
+    OneMessagePerMicrosecond()
+    {
+        Star(2, 100 * GBPS);
+        helper.SetNicAttribute("MessageRate", UintegerValue(1000000));
+        Build();
+    }
+};
+
 /**
  * A million messages a second: message k starts at k us, whichever queue pair posts it, and has
  * arrived one idle path later.
@@ -152,10 +163,7 @@ class RdmaMessageRateTestCase : public TestCase
     void DoRun() override
     {
         constexpr uint32_t messages = 240;
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
-        bed.helper.SetNicAttribute("MessageRate", UintegerValue(1000000));
-        bed.Build();
+        OneMessagePerMicrosecond bed;
         std::vector<RdmaQueuePair*> qps;
         for (uint32_t i = 0; i < m_flows; ++i)
         {
@@ -193,10 +201,7 @@ class RdmaMessageRateBulkTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
-        bed.helper.SetNicAttribute("MessageRate", UintegerValue(1000000));
-        bed.Build();
+        OneMessagePerMicrosecond bed;
         RdmaQueuePair* bulk = bed.Connect(0, 1).first;
         RdmaQueuePair* small = bed.Connect(0, 1).first;
         bulk->PostWrite(1000 * MTU, 1);
@@ -238,10 +243,7 @@ class RdmaMessageRateReadTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
-        bed.helper.SetNicAttribute("MessageRate", UintegerValue(1000000));
-        bed.Build();
+        OneMessagePerMicrosecond bed;
         const auto [a, b] = bed.Connect(0, 1);
         a->PostRead(1000 * MTU, 1);
         for (uint32_t i = 0; i < 1000; ++i)

@@ -5,6 +5,7 @@
  * both, as much as IEEE 802.3 lets them take (core/pfc-delays.h), and not for much more.
  */
 #include "contrib/rdma/core/pfc-delays.h"
+#include "contrib/rdma/core/unit-strings.h"
 #include "rdma-test-fabric.h"
 
 using namespace ns3;

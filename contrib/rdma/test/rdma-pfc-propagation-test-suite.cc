@@ -31,7 +31,7 @@ using namespace ns3::rdmatest;
  * + T1 - T >= q(j) on; m fit, m the largest with m f - g <= alpha (B - ((m - 1) f - g)); frame m
  * after that one raises XOFF at the moment x(j) when it is admitted.
  */
-class RdmaIncastPropagationTestCase : public TestCase
+class RdmaIncastPropagationTestCase : public TestCase, ChainTimes
 {
   public:
     RdmaIncastPropagationTestCase(uint32_t switches,
@@ -50,10 +50,6 @@ class RdmaIncastPropagationTestCase : public TestCase
     }
 
   private:
-    static constexpr int64_t T1 = 4194 * 80;
-    static constexpr int64_t T = FULL_WIRE * 80;
-    static constexpr int64_t E = 84 * 80;
-    static constexpr int64_t P = 500 * NS;
     static constexpr int64_t START = 100 * US;
 
     /// Frame i of the chain's flow at s(j).

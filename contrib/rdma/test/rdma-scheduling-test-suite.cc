@@ -301,6 +301,19 @@ class RdmaRoundRobinTestCase : public TestCase
     }
 };
 
+/// Two hosts whose queue pairs all send at a fixed rate, bit/s.
+struct PacedBed : Bed
+{
+    explicit PacedBed(uint64_t rate)
+    {
+        Star(2, 100 * GBPS);
+        auto ops = CreateObject<NoneCongestionOps>();
+        ops->SetAttribute("Rate", UintegerValue(rate));
+        helper.SetCongestionOps(ops);
+        Build();
+    }
+};
+
 class RdmaPacingTestCase : public TestCase
 {
   public:
@@ -312,12 +325,7 @@ class RdmaPacingTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
-        auto ops = CreateObject<NoneCongestionOps>();
-        ops->SetAttribute("Rate", UintegerValue(25 * GBPS));
-        bed.helper.SetCongestionOps(ops);
-        bed.Build();
+        PacedBed bed(25 * GBPS);
         const auto starts = WatchStarts(bed);
         for (int i = 0; i < 2; ++i)
         {
@@ -356,12 +364,7 @@ class RdmaOddPacingTestCase : public TestCase
     void DoRun() override
     {
         // Five queue pairs of 30 Gb/s want 150 Gb/s of a line of 100: each gets a fifth.
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
-        auto ops = CreateObject<NoneCongestionOps>();
-        ops->SetAttribute("Rate", UintegerValue(30 * GBPS));
-        bed.helper.SetCongestionOps(ops);
-        bed.Build();
+        PacedBed bed(30 * GBPS);
         const auto starts = WatchStarts(bed);
         for (int i = 0; i < 5; ++i)
         {

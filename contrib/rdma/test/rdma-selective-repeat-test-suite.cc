@@ -20,8 +20,7 @@ using namespace ns3::rdmatest;
 namespace
 {
 
-/// Two hosts on one switch, 100 Gb/s, links of 1,050 ns.
-struct Pair : Bed
+struct Pair : LossyPair
 {
     explicit Pair(uint64_t bdpCap = 0,
                   uint32_t initialPsn = 0,
@@ -29,27 +28,12 @@ struct Pair : Bed
                   const std::string& recovery = "selective-repeat",
                   uint32_t exponent = 14,
                   uint32_t retries = 7)
+        : LossyPair(exponent, retries, initialPsn, ber)
     {
-        Star(2, 100 * GBPS, 1050 * NS, ber);
         helper.SetNicAttribute("LossRecovery", StringValue(recovery));
         helper.SetNicAttribute("BdpCap", UintegerValue(bdpCap));
-        helper.SetNicAttribute("InitialPsn", UintegerValue(initialPsn));
-        helper.SetNicAttribute("TimeoutExponent", UintegerValue(exponent));
-        helper.SetNicAttribute("RetryCount", UintegerValue(retries));
-        Build();
-        std::tie(sender, receiver) = Connect(0, 1);
-        const auto note = [](std::vector<std::pair<uint64_t, int64_t>>& list) {
-            return
-                [&list](RdmaQueuePair*, uint64_t psn, int64_t now) { list.emplace_back(psn, now); };
-        };
-        Watch<RdmaQueuePair*, uint64_t, int64_t>(fabric->GetNic(0), "GoBack", note(recoveries));
-        Watch<RdmaQueuePair*, uint64_t, int64_t>(fabric->GetNic(0), "Timeout", note(timeouts));
-    }
-
-    void LoseAt(uint32_t host, std::function<bool(const RdmaFrame&, int64_t)> loses)
-    {
-        losers.push_back(
-            std::make_unique<Loser>(fabric->GetNic(host)->GetPort(), std::move(loses)));
+        Open();
+        NoteOfSender("Timeout", timeouts);
     }
 
     /// Of the data packets in the set, the receiver does not see the first transmission.
@@ -70,11 +54,7 @@ struct Pair : Bed
         return fabric->GetNic(1)->GetCounters();
     }
 
-    RdmaQueuePair* sender;
-    RdmaQueuePair* receiver;
-    std::vector<std::pair<uint64_t, int64_t>> recoveries;
-    std::vector<std::pair<uint64_t, int64_t>> timeouts;
-    std::vector<std::unique_ptr<Loser>> losers;
+    Told timeouts;
 };
 
 /// Of a packet of 4,096 B at 100 Gb/s: 4,178 B x 80 ps.
@@ -144,11 +124,9 @@ class RdmaSelectiveRepeatOneLossTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(bed.Sender().timeouts, 0, "no time-out");
         NS_TEST_EXPECT_MSG_EQ(bed.Receiver().outOfOrderDropped, 0, "nothing thrown away");
         NS_TEST_EXPECT_MSG_EQ(bed.Receiver().duplicatesReceived, 0, "nothing twice");
-        NS_TEST_ASSERT_MSG_EQ(bed.recoveries.size(), 1, "one recovery");
-        NS_TEST_EXPECT_MSG_EQ(bed.recoveries[0].first, m_initialPsn + 5, "of the lost one");
-        NS_TEST_EXPECT_MSG_EQ(bed.recoveries[0].second,
-                              ArrivalOf(7) + ACK_TRIP,
-                              "when the NACK came");
+        NS_TEST_ASSERT_MSG_EQ(bed.goBacks.size(), 1, "one recovery");
+        NS_TEST_EXPECT_MSG_EQ(bed.goBacks[0].first, m_initialPsn + 5, "of the lost one");
+        NS_TEST_EXPECT_MSG_EQ(bed.goBacks[0].second, ArrivalOf(7) + ACK_TRIP, "when the NACK came");
         NS_TEST_ASSERT_MSG_EQ(bed.notes.messages.size(), 1, "arrived");
         NS_TEST_EXPECT_MSG_EQ(bed.notes.messages[0].at, ArrivalOf(101), "one slot late");
     }
@@ -381,13 +359,8 @@ class RdmaBdpCapTestCase : public TestCase
         // 500 = 12,256.8 ns: 36.7 packets.
         {
             Bed bed;
-            const uint32_t h0 = bed.Host("h0");
-            const uint32_t h1 = bed.Host("h1");
-            const uint32_t h2 = bed.Host("h2");
-            const uint32_t l0 = bed.Switch("l0");
-            const uint32_t l1 = bed.Switch("l1");
-            const uint32_t s0 = bed.Switch("s0");
-            const uint32_t s1 = bed.Switch("s1");
+            const auto [h0, h1, h2] = bed.HostsNamed("h0", "h1", "h2");
+            const auto [l0, l1, s0, s1] = bed.SwitchesNamed("l0", "l1", "s0", "s1");
             bed.Link(h0, l0, 100 * GBPS, 1050 * NS);
             bed.Link(h1, l0, 100 * GBPS, 1050 * NS);
             bed.Link(h2, l1, 100 * GBPS, 1050 * NS);

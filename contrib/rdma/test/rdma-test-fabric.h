@@ -23,8 +23,11 @@
 #include "ns3/test.h"
 #include "ns3/uinteger.h"
 
+#include <array>
 #include <functional>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -118,6 +121,19 @@ class Bed
     {
         nodes.push_back({name, true});
         return static_cast<uint32_t>(nodes.size() - 1);
+    }
+
+    /// Several at once: const auto [a, b] = bed.HostsNamed("a", "b");
+    template <class... Names>
+    std::array<uint32_t, sizeof...(Names)> HostsNamed(const Names&... names)
+    {
+        return {Host(names)...};
+    }
+
+    template <class... Names>
+    std::array<uint32_t, sizeof...(Names)> SwitchesNamed(const Names&... names)
+    {
+        return {Switch(names)...};
     }
 
     void Link(uint32_t a, uint32_t b, uint64_t bps, int64_t delayPs = US, double ber = 0)
@@ -376,6 +392,61 @@ WatchFrames(Ptr<RdmaPort> port,
 {
     Watch<const RdmaPort*, const RdmaFrame*, int64_t>(port, source, std::move(f));
 }
+
+/// Two hosts on one switch, 100 Gb/s, links of 1,050 ns, and a queue pair of each; what the network
+/// loses is chosen packet by packet, or random.
+struct LossyPair : Bed
+{
+    using Told = std::vector<std::pair<uint64_t, int64_t>>; //!< (PSN, ps)
+
+    /// Before Open: the helper may be changed until then. The local ACK time-out is 4.096 us x
+    /// 2^exponent.
+    LossyPair(uint32_t exponent, uint32_t retries, uint32_t initialPsn, double ber)
+    {
+        Star(2, 100 * GBPS, 1050 * NS, ber);
+        helper.SetNicAttribute("TimeoutExponent", UintegerValue(exponent));
+        helper.SetNicAttribute("RetryCount", UintegerValue(retries));
+        helper.SetNicAttribute("InitialPsn", UintegerValue(initialPsn));
+    }
+
+    void Open()
+    {
+        Build();
+        std::tie(sender, receiver) = Connect(0, 1);
+        NoteOfSender("GoBack", goBacks);
+    }
+
+    /// \param trace source of the sender's NIC: (queue pair, PSN, ps)
+    void NoteOfSender(const std::string& trace, Told& list)
+    {
+        Watch<RdmaQueuePair*, uint64_t, int64_t>(
+            fabric->GetNic(0),
+            trace,
+            [&list](RdmaQueuePair*, uint64_t psn, int64_t now) { list.emplace_back(psn, now); });
+    }
+
+    /// The NIC of the receiver (host 1), or the sender, does not see what `loses` picks.
+    void LoseAt(uint32_t host, Loser::Loses loses)
+    {
+        losers.push_back(
+            std::make_unique<Loser>(fabric->GetNic(host)->GetPort(), std::move(loses)));
+    }
+
+    RdmaQueuePair* sender{nullptr};
+    RdmaQueuePair* receiver{nullptr};
+    Told goBacks;
+    std::vector<std::unique_ptr<Loser>> losers;
+};
+
+/// Of chains of switches at 100 Gb/s, ps: on the line a first full packet, any other and a PFC
+/// frame; and the pipeline of a switch.
+struct ChainTimes
+{
+    static constexpr int64_t T1 = 4194 * 80;
+    static constexpr int64_t T = FULL_WIRE * 80;
+    static constexpr int64_t E = 84 * 80;
+    static constexpr int64_t P = 500 * NS;
+};
 
 } // namespace rdmatest
 } // namespace ns3

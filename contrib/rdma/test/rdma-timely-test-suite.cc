@@ -108,6 +108,21 @@ int64_t RdmaTimelyRttTestCase::Listener::s_baseRtt = 0;
 std::vector<int64_t> RdmaTimelyRttTestCase::Listener::s_rtts;
 std::vector<std::pair<uint64_t, uint64_t>> RdmaTimelyRttTestCase::Listener::s_positions;
 
+/// Four flows that begin one after the other, in a network that never pauses.
+struct FourFlows : CongestionBed
+{
+    FourFlows(rdma::TimelyPreset preset, Time step)
+        : CongestionBed(4, BPS, Timely(preset), MicroSeconds(100))
+    {
+        helper.SetSwitchAttribute("BufferPer100G", UintegerValue(100000000));
+        Build();
+        for (uint32_t i = 1; i <= 4; ++i)
+        {
+            Flow(i, step * (i - 1), 1000000000);
+        }
+    }
+};
+
 class RdmaTimelyPatchedTestCase : public TestCase
 {
   public:
@@ -121,13 +136,7 @@ class RdmaTimelyPatchedTestCase : public TestCase
     {
         // RTT = RTT_ref (1 + N delta / (beta C)): 50 us x (1 + 4 x 10 Mb/s / (0.008 x 10 Gb/s)) =
         // 75 us for N = 4. Of these some 13 us are the base RTT; the rest is queue.
-        CongestionBed bed(4, BPS, Timely(rdma::kTimelyConext16), MicroSeconds(100));
-        bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(100000000)); // no pauses
-        bed.Build();
-        for (uint32_t i = 1; i <= 4; ++i)
-        {
-            bed.Flow(i, MilliSeconds(i - 1), 1000000000);
-        }
+        FourFlows bed(rdma::kTimelyConext16, MilliSeconds(1));
         bed.Run(MilliSeconds(400));
         NS_TEST_EXPECT_MSG_GT(bed.Jain(3000, 4000), 0.95, "fair from 300 to 400 ms");
         NS_TEST_EXPECT_MSG_EQ_TOL(bed.Share(3000, 4000), 1, 0.01, "full link");
@@ -153,13 +162,7 @@ class RdmaTimelyTestCase : public TestCase
     {
         // It has no fixed point (CoNEXT 2016, section 4.2), so no share and no queue can be asked
         // for: fairness is the patched one's.
-        CongestionBed bed(4, BPS, Timely(rdma::kTimely15), MicroSeconds(100));
-        bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(100000000)); // no pauses
-        bed.Build();
-        for (uint32_t i = 1; i <= 4; ++i)
-        {
-            bed.Flow(i, MilliSeconds(0), 1000000000);
-        }
+        FourFlows bed(rdma::kTimely15, MilliSeconds(0));
         bed.Run(MilliSeconds(200));
         NS_TEST_EXPECT_MSG_GT(bed.Share(1000, 2000), 0.9, "link in use");
         const auto queue = bed.Queues(1000, 2000);

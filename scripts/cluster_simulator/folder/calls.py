@@ -3,7 +3,7 @@
 
 import re
 
-STRIDE = re.compile(r"; only every (\d{1,9})th rank$")
+STRIDE = re.compile(r"; only every (\d{1,9})(?:st|nd|rd|th) rank$")  # older logs: "2th"
 
 
 def rank_stride(comments):

@@ -10,12 +10,12 @@ from .style import (
     BYTES,
     COLOURS,
     DASHES,
-    GREY,
     TIMES,
     heading,
     legend_above,
     line_handle,
     make_figure,
+    say_empty,
     text,
     time_axis,
     unit_for,
@@ -144,18 +144,7 @@ def draw_series(axes, series, factor, kinds):
             matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.10g}")
         )
         if not drawn:
-            axis.set_ylim(0, 1)
-            axis.set_yticks([])
-            axis.text(
-                0.5,
-                0.5,
-                empty[key],
-                transform=axis.transAxes,
-                ha="center",
-                va="center",
-                color=GREY,
-                fontsize=7,
-            )
+            say_empty(axis, empty[key])
 
 
 def losses(items):

@@ -152,18 +152,7 @@ def finish(axis, some, label, times, factor, end):
     axis.set_xlim(begin / factor, min(until, end) / factor)
     axis.set_ylabel(label)
     if not some:
-        axis.set_ylim(0, 1)
-        axis.set_yticks([])
-        axis.text(
-            0.5,
-            0.5,
-            "no window",
-            transform=axis.transAxes,
-            ha="center",
-            va="center",
-            color=style.GREY,
-            fontsize=7,
-        )
+        style.say_empty(axis, "no window")
 
 
 def scales(tables, end):

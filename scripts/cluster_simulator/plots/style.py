@@ -105,6 +105,27 @@ def text(words, longest=44):
     return " " + words if words.startswith("_") else words
 
 
+def say_instead(axis, words):
+    """In place of curves: why there are none."""
+    axis.text(
+        0.5,
+        0.5,
+        words,
+        transform=axis.transAxes,
+        ha="center",
+        va="center",
+        color=GREY,
+        fontsize=7,
+    )
+
+
+def say_empty(axis, words):
+    """The same where the axis has no numbers, either."""
+    axis.set_ylim(0, 1)
+    axis.set_yticks([])
+    say_instead(axis, words)
+
+
 def human(value, units):
     """A number in the unit that suits it: units are (factor, name), ascending."""
     factor, name = units[0]

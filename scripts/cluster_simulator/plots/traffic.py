@@ -37,6 +37,14 @@ def need(items, table, why):
     return found
 
 
+def need_during(items, table, why, why_not_then):
+    """The same of a table over time: those with rows in the part of the run that is shown."""
+    items = [item for item in need(items, table, why) if len(during(item, table(item.run)))]
+    if not items:
+        raise p.NothingToShow(why_not_then)
+    return items
+
+
 # ---- slowdown by size
 
 
@@ -124,16 +132,7 @@ def slowdown_panels(axes, items, most_ticks=3):
         if len(values) == 1:
             most = max(int(table["flows"].max()) for table in tables if len(table))
             words = f"a group has\nat most {most} flows;\n{least} are wanted\n(--size-groups)"
-            axis.text(
-                0.5,
-                0.5,
-                words,
-                transform=axis.transAxes,
-                ha="center",
-                va="center",
-                color=p.GREY,
-                fontsize=7,
-            )
+            p.say_instead(axis, words)
             axis.set_ylim(0.93, 2.1)
             p.number_ticks(axis, "y")
         axis.set_ylabel("slowdown, " + title)
@@ -181,14 +180,12 @@ def interval_of(run, key, default):
 
 
 def draw_queues(items, width):
-    items = need(
+    items = need_during(
         items,
         lambda run: run.queues(),
         "no queues over time (queues.csv is missing or empty; --queue-interval)",
+        "no queue at the times asked for (--from, --until)",
     )
-    items = [item for item in items if len(during(item, item.run.queues()))]
-    if not items:
-        raise p.NothingToShow("no queue at the times asked for (--from, --until)")
     if len(items) == 1:
         table = during(items[0], items[0].run.queues())
         panels = [
@@ -300,14 +297,12 @@ def over_intervals(axis, times, values, interval, factor, colour, dashes):
 
 
 def draw_rates(items, width):
-    items = need(
+    items = need_during(
         items,
         lambda run: run.fairness(),
         "no rates over time (fairness.csv is missing or empty; --rate-interval)",
+        "no flow under way at the times asked for (--from, --until)",
     )
-    items = [item for item in items if len(during(item, item.run.fairness()))]
-    if not items:
-        raise p.NothingToShow("no flow under way at the times asked for (--from, --until)")
     detailed = [
         item for item in items if 0 < during(item, item.run.rates())["flow"].nunique() <= MOST_FLOWS
     ]

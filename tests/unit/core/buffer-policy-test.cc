@@ -3,6 +3,7 @@
  *
  * Threshold policies: each one's formula, and the laws of the buffer under all of them.
  */
+#include "buffer-frame.h"
 #include "contrib/rdma/core/buffer-policy.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/switch-chips.h"
@@ -242,13 +243,7 @@ TEST_P(BufferLaws, HoldOverAMillionFrames)
     ASSERT_EQ(SharedBuffer::WhyNot(c), "");
     SharedBuffer b(c);
 
-    struct Frame
-    {
-        uint32_t port;
-        uint8_t priority;
-        uint32_t bytes;
-        uint32_t egress;
-    };
+    using Frame = BufferFrame;
 
     struct Account
     {

@@ -54,21 +54,16 @@ TEST(FlowHash, EveryFieldMatters)
 {
     const FlowTuple base{0x0a000001, 0x0a000002, 0xc001, 4791, 17};
     std::set<uint32_t> hashes{FlowHash(base)};
-    FlowTuple t = base;
-    t.source = 0x0a000003;
-    hashes.insert(FlowHash(t));
-    t = base;
-    t.destination = 0x0a000003;
-    hashes.insert(FlowHash(t));
-    t = base;
-    t.sourcePort = 0xc002;
-    hashes.insert(FlowHash(t));
-    t = base;
-    t.destinationPort = 4792;
-    hashes.insert(FlowHash(t));
-    t = base;
-    t.protocol = 6;
-    hashes.insert(FlowHash(t));
+    const auto with = [&base](auto FlowTuple::*field, uint32_t value) {
+        FlowTuple t = base;
+        t.*field = static_cast<std::decay_t<decltype(t.*field)>>(value);
+        return FlowHash(t);
+    };
+    hashes.insert({with(&FlowTuple::source, 0x0a000003),
+                   with(&FlowTuple::destination, 0x0a000003),
+                   with(&FlowTuple::sourcePort, 0xc002),
+                   with(&FlowTuple::destinationPort, 4792),
+                   with(&FlowTuple::protocol, 6)});
     hashes.insert(
         FlowHash({base.destination, base.source, base.sourcePort, base.destinationPort, 17}));
     EXPECT_EQ(hashes.size(), 7u);

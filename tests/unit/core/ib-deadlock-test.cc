@@ -115,7 +115,7 @@ TEST(IbDeadlock, MinHopOnRings)
     for (uint32_t n = 3; n <= 12; ++n)
     {
         const auto torus = ibtest::MakeTorus({n}, 1);
-        const IbSubnet subnet = IbSubnet::Discover(torus.fabric);
+        const IbSubnet subnet = DiscoverIbSubnet(torus.fabric);
         const IbTables tables = IbRoute(subnet, {"minhop"});
         const IbCheck check = IbCheckTables(subnet, tables);
         EXPECT_EQ(check.broken, 0u);
@@ -128,7 +128,7 @@ TEST(IbDeadlock, MinHopOnRings)
     }
     // With two hosts a switch the ring of 4 has one.
     const auto torus = ibtest::MakeTorus({4}, 2);
-    const IbSubnet subnet = IbSubnet::Discover(torus.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(torus.fabric);
     const IbTables tables = IbRoute(subnet, {"minhop"});
     const IbCheck check = IbCheckTables(subnet, tables);
     EXPECT_EQ(check.cycle.size(), 4u);
@@ -138,7 +138,7 @@ TEST(IbDeadlock, MinHopOnRings)
 TEST(IbDeadlock, TheCycleIsNamed)
 {
     const auto torus = ibtest::MakeTorus({5}, 1);
-    const IbSubnet subnet = IbSubnet::Discover(torus.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(torus.fabric);
     const IbCheck check = IbCheckTables(subnet, IbRoute(subnet, {"minhop"}));
     // Switch s0 has port 1 to s1 and port 2 to s4; the others port 1 back, port 2 on; s4 the cable
     // to s0 second.
@@ -171,7 +171,7 @@ TEST(IbDeadlock, ToriWithOneLaneHaveACycleWithTwoNot)
             longest = std::max(longest, n);
         }
         const auto torus = ibtest::MakeTorus(sizes, 2);
-        const IbSubnet subnet = IbSubnet::Discover(torus.fabric);
+        const IbSubnet subnet = DiscoverIbSubnet(torus.fabric);
         IbRoutingOptions options;
         options.torus.sizes = sizes;
         options.torus.wraps.assign(sizes.size(), true);
@@ -207,8 +207,7 @@ TEST(IbDeadlock, AgreesWithPathByPath)
         IbSubnetOptions so;
         so.lmc = seed % 2;
         const IbSubnet subnet =
-            IbSubnet::Discover(ibtest::RandomFabric(2 + seed % 7, seed % 9, 2 + seed % 6, seed),
-                               so);
+            DiscoverIbSubnet(ibtest::RandomFabric(2 + seed % 7, seed % 9, 2 + seed % 6, seed), so);
         IbTables tables = IbRoute(subnet, {seed % 3 ? "minhop" : "updn"});
         // Damage: entries, SLs and VLs at random.
         std::mt19937 random(seed);
@@ -259,7 +258,7 @@ TEST(IbDeadlock, BrokenPathsAreNamed)
     b.Link(b.Host("h0"), s[0]);
     b.Link(b.Host("h1"), s[1]);
     b.Link(b.Host("h2"), s[1]);
-    const IbSubnet subnet = IbSubnet::Discover(b.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(b.fabric);
     const IbTables good = IbRoute(subnet, {"minhop"});
     const auto broken = [&](uint32_t at, uint32_t lid, uint8_t port) {
         IbTables tables = good;
@@ -289,7 +288,7 @@ TEST(IbDeadlock, BrokenPathsAreNamed)
 
 TEST(IbDeadlock, FatTreeOf1024HostsIsChecked)
 {
-    const IbSubnet subnet = IbSubnet::Discover(ibtest::FatTree(16).fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(ibtest::FatTree(16).fabric);
     const IbCheck check = IbCheckTables(subnet, IbRoute(subnet, {"ftree"}));
     EXPECT_TRUE(check.Good());
     EXPECT_EQ(check.paths, 1024u * 1023u);

@@ -12,9 +12,9 @@ namespace
 {
 
 using ibtest::Builder;
-using ibtest::What;
 using ibtest::Has;
 using ibtest::Tree;
+using ibtest::What;
 using namespace rdma;
 
 /// A channel between switches: (switch, out port).
@@ -129,7 +129,7 @@ TEST(IbRouting, EnginesByName)
     EXPECT_EQ(What<std::invalid_argument>([] { IbFindRoutingEngine("fattree"); }),
               "IbRoute: no routing engine is called \"fattree\"; there are minhop, updn, ftree, "
               "torus, dfsssp");
-    const IbSubnet subnet = IbSubnet::Discover(ibtest::FatTree(4).fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(ibtest::FatTree(4).fabric);
     EXPECT_THROW(IbRoute(subnet, {}), std::invalid_argument);
     EXPECT_THROW(IbRoute(subnet, {"minhop", "nonsense"}), std::invalid_argument);
     IbRoutingOptions options;
@@ -144,7 +144,7 @@ TEST(IbRouting, FatTreesReachAllOnMinimalUpDownPaths)
     for (uint32_t k = 4; k <= 16; k += 2)
     {
         const Tree tree = ibtest::FatTree(k);
-        const IbSubnet subnet = IbSubnet::Discover(tree.fabric);
+        const IbSubnet subnet = DiscoverIbSubnet(tree.fabric);
         for (const char* engine : {"ftree", "updn", "minhop", "dfsssp"})
         {
             const IbTables tables = IbRoute(subnet, {engine});
@@ -170,7 +170,7 @@ TEST(IbRouting, FatTreeShiftsHaveNoContention)
     for (const uint32_t k : {4, 6, 8})
     {
         const Tree tree = ibtest::FatTree(k);
-        const IbSubnet subnet = IbSubnet::Discover(tree.fabric);
+        const IbSubnet subnet = DiscoverIbSubnet(tree.fabric);
         const IbTables tables = IbRoute(subnet, {"ftree"});
         const uint32_t n = k * k * k / 4;
         for (uint32_t shift = 1; shift < n; ++shift)
@@ -189,7 +189,7 @@ TEST(IbRouting, FatTreeDoesNotDependOnTheOrderOfNodes)
     for (uint32_t seed = 1; seed <= 5; ++seed)
     {
         const Tree tree = ibtest::FatTree(6, seed);
-        const IbSubnet subnet = IbSubnet::Discover(tree.fabric);
+        const IbSubnet subnet = DiscoverIbSubnet(tree.fabric);
         const IbTables tables = IbRoute(subnet, {"ftree"});
         const auto load = CheckAllPairs(subnet, tables, true);
         // All up-links of a tier carry the same: of a leaf's 3 hosts x 51 destinations on other
@@ -209,7 +209,7 @@ TEST(IbRouting, FatTreeLoadsOfUpLinksAreEqual)
     for (const uint32_t k : {4, 8})
     {
         const Tree tree = ibtest::FatTree(k);
-        const IbSubnet subnet = IbSubnet::Discover(tree.fabric);
+        const IbSubnet subnet = DiscoverIbSubnet(tree.fabric);
         const IbTables tables = IbRoute(subnet, {"ftree"});
         // LIDs of hosts per up-port: at a leaf those of other leaves over k/2 ports; at a middle
         // switch those of other pods.
@@ -239,7 +239,7 @@ TEST(IbRouting, OversubscribedAndParallelCables)
     // 4 hosts a leaf, 2 middle switches: 2:1. A leaf sends half of the other LIDs up each port.
     {
         const Tree tree = ibtest::MakeTree(3, 4, 2, 3, 4);
-        const IbSubnet subnet = IbSubnet::Discover(tree.fabric);
+        const IbSubnet subnet = DiscoverIbSubnet(tree.fabric);
         const IbTables tables = IbRoute(subnet, {"ftree"});
         EXPECT_TRUE(IbCheckTables(subnet, tables).Good());
         const auto load = CheckAllPairs(subnet, tables, true);
@@ -257,7 +257,7 @@ TEST(IbRouting, OversubscribedAndParallelCables)
     // Two cables from each of 4 leaves to each of 2 spines: full bisection, so no contention.
     {
         const Tree tree = ibtest::MakeTree(1, 4, 2, 0, 4, 2);
-        const IbSubnet subnet = IbSubnet::Discover(tree.fabric);
+        const IbSubnet subnet = DiscoverIbSubnet(tree.fabric);
         const IbTables tables = IbRoute(subnet, {"ftree"});
         EXPECT_TRUE(IbCheckTables(subnet, tables).Good());
         for (uint32_t shift = 1; shift < 16; ++shift)
@@ -284,7 +284,7 @@ TEST(IbRouting, PartlyFilledFatTrees)
             }
         }
         fabric.links = links;
-        const IbSubnet subnet = IbSubnet::Discover(fabric);
+        const IbSubnet subnet = DiscoverIbSubnet(fabric);
         for (const char* engine : {"ftree", "updn"})
         {
             const IbTables tables = IbRoute(subnet, {engine});
@@ -309,7 +309,7 @@ TEST(IbRouting, PartlyFilledFatTrees)
 TEST(IbRouting, FatTreeSaysWhyNot)
 {
     const auto why = [](const IbFabric& fabric, IbRoutingOptions options = {}) {
-        const IbSubnet subnet = IbSubnet::Discover(fabric);
+        const IbSubnet subnet = DiscoverIbSubnet(fabric);
         return What<IbRoutingError>([&] { IbRoute(subnet, {"ftree"}, options); });
     };
     EXPECT_EQ(why(ibtest::MakeTorus({5}, 1).fabric),
@@ -338,7 +338,7 @@ TEST(IbRouting, FatTreeSaysWhyNot)
     options.roots = {tree.leaves[0]};
     EXPECT_TRUE(Has(why(tree.fabric, options), "have hosts but are"));
     options.roots = {0};
-    const IbSubnet subnet = IbSubnet::Discover(tree.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(tree.fabric);
     EXPECT_EQ(What<std::invalid_argument>([&] { IbRoute(subnet, {"ftree"}, options); }),
               "IbRoute: root 0 is not a switch");
 }
@@ -346,7 +346,7 @@ TEST(IbRouting, FatTreeSaysWhyNot)
 TEST(IbRouting, FallbackOnlyIfAskedAndThenSaid)
 {
     const auto torus = ibtest::MakeTorus({5}, 1);
-    const IbSubnet subnet = IbSubnet::Discover(torus.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(torus.fabric);
     EXPECT_THROW(IbRoute(subnet, {"ftree"}), IbRoutingError);
     const IbTables tables = IbRoute(subnet, {"ftree", "minhop"});
     EXPECT_EQ(tables.engine, "minhop");
@@ -358,7 +358,7 @@ TEST(IbRouting, EverySingleLinkOfAFatTree)
 {
     const Tree tree = ibtest::FatTree(4);
     IbFabric fabric = tree.fabric;
-    const IbSubnet before = IbSubnet::Discover(fabric);
+    const IbSubnet before = DiscoverIbSubnet(fabric);
     for (const char* engine : {"ftree", "updn", "minhop", "dfsssp"})
     {
         const IbTables tables = IbRoute(before, {engine});
@@ -369,7 +369,7 @@ TEST(IbRouting, EverySingleLinkOfAFatTree)
             IbSubnetOptions options;
             options.unreached = IbUnreached::kList;
             options.smNode = tree.tops[0]; // a link of its own host may go too
-            const IbSubnet after = IbSubnet::Discover(fabric, options, &before);
+            const IbSubnet after = DiscoverIbSubnet(fabric, options, &before);
             const bool hostLink = l < 16;
             EXPECT_EQ(after.UnreachedEndpoints(),
                       hostLink ? std::vector<uint32_t>{l} : std::vector<uint32_t>{});
@@ -398,7 +398,7 @@ TEST(IbRouting, EverySingleLinkOfAFatTree)
         }
         // Repaired: the tables of before.
         fabric.linkDown.assign(fabric.links.size(), false);
-        const IbSubnet again = IbSubnet::Discover(fabric, {}, &before);
+        const IbSubnet again = DiscoverIbSubnet(fabric, {}, &before);
         const IbTableChanges none = IbCompare(again, tables, IbRoute(again, {engine}));
         EXPECT_EQ(none.entries + none.slToVlRows + none.pathRecords, 0u);
     }
@@ -407,7 +407,7 @@ TEST(IbRouting, EverySingleLinkOfAFatTree)
 TEST(IbRouting, SwitchesOfAFatTreeDown)
 {
     const Tree tree = ibtest::FatTree(6);
-    const IbSubnet before = IbSubnet::Discover(tree.fabric);
+    const IbSubnet before = DiscoverIbSubnet(tree.fabric);
     for (const uint32_t dead : {tree.tops[0], tree.tops[8], tree.middles[0], tree.leaves[4]})
     {
         IbFabric fabric = tree.fabric;
@@ -415,7 +415,7 @@ TEST(IbRouting, SwitchesOfAFatTreeDown)
         fabric.nodeDown[dead] = true;
         IbSubnetOptions options;
         options.unreached = IbUnreached::kList;
-        const IbSubnet after = IbSubnet::Discover(fabric, options, &before);
+        const IbSubnet after = DiscoverIbSubnet(fabric, options, &before);
         EXPECT_EQ(after.UnreachedSwitches(), std::vector<uint32_t>{dead});
         EXPECT_EQ(after.UnreachedEndpoints().size(), dead == tree.leaves[4] ? 3u : 0u);
         for (const char* engine : {"ftree", "updn", "minhop", "dfsssp"})
@@ -433,7 +433,7 @@ TEST(IbRouting, SwitchesOfAFatTreeDown)
     }
     IbSubnetOptions options;
     options.unreached = IbUnreached::kOwnSubnet;
-    const IbSubnet parts = IbSubnet::Discover(fabric, options, &before);
+    const IbSubnet parts = DiscoverIbSubnet(fabric, options, &before);
     for (const char* engine : {"ftree", "updn", "minhop", "dfsssp"})
     {
         const IbCheck check = IbCheckTables(parts, IbRoute(parts, {engine}));
@@ -472,7 +472,7 @@ TEST(IbRouting, FatTreeTooBrokenFallsBack)
     {
         b.fabric.linkDown[l] = true;
     }
-    const IbSubnet subnet = IbSubnet::Discover(b.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(b.fabric);
     EXPECT_TRUE(Has(What<IbRoutingError>([&] { IbRoute(subnet, {"ftree"}); }),
                     "no path from leaf-1 to leaf-0 goes up, then down"))
         << What<IbRoutingError>([&] { IbRoute(subnet, {"ftree"}); });
@@ -498,7 +498,7 @@ TEST(IbRouting, LmcUsesDifferentPorts)
     {
         IbSubnetOptions so;
         so.lmc = lmc;
-        const IbSubnet subnet = IbSubnet::Discover(tree.fabric, so);
+        const IbSubnet subnet = DiscoverIbSubnet(tree.fabric, so);
         for (const char* engine : {"ftree", "updn", "minhop"})
         {
             const IbTables tables = IbRoute(subnet, {engine});
@@ -545,7 +545,7 @@ TEST(IbRouting, LmcUsesDifferentPorts)
     b.Link(b.Host("h1"), leaf[1]);
     IbSubnetOptions so;
     so.lmc = 1;
-    const IbSubnet subnet = IbSubnet::Discover(b.fabric, so);
+    const IbSubnet subnet = DiscoverIbSubnet(b.fabric, so);
     for (const char* engine : {"ftree", "updn", "minhop"})
     {
         const IbTables tables = IbRoute(subnet, {engine});
@@ -560,7 +560,7 @@ TEST(IbRouting, LmcUsesDifferentPorts)
 TEST(IbRouting, MinHopAndUpDownBalancePorts)
 {
     // 6 leaves, 4 spines, 4 hosts a leaf: 20 LIDs of other leaves over 4 up-ports, 5 each.
-    const IbSubnet subnet = IbSubnet::Discover(ibtest::MakeTree(1, 6, 4, 0, 4).fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(ibtest::MakeTree(1, 6, 4, 0, 4).fabric);
     for (const char* engine : {"minhop", "updn", "dfsssp"})
     {
         const IbTables tables = IbRoute(subnet, {engine});
@@ -584,7 +584,7 @@ TEST(IbRouting, UpDownNeverGoesUpAfterDownAndIsAsLongAsItSays)
     for (uint32_t seed = 1; seed <= 40; ++seed)
     {
         const IbSubnet subnet =
-            IbSubnet::Discover(ibtest::RandomFabric(5 + seed % 15, seed % 19, 12, seed));
+            DiscoverIbSubnet(ibtest::RandomFabric(5 + seed % 15, seed % 19, 12, seed));
         const IbSwitchGraph graph = IbSwitchGraph::Of(subnet);
         IbRoutingOptions options;
         options.roots = {subnet.Switches()[seed % 5].node};
@@ -646,7 +646,7 @@ TEST(IbRouting, ToriTakeMinimalPathsWithoutCycle)
             {
                 // Unknown coordinates: switches numbered at random.
                 const auto torus = ibtest::MakeTorus(sizes, 2, wraps, given ? 0 : 7);
-                const IbSubnet subnet = IbSubnet::Discover(torus.fabric);
+                const IbSubnet subnet = DiscoverIbSubnet(torus.fabric);
                 IbRoutingOptions options;
                 options.vls = 2;
                 bool long4 = false;
@@ -701,7 +701,7 @@ TEST(IbRouting, TorusLanesAreDatelineBits)
     // dateline 5-0, so all its links are on VL 1; from 1 to 4 (3 links as well): 1 is odd and so
     // goes back: 1, 0, 5, 4, VL 1 too; from 1 to 3: VL 0.
     const auto torus = ibtest::MakeTorus({6}, 1);
-    const IbSubnet subnet = IbSubnet::Discover(torus.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(torus.fabric);
     IbRoutingOptions options;
     options.torus = {{6}, {true}, torus.positions};
     const IbTables tables = IbRoute(subnet, {"torus"}, options);
@@ -733,14 +733,14 @@ TEST(IbRouting, TorusGoesTheLongWayRoundACut)
     IbRoutingOptions options;
     options.torus = {{6, 5}, {true, true}, torus.positions};
     options.vls = 2;
-    const IbSubnet before = IbSubnet::Discover(torus.fabric);
+    const IbSubnet before = DiscoverIbSubnet(torus.fabric);
     const IbTables whole = IbRoute(before, {"torus"}, options);
     for (uint32_t l = 0; l < 60; ++l)
     {
         IbFabric fabric = torus.fabric;
         fabric.linkDown.assign(fabric.links.size(), false);
         fabric.linkDown[l] = true;
-        const IbSubnet after = IbSubnet::Discover(fabric, {}, &before);
+        const IbSubnet after = DiscoverIbSubnet(fabric, {}, &before);
         for (const bool given : {true, false})
         {
             IbRoutingOptions how = options;
@@ -762,7 +762,7 @@ TEST(IbRouting, TorusGoesTheLongWayRoundACut)
     fabric.nodeDown[8] = true;
     IbSubnetOptions so;
     so.unreached = IbUnreached::kList;
-    const IbSubnet after = IbSubnet::Discover(fabric, so, &before);
+    const IbSubnet after = DiscoverIbSubnet(fabric, so, &before);
     EXPECT_TRUE(Has(What<IbRoutingError>([&] { IbRoute(after, {"torus"}, options); }),
                     "no path in dimension order leads from "));
     options.vls = 8;
@@ -774,7 +774,7 @@ TEST(IbRouting, TorusGoesTheLongWayRoundACut)
 TEST(IbRouting, TorusSaysWhyNot)
 {
     const auto why = [](const IbFabric& fabric, IbRoutingOptions options = {}) {
-        const IbSubnet subnet = IbSubnet::Discover(fabric);
+        const IbSubnet subnet = DiscoverIbSubnet(fabric);
         return What<IbSubnetError>([&] { IbRoute(subnet, {"torus"}, options); });
     };
     EXPECT_TRUE(Has(why(ibtest::FatTree(4).fabric), "not a torus or mesh"));
@@ -794,7 +794,7 @@ TEST(IbRouting, TorusSaysWhyNot)
     EXPECT_TRUE(Has(why(torus.fabric, options), "are not neighbours along one dimension"));
     options.torus.wraps[1] = true;
     EXPECT_EQ(why(torus.fabric, options), "no error");
-    const IbSubnet subnet = IbSubnet::Discover(torus.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(torus.fabric);
     const auto bad = [&](const IbTorusShape& shape) {
         options.torus = shape;
         return What<std::invalid_argument>([&] { IbRoute(subnet, {"torus"}, options); });
@@ -819,7 +819,7 @@ TEST(IbRouting, RandomGraphsUpDownAndDfssspNeverCycle)
         const IbFabric fabric = ibtest::RandomFabric(switches, seed % 23, 2 + seed % 13, seed);
         IbSubnetOptions so;
         so.lmc = seed % 3;
-        const IbSubnet subnet = IbSubnet::Discover(fabric, so);
+        const IbSubnet subnet = DiscoverIbSubnet(fabric, so);
         for (const char* engine : {"updn", "dfsssp", "minhop"})
         {
             const IbTables tables = IbRoute(subnet, {engine});
@@ -843,7 +843,7 @@ TEST(IbRouting, RandomGraphsUpDownAndDfssspNeverCycle)
 
 TEST(IbRouting, DfssspWithTooFewLanes)
 {
-    const IbSubnet subnet = IbSubnet::Discover(ibtest::MakeTorus({6}, 1).fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(ibtest::MakeTorus({6}, 1).fabric);
     IbRoutingOptions options;
     options.vls = 1;
     EXPECT_EQ(What<IbRoutingError>([&] { IbRoute(subnet, {"dfsssp"}, options); }),
@@ -852,7 +852,7 @@ TEST(IbRouting, DfssspWithTooFewLanes)
     options.vls = 2; // a ring's two halves
     EXPECT_EQ(IbRoute(subnet, {"dfsssp"}, options).vls, 2);
     // Less balance for fewer lanes, and it is said.
-    const IbSubnet torus = IbSubnet::Discover(ibtest::MakeTorus({5, 4, 3}, 2).fabric);
+    const IbSubnet torus = DiscoverIbSubnet(ibtest::MakeTorus({5, 4, 3}, 2).fabric);
     options.vls = 8;
     const IbTables exact = IbRoute(torus, {"dfsssp"}, options);
     EXPECT_GT(exact.vls, 2);
@@ -876,7 +876,7 @@ TEST(IbRouting, UpDownRootsAndTurns)
     // A ring of 6 with root 2: ranks 2 1 0 1 2 3. No path may pass the turn at switch 5 (the
     // lowest): from 0 to 4 it is 0 1 2 3 4, although 0 5 4 is shorter.
     const auto torus = ibtest::MakeTorus({6}, 1);
-    const IbSubnet subnet = IbSubnet::Discover(torus.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(torus.fabric);
     IbRoutingOptions options;
     options.roots = {2};
     const IbTables tables = IbRoute(subnet, {"updn"}, options);
@@ -906,7 +906,7 @@ TEST(IbRouting, UpDownRootsAndTurns)
             b.Link(row[i], row[i - 1]);
         }
     }
-    const IbSubnet below = IbSubnet::Discover(b.fabric);
+    const IbSubnet below = DiscoverIbSubnet(b.fabric);
     options.roots = {row[0]};
     const IbTables down = IbRoute(below, {"updn"}, options);
     EXPECT_TRUE(IbCheckTables(below, down).Good());
@@ -951,7 +951,7 @@ TEST(IbRouting, HostsWithSeveralPortsAndRails)
     }
     IbSubnetOptions so;
     so.unreached = IbUnreached::kOwnSubnet;
-    const IbSubnet planes = IbSubnet::Discover(b.fabric, so);
+    const IbSubnet planes = DiscoverIbSubnet(b.fabric, so);
     for (const char* engine : {"ftree", "updn", "minhop", "dfsssp"})
     {
         const IbTables tables = IbRoute(planes, {engine});
@@ -967,7 +967,7 @@ TEST(IbRouting, HostsWithSeveralPortsAndRails)
     c.Link(h, s);
     c.Link(h, s);
     c.Link(c.Host("one"), s);
-    const IbSubnet one = IbSubnet::Discover(c.fabric);
+    const IbSubnet one = DiscoverIbSubnet(c.fabric);
     for (const char* engine : {"ftree", "updn", "minhop", "dfsssp", "torus"})
     {
         const IbTables tables = IbRoute(one, {engine});
@@ -982,7 +982,7 @@ TEST(IbRouting, NoSwitchAtAll)
     Builder b;
     const uint32_t first = b.Host("a");
     b.Link(first, b.Host("b"));
-    const IbSubnet subnet = IbSubnet::Discover(b.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(b.fabric);
     for (const auto& engine : IbRoutingEngines())
     {
         const IbTables tables = IbRoute(subnet, {engine.name});
@@ -993,14 +993,14 @@ TEST(IbRouting, NoSwitchAtAll)
         EXPECT_EQ(record->dlid, 2);
         EXPECT_EQ(IbCheckTables(subnet, tables).paths, 2u);
         EXPECT_TRUE(IbCheckTables(subnet, tables).Good());
-        EXPECT_TRUE(IbRoute(IbSubnet::Discover({}), {engine.name}).lft.empty());
+        EXPECT_TRUE(IbRoute(DiscoverIbSubnet({}), {engine.name}).lft.empty());
     }
 }
 
 TEST(IbRouting, SwitchesCanBeReachedFromHosts)
 {
     // The manager's own packets to port 0.
-    const IbSubnet subnet = IbSubnet::Discover(ibtest::FatTree(4).fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(ibtest::FatTree(4).fabric);
     for (const char* engine : {"ftree", "updn", "minhop", "dfsssp"})
     {
         const IbTables tables = IbRoute(subnet, {engine});
@@ -1017,8 +1017,8 @@ TEST(IbRouting, SwitchesCanBeReachedFromHosts)
 TEST(IbRouting, SameInputSameTables)
 {
     const IbFabric fabric = ibtest::RandomFabric(40, 60, 30, 3);
-    const IbSubnet a = IbSubnet::Discover(fabric);
-    const IbSubnet b = IbSubnet::Discover(fabric);
+    const IbSubnet a = DiscoverIbSubnet(fabric);
+    const IbSubnet b = DiscoverIbSubnet(fabric);
     for (const char* engine : {"minhop", "updn", "dfsssp"})
     {
         const IbTables x = IbRoute(a, {engine});

@@ -10,8 +10,8 @@ namespace
 {
 
 using ibtest::Builder;
-using ibtest::What;
 using ibtest::Has;
+using ibtest::What;
 using namespace rdma;
 
 IbSubnetOptions
@@ -26,7 +26,7 @@ With(uint8_t lmc, IbUnreached unreached = IbUnreached::kError)
 TEST(IbSubnet, LidsAreHostPortsThenSwitches)
 {
     const auto tree = ibtest::FatTree(4); // 16 hosts are nodes 0..15, 20 switches 16..35
-    const IbSubnet subnet = IbSubnet::Discover(tree.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(tree.fabric);
     ASSERT_EQ(subnet.Endpoints().size(), 16u);
     ASSERT_EQ(subnet.Switches().size(), 20u);
     for (uint32_t e = 0; e < 16; ++e)
@@ -58,7 +58,7 @@ TEST(IbSubnet, LmcGivesAlignedRangesThatNeverMeet)
         {
             IbSubnetOptions options = With(lmc);
             options.enhancedSwitchPort0 = enhanced;
-            const IbSubnet subnet = IbSubnet::Discover(tree.fabric, options);
+            const IbSubnet subnet = DiscoverIbSubnet(tree.fabric, options);
             std::set<uint32_t> lids;
             const auto take = [&](uint16_t lid, uint8_t mask) {
                 EXPECT_EQ(lid % (1u << mask), 0u);
@@ -94,9 +94,9 @@ TEST(IbSubnet, LidsRunOut)
     const auto tree = ibtest::FatTree(4);
     IbSubnetOptions options = With(2);
     options.lastLid = 17 * 4 - 1 + 17; // hosts end at 67, three switches are below 4, 17 above
-    EXPECT_EQ(IbSubnet::Discover(tree.fabric, options).TopLid(), 84);
+    EXPECT_EQ(DiscoverIbSubnet(tree.fabric, options).TopLid(), 84);
     --options.lastLid;
-    const std::string what = What<IbSubnetError>([&] { IbSubnet::Discover(tree.fabric, options); });
+    const std::string what = What<IbSubnetError>([&] { DiscoverIbSubnet(tree.fabric, options); });
     EXPECT_TRUE(Has(what, "no LID is left for top-3")) << what;
     EXPECT_TRUE(Has(what, "16 host ports of 4 LIDs (LMC 2) and 20 switches do not fit into 83"))
         << what;
@@ -109,10 +109,10 @@ TEST(IbSubnet, LidsRunOut)
     {
         b.Link(b.Host("h"), s[h % 2]);
     }
-    const IbSubnet full = IbSubnet::Discover(b.fabric, With(7));
+    const IbSubnet full = DiscoverIbSubnet(b.fabric, With(7));
     EXPECT_EQ(full.TopLid(), kIbLastUnicastLid);
     b.Link(b.Host("h"), s[0]);
-    EXPECT_THROW(IbSubnet::Discover(b.fabric, With(7)), IbSubnetError);
+    EXPECT_THROW(DiscoverIbSubnet(b.fabric, With(7)), IbSubnetError);
 }
 
 TEST(IbSubnet, WalksPortByPortBreadthFirst)
@@ -130,14 +130,14 @@ TEST(IbSubnet, WalksPortByPortBreadthFirst)
     b.Link(h4, s1); // port 4
     b.Link(s3, h5);
     b.Link(s2, s3);
-    const IbSubnet subnet = IbSubnet::Discover(b.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(b.fabric);
     EXPECT_EQ(subnet.DiscoveryOrder(), (std::vector<uint32_t>{h0, s1, s3, s2, h4, h5}));
     IbSubnetOptions options;
     options.smNode = s2;
-    EXPECT_EQ(IbSubnet::Discover(b.fabric, options).DiscoveryOrder(),
+    EXPECT_EQ(DiscoverIbSubnet(b.fabric, options).DiscoveryOrder(),
               (std::vector<uint32_t>{s2, s1, s3, h0, h4, h5}));
     // Wherever the manager is, LIDs are the same: they go by GUID.
-    EXPECT_EQ(IbSubnet::Discover(b.fabric, options).Switches()[1].lid, subnet.Switches()[1].lid);
+    EXPECT_EQ(DiscoverIbSubnet(b.fabric, options).Switches()[1].lid, subnet.Switches()[1].lid);
     const auto& s1Peers = subnet.Switches()[0].peers;
     EXPECT_EQ(s1Peers[1].node, s3);
     EXPECT_EQ(s1Peers[1].port, 1);
@@ -149,7 +149,7 @@ TEST(IbSubnet, WalksPortByPortBreadthFirst)
 TEST(IbSubnet, GuidsAreLocalAndUnique)
 {
     const auto tree = ibtest::FatTree(6);
-    const IbSubnet subnet = IbSubnet::Discover(tree.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(tree.fabric);
     std::set<uint64_t> guids;
     for (const auto& s : subnet.Switches())
     {
@@ -184,18 +184,18 @@ Rails()
 TEST(IbSubnet, HostsDoNotForwardSoRailsAreSubnets)
 {
     const Builder b = Rails();
-    const std::string what = What<IbSubnetError>([&] { IbSubnet::Discover(b.fabric); });
+    const std::string what = What<IbSubnetError>([&] { DiscoverIbSubnet(b.fabric); });
     EXPECT_TRUE(Has(what, "4 switches or host ports are out of")) << what; // rail-1 and 3 ports
     EXPECT_TRUE(Has(what, "the first at rail-1")) << what;
 
-    const IbSubnet listed = IbSubnet::Discover(b.fabric, With(0, IbUnreached::kList));
+    const IbSubnet listed = DiscoverIbSubnet(b.fabric, With(0, IbUnreached::kList));
     EXPECT_EQ(listed.UnreachedSwitches(), (std::vector<uint32_t>{1}));
     EXPECT_EQ(listed.UnreachedEndpoints(), (std::vector<uint32_t>{1, 3, 5}));
     EXPECT_EQ(listed.TopLid(), 4); // three ports and a switch
     EXPECT_EQ(listed.Endpoints()[1].lid, 0);
     EXPECT_EQ(listed.Switches()[1].lid, 0);
 
-    const IbSubnet both = IbSubnet::Discover(b.fabric, With(0, IbUnreached::kOwnSubnet));
+    const IbSubnet both = DiscoverIbSubnet(b.fabric, With(0, IbUnreached::kOwnSubnet));
     EXPECT_TRUE(both.UnreachedSwitches().empty());
     EXPECT_TRUE(both.UnreachedEndpoints().empty());
     EXPECT_EQ(both.TopLid(), 8);
@@ -203,8 +203,7 @@ TEST(IbSubnet, HostsDoNotForwardSoRailsAreSubnets)
     IbSubnetOptions options = With(0, IbUnreached::kList);
     options.smNode = 3; // h1
     options.smPort = 1; // in rail-1
-    EXPECT_EQ(IbSubnet::Discover(b.fabric, options).UnreachedSwitches(),
-              (std::vector<uint32_t>{0}));
+    EXPECT_EQ(DiscoverIbSubnet(b.fabric, options).UnreachedSwitches(), (std::vector<uint32_t>{0}));
 }
 
 TEST(IbSubnet, HostToHostWithoutSwitch)
@@ -212,7 +211,7 @@ TEST(IbSubnet, HostToHostWithoutSwitch)
     Builder b;
     const uint32_t first = b.Host("a");
     b.Link(first, b.Host("b"));
-    const IbSubnet subnet = IbSubnet::Discover(b.fabric, With(1));
+    const IbSubnet subnet = DiscoverIbSubnet(b.fabric, With(1));
     EXPECT_EQ(subnet.Endpoints()[0].lid, 2);
     EXPECT_EQ(subnet.Endpoints()[1].lid, 4);
     EXPECT_EQ(subnet.Endpoints()[0].direct, 1u);
@@ -228,11 +227,11 @@ TEST(IbSubnet, PortsWithoutAdapterOrCable)
     b.Link(b.Host("no adapter"), s);
     b.fabric.endpoints.pop_back();
     b.fabric.endpoints.push_back({1, 3}); // a second port of a, not wired
-    const IbSubnet subnet = IbSubnet::Discover(b.fabric, With(0, IbUnreached::kList));
+    const IbSubnet subnet = DiscoverIbSubnet(b.fabric, With(0, IbUnreached::kList));
     EXPECT_EQ(subnet.UnreachedEndpoints(), (std::vector<uint32_t>{1}));
     EXPECT_FALSE(subnet.Switches()[0].peers[2].live);
     EXPECT_EQ(subnet.TopLid(), 2);
-    EXPECT_THROW(IbSubnet::Discover(b.fabric), IbSubnetError);
+    EXPECT_THROW(DiscoverIbSubnet(b.fabric), IbSubnetError);
 }
 
 TEST(IbSubnet, LaterSweepsKeepLids)
@@ -242,7 +241,7 @@ TEST(IbSubnet, LaterSweepsKeepLids)
     fabric.nodeDown.assign(fabric.isHost.size(), false);
     fabric.linkDown.assign(fabric.links.size(), false);
     fabric.nodeDown[tree.leaves[2]] = true; // hosts 4 and 5
-    const IbSubnet first = IbSubnet::Discover(fabric, With(1, IbUnreached::kList));
+    const IbSubnet first = DiscoverIbSubnet(fabric, With(1, IbUnreached::kList));
     EXPECT_EQ(first.UnreachedEndpoints(), (std::vector<uint32_t>{4, 5}));
     EXPECT_EQ(first.Endpoints()[4].lid, 0);
 
@@ -250,7 +249,7 @@ TEST(IbSubnet, LaterSweepsKeepLids)
     // rest.
     fabric.nodeDown[tree.leaves[2]] = false;
     fabric.nodeDown[tree.leaves[3]] = true;
-    const IbSubnet second = IbSubnet::Discover(fabric, With(1, IbUnreached::kList), &first);
+    const IbSubnet second = DiscoverIbSubnet(fabric, With(1, IbUnreached::kList), &first);
     EXPECT_EQ(second.UnreachedEndpoints(), (std::vector<uint32_t>{6, 7}));
     std::set<uint16_t> lids;
     for (uint32_t e = 0; e < 16; ++e)
@@ -271,9 +270,9 @@ TEST(IbSubnet, LaterSweepsKeepLids)
     }
     EXPECT_EQ(lids.count(0), 0u);
 
-    EXPECT_THROW(IbSubnet::Discover(fabric, With(2, IbUnreached::kList), &first),
+    EXPECT_THROW(DiscoverIbSubnet(fabric, With(2, IbUnreached::kList), &first),
                  std::invalid_argument);
-    EXPECT_THROW(IbSubnet::Discover(ibtest::FatTree(6).fabric, With(1), &first),
+    EXPECT_THROW(DiscoverIbSubnet(ibtest::FatTree(6).fabric, With(1), &first),
                  std::invalid_argument);
 }
 
@@ -284,7 +283,7 @@ TEST(IbSubnet, BadInputIsNamed)
         IbFabric fabric = good;
         IbSubnetOptions options;
         change(fabric, options);
-        return What<std::invalid_argument>([&] { IbSubnet::Discover(fabric, options); });
+        return What<std::invalid_argument>([&] { DiscoverIbSubnet(fabric, options); });
     };
     EXPECT_EQ(error([](IbFabric& f, IbSubnetOptions&) { f.links[3].b = 999; }),
               "IbSubnet: a link names a node that does not exist");
@@ -307,33 +306,33 @@ TEST(IbSubnet, BadInputIsNamed)
 
     IbFabric wide = good;
     wide.links[0].portB = 254;
-    EXPECT_EQ(What<IbSubnetError>([&] { IbSubnet::Discover(wide); }),
+    EXPECT_EQ(What<IbSubnetError>([&] { DiscoverIbSubnet(wide); }),
               "IbSubnet: port 254 of leaf-0: an InfiniBand node has 254 ports at most");
     wide.links[0].portB = 253;
-    EXPECT_EQ(IbSubnet::Discover(wide).Endpoints()[0].switchPort, 254);
+    EXPECT_EQ(DiscoverIbSubnet(wide).Endpoints()[0].switchPort, 254);
 
     IbFabric down = good;
     down.nodeDown.assign(down.isHost.size(), false);
     down.nodeDown[16] = true;
     IbSubnetOptions options;
     options.smNode = 16;
-    EXPECT_EQ(What<IbSubnetError>([&] { IbSubnet::Discover(down, options); }),
+    EXPECT_EQ(What<IbSubnetError>([&] { DiscoverIbSubnet(down, options); }),
               "IbSubnet: the manager's node leaf-0 is down");
     options.smNode = 0;
-    EXPECT_EQ(What<IbSubnetError>([&] { IbSubnet::Discover(down, options); }),
+    EXPECT_EQ(What<IbSubnetError>([&] { DiscoverIbSubnet(down, options); }),
               "IbSubnet: the manager's node host-0 has no port that is wired and up");
 }
 
 TEST(IbSubnet, EmptyAndTiny)
 {
-    EXPECT_EQ(IbSubnet::Discover({}).TopLid(), 0);
+    EXPECT_EQ(DiscoverIbSubnet({}).TopLid(), 0);
     Builder b;
     b.Switch("alone");
-    EXPECT_EQ(IbSubnet::Discover(b.fabric).Switches()[0].lid, 1);
+    EXPECT_EQ(DiscoverIbSubnet(b.fabric).Switches()[0].lid, 1);
     Builder loop;
     const uint32_t s = loop.Switch("loop");
     loop.Link(s, s);
-    EXPECT_FALSE(IbSubnet::Discover(loop.fabric).Switches()[0].peers[1].live);
+    EXPECT_FALSE(DiscoverIbSubnet(loop.fabric).Switches()[0].peers[1].live);
 }
 
 } // namespace

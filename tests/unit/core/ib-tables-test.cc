@@ -119,7 +119,7 @@ Small()
 
 TEST(IbTables, TheTextsOfASmallSubnet)
 {
-    const IbSubnet subnet = IbSubnet::Discover(Small());
+    const IbSubnet subnet = DiscoverIbSubnet(Small());
     IbRoutingOptions options;
     options.vls = 4;
     const IbTables tables = IbRoute(subnet, {"minhop"}, options);
@@ -187,7 +187,7 @@ TEST(IbTables, RoundTrip)
         IbSubnetOptions so;
         so.lmc = c.lmc;
         so.unreached = IbUnreached::kList;
-        const IbSubnet subnet = IbSubnet::Discover(c.fabric, so);
+        const IbSubnet subnet = DiscoverIbSubnet(c.fabric, so);
         const IbTables tables = IbRoute(subnet, {c.engine});
         const std::string sl2vl = SlToVl(subnet, tables);
         const std::string records = Records(subnet, tables);
@@ -230,7 +230,7 @@ TEST(IbTables, RoundTrip)
 
 TEST(IbTables, DamagedForwardingTablesAreFoundByLine)
 {
-    const IbSubnet subnet = IbSubnet::Discover(Small());
+    const IbSubnet subnet = DiscoverIbSubnet(Small());
     const std::string text = Forwarding(subnet, IbRoute(subnet, {"minhop"}));
     const auto error = [&](size_t line, const std::string& with) {
         return Error(IbReadForwarding, With(text, line, with), subnet);
@@ -274,7 +274,7 @@ TEST(IbTables, DamagedForwardingTablesAreFoundByLine)
 
 TEST(IbTables, DamagedSlToVlTablesAreFoundByLine)
 {
-    const IbSubnet subnet = IbSubnet::Discover(Small());
+    const IbSubnet subnet = DiscoverIbSubnet(Small());
     const std::string text = SlToVl(subnet, IbRoute(subnet, {"minhop"}));
     const auto error = [&](size_t line, const std::string& with) {
         return Error(IbReadSlToVl, With(text, line, with), subnet);
@@ -308,7 +308,7 @@ TEST(IbTables, DamagedPathRecordsAreFoundByLine)
     b.Link(b.Host("h0"), s);
     b.Link(b.Host("h1"), s);
     b.Link(b.Host("h2"), s);
-    const IbSubnet subnet = IbSubnet::Discover(b.fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(b.fabric);
     const std::string text = Records(subnet, IbRoute(subnet, {"minhop"}));
     const auto error = [&](size_t line, const std::string& with) {
         return Error(IbReadPathRecords, With(text, line, with), subnet);
@@ -340,7 +340,7 @@ TEST(IbTables, NoDamageCrashes)
 {
     // Single characters changed, lines lost or doubled: read as something, or one error with a
     // line.
-    const IbSubnet subnet = IbSubnet::Discover(ibtest::MakeTorus({4, 3}, 1).fabric);
+    const IbSubnet subnet = DiscoverIbSubnet(ibtest::MakeTorus({4, 3}, 1).fabric);
     IbRoutingOptions options;
     const IbTables tables = IbRoute(subnet, {"torus"}, options);
     const std::pair<Reader, std::string> texts[] = {

@@ -36,18 +36,9 @@ Example(RoceOpcode opcode, uint32_t payload, bool global = false)
     f.sl = 5;
     f.dlid = 0x0102;
     f.slid = 0xbeef;
-    f.opcode = opcode;
-    f.ackRequest = true;
-    f.destinationQueuePair = 0x000456;
-    f.psn = 0xfffffe;
     f.queueKey = 0x80010000;
     f.sourceQueuePair = 0x00abcd;
-    f.virtualAddress = 0x0123456789abcdefULL;
-    f.remoteKey = 0xcafe0001;
-    f.dmaLength = 0x80000000U;
-    f.immediate = 0x11223344;
-    f.msn = 0x010203;
-    f.payload = payload;
+    FillTransport(f, opcode, payload);
     f.global = global;
     f.trafficClass = 0x2a;
     f.flowLabel = 0x54321;
@@ -78,6 +69,14 @@ constexpr RoceOpcode kOpcodes[] = {RoceOpcode::kSendFirst,
                                    RoceOpcode::kDatagramSendOnly,
                                    RoceOpcode::kDatagramSendOnlyWithImmediate,
                                    RoceOpcode::kCnp};
+
+/// The i-th of packets of all kinds, with less than `most` bytes of payload.
+IbFields
+AnyPacket(int i, std::mt19937_64& random, uint32_t most)
+{
+    const RoceOpcode opcode = kOpcodes[i % std::size(kOpcodes)];
+    return Example(opcode, HasPayload(opcode) ? static_cast<uint32_t>(random() % most) : 0);
+}
 
 } // namespace
 
@@ -152,16 +151,14 @@ TEST(IbWire, CrcsEqualAnIndependentComputation)
     std::mt19937_64 random(1);
     for (int i = 0; i < 400; ++i)
     {
-        const RoceOpcode opcode = kOpcodes[i % std::size(kOpcodes)];
-        IbFields f = Example(opcode,
-                             HasPayload(opcode) ? static_cast<uint32_t>(random() % 4097) : 0,
-                             i % 3 == 0);
+        IbFields f = AnyPacket(i, random, 4097);
+        f.global = i % 3 == 0;
         f.psn = random() & 0xffffff;
         f.dlid = static_cast<uint16_t>(random());
         f.fecn = random() & 1;
         const auto packet = Encoded(f);
         const size_t n = packet.size();
-        ASSERT_EQ(n, IbPacketBytes(opcode, f.payload, f.global).value);
+        ASSERT_EQ(n, IbPacketBytes(f.opcode, f.payload, f.global).value);
         ASSERT_EQ(packet[n - 2] | packet[n - 1] << 8,
                   static_cast<int>(BitwiseCrc({packet.begin(), packet.end() - 2}, 16, 0x100B)));
         std::vector<uint8_t> masked(packet.begin(), packet.end() - 6);
@@ -206,16 +203,14 @@ TEST(IbWire, ThereAndBack)
     std::mt19937_64 random(2);
     for (int i = 0; i < 2000; ++i)
     {
-        const RoceOpcode opcode = kOpcodes[i % std::size(kOpcodes)];
-        IbFields f = Example(opcode,
-                             HasPayload(opcode) ? static_cast<uint32_t>(random() % 300) : 0,
-                             random() & 1);
+        IbFields f = AnyPacket(i, random, 300);
+        f.global = random() & 1;
         f.vl = random() & 0xf;
         f.sl = random() & 0xf;
         f.dlid = static_cast<uint16_t>(random());
         f.slid = static_cast<uint16_t>(random());
         f.fecn = random() & 1;
-        f.becn = opcode == RoceOpcode::kCnp || (random() & 1);
+        f.becn = f.opcode == RoceOpcode::kCnp || (random() & 1);
         f.solicited = random() & 1;
         f.ackRequest = random() & 1;
         f.destinationQueuePair = random() & 0xffffff;

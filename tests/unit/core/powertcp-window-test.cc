@@ -35,38 +35,36 @@ TEST(PowertcpWindow, StartsAtLineRate)
 TEST(PowertcpWindow, ByHand)
 {
     PowertcpWindow w(Parameters(), BitRate(kLine));
-    auto hop = Hop(0, 0, 25000); // the first only leaves its reading; a round trip ends with what
-                                 // is sent from 50,000 on
+    const auto expect = [&w](const TelemetryHop& hop,
+                             uint64_t acked,
+                             uint64_t sent,
+                             double power,
+                             double window,
+                             double within) {
+        w.OnAck(acked, sent, &hop, 1);
+        EXPECT_NEAR(w.Power(), power, 1e-12);
+        EXPECT_NEAR(w.Window(), window, within);
+    };
+    const auto hop = Hop(0, 0, 25000); // the first only leaves its reading; a round trip ends with
+                                       // what is sent from 50,000 on
     w.OnAck(1000, 50000, &hop, 1);
     EXPECT_DOUBLE_EQ(w.Window(), 125000);
     // 5 us later 62,500 B sent and 62,500 B more in the queue: current 125,000 B / 5 us is twice
     // the line; voltage 125,000 + 87,500 = 1.7 b tau: power 3.4, the first, not smoothed.
     // cwnd = 0.9 (125,000 / 3.4 + 12,500) + 0.1 x 125,000 = 56,838.24
-    hop = Hop(5, 62500, 87500);
-    w.OnAck(50000, 60000, &hop, 1);
-    EXPECT_NEAR(w.Power(), 3.4, 1e-12);
-    EXPECT_NEAR(w.Window(), 56838.2353, 1e-3);
+    expect(Hop(5, 62500, 87500), 50000, 60000, 3.4, 56838.2353, 1e-3);
     // 1 us later, 12,500 B sent, the queue as it was: current 1, power 1.7, weight 1 / 10: 3.4 +
     // 0.1 (1.7 - 3.4) = 3.23; 0.9 (125,000 / 3.23 + 12,500) + 0.1 x 56,838.24 = 51,763.54. Beyond
     // 50,000: this window is noted, until 60,000 is passed.
-    hop = Hop(6, 75000, 87500);
-    w.OnAck(50001, 60000, &hop, 1);
-    EXPECT_NEAR(w.Power(), 3.23, 1e-12);
-    EXPECT_NEAR(w.Window(), 51763.5449, 1e-3);
+    expect(Hop(6, 75000, 87500), 50001, 60000, 3.23, 51763.5449, 1e-3);
     // The same again. What 55,000 acknowledges was sent before the note, with 125,000: 3.23 + 0.1
     // (1.7 - 3.23) = 3.077;
     // 0.9 (125,000 / 3.077 + 12,500) + 5,176.35 = 52,987.94
-    hop = Hop(7, 87500, 87500);
-    w.OnAck(55000, 65000, &hop, 1);
-    EXPECT_NEAR(w.Power(), 3.077, 1e-12);
-    EXPECT_NEAR(w.Window(), 52987.9404, 1e-3);
+    expect(Hop(7, 87500, 87500), 55000, 65000, 3.077, 52987.9404, 1e-3);
     // 20 us later (weight 1): 250,000 B sent, the queue gone: current (250,000 - 87,500) / 20 us =
     // 0.65, voltage 1, and what was sent from 60,000 on had 51,763.54: 0.9 (51,763.54 / 0.65 +
     // 12,500) + 5,298.79 = 88,221.39
-    hop = Hop(27, 337500, 0);
-    w.OnAck(60001, 70000, &hop, 1);
-    EXPECT_NEAR(w.Power(), 0.65, 1e-12);
-    EXPECT_NEAR(w.Window(), 88221.3947, 1e-2);
+    expect(Hop(27, 337500, 0), 60001, 70000, 0.65, 88221.3947, 1e-2);
     EXPECT_NEAR(w.Rate(), 88221.3947 * 8e5, 1e4);
 }
 

@@ -73,17 +73,8 @@ Example(RoceOpcode opcode, uint32_t payload)
     f.dscp = 26;
     f.ecn = 2;
     f.sourcePort = 0xc123;
-    f.opcode = opcode;
-    f.ackRequest = true;
-    f.destinationQueuePair = 0x000456;
-    f.psn = 0xfffffe;
-    f.virtualAddress = 0x0123456789abcdefULL;
-    f.remoteKey = 0xcafe0001;
-    f.dmaLength = 0x80000000U;
-    f.immediate = 0x11223344;
     f.syndrome = AckSyndrome();
-    f.msn = 0x010203;
-    f.payload = payload;
+    FillTransport(f, opcode, payload);
     return f;
 }
 

@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "buffer-frame.h"
 #include "contrib/rdma/core/shared-buffer.h"
 
 #include <algorithm>
@@ -229,14 +230,7 @@ TEST_P(SharedBufferProperties, HoldUnderRandomTraffic)
     ASSERT_EQ(SharedBuffer::WhyNot(c), "");
     SharedBuffer b(c);
 
-    struct Frame
-    {
-        uint32_t port;
-        uint8_t priority;
-        uint32_t bytes;
-        uint32_t egress;
-    };
-
+    using Frame = BufferFrame;
     std::vector<Frame> stored;
     std::map<std::pair<uint32_t, uint8_t>, uint64_t> bytesOf; // by (port, priority)
     std::map<std::pair<uint32_t, uint8_t>, uint32_t> afterXoff;

@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "contrib/rdma/core/unit-strings.h"
 #include "contrib/rdma/core/units.h"
 
 #include <gtest/gtest.h>

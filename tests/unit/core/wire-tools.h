@@ -6,6 +6,8 @@
 #ifndef TESTS_UNIT_CORE_WIRE_TOOLS_H
 #define TESTS_UNIT_CORE_WIRE_TOOLS_H
 
+#include "contrib/rdma/core/roce-wire.h"
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +16,24 @@
 #include <string>
 #include <unistd.h>
 #include <vector>
+
+/// The fields of a transport packet that RoCEv2 and InfiniBand both have, each with a value that
+/// tells its bytes apart.
+template <class Fields>
+void
+FillTransport(Fields& f, rdma::RoceOpcode opcode, uint32_t payload)
+{
+    f.opcode = opcode;
+    f.ackRequest = true;
+    f.destinationQueuePair = 0x000456;
+    f.psn = 0xfffffe;
+    f.virtualAddress = 0x0123456789abcdefULL;
+    f.remoteKey = 0xcafe0001;
+    f.dmaLength = 0x80000000U;
+    f.immediate = 0x11223344;
+    f.msn = 0x010203;
+    f.payload = payload;
+}
 
 inline std::vector<uint8_t>
 FromHex(const std::string& text)

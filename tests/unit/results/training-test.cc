@@ -82,9 +82,33 @@ TEST_F(Training, CallsLogLeavesOutRanksAndThenSteps)
     EXPECT_EQ(lines(12, head), 12);
     EXPECT_EQ(head.find("only every"), std::string::npos);
     EXPECT_EQ(lines(6, head), 6);
-    EXPECT_NE(head.find("; only every 2th rank"), std::string::npos);
+    EXPECT_NE(head.find("; only every 2nd rank"), std::string::npos);
     EXPECT_EQ(lines(5, head), 4); // of two steps
     EXPECT_NE(head.find("measured steps, the first 2, in"), std::string::npos);
+}
+
+// 132 ranks x 2 calls are 264: every n-th rank's fit where n = 264 / most, rounded up.
+TEST_F(Training, CallsLogCountsRanksAsPeopleDo)
+{
+    m_plan.ranks = 132;
+    m_plan.roleOf.assign(132, 0);
+    const std::vector<std::pair<uint64_t, std::string>> cases = {{88, "3rd"},
+                                                                 {66, "4th"},
+                                                                 {24, "11th"},
+                                                                 {22, "12th"},
+                                                                 {13, "21st"},
+                                                                 {12, "22nd"},
+                                                                 {3, "88th"},
+                                                                 {2, "132nd"}};
+    for (const auto& [most, word] : cases)
+    {
+        CallLog log(m_plan, 0, 1, most);
+        log.Open(Path("calls.log"));
+        log.Close();
+        EXPECT_NE(ReadAll(Path("calls.log")).find("; only every " + word + " rank\n"),
+                  std::string::npos)
+            << word;
+    }
 }
 
 // Rank 1 computes 4 us longer, and both leave the collective after what it sent.

@@ -155,13 +155,14 @@ TEST(ComputeModel, PublishedRows)
 
 TEST(Profile, PatternsAndErrors)
 {
-    std::vector<Problem> problems;
+    std::vector<topo::Error> errors;
     const auto profile = ParseProfileJson(nlohmann::json::parse(R"({"optimizer_us": 7, "layers": {
         "block *": {"forward_us": 10, "backward_us": 20}, "block 1*": {"forward_us": 1, "backward_us": 2},
         "block 12": {"forward_us": 3, "backward_us": 4}, "nothing": {"forward_us": 3, "backward_us": 4}}})"),
-                                          problems);
+                                          "x.json",
+                                          errors);
     ASSERT_TRUE(profile);
-    EXPECT_TRUE(problems.empty());
+    EXPECT_TRUE(errors.empty());
     EXPECT_EQ(profile->Find("block 2")->forward, rdma::Microseconds(10));
     EXPECT_EQ(profile->Find("block 11")->forward, rdma::Microseconds(1));
     EXPECT_EQ(profile->Find("block 12")->backward, rdma::Microseconds(4));
@@ -185,9 +186,9 @@ TEST(Profile, PatternsAndErrors)
              {R"({"layers": []})", "/layers"},
              {R"({})", "/layers"}})
     {
-        problems.clear();
-        EXPECT_FALSE(ParseProfileJson(nlohmann::json::parse(text), problems)) << text;
-        ASSERT_FALSE(problems.empty()) << text;
-        EXPECT_EQ(problems[0].path, path) << text;
+        errors.clear();
+        EXPECT_FALSE(ParseProfileJson(nlohmann::json::parse(text), "x.json", errors)) << text;
+        ASSERT_FALSE(errors.empty()) << text;
+        EXPECT_EQ(errors[0].where, path) << text;
     }
 }

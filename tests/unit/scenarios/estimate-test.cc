@@ -71,7 +71,7 @@ TEST(MemoryEstimate, Collperf)
     };
     for (const Measured& run : runs)
     {
-        ExpectWithinHalf(EstimateOf(ParseCollperf, run.options).memory.Total(), run);
+        ExpectWithinHalf(EstimateOf(ParseAs<CollperfScenario>, run.options).memory.Total(), run);
     }
 }
 
@@ -86,13 +86,14 @@ TEST(MemoryEstimate, Traffic)
     };
     for (const Measured& run : runs)
     {
-        ExpectWithinHalf(EstimateOf(ParseTraffic, run.options).memory.Total(), run);
+        ExpectWithinHalf(EstimateOf(ParseAs<TrafficScenario>, run.options).memory.Total(), run);
     }
 }
 
 TEST(MemoryEstimate, Training)
 {
-    ExpectWithinHalf(EstimateOf(ParseTraining, "").memory.Total(), {"the default job", 45.8});
+    ExpectWithinHalf(EstimateOf(ParseAs<TrainingScenario>, "").memory.Total(),
+                     {"the default job", 45.8});
 }
 
 TEST(MemoryEstimate, IsASumOfItsNeeds)
@@ -124,18 +125,19 @@ TEST(MemoryEstimate, CountsQueuePairs)
     // A ring has one connection a rank that sends out of its server and lane; direct all-to-all n
     // (n - 1), less those inside servers.
     EXPECT_EQ(
-        EstimateOf(ParseCollperf,
+        EstimateOf(ParseAs<CollperfScenario>,
                    "--op=all_reduce --algorithm=ring --servers=4 --gpus-per-server=8 -b 1M -e 1M")
             .connections,
         4);
-    EXPECT_EQ(EstimateOf(ParseCollperf, "--op=alltoall --servers=4 --gpus-per-server=8 -b 1M -e 1M")
+    EXPECT_EQ(EstimateOf(ParseAs<CollperfScenario>,
+                         "--op=alltoall --servers=4 --gpus-per-server=8 -b 1M -e 1M")
                   .connections,
               32 * 24);
-    EXPECT_EQ(
-        EstimateOf(ParseCollperf, "--op=alltoall --servers=13 --gpus-per-server=1 -b 1K -e 1M")
-            .connections,
-        13 * 12);
-    EXPECT_EQ(EstimateOf(ParseTraffic,
+    EXPECT_EQ(EstimateOf(ParseAs<CollperfScenario>,
+                         "--op=alltoall --servers=13 --gpus-per-server=1 -b 1K -e 1M")
+                  .connections,
+              13 * 12);
+    EXPECT_EQ(EstimateOf(ParseAs<TrafficScenario>,
                          "--topology=single-switch --hosts=10 --pattern=all-to-all --bytes=1kB")
                   .connections,
               90);

@@ -62,20 +62,22 @@ TEST(GpuZoo, Dtypes)
 
 TEST(GpuZoo, AUsersGpu)
 {
-    std::vector<Problem> problems;
+    std::vector<topo::Error> errors;
     const auto own = ParseGpuJson(
         nlohmann::json::parse(
             R"({"name": "X", "bf16_tflops": 400, "memory_bandwidth_GBps": 2000, "memory_GB": 64})"),
-        problems);
+        "x.json",
+        errors);
     ASSERT_TRUE(own);
     EXPECT_DOUBLE_EQ(own->peakBf16, 4e14);
     const auto derived =
         ParseGpuJson(nlohmann::json::parse(R"({"name": "Y", "base": "A100", "memory_GB": 96})"),
-                     problems);
+                     "x.json",
+                     errors);
     ASSERT_TRUE(derived);
     EXPECT_EQ(derived->memoryBytes, 96ULL << 30);
     EXPECT_DOUBLE_EQ(derived->peakBf16, 312e12);
-    EXPECT_TRUE(problems.empty());
+    EXPECT_TRUE(errors.empty());
 
     for (const auto& [text, path] : std::initializer_list<std::pair<const char*, const char*>>{
              {R"({"name": "X", "base": "A1000"})", "/base"},
@@ -84,11 +86,11 @@ TEST(GpuZoo, AUsersGpu)
              {R"({"name": "X", "base": "A100", "bf16_tflop": 1})", "/bf16_tflop"},
              {R"({"name": "X", "base": "A100", "memory_GB": "80"})", "/memory_GB"},
              {R"({"base": "A100"})", "/name"},
-             {R"({"name": "X", "memory_bandwidth_GBps": 2000, "memory_GB": 64})", ""}})
+             {R"({"name": "X", "memory_bandwidth_GBps": 2000, "memory_GB": 64})", "/"}})
     {
-        problems.clear();
-        EXPECT_FALSE(ParseGpuJson(nlohmann::json::parse(text), problems)) << text;
-        ASSERT_FALSE(problems.empty()) << text;
-        EXPECT_EQ(problems[0].path, path) << text;
+        errors.clear();
+        EXPECT_FALSE(ParseGpuJson(nlohmann::json::parse(text), "x.json", errors)) << text;
+        ASSERT_FALSE(errors.empty()) << text;
+        EXPECT_EQ(errors[0].where, path) << text;
     }
 }

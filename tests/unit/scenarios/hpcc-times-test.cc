@@ -39,7 +39,7 @@ Traffic(std::vector<const char*> args)
 {
     args.insert(args.begin(), "traffic");
     args.push_back("--dry-run");
-    return ParseTraffic(static_cast<int>(args.size()), args.data());
+    return ParseAs<TrafficScenario>(static_cast<int>(args.size()), args.data());
 }
 
 } // namespace

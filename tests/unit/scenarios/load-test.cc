@@ -522,7 +522,7 @@ Load(std::vector<std::string> args)
     {
         argv.push_back(a.c_str());
     }
-    return ParseTraffic(static_cast<int>(argv.size()), argv.data());
+    return ParseAs<TrafficScenario>(static_cast<int>(argv.size()), argv.data());
 }
 
 } // namespace

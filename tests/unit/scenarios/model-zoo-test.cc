@@ -24,17 +24,17 @@ Model(const std::string& name)
 std::string
 FirstProblem(const std::string& text, std::string* path = nullptr)
 {
-    std::vector<Problem> problems;
-    EXPECT_FALSE(ParseModelJson(nlohmann::json::parse(text), problems)) << text;
-    if (problems.empty())
+    std::vector<topo::Error> errors;
+    EXPECT_FALSE(ParseModelJson(nlohmann::json::parse(text), "x.json", errors)) << text;
+    if (errors.empty())
     {
         return "";
     }
     if (path != nullptr)
     {
-        *path = problems[0].path;
+        *path = errors[0].where;
     }
-    return problems[0].text;
+    return errors[0].problem;
 }
 
 } // namespace
@@ -216,12 +216,12 @@ TEST(ModelZoo, TiedMatricesBelongToTheEmbedding)
 
 TEST(ModelJson, AUsersTransformer)
 {
-    std::vector<Problem> problems;
+    std::vector<topo::Error> errors;
     const auto json = nlohmann::json::parse(
         R"({"name": "mine", "layers": 2, "hidden": 8, "heads": 2, "vocab": 10, "sequence": 4})");
-    const auto model = ParseModelJson(json, problems);
+    const auto model = ParseModelJson(json, "x.json", errors);
     ASSERT_TRUE(model);
-    EXPECT_TRUE(problems.empty());
+    EXPECT_TRUE(errors.empty());
     // 12 l h^2 + 13 l h + V h + 2 h = 1536 + 208 + 80 + 16
     EXPECT_EQ(model->parameters, 1840u);
     EXPECT_EQ(model->layers.size(), 4u);
@@ -230,11 +230,11 @@ TEST(ModelJson, AUsersTransformer)
 
 TEST(ModelJson, AUsersList)
 {
-    std::vector<Problem> problems;
+    std::vector<topo::Error> errors;
     const auto json = nlohmann::json::parse(R"({"name": "net", "layers": [
         {"name": "a", "parameters": 100, "flops": 1e6, "activation_bytes": 50},
         {"name": "b", "parameters": 30, "tensors": [10, 20], "flops": {"sample": 5}, "repeat": 3}]})");
-    const auto model = ParseModelJson(json, problems);
+    const auto model = ParseModelJson(json, "x.json", errors);
     ASSERT_TRUE(model);
     EXPECT_EQ(model->parameters, 190u);
     ASSERT_EQ(model->layers.size(), 4u);
@@ -248,14 +248,14 @@ TEST(ModelJson, EveryMistakeIsNamed)
     std::string path;
     EXPECT_NE(
         FirstProblem(R"({"name": "x", "layers": 2, "hidden": 10, "heads": 3, "vocab": 5})", &path)
-            .find("divide hidden"),
+            .find("does not divide hidden"),
         std::string::npos);
     EXPECT_EQ(path, "/heads");
     EXPECT_NE(
         FirstProblem(
             R"({"name": "x", "layers": 2, "hidden": 8, "heads": 2, "vocab": 5, "hiden_act": 1})",
             &path)
-            .find("not a known"),
+            .find("unknown key"),
         std::string::npos);
     EXPECT_EQ(path, "/hiden_act");
     FirstProblem(R"({"name": "x", "layers": 0, "hidden": 8, "heads": 2, "vocab": 5})", &path);

@@ -4,6 +4,7 @@
  * What is refused, or warned of, once the network is known: ends without a route, buffers too small
  * for their headroom, time-outs that must fire.
  */
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/network-check.h"
 #include "scenarios/spec/parse.h"
@@ -50,19 +51,19 @@ Errors(const ParseResult<T>& result)
 std::string
 Traffic(const std::vector<std::string>& args)
 {
-    return Errors(Dry(ParseTraffic, args));
+    return Errors(Dry(ParseAs<TrafficScenario>, args));
 }
 
 std::string
 Train(const std::vector<std::string>& args)
 {
-    return Errors(Dry(ParseTraining, args));
+    return Errors(Dry(ParseAs<TrainingScenario>, args));
 }
 
 std::string
 Perf(const std::vector<std::string>& args)
 {
-    return Errors(Dry(ParseCollperf, args));
+    return Errors(Dry(ParseAs<CollperfScenario>, args));
 }
 
 /// A graph file: hosts are single letters before s, switches from s on. "as bs st" are links.
@@ -257,7 +258,7 @@ namespace
 std::string
 Notes(const std::vector<std::string>& args)
 {
-    const auto result = Dry(ParseTraffic, args);
+    const auto result = Dry(ParseAs<TrafficScenario>, args);
     EXPECT_EQ(Errors(result), "");
     std::string all;
     for (const auto& n : result.notes)
@@ -317,20 +318,20 @@ TEST(Warnings, MarksFromLessThanAFrame)
 
 TEST(Wording, OneIsNoPlural)
 {
-    const auto one = Dry(ParseTraining, {"--gpus=8"});
+    const auto one = Dry(ParseAs<TrainingScenario>, {"--gpus=8"});
     ASSERT_TRUE(one.scenario);
     ASSERT_FALSE(one.notes.empty());
     EXPECT_EQ(one.notes[0], "fat-tree: k=2, the smallest for 1 server");
     EXPECT_EQ(Train({"--servers=1", "--gpus=16"}),
               "--gpus=16: 1 server has 8 GPUs; allowed: at most that, or --servers=2");
     const File direct(Graph("ab", {"ab"}));
-    const auto pair =
-        Dry(ParseTraffic, {"--topology=" + direct.Path(), "--pattern=incast", "--fan-in=1"});
+    const auto pair = Dry(ParseAs<TrafficScenario>,
+                          {"--topology=" + direct.Path(), "--pattern=incast", "--fan-in=1"});
     ASSERT_TRUE(pair.scenario);
     const std::string plan = PlanText(*pair.scenario);
     EXPECT_NE(plan.find("traffic: incast, 1 flow\n"), std::string::npos) << plan;
     EXPECT_NE(plan.find(": 2 hosts, no switches, 1 link\n"), std::string::npos) << plan;
-    const auto leaf = Dry(ParseTraffic, {"--topology=leaf-spine", "--hosts=2"});
+    const auto leaf = Dry(ParseAs<TrafficScenario>, {"--topology=leaf-spine", "--hosts=2"});
     ASSERT_TRUE(leaf.scenario);
     EXPECT_EQ(leaf.scenario->topologyName.rfind("leaf-spine, 1 leaf, ", 0), 0u)
         << leaf.scenario->topologyName;
@@ -338,16 +339,16 @@ TEST(Wording, OneIsNoPlural)
 
 TEST(Wording, PresetsAreNoCongestionControls)
 {
-    const auto controls = Dry(ParseTraffic, {"--list=cc"});
-    const auto presets = Dry(ParseTraffic, {"--list=cc-preset"});
+    const auto controls = Dry(ParseAs<TrafficScenario>, {"--list=cc"});
+    const auto presets = Dry(ParseAs<TrafficScenario>, {"--list=cc-preset"});
     ASSERT_TRUE(controls.text && presets.text);
     EXPECT_EQ(controls.text->find("sigcomm15"), std::string::npos) << *controls.text;
     EXPECT_NE(presets.text->find("  sigcomm15"), std::string::npos) << *presets.text;
-    const std::string training = *Dry(ParseTraining, {"--help"}).text;
+    const std::string training = *Dry(ParseAs<TrainingScenario>, {"--help"}).text;
     const size_t profile = training.find("--profile=FILE");
     EXPECT_NE(training.substr(profile, 200).find("none]"), std::string::npos)
         << training.substr(profile, 200);
-    const auto help = Dry(ParseTraffic, {"--help"});
+    const auto help = Dry(ParseAs<TrafficScenario>, {"--help"});
     ASSERT_TRUE(help.text);
     EXPECT_NE(help.text->find("\n  cc: " + JoinNames(CongestionItems()) + "\n"), std::string::npos);
     EXPECT_EQ(help.text->find("time-outs or"), std::string::npos) << "only time-outs count";

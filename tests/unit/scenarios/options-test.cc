@@ -4,6 +4,7 @@
  * The option tables and what reads by them: every row of every table is tried, on the command line
  * and in JSON.
  */
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/parse.h"

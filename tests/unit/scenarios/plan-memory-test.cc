@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "example-options.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/plan-check.h"
 #include "scenarios/training/training-plan.h"
@@ -11,18 +12,6 @@ using namespace training;
 
 namespace
 {
-
-TrainingOptions
-Options(const std::string& model, uint32_t ranks, uint32_t zero)
-{
-    TrainingOptions o;
-    o.model = *FindModel(model);
-    o.gpu = *FindGpu("A100");
-    o.ranks = ranks;
-    o.zero = zero;
-    o.sequence = o.model.sequence;
-    return o;
-}
 
 bool
 Warns(const TrainingOptions& o, const std::string& path)
@@ -73,7 +62,7 @@ TEST(PlanMemory, EstimateAgreesWithTheFormula)
 {
     for (uint32_t zero = 0; zero <= 3; ++zero)
     {
-        const auto o = Options("megatron-7.5b", 64, zero);
+        const auto o = OptionsOf("megatron-7.5b", 64, zero);
         const auto m = EstimateMemory(o);
         EXPECT_NEAR((m.parameters + m.gradients + m.optimizer) /
                         ModelStateBytes(o.model.parameters, 64, zero),
@@ -87,7 +76,7 @@ TEST(PlanMemory, EstimateAgreesWithTheFormula)
 // recomputation; fused attention spares 5 a s^2 b.
 TEST(PlanMemory, ActivationsByHand)
 {
-    auto o = Options("megatron-7.5b", 64, 3);
+    auto o = OptionsOf("megatron-7.5b", 64, 3);
     o.microBatch = 2;
     const double sbh = 2048.0 * 2 * 4096;
     const double pairs = 5.0 * 32 * 2048 * 2048 * 2;
@@ -103,9 +92,9 @@ TEST(PlanMemory, ActivationsByHand)
 
 TEST(PlanCheck, TooLargeIsAWarning)
 {
-    EXPECT_FALSE(Warns(Options("bloom-560m", 128, 2), "model"));
-    EXPECT_TRUE(Warns(Options("bloom-176b", 128, 0), "model"));
-    auto o = Options("gpt3-175b", 384, 3);
+    EXPECT_FALSE(Warns(OptionsOf("bloom-560m", 128, 2), "model"));
+    EXPECT_TRUE(Warns(OptionsOf("bloom-176b", 128, 0), "model"));
+    auto o = OptionsOf("gpt3-175b", 384, 3);
     o.recompute = true;
     EXPECT_FALSE(Warns(o, "model")); // SC'21, table 2, ran this: 384 GPUs of 80 GB, micro-batch 4
     o.zero = 0;
@@ -115,46 +104,29 @@ TEST(PlanCheck, TooLargeIsAWarning)
 
 TEST(PlanCheck, MistakesAreNamed)
 {
-    const auto good = Options("gpt2", 8, 2);
+    const auto good = OptionsOf("gpt2", 8, 2);
     EXPECT_TRUE(Check(good).empty());
-    auto o = good;
-    o.ranks = 0;
-    EXPECT_TRUE(Errs(o, "gpus"));
-    o = good;
-    o.zero = 4;
-    EXPECT_TRUE(Errs(o, "zero"));
-    o = good;
-    o.microBatch = 0;
-    EXPECT_TRUE(Errs(o, "micro-batch"));
-    o = good;
-    o.accumulation = 0;
-    EXPECT_TRUE(Errs(o, "accumulation"));
-    o = good;
-    o.sequence = 0;
-    EXPECT_TRUE(Errs(o, "seq"));
-    o = good;
-    o.bucketBytes = 1;
-    EXPECT_TRUE(Errs(o, "buckets"));
-    o = good;
-    o.bucketBytes = 25; // MiB forgotten
-    EXPECT_TRUE(Errs(o, "buckets"));
-    o = good;
-    o.accumulation = 1000000000;
-    EXPECT_TRUE(Errs(o, "accumulation"));
-    o = good;
-    o.gpu = *FindGpu("V100");
-    EXPECT_TRUE(Errs(o, "dtype")); // no bf16
-    o = good;
-    o.sequence = 4096;
-    EXPECT_TRUE(Warns(o, "seq"));
-    o = good;
-    o.ranks = 1;
-    EXPECT_TRUE(Warns(o, "zero"));
+    const auto with = [&good](auto TrainingOptions::*field, auto value) {
+        auto o = good;
+        o.*field = value;
+        return o;
+    };
+    EXPECT_TRUE(Errs(with(&TrainingOptions::ranks, 0), "gpus"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::zero, 4), "zero"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::microBatch, 0), "micro-batch"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::accumulation, 0), "accumulation"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::accumulation, 1000000000), "accumulation"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::sequence, 0), "seq"));
+    EXPECT_TRUE(Warns(with(&TrainingOptions::sequence, 4096), "seq"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::bucketBytes, 1), "buckets"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::bucketBytes, 25), "buckets"));     // MiB forgotten
+    EXPECT_TRUE(Errs(with(&TrainingOptions::gpu, *FindGpu("V100")), "dtype")); // no bf16
+    EXPECT_TRUE(Warns(with(&TrainingOptions::ranks, 1), "zero"));
 }
 
 TEST(PlanOptions, DefaultsOfTheTwoImplementations)
 {
-    auto o = Options("gpt2", 8, 2);
+    auto o = OptionsOf("gpt2", 8, 2);
     auto r = ResolvedOptions(o);
     EXPECT_EQ(*r.bucketBytes, 25u << 20);
     EXPECT_TRUE(*r.overlap);

@@ -3,6 +3,7 @@
  *
  * The passes that make a step graph (training-plan.h), each by itself.
  */
+#include "example-options.h"
 #include "scenarios/training/communication.h"
 #include "scenarios/training/gradient-buckets.h"
 #include "scenarios/training/overlap.h"
@@ -36,14 +37,8 @@ Variants()
                 {
                     for (const auto impl : {ZeroImpl::kPaper, ZeroImpl::kDeepSpeed})
                     {
-                        TrainingOptions o;
-                        o.model = *FindModel(model);
+                        auto o = OptionsOf(model, n, zero, m, impl);
                         o.gpu = *FindGpu("H100");
-                        o.ranks = n;
-                        o.zero = zero;
-                        o.accumulation = m;
-                        o.zeroImpl = impl;
-                        o.sequence = o.model.sequence;
                         if (n == 7)
                         {
                             o.bucketBytes = 10'000'019;

@@ -4,6 +4,7 @@
  * Step graphs are well formed, and mean what they should: evaluated here by a list scheduler in
  * which a collective takes alpha + (bytes a rank sends) / bandwidth, alone on its stream.
  */
+#include "example-options.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/training-plan.h"
 #include "scenarios/training/zero-partition.h"
@@ -18,21 +19,14 @@ using namespace training;
 namespace
 {
 
+/// Of 16 ranks.
 TrainingOptions
 Options(const std::string& model,
         uint32_t zero,
         uint32_t accumulation = 1,
         ZeroImpl impl = ZeroImpl::kPaper)
 {
-    TrainingOptions o;
-    o.model = *FindModel(model);
-    o.gpu = *FindGpu("A100");
-    o.ranks = 16;
-    o.zero = zero;
-    o.accumulation = accumulation;
-    o.zeroImpl = impl;
-    o.sequence = o.model.sequence;
-    return o;
+    return OptionsOf(model, 16, zero, accumulation, impl);
 }
 
 struct Timed
@@ -447,11 +441,12 @@ TEST(StepGraph, RecomputationAddsAForward)
 TEST(StepGraph, AProfileReplacesTheRoofline)
 {
     auto o = Options("gpt2", 2);
-    std::vector<Problem> problems;
+    std::vector<topo::Error> errors;
     o.profile = ParseProfileJson(
         nlohmann::json::parse(
             R"({"optimizer_us": 5, "layers": {"*": {"forward_us": 10, "backward_us": 30}}})"),
-        problems);
+        "x.json",
+        errors);
     ASSERT_TRUE(o.profile);
     EXPECT_NEAR(ComputeTime(MakeDataParallelPlan(o)), 14 * 40e-6 + 5e-6, 1e-12);
     o.recompute = true; // blocks only: neither the embedding, which computes nothing, nor the head

@@ -4,6 +4,7 @@
  * A family of networks that this file registers: its table is all that the programs need for its
  * options, JSON keys, checks, messages and help.
  */
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/validate.h"
@@ -64,9 +65,7 @@ MakeHedge(const topo::TopologyRequest& r)
 topo::Family
 Hedge()
 {
-    topo::Family f;
-    f.name = "hedge";
-    f.description = "bushes in a row";
+    topo::Family f("hedge", "bushes in a row");
     f.parameters = {
         topo::CountParameter("stems", "servers of a bush")
             .Range(1, 20)

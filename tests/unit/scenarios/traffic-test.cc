@@ -31,7 +31,7 @@ Traffic(std::vector<std::string> args)
     {
         argv.push_back(a.c_str());
     }
-    return ParseTraffic(static_cast<int>(argv.size()), argv.data());
+    return ParseAs<TrafficScenario>(static_cast<int>(argv.size()), argv.data());
 }
 
 std::string

@@ -5,6 +5,7 @@
  * other software, values that would mean something else than they say.
  */
 #include "collectives/registry.h"
+#include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/spec/cluster-options.h"
@@ -50,13 +51,13 @@ Parse(ParseResult<T> (*parse)(int, const char* const*), std::vector<std::string>
 ParseResult<TrainingScenario>
 Train(const std::vector<std::string>& args)
 {
-    return Parse(ParseTraining, args);
+    return Parse(ParseAs<TrainingScenario>, args);
 }
 
 ParseResult<CollperfScenario>
 Perf(const std::vector<std::string>& args)
 {
-    return Parse(ParseCollperf, args);
+    return Parse(ParseAs<CollperfScenario>, args);
 }
 
 template <class T>
@@ -607,9 +608,11 @@ TEST(TrainingSoftware, WhatThereIsNotIsSaid)
 
 TEST(Traffic, WhatOtherProgramsCallServersIsSaid)
 {
-    ExpectIn(ErrorOf(Parse(ParseTraffic, {"--servers=16"})), {"--servers=16: is --hosts here"});
-    ExpectIn(ErrorOf(Parse(ParseTraffic, {"--ranks", "8"})), {"--ranks=8", "--hosts"});
-    ExpectIn(ErrorOf(Parse(ParseTraffic, {"--nics-per-server=2"})), {"one NIC", "allowed: 1"});
+    ExpectIn(ErrorOf(Parse(ParseAs<TrafficScenario>, {"--servers=16"})),
+             {"--servers=16: is --hosts here"});
+    ExpectIn(ErrorOf(Parse(ParseAs<TrafficScenario>, {"--ranks", "8"})), {"--ranks=8", "--hosts"});
+    ExpectIn(ErrorOf(Parse(ParseAs<TrafficScenario>, {"--nics-per-server=2"})),
+             {"one NIC", "allowed: 1"});
 }
 
 TEST(TrainingSoftware, NoForeignNameHidesAnOption)
@@ -717,9 +720,9 @@ TEST(Values, NothingIsRoundedToZero)
     ExpectIn(ErrorOf(Train({"--window=1e-7"})), {"--window=1e-7: allowed: a size in whole bytes"});
     ExpectIn(ErrorOf(Train({"--link-delay=0.1ps"})), {"--link-delay=0.1ps: allowed: a time"});
     ExpectIn(ErrorOf(Train({"--bit-error-rate=1e-400"})), {"--bit-error-rate=1e-400: allowed"});
-    ExpectIn(ErrorOf(Parse(ParseTraffic, {"--bytes=1.5"})),
+    ExpectIn(ErrorOf(Parse(ParseAs<TrafficScenario>, {"--bytes=1.5"})),
              {"--bytes=1.5: allowed: a size in whole bytes"});
-    ExpectIn(ErrorOf(Parse(ParseTraffic, {"--size-bins=1kB,1.0001kB"})),
+    ExpectIn(ErrorOf(Parse(ParseAs<TrafficScenario>, {"--size-bins=1kB,1.0001kB"})),
              {"--size-bins=1.0001kB: allowed"});
     const auto json =
         ReadScenarioText(TrainingOptionTable(), R"({"fabric": {"window": "1e-7"}})", "s.json");

@@ -46,13 +46,13 @@ Dry(std::vector<std::string> args)
 ParseResult<TrainingScenario>
 Train(const std::vector<std::string>& args)
 {
-    return Parse(ParseTraining, Dry(args));
+    return Parse(ParseAs<TrainingScenario>, Dry(args));
 }
 
 ParseResult<CollperfScenario>
 Perf(const std::vector<std::string>& args)
 {
-    return Parse(ParseCollperf, Dry(args));
+    return Parse(ParseAs<CollperfScenario>, Dry(args));
 }
 
 template <class T>
@@ -209,7 +209,7 @@ TEST(BadInput, AnOutputFolderThatCannotBeWritten)
         const std::string error =
             "--out=" + out + ": cannot be written: " + what +
             " is a file, not a folder; give a folder you can write to, --out=DIR";
-        EXPECT_EQ(ErrorOf(Parse(ParseTraining, {"--out=" + out})), error);
+        EXPECT_EQ(ErrorOf(Parse(ParseAs<TrainingScenario>, {"--out=" + out})), error);
         EXPECT_EQ(TrainError({"--out=" + out}),
                   error); // a dry run, which makes nothing, finds it too
     }
@@ -220,8 +220,8 @@ TEST(BadInput, AnOutputFolderThatCannotBeWritten)
     std::ofstream("results") << "x";
     const std::string error = "--out=results: cannot be written: it is a file, not a folder; give "
                               "a folder you can write to, --out=DIR";
-    EXPECT_EQ(ErrorOf(Parse(ParseCollperf, {})), error);
-    EXPECT_EQ(ErrorOf(Parse(ParseCollperf, {"--dry-run"})), error);
+    EXPECT_EQ(ErrorOf(Parse(ParseAs<CollperfScenario>, {})), error);
+    EXPECT_EQ(ErrorOf(Parse(ParseAs<CollperfScenario>, {"--dry-run"})), error);
 }
 
 TEST(BadInput, InfiniBandAndEthernetDoNotMix)
@@ -338,13 +338,13 @@ TEST(BadInput, SizesOfCollperf)
 TEST(BadInput, ExitStatusAndStreams)
 {
     const char* bad[] = {"dltrain", "--gpus=0"};
-    EXPECT_EXIT(ParseTrainingOrExit(2, bad),
+    EXPECT_EXIT(ParseOrExit<TrainingScenario>(2, bad),
                 testing::ExitedWithCode(2),
                 "^dltrain: error: --gpus=0: allowed: a whole number, 1 to 1000000\n$");
     const char* version[] = {"collperf", "--version"};
-    EXPECT_EXIT(ParseCollperfOrExit(2, version), testing::ExitedWithCode(0), "^$");
+    EXPECT_EXIT(ParseOrExit<CollperfScenario>(2, version), testing::ExitedWithCode(0), "^$");
     const char* three[] = {"traffic", "--k=x", "--mtu=1", "--foo"};
-    EXPECT_EXIT(ParseTrafficOrExit(4, three),
+    EXPECT_EXIT(ParseOrExit<TrafficScenario>(4, three),
                 testing::ExitedWithCode(2),
                 "--foo.*\n.*--k=x.*\n.*--mtu=1");
 }
@@ -469,7 +469,7 @@ TEST(Training, SampledEstimatesAgree)
     // 3,072 ranks: schedules are sampled. Per server one channel crosses its NIC: 2 x 2 psi (n-1)/n
     // again.
     const auto result =
-        Parse(ParseTraining,
+        Parse(ParseAs<TrainingScenario>,
               {"--scenario=" DLTRAIN_ROOT "/scenarios/presets/bloom560m-3072.json", "--dry-run"});
     ASSERT_TRUE(result.scenario) << result.errors[0].Text();
     const Estimate e = EstimateStep(*result.scenario);
@@ -612,19 +612,20 @@ TEST(Output, FoldersAreNumberedSoThatNothingIsLost)
     Scratch scratch;
     EXPECT_EQ(Train({}).scenario->run.out, "results/dltrain-N");
     EXPECT_FALSE(fs::exists("results"));
-    EXPECT_EQ(Parse(ParseTraining, {}).scenario->run.out, "results/dltrain-1");
-    EXPECT_EQ(Parse(ParseTraining, {}).scenario->run.out, "results/dltrain-2");
-    EXPECT_EQ(Parse(ParseCollperf, {}).scenario->run.out, "results/collperf-1");
-    EXPECT_EQ(Parse(ParseTraffic, {"--out=a/b/c"}).scenario->run.out, "a/b/c");
+    EXPECT_EQ(Parse(ParseAs<TrainingScenario>, {}).scenario->run.out, "results/dltrain-1");
+    EXPECT_EQ(Parse(ParseAs<TrainingScenario>, {}).scenario->run.out, "results/dltrain-2");
+    EXPECT_EQ(Parse(ParseAs<CollperfScenario>, {}).scenario->run.out, "results/collperf-1");
+    EXPECT_EQ(Parse(ParseAs<TrafficScenario>, {"--out=a/b/c"}).scenario->run.out, "a/b/c");
     EXPECT_TRUE(fs::is_directory("a/b/c"));
     EXPECT_TRUE(fs::is_empty("a/b/c"));
-    EXPECT_EQ(Parse(ParseTraffic, {"--out=a/b/c"}).scenario->run.out, "a/b/c"); // again is fine
+    EXPECT_EQ(Parse(ParseAs<TrafficScenario>, {"--out=a/b/c"}).scenario->run.out,
+              "a/b/c"); // again is fine
     // Nothing is made when anything is wrong.
-    EXPECT_FALSE(Parse(ParseTraffic, {"--out=never", "--offset=500"}).scenario);
+    EXPECT_FALSE(Parse(ParseAs<TrafficScenario>, {"--out=never", "--offset=500"}).scenario);
     EXPECT_FALSE(fs::exists("never"));
     // Where results go is no part of the configuration.
-    EXPECT_EQ(Parse(ParseTraffic, {"--out=x"}).scenario->run.asRun,
-              Parse(ParseTraffic, {"--out=y"}).scenario->run.asRun);
+    EXPECT_EQ(Parse(ParseAs<TrafficScenario>, {"--out=x"}).scenario->run.asRun,
+              Parse(ParseAs<TrafficScenario>, {"--out=y"}).scenario->run.asRun);
 }
 
 // ------------------------------------------------------------------------------------ presets
@@ -651,9 +652,9 @@ TEST(Presets, EveryOneIsValid)
             notes = result.notes;
             return result.scenario.has_value();
         };
-        const bool valid = program == "dltrain"    ? take(Parse(ParseTraining, args))
-                           : program == "collperf" ? take(Parse(ParseCollperf, args))
-                                                   : take(Parse(ParseTraffic, args));
+        const bool valid = program == "dltrain"    ? take(Parse(ParseAs<TrainingScenario>, args))
+                           : program == "collperf" ? take(Parse(ParseAs<CollperfScenario>, args))
+                                                   : take(Parse(ParseAs<TrafficScenario>, args));
         EXPECT_TRUE(valid) << entry.path() << ": " << (errors.empty() ? "" : errors[0].Text());
         for (const auto& note : notes)
         {
@@ -666,7 +667,7 @@ TEST(Presets, EveryOneIsValid)
 TEST(Presets, DefaultIsWhatDltrainDoesWithoutOptions)
 {
     const auto preset =
-        Parse(ParseTraining,
+        Parse(ParseAs<TrainingScenario>,
               {"--dry-run", "--scenario=" DLTRAIN_ROOT "/scenarios/presets/default.json"});
     ASSERT_TRUE(preset.scenario) << preset.errors[0].Text();
     EXPECT_EQ(preset.scenario->run.asRun, Train({}).scenario->run.asRun);
@@ -675,7 +676,7 @@ TEST(Presets, DefaultIsWhatDltrainDoesWithoutOptions)
 TEST(Presets, TheLargeClusterIsTheOneOfTheIssue)
 {
     const auto result =
-        Parse(ParseTraining,
+        Parse(ParseAs<TrainingScenario>,
               {"--dry-run", "--scenario=" DLTRAIN_ROOT "/scenarios/presets/bloom560m-3072.json"});
     ASSERT_TRUE(result.scenario) << result.errors[0].Text();
     EXPECT_EQ(result.scenario->plan.ranks, 3072u);
@@ -723,7 +724,8 @@ TEST(Validate, TimeoutsAreNcclsForWhatNcclSends)
     const auto collective = Perf({});
     ASSERT_TRUE(collective.scenario);
     EXPECT_EQ(collective.scenario->fabric.timeoutExponent, 20u);
-    const auto traffic = Parse(ParseTraffic, Dry({"--topology=single-switch", "--hosts=4"}));
+    const auto traffic =
+        Parse(ParseAs<TrafficScenario>, Dry({"--topology=single-switch", "--hosts=4"}));
     ASSERT_TRUE(traffic.scenario);
     EXPECT_EQ(traffic.scenario->fabric.timeoutExponent, 14u);
     const auto older = Train({"--timeout-exponent=18"}); // NCCL 2.14 to 2.22

@@ -3,6 +3,7 @@
  *
  * What a GPU sends in a step equals the formulas: communication.h has the table and its sources.
  */
+#include "example-options.h"
 #include "scenarios/training/training-plan.h"
 #include "scenarios/training/volumes.h"
 #include "scenarios/training/zero-partition.h"
@@ -13,24 +14,6 @@ using namespace training;
 
 namespace
 {
-
-TrainingOptions
-Options(const std::string& model,
-        uint32_t ranks,
-        uint32_t zero,
-        uint32_t accumulation,
-        ZeroImpl impl = ZeroImpl::kPaper)
-{
-    TrainingOptions o;
-    o.model = *FindModel(model);
-    o.gpu = *FindGpu("A100");
-    o.ranks = ranks;
-    o.zero = zero;
-    o.accumulation = accumulation;
-    o.zeroImpl = impl;
-    o.sequence = o.model.sequence;
-    return o;
-}
 
 double
 Total(const std::map<std::string, double>& moved)
@@ -56,7 +39,7 @@ TEST(ZeroVolume, PaperFormulas)
             {
                 for (uint32_t zero = 0; zero <= 3; ++zero)
                 {
-                    const auto o = Options(model, n, zero, m);
+                    const auto o = OptionsOf(model, n, zero, m);
                     const double unit = 2.0 * PaddedParameters(o) * (n - 1) / n;
                     const auto moved = BytesMovedPerGpu(MakeDataParallelPlan(o));
                     const double factor[] = {2, 2, m + 1.0, 3.0 * m};
@@ -89,7 +72,7 @@ TEST(ZeroVolume, DeepSpeedFormulas)
             {
                 for (uint32_t zero = 0; zero <= 3; ++zero)
                 {
-                    auto o = Options(model, n, zero, m, ZeroImpl::kDeepSpeed);
+                    auto o = OptionsOf(model, n, zero, m, ZeroImpl::kDeepSpeed);
                     o.reuseElements = 0;
                     const auto moved = BytesMovedPerGpu(MakeDataParallelPlan(o));
                     const double plain = 2.0 * o.model.parameters * (n - 1) / n;
@@ -112,14 +95,14 @@ TEST(ZeroVolume, DeepSpeedKeepsWhatItUsesAgainSoon)
 {
     // bloom-560m: even the first block sees 2 x 302 M elements in between, and the tied matrix is
     // held: 2 m psi.
-    auto o = Options("bloom-560m", 8, 3, 2, ZeroImpl::kDeepSpeed);
+    auto o = OptionsOf("bloom-560m", 8, 3, 2, ZeroImpl::kDeepSpeed);
     const double unit = 2.0 * PaddedParameters(o) * 7 / 8;
     EXPECT_NEAR(Total(BytesMovedPerGpu(MakeDataParallelPlan(o))) / unit, 4, 1e-12);
 
     // llama2-7b: head 131,076,096 and blocks of 202,383,360 elements. Twice what lies above: head
     // 0, block 31 262 M, block 30 667 M, block 29 1,072 M. So the head and two blocks stay:
     // 535,842,816 elements are gathered once instead of twice.
-    o = Options("llama2-7b", 8, 3, 1, ZeroImpl::kDeepSpeed);
+    o = OptionsOf("llama2-7b", 8, 3, 1, ZeroImpl::kDeepSpeed);
     EXPECT_NEAR(Total(BytesMovedPerGpu(MakeDataParallelPlan(o))),
                 (3.0 * 6738415616 - 535842816) * 2 * 7 / 8,
                 1);
@@ -155,10 +138,10 @@ TEST(ZeroVolume, OneGpuIsSilentAndWideTypesAreTwiceAsLarge)
     {
         for (const auto impl : {ZeroImpl::kPaper, ZeroImpl::kDeepSpeed})
         {
-            EXPECT_TRUE(
-                BytesMovedPerGpu(MakeDataParallelPlan(Options("gpt2", 1, zero, 2, impl))).empty());
+            EXPECT_TRUE(BytesMovedPerGpu(MakeDataParallelPlan(OptionsOf("gpt2", 1, zero, 2, impl)))
+                            .empty());
         }
-        auto o = Options("gpt2", 4, zero, 1);
+        auto o = OptionsOf("gpt2", 4, zero, 1);
         const double narrow = Total(BytesMovedPerGpu(MakeDataParallelPlan(o)));
         o.dtype = Dtype::kFp32;
         EXPECT_DOUBLE_EQ(Total(BytesMovedPerGpu(MakeDataParallelPlan(o))), 2 * narrow);
@@ -170,7 +153,7 @@ TEST(ZeroVolume, ChoicesOfTimingMoveTheSameBytes)
 {
     for (uint32_t zero = 0; zero <= 3; ++zero)
     {
-        auto o = Options("bloom-560m", 24, zero, 2);
+        auto o = OptionsOf("bloom-560m", 24, zero, 2);
         const double total = Total(BytesMovedPerGpu(MakeDataParallelPlan(o)));
         for (const uint64_t bucket : {100000ULL, 1ULL << 20, 1ULL << 33})
         {
@@ -203,7 +186,7 @@ TEST(ZeroBuckets, SizesByHand)
     };
     // Stage 2 on 128 ranks: 13,107,200 = 128 x 102,400 elements, so 559,214,592 = 42 x 13,107,200 +
     // 8,712,192.
-    auto cut = sizes(Options("bloom-560m", 128, 2, 1), coll::Op::kReduceScatter);
+    auto cut = sizes(OptionsOf("bloom-560m", 128, 2, 1), coll::Op::kReduceScatter);
     ASSERT_EQ(cut.size(), 43u);
     for (size_t i = 0; i < 42; ++i)
     {
@@ -215,7 +198,7 @@ TEST(ZeroBuckets, SizesByHand)
     // 4,194,304, MLP in 4,096 + 4,194,304, norm 2,048, attention out 1,024 + 1,048,576, qkv 3,072 +
     // 3,145,728, norm 2,048: 12,598,272 in all with the head's norm; then block 22's 1,024 +
     // 4,194,304 reach 16,793,600 >= 13,107,200.
-    const auto whole = sizes(Options("bloom-560m", 128, 0, 1), coll::Op::kAllReduce);
+    const auto whole = sizes(OptionsOf("bloom-560m", 128, 0, 1), coll::Op::kAllReduce);
     EXPECT_EQ(whole.front(), 16793600u * 2);
     // The embedding is one tensor: the last bucket but its two norms' worth ahead of it.
     EXPECT_GE(whole.back(), 250880u * 1024 * 2);
@@ -223,7 +206,7 @@ TEST(ZeroBuckets, SizesByHand)
     // DeepSpeed: 5e8 elements, closed before the tensor that would exceed it: all but the embedding
     // matrix (with its norm) in one.
     const auto deep =
-        sizes(Options("bloom-560m", 128, 2, 1, ZeroImpl::kDeepSpeed), coll::Op::kAllReduce);
+        sizes(OptionsOf("bloom-560m", 128, 2, 1, ZeroImpl::kDeepSpeed), coll::Op::kAllReduce);
     ASSERT_EQ(deep.size(), 2u);
     EXPECT_EQ(deep[0], (559214592u - 250880u * 1024) * 2);
     EXPECT_EQ(deep[1], 250880u * 1024 * 2);

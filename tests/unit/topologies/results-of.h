@@ -10,6 +10,7 @@
 #include "topologies/routes.h"
 
 #include <gtest/gtest.h>
+#include <random>
 #include <string>
 
 /// Its errors, a line each. It has a topology or errors.
@@ -45,6 +46,48 @@ ExpectErrorsOrNetwork(const topo::TopologyResult& result)
     if (result.topology)
     {
         topo::ComputeRoutes(*result.topology);
+    }
+}
+
+/// Of each of 4,000 files that edits at random make of a valid one: ExpectErrorsOrNetwork.
+/// \param most edits of one file \param longest that an edit takes away \param characters that
+/// edits put in \param read a text
+template <class Read>
+void
+ExpectNoCrashOfRandomEdits(const std::string& valid,
+                           uint32_t most,
+                           uint32_t longest,
+                           const std::string& characters,
+                           const Read& read)
+{
+    for (uint32_t seed = 0; seed < 4000; ++seed)
+    {
+        std::mt19937 rng(seed);
+        std::string text = valid;
+        for (uint32_t edits = 1 + rng() % most; edits > 0 && !text.empty(); --edits)
+        {
+            const size_t at = rng() % text.size();
+            switch (rng() % 4)
+            {
+            case 0:
+                text[at] = static_cast<char>(rng());
+                break;
+            case 1:
+                text.erase(at, 1 + rng() % longest);
+                break;
+            case 2:
+                text.insert(at, text.substr(rng() % text.size(), rng() % 30));
+                break;
+            default:
+                text[at] = characters[rng() % characters.size()];
+            }
+        }
+        SCOPED_TRACE(seed);
+        ExpectErrorsOrNetwork(read(text));
+        if (testing::Test::HasFatalFailure())
+        {
+            return;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
  *
  * Tori, meshes and rings: counts, names and distances against their formulas.
  */
+#include "contrib/rdma/core/ib-discovery.h"
 #include "contrib/rdma/core/ib-routing.h"
 #include "results-of.h"
 #include "topologies/family.h"
@@ -240,7 +241,7 @@ TEST(Torus, RoutedAsOne)
             {
                 fabric.endpoints.push_back({endpoint.host, endpoint.port});
             }
-            const rdma::IbSubnet subnet = rdma::IbSubnet::Discover(fabric);
+            const rdma::IbSubnet subnet = rdma::DiscoverIbSubnet(fabric);
             rdma::IbRoutingOptions options;
             options.vls = wrap ? 2 : 1;
             const rdma::IbTables tables = rdma::IbRoute(subnet, {"torus"}, options);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/spec/json-text.h"
+#include "topologies/json-text.h"
 
 #include "contrib/rdma/core/shown-text.h"
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-namespace scenario
+namespace topo
 {
 
 using nlohmann::json;
@@ -21,7 +21,7 @@ constexpr int kDeepest = 100;
 
 /// "file:line:column" of byte `position` (counted from 1, as nlohmann's parse_error does).
 std::string
-Place(const std::string& text, const std::string& origin, size_t position)
+Place(const std::string& text, const std::string& file, size_t position)
 {
     size_t line = 1;
     size_t column = 1;
@@ -38,7 +38,7 @@ Place(const std::string& text, const std::string& origin, size_t position)
             ++column;
         }
     }
-    return origin + ":" + std::to_string(line) + ":" + std::to_string(column);
+    return file + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 
 /// The part of nlohmann's message after its own position: "syntax error while parsing object key -
@@ -67,7 +67,7 @@ Reason(const std::string& what)
 
 /// What stands in quotes in nlohmann's message, shortened: "1e999".
 std::string
-Quoted(const std::string& what)
+QuotedIn(const std::string& what)
 {
     const size_t first = what.find('\'');
     const size_t last = what.rfind('\'');
@@ -78,7 +78,7 @@ Quoted(const std::string& what)
 } // namespace
 
 JsonText
-ParseJsonText(const std::string& text, const std::string& origin)
+ParseJsonText(const std::string& text, const std::string& file)
 {
     JsonText result;
     std::vector<std::set<std::string>> keys;
@@ -119,20 +119,32 @@ ParseJsonText(const std::string& text, const std::string& origin)
     }
     catch (const json::parse_error& e)
     {
-        result.error = Place(text, origin, e.byte) + ": malformed JSON: " + Reason(e.what());
+        result.error = {"",
+                        "",
+                        "malformed JSON: " + Reason(e.what()),
+                        "",
+                        Place(text, file, e.byte)};
         return result;
     }
     catch (const json::out_of_range& e) // the only one that parsing throws beside: a number
     {
-        result.error = origin + ": malformed JSON: the number " + Quoted(e.what()) +
-                       " is beyond the range of double-precision numbers";
+        result.error = {"",
+                        "",
+                        "malformed JSON: the number " + QuotedIn(e.what()) +
+                            " is beyond the range of double-precision numbers",
+                        "",
+                        file};
         return result;
     }
     if (tooDeep)
     {
         result.value = nullptr;
-        result.error = origin + ": more than " + std::to_string(kDeepest) +
-                       " objects and lists within each other";
+        result.error = {"",
+                        "",
+                        "more than " + std::to_string(kDeepest) +
+                            " objects and lists within each other",
+                        "",
+                        file};
         return result;
     }
     if (!repeated.empty())
@@ -141,10 +153,13 @@ ParseJsonText(const std::string& text, const std::string& origin)
         const std::string quoted = json(repeated).dump();
         const size_t first = text.find(quoted);
         const size_t second = first == std::string::npos ? first : text.find(quoted, first + 1);
-        result.error = (second == std::string::npos ? origin : Place(text, origin, second + 1)) +
-                       ": the key " + rdma::Shown(quoted, 100) + " stands twice in one object";
+        result.error = {"",
+                        "",
+                        "the key " + rdma::Shown(quoted, 100) + " stands twice in one object",
+                        "",
+                        second == std::string::npos ? file : Place(text, file, second + 1)};
     }
     return result;
 }
 
-} // namespace scenario
+} // namespace topo

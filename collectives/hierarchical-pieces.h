@@ -1,0 +1,83 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What hierarchical all-gather and reduce-scatter share: S is n pieces, piece r belongs to rank r,
+ * and the pieces walk round the rings of servers and of places, one level after the other. Inside a
+ * server each hop of the ring passes k messages, since the pieces of ranks at one place lie apart
+ * in S: message s of a hop is for the piece of server s.
+ */
+#ifndef COLLECTIVES_HIERARCHICAL_PIECES_H
+#define COLLECTIVES_HIERARCHICAL_PIECES_H
+
+#include "collectives/server-groups.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace coll
+{
+
+/// The level that has its phase first.
+enum class FirstLevel
+{
+    kInside,
+    kBetween,
+};
+
+/// \tparam FIRST the level of the first phase
+template <FirstLevel FIRST>
+class HierarchicalPieces : public TwoLevelSchedule
+{
+  public:
+    HierarchicalPieces(const Collective& what, const Placement& placement, const Shape& shape)
+        : TwoLevelSchedule(what, placement, shape, StepsOfPhases(placement)),
+          m_pieces(what.bytes, what.ranks, shape.Parts())
+    {
+    }
+
+    static Shape ShapeOf(const Collective& what,
+                         const Placement& placement,
+                         const AlgorithmOptions& options)
+    {
+        return TwoLevelShape(what, placement, options, what.ranks);
+    }
+
+  protected:
+    /// Step k passes on a piece, `lead` ranks further back than the steps of its phase that came
+    /// before say.
+    Step PassPiece(Rank rank, Lane lane, StepIndex k, uint32_t lead) const
+    {
+        const Coordinates me = Find(lane, rank);
+        const auto [part, phase, j] = LocatePhase(lane, k);
+        if (phase == (FIRST == FirstLevel::kInside ? 0 : 1))
+        {
+            const uint32_t hop = m_byServers(j);
+            const uint32_t server = j - hop * m_servers;
+            const Rank owner = RankAt(lane, server, Wrap(me.place + m_gpus - lead - hop, m_gpus));
+            return Inner(lane, me, hop > 0, hop + 1 < m_gpus, m_pieces.Part(owner, part));
+        }
+        const Rank owner =
+            RankAt(lane, Wrap(me.server + m_servers - lead - j, m_servers), me.place);
+        return Outer(lane, me, j > 0, j + 1 < m_servers, m_pieces.Part(owner, part));
+    }
+
+  private:
+    /// 0: there is no such level.
+    static std::vector<uint32_t> StepsOfPhases(const Placement& placement)
+    {
+        const uint32_t servers = RanksByServer(placement).size();
+        const uint32_t ranks = placement.serverOf.size();
+        std::vector<uint32_t> steps = {ranks > servers ? ranks : 0, servers > 1 ? servers : 0};
+        if (FIRST == FirstLevel::kBetween)
+        {
+            std::swap(steps[0], steps[1]);
+        }
+        return steps;
+    }
+
+    Grid m_pieces;
+};
+
+} // namespace coll
+
+#endif // COLLECTIVES_HIERARCHICAL_PIECES_H

@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_PORT_COUNTERS_H
+#define RDMA_PORT_COUNTERS_H
+
+#include <cstdint>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * Counters of one direction of a port; they only grow.
+ */
+struct RdmaPortCounters
+{
+    uint64_t rxFrames{0};
+    uint64_t rxWireBytes{0};
+    uint64_t txFrames{0};
+    uint64_t txWireBytes{0};
+    uint64_t txDataFrames{0};
+    uint64_t maxQueueBytes{0};  //!< largest sum over the priorities
+    uint64_t ecnMarks{0};       //!< by this port as egress
+    uint64_t corrupted{0};      //!< received with a bad FCS and dropped
+    uint64_t linkDownLost{0};   //!< sent to this port, and on the way when the link went down
+    uint64_t linkDownQueued{0}; //!< that waited here in a host when the link went down
+    uint64_t pausesSent{0};     //!< XOFF frames
+    uint64_t resumesSent{0};    //!< XON frames
+    uint64_t pausesReceived{0};
+    uint64_t pausedPs{0}; //!< time during which at least one priority of the transmitter was
+                          //!< paused or without credits (ended pauses)
+    // InfiniBand:
+    uint64_t creditUpdatesSent{0}; //!< flow-control packets
+    uint64_t creditUpdatesReceived{0};
+    uint64_t creditStalls{0};     //!< times a VL's next packet found too few credits
+    uint64_t creditBlocksLost{0}; //!< 64 B each, of corrupted packets; flow-control packets
+                                  //!< restored them
+};
+
+} // namespace ns3
+
+#endif /* RDMA_PORT_COUNTERS_H */

@@ -1,0 +1,344 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * dltrain: from values of its options to training steps of a neural network.
+ */
+#include "collectives/registry.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "scenarios/models/gpu-zoo.h"
+#include "scenarios/models/model-zoo.h"
+#include "scenarios/spec/cluster-options.h"
+#include "scenarios/spec/common-options.h"
+#include "scenarios/spec/micro-batch.h"
+#include "scenarios/spec/parse-detail.h"
+#include "scenarios/spec/parse.h"
+#include "scenarios/spec/training-options.h"
+#include "scenarios/spec/validate.h"
+#include "scenarios/training/plan-check.h"
+#include "scenarios/training/training-plan.h"
+#include "scenarios/workload/registry.h"
+#include "topologies/family.h"
+#include "topologies/json-reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <tuple>
+
+namespace scenario
+{
+
+namespace
+{
+
+constexpr uint32_t kDefaultSequence = 2048;
+
+/// Mistakes in a file, with its name and the place in it.
+void
+TakeFileErrors(Validation* v, const std::vector<topo::Error>& errors)
+{
+    for (const auto& e : errors)
+    {
+        v->errors.push_back({"", "", e.Sentence(), ""});
+    }
+}
+
+/// JSON of a file named by an option, or an error.
+std::optional<nlohmann::json>
+JsonFile(Validation* v, const std::string& option)
+{
+    const std::string& file = v->values.Text(option);
+    std::vector<topo::Error> errors;
+    const auto text = topo::ReadWholeFile(file, errors);
+    if (!text)
+    {
+        v->FailFile(option, errors);
+        return std::nullopt;
+    }
+    auto json = topo::ReadJson(*text, file, errors);
+    TakeFileErrors(v, errors);
+    return json;
+}
+
+/// What `parse` makes of the JSON file that an option names; nothing after an error.
+template <class T>
+std::optional<T>
+FromFile(Validation* v,
+         const std::string& option,
+         std::optional<T> (*parse)(const nlohmann::json&,
+                                   const std::string&,
+                                   std::vector<topo::Error>&))
+{
+    const auto json = JsonFile(v, option);
+    if (!json)
+    {
+        return std::nullopt;
+    }
+    std::vector<topo::Error> errors;
+    auto parsed = parse(*json, v->values.Text(option), errors);
+    TakeFileErrors(v, errors);
+    return parsed;
+}
+
+/// Problems of options.
+void
+TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
+{
+    for (const auto& p : problems)
+    {
+        if (!p.error)
+        {
+            v->notes.push_back("warning: " +
+                               (p.path.empty() ? ""
+                                               : (p.path[0] == '/' ? "" : "--") +
+                                                     rdma::Shown(p.path, 300) + ": ") +
+                               p.text);
+        }
+        else if (v->table.Find(p.path))
+        {
+            v->Fail(p.path, p.text);
+        }
+        else
+        {
+            v->errors.push_back({p.path, "", p.text, ""});
+        }
+    }
+}
+
+std::optional<training::ModelSpec>
+ChosenModel(Validation* v)
+{
+    auto model = training::FindModel(v->values.Text("model"));
+    return model ? model : FromFile(v, "model", training::ParseModelJson);
+}
+
+std::optional<training::GpuSpec>
+GpuOfOption(Validation* v)
+{
+    auto gpu = training::FindGpu(v->values.Text("gpu"));
+    return gpu ? gpu : FromFile(v, "gpu", training::ParseGpuJson);
+}
+
+/// Server and GPU depend on each other: --gpu alone chooses a server that has it.
+void
+ChooseServerAndGpu(Validation* v,
+                   std::optional<topo::ServerSpec>* server,
+                   std::optional<training::GpuSpec>* gpu)
+{
+    auto& values = v->values;
+    const bool gpuGiven = values.Given("gpu");
+    if (gpuGiven)
+    {
+        *gpu = GpuOfOption(v);
+        if (!*gpu)
+        {
+            return;
+        }
+        if (!values.Given("server"))
+        {
+            const auto& presets = topo::ServerPresets();
+            const std::string& name = (*gpu)->name;
+            const topo::ServerSpec* fitting = topo::FindServerForGpu(presets, name);
+            fitting =
+                fitting ? fitting : topo::FindServerForGpu(presets, name.substr(0, name.find('-')));
+            if (fitting)
+            {
+                v->Decide("server", fitting->name);
+            }
+            else
+            {
+                v->notes.push_back("no server preset has " + name + " GPUs: they stand in a " +
+                                   values.Text("server") +
+                                   ", with its links; --server says otherwise");
+            }
+        }
+    }
+    *server = ChosenServer(v);
+    if (!*server)
+    {
+        return;
+    }
+    if (!gpuGiven)
+    {
+        *gpu = training::FindGpu((*server)->gpu);
+        if (!*gpu)
+        {
+            v->Fail("server",
+                    "has GPUs called " + (*server)->gpu +
+                        ", which are not known; give --gpu, allowed: " + JoinNames(GpuItems()));
+            return;
+        }
+        v->Decide("gpu", (*gpu)->name);
+    }
+    (*server)->gpu = (*gpu)->name;
+}
+
+/// The different collectives of a plan.
+std::vector<coll::Collective>
+CollectivesOf(const training::TrainingPlan& plan)
+{
+    std::vector<coll::Collective> used;
+    std::set<std::tuple<coll::Op, uint64_t, uint32_t>> seen;
+    for (const auto& role : plan.roles)
+    {
+        for (const auto& task : role.tasks)
+        {
+            if (task.kind == training::TaskKind::kCollective &&
+                seen.insert({task.op, task.bytes, task.group}).second)
+            {
+                const auto& groups = plan.groupKinds[task.group].groups;
+                used.push_back({task.op,
+                                task.bytes,
+                                groups.empty() ? 1 : static_cast<coll::Rank>(groups[0].size()),
+                                0});
+            }
+        }
+    }
+    return used;
+}
+
+/// Stragglers of --slow-gpu.
+void
+SlowDown(Validation* v, training::TrainingPlan* plan)
+{
+    std::set<uint32_t> named;
+    for (const auto& word : v->values.List("slow-gpu"))
+    {
+        const auto fail = [&](const std::string& problem) {
+            v->errors.push_back({v->values.Where("slow-gpu"), word, problem, ""});
+        };
+        const size_t colon = word.find(':');
+        uint32_t rank = 0;
+        double factor = 0;
+        const char* const end = word.data() + word.size();
+        const auto [afterRank, badRank] = std::from_chars(word.data(), end, rank);
+        const auto [afterFactor, badFactor] =
+            colon == std::string::npos
+                ? std::from_chars_result{nullptr, std::errc::invalid_argument}
+                : std::from_chars(word.data() + colon + 1, end, factor);
+        if (badRank != std::errc() || afterRank != word.data() + colon ||
+            badFactor != std::errc() || afterFactor != end || rank >= plan->ranks ||
+            !(factor >= 1 && factor <= 1000))
+        {
+            fail("allowed: GPU:FACTOR as 5:1.3, GPU 0 to " + std::to_string(plan->ranks - 1) +
+                 ", factor 1 to 1000");
+            return;
+        }
+        plan->slowness.resize(plan->ranks, 1);
+        if (!named.insert(rank).second)
+        {
+            fail("names GPU " + std::to_string(rank) + " a second time; allowed: once");
+            return;
+        }
+        plan->slowness[rank] = factor;
+    }
+}
+
+} // namespace
+
+ParseResult<TrainingScenario>
+ValidateTraining(const ReadResult& read)
+{
+    Validation v{TrainingOptionTable(), read.values, {}, {}};
+    auto& values = v.values;
+    TrainingScenario s;
+    s.steps = values.U32("steps");
+    s.warmupSteps = values.U32("warmup");
+    s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;
+    s.zero = values.U32("zero");
+    s.dtype = values.Text("dtype");
+
+    const auto model = ChosenModel(&v);
+    std::optional<topo::ServerSpec> server;
+    std::optional<training::GpuSpec> gpu;
+    ChooseServerAndGpu(&v, &server, &gpu);
+    ApplyServer(&v, server);
+    s.fabric = MakeFabric(&v);
+    Cluster cluster = MakeCluster(&v, TrainingClusterDefaults(), server, &s.fabric);
+
+    std::vector<coll::Collective> used;
+    if (model && gpu && cluster.valid && v.errors.empty())
+    {
+        training::TrainingOptions o;
+        o.model = *model;
+        o.gpu = *gpu;
+        o.ranks = cluster.spec.servers * cluster.spec.server.gpus;
+        o.zero = s.zero;
+        o.zeroImpl = *training::ParseZeroImpl(values.Text("zero-impl"));
+        o.dtype = *training::ParseDtype(s.dtype);
+        o.recompute = values.Flag("recompute");
+        o.fusedAttention = values.Flag("fused-attention");
+        if (!model->hasSequence)
+        {
+            v.MustNotBeGiven({"seq"},
+                             "has no meaning for " + model->name +
+                                 ", whose samples are no sequences");
+            o.sequence = 1;
+        }
+        else
+        {
+            if (!values.Given("seq"))
+            {
+                v.Decide("seq", std::to_string(std::min(kDefaultSequence, model->sequence)));
+            }
+            o.sequence = values.U32("seq");
+        }
+        if (values.Given("buckets"))
+        {
+            o.bucketBytes = values.Integer("buckets");
+        }
+        if (values.Given("gather-bytes"))
+        {
+            o.gatherBytes = values.Integer("gather-bytes");
+        }
+        if (values.Given("prefetch"))
+        {
+            o.prefetchBytes = values.Integer("prefetch");
+            if (s.zero != 3)
+            {
+                v.MustNotBeGiven({"prefetch"},
+                                 "has no meaning with --zero=" + std::to_string(s.zero) +
+                                     "; it belongs to --zero=3");
+            }
+        }
+        if (values.Given("overlap"))
+        {
+            o.overlap = values.Flag("overlap");
+        }
+        if (values.Given("profile"))
+        {
+            o.profile = FromFile(&v, "profile", training::ParseProfileJson);
+        }
+        MakeBatch(&v, &o);
+        s.microBatch = o.microBatch;
+        s.accumulation = o.accumulation;
+        s.globalBatch = o.ranks * o.microBatch * o.accumulation;
+        if (v.errors.empty())
+        {
+            TakeProblems(&v, training::Check(o));
+        }
+        if (v.errors.empty())
+        {
+            s.options = training::ResolvedOptions(o);
+            s.plan = training::MakeDataParallelPlan(o);
+            used = CollectivesOf(s.plan);
+            SlowDown(&v, &s.plan);
+            if (s.options.bucketBytes)
+            {
+                v.Decide("buckets", CanonicalBytes(*s.options.bucketBytes));
+            }
+            if (s.options.overlap)
+            {
+                v.Decide("overlap", *s.options.overlap ? "1" : "0");
+            }
+        }
+        s.model = model->name;
+        s.parameters = model->parameters;
+        s.sequence = o.sequence;
+        s.gpu = gpu->name;
+    }
+    s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, used);
+    return FinishedOn(std::move(cluster), read, std::move(v), std::move(s));
+}
+
+} // namespace scenario

@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * JSON text to a value, with the place of a mistake as a person looks for it: file, line, column. A
+ * key that stands twice in one object is a mistake too: one of the two would be ignored.
+ */
+#ifndef TOPOLOGIES_JSON_TEXT_H
+#define TOPOLOGIES_JSON_TEXT_H
+
+#include "topologies/error.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace topo
+{
+
+struct JsonText
+{
+    nlohmann::json value;
+    Error error; ///< its `file` is the place: "job.json:3:17"; without a problem the text is fine
+};
+
+/// \param file its name, for people
+JsonText ParseJsonText(const std::string& text, const std::string& file);
+
+} // namespace topo
+
+#endif // TOPOLOGIES_JSON_TEXT_H
