@@ -89,6 +89,10 @@ class Ranks
         for (const std::string& bytes :
              Gather({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)}))
         {
+            if (bytes.empty()) // there may be no memory at all to copy to
+            {
+                continue;
+            }
             const std::size_t before = all.size();
             all.resize(before + bytes.size() / sizeof(T));
             std::memcpy(static_cast<void*>(all.data() + before), bytes.data(), bytes.size());
