@@ -227,7 +227,6 @@ class Bed : public JobListener
     scenario::ClusterSpec m_cluster;
     training::TrainingPlan m_plan;
     std::unique_ptr<workload::Workload> m_workload;
-    std::string m_error;
 };
 
 } // namespace dltrain::bed
