@@ -210,7 +210,7 @@ enum class FlowOperation : uint8_t
 /// Which queue pair carries a flow.
 enum class QueuePairUse : uint8_t
 {
-    kPerFlow, ///< a new one, made before the run begins
+    kPerFlow, ///< a new one, made as it begins
     kReused,  ///< one whose flow was done a while ago, reset: like new. Made when none is there
     /// the one of this source and destination: flows wait for each other, and inherit its rate
     kPerPair,

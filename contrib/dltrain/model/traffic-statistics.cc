@@ -8,6 +8,7 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dltrain
 {
@@ -88,19 +89,11 @@ TrafficStatistics::TrafficStatistics(ns3::RdmaFabric& fabric,
 // Flows ------------------------------------------------------------------------------------------
 
 void
-TrafficStatistics::OnPosted(uint32_t flow,
-                            const ns3::RdmaQueuePair* counter,
-                            bool read,
-                            uint64_t offset,
-                            int64_t now)
+TrafficStatistics::OnPosted(uint32_t flow, std::function<uint64_t()> received, int64_t now)
 {
     if (m_rates)
     {
-        const auto received = [most = m_flows[flow].bytes, counter, read, offset] {
-            const uint64_t bytes = read ? counter->GetBytesRead() : counter->GetBytesReceived();
-            return std::min(most, bytes > offset ? bytes - offset : 0);
-        };
-        m_rates->Begin(flow, received, now);
+        m_rates->Begin(flow, std::move(received), now);
     }
     ArmTimers(now);
 }

@@ -13,6 +13,7 @@
 #include "ns3/rdma-fabric-helper.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -41,13 +42,9 @@ class TrafficStatistics
                       const std::vector<std::string>& portNames,
                       const std::string& out);
 
-    /// A flow begins. \param counter the queue pair whose received bytes are its: those of READs if
-    /// `read` \param offset bytes that it receives for earlier flows
-    void OnPosted(uint32_t flow,
-                  const ns3::RdmaQueuePair* counter,
-                  bool read,
-                  uint64_t offset,
-                  int64_t now);
+    /// A flow begins. \param received asked for how many of its bytes have arrived, its size at
+    /// most, whenever throughputs are measured, until it is gone
+    void OnPosted(uint32_t flow, std::function<uint64_t()> received, int64_t now);
     /// All its bytes are there, or it failed: it is no longer under way.
     void OnGone(uint32_t flow, bool failed);
     /// A measured flow is complete. \param ideal its time on an idle network
