@@ -29,11 +29,11 @@ struct Key
 /// million flows may be of a million pairs, and a map of those is larger than the flows.
 template <class What>
 void
-ForEachOfPairs(const std::vector<Flow>& flows, What what)
+ForEachOfPairs(const std::vector<FlowEnds>& flows, What what)
 {
     std::vector<Key> keys;
     keys.reserve(flows.size());
-    for (const Flow& flow : flows)
+    for (const FlowEnds& flow : flows)
     {
         keys.push_back({flow.src, flow.dst, static_cast<uint32_t>(keys.size()), flow.priority});
     }
@@ -51,7 +51,7 @@ ForEachOfPairs(const std::vector<Flow>& flows, What what)
 } // namespace
 
 std::vector<uint32_t>
-LanesOf(const std::vector<Flow>& flows)
+LanesOf(const std::vector<FlowEnds>& flows)
 {
     std::vector<uint32_t> lanes(flows.size());
     ForEachOfPairs(flows, [&lanes](uint32_t flow, uint32_t before) {
@@ -60,7 +60,7 @@ LanesOf(const std::vector<Flow>& flows)
     return lanes;
 }
 
-FlowPairs::FlowPairs(const std::vector<Flow>& flows)
+FlowPairs::FlowPairs(const std::vector<FlowEnds>& flows)
     : pairOf(flows.size()),
       next(flows.size())
 {

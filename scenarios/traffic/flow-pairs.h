@@ -7,21 +7,27 @@
 #ifndef SCENARIOS_TRAFFIC_FLOW_PAIRS_H
 #define SCENARIOS_TRAFFIC_FLOW_PAIRS_H
 
-#include "scenarios/spec/scenario.h"
-
 #include <cstdint>
 #include <vector>
 
 namespace scenario
 {
 
+/// What makes flows a pair's.
+struct FlowEnds
+{
+    uint32_t src = 0;
+    uint32_t dst = 0;
+    uint8_t priority = 0;
+};
+
 /// \return of each flow, how many of its pair stand before it
-std::vector<uint32_t> LanesOf(const std::vector<Flow>& flows);
+std::vector<uint32_t> LanesOf(const std::vector<FlowEnds>& flows);
 
 /// The flows of each pair, in their order.
 struct FlowPairs
 {
-    explicit FlowPairs(const std::vector<Flow>& flows);
+    explicit FlowPairs(const std::vector<FlowEnds>& flows);
 
     std::vector<uint32_t> pairOf; ///< by flow
     std::vector<uint32_t> next;   ///< by flow: the next one of its pair; of the last, itself

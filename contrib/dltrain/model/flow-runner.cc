@@ -63,6 +63,23 @@ VerbOf(scenario::FlowOperation operation)
     }
 }
 
+namespace
+{
+
+std::vector<scenario::FlowEnds>
+EndsOf(const std::vector<scenario::Flow>& flows)
+{
+    std::vector<scenario::FlowEnds> ends;
+    ends.reserve(flows.size());
+    for (const scenario::Flow& flow : flows)
+    {
+        ends.push_back({flow.src, flow.dst, flow.priority});
+    }
+    return ends;
+}
+
+} // namespace
+
 // A host ---------------------------------------------------------------------------------------
 
 FlowRunner::Host::Host(FlowRunner& runner, uint32_t place)
@@ -105,7 +122,7 @@ FlowRunner::FlowRunner(const FlowJob& job,
       m_transport(transport),
       m_places(places),
       m_listener(listener),
-      m_pairs(IsPerPair() ? job.flows : std::vector<scenario::Flow>())
+      m_pairs(IsPerPair() ? EndsOf(job.flows) : std::vector<scenario::FlowEnds>())
 {
     if (IsPerPair())
     {
@@ -114,7 +131,7 @@ FlowRunner::FlowRunner(const FlowJob& job,
     }
     else
     {
-        m_lanes = scenario::LanesOf(job.flows);
+        m_lanes = scenario::LanesOf(EndsOf(job.flows));
     }
     const std::string* last = nullptr;
     for (const scenario::Flow& flow : job.flows)
