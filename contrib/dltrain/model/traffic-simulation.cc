@@ -274,6 +274,7 @@ TrafficSimulation::MergeRanks()
     counts.lastArrival = ranks.Max(counts.lastArrival);
     counts.lastEnd = ranks.Max(counts.lastEnd);
     m_merged = counts;
+    m_queuePairs = ranks.Sum(m_packets ? m_packets->GetQueuePairs() : 0);
 }
 
 FlowCounts
@@ -399,7 +400,7 @@ TrafficSimulation::GetStatistics() const
     }
     if (m_packets)
     {
-        j["queue_pairs"] = m_packets->GetQueuePairs();
+        j["queue_pairs"] = m_merged ? m_queuePairs : m_packets->GetQueuePairs();
     }
     return j;
 }

@@ -86,6 +86,7 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
     uint64_t m_measuredBytes{0};
     uint64_t m_totalBytes{0};
     std::optional<FlowCounts> m_merged; //!< of several Ranks, when the events are over
+    uint64_t m_queuePairs{0};           //!< the same
 };
 
 } // namespace dltrain

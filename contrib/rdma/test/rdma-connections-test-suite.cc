@@ -228,10 +228,11 @@ class RdmaLostLastAckTestCase : public TestCase
             qp->SetUser(&active);
             qp->PostWrite(bytes, name);
         };
-        // 3 packets are there after 2 us of cable and 4 x 0.35 us of serialization at most; the
-        // ACK, from there on, goes over link 0 between 1 and 2 us later: it is down then.
+        // 3 packets, 10,262 B on the wire, take 0.82 us on a link, the last of them 0.16 us on the
+        // next; with two cables of 1 us and the switch's 0.5 us they are there at 3.5 us. Their ACK
+        // comes to link 0 1.5 us later: it is down then.
         open(0, 2, 1, 10000);
-        Simulator::Schedule(NanoSeconds(3500), [&] {
+        Simulator::Schedule(NanoSeconds(4200), [&] {
             NS_TEST_EXPECT_MSG_EQ(passive.messages.size(), 1, "it is there");
             bed.fabric->SetLinkDown(0, true);
         });
