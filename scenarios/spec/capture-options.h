@@ -7,7 +7,8 @@
 #define SCENARIOS_SPEC_CAPTURE_OPTIONS_H
 
 #include "scenarios/spec/options.h"
-#include "scenarios/spec/validate.h"
+#include "scenarios/spec/scenario.h"
+#include "scenarios/spec/validation.h"
 
 #include <string>
 #include <vector>

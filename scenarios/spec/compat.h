@@ -7,7 +7,8 @@
 #ifndef SCENARIOS_SPEC_COMPAT_H
 #define SCENARIOS_SPEC_COMPAT_H
 
-#include "scenarios/spec/validate.h"
+#include "scenarios/spec/scenario.h"
+#include "scenarios/spec/validation.h"
 
 #include <vector>
 

@@ -8,7 +8,7 @@
 
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/scenario.h"
-#include "scenarios/spec/validate.h"
+#include "scenarios/spec/validation.h"
 
 #include <string>
 #include <vector>

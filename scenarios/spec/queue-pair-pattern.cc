@@ -5,7 +5,8 @@
 
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "scenarios/spec/validate.h"
+#include "scenarios/spec/scenario.h"
+#include "scenarios/spec/validation.h"
 #include "topologies/names.h"
 
 #include <algorithm>

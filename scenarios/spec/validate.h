@@ -10,34 +10,13 @@
 
 #include "scenarios/spec/options.h"
 #include "scenarios/spec/scenario.h"
+#include "scenarios/spec/validation.h"
 
 #include <string>
 #include <vector>
 
 namespace scenario
 {
-
-/// What a validation works on.
-struct Validation
-{
-    const OptionTable& table;
-    Values values;
-    std::vector<Error> errors;
-    std::vector<std::string> notes;
-
-    /// An error about an option as it was given.
-    void Fail(const std::string& option, std::string problem, std::string nearest = "");
-    /// A file named by an option could not be read; says what name may have been meant, if the
-    /// option takes names too.
-    void FailFile(const std::string& option, const std::vector<topo::Error>& errors);
-    /// A value decided here; in the text form of the option. Not marked as given.
-    void Decide(const std::string& option, const std::string& text);
-    /// A default that follows from others.
-    void DecideUnlessGiven(const std::string& option, const std::string& text);
-    /// Errors for options that were given although `why` makes them meaningless: "has no meaning
-    /// with --flows".
-    void MustNotBeGiven(const std::vector<std::string>& options, const std::string& why);
-};
 
 /// NIC, switch, congestion control. Everything but nicRate with a topology from a file (see
 /// MakeNetwork).

@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/validation.h"
+
+#include "contrib/rdma/core/nearest-name.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace scenario
+{
+
+void
+Validation::Fail(const std::string& option, std::string problem, std::string nearest)
+{
+    const Value& value = values[option];
+    errors.push_back({values.Where(option),
+                      value.present ? value.raw : "",
+                      std::move(problem),
+                      std::move(nearest)});
+}
+
+void
+Validation::FailFile(const std::string& option, const std::vector<topo::Error>& errors)
+{
+    std::vector<std::string> names;
+    if (const Option* o = table.Find(option); o && o->names)
+    {
+        for (const auto& item : o->names())
+        {
+            names.push_back(item.name);
+        }
+    }
+    Fail(option,
+         errors.empty() ? "cannot be read" : errors[0].problem,
+         rdma::NearestName(values[option].raw, names));
+}
+
+void
+Validation::Decide(const std::string& option, const std::string& text)
+{
+    const Option* o = table.Find(option);
+    if (!o)
+    {
+        throw std::logic_error("no option --" + option + " in this table");
+    }
+    Value value;
+    Error error;
+    if (!ParseValue(*o, text, "--" + option, &value, &error))
+    {
+        throw std::logic_error("decided a value that is not valid: " + error.Text());
+    }
+    value.given = values[option].given;
+    value.where = values[option].where;
+    values.Slot(option) = std::move(value);
+}
+
+void
+Validation::DecideUnlessGiven(const std::string& option, const std::string& text)
+{
+    if (!values.Given(option))
+    {
+        Decide(option, text);
+    }
+}
+
+void
+Validation::MustNotBeGiven(const std::vector<std::string>& options, const std::string& why)
+{
+    for (const auto& option : options)
+    {
+        if (values.Given(option))
+        {
+            Fail(option, why);
+        }
+    }
+}
+
+} // namespace scenario
