@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from _mpi import ENVIRONMENT, MPIRUN
-from _traffic import PROGRAM, check, done, flows, folder, run, stats
+from _traffic import PROGRAM, SLOWER, check, done, flows, folder, run, stats
 
 if not MPIRUN:
     print("skipped: no mpirun")
@@ -23,7 +23,7 @@ if not MPIRUN:
 COSTS = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "events", "ranks"}
 
 
-def mpirun(ranks, *arguments, status=0, out="out", program=PROGRAM, timeout=300):
+def mpirun(ranks, *arguments, status=0, out="out", program=PROGRAM, timeout=300 * SLOWER):
     where = [] if out is None else ["--out=" + folder(out)]
     process = subprocess.run(
         [MPIRUN, "-np", str(ranks), program, *arguments, *where],
@@ -298,11 +298,11 @@ for number in (signal.SIGINT, signal.SIGTERM):
         stdin=subprocess.DEVNULL,
     )
     begin = time.time()
-    while time.time() - begin < 30 and not os.path.exists(os.path.join(folder("out"), "links.csv")):
+    while time.time() - begin < 30 * SLOWER and not os.path.exists(os.path.join(folder("out"), "links.csv")):
         time.sleep(0.1)
     time.sleep(1)
     process.send_signal(number)
-    output, errors = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=30 * SLOWER)
     check(
         process.returncode not in (0, 2), "status %d\n%s%s" % (process.returncode, output, errors)
     )
