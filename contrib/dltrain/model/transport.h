@@ -136,10 +136,10 @@ class TransportUser
 };
 
 /**
- * Moves messages. `from` opens, posts and closes, in events of its own host, or before the first
- * event; `to` makes its end when the first message comes. Whoever runs a job says what is to be moved, over channels it opens; how they
+ * Moves messages. Whoever runs a job says what is to be moved, over channels it opens; how they
  * get there is the transport's: packets of RDMA (NetworkTransport), a server's own links
- * (ScaleUpTransport), a formula (AnalyticTransport).
+ * (ScaleUpTransport), a formula (AnalyticTransport). `from` opens, posts and closes, in events of
+ * its own host, or before the first event; `to` makes its end when the first message comes.
  *
  *     channel = transport.Open(name, user, cookie) // from, to, lane, priority, job
  *     transport.Post(channel, post)                // any number, in order
@@ -160,8 +160,8 @@ class Transport
     virtual ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) = 0;
     virtual void Post(ChannelId channel, const TransportPost& post) = 0;
     virtual void Close(ChannelId channel) = 0;
-    /// With several Ranks, before the first event: a message that `from`, of another rank, will post
-    /// at `at` ps to `to`, of this one. In the order of the posts.
+    /// With several Ranks, before the first event: a message that `from`, of another rank, will
+    /// post at `at` ps to `to`, of this one. In the order of the posts.
     virtual void Expect(const ChannelName& name,
                         TransportUser& user,
                         uint64_t cookie,
