@@ -78,7 +78,7 @@ class AnalyticTransport : public Transport
         uint32_t tail;
         bool busy;
         bool reversed; ///< it carries READs
-        Times times; ///< of the last message
+        Times times;   ///< of the last message
         std::vector<rdma::PathLink> path;
     };
 

@@ -88,12 +88,12 @@ NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t co
     if (!end.queuePair)
     {
         const std::vector<std::string>& names = m_collector.GetEndpointNames();
-        throw std::runtime_error(
-            "more than " + std::to_string(m_connections.GetNumbers().MostSlots()) +
-            " queue pairs from " + names[from] + " to " +
-            names[m_places.EndpointOf(name.to, name.rail)] +
-            ": their numbers have 24 bits, for all " +
-            std::to_string(m_fabric.GetNEndpoints()) + " NICs together");
+        throw std::runtime_error("more than " +
+                                 std::to_string(m_connections.GetNumbers().MostSlots()) +
+                                 " queue pairs from " + names[from] + " to " +
+                                 names[m_places.EndpointOf(name.to, name.rail)] +
+                                 ": their numbers have 24 bits, for all " +
+                                 std::to_string(m_fabric.GetNEndpoints()) + " NICs together");
     }
     end.queuePair->cookie = IndexOf(end.channel);
     end.queuePair->SetUser(this);
@@ -108,9 +108,7 @@ NetworkTransport::OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t)
 {
     // What `from` wrote before its first packet left, and does not change while that is under way.
     const End& theirs = m_hosts[HostOf(channel)].opened[IndexOf(channel)];
-    Add(qp->GetNic()->GetEndpoint(),
-        {qp, theirs.user, theirs.cookie, channel, theirs.name},
-        true);
+    Add(qp->GetNic()->GetEndpoint(), {qp, theirs.user, theirs.cookie, channel, theirs.name}, true);
     m_collector.OnAccepted(*qp);
 }
 

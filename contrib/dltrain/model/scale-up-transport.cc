@@ -96,13 +96,9 @@ ScaleUpTransport::OnEvent(const Wake& wake, int64_t now)
         m_freeMessages.push_back(static_cast<uint32_t>(index));
         m_bytesArrived += message.bytes;
         const Channel on = m_channels[message.channel]; // a copy: its user may open others
-        on.user->OnDelivered({on.name,
-                              message.channel,
-                              on.cookie,
-                              message.immediate,
-                              message.cause,
-                              message.posted},
-                             now);
+        on.user->OnDelivered(
+            {on.name, message.channel, on.cookie, message.immediate, message.cause, message.posted},
+            now);
         // Nothing acknowledges a store: what has arrived is sent.
         on.user->OnSent(message.channel, on.cookie, message.id, false, now);
     }

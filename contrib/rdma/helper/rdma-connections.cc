@@ -159,8 +159,7 @@ RdmaConnections::Connect(RdmaQueuePair* qp,
                          uint32_t peerNumber,
                          uint32_t expected)
 {
-    RdmaRemoteQueuePair peer =
-        m_fabric.Describe(active ? request.to : request.from, peerNumber);
+    RdmaRemoteQueuePair peer = m_fabric.Describe(active ? request.to : request.from, peerNumber);
     peer.initialPsn = expected ? expected : peer.initialPsn;
     peer.sourcePort = rdma::RoceSourcePortOfName(request.name, !active);
     peer.peerSourcePort = rdma::RoceSourcePortOfName(request.name, active);

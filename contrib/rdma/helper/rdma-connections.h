@@ -118,7 +118,7 @@ class RdmaConnections : public RdmaNicListener
     /// packet of theirs tells them to.
     struct Host
     {
-        rdma::NumberTable<uint32_t> nextSlot; //!< by peer + 1
+        rdma::NumberTable<uint32_t> nextSlot;                         //!< by peer + 1
         std::unordered_map<uint32_t, RdmaConnectionRequest> requests; //!< by the active number
         rdma::NumberTable<uint32_t> done; //!< by passive number: the PSN behind a single message
         /// By service level, the longest first; empty: none has rested so far.

@@ -359,7 +359,7 @@ class RdmaFabric
     RdmaRemoteQueuePair m_nicDefaults;    //!< what the NICs of other ranks have, as ours
     int64_t m_timeUnitPs{1};              //!< RdmaPort::GetTransmitTimeUnitPs
     std::unique_ptr<RdmaConnections> m_connections; //!< null: nobody asked for it
-    std::map<uint32_t, int64_t> m_farthestHost; //!< by switch, ps
+    std::map<uint32_t, int64_t> m_farthestHost;     //!< by switch, ps
 };
 
 } // namespace ns3

@@ -205,11 +205,10 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         }
         if constexpr (Limited)
         {
-            const int64_t slot = qp->m_requester.StartsMessage()
-                                     ? m_limits->MessageSlot(qp->m_index,
-                                                             qp->m_requester.m_sender->nextPsn,
-                                                             now)
-                                     : now;
+            const int64_t slot =
+                qp->m_requester.StartsMessage()
+                    ? m_limits->MessageSlot(qp->m_index, qp->m_requester.m_sender->nextPsn, now)
+                    : now;
             if (slot > now && qp->m_respond)
             {
                 qp->m_verbs->responder.responseNext = true; // READ responses do not wait for it

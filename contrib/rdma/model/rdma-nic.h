@@ -348,6 +348,7 @@ class RdmaNic : public Object, public RdmaPortUser
     RdmaFrame* Choose(uint8_t pausedMask, int64_t now);
     /// A data packet is this host's now.
     void Deliver(RdmaFrame* frame, int64_t now);
+
     /// \return the queue pair that a frame is for, made now if somebody listens; null: none
     RdmaQueuePair* FindReceiver(const RdmaFrame& frame, int64_t now)
     {
@@ -406,7 +407,7 @@ class RdmaNic : public Object, public RdmaPortUser
     std::vector<std::unique_ptr<RdmaQueuePairProfile>>
         m_profiles; //!< one; more if paths have rates
     std::vector<std::unique_ptr<RdmaRequester::Sender>> m_restingSenders; //!< whose work is done
-    rdma::NumberTable<RdmaQueuePair*> m_numbers; //!< of m_qps
+    rdma::NumberTable<RdmaQueuePair*> m_numbers;                          //!< of m_qps
     std::vector<Ptr<RdmaQueuePair>> m_qps;
     std::vector<Throttled> m_throttled; //!< min-heap
     int64_t m_wakeDue{NEVER};

@@ -153,8 +153,7 @@ RdmaQueuePair::SetPeer(uint32_t endpoint,
     m_peerSourcePort =
         peerSourcePort ? peerSourcePort : rdma::RoceSourcePort(m_peerNumber, m_number);
     // The same addresses and ports as in captures; see rdma-pcap-helper.
-    const uint32_t hash =
-        rdma::FlowHash({m_nic->m_endpoint, m_peerEndpoint, m_sourcePort});
+    const uint32_t hash = rdma::FlowHash({m_nic->m_endpoint, m_peerEndpoint, m_sourcePort});
     m_route = RdmaRoute::OfFlow(hash);
     m_responder.m_expectedPsn = firstPsn;
     if (const RdmaPathSource* paths = m_nic->m_paths)
