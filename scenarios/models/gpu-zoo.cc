@@ -225,8 +225,8 @@ ParseGpuJson(const nlohmann::json& json, const std::string& file, std::vector<to
     if (errors.size() == before && gpu.peakFp32 + gpu.peakTf32 + gpu.peakFp16 + gpu.peakBf16 == 0)
     {
         in.Say("",
-                 "has no peak rate: give one of bf16_tflops, fp16_tflops, tf32_tflops, "
-                 "fp32_tflops, or a \"base\"");
+               "has no peak rate: give one of bf16_tflops, fp16_tflops, tf32_tflops, "
+               "fp32_tflops, or a \"base\"");
     }
     if (errors.size() == before && gpu.memoryBandwidth == 0)
     {

@@ -30,7 +30,7 @@ namespace training
 struct Problem
 {
     bool error = true; ///< false: a warning
-    std::string path; ///< option name ("micro-batch") or JSON path ("/layers/3"); may be empty
+    std::string path;  ///< option name ("micro-batch") or JSON path ("/layers/3"); may be empty
     std::string text;
 };
 
@@ -122,7 +122,9 @@ std::optional<ModelSpec> FindModel(std::string_view name);
 
 /// A model from a user's JSON. Problems are appended; nothing is returned if any of them is an
 /// error.
-std::optional<ModelSpec> ParseModelJson(const nlohmann::json& json, const std::string& file, std::vector<topo::Error>& errors);
+std::optional<ModelSpec> ParseModelJson(const nlohmann::json& json,
+                                        const std::string& file,
+                                        std::vector<topo::Error>& errors);
 
 } // namespace training
 

@@ -3,6 +3,7 @@
  *
  * traffic: flows over a network, without training.
  */
+#include "contrib/rdma/core/connection-numbers.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
@@ -17,6 +18,7 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace scenario
 {
@@ -381,6 +383,31 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
     v->Decide("size-bins", Join(canonical, ","));
 }
 
+/// Numbers of queue pairs have 24 bits (rdma::ConnectionNumbers): with one a flow they can run out.
+void
+CheckNumbers(Validation* v, const TrafficScenario& s, const topo::Topology& topology)
+{
+    const auto nics = static_cast<uint32_t>(topology.Endpoints().size());
+    const uint32_t most = rdma::ConnectionNumbers(nics).MostSlots();
+    std::unordered_map<uint64_t, uint32_t> flowsOf;
+    if (s.flows.size() <= most)
+    {
+        return;
+    }
+    for (const Flow& flow : s.flows)
+    {
+        if (++flowsOf[static_cast<uint64_t>(flow.src) << 32 | flow.dst] > most)
+        {
+            v->Fail("queue-pairs",
+                    "more than " + std::to_string(most) + " flows from NIC " +
+                        std::to_string(flow.src) + " to " + std::to_string(flow.dst) +
+                        ", each with a queue pair of its own: their numbers have 24 bits, for " +
+                        std::to_string(nics) + " NICs; allowed: per-pair");
+            return;
+        }
+    }
+}
+
 /// A run that ends before the first measured flow starts would measure nothing.
 void
 CheckStop(Validation* v, const TrafficScenario& s)
@@ -505,6 +532,10 @@ ValidateTraffic(const ReadResult& read)
                        " B is no SEND; allowed: at most 2^31 B, or write, read");
             break;
         }
+    }
+    if (network.valid && s.queuePairs != QueuePairUse::kPerPair)
+    {
+        CheckNumbers(&v, s, network.topology);
     }
     if (s.fabric.timeUnit.ps > 1)
     {

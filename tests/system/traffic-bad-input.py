@@ -15,8 +15,14 @@ with open(folder("scheduler.json"), "w") as file:
     file.write('{"ns3": {"SchedulerType": "x"}}\n')
 with open(folder("flow.txt"), "w") as file:
     file.write("2\n0 1 3 100 1000 0\n0 99 3 100 1000 0\n")
+# 2^24 - 2 numbers for two ends of each pair of 2,000 NICs: 4,194 flows from one to another.
+for name, flows in (("many.csv", 4195), ("fewer.csv", 4194)):
+    with open(folder(name), "w") as file:
+        file.write("start_ns,src,dst,bytes\n" + "0,0,1,1000\n" * flows)
+MANY = ["--topology=single-switch", "--hosts=2000", "--dry-run"]
 
 CASES = [
+    (MANY + ["--flows=" + folder("many.csv")], "allowed: per-pair"),
     (["--mtu=1000"], "4096"),
     (["--pattern=incats"], "incast"),
     (["--bytes=40MX"], "--bytes"),
@@ -265,4 +271,5 @@ for pattern in ("*->*", "all->*", "pfc"):
 for flow in ("pfc", "pfc->all", "credits->pfc", "pfc,all->credits"):
     run(*words, "--pcap=all:0", "--pcap-flow=" + flow, out="words")
 run(*words, "--pcap=all:0", "--pcap-flow=credits", status=2, out="words")
+run(*MANY, "--flows=" + folder("fewer.csv"), out="many")
 done()

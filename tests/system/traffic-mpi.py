@@ -298,7 +298,8 @@ for number in (signal.SIGINT, signal.SIGTERM):
         stdin=subprocess.DEVNULL,
     )
     begin = time.time()
-    while time.time() - begin < 30 * SLOWER and not os.path.exists(os.path.join(folder("out"), "links.csv")):
+    links = os.path.join(folder("out"), "links.csv")
+    while time.time() - begin < 30 * SLOWER and not os.path.exists(links):
         time.sleep(0.1)
     time.sleep(1)
     process.send_signal(number)

@@ -60,7 +60,7 @@ NetworkTransport::End&
 NetworkTransport::Add(uint32_t endpoint, const End& end, bool accepted)
 {
     Host& host = m_hosts[endpoint];
-    std::vector<End>& ends = accepted ? host.accepted : host.opened;
+    std::deque<End>& ends = accepted ? host.accepted : host.opened;
     std::vector<uint32_t>& free = accepted ? host.freeAccepted : host.freeOpened;
     if (free.empty())
     {

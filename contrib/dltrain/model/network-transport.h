@@ -9,6 +9,7 @@
 #include "ns3/rdma-connections.h"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <tuple>
@@ -89,9 +90,9 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     /// Of an endpoint: its queue pairs' cookies are indices, of `accepted` or'ed with ACCEPTED.
     struct Host
     {
-        std::vector<End> opened;
+        std::deque<End> opened;
         std::vector<uint32_t> freeOpened;
-        std::vector<End> accepted;
+        std::deque<End> accepted;
         std::vector<uint32_t> freeAccepted;
         uint64_t bytesBefore = 0; ///< that have arrived here over channels that are closed
     };
