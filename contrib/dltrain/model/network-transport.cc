@@ -162,6 +162,14 @@ NetworkTransport::Expect(const ChannelName& name,
     }
 }
 
+uint16_t
+NetworkTransport::GetSourcePort(ChannelId channel) const
+{
+    // As RdmaConnections has it, also where another rank has the queue pair.
+    const ChannelName& name = m_hosts[HostOf(channel)].opened[IndexOf(channel)].name;
+    return rdma::RoceSourcePortOfName(Hash(name), false);
+}
+
 std::string
 NetworkTransport::Describe(ChannelId channel) const
 {

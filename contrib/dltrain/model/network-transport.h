@@ -43,12 +43,9 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     uint64_t GetBytesArrived() const override;
 
     /// \return the UDP source port of the packets of the end that posts
-    uint16_t GetSourcePort(ChannelId channel) const
-    {
-        return GetSender(channel)->GetSourcePort();
-    }
+    uint16_t GetSourcePort(ChannelId channel) const;
 
-    /// \return the end that posts
+    /// \return the end that posts; null: another rank has it
     const ns3::RdmaQueuePair* GetSender(ChannelId channel) const
     {
         return m_hosts[HostOf(channel)].opened[IndexOf(channel)].queuePair;
