@@ -22,7 +22,7 @@ class Memory(SystemTest):
 
     def test_a_pair(self):
         # 1.1 to 1.4 kB when this was written, 1.9 to 2.1 when a queue pair that never sends carried
-        # a requester's state and a congestion control; 1.6 and 1.8 since each end is made by its own
+        # a requester's state and a congestion control; 1.6 and 1.8 since each end is made by its
         # host, with a record of the channel and tables of numbers of its own. Both ends, their
         # message, and what flows.csv remembers of it.
         self.assertLess(self.bytes_a_pair("--no-attribution -b 240K -e 240K"), 1700)
