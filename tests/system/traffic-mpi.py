@@ -298,7 +298,9 @@ for number in (signal.SIGINT, signal.SIGTERM):
         stdin=subprocess.DEVNULL,
     )
     begin = time.time()
-    while time.time() - begin < 30 * SLOWER and not os.path.exists(os.path.join(folder("out"), "links.csv")):
+    while time.time() - begin < 30 * SLOWER:
+        if os.path.exists(os.path.join(folder("out"), "links.csv")):
+            break
         time.sleep(0.1)
     time.sleep(1)
     process.send_signal(number)
