@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from _system_test import SLOWER
 
 PROGRAM = os.path.join(os.environ["DLTRAIN_PROGRAMS"], "dltrain")
 FOLDER = tempfile.mkdtemp(prefix="critical-path-test-")
@@ -28,7 +29,7 @@ def run(name, *arguments):
         [PROGRAM, *arguments, "--out=" + out, "--report=0"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=120 * SLOWER,
     )
     check(process.returncode == 0, process.stderr)
     with open(out + "/stats.json", encoding="utf-8") as file:
@@ -324,7 +325,7 @@ check(
 )
 check("of it straggling)" in text, "slow GPU: " + text)
 bad = subprocess.run(
-    [PROGRAM, *SMALL, "--slow-gpu=32:2"], capture_output=True, text=True, timeout=60
+    [PROGRAM, *SMALL, "--slow-gpu=32:2"], capture_output=True, text=True, timeout=60 * SLOWER
 )
 check(
     bad.returncode == 2

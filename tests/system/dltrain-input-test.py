@@ -10,7 +10,7 @@ import re
 import subprocess
 import unittest.mock
 
-from _system_test import ROOT, SystemTest, main
+from _system_test import ROOT, SLOWER, SystemTest, main
 
 PROGRAMS = ("dltrain", "collperf", "traffic")
 
@@ -444,7 +444,12 @@ class Chosen(SystemTest):
             words, _ = self.command(line)
             words = [word for word in words if not word.startswith("--out")]
             done = subprocess.run(
-                words, cwd=self.folder, capture_output=True, text=True, timeout=30, check=True
+                words,
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                timeout=30 * SLOWER,
+                check=True,
             )
             self.assertIn(f"results/collperf-{number}/", done.stderr + done.stdout)
             self.assertTrue(

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import unittest
 
-from _system_test import TRAFFIC_FILES, SystemTest, main
+from _system_test import SLOWER, TRAFFIC_FILES, SystemTest, main
 
 
 class FullDisk(SystemTest):
@@ -30,7 +30,12 @@ class FullDisk(SystemTest):
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
         return subprocess.run(
-            words, cwd=self.folder, capture_output=True, text=True, timeout=120, preexec_fn=confine
+            words,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120 * SLOWER,
+            preexec_fn=confine,
         )
 
     def lines(self):
@@ -74,7 +79,7 @@ class FullDisk(SystemTest):
                 os.makedirs(os.path.join(out, "stats.json", "in the way"))
                 words, _ = self.command(line, out)
                 done = subprocess.run(
-                    words, cwd=self.folder, capture_output=True, text=True, timeout=120
+                    words, cwd=self.folder, capture_output=True, text=True, timeout=120 * SLOWER
                 )
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertRegex(

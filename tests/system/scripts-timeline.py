@@ -14,7 +14,7 @@ import subprocess
 import time
 import unittest
 
-from _system_test import ROOT, SystemTest, main
+from _system_test import ROOT, SLOWER, SystemTest, main
 
 SCRIPT = os.path.join(ROOT, "scripts", "timeline")
 US_TO_NS = 1000
@@ -204,7 +204,7 @@ def steps_end(stats, step):
 class Base(SystemTest):
     def script(self, *words, status=0):
         done = subprocess.run(
-            [SCRIPT, *words], cwd=self.folder, capture_output=True, text=True, timeout=120
+            [SCRIPT, *words], cwd=self.folder, capture_output=True, text=True, timeout=120 * SLOWER
         )
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
@@ -437,7 +437,7 @@ class Training(Base):
             ):
                 time.sleep(0.05)
             running.send_signal(signal.SIGINT)
-            running.communicate(timeout=60)
+            running.communicate(timeout=60 * SLOWER)
         finally:
             running.kill()
             running.wait()

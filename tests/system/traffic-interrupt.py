@@ -3,7 +3,7 @@ import os
 import signal
 import subprocess
 import time
-from _traffic import PROGRAM, check, done, flows, folder, links, stats
+from _traffic import PROGRAM, SLOWER, check, done, flows, folder, links, stats
 
 for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
     # of the other signal: it would be taken for a beginning
@@ -19,13 +19,13 @@ for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
     )
     # It may be slow to start on a busy machine: until the first flow is in the file.
     begin = time.time()
-    while time.time() - begin < 15:
+    while time.time() - begin < 15 * SLOWER:
         time.sleep(0.1)
         path = os.path.join(folder("out"), "flows.csv")
         if os.path.exists(path) and len(open(path).readlines()) > 2:
             break
     process.send_signal(number)
-    output, errors = process.communicate(timeout=20)  # 100 GB would take longer
+    output, errors = process.communicate(timeout=20 * SLOWER)  # 100 GB would take longer
     check(process.returncode == status, "status %d\n%s%s" % (process.returncode, output, errors))
     check(
         "interrupted" in errors and "% done" in errors, "it does not say how far it got:\n" + errors

@@ -5,7 +5,7 @@ import glob
 import json
 import shutil
 import subprocess
-from _traffic import check, done, flows, folder, run, stats
+from _traffic import SLOWER, check, done, flows, folder, run, stats
 
 INCAST = [
     "--topology=single-switch",
@@ -101,7 +101,8 @@ if shutil.which("tshark"):
     command = ["tshark", "-r", names[0], "-T", "fields", "-E", "separator=;"]
     for field in fields:
         command += ["-e", field]
-    lines = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.splitlines()
+    process = subprocess.run(command, capture_output=True, text=True, timeout=60 * SLOWER)
+    lines = process.stdout.splitlines()
     check(len(lines) > 100, "tshark reads %d frames" % len(lines))
     nacks = 0
     for line in lines:
