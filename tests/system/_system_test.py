@@ -27,6 +27,9 @@ PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "pro
 # Under the sanitizers (./ns3 test --sanitize) everything takes some five times as long.
 SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1
 
+# A line of progress on a standard error that is no terminal: on a slow machine any run has some.
+PROGRESS = re.compile(r"^.* ms simulated, +[0-9.]+% done, .*ETA .*\n", re.MULTILINE)
+
 # Outputs that hold wall time, rates and memory: results/stats-file.h, NONDETERMINISTIC_KEYS.
 NONDETERMINISTIC = {
     "wall_s",
@@ -137,7 +140,7 @@ class SystemTest(unittest.TestCase):
             timeout=SLOWER * timeout,
             stdin=subprocess.DEVNULL,
         )
-        run = Run(words, done.returncode, done.stdout, done.stderr, out)
+        run = Run(words, done.returncode, done.stdout, PROGRESS.sub("", done.stderr), out)
         self.assertEqual(run.status, status, str(run))
         return run
 

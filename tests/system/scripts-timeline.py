@@ -432,8 +432,9 @@ class Training(Base):
         )
         try:
             calls = os.path.join(out, "calls.log")
+            # Some calls of all GPUs, so that there are messages whose call is in the log.
             while running.poll() is None and not (
-                os.path.isfile(calls) and "reduce-scatter" in text_of(calls)
+                os.path.isfile(calls) and text_of(calls).count("reduce-scatter") > 3 * 128
             ):
                 time.sleep(0.05)
             running.send_signal(signal.SIGINT)

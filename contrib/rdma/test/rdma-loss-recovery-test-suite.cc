@@ -343,11 +343,6 @@ class RdmaLossAgreementTestCase : public TestCase
                         true,
                         "a name");
                 }
-                NS_TEST_EXPECT_MSG_EQ(
-                    bed.fabric->GetNic(0)->SetAttributeFailSafe("LossRecovery",
-                                                                StringValue("eage")),
-                    false,
-                    "no name");
                 const auto [x, y] = bed.Connect(0, 1);
                 const std::string agreed = a == b ? a : "go-back-n";
                 NS_TEST_EXPECT_MSG_EQ(x->GetLossRecovery().GetName(), agreed, a << ", " << b);
