@@ -84,7 +84,7 @@ class Run
         }
         for (Rank r = 0; r < m_n; r++)
         {
-            if (IsAllToAll())
+            if (IsAllToAll(m_what.op))
             {
                 m_inputs.push_back(m_contents.Input(r));
             }
@@ -104,15 +104,10 @@ class Run
     }
 
   private:
-    bool IsAllToAll() const
-    {
-        return m_what.op == Op::kAllToAll;
-    }
-
     /// What sends read.
     const SymbolicBytes& Source(Rank rank) const
     {
-        return IsAllToAll() ? m_inputs[rank] : m_buffers[rank];
+        return IsAllToAll(m_what.op) ? m_inputs[rank] : m_buffers[rank];
     }
 
     void Simulate()
@@ -302,7 +297,7 @@ class Run
             message.clock = process.clock;
             message.number = m_arrivals.size();
             m_arrivals.push_back(0);
-            if (!IsAllToAll() && step.sendBytes > 0)
+            if (!IsAllToAll(m_what.op) && step.sendBytes > 0)
             {
                 process.open.push_back({step.sendOffset,
                                         step.sendOffset + step.sendBytes,
@@ -378,7 +373,7 @@ class Run
                 {
                     Problem(both() + " both write byte " + std::to_string(*byte));
                 }
-                if (IsAllToAll())
+                if (IsAllToAll(m_what.op))
                 {
                     continue; // reads are of another buffer
                 }

@@ -24,6 +24,7 @@
  *     all_gather       every rank: piece j from rank j
  *     broadcast        every rank: the root's bytes
  *     alltoall         block i of rank r: piece r of rank i (own block: a local copy, given)
+ *     alltoallv        the same, of blocks of given sizes
  *     barrier          no rank has finished before every rank has begun
  */
 #ifndef COLLECTIVES_CHECKER_H

@@ -83,6 +83,7 @@ BusBwFactor(Op op, uint32_t ranks)
     case Op::kReduceScatter:
     case Op::kAllGather:
     case Op::kAllToAll:
+    case Op::kAllToAllV:
         return (n - 1) / n;
     case Op::kBroadcast:
         return 1;
@@ -110,7 +111,7 @@ LeastBytesPerRank(Op op, uint64_t bytes, uint32_t ranks)
 uint32_t
 LeastChain(Op op, uint32_t ranks)
 {
-    return op == Op::kAllToAll ? (ranks > 1 ? 1 : 0) : CeilLog2(ranks);
+    return IsAllToAll(op) ? (ranks > 1 ? 1 : 0) : CeilLog2(ranks);
 }
 
 double
@@ -130,6 +131,7 @@ LeastBytesPerServer(Op op, uint64_t bytes, uint32_t ranks, uint32_t servers)
         return others; // a server sends its sums of all pieces of other servers; it gets their
                        // pieces
     case Op::kAllToAll:
+    case Op::kAllToAllV:
         return others * ranks / servers;
     case Op::kBroadcast:
         return bytes;

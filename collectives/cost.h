@@ -57,8 +57,8 @@ double AllButOne(double bytes, uint32_t n);
 /**
  * busbw = algbw * factor, algbw = S / t, as nccl-tests prints them (NVIDIA/nccl-tests
  * doc/PERFORMANCE.md): 2 (n-1) / n for all_reduce; (n-1) / n for reduce_scatter, all_gather and
- * alltoall; 1 for broadcast; 0 for a barrier, which moves nothing. nccl-tests divides by n as it
- * is: a single rank has busbw 0.
+ * alltoall, and in ROCm/rccl-tests (src/alltoallv.cu) for alltoallv; 1 for broadcast; 0 for a
+ * barrier, which moves nothing. nccl-tests divides by n as it is: a single rank has busbw 0.
  */
 double BusBwFactor(Op op, uint32_t ranks);
 
@@ -72,7 +72,7 @@ struct Bandwidth
 Bandwidth BandwidthOf(Op op, uint64_t bytes, uint32_t ranks, double timeUs);
 
 /// Bytes that must cross the busiest rank's link in one direction, whatever the algorithm (no
-/// in-network reduction).
+/// in-network reduction); alltoallv here and below: with equal blocks.
 double LeastBytesPerRank(Op op, uint64_t bytes, uint32_t ranks);
 
 /// Messages that must follow one another: information from n ranks reaches a rank in ceil(log2 n)

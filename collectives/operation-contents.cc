@@ -9,7 +9,8 @@ namespace coll
 OperationContents::OperationContents(const Collective& what, const RankSets& sets)
     : m_what(what),
       m_sets(sets),
-      m_pieces(what.bytes, what.ranks)
+      m_pieces(what.bytes, what.ranks),
+      m_blocks(what)
 {
 }
 
@@ -30,9 +31,12 @@ OperationContents::Buffer(Rank rank) const
         return nothing;
     case Op::kBroadcast:
         return rank == m_what.root ? own : nothing;
-    case Op::kAllToAll: {
-        SymbolicBytes output(m_what.ranks * piece.bytes);
-        output.Write(rank * piece.bytes, own.Copy(piece.offset, end));
+    case Op::kAllToAll:
+    case Op::kAllToAllV: {
+        const Range kept = m_blocks.InputRange(rank, rank);
+        SymbolicBytes output(m_blocks.OutputBytes(rank));
+        output.Write(m_blocks.OutputRange(rank, rank).offset,
+                     own.Copy(kept.offset, kept.offset + kept.bytes));
         return output;
     }
     case Op::kBarrier:
@@ -44,7 +48,8 @@ OperationContents::Buffer(Rank rank) const
 SymbolicBytes
 OperationContents::Input(Rank rank) const
 {
-    return SymbolicBytes(m_what.bytes, {m_sets.Single(rank), 0});
+    const uint64_t bytes = IsAllToAll(m_what.op) ? m_blocks.InputBytes(rank) : m_what.bytes;
+    return SymbolicBytes(bytes, {m_sets.Single(rank), 0});
 }
 
 std::vector<OperationContents::Expected>
@@ -71,13 +76,16 @@ OperationContents::Promise(Rank rank) const
         promise.push_back({0, m_what.bytes, {m_sets.Single(m_what.root), 0}});
         break;
     case Op::kAllToAll:
+    case Op::kAllToAllV:
         for (Rank r = 0; r < m_what.ranks; r++)
         {
-            const uint64_t begin = r * own.bytes;
-            promise.push_back({begin,
-                               begin + own.bytes,
-                               {m_sets.Single(r),
-                                static_cast<int64_t>(own.offset) - static_cast<int64_t>(begin)}});
+            const Range from = m_blocks.InputRange(r, rank);
+            const Range to = m_blocks.OutputRange(rank, r);
+            promise.push_back(
+                {to.offset,
+                 to.offset + to.bytes,
+                 {m_sets.Single(r),
+                  static_cast<int64_t>(from.offset) - static_cast<int64_t>(to.offset)}});
         }
         break;
     case Op::kBarrier:

@@ -4,6 +4,7 @@
 #ifndef COLLECTIVES_OPERATION_CONTENTS_H
 #define COLLECTIVES_OPERATION_CONTENTS_H
 
+#include "collectives/block-sizes.h"
 #include "collectives/partition.h"
 #include "collectives/symbolic-bytes.h"
 
@@ -39,6 +40,7 @@ class OperationContents
     const Collective& m_what;
     const RankSets& m_sets;
     Partition m_pieces;
+    Blocks m_blocks;
 };
 
 } // namespace coll

@@ -3,6 +3,8 @@
  */
 #include "collectives/placement.h"
 
+#include "collectives/block-sizes.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -162,6 +164,21 @@ Problem(const Collective& what, const Placement& placement, const AlgorithmOptio
         return std::to_string(what.ranks) + " ranks, but the placement has " +
                std::to_string(placement.serverOf.size()) + " servers and " +
                std::to_string(placement.gpuOf.size()) + " GPUs listed";
+    }
+    if (what.blocks)
+    {
+        const BlockSizes& blocks = *what.blocks;
+        if (what.op != Op::kAllToAllV)
+        {
+            return "sizes of blocks are for alltoallv alone";
+        }
+        if (blocks.Ranks() != what.ranks || blocks.LargestInput() != what.bytes)
+        {
+            return std::to_string(what.ranks) + " ranks with inputs of at most " +
+                   std::to_string(what.bytes) + " bytes, but blocks of " +
+                   std::to_string(blocks.Ranks()) + " ranks with at most " +
+                   std::to_string(blocks.LargestInput());
+        }
     }
     if (what.op == Op::kBroadcast && what.root >= what.ranks)
     {

@@ -40,6 +40,8 @@ OpName(Op op)
         return "broadcast";
     case Op::kAllToAll:
         return "alltoall";
+    case Op::kAllToAllV:
+        return "alltoallv";
     case Op::kBarrier:
         return "barrier";
     }
@@ -54,6 +56,7 @@ AllOps()
                                      Op::kAllGather,
                                      Op::kBroadcast,
                                      Op::kAllToAll,
+                                     Op::kAllToAllV,
                                      Op::kBarrier};
     return ops;
 }
@@ -132,7 +135,7 @@ DefaultAlgorithm(Op op, const Placement& /* placement */)
 {
     // A ring moves the fewest bytes whatever the placement; which algorithm is fastest at a size is
     // for a tuner.
-    const std::string name = op == Op::kAllToAll  ? "direct"
+    const std::string name = IsAllToAll(op)       ? "direct"
                              : op == Op::kBarrier ? "dissemination"
                                                   : "ring";
     if (const Algorithm* algorithm = Find(op, name))

@@ -43,8 +43,18 @@ enum class Op : uint8_t
     kAllGather,
     kBroadcast,
     kAllToAll,
+    kAllToAllV,
     kBarrier,
 };
+
+/// Of equal blocks or not.
+inline bool
+IsAllToAll(Op op)
+{
+    return op == Op::kAllToAll || op == Op::kAllToAllV;
+}
+
+class BlockSizes;
 
 /**
  * A collective to be scheduled. `bytes` is the size of the whole vector S as nccl-tests counts it
@@ -53,7 +63,8 @@ enum class Op : uint8_t
  * all-to-all: the input of a rank (n pieces, piece j goes to rank j); barrier: 0. All-to-all
  * receives into a second buffer: n blocks as long as the own piece, block i from rank i; its own
  * block is a local copy and no step. Piece r of S bytes over n ranks is [floor(r S / n),
- * floor((r+1) S / n)).
+ * floor((r+1) S / n)). All-to-all-v is all-to-all with a size of its own for each pair of ranks; S
+ * is the largest input of a rank.
  */
 struct Collective
 {
@@ -61,7 +72,12 @@ struct Collective
     uint64_t bytes = 0;
     Rank ranks = 1;
     Rank root = 0; ///< broadcast
+    /// All-to-all-v (block-sizes.h); null: equal blocks, as all-to-all.
+    std::shared_ptr<const BlockSizes> blocks = nullptr;
 };
+
+/// Whether two ask for the same.
+bool operator==(const Collective& a, const Collective& b);
 
 struct Step
 {

@@ -3,6 +3,8 @@
  */
 #include "results/collective-join.h"
 
+#include "collectives/block-sizes.h"
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -21,13 +23,15 @@ CollectiveJoin::Add(const CollectivePart& part)
         record.sequence = part.sequence;
         record.round = part.round;
         record.op = part.op;
+        open.blocks = part.blocks;
         record.algorithm = part.algorithm;
         record.bytes = part.bytes;
         record.ranks = part.ranks;
         record.tag = part.tag;
         record.firstStart = record.lastStart = part.entered;
     }
-    if (record.op != part.op || record.bytes != part.bytes || record.ranks != part.ranks)
+    if (record.op != part.op || record.bytes != part.bytes || record.ranks != part.ranks ||
+        !coll::SameBlocks(open.blocks, part.blocks))
     {
         throw std::logic_error("ranks of one communicator entered different collectives");
     }

@@ -41,7 +41,8 @@ class CollectiveJoin
     struct Open
     {
         CollectiveRecord record;
-        uint32_t left = 0;        ///< ranks
+        const coll::BlockSizes* blocks = nullptr; ///< of the first part
+        uint32_t left = 0;                        ///< ranks
         unsigned __int128 ps = 0; ///< that the ranks spent in it: of 100 days and a million
                                   ///< ranks no 64 bits
     };

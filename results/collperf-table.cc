@@ -50,8 +50,8 @@ CollperfTable::PrintHead(std::ostream& os) const
     os << "# " << coll::OpName(m_scenario.op) << ", algorithm " << algorithm.Name() << ", "
        << m_scenario.ranks << " ranks on " << m_scenario.cluster.servers << " servers, "
        << rdma::Shown(m_scenario.cluster.topologyName) << ", "
-       << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric))
-       << ", " << scenario::NetworkText(m_scenario.fabric) << "\n"
+       << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
+       << scenario::NetworkText(m_scenario.fabric) << "\n"
        << "# copies within a GPU take no time here, so in place is what out of place is: one "
           "simulation, shown twice\n#\n"
        << "#                                                              out-of-place            "
@@ -77,8 +77,7 @@ CollperfTable::Print(std::ostream& os, const Row& row) const
         m_scenario.op == coll::Op::kAllReduce || m_scenario.op == coll::Op::kReduceScatter;
     // Elements as nccl-tests counts them: a rank's share where the vector is made of n pieces.
     const bool pieces = m_scenario.op == coll::Op::kReduceScatter ||
-                        m_scenario.op == coll::Op::kAllGather ||
-                        m_scenario.op == coll::Op::kAllToAll;
+                        m_scenario.op == coll::Op::kAllGather || coll::IsAllToAll(m_scenario.op);
     const uint64_t count =
         row.last.bytes / m_scenario.elementBytes / (pieces ? m_scenario.ranks : 1);
     const coll::Bandwidth bw =

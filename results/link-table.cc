@@ -135,7 +135,8 @@ LinkTable::MergeRanks(int64_t end,
 {
     // All on the coarsest grid of a process; the last interval ends with the simulation.
     m_interval = max(m_interval);
-    m_rows = gather(m_rows);
+    const std::vector<Row> all = gather({m_rows.begin(), m_rows.end()});
+    m_rows.assign(all.begin(), all.end());
     for (;;)
     {
         for (Row& row : m_rows)

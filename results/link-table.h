@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -101,7 +102,7 @@ class LinkTable
     std::size_t m_rowLimit;
     int64_t m_interval;
     int64_t m_measuredFrom{0};
-    std::vector<Row> m_rows;
+    std::deque<Row> m_rows; //!< millions: never copied to grow
     LineLog m_file;
     std::string m_line;
 };

@@ -25,6 +25,7 @@ struct CollectivePart
     coll::Op op = coll::Op::kAllReduce;
     const coll::Algorithm* algorithm = nullptr;
     uint64_t bytes = 0;
+    const coll::BlockSizes* blocks = nullptr; ///< of the schedule, which the ranks are still in
     uint32_t ranks = 0;
     uint32_t tag = 0;       ///< as MessageId has it
     uint64_t bytesSent = 0; ///< by this rank

@@ -125,7 +125,7 @@ CollectiveOptionRows()
             group,
             "an algorithm for all operations, or OP=NAME,OP=NAME")
             .Shows("NAME|OP=NAME,...")
-            .Otherwise("ring, and direct for alltoall")
+            .Otherwise("ring; direct for alltoall and alltoallv")
             .Example("all_reduce=ring"),
         Opt("channels", Kind::kInteger, json, group, "channels of an algorithm that has several")
             .Otherwise("the algorithm's own, one a NIC for rings")

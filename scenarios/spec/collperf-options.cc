@@ -4,12 +4,14 @@
  * collperf: one collective over a range of sizes, options as nccl-tests names them.
  */
 #include "collectives/registry.h"
+#include "scenarios/spec/block-weights.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/common-options.h"
 #include "scenarios/spec/foreign-names.h"
 #include "scenarios/spec/parse-detail.h"
 #include "scenarios/spec/parse.h"
 #include "scenarios/spec/validate.h"
+#include "topologies/family.h"
 
 #include <algorithm>
 
@@ -21,7 +23,8 @@ namespace
 
 constexpr size_t kMostSizes = 10000;
 constexpr uint32_t kMostRanksChecked = 512;
-constexpr double kMostMessagesChecked = 5e6; ///< some ten seconds, assumed
+constexpr uint32_t kMostRanksWithBlocks = 4096; // matrices of 16 M sizes
+constexpr double kMostMessagesChecked = 5e6;    ///< some ten seconds, assumed
 
 struct Datatype
 {
@@ -67,6 +70,13 @@ OpItems()
         items.push_back({coll::OpName(op), "algorithms: " + coll::AlgorithmNames(op)});
     }
     return items;
+}
+
+std::vector<NamedItem>
+BlockSizeItems()
+{
+    return {{"rccl-tests", "0 to 2 times the mean, as ROCm/rccl-tests' alltoallv_perf has them"},
+            {"equal", "as alltoall"}};
 }
 
 /// nccl-tests' -o is the reduction.
@@ -184,6 +194,15 @@ MakeTable()
             .Letter('r')
             .Range(0, 1e6)
             .Example("1"),
+        Opt("block-sizes",
+            Kind::kNameOrFile,
+            json,
+            group,
+            "alltoallv only: what each rank has for each other, the size being what the rank with "
+            "most has: a name, or a file with a line a rank of shares for ranks 0, 1, ...")
+            .Names("block sizes", BlockSizeItems)
+            .Otherwise("rccl-tests")
+            .Example("equal"),
     });
     t.Add(ClusterOptionRows(Defaults()));
     t.Add(CollectiveOptionRows());
@@ -201,6 +220,7 @@ MakeTable()
         "collperf --op=all_reduce -b 1M -e 1G -f 2 --ranks=16 --algorithm=ring",
         "collperf -b 1m -e 1g -f 2 -g 8 --servers=2 --server=dgx-h100",
         "collperf --op=all_gather --servers=16 --gpus-per-server=8 --topology=fat-tree -b 256M",
+        "collperf --op=alltoallv --ranks=16 --block-sizes=equal -b 1M -e 16M",
         "collperf --op=alltoall --ranks=64 --topology=fat-tree --oversubscription=4 -b 64M",
     };
     return t;
@@ -297,6 +317,51 @@ MessagesToCheck(const CollperfScenario& s)
         messages += 2 * n * n * (1 + static_cast<double>(bytes) / piece);
     }
     return messages;
+}
+
+/// --block-sizes.
+void
+TakeBlockSizes(Validation* v, CollperfScenario* s)
+{
+    auto& values = v->values;
+    if (s->op != coll::Op::kAllToAllV)
+    {
+        v->MustNotBeGiven({"block-sizes"},
+                          "has no meaning for " + coll::OpName(s->op) +
+                              "; it belongs to alltoallv");
+        return;
+    }
+    v->DecideUnlessGiven("block-sizes", "rccl-tests");
+    if (s->ranks > kMostRanksWithBlocks)
+    {
+        v->Fail("op",
+                "has a size for each pair of ranks; allowed: at most " +
+                    std::to_string(kMostRanksWithBlocks) + " ranks, or alltoall");
+        return;
+    }
+    const std::string& given = values.Text("block-sizes");
+    if (given == "equal")
+    {
+        return;
+    }
+    if (given == "rccl-tests")
+    {
+        s->blockWeights = RcclTestsWeights(s->ranks);
+        return;
+    }
+    std::vector<topo::Error> errors;
+    const auto text = topo::ReadWholeFile(given, errors);
+    if (!text)
+    {
+        v->FailFile("block-sizes", errors);
+        return;
+    }
+    std::string error;
+    if (!ParseBlockWeights(*text, given, s->ranks, &s->blockWeights, &error))
+    {
+        v->errors.push_back({"", "", error, ""});
+        s->blockWeights.clear();
+    }
 }
 
 /// -t and -g. A server is what a process is there.
@@ -397,9 +462,14 @@ ValidateCollperf(const ReadResult& read)
                    "proving takes memory with the square of the ranks; allowed beyond " +
                        std::to_string(kMostRanksChecked) + " ranks: 0");
         }
+        TakeBlockSizes(&v, &s);
         for (const uint64_t bytes : s.sizes)
         {
-            used.push_back({s.op, bytes, s.ranks, s.root});
+            // With blocks of their own the largest stands for all: a matrix each would be much.
+            if (s.op != coll::Op::kAllToAllV || bytes == s.sizes.back())
+            {
+                used.push_back(s.CollectiveOf(bytes));
+            }
         }
     }
     s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, used);

@@ -373,7 +373,7 @@ EstimateRun(const CollperfScenario& s)
     for (const uint64_t bytes : s.sizes)
     {
         const Kept kept = AddCollective(&counter,
-                                        {s.op, bytes, s.ranks, s.root},
+                                        s.CollectiveOf(bytes),
                                         members,
                                         s.cluster,
                                         s.collectives,

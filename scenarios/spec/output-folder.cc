@@ -112,6 +112,14 @@ HoldOutput(const std::string& folder)
     {
         return true;
     }
+    struct stat before;
+    struct stat now;
+    if (held >= 0 && ::fstat(held, &before) == 0 && ::fstat(fd, &now) == 0 &&
+        before.st_dev == now.st_dev && before.st_ino == now.st_ino)
+    {
+        ::close(fd); // it is ours already
+        return true;
+    }
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     {
         ::close(fd);

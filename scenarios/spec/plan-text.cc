@@ -3,12 +3,13 @@
  */
 #include "scenarios/spec/plan-text.h"
 
+#include "collectives/block-sizes.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/unit-strings.h"
-#include "scenarios/spec/format.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/estimate.h"
+#include "scenarios/spec/format.h"
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/network-kinds.h"
@@ -131,12 +132,12 @@ FabricText(const FabricSpec& f, const topo::Topology& topology)
     }
     if (!HasPackets(f))
     {
-        return text + Line("simulation",
-                           f.network +
-                               ": NICs are shared, links between switches have room for "
-                               "everything; switches " +
-                               rdma::ToString(f.switchLatency) + ", links " +
-                               rdma::ToString(f.linkDelay));
+        return text +
+               Line("simulation",
+                    f.network +
+                        ": NICs are shared, links between switches have room for "
+                        "everything; switches " +
+                        rdma::ToString(f.switchLatency) + ", links " + rdma::ToString(f.linkDelay));
     }
     if (f.windowBytes)
     {
@@ -214,9 +215,9 @@ EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
     if (!packets)
     {
         text += Line("simulated time", "at least " + Seconds(e.LowerBoundSeconds()));
-        return text + Line("results",
-                           run.out +
-                               (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
+        return text +
+               Line("results",
+                    run.out + (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
     }
     text += Line("packets",
                  Count(e.dataPackets) + " data, " + Count(e.ackPackets) + " ACK, " +
@@ -333,6 +334,54 @@ PlanText(const TrainingScenario& s)
     return text + EstimateText(e, s.fabric, s.run);
 }
 
+namespace
+{
+
+std::string
+FromTo(uint64_t least, uint64_t most)
+{
+    const auto text = [](uint64_t bytes) { return rdma::ToString(rdma::Bytes(bytes)); };
+    return least == most ? text(most) : text(least) + " to " + text(most);
+}
+
+/// Of an all-to-all-v: of the largest size.
+std::string
+BlocksText(const CollperfScenario& s)
+{
+    const coll::Blocks blocks(s.CollectiveOf(s.sizes.back()));
+
+    struct Extremes
+    {
+        uint64_t least = UINT64_MAX;
+        uint64_t most = 0;
+
+        void Add(uint64_t bytes)
+        {
+            least = std::min(least, bytes);
+            most = std::max(most, bytes);
+        }
+    };
+
+    Extremes each;
+    Extremes out;
+    Extremes in;
+    for (coll::Rank r = 0; r < s.ranks; ++r)
+    {
+        for (coll::Rank to = 0; to < s.ranks; ++to)
+        {
+            each.Add(blocks.InputRange(r, to).bytes);
+        }
+        const uint64_t own = blocks.InputRange(r, r).bytes;
+        out.Add(blocks.InputBytes(r) - own);
+        in.Add(blocks.OutputBytes(r) - own);
+    }
+    return FromTo(each.least, each.most) + "; a rank sends " + FromTo(out.least, out.most) +
+           " to others and receives " + FromTo(in.least, in.most) +
+           (s.sizes.size() == 1 ? "" : " (of the largest size)");
+}
+
+} // namespace
+
 std::string
 PlanText(const CollperfScenario& s)
 {
@@ -347,6 +396,10 @@ PlanText(const CollperfScenario& s)
     text += Line("repetitions",
                  std::to_string(s.iterations) + " measured" + AfterWarmup(s.warmupIterations) +
                      ", seed " + std::to_string(s.run.seed));
+    if (s.op == coll::Op::kAllToAllV)
+    {
+        text += Line("blocks", BlocksText(s));
+    }
     text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {s.op}));
     text += ClusterText(s.cluster, s.fabric);
     text += FabricText(s.fabric, s.cluster.topology);

@@ -12,6 +12,7 @@
 #include "contrib/rdma/core/frame-sizes.h"
 #include "contrib/rdma/core/ib-link.h"
 #include "contrib/rdma/core/units.h"
+#include "scenarios/spec/block-weights.h"
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-graph.h"
 #include "topologies/server.h"
@@ -175,6 +176,7 @@ struct CollperfScenario
     CollectiveOptions collectives;
     coll::Op op = coll::Op::kAllReduce;
     uint32_t root = 0;
+    BlockWeights blockWeights;   ///< alltoallv; empty: equal blocks
     std::vector<uint64_t> sizes; ///< bytes, as nccl-tests' -b -e -f/-i give them
     uint32_t iterations = 1;
     uint32_t warmupIterations = 0;
@@ -184,6 +186,13 @@ struct CollperfScenario
     bool checked = false;      ///< prove every size's schedule before it is simulated
     uint32_t elementBytes = 4; ///< of --datatype, for the count column
     std::string datatype = "float";
+
+    /// The collective of one of the sizes.
+    coll::Collective CollectiveOf(uint64_t bytes) const
+    {
+        return op == coll::Op::kAllToAllV ? AllToAllV(ranks, bytes, blockWeights, elementBytes)
+                                          : coll::Collective{op, bytes, ranks, root, nullptr};
+    }
 };
 
 /// One message of a traffic run.

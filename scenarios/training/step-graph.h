@@ -16,6 +16,7 @@
 #include "contrib/rdma/core/units.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ struct Task
     coll::Op op = coll::Op::kAllReduce; ///< kCollective
     uint64_t bytes =
         0; ///< kCollective: Collective::bytes (whole vector); kSend, kRecv: the message
+    /// kCollective, all-to-all-v: as Collective::blocks. Ranks whose sizes are of one matrix share
+    /// it.
+    std::shared_ptr<const coll::BlockSizes> blocks;
     uint32_t group = 0;        ///< index into TrainingPlan::groupKinds
     int32_t peerOffset = 0;    ///< kSend, kRecv: peer = position in the group + peerOffset
     uint16_t tag = 0;          ///< kSend, kRecv: see message-match.h

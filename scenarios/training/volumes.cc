@@ -3,6 +3,8 @@
  */
 #include "scenarios/training/volumes.h"
 
+#include "collectives/block-sizes.h"
+
 namespace training
 {
 
@@ -38,6 +40,9 @@ BytesMovedPerGpu(const TrainingPlan& plan)
             break;
         case coll::Op::kAllToAll:
             moved["all_to_all"] += share;
+            break;
+        case coll::Op::kAllToAllV:
+            moved["all_to_all"] += task.blocks ? task.blocks->MeanSent() : share;
             break;
         case coll::Op::kBarrier:
             break;

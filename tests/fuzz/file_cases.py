@@ -91,6 +91,7 @@ def _forwarding_tables():
 
 SMALL_TRAINING = ["dltrain", "--servers=2", "--gpus-per-server=2", "--warmup=0"]
 SMALL_TRAFFIC = ["traffic", "--topology=single-switch", "--hosts=4"]
+SMALL_COLLPERF = ["collperf", "--ranks=3", "-b", "10k"]
 DRY, REAL = ["--dry-run"], ["--report=0", "--out=new"]
 
 FULL_MODEL = """{"name": "full", "layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2, "ffn": 128, "gated_mlp": true, "norm": "rms",
@@ -303,6 +304,21 @@ def formats():
                 for end in (DRY, REAL)
             ]
             + [[*SMALL_TRAFFIC, "--sizes=f.txt", *REAL]],
+            "f.txt",
+        ),
+        Format(
+            "block-sizes",
+            " ",
+            ["0 1 2\n3 0 1.5\n1 1 1\n", "# shares\n1,2,3\n\n4,5,6\n7,8,9\n"],
+            [
+                [
+                    *SMALL_COLLPERF,
+                    "--op=alltoallv",
+                    "--block-sizes=f.txt",
+                    *end,
+                ]
+                for end in (DRY, REAL)
+            ],
             "f.txt",
         ),
         Format(

@@ -236,6 +236,106 @@ class OtherCollectives(SystemTest):
         self.assertEqual(len(sizes), 1 + math.floor(math.log(5) / math.log(1.5)))
 
 
+class AllToAllV(SystemTest):
+    """Blocks of given sizes: --block-sizes."""
+
+    def blocks(self, run):
+        """Bytes between servers by pair of ranks, one GPU a server."""
+        return {
+            (int(flow["from_gpu"]), int(flow["to_gpu"])): flow["bytes"]
+            for flow in run.rows("flows.csv")
+        }
+
+    def test_equal_blocks_are_alltoall(self):
+        for shape in (
+            "--ranks=5 -b 1M",
+            "--servers=3 --gpus-per-server=4 --nics-per-server=2 -b 3M -e 12M",
+            "--ranks=6 -b 100k --fabric=ib --nic=HDR",
+            "--ranks=7 -b 1M --pipeline=32KiB --topology=leaf-spine --seed=3",
+            "--ranks=4 -b 2M --network=analytic",
+        ):
+            line = f"collperf --report=0 --timeline=0 {shape} "
+            v = self.run_program(line + "--op=alltoallv --block-sizes=equal -c 1")
+            plain = self.run_program(line + "--op=alltoall -c 1")
+            self.assertEqual(
+                v.text("flows.csv"), plain.text("flows.csv").replace(",alltoall,", ",alltoallv,")
+            )
+            self.assertEqual(
+                [row["time_us"] for row in nccl_table(v.out)],
+                [row["time_us"] for row in nccl_table(plain.out)],
+                shape,
+            )
+
+    def test_the_sizes_of_rccl_tests(self):
+        # 4 ranks of 4 MiB for each on average: (i + j) mod 4 times 2 MiB, and 4 MiB where that is
+        # 0. A rank has 16 MiB in all; its own block is 0 + 0, 1 + 1, 2 + 2, 3 + 3 mod 4: 4 MiB, 4
+        # MiB, 4 MiB, 4 MiB, so that 12 MiB leave each, and its port is busy with them.
+        run = self.run_program("collperf --op=alltoallv --ranks=4 -b 16M -c 1")
+        expected = {
+            (i, j): (2 * ((i + j) % 4) or 4) * MIB for i in range(4) for j in range(4) if i != j
+        }
+        self.assertEqual(self.blocks(run), expected)
+        row = nccl_table(run.out)[0]
+        self.assertEqual(row["size"], 16 * MIB)
+        self.assertAlmostEqual(row["busbw"], row["algbw"] * 3 / 4, delta=0.01)
+        port_us = write_wire_bytes(12 * MIB) * 8e-3 / 100
+        self.assertGreater(row["time_us"], port_us)
+        self.assertLess(row["time_us"], 1.6 * port_us)
+        self.assertEqual(run.stats["bytes_sent_per_gpu"], {"alltoallv": 12 * MIB})
+
+    def test_an_expert_that_all_want(self):
+        # Ranks 1 to 6 have 3 shares for rank 0 and 1 for the next; rank 0 has nothing: 6 x 3 / 4 of
+        # S come in at rank 0's port, the time of which is the least.
+        n = 7
+        rows = [[0] * n]
+        for i in range(1, n):
+            rows.append([3.0 if j == 0 else float(j == (i % (n - 1)) + 1) for j in range(n)])
+        shares = self.write("s.csv", "# shares\n" + "".join(
+            ",".join(f"{share:g}" for share in row) + "\n" for row in rows
+        ))
+        size = 4 * MIB
+        for fabric, gbps in (("", 100), ("--fabric=ib --nic=HDR", 200)):
+            run = self.run_program(
+                f"collperf --op=alltoallv --ranks={n} -b {size} -c 1 --cc=none --block-sizes={shares}"
+                f" {fabric}"
+            )
+            blocks = self.blocks(run)
+            self.assertEqual(len(blocks), 2 * (n - 1))  # nothing is no message
+            self.assertEqual({blocks[i, 0] for i in range(1, n)}, {3 * MIB})
+            self.assertEqual(sum(blocks.values()), (n - 1) * size)
+            time = nccl_table(run.out)[0]["time_us"]
+            least = (n - 1) * 3 * MIB * 8e-3 / gbps
+            self.assertGreater(time, least)
+            self.assertLess(time, 1.2 * least)
+        again = self.write("job.json", run.stats["configuration"])
+        same = self.run_program(f"collperf --scenario={again}")
+        self.assertEqual(same.text("flows.csv"), run.text("flows.csv"))
+
+    def test_nothing_to_send(self):
+        # A size of one element leaves blocks of rccl-tests nothing.
+        run = self.run_program("collperf --op=alltoallv --ranks=4 -b 4 -e 64 -f 16")
+        self.assertEqual([row["size"] for row in nccl_table(run.out)], [0, 64])
+        self.assertTrue(run.stats["completed"])
+
+    def test_what_is_no_matrix_is_refused(self):
+        line = "collperf --op=alltoallv --ranks=3 -b 1M --block-sizes="
+        for text, words in (
+            ("1 2 3\n1 2 3\n", ("2 lines of shares", "3 lines")),
+            ("1 2 3\n1 2 3\n1 2 3\n1 2 3\n", (":4:", "3 lines")),
+            ("1 2 3\n1 2\n1 2 3\n", (":2:", "2 shares")),
+            ("1 2 3\n1 -2 3\n1 2 3\n", (":2:", "'-2'")),
+            ("1 2 3\n1 nan 3\n1 2 3\n", (":2:", "'nan'")),
+            ("1 2 3\n1 1e16 3\n1 2 3\n", (":2:", "'1e16'", "1e15")),
+            ("0 0 0\n0 0 0\n0 0 0\n", ("all shares are 0",)),
+            ("", ("0 lines",)),
+        ):
+            self.refuse(line + self.write("bad.csv", text), *words)
+        self.refuse(line + "no/such.csv", "no/such.csv")
+        self.refuse(line + "equall", "block-sizes", "equal")
+        self.refuse("collperf --op=alltoall --block-sizes=equal", "block-sizes", "alltoallv")
+        self.refuse("collperf --op=alltoallv --ranks=5000 -b 1M", "4096")
+
+
 class AsNcclTests(SystemTest):
     """Its options, and what its header says of them."""
 

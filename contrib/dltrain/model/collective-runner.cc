@@ -3,6 +3,7 @@
  */
 #include "collective-runner.h"
 
+#include "collectives/block-sizes.h"
 #include "collectives/registry.h"
 #include "results/collective-paths.h"
 #include "scenarios/spec/cluster-options.h"
@@ -136,8 +137,7 @@ CollectiveRunner::FindPlan(uint32_t communicator, const coll::Collective& what) 
 {
     const auto [begin, end] = m_communicators[communicator].plans.equal_range(what.bytes);
     const auto found = std::find_if(begin, end, [&what](const auto& known) {
-        const coll::Collective& other = known.second.schedule->What();
-        return other.op == what.op && other.root == what.root;
+        return known.second.schedule->What() == what;
     });
     return found == end ? nullptr : &found->second;
 }
@@ -465,6 +465,7 @@ CollectiveRunner::Leave(Member& member, uint32_t sequence, uint32_t path, int64_
     part.op = what.op;
     part.algorithm = own.plan->algorithm;
     part.bytes = what.bytes;
+    part.blocks = what.blocks.get();
     part.ranks = what.ranks;
     part.tag = own.tag;
     part.bytesSent = own.bytesSent;

@@ -103,7 +103,7 @@ CollperfSimulation::Prove() const
     options.zeroCopy = false;
     for (const uint64_t bytes : m_scenario.sizes)
     {
-        const coll::Collective what{m_scenario.op, bytes, m_scenario.ranks, m_scenario.root};
+        const coll::Collective what = m_scenario.CollectiveOf(bytes);
         const auto schedule = algorithm.Make(what, placement, m_scenario.collectives.options);
         const coll::CheckReport report = coll::Check(*schedule, options);
         if (!report.Ok())
@@ -126,6 +126,7 @@ CollperfSimulation::StartSize()
     m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(m_scenario.sizes[m_begun - 1])));
     std::fill(m_entered.begin(), m_entered.end(), 0);
     m_runner->Forget(m_communicator);
+    m_what = m_scenario.CollectiveOf(m_scenario.sizes[m_begun - 1]);
     EnterAll();
 }
 
@@ -143,13 +144,7 @@ void
 CollperfSimulation::Enter(Rank position, int64_t now)
 {
     ++m_entered[position];
-    m_runner->Start(
-        m_communicator,
-        position,
-        {m_scenario.op, m_scenario.sizes[m_begun - 1], m_scenario.ranks, m_scenario.root},
-        m_tag,
-        0,
-        now);
+    m_runner->Start(m_communicator, position, m_what, m_tag, 0, now);
 }
 
 void

@@ -58,6 +58,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     uint32_t m_communicator = 0;
     results::CollperfTable m_table;
     std::size_t m_begun = 0;         ///< sizes, the last of them under way
+    coll::Collective m_what;         ///< of the size under way
     uint32_t m_iterations;           ///< of a size, warm-up included
     std::vector<uint32_t> m_entered; ///< per rank, of this size
     uint32_t m_tag = 0;

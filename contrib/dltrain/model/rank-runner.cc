@@ -163,6 +163,7 @@ RankRunner::CollectiveOf(const Task& task) const
     coll::Collective what;
     what.op = task.op;
     what.bytes = task.bytes;
+    what.blocks = task.blocks;
     what.ranks = static_cast<Rank>(m_seats[task.group].group->size());
     return what;
 }

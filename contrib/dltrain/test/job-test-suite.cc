@@ -4,6 +4,7 @@
  * Who may do what to whom in a job: ranks by themselves, others by what is decided. Times are those
  * of job-bed.h.
  */
+#include "collectives/block-sizes.h"
 #include "job-bed.h"
 
 #include "ns3/boolean.h"
@@ -152,6 +153,76 @@ class DecisionsTestCase : public TestCase
     }
 };
 
+/// All ranks' part in an all-to-all-v, of a name a rank.
+training::TrainingPlan
+AllToAllV(uint32_t ranks, const std::vector<uint64_t>& bytes)
+{
+    const auto blocks = std::make_shared<coll::BlockSizes>(ranks, bytes);
+    std::vector<std::vector<Task>> tasks(ranks);
+    for (uint32_t rank = 0; rank < ranks; ++rank)
+    {
+        Task task;
+        task.kind = TaskKind::kCollective;
+        task.name = "rank " + std::to_string(rank);
+        task.op = coll::Op::kAllToAllV;
+        task.blocks = blocks;
+        task.bytes = blocks->LargestInput();
+        task.stream = 1;
+        tasks[rank].push_back(task);
+    }
+    return Plan(tasks);
+}
+
+class AllToAllVTestCase : public TestCase
+{
+  public:
+    AllToAllVTestCase()
+        : TestCase("an all-to-all with sizes ends for each rank when what it gets is there")
+    {
+    }
+
+  private:
+    // job-bed.h has W and P.
+    static constexpr int64_t W = 1102 * 1000;
+    static constexpr int64_t P = 4500 * 1000;
+
+    void DoRun() override
+    {
+        // Ranks 0 and 1 have a packet for rank 2, and so one waits for the other at the switch;
+        // rank 3 has one for rank 0, and nothing comes for it or for rank 1. Own blocks go nowhere.
+        {
+            Bed job(AllToAllV(4, {500, 0, 1000, 0, 0, 0, 1000, 0, 0, 0, 0, 0, 1000, 0, 0, 7}), 1);
+            NS_TEST_ASSERT_MSG_EQ(job.Run(), "", "it can be run");
+            NS_TEST_EXPECT_MSG_EQ(job.EndOf("rank 0"), 2 * W + P, "a packet from rank 3");
+            NS_TEST_EXPECT_MSG_EQ(job.EndOf("rank 1"), 0, "nothing comes");
+            NS_TEST_EXPECT_MSG_EQ(job.EndOf("rank 2"), 3 * W + P, "two packets");
+            NS_TEST_EXPECT_MSG_EQ(job.EndOf("rank 3"), 0, "nothing comes");
+            NS_TEST_EXPECT_MSG_EQ(job.collectives->GetBytes(), 3000, "without the own blocks");
+        }
+        // Two a server: 0 and 1, 2 and 3. What stays inside takes 600 ns and 0.1 ns a byte.
+        {
+            Bed job(AllToAllV(4, {0, 1000, 0, 0, 0, 0, 0, 1000, 0, 0, 0, 0, 0, 0, 0, 0}), 2);
+            NS_TEST_ASSERT_MSG_EQ(job.Run(), "", "it can be run");
+            NS_TEST_EXPECT_MSG_EQ(job.EndOf("rank 1"), 700 * 1000, "inside the server");
+            NS_TEST_EXPECT_MSG_EQ(job.EndOf("rank 3"), 2 * W + P, "over the network");
+        }
+        // Nobody has anything; three steps, one after another.
+        {
+            Bed job(AllToAllV(3, std::vector<uint64_t>(9, 0)), 1, 3);
+            NS_TEST_ASSERT_MSG_EQ(job.Run(), "", "it can be run");
+            NS_TEST_EXPECT_MSG_EQ(job.over, true, "it ends");
+            NS_TEST_EXPECT_MSG_EQ(job.end, 0, "at once");
+        }
+        // Sizes that do not fit the group are refused before anything runs.
+        {
+            training::TrainingPlan plan = AllToAllV(3, std::vector<uint64_t>(9, 5));
+            plan.roles[1].tasks[0].bytes = 16;
+            Bed job(std::move(plan), 1);
+            NS_TEST_EXPECT_MSG_NE(job.Run(), "", "more bytes than the blocks have");
+        }
+    }
+};
+
 class OwnersTestCase : public TestCase
 {
   public:
@@ -285,6 +356,7 @@ class JobTestSuite : public TestSuite
         : TestSuite("dltrain-job", UNIT)
     {
         AddTestCase(new DecisionsTestCase, TestCase::QUICK);
+        AddTestCase(new AllToAllVTestCase, TestCase::QUICK);
         AddTestCase(new OwnersTestCase, TestCase::QUICK);
     }
 };

@@ -91,13 +91,13 @@ struct IbFec
 /// Assumed.
 constexpr int64_t kIbFecDecoderPs = 37000;
 
-constexpr IbFec kIbNoFec{"none", 0, 0};
-constexpr IbFec kIbRs271{"RS(271,257)", 2710, kIbFecDecoderPs};
-constexpr IbFec kIbRs272{"RS(272,257)", 2720, kIbFecDecoderPs};
-constexpr IbFec kIbRs528{"RS(528,514)", 5280, kIbFecDecoderPs};
-constexpr IbFec kIbRs544{"RS(544,514)", 5440, kIbFecDecoderPs};
-constexpr IbFec kIbRs544Double{"interleaved RS(544,514)", 2 * 5440, kIbFecDecoderPs};
-constexpr IbFec kIbRs544Quad{"interleaved quad RS(544,514)", 4 * 5440, kIbFecDecoderPs};
+inline constexpr IbFec kIbNoFec{"none", 0, 0};
+inline constexpr IbFec kIbRs271{"RS(271,257)", 2710, kIbFecDecoderPs};
+inline constexpr IbFec kIbRs272{"RS(272,257)", 2720, kIbFecDecoderPs};
+inline constexpr IbFec kIbRs528{"RS(528,514)", 5280, kIbFecDecoderPs};
+inline constexpr IbFec kIbRs544{"RS(544,514)", 5440, kIbFecDecoderPs};
+inline constexpr IbFec kIbRs544Double{"interleaved RS(544,514)", 2 * 5440, kIbFecDecoderPs};
+inline constexpr IbFec kIbRs544Quad{"interleaved quad RS(544,514)", 4 * 5440, kIbFecDecoderPs};
 
 /// A code by the short name that mlxlink's option --fec has for it.
 struct IbFecName
@@ -107,7 +107,7 @@ struct IbFecName
 };
 
 /// "NF", "RS" ... of mlxlink_maps.cpp, _fecModeMask.
-constexpr std::array<IbFecName, 7> kIbFecNames = {{
+inline constexpr std::array<IbFecName, 7> kIbFecNames = {{
     {"NF", kIbNoFec},
     {"RS", kIbRs528},
     {"LL", kIbRs271},
@@ -130,7 +130,7 @@ struct IbGeneration
     IbFec fec; ///< of links of four lanes as they are usually run
 };
 
-constexpr std::array<IbGeneration, 9> kIbGenerations = {{
+inline constexpr std::array<IbGeneration, 9> kIbGenerations = {{
     {IbSpeed::kSdr, "SDR", 2500000000ULL, 8, 10, "8b/10b", false, kIbNoFec},
     {IbSpeed::kDdr, "DDR", 5000000000ULL, 8, 10, "8b/10b", false, kIbNoFec},
     {IbSpeed::kQdr, "QDR", 10000000000ULL, 8, 10, "8b/10b", false, kIbNoFec},
@@ -158,7 +158,7 @@ struct IbExactRate
 constexpr uint32_t kIbDelimiterBytes = 2; ///< start and end delimiter, one symbol each
 constexpr uint32_t kIbCreditTimeoutSymbols =
     65536; ///< a flow-control packet for each VL at least this often
-constexpr uint8_t kIbWidths[] = {1, 2, 4, 8, 12}; ///< lanes of a link
+inline constexpr uint8_t kIbWidths[] = {1, 2, 4, 8, 12}; ///< lanes of a link
 
 constexpr bool
 IsIbWidth(uint32_t width)
@@ -297,7 +297,7 @@ struct IbLinkAlias
 };
 
 /// Names that makers use: the speed followed by Gb/s of the whole port.
-constexpr std::array<IbLinkAlias, 12> kIbLinkAliases = {{
+inline constexpr std::array<IbLinkAlias, 12> kIbLinkAliases = {{
     {"FDR-10", {IbSpeed::kFdr10, 4}},
     {"QDR40", {IbSpeed::kQdr, 4}},
     {"FDR56", {IbSpeed::kFdr, 4}},
@@ -411,7 +411,7 @@ struct IbNicKind
     const char* description;
 };
 
-constexpr std::array<IbNicKind, 11> kIbNicKinds = {{
+inline constexpr std::array<IbNicKind, 11> kIbNicKinds = {{
     {"SDR", {IbSpeed::kSdr, 4}, "4x 2.5 Gb/s, 8b/10b: 8 Gb/s of data"},
     {"DDR", {IbSpeed::kDdr, 4}, "4x 5 Gb/s, 8b/10b: 16 Gb/s of data"},
     {"QDR", {IbSpeed::kQdr, 4}, "4x 10 Gb/s, 8b/10b: 32 Gb/s of data"},

@@ -46,7 +46,7 @@ constexpr uint32_t kIbBlockBytes = 64;      ///< unit of credits and of VL arbit
 constexpr uint32_t kIbFlowControlBytes = 6; ///< of a flow-control packet, without its delimiters
 constexpr uint32_t kIbMaxOverheadBytes =
     126; ///< a packet is at most this longer than the MTU (vol. 1, 7.7)
-constexpr uint32_t kIbMtus[] = {256, 512, 1024, 2048, 4096};
+inline constexpr uint32_t kIbMtus[] = {256, 512, 1024, 2048, 4096};
 
 /// Bytes of a packet without extension headers and payload: LRH, BTH, ICRC, VCRC, and the GRH if it
 /// has one.

@@ -36,7 +36,7 @@ struct PfcDelayBound
     uint32_t interfaceBitTimes; ///< 0: not known
 };
 
-constexpr std::array<PfcDelayBound, 8> kPfcDelayBounds = {{
+inline constexpr std::array<PfcDelayBound, 8> kPfcDelayBounds = {{
     {Gbps(10), 67, 8192},
     {Gbps(25), 80, 6144},
     {Gbps(40), 118, 24576},

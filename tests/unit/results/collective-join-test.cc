@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "collectives/block-sizes.h"
 #include "results/collective-join.h"
 
 #include <algorithm>
@@ -131,6 +132,16 @@ TEST(CollectiveJoin, RefusesPartsOfDifferentCollectives)
     other = part;
     other.op = coll::Op::kBroadcast;
     EXPECT_THROW(join.Add(other), std::logic_error);
+    const coll::BlockSizes sizes(2, {1, 2, 3, 4});
+    other = part;
+    other.blocks = &sizes;
+    EXPECT_THROW(join.Add(other), std::logic_error);
+    const coll::BlockSizes same(2, {1, 2, 3, 4});
+    CollectivePart first = other;
+    first.sequence = other.sequence = 7;
+    other.blocks = &same;
+    join.Add(first);
+    EXPECT_TRUE(join.Add(other));
 }
 
 } // namespace results

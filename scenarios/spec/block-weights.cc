@@ -1,0 +1,131 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/spec/block-weights.h"
+
+#include "collectives/block-sizes.h"
+#include "contrib/rdma/core/shown-text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+namespace scenario
+{
+
+namespace
+{
+
+constexpr double kLargestWeight = 1e15;
+
+bool
+ReadWeight(const std::string& text, double* weight)
+{
+    const char* end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, *weight);
+    return error == std::errc() && stopped == end && *weight >= 0 && *weight <= kLargestWeight;
+}
+
+} // namespace
+
+BlockWeights
+RcclTestsWeights(coll::Rank ranks)
+{
+    BlockWeights weights;
+    weights.reserve(static_cast<std::size_t>(ranks) * ranks);
+    for (coll::Rank from = 0; from < ranks; ++from)
+    {
+        for (coll::Rank to = 0; to < ranks; ++to)
+        {
+            const coll::Rank k = (from + to) % ranks;
+            weights.push_back(k == 0 ? 1.0 : 2.0 * k / ranks);
+        }
+    }
+    return weights;
+}
+
+bool
+ParseBlockWeights(const std::string& text,
+                  const std::string& origin,
+                  coll::Rank ranks,
+                  BlockWeights* weights,
+                  std::string* error)
+{
+    const std::string needed = "; needed: " + std::to_string(ranks) + " lines, one a rank, of " +
+                               std::to_string(ranks) + " shares";
+    weights->clear();
+    std::istringstream lines(text.rfind("\xEF\xBB\xBF", 0) == 0 ? text.substr(3) : text);
+    std::string line;
+    uint32_t number = 0;
+    coll::Rank rows = 0;
+    bool any = false;
+    while (std::getline(lines, line))
+    {
+        ++number;
+        const std::string at = origin + ":" + std::to_string(number) + ": ";
+        line.resize(std::min(line.find('#'), line.size()));
+        std::replace(line.begin(), line.end(), ',', ' ');
+        std::istringstream words(line);
+        std::string word;
+        std::size_t columns = 0;
+        while (words >> word)
+        {
+            double weight = 0;
+            if (!ReadWeight(word, &weight))
+            {
+                *error = at + "'" + rdma::Shown(word, 60) +
+                         "' is no share; allowed: a decimal number, 0 to 1e15";
+                return false;
+            }
+            any = any || weight > 0;
+            if (++columns <= ranks && rows < ranks)
+            {
+                weights->push_back(weight);
+            }
+        }
+        if (columns == 0)
+        {
+            continue;
+        }
+        if (rows++ == ranks)
+        {
+            *error = at + "a line for a rank that is not there" + needed;
+            return false;
+        }
+        if (columns != ranks)
+        {
+            *error = at + std::to_string(columns) + " shares" + needed;
+            return false;
+        }
+    }
+    if (rows != ranks)
+    {
+        *error = origin + ": " + std::to_string(rows) + " lines of shares" + needed;
+        return false;
+    }
+    if (!any)
+    {
+        *error = origin + ": all shares are 0; allowed: some above";
+        return false;
+    }
+    return true;
+}
+
+coll::Collective
+AllToAllV(coll::Rank ranks, uint64_t bytes, const BlockWeights& weights, uint32_t elementBytes)
+{
+    coll::Collective what;
+    what.op = coll::Op::kAllToAllV;
+    what.ranks = ranks;
+    what.bytes = bytes;
+    if (!weights.empty())
+    {
+        what.blocks = std::make_shared<coll::BlockSizes>(
+            ranks,
+            coll::BlocksByWeight(ranks, weights, bytes, elementBytes));
+        what.bytes = what.blocks->LargestInput();
+    }
+    return what;
+}
+
+} // namespace scenario
