@@ -108,10 +108,13 @@ BlocksByWeight(Rank ranks, const std::vector<double>& weights, uint64_t bytes, u
     }
     std::vector<uint64_t> blocks;
     blocks.reserve(weights.size());
+    // Whole numbers come out whole, though shares such as 0.4 are not exact in binary.
+    constexpr double kRounding = 1 + 1e-12;
     const auto units = static_cast<double>(bytes / unit);
     for (const double weight : weights)
     {
-        blocks.push_back(static_cast<uint64_t>(units * (weight / largest)) * unit);
+        const double share = weight / largest * kRounding;
+        blocks.push_back(static_cast<uint64_t>(units * std::min(share, 1.0)) * unit);
     }
     return blocks;
 }
