@@ -3,9 +3,11 @@
  */
 #include "scenarios/spec/launcher.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <thread>
 #include <unistd.h>
 
 namespace scenario
@@ -86,6 +88,16 @@ EndSilence()
 }
 
 void
+LetTheFirstSpeak()
+{
+    constexpr auto kLongest = std::chrono::seconds(30); // for launchers that leave the others alone
+    if (!FindLauncher().IsFirst())
+    {
+        std::this_thread::sleep_for(kLongest);
+    }
+}
+
+void
 RefuseSeveralRanks(const std::string& program)
 {
     const Launcher launcher = FindLauncher();
@@ -102,6 +114,7 @@ RefuseSeveralRanks(const std::string& program)
                      launcher.ranks,
                      program.c_str());
     }
+    LetTheFirstSpeak();
     std::exit(2);
 }
 

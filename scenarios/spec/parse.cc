@@ -140,6 +140,10 @@ ParseOrExit(int argc, const char* const* argv)
     const int status = Report(table, result.errors, result.text, result.notes);
     if (status >= 0)
     {
+        if (status > 0)
+        {
+            LetTheFirstSpeak();
+        }
         std::exit(status);
     }
     return std::move(*result.scenario);

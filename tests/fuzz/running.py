@@ -26,11 +26,13 @@ ROOT = os.environ.get("DLTRAIN_ROOT") or os.path.dirname(
 PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "programs")
 SCRIPTS = os.path.join(ROOT, "scripts")
 
-HANG_S = 20  # of processor time, or of waiting
+# Programs under the sanitizers take some five times as long.
+SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1
+HANG_S = 20 * SLOWER  # of processor time, or of waiting
 WAITING_S = 6  # asleep without a break: nothing will come
 LOOKING_S = 1  # before that nobody looks
-SLOWEST_S = 300  # whatever it did in them: other work may have the processors
-ENDING_S = 15  # of processor time, from Ctrl-C to the end
+SLOWEST_S = 300 * SLOWER  # whatever it did in them: other work may have the processors
+ENDING_S = 15 * SLOWER  # of processor time, from Ctrl-C to the end
 MOST_BYTES = 2 << 30  # of address space
 MOST_FILE = 256 << 20  # of a file that it writes
 TICK_S = 0.25
