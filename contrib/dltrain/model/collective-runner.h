@@ -80,6 +80,12 @@ class CollectiveRunner : public TransportUser
     /// \return why this collective cannot run as asked for, in a sentence; empty: it can
     std::string WhyNot(uint32_t communicator, const coll::Collective& what) const;
 
+    /// Whether there is a schedule for it.
+    bool Knows(uint32_t communicator, const coll::Collective& what) const
+    {
+        return FindPlan(communicator, what) != nullptr;
+    }
+
     /// Makes a collective's schedule, before the first event or in an event without context: what
     /// ranks enter in events of their own has to be known.
     void Prepare(uint32_t communicator, const coll::Collective& what);

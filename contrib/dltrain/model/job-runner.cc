@@ -85,11 +85,11 @@ JobRunner::Prepare(Rank rank, const Task& task) const
         return "rank " + std::to_string(rank) + " is in no group of \"" +
                m_plan.groupKinds[task.group].name + "\"";
     }
-    if (seat.position != 0)
-    {
-        return {}; // the first of the group has been asked
-    }
     const coll::Collective what = m_ranks[rank].CollectiveOf(task);
+    if (m_collectives->Knows(seat.communicator, what))
+    {
+        return {}; // another rank of the group has asked
+    }
     std::string why = m_collectives->WhyNot(seat.communicator, what);
     if (why.empty())
     {
