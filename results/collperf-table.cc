@@ -10,6 +10,7 @@
 #include "results/stats-file.h"
 #include "scenarios/spec/cluster-options.h"
 #include "scenarios/spec/network-kinds.h"
+#include "topologies/names.h"
 
 namespace results
 {
@@ -48,7 +49,8 @@ CollperfTable::PrintHead(std::ostream& os) const
               "added once; no data is moved\n";
     }
     os << "# " << coll::OpName(m_scenario.op) << ", algorithm " << algorithm.Name() << ", "
-       << m_scenario.ranks << " ranks on " << m_scenario.cluster.servers << " servers, "
+       << topo::Counted(m_scenario.ranks, "rank") << " on "
+       << topo::Counted(m_scenario.cluster.servers, "server") << ", "
        << rdma::Shown(m_scenario.cluster.topologyName) << ", "
        << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
        << scenario::NetworkText(m_scenario.fabric) << "\n"

@@ -8,10 +8,12 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
+#include <fcntl.h>
 #include <stdexcept>
+#include <unistd.h>
 #include <utility>
 
 namespace topo
@@ -335,23 +337,30 @@ ReadWholeFile(const std::string& path, std::vector<Error>& errors)
         errors.push_back({"file", Quoted(path), why, ""});
         return std::nullopt;
     }
-    errno = 0;
-    std::ifstream in(path, std::ios::binary);
+    // Some files of /proc (kmsg) look regular, and wait for what may come.
+    const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     std::string text;
     std::vector<char> block(1u << 16);
-    while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0)
+    ssize_t got = file < 0 ? -1 : 0;
+    while (file >= 0 && (got = ::read(file, block.data(), block.size())) > 0)
     {
-        text.append(block.data(), static_cast<size_t>(in.gcount()));
+        text.append(block.data(), static_cast<size_t>(got));
         if (text.size() > kLargest)
         {
+            ::close(file);
             errors.push_back({"file", Quoted(path), "is larger than 256 MiB", ""});
             return std::nullopt;
         }
     }
-    if (in.bad() || !in.is_open())
+    const int error = errno;
+    if (file >= 0)
+    {
+        ::close(file);
+    }
+    if (got < 0)
     {
         errors.push_back(
-            {"file", Quoted(path), std::string("cannot be read: ") + std::strerror(errno), ""});
+            {"file", Quoted(path), std::string("cannot be read: ") + std::strerror(error), ""});
         return std::nullopt;
     }
     return text;

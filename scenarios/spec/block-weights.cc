@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
+#include <string_view>
 
 namespace scenario
 {
@@ -19,7 +19,7 @@ namespace
 constexpr double kLargestWeight = 1e15;
 
 bool
-ReadWeight(const std::string& text, double* weight)
+ReadWeight(std::string_view text, double* weight)
 {
     const char* end = text.data() + text.size();
     const auto [stopped, error] = std::from_chars(text.data(), end, *weight);
@@ -54,26 +54,31 @@ ParseBlockWeights(const std::string& text,
     const std::string needed = "; needed: " + std::to_string(ranks) + " lines, one a rank, of " +
                                std::to_string(ranks) + " shares";
     weights->clear();
-    std::istringstream lines(text.rfind("\xEF\xBB\xBF", 0) == 0 ? text.substr(3) : text);
-    std::string line;
+    constexpr std::string_view kBetween = ", \t\r\v\f";
     uint32_t number = 0;
     coll::Rank rows = 0;
     bool any = false;
-    while (std::getline(lines, line))
+    const std::string_view all(text);
+    std::size_t next = text.rfind("\xEF\xBB\xBF", 0) == 0 ? 3 : 0;
+    while (next < all.size())
     {
         ++number;
-        const std::string at = origin + ":" + std::to_string(number) + ": ";
-        line.resize(std::min(line.find('#'), line.size()));
-        std::replace(line.begin(), line.end(), ',', ' ');
-        std::istringstream words(line);
-        std::string word;
+        const std::size_t end = std::min(all.find('\n', next), all.size());
+        std::string_view line = all.substr(next, end - next);
+        next = end + 1;
+        line = line.substr(0, line.find('#'));
+        const auto at = [&] { return origin + ":" + std::to_string(number) + ": "; };
         std::size_t columns = 0;
-        while (words >> word)
+        for (std::size_t begin = 0;
+             (begin = line.find_first_not_of(kBetween, begin)) != std::string_view::npos;)
         {
+            const std::size_t length = line.substr(begin).find_first_of(kBetween);
+            const std::string_view word = line.substr(begin, length);
+            begin += word.size();
             double weight = 0;
             if (!ReadWeight(word, &weight))
             {
-                *error = at + "'" + rdma::Shown(word, 60) +
+                *error = at() + "'" + rdma::Shown(std::string(word.substr(0, 100)), 60) +
                          "' is no share; allowed: a decimal number, 0 to 1e15";
                 return false;
             }
@@ -89,12 +94,12 @@ ParseBlockWeights(const std::string& text,
         }
         if (rows++ == ranks)
         {
-            *error = at + "a line for a rank that is not there" + needed;
+            *error = at() + "a line for a rank that is not there" + needed;
             return false;
         }
         if (columns != ranks)
         {
-            *error = at + std::to_string(columns) + " shares" + needed;
+            *error = at() + std::to_string(columns) + " shares" + needed;
             return false;
         }
     }

@@ -472,6 +472,12 @@ ValidateCollperf(const ReadResult& read)
             }
         }
     }
+    if (cluster.valid && !s.sizes.empty() && s.op == coll::Op::kAllToAllV &&
+        s.CollectiveOf(s.sizes.front()).bytes == 0)
+    {
+        v.notes.push_back(values.Where("minbytes") + "=" + CanonicalBytes(s.sizes.front()) +
+                          ": no block of this size has a whole element; nothing is sent");
+    }
     s.collectives = MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, used);
     if (s.checked && MessagesToCheck(s) > kMostMessagesChecked)
     {

@@ -285,6 +285,11 @@ class ScenarioReader
             text = value.get<std::string>();
             break;
         }
+        if (text.find('\0') != std::string::npos)
+        {
+            Fail(path, value, "has a character of code 0; allowed: none");
+            return;
+        }
         Value parsed;
         Error error;
         if (!ParseValue(o, text, m_origin + ": " + path, &parsed, &error))

@@ -219,6 +219,10 @@ ReadFlowCsv(const std::string& text,
     {
         return fail("no line names the columns; needed: start_ns, src, dst, bytes");
     }
+    if (result.flows.empty())
+    {
+        return fail("there are no flows");
+    }
     std::stable_sort(result.flows.begin(),
                      result.flows.end(),
                      [](const CsvFlow& a, const CsvFlow& b) { return a.start.ps < b.start.ps; });

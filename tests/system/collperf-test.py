@@ -4,6 +4,7 @@ of its packets.
 """
 
 import math
+import os
 
 from _system_test import HEADERS, MTU, SystemTest, main, nccl_table, write_time_us, write_wire_bytes
 
@@ -316,6 +317,7 @@ class AllToAllV(SystemTest):
         run = self.run_program("collperf --op=alltoallv --ranks=4 -b 4 -e 64 -f 16")
         self.assertEqual([row["size"] for row in nccl_table(run.out)], [0, 64])
         self.assertTrue(run.stats["completed"])
+        self.assertIn("--minbytes=4B: no block of this size has a whole element", run.err)
 
     def test_what_is_no_matrix_is_refused(self):
         line = "collperf --op=alltoallv --ranks=3 -b 1M --block-sizes="
@@ -331,6 +333,11 @@ class AllToAllV(SystemTest):
         ):
             self.refuse(line + self.write("bad.csv", text), *words)
         self.refuse(line + "no/such.csv", "no/such.csv")
+        if os.access("/proc/kmsg", os.R_OK):
+            self.refuse(line + "/proc/kmsg", "/proc/kmsg")  # looks regular, and waits
+        job = {"op": "alltoallv", "minbytes": "1MB", "block_sizes": "a\0.csv"}
+        scenario = self.write("nul.json", {"collperf": job, "cluster": {"ranks": 4}})
+        self.refuse(f"collperf --scenario={scenario}", "/collperf/block_sizes", "code 0")
         self.refuse(line + "equall", "block-sizes", "equal")
         self.refuse("collperf --op=alltoall --block-sizes=equal", "block-sizes", "alltoallv")
         self.refuse("collperf --op=alltoallv --ranks=5000 -b 1M", "4096")

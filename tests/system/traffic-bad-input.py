@@ -19,10 +19,14 @@ with open(folder("flow.txt"), "w") as file:
 for name, flows in (("many.csv", 4195), ("fewer.csv", 4194)):
     with open(folder(name), "w") as file:
         file.write("start_ns,src,dst,bytes\n" + "0,0,1,1000\n" * flows)
+with open(folder("none.csv"), "w") as file:
+    file.write("start_ns,src,dst,bytes\n\n")
 MANY = ["--topology=single-switch", "--hosts=2000", "--dry-run"]
 
 CASES = [
     (MANY + ["--flows=" + folder("many.csv")], "allowed: per-pair"),
+    (["--flows=" + folder("none.csv")], "there are no flows"),
+    (["--ns3::RdmaSwitch::LoadBalancer=adaptiv"], "did you mean adaptive"),
     (["--mtu=1000"], "4096"),
     (["--pattern=incats"], "incast"),
     (["--bytes=40MX"], "--bytes"),

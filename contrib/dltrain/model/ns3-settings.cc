@@ -333,6 +333,19 @@ Set(const std::string& where, const std::string& name, const std::string& value,
     if (colons == std::string::npos ||
         !ns3::TypeId::LookupByNameFailSafe(name.substr(0, colons), &type))
     {
+        if (colons == std::string::npos || name.substr(0, colons) == "ns3")
+        {
+            std::vector<std::string> known;
+            for (auto global = ns3::GlobalValue::Begin(); global != ns3::GlobalValue::End();
+                 ++global)
+            {
+                known.push_back((*global)->GetName());
+            }
+            const std::string own = colons == std::string::npos ? name : name.substr(colons + 2);
+            error = rdma::Shown(where, 100) + ": there is no global value " + rdma::Shown(own, 60) +
+                    Hint(own, known, "ns-3 has") + " (--PrintGlobals lists them)";
+            return false;
+        }
         const std::string typeName = colons == std::string::npos ? name : name.substr(0, colons);
         error = rdma::Shown(where, 100) + ": there is no ns-3 class " + rdma::Shown(typeName, 60) +
                 Hint(typeName, TypeNames(), "classes") + " (--PrintTypeIds lists them)";

@@ -7,6 +7,7 @@
 #include "program.h"
 #include "ranks.h"
 #include "results/output-errors.h"
+#include "scenarios/spec/launcher.h"
 #include "stuck-report.h"
 #include "trace-collector.h"
 
@@ -31,6 +32,9 @@ std::atomic<int> g_signal{0};
 
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not lock");
 
+/// Of several processes the first; mpirun signals the others when that one refuses.
+const bool g_speaks = scenario::FindLauncher().IsFirst();
+
 /// An event loop has begun, so there are results to lose.
 std::atomic<bool> g_begun{false};
 
@@ -50,7 +54,7 @@ OnSignal(int number)
             "\nresults are being written (kill -KILL ends without)\n";
         [[maybe_unused]] const auto written = write(STDERR_FILENO, PATIENCE, sizeof(PATIENCE) - 1);
     }
-    else if (!g_begun)
+    else if (!g_begun && g_speaks)
     {
         static constexpr char LATER[] = "\nends after the set-up (a second time: at once)\n";
         [[maybe_unused]] const auto written = write(STDERR_FILENO, LATER, sizeof(LATER) - 1);

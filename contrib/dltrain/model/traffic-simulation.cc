@@ -295,7 +295,13 @@ TrafficSimulation::IsDone() const
 std::string
 TrafficSimulation::DescribeUnfinished() const
 {
-    const uint64_t missing = m_scenario.flows.size() - GetCounts().arrived;
+    const FlowCounts counts = GetCounts();
+    const uint64_t missing = m_scenario.flows.size() - counts.arrived;
+    if (missing == 0 && counts.failed > 0)
+    {
+        return "all flows arrived, but the senders of " + results::HumanCount(counts.failed) +
+               " of them had given up";
+    }
     return results::HumanCount(missing) + " of " + Counted(m_scenario.flows.size(), "flow") +
            " did not arrive";
 }

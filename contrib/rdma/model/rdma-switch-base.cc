@@ -3,6 +3,7 @@
  */
 #include "rdma-switch-base.h"
 
+#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 
 #include "ns3/log.h"
@@ -128,12 +129,16 @@ RdmaSwitchBase::CheckLoadBalancer(bool needed) const
         return {};
     }
     std::string names;
+    std::vector<std::string> all;
     for (const auto& [known, type] : RdmaLoadBalancer::GetNames())
     {
         names += (names.empty() ? "" : ", ") + known;
+        all.push_back(known);
     }
+    const std::string nearest = rdma::NearestName(m_unknown, all);
     return GetInstanceTypeId().GetName() + "::LoadBalancer: '" + rdma::Shown(m_unknown, 60) +
-           "' is unknown; allowed: " + names;
+           "' is unknown; allowed: " + names +
+           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
 
 RdmaFrame*
