@@ -12,7 +12,6 @@
  * Needs as many GPUs on every server. Bytes a rank as in a flat ring, S (n-1) / n; g + k - 2
  * messages in series instead of gk - 1; S (k-1) / k out of a server.
  */
-#include "collectives/hierarchical-cost.h"
 #include "collectives/hierarchical-pieces.h"
 #include "collectives/looped-algorithm.h"
 
@@ -22,25 +21,10 @@ namespace coll
 namespace
 {
 
-struct HierarchicalAllGather final : HierarchicalPieces<FirstLevel::kBetween>
-{
-    using HierarchicalPieces::HierarchicalPieces;
-
-    Step At(Rank rank, Lane lane, StepIndex k) const override
-    {
-        return PassPiece(rank, lane, k, 0);
-    }
-
-    static Cost CostOf(const Extent& e)
-    {
-        return HierarchicalScatterOrGatherCost(Op::kAllGather, e);
-    }
-};
-
-const Registered<LoopedAlgorithm<HierarchicalAllGather, TwoLevelAlgorithm>> g_hierarchical{
-    "hierarchical",
-    Op::kAllGather,
-    "all-gather between servers, then in the server"};
+const Registered<LoopedAlgorithm<HierarchicalPieces<Op::kAllGather>, TwoLevelAlgorithm>>
+    g_hierarchical{"hierarchical",
+                   Op::kAllGather,
+                   "all-gather between servers, then in the server"};
 
 } // namespace
 

@@ -9,6 +9,7 @@
 #ifndef COLLECTIVES_HIERARCHICAL_PIECES_H
 #define COLLECTIVES_HIERARCHICAL_PIECES_H
 
+#include "collectives/hierarchical-cost.h"
 #include "collectives/server-groups.h"
 
 #include <algorithm>
@@ -17,16 +18,9 @@
 namespace coll
 {
 
-/// The level that has its phase first.
-enum class FirstLevel
-{
-    kInside,
-    kBetween,
-};
-
-/// \tparam FIRST the level of the first phase
-template <FirstLevel FIRST>
-class HierarchicalPieces : public TwoLevelSchedule
+/// \tparam OP reduce-scatter, first inside servers; or all-gather, which is that backwards
+template <Op OP>
+class HierarchicalPieces final : public TwoLevelSchedule
 {
   public:
     HierarchicalPieces(const Collective& what, const Placement& placement, const Shape& shape)
@@ -42,33 +36,46 @@ class HierarchicalPieces : public TwoLevelSchedule
         return TwoLevelShape(what, placement, options, what.ranks);
     }
 
-  protected:
-    /// Step k passes on a piece, `lead` ranks further back than the steps of its phase that came
-    /// before say.
-    Step PassPiece(Rank rank, Lane lane, StepIndex k, uint32_t lead) const
+    Step At(Rank rank, Lane lane, StepIndex k) const override
     {
-        const Coordinates me = Find(lane, rank);
-        const auto [part, phase, j] = LocatePhase(lane, k);
-        if (phase == (FIRST == FirstLevel::kInside ? 0 : 1))
-        {
-            const uint32_t hop = m_byServers(j);
-            const uint32_t server = j - hop * m_servers;
-            const Rank owner = RankAt(lane, server, Wrap(me.place + m_gpus - lead - hop, m_gpus));
-            return Inner(lane, me, hop > 0, hop + 1 < m_gpus, m_pieces.Part(owner, part));
-        }
-        const Rank owner =
-            RankAt(lane, Wrap(me.server + m_servers - lead - j, m_servers), me.place);
-        return Outer(lane, me, j > 0, j + 1 < m_servers, m_pieces.Part(owner, part));
+        const Step step = PassPiece(rank, lane, k);
+        return REDUCES ? Reducing(step) : step;
+    }
+
+    static Cost CostOf(const Extent& e)
+    {
+        return HierarchicalScatterOrGatherCost(OP, e);
     }
 
   private:
+    static constexpr bool REDUCES = OP == Op::kReduceScatter;
+    static constexpr uint32_t LEAD = REDUCES ? 1 : 0;
+
+    /// Step k passes on a piece, LEAD ranks further back than the steps of its phase that came
+    /// before say.
+    Step PassPiece(Rank rank, Lane lane, StepIndex k) const
+    {
+        const Coordinates me = Find(lane, rank);
+        const auto [part, phase, j] = LocatePhase(lane, k);
+        if (phase == (REDUCES ? 0 : 1))
+        {
+            const uint32_t hop = m_byServers(j);
+            const uint32_t server = j - hop * m_servers;
+            const Rank owner = RankAt(lane, server, Wrap(me.place + m_gpus - LEAD - hop, m_gpus));
+            return Inner(lane, me, hop > 0, hop + 1 < m_gpus, m_pieces.Part(owner, part));
+        }
+        const Rank owner =
+            RankAt(lane, Wrap(me.server + m_servers - LEAD - j, m_servers), me.place);
+        return Outer(lane, me, j > 0, j + 1 < m_servers, m_pieces.Part(owner, part));
+    }
+
     /// 0: there is no such level.
     static std::vector<uint32_t> StepsOfPhases(const Placement& placement)
     {
         const uint32_t servers = RanksByServer(placement).size();
         const uint32_t ranks = placement.serverOf.size();
         std::vector<uint32_t> steps = {ranks > servers ? ranks : 0, servers > 1 ? servers : 0};
-        if (FIRST == FirstLevel::kBetween)
+        if (!REDUCES)
         {
             std::swap(steps[0], steps[1]);
         }

@@ -17,7 +17,6 @@
  * Bytes a rank as in a flat ring, S (n-1) / n; g + k - 2 messages in series instead of gk - 1; S
  * (k-1) / k out of a server.
  */
-#include "collectives/hierarchical-cost.h"
 #include "collectives/hierarchical-pieces.h"
 #include "collectives/looped-algorithm.h"
 
@@ -27,27 +26,10 @@ namespace coll
 namespace
 {
 
-struct HierarchicalReduceScatter final : HierarchicalPieces<FirstLevel::kInside>
-{
-    using HierarchicalPieces::HierarchicalPieces;
-
-    Step At(Rank rank, Lane lane, StepIndex k) const override
-    {
-        Step step = PassPiece(rank, lane, k, 1);
-        step.reduce = step.recvPeer != kNoRank;
-        return step;
-    }
-
-    static Cost CostOf(const Extent& e)
-    {
-        return HierarchicalScatterOrGatherCost(Op::kReduceScatter, e);
-    }
-};
-
-const Registered<LoopedAlgorithm<HierarchicalReduceScatter, TwoLevelAlgorithm>> g_hierarchical{
-    "hierarchical",
-    Op::kReduceScatter,
-    "reduce-scatter in the server, then between servers"};
+const Registered<LoopedAlgorithm<HierarchicalPieces<Op::kReduceScatter>, TwoLevelAlgorithm>>
+    g_hierarchical{"hierarchical",
+                   Op::kReduceScatter,
+                   "reduce-scatter in the server, then between servers"};
 
 } // namespace
 

@@ -4,13 +4,13 @@
  * What algorithms over channels and loops (looped-schedule.h) share: their schedule's class says
  * everything, so that a file holds the schedule, its cost and a line of registration:
  *
- *     class RingAllGather final : public LoopedSchedule
+ *     class RingAllReduce final : public LoopedSchedule
  *     {
- *         RingAllGather(const Collective& what, const Placement& placement, const Shape& shape);
+ *         RingAllReduce(const Collective& what, const Placement& placement, const Shape& shape);
  *         Step At(Rank rank, Lane lane, StepIndex k) const override;
  *         static Cost CostOf(const Extent& e);
  *     };
- *     const Registered<LoopedAlgorithm<RingAllGather>> g_ring{"ring", Op::kAllGather, "help"};
+ *     const Registered<LoopedAlgorithm<RingAllReduce>> g_ring{"ring", Op::kAllReduce, "help"};
  */
 #ifndef COLLECTIVES_LOOPED_ALGORITHM_H
 #define COLLECTIVES_LOOPED_ALGORITHM_H

@@ -51,6 +51,14 @@ PassOn(Rank from, Rank to, const Range& range)
     return step;
 }
 
+/// A step that adds what it receives, if it receives.
+inline Step
+Reducing(Step step)
+{
+    step.reduce = step.recvPeer != kNoRank;
+    return step;
+}
+
 /// x mod n for x < 2n.
 inline uint32_t
 Wrap(uint32_t x, uint32_t n)

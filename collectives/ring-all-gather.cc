@@ -24,22 +24,7 @@ namespace coll
 namespace
 {
 
-struct RingAllGather final : RingOfPieces
-{
-    using RingOfPieces::RingOfPieces;
-
-    Step At(Rank rank, Lane lane, StepIndex k) const override
-    {
-        return PassPiece(rank, lane, k, 0);
-    }
-
-    static Cost CostOf(const Extent& e)
-    {
-        return RingCost(e, 1, false);
-    }
-};
-
-const Registered<LoopedAlgorithm<RingAllGather>> g_ring{
+const Registered<LoopedAlgorithm<RingOfPieces<Op::kAllGather>>> g_ring{
     "ring",
     Op::kAllGather,
     "bandwidth-optimal; n-1 messages in series"};

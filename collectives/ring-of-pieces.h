@@ -7,12 +7,15 @@
 #ifndef COLLECTIVES_RING_OF_PIECES_H
 #define COLLECTIVES_RING_OF_PIECES_H
 
+#include "collectives/cost.h"
 #include "collectives/looped-schedule.h"
 
 namespace coll
 {
 
-class RingOfPieces : public LoopedSchedule
+/// \tparam OP all-gather; or reduce-scatter, whose pieces come to their owners last
+template <Op OP>
+class RingOfPieces final : public LoopedSchedule
 {
   public:
     RingOfPieces(const Collective& what, const Placement& placement, const Shape& shape)
@@ -21,17 +24,25 @@ class RingOfPieces : public LoopedSchedule
     {
     }
 
-  protected:
-    /// Step j of a loop passes on the piece of the rank `lead` + j positions back.
-    Step PassPiece(Rank rank, Lane lane, StepIndex k, uint32_t lead) const
+    /// Step j of a loop passes on the piece of the rank LEAD + j positions back.
+    Step At(Rank rank, Lane lane, StepIndex k) const override
     {
         const RingOrder::Node& node = m_ring.Of(lane, rank);
         const auto [part, j] = Locate(lane, k);
-        const Rank owner = m_ring.At(lane, Wrap(node.position + m_n - lead - j, m_n));
-        return AlongRing(node, j, m_pieces.Part(owner, part));
+        const Rank owner = m_ring.At(lane, Wrap(node.position + m_n - LEAD - j, m_n));
+        const Step step = AlongRing(node, j, m_pieces.Part(owner, part));
+        return REDUCES ? Reducing(step) : step;
+    }
+
+    static Cost CostOf(const Extent& e)
+    {
+        return RingCost(e, 1, REDUCES);
     }
 
   private:
+    static constexpr bool REDUCES = OP == Op::kReduceScatter;
+    static constexpr uint32_t LEAD = REDUCES ? 1 : 0;
+
     Grid m_pieces;
 };
 

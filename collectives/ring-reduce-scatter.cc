@@ -25,24 +25,7 @@ namespace coll
 namespace
 {
 
-struct RingReduceScatter final : RingOfPieces
-{
-    using RingOfPieces::RingOfPieces;
-
-    Step At(Rank rank, Lane lane, StepIndex k) const override
-    {
-        Step step = PassPiece(rank, lane, k, 1);
-        step.reduce = step.recvPeer != kNoRank;
-        return step;
-    }
-
-    static Cost CostOf(const Extent& e)
-    {
-        return RingCost(e, 1, true);
-    }
-};
-
-const Registered<LoopedAlgorithm<RingReduceScatter>> g_ring{
+const Registered<LoopedAlgorithm<RingOfPieces<Op::kReduceScatter>>> g_ring{
     "ring",
     Op::kReduceScatter,
     "bandwidth-optimal; n-1 messages in series"};

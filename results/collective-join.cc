@@ -19,15 +19,8 @@ CollectiveJoin::Add(const CollectivePart& part)
     CollectiveRecord& record = open.record;
     if (isNew)
     {
-        record.communicator = part.communicator;
-        record.sequence = part.sequence;
-        record.round = part.round;
-        record.op = part.op;
+        static_cast<CollectiveName&>(record) = part;
         open.blocks = part.blocks;
-        record.algorithm = part.algorithm;
-        record.bytes = part.bytes;
-        record.ranks = part.ranks;
-        record.tag = part.tag;
         record.firstStart = record.lastStart = part.entered;
     }
     if (record.op != part.op || record.bytes != part.bytes || record.ranks != part.ranks ||

@@ -76,6 +76,17 @@ HumanTime(double us)
 }
 
 std::string
+InLines(const std::vector<std::string>& lines)
+{
+    std::string text;
+    for (const std::string& line : lines)
+    {
+        text += line + "\n";
+    }
+    return text;
+}
+
+std::string
 HumanBytes(double bytes)
 {
     return bytes < 1e3    ? Format("%.0f B", bytes)

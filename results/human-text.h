@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace results
 {
@@ -20,6 +21,9 @@ std::string Three(double value);
 /// Words in lines of at most 100 columns, but for longer words. The first begins in column
 /// `indent`, the others are indented so, and by `hang` more.
 std::string Wrapped(const std::string& text, std::size_t indent, std::size_t hang = 0);
+
+/// Each with its end of line.
+std::string InLines(const std::vector<std::string>& lines);
 
 /// Picoseconds as microseconds, the unit of all files.
 constexpr double

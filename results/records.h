@@ -15,35 +15,32 @@
 namespace results
 {
 
-/// What one rank did of a collective, as it tells it when it leaves.
-struct CollectivePart
+/// Which collective it was.
+struct CollectiveName
 {
     uint32_t communicator = 0;
-    uint32_t sequence = 0;   ///< the communicator's collectives, as each of its ranks counts them
-    coll::Rank position = 0; ///< in the communicator
-    uint32_t round = 0;      ///< the rank's own: workload::Round
+    uint32_t sequence = 0; ///< the communicator's collectives, as each of its ranks counts them
+    uint32_t round = 0;    ///< workload::Round of its ranks; where they differ, the last
     coll::Op op = coll::Op::kAllReduce;
     const coll::Algorithm* algorithm = nullptr;
     uint64_t bytes = 0;
-    const coll::BlockSizes* blocks = nullptr; ///< of the schedule, which the ranks are still in
     uint32_t ranks = 0;
-    uint32_t tag = 0;       ///< as MessageId has it
-    uint64_t bytesSent = 0; ///< by this rank
-    int64_t entered = 0;    ///< ps
-    int64_t left = 0;       ///< ps
+    uint32_t tag = 0; ///< as MessageId has it
+};
+
+/// What one rank did of a collective, as it tells it when it leaves. The round is its own.
+struct CollectivePart : CollectiveName
+{
+    coll::Rank position = 0;                  ///< in the communicator
+    const coll::BlockSizes* blocks = nullptr; ///< of the schedule, which the ranks are still in
+    uint64_t bytesSent = 0;                   ///< by this rank
+    int64_t entered = 0;                      ///< ps
+    int64_t left = 0;                         ///< ps
 };
 
 /// One collective as it ran: CollectiveJoin makes it of its ranks' parts.
-struct CollectiveRecord
+struct CollectiveRecord : CollectiveName
 {
-    uint32_t communicator = 0;
-    uint32_t sequence = 0;
-    uint32_t round = 0; ///< of its ranks; where they differ, the last
-    coll::Op op = coll::Op::kAllReduce;
-    const coll::Algorithm* algorithm = nullptr;
-    uint64_t bytes = 0;
-    uint32_t ranks = 0;
-    uint32_t tag = 0;        ///< as MessageId has it
     uint64_t bytesSent = 0;  ///< by all ranks together
     int64_t firstStart = -1; ///< ps, of the first rank that entered
     int64_t lastStart = -1;  ///< ps, of the last

@@ -26,18 +26,18 @@ Choice::Choice(Records& records, const std::string& folder, uint64_t maxEvents)
     m_records.ReadCalls([this](const Call& call) { ++m_callsOfRank[call.rank]; });
     for (const auto& [rank, calls] : m_callsOfRank)
     {
-        found.calls += calls;
+        found[kCalls] += calls;
     }
-    found.gpus = m_callsOfRank.size();
+    found[kGpus] = m_callsOfRank.size();
     m_records.ReadMessages([this](const Message& message) {
         m_briefs.push_back({message.Slowdown(), message.fromGpu, message.toGpu});
     });
-    found.messages = m_briefs.size();
+    found[kMessages] = m_briefs.size();
     m_records.ReadLinks();
-    found.links = m_records.links.size();
-    found.losses = m_records.losses.size();
-    found.collectives = m_records.collectives.size();
-    if (found.calls + found.messages + found.links == 0)
+    found[kLinks] = m_records.links.size();
+    found[kLosses] = m_records.losses.size();
+    found[kCollectives] = m_records.collectives.size();
+    if (found[kCalls] + found[kMessages] + found[kLinks] == 0)
     {
         throw NothingToShow(folder + ": there is nothing to show: no call, no message, no link in "
                                      "the measured time");
@@ -50,7 +50,7 @@ Choice::Choice(Records& records, const std::string& folder, uint64_t maxEvents)
     room -= m_records.steps.size() + m_records.collectives.size() + m_records.losses.size();
     ChooseCalls(room * 2 / 5);
     room -= calls.size();
-    const uint64_t wanted = PER_MESSAGE * found.messages;
+    const uint64_t wanted = PER_MESSAGE * found[kMessages];
     ChooseLinks(std::max(room * 3 / 10, room - std::min(room, wanted)));
     for (const uint32_t name : shownLinks)
     {
@@ -58,8 +58,8 @@ Choice::Choice(Records& records, const std::string& folder, uint64_t maxEvents)
     }
     ChooseMessages(room / PER_MESSAGE);
     FindCalls();
-    shown.losses = m_records.losses.size();
-    shown.collectives = m_records.collectives.size();
+    shown[kLosses] = m_records.losses.size();
+    shown[kCollectives] = m_records.collectives.size();
 }
 
 std::vector<uint32_t>
@@ -80,7 +80,7 @@ std::set<uint32_t>
 Choice::ChooseGpus(uint64_t room) const
 {
     std::set<uint32_t> kept;
-    if (found.calls <= room)
+    if (found[kCalls] <= room)
     {
         for (const auto& [rank, calls] : m_callsOfRank)
         {
@@ -112,7 +112,7 @@ Choice::ChooseGpus(uint64_t room) const
         }
     }
     // Of the others every n-th.
-    for (uint64_t stride = 2; stride <= found.gpus; ++stride)
+    for (uint64_t stride = 2; stride <= found[kGpus]; ++stride)
     {
         std::set<uint32_t> even;
         uint64_t calls = used;
@@ -151,8 +151,8 @@ Choice::ChooseCalls(uint64_t room)
             }
         });
     }
-    shown.gpus = kept.size();
-    shown.calls = calls.size();
+    shown[kGpus] = kept.size();
+    shown[kCalls] = calls.size();
     std::stable_sort(calls.begin(), calls.end(), [this](const Call& a, const Call& b) {
         // "compute" is the first of a GPU's streams.
         const auto key = [this](const Call& call) {
@@ -190,7 +190,7 @@ Choice::ChooseLinks(uint64_t room)
         room -= events;
         shownLinks.push_back(name);
     }
-    shown.links = shownLinks.size();
+    shown[kLinks] = shownLinks.size();
 }
 
 void
@@ -234,7 +234,7 @@ Choice::ChooseMessages(uint64_t room)
             messages.push_back(message);
         }
     });
-    shown.messages = messages.size();
+    shown[kMessages] = messages.size();
 }
 
 /// The calls that messages are of.

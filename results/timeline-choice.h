@@ -14,7 +14,6 @@
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace results
@@ -40,26 +39,22 @@ struct Brief
     uint32_t toGpu;
 };
 
-/// What there is of each kind, or is shown.
-struct Counts
+/// What there is to show.
+enum Kind : uint8_t
 {
-    uint64_t gpus = 0;
-    uint64_t calls = 0;
-    uint64_t messages = 0;
-    uint64_t links = 0;
-    uint64_t losses = 0;
-    uint64_t collectives = 0;
-
-    std::array<std::pair<const char*, uint64_t>, 6> Named() const
-    {
-        return {{{"gpus", gpus},
-                 {"calls", calls},
-                 {"messages", messages},
-                 {"links", links},
-                 {"losses", losses},
-                 {"collectives", collectives}}};
-    }
+    kGpus,
+    kCalls,
+    kMessages,
+    kLinks,
+    kLosses,
+    kCollectives
 };
+
+constexpr std::array<const char*, 6> kKindNames =
+    {"gpus", "calls", "messages", "links", "losses", "collectives"};
+
+/// By Kind: how many there are, or are shown.
+using Counts = std::array<uint64_t, kKindNames.size()>;
 
 /// Reads what is left to be read, and takes of the records what does not fit.
 class Choice
@@ -71,8 +66,8 @@ class Choice
     std::vector<Call> calls;
     std::vector<Message> messages;
     std::vector<uint32_t> shownLinks; ///< the busiest first
-    Counts found;
-    Counts shown;
+    Counts found{};
+    Counts shown{};
 
   private:
     /// Whether a message is slower than another, by their numbers.

@@ -302,14 +302,14 @@ Tracks::About(const TraceEventFile& trace) const
                        {"max_events", m_maxEvents},
                        {"shown", ordered_json::object()},
                        {"left_out", ordered_json::object()}};
-    const auto found = m_choice.found.Named();
-    const auto shown = m_choice.shown.Named();
-    for (std::size_t i = 0; i < found.size(); ++i)
+    for (std::size_t kind = 0; kind < kKindNames.size(); ++kind)
     {
-        about["shown"][shown[i].first] = shown[i].second;
-        if (found[i].second > shown[i].second)
+        const uint64_t found = m_choice.found[kind];
+        const uint64_t shown = m_choice.shown[kind];
+        about["shown"][kKindNames[kind]] = shown;
+        if (found > shown)
         {
-            about["left_out"][found[i].first] = found[i].second - shown[i].second;
+            about["left_out"][kKindNames[kind]] = found - shown;
         }
     }
     if (!m_records.problem.empty())

@@ -99,6 +99,13 @@ FindFamily(const std::string& name)
     return family == families.end() ? nullptr : &*family;
 }
 
+const Family*
+FamilyOfParameters(const std::string& name)
+{
+    const Family* family = FindFamily(name);
+    return family && family->file.empty() ? family : nullptr;
+}
+
 const Family&
 FamilyOfFile(const std::string& path)
 {
@@ -391,6 +398,15 @@ std::string
 OversubscriptionText(double oversubscription)
 {
     return oversubscription > 1 ? ", oversubscription " + Number(oversubscription) : "";
+}
+
+void
+AddServers(Topology* topology, uint64_t servers)
+{
+    for (uint64_t s = 0; s < servers; ++s)
+    {
+        topology->AddHost("server-" + std::to_string(s));
+    }
 }
 
 rdma::BitRate

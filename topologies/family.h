@@ -105,6 +105,8 @@ const std::list<Family>& Families();
 std::vector<std::string> FamilyNames();
 /// Null if there is none of this name.
 const Family* FindFamily(const std::string& name);
+/// The same of those that make networks from parameters, and read no file.
+const Family* FamilyOfParameters(const std::string& name);
 /// The family that reads this file, whether or not it is there.
 const Family& FamilyOfFile(const std::string& path);
 
@@ -139,6 +141,30 @@ std::string OversubscriptionText(double oversubscription);
 
 /// `rate` x `factor`, to the nearest bit per second.
 rdma::BitRate Scaled(rdma::BitRate rate, double factor);
+
+/// server-0, server-1, ...
+void AddServers(Topology* topology, uint64_t servers);
+
+/// A link from each server's ports to the switch that has server port p, in the order of the ports:
+/// server s, NIC n takes server port s x nicsPerServer + n. \param topology with servers \param
+/// switchOfPort p -> node
+template <class F>
+void
+ConnectServers(Topology* topology, const TopologyRequest& request, const F& switchOfPort)
+{
+    uint64_t port = 0;
+    for (const NodeId server : topology->Hosts())
+    {
+        for (uint32_t nic = 0; nic < request.nicsPerServer; ++nic)
+        {
+            topology->Connect(server,
+                              switchOfPort(port++),
+                              request.linkRate,
+                              request.linkDelay,
+                              request.bitErrorRate);
+        }
+    }
+}
 
 /// A network that has become what it is described as. \param result with notes
 TopologyResult Made(TopologyResult result, Topology topology, Description about);

@@ -138,10 +138,7 @@ MakeFatTree(const TopologyRequest& r)
         r.hosts != 0 ? r.hosts : static_cast<uint32_t>(shape.ServerPorts() / r.nicsPerServer);
 
     Topology t;
-    for (uint32_t s = 0; s < servers; ++s)
-    {
-        t.AddHost("server-" + std::to_string(s));
-    }
+    detail::AddServers(&t, servers);
     // Pod by pod; an edge switch is edge[p * edges + e], an aggregation switch agg[p * uplinks +
     // a].
     std::vector<NodeId> edge;
@@ -165,14 +162,7 @@ MakeFatTree(const TopologyRequest& r)
 
     // Ports follow from this order: of an edge switch, servers first, then uplinks; of a core
     // switch, port p leads to pod p.
-    for (uint32_t s = 0; s < servers; ++s)
-    {
-        for (uint32_t n = 0; n < r.nicsPerServer; ++n)
-        {
-            const uint64_t port = uint64_t(s) * r.nicsPerServer + n;
-            t.Connect(t.Hosts()[s], edge[port / half], r.linkRate, r.linkDelay, r.bitErrorRate);
-        }
-    }
+    detail::ConnectServers(&t, r, [&](uint64_t port) { return edge[port / half]; });
     for (uint32_t p = 0; p < k; ++p)
     {
         for (uint32_t e = 0; e < edges; ++e)

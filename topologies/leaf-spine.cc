@@ -162,10 +162,7 @@ MakeLeafSpine(const TopologyRequest& r)
 
     const uint32_t nSpines = static_cast<uint32_t>(spines);
     Topology t;
-    for (uint64_t s = 0; s < servers; ++s)
-    {
-        t.AddHost("server-" + std::to_string(s));
-    }
+    detail::AddServers(&t, servers);
     std::vector<NodeId> leaf;
     std::vector<NodeId> spine;
     for (uint64_t l = 0; l < leaves; ++l)
@@ -176,14 +173,7 @@ MakeLeafSpine(const TopologyRequest& r)
     {
         spine.push_back(t.AddSwitchAt("spine", 2, {s}));
     }
-    for (uint64_t p = 0; p < ports; ++p)
-    {
-        t.Connect(t.Hosts()[p / r.nicsPerServer],
-                  leaf[p / hostsPerLeaf],
-                  r.linkRate,
-                  r.linkDelay,
-                  r.bitErrorRate);
-    }
+    detail::ConnectServers(&t, r, [&](uint64_t port) { return leaf[port / hostsPerLeaf]; });
     for (const NodeId l : leaf)
     {
         for (const NodeId s : spine)

@@ -36,18 +36,9 @@ MakeSingleSwitch(const TopologyRequest& r)
         return result;
     }
     Topology t;
-    for (uint32_t s = 0; s < r.hosts; ++s)
-    {
-        t.AddHost("server-" + std::to_string(s));
-    }
+    detail::AddServers(&t, r.hosts);
     const NodeId sw = t.AddSwitchAt("switch", 1, {0});
-    for (uint32_t s = 0; s < r.hosts; ++s)
-    {
-        for (uint32_t n = 0; n < r.nicsPerServer; ++n)
-        {
-            t.Connect(t.Hosts()[s], sw, r.linkRate, r.linkDelay, r.bitErrorRate);
-        }
-    }
+    detail::ConnectServers(&t, r, [sw](uint64_t) { return sw; });
     result.topology = std::move(t);
     return result;
 }

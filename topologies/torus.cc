@@ -144,10 +144,7 @@ MakeTorus(const TopologyRequest& r)
     }
 
     Topology t;
-    for (uint64_t s = 0; s < servers; ++s)
-    {
-        t.AddHost("server-" + std::to_string(s));
-    }
+    detail::AddServers(&t, servers);
     // Switch i has the coordinates (i / stride[d]) mod sizes[d]: the last changes fastest.
     std::vector<uint32_t> stride(sizes.size(), 1);
     for (size_t d = sizes.size() - 1; d-- > 0;)
@@ -165,14 +162,7 @@ MakeTorus(const TopologyRequest& r)
         }
         nodes.push_back(t.AddSwitchAt("sw", 1, at));
     }
-    for (uint64_t p = 0; p < ports; ++p)
-    {
-        t.Connect(t.Hosts()[p / r.nicsPerServer],
-                  nodes[p / perSwitch],
-                  r.linkRate,
-                  r.linkDelay,
-                  r.bitErrorRate);
-    }
+    detail::ConnectServers(&t, r, [&](uint64_t port) { return nodes[port / perSwitch]; });
     const rdma::BitRate rate = r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate;
     for (size_t d = 0; d < sizes.size(); ++d)
     {

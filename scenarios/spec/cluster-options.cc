@@ -259,7 +259,7 @@ MakeCluster(Validation* v,
     const uint32_t perServer = c.server.gpus;
 
     // How many servers there are, and how many of them work.
-    const bool fromFile = !FamilyNamed(values.Text("topology"));
+    const bool fromFile = !topo::FamilyOfParameters(values.Text("topology"));
     const bool haveServers = values.Given("servers");
     const bool haveTotal = values.Given(d.total);
     uint32_t installed = haveServers ? values.U32("servers") : 0; // 0: all hosts of a file

@@ -33,24 +33,6 @@ TopologyItems()
     return items;
 }
 
-const topo::Family*
-FamilyNamed(const std::string& topology)
-{
-    const topo::Family* family = topo::FindFamily(topology);
-    return family && family->file.empty() ? family : nullptr;
-}
-
-std::vector<NamedItem>
-EthernetNicItems()
-{
-    std::vector<NamedItem> items;
-    for (const auto& nic : NicNames())
-    {
-        items.push_back({nic.name, nic.description});
-    }
-    return items;
-}
-
 std::vector<NamedItem>
 NicItems()
 {

@@ -47,10 +47,7 @@ std::vector<Option> CollectiveOptionRows();              ///< --algorithm, --cha
 
 // Registries as --help and errors list them.
 std::vector<NamedItem> TopologyItems(); ///< families that make networks from parameters
-/// The family that a value of --topology names; null if it is a file.
-const topo::Family* FamilyNamed(const std::string& topology);
 std::vector<NamedItem> NicItems();
-std::vector<NamedItem> EthernetNicItems();
 std::vector<NamedItem> CongestionItems();
 std::vector<NamedItem> CongestionPresetItems();
 std::vector<NamedItem> ServerItems();

@@ -12,7 +12,7 @@
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
-#include "scenarios/spec/common-options.h"
+#include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/options-detail.h"
 #include "topologies/names.h"
 
@@ -297,7 +297,7 @@ ApplyInfiniBand(Validation* v)
                          rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
     const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Text("ib-switch"));
     v->DecideUnlessGiven("switch-latency", CanonicalDuration(device->latency.ps));
-    const topo::Family* family = FamilyNamed(values.Text("topology"));
+    const topo::Family* family = topo::FamilyOfParameters(values.Text("topology"));
     v->DecideUnlessGiven("ib-routing", family ? family->routing : topo::kUsualRouting);
     v->DecideUnlessGiven("ib-dump", "0");
     v->DecideUnlessGiven("lmc", "0");

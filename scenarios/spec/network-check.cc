@@ -66,7 +66,7 @@ class Checker
           m_pairs(std::move(pairs)),
           m_cluster(cluster),
           m_largestMessage(largestMessage),
-          m_fromFile(!FamilyNamed(read.values.Text("topology"))),
+          m_fromFile(!topo::FamilyOfParameters(read.values.Text("topology"))),
           m_errors(errors),
           m_notes(notes)
     {

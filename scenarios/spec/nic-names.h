@@ -7,6 +7,7 @@
 #define SCENARIOS_SPEC_NIC_NAMES_H
 
 #include "contrib/rdma/core/units.h"
+#include "scenarios/spec/options.h"
 
 #include <string>
 #include <vector>
@@ -35,6 +36,18 @@ NicNames()
         {"800GbE", "RoCEv2, 800 Gb/s", rdma::Gbps(800)},
     };
     return names;
+}
+
+/// The same as errors and --help list them.
+inline std::vector<NamedItem>
+EthernetNicItems()
+{
+    std::vector<NamedItem> items;
+    for (const NicName& nic : NicNames())
+    {
+        items.push_back({nic.name, nic.description});
+    }
+    return items;
 }
 
 } // namespace scenario

@@ -85,11 +85,9 @@ ParseValue(const Option& option,
     };
 
     Value v;
-    v.given = true;
-    v.present = true;
+    v.given = v.present = true;
     v.where = where;
-    v.raw = text;
-    v.text = text;
+    v.raw = v.text = text;
 
     if (text.empty() && option.kind != Kind::kText && option.kind != Kind::kList)
     {

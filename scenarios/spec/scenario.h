@@ -157,13 +157,13 @@ struct TrainingScenario
     std::string workload = "steps"; ///< of workload::Kinds
     std::string model;              ///< "bloom-560m"
     uint64_t parameters = 0;
+    std::string dtype;
+    std::string gpu;
     uint32_t zero = 0;
     uint32_t microBatch = 0;
     uint32_t accumulation = 1;
     uint32_t globalBatch = 0;
     uint32_t sequence = 0;
-    std::string dtype;
-    std::string gpu;
     uint32_t steps = 1;       ///< measured
     uint32_t warmupSteps = 1; ///< before them, excluded from all statistics
 };

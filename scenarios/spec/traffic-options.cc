@@ -469,7 +469,7 @@ ValidateTraffic(const ReadResult& read)
 
     uint32_t hosts = v.values.Given("hosts") ? v.values.U32("hosts") : 0;
     std::vector<std::string> chosen; // as if they had been given
-    if (const topo::Family* family = FamilyNamed(v.values.Text("topology"));
+    if (const topo::Family* family = topo::FamilyOfParameters(v.values.Text("topology"));
         family && !v.values.Given("hosts"))
     {
         for (const topo::Parameter& p : family->parameters)

@@ -246,7 +246,7 @@ MakeNetwork(Validation* v,
     Network network;
     auto& values = v->values;
     const std::string& name = values.Text("topology");
-    network.fromFile = !FamilyNamed(name);
+    network.fromFile = !topo::FamilyOfParameters(name);
 
     topo::TopologyRequest request;
     request.hosts = hosts;

@@ -167,6 +167,29 @@ function chart(parent, label, draw, attributes) {
   return box;
 }
 
+// What the curves of a chart are at a place along x, which the mouse or the arrow keys choose. read(x) gives the place taken, a
+// title and lines of [what, value]; next(step) the place one step on.
+function readAlong(svg, x, { left, top, width, height, markTop = top }, read, next) {
+  const mark = svg.append("line").attr("class", "mark").attr("y1", markTop).attr("y2", top + height).style("display", "none");
+  const hide = () => { mark.style("display", "none"); hideTooltip(); };
+  const showAt = (wanted, clientX, clientY) => {
+    const [place, title, lines] = read(wanted);
+    mark.style("display", null).attr("x1", x(place)).attr("x2", x(place));
+    showTooltip(clientX, clientY, title, lines);
+    return [title, lines];
+  };
+  svg.append("rect").attr("x", left).attr("y", top).attr("width", Math.max(0, width)).attr("height", height).style("fill", "transparent")
+    .on("mousemove", function () { showAt(x.invert(d3.mouse(this)[0]), d3.event.clientX, d3.event.clientY); })
+    .on("mouseleave", hide);
+  svg.on("keydown", () => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[d3.event.key];
+    if (!step) return;
+    d3.event.preventDefault();
+    const box = svg.node().getBoundingClientRect(), wanted = next(step);
+    say(...showAt(wanted, box.left + x(wanted), box.top + 60));
+  }).on("blur", hide);
+}
+
 // Ticks of a logarithmic axis: 1, 2, 5 where there is room.
 function logTicks([low, high], room) {
   const decades = Math.log(high / low) / Math.LN10;

@@ -58,30 +58,13 @@ function distribution(parent, what, title, quantiles, format, unitLabel) {
           .text((key === "p999" ? "p99.9" : key) + " ").append("tspan").style("font-weight", 600).text(format(quantiles[key]));
       });
     }
-    const line = svg.append("line").attr("class", "mark").attr("y1", top).attr("y2", height - bottom).style("display", "none");
-    const showAt = (value, clientX, clientY) => {
-      value = Math.max(x.domain()[0], Math.min(x.domain()[1], value));
-      cursor = value;
-      line.style("display", null).attr("x1", x(value)).attr("x2", x(value));
-      const lines = names.map((name) => {
+    readAlong(svg, x, { left, top, width: width - left - right, height: height - top - bottom }, (wanted) => {
+      const value = cursor = Math.max(x.domain()[0], Math.min(x.domain()[1], wanted));
+      return [value, "at most " + format(value), names.map((name) => {
         const points = curves[name].points, i = d3.bisector((p) => p[1]).right(points, value);
         return [name, nameOf(i ? points[i - 1][0] : 0) + " of " + count(curves[name].n)];
-      });
-      showTooltip(clientX, clientY, "at most " + format(value), lines);
-      return lines;
-    };
-    svg.append("rect").attr("x", left).attr("y", top).attr("width", Math.max(0, width - left - right)).attr("height", height - top - bottom).style("fill", "transparent")
-      .on("mousemove", function () { showAt(x.invert(d3.mouse(this)[0]), d3.event.clientX, d3.event.clientY); })
-      .on("mouseleave", () => { line.style("display", "none"); hideTooltip(); });
-    svg.on("keydown", () => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[d3.event.key];
-      if (!step) return;
-      d3.event.preventDefault();
-      const place = svg.node().getBoundingClientRect();
-      const value = cursor === null ? (quantiles ? quantiles.p50 : low) : cursor * Math.pow(x.domain()[1] / x.domain()[0], step / 60);
-      const lines = showAt(value, place.left + x(value), place.top + 60);
-      say("at most " + format(cursor), lines);
-    }).on("blur", () => { line.style("display", "none"); hideTooltip(); });
+      })];
+    }, (step) => cursor === null ? (quantiles ? quantiles.p50 : low) : cursor * Math.pow(x.domain()[1] / x.domain()[0], step / 60));
     return height;
   });
   return box;

@@ -63,27 +63,12 @@ function ports() {
     });
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - 40})`).call(niceTicks(x, width / 130, (us) => time(us)));
     svg.append("text").attr("class", "muted").attr("x", width - right).attr("y", height - 4).attr("text-anchor", "end").text("time since measuring began");
-    const line = svg.append("line").attr("class", "mark").attr("y1", 8).attr("y2", height - 40).style("display", "none");
-    const showAt = (us, clientX, clientY) => {
+    readAlong(svg, x, { left, top: 0, width: width - left - right, height: height - 40, markTop: 8 }, (us) => {
       cursor = Math.max(0, Math.min(length - 1e-6, us));
-      line.style("display", null).attr("x1", x(cursor)).attr("x2", x(cursor));
       const value = (of) => { const b = of[Math.max(0, d3.bisector((b) => b[0]).right(of, cursor) - 1)]; return b ? b[2] : 0; };
-      const lines = list.map((port, i) => [port.name, bytes(value(all[i].queue)) + " queued, " + count(value(all[i].marks)) + " marks, " + percent(value(all[i].pause), 2) + " " + held]);
-      const title = "at " + time(cursor, 4);
-      showTooltip(clientX, clientY, title, lines);
-      return [title, lines];
-    };
-    svg.append("rect").attr("x", left).attr("y", 0).attr("width", Math.max(0, width - left - right)).attr("height", height - 40).style("fill", "transparent")
-      .on("mousemove", function () { showAt(x.invert(d3.mouse(this)[0]), d3.event.clientX, d3.event.clientY); })
-      .on("mouseleave", () => { line.style("display", "none"); hideTooltip(); });
-    svg.on("keydown", () => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[d3.event.key];
-      if (!step) return;
-      d3.event.preventDefault();
-      const next = cursor === null ? 0 : cursor + step * length / 60, place = svg.node().getBoundingClientRect();
-      const [title, lines] = showAt(next, place.left + x(Math.max(0, next)), place.top + 60);
-      say(title, lines);
-    }).on("blur", () => { line.style("display", "none"); hideTooltip(); });
+      return [cursor, "at " + time(cursor, 4),
+        list.map((port, i) => [port.name, bytes(value(all[i].queue)) + " queued, " + count(value(all[i].marks)) + " marks, " + percent(value(all[i].pause), 2) + " " + held])];
+    }, (step) => cursor === null ? 0 : Math.max(0, cursor + step * length / 60));
     return height;
   });
   node.append(wideTable("Over the measured time", ["port", stats.credits ? "FECN marks" : "ECN marks", "times " + held, held, "longest queue"],

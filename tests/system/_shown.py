@@ -14,11 +14,10 @@ block that shows an error shows nothing else, and the run has to end with status
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 
 from _pages import blocks, read
-from _system_test import PROGRAMS, ROOT
+from _system_test import PROGRAMS, ROOT, captured
 
 # Lines of this run alone.
 OF_THIS_RUN = re.compile(r"^(Simulation|Files|Timeline|Report|Plan|Network) ")
@@ -59,15 +58,7 @@ class Shown:
             ]
             if self.command.split()[0] in ("dltrain", "collperf", "traffic"):
                 words.append(f"--out={os.path.join(folder, 'out')}")
-            done = subprocess.run(
-                words,
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                timeout=300,
-                stdin=subprocess.DEVNULL,
-                check=False,
-            )
+            done = captured(words, cwd=folder, timeout=300)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         if done.returncode != (2 if self.is_error else 0):

@@ -53,6 +53,13 @@ TRAFFIC_FILES = [
 ]
 
 
+def captured(words, check=False, **more):
+    """The process that these words start, after its end, with what it said; it is told nothing."""
+    return subprocess.run(
+        words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=check, **more
+    )
+
+
 class Run:
     """A run that ended: exit status, both streams, and the files of its folder."""
 
@@ -132,14 +139,7 @@ class SystemTest(unittest.TestCase):
 
     def run_program(self, line, status=0, timeout=120, out=None):
         words, out = self.command(line, out)
-        done = subprocess.run(
-            words,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=SLOWER * timeout,
-            stdin=subprocess.DEVNULL,
-        )
+        done = captured(words, cwd=self.folder, timeout=SLOWER * timeout)
         run = Run(words, done.returncode, done.stdout, PROGRESS.sub("", done.stderr), out)
         self.assertEqual(run.status, status, str(run))
         return run

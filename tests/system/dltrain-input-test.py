@@ -7,10 +7,9 @@ import glob
 import json
 import os
 import re
-import subprocess
 import unittest.mock
 
-from _system_test import ROOT, SLOWER, SystemTest, main
+from _system_test import ROOT, SLOWER, SystemTest, captured, main
 
 PROGRAMS = ("dltrain", "collperf", "traffic")
 
@@ -443,14 +442,7 @@ class Chosen(SystemTest):
         for number in (1, 2):
             words, _ = self.command(line)
             words = [word for word in words if not word.startswith("--out")]
-            done = subprocess.run(
-                words,
-                cwd=self.folder,
-                capture_output=True,
-                text=True,
-                timeout=30 * SLOWER,
-                check=True,
-            )
+            done = captured(words, cwd=self.folder, timeout=30 * SLOWER, check=True)
             self.assertIn(f"results/collperf-{number}/", done.stderr + done.stdout)
             self.assertTrue(
                 os.path.exists(os.path.join(self.folder, f"results/collperf-{number}/stats.json"))

@@ -13,7 +13,7 @@ import subprocess
 import time
 import unittest
 
-from _system_test import NONDETERMINISTIC, SystemTest, main, repeatable
+from _system_test import NONDETERMINISTIC, SystemTest, captured, main, repeatable
 
 
 def small(test):
@@ -242,15 +242,7 @@ class Captures(SystemTest):
             command += ["-Y", display]
         if fields:
             command += ["-T", "fields"] + [word for field in fields for word in ("-e", field)]
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            stdin=subprocess.DEVNULL,
-            check=True,
-            env={**os.environ, "HOME": self.folder},
-        )
+        done = captured(command, timeout=60, check=True, env={**os.environ, "HOME": self.folder})
         return done.stdout.splitlines()
 
     def test_a_link(self):

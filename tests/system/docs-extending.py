@@ -17,7 +17,7 @@ import unittest
 
 from _pages import blocks, read
 from _shown import Shown, update
-from _system_test import ROOT, main, taken
+from _system_test import ROOT, captured, main, taken
 
 PAGES = ["docs/extending.md", "docs/tutorial-ns-3-developer.md"]
 NS3 = os.environ.get("DLTRAIN_NS3") or os.path.join(ROOT, ".ns3", "ns-3.37")
@@ -181,13 +181,8 @@ class Extending(unittest.TestCase):
         }
         environment["DLTRAIN_NO_INSTALL"] = "1"
         for program in sorted({shown.command.split()[0] for shown in cls.commands()}):
-            done = subprocess.run(
-                [os.path.join(cls.folder, "ns3"), "run", f"{program} --help"],
-                capture_output=True,
-                text=True,
-                env=environment,
-                check=False,
-                stdin=subprocess.DEVNULL,
+            done = captured(
+                [os.path.join(cls.folder, "ns3"), "run", f"{program} --help"], env=environment
             )
             if done.returncode:
                 raise AssertionError(
@@ -249,12 +244,7 @@ class Extending(unittest.TestCase):
             ("collperf", "algorithms", "binomial"),
             ("traffic", "topologies", "full-mesh"),
         ):
-            done = subprocess.run(
-                [os.path.join(self.programs, program), f"--list={what}"],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
+            done = captured([os.path.join(self.programs, program), f"--list={what}"], check=True)
             self.assertRegex(done.stdout, rf"(?m)^  {name} ", done.stdout)
 
     def test_what_is_wrong_is_refused(self):
@@ -267,13 +257,7 @@ class Extending(unittest.TestCase):
             ("collperf --op=all_gather --algorithm=binomial --dry-run", ["binomial", "ring"]),
         ):
             program, *options = command.split()
-            done = subprocess.run(
-                [os.path.join(self.programs, program), *options],
-                capture_output=True,
-                text=True,
-                check=False,
-                cwd=self.folder,
-            )
+            done = captured([os.path.join(self.programs, program), *options], cwd=self.folder)
             self.assertEqual(done.returncode, 2, command + done.stderr)
             for word in words:
                 self.assertIn(word, done.stderr)

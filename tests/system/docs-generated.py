@@ -9,12 +9,11 @@ programs say of themselves, and are current.
 import json
 import os
 import re
-import subprocess
 import tempfile
 import unittest
 
 from _pages import read
-from _system_test import PROGRAMS, ROOT, main, taken
+from _system_test import PROGRAMS, ROOT, captured, main, taken
 
 UPDATE = taken("--update")
 
@@ -27,15 +26,8 @@ def say(program, *arguments):
     environment = {key: value for key, value in os.environ.items() if key != "NS_ATTRIBUTE_DEFAULT"}
     # (--PrintAttributes leaves a folder for results behind.)
     with tempfile.TemporaryDirectory() as folder:
-        run = subprocess.run(
-            [os.path.join(PROGRAMS, program), *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-            stdin=subprocess.DEVNULL,
-            env=environment,
-            cwd=folder,
+        run = captured(
+            [os.path.join(PROGRAMS, program), *arguments], timeout=60, env=environment, cwd=folder
         )
     if run.returncode:
         raise AssertionError(

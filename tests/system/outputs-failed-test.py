@@ -8,10 +8,9 @@ import os
 import resource
 import signal
 import struct
-import subprocess
 import unittest
 
-from _system_test import SLOWER, TRAFFIC_FILES, SystemTest, main
+from _system_test import SLOWER, TRAFFIC_FILES, SystemTest, captured, main
 
 
 class FullDisk(SystemTest):
@@ -29,14 +28,7 @@ class FullDisk(SystemTest):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # the write fails, with EFBIG
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-        return subprocess.run(
-            words,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=120 * SLOWER,
-            preexec_fn=confine,
-        )
+        return captured(words, cwd=self.folder, timeout=120 * SLOWER, preexec_fn=confine)
 
     def lines(self):
         layers = [{"name": "layer", "parameters": 4 << 20, "flops": 1.0e9}]
@@ -78,9 +70,7 @@ class FullDisk(SystemTest):
                 # Where stats.json should go a folder stands, so the rename fails.
                 os.makedirs(os.path.join(out, "stats.json", "in the way"))
                 words, _ = self.command(line, out)
-                done = subprocess.run(
-                    words, cwd=self.folder, capture_output=True, text=True, timeout=120 * SLOWER
-                )
+                done = captured(words, cwd=self.folder, timeout=120 * SLOWER)
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertRegex(
                     done.stderr,

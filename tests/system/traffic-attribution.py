@@ -48,21 +48,31 @@ def attribution(*arguments, out):
     return rows, told
 
 
-# One flow from host to host over a switch.
-PAIR = ["--topology=single-switch", "--hosts=2", "--pattern=incast", "--fan-in=1"]
+def incast(senders):
+    """A flow from each to one host, over a switch."""
+    return [
+        "--topology=single-switch",
+        f"--hosts={senders + 1}",
+        "--pattern=incast",
+        f"--fan-in={senders}",
+    ]
+
+
+PAIR = incast(1)
 
 
 def most(row):
     return max(PARTS, key=lambda part: Decimal(row[part]))
 
 
+def blames(row, part, words, what):
+    """Most of the time went there, and the row says so."""
+    check(most(row) == part and words in row["why"], what + ": " + row["why"])
+
+
 # ---- nothing wrong: one flow alone loses nothing and is serialization
 
-rows, told = attribution(
-    *PAIR,
-    "--bytes=1MB",
-    out="alone",
-)
+rows, told = attribution(*PAIR, "--bytes=1MB", out="alone")
 check(
     Decimal(rows[0]["lost_us"]) == 0
     and most(rows[0]) == "serialization_us"
@@ -115,11 +125,7 @@ rows, told = attribution(
     "--buffer=10MB",
     out="slow",
 )
-check(
-    most(rows[0]) == "queued_us"
-    and "queued in switches, most at s->t behind its own packets" in rows[0]["why"],
-    "slow link: " + rows[0]["why"],
-)
+blames(rows[0], "queued_us", "queued in switches, most at s->t behind its own packets", "slow link")
 check(told["ports"][0]["link"] == "s->t", "slow link: " + str(told["ports"]))
 
 # A PFC victim: b sends more than c's slow link takes; a, which sends to the idle d, is paused for
@@ -141,10 +147,7 @@ check(Decimal(victim["throttled_us"]) + Decimal(victim["repeating_us"]) == 0, "v
 # between
 
 rows, told = attribution(
-    "--topology=single-switch",
-    "--hosts=9",
-    "--pattern=incast",
-    "--fan-in=8",
+    *incast(8),
     "--bytes=200kB",
     "--cc=none",
     "--ecn=0",
@@ -152,40 +155,18 @@ rows, told = attribution(
     out="incast",
 )
 for row in rows[:4]:
-    check(
-        most(row) == "queued_us" and "most at switch-0->server-0 behind server-" in row["why"],
-        "incast: " + row["why"],
-    )
+    blames(row, "queued_us", "most at switch-0->server-0 behind server-", "incast")
     check("behind %s->" % row["src"] not in row["why"], "incast: behind itself: " + row["why"])
 check(told["ports"][0]["link"] == "switch-0->server-0", "incast: %s" % told["ports"])
 
 # With DCQCN it is the senders that wait.
-rows, told = attribution(
-    "--topology=single-switch",
-    "--hosts=17",
-    "--pattern=incast",
-    "--fan-in=16",
-    "--bytes=2MB",
-    out="dcqcn",
-)
-check(
-    most(rows[0]) == "throttled_us" and "throttled by congestion control" in rows[0]["why"],
-    "DCQCN: " + rows[0]["why"],
-)
+rows, told = attribution(*incast(16), "--bytes=2MB", out="dcqcn")
+blames(rows[0], "throttled_us", "throttled by congestion control", "DCQCN")
 
 # ---- a window of one packet, and losses
 
-rows, told = attribution(
-    *PAIR,
-    "--bytes=1MB",
-    "--window=4096",
-    out="window",
-)
-check(
-    most(rows[0]) == "window_us"
-    and "waiting for acknowledgements, as the window was full" in rows[0]["why"],
-    "window: " + rows[0]["why"],
-)
+rows, told = attribution(*PAIR, "--bytes=1MB", "--window=4096", out="window")
+blames(rows[0], "window_us", "waiting for acknowledgements, as the window was full", "window")
 rows, told = attribution(
     *PAIR,
     "--bytes=1MB",
@@ -194,10 +175,7 @@ rows, told = attribution(
     "--seed=2",
     out="lossy",
 )
-check(
-    most(rows[0]) == "repeating_us" and "repeating lost packets" in rows[0]["why"],
-    "lossy: " + rows[0]["why"],
-)
+blames(rows[0], "repeating_us", "repeating lost packets", "lossy")
 
 # ---- and without it there is none
 

@@ -19,21 +19,6 @@ NetworkKind g_kind("analytic", [](const NetworkParts& parts) -> std::unique_ptr<
     return std::make_unique<AnalyticTransport>(parts);
 });
 
-/// Of a list with gaps. \return a free index
-template <class T>
-uint32_t
-Take(std::vector<T>& all, std::vector<uint32_t>& free)
-{
-    if (free.empty())
-    {
-        all.emplace_back();
-        return static_cast<uint32_t>(all.size() - 1);
-    }
-    const uint32_t index = free.back();
-    free.pop_back();
-    return index;
-}
-
 } // namespace
 
 AnalyticTransport::AnalyticTransport(const NetworkParts& parts)
@@ -55,7 +40,7 @@ AnalyticTransport::AnalyticTransport(const NetworkParts& parts)
 ChannelId
 AnalyticTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
-    const uint32_t number = Take(m_channels, m_freeChannels);
+    const uint32_t number = m_channels.Take();
     Channel& channel = m_channels[number];
     channel.name = name;
     channel.user = &user;
@@ -78,7 +63,7 @@ AnalyticTransport::Open(const ChannelName& name, TransportUser& user, uint64_t c
 void
 AnalyticTransport::Close(ChannelId channel)
 {
-    m_freeChannels.push_back(channel);
+    m_channels.Give(channel);
 }
 
 void
@@ -142,7 +127,7 @@ void
 AnalyticTransport::Post(ChannelId channel, const TransportPost& post)
 {
     const int64_t now = ns3::RdmaClock::Now();
-    const uint32_t index = Take(m_messages, m_freeMessages);
+    const uint32_t index = m_messages.Take();
     Channel& on = m_channels[channel];
     if ((post.operation == ns3::RdmaOperation::READ) != on.reversed)
     {
@@ -297,7 +282,7 @@ AnalyticTransport::DeliverIfThere(uint32_t index, int64_t now)
         return;
     }
     const Channel& on = m_channels[message.channel];
-    m_bytesArrived += message.post.bytes;
+    CountArrived(message.post.bytes);
     const bool read = message.post.operation == ns3::RdmaOperation::READ;
     if (read || !m_collector.IsCompleteAtSender())
     {
@@ -317,7 +302,7 @@ AnalyticTransport::OnComplete(uint32_t index, int64_t now)
     {
         Record(message, now);
     }
-    m_freeMessages.push_back(index);
+    m_messages.Give(index);
     const Channel& on = m_channels[message.channel];
     on.user->OnSent(message.channel, on.cookie, message.post.id, false, now);
 }
@@ -327,12 +312,6 @@ AnalyticTransport::Describe(ChannelId channel) const
 {
     const std::vector<std::string>& names = m_collector.GetEndpointNames();
     return names[m_channels[channel].from] + "->" + names[m_channels[channel].to];
-}
-
-uint64_t
-AnalyticTransport::GetBytesArrived() const
-{
-    return m_bytesArrived;
 }
 
 } // namespace dltrain

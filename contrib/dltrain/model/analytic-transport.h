@@ -6,6 +6,7 @@
 
 #include "contrib/rdma/core/ideal-completion.h"
 #include "event-pool.h"
+#include "slots.h"
 #include "topologies/nic-server.h"
 #include "trace-collector.h"
 #include "transport.h"
@@ -38,7 +39,7 @@ namespace dltrain
  *
  * Five events a message; a NIC's server is touched by its own host's events only.
  */
-class AnalyticTransport : public Transport
+class AnalyticTransport : public PacketlessTransport
 {
   public:
     explicit AnalyticTransport(const NetworkParts& parts);
@@ -47,7 +48,6 @@ class AnalyticTransport : public Transport
     void Post(ChannelId channel, const TransportPost& post) override;
     void Close(ChannelId channel) override;
     std::string Describe(ChannelId channel) const override;
-    uint64_t GetBytesArrived() const override;
 
   private:
     static constexpr uint32_t NONE = UINT32_MAX;
@@ -146,11 +146,8 @@ class AnalyticTransport : public Transport
     std::vector<uint32_t> m_contexts; ///< by endpoint: ns-3 node id
     std::vector<Side> m_out;          ///< by endpoint
     std::vector<Side> m_in;
-    std::vector<Channel> m_channels;
-    std::vector<uint32_t> m_freeChannels;
-    std::vector<Message> m_messages;
-    std::vector<uint32_t> m_freeMessages;
-    uint64_t m_bytesArrived = 0;
+    Slots<Channel> m_channels;
+    Slots<Message> m_messages;
     EventPool<AnalyticTransport, Event> m_events;
 };
 

@@ -253,52 +253,6 @@ CollectiveRunner::DropCause(Member& member)
     member.cause = NO_PATH;
 }
 
-bool
-CollectiveRunner::TakeArrival(LaneState& lane, Rank peer)
-{
-    if (lane.peer == peer)
-    {
-        if (lane.arrived)
-        {
-            --lane.arrived;
-            return true;
-        }
-        return false;
-    }
-    if (lane.more)
-    {
-        const auto it = lane.more->find(peer);
-        if (it != lane.more->end())
-        {
-            if (--it->second == 0)
-            {
-                lane.more->erase(it);
-            }
-            return true;
-        }
-    }
-    return false;
-}
-
-void
-CollectiveRunner::AddArrival(LaneState& lane, Rank peer)
-{
-    if (lane.arrived == 0 && (!lane.more || lane.more->empty()))
-    {
-        lane.peer = peer;
-    }
-    if (lane.peer == peer)
-    {
-        ++lane.arrived;
-        return;
-    }
-    if (!lane.more)
-    {
-        lane.more = std::make_unique<std::unordered_map<Rank, uint32_t>>();
-    }
-    ++(*lane.more)[peer];
-}
-
 void
 CollectiveRunner::Deliver(Member& member,
                           uint32_t sequence,
@@ -312,7 +266,7 @@ CollectiveRunner::Deliver(Member& member,
         part.lanes.resize(lane + 1U); // not entered: how many there will be is not known here
     }
     LaneState& state = part.lanes[lane];
-    AddArrival(state, from);
+    state.arrivals.Add(from);
     // Only the one a lane waits for moves it.
     if (state.started && state.index < state.steps && state.step.recvPeer == from)
     {
@@ -331,7 +285,7 @@ CollectiveRunner::Advance(Member& member, Part& part, coll::Lane lane, int64_t n
     while (state.index < state.steps)
     {
         const coll::Step& step = state.step;
-        if (step.recvPeer != coll::kNoRank && !TakeArrival(state, step.recvPeer))
+        if (step.recvPeer != coll::kNoRank && !state.arrivals.Take(step.recvPeer))
         {
             return;
         }

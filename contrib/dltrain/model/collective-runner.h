@@ -6,9 +6,10 @@
 
 #include "collectives/schedule.h"
 #include "event-pool.h"
+#include "interconnect.h"
+#include "lane-arrivals.h"
 #include "results/records.h"
 #include "scenarios/spec/scenario.h"
-#include "transport.h"
 
 #include <deque>
 #include <map>
@@ -131,11 +132,7 @@ class CollectiveRunner : public TransportUser
         coll::StepIndex index = 0;
         coll::StepIndex steps = 0;
         bool started = false;
-        // Messages that arrived and were not taken yet. Rings have one peer a lane; the others go
-        // to `more`, which has no zeros.
-        Rank peer = coll::kNoRank;
-        uint32_t arrived = 0;
-        std::unique_ptr<std::unordered_map<Rank, uint32_t>> more;
+        LaneArrivals arrivals;
     };
 
     /// How a collective is done: read by all ranks, written by none.
@@ -242,8 +239,6 @@ class CollectiveRunner : public TransportUser
     void Send(Member& member, Part& part, Rank to, coll::Lane lane, uint64_t bytes, int64_t now);
     void Transfer(Member& member, const EventPayload& send);
     const Connection& GetConnection(Member& member, Rank to, coll::Lane lane, uint32_t rail);
-    static bool TakeArrival(LaneState& lane, Rank peer);
-    static void AddArrival(LaneState& lane, Rank peer);
     /// \return nothing if all ranks have left it
     std::string DescribeUnfinished(const Communicator& comm, uint32_t sequence) const;
 

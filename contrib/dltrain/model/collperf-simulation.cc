@@ -5,6 +5,7 @@
 
 #include "collectives/checker.h"
 #include "collectives/registry.h"
+#include "results/human-text.h"
 #include "results/run-summary.h"
 #include "scenarios/spec/cluster-options.h"
 
@@ -40,10 +41,7 @@ CollperfSimulation::Run()
 std::string
 CollperfSimulation::Populate()
 {
-    m_interconnect = std::make_unique<Interconnect>(m_scenario.cluster,
-                                                    m_scenario.fabric.network,
-                                                    m_run.Fabric(),
-                                                    m_run.Collector());
+    m_interconnect = m_run.Connect(m_scenario.cluster);
     m_runner = std::make_unique<CollectiveRunner>(m_scenario.cluster,
                                                   m_scenario.collectives,
                                                   *m_interconnect,
@@ -72,12 +70,7 @@ CollperfSimulation::IsDone() const
 std::string
 CollperfSimulation::DescribeUnfinished() const
 {
-    std::string text;
-    for (const std::string& line : m_runner->DescribeUnfinished())
-    {
-        text += line + "\n";
-    }
-    return text;
+    return results::InLines(m_runner->DescribeUnfinished());
 }
 
 nlohmann::ordered_json

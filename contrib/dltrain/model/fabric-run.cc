@@ -120,6 +120,12 @@ FabricRun::Build(FabricSimulation& simulation)
     return error.empty() ? results::OutputErrors::First() : error;
 }
 
+std::unique_ptr<Interconnect>
+FabricRun::Connect(const scenario::ClusterSpec& cluster) const
+{
+    return std::make_unique<Interconnect>(cluster, m_spec.network, *m_fabric, *m_collector);
+}
+
 void
 FabricRun::Decide(std::function<void()> what)
 {

@@ -4,6 +4,7 @@
 #ifndef DLTRAIN_FABRIC_RUN_H
 #define DLTRAIN_FABRIC_RUN_H
 
+#include "interconnect.h"
 #include "results/run-stats.h"
 #include "run-control.h"
 #include "trace-collector.h"
@@ -109,6 +110,9 @@ class FabricRun
     {
         return *m_collector;
     }
+
+    /// What carries the messages of a job on this network. \param cluster whose topology it is
+    std::unique_ptr<Interconnect> Connect(const scenario::ClusterSpec& cluster) const;
 
     RunControl& Control()
     {

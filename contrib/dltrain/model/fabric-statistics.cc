@@ -3,6 +3,7 @@
  */
 #include "fabric-statistics.h"
 
+#include "contrib/rdma/core/counters.h"
 #include "ranks.h"
 
 #include <algorithm>
@@ -89,22 +90,16 @@ BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
     return links;
 }
 
-/// Counters are 64-bit numbers that add up.
 template <class T>
 T
 SumOfRanks(const T& counters)
 {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(uint64_t) == 0,
-                  "nothing but counters");
-    uint64_t numbers[sizeof(T) / sizeof(uint64_t)];
-    std::memcpy(numbers, &counters, sizeof(T));
+    auto numbers = rdma::NumbersOf(counters);
     for (uint64_t& number : numbers)
     {
         number = Ranks::Get().Sum(number);
     }
-    T sum;
-    std::memcpy(static_cast<void*>(&sum), numbers, sizeof(T));
-    return sum;
+    return rdma::CountersOf<T>(numbers);
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 #include "collectives/schedule.h"
 #include "contrib/rdma/core/units.h"
 #include "event-pool.h"
-#include "transport.h"
+#include "interconnect.h"
 
 #include <cstdint>
 #include <deque>

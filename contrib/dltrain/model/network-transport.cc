@@ -60,15 +60,8 @@ NetworkTransport::End&
 NetworkTransport::Add(uint32_t endpoint, const End& end, bool accepted)
 {
     Host& host = m_hosts[endpoint];
-    std::deque<End>& ends = accepted ? host.accepted : host.opened;
-    std::vector<uint32_t>& free = accepted ? host.freeAccepted : host.freeOpened;
-    if (free.empty())
-    {
-        free.push_back(static_cast<uint32_t>(ends.size()));
-        ends.emplace_back();
-    }
-    const uint32_t index = free.back();
-    free.pop_back();
+    Slots<End, std::deque<End>>& ends = accepted ? host.accepted : host.opened;
+    const uint32_t index = ends.Take();
     ends[index] = end;
     ends[index].channel = accepted ? end.channel : MakeChannel(endpoint, index);
     if (end.queuePair)
@@ -115,10 +108,7 @@ NetworkTransport::OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t)
 void
 NetworkTransport::Post(ChannelId channel, const TransportPost& post)
 {
-    ns3::RdmaSendRequest request;
-    request.id = post.id;
-    request.operation = post.operation;
-    request.bytes = post.bytes;
+    ns3::RdmaSendRequest request(post.operation, post.bytes, post.id);
     request.hasImmediate = post.hasImmediate;
     request.immediate = post.immediate;
     m_hosts[HostOf(channel)].opened[IndexOf(channel)].queuePair->Post(request);
@@ -133,7 +123,7 @@ NetworkTransport::Close(ChannelId channel)
     m_collector.EndConnection(*end.queuePair);
     m_connections.Close(end.queuePair);
     end = {};
-    host.freeOpened.push_back(IndexOf(channel));
+    host.opened.Give(IndexOf(channel));
 }
 
 void
@@ -186,11 +176,11 @@ NetworkTransport::GetBytesArrived() const
     for (const Host& host : m_hosts)
     {
         bytes += host.bytesBefore;
-        for (const End& end : host.accepted)
+        for (const End& end : host.accepted.All())
         {
             bytes += end.queuePair ? end.queuePair->GetBytesReceived() : 0;
         }
-        for (const End& end : host.opened)
+        for (const End& end : host.opened.All())
         {
             bytes += end.queuePair ? end.queuePair->GetBytesRead() : 0;
         }
@@ -208,7 +198,7 @@ NetworkTransport::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& mess
     {
         host.bytesBefore += qp->GetBytesReceived();
         host.accepted[index] = {};
-        host.freeAccepted.push_back(index);
+        host.accepted.Give(index);
         m_connections.CloseSingle(qp, now);
     }
     end.user->OnDelivered({end.name, end.channel, end.cookie, message.immediate}, now);

@@ -4,6 +4,7 @@
 #ifndef DLTRAIN_NETWORK_TRANSPORT_H
 #define DLTRAIN_NETWORK_TRANSPORT_H
 
+#include "slots.h"
 #include "transport.h"
 
 #include "ns3/rdma-connections.h"
@@ -87,10 +88,8 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     /// Of an endpoint: its queue pairs' cookies are indices, of `accepted` or'ed with ACCEPTED.
     struct Host
     {
-        std::deque<End> opened;
-        std::vector<uint32_t> freeOpened;
-        std::deque<End> accepted;
-        std::vector<uint32_t> freeAccepted;
+        Slots<End, std::deque<End>> opened;
+        Slots<End, std::deque<End>> accepted;
         uint64_t bytesBefore = 0; ///< that have arrived here over channels that are closed
     };
 

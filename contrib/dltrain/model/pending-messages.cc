@@ -19,13 +19,7 @@ PendingMessages::Find(uint32_t endpoint, uint32_t number)
     {
         return m_senders[*sender];
     }
-    if (m_freeSenders.empty())
-    {
-        m_freeSenders.push_back(static_cast<uint32_t>(m_senders.size()));
-        m_senders.emplace_back();
-    }
-    const uint32_t sender = m_freeSenders.back();
-    m_freeSenders.pop_back();
+    const uint32_t sender = m_senders.Take();
     ofEndpoint[number] = sender;
     return m_senders[sender] = Sender();
 }
@@ -42,7 +36,7 @@ PendingMessages::Forget(uint32_t endpoint, uint32_t number)
 {
     if (const uint32_t* sender = m_queuePairs[endpoint].Find(number))
     {
-        m_freeSenders.push_back(*sender);
+        m_senders.Give(*sender);
         m_queuePairs[endpoint].Erase(number);
     }
 }

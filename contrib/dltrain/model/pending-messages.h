@@ -6,6 +6,7 @@
 
 #include "contrib/rdma/core/number-table.h"
 #include "results/flow-table.h"
+#include "slots.h"
 
 #include "ns3/rdma-verbs.h"
 
@@ -86,8 +87,7 @@ class PendingMessages
 
     /// By endpoint and number: of m_senders.
     std::vector<rdma::NumberTable<uint32_t>> m_queuePairs;
-    std::deque<Sender> m_senders;
-    std::vector<uint32_t> m_freeSenders;
+    Slots<Sender, std::deque<Sender>> m_senders;
     std::vector<Entry> m_pool;
     uint32_t m_free{NONE};
 };

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <mpi.h>
+#include <type_traits>
 
 namespace dltrain
 {
@@ -49,12 +50,15 @@ ReceiveText(int from)
 
 template <class T>
 T
-Reduce(T value, MPI_Datatype type, MPI_Op op)
+Reduce(T value, MPI_Op op)
 {
     if (g_communicator == MPI_COMM_NULL)
     {
         return value;
     }
+    const MPI_Datatype type = std::is_floating_point_v<T> ? MPI_DOUBLE
+                              : std::is_signed_v<T>       ? MPI_INT64_T
+                                                          : MPI_UINT64_T;
     T result{};
     MPI_Allreduce(&value, &result, 1, type, op, g_communicator);
     return result;
@@ -148,28 +152,23 @@ Ranks::FirstText(const std::string& text) const
     return {};
 }
 
-uint64_t
-Ranks::Sum(uint64_t value) const
+template <class T>
+T
+Ranks::Sum(T value) const
 {
-    return Reduce(value, MPI_UINT64_T, MPI_SUM);
+    return Reduce(value, MPI_SUM);
 }
 
-int64_t
-Ranks::Max(int64_t value) const
+template <class T>
+T
+Ranks::Max(T value) const
 {
-    return Reduce(value, MPI_INT64_T, MPI_MAX);
+    return Reduce(value, MPI_MAX);
 }
 
-double
-Ranks::Max(double value) const
-{
-    return Reduce(value, MPI_DOUBLE, MPI_MAX);
-}
-
-double
-Ranks::Sum(double value) const
-{
-    return Reduce(value, MPI_DOUBLE, MPI_SUM);
-}
+template uint64_t Ranks::Sum(uint64_t value) const;
+template double Ranks::Sum(double value) const;
+template int64_t Ranks::Max(int64_t value) const;
+template double Ranks::Max(double value) const;
 
 } // namespace dltrain

@@ -70,11 +70,12 @@ class Ranks
     /// \return everywhere the first text that is not empty, by rank
     std::string FirstText(const std::string& text) const;
 
-    /// \return everywhere the sum, the largest
-    uint64_t Sum(uint64_t value) const;
-    int64_t Max(int64_t value) const;
-    double Max(double value) const;
-    double Sum(double value) const;
+    /// \return everywhere the sum. \tparam T uint64_t or double
+    template <class T>
+    T Sum(T value) const;
+    /// \return everywhere the largest. \tparam T int64_t or double
+    template <class T>
+    T Max(T value) const;
 
     /// \return at the first rank the elements of all, by rank; elsewhere nothing
     template <class T>

@@ -22,13 +22,7 @@ ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec&
 ChannelId
 ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
-    if (m_freeChannels.empty())
-    {
-        m_freeChannels.push_back(static_cast<uint32_t>(m_channels.size()));
-        m_channels.emplace_back();
-    }
-    const uint32_t channel = m_freeChannels.back();
-    m_freeChannels.pop_back();
+    const uint32_t channel = m_channels.Take();
     m_channels[channel] = {&user,
                            cookie,
                            name,
@@ -41,20 +35,14 @@ ScaleUpTransport::Open(const ChannelName& name, TransportUser& user, uint64_t co
 void
 ScaleUpTransport::Close(ChannelId channel)
 {
-    m_freeChannels.push_back(channel);
+    m_channels.Give(channel);
 }
 
 void
 ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
 {
     const int64_t now = ns3::RdmaClock::Now();
-    if (m_freeMessages.empty())
-    {
-        m_freeMessages.push_back(static_cast<uint32_t>(m_messages.size()));
-        m_messages.emplace_back();
-    }
-    const uint32_t message = m_freeMessages.back();
-    m_freeMessages.pop_back();
+    const uint32_t message = m_messages.Take();
     m_messages[message] = {channel, post.immediate, post.bytes, post.id, post.cause, now};
     const Channel& on = m_channels[channel];
     m_models[on.server].Post(on.fromGpu,
@@ -93,8 +81,8 @@ ScaleUpTransport::OnEvent(const Wake& wake, int64_t now)
     while (m_models[server].Arrived(rdma::TimePoint(now), index))
     {
         const Message message = m_messages[index];
-        m_freeMessages.push_back(static_cast<uint32_t>(index));
-        m_bytesArrived += message.bytes;
+        m_messages.Give(static_cast<uint32_t>(index));
+        CountArrived(message.bytes);
         const Channel on = m_channels[message.channel]; // a copy: its user may open others
         on.user->OnDelivered(
             {on.name, message.channel, on.cookie, message.immediate, message.cause, message.posted},
@@ -112,12 +100,6 @@ ScaleUpTransport::Describe(ChannelId channel) const
     const Channel& on = m_channels[channel];
     return "server " + std::to_string(on.server) + ", GPU " + std::to_string(on.fromGpu) +
            " to GPU " + std::to_string(on.toGpu);
-}
-
-uint64_t
-ScaleUpTransport::GetBytesArrived() const
-{
-    return m_bytesArrived;
 }
 
 } // namespace dltrain

@@ -5,6 +5,7 @@
 #define DLTRAIN_SCALE_UP_TRANSPORT_H
 
 #include "event-pool.h"
+#include "slots.h"
 #include "topologies/scale-up-model.h"
 #include "transport.h"
 
@@ -16,7 +17,7 @@ namespace dltrain
 {
 
 /// Moves messages between the GPUs of one server: topo::ScaleUpModel's law, no packets.
-class ScaleUpTransport : public Transport
+class ScaleUpTransport : public PacketlessTransport
 {
   public:
     ScaleUpTransport(const Places& places, const topo::ServerSpec& server);
@@ -25,7 +26,6 @@ class ScaleUpTransport : public Transport
     void Post(ChannelId channel, const TransportPost& post) override;
     void Close(ChannelId channel) override;
     std::string Describe(ChannelId channel) const override;
-    uint64_t GetBytesArrived() const override;
 
   private:
     struct Channel
@@ -64,11 +64,8 @@ class ScaleUpTransport : public Transport
     std::vector<topo::ScaleUpModel> m_models;  ///< per server
     std::vector<std::vector<int64_t>> m_wakes; ///< per server: pending ones, the next last
     uint32_t m_awake = UINT32_MAX;             ///< the server whose messages arrive now
-    std::vector<Channel> m_channels;
-    std::vector<uint32_t> m_freeChannels;
-    std::vector<Message> m_messages; ///< the model's cookies are indices
-    std::vector<uint32_t> m_freeMessages;
-    uint64_t m_bytesArrived = 0;
+    Slots<Channel> m_channels;
+    Slots<Message> m_messages; ///< the model's cookies are their numbers
     EventPool<ScaleUpTransport, Wake> m_events;
 };
 

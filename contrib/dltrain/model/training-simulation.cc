@@ -3,6 +3,7 @@
  */
 #include "training-simulation.h"
 
+#include "results/human-text.h"
 #include "results/output-errors.h"
 #include "results/run-summary.h"
 #include "scenarios/training/volumes.h"
@@ -42,10 +43,7 @@ TrainingSimulation::Populate()
     m_job = std::make_unique<JobRunner>(*m_workload, *this, [this](const std::string& name) {
         return m_run.Collector().Tag(name);
     });
-    m_interconnect = std::make_unique<Interconnect>(m_scenario.cluster,
-                                                    m_scenario.fabric.network,
-                                                    m_run.Fabric(),
-                                                    m_run.Collector());
+    m_interconnect = m_run.Connect(m_scenario.cluster);
     m_collectives = std::make_unique<CollectiveRunner>(m_scenario.cluster,
                                                        m_scenario.collectives,
                                                        *m_interconnect,
@@ -101,12 +99,7 @@ TrainingSimulation::IsDone() const
 std::string
 TrainingSimulation::DescribeUnfinished() const
 {
-    std::string text;
-    for (const std::string& line : m_job->DescribeUnfinished())
-    {
-        text += line + "\n";
-    }
-    return text;
+    return results::InLines(m_job->DescribeUnfinished());
 }
 
 void

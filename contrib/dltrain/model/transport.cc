@@ -3,8 +3,6 @@
  */
 #include "transport.h"
 
-#include "scale-up-transport.h"
-
 #include "ns3/node.h"
 #include "ns3/simulator.h"
 
@@ -71,17 +69,5 @@ NetworkKind::Make(const std::string& name, const NetworkParts& parts)
     }
     return kind->second(parts);
 }
-
-Interconnect::Interconnect(const scenario::ClusterSpec& cluster,
-                           const std::string& network,
-                           ns3::RdmaFabric& fabric,
-                           TraceCollector& collector)
-    : m_places(cluster, fabric),
-      m_inside(std::make_unique<ScaleUpTransport>(m_places, cluster.server)),
-      m_between(NetworkKind::Make(network, {fabric, collector, m_places}))
-{
-}
-
-Interconnect::~Interconnect() = default;
 
 } // namespace dltrain

@@ -173,6 +173,25 @@ class Transport
     virtual uint64_t GetBytesArrived() const = 0;
 };
 
+/// A transport without queue pairs to ask: it counts what arrives itself.
+class PacketlessTransport : public Transport
+{
+  public:
+    uint64_t GetBytesArrived() const override
+    {
+        return m_bytesArrived;
+    }
+
+  protected:
+    void CountArrived(uint64_t bytes)
+    {
+        m_bytesArrived += bytes;
+    }
+
+  private:
+    uint64_t m_bytesArrived = 0;
+};
+
 /// What a transport between servers is made of; all of it outlives the transport.
 struct NetworkParts
 {
@@ -194,33 +213,6 @@ class NetworkKind
     NetworkKind(const std::string& name, Maker maker);
 
     static std::unique_ptr<Transport> Make(const std::string& name, const NetworkParts& parts);
-};
-
-/// What carries the messages of a job on a cluster: inside its servers, and between them.
-class Interconnect
-{
-  public:
-    /// \param network a NetworkKind \param fabric must have been built from cluster.topology
-    Interconnect(const scenario::ClusterSpec& cluster,
-                 const std::string& network,
-                 ns3::RdmaFabric& fabric,
-                 TraceCollector& collector);
-    ~Interconnect();
-
-    Transport& Serving(uint32_t from, uint32_t to) const
-    {
-        return m_places.ServerOf(from) == m_places.ServerOf(to) ? *m_inside : *m_between;
-    }
-
-    const Places& GetPlaces() const
-    {
-        return m_places;
-    }
-
-  private:
-    Places m_places;
-    std::unique_ptr<Transport> m_inside;
-    std::unique_ptr<Transport> m_between;
 };
 
 } // namespace dltrain

@@ -4,6 +4,7 @@
  * Point-to-point messages of step graphs, run by the ranks of a job. Times are those of job-bed.h.
  */
 #include "job-bed.h"
+#include "results/human-text.h"
 
 #include "ns3/test.h"
 
@@ -283,12 +284,7 @@ class UnmatchedMessagesTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(bed.Run(), "", "it can be begun");
         NS_TEST_EXPECT_MSG_EQ(bed.over, false, "it does not end");
         NS_TEST_EXPECT_MSG_EQ(bed.job->IsDone(), false, "it is not done");
-        std::string text;
-        for (const std::string& line : bed.job->DescribeUnfinished())
-        {
-            text += line + "\n";
-        }
-        return text;
+        return results::InLines(bed.job->DescribeUnfinished());
     }
 
     void Refused(const TrainingPlan& plan, const std::vector<std::string>& words)

@@ -42,7 +42,28 @@ struct HpccCodeLimits
     uint64_t minimum = 0; ///< MIN_RATE
 };
 
-class HpccCodeRate
+/// A rate within those limits, and the position up to which the last reaction looked.
+class HpccCodeLaw
+{
+  public:
+    uint64_t Rate() const
+    {
+        return m_rate;
+    }
+
+  protected:
+    explicit HpccCodeLaw(const HpccCodeLimits& limits)
+        : m_limits(limits),
+          m_rate(limits.maximum)
+    {
+    }
+
+    HpccCodeLimits m_limits;
+    uint64_t m_rate;
+    uint64_t m_lastUpdate = 0;
+};
+
+class HpccCodeRate : public HpccCodeLaw
 {
   public:
     struct Parameters
@@ -59,10 +80,9 @@ class HpccCodeRate
     static constexpr std::size_t kMaxHops = 5;
 
     HpccCodeRate(const Parameters& parameters, const HpccCodeLimits& limits)
-        : m_p(parameters),
-          m_limits(limits),
-          m_reference(limits.port),
-          m_rate(limits.maximum)
+        : HpccCodeLaw(limits),
+          m_p(parameters),
+          m_reference(limits.port)
     {
     }
 
@@ -120,11 +140,6 @@ class HpccCodeRate
         }
     }
 
-    uint64_t Rate() const
-    {
-        return m_rate;
-    }
-
   private:
     struct Hop
     {
@@ -151,16 +166,13 @@ class HpccCodeRate
     }
 
     Parameters m_p;
-    HpccCodeLimits m_limits;
     uint64_t m_reference;
-    uint64_t m_rate;
     double m_utilization = 1;
     uint32_t m_stage = 0;
-    uint64_t m_lastUpdate = 0;
     std::array<Hop, kMaxHops> m_last{};
 };
 
-class DctcpCodeRate
+class DctcpCodeRate : public HpccCodeLaw
 {
   public:
     struct Parameters
@@ -171,9 +183,8 @@ class DctcpCodeRate
     };
 
     DctcpCodeRate(const Parameters& parameters, const HpccCodeLimits& limits)
-        : m_p(parameters),
-          m_limits(limits),
-          m_rate(limits.maximum)
+        : HpccCodeLaw(limits),
+          m_p(parameters)
     {
     }
 
@@ -213,24 +224,16 @@ class DctcpCodeRate
         }
     }
 
-    uint64_t Rate() const
-    {
-        return m_rate;
-    }
-
   private:
     Parameters m_p;
-    HpccCodeLimits m_limits;
-    uint64_t m_rate;
     double m_alpha = 1;
     uint64_t m_marks = 0;
     uint64_t m_batch = 0;
-    uint64_t m_lastUpdate = 0;
     uint64_t m_reduceEnd = 0;
     bool m_reduced = false;
 };
 
-class TimelyCodeRate
+class TimelyCodeRate : public HpccCodeLaw
 {
   public:
     struct Parameters
@@ -245,10 +248,9 @@ class TimelyCodeRate
     };
 
     TimelyCodeRate(const Parameters& parameters, const HpccCodeLimits& limits)
-        : m_p(parameters),
-          m_limits(limits),
-          m_current(limits.port),
-          m_rate(limits.maximum)
+        : HpccCodeLaw(limits),
+          m_p(parameters),
+          m_current(limits.port)
     {
     }
 
@@ -290,19 +292,11 @@ class TimelyCodeRate
         }
     }
 
-    uint64_t Rate() const
-    {
-        return m_rate;
-    }
-
   private:
     Parameters m_p;
-    HpccCodeLimits m_limits;
     uint64_t m_current;
-    uint64_t m_rate;
     double m_difference = 0;
     uint64_t m_lastRtt = 0;
-    uint64_t m_lastUpdate = 0;
     uint32_t m_stage = 0;
 };
 

@@ -43,16 +43,16 @@ class ReceiveBitmap
         return m_capacity;
     }
 
-    /// Bits set.
-    uint64_t Count() const
-    {
-        return m_count;
-    }
-
     /// Whether the window holds n.
     bool Covers(uint64_t n) const
     {
         return n >= m_base && n - m_base < m_capacity;
+    }
+
+    /// Bits set.
+    uint64_t Count() const
+    {
+        return m_count;
     }
 
     bool Test(uint64_t n) const

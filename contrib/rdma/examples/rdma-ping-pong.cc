@@ -85,12 +85,8 @@ Measure(RdmaFabric& fabric, RdmaOperation operation, uint64_t bytes, uint32_t co
     const int64_t start = RdmaClock::Now();
     for (uint64_t id = 0; id < count; ++id)
     {
-        RdmaSendRequest request;
-        request.id = id;
-        request.operation = operation;
-        request.bytes = bytes;
         ends[1]->PostReceive(bytes, id);
-        ends[0]->Post(request);
+        ends[0]->Post({operation, bytes, id});
     }
     Simulator::Run();
     for (int64_t& end : clock.ends)

@@ -105,10 +105,7 @@ main(int argc, char* argv[])
     Simulator::Schedule(MicroSeconds(40), [&]() { Check(connected[1]->PostReceive(64, 3)); });
 
     Check(datagrams[0]->PostReceive(4096, 4));
-    RdmaSendRequest datagram;
-    datagram.id = 105;
-    datagram.operation = RdmaOperation::SEND;
-    datagram.bytes = 1000;
+    RdmaSendRequest datagram(RdmaOperation::SEND, 1000, 105);
     datagram.hasImmediate = true;
     datagram.immediate = 8;
     datagram.peerEndpoint = 0;

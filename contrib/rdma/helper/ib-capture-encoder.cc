@@ -36,10 +36,11 @@ IbCaptureEncoder::Check(const rdma::FrameSizes& sizes) const
 }
 
 size_t
-IbCaptureEncoder::Encode(const RdmaPort*, const RdmaFrame& frame, uint32_t kept, int64_t now)
+IbCaptureEncoder::Encode(const Seen& seen, uint32_t kept)
 {
+    const RdmaFrame& frame = seen.frame;
     // To the nanosecond, as the capture's own time stamps: readers show either.
-    const rdma::TimePoint when(now - now % 1000);
+    const rdma::TimePoint when(seen.now - seen.now % 1000);
     uint8_t* const at = m_buffer.data();
     size_t length = rdma::kErfFlowControlBytes;
     if (frame.opcode == RdmaOpcode::FLOW_CONTROL)

@@ -19,10 +19,7 @@ class IbCaptureEncoder : public RdmaCaptureEncoder
     uint32_t GetLinkType() const override;
     uint32_t GetHeaderBytes() const override;
     std::string Check(const rdma::FrameSizes& sizes) const override;
-    size_t Encode(const RdmaPort* from,
-                  const RdmaFrame& frame,
-                  uint32_t kept,
-                  int64_t now) override;
+    size_t Encode(const Seen& seen, uint32_t kept) override;
 
   private:
     size_t EncodeIb(const RdmaFrame& frame, uint32_t kept);

@@ -38,14 +38,17 @@ class RdmaCaptureEncoder
     /// \return why frames of these sizes cannot be captured, or nothing
     virtual std::string Check(const rdma::FrameSizes& sizes) const = 0;
 
-    /**
-     * \param from the port that sends it \param kept bytes of the record that are needed \param now
-     * ps \return length of the record, of which the first `kept` bytes at least are in GetBytes()
-     */
-    virtual size_t Encode(const RdmaPort* from,
-                          const RdmaFrame& frame,
-                          uint32_t kept,
-                          int64_t now) = 0;
+    /// A frame as a capture sees it.
+    struct Seen
+    {
+        const RdmaPort* from; //!< the port that sends it
+        const RdmaFrame& frame;
+        int64_t now; //!< ps
+    };
+
+    /// \param kept bytes of the record that are needed \return length of the record, of which the
+    /// first `kept` bytes at least are in GetBytes()
+    virtual size_t Encode(const Seen& seen, uint32_t kept) = 0;
 
     const uint8_t* GetBytes() const
     {

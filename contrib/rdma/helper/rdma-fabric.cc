@@ -3,6 +3,7 @@
  */
 #include "rdma-fabric.h"
 
+#include "contrib/rdma/core/counters.h"
 #include "rdma-connections.h"
 
 #include "ns3/node.h"
@@ -103,32 +104,10 @@ RdmaFabric::GetNicTotals() const
     RdmaNicCounters sum;
     for (const auto& nic : m_nics)
     {
-        if (!nic)
+        if (nic)
         {
-            continue;
+            sum = rdma::SumOf(sum, nic->GetCounters());
         }
-        const RdmaNicCounters& c = nic->GetCounters();
-        sum.dataPackets += c.dataPackets;
-        sum.dataBytes += c.dataBytes;
-        sum.retransmittedPackets += c.retransmittedPackets;
-        sum.acksSent += c.acksSent;
-        sum.naksSent += c.naksSent;
-        sum.cnpsSent += c.cnpsSent;
-        sum.cnpsReceived += c.cnpsReceived;
-        sum.timeouts += c.timeouts;
-        sum.failedQps += c.failedQps;
-        sum.ecnMarkedReceived += c.ecnMarkedReceived;
-        sum.outOfOrderDropped += c.outOfOrderDropped;
-        sum.duplicatesReceived += c.duplicatesReceived;
-        sum.messagesReceived += c.messagesReceived;
-        sum.readRequests += c.readRequests;
-        sum.rnrNaksSent += c.rnrNaksSent;
-        sum.rnrNaksReceived += c.rnrNaksReceived;
-        sum.datagramsDropped += c.datagramsDropped;
-        sum.notReadyDropped += c.notReadyDropped;
-        sum.qpCacheMisses += c.qpCacheMisses;
-        sum.receiveBufferDrops += c.receiveBufferDrops;
-        sum.nicPauses += c.nicPauses;
     }
     return sum;
 }
@@ -140,25 +119,11 @@ RdmaFabric::GetPortTotals() const
     const int64_t now = RdmaClock::Now();
     for (const auto& port : m_ports)
     {
-        const RdmaPortCounters& c = port->GetCounters();
-        sum.txFrames += c.txFrames;
-        sum.txWireBytes += c.txWireBytes;
-        sum.txDataFrames += c.txDataFrames;
-        sum.rxFrames += c.rxFrames;
-        sum.rxWireBytes += c.rxWireBytes;
-        sum.corrupted += c.corrupted;
-        sum.linkDownLost += c.linkDownLost;
-        sum.linkDownQueued += c.linkDownQueued;
-        sum.ecnMarks += c.ecnMarks;
-        sum.pausesSent += c.pausesSent;
-        sum.resumesSent += c.resumesSent;
-        sum.pausesReceived += c.pausesReceived;
-        sum.pausedPs += port->GetPausedPs(now);
-        sum.creditUpdatesSent += c.creditUpdatesSent;
-        sum.creditUpdatesReceived += c.creditUpdatesReceived;
-        sum.creditStalls += c.creditStalls;
-        sum.creditBlocksLost += c.creditBlocksLost;
-        sum.maxQueueBytes = std::max(sum.maxQueueBytes, c.maxQueueBytes);
+        RdmaPortCounters counters = port->GetCounters();
+        counters.pausedPs = port->GetPausedPs(now);
+        const uint64_t largest = std::max(sum.maxQueueBytes, counters.maxQueueBytes);
+        sum = rdma::SumOf(sum, counters);
+        sum.maxQueueBytes = largest;
     }
     return sum;
 }

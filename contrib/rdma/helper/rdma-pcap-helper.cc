@@ -123,7 +123,7 @@ class Capture : public SimpleRefCount<Capture>
             return;
         }
         RdmaCaptureEncoder& encoder = m_session->GetEncoder();
-        const size_t length = encoder.Encode(from, frame, m_file->GetSnapLength(), now);
+        const size_t length = encoder.Encode({from, frame, now}, m_file->GetSnapLength());
         if (!m_file->Write(m_interface,
                            direction,
                            now,

@@ -65,16 +65,16 @@ RoceCaptureEncoder::Check(const rdma::FrameSizes& sizes) const
 }
 
 size_t
-RoceCaptureEncoder::Encode(const RdmaPort* from, const RdmaFrame& frame, uint32_t kept, int64_t)
+RoceCaptureEncoder::Encode(const Seen& seen, uint32_t kept)
 {
-    switch (frame.opcode)
+    switch (seen.frame.opcode)
     {
     case RdmaOpcode::PAUSE:
-        return EncodePause(from, frame);
+        return EncodePause(seen.from, seen.frame);
     case RdmaOpcode::PACKET:
-        return EncodePacket(from, frame);
+        return EncodePacket(seen.from, seen.frame);
     default:
-        return EncodeRoce(frame, kept);
+        return EncodeRoce(seen.frame, kept);
     }
 }
 

@@ -23,10 +23,7 @@ class RoceCaptureEncoder : public RdmaCaptureEncoder
 
     uint32_t GetLinkType() const override;
     std::string Check(const rdma::FrameSizes& sizes) const override;
-    size_t Encode(const RdmaPort* from,
-                  const RdmaFrame& frame,
-                  uint32_t kept,
-                  int64_t now) override;
+    size_t Encode(const Seen& seen, uint32_t kept) override;
 
   private:
     size_t EncodeRoce(const RdmaFrame& frame, uint32_t kept);

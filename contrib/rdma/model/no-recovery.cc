@@ -3,6 +3,7 @@
  */
 #include "no-recovery.h"
 
+#include "rdma-recovery-schemes.h"
 #include "rdma-requester.h"
 
 #include "ns3/assert.h"
@@ -13,7 +14,7 @@ namespace ns3
 namespace
 {
 
-const RdmaLossRecovery::Registered g_none{
+const RdmaRecoverySchemes::Registered g_none{
     {"none", [](const RdmaRecoveryScheme::Setting&) -> Ptr<RdmaLossRecovery> {
          return Create<NoRecovery>();
      }}};

@@ -3,6 +3,8 @@
  */
 #include "out-of-order-recovery.h"
 
+#include "rdma-recovery-schemes.h"
+
 namespace ns3
 {
 
@@ -11,7 +13,7 @@ namespace
 
 // The cap is what a receiver can keep track of, not a window that fits the idle network: eight
 // round trips (assumed).
-const RdmaLossRecovery::Registered g_outOfOrder{
+const RdmaRecoverySchemes::Registered g_outOfOrder{
     {"out-of-order",
      [](const RdmaRecoveryScheme::Setting& setting) -> Ptr<RdmaLossRecovery> {
          return Create<OutOfOrderRecovery>(setting);

@@ -3,98 +3,15 @@
  */
 #include "rdma-loss-recovery.h"
 
-#include "go-back-n-recovery.h"
 #include "rdma-requester.h"
 #include "rdma-responder.h"
 
 #include "ns3/abort.h"
-#include "ns3/enum.h"
-
-#include <deque>
 
 namespace ns3
 {
 
-// Registry ---------------------------------------------------------------------------------------
-
-namespace
-{
-
-/// Schemes by the value of the attribute; made by the first who asks, as objects with static
-/// storage come in any order.
-struct Registry
-{
-    Registry()
-        : checker(Create<EnumChecker>())
-    {
-        const RdmaRecoveryScheme goBackN = GoBackNRecovery::GetScheme();
-        checker->AddDefault(0, goBackN.name);
-        schemes.push_back(goBackN);
-    }
-
-    static Registry& Get()
-    {
-        static Registry registry;
-        return registry;
-    }
-
-    std::deque<RdmaRecoveryScheme> schemes; //!< they stay where they are
-    Ptr<EnumChecker> checker;
-};
-
-} // namespace
-
-RdmaLossRecovery::Registered::Registered(RdmaRecoveryScheme scheme)
-{
-    NS_ABORT_MSG_IF(Find(scheme.name), "two ways to recover from loss are named " << scheme.name);
-    Registry& registry = Registry::Get();
-    registry.checker->Add(static_cast<int>(registry.schemes.size()), scheme.name);
-    registry.schemes.push_back(std::move(scheme));
-}
-
-const RdmaRecoveryScheme*
-RdmaLossRecovery::Find(const std::string& name)
-{
-    for (const RdmaRecoveryScheme& scheme : Registry::Get().schemes)
-    {
-        if (scheme.name == name)
-        {
-            return &scheme;
-        }
-    }
-    return nullptr;
-}
-
-const RdmaRecoveryScheme&
-RdmaLossRecovery::GoBackN()
-{
-    return At(0);
-}
-
-const RdmaRecoveryScheme&
-RdmaLossRecovery::At(int index)
-{
-    return Registry::Get().schemes[static_cast<size_t>(index)];
-}
-
-std::vector<std::string>
-RdmaLossRecovery::GetNames()
-{
-    std::vector<std::string> names;
-    for (const RdmaRecoveryScheme& scheme : Registry::Get().schemes)
-    {
-        names.push_back(scheme.name);
-    }
-    return names;
-}
-
-Ptr<const AttributeChecker>
-RdmaLossRecovery::GetChecker()
-{
-    return Registry::Get().checker;
-}
-
-// What is the same for all who keep nothing ------------------------------------------------------
+// What is the same for all who keep nothing.
 
 RdmaLossRecovery::~RdmaLossRecovery() = default;
 

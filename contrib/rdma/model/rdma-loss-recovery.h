@@ -4,13 +4,11 @@
 #ifndef RDMA_LOSS_RECOVERY_H
 #define RDMA_LOSS_RECOVERY_H
 
-#include "ns3/attribute.h"
 #include "ns3/ptr.h"
 #include "ns3/simple-ref-count.h"
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace ns3
 {
@@ -60,30 +58,13 @@ struct RdmaRecoveryScheme
  *
  * A new recovery is one file: a class derived from this one and
  *
- *     static const RdmaLossRecovery::Registered g_mine{{"mine", [](const auto& setting) ...}};
+ *     static const RdmaRecoverySchemes::Registered g_mine{{"mine", [](const auto& setting) ...}};
  *
  * All times are in ps; PSNs are not cut to 24 bits.
  */
 class RdmaLossRecovery : public SimpleRefCount<RdmaLossRecovery>
 {
   public:
-    /// Adds a scheme to those that can be selected, while the program starts.
-    struct Registered
-    {
-        explicit Registered(RdmaRecoveryScheme scheme);
-    };
-
-    /// \return the scheme of that name; null: there is none
-    static const RdmaRecoveryScheme* Find(const std::string& name);
-    /// \return what those who have nothing else use
-    static const RdmaRecoveryScheme& GoBackN();
-    /// \return the scheme of a value of the attribute that GetChecker() checks
-    static const RdmaRecoveryScheme& At(int index);
-    /// \return names, go-back-n first
-    static std::vector<std::string> GetNames();
-    /// \return of an attribute (EnumValue) with one of the names; 0 is go-back-n
-    static Ptr<const AttributeChecker> GetChecker();
-
     virtual ~RdmaLossRecovery();
 
     /// \return as registered

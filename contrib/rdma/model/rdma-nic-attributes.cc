@@ -3,6 +3,7 @@
  */
 #include "contrib/rdma/core/roce-sizes.h"
 #include "rdma-nic.h"
+#include "rdma-recovery-schemes.h"
 
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
@@ -168,7 +169,7 @@ RdmaNic::GetTypeId()
                 "a time-out for what is lost; of connections whose both ends have it",
                 EnumValue(0), // go-back-n
                 MakeEnumAccessor(&RdmaNic::m_lossRecovery),
-                RdmaLossRecovery::GetChecker())
+                RdmaRecoverySchemes::GetChecker())
             .AddAttribute(
                 "Scheduling",
                 "How queue pairs take turns: round-robin, or scan, which does what HPCC's "

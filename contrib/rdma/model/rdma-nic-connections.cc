@@ -8,6 +8,7 @@
 #include "rdma-nic-limits.h"
 #include "rdma-nic.h"
 #include "rdma-queue-pair-verbs.h"
+#include "rdma-recovery-schemes.h"
 
 #include <algorithm>
 
@@ -30,7 +31,7 @@ RdmaNic::CreateQueuePair(const RdmaQueuePairInit& init)
     if (init.transport == RdmaTransport::UD)
     {
         verbs.datagrams = std::make_unique<RdmaDatagrams>(qp);
-        qp->SetRecovery(*RdmaLossRecovery::Find("none"), 0);
+        qp->SetRecovery(*RdmaRecoverySchemes::Find("none"), 0);
     }
     return qp;
 }
@@ -138,7 +139,7 @@ RdmaNic::GetProfile(uint64_t staticRate)
 const RdmaRecoveryScheme&
 RdmaNic::GetLossRecovery() const
 {
-    return RdmaLossRecovery::At(m_lossRecovery);
+    return RdmaRecoverySchemes::At(m_lossRecovery);
 }
 
 void
@@ -164,7 +165,7 @@ void
 RdmaNic::Agree(RdmaQueuePair* qp, const RdmaRecoveryScheme& theirs, uint64_t peerBdpCap)
 {
     const RdmaRecoveryScheme& ours = GetLossRecovery();
-    if (&ours == &theirs && &ours != &RdmaLossRecovery::GoBackN())
+    if (&ours == &theirs && &ours != &RdmaRecoverySchemes::GoBackN())
     {
         qp->SetRecovery(ours, peerBdpCap);
     }

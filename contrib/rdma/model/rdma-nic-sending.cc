@@ -252,28 +252,21 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
 template RdmaFrame* RdmaNic::Choose<true>(uint8_t pausedMask, int64_t now);
 
 void
-RdmaNic::SendControl(RdmaQueuePair* qp,
-                     RdmaOpcode opcode,
-                     uint8_t flags,
-                     uint32_t psn,
-                     uint32_t msn,
-                     uint32_t syndrome,
-                     int64_t now,
-                     RdmaFrame* data)
+RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* data)
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
-    frame->wireBytes = opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
+    frame->wireBytes = answer.opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
     frame->src = m_endpoint;
     frame->dst = qp->m_peerEndpoint;
     frame->route = qp->m_route;
     frame->destQp = qp->m_peerNumber;
-    frame->psn = psn;
-    frame->aux = msn;
-    frame->dmaLength = syndrome;
+    frame->psn = answer.psn;
+    frame->aux = answer.msn;
+    frame->dmaLength = answer.syndrome;
     frame->payload = 0;
     frame->inPort = 0;
-    frame->opcode = opcode;
-    frame->flags = flags;
+    frame->opcode = answer.opcode;
+    frame->flags = answer.flags;
     if (m_paths) // a response takes the service level of its request (9.6.1.1)
     {
         frame->priority = qp->m_priority;
@@ -281,7 +274,7 @@ RdmaNic::SendControl(RdmaQueuePair* qp,
     }
     else
     {
-        const uint8_t own = opcode == RdmaOpcode::CNP ? m_cnpPriority : m_ackPriority;
+        const uint8_t own = answer.opcode == RdmaOpcode::CNP ? m_cnpPriority : m_ackPriority;
         frame->priority = own == QUEUE_PAIRS ? qp->m_priority : own;
         frame->dscp = m_dscpOfPriority[frame->priority];
     }

@@ -9,6 +9,7 @@
 #include "rdma-host.h"
 #include "rdma-nic-limits.h"
 #include "rdma-nic-scan.h"
+#include "rdma-recovery-schemes.h"
 
 #include "ns3/node.h"
 
@@ -18,7 +19,7 @@ namespace ns3
 {
 
 RdmaNic::RdmaNic()
-    : m_goBackN(RdmaLossRecovery::GoBackN().make({})),
+    : m_goBackN(RdmaRecoverySchemes::GoBackN().make({})),
       m_wakeEvent(this)
 {
 }

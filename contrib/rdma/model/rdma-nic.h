@@ -371,15 +371,19 @@ class RdmaNic : public Object, public RdmaPortUser
     uint64_t GetMaxRate() const;
     /// \return most unacknowledged payload at a rate, or 0: no limit (bytes)
     uint64_t GetWindowAt(uint64_t rateBps) const;
-    /// An ACK, NAK or CNP. \param data what it answers: gives away what congestion control needs
-    void SendControl(RdmaQueuePair* qp,
-                     RdmaOpcode opcode,
-                     uint8_t flags,
-                     uint32_t psn,
-                     uint32_t msn,
-                     uint32_t syndrome,
-                     int64_t now,
-                     RdmaFrame* data = nullptr);
+
+    /// What an ACK, NAK or CNP says.
+    struct Answer
+    {
+        RdmaOpcode opcode;
+        uint8_t flags;
+        uint32_t psn;
+        uint32_t msn;
+        uint32_t syndrome;
+    };
+
+    /// \param data what it answers: gives away what congestion control needs
+    void SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* data = nullptr);
     /// What a data frame has collected goes into its ACK.
     void Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack);
     /// \param staticRate RdmaPathSource::Path::rateBps. \return of a queue pair made now
@@ -435,7 +439,7 @@ class RdmaNic : public Object, public RdmaPortUser
     bool m_extensionHeaders;
     uint32_t m_ackFrameBytes;
     uint32_t m_cnpFrameBytes;
-    int m_lossRecovery;              //!< RdmaLossRecovery::At
+    int m_lossRecovery;              //!< RdmaRecoverySchemes::At
     Ptr<RdmaLossRecovery> m_goBackN; //!< of all queue pairs that have no other
     Scheduling m_scheduling;
     uint64_t m_bdpCap; //!< packets; 0: not computed yet

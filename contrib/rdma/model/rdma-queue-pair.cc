@@ -9,6 +9,7 @@
 #include "contrib/rdma/core/roce-wire.h"
 #include "rdma-nic.h"
 #include "rdma-queue-pair-verbs.h"
+#include "rdma-recovery-schemes.h"
 
 #include "ns3/log.h"
 
@@ -204,7 +205,7 @@ RdmaQueuePair::SetRecovery(Ptr<RdmaLossRecovery> recovery)
 std::string
 RdmaQueuePair::ConnectTo(const RdmaQueuePairAttributes& attributes)
 {
-    const RdmaRecoveryScheme* theirs = RdmaLossRecovery::Find(attributes.lossRecovery);
+    const RdmaRecoveryScheme* theirs = RdmaRecoverySchemes::Find(attributes.lossRecovery);
     if (attributes.peerNumber < 2 || attributes.peerNumber > 0xffffff ||
         attributes.receivePsn > rdma::kPsnMask || attributes.minRnrTimer >= rdma::kRnrTimerCodes ||
         !theirs ||
@@ -212,7 +213,7 @@ RdmaQueuePair::ConnectTo(const RdmaQueuePairAttributes& attributes)
          (attributes.peerBdpCap == 0 || attributes.peerBdpCap > MAX_OUTSTANDING)))
     {
         std::string names;
-        for (const std::string& name : RdmaLossRecovery::GetNames())
+        for (const std::string& name : RdmaRecoverySchemes::GetNames())
         {
             names += (names.empty() ? "" : " or ") + name;
         }
@@ -291,18 +292,13 @@ RdmaQueuePair::Fail(RdmaStatus first, int64_t now)
 RdmaPostResult
 RdmaQueuePair::PostWrite(uint64_t bytes, uint64_t id)
 {
-    RdmaSendRequest request;
-    request.id = id;
-    request.bytes = bytes;
-    return Post(request);
+    return Post({RdmaOperation::WRITE, bytes, id});
 }
 
 RdmaPostResult
 RdmaQueuePair::PostWriteWithImmediate(uint64_t bytes, uint64_t id, uint32_t immediate)
 {
-    RdmaSendRequest request;
-    request.id = id;
-    request.bytes = bytes;
+    RdmaSendRequest request(RdmaOperation::WRITE, bytes, id);
     request.hasImmediate = true;
     request.immediate = immediate;
     return Post(request);
@@ -311,21 +307,13 @@ RdmaQueuePair::PostWriteWithImmediate(uint64_t bytes, uint64_t id, uint32_t imme
 RdmaPostResult
 RdmaQueuePair::PostSend(uint64_t bytes, uint64_t id)
 {
-    RdmaSendRequest request;
-    request.id = id;
-    request.operation = RdmaOperation::SEND;
-    request.bytes = bytes;
-    return Post(request);
+    return Post({RdmaOperation::SEND, bytes, id});
 }
 
 RdmaPostResult
 RdmaQueuePair::PostRead(uint64_t bytes, uint64_t id)
 {
-    RdmaSendRequest request;
-    request.id = id;
-    request.operation = RdmaOperation::READ;
-    request.bytes = bytes;
-    return Post(request);
+    return Post({RdmaOperation::READ, bytes, id});
 }
 
 RdmaPostResult
@@ -414,13 +402,10 @@ RdmaQueuePair::OnDatagram(const RdmaFrame& frame, int64_t now)
 RdmaWorkCompletion
 RdmaQueuePair::MakeCompletion(uint64_t id, RdmaOperation operation, int64_t now) const
 {
-    RdmaWorkCompletion completion;
-    completion.id = id;
-    completion.operation = operation;
+    RdmaWorkCompletion completion(operation, id, now);
     completion.queuePair = m_number;
     completion.peerEndpoint = m_peerEndpoint;
     completion.peerQueuePair = m_peerNumber;
-    completion.time = now;
     return completion;
 }
 

@@ -53,7 +53,7 @@ RdmaResponder::Notice(const RdmaFrame& frame, int64_t now)
         if (m_qp->m_requester.m_ops->OnDataReceived(frame, now))
         {
             ++nic->m_counters.cnpsSent;
-            nic->SendControl(m_qp, RdmaOpcode::CNP, 0, 0, 0, 0, now);
+            nic->SendControl(m_qp, {RdmaOpcode::CNP, 0, 0, 0, 0}, now);
         }
     }
 }
@@ -269,14 +269,11 @@ void
 RdmaResponder::SendAck(RdmaFrame* data, int64_t now)
 {
     ++m_qp->m_nic->m_counters.acksSent;
-    m_qp->m_nic->SendControl(m_qp,
-                             RdmaOpcode::ACKNOWLEDGE,
-                             0,
-                             rdma::WirePsn(m_expectedPsn - 1),
-                             m_msn,
-                             rdma::AckSyndrome(),
-                             now,
-                             data);
+    m_qp->m_nic->SendControl(
+        m_qp,
+        {RdmaOpcode::ACKNOWLEDGE, 0, rdma::WirePsn(m_expectedPsn - 1), m_msn, rdma::AckSyndrome()},
+        now,
+        data);
 }
 
 void
@@ -284,11 +281,11 @@ RdmaResponder::SendSequenceNak(uint32_t aux, RdmaFrame& data, int64_t now)
 {
     ++m_qp->m_nic->m_counters.naksSent;
     m_qp->m_nic->SendControl(m_qp,
-                             RdmaOpcode::ACKNOWLEDGE,
-                             RdmaFrame::NAK,
-                             rdma::WirePsn(m_expectedPsn),
-                             aux,
-                             rdma::NakSyndrome(rdma::kNakPsnSequenceError),
+                             {RdmaOpcode::ACKNOWLEDGE,
+                              RdmaFrame::NAK,
+                              rdma::WirePsn(m_expectedPsn),
+                              aux,
+                              rdma::NakSyndrome(rdma::kNakPsnSequenceError)},
                              now,
                              &data);
 }
@@ -297,13 +294,10 @@ void
 RdmaResponder::SendNak(uint8_t flags, uint8_t syndrome, int64_t now)
 {
     ++m_qp->m_nic->m_counters.naksSent;
-    m_qp->m_nic->SendControl(m_qp,
-                             RdmaOpcode::ACKNOWLEDGE,
-                             flags,
-                             rdma::WirePsn(m_expectedPsn),
-                             m_msn,
-                             syndrome,
-                             now);
+    m_qp->m_nic->SendControl(
+        m_qp,
+        {RdmaOpcode::ACKNOWLEDGE, flags, rdma::WirePsn(m_expectedPsn), m_msn, syndrome},
+        now);
 }
 
 // Receive requests -------------------------------------------------------------------------------

@@ -57,6 +57,15 @@ enum class RdmaPostResult : uint8_t
 /// What is posted to a send queue.
 struct RdmaSendRequest
 {
+    RdmaSendRequest() = default;
+
+    RdmaSendRequest(RdmaOperation what, uint64_t length, uint64_t number)
+        : id(number),
+          operation(what),
+          bytes(length)
+    {
+    }
+
     uint64_t id{0}; //!< the poster's own
     RdmaOperation operation{RdmaOperation::WRITE};
     uint64_t bytes{0}; //!< SEND: at most 2^31 on a reliable connection, the MTU as a datagram
@@ -79,6 +88,15 @@ struct RdmaReceiveRequest
 /// An entry of a completion queue.
 struct RdmaWorkCompletion
 {
+    RdmaWorkCompletion() = default;
+
+    RdmaWorkCompletion(RdmaOperation what, uint64_t number, int64_t now)
+        : id(number),
+          operation(what),
+          time(now)
+    {
+    }
+
     uint64_t id{0}; //!< of the work request
     RdmaStatus status{RdmaStatus::SUCCESS};
     RdmaOperation operation{RdmaOperation::SEND};

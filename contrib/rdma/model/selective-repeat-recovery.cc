@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/psn.h"
 #include "rdma-frame.h"
+#include "rdma-recovery-schemes.h"
 #include "rdma-requester.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace ns3
 namespace
 {
 
-const RdmaLossRecovery::Registered g_selectiveRepeat{
+const RdmaRecoverySchemes::Registered g_selectiveRepeat{
     {"selective-repeat",
      [](const RdmaRecoveryScheme::Setting& setting) -> Ptr<RdmaLossRecovery> {
          return Create<SelectiveRepeatRecovery>(

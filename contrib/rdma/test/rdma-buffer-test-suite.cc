@@ -79,18 +79,8 @@ class RdmaPausePropagationTestCase : public TestCase, ChainTimes
     void DoRun() override
     {
         Bed bed;
-        bed.Host("h0");
-        bed.Host("h1");
-        for (uint32_t j = 0; j < m_switches; ++j)
-        {
-            bed.Switch("s" + std::to_string(j));
-        }
-        bed.Link(0, 2, 100 * GBPS, m_delay); // fabric port 1: of s0
-        for (uint32_t j = 1; j < m_switches; ++j)
-        {
-            bed.Link(1 + j, 2 + j, 100 * GBPS, m_delay); // 2 j + 1: of s(j), towards s(j - 1)
-        }
-        bed.Link(1 + m_switches, 1, 100 * GBPS, m_delay);
+        // Fabric port 2 j + 1 is of s(j), towards s(j - 1) or h0.
+        bed.Chain(std::vector<uint64_t>(m_switches + 1, 100 * GBPS), m_delay);
         bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(m_bufferPer100G));
         bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
         bed.helper.SetNicAttribute("AckEvery", UintegerValue(65536));
@@ -181,8 +171,7 @@ class RdmaPolicyTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(5, 100 * GBPS);
+        Bed bed(5, 100 * GBPS);
         bed.helper.SetSwitchAttribute("BufferPolicy", StringValue(m_policy));
         bed.helper.SetSwitchAttribute("AlphaOfPriority", StringValue(m_alphas));
         bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
@@ -243,8 +232,7 @@ class RdmaBufferSettingsTestCase : public TestCase
   private:
     static std::string Error(const std::string& name, const AttributeValue& value)
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.helper.SetSwitchAttribute(name, value);
         std::string error;
         bed.helper.Build(bed.nodes, bed.links, error);
@@ -272,8 +260,7 @@ class RdmaBufferSettingsTestCase : public TestCase
             Contains(error, "0.0001 to 64");
         }
         {
-            Bed bed;
-            bed.Star(2, 100 * GBPS);
+            Bed bed(2, 100 * GBPS);
             bed.helper.SetSwitchAttribute("EcnBySojourn", BooleanValue(true));
             bed.helper.SetSwitchAttribute("EcnMarkOnEnqueue", BooleanValue(true));
             std::string error;
@@ -282,8 +269,7 @@ class RdmaBufferSettingsTestCase : public TestCase
         }
         for (const bool bytes : {false, true})
         {
-            Bed bed;
-            bed.Star(2, 100 * GBPS);
+            Bed bed(2, 100 * GBPS);
             bed.helper.SetSwitchAttribute("Chip", StringValue("trident3"));
             bed.helper.SetSwitchAttribute("BufferBytes", UintegerValue(bytes ? 7000000 : 0));
             bed.Build();

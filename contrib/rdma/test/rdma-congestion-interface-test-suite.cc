@@ -97,8 +97,7 @@ class RdmaRepaceTestCase : public TestCase
                  {Repace::SHIFT, GBPS},
              })
         {
-            Bed bed;
-            bed.Star(2, 100 * GBPS);
+            Bed bed(2, 100 * GBPS);
             int64_t acked = 0;
             uint64_t marks = 0;
             auto ops = CreateObject<StepOps>();
@@ -150,8 +149,7 @@ class RdmaEcnEchoTestCase : public TestCase
     {
         for (const bool userSet : {false, true})
         {
-            Bed bed;
-            bed.Star(3, 100 * GBPS);
+            Bed bed(3, 100 * GBPS);
             int64_t acked = 0;
             uint64_t marks = 0;
             auto ops = CreateObject<StepOps>();

@@ -203,8 +203,7 @@ class RdmaCnpTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(3, 100 * GBPS);
+        Bed bed(3, 100 * GBPS);
         bed.helper.SetSwitchAttribute("EcnKmin", UintegerValue(1)); // everything that queues
         bed.helper.SetSwitchAttribute("EcnKmax", UintegerValue(1));
         auto dcqcn = CreateObject<DcqcnCongestionOps>();
@@ -283,8 +282,7 @@ class RdmaDcqcnFairnessTestCase : public TestCase
         // Recovery, flow 2 gone: the target needs at most (40 - 20) Gb/s / R_AI 40 Mb/s = 500
         // increases, 55 us each by timer alone: 27.5 ms, the byte counter and hyper increase (200
         // Mb/s) only speed it up. Then the rate halves its distance to the target with each.
-        Bed bed;
-        bed.Star(3, 40 * GBPS);
+        Bed bed(3, 40 * GBPS);
         auto dcqcn = CreateObject<DcqcnCongestionOps>();
         dcqcn->SetAttribute("Preset", EnumValue(rdma::kDcqcnSigcomm15));
         bed.helper.SetCongestionOps(dcqcn);
@@ -365,8 +363,7 @@ class RdmaDcqcnQueueTestCase : public TestCase
         double mean[2];
         for (const bool dcqcn : {false, true})
         {
-            Bed bed;
-            bed.Star(9, 100 * GBPS);
+            Bed bed(9, 100 * GBPS);
             if (dcqcn)
             {
                 bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());

@@ -6,7 +6,7 @@
  */
 #include "contrib/rdma/core/ib-credit-reach.h"
 #include "contrib/rdma/core/ib-link.h"
-#include "rdma-test-fabric.h"
+#include "rdma-ib-times.h"
 
 #include "ns3/ib-link-credits.h"
 
@@ -17,11 +17,7 @@ namespace
 {
 
 constexpr uint32_t MTU = 4096;
-/// LRH 8 + BTH 12 + ICRC 4 + VCRC 2 + delimiters 2.
-constexpr uint32_t FULL_PACKET = MTU + 28;
-constexpr uint32_t ACK_PACKET = 32;
-/// Of a switch: the attribute's default.
-constexpr int64_t LATENCY = 90 * NS;
+constexpr uint32_t FULL_PACKET = MTU + OVERHEAD;
 constexpr uint64_t PACKETS = 4000;
 
 class RdmaCreditReachTestCase : public TestCase
@@ -155,8 +151,7 @@ class RdmaCreditBlockErrorsTestCase : public TestCase
   private:
     std::string Error(uint32_t creditBlock, uint64_t laneBuffer)
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         IbFabricConfig config;
         config.creditBlock = creditBlock;
         config.laneBuffer = laneBuffer;

@@ -23,8 +23,7 @@ class RdmaNetDeviceTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.Build();
         Ptr<NetDevice> host = bed.fabric->GetPorts()[0];
         Ptr<NetDevice> peer = bed.fabric->GetPorts()[1];
@@ -149,8 +148,7 @@ class RdmaPoolTestCase : public TestCase
         NS_TEST_ASSERT_MSG_EQ(pool.GetLive(), 0, "nothing before");
         for (const int64_t us : {1, 3, 10, 33, 100, 100000})
         {
-            Bed bed;
-            bed.Star(9, 100 * GBPS, US, 1e-7);
+            Bed bed(9, 100 * GBPS, US, 1e-7);
             bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(60000));
             bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(6));
             bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());

@@ -40,8 +40,7 @@ class RdmaFrameSizesByHandTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 10 * GBPS);
+        Bed bed(2, 10 * GBPS);
         BeLikeHpcc(bed);
         bed.Build();
         // At the host's end of its link: what leaves it, and the ACKs that come in.
@@ -156,8 +155,7 @@ class RdmaLongPostTestCase : public TestCase
     {
         // 2^31 + 1000 B in packets of 9000 B: none of them is cut at 2^31.
         const uint64_t bytes = (1ULL << 31) + 1000;
-        Bed bed;
-        bed.Star(2, 400 * GBPS);
+        Bed bed(2, 400 * GBPS);
         BeLikeHpcc(bed);
         bed.helper.SetNicAttribute("Mtu", UintegerValue(9000));
         bed.Build();
@@ -196,8 +194,7 @@ class RdmaVariableWindowTestCase : public TestCase
         const int64_t paced = (9 * 2095 + 3676) * NS;
         for (const bool variable : {true, false})
         {
-            Bed bed;
-            bed.Star(2, 10 * GBPS);
+            Bed bed(2, 10 * GBPS);
             BeLikeHpcc(bed);
             bed.helper.SetNicAttribute("Window", UintegerValue(4800));
             bed.helper.SetNicAttribute("VariableWindow", BooleanValue(variable));

@@ -8,29 +8,6 @@
 using namespace ns3;
 using namespace ns3::rdmatest;
 
-namespace
-{
-
-/// Time-out 4.096 us x 2^4 = 65.536 us.
-struct Pair : LossyPair
-{
-    explicit Pair(uint32_t exponent = 4,
-                  uint32_t retries = 7,
-                  uint32_t initialPsn = 0,
-                  double ber = 0)
-        : LossyPair(exponent, retries, initialPsn, ber)
-    {
-        Open();
-    }
-
-    void LoseAt(uint32_t host, std::function<bool(const RdmaFrame&)> loses)
-    {
-        LossyPair::LoseAt(host, [loses](const RdmaFrame& f, int64_t) { return loses(f); });
-    }
-};
-
-} // namespace
-
 class RdmaRandomLossTestCase : public TestCase
 {
   public:
@@ -52,7 +29,7 @@ class RdmaRandomLossTestCase : public TestCase
     {
         const uint64_t before = RngSeedManager::GetRun();
         RngSeedManager::SetRun(m_run);
-        Pair bed(4, 7, m_initialPsn, 1e-6);
+        LossyPair bed(4, 7, m_initialPsn, 1e-6);
         uint64_t lostData = 0;
         for (const auto& port : bed.fabric->GetPorts())
         {
@@ -123,7 +100,7 @@ class RdmaNakTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Pair bed(4, 7, m_initialPsn);
+        LossyPair bed(4, 7, m_initialPsn);
         bool once = true;
         const uint32_t victim = (m_initialPsn + 5) & 0xffffff;
         bed.LoseAt(1, [&](const RdmaFrame& frame) {
@@ -176,7 +153,7 @@ class RdmaNakAgainTestCase : public TestCase
         for (const int64_t interval : {5, 20, 0})
         {
             Config::SetDefault("ns3::RdmaNic::NakInterval", TimeValue(MicroSeconds(interval)));
-            Pair bed;
+            LossyPair bed;
             Config::SetDefault("ns3::RdmaNic::NakInterval", TimeValue(Time(0)));
             uint32_t lost = 0;
             bed.LoseAt(1, [&](const RdmaFrame& f) {
@@ -217,7 +194,7 @@ class RdmaTimeoutTestCase : public TestCase
     /// The retransmission is lost too: no second NAK for the same gap, so the time-out.
     void LostTwice()
     {
-        Pair bed;
+        LossyPair bed;
         int times = 2;
         bed.LoseAt(1, [&](const RdmaFrame& f) {
             return IsData(f.opcode) && f.psn == 5 && times-- > 0;
@@ -236,7 +213,7 @@ class RdmaTimeoutTestCase : public TestCase
 
     void LostNak()
     {
-        Pair bed;
+        LossyPair bed;
         bool once = true;
         bed.LoseAt(1, [&](const RdmaFrame& f) {
             return IsData(f.opcode) && f.psn == 5 && std::exchange(once, false);
@@ -255,7 +232,7 @@ class RdmaTimeoutTestCase : public TestCase
     /// The last packet is lost: nothing comes behind it to reveal the gap.
     void LostTail()
     {
-        Pair bed;
+        LossyPair bed;
         bool once = true;
         bed.LoseAt(1, [&](const RdmaFrame& f) {
             return IsData(f.opcode) && f.psn == 39 && std::exchange(once, false);
@@ -274,7 +251,7 @@ class RdmaTimeoutTestCase : public TestCase
 
     void LostLastAck()
     {
-        Pair bed;
+        LossyPair bed;
         bool once = true;
         bed.LoseAt(0, [&](const RdmaFrame& f) {
             return f.opcode == RdmaOpcode::ACKNOWLEDGE && f.psn == 2 && std::exchange(once, false);
@@ -294,7 +271,7 @@ class RdmaTimeoutTestCase : public TestCase
     /// ever.
     void FewPacketsARound()
     {
-        Pair bed;
+        LossyPair bed;
         uint32_t arrived = 0; // in this round: 5 packets, and nothing that would reveal a gap
         bed.LoseAt(1, [&](const RdmaFrame& f) { return IsData(f.opcode) && ++arrived > 5; });
         Watch<RdmaQueuePair*, uint64_t, int64_t>(bed.fabric->GetNic(0), "Timeout", [&](auto...) {
@@ -312,7 +289,7 @@ class RdmaTimeoutTestCase : public TestCase
     /// A later ACK stands for the lost ones: no retransmission at all.
     void LostAcksInBetween()
     {
-        Pair bed;
+        LossyPair bed;
         bed.LoseAt(0, [&](const RdmaFrame& f) {
             return f.opcode == RdmaOpcode::ACKNOWLEDGE && f.psn < 90;
         });
@@ -337,7 +314,7 @@ class RdmaRepostTestCase : public TestCase
     {
         // The ACKs of the first two posts are lost; the third's completes all three at once. Each
         // completion posts one more, until 10 have been posted.
-        Pair bed;
+        LossyPair bed;
         bed.LoseAt(0, [](const RdmaFrame& f) { return f.psn < 2; });
         uint64_t posted = 3;
         bed.notes.onCompletion = [&](Notes::Completion) {
@@ -371,7 +348,7 @@ class RdmaRetryExceededTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Pair bed(3, 2); // 32.768 us, 2 retries
+        LossyPair bed(3, 2); // 32.768 us, 2 retries
         bed.LoseAt(1, [](const RdmaFrame& f) { return IsData(f.opcode) && f.psn >= 10; });
         int64_t failed = 0;
         Watch<RdmaQueuePair*, uint64_t, int64_t>(bed.fabric->GetNic(0),
@@ -427,7 +404,7 @@ class RdmaNoTimerTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Pair bed(0);
+        LossyPair bed(0);
         bed.LoseAt(1, [](const RdmaFrame& f) { return IsData(f.opcode) && f.psn == 2; });
         bed.sender->PostWrite(3 * 4096, 0);
         Simulator::Run();

@@ -23,15 +23,8 @@ class RdmaTelemetryTestCase : public TestCase
   private:
     void DoRun() override
     {
-        // h0 -- s2 -- s3 -- h1: 100, 50, 100 Gb/s.
         Bed bed;
-        bed.Host("h0");
-        bed.Host("h1");
-        bed.Switch("a");
-        bed.Switch("b");
-        bed.Link(0, 2, 100 * GBPS);
-        bed.Link(2, 3, 50 * GBPS);
-        bed.Link(3, 1, 100 * GBPS);
+        bed.Chain({100 * GBPS, 50 * GBPS, 100 * GBPS});
         bed.helper.SetCongestionOps(CreateObject<HpccCongestionOps>());
         bed.Build();
         std::vector<RdmaTelemetry> data;

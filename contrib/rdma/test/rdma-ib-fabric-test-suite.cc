@@ -478,8 +478,7 @@ class RdmaIbArbitrationTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(3, 100 * GBPS, 25 * NS);
+        Bed bed(3, 100 * GBPS, 25 * NS);
         IbFabricConfig config = Subnet("minhop", 2, 32768);
         config.vlHigh = m_high;
         config.vlLow = m_low;
@@ -896,11 +895,7 @@ class RdmaIbVerbsTestCase : public TestCase
             }
         }
         bed.qp[1]->PostReceive(1000, 1);
-        RdmaSendRequest request;
-        request.operation = RdmaOperation::SEND;
-        request.bytes = 1000;
-        request.peerEndpoint = 1;
-        request.peerNumber = bed.qp[1]->GetNumber();
+        RdmaSendRequest request = Datagram(bed.qp[1], 1000, 0);
         request.hasImmediate = true;
         request.immediate = 77;
         bed.qp[0]->Post(request);

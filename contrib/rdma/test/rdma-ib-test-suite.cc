@@ -18,8 +18,6 @@ namespace
 {
 
 constexpr uint32_t RETH = 16;
-/// With AETH 4.
-constexpr uint32_t ACK = OVERHEAD + 4;
 /// Flow-control packet: 6 and delimiters.
 constexpr uint32_t FCP = 8;
 
@@ -35,6 +33,18 @@ DescribeChain(Bed& bed, const std::vector<uint64_t>& rates, int64_t delayPs, dou
         bed.Link(last, next, rates[i], delayPs, ber);
         last = next;
     }
+}
+
+/// On a bed that is described, one WRITE from host 0 to host 1. \return when it has arrived, ps
+int64_t
+TimeOfOne(Bed& bed, const IbFabricConfig& config, uint64_t bytes)
+{
+    bed.helper.SetInfiniBand(config);
+    bed.Build();
+    bed.Connect(0, 1, 0).first->PostWrite(bytes, 1);
+    Simulator::Run();
+    NS_ABORT_MSG_IF(bed.notes.messages.size() != 1, "it does not arrive");
+    return bed.notes.messages[0].at;
 }
 
 /// Nothing, if everything that was lent has been given back: nothing is held, every sender may fill
@@ -130,7 +140,7 @@ class RdmaIbLatencyTestCase : public TestCase
         // The ACK of the ping, 32 B, is queued before the pong is made.
         // Tests run at nanoseconds: it is posted at the next whole one.
         NS_TEST_EXPECT_MSG_EQ_TOL(bed.notes.messages[1].at,
-                                  2 * way + LineTime(ACK, bps),
+                                  2 * way + LineTime(ACK_PACKET, bps),
                                   NS,
                                   what << ": pong");
         NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetIdealCompletion(0, 1, bytes, false), way, "ideal");
@@ -166,12 +176,7 @@ class RdmaIbRateMismatchTestCase : public TestCase
     {
         Bed bed;
         DescribeChain(bed, rates, 25 * NS);
-        bed.helper.SetInfiniBand({});
-        bed.Build();
-        bed.Connect(0, 1, 0).first->PostWrite(4096, 1);
-        Simulator::Run();
-        NS_TEST_ASSERT_MSG_EQ(bed.notes.messages.size(), 1, what);
-        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages[0].at, expected, what);
+        NS_TEST_EXPECT_MSG_EQ(TimeOfOne(bed, {}, 4096), expected, what);
         NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetIdealCompletion(0, 1, 4096, false), expected, "ideal");
     }
 };
@@ -192,15 +197,10 @@ class RdmaIbBandwidthTestCase : public TestCase
             const uint64_t bps = 100 * GBPS;
             Bed bed;
             DescribeChain(bed, {bps, bps}, 25 * NS);
-            bed.helper.SetInfiniBand({});
             bed.helper.SetNicAttribute("Mtu", UintegerValue(mtu));
-            bed.Build();
             const uint64_t bytes = 16000000 / mtu * mtu;
-            bed.Connect(0, 1, 0).first->PostWrite(bytes, 1);
-            Simulator::Run();
-            NS_TEST_ASSERT_MSG_EQ(bed.notes.messages.size(), 1, "arrived");
             const double share = 8e12 * static_cast<double>(bytes) /
-                                 static_cast<double>(bed.notes.messages[0].at) /
+                                 static_cast<double>(TimeOfOne(bed, {}, bytes)) /
                                  static_cast<double>(bps);
             // Every packet has OVERHEAD; the RETH of the first and the way are below 1e-4 here.
             // Flow-control packets share the direction only to give back the ACKs' credits: one of
@@ -238,12 +238,8 @@ class RdmaIbBufferRoundTripTestCase : public TestCase
                 // packet that the architecture knows, 66.
                 config.laneBuffer = 64 * (65 * packets + 1);
                 config.updateShare = 0.001; // each packet's credits are told at once
-                bed.helper.SetInfiniBand(config);
-                bed.Build();
                 const uint64_t count = 2000;
-                bed.Connect(0, 1, 0).first->PostWrite(count * 4096, 1);
-                Simulator::Run();
-                NS_TEST_ASSERT_MSG_EQ(bed.notes.messages.size(), 1, "arrived");
+                const int64_t all = TimeOfOne(bed, config, count * 4096);
                 // Credits of a packet that starts at 0 are back: its last bit is at an adapter, and
                 // gone from the buffer, after delay + packet; from a switch it has gone after
                 // delay + latency + packet. Then the flow-control packet: its line time and delay.
@@ -254,8 +250,7 @@ class RdmaIbBufferRoundTripTestCase : public TestCase
                 const double expected =
                     static_cast<double>(std::max<int64_t>(packet * packets, // the line
                                                           round));
-                const double each = static_cast<double>(bed.notes.messages[0].at) /
-                                    static_cast<double>(count) * packets;
+                const double each = static_cast<double>(all) / static_cast<double>(count) * packets;
                 NS_TEST_EXPECT_MSG_EQ_TOL(each,
                                           expected,
                                           0.003 * expected,
@@ -379,18 +374,11 @@ class RdmaIbStaticRateTestCase : public TestCase
             DescribeChain(bed, {100 * GBPS, 32 * GBPS}, 25 * NS);
             IbFabricConfig config;
             config.staticRate = on;
-            bed.helper.SetInfiniBand(config);
-            bed.Build();
             const uint64_t packets = 1000;
-            bed.Connect(0, 1, 0).first->PostWrite(packets * 4096, 1);
-            Simulator::Run();
-            NS_TEST_ASSERT_MSG_EQ(bed.notes.messages.size(), 1, "arrived");
+            const int64_t all = TimeOfOne(bed, config, packets * 4096);
             // 100 / 32 is more than 3, so a packet waits 3 packet times: 25 Gb/s of 4124 B each.
             const double expected = packets * 4124 * 8e12 / (on ? 25e9 : 32e9);
-            NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(bed.notes.messages[0].at),
-                                      expected,
-                                      0.002 * expected,
-                                      "time");
+            NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(all), expected, 0.002 * expected, "time");
             const uint64_t queue = bed.fabric->GetPorts()[2]->GetCounters().maxQueueBytes;
             NS_TEST_EXPECT_MSG_EQ((queue <= 2 * 4140), on, "queue at the switch: " << queue);
         }
@@ -408,8 +396,7 @@ class RdmaIbSlowBusTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(3, 100 * GBPS, 25 * NS);
+        Bed bed(3, 100 * GBPS, 25 * NS);
         bed.helper.SetInfiniBand({});
         bed.helper.SetNicAttribute("PcieBandwidth", StringValue("40Gbps"));
         bed.Build();

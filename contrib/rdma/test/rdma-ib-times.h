@@ -15,6 +15,8 @@ namespace rdmatest
 
 /// LRH 8 + BTH 12 + ICRC 4 + VCRC 2 + delimiters 2.
 constexpr uint32_t OVERHEAD = 28;
+/// With AETH 4.
+constexpr uint32_t ACK_PACKET = OVERHEAD + 4;
 /// Of a switch: the attribute's default.
 constexpr int64_t LATENCY = 90 * NS;
 

@@ -185,8 +185,7 @@ class RdmaLinkDownHostTestCase : public TestCase
     {
         for (const bool comesBack : {true, false})
         {
-            Bed bed;
-            bed.Star(3, 100 * GBPS);
+            Bed bed(3, 100 * GBPS);
             bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(6));
             bed.Build();
             bed.Connect(0, 1).first->PostWrite(4000000, 1); // 320 us
@@ -262,8 +261,7 @@ class RdmaLinkDownPausedTestCase : public TestCase
     {
         for (const int64_t after : {0 * NS, 300 * NS, 1000 * NS, 5 * US, 50 * US, 600 * US})
         {
-            Bed bed;
-            bed.Star(6, 100 * GBPS);
+            Bed bed(6, 100 * GBPS);
             bed.helper.SetSwitchAttribute("BufferBytes", UintegerValue(1200000));
             bed.helper.SetSwitchAttribute("Ecn", BooleanValue(false));
             bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(7)); // 524 us

@@ -6,7 +6,7 @@
  */
 #include "rdma-test-fabric.h"
 
-#include "ns3/rdma-loss-recovery.h"
+#include "ns3/rdma-recovery-schemes.h"
 
 #include <algorithm>
 #include <set>
@@ -65,7 +65,7 @@ class EagerRecovery : public RdmaLossRecovery
     uint64_t m_goneBackTo{UINT64_MAX};
 };
 
-const RdmaLossRecovery::Registered g_eager{
+const RdmaRecoverySchemes::Registered g_eager{
     {"eager", [](const RdmaRecoveryScheme::Setting&) -> Ptr<RdmaLossRecovery> {
          return Create<EagerRecovery>();
      }}};
@@ -136,8 +136,7 @@ class RdmaLossPatternTestCase : public TestCase
         const uint32_t all = MESSAGES * packets;
         const uint64_t bytes = uint64_t{packets} * m_mtu - 3;
         const std::string what = losses.name + " of " + std::to_string(all);
-        Bed bed;
-        bed.Star(2, 100 * GBPS, 1050 * NS);
+        Bed bed(2, 100 * GBPS, 1050 * NS);
         bed.helper.SetNicAttribute("LossRecovery", StringValue(m_recovery));
         bed.helper.SetNicAttribute("Mtu", UintegerValue(m_mtu));
         bed.helper.SetNicAttribute("InitialPsn", UintegerValue(m_initialPsn));
@@ -266,8 +265,7 @@ class RdmaLossDatagramTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.Build();
         RdmaQueuePair* ends[2];
         for (uint32_t i = 0; i < 2; ++i)
@@ -288,13 +286,7 @@ class RdmaLossDatagramTestCase : public TestCase
         for (uint32_t i = 0; i < 20; ++i)
         {
             ends[1]->PostReceive(4096, i);
-            RdmaSendRequest request;
-            request.id = i;
-            request.operation = RdmaOperation::SEND;
-            request.bytes = 1000 + i;
-            request.peerEndpoint = 1;
-            request.peerNumber = ends[1]->GetNumber();
-            ends[0]->Post(request);
+            ends[0]->Post(Datagram(ends[1], 1000 + i, i));
         }
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(bed.notes.completions.size(), 20, "posted = completed");
@@ -319,7 +311,7 @@ class RdmaLossAgreementTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const std::vector<std::string> names = RdmaLossRecovery::GetNames();
+        const std::vector<std::string> names = RdmaRecoverySchemes::GetNames();
         NS_TEST_ASSERT_MSG_EQ(names.front(), "go-back-n", "the default is first");
         const std::set<std::string> all(names.begin(), names.end());
         for (const char* name : {"go-back-n", "selective-repeat", "out-of-order", "none", "eager"})
@@ -332,8 +324,7 @@ class RdmaLossAgreementTestCase : public TestCase
         {
             for (const std::string& b : names)
             {
-                Bed bed;
-                bed.Star(2, 100 * GBPS);
+                Bed bed(2, 100 * GBPS);
                 bed.Build();
                 for (uint32_t i = 0; i < 2; ++i)
                 {

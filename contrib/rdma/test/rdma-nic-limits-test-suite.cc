@@ -64,8 +64,7 @@ class RdmaPcieTestCase : public TestCase
     void DoRun() override
     {
         constexpr uint64_t packets = 500;
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.helper.SetNicAttribute("PcieBandwidth", StringValue("50Gbps"));
         bed.Build();
         for (uint32_t i = 0; i < m_flows; ++i)
@@ -103,8 +102,7 @@ class RdmaWideLimitsTestCase : public TestCase
         {
             for (const bool bus : {true, false})
             {
-                Bed bed;
-                bed.Star(2, 100 * GBPS);
+                Bed bed(2, 100 * GBPS);
                 if (bus)
                 {
                     bed.helper.SetNicAttribute("PcieBandwidth", StringValue("200Gbps"));
@@ -297,8 +295,7 @@ class RdmaQpCacheTestCase : public TestCase
     void DoRun() override
     {
         constexpr int64_t k = 20;
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.Build();
         Ptr<RdmaNic> limited = bed.fabric->GetNic(m_sender ? 0 : 1);
         Limit(limited, {{"QpCacheEntries", "8"}, {"QpCacheMissLatency", "1us"}});
@@ -370,8 +367,7 @@ class RdmaSlowReceiverTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.Build();
         Ptr<RdmaNic> slow = bed.fabric->GetNic(1);
         Limit(slow, {{"PcieReceiveBuffer", "100000"}});
@@ -449,8 +445,7 @@ class RdmaSlowReceiverLossyTestCase : public TestCase
     {
         constexpr uint64_t flows = 3;
         constexpr uint64_t packets = 200;
-        Bed bed;
-        bed.Star(flows + 1, 100 * GBPS);
+        Bed bed(flows + 1, 100 * GBPS);
         bed.helper.SetSwitchAttribute("Pfc", BooleanValue(false));
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(8));
         bed.helper.SetNicAttribute("PcieBandwidth", StringValue("25Gbps"));
@@ -509,8 +504,7 @@ class RdmaPreparedPauseTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.helper.SetNicAttribute("PcieBandwidth", StringValue("50Gbps"));
         bed.Build();
         std::map<uint8_t, std::vector<int64_t>> starts;
@@ -565,8 +559,7 @@ class RdmaReadOverBusTestCase : public TestCase
     void DoRun() override
     {
         constexpr int64_t packets = 300;
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.helper.SetNicAttribute("PcieBandwidth", StringValue("50Gbps"));
         bed.Build();
         bed.Connect(0, 1).first->PostRead(packets * MTU, 1);
@@ -597,8 +590,7 @@ class RdmaLimitsOrderTestCase : public TestCase
     void DoRun() override
     {
         std::mt19937 random(m_seed);
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.helper.SetNicAttribute("PcieBandwidth", StringValue(m_seed % 2 ? "25Gbps" : "150Gbps"));
         bed.helper.SetNicAttribute("PcieReceiveBuffer", UintegerValue(m_seed % 3 ? 80000 : 0));
         bed.helper.SetNicAttribute("QpCacheEntries", UintegerValue(2));
@@ -781,8 +773,7 @@ class RdmaLimitErrorsTestCase : public TestCase
         // Headroom 37,679 B and two frames of 4,178 B: 46,035.
         for (const uint64_t bytes : {46034UL, 46035UL})
         {
-            Bed bed;
-            bed.Star(2, 100 * GBPS);
+            Bed bed(2, 100 * GBPS);
             bed.helper.SetNicAttribute("PcieBandwidth", StringValue("50Gbps"));
             bed.helper.SetNicAttribute("PcieReceiveBuffer", UintegerValue(bytes));
             std::string error;

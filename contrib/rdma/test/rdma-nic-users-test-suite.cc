@@ -20,8 +20,7 @@ class RdmaNicUsersTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.Build();
         Notes users[2];
         Notes& others = bed.notes;
@@ -75,8 +74,7 @@ class RdmaNicUsersEndTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.Build();
         Notes own;
         const auto failing = bed.Connect(0, 1);

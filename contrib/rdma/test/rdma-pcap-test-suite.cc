@@ -249,14 +249,9 @@ RunInfiniBand(Bed& bed)
         MakeReady(datagrams[i]);
     }
     datagrams[0]->PostReceive(4096, 8);
-    RdmaSendRequest datagram;
-    datagram.id = 9;
-    datagram.operation = RdmaOperation::SEND;
-    datagram.bytes = 1001;
+    RdmaSendRequest datagram = Datagram(datagrams[0], 1001, 9);
     datagram.hasImmediate = true;
     datagram.immediate = 0xabcd;
-    datagram.peerEndpoint = 0;
-    datagram.peerNumber = datagrams[0]->GetNumber();
     datagrams[1]->Post(datagram);
     bed.fabric->GetPorts()[2]->Send(Create<Packet>(101), Mac48Address::GetBroadcast(), 0x88b5);
     Simulator::Run();
@@ -685,8 +680,7 @@ class RdmaPcapSizeTestCase : public TestCase
         // Of an earlier run: must not be taken for this one's.
         std::ofstream(name + ".10" + extension) << "stale";
         {
-            Bed bed;
-            bed.Star(2, 100 * GBPS);
+            Bed bed(2, 100 * GBPS);
             bed.Build();
             const auto enable = [&](uint64_t bytes, uint32_t files, const std::string& where) {
                 NS_TEST_ASSERT_MSG_EQ(std::system(("mkdir -p " + where).c_str()), 0, "folder");
@@ -869,8 +863,7 @@ class RdmaPcapIbBytesTestCase : public TestCase
     void DoRun() override
     {
         const std::string folder = CreateTempDirFilename("");
-        Bed bed;
-        bed.Star(2, 100 * GBPS, 25 * NS);
+        Bed bed(2, 100 * GBPS, 25 * NS);
         IbFabricConfig config;
         config.updateShare = 0.001; // each packet's credits are told at once
         bed.helper.SetInfiniBand(config);
@@ -1314,8 +1307,7 @@ class RdmaPcapIbOptionsTestCase : public TestCase
         check("read", 2, 0, false);
         check("credits", -1, -1, true);
         check("both", 0, 3, true);
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.Build();
         NS_TEST_EXPECT_MSG_EQ(RdmaPcapHelper(*bed.fabric).SetFlows("credits"),
                               "\"credits\" is no flow (allowed: a->b, of hosts or their ports, "

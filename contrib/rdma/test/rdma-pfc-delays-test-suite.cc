@@ -119,8 +119,7 @@ class RdmaInterfaceDelayTestCase : public TestCase
         int64_t before = 0;
         for (const uint32_t bits : {0U, 1000U, 122880U})
         {
-            Bed bed;
-            bed.Star(2, 100 * GBPS);
+            Bed bed(2, 100 * GBPS);
             bed.helper.SetPortAttribute("InterfaceDelay", UintegerValue(bits));
             bed.Build();
             bed.Connect(0, 1).first->PostWrite(50000, 1);

@@ -93,8 +93,7 @@ class RdmaIncastTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(m_senders + 1, 100 * GBPS);
+        Bed bed(m_senders + 1, 100 * GBPS);
         // Tight: headroom is 44 KB of 60 KB a port (2 x 1 us and 500 ns at 12.5 KB/us and 3
         // frames).
         bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(60000));
@@ -188,8 +187,7 @@ class RdmaPauseDelayTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(3, 100 * GBPS);
+        Bed bed(3, 100 * GBPS);
         bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(100000));
         bed.Build();
         // Host 1 and 2 send to 0. Everything of the link h1 - s.
@@ -288,8 +286,7 @@ class RdmaPauseExpiryTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.Build();
         std::map<uint8_t, std::vector<int64_t>> starts;
         Ptr<RdmaPort> up = bed.fabric->GetPorts()[0];

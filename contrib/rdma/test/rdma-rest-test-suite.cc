@@ -36,8 +36,7 @@ class RdmaRestTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.helper.SetNicAttribute("InitialPsn", UintegerValue(m_initialPsn));
         bed.Build();
         uint32_t rates = 0;

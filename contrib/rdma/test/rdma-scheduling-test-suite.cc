@@ -257,8 +257,7 @@ class RdmaRoundRobinTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.Build();
         std::vector<uint32_t> order;
         WatchFrames(bed.fabric->GetNic(0)->GetPort(),
@@ -412,8 +411,7 @@ class RdmaWindowTestCase : public TestCase
     {
         for (const bool byNic : {true, false}) // the NIC's own limit, the congestion control's
         {
-            Bed bed;
-            bed.Star(2, 100 * GBPS);
+            Bed bed(2, 100 * GBPS);
             bed.helper.SetNicAttribute("AckEvery", UintegerValue(ackEvery));
             auto ops = CreateObject<NoneCongestionOps>();
             const UintegerValue window(packets * 4096);
@@ -480,8 +478,7 @@ class RdmaRisingRateTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.helper.SetCongestionOps(Create<RisingCongestionOps>());
         bed.Build();
         const auto starts = WatchStarts(bed);

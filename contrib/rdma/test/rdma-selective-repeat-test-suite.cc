@@ -28,11 +28,11 @@ struct Pair : LossyPair
                   const std::string& recovery = "selective-repeat",
                   uint32_t exponent = 14,
                   uint32_t retries = 7)
-        : LossyPair(exponent, retries, initialPsn, ber)
+        : LossyPair(exponent, retries, initialPsn, ber, [&](RdmaFabricHelper& helper) {
+              helper.SetNicAttribute("LossRecovery", StringValue(recovery));
+              helper.SetNicAttribute("BdpCap", UintegerValue(bdpCap));
+          })
     {
-        helper.SetNicAttribute("LossRecovery", StringValue(recovery));
-        helper.SetNicAttribute("BdpCap", UintegerValue(bdpCap));
-        Open();
         NoteOfSender("Timeout", timeouts);
     }
 
@@ -563,8 +563,7 @@ class RdmaSelectiveRepeatIncastTestCase : public TestCase
 
     RdmaNicCounters Run(const std::string& recovery)
     {
-        Bed bed;
-        bed.Star(17, 100 * GBPS, US);
+        Bed bed(17, 100 * GBPS, US);
         bed.helper.SetNicAttribute("LossRecovery", StringValue(recovery));
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(8));
         bed.helper.SetNicAttribute("BdpCap", UintegerValue(200));

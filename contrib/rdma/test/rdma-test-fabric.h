@@ -105,6 +105,14 @@ AsEthernet(Ptr<RdmaSwitchBase> device)
 class Bed
 {
   public:
+    Bed() = default;
+
+    /// A star: see Star.
+    Bed(uint32_t hosts, uint64_t bps, int64_t delayPs = US, double ber = 0)
+    {
+        Star(hosts, bps, delayPs, ber);
+    }
+
     ~Bed()
     {
         Destroy();
@@ -174,6 +182,20 @@ class Bed
         for (uint32_t i = 0; i < atRight.size(); ++i)
         {
             Link(atLeft + i, right, atRight[i]);
+        }
+    }
+
+    /// h0 -- s0 -- s1 ... -- h1, with a rate for each link. Hosts are the nodes 0 and 1; ports 2 i
+    /// and 2 i + 1 of the fabric are of link i.
+    void Chain(const std::vector<uint64_t>& bps, int64_t delayPs = US)
+    {
+        Hosts(2);
+        uint32_t last = 0;
+        for (std::size_t i = 0; i < bps.size(); ++i)
+        {
+            const uint32_t next = i + 1 == bps.size() ? 1 : Switch("s" + std::to_string(i));
+            Link(last, next, bps[i], delayPs);
+            last = next;
         }
     }
 
@@ -274,6 +296,16 @@ MakeReady(RdmaQueuePair* qp, const RdmaQueuePairAttributes& to = {})
         const std::string error = qp->Modify(state, to);
         NS_ABORT_MSG_IF(!error.empty(), error);
     }
+}
+
+/// A SEND to a queue pair of datagrams.
+inline RdmaSendRequest
+Datagram(const RdmaQueuePair* to, uint64_t bytes, uint64_t id)
+{
+    RdmaSendRequest request(RdmaOperation::SEND, bytes, id);
+    request.peerEndpoint = to->GetNic()->GetEndpoint();
+    request.peerNumber = to->GetNumber();
+    return request;
 }
 
 /// Two hosts on one switch, 100 Gb/s, 1 us, with a queue pair each that has completion queues.
@@ -399,18 +431,22 @@ struct LossyPair : Bed
 {
     using Told = std::vector<std::pair<uint64_t, int64_t>>; //!< (PSN, ps)
 
-    /// Before Open: the helper may be changed until then. The local ACK time-out is 4.096 us x
-    /// 2^exponent.
-    LossyPair(uint32_t exponent, uint32_t retries, uint32_t initialPsn, double ber)
+    /// \param exponent the local ACK time-out is 4.096 us x 2^exponent: 65.536 us \param set what
+    /// else the helper is told
+    explicit LossyPair(uint32_t exponent = 4,
+                       uint32_t retries = 7,
+                       uint32_t initialPsn = 0,
+                       double ber = 0,
+                       const std::function<void(RdmaFabricHelper&)>& set = {})
     {
         Star(2, 100 * GBPS, 1050 * NS, ber);
         helper.SetNicAttribute("TimeoutExponent", UintegerValue(exponent));
         helper.SetNicAttribute("RetryCount", UintegerValue(retries));
         helper.SetNicAttribute("InitialPsn", UintegerValue(initialPsn));
-    }
-
-    void Open()
-    {
+        if (set)
+        {
+            set(helper);
+        }
         Build();
         std::tie(sender, receiver) = Connect(0, 1);
         NoteOfSender("GoBack", goBacks);
@@ -430,6 +466,11 @@ struct LossyPair : Bed
     {
         losers.push_back(
             std::make_unique<Loser>(fabric->GetNic(host)->GetPort(), std::move(loses)));
+    }
+
+    void LoseAt(uint32_t host, const std::function<bool(const RdmaFrame&)>& loses)
+    {
+        LoseAt(host, [loses](const RdmaFrame& f, int64_t) { return loses(f); });
     }
 
     RdmaQueuePair* sender{nullptr};

@@ -80,8 +80,7 @@ class RdmaTimelyRttTestCase : public TestCase
 
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, BPS);
+        Bed bed(2, BPS);
         bed.helper.SetCongestionOps(CreateObject<Listener>());
         bed.Build();
         bed.Connect(0, 1).first->PostWrite(3 * 4096, 1);

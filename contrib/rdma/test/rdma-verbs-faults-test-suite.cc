@@ -100,18 +100,6 @@ struct Pair : VerbsBed
     uint32_t m_capacity;
 };
 
-RdmaSendRequest
-Datagram(const RdmaQueuePair* to, uint64_t bytes, uint64_t id)
-{
-    RdmaSendRequest request;
-    request.operation = RdmaOperation::SEND;
-    request.bytes = bytes;
-    request.id = id;
-    request.peerEndpoint = to->GetNic()->GetEndpoint();
-    request.peerNumber = to->GetNumber();
-    return request;
-}
-
 } // namespace
 
 class RdmaFaultsReadBehindGapTestCase : public TestCase

@@ -23,16 +23,6 @@ namespace
 
 using State = RdmaQueuePair::State;
 
-RdmaSendRequest
-Request(RdmaOperation operation, uint64_t bytes, uint64_t id)
-{
-    RdmaSendRequest request;
-    request.operation = operation;
-    request.bytes = bytes;
-    request.id = id;
-    return request;
-}
-
 /// Two hosts on one switch, 100 Gb/s, 1 us, with a queue pair each and completion queues.
 struct Verbs : VerbsBed
 {
@@ -161,7 +151,7 @@ class RdmaVerbsLatencyTestCase : public TestCase
                     }
                     bed.Build();
                     RdmaQueuePair* qp = bed.Connect(0, 1).first;
-                    qp->Post(Request(operation, bytes, 1));
+                    qp->Post({operation, bytes, 1});
                     Simulator::Run();
                     const int64_t ideal =
                         bed.fabric->GetIdealCompletion(0, 1, bytes, false, operation);
@@ -208,7 +198,7 @@ class RdmaVerbsEfficiencyTestCase : public TestCase
                 for (uint64_t i = 0; i < 64; ++i)
                 {
                     bed.qp[1]->PostReceive(bytes, i);
-                    bed.qp[0]->Post(Request(operation, bytes, i));
+                    bed.qp[0]->Post({operation, bytes, i});
                 }
                 Simulator::Run();
                 const bool read = operation == RdmaOperation::READ;
@@ -260,8 +250,7 @@ class RdmaVerbsNotReadyTestCase : public TestCase
                                    StringValue(m_selective ? "selective-repeat" : "go-back-n"));
             helper.SetNicAttribute("BdpCap", UintegerValue(1000));
         };
-        RdmaSendRequest request =
-            Request(m_writes ? RdmaOperation::WRITE : RdmaOperation::SEND, 5000, 0);
+        RdmaSendRequest request(m_writes ? RdmaOperation::WRITE : RdmaOperation::SEND, 5000, 0);
         request.hasImmediate = true;
         // What takes the receive request is a SEND's first packet, a WRITE's last one. On the wire:
         // first 4178 (+ RETH 16) B, last 986 + ImmDt 4 = 990 B: 80 ps a byte.
@@ -378,8 +367,7 @@ class RdmaVerbsStatesTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.Build();
         RdmaQueuePairInit init;
         init.maxSendRequests = 2;
@@ -417,7 +405,7 @@ class RdmaVerbsStatesTestCase : public TestCase
         RdmaSendRequest receive;
         receive.operation = RdmaOperation::RECEIVE;
         NS_TEST_EXPECT_MSG_EQ(is(a->Post(receive), RdmaPostResult::NOT_SUPPORTED), true, "no");
-        RdmaSendRequest tooLong = Request(RdmaOperation::SEND, (1ULL << 31) + 1, 1);
+        const RdmaSendRequest tooLong(RdmaOperation::SEND, (1ULL << 31) + 1, 1);
         NS_TEST_EXPECT_MSG_EQ(is(a->Post(tooLong), RdmaPostResult::TOO_LONG), true, "2^31 + 1");
         Simulator::Schedule(MicroSeconds(100), [&]() {
             NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNic(1)->GetCounters().notReadyDropped,
@@ -486,7 +474,7 @@ class RdmaVerbsCompletionQueueTestCase : public TestCase
             bed.sendQueue[0]->RequestNotify([&]() { ++notified; });
             for (uint64_t i = 0; i < 8; ++i)
             {
-                RdmaSendRequest request = Request(RdmaOperation::WRITE, 100, i);
+                RdmaSendRequest request(RdmaOperation::WRITE, 100, i);
                 request.signaled = i % 4 == 3;
                 bed.qp[0]->Post(request);
             }
@@ -504,7 +492,7 @@ class RdmaVerbsCompletionQueueTestCase : public TestCase
             Verbs bed({}, init, 3); // room for 3
             for (uint64_t i = 0; i < 5; ++i)
             {
-                RdmaSendRequest request = Request(RdmaOperation::WRITE, 100, i);
+                RdmaSendRequest request(RdmaOperation::WRITE, 100, i);
                 request.signaled = false;
                 bed.qp[0]->Post(request);
             }
@@ -575,7 +563,7 @@ class RdmaVerbsDatagramTestCase : public TestCase
             [&](const RdmaPort*, const RdmaFrame* f, int64_t) { sizes.push_back(f->wireBytes); });
         bed.qp[1]->PostReceive(1000, 1);
         bed.qp[1]->PostReceive(999, 2);
-        RdmaSendRequest request = Request(RdmaOperation::SEND, 1000, 1);
+        RdmaSendRequest request(RdmaOperation::SEND, 1000, 1);
         request.peerEndpoint = 1;
         request.peerNumber = bed.qp[1]->GetNumber();
         request.hasImmediate = true;

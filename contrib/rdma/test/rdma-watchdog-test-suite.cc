@@ -48,8 +48,7 @@ class RdmaStormTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed;
-        bed.Star(2, 100 * GBPS);
+        Bed bed(2, 100 * GBPS);
         bed.helper.SetSwitchAttribute("PfcWatchdogDetection", TimeValue(MicroSeconds(300)));
         bed.helper.SetSwitchAttribute("PfcWatchdogRestoration", TimeValue(MicroSeconds(100)));
         bed.helper.SetSwitchAttribute("PfcWatchdogAction",
@@ -142,8 +141,7 @@ class RdmaNoStormTestCase : public TestCase
         uint64_t events[2];
         for (const bool watched : {false, true})
         {
-            Bed bed;
-            bed.Star(17, 100 * GBPS);
+            Bed bed(17, 100 * GBPS);
             bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(60000));
             bed.helper.SetSwitchAttribute("PfcWatchdogDetection",
                                           TimeValue(MilliSeconds(watched ? 2 : 0)));

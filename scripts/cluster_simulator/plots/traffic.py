@@ -3,6 +3,8 @@
 rates.
 """
 
+import operator
+
 import matplotlib.lines
 import numpy
 
@@ -37,8 +39,24 @@ def need(items, table, why):
     return found
 
 
-def need_during(items, table, why, why_not_then):
+# Tables over time, by the method of a run that reads them: what is said if there is no row at all,
+# and if there is none then.
+OVER_TIME = {
+    "queues": (
+        "no queues over time (queues.csv is missing or empty; --queue-interval)",
+        "no queue at the times asked for (--from, --until)",
+    ),
+    "fairness": (
+        "no rates over time (fairness.csv is missing or empty; --rate-interval)",
+        "no flow under way at the times asked for (--from, --until)",
+    ),
+}
+
+
+def need_during(items, name):
     """The same of a table over time: those with rows in the part of the run that is shown."""
+    table = operator.methodcaller(name)
+    why, why_not_then = OVER_TIME[name]
     items = [item for item in need(items, table, why) if len(during(item, table(item.run)))]
     if not items:
         raise p.NothingToShow(why_not_then)
@@ -180,12 +198,7 @@ def interval_of(run, key, default):
 
 
 def draw_queues(items, width):
-    items = need_during(
-        items,
-        lambda run: run.queues(),
-        "no queues over time (queues.csv is missing or empty; --queue-interval)",
-        "no queue at the times asked for (--from, --until)",
-    )
+    items = need_during(items, "queues")
     if len(items) == 1:
         table = during(items[0], items[0].run.queues())
         panels = [
@@ -297,12 +310,7 @@ def over_intervals(axis, times, values, interval, factor, colour, dashes):
 
 
 def draw_rates(items, width):
-    items = need_during(
-        items,
-        lambda run: run.fairness(),
-        "no rates over time (fairness.csv is missing or empty; --rate-interval)",
-        "no flow under way at the times asked for (--from, --until)",
-    )
+    items = need_during(items, "fairness")
     detailed = [
         item for item in items if 0 < during(item, item.run.rates())["flow"].nunique() <= MOST_FLOWS
     ]

@@ -7,6 +7,7 @@
  * they are reported in.
  */
 #include "collectives/checker.h"
+#include "collectives/looped-schedule.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 
@@ -70,20 +71,13 @@ class ListSchedule final : public Schedule
 Step
 Send(Rank to, uint64_t offset, uint64_t bytes)
 {
-    Step step;
-    step.sendPeer = to;
-    step.sendOffset = offset;
-    step.sendBytes = bytes;
-    return step;
+    return PassOn(kNoRank, to, {offset, bytes});
 }
 
 Step
 Recv(Rank from, uint64_t offset, uint64_t bytes, bool reduce = false)
 {
-    Step step;
-    step.recvPeer = from;
-    step.recvOffset = offset;
-    step.recvBytes = bytes;
+    Step step = PassOn(from, kNoRank, {offset, bytes});
     step.reduce = reduce;
     return step;
 }

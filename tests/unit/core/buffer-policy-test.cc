@@ -253,24 +253,23 @@ TEST_P(BufferLaws, HoldOverAMillionFrames)
         bool paused = false;
     };
 
+    int64_t now = 0;
     std::deque<Frame> queues[ports][8]; // by egress
     uint64_t queued[ports][8] = {};
     Account accounts[ports][8];
-    uint64_t admitted = 0;
-    uint64_t released = 0;
+    Account all;
     uint64_t stored = 0;
     uint32_t frames = 0;
     uint32_t dropped = 0;
     uint32_t xoffs = 0;
     uint64_t headroomNeeded = 0; // most that came after an XOFF to one port, its cause included
-    int64_t now = 0;
     const auto release = [&](uint32_t egress, uint8_t priority) {
         auto& queue = queues[egress][priority];
         const Frame f = queue.front();
         queue.pop_front();
         Account& a = accounts[f.port][priority];
         queued[egress][priority] -= f.bytes;
-        released += f.bytes;
+        all.released += f.bytes;
         a.released += f.bytes;
         --stored;
         if (b.Release(f.port, priority, f.bytes, egress, now))
@@ -307,7 +306,7 @@ TEST_P(BufferLaws, HoldOverAMillionFrames)
                     ++xoffs;
                 }
                 a.admitted += f.bytes;
-                admitted += f.bytes;
+                all.admitted += f.bytes;
                 ++stored;
                 queued[f.egress][f.priority] += f.bytes;
                 queues[f.egress][f.priority].push_back(f);
@@ -336,7 +335,7 @@ TEST_P(BufferLaws, HoldOverAMillionFrames)
                 release(egress, priority);
             }
         }
-        ASSERT_EQ(b.Stored(), admitted - released);
+        ASSERT_EQ(b.Stored(), all.admitted - all.released);
         ASSERT_LE(b.SharedUsed(), b.SharedSize());
         ASSERT_LE(b.Stored(), c.totalBytes);
     }

@@ -167,16 +167,17 @@ class EagerDcqcn
     double rate;
     double target;
     bool started = false;
-    bool flagAlpha = false;
-    bool flagCut = false;
-    uint32_t T = 0;
-    uint32_t BC = 0;
     uint64_t cuts = 0;
     uint64_t base = 0;
     int64_t lastCut = 0;
+    // Each event with what it looks at:
     int64_t timer = kNever;
+    uint32_t T = 0;
+    uint32_t BC = 0;
     int64_t tick = kNever;
+    bool flagAlpha = false;
     int64_t check = kNever;
+    bool flagCut = false;
 };
 
 } // namespace

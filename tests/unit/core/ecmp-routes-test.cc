@@ -7,6 +7,7 @@
 #include <deque>
 #include <gtest/gtest.h>
 #include <random>
+#include <utility>
 
 namespace
 {
@@ -37,6 +38,12 @@ struct Graph
     uint32_t Switch()
     {
         return Add(false);
+    }
+
+    std::pair<uint32_t, uint32_t> TwoSwitches()
+    {
+        const uint32_t first = Switch();
+        return {first, Switch()};
     }
 
     void Link(uint32_t a, uint32_t b)
@@ -136,8 +143,7 @@ TEST(EcmpRoutes, ParallelLinksAreSeparatePorts)
 {
     //  h0 - s0 ===(3 links)=== s1 - h1       ports of s0: 0 to h0, 1..3 to s1
     Graph g;
-    const uint32_t s0 = g.Switch();
-    const uint32_t s1 = g.Switch();
+    const auto [s0, s1] = g.TwoSwitches();
     g.Link(g.Host(), s0);
     for (int i = 0; i < 3; ++i)
     {
@@ -156,8 +162,7 @@ TEST(EcmpRoutes, OneHostWithTwoPortsIsTwoEndpoints)
     // h0 has port 0 on s0 and port 1 on s1; s0 - s1. A frame for port 1 must cross s1, and never
     // h0.
     Graph g;
-    const uint32_t s0 = g.Switch();
-    const uint32_t s1 = g.Switch();
+    const auto [s0, s1] = g.TwoSwitches();
     const uint32_t h = g.Host();
     g.Link(h, s0);
     g.Link(h, s1);
@@ -174,8 +179,7 @@ TEST(EcmpRoutes, HostsDoNotForward)
 {
     // s0 and s1 are joined by host h0 (two ports) only: what is behind s1 is unreachable from s0.
     Graph g;
-    const uint32_t s0 = g.Switch();
-    const uint32_t s1 = g.Switch();
+    const auto [s0, s1] = g.TwoSwitches();
     const uint32_t h0 = g.Host(); // endpoints 0 and 1
     g.Link(h0, s0);
     g.Link(h0, s1);
@@ -204,8 +208,7 @@ TEST(EcmpRoutes, DirectlyWiredHosts)
 TEST(EcmpRoutes, SeparatePartsLooseEndsAndSelfLinks)
 {
     Graph g;
-    const uint32_t s0 = g.Switch();
-    const uint32_t s1 = g.Switch();
+    const auto [s0, s1] = g.TwoSwitches();
     const uint32_t h0 = g.Host();
     const uint32_t h1 = g.Host();
     const uint32_t h2 = g.Host();

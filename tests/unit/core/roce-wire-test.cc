@@ -62,16 +62,31 @@ TrailingIcrc(const std::vector<uint8_t>& frame)
            static_cast<uint32_t>(frame[n - 2]) << 16 | static_cast<uint32_t>(frame[n - 1]) << 24;
 }
 
+struct Interface
+{
+    MacAddress mac;
+    uint32_t ip;
+};
+
+/// With ECT(0).
+RoceFields
+Between(const Interface& from, const Interface& to, uint8_t dscp)
+{
+    RoceFields f;
+    f.destinationMac = to.mac;
+    f.sourceMac = from.mac;
+    f.sourceIp = from.ip;
+    f.destinationIp = to.ip;
+    f.dscp = dscp;
+    f.ecn = 2;
+    return f;
+}
+
 RoceFields
 Example(RoceOpcode opcode, uint32_t payload)
 {
-    RoceFields f;
-    f.destinationMac = {0x02, 0, 0, 0, 0, 2};
-    f.sourceMac = {0x02, 0, 0, 0, 0, 1};
-    f.sourceIp = 0x0a000001;
-    f.destinationIp = 0x0a000102;
-    f.dscp = 26;
-    f.ecn = 2;
+    RoceFields f =
+        Between({{0x02, 0, 0, 0, 0, 1}, 0x0a000001}, {{0x02, 0, 0, 0, 0, 2}, 0x0a000102}, 26);
     f.sourcePort = 0xc123;
     f.syndrome = AckSyndrome();
     FillTransport(f, opcode, payload);
@@ -88,13 +103,9 @@ TEST(RoceWire, ReproducesACapturedCnpToTheByte)
                                   "1201 0000 12b7 0028 0000 8100 ffff 4000 "
                                   "0118 0000 0000 0000 0000 0000 0000 0000 "
                                   "0000 0000 0000 82fd 002a");
-    RoceFields f;
-    f.destinationMac = {0xe4, 0x1d, 0x2d, 0xab, 0x2b, 0xc2};
-    f.sourceMac = {0x7c, 0xfe, 0x90, 0x64, 0x3b, 0x32};
-    f.sourceIp = 0x0a001101;
-    f.destinationIp = 0x0a001201;
-    f.dscp = 48;
-    f.ecn = 2;
+    RoceFields f = Between({{0x7c, 0xfe, 0x90, 0x64, 0x3b, 0x32}, 0x0a001101},
+                           {{0xe4, 0x1d, 0x2d, 0xab, 0x2b, 0xc2}, 0x0a001201},
+                           48);
     f.identification = 0x718c;
     f.sourcePort = 0;
     f.opcode = RoceOpcode::kCnp;

@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_INTERCONNECT_H
+#define DLTRAIN_INTERCONNECT_H
+
+#include "transport.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace dltrain
+{
+
+/// What carries the messages of a job on a cluster: inside its servers, and between them.
+class Interconnect
+{
+  public:
+    /// \param network a NetworkKind \param fabric must have been built from cluster.topology
+    Interconnect(const scenario::ClusterSpec& cluster,
+                 const std::string& network,
+                 ns3::RdmaFabric& fabric,
+                 TraceCollector& collector);
+    ~Interconnect();
+
+    Transport& Serving(uint32_t from, uint32_t to) const
+    {
+        return m_places.ServerOf(from) == m_places.ServerOf(to) ? *m_inside : *m_between;
+    }
+
+    const Places& GetPlaces() const
+    {
+        return m_places;
+    }
+
+  private:
+    Places m_places;
+    std::unique_ptr<Transport> m_inside;
+    std::unique_ptr<Transport> m_between;
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_INTERCONNECT_H

@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_RECOVERY_SCHEMES_H
+#define RDMA_RECOVERY_SCHEMES_H
+
+#include "rdma-loss-recovery.h"
+
+#include "ns3/attribute.h"
+
+#include <string>
+#include <vector>
+
+namespace ns3
+{
+
+/// \ingroup rdma
+/// The ways to recover from loss that there are, by name.
+class RdmaRecoverySchemes
+{
+  public:
+    /// Adds a scheme to those that can be selected, while the program starts.
+    struct Registered
+    {
+        explicit Registered(RdmaRecoveryScheme scheme);
+    };
+
+    /// \return the scheme of that name; null: there is none
+    static const RdmaRecoveryScheme* Find(const std::string& name);
+    /// \return what those who have nothing else use
+    static const RdmaRecoveryScheme& GoBackN();
+    /// \return the scheme of a value of the attribute that GetChecker() checks
+    static const RdmaRecoveryScheme& At(int index);
+    /// \return names, go-back-n first
+    static std::vector<std::string> GetNames();
+    /// \return of an attribute (EnumValue) with one of the names; 0 is go-back-n
+    static Ptr<const AttributeChecker> GetChecker();
+};
+
+} // namespace ns3
+
+#endif /* RDMA_RECOVERY_SCHEMES_H */
