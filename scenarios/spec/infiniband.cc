@@ -14,6 +14,7 @@
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/options-detail.h"
+#include "topologies/family.h"
 #include "topologies/names.h"
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/unit-strings.h"
-#include "scenarios/spec/common-options.h"
 #include "scenarios/spec/infiniband.h"
+#include "topologies/family.h"
 #include "topologies/routes.h"
 
 #include <algorithm>

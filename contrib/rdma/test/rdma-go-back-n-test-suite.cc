@@ -8,6 +8,14 @@
 using namespace ns3;
 using namespace ns3::rdmatest;
 
+namespace
+{
+
+/// Of a pair, as nothing else is said: 4.096 us x 2^4.
+constexpr int64_t TIMEOUT = 65536 * NS;
+
+} // namespace
+
 class RdmaRandomLossTestCase : public TestCase
 {
   public:
@@ -207,7 +215,7 @@ class RdmaTimeoutTestCase : public TestCase
         NS_TEST_ASSERT_MSG_EQ(bed.goBacks.size(), 2, "NAK and time-out");
         // The timer restarts with packet 5, which was nothing else outstanding then: see RdmaNak.
         NS_TEST_EXPECT_MSG_EQ(bed.goBacks[1].second,
-                              (8023040 + 65536 * NS + 999) / 1000 * 1000,
+                              (8023040 + TIMEOUT + 999) / 1000 * 1000,
                               "65.536 us later (a timer: rounded up to the resolution, 1 ns)");
     }
 

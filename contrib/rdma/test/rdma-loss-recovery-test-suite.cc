@@ -318,7 +318,7 @@ class RdmaLossAgreementTestCase : public TestCase
         {
             NS_TEST_EXPECT_MSG_EQ(all.count(name), 1, name);
         }
-        NS_TEST_EXPECT_MSG_EQ((RdmaLossRecovery::Find("eage") == nullptr), true, "whole names");
+        NS_TEST_EXPECT_MSG_EQ((RdmaRecoverySchemes::Find("eage") == nullptr), true, "whole names");
 
         for (const std::string& a : names)
         {
@@ -338,7 +338,7 @@ class RdmaLossAgreementTestCase : public TestCase
                 const std::string agreed = a == b ? a : "go-back-n";
                 NS_TEST_EXPECT_MSG_EQ(x->GetLossRecovery().GetName(), agreed, a << ", " << b);
                 NS_TEST_EXPECT_MSG_EQ(y->GetLossRecovery().GetName(), agreed, a << ", " << b);
-                const RdmaRecoveryScheme* scheme = RdmaLossRecovery::Find(agreed);
+                const RdmaRecoveryScheme* scheme = RdmaRecoverySchemes::Find(agreed);
                 NS_TEST_EXPECT_MSG_EQ(x->GetMaxOutstanding(),
                                       scheme->bdpFactor ? bed.fabric->GetNic(0)->GetBdpCap()
                                                         : RdmaQueuePair::MAX_OUTSTANDING,

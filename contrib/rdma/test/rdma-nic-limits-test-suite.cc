@@ -42,6 +42,17 @@ Limit(Ptr<RdmaNic> nic, std::initializer_list<std::pair<const char*, const char*
     NS_ABORT_MSG_UNLESS(error.empty(), error);
 }
 
+/// Two hosts at 100 Gb/s with buses of 50.
+struct HalfBuses : Bed
+{
+    HalfBuses()
+        : Bed(2, 100 * GBPS)
+    {
+        helper.SetNicAttribute("PcieBandwidth", StringValue("50Gbps"));
+        Build();
+    }
+};
+
 } // namespace
 
 /**
@@ -64,9 +75,7 @@ class RdmaPcieTestCase : public TestCase
     void DoRun() override
     {
         constexpr uint64_t packets = 500;
-        Bed bed(2, 100 * GBPS);
-        bed.helper.SetNicAttribute("PcieBandwidth", StringValue("50Gbps"));
-        bed.Build();
+        HalfBuses bed;
         for (uint32_t i = 0; i < m_flows; ++i)
         {
             bed.Connect(0, 1).first->PostWrite(packets * MTU, i);
@@ -504,9 +513,7 @@ class RdmaPreparedPauseTestCase : public TestCase
   private:
     void DoRun() override
     {
-        Bed bed(2, 100 * GBPS);
-        bed.helper.SetNicAttribute("PcieBandwidth", StringValue("50Gbps"));
-        bed.Build();
+        HalfBuses bed;
         std::map<uint8_t, std::vector<int64_t>> starts;
         WatchFrames(bed.fabric->GetPorts()[0],
                     "PhyTx",
@@ -559,9 +566,7 @@ class RdmaReadOverBusTestCase : public TestCase
     void DoRun() override
     {
         constexpr int64_t packets = 300;
-        Bed bed(2, 100 * GBPS);
-        bed.helper.SetNicAttribute("PcieBandwidth", StringValue("50Gbps"));
-        bed.Build();
+        HalfBuses bed;
         bed.Connect(0, 1).first->PostRead(packets * MTU, 1);
         Simulator::Run();
         NS_TEST_ASSERT_MSG_EQ(bed.notes.completions.size(), 1, "read");
