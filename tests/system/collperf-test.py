@@ -317,7 +317,7 @@ class AllToAllV(SystemTest):
         run = self.run_program("collperf --op=alltoallv --ranks=4 -b 4 -e 64 -f 16")
         self.assertEqual([row["size"] for row in nccl_table(run.out)], [0, 64])
         self.assertTrue(run.stats["completed"])
-        self.assertIn("--minbytes=4B: no block of this size has a whole element", run.err)
+        self.assertIn("-b=4: no block of this size has a whole element", run.err)
 
     def test_what_is_no_matrix_is_refused(self):
         line = "collperf --op=alltoallv --ranks=3 -b 1M --block-sizes="
