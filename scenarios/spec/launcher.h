@@ -40,8 +40,8 @@ void SilenceOtherRanks();
 void EndSilence();
 
 /// For a process that is about to end with a status because of something that all find. In others
-/// than the first it waits: a launcher ends all as soon as one ends so, and the first has to say why
-/// before. Does nothing in the first.
+/// than the first it waits: a launcher ends all as soon as one ends so, and the first has to say
+/// why before. Does nothing in the first.
 void LetTheFirstSpeak();
 
 /// For programs that cannot be split yet: of several processes the first says so, and all exit with

@@ -130,6 +130,11 @@ function stepBar(parent) {
   });
   const keys = element("div");
   parent.append(keys);
+  const waiting = stats.step_time_us - whole;
+  if (waiting > 0.001 * stats.step_time_us) {
+    parent.append(element("p", { class: "muted" }, "GPUs end " + time(waiting) + " before the step does, on average: it ends with the slowest of them. The figures above are of the whole "
+      + time(stats.step_time_us) + " and count that as exposed communication."));
+  }
   redraws.push(() => keys.replaceChildren(legend(parts.map(([state, name, text]) => [colour(name), text + ", " + time(mean[state])]))));
 }
 

@@ -76,7 +76,8 @@ function bandwidth(node, rows) {
     const left = 60, right = 30, top = 24, bottom = 46, height = 280;
     const x = d3.scale.log().domain(d3.extent(rows, (row) => Math.max(1, row.bytes))).range([left, width - right]);
     const highest = d3.max(rows, (row) => Math.max(row.busbw_GBps, row.algbw_GBps)), near = rates.map(([rate]) => rate).filter((rate) => rate <= far * highest);
-    const y = d3.scale.linear().domain([0, d3.max([highest, ...(near.length ? near : rates.map(([rate]) => rate))]) * (near.length && near.length < rates.length ? 1.2 : 1.08)]).nice(5).range([height - bottom, top]);
+    const told = near.length || !rates.length ? near : [d3.min(rates, ([rate]) => rate)]; // where none is near, the lowest
+    const y = d3.scale.linear().domain([0, d3.max([highest, ...told]) * (told.length < rates.length ? 1.2 : 1.08)]).nice(5).range([height - bottom, top]);
     svg.append("g").attr("class", "grid").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(5).tickSize(-(width - left - right)).tickFormat(""));
     svg.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(y).orient("left").ticks(5));
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - bottom})`)

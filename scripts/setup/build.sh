@@ -155,6 +155,19 @@ built() { printf '%s/%s/ns%s-%s%s' "$(tree_value out_dir)" "$1" "$(<"$TREE/VERSI
     "$(profile_suffix)"; }
 binary_of() { built scratch "$1"; }
 
+# Tests, mpirun and scripts call the programs by their plain names, whatever the profile. (A link
+# that is there already is not touched: others may be using it.)
+link_programs() {
+    local program link
+    mkdir -p "$WORK/programs"
+    for program in $(programs); do
+        link=$WORK/programs/$program
+        [[ -x $(binary_of "$program") ]] || continue
+        [[ $(readlink -- "$link") == "$(binary_of "$program")" ]] ||
+            ln -sfn -- "$(binary_of "$program")" "$link"
+    done
+}
+
 # knows_program <name>: is it one of ns-3's own?
 knows_program() { grep -q "/ns[0-9.a-z]*-${1##*/}$(profile_suffix)'" "$(tree_lock)"; }
 
@@ -217,7 +230,8 @@ show_progress() {
 build_all() {
     local jobs=(-j "$JOBS")
     has_option -j "$@" && jobs=()
-    exec_real_ns3 build "${jobs[@]}" "$@"
+    real_ns3 build "${jobs[@]}" "$@" || exit
+    link_programs
 }
 
 clean() {

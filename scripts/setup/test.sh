@@ -116,16 +116,6 @@ run_fuzz() {
     exec /usr/bin/python3 "$fuzz" all --minutes="$fuzz_minutes" --jobs="$JOBS" "$@"
 }
 
-# Tests call the programs by their plain names, whatever the profile.
-link_programs() {
-    local program
-    rm -rf -- "$WORK/programs"
-    mkdir -p "$WORK/programs"
-    for program in $(programs); do
-        ln -s -- "$(binary_of "$program")" "$WORK/programs/$program"
-    done
-}
-
 configure_tests() {
     local log=$LOGS/tests-configure.log
     local -a generator=()

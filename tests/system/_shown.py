@@ -21,6 +21,16 @@ from _system_test import PROGRAMS, ROOT, captured
 
 # Lines of this run alone.
 OF_THIS_RUN = re.compile(r"^(Simulation|Files|Timeline|Report|Plan|Network) ")
+# What the line of the simulation says of the machine: the rest of it is compared.
+OF_THIS_MACHINE = re.compile(
+    r" in [\d.,]+ \w+|, [\d.,]+ \w* ?frame-hops/s|[\d.,]+ GPU-seconds a core-second"
+    r"|peak memory [\d.]+ \w+"
+)
+
+
+def of_the_simulation(lines):
+    """What is simulated, and how much of it, as the last line says."""
+    return [OF_THIS_MACHINE.sub("*", line) for line in lines if line.startswith("Simulation  ")]
 
 
 class Shown:
@@ -76,6 +86,9 @@ class Shown:
         """The first line of the page that is not what the program prints, in words; empty: there
         is none.
         """
+        told, telling = of_the_simulation(self.lines), of_the_simulation(printed)
+        if told and told != telling:
+            return f"{self}:\n  the page has     {told}\n  the program has  {telling}"
         printed = [line for line in printed if not OF_THIS_RUN.match(line)]
         shown = [line for line in self.lines if not OF_THIS_RUN.match(line)]
         place, may_skip = 0, False
@@ -96,7 +109,13 @@ class Shown:
     def renewed(self, printed):
         """The lines of the page with what is printed now. Lines of this run stay; of a block with
         lines left out, each takes the printed line of the same words."""
-        old = {line.split()[0]: line for line in self.lines if OF_THIS_RUN.match(line)}
+        # The line of the simulation is of now, if what is simulated is another.
+        same = of_the_simulation(self.lines) == of_the_simulation(printed)
+        old = {
+            line.split()[0]: line
+            for line in self.lines
+            if OF_THIS_RUN.match(line) and (same or not line.startswith("Simulation  "))
+        }
         if "..." not in self.lines:
             return [
                 old.get(line.split()[0], line) if OF_THIS_RUN.match(line) else line
@@ -108,12 +127,13 @@ class Shown:
 
         lines, place = [], 0
         for line in self.lines:
-            same = [i for i in range(place, len(printed)) if words(printed[i]) == words(line)]
-            if line == "..." or OF_THIS_RUN.match(line) or not same:
+            alike = [i for i in range(place, len(printed)) if words(printed[i]) == words(line)]
+            kept = old.get(line.split()[0]) == line if line.strip() else False
+            if line == "..." or kept or not alike:
                 lines.append(line)
             else:
-                lines.append(printed[same[0]])
-                place = same[0] + 1
+                lines.append(printed[alike[0]])
+                place = alike[0] + 1
         return lines
 
 

@@ -297,8 +297,8 @@ class AllToAllV(SystemTest):
         size = 4 * MIB
         for fabric, gbps in (("", 100), ("--fabric=ib --nic=HDR", 200)):
             run = self.run_program(
-                f"collperf --op=alltoallv --ranks={n} -b {size} -c 1 --cc=none --block-sizes={shares}"
-                f" {fabric}"
+                f"collperf --op=alltoallv --ranks={n} -b {size} -c 1 --cc=none"
+                f" --block-sizes={shares} {fabric}"
             )
             blocks = self.blocks(run)
             self.assertEqual(len(blocks), 2 * (n - 1))  # nothing is no message

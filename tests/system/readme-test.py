@@ -141,6 +141,13 @@ class Readme(unittest.TestCase):
         self.assertEqual(
             block("a 7", "Simulation 9").renewed(printed), ["a 1", "b 2", "Simulation 9", "c 4"]
         )
+        # Of the simulation's line what is the machine's is left out, and what is simulated is not.
+        run = "Simulation       {} ms simulated in {} s: {} frame-hops; peak memory {} MB"
+        for now, wrong in (((1, 8, 5, 7), False), ((1, 8, 6, 7), True), ((2, 8, 5, 9), True)):
+            shown = block("a 1", run.format(1, 2, 5, 4))
+            printed = ["a 1", run.format(*now)]
+            self.assertEqual(bool(shown.difference(printed)), wrong, now)
+            self.assertEqual(shown.renewed(printed) == printed, wrong, now)
         self.assertRaises(AssertionError, Shown, "page", ["$ dltrain"], 1)
 
 
