@@ -251,6 +251,7 @@ class Help(SystemTest):
         "wrap": "--topology=torus --no-wrap",
         "ib-dump": "--nic=EDR --ib-dump=1",
         "root": "--op=broadcast --root=1",
+        "block-sizes": "--op=alltoallv --block-sizes=equal",
         "stepbytes": "-e 64MiB --stepbytes=16MiB",
         "maxbytes": "-b 1MiB -e 64MiB",
         "fan-in": "--pattern=incast --fan-in=4",
