@@ -99,6 +99,15 @@ LossRecoveryItems()
 
 } // namespace
 
+std::vector<NamedItem>
+EngineItems()
+{
+    return {{"windows",
+             "node by node, in windows of the shortest cable's delay: some times as fast, the more "
+             "the larger the network is"},
+            {"ns3", "ns-3's own, one event after another"}};
+}
+
 std::vector<Option>
 RunOptionRows(const std::string& program)
 {
@@ -136,6 +145,14 @@ RunOptionRows(const std::string& program)
             group,
             "simulate even if this machine seems to have less memory than the run needs")
             .Default("0"),
+        Opt("engine",
+            Kind::kName,
+            json,
+            group,
+            "how events are run; the results are the same bytes")
+            .Names("engine", EngineItems)
+            .Otherwise("windows; under mpirun ns3")
+            .Example("ns3"),
         Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
         Opt("attribution",
             Kind::kFlag,

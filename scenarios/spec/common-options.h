@@ -46,6 +46,7 @@ std::vector<Option> PlacementOptionRows();               ///< servers on hosts: 
 std::vector<Option> CollectiveOptionRows();              ///< --algorithm, --channels, ...
 
 // Registries as --help and errors list them.
+std::vector<NamedItem> EngineItems();
 std::vector<NamedItem> TopologyItems(); ///< families that make networks from parameters
 std::vector<NamedItem> NicItems();
 std::vector<NamedItem> CongestionItems();

@@ -45,6 +45,7 @@ struct RunOptions
     uint64_t seed = 1;
     bool dryRun = false;
     bool progress = true;
+    std::string engine = "windows"; ///< of the event loop: EngineItems
     bool attribution = true;       ///< of the time of messages
     bool report = true;            ///< report.html at the end
     bool timeline = true;          ///< timeline.json at the end

@@ -414,6 +414,14 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.seed = v->values.Integer("seed");
     run.dryRun = v->values.Flag("dry-run");
     run.progress = v->values.Flag("progress");
+    const bool several = FindLauncher().Several();
+    run.engine = v->values.Given("engine") ? v->values.Text("engine") : several ? "ns3" : "windows";
+    if (several && run.engine != "ns3")
+    {
+        v->Fail("engine",
+                "several processes are simulated by ns-3's engine; allowed: ns3, or without mpirun "
+                "-np " + std::to_string(FindLauncher().ranks));
+    }
     run.attribution = v->values.Flag("attribution");
     run.report = v->values.Flag("report");
     run.timeline = v->values.Flag("timeline");
@@ -445,7 +453,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
 nlohmann::json
 AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
 {
-    std::vector<std::string> except{"out", "progress", "report", "timeline"};
+    std::vector<std::string> except{"out", "progress", "report", "timeline", "engine"};
     if (networkFromFile)
     {
         except.insert(except.end(), {"nic", "link-delay", "bit-error-rate"});

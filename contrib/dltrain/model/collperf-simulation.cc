@@ -9,6 +9,7 @@
 #include "results/run-summary.h"
 #include "scenarios/spec/cluster-options.h"
 
+#include "ns3/node-windows.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
@@ -143,27 +144,31 @@ CollperfSimulation::Enter(Rank position, int64_t now)
 void
 CollperfSimulation::OnRankDone(const results::CollectivePart& part, uint64_t)
 {
-    if (const auto whole = m_join.Add(part))
+    const uint32_t entered = m_entered[part.position];
+    ns3::NodeWindows::Note<&CollperfSimulation::TellPart>(this, Left{part, entered});
+    // As in nccl-tests (src/common.cu, TimeTest: completeColl) the warm-up is over everywhere
+    // before the measured iterations begin.
+    if (entered != m_scenario.warmupIterations && entered < m_iterations)
+    {
+        Enter(part.position, part.left);
+    }
+}
+
+void
+CollperfSimulation::TellPart(const Left& left)
+{
+    if (const auto whole = m_join.Add(left.part))
     {
         OnIteration(*whole);
     }
-    // As in nccl-tests (src/common.cu, TimeTest: completeColl) the warm-up is over everywhere
-    // before the measured iterations begin.
-    const uint32_t entered = m_entered[part.position];
-    if (entered == m_scenario.warmupIterations)
+    if (left.entered == m_scenario.warmupIterations)
     {
         if (++m_ranksWarm == m_scenario.ranks)
         {
             m_run.Decide([this] { EnterAll(); });
         }
-        return;
     }
-    if (entered < m_iterations)
-    {
-        Enter(part.position, part.left);
-        return;
-    }
-    if (++m_ranksDone == m_scenario.ranks)
+    else if (left.entered == m_iterations && ++m_ranksDone == m_scenario.ranks)
     {
         m_run.Decide([this] { OnSizeDone(); });
     }

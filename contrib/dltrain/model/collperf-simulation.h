@@ -47,6 +47,16 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     void EnterAll();
     void Enter(Rank position, int64_t now);
     /// All ranks have left an iteration.
+
+    /// A rank's part of an iteration.
+    struct Left
+    {
+        results::CollectivePart part;
+        uint32_t entered; //!< by this rank, of this size
+    };
+
+    /// As NodeWindows::Note tells.
+    void TellPart(const Left& left);
     void OnIteration(const CollectiveRecord& record);
     /// All ranks have done this size.
     void OnSizeDone();

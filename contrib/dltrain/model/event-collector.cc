@@ -6,6 +6,7 @@
 #include "ranks.h"
 
 #include "ns3/callback.h"
+#include "ns3/node-windows.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,6 +15,7 @@ namespace dltrain
 {
 
 using ns3::MakeCallback;
+using ns3::NodeWindows;
 using ns3::RdmaSwitchBase;
 
 namespace
@@ -35,31 +37,68 @@ FrameName(const ns3::RdmaFrame* frame)
 
 } // namespace
 
-/// Knows the numbers of one switch's ports, so that a mark costs an index and not a search.
+/**
+ * Counts the marks of one switch, by port: an index and not a search for each, and nothing that
+ * another switch has to do with.
+ */
 class EventCollector::SwitchProbe
 {
   public:
+    /// Marks of an egress port in the current millisecond.
+    struct Burst
+    {
+        uint32_t end{0}; //!< of the fabric
+        uint64_t marks{0};
+        uint64_t queueBytes{0};
+    };
+
     SwitchProbe(EventCollector& collector, RdmaSwitchBase& device)
-        : m_collector(collector)
+        : m_timer(collector.m_burstTimer)
     {
         for (uint32_t p = 0; p < device.GetNPorts(); ++p)
         {
-            m_ports.push_back(
-                collector.m_portIndex.at(PeekPointer(device.GetPort(static_cast<uint16_t>(p)))));
+            m_bursts.push_back(
+                {collector.m_portIndex.at(PeekPointer(device.GetPort(static_cast<uint16_t>(p))))});
         }
         device.TraceConnectWithoutContext("EcnMark", MakeCallback(&SwitchProbe::OnMark, this));
         device.TraceConnectWithoutContext("Drop",
                                           MakeCallback(&EventCollector::OnDrop, &collector));
     }
 
-  private:
-    void OnMark(const ns3::RdmaPort* port, const ns3::RdmaFrame*, uint64_t queueBytes, int64_t now)
+    /// \param to gets those that there are, which are over
+    void TakeBursts(std::vector<Burst>& to)
     {
-        m_collector.OnMark(m_ports[port->GetPortIndex()], queueBytes, now);
+        if (!m_any)
+        {
+            return;
+        }
+        m_any = false;
+        for (Burst& burst : m_bursts)
+        {
+            if (burst.marks)
+            {
+                to.push_back(burst);
+                burst.marks = burst.queueBytes = 0;
+            }
+        }
     }
 
-    EventCollector& m_collector;
-    std::vector<uint32_t> m_ports;
+  private:
+    void OnMark(const ns3::RdmaPort* port, const ns3::RdmaFrame*, uint64_t queueBytes, int64_t)
+    {
+        if (!m_any)
+        {
+            m_any = true;
+            m_timer.Arm();
+        }
+        Burst& burst = m_bursts[port->GetPortIndex()];
+        ++burst.marks;
+        burst.queueBytes = std::max(burst.queueBytes, queueBytes);
+    }
+
+    ns3::RdmaGridTimer& m_timer;
+    bool m_any{false};
+    std::vector<Burst> m_bursts;
 };
 
 EventCollector::EventCollector(const ns3::RdmaFabric& fabric,
@@ -72,7 +111,7 @@ EventCollector::EventCollector(const ns3::RdmaFabric& fabric,
       m_portNames(portNames),
       m_portIndex(portIndex),
       m_log(std::move(log)),
-      m_bursts(fabric.GetNEnds())
+      m_burstTimer(MILLISECOND, [this](int64_t now) { FlushBursts(now); })
 {
     if (Ranks::Get().Several())
     {
@@ -108,42 +147,70 @@ EventCollector::~EventCollector() = default;
 // What went wrong --------------------------------------------------------------------------------
 
 std::string
-EventCollector::QueuePairName(const ns3::RdmaQueuePair* qp) const
+EventCollector::NameOf(const OfQueuePair& event) const
 {
-    return m_endpointNames[qp->GetNic()->GetEndpoint()] + "->" +
-           m_endpointNames[qp->GetPeerEndpoint()] + " qp " + std::to_string(qp->GetNumber());
+    return m_endpointNames[event.from] + "->" + m_endpointNames[event.to] + " qp " +
+           std::to_string(event.number);
 }
 
 void
-EventCollector::WriteOf(results::EventLog::Kind kind,
-                        const ns3::RdmaQueuePair* qp,
-                        int64_t now,
-                        const char* before,
-                        uint64_t psn,
-                        const char* behind)
+EventCollector::NoteOf(results::EventLog::Kind kind,
+                       const ns3::RdmaQueuePair* qp,
+                       int64_t now,
+                       const char* before,
+                       uint64_t psn,
+                       const char* behind)
 {
-    if (m_log->Count(kind))
+    NodeWindows::Note<&EventCollector::TellQueuePair>(this,
+                                                      OfQueuePair{kind,
+                                                                  qp->GetNic()->GetEndpoint(),
+                                                                  qp->GetPeerEndpoint(),
+                                                                  qp->GetNumber(),
+                                                                  psn,
+                                                                  before,
+                                                                  behind,
+                                                                  now});
+}
+
+void
+EventCollector::TellQueuePair(const OfQueuePair& event)
+{
+    if (m_log->Count(event.kind))
     {
-        m_log->Write(now, kind, QueuePairName(qp), before + std::to_string(psn) + behind);
+        m_log->Write(event.time,
+                     event.kind,
+                     NameOf(event),
+                     event.before + std::to_string(event.psn) + event.behind);
     }
 }
 
 void
 EventCollector::OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 {
-    WriteOf(results::EventLog::RETRANSMISSION, qp, now, "goes back to psn ", psn, "");
+    NoteOf(results::EventLog::RETRANSMISSION, qp, now, "goes back to psn ", psn, "");
 }
 
 void
 EventCollector::OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 {
-    WriteOf(results::EventLog::TIMEOUT, qp, now, "psn ", psn, " is not acknowledged");
+    NoteOf(results::EventLog::TIMEOUT, qp, now, "psn ", psn, " is not acknowledged");
 }
 
 void
 EventCollector::OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 {
-    WriteOf(results::EventLog::QP_ERROR, qp, now, "fails: psn ", psn, " was retried in vain");
+    NoteOf(results::EventLog::QP_ERROR, qp, now, "fails: psn ", psn, " was retried in vain");
+}
+
+EventCollector::Drop
+EventCollector::DropOf(const ns3::RdmaPort* port, const ns3::RdmaFrame& frame, int64_t now)
+{
+    Drop drop{};
+    drop.port = port;
+    drop.frame = frame;
+    drop.frame.extra = nullptr;
+    drop.time = now;
+    return drop;
 }
 
 void
@@ -153,15 +220,24 @@ EventCollector::OnDrop(const RdmaSwitchBase* device,
                        RdmaSwitchBase::DropReason reason,
                        int64_t now)
 {
+    Drop drop = DropOf(port, *frame, now);
+    drop.device = device;
+    drop.reason = reason;
+    NodeWindows::NoteCall([this, drop] { TellDrop(drop); });
+}
+
+void
+EventCollector::TellDrop(const Drop& drop)
+{
     if (m_log->Count(results::EventLog::DROP))
     {
-        std::string details = RdmaSwitchBase::GetDropReasonName(reason);
-        details += std::string(": ") + FrameName(frame) + " " +
-                   m_fabric.GetLinkLayer().DescribeDestination(m_fabric, *frame) + " psn " +
-                   std::to_string(frame->psn);
-        m_log->Write(now,
+        std::string details = RdmaSwitchBase::GetDropReasonName(drop.reason);
+        details += std::string(": ") + FrameName(&drop.frame) + " " +
+                   m_fabric.GetLinkLayer().DescribeDestination(m_fabric, drop.frame) + " psn " +
+                   std::to_string(drop.frame.psn);
+        m_log->Write(drop.time,
                      results::EventLog::DROP,
-                     port ? m_portNames[m_portIndex.at(port)] : device->GetName(),
+                     drop.port ? m_portNames[m_portIndex.at(drop.port)] : drop.device->GetName(),
                      details);
     }
 }
@@ -169,75 +245,89 @@ EventCollector::OnDrop(const RdmaSwitchBase* device,
 void
 EventCollector::OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now)
 {
+    NodeWindows::NoteCall([this, drop = DropOf(port, *frame, now)] { TellCorrupt(drop); });
+}
+
+void
+EventCollector::TellCorrupt(const Drop& drop)
+{
     if (m_log->Count(results::EventLog::DROP))
     {
-        m_log->Write(now,
+        m_log->Write(drop.time,
                      results::EventLog::DROP,
-                     m_portNames[m_portIndex.at(port) ^ 1],
-                     std::string("corrupted: ") + FrameName(frame) + " psn " +
-                         std::to_string(frame->psn));
+                     m_portNames[m_portIndex.at(drop.port) ^ 1],
+                     std::string("corrupted: ") + FrameName(&drop.frame) + " psn " +
+                         std::to_string(drop.frame.psn));
     }
 }
 
 void
 EventCollector::OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now)
 {
+    NodeWindows::NoteCall([this, drop = DropOf(port, *frame, now)] { TellNicDrop(drop); });
+}
+
+void
+EventCollector::TellNicDrop(const Drop& drop)
+{
     if (m_log->Count(results::EventLog::DROP))
     {
-        m_log->Write(now,
+        m_log->Write(drop.time,
                      results::EventLog::DROP,
-                     m_portNames[m_portIndex.at(port->GetPeer())],
-                     std::string("nic_receive_buffer: ") + FrameName(frame) + " " +
-                         m_endpointNames[frame->src] + "->" + m_endpointNames[frame->dst] +
-                         " psn " + std::to_string(frame->psn));
+                     m_portNames[m_portIndex.at(drop.port->GetPeer())],
+                     std::string("nic_receive_buffer: ") + FrameName(&drop.frame) + " " +
+                         m_endpointNames[drop.frame.src] + "->" +
+                         m_endpointNames[drop.frame.dst] + " psn " +
+                         std::to_string(drop.frame.psn));
     }
 }
 
 // Congestion -------------------------------------------------------------------------------------
 
 void
-EventCollector::OnMark(uint32_t port, uint64_t queueBytes, int64_t now)
+EventCollector::FlushBursts(int64_t now)
 {
-    if (now >= m_burstEnd)
+    std::vector<SwitchProbe::Burst> bursts;
+    for (const auto& probe : m_switchProbes)
     {
-        FlushBursts();
-        m_burstEnd = (now / MILLISECOND + 1) * MILLISECOND;
+        probe->TakeBursts(bursts);
     }
-    Burst& burst = m_bursts[port];
-    if (burst.marks++ == 0)
+    std::sort(bursts.begin(), bursts.end(), [](const auto& a, const auto& b) {
+        return a.end < b.end;
+    });
+    const int64_t begin = std::max((now - 1) / MILLISECOND * MILLISECOND, m_measuredFrom);
+    for (const SwitchProbe::Burst& burst : bursts)
     {
-        m_bursting.push_back(port);
-    }
-    burst.queueBytes = std::max(burst.queueBytes, queueBytes);
-}
-
-void
-EventCollector::FlushBursts()
-{
-    for (const uint32_t port : m_bursting)
-    {
-        Burst& burst = m_bursts[port];
         if (m_log->Count(results::EventLog::ECN, burst.marks))
         {
-            m_log->Write(std::max(m_burstEnd - MILLISECOND, m_measuredFrom),
+            m_log->Write(begin,
                          results::EventLog::ECN,
-                         m_portNames[port],
+                         m_portNames[burst.end],
                          std::to_string(burst.marks) + " marks in 1 ms, queue up to " +
                              std::to_string(burst.queueBytes) + " B");
         }
-        burst = {};
     }
-    m_bursting.clear();
 }
 
 void
 EventCollector::OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now)
 {
-    const uint8_t begun = paused & changed;
+    Pause pause{port, paused, changed, now, {}};
+    for (uint8_t p = 0; p < ns3::RdmaPort::PRIORITIES; ++p)
+    {
+        pause.queueBytes[p] = port->GetQueueBytes(p);
+    }
+    NodeWindows::Note<&EventCollector::TellPause>(this, pause);
+}
+
+void
+EventCollector::TellPause(const Pause& pause)
+{
+    const uint8_t begun = pause.paused & pause.changed;
     m_pauses += static_cast<uint64_t>(__builtin_popcount(begun));
     for (uint8_t p = 0; p < ns3::RdmaPort::PRIORITIES; ++p)
     {
-        if (!(changed >> p & 1))
+        if (!(pause.changed >> p & 1))
         {
             continue;
         }
@@ -248,11 +338,11 @@ EventCollector::OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t chan
             const rdma::LinkWords& words = m_fabric.GetLinkLayer().GetWords();
             std::string details =
                 std::string(words.held) + words.priority + " " + std::to_string(p);
-            if (const uint64_t bytes = port->GetQueueBytes(p)) // a NIC's data waits in no queue
+            if (pause.queueBytes[p]) // a NIC's data waits in no queue
             {
-                details += ", " + std::to_string(bytes) + " B wait";
+                details += ", " + std::to_string(pause.queueBytes[p]) + " B wait";
             }
-            m_log->Write(now, kind, m_portNames[m_portIndex.at(port)], details);
+            m_log->Write(pause.time, kind, m_portNames[m_portIndex.at(pause.port)], details);
         }
     }
 }
@@ -262,7 +352,7 @@ EventCollector::OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t chan
 void
 EventCollector::StartMeasuring(int64_t now)
 {
-    FlushBursts(); // marks of the warm-up
+    FlushBursts(now); // marks of the warm-up
     m_measuredFrom = now;
     m_pausesBefore = m_pauses;
     m_log->StartMeasuring(now);
@@ -271,7 +361,7 @@ EventCollector::StartMeasuring(int64_t now)
 void
 EventCollector::Finish(int64_t now)
 {
-    FlushBursts();
+    FlushBursts(now);
     const Ranks& ranks = Ranks::Get();
     if (ranks.Several())
     {

@@ -7,7 +7,9 @@
 #include "results/event-log.h"
 
 #include "ns3/rdma-fabric-helper.h"
+#include "ns3/rdma-grid-timer.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -52,15 +54,42 @@ class EventCollector
     }
 
   private:
-    /// Marks of one egress port in the current millisecond.
-    struct Burst
-    {
-        uint64_t marks{0};
-        uint64_t queueBytes{0};
-    };
-
     class SwitchProbe;
 
+    // As in TraceCollector: On... notes in the event, Tell... hears it in the order of time.
+
+    /// An event of a queue pair, told by a PSN.
+    struct OfQueuePair
+    {
+        results::EventLog::Kind kind;
+        uint32_t from; //!< endpoints
+        uint32_t to;
+        uint32_t number;
+        uint64_t psn;
+        const char* before; //!< the PSN
+        const char* behind;
+        int64_t time; //!< ps
+    };
+
+    struct Drop
+    {
+        const ns3::RdmaSwitchBase* device; //!< null: a NIC's
+        const ns3::RdmaPort* port;         //!< may be null
+        ns3::RdmaFrame frame;              //!< nothing hangs off it
+        ns3::RdmaSwitchBase::DropReason reason;
+        int64_t time; //!< ps
+    };
+
+    struct Pause
+    {
+        const ns3::RdmaPort* port;
+        uint8_t paused;
+        uint8_t changed;
+        int64_t time; //!< ps
+        std::array<uint64_t, ns3::RdmaPort::PRIORITIES> queueBytes;
+    };
+
+    static Drop DropOf(const ns3::RdmaPort* port, const ns3::RdmaFrame& frame, int64_t now);
     void OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
@@ -71,17 +100,22 @@ class EventCollector
                 int64_t now);
     void OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
     void OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame, int64_t now);
-    void OnMark(uint32_t port, uint64_t queueBytes, int64_t now);
     void OnPaused(const ns3::RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now);
-    void FlushBursts();
-    std::string QueuePairName(const ns3::RdmaQueuePair* qp) const;
-    /// An event of a queue pair, told by a PSN. \param before, behind it
-    void WriteOf(results::EventLog::Kind kind,
-                 const ns3::RdmaQueuePair* qp,
-                 int64_t now,
-                 const char* before,
-                 uint64_t psn,
-                 const char* behind);
+    void TellQueuePair(const OfQueuePair& event);
+    void TellDrop(const Drop& drop);
+    void TellCorrupt(const Drop& drop);
+    void TellNicDrop(const Drop& drop);
+    void TellPause(const Pause& pause);
+    /// Of the millisecond that ends now.
+    void FlushBursts(int64_t now);
+    std::string NameOf(const OfQueuePair& event) const;
+    /// \param before, behind the PSN: of static storage
+    void NoteOf(results::EventLog::Kind kind,
+                const ns3::RdmaQueuePair* qp,
+                int64_t now,
+                const char* before,
+                uint64_t psn,
+                const char* behind);
 
     const ns3::RdmaFabric& m_fabric;
     const std::vector<std::string>& m_endpointNames;
@@ -92,9 +126,7 @@ class EventCollector
     int64_t m_measuredFrom{0};
     uint64_t m_pauses{0};
     uint64_t m_pausesBefore{0};
-    std::vector<Burst> m_bursts;      //!< by end
-    std::vector<uint32_t> m_bursting; //!< ends with marks in the current millisecond
-    int64_t m_burstEnd{0};
+    ns3::RdmaGridTimer m_burstTimer; //!< at the end of a millisecond with marks
 };
 
 } // namespace dltrain

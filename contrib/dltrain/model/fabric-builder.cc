@@ -16,6 +16,7 @@
 #include "ns3/data-rate.h"
 #include "ns3/global-value.h"
 #include "ns3/ib-link-layer.h"
+#include "ns3/node-window-simulator-impl.h"
 #include "ns3/nstime.h"
 #include "ns3/object-factory.h"
 #include "ns3/quad-heap-scheduler.h"
@@ -297,6 +298,14 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     }
     ns3::GlobalValue::Bind("SchedulerType",
                            StringValue(ns3::QuadHeapScheduler::GetTypeId().GetName()));
+    if (!Ranks::Get().Several()) // else ns-3's MPI module has chosen
+    {
+        ns3::GlobalValue::Bind(
+            "SimulatorImplementationType",
+            StringValue(run.engine == "windows"
+                            ? ns3::NodeWindowSimulatorImpl::GetTypeId().GetName()
+                            : "ns3::DefaultSimulatorImpl"));
+    }
     // ns-3's generator takes seeds below this number, and not 0.
     constexpr uint64_t seeds = 4294944442;
     ns3::RngSeedManager::SetSeed(static_cast<uint32_t>(run.seed % seeds + 1));

@@ -16,6 +16,7 @@
 #include "results/topology-file.h"
 #include "scenarios/spec/network-kinds.h"
 
+#include "ns3/node-windows.h"
 #include "ns3/rdma-owner.h"
 #include "ns3/simulator.h"
 
@@ -77,6 +78,23 @@ FabricRun::~FabricRun()
     ns3::Simulator::Destroy();
 }
 
+namespace
+{
+
+void
+JoinNodes(const ns3::RdmaFabric& fabric)
+{
+    if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
+    {
+        for (uint32_t i = 0; i < fabric.GetNodes().GetN(); ++i)
+        {
+            windows->Join(fabric.GetNodes().Get(0)->GetId(), fabric.GetNodes().Get(i)->GetId());
+        }
+    }
+}
+
+} // namespace
+
 std::string
 FabricRun::Build(FabricSimulation& simulation)
 {
@@ -86,6 +104,11 @@ FabricRun::Build(FabricSimulation& simulation)
     if (!m_fabric)
     {
         return error;
+    }
+    if (!scenario::HasPackets(m_spec))
+    {
+        // Hosts share what moves their messages.
+        JoinNodes(*m_fabric);
     }
     error = CheckCaptures(*m_fabric, m_run);
     if (!error.empty())

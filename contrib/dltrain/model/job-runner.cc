@@ -6,6 +6,7 @@
 #include "scenarios/training/message-match.h"
 
 #include "ns3/assert.h"
+#include "ns3/node-windows.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 namespace dltrain
 {
 
+using ns3::NodeWindows;
 using training::Task;
 using training::TaskKind;
 
@@ -24,6 +26,11 @@ namespace
 constexpr std::size_t MOST_LINES = 8;
 
 } // namespace
+
+void
+JobListener::OnCallEnds(const results::CallRecord&)
+{
+}
 
 JobRunner::JobRunner(workload::Workload& workload,
                      JobListener& listener,
@@ -133,11 +140,7 @@ JobRunner::BeginNext(Rank rank, int64_t now)
     {
         return;
     }
-    if (round->number >= m_begun)
-    {
-        m_begun = round->number + 1;
-        m_listener.OnRoundBegin(round->number);
-    }
+    NodeWindows::Note<&JobRunner::TellBegin>(this, round->number);
     m_ranks[rank].Begin(*round, m_graphs[round->graph], now);
 }
 
@@ -171,16 +174,32 @@ JobRunner::Join(OpenRound& round) const
 }
 
 void
+JobRunner::TellBegin(const uint32_t& round)
+{
+    if (round >= m_begun)
+    {
+        m_begun = round + 1;
+        m_listener.OnRoundBegin(round);
+    }
+}
+
+void
 JobRunner::OnRankDone(const results::CollectivePart& left, uint64_t cookie)
 {
     RankRunner& rank = m_ranks[m_rankAt[left.communicator][left.position]];
     results::CollectivePart part = left;
     part.round = rank.GetRound().number;
+    NodeWindows::Note<&JobRunner::TellPart>(this, part);
+    rank.EndTask(static_cast<training::TaskId>(cookie), part.left);
+}
+
+void
+JobRunner::TellPart(const results::CollectivePart& part)
+{
     if (const auto whole = m_join.Add(part))
     {
         Open(whole->round).collectives.push_back(*whole);
     }
-    rank.EndTask(static_cast<training::TaskId>(cookie), part.left);
 }
 
 void
@@ -192,35 +211,49 @@ JobRunner::OnMessageDone(Rank rank, uint64_t cookie, int64_t now)
 void
 JobRunner::OnCall(const results::CallRecord& call, int64_t communicated)
 {
+    m_listener.OnCallEnds(call);
+    NodeWindows::Note<&JobRunner::TellCall>(this, Call{call, communicated});
+}
+
+void
+JobRunner::TellCall(const Call& ended)
+{
+    const results::CallRecord& call = ended.record;
     ++m_tasksDone;
     OpenRound& round = Open(call.step);
     if (call.task->stream == 0)
     {
         round.computePs += static_cast<uint64_t>(call.end - call.start);
     }
-    round.communicationPs += static_cast<uint64_t>(communicated);
+    round.communicationPs += static_cast<uint64_t>(ended.communicated);
     m_listener.OnCall(call);
 }
 
 void
 JobRunner::OnRoundEnd(Rank rank, const workload::Round& round, int64_t now)
 {
-    OpenRound& open = Open(round.number);
-    open.end = std::max(open.end, now);
+    NodeWindows::Note<&JobRunner::TellRoundEnd>(this, RoundEnd{rank, round, now});
+    BeginNext(rank, now);
+}
+
+void
+JobRunner::TellRoundEnd(const RoundEnd& ended)
+{
+    OpenRound& open = Open(ended.round.number);
+    open.end = std::max(open.end, ended.time);
     if (++open.ranksDone == m_plan.ranks)
     {
         // Each rank ends its rounds in their order: this number is the oldest of those open.
-        const results::StepRecord ended = Join(m_open.front());
+        const results::StepRecord record = Join(m_open.front());
         m_open.pop_front();
         ++m_closed;
-        m_listener.OnRoundEnd(round.number, ended);
+        m_listener.OnRoundEnd(ended.round.number, record);
     }
-    const workload::Notice notice = m_workload.OnEnded(rank, round);
+    const workload::Notice notice = m_workload.OnEnded(ended.rank, ended.round);
     if (!notice.IsEmpty())
     {
         m_decide([this, notice] { ActOn(notice); });
     }
-    BeginNext(rank, now);
 }
 
 void

@@ -29,7 +29,9 @@ class JobListener
     virtual ~JobListener() = default;
     /// The first rank begins a round of this number.
     virtual void OnRoundBegin(uint32_t number) = 0;
-    /// Of every rank, in the order they end.
+    /// By an event of the rank's server, while whoever runs it tells of its end.
+    virtual void OnCallEnds(const results::CallRecord& call);
+    /// Of every rank, in the order they end: as all here, what NodeWindows::Note tells.
     virtual void OnCall(const results::CallRecord& call) = 0;
     /// The last rank has ended the rounds of this number.
     virtual void OnRoundEnd(uint32_t number, const results::StepRecord& record) = 0;
@@ -99,6 +101,26 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     // RankListener
     void OnCall(const results::CallRecord& call, int64_t communicated) override;
     void OnRoundEnd(Rank rank, const workload::Round& round, int64_t now) override;
+
+    // What ranks' events say: On... is called in the event, Tell... in the order of time.
+
+    struct Call
+    {
+        results::CallRecord record;
+        int64_t communicated;
+    };
+
+    struct RoundEnd
+    {
+        Rank rank;
+        workload::Round round;
+        int64_t time; //!< ps
+    };
+
+    void TellBegin(const uint32_t& round);
+    void TellPart(const results::CollectivePart& part);
+    void TellCall(const Call& ended);
+    void TellRoundEnd(const RoundEnd& ended);
 
     OpenRound& Open(uint32_t number);
     results::StepRecord Join(OpenRound& round) const;

@@ -11,8 +11,6 @@
 namespace dltrain
 {
 
-using ns3::RdmaClock;
-
 namespace
 {
 
@@ -44,7 +42,7 @@ LinkSampler::LinkSampler(ns3::RdmaFabric& fabric,
     : m_fabric(fabric),
       m_table(path, LinksOf(fabric, portNames), intervalPs, rowLimit),
       m_last(fabric.GetPorts().size()),
-      m_timer(this)
+      m_timer(intervalPs, [this](int64_t now) { OnTimer(now); })
 {
 }
 
@@ -55,39 +53,26 @@ LinkSampler::SetObserver(std::function<void(const Sight&)> observer)
 }
 
 void
-LinkSampler::Schedule()
+LinkSampler::OnTimer(int64_t now)
 {
-    if (m_finished || m_last.empty())
-    {
-        return;
-    }
-    m_pending = true;
-    // Without a context: behind all that happens at that time.
-    const int64_t interval = m_table.GetInterval();
-    m_timer.ScheduleAt((RdmaClock::Now() / interval + 1) * interval, ns3::Simulator::NO_CONTEXT);
-}
-
-void
-LinkSampler::OnTimer()
-{
-    m_pending = false;
     if (m_finished)
     {
         return;
     }
     const uint64_t before = m_lastFrames;
-    const bool held = Look(RdmaClock::Now());
+    const bool held = Look(now);
+    m_timer.SetInterval(m_table.GetInterval());
     // While PFC holds a port, its pause is refreshed now and then, or runs out; a frame on a slow
     // or a long link will be sent on.
     if (m_lastFrames != before || held || m_inFlight)
     {
         m_patience = PATIENCE;
-        Schedule();
+        m_timer.Arm();
     }
     else if (m_outstanding && m_patience && m_outstanding())
     {
         --m_patience;
-        Schedule();
+        m_timer.Arm();
     }
 }
 
@@ -164,6 +149,7 @@ LinkSampler::StartMeasuring(int64_t now)
     Look(now); // takes the counters
     m_measuring = true;
     m_table.StartMeasuring(now);
+    m_timer.SetInterval(m_table.GetInterval());
 }
 
 void

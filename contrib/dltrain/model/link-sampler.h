@@ -6,8 +6,8 @@
 
 #include "results/link-table.h"
 
-#include "ns3/rdma-event.h"
 #include "ns3/rdma-fabric-helper.h"
+#include "ns3/rdma-grid-timer.h"
 
 #include <functional>
 #include <string>
@@ -40,9 +40,9 @@ class LinkSampler
     /// Something will move: look again at the end of this interval.
     void Arm()
     {
-        if (!m_pending)
+        if (!m_last.empty())
         {
-            Schedule();
+            m_timer.Arm();
         }
     }
 
@@ -87,8 +87,7 @@ class LinkSampler
         uint64_t ecnMarks{0};
     };
 
-    void Schedule();
-    void OnTimer();
+    void OnTimer(int64_t now);
     /// \return whether PFC holds a port
     bool Look(int64_t now);
     /// Frames sent by ports of this rank and not received by one, less those for other ranks.
@@ -96,7 +95,6 @@ class LinkSampler
 
     ns3::RdmaFabric& m_fabric;
     results::LinkTable m_table;
-    bool m_pending{false};
     bool m_measuring{false};
     bool m_finished{false};
     int64_t m_lastLook{0};
@@ -107,7 +105,7 @@ class LinkSampler
     uint64_t m_looks{0};
     std::vector<Last> m_last;
     std::function<void(const Sight&)> m_observer;
-    ns3::RdmaTimer<LinkSampler, &LinkSampler::OnTimer> m_timer;
+    ns3::RdmaGridTimer m_timer;
 };
 
 } // namespace dltrain

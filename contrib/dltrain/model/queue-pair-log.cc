@@ -3,6 +3,8 @@
  */
 #include "queue-pair-log.h"
 
+#include "ns3/node-windows.h"
+
 #include <utility>
 
 namespace dltrain
@@ -15,7 +17,7 @@ static_assert(QueuePairTable::NO_WINDOW == ns3::RdmaCongestionState::UNLIMITED);
 QueuePairLog::QueuePairLog(ns3::RdmaFabric& fabric,
                            const std::vector<std::string>& names,
                            const std::vector<std::string>& patterns,
-                           std::function<uint64_t(const ns3::RdmaQueuePair&)> flowOf)
+                           FlowOf flowOf)
     : m_table(names, patterns),
       m_flowOf(std::move(flowOf)),
       m_listens(names.size())
@@ -35,51 +37,72 @@ QueuePairLog::QueuePairLog(ns3::RdmaFabric& fabric,
     }
 }
 
-void
-QueuePairLog::Begin(ns3::RdmaQueuePair* sender, int64_t now)
+QueuePairLog::Sight
+QueuePairLog::Sight::Of(const ns3::RdmaQueuePair& queuePair, int64_t now)
 {
-    const uint32_t src = sender->GetNic()->GetEndpoint();
-    const uint32_t dst = sender->GetPeerEndpoint();
-    if (!m_listens[src])
+    const ns3::RdmaCongestionState& state = queuePair.GetCongestionState();
+    return {&queuePair,
+            queuePair.GetNic()->GetEndpoint(),
+            queuePair.GetPeerEndpoint(),
+            queuePair.GetNumber(),
+            queuePair.GetPeerNumber(),
+            state.rateBps,
+            state.windowBytes,
+            now};
+}
+
+void
+QueuePairLog::Begin(const Sight& sender)
+{
+    if (!m_listens[sender.src])
     {
         return;
     }
     // One that was left out stays so, whoever its peer is.
-    const auto at = m_connections.find(sender);
+    const auto at = m_connections.find(sender.queuePair);
     if (at != m_connections.end() &&
-        (at->second.index == QueuePairTable::LEFT_OUT || at->second.IsTo(*sender)))
+        (at->second.index == QueuePairTable::LEFT_OUT || at->second.IsTo(sender)))
     {
         return;
     }
-    if (!m_table.Chooses(src, dst))
+    if (!m_table.Chooses(sender.src, sender.dst))
     {
-        m_connections.erase(sender); // another peer may be
+        m_connections.erase(sender.queuePair); // another peer may be
         return;
     }
-    const uint32_t index = m_table.AddQueuePair(src, dst, sender->GetNumber());
-    m_connections[sender] = {dst, sender->GetPeerNumber(), index};
+    const uint32_t index = m_table.AddQueuePair(sender.src, sender.dst, sender.number);
+    m_connections[sender.queuePair] = {sender.dst, sender.peerNumber, index};
     if (index != QueuePairTable::LEFT_OUT)
     {
-        Add(*sender, index, now);
+        Add(sender, index);
     }
 }
 
 void
 QueuePairLog::OnChange(ns3::RdmaQueuePair* qp, uint64_t, int64_t now)
 {
-    const auto at = m_connections.find(qp);
+    ns3::NodeWindows::Note<&QueuePairLog::TellChange>(this, Sight::Of(*qp, now));
+}
+
+void
+QueuePairLog::TellChange(const Sight& changed)
+{
+    const auto at = m_connections.find(changed.queuePair);
     if (at != m_connections.end() && at->second.index != QueuePairTable::LEFT_OUT &&
-        at->second.IsTo(*qp))
+        at->second.IsTo(changed))
     {
-        Add(*qp, at->second.index, now);
+        Add(changed, at->second.index);
     }
 }
 
 void
-QueuePairLog::Add(const ns3::RdmaQueuePair& qp, uint32_t index, int64_t now)
+QueuePairLog::Add(const Sight& queuePair, uint32_t index)
 {
-    const ns3::RdmaCongestionState& state = qp.GetCongestionState();
-    m_table.Add({now, m_flowOf(qp), state.rateBps, state.windowBytes, index});
+    m_table.Add({queuePair.time,
+                 m_flowOf(queuePair.src, queuePair.number),
+                 queuePair.rateBps,
+                 queuePair.windowBytes,
+                 index});
 }
 
 } // namespace dltrain

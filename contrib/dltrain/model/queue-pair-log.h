@@ -22,16 +22,34 @@ namespace dltrain
 class QueuePairLog
 {
   public:
+    /// \return number in flows.csv of the oldest message of a queue pair (endpoint, number) that
+    /// has not arrived; or QueuePairTable::NO_FLOW
+    using FlowOf = std::function<uint64_t(uint32_t endpoint, uint32_t number)>;
+
+    /// A queue pair as its own event saw it.
+    struct Sight
+    {
+        const ns3::RdmaQueuePair* queuePair; //!< for its identity alone
+        uint32_t src;                        //!< endpoints
+        uint32_t dst;
+        uint32_t number;
+        uint32_t peerNumber;
+        uint64_t rateBps;
+        uint64_t windowBytes;
+        int64_t time; //!< ps
+
+        static Sight Of(const ns3::RdmaQueuePair& queuePair, int64_t now);
+    };
+
     /// \param names of endpoints, and patterns, as the table has them
-    /// \param flowOf number in flows.csv of the oldest message of a queue pair that has not
-    /// arrived; or QueuePairTable::NO_FLOW
     QueuePairLog(ns3::RdmaFabric& fabric,
                  const std::vector<std::string>& names,
                  const std::vector<std::string>& patterns,
-                 std::function<uint64_t(const ns3::RdmaQueuePair&)> flowOf);
+                 FlowOf flowOf);
 
-    /// Data will be sent by this queue pair: the first row of it, if it is one of those chosen.
-    void Begin(ns3::RdmaQueuePair* sender, int64_t now);
+    /// Data will be sent by this queue pair: the first row of it, if it is one of those chosen. As
+    /// NodeWindows::Note tells.
+    void Begin(const Sight& sender);
 
     const results::QueuePairTable& GetTable() const
     {
@@ -46,17 +64,18 @@ class QueuePairLog
         uint32_t peerNumber;
         uint32_t index; //!< in the table
 
-        bool IsTo(const ns3::RdmaQueuePair& sender) const
+        bool IsTo(const Sight& sender) const
         {
-            return peer == sender.GetPeerEndpoint() && peerNumber == sender.GetPeerNumber();
+            return peer == sender.dst && peerNumber == sender.peerNumber;
         }
     };
 
     void OnChange(ns3::RdmaQueuePair* qp, uint64_t, int64_t now);
-    void Add(const ns3::RdmaQueuePair& qp, uint32_t index, int64_t now);
+    void TellChange(const Sight& changed);
+    void Add(const Sight& queuePair, uint32_t index);
 
     results::QueuePairTable m_table;
-    std::function<uint64_t(const ns3::RdmaQueuePair&)> m_flowOf;
+    FlowOf m_flowOf;
     std::vector<bool> m_listens;                                             //!< by endpoint
     std::unordered_map<const ns3::RdmaQueuePair*, Connection> m_connections; //!< chosen ones
 };

@@ -8,15 +8,18 @@
 #include "results/old-results.h"
 
 #include "ns3/callback.h"
+#include "ns3/node-windows.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace dltrain
 {
 
 using ns3::MakeCallback;
+using ns3::NodeWindows;
 using ns3::RdmaClock;
 using results::MessageId;
 
@@ -63,9 +66,8 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
                                             options.warmup));
     if (!options.queuePairs.empty())
     {
-        const auto flowOf = [this](const ns3::RdmaQueuePair& qp) {
-            const PendingMessages::Message* oldest =
-                m_pending.Oldest(Find(qp.GetNic()->GetEndpoint(), qp.GetNumber()));
+        const auto flowOf = [this](uint32_t endpoint, uint32_t number) {
+            const PendingMessages::Message* oldest = m_pending.Oldest(Find(endpoint, number));
             return oldest ? oldest->flow : results::QueuePairTable::NO_FLOW;
         };
         m_queuePairLog =
@@ -177,6 +179,15 @@ TraceCollector::Find(uint32_t endpoint, uint32_t number)
     return m_pending.Find(endpoint, number);
 }
 
+TraceCollector::End
+TraceCollector::EndOf(const ns3::RdmaQueuePair& qp)
+{
+    return {qp.GetNic()->GetEndpoint(),
+            qp.GetNumber(),
+            qp.GetPeerEndpoint(),
+            qp.GetPeerNumber()};
+}
+
 void
 TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& request)
 {
@@ -185,23 +196,26 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
     {
         return; // it will never arrive
     }
-    const PendingMessages::Message message = Number(request.id, request.posted, request.operation);
-    const bool here = m_options.atSender || request.operation == ns3::RdmaOperation::READ;
-    if (!IsRemote(qp) || here) // else the other rank expects it
+    NodeWindows::Note<&TraceCollector::TellPost>(
+        this,
+        Post{EndOf(*qp), request.id, request.posted, request.operation});
+    // The data of a READ comes from the other end, which is not there yet: OnAccepted.
+    if (m_queuePairLog && request.operation != ns3::RdmaOperation::READ)
     {
-        m_pending.Add(Find(qp->GetNic()->GetEndpoint(), qp->GetNumber()), message);
+        NodeWindows::Note<&QueuePairLog::Begin>(
+            m_queuePairLog.get(),
+            QueuePairLog::Sight::Of(*qp, RdmaClock::Now()));
     }
-    if (m_queuePairLog)
+}
+
+void
+TraceCollector::TellPost(const Post& post)
+{
+    const PendingMessages::Message message = Number(post.id, post.posted, post.operation);
+    const bool here = m_options.atSender || post.operation == ns3::RdmaOperation::READ;
+    if (!IsRemote(post.end) || here) // else the other rank expects it
     {
-        // The data of a READ comes from the other end, which may not be there yet: OnAccepted.
-        ns3::RdmaQueuePair* sender =
-            request.operation == ns3::RdmaOperation::READ
-                ? m_fabric.FindQueuePair(qp->GetPeerEndpoint(), qp->GetPeerNumber())
-                : qp;
-        if (sender)
-        {
-            m_queuePairLog->Begin(sender, ns3::RdmaClock::Now());
-        }
+        m_pending.Add(Find(post.end.endpoint, post.end.number), message);
     }
 }
 
@@ -257,26 +271,48 @@ TraceCollector::ExpectMessage(const ns3::RdmaQueuePair& receiver,
 void
 TraceCollector::BeginConnection(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to)
 {
-    PendingMessages::Sender& state = Find(sender.GetNic()->GetEndpoint(), sender.GetNumber());
-    state.fromGpu = from;
-    state.toGpu = to;
+    NodeWindows::Note<&TraceCollector::TellBegin>(this, Connection{EndOf(sender), from, to});
+}
+
+void
+TraceCollector::TellBegin(const Connection& begun)
+{
+    PendingMessages::Sender& state = Find(begun.end.endpoint, begun.end.number);
+    state.fromGpu = begun.from;
+    state.toGpu = begun.to;
 }
 
 void
 TraceCollector::EndConnection(const ns3::RdmaQueuePair& sender)
 {
-    m_pending.Forget(sender.GetNic()->GetEndpoint(), sender.GetNumber());
+    NodeWindows::Note<&TraceCollector::TellEnd>(this, EndOf(sender));
+}
+
+void
+TraceCollector::TellEnd(const End& ended)
+{
+    m_pending.Forget(ended.endpoint, ended.number);
 }
 
 void
 TraceCollector::OnAccepted(ns3::RdmaQueuePair& qp)
 {
-    const PendingMessages::Sender* sender =
-        m_queuePairLog ? m_pending.Known(qp.GetPeerEndpoint(), qp.GetPeerNumber()) : nullptr;
+    if (m_queuePairLog)
+    {
+        NodeWindows::Note<&TraceCollector::TellAccepted>(
+            this,
+            QueuePairLog::Sight::Of(qp, RdmaClock::Now()));
+    }
+}
+
+void
+TraceCollector::TellAccepted(const QueuePairLog::Sight& accepted)
+{
+    const PendingMessages::Sender* sender = m_pending.Known(accepted.dst, accepted.peerNumber);
     const PendingMessages::Message* oldest = sender ? m_pending.Oldest(*sender) : nullptr;
     if (oldest && oldest->operation == ns3::RdmaOperation::READ)
     {
-        m_queuePairLog->Begin(&qp, ns3::RdmaClock::Now());
+        m_queuePairLog->Begin(accepted);
     }
 }
 
@@ -292,9 +328,8 @@ TraceCollector::OnJourney(ns3::RdmaQueuePair*,
 uint32_t
 TraceCollector::TagOf(uint32_t src, uint32_t dst, uint32_t destQp)
 {
-    const ns3::RdmaQueuePair* queuePair = m_fabric.FindSender(src, dst, destQp);
-    const PendingMessages::Sender* sender =
-        queuePair ? m_pending.Known(src, queuePair->GetNumber()) : nullptr;
+    const std::optional<uint32_t> number = m_fabric.FindSenderNumber(src, dst, destQp);
+    const PendingMessages::Sender* sender = number ? m_pending.Known(src, *number) : nullptr;
     const PendingMessages::Message* oldest = sender ? m_pending.Oldest(*sender) : nullptr;
     return oldest ? oldest->tag : UINT32_MAX;
 }
@@ -304,28 +339,41 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
 {
     const ns3::RdmaJourney* journey = std::exchange(m_journey, nullptr);
     m_parts = journey ? &m_journeys->Divide(*journey, now) : nullptr;
-    if (!m_options.atSender)
+    if (m_options.atSender)
     {
-        OnComplete(qp->GetPeerEndpoint(),
-                   qp->GetPeerNumber(),
-                   qp->GetNic()->GetEndpoint(),
-                   message.bytes,
-                   message.hasImmediate,
-                   false,
-                   now);
+        return;
     }
+    const Completion completion{{qp->GetPeerEndpoint(),
+                                 qp->GetPeerNumber(),
+                                 qp->GetNic()->GetEndpoint(),
+                                 qp->GetNumber()},
+                                message.bytes,
+                                now,
+                                message.hasImmediate,
+                                false};
+    if (m_parts)
+    {
+        NodeWindows::NoteCall([this, completion, parts = *m_parts] {
+            TellComplete(completion, &parts);
+        });
+        return;
+    }
+    NodeWindows::Note<&TraceCollector::TellPlain>(this, completion);
 }
 
 void
-TraceCollector::OnComplete(uint32_t from,
-                           uint32_t number,
-                           uint32_t to,
-                           uint64_t bytes,
-                           bool hasImmediate,
-                           bool read,
-                           int64_t now)
+TraceCollector::TellPlain(const Completion& completion)
 {
-    PendingMessages::Sender& state = Find(from, number);
+    TellComplete(completion, nullptr);
+}
+
+void
+TraceCollector::TellComplete(const Completion& completion, const results::MessageParts* parts)
+{
+    const uint32_t from = completion.end.endpoint;
+    const uint32_t to = completion.end.peer;
+    const bool read = completion.read;
+    PendingMessages::Sender& state = Find(from, completion.end.number);
     PendingMessages::Message pending;
     if (!m_pending.Take(state, read, pending))
     {
@@ -341,25 +389,25 @@ TraceCollector::OnComplete(uint32_t from,
     {
         return;
     }
-    if (state.idealBytes != bytes || state.idealImmediate != hasImmediate ||
+    if (state.idealBytes != completion.bytes || state.idealImmediate != completion.hasImmediate ||
         state.idealOperation != pending.operation || state.idealTo != to)
     {
-        state.idealBytes = bytes;
+        state.idealBytes = completion.bytes;
         state.idealTo = to; // a queue pair may be reset and have another peer
         state.idealOperation = pending.operation;
-        state.idealImmediate = hasImmediate;
+        state.idealImmediate = completion.hasImmediate;
         state.ideal = m_fabric.GetIdealCompletion(from,
                                                   to,
-                                                  bytes,
-                                                  hasImmediate,
+                                                  completion.bytes,
+                                                  completion.hasImmediate,
                                                   pending.operation,
                                                   m_options.atSender);
     }
     results::FlowRecord record;
     record.flow = pending.flow;
-    record.bytes = bytes;
+    record.bytes = completion.bytes;
     record.start = pending.posted;
-    record.end = now;
+    record.end = completion.time;
     record.ideal = state.ideal;
     record.src = read ? to : from;
     record.dst = read ? from : to;
@@ -374,7 +422,7 @@ TraceCollector::OnComplete(uint32_t from,
     m_flows->Add(record);
     if (m_attribution)
     {
-        m_parts && !read ? m_attribution->Add(record, *m_parts) : m_attribution->AddUnknown();
+        parts ? m_attribution->Add(record, *parts) : m_attribution->AddUnknown();
     }
 }
 
@@ -385,18 +433,23 @@ TraceCollector::OnCompletion(ns3::RdmaQueuePair* qp,
                              int64_t now)
 {
     const bool read = request.operation == ns3::RdmaOperation::READ;
-    if ((m_options.atSender || read) && status == ns3::RdmaStatus::SUCCESS)
+    const bool success = status == ns3::RdmaStatus::SUCCESS;
+    const Completion completion{EndOf(*qp), request.bytes, now, request.hasImmediate, read};
+    if ((m_options.atSender || read) && success)
     {
-        OnComplete(qp->GetNic()->GetEndpoint(),
-                   qp->GetNumber(),
-                   qp->GetPeerEndpoint(),
-                   request.bytes,
-                   request.hasImmediate,
-                   read,
-                   now);
+        NodeWindows::Note<&TraceCollector::TellPlain>(this, completion);
     }
-    m_failed += status != ns3::RdmaStatus::SUCCESS;
-    if (IsRemote(qp) && m_outstanding)
+    if (!success || IsRemote(completion.end))
+    {
+        NodeWindows::Note<&TraceCollector::TellStatus>(this, Status{completion.end, success});
+    }
+}
+
+void
+TraceCollector::TellStatus(const Status& status)
+{
+    m_failed += !status.success;
+    if (IsRemote(status.end) && m_outstanding)
     {
         --m_outstanding; // all that this rank hears of it
     }
@@ -411,11 +464,17 @@ TraceCollector::OnRetry(ns3::RdmaQueuePair*, uint64_t, int64_t)
 void
 TraceCollector::OnError(ns3::RdmaQueuePair* qp, uint64_t, int64_t)
 {
-    PendingMessages::Sender& sender = Find(qp->GetNic()->GetEndpoint(), qp->GetNumber());
+    NodeWindows::Note<&TraceCollector::TellError>(this, EndOf(*qp));
+}
+
+void
+TraceCollector::TellError(const End& failed)
+{
+    PendingMessages::Sender& sender = Find(failed.endpoint, failed.number);
     if (!sender.failed)
     {
         sender.failed = true;
-        m_outstanding -= IsRemote(qp) ? 0 : sender.count;
+        m_outstanding -= IsRemote(failed) ? 0 : sender.count;
     }
 }
 

@@ -185,7 +185,56 @@ class TraceCollector
     void Listen();
     void NoteJourneys();
     PendingMessages::Sender& Find(uint32_t endpoint, uint32_t number);
+
+    // What hosts' events say, in two parts: On... is called in the event and notes what there is to
+    // say; Tell... hears it in the order of time over all hosts (NodeWindows::Note).
+
+    /// An end of a connection.
+    struct End
+    {
+        uint32_t endpoint;
+        uint32_t number;
+        uint32_t peer; //!< endpoint
+        uint32_t peerNumber;
+    };
+
+    struct Post
+    {
+        End end;
+        uint64_t id;
+        int64_t posted; //!< ps
+        ns3::RdmaOperation operation;
+    };
+
+    struct Connection
+    {
+        End end;
+        uint32_t from;
+        uint32_t to;
+    };
+
+    /// Of a message.
+    struct Completion
+    {
+        End end; //!< where it was posted
+        uint64_t bytes;
+        int64_t time; //!< ps
+        bool hasImmediate;
+        bool read;
+    };
+
+    struct Status
+    {
+        End end;
+        bool success;
+    };
+
+    static End EndOf(const ns3::RdmaQueuePair& qp);
     void OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& request);
+    void TellPost(const Post& post);
+    void TellBegin(const Connection& begun);
+    void TellEnd(const End& ended);
+    void TellAccepted(const QueuePairLog::Sight& accepted);
     void OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now);
     void OnJourney(ns3::RdmaQueuePair* qp,
                    const ns3::RdmaMessage& message,
@@ -193,25 +242,23 @@ class TraceCollector
                    int64_t now);
     /// \return the tag of the message that a frame is of
     uint32_t TagOf(uint32_t src, uint32_t dst, uint32_t destQp);
-    /// The oldest message under way of this queue pair, or its oldest READ.
-    void OnComplete(uint32_t from,
-                    uint32_t number,
-                    uint32_t to,
-                    uint64_t bytes,
-                    bool hasImmediate,
-                    bool read,
-                    int64_t now);
+    /// The oldest message under way of this queue pair, or its oldest READ. \param parts null: not
+    /// noted
+    void TellComplete(const Completion& completion, const results::MessageParts* parts);
+    void TellPlain(const Completion& completion);
     void OnCompletion(ns3::RdmaQueuePair* qp,
                       const ns3::RdmaWorkRequest& request,
                       ns3::RdmaStatus status,
                       int64_t now);
+    void TellStatus(const Status& status);
     void OnRetry(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
     void OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now);
+    void TellError(const End& failed);
 
     /// Whether the other end of a queue pair is in another rank.
-    bool IsRemote(const ns3::RdmaQueuePair* qp) const
+    bool IsRemote(const End& end) const
     {
-        return !m_fabric.IsLocal(qp->GetPeerEndpoint());
+        return !m_fabric.IsLocal(end.peer);
     }
 
     PendingMessages::Message Number(uint64_t id, int64_t posted, ns3::RdmaOperation operation);

@@ -11,12 +11,16 @@
 #include "results/run-summary.h"
 #include "scenarios/spec/network-kinds.h"
 
+#include "ns3/node-windows.h"
+
 #include <algorithm>
 #include <iostream>
 #include <utility>
 
 namespace dltrain
 {
+
+using ns3::NodeWindows;
 
 namespace
 {
@@ -98,7 +102,7 @@ TrafficSimulation::Listen()
     if (measuring.from.ps > 0)
     {
         // The first event of its time: before a flow that starts then.
-        m_measuringTimer.ScheduleAt(measuring.from.ps, 0);
+        m_measuringTimer.ScheduleAt(measuring.from.ps, ns3::RdmaEventOrder::BEFORE);
     }
     m_statistics = std::make_unique<TrafficStatistics>(m_run.Fabric(),
                                                        m_scenario.topology,
@@ -183,7 +187,9 @@ TrafficSimulation::OnFlowBegin(uint32_t flow, ChannelId channel, int64_t now)
 {
     if (!Ranks::Get().Several())
     {
-        m_statistics->OnPosted(flow, ArrivalsOf(flow, channel), now);
+        NodeWindows::NoteCall([this, flow, arrivals = ArrivalsOf(flow, channel), now]() mutable {
+            m_statistics->OnPosted(flow, std::move(arrivals), now);
+        });
     }
 }
 
@@ -211,42 +217,54 @@ TrafficSimulation::ArrivalsOf(uint32_t flow, ChannelId channel) const
     };
 }
 
+uint16_t
+TrafficSimulation::SourcePortOf(ChannelId channel) const
+{
+    return m_packets && m_completions->IsWanted() ? m_packets->GetSourcePort(channel) : 0;
+}
+
 void
 TrafficSimulation::OnFlowArrived(uint32_t flow, ChannelId channel, int64_t now)
 {
-    if (!m_scenario.completionAtSender)
-    {
-        OnComplete(flow, channel, now);
-    }
-    m_statistics->OnGone(flow, false);
+    NodeWindows::Note<&TrafficSimulation::Tell>(
+        this,
+        FlowNews{flow,
+                 SourcePortOf(channel),
+                 !m_scenario.completionAtSender,
+                 true,
+                 false,
+                 now});
 }
 
 void
 TrafficSimulation::OnFlowEnded(uint32_t flow, ChannelId channel, bool failed, int64_t now)
 {
-    if (failed)
+    const bool complete = !failed && m_scenario.completionAtSender;
+    if (failed || complete)
     {
-        m_statistics->OnGone(flow, true);
-    }
-    else if (m_scenario.completionAtSender)
-    {
-        OnComplete(flow, channel, now);
+        NodeWindows::Note<&TrafficSimulation::Tell>(
+            this,
+            FlowNews{flow, SourcePortOf(channel), complete, failed, failed, now});
     }
 }
 
 void
-TrafficSimulation::OnComplete(uint32_t flow, ChannelId channel, int64_t now)
+TrafficSimulation::Tell(const FlowNews& news)
 {
-    const scenario::Flow& of = m_scenario.flows[flow];
-    if (m_scenario.measuring.Covers(of.start))
+    const scenario::Flow& of = m_scenario.flows[news.flow];
+    if (news.complete && m_scenario.measuring.Covers(of.start))
     {
-        m_statistics->OnComplete(flow,
-                                 now - of.start.ps,
+        m_statistics->OnComplete(news.flow,
+                                 news.time - of.start.ps,
                                  IdealCompletionPs(m_scenario, m_run.Fabric(), of));
     }
-    if (m_completions->IsWanted())
+    if (news.complete && m_completions->IsWanted())
     {
-        m_completions->Write(flow, m_packets ? m_packets->GetSourcePort(channel) : 0, now);
+        m_completions->Write(news.flow, news.sourcePort, news.time);
+    }
+    if (news.gone)
+    {
+        m_statistics->OnGone(news.flow, news.failed);
     }
 }
 

@@ -66,8 +66,20 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
     void MakeFlows();
     FlowCounts GetCounts() const;
     void OnMeasuringStarts();
-    /// The bytes of a flow are all where they are wanted, or acknowledged: as the user measures.
-    void OnComplete(uint32_t flow, ChannelId channel, int64_t now);
+
+    /// Of a flow, as NodeWindows::Note tells.
+    struct FlowNews
+    {
+        uint32_t flow;
+        uint16_t sourcePort; //!< of its packets
+        bool complete;       //!< its bytes are where they are wanted, or acknowledged: as measured
+        bool gone;           //!< it is no longer under way
+        bool failed;
+        int64_t time; //!< ps
+    };
+
+    void Tell(const FlowNews& news);
+    uint16_t SourcePortOf(ChannelId channel) const;
     /// \return of a flow that begins now, a function that says how many of its bytes have arrived
     std::function<uint64_t()> ArrivalsOf(uint32_t flow, ChannelId channel) const;
     nlohmann::ordered_json OfferedLoad() const;

@@ -59,9 +59,7 @@ TrafficStatistics::TrafficStatistics(ns3::RdmaFabric& fabric,
       m_out(out),
       m_slowdowns(measuring, flows),
       m_fromTimer(this),
-      m_untilTimer(this),
-      m_queueTimer(this),
-      m_rateTimer(this)
+      m_untilTimer(this)
 {
     if (measuring.queueInterval.ps > 0)
     {
@@ -71,9 +69,12 @@ TrafficStatistics::TrafficStatistics(ns3::RdmaFabric& fabric,
         {
             m_queues.push_back(PeekPointer(fabric.GetPorts()[port]));
         }
+        m_queueTimer =
+            std::make_unique<ns3::RdmaGridTimer>(measuring.queueInterval.ps,
+                                                 [this](int64_t now) { OnQueueTimer(now); });
         if (measuring.from.ps > 0)
         {
-            m_fromTimer.ScheduleAt(measuring.from.ps, 0);
+            m_fromTimer.ScheduleAt(measuring.from.ps, ns3::RdmaEventOrder::BEFORE);
         }
         if (measuring.until.ps > 0)
         {
@@ -83,6 +84,9 @@ TrafficStatistics::TrafficStatistics(ns3::RdmaFabric& fabric,
     if (measuring.rateInterval.ps > 0)
     {
         m_rates = std::make_unique<results::FlowRates>(measuring, flows, endpointNames, out);
+        m_rateTimer =
+            std::make_unique<ns3::RdmaGridTimer>(measuring.rateInterval.ps,
+                                                 [this](int64_t now) { OnRateTimer(now); });
     }
 }
 
@@ -118,20 +122,17 @@ TrafficStatistics::OnComplete(uint32_t flow, int64_t fct, int64_t ideal)
 void
 TrafficStatistics::ArmTimers(int64_t now)
 {
-    const auto next = [now](int64_t interval) { return (now / interval + 1) * interval; };
-    if (m_ports && !m_queuePending)
+    if (m_ports && !m_queueTimer->IsArmed())
     {
-        m_queuePending = true;
         m_quietSince = now;
-        m_queueTimer.ScheduleAt(next(m_measuring.queueInterval.ps), ns3::Simulator::NO_CONTEXT);
+        m_queueTimer->Arm();
     }
-    if (m_rates && !m_ratePending)
+    if (m_rates && !m_rateTimer->IsArmed())
     {
         const int64_t interval = m_measuring.rateInterval.ps;
-        m_ratePending = true;
         m_idleIntervals = 0;
         m_rates->Start(now / interval * interval);
-        m_rateTimer.ScheduleAt(next(interval), ns3::Simulator::NO_CONTEXT);
+        m_rateTimer->Arm();
     }
 }
 
@@ -161,11 +162,9 @@ TrafficStatistics::OnUntil()
 }
 
 void
-TrafficStatistics::OnQueueTimer()
+TrafficStatistics::OnQueueTimer(int64_t now)
 {
-    const int64_t now = ns3::RdmaClock::Now();
     const int64_t interval = m_measuring.queueInterval.ps;
-    m_queuePending = false;
     uint64_t frames = 0;
     m_ports->BeginLook(now);
     for (std::size_t i = 0; i < m_queues.size(); ++i)
@@ -181,22 +180,18 @@ TrafficStatistics::OnQueueTimer()
     }
     if (now - m_quietSince < std::max(QUIET_PS, 2 * interval))
     {
-        m_queuePending = true;
-        m_queueTimer.ScheduleAt(now + interval, ns3::Simulator::NO_CONTEXT);
+        m_queueTimer->Arm();
     }
 }
 
 void
-TrafficStatistics::OnRateTimer()
+TrafficStatistics::OnRateTimer(int64_t now)
 {
-    const int64_t now = ns3::RdmaClock::Now();
     const int64_t interval = m_measuring.rateInterval.ps;
-    m_ratePending = false;
     m_idleIntervals = m_rates->EndInterval(now) ? 0 : m_idleIntervals + 1;
     if (!m_rates->IsEmpty() && m_idleIntervals * interval < std::max(QUIET_PS, 2 * interval))
     {
-        m_ratePending = true;
-        m_rateTimer.ScheduleAt(now + interval, ns3::Simulator::NO_CONTEXT);
+        m_rateTimer->Arm();
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "ns3/rdma-event.h"
 #include "ns3/rdma-fabric-helper.h"
+#include "ns3/rdma-grid-timer.h"
 
 #include <cstdint>
 #include <functional>
@@ -69,8 +70,8 @@ class TrafficStatistics
     results::PortUse::Counters Look() const;
     void OnFrom();
     void OnUntil();
-    void OnQueueTimer();
-    void OnRateTimer();
+    void OnQueueTimer(int64_t now);
+    void OnRateTimer(int64_t now);
     void ArmTimers(int64_t now);
 
     ns3::RdmaFabric& m_fabric;
@@ -82,15 +83,13 @@ class TrafficStatistics
     std::unique_ptr<results::PortUse> m_ports;   //!< null: queues are not looked at
     std::vector<const ns3::RdmaPort*> m_queues;  //!< those that m_ports names
     std::unique_ptr<results::FlowRates> m_rates; //!< null: nor are throughputs
-    bool m_queuePending{false};
     uint64_t m_lastFrames{0};
     int64_t m_quietSince{0};
-    bool m_ratePending{false};
     uint32_t m_idleIntervals{0};
     ns3::RdmaTimer<TrafficStatistics, &TrafficStatistics::OnFrom> m_fromTimer;
     ns3::RdmaTimer<TrafficStatistics, &TrafficStatistics::OnUntil> m_untilTimer;
-    ns3::RdmaTimer<TrafficStatistics, &TrafficStatistics::OnQueueTimer> m_queueTimer;
-    ns3::RdmaTimer<TrafficStatistics, &TrafficStatistics::OnRateTimer> m_rateTimer;
+    std::unique_ptr<ns3::RdmaGridTimer> m_queueTimer; //!< null with m_ports
+    std::unique_ptr<ns3::RdmaGridTimer> m_rateTimer;  //!< null with m_rates
 };
 
 } // namespace dltrain

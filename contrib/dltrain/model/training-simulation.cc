@@ -159,12 +159,17 @@ TrainingSimulation::PhaseName(uint32_t step) const
 }
 
 void
-TrainingSimulation::OnCall(const results::CallRecord& call)
+TrainingSimulation::OnCallEnds(const results::CallRecord& call)
 {
     if (m_critical && call.step >= m_scenario.warmupSteps)
     {
         m_critical->OnCall(call);
     }
+}
+
+void
+TrainingSimulation::OnCall(const results::CallRecord& call)
+{
     m_calls.Write(call);
 }
 

@@ -40,6 +40,7 @@ class TrainingSimulation : public FabricSimulation, public JobListener
 
     // JobListener
     void OnRoundBegin(uint32_t step) override;
+    void OnCallEnds(const results::CallRecord& call) override;
     void OnCall(const results::CallRecord& call) override;
     void OnRoundEnd(uint32_t step, const results::StepRecord& record) override;
     void OnMeasure(int64_t now) override;

@@ -5,6 +5,7 @@
 
 #include "rdma-capture-encoder.h"
 
+#include "ns3/node-windows.h"
 #include "ns3/simple-ref-count.h"
 #include "ns3/simulator.h"
 
@@ -124,11 +125,22 @@ class Capture : public SimpleRefCount<Capture>
         }
         RdmaCaptureEncoder& encoder = m_session->GetEncoder();
         const size_t length = encoder.Encode({from, frame, now}, m_file->GetSnapLength());
-        if (!m_file->Write(m_interface,
-                           direction,
-                           now,
-                           encoder.GetBytes(),
-                           static_cast<uint32_t>(length)))
+        if (!NodeWindows::InUnit())
+        {
+            Write(direction, now, encoder.GetBytes(), length);
+            return;
+        }
+        // A file may be of ports of several nodes.
+        std::vector<uint8_t> bytes(encoder.GetBytes(), encoder.GetBytes() + length);
+        NodeWindows::NoteCall([self = Ptr<Capture>(this), direction, now, bytes = std::move(bytes)] {
+            self->Write(direction, now, bytes.data(), bytes.size());
+        });
+    }
+
+    void Write(Direction direction, int64_t now, const uint8_t* bytes, size_t length)
+    {
+        if (m_file->IsOpen() &&
+            !m_file->Write(m_interface, direction, now, bytes, static_cast<uint32_t>(length)))
         {
             m_session->SayFull(m_file->GetPath(), now);
         }

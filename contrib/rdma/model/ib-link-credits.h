@@ -48,6 +48,10 @@ struct IbPortConfig
 struct IbLinkCredits
 {
     static constexpr uint32_t LANES = 8;
+    /// On a link with bit errors, how often the same is said again when nothing new is to be said
+    /// (assumed; the architecture, 7.9.4, has it said for ever): one in 100 lost, the last word is
+    /// not heard once in 10^34.
+    static constexpr uint32_t REPEATS = 16;
 
     /// Blocks of a packet that is on its way out of the switch.
     struct Leaving
@@ -65,6 +69,7 @@ struct IbLinkCredits
         bool updateQueued{false};    //!< a flow-control packet waits for the transmitter
         bool updateScheduled{false}; //!< it will, at updateAt, once what leaves has left
         int64_t updateAt{0};         //!< ps
+        uint32_t repeats{0}; //!< to go
         uint16_t toldFctbs{0};
         uint16_t toldFccl{0};
         int64_t stalledUntil{-1}; //!< when it last had too few credits, ps

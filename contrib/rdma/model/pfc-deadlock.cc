@@ -3,6 +3,9 @@
  */
 #include "pfc-deadlock.h"
 
+#include "node-windows.h"
+#include "rdma-event-order.h"
+
 #include "ns3/node.h"
 
 #include <algorithm>
@@ -177,23 +180,29 @@ PfcDeadlockDetector::~PfcDeadlockDetector()
 
 void
 PfcDeadlockDetector::OnPaused(uint32_t index,
-                              const RdmaPort* port,
+                              const RdmaPort*,
                               uint8_t paused,
                               uint8_t changed,
                               int64_t now)
 {
+    NodeWindows::Note<&PfcDeadlockDetector::Tell>(this, Change{index, paused, changed, now});
+}
+
+void
+PfcDeadlockDetector::Tell(const Change& change)
+{
     for (uint8_t p = 0; p < PRIORITIES; ++p)
     {
-        if (changed >> p & 1)
+        if (change.changed >> p & 1)
         {
-            m_since[index * PRIORITIES + p] = paused >> p & 1 ? now : -1;
+            m_since[change.port * PRIORITIES + p] = change.paused >> p & 1 ? change.time : -1;
         }
     }
     // Pauses grow old in the order they began, so one look ahead is enough.
-    if ((paused & changed) && !m_pending)
+    if ((change.paused & change.changed) && !m_pending)
     {
         m_pending = true;
-        m_timer.ScheduleAt(now + m_age, port->GetNode()->GetId());
+        m_timer.ScheduleAt(change.time + m_age, RdmaEventOrder::GLOBAL);
     }
 }
 
@@ -204,7 +213,6 @@ PfcDeadlockDetector::OnLook()
     const int64_t now = RdmaClock::Now();
     std::vector<uint8_t> held(m_ports.size());
     int64_t oldest = INT64_MAX; // of those that are too young yet
-    uint32_t whose = 0;
     for (uint32_t i = 0; i < m_ports.size(); ++i)
     {
         for (uint8_t p = 0; p < PRIORITIES; ++p)
@@ -218,17 +226,16 @@ PfcDeadlockDetector::OnLook()
             {
                 held[i] |= 1U << p;
             }
-            else if (since < oldest)
+            else
             {
-                oldest = since;
-                whose = i;
+                oldest = std::min(oldest, since);
             }
         }
     }
     if (oldest != INT64_MAX)
     {
         m_pending = true;
-        m_timer.ScheduleAt(oldest + m_age, m_ports[whose]->GetNode()->GetId());
+        m_timer.ScheduleAt(oldest + m_age, RdmaEventOrder::GLOBAL);
     }
     std::vector<uint32_t> cycle = FindPfcCycle(m_ports, held);
     if (!cycle.empty())

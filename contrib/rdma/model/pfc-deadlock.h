@@ -103,6 +103,17 @@ class PfcDeadlockDetector
                   uint8_t paused,
                   uint8_t changed,
                   int64_t now);
+
+    /// As NodeWindows::Note tells.
+    struct Change
+    {
+        uint32_t port; //!< index
+        uint8_t paused;
+        uint8_t changed;
+        int64_t time; //!< ps
+    };
+
+    void Tell(const Change& change);
     void OnLook();
 
     std::vector<Ptr<RdmaPort>> m_ports;

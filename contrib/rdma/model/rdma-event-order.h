@@ -25,6 +25,9 @@ namespace ns3
  *     31    30..11  10..1  0
  *      1     node   port   MAC control frame
  *
+ * What concerns the whole simulation runs without a node: at one time first what is to be BEFORE all
+ * that nodes do, then, behind the nodes, what is on a GRID (RdmaGridTimer), then all other.
+ *
  * With another scheduler, or beyond these limits, contexts are plain node numbers, and ties are
  * resolved by when events were scheduled, as everywhere in ns-3.
  */
@@ -35,6 +38,11 @@ class RdmaEventOrder
     static constexpr uint32_t MAX_PORTS = 1U << 10;
     static constexpr uint32_t CONTROL = 1; //!< or-ed to the context of an arrival
 
+    static constexpr uint32_t GLOBAL = 0xffffffff; //!< Simulator::NO_CONTEXT
+    static constexpr uint32_t GRID = 0xfffffffe;   //!< ahead of GLOBAL
+    /// Ahead of all nodes. With QuadHeapScheduler: if it is scheduled before anything else is.
+    static constexpr uint32_t BEFORE = 0xfffffffd;
+
     /// \return the context of frames that arrive at a port of a node
     static constexpr uint32_t ArrivalContext(uint32_t node, uint32_t port)
     {
@@ -44,12 +52,23 @@ class RdmaEventOrder
     /// \return the node of an event, whichever kind its context is of
     static constexpr uint32_t NodeOf(uint32_t context)
     {
-        return (context & ARRIVAL) && context != NO_CONTEXT ? context >> 11 & MAX_NODES : context;
+        return (context & ARRIVAL) ? (IsGlobal(context) ? GLOBAL : context >> 11 & MAX_NODES)
+                                   : context;
+    }
+
+    static constexpr bool IsGlobal(uint32_t context)
+    {
+        return context >= BEFORE;
+    }
+
+    /// \return what ns-3's own engines are told
+    static constexpr uint32_t ContextOf(uint32_t context)
+    {
+        return context == BEFORE ? 0 : context;
     }
 
   private:
     static constexpr uint32_t ARRIVAL = 1U << 31;
-    static constexpr uint32_t NO_CONTEXT = 0xffffffff; //!< Simulator::NO_CONTEXT
 };
 
 } // namespace ns3

@@ -4,6 +4,9 @@
 #ifndef RDMA_EVENT_H
 #define RDMA_EVENT_H
 
+#include "node-windows.h"
+#include "rdma-event-order.h"
+
 #include "ns3/event-impl.h"
 #include "ns3/nstime.h"
 #include "ns3/simulator.h"
@@ -26,15 +29,22 @@ class RdmaClock
     /// \return the current tick, in ps
     static int64_t Now()
     {
-        return TicksToPs(Simulator::Now().GetTimeStep());
+        const NodeWindows* windows = NodeWindows::Active();
+        return TicksToPs(windows ? windows->Now() : Simulator::Now().GetTimeStep());
     }
 
     /// \param ps a time in ps
     /// \return the first Time not before it
     static Time At(int64_t ps)
     {
+        return TimeStep(TickAt(ps));
+    }
+
+    /// \return the same, in ticks
+    static int64_t TickAt(int64_t ps)
+    {
         const int64_t unit = PsPerTick();
-        return TimeStep(unit == 1 ? ps : (unit > 1 ? (ps + unit - 1) / unit : ps * -unit));
+        return unit == 1 ? ps : (unit > 1 ? (ps + unit - 1) / unit : ps * -unit);
     }
 
     static int64_t TicksToPs(int64_t ticks)
@@ -96,14 +106,19 @@ class RdmaEvent : public EventImpl
 
 /**
  * \ingroup rdma
- * Owner's handle of an RdmaEvent, which is made when first scheduled.
+ * Owner's handle of an RdmaEvent, which is made when first scheduled. With the node-window engine
+ * the event of an owner that LASTS is part of this handle, and nothing is counted.
+ *
+ * \tparam LASTS the owner is where it is until all that it scheduled has happened, or until
+ * Simulator::Destroy
  */
-template <class T, void (T::*F)()>
-class RdmaTimer
+template <class T, void (T::*F)(), bool LASTS = false>
+class RdmaTimer : private NodeWindowHook
 {
   public:
     explicit RdmaTimer(T* owner)
-        : m_owner(owner)
+        : NodeWindowHook{&RdmaTimer::Fire},
+          m_owner(owner)
     {
     }
 
@@ -118,20 +133,44 @@ class RdmaTimer
     RdmaTimer(const RdmaTimer&) = delete;
     RdmaTimer& operator=(const RdmaTimer&) = delete;
 
-    /// Fire at `ps`, in the context of node `context`.
+    /// Fire at `ps`. \param context a node, of arrivals, or without one: RdmaEventOrder
     void ScheduleAt(int64_t ps, uint32_t context)
+    {
+        NodeWindows* windows = NodeWindows::Active();
+        if (!windows || RdmaEventOrder::IsGlobal(context))
+        {
+            Simulator::ScheduleWithContext(windows ? context : RdmaEventOrder::ContextOf(context),
+                                           RdmaClock::At(ps) - Simulator::Now(),
+                                           TakeEvent());
+            return;
+        }
+        const uintptr_t what =
+            LASTS ? reinterpret_cast<uintptr_t>(static_cast<NodeWindowHook*>(this)) |
+                        NodeWindowEvents::HOOK
+                  : reinterpret_cast<uintptr_t>(static_cast<EventImpl*>(TakeEvent()));
+        windows->Schedule(windows->UnitOf(RdmaEventOrder::NodeOf(context)),
+                          RdmaClock::TickAt(ps),
+                          context,
+                          what);
+    }
+
+  private:
+    static void Fire(NodeWindowHook* self)
+    {
+        (static_cast<RdmaTimer*>(self)->m_owner->*F)();
+    }
+
+    /// \return the event, counted once more, for an event set
+    RdmaEvent<T, F>* TakeEvent()
     {
         if (!m_event)
         {
             m_event = Ptr<RdmaEvent<T, F>>(new RdmaEvent<T, F>(m_owner), false);
         }
         m_event->Ref();
-        Simulator::ScheduleWithContext(context,
-                                       RdmaClock::At(ps) - Simulator::Now(),
-                                       PeekPointer(m_event));
+        return PeekPointer(m_event);
     }
 
-  private:
     T* m_owner;
     Ptr<RdmaEvent<T, F>> m_event; //!< null: not used yet
 };

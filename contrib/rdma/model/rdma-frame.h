@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace ns3
@@ -223,13 +224,15 @@ struct alignas(64) RdmaFrame
     union {
         uint8_t classEnable;  //!< PAUSE: class-enable vector
         uint8_t dscp;         //!< RoCEv2: 6 bits, and LOST
-        uint8_t serviceLevel; //!< InfiniBand: 4 bits, and CORRUPTED
+        uint8_t serviceLevel; //!< InfiniBand: 4 bits, and COUNTED, CORRUPTED
     };
 
     RdmaFrameExtra* extra; //!< null, or what hangs off
 
     /// InfiniBand, in serviceLevel and not on the wire: its VCRC will be found wrong.
     static constexpr uint8_t CORRUPTED = 0x80;
+    /// The same: a receiver with bit errors has counted its credits.
+    static constexpr uint8_t COUNTED = 0x40;
     /// RoCEv2, in dscp and not on the wire: it was on the way when its link went down.
     static constexpr uint8_t LOST = 0x80;
 
@@ -360,7 +363,7 @@ class RdmaFramePool
         if (extra->packet || extra->journey)
         {
             extra->packet = nullptr;
-            extra->journey.reset();
+            RdmaJourney::Discard(std::move(extra->journey));
         }
         extra->hasTelemetry = false;
         extra->next = m_freeExtra;
@@ -409,6 +412,25 @@ class RdmaFrameList
         RdmaFrame* frame = m_head;
         m_head = frame->next;
         return frame;
+    }
+
+    /// Frames that are linked already. \param last ends them
+    void Append(RdmaFrame* first, RdmaFrame* last)
+    {
+        (m_head ? m_tail->next : m_head) = first;
+        m_tail = last;
+    }
+
+    /// \pre not empty
+    RdmaFrame* Back() const
+    {
+        return m_tail;
+    }
+
+    /// Forgets all frames: they are another list's.
+    void Release()
+    {
+        m_head = nullptr;
     }
 
     /// Gives all frames back to the pool.

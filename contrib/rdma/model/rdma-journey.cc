@@ -3,9 +3,11 @@
  */
 #include "rdma-journey.h"
 
+#include "node-windows.h"
 #include "rdma-port.h"
 
 #include <array>
+#include <utility>
 
 namespace ns3
 {
@@ -44,9 +46,30 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
     if (const RdmaFrame* first = kinds[most])
     {
         hop.behind = {first->src, first->dst, first->destQp, 0, true};
-        hop.behind.tag = *resolver ? (*resolver)(first->src, first->dst, first->destQp) : 0;
     }
     hops.push_back(hop);
+    if (hop.behind.known && *resolver)
+    {
+        // Of a message that another node posted: when all have come to this time.
+        NodeWindows::Note<&RdmaJourney::Tell>(this, Question{hops.size() - 1});
+    }
+}
+
+void
+RdmaJourney::Tell(const Question& question)
+{
+    Flow& behind = hops[question.hop].behind;
+    behind.tag = (*resolver)(behind.src, behind.dst, behind.destQp);
+}
+
+void
+RdmaJourney::Discard(std::unique_ptr<RdmaJourney> journey)
+{
+    if (NodeWindows::InUnit())
+    {
+        // Behind its last question.
+        NodeWindows::NoteCall([keep = std::move(journey)] {});
+    }
 }
 
 void

@@ -4,8 +4,10 @@
 #ifndef RDMA_JOURNEY_H
 #define RDMA_JOURNEY_H
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace ns3
@@ -54,7 +56,8 @@ struct RdmaJourney
         Flow behind;
     };
 
-    /// Who posted that message? Called when a frame joins a queue. \return the tag to remember
+    /// Who posted that message? Called when a frame has joined a queue, as NodeWindows::Note tells.
+    /// \return the tag to remember
     using Resolver = std::function<uint32_t(uint32_t src, uint32_t dst, uint32_t destQp)>;
 
     const Resolver* resolver{nullptr};
@@ -76,7 +79,18 @@ struct RdmaJourney
     /// It leaves it. \param joined when it joined, ps
     void Leave(const RdmaFrame& frame, int64_t joined, int64_t now);
 
+    /// Nobody needs it any more, but for what is still to be told.
+    static void Discard(std::unique_ptr<RdmaJourney> journey);
+
   private:
+    /// A flow that a hop's tag is to be asked for.
+    struct Question
+    {
+        std::size_t hop;
+    };
+
+    void Tell(const Question& question);
+
     int64_t m_pausedBefore{0}; //!< of the egress port and priority, when it joined
 };
 

@@ -3,6 +3,8 @@
  */
 #include "rdma-owner.h"
 
+#include "rdma-event-order.h"
+
 #include "ns3/abort.h"
 #include "ns3/boolean.h"
 #include "ns3/global-value.h"
@@ -38,7 +40,7 @@ RdmaOwner::Assert(uint32_t node, const char* what)
 {
     ++g_checked;
     const uint32_t context = Simulator::GetContext();
-    NS_ABORT_MSG_IF(context != node && context != Simulator::NO_CONTEXT,
+    NS_ABORT_MSG_IF(context != node && !RdmaEventOrder::IsGlobal(context),
                     "an event of node " << context << " " << what << " of node " << node << ", at "
                                         << Simulator::Now().As(Time::NS));
 }

@@ -122,8 +122,9 @@ RdmaPort::NextWithCredits(int64_t now)
 }
 
 /// On the wire, frames come one after another; what is behind the wire (a switch's latency) differs
-/// between data and flow-control packets. So blocks are counted in the order of the wire, as soon
-/// as a frame is on it: FCCL, their sum with what is free, is the same either way.
+/// between data and flow-control packets. So blocks are counted in the order of the wire: without
+/// bit errors as soon as a frame is known of (FCCL, their sum with what is free, is the same either
+/// way), with them, which are found then, when it is here or a flow-control packet behind it is.
 void
 RdmaPort::CountArrival(RdmaFrame* frame)
 {
@@ -148,6 +149,32 @@ RdmaPort::CountArrival(RdmaFrame* frame)
     {
         const bool room = receiver.OnReceived(GetBlocks(frame));
         NS_ABORT_MSG_UNLESS(room, m_name << ": a packet came without credits");
+    }
+}
+
+void
+RdmaPort::CountIfNotYet(RdmaFrame* frame)
+{
+    if (m_hasCredits && !(frame->serviceLevel & RdmaFrame::COUNTED))
+    {
+        CountArrival(frame);
+    }
+    frame->serviceLevel &= m_hasCredits ? static_cast<uint8_t>(~RdmaFrame::COUNTED) : 0xff;
+}
+
+/// Of packets in the pipeline, those that were ahead of this one on the wire.
+void
+RdmaPort::CountAheadOf(const RdmaFrame& control)
+{
+    for (RdmaFrame* frame = m_inFlight.Front();
+         frame && frame->time - m_receiveLatency < control.time;
+         frame = frame->next)
+    {
+        if (!(frame->serviceLevel & RdmaFrame::COUNTED))
+        {
+            CountArrival(frame);
+            frame->serviceLevel |= RdmaFrame::COUNTED;
+        }
     }
 }
 
@@ -239,6 +266,10 @@ RdmaPort::FillCreditUpdate(RdmaFrame* frame, int64_t now)
         }
     }
     lane.leaving.resize(kept);
+    if (lane.toldFctbs != lane.sender.Fctbs() || lane.toldFccl != lane.receiver.Fccl())
+    {
+        lane.repeats = IbLinkCredits::REPEATS;
+    }
     lane.toldFctbs = lane.sender.Fctbs();
     lane.toldFccl = lane.receiver.Fccl();
     frame->aux = lane.toldFctbs;
@@ -292,13 +323,18 @@ RdmaPort::OnCreditTimer()
     for (uint8_t v = 0; v < m_credits->config.lanes; ++v)
     {
         IbLinkCredits::Lane& lane = m_credits->lanes[v];
-        const IbLinkCredits::Lane& peer = m_peer->m_credits->lanes[v];
-        // What is corrupted is said again, and what the last one said is not: whether it arrived,
-        // the sender of a real one cannot know, and it goes on for ever.
-        const bool news =
-            lane.untold || (m_errorProne && (peer.sender.Limit() != lane.toldFccl ||
-                                             peer.receiver.Abr() >> m_credits->config.creditShift !=
-                                                 lane.sender.Fctbs()));
+        bool news = lane.untold > 0;
+        if (m_errorProne && !news)
+        {
+            // What is corrupted is said again. Whether it arrived, the sender cannot know, and a
+            // real one goes on for ever.
+            news = lane.sender.Fctbs() != lane.toldFctbs || lane.receiver.Fccl() != lane.toldFccl;
+            if (!news && lane.repeats)
+            {
+                --lane.repeats;
+                news = true;
+            }
+        }
         again |= news;
         if (news && !lane.updateQueued)
         {

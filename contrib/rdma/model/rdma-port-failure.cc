@@ -7,6 +7,7 @@
 
 #include "ns3/abort.h"
 #include "ns3/log.h"
+#include "ns3/node.h"
 
 namespace ns3
 {
@@ -54,6 +55,10 @@ void
 RdmaPort::GoDown(int64_t now)
 {
     m_down = true;
+    if (NodeWindows* windows = NodeWindows::Active())
+    {
+        NodeWindows::TakeMail(windows->UnitOf(m_nodeObject->GetId()));
+    }
     m_txScheduled = m_txPending;
     m_txPending = true; // so that nobody starts to send
     // Frames are in the list by arrival, and what has arrived whole is in the pipeline behind it.

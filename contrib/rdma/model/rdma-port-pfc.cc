@@ -78,6 +78,11 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
 {
     ++m_counters.rxFrames;
     m_counters.rxWireBytes += frame->wireBytes;
+    if (m_errorProne && m_hasCredits)
+    {
+        CountAheadOf(*frame);
+        CountArrival(frame);
+    }
     if (m_errorProne && DropCorrupted(frame, now))
     {
         return;

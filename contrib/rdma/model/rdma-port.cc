@@ -331,7 +331,102 @@ RdmaPort::Transmit(RdmaFrame* frame, int64_t now)
     {
         m_txTrace(this, frame, now);
     }
+    if (m_peerUnit)
+    {
+        Send(frame, now + m_delay, m_busyUntil + m_delay);
+        return;
+    }
     m_peer->Arrive(frame, now + m_delay, m_busyUntil + m_delay);
+}
+
+// Between units ----------------------------------------------------------------------------------
+
+void
+RdmaPort::UseWindows(NodeWindows& windows)
+{
+    m_peerUnit = nullptr;
+    m_peerLag = 0;
+    if (!m_peer || m_peer->m_remote || !m_nodeObject || !m_peer->m_nodeObject)
+    {
+        return;
+    }
+    NodeWindows::Unit& there = windows.UnitOf(m_peer->m_nodeObject->GetId());
+    if (&there != &windows.UnitOf(m_nodeObject->GetId()))
+    {
+        m_peerUnit = &there;
+        m_peerLag = m_peer->m_receiveLatency;
+        m_peerCutsThrough = m_peer->m_cutThrough;
+    }
+}
+
+inline void
+RdmaPort::Send(RdmaFrame* frame, int64_t from, int64_t at)
+{
+    const bool control = IsControl(frame);
+    // As DeliveryTime has it, without a look at the peer unless need be: it is cold.
+    frame->time = control ? m_peer->DeliveryTime(frame, from, at)
+                          : (m_peerCutsThrough ? from : at) + m_peerLag;
+    if (control && !m_hasCredits)
+    {
+        m_sentControl.PushBack(frame);
+    }
+    else
+    {
+        // With credits the order on the wire counts: CountArrival.
+        m_sentFirst = m_sent.IsEmpty() ? frame->time : std::min(m_sentFirst, frame->time);
+        m_sent.PushBack(frame);
+    }
+    if (m_inOutbox)
+    {
+        return;
+    }
+    NodeWindows* windows = NodeWindows::Active();
+    if (NodeWindows::InUnit())
+    {
+        m_inOutbox = true;
+        m_nextInOutbox = windows->AddToOutbox(this);
+    }
+    else
+    {
+        SendMail(*windows);
+    }
+}
+
+RdmaPort*
+RdmaPort::SendMail(NodeWindows& windows)
+{
+    m_inOutbox = false;
+    if (!m_sent.IsEmpty())
+    {
+        windows.Send(*m_peerUnit,
+                     {m_peer, m_sent.Front(), m_sent.Back(), RdmaClock::TickAt(m_sentFirst)});
+        m_sent.Release();
+    }
+    if (!m_sentControl.IsEmpty())
+    {
+        RdmaFrame* first = m_sentControl.Front();
+        windows.Send(*m_peerUnit,
+                     {m_peer, first, m_sentControl.Back(), RdmaClock::TickAt(first->time)});
+        m_sentControl.Release();
+    }
+    return m_nextInOutbox;
+}
+
+void
+RdmaPort::Take(const NodeWindows::Mail& mail)
+{
+    if (!m_hasCredits && !IsControl(mail.first))
+    {
+        m_inFlight.Append(mail.first, mail.last);
+        ExpectFrames();
+        return;
+    }
+    RdmaFrame* next = mail.first;
+    for (RdmaFrame* frame = next; frame; frame = next)
+    {
+        next = frame == mail.last ? nullptr : frame->next;
+        ArriveAsTold(frame);
+    }
 }
 
 // Receiver ---------------------------------------------------------------------------------------
@@ -350,38 +445,59 @@ RdmaPort::ArriveFromRemote(RdmaFrame* frame, int64_t at)
     Arrive(frame, at, at); // a ghost's link has no credits, so nothing is passed on early
 }
 
+bool
+RdmaPort::IsControl(const RdmaFrame* frame)
+{
+    return frame->opcode == RdmaOpcode::PAUSE || frame->opcode == RdmaOpcode::FLOW_CONTROL;
+}
+
+int64_t
+RdmaPort::DeliveryTime(const RdmaFrame* frame, int64_t from, int64_t at) const
+{
+    if (IsControl(frame))
+    {
+        // The MAC takes it: no pipeline before it.
+        return at + (frame->opcode == RdmaOpcode::PAUSE ? GetPauseResponsePs() : 0);
+    }
+    return (m_cutThrough ? from : at) + m_receiveLatency;
+}
+
 void
 RdmaPort::Arrive(RdmaFrame* frame, int64_t from, int64_t at)
 {
-    if (m_hasCredits)
+    if (m_remote)
+    {
+        m_gateway->Send(m_gatewayLink, frame, at);
+        return;
+    }
+    frame->time = DeliveryTime(frame, from, at);
+    ArriveAsTold(frame);
+}
+
+void
+RdmaPort::ArriveAsTold(RdmaFrame* frame)
+{
+    if (m_hasCredits && !m_errorProne)
     {
         CountArrival(frame);
     }
-    if (frame->opcode == RdmaOpcode::PAUSE || frame->opcode == RdmaOpcode::FLOW_CONTROL)
+    if (IsControl(frame))
     {
-        if (m_remote)
-        {
-            m_gateway->Send(m_gatewayLink, frame, at);
-            return;
-        }
-        // The MAC takes it: no pipeline before it.
-        const bool pause = frame->opcode == RdmaOpcode::PAUSE;
-        frame->time = at + (pause ? GetPauseResponsePs() : 0);
         m_controlInFlight.PushBack(frame);
         m_pauseEvent.ScheduleAt(frame->time, ControlContext());
         return;
     }
-    frame->time = (m_cutThrough ? from : at) + m_receiveLatency;
     m_inFlight.PushBack(frame);
+    ExpectFrames();
+}
+
+void
+RdmaPort::ExpectFrames()
+{
     if (!m_rxPending)
     {
-        if (m_remote)
-        {
-            m_gateway->Send(m_gatewayLink, m_inFlight.PopFront(), at);
-            return;
-        }
         m_rxPending = true;
-        m_rxEvent.ScheduleAt(frame->time, m_context);
+        m_rxEvent.ScheduleAt(m_inFlight.Front()->time, m_context);
     }
 }
 
@@ -394,7 +510,12 @@ RdmaPort::OnReceiveEvent()
     const int64_t tick = std::max(now, RdmaClock::Now());
     for (;;)
     {
-        Deliver(m_inFlight.PopFront(), now);
+        RdmaFrame* frame = m_inFlight.PopFront();
+        if (const RdmaFrame* next = m_inFlight.Front())
+        {
+            __builtin_prefetch(next->next); // its time is asked for when `next` has come
+        }
+        Deliver(frame, now);
         if (m_inFlight.IsEmpty())
         {
             m_rxPending = false;
@@ -462,9 +583,13 @@ RdmaPort::Deliver(RdmaFrame* frame, int64_t now)
 {
     ++m_counters.rxFrames;
     m_counters.rxWireBytes += frame->wireBytes;
-    if (m_suspicious && DropCorrupted(frame, now))
+    if (m_suspicious)
     {
-        return;
+        CountIfNotYet(frame);
+        if (DropCorrupted(frame, now))
+        {
+            return;
+        }
     }
     if (!m_rxTrace.IsEmpty())
     {

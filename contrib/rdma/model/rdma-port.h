@@ -93,6 +93,22 @@ class RdmaPort : public NetDevice
         return m_remote;
     }
 
+    // With the node-window engine: what is sent to a port of another unit goes there as mail, when
+    // the unit has run, and is taken when that one runs.
+
+    /// Before each run.
+    void UseWindows(NodeWindows& windows);
+    /// \return the next port of the unit's outbox
+    RdmaPort* SendMail(NodeWindows& windows);
+    /// Mail of the port at the other end.
+    void Take(const NodeWindows::Mail& mail);
+
+    /// What Take touches will be needed soon.
+    void Prefetch() const
+    {
+        __builtin_prefetch(&m_inFlight);
+    }
+
     int64_t AssignStreams(int64_t stream);
 
     // Failure --------------------------------------------------------------------------------
@@ -413,8 +429,16 @@ class RdmaPort : public NetDevice
     RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
     uint8_t PickDwrr(uint8_t eligible);
     void Transmit(RdmaFrame* frame, int64_t now);
+    /// To a port of another unit.
+    void Send(RdmaFrame* frame, int64_t from, int64_t at);
     /// Take a frame whose first bit arrives at `from` and its last one at `at`.
     void Arrive(RdmaFrame* frame, int64_t from, int64_t at);
+    /// The same, but for when it is delivered, which the frame says.
+    void ArriveAsTold(RdmaFrame* frame);
+    static bool IsControl(const RdmaFrame* frame);
+    /// \return when a frame is delivered
+    int64_t DeliveryTime(const RdmaFrame* frame, int64_t from, int64_t at) const;
+    void ExpectFrames();
     uint32_t ControlContext() const;
     bool IsCorrupted(const RdmaFrame* frame);
     /// \return whether the frame had bit errors or was lost with its link, and is gone
@@ -429,6 +453,8 @@ class RdmaPort : public NetDevice
     uint8_t WithCredits(uint8_t lanes, int64_t now);
     RdmaFrame* NextWithCredits(int64_t now);
     void CountArrival(RdmaFrame* frame);
+    void CountIfNotYet(RdmaFrame* frame);
+    void CountAheadOf(const RdmaFrame& control);
     void QueueCreditUpdate(uint8_t lane, int64_t now);
     void FillCreditUpdate(RdmaFrame* frame, int64_t now);
     void OnCreditUpdate(const RdmaFrame& frame, int64_t now);
@@ -456,6 +482,8 @@ class RdmaPort : public NetDevice
     // line 2: leaving
     alignas(64) int64_t m_busyUntil{0};
     RdmaPort* m_peer{nullptr};
+    NodeWindows::Unit* m_peerUnit{nullptr}; //!< null: what is sent arrives directly
+    int64_t m_peerLag{0};                   //!< the peer's m_receiveLatency
     int64_t m_psPerByte{0}; //!< 0: not a whole number
     int64_t m_delay{0};
     uint64_t m_queuedBytes{0};
@@ -467,15 +495,23 @@ class RdmaPort : public NetDevice
     uint8_t m_strict{0xc0};
     uint8_t m_dwrrNext{0};
     bool m_down{false};
+    bool m_inOutbox{false};        //!< of the unit
+    bool m_peerCutsThrough{false}; //!< the peer's m_cutThrough
     uint8_t m_lineOverhead{RdmaFrame::WIRE_ONLY_BYTES};
 
-    // line 3: who listens, and the event objects
+    // line 3: what is for another unit
+    alignas(64) RdmaFrameList m_sent;
+    RdmaPort* m_nextInOutbox{nullptr};
+    int64_t m_sentFirst{0};      //!< when the first of m_sent is delivered, ps
+    RdmaFrameList m_sentControl; //!< MAC control frames
+
+    // line 4: who listens, and the event objects
     alignas(64) TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace;
     TracedCallback<const RdmaPort*, uint8_t, uint64_t, int64_t> m_queueTrace;
-    RdmaTimer<RdmaPort, &RdmaPort::OnTransmitEvent> m_txEvent;
-    RdmaTimer<RdmaPort, &RdmaPort::OnReceiveEvent> m_rxEvent;
+    RdmaTimer<RdmaPort, &RdmaPort::OnTransmitEvent, true> m_txEvent;
+    RdmaTimer<RdmaPort, &RdmaPort::OnReceiveEvent, true> m_rxEvent;
 
-    // line 4: the counters that every frame touches, the rare ones behind them
+    // line 5: the counters that every frame touches, the rare ones behind them
     alignas(64) RdmaPortCounters m_counters;
 
     // two queues a line
@@ -500,7 +536,7 @@ class RdmaPort : public NetDevice
     Ptr<ExponentialRandomVariable> m_errors;
     uint64_t m_rate{100000000000};
     int64_t m_timeUnit{1}; //!< ps
-    RdmaTimer<RdmaPort, &RdmaPort::OnPauseEvent> m_pauseEvent;
+    RdmaTimer<RdmaPort, &RdmaPort::OnPauseEvent, true> m_pauseEvent;
     std::unique_ptr<IbLinkCredits> m_credits;
     std::unique_ptr<RdmaTimer<RdmaPort, &RdmaPort::OnCreditEvent>> m_creditEvent;
     std::unique_ptr<RdmaTimer<RdmaPort, &RdmaPort::OnCreditTimer>> m_creditTimer;

@@ -1,0 +1,295 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "node-window-simulator-impl.h"
+
+#include "rdma-channel.h"
+#include "rdma-event-order.h"
+#include "rdma-port.h"
+
+#include "ns3/abort.h"
+#include "ns3/event-impl.h"
+#include "ns3/log.h"
+#include "ns3/node-list.h"
+#include "ns3/node.h"
+#include "ns3/simulator.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ns3
+{
+
+NS_LOG_COMPONENT_DEFINE("NodeWindowSimulatorImpl");
+
+NS_OBJECT_ENSURE_REGISTERED(NodeWindowSimulatorImpl);
+
+TypeId
+NodeWindowSimulatorImpl::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::NodeWindowSimulatorImpl")
+                            .SetParent<SimulatorImpl>()
+                            .SetGroupName("Rdma")
+                            .AddConstructor<NodeWindowSimulatorImpl>();
+    return tid;
+}
+
+NodeWindowSimulatorImpl::NodeWindowSimulatorImpl()
+    : m_windows(std::make_unique<NodeWindows>()),
+      m_thread(std::this_thread::get_id())
+{
+}
+
+NodeWindowSimulatorImpl::~NodeWindowSimulatorImpl() = default;
+
+void
+NodeWindowSimulatorImpl::DoDispose()
+{
+    m_windows.reset();
+    SimulatorImpl::DoDispose();
+}
+
+void
+NodeWindowSimulatorImpl::Destroy()
+{
+    while (!m_destroyEvents.empty())
+    {
+        const Ptr<EventImpl> event = m_destroyEvents.front().PeekEventImpl();
+        m_destroyEvents.pop_front();
+        event->Invoke();
+    }
+}
+
+bool
+NodeWindowSimulatorImpl::IsFinished() const
+{
+    return m_windows->IsEmpty();
+}
+
+void
+NodeWindowSimulatorImpl::Stop()
+{
+    m_windows->Stop();
+}
+
+void
+NodeWindowSimulatorImpl::Stop(const Time& delay)
+{
+    Simulator::ScheduleWithContext(Simulator::NO_CONTEXT, delay, [this] { m_windows->Stop(); });
+}
+
+// Events -----------------------------------------------------------------------------------------
+
+EventId
+NodeWindowSimulatorImpl::ScheduleAt(int64_t ts, EventImpl* event)
+{
+    const uint32_t context = m_windows->GetContext();
+    const uint32_t uid = context == Simulator::NO_CONTEXT
+                             ? m_windows->ScheduleGlobal(ts, event)
+                             : m_windows->ScheduleNode(context, ts, event);
+    return EventId(Ptr<EventImpl>(event), static_cast<uint64_t>(ts), context, uid);
+}
+
+EventId
+NodeWindowSimulatorImpl::Schedule(const Time& delay, EventImpl* event)
+{
+    NS_ABORT_MSG_IF(delay.IsStrictlyNegative(), "an event in the past");
+    NS_ABORT_MSG_IF(m_thread != std::this_thread::get_id(),
+                    "Simulator::Schedule by another thread; Simulator::ScheduleWithContext may be");
+    return ScheduleAt(m_windows->Now() + delay.GetTimeStep(), event);
+}
+
+void
+NodeWindowSimulatorImpl::ScheduleWithContext(uint32_t context, const Time& delay, EventImpl* event)
+{
+    NS_ABORT_MSG_IF(delay.IsStrictlyNegative(), "an event in the past");
+    if (m_thread != std::this_thread::get_id())
+    {
+        m_windows->ScheduleFromElsewhere(event);
+        return;
+    }
+    const int64_t ts = m_windows->Now() + delay.GetTimeStep();
+    const uint32_t node = RdmaEventOrder::NodeOf(context);
+    if (node == Simulator::NO_CONTEXT)
+    {
+        m_windows->ScheduleGlobal(ts, event, context == RdmaEventOrder::BEFORE);
+        return;
+    }
+    m_windows->ScheduleNode(context, ts, event);
+}
+
+EventId
+NodeWindowSimulatorImpl::ScheduleNow(EventImpl* event)
+{
+    return Schedule(Time(0), event);
+}
+
+EventId
+NodeWindowSimulatorImpl::ScheduleDestroy(EventImpl* event)
+{
+    m_destroyEvents.emplace_back(Ptr<EventImpl>(event, false),
+                                 static_cast<uint64_t>(m_windows->Now()),
+                                 Simulator::NO_CONTEXT,
+                                 EventId::UID::DESTROY);
+    return m_destroyEvents.back();
+}
+
+void
+NodeWindowSimulatorImpl::Remove(const EventId& id)
+{
+    if (id.GetUid() == EventId::UID::DESTROY)
+    {
+        m_destroyEvents.remove(id);
+        return;
+    }
+    EventImpl* event = id.PeekEventImpl();
+    if (event && m_windows->Remove(static_cast<int64_t>(id.GetTs()),
+                                   id.GetContext(),
+                                   id.GetUid(),
+                                   event))
+    {
+        event->Cancel();
+        event->Unref();
+    }
+}
+
+void
+NodeWindowSimulatorImpl::Cancel(const EventId& id)
+{
+    if (!IsExpired(id))
+    {
+        id.PeekEventImpl()->Cancel();
+    }
+}
+
+bool
+NodeWindowSimulatorImpl::IsExpired(const EventId& id) const
+{
+    EventImpl* event = id.PeekEventImpl();
+    if (id.GetUid() == EventId::UID::DESTROY)
+    {
+        return !event || event->IsCancelled() ||
+               std::find(m_destroyEvents.begin(), m_destroyEvents.end(), id) ==
+                   m_destroyEvents.end();
+    }
+    const auto ts = static_cast<int64_t>(id.GetTs());
+    if (!event || event->IsCancelled() || ts < m_windows->Now())
+    {
+        return true;
+    }
+    return ts == m_windows->Now() &&
+           !m_windows->IsPending(ts, id.GetContext(), id.GetUid(), event);
+}
+
+// Running ----------------------------------------------------------------------------------------
+
+void
+NodeWindowSimulatorImpl::FindLookAhead()
+{
+    // Of a channel: its nodes are one, or no closer than so many ticks.
+    const auto look = [this](Channel& channel, int64_t& least) {
+        int64_t ticks = 0;
+        if (const auto* link = dynamic_cast<RdmaChannel*>(&channel))
+        {
+            // Times are exact to the picosecond, events happen at the first tick not before.
+            const int64_t tick = std::max<int64_t>(1, RdmaClock::TicksToPs(1));
+            const int64_t ps = link->GetDelayPs() - (tick - 1);
+            ticks = ps <= 0 ? 0 : (tick > 1 ? ps / tick : RdmaClock::TickAt(ps));
+        }
+        else
+        {
+            TimeValue delay;
+            ticks = channel.GetAttributeFailSafe("Delay", delay) ? delay.Get().GetTimeStep() : 0;
+        }
+        if (ticks > 0)
+        {
+            least = std::min(least, ticks);
+            return;
+        }
+        for (std::size_t i = 1; i < channel.GetNDevices(); ++i)
+        {
+            m_windows->Join(channel.GetDevice(0)->GetNode()->GetId(),
+                            channel.GetDevice(i)->GetNode()->GetId());
+        }
+    };
+    int64_t least = std::max<int64_t>(1, RdmaClock::TickAt(NodeWindows::LONGEST_PS));
+    const auto forEachDevice = [](const auto& what) {
+        for (auto node = NodeList::Begin(); node != NodeList::End(); ++node)
+        {
+            for (uint32_t i = 0; i < (*node)->GetNDevices(); ++i)
+            {
+                what(*(*node)->GetDevice(i));
+            }
+        }
+    };
+    forEachDevice([&](NetDevice& device) {
+        const Ptr<Channel> channel = device.GetChannel();
+        // Each once.
+        if (channel && channel->GetNDevices() && PeekPointer(channel->GetDevice(0)) == &device)
+        {
+            look(*channel, least);
+        }
+    });
+    m_windows->SetLookAhead(least);
+    forEachDevice([this](NetDevice& device) {
+        if (auto* port = dynamic_cast<RdmaPort*>(&device))
+        {
+            port->UseWindows(*m_windows);
+        }
+    });
+    NS_LOG_INFO("look-ahead: " << TimeStep(static_cast<uint64_t>(least)).As(Time::NS));
+}
+
+void
+NodeWindowSimulatorImpl::Run()
+{
+    RdmaClock::Update();
+    FindLookAhead();
+    m_windows->Run();
+}
+
+Time
+NodeWindowSimulatorImpl::Now() const
+{
+    return TimeStep(static_cast<uint64_t>(m_windows->Now()));
+}
+
+Time
+NodeWindowSimulatorImpl::GetDelayLeft(const EventId& id) const
+{
+    return IsExpired(id)
+               ? TimeStep(0)
+               : TimeStep(id.GetTs() - static_cast<uint64_t>(m_windows->Now()));
+}
+
+Time
+NodeWindowSimulatorImpl::GetMaximumSimulationTime() const
+{
+    return TimeStep(std::numeric_limits<int64_t>::max());
+}
+
+void
+NodeWindowSimulatorImpl::SetScheduler(ObjectFactory)
+{
+    // It has event sets of its own. ns-3 calls this for every engine.
+}
+
+uint32_t
+NodeWindowSimulatorImpl::GetSystemId() const
+{
+    return 0;
+}
+
+uint32_t
+NodeWindowSimulatorImpl::GetContext() const
+{
+    return m_windows->GetContext();
+}
+
+uint64_t
+NodeWindowSimulatorImpl::GetEventCount() const
+{
+    return m_windows->GetEventCount();
+}
+
+} // namespace ns3

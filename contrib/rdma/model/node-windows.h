@@ -1,0 +1,505 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef NODE_WINDOWS_H
+#define NODE_WINDOWS_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <queue>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace ns3
+{
+
+class EventImpl;
+class RdmaGridTimer;
+class RdmaPort;
+struct RdmaFrame;
+
+/**
+ * \ingroup rdma
+ * Something that happens without an EventImpl: part of an object that stays where it is until all
+ * that it is scheduled for has happened, or the simulation is over.
+ */
+struct NodeWindowHook
+{
+    void (*fire)(NodeWindowHook* self);
+};
+
+/**
+ * \ingroup rdma
+ * The events of a unit: a 4-ary heap by (time, context, uid). A unit has a handful of them, two for
+ * each port at most, which stay in the cache while the unit runs. What is taken leaves a hole that
+ * the next one fills: most events schedule another.
+ */
+class NodeWindowEvents
+{
+  public:
+    struct Event
+    {
+        int64_t ts;     //!< ticks
+        uint64_t tie;   //!< context << 32 | uid: RdmaEventOrder
+        uintptr_t what; //!< EventImpl, or NodeWindowHook | HOOK
+    };
+
+    static constexpr uintptr_t HOOK = 1;
+
+    NodeWindowEvents() = default;
+    ~NodeWindowEvents();
+    NodeWindowEvents(const NodeWindowEvents&) = delete;
+    NodeWindowEvents& operator=(const NodeWindowEvents&) = delete;
+
+    void Push(const Event& event)
+    {
+        if (m_hole)
+        {
+            m_hole = false;
+            SiftDown(event);
+            return;
+        }
+        if (m_size == m_capacity)
+        {
+            Grow();
+        }
+        SiftUp(m_size++, event);
+    }
+
+    /// \return the first event, which stays; null: there is none
+    const Event* Front()
+    {
+        if (m_hole)
+        {
+            m_hole = false;
+            if (--m_size > 0)
+            {
+                SiftDown(m_events[m_size]);
+            }
+        }
+        return m_size ? m_events : nullptr;
+    }
+
+    /// \pre Front has said that there is one
+    Event TakeFront()
+    {
+        m_hole = true;
+        return m_events[0];
+    }
+
+    /// All, in no order.
+    std::vector<Event> TakeAll();
+
+    /// \return null: it is not here
+    const Event* Find(int64_t ts, uint32_t uid, const EventImpl* event);
+    /// \pre Find found it here
+    void Erase(const Event* event);
+
+    const void* GetMemory() const
+    {
+        return m_events;
+    }
+
+  private:
+    static unsigned __int128 Rank(const Event& event)
+    {
+        return static_cast<unsigned __int128>(event.ts) << 64 | event.tie;
+    }
+
+    void Grow();
+
+    void SiftUp(uint32_t hole, const Event& event)
+    {
+        const auto rank = Rank(event);
+        while (hole > 0)
+        {
+            const uint32_t parent = (hole - 1) / 4;
+            if (Rank(m_events[parent]) <= rank)
+            {
+                break;
+            }
+            m_events[hole] = m_events[parent];
+            hole = parent;
+        }
+        m_events[hole] = event;
+    }
+
+    /// From the root.
+    void SiftDown(const Event event)
+    {
+        SiftDown(0, event);
+    }
+
+    void SiftDown(uint32_t hole, const Event& event)
+    {
+        const auto rank = Rank(event);
+        for (;;)
+        {
+            const uint32_t first = hole * 4 + 1;
+            if (first >= m_size)
+            {
+                break;
+            }
+            const uint32_t end = first + 4 < m_size ? first + 4 : m_size;
+            uint32_t least = first;
+            auto leastRank = Rank(m_events[first]);
+            for (uint32_t child = first + 1; child < end; ++child)
+            {
+                const auto childRank = Rank(m_events[child]);
+                if (childRank < leastRank)
+                {
+                    least = child;
+                    leastRank = childRank;
+                }
+            }
+            if (rank <= leastRank)
+            {
+                break;
+            }
+            m_events[hole] = m_events[least];
+            hole = least;
+        }
+        m_events[hole] = event;
+    }
+
+    Event* m_events{nullptr};
+    uint32_t m_size{0}; //!< the hole included
+    uint32_t m_capacity{0};
+    bool m_hole{false}; //!< the first one has been taken
+};
+
+/**
+ * \ingroup rdma
+ * The node-window engine: what NodeWindowSimulatorImpl, ns-3's face of it, runs on.
+ *
+ *     time ->   |  window k  |  window k+1  |
+ *     node 1    |xx x  x     |              |    each node's events, in their order;
+ *     node 2    |   x x xx   |  then these  |    nodes one after another
+ *     ...                    ^ what crosses links, notes, events without a node
+ *
+ * A window is as long as the shortest delay of a link between units. Nothing that a unit does in a
+ * window can reach another unit before the window is over, so a unit is run to the window's end on
+ * its own, while its state is in the cache: it is loaded once for dozens of events. (The idea is
+ * that of conservative parallel simulation with a look-ahead: Chandy & Misra 1979, and of UNISON,
+ * Bai et al., EuroSys 2024, for one thread's caches.) A unit is a node, or nodes that a link
+ * without delay joins.
+ *
+ * The order of events is that of QuadHeapScheduler, (time, context, uid), as far as anybody can
+ * see: a node sees its own events in that order; events without a node (Simulator::NO_CONTEXT) run
+ * between windows, when all nodes have done what comes before; and what observers of several nodes
+ * are told (Note) is told between windows, sorted.
+ *
+ * At one time: "before" events, the nodes' events, grid timers, events without a node.
+ */
+class NodeWindows
+{
+  public:
+    using Event = NodeWindowEvents::Event;
+
+    /// What came over a link: frames, linked, by arrival.
+    struct Mail
+    {
+        RdmaPort* to;
+        RdmaFrame* first;
+        RdmaFrame* last;
+        int64_t ts; //!< of the first one
+    };
+
+    /// Nodes whose events are one sequence.
+    struct alignas(64) Unit
+    {
+        NodeWindowEvents events;
+        int64_t now{0};            //!< of the event that runs, or that ran last
+        uint64_t tie{0};           //!< the same event's
+        RdmaPort* outbox{nullptr}; //!< its ports that have sent something to other units
+        int64_t bucket{NEVER};     //!< the first window that it is in the list of
+        uint32_t uid{FIRST_UID};   //!< of the next event
+        std::vector<Mail> inbox;   //!< for its ports
+    };
+
+    static constexpr int64_t NEVER = INT64_MAX;
+    /// Of the first event: smaller ones mean something else to ns-3 (EventId::UID).
+    static constexpr uint32_t FIRST_UID = 4;
+    /// Windows are no longer, so that Simulator::Stop is soon heard: ticks of 1 ms.
+    static constexpr int64_t LONGEST_PS = 1000000000;
+
+    /// \return the engine of this simulation; null: it has another one
+    static NodeWindows* Active()
+    {
+        return g_active;
+    }
+
+    /// \return whether an event of a node runs, in a window of this engine
+    static bool InUnit()
+    {
+        return g_active && g_active->m_current;
+    }
+
+    NodeWindows();
+    ~NodeWindows();
+    NodeWindows(const NodeWindows&) = delete;
+    NodeWindows& operator=(const NodeWindows&) = delete;
+
+    // Units --------------------------------------------------------------------------------------
+
+    /// \param context a node's number
+    Unit& UnitOf(uint32_t context)
+    {
+        if (context >= m_unitOf.size() || !m_unitOf[context])
+        {
+            AddUnit(context);
+        }
+        return *m_unitOf[context];
+    }
+
+    /// These two are one unit from now on. Between windows.
+    void Join(uint32_t context, uint32_t other);
+    /// \param ticks no event of a unit reaches another sooner
+    void SetLookAhead(int64_t ticks);
+
+    int64_t GetLookAhead() const
+    {
+        return m_window;
+    }
+
+    // Events -------------------------------------------------------------------------------------
+
+    /// Of a node. \param context RdmaEventOrder's, of a node or of arrivals \return its uid
+    uint32_t Schedule(Unit& unit, int64_t ts, uint32_t context, uintptr_t what)
+    {
+        const uint32_t uid = unit.uid++;
+        unit.events.Push({ts, uint64_t{context} << 32 | uid, what});
+        if (&unit != m_current)
+        {
+            Register(unit, ts);
+        }
+        return uid;
+    }
+
+    /// By any event: of another unit than the one that runs at least the look-ahead later.
+    /// \param context of a node \return its uid
+    uint32_t ScheduleNode(uint32_t context, int64_t ts, EventImpl* event);
+    /// Without a node. \param before whether it runs ahead of all nodes' events of its time
+    /// \return its uid
+    uint32_t ScheduleGlobal(int64_t ts, EventImpl* event, bool before = false);
+    /// By any thread: as soon as may be, without a node.
+    void ScheduleFromElsewhere(EventImpl* event);
+
+    /// Something came for a unit. Between windows, or by the event of a unit.
+    void Send(Unit& unit, const Mail& mail)
+    {
+        unit.inbox.push_back(mail);
+        Register(unit, mail.ts);
+    }
+
+    /// Its ports get what came.
+    static void TakeMail(Unit& unit);
+
+    /// This port has something for other units: it is asked for that when its unit has run.
+    /// \return the port to be asked then
+    RdmaPort* AddToOutbox(RdmaPort* port)
+    {
+        return std::exchange(m_current->outbox, port);
+    }
+
+    /// There is something for this unit at this time.
+    void Register(Unit& unit, int64_t ts)
+    {
+        if (ts < unit.bucket * m_window || unit.bucket == NEVER)
+        {
+            AddToBucket(unit, ts);
+        }
+    }
+
+    /// \return whether it has not run, nor been removed
+    bool IsPending(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event);
+    /// \return whether it was there: it is the caller's then
+    bool Remove(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event);
+    bool IsEmpty();
+
+    // Running ------------------------------------------------------------------------------------
+
+    /// Until nothing is left, or Stop.
+    void Run();
+
+    /// Of a node's event: at the window's end.
+    void Stop()
+    {
+        m_stop = true;
+    }
+
+    int64_t Now() const
+    {
+        return m_current ? m_current->now : m_now;
+    }
+
+    /// \return the node whose event runs, or Simulator::NO_CONTEXT
+    uint32_t GetContext() const;
+
+    uint64_t GetEventCount() const
+    {
+        return m_eventCount;
+    }
+
+    uint64_t GetWindows() const
+    {
+        return m_windows;
+    }
+
+    // Observers ----------------------------------------------------------------------------------
+
+    /**
+     * Tell an observer who listens to several nodes: (sink->*F)(payload), at once under other
+     * engines and in events without a node; and else when the window is over, in the order of
+     * (time, context, calls), as if all nodes shared one event set. Meanwhile Now is the time of
+     * the call. The observer schedules nothing sooner than the look-ahead after that.
+     *
+     * \tparam Payload is copied as bytes: it says all itself, as what it could point to goes on
+     */
+    template <auto F, class Sink, class Payload>
+    static void Note(Sink* sink, const Payload& payload)
+    {
+        static_assert(std::is_trivially_copyable_v<Payload> &&
+                      sizeof(Payload) <= NOTE_BYTES);
+        if (!InUnit())
+        {
+            (sink->*F)(payload);
+            return;
+        }
+        NoteRecord& note = g_active->AddNote();
+        note.tell = [](void* to, const void* what) {
+            Payload copy;
+            std::memcpy(&copy, what, sizeof(copy));
+            (static_cast<Sink*>(to)->*F)(copy);
+        };
+        note.sink = sink;
+        std::memcpy(note.payload, &payload, sizeof(payload));
+    }
+
+    /// The same for what is not so simple: a function, which is moved.
+    template <class Function>
+    static void NoteCall(Function&& function)
+    {
+        if (!InUnit())
+        {
+            function();
+            return;
+        }
+        using Stored = std::decay_t<Function>;
+        NoteRecord& note = g_active->AddNote();
+        note.tell = [](void* stored, const void*) {
+            auto* call = static_cast<Stored*>(stored);
+            (*call)();
+            delete call;
+        };
+        note.sink = new Stored(std::forward<Function>(function));
+    }
+
+    void AddGrid(RdmaGridTimer* timer);
+    void RemoveGrid(RdmaGridTimer* timer);
+
+  private:
+    static constexpr std::size_t NOTE_BYTES = 104;
+
+    struct NoteRecord
+    {
+        int64_t ts;
+        uint32_t context;
+        void (*tell)(void* sink, const void* payload);
+        void* sink;
+        alignas(8) unsigned char payload[NOTE_BYTES];
+    };
+
+    /// Of an event without a node: by who scheduled it, for what was scheduled for one time.
+    struct GlobalKey
+    {
+        int64_t ts;
+        int64_t scheduled;
+        uint32_t context; //!< of the event that scheduled it
+        uint32_t uid;     //!< counted by that event's unit
+
+        bool operator<(const GlobalKey& other) const;
+    };
+
+    using GlobalEvents = std::map<GlobalKey, EventImpl*>;
+
+    /// An event that one unit has scheduled for another.
+    struct Letter
+    {
+        GlobalKey key;
+        uint32_t to; //!< context
+        EventImpl* event;
+    };
+
+    /// Windows that are kept in lists; of later ones units wait in a heap.
+    static constexpr int64_t RING = 1024;
+
+    struct FarUnit
+    {
+        int64_t bucket;
+        Unit* unit;
+
+        bool operator<(const FarUnit& other) const
+        {
+            return bucket > other.bucket; // the least on top
+        }
+    };
+
+    void AddUnit(uint32_t context);
+    void AddToBucket(Unit& unit, int64_t ts);
+    /// \return the first window that some unit has something in; NEVER: there is none
+    int64_t FirstBucket();
+    GlobalKey KeyNow(int64_t ts);
+    void RunBucket(int64_t bucket, int64_t cut);
+    void RunUnit(Unit& unit, int64_t cut);
+    static void Prefetch(const Unit& unit);
+    /// \return whether there was one before `cut`
+    bool RunGlobal(int64_t cut);
+    void RunGlobal(GlobalEvents& events);
+    void EndWindow();
+    void DeliverLetters();
+    void TellNotes();
+    void TakeFromElsewhere();
+    NoteRecord& AddNote();
+    int64_t NextGrid(int64_t from);
+    /// \return the timer that is due first, or null
+    RdmaGridTimer* FirstGrid() const;
+
+    static NodeWindows* g_active;
+
+    Unit* m_current{nullptr}; //!< null: between windows
+    int64_t m_window{LONGEST_PS};
+    int64_t m_base{0}; //!< the window that was run last
+    int64_t m_now{0};
+    int64_t m_last{0}; //!< of all events so far
+    bool m_stop{false};
+    uint64_t m_eventCount{0};
+    uint64_t m_windows{0};
+    uint32_t m_globalUid{FIRST_UID};
+
+    std::deque<Unit> m_units;
+    std::vector<Unit*> m_unitOf; //!< by context
+    std::array<std::vector<Unit*>, RING> m_ring;
+    std::array<uint64_t, RING / 64> m_filled{}; //!< a bit for each list of m_ring with something
+    std::priority_queue<FarUnit> m_far;
+    std::vector<Unit*> m_running; //!< of this window
+    GlobalEvents m_before;
+    GlobalEvents m_global;
+    std::vector<Letter> m_letters;
+    std::vector<NoteRecord> m_notes;
+    std::vector<uint32_t> m_noteOrder;
+    std::vector<RdmaGridTimer*> m_grids;
+    int64_t m_nextGrid{-1};
+
+    struct Elsewhere;
+    Elsewhere* m_elsewhere;
+};
+
+} // namespace ns3
+
+#endif /* NODE_WINDOWS_H */

@@ -1,0 +1,86 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_GRID_TIMER_H
+#define RDMA_GRID_TIMER_H
+
+#include "node-windows.h"
+#include "rdma-event.h"
+
+#include <cstdint>
+#include <functional>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * Looks at the whole simulation at multiples of an interval, if somebody asked for it since: by an
+ * event without a context, after all events of nodes of that time and ahead of others without one.
+ *
+ * Any event may arm it, also a node's, which has no business with other events of the whole
+ * simulation: an engine that runs nodes apart stops at all multiples, armed or not. The interval
+ * is to be many times a link's delay, or that costs time.
+ */
+class RdmaGridTimer
+{
+  public:
+    using Callback = std::function<void(int64_t now)>;
+
+    /// \param intervalPs more than 0 \param callback is told the time, ps
+    RdmaGridTimer(int64_t intervalPs, Callback callback);
+    ~RdmaGridTimer();
+
+    RdmaGridTimer(const RdmaGridTimer&) = delete;
+    RdmaGridTimer& operator=(const RdmaGridTimer&) = delete;
+
+    /// From an event without a context; what is armed stays due when it is.
+    void SetInterval(int64_t intervalPs);
+
+    int64_t GetInterval() const
+    {
+        return m_interval;
+    }
+
+    /// The callback at the next multiple of the interval after now.
+    void Arm()
+    {
+        const int64_t now = RdmaClock::Now();
+        if (m_due == NEVER || now < m_due - m_interval)
+        {
+            ArmAt((now / m_interval + 1) * m_interval);
+        }
+    }
+
+    bool IsArmed() const
+    {
+        return m_due != NEVER;
+    }
+
+    // For the engine.
+
+    /// \return when it is due: a tick
+    int64_t GetDueTick() const
+    {
+        return RdmaClock::TickAt(m_due);
+    }
+
+    /// \return the first multiple of the interval that is not before `tick`: a tick
+    int64_t NextTick(int64_t tick) const;
+    void Fire();
+
+  private:
+    static constexpr int64_t NEVER = INT64_MAX;
+
+    void ArmAt(int64_t ps);
+    void OnTimer();
+
+    int64_t m_interval;
+    int64_t m_due{NEVER}; //!< ps
+    Callback m_callback;
+    RdmaTimer<RdmaGridTimer, &RdmaGridTimer::OnTimer> m_timer; //!< with other engines
+};
+
+} // namespace ns3
+
+#endif /* RDMA_GRID_TIMER_H */
