@@ -129,7 +129,7 @@ class QueuePairLogTestCase : public TestCase
                          error);
         NS_TEST_ASSERT_MSG_NE(fabric.get(), nullptr, error);
         const std::vector<std::string> names{"a", "b"};
-        const auto flowOf = [](const RdmaQueuePair&) { return uint64_t(41); };
+        const auto flowOf = [](uint32_t, uint32_t) { return uint64_t(41); };
         QueuePairLog all(*fabric, names, {"all"}, flowOf);
         QueuePairLog some(*fabric, names, {"a->*"}, flowOf);
         QueuePairLog none(*fabric, names, {"b->a"}, flowOf);
@@ -145,8 +145,8 @@ class QueuePairLogTestCase : public TestCase
         };
         for (QueuePairLog* log : {&all, &some, &none})
         {
-            log->Begin(from, RdmaClock::Now());
-            log->Begin(from, RdmaClock::Now()); // its second message
+            log->Begin(QueuePairLog::Sight::Of(*from, RdmaClock::Now()));
+            log->Begin(QueuePairLog::Sight::Of(*from, RdmaClock::Now())); // its second message
         }
         for (const char* source : {"Rate", "Window"})
         {

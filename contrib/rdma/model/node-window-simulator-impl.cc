@@ -16,6 +16,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <vector>
 
 namespace ns3
 {
@@ -231,12 +233,26 @@ NodeWindowSimulatorImpl::FindLookAhead()
         }
     });
     m_windows->SetLookAhead(least);
-    forEachDevice([this](NetDevice& device) {
-        if (auto* port = dynamic_cast<RdmaPort*>(&device))
+    std::map<NodeWindows::Unit*, std::vector<NodeWindows::Arrivals::Port>> ports;
+    forEachDevice([&](NetDevice& device) {
+        auto* port = dynamic_cast<RdmaPort*>(&device);
+        if (port && port->GetPeer() && port->HasArrivalOrder())
         {
-            port->UseWindows(*m_windows);
+            ports[&m_windows->UnitOf(device.GetNode()->GetId())].push_back(
+                {port, port->GetArrivalContext()});
         }
     });
+    for (auto& [unit, ofUnit] : ports)
+    {
+        std::sort(ofUnit.begin(), ofUnit.end(), [](const auto& a, const auto& b) {
+            return a.context < b.context;
+        });
+        unit->arrivals.SetPorts(ofUnit);
+        for (uint32_t slot = 0; slot < ofUnit.size(); ++slot)
+        {
+            ofUnit[slot].port->UseWindows(*m_windows, slot);
+        }
+    }
     NS_LOG_INFO("look-ahead: " << TimeStep(static_cast<uint64_t>(least)).As(Time::NS));
 }
 

@@ -137,6 +137,14 @@ NodeWindows::~NodeWindows()
     delete m_elsewhere;
 }
 
+void
+NodeWindows::Arrivals::SetPorts(std::vector<Port> ports)
+{
+    m_ports = std::move(ports);
+    m_times.assign(m_ports.size(), NEVER);
+    Find();
+}
+
 // Units --------------------------------------------------------------------------------------------
 
 void
@@ -186,9 +194,10 @@ NodeWindows::SetLookAhead(int64_t ticks)
     for (Unit& unit : m_units)
     {
         unit.bucket = NEVER;
-        if (const Event* first = unit.events.Front())
+        const int64_t next = unit.NextTime();
+        if (next != NEVER)
         {
-            Register(unit, first->ts);
+            Register(unit, next);
         }
         for (const Mail& mail : unit.inbox)
         {
@@ -380,7 +389,7 @@ NodeWindows::IsEmpty()
 {
     return m_before.empty() && m_global.empty() && m_letters.empty() &&
            std::all_of(m_units.begin(), m_units.end(), [](Unit& unit) {
-               return unit.inbox.empty() && !unit.events.Front();
+               return unit.inbox.empty() && unit.NextTime() == NEVER;
            });
 }
 
@@ -409,24 +418,46 @@ NodeWindows::RunUnit(Unit& unit, int64_t cut)
     m_current = &unit;
     TakeMail(unit);
     uint64_t count = 0;
-    for (const Event* front = unit.events.Front(); front && front->ts < cut;
-         front = unit.events.Front())
+    for (;;)
     {
-        const Event event = unit.events.TakeFront();
-        unit.now = event.ts;
-        unit.tie = event.tie;
+        const int64_t arrival = unit.arrivals.FirstTime();
+        const Event* front = unit.events.Front();
+        if (front && front->ts <= arrival &&
+            (front->ts < arrival || front->tie >> 32 <= unit.arrivals.First().context))
+        {
+            if (front->ts >= cut)
+            {
+                break;
+            }
+            const Event event = unit.events.TakeFront();
+            unit.now = event.ts;
+            unit.tie = event.tie;
+            ++count;
+            if (event.what & NodeWindowEvents::HOOK)
+            {
+                auto* hook =
+                    reinterpret_cast<NodeWindowHook*>(event.what & ~NodeWindowEvents::HOOK);
+                hook->fire(hook);
+            }
+            else
+            {
+                auto* impl = reinterpret_cast<EventImpl*>(event.what);
+                impl->Invoke();
+                impl->Unref();
+            }
+            continue;
+        }
+        if (arrival >= cut)
+        {
+            break;
+        }
+        const Arrivals::Port& first = unit.arrivals.First();
+        unit.now = arrival;
+        unit.tie = uint64_t{first.context} << 32;
         ++count;
-        if (event.what & NodeWindowEvents::HOOK)
-        {
-            auto* hook = reinterpret_cast<NodeWindowHook*>(event.what & ~NodeWindowEvents::HOOK);
-            hook->fire(hook);
-        }
-        else
-        {
-            auto* impl = reinterpret_cast<EventImpl*>(event.what);
-            impl->Invoke();
-            impl->Unref();
-        }
+        unit.arrivals.Clear();
+        first.port->Receive();
+        unit.arrivals.Find();
     }
     for (RdmaPort* port = std::exchange(unit.outbox, nullptr); port;)
     {
@@ -470,6 +501,7 @@ NodeWindows::RunBucket(int64_t bucket, int64_t cut)
             __builtin_prefetch(m_running[i + 3]);
             __builtin_prefetch(reinterpret_cast<const char*>(m_running[i + 3]) + 64);
             __builtin_prefetch(m_running[i + 2]->events.GetMemory());
+            __builtin_prefetch(m_running[i + 2]->arrivals.GetMemory());
             __builtin_prefetch(m_running[i + 2]->inbox.data());
             Prefetch(*m_running[i + 1]);
         }
@@ -480,9 +512,10 @@ NodeWindows::RunBucket(int64_t bucket, int64_t cut)
         }
         unit.bucket = NEVER;
         RunUnit(unit, cut);
-        if (const Event* next = unit.events.Front())
+        const int64_t next = unit.NextTime();
+        if (next != NEVER)
         {
-            Register(unit, next->ts);
+            Register(unit, next);
         }
     }
     ++m_windows;

@@ -210,6 +210,82 @@ class NodeWindows
         int64_t ts; //!< of the first one
     };
 
+    static constexpr int64_t NEVER = INT64_MAX;
+    /// Of the first event: smaller ones mean something else to ns-3 (EventId::UID).
+    static constexpr uint32_t FIRST_UID = 4;
+
+    /**
+     * When something arrives next at each port of a unit: the most frequent events by far, of which
+     * a port has one at most. The first one is found by looking at all, eight at a time, without a
+     * branch that could be foretold wrongly.
+     */
+    class Arrivals
+    {
+      public:
+        /// A port and the context of its arrivals. In the order of contexts.
+        struct Port
+        {
+            RdmaPort* port;
+            uint32_t context;
+        };
+
+        void SetPorts(std::vector<Port> ports);
+
+        void Set(uint32_t slot, int64_t ts)
+        {
+            m_times[slot] = ts;
+            if (ts <= m_first)
+            {
+                Find();
+            }
+        }
+
+        /// \return NEVER: there is none
+        int64_t FirstTime() const
+        {
+            return m_first;
+        }
+
+        const Port& First() const
+        {
+            return m_ports[m_slot];
+        }
+
+        /// The first one has happened. Find must come before FirstTime and First.
+        void Clear()
+        {
+            m_times[m_slot] = NEVER;
+        }
+
+        /// Of one time the least port.
+        void Find()
+        {
+            const std::size_t size = m_times.size();
+            const int64_t* times = m_times.data();
+            int64_t first = NEVER;
+            uint32_t slot = 0;
+            for (std::size_t i = 0; i < size; ++i)
+            {
+                const bool less = times[i] < first;
+                first = less ? times[i] : first;
+                slot = less ? static_cast<uint32_t>(i) : slot;
+            }
+            m_first = first;
+            m_slot = slot;
+        }
+
+        const void* GetMemory() const
+        {
+            return m_times.data();
+        }
+
+      private:
+        std::vector<int64_t> m_times; //!< ticks
+        int64_t m_first{NEVER};
+        uint32_t m_slot{0};
+        std::vector<Port> m_ports;
+    };
+
     /// Nodes whose events are one sequence.
     struct alignas(64) Unit
     {
@@ -219,12 +295,16 @@ class NodeWindows
         RdmaPort* outbox{nullptr}; //!< its ports that have sent something to other units
         int64_t bucket{NEVER};     //!< the first window that it is in the list of
         uint32_t uid{FIRST_UID};   //!< of the next event
-        std::vector<Mail> inbox;   //!< for its ports
-    };
+        Arrivals arrivals;
+        std::vector<Mail> inbox; //!< for its ports
 
-    static constexpr int64_t NEVER = INT64_MAX;
-    /// Of the first event: smaller ones mean something else to ns-3 (EventId::UID).
-    static constexpr uint32_t FIRST_UID = 4;
+        /// \return when it has something to do next; NEVER: it has nothing
+        int64_t NextTime()
+        {
+            const Event* front = events.Front();
+            return front && front->ts < arrivals.FirstTime() ? front->ts : arrivals.FirstTime();
+        }
+    };
     /// Windows are no longer, so that Simulator::Stop is soon heard: ticks of 1 ms.
     static constexpr int64_t LONGEST_PS = 1000000000;
 
@@ -305,6 +385,16 @@ class NodeWindows
     RdmaPort* AddToOutbox(RdmaPort* port)
     {
         return std::exchange(m_current->outbox, port);
+    }
+
+    /// Something arrives at a port of a unit. \param slot the port's, of Arrivals::SetPorts
+    void Expect(Unit& unit, uint32_t slot, int64_t ts)
+    {
+        unit.arrivals.Set(slot, ts);
+        if (&unit != m_current)
+        {
+            Register(unit, ts);
+        }
     }
 
     /// There is something for this unit at this time.

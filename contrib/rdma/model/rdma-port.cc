@@ -342,16 +342,21 @@ RdmaPort::Transmit(RdmaFrame* frame, int64_t now)
 // Between units ----------------------------------------------------------------------------------
 
 void
-RdmaPort::UseWindows(NodeWindows& windows)
+RdmaPort::UseWindows(NodeWindows& windows, uint32_t slot)
 {
+    m_unit = &windows.UnitOf(m_nodeObject->GetId());
+    m_slot = slot;
+    if (m_rxInTable)
+    {
+        ScheduleReceive(); // of a run before
+    }
     m_peerUnit = nullptr;
-    m_peerLag = 0;
-    if (!m_peer || m_peer->m_remote || !m_nodeObject || !m_peer->m_nodeObject)
+    if (m_peer->m_remote || !m_peer->HasArrivalOrder())
     {
         return;
     }
     NodeWindows::Unit& there = windows.UnitOf(m_peer->m_nodeObject->GetId());
-    if (&there != &windows.UnitOf(m_nodeObject->GetId()))
+    if (&there != m_unit)
     {
         m_peerUnit = &there;
         m_peerLag = m_peer->m_receiveLatency;
@@ -497,8 +502,21 @@ RdmaPort::ExpectFrames()
     if (!m_rxPending)
     {
         m_rxPending = true;
-        m_rxEvent.ScheduleAt(m_inFlight.Front()->time, m_context);
+        ScheduleReceive();
     }
+}
+
+inline void
+RdmaPort::ScheduleReceive()
+{
+    const int64_t at = m_inFlight.Front()->time;
+    if (m_unit)
+    {
+        m_rxInTable = true;
+        NodeWindows::Active()->Expect(*m_unit, m_slot, RdmaClock::TickAt(at));
+        return;
+    }
+    m_rxEvent.ScheduleAt(at, m_context);
 }
 
 void
@@ -524,7 +542,7 @@ RdmaPort::OnReceiveEvent()
         now = m_inFlight.Front()->time;
         if (now > tick)
         {
-            m_rxEvent.ScheduleAt(now, m_context);
+            ScheduleReceive();
             return;
         }
     }

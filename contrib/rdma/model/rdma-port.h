@@ -96,8 +96,27 @@ class RdmaPort : public NetDevice
     // With the node-window engine: what is sent to a port of another unit goes there as mail, when
     // the unit has run, and is taken when that one runs.
 
-    /// Before each run.
-    void UseWindows(NodeWindows& windows);
+    /// Before each run. \param slot of NodeWindows::Arrivals
+    void UseWindows(NodeWindows& windows, uint32_t slot);
+
+    /// \return whether SetArrivalOrder was called
+    bool HasArrivalOrder() const
+    {
+        return RdmaEventOrder::NodeOf(m_context) != m_context;
+    }
+
+    uint32_t GetArrivalContext() const
+    {
+        return m_context;
+    }
+
+    /// What has been expected is here.
+    void Receive()
+    {
+        m_rxInTable = false;
+        OnReceiveEvent();
+    }
+
     /// \return the next port of the unit's outbox
     RdmaPort* SendMail(NodeWindows& windows);
     /// Mail of the port at the other end.
@@ -439,6 +458,8 @@ class RdmaPort : public NetDevice
     /// \return when a frame is delivered
     int64_t DeliveryTime(const RdmaFrame* frame, int64_t from, int64_t at) const;
     void ExpectFrames();
+    /// The first frame of m_inFlight will be here.
+    void ScheduleReceive();
     uint32_t ControlContext() const;
     bool IsCorrupted(const RdmaFrame* frame);
     /// \return whether the frame had bit errors or was lost with its link, and is gone
@@ -469,9 +490,12 @@ class RdmaPort : public NetDevice
     alignas(64) RdmaFrameList m_inFlight; //!< towards this port, by arrival
     int64_t m_receiveLatency{0};
     RdmaPortUser* m_user{nullptr};
+    NodeWindows::Unit* m_unit{nullptr}; //!< whose table of arrivals has a slot for this port
+    uint32_t m_slot{0};
     uint32_t m_context{0}; //!< of arrivals: RdmaEventOrder
     uint16_t m_index{0};
     bool m_rxPending{false};
+    bool m_rxInTable{false}; //!< of m_unit, not as an event
     bool m_errorProne : 1; //!< the link has a bit error rate
     bool m_remote : 1;     //!< a ghost: what arrives here goes to another process
     bool m_cutThrough : 1; //!< what arrives here is delivered by its first bit
