@@ -468,15 +468,22 @@ NodeWindows::RunUnit(Unit& unit, int64_t cut)
     m_current = nullptr;
 }
 
-/// What a unit begins with: where its ports take what came, and what that is.
+/// What a unit begins with: where its ports take what came, and that; and where it goes out, if
+/// there is so much that all of it will be needed.
 inline void
 NodeWindows::Prefetch(const Unit& unit)
 {
     for (const Mail& mail : unit.inbox)
     {
-        __builtin_prefetch(mail.to);
-        mail.to->Prefetch();
+        mail.to->PrefetchArrival();
         __builtin_prefetch(mail.first);
+    }
+    if (2 * unit.inbox.size() >= unit.arrivals.GetPorts().size())
+    {
+        for (const Arrivals::Port& port : unit.arrivals.GetPorts())
+        {
+            port.port->PrefetchTransmitter();
+        }
     }
 }
 
@@ -502,7 +509,10 @@ NodeWindows::RunBucket(int64_t bucket, int64_t cut)
             __builtin_prefetch(reinterpret_cast<const char*>(m_running[i + 3]) + 64);
             __builtin_prefetch(m_running[i + 2]->events.GetMemory());
             __builtin_prefetch(m_running[i + 2]->arrivals.GetMemory());
-            __builtin_prefetch(m_running[i + 2]->inbox.data());
+            for (std::size_t m = 0; m < m_running[i + 2]->inbox.size(); m += 2)
+            {
+                __builtin_prefetch(&m_running[i + 2]->inbox[m]);
+            }
             Prefetch(*m_running[i + 1]);
         }
         Unit& unit = *m_running[i];

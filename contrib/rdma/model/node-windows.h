@@ -279,6 +279,11 @@ class NodeWindows
             return m_times.data();
         }
 
+        const std::vector<Port>& GetPorts() const
+        {
+            return m_ports;
+        }
+
       private:
         std::vector<int64_t> m_times; //!< ticks
         int64_t m_first{NEVER};

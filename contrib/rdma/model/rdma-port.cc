@@ -422,6 +422,7 @@ RdmaPort::Take(const NodeWindows::Mail& mail)
 {
     if (!m_hasCredits && !IsControl(mail.first))
     {
+        __builtin_prefetch(mail.first->next); // as OnReceiveEvent does for those behind it
         m_inFlight.Append(mail.first, mail.last);
         ExpectFrames();
         return;

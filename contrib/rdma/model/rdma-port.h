@@ -123,9 +123,20 @@ class RdmaPort : public NetDevice
     void Take(const NodeWindows::Mail& mail);
 
     /// What Take touches will be needed soon.
-    void Prefetch() const
+    void PrefetchArrival() const
     {
         __builtin_prefetch(&m_inFlight);
+        __builtin_prefetch(&m_counters);
+    }
+
+    /// What a frame touches on its way out will be.
+    void PrefetchTransmitter() const
+    {
+        __builtin_prefetch(&m_busyUntil);
+        __builtin_prefetch(&m_sent);
+        __builtin_prefetch(&m_txTrace);
+        __builtin_prefetch(&m_counters);
+        __builtin_prefetch(&m_queue[2]);
     }
 
     int64_t AssignStreams(int64_t stream);
