@@ -46,11 +46,11 @@ struct RunOptions
     bool dryRun = false;
     bool progress = true;
     std::string engine = "windows"; ///< of the event loop: EngineItems
-    bool attribution = true;       ///< of the time of messages
-    bool report = true;            ///< report.html at the end
-    bool timeline = true;          ///< timeline.json at the end
-    std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
-    CaptureOptions capture;        ///< of these
+    bool attribution = true;        ///< of the time of messages
+    bool report = true;             ///< report.html at the end
+    bool timeline = true;           ///< timeline.json at the end
+    std::vector<std::string> pcap;  ///< names: "all", a host, "switch:port", or "a-b" links
+    CaptureOptions capture;         ///< of these
     std::vector<std::pair<std::string, std::string>>
         optionAttributes; ///< that options are (Option::Sets), and their values; what follows wins
     std::vector<std::pair<std::string, std::string>>

@@ -420,7 +420,8 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     {
         v->Fail("engine",
                 "several processes are simulated by ns-3's engine; allowed: ns3, or without mpirun "
-                "-np " + std::to_string(FindLauncher().ranks));
+                "-np " +
+                    std::to_string(FindLauncher().ranks));
     }
     run.attribution = v->values.Flag("attribution");
     run.report = v->values.Flag("report");

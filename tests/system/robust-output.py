@@ -244,7 +244,7 @@ class Files(RobustTest):
         """
         out = os.path.join(self.folder, "same")
         first, _ = self.start(
-            f"traffic --topology=single-switch --hosts=4 --bytes=1GB --progress=0 --out={out}",
+            f"traffic --topology=single-switch --hosts=4 --bytes=20GB --progress=0 --out={out}",
             out=out,
         )
         try:

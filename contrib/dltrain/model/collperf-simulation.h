@@ -46,6 +46,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     void StartSize();
     void EnterAll();
     void Enter(Rank position, int64_t now);
+
     /// All ranks have left an iteration.
 
     /// A rank's part of an iteration.

@@ -276,9 +276,8 @@ EventCollector::TellNicDrop(const Drop& drop)
                      results::EventLog::DROP,
                      m_portNames[m_portIndex.at(drop.port->GetPeer())],
                      std::string("nic_receive_buffer: ") + FrameName(&drop.frame) + " " +
-                         m_endpointNames[drop.frame.src] + "->" +
-                         m_endpointNames[drop.frame.dst] + " psn " +
-                         std::to_string(drop.frame.psn));
+                         m_endpointNames[drop.frame.src] + "->" + m_endpointNames[drop.frame.dst] +
+                         " psn " + std::to_string(drop.frame.psn));
     }
 }
 

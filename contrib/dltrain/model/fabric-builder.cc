@@ -300,11 +300,10 @@ PrepareSimulator(const scenario::FabricSpec& spec,
                            StringValue(ns3::QuadHeapScheduler::GetTypeId().GetName()));
     if (!Ranks::Get().Several()) // else ns-3's MPI module has chosen
     {
-        ns3::GlobalValue::Bind(
-            "SimulatorImplementationType",
-            StringValue(run.engine == "windows"
-                            ? ns3::NodeWindowSimulatorImpl::GetTypeId().GetName()
-                            : "ns3::DefaultSimulatorImpl"));
+        ns3::GlobalValue::Bind("SimulatorImplementationType",
+                               StringValue(run.engine == "windows"
+                                               ? ns3::NodeWindowSimulatorImpl::GetTypeId().GetName()
+                                               : "ns3::DefaultSimulatorImpl"));
     }
     // ns-3's generator takes seeds below this number, and not 0.
     constexpr uint64_t seeds = 4294944442;

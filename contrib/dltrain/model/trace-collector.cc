@@ -182,10 +182,7 @@ TraceCollector::Find(uint32_t endpoint, uint32_t number)
 TraceCollector::End
 TraceCollector::EndOf(const ns3::RdmaQueuePair& qp)
 {
-    return {qp.GetNic()->GetEndpoint(),
-            qp.GetNumber(),
-            qp.GetPeerEndpoint(),
-            qp.GetPeerNumber()};
+    return {qp.GetNic()->GetEndpoint(), qp.GetNumber(), qp.GetPeerEndpoint(), qp.GetPeerNumber()};
 }
 
 void
@@ -202,9 +199,8 @@ TraceCollector::OnPost(ns3::RdmaQueuePair* qp, const ns3::RdmaWorkRequest& reque
     // The data of a READ comes from the other end, which is not there yet: OnAccepted.
     if (m_queuePairLog && request.operation != ns3::RdmaOperation::READ)
     {
-        NodeWindows::Note<&QueuePairLog::Begin>(
-            m_queuePairLog.get(),
-            QueuePairLog::Sight::Of(*qp, RdmaClock::Now()));
+        NodeWindows::Note<&QueuePairLog::Begin>(m_queuePairLog.get(),
+                                                QueuePairLog::Sight::Of(*qp, RdmaClock::Now()));
     }
 }
 
@@ -343,19 +339,16 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
     {
         return;
     }
-    const Completion completion{{qp->GetPeerEndpoint(),
-                                 qp->GetPeerNumber(),
-                                 qp->GetNic()->GetEndpoint(),
-                                 qp->GetNumber()},
-                                message.bytes,
-                                now,
-                                message.hasImmediate,
-                                false};
+    const Completion completion{
+        {qp->GetPeerEndpoint(), qp->GetPeerNumber(), qp->GetNic()->GetEndpoint(), qp->GetNumber()},
+        message.bytes,
+        now,
+        message.hasImmediate,
+        false};
     if (m_parts)
     {
-        NodeWindows::NoteCall([this, completion, parts = *m_parts] {
-            TellComplete(completion, &parts);
-        });
+        NodeWindows::NoteCall(
+            [this, completion, parts = *m_parts] { TellComplete(completion, &parts); });
         return;
     }
     NodeWindows::Note<&TraceCollector::TellPlain>(this, completion);

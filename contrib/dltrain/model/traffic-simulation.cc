@@ -228,12 +228,7 @@ TrafficSimulation::OnFlowArrived(uint32_t flow, ChannelId channel, int64_t now)
 {
     NodeWindows::Note<&TrafficSimulation::Tell>(
         this,
-        FlowNews{flow,
-                 SourcePortOf(channel),
-                 !m_scenario.completionAtSender,
-                 true,
-                 false,
-                 now});
+        FlowNews{flow, SourcePortOf(channel), !m_scenario.completionAtSender, true, false, now});
 }
 
 void

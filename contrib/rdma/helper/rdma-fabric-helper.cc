@@ -11,6 +11,7 @@
 #include "ns3/double.h"
 #include "ns3/enum.h"
 #include "ns3/global-value.h"
+#include "ns3/node-window-simulator-impl.h"
 #include "ns3/node.h"
 #include "ns3/nstime.h"
 #include "ns3/quad-heap-scheduler.h"
@@ -137,7 +138,10 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
 
     StringValue scheduler;
     GlobalValue::GetValueByName("SchedulerType", scheduler);
-    const bool ordered = scheduler.Get() == QuadHeapScheduler::GetTypeId().GetName();
+    StringValue engine;
+    GlobalValue::GetValueByName("SimulatorImplementationType", engine);
+    const bool ordered = scheduler.Get() == QuadHeapScheduler::GetTypeId().GetName() ||
+                         engine.Get() == NodeWindowSimulatorImpl::GetTypeId().GetName();
     std::vector<rdma::RouteLink> routeLinks;
     std::optional<rdma::SetUpPhase> phase;
     phase.emplace("making ports and links", links.size());

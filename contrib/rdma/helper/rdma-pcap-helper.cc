@@ -132,9 +132,10 @@ class Capture : public SimpleRefCount<Capture>
         }
         // A file may be of ports of several nodes.
         std::vector<uint8_t> bytes(encoder.GetBytes(), encoder.GetBytes() + length);
-        NodeWindows::NoteCall([self = Ptr<Capture>(this), direction, now, bytes = std::move(bytes)] {
-            self->Write(direction, now, bytes.data(), bytes.size());
-        });
+        NodeWindows::NoteCall(
+            [self = Ptr<Capture>(this), direction, now, bytes = std::move(bytes)] {
+                self->Write(direction, now, bytes.data(), bytes.size());
+            });
     }
 
     void Write(Direction direction, int64_t now, const uint8_t* bytes, size_t length)

@@ -69,7 +69,7 @@ struct IbLinkCredits
         bool updateQueued{false};    //!< a flow-control packet waits for the transmitter
         bool updateScheduled{false}; //!< it will, at updateAt, once what leaves has left
         int64_t updateAt{0};         //!< ps
-        uint32_t repeats{0}; //!< to go
+        uint32_t repeats{0};         //!< to go
         uint16_t toldFctbs{0};
         uint16_t toldFccl{0};
         int64_t stalledUntil{-1}; //!< when it last had too few credits, ps

@@ -145,10 +145,8 @@ NodeWindowSimulatorImpl::Remove(const EventId& id)
         return;
     }
     EventImpl* event = id.PeekEventImpl();
-    if (event && m_windows->Remove(static_cast<int64_t>(id.GetTs()),
-                                   id.GetContext(),
-                                   id.GetUid(),
-                                   event))
+    if (event &&
+        m_windows->Remove(static_cast<int64_t>(id.GetTs()), id.GetContext(), id.GetUid(), event))
     {
         event->Cancel();
         event->Unref();
@@ -179,8 +177,7 @@ NodeWindowSimulatorImpl::IsExpired(const EventId& id) const
     {
         return true;
     }
-    return ts == m_windows->Now() &&
-           !m_windows->IsPending(ts, id.GetContext(), id.GetUid(), event);
+    return ts == m_windows->Now() && !m_windows->IsPending(ts, id.GetContext(), id.GetUid(), event);
 }
 
 // Running ----------------------------------------------------------------------------------------
@@ -273,9 +270,8 @@ NodeWindowSimulatorImpl::Now() const
 Time
 NodeWindowSimulatorImpl::GetDelayLeft(const EventId& id) const
 {
-    return IsExpired(id)
-               ? TimeStep(0)
-               : TimeStep(id.GetTs() - static_cast<uint64_t>(m_windows->Now()));
+    return IsExpired(id) ? TimeStep(0)
+                         : TimeStep(id.GetTs() - static_cast<uint64_t>(m_windows->Now()));
 }
 
 Time

@@ -24,7 +24,8 @@ namespace ns3
 
 NodeWindows* NodeWindows::g_active = nullptr;
 
-// Events of a unit ---------------------------------------------------------------------------------
+// Events of a unit
+// ---------------------------------------------------------------------------------
 
 NodeWindowEvents::~NodeWindowEvents()
 {
@@ -57,9 +58,10 @@ NodeWindowEvents::Find(int64_t ts, uint32_t uid, const EventImpl* event)
     Front();
     const auto what = reinterpret_cast<uintptr_t>(event);
     const Event* end = m_events + m_size;
-    const Event* found = std::find_if(static_cast<const Event*>(m_events), end, [=](const Event& e) {
-        return e.what == what && e.ts == ts && static_cast<uint32_t>(e.tie) == uid;
-    });
+    const Event* found =
+        std::find_if(static_cast<const Event*>(m_events), end, [=](const Event& e) {
+            return e.what == what && e.ts == ts && static_cast<uint32_t>(e.tie) == uid;
+        });
     return found == end ? nullptr : found;
 }
 
@@ -82,7 +84,8 @@ NodeWindowEvents::Erase(const Event* event)
     }
 }
 
-// The engine ---------------------------------------------------------------------------------------
+// The engine
+// ---------------------------------------------------------------------------------------
 
 /// What other threads have asked for.
 struct NodeWindows::Elsewhere
@@ -113,7 +116,7 @@ NodeWindows::~NodeWindows()
     {
         for (const Event& event : unit.events.TakeAll())
         {
-            if (!(event.what & NodeWindowEvents::HOOK))
+            if (!(event.what & NodeWindowEvents::KIND))
             {
                 reinterpret_cast<EventImpl*>(event.what)->Unref();
             }
@@ -145,7 +148,8 @@ NodeWindows::Arrivals::SetPorts(std::vector<Port> ports)
     Find();
 }
 
-// Units --------------------------------------------------------------------------------------------
+// Units
+// --------------------------------------------------------------------------------------------
 
 void
 NodeWindows::AddUnit(uint32_t context)
@@ -169,7 +173,8 @@ NodeWindows::Join(uint32_t context, uint32_t other)
     {
         return;
     }
-    NS_ABORT_MSG_IF(!from.inbox.empty(), "nodes are joined while something is under way between them");
+    NS_ABORT_MSG_IF(!from.inbox.empty(),
+                    "nodes are joined while something is under way between them");
     for (const Event& event : from.events.TakeAll())
     {
         into.events.Push(event);
@@ -257,17 +262,15 @@ NodeWindows::FirstBucket()
     return m_far.empty() ? first : std::min(first, m_far.top().bucket);
 }
 
-// Events -------------------------------------------------------------------------------------------
+// Events
+// -------------------------------------------------------------------------------------------
 
 NodeWindows::GlobalKey
 NodeWindows::KeyNow(int64_t ts)
 {
     if (m_current)
     {
-        return {ts,
-                m_current->now,
-                static_cast<uint32_t>(m_current->tie >> 32),
-                m_current->uid++};
+        return {ts, m_current->now, static_cast<uint32_t>(m_current->tie >> 32), m_current->uid++};
     }
     return {ts, m_now, Simulator::NO_CONTEXT, m_globalUid++};
 }
@@ -400,7 +403,8 @@ NodeWindows::GetContext() const
                      : Simulator::NO_CONTEXT;
 }
 
-// Running ------------------------------------------------------------------------------------------
+// Running
+// ------------------------------------------------------------------------------------------
 
 void
 NodeWindows::TakeMail(Unit& unit)
@@ -433,15 +437,19 @@ NodeWindows::RunUnit(Unit& unit, int64_t cut)
             unit.now = event.ts;
             unit.tie = event.tie;
             ++count;
-            if (event.what & NodeWindowEvents::HOOK)
+            const uintptr_t object = event.what & ~NodeWindowEvents::KIND;
+            if (event.what & NodeWindowEvents::PORT)
             {
-                auto* hook =
-                    reinterpret_cast<NodeWindowHook*>(event.what & ~NodeWindowEvents::HOOK);
+                reinterpret_cast<RdmaPort*>(object)->TransmitNext();
+            }
+            else if (event.what & NodeWindowEvents::HOOK)
+            {
+                auto* hook = reinterpret_cast<NodeWindowHook*>(object);
                 hook->fire(hook);
             }
             else
             {
-                auto* impl = reinterpret_cast<EventImpl*>(event.what);
+                auto* impl = reinterpret_cast<EventImpl*>(object);
                 impl->Invoke();
                 impl->Unref();
             }
@@ -459,10 +467,11 @@ NodeWindows::RunUnit(Unit& unit, int64_t cut)
         first.port->Receive();
         unit.arrivals.Find();
     }
-    for (RdmaPort* port = std::exchange(unit.outbox, nullptr); port;)
+    for (RdmaPort* port : unit.outbox)
     {
-        port = port->SendMail(*this);
+        port->SendMail(*this);
     }
+    unit.outbox.clear();
     m_eventCount += count;
     m_last = std::max(m_last, unit.now);
     m_current = nullptr;

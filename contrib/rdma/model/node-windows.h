@@ -46,10 +46,12 @@ class NodeWindowEvents
     {
         int64_t ts;     //!< ticks
         uint64_t tie;   //!< context << 32 | uid: RdmaEventOrder
-        uintptr_t what; //!< EventImpl, or NodeWindowHook | HOOK
+        uintptr_t what; //!< EventImpl, or NodeWindowHook | HOOK, or RdmaPort | PORT
     };
 
     static constexpr uintptr_t HOOK = 1;
+    static constexpr uintptr_t PORT = 2; //!< its transmitter is idle
+    static constexpr uintptr_t KIND = HOOK | PORT;
 
     NodeWindowEvents() = default;
     ~NodeWindowEvents();
@@ -295,13 +297,13 @@ class NodeWindows
     struct alignas(64) Unit
     {
         NodeWindowEvents events;
-        int64_t now{0};            //!< of the event that runs, or that ran last
-        uint64_t tie{0};           //!< the same event's
-        RdmaPort* outbox{nullptr}; //!< its ports that have sent something to other units
-        int64_t bucket{NEVER};     //!< the first window that it is in the list of
-        uint32_t uid{FIRST_UID};   //!< of the next event
+        int64_t now{0};          //!< of the event that runs, or that ran last
+        uint64_t tie{0};         //!< the same event's
+        int64_t bucket{NEVER};   //!< the first window that it is in the list of
+        uint32_t uid{FIRST_UID}; //!< of the next event
         Arrivals arrivals;
-        std::vector<Mail> inbox; //!< for its ports
+        std::vector<Mail> inbox;       //!< for its ports
+        std::vector<RdmaPort*> outbox; //!< its ports that have sent something to other units
 
         /// \return when it has something to do next; NEVER: it has nothing
         int64_t NextTime()
@@ -310,6 +312,7 @@ class NodeWindows
             return front && front->ts < arrivals.FirstTime() ? front->ts : arrivals.FirstTime();
         }
     };
+
     /// Windows are no longer, so that Simulator::Stop is soon heard: ticks of 1 ms.
     static constexpr int64_t LONGEST_PS = 1000000000;
 
@@ -385,11 +388,10 @@ class NodeWindows
     /// Its ports get what came.
     static void TakeMail(Unit& unit);
 
-    /// This port has something for other units: it is asked for that when its unit has run.
-    /// \return the port to be asked then
-    RdmaPort* AddToOutbox(RdmaPort* port)
+    /// This port has something for another unit: it is asked for that when its unit has run.
+    void AddToOutbox(RdmaPort* port)
     {
-        return std::exchange(m_current->outbox, port);
+        m_current->outbox.push_back(port);
     }
 
     /// Something arrives at a port of a unit. \param slot the port's, of Arrivals::SetPorts
@@ -459,8 +461,7 @@ class NodeWindows
     template <auto F, class Sink, class Payload>
     static void Note(Sink* sink, const Payload& payload)
     {
-        static_assert(std::is_trivially_copyable_v<Payload> &&
-                      sizeof(Payload) <= NOTE_BYTES);
+        static_assert(std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= NOTE_BYTES);
         if (!InUnit())
         {
             (sink->*F)(payload);

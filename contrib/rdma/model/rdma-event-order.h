@@ -25,8 +25,8 @@ namespace ns3
  *     31    30..11  10..1  0
  *      1     node   port   MAC control frame
  *
- * What concerns the whole simulation runs without a node: at one time first what is to be BEFORE all
- * that nodes do, then, behind the nodes, what is on a GRID (RdmaGridTimer), then all other.
+ * What concerns the whole simulation runs without a node: at one time first what is to be BEFORE
+ * all that nodes do, then, behind the nodes, what is on a GRID (RdmaGridTimer), then all other.
  *
  * With another scheduler, or beyond these limits, contexts are plain node numbers, and ties are
  * resolved by when events were scheduled, as everywhere in ns-3.

@@ -242,6 +242,7 @@ RdmaPort::QueueCreditUpdate(uint8_t index, int64_t now)
     frame->flags = 0;
     frame->serviceLevel = 0;
     m_control.PushBack(frame);
+    m_hasControl = true;
     Kick(now);
 }
 

@@ -87,6 +87,7 @@ RdmaPort::GoDown(int64_t now)
     }
     m_controlInFlight = arrived;
     m_control.Clear();
+    m_hasControl = false;
     m_pausedUntil.fill(now);
     SetPaused(0, now);
     for (uint8_t p = 0; p < PRIORITIES; ++p)

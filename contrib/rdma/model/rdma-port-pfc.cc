@@ -42,6 +42,7 @@ RdmaPort::SendPause(uint8_t mask, uint16_t quanta, int64_t now)
         ++m_counters.resumesSent;
     }
     m_control.PushBack(frame);
+    m_hasControl = true;
     Kick(now);
 }
 
@@ -87,7 +88,7 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
     {
         return;
     }
-    if (!m_rxTrace.IsEmpty())
+    if (m_rxTraced)
     {
         m_rxTrace(this, frame, now);
     }

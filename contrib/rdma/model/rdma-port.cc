@@ -199,7 +199,16 @@ void
 RdmaPort::ScheduleTransmit()
 {
     m_txPending = true;
-    m_txEvent.ScheduleAt(m_busyUntil, RdmaEventOrder::NodeOf(m_context));
+    const uint32_t node = RdmaEventOrder::NodeOf(m_context);
+    if (m_unit)
+    {
+        NodeWindows::Active()->Schedule(*m_unit,
+                                        RdmaClock::TickAt(m_busyUntil),
+                                        node,
+                                        reinterpret_cast<uintptr_t>(this) | NodeWindowEvents::PORT);
+        return;
+    }
+    m_txEvent.ScheduleAt(m_busyUntil, node);
 }
 
 void
@@ -218,9 +227,10 @@ void
 RdmaPort::StartNext(int64_t now)
 {
     RdmaFrame* frame;
-    if (!m_control.IsEmpty())
+    if (m_hasControl)
     {
         frame = m_control.PopFront();
+        m_hasControl = !m_control.IsEmpty();
         m_busyUntil = now + GetSerialization(frame->wireBytes);
         if (m_hasCredits)
         {
@@ -249,7 +259,7 @@ RdmaPort::StartNext(int64_t now)
         m_busyUntil = now + GetSerialization(frame->wireBytes);
     }
     Transmit(frame, now);
-    if (!m_txPending && (((m_waiting | m_pull) & ~m_paused) || !m_control.IsEmpty()))
+    if (!m_txPending && (((m_waiting | m_pull) & ~m_paused) || m_hasControl))
     {
         ScheduleTransmit();
     }
@@ -284,7 +294,7 @@ RdmaPort::Dequeue(uint8_t eligible, int64_t now)
         m_waiting &= ~(1U << priority);
         queue.deficit = 0;
     }
-    if (!m_queueTrace.IsEmpty())
+    if (m_queueTraced)
     {
         m_queueTrace(this, priority, queue.bytes, now);
     }
@@ -327,13 +337,13 @@ RdmaPort::Transmit(RdmaFrame* frame, int64_t now)
     ++m_counters.txFrames;
     m_counters.txWireBytes += frame->wireBytes;
     m_counters.txDataFrames += IsData(frame->opcode);
-    if (!m_txTrace.IsEmpty())
+    if (m_txTraced)
     {
         m_txTrace(this, frame, now);
     }
     if (m_peerUnit)
     {
-        Send(frame, now + m_delay, m_busyUntil + m_delay);
+        Send(frame, now);
         return;
     }
     m_peer->Arrive(frame, now + m_delay, m_busyUntil + m_delay);
@@ -359,28 +369,20 @@ RdmaPort::UseWindows(NodeWindows& windows, uint32_t slot)
     if (&there != m_unit)
     {
         m_peerUnit = &there;
-        m_peerLag = m_peer->m_receiveLatency;
+        m_reach = m_delay + m_peer->m_receiveLatency;
         m_peerCutsThrough = m_peer->m_cutThrough;
     }
 }
 
 inline void
-RdmaPort::Send(RdmaFrame* frame, int64_t from, int64_t at)
+RdmaPort::Send(RdmaFrame* frame, int64_t now)
 {
-    const bool control = IsControl(frame);
     // As DeliveryTime has it, without a look at the peer unless need be: it is cold.
-    frame->time = control ? m_peer->DeliveryTime(frame, from, at)
-                          : (m_peerCutsThrough ? from : at) + m_peerLag;
-    if (control && !m_hasCredits)
-    {
-        m_sentControl.PushBack(frame);
-    }
-    else
-    {
-        // With credits the order on the wire counts: CountArrival.
-        m_sentFirst = m_sent.IsEmpty() ? frame->time : std::min(m_sentFirst, frame->time);
-        m_sent.PushBack(frame);
-    }
+    const bool control = IsControl(frame);
+    frame->time = control ? m_peer->DeliveryTime(frame, now + m_delay, m_busyUntil + m_delay)
+                          : (m_peerCutsThrough ? now : m_busyUntil) + m_reach;
+    // With credits the order on the wire counts: CountArrival.
+    (control && !m_hasCredits ? m_sentControl : m_sent).PushBack(frame);
     if (m_inOutbox)
     {
         return;
@@ -389,7 +391,7 @@ RdmaPort::Send(RdmaFrame* frame, int64_t from, int64_t at)
     if (NodeWindows::InUnit())
     {
         m_inOutbox = true;
-        m_nextInOutbox = windows->AddToOutbox(this);
+        windows->AddToOutbox(this);
     }
     else
     {
@@ -397,24 +399,26 @@ RdmaPort::Send(RdmaFrame* frame, int64_t from, int64_t at)
     }
 }
 
-RdmaPort*
+void
 RdmaPort::SendMail(NodeWindows& windows)
 {
     m_inOutbox = false;
-    if (!m_sent.IsEmpty())
+    for (RdmaFrameList* list : {&m_sent, m_hasCredits ? nullptr : &m_sentControl})
     {
-        windows.Send(*m_peerUnit,
-                     {m_peer, m_sent.Front(), m_sent.Back(), RdmaClock::TickAt(m_sentFirst)});
-        m_sent.Release();
+        if (!list || list->IsEmpty())
+        {
+            continue;
+        }
+        RdmaFrame* first = list->Front();
+        int64_t at = first->time;
+        // A flow-control packet is ahead of packets that are in a pipeline.
+        for (const RdmaFrame* frame = first; m_hasCredits && frame; frame = frame->next)
+        {
+            at = std::min(at, frame->time);
+        }
+        windows.Send(*m_peerUnit, {m_peer, first, list->Back(), RdmaClock::TickAt(at)});
+        list->Release();
     }
-    if (!m_sentControl.IsEmpty())
-    {
-        RdmaFrame* first = m_sentControl.Front();
-        windows.Send(*m_peerUnit,
-                     {m_peer, first, m_sentControl.Back(), RdmaClock::TickAt(first->time)});
-        m_sentControl.Release();
-    }
-    return m_nextInOutbox;
 }
 
 void
@@ -610,7 +614,7 @@ RdmaPort::Deliver(RdmaFrame* frame, int64_t now)
             return;
         }
     }
-    if (!m_rxTrace.IsEmpty())
+    if (m_rxTraced)
     {
         m_rxTrace(this, frame, now);
     }
@@ -646,7 +650,7 @@ RdmaPort::TakeQueue(uint8_t priority, int64_t now)
     queue.bytes = 0;
     queue.deficit = 0;
     m_waiting &= ~(1U << priority);
-    if (!frames.IsEmpty() && !m_queueTrace.IsEmpty())
+    if (!frames.IsEmpty() && m_queueTraced)
     {
         m_queueTrace(this, priority, 0, now);
     }

@@ -110,6 +110,12 @@ class RdmaPort : public NetDevice
         return m_context;
     }
 
+    /// The transmitter is idle.
+    void TransmitNext()
+    {
+        OnTransmitEvent();
+    }
+
     /// What has been expected is here.
     void Receive()
     {
@@ -117,8 +123,7 @@ class RdmaPort : public NetDevice
         OnReceiveEvent();
     }
 
-    /// \return the next port of the unit's outbox
-    RdmaPort* SendMail(NodeWindows& windows);
+    void SendMail(NodeWindows& windows);
     /// Mail of the port at the other end.
     void Take(const NodeWindows::Mail& mail);
 
@@ -133,8 +138,6 @@ class RdmaPort : public NetDevice
     void PrefetchTransmitter() const
     {
         __builtin_prefetch(&m_busyUntil);
-        __builtin_prefetch(&m_sent);
-        __builtin_prefetch(&m_txTrace);
         __builtin_prefetch(&m_counters);
         __builtin_prefetch(&m_queue[2]);
     }
@@ -172,7 +175,7 @@ class RdmaPort : public NetDevice
         {
             m_counters.maxQueueBytes = m_queuedBytes;
         }
-        if (!m_queueTrace.IsEmpty())
+        if (m_queueTraced)
         {
             m_queueTrace(this, frame->priority, queue.bytes, now);
         }
@@ -248,7 +251,7 @@ class RdmaPort : public NetDevice
 
     uint64_t GetQueueBytes(uint8_t priority) const
     {
-        return m_queue[priority].bytes;
+        return m_waiting >> priority & 1 ? m_queue[priority].bytes : 0;
     }
 
     uint64_t GetQueuedBytes() const
@@ -460,7 +463,7 @@ class RdmaPort : public NetDevice
     uint8_t PickDwrr(uint8_t eligible);
     void Transmit(RdmaFrame* frame, int64_t now);
     /// To a port of another unit.
-    void Send(RdmaFrame* frame, int64_t from, int64_t at);
+    void Send(RdmaFrame* frame, int64_t now);
     /// Take a frame whose first bit arrives at `from` and its last one at `at`.
     void Arrive(RdmaFrame* frame, int64_t from, int64_t at);
     /// The same, but for when it is delivered, which the frame says.
@@ -494,35 +497,83 @@ class RdmaPort : public NetDevice
     void OnCreditTimer();
     void StartCreditTimer(int64_t now);
 
+    /// A trace source that says in a byte whether anybody listens: its callbacks are a cache line
+    /// that no frame needs otherwise.
+    template <class... Arguments>
+    class Trace
+    {
+      public:
+        explicit Trace(bool& listened)
+            : m_listened(listened)
+        {
+        }
+
+        void ConnectWithoutContext(const CallbackBase& callback)
+        {
+            m_callbacks.ConnectWithoutContext(callback);
+            Update();
+        }
+
+        void Connect(const CallbackBase& callback, std::string path)
+        {
+            m_callbacks.Connect(callback, std::move(path));
+            Update();
+        }
+
+        void DisconnectWithoutContext(const CallbackBase& callback)
+        {
+            m_callbacks.DisconnectWithoutContext(callback);
+            Update();
+        }
+
+        void Disconnect(const CallbackBase& callback, std::string path)
+        {
+            m_callbacks.Disconnect(callback, std::move(path));
+            Update();
+        }
+
+        void operator()(Arguments... arguments) const
+        {
+            m_callbacks(arguments...);
+        }
+
+      private:
+        void Update()
+        {
+            m_listened = !m_callbacks.IsEmpty();
+        }
+
+        bool& m_listened;
+        TracedCallback<Arguments...> m_callbacks;
+    };
+
     // What a frame touches, one cache line for each thing that happens to it: with thousands of
     // ports every line is a miss, so the order of the members is worth a third of the speed there.
 
     // line 1: arriving here
     alignas(64) RdmaFrameList m_inFlight; //!< towards this port, by arrival
-    int64_t m_receiveLatency{0};
     RdmaPortUser* m_user{nullptr};
     NodeWindows::Unit* m_unit{nullptr}; //!< whose table of arrivals has a slot for this port
+    RdmaPort* m_peer{nullptr};
+    NodeWindows::Unit* m_peerUnit{nullptr}; //!< null: what is sent arrives directly
     uint32_t m_slot{0};
     uint32_t m_context{0}; //!< of arrivals: RdmaEventOrder
     uint16_t m_index{0};
     bool m_rxPending{false};
     bool m_rxInTable{false}; //!< of m_unit, not as an event
-    bool m_errorProne : 1; //!< the link has a bit error rate
-    bool m_remote : 1;     //!< a ghost: what arrives here goes to another process
-    bool m_cutThrough : 1; //!< what arrives here is delivered by its first bit
-    bool m_hasCredits : 1; //!< m_credits is not null
-    bool m_suspicious : 1; //!< what arrives may be corrupted, or lost with its link
-    TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_rxTrace;
+    bool m_rxTraced{false};  //!< somebody listens to m_rxTrace
+    bool m_errorProne : 1;   //!< the link has a bit error rate
+    bool m_remote : 1;       //!< a ghost: what arrives here goes to another process
+    bool m_cutThrough : 1;   //!< what arrives here is delivered by its first bit
+    bool m_hasCredits : 1;   //!< m_credits is not null
+    bool m_suspicious : 1;   //!< what arrives may be corrupted, or lost with its link
 
     // line 2: leaving
     alignas(64) int64_t m_busyUntil{0};
-    RdmaPort* m_peer{nullptr};
-    NodeWindows::Unit* m_peerUnit{nullptr}; //!< null: what is sent arrives directly
-    int64_t m_peerLag{0};                   //!< the peer's m_receiveLatency
     int64_t m_psPerByte{0}; //!< 0: not a whole number
-    int64_t m_delay{0};
     uint64_t m_queuedBytes{0};
-    RdmaFrameList m_control; //!< MAC control frames that wait for the transmitter
+    RdmaFrameList m_sent;    //!< to a port of another unit, in this window
+    int64_t m_reach{0};      //!< m_delay, and the peer's m_receiveLatency
     bool m_txPending{false}; //!< and of a port whose link is down
     uint8_t m_waiting{0};    //!< bit p: queue p is not empty
     uint8_t m_pull{0};       //!< bit p: the user could make a frame of priority p
@@ -530,23 +581,14 @@ class RdmaPort : public NetDevice
     uint8_t m_strict{0xc0};
     uint8_t m_dwrrNext{0};
     bool m_down{false};
+    bool m_hasControl{false};      //!< m_control is not empty
     bool m_inOutbox{false};        //!< of the unit
     bool m_peerCutsThrough{false}; //!< the peer's m_cutThrough
+    bool m_txTraced{false};        //!< somebody listens to m_txTrace
+    bool m_queueTraced{false};     //!< the same of m_queueTrace
     uint8_t m_lineOverhead{RdmaFrame::WIRE_ONLY_BYTES};
 
-    // line 3: what is for another unit
-    alignas(64) RdmaFrameList m_sent;
-    RdmaPort* m_nextInOutbox{nullptr};
-    int64_t m_sentFirst{0};      //!< when the first of m_sent is delivered, ps
-    RdmaFrameList m_sentControl; //!< MAC control frames
-
-    // line 4: who listens, and the event objects
-    alignas(64) TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace;
-    TracedCallback<const RdmaPort*, uint8_t, uint64_t, int64_t> m_queueTrace;
-    RdmaTimer<RdmaPort, &RdmaPort::OnTransmitEvent, true> m_txEvent;
-    RdmaTimer<RdmaPort, &RdmaPort::OnReceiveEvent, true> m_rxEvent;
-
-    // line 5: the counters that every frame touches, the rare ones behind them
+    // line 3: the counters that every frame touches, the rare ones behind them
     alignas(64) RdmaPortCounters m_counters;
 
     // two queues a line
@@ -554,6 +596,15 @@ class RdmaPort : public NetDevice
     std::array<SerializationCache, 4> m_serialization;
 
     // cold
+    int64_t m_delay{0};
+    int64_t m_receiveLatency{0};
+    RdmaFrameList m_control;     //!< MAC control frames that wait for the transmitter
+    RdmaFrameList m_sentControl; //!< as m_sent: MAC control frames
+    Trace<const RdmaPort*, const RdmaFrame*, int64_t> m_rxTrace{m_rxTraced};
+    Trace<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace{m_txTraced};
+    Trace<const RdmaPort*, uint8_t, uint64_t, int64_t> m_queueTrace{m_queueTraced};
+    RdmaTimer<RdmaPort, &RdmaPort::OnTransmitEvent, true> m_txEvent; //!< without m_unit
+    RdmaTimer<RdmaPort, &RdmaPort::OnReceiveEvent, true> m_rxEvent;
     std::array<int64_t, PRIORITIES> m_pausedUntil{};
     int64_t m_pausedSince{0};
     std::array<int64_t, PRIORITIES> m_pausedPsOf{};    //!< ended pauses, ps

@@ -1,0 +1,355 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The node-window engine: ns-3's meaning of events is kept, observers hear in the order of time,
+ * and fabrics of random shapes leave behind what they leave behind under ns-3's own engine.
+ */
+#include "rdma-test-fabric.h"
+
+#include "ns3/hpcc-congestion-ops.h"
+#include "ns3/node-window-simulator-impl.h"
+#include "ns3/node.h"
+#include "ns3/rdma-grid-timer.h"
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+
+using namespace ns3;
+using namespace ns3::rdmatest;
+
+namespace
+{
+
+/// ns-3 runs with this engine until it goes.
+class Engine
+{
+  public:
+    explicit Engine(bool windows)
+    {
+        GlobalValue::Bind(
+            "SimulatorImplementationType",
+            StringValue(windows ? "ns3::NodeWindowSimulatorImpl" : "ns3::DefaultSimulatorImpl"));
+        GlobalValue::Bind("SchedulerType", StringValue("ns3::QuadHeapScheduler"));
+    }
+
+    ~Engine()
+    {
+        Simulator::Destroy();
+        GlobalValue::Bind("SimulatorImplementationType", StringValue("ns3::DefaultSimulatorImpl"));
+        GlobalValue::Bind("SchedulerType", StringValue("ns3::MapScheduler"));
+    }
+};
+
+/// Two nodes and a cable of 1 us.
+struct Pair
+{
+    Pair()
+    {
+        for (auto* node : {&a, &b})
+        {
+            *node = CreateObject<Node>();
+            const auto port = CreateObject<RdmaPort>();
+            (*node)->AddDevice(port);
+            ports.push_back(port);
+        }
+        const auto channel = CreateObject<RdmaChannel>();
+        channel->SetDelayPs(US);
+        channel->Attach(ports[0], ports[1]);
+    }
+
+    Ptr<Node> a;
+    Ptr<Node> b;
+    std::vector<Ptr<RdmaPort>> ports;
+};
+
+/// Notes letters.
+struct Listener
+{
+    std::string heard;
+
+    void Tell(const char& letter)
+    {
+        heard += letter;
+        times.push_back(Simulator::Now());
+    }
+
+    std::vector<Time> times;
+};
+
+} // namespace
+
+class NodeWindowEventsTestCase : public TestCase
+{
+  public:
+    NodeWindowEventsTestCase()
+        : TestCase("events: order, ties, cancel, remove, expiry, contexts, stop, and to go on")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Engine engine(true);
+        const Pair pair;
+        std::string order;
+        const auto add = [&order](int64_t ns, char c) {
+            return Simulator::Schedule(NanoSeconds(ns), [&order, c] { order += c; });
+        };
+        const auto at = [&order](const Ptr<Node>& node, int64_t ns, char c) {
+            Simulator::ScheduleWithContext(node->GetId(), NanoSeconds(ns), [&order, c, node] {
+                order += Simulator::GetContext() == node->GetId() ? c : '!';
+            });
+        };
+        add(30, 'e');
+        add(10, 'b'); // without a node: behind all nodes
+        const EventId cancelled = add(20, '!');
+        at(pair.a, 10, 'a');
+        const EventId removed = add(15, '!');
+        add(20, 'c');
+        add(20, 'd');
+        at(pair.b, 5000000, 'z'); // far beyond the windows that are kept in lists
+        add(50, 'x');
+        NS_TEST_EXPECT_MSG_EQ(Simulator::GetDelayLeft(cancelled), NanoSeconds(20), "to go");
+        Simulator::Cancel(cancelled);
+        NS_TEST_EXPECT_MSG_EQ(cancelled.IsExpired(), true, "cancelled");
+        Simulator::Remove(removed);
+        NS_TEST_EXPECT_MSG_EQ(removed.IsExpired(), true, "removed");
+
+        // Of a node, in its own events: at once, later, and taken back at the same time.
+        EventId own;
+        Simulator::ScheduleWithContext(pair.a->GetId(), NanoSeconds(12), [&] {
+            Simulator::ScheduleNow([&] { order += 'n'; });
+            own = Simulator::Schedule(NanoSeconds(3), [&] { order += '!'; });
+            NS_TEST_EXPECT_MSG_EQ(own.IsExpired(), false, "it is to come");
+            NS_TEST_EXPECT_MSG_EQ(Simulator::Now(), NanoSeconds(12), "the node's time");
+        });
+        Simulator::ScheduleWithContext(pair.a->GetId(), NanoSeconds(15), [&] {
+            order += own.IsExpired() ? 'r' : '!'; // scheduled earlier, so this is behind it
+        });
+        Simulator::ScheduleWithContext(pair.a->GetId(), NanoSeconds(14), [&] { own.Cancel(); });
+        Simulator::Stop(NanoSeconds(40));
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(order, "abnrcde", "by time, nodes first, then by insertion");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::Now(), NanoSeconds(40), "stopped");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::GetContext(), Simulator::NO_CONTEXT, "no node's");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::IsFinished(), false, "there is more");
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(order, "abnrcdexz", "the rest");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::Now(), NanoSeconds(5000000), "the last one's time");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::IsFinished(), true, "that was all");
+        // 11 that did something, and two that were cancelled.
+        NS_TEST_EXPECT_MSG_EQ(Simulator::GetEventCount(), 15, "events");
+    }
+};
+
+class NodeWindowOrderTestCase : public TestCase
+{
+  public:
+    NodeWindowOrderTestCase()
+        : TestCase("observers of several nodes, grids and what is to be before hear in the order "
+                   "of time, under both engines")
+    {
+    }
+
+  private:
+    static std::string Hear(bool windows)
+    {
+        const Engine engine(windows);
+        const Pair pair;
+        Listener listener;
+        // Ahead of all of its time, so the first that is scheduled.
+        Simulator::ScheduleWithContext(windows ? RdmaEventOrder::BEFORE
+                                               : RdmaEventOrder::ContextOf(RdmaEventOrder::BEFORE),
+                                       NanoSeconds(300),
+                                       [&] { listener.Tell('<'); });
+        RdmaGridTimer grid(300 * NS, [&](int64_t) { listener.Tell('#'); });
+        Simulator::Schedule(NanoSeconds(300), [&] { listener.Tell('>'); });
+        const auto tell = [&](const Ptr<Node>& node, int64_t ns, char c, bool arm = false) {
+            Simulator::ScheduleWithContext(node->GetId(), NanoSeconds(ns), [&, c, arm] {
+                NodeWindows::Note<&Listener::Tell>(&listener, c);
+                if (arm)
+                {
+                    grid.Arm();
+                }
+            });
+        };
+        tell(pair.b, 100, 'b');
+        tell(pair.b, 299, 'd', true);
+        tell(pair.b, 300, 'f');
+        tell(pair.b, 700, 'h');
+        tell(pair.a, 50, 'a');
+        tell(pair.a, 200, 'c');
+        tell(pair.a, 300, 'e');
+        tell(pair.a, 600, 'g', true); // on the grid: for the next point
+        tell(pair.a, 901, 'i');
+        Simulator::Run();
+        std::ostringstream text;
+        text << listener.heard;
+        for (const Time& time : listener.times)
+        {
+            text << ' ' << time.GetNanoSeconds();
+        }
+        return text.str();
+    }
+
+    void DoRun() override
+    {
+        const std::string expected =
+            "abcd<ef#>gh#i 50 100 200 299 300 300 300 300 300 600 700 900 901";
+        NS_TEST_EXPECT_MSG_EQ(Hear(false), expected, "ns-3's engine");
+        NS_TEST_EXPECT_MSG_EQ(Hear(true), expected, "node windows");
+    }
+};
+
+/// A fabric of a random shape with random traffic, under one engine and the other.
+class NodeWindowFabricsTestCase : public TestCase
+{
+  public:
+    explicit NodeWindowFabricsTestCase(uint32_t seed)
+        : TestCase("a fabric of random shape leaves the same behind, seed " + std::to_string(seed)),
+          m_seed(seed)
+    {
+    }
+
+  private:
+    std::string Leave(bool windows, RdmaPortCounters* totals)
+    {
+        const Engine engine(windows);
+        std::mt19937_64 random(m_seed);
+        const auto upTo = [&random](uint64_t n) { return random() % n; };
+        // 0: one unit. 1 ps: less than a tick. Cables in a rack, in a building, between two.
+        const int64_t delays[] = {0, 1, 5 * NS, 50 * NS + 1, US, 3 * US + 7};
+        const bool mixed = upTo(2);
+        const int64_t all = delays[2 + upTo(4)];
+        const auto delay = [&] { return mixed ? delays[upTo(6)] : all; };
+        const uint64_t rates[] = {10 * GBPS, 25 * GBPS, 100 * GBPS, 400 * GBPS};
+        const auto rate = [&] { return rates[upTo(4)]; };
+        const double ber = upTo(3) == 0 ? 1e-8 : 0;
+
+        Bed bed;
+        const uint32_t switches = 1 + upTo(5);
+        const uint32_t hosts = 2 + upTo(9);
+        for (uint32_t i = 0; i < switches; ++i)
+        {
+            bed.Switch("s" + std::to_string(i));
+            if (i)
+            {
+                bed.Link(upTo(i), i, rate(), delay(), ber);
+            }
+        }
+        for (uint32_t i = 0; i + 1 < switches; ++i) // more ways, so that ECMP has a choice
+        {
+            bed.Link(i, i + 1, rate(), delay(), ber);
+        }
+        for (uint32_t i = 0; i < hosts; ++i)
+        {
+            bed.Link(bed.Host("h" + std::to_string(i)), upTo(switches), rate(), delay(), ber);
+        }
+        bed.helper.SetSwitchAttribute("BufferBytes", UintegerValue(4000000));
+        bed.helper.SetSwitchAttribute("EcnKmin", UintegerValue(10000));
+        bed.helper.SetSwitchAttribute("EcnKmax", UintegerValue(60000));
+        bed.helper.SetSwitchAttribute("Alpha", DoubleValue(0.02));       // pauses
+        bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(9)); // 2 ms
+        switch (upTo(3))
+        {
+        case 0:
+            bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+            break;
+        case 1:
+            bed.helper.SetCongestionOps(CreateObject<HpccCongestionOps>());
+            break;
+        default:
+            break;
+        }
+        bed.Build();
+        for (uint32_t i = 0; i < 4 * hosts; ++i)
+        {
+            const uint32_t from = upTo(hosts);
+            const uint32_t to = upTo(3) ? 0 : upTo(hosts);
+            if (from == to)
+            {
+                continue;
+            }
+            RdmaQueuePair* qp = bed.Connect(from, to).first;
+            const uint64_t bytes = upTo(200000);
+            const auto at = NanoSeconds(static_cast<int64_t>(upTo(20000)));
+            const uint32_t node = bed.fabric->GetNic(from)->GetPort()->GetNode()->GetId();
+            Simulator::ScheduleWithContext(node, at, [qp, bytes, i] { qp->PostWrite(bytes, i); });
+        }
+        if (upTo(2))
+        {
+            const uint32_t link = upTo(bed.links.size());
+            Simulator::Schedule(MicroSeconds(7),
+                                [&bed, link] { bed.fabric->SetLinkDown(link, true); });
+            Simulator::Schedule(MicroSeconds(19),
+                                [&bed, link] { bed.fabric->SetLinkDown(link, false); });
+        }
+        Simulator::Stop(MilliSeconds(20));
+        Simulator::Run();
+        *totals = bed.fabric->GetPortTotals();
+
+        std::vector<std::string> lines;
+        const auto add = [&lines](const auto&... words) {
+            std::ostringstream text;
+            ((text << words << ' '), ...);
+            lines.push_back(text.str());
+        };
+        for (const auto& port : bed.fabric->GetPorts())
+        {
+            const RdmaPortCounters& c = port->GetCounters();
+            add(port->GetName(), c.txFrames, c.txWireBytes, c.rxFrames, c.corrupted, c.ecnMarks);
+            add(port->GetName(), c.pausesSent, c.resumesSent, c.pausedPs, c.maxQueueBytes);
+            add(port->GetName(), c.linkDownLost, c.linkDownQueued, port->GetBusyUntil());
+        }
+        for (uint32_t i = 0; i < bed.fabric->GetNEndpoints(); ++i)
+        {
+            const RdmaNicCounters& c = bed.fabric->GetNic(i)->GetCounters();
+            add(i, c.dataPackets, c.retransmittedPackets, c.acksSent, c.naksSent, c.cnpsSent);
+        }
+        for (const auto& m : bed.notes.messages)
+        {
+            add("message", m.qp->GetNumber(), m.at, m.message.bytes);
+        }
+        for (const auto& c : bed.notes.completions)
+        {
+            add("completion", c.id, c.at, static_cast<int>(c.status));
+        }
+        add("events", Simulator::GetEventCount(), Simulator::Now().GetTimeStep());
+        std::sort(lines.begin(), lines.end()); // nodes take turns in another order
+        std::string outcome;
+        for (const std::string& line : lines)
+        {
+            outcome += line + '\n';
+        }
+        return outcome;
+    }
+
+    void DoRun() override
+    {
+        RdmaPortCounters totals;
+        RdmaPortCounters again;
+        const std::string expected = Leave(false, &totals);
+        NS_TEST_EXPECT_MSG_EQ(Leave(true, &again), expected, "node windows");
+        NS_TEST_EXPECT_MSG_GT(totals.txFrames, 0, "something was sent");
+    }
+
+    uint32_t m_seed;
+};
+
+class NodeWindowTestSuite : public TestSuite
+{
+  public:
+    NodeWindowTestSuite()
+        : TestSuite("node-windows", UNIT)
+    {
+        AddTestCase(new NodeWindowEventsTestCase, TestCase::QUICK);
+        AddTestCase(new NodeWindowOrderTestCase, TestCase::QUICK);
+        for (uint32_t seed = 1; seed <= 60; ++seed)
+        {
+            AddTestCase(new NodeWindowFabricsTestCase(seed), TestCase::QUICK);
+        }
+    }
+};
+
+static NodeWindowTestSuite g_nodeWindowTestSuite;

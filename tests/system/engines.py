@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the programs write is the same bytes with --engine=windows and --engine=ns3: programs,
+fabrics, congestion controls, losses, pauses, recoveries, balancers, captures, rates, NICs and GPUs a
+server, seeds, runs that stop. What may differ is what stats.json itself calls nondeterministic.
+"""
+
+import json
+import os
+import random
+
+from _system_test import SystemTest, main
+
+# A line is a run. Random ones follow.
+RUNS = [
+    "traffic --k=4 --pattern=incast --fan-in=8 --bytes=1MB",
+    "traffic --k=6 --pattern=permutation --bytes=200kB --cc=none --seed=3",
+    "traffic --k=4 --pattern=poisson --load=0.6 --duration=200us --warm-up=50us"
+    " --queue-interval=5us --rate-interval=20us --sizes=websearch",
+    "traffic --k=4 --pattern=random-permutation --bytes=300kB --cc=hpcc --trace-qps=server-1->*"
+    " --rate-interval=10us",
+    "traffic --k=4 --pattern=all-to-all --bytes=20kB --cc=swift --queue-pairs=per-pair"
+    " --operation=read",
+    "traffic --k=4 --pattern=permutation --bytes=500kB --bit-error-rate=1e-7"
+    " --loss-recovery=selective-repeat --pfc=0",
+    "traffic --k=4 --pattern=permutation --bytes=500kB --bit-error-rate=1e-7 --pcap=all"
+    " --pcap-format=pcapng",
+    "traffic --topology=leaf-spine --leaves=3 --spines=2 --hosts-per-leaf=5 --bytes=300kB"
+    " --ns3::RdmaSwitch::LoadBalancer=spray --loss-recovery=selective-repeat",
+    "traffic --topology=single-switch --hosts=9 --pattern=incast --bytes=1MB --link-delay=5ns",
+    "traffic --k=4 --bytes=1MB --link-delay=0ns",
+    "traffic --k=4 --bytes=3MB --stop-after=77us",
+    "traffic --k=4 --bytes=300kB --fabric=ib --pattern=incast --cc=ib-cc --queue-interval=3us",
+    "traffic --k=4 --bytes=300kB --fabric=ib --bit-error-rate=1e-6 --adaptive-routing",
+    "traffic --k=4 --bytes=1MB --network=analytic",
+    "collperf --op=allreduce --ranks=16 --gpus-per-server=8 -b 1kB -e 1MB -f 32",
+    "collperf --op=alltoall --ranks=12 --gpus-per-server=3 --nics-per-server=3 -b 64kB -e 64kB"
+    " --fabric=ib",
+    "dltrain --model=bloom560m --zero=2 --gpus=16 --steps=1",
+    "dltrain --model=bloom560m --zero=3 --gpus=24 --gpus-per-server=8 --nics-per-server=8 --steps=2"
+    " --warmup=0 --placement=random --oversubscription=2",
+]
+
+
+class EnginesTest(SystemTest):
+    def written(self, line, engine):
+        """{file: bytes} of a run, and what it printed."""
+        run = self.run_program(f"{line} --engine={engine} --progress=0")
+        files = {}
+        for name in sorted(os.listdir(run.folder)):
+            with open(run.path(name), "rb") as file:
+                files[name] = file.read()
+        stats = json.loads(files["stats.json"])
+        for key in stats["nondeterministic"]:
+            stats.pop(key, None)
+        files["stats.json"] = json.dumps(stats)
+        files.pop("report.html", None)  # has those keys too
+        return files
+
+    def compare(self, line):
+        with self.subTest(line):
+            windows, ns3 = self.written(line, "windows"), self.written(line, "ns3")
+            self.assertEqual(sorted(windows), sorted(ns3))
+            for name, content in ns3.items():
+                self.assertTrue(windows[name] == content, f"{name} differs: {line}")
+
+    def test_matrix(self):
+        for line in RUNS:
+            self.compare(line)
+
+    def test_random(self):
+        """Shapes that nobody chose; the seeds are fixed."""
+        for seed in range(12):
+            draw = random.Random(seed)
+            topology = draw.choice(
+                [
+                    f"--k={draw.choice([4, 6])}",
+                    f"--topology=leaf-spine --leaves={draw.randint(2, 4)}"
+                    f" --spines={draw.randint(1, 3)} --hosts-per-leaf={draw.randint(2, 5)}",
+                    f"--topology=single-switch --hosts={draw.randint(2, 11)}",
+                ]
+            )
+            fabric = draw.choice(["roce", "roce", "ib"])
+            control = draw.choice(["ib-cc", "none"] if fabric == "ib" else
+                                  ["none", "dcqcn", "dctcp", "hpcc", "timely", "swift", "powertcp"])
+            line = (
+                f"traffic {topology} --fabric={fabric} --cc={control}"
+                f" --pattern={draw.choice(['permutation', 'all-to-all', 'random-permutation'])}"
+                f" --bytes={draw.randint(1, 150000)} --seed={draw.randint(0, 10**6)}"
+                f" --link-delay={draw.choice(['0ns', '3ns', '50ns', '1us', '2.5us'])}"
+                f" --start-jitter={draw.choice(['0ns', '20us'])}"
+                f" --ack-every={draw.choice([1, 3, 16])}"
+            )
+            if draw.random() < 0.3:
+                line += " --bit-error-rate=3e-8"
+            self.compare(line)
+
+    def test_another_engine(self):
+        self.refuse("traffic --engine=window", "--engine=window", "did you mean windows")
+
+
+if __name__ == "__main__":
+    main()
