@@ -12,8 +12,10 @@ from _pages import pages
 from _system_test import ROOT, SystemTest, main
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 import tables  # noqa: E402
+from cluster_simulator import marked  # noqa: E402
 
 
 def read(path):
@@ -34,11 +36,11 @@ class TablesTest(SystemTest):
         for name, table in self.places():
             with self.subTest(f"{name}, {table.file}"):
                 text = read(table.file)
-                begin, end = tables.find(text, name)
+                begin, end = marked.find(text, name)
                 lines = text.split("\n")
-                columns = len(tables.cells_of(lines[begin - 2]))
+                columns = len(marked.cells_of(lines[begin - 2]))
                 self.assertLessEqual(len(table.header), columns)
-                rows = [tables.cells_of(line) for line in lines[begin:end]]
+                rows = [marked.cells_of(line) for line in lines[begin:end]]
                 self.assertEqual({len(row) for row in rows}, {columns})
                 names = [first for first, _, _ in table.rows]
                 self.assertEqual([row[: len(first)] for row, first in zip(rows, names)], names)
@@ -59,14 +61,14 @@ class TablesTest(SystemTest):
             " | 2 | so it is |\n\n| other | 3 |\n"
         )
         self.assertEqual(
-            tables.merge(text, "x", [["two", "22"], ["one", "11"], ["new", "33"]]),
+            marked.merge(text, "x", [["two", "22"], ["one", "11"], ["new", "33"]]),
             (
                 "a\n<!-- TABLE: x -->\n\n| of | n | why |\n|---|---|---|\n| two | 22 | so it is"
                 " |\n| one | 11 | because |\n| new | 33 |\n\n| other | 3 |\n"
             ),
         )
         with self.assertRaisesRegex(ValueError, "<!-- TABLE: y --> stands there 0 times"):
-            tables.merge(text, "y", [])
+            marked.merge(text, "y", [])
 
     def test_numbers_are_written_with_three_digits(self):
         for us, text in (
