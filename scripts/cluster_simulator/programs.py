@@ -52,6 +52,15 @@ def find(name):
     )
 
 
+def clone():
+    """The clone of the simulator, for what is in no program and not in this package."""
+    for folder in _clones():
+        return folder
+    raise ProgramNotFound(
+        "this package is installed outside a clone of the simulator; set DLTRAIN_ROOT to the clone"
+    )
+
+
 def _clones():
     """Clones of the simulator: named by the environment, the one this file is in, the one around
     the current folder.
@@ -113,10 +122,15 @@ def options(name):
 
 @functools.lru_cache(maxsize=None)
 def _options(path):
+    return listed_options(path, None)
+
+
+def listed_options(path, environment):
     listed = subprocess.run(
         [path, "--list=options"],
         capture_output=True,
         check=True,
+        env=environment,
         stdin=subprocess.DEVNULL,
         encoding="utf-8",
     )
@@ -173,6 +187,21 @@ def why(messages):
         if line.startswith("NOT COMPLETED"):
             return "\n".join(messages[number:]).strip()
     return "\n".join(messages).strip()
+
+
+def why_failed(status, messages):
+    """The program's own words."""
+    if status == 2:
+        return error_text(messages)
+    said = why(messages)
+    if status < 0:
+        name = signal.Signals(-status).name
+        said = (
+            f"ended by {name}"
+            + (" (out of memory?)" if name == "SIGKILL" else "")
+            + (f"\n{said}" if said else "")
+        )
+    return said or (f"exit status {status}" if status else "it left no complete stats.json")
 
 
 # ---- running

@@ -26,10 +26,12 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "programs")
 sys.path.insert(0, os.path.join(ROOT, "tests", "system"))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 from _cc_models import LINE, dcqcn_fixed_point, dcqcn_integrated, dctcp_bounds  # noqa: E402
 from _queues import Queue, late  # noqa: E402
 from _system_test import HEADERS, number  # noqa: E402
+from cluster_simulator.marked import merge  # noqa: E402
 
 TRAINING = "docs/training.md"
 CONGESTION = "docs/congestion-control.md"
@@ -967,45 +969,6 @@ TABLES = {
 
 def line_of(command):
     return " ".join(command.split())
-
-
-def marker(name):
-    return f"<!-- TABLE: {name} -->"
-
-
-def cells_of(row):
-    return [cell.strip() for cell in row.strip().strip("|").split("|")]
-
-
-def find(text, name):
-    """(begin, end) of the rows below the head of a table, in lines of a file."""
-    lines = text.split("\n")
-    places = [n for n, line in enumerate(lines) if line == marker(name)]
-    if len(places) != 1:
-        raise ValueError(f"{marker(name)} stands there {len(places)} times")
-    begin = next(n for n in range(places[0], len(lines)) if lines[n].startswith("|")) + 2
-    end = next(
-        n for n in range(begin, len(lines) + 1) if n == len(lines) or not lines[n].startswith("|")
-    )
-    return begin, end
-
-
-def merge(text, name, measured):
-    """The text of a file with measured rows in the place of a table's; what its rows have beyond
-    them, to the right, stays.
-    """
-    begin, end = find(text, name)
-    lines = text.split("\n")
-    old = [cells_of(line) for line in lines[begin:end]]
-    rows = []
-    for cells in measured:
-        kept = (
-            next((row[len(cells) :] for row in old if row[0] == cells[0]), [])
-            if old and len(old[0]) > len(cells)
-            else []
-        )
-        rows.append(f"| {' | '.join([*cells, *kept])} |")
-    return "\n".join([*lines[:begin], *rows, *lines[end:]])
 
 
 def main():

@@ -100,6 +100,7 @@ SCRIPTS = {
     ],
     "scripts/compare": [["scenario.json", "--cc=none", "--out=new", "--dry-run"]],
     "scripts/golden": [["cases.json", "flows.csv"]],
+    "scripts/bench": [["--list"]],
 }
 SCENARIO = (
     '{"program": "traffic", "traffic": {"bytes": "1kB", "hosts": 3}, "network": {"topology":'

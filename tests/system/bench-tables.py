@@ -12,8 +12,11 @@ from _pages import pages
 from _system_test import ROOT, SystemTest, main
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 import tables  # noqa: E402
+from cluster_simulator import marked  # noqa: E402
+from cluster_simulator.bench import tables as bench  # noqa: E402
 
 
 def read(path):
@@ -34,18 +37,21 @@ class TablesTest(SystemTest):
         for name, table in self.places():
             with self.subTest(f"{name}, {table.file}"):
                 text = read(table.file)
-                begin, end = tables.find(text, name)
+                begin, end = marked.find(text, name)
                 lines = text.split("\n")
-                columns = len(tables.cells_of(lines[begin - 2]))
+                columns = len(marked.cells_of(lines[begin - 2]))
                 self.assertLessEqual(len(table.header), columns)
-                rows = [tables.cells_of(line) for line in lines[begin:end]]
+                rows = [marked.cells_of(line) for line in lines[begin:end]]
                 self.assertEqual({len(row) for row in rows}, {columns})
                 names = [first for first, _, _ in table.rows]
                 self.assertEqual([row[: len(first)] for row, first in zip(rows, names)], names)
                 self.assertEqual(len(rows), len(names))
 
     def test_every_mark_in_a_file_is_one_of_a_table(self):
-        measured = sorted((table.file, name) for name, table in self.places())
+        measured = sorted(
+            [(table.file, name) for name, table in self.places()]
+            + [(bench.PAGE, name) for name in (bench.MACHINE, bench.CASES, bench.GROWTH)]
+        )
         marked = sorted(
             (path, name)
             for path in pages()
@@ -59,14 +65,14 @@ class TablesTest(SystemTest):
             " | 2 | so it is |\n\n| other | 3 |\n"
         )
         self.assertEqual(
-            tables.merge(text, "x", [["two", "22"], ["one", "11"], ["new", "33"]]),
+            marked.merge(text, "x", [["two", "22"], ["one", "11"], ["new", "33"]]),
             (
                 "a\n<!-- TABLE: x -->\n\n| of | n | why |\n|---|---|---|\n| two | 22 | so it is"
                 " |\n| one | 11 | because |\n| new | 33 |\n\n| other | 3 |\n"
             ),
         )
         with self.assertRaisesRegex(ValueError, "<!-- TABLE: y --> stands there 0 times"):
-            tables.merge(text, "y", [])
+            marked.merge(text, "y", [])
 
     def test_numbers_are_written_with_three_digits(self):
         for us, text in (

@@ -118,7 +118,7 @@ class Runner:
                     number,
                     FAILED,
                     status,
-                    why_failed(status, messages),
+                    programs.why_failed(status, messages),
                     stats,
                     time.monotonic() - begin,
                 )
@@ -147,18 +147,3 @@ def read_stats(folder):
     except (OSError, ValueError):
         return None
     return stats if isinstance(stats, dict) else None
-
-
-def why_failed(status, messages):
-    """The program's own words."""
-    if status == 2:
-        return programs.error_text(messages)
-    said = programs.why(messages)
-    if status < 0:
-        name = signal.Signals(-status).name
-        said = (
-            f"ended by {name}"
-            + (" (out of memory?)" if name == "SIGKILL" else "")
-            + (f"\n{said}" if said else "")
-        )
-    return said or (f"exit status {status}" if status else "it left no complete stats.json")
