@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the programs write is the same bytes with --engine=windows and --engine=ns3: programs,
-fabrics, congestion controls, losses, pauses, recoveries, balancers, captures, rates, NICs and GPUs a
-server, seeds, runs that stop. What may differ is what stats.json itself calls nondeterministic.
+fabrics, congestion controls, losses, pauses, recoveries, balancers, captures, rates, NICs and GPUs
+a server, seeds, runs that stop. What may differ is what stats.json itself calls nondeterministic.
 """
 
 import json
@@ -18,7 +18,7 @@ RUNS = [
     " --queue-interval=5us --rate-interval=20us --sizes=websearch",
     "traffic --k=4 --pattern=random-permutation --bytes=300kB --cc=hpcc --trace-qps=server-1->*"
     " --rate-interval=10us",
-    "traffic --k=4 --pattern=all-to-all --bytes=20kB --cc=swift --queue-pairs=per-pair"
+    "traffic --k=4 --pattern=all-to-all --bytes=20kB --cc=swift --queue-pairs=reused"
     " --operation=read",
     "traffic --k=4 --pattern=permutation --bytes=500kB --bit-error-rate=1e-7"
     " --loss-recovery=selective-repeat --pfc=0",
@@ -95,7 +95,7 @@ class EnginesTest(SystemTest):
             self.compare(line)
 
     def test_another_engine(self):
-        self.refuse("traffic --engine=window", "--engine=window", "did you mean windows")
+        self.refuse("traffic --engine=window", "--engine=window", "did you mean 'windows'?")
 
 
 if __name__ == "__main__":

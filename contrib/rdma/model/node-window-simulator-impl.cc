@@ -65,7 +65,7 @@ NodeWindowSimulatorImpl::Destroy()
 bool
 NodeWindowSimulatorImpl::IsFinished() const
 {
-    return m_windows->IsEmpty();
+    return m_windows->IsEmpty() || m_windows->IsStopped();
 }
 
 void
@@ -186,7 +186,9 @@ void
 NodeWindowSimulatorImpl::FindLookAhead()
 {
     // Of a channel: its nodes are one, or no closer than so many ticks.
-    const auto look = [this](Channel& channel, int64_t& least) {
+    bool any = false; // channels
+    bool delayed = false;
+    const auto look = [&](Channel& channel, int64_t& least) {
         int64_t ticks = 0;
         if (const auto* link = dynamic_cast<RdmaChannel*>(&channel))
         {
@@ -200,8 +202,10 @@ NodeWindowSimulatorImpl::FindLookAhead()
             TimeValue delay;
             ticks = channel.GetAttributeFailSafe("Delay", delay) ? delay.Get().GetTimeStep() : 0;
         }
+        any = true;
         if (ticks > 0)
         {
+            delayed = true;
             least = std::min(least, ticks);
             return;
         }
@@ -229,6 +233,8 @@ NodeWindowSimulatorImpl::FindLookAhead()
             look(*channel, least);
         }
     });
+    // Without any delay all nodes are one, and what concerns all may happen at once.
+    least = any && !delayed ? 1 : least;
     m_windows->SetLookAhead(least);
     std::map<NodeWindows::Unit*, std::vector<NodeWindows::Arrivals::Port>> ports;
     forEachDevice([&](NetDevice& device) {

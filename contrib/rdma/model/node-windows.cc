@@ -295,7 +295,8 @@ NodeWindows::ScheduleNode(uint32_t context, int64_t ts, EventImpl* event)
 uint32_t
 NodeWindows::ScheduleGlobal(int64_t ts, EventImpl* event, bool before)
 {
-    NS_ABORT_MSG_IF(m_current && ts - m_current->now < m_window,
+    // It runs behind all events of nodes of its time, also the last of a window.
+    NS_ABORT_MSG_IF(m_current && ts - m_current->now < m_window - 1,
                     "node " << GetContext() << " schedules an event without a node "
                             << ts - m_current->now << " ticks from now; allowed with "
                             << "NodeWindowSimulatorImpl: at least the look-ahead, " << m_window

@@ -430,6 +430,12 @@ class NodeWindows
         m_stop = true;
     }
 
+    /// \return whether Stop has ended the run, or will
+    bool IsStopped() const
+    {
+        return m_stop;
+    }
+
     int64_t Now() const
     {
         return m_current ? m_current->now : m_now;
