@@ -236,24 +236,30 @@ NodeWindowSimulatorImpl::FindLookAhead()
     // Without any delay all nodes are one, and what concerns all may happen at once.
     least = any && !delayed ? 1 : least;
     m_windows->SetLookAhead(least);
-    std::map<NodeWindows::Unit*, std::vector<NodeWindows::Arrivals::Port>> ports;
+    std::map<NodeWindows::Unit*, std::vector<RdmaPort*>> ports;
     forEachDevice([&](NetDevice& device) {
         auto* port = dynamic_cast<RdmaPort*>(&device);
         if (port && port->GetPeer() && port->HasArrivalOrder())
         {
-            ports[&m_windows->UnitOf(device.GetNode()->GetId())].push_back(
-                {port, port->GetArrivalContext()});
+            ports[&m_windows->UnitOf(device.GetNode()->GetId())].push_back(port);
         }
     });
     for (auto& [unit, ofUnit] : ports)
     {
         std::sort(ofUnit.begin(), ofUnit.end(), [](const auto& a, const auto& b) {
-            return a.context < b.context;
+            return a->GetArrivalContext() < b->GetArrivalContext();
         });
         unit->arrivals.SetPorts(ofUnit);
         for (uint32_t slot = 0; slot < ofUnit.size(); ++slot)
         {
-            ofUnit[slot].port->UseWindows(*m_windows, slot);
+            ofUnit[slot]->SetSlot(*unit, slot);
+        }
+    }
+    for (const auto& [unit, ofUnit] : ports)
+    {
+        for (RdmaPort* port : ofUnit)
+        {
+            port->UseWindows(); // all have their slots
         }
     }
     NS_LOG_INFO("look-ahead: " << TimeStep(static_cast<uint64_t>(least)).As(Time::NS));

@@ -141,7 +141,7 @@ NodeWindows::~NodeWindows()
 }
 
 void
-NodeWindows::Arrivals::SetPorts(std::vector<Port> ports)
+NodeWindows::Arrivals::SetPorts(std::vector<RdmaPort*> ports)
 {
     m_ports = std::move(ports);
     m_times.assign(m_ports.size(), NEVER);
@@ -412,7 +412,7 @@ NodeWindows::TakeMail(Unit& unit)
 {
     for (const Mail& mail : unit.inbox)
     {
-        mail.to->Take(mail);
+        unit.arrivals.GetPorts()[mail.slot]->Take(mail);
     }
     unit.inbox.clear();
 }
@@ -428,7 +428,7 @@ NodeWindows::RunUnit(Unit& unit, int64_t cut)
         const int64_t arrival = unit.arrivals.FirstTime();
         const Event* front = unit.events.Front();
         if (front && front->ts <= arrival &&
-            (front->ts < arrival || front->tie >> 32 <= unit.arrivals.First().context))
+            (front->ts < arrival || front->tie >> 32 <= unit.arrivals.First()->GetArrivalContext()))
         {
             if (front->ts >= cut)
             {
@@ -460,12 +460,12 @@ NodeWindows::RunUnit(Unit& unit, int64_t cut)
         {
             break;
         }
-        const Arrivals::Port& first = unit.arrivals.First();
+        RdmaPort* first = unit.arrivals.First();
         unit.now = arrival;
-        unit.tie = uint64_t{first.context} << 32;
+        unit.tie = uint64_t{first->GetArrivalContext()} << 32;
         ++count;
         unit.arrivals.Clear();
-        first.port->Receive();
+        first->Receive();
         unit.arrivals.Find();
     }
     for (RdmaPort* port : unit.outbox)
@@ -485,14 +485,14 @@ NodeWindows::Prefetch(const Unit& unit)
 {
     for (const Mail& mail : unit.inbox)
     {
-        mail.to->PrefetchArrival();
+        unit.arrivals.GetPorts()[mail.slot]->PrefetchArrival();
         __builtin_prefetch(mail.first);
     }
-    if (2 * unit.inbox.size() >= unit.arrivals.GetPorts().size())
+    if (8 * unit.inbox.size() >= unit.arrivals.GetPorts().size())
     {
-        for (const Arrivals::Port& port : unit.arrivals.GetPorts())
+        for (const RdmaPort* port : unit.arrivals.GetPorts())
         {
-            port.port->PrefetchTransmitter();
+            port->PrefetchTransmitter();
         }
     }
 }

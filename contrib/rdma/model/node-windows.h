@@ -206,10 +206,10 @@ class NodeWindows
     /// What came over a link: frames, linked, by arrival.
     struct Mail
     {
-        RdmaPort* to;
         RdmaFrame* first;
         RdmaFrame* last;
-        int64_t ts; //!< of the first one
+        int64_t ts;    //!< of the first one
+        uint32_t slot; //!< of the port that gets it
     };
 
     static constexpr int64_t NEVER = INT64_MAX;
@@ -224,14 +224,8 @@ class NodeWindows
     class Arrivals
     {
       public:
-        /// A port and the context of its arrivals. In the order of contexts.
-        struct Port
-        {
-            RdmaPort* port;
-            uint32_t context;
-        };
-
-        void SetPorts(std::vector<Port> ports);
+        /// \param ports in the order of the contexts of their arrivals
+        void SetPorts(std::vector<RdmaPort*> ports);
 
         void Set(uint32_t slot, int64_t ts)
         {
@@ -248,7 +242,7 @@ class NodeWindows
             return m_first;
         }
 
-        const Port& First() const
+        RdmaPort* First() const
         {
             return m_ports[m_slot];
         }
@@ -281,7 +275,7 @@ class NodeWindows
             return m_times.data();
         }
 
-        const std::vector<Port>& GetPorts() const
+        const std::vector<RdmaPort*>& GetPorts() const
         {
             return m_ports;
         }
@@ -290,7 +284,7 @@ class NodeWindows
         std::vector<int64_t> m_times; //!< ticks
         int64_t m_first{NEVER};
         uint32_t m_slot{0};
-        std::vector<Port> m_ports;
+        std::vector<RdmaPort*> m_ports;
     };
 
     /// Nodes whose events are one sequence.

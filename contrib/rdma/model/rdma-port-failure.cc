@@ -19,7 +19,7 @@ RdmaPortUser::OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now)
 {
     while (!frames.IsEmpty())
     {
-        ++port->GetCounters().linkDownQueued;
+        ++port->Count().linkDownQueued;
         port->LoseWithLink(frames.PopFront(), now);
     }
 }

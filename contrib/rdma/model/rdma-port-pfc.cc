@@ -77,8 +77,8 @@ RdmaPort::OnPauseEvent()
 void
 RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
 {
-    ++m_counters.rxFrames;
-    m_counters.rxWireBytes += frame->wireBytes;
+    ++m_rxFrames;
+    m_rxWireBytes += frame->wireBytes;
     if (m_errorProne && m_hasCredits)
     {
         CountAheadOf(*frame);

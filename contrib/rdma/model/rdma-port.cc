@@ -50,6 +50,10 @@ RdmaPort::RdmaPort()
       m_cutThrough(false),
       m_hasCredits(false),
       m_suspicious(false),
+      m_down(false),
+      m_hasControl(false),
+      m_inOutbox(false),
+      m_peerCutsThrough(false),
       m_txEvent(this),
       m_rxEvent(this),
       m_pauseEvent(this)
@@ -108,11 +112,9 @@ RdmaPort::SetRate(uint64_t bps)
 {
     NS_ABORT_MSG_IF(bps == 0, "a port needs a rate");
     m_rate = bps;
-    m_psPerByte = 8000000000000ULL % bps == 0 ? static_cast<int64_t>(8000000000000ULL / bps) : 0;
-    if (m_psPerByte % m_timeUnit)
-    {
-        m_psPerByte = 0;
-    }
+    const uint64_t perByte = 8000000000000ULL % bps == 0 ? 8000000000000ULL / bps : 0;
+    const bool fits = perByte <= UINT32_MAX && perByte % static_cast<uint64_t>(m_timeUnit) == 0;
+    m_psPerByte = fits ? static_cast<uint32_t>(perByte) : 0;
     m_serialization = {};
 }
 
@@ -352,26 +354,29 @@ RdmaPort::Transmit(RdmaFrame* frame, int64_t now)
 // Between units ----------------------------------------------------------------------------------
 
 void
-RdmaPort::UseWindows(NodeWindows& windows, uint32_t slot)
+RdmaPort::SetSlot(NodeWindows::Unit& unit, uint32_t slot)
 {
-    m_unit = &windows.UnitOf(m_nodeObject->GetId());
-    m_slot = slot;
+    NS_ABORT_MSG_IF(slot > UINT16_MAX, "too many ports of nodes that links without delay join");
+    m_unit = &unit;
+    m_slot = static_cast<uint16_t>(slot);
     if (m_rxInTable)
     {
         ScheduleReceive(); // of a run before
     }
+}
+
+void
+RdmaPort::UseWindows()
+{
     m_peerUnit = nullptr;
-    if (m_peer->m_remote || !m_peer->HasArrivalOrder())
+    if (m_peer->m_remote || !m_peer->m_unit || m_peer->m_unit == m_unit)
     {
         return;
     }
-    NodeWindows::Unit& there = windows.UnitOf(m_peer->m_nodeObject->GetId());
-    if (&there != m_unit)
-    {
-        m_peerUnit = &there;
-        m_reach = m_delay + m_peer->m_receiveLatency;
-        m_peerCutsThrough = m_peer->m_cutThrough;
-    }
+    m_peerUnit = m_peer->m_unit;
+    m_peerSlot = m_peer->m_slot;
+    m_reach = m_delay + m_peer->m_receiveLatency;
+    m_peerCutsThrough = m_peer->m_cutThrough;
 }
 
 inline void
@@ -416,7 +421,7 @@ RdmaPort::SendMail(NodeWindows& windows)
         {
             at = std::min(at, frame->time);
         }
-        windows.Send(*m_peerUnit, {m_peer, first, list->Back(), RdmaClock::TickAt(at)});
+        windows.Send(*m_peerUnit, {first, list->Back(), RdmaClock::TickAt(at), m_peerSlot});
         list->Release();
     }
 }
@@ -580,8 +585,8 @@ RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
         --m_lost;
         m_suspicious = m_errorProne || m_lost;
         // It has not been received after all.
-        --m_counters.rxFrames;
-        m_counters.rxWireBytes -= frame->wireBytes;
+        --m_rxFrames;
+        m_rxWireBytes -= frame->wireBytes;
         ++m_counters.linkDownLost;
         LoseWithLink(frame, now);
         return true;
@@ -604,8 +609,8 @@ RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
 void
 RdmaPort::Deliver(RdmaFrame* frame, int64_t now)
 {
-    ++m_counters.rxFrames;
-    m_counters.rxWireBytes += frame->wireBytes;
+    ++m_rxFrames;
+    m_rxWireBytes += frame->wireBytes;
     if (m_suspicious)
     {
         CountIfNotYet(frame);
@@ -674,7 +679,7 @@ NoteLeaving(const RdmaPort& port, RdmaFrame& frame, int64_t now)
     if (telemetry.collects && telemetry.hops < RdmaTelemetry::MAX_HOPS)
     {
         telemetry.hop[telemetry.hops++] = {now,
-                                           port.GetCounters().txWireBytes,
+                                           port.GetTxWireBytes(),
                                            port.GetQueuedBytes(),
                                            port.GetRate()};
     }

@@ -96,8 +96,11 @@ class RdmaPort : public NetDevice
     // With the node-window engine: what is sent to a port of another unit goes there as mail, when
     // the unit has run, and is taken when that one runs.
 
-    /// Before each run. \param slot of NodeWindows::Arrivals
-    void UseWindows(NodeWindows& windows, uint32_t slot);
+    // Before each run, in this order, of all ports:
+
+    /// \param slot of its table of arrivals
+    void SetSlot(NodeWindows::Unit& unit, uint32_t slot);
+    void UseWindows();
 
     /// \return whether SetArrivalOrder was called
     bool HasArrivalOrder() const
@@ -166,6 +169,11 @@ class RdmaPort : public NetDevice
     /// Queue a frame for its priority and send as soon as may be. \param now ps
     void Enqueue(RdmaFrame* frame, int64_t now)
     {
+        if (IsIdle(frame->priority, now))
+        {
+            SendAtOnce(frame, now);
+            return;
+        }
         Queue& queue = m_queue[frame->priority];
         queue.bytes += GetFrameBytes(frame);
         queue.list.PushBack(frame);
@@ -180,6 +188,30 @@ class RdmaPort : public NetDevice
             m_queueTrace(this, frame->priority, queue.bytes, now);
         }
         Kick(now);
+    }
+
+    /// \return whether a frame that joined a queue now would be sent at once
+    bool IsIdle(uint8_t priority, int64_t now) const
+    {
+        return now >= m_busyUntil && !m_txPending && !m_waiting && !m_hasControl &&
+               !(m_paused >> priority & 1) && !m_hasCredits && !m_queueTraced;
+    }
+
+    /// As Enqueue, without the queue. \pre IsIdle
+    void SendAtOnce(RdmaFrame* frame, int64_t now)
+    {
+        const uint32_t bytes = GetFrameBytes(frame);
+        if (bytes > m_counters.maxQueueBytes)
+        {
+            m_counters.maxQueueBytes = bytes;
+        }
+        m_busyUntil = now + GetSerialization(frame->wireBytes);
+        m_user->OnDequeue(this, frame, bytes, now);
+        Transmit(frame, now);
+        if (!m_txPending && (m_hasControl || ((m_waiting | m_pull) & ~m_paused)))
+        {
+            ScheduleTransmit();
+        }
     }
 
     /// The user may have something to send now: look. \param now ps
@@ -337,14 +369,24 @@ class RdmaPort : public NetDevice
         return m_receiveLatency;
     }
 
-    const RdmaPortCounters& GetCounters() const
+    RdmaPortCounters GetCounters() const
+    {
+        RdmaPortCounters counters = m_counters;
+        counters.rxFrames = m_rxFrames;
+        counters.rxWireBytes = m_rxWireBytes;
+        return counters;
+    }
+
+    /// For whoever counts: but for what is received, which the port does itself.
+    RdmaPortCounters& Count()
     {
         return m_counters;
     }
 
-    RdmaPortCounters& GetCounters()
+    /// \return RdmaPortCounters::txWireBytes
+    uint64_t GetTxWireBytes() const
     {
-        return m_counters;
+        return m_counters.txWireBytes;
     }
 
     /// \return the same of one priority. \param now ps
@@ -371,7 +413,7 @@ class RdmaPort : public NetDevice
     {
         if (m_psPerByte)
         {
-            return m_psPerByte * wireBytes;
+            return int64_t{m_psPerByte} * wireBytes;
         }
         // Sizes of data packets and ACKs are multiples of 4, or of 2: a slot for each all the same.
         SerializationCache& entry = m_serialization[(wireBytes ^ wireBytes >> 2) % 4];
@@ -552,12 +594,12 @@ class RdmaPort : public NetDevice
 
     // line 1: arriving here
     alignas(64) RdmaFrameList m_inFlight; //!< towards this port, by arrival
+    uint64_t m_rxFrames{0};               //!< as RdmaPortCounters has it
+    uint64_t m_rxWireBytes{0};
     RdmaPortUser* m_user{nullptr};
     NodeWindows::Unit* m_unit{nullptr}; //!< whose table of arrivals has a slot for this port
-    RdmaPort* m_peer{nullptr};
-    NodeWindows::Unit* m_peerUnit{nullptr}; //!< null: what is sent arrives directly
-    uint32_t m_slot{0};
-    uint32_t m_context{0}; //!< of arrivals: RdmaEventOrder
+    uint32_t m_context{0};              //!< of arrivals: RdmaEventOrder
+    uint16_t m_slot{0};
     uint16_t m_index{0};
     bool m_rxPending{false};
     bool m_rxInTable{false}; //!< of m_unit, not as an event
@@ -570,22 +612,22 @@ class RdmaPort : public NetDevice
 
     // line 2: leaving
     alignas(64) int64_t m_busyUntil{0};
-    int64_t m_psPerByte{0}; //!< 0: not a whole number
     uint64_t m_queuedBytes{0};
-    RdmaFrameList m_sent;    //!< to a port of another unit, in this window
-    int64_t m_reach{0};      //!< m_delay, and the peer's m_receiveLatency
-    bool m_txPending{false}; //!< and of a port whose link is down
-    uint8_t m_waiting{0};    //!< bit p: queue p is not empty
-    uint8_t m_pull{0};       //!< bit p: the user could make a frame of priority p
-    uint8_t m_paused{0};     //!< bit p: PFC holds priority p
-    uint8_t m_strict{0xc0};
-    uint8_t m_dwrrNext{0};
-    bool m_down{false};
-    bool m_hasControl{false};      //!< m_control is not empty
-    bool m_inOutbox{false};        //!< of the unit
-    bool m_peerCutsThrough{false}; //!< the peer's m_cutThrough
-    bool m_txTraced{false};        //!< somebody listens to m_txTrace
-    bool m_queueTraced{false};     //!< the same of m_queueTrace
+    RdmaFrameList m_sent;                   //!< to a port of another unit, in this window
+    int64_t m_reach{0};                     //!< m_delay, and the peer's m_receiveLatency
+    NodeWindows::Unit* m_peerUnit{nullptr}; //!< null: what is sent arrives directly
+    uint32_t m_psPerByte{0};                //!< 0: not a whole number, or too many
+    uint16_t m_peerSlot{0};                 //!< the peer's in the table of m_peerUnit
+    uint8_t m_waiting{0};                   //!< bit p: queue p is not empty
+    uint8_t m_pull{0};                      //!< bit p: the user could make a frame of priority p
+    uint8_t m_paused{0};                    //!< bit p: PFC holds priority p
+    bool m_txPending{false};                //!< and of a port whose link is down
+    bool m_down : 1;
+    bool m_hasControl : 1;      //!< m_control is not empty
+    bool m_inOutbox : 1;        //!< of the unit
+    bool m_peerCutsThrough : 1; //!< the peer's m_cutThrough
+    bool m_txTraced{false};     //!< somebody listens to m_txTrace
+    bool m_queueTraced{false};  //!< the same of m_queueTrace
     uint8_t m_lineOverhead{RdmaFrame::WIRE_ONLY_BYTES};
 
     // line 3: the counters that every frame touches, the rare ones behind them
@@ -596,6 +638,9 @@ class RdmaPort : public NetDevice
     std::array<SerializationCache, 4> m_serialization;
 
     // cold
+    RdmaPort* m_peer{nullptr};
+    uint8_t m_strict{0xc0};
+    uint8_t m_dwrrNext{0};
     int64_t m_delay{0};
     int64_t m_receiveLatency{0};
     RdmaFrameList m_control;     //!< MAC control frames that wait for the transmitter

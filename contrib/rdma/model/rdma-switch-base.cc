@@ -151,7 +151,7 @@ void
 RdmaSwitchBase::Mark(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now)
 {
     frame->flags |= RdmaFrame::CE;
-    ++port->GetCounters().ecnMarks;
+    ++port->Count().ecnMarks;
     m_markTrace(port, frame, queueBytes, now);
 }
 

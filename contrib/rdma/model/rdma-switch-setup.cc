@@ -330,6 +330,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
                   : 0);
         config.portRates.push_back(port->GetRate());
         m_ecnLaws.push_back(MakeEcnLaw(rdma::BitRate(port->GetRate())));
+        m_leastKmin = std::min(m_leastKmin, m_ecnLaws.back().Kmin());
     }
     if (config.totalBytes == 0)
     {

@@ -97,8 +97,8 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
         // At a resolution coarser than ps a frame may be sent a moment "before" it came.
         length = static_cast<uint64_t>(std::max<int64_t>(0, now - frame->time));
     }
-    if (length >= m_ecnLaws[index].Kmin() && !m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) &&
-        Marks(index, length))
+    if (length >= m_leastKmin && length >= m_ecnLaws[index].Kmin() && !m_markOnEnqueue &&
+        (frame->flags & RdmaFrame::ECT) && Marks(index, length))
     {
         Mark(port, frame, queueBytes, now);
     }

@@ -115,6 +115,7 @@ class RdmaSwitch : public RdmaSwitchBase
 
     // hot
     std::vector<rdma::EcnLaw> m_ecnLaws; //!< of each port, by bytes or by time
+    uint64_t m_leastKmin{UINT64_MAX};    //!< of m_ecnLaws: most frames need not ask their port's
     rdma::SharedBuffer m_buffer;
     bool m_ecn;
     bool m_markOnEnqueue;
