@@ -193,7 +193,7 @@ NodeWindows::SetLookAhead(int64_t ticks)
     {
         list.clear();
     }
-    m_filled = {};
+    m_filled = 0;
     m_far = {};
     m_base = m_now / m_window;
     for (Unit& unit : m_units)
@@ -221,7 +221,7 @@ NodeWindows::AddToBucket(Unit& unit, int64_t ts)
     {
         const auto slot = static_cast<std::size_t>(bucket % RING);
         m_ring[slot].push_back(&unit);
-        m_filled[slot / 64] |= uint64_t{1} << slot % 64;
+        m_filled |= uint64_t{1} << slot;
     }
     else
     {
@@ -232,28 +232,13 @@ NodeWindows::AddToBucket(Unit& unit, int64_t ts)
 int64_t
 NodeWindows::FirstBucket()
 {
-    constexpr std::size_t WORDS = RING / 64;
     int64_t first = NEVER;
-    const auto begin = static_cast<std::size_t>(m_base % RING);
-    for (std::size_t i = 0; i <= WORDS; ++i)
+    if (m_filled)
     {
-        const std::size_t word = (begin / 64 + i) % WORDS;
-        uint64_t bits = m_filled[word];
-        // The first word twice: from m_base on, and at last what is before it.
-        if (i == 0)
-        {
-            bits &= ~uint64_t{0} << begin % 64;
-        }
-        else if (i == WORDS)
-        {
-            bits &= ~(~uint64_t{0} << begin % 64);
-        }
-        if (bits)
-        {
-            const std::size_t slot = word * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
-            first = m_base + static_cast<int64_t>((slot + RING - begin) % RING);
-            break;
-        }
+        // As if the list of m_base were the first.
+        const auto base = static_cast<unsigned>(m_base % RING);
+        const uint64_t turned = base ? m_filled >> base | m_filled << (RING - base) : m_filled;
+        first = m_base + __builtin_ctzll(turned);
     }
     while (!m_far.empty() && m_far.top().unit->bucket != m_far.top().bucket)
     {
@@ -504,7 +489,7 @@ NodeWindows::RunBucket(int64_t bucket, int64_t cut)
     const auto slot = static_cast<std::size_t>(bucket % RING);
     m_running.clear();
     std::swap(m_running, m_ring[slot]);
-    m_filled[slot / 64] &= ~(uint64_t{1} << slot % 64);
+    m_filled &= ~(uint64_t{1} << slot);
     while (!m_far.empty() && m_far.top().bucket <= bucket)
     {
         m_running.push_back(m_far.top().unit);

@@ -532,8 +532,9 @@ class NodeWindows
         EventImpl* event;
     };
 
-    /// Windows that are kept in lists; of later ones units wait in a heap.
-    static constexpr int64_t RING = 1024;
+    /// Windows that are kept in lists, one bit of m_filled each; of later ones units wait in a
+    /// heap.
+    static constexpr int64_t RING = 64;
 
     struct FarUnit
     {
@@ -581,7 +582,7 @@ class NodeWindows
     std::deque<Unit> m_units;
     std::vector<Unit*> m_unitOf; //!< by context
     std::array<std::vector<Unit*>, RING> m_ring;
-    std::array<uint64_t, RING / 64> m_filled{}; //!< a bit for each list of m_ring with something
+    uint64_t m_filled{0}; //!< bit s: m_ring[s] is not empty
     std::priority_queue<FarUnit> m_far;
     std::vector<Unit*> m_running; //!< of this window
     GlobalEvents m_before;
