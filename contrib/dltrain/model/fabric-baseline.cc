@@ -18,7 +18,7 @@ FabricBaseline::FabricBaseline(const ns3::RdmaFabric& fabric, int64_t now)
     }
     for (const auto& port : fabric.GetPorts())
     {
-        txWireBytes.push_back(port->GetCounters().txWireBytes);
+        txWireBytes.push_back(port->GetTxWireBytes());
         pausedPs.push_back(port->GetPausedPs(now));
     }
 }

@@ -143,7 +143,7 @@ TrafficStatistics::Look() const
     counters.time = ns3::RdmaClock::Now();
     for (const auto& port : m_fabric.GetPorts())
     {
-        counters.wireBytes.push_back(port->GetCounters().txWireBytes);
+        counters.wireBytes.push_back(port->GetTxWireBytes());
         counters.pausedPs.push_back(port->GetPausedPs(counters.time));
     }
     return counters;

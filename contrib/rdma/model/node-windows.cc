@@ -24,69 +24,6 @@ namespace ns3
 
 NodeWindows* NodeWindows::g_active = nullptr;
 
-// Events of a unit
-// ---------------------------------------------------------------------------------
-
-NodeWindowEvents::~NodeWindowEvents()
-{
-    delete[] m_events;
-}
-
-void
-NodeWindowEvents::Grow()
-{
-    const uint32_t capacity = std::max(8U, 2 * m_capacity);
-    auto* events = new Event[capacity];
-    std::copy_n(m_events, m_size, events);
-    delete[] m_events;
-    m_events = events;
-    m_capacity = capacity;
-}
-
-std::vector<NodeWindowEvents::Event>
-NodeWindowEvents::TakeAll()
-{
-    Front(); // fills the hole
-    std::vector<Event> all(m_events, m_events + m_size);
-    m_size = 0;
-    return all;
-}
-
-const NodeWindowEvents::Event*
-NodeWindowEvents::Find(int64_t ts, uint32_t uid, const EventImpl* event)
-{
-    Front();
-    const auto what = reinterpret_cast<uintptr_t>(event);
-    const Event* end = m_events + m_size;
-    const Event* found =
-        std::find_if(static_cast<const Event*>(m_events), end, [=](const Event& e) {
-            return e.what == what && e.ts == ts && static_cast<uint32_t>(e.tie) == uid;
-        });
-    return found == end ? nullptr : found;
-}
-
-void
-NodeWindowEvents::Erase(const Event* event)
-{
-    const auto hole = static_cast<uint32_t>(event - m_events);
-    const Event last = m_events[--m_size];
-    if (hole == m_size)
-    {
-        return;
-    }
-    if (hole > 0 && Rank(last) < Rank(m_events[(hole - 1) / 4]))
-    {
-        SiftUp(hole, last);
-    }
-    else
-    {
-        SiftDown(hole, last);
-    }
-}
-
-// The engine
-// ---------------------------------------------------------------------------------------
-
 /// What other threads have asked for.
 struct NodeWindows::Elsewhere
 {
@@ -114,9 +51,10 @@ NodeWindows::~NodeWindows()
     g_active = nullptr;
     for (Unit& unit : m_units)
     {
-        for (const Event& event : unit.events.TakeAll())
+        while (unit.events.Front())
         {
-            if (!(event.what & NodeWindowEvents::KIND))
+            const Event event = unit.events.TakeFront();
+            if (!(event.what & Event::PORT))
             {
                 reinterpret_cast<EventImpl*>(event.what)->Unref();
             }
@@ -148,8 +86,7 @@ NodeWindows::Arrivals::SetPorts(std::vector<RdmaPort*> ports)
     Find();
 }
 
-// Units
-// --------------------------------------------------------------------------------------------
+// Units -------------------------------------------------------------------------------------------
 
 void
 NodeWindows::AddUnit(uint32_t context)
@@ -175,9 +112,9 @@ NodeWindows::Join(uint32_t context, uint32_t other)
     }
     NS_ABORT_MSG_IF(!from.inbox.empty(),
                     "nodes are joined while something is under way between them");
-    for (const Event& event : from.events.TakeAll())
+    while (from.events.Front())
     {
-        into.events.Push(event);
+        into.events.Push(from.events.TakeFront());
     }
     into.uid = std::max(into.uid, from.uid);
     into.now = std::max(into.now, from.now);
@@ -247,8 +184,7 @@ NodeWindows::FirstBucket()
     return m_far.empty() ? first : std::min(first, m_far.top().bucket);
 }
 
-// Events
-// -------------------------------------------------------------------------------------------
+// Events ------------------------------------------------------------------------------------------
 
 NodeWindows::GlobalKey
 NodeWindows::KeyNow(int64_t ts)
@@ -315,62 +251,49 @@ NodeWindows::TakeFromElsewhere()
 }
 
 bool
-NodeWindows::IsPending(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event)
-{
-    if (context < m_unitOf.size() && m_unitOf[context] &&
-        m_unitOf[context]->events.Find(ts, uid, event))
-    {
-        return true;
-    }
-    const auto isIt = [=](const auto& entry) {
-        return entry.first.uid == uid && entry.second == event;
-    };
-    const auto isLetter = [=](const Letter& l) { return l.key.uid == uid && l.event == event; };
-    for (const GlobalEvents* events : {&m_before, &m_global})
-    {
-        const auto from = events->lower_bound({ts, INT64_MIN, 0, 0});
-        const auto to = events->lower_bound({ts + 1, INT64_MIN, 0, 0});
-        if (std::find_if(from, to, isIt) != to)
-        {
-            return true;
-        }
-    }
-    return std::any_of(m_letters.begin(), m_letters.end(), isLetter);
-}
-
-bool
-NodeWindows::Remove(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event)
+NodeWindows::Find(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event, bool take)
 {
     if (context < m_unitOf.size() && m_unitOf[context])
     {
-        NodeWindowEvents& events = m_unitOf[context]->events;
-        if (const Event* found = events.Find(ts, uid, event))
+        Events& events = m_unitOf[context]->events;
+        const Event* found = events.Find([=](const Event& e) {
+            return e.what == reinterpret_cast<uintptr_t>(event) && e.ts == ts &&
+                   static_cast<uint32_t>(e.tie) == uid;
+        });
+        if (found && take)
         {
             events.Erase(found);
+        }
+        if (found)
+        {
             return true;
         }
     }
     for (GlobalEvents* events : {&m_before, &m_global})
     {
-        const auto to = events->lower_bound({ts + 1, INT64_MIN, 0, 0});
-        for (auto at = events->lower_bound({ts, INT64_MIN, 0, 0}); at != to; ++at)
+        const auto end = events->lower_bound({ts + 1, INT64_MIN, 0, 0});
+        const auto found =
+            std::find_if(events->lower_bound({ts, INT64_MIN, 0, 0}), end, [=](const auto& entry) {
+                return entry.first.uid == uid && entry.second == event;
+            });
+        if (found != end && take)
         {
-            if (at->first.uid == uid && at->second == event)
-            {
-                events->erase(at);
-                return true;
-            }
+            events->erase(found);
+        }
+        if (found != end)
+        {
+            return true;
         }
     }
-    const auto letter = std::find_if(m_letters.begin(), m_letters.end(), [=](const Letter& l) {
+    const auto found = std::find_if(m_letters.begin(), m_letters.end(), [=](const Letter& l) {
         return l.key.uid == uid && l.event == event;
     });
-    if (letter == m_letters.end())
+    const bool isLetter = found != m_letters.end();
+    if (isLetter && take)
     {
-        return false;
+        m_letters.erase(found);
     }
-    m_letters.erase(letter);
-    return true;
+    return isLetter;
 }
 
 bool
@@ -389,8 +312,7 @@ NodeWindows::GetContext() const
                      : Simulator::NO_CONTEXT;
 }
 
-// Running
-// ------------------------------------------------------------------------------------------
+// Running -----------------------------------------------------------------------------------------
 
 void
 NodeWindows::TakeMail(Unit& unit)
@@ -423,19 +345,13 @@ NodeWindows::RunUnit(Unit& unit, int64_t cut)
             unit.now = event.ts;
             unit.tie = event.tie;
             ++count;
-            const uintptr_t object = event.what & ~NodeWindowEvents::KIND;
-            if (event.what & NodeWindowEvents::PORT)
+            if (event.what & Event::PORT)
             {
-                reinterpret_cast<RdmaPort*>(object)->TransmitNext();
-            }
-            else if (event.what & NodeWindowEvents::HOOK)
-            {
-                auto* hook = reinterpret_cast<NodeWindowHook*>(object);
-                hook->fire(hook);
+                reinterpret_cast<RdmaPort*>(event.what & ~Event::PORT)->TransmitNext();
             }
             else
             {
-                auto* impl = reinterpret_cast<EventImpl*>(object);
+                auto* impl = reinterpret_cast<EventImpl*>(event.what);
                 impl->Invoke();
                 impl->Unref();
             }
@@ -523,7 +439,6 @@ NodeWindows::RunBucket(int64_t bucket, int64_t cut)
             Register(unit, next);
         }
     }
-    ++m_windows;
     EndWindow();
 }
 

@@ -4,6 +4,8 @@
 #ifndef NODE_WINDOWS_H
 #define NODE_WINDOWS_H
 
+#include "quad-heap.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,156 +25,23 @@ class RdmaGridTimer;
 class RdmaPort;
 struct RdmaFrame;
 
-/**
- * \ingroup rdma
- * Something that happens without an EventImpl: part of an object that stays where it is until all
- * that it is scheduled for has happened, or the simulation is over.
- */
-struct NodeWindowHook
+/// An event of a unit.
+struct NodeWindowEvent
 {
-    void (*fire)(NodeWindowHook* self);
-};
+    int64_t ts;     //!< ticks
+    uint64_t tie;   //!< context << 32 | uid: RdmaEventOrder
+    uintptr_t what; //!< EventImpl, or RdmaPort | PORT
 
-/**
- * \ingroup rdma
- * The events of a unit: a 4-ary heap by (time, context, uid). A unit has a handful of them, two for
- * each port at most, which stay in the cache while the unit runs. What is taken leaves a hole that
- * the next one fills: most events schedule another.
- */
-class NodeWindowEvents
-{
-  public:
-    struct Event
+    static constexpr uintptr_t PORT = 1; //!< its transmitter is idle
+
+    /// Time, context and uid.
+    struct Rank
     {
-        int64_t ts;     //!< ticks
-        uint64_t tie;   //!< context << 32 | uid: RdmaEventOrder
-        uintptr_t what; //!< EventImpl, or NodeWindowHook | HOOK, or RdmaPort | PORT
+        unsigned __int128 operator()(const NodeWindowEvent& event) const
+        {
+            return static_cast<unsigned __int128>(event.ts) << 64 | event.tie;
+        }
     };
-
-    static constexpr uintptr_t HOOK = 1;
-    static constexpr uintptr_t PORT = 2; //!< its transmitter is idle
-    static constexpr uintptr_t KIND = HOOK | PORT;
-
-    NodeWindowEvents() = default;
-    ~NodeWindowEvents();
-    NodeWindowEvents(const NodeWindowEvents&) = delete;
-    NodeWindowEvents& operator=(const NodeWindowEvents&) = delete;
-
-    void Push(const Event& event)
-    {
-        if (m_hole)
-        {
-            m_hole = false;
-            SiftDown(event);
-            return;
-        }
-        if (m_size == m_capacity)
-        {
-            Grow();
-        }
-        SiftUp(m_size++, event);
-    }
-
-    /// \return the first event, which stays; null: there is none
-    const Event* Front()
-    {
-        if (m_hole)
-        {
-            m_hole = false;
-            if (--m_size > 0)
-            {
-                SiftDown(m_events[m_size]);
-            }
-        }
-        return m_size ? m_events : nullptr;
-    }
-
-    /// \pre Front has said that there is one
-    Event TakeFront()
-    {
-        m_hole = true;
-        return m_events[0];
-    }
-
-    /// All, in no order.
-    std::vector<Event> TakeAll();
-
-    /// \return null: it is not here
-    const Event* Find(int64_t ts, uint32_t uid, const EventImpl* event);
-    /// \pre Find found it here
-    void Erase(const Event* event);
-
-    const void* GetMemory() const
-    {
-        return m_events;
-    }
-
-  private:
-    static unsigned __int128 Rank(const Event& event)
-    {
-        return static_cast<unsigned __int128>(event.ts) << 64 | event.tie;
-    }
-
-    void Grow();
-
-    void SiftUp(uint32_t hole, const Event& event)
-    {
-        const auto rank = Rank(event);
-        while (hole > 0)
-        {
-            const uint32_t parent = (hole - 1) / 4;
-            if (Rank(m_events[parent]) <= rank)
-            {
-                break;
-            }
-            m_events[hole] = m_events[parent];
-            hole = parent;
-        }
-        m_events[hole] = event;
-    }
-
-    /// From the root.
-    void SiftDown(const Event event)
-    {
-        SiftDown(0, event);
-    }
-
-    void SiftDown(uint32_t hole, const Event& event)
-    {
-        const auto rank = Rank(event);
-        for (;;)
-        {
-            const uint32_t first = hole * 4 + 1;
-            if (first >= m_size)
-            {
-                break;
-            }
-            const uint32_t end = first + 4 < m_size ? first + 4 : m_size;
-            uint32_t least = first;
-            auto leastRank = Rank(m_events[first]);
-            for (uint32_t child = first + 1; child < end; ++child)
-            {
-                const auto childRank = Rank(m_events[child]);
-                if (childRank < leastRank)
-                {
-                    least = child;
-                    leastRank = childRank;
-                }
-            }
-            if (rank <= leastRank)
-            {
-                break;
-            }
-            m_events[hole] = m_events[least];
-            hole = least;
-        }
-        m_events[hole] = event;
-    }
-
-    Event* m_events{nullptr};
-    uint32_t m_size{0}; //!< the hole included
-    uint32_t m_capacity{0};
-    bool m_hole{false}; //!< the first one has been taken
 };
 
 /**
@@ -201,7 +70,9 @@ class NodeWindowEvents
 class NodeWindows
 {
   public:
-    using Event = NodeWindowEvents::Event;
+    using Event = NodeWindowEvent;
+    /// A handful, two for each port at most, which stay in the cache while the unit runs.
+    using Events = QuadHeap<Event, Event::Rank>;
 
     /// What came over a link: frames, linked, by arrival.
     struct Mail
@@ -218,8 +89,8 @@ class NodeWindows
 
     /**
      * When something arrives next at each port of a unit: the most frequent events by far, of which
-     * a port has one at most. The first one is found by looking at all, eight at a time, without a
-     * branch that could be foretold wrongly.
+     * a port has one at most. The first one is found by looking at all, without a branch that could
+     * be foretold wrongly.
      */
     class Arrivals
     {
@@ -290,7 +161,7 @@ class NodeWindows
     /// Nodes whose events are one sequence.
     struct alignas(64) Unit
     {
-        NodeWindowEvents events;
+        Events events;
         int64_t now{0};          //!< of the event that runs, or that ran last
         uint64_t tie{0};         //!< the same event's
         int64_t bucket{NEVER};   //!< the first window that it is in the list of
@@ -343,11 +214,6 @@ class NodeWindows
     void Join(uint32_t context, uint32_t other);
     /// \param ticks no event of a unit reaches another sooner
     void SetLookAhead(int64_t ticks);
-
-    int64_t GetLookAhead() const
-    {
-        return m_window;
-    }
 
     // Events -------------------------------------------------------------------------------------
 
@@ -408,9 +274,17 @@ class NodeWindows
     }
 
     /// \return whether it has not run, nor been removed
-    bool IsPending(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event);
+    bool IsPending(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event)
+    {
+        return Find(ts, context, uid, event, false);
+    }
+
     /// \return whether it was there: it is the caller's then
-    bool Remove(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event);
+    bool Remove(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event)
+    {
+        return Find(ts, context, uid, event, true);
+    }
+
     bool IsEmpty();
 
     // Running ------------------------------------------------------------------------------------
@@ -441,11 +315,6 @@ class NodeWindows
     uint64_t GetEventCount() const
     {
         return m_eventCount;
-    }
-
-    uint64_t GetWindows() const
-    {
-        return m_windows;
     }
 
     // Observers ----------------------------------------------------------------------------------
@@ -547,6 +416,8 @@ class NodeWindows
         }
     };
 
+    /// \return whether it is pending. \param take whether it is the caller's from now on
+    bool Find(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event, bool take);
     void AddUnit(uint32_t context);
     void AddToBucket(Unit& unit, int64_t ts);
     /// \return the first window that some unit has something in; NEVER: there is none
@@ -576,7 +447,6 @@ class NodeWindows
     int64_t m_last{0}; //!< of all events so far
     bool m_stop{false};
     uint64_t m_eventCount{0};
-    uint64_t m_windows{0};
     uint32_t m_globalUid{FIRST_UID};
 
     std::deque<Unit> m_units;

@@ -4,16 +4,16 @@
 #ifndef QUAD_HEAP_SCHEDULER_H
 #define QUAD_HEAP_SCHEDULER_H
 
-#include "ns3/scheduler.h"
+#include "quad-heap.h"
 
-#include <vector>
+#include "ns3/scheduler.h"
 
 namespace ns3
 {
 
 /**
  * \ingroup rdma
- * An event set as a 4-ary heap in one array.
+ * An event set as a QuadHeap.
  *
  * The fabric holds few pending events (at most a handful a link) and never removes one, which is
  * where ns-3's schedulers spend their time: MapScheduler allocates a node an event,
@@ -24,11 +24,6 @@ namespace ns3
  * the order they were scheduled, as ns-3 demands; but different nodes take turns by their number,
  * and frames that arrive come last (RdmaEventOrder). So results do not depend on how a fabric is
  * split among processes.
- *
- * RemoveNext leaves a hole at the root which the next Insert fills: an event that schedules
- * another, the usual case, costs one walk down the heap instead of a walk down and a walk up.
- *
- * Insert and RemoveNext O(log4 n) without allocation once grown; Remove O(n).
  */
 class QuadHeapScheduler : public Scheduler
 {
@@ -45,14 +40,17 @@ class QuadHeapScheduler : public Scheduler
     void Remove(const Event& ev) override;
 
   private:
-    void SiftUp(std::size_t hole, const Event& ev);
-    void SiftDown(std::size_t hole, const Event& ev);
+    /// Time, context and uid.
+    struct Rank
+    {
+        unsigned __int128 operator()(const Event& event) const
+        {
+            const uint64_t tie = static_cast<uint64_t>(event.key.m_context) << 32 | event.key.m_uid;
+            return static_cast<unsigned __int128>(event.key.m_ts) << 64 | tie;
+        }
+    };
 
-    /// Put the root in order again if it has been taken and nothing was inserted since.
-    void FillHole();
-
-    std::vector<Event> m_heap;
-    bool m_hole{false}; //!< the root has been taken: the next event inserted goes there
+    mutable QuadHeap<Event, Rank> m_heap; //!< PeekNext puts it in order
 };
 
 } // namespace ns3

@@ -106,19 +106,14 @@ class RdmaEvent : public EventImpl
 
 /**
  * \ingroup rdma
- * Owner's handle of an RdmaEvent, which is made when first scheduled. With the node-window engine
- * the event of an owner that LASTS is part of this handle, and nothing is counted.
- *
- * \tparam LASTS the owner is where it is until all that it scheduled has happened, or until
- * Simulator::Destroy
+ * Owner's handle of an RdmaEvent, which is made when first scheduled.
  */
-template <class T, void (T::*F)(), bool LASTS = false>
-class RdmaTimer : private NodeWindowHook
+template <class T, void (T::*F)()>
+class RdmaTimer
 {
   public:
     explicit RdmaTimer(T* owner)
-        : NodeWindowHook{&RdmaTimer::Fire},
-          m_owner(owner)
+        : m_owner(owner)
     {
     }
 
@@ -136,41 +131,27 @@ class RdmaTimer : private NodeWindowHook
     /// Fire at `ps`. \param context a node, of arrivals, or without one: RdmaEventOrder
     void ScheduleAt(int64_t ps, uint32_t context)
     {
+        if (!m_event)
+        {
+            m_event = Ptr<RdmaEvent<T, F>>(new RdmaEvent<T, F>(m_owner), false);
+        }
+        m_event->Ref(); // the event set's
+        EventImpl* event = PeekPointer(m_event);
         NodeWindows* windows = NodeWindows::Active();
         if (!windows || RdmaEventOrder::IsGlobal(context))
         {
             Simulator::ScheduleWithContext(windows ? context : RdmaEventOrder::ContextOf(context),
                                            RdmaClock::At(ps) - Simulator::Now(),
-                                           TakeEvent());
+                                           event);
             return;
         }
-        const uintptr_t what =
-            LASTS ? reinterpret_cast<uintptr_t>(static_cast<NodeWindowHook*>(this)) |
-                        NodeWindowEvents::HOOK
-                  : reinterpret_cast<uintptr_t>(static_cast<EventImpl*>(TakeEvent()));
         windows->Schedule(windows->UnitOf(RdmaEventOrder::NodeOf(context)),
                           RdmaClock::TickAt(ps),
                           context,
-                          what);
+                          reinterpret_cast<uintptr_t>(event));
     }
 
   private:
-    static void Fire(NodeWindowHook* self)
-    {
-        (static_cast<RdmaTimer*>(self)->m_owner->*F)();
-    }
-
-    /// \return the event, counted once more, for an event set
-    RdmaEvent<T, F>* TakeEvent()
-    {
-        if (!m_event)
-        {
-            m_event = Ptr<RdmaEvent<T, F>>(new RdmaEvent<T, F>(m_owner), false);
-        }
-        m_event->Ref();
-        return PeekPointer(m_event);
-    }
-
     T* m_owner;
     Ptr<RdmaEvent<T, F>> m_event; //!< null: not used yet
 };

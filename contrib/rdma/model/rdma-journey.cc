@@ -65,11 +65,7 @@ RdmaJourney::Tell(const Question& question)
 void
 RdmaJourney::Discard(std::unique_ptr<RdmaJourney> journey)
 {
-    if (NodeWindows::InUnit())
-    {
-        // Behind its last question.
-        NodeWindows::NoteCall([keep = std::move(journey)] {});
-    }
+    NodeWindows::NoteCall([keep = std::move(journey)] {}); // behind its last question
 }
 
 void

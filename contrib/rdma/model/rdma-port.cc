@@ -207,7 +207,7 @@ RdmaPort::ScheduleTransmit()
         NodeWindows::Active()->Schedule(*m_unit,
                                         RdmaClock::TickAt(m_busyUntil),
                                         node,
-                                        reinterpret_cast<uintptr_t>(this) | NodeWindowEvents::PORT);
+                                        reinterpret_cast<uintptr_t>(this) | NodeWindowEvent::PORT);
         return;
     }
     m_txEvent.ScheduleAt(m_busyUntil, node);
@@ -261,10 +261,7 @@ RdmaPort::StartNext(int64_t now)
         m_busyUntil = now + GetSerialization(frame->wireBytes);
     }
     Transmit(frame, now);
-    if (!m_txPending && (((m_waiting | m_pull) & ~m_paused) || m_hasControl))
-    {
-        ScheduleTransmit();
-    }
+    GoOn();
 }
 
 RdmaFrame*

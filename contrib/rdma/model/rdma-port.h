@@ -208,10 +208,7 @@ class RdmaPort : public NetDevice
         m_busyUntil = now + GetSerialization(frame->wireBytes);
         m_user->OnDequeue(this, frame, bytes, now);
         Transmit(frame, now);
-        if (!m_txPending && (m_hasControl || ((m_waiting | m_pull) & ~m_paused)))
-        {
-            ScheduleTransmit();
-        }
+        GoOn();
     }
 
     /// The user may have something to send now: look. \param now ps
@@ -501,6 +498,16 @@ class RdmaPort : public NetDevice
     void ScheduleTransmit();
     /// \pre the transmitter is idle
     void StartNext(int64_t now);
+
+    /// A frame has been started: if more waits, an event for when the transmitter is idle.
+    void GoOn()
+    {
+        if (!m_txPending && (m_hasControl || ((m_waiting | m_pull) & ~m_paused)))
+        {
+            ScheduleTransmit();
+        }
+    }
+
     RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
     uint8_t PickDwrr(uint8_t eligible);
     void Transmit(RdmaFrame* frame, int64_t now);
@@ -648,8 +655,8 @@ class RdmaPort : public NetDevice
     Trace<const RdmaPort*, const RdmaFrame*, int64_t> m_rxTrace{m_rxTraced};
     Trace<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace{m_txTraced};
     Trace<const RdmaPort*, uint8_t, uint64_t, int64_t> m_queueTrace{m_queueTraced};
-    RdmaTimer<RdmaPort, &RdmaPort::OnTransmitEvent, true> m_txEvent; //!< without m_unit
-    RdmaTimer<RdmaPort, &RdmaPort::OnReceiveEvent, true> m_rxEvent;
+    RdmaTimer<RdmaPort, &RdmaPort::OnTransmitEvent> m_txEvent; //!< without m_unit
+    RdmaTimer<RdmaPort, &RdmaPort::OnReceiveEvent> m_rxEvent;
     std::array<int64_t, PRIORITIES> m_pausedUntil{};
     int64_t m_pausedSince{0};
     std::array<int64_t, PRIORITIES> m_pausedPsOf{};    //!< ended pauses, ps
@@ -667,7 +674,7 @@ class RdmaPort : public NetDevice
     Ptr<ExponentialRandomVariable> m_errors;
     uint64_t m_rate{100000000000};
     int64_t m_timeUnit{1}; //!< ps
-    RdmaTimer<RdmaPort, &RdmaPort::OnPauseEvent, true> m_pauseEvent;
+    RdmaTimer<RdmaPort, &RdmaPort::OnPauseEvent> m_pauseEvent;
     std::unique_ptr<IbLinkCredits> m_credits;
     std::unique_ptr<RdmaTimer<RdmaPort, &RdmaPort::OnCreditEvent>> m_creditEvent;
     std::unique_ptr<RdmaTimer<RdmaPort, &RdmaPort::OnCreditTimer>> m_creditTimer;
