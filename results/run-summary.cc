@@ -142,6 +142,16 @@ PrintEnd(std::ostream& os,
         os << Format(", %.2f M ", static_cast<double>(done) / outcome.eventLoopS / 1e6) << unit
            << "/s";
     }
+    constexpr double LONG = 0.5; // s: what took less needs no word about it
+    if (outcome.threads > 1)
+    {
+        os << "; " << outcome.threads << " threads"
+           << Format(" for %.0f%% of the events", 100 * outcome.parallelShare);
+    }
+    else if (outcome.moreThreads && outcome.eventLoopS > LONG)
+    {
+        os << "; one thread, as more would not be faster";
+    }
     os << "; peak memory " << HumanBytes(static_cast<double>(PeakRssBytes())) << "\n";
     if (!run.out.empty())
     {

@@ -47,6 +47,8 @@ const std::vector<std::string> NONDETERMINISTIC_KEYS{"wall_s",
                                                      "event_loop_s",
                                                      "frame_hops_per_s",
                                                      "peak_rss_bytes",
+                                                     "threads",
+                                                     "parallel_share",
                                                      "simulated_gpu_s_per_core_s"};
 
 nlohmann::ordered_json
@@ -172,6 +174,8 @@ AddCosts(nlohmann::ordered_json& j, const RunOutcome& outcome, const RunStats& r
             outcome.eventLoopS > 0 ? static_cast<double>(run.frameHops) / outcome.eventLoopS : 0;
     }
     j["peak_rss_bytes"] = PeakRssBytes();
+    j["threads"] = outcome.threads;
+    j["parallel_share"] = outcome.parallelShare;
 }
 
 bool

@@ -153,6 +153,14 @@ RunOptionRows(const std::string& program)
             .Names("engine", EngineItems)
             .Otherwise("windows; under mpirun ns3")
             .Example("ns3"),
+        Opt("threads",
+            Kind::kInteger,
+            json,
+            group,
+            "that simulate together, where that is faster; the results are the same bytes")
+            .Range(1, 64)
+            .Otherwise("as many as there are idle cores; under mpirun 1")
+            .Example("2"),
         Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
         Opt("attribution",
             Kind::kFlag,

@@ -46,6 +46,7 @@ struct RunOptions
     bool dryRun = false;
     bool progress = true;
     std::string engine = "windows"; ///< of the event loop: EngineItems
+    uint32_t threads = 0;           ///< of the event loop; 0: as many as there are idle cores
     bool attribution = true;        ///< of the time of messages
     bool report = true;             ///< report.html at the end
     bool timeline = true;           ///< timeline.json at the end

@@ -423,10 +423,25 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
                 "-np " +
                     std::to_string(FindLauncher().ranks));
     }
+    run.threads = v->values.Given("threads") ? static_cast<uint32_t>(v->values.Integer("threads"))
+                  : run.engine == "windows"  ? 0
+                                             : 1;
+    if (run.threads > 1 && run.engine != "windows")
+    {
+        v->Fail("threads", "ns-3's engine has one thread; allowed: 1, or with --engine=windows");
+    }
+    run.pcap = v->values.List("pcap");
+    if (run.threads > 1 && !run.pcap.empty())
+    {
+        v->Fail("threads", "captures are written by one thread; allowed: 1, or without --pcap");
+    }
+    if (!run.pcap.empty())
+    {
+        run.threads = 1;
+    }
     run.attribution = v->values.Flag("attribution");
     run.report = v->values.Flag("report");
     run.timeline = v->values.Flag("timeline");
-    run.pcap = v->values.List("pcap");
     run.capture = MakeCapture(v, topology);
     run.environment = ReadNs3Environment(&v->errors);
     run.traceQueuePairs = v->values.List("trace-qps");
@@ -454,7 +469,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
 nlohmann::json
 AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
 {
-    std::vector<std::string> except{"out", "progress", "report", "timeline", "engine"};
+    std::vector<std::string> except{"out", "progress", "report", "timeline", "engine", "threads"};
     if (networkFromFile)
     {
         except.insert(except.end(), {"nic", "link-delay", "bit-error-rate"});

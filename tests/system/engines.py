@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the programs write is the same bytes with --engine=windows and --engine=ns3: programs,
-fabrics, congestion controls, losses, pauses, recoveries, balancers, captures, rates, NICs and GPUs
-a server, seeds, runs that stop. What may differ is what stats.json itself calls nondeterministic.
+"""What the programs write is the same bytes with --engine=ns3, with --engine=windows and with
+several threads: programs, fabrics, congestion controls, losses, pauses, recoveries, balancers,
+captures, rates, NICs and GPUs a server, seeds, runs that stop. What may differ is what stats.json
+itself calls nondeterministic.
 """
 
 import json
@@ -9,6 +10,9 @@ import os
 import random
 
 from _system_test import SystemTest, main
+
+# Threads that run every window, however little is in it, and change nodes now and then.
+ALWAYS = " --ns3::NodeWindowSimulatorImpl::ThreadsAlways=1"
 
 # A line is a run. Random ones follow.
 RUNS = [
@@ -44,7 +48,7 @@ RUNS = [
 class EnginesTest(SystemTest):
     def written(self, line, engine):
         """{file: bytes} of a run, and what it printed."""
-        run = self.run_program(f"{line} --engine={engine} --progress=0")
+        run = self.run_program(f"{line} {engine} --progress=0")
         files = {}
         for name in sorted(os.listdir(run.folder)):
             with open(run.path(name), "rb") as file:
@@ -52,20 +56,26 @@ class EnginesTest(SystemTest):
         stats = json.loads(files["stats.json"])
         for key in stats["nondeterministic"]:
             stats.pop(key, None)
+        stats["configuration"].pop("ns3", None)  # ALWAYS
         files["stats.json"] = json.dumps(stats)
         files.pop("report.html", None)  # has those keys too
         return files
 
-    def compare(self, line):
-        with self.subTest(line):
-            windows, ns3 = self.written(line, "windows"), self.written(line, "ns3")
-            self.assertEqual(sorted(windows), sorted(ns3))
-            for name, content in ns3.items():
-                self.assertTrue(windows[name] == content, f"{name} differs: {line}")
+    def compare(self, line, threads):
+        engines = ["--engine=windows --threads=1"]
+        if "analytic" not in line and "--pcap" not in line:
+            engines.append(f"--threads={threads}{ALWAYS}")
+        expected = self.written(line, "--engine=ns3")
+        for engine in engines:
+            with self.subTest(f"{line} {engine}"):
+                written = self.written(line, engine)
+                self.assertEqual(sorted(written), sorted(expected))
+                for name, content in expected.items():
+                    self.assertTrue(written[name] == content, f"{name} differs")
 
     def test_matrix(self):
-        for line in RUNS:
-            self.compare(line)
+        for i, line in enumerate(RUNS):
+            self.compare(line, threads=[2, 3, 8][i % 3])
 
     def test_random(self):
         """Shapes that nobody chose; the seeds are fixed."""
@@ -92,10 +102,14 @@ class EnginesTest(SystemTest):
             )
             if draw.random() < 0.3:
                 line += " --bit-error-rate=3e-8"
-            self.compare(line)
+            self.compare(line, threads=draw.randint(2, 5))
 
-    def test_another_engine(self):
+    def test_refusals(self):
         self.refuse("traffic --engine=window", "--engine=window", "did you mean 'windows'?")
+        self.refuse("traffic --threads=2 --engine=ns3", "--threads=2", "allowed: 1")
+        self.refuse("traffic --threads=2 --pcap=all", "--threads=2", "allowed: 1")
+        for number in ["0", "65", "-1", "1.5", "two", "99999999999999999999"]:
+            self.refuse(f"traffic --threads={number}", f"--threads={number}", "64")
 
 
 if __name__ == "__main__":

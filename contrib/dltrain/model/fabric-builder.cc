@@ -4,6 +4,7 @@
 #include "fabric-builder.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "idle-cores.h"
 #include "link-layer-setup.h"
 #include "ns3-settings.h"
 #include "ranks.h"
@@ -305,6 +306,8 @@ PrepareSimulator(const scenario::FabricSpec& spec,
                                                ? ns3::NodeWindowSimulatorImpl::GetTypeId().GetName()
                                                : "ns3::DefaultSimulatorImpl"));
     }
+    ns3::Config::SetDefault("ns3::NodeWindowSimulatorImpl::Threads",
+                            ns3::UintegerValue(run.threads ? run.threads : IdleCores()));
     // ns-3's generator takes seeds below this number, and not 0.
     constexpr uint64_t seeds = 4294944442;
     ns3::RngSeedManager::SetSeed(static_cast<uint32_t>(run.seed % seeds + 1));

@@ -81,6 +81,23 @@ FabricRun::~FabricRun()
 namespace
 {
 
+/// Hosts share what moves their messages.
+void
+KeepHostsTogether(const ns3::RdmaFabric& fabric)
+{
+    if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
+    {
+        for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+        {
+            if (fabric.IsLocal(e))
+            {
+                windows->KeepTogether(fabric.GetNic(e)->GetPort()->GetNode()->GetId());
+            }
+        }
+    }
+}
+
+/// The same, where a message needs no time from one to the other.
 void
 JoinNodes(const ns3::RdmaFabric& fabric)
 {
@@ -107,9 +124,9 @@ FabricRun::Build(FabricSimulation& simulation)
     }
     if (!scenario::HasPackets(m_spec))
     {
-        // Hosts share what moves their messages.
         JoinNodes(*m_fabric);
     }
+    KeepHostsTogether(*m_fabric);
     error = CheckCaptures(*m_fabric, m_run);
     if (!error.empty())
     {

@@ -11,6 +11,7 @@
 #include "stuck-report.h"
 #include "trace-collector.h"
 
+#include "ns3/node-windows.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
@@ -118,6 +119,17 @@ constexpr auto POLL = std::chrono::milliseconds(50);
 constexpr auto TERMINAL_EVERY = std::chrono::milliseconds(500);
 constexpr auto PLAIN_EVERY = std::chrono::seconds(10);
 constexpr auto SHARE_EVERY = std::chrono::milliseconds(200);
+
+void
+AddThreads(results::RunOutcome& outcome)
+{
+    if (const ns3::NodeWindows* windows = ns3::NodeWindows::Active())
+    {
+        outcome.threads = windows->GetThreadsUsed();
+        outcome.parallelShare = windows->GetParallelShare();
+        outcome.moreThreads = windows->GetThreads() > 1;
+    }
+}
 
 } // namespace
 
@@ -321,6 +333,7 @@ RunControl::Broken(const std::string& why)
     outcome.eventLoopS = m_eventLoopS + loop;
     outcome.wallS = Seconds(Clock::now() - m_start);
     outcome.shareDone = m_done.load();
+    AddThreads(outcome);
     return outcome;
 }
 
@@ -389,6 +402,7 @@ RunControl::Run(const std::function<bool()>& finished,
     outcome.events = ranks.Sum(ns3::Simulator::GetEventCount());
     outcome.eventLoopS = ranks.Max(m_eventLoopS);
     outcome.wallS = Seconds(end - m_start);
+    AddThreads(outcome);
     outcome.completed = m_failure.empty() && finished();
     outcome.shareDone = outcome.completed ? 1
                         : m_share         ? std::clamp(ranks.Sum(m_share()), 0.0, 1.0)

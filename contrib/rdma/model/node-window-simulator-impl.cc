@@ -8,11 +8,13 @@
 #include "rdma-port.h"
 
 #include "ns3/abort.h"
+#include "ns3/boolean.h"
 #include "ns3/event-impl.h"
 #include "ns3/log.h"
 #include "ns3/node-list.h"
 #include "ns3/node.h"
 #include "ns3/simulator.h"
+#include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <limits>
@@ -29,10 +31,24 @@ NS_OBJECT_ENSURE_REGISTERED(NodeWindowSimulatorImpl);
 TypeId
 NodeWindowSimulatorImpl::GetTypeId()
 {
-    static TypeId tid = TypeId("ns3::NodeWindowSimulatorImpl")
-                            .SetParent<SimulatorImpl>()
-                            .SetGroupName("Rdma")
-                            .AddConstructor<NodeWindowSimulatorImpl>();
+    static TypeId tid =
+        TypeId("ns3::NodeWindowSimulatorImpl")
+            .SetParent<SimulatorImpl>()
+            .SetGroupName("Rdma")
+            .AddConstructor<NodeWindowSimulatorImpl>()
+            .AddAttribute("Threads",
+                          "Threads that run nodes at once, 1 to 64, where that is faster. "
+                          "What events of several nodes touch in common must be safe for "
+                          "that, ns-3's objects included",
+                          UintegerValue(1),
+                          MakeUintegerAccessor(&NodeWindowSimulatorImpl::m_threads),
+                          MakeUintegerChecker<uint32_t>(1, NodeWindows::MAX_THREADS))
+            .AddAttribute("ThreadsAlways",
+                          "Whether all threads are used also where that is slower, and nodes "
+                          "change threads now and then: for tests",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&NodeWindowSimulatorImpl::m_threadsAlways),
+                          MakeBooleanChecker());
     return tid;
 }
 
@@ -82,6 +98,13 @@ NodeWindowSimulatorImpl::Stop(const Time& delay)
 
 // Events -----------------------------------------------------------------------------------------
 
+bool
+NodeWindowSimulatorImpl::IsElsewhere() const
+{
+    // Threads of the engine run units, and nothing else.
+    return !NodeWindows::InUnit() && m_thread != std::this_thread::get_id();
+}
+
 EventId
 NodeWindowSimulatorImpl::ScheduleAt(int64_t ts, EventImpl* event)
 {
@@ -96,7 +119,7 @@ EventId
 NodeWindowSimulatorImpl::Schedule(const Time& delay, EventImpl* event)
 {
     NS_ABORT_MSG_IF(delay.IsStrictlyNegative(), "an event in the past");
-    NS_ABORT_MSG_IF(m_thread != std::this_thread::get_id(),
+    NS_ABORT_MSG_IF(IsElsewhere(),
                     "Simulator::Schedule by another thread; Simulator::ScheduleWithContext may be");
     return ScheduleAt(m_windows->Now() + delay.GetTimeStep(), event);
 }
@@ -105,7 +128,7 @@ void
 NodeWindowSimulatorImpl::ScheduleWithContext(uint32_t context, const Time& delay, EventImpl* event)
 {
     NS_ABORT_MSG_IF(delay.IsStrictlyNegative(), "an event in the past");
-    if (m_thread != std::this_thread::get_id())
+    if (IsElsewhere())
     {
         m_windows->ScheduleFromElsewhere(event);
         return;
@@ -150,6 +173,10 @@ NodeWindowSimulatorImpl::Remove(const EventId& id)
     {
         event->Cancel();
         event->Unref();
+    }
+    else if (NodeWindows::InUnit())
+    {
+        Cancel(id); // it stays where it is, and does nothing
     }
 }
 
@@ -215,6 +242,10 @@ NodeWindowSimulatorImpl::FindLookAhead()
                             channel.GetDevice(i)->GetNode()->GetId());
         }
     };
+    for (auto node = NodeList::Begin(); node != NodeList::End(); ++node)
+    {
+        m_windows->UnitOf((*node)->GetId()); // in their order
+    }
     int64_t least = std::max<int64_t>(1, RdmaClock::TickAt(NodeWindows::LONGEST_PS));
     const auto forEachDevice = [](const auto& what) {
         for (auto node = NodeList::Begin(); node != NodeList::End(); ++node)
@@ -269,6 +300,7 @@ void
 NodeWindowSimulatorImpl::Run()
 {
     RdmaClock::Update();
+    m_windows->SetThreads(m_threads, m_threadsAlways);
     FindLookAhead();
     m_windows->Run();
 }

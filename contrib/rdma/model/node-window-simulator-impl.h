@@ -67,6 +67,8 @@ class NodeWindowSimulatorImpl : public SimulatorImpl
     void DoDispose() override;
 
   private:
+    /// \return whether another thread than the simulation's calls
+    bool IsElsewhere() const;
     EventId ScheduleAt(int64_t ts, EventImpl* event);
     /// Joins what is to be one unit, and finds the look-ahead.
     void FindLookAhead();
@@ -74,6 +76,8 @@ class NodeWindowSimulatorImpl : public SimulatorImpl
     std::unique_ptr<NodeWindows> m_windows;
     std::list<EventId> m_destroyEvents;
     std::thread::id m_thread;
+    uint32_t m_threads;
+    bool m_threadsAlways;
 };
 
 } // namespace ns3

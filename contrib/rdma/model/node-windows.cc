@@ -3,6 +3,7 @@
  */
 #include "node-windows.h"
 
+#include "node-window-crew.h"
 #include "rdma-event-order.h"
 #include "rdma-grid-timer.h"
 #include "rdma-port.h"
@@ -14,8 +15,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -32,18 +33,12 @@ struct NodeWindows::Elsewhere
     std::vector<EventImpl*> events;
 };
 
-bool
-NodeWindows::GlobalKey::operator<(const GlobalKey& other) const
-{
-    return std::tie(ts, scheduled, context, uid) <
-           std::tie(other.ts, other.scheduled, other.context, other.uid);
-}
-
 NodeWindows::NodeWindows()
-    : m_elsewhere(new Elsewhere)
+    : m_elsewhere(std::make_unique<Elsewhere>())
 {
     NS_ABORT_MSG_IF(g_active, "there is a node-window engine already");
     g_active = this;
+    m_shards.push_back(std::make_unique<NodeWindowShard>(0, 1));
 }
 
 NodeWindows::~NodeWindows()
@@ -67,23 +62,17 @@ NodeWindows::~NodeWindows()
             event->Unref();
         }
     }
-    for (const Letter& letter : m_letters)
+    for (const auto& shard : m_shards)
     {
-        letter.event->Unref();
+        for (const NodeWindowLetter& letter : shard->letters)
+        {
+            letter.event->Unref();
+        }
     }
     for (EventImpl* event : m_elsewhere->events)
     {
         event->Unref();
     }
-    delete m_elsewhere;
-}
-
-void
-NodeWindows::Arrivals::SetPorts(std::vector<RdmaPort*> ports)
-{
-    m_ports = std::move(ports);
-    m_times.assign(m_ports.size(), NEVER);
-    Find();
 }
 
 // Units -------------------------------------------------------------------------------------------
@@ -92,18 +81,21 @@ void
 NodeWindows::AddUnit(uint32_t context)
 {
     NS_ABORT_MSG_IF(context > RdmaEventOrder::MAX_NODES, "no node has the number " << context);
+    NS_ABORT_MSG_IF(InUnit(), "a node that was made since Run began has no events of another node");
     if (context >= m_unitOf.size())
     {
         m_unitOf.resize(context + 1, nullptr);
     }
     m_unitOf[context] = &m_units.emplace_back();
+    ++m_unitCount;
     m_unitOf[context]->now = m_now;
+    m_unitOf[context]->shard = m_shards[0].get();
 }
 
 void
 NodeWindows::Join(uint32_t context, uint32_t other)
 {
-    NS_ASSERT(!m_current);
+    NS_ASSERT(!InUnit());
     Unit& into = UnitOf(context);
     Unit& from = UnitOf(other);
     if (&into == &from)
@@ -118,7 +110,15 @@ NodeWindows::Join(uint32_t context, uint32_t other)
     }
     into.uid = std::max(into.uid, from.uid);
     into.now = std::max(into.now, from.now);
+    into.together |= from.together;
+    --m_unitCount;
     std::replace(m_unitOf.begin(), m_unitOf.end(), &from, &into);
+}
+
+void
+NodeWindows::KeepTogether(uint32_t context)
+{
+    UnitOf(context).together = true;
 }
 
 void
@@ -126,43 +126,29 @@ NodeWindows::SetLookAhead(int64_t ticks)
 {
     NS_ABORT_MSG_IF(ticks < 1, "units that reach each other at once are one unit");
     m_window = ticks;
-    for (auto& list : m_ring)
+    RegisterAll();
+}
+
+void
+NodeWindows::RegisterAll()
+{
+    DeliverPosts();
+    for (const auto& shard : m_shards)
     {
-        list.clear();
+        shard->Reset(m_window, m_now / m_window);
     }
-    m_filled = 0;
-    m_far = {};
-    m_base = m_now / m_window;
     for (Unit& unit : m_units)
     {
         unit.bucket = NEVER;
         const int64_t next = unit.NextTime();
         if (next != NEVER)
         {
-            Register(unit, next);
+            unit.shard->Register(unit, next);
         }
         for (const Mail& mail : unit.inbox)
         {
-            Register(unit, mail.ts);
+            unit.shard->Register(unit, mail.ts);
         }
-    }
-}
-
-void
-NodeWindows::AddToBucket(Unit& unit, int64_t ts)
-{
-    const int64_t bucket = ts / m_window;
-    NS_ASSERT(bucket >= m_base);
-    unit.bucket = bucket;
-    if (bucket - m_base < RING)
-    {
-        const auto slot = static_cast<std::size_t>(bucket % RING);
-        m_ring[slot].push_back(&unit);
-        m_filled |= uint64_t{1} << slot;
-    }
-    else
-    {
-        m_far.push({bucket, &unit});
     }
 }
 
@@ -170,28 +156,37 @@ int64_t
 NodeWindows::FirstBucket()
 {
     int64_t first = NEVER;
-    if (m_filled)
+    for (const auto& shard : m_shards)
     {
-        // As if the list of m_base were the first.
-        const auto base = static_cast<unsigned>(m_base % RING);
-        const uint64_t turned = base ? m_filled >> base | m_filled << (RING - base) : m_filled;
-        first = m_base + __builtin_ctzll(turned);
+        first = std::min(first, shard->FirstBucket());
     }
-    while (!m_far.empty() && m_far.top().unit->bucket != m_far.top().bucket)
+    return first;
+}
+
+void
+NodeWindows::DeliverPosts()
+{
+    for (const auto& to : m_shards)
     {
-        m_far.pop(); // it has been brought forward, and has run
+        for (const auto& from : m_shards)
+        {
+            to->TakePosts(m_turn, *from);
+        }
     }
-    return m_far.empty() ? first : std::min(first, m_far.top().bucket);
+    for (const auto& shard : m_shards)
+    {
+        shard->ForgetPosts();
+    }
 }
 
 // Events ------------------------------------------------------------------------------------------
 
-NodeWindows::GlobalKey
+NodeWindowKey
 NodeWindows::KeyNow(int64_t ts)
 {
-    if (m_current)
+    if (Unit* unit = Unit::Running())
     {
-        return {ts, m_current->now, static_cast<uint32_t>(m_current->tie >> 32), m_current->uid++};
+        return {ts, unit->now, static_cast<uint32_t>(unit->tie >> 32), unit->uid++};
     }
     return {ts, m_now, Simulator::NO_CONTEXT, m_globalUid++};
 }
@@ -200,30 +195,40 @@ uint32_t
 NodeWindows::ScheduleNode(uint32_t context, int64_t ts, EventImpl* event)
 {
     Unit& unit = UnitOf(context);
-    if (!m_current || m_current == &unit)
+    const Unit* here = Unit::Running();
+    if (!here || here == &unit)
     {
         return Schedule(unit, ts, context, reinterpret_cast<uintptr_t>(event));
     }
-    NS_ABORT_MSG_IF(ts - m_current->now < m_window,
+    NS_ABORT_MSG_IF(ts - here->now < m_window,
                     "node " << GetContext() << " schedules an event of node " << context << " "
-                            << ts - m_current->now << " ticks from now; allowed with "
+                            << ts - here->now << " ticks from now; allowed with "
                             << "NodeWindowSimulatorImpl: at least the look-ahead, " << m_window
                             << " ticks, between nodes that no link without delay joins");
-    m_letters.push_back({KeyNow(ts), context, event});
-    return m_letters.back().key.uid;
+    here->shard->letters.push_back({KeyNow(ts), context, event});
+    return here->shard->letters.back().key.uid;
 }
 
 uint32_t
 NodeWindows::ScheduleGlobal(int64_t ts, EventImpl* event, bool before)
 {
+    const Unit* here = Unit::Running();
     // It runs behind all events of nodes of its time, also the last of a window.
-    NS_ABORT_MSG_IF(m_current && ts - m_current->now < m_window - 1,
+    NS_ABORT_MSG_IF(here && ts - here->now < m_window - 1,
                     "node " << GetContext() << " schedules an event without a node "
-                            << ts - m_current->now << " ticks from now; allowed with "
+                            << ts - here->now << " ticks from now; allowed with "
                             << "NodeWindowSimulatorImpl: at least the look-ahead, " << m_window
                             << " ticks");
-    const GlobalKey key = KeyNow(ts);
-    (before ? m_before : m_global).emplace(key, event);
+    const NodeWindowKey key = KeyNow(ts);
+    if (here)
+    {
+        here->shard->letters.push_back(
+            {key, before ? RdmaEventOrder::BEFORE : RdmaEventOrder::GLOBAL, event});
+    }
+    else
+    {
+        (before ? m_before : m_global).emplace(key, event);
+    }
     return key.uid;
 }
 
@@ -253,13 +258,18 @@ NodeWindows::TakeFromElsewhere()
 bool
 NodeWindows::Find(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event, bool take)
 {
+    const Unit* here = Unit::Running();
     if (context < m_unitOf.size() && m_unitOf[context])
     {
-        Events& events = m_unitOf[context]->events;
+        auto& events = m_unitOf[context]->events;
         const Event* found = events.Find([=](const Event& e) {
             return e.what == reinterpret_cast<uintptr_t>(event) && e.ts == ts &&
                    static_cast<uint32_t>(e.tie) == uid;
         });
+        if (found && take && here && here != m_unitOf[context])
+        {
+            return false; // another thread's, it may be
+        }
         if (found && take)
         {
             events.Erase(found);
@@ -276,22 +286,32 @@ NodeWindows::Find(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* e
             std::find_if(events->lower_bound({ts, INT64_MIN, 0, 0}), end, [=](const auto& entry) {
                 return entry.first.uid == uid && entry.second == event;
             });
-        if (found != end && take)
+        if (found == end)
+        {
+            continue;
+        }
+        if (take && here)
+        {
+            return false; // others look at these, too
+        }
+        if (take)
         {
             events->erase(found);
         }
-        if (found != end)
-        {
-            return true;
-        }
+        return true;
     }
-    const auto found = std::find_if(m_letters.begin(), m_letters.end(), [=](const Letter& l) {
+    if (!here)
+    {
+        return false; // the letters have been delivered
+    }
+    std::vector<NodeWindowLetter>& letters = here->shard->letters;
+    const auto found = std::find_if(letters.begin(), letters.end(), [=](const NodeWindowLetter& l) {
         return l.key.uid == uid && l.event == event;
     });
-    const bool isLetter = found != m_letters.end();
+    const bool isLetter = found != letters.end();
     if (isLetter && take)
     {
-        m_letters.erase(found);
+        letters.erase(found);
     }
     return isLetter;
 }
@@ -299,7 +319,8 @@ NodeWindows::Find(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* e
 bool
 NodeWindows::IsEmpty()
 {
-    return m_before.empty() && m_global.empty() && m_letters.empty() &&
+    DeliverPosts();
+    return m_before.empty() && m_global.empty() &&
            std::all_of(m_units.begin(), m_units.end(), [](Unit& unit) {
                return unit.inbox.empty() && unit.NextTime() == NEVER;
            });
@@ -308,143 +329,234 @@ NodeWindows::IsEmpty()
 uint32_t
 NodeWindows::GetContext() const
 {
-    return m_current ? RdmaEventOrder::NodeOf(static_cast<uint32_t>(m_current->tie >> 32))
-                     : Simulator::NO_CONTEXT;
+    const Unit* unit = Unit::Running();
+    return unit ? RdmaEventOrder::NodeOf(static_cast<uint32_t>(unit->tie >> 32))
+                : Simulator::NO_CONTEXT;
+}
+
+uint64_t
+NodeWindows::GetEventCount() const
+{
+    uint64_t count = m_globalCount;
+    for (const auto& shard : m_shards)
+    {
+        count += shard->GetEventCount();
+    }
+    return count;
+}
+
+// Threads -----------------------------------------------------------------------------------------
+
+void
+NodeWindows::SetThreads(uint32_t threads, bool always)
+{
+    m_threads = std::clamp(threads, 1U, MAX_THREADS);
+    m_always = always;
+}
+
+double
+NodeWindows::GetParallelShare() const
+{
+    const uint64_t all = GetEventCount();
+    return all ? static_cast<double>(m_parallelEvents) / static_cast<double>(all) : 0;
+}
+
+void
+NodeWindows::UseThreads()
+{
+    const uint32_t threads = std::max(1U, std::min(m_threads, m_unitCount));
+    if (threads == m_shards.size())
+    {
+        return;
+    }
+    DeliverPosts();
+    m_globalCount = GetEventCount();
+    m_shards.clear();
+    for (uint32_t i = 0; i < threads; ++i)
+    {
+        m_shards.push_back(std::make_unique<NodeWindowShard>(i, threads));
+    }
+    for (Unit& unit : m_units)
+    {
+        AssignTo(unit, 0);
+    }
+    m_deal = threads > 1 ? std::make_unique<NodeWindowDeal>(threads) : nullptr;
+    m_dealt = false;
+}
+
+void
+NodeWindows::AssignTo(Unit& unit, uint32_t shard)
+{
+    unit.shard = m_shards[shard].get();
+    for (const RdmaPort* port : unit.arrivals.GetPorts())
+    {
+        port->GetPeer()->SetPeerShard(shard);
+    }
+}
+
+void
+NodeWindows::DealUnits()
+{
+    std::vector<uint32_t> threadOf(m_units.size());
+    for (std::size_t i = 0; i < m_units.size(); ++i)
+    {
+        threadOf[i] = m_units[i].shard->GetIndex();
+    }
+    if (m_always)
+    {
+        ++m_shuffles;
+        for (std::size_t i = 0; i < m_units.size(); ++i)
+        {
+            threadOf[i] = m_units[i].together
+                              ? 0
+                              : static_cast<uint32_t>((i * 7 + m_shuffles) % m_shards.size());
+        }
+    }
+    else
+    {
+        m_deal->Deal(m_units, threadOf);
+    }
+    DeliverPosts();
+    for (std::size_t i = 0; i < m_units.size(); ++i)
+    {
+        m_units[i].load = 0;
+        if (threadOf[i] != m_units[i].shard->GetIndex())
+        {
+            AssignTo(m_units[i], threadOf[i]);
+        }
+    }
+    RegisterAll();
+    m_dealt = true;
+}
+
+void
+NodeWindows::EndPeriod()
+{
+    if (!m_pace.IsParallel())
+    {
+        return;
+    }
+    ++m_periods;
+    const bool due = m_periods >= m_dealInterval;
+    if (m_dealt && !due)
+    {
+        return;
+    }
+    m_dealInterval = m_dealt ? std::min(2 * m_dealInterval, 64U) : 1;
+    m_periods = 0;
+    if (!m_dealt || m_deal->IsUneven())
+    {
+        DealUnits();
+    }
+    m_deal->Restart();
+}
+
+void
+NodeWindows::RunShard(uint32_t index)
+{
+    struct Leave
+    {
+        ~Leave()
+        {
+            Unit::t_running = nullptr; // also if an event throws
+        }
+    } leave;
+
+    const auto begin = std::chrono::steady_clock::now();
+    NodeWindowShard& shard = *m_shards[index];
+    shard.ForgetPosts(); // those of before are being taken
+    for (const auto& from : m_shards)
+    {
+        shard.TakePosts(m_turn ^ 1, *from);
+    }
+    shard.Run(m_bucket, m_cut);
+    m_deal->AddBusy(
+        index,
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+}
+
+bool
+NodeWindows::RunInParallel(int64_t bucket, int64_t cut)
+{
+    // What is not worth a word to the others.
+    constexpr std::size_t FEW = 8;
+    std::size_t crowd = 0;
+    for (const auto& shard : m_shards)
+    {
+        crowd += shard->GetCrowd(bucket);
+    }
+    if (!m_always && (!m_dealt || crowd < FEW))
+    {
+        return false;
+    }
+    if (!m_crew)
+    {
+        m_crew = std::make_unique<NodeWindowCrew>(static_cast<uint32_t>(m_shards.size()),
+                                                  [this](uint32_t who) { RunShard(who); });
+    }
+    m_bucket = bucket;
+    m_cut = cut;
+    m_turn ^= 1;
+    m_parallel = true;
+    m_crew->Work();
+    m_parallel = false;
+    return true;
 }
 
 // Running -----------------------------------------------------------------------------------------
 
 void
-NodeWindows::TakeMail(Unit& unit)
-{
-    for (const Mail& mail : unit.inbox)
-    {
-        unit.arrivals.GetPorts()[mail.slot]->Take(mail);
-    }
-    unit.inbox.clear();
-}
-
-inline void
-NodeWindows::RunUnit(Unit& unit, int64_t cut)
-{
-    m_current = &unit;
-    TakeMail(unit);
-    uint64_t count = 0;
-    for (;;)
-    {
-        const int64_t arrival = unit.arrivals.FirstTime();
-        const Event* front = unit.events.Front();
-        if (front && front->ts <= arrival &&
-            (front->ts < arrival || front->tie >> 32 <= unit.arrivals.First()->GetArrivalContext()))
-        {
-            if (front->ts >= cut)
-            {
-                break;
-            }
-            const Event event = unit.events.TakeFront();
-            unit.now = event.ts;
-            unit.tie = event.tie;
-            ++count;
-            if (event.what & Event::PORT)
-            {
-                reinterpret_cast<RdmaPort*>(event.what & ~Event::PORT)->TransmitNext();
-            }
-            else
-            {
-                auto* impl = reinterpret_cast<EventImpl*>(event.what);
-                impl->Invoke();
-                impl->Unref();
-            }
-            continue;
-        }
-        if (arrival >= cut)
-        {
-            break;
-        }
-        RdmaPort* first = unit.arrivals.First();
-        unit.now = arrival;
-        unit.tie = uint64_t{first->GetArrivalContext()} << 32;
-        ++count;
-        unit.arrivals.Clear();
-        first->Receive();
-        unit.arrivals.Find();
-    }
-    for (RdmaPort* port : unit.outbox)
-    {
-        port->SendMail(*this);
-    }
-    unit.outbox.clear();
-    m_eventCount += count;
-    m_last = std::max(m_last, unit.now);
-    m_current = nullptr;
-}
-
-/// What a unit begins with: where its ports take what came, and that; and where it goes out, if
-/// there is so much that all of it will be needed.
-inline void
-NodeWindows::Prefetch(const Unit& unit)
-{
-    for (const Mail& mail : unit.inbox)
-    {
-        unit.arrivals.GetPorts()[mail.slot]->PrefetchArrival();
-        __builtin_prefetch(mail.first);
-    }
-    if (8 * unit.inbox.size() >= unit.arrivals.GetPorts().size())
-    {
-        for (const RdmaPort* port : unit.arrivals.GetPorts())
-        {
-            port->PrefetchTransmitter();
-        }
-    }
-}
-
-void
 NodeWindows::RunBucket(int64_t bucket, int64_t cut)
 {
-    m_base = bucket;
-    const auto slot = static_cast<std::size_t>(bucket % RING);
-    m_running.clear();
-    std::swap(m_running, m_ring[slot]);
-    m_filled &= ~(uint64_t{1} << slot);
-    while (!m_far.empty() && m_far.top().bucket <= bucket)
+    if (m_shards.size() == 1)
     {
-        m_running.push_back(m_far.top().unit);
-        m_far.pop();
+        m_shards[0]->Run(bucket, cut);
+        EndWindow();
+        return;
     }
-    for (std::size_t i = 0; i < m_running.size(); ++i)
+    const uint64_t before = GetEventCount();
+    const bool parallel = (m_always || m_pace.IsParallel()) && RunInParallel(bucket, cut);
+    if (!parallel)
     {
-        // Each looks at what the one before has fetched.
-        if (i + 3 < m_running.size())
+        DeliverPosts();
+        for (const auto& shard : m_shards)
         {
-            __builtin_prefetch(m_running[i + 3]);
-            __builtin_prefetch(reinterpret_cast<const char*>(m_running[i + 3]) + 64);
-            __builtin_prefetch(m_running[i + 2]->events.GetMemory());
-            __builtin_prefetch(m_running[i + 2]->arrivals.GetMemory());
-            for (std::size_t m = 0; m < m_running[i + 2]->inbox.size(); m += 2)
+            if (shard->FirstBucket() == bucket)
             {
-                __builtin_prefetch(&m_running[i + 2]->inbox[m]);
+                shard->Run(bucket, cut);
             }
-            Prefetch(*m_running[i + 1]);
-        }
-        Unit& unit = *m_running[i];
-        if (unit.bucket != bucket)
-        {
-            continue; // it was brought forward, or is in the list twice
-        }
-        unit.bucket = NEVER;
-        RunUnit(unit, cut);
-        const int64_t next = unit.NextTime();
-        if (next != NEVER)
-        {
-            Register(unit, next);
         }
     }
     EndWindow();
+    const uint64_t events = GetEventCount() - before;
+    m_parallelEvents += parallel ? events : 0;
+    if (m_always)
+    {
+        constexpr uint32_t OFTEN = 32;
+        if (++m_periods % OFTEN == 0)
+        {
+            DealUnits();
+        }
+    }
+    else if (m_pace.Add(events))
+    {
+        EndPeriod();
+    }
 }
 
 void
 NodeWindows::EndWindow()
 {
+    for (const auto& shard : m_shards)
+    {
+        m_last = std::max(m_last, shard->GetLast());
+        m_letters.insert(m_letters.end(), shard->letters.begin(), shard->letters.end());
+        shard->letters.clear();
+        for (const NodeWindowNote& note : shard->notes)
+        {
+            m_notes.push_back(&note);
+        }
+    }
     if (!m_letters.empty())
     {
         DeliverLetters();
@@ -459,45 +571,42 @@ NodeWindows::EndWindow()
 void
 NodeWindows::DeliverLetters()
 {
-    std::sort(m_letters.begin(), m_letters.end(), [](const Letter& a, const Letter& b) {
+    std::sort(m_letters.begin(), m_letters.end(), [](const auto& a, const auto& b) {
         return a.key < b.key;
     });
-    for (const Letter& letter : std::exchange(m_letters, {}))
+    for (const NodeWindowLetter& letter : m_letters)
     {
+        if (RdmaEventOrder::IsGlobal(letter.to))
+        {
+            (letter.to == RdmaEventOrder::BEFORE ? m_before : m_global)
+                .emplace(letter.key, letter.event);
+            continue;
+        }
         Schedule(UnitOf(letter.to),
                  letter.key.ts,
                  letter.to,
                  reinterpret_cast<uintptr_t>(letter.event));
     }
-}
-
-NodeWindows::NoteRecord&
-NodeWindows::AddNote()
-{
-    NoteRecord& note = m_notes.emplace_back();
-    note.ts = m_current->now;
-    note.context = static_cast<uint32_t>(m_current->tie >> 32);
-    return note;
+    m_letters.clear();
 }
 
 void
 NodeWindows::TellNotes()
 {
-    m_noteOrder.resize(m_notes.size());
-    std::iota(m_noteOrder.begin(), m_noteOrder.end(), 0);
-    // A context's own are in their order.
-    std::sort(m_noteOrder.begin(), m_noteOrder.end(), [this](uint32_t a, uint32_t b) {
-        const NoteRecord& left = m_notes[a];
-        const NoteRecord& right = m_notes[b];
-        return std::tie(left.ts, left.context, a) < std::tie(right.ts, right.context, b);
+    // A context's own lie in one shard, in their order.
+    std::sort(m_notes.begin(), m_notes.end(), [](const auto* a, const auto* b) {
+        return std::tie(a->ts, a->context, a) < std::tie(b->ts, b->context, b);
     });
-    for (const uint32_t i : m_noteOrder)
+    for (const NodeWindowNote* note : m_notes)
     {
-        const NoteRecord& note = m_notes[i];
-        m_now = note.ts;
-        note.tell(note.sink, note.payload);
+        m_now = note->ts;
+        note->tell(note->sink, note->payload);
     }
     m_notes.clear();
+    for (const auto& shard : m_shards)
+    {
+        shard->notes.clear();
+    }
 }
 
 int64_t
@@ -549,7 +658,8 @@ NodeWindows::RunGlobal(GlobalEvents& events)
     EventImpl* event = first->second;
     m_now = m_last = std::max(m_last, first->first.ts);
     events.erase(first);
-    ++m_eventCount;
+    ++m_globalCount;
+    DeliverPosts();
     event->Invoke();
     event->Unref();
 }
@@ -570,7 +680,8 @@ NodeWindows::RunGlobal(int64_t cut)
     if (at < cut && at <= behind)
     {
         m_now = m_last = std::max(m_last, at);
-        ++m_eventCount;
+        ++m_globalCount;
+        DeliverPosts();
         grid->Fire();
         m_nextGrid = -1; // it may have another interval now
         return true;
@@ -586,10 +697,24 @@ NodeWindows::RunGlobal(int64_t cut)
 void
 NodeWindows::Run()
 {
+    struct Leave
+    {
+        NodeWindows& windows;
+
+        ~Leave()
+        {
+            Unit::t_running = nullptr; // also if an event throws
+            windows.m_parallel = false;
+            windows.m_crew = nullptr;
+        }
+    } leave{*this};
+
     m_stop = false;
+    UseThreads();
     SetLookAhead(m_window);
+    m_pace.Reset();
     int64_t done = 0; // the nodes have no event before that
-    while (!m_stop)
+    while (!IsStopped())
     {
         TakeFromElsewhere();
         const int64_t bucket = FirstBucket();
@@ -609,7 +734,7 @@ NodeWindows::Run()
             {
                 RunBucket(bucket, cut);
                 done = cut;
-                if (m_stop)
+                if (IsStopped())
                 {
                     return;
                 }

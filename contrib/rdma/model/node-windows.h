@@ -4,15 +4,18 @@
 #ifndef NODE_WINDOWS_H
 #define NODE_WINDOWS_H
 
-#include "quad-heap.h"
+#include "node-window-deal.h"
+#include "node-window-pace.h"
+#include "node-window-shard.h"
+#include "node-window-unit.h"
 
-#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <map>
-#include <queue>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -20,29 +23,8 @@
 namespace ns3
 {
 
-class EventImpl;
+class NodeWindowCrew;
 class RdmaGridTimer;
-class RdmaPort;
-struct RdmaFrame;
-
-/// An event of a unit.
-struct NodeWindowEvent
-{
-    int64_t ts;     //!< ticks
-    uint64_t tie;   //!< context << 32 | uid: RdmaEventOrder
-    uintptr_t what; //!< EventImpl, or RdmaPort | PORT
-
-    static constexpr uintptr_t PORT = 1; //!< its transmitter is idle
-
-    /// Time, context and uid.
-    struct Rank
-    {
-        unsigned __int128 operator()(const NodeWindowEvent& event) const
-        {
-            return static_cast<unsigned __int128>(event.ts) << 64 | event.tie;
-        }
-    };
-};
 
 /**
  * \ingroup rdma
@@ -71,112 +53,10 @@ class NodeWindows
 {
   public:
     using Event = NodeWindowEvent;
-    /// A handful, two for each port at most, which stay in the cache while the unit runs.
-    using Events = QuadHeap<Event, Event::Rank>;
+    using Mail = NodeWindowMail;
+    using Unit = NodeWindowUnit;
 
-    /// What came over a link: frames, linked, by arrival.
-    struct Mail
-    {
-        RdmaFrame* first;
-        RdmaFrame* last;
-        int64_t ts;    //!< of the first one
-        uint32_t slot; //!< of the port that gets it
-    };
-
-    static constexpr int64_t NEVER = INT64_MAX;
-    /// Of the first event: smaller ones mean something else to ns-3 (EventId::UID).
-    static constexpr uint32_t FIRST_UID = 4;
-
-    /**
-     * When something arrives next at each port of a unit: the most frequent events by far, of which
-     * a port has one at most. The first one is found by looking at all, without a branch that could
-     * be foretold wrongly.
-     */
-    class Arrivals
-    {
-      public:
-        /// \param ports in the order of the contexts of their arrivals
-        void SetPorts(std::vector<RdmaPort*> ports);
-
-        void Set(uint32_t slot, int64_t ts)
-        {
-            m_times[slot] = ts;
-            if (ts <= m_first)
-            {
-                Find();
-            }
-        }
-
-        /// \return NEVER: there is none
-        int64_t FirstTime() const
-        {
-            return m_first;
-        }
-
-        RdmaPort* First() const
-        {
-            return m_ports[m_slot];
-        }
-
-        /// The first one has happened. Find must come before FirstTime and First.
-        void Clear()
-        {
-            m_times[m_slot] = NEVER;
-        }
-
-        /// Of one time the least port.
-        void Find()
-        {
-            const std::size_t size = m_times.size();
-            const int64_t* times = m_times.data();
-            int64_t first = NEVER;
-            uint32_t slot = 0;
-            for (std::size_t i = 0; i < size; ++i)
-            {
-                const bool less = times[i] < first;
-                first = less ? times[i] : first;
-                slot = less ? static_cast<uint32_t>(i) : slot;
-            }
-            m_first = first;
-            m_slot = slot;
-        }
-
-        const void* GetMemory() const
-        {
-            return m_times.data();
-        }
-
-        const std::vector<RdmaPort*>& GetPorts() const
-        {
-            return m_ports;
-        }
-
-      private:
-        std::vector<int64_t> m_times; //!< ticks
-        int64_t m_first{NEVER};
-        uint32_t m_slot{0};
-        std::vector<RdmaPort*> m_ports;
-    };
-
-    /// Nodes whose events are one sequence.
-    struct alignas(64) Unit
-    {
-        Events events;
-        int64_t now{0};          //!< of the event that runs, or that ran last
-        uint64_t tie{0};         //!< the same event's
-        int64_t bucket{NEVER};   //!< the first window that it is in the list of
-        uint32_t uid{FIRST_UID}; //!< of the next event
-        Arrivals arrivals;
-        std::vector<Mail> inbox;       //!< for its ports
-        std::vector<RdmaPort*> outbox; //!< its ports that have sent something to other units
-
-        /// \return when it has something to do next; NEVER: it has nothing
-        int64_t NextTime()
-        {
-            const Event* front = events.Front();
-            return front && front->ts < arrivals.FirstTime() ? front->ts : arrivals.FirstTime();
-        }
-    };
+    static constexpr int64_t NEVER = Unit::NEVER;
 
     /// Windows are no longer, so that Simulator::Stop is soon heard: ticks of 1 ms.
     static constexpr int64_t LONGEST_PS = 1000000000;
@@ -190,7 +70,7 @@ class NodeWindows
     /// \return whether an event of a node runs, in a window of this engine
     static bool InUnit()
     {
-        return g_active && g_active->m_current;
+        return Unit::Running();
     }
 
     NodeWindows();
@@ -212,8 +92,37 @@ class NodeWindows
 
     /// These two are one unit from now on. Between windows.
     void Join(uint32_t context, uint32_t other);
+    /// What events of these nodes touch is not theirs alone: the thread that calls Run runs them,
+    /// one after another. Before Run.
+    void KeepTogether(uint32_t context);
     /// \param ticks no event of a unit reaches another sooner
     void SetLookAhead(int64_t ticks);
+
+    // Threads ------------------------------------------------------------------------------------
+
+    /**
+     * From the next Run on. What happens does not depend on it. What the events of different nodes
+     * touch in common, ns-3's objects included, must be safe then, or the nodes kept together.
+     * \param threads at most MAX_THREADS
+     * \param always whether also windows that gain nothing by it are run by all, and units change
+     * threads now and then: for tests
+     */
+    void SetThreads(uint32_t threads, bool always);
+    static constexpr uint32_t MAX_THREADS = 64;
+
+    uint32_t GetThreads() const
+    {
+        return m_threads;
+    }
+
+    /// \return the largest number of threads that were at work at once so far
+    uint32_t GetThreadsUsed() const
+    {
+        return m_parallelEvents ? static_cast<uint32_t>(m_shards.size()) : 1;
+    }
+
+    /// \return the part of all events that were in windows run by several threads, 0 to 1
+    double GetParallelShare() const;
 
     // Events -------------------------------------------------------------------------------------
 
@@ -222,9 +131,9 @@ class NodeWindows
     {
         const uint32_t uid = unit.uid++;
         unit.events.Push({ts, uint64_t{context} << 32 | uid, what});
-        if (&unit != m_current)
+        if (&unit != Unit::Running())
         {
-            Register(unit, ts);
+            unit.shard->Register(unit, ts);
         }
         return uid;
     }
@@ -239,37 +148,35 @@ class NodeWindows
     void ScheduleFromElsewhere(EventImpl* event);
 
     /// Something came for a unit. Between windows, or by the event of a unit.
-    void Send(Unit& unit, const Mail& mail)
+    /// \param shard the unit's: RdmaPort::SetPeerShard
+    void Send(Unit& unit, uint32_t shard, const Mail& mail)
     {
+        const Unit* here = Unit::Running();
+        if (m_parallel && here && here->shard->GetIndex() != shard)
+        {
+            here->shard->Post(m_turn, shard, unit, mail);
+            return;
+        }
         unit.inbox.push_back(mail);
-        Register(unit, mail.ts);
+        unit.shard->Register(unit, mail.ts);
     }
 
-    /// Its ports get what came.
-    static void TakeMail(Unit& unit);
+    /// What is on its way to units is in their inboxes from now on. Between windows.
+    void DeliverPosts();
 
     /// This port has something for another unit: it is asked for that when its unit has run.
-    void AddToOutbox(RdmaPort* port)
+    static void AddToOutbox(RdmaPort* port)
     {
-        m_current->outbox.push_back(port);
+        Unit::Running()->outbox.push_back(port);
     }
 
     /// Something arrives at a port of a unit. \param slot the port's, of Arrivals::SetPorts
-    void Expect(Unit& unit, uint32_t slot, int64_t ts)
+    static void Expect(Unit& unit, uint32_t slot, int64_t ts)
     {
         unit.arrivals.Set(slot, ts);
-        if (&unit != m_current)
+        if (&unit != Unit::Running())
         {
-            Register(unit, ts);
-        }
-    }
-
-    /// There is something for this unit at this time.
-    void Register(Unit& unit, int64_t ts)
-    {
-        if (ts < unit.bucket * m_window || unit.bucket == NEVER)
-        {
-            AddToBucket(unit, ts);
+            unit.shard->Register(unit, ts);
         }
     }
 
@@ -279,6 +186,7 @@ class NodeWindows
         return Find(ts, context, uid, event, false);
     }
 
+    /// An event of the caller's unit, or any one between windows.
     /// \return whether it was there: it is the caller's then
     bool Remove(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event)
     {
@@ -295,27 +203,25 @@ class NodeWindows
     /// Of a node's event: at the window's end.
     void Stop()
     {
-        m_stop = true;
+        m_stop.store(true, std::memory_order_relaxed);
     }
 
     /// \return whether Stop has ended the run, or will
     bool IsStopped() const
     {
-        return m_stop;
+        return m_stop.load(std::memory_order_relaxed);
     }
 
     int64_t Now() const
     {
-        return m_current ? m_current->now : m_now;
+        const Unit* unit = Unit::Running();
+        return unit ? unit->now : m_now;
     }
 
     /// \return the node whose event runs, or Simulator::NO_CONTEXT
     uint32_t GetContext() const;
 
-    uint64_t GetEventCount() const
-    {
-        return m_eventCount;
-    }
+    uint64_t GetEventCount() const;
 
     // Observers ----------------------------------------------------------------------------------
 
@@ -330,13 +236,14 @@ class NodeWindows
     template <auto F, class Sink, class Payload>
     static void Note(Sink* sink, const Payload& payload)
     {
-        static_assert(std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= NOTE_BYTES);
+        static_assert(std::is_trivially_copyable_v<Payload> &&
+                      sizeof(Payload) <= NodeWindowNote::BYTES);
         if (!InUnit())
         {
             (sink->*F)(payload);
             return;
         }
-        NoteRecord& note = g_active->AddNote();
+        NodeWindowNote& note = Unit::Running()->shard->AddNote();
         note.tell = [](void* to, const void* what) {
             Payload copy;
             std::memcpy(&copy, what, sizeof(copy));
@@ -356,7 +263,7 @@ class NodeWindows
             return;
         }
         using Stored = std::decay_t<Function>;
-        NoteRecord& note = g_active->AddNote();
+        NodeWindowNote& note = Unit::Running()->shard->AddNote();
         note.tell = [](void* stored, const void*) {
             auto* call = static_cast<Stored*>(stored);
             (*call)();
@@ -369,63 +276,25 @@ class NodeWindows
     void RemoveGrid(RdmaGridTimer* timer);
 
   private:
-    static constexpr std::size_t NOTE_BYTES = 104;
-
-    struct NoteRecord
-    {
-        int64_t ts;
-        uint32_t context;
-        void (*tell)(void* sink, const void* payload);
-        void* sink;
-        alignas(8) unsigned char payload[NOTE_BYTES];
-    };
-
-    /// Of an event without a node: by who scheduled it, for what was scheduled for one time.
-    struct GlobalKey
-    {
-        int64_t ts;
-        int64_t scheduled;
-        uint32_t context; //!< of the event that scheduled it
-        uint32_t uid;     //!< counted by that event's unit
-
-        bool operator<(const GlobalKey& other) const;
-    };
-
-    using GlobalEvents = std::map<GlobalKey, EventImpl*>;
-
-    /// An event that one unit has scheduled for another.
-    struct Letter
-    {
-        GlobalKey key;
-        uint32_t to; //!< context
-        EventImpl* event;
-    };
-
-    /// Windows that are kept in lists, one bit of m_filled each; of later ones units wait in a
-    /// heap.
-    static constexpr int64_t RING = 64;
-
-    struct FarUnit
-    {
-        int64_t bucket;
-        Unit* unit;
-
-        bool operator<(const FarUnit& other) const
-        {
-            return bucket > other.bucket; // the least on top
-        }
-    };
+    using GlobalEvents = std::map<NodeWindowKey, EventImpl*>;
 
     /// \return whether it is pending. \param take whether it is the caller's from now on
     bool Find(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event, bool take);
     void AddUnit(uint32_t context);
-    void AddToBucket(Unit& unit, int64_t ts);
     /// \return the first window that some unit has something in; NEVER: there is none
     int64_t FirstBucket();
-    GlobalKey KeyNow(int64_t ts);
+    NodeWindowKey KeyNow(int64_t ts);
     void RunBucket(int64_t bucket, int64_t cut);
-    void RunUnit(Unit& unit, int64_t cut);
-    static void Prefetch(const Unit& unit);
+    /// \return whether it was worth it, and is done
+    bool RunInParallel(int64_t bucket, int64_t cut);
+    /// A thread's part of that.
+    void RunShard(uint32_t index);
+    void RegisterAll();
+    void UseThreads();
+    void AssignTo(Unit& unit, uint32_t shard);
+    /// Units go to the threads that are to run them from now on.
+    void DealUnits();
+    void EndPeriod();
     /// \return whether there was one before `cut`
     bool RunGlobal(int64_t cut);
     void RunGlobal(GlobalEvents& events);
@@ -433,38 +302,48 @@ class NodeWindows
     void DeliverLetters();
     void TellNotes();
     void TakeFromElsewhere();
-    NoteRecord& AddNote();
     int64_t NextGrid(int64_t from);
     /// \return the timer that is due first, or null
     RdmaGridTimer* FirstGrid() const;
 
     static NodeWindows* g_active;
 
-    Unit* m_current{nullptr}; //!< null: between windows
     int64_t m_window{LONGEST_PS};
-    int64_t m_base{0}; //!< the window that was run last
     int64_t m_now{0};
     int64_t m_last{0}; //!< of all events so far
-    bool m_stop{false};
-    uint64_t m_eventCount{0};
-    uint32_t m_globalUid{FIRST_UID};
+    std::atomic<bool> m_stop{false};
+    uint64_t m_globalCount{0}; //!< events
+    uint32_t m_globalUid{Unit::FIRST_UID};
 
     std::deque<Unit> m_units;
     std::vector<Unit*> m_unitOf; //!< by context
-    std::array<std::vector<Unit*>, RING> m_ring;
-    uint64_t m_filled{0}; //!< bit s: m_ring[s] is not empty
-    std::priority_queue<FarUnit> m_far;
-    std::vector<Unit*> m_running; //!< of this window
+    uint32_t m_unitCount{0};     //!< without those that have become part of another
+    std::vector<std::unique_ptr<NodeWindowShard>> m_shards;
     GlobalEvents m_before;
     GlobalEvents m_global;
-    std::vector<Letter> m_letters;
-    std::vector<NoteRecord> m_notes;
-    std::vector<uint32_t> m_noteOrder;
+    std::vector<NodeWindowLetter> m_letters;    //!< of this window
+    std::vector<const NodeWindowNote*> m_notes; //!< the same
     std::vector<RdmaGridTimer*> m_grids;
     int64_t m_nextGrid{-1};
 
+    // several threads
+    uint32_t m_threads{1};
+    bool m_always{false};
+    std::unique_ptr<NodeWindowCrew> m_crew; //!< null: not needed so far
+    NodeWindowPace m_pace;
+    std::unique_ptr<NodeWindowDeal> m_deal;
+    bool m_parallel{false}; //!< several threads run this window
+    uint32_t m_turn{0};     //!< of posts
+    int64_t m_bucket{0};    //!< that the threads run
+    int64_t m_cut{0};
+    bool m_dealt{false};   //!< units have gone to threads
+    uint32_t m_periods{0}; //!< since they were dealt; always: windows
+    uint32_t m_dealInterval{1};
+    uint32_t m_shuffles{0};
+    uint64_t m_parallelEvents{0};
+
     struct Elsewhere;
-    Elsewhere* m_elsewhere;
+    std::unique_ptr<Elsewhere> m_elsewhere;
 };
 
 } // namespace ns3

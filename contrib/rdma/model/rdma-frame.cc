@@ -3,35 +3,69 @@
  */
 #include "rdma-frame.h"
 
+#include <mutex>
+#include <vector>
+
 namespace ns3
 {
 
-RdmaFramePool RdmaFramePool::g_pool;
-
-void
-RdmaFramePool::Grow()
+struct RdmaFramePool::All
 {
-    constexpr uint32_t n = 1024;
-    m_slabs.push_back(std::make_unique<RdmaFrame[]>(n));
-    RdmaFrame* slab = m_slabs.back().get();
-    for (uint32_t i = n; i-- > 0;)
+    RdmaPool<RdmaFrame>::Depot frames;
+    RdmaPool<RdmaFrameExtra>::Depot extras;
+    std::mutex mutex;
+    std::vector<RdmaFramePool*> pools;
+    std::vector<RdmaFramePool*> idle; //!< of threads that have ended
+};
+
+RdmaFramePool::All&
+RdmaFramePool::GetAll()
+{
+    static All& all = *new All; // for the whole process: who frees last is not known
+    return all;
+}
+
+RdmaFramePool&
+RdmaFramePool::EnterThread()
+{
+    All& all = GetAll();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    if (all.idle.empty())
     {
-        slab[i].next = m_free;
-        m_free = &slab[i];
+        t_pool = new RdmaFramePool(all.frames, all.extras);
+        all.pools.push_back(t_pool);
     }
+    else
+    {
+        t_pool = all.idle.back();
+        all.idle.pop_back();
+    }
+    return *t_pool;
 }
 
 void
-RdmaFramePool::GrowExtra()
+RdmaFramePool::LeaveThread()
 {
-    constexpr uint32_t n = 256;
-    m_extraSlabs.push_back(std::make_unique<RdmaFrameExtra[]>(n));
-    RdmaFrameExtra* slab = m_extraSlabs.back().get();
-    for (uint32_t i = n; i-- > 0;)
+    if (t_pool)
     {
-        slab[i].next = m_freeExtra;
-        m_freeExtra = &slab[i];
+        All& all = GetAll();
+        const std::lock_guard<std::mutex> lock(all.mutex);
+        all.idle.push_back(t_pool);
+        t_pool = nullptr;
     }
+}
+
+uint64_t
+RdmaFramePool::GetLive()
+{
+    All& all = GetAll();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    uint64_t live = all.frames.GetOut();
+    for (const RdmaFramePool* pool : all.pools)
+    {
+        live -= pool->m_frames.GetIdle();
+    }
+    return live;
 }
 
 } // namespace ns3

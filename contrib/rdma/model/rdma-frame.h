@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/telemetry-hop.h"
 #include "rdma-journey.h"
+#include "rdma-pool.h"
 
 #include "ns3/packet.h"
 
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace ns3
 {
@@ -298,28 +298,29 @@ struct RdmaFrameExtra
 
 /**
  * \ingroup rdma
- * The frames of a process. Allocation is a pop from a free list; slabs are never given back before
- * the end.
+ * The frames of a process, as one of its threads sees them (RdmaPool).
  */
-class RdmaFramePool
+class alignas(64) RdmaFramePool
 {
   public:
-    /// \return the one pool (ns-3 simulates in one thread)
+    /// \return this thread's
     static RdmaFramePool& Get()
     {
-        return g_pool;
+        RdmaFramePool* pool = t_pool;
+        return pool ? *pool : EnterThread();
     }
+
+    /// This thread ends: another one may have its pool.
+    static void LeaveThread();
+
+    /// \return number of frames allocated and not freed, by all threads. Of a moment when none of
+    /// them does either
+    static uint64_t GetLive();
 
     /// \return a frame whose fields are unset but for extra == nullptr
     RdmaFrame* Allocate()
     {
-        if (!m_free)
-        {
-            Grow();
-        }
-        RdmaFrame* frame = m_free;
-        m_free = frame->next;
-        ++m_live;
+        RdmaFrame* frame = m_frames.Allocate();
         frame->extra = nullptr;
         return frame;
     }
@@ -331,32 +332,26 @@ class RdmaFramePool
         {
             FreeExtra(frame->extra);
         }
-        frame->next = m_free;
-        m_free = frame;
-        --m_live;
+        m_frames.Free(frame);
     }
 
     /// \return an attachment with nothing in it
     RdmaFrameExtra* AllocateExtra()
     {
-        if (!m_freeExtra)
-        {
-            GrowExtra();
-        }
-        RdmaFrameExtra* extra = m_freeExtra;
-        m_freeExtra = extra->next;
-        return extra;
-    }
-
-    /// \return number of frames allocated and not freed
-    uint64_t GetLive() const
-    {
-        return m_live;
+        return m_extras.Allocate();
     }
 
   private:
-    void Grow();
-    void GrowExtra();
+    struct All;
+
+    RdmaFramePool(RdmaPool<RdmaFrame>::Depot& frames, RdmaPool<RdmaFrameExtra>::Depot& extras)
+        : m_frames(frames),
+          m_extras(extras)
+    {
+    }
+
+    static All& GetAll();
+    static RdmaFramePool& EnterThread();
 
     void FreeExtra(RdmaFrameExtra* extra)
     {
@@ -366,17 +361,14 @@ class RdmaFramePool
             RdmaJourney::Discard(std::move(extra->journey));
         }
         extra->hasTelemetry = false;
-        extra->next = m_freeExtra;
-        m_freeExtra = extra;
+        m_extras.Free(extra);
     }
 
-    static RdmaFramePool g_pool;
+    /// The library is loaded with the program, so its place is known by then.
+    [[gnu::tls_model("initial-exec")]] static inline thread_local RdmaFramePool* t_pool = nullptr;
 
-    RdmaFrame* m_free{nullptr};
-    uint64_t m_live{0};
-    std::vector<std::unique_ptr<RdmaFrame[]>> m_slabs;
-    RdmaFrameExtra* m_freeExtra{nullptr};
-    std::vector<std::unique_ptr<RdmaFrameExtra[]>> m_extraSlabs;
+    RdmaPool<RdmaFrame> m_frames;
+    RdmaPool<RdmaFrameExtra> m_extras;
 };
 
 /// A first-in, first-out list of frames, linked through RdmaFrame::next.

@@ -47,7 +47,10 @@ RdmaGridTimer::ArmAt(int64_t ps)
 {
     if (NodeWindows::Active())
     {
-        m_due = std::min(m_due, ps);
+        int64_t due = m_due.load(std::memory_order_relaxed);
+        while (ps < due && !m_due.compare_exchange_weak(due, ps, std::memory_order_relaxed))
+        {
+        }
         return;
     }
     m_due = ps;

@@ -7,6 +7,7 @@
 #include "node-windows.h"
 #include "rdma-event.h"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 
@@ -46,7 +47,8 @@ class RdmaGridTimer
     void Arm()
     {
         const int64_t now = RdmaClock::Now();
-        if (m_due == NEVER || now < m_due - m_interval)
+        const int64_t due = m_due.load(std::memory_order_relaxed);
+        if (due == NEVER || now < due - m_interval)
         {
             ArmAt((now / m_interval + 1) * m_interval);
         }
@@ -54,7 +56,7 @@ class RdmaGridTimer
 
     bool IsArmed() const
     {
-        return m_due != NEVER;
+        return m_due.load(std::memory_order_relaxed) != NEVER;
     }
 
     // For the engine.
@@ -62,7 +64,7 @@ class RdmaGridTimer
     /// \return when it is due: a tick
     int64_t GetDueTick() const
     {
-        return RdmaClock::TickAt(m_due);
+        return RdmaClock::TickAt(m_due.load(std::memory_order_relaxed));
     }
 
     /// \return the first multiple of the interval that is not before `tick`: a tick
@@ -76,7 +78,7 @@ class RdmaGridTimer
     void OnTimer();
 
     int64_t m_interval;
-    int64_t m_due{NEVER}; //!< ps
+    std::atomic<int64_t> m_due{NEVER}; //!< ps; of all who arm it the first, whichever thread's
     Callback m_callback;
     RdmaTimer<RdmaGridTimer, &RdmaGridTimer::OnTimer> m_timer; //!< with other engines
 };

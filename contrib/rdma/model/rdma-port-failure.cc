@@ -57,7 +57,7 @@ RdmaPort::GoDown(int64_t now)
     m_down = true;
     if (NodeWindows* windows = NodeWindows::Active())
     {
-        NodeWindows::TakeMail(windows->UnitOf(m_nodeObject->GetId()));
+        windows->UnitOf(m_nodeObject->GetId()).TakeMail();
     }
     m_txScheduled = m_txPending;
     m_txPending = true; // so that nobody starts to send

@@ -389,15 +389,14 @@ RdmaPort::Send(RdmaFrame* frame, int64_t now)
     {
         return;
     }
-    NodeWindows* windows = NodeWindows::Active();
     if (NodeWindows::InUnit())
     {
         m_inOutbox = true;
-        windows->AddToOutbox(this);
+        NodeWindows::AddToOutbox(this);
     }
     else
     {
-        SendMail(*windows);
+        SendMail(*NodeWindows::Active());
     }
 }
 
@@ -418,7 +417,9 @@ RdmaPort::SendMail(NodeWindows& windows)
         {
             at = std::min(at, frame->time);
         }
-        windows.Send(*m_peerUnit, {first, list->Back(), RdmaClock::TickAt(at), m_peerSlot});
+        windows.Send(*m_peerUnit,
+                     m_peerShard,
+                     {first, list->Back(), RdmaClock::TickAt(at), m_peerSlot});
         list->Release();
     }
 }
@@ -520,7 +521,7 @@ RdmaPort::ScheduleReceive()
     if (m_unit)
     {
         m_rxInTable = true;
-        NodeWindows::Active()->Expect(*m_unit, m_slot, RdmaClock::TickAt(at));
+        NodeWindows::Expect(*m_unit, m_slot, RdmaClock::TickAt(at));
         return;
     }
     m_rxEvent.ScheduleAt(at, m_context);

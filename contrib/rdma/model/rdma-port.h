@@ -126,6 +126,12 @@ class RdmaPort : public NetDevice
         OnReceiveEvent();
     }
 
+    /// The other end's unit is another thread's from now on. \param shard where it runs
+    void SetPeerShard(uint32_t shard)
+    {
+        m_peerShard = static_cast<uint8_t>(shard);
+    }
+
     void SendMail(NodeWindows& windows);
     /// Mail of the port at the other end.
     void Take(const NodeWindows::Mail& mail);
@@ -636,6 +642,7 @@ class RdmaPort : public NetDevice
     bool m_txTraced{false};     //!< somebody listens to m_txTrace
     bool m_queueTraced{false};  //!< the same of m_queueTrace
     uint8_t m_lineOverhead{RdmaFrame::WIRE_ONLY_BYTES};
+    uint8_t m_peerShard{0}; //!< where m_peerUnit runs
 
     // line 3: the counters that every frame touches, the rare ones behind them
     alignas(64) RdmaPortCounters m_counters;

@@ -21,12 +21,24 @@ using namespace ns3::rdmatest;
 namespace
 {
 
+/// ns-3's, node windows, and node windows by three threads that run whatever there is.
+enum class Kind
+{
+    NS3,
+    WINDOWS,
+    THREADS
+};
+
 /// ns-3 runs with this engine until it goes.
 class Engine
 {
   public:
-    explicit Engine(bool windows)
+    explicit Engine(Kind kind)
     {
+        const bool windows = kind != Kind::NS3;
+        const bool threads = kind == Kind::THREADS;
+        Config::SetDefault("ns3::NodeWindowSimulatorImpl::Threads", UintegerValue(threads ? 3 : 1));
+        Config::SetDefault("ns3::NodeWindowSimulatorImpl::ThreadsAlways", BooleanValue(threads));
         GlobalValue::Bind(
             "SimulatorImplementationType",
             StringValue(windows ? "ns3::NodeWindowSimulatorImpl" : "ns3::DefaultSimulatorImpl"));
@@ -36,6 +48,8 @@ class Engine
     ~Engine()
     {
         Simulator::Destroy();
+        Config::SetDefault("ns3::NodeWindowSimulatorImpl::Threads", UintegerValue(1));
+        Config::SetDefault("ns3::NodeWindowSimulatorImpl::ThreadsAlways", BooleanValue(false));
         GlobalValue::Bind("SimulatorImplementationType", StringValue("ns3::DefaultSimulatorImpl"));
         GlobalValue::Bind("SchedulerType", StringValue("ns3::MapScheduler"));
     }
@@ -90,13 +104,15 @@ class NodeWindowEventsTestCase : public TestCase
   private:
     void DoRun() override
     {
-        NS_TEST_EXPECT_MSG_EQ(CountOf(true), CountOf(false), "as many events as of ns-3's engine");
+        NS_TEST_EXPECT_MSG_EQ(CountOf(Kind::WINDOWS),
+                              CountOf(Kind::NS3),
+                              "as many events as of ns-3's engine");
     }
 
     /// The same under both engines. \return events
-    uint64_t CountOf(bool windows)
+    uint64_t CountOf(Kind kind)
     {
-        const Engine engine(windows);
+        const Engine engine(kind);
         const Pair pair;
         std::string order;
         const auto add = [&order](int64_t ns, char c) {
@@ -158,9 +174,10 @@ class NodeWindowOrderTestCase : public TestCase
     }
 
   private:
-    static std::string Hear(bool windows)
+    static std::string Hear(Kind kind)
     {
-        const Engine engine(windows);
+        const Engine engine(kind);
+        const bool windows = kind != Kind::NS3;
         const Pair pair;
         Listener listener;
         // Ahead of all of its time, so the first that is scheduled.
@@ -202,8 +219,9 @@ class NodeWindowOrderTestCase : public TestCase
     {
         const std::string expected =
             "abcd<ef#>gh#i 50 100 200 299 300 300 300 300 300 600 700 900 901";
-        NS_TEST_EXPECT_MSG_EQ(Hear(false), expected, "ns-3's engine");
-        NS_TEST_EXPECT_MSG_EQ(Hear(true), expected, "node windows");
+        NS_TEST_EXPECT_MSG_EQ(Hear(Kind::NS3), expected, "ns-3's engine");
+        NS_TEST_EXPECT_MSG_EQ(Hear(Kind::WINDOWS), expected, "node windows");
+        NS_TEST_EXPECT_MSG_EQ(Hear(Kind::THREADS), expected, "three threads");
     }
 };
 
@@ -213,7 +231,7 @@ uint64_t g_pauses = 0;
 uint64_t g_corrupted = 0;
 uint64_t g_lost = 0;
 
-/// A fabric of a random shape with random traffic, under one engine and the other.
+/// A fabric of a random shape with random traffic, under all engines.
 class NodeWindowFabricsTestCase : public TestCase
 {
   public:
@@ -224,9 +242,9 @@ class NodeWindowFabricsTestCase : public TestCase
     }
 
   private:
-    std::string Leave(bool windows, RdmaPortCounters* totals)
+    std::string Leave(Kind kind, RdmaPortCounters* totals)
     {
-        const Engine engine(windows);
+        const Engine engine(kind);
         std::mt19937_64 random(m_seed);
         const auto upTo = [&random](uint64_t n) { return random() % n; };
         // 0: one unit. 1 ps: less than a tick. Cables in a rack, in a building, between two.
@@ -274,6 +292,12 @@ class NodeWindowFabricsTestCase : public TestCase
             break;
         }
         bed.Build();
+        NodeWindows* engineUnderTest = NodeWindows::Active();
+        for (uint32_t i = 0; engineUnderTest && i < bed.fabric->GetNEndpoints(); ++i)
+        {
+            // The bed's notes are of all of them.
+            engineUnderTest->KeepTogether(bed.fabric->GetNic(i)->GetPort()->GetNode()->GetId());
+        }
         for (uint32_t i = 0; i < 4 * hosts; ++i)
         {
             const uint32_t from = upTo(hosts);
@@ -340,8 +364,9 @@ class NodeWindowFabricsTestCase : public TestCase
     {
         RdmaPortCounters totals;
         RdmaPortCounters again;
-        const std::string expected = Leave(false, &totals);
-        NS_TEST_EXPECT_MSG_EQ(Leave(true, &again), expected, "node windows");
+        const std::string expected = Leave(Kind::NS3, &totals);
+        NS_TEST_EXPECT_MSG_EQ(Leave(Kind::WINDOWS, &again), expected, "node windows");
+        NS_TEST_EXPECT_MSG_EQ(Leave(Kind::THREADS, &again), expected, "three threads");
         NS_TEST_EXPECT_MSG_GT(totals.txFrames, 0, "something was sent");
         g_marks += totals.ecnMarks;
         g_pauses += totals.pausesReceived;

@@ -1,0 +1,93 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "node-window-deal.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+bool
+NodeWindowDeal::IsUneven() const
+{
+    double sum = 0;
+    double most = 0;
+    for (const Busy& busy : m_busy)
+    {
+        sum += busy.s;
+        most = std::max(most, busy.s);
+    }
+    return most * static_cast<double>(m_busy.size()) > 1.1 * sum;
+}
+
+void
+NodeWindowDeal::Restart()
+{
+    std::fill(m_busy.begin(), m_busy.end(), Busy());
+}
+
+void
+NodeWindowDeal::Weigh(const std::deque<NodeWindowUnit>& units,
+                      const std::vector<uint32_t>& threadOf)
+{
+    double together = 0; // the first thread's
+    double beside = 0;   // its others
+    double others = 0;   // of the other threads
+    for (std::size_t i = 0; i < units.size(); ++i)
+    {
+        const auto load = static_cast<double>(units[i].load);
+        (units[i].together ? together : threadOf[i] ? others : beside) += load;
+    }
+    double busy = 0;
+    for (std::size_t t = 1; t < m_busy.size(); ++t)
+    {
+        busy += m_busy[t].s;
+    }
+    if (together > 0 && others > 0 && busy > 0 && m_busy[0].s > 0)
+    {
+        const double weight = (m_busy[0].s / (busy / others) - beside) / together;
+        m_weight = (m_weight + std::clamp(weight, 0.2, 20.0)) / 2;
+    }
+}
+
+void
+NodeWindowDeal::Deal(const std::deque<NodeWindowUnit>& units, std::vector<uint32_t>& threadOf)
+{
+    Weigh(units, threadOf);
+    double together = 0;
+    double others = 0;
+    for (const NodeWindowUnit& unit : units)
+    {
+        (unit.together ? together : others) += static_cast<double>(unit.load);
+    }
+    together *= m_weight;
+    // The first thread has what is together, and else as much as all.
+    const auto threads = static_cast<uint32_t>(m_busy.size());
+    double share = (together + others) / threads;
+    double left = share - together; // of the thread that gets units
+    if (left < 0)
+    {
+        left = 0;
+        share = others / (threads - 1);
+    }
+    uint32_t thread = 0;
+    for (std::size_t i = 0; i < units.size(); ++i)
+    {
+        if (units[i].together)
+        {
+            threadOf[i] = 0;
+            continue;
+        }
+        const auto load = static_cast<double>(units[i].load);
+        while (left < load / 2 && thread + 1 < threads)
+        {
+            left += share;
+            ++thread;
+        }
+        left -= load;
+        threadOf[i] = thread;
+    }
+}
+
+} // namespace ns3

@@ -1,0 +1,66 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef NODE_WINDOW_DEAL_H
+#define NODE_WINDOW_DEAL_H
+
+#include "node-window-unit.h"
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * Which thread runs which units, so that all have the same to do: by the events that units had, and
+ * by how long the threads took for them.
+ */
+class NodeWindowDeal
+{
+  public:
+    /// \param threads 2 or more
+    explicit NodeWindowDeal(uint32_t threads)
+        : m_busy(threads)
+    {
+    }
+
+    /// A thread was at work for so long, s.
+    void AddBusy(uint32_t thread, double s)
+    {
+        m_busy[thread].s += s;
+    }
+
+    /// \return whether one thread had so much more than the others that units should move
+    bool IsUneven() const;
+
+    /**
+     * Units that are to stay together are the first thread's. The others go in their order, which
+     * is that of the nodes, from thread to thread, so that neighbours stay neighbours.
+     * \param threadOf in: who has them; out: who gets them
+     */
+    void Deal(const std::deque<NodeWindowUnit>& units, std::vector<uint32_t>& threadOf);
+
+    /// Forgets the time measured so far.
+    void Restart();
+
+  private:
+    /// A line each: all write at once.
+    struct alignas(64) Busy
+    {
+        double s{0};
+    };
+
+    void Weigh(const std::deque<NodeWindowUnit>& units, const std::vector<uint32_t>& threadOf);
+
+    std::vector<Busy> m_busy;
+    /// What an event of a unit that is kept together costs, in such of the others: assumed, until
+    /// it has been measured.
+    double m_weight{1.5};
+};
+
+} // namespace ns3
+
+#endif /* NODE_WINDOW_DEAL_H */

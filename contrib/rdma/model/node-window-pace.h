@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef NODE_WINDOW_PACE_H
+#define NODE_WINDOW_PACE_H
+
+#include <chrono>
+#include <cstdint>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * Whether windows are worth several threads, found out by trying: both ways in turn, seldom the
+ * one that was slower. So small networks, and threads without a core of their own, cost nothing
+ * but the trials. Results do not depend on it.
+ */
+class NodeWindowPace
+{
+  public:
+    /// Events between two decisions: some milliseconds.
+    static constexpr uint64_t PERIOD = 65536;
+
+    /// Nothing is known yet.
+    void Reset();
+
+    /// \return whether to use all threads
+    bool IsParallel() const
+    {
+        return m_parallel;
+    }
+
+    /// A window is over. \return whether a period is
+    bool Add(uint64_t events)
+    {
+        m_events += events;
+        ++m_windows;
+        return m_events >= PERIOD && Decide();
+    }
+
+  private:
+    /// Fewer events than that in a window are done before the threads know of it: assumed.
+    static constexpr uint64_t LEAST_EVENTS = 64;
+    /// Periods between two trials: at first, and at most.
+    static constexpr uint32_t SOON = 16;
+    static constexpr uint32_t SELDOM = 256;
+    /// Several threads must gain that much of the time: others may want the cores.
+    static constexpr double GAIN = 0.95;
+
+    bool Decide();
+
+    using Clock = std::chrono::steady_clock;
+
+    bool m_parallel{false};
+    bool m_settling{true}; //!< this period is the first of its kind, which counts for nothing
+    bool m_trying{false};
+    double m_cost[2]{};        //!< s an event, with one thread and with all; 0: unknown
+    uint32_t m_interval{SOON}; //!< between trials
+    uint32_t m_left{1};        //!< until the next one
+    uint64_t m_events{0};
+    uint64_t m_windows{0};
+    Clock::time_point m_begin;
+};
+
+} // namespace ns3
+
+#endif /* NODE_WINDOW_PACE_H */

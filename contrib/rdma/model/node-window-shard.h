@@ -1,0 +1,183 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef NODE_WINDOW_SHARD_H
+#define NODE_WINDOW_SHARD_H
+
+#include "node-window-unit.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+namespace ns3
+{
+
+class EventImpl;
+
+/// Of an event that does not lie with a unit, or not yet: by who scheduled it, for what was
+/// scheduled for one time.
+struct NodeWindowKey
+{
+    int64_t ts;
+    int64_t scheduled;
+    uint32_t context; //!< of the event that scheduled it
+    uint32_t uid;     //!< counted by that event's unit
+
+    bool operator<(const NodeWindowKey& other) const;
+};
+
+/// An event that one unit has scheduled for another, or for the whole simulation.
+struct NodeWindowLetter
+{
+    NodeWindowKey key;
+    uint32_t to; //!< context: RdmaEventOrder
+    EventImpl* event;
+};
+
+/// What an observer of several nodes is to be told.
+struct NodeWindowNote
+{
+    static constexpr std::size_t BYTES = 104;
+
+    int64_t ts;
+    uint32_t context;
+    void (*tell)(void* sink, const void* payload);
+    void* sink;
+    alignas(8) unsigned char payload[BYTES];
+};
+
+/**
+ * \ingroup rdma
+ * Units that one thread runs: which of them have something in which window, and what their events
+ * leave for the window's end. In a window a shard is its thread's alone; between windows it is
+ * that of whoever runs the engine.
+ */
+class alignas(64) NodeWindowShard
+{
+  public:
+    using Unit = NodeWindowUnit;
+    static constexpr int64_t NEVER = Unit::NEVER;
+
+    /// \param index of all \param shards how many there are
+    NodeWindowShard(uint32_t index, uint32_t shards);
+
+    uint32_t GetIndex() const
+    {
+        return m_index;
+    }
+
+    /// Forgets which units have something when. \param window ticks \param base the first window
+    void Reset(int64_t window, int64_t base);
+
+    /// There is something for a unit of this shard at this time.
+    void Register(Unit& unit, int64_t ts)
+    {
+        if (ts < unit.bucket * m_window || unit.bucket == NEVER)
+        {
+            AddToBucket(unit, ts);
+        }
+    }
+
+    /// \return the first window that a unit has something in, what is posted here included; NEVER:
+    /// there is none
+    int64_t FirstBucket();
+
+    /// \return how many units have something in a window of the next few, or more
+    std::size_t GetCrowd(int64_t bucket) const
+    {
+        return m_ring[static_cast<std::size_t>(bucket % RING)].size();
+    }
+
+    // Mail to units of other shards, in a window that several threads run: it lies here until their
+    // own threads take it.
+
+    /// By a unit of this shard. \param turn 0 and 1 in turns, by window
+    void Post(uint32_t turn, uint32_t shard, Unit& unit, const NodeWindowMail& mail)
+    {
+        m_posts[turn][shard].list.push_back({&unit, mail});
+        if (mail.ts < m_firstPost)
+        {
+            m_firstPost = mail.ts;
+        }
+    }
+
+    /// What that one has posted for units of this shard. \param turn of then
+    void TakePosts(uint32_t turn, NodeWindowShard& from);
+
+    /// Nothing that was posted lies here any more.
+    void ForgetPosts()
+    {
+        m_firstPost = NEVER;
+    }
+
+    /// All units that have something in a window, up to `cut`.
+    void Run(int64_t bucket, int64_t cut);
+
+    /// For the end of the window that a unit of this shard runs in.
+    NodeWindowNote& AddNote();
+
+    uint64_t GetEventCount() const
+    {
+        return m_eventCount;
+    }
+
+    /// \return when the last event was, a tick
+    int64_t GetLast() const
+    {
+        return m_last;
+    }
+
+    // For the window's end.
+    std::vector<NodeWindowLetter> letters;
+    std::vector<NodeWindowNote> notes;
+
+  private:
+    /// Windows that are kept in lists, one bit of m_filled each; of later ones units wait in a
+    /// heap.
+    static constexpr int64_t RING = 64;
+
+    struct FarUnit
+    {
+        int64_t bucket;
+        Unit* unit;
+
+        bool operator<(const FarUnit& other) const
+        {
+            return bucket > other.bucket; // the least on top
+        }
+    };
+
+    struct Posted
+    {
+        Unit* unit;
+        NodeWindowMail mail;
+    };
+
+    /// Written by one thread in a window, and by another in the next.
+    struct alignas(64) Posts
+    {
+        std::vector<Posted> list;
+    };
+
+    void AddToBucket(Unit& unit, int64_t ts);
+    void RunUnit(Unit& unit, int64_t cut);
+
+    uint32_t m_index;
+    int64_t m_window{1};
+    int64_t m_base{0};    //!< the window that was run last
+    uint64_t m_filled{0}; //!< bit s: m_ring[s] is not empty
+    int64_t m_firstPost{NEVER};
+    int64_t m_last{0};
+    uint64_t m_eventCount{0};
+    std::array<std::vector<Unit*>, RING> m_ring;
+    std::priority_queue<FarUnit> m_far;
+    std::vector<Unit*> m_running;              //!< of this window
+    std::array<std::vector<Posts>, 2> m_posts; //!< by turn, and by shard
+};
+
+} // namespace ns3
+
+#endif /* NODE_WINDOW_SHARD_H */

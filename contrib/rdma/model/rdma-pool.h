@@ -1,0 +1,134 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_POOL_H
+#define RDMA_POOL_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * Objects that are used again and again, by threads that hand them to each other: one pool for each
+ * thread, which takes and gives back without asking anybody. Who gives back more than it takes
+ * leaves whole batches at a depot, where those find them who take more than they give back.
+ *
+ * Memory is never given back before the end.
+ *
+ * \tparam T has `T* next`, which the pool uses while it has the object
+ */
+template <class T>
+class RdmaPool
+{
+  public:
+    static constexpr uint32_t BATCH = 1024;
+
+    /// What all pools share.
+    class Depot
+    {
+      public:
+        /// \return BATCH objects, linked
+        T* Take()
+        {
+            const std::lock_guard<std::mutex> lock(m_mutex);
+            if (!m_batches.empty())
+            {
+                T* batch = m_batches.back();
+                m_batches.pop_back();
+                return batch;
+            }
+            m_slabs.push_back(std::make_unique<T[]>(BATCH));
+            T* slab = m_slabs.back().get();
+            for (uint32_t i = 0; i < BATCH; ++i)
+            {
+                slab[i].next = i + 1 < BATCH ? &slab[i + 1] : nullptr;
+            }
+            return slab;
+        }
+
+        void Leave(T* batch)
+        {
+            const std::lock_guard<std::mutex> lock(m_mutex);
+            m_batches.push_back(batch);
+        }
+
+        /// \return objects that pools have, or whoever took them from these
+        uint64_t GetOut() const
+        {
+            return uint64_t{BATCH} * (m_slabs.size() - m_batches.size());
+        }
+
+      private:
+        std::mutex m_mutex;
+        std::vector<T*> m_batches;
+        std::vector<std::unique_ptr<T[]>> m_slabs;
+    };
+
+    explicit RdmaPool(Depot& depot)
+        : m_depot(depot)
+    {
+    }
+
+    T* Allocate()
+    {
+        if (!m_free)
+        {
+            Refill();
+        }
+        T* object = m_free;
+        m_free = object->next;
+        --m_count;
+        return object;
+    }
+
+    void Free(T* object)
+    {
+        if (m_count == BATCH)
+        {
+            Shelve();
+        }
+        object->next = m_free;
+        m_free = object;
+        ++m_count;
+    }
+
+    /// \return objects that lie here
+    uint64_t GetIdle() const
+    {
+        return m_count + (m_spare ? BATCH : 0);
+    }
+
+  private:
+    void Refill()
+    {
+        m_free = m_spare ? m_spare : m_depot.Take();
+        m_spare = nullptr;
+        m_count = BATCH;
+    }
+
+    void Shelve()
+    {
+        if (m_spare)
+        {
+            m_depot.Leave(m_spare);
+        }
+        m_spare = m_free;
+        m_free = nullptr;
+        m_count = 0;
+    }
+
+    T* m_free{nullptr};
+    uint32_t m_count{0}; //!< of m_free
+    T* m_spare{nullptr}; //!< a batch: to go back and forth at its end costs nothing
+    Depot& m_depot;
+};
+
+} // namespace ns3
+
+#endif /* RDMA_POOL_H */
