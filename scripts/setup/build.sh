@@ -237,7 +237,7 @@ build_all() {
 clean() {
     export_environment
     lock
-    rm -rf -- "$WORK/tests" "$WORK/programs" "$WORK/sanitized"
+    rm -rf -- "$WORK/tests" "$WORK/programs" "$WORK"/sanitized*
     if [[ -x $TREE/ns3 ]]; then
         real_ns3 clean
     fi

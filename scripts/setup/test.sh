@@ -3,6 +3,7 @@
 #   --fuzz=MINUTES   instead: look for inputs that the programs do not stand (tests/fuzz/README.md)
 #   --sanitize       the programs and tests under AddressSanitizer and
 #                    UndefinedBehaviorSanitizer, built beside
+#   --sanitize=threads  what runs on several threads under ThreadSanitizer, built beside
 
 run_tests() {
     parse_test "$@"
@@ -33,6 +34,8 @@ parse_test() {
     while (($#)); do
         case $1 in
         --sanitize) sanitize=yes ;;
+        --sanitize=threads) sanitize=threads ;;
+        --sanitize=*) usage_error "$1: allowed: --sanitize, --sanitize=threads" ;;
         --fuzz=*) fuzz_minutes=${1#*=} && check_minutes ;;
         --fuzz) fuzz_minutes=${2-} && check_minutes && shift ;;
         *) test_args+=("$1") ;;
@@ -40,6 +43,9 @@ parse_test() {
         shift
     done
     [[ -n $fuzz_minutes ]] || check_test_args "${test_args[@]}"
+    # Of the others none has a second thread to race with.
+    [[ $sanitize != threads ]] || test_args=(-R '^(native\.node-windows|system\.engines)' \
+        "${test_args[@]}")
 }
 
 # What ctest would only refuse, or pass over, once everything is built.
@@ -74,7 +80,7 @@ check_minutes() {
 
 # Another tree, configured for itself, so that the normal build stays as it is.
 use_sanitized_tree() {
-    WORK=$WORK/sanitized
+    WORK=$WORK/sanitized${sanitize#yes}
     TREE=$WORK/ns-$NS3_VERSION
     LOGS=$WORK/logs
     # Asserts on; -O1 compiles in half the time of -O2 and hides less. What GCC's "undefined" leaves
@@ -84,6 +90,11 @@ use_sanitized_tree() {
         "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -fno-omit-frame-pointer \
 -fsanitize=float-cast-overflow -D_GLIBCXX_ASSERTIONS")
     unset NS3_DIR # a tree of the user's own is not configured for this
+    if [[ $sanitize == threads ]]; then
+        CONFIGURE_OPTIONS=(-d default -- \
+            "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -fno-omit-frame-pointer -fsanitize=thread")
+        export TSAN_OPTIONS=exitcode=99:halt_on_error=1
+    fi
     # Everything that is reported ends the program with a status of its own: see
     # tests/fuzz/README.md.
     export DLTRAIN_SANITIZED=1
@@ -122,7 +133,7 @@ configure_tests() {
     ! command -v ninja >/dev/null || [[ -f $1/CMakeCache.txt ]] || generator=(-G Ninja)
     cmake -S "$ROOT" -B "$1" "${generator[@]}" -DDLTRAIN_PROGRAMS="$WORK/programs" \
         -DDLTRAIN_NS3="$TREE" \
-        -DDLTRAIN_SANITIZE="${sanitize:+ON}" \
+        -DDLTRAIN_SANITIZE="$([[ -z $sanitize ]] || echo "${sanitize/yes/memory}")" \
         -DDLTRAIN_TEST_RUNNER="$(built utils test-runner)" >"$log" 2>&1 ||
         fail_with_log "$log" "the tests could not be configured"
 }

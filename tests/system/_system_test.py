@@ -37,6 +37,8 @@ NONDETERMINISTIC = {
     "frame_hops_per_s",
     "peak_rss_bytes",
     "simulated_gpu_s_per_core_s",
+    "threads",
+    "parallel_share",
 }
 
 # What a run of traffic leaves, without options that add something.

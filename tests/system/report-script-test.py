@@ -240,6 +240,8 @@ class ReportTest(SystemTest):
                 "frame_hops_per_s",
                 "peak_rss_bytes",
                 "simulated_gpu_s_per_core_s",
+                "threads",
+                "parallel_share",
             }
             missing = [
                 key

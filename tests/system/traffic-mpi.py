@@ -20,7 +20,10 @@ if not MPIRUN:
     sys.exit(77)
 
 # Keys of stats.json that need not be the same.
-COSTS = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "events", "ranks"}
+COSTS = {"wall_s", "event_loop_s", "frame_hops_per_s", "peak_rss_bytes", "events", "ranks"} | {
+    "threads",
+    "parallel_share",
+}
 
 
 def mpirun(ranks, *arguments, status=0, out="out", program=PROGRAM, timeout=300 * SLOWER):

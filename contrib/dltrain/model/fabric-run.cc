@@ -233,10 +233,11 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
     results::AddCosts(stats, outcome, network);
     if (m_options.gpus)
     {
-        stats["simulated_gpu_s_per_core_s"] = outcome.eventLoopS > 0
-                                                  ? static_cast<double>(outcome.simulatedPs) *
-                                                        1e-12 * m_options.gpus / outcome.eventLoopS
-                                                  : 0;
+        const double cores = 1 + (outcome.threads - 1) * outcome.parallelShare;
+        const double coreS = outcome.eventLoopS * cores;
+        stats["simulated_gpu_s_per_core_s"] =
+            coreS > 0 ? static_cast<double>(outcome.simulatedPs) * 1e-12 * m_options.gpus / coreS
+                      : 0;
     }
     if (Ranks::Get().Several())
     {

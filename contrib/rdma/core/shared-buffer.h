@@ -127,6 +127,7 @@ class SharedBuffer
     explicit SharedBuffer(const SharedBufferConfig& config)
         : m_config(config),
           m_countUsed(config.policy == BufferPolicy::kStatic ? 0 : UINT64_MAX),
+          m_ports(static_cast<uint32_t>(config.headroomBytes.size())),
           m_account(config.headroomBytes.size() * 8),
           m_headroomUsed(config.headroomBytes.size())
     {
@@ -167,7 +168,7 @@ class SharedBuffer
                   uint32_t egress = 0,
                   int64_t now = 0)
     {
-        Account& a = m_account[port * 8 + priority];
+        Account& a = AccountOf(port, priority);
         Verdict verdict = Verdict::kStored;
         if (m_config.losslessMask >> priority & 1)
         {
@@ -237,7 +238,7 @@ class SharedBuffer
                  uint32_t egress = 0,
                  int64_t now = 0)
     {
-        Account& a = m_account[port * 8 + priority];
+        Account& a = AccountOf(port, priority);
         m_stored -= bytes;
         if (m_useAbm)
         {
@@ -274,7 +275,7 @@ class SharedBuffer
 
     bool IsPaused(uint32_t port, uint8_t priority) const
     {
-        return m_account[port * 8 + priority].paused;
+        return AccountOf(port, priority).paused;
     }
 
     uint64_t Stored() const
@@ -284,7 +285,7 @@ class SharedBuffer
 
     uint64_t StoredOf(uint32_t port, uint8_t priority) const
     {
-        const Account& a = m_account[port * 8 + priority];
+        const Account& a = AccountOf(port, priority);
         return a.bytes + a.headroom;
     }
 
@@ -321,6 +322,17 @@ class SharedBuffer
         bool paused = false; ///< XOFF sent, XON not yet
     };
 
+    /// Those of a priority lie together: most traffic has the same one, and cache lines are few.
+    Account& AccountOf(uint32_t port, uint8_t priority)
+    {
+        return m_account[priority * m_ports + port];
+    }
+
+    const Account& AccountOf(uint32_t port, uint8_t priority) const
+    {
+        return m_account[priority * m_ports + port];
+    }
+
     enum Side : uint8_t
     {
         kIngress,
@@ -348,7 +360,8 @@ class SharedBuffer
     uint64_t m_stored = 0;
     uint64_t m_storedPeak = 0;
     uint64_t m_headroomPeak = 0;
-    std::vector<Account> m_account; ///< [port * 8 + priority]
+    uint32_t m_ports = 0;
+    std::vector<Account> m_account; ///< [priority * m_ports + port]
     std::vector<uint64_t> m_headroomUsed;
     std::vector<AbmQueues> m_abm; ///< [Side]; empty but for kAbm
 };

@@ -63,7 +63,8 @@ IbCongestionOps::Fork() const
     {
         m_parameters = std::make_shared<const rdma::IbCcParameters>(GetParameters());
     }
-    return CopyObject<IbCongestionOps>(Ptr<const IbCongestionOps>(this));
+    // As CopyObject, which counts a reference to this one: NICs of several threads share it.
+    return Ptr<IbCongestionOps>(new IbCongestionOps(*this), false);
 }
 
 rdma::IbCcParameters

@@ -36,9 +36,17 @@ NodeWindowArrivals::SetPorts(std::vector<RdmaPort*> ports)
 void
 NodeWindowUnit::TakeMail()
 {
+    const std::vector<RdmaPort*>& ports = arrivals.GetPorts();
     for (const NodeWindowMail& mail : inbox)
     {
-        arrivals.GetPorts()[mail.slot]->Take(mail);
+        ports[mail.slot]->Take(mail);
+    }
+    for (const NodeWindowMail& mail : inbox)
+    {
+        if (mail.first != mail.last)
+        {
+            __builtin_prefetch(mail.first->next);
+        }
     }
     inbox.clear();
 }
@@ -46,14 +54,15 @@ NodeWindowUnit::TakeMail()
 inline void
 NodeWindowUnit::Prefetch() const
 {
+    const std::vector<RdmaPort*>& ports = arrivals.GetPorts();
     for (const NodeWindowMail& mail : inbox)
     {
-        arrivals.GetPorts()[mail.slot]->PrefetchArrival();
+        ports[mail.slot]->PrefetchArrival();
         __builtin_prefetch(mail.first);
     }
-    if (8 * inbox.size() >= arrivals.GetPorts().size())
+    if (8 * inbox.size() >= ports.size())
     {
-        for (const RdmaPort* port : arrivals.GetPorts())
+        for (const RdmaPort* port : ports)
         {
             port->PrefetchTransmitter();
         }
@@ -211,8 +220,9 @@ NodeWindowShard::Run(int64_t bucket, int64_t cut)
         {
             __builtin_prefetch(m_running[i + 3]);
             __builtin_prefetch(reinterpret_cast<const char*>(m_running[i + 3]) + 64);
+            __builtin_prefetch(reinterpret_cast<const char*>(m_running[i + 3]) + 128);
             __builtin_prefetch(m_running[i + 2]->events.GetMemory());
-            __builtin_prefetch(m_running[i + 2]->arrivals.GetMemory());
+            m_running[i + 2]->arrivals.Prefetch();
             for (std::size_t m = 0; m < m_running[i + 2]->inbox.size(); m += 2)
             {
                 __builtin_prefetch(&m_running[i + 2]->inbox[m]);

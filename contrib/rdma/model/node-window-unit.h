@@ -42,7 +42,8 @@ struct NodeWindowMail
     RdmaFrame* first;
     RdmaFrame* last;
     int64_t ts;    //!< of the first one
-    uint32_t slot; //!< of the port that gets it
+    uint16_t slot; //!< of the port that gets it
+    bool each;     //!< every frame is to be looked at when they come, as some may be no data
 };
 
 /**
@@ -102,9 +103,11 @@ class NodeWindowArrivals
         m_slot = slot;
     }
 
-    const void* GetMemory() const
+    /// Its own lines will be needed soon.
+    void Prefetch() const
     {
-        return m_times.data();
+        __builtin_prefetch(m_times.data());
+        __builtin_prefetch(m_ports.data());
     }
 
     const std::vector<RdmaPort*>& GetPorts() const

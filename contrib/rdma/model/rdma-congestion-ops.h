@@ -218,7 +218,8 @@ class RdmaNamedOps : public Base
 
     Ptr<RdmaCongestionOps> Fork() const override
     {
-        return CopyObject<Ops>(Ptr<const Ops>(static_cast<const Ops*>(this)));
+        // As CopyObject, which counts a reference to this one: NICs of several threads share it.
+        return Ptr<Ops>(new Ops(static_cast<const Ops&>(*this)), false);
     }
 };
 

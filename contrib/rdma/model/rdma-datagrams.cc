@@ -153,7 +153,7 @@ RdmaDatagrams::MakeFrame(int64_t now)
         m_leaving.back().gone = datagram.gone;
         m_waiting.pop_front();
     }
-    m_timer.ScheduleAt(datagram.gone, nic->m_port->GetNode()->GetId());
+    m_timer.ScheduleAt(datagram.gone, nic->m_port->GetContext());
     requester.Sent(payload, wire, now);
     return frame;
 }

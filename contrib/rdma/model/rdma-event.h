@@ -7,6 +7,7 @@
 #include "node-windows.h"
 #include "rdma-event-order.h"
 
+#include "ns3/assert.h"
 #include "ns3/event-impl.h"
 #include "ns3/nstime.h"
 #include "ns3/simulator.h"
@@ -135,6 +136,8 @@ class RdmaTimer
         {
             m_event = Ptr<RdmaEvent<T, F>>(new RdmaEvent<T, F>(m_owner), false);
         }
+        NS_ASSERT_MSG(RdmaClock::TickAt(ps) >= RdmaClock::TickAt(RdmaClock::Now()),
+                      "an event in the past");
         m_event->Ref(); // the event set's
         EventImpl* event = PeekPointer(m_event);
         NodeWindows* windows = NodeWindows::Active();

@@ -132,7 +132,7 @@ RdmaNicLimits::Pull(uint8_t pausedMask, int64_t now)
     if (earliest < m_wakeDue)
     {
         m_wakeDue = earliest;
-        m_preparedEvent.ScheduleAt(earliest, m_nic->m_port->GetNode()->GetId());
+        m_preparedEvent.ScheduleAt(earliest, m_nic->m_port->GetContext());
     }
     return nullptr;
 }
@@ -198,7 +198,7 @@ RdmaNicLimits::Receive(uint32_t qpIndex, RdmaFrame* frame, int64_t now)
     if (!m_receivePending)
     {
         m_receivePending = true;
-        m_receiveEvent.ScheduleAt(frame->time, m_nic->m_port->GetNode()->GetId());
+        m_receiveEvent.ScheduleAt(frame->time, m_nic->m_port->GetContext());
     }
     if (m_config.receiveBufferBytes && m_losslessMask && !m_pausing && m_heldBytes > m_xoffBytes)
     {
@@ -229,7 +229,7 @@ RdmaNicLimits::OnReceived()
         now = m_held.Front()->time;
         if (now > tick)
         {
-            m_receiveEvent.ScheduleAt(now, m_nic->m_port->GetNode()->GetId());
+            m_receiveEvent.ScheduleAt(now, m_nic->m_port->GetContext());
             return;
         }
     }
@@ -255,7 +255,7 @@ RdmaNicLimits::ScheduleRefresh(int64_t now)
     m_refreshEvent.ScheduleAt(
         now + static_cast<int64_t>(256e12 * PAUSE_QUANTA /
                                    static_cast<double>(m_nic->m_port->GetRate())),
-        m_nic->m_port->GetNode()->GetId());
+        m_nic->m_port->GetContext());
 }
 
 void

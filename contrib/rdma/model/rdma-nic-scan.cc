@@ -123,7 +123,7 @@ void
 RdmaNicScan::WakeAt(int64_t at)
 {
     m_nic->m_wakeDue = at;
-    m_nic->m_wakeEvent.ScheduleAt(at, m_nic->m_port->GetNode()->GetId());
+    m_nic->m_wakeEvent.ScheduleAt(at, m_nic->m_port->GetContext());
 }
 
 } // namespace ns3

@@ -87,7 +87,7 @@ RdmaNic::Rethrottle(RdmaQueuePair* qp, int64_t now)
                            ++qp->m_requester.m_throttleGeneration,
                            qp});
     std::push_heap(m_throttled.begin(), m_throttled.end(), LATER);
-    WakeForThrottled();
+    WakeForThrottled(now);
 }
 
 void
@@ -107,12 +107,18 @@ RdmaNic::ReleaseThrottled(int64_t now)
 }
 
 void
-RdmaNic::WakeForThrottled()
+RdmaNic::WakeForThrottled(int64_t now)
 {
-    if (!m_throttled.empty() && m_throttled.front().at < m_wakeDue)
+    if (m_throttled.empty())
     {
-        m_wakeDue = m_throttled.front().at;
-        m_wakeEvent.ScheduleAt(m_wakeDue, m_port->GetNode()->GetId());
+        return;
+    }
+    // While the port is busy an entry may wait for it longer than for its rate.
+    const int64_t at = std::max(m_throttled.front().at, now);
+    if (at < m_wakeDue)
+    {
+        m_wakeDue = at;
+        m_wakeEvent.ScheduleAt(m_wakeDue, m_port->GetContext());
     }
 }
 
@@ -138,7 +144,7 @@ RdmaNic::OnWake()
         m_limits->Prepare(m_port->GetPausedMask(), due);
     }
     m_port->Kick(due);
-    WakeForThrottled();
+    WakeForThrottled(due);
 }
 
 void
@@ -185,7 +191,7 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         const uint8_t mask = m_readyMask & ~pausedMask;
         if (!mask)
         {
-            WakeForThrottled();
+            WakeForThrottled(now);
             return nullptr;
         }
         RdmaQueuePair* qp = PopReady(31 - __builtin_clz(mask));
@@ -243,7 +249,7 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         }
         if (!(m_readyMask & ~pausedMask))
         {
-            WakeForThrottled();
+            WakeForThrottled(now);
         }
         return frame;
     }

@@ -364,7 +364,7 @@ class RdmaNic : public Object, public RdmaPortUser
     /// A throttled queue pair may send sooner than it was to.
     void Rethrottle(RdmaQueuePair* qp, int64_t now);
     void ReleaseThrottled(int64_t now);
-    void WakeForThrottled();
+    void WakeForThrottled(int64_t now);
     /// A queue pair may have something to send again.
     void Activate(RdmaQueuePair* qp, int64_t now);
     /// \return what a queue pair may send at, at most

@@ -53,6 +53,7 @@ RdmaPort::RdmaPort()
       m_down(false),
       m_hasControl(false),
       m_inOutbox(false),
+      m_hasSentControl(false),
       m_peerCutsThrough(false),
       m_txEvent(this),
       m_rxEvent(this),
@@ -384,7 +385,15 @@ RdmaPort::Send(RdmaFrame* frame, int64_t now)
     frame->time = control ? m_peer->DeliveryTime(frame, now + m_delay, m_busyUntil + m_delay)
                           : (m_peerCutsThrough ? now : m_busyUntil) + m_reach;
     // With credits the order on the wire counts: CountArrival.
-    (control && !m_hasCredits ? m_sentControl : m_sent).PushBack(frame);
+    if (control && !m_hasCredits)
+    {
+        m_hasSentControl = true;
+        m_sentControl.PushBack(frame);
+    }
+    else
+    {
+        m_sent.PushBack(frame);
+    }
     if (m_inOutbox)
     {
         return;
@@ -401,37 +410,48 @@ RdmaPort::Send(RdmaFrame* frame, int64_t now)
 }
 
 void
+RdmaPort::PostMail(NodeWindows& windows, RdmaFrameList& list, bool each)
+{
+    RdmaFrame* first = list.Front();
+    int64_t at = first->time;
+    // A flow-control packet is ahead of packets that are in a pipeline.
+    for (const RdmaFrame* frame = first; m_hasCredits && frame; frame = frame->next)
+    {
+        at = std::min(at, frame->time);
+    }
+    windows.Send(*m_peerUnit,
+                 m_peerShard,
+                 {first, list.Back(), RdmaClock::TickAt(at), m_peerSlot, each});
+    list.Release();
+}
+
+void
 RdmaPort::SendMail(NodeWindows& windows)
 {
     m_inOutbox = false;
-    for (RdmaFrameList* list : {&m_sent, m_hasCredits ? nullptr : &m_sentControl})
+    if (!m_sent.IsEmpty())
     {
-        if (!list || list->IsEmpty())
-        {
-            continue;
-        }
-        RdmaFrame* first = list->Front();
-        int64_t at = first->time;
-        // A flow-control packet is ahead of packets that are in a pipeline.
-        for (const RdmaFrame* frame = first; m_hasCredits && frame; frame = frame->next)
-        {
-            at = std::min(at, frame->time);
-        }
-        windows.Send(*m_peerUnit,
-                     m_peerShard,
-                     {first, list->Back(), RdmaClock::TickAt(at), m_peerSlot});
-        list->Release();
+        PostMail(windows, m_sent, m_hasCredits);
+    }
+    if (m_hasSentControl)
+    {
+        m_hasSentControl = false;
+        PostMail(windows, m_sentControl, true);
     }
 }
 
 void
 RdmaPort::Take(const NodeWindows::Mail& mail)
 {
-    if (!m_hasCredits && !IsControl(mail.first))
+    if (!mail.each)
     {
-        __builtin_prefetch(mail.first->next); // as OnReceiveEvent does for those behind it
+        // They are not touched before they are here.
         m_inFlight.Append(mail.first, mail.last);
-        ExpectFrames();
+        if (!m_rxPending)
+        {
+            m_rxPending = m_rxInTable = true;
+            NodeWindows::Expect(*m_unit, m_slot, mail.ts);
+        }
         return;
     }
     RdmaFrame* next = mail.first;

@@ -113,6 +113,12 @@ class RdmaPort : public NetDevice
         return m_context;
     }
 
+    /// \return the number of its node
+    uint32_t GetContext() const
+    {
+        return RdmaEventOrder::NodeOf(m_context);
+    }
+
     /// The transmitter is idle.
     void TransmitNext()
     {
@@ -517,6 +523,7 @@ class RdmaPort : public NetDevice
     RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
     uint8_t PickDwrr(uint8_t eligible);
     void Transmit(RdmaFrame* frame, int64_t now);
+    void PostMail(NodeWindows& windows, RdmaFrameList& list, bool each);
     /// To a port of another unit.
     void Send(RdmaFrame* frame, int64_t now);
     /// Take a frame whose first bit arrives at `from` and its last one at `at`.
@@ -638,11 +645,13 @@ class RdmaPort : public NetDevice
     bool m_down : 1;
     bool m_hasControl : 1;      //!< m_control is not empty
     bool m_inOutbox : 1;        //!< of the unit
+    bool m_hasSentControl : 1;  //!< m_sentControl is not empty
     bool m_peerCutsThrough : 1; //!< the peer's m_cutThrough
     bool m_txTraced{false};     //!< somebody listens to m_txTrace
     bool m_queueTraced{false};  //!< the same of m_queueTrace
     uint8_t m_lineOverhead{RdmaFrame::WIRE_ONLY_BYTES};
     uint8_t m_peerShard{0}; //!< where m_peerUnit runs
+    uint8_t m_strict{0xc0}; //!< bit p: priority p is strict
 
     // line 3: the counters that every frame touches, the rare ones behind them
     alignas(64) RdmaPortCounters m_counters;
@@ -653,7 +662,6 @@ class RdmaPort : public NetDevice
 
     // cold
     RdmaPort* m_peer{nullptr};
-    uint8_t m_strict{0xc0};
     uint8_t m_dwrrNext{0};
     int64_t m_delay{0};
     int64_t m_receiveLatency{0};

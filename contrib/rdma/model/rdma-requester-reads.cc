@@ -244,7 +244,7 @@ RdmaRequester::OnReceiverNotReady(uint64_t refused, uint8_t timer, int64_t now)
     verbs.holdUntil = now + rdma::RnrDelay(timer).ps;
     m_qp->m_recovery->OnRefused(*this, refused, verbs.holdUntil, now);
     UpdateSendEnd();
-    verbs.timer.ScheduleAt(verbs.holdUntil, m_qp->m_nic->m_port->GetNode()->GetId());
+    verbs.timer.ScheduleAt(verbs.holdUntil, m_qp->m_nic->m_port->GetContext());
 }
 
 void

@@ -532,7 +532,7 @@ RdmaRequester::ArmTimer(int64_t now)
     if (timeout)
     {
         m_timerPending = true;
-        m_timer.ScheduleAt(now + timeout, m_qp->m_nic->m_port->GetNode()->GetId());
+        m_timer.ScheduleAt(now + timeout, m_qp->m_nic->m_port->GetContext());
     }
 }
 
@@ -554,7 +554,7 @@ RdmaRequester::OnTimer()
     {
         m_timerPending = true;
         m_timer.ScheduleAt(std::min(due, now + recovery.GetLeastTimeout(*this)),
-                           m_qp->m_nic->m_port->GetNode()->GetId());
+                           m_qp->m_nic->m_port->GetContext());
         return;
     }
     ++m_qp->m_nic->m_counters.timeouts;

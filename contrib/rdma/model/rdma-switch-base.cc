@@ -92,7 +92,7 @@ void
 RdmaSwitchBase::SetRoutes(std::vector<uint16_t> setOf,
                           const std::vector<std::vector<uint16_t>>& sets)
 {
-    m_setOf = std::move(setOf);
+    m_setOf = rdma::RangeTable(std::move(setOf));
     m_sets.clear();
     m_portsOfSets.clear();
     for (const auto& set : sets)

@@ -4,6 +4,7 @@
 #ifndef RDMA_SWITCH_BASE_H
 #define RDMA_SWITCH_BASE_H
 
+#include "contrib/rdma/core/range-table.h"
 #include "rdma-load-balancer.h"
 #include "rdma-port.h"
 
@@ -155,7 +156,7 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     /// \return the ways of a frame; of size 0 if there is none
     Candidates FindCandidates(uint32_t destination) const
     {
-        const uint16_t set = destination < m_setOf.size() ? m_setOf[destination] : NO_SET;
+        const uint16_t set = destination < m_setOf.Size() ? m_setOf[destination] : NO_SET;
         if (set == NO_SET)
         {
             return {nullptr, 0, NO_SET, NO_PORT};
@@ -202,7 +203,7 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         return opcode == RdmaOpcode::ACKNOWLEDGE || opcode == RdmaOpcode::CNP;
     }
 
-    std::vector<uint16_t> m_setOf;
+    rdma::RangeTable m_setOf;
     std::vector<Set> m_sets;
     std::vector<uint16_t> m_portsOfSets;
     Ptr<RdmaLoadBalancer> m_balancer;

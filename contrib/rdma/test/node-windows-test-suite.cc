@@ -256,9 +256,10 @@ class NodeWindowFabricsTestCase : public TestCase
         const auto rate = [&] { return rates[upTo(4)]; };
         const double ber = upTo(3) == 0 ? 1e-6 : 0;
 
-        Bed bed;
         const uint32_t switches = 1 + upTo(5);
         const uint32_t hosts = 2 + upTo(9);
+        std::vector<Notes> notes(hosts); // each host's own: it may have a thread of its own
+        Bed bed;
         for (uint32_t i = 0; i < switches; ++i)
         {
             bed.Switch("s" + std::to_string(i));
@@ -293,10 +294,13 @@ class NodeWindowFabricsTestCase : public TestCase
         }
         bed.Build();
         NodeWindows* engineUnderTest = NodeWindows::Active();
-        for (uint32_t i = 0; engineUnderTest && i < bed.fabric->GetNEndpoints(); ++i)
+        for (uint32_t i = 0; i < hosts; ++i)
         {
-            // The bed's notes are of all of them.
-            engineUnderTest->KeepTogether(bed.fabric->GetNic(i)->GetPort()->GetNode()->GetId());
+            bed.fabric->GetNic(i)->SetUser(&notes[i]);
+            if (engineUnderTest && m_seed % 2)
+            {
+                engineUnderTest->KeepTogether(bed.fabric->GetNic(i)->GetPort()->GetNode()->GetId());
+            }
         }
         for (uint32_t i = 0; i < 4 * hosts; ++i)
         {
@@ -342,13 +346,16 @@ class NodeWindowFabricsTestCase : public TestCase
             const RdmaNicCounters& c = bed.fabric->GetNic(i)->GetCounters();
             add(i, c.dataPackets, c.retransmittedPackets, c.acksSent, c.naksSent, c.cnpsSent);
         }
-        for (const auto& m : bed.notes.messages)
+        for (const Notes& ofHost : notes)
         {
-            add("message", m.qp->GetNumber(), m.at, m.message.bytes);
-        }
-        for (const auto& c : bed.notes.completions)
-        {
-            add("completion", c.id, c.at, static_cast<int>(c.status));
+            for (const auto& m : ofHost.messages)
+            {
+                add("message", m.qp->GetNumber(), m.at, m.message.bytes);
+            }
+            for (const auto& c : ofHost.completions)
+            {
+                add("completion", c.id, c.at, static_cast<int>(c.status));
+            }
         }
         add("events", Simulator::GetEventCount(), Simulator::Now().GetTimeStep());
         std::sort(lines.begin(), lines.end()); // nodes take turns in another order
