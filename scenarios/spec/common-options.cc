@@ -159,7 +159,7 @@ RunOptionRows(const std::string& program)
             group,
             "that simulate together, where that is faster; the results are the same bytes")
             .Range(1, 64)
-            .Otherwise("as many as there are idle cores; under mpirun 1")
+            .Otherwise("the idle cores, at most 4; under mpirun 1")
             .Example("2"),
         Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
         Opt("attribution",

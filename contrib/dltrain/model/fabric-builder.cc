@@ -282,6 +282,10 @@ Split(const topo::Topology& topology,
 
 } // namespace
 
+/// By itself a program takes no more: hosts stay on one of them, which soon has most to do.
+/// Assumed.
+constexpr uint32_t MOST_THREADS = 4;
+
 bool
 PrepareSimulator(const scenario::FabricSpec& spec,
                  const scenario::RunOptions& run,
@@ -306,8 +310,9 @@ PrepareSimulator(const scenario::FabricSpec& spec,
                                                ? ns3::NodeWindowSimulatorImpl::GetTypeId().GetName()
                                                : "ns3::DefaultSimulatorImpl"));
     }
-    ns3::Config::SetDefault("ns3::NodeWindowSimulatorImpl::Threads",
-                            ns3::UintegerValue(run.threads ? run.threads : IdleCores()));
+    ns3::Config::SetDefault(
+        "ns3::NodeWindowSimulatorImpl::Threads",
+        ns3::UintegerValue(run.threads ? run.threads : IdleCores(MOST_THREADS)));
     // ns-3's generator takes seeds below this number, and not 0.
     constexpr uint64_t seeds = 4294944442;
     ns3::RngSeedManager::SetSeed(static_cast<uint32_t>(run.seed % seeds + 1));

@@ -11,9 +11,8 @@ namespace dltrain
 {
 
 uint32_t
-IdleCores()
+IdleCores(uint32_t most)
 {
-    constexpr int MOST = 64;
     cpu_set_t mine;
     if (sched_getaffinity(0, sizeof(mine), &mine) != 0)
     {
@@ -28,7 +27,8 @@ IdleCores()
         }
         std::fclose(file);
     }
-    return static_cast<uint32_t>(std::clamp(CPU_COUNT(&mine) - (running - 1), 1, MOST));
+    return static_cast<uint32_t>(
+        std::clamp(CPU_COUNT(&mine) - (running - 1), 1, static_cast<int>(most)));
 }
 
 } // namespace dltrain

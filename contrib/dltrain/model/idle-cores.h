@@ -10,8 +10,8 @@ namespace dltrain
 {
 
 /// \return how many threads this process can run without taking a core from somebody, itself
-/// included: 1 to 64. Of the cores that it may use, as proc(5) says of /proc/loadavg who runs now
-uint32_t IdleCores();
+/// included: 1 to `most`. Of the cores that it may use, as proc(5) says of /proc/loadavg who runs
+uint32_t IdleCores(uint32_t most);
 
 } // namespace dltrain
 

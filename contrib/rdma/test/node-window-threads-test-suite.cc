@@ -1,0 +1,257 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What node windows on several threads are made of: threads that work in rounds, pools that hand
+ * frames to each other, and who gets which nodes.
+ */
+#include "ns3/node-window-crew.h"
+#include "ns3/node-window-deal.h"
+#include "ns3/rdma-frame.h"
+#include "ns3/rdma-pool.h"
+#include "ns3/test.h"
+
+#include <chrono>
+#include <deque>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+using namespace ns3;
+
+namespace
+{
+
+class CrewTestCase : public TestCase
+{
+  public:
+    CrewTestCase()
+        : TestCase("a crew: each works once a round, all see what was written before, and what one "
+                   "throws the caller gets")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const uint32_t size : {2U, 3U, 7U})
+        {
+            struct alignas(64) Own
+            {
+                uint64_t rounds{0};
+                uint64_t seen{0};
+            };
+
+            std::vector<Own> own(size);
+            uint64_t written = 0;  // by the caller, between rounds
+            uint32_t throws = 100; // who does in the next round
+            NodeWindowCrew crew(size, [&](uint32_t who) {
+                ++own[who].rounds;
+                own[who].seen = written;
+                if (who == throws)
+                {
+                    throw std::runtime_error("tired");
+                }
+            });
+            for (uint64_t round = 1; round <= 3000; ++round)
+            {
+                written = 7 * round;
+                throws = round % 1000 ? 100 : static_cast<uint32_t>(round / 1000 % size);
+                bool thrown = false;
+                try
+                {
+                    crew.Work();
+                }
+                catch (const std::runtime_error&)
+                {
+                    thrown = true;
+                }
+                NS_TEST_ASSERT_MSG_EQ(thrown, (throws != 100), "round " << round);
+                for (const Own& one : own)
+                {
+                    NS_TEST_ASSERT_MSG_EQ(one.rounds, round, "once a round");
+                    NS_TEST_ASSERT_MSG_EQ(one.seen, written, "what the caller wrote");
+                }
+                if (round % 1500 == 0)
+                {
+                    // Long enough for all to fall asleep.
+                    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+                }
+            }
+        }
+    }
+};
+
+class PoolTestCase : public TestCase
+{
+  public:
+    PoolTestCase()
+        : TestCase("pools: what one thread takes and another gives back comes round again")
+    {
+    }
+
+  private:
+    struct Thing
+    {
+        Thing* next;
+        uint64_t owner;
+    };
+
+    void DoRun() override
+    {
+        using Pool = RdmaPool<Thing>;
+        Pool::Depot depot;
+        Pool source(depot);
+        Pool sink(depot);
+        std::mt19937 random(3);
+        std::vector<Thing*> out;
+        uint64_t most = 0;
+        for (uint64_t round = 1; round <= 2000; ++round)
+        {
+            for (uint32_t n = random() % 3000; n > 0; --n)
+            {
+                out.push_back(source.Allocate());
+                out.back()->owner = round;
+            }
+            most = std::max<uint64_t>(most, out.size());
+            for (const Thing* thing : out)
+            {
+                NS_TEST_ASSERT_MSG_EQ(thing->owner, round, "nobody else has it");
+            }
+            while (out.size() > round % 2) // one stays out now and then
+            {
+                sink.Free(out.back());
+                out.pop_back();
+            }
+            for (Thing* thing : out)
+            {
+                thing->owner = round + 1;
+            }
+            NS_TEST_ASSERT_MSG_EQ(depot.GetOut() - source.GetIdle() - sink.GetIdle(),
+                                  out.size(),
+                                  "none is lost");
+        }
+        // Each pool keeps two batches at most, and all else is used again.
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(depot.GetOut(), most + 5 * Pool::BATCH, "bounded");
+    }
+};
+
+class FramesTestCase : public TestCase
+{
+  public:
+    FramesTestCase()
+        : TestCase("frames of a thread that has ended are another one's")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const uint64_t before = RdmaFramePool::GetLive();
+        for (int i = 0; i < 20; ++i)
+        {
+            RdmaFrame* frame = nullptr;
+            std::thread([&frame] {
+                frame = RdmaFramePool::Get().Allocate();
+                RdmaFramePool::LeaveThread();
+            }).join();
+            NS_TEST_EXPECT_MSG_EQ(RdmaFramePool::GetLive(), before + 1, "taken there");
+            RdmaFramePool::Get().Free(frame);
+            NS_TEST_EXPECT_MSG_EQ(RdmaFramePool::GetLive(), before, "given back here");
+        }
+    }
+};
+
+class DealTestCase : public TestCase
+{
+  public:
+    DealTestCase()
+        : TestCase("units are dealt so that all threads have the same to do, as far as may be")
+    {
+    }
+
+  private:
+    /// s that each thread needs, if an event costs 1, and one of a unit that is kept together
+    /// `weight`.
+    static std::vector<double> Cost(const std::deque<NodeWindowUnit>& units,
+                                    const std::vector<uint32_t>& threadOf,
+                                    uint32_t threads,
+                                    double weight)
+    {
+        std::vector<double> cost(threads);
+        for (std::size_t i = 0; i < units.size(); ++i)
+        {
+            cost[threadOf[i]] +=
+                static_cast<double>(units[i].load) * (units[i].together ? weight : 1);
+        }
+        return cost;
+    }
+
+    void DoRun() override
+    {
+        std::mt19937 random(11);
+        for (int round = 0; round < 200; ++round)
+        {
+            const uint32_t threads = 2 + random() % 4;
+            const double weight = 0.3 + 0.01 * static_cast<double>(random() % 400);
+            std::deque<NodeWindowUnit> units(40 + random() % 200);
+            uint64_t largest = 0;
+            for (NodeWindowUnit& unit : units)
+            {
+                unit.together = random() % 2;
+                unit.load = 100 + random() % 200;
+                largest = std::max(largest, unit.load);
+            }
+            NodeWindowDeal deal(threads);
+            std::vector<uint32_t> threadOf(units.size(), 0);
+            for (int turn = 0; turn < 12; ++turn) // it learns the weight by the times
+            {
+                deal.Deal(units, threadOf);
+                deal.Restart();
+                const auto cost = Cost(units, threadOf, threads, weight);
+                for (uint32_t t = 0; t < threads; ++t)
+                {
+                    deal.AddBusy(t, cost[t]);
+                }
+            }
+            const auto cost = Cost(units, threadOf, threads, weight);
+            double together = 0;
+            double sum = 0;
+            for (std::size_t i = 0; i < units.size(); ++i)
+            {
+                NS_TEST_ASSERT_MSG_LT(threadOf[i], threads, "a thread");
+                NS_TEST_ASSERT_MSG_EQ(!units[i].together || threadOf[i] == 0, true, "together");
+                together += units[i].together ? static_cast<double>(units[i].load) * weight : 0;
+            }
+            sum = std::accumulate(cost.begin(), cost.end(), 0.0);
+            // Whoever has what is together may have more than a share; the rest is even to a unit.
+            const double share = std::max(sum / threads, together);
+            const double others = (sum - share) / (threads - 1);
+            NS_TEST_EXPECT_MSG_LT(cost[0], share + 2.0 * largest + 0.05 * sum, "round " << round);
+            for (uint32_t t = 1; t < threads; ++t)
+            {
+                NS_TEST_EXPECT_MSG_LT(cost[t],
+                                      others + 2.0 * largest + 0.05 * sum,
+                                      "round " << round << ", thread " << t);
+            }
+        }
+    }
+};
+
+class NodeWindowThreadsTestSuite : public TestSuite
+{
+  public:
+    NodeWindowThreadsTestSuite()
+        : TestSuite("node-window-threads", UNIT)
+    {
+        AddTestCase(new CrewTestCase, TestCase::QUICK);
+        AddTestCase(new PoolTestCase, TestCase::QUICK);
+        AddTestCase(new FramesTestCase, TestCase::QUICK);
+        AddTestCase(new DealTestCase, TestCase::QUICK);
+    }
+};
+
+NodeWindowThreadsTestSuite g_nodeWindowThreadsTestSuite;
+
+} // namespace
