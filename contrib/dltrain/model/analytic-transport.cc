@@ -149,7 +149,7 @@ AnalyticTransport::Post(ChannelId channel, const TransportPost& post)
         {
             m_events.Schedule(now + message.times.lead,
                               ContextOf(on.from),
-                              {EventKind::BEGIN, channel});
+                              {EventKind::BEGIN, static_cast<uint32_t>(channel)});
             return;
         }
         Begin(channel, now);

@@ -6,6 +6,7 @@
 #include "capture-setup.h"
 #include "fabric-builder.h"
 #include "fabric-statistics.h"
+#include "large-pages.h"
 #include "program.h"
 #include "ranks.h"
 #include "results/output-errors.h"
@@ -191,6 +192,7 @@ FabricRun::Run(FabricSimulation& simulation)
     m_control.SetFinish([this, &simulation](const results::RunOutcome& outcome) {
         return Report(simulation, outcome);
     });
+    UseLargePages();
     m_setUpS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     simulation.OnBegin();
     return Report(simulation,

@@ -43,7 +43,8 @@ ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
 {
     const int64_t now = ns3::RdmaClock::Now();
     const uint32_t message = m_messages.Take();
-    m_messages[message] = {channel, post.immediate, post.bytes, post.id, post.cause, now};
+    m_messages[message] =
+        {static_cast<uint32_t>(channel), post.immediate, post.bytes, post.id, post.cause, now};
     const Channel& on = m_channels[channel];
     m_models[on.server].Post(on.fromGpu,
                              on.toGpu,

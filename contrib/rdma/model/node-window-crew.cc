@@ -83,14 +83,29 @@ NodeWindowCrew::NodeWindowCrew(uint32_t size, std::function<void(uint32_t who)> 
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (uint32_t who = 1; who < size; ++who)
+    try
     {
-        m_helpers.emplace_back(&NodeWindowCrew::Help, this, who);
+        for (uint32_t who = 1; who < size; ++who)
+        {
+            m_helpers.emplace_back(&NodeWindowCrew::Help, this, who);
+        }
+    }
+    catch (...)
+    {
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        Dismiss();
+        throw;
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 NodeWindowCrew::~NodeWindowCrew()
+{
+    Dismiss();
+}
+
+void
+NodeWindowCrew::Dismiss()
 {
     m_quit.store(true, std::memory_order_relaxed);
     m_round.Set(m_round.Get() + 1);

@@ -25,6 +25,7 @@ class NodeWindowCrew
 {
   public:
     /// \param size threads, the caller's included: 2 or more \param work of one of them, by number
+    /// \throw std::system_error if there cannot be so many
     NodeWindowCrew(uint32_t size, std::function<void(uint32_t who)> work);
     ~NodeWindowCrew();
 
@@ -57,6 +58,7 @@ class NodeWindowCrew
     };
 
     void Help(uint32_t who);
+    void Dismiss();
     void DoWork(uint32_t who);
 
     std::function<void(uint32_t)> m_work;

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -489,10 +490,21 @@ NodeWindows::RunInParallel(int64_t bucket, int64_t cut)
     {
         return false;
     }
-    if (!m_crew)
+    if (!m_crew && !m_alone)
     {
-        m_crew = std::make_unique<NodeWindowCrew>(static_cast<uint32_t>(m_shards.size()),
-                                                  [this](uint32_t who) { RunShard(who); });
+        try
+        {
+            m_crew = std::make_unique<NodeWindowCrew>(static_cast<uint32_t>(m_shards.size()),
+                                                      [this](uint32_t who) { RunShard(who); });
+        }
+        catch (const std::system_error&)
+        {
+            m_alone = true; // whoever limits them has a reason
+        }
+    }
+    if (m_alone)
+    {
+        return false;
     }
     m_bucket = bucket;
     m_cut = cut;

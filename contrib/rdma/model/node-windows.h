@@ -329,6 +329,7 @@ class NodeWindows
     // several threads
     uint32_t m_threads{1};
     bool m_always{false};
+    bool m_alone{false};                    //!< there cannot be more
     std::unique_ptr<NodeWindowCrew> m_crew; //!< null: not needed so far
     NodeWindowPace m_pace;
     std::unique_ptr<NodeWindowDeal> m_deal;

@@ -6,8 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <sys/mman.h>
+#include <type_traits>
 #include <vector>
 
 namespace ns3
@@ -43,13 +46,17 @@ class RdmaPool
                 m_batches.pop_back();
                 return batch;
             }
-            m_slabs.push_back(std::make_unique<T[]>(BATCH));
-            T* slab = m_slabs.back().get();
-            for (uint32_t i = 0; i < BATCH; ++i)
+            if constexpr (std::is_trivial_v<T>)
             {
-                slab[i].next = i + 1 < BATCH ? &slab[i + 1] : nullptr;
+                if (m_made >= PER_BLOCK && TakeBlock())
+                {
+                    T* batch = m_batches.back();
+                    m_batches.pop_back();
+                    return batch;
+                }
             }
-            return slab;
+            m_slabs.push_back(std::make_unique<T[]>(BATCH));
+            return Link(m_slabs.back().get());
         }
 
         void Leave(T* batch)
@@ -61,13 +68,58 @@ class RdmaPool
         /// \return objects that pools have, or whoever took them from these
         uint64_t GetOut() const
         {
-            return uint64_t{BATCH} * (m_slabs.size() - m_batches.size());
+            return uint64_t{BATCH} * (m_made - m_batches.size());
         }
 
       private:
+        /// A page of the larger kind that Linux has, if it may be one: many objects share an entry
+        /// of the processor's table of pages, which is where time goes when there are a million.
+        static constexpr std::size_t BLOCK = std::size_t{2} << 20;
+        static constexpr std::size_t PER_BLOCK = BLOCK / (BATCH * sizeof(T)); //!< batches
+
+        struct Free
+        {
+            void operator()(void* memory) const
+            {
+                std::free(memory);
+            }
+        };
+
+        /// \return its first object, with the others of a batch behind it
+        T* Link(T* batch)
+        {
+            ++m_made;
+            for (uint32_t i = 0; i < BATCH; ++i)
+            {
+                batch[i].next = i + 1 < BATCH ? &batch[i + 1] : nullptr;
+            }
+            return batch;
+        }
+
+        /// \return whether there are batches now
+        bool TakeBlock()
+        {
+            void* memory = PER_BLOCK ? std::aligned_alloc(BLOCK, BLOCK) : nullptr;
+            if (!memory)
+            {
+                return false;
+            }
+            m_blocks.emplace_back(memory);
+#ifdef MADV_HUGEPAGE
+            madvise(memory, BLOCK, MADV_HUGEPAGE); // if not, not
+#endif
+            for (std::size_t i = 0; i < PER_BLOCK; ++i)
+            {
+                m_batches.push_back(Link(static_cast<T*>(memory) + i * BATCH));
+            }
+            return true;
+        }
+
         std::mutex m_mutex;
         std::vector<T*> m_batches;
         std::vector<std::unique_ptr<T[]>> m_slabs;
+        std::vector<std::unique_ptr<void, Free>> m_blocks;
+        std::size_t m_made{0}; //!< batches
     };
 
     explicit RdmaPool(Depot& depot)
