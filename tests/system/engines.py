@@ -75,7 +75,8 @@ class EnginesTest(SystemTest):
 
     def test_matrix(self):
         for i, line in enumerate(RUNS):
-            self.compare(line, threads=[2, 3, 8][i % 3])
+            # More threads than cores, where there is not much to do.
+            self.compare(line, threads=2 if line.startswith("dltrain") else [2, 3, 8][i % 3])
 
     def test_random(self):
         """Shapes that nobody chose; the seeds are fixed."""

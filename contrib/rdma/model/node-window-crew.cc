@@ -43,11 +43,11 @@ NodeWindowCrew::Bell::Set(uint32_t value)
 }
 
 uint32_t
-NodeWindowCrew::Bell::AwaitOtherThan(uint32_t value)
+NodeWindowCrew::Bell::AwaitOtherThan(uint32_t value, bool looks)
 {
     constexpr int LOOKS = 64;
     std::chrono::steady_clock::time_point end{};
-    for (;;)
+    while (looks)
     {
         for (int i = 0; i < LOOKS; ++i)
         {
@@ -76,7 +76,8 @@ NodeWindowCrew::Bell::AwaitOtherThan(uint32_t value)
 }
 
 NodeWindowCrew::NodeWindowCrew(uint32_t size, std::function<void(uint32_t who)> work)
-    : m_work(std::move(work))
+    : m_work(std::move(work)),
+      m_looks(size <= std::thread::hardware_concurrency())
 {
     // Signals are the caller's.
     sigset_t all;
@@ -122,7 +123,7 @@ NodeWindowCrew::Work()
     m_busy.store(static_cast<uint32_t>(m_helpers.size()), std::memory_order_relaxed);
     m_round.Set(round);
     DoWork(0);
-    m_done.AwaitOtherThan(round - 1);
+    m_done.AwaitOtherThan(round - 1, m_looks);
     if (m_failure)
     {
         std::rethrow_exception(std::exchange(m_failure, nullptr));
@@ -151,7 +152,7 @@ NodeWindowCrew::Help(uint32_t who)
 {
     for (uint32_t round = 0;;)
     {
-        round = m_round.AwaitOtherThan(round);
+        round = m_round.AwaitOtherThan(round, m_looks);
         if (m_quit.load(std::memory_order_relaxed))
         {
             break;

@@ -47,8 +47,8 @@ class NodeWindowCrew
         }
 
         void Set(uint32_t value);
-        /// \return its value then
-        uint32_t AwaitOtherThan(uint32_t value);
+        /// \param looks whether for some time before it sleeps \return its value then
+        uint32_t AwaitOtherThan(uint32_t value, bool looks);
 
       private:
         alignas(64) std::atomic<uint32_t> m_value{0};
@@ -62,6 +62,7 @@ class NodeWindowCrew
     void DoWork(uint32_t who);
 
     std::function<void(uint32_t)> m_work;
+    bool m_looks; //!< each may have a core: else who looks takes one from those who are waited for
     Bell m_round; //!< its number
     Bell m_done;  //!< the number of the round that all helpers have done
     alignas(64) std::atomic<uint32_t> m_busy{0}; //!< helpers
