@@ -21,11 +21,12 @@ struct RunOutcome
     double shareDone{0};    //!< 0 to 1
     int64_t simulatedPs{0}; //!< when it ended
     uint64_t events{0};
-    double eventLoopS{0};    //!< wall time of the event loops so far
-    double wallS{0};         //!< wall time since the RunControl was made
-    uint32_t threads{1};     //!< that were at work at once
-    double parallelShare{0}; //!< of the events, those that several threads ran: 0 to 1
-    bool moreThreads{false}; //!< there were more than one, wherever that would have been faster
+    double eventLoopS{0};       //!< wall time of the event loops so far
+    double wallS{0};            //!< wall time since the RunControl was made
+    uint32_t threads{1};        //!< that were at work at once
+    double parallelShare{0};    //!< of the events, those that several threads ran: 0 to 1
+    bool moreThreads{false};    //!< there were more, wherever that would have been faster
+    bool threadsRefused{false}; //!< by the system
 };
 
 } // namespace results

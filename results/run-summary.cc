@@ -148,6 +148,10 @@ PrintEnd(std::ostream& os,
         os << "; " << outcome.threads << " threads"
            << Format(" for %.0f%% of the events", 100 * outcome.parallelShare);
     }
+    else if (outcome.threadsRefused)
+    {
+        os << "; one thread, as the system allows no more";
+    }
     else if (outcome.moreThreads && outcome.eventLoopS > LONG)
     {
         os << "; one thread, as more would not be faster";

@@ -426,9 +426,22 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.threads = v->values.Given("threads") ? static_cast<uint32_t>(v->values.Integer("threads"))
                   : run.engine == "windows"  ? 0
                                              : 1;
-    if (run.threads > 1 && run.engine != "windows")
+    if (run.threads > 1 && several)
+    {
+        v->Fail("threads", "several processes have one thread each; allowed: 1");
+    }
+    else if (run.threads > 1 && run.engine != "windows")
     {
         v->Fail("threads", "ns-3's engine has one thread; allowed: 1, or with --engine=windows");
+    }
+    else if (run.threads > 1 && !IsOfPackets(*v))
+    {
+        v->Fail("threads",
+                "the analytic network has one thread; allowed: 1, or with --network=packet");
+    }
+    if (!IsOfPackets(*v))
+    {
+        run.threads = 1;
     }
     run.pcap = v->values.List("pcap");
     if (run.threads > 1 && !run.pcap.empty())

@@ -128,6 +128,7 @@ AddThreads(results::RunOutcome& outcome)
         outcome.threads = windows->GetThreadsUsed();
         outcome.parallelShare = windows->GetParallelShare();
         outcome.moreThreads = windows->GetThreads() > 1;
+        outcome.threadsRefused = windows->IsAlone();
     }
 }
 

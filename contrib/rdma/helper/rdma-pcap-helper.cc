@@ -7,6 +7,7 @@
 
 #include "ns3/node-windows.h"
 #include "ns3/simple-ref-count.h"
+#include "ns3/simulator-impl.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
@@ -270,6 +271,11 @@ RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
         return error;
     }
     const Ptr<Capture> capture = Create<Capture>(m_session, file, id);
+    Simulator::GetImplementation(); // there is an engine from here on
+    if (NodeWindows* windows = NodeWindows::Active())
+    {
+        windows->StayAlone(); // one encoder for all, which looks at queue pairs of any host
+    }
     port->TraceConnectWithoutContext("PhyTx", MakeBoundCallback(&Capture::Sent, capture));
     port->TraceConnectWithoutContext("PhyRx", MakeBoundCallback(&Capture::Received, capture));
     return {};

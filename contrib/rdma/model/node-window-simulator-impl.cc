@@ -275,6 +275,12 @@ NodeWindowSimulatorImpl::FindLookAhead()
             ports[&m_windows->UnitOf(device.GetNode()->GetId())].push_back(port);
         }
     });
+    // Where all is one unit nothing is mail, and its many ports are better found in its event set.
+    constexpr std::size_t MANY = 64;
+    if (ports.size() == 1 && ports.begin()->second.size() > MANY)
+    {
+        ports.clear();
+    }
     for (auto& [unit, ofUnit] : ports)
     {
         std::sort(ofUnit.begin(), ofUnit.end(), [](const auto& a, const auto& b) {

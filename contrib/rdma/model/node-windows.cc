@@ -365,7 +365,7 @@ NodeWindows::GetParallelShare() const
 void
 NodeWindows::UseThreads()
 {
-    const uint32_t threads = std::max(1U, std::min(m_threads, m_unitCount));
+    const uint32_t threads = m_oneOnly ? 1 : std::max(1U, std::min(m_threads, m_unitCount));
     if (threads == m_shards.size())
     {
         return;

@@ -112,7 +112,19 @@ class NodeWindows
 
     uint32_t GetThreads() const
     {
-        return m_threads;
+        return m_oneOnly ? 1 : m_threads;
+    }
+
+    /// Whatever SetThreads says, there is one: what somebody listens with is not safe for more.
+    void StayAlone()
+    {
+        m_oneOnly = true;
+    }
+
+    /// \return whether the system has refused more threads
+    bool IsAlone() const
+    {
+        return m_alone;
     }
 
     /// \return the largest number of threads that were at work at once so far
@@ -330,6 +342,7 @@ class NodeWindows
     uint32_t m_threads{1};
     bool m_always{false};
     bool m_alone{false};                    //!< there cannot be more
+    bool m_oneOnly{false};                  //!< there must not be more
     std::unique_ptr<NodeWindowCrew> m_crew; //!< null: not needed so far
     NodeWindowPace m_pace;
     std::unique_ptr<NodeWindowDeal> m_deal;

@@ -354,7 +354,9 @@ RdmaPort::Transmit(RdmaFrame* frame, int64_t now)
 void
 RdmaPort::SetSlot(NodeWindows::Unit& unit, uint32_t slot)
 {
-    NS_ABORT_MSG_IF(slot > UINT16_MAX, "too many ports of nodes that links without delay join");
+    NS_ABORT_MSG_IF(slot > UINT16_MAX,
+                    "nodes that links without delay join have more than 65536 ports; allowed "
+                    "with ns-3's own engines");
     m_unit = &unit;
     m_slot = static_cast<uint16_t>(slot);
     if (m_rxInTable)
