@@ -65,11 +65,13 @@ NORMALISED = (
         "*.std*",
         re.compile(
             rb"^(Simulation .* simulated in )%s(: [\d,]+ frame-hops)(?:, [.\d]+ [kMG]?"
-            rb" ?frame-hops/s)?(; peak memory )[.\d]+ \w+" % DURATION,
+            rb" ?frame-hops/s)?(?:; (?:\d+ threads for|one thread, as) [^;\n]+)?"
+            rb"(; peak memory )[.\d]+ \w+" % DURATION,
             re.M,
         ),
         rb"\1*\2\3*",
-        "wall-clock time, frame-hops per second of it (left out of a very short run), and memory",
+        "wall-clock time, frame-hops per second of it (left out of a very short run), the threads"
+        " that had idle cores, and memory",
     ),
     (
         "*.std*",

@@ -23,8 +23,8 @@ from _system_test import PROGRAMS, ROOT, captured
 OF_THIS_RUN = re.compile(r"^(Simulation|Files|Timeline|Report|Plan|Network) ")
 # What the line of the simulation says of the machine: the rest of it is compared.
 OF_THIS_MACHINE = re.compile(
-    r" in [\d.,]+ \w+|, [\d.,]+ \w* ?frame-hops/s|[\d.,]+ GPU-seconds a core-second"
-    r"|peak memory [\d.]+ \w+"
+    r" in [\d.,]+ \w+|, [\d.,]+ \w* ?frame-hops/s(?:; (?:\d+ threads for|one thread, as) [^;]+)?"
+    r"|[\d.,]+ GPU-seconds a core-second|peak memory [\d.]+ \w+"
 )
 
 
