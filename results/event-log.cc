@@ -32,19 +32,19 @@ bool
 EventLog::Count(Kind kind, uint64_t events)
 {
     m_counts[kind] += events;
-    return (m_file.IsOpen() || m_keep) && m_lines[kind] <= m_limit;
+    return (m_file.IsOpen() || m_order) && m_lines[kind] <= m_limit;
 }
 
 void
 EventLog::Write(int64_t now, Kind kind, std::string_view where, std::string_view details)
 {
-    if (m_keep && m_lines[kind] <= m_limit)
+    if (m_order && m_lines[kind] <= m_limit)
     {
         ++m_lines[kind];
         m_line = where;
         m_line += ' ';
         m_line += details;
-        m_kept.push_back({now, kind, m_line});
+        m_kept.push_back({m_order(), now, kind, m_line});
         return;
     }
     if (!m_file.IsOpen() || m_lines[kind] > m_limit)
@@ -75,29 +75,30 @@ EventLog::Write(int64_t now, Kind kind, std::string_view where, std::string_view
 }
 
 void
-EventLog::KeepLines()
+EventLog::KeepLines(std::function<Order()> order)
 {
-    m_keep = true;
+    m_order = std::move(order);
 }
 
 void
 EventLog::MergeRanks(const std::function<uint64_t(uint64_t)>& sum,
                      const std::function<std::vector<std::string>(const std::string&)>& gather)
 {
-    m_keep = false;
+    m_order = nullptr;
     m_lines = {};
     for (int kind = 0; kind < KINDS; ++kind)
     {
         m_counts[kind] = sum(m_counts[kind]);
         m_warmup[kind] = sum(m_warmup[kind]);
     }
-    // time, kind, length, text; one after the other
+    // order, time, kind, length, text; one after the other
     std::string bytes;
     const auto put = [&bytes](const auto& value) {
         bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
     };
     for (const Line& line : m_kept)
     {
+        put(line.order);
         put(line.time);
         put(line.kind);
         put(line.text.size());
@@ -115,6 +116,7 @@ EventLog::MergeRanks(const std::function<uint64_t(uint64_t)>& sum,
         {
             Line line;
             std::size_t size;
+            get(line.order);
             get(line.time);
             get(line.kind);
             get(size);
@@ -124,7 +126,7 @@ EventLog::MergeRanks(const std::function<uint64_t(uint64_t)>& sum,
         }
     }
     std::stable_sort(m_kept.begin(), m_kept.end(), [](const Line& a, const Line& b) {
-        return a.time < b.time;
+        return a.order < b.order;
     });
     for (const Line& line : m_kept)
     {
@@ -137,9 +139,15 @@ EventLog::MergeRanks(const std::function<uint64_t(uint64_t)>& sum,
 void
 EventLog::StartMeasuring(int64_t now)
 {
+    StartCounting();
+    Write(now, NOTE, "*", "measuring starts");
+}
+
+void
+EventLog::StartCounting()
+{
     m_warmup = m_counts;
     m_measuring = true;
-    Write(now, NOTE, "*", "measuring starts");
 }
 
 void

@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace results
@@ -48,13 +49,28 @@ class EventLog
     void Write(int64_t now, Kind kind, std::string_view where, std::string_view details);
     /// The warm-up ends: what is counted from here on is measured.
     void StartMeasuring(int64_t now);
+    /// The same without a line about it.
+    void StartCounting();
     /// The totals, of all events and of the measured ones, and the file complete.
     void Finish(int64_t now);
 
+    /// Where a line stands among those of all ranks. Equal ones are of one rank, in their order.
+    struct Order
+    {
+        int64_t time; //!< when it is written, ps
+        uint32_t context;
+        uint32_t port;
+
+        bool operator<(const Order& other) const
+        {
+            return std::tie(time, context, port) < std::tie(other.time, other.context, other.port);
+        }
+    };
+
     /// Of several ranks each keeps its lines, and MergeRanks, which is collective and comes before
-    /// Finish, writes them all to the first one's file: in order of time, those of one time by
-    /// rank.
-    void KeepLines();
+    /// Finish, writes them all to the first one's file, in this order. \param order of a line that
+    /// is written now
+    void KeepLines(std::function<Order()> order);
     /// \param sum of a number over all ranks \param gather at the first rank the texts of all, by
     /// rank; elsewhere nothing
     void MergeRanks(const std::function<uint64_t(uint64_t)>& sum,
@@ -65,6 +81,7 @@ class EventLog
   private:
     struct Line
     {
+        Order order;
         int64_t time;
         Kind kind;
         std::string text; //!< where and details
@@ -77,7 +94,7 @@ class EventLog
     std::array<uint64_t, KINDS> m_warmup{}; //!< of them before measuring
     std::array<uint64_t, KINDS> m_lines{};
     std::string m_line;
-    bool m_keep{false};
+    std::function<Order()> m_order; //!< null: lines are not kept
     std::vector<Line> m_kept;
 };
 

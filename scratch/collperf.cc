@@ -9,6 +9,7 @@
 #include "contrib/dltrain/model/dry-run.h"
 #include "contrib/dltrain/model/early-environment.h"
 #include "contrib/dltrain/model/program.h"
+#include "contrib/dltrain/model/ranks.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
 
@@ -16,10 +17,15 @@ int
 main(int argc, char* argv[])
 {
     return dltrain::RunProgram("collperf", [&] {
-        scenario::RefuseSeveralRanks("collperf");
+        scenario::SilenceOtherRanks(); // under mpirun one process speaks
         const scenario::CollperfScenario scenario =
             scenario::ParseOrExit<scenario::CollperfScenario>(argc, argv);
-        return scenario.run.dryRun ? dltrain::DryRun(scenario)
-                                   : dltrain::CollperfSimulation(scenario).Run();
+        if (scenario.run.dryRun)
+        {
+            return dltrain::DryRun(scenario);
+        }
+        scenario::EndSilence();
+        const dltrain::Ranks::Session session(argc, argv, scenario.run.engine == "windows");
+        return dltrain::CollperfSimulation(scenario).Run();
     });
 }

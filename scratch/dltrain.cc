@@ -8,6 +8,7 @@
 #include "contrib/dltrain/model/dry-run.h"
 #include "contrib/dltrain/model/early-environment.h"
 #include "contrib/dltrain/model/program.h"
+#include "contrib/dltrain/model/ranks.h"
 #include "contrib/dltrain/model/training-simulation.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/parse.h"
@@ -16,10 +17,15 @@ int
 main(int argc, char* argv[])
 {
     return dltrain::RunProgram("dltrain", [&] {
-        scenario::RefuseSeveralRanks("dltrain");
+        scenario::SilenceOtherRanks(); // under mpirun one process speaks
         const scenario::TrainingScenario scenario =
             scenario::ParseOrExit<scenario::TrainingScenario>(argc, argv);
-        return scenario.run.dryRun ? dltrain::DryRun(scenario)
-                                   : dltrain::TrainingSimulation(scenario).Run();
+        if (scenario.run.dryRun)
+        {
+            return dltrain::DryRun(scenario);
+        }
+        scenario::EndSilence();
+        const dltrain::Ranks::Session session(argc, argv, scenario.run.engine == "windows");
+        return dltrain::TrainingSimulation(scenario).Run();
     });
 }

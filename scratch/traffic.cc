@@ -25,7 +25,9 @@ main(int argc, char* argv[])
             return dltrain::DryRun(scenario);
         }
         scenario::EndSilence();
-        const dltrain::Ranks::Session session(argc, argv);
+        const dltrain::Ranks::Session session(argc,
+                                              argv,
+                                              scenario.run.engine == "windows");
         return dltrain::TrafficSimulation(scenario).Run();
     });
 }

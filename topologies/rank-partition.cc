@@ -173,4 +173,47 @@ PartitionAmongRanks(const Topology& topology, uint32_t ranks)
     return rankOf;
 }
 
+std::vector<uint32_t>
+PartitionSwitchesAmongRanks(const Topology& topology, uint32_t ranks)
+{
+    const auto nodes = static_cast<uint32_t>(topology.Nodes().size());
+    if (ranks == 0 || ranks - 1 > topology.SwitchCount())
+    {
+        throw std::invalid_argument(std::to_string(ranks) + " ranks for hosts and " +
+                                    std::to_string(topology.SwitchCount()) + " switches");
+    }
+    std::vector<uint32_t> rankOf(nodes, 0);
+    const uint32_t others = ranks - 1;
+    if (others == 0)
+    {
+        return rankOf;
+    }
+    std::vector<uint32_t> switches;
+    for (uint32_t node = 0; node < nodes; ++node)
+    {
+        if (topology.Nodes()[node].kind == NodeKind::kSwitch)
+        {
+            switches.push_back(node);
+        }
+    }
+    std::vector<bool> has(ranks);
+    if (others <= topology.Hosts().size())
+    {
+        const std::vector<uint32_t> near = PartitionAmongRanks(topology, others);
+        for (const uint32_t node : switches)
+        {
+            rankOf[node] = near[node] + 1;
+            has[rankOf[node]] = true;
+        }
+    }
+    if (std::find(has.begin() + 1, has.end(), false) != has.end())
+    {
+        for (size_t i = 0; i < switches.size(); ++i)
+        {
+            rankOf[switches[i]] = static_cast<uint32_t>(i * others / switches.size()) + 1;
+        }
+    }
+    return rankOf;
+}
+
 } // namespace topo

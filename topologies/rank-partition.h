@@ -26,6 +26,11 @@ namespace topo
 /// if there are more ranks than hosts, or none.
 std::vector<uint32_t> PartitionAmongRanks(const Topology& topology, uint32_t ranks);
 
+/// The same with all hosts at rank 0: the switches go to the other ranks, as PartitionAmongRanks
+/// has it, or in blocks of equal number where that leaves one with none. Throws
+/// std::invalid_argument if there are more other ranks than switches, or no rank.
+std::vector<uint32_t> PartitionSwitchesAmongRanks(const Topology& topology, uint32_t ranks);
+
 } // namespace topo
 
 #endif // TOPOLOGIES_RANK_PARTITION_H

@@ -151,7 +151,7 @@ RunOptionRows(const std::string& program)
             group,
             "how events are run; the results are the same bytes")
             .Names("engine", EngineItems)
-            .Otherwise("windows; under mpirun ns3")
+            .Default("windows")
             .Example("ns3"),
         Opt("threads",
             Kind::kInteger,

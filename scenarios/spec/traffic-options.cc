@@ -546,7 +546,7 @@ ValidateTraffic(const ReadResult& read)
     }
     s.run = MakeRun(&v, read, network.valid ? &network.topology : nullptr);
     s.run.asRun = AsRun(v, s.run, network.fromFile);
-    if (s.completionAtSender || FindLauncher().Several())
+    if (s.completionAtSender)
     {
         s.run.asRun["run"]["attribution"] = false; // so that it can be given to --scenario
     }

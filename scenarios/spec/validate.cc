@@ -415,22 +415,11 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.dryRun = v->values.Flag("dry-run");
     run.progress = v->values.Flag("progress");
     const bool several = FindLauncher().Several();
-    run.engine = v->values.Given("engine") ? v->values.Text("engine") : several ? "ns3" : "windows";
-    if (several && run.engine != "ns3")
-    {
-        v->Fail("engine",
-                "several processes are simulated by ns-3's engine; allowed: ns3, or without mpirun "
-                "-np " +
-                    std::to_string(FindLauncher().ranks));
-    }
+    run.engine = v->values.Given("engine") ? v->values.Text("engine") : "windows";
     run.threads = v->values.Given("threads") ? static_cast<uint32_t>(v->values.Integer("threads"))
-                  : run.engine == "windows"  ? 0
-                                             : 1;
-    if (run.threads > 1 && several)
-    {
-        v->Fail("threads", "several processes have one thread each; allowed: 1");
-    }
-    else if (run.threads > 1 && run.engine != "windows")
+                  : run.engine == "windows" && !several ? 0
+                                                        : 1;
+    if (run.threads > 1 && run.engine != "windows")
     {
         v->Fail("threads", "ns-3's engine has one thread; allowed: 1, or with --engine=windows");
     }
@@ -468,6 +457,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
                 "a frame's journey does not cross processes; allowed: 0, or without mpirun -np " +
                     std::to_string(FindLauncher().ranks));
     }
+    run.attribution &= !several;
     run.optionAttributes = AttributesOf(v->table, v->values);
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
@@ -504,6 +494,10 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
         except.insert(except.end(), options.begin(), options.end());
     }
     nlohmann::json json = ToJson(v.table, v.values, except);
+    if (FindLauncher().Several())
+    {
+        json["run"]["attribution"] = false; // so that it can be given to --scenario
+    }
     for (const auto& [name, value] : run.environment)
     {
         json["ns3"][name] = value;

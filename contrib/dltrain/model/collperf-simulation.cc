@@ -26,7 +26,7 @@ CollperfSimulation::CollperfSimulation(const scenario::CollperfScenario& scenari
           scenario.run,
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
-          {false, false, scenario.ranks, std::cerr}),
+          {false, false, false, scenario.ranks, std::cerr}),
       m_table(scenario),
       m_iterations(scenario.warmupIterations + scenario.iterations),
       m_entered(scenario.ranks)
@@ -197,7 +197,7 @@ CollperfSimulation::OnSizeDone()
         StartSize();
         return;
     }
-    m_run.Control().End();
+    m_run.End();
 }
 
 void

@@ -22,7 +22,7 @@ IsAskedFor(const scenario::TrafficScenario& scenario)
 {
     const nlohmann::json& asRun = scenario.run.asRun;
     const nlohmann::json::json_pointer path("/traffic/flows");
-    return !(Ranks::Get().IsFirst() && scenario.run.out.empty()) && asRun.contains(path) &&
+    return !(Ranks::OfHosts().IsFirst() && scenario.run.out.empty()) && asRun.contains(path) &&
            asRun[path].is_string();
 }
 
@@ -48,7 +48,7 @@ CompletionFile::CompletionFile(const scenario::TrafficScenario& scenario, ns3::R
       m_fabric(fabric),
       m_wanted(IsAskedFor(scenario))
 {
-    if (m_wanted && Ranks::Get().IsFirst())
+    if (m_wanted && Ranks::OfHosts().IsFirst())
     {
         m_log.Open(scenario.run.out + "/fct.txt");
     }
@@ -94,7 +94,7 @@ CompletionFile::Write(uint32_t index, uint16_t sourcePort, int64_t now)
                   ns(flow.start.ps),
                   ns(now - flow.start.ps),
                   alone);
-    if (Ranks::Get().Several())
+    if (Ranks::OfHosts().Several())
     {
         m_lines.push_back(line);
         return;
@@ -106,7 +106,7 @@ void
 CompletionFile::Close()
 {
     // In the order of one process: see TraceCollector::Finish.
-    std::vector<Line> lines = Ranks::Get().GatherAll(m_lines);
+    std::vector<Line> lines = Ranks::OfHosts().GatherAll(m_lines);
     std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
         return std::make_pair(a.time, a.endpoint) < std::make_pair(b.time, b.endpoint);
     });

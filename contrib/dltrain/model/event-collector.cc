@@ -115,7 +115,7 @@ EventCollector::EventCollector(const ns3::RdmaFabric& fabric,
 {
     if (Ranks::Get().Several())
     {
-        m_log->KeepLines();
+        m_log->KeepLines([this] { return OrderNow(); });
     }
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
@@ -297,6 +297,7 @@ EventCollector::FlushBursts(int64_t now)
     const int64_t begin = std::max((now - 1) / MILLISECOND * MILLISECOND, m_measuredFrom);
     for (const SwitchProbe::Burst& burst : bursts)
     {
+        m_order = {now, ns3::Simulator::NO_CONTEXT, burst.end};
         if (m_log->Count(results::EventLog::ECN, burst.marks))
         {
             m_log->Write(begin,
@@ -306,6 +307,21 @@ EventCollector::FlushBursts(int64_t now)
                              std::to_string(burst.queueBytes) + " B");
         }
     }
+    m_order.reset();
+}
+
+results::EventLog::Order
+EventCollector::OrderNow() const
+{
+    if (m_order)
+    {
+        return *m_order;
+    }
+    const NodeWindows* windows = NodeWindows::Active();
+    const uint32_t context = windows ? windows->GetNoteContext() : ns3::Simulator::GetContext();
+    // What is said of the whole network comes behind what is said of its ports.
+    const uint32_t port = context == ns3::Simulator::NO_CONTEXT ? UINT32_MAX : 0;
+    return {ns3::RdmaClock::Now(), context, port};
 }
 
 void
@@ -354,7 +370,14 @@ EventCollector::StartMeasuring(int64_t now)
     FlushBursts(now); // marks of the warm-up
     m_measuredFrom = now;
     m_pausesBefore = m_pauses;
-    m_log->StartMeasuring(now);
+    if (Ranks::Get().IsFirst())
+    {
+        m_log->StartMeasuring(now);
+    }
+    else
+    {
+        m_log->StartCounting(); // the first rank says so
+    }
 }
 
 void

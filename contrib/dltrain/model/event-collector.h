@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -108,6 +109,8 @@ class EventCollector
     void TellPause(const Pause& pause);
     /// Of the millisecond that ends now.
     void FlushBursts(int64_t now);
+    /// Of a line that is written now.
+    results::EventLog::Order OrderNow() const;
     std::string NameOf(const OfQueuePair& event) const;
     /// \param before, behind the PSN: of static storage
     void NoteOf(results::EventLog::Kind kind,
@@ -126,6 +129,7 @@ class EventCollector
     int64_t m_measuredFrom{0};
     uint64_t m_pauses{0};
     uint64_t m_pausesBefore{0};
+    std::optional<results::EventLog::Order> m_order; //!< of a burst that is flushed
     ns3::RdmaGridTimer m_burstTimer; //!< at the end of a millisecond with marks
 };
 

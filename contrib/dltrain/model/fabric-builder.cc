@@ -194,18 +194,19 @@ MpiCommand()
 /// Null messages need links that ns-3 itself knows as such; several processes need a simulator that
 /// keeps them together. \return what is wrong, or nothing
 std::string
-CheckSimulator()
+CheckSimulator(const scenario::RunOptions& run)
 {
     const std::string distributed = "ns3::DistributedSimulatorImpl";
+    const std::string needed = run.engine == "windows"
+                                   ? ns3::NodeWindowSimulatorImpl::GetTypeId().GetName()
+                                   : distributed;
     StringValue value;
     ns3::GlobalValue::GetValueByName("SimulatorImplementationType", value);
     const std::string simulator = value.Get();
     const std::string wrong = "SimulatorImplementationType: '" + rdma::Shown(simulator, 60) + "'";
     if (Ranks::Get().Several())
     {
-        return simulator == distributed
-                   ? ""
-                   : wrong + "; allowed with " + MpiCommand() + ": " + distributed;
+        return simulator == needed ? "" : wrong + "; allowed with " + MpiCommand() + ": " + needed;
     }
     // One process runs no MPI, which the distributed one calls.
     return simulator != "ns3::NullMessageSimulatorImpl" && simulator != distributed
@@ -218,9 +219,11 @@ CheckSimulator()
 
 /// What an attribute's own checker cannot know.
 bool
-CheckTogether(const scenario::FabricSpec& spec, std::string& error)
+CheckTogether(const scenario::FabricSpec& spec,
+              const scenario::RunOptions& run,
+              std::string& error)
 {
-    error = CheckSimulator();
+    error = CheckSimulator(run);
     if (!error.empty())
     {
         return false;
@@ -254,15 +257,35 @@ CheckTogether(const scenario::FabricSpec& spec, std::string& error)
     return error.empty() && CheckCongestionControl(spec, *nic, error);
 }
 
+/// By itself a program takes no more: hosts stay on one of them, which soon has most to do.
+/// Assumed.
+constexpr uint32_t MOST_THREADS = 4;
+
 /// What this rank of several simulates. \return what is wrong, or nothing
 std::string
 Split(const topo::Topology& topology,
       const scenario::RunOptions& run,
+      bool hostsApart,
       ns3::RdmaFabricHelper& helper)
 {
     const Ranks& ranks = Ranks::Get();
     const std::string command = MpiCommand();
-    if (ranks.Size() > topology.Hosts().size())
+    if (!hostsApart)
+    {
+        if (run.engine != "windows")
+        {
+            return "--engine=" + run.engine + ": not with " + command +
+                   " for this; allowed: windows, or without mpirun";
+        }
+        Ranks::KeepHostsTogether();
+        if (ranks.Size() > topology.SwitchCount() + 1)
+        {
+            return command + ": one process has all hosts, and the network has " +
+                   std::to_string(topology.SwitchCount()) +
+                   " switches for others; allowed: at most one process a switch, and one";
+        }
+    }
+    else if (ranks.Size() > topology.Hosts().size())
     {
         return command + ": the network has " + std::to_string(topology.Hosts().size()) +
                " hosts; allowed: at most one process a host";
@@ -271,20 +294,18 @@ Split(const topo::Topology& topology,
     {
         return "--pcap: captures need all ports in one process; allowed: without " + command;
     }
-    if (!run.traceQueuePairs.empty())
+    if (!run.traceQueuePairs.empty() && hostsApart)
     {
         return "--trace-qps: needs all queue pairs in one process; allowed: without " + command;
     }
-    helper.SetPartition(
-        {topo::PartitionAmongRanks(topology, ranks.Size()), ranks.Rank(), ranks.Size()});
+    helper.SetPartition({hostsApart ? topo::PartitionAmongRanks(topology, ranks.Size())
+                                    : topo::PartitionSwitchesAmongRanks(topology, ranks.Size()),
+                         ranks.Rank(),
+                         ranks.Size()});
     return {};
 }
 
 } // namespace
-
-/// By itself a program takes no more: hosts stay on one of them, which soon has most to do.
-/// Assumed.
-constexpr uint32_t MOST_THREADS = 4;
 
 bool
 PrepareSimulator(const scenario::FabricSpec& spec,
@@ -303,7 +324,7 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     }
     ns3::GlobalValue::Bind("SchedulerType",
                            StringValue(ns3::QuadHeapScheduler::GetTypeId().GetName()));
-    if (!Ranks::Get().Several()) // else ns-3's MPI module has chosen
+    if (run.engine == "windows" || !Ranks::Get().Several()) // else ns-3's MPI module has chosen
     {
         ns3::GlobalValue::Bind("SimulatorImplementationType",
                                StringValue(run.engine == "windows"
@@ -318,13 +339,14 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     ns3::RngSeedManager::SetSeed(static_cast<uint32_t>(run.seed % seeds + 1));
     ns3::RngSeedManager::SetRun(run.seed / seeds + 1);
     return SetDefaults(spec, run, error) && ApplyNs3Settings(run, error) &&
-           CheckTogether(spec, error);
+           CheckTogether(spec, run, error);
 }
 
 std::unique_ptr<ns3::RdmaFabric>
 BuildFabric(const scenario::FabricSpec& spec,
             const topo::Topology& topology,
             const scenario::RunOptions& run,
+            bool hostsApart,
             std::string& error)
 {
     if (!PrepareSimulator(spec, run, error))
@@ -362,7 +384,7 @@ BuildFabric(const scenario::FabricSpec& spec,
         {
             return nullptr;
         }
-        error = Split(topology, run, helper);
+        error = Split(topology, run, hostsApart, helper);
         if (!error.empty())
         {
             return nullptr;
@@ -380,10 +402,18 @@ BuildFabric(const scenario::FabricSpec& spec,
     {
         std::cerr << "note: " << built.GetWords().name << ": " << note << "\n";
     }
-    error = fabric->ConnectRanks();
-    if (!error.empty())
+    if (run.engine == "windows")
     {
-        return nullptr;
+        fabric->ConnectRanks(
+            [](const auto& to, auto& from) { Ranks::Get().Exchange(to, from); });
+    }
+    else
+    {
+        error = fabric->ConnectRanks();
+        if (!error.empty())
+        {
+            return nullptr;
+        }
     }
     const auto& endpoints = topology.Endpoints();
     NS_ABORT_MSG_IF(endpoints.size() != fabric->GetNEndpoints(),

@@ -17,6 +17,7 @@
 #include "results/topology-file.h"
 #include "scenarios/spec/network-kinds.h"
 
+#include "ns3/node-window-ranks.h"
 #include "ns3/node-windows.h"
 #include "ns3/rdma-owner.h"
 #include "ns3/simulator.h"
@@ -98,6 +99,14 @@ KeepHostsTogether(const ns3::RdmaFabric& fabric)
     }
 }
 
+/// \return null: there are no other ranks, or ns-3's engine tells them
+ns3::NodeWindowRanks*
+Others()
+{
+    const ns3::NodeWindows* windows = ns3::NodeWindows::Active();
+    return windows ? windows->GetRanks() : nullptr;
+}
+
 /// The same, where a message needs no time from one to the other.
 void
 JoinNodes(const ns3::RdmaFabric& fabric)
@@ -118,10 +127,14 @@ FabricRun::Build(FabricSimulation& simulation)
 {
     ns3::RdmaOwner::ReadGlobalValue();
     std::string error;
-    m_fabric = BuildFabric(m_spec, m_network.topology, m_run, error);
+    m_fabric = BuildFabric(m_spec, m_network.topology, m_run, m_options.hostsApart, error);
     if (!m_fabric)
     {
         return error;
+    }
+    if (ns3::NodeWindowRanks* ranks = Others())
+    {
+        ranks->SetListener([this](const std::string& word) { OnWord(word); });
     }
     if (!scenario::HasPackets(m_spec))
     {
@@ -142,12 +155,15 @@ FabricRun::Build(FabricSimulation& simulation)
     options.queuePairs = m_run.traceQueuePairs;
     options.packets = scenario::HasPackets(m_spec);
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
-    simulation.Listen();
+    if (HasHosts())
+    {
+        simulation.Listen();
+    }
     if (results::OutputErrors::Any())
     {
         return results::OutputErrors::First();
     }
-    error = WriteSubnet(*m_fabric, m_spec, m_run);
+    error = Ranks::Get().IsFirst() ? WriteSubnet(*m_fabric, m_spec, m_run) : "";
     if (!error.empty())
     {
         return error;
@@ -157,7 +173,7 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         return error;
     }
-    error = simulation.Populate();
+    error = HasHosts() ? simulation.Populate() : "";
     return error.empty() ? results::OutputErrors::First() : error;
 }
 
@@ -175,6 +191,57 @@ FabricRun::Decide(std::function<void()> what)
                                         std::move(what));
 }
 
+namespace
+{
+
+constexpr char DONE[] = "done";
+
+} // namespace
+
+bool
+FabricRun::HasHosts() const
+{
+    return m_options.hostsApart || Ranks::Get().IsFirst();
+}
+
+void
+FabricRun::StartMeasuring(int64_t now)
+{
+    m_collector->StartMeasuring(now);
+    if (ns3::NodeWindowRanks* ranks = Others())
+    {
+        ranks->Say(std::to_string(now));
+    }
+}
+
+void
+FabricRun::End()
+{
+    ns3::NodeWindowRanks* ranks = Others();
+    if (ranks && m_options.hostsApart)
+    {
+        ranks->Say(DONE);
+        return;
+    }
+    m_control.End(); // of all, as they run the same windows
+}
+
+void
+FabricRun::OnWord(const std::string& word)
+{
+    if (word == DONE)
+    {
+        if (++m_ranksDone == Ranks::Get().Size())
+        {
+            m_control.End();
+        }
+    }
+    else if (!HasHosts())
+    {
+        m_collector->StartMeasuring(std::stoll(word));
+    }
+}
+
 int
 FabricRun::Run(FabricSimulation& simulation)
 {
@@ -187,24 +254,40 @@ FabricRun::Run(FabricSimulation& simulation)
     }
     results::WriteTopology(m_run.out, m_network.name, m_network.topology, m_network.hostOfServer);
     m_control.Watch(*m_collector);
-    m_control.SetProgress([&simulation] { return simulation.GetShareDone(); });
-    m_control.SetMerge([&simulation] { simulation.MergeRanks(); });
+    const bool has = HasHosts();
+    m_control.SetProgress(
+        [&simulation, has] { return has ? simulation.GetShareDone() : 0; });
+    m_control.SetMerge([&simulation] {
+        if (Ranks::OfHosts().Several())
+        {
+            simulation.MergeRanks();
+        }
+    });
     m_control.SetFinish([this, &simulation](const results::RunOutcome& outcome) {
         return Report(simulation, outcome);
     });
     UseLargePages();
     m_setUpS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    simulation.OnBegin();
-    return Report(simulation,
-                  m_control.Run([&simulation] { return simulation.IsDone(); },
-                                [&simulation] { return simulation.DescribeUnfinished(); }));
+    if (has)
+    {
+        simulation.OnBegin();
+    }
+    const auto isDone = [&simulation, has] {
+        return Ranks::Get().Max(static_cast<int64_t>(has && simulation.IsDone())) == 1;
+    };
+    return Report(simulation, m_control.Run(isDone, [&simulation, has] {
+        return has ? simulation.DescribeUnfinished() : "";
+    }));
 }
 
 int
 FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
 {
     FinishCaptures();
-    simulation.OnEnd(outcome);
+    if (HasHosts())
+    {
+        simulation.OnEnd(outcome);
+    }
     const results::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
     if (!Ranks::Get().IsFirst())
     {

@@ -23,8 +23,8 @@ namespace dltrain
 
 /**
  * What a program simulates on the fabric of a FabricRun, which calls this in the order in which it
- * stands here. With several Ranks each has one; Populate, MergeRanks and OnEnd may then be
- * collective.
+ * stands here. Of several Ranks each has one that has hosts, and asks for others by
+ * Ranks::OfHosts; of these Populate, MergeRanks and OnEnd may be collective.
  */
 class FabricSimulation
 {
@@ -86,6 +86,8 @@ class FabricRun
     {
         bool warmup = false;             //!< nothing is measured before Collector().StartMeasuring
         bool completionAtSender = false; //!< of messages, when they are acknowledged
+        bool hostsApart = false; //!< of several Ranks each has hosts, and a simulation; else the
+                                 //!< first one has all
         uint32_t gpus = 0;               //!< for simulated_gpu_s_per_core_s; 0: there are none
         std::ostream& os = std::cout;    //!< the summary and where the files are
     };
@@ -127,6 +129,13 @@ class FabricRun
      */
     void Decide(std::function<void()> what);
 
+    /// The warm-up is over, for all Ranks. Between the nodes' events.
+    void StartMeasuring(int64_t now);
+
+    /// The work of this rank's hosts is done: the run ends when all Ranks that have hosts have said
+    /// so. Between the nodes' events.
+    void End();
+
     /// Wall time of the set-up.
     double GetSetUpS() const
     {
@@ -134,6 +143,10 @@ class FabricRun
     }
 
   private:
+    /// Another rank's words, and this one's own.
+    void OnWord(const std::string& word);
+    /// \return whether this rank has hosts, and so a simulation
+    bool HasHosts() const;
     /// This rank's part. \return why it cannot be built, or nothing
     std::string Build(FabricSimulation& simulation);
     /// Completes the files, prints the summary. \return the exit status
@@ -151,6 +164,7 @@ class FabricRun
     std::unique_ptr<ns3::RdmaFabric> m_fabric;
     std::unique_ptr<TraceCollector> m_collector;
     double m_setUpS{0};
+    uint32_t m_ranksDone{0};
 };
 
 } // namespace dltrain

@@ -130,8 +130,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         return s; // of links and devices nothing is known
     }
 
-    // With several ranks all of this is collective, and the sums are those of all. (They measure
-    // from the start, so the baseline is nothing.)
+    // With several ranks all of this is collective, and the sums are those of all.
     const Ranks& ranks = Ranks::Get();
     const ns3::RdmaNicCounters nics = SumOfRanks(fabric.GetNicTotals());
     const ns3::RdmaPortCounters mine = fabric.GetPortTotals();
@@ -140,7 +139,14 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         return static_cast<uint64_t>(ranks.Max(static_cast<int64_t>(value)));
     };
     ports.maxQueueBytes = largest(mine.maxQueueBytes);
-    const FabricBaseline& base = collector.GetBaseline();
+    FabricBaseline base = collector.GetBaseline();
+    base.nics = SumOfRanks(base.nics);
+    base.ports = SumOfRanks(base.ports);
+    for (uint64_t& drops : base.drops)
+    {
+        drops = ranks.Sum(drops);
+    }
+    base.rerouted = ranks.Sum(base.rerouted);
     const results::LinkTable& links = collector.GetLinkSampler().GetTable();
     for (uint8_t reason = 0; reason < ns3::RdmaSwitchBase::DROP_REASONS; ++reason)
     {
@@ -176,7 +182,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
                                          pausedUs,
                                          ports.creditUpdatesSent - base.ports.creditUpdatesSent,
                                          ports.creditBlocksLost - base.ports.creditBlocksLost,
-                                         fabric.GetRerouted() - base.rerouted};
+                                         ranks.Sum(fabric.GetRerouted()) - base.rerouted};
     }
     else
     {

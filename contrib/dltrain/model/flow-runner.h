@@ -104,6 +104,12 @@ class FlowRunner : public TransportUser
     /// transport.
     void Start();
 
+    /// \return whether no measured flow that is posted here is left
+    bool IsDone() const
+    {
+        return m_hostsBusy == 0;
+    }
+
     /// \return the sums over all places here
     FlowCounts GetCounts() const;
 

@@ -5,6 +5,7 @@
 
 #include "scenarios/spec/launcher.h"
 
+#include "ns3/abort.h"
 #include "ns3/mpi-interface.h"
 
 #include <algorithm>
@@ -18,6 +19,8 @@ namespace
 {
 
 MPI_Comm g_communicator = MPI_COMM_NULL; //!< our own: ns-3's has receives pending
+bool g_ofNs3 = false;                    //!< ns-3 has initialized MPI, and ends it
+bool g_hostsTogether = false;
 
 /// MPI counts in int.
 constexpr std::size_t PIECE = std::size_t{1} << 30;
@@ -52,10 +55,6 @@ template <class T>
 T
 Reduce(T value, MPI_Op op)
 {
-    if (g_communicator == MPI_COMM_NULL)
-    {
-        return value;
-    }
     const MPI_Datatype type = std::is_floating_point_v<T> ? MPI_DOUBLE
                               : std::is_signed_v<T>       ? MPI_INT64_T
                                                           : MPI_UINT64_T;
@@ -73,16 +72,46 @@ Ranks::Get()
     return ranks;
 }
 
-Ranks::Session::Session(int& argc, char**& argv)
+const Ranks&
+Ranks::OfHosts()
+{
+    static const Ranks alone = [] {
+        Ranks ranks;
+        ranks.m_rank = Get().m_rank;
+        return ranks;
+    }();
+    return g_hostsTogether ? alone : Get();
+}
+
+void
+Ranks::KeepHostsTogether()
+{
+    g_hostsTogether = Get().Several();
+}
+
+Ranks::Session::Session(int& argc, char**& argv, bool windows)
 {
     if (!scenario::FindLauncher().Several())
     {
         return;
     }
-    ns3::MpiInterface::Enable(&argc, &argv);
+    g_ofNs3 = !windows;
+    if (g_ofNs3)
+    {
+        ns3::MpiInterface::Enable(&argc, &argv);
+    }
+    else
+    {
+        int provided; // by one thread alone: whichever MPI there is can do that
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    }
+    int rank;
+    int size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     Ranks& ranks = Get();
-    ranks.m_rank = ns3::MpiInterface::GetSystemId();
-    ranks.m_size = ns3::MpiInterface::GetSize();
+    ranks.m_rank = static_cast<uint32_t>(rank);
+    ranks.m_size = static_cast<uint32_t>(size);
     MPI_Comm_dup(MPI_COMM_WORLD, &g_communicator);
 }
 
@@ -97,13 +126,24 @@ Ranks::Leave()
     if (g_communicator != MPI_COMM_NULL)
     {
         MPI_Comm_free(&g_communicator); // is MPI_COMM_NULL then
-        ns3::MpiInterface::Disable();
+        if (g_ofNs3)
+        {
+            ns3::MpiInterface::Disable();
+        }
+        else
+        {
+            MPI_Finalize();
+        }
     }
 }
 
 std::vector<std::string>
 Ranks::Gather(const std::string& text) const
 {
+    if (!Several())
+    {
+        return {text};
+    }
     if (!IsFirst())
     {
         SendText(text, 0);
@@ -121,6 +161,10 @@ std::vector<std::string>
 Ranks::Share(const std::string& text) const
 {
     std::vector<std::string> all = Gather(text);
+    if (!Several())
+    {
+        return all;
+    }
     if (IsFirst())
     {
         for (uint32_t rank = 1; rank < m_size; ++rank)
@@ -152,18 +196,57 @@ Ranks::FirstText(const std::string& text) const
     return {};
 }
 
+void
+Ranks::Exchange(const std::vector<std::vector<uint8_t>>& to,
+                std::vector<std::vector<uint8_t>>& from) const
+{
+    constexpr int TAG = 1; // texts have 0
+    // What goes to one process arrives in order, so a window's cannot be taken for another's.
+    std::vector<MPI_Request> sent;
+    for (uint32_t rank = 0; rank < m_size; ++rank)
+    {
+        if (rank != m_rank)
+        {
+            NS_ABORT_MSG_IF(to[rank].size() > INT32_MAX,
+                            "more than 2 GiB for another process in one window");
+            MPI_Isend(to[rank].data(),
+                      static_cast<int>(to[rank].size()),
+                      MPI_BYTE,
+                      static_cast<int>(rank),
+                      TAG,
+                      g_communicator,
+                      &sent.emplace_back());
+        }
+    }
+    for (uint32_t rank = 0; rank < m_size; ++rank)
+    {
+        if (rank == m_rank)
+        {
+            continue;
+        }
+        MPI_Message message;
+        MPI_Status status;
+        int size = 0;
+        MPI_Mprobe(static_cast<int>(rank), TAG, g_communicator, &message, &status);
+        MPI_Get_count(&status, MPI_BYTE, &size);
+        from[rank].resize(static_cast<std::size_t>(size));
+        MPI_Mrecv(from[rank].data(), size, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    }
+    MPI_Waitall(static_cast<int>(sent.size()), sent.data(), MPI_STATUSES_IGNORE);
+}
+
 template <class T>
 T
 Ranks::Sum(T value) const
 {
-    return Reduce(value, MPI_SUM);
+    return Several() ? Reduce(value, MPI_SUM) : value;
 }
 
 template <class T>
 T
 Ranks::Max(T value) const
 {
-    return Reduce(value, MPI_MAX);
+    return Several() ? Reduce(value, MPI_MAX) : value;
 }
 
 template uint64_t Ranks::Sum(uint64_t value) const;

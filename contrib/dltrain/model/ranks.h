@@ -15,10 +15,12 @@ namespace dltrain
 
 /**
  * The processes that mpirun started, and what they tell each other before and after the simulation;
- * while it runs, only frames and notes pass between them, through ns3::RdmaGateway.
+ * while it runs, only frames and words pass between them, by ns3::NodeWindowRanks or, with ns-3's
+ * engine, through ns3::RdmaGateway.
  *
- *     Ranks::Session session(argc, argv);    // in main; MPI is there for as long, if mpirun
- * started us if (Ranks::Get().Several()) ...
+ *     Ranks::Session session(argc, argv, engine);  // in main; MPI is there for as long, if mpirun
+ *                                                  // started us
+ *     if (Ranks::Get().Several()) ...
  *
  * The functions below are collective: all ranks call them, in the same order. With one rank they
  * return what they are given, and MPI is not even initialized.
@@ -29,7 +31,8 @@ class Ranks
     class Session
     {
       public:
-        Session(int& argc, char**& argv);
+        /// \param windows whether node windows are the engine, else ns-3's own
+        Session(int& argc, char**& argv, bool windows);
         ~Session();
 
         Session(const Session&) = delete;
@@ -37,6 +40,14 @@ class Ranks
     };
 
     static Ranks& Get();
+
+    /**
+     * Those that have hosts, and so messages: all of them, or the first one. Then it is the only
+     * one in here, and each of the others is alone as well, but not the first.
+     */
+    static const Ranks& OfHosts();
+    /// The first rank has all hosts, the others have switches. Before anybody asks.
+    static void KeepHostsTogether();
 
     /// As the end of the Session, for whoever is about to end the process in good order;
     /// collective. mpirun takes a process that ends without it for one that failed.
@@ -69,6 +80,10 @@ class Ranks
     std::vector<std::string> Share(const std::string& text) const;
     /// \return everywhere the first text that is not empty, by rank
     std::string FirstText(const std::string& text) const;
+
+    /// As ns3::NodeWindowRanks::Transport has it.
+    void Exchange(const std::vector<std::vector<uint8_t>>& to,
+                  std::vector<std::vector<uint8_t>>& from) const;
 
     /// \return everywhere the sum. \tparam T uint64_t or double
     template <class T>

@@ -128,7 +128,7 @@ AddThreads(results::RunOutcome& outcome)
         outcome.threads = windows->GetThreadsUsed();
         outcome.parallelShare = windows->GetParallelShare();
         outcome.moreThreads = windows->GetThreads() > 1;
-        outcome.threadsRefused = windows->IsAlone();
+        outcome.threadsRefused = windows->WereThreadsRefused();
     }
 }
 
@@ -136,6 +136,7 @@ AddThreads(results::RunOutcome& outcome)
 
 RunControl::RunControl(const scenario::RunOptions& run)
     : m_progress(run.progress && Ranks::Get().IsFirst()),
+      m_watched(Ranks::Get().Several() && run.engine != "windows"),
       m_start(Clock::now())
 {
     Catch(SIGINT);
@@ -236,7 +237,7 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
         m_done.store(std::clamp(m_portion > 0 ? m_share() / m_portion : 0.0, 0.0, 1.0),
                      std::memory_order_relaxed);
     }
-    if (Ranks::Get().Several() && IsInterrupted())
+    if (m_watched && IsInterrupted())
     {
         TellOtherRanks("");
         ns3::Simulator::Stop();
@@ -288,9 +289,9 @@ RunControl::Fail(const std::string& why)
 void
 RunControl::TellOtherRanks(const std::string& note)
 {
-    if (!m_collector || m_told)
+    if (!m_collector || m_told || ns3::NodeWindows::Active())
     {
-        return;
+        return; // node windows stop together
     }
     m_told = true;
     for (const auto& gateway : m_collector->GetFabric().GetGateways())
@@ -450,7 +451,7 @@ RunControl::ThreadMain()
         if (g_signal.load() != 0 && m_running && !stopSent)
         {
             stopSent = true;
-            if (Ranks::Get().Several())
+            if (m_watched)
             {
                 continue; // no other thread may touch that simulator: OnSight looks at g_signal
             }

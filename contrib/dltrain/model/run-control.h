@@ -113,6 +113,7 @@ class RunControl
     void PrintProgress(bool terminal);
 
     bool m_progress;
+    bool m_watched; //!< for signals, by the simulation: no other thread may stop it
     std::chrono::steady_clock::time_point m_start;
     double m_eventLoopS{0};
     TraceCollector* m_collector{nullptr};

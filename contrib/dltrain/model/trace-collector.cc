@@ -407,7 +407,7 @@ TraceCollector::TellComplete(const Completion& completion, const results::Messag
     record.tag = pending.tag;
     record.fromGpu = read ? state.toGpu : state.fromGpu;
     record.toGpu = read ? state.fromGpu : state.toGpu;
-    if (Ranks::Get().Several())
+    if (Ranks::OfHosts().Several())
     {
         m_records.push_back(record);
         return;
@@ -504,11 +504,11 @@ TraceCollector::Finish(int64_t nowPs)
     {
         m_attribution->Write(InFolder(m_options.out, "attribution.csv"));
     }
-    if (m_queuePairLog && !m_options.out.empty())
+    if (m_queuePairLog && !m_options.out.empty() && Ranks::Get().IsFirst())
     {
         m_queuePairLog->GetTable().Write(InFolder(m_options.out, "queue_pairs.csv"));
     }
-    const Ranks& ranks = Ranks::Get();
+    const Ranks& ranks = Ranks::OfHosts();
     if (ranks.Several())
     {
         // As they would have come in one process: by time, then by host and port, which is how
@@ -526,6 +526,9 @@ TraceCollector::Finish(int64_t nowPs)
         {
             m_flows->Add(record);
         }
+    }
+    if (Ranks::Get().Several())
+    {
         m_links->MergeRanks(nowPs);
     }
     m_flows->Finish();

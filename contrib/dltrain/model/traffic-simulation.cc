@@ -47,13 +47,39 @@ GoodputGbps(const FlowCounts& counts)
 
 } // namespace
 
+namespace
+{
+
+/// \return whether nothing has to be known of hosts together while they run: else those of several
+/// Ranks stay together
+bool
+CanHostsBeApart(const scenario::TrafficScenario& scenario)
+{
+    const scenario::Measuring& measuring = scenario.measuring;
+    const bool allMeasured =
+        std::all_of(scenario.flows.begin(), scenario.flows.end(), [&](const auto& flow) {
+            return measuring.Covers(flow.start);
+        });
+    return scenario.queuePairs != scenario::QueuePairUse::kReused && allMeasured &&
+           measuring.from.ps == 0 && measuring.rateInterval.ps == 0 &&
+           scenario.run.traceQueuePairs.empty();
+}
+
+bool
+AreHostsApart(const scenario::TrafficScenario& scenario)
+{
+    return scenario.run.engine != "windows" || CanHostsBeApart(scenario);
+}
+
+} // namespace
+
 TrafficSimulation::TrafficSimulation(const scenario::TrafficScenario& scenario)
     : m_scenario(scenario),
       m_run("traffic",
             scenario.run,
             scenario.fabric,
             {scenario.topology, scenario.topologyName},
-            {scenario.measuring.from.ps > 0, scenario.completionAtSender}),
+            {scenario.measuring.from.ps > 0, scenario.completionAtSender, AreHostsApart(scenario)}),
       m_measuringTimer(this)
 {
 }
@@ -75,24 +101,28 @@ TrafficSimulation::Run()
     return m_run.Run(*this);
 }
 
+bool
+TrafficSimulation::IsDrained() const
+{
+    return Ranks::Get().Several() && m_scenario.run.engine != "windows";
+}
+
 std::string
 TrafficSimulation::Refused() const
 {
-    const scenario::Measuring& measuring = m_scenario.measuring;
-    const bool allMeasured =
-        std::all_of(m_scenario.flows.begin(), m_scenario.flows.end(), [&](const auto& flow) {
-            return measuring.Covers(flow.start);
-        });
-    if (Ranks::Get().Several() &&
-        (m_scenario.queuePairs == scenario::QueuePairUse::kReused || !allMeasured ||
-         measuring.from.ps > 0 || measuring.queueInterval.ps > 0 || measuring.rateInterval.ps > 0))
+    if (!Ranks::Get().Several())
     {
-        return "several processes (mpirun) measure all flows and look at no queues; allowed: "
-               "--queue-pairs=per-flow or per-pair, --warm-up=0, --cool-down=0, "
-               "--queue-interval=0, "
-               "--rate-interval=0";
+        return {};
     }
-    return {};
+    if (m_scenario.measuring.queueInterval.ps > 0)
+    {
+        return "several processes (mpirun) look at no queues; allowed: --queue-interval=0";
+    }
+    return m_scenario.run.engine == "windows" || CanHostsBeApart(m_scenario)
+               ? ""
+               : "several processes (mpirun) measure all flows with ns-3's engine; allowed: "
+                 "--engine=windows, or --queue-pairs=per-flow or per-pair, --warm-up=0, "
+                 "--cool-down=0, --rate-interval=0";
 }
 
 void
@@ -156,18 +186,22 @@ TrafficSimulation::MakeFlows()
         *m_places,
         *this,
         [this](const std::string& tag) { return m_run.Collector().Tag(tag); });
-    // Of several ranks none knows what the others have left, nor may it leave before them.
-    if (!Ranks::Get().Several())
+    // With ns-3's engine no rank knows what others have left, nor may it leave before them.
+    if (!IsDrained())
     {
         m_runner->SetDecider([this](auto what) { m_run.Decide(std::move(what)); });
     }
     m_runner->Start();
+    if (m_runner->IsDone() && Ranks::OfHosts().Several() && !IsDrained())
+    {
+        m_run.End(); // none of the flows is this rank's
+    }
 }
 
 void
 TrafficSimulation::OnMeasuringStarts()
 {
-    m_run.Collector().StartMeasuring(ns3::RdmaClock::Now());
+    m_run.StartMeasuring(ns3::RdmaClock::Now());
 }
 
 // While it runs ----------------------------------------------------------------------------------
@@ -185,7 +219,7 @@ TrafficSimulation::GetShareDone() const
 void
 TrafficSimulation::OnFlowBegin(uint32_t flow, ChannelId channel, int64_t now)
 {
-    if (!Ranks::Get().Several())
+    if (!Ranks::OfHosts().Several())
     {
         NodeWindows::NoteCall([this, flow, arrivals = ArrivalsOf(flow, channel), now]() mutable {
             m_statistics->OnPosted(flow, std::move(arrivals), now);
@@ -266,13 +300,13 @@ TrafficSimulation::Tell(const FlowNews& news)
 void
 TrafficSimulation::OnFlowsDone()
 {
-    m_run.Control().End();
+    m_run.End();
 }
 
 void
 TrafficSimulation::MergeRanks()
 {
-    const Ranks& ranks = Ranks::Get();
+    const Ranks& ranks = Ranks::OfHosts();
     FlowCounts counts = m_runner->GetCounts();
     for (uint64_t* sum : {&counts.posted,
                           &counts.arrived,
@@ -349,7 +383,7 @@ void
 TrafficSimulation::OnEnd(results::RunOutcome& outcome)
 {
     const FlowCounts counts = GetCounts();
-    if (Ranks::Get().Several() && counts.ended == m_scenario.flows.size())
+    if (IsDrained() && counts.ended == m_scenario.flows.size())
     {
         // Where one process stops.
         const int64_t stopAfter = m_scenario.stopAfter.ps;

@@ -28,8 +28,10 @@ class NetworkTransport;
  * (FabricRun::Decide), or after --stop-after.
  *
  * With several Ranks each simulates its part of the network, and the first one prints and writes
- * what all did. A rank cannot know when the last flow of another one ends, so each simulates until
- * nothing is left to happen anywhere; the end that is reported is that of one process all the same.
+ * what all did. Hosts are apart where nothing has to be known of them together, else all in the
+ * first rank. With ns-3's engine a rank cannot know when the last flow of another one ends, so each
+ * simulates until nothing is left to happen anywhere; the end that is reported is that of one
+ * process all the same.
  */
 class TrafficSimulation : public FabricSimulation, public FlowListener
 {
@@ -63,6 +65,8 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
 
     /// \return what several processes cannot do, or nothing
     std::string Refused() const;
+    /// \return whether all Ranks go on until nothing is left
+    bool IsDrained() const;
     void MakeFlows();
     FlowCounts GetCounts() const;
     void OnMeasuringStarts();

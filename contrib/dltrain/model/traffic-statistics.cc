@@ -200,7 +200,7 @@ TrafficStatistics::OnRateTimer(int64_t now)
 void
 TrafficStatistics::Finish(int64_t now)
 {
-    const Ranks& ranks = Ranks::Get();
+    const Ranks& ranks = Ranks::OfHosts();
     m_ended = now;
     m_slowdowns.Finish([&ranks](const auto& completed) { return ranks.GatherAll(completed); });
     if (m_ports)

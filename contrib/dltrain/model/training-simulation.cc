@@ -21,7 +21,7 @@ TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenari
           scenario.run,
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
-          {scenario.warmupSteps > 0, false, scenario.plan.ranks}),
+          {scenario.warmupSteps > 0, false, false, scenario.plan.ranks}),
       m_workload(workload::Find(scenario.workload)
                      ->make(scenario.plan, scenario.warmupSteps, scenario.steps)),
       m_calls(scenario.plan, scenario.warmupSteps, scenario.steps),
@@ -140,13 +140,13 @@ TrainingSimulation::OnMeasure(int64_t now)
     // Packets and links are counted from where the step time is: the last rank's end, as soon as
     // others can know of it. Messages and calls by the step they belong to, as ranks do not begin
     // one together.
-    m_run.Collector().StartMeasuring(now);
+    m_run.StartMeasuring(now);
 }
 
 void
 TrainingSimulation::OnJobEnd()
 {
-    m_run.Control().End();
+    m_run.End();
 }
 
 std::string

@@ -9,6 +9,7 @@
 #include "rdma-fabric.h"
 
 #include "ns3/boolean.h"
+#include "ns3/node-windows.h"
 #include "ns3/node.h"
 #include "ns3/nstime.h"
 #include "ns3/simple-channel.h"
@@ -172,6 +173,21 @@ RdmaFabric::GetConnections()
         m_connections = std::make_unique<RdmaConnections>(*this);
     }
     return *m_connections;
+}
+
+void
+RdmaFabric::ConnectRanks(NodeWindowRanks::Transport transport)
+{
+    if (GetNRanks() < 2)
+    {
+        return;
+    }
+    auto ranks = std::make_unique<NodeWindowRanks>(GetRank(), GetNRanks(), std::move(transport));
+    for (const auto& gateway : m_gateways)
+    {
+        ranks->AddGateway(*gateway);
+    }
+    NodeWindows::Active()->SetRanks(std::move(ranks));
 }
 
 // MPI

@@ -9,6 +9,7 @@
 #include "rdma-link-layer.h"
 
 #include "ns3/node-container.h"
+#include "ns3/node-window-ranks.h"
 #include "ns3/rdma-gateway.h"
 #include "ns3/rdma-nic.h"
 #include "ns3/rdma-switch-base.h"
@@ -106,6 +107,9 @@ class RdmaFabric
      * itself. \return what is wrong, or nothing
      */
     std::string ConnectRanks();
+    /// The same with NodeWindowSimulatorImpl, which must be the engine. \param transport between as
+    /// many ranks as the partition has
+    void ConnectRanks(NodeWindowRanks::Transport transport);
 
     /**
      * Make and connect two queue pairs. All ranks must make all of a fabric's queue pairs by this

@@ -274,7 +274,7 @@ RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
     Simulator::GetImplementation(); // there is an engine from here on
     if (NodeWindows* windows = NodeWindows::Active())
     {
-        windows->StayAlone(); // one encoder for all, which looks at queue pairs of any host
+        windows->AllowOneThread(); // one encoder for all, which looks at queue pairs of any host
     }
     port->TraceConnectWithoutContext("PhyTx", MakeBoundCallback(&Capture::Sent, capture));
     port->TraceConnectWithoutContext("PhyRx", MakeBoundCallback(&Capture::Received, capture));

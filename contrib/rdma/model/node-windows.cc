@@ -4,6 +4,7 @@
 #include "node-windows.h"
 
 #include "node-window-crew.h"
+#include "node-window-ranks.h"
 #include "rdma-event-order.h"
 #include "rdma-grid-timer.h"
 #include "rdma-port.h"
@@ -490,7 +491,7 @@ NodeWindows::RunInParallel(int64_t bucket, int64_t cut)
     {
         return false;
     }
-    if (!m_crew && !m_alone)
+    if (!m_crew && !m_refused)
     {
         try
         {
@@ -499,10 +500,10 @@ NodeWindows::RunInParallel(int64_t bucket, int64_t cut)
         }
         catch (const std::system_error&)
         {
-            m_alone = true; // whoever limits them has a reason
+            m_refused = true; // whoever limits them has a reason
         }
     }
-    if (m_alone)
+    if (m_refused)
     {
         return false;
     }
@@ -612,8 +613,10 @@ NodeWindows::TellNotes()
     for (const NodeWindowNote* note : m_notes)
     {
         m_now = note->ts;
+        m_noteContext = note->context;
         note->tell(note->sink, note->payload);
     }
+    m_noteContext = Simulator::NO_CONTEXT;
     m_notes.clear();
     for (const auto& shard : m_shards)
     {
@@ -676,34 +679,64 @@ NodeWindows::RunGlobal(GlobalEvents& events)
     event->Unref();
 }
 
-bool
-NodeWindows::RunGlobal(int64_t cut)
+void
+NodeWindows::RunGlobal(const NodeWindowPlan& plan)
 {
-    RdmaGridTimer* grid = FirstGrid();
-    const int64_t before = m_before.empty() ? NEVER : m_before.begin()->first.ts;
-    const int64_t at = grid ? grid->GetDueTick() : NEVER;
-    const int64_t behind = m_global.empty() ? NEVER : m_global.begin()->first.ts;
-    // The nodes have done all before `cut`, and nothing of that time.
-    if (before != NEVER && before <= std::min({cut, at, behind}))
+    // The nodes have done all before that, and nothing of that time if it is ahead of theirs.
+    const int64_t at = std::min({plan.before, plan.grid, plan.behind});
+    m_now = m_last = std::max(m_last, at);
+    if (plan.before == at)
     {
-        RunGlobal(m_before);
-        return true;
+        if (!m_before.empty() && m_before.begin()->first.ts == at)
+        {
+            RunGlobal(m_before);
+        }
+        return;
     }
-    if (at < cut && at <= behind)
+    if (plan.grid == at)
     {
-        m_now = m_last = std::max(m_last, at);
-        ++m_globalCount;
-        DeliverPosts();
-        grid->Fire();
-        m_nextGrid = -1; // it may have another interval now
-        return true;
+        RdmaGridTimer* grid = FirstGrid();
+        if (grid && grid->GetDueTick() == at)
+        {
+            ++m_globalCount;
+            DeliverPosts();
+            grid->Fire();
+            m_nextGrid = -1; // it may have another interval now
+        }
+        return;
     }
-    if (behind < cut)
+    if (!m_global.empty() && m_global.begin()->first.ts == at)
     {
         RunGlobal(m_global);
-        return true;
     }
-    return false;
+}
+
+NodeWindowPlan
+NodeWindows::MakePlan()
+{
+    TakeFromElsewhere();
+    const int64_t bucket = FirstBucket();
+    const RdmaGridTimer* grid = FirstGrid();
+    const NodeWindowPlan mine{bucket == NEVER ? NEVER : bucket * m_window,
+                              m_before.empty() ? NEVER : m_before.begin()->first.ts,
+                              grid ? grid->GetDueTick() : NEVER,
+                              m_global.empty() ? NEVER : m_global.begin()->first.ts,
+                              m_done,
+                              m_last,
+                              IsStopped()};
+    if (!m_ranks)
+    {
+        return mine;
+    }
+    const NodeWindowPlan all = m_ranks->Agree(mine, m_window);
+    m_now = m_last = all.last; // as in one process
+    return m_ranks->Deliver() ? MakePlan() : all;
+}
+
+void
+NodeWindows::SetRanks(std::unique_ptr<NodeWindowRanks> ranks)
+{
+    m_ranks = std::move(ranks);
 }
 
 void
@@ -723,43 +756,34 @@ NodeWindows::Run()
 
     m_stop = false;
     UseThreads();
-    SetLookAhead(m_window);
+    SetLookAhead(m_ranks ? m_ranks->Least(m_window) : m_window);
     m_pace.Reset();
-    int64_t done = 0; // the nodes have no event before that
-    while (!IsStopped())
+    m_done = 0;
+    const auto behind = [](int64_t ts) { return ts == NEVER ? NEVER : ts + 1; };
+    for (;;)
     {
-        TakeFromElsewhere();
-        const int64_t bucket = FirstBucket();
-        int64_t cut = NEVER;
-        if (bucket != NEVER)
+        const NodeWindowPlan plan = MakePlan();
+        if (plan.stop || plan.IsEmpty())
         {
-            const int64_t begin = bucket * m_window;
-            const int64_t first = m_before.empty() ? NEVER : m_before.begin()->first.ts;
-            const int64_t behind = m_global.empty() ? NEVER : m_global.begin()->first.ts + 1;
-            const RdmaGridTimer* grid = FirstGrid();
-            cut = std::min({begin + m_window,
-                            first,
-                            behind,
-                            m_grids.empty() ? NEVER : NextGrid(std::max(begin, done)) + 1,
-                            grid ? grid->GetDueTick() + 1 : NEVER});
-            if (cut > begin)
-            {
-                RunBucket(bucket, cut);
-                done = cut;
-                if (IsStopped())
-                {
-                    return;
-                }
-            }
-            else
-            {
-                cut = begin; // nothing of the nodes is before that
-            }
-        }
-        if (!RunGlobal(cut) && bucket == NEVER)
-        {
+            m_stop = plan.stop; // of another rank, it may be
             return;
         }
+        const int64_t cut = plan.begin == NEVER ? NEVER
+                                                : std::min({plan.begin + m_window,
+                                                            plan.before,
+                                                            behind(plan.grid),
+                                                            behind(plan.behind)});
+        if (plan.begin == NEVER || cut <= std::max(plan.begin, plan.done))
+        {
+            RunGlobal(plan); // nothing of the nodes is before that
+            continue;
+        }
+        // A grid timer may be armed by then. Ranks have different ones, and wait for the last.
+        const int64_t grid =
+            m_grids.empty() ? NEVER : behind(NextGrid(std::max(plan.begin, m_done)));
+        m_begin = plan.begin;
+        RunBucket(plan.begin / m_window, std::min(cut, grid));
+        m_done = std::max(m_done, std::min(cut, grid));
     }
 }
 

@@ -24,6 +24,8 @@ namespace ns3
 {
 
 class NodeWindowCrew;
+class NodeWindowRanks;
+struct NodeWindowPlan;
 class RdmaGridTimer;
 
 /**
@@ -116,15 +118,15 @@ class NodeWindows
     }
 
     /// Whatever SetThreads says, there is one: what somebody listens with is not safe for more.
-    void StayAlone()
+    void AllowOneThread()
     {
         m_oneOnly = true;
     }
 
     /// \return whether the system has refused more threads
-    bool IsAlone() const
+    bool WereThreadsRefused() const
     {
-        return m_alone;
+        return m_refused;
     }
 
     /// \return the largest number of threads that were at work at once so far
@@ -135,6 +137,24 @@ class NodeWindows
 
     /// \return the part of all events that were in windows run by several threads, 0 to 1
     double GetParallelShare() const;
+
+    // Ranks --------------------------------------------------------------------------------------
+
+    /// The simulation is that of several processes, and this one has the nodes that have events
+    /// here. Before Run, which is collective then.
+    void SetRanks(std::unique_ptr<NodeWindowRanks> ranks);
+
+    /// \return null: there is one process
+    NodeWindowRanks* GetRanks() const
+    {
+        return m_ranks.get();
+    }
+
+    /// \return the tick at which the window began that runs, or that was run last
+    int64_t GetWindowBegin() const
+    {
+        return m_begin;
+    }
 
     // Events -------------------------------------------------------------------------------------
 
@@ -284,6 +304,13 @@ class NodeWindows
         note.sink = new Stored(std::forward<Function>(function));
     }
 
+    /// \return of the note that is being told, whose it is among those of its time; else
+    /// Simulator::NO_CONTEXT
+    uint32_t GetNoteContext() const
+    {
+        return m_noteContext;
+    }
+
     void AddGrid(RdmaGridTimer* timer);
     void RemoveGrid(RdmaGridTimer* timer);
 
@@ -307,8 +334,10 @@ class NodeWindows
     /// Units go to the threads that are to run them from now on.
     void DealUnits();
     void EndPeriod();
-    /// \return whether there was one before `cut`
-    bool RunGlobal(int64_t cut);
+    /// What comes next, in all ranks.
+    NodeWindowPlan MakePlan();
+    /// The events without a node, and grid timers, of that time and class.
+    void RunGlobal(const NodeWindowPlan& plan);
     void RunGlobal(GlobalEvents& events);
     void EndWindow();
     void DeliverLetters();
@@ -321,6 +350,9 @@ class NodeWindows
     static NodeWindows* g_active;
 
     int64_t m_window{LONGEST_PS};
+    int64_t m_begin{0};
+    uint32_t m_noteContext{UINT32_MAX};
+    int64_t m_done{0}; //!< the nodes have no event before that
     int64_t m_now{0};
     int64_t m_last{0}; //!< of all events so far
     std::atomic<bool> m_stop{false};
@@ -341,7 +373,7 @@ class NodeWindows
     // several threads
     uint32_t m_threads{1};
     bool m_always{false};
-    bool m_alone{false};                    //!< there cannot be more
+    bool m_refused{false};                  //!< there cannot be more
     bool m_oneOnly{false};                  //!< there must not be more
     std::unique_ptr<NodeWindowCrew> m_crew; //!< null: not needed so far
     NodeWindowPace m_pace;
@@ -355,6 +387,8 @@ class NodeWindows
     uint32_t m_dealInterval{1};
     uint32_t m_shuffles{0};
     uint64_t m_parallelEvents{0};
+
+    std::unique_ptr<NodeWindowRanks> m_ranks;
 
     struct Elsewhere;
     std::unique_ptr<Elsewhere> m_elsewhere;

@@ -3,6 +3,7 @@
  */
 #include "rdma-gateway.h"
 
+#include "node-windows.h"
 #include "rdma-frame-record.h"
 #include "rdma-port.h"
 
@@ -62,11 +63,16 @@ RdmaGateway::Begin(Kind kind, int64_t base)
 }
 
 void
-RdmaGateway::Send(uint32_t link, RdmaFrame* frame, int64_t at)
+RdmaGateway::Send(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at)
 {
     NS_ABORT_MSG_IF(frame->extra,
                     "an ordinary packet cannot cross to another process: links between processes "
                     "carry RDMA and PFC frames only");
+    if (!m_waiting.empty())
+    {
+        Wait(link, frame, from, at);
+        return;
+    }
     const int64_t now = RdmaClock::Now();
     if (!m_end)
     {
@@ -162,6 +168,16 @@ RdmaGateway::Process(const std::vector<uint8_t>& message)
     }
     int64_t base;
     std::memcpy(&base, &message[5], sizeof(base));
+    TakeFrames(at, end, base);
+    if (m_onArrival)
+    {
+        m_onArrival();
+    }
+}
+
+void
+RdmaGateway::TakeFrames(const uint8_t* at, const uint8_t* end, int64_t base)
+{
     while (at < end)
     {
         RdmaFrame* frame = RdmaFramePool::Get().Allocate();
@@ -171,6 +187,105 @@ RdmaGateway::Process(const std::vector<uint8_t>& message)
         NS_ABORT_MSG_IF(link >= m_ports.size(), "a frame from another process, of no link");
         ++m_framesReceived;
         m_ports[link]->ArriveFromRemote(frame, arrival);
+    }
+}
+
+// By node windows --------------------------------------------------------------------------------
+
+namespace
+{
+
+/// Ahead of the frames of one thread.
+struct Section
+{
+    int64_t base; //!< of their times, ps
+    uint64_t bytes;
+};
+
+} // namespace
+
+void
+RdmaGateway::UseWindows()
+{
+    m_waiting.resize(NodeWindows::MAX_THREADS);
+}
+
+void
+RdmaGateway::Wait(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at)
+{
+    const NodeWindowUnit* unit = NodeWindowUnit::Running();
+    Waiting& waiting = m_waiting[unit ? unit->shard->GetIndex() : 0];
+    if (waiting.used == 0)
+    {
+        // Units of one thread run one after another, so later ones may send earlier: but not before
+        // the window, and their frames are on the way for as long as it is.
+        waiting.base = RdmaClock::TicksToPs(NodeWindows::Active()->GetWindowBegin());
+    }
+    if (waiting.used + RdmaFrameRecord::MAX_BYTES > waiting.bytes.size())
+    {
+        waiting.bytes.resize(2 * waiting.bytes.size() + 64 * RdmaFrameRecord::MAX_BYTES);
+    }
+    uint8_t* to = waiting.bytes.data() + waiting.used;
+    waiting.used += static_cast<std::size_t>(
+        RdmaFrameRecord::Write(to, *frame, link, at, waiting.base) - to);
+    waiting.first = std::min(waiting.first, from);
+    ++waiting.frames;
+    RdmaFramePool::Get().Free(frame);
+}
+
+uint64_t
+RdmaGateway::GetFramesSent() const
+{
+    uint64_t sent = m_framesSent;
+    for (const Waiting& waiting : m_waiting)
+    {
+        sent += waiting.frames;
+    }
+    return sent;
+}
+
+int64_t
+RdmaGateway::GetFirstArrival() const
+{
+    int64_t first = INT64_MAX;
+    for (const Waiting& waiting : m_waiting)
+    {
+        first = std::min(first, waiting.first);
+    }
+    return first == INT64_MAX ? first : RdmaClock::TickAt(first);
+}
+
+void
+RdmaGateway::TakeSent(std::vector<uint8_t>& to)
+{
+    for (Waiting& waiting : m_waiting)
+    {
+        if (waiting.used)
+        {
+            const Section section{waiting.base, waiting.used};
+            const auto* head = reinterpret_cast<const uint8_t*>(&section);
+            to.insert(to.end(), head, head + sizeof(section));
+            to.insert(to.end(), waiting.bytes.data(), waiting.bytes.data() + waiting.used);
+            waiting.used = 0;
+            waiting.first = INT64_MAX;
+        }
+    }
+}
+
+void
+RdmaGateway::TakeReceived(const uint8_t* at, const uint8_t* end)
+{
+    while (at < end)
+    {
+        Section section;
+        NS_ABORT_MSG_IF(static_cast<std::size_t>(end - at) < sizeof(section),
+                        "a message from another process is cut off");
+        std::memcpy(&section, at, sizeof(section));
+        at += sizeof(section);
+        NS_ABORT_MSG_IF(static_cast<std::size_t>(end - at) < section.bytes,
+                        "a message from another process is cut off");
+        TakeFrames(at, at + section.bytes, section.base);
+        at += section.bytes;
     }
     if (m_onArrival)
     {

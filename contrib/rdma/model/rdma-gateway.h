@@ -35,7 +35,8 @@ class RdmaPort;
  * ties, which RdmaEventOrder resolves alike on one process and on many; results are identical.
  *
  * The gateway knows nothing of MPI: somebody gives it a transport (RdmaFabric::ConnectRanks has
- * ns-3's, a test a pair of functions).
+ * ns-3's, a test a pair of functions). With node windows it needs none, and no time to collect:
+ * NodeWindowRanks takes what was sent in a window at its end.
  *
  * Law: frames sent = frames received by the other gateway, once no message is under way.
  */
@@ -63,8 +64,9 @@ class RdmaGateway
     /// \return its number
     uint32_t AddLink(RdmaPort* port);
 
-    /// A port's frame for the other end of a link. \param at when its last bit is there, ps
-    void Send(uint32_t link, RdmaFrame* frame, int64_t at);
+    /// A port's frame for the other end of a link. \param from when its first bit is there, ps
+    /// \param at its last one
+    void Send(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at);
     /// Some words to whoever sits at the other end, in a message of their own; at most
     /// MAX_PAYLOAD_BYTES less the header, what is more is cut off.
     void SendNote(const std::string& text);
@@ -85,10 +87,7 @@ class RdmaGateway
         return m_split;
     }
 
-    uint64_t GetFramesSent() const
-    {
-        return m_framesSent;
-    }
+    uint64_t GetFramesSent() const;
 
     uint64_t GetFramesReceived() const
     {
@@ -100,7 +99,28 @@ class RdmaGateway
         return m_messagesSent;
     }
 
+    // By node windows, between windows.
+
+    /// From now on, instead of the transport.
+    void UseWindows();
+    /// \return the tick at which the first frame that waits may be there; INT64_MAX: none waits
+    int64_t GetFirstArrival() const;
+    /// Moves all frames that wait behind what is in `to`.
+    void TakeSent(std::vector<uint8_t>& to);
+    /// What the other gateway's TakeSent made.
+    void TakeReceived(const uint8_t* at, const uint8_t* end);
+
   private:
+    /// Frames that wait for a window's end, of the units that one thread runs.
+    struct alignas(64) Waiting
+    {
+        std::vector<uint8_t> bytes;
+        std::size_t used{0};
+        int64_t base{0};           //!< of the times in it, ps
+        int64_t first{INT64_MAX};  //!< of the frames' first bits, ps
+        uint64_t frames{0};        //!< so far
+    };
+
     enum Kind : uint8_t
     {
         FRAMES,
@@ -110,6 +130,8 @@ class RdmaGateway
     /// Of every message: kind, sequence number, base of the times in it.
     static constexpr uint32_t HEADER_BYTES = 1 + 4 + 8;
 
+    void Wait(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at);
+    void TakeFrames(const uint8_t* at, const uint8_t* end, int64_t base);
     void Begin(Kind kind, int64_t base);
     void Flush();
     void OnFlush();
@@ -132,6 +154,7 @@ class RdmaGateway
     uint64_t m_messagesSent{0};
     std::function<void(const std::string&)> m_onNote;
     std::function<void()> m_onArrival;
+    std::vector<Waiting> m_waiting; //!< by thread; empty: without node windows
     RdmaTimer<RdmaGateway, &RdmaGateway::OnFlush> m_timer;
 };
 

@@ -375,6 +375,7 @@ RdmaPort::UseWindows()
     }
     m_peerUnit = m_peer->m_unit;
     m_peerSlot = m_peer->m_slot;
+    m_peerShard = static_cast<uint8_t>(m_peerUnit->shard->GetIndex());
     m_reach = m_delay + m_peer->m_receiveLatency;
     m_peerCutsThrough = m_peer->m_cutThrough;
 }
@@ -477,7 +478,7 @@ RdmaPort::SetRemote(RdmaGateway* gateway, uint32_t link)
 void
 RdmaPort::ArriveFromRemote(RdmaFrame* frame, int64_t at)
 {
-    Arrive(frame, at, at); // a ghost's link has no credits, so nothing is passed on early
+    Arrive(frame, at - GetSerialization(frame->wireBytes), at); // a link has one rate
 }
 
 bool
@@ -502,7 +503,7 @@ RdmaPort::Arrive(RdmaFrame* frame, int64_t from, int64_t at)
 {
     if (m_remote)
     {
-        m_gateway->Send(m_gatewayLink, frame, at);
+        m_gateway->Send(m_gatewayLink, frame, from, at);
         return;
     }
     frame->time = DeliveryTime(frame, from, at);

@@ -180,7 +180,7 @@ class RdmaGatewayTestCase : public TestCase
             const int64_t at = RdmaClock::Now() + split.holdPs + split.lookAheadPs + 1 + i % 3;
             expected.push_back(Text(*frame, i % 2, at));
             sentAt.push_back(RdmaClock::Now());
-            from.Send(i % 2, frame, at);
+            from.Send(i % 2, frame, at, at);
         };
         for (uint32_t i = 0; i < 1000; ++i)
         {
@@ -251,7 +251,7 @@ class RdmaGatewayFullTestCase : public TestCase
             {
                 RdmaFrame* frame = RdmaFramePool::Get().Allocate();
                 *frame = TypicalFrame();
-                gateway.Send(0, frame, RdmaClock::Now() + 2 * US);
+                gateway.Send(0, frame, RdmaClock::Now() + 2 * US, RdmaClock::Now() + 2 * US);
             }
         };
         // 27 B a record (28 when its time takes four bytes) in 1,880 less 13: full at 65 to 68.

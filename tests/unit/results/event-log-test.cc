@@ -39,9 +39,11 @@ TEST_F(EventLogFile, OfSeveralRanksIsInTheOrderOfTime)
     std::string sent;
     {
         EventLog other("", 10);
-        other.KeepLines();
+        EventLog::Order order{20, 7, 0};
+        other.KeepLines([&order] { return order; });
         other.Count(EventLog::DROP);
         other.Write(20, EventLog::DROP, "s1:2", "data, buffer full");
+        order = {40, 7, 0};
         other.Count(EventLog::PAUSE);
         other.Write(40, EventLog::PAUSE, "s1:3", "prio 3");
         other.MergeRanks([](uint64_t n) { return n; },
@@ -51,12 +53,17 @@ TEST_F(EventLogFile, OfSeveralRanksIsInTheOrderOfTime)
                          });
     }
     EventLog first(Path("log"), 10);
-    first.KeepLines();
+    EventLog::Order order{10, 8, 0};
+    first.KeepLines([&order] { return order; });
     first.Count(EventLog::PAUSE);
     first.Write(10, EventLog::PAUSE, "s0:1", "prio 3");
+    order = {40, 8, 1};
     first.Count(EventLog::PAUSE);
     first.Write(40, EventLog::PAUSE, "s0:2", "prio 3");
-    first.MergeRanks([](uint64_t n) { return n + (n == 2); }, // two pauses here, one there
+    order = {40, 8, 0};
+    first.Count(EventLog::PAUSE);
+    first.Write(5, EventLog::PAUSE, "s0:3", "prio 3"); // it tells of what was before
+    first.MergeRanks([](uint64_t n) { return n + (n == 3); }, // three pauses here, one there
                      [&sent](const std::string& mine) {
                          return std::vector<std::string>{mine, sent};
                      });
@@ -67,9 +74,10 @@ TEST_F(EventLogFile, OfSeveralRanksIsInTheOrderOfTime)
     EXPECT_EQ(text.substr(begin, text.find("# total") - begin),
               "0.00001 pause s0:1 prio 3\n"
               "0.00002 drop s1:2 data, buffer full\n"
-              "0.00004 pause s0:2 prio 3\n" // of one time: by rank
-              "0.00004 pause s1:3 prio 3\n");
-    EXPECT_NE(text.find("# total pause 3, measured 3\n"), std::string::npos) << text;
+              "0.00004 pause s1:3 prio 3\n" // of one time: by context and port
+              "0.000005 pause s0:3 prio 3\n"
+              "0.00004 pause s0:2 prio 3\n");
+    EXPECT_NE(text.find("# total pause 4, measured 4\n"), std::string::npos) << text;
 }
 
 } // namespace

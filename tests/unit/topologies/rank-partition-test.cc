@@ -135,4 +135,28 @@ TEST(RankPartition, MoreRanksThanHostsAreRefused)
     EXPECT_THROW(PartitionAmongRanks(t, 0), std::invalid_argument);
 }
 
+// All hosts stay with the first rank, and each of the others has a switch, whatever the shape.
+TEST(RankPartition, SwitchesAloneGoToOtherRanks)
+{
+    for (const Topology& t : {LeafSpine(4, 3, 2), LeafSpine(1, 5, 0), LeafSpine(3, 1, 7)})
+    {
+        for (uint32_t ranks = 1; ranks <= t.SwitchCount() + 1; ++ranks)
+        {
+            const auto rankOf = topo::PartitionSwitchesAmongRanks(t, ranks);
+            std::set<uint32_t> used;
+            for (uint32_t node = 0; node < t.Nodes().size(); ++node)
+            {
+                const bool isSwitch = t.Nodes()[node].kind == topo::NodeKind::kSwitch;
+                EXPECT_EQ(rankOf[node] > 0, isSwitch && ranks > 1) << node;
+                used.insert(rankOf[node]);
+            }
+            EXPECT_EQ(used.size(), ranks);
+            EXPECT_EQ(*used.rbegin(), ranks - 1);
+        }
+        EXPECT_THROW(topo::PartitionSwitchesAmongRanks(t, t.SwitchCount() + 2),
+                     std::invalid_argument);
+        EXPECT_THROW(topo::PartitionSwitchesAmongRanks(t, 0), std::invalid_argument);
+    }
+}
+
 } // namespace

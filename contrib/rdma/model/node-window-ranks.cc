@@ -1,0 +1,197 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "node-window-ranks.h"
+
+#include "rdma-gateway.h"
+
+#include "ns3/abort.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace ns3
+{
+
+namespace
+{
+
+constexpr int64_t NEVER = INT64_MAX;
+
+/// How a message begins; words follow, each behind its length, then frames.
+struct Head
+{
+    NodeWindowPlan plan;
+    uint64_t words;
+};
+
+template <class T>
+void
+Put(std::vector<uint8_t>& to, const T& value)
+{
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+    to.insert(to.end(), bytes, bytes + sizeof(value));
+}
+
+template <class T>
+T
+Take(const uint8_t*& at, const uint8_t* end)
+{
+    NS_ABORT_MSG_IF(static_cast<std::size_t>(end - at) < sizeof(T),
+                    "a message from another process is cut off");
+    T value;
+    std::memcpy(&value, at, sizeof(T));
+    at += sizeof(T);
+    return value;
+}
+
+} // namespace
+
+bool
+NodeWindowPlan::IsEmpty() const
+{
+    return std::min({begin, before, grid, behind}) == NEVER;
+}
+
+NodeWindowRanks::NodeWindowRanks(uint32_t rank, uint32_t ranks, Transport transport)
+    : m_rank(rank),
+      m_transport(std::move(transport)),
+      m_gateways(ranks),
+      m_to(ranks),
+      m_from(ranks)
+{
+}
+
+void
+NodeWindowRanks::AddGateway(RdmaGateway& gateway)
+{
+    m_gateways.at(gateway.GetRank()) = &gateway;
+    gateway.UseWindows();
+}
+
+void
+NodeWindowRanks::Say(const std::string& word)
+{
+    m_words.push_back(word);
+}
+
+void
+NodeWindowRanks::SetListener(Listener listener)
+{
+    m_listener = std::move(listener);
+}
+
+NodeWindowPlan
+NodeWindowRanks::Agree(const NodeWindowPlan& mine, int64_t window)
+{
+    // What is on its way from here is to be counted by all, not by who gets it alone.
+    Head head{mine, m_words.size()};
+    int64_t sent = NEVER;
+    for (const RdmaGateway* gateway : m_gateways)
+    {
+        sent = gateway ? std::min(sent, gateway->GetFirstArrival()) : sent;
+    }
+    if (sent != NEVER)
+    {
+        head.plan.begin = std::min(mine.begin, sent - sent % window);
+    }
+    for (uint32_t rank = 0; rank < m_to.size(); ++rank)
+    {
+        if (rank == m_rank)
+        {
+            continue;
+        }
+        Bytes& to = m_to[rank];
+        to.clear();
+        Put(to, head);
+        for (const std::string& word : m_words)
+        {
+            Put(to, static_cast<uint32_t>(word.size()));
+            to.insert(to.end(), word.begin(), word.end());
+        }
+        if (m_gateways[rank])
+        {
+            m_gateways[rank]->TakeSent(to);
+        }
+    }
+    m_said = std::exchange(m_words, {});
+    m_transport(m_to, m_from);
+    NodeWindowPlan all = head.plan;
+    for (uint32_t rank = 0; rank < m_from.size(); ++rank)
+    {
+        if (rank != m_rank)
+        {
+            const uint8_t* at = m_from[rank].data();
+            const NodeWindowPlan theirs = Take<Head>(at, at + m_from[rank].size()).plan;
+            all.begin = std::min(all.begin, theirs.begin);
+            all.before = std::min(all.before, theirs.before);
+            all.grid = std::min(all.grid, theirs.grid);
+            all.behind = std::min(all.behind, theirs.behind);
+            all.done = std::min(all.done, theirs.done);
+            all.last = std::max(all.last, theirs.last);
+            all.stop |= theirs.stop;
+        }
+    }
+    return all;
+}
+
+bool
+NodeWindowRanks::Deliver()
+{
+    bool any = !m_said.empty();
+    const auto hear = [this](const std::string& word) {
+        if (m_listener)
+        {
+            m_listener(word);
+        }
+    };
+    for (uint32_t rank = 0; rank < m_from.size(); ++rank)
+    {
+        if (rank == m_rank)
+        {
+            const std::vector<std::string> said = std::exchange(m_said, {});
+            std::for_each(said.begin(), said.end(), hear);
+            continue;
+        }
+        const uint8_t* at = m_from[rank].data();
+        const uint8_t* end = at + m_from[rank].size();
+        const uint64_t words = Take<Head>(at, end).words;
+        any |= words > 0;
+        for (uint64_t i = 0; i < words; ++i)
+        {
+            const auto size = Take<uint32_t>(at, end);
+            NS_ABORT_MSG_IF(end - at < size, "a message from another process is cut off");
+            hear(std::string(at, at + size));
+            at += size;
+        }
+        if (at != end)
+        {
+            NS_ABORT_MSG_UNLESS(m_gateways[rank], "frames from a process without links to it");
+            m_gateways[rank]->TakeReceived(at, end);
+        }
+    }
+    return any;
+}
+
+int64_t
+NodeWindowRanks::Least(int64_t value)
+{
+    for (Bytes& to : m_to)
+    {
+        to.clear();
+        Put(to, value);
+    }
+    m_transport(m_to, m_from);
+    for (uint32_t rank = 0; rank < m_from.size(); ++rank)
+    {
+        if (rank != m_rank)
+        {
+            const uint8_t* at = m_from[rank].data();
+            value = std::min(value, Take<int64_t>(at, at + m_from[rank].size()));
+        }
+    }
+    return value;
+}
+
+} // namespace ns3
