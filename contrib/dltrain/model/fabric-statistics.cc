@@ -176,7 +176,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
                                          pausedUs,
                                          ports.creditUpdatesSent - base.ports.creditUpdatesSent,
                                          ports.creditBlocksLost - base.ports.creditBlocksLost,
-                                         fabric.GetRerouted() - base.rerouted};
+                                         ranks.Sum(fabric.GetRerouted() - base.rerouted)};
     }
     else
     {
