@@ -104,6 +104,13 @@ class FlowRunner : public TransportUser
     /// transport.
     void Start();
 
+    /// \return whether measured flows that are posted here have not ended. Once started; then it is
+    /// for the decider to say
+    bool HasWork() const
+    {
+        return m_hostsBusy > 0;
+    }
+
     /// \return the sums over all places here
     FlowCounts GetCounts() const;
 

@@ -156,12 +156,24 @@ TrafficSimulation::MakeFlows()
         *m_places,
         *this,
         [this](const std::string& tag) { return m_run.Collector().Tag(tag); });
-    // Of several ranks none knows what the others have left, nor may it leave before them.
-    if (!Ranks::Get().Several())
-    {
-        m_runner->SetDecider([this](auto what) { m_run.Decide(std::move(what)); });
-    }
+    const bool several = Ranks::Get().Several();
+    m_runner->SetDecider([this, several](auto what) {
+        if (several)
+        {
+            what(); // of this rank's hosts; all ranks together decide the rest
+        }
+        else
+        {
+            m_run.Decide(std::move(what));
+        }
+    });
     m_runner->Start();
+    if (several && !m_runner->HasWork())
+    {
+        ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT, ns3::Time(0), [this] {
+            OnFlowsDone();
+        });
+    }
 }
 
 void
@@ -266,6 +278,12 @@ TrafficSimulation::Tell(const FlowNews& news)
 void
 TrafficSimulation::OnFlowsDone()
 {
+    if (Ranks::Get().Several())
+    {
+        // As FabricRun::Decide has it.
+        m_run.Control().EndWithOthers(m_run.Fabric().GetShortestDelay());
+        return;
+    }
     m_run.Control().End();
 }
 
