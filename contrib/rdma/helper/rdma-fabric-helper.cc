@@ -339,9 +339,7 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric, const RdmaSwitchBase& like)
             }
             if (fabric.m_nics[e] && given.Get().IsZero())
             {
-                fabric.m_nics[e]->SetAttribute(
-                    "BaseRtt",
-                    TimeValue(PicoSeconds(static_cast<uint64_t>(fabric.GetBaseRtt(e)))));
+                fabric.m_nics[e]->SetBaseRtt(fabric.GetBaseRtt(e));
             }
         }
     }
