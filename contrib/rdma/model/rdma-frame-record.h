@@ -25,7 +25,7 @@ namespace ns3
  *     aux, DMA length, wire bytes, payload         variable
  *     opcode, priority, flags, class-enable        1 B each
  *
- * and of a frame with telemetry (RdmaTelemetry), some 20 B and 20 more for each hop:
+ * and of a frame with telemetry (RdmaTelemetry), some 7 B and 18 for each hop:
  *
  *     hops, collects << 7; switches    1 B each
  *     arrival - sent, held             variable
