@@ -62,9 +62,8 @@ def same(arguments, ranks, ordered_log=False):
     check("%d processes" % ranks in process.stdout, what + "the summary does not say so")
     for key in sorted((set(a) | set(b)) - COSTS - {"configuration"}):
         check(a.get(key) == b.get(key), what + "%s: %s, not %s" % (key, b.get(key), a.get(key)))
-    for key in ("flows.csv", "links.csv") + (
-        ("fct.txt",) if "fct.txt" in os.listdir(folder(one)) else ()
-    ):
+    also = {"fct.txt", "slowdown.csv", "opensm-lfts.dump", "opensm-sl2vl.dump"}
+    for key in ["flows.csv", "links.csv"] + sorted(also & set(os.listdir(folder(one)))):
         check(text(one, key) == text(several, key), what + key + " differs")
     # The same lines; within one time, and of ECN bursts, they may be in another order.
     logs = [sorted(text(out, "network_events.log").splitlines()) for out in (one, several)]
@@ -184,6 +183,60 @@ for operation in ("send", "read"):
         ranks=(2, 3),
     )
     compare("--k=4", "--flows=" + folder("flow.txt"), "--operation=" + operation, ranks=(2,))
+
+# Congestion controls that go by what packets tell of their way: readings of switches and time
+# stamps cross with them.
+LEAF_SPINE = ["--topology=leaf-spine", "--leaves=4", "--hosts-per-leaf=4", "--spines=2"]
+INCAST = ["--pattern=incast", "--fan-in=10", "--bytes=100kB"]
+for cc in ("hpcc", "powertcp", "theta-powertcp", "swift", "timely"):
+    compare("--k=4", "--pattern=permutation", "--bytes=300kB", "--cc=" + cc)
+    compare(*LEAF_SPINE, *INCAST, "--cc=" + cc, ranks=(2,))
+# How long the receiving host held a packet back, too.
+compare("--k=4", *INCAST, "--cc=swift", "--ns3::RdmaNic::PcieBandwidth=60Gbps", ranks=(2,))
+
+# InfiniBand: credits, cut-through, the tables of the subnet manager.
+IB = ["--fabric=ib", "--bytes=300kB"]
+for shape in (["--k=4"], [*LEAF_SPINE, "--vls=2"]):
+    s = compare(*shape, "--fabric=ib", *INCAST, ranks=(2, 3))
+    check(s["credits"]["stalls"] > 0, "nobody waits for credits")
+for more in (
+    ["--vls=4", "--nic=HDR", "--ib-dump"],
+    ["--vls=8", "--ib-switch=quantum", "--lmc=2"],
+    ["--ib-switch=switchx", "--nic=FDR", "--ns3::IbSwitch::Latency=0ns", "--link-delay=1ns"],
+    ["--ns3::IbSwitch::CutThrough=false", "--credit-block=256"],
+    ["--cc=ib-cc", "--ns3::IbSwitch::CongestionThreshold=12", "--pattern=incast"],
+    ["--cc=hpcc"],
+    ["--fabric-rate=50Gbps", "--static-rate", "--ns3::RdmaNic::PcieBandwidth=60Gbps"],
+    ["--operation=read", "--bit-error-rate=1e-8"],
+):
+    pattern = [] if "--pattern=incast" in more else ["--pattern=permutation"]
+    compare("--k=4", *IB, *pattern, *more, ranks=(2, 3))
+s = compare("--k=4", *IB, "--adaptive-routing", "--pattern=all-to-all", "--vls=2")
+check(s["credits"]["rerouted_packets"] > 0, "no packet went another way")
+s = compare("--k=4", *IB, "--bit-error-rate=1e-6", "--adaptive-routing")
+check(s["credits"]["blocks_lost"] > 0, "no credits were lost")
+compare(
+    "--topology=torus",
+    "--torus=5x3",
+    "--fabric=ib",
+    "--ib-routing=dfsssp",
+    "--vls=4",
+    "--pattern=permutation",
+    "--bytes=100kB",
+)
+# What engine could not route, and that others are used, is told once.
+process = mpirun(2, "--k=4", *IB, "--ib-routing=torus,updn")
+check(process.stderr.count("note: ") == 1, "the note is not told once:\n" + process.stderr)
+
+# Packets that come out of order call for copies, which are under way when the last flow ends: that
+# is where several processes end too.
+compare(
+    "--k=4",
+    "--pattern=permutation",
+    "--bytes=300kB",
+    "--loss-recovery=out-of-order",
+    "--ns3::RdmaSwitch::LoadBalancer=spray",
+)
 
 # Traffic made from a load; flows of one pair on one queue pair. What needs one process says so.
 POISSON = ["--k=4", "--pattern=poisson", "--sizes=fb-hadoop", "--duration=1ms"]

@@ -379,11 +379,6 @@ BuildFabric(const scenario::FabricSpec& spec,
     linkLayer->Apply(helper);
     if (Ranks::Get().Several())
     {
-        error = linkLayer->CheckProcesses();
-        if (!error.empty())
-        {
-            return nullptr;
-        }
         error = Split(topology, run, hostsApart, helper);
         if (!error.empty())
         {
@@ -398,7 +393,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     }
     const ns3::RdmaLinkLayer& built = fabric->GetLinkLayer();
     const std::string note = built.GetNote();
-    if (!note.empty())
+    if (!note.empty() && Ranks::Get().IsFirst()) // all say the same
     {
         std::cerr << "note: " << built.GetWords().name << ": " << note << "\n";
     }

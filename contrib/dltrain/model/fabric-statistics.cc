@@ -47,8 +47,7 @@ BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
     {
         const ns3::RdmaPort& port = *ports[i];
         const double rate = static_cast<double>(port.GetRate());
-        const double wire =
-            static_cast<double>(port.GetTxWireBytes() - base.txWireBytes[i]);
+        const double wire = static_cast<double>(port.GetTxWireBytes() - base.txWireBytes[i]);
         const double paused = static_cast<double>(port.GetPausedPs(now) - base.pausedPs[i]);
         links.push_back({collector.GetPortNames()[collector.GetFabric().GetEnd(i)],
                          rate / 1e9,

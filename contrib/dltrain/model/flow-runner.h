@@ -104,10 +104,11 @@ class FlowRunner : public TransportUser
     /// transport.
     void Start();
 
-    /// \return whether no measured flow that is posted here is left
-    bool IsDone() const
+    /// \return whether measured flows that are posted here have not ended. Once started; then it is
+    /// for the decider to say
+    bool HasWork() const
     {
-        return m_hostsBusy == 0;
+        return m_hostsBusy > 0;
     }
 
     /// \return the sums over all places here

@@ -20,11 +20,6 @@ class EthernetSetup : public LinkLayerSetup
         return ns3::ObjectFactory("ns3::RdmaSwitch").Create<ns3::RdmaSwitch>()->CheckEcn();
     }
 
-    std::string CheckProcesses() const override
-    {
-        return {};
-    }
-
     void Apply(ns3::RdmaFabricHelper& helper) const override
     {
         helper.KeepMarking(); // it is among the scenario's options
@@ -54,12 +49,6 @@ class InfiniBandSetup : public LinkLayerSetup
                          " B, but an InfiniBand NIC holds what its bus has not taken in the "
                          "buffers of its VLs; allowed: 0, and --vl-buffer, now " +
                          std::to_string(m_spec.laneBuffer.value) + " B";
-    }
-
-    std::string CheckProcesses() const override
-    {
-        return "--fabric=ib: credits do not cross processes; allowed: without mpirun, or "
-               "--fabric=roce";
     }
 
     void Apply(ns3::RdmaFabricHelper& helper) const override

@@ -26,8 +26,6 @@ class LinkLayerSetup
 
     /// \param nic as all are \return what is wrong with attributes taken together, or nothing
     virtual std::string Check(const ns3::RdmaNic& nic) const = 0;
-    /// \return why several processes cannot simulate it, or nothing
-    virtual std::string CheckProcesses() const = 0;
     virtual void Apply(ns3::RdmaFabricHelper& helper) const = 0;
     /// \return what the helper found wrong, with the option that it is about
     virtual std::string Explain(const std::string& error) const = 0;

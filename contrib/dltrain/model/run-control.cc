@@ -36,6 +36,9 @@ static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not 
 /// Of several processes the first; mpirun signals the others when that one refuses.
 const bool g_speaks = scenario::FindLauncher().IsFirst();
 
+/// Of a note to other ranks: a time follows, when this one had done its work. No failure begins so.
+constexpr char DONE = '\1';
+
 /// An event loop has begun, so there are results to lose.
 std::atomic<bool> g_begun{false};
 
@@ -187,10 +190,15 @@ RunControl::Watch(TraceCollector& collector)
     m_lastDataFrames = 0;
     collector.GetLinkSampler().SetObserver(
         [this](const LinkSampler::Sight& sight) { OnSight(sight); });
+    m_ranksDone = 0;
+    m_lastDone = 0;
+    m_wordTakes = 0;
     for (const auto& gateway : collector.GetFabric().GetGateways())
     {
         gateway->SetNoteCallback([this](const std::string& note) { OnNote(note); });
+        m_wordTakes = std::max(m_wordTakes, gateway->GetLookAhead().lookAheadPs);
     }
+    m_wordTakes = Ranks::Get().Max(m_wordTakes); // so that all decide alike
 }
 
 void
@@ -270,6 +278,31 @@ RunControl::End()
 }
 
 void
+RunControl::EndWithOthers(int64_t delayPs)
+{
+    const int64_t now = ns3::RdmaClock::Now();
+    m_endDelay = delayPs;
+    for (const auto& gateway : m_collector->GetFabric().GetGateways())
+    {
+        gateway->SendNote(DONE + std::to_string(now));
+    }
+    OnRankDone(now);
+}
+
+void
+RunControl::OnRankDone(int64_t at)
+{
+    m_lastDone = std::max(m_lastDone, at);
+    if (++m_ranksDone == Ranks::Get().Size() && m_wordTakes <= m_endDelay)
+    {
+        ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
+                                            ns3::RdmaClock::At(m_lastDone + m_endDelay) -
+                                                ns3::Simulator::Now(),
+                                            [this] { End(); });
+    }
+}
+
+void
 RunControl::EndAt(int64_t ps)
 {
     ns3::Simulator::Stop(ns3::PicoSeconds(static_cast<uint64_t>(ps)));
@@ -303,6 +336,11 @@ RunControl::TellOtherRanks(const std::string& note)
 void
 RunControl::OnNote(const std::string& note)
 {
+    if (!note.empty() && note[0] == DONE)
+    {
+        OnRankDone(std::stoll(note.substr(1)));
+        return;
+    }
     if (m_failure.empty())
     {
         m_failure = note;

@@ -84,6 +84,12 @@ class RunControl
 
     /// The work is done: no further event. From the simulation.
     void End();
+    /**
+     * With several Ranks: what this one has to do is done, now. Of none the run ends before all
+     * have said so: this long after the last one did, on all at once, if word of it is everywhere
+     * by then; else when nothing is left to happen.
+     */
+    void EndWithOthers(int64_t delayPs);
     /// End the run at a simulated time, done or not. Before it.
     void EndAt(int64_t ps);
     /// End the run now: it cannot go on. From the simulation. \param why one line or several
@@ -104,8 +110,11 @@ class RunControl
     void OnSight(const LinkSampler::Sight& sight);
     /// The simulation cannot go on. \param why what the outcome says
     results::RunOutcome Broken(const std::string& why);
-    /// Another rank stops. \param note why: what it failed at, or nothing if it heard a signal
+    /// Another rank has done its work, or stops. \param note when; or why: what it failed at, or
+    /// nothing if it heard a signal
     void OnNote(const std::string& note);
+    /// A rank has done its work. \param at when, ps
+    void OnRankDone(int64_t at);
     void TellOtherRanks(const std::string& note);
     /// After the event loop: all ranks know the same.
     void MergeRanks();
@@ -122,7 +131,11 @@ class RunControl
     double m_portion{1};
     std::function<void()> m_merge;
     std::function<int(const results::RunOutcome&)> m_finish;
-    bool m_told{false}; //!< the other ranks know that the run ends
+    bool m_told{false};      //!< the other ranks know that the run ends
+    int64_t m_wordTakes{0};  //!< until each rank has heard what another one says, ps
+    int64_t m_endDelay{0};   //!< EndWithOthers
+    uint32_t m_ranksDone{0}; //!< have said so
+    int64_t m_lastDone{0};   //!< the last of them, ps
     std::string m_failure;
     int64_t m_stuckPs{STUCK_PS};
     int64_t m_quietPs{0}; //!< messages under way, and no data frame was sent for so long

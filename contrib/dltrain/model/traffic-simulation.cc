@@ -102,7 +102,7 @@ TrafficSimulation::Run()
 }
 
 bool
-TrafficSimulation::IsDrained() const
+TrafficSimulation::TellsByNotes() const
 {
     return Ranks::Get().Several() && m_scenario.run.engine != "windows";
 }
@@ -186,15 +186,31 @@ TrafficSimulation::MakeFlows()
         *m_places,
         *this,
         [this](const std::string& tag) { return m_run.Collector().Tag(tag); });
-    // With ns-3's engine no rank knows what others have left, nor may it leave before them.
-    if (!IsDrained())
-    {
-        m_runner->SetDecider([this](auto what) { m_run.Decide(std::move(what)); });
-    }
+    const bool byNotes = TellsByNotes();
+    m_runner->SetDecider([this, byNotes](auto what) {
+        if (byNotes)
+        {
+            what(); // of this rank's hosts; all ranks together decide the rest
+        }
+        else
+        {
+            m_run.Decide(std::move(what));
+        }
+    });
     m_runner->Start();
-    if (m_runner->IsDone() && Ranks::OfHosts().Several() && !IsDrained())
+    if (Ranks::OfHosts().Several() && !m_runner->HasWork())
     {
-        m_run.End(); // none of the flows is this rank's
+        // None of the flows is this rank's.
+        if (byNotes)
+        {
+            ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT, ns3::Time(0), [this] {
+                OnFlowsDone();
+            });
+        }
+        else
+        {
+            OnFlowsDone();
+        }
     }
 }
 
@@ -300,6 +316,12 @@ TrafficSimulation::Tell(const FlowNews& news)
 void
 TrafficSimulation::OnFlowsDone()
 {
+    if (TellsByNotes())
+    {
+        // As FabricRun::Decide has it.
+        m_run.Control().EndWithOthers(m_run.Fabric().GetShortestDelay());
+        return;
+    }
     m_run.End();
 }
 
@@ -383,7 +405,7 @@ void
 TrafficSimulation::OnEnd(results::RunOutcome& outcome)
 {
     const FlowCounts counts = GetCounts();
-    if (IsDrained() && counts.ended == m_scenario.flows.size())
+    if (TellsByNotes() && counts.ended == m_scenario.flows.size())
     {
         // Where one process stops.
         const int64_t stopAfter = m_scenario.stopAfter.ps;

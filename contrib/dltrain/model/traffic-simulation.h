@@ -29,9 +29,8 @@ class NetworkTransport;
  *
  * With several Ranks each simulates its part of the network, and the first one prints and writes
  * what all did. Hosts are apart where nothing has to be known of them together, else all in the
- * first rank. With ns-3's engine a rank cannot know when the last flow of another one ends, so each
- * simulates until nothing is left to happen anywhere; the end that is reported is that of one
- * process all the same.
+ * first rank. The end that is reported is that of one process, also where ns-3's engine has to
+ * simulate a little more than that.
  */
 class TrafficSimulation : public FabricSimulation, public FlowListener
 {
@@ -65,8 +64,8 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
 
     /// \return what several processes cannot do, or nothing
     std::string Refused() const;
-    /// \return whether all Ranks go on until nothing is left
-    bool IsDrained() const;
+    /// \return whether ranks tell each other by notes, with ns-3's engine, when they are done
+    bool TellsByNotes() const;
     void MakeFlows();
     FlowCounts GetCounts() const;
     void OnMeasuringStarts();

@@ -50,12 +50,6 @@ IbLinkLayer::SetFrameSizes(ObjectFactory& nic, ObjectFactory& port) const
     nic.Set("LeastFrameBytes", UintegerValue(0));
 }
 
-std::string
-IbLinkLayer::CheckRanks() const
-{
-    return "InfiniBand's credits do not cross ranks; allowed: one rank";
-}
-
 RdmaLinkLayer::Marking
 IbLinkLayer::GetMarking(const RdmaSwitchBase& like) const
 {
@@ -68,7 +62,7 @@ IbLinkLayer::GetMarking(const RdmaSwitchBase& like) const
 }
 
 std::string
-IbLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase&, int64_t stream)
+IbLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream)
 {
     const rdma::SetUpPhase phase("routing the subnet");
     std::string error = Route(fabric);
@@ -84,9 +78,14 @@ IbLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase&, int64_t stream)
     {
         return error;
     }
-    for (const auto& device : fabric.GetSwitches())
+    const int64_t streams = like.AssignStreams(stream); // of each
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
-        stream += device->AssignStreams(stream);
+        if (RdmaSwitchBase* device = fabric.GetSwitch(node))
+        {
+            device->AssignStreams(stream);
+        }
+        stream += fabric.IsSwitch(node) ? streams : 0; // in whichever rank it is
     }
     ConfigureSwitches(fabric);
     for (const auto& device : fabric.GetSwitches())
@@ -127,6 +126,10 @@ IbLinkLayer::StartNics(RdmaFabric& fabric)
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
         const Ptr<RdmaNic> nic = fabric.GetNic(e);
+        if (!nic)
+        {
+            continue;
+        }
         UintegerValue receiveBuffer;
         nic->GetAttribute("PcieReceiveBuffer", receiveBuffer);
         const std::string error =
@@ -149,7 +152,7 @@ IbLinkLayer::StartCredits(RdmaFabric& fabric)
     std::set<const RdmaPort*> limited;
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
-        if (fabric.GetNic(e)->GetLimits())
+        if (fabric.IsLocal(e) && fabric.GetNic(e)->GetLimits())
         {
             limited.insert(PeekPointer(fabric.GetNic(e)->GetPort()));
         }
@@ -163,7 +166,14 @@ IbLinkLayer::StartCredits(RdmaFabric& fabric)
         {
             return error;
         }
+        // A ghost too: what the port that it stands for has told of its buffers, ours must know.
         RdmaPort* port = fabric.GetPortOfEnd(end);
+        RdmaPort* peer = fabric.GetPortOfEnd(end ^ 1);
+        port = port ? port : peer ? peer->GetPeer() : nullptr;
+        if (!port)
+        {
+            continue;
+        }
         config.adapter = !fabric.IsSwitch(fabric.GetNodeOfEnd(end));
         config.consumes = config.adapter && !limited.count(port);
         port->SetMtu(static_cast<uint16_t>(fabric.GetMtu()));
@@ -172,6 +182,10 @@ IbLinkLayer::StartCredits(RdmaFabric& fabric)
     for (const auto& port : fabric.GetPorts())
     {
         port->StartCredits();
+        if (port->GetPeer()->IsRemote())
+        {
+            port->GetPeer()->StartCredits(); // so that ours knows what it has told
+        }
     }
     return {};
 }
@@ -182,7 +196,7 @@ IbLinkLayer::ConfigureSwitches(RdmaFabric& fabric)
     const rdma::IbSubnet& subnet = m_subnet.GetSubnet();
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
-        if (!fabric.IsSwitch(node))
+        if (!fabric.GetSwitch(node))
         {
             continue;
         }

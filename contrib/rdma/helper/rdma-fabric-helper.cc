@@ -100,14 +100,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
     fabric->m_linkLayer = m_makeLinkLayer();
     RdmaLinkLayer& linkLayer = *fabric->m_linkLayer;
     const uint32_t n = static_cast<uint32_t>(nodes.size());
-    error = CheckPartition(linkLayer, n);
-    if (error.empty() && m_partition.ranks > 1 && m_prototype &&
-        (m_prototype->GetNeeds() & (RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY)))
-    {
-        error = "the congestion control '" + m_prototype->GetName() +
-                "' needs time stamps or telemetry in packets, which cannot cross to another "
-                "process; allowed: one process, or an algorithm without (none, dcqcn, dctcp)";
-    }
+    error = CheckPartition(n);
     if (!error.empty())
     {
         return nullptr;
@@ -265,16 +258,11 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
 }
 
 std::string
-RdmaFabricHelper::CheckPartition(const RdmaLinkLayer& linkLayer, uint32_t nodes) const
+RdmaFabricHelper::CheckPartition(uint32_t nodes) const
 {
     if (m_partition.rankOfNode.empty())
     {
         return {};
-    }
-    const std::string refused = m_partition.ranks > 1 ? linkLayer.CheckRanks() : "";
-    if (!refused.empty())
-    {
-        return refused;
     }
     if (m_partition.rankOfNode.size() != nodes || m_partition.rank >= m_partition.ranks)
     {
@@ -306,6 +294,10 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric, const RdmaSwitchBase& like)
         if (!nic) // one as another rank has it
         {
             nic = m_nic.Create<RdmaNic>();
+            if (m_prototype) // which may make frames longer
+            {
+                nic->SetCongestionOps(m_prototype);
+            }
             nic->Attach(m_port.Create<RdmaPort>(), 0);
         }
         fabric.m_mtu = nic->GetMtu();
@@ -347,9 +339,7 @@ RdmaFabricHelper::ReadAttributes(RdmaFabric& fabric, const RdmaSwitchBase& like)
             }
             if (fabric.m_nics[e] && given.Get().IsZero())
             {
-                fabric.m_nics[e]->SetAttribute(
-                    "BaseRtt",
-                    TimeValue(PicoSeconds(static_cast<uint64_t>(fabric.GetBaseRtt(e)))));
+                fabric.m_nics[e]->SetBaseRtt(fabric.GetBaseRtt(e));
             }
         }
     }

@@ -60,7 +60,7 @@ class RdmaFabricHelper
                                       int64_t stream = 1000);
 
   private:
-    std::string CheckPartition(const RdmaLinkLayer& linkLayer, uint32_t nodes) const;
+    std::string CheckPartition(uint32_t nodes) const;
     /// What all NICs and switches have in common, those of other ranks too. \param like a switch
     /// as they all are
     void ReadAttributes(RdmaFabric& fabric, const RdmaSwitchBase& like) const;

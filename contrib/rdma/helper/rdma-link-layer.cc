@@ -11,12 +11,6 @@ RdmaLinkLayer::SetFrameSizes(ObjectFactory&, ObjectFactory&) const
 {
 }
 
-std::string
-RdmaLinkLayer::CheckRanks() const
-{
-    return {};
-}
-
 void
 RdmaLinkLayer::SetEcn(const RdmaCongestionOps&, const std::set<std::string>&, ObjectFactory&) const
 {

@@ -45,8 +45,6 @@ class RdmaLinkLayer
     virtual TypeId GetSwitchType() const = 0;
     /// Sizes of frames, unless those of NICs and ports are right.
     virtual void SetFrameSizes(ObjectFactory& nic, ObjectFactory& port) const;
-    /// \return why several processes cannot simulate such a fabric, or nothing
-    virtual std::string CheckRanks() const;
     /// Switches mark as the congestion control wants it, unless the user has said how. \param given
     /// attributes that were set in the factory
     virtual void SetEcn(const RdmaCongestionOps& ops,

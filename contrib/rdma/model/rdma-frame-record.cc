@@ -70,6 +70,64 @@ struct Reader
     }
 };
 
+// A time is told as how long before the arrival it was: of frames that have just been sent a few
+// bytes. Unsigned, so that any number comes back as it was.
+
+uint64_t
+Before(int64_t at, int64_t time)
+{
+    return static_cast<uint64_t>(at) - static_cast<uint64_t>(time);
+}
+
+int64_t
+TimeBefore(int64_t at, uint64_t before)
+{
+    return static_cast<int64_t>(static_cast<uint64_t>(at) - before);
+}
+
+constexpr uint8_t COLLECTS = 0x80; //!< in the byte of the number of hops
+
+static_assert(RdmaTelemetry::MAX_HOPS < COLLECTS, "hops and COLLECTS share a byte");
+
+uint8_t*
+PutTelemetry(uint8_t* to, const RdmaTelemetry& telemetry, int64_t at)
+{
+    *to++ = static_cast<uint8_t>(telemetry.hops | (telemetry.collects ? COLLECTS : 0));
+    *to++ = telemetry.switches;
+    to = PutNumber(to, Before(at, telemetry.sent));
+    to = PutNumber(to, static_cast<uint64_t>(telemetry.held));
+    for (uint32_t i = 0; i < telemetry.hops; ++i)
+    {
+        const RdmaTelemetry::Hop& hop = telemetry.hop[i];
+        to = PutNumber(to, Before(at, hop.time));
+        to = PutNumber(to, hop.txBytes);
+        to = PutNumber(to, hop.queueBytes);
+        to = PutNumber(to, hop.rateBps);
+    }
+    return to;
+}
+
+void
+ReadTelemetry(Reader& reader, RdmaTelemetry& telemetry, int64_t at)
+{
+    const uint8_t hops = reader.Byte();
+    telemetry.collects = hops & COLLECTS;
+    telemetry.hops = hops & ~COLLECTS;
+    NS_ABORT_MSG_IF(telemetry.hops > RdmaTelemetry::MAX_HOPS,
+                    "a frame from another process, of too many hops");
+    telemetry.switches = reader.Byte();
+    telemetry.sent = TimeBefore(at, reader.Number());
+    telemetry.held = static_cast<int64_t>(reader.Number());
+    for (uint32_t i = 0; i < telemetry.hops; ++i)
+    {
+        RdmaTelemetry::Hop& hop = telemetry.hop[i];
+        hop.time = TimeBefore(at, reader.Number());
+        hop.txBytes = reader.Number();
+        hop.queueBytes = reader.Number();
+        hop.rateBps = reader.Number();
+    }
+}
+
 } // namespace
 
 uint8_t*
@@ -77,10 +135,11 @@ RdmaFrameRecord::Write(uint8_t* to, const RdmaFrame& frame, uint32_t link, int64
 {
     NS_ABORT_MSG_IF(at < base, "a frame would arrive before the message it is in");
     to = PutNumber(to, static_cast<uint64_t>(at - base));
-    to = PutNumber(to, link);
+    const bool hasTelemetry = frame.extra && frame.extra->hasTelemetry;
+    to = PutNumber(to, uint64_t{link} << 1 | hasTelemetry);
     to = PutNumber(to, frame.src);
     to = PutNumber(to, frame.dst);
-    to = PutBytes(to, frame.route.GetFlowHash(), 4);
+    to = PutBytes(to, frame.route.GetKey(), 4);
     to = PutBytes(to, frame.destQp, 3);
     to = PutBytes(to, frame.psn, 3);
     to = PutNumber(to, frame.aux);
@@ -91,7 +150,7 @@ RdmaFrameRecord::Write(uint8_t* to, const RdmaFrame& frame, uint32_t link, int64
     *to++ = frame.priority;
     *to++ = frame.flags;
     *to++ = frame.classEnable;
-    return to;
+    return hasTelemetry ? PutTelemetry(to, frame.extra->telemetry, at) : to;
 }
 
 const uint8_t*
@@ -104,10 +163,11 @@ RdmaFrameRecord::Read(const uint8_t* from,
 {
     Reader reader{from, end};
     at = base + static_cast<int64_t>(reader.Number());
-    link = static_cast<uint32_t>(reader.Number());
+    const uint64_t tagged = reader.Number();
+    link = static_cast<uint32_t>(tagged >> 1);
     frame.src = static_cast<uint32_t>(reader.Number());
     frame.dst = static_cast<uint32_t>(reader.Number());
-    frame.route = RdmaRoute::OfFlow(reader.Bytes(4));
+    frame.route = RdmaRoute::OfFlow(reader.Bytes(4)); // or of LIDs: the same bits
     frame.destQp = reader.Bytes(3);
     frame.psn = reader.Bytes(3);
     frame.aux = static_cast<uint32_t>(reader.Number());
@@ -119,6 +179,12 @@ RdmaFrameRecord::Read(const uint8_t* from,
     frame.priority = reader.Byte();
     frame.flags = reader.Byte();
     frame.classEnable = reader.Byte();
+    if (tagged & 1)
+    {
+        frame.extra = RdmaFramePool::Get().AllocateExtra();
+        frame.extra->hasTelemetry = true;
+        ReadTelemetry(reader, frame.extra->telemetry, at);
+    }
     return reader.at;
 }
 

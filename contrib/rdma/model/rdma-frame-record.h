@@ -17,22 +17,41 @@ namespace ns3
  * of them (most numbers are small, so they take as many bytes as they need: seven bits each, the
  * lowest first).
  *
- *     arrival - base, link, src, dst   variable    arrival of the last bit, ps; link of the gateway
- *     flow hash                        4 B
+ *     arrival - base                   variable    arrival of the last bit, ps
+ *     2 link + has telemetry           variable    link of the gateway
+ *     src, dst                         variable
+ *     route                            4 B
  *     destination queue pair, PSN      3 B each
  *     aux, DMA length, wire bytes, payload         variable
  *     opcode, priority, flags, class-enable        1 B each
  *
- * What a frame carries in RdmaFrame::extra cannot cross, and where it is in a switch
- * (RdmaFrame::inPort) has no meaning there. A field that RdmaFrame gains must be added here: the
- * test fills all 64 bytes.
+ * and of a frame with telemetry (RdmaTelemetry), some 7 B and 18 for each hop:
+ *
+ *     hops, collects << 7; switches    1 B each
+ *     arrival - sent, held             variable
+ *     arrival - time, txBytes, queueBytes, rateBps  variable, for each hop
+ *
+ * Of what else a frame may have in RdmaFrame::extra, a packet of ns-3's and a journey, nothing
+ * crosses, and where it is in a switch (RdmaFrame::inPort) has no meaning there. A field that
+ * RdmaFrame or RdmaTelemetry gains must be added here: the test fills all of their bytes.
  */
 class RdmaFrameRecord
 {
   public:
-    static constexpr uint32_t MAX_BYTES = 64;
+    /// Of a number of 64 bits.
+    static constexpr uint32_t MAX_NUMBER_BYTES = 10;
+    /// Of a frame without telemetry.
+    static constexpr uint32_t MAX_PLAIN_BYTES = 64;
+    static constexpr uint32_t MAX_BYTES =
+        MAX_PLAIN_BYTES + 2 + 2 * MAX_NUMBER_BYTES + RdmaTelemetry::MAX_HOPS * 4 * MAX_NUMBER_BYTES;
 
-    /// \param to room for MAX_BYTES \param link of the gateway \param at ps, not before `base`
+    /// \return the room that a frame may need
+    static uint32_t GetMaxBytes(const RdmaFrame& frame)
+    {
+        return frame.extra ? MAX_BYTES : MAX_PLAIN_BYTES;
+    }
+
+    /// \param to room for GetMaxBytes \param link of the gateway \param at ps, not before `base`
     /// \return behind it
     static uint8_t* Write(uint8_t* to,
                           const RdmaFrame& frame,
@@ -40,7 +59,8 @@ class RdmaFrameRecord
                           int64_t at,
                           int64_t base);
 
-    /// The inverse; aborts if the record goes beyond `end`. \return behind it
+    /// The inverse; aborts if the record goes beyond `end`. \param frame without an attachment; it
+    /// gets one if it has telemetry \return behind it
     static const uint8_t* Read(const uint8_t* from,
                                const uint8_t* end,
                                RdmaFrame& frame,

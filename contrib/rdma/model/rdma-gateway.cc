@@ -65,15 +65,19 @@ RdmaGateway::Begin(Kind kind, int64_t base)
 void
 RdmaGateway::Send(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at)
 {
-    NS_ABORT_MSG_IF(frame->extra,
-                    "an ordinary packet cannot cross to another process: links between processes "
-                    "carry RDMA and PFC frames only");
+    NS_ABORT_MSG_IF(frame->extra && (frame->extra->packet || frame->extra->journey),
+                    "an ordinary packet or a journey cannot cross to another process: links "
+                    "between processes carry RDMA frames and what links say to each other only");
     if (!m_waiting.empty())
     {
         Wait(link, frame, from, at);
         return;
     }
     const int64_t now = RdmaClock::Now();
+    if (m_end && m_end + RdmaFrameRecord::GetMaxBytes(*frame) > m_message.data() + m_message.size())
+    {
+        Flush(); // of frames with telemetry: there was room for another one without
+    }
     if (!m_end)
     {
         // Received at the earliest if it is full at once.
@@ -86,7 +90,7 @@ RdmaGateway::Send(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at)
     m_end = RdmaFrameRecord::Write(m_end, *frame, link, at, m_base);
     ++m_framesSent;
     RdmaFramePool::Get().Free(frame);
-    if (m_end + RdmaFrameRecord::MAX_BYTES > m_message.data() + m_message.size())
+    if (m_end + RdmaFrameRecord::MAX_PLAIN_BYTES > m_message.data() + m_message.size())
     {
         Flush();
     }
@@ -221,7 +225,7 @@ RdmaGateway::Wait(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at)
         // the window, and their frames are on the way for as long as it is.
         waiting.base = RdmaClock::TicksToPs(NodeWindows::Active()->GetWindowBegin());
     }
-    if (waiting.used + RdmaFrameRecord::MAX_BYTES > waiting.bytes.size())
+    if (waiting.used + RdmaFrameRecord::GetMaxBytes(*frame) > waiting.bytes.size())
     {
         waiting.bytes.resize(2 * waiting.bytes.size() + 64 * RdmaFrameRecord::MAX_BYTES);
     }

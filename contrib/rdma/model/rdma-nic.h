@@ -276,6 +276,13 @@ class RdmaNic : public Object, public RdmaPortUser
     /// \return the attribute BaseRtt, or what is computed from the fabric, at the first call; ps
     int64_t GetBaseRtt();
 
+    /// Instead of what the NIC would compute, which of a fabric that several ranks simulate sees a
+    /// part only. (The attribute is of ns-3's resolution.) \param ps more than 0
+    void SetBaseRtt(int64_t ps)
+    {
+        m_baseRttPs = ps;
+    }
+
     const RdmaNicCounters& GetCounters() const
     {
         return m_counters;

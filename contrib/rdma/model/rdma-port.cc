@@ -478,7 +478,9 @@ RdmaPort::SetRemote(RdmaGateway* gateway, uint32_t link)
 void
 RdmaPort::ArriveFromRemote(RdmaFrame* frame, int64_t at)
 {
-    Arrive(frame, at - GetSerialization(frame->wireBytes), at); // a link has one rate
+    // It started to be sent its serialization time earlier, at the rate that both ends have; and it
+    // is known by then that its first bit is here (rdma::LookAhead).
+    Arrive(frame, m_cutThrough ? at - GetSerialization(frame->wireBytes) : at, at);
 }
 
 bool

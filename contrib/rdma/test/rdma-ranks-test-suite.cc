@@ -6,10 +6,14 @@
  */
 #include "rdma-test-fabric.h"
 
+#include "ns3/hpcc-congestion-ops.h"
+#include "ns3/ib-congestion-ops.h"
 #include "ns3/rdma-base-rtt.h"
 #include "ns3/rdma-channel.h"
 #include "ns3/rdma-frame-record.h"
 #include "ns3/rdma-gateway.h"
+#include "ns3/swift-congestion-ops.h"
+#include "ns3/timely-congestion-ops.h"
 
 #include <algorithm>
 #include <random>
@@ -30,9 +34,20 @@ Text(const RdmaFrame& f, uint32_t link, int64_t at)
 {
     std::ostringstream text;
     text << at << ' ' << link << ' ' << f.wireBytes << ' ' << f.src << ' ' << f.dst << ' '
-         << f.route.GetFlowHash() << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' '
+         << f.route.GetKey() << ' ' << f.destQp << ' ' << f.psn << ' ' << f.aux << ' '
          << f.dmaLength << ' ' << f.payload << ' ' << +static_cast<uint8_t>(f.opcode) << ' '
          << +f.priority << ' ' << +f.flags << ' ' << +f.classEnable;
+    if (f.extra && f.extra->hasTelemetry)
+    {
+        const RdmaTelemetry& t = f.extra->telemetry;
+        text << " telemetry " << t.sent << ' ' << t.held << ' ' << +t.switches << ' ' << t.collects
+             << ' ' << +t.hops;
+        for (uint32_t i = 0; i < t.hops; ++i)
+        {
+            text << " hop " << t.hop[i].time << ' ' << t.hop[i].txBytes << ' '
+                 << t.hop[i].queueBytes << ' ' << t.hop[i].rateBps;
+        }
+    }
     return text.str();
 }
 
@@ -54,13 +69,43 @@ TypicalFrame()
     return frame;
 }
 
+/// What such a frame has of HPCC behind `hops` switches, arriving `at`: a hop every 2 us.
+RdmaTelemetry
+TypicalTelemetry(uint8_t hops, int64_t at)
+{
+    RdmaTelemetry telemetry{};
+    telemetry.Start(at - (hops + 1) * 2 * US, true);
+    for (uint8_t i = 0; i < hops; ++i)
+    {
+        telemetry.hop[i] = {at - (hops - i) * 2 * US, 5000000000, 70000, 100 * GBPS};
+    }
+    telemetry.hops = telemetry.switches = hops;
+    return telemetry;
+}
+
+RdmaFrame*
+AllocateFrame(const RdmaFrame& like, const RdmaTelemetry* telemetry = nullptr)
+{
+    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+    *frame = like;
+    frame->extra = nullptr;
+    if (telemetry)
+    {
+        frame->extra = RdmaFramePool::Get().AllocateExtra();
+        frame->extra->hasTelemetry = true;
+        frame->extra->telemetry = *telemetry;
+    }
+    return frame;
+}
+
 } // namespace
 
 class RdmaFrameRecordTestCase : public TestCase
 {
   public:
     RdmaFrameRecordTestCase()
-        : TestCase("a record has every field of a frame, and some 28 B")
+        : TestCase("a record has every field of a frame and of its telemetry, and of most frames "
+                   "some 28 B")
     {
     }
 
@@ -68,30 +113,55 @@ class RdmaFrameRecordTestCase : public TestCase
     void DoRun() override
     {
         uint8_t buffer[RdmaFrameRecord::MAX_BYTES];
-        const auto roundTrip = [&](const RdmaFrame& frame,
+        const auto roundTrip = [&](const RdmaFrame& like,
                                    uint32_t link,
                                    int64_t at,
-                                   int64_t base) {
-            const uint8_t* end = RdmaFrameRecord::Write(buffer, frame, link, at, base);
-            RdmaFrame read{};
+                                   int64_t base,
+                                   const RdmaTelemetry* telemetry = nullptr) {
+            RdmaFrame* frame = AllocateFrame(like, telemetry);
+            const uint8_t* end = RdmaFrameRecord::Write(buffer, *frame, link, at, base);
+            RdmaFrame* read = RdmaFramePool::Get().Allocate();
             uint32_t readLink;
             int64_t readAt;
             const uint8_t* readEnd =
-                RdmaFrameRecord::Read(buffer, end, read, readLink, readAt, base);
+                RdmaFrameRecord::Read(buffer, end, *read, readLink, readAt, base);
             NS_TEST_EXPECT_MSG_EQ((end == readEnd), true, "as long as written");
-            NS_TEST_EXPECT_MSG_LT_OR_EQ(end - buffer, RdmaFrameRecord::MAX_BYTES, "within bounds");
-            NS_TEST_EXPECT_MSG_EQ(Text(read, readLink, readAt), Text(frame, link, at), "the same");
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(end - buffer,
+                                        RdmaFrameRecord::GetMaxBytes(*frame),
+                                        "within bounds");
+            NS_TEST_EXPECT_MSG_EQ(Text(*read, readLink, readAt),
+                                  Text(*frame, link, at),
+                                  "the same");
+            NS_TEST_EXPECT_MSG_EQ((read->extra != nullptr), (telemetry != nullptr), "nothing more");
+            RdmaFramePool::Get().Free(frame);
+            RdmaFramePool::Get().Free(read);
             return end - buffer;
         };
         // 3 time (500 ns), 1 link, 2 source, 1 destination, 4 hash, 3 + 3, 1 aux, 1 DMA length,
         // 2 wire bytes, 2 payload, 4: 27 B.
         NS_TEST_EXPECT_MSG_EQ(roundTrip(TypicalFrame(), 5, 1500 * NS, 1000 * NS), 27, "typical");
+        // More: 2, 4 sent (12 us, 24 bits), 1 held; of each of five hops 4 time (2 us are 21 bits,
+        // which is 3; 4 us and more 4), 5 sent (33 bits), 3 queue, 6 rate (37 bits). 27 + 7 +
+        // 5 x 18 - 1.
+        const RdmaTelemetry typical = TypicalTelemetry(5, 1500 * NS);
+        NS_TEST_EXPECT_MSG_EQ(roundTrip(TypicalFrame(), 5, 1500 * NS, 1000 * NS, &typical),
+                              123,
+                              "with telemetry");
         // The largest value of every field, and nothing.
         RdmaFrame largest;
         std::memset(static_cast<void*>(&largest), 0xff, sizeof(largest));
         largest.destQp = largest.psn = 0xffffff; // 24 bits
+        RdmaTelemetry most{};
+        most.Start(INT64_MIN, true);
+        most.held = INT64_MIN;
+        most.switches = UINT8_MAX;
+        most.hops = RdmaTelemetry::MAX_HOPS;
+        most.hop.fill({INT64_MIN, UINT64_MAX, UINT64_MAX, UINT64_MAX});
+        const RdmaTelemetry none{};
         roundTrip(largest, UINT32_MAX, INT64_MAX, 0);
+        roundTrip(largest, UINT32_MAX, INT64_MAX, 0, &most);
         roundTrip(RdmaFrame{}, 0, 0, 0);
+        roundTrip(RdmaFrame{}, 0, 0, 0, &none);
         // Any bits of a frame; a field that is not carried would differ.
         std::mt19937_64 random(1);
         for (int i = 0; i < 10000; ++i)
@@ -105,11 +175,22 @@ class RdmaFrameRecordTestCase : public TestCase
             std::memcpy(static_cast<void*>(&frame), words, sizeof(frame));
             frame.destQp &= 0xffffff;
             frame.psn &= 0xffffff;
+            const auto number = [&random] { return random() >> random() % 64; };
+            RdmaTelemetry telemetry{};
+            telemetry.Start(static_cast<int64_t>(number()), random() % 2);
+            telemetry.held = static_cast<int64_t>(number());
+            telemetry.switches = static_cast<uint8_t>(random());
+            telemetry.hops = static_cast<uint8_t>(random() % (RdmaTelemetry::MAX_HOPS + 1));
+            for (uint32_t hop = 0; hop < telemetry.hops; ++hop)
+            {
+                telemetry.hop[hop] = {static_cast<int64_t>(number()), number(), number(), number()};
+            }
             const int64_t base = static_cast<int64_t>(random() >> 2);
             roundTrip(frame,
                       static_cast<uint32_t>(random()),
                       base + static_cast<int64_t>(random() >> 2 >> random() % 60),
-                      base);
+                      base,
+                      i % 2 ? &telemetry : nullptr);
         }
     }
 };
@@ -266,6 +347,73 @@ class RdmaGatewayFullTestCase : public TestCase
     }
 };
 
+/// Long and short records by turns: no message is too long, and none is lost.
+class RdmaGatewayTelemetryTestCase : public TestCase
+{
+  public:
+    RdmaGatewayTelemetryTestCase()
+        : TestCase("messages have room for telemetry, and for as many frames without as ever")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        RdmaClock::Update();
+        RdmaGateway from(1, 0, {400 * NS, 600 * NS});
+        RdmaGateway to(0, 1, {400 * NS, 600 * NS});
+        const auto port = CreateObject<RdmaPort>();
+        const auto other = CreateObject<RdmaPort>();
+        CreateObject<Node>()->AddDevice(port);
+        CreateObject<Node>()->AddDevice(other);
+        CreateObject<RdmaChannel>()->Attach(port, other);
+        std::vector<std::string> received;
+        WatchFrames(port, "PhyRx", [&](const RdmaPort*, const RdmaFrame* frame, int64_t now) {
+            received.push_back(Text(*frame, 0, now));
+        });
+        from.AddLink(nullptr);
+        to.AddLink(PeekPointer(port));
+        std::vector<uint32_t> sizes;
+        from.SetTransport([&](Ptr<Packet> packet, int64_t) {
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(packet->GetSerializedSize() + MPI_HEADER,
+                                        RdmaGateway::MAX_MESSAGE_BYTES,
+                                        "fits into a message of ns-3's MPI interfaces");
+            sizes.push_back(packet->GetSize());
+            to.Receive(packet);
+        });
+        std::vector<std::string> expected;
+        const auto send = [&](uint32_t frames, uint8_t hops) {
+            for (uint32_t i = 0; i < frames; ++i)
+            {
+                const int64_t at = RdmaClock::Now() + 2 * US + expected.size() * NS;
+                const RdmaTelemetry telemetry = TypicalTelemetry(hops, at);
+                RdmaFrame* frame = AllocateFrame(TypicalFrame(), hops ? &telemetry : nullptr);
+                expected.push_back(Text(*frame, 0, at));
+                from.Send(0, frame, at);
+            }
+        };
+        for (uint8_t hops = 1; hops <= RdmaTelemetry::MAX_HOPS; ++hops)
+        {
+            Simulator::Schedule(MicroSeconds(10 * hops), [&send, hops]() {
+                for (uint32_t i = 0; i < 20; ++i)
+                {
+                    send(hops, 0);
+                    send(3, hops);
+                }
+            });
+        }
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ((expected == received), true, "every frame, in order");
+        // A record of 27 to 178 B finds no room where a longer one might not have: a message has
+        // at least what is left of MAX_PAYLOAD_BYTES then, but for the last of each time.
+        const auto shortOnes = std::count_if(sizes.begin(), sizes.end(), [](uint32_t size) {
+            return size < RdmaGateway::MAX_PAYLOAD_BYTES - RdmaFrameRecord::MAX_BYTES;
+        });
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(shortOnes, RdmaTelemetry::MAX_HOPS, "full messages");
+        Simulator::Destroy();
+    }
+};
+
 namespace
 {
 
@@ -321,11 +469,37 @@ Flows()
     return flows;
 }
 
+/// What is simulated.
+struct Kind
+{
+    std::string name;
+    std::string recovery;
+    TypeId cc;
+    uint8_t lanes{0}; //!< InfiniBand's; 0: Ethernet
+    bool adaptive{false};
+};
+
+std::vector<Kind>
+Kinds()
+{
+    return {{"go-back-N", "go-back-n", DcqcnCongestionOps::GetTypeId()},
+            {"selective repeat", "selective-repeat", DcqcnCongestionOps::GetTypeId()},
+            {"HPCC", "go-back-n", HpccCongestionOps::GetTypeId()},
+            {"Swift", "selective-repeat", SwiftCongestionOps::GetTypeId()},
+            {"TIMELY", "go-back-n", TimelyCongestionOps::GetTypeId()},
+            {"InfiniBand", "go-back-n", NoneCongestionOps::GetTypeId(), 1},
+            {"InfiniBand, four VLs, congestion control, adaptive routing",
+             "out-of-order",
+             IbCongestionOps::GetTypeId(),
+             4,
+             true}};
+}
+
 /// Everything that happened, as text, whatever the number of parts.
 class Outcome
 {
   public:
-    void Run(const std::vector<uint32_t>& rankOfNode, uint32_t ranks, bool selectiveRepeat)
+    void Run(const std::vector<uint32_t>& rankOfNode, uint32_t ranks, const Kind& kind)
     {
         GlobalValue::Bind("SchedulerType", StringValue("ns3::QuadHeapScheduler"));
         const Description description;
@@ -334,14 +508,27 @@ class Outcome
         for (uint32_t rank = 0; rank < ranks; ++rank)
         {
             RdmaFabricHelper helper;
-            helper.SetSwitchAttribute("BufferPer100G", UintegerValue(150000));
-            helper.SetSwitchAttribute("EcnKmin", UintegerValue(10000));
-            helper.SetSwitchAttribute("EcnKmax", UintegerValue(60000));
+            if (kind.lanes)
+            {
+                IbFabricConfig config;
+                config.lanes = kind.lanes;
+                config.laneBuffer = 16384;
+                helper.SetInfiniBand(config);
+                helper.SetSwitchAttribute("CongestionThreshold", UintegerValue(12));
+                helper.SetSwitchAttribute("LoadBalancer",
+                                          StringValue(kind.adaptive ? "adaptive" : ""));
+            }
+            else
+            {
+                helper.SetSwitchAttribute("BufferPer100G", UintegerValue(150000));
+                helper.SetSwitchAttribute("EcnKmin", UintegerValue(10000));
+                helper.SetSwitchAttribute("EcnKmax", UintegerValue(60000));
+            }
             helper.SetNicAttribute("TimeoutExponent", UintegerValue(9)); // 2 ms
             helper.SetNicAttribute("InitialPsn", UintegerValue(0xfffff0));
-            helper.SetNicAttribute("LossRecovery",
-                                   StringValue(selectiveRepeat ? "selective-repeat" : "go-back-n"));
-            helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+            helper.SetNicAttribute("LossRecovery", StringValue(kind.recovery));
+            helper.SetCongestionOps(
+                DynamicCast<RdmaCongestionOps>(ObjectFactory(kind.cc.GetName()).Create()));
             if (ranks > 1)
             {
                 helper.SetPartition({rankOfNode, rank, ranks});
@@ -371,9 +558,10 @@ class Outcome
         const std::vector<TestFlow> flows = Flows();
         for (uint32_t i = 0; i < flows.size(); ++i)
         {
+            const auto priority = static_cast<uint8_t>(kind.lanes ? i % kind.lanes : 3);
             for (const auto& part : parts)
             {
-                const auto ends = part->ConnectQueuePairs(flows[i].from, flows[i].to, 3);
+                const auto ends = part->ConnectQueuePairs(flows[i].from, flows[i].to, priority);
                 if (ends.first)
                 {
                     ends.first->PostWrite(flows[i].bytes, i);
@@ -389,6 +577,9 @@ class Outcome
     std::vector<std::string> lines; //!< sorted
     uint64_t marks{0};
     uint64_t pauses{0};
+    uint64_t stalls{0};
+    uint64_t blocksLost{0};
+    uint64_t rerouted{0};
     uint64_t corrupted{0};
     uint64_t retransmitted{0};
     uint64_t crossed{0};
@@ -422,13 +613,24 @@ class Outcome
                      << c.txFrames << ' ' << c.txWireBytes << ' ' << c.txDataFrames << ' '
                      << c.rxFrames << ' ' << c.rxWireBytes << ' ' << c.corrupted << ' '
                      << c.ecnMarks << ' ' << c.pausesSent << ' ' << c.resumesSent << ' '
-                     << c.pausesReceived << ' ' << c.pausedPs << ' ' << c.maxQueueBytes;
+                     << c.pausesReceived << ' ' << c.pausedPs << ' ' << c.maxQueueBytes << ' '
+                     << c.creditStalls << ' ' << c.creditUpdatesSent << ' '
+                     << c.creditUpdatesReceived << ' ' << c.creditBlocksLost;
+                for (uint32_t lane = 0; port.GetCredits() && lane < RdmaPort::PRIORITIES; ++lane)
+                {
+                    const IbLinkCredits::Lane& l = port.GetCredits()->lanes[lane];
+                    text << ' ' << l.sender.Fctbs() << ' ' << l.sender.Limit() << ' '
+                         << l.receiver.Abr() << ' ' << l.receiver.Occupied() << ' ' << l.toldFccl;
+                }
                 lines.push_back(text.str());
             }
             const RdmaPortCounters ports = part->GetPortTotals();
             const RdmaNicCounters nics = part->GetNicTotals();
             marks += ports.ecnMarks;
             pauses += ports.pausesSent;
+            stalls += ports.creditStalls;
+            blocksLost += ports.creditBlocksLost;
+            rerouted += part->GetRerouted();
             corrupted += ports.corrupted;
             retransmitted += nics.retransmittedPackets;
             for (uint32_t e = 0; e < part->GetNEndpoints(); ++e)
@@ -449,9 +651,12 @@ class Outcome
             {
                 std::ostringstream text;
                 text << device->GetName() << ' ' << device->GetReceived() << ' '
-                     << device->GetForwarded() << ' '
-                     << AsEthernet(device)->GetBuffer().StoredPeak() << ' '
-                     << AsEthernet(device)->GetBuffer().HeadroomPeak();
+                     << device->GetForwarded() << ' ' << device->GetRerouted();
+                if (const auto ethernet = DynamicCast<RdmaSwitch>(device))
+                {
+                    text << ' ' << ethernet->GetBuffer().StoredPeak() << ' '
+                         << ethernet->GetBuffer().HeadroomPeak();
+                }
                 lines.push_back(text.str());
             }
             for (const auto& gateway : part->GetGateways())
@@ -486,10 +691,9 @@ class Outcome
 class RdmaPartsTestCase : public TestCase
 {
   public:
-    explicit RdmaPartsTestCase(bool selectiveRepeat)
-        : TestCase(std::string("parts of a fabric do what the whole does, to the picosecond: ") +
-                   (selectiveRepeat ? "selective repeat" : "go-back-N")),
-          m_selectiveRepeat(selectiveRepeat)
+    explicit RdmaPartsTestCase(const Kind& kind)
+        : TestCase("parts of a fabric do what the whole does, to the picosecond: " + kind.name),
+          m_kind(kind)
     {
     }
 
@@ -497,10 +701,19 @@ class RdmaPartsTestCase : public TestCase
     void DoRun() override
     {
         Outcome whole;
-        whole.Run({}, 1, m_selectiveRepeat);
+        whole.Run({}, 1, m_kind);
         NS_TEST_EXPECT_MSG_EQ(whole.arrived, Flows().size(), "all arrived");
-        NS_TEST_EXPECT_MSG_GT(whole.marks, 0, "ECN marks");
-        NS_TEST_EXPECT_MSG_GT(whole.pauses, 0, "pauses");
+        NS_TEST_EXPECT_MSG_GT(whole.marks, 0, "marks");
+        if (m_kind.lanes)
+        {
+            NS_TEST_EXPECT_MSG_GT(whole.stalls, 0, "waits for credits");
+            NS_TEST_EXPECT_MSG_GT(whole.blocksLost, 0, "credits that were lost with packets");
+            NS_TEST_EXPECT_MSG_EQ((whole.rerouted > 0), m_kind.adaptive, "other ways");
+        }
+        else
+        {
+            NS_TEST_EXPECT_MSG_GT(whole.pauses, 0, "pauses");
+        }
         NS_TEST_EXPECT_MSG_GT(whole.corrupted, 0, "bit errors");
         NS_TEST_EXPECT_MSG_GT(whole.retransmitted, 0, "retransmissions");
         NS_TEST_EXPECT_MSG_EQ(whole.crossed, 0, "nothing crosses");
@@ -512,7 +725,7 @@ class RdmaPartsTestCase : public TestCase
             halves[node] = 1;
         }
         halves[18] = halves[19] = halves[21] = 1;
-        Compare(whole, halves, 2, true);
+        Compare(whole, halves, 2, !m_kind.lanes); // credits hold frames apart
         // Any partition, links of hosts cut too; a rank may have no switch at all.
         std::mt19937_64 random(7);
         for (const uint32_t ranks : {2, 3, 5})
@@ -532,7 +745,7 @@ class RdmaPartsTestCase : public TestCase
                  bool many)
     {
         Outcome parts;
-        parts.Run(rankOfNode, ranks, m_selectiveRepeat);
+        parts.Run(rankOfNode, ranks, m_kind);
         NS_TEST_EXPECT_MSG_GT(parts.crossed, 1000, "frames cross");
         if (many)
         {
@@ -545,7 +758,7 @@ class RdmaPartsTestCase : public TestCase
         }
     }
 
-    bool m_selectiveRepeat;
+    Kind m_kind;
 };
 
 class RdmaPartsOfPathsTestCase : public TestCase
@@ -672,8 +885,11 @@ class RdmaRanksTestSuite : public TestSuite
         AddTestCase(new RdmaFrameRecordTestCase, TestCase::QUICK);
         AddTestCase(new RdmaGatewayTestCase, TestCase::QUICK);
         AddTestCase(new RdmaGatewayFullTestCase, TestCase::QUICK);
-        AddTestCase(new RdmaPartsTestCase(false), TestCase::QUICK);
-        AddTestCase(new RdmaPartsTestCase(true), TestCase::QUICK);
+        AddTestCase(new RdmaGatewayTelemetryTestCase, TestCase::QUICK);
+        for (const Kind& kind : Kinds())
+        {
+            AddTestCase(new RdmaPartsTestCase(kind), TestCase::QUICK);
+        }
         for (const char* recovery : {"selective-repeat", "out-of-order"})
         {
             AddTestCase(new RdmaPartsOfPathsTestCase(recovery), TestCase::QUICK);
