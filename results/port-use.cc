@@ -7,6 +7,9 @@
 #include "results/line-log.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace results
@@ -61,11 +64,17 @@ PortUse::BeginLook(int64_t now)
     const int64_t interval = m_measuring.queueInterval.ps;
     m_measured =
         now > m_measuring.from.ps && (m_measuring.until.ps == 0 || now <= m_measuring.until.ps);
-    for (int64_t missed = (now - m_lastLook) / interval - 1; missed > 0; --missed)
+    Miss((now - m_lastLook) / interval - 1);
+    m_lastLook = now;
+}
+
+void
+PortUse::Miss(int64_t looks)
+{
+    for (; looks > 0; --looks)
     {
         EndLook();
     }
-    m_lastLook = now;
 }
 
 void
@@ -102,6 +111,130 @@ PortUse::CloseBin()
     }
     m_looksInBin = 0;
     m_looksPerBin *= full ? 2 : 1;
+}
+
+namespace
+{
+
+template <class T>
+void
+Put(std::string& to, const T& value)
+{
+    static_assert(std::is_trivially_copyable_v<T>, "as bytes");
+    to.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+template <class T>
+void
+Get(const char*& at, T& value)
+{
+    std::memcpy(static_cast<void*>(&value), at, sizeof(value));
+    at += sizeof(value);
+}
+
+/// Of a port, at each of three times.
+struct PackedPort
+{
+    uint64_t port;
+    std::array<std::array<uint64_t, 2>, 3> counters;
+};
+
+} // namespace
+
+std::string
+PortUse::Pack(const Counters& end) const
+{
+    std::string packed;
+    std::vector<PackedPort> ports;
+    for (uint64_t p = 0; p < m_ports.size(); ++p)
+    {
+        PackedPort port{p, {}};
+        bool any = false;
+        const Counters* times[] = {&m_from, &m_until, &end};
+        for (std::size_t t = 0; t < 3; ++t)
+        {
+            if (!times[t]->wireBytes.empty())
+            {
+                port.counters[t] = {times[t]->wireBytes[p], times[t]->pausedPs[p]};
+                any |= port.counters[t][0] || port.counters[t][1];
+            }
+        }
+        if (any)
+        {
+            ports.push_back(port);
+        }
+    }
+    Put(packed, ports.size());
+    packed.append(reinterpret_cast<const char*>(ports.data()), ports.size() * sizeof(PackedPort));
+    for (uint64_t i = 0; i < m_queues.size(); ++i)
+    {
+        const Queue& q = m_queues[i];
+        if (q.sum == 0 && q.total == 0)
+        {
+            continue;
+        }
+        Put(packed, i);
+        Put(packed, q.sum);
+        Put(packed, q.largest);
+        Put(packed, q.total);
+        Put(packed, q.measured);
+        Put(packed, q.bins.size());
+        packed.append(reinterpret_cast<const char*>(q.bins.data()), q.bins.size() * sizeof(Bin));
+    }
+    return packed;
+}
+
+void
+PortUse::Unpack(const std::string& packed, Counters& end)
+{
+    const char* at = packed.data();
+    std::size_t ports;
+    Get(at, ports);
+    for (; ports > 0; --ports)
+    {
+        PackedPort port;
+        Get(at, port);
+        Counters* times[] = {&m_from, &m_until, &end};
+        for (std::size_t t = 0; t < 3; ++t)
+        {
+            if (!times[t]->wireBytes.empty())
+            {
+                times[t]->wireBytes[port.port] += port.counters[t][0];
+                times[t]->pausedPs[port.port] += port.counters[t][1];
+            }
+        }
+    }
+    while (at < packed.data() + packed.size())
+    {
+        uint64_t i;
+        Get(at, i);
+        Queue& q = m_queues[i];
+        Get(at, q.sum);
+        Get(at, q.largest);
+        Get(at, q.total);
+        Get(at, q.measured);
+        std::size_t bins;
+        Get(at, bins);
+        q.bins.resize(bins);
+        std::memcpy(static_cast<void*>(q.bins.data()), at, bins * sizeof(Bin));
+        at += bins * sizeof(Bin);
+    }
+}
+
+void
+PortUse::MergeRanks(Counters& end,
+                    const std::function<int64_t(int64_t)>& max,
+                    const std::function<std::vector<std::string>(const std::string&)>& gather)
+{
+    // Then all have bins of the same looks.
+    const int64_t last = max(m_lastLook);
+    Miss((last - m_lastLook) / m_measuring.queueInterval.ps);
+    m_lastLook = last;
+    const std::vector<std::string> all = gather(Pack(end));
+    for (std::size_t rank = 1; rank < all.size(); ++rank)
+    {
+        Unpack(all[rank], end);
+    }
 }
 
 void

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
@@ -89,6 +90,14 @@ class PortUse
     /// The run is over: sum up. \param end what ports have done by now
     void Finish(Counters end);
 
+    /// Of several ranks each looks at some of the ports, and what it knows of the others is
+    /// nothing. Before Finish, collective: the first one gets all. \param end as for Finish, and
+    /// of all ports then \param max of a number over all ranks \param gather at the first rank
+    /// the texts of all, by rank; elsewhere nothing
+    void MergeRanks(Counters& end,
+                    const std::function<int64_t(int64_t)>& max,
+                    const std::function<std::vector<std::string>(const std::string&)>& gather);
+
     /// queues.csv. After Finish
     void Write(const std::string& path);
     /// The keys "port_classes", "longest_queues" and "queues_csv". \param measured false: the run
@@ -135,6 +144,12 @@ class PortUse
     }
 
     void CloseBin();
+    /// What lies between the last look and this one: looks at empty queues, which nobody took.
+    void Miss(int64_t looks);
+    /// \return what this rank knows
+    std::string Pack(const Counters& end) const;
+    /// Adds what another one knows.
+    void Unpack(const std::string& packed, Counters& end);
 
     const scenario::Measuring& m_measuring;
     std::vector<Port> m_ports;

@@ -155,10 +155,7 @@ FabricRun::Build(FabricSimulation& simulation)
     options.queuePairs = m_run.traceQueuePairs;
     options.packets = scenario::HasPackets(m_spec);
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
-    if (HasHosts())
-    {
-        simulation.Listen();
-    }
+    simulation.Listen();
     if (results::OutputErrors::Any())
     {
         return results::OutputErrors::First();
@@ -173,7 +170,7 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         return error;
     }
-    error = HasHosts() ? simulation.Populate() : "";
+    error = Ranks::HasHosts() ? simulation.Populate() : "";
     return error.empty() ? results::OutputErrors::First() : error;
 }
 
@@ -197,12 +194,6 @@ namespace
 constexpr char DONE[] = "done";
 
 } // namespace
-
-bool
-FabricRun::HasHosts() const
-{
-    return m_options.hostsApart || Ranks::Get().IsFirst();
-}
 
 void
 FabricRun::StartMeasuring(int64_t now)
@@ -236,7 +227,7 @@ FabricRun::OnWord(const std::string& word)
             m_control.End();
         }
     }
-    else if (!HasHosts())
+    else if (!Ranks::HasHosts())
     {
         m_collector->StartMeasuring(std::stoll(word));
     }
@@ -254,7 +245,7 @@ FabricRun::Run(FabricSimulation& simulation)
     }
     results::WriteTopology(m_run.out, m_network.name, m_network.topology, m_network.hostOfServer);
     m_control.Watch(*m_collector);
-    const bool has = HasHosts();
+    const bool has = Ranks::HasHosts();
     m_control.SetProgress(
         [&simulation, has] { return has ? simulation.GetShareDone() : 0; });
     m_control.SetMerge([&simulation] {
@@ -284,10 +275,7 @@ int
 FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
 {
     FinishCaptures();
-    if (HasHosts())
-    {
-        simulation.OnEnd(outcome);
-    }
+    simulation.OnEnd(outcome);
     const results::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
     if (!Ranks::Get().IsFirst())
     {

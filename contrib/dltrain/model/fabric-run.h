@@ -23,8 +23,8 @@ namespace dltrain
 
 /**
  * What a program simulates on the fabric of a FabricRun, which calls this in the order in which it
- * stands here. Of several Ranks each has one that has hosts, and asks for others by
- * Ranks::OfHosts; of these Populate, MergeRanks and OnEnd may be collective.
+ * stands here; of several Ranks only in those that have hosts, unless something else is said.
+ * Populate and MergeRanks may be collective among these (Ranks::OfHosts), OnEnd among all.
  */
 class FabricSimulation
 {
@@ -32,7 +32,7 @@ class FabricSimulation
     virtual ~FabricSimulation() = default;
 
     /// The network and its collector stand, and nothing has an event yet: for observers whose
-    /// events are to be the first of their time.
+    /// events are to be the first of their time. Of all Ranks, as OnEnd.
     virtual void Listen();
     /// Hosts, queue pairs, files of its own, the first events. \return why that cannot be, or
     /// nothing; what cannot be written, the OutputErrors may know alone
@@ -145,8 +145,6 @@ class FabricRun
   private:
     /// Another rank's words, and this one's own.
     void OnWord(const std::string& word);
-    /// \return whether this rank has hosts, and so a simulation
-    bool HasHosts() const;
     /// This rank's part. \return why it cannot be built, or nothing
     std::string Build(FabricSimulation& simulation);
     /// Completes the files, prints the summary. \return the exit status

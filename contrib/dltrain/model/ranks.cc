@@ -89,6 +89,12 @@ Ranks::KeepHostsTogether()
     g_hostsTogether = Get().Several();
 }
 
+bool
+Ranks::HasHosts()
+{
+    return !g_hostsTogether || Get().IsFirst();
+}
+
 Ranks::Session::Session(int& argc, char**& argv, bool windows)
 {
     if (!scenario::FindLauncher().Several())

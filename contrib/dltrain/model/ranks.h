@@ -48,6 +48,8 @@ class Ranks
     static const Ranks& OfHosts();
     /// The first rank has all hosts, the others have switches. Before anybody asks.
     static void KeepHostsTogether();
+    /// \return whether this one has hosts
+    static bool HasHosts();
 
     /// As the end of the Session, for whoever is about to end the process in good order;
     /// collective. mpirun takes a process that ends without it for one that failed.

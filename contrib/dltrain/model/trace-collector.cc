@@ -115,7 +115,13 @@ TraceCollector::Listen()
         m_links->SetOutstanding([this] { return m_outstanding > 0; });
         for (const auto& gateway : m_fabric.GetGateways())
         {
-            gateway->SetArrivalCallback([this] { m_links->Arm(); });
+            gateway->SetArrivalCallback([this] {
+                m_links->Arm();
+                if (m_onArrival)
+                {
+                    m_onArrival();
+                }
+            });
         }
     }
     for (uint32_t e = 0; e < m_fabric.GetNEndpoints(); ++e)

@@ -15,9 +15,11 @@
 
 #include "ns3/rdma-fabric-helper.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace dltrain
@@ -75,6 +77,12 @@ class TraceCollector
 
     /// Warm-up is over: all statistics count from here, messages from those posted from here on.
     void StartMeasuring(int64_t nowPs);
+
+    /// With several Ranks: called whenever frames have come from another one.
+    void ListenToArrivals(std::function<void()> listener)
+    {
+        m_onArrival = std::move(listener);
+    }
     /// Complete all files. The fabric may be destroyed afterwards, the statistics stay. With
     /// several Ranks collective: the first one's files and flow statistics are those of all.
     void Finish(int64_t nowPs);
@@ -282,6 +290,7 @@ class TraceCollector
     bool m_measuring;
     bool m_marked{false}; //!< a tag has carried MessageId::WARMUP
     bool m_finished{false};
+    std::function<void()> m_onArrival;
     uint64_t m_posts{0}; //!< measured ones
     uint64_t m_outstanding{0};
     uint64_t m_failed{0};

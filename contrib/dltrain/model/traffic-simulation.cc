@@ -114,10 +114,6 @@ TrafficSimulation::Refused() const
     {
         return {};
     }
-    if (m_scenario.measuring.queueInterval.ps > 0)
-    {
-        return "several processes (mpirun) look at no queues; allowed: --queue-interval=0";
-    }
     return m_scenario.run.engine == "windows" || CanHostsBeApart(m_scenario)
                ? ""
                : "several processes (mpirun) measure all flows with ns-3's engine; allowed: "
@@ -129,7 +125,7 @@ void
 TrafficSimulation::Listen()
 {
     const scenario::Measuring& measuring = m_scenario.measuring;
-    if (measuring.from.ps > 0)
+    if (measuring.from.ps > 0 && Ranks::HasHosts())
     {
         // The first event of its time: before a flow that starts then.
         m_measuringTimer.ScheduleAt(measuring.from.ps, ns3::RdmaEventOrder::BEFORE);
@@ -141,6 +137,8 @@ TrafficSimulation::Listen()
                                                        m_run.Collector().GetEndpointNames(),
                                                        m_run.Collector().GetPortNames(),
                                                        m_scenario.run.out);
+    m_run.Collector().ListenToArrivals(
+        [this] { m_statistics->OnFramesCome(ns3::RdmaClock::Now()); });
 }
 
 std::string
@@ -404,7 +402,7 @@ TrafficSimulation::OnBegin()
 void
 TrafficSimulation::OnEnd(results::RunOutcome& outcome)
 {
-    const FlowCounts counts = GetCounts();
+    const FlowCounts counts = Ranks::HasHosts() ? GetCounts() : FlowCounts();
     if (TellsByNotes() && counts.ended == m_scenario.flows.size())
     {
         // Where one process stops.
@@ -413,7 +411,10 @@ TrafficSimulation::OnEnd(results::RunOutcome& outcome)
         outcome.simulatedPs =
             stopAfter > 0 ? std::min(stopAfter, outcome.simulatedPs) : outcome.simulatedPs;
     }
-    m_completions->Close();
+    if (m_completions)
+    {
+        m_completions->Close();
+    }
     m_statistics->Finish(outcome.simulatedPs);
 }
 

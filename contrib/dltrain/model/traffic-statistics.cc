@@ -31,15 +31,15 @@ PortsOf(const ns3::RdmaFabric& fabric,
     const auto isHost = [&](uint32_t end) {
         return topology.Nodes()[fabric.GetNodeOfEnd(end)].kind == topo::NodeKind::kHost;
     };
+    // Of all ranks, by end.
     std::vector<PortUse::Port> ports;
-    for (uint32_t p = 0; p < fabric.GetPorts().size(); ++p)
+    for (uint32_t end = 0; end < fabric.GetNEnds(); ++end)
     {
-        const uint32_t end = fabric.GetEnd(p);
         const PortUse::Kind kind =
             isHost(end)       ? (isHost(end ^ 1) ? PortUse::HOST_TO_HOST : PortUse::HOST_TO_SWITCH)
             : isHost(end ^ 1) ? PortUse::SWITCH_TO_HOST
                               : PortUse::SWITCH_TO_SWITCH;
-        ports.push_back({portNames[end], fabric.GetPorts()[p]->GetRate(), kind});
+        ports.push_back({portNames[end], topology.Links()[end / 2].rate.bps, kind});
     }
     return ports;
 }
@@ -65,9 +65,13 @@ TrafficStatistics::TrafficStatistics(ns3::RdmaFabric& fabric,
     {
         m_ports =
             std::make_unique<PortUse>(measuring, PortsOf(fabric, topology, portNames), Look());
-        for (const uint32_t port : m_ports->GetSwitchPorts())
+        const std::vector<uint32_t>& ends = m_ports->GetSwitchPorts();
+        for (uint32_t i = 0; i < ends.size(); ++i)
         {
-            m_queues.push_back(PeekPointer(fabric.GetPorts()[port]));
+            if (const ns3::RdmaPort* port = fabric.GetPortOfEnd(ends[i]))
+            {
+                m_queues.emplace_back(i, port);
+            }
         }
         m_queueTimer =
             std::make_unique<ns3::RdmaGridTimer>(measuring.queueInterval.ps,
@@ -81,7 +85,7 @@ TrafficStatistics::TrafficStatistics(ns3::RdmaFabric& fabric,
             m_untilTimer.ScheduleAt(measuring.until.ps, ns3::Simulator::NO_CONTEXT);
         }
     }
-    if (measuring.rateInterval.ps > 0)
+    if (measuring.rateInterval.ps > 0 && Ranks::HasHosts())
     {
         m_rates = std::make_unique<results::FlowRates>(measuring, flows, endpointNames, out);
         m_rateTimer =
@@ -120,13 +124,19 @@ TrafficStatistics::OnComplete(uint32_t flow, int64_t fct, int64_t ideal)
 // Looking ----------------------------------------------------------------------------------------
 
 void
-TrafficStatistics::ArmTimers(int64_t now)
+TrafficStatistics::OnFramesCome(int64_t now)
 {
     if (m_ports && !m_queueTimer->IsArmed())
     {
         m_quietSince = now;
         m_queueTimer->Arm();
     }
+}
+
+void
+TrafficStatistics::ArmTimers(int64_t now)
+{
+    OnFramesCome(now);
     if (m_rates && !m_rateTimer->IsArmed())
     {
         const int64_t interval = m_measuring.rateInterval.ps;
@@ -141,10 +151,13 @@ TrafficStatistics::Look() const
 {
     PortUse::Counters counters;
     counters.time = ns3::RdmaClock::Now();
-    for (const auto& port : m_fabric.GetPorts())
+    counters.wireBytes.resize(m_fabric.GetNEnds());
+    counters.pausedPs.resize(m_fabric.GetNEnds());
+    for (uint32_t p = 0; p < m_fabric.GetPorts().size(); ++p)
     {
-        counters.wireBytes.push_back(port->GetTxWireBytes());
-        counters.pausedPs.push_back(port->GetPausedPs(counters.time));
+        const ns3::RdmaPort& port = *m_fabric.GetPorts()[p];
+        counters.wireBytes[m_fabric.GetEnd(p)] = port.GetTxWireBytes();
+        counters.pausedPs[m_fabric.GetEnd(p)] = port.GetPausedPs(counters.time);
     }
     return counters;
 }
@@ -167,10 +180,10 @@ TrafficStatistics::OnQueueTimer(int64_t now)
     const int64_t interval = m_measuring.queueInterval.ps;
     uint64_t frames = 0;
     m_ports->BeginLook(now);
-    for (std::size_t i = 0; i < m_queues.size(); ++i)
+    for (const auto& [i, port] : m_queues)
     {
-        m_ports->Add(i, m_queues[i]->GetQueuedBytes());
-        frames += m_queues[i]->GetCounters().txFrames;
+        m_ports->Add(i, port->GetQueuedBytes());
+        frames += port->GetCounters().txFrames;
     }
     m_ports->EndLook();
     if (frames != m_lastFrames)
@@ -207,6 +220,14 @@ TrafficStatistics::Finish(int64_t now)
     {
         PortUse::Counters end = Look();
         end.time = now;
+        const Ranks& all = Ranks::Get();
+        if (all.Several())
+        {
+            m_ports->MergeRanks(
+                end,
+                [&all](int64_t number) { return all.Max(number); },
+                [&all](const std::string& text) { return all.Gather(text); });
+        }
         m_ports->Finish(std::move(end));
     }
     if (m_rates)

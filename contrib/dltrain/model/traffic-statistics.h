@@ -46,6 +46,8 @@ class TrafficStatistics
     /// A flow begins. \param received asked for how many of its bytes have arrived, its size at
     /// most, whenever throughputs are measured, until it is gone
     void OnPosted(uint32_t flow, std::function<uint64_t()> received, int64_t now);
+    /// Frames have come from another rank.
+    void OnFramesCome(int64_t now);
     /// All its bytes are there, or it failed: it is no longer under way.
     void OnGone(uint32_t flow, bool failed);
     /// A measured flow is complete. \param ideal its time on an idle network
@@ -81,7 +83,8 @@ class TrafficStatistics
     int64_t m_ended{0}; //!< when the simulation did
     results::SlowdownTable m_slowdowns;
     std::unique_ptr<results::PortUse> m_ports;   //!< null: queues are not looked at
-    std::vector<const ns3::RdmaPort*> m_queues;  //!< those that m_ports names
+    /// Those that m_ports names and this rank has, with their numbers there.
+    std::vector<std::pair<uint32_t, const ns3::RdmaPort*>> m_queues;
     std::unique_ptr<results::FlowRates> m_rates; //!< null: nor are throughputs
     uint64_t m_lastFrames{0};
     int64_t m_quietSince{0};
