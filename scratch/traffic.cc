@@ -26,6 +26,6 @@ main(int argc, char* argv[])
         }
         scenario::EndSilence();
         const dltrain::Ranks::Session session(argc, argv);
-        return dltrain::TrafficSimulation(scenario).Run();
+        return scenario::StatusAmongRanks(dltrain::TrafficSimulation(scenario).Run());
     });
 }
