@@ -165,8 +165,8 @@ RunOptionRows(const std::string& program)
             Kind::kInteger,
             json,
             group,
-            "processes that simulate one network together, on this machine; of more than 1 mpirun "
-            "is started")
+            "processes that simulate one network together, on this machine: for more than 1 the "
+            "program starts mpirun")
             .Range(1, 64)
             .Default("1")
             .Example("2"),
