@@ -26,6 +26,6 @@ main(int argc, char* argv[])
         }
         scenario::EndSilence();
         const dltrain::Ranks::Session session(argc, argv, scenario.run.engine == "windows");
-        return dltrain::TrainingSimulation(scenario).Run();
+        return scenario::StatusAmongRanks(dltrain::TrainingSimulation(scenario).Run());
     });
 }

@@ -25,9 +25,7 @@ main(int argc, char* argv[])
             return dltrain::DryRun(scenario);
         }
         scenario::EndSilence();
-        const dltrain::Ranks::Session session(argc,
-                                              argv,
-                                              scenario.run.engine == "windows");
-        return dltrain::TrafficSimulation(scenario).Run();
+        const dltrain::Ranks::Session session(argc, argv, scenario.run.engine == "windows");
+        return scenario::StatusAmongRanks(dltrain::TrafficSimulation(scenario).Run());
     });
 }

@@ -161,6 +161,15 @@ RunOptionRows(const std::string& program)
             .Range(1, 64)
             .Otherwise("the idle cores, at most 4; under mpirun 1")
             .Example("2"),
+        Opt("mpi-ranks",
+            Kind::kInteger,
+            json,
+            group,
+            "processes that simulate one network together, on this machine: for more than 1 the "
+            "program starts mpirun")
+            .Range(1, 64)
+            .Default("1")
+            .Example("2"),
         Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
         Opt("attribution",
             Kind::kFlag,

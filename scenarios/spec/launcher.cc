@@ -4,6 +4,7 @@
 #include "scenarios/spec/launcher.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
@@ -59,6 +60,7 @@ FindLauncher()
         Launcher found;
         if (Read(size, &found.ranks) && Read(rank, &found.rank) && found.rank < found.ranks)
         {
+            found.started = true;
             return found;
         }
     }
@@ -95,6 +97,17 @@ LetTheFirstSpeak()
     {
         std::this_thread::sleep_for(kLongest);
     }
+}
+
+int
+StatusAmongRanks(int status)
+{
+    if (FindLauncher().IsFirst())
+    {
+        return status;
+    }
+    std::signal(SIGTERM, SIG_IGN);
+    return 0;
 }
 
 void

@@ -17,6 +17,7 @@ struct Launcher
 {
     uint32_t rank = 0;
     uint32_t ranks = 1;
+    bool started = false; ///< by a launcher, be it as its only process
 
     bool Several() const
     {
@@ -43,6 +44,11 @@ void EndSilence();
 /// than the first it waits: a launcher ends all as soon as one ends so, and the first has to say
 /// why before. Does nothing in the first.
 void LetTheFirstSpeak();
+
+/// For a process that has done its part in good order, before it leaves MPI: the status to end
+/// with. Only the first one's tells anything: a launcher ends all as soon as one ends with another
+/// than 0, those too that are just leaving. Others do not mind that any more.
+int StatusAmongRanks(int status);
 
 /// For programs that cannot be split yet: of several processes the first says so, and all exit with
 /// status 2.

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/launcher.h"
+#include "scenarios/spec/mpirun.h"
 #include "scenarios/spec/network-check.h"
 #include "scenarios/spec/output-folder.h"
 #include "scenarios/spec/validate.h"
@@ -74,16 +75,25 @@ Report(const OptionTable& table,
     return -1;
 }
 
-} // namespace
+/// \return how many processes mpirun has to be started for; 1: it is not needed, or has been
+uint32_t
+RanksToStart(const ReadResult& read)
+{
+    if (read.text || !read.errors.empty() || read.values.Flag("dry-run") || FindLauncher().started)
+    {
+        return 1;
+    }
+    return static_cast<uint32_t>(read.values.Integer("mpi-ranks"));
+}
 
+/// The scenario of options that were read.
 template <class T>
 ParseResult<T>
-ParseAs(int argc, const char* const* argv)
+ParseRead(const ReadResult& read)
 {
     const Program<T> program = ProgramOf(static_cast<const T*>(nullptr));
     const OptionTable& table = program.table();
     ParseResult<T> result;
-    const ReadResult read = ReadOptions(table, argc, argv);
     if (read.text)
     {
         result.text = read.text;
@@ -131,12 +141,26 @@ ParseAs(int argc, const char* const* argv)
     return result;
 }
 
+} // namespace
+
+template <class T>
+ParseResult<T>
+ParseAs(int argc, const char* const* argv)
+{
+    return ParseRead<T>(ReadOptions(ProgramOf(static_cast<const T*>(nullptr)).table(), argc, argv));
+}
+
 template <class T>
 T
 ParseOrExit(int argc, const char* const* argv)
 {
-    ParseResult<T> result = ParseAs<T>(argc, argv);
     const OptionTable& table = ProgramOf(static_cast<const T*>(nullptr)).table();
+    const ReadResult read = ReadOptions(table, argc, argv);
+    if (const uint32_t ranks = RanksToStart(read); ranks > 1)
+    {
+        std::exit(RunUnderMpirun(table.program, ranks, argc, argv)); // each of them parses anew
+    }
+    ParseResult<T> result = ParseRead<T>(read);
     const int status = Report(table, result.errors, result.text, result.notes);
     if (status >= 0)
     {

@@ -41,7 +41,9 @@ template <class T>
 ParseResult<T> ParseAs(int argc, const char* const* argv);
 
 /// The same; prints errors to standard error and exits with 2, or prints the text to standard
-/// output and exits with 0. Notes go to standard error.
+/// output and exits with 0. Notes go to standard error. With --mpi-ranks above 1, outside of mpirun
+/// and of dry runs, nothing but the options is read: mpirun is started, and its end is the exit
+/// (RunUnderMpirun).
 template <class T>
 T ParseOrExit(int argc, const char* const* argv);
 

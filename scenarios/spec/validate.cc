@@ -414,7 +414,17 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.seed = v->values.Integer("seed");
     run.dryRun = v->values.Flag("dry-run");
     run.progress = v->values.Flag("progress");
-    const bool several = FindLauncher().Several();
+    const Launcher launcher = FindLauncher();
+    const bool several = launcher.Several();
+    const uint64_t ranks = v->values.Integer("mpi-ranks");
+    if (launcher.started && ranks > 1 && ranks != launcher.ranks)
+    {
+        const std::string size = std::to_string(launcher.ranks);
+        v->Fail("mpi-ranks",
+                "mpirun -np " + size + " has started " + size +
+                    (launcher.ranks == 1 ? " process" : " processes") +
+                    " already; allowed: one of the two");
+    }
     run.engine = v->values.Given("engine") ? v->values.Text("engine") : "windows";
     run.threads = v->values.Given("threads") ? static_cast<uint32_t>(v->values.Integer("threads"))
                   : run.engine == "windows" && !several ? 0
@@ -472,7 +482,8 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
 nlohmann::json
 AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
 {
-    std::vector<std::string> except{"out", "progress", "report", "timeline", "engine", "threads"};
+    std::vector<std::string>
+        except{"out", "progress", "report", "timeline", "engine", "threads", "mpi-ranks"};
     if (networkFromFile)
     {
         except.insert(except.end(), {"nic", "link-delay", "bit-error-rate"});

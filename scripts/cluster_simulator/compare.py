@@ -45,7 +45,7 @@ is measured unless the scenario or an option says otherwise: --queue-interval=1u
 
   --cc=NAME,...     congestion controls, and options of single runs
   --out=DIR         folder of the comparison. The same folder again: what is done is skipped
-  --jobs=N          runs at a time [default: as many as there are cores]
+  --jobs=N          runs at a time [default: as many as there are cores, by --mpi-ranks]
   --retry-failed    run what failed again; otherwise it stays failed
   --format=LIST     comma-separated: png, svg, pdf [default: all]
   --dry-run         list the runs; run nothing, write nothing

@@ -11,11 +11,13 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+import unittest
 
 from _system_test import PROGRAMS, ROOT, SystemTest, main
 
@@ -224,6 +226,15 @@ class Killed(SweepTest):
 class Points(SweepTest):
     def planned(self, *arguments):
         return self.sweep(*arguments, "--dry-run").stdout.splitlines()
+
+    @unittest.skipUnless(shutil.which("mpirun"), "no mpirun")
+    def test_several_processes(self):
+        """A run of two processes takes two cores."""
+        cores = len(os.sched_getaffinity(0))
+        words = ["traffic", "--k=4", "--bytes=1kB,2kB", "--mpi-ranks=2"]
+        done = self.sweep(*words, f"--out={self.out}")
+        self.assertIn(f"2 to run, {max(1, cores // 2)} at a time", done.stderr)
+        self.assertEqual([(row["status"], row["ranks"]) for row in self.rows()], [("done", 2)] * 2)
 
     def test_grid(self):
         self.assertEqual(

@@ -34,11 +34,19 @@ def set_own(own, name, text, argument):
 
 
 def jobs_of(text):
+    """None: as many as the points leave cores for, see runs_at_once."""
     if text is None:
-        return cores()
+        return None
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 4096:
         raise BadUse(f"--jobs={text}: allowed: 1 to 4096")
     return int(text)
+
+
+def runs_at_once(points):
+    """As many runs as there are cores for, each with the processes that --mpi-ranks asks for."""
+    ranks = [point.get("mpi_ranks", "1") for point in points]
+    most = max([int(text) for text in ranks if text.isascii() and text.isdigit()], default=1)
+    return max(1, cores() // max(1, most))
 
 
 def cores():

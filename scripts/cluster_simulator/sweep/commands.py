@@ -39,7 +39,8 @@ Running
                     option out. .json: a list of objects, each a point, {"zero": 2, "bytes": ["1MB",
                     "2MB"]}; or one object whose lists are a grid, {"zero": [0, 1], "bytes":
                     [["1MB", "2MB"], "4MB"]}. Options of the command line apply to each point
-  --jobs=N          runs at a time [default: as many as there are cores]
+  --jobs=N          runs at a time [default: as many as there are cores, by the most processes
+                    that a point has, --mpi-ranks]
   --retry-failed    run failed points again; otherwise they stay failed
   --keep            keep all result files of each run in DIR/runs/ID, for plots and reports
   --dry-run         list the points; run nothing, write nothing

@@ -6,13 +6,13 @@ import shutil
 import sys
 
 from .. import programs
-from .arguments import cores
+from .arguments import runs_at_once
 from .errors import BadUse
 from .lock import Lock
 from .points import option_name
 from .progress import Show
 from .runner import Runner, read_stats
-from .store import DATABASE, DONE, FAILED, PENDING, RUNNING, Store
+from .store import DATABASE, DONE, FAILED, PENDING, RUNNING, Store, options_of
 
 
 def open_sweep(folder, keep):
@@ -73,9 +73,7 @@ def run(program, points, out, jobs=None, keep=False, retry_failed=False, quiet=F
         }
         for point in points
     ]
-    stopped_by, numbers = run_points(
-        program, points, out, jobs or cores(), keep, retry_failed, quiet
-    )
+    stopped_by, numbers = run_points(program, points, out, jobs, keep, retry_failed, quiet)
     if stopped_by:
         raise KeyboardInterrupt(f"the sweep was stopped; what is done is kept in {out}")
     frame = read(out)
@@ -98,7 +96,9 @@ def read(folder):
 
 
 def run_points(program, points, out, jobs, keep, retry_failed, quiet):
-    """(signal that stopped it or 0, ids). points None: all that the folder has."""
+    """(signal that stopped it or 0, ids). points None: all that the folder has; jobs None: as many
+    as there are cores for.
+    """
     folder = os.path.abspath(os.fspath(out))
     lock, store = open_sweep(folder, keep)
     try:
@@ -118,6 +118,7 @@ def run_points(program, points, out, jobs, keep, retry_failed, quiet):
         ]
         for name in {rows[number]["program"] for number in waiting}:
             programs.find(name)  # else each point would fail for it
+        jobs = jobs or runs_at_once(options_of(rows[number]) for number in waiting)
         done = sum(rows[number]["status"] == DONE for number in numbers)
         show = Show(len(numbers), done, len(numbers) - len(waiting) - done, quiet)
         if not quiet:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "scenarios/spec/launcher.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
 
@@ -41,6 +42,7 @@ TEST_F(LauncherTest, NobodyIsOneProcess)
 {
     EXPECT_FALSE(FindLauncher().Several());
     EXPECT_TRUE(FindLauncher().IsFirst());
+    EXPECT_FALSE(FindLauncher().started);
 }
 
 TEST_F(LauncherTest, EachLauncherIsUnderstood)
@@ -75,6 +77,7 @@ TEST_F(LauncherTest, OneProcessIsSilentForNobody)
     setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     EXPECT_FALSE(FindLauncher().Several());
+    EXPECT_TRUE(FindLauncher().started);
     scenario::RefuseSeveralRanks("x"); // returns
 }
 
@@ -88,6 +91,23 @@ TEST_F(LauncherTest, ProgramsForOneProcessSayWhatIsAllowed)
         "^dltrain: error: mpirun -np 2: dltrain runs in one process; allowed: mpirun -np 1");
     setenv("OMPI_COMM_WORLD_RANK", "1", 1);
     EXPECT_EXIT(scenario::RefuseSeveralRanks("dltrain"), testing::ExitedWithCode(2), "^$");
+}
+
+TEST_F(LauncherTest, OnlyTheFirstTellsAStatus)
+{
+    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+    EXPECT_EQ(scenario::StatusAmongRanks(130), 130);
+    setenv("OMPI_COMM_WORLD_RANK", "1", 1);
+    // The launcher's SIGTERM, which comes as the first one ends, does not end this one.
+    EXPECT_EXIT(
+        {
+            const int status = scenario::StatusAmongRanks(130);
+            raise(SIGTERM);
+            exit(status);
+        },
+        testing::ExitedWithCode(0),
+        "^$");
 }
 
 } // namespace
