@@ -152,7 +152,7 @@ FabricRun::Build(FabricSimulation& simulation)
     options.warmup = m_options.warmup;
     options.atSender = m_options.completionAtSender;
     options.attribution = m_run.attribution;
-    options.queuePairs = m_run.traceQueuePairs;
+    options.queuePairs = Ranks::HasHosts() ? m_run.traceQueuePairs : std::vector<std::string>();
     options.packets = scenario::HasPackets(m_spec);
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     simulation.Listen();

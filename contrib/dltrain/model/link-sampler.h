@@ -24,8 +24,7 @@ namespace dltrain
  * looked, one is on some link or PFC holds a port, and else sleeps. Rows only for links that sent
  * something, were paused or hold a queue.
  *
- * Of several ranks each looks at its own ports, also while messages of its own are under way (for a
- * while: what moves may be elsewhere), and MergeRanks makes one table of all.
+ * Of several ranks each looks at its own ports, and MergeRanks makes one table of all.
  */
 class LinkSampler
 {
@@ -59,7 +58,7 @@ class LinkSampler
 
     /// Rows are kept from here on.
     void StartMeasuring(int64_t now);
-    /// Are messages under way? Asked with several ranks only.
+    /// Are messages under way? Then it looks on for a while though nothing moves.
     void SetOutstanding(std::function<bool()> outstanding);
     /// The last, partial interval, and the file complete.
     void Finish(int64_t now);

@@ -110,9 +110,10 @@ TraceCollector::NameAll()
 void
 TraceCollector::Listen()
 {
+    // What is throttled is quiet for a while, though nobody posts anything.
+    m_links->SetOutstanding([this] { return m_outstanding > 0; });
     if (Ranks::Get().Several())
     {
-        m_links->SetOutstanding([this] { return m_outstanding > 0; });
         for (const auto& gateway : m_fabric.GetGateways())
         {
             gateway->SetArrivalCallback([this] {

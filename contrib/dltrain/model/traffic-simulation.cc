@@ -233,12 +233,9 @@ TrafficSimulation::GetShareDone() const
 void
 TrafficSimulation::OnFlowBegin(uint32_t flow, ChannelId channel, int64_t now)
 {
-    if (!Ranks::OfHosts().Several())
-    {
-        NodeWindows::NoteCall([this, flow, arrivals = ArrivalsOf(flow, channel), now]() mutable {
-            m_statistics->OnPosted(flow, std::move(arrivals), now);
-        });
-    }
+    NodeWindows::NoteCall([this, flow, arrivals = ArrivalsOf(flow, channel), now]() mutable {
+        m_statistics->OnPosted(flow, std::move(arrivals), now);
+    });
 }
 
 std::function<uint64_t()>

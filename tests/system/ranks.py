@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 1200 PROCESSORS 2
+"""Several processes (--mpi-ranks) write the same bytes as one: programs, fabrics, congestion
+controls, losses, loads with a warm-up, recoveries, rates, NICs and GPUs a server, runs that stop,
+and processes of two threads. What may differ is what stats.json itself calls nondeterministic, the
+number of simulator events, and the number of processes.
+"""
+
+import json
+import os
+import random
+
+from _mpi import MPIRUN
+from _system_test import SLOWER, SystemTest, main
+
+# Threads that run every window, however little is in it, and change nodes now and then.
+ALWAYS = " --ns3::NodeWindowSimulatorImpl::ThreadsAlways=1"
+
+# A line is a run, with the numbers of processes. Random ones follow.
+RUNS = [
+    ("traffic --k=4 --pattern=incast --fan-in=8 --bytes=1MB", (2, 4)),
+    ("traffic --k=6 --pattern=permutation --bytes=200kB --cc=none --seed=3", (3,)),
+    (
+        "traffic --k=4 --pattern=poisson --load=0.6 --duration=200us --warm-up=50us"
+        " --queue-interval=5us --rate-interval=20us --sizes=websearch",
+        (2, 3),
+    ),
+    (
+        "traffic --k=4 --pattern=on-off --load=0.3 --duration=150us --queue-pairs=per-pair"
+        " --rate-interval=0us --incast-load=0.1 --incast-fan-in=5",
+        (2, 8),
+    ),
+    (
+        "traffic --k=4 --pattern=random-permutation --bytes=300kB --cc=hpcc"
+        " --trace-qps=server-1->* --rate-interval=10us",
+        (2,),
+    ),
+    (
+        "traffic --k=4 --pattern=all-to-all --bytes=20kB --cc=swift --queue-pairs=reused"
+        " --operation=read",
+        (2,),
+    ),
+    (
+        "traffic --k=4 --pattern=permutation --bytes=500kB --bit-error-rate=1e-7"
+        " --loss-recovery=selective-repeat --pfc=0",
+        (3,),
+    ),
+    (
+        "traffic --topology=leaf-spine --leaves=3 --spines=2 --hosts-per-leaf=5 --bytes=300kB"
+        " --ns3::RdmaSwitch::LoadBalancer=spray --loss-recovery=selective-repeat",
+        (5,),
+    ),
+    (
+        "traffic --topology=single-switch --hosts=9 --pattern=incast --bytes=1MB --link-delay=5ns",
+        (2, 3),
+    ),
+    ("traffic --k=4 --bytes=3MB --stop-after=77us", (2,)),
+    ("traffic --k=4 --bytes=300kB --fabric=ib --pattern=incast --cc=ib-cc", (2, 3)),
+    ("traffic --k=4 --bytes=300kB --fabric=ib --bit-error-rate=1e-6 --adaptive-routing", (2,)),
+    ("traffic --topology=torus --torus=3x2 --hosts-per-switch=2 --bytes=100kB", (2, 4)),
+    ("collperf --op=allreduce --ranks=16 --gpus-per-server=8 -b 1kB -e 1MB -f 32", (2,)),
+    (
+        "collperf --op=alltoall --ranks=12 --gpus-per-server=3 --nics-per-server=3 -b 64kB -e 64kB"
+        " --fabric=ib --topology=leaf-spine",
+        (2, 4),
+    ),
+    ("dltrain --model=bloom560m --zero=2 --gpus=16 --steps=1", (2,)),
+    (
+        "dltrain --model=bloom560m --zero=3 --gpus=24 --gpus-per-server=8 --nics-per-server=8"
+        " --steps=1 --warmup=1 --placement=random --oversubscription=2 --mtu=4096",
+        (2,),
+    ),
+]
+
+
+class RanksTest(SystemTest):
+    def written(self, line):
+        """{file: bytes} of a run."""
+        run = self.run_program(f"{line} --progress=0")
+        files = {}
+        for name in sorted(os.listdir(run.folder)):
+            with open(run.path(name), "rb") as file:
+                files[name] = file.read()
+        stats = json.loads(files["stats.json"])
+        for key in stats["nondeterministic"] + ["events", "ranks"]:
+            stats.pop(key, None)
+        stats["configuration"].pop("ns3", None)  # ALWAYS
+        files["stats.json"] = json.dumps(stats)
+        files.pop("report.html", None)  # has those keys too
+        return files
+
+    def compare(self, line, ranks, more=""):
+        expected = self.written(f"{line} --attribution=0")
+        for number in ranks:
+            with self.subTest(f"{line} --mpi-ranks={number}{more}"):
+                written = self.written(f"{line} --mpi-ranks={number}{more}")
+                self.assertEqual(sorted(written), sorted(expected))
+                for name, content in expected.items():
+                    self.assertTrue(written[name] == content, f"{name} differs")
+
+    def test_matrix(self):
+        for line, ranks in RUNS[:: 1 if SLOWER == 1 else 4]:
+            self.compare(line, ranks)
+
+    def test_threads(self):
+        for line in (
+            "traffic --k=4 --pattern=random-permutation --bytes=200kB",
+            "collperf --op=allgather --ranks=8 -b 256kB -e 256kB --fabric=ib",
+        ):
+            self.compare(line, (2,), f" --threads=2{ALWAYS}")
+
+    def test_random(self):
+        """Shapes that nobody chose; the seeds are fixed."""
+        for seed in range(8 if SLOWER == 1 else 2):
+            draw = random.Random(seed)
+            topology = draw.choice(
+                [
+                    f"--k={draw.choice([4, 6])}",
+                    f"--topology=leaf-spine --leaves={draw.randint(2, 4)}"
+                    f" --spines={draw.randint(1, 3)} --hosts-per-leaf={draw.randint(2, 5)}",
+                    f"--topology=torus --torus={draw.choice(['4', '3x3', '2x2x2'])}"
+                    f" --hosts-per-switch={draw.randint(1, 3)}",
+                ]
+            )
+            fabric = draw.choice(["roce", "roce", "ib"])
+            control = draw.choice(
+                ["ib-cc", "none"]
+                if fabric == "ib"
+                else ["none", "dcqcn", "dctcp", "hpcc", "timely", "swift", "powertcp"]
+            )
+            line = (
+                f"traffic {topology} --fabric={fabric} --cc={control}"
+                f" --pattern={draw.choice(['permutation', 'all-to-all', 'random-permutation'])}"
+                f" --bytes={draw.randint(1, 150000)} --seed={draw.randint(0, 10**6)}"
+                f" --link-delay={draw.choice(['3ns', '50ns', '1us', '2.5us'])}"
+                f" --start-jitter={draw.choice(['0ns', '20us'])}"
+                f" --ack-every={draw.choice([1, 3, 16])}"
+                f" --queue-pairs={draw.choice(['per-flow', 'per-pair', 'reused'])}"
+            )
+            if draw.random() < 0.3:
+                line += " --bit-error-rate=3e-8"
+            self.compare(line, (draw.choice([2, 3]),))
+
+    def test_refusals(self):
+        several = " --mpi-ranks=2 --ranks-of-nothing"
+        self.refuse("traffic" + several, "--ranks-of-nothing", "unknown")
+        self.refuse("dltrain --engine=ns3 --mpi-ranks=2", "--engine=ns3", "allowed: windows")
+        self.refuse(
+            "traffic --topology=single-switch --hosts=4 --queue-pairs=reused --mpi-ranks=3",
+            "1 switch",
+            "at most",
+        )
+        self.refuse("traffic --k=4 --link-delay=0ns --mpi-ranks=2", "0 ps", "allowed")
+        self.refuse("traffic --k=4 --network=analytic --mpi-ranks=2", "network", "packet")
+        self.refuse("collperf --pcap=all --mpi-ranks=2", "--pcap", "allowed")
+
+
+if __name__ == "__main__":
+    if not MPIRUN:
+        print("skipped: no mpirun")
+        raise SystemExit(77)
+    main()
