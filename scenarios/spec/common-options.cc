@@ -159,7 +159,7 @@ RunOptionRows(const std::string& program)
             group,
             "that simulate together, where that is faster; the results are the same bytes")
             .Range(1, 64)
-            .Otherwise("the idle cores, at most 4; under mpirun 1")
+            .Otherwise("the idle cores, at most 4; of several processes 1 each")
             .Example("2"),
         Opt("mpi-ranks",
             Kind::kInteger,

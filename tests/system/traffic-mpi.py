@@ -5,6 +5,7 @@
 # There are no ties to explain away: what happens at one picosecond is ordered by node and port
 # (RdmaEventOrder), and patterns in which all hosts start at once on links of equal length are full
 # of such moments.
+import itertools
 import json
 import os
 import shutil
@@ -74,11 +75,15 @@ def same(arguments, ranks, ordered_log=False):
     return process
 
 
+# Of node windows ranks.py compares every byte, in fewer situations.
+ENGINES = itertools.cycle(["windows", "ns3"])
+
+
 def compare(*arguments, ranks=(2, 3)):
     shutil.rmtree(folder("one"), ignore_errors=True)
     run(*arguments, "--attribution=0", out="one")  # several processes have none
     for n in ranks:
-        same(arguments, n)
+        same([*arguments, "--engine=" + next(ENGINES)], n)
     return stats("one")
 
 
@@ -246,7 +251,7 @@ for use in ("per-flow", "per-pair"):
     )
     check(s["messages"] > 200 and s["slowdown_by_size"], "no traffic")
     check(text("one", "slowdown.csv") == text("several-2", "slowdown.csv"), "slowdown.csv differs")
-process = mpirun(2, *POISSON, status=2, out="refused")
+process = mpirun(2, *POISSON, "--engine=ns3", status=2, out="refused")
 check(
     "several processes" in process.stderr and "--queue-pairs" in process.stderr,
     "not refused: " + process.stderr,
@@ -315,8 +320,8 @@ ring = [
     "--cc=none",
     "--ecn=0",
 ]
-for ranks in (2, 5):
-    process = mpirun(ranks, *ring, status=3, out="ring")
+for ranks, engine in ((2, "windows"), (2, "ns3"), (5, "windows")):
+    process = mpirun(ranks, *ring, "--engine=" + engine, status=3, out="ring")
     for word in ("stuck", "queue pairs with outstanding bytes", "links paused by PFC"):
         check(
             word in process.stderr,
@@ -334,7 +339,7 @@ for ranks in (2, 5):
 compare(*ring, "--pfc=0", ranks=(2, 5))
 
 # Ctrl-C, which mpirun turns into SIGTERM for every rank.
-for number in (signal.SIGINT, signal.SIGTERM):
+for number, engine in ((signal.SIGINT, "windows"), (signal.SIGTERM, "windows"), (signal.SIGINT, "ns3")):
     shutil.rmtree(folder("out"), ignore_errors=True)
     process = subprocess.Popen(
         [
@@ -345,6 +350,7 @@ for number in (signal.SIGINT, signal.SIGTERM):
             "--k=4",
             "--bytes=1MB,100GB",
             "--ack-every=1",
+            "--engine=" + engine,
             "--out=" + folder("out"),
         ],
         stdout=subprocess.PIPE,
@@ -389,15 +395,17 @@ refuse(
 )
 refuse(2, "--k=4", "--link-delay=0ns", words=("cut between ranks", "0 ps"))
 ENVIRONMENT["NS_GLOBAL_VALUE"] = "SimulatorImplementationType=ns3::NullMessageSimulatorImpl"
-refuse(
-    2,
-    "--k=4",
-    words=(
-        "SimulatorImplementationType",
-        "ns3::NullMessageSimulatorImpl",
-        "ns3::DistributedSimulatorImpl",
-    ),
-)
+for engine, implementation in (("windows", "NodeWindow"), ("ns3", "Distributed")):
+    refuse(
+        2,
+        "--k=4",
+        "--engine=" + engine,
+        words=(
+            "SimulatorImplementationType",
+            "ns3::NullMessageSimulatorImpl",
+            "ns3::" + implementation + "SimulatorImpl",
+        ),
+    )
 del ENVIRONMENT["NS_GLOBAL_VALUE"]
 refuse(3, "--k=4", "--attribution=1", words=("--attribution=1", "mpirun -np 3", "allowed: 0"))
 refuse(2, "--k=4", "--patern=incast", words=("--patern", "--pattern"))
@@ -412,7 +420,7 @@ refuse(2, "--topology=" + folder("far.txt"), words=("switch-5",))
 for name in ("dltrain", "collperf"):
     other = os.path.join(os.path.dirname(PROGRAM), name)
     if os.path.exists(other):
-        refuse(2, words=("mpirun -np 2", "one process"), program=other)
+        refuse(2, "--engine=ns3", words=("--engine=ns3", "allowed: windows"), program=other)
 # A dry run and the help are told once.
 process = mpirun(2, "--k=4", "--dry-run")
 check(process.stdout.count("fat-tree") == 1, "the plan is not printed once:\n" + process.stdout)

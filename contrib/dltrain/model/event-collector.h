@@ -130,7 +130,7 @@ class EventCollector
     uint64_t m_pauses{0};
     uint64_t m_pausesBefore{0};
     std::optional<results::EventLog::Order> m_order; //!< of a burst that is flushed
-    ns3::RdmaGridTimer m_burstTimer; //!< at the end of a millisecond with marks
+    ns3::RdmaGridTimer m_burstTimer;                 //!< at the end of a millisecond with marks
 };
 
 } // namespace dltrain

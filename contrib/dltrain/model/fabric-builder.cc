@@ -197,9 +197,8 @@ std::string
 CheckSimulator(const scenario::RunOptions& run)
 {
     const std::string distributed = "ns3::DistributedSimulatorImpl";
-    const std::string needed = run.engine == "windows"
-                                   ? ns3::NodeWindowSimulatorImpl::GetTypeId().GetName()
-                                   : distributed;
+    const std::string needed =
+        run.engine == "windows" ? ns3::NodeWindowSimulatorImpl::GetTypeId().GetName() : distributed;
     StringValue value;
     ns3::GlobalValue::GetValueByName("SimulatorImplementationType", value);
     const std::string simulator = value.Get();
@@ -219,9 +218,7 @@ CheckSimulator(const scenario::RunOptions& run)
 
 /// What an attribute's own checker cannot know.
 bool
-CheckTogether(const scenario::FabricSpec& spec,
-              const scenario::RunOptions& run,
-              std::string& error)
+CheckTogether(const scenario::FabricSpec& spec, const scenario::RunOptions& run, std::string& error)
 {
     error = CheckSimulator(run);
     if (!error.empty())
@@ -399,8 +396,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     }
     if (run.engine == "windows")
     {
-        fabric->ConnectRanks(
-            [](const auto& to, auto& from) { Ranks::Get().Exchange(to, from); });
+        fabric->ConnectRanks([](const auto& to, auto& from) { Ranks::Get().Exchange(to, from); });
     }
     else
     {

@@ -246,8 +246,7 @@ FabricRun::Run(FabricSimulation& simulation)
     results::WriteTopology(m_run.out, m_network.name, m_network.topology, m_network.hostOfServer);
     m_control.Watch(*m_collector);
     const bool has = Ranks::HasHosts();
-    m_control.SetProgress(
-        [&simulation, has] { return has ? simulation.GetShareDone() : 0; });
+    m_control.SetProgress([&simulation, has] { return has ? simulation.GetShareDone() : 0; });
     m_control.SetMerge([&simulation] {
         if (Ranks::OfHosts().Several())
         {

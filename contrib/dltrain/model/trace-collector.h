@@ -83,6 +83,7 @@ class TraceCollector
     {
         m_onArrival = std::move(listener);
     }
+
     /// Complete all files. The fabric may be destroyed afterwards, the statistics stay. With
     /// several Ranks collective: the first one's files and flow statistics are those of all.
     void Finish(int64_t nowPs);

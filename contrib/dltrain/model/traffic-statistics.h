@@ -82,7 +82,7 @@ class TrafficStatistics
     std::string m_out;
     int64_t m_ended{0}; //!< when the simulation did
     results::SlowdownTable m_slowdowns;
-    std::unique_ptr<results::PortUse> m_ports;   //!< null: queues are not looked at
+    std::unique_ptr<results::PortUse> m_ports; //!< null: queues are not looked at
     /// Those that m_ports names and this rank has, with their numbers there.
     std::vector<std::pair<uint32_t, const ns3::RdmaPort*>> m_queues;
     std::unique_ptr<results::FlowRates> m_rates; //!< null: nor are throughputs

@@ -768,11 +768,11 @@ NodeWindows::Run()
             m_stop = plan.stop; // of another rank, it may be
             return;
         }
-        const int64_t cut = plan.begin == NEVER ? NEVER
-                                                : std::min({plan.begin + m_window,
-                                                            plan.before,
-                                                            behind(plan.grid),
-                                                            behind(plan.behind)});
+        const int64_t cut =
+            plan.begin == NEVER
+                ? NEVER
+                : std::min(
+                      {plan.begin + m_window, plan.before, behind(plan.grid), behind(plan.behind)});
         if (plan.begin == NEVER || cut <= std::max(plan.begin, plan.done))
         {
             RunGlobal(plan); // nothing of the nodes is before that

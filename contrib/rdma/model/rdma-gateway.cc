@@ -230,8 +230,8 @@ RdmaGateway::Wait(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at)
         waiting.bytes.resize(2 * waiting.bytes.size() + 64 * RdmaFrameRecord::MAX_BYTES);
     }
     uint8_t* to = waiting.bytes.data() + waiting.used;
-    waiting.used += static_cast<std::size_t>(
-        RdmaFrameRecord::Write(to, *frame, link, at, waiting.base) - to);
+    waiting.used +=
+        static_cast<std::size_t>(RdmaFrameRecord::Write(to, *frame, link, at, waiting.base) - to);
     waiting.first = std::min(waiting.first, from);
     ++waiting.frames;
     RdmaFramePool::Get().Free(frame);

@@ -116,9 +116,9 @@ class RdmaGateway
     {
         std::vector<uint8_t> bytes;
         std::size_t used{0};
-        int64_t base{0};           //!< of the times in it, ps
-        int64_t first{INT64_MAX};  //!< of the frames' first bits, ps
-        uint64_t frames{0};        //!< so far
+        int64_t base{0};          //!< of the times in it, ps
+        int64_t first{INT64_MAX}; //!< of the frames' first bits, ps
+        uint64_t frames{0};       //!< so far
     };
 
     enum Kind : uint8_t

@@ -62,7 +62,7 @@ TEST_F(EventLogFile, OfSeveralRanksIsInTheOrderOfTime)
     first.Write(40, EventLog::PAUSE, "s0:2", "prio 3");
     order = {40, 8, 0};
     first.Count(EventLog::PAUSE);
-    first.Write(5, EventLog::PAUSE, "s0:3", "prio 3"); // it tells of what was before
+    first.Write(5, EventLog::PAUSE, "s0:3", "prio 3");        // it tells of what was before
     first.MergeRanks([](uint64_t n) { return n + (n == 3); }, // three pauses here, one there
                      [&sent](const std::string& mine) {
                          return std::vector<std::string>{mine, sent};
