@@ -9,6 +9,24 @@ namespace ns3
 {
 
 bool
+NodeWindowDeal::EndPeriod()
+{
+    constexpr uint32_t SELDOM = 64;
+    if (m_dealt && ++m_periods < m_interval)
+    {
+        return false;
+    }
+    m_interval = m_dealt && !m_shuffles ? std::min(2 * m_interval, SELDOM) : 1;
+    m_periods = 0;
+    if (m_dealt && !m_shuffles && !IsUneven())
+    {
+        Restart();
+        return false;
+    }
+    return true;
+}
+
+bool
 NodeWindowDeal::IsUneven() const
 {
     double sum = 0;
@@ -52,9 +70,27 @@ NodeWindowDeal::Weigh(const std::deque<NodeWindowUnit>& units,
 }
 
 void
+NodeWindowDeal::Shuffle(const std::deque<NodeWindowUnit>& units, std::vector<uint32_t>& threadOf)
+{
+    ++m_deals;
+    for (std::size_t i = 0; i < units.size(); ++i)
+    {
+        threadOf[i] =
+            units[i].together ? 0 : static_cast<uint32_t>((i * 7 + m_deals) % m_busy.size());
+    }
+}
+
+void
 NodeWindowDeal::Deal(const std::deque<NodeWindowUnit>& units, std::vector<uint32_t>& threadOf)
 {
+    m_dealt = true;
+    if (m_shuffles)
+    {
+        Shuffle(units, threadOf);
+        return;
+    }
     Weigh(units, threadOf);
+    Restart();
     double together = 0;
     double others = 0;
     for (const NodeWindowUnit& unit : units)

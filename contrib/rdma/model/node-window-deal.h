@@ -21,9 +21,10 @@ namespace ns3
 class NodeWindowDeal
 {
   public:
-    /// \param threads 2 or more
-    explicit NodeWindowDeal(uint32_t threads)
-        : m_busy(threads)
+    /// \param threads 2 or more \param shuffles whether units go round, however even: for tests
+    explicit NodeWindowDeal(uint32_t threads, bool shuffles = false)
+        : m_busy(threads),
+          m_shuffles(shuffles)
     {
     }
 
@@ -33,8 +34,15 @@ class NodeWindowDeal
         m_busy[thread].s += s;
     }
 
-    /// \return whether one thread had so much more than the others that units should move
-    bool IsUneven() const;
+    /// Some windows are over. \return whether units should be dealt: the first time, and when one
+    /// thread had much more to do than the others, looked at less and less often
+    bool EndPeriod();
+
+    /// \return whether units have gone to threads
+    bool WasDealt() const
+    {
+        return m_dealt;
+    }
 
     /**
      * Units that are to stay together are the first thread's. The others go in their order, which
@@ -43,9 +51,6 @@ class NodeWindowDeal
      */
     void Deal(const std::deque<NodeWindowUnit>& units, std::vector<uint32_t>& threadOf);
 
-    /// Forgets the time measured so far.
-    void Restart();
-
   private:
     /// A line each: all write at once.
     struct alignas(64) Busy
@@ -53,12 +58,21 @@ class NodeWindowDeal
         double s{0};
     };
 
+    bool IsUneven() const;
+    /// Forgets the time measured so far.
+    void Restart();
+    void Shuffle(const std::deque<NodeWindowUnit>& units, std::vector<uint32_t>& threadOf);
     void Weigh(const std::deque<NodeWindowUnit>& units, const std::vector<uint32_t>& threadOf);
 
     std::vector<Busy> m_busy;
     /// What an event of a unit that is kept together costs, in such of the others: assumed, until
     /// it has been measured.
     double m_weight{1.5};
+    bool m_shuffles;
+    uint32_t m_deals{0};
+    bool m_dealt{false};
+    uint32_t m_periods{0}; //!< since it was looked at
+    uint32_t m_interval{1};
 };
 
 } // namespace ns3

@@ -9,9 +9,10 @@ namespace ns3
 {
 
 void
-NodeWindowPace::Reset()
+NodeWindowPace::Reset(bool always)
 {
     *this = NodeWindowPace();
+    m_always = m_parallel = always;
     m_begin = Clock::now();
 }
 

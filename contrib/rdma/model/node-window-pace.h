@@ -22,8 +22,9 @@ class NodeWindowPace
     /// Events between two decisions: some milliseconds.
     static constexpr uint64_t PERIOD = 65536;
 
-    /// Nothing is known yet.
-    void Reset();
+    /// Nothing is known yet. \param always nor will be: all windows are for all threads, and a
+    /// period is a few of them, for tests
+    void Reset(bool always);
 
     /// \return whether to use all threads
     bool IsParallel() const
@@ -36,7 +37,7 @@ class NodeWindowPace
     {
         m_events += events;
         ++m_windows;
-        return m_events >= PERIOD && Decide();
+        return m_always ? m_windows % OFTEN == 0 : m_events >= PERIOD && Decide();
     }
 
   private:
@@ -47,11 +48,14 @@ class NodeWindowPace
     static constexpr uint32_t SELDOM = 256;
     /// Several threads must gain that much of the time: others may want the cores.
     static constexpr double GAIN = 0.95;
+    /// Windows of a period, if all are for all threads.
+    static constexpr uint64_t OFTEN = 32;
 
     bool Decide();
 
     using Clock = std::chrono::steady_clock;
 
+    bool m_always{false};
     bool m_parallel{false};
     bool m_settling{true}; //!< this period is the first of its kind, which counts for nothing
     bool m_trying{false};

@@ -203,6 +203,14 @@ NodeWindowShard::RunUnit(Unit& unit, int64_t cut)
 void
 NodeWindowShard::Run(int64_t bucket, int64_t cut)
 {
+    struct Leave
+    {
+        ~Leave()
+        {
+            Unit::t_running = nullptr; // also if an event throws
+        }
+    } leave;
+
     m_base = bucket;
     const auto slot = static_cast<std::size_t>(bucket % RING);
     m_running.clear();

@@ -3,7 +3,6 @@
  */
 #include "node-windows.h"
 
-#include "node-window-crew.h"
 #include "node-window-ranks.h"
 #include "rdma-event-order.h"
 #include "rdma-grid-timer.h"
@@ -40,7 +39,6 @@ NodeWindows::NodeWindows()
 {
     NS_ABORT_MSG_IF(g_active, "there is a node-window engine already");
     g_active = this;
-    m_shards.push_back(std::make_unique<NodeWindowShard>(0, 1));
 }
 
 NodeWindows::~NodeWindows()
@@ -64,7 +62,7 @@ NodeWindows::~NodeWindows()
             event->Unref();
         }
     }
-    for (const auto& shard : m_shards)
+    for (const auto& shard : m_team.GetShards())
     {
         for (const NodeWindowLetter& letter : shard->letters)
         {
@@ -91,7 +89,7 @@ NodeWindows::AddUnit(uint32_t context)
     m_unitOf[context] = &m_units.emplace_back();
     ++m_unitCount;
     m_unitOf[context]->now = m_now;
-    m_unitOf[context]->shard = m_shards[0].get();
+    m_unitOf[context]->shard = m_team.GetShards()[0].get();
 }
 
 void
@@ -128,57 +126,7 @@ NodeWindows::SetLookAhead(int64_t ticks)
 {
     NS_ABORT_MSG_IF(ticks < 1, "units that reach each other at once are one unit");
     m_window = ticks;
-    RegisterAll();
-}
-
-void
-NodeWindows::RegisterAll()
-{
-    DeliverPosts();
-    for (const auto& shard : m_shards)
-    {
-        shard->Reset(m_window, m_now / m_window);
-    }
-    for (Unit& unit : m_units)
-    {
-        unit.bucket = NEVER;
-        const int64_t next = unit.NextTime();
-        if (next != NEVER)
-        {
-            unit.shard->Register(unit, next);
-        }
-        for (const Mail& mail : unit.inbox)
-        {
-            unit.shard->Register(unit, mail.ts);
-        }
-    }
-}
-
-int64_t
-NodeWindows::FirstBucket()
-{
-    int64_t first = NEVER;
-    for (const auto& shard : m_shards)
-    {
-        first = std::min(first, shard->FirstBucket());
-    }
-    return first;
-}
-
-void
-NodeWindows::DeliverPosts()
-{
-    for (const auto& to : m_shards)
-    {
-        for (const auto& from : m_shards)
-        {
-            to->TakePosts(m_turn, *from);
-        }
-    }
-    for (const auto& shard : m_shards)
-    {
-        shard->ForgetPosts();
-    }
+    m_team.SetWindow(ticks, m_now / ticks);
 }
 
 // Events ------------------------------------------------------------------------------------------
@@ -321,7 +269,7 @@ NodeWindows::Find(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* e
 bool
 NodeWindows::IsEmpty()
 {
-    DeliverPosts();
+    m_team.DeliverPosts();
     return m_before.empty() && m_global.empty() &&
            std::all_of(m_units.begin(), m_units.end(), [](Unit& unit) {
                return unit.inbox.empty() && unit.NextTime() == NEVER;
@@ -339,181 +287,14 @@ NodeWindows::GetContext() const
 uint64_t
 NodeWindows::GetEventCount() const
 {
-    uint64_t count = m_globalCount;
-    for (const auto& shard : m_shards)
-    {
-        count += shard->GetEventCount();
-    }
-    return count;
-}
-
-// Threads -----------------------------------------------------------------------------------------
-
-void
-NodeWindows::SetThreads(uint32_t threads, bool always)
-{
-    m_threads = std::clamp(threads, 1U, MAX_THREADS);
-    m_always = always;
+    return m_globalCount + m_team.GetEventCount();
 }
 
 double
 NodeWindows::GetParallelShare() const
 {
     const uint64_t all = GetEventCount();
-    return all ? static_cast<double>(m_parallelEvents) / static_cast<double>(all) : 0;
-}
-
-void
-NodeWindows::UseThreads()
-{
-    const uint32_t threads = m_oneOnly ? 1 : std::max(1U, std::min(m_threads, m_unitCount));
-    if (threads == m_shards.size())
-    {
-        return;
-    }
-    DeliverPosts();
-    m_globalCount = GetEventCount();
-    m_shards.clear();
-    for (uint32_t i = 0; i < threads; ++i)
-    {
-        m_shards.push_back(std::make_unique<NodeWindowShard>(i, threads));
-    }
-    for (Unit& unit : m_units)
-    {
-        AssignTo(unit, 0);
-    }
-    m_deal = threads > 1 ? std::make_unique<NodeWindowDeal>(threads) : nullptr;
-    m_dealt = false;
-}
-
-void
-NodeWindows::AssignTo(Unit& unit, uint32_t shard)
-{
-    unit.shard = m_shards[shard].get();
-    for (const RdmaPort* port : unit.arrivals.GetPorts())
-    {
-        port->GetPeer()->SetPeerShard(shard);
-    }
-}
-
-void
-NodeWindows::DealUnits()
-{
-    std::vector<uint32_t> threadOf(m_units.size());
-    for (std::size_t i = 0; i < m_units.size(); ++i)
-    {
-        threadOf[i] = m_units[i].shard->GetIndex();
-    }
-    if (m_always)
-    {
-        ++m_shuffles;
-        for (std::size_t i = 0; i < m_units.size(); ++i)
-        {
-            threadOf[i] = m_units[i].together
-                              ? 0
-                              : static_cast<uint32_t>((i * 7 + m_shuffles) % m_shards.size());
-        }
-    }
-    else
-    {
-        m_deal->Deal(m_units, threadOf);
-    }
-    DeliverPosts();
-    for (std::size_t i = 0; i < m_units.size(); ++i)
-    {
-        m_units[i].load = 0;
-        if (threadOf[i] != m_units[i].shard->GetIndex())
-        {
-            AssignTo(m_units[i], threadOf[i]);
-        }
-    }
-    RegisterAll();
-    m_dealt = true;
-}
-
-void
-NodeWindows::EndPeriod()
-{
-    if (!m_pace.IsParallel())
-    {
-        return;
-    }
-    ++m_periods;
-    const bool due = m_periods >= m_dealInterval;
-    if (m_dealt && !due)
-    {
-        return;
-    }
-    m_dealInterval = m_dealt ? std::min(2 * m_dealInterval, 64U) : 1;
-    m_periods = 0;
-    if (!m_dealt || m_deal->IsUneven())
-    {
-        DealUnits();
-    }
-    m_deal->Restart();
-}
-
-void
-NodeWindows::RunShard(uint32_t index)
-{
-    struct Leave
-    {
-        ~Leave()
-        {
-            Unit::t_running = nullptr; // also if an event throws
-        }
-    } leave;
-
-    const auto begin = std::chrono::steady_clock::now();
-    NodeWindowShard& shard = *m_shards[index];
-    shard.ForgetPosts(); // those of before are being taken
-    for (const auto& from : m_shards)
-    {
-        shard.TakePosts(m_turn ^ 1, *from);
-    }
-    shard.Run(m_bucket, m_cut);
-    m_deal->AddBusy(
-        index,
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-}
-
-bool
-NodeWindows::RunInParallel(int64_t bucket, int64_t cut)
-{
-    // What is not worth a word to the others.
-    constexpr std::size_t FEW = 8;
-    std::size_t crowd = 0;
-    for (const auto& shard : m_shards)
-    {
-        crowd += shard->GetCrowd(bucket);
-    }
-    if (!m_always && (!m_dealt || crowd < FEW))
-    {
-        return false;
-    }
-    if (!m_crew && !m_refused)
-    {
-        try
-        {
-            m_crew = std::make_unique<NodeWindowCrew>(static_cast<uint32_t>(m_shards.size()),
-                                                      [this](uint32_t who) { RunShard(who); });
-        }
-        catch (const std::system_error&)
-        {
-            m_refused = true; // whoever limits them has a reason
-        }
-    }
-    if (m_refused)
-    {
-        return false;
-    }
-    m_bucket = bucket;
-    m_cut = cut;
-    m_turn ^= 1;
-    m_parallel = true;
-    m_crew->Work();
-    m_parallel = false;
-    return true;
+    return all ? static_cast<double>(m_team.GetParallelEvents()) / static_cast<double>(all) : 0;
 }
 
 // Running -----------------------------------------------------------------------------------------
@@ -521,46 +302,15 @@ NodeWindows::RunInParallel(int64_t bucket, int64_t cut)
 void
 NodeWindows::RunBucket(int64_t bucket, int64_t cut)
 {
-    if (m_shards.size() == 1)
-    {
-        m_shards[0]->Run(bucket, cut);
-        EndWindow();
-        return;
-    }
-    const uint64_t before = GetEventCount();
-    const bool parallel = (m_always || m_pace.IsParallel()) && RunInParallel(bucket, cut);
-    if (!parallel)
-    {
-        DeliverPosts();
-        for (const auto& shard : m_shards)
-        {
-            if (shard->FirstBucket() == bucket)
-            {
-                shard->Run(bucket, cut);
-            }
-        }
-    }
+    m_team.Run(bucket, cut);
     EndWindow();
-    const uint64_t events = GetEventCount() - before;
-    m_parallelEvents += parallel ? events : 0;
-    if (m_always)
-    {
-        constexpr uint32_t OFTEN = 32;
-        if (++m_periods % OFTEN == 0)
-        {
-            DealUnits();
-        }
-    }
-    else if (m_pace.Add(events))
-    {
-        EndPeriod();
-    }
+    m_team.EndWindow();
 }
 
 void
 NodeWindows::EndWindow()
 {
-    for (const auto& shard : m_shards)
+    for (const auto& shard : m_team.GetShards())
     {
         m_last = std::max(m_last, shard->GetLast());
         m_letters.insert(m_letters.end(), shard->letters.begin(), shard->letters.end());
@@ -618,7 +368,7 @@ NodeWindows::TellNotes()
     }
     m_noteContext = Simulator::NO_CONTEXT;
     m_notes.clear();
-    for (const auto& shard : m_shards)
+    for (const auto& shard : m_team.GetShards())
     {
         shard->notes.clear();
     }
@@ -674,7 +424,7 @@ NodeWindows::RunGlobal(GlobalEvents& events)
     m_now = m_last = std::max(m_last, first->first.ts);
     events.erase(first);
     ++m_globalCount;
-    DeliverPosts();
+    m_team.DeliverPosts();
     event->Invoke();
     event->Unref();
 }
@@ -699,7 +449,7 @@ NodeWindows::RunGlobal(const NodeWindowPlan& plan)
         if (grid && grid->GetDueTick() == at)
         {
             ++m_globalCount;
-            DeliverPosts();
+            m_team.DeliverPosts();
             grid->Fire();
             m_nextGrid = -1; // it may have another interval now
         }
@@ -715,7 +465,7 @@ NodeWindowPlan
 NodeWindows::MakePlan()
 {
     TakeFromElsewhere();
-    const int64_t bucket = FirstBucket();
+    const int64_t bucket = m_team.FirstBucket();
     const RdmaGridTimer* grid = FirstGrid();
     const NodeWindowPlan mine{bucket == NEVER ? NEVER : bucket * m_window,
                               m_before.empty() ? NEVER : m_before.begin()->first.ts,
@@ -748,16 +498,13 @@ NodeWindows::Run()
 
         ~Leave()
         {
-            Unit::t_running = nullptr; // also if an event throws
-            windows.m_parallel = false;
-            windows.m_crew = nullptr;
+            windows.m_team.End(); // also if an event throws
         }
     } leave{*this};
 
     m_stop = false;
-    UseThreads();
+    m_team.Begin(m_unitCount);
     SetLookAhead(m_ranks ? m_ranks->Least(m_window) : m_window);
-    m_pace.Reset();
     m_done = 0;
     const auto behind = [](int64_t ts) { return ts == NEVER ? NEVER : ts + 1; };
     for (;;)

@@ -4,10 +4,7 @@
 #ifndef NODE_WINDOWS_H
 #define NODE_WINDOWS_H
 
-#include "node-window-deal.h"
-#include "node-window-pace.h"
-#include "node-window-shard.h"
-#include "node-window-unit.h"
+#include "node-window-team.h"
 
 #include <atomic>
 #include <cstddef>
@@ -23,7 +20,6 @@
 namespace ns3
 {
 
-class NodeWindowCrew;
 class NodeWindowRanks;
 struct NodeWindowPlan;
 class RdmaGridTimer;
@@ -109,30 +105,34 @@ class NodeWindows
      * \param always whether also windows that gain nothing by it are run by all, and units change
      * threads now and then: for tests
      */
-    void SetThreads(uint32_t threads, bool always);
-    static constexpr uint32_t MAX_THREADS = 64;
+    void SetThreads(uint32_t threads, bool always)
+    {
+        m_team.SetThreads(threads, always);
+    }
+
+    static constexpr uint32_t MAX_THREADS = NodeWindowTeam::MAX_THREADS;
 
     uint32_t GetThreads() const
     {
-        return m_oneOnly ? 1 : m_threads;
+        return m_team.GetThreads();
     }
 
     /// Whatever SetThreads says, there is one: what somebody listens with is not safe for more.
     void AllowOneThread()
     {
-        m_oneOnly = true;
+        m_team.AllowOne();
     }
 
     /// \return whether the system has refused more threads
     bool WereThreadsRefused() const
     {
-        return m_refused;
+        return m_team.WereRefused();
     }
 
     /// \return the largest number of threads that were at work at once so far
     uint32_t GetThreadsUsed() const
     {
-        return m_parallelEvents ? static_cast<uint32_t>(m_shards.size()) : 1;
+        return m_team.GetThreadsUsed();
     }
 
     /// \return the part of all events that were in windows run by several threads, 0 to 1
@@ -183,18 +183,8 @@ class NodeWindows
     /// \param shard the unit's: RdmaPort::SetPeerShard
     void Send(Unit& unit, uint32_t shard, const Mail& mail)
     {
-        const Unit* here = Unit::Running();
-        if (m_parallel && here && here->shard->GetIndex() != shard)
-        {
-            here->shard->Post(m_turn, shard, unit, mail);
-            return;
-        }
-        unit.inbox.push_back(mail);
-        unit.shard->Register(unit, mail.ts);
+        m_team.Send(unit, shard, mail);
     }
-
-    /// What is on its way to units is in their inboxes from now on. Between windows.
-    void DeliverPosts();
 
     /// This port has something for another unit: it is asked for that when its unit has run.
     static void AddToOutbox(RdmaPort* port)
@@ -320,20 +310,8 @@ class NodeWindows
     /// \return whether it is pending. \param take whether it is the caller's from now on
     bool Find(int64_t ts, uint32_t context, uint32_t uid, const EventImpl* event, bool take);
     void AddUnit(uint32_t context);
-    /// \return the first window that some unit has something in; NEVER: there is none
-    int64_t FirstBucket();
     NodeWindowKey KeyNow(int64_t ts);
     void RunBucket(int64_t bucket, int64_t cut);
-    /// \return whether it was worth it, and is done
-    bool RunInParallel(int64_t bucket, int64_t cut);
-    /// A thread's part of that.
-    void RunShard(uint32_t index);
-    void RegisterAll();
-    void UseThreads();
-    void AssignTo(Unit& unit, uint32_t shard);
-    /// Units go to the threads that are to run them from now on.
-    void DealUnits();
-    void EndPeriod();
     /// What comes next, in all ranks.
     NodeWindowPlan MakePlan();
     /// The events without a node, and grid timers, of that time and class.
@@ -362,31 +340,13 @@ class NodeWindows
     std::deque<Unit> m_units;
     std::vector<Unit*> m_unitOf; //!< by context
     uint32_t m_unitCount{0};     //!< without those that have become part of another
-    std::vector<std::unique_ptr<NodeWindowShard>> m_shards;
+    NodeWindowTeam m_team{m_units};
     GlobalEvents m_before;
     GlobalEvents m_global;
     std::vector<NodeWindowLetter> m_letters;    //!< of this window
     std::vector<const NodeWindowNote*> m_notes; //!< the same
     std::vector<RdmaGridTimer*> m_grids;
     int64_t m_nextGrid{-1};
-
-    // several threads
-    uint32_t m_threads{1};
-    bool m_always{false};
-    bool m_refused{false};                  //!< there cannot be more
-    bool m_oneOnly{false};                  //!< there must not be more
-    std::unique_ptr<NodeWindowCrew> m_crew; //!< null: not needed so far
-    NodeWindowPace m_pace;
-    std::unique_ptr<NodeWindowDeal> m_deal;
-    bool m_parallel{false}; //!< several threads run this window
-    uint32_t m_turn{0};     //!< of posts
-    int64_t m_bucket{0};    //!< that the threads run
-    int64_t m_cut{0};
-    bool m_dealt{false};   //!< units have gone to threads
-    uint32_t m_periods{0}; //!< since they were dealt; always: windows
-    uint32_t m_dealInterval{1};
-    uint32_t m_shuffles{0};
-    uint64_t m_parallelEvents{0};
 
     std::unique_ptr<NodeWindowRanks> m_ranks;
 

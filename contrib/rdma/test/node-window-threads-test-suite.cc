@@ -208,7 +208,6 @@ class DealTestCase : public TestCase
             for (int turn = 0; turn < 12; ++turn) // it learns the weight by the times
             {
                 deal.Deal(units, threadOf);
-                deal.Restart();
                 const auto cost = Cost(units, threadOf, threads, weight);
                 for (uint32_t t = 0; t < threads; ++t)
                 {

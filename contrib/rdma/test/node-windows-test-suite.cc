@@ -12,6 +12,8 @@
 #include "ns3/rdma-grid-timer.h"
 
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <random>
 #include <sstream>
 
@@ -384,6 +386,115 @@ class NodeWindowFabricsTestCase : public TestCase
     uint32_t m_seed;
 };
 
+/// Sends a frame back where it came from, a number of times, and notes when each came.
+class Returner : public RdmaPortUser
+{
+  public:
+    std::ostringstream heard;
+
+    static RdmaFrame* Make(uint32_t times)
+    {
+        RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+        *frame = {};
+        frame->wireBytes = 1000;
+        frame->opcode = RdmaOpcode::WRITE_ONLY;
+        frame->psn = times;
+        return frame;
+    }
+
+    void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override
+    {
+        heard << port->GetIfIndex() << ' ' << frame->psn << ' ' << now << '\n';
+        if (frame->psn == 0)
+        {
+            RdmaFramePool::Get().Free(frame);
+            return;
+        }
+        --frame->psn;
+        port->Enqueue(frame, now);
+    }
+
+    void OnDequeue(RdmaPort*, RdmaFrame*, uint64_t, int64_t) override
+    {
+    }
+
+    RdmaFrame* Pull(RdmaPort*, uint8_t, int64_t) override
+    {
+        return nullptr;
+    }
+};
+
+class NodeWindowNewLinkTestCase : public TestCase
+{
+  public:
+    NodeWindowNewLinkTestCase()
+        : TestCase("a link that is added between two runs leads to wherever its other end runs")
+    {
+    }
+
+  private:
+    static constexpr uint32_t NODES = 7;
+
+    std::string Leave(Kind kind)
+    {
+        const Engine engine(kind);
+        std::vector<Ptr<Node>> nodes(NODES);
+        std::deque<Returner> users(NODES);
+        for (Ptr<Node>& node : nodes)
+        {
+            node = CreateObject<Node>();
+        }
+        const auto link = [&](uint32_t a, uint32_t b) {
+            std::array<Ptr<RdmaPort>, 2> ports;
+            for (int side = 0; side < 2; ++side)
+            {
+                ports[side] = CreateObject<RdmaPort>();
+                const uint32_t index = nodes[side ? b : a]->AddDevice(ports[side]);
+                ports[side]->SetArrivalOrder(index);
+                ports[side]->SetUser(&users[side ? b : a], static_cast<uint16_t>(index));
+            }
+            const auto channel = CreateObject<RdmaChannel>();
+            channel->SetDelayPs(US);
+            channel->Attach(ports[0], ports[1]);
+            const Ptr<RdmaPort> port = ports[0];
+            Simulator::ScheduleWithContext(nodes[a]->GetId(), NanoSeconds(10 * a + b), [port] {
+                port->Enqueue(Returner::Make(150), RdmaClock::Now());
+            });
+        };
+        for (uint32_t i = 0; i < NODES; ++i)
+        {
+            link(i, (i + 1) % NODES);
+        }
+        for (uint32_t round = 2; round < 5; ++round)
+        {
+            Simulator::Stop(MicroSeconds(90)); // 32 windows and more, so nodes have moved
+            Simulator::Run();
+            for (uint32_t i = 0; i < NODES; ++i)
+            {
+                link(i, (i + round) % NODES);
+            }
+        }
+        Simulator::Run();
+        std::string all;
+        for (const Returner& user : users)
+        {
+            all += user.heard.str() + "---\n";
+        }
+        return all;
+    }
+
+    void DoRun() override
+    {
+        const std::string expected = Leave(Kind::NS3);
+        // Each of the frames comes 151 times.
+        NS_TEST_EXPECT_MSG_EQ(std::count(expected.begin(), expected.end(), '\n'),
+                              4 * NODES * 151 + NODES,
+                              "all frames came");
+        NS_TEST_EXPECT_MSG_EQ(Leave(Kind::WINDOWS), expected, "node windows");
+        NS_TEST_EXPECT_MSG_EQ(Leave(Kind::THREADS), expected, "three threads");
+    }
+};
+
 class NodeWindowCoverTestCase : public TestCase
 {
   public:
@@ -414,6 +525,7 @@ class NodeWindowTestSuite : public TestSuite
         {
             AddTestCase(new NodeWindowFabricsTestCase(seed), TestCase::QUICK);
         }
+        AddTestCase(new NodeWindowNewLinkTestCase, TestCase::QUICK);
         AddTestCase(new NodeWindowCoverTestCase, TestCase::QUICK);
     }
 };

@@ -389,7 +389,7 @@ class RdmaGatewayTelemetryTestCase : public TestCase
                 const RdmaTelemetry telemetry = TypicalTelemetry(hops, at);
                 RdmaFrame* frame = AllocateFrame(TypicalFrame(), hops ? &telemetry : nullptr);
                 expected.push_back(Text(*frame, 0, at));
-                from.Send(0, frame, at);
+                from.Send(0, frame, at, at);
             }
         };
         for (uint8_t hops = 1; hops <= RdmaTelemetry::MAX_HOPS; ++hops)

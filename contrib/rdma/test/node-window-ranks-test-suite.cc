@@ -1,0 +1,213 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What several processes that run node windows agree on, without MPI: each rank is a thread here.
+ * Whole runs in processes are compared by tests/system/ranks.py.
+ */
+#include "ns3/node-window-ranks.h"
+#include "ns3/test.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace ns3;
+
+namespace
+{
+
+/// Carries messages between threads: all give theirs, then all take.
+class Exchange
+{
+  public:
+    explicit Exchange(uint32_t ranks)
+        : m_all(ranks)
+    {
+    }
+
+    void Run(uint32_t rank,
+             const std::vector<NodeWindowRanks::Bytes>& to,
+             std::vector<NodeWindowRanks::Bytes>& from)
+    {
+        m_all[rank] = to;
+        Meet();
+        for (uint32_t other = 0; other < m_all.size(); ++other)
+        {
+            if (other != rank)
+            {
+                from[other] = m_all[other][rank];
+            }
+        }
+        Meet();
+    }
+
+  private:
+    void Meet()
+    {
+        std::unique_lock<std::mutex> lock(m_mutex);
+        const uint64_t round = m_round;
+        if (++m_here == m_all.size())
+        {
+            m_here = 0;
+            ++m_round;
+            m_wake.notify_all();
+            return;
+        }
+        m_wake.wait(lock, [&] { return m_round != round; });
+    }
+
+    std::mutex m_mutex;
+    std::condition_variable m_wake;
+    std::size_t m_here{0};
+    uint64_t m_round{0};
+    std::vector<std::vector<NodeWindowRanks::Bytes>> m_all; //!< by sender, then by receiver
+};
+
+/// Plans of a round, by rank, and how many words each says.
+struct Round
+{
+    std::vector<NodeWindowPlan> plans;
+    std::vector<uint32_t> words;
+
+    Round(uint32_t ranks, uint32_t seed)
+    {
+        std::mt19937_64 random(seed);
+        const auto draw = [&random] {
+            return random() % 3 ? static_cast<int64_t>(random() % 1000) : INT64_MAX;
+        };
+        for (uint32_t rank = 0; rank < ranks; ++rank)
+        {
+            const int64_t done = static_cast<int64_t>(random() % 1000);
+            const int64_t last = static_cast<int64_t>(random() % 1000);
+            plans.push_back({draw(), draw(), draw(), draw(), done, last, random() % 10 == 0});
+            words.push_back(random() % 4 ? 0 : static_cast<uint32_t>(random() % 3));
+        }
+    }
+
+    /// The least, or largest, of all.
+    template <class T>
+    T Least(T NodeWindowPlan::*field) const
+    {
+        T least = plans[0].*field;
+        for (const NodeWindowPlan& plan : plans)
+        {
+            least = std::min(least, plan.*field);
+        }
+        return least;
+    }
+
+    std::vector<std::string> Words(uint32_t number) const
+    {
+        std::vector<std::string> all;
+        for (uint32_t rank = 0; rank < words.size(); ++rank)
+        {
+            for (uint32_t i = 0; i < words[rank]; ++i)
+            {
+                all.push_back(std::to_string(number) + " of " + std::to_string(rank) +
+                              std::string(i * 100, '!'));
+            }
+        }
+        return all;
+    }
+};
+
+class AgreeTestCase : public TestCase
+{
+  public:
+    AgreeTestCase()
+        : TestCase("ranks agree on the least of their plans, and hear all words in one order")
+    {
+    }
+
+  private:
+    static constexpr uint32_t ROUNDS = 300;
+
+    /// What one of them finds wrong; assertions are for the main thread.
+    static std::string Run(uint32_t rank, uint32_t ranks, Exchange& exchange)
+    {
+        NodeWindowRanks self(rank, ranks, [&](const auto& to, auto& from) {
+            exchange.Run(rank, to, from);
+        });
+        std::vector<std::string> heard;
+        self.SetListener([&heard](const std::string& word) { heard.push_back(word); });
+        std::string wrong;
+        for (uint32_t number = 0; number < ROUNDS; ++number)
+        {
+            const Round round(ranks, 100 * ranks + number);
+            for (const std::string& word : round.Words(number))
+            {
+                if (word.rfind(std::to_string(number) + " of " + std::to_string(rank), 0) == 0)
+                {
+                    self.Say(word);
+                }
+            }
+            const NodeWindowPlan all = self.Agree(round.plans[rank], 1);
+            const bool any = self.Deliver();
+            const auto expect = [&](bool right, const char* what) {
+                wrong += right ? "" : std::to_string(number) + ": " + what + "; ";
+            };
+            expect(all.begin == round.Least(&NodeWindowPlan::begin), "begin");
+            expect(all.before == round.Least(&NodeWindowPlan::before), "before");
+            expect(all.grid == round.Least(&NodeWindowPlan::grid), "grid");
+            expect(all.behind == round.Least(&NodeWindowPlan::behind), "behind");
+            expect(all.done == round.Least(&NodeWindowPlan::done), "done");
+            int64_t last = 0;
+            bool stop = false;
+            for (const NodeWindowPlan& plan : round.plans)
+            {
+                last = std::max(last, plan.last);
+                stop |= plan.stop;
+            }
+            expect(all.last == last, "last");
+            expect(all.stop == stop, "stop");
+            expect(all.IsEmpty() ==
+                       (std::min({all.begin, all.before, all.grid, all.behind}) == INT64_MAX),
+                   "empty");
+            expect(heard == round.Words(number), "words");
+            expect(any == !heard.empty(), "whether there were words");
+            heard.clear();
+            expect(self.Least(number * (rank + 1)) == number, "least");
+        }
+        return wrong;
+    }
+
+    void DoRun() override
+    {
+        for (const uint32_t ranks : {2U, 3U, 5U})
+        {
+            Exchange exchange(ranks);
+            std::vector<std::string> wrong(ranks);
+            std::vector<std::thread> threads;
+            for (uint32_t rank = 0; rank < ranks; ++rank)
+            {
+                threads.emplace_back([&, rank] { wrong[rank] = Run(rank, ranks, exchange); });
+            }
+            for (std::thread& thread : threads)
+            {
+                thread.join();
+            }
+            for (uint32_t rank = 0; rank < ranks; ++rank)
+            {
+                NS_TEST_EXPECT_MSG_EQ(wrong[rank], "", "rank " << rank << " of " << ranks);
+            }
+        }
+    }
+};
+
+class NodeWindowRanksTestSuite : public TestSuite
+{
+  public:
+    NodeWindowRanksTestSuite()
+        : TestSuite("node-window-ranks", UNIT)
+    {
+        AddTestCase(new AgreeTestCase, TestCase::QUICK);
+    }
+};
+
+NodeWindowRanksTestSuite g_nodeWindowRanksTestSuite;
+
+} // namespace
