@@ -149,7 +149,7 @@ class Readme(unittest.TestCase):
             self.assertEqual(bool(shown.difference(printed)), wrong, now)
             self.assertEqual(shown.renewed(printed) == printed, wrong, now)
         # As are the threads, which idle cores decide.
-        run = "Simulation       1 ms simulated in 1 s: 5 frame-hops, 5 M frame-hops/s{}; peak memory"
+        run = "Simulation       1 ms simulated in 1 s: 5 frame-hops, 5 M frame-hops/s{}; peak 1 MB"
         shown = block("a 1", run.format(""))
         for threads in ("; 2 threads for 69% of the events", "; one thread, as more is slower"):
             self.assertEqual(shown.difference(["a 1", run.format(threads)]), "", threads)

@@ -339,7 +339,11 @@ for ranks, engine in ((2, "windows"), (2, "ns3"), (5, "windows")):
 compare(*ring, "--pfc=0", ranks=(2, 5))
 
 # Ctrl-C, which mpirun turns into SIGTERM for every rank.
-for number, engine in ((signal.SIGINT, "windows"), (signal.SIGTERM, "windows"), (signal.SIGINT, "ns3")):
+for number, engine in (
+    (signal.SIGINT, "windows"),
+    (signal.SIGTERM, "windows"),
+    (signal.SIGINT, "ns3"),
+):
     shutil.rmtree(folder("out"), ignore_errors=True)
     process = subprocess.Popen(
         [
