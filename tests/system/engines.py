@@ -83,6 +83,12 @@ class EnginesTest(SystemTest):
             # More threads than cores, where there is not much to do.
             self.compare(line, threads=2 if line.startswith("dltrain") else [2, 3, 8][i % 3])
 
+    def test_hosts_apart(self):
+        """Without attribution hosts go to threads, too."""
+        for i, line in enumerate(RUNS):
+            if "--pcap" not in line and "analytic" not in line:
+                self.compare(f"{line} --attribution=0", threads=[3, 2, 5][i % 3])
+
     def test_random(self):
         """Shapes that nobody chose; the seeds are fixed."""
         for seed in range(12):
@@ -108,6 +114,8 @@ class EnginesTest(SystemTest):
             )
             if draw.random() < 0.3:
                 line += " --bit-error-rate=3e-8"
+            if draw.random() < 0.5:
+                line += f" --attribution=0 --queue-pairs={draw.choice(['per-pair', 'reused'])}"
             self.compare(line, threads=draw.randint(2, 5))
 
     def test_refusals(self):

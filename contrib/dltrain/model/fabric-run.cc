@@ -83,7 +83,7 @@ FabricRun::~FabricRun()
 namespace
 {
 
-/// Hosts share what moves their messages.
+/// With attribution, hosts share what knows where the time of messages went.
 void
 KeepHostsTogether(const ns3::RdmaFabric& fabric)
 {
@@ -140,7 +140,10 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         JoinNodes(*m_fabric);
     }
-    KeepHostsTogether(*m_fabric);
+    if (m_run.attribution)
+    {
+        KeepHostsTogether(*m_fabric);
+    }
     error = CheckCaptures(*m_fabric, m_run);
     if (!error.empty())
     {

@@ -60,6 +60,7 @@ NetworkTransport::End&
 NetworkTransport::Add(uint32_t endpoint, const End& end, bool accepted)
 {
     Host& host = m_hosts[endpoint];
+    const std::lock_guard<std::mutex> lock(m_opening);
     Slots<End, std::deque<End>>& ends = accepted ? host.accepted : host.opened;
     const uint32_t index = ends.Take();
     ends[index] = end;
@@ -99,9 +100,17 @@ NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t co
 void
 NetworkTransport::OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t)
 {
-    // What `from` wrote before its first packet left, and does not change while that is under way.
-    const End& theirs = m_hosts[HostOf(channel)].opened[IndexOf(channel)];
-    Add(qp->GetNic()->GetEndpoint(), {qp, theirs.user, theirs.cookie, channel, theirs.name}, true);
+    End end{qp, nullptr, 0, channel, {}};
+    {
+        // What `from` wrote before its first packet left, and does not change while that is under
+        // way; but it may be opening another one.
+        const std::lock_guard<std::mutex> lock(m_opening);
+        const End& theirs = m_hosts[HostOf(channel)].opened[IndexOf(channel)];
+        end.user = theirs.user;
+        end.cookie = theirs.cookie;
+        end.name = theirs.name;
+    }
+    Add(qp->GetNic()->GetEndpoint(), end, true);
     m_collector.OnAccepted(*qp);
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -118,6 +119,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     const Places& m_places;
     ns3::RdmaConnections& m_connections;
     std::vector<Host> m_hosts; ///< by endpoint
+    std::mutex m_opening;      ///< other hosts look for what one has opened
     /// Of channels that other ranks will open: the receiving ends here.
     std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint8_t>, ns3::RdmaQueuePair*> m_expected;
 };

@@ -10,14 +10,18 @@
 #include "transport.h"
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
 namespace dltrain
 {
 
-/// Moves messages between the GPUs of one server: topo::ScaleUpModel's law, no packets.
-class ScaleUpTransport : public PacketlessTransport
+/**
+ * Moves messages between the GPUs of one server: topo::ScaleUpModel's law, no packets. Servers share
+ * nothing.
+ */
+class ScaleUpTransport : public Transport
 {
   public:
     ScaleUpTransport(const Places& places, const topo::ServerSpec& server);
@@ -26,6 +30,7 @@ class ScaleUpTransport : public PacketlessTransport
     void Post(ChannelId channel, const TransportPost& post) override;
     void Close(ChannelId channel) override;
     std::string Describe(ChannelId channel) const override;
+    uint64_t GetBytesArrived() const override;
 
   private:
     struct Channel
@@ -33,7 +38,6 @@ class ScaleUpTransport : public PacketlessTransport
         TransportUser* user;
         uint64_t cookie;
         ChannelName name;
-        uint32_t server;
         uint16_t fromGpu;
         uint16_t toGpu;
     };
@@ -54,6 +58,35 @@ class ScaleUpTransport : public PacketlessTransport
         uint32_t server;
     };
 
+    /// Touched in events of its own only.
+    struct Server
+    {
+        Server(ScaleUpTransport& transport, const topo::ServerSpec& server);
+
+        topo::ScaleUpModel model;
+        std::vector<int64_t> wakes; ///< pending ones, the next last
+        bool awake = false;         ///< its messages arrive now
+        Slots<Channel> channels;
+        Slots<Message> messages; ///< the model's cookies are their numbers
+        uint64_t bytesArrived = 0;
+        EventPool<ScaleUpTransport, Wake> events;
+    };
+
+    static ChannelId MakeChannel(uint32_t server, uint32_t index)
+    {
+        return uint64_t{server} << 32 | index;
+    }
+
+    static uint32_t ServerOf(ChannelId channel)
+    {
+        return static_cast<uint32_t>(channel >> 32);
+    }
+
+    static uint32_t IndexOf(ChannelId channel)
+    {
+        return static_cast<uint32_t>(channel);
+    }
+
     friend class EventPool<ScaleUpTransport, Wake>;
     /// What arrives in a server now.
     void OnEvent(const Wake& wake, int64_t now);
@@ -61,12 +94,7 @@ class ScaleUpTransport : public PacketlessTransport
     void ScheduleWake(uint32_t server);
 
     const Places& m_places;
-    std::vector<topo::ScaleUpModel> m_models;  ///< per server
-    std::vector<std::vector<int64_t>> m_wakes; ///< per server: pending ones, the next last
-    uint32_t m_awake = UINT32_MAX;             ///< the server whose messages arrive now
-    Slots<Channel> m_channels;
-    Slots<Message> m_messages; ///< the model's cookies are their numbers
-    EventPool<ScaleUpTransport, Wake> m_events;
+    std::deque<Server> m_servers;
 };
 
 } // namespace dltrain

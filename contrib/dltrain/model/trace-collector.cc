@@ -340,8 +340,12 @@ TraceCollector::TagOf(uint32_t src, uint32_t dst, uint32_t destQp)
 void
 TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
-    const ns3::RdmaJourney* journey = std::exchange(m_journey, nullptr);
-    m_parts = journey ? &m_journeys->Divide(*journey, now) : nullptr;
+    const ns3::RdmaJourney* journey = nullptr;
+    if (m_journeys)
+    {
+        journey = std::exchange(m_journey, nullptr);
+        m_parts = journey ? &m_journeys->Divide(*journey, now) : nullptr;
+    }
     if (m_options.atSender)
     {
         return;
@@ -352,7 +356,7 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
         now,
         message.hasImmediate,
         false};
-    if (m_parts)
+    if (journey)
     {
         NodeWindows::NoteCall(
             [this, completion, parts = *m_parts] { TellComplete(completion, &parts); });

@@ -66,6 +66,7 @@ RdmaConnections::TakeSlot(const RdmaConnectionRequest& request)
 RdmaQueuePair*
 RdmaConnections::Open(const RdmaConnectionRequest& request)
 {
+    const std::lock_guard<std::mutex> lock(m_making);
     const Ptr<RdmaNic> nic = m_fabric.GetNic(request.from);
     CheckOwner(*nic, "opens a connection");
     const uint32_t slot = TakeSlot(request);
@@ -99,6 +100,7 @@ RdmaConnections::OnRequest(RdmaNic* nic, uint32_t from, uint32_t number, int64_t
     {
         return nullptr; // nobody has opened this
     }
+    const std::lock_guard<std::mutex> lock(m_making);
     const auto& requests = m_hosts[from].requests;
     const auto request = requests.find(m_numbers.Other(to, number));
     if (request == requests.end())
@@ -170,7 +172,10 @@ void
 RdmaConnections::Close(RdmaQueuePair* qp)
 {
     CheckOwner(*qp->GetNic(), "closes a connection");
-    m_hosts[qp->GetNic()->GetEndpoint()].requests.erase(qp->GetNumber());
+    {
+        const std::lock_guard<std::mutex> lock(m_making);
+        m_hosts[qp->GetNic()->GetEndpoint()].requests.erase(qp->GetNumber());
+    }
     Rest(qp, RdmaClock::Now());
 }
 

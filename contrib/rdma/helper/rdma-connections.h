@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -56,7 +57,8 @@ struct RdmaConnectionRequest
  *     Close(qp): all is acknowledged                  CloseSingle(qp): its only message is there
  *
  * What `to` has to know is in rdma::ConnectionNumbers and in the request, which `from` wrote before
- * its first packet left: so at least a link's delay before it is read. Nothing else is shared.
+ * its first packet left: so at least a link's delay before it is read. Nothing else is shared, but
+ * what queue pairs are made of: one is made at a time, whichever thread's host makes it.
  * Whatever the order of hosts' events, the same connections have the same numbers and ports.
  *
  * Queue pairs of connections that are done rest, and the next connection of their NIC and priority
@@ -145,6 +147,7 @@ class RdmaConnections : public RdmaNicListener
     RdmaFabric& m_fabric;
     rdma::ConnectionNumbers m_numbers;
     std::vector<Host> m_hosts; //!< by endpoint
+    std::mutex m_making;       //!< of queue pairs, and of requests
 };
 
 } // namespace ns3
