@@ -176,6 +176,7 @@ class Mpirun
     bool m_begun{false};        //!< there were some
     uint32_t m_looksWithout{0}; //!< since there were
     bool m_givenUp{false};      //!< it did not end, and was killed
+    bool m_anyError{false};     //!< a rank has said what was wrong
     Stream m_output;
     Stream m_errors;
     MpirunErrors m_words;
@@ -299,11 +300,15 @@ Mpirun::OnSignals()
             tell(SIGCONT);
             continue;
         }
-        m_stoppedBy = m_stoppedBy ? m_stoppedBy : number;
+        const bool again = m_stoppedBy != 0;
+        m_stoppedBy = again ? m_stoppedBy : number;
+        m_begun |= !ranks.empty();
         tell(number);
-        if (ranks.empty())
+        if (!m_begun && !again)
         {
-            ::kill(m_process, SIGTERM); // it has not begun
+            // It has not begun. (Where ranks have ended it needs a while, and a signal then is its
+            // death: Open MPI 4.1.)
+            ::kill(m_process, SIGTERM);
         }
     }
 }
@@ -331,7 +336,9 @@ Mpirun::Listen(std::chrono::milliseconds longest)
     }
     if (ready[2].revents)
     {
-        m_errors.Write(m_words.Take(m_errors.Read()));
+        const std::string text = m_words.Take(m_errors.Read());
+        m_anyError |= text.find(": error: ") != std::string::npos;
+        m_errors.Write(text);
     }
 }
 
@@ -415,7 +422,8 @@ Mpirun::Conclude(const std::string& program, uint32_t ranks) const
     else
     {
         status = WEXITSTATUS(m_status);
-        if (status && !end)
+        // Of many ranks that end at once mpirun may tell nothing; what the first said is enough.
+        if (status && !end && !m_anyError)
         {
             status = m_stoppedBy ? 128 + m_stoppedBy
                                  : fail("mpirun -np " + std::to_string(ranks) +

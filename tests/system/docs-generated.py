@@ -223,7 +223,7 @@ def option_words():
 def attributes_of(type_id):
     """(parent's name or own, attribute, default, help) as --PrintAttributes prints them."""
     found, owner = [], ""
-    for line in say("traffic", f"--PrintAttributes={type_id}").split("\n"):
+    for line in say("traffic", "--threads=1", f"--PrintAttributes={type_id}").split("\n"):
         if match := re.match(r"Attributes (?:for TypeId|defined in parent class) (\S+)$", line):
             owner = match.group(1)
         elif match := re.match(r"    --(ns3::\w+)::(\w+)=\[(.*)\]$", line):

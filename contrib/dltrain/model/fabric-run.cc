@@ -223,6 +223,10 @@ FabricRun::End()
 void
 FabricRun::OnWord(const std::string& word)
 {
+    if (m_control.OnWord(word))
+    {
+        return;
+    }
     if (word == DONE)
     {
         if (++m_ranksDone == Ranks::Get().Size())

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "results/line-log.h"
 #include "results/output-errors.h"
+#include "scenarios/spec/launcher.h"
 #include "scenarios/spec/output-folder.h"
 
 #include <atomic>
@@ -60,12 +61,13 @@ struct SetUpWatch
         const auto every =
             terminal ? std::chrono::milliseconds(500) : std::chrono::milliseconds(5000);
         auto next = begin + FIRST;
+        const bool speaks = scenario::FindLauncher().IsFirst();
         for (;;)
         {
             std::this_thread::sleep_for(std::chrono::milliseconds(100));
             const char* phase = rdma::SetUpPhase::Name().load();
             const auto now = std::chrono::steady_clock::now();
-            if (phase && now >= next && !rdma::SetUpPhase::Quiet().load())
+            if (phase && speaks && now >= next && !rdma::SetUpPhase::Quiet().load())
             {
                 next = now + every;
                 Print(phase, terminal, std::chrono::duration<double>(now - begin).count());

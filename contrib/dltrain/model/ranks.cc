@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <mpi.h>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 namespace dltrain
@@ -97,7 +99,8 @@ Ranks::HasHosts()
 
 Ranks::Session::Session(int& argc, char**& argv, bool windows)
 {
-    if (!scenario::FindLauncher().Several())
+    const scenario::Launcher launcher = scenario::FindLauncher();
+    if (!launcher.Several())
     {
         return;
     }
@@ -115,6 +118,16 @@ Ranks::Session::Session(int& argc, char**& argv, bool windows)
     int size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (static_cast<uint32_t>(size) != launcher.ranks ||
+        static_cast<uint32_t>(rank) != launcher.rank)
+    {
+        throw std::runtime_error(
+            "the environment tells of process " + std::to_string(launcher.rank) + " of " +
+            std::to_string(launcher.ranks) + ", and MPI of process " + std::to_string(rank) +
+            " of " + std::to_string(size) +
+            ": start it by the mpirun of the MPI that it was built with (--mpi-ranks does), or "
+            "without variables like OMPI_COMM_WORLD_SIZE and PMI_SIZE");
+    }
     Ranks& ranks = Get();
     ranks.m_rank = static_cast<uint32_t>(rank);
     ranks.m_size = static_cast<uint32_t>(size);

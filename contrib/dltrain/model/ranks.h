@@ -32,6 +32,7 @@ class Ranks
     {
       public:
         /// \param windows whether node windows are the engine, else ns-3's own
+        /// \throw std::runtime_error if there are not the processes that the environment tells of
         Session(int& argc, char**& argv, bool windows);
         ~Session();
 

@@ -11,6 +11,7 @@
 #include "stuck-report.h"
 #include "trace-collector.h"
 
+#include "ns3/node-window-ranks.h"
 #include "ns3/node-windows.h"
 #include "ns3/simulator.h"
 
@@ -38,6 +39,18 @@ const bool g_speaks = scenario::FindLauncher().IsFirst();
 
 /// Of a note to other ranks: a time follows, when this one had done its work. No failure begins so.
 constexpr char DONE = '\1';
+
+/// Words to all ranks: is anything moving, at that time? When this rank saw that last.
+constexpr char ASK = '?';
+constexpr char ANSWER = '!';
+
+/// \return null: there is one process, or ns-3's engine
+ns3::NodeWindowRanks*
+RanksOfWindows()
+{
+    const ns3::NodeWindows* windows = ns3::NodeWindows::Active();
+    return windows ? windows->GetRanks() : nullptr;
+}
 
 /// An event loop has begun, so there are results to lose.
 std::atomic<bool> g_begun{false};
@@ -186,6 +199,8 @@ RunControl::Watch(TraceCollector& collector)
     m_collector = &collector;
     m_stuckPs = StuckPs(collector.GetFabric());
     m_quietPs = 0;
+    m_lastMove = 0;
+    m_askedAt = -1;
     m_lastSight = 0;
     m_lastDataFrames = 0;
     collector.GetLinkSampler().SetObserver(
@@ -256,19 +271,58 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
     const bool moves = sight.dataFrames != m_lastDataFrames || m_collector->GetOutstanding() == 0 ||
                        !m_collector->HasPackets();
     m_quietPs = moves ? 0 : m_quietPs + std::min(interval, sight.now - m_lastSight);
+    m_lastMove = sight.dataFrames != m_lastDataFrames ? sight.now : m_lastMove;
     m_lastSight = sight.now;
     m_lastDataFrames = sight.dataFrames;
-    if (m_quietPs >= m_stuckPs)
+    if (m_quietPs < m_stuckPs)
     {
-        char text[96];
-        std::snprintf(text,
-                      sizeof(text),
-                      "stuck: no data frame has been sent for %.6g s of simulated time",
-                      static_cast<double>(m_stuckPs) * 1e-12);
-        Fail(m_stuckPs == STUCK_PS
-                 ? "stuck: no data frame has been sent for a second of simulated time"
-                 : text);
+        return;
     }
+    ns3::NodeWindowRanks* ranks = RanksOfWindows();
+    if (!ranks)
+    {
+        FailAsStuck();
+        return;
+    }
+    ranks->Say(ASK + std::to_string(sight.now)); // others may see something move
+}
+
+void
+RunControl::FailAsStuck()
+{
+    char text[96];
+    std::snprintf(text,
+                  sizeof(text),
+                  "stuck: no data frame has been sent for %.6g s of simulated time",
+                  static_cast<double>(m_stuckPs) * 1e-12);
+    Fail(m_stuckPs == STUCK_PS ? "stuck: no data frame has been sent for a second of simulated time"
+                               : text);
+}
+
+bool
+RunControl::OnWord(const std::string& word)
+{
+    if (word[0] != ASK && word[0] != ANSWER)
+    {
+        return false;
+    }
+    const int64_t time = std::stoll(word.substr(1));
+    if (word[0] == ASK && time != m_askedAt)
+    {
+        m_askedAt = time;
+        m_lastMoveOfAll = 0;
+        m_answers = 0;
+        RanksOfWindows()->Say(ANSWER + std::to_string(m_lastMove));
+    }
+    else if (word[0] == ANSWER)
+    {
+        m_lastMoveOfAll = std::max(m_lastMoveOfAll, time);
+        if (++m_answers == Ranks::Get().Size() && m_askedAt - m_lastMoveOfAll >= m_stuckPs)
+        {
+            FailAsStuck(); // in all ranks
+        }
+    }
+    return true;
 }
 
 void

@@ -90,6 +90,9 @@ class RunControl
      * by then; else when nothing is left to happen.
      */
     void EndWithOthers(int64_t delayPs);
+    /// With node windows and several Ranks: what one of them has said. \return whether it was for
+    /// this
+    bool OnWord(const std::string& word);
     /// End the run at a simulated time, done or not. Before it.
     void EndAt(int64_t ps);
     /// End the run now: it cannot go on. From the simulation. \param why one line or several
@@ -108,6 +111,7 @@ class RunControl
 
   private:
     void OnSight(const LinkSampler::Sight& sight);
+    void FailAsStuck();
     /// The simulation cannot go on. \param why what the outcome says
     results::RunOutcome Broken(const std::string& why);
     /// Another rank has done its work, or stops. \param note when; or why: what it failed at, or
@@ -136,6 +140,10 @@ class RunControl
     int64_t m_endDelay{0};   //!< EndWithOthers
     uint32_t m_ranksDone{0}; //!< have said so
     int64_t m_lastDone{0};   //!< the last of them, ps
+    int64_t m_lastMove{0};   //!< when this rank saw data frames move last, ps
+    int64_t m_askedAt{-1};   //!< when some rank asked whether all are stuck, ps
+    int64_t m_lastMoveOfAll{0};
+    uint32_t m_answers{0}; //!< to that
     std::string m_failure;
     int64_t m_stuckPs{STUCK_PS};
     int64_t m_quietPs{0}; //!< messages under way, and no data frame was sent for so long

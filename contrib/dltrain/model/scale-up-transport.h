@@ -18,8 +18,8 @@ namespace dltrain
 {
 
 /**
- * Moves messages between the GPUs of one server: topo::ScaleUpModel's law, no packets. Servers share
- * nothing.
+ * Moves messages between the GPUs of one server: topo::ScaleUpModel's law, no packets. Servers
+ * share nothing.
  */
 class ScaleUpTransport : public Transport
 {
