@@ -119,7 +119,9 @@ class RanksTest(SystemTest):
         ):
             line = f"traffic --topology=torus {ring} --bytes=5MB --cc=none --buffer=200kB --ecn=0"
             self.compare(line, (2, 3), status=3)
-            self.compare(f"{line} --stop-after=1000050us", (2,))
+            # Some queue pairs of the second one give up before.
+            status = 3 if "--torus=4" in ring else 0
+            self.compare(f"{line} --stop-after=1000050us", (2,), status=status)
         self.compare(
             "traffic --k=4 --bytes=1MB --bit-error-rate=1e-4 --retry-count=1 --timeout-exponent=3",
             (3,),
