@@ -348,6 +348,7 @@ void
 Mpirun::Watch()
 {
     constexpr uint32_t kMostLooks = 5;
+    constexpr uint32_t kMostBefore = 15; ///< they may have ended before anybody looked
     const auto ended = [this](pid_t rank) { return !IsChild(rank, m_process); };
     m_ranks.erase(std::remove_if(m_ranks.begin(), m_ranks.end(), ended), m_ranks.end());
     if (m_ranks.empty())
@@ -359,7 +360,7 @@ Mpirun::Watch()
         m_begun = true;
         m_looksWithout = 0;
     }
-    else if ((m_begun || m_stoppedBy) && ++m_looksWithout == kMostLooks)
+    else if (++m_looksWithout >= (m_begun || m_stoppedBy ? kMostLooks : kMostBefore))
     {
         m_givenUp = true;
         ::kill(m_process, SIGKILL);
@@ -412,7 +413,8 @@ Mpirun::Conclude(const std::string& program, uint32_t ranks) const
     else if (m_givenUp)
     {
         status = end ? end->status
-                     : fail("mpirun did not end when its processes had: results may be incomplete");
+                     : fail("mpirun did not end when its processes had (is there room in /tmp?): "
+                            "results may be incomplete");
     }
     else if (killedBy)
     {

@@ -293,6 +293,17 @@ for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGH
     check(without == expected, "said %s, not %s" % (lines, said(run_.errors)))
     run_ = None
 
+# Again, when the ranks have ended and mpirun has not: it would not survive it.
+for wait in (0.4, 1.0):
+    run_ = Long(2)
+    os.kill(run_.process.pid, signal.SIGINT)
+    time.sleep(wait)
+    os.kill(run_.process.pid, signal.SIGTERM)
+    run_.end(130)
+    check(stats("out")["interrupted"], "not interrupted")
+    check("mpirun" not in run_.errors, run_.errors)
+    run_ = None
+
 # While it is being set up, at any time: it ends, and says nothing that is not so.
 for tenths in range(5):
     process = subprocess.Popen(
