@@ -83,17 +83,24 @@ FabricRun::~FabricRun()
 namespace
 {
 
-/// With attribution, hosts share what knows where the time of messages went.
+/// \param together with attribution, hosts share what knows where the time of messages went; else
+/// they differ from switches by what their events take
 void
-KeepHostsTogether(const ns3::RdmaFabric& fabric)
+TellHosts(const ns3::RdmaFabric& fabric, bool together)
 {
+    constexpr uint8_t HOST = 1;
     if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
     {
         for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
         {
             if (fabric.IsLocal(e))
             {
-                windows->KeepTogether(fabric.GetNic(e)->GetPort()->GetNode()->GetId());
+                const uint32_t context = fabric.GetNic(e)->GetPort()->GetNode()->GetId();
+                windows->SetKind(context, HOST);
+                if (together)
+                {
+                    windows->KeepTogether(context);
+                }
             }
         }
     }
@@ -140,10 +147,7 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         JoinNodes(*m_fabric);
     }
-    if (m_run.attribution)
-    {
-        KeepHostsTogether(*m_fabric);
-    }
+    TellHosts(*m_fabric, m_run.attribution);
     error = CheckCaptures(*m_fabric, m_run);
     if (!error.empty())
     {

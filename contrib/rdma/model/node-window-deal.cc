@@ -4,6 +4,7 @@
 #include "node-window-deal.h"
 
 #include <algorithm>
+#include <map>
 
 namespace ns3
 {
@@ -93,26 +94,46 @@ NodeWindowDeal::Deal(const std::deque<NodeWindowUnit>& units, std::vector<uint32
     Restart();
     double together = 0;
     double others = 0;
+    std::map<uint8_t, double> ofKind;
     for (const NodeWindowUnit& unit : units)
     {
-        (unit.together ? together : others) += static_cast<double>(unit.load);
+        const auto load = static_cast<double>(unit.load);
+        (unit.together ? together : others) += load;
+        if (!unit.together)
+        {
+            ofKind[unit.kind] += load;
+        }
     }
     together *= m_weight;
     // The first thread has what is together, and else as much as all.
-    const auto threads = static_cast<uint32_t>(m_busy.size());
-    double share = (together + others) / threads;
-    double left = share - together; // of the thread that gets units
-    if (left < 0)
+    const double threads = static_cast<double>(m_busy.size());
+    const double share = (together + others) / threads;
+    const double left = std::max(0.0, share - together); // for what else the first one does
+    for (const auto& [kind, load] : ofKind)
     {
-        left = 0;
-        share = others / (threads - 1);
+        const double first = others > 0 ? left * load / others : 0;
+        DealKind(kind, first, (load - first) / (threads - 1), units, threadOf);
     }
+}
+
+void
+NodeWindowDeal::DealKind(uint8_t kind,
+                         double left,
+                         double share,
+                         const std::deque<NodeWindowUnit>& units,
+                         std::vector<uint32_t>& threadOf) const
+{
+    const auto threads = static_cast<uint32_t>(m_busy.size());
     uint32_t thread = 0;
     for (std::size_t i = 0; i < units.size(); ++i)
     {
         if (units[i].together)
         {
             threadOf[i] = 0;
+            continue;
+        }
+        if (units[i].kind != kind)
+        {
             continue;
         }
         const auto load = static_cast<double>(units[i].load);

@@ -145,6 +145,7 @@ struct alignas(64) NodeWindowUnit
     int64_t bucket{NEVER};           //!< the first window that it is in the list of
     uint32_t uid{FIRST_UID};         //!< of the next event
     bool together{false};            //!< NodeWindows::KeepTogether
+    uint8_t kind{0};                 //!< NodeWindows::SetKind
     NodeWindowShard* shard{nullptr}; //!< where it runs
     NodeWindowArrivals arrivals;
     std::vector<NodeWindowMail> inbox; //!< for its ports

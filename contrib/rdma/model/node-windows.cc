@@ -122,6 +122,12 @@ NodeWindows::KeepTogether(uint32_t context)
 }
 
 void
+NodeWindows::SetKind(uint32_t context, uint8_t kind)
+{
+    UnitOf(context).kind = kind;
+}
+
+void
 NodeWindows::SetLookAhead(int64_t ticks)
 {
     NS_ABORT_MSG_IF(ticks < 1, "units that reach each other at once are one unit");

@@ -93,6 +93,9 @@ class NodeWindows
     /// What events of these nodes touch is not theirs alone: the thread that calls Run runs them,
     /// one after another. Before Run.
     void KeepTogether(uint32_t context);
+    /// An event of these nodes takes as long as of others of this kind: threads get their share of
+    /// each kind. Before Run. \param kind 0: as all are otherwise
+    void SetKind(uint32_t context, uint8_t kind);
     /// \param ticks no event of a unit reaches another sooner
     void SetLookAhead(int64_t ticks);
 
