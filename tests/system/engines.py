@@ -5,14 +5,10 @@ captures, rates, NICs and GPUs a server, seeds, runs that stop. What may differ 
 itself calls nondeterministic.
 """
 
-import json
-import os
 import random
 
-from _system_test import SLOWER, SystemTest, main
-
-# Threads that run every window, however little is in it, and change nodes now and then.
-ALWAYS = " --ns3::NodeWindowSimulatorImpl::ThreadsAlways=1"
+from _same_bytes import ALWAYS, SameBytesTest
+from _system_test import SLOWER, main
 
 # A line is a run. Random ones follow.
 RUNS = [
@@ -48,35 +44,17 @@ RUNS = [
 ]
 
 
-class EnginesTest(SystemTest):
-    def written(self, line, engine):
-        """{file: bytes} of a run, and what it printed."""
-        run = self.run_program(f"{line} {engine} --progress=0")
-        files = {}
-        for name in sorted(os.listdir(run.folder)):
-            with open(run.path(name), "rb") as file:
-                files[name] = file.read()
-        stats = json.loads(files["stats.json"])
-        for key in stats["nondeterministic"]:
-            stats.pop(key, None)
-        stats["configuration"].pop("ns3", None)  # ALWAYS
-        files["stats.json"] = json.dumps(stats)
-        files.pop("report.html", None)  # has those keys too
-        return files
-
+class EnginesTest(SameBytesTest):
     def compare(self, line, threads):
         engines = [] if SLOWER > 1 else ["--engine=windows --threads=1"]
         if "--pcap" in line:  # its own thread, whatever an attribute says
             engines.append(f"--ns3::NodeWindowSimulatorImpl::Threads=2{ALWAYS}")
         elif "analytic" not in line:
             engines.append(f"--threads={threads}{ALWAYS}")
-        expected = self.written(line, "--engine=ns3")
+        expected = self.written(f"{line} --engine=ns3")
         for engine in engines:
             with self.subTest(f"{line} {engine}"):
-                written = self.written(line, engine)
-                self.assertEqual(sorted(written), sorted(expected))
-                for name, content in expected.items():
-                    self.assertTrue(written[name] == content, f"{name} differs")
+                self.check_same(self.written(f"{line} {engine}"), expected)
 
     def test_matrix(self):
         for i, line in enumerate(RUNS):

@@ -6,15 +6,12 @@ and processes of two threads. What may differ is what stats.json itself calls no
 number of simulator events, and the number of processes.
 """
 
-import json
 import os
 import random
 
 from _mpi import MPIRUN
-from _system_test import SLOWER, SystemTest, captured, main
-
-# Threads that run every window, however little is in it, and change nodes now and then.
-ALWAYS = " --ns3::NodeWindowSimulatorImpl::ThreadsAlways=1"
+from _same_bytes import ALWAYS, SameBytesTest
+from _system_test import SLOWER, captured, main
 
 # A line is a run, with the numbers of processes. Random ones follow.
 RUNS = [
@@ -73,31 +70,15 @@ RUNS = [
 ]
 
 
-class RanksTest(SystemTest):
-    def written(self, line, status=0):
-        """{file: bytes} of a run."""
-        run = self.run_program(f"{line} --progress=0", status=status)
-        files = {}
-        for name in sorted(os.listdir(run.folder)):
-            with open(run.path(name), "rb") as file:
-                files[name] = file.read()
-        stats = json.loads(files["stats.json"])
-        unfinished = ["message", "share_done", "queue_pairs"] if status else []
-        for key in stats["nondeterministic"] + ["events", "ranks"] + unfinished:
-            stats.pop(key, None)
-        stats["configuration"].pop("ns3", None)  # ALWAYS
-        files["stats.json"] = json.dumps(stats)
-        files.pop("report.html", None)  # has those keys too
-        return files
-
+class RanksTest(SameBytesTest):
     def compare(self, line, ranks, more="", status=0):
-        expected = self.written(f"{line} --attribution=0", status)
+        without = ["events", "ranks"]
+        without += ["message", "share_done", "queue_pairs"] if status else []  # docs/ranks.md
+        expected = self.written(f"{line} --attribution=0", status, without)
         for number in ranks:
-            with self.subTest(f"{line} --mpi-ranks={number}{more}"):
-                written = self.written(f"{line} --mpi-ranks={number}{more}", status)
-                self.assertEqual(sorted(written), sorted(expected))
-                for name, content in expected.items():
-                    self.assertTrue(written[name] == content, f"{name} differs")
+            several = f"{line} --mpi-ranks={number}{more}"
+            with self.subTest(several):
+                self.check_same(self.written(several, status, without), expected)
 
     def test_matrix(self):
         for line, ranks in RUNS[:: 1 if SLOWER == 1 else 4]:
