@@ -267,7 +267,8 @@ FlowRunner::OnSent(ChannelId channel, uint64_t, uint64_t id, bool failed, int64_
     }
     if (measured && m_decider && host.counts.measuredEnded == host.GetMeasured())
     {
-        m_decider([this] { OnHostDone(); });
+        // Not a decision of each host's: between windows nothing of the network happens.
+        ns3::NodeWindows::NoteCall([this] { OnHostDone(); });
     }
 }
 
@@ -276,7 +277,7 @@ FlowRunner::OnHostDone()
 {
     if (--m_hostsBusy == 0)
     {
-        m_listener.OnFlowsDone();
+        m_decider([this] { m_listener.OnFlowsDone(); });
     }
 }
 
