@@ -15,6 +15,7 @@
 #include "results/stats-file.h"
 #include "results/timeline-writer.h"
 #include "results/topology-file.h"
+#include "scenarios/spec/estimate.h"
 #include "scenarios/spec/network-kinds.h"
 
 #include "ns3/node-window-ranks.h"
@@ -134,6 +135,11 @@ FabricRun::Build(FabricSimulation& simulation)
 {
     ns3::RdmaOwner::ReadGlobalValue();
     std::string error;
+    scenario::MemoryNeeds needs;
+    needs.links = needs.usedLinks = static_cast<double>(m_network.topology.Links().size());
+    needs.infiniBand = m_spec.infiniBand;
+    // And half of that for queue pairs, events and what else comes later: assumed.
+    ReserveLargePages(static_cast<std::size_t>(1.5 * scenario::EstimateMemory(needs).network));
     m_fabric = BuildFabric(m_spec, m_network.topology, m_run, m_options.hostsApart, error);
     if (!m_fabric)
     {
@@ -267,7 +273,6 @@ FabricRun::Run(FabricSimulation& simulation)
     m_control.SetFinish([this, &simulation](const results::RunOutcome& outcome) {
         return Report(simulation, outcome);
     });
-    UseLargePages();
     m_setUpS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (has)
     {

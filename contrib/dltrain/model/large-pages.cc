@@ -4,45 +4,46 @@
 #include "large-pages.h"
 
 #include <cstdint>
-#include <fstream>
-#include <sstream>
-#include <string>
+#include <cstdlib>
+#include <limits>
+#include <malloc.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace dltrain
 {
 
 void
-UseLargePages()
+ReserveLargePages(std::size_t bytes)
 {
-#ifdef MADV_HUGEPAGE
-    constexpr uintptr_t PAGE = uintptr_t{2} << 20;
-    constexpr uintptr_t MUCH = 6 * PAGE; // below, caches hide it: assumed
-    constexpr int COLLAPSE = 25;          // MADV_COLLAPSE, which the C library may not know yet
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);)
+#if defined(__GLIBC__) && defined(MADV_HUGEPAGE)
+    constexpr std::size_t PAGE = std::size_t{2} << 20;
+    constexpr std::size_t MUCH = 6 * PAGE; // below, caches hide it: assumed
+    // What is larger goes back when it is given back. With these settings the C library does not
+    // find out for itself what is large (mallopt(3)).
+    constexpr int MAPPED_FROM = 1 << 20;
+    constexpr std::size_t MOST = std::numeric_limits<int>::max() / 2;
+    if (bytes < MUCH)
     {
-        if (line.find("[heap]") == std::string::npos)
-        {
-            continue;
-        }
-        std::istringstream words(line);
-        uintptr_t begin = 0;
-        uintptr_t end = 0;
-        char dash = 0;
-        words >> std::hex >> begin >> dash >> end;
-        begin = (begin + PAGE - 1) / PAGE * PAGE;
-        end = end / PAGE * PAGE;
-        if (words && end > begin && end - begin >= MUCH)
-        {
-            void* memory = reinterpret_cast<void*>(begin); // NOLINT: as the kernel says
-            if (madvise(memory, end - begin, MADV_HUGEPAGE) == 0)
-            {
-                madvise(memory, end - begin, COLLAPSE);
-            }
-        }
         return;
     }
+    bytes = bytes < MOST ? bytes : MOST;
+    mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
+    mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+    mallopt(M_TOP_PAD, static_cast<int>(bytes));
+    // Something that has no room in what the heap has left: it grows by `bytes` then, whose pages
+    // are the kernel's until they are written to.
+    void* probe = std::malloc(mallinfo2().fordblks + 1);
+    mallopt(M_TOP_PAD, PAGE);
+    const auto begin = (reinterpret_cast<uintptr_t>(probe) + PAGE - 1) / PAGE * PAGE;
+    const auto end = reinterpret_cast<uintptr_t>(sbrk(0)) / PAGE * PAGE;
+    std::free(probe);
+    if (probe && begin < end && end - begin <= 2 * bytes)
+    {
+        madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE); // if not, not
+    }
+#else
+    static_cast<void>(bytes);
 #endif
 }
 
