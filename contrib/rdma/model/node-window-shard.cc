@@ -4,8 +4,10 @@
 #include "node-window-shard.h"
 
 #include "node-windows.h"
+#include "prefetch-line.h"
 #include "rdma-port.h"
 
+#include "ns3/abort.h"
 #include "ns3/assert.h"
 #include "ns3/event-impl.h"
 
@@ -34,38 +36,104 @@ NodeWindowArrivals::SetPorts(std::vector<RdmaPort*> ports)
 }
 
 void
-NodeWindowUnit::TakeMail()
+NodeWindowUnit::SetPorts(std::vector<RdmaPort*> ports)
 {
-    const std::vector<RdmaPort*>& ports = arrivals.GetPorts();
-    for (const NodeWindowMail& mail : inbox)
+    // Of a run before: slots may be others now.
+    const auto slotNow = [&](uint16_t slot) {
+        const auto place = std::find(ports.begin(), ports.end(), arrivals.GetPorts()[slot]);
+        NS_ABORT_MSG_IF(place == ports.end(), "a port goes while frames are on their way to it");
+        return static_cast<uint16_t>(place - ports.begin());
+    };
+    for (NodeWindowMail& mail : inbox)
     {
-        ports[mail.slot]->Take(mail);
+        mail.slot = slotNow(mail.slot);
     }
+    for (NodeWindowBin& bin : bins)
+    {
+        for (NodeWindowArrival& arrival : bin)
+        {
+            arrival.order =
+                uint64_t{arrival.GetTicks()} << 32 | uint64_t{slotNow(arrival.GetSlot())} << 16;
+        }
+    }
+    arrivals.SetPorts(std::move(ports));
+}
+
+void
+NodeWindowUnit::TakeInbox()
+{
     for (const NodeWindowMail& mail : inbox)
     {
-        if (mail.first != mail.last)
-        {
-            __builtin_prefetch(mail.first->next);
-        }
+        arrivals.GetPorts()[mail.slot]->Take(mail.frame);
     }
     inbox.clear();
 }
 
+namespace
+{
+
+/// All lines of an array.
+template <class T>
 inline void
-NodeWindowUnit::Prefetch() const
+PrefetchAll(const T* begin, const T* end)
+{
+    const char* at = reinterpret_cast<const char*>(begin);
+    for (; at < reinterpret_cast<const char*>(end); at += 64)
+    {
+        PrefetchLine(at);
+    }
+}
+
+} // namespace
+
+inline void
+NodeWindowUnit::PrefetchLists(const NodeWindowBin& bin) const
+{
+    PrefetchAll(bin.begin(), bin.end());
+    PrefetchAll(inbox.data(), inbox.data() + inbox.size());
+    PrefetchAll(arrivals.GetPorts().data(),
+                arrivals.GetPorts().data() + arrivals.GetPorts().size());
+    PrefetchAll(events.begin(), events.end());
+}
+
+inline void
+NodeWindowUnit::PrefetchPorts(const NodeWindowBin& bin) const
 {
     const std::vector<RdmaPort*>& ports = arrivals.GetPorts();
+    for (const NodeWindowArrival& arrival : bin)
+    {
+        PrefetchLine(arrival.frame);
+        ports[arrival.GetSlot()]->PrefetchReceiver();
+    }
     for (const NodeWindowMail& mail : inbox)
     {
-        ports[mail.slot]->PrefetchArrival();
-        __builtin_prefetch(mail.first);
+        PrefetchLine(mail.frame);
+        ports[mail.slot]->PrefetchReceiver();
     }
-    if (8 * inbox.size() >= ports.size())
+    // So much that all will be needed.
+    if (8 * (bin.GetSize() + inbox.size()) >= ports.size())
     {
         for (const RdmaPort* port : ports)
         {
             port->PrefetchTransmitter();
         }
+    }
+    for (const NodeWindowEvent& event : events)
+    {
+        if (event.what & NodeWindowEvent::PORT)
+        {
+            reinterpret_cast<const RdmaPort*>(event.what & ~NodeWindowEvent::PORT)->PrefetchQueue();
+        }
+    }
+}
+
+inline void
+NodeWindowUnit::PrefetchUsers(const NodeWindowBin& bin) const
+{
+    for (const NodeWindowArrival& arrival : bin)
+    {
+        const RdmaPort* port = arrivals.GetPorts()[arrival.GetSlot()];
+        port->GetUser()->PrefetchFor(*arrival.frame);
     }
 }
 
@@ -84,7 +152,7 @@ void
 NodeWindowShard::Reset(int64_t window, int64_t base)
 {
     m_window = window;
-    m_base = base;
+    Begin(base);
     for (auto& list : m_ring)
     {
         list.clear();
@@ -94,9 +162,8 @@ NodeWindowShard::Reset(int64_t window, int64_t base)
 }
 
 void
-NodeWindowShard::AddToBucket(Unit& unit, int64_t ts)
+NodeWindowShard::AddToBucket(Unit& unit, int64_t bucket)
 {
-    const int64_t bucket = ts / m_window;
     NS_ASSERT(bucket >= m_base);
     unit.bucket = bucket;
     if (bucket - m_base < RING)
@@ -135,42 +202,106 @@ NodeWindowShard::TakePosts(uint32_t turn, NodeWindowShard& from)
     std::vector<Posted>& list = from.m_posts[turn][m_index].list;
     for (const Posted& posted : list)
     {
-        posted.unit->inbox.push_back(posted.mail);
-        Register(*posted.unit, posted.mail.ts);
+        Add(*posted.unit, posted.mail);
     }
     list.clear();
 }
 
 // Running -----------------------------------------------------------------------------------------
 
+void
+NodeWindowShard::TakeDue(NodeWindowBin& bin)
+{
+    // By time and port; of one port and time as they were sent.
+    constexpr uint32_t FEW = 8;
+    constexpr uint32_t CROWD = 128;
+    const uint32_t size = bin.GetSize();
+    if (m_due.size() <= size)
+    {
+        m_due.resize(2 * size + 8);
+        m_keys.resize(2 * size + 8);
+    }
+    if (size <= FEW)
+    {
+        for (uint32_t i = 0; i < size; ++i)
+        {
+            const NodeWindowArrival arrival = bin.begin()[i];
+            uint32_t place = i;
+            for (; place > 0 && m_due[place - 1].order > arrival.order; --place)
+            {
+                m_due[place] = m_due[place - 1];
+            }
+            m_due[place] = arrival;
+        }
+    }
+    else if (size > CROWD)
+    {
+        std::copy(bin.begin(), bin.end(), m_due.begin());
+        std::stable_sort(m_due.begin(), m_due.begin() + size, [](const auto& a, const auto& b) {
+            return a.order < b.order;
+        });
+    }
+    else
+    {
+        // A processor compares many at once: quicker than to find out with as few as can be.
+        const NodeWindowArrival* arrivals = bin.begin();
+        int64_t* keys = m_keys.data();
+        for (uint32_t i = 0; i < size; ++i)
+        {
+            keys[i] = static_cast<int64_t>(arrivals[i].order) | i; // none is like another
+        }
+        for (uint32_t i = 0; i < size; ++i)
+        {
+            const int64_t key = keys[i];
+            int64_t before = 0;
+            for (uint32_t j = 0; j < size; ++j)
+            {
+                before += keys[j] < key;
+            }
+            m_due[static_cast<std::size_t>(before)] = arrivals[i];
+        }
+    }
+    m_due[size] = {nullptr, NONE};
+    bin.Clear();
+}
+
 inline void
 NodeWindowShard::RunUnit(Unit& unit, int64_t cut)
 {
     Unit::t_running = &unit;
-    unit.TakeMail();
+    unit.TakeInbox();
+    TakeDue(unit.bins[m_bin[0]]);
+    const NodeWindowArrival* due = m_due.data();
+    const std::vector<RdmaPort*>& ports = unit.arrivals.GetPorts();
     uint64_t count = 0;
     for (;;)
     {
-        const int64_t arrival = unit.arrivals.FirstTime();
+        const int64_t dueTime = due->frame ? m_begin + due->GetTicks() : NEVER;
+        const int64_t tableTime = unit.arrivals.FirstTime();
+        const bool table = tableTime < dueTime || (tableTime == dueTime && tableTime != NEVER &&
+                                                   unit.arrivals.FirstSlot() <= due->GetSlot());
+        const int64_t arrival = table ? tableTime : dueTime;
+        const uint32_t slot = table ? unit.arrivals.FirstSlot() : due->GetSlot();
         const NodeWindowEvent* front = unit.events.Front();
         if (front && front->ts <= arrival &&
-            (front->ts < arrival || front->tie >> 32 <= unit.arrivals.First()->GetArrivalContext()))
+            (front->ts < arrival || front->tie >> 32 <= ports[slot]->GetArrivalContext()))
         {
             if (front->ts >= cut)
             {
                 break;
             }
-            const NodeWindowEvent event = unit.events.TakeFront();
-            unit.now = event.ts;
-            unit.tie = event.tie;
+            unit.now = front->ts;
+            unit.tie = front->tie;
+            const uintptr_t what = front->what;
+            unit.events.DropFront();
             ++count;
-            if (event.what & NodeWindowEvent::PORT)
+            if (what & NodeWindowEvent::PORT)
             {
-                reinterpret_cast<RdmaPort*>(event.what & ~NodeWindowEvent::PORT)->TransmitNext();
+                reinterpret_cast<RdmaPort*>(what & ~NodeWindowEvent::PORT)->TransmitNext();
             }
             else
             {
-                auto* impl = reinterpret_cast<EventImpl*>(event.what);
+                auto* impl = reinterpret_cast<EventImpl*>(what);
                 impl->Invoke();
                 impl->Unref();
             }
@@ -180,24 +311,73 @@ NodeWindowShard::RunUnit(Unit& unit, int64_t cut)
         {
             break;
         }
-        RdmaPort* first = unit.arrivals.First();
+        RdmaPort* port = ports[slot];
         unit.now = arrival;
-        unit.tie = uint64_t{first->GetArrivalContext()} << 32;
+        unit.tie = uint64_t{port->GetArrivalContext()} << 32;
         ++count;
-        unit.arrivals.Clear();
-        first->Receive();
-        unit.arrivals.Find();
+        if (table)
+        {
+            unit.arrivals.Clear();
+            port->Receive();
+            unit.arrivals.Find();
+            continue;
+        }
+        // At a tick coarser than a picosecond several may be here: one event.
+        const uint64_t order = due->order;
+        do
+        {
+            port->Receive((due++)->frame);
+        } while (due->order == order);
+    }
+    for (; due->frame; ++due)
+    {
+        unit.bins[m_bin[0]].Add() = *due; // the window was cut
     }
     NodeWindows& windows = *NodeWindows::Active();
-    for (RdmaPort* port : unit.outbox)
+    for (const NodeWindowSent& sent : unit.outbox)
     {
-        port->SendMail(windows);
+        if (sent.shard == m_index)
+        {
+            Add(*sent.to, sent.mail);
+        }
+        else
+        {
+            windows.Send(*sent.to, sent.shard, sent.mail);
+        }
     }
-    unit.outbox.clear();
+    unit.outbox.Clear();
     unit.load += count;
     m_eventCount += count;
     m_last = std::max(m_last, unit.now);
     Unit::t_running = nullptr;
+}
+
+inline void
+NodeWindowShard::Prefetch(std::size_t place) const
+{
+    // Each looks at what the one before has fetched.
+    const std::size_t size = m_running.size();
+    const uint32_t bin = m_bin[0];
+    if (place + 4 < size)
+    {
+        const auto* unit = reinterpret_cast<const char*>(m_running[place + 4]);
+        for (std::size_t line = 0; line < sizeof(Unit); line += 64)
+        {
+            PrefetchLine(unit + line);
+        }
+    }
+    if (place + 3 < size)
+    {
+        m_running[place + 3]->PrefetchLists(m_running[place + 3]->bins[bin]);
+    }
+    if (place + 2 < size)
+    {
+        m_running[place + 2]->PrefetchPorts(m_running[place + 2]->bins[bin]);
+    }
+    if (place + 1 < size)
+    {
+        m_running[place + 1]->PrefetchUsers(m_running[place + 1]->bins[bin]);
+    }
 }
 
 void
@@ -211,7 +391,6 @@ NodeWindowShard::Run(int64_t bucket, int64_t cut)
         }
     } leave;
 
-    m_base = bucket;
     const auto slot = static_cast<std::size_t>(bucket % RING);
     m_running.clear();
     std::swap(m_running, m_ring[slot]);
@@ -223,19 +402,9 @@ NodeWindowShard::Run(int64_t bucket, int64_t cut)
     }
     for (std::size_t i = 0; i < m_running.size(); ++i)
     {
-        // Each looks at what the one before has fetched.
-        if (i + 3 < m_running.size())
+        if (m_running.size() >= MANY)
         {
-            __builtin_prefetch(m_running[i + 3]);
-            __builtin_prefetch(reinterpret_cast<const char*>(m_running[i + 3]) + 64);
-            __builtin_prefetch(reinterpret_cast<const char*>(m_running[i + 3]) + 128);
-            __builtin_prefetch(m_running[i + 2]->events.GetMemory());
-            m_running[i + 2]->arrivals.Prefetch();
-            for (std::size_t m = 0; m < m_running[i + 2]->inbox.size(); m += 2)
-            {
-                __builtin_prefetch(&m_running[i + 2]->inbox[m]);
-            }
-            m_running[i + 1]->Prefetch();
+            Prefetch(i);
         }
         Unit& unit = *m_running[i];
         if (unit.bucket != bucket)
@@ -244,11 +413,7 @@ NodeWindowShard::Run(int64_t bucket, int64_t cut)
         }
         unit.bucket = NEVER;
         RunUnit(unit, cut);
-        const int64_t next = unit.NextTime();
-        if (next != NEVER)
-        {
-            Register(unit, next);
-        }
+        RegisterNext(unit);
     }
 }
 

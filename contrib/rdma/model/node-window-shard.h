@@ -75,9 +75,82 @@ class alignas(64) NodeWindowShard
     /// There is something for a unit of this shard at this time.
     void Register(Unit& unit, int64_t ts)
     {
-        if (ts < unit.bucket * m_window || unit.bucket == NEVER)
+        if (unit.bucket == NEVER || ts < unit.bucket * m_window)
         {
-            AddToBucket(unit, ts);
+            AddToBucket(unit, ts / m_window);
+        }
+    }
+
+    /// A window is run from now on.
+    void Begin(int64_t bucket)
+    {
+        m_base = bucket;
+        m_begin = bucket * m_window;
+        for (uint32_t i = 0; i < Unit::BINS; ++i)
+        {
+            m_bin[i] = static_cast<uint32_t>((bucket + i) % Unit::BINS);
+        }
+    }
+
+    /// Something is on its way to a unit of this shard.
+    void Add(Unit& unit, const NodeWindowMail& mail)
+    {
+        // Most of it arrives in the next window, or in the one behind that: no division.
+        const int64_t since = mail.ts - m_begin;
+        const int64_t windows =
+            (since >= m_window) + (since >= 2 * m_window) + (since >= Unit::BINS * m_window);
+        if (windows == Unit::BINS || !mail.plain || m_window > LONGEST_OF_BINS)
+        {
+            unit.inbox.push_back(mail);
+            Register(unit, mail.ts);
+            return;
+        }
+        const auto ticks = static_cast<uint64_t>(since - windows * m_window);
+        NodeWindowArrival& arrival = unit.bins[m_bin[static_cast<std::size_t>(windows)]].Add();
+        arrival.frame = mail.frame;
+        arrival.order = ticks << 32 | uint64_t{mail.slot} << 16;
+        if (m_base + windows < unit.bucket)
+        {
+            AddToBucket(unit, m_base + windows);
+        }
+    }
+
+    /// A unit of this shard has run, or has come here: when it is to run next.
+    void RegisterNext(Unit& unit)
+    {
+        const int64_t next = unit.NextTime();
+        if (next != NEVER)
+        {
+            Register(unit, next);
+        }
+        for (uint32_t i = 0; i < Unit::BINS; ++i)
+        {
+            if (!unit.bins[m_bin[i]].IsEmpty())
+            {
+                if (m_base + i < unit.bucket)
+                {
+                    AddToBucket(unit, m_base + i);
+                }
+                return;
+            }
+        }
+    }
+
+    /// What the bins of a unit hold is the caller's.
+    template <class Function>
+    void EmptyBins(Unit& unit, Function take)
+    {
+        for (uint32_t i = 0; i < Unit::BINS; ++i)
+        {
+            NodeWindowBin& bin = unit.bins[m_bin[i]];
+            for (const NodeWindowArrival& arrival : bin)
+            {
+                take(NodeWindowMail{m_begin + i * m_window + arrival.GetTicks(),
+                                    arrival.frame,
+                                    arrival.GetSlot(),
+                                    true});
+            }
+            bin.Clear();
         }
     }
 
@@ -139,6 +212,10 @@ class alignas(64) NodeWindowShard
     /// heap.
     static constexpr int64_t RING = 64;
 
+    /// Fewer units that have something in a window are in the cache anyway.
+    static constexpr std::size_t MANY = 64;
+    static constexpr uint64_t NONE = UINT64_MAX; //!< NodeWindowArrival::order behind the last one
+
     struct FarUnit
     {
         int64_t bucket;
@@ -162,19 +239,30 @@ class alignas(64) NodeWindowShard
         std::vector<Posted> list;
     };
 
-    void AddToBucket(Unit& unit, int64_t ts);
+    /// Windows of more ticks have no bins: NodeWindowArrival::order.
+    static constexpr int64_t LONGEST_OF_BINS = int64_t{1} << 32;
+
+    void AddToBucket(Unit& unit, int64_t bucket);
     void RunUnit(Unit& unit, int64_t cut);
+    /// What is in a bin, in the order in which it arrives: m_due.
+    void TakeDue(NodeWindowBin& bin);
+    /// \param place of the unit in m_running that is run next
+    void Prefetch(std::size_t place) const;
 
     uint32_t m_index;
     int64_t m_window{1};
-    int64_t m_base{0};    //!< the window that was run last
-    uint64_t m_filled{0}; //!< bit s: m_ring[s] is not empty
+    int64_t m_base{0};                        //!< the window that was run last
+    int64_t m_begin{0};                       //!< of that, ticks
+    std::array<uint32_t, Unit::BINS> m_bin{}; //!< where units have it, and the next ones
+    uint64_t m_filled{0};                     //!< bit s: m_ring[s] is not empty
     int64_t m_firstPost{NEVER};
     int64_t m_last{0};
     uint64_t m_eventCount{0};
     std::array<std::vector<Unit*>, RING> m_ring;
     std::priority_queue<FarUnit> m_far;
-    std::vector<Unit*> m_running;              //!< of this window
+    std::vector<Unit*> m_running;         //!< of this window
+    std::vector<NodeWindowArrival> m_due; //!< at the unit that runs; NONE behind them
+    std::vector<int64_t> m_keys;
     std::array<std::vector<Posts>, 2> m_posts; //!< by turn, and by shard
 };
 

@@ -286,7 +286,7 @@ NodeWindowSimulatorImpl::FindLookAhead()
         std::sort(ofUnit.begin(), ofUnit.end(), [](const auto& a, const auto& b) {
             return a->GetArrivalContext() < b->GetArrivalContext();
         });
-        unit->arrivals.SetPorts(ofUnit);
+        unit->SetPorts(ofUnit);
         for (uint32_t slot = 0; slot < ofUnit.size(); ++slot)
         {
             ofUnit[slot]->SetSlot(*unit, slot);

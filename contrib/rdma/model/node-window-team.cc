@@ -54,6 +54,7 @@ NodeWindowTeam::Begin(uint32_t most)
     for (uint32_t i = 0; i < threads; ++i)
     {
         m_shards.push_back(std::make_unique<NodeWindowShard>(i, threads));
+        m_shards.back()->Reset(m_window, m_bucket);
     }
     for (Unit& unit : m_units)
     {
@@ -74,9 +75,20 @@ NodeWindowTeam::End()
 void
 NodeWindowTeam::SetWindow(int64_t window, int64_t base)
 {
+    DeliverPosts();
+    // Bins are of windows as they were.
+    std::vector<std::pair<Unit*, Mail>> mail;
+    for (Unit& unit : m_units)
+    {
+        unit.shard->EmptyBins(unit, [&](const Mail& of) { mail.emplace_back(&unit, of); });
+    }
     m_window = window;
     m_bucket = base;
     RegisterAll();
+    for (const auto& [unit, of] : mail)
+    {
+        unit->shard->Add(*unit, of);
+    }
 }
 
 void
@@ -90,11 +102,7 @@ NodeWindowTeam::RegisterAll()
     for (Unit& unit : m_units)
     {
         unit.bucket = Unit::NEVER;
-        const int64_t next = unit.NextTime();
-        if (next != Unit::NEVER)
-        {
-            unit.shard->Register(unit, next);
-        }
+        unit.shard->RegisterNext(unit);
         for (const Mail& mail : unit.inbox)
         {
             unit.shard->Register(unit, mail.ts);
@@ -220,6 +228,10 @@ NodeWindowTeam::Run(int64_t bucket, int64_t cut)
 {
     m_bucket = bucket;
     m_cut = cut;
+    for (const auto& shard : m_shards)
+    {
+        shard->Begin(bucket);
+    }
     if (m_shards.size() == 1)
     {
         m_shards[0]->Run(bucket, cut);

@@ -103,11 +103,10 @@ class NodeWindowTeam
             here->shard->Post(m_turn, shard, unit, mail);
             return;
         }
-        unit.inbox.push_back(mail);
-        unit.shard->Register(unit, mail.ts);
+        unit.shard->Add(unit, mail);
     }
 
-    /// What is on its way to units is in their inboxes from now on. Between windows.
+    /// What is on its way to units lies with them from now on. Between windows.
     void DeliverPosts();
 
     /// All units that have something in a window, up to `cut`.

@@ -6,14 +6,18 @@
 
 #include "quad-heap.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace ns3
 {
 
 class NodeWindowShard;
+struct NodeWindowUnit;
 class RdmaPort;
 struct RdmaFrame;
 
@@ -36,20 +40,126 @@ struct NodeWindowEvent
     };
 };
 
-/// What came over a link: frames, linked, by arrival.
+/// A frame that one unit has sent to another.
 struct NodeWindowMail
 {
-    RdmaFrame* first;
-    RdmaFrame* last;
-    int64_t ts;    //!< of the first one
+    int64_t ts; //!< when it is delivered
+    RdmaFrame* frame;
     uint16_t slot; //!< of the port that gets it
-    bool each;     //!< every frame is to be looked at when they come, as some may be no data
+    bool plain;    //!< nobody has to know of it before it is delivered
+};
+
+/// The same, and where it goes.
+struct NodeWindowSent
+{
+    NodeWindowMail mail;
+    NodeWindowUnit* to;
+    uint32_t shard; //!< where that runs
+};
+
+/// A frame that arrives in a certain window.
+struct NodeWindowArrival
+{
+    RdmaFrame* frame;
+    uint64_t order; //!< ticks since the window began << 32 | slot << 16
+
+    uint32_t GetTicks() const
+    {
+        return static_cast<uint32_t>(order >> 32);
+    }
+
+    uint16_t GetSlot() const
+    {
+        return static_cast<uint16_t>(order >> 16);
+    }
 };
 
 /**
  * \ingroup rdma
- * When something arrives next at each port of a unit: the most frequent events by far, of which a
- * port has one at most. The first one is found by looking at all, without a branch that could be
+ * A vector of plain records, in a quarter of a cache line. Whoever adds one writes its parts where
+ * they stay: a record that was put together elsewhere and is copied at once keeps a processor
+ * waiting, which cannot read in one piece what it has just written in several.
+ */
+template <class T>
+class NodeWindowList
+{
+  public:
+    NodeWindowList() = default;
+
+    ~NodeWindowList()
+    {
+        delete[] m_first;
+    }
+
+    NodeWindowList(const NodeWindowList&) = delete;
+    NodeWindowList& operator=(const NodeWindowList&) = delete;
+
+    /// \return room for one more, to be written
+    T& Add()
+    {
+        if (m_size == m_capacity)
+        {
+            Grow();
+        }
+        return m_first[m_size++];
+    }
+
+    bool IsEmpty() const
+    {
+        return m_size == 0;
+    }
+
+    uint32_t GetSize() const
+    {
+        return m_size;
+    }
+
+    void Clear()
+    {
+        m_size = 0;
+    }
+
+    T* begin()
+    {
+        return m_first;
+    }
+
+    T* end()
+    {
+        return m_first + m_size;
+    }
+
+    const T* begin() const
+    {
+        return m_first;
+    }
+
+    const T* end() const
+    {
+        return m_first + m_size;
+    }
+
+  private:
+    void Grow()
+    {
+        m_capacity = std::max(8U, 2 * m_capacity);
+        T* first = new T[m_capacity];
+        std::copy(begin(), end(), first);
+        delete[] std::exchange(m_first, first);
+    }
+
+    T* m_first{nullptr};
+    uint32_t m_size{0};
+    uint32_t m_capacity{0};
+};
+
+/// What arrives at a unit in a window, as it was sent.
+using NodeWindowBin = NodeWindowList<NodeWindowArrival>;
+
+/**
+ * \ingroup rdma
+ * When something arrives next at each port of a unit, of what is not in a NodeWindowBin: a port has
+ * one such event at most. The first one is found by looking at all, without a branch that could be
  * foretold wrongly.
  */
 class NodeWindowArrivals
@@ -75,9 +185,10 @@ class NodeWindowArrivals
         return m_first;
     }
 
-    RdmaPort* First() const
+    /// \pre there is one
+    uint32_t FirstSlot() const
     {
-        return m_ports[m_slot];
+        return m_slot;
     }
 
     /// The first one has happened. Find must come before FirstTime and First.
@@ -101,13 +212,6 @@ class NodeWindowArrivals
         }
         m_first = first;
         m_slot = slot;
-    }
-
-    /// Its own lines will be needed soon.
-    void Prefetch() const
-    {
-        __builtin_prefetch(m_times.data());
-        __builtin_prefetch(m_ports.data());
     }
 
     const std::vector<RdmaPort*>& GetPorts() const
@@ -138,32 +242,56 @@ struct alignas(64) NodeWindowUnit
         return t_running;
     }
 
+    // What others touch who send something here, one cache line:
+
+    /// What arrives in this window (of the shard, or the last one, if that was not run to its end)
+    /// and in the next two: window w's is in bin w mod 3. Of one link it is in order. What arrives
+    /// later, or has to be known before, is for the port: `inbox`.
+    static constexpr uint32_t BINS = 3;
+    std::array<NodeWindowBin, BINS> bins;
+    int64_t bucket{NEVER};           //!< the first window that it is in the list of
+    NodeWindowShard* shard{nullptr}; //!< where it runs
+
+    int64_t now{0};  //!< of the event that runs, or that ran last
+    uint64_t tie{0}; //!< the same event's
+
     /// A handful, two for each port at most, which stay in the cache while the unit runs.
     QuadHeap<NodeWindowEvent, NodeWindowEvent::Rank> events;
-    int64_t now{0};                  //!< of the event that runs, or that ran last
-    uint64_t tie{0};                 //!< the same event's
-    int64_t bucket{NEVER};           //!< the first window that it is in the list of
-    uint32_t uid{FIRST_UID};         //!< of the next event
-    bool together{false};            //!< NodeWindows::KeepTogether
-    uint8_t kind{0};                 //!< NodeWindows::SetKind
-    NodeWindowShard* shard{nullptr}; //!< where it runs
+    uint32_t uid{FIRST_UID};               //!< of the next event
+    bool together{false};                  //!< NodeWindows::KeepTogether
+    uint8_t kind{0};                       //!< NodeWindows::SetKind
+    std::vector<NodeWindowMail> inbox;     //!< frames that ports take when they are sent
+    NodeWindowList<NodeWindowSent> outbox; //!< what its ports have sent to other units
     NodeWindowArrivals arrivals;
-    std::vector<NodeWindowMail> inbox; //!< for its ports
-    std::vector<RdmaPort*> outbox;     //!< its ports that have sent something to other units
-    uint64_t load{0};                  //!< events since loads were balanced
+    uint64_t load{0}; //!< events since loads were balanced
 
-    /// \return when it has something to do next; NEVER: it has nothing
+    /// \return when it has something to do next, but for its inbox and bins; NEVER: it has nothing
     int64_t NextTime()
     {
         const NodeWindowEvent* front = events.Front();
         return front && front->ts < arrivals.FirstTime() ? front->ts : arrivals.FirstTime();
     }
 
-    /// Its ports get what came.
-    void TakeMail();
-    /// Their lines will be needed soon: what it begins with is where its ports take what came, and
-    /// that; and where it goes out, if there is so much that all of it will be needed.
-    void Prefetch() const;
+    /// \return whether something is under way to it
+    bool ExpectsMail() const
+    {
+        return !inbox.empty() || std::any_of(bins.begin(), bins.end(), [](const auto& bin) {
+            return !bin.IsEmpty();
+        });
+    }
+
+    /// \param ports in the order of the contexts of their arrivals: slots are counted along this
+    void SetPorts(std::vector<RdmaPort*> ports);
+    /// Its ports take what is for them.
+    void TakeInbox();
+
+    // What it will need in a window. In turns, each a while before the next, which looks at what
+    // the one before has fetched.
+
+    // \param bin of that window
+    void PrefetchLists(const NodeWindowBin& bin) const;
+    void PrefetchPorts(const NodeWindowBin& bin) const;
+    void PrefetchUsers(const NodeWindowBin& bin) const;
 
     /// Of this thread. The library is loaded with the program, so its place is known by then.
     [[gnu::tls_model("initial-exec")]] static inline thread_local NodeWindowUnit* t_running =

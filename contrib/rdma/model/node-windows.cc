@@ -54,6 +54,17 @@ NodeWindows::~NodeWindows()
                 reinterpret_cast<EventImpl*>(event.what)->Unref();
             }
         }
+        for (const Mail& mail : unit.inbox)
+        {
+            RdmaFramePool::Get().Free(mail.frame);
+        }
+        for (const NodeWindowBin& bin : unit.bins)
+        {
+            for (const NodeWindowArrival& arrival : bin)
+            {
+                RdmaFramePool::Get().Free(arrival.frame);
+            }
+        }
     }
     for (const GlobalEvents* events : {&m_before, &m_global})
     {
@@ -102,7 +113,7 @@ NodeWindows::Join(uint32_t context, uint32_t other)
     {
         return;
     }
-    NS_ABORT_MSG_IF(!from.inbox.empty(),
+    NS_ABORT_MSG_IF(from.ExpectsMail(),
                     "nodes are joined while something is under way between them");
     while (from.events.Front())
     {
@@ -278,7 +289,7 @@ NodeWindows::IsEmpty()
     m_team.DeliverPosts();
     return m_before.empty() && m_global.empty() &&
            std::all_of(m_units.begin(), m_units.end(), [](Unit& unit) {
-               return unit.inbox.empty() && unit.NextTime() == NEVER;
+               return !unit.ExpectsMail() && unit.NextTime() == NEVER;
            });
 }
 

@@ -189,12 +189,6 @@ class NodeWindows
         m_team.Send(unit, shard, mail);
     }
 
-    /// This port has something for another unit: it is asked for that when its unit has run.
-    static void AddToOutbox(RdmaPort* port)
-    {
-        Unit::Running()->outbox.push_back(port);
-    }
-
     /// Something arrives at a port of a unit. \param slot the port's, of Arrivals::SetPorts
     static void Expect(Unit& unit, uint32_t slot, int64_t ts)
     {

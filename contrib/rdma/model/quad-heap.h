@@ -65,15 +65,27 @@ class QuadHeap
         return m_events[0];
     }
 
+    /// The same for who has read it.
+    void DropFront()
+    {
+        m_hole = true;
+    }
+
     /// One of these is the next Front, if nothing is pushed: where they are, and how many
     std::pair<const Event*, uint32_t> Heirs() const
     {
         return {&m_events[1], std::min(ARITY, m_size - 1)};
     }
 
-    const void* GetMemory() const
+    /// \return all of them, in no order, and a few that have been taken: what may be needed soon
+    const Event* begin() const
     {
         return m_events.get();
+    }
+
+    const Event* end() const
+    {
+        return m_events.get() + m_size;
     }
 
     /// \return null: none is such

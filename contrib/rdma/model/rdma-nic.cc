@@ -223,6 +223,19 @@ RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
     Deliver(frame, now);
 }
 
+void
+RdmaNic::PrefetchFor(const RdmaFrame& frame) const
+{
+    if (const RdmaQueuePair* qp = FindQueuePair(frame.destQp))
+    {
+        const auto* lines = reinterpret_cast<const char*>(qp);
+        for (std::size_t at = 0; at < sizeof(RdmaQueuePair); at += 64)
+        {
+            PrefetchLine(lines + at);
+        }
+    }
+}
+
 RdmaQueuePair*
 RdmaNic::AskListener(const RdmaFrame& frame, int64_t now)
 {

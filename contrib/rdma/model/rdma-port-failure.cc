@@ -55,20 +55,33 @@ void
 RdmaPort::GoDown(int64_t now)
 {
     m_down = true;
-    if (NodeWindows* windows = NodeWindows::Active())
-    {
-        windows->UnitOf(m_nodeObject->GetId()).TakeMail();
-    }
     m_txScheduled = m_txPending;
     m_txPending = true; // so that nobody starts to send
     // Frames are in the list by arrival, and what has arrived whole is in the pipeline behind it.
-    for (RdmaFrame* frame = m_inFlight.Front(); frame; frame = frame->next)
-    {
-        if (frame->time - m_receiveLatency > now && !(frame->dscp & RdmaFrame::LOST))
+    const auto lose = [this, now](RdmaFrame& frame) {
+        if (frame.time - m_receiveLatency > now && !(frame.dscp & RdmaFrame::LOST))
         {
-            frame->dscp |= RdmaFrame::LOST;
+            frame.dscp |= RdmaFrame::LOST;
             ++m_lost;
         }
+    };
+    if (m_unit)
+    {
+        m_unit->TakeInbox();
+        for (const NodeWindowBin& bin : m_unit->bins)
+        {
+            for (const NodeWindowArrival& arrival : bin)
+            {
+                if (arrival.GetSlot() == m_slot)
+                {
+                    lose(*arrival.frame);
+                }
+            }
+        }
+    }
+    for (RdmaFrame* frame = m_inFlight.Front(); frame; frame = frame->next)
+    {
+        lose(*frame);
     }
     m_suspicious = m_errorProne || m_lost;
     RdmaFrameList arrived;

@@ -43,6 +43,11 @@ class RdmaPortUser
     /// they are lost: RdmaPort::LoseWithLink.
     virtual void OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now);
 
+    /// This frame will arrive soon: what that needs may be fetched into the cache.
+    virtual void PrefetchFor(const RdmaFrame&) const
+    {
+    }
+
     /// \return priorities that this user wants the peer of a port to pause
     virtual uint8_t GetPausing(const RdmaPort*) const
     {

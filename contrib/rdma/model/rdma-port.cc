@@ -52,8 +52,6 @@ RdmaPort::RdmaPort()
       m_suspicious(false),
       m_down(false),
       m_hasControl(false),
-      m_inOutbox(false),
-      m_hasSentControl(false),
       m_peerCutsThrough(false),
       m_txEvent(this),
       m_rxEvent(this),
@@ -285,7 +283,7 @@ RdmaPort::Dequeue(uint8_t eligible, int64_t now)
     Queue& queue = m_queue[priority];
     RdmaFrame* frame = queue.list.PopFront();
     // In a long queue it has been out of every cache since it joined; there is a frame's time left.
-    __builtin_prefetch(queue.list.Front());
+    PrefetchLine(queue.list.Front());
     const uint64_t before = queue.bytes;
     queue.bytes -= GetFrameBytes(frame);
     m_queuedBytes -= GetFrameBytes(frame);
@@ -334,9 +332,9 @@ RdmaPort::Transmit(RdmaFrame* frame, int64_t now)
 {
     NS_LOG_LOGIC(m_name << " sends opcode " << +static_cast<uint8_t>(frame->opcode) << " psn "
                         << frame->psn << " to endpoint " << frame->dst << " at " << now << " ps");
-    ++m_counters.txFrames;
-    m_counters.txWireBytes += frame->wireBytes;
-    m_counters.txDataFrames += IsData(frame->opcode);
+    ++m_txFrames;
+    m_txWireBytes += frame->wireBytes;
+    m_txDataFrames += IsData(frame->opcode);
     if (m_txTraced)
     {
         m_txTrace(this, frame, now);
@@ -384,85 +382,30 @@ inline void
 RdmaPort::Send(RdmaFrame* frame, int64_t now)
 {
     // As DeliveryTime has it, without a look at the peer unless need be: it is cold.
-    const bool control = IsControl(frame);
-    frame->time = control ? m_peer->DeliveryTime(frame, now + m_delay, m_busyUntil + m_delay)
-                          : (m_peerCutsThrough ? now : m_busyUntil) + m_reach;
-    // With credits the order on the wire counts: CountArrival.
-    if (control && !m_hasCredits)
+    frame->time = IsControl(frame)
+                      ? m_peer->DeliveryTime(frame, now + m_delay, m_busyUntil + m_delay)
+                      : (m_peerCutsThrough ? now : m_busyUntil) + m_reach;
+    // With credits a frame is counted by its place on the wire: CountArrival.
+    const bool plain = !m_hasCredits && !IsControl(frame);
+    NodeWindows::Unit* unit = NodeWindows::Unit::Running();
+    if (!unit)
     {
-        m_hasSentControl = true;
-        m_sentControl.PushBack(frame);
-    }
-    else
-    {
-        m_sent.PushBack(frame);
-    }
-    if (m_inOutbox)
-    {
+        NodeWindows::Active()->Send(*m_peerUnit,
+                                    m_peerShard,
+                                    {RdmaClock::TickAt(frame->time), frame, m_peerSlot, plain});
         return;
     }
-    if (NodeWindows::InUnit())
+    if (unit->shard->GetIndex() == m_peerShard)
     {
-        m_inOutbox = true;
-        NodeWindows::AddToOutbox(this);
+        PrefetchLine(m_peerUnit);
     }
-    else
-    {
-        SendMail(*NodeWindows::Active());
-    }
-}
-
-void
-RdmaPort::PostMail(NodeWindows& windows, RdmaFrameList& list, bool each)
-{
-    RdmaFrame* first = list.Front();
-    int64_t at = first->time;
-    // A flow-control packet is ahead of packets that are in a pipeline.
-    for (const RdmaFrame* frame = first; m_hasCredits && frame; frame = frame->next)
-    {
-        at = std::min(at, frame->time);
-    }
-    windows.Send(*m_peerUnit,
-                 m_peerShard,
-                 {first, list.Back(), RdmaClock::TickAt(at), m_peerSlot, each});
-    list.Release();
-}
-
-void
-RdmaPort::SendMail(NodeWindows& windows)
-{
-    m_inOutbox = false;
-    if (!m_sent.IsEmpty())
-    {
-        PostMail(windows, m_sent, m_hasCredits);
-    }
-    if (m_hasSentControl)
-    {
-        m_hasSentControl = false;
-        PostMail(windows, m_sentControl, true);
-    }
-}
-
-void
-RdmaPort::Take(const NodeWindows::Mail& mail)
-{
-    if (!mail.each)
-    {
-        // They are not touched before they are here.
-        m_inFlight.Append(mail.first, mail.last);
-        if (!m_rxPending)
-        {
-            m_rxPending = m_rxInTable = true;
-            NodeWindows::Expect(*m_unit, m_slot, mail.ts);
-        }
-        return;
-    }
-    RdmaFrame* next = mail.first;
-    for (RdmaFrame* frame = next; frame; frame = next)
-    {
-        next = frame == mail.last ? nullptr : frame->next;
-        ArriveAsTold(frame);
-    }
+    NodeWindowSent& sent = unit->outbox.Add();
+    sent.mail.ts = RdmaClock::TickAt(frame->time);
+    sent.mail.frame = frame;
+    sent.mail.slot = m_peerSlot;
+    sent.mail.plain = plain;
+    sent.to = m_peerUnit;
+    sent.shard = m_peerShard;
 }
 
 // Receiver ---------------------------------------------------------------------------------------
@@ -564,7 +507,7 @@ RdmaPort::OnReceiveEvent()
         RdmaFrame* frame = m_inFlight.PopFront();
         if (const RdmaFrame* next = m_inFlight.Front())
         {
-            __builtin_prefetch(next->next); // its time is asked for when `next` has come
+            PrefetchLine(next->next); // its time is asked for when `next` has come
         }
         Deliver(frame, now);
         if (m_inFlight.IsEmpty())

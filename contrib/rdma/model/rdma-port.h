@@ -5,6 +5,7 @@
 #define RDMA_PORT_H
 
 #include "contrib/rdma/core/ib-sizes.h"
+#include "prefetch-line.h"
 #include "rdma-event-order.h"
 #include "rdma-event.h"
 #include "rdma-frame.h"
@@ -17,6 +18,7 @@
 #include "ns3/random-variable-stream.h"
 #include "ns3/traced-callback.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -138,23 +140,44 @@ class RdmaPort : public NetDevice
         m_peerShard = static_cast<uint8_t>(shard);
     }
 
-    void SendMail(NodeWindows& windows);
-    /// Mail of the port at the other end.
-    void Take(const NodeWindows::Mail& mail);
-
-    /// What Take touches will be needed soon.
-    void PrefetchArrival() const
+    /// The port at the other end has sent this, and it has to be known before it arrives.
+    void Take(RdmaFrame* frame)
     {
-        __builtin_prefetch(&m_inFlight);
-        __builtin_prefetch(&m_counters);
+        ArriveAsTold(frame);
     }
 
-    /// What a frame touches on its way out will be.
+    /// A frame is here.
+    void Receive(RdmaFrame* frame)
+    {
+        if (m_suspicious || m_rxTraced || m_hasCredits || frame->opcode == RdmaOpcode::PACKET)
+        {
+            Deliver(frame, frame->time);
+            return;
+        }
+        ++m_rxFrames;
+        m_rxWireBytes += frame->wireBytes;
+        m_user->OnFrame(this, frame, frame->time);
+    }
+
+    // What will be needed soon:
+
+    /// by a frame that arrives,
+    void PrefetchReceiver() const
+    {
+        PrefetchLine(&m_rxFrames);
+    }
+
+    /// by one that leaves,
     void PrefetchTransmitter() const
     {
-        __builtin_prefetch(&m_busyUntil);
-        __builtin_prefetch(&m_counters);
-        __builtin_prefetch(&m_queue[2]);
+        PrefetchLine(&m_busyUntil);
+    }
+
+    /// by one that has waited.
+    void PrefetchQueue() const
+    {
+        PrefetchLine(&m_busyUntil);
+        PrefetchLine(&m_queue[2]);
     }
 
     int64_t AssignStreams(int64_t stream);
@@ -191,10 +214,7 @@ class RdmaPort : public NetDevice
         queue.list.PushBack(frame);
         m_waiting |= 1U << frame->priority;
         m_queuedBytes += GetFrameBytes(frame);
-        if (m_queuedBytes > m_counters.maxQueueBytes)
-        {
-            m_counters.maxQueueBytes = m_queuedBytes;
-        }
+        m_maxQueueBytes = std::max(m_maxQueueBytes, m_queuedBytes);
         if (m_queueTraced)
         {
             m_queueTrace(this, frame->priority, queue.bytes, now);
@@ -213,10 +233,7 @@ class RdmaPort : public NetDevice
     void SendAtOnce(RdmaFrame* frame, int64_t now)
     {
         const uint32_t bytes = GetFrameBytes(frame);
-        if (bytes > m_counters.maxQueueBytes)
-        {
-            m_counters.maxQueueBytes = bytes;
-        }
+        m_maxQueueBytes = std::max(m_maxQueueBytes, uint64_t{bytes});
         m_busyUntil = now + GetSerialization(frame->wireBytes);
         m_user->OnDequeue(this, frame, bytes, now);
         Transmit(frame, now);
@@ -383,10 +400,14 @@ class RdmaPort : public NetDevice
         RdmaPortCounters counters = m_counters;
         counters.rxFrames = m_rxFrames;
         counters.rxWireBytes = m_rxWireBytes;
+        counters.txFrames = m_txFrames;
+        counters.txWireBytes = m_txWireBytes;
+        counters.txDataFrames = m_txDataFrames;
+        counters.maxQueueBytes = m_maxQueueBytes;
         return counters;
     }
 
-    /// For whoever counts: but for what is received, which the port does itself.
+    /// For whoever counts: but for what every frame counts, which the port does itself.
     RdmaPortCounters& Count()
     {
         return m_counters;
@@ -395,7 +416,7 @@ class RdmaPort : public NetDevice
     /// \return RdmaPortCounters::txWireBytes
     uint64_t GetTxWireBytes() const
     {
-        return m_counters.txWireBytes;
+        return m_txWireBytes;
     }
 
     /// \return the same of one priority. \param now ps
@@ -523,7 +544,6 @@ class RdmaPort : public NetDevice
     RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
     uint8_t PickDwrr(uint8_t eligible);
     void Transmit(RdmaFrame* frame, int64_t now);
-    void PostMail(NodeWindows& windows, RdmaFrameList& list, bool each);
     /// To a port of another unit.
     void Send(RdmaFrame* frame, int64_t now);
     /// Take a frame whose first bit arrives at `from` and its last one at `at`.
@@ -613,9 +633,10 @@ class RdmaPort : public NetDevice
     // ports every line is a miss, so the order of the members is worth a third of the speed there.
 
     // line 1: arriving here
-    alignas(64) RdmaFrameList m_inFlight; //!< towards this port, by arrival
-    uint64_t m_rxFrames{0};               //!< as RdmaPortCounters has it
+    alignas(64) uint64_t m_rxFrames{0}; //!< as RdmaPortCounters has it, and so the next ones
     uint64_t m_rxWireBytes{0};
+    uint64_t m_txDataFrames{0}; //!< (leaving has no room)
+    uint64_t m_maxQueueBytes{0};
     RdmaPortUser* m_user{nullptr};
     NodeWindows::Unit* m_unit{nullptr}; //!< whose table of arrivals has a slot for this port
     uint32_t m_context{0};              //!< of arrivals: RdmaEventOrder
@@ -633,7 +654,8 @@ class RdmaPort : public NetDevice
     // line 2: leaving
     alignas(64) int64_t m_busyUntil{0};
     uint64_t m_queuedBytes{0};
-    RdmaFrameList m_sent;                   //!< to a port of another unit, in this window
+    uint64_t m_txFrames{0};                 //!< as RdmaPortCounters has it
+    uint64_t m_txWireBytes{0};              //!< the same
     int64_t m_reach{0};                     //!< m_delay, and the peer's m_receiveLatency
     NodeWindows::Unit* m_peerUnit{nullptr}; //!< null: what is sent arrives directly
     uint32_t m_psPerByte{0};                //!< 0: not a whole number, or too many
@@ -644,8 +666,6 @@ class RdmaPort : public NetDevice
     bool m_txPending{false};                //!< and of a port whose link is down
     bool m_down : 1;
     bool m_hasControl : 1;      //!< m_control is not empty
-    bool m_inOutbox : 1;        //!< of the unit
-    bool m_hasSentControl : 1;  //!< m_sentControl is not empty
     bool m_peerCutsThrough : 1; //!< the peer's m_cutThrough
     bool m_txTraced{false};     //!< somebody listens to m_txTrace
     bool m_queueTraced{false};  //!< the same of m_queueTrace
@@ -653,20 +673,18 @@ class RdmaPort : public NetDevice
     uint8_t m_peerShard{0}; //!< where m_peerUnit runs
     uint8_t m_strict{0xc0}; //!< bit p: priority p is strict
 
-    // line 3: the counters that every frame touches, the rare ones behind them
-    alignas(64) RdmaPortCounters m_counters;
-
     // two queues a line
     alignas(64) std::array<Queue, PRIORITIES> m_queue;
     std::array<SerializationCache, 4> m_serialization;
 
     // cold
+    RdmaPortCounters m_counters; //!< but for those above
+    RdmaFrameList m_inFlight;    //!< towards this port, by arrival: but for NodeWindowUnit::bins
     RdmaPort* m_peer{nullptr};
     uint8_t m_dwrrNext{0};
     int64_t m_delay{0};
     int64_t m_receiveLatency{0};
-    RdmaFrameList m_control;     //!< MAC control frames that wait for the transmitter
-    RdmaFrameList m_sentControl; //!< as m_sent: MAC control frames
+    RdmaFrameList m_control; //!< MAC control frames that wait for the transmitter
     Trace<const RdmaPort*, const RdmaFrame*, int64_t> m_rxTrace{m_rxTraced};
     Trace<const RdmaPort*, const RdmaFrame*, int64_t> m_txTrace{m_txTraced};
     Trace<const RdmaPort*, uint8_t, uint64_t, int64_t> m_queueTrace{m_queueTraced};
