@@ -80,6 +80,12 @@ class NumberTable
         return m_size;
     }
 
+    /// \return where Find begins to look, to be fetched into the cache
+    const void* Where(uint32_t number) const
+    {
+        return m_entries.empty() ? nullptr : &m_entries[Home(number)];
+    }
+
   private:
     struct Entry
     {

@@ -67,6 +67,18 @@ class RangeTable
         return m_size;
     }
 
+    /// \param fetch is told where the table lies, from and to: an array or two. Of a plain table
+    /// nothing, which few look-ups need all of
+    template <class Fetch>
+    void Prefetch(Fetch fetch) const
+    {
+        if (!m_begin.empty())
+        {
+            fetch(m_begin.data(), m_begin.data() + m_begin.size());
+            fetch(m_value.data(), m_value.data() + m_value.size());
+        }
+    }
+
     /// \pre key < Size(), and that is less than 2^31
     uint16_t operator[](uint32_t key) const
     {

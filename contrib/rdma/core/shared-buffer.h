@@ -273,6 +273,14 @@ class SharedBuffer
         return false;
     }
 
+    /// \param fetch is told where the accounts of a priority lie, from and to
+    template <class Fetch>
+    void Prefetch(uint8_t priority, Fetch fetch) const
+    {
+        const Account* accounts = m_account.data() + std::size_t{priority} * m_ports;
+        fetch(accounts, accounts + m_ports);
+    }
+
     bool IsPaused(uint32_t port, uint8_t priority) const
     {
         return AccountOf(port, priority).paused;

@@ -56,6 +56,14 @@ NodeWindowUnit::SetPorts(std::vector<RdmaPort*> ports)
                 uint64_t{arrival.GetTicks()} << 32 | uint64_t{slotNow(arrival.GetSlot())} << 16;
         }
     }
+    users.clear();
+    for (const RdmaPort* port : ports)
+    {
+        if (std::find(users.begin(), users.end(), port->GetUser()) == users.end())
+        {
+            users.push_back(port->GetUser());
+        }
+    }
     arrivals.SetPorts(std::move(ports));
 }
 
@@ -69,31 +77,15 @@ NodeWindowUnit::TakeInbox()
     inbox.clear();
 }
 
-namespace
-{
-
-/// All lines of an array.
-template <class T>
-inline void
-PrefetchAll(const T* begin, const T* end)
-{
-    const char* at = reinterpret_cast<const char*>(begin);
-    for (; at < reinterpret_cast<const char*>(end); at += 64)
-    {
-        PrefetchLine(at);
-    }
-}
-
-} // namespace
-
 inline void
 NodeWindowUnit::PrefetchLists(const NodeWindowBin& bin) const
 {
-    PrefetchAll(bin.begin(), bin.end());
-    PrefetchAll(inbox.data(), inbox.data() + inbox.size());
-    PrefetchAll(arrivals.GetPorts().data(),
-                arrivals.GetPorts().data() + arrivals.GetPorts().size());
-    PrefetchAll(events.begin(), events.end());
+    const std::vector<RdmaPort*>& ports = arrivals.GetPorts();
+    PrefetchLines(bin.begin(), bin.end());
+    PrefetchLines(inbox.data(), inbox.data() + inbox.size());
+    PrefetchLines(ports.data(), ports.data() + ports.size());
+    PrefetchLines(users.data(), users.data() + users.size());
+    PrefetchLines(events.begin(), events.end());
 }
 
 inline void
@@ -125,15 +117,31 @@ NodeWindowUnit::PrefetchPorts(const NodeWindowBin& bin) const
             reinterpret_cast<const RdmaPort*>(event.what & ~NodeWindowEvent::PORT)->PrefetchQueue();
         }
     }
+    // Where a NIC and a switch have what each frame needs.
+    constexpr std::size_t USER_BYTES = 384;
+    for (const RdmaPortUser* user : users)
+    {
+        PrefetchLines(user, reinterpret_cast<const char*>(user) + USER_BYTES);
+    }
 }
 
 inline void
-NodeWindowUnit::PrefetchUsers(const NodeWindowBin& bin) const
+NodeWindowUnit::PrefetchState(const NodeWindowBin& bin, uint32_t depth) const
 {
-    for (const NodeWindowArrival& arrival : bin)
+    for (const RdmaPortUser* user : users)
     {
-        const RdmaPort* port = arrivals.GetPorts()[arrival.GetSlot()];
-        port->GetUser()->PrefetchFor(*arrival.frame);
+        user->Prefetch(bin, depth);
+    }
+    if (depth != 1)
+    {
+        return;
+    }
+    for (const NodeWindowEvent& event : events)
+    {
+        if (event.what & NodeWindowEvent::PORT)
+        {
+            reinterpret_cast<const RdmaPort*>(event.what & ~NodeWindowEvent::PORT)->PrefetchFront();
+        }
     }
 }
 
@@ -357,27 +365,19 @@ NodeWindowShard::Prefetch(std::size_t place) const
 {
     // Each looks at what the one before has fetched.
     const std::size_t size = m_running.size();
-    const uint32_t bin = m_bin[0];
-    if (place + 4 < size)
-    {
-        const auto* unit = reinterpret_cast<const char*>(m_running[place + 4]);
-        for (std::size_t line = 0; line < sizeof(Unit); line += 64)
+    const auto with = [&](std::size_t ahead, auto prefetch) {
+        if (place + ahead < size)
         {
-            PrefetchLine(unit + line);
+            const Unit& unit = *m_running[place + ahead];
+            prefetch(unit, unit.bins[m_bin[0]]);
         }
-    }
-    if (place + 3 < size)
-    {
-        m_running[place + 3]->PrefetchLists(m_running[place + 3]->bins[bin]);
-    }
-    if (place + 2 < size)
-    {
-        m_running[place + 2]->PrefetchPorts(m_running[place + 2]->bins[bin]);
-    }
-    if (place + 1 < size)
-    {
-        m_running[place + 1]->PrefetchUsers(m_running[place + 1]->bins[bin]);
-    }
+    };
+    with(6, [](const Unit& unit, const NodeWindowBin&) { PrefetchLines(&unit, &unit + 1); });
+    with(5, [](const Unit& unit, const NodeWindowBin& bin) { unit.PrefetchLists(bin); });
+    with(4, [](const Unit& unit, const NodeWindowBin& bin) { unit.PrefetchPorts(bin); });
+    with(3, [](const Unit& unit, const NodeWindowBin& bin) { unit.PrefetchState(bin, 0); });
+    with(2, [](const Unit& unit, const NodeWindowBin& bin) { unit.PrefetchState(bin, 1); });
+    with(1, [](const Unit& unit, const NodeWindowBin& bin) { unit.PrefetchState(bin, 2); });
 }
 
 void

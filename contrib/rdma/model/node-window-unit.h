@@ -19,6 +19,7 @@ namespace ns3
 class NodeWindowShard;
 struct NodeWindowUnit;
 class RdmaPort;
+class RdmaPortUser;
 struct RdmaFrame;
 
 /// An event of a unit.
@@ -263,7 +264,8 @@ struct alignas(64) NodeWindowUnit
     std::vector<NodeWindowMail> inbox;     //!< frames that ports take when they are sent
     NodeWindowList<NodeWindowSent> outbox; //!< what its ports have sent to other units
     NodeWindowArrivals arrivals;
-    uint64_t load{0}; //!< events since loads were balanced
+    std::vector<const RdmaPortUser*> users; //!< of its ports, each once
+    uint64_t load{0};                       //!< events since loads were balanced
 
     /// \return when it has something to do next, but for its inbox and bins; NEVER: it has nothing
     int64_t NextTime()
@@ -291,7 +293,8 @@ struct alignas(64) NodeWindowUnit
     // \param bin of that window
     void PrefetchLists(const NodeWindowBin& bin) const;
     void PrefetchPorts(const NodeWindowBin& bin) const;
-    void PrefetchUsers(const NodeWindowBin& bin) const;
+    /// \param depth RdmaPortUser::Prefetch
+    void PrefetchState(const NodeWindowBin& bin, uint32_t depth) const;
 
     /// Of this thread. The library is loaded with the program, so its place is known by then.
     [[gnu::tls_model("initial-exec")]] static inline thread_local NodeWindowUnit* t_running =

@@ -22,6 +22,16 @@ PrefetchLine(const void* address)
     asm volatile("");
 }
 
+/// The same of all lines from one address to the other.
+inline void
+PrefetchLines(const void* begin, const void* end)
+{
+    for (const char* at = static_cast<const char*>(begin); at < end; at += 64)
+    {
+        PrefetchLine(at);
+    }
+}
+
 } // namespace ns3
 
 #endif /* PREFETCH_LINE_H */

@@ -224,15 +224,43 @@ RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
 }
 
 void
-RdmaNic::PrefetchFor(const RdmaFrame& frame) const
+RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
 {
-    if (const RdmaQueuePair* qp = FindQueuePair(frame.destQp))
+    // Of a queue pair first where it is found, then it, then its sender: each points to the next.
+    for (const NodeWindowArrival& arrival : arrivals)
     {
-        const auto* lines = reinterpret_cast<const char*>(qp);
-        for (std::size_t at = 0; at < sizeof(RdmaQueuePair); at += 64)
+        if (depth == 0)
         {
-            PrefetchLine(lines + at);
+            PrefetchLine(m_numbers.Where(arrival.frame->destQp));
+            continue;
         }
+        const RdmaQueuePair* qp = FindQueuePair(arrival.frame->destQp);
+        if (qp && depth == 1)
+        {
+            PrefetchLines(qp, qp + 1);
+        }
+        else if (qp && !IsRequest(arrival.frame->opcode))
+        {
+            PrefetchLines(qp->m_requester.m_sender, qp->m_requester.m_sender + 1);
+        }
+    }
+    if (!m_readyMask)
+    {
+        return;
+    }
+    const RdmaQueuePair* next = m_ready[31 - __builtin_clz(m_readyMask)].head; // to send
+    if (depth == 0)
+    {
+        PrefetchLines(next, next + 1);
+    }
+    else if (depth == 1)
+    {
+        PrefetchLines(next->m_requester.m_sender, next->m_requester.m_sender + 1);
+    }
+    else
+    {
+        const RdmaRequester::Sender& sender = *next->m_requester.m_sender;
+        PrefetchLine(sender.requests.data() + sender.cursor);
     }
 }
 

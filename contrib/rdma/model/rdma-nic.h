@@ -300,7 +300,7 @@ class RdmaNic : public Object, public RdmaPortUser
     void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override;
     RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) override;
     uint8_t GetPausing(const RdmaPort* port) const override;
-    void PrefetchFor(const RdmaFrame& frame) const override;
+    void Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const override;
 
     typedef void (*PostTracedCallback)(RdmaQueuePair* qp, const RdmaWorkRequest& request);
     typedef void (*CompletionTracedCallback)(RdmaQueuePair* qp,

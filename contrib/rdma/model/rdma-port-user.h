@@ -4,6 +4,7 @@
 #ifndef RDMA_PORT_USER_H
 #define RDMA_PORT_USER_H
 
+#include "node-window-unit.h"
 #include "rdma-frame.h"
 
 #include <cstdint>
@@ -43,8 +44,10 @@ class RdmaPortUser
     /// they are lost: RdmaPort::LoseWithLink.
     virtual void OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now);
 
-    /// This frame will arrive soon: what that needs may be fetched into the cache.
-    virtual void PrefetchFor(const RdmaFrame&) const
+    /// These frames will arrive soon, and others may be made: what that needs may be fetched into
+    /// the cache. \param depth asked a few times, a while apart, with 0, 1, ...: what the one
+    /// before has fetched may be looked at
+    virtual void Prefetch(const NodeWindowBin&, uint32_t) const
     {
     }
 

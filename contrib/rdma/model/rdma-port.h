@@ -173,11 +173,20 @@ class RdmaPort : public NetDevice
         PrefetchLine(&m_busyUntil);
     }
 
-    /// by one that has waited.
+    /// by one that has waited,
     void PrefetchQueue() const
     {
         PrefetchLine(&m_busyUntil);
         PrefetchLine(&m_queue[2]);
+    }
+
+    /// and that one itself.
+    void PrefetchFront() const
+    {
+        if (const uint8_t eligible = m_waiting & ~m_paused)
+        {
+            PrefetchLine(m_queue[31 - __builtin_clz(eligible)].list.Front());
+        }
     }
 
     int64_t AssignStreams(int64_t stream);

@@ -108,6 +108,17 @@ RdmaSwitchBase::SetRoutes(std::vector<uint16_t> setOf,
 }
 
 void
+RdmaSwitchBase::Prefetch(const NodeWindowBin&, uint32_t depth) const
+{
+    if (depth == 0)
+    {
+        m_setOf.Prefetch(PrefetchLines);
+        PrefetchLines(m_sets.data(), m_sets.data() + m_sets.size());
+        PrefetchLines(m_ports.data(), m_ports.data() + m_ports.size());
+    }
+}
+
+void
 RdmaSwitchBase::SetLoadBalancer(std::string name)
 {
     m_balancer = name.empty() ? nullptr : RdmaLoadBalancer::Make(name);

@@ -123,6 +123,7 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
 
     // RdmaPortUser: a switch forwards, and makes nothing
     RdmaFrame* Pull(RdmaPort* port, uint8_t pausedMask, int64_t now) final;
+    void Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const override;
 
     /// (switch, egress port or null, frame, reason, ps)
     typedef void (*DropTracedCallback)(const RdmaSwitchBase* device,

@@ -82,6 +82,20 @@ RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
 }
 
 void
+RdmaSwitch::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
+{
+    RdmaSwitchBase::Prefetch(arrivals, depth);
+    if (depth == 0)
+    {
+        PrefetchLines(&m_buffer, &m_buffer + 1);
+    }
+    else if (depth == 1 && !arrivals.IsEmpty())
+    {
+        m_buffer.Prefetch(arrivals.begin()->frame->priority, PrefetchLines);
+    }
+}
+
+void
 RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now)
 {
     if (frame->inPort == UINT16_MAX) // ordinary traffic of this node itself

@@ -71,6 +71,7 @@ class RdmaSwitch : public RdmaSwitchBase
     void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override;
     void OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now) override;
     uint8_t GetPausing(const RdmaPort* port) const override;
+    void Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const override;
 
     /// (ingress port that asks its peer, priority, pause or resume, bytes stored of it, ps)
     typedef void (*PfcTracedCallback)(const RdmaPort* port,
