@@ -29,6 +29,12 @@ RUNS = [
     "traffic --topology=single-switch --hosts=9 --pattern=incast --bytes=1MB --link-delay=5ns",
     "traffic --k=4 --bytes=1MB --link-delay=0ns",
     "traffic --k=4 --bytes=3MB --stop-after=77us",
+    # Windows that hold hundreds of frames of a unit, or less than one.
+    "traffic --topology=single-switch --hosts=24 --pattern=all-to-all --bytes=300kB"
+    " --link-delay=20us",
+    "traffic --k=4 --pattern=permutation --bytes=3MB --link-delay=2ms --no-pfc --stop-after=9ms",
+    "traffic --k=4 --nic=10GbE --pattern=incast --bytes=300kB --link-delay=100ns",
+    "traffic --k=4 --nic=400GbE --bytes=50kB --link-delay=1ps",
     "traffic --k=4 --bytes=300kB --fabric=ib --pattern=incast --cc=ib-cc --queue-interval=3us",
     "traffic --k=4 --bytes=300kB --fabric=ib --bit-error-rate=1e-6 --adaptive-routing",
     "traffic --k=4 --bytes=1MB --network=analytic",
