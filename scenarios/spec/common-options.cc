@@ -149,7 +149,7 @@ RunOptionRows(const std::string& program)
             Kind::kName,
             json,
             group,
-            "how events are run; the results are the same bytes")
+            "how events are run, windows or ns3; the results are the same bytes")
             .Names("engine", EngineItems)
             .Default("windows")
             .Example("ns3"),

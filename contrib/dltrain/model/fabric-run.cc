@@ -321,7 +321,8 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
     results::AddCosts(stats, outcome, network);
     if (m_options.gpus)
     {
-        const double cores = 1 + (outcome.threads - 1) * outcome.parallelShare;
+        const double cores =
+            Ranks::Get().Size() * (1 + (outcome.threads - 1) * outcome.parallelShare);
         const double coreS = outcome.eventLoopS * cores;
         stats["simulated_gpu_s_per_core_s"] =
             coreS > 0 ? static_cast<double>(outcome.simulatedPs) * 1e-12 * m_options.gpus / coreS
