@@ -240,7 +240,7 @@ class alignas(64) NodeWindowShard
     };
 
     /// Windows of more ticks have no bins: NodeWindowArrival::order.
-    static constexpr int64_t LONGEST_OF_BINS = int64_t{1} << 32;
+    static constexpr int64_t LONGEST_OF_BINS = int64_t{1} << 31;
 
     void AddToBucket(Unit& unit, int64_t bucket);
     void RunUnit(Unit& unit, int64_t cut);

@@ -62,7 +62,7 @@ struct NodeWindowSent
 struct NodeWindowArrival
 {
     RdmaFrame* frame;
-    uint64_t order; //!< ticks since the window began << 32 | slot << 16
+    uint64_t order; //!< ticks since the window began << 32 | slot << 16; less than 2^63
 
     uint32_t GetTicks() const
     {
