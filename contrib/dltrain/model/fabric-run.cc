@@ -107,14 +107,6 @@ TellHosts(const ns3::RdmaFabric& fabric, bool together)
     }
 }
 
-/// \return null: there are no other ranks, or ns-3's engine tells them
-ns3::NodeWindowRanks*
-Others()
-{
-    const ns3::NodeWindows* windows = ns3::NodeWindows::Active();
-    return windows ? windows->GetRanks() : nullptr;
-}
-
 /// The same, where a message needs no time from one to the other.
 void
 JoinNodes(const ns3::RdmaFabric& fabric)
@@ -145,7 +137,7 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         return error;
     }
-    if (ns3::NodeWindowRanks* ranks = Others())
+    if (ns3::NodeWindowRanks* ranks = Ranks::OfWindows())
     {
         ranks->SetListener([this](const std::string& word) { OnWord(word); });
     }
@@ -212,7 +204,7 @@ void
 FabricRun::StartMeasuring(int64_t now)
 {
     m_collector->StartMeasuring(now);
-    if (ns3::NodeWindowRanks* ranks = Others())
+    if (ns3::NodeWindowRanks* ranks = Ranks::OfWindows())
     {
         ranks->Say(std::to_string(now));
     }
@@ -221,7 +213,7 @@ FabricRun::StartMeasuring(int64_t now)
 void
 FabricRun::End()
 {
-    ns3::NodeWindowRanks* ranks = Others();
+    ns3::NodeWindowRanks* ranks = Ranks::OfWindows();
     if (ranks && m_options.hostsApart)
     {
         ranks->Say(DONE);

@@ -6,6 +6,7 @@
 #include "results/message-id.h"
 
 #include "ns3/abort.h"
+#include "ns3/node-windows.h"
 #include "ns3/rdma-owner.h"
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 
 #include "ns3/abort.h"
 #include "ns3/mpi-interface.h"
+#include "ns3/node-windows.h"
 
 #include <algorithm>
 #include <mpi.h>
@@ -89,6 +90,13 @@ void
 Ranks::KeepHostsTogether()
 {
     g_hostsTogether = Get().Several();
+}
+
+ns3::NodeWindowRanks*
+Ranks::OfWindows()
+{
+    const ns3::NodeWindows* windows = ns3::NodeWindows::Active();
+    return windows ? windows->GetRanks() : nullptr;
 }
 
 bool

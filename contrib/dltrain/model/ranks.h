@@ -10,6 +10,11 @@
 #include <type_traits>
 #include <vector>
 
+namespace ns3
+{
+class NodeWindowRanks;
+}
+
 namespace dltrain
 {
 
@@ -65,6 +70,10 @@ class Ranks
     {
         return m_size;
     }
+
+    /// \return by whom they talk while the simulation runs; null: there is one process, or ns-3's
+    /// engine
+    static ns3::NodeWindowRanks* OfWindows();
 
     bool Several() const
     {

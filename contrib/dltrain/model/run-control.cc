@@ -44,14 +44,6 @@ constexpr char DONE = '\1';
 constexpr char ASK = '?';
 constexpr char ANSWER = '!';
 
-/// \return null: there is one process, or ns-3's engine
-ns3::NodeWindowRanks*
-RanksOfWindows()
-{
-    const ns3::NodeWindows* windows = ns3::NodeWindows::Active();
-    return windows ? windows->GetRanks() : nullptr;
-}
-
 /// An event loop has begun, so there are results to lose.
 std::atomic<bool> g_begun{false};
 
@@ -278,7 +270,7 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
     {
         return;
     }
-    ns3::NodeWindowRanks* ranks = RanksOfWindows();
+    ns3::NodeWindowRanks* ranks = Ranks::OfWindows();
     if (!ranks)
     {
         FailAsStuck();
@@ -312,7 +304,7 @@ RunControl::OnWord(const std::string& word)
         m_askedAt = time;
         m_lastMoveOfAll = 0;
         m_answers = 0;
-        RanksOfWindows()->Say(ANSWER + std::to_string(m_lastMove));
+        Ranks::OfWindows()->Say(ANSWER + std::to_string(m_lastMove));
     }
     else if (word[0] == ANSWER)
     {
