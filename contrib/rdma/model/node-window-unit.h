@@ -192,7 +192,7 @@ class NodeWindowArrivals
         return m_slot;
     }
 
-    /// The first one has happened. Find must come before FirstTime and First.
+    /// The first one has happened. Find must come before FirstTime and FirstSlot.
     void Clear()
     {
         m_times[m_slot] = NEVER;

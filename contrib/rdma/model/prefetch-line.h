@@ -11,9 +11,9 @@ namespace ns3
  * \ingroup rdma
  * The cache line of this address will be needed soon; it need not be anybody's.
  *
- * Not __builtin_prefetch alone: GCC (12 to 14) takes a function that does nothing else for one
- * without effect, and leaves out calls of it. What the statement behind it does is nothing, but it
- * may not be left out, nor whatever holds it.
+ * Not __builtin_prefetch alone: GCC 12.2, as seen in what it made, takes a function that does
+ * nothing else for one without effect, and leaves out calls of it. What the statement behind it
+ * does is nothing, but it may not be left out, nor whatever holds it.
  */
 inline void
 PrefetchLine(const void* address)
