@@ -3,10 +3,12 @@
  */
 #include "results/collective-paths.h"
 
+#include "contrib/rdma/core/object-pool.h"
 #include "results/message-id.h"
 
 #include <algorithm>
 #include <cassert>
+#include <new>
 #include <utility>
 
 namespace results
@@ -36,168 +38,248 @@ GetPathShareWords(std::size_t share, const rdma::LinkWords& link)
     }
 }
 
+namespace
+{
+
+/// A record, or where the next free one is.
+union RecordMemory {
+    RecordMemory* next;
+    alignas(PathRecord) unsigned char bytes[sizeof(PathRecord)];
+};
+
+using Pools = rdma::ThreadPools<RecordMemory>;
+
+thread_local CollectivePaths::Path t_leaving = CollectivePaths::NONE;
+
+/// One holder less. \return whether it was the last one
+bool
+Release(std::atomic<uint32_t>& count)
+{
+    // Nobody becomes a holder but by one who is.
+    return count.load(std::memory_order_acquire) == 1 ||
+           count.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+/// \param count the caller is one who holds
+void
+Take(std::atomic<uint32_t>& count)
+{
+    if (count.load(std::memory_order_relaxed) == 1)
+    {
+        count.store(2, std::memory_order_relaxed); // there is nobody else
+        return;
+    }
+    count.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// A record goes on from this one. \param record somebody holds it, or goes on from it
+void
+Link(PathRecord& record)
+{
+    record.links.fetch_add(1, std::memory_order_relaxed);
+}
+
+} // namespace
+
+PathRecord::PathRecord(const PathRecord& other)
+{
+    *this = other;
+}
+
+PathRecord&
+PathRecord::operator=(const PathRecord& other)
+{
+    hops = other.hops;
+    start = other.start;
+    first = other.first;
+    from = other.from;
+    port = other.port;
+    behind = other.behind;
+    before = other.before;
+    tail = other.tail;
+    shares = other.shares;
+    at = other.at;
+    messages = other.messages;
+    to = other.to;
+    depth = other.depth;
+    why = other.why;
+    inside = other.inside;
+    return *this;
+}
+
 CollectivePaths::CollectivePaths(std::function<const MessageParts*()> partsOf, uint16_t depth)
     : m_partsOf(std::move(partsOf)),
-      m_depth(std::max<uint16_t>(1, depth))
+      m_depth(std::max<uint16_t>(1, depth)),
+      m_least(static_cast<uint16_t>((m_depth + 1) / 2)),
+      m_period(static_cast<uint16_t>(m_depth + 1 - m_least))
 {
 }
 
 void
-CollectivePaths::Drop(uint32_t record)
+CollectivePaths::Hold(Path path)
 {
-    while (record != NONE && --At(record).references == 0)
+    if (path != NONE)
     {
-        Record& r = At(record);
-        const uint32_t before = std::exchange(r.before, m_freeRecord);
-        m_freeRecord = record;
-        --m_used;
+        Take(path->heads);
+    }
+}
+
+void
+CollectivePaths::Drop(Path path)
+{
+    if (path == NONE || !Release(path->heads))
+    {
+        return;
+    }
+    path->heads.store(0, std::memory_order_relaxed);
+    if (path->tail)
+    {
+        Unlink(std::exchange(path->tail, nullptr));
+    }
+    Unlink(path);
+}
+
+void
+CollectivePaths::Unlink(Record* record)
+{
+    while (record && Release(record->links))
+    {
+        Record* before = IsBoundary(*record) ? nullptr : record->before;
+        record->~Record();
+        Pools::Get().Free(reinterpret_cast<RecordMemory*>(record));
+        m_used.fetch_sub(1, std::memory_order_relaxed);
         record = before;
     }
 }
 
-uint32_t
+CollectivePaths::Path
 CollectivePaths::Enter(coll::Rank rank, uint32_t tag, int64_t now)
 {
     if (MessageId::IsWarmup(tag))
     {
         return NONE;
     }
-    const uint32_t entry = Continue(NONE, rank, rank, false, now);
-    Record& r = At(entry);
-    r.start = now;
-    r.first = rank;
+    const Path entry = Continue(NONE, rank, rank, false, now);
+    entry->start = now;
+    entry->first = rank;
     return entry;
 }
 
-uint32_t
-CollectivePaths::Continue(uint32_t cause, coll::Rank from, coll::Rank to, bool inside, int64_t now)
+CollectivePaths::Path
+CollectivePaths::Continue(Path cause, coll::Rank from, coll::Rank to, bool inside, int64_t now)
 {
-    uint32_t number = m_freeRecord;
-    if (number == NONE)
+    const std::size_t used = m_used.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (used > m_most.load(std::memory_order_relaxed))
     {
-        number = m_made++;
-        if (number / BLOCK == m_blocks.size())
-        {
-            m_blocks.push_back(std::make_unique<std::array<Record, BLOCK>>());
-        }
+        m_most.store(used, std::memory_order_relaxed);
     }
-    else
-    {
-        m_freeRecord = At(number).before;
-    }
-    ++m_used;
-    Record& r = At(number);
-    uint32_t before = cause;
+    void* memory = Pools::Get().Allocate();
+    Record* r = nullptr;
     if (cause == NONE)
     {
-        r = Record();
-    }
-    else if (inside && At(cause).inside)
-    {
-        r = At(cause);
-        ++r.messages;
-        from = r.from;
-        before = r.before;
-        Hold(before);
+        r = new (memory) Record();
     }
     else
     {
-        r = At(cause);
-        ++r.messages;
-        ++r.depth;
-        ++At(cause).references;
-        if (r.depth > m_depth)
+        r = new (memory) Record(*cause); // the cause is held, and so its tail is there
+        ++r->messages;
+        if (inside && cause->inside)
         {
-            // Half of them go; now and then, so that it costs a step a message.
-            r.depth = static_cast<uint16_t>((m_depth + 1) / 2);
-            uint32_t last = cause;
-            for (uint32_t i = 1; i < r.depth && At(last).before != NONE; ++i)
+            from = cause->from; // in its place
+        }
+        else
+        {
+            r->before = cause;
+            if (++r->depth > m_depth)
             {
-                last = At(last).before;
+                r->depth = m_least;
             }
-            Drop(std::exchange(At(last).before, NONE));
+            if (IsBoundary(*r))
+            {
+                r->tail = cause;
+            }
+            else if (r->depth < m_period)
+            {
+                r->tail = nullptr;
+            }
+        }
+        if (r->before && !IsBoundary(*r))
+        {
+            Link(*r->before);
+        }
+        if (r->tail)
+        {
+            Link(*r->tail);
         }
     }
-    r.before = before;
-    r.inside = inside;
-    r.references = 1;
-    r.at = now;
-    r.from = from;
-    r.to = to;
-    r.port = r.behind = NONE;
-    return number;
+    r->inside = inside;
+    r->heads.store(1, std::memory_order_relaxed);
+    r->links.store(1, std::memory_order_relaxed);
+    r->at = now;
+    r->from = from;
+    r->to = to;
+    r->port = r->behind = UINT32_MAX;
+    return r;
 }
 
 void
-CollectivePaths::Append(Queue& queue, uint32_t record)
+CollectivePaths::Keep(uint64_t channel, Path path)
 {
-    uint32_t entry = m_freeEntry;
-    if (entry == NONE)
-    {
-        entry = static_cast<uint32_t>(m_entries.size());
-        m_entries.emplace_back();
-    }
-    else
-    {
-        m_freeEntry = m_entries[entry].next;
-    }
-    Hold(record);
-    m_entries[entry] = {record, NONE};
-    (queue.head == NONE ? queue.head : m_entries[queue.tail].next) = entry;
-    queue.tail = entry;
+    Hold(path);
+    const std::lock_guard<std::mutex> lock(m_keeping);
+    m_kept[channel].push_back(path);
 }
 
-uint32_t
-CollectivePaths::TakeFirst(Queue& queue)
-{
-    const uint32_t entry = queue.head;
-    assert(entry != NONE);
-    queue.head = m_entries[entry].next;
-    m_entries[entry].next = m_freeEntry;
-    m_freeEntry = entry;
-    return m_entries[entry].record;
-}
-
-void
-CollectivePaths::Post(uint64_t channel, uint32_t cause)
-{
-    Append(m_channels[channel].underWay, cause);
-}
-
-uint32_t
-CollectivePaths::Arrive(uint64_t channel, coll::Rank from, coll::Rank to, int64_t now)
-{
-    return ArriveAfter(TakeFirst(m_channels[channel].underWay), from, to, now);
-}
-
-void
-CollectivePaths::Keep(uint64_t channel, uint32_t record)
-{
-    Append(m_channels[channel].delivered, record);
-}
-
-uint32_t
+CollectivePaths::Path
 CollectivePaths::TakeKept(uint64_t channel)
 {
-    return TakeFirst(m_channels[channel].delivered);
+    const std::lock_guard<std::mutex> lock(m_keeping);
+    std::deque<Path>& kept = m_kept[channel];
+    assert(!kept.empty());
+    const Path path = kept.front();
+    kept.pop_front();
+    return path;
 }
 
-uint32_t
-CollectivePaths::ArriveAfter(uint32_t cause, coll::Rank from, coll::Rank to, int64_t now)
+void
+CollectivePaths::SetLeaving(Path path)
+{
+    t_leaving = path;
+}
+
+CollectivePaths::Path
+CollectivePaths::GetLeaving()
+{
+    return t_leaving;
+}
+
+std::vector<const PathRecord*>
+CollectivePaths::GetChain(const Record& path)
+{
+    std::vector<const Record*> chain{&path};
+    for (uint16_t i = 0; i < path.depth; ++i)
+    {
+        chain.push_back(chain.back()->before);
+    }
+    return chain;
+}
+
+CollectivePaths::Path
+CollectivePaths::Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now)
 {
     if (cause == NONE)
     {
         return NONE;
     }
-    const int64_t caused = At(cause).at;
-    const uint32_t number = Continue(cause, from, to, false, now);
+    const int64_t caused = cause->at;
+    const Path path = Continue(cause, from, to, false, now);
     Drop(cause);
-    Record& r = At(number);
+    Record& r = *path;
     const MessageParts* divided = m_partsOf();
     if (!divided)
     {
         r.shares[static_cast<std::size_t>(PathShare::UNKNOWN)] += now - caused;
-        return number;
+        return path;
     }
     int64_t before = now - caused; // what the message does not account for
     for (std::size_t i = 0; i < divided->parts.size(); ++i)
@@ -209,7 +291,7 @@ CollectivePaths::ArriveAfter(uint32_t cause, coll::Rank from, coll::Rank to, int
     int64_t most = -1;
     for (const MessageParts::Hop& hop : divided->hops)
     {
-        const uint32_t behind = hop.behind.known ? hop.behind.tag : NONE;
+        const uint32_t behind = hop.behind.known ? hop.behind.tag : UINT32_MAX;
         if (hop.time > most)
         {
             most = hop.time;
@@ -233,11 +315,11 @@ CollectivePaths::ArriveAfter(uint32_t cause, coll::Rank from, coll::Rank to, int
             r.why[static_cast<std::size_t>(least - r.hops.data())] = hop.why;
         }
     }
-    return number;
+    return path;
 }
 
-uint32_t
-CollectivePaths::ArriveInside(uint32_t cause,
+CollectivePaths::Path
+CollectivePaths::ArriveInside(Path cause,
                               coll::Rank from,
                               coll::Rank to,
                               int64_t posted,
@@ -247,24 +329,24 @@ CollectivePaths::ArriveInside(uint32_t cause,
     {
         return NONE;
     }
-    const int64_t caused = At(cause).at;
-    uint32_t number = cause;
-    if (At(cause).inside && At(cause).references == 1)
+    const int64_t caused = cause->at;
+    Path path = cause;
+    if (cause->inside && cause->heads.load(std::memory_order_acquire) == 1 &&
+        cause->links.load(std::memory_order_acquire) == 1)
     {
-        Record& last = At(cause); // nobody else goes on from there
-        ++last.messages;
-        last.at = now;
-        last.to = to;
+        ++cause->messages; // nobody else goes on from there
+        cause->at = now;
+        cause->to = to;
     }
     else
     {
-        number = Continue(cause, from, to, true, now);
+        path = Continue(cause, from, to, true, now);
         Drop(cause);
     }
-    Record& r = At(number);
+    Record& r = *path;
     r.shares[static_cast<std::size_t>(PathShare::SOFTWARE)] += posted - caused;
     r.shares[static_cast<std::size_t>(PathShare::INSIDE_SERVERS)] += now - posted;
-    return number;
+    return path;
 }
 
 } // namespace results

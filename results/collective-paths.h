@@ -8,10 +8,12 @@
 #include "results/message-parts.h"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -44,6 +46,41 @@ struct PathHop
 };
 
 /**
+ * Where a path was at some time: a message that has arrived, or the entry of a rank. In this
+ * order what a message inside a server changes,
+ * from shares[10] on, is one cache line: in large jobs most messages are such.
+ */
+struct alignas(64) PathRecord
+{
+    static constexpr std::size_t HOPS = 3;
+
+    std::array<PathHop, HOPS> hops; //!< with most time, of different ports
+    int64_t start{0};               //!< ps: rank `first` entered
+    coll::Rank first{0};            //!< ranks here are those of the cluster
+    coll::Rank from{0};          //!< of the last message, or of the first of a run inside a server
+    uint32_t port{UINT32_MAX};   //!< where the last message spent most time; UINT32_MAX: inside
+    uint32_t behind{UINT32_MAX}; //!< as PathHop
+    PathRecord* before{nullptr}; //!< CollectivePaths::GetChain
+    PathRecord* tail{nullptr};   //!< keeps what is before a boundary
+    std::array<int64_t, PATH_SHARES> shares{}; //!< ps since `start`; together at - start
+    int64_t at{0};                             //!< ps: arrival, or `start`
+    uint32_t messages{0};                      //!< on the path
+    coll::Rank to{0};                          //!< who is moved
+    std::atomic<uint32_t> heads{0};            //!< of those who hold the path that ends here
+    std::atomic<uint32_t> links{0};    //!< of records that go on from here; one more if heads
+    uint16_t depth{0};                 //!< messages linked
+    std::array<TimeShare, HOPS> why{}; //!< at each of hops, most of what it waited
+    bool inside{false};                //!< the last message was inside a server
+
+    PathRecord() = default;
+    /// All but who holds it.
+    PathRecord(const PathRecord& other);
+    PathRecord& operator=(const PathRecord& other);
+};
+
+static_assert(sizeof(PathRecord) == 256);
+
+/**
  * Critical paths inside collectives, noted forwards, as messages arrive:
  *
  *     rank 3 enters --post--> message --arrives at--> rank 0 --post--> message --arrives at--> ...
@@ -61,143 +98,97 @@ struct PathHop
  * messages of a path stay linked, the last ones; those before live on in the sums only. So memory
  * is a record (256 B) for each message under way, and at most depth + 1 for each path held.
  *
+ * Paths meet in the records they have in common, so how many messages stay linked cannot be seen to
+ * by whoever comes first to `depth`. Every record counts the messages linked to it, which follows
+ * from its path alone; some records are boundaries, and the link across a boundary is kept by the
+ * end of each path that still reaches back so far, and not by the boundary:
+ *
+ *     a <- b <- c <- D <- e <- f        D is a boundary: it does not hold c, but f does, as its
+ *               ^--------------'        `tail`, and D's link is good as long. What goes on from f
+ *                                       and reaches back to D no more has no tail.
+ *
+ * An end gives its tail back when nobody holds the path there, whatever goes on from it.
+ *
+ * Records are those of all threads: any may hold, drop and go on from any path. What one thread has
+ * done with a record another sees at the next window of the engine, and not before.
+ *
  * Nothing is noted of what carries MessageId::WARMUP in its tag.
  */
 class CollectivePaths
 {
   public:
-    static constexpr uint32_t NONE = UINT32_MAX;
-    static constexpr std::size_t HOPS = 3;
+    using Record = PathRecord;
+    /// Its end; held by whoever has it, until it drops it.
+    using Path = PathRecord*;
 
-    /// In this order what a message inside a server changes, from shares[11] on, is one cache line:
-    /// in large jobs most messages are such.
-    struct alignas(64) Record
-    {
-        std::array<PathHop, HOPS> hops; //!< with most time, of different ports
-        int64_t start{0};               //!< ps: rank `first` entered
-        coll::Rank first{0};            //!< ranks here are those of the cluster
-        coll::Rank from{0};    //!< of the last message, or of the first of a run inside a server
-        uint32_t before{NONE}; //!< record, or the next free one
-        uint32_t port{NONE};   //!< where the last message spent most time; NONE: inside a server
-        uint32_t behind{NONE}; //!< as PathHop
-        std::array<TimeShare, HOPS> why{};         //!< at each of hops, most of what it waited
-        std::array<int64_t, PATH_SHARES> shares{}; //!< ps since `start`; together at - start
-        int64_t at{0};                             //!< ps: arrival, or `start`
-        uint32_t references{0};
-        uint32_t messages{0}; //!< on the path
-        coll::Rank to{0};     //!< who is moved
-        uint16_t depth{0};    //!< messages linked, at most
-        bool inside{false};   //!< the last message was inside a server
-    };
+    static constexpr Path NONE = nullptr;
+    static constexpr std::size_t HOPS = Record::HOPS;
 
-    static_assert(sizeof(Record) == 256);
-
-    /// \param partsOf where the time of the message went that Arrive is told of; null: not known
+    /// \param partsOf where the time of the message went that Arrive is told of, of this thread;
+    /// null: not known
     /// \param depth messages to keep linked at most, at least 1
     CollectivePaths(std::function<const MessageParts*()> partsOf, uint16_t depth);
 
     /// All calls below take and return NONE where nothing is noted.
 
-    /// A rank enters. \return a record, held
-    uint32_t Enter(coll::Rank rank, uint32_t tag, int64_t now);
-    /// A message between servers is posted. \param channel messages arrive in the order of posting
-    void Post(uint64_t channel, uint32_t cause);
-    /// It arrives: to be called while the network tells of it. \return a record, held
-    uint32_t Arrive(uint64_t channel, coll::Rank from, coll::Rank to, int64_t now);
-    /// For when its sender hears that it is there, in the order of arrival. \param record is held
-    void Keep(uint64_t channel, uint32_t record);
+    /// A rank enters. \return a path, held
+    Path Enter(coll::Rank rank, uint32_t tag, int64_t now);
+    /// A message between servers arrives: to be called while the network tells of it. \param cause
+    /// of its post, held, which ends here. \return a path, held
+    Path Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now);
+    /// A message inside a server arrives. \param cause held, which ends here. \return a path, held
+    Path ArriveInside(Path cause, coll::Rank from, coll::Rank to, int64_t posted, int64_t now);
+
+    static void Hold(Path path);
+    void Drop(Path path);
+
+    /// For when its sender hears that it is there, in the order of arrival. \param path is held
+    void Keep(uint64_t channel, Path path);
     /// It hears. \return what was kept, held
-    uint32_t TakeKept(uint64_t channel);
-    /// A message inside a server arrives. \param cause held, which ends here. \return a record,
-    /// held
-    uint32_t ArriveInside(uint32_t cause,
-                          coll::Rank from,
-                          coll::Rank to,
-                          int64_t posted,
-                          int64_t now);
+    Path TakeKept(uint64_t channel);
 
-    void Hold(uint32_t record)
-    {
-        if (record != NONE)
-        {
-            ++At(record).references;
-        }
-    }
+    /// The path of the rank that leaves now, for whoever hears of it in this thread.
+    static void SetLeaving(Path path);
+    static Path GetLeaving();
 
-    void Drop(uint32_t record);
-
-    /// The path of the rank that leaves now, for whoever hears of it.
-    void SetLeaving(uint32_t record)
-    {
-        m_leaving = record;
-    }
-
-    uint32_t GetLeaving() const
-    {
-        return m_leaving;
-    }
-
-    const Record& Get(uint32_t record) const
-    {
-        return (*m_blocks[record / BLOCK])[record % BLOCK];
-    }
+    /// \return the record of a path and those linked to it, the last one first: one more than
+    /// messages are linked
+    static std::vector<const Record*> GetChain(const Record& path);
 
     /// \return records in use
     std::size_t GetSize() const
     {
-        return m_used;
+        return m_used.load(std::memory_order_relaxed);
     }
 
     /// \return the most there ever were
     std::size_t GetMostSize() const
     {
-        return m_made;
+        return m_most.load(std::memory_order_relaxed);
     }
 
   private:
-    /// Records, first in, first out.
-    struct Queue
-    {
-        uint32_t head{NONE};
-        uint32_t tail{NONE};
-    };
-
-    struct Channel
-    {
-        Queue underWay;  //!< what messages were posted after
-        Queue delivered; //!< Keep
-    };
-
-    struct Entry
-    {
-        uint32_t record{NONE};
-        uint32_t next{NONE};
-    };
-
-    static constexpr uint32_t BLOCK = 1024;
-
-    Record& At(uint32_t record)
-    {
-        return (*m_blocks[record / BLOCK])[record % BLOCK];
-    }
-
-    void Append(Queue& queue, uint32_t record);
-    uint32_t TakeFirst(Queue& queue);
     /// \param cause held, which ends here
-    uint32_t ArriveAfter(uint32_t cause, coll::Rank from, coll::Rank to, int64_t now);
+    Path ArriveAfter(Path cause, coll::Rank from, coll::Rank to, int64_t now);
     /// \return a copy of a path that goes on with a message, held
-    uint32_t Continue(uint32_t cause, coll::Rank from, coll::Rank to, bool inside, int64_t now);
+    Path Continue(Path cause, coll::Rank from, coll::Rank to, bool inside, int64_t now);
+    /// A record goes on from this one no more.
+    void Unlink(Path record);
+
+    /// \return whether a record is one: of so many messages linked
+    bool IsBoundary(const Record& record) const
+    {
+        return record.depth == m_period;
+    }
 
     const std::function<const MessageParts*()> m_partsOf;
     const uint16_t m_depth;
-    std::vector<std::unique_ptr<std::array<Record, BLOCK>>> m_blocks;
-    uint32_t m_freeRecord{NONE};
-    uint32_t m_made{0};
-    std::size_t m_used{0};
-    std::unordered_map<uint64_t, Channel> m_channels;
-    std::vector<Entry> m_entries;
-    uint32_t m_freeEntry{NONE};
-    uint32_t m_leaving{NONE};
+    const uint16_t m_least;  //!< linked, of paths that had more than m_depth
+    const uint16_t m_period; //!< messages from one boundary to the next
+    std::atomic<std::size_t> m_used{0};
+    std::atomic<std::size_t> m_most{0};
+    std::mutex m_keeping;                                  //!< messages that are kept are few
+    std::unordered_map<uint64_t, std::deque<Path>> m_kept; //!< by channel
 };
 
 } // namespace results

@@ -108,21 +108,28 @@ CriticalPath::CriticalPath(const training::TrainingPlan& plan,
     }
 }
 
-void
-CriticalPath::OnCall(const CallRecord& call)
+CriticalPath::Step&
+CriticalPath::Open(uint32_t number)
 {
-    Step& step = m_steps[call.step];
+    const std::lock_guard<std::mutex> lock(m_opening);
+    Step& step = m_steps[number];
     if (step.empty())
     {
         step.resize(m_offsets.back());
     }
+    return step;
+}
+
+void
+CriticalPath::OnCall(const CallRecord& call)
+{
     const auto task = static_cast<std::size_t>(call.task - call.graph->tasks.data());
-    Times& times = step[m_offsets[call.rank] + task];
+    Times& times = Open(call.step)[m_offsets[call.rank] + task]; // the rank's own
     times = {call.start, call.end, CollectivePaths::NONE};
     if (Communicates(*call.task))
     {
-        times.path = m_paths.GetLeaving();
-        m_paths.Hold(times.path);
+        times.path = CollectivePaths::GetLeaving();
+        CollectivePaths::Hold(times.path);
     }
 }
 
@@ -134,7 +141,7 @@ CriticalPath::AddCollective(const Times& times, int64_t end, Part& part)
     int64_t left = end - part.start;
     if (times.path != CollectivePaths::NONE)
     {
-        const CollectivePaths::Record* record = &m_paths.Get(times.path);
+        const CollectivePaths::Record* record = times.path;
         part.shares = record->shares;
         part.messages = record->messages;
         left = end - record->at;
@@ -158,24 +165,26 @@ CriticalPath::AddCollective(const Times& times, int64_t end, Part& part)
                 *same = here;
             }
         }
-        while (record->before != CollectivePaths::NONE)
+        const std::vector<const CollectivePaths::Record*> chain =
+            CollectivePaths::GetChain(*record);
+        for (std::size_t i = 1; i < chain.size(); ++i)
         {
-            const CollectivePaths::Record* before = &m_paths.Get(record->before);
+            const CollectivePaths::Record* after = chain[i - 1];
+            const CollectivePaths::Record* before = chain[i];
             Message message{static_cast<uint32_t>(m_path.size()),
-                            record->from,
-                            record->to,
-                            record->messages - before->messages,
+                            after->from,
+                            after->to,
+                            after->messages - before->messages,
                             before->at,
-                            record->at,
-                            record->port,
-                            record->behind,
-                            record->shares};
-            for (std::size_t i = 0; i < PATH_SHARES; ++i)
+                            after->at,
+                            after->port,
+                            after->behind,
+                            after->shares};
+            for (std::size_t j = 0; j < PATH_SHARES; ++j)
             {
-                message.shares[i] -= before->shares[i];
+                message.shares[j] -= before->shares[j];
             }
             m_messages.push_back(message);
-            record = before;
         }
     }
     part.shares[static_cast<std::size_t>(PathShare::UNKNOWN)] += left;
@@ -232,7 +241,7 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
             const Times& times = Of(step, rank, task);
             if (times.path != CollectivePaths::NONE)
             {
-                rank = m_paths.Get(times.path).first;
+                rank = times.path->first;
             }
             part.rank = rank;
             part.start = Of(step, rank, task).start;

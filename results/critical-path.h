@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -64,7 +65,7 @@ class CriticalPath
         return m_paths;
     }
 
-    /// A call of any rank has ended; of a collective, while the runner tells of it.
+    /// A call of any rank has ended; of a collective, while the runner tells of it. By any thread.
     void OnCall(const CallRecord& call);
     /// All ranks have ended this step: walk back. \param begin end of the step before, ps
     void OnStep(uint32_t step, int64_t begin);
@@ -88,7 +89,7 @@ class CriticalPath
     {
         int64_t start{-1};
         int64_t end{-1};
-        uint32_t path{CollectivePaths::NONE}; //!< of a collective, held
+        CollectivePaths::Path path{CollectivePaths::NONE}; //!< of a collective, held
     };
 
     using Shares = std::array<int64_t, PATH_SHARES>; //!< ps
@@ -135,6 +136,8 @@ class CriticalPath
         uint32_t call; //!< in m_path
     };
 
+    /// \return what is known of a step, of which nothing may be known so far. By any thread
+    Step& Open(uint32_t number);
     static uint16_t DepthFor(const training::TrainingPlan& plan);
     void AddCollective(const Times& times, int64_t end, Part& part);
     std::string InWords(std::size_t share) const;
@@ -150,6 +153,7 @@ class CriticalPath
     std::vector<std::vector<training::TaskId>> m_before; //!< by role and task: on its stream
     std::vector<std::vector<const std::vector<coll::Rank>*>> m_groupOf; //!< by group kind and rank
     std::map<uint32_t, Step> m_steps;
+    std::mutex m_opening; //!< of steps: hosts of several threads end calls
     // Of the step kept last:
     uint32_t m_kept{0};
     int64_t m_begin{0};              //!< end of the step before

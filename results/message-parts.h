@@ -7,9 +7,9 @@
 #include "contrib/rdma/core/link-words.h"
 
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace results
 {
@@ -73,8 +73,11 @@ struct MessageParts
         Others behind;                           //!< of switches
     };
 
+    /// Ports between two hosts of a fat-tree of three tiers: of so many none asks for memory.
+    static constexpr std::size_t COMMON_HOPS = 6;
+
     TimeParts parts{};
-    std::vector<Hop> hops;
+    boost::container::small_vector<Hop, COMMON_HOPS> hops;
 };
 
 } // namespace results

@@ -299,7 +299,10 @@ void
 ScaleUpModel::Fly(uint32_t message, int64_t at)
 {
     m_messages[message].arrival = at;
-    m_arrivals.push_back({at, m_messages[message].order, message});
+    m_arrivals.push_back({at,
+                          m_messages[message].order,
+                          message,
+                          static_cast<uint32_t>(m_messages[message].cookie)});
     std::push_heap(m_arrivals.begin(), m_arrivals.end());
 }
 

@@ -56,6 +56,8 @@
 #include "contrib/rdma/core/units.h"
 #include "topologies/server.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -93,6 +95,52 @@ class ScaleUpModel
     /// \return whether there was one; call until there is none
     bool Arrived(rdma::TimePoint now, uint64_t& cookie);
 
+    /// Those known to arrive before a time, by what they were posted with (its lower 32 bits), in
+    /// no order, at most kAhead.
+    template <class F>
+    void ForEachArrival(int64_t until, F what) const
+    {
+        const std::size_t size = std::min(m_arrivals.size(), kAhead);
+        for (std::size_t i = 0; i < size; ++i)
+        {
+            if (m_arrivals[i].time < until)
+            {
+                what(m_arrivals[i].cookie);
+            }
+        }
+    }
+
+    /// What Arrived will look at until then is fetched, in three turns with time between them.
+    /// \param turn 0, 1, 2 \param lines is told from where to where
+    template <class F>
+    void Prefetch(int64_t until, uint32_t turn, F lines) const
+    {
+        if (turn == 0)
+        {
+            lines(m_arrivals.data(), m_arrivals.data() + std::min(m_arrivals.size(), kAhead));
+            lines(m_ports.data(), m_ports.data() + m_ports.size());
+            lines(m_active.data(), m_active.data() + m_active.size());
+            return;
+        }
+        const std::size_t size = std::min(m_arrivals.size(), kAhead);
+        for (std::size_t i = 0; i < size; ++i)
+        {
+            if (m_arrivals[i].time >= until)
+            {
+                continue;
+            }
+            const Message* message = &m_messages[m_arrivals[i].message];
+            if (turn == 1)
+            {
+                lines(message, message + 1);
+            }
+            else if (message->pair != kNone)
+            {
+                lines(&m_pairs[message->pair], &m_pairs[message->pair] + 1);
+            }
+        }
+    }
+
     /// What a message takes when nothing else moves.
     rdma::Duration IdleTime(rdma::Bytes bytes) const;
 
@@ -114,6 +162,7 @@ class ScaleUpModel
     }
 
   private:
+    static constexpr std::size_t kAhead = 16; ///< a cache's worth is enough
     static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
     static constexpr int64_t kNeverPs = kNever.ps;
     static constexpr int kFractionBits = 40;
@@ -167,6 +216,7 @@ class ScaleUpModel
         int64_t time;
         uint64_t order;
         uint32_t message;
+        uint32_t cookie; ///< its lower half
 
         bool operator<(const Arrival& other) const // of a heap with the earliest first
         {

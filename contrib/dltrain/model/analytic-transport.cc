@@ -291,7 +291,9 @@ AnalyticTransport::DeliverIfThere(uint32_t index, int64_t now)
     m_events.Schedule(now + message.times.back,
                       ContextOf(read ? on.to : on.from),
                       {EventKind::COMPLETE, index});
-    on.user->OnDelivered({on.name, message.channel, on.cookie, message.post.immediate}, now);
+    on.user->OnDelivered(
+        {on.name, message.channel, on.cookie, message.post.immediate, message.post.cause},
+        now);
 }
 
 void

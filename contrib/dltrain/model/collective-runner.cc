@@ -9,10 +9,12 @@
 #include "scenarios/spec/cluster-options.h"
 
 #include "ns3/assert.h"
+#include "ns3/prefetch-line.h"
 #include "ns3/rdma-owner.h"
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace dltrain
 {
@@ -22,7 +24,9 @@ namespace
 
 /// Lanes for which the connection used last is remembered; others are looked up.
 constexpr std::size_t CACHED_LANES = 8;
-constexpr uint32_t NO_PATH = results::CollectivePaths::NONE;
+using results::CollectivePaths;
+
+constexpr CollectivePaths::Path NO_PATH = CollectivePaths::NONE;
 
 /**
  * What a channel's cookie says to both of its ends. Positions are less than 2^20 (coll::Problem).
@@ -97,6 +101,8 @@ CollectiveRunner::AddCommunicator(std::vector<Rank> ranks)
         member.communicator = number;
         member.position = position;
         member.rank = rank;
+        member.server = m_interconnect.GetPlaces().ServerOf(rank);
+        member.context = ContextOf(rank);
     }
     comm.placement.nicsPerServer = m_nicsPerServer;
     comm.placement.gpusPerServer = m_gpusPerServer;
@@ -171,7 +177,7 @@ CollectiveRunner::Start(uint32_t communicator,
                         int64_t now)
 {
     Member& member = m_communicators[communicator].members[position];
-    ns3::RdmaOwner::Check(ContextOf(member.rank), "starts a collective of a rank");
+    ns3::RdmaOwner::Check(member.context, "starts a collective of a rank");
     const Plan* plan = FindPlan(communicator, what);
     if (!plan)
     {
@@ -179,11 +185,10 @@ CollectiveRunner::Start(uint32_t communicator,
         plan = FindPlan(communicator, what);
     }
     const uint32_t sequence = member.entered++;
-    Part& part = member.parts[sequence]; // there may be one, of what has come before
+    Part& part = GetPart(member, sequence); // there may be one, of what has come before
     part.plan = plan;
     part.cookie = cookie;
     part.entered = now;
-    part.sequence = sequence;
     part.tag = tag;
     const coll::Lane lanes = plan->schedule->Lanes(position);
     NS_ASSERT(part.lanes.size() <= lanes);
@@ -199,7 +204,7 @@ CollectiveRunner::Start(uint32_t communicator,
         state.steps = plan->schedule->Steps(position, lane);
         if (state.steps)
         {
-            state.step = plan->schedule->At(position, lane, 0);
+            state.SetStep(plan->schedule->At(position, lane, 0));
         }
     }
     member.cause = m_paths ? m_paths->Enter(member.rank, tag, now) : NO_PATH;
@@ -217,8 +222,7 @@ CollectiveRunner::Start(uint32_t communicator,
 void
 CollectiveRunner::Schedule(const Member& member, int64_t at, const EventPayload& payload)
 {
-    const Places& places = m_interconnect.GetPlaces();
-    m_events[places.ServerOf(member.rank)].Schedule(at, places.ContextOf(member.rank), payload);
+    m_events[member.server].Schedule(at, member.context, payload);
 }
 
 void
@@ -233,12 +237,12 @@ CollectiveRunner::EndRank(Member& member, const Part& part, int64_t now)
     Schedule(member, now, leave);
 }
 
-uint32_t
-CollectiveRunner::HoldCause(const Member& member)
+CollectivePaths::Path
+CollectiveRunner::HoldCause(Member& member)
 {
-    if (m_paths)
+    if (m_paths && std::exchange(member.causeGiven, true))
     {
-        m_paths->Hold(member.cause);
+        CollectivePaths::Hold(member.cause);
     }
     return member.cause;
 }
@@ -246,11 +250,52 @@ CollectiveRunner::HoldCause(const Member& member)
 void
 CollectiveRunner::DropCause(Member& member)
 {
-    if (m_paths)
+    if (m_paths && !member.causeGiven)
     {
         m_paths->Drop(member.cause);
     }
+    member.causeGiven = false;
     member.cause = NO_PATH;
+}
+
+const CollectiveRunner::Part*
+CollectiveRunner::FindPart(const Member& member, uint32_t sequence)
+{
+    if (member.part.used && member.part.sequence == sequence)
+    {
+        return &member.part;
+    }
+    const auto found = member.others.find(sequence);
+    return found == member.others.end() ? nullptr : &found->second;
+}
+
+CollectiveRunner::Part&
+CollectiveRunner::GetPart(Member& member, uint32_t sequence)
+{
+    if (member.part.used && member.part.sequence == sequence)
+    {
+        return member.part;
+    }
+    const auto found = member.others.find(sequence);
+    if (found != member.others.end())
+    {
+        return found->second;
+    }
+    Part& part = member.part.used ? member.others[sequence] : member.part;
+    part.used = true;
+    part.sequence = sequence;
+    return part;
+}
+
+void
+CollectiveRunner::ErasePart(Member& member, uint32_t sequence)
+{
+    if (member.part.used && member.part.sequence == sequence)
+    {
+        member.part = Part();
+        return;
+    }
+    member.others.erase(sequence);
 }
 
 void
@@ -260,7 +305,7 @@ CollectiveRunner::Deliver(Member& member,
                           Rank from,
                           int64_t now)
 {
-    Part& part = member.parts[sequence];
+    Part& part = GetPart(member, sequence);
     if (!part.plan && part.lanes.size() <= lane)
     {
         part.lanes.resize(lane + 1U); // not entered: how many there will be is not known here
@@ -268,7 +313,7 @@ CollectiveRunner::Deliver(Member& member,
     LaneState& state = part.lanes[lane];
     state.arrivals.Add(from);
     // Only the one a lane waits for moves it.
-    if (state.started && state.index < state.steps && state.step.recvPeer == from)
+    if (state.started && state.index < state.steps && state.recvPeer == from)
     {
         Advance(member, part, lane, now);
         if (part.lanesLeft == 0)
@@ -284,18 +329,17 @@ CollectiveRunner::Advance(Member& member, Part& part, coll::Lane lane, int64_t n
     LaneState& state = part.lanes[lane];
     while (state.index < state.steps)
     {
-        const coll::Step& step = state.step;
-        if (step.recvPeer != coll::kNoRank && !state.arrivals.Take(step.recvPeer))
+        if (state.recvPeer != coll::kNoRank && !state.arrivals.Take(state.recvPeer))
         {
             return;
         }
-        if (step.sendPeer != coll::kNoRank)
+        if (state.sendPeer != coll::kNoRank)
         {
-            Send(member, part, step.sendPeer, lane, step.sendBytes, now);
+            Send(member, part, state.sendPeer, lane, state.sendBytes, now);
         }
         if (++state.index < state.steps)
         {
-            state.step = part.plan->schedule->At(member.position, lane, state.index);
+            state.SetStep(part.plan->schedule->At(member.position, lane, state.index));
         }
     }
     --part.lanesLeft;
@@ -333,15 +377,15 @@ void
 CollectiveRunner::Transfer(Member& member, const EventPayload& send)
 {
     const coll::Schedule& schedule = *send.plan->schedule;
-    if (send.lane < CACHED_LANES && member.last.size() <= send.lane)
-    {
-        const std::size_t lanes = schedule.Lanes(member.position);
-        member.last.resize(std::min(lanes, CACHED_LANES));
-    }
     Connection connection;
-    if (send.lane < member.last.size())
+    if (send.lane < CACHED_LANES)
     {
-        Connection& cached = member.last[send.lane];
+        if (send.lane && member.lastOfLanes.size() <= send.lane)
+        {
+            const std::size_t lanes = schedule.Lanes(member.position);
+            member.lastOfLanes.resize(std::min(lanes, CACHED_LANES));
+        }
+        Connection& cached = send.lane ? member.lastOfLanes[send.lane] : member.last;
         if (cached.peer != send.to)
         {
             cached = GetConnection(member, send.to, send.lane, schedule.Channel(send.lane));
@@ -358,14 +402,7 @@ CollectiveRunner::Transfer(Member& member, const EventPayload& send)
     post.hasImmediate = true;
     post.immediate = send.sequence;
     post.parts = schedule.PartsOfMessage();
-    if (connection.inside)
-    {
-        post.cause = HoldCause(member);
-    }
-    else if (m_paths)
-    {
-        m_paths->Post(connection.channel, member.cause);
-    }
+    post.cause = HoldCause(member);
     connection.transport->Post(connection.channel, post);
 }
 
@@ -398,7 +435,7 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
 {
     if (e.kind == EventKind::SEND)
     {
-        e.member->cause = e.path;
+        e.member->cause = e.path; // it is the member's now
         Transfer(*e.member, e);
         DropCause(*e.member);
         return;
@@ -407,10 +444,9 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
 }
 
 void
-CollectiveRunner::Leave(Member& member, uint32_t sequence, uint32_t path, int64_t now)
+CollectiveRunner::Leave(Member& member, uint32_t sequence, CollectivePaths::Path path, int64_t now)
 {
-    const auto found = member.parts.find(sequence);
-    const Part& own = found->second;
+    const Part& own = *FindPart(member, sequence);
     const coll::Collective& what = own.plan->schedule->What();
     results::CollectivePart part;
     part.communicator = member.communicator;
@@ -426,7 +462,7 @@ CollectiveRunner::Leave(Member& member, uint32_t sequence, uint32_t path, int64_
     part.entered = own.entered;
     part.left = now;
     const uint64_t cookie = own.cookie;
-    member.parts.erase(found);
+    ErasePart(member, sequence);
     if (m_paths)
     {
         m_paths->SetLeaving(path);
@@ -443,14 +479,14 @@ CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
 {
     const Address address = AddressOf(delivery.cookie);
     Member& member = m_communicators[address.communicator].members[address.to];
-    ns3::RdmaOwner::Check(ContextOf(member.rank), "delivers a collective's message to a rank");
+    ns3::RdmaOwner::Check(member.context, "delivers a collective's message to a rank");
     if (m_paths)
     {
         const Rank from = delivery.name.from;
         member.cause =
             delivery.posted >= 0
                 ? m_paths->ArriveInside(delivery.cause, from, member.rank, delivery.posted, now)
-                : m_paths->Arrive(delivery.channel, from, member.rank, now);
+                : m_paths->Arrive(delivery.cause, from, member.rank, now);
     }
     Deliver(member,
             delivery.immediate,
@@ -458,6 +494,14 @@ CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
             address.from,
             now);
     DropCause(member);
+}
+
+void
+CollectiveRunner::Prefetch(uint64_t cookie) const
+{
+    const Address address = AddressOf(cookie);
+    const Member& member = m_communicators[address.communicator].members[address.to];
+    ns3::PrefetchLines(&member, &member.others);
 }
 
 void
@@ -472,7 +516,7 @@ CollectiveRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool fail
     const Address address = AddressOf(cookie);
     const Communicator& comm = m_communicators[address.communicator];
     Member& member = m_communicators[address.communicator].members[address.from];
-    ns3::RdmaOwner::Check(ContextOf(member.rank), "tells of a failed message of a rank");
+    ns3::RdmaOwner::Check(member.context, "tells of a failed message of a rank");
     if (!member.failure)
     {
         const Rank to = comm.ranks[address.to];
@@ -499,19 +543,19 @@ CollectiveRunner::DescribeUnfinished(const Communicator& comm, uint32_t sequence
             continue;
         }
         ++entered;
-        const auto found = member.parts.find(sequence);
-        if (found == member.parts.end())
+        const Part* part = FindPart(member, sequence);
+        if (!part)
         {
             ++left;
             continue;
         }
-        plan = found->second.plan;
-        for (const LaneState& lane : found->second.lanes)
+        plan = part->plan;
+        for (const LaneState& lane : part->lanes)
         {
-            if (waits.empty() && lane.index < lane.steps && lane.step.recvPeer != coll::kNoRank)
+            if (waits.empty() && lane.index < lane.steps && lane.recvPeer != coll::kNoRank)
             {
                 waits = "; rank " + std::to_string(member.rank) + " waits for rank " +
-                        std::to_string(comm.ranks[lane.step.recvPeer]) + " at step " +
+                        std::to_string(comm.ranks[lane.recvPeer]) + " at step " +
                         std::to_string(lane.index) + " of " + std::to_string(lane.steps);
             }
         }
@@ -545,9 +589,13 @@ CollectiveRunner::DescribeUnfinished() const
         {
             begin = std::min(begin, member.entered);
             end = std::max(end, member.entered);
-            if (!member.parts.empty())
+            if (member.part.used)
             {
-                begin = std::min(begin, member.parts.begin()->first);
+                begin = std::min(begin, member.part.sequence);
+            }
+            if (!member.others.empty())
+            {
+                begin = std::min(begin, member.others.begin()->first);
             }
             if (member.failure)
             {

@@ -11,6 +11,7 @@
 #include "results/records.h"
 #include "scenarios/spec/scenario.h"
 
+#include <boost/container/small_vector.hpp>
 #include <deque>
 #include <map>
 #include <memory>
@@ -21,7 +22,8 @@
 namespace results
 {
 class CollectivePaths;
-}
+struct PathRecord;
+} // namespace results
 
 namespace dltrain
 {
@@ -73,6 +75,7 @@ class CollectiveRunner : public TransportUser
     void SetPaths(results::CollectivePaths* paths)
     {
         m_paths = paths;
+        m_interconnect.CarryCauses();
     }
 
     /// \param ranks in communicator order. \return the communicator's number
@@ -123,16 +126,28 @@ class CollectiveRunner : public TransportUser
     // TransportUser
     void OnDelivered(const Delivery& delivery, int64_t now) override;
     void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
+    void Prefetch(uint64_t cookie) const override;
 
   private:
     /// A lane of a rank in a collective under way.
     struct LaneState
     {
-        coll::Step step; ///< the one at `index`, if not at the end
+        // Of the step at `index`, if not at the end: coll::Step.
+        Rank recvPeer = coll::kNoRank;
+        Rank sendPeer = coll::kNoRank;
+        uint64_t sendBytes = 0;
+
         coll::StepIndex index = 0;
         coll::StepIndex steps = 0;
-        bool started = false;
         LaneArrivals arrivals;
+        bool started = false;
+
+        void SetStep(const coll::Step& step)
+        {
+            recvPeer = step.recvPeer;
+            sendPeer = step.sendPeer;
+            sendBytes = step.sendBytes;
+        }
     };
 
     /// How a collective is done: read by all ranks, written by none.
@@ -146,13 +161,14 @@ class CollectiveRunner : public TransportUser
     struct Part
     {
         const Plan* plan = nullptr; ///< null: not entered, but something has come for it
-        std::vector<LaneState> lanes;
-        uint64_t cookie = 0;
+        boost::container::small_vector<LaneState, 1> lanes;
         uint64_t bytesSent = 0;
-        int64_t entered = 0; ///< ps
         uint32_t sequence = 0;
         uint32_t tag = 0;
         uint16_t lanesLeft = 0;
+        bool used = false; ///< Member::part
+        uint64_t cookie = 0;
+        int64_t entered = 0; ///< ps
     };
 
     /// Where a rank sends.
@@ -172,17 +188,24 @@ class CollectiveRunner : public TransportUser
         std::string first; ///< in words
     };
 
-    /// A rank in a communicator: touched in events of its own server only.
-    struct Member
+    /// A rank in a communicator: touched in events of its own server only. With thousands of ranks
+    /// a message finds it in no cache, so what a message needs of it is together, and first.
+    struct alignas(64) Member
     {
         uint32_t communicator = 0;
         Rank position = 0;
         Rank rank = 0;
-        uint32_t entered = 0;           ///< collectives so far
-        uint32_t cause = UINT32_MAX;    ///< of what is posted now: see CollectivePaths
-        uint64_t bytesSent = 0;         ///< in all
-        std::map<uint32_t, Part> parts; ///< by sequence: of collectives it has not left
-        std::vector<Connection> last;   ///< by lane, of the first: the one used last
+        uint32_t server = 0;
+        uint32_t context = 0;                 ///< ns-3 node id of the server
+        uint32_t entered = 0;                 ///< collectives so far
+        results::PathRecord* cause = nullptr; ///< of what is posted now: see CollectivePaths
+        bool causeGiven = false;              ///< to a message: it is not the member's to drop
+        Connection last;                      ///< of lane 0: the one used last
+        Part part;                            ///< of a collective it has not left, if used
+        uint64_t bytesSent = 0;               ///< in all
+        // seldom needed
+        std::map<uint32_t, Part> others;     ///< by sequence: if it is in several
+        std::vector<Connection> lastOfLanes; ///< by lane, as `last`: of the first few
         std::unordered_map<uint64_t, Connection> connections; ///< by ConnectionKey
         std::unique_ptr<Failure> failure;                     ///< null: none
     };
@@ -217,7 +240,7 @@ class CollectiveRunner : public TransportUser
         uint32_t tag;
         uint64_t bytes;
         const Plan* plan;
-        uint32_t path; ///< what caused it, held
+        results::PathRecord* path; ///< what caused it, held
     };
 
     using Events = EventPool<CollectiveRunner, EventPayload>;
@@ -229,9 +252,14 @@ class CollectiveRunner : public TransportUser
     void Schedule(const Member& member, int64_t at, const EventPayload& payload);
     /// A rank's last lane has ended.
     void EndRank(Member& member, const Part& part, int64_t now);
-    void Leave(Member& member, uint32_t sequence, uint32_t path, int64_t now);
-    /// \return the member's cause, for an event
-    uint32_t HoldCause(const Member& member);
+    void Leave(Member& member, uint32_t sequence, results::PathRecord* path, int64_t now);
+    /// \return null: it has left it, or nothing is known of it so far
+    static const Part* FindPart(const Member& member, uint32_t sequence);
+    /// \return the same, a new one if need be
+    static Part& GetPart(Member& member, uint32_t sequence);
+    static void ErasePart(Member& member, uint32_t sequence);
+    /// \return the member's cause, held for a message or an event
+    results::PathRecord* HoldCause(Member& member);
     void DropCause(Member& member);
     /// The member's cause is the path of this message.
     void Deliver(Member& member, uint32_t sequence, coll::Lane lane, Rank from, int64_t now);

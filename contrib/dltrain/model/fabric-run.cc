@@ -84,10 +84,9 @@ FabricRun::~FabricRun()
 namespace
 {
 
-/// \param together with attribution, hosts share what knows where the time of messages went; else
-/// they differ from switches by what their events take
+/// Hosts differ from switches by what their events take.
 void
-TellHosts(const ns3::RdmaFabric& fabric, bool together)
+TellHosts(const ns3::RdmaFabric& fabric)
 {
     constexpr uint8_t HOST = 1;
     if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
@@ -96,12 +95,7 @@ TellHosts(const ns3::RdmaFabric& fabric, bool together)
         {
             if (fabric.IsLocal(e))
             {
-                const uint32_t context = fabric.GetNic(e)->GetPort()->GetNode()->GetId();
-                windows->SetKind(context, HOST);
-                if (together)
-                {
-                    windows->KeepTogether(context);
-                }
+                windows->SetKind(fabric.GetNic(e)->GetPort()->GetNode()->GetId(), HOST);
             }
         }
     }
@@ -145,7 +139,7 @@ FabricRun::Build(FabricSimulation& simulation)
     {
         JoinNodes(*m_fabric);
     }
-    TellHosts(*m_fabric, m_run.attribution);
+    TellHosts(*m_fabric);
     error = CheckCaptures(*m_fabric, m_run);
     if (!error.empty())
     {

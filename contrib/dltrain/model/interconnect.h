@@ -29,6 +29,12 @@ class Interconnect
         return m_places.ServerOf(from) == m_places.ServerOf(to) ? *m_inside : *m_between;
     }
 
+    /// Before the first channel: Transport::CarryCauses.
+    void CarryCauses()
+    {
+        m_between->CarryCauses();
+    }
+
     const Places& GetPlaces() const
     {
         return m_places;

@@ -3,8 +3,6 @@
  */
 #include "journey-parts.h"
 
-#include "contrib/rdma/core/units.h"
-
 #include "ns3/rdma-port.h"
 
 namespace dltrain
@@ -15,8 +13,7 @@ using results::MessageParts;
 using results::TimeParts;
 using results::TimeShare;
 
-JourneyParts::JourneyParts(const ns3::RdmaFabric& fabric, const PortIndex& portIndex)
-    : m_portIndex(portIndex)
+JourneyParts::JourneyParts(const ns3::RdmaFabric& fabric)
 {
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
@@ -24,10 +21,10 @@ JourneyParts::JourneyParts(const ns3::RdmaFabric& fabric, const PortIndex& portI
     }
 }
 
-const MessageParts&
-JourneyParts::Divide(const ns3::RdmaJourney& journey, int64_t end)
+void
+JourneyParts::Divide(const ns3::RdmaJourney& journey, int64_t end, MessageParts& divided) const
 {
-    TimeParts& parts = m_divided.parts;
+    TimeParts& parts = divided.parts;
     parts = {};
     parts[At(TimeShare::BACKLOG)] = journey.backlog;
     parts[At(TimeShare::NIC_TURNS)] = journey.others;
@@ -38,39 +35,40 @@ JourneyParts::Divide(const ns3::RdmaJourney& journey, int64_t end)
     parts[At(TimeShare::SERIALIZATION)] = journey.ownPackets;
 
     int64_t network = end - journey.started;
-    int64_t lines = 0; // exact serialization on every link
-    m_divided.hops.clear();
-    const auto cross = [&](const ns3::RdmaPort* out, int64_t waited) {
-        const int64_t way = out->GetDelayPs() + out->GetPeer()->GetReceiveLatencyPs();
-        parts[At(TimeShare::PROPAGATION)] += way;
-        network -= way;
-        const int64_t line =
-            rdma::SerializationTime(rdma::Bytes(journey.wireBytes), rdma::BitRate(out->GetRate()))
-                .ps;
-        lines += line;
-        m_divided.hops.push_back({});
-        m_divided.hops.back().port = m_portIndex.at(out);
-        m_divided.hops.back().time = waited + line + way;
-        m_divided.hops.back().waited = waited;
-        return &m_divided.hops.back();
-    };
-    MessageParts::Hop* nic =
-        cross(journey.nic, journey.started - journey.posted - journey.ownPackets);
-    nic->time += journey.ownPackets;
-    nic->paused = journey.nicPaused;
+    int64_t lines = 0; // serialization on every link
+    divided.hops.resize(1 + journey.hops.size());
+    const auto cross =
+        [&](MessageParts::Hop& hop, uint32_t port, int64_t waited, int64_t line, int64_t reach) {
+            parts[At(TimeShare::PROPAGATION)] += reach;
+            network -= reach;
+            lines += line;
+            hop.port = port;
+            hop.time = waited + line + reach;
+            hop.waited = waited;
+        };
+    MessageParts::Hop& nic = divided.hops.front();
+    nic = {};
+    cross(nic,
+          journey.nic->GetEnd(),
+          journey.started - journey.posted - journey.ownPackets,
+          journey.line,
+          journey.reach);
+    nic.time += journey.ownPackets;
+    nic.paused = journey.nicPaused;
     int64_t most = 0;
     for (std::size_t i = 0; i < At(TimeShare::SERIALIZATION); ++i)
     {
         if (parts[i] > most)
         {
             most = parts[i];
-            nic->why = static_cast<TimeShare>(i);
+            nic.why = static_cast<TimeShare>(i);
         }
     }
+    MessageParts::Hop* here = &nic;
     for (const ns3::RdmaJourney::Hop& hop : journey.hops)
     {
         const int64_t waited = hop.queued + hop.paused;
-        MessageParts::Hop* here = cross(hop.egress, waited);
+        cross(*++here, hop.end, waited, hop.line, hop.reach);
         here->paused = hop.paused;
         here->behind = {hop.behind.known, hop.behind.src, hop.behind.dst, hop.behind.tag};
         here->why = hop.paused > hop.queued ? TimeShare::PAUSED : TimeShare::QUEUED;
@@ -82,7 +80,6 @@ JourneyParts::Divide(const ns3::RdmaJourney& journey, int64_t end)
     const int64_t host = m_limits ? network - lines : 0;
     parts[At(TimeShare::HOST)] = host;
     parts[At(TimeShare::SERIALIZATION)] += network - host;
-    return m_divided;
 }
 
 } // namespace dltrain

@@ -10,7 +10,6 @@
 #include "ns3/rdma-journey.h"
 
 #include <cstdint>
-#include <unordered_map>
 
 namespace dltrain
 {
@@ -19,20 +18,14 @@ namespace dltrain
 class JourneyParts
 {
   public:
-    /// End of the fabric of each of its ports.
-    using PortIndex = std::unordered_map<const ns3::RdmaPort*, uint32_t>;
+    explicit JourneyParts(const ns3::RdmaFabric& fabric);
 
-    /// \param portIndex kept by reference
-    JourneyParts(const ns3::RdmaFabric& fabric, const PortIndex& portIndex);
-
-    /// \param end when its last byte was at the receiver, ps. \return the parts of its completion
-    /// time, valid until the next call
-    const results::MessageParts& Divide(const ns3::RdmaJourney& journey, int64_t end);
+    /// \param end when its last byte was at the receiver, ps \param divided becomes the parts of
+    /// its completion time
+    void Divide(const ns3::RdmaJourney& journey, int64_t end, results::MessageParts& divided) const;
 
   private:
     bool m_limits{false}; //!< some NIC has limits
-    const PortIndex& m_portIndex;
-    results::MessageParts m_divided;
 };
 
 } // namespace dltrain

@@ -15,7 +15,9 @@ namespace dltrain
 namespace
 {
 
-constexpr uint32_t NO_PATH = results::CollectivePaths::NONE;
+using results::CollectivePaths;
+
+constexpr CollectivePaths::Path NO_PATH = CollectivePaths::NONE;
 /// Lanes of messages are those of no collective.
 constexpr uint16_t FIRST_LANE = 0x8000;
 
@@ -86,7 +88,7 @@ MessageRunner::Send(const MessageOrder& order,
                     int64_t now)
 {
     Server& server = ServerOf(order.from, "sends a message of a rank");
-    const uint32_t path = m_paths ? m_paths->Enter(order.from, name, now) : NO_PATH;
+    const CollectivePaths::Path path = m_paths ? m_paths->Enter(order.from, name, now) : NO_PATH;
     const EventPayload send{&GetSending(server, order), order.from, name, path, bytes, cookie};
     if (m_stepLatency.ps)
     {
@@ -124,15 +126,7 @@ MessageRunner::Post(const EventPayload& send)
     post.bytes = send.bytes;
     post.id = send.name;
     post.hasImmediate = true;
-    if (sending.inside)
-    {
-        post.cause = send.path; // held until it arrives
-    }
-    else if (m_paths)
-    {
-        m_paths->Post(sending.channel, send.path);
-        m_paths->Drop(send.path);
-    }
+    post.cause = send.path; // held until it arrives
     sending.transport->Post(sending.channel, post);
 }
 
@@ -170,7 +164,7 @@ MessageRunner::OnEvent(const EventPayload& e, int64_t now)
 }
 
 void
-MessageRunner::End(Rank rank, uint64_t cookie, uint32_t path, int64_t now)
+MessageRunner::End(Rank rank, uint64_t cookie, results::PathRecord* path, int64_t now)
 {
     if (m_paths)
     {
@@ -193,14 +187,14 @@ MessageRunner::OnDelivered(const Delivery& delivery, int64_t now)
                              static_cast<uint16_t>(name.lane - FIRST_LANE)};
     Server& server = ServerOf(order.to, "delivers a message to a rank");
     Receiving& receiving = server.receiving[order];
-    uint32_t path = NO_PATH;
+    CollectivePaths::Path path = NO_PATH;
     if (m_paths)
     {
         const bool inside = delivery.posted >= 0;
         path =
             inside
                 ? m_paths->ArriveInside(delivery.cause, order.from, order.to, delivery.posted, now)
-                : m_paths->Arrive(delivery.channel, order.from, order.to, now);
+                : m_paths->Arrive(delivery.cause, order.from, order.to, now);
         m_paths->Keep(PathKey(delivery.channel, inside), path);
     }
     if (receiving.cookies.empty())
@@ -225,7 +219,8 @@ MessageRunner::OnSent(ChannelId channel, uint64_t cookie, uint64_t, bool failed,
     }
     const uint64_t sent = sending.cookies.front();
     sending.cookies.pop_front();
-    const uint32_t path = m_paths ? m_paths->TakeKept(PathKey(channel, sending.inside)) : NO_PATH;
+    const CollectivePaths::Path path =
+        m_paths ? m_paths->TakeKept(PathKey(channel, sending.inside)) : NO_PATH;
     End(sending.order.from, sent, path, now);
 }
 

@@ -19,7 +19,8 @@
 namespace results
 {
 class CollectivePaths;
-}
+struct PathRecord;
+} // namespace results
 
 namespace dltrain
 {
@@ -74,6 +75,7 @@ class MessageRunner : public TransportUser
     void SetPaths(results::CollectivePaths* paths)
     {
         m_paths = paths;
+        m_interconnect.CarryCauses();
     }
 
     /// \param name tag of the message for observers (results::MessageId)
@@ -110,7 +112,8 @@ class MessageRunner : public TransportUser
     /// The receiving rank's half.
     struct Receiving
     {
-        std::deque<uint32_t> arrived; ///< paths of messages that nobody has asked for, held
+        std::deque<results::PathRecord*>
+            arrived;                  ///< paths of messages that nobody has asked for, held
         std::deque<uint64_t> cookies; ///< of receives that wait
     };
 
@@ -120,7 +123,7 @@ class MessageRunner : public TransportUser
         Sending* send; ///< null: the end of a receive
         Rank rank;     ///< whose it is
         uint32_t name;
-        uint32_t path; ///< held
+        results::PathRecord* path; ///< held
         uint64_t bytes;
         uint64_t cookie;
     };
@@ -149,7 +152,7 @@ class MessageRunner : public TransportUser
     Sending& GetSending(Server& server, const MessageOrder& order);
     void Post(const EventPayload& send);
     /// \param path on which the task ends, held; given back
-    void End(Rank rank, uint64_t cookie, uint32_t path, int64_t now);
+    void End(Rank rank, uint64_t cookie, results::PathRecord* path, int64_t now);
     std::vector<std::string> Describe(const MessageOrder& order,
                                       const Sending* sending,
                                       const Receiving* receiving) const;

@@ -73,11 +73,34 @@ NetworkTransport::Add(uint32_t endpoint, const End& end, bool accepted)
     return ends[index];
 }
 
+void
+NetworkTransport::CarryCauses()
+{
+    m_carries = true;
+}
+
+CauseQueue*
+NetworkTransport::TakeCauses()
+{
+    if (!m_carries)
+    {
+        return nullptr;
+    }
+    const std::lock_guard<std::mutex> lock(m_opening);
+    if (m_idleCauses.empty())
+    {
+        return &m_causes.emplace_back();
+    }
+    CauseQueue* causes = m_idleCauses.back();
+    m_idleCauses.pop_back();
+    return causes;
+}
+
 ChannelId
 NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t cookie)
 {
     const uint32_t from = m_places.EndpointOf(name.from, name.rail);
-    End& end = Add(from, {nullptr, &user, cookie, 0, name}, false);
+    End& end = Add(from, {nullptr, &user, cookie, 0, name, TakeCauses()}, false);
     end.queuePair = m_connections.Open(MakeRequest(name, end.channel));
     if (!end.queuePair)
     {
@@ -100,7 +123,7 @@ NetworkTransport::Open(const ChannelName& name, TransportUser& user, uint64_t co
 void
 NetworkTransport::OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t)
 {
-    End end{qp, nullptr, 0, channel, {}};
+    End end{qp, nullptr, 0, channel, {}, nullptr};
     {
         // What `from` wrote before its first packet left, and does not change while that is under
         // way; but it may be opening another one.
@@ -109,6 +132,7 @@ NetworkTransport::OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t)
         end.user = theirs.user;
         end.cookie = theirs.cookie;
         end.name = theirs.name;
+        end.causes = theirs.causes;
     }
     Add(qp->GetNic()->GetEndpoint(), end, true);
     m_collector.OnAccepted(*qp);
@@ -120,7 +144,12 @@ NetworkTransport::Post(ChannelId channel, const TransportPost& post)
     ns3::RdmaSendRequest request(post.operation, post.bytes, post.id);
     request.hasImmediate = post.hasImmediate;
     request.immediate = post.immediate;
-    m_hosts[HostOf(channel)].opened[IndexOf(channel)].queuePair->Post(request);
+    const End& end = m_hosts[HostOf(channel)].opened[IndexOf(channel)];
+    if (end.causes)
+    {
+        end.causes->Add(post.cause);
+    }
+    end.queuePair->Post(request);
 }
 
 void
@@ -131,6 +160,11 @@ NetworkTransport::Close(ChannelId channel)
     host.bytesBefore += end.queuePair->GetBytesRead();
     m_collector.EndConnection(*end.queuePair);
     m_connections.Close(end.queuePair);
+    if (end.causes)
+    {
+        const std::lock_guard<std::mutex> lock(m_opening);
+        m_idleCauses.push_back(end.causes);
+    }
     end = {};
     host.opened.Give(IndexOf(channel));
 }
@@ -148,7 +182,7 @@ NetworkTransport::Expect(const ChannelName& name,
     if (isNew)
     {
         const uint32_t from = m_places.EndpointOf(name.from, name.rail);
-        const End& theirs = Add(from, {nullptr, &user, cookie, 0, name}, false);
+        const End& theirs = Add(from, {nullptr, &user, cookie, 0, name, nullptr}, false);
         known->second = m_connections.Expect(MakeRequest(name, theirs.channel));
         if (!known->second)
         {
@@ -210,7 +244,8 @@ NetworkTransport::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& mess
         host.accepted.Give(index);
         m_connections.CloseSingle(qp, now);
     }
-    end.user->OnDelivered({end.name, end.channel, end.cookie, message.immediate}, now);
+    results::PathRecord* cause = end.causes ? end.causes->Take() : nullptr;
+    end.user->OnDelivered({end.name, end.channel, end.cookie, message.immediate, cause}, now);
 }
 
 void

@@ -4,6 +4,7 @@
 #ifndef DLTRAIN_NETWORK_TRANSPORT_H
 #define DLTRAIN_NETWORK_TRANSPORT_H
 
+#include "cause-queue.h"
 #include "slots.h"
 #include "transport.h"
 
@@ -35,6 +36,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
 
     ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) override;
     void Post(ChannelId channel, const TransportPost& post) override;
+    void CarryCauses() override;
     void Close(ChannelId channel) override;
     void Expect(const ChannelName& name,
                 TransportUser& user,
@@ -84,6 +86,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
         uint64_t cookie;
         ChannelId channel;
         ChannelName name;
+        CauseQueue* causes; ///< of both ends; null: they are not carried
     };
 
     /// Of an endpoint: its queue pairs' cookies are indices, of `accepted` or'ed with ACCEPTED.
@@ -113,6 +116,8 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
 
     ns3::RdmaConnectionRequest MakeRequest(const ChannelName& name, ChannelId channel);
     End& Add(uint32_t endpoint, const End& end, bool accepted);
+    /// \return one for a new channel; null: causes are not carried
+    CauseQueue* TakeCauses();
 
     ns3::RdmaFabric& m_fabric;
     TraceCollector& m_collector;
@@ -120,6 +125,9 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     ns3::RdmaConnections& m_connections;
     std::vector<Host> m_hosts; ///< by endpoint
     std::mutex m_opening;      ///< other hosts look for what one has opened
+    bool m_carries = false;    ///< causes
+    std::deque<CauseQueue> m_causes;
+    std::vector<CauseQueue*> m_idleCauses; ///< of closed channels
     /// Of channels that other ranks will open: the receiving ends here.
     std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint8_t>, ns3::RdmaQueuePair*> m_expected;
 };

@@ -4,14 +4,28 @@
 #include "scale-up-transport.h"
 
 #include "ns3/assert.h"
+#include "ns3/prefetch-line.h"
 
 namespace dltrain
 {
 
-ScaleUpTransport::Server::Server(ScaleUpTransport& transport, const topo::ServerSpec& server)
-    : model(server.scaleUp, server.gpus),
-      events(&transport)
+ScaleUpTransport::Server::Server(uint32_t number, uint32_t context, const topo::ServerSpec& server)
+    : number(number),
+      context(context),
+      model(server.scaleUp, server.gpus)
 {
+    if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
+    {
+        windows->AddAhead(context, this);
+    }
+}
+
+ScaleUpTransport::Server::~Server()
+{
+    if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
+    {
+        windows->RemoveAhead(context, this);
+    }
 }
 
 ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec& server)
@@ -19,7 +33,7 @@ ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec&
 {
     for (uint32_t s = 0; s < places.GetNServers(); ++s)
     {
-        m_servers.emplace_back(*this, server);
+        m_servers.emplace_back(s, places.ContextOfServer(s), server);
     }
 }
 
@@ -60,46 +74,76 @@ ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
                       post.parts);
     if (!server.awake)
     {
-        ScheduleWake(ServerOf(channel));
+        server.ScheduleWake();
     }
 }
 
 void
-ScaleUpTransport::ScheduleWake(uint32_t number)
+ScaleUpTransport::Server::ScheduleWake()
 {
-    Server& server = m_servers[number];
-    const rdma::TimePoint at = server.model.NextWake();
+    const rdma::TimePoint at = model.NextWake();
     // One that comes earlier sees to this one too.
-    if (at != topo::ScaleUpModel::kNever && (server.wakes.empty() || at.ps < server.wakes.back()))
+    if (at != topo::ScaleUpModel::kNever && (wakes.empty() || at.ps < wakes.back()))
     {
-        server.wakes.push_back(at.ps);
-        server.events.Schedule(at.ps, m_places.ContextOfServer(number), {number});
+        wakes.push_back(at.ps);
+        timer.ScheduleAt(at.ps, context);
     }
 }
 
 void
-ScaleUpTransport::OnEvent(const Wake& wake, int64_t now)
+ScaleUpTransport::Server::OnWake()
 {
-    Server& server = m_servers[wake.server];
-    NS_ASSERT(server.wakes.back() == now);
-    server.wakes.pop_back();
-    server.awake = true;
+    const int64_t now = wakes.back();
+    NS_ASSERT(ns3::RdmaClock::TickAt(now) == ns3::RdmaClock::TickAt(ns3::RdmaClock::Now()));
+    wakes.pop_back();
+    awake = true;
     uint64_t index = 0;
-    while (server.model.Arrived(rdma::TimePoint(now), index))
+    while (model.Arrived(rdma::TimePoint(now), index))
     {
-        const Message message = server.messages[index];
-        server.messages.Give(static_cast<uint32_t>(index));
-        server.bytesArrived += message.bytes;
-        const Channel on = server.channels[message.channel]; // a copy: its user may open others
-        const ChannelId channel = MakeChannel(wake.server, message.channel);
+        const Message message = messages[index];
+        messages.Give(static_cast<uint32_t>(index));
+        bytesArrived += message.bytes;
+        const Channel on = channels[message.channel]; // a copy: its user may open others
+        const ChannelId channel = MakeChannel(number, message.channel);
         on.user->OnDelivered(
             {on.name, channel, on.cookie, message.immediate, message.cause, message.posted},
             now);
         // Nothing acknowledges a store: what has arrived is sent.
         on.user->OnSent(channel, on.cookie, message.id, false, now);
     }
-    server.awake = false;
-    ScheduleWake(wake.server);
+    awake = false;
+    ScheduleWake();
+}
+
+void
+ScaleUpTransport::Server::Prefetch(int64_t ticks, uint32_t depth) const
+{
+    const int64_t until =
+        ticks == ns3::NodeWindows::NEVER ? ticks : ns3::RdmaClock::TicksToPs(ticks);
+    switch (depth)
+    {
+    case 0:
+        ns3::PrefetchLines(this, this + 1);
+        return;
+    case 1:
+        ns3::PrefetchLine(wakes.data());
+        break;
+    case 2:
+        model.ForEachArrival(until, [this](uint32_t message) { messages.Prefetch(message); });
+        break;
+    case 3:
+        model.ForEachArrival(until, [this](uint32_t message) {
+            channels.Prefetch(messages[message].channel);
+        });
+        break;
+    default:
+        model.ForEachArrival(until, [this](uint32_t message) {
+            const Channel& on = channels[messages[message].channel];
+            on.user->Prefetch(on.cookie);
+        });
+        return;
+    }
+    model.Prefetch(until, depth - 1, ns3::PrefetchLines);
 }
 
 std::string

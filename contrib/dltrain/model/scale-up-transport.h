@@ -4,10 +4,12 @@
 #ifndef DLTRAIN_SCALE_UP_TRANSPORT_H
 #define DLTRAIN_SCALE_UP_TRANSPORT_H
 
-#include "event-pool.h"
 #include "slots.h"
 #include "topologies/scale-up-model.h"
 #include "transport.h"
+
+#include "ns3/node-windows.h"
+#include "ns3/rdma-event.h"
 
 #include <cstdint>
 #include <deque>
@@ -33,7 +35,7 @@ class ScaleUpTransport : public Transport
     uint64_t GetBytesArrived() const override;
 
   private:
-    struct Channel
+    struct alignas(64) Channel
     {
         TransportUser* user;
         uint64_t cookie;
@@ -48,28 +50,31 @@ class ScaleUpTransport : public Transport
         uint32_t immediate;
         uint64_t bytes;
         uint64_t id;
-        uint32_t cause;
+        results::PathRecord* cause;
         int64_t posted; ///< ps
     };
 
-    /// A server's model has something to tell.
-    struct Wake
-    {
-        uint32_t server;
-    };
-
     /// Touched in events of its own only.
-    struct Server
+    struct alignas(64) Server : public ns3::NodeWindowAhead
     {
-        Server(ScaleUpTransport& transport, const topo::ServerSpec& server);
+        Server(uint32_t number, uint32_t context, const topo::ServerSpec& server);
+        ~Server();
 
-        topo::ScaleUpModel model;
+        /// What has arrived now.
+        void OnWake();
+        /// Ask the model when it wants to be.
+        void ScheduleWake();
+        void Prefetch(int64_t ticks, uint32_t depth) const override;
+
+        const uint32_t number;
+        const uint32_t context; ///< ns-3 node id
+        bool awake = false;     ///< its messages arrive now
+        ns3::RdmaTimer<Server, &Server::OnWake> timer{this};
         std::vector<int64_t> wakes; ///< pending ones, the next last
-        bool awake = false;         ///< its messages arrive now
+        Slots<Message> messages;    ///< the model's cookies are their numbers
         Slots<Channel> channels;
-        Slots<Message> messages; ///< the model's cookies are their numbers
         uint64_t bytesArrived = 0;
-        EventPool<ScaleUpTransport, Wake> events;
+        topo::ScaleUpModel model;
     };
 
     static ChannelId MakeChannel(uint32_t server, uint32_t index)
@@ -86,12 +91,6 @@ class ScaleUpTransport : public Transport
     {
         return static_cast<uint32_t>(channel);
     }
-
-    friend class EventPool<ScaleUpTransport, Wake>;
-    /// What arrives in a server now.
-    void OnEvent(const Wake& wake, int64_t now);
-    /// Ask a server's model when it wants to be.
-    void ScheduleWake(uint32_t server);
 
     const Places& m_places;
     std::deque<Server> m_servers;

@@ -4,6 +4,8 @@
 #ifndef DLTRAIN_SLOTS_H
 #define DLTRAIN_SLOTS_H
 
+#include "ns3/prefetch-line.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -43,6 +45,12 @@ class Slots
     const T& operator[](std::size_t number) const
     {
         return m_things[number];
+    }
+
+    /// It will be needed soon.
+    void Prefetch(std::size_t number) const
+    {
+        ns3::PrefetchLines(&m_things[number], &m_things[number] + 1);
     }
 
     /// All, those in gaps as well.

@@ -32,7 +32,23 @@ InFolder(const std::string& folder, const char* name)
     return folder.empty() ? "" : folder + "/" + name;
 }
 
+/// What a thread's event knows of the message that it tells of.
+struct Telling
+{
+    const ns3::RdmaJourney* journey = nullptr; ///< of the message that is told next
+    bool divided = false;                      ///< `parts` are of the message told last
+    results::MessageParts parts;
+};
+
+thread_local Telling t_telling;
+
 } // namespace
+
+const results::MessageParts*
+TraceCollector::GetMessageParts()
+{
+    return t_telling.divided ? &t_telling.parts : nullptr;
+}
 
 TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
     : m_fabric(fabric),
@@ -154,7 +170,7 @@ TraceCollector::NoteJourneys()
                                                                m_portNames,
                                                                m_tags,
                                                                m_fabric.GetLinkLayer().GetWords());
-    m_journeys = std::make_unique<JourneyParts>(m_fabric, m_portIndex);
+    m_journeys = std::make_unique<JourneyParts>(m_fabric);
     m_resolver = [this](uint32_t src, uint32_t dst, uint32_t destQp) {
         return TagOf(src, dst, destQp);
     };
@@ -325,7 +341,7 @@ TraceCollector::OnJourney(ns3::RdmaQueuePair*,
                           const ns3::RdmaJourney& journey,
                           int64_t)
 {
-    m_journey = &journey; // the message itself is told next
+    t_telling.journey = &journey; // the message itself is told next
 }
 
 uint32_t
@@ -340,11 +356,12 @@ TraceCollector::TagOf(uint32_t src, uint32_t dst, uint32_t destQp)
 void
 TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
-    const ns3::RdmaJourney* journey = nullptr;
-    if (m_journeys)
+    Telling& telling = t_telling;
+    const ns3::RdmaJourney* journey = std::exchange(telling.journey, nullptr);
+    telling.divided = journey;
+    if (journey)
     {
-        journey = std::exchange(m_journey, nullptr);
-        m_parts = journey ? &m_journeys->Divide(*journey, now) : nullptr;
+        m_journeys->Divide(*journey, now, telling.parts);
     }
     if (m_options.atSender)
     {
@@ -359,7 +376,7 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
     if (journey)
     {
         NodeWindows::NoteCall(
-            [this, completion, parts = *m_parts] { TellComplete(completion, &parts); });
+            [this, completion, parts = telling.parts] { TellComplete(completion, &parts); });
         return;
     }
     NodeWindows::Note<&TraceCollector::TellPlain>(this, completion);

@@ -148,10 +148,7 @@ class TraceCollector
     }
 
     /// \return of the message that RdmaNicUser::OnMessage is being told of; null if it is not known
-    const results::MessageParts* GetMessageParts() const
-    {
-        return m_parts;
-    }
+    static const results::MessageParts* GetMessageParts();
 
     /// \return messages posted that are not complete, those of failed queue pairs aside
     uint64_t GetOutstanding() const
@@ -282,8 +279,6 @@ class TraceCollector
     std::unique_ptr<results::TailAttribution> m_attribution;
     std::unique_ptr<JourneyParts> m_journeys;
     ns3::RdmaJourney::Resolver m_resolver;
-    const ns3::RdmaJourney* m_journey{nullptr};    //!< of the message that is told next
-    const results::MessageParts* m_parts{nullptr}; //!< of the message told last
     std::unique_ptr<QueuePairLog> m_queuePairLog;
     std::unique_ptr<LinkSampler> m_links;
     std::unique_ptr<EventCollector> m_events;

@@ -13,6 +13,11 @@
 #include <string>
 #include <vector>
 
+namespace results
+{
+struct PathRecord;
+}
+
 namespace dltrain
 {
 
@@ -103,7 +108,9 @@ struct TransportPost
     bool hasImmediate = false;
     uint32_t immediate = 0;
     uint64_t parts = 1; ///< coll::Schedule::PartsOfMessage
-    uint32_t cause = 0; ///< for who posts: see Delivery
+    /// Of who posts: results::CollectivePaths. It comes back with the delivery where both ends
+    /// share memory, of transports between servers after CarryCauses.
+    results::PathRecord* cause = nullptr;
 };
 
 /// A message that has arrived.
@@ -113,10 +120,8 @@ struct Delivery
     ChannelId channel;       ///< as Open said
     uint64_t cookie;         ///< as Open was told
     uint32_t immediate;
-    // Of the post, where both ends share memory. Over a network a receiver knows what the message
-    // itself says and no more.
-    uint32_t cause = 0;
-    int64_t posted = -1; ///< ps
+    results::PathRecord* cause = nullptr; ///< of the post
+    int64_t posted = -1;                  ///< ps; -1: over a network, where nobody knows
 };
 
 /// Hears what became of the messages.
@@ -133,6 +138,12 @@ class TransportUser
                         uint64_t id,
                         bool failed,
                         int64_t now) = 0;
+
+    /// A message of a channel will soon be delivered: PrefetchLine what that needs.
+    /// \param cookie the channel's
+    virtual void Prefetch(uint64_t /* cookie */) const
+    {
+    }
 };
 
 /**
@@ -159,6 +170,12 @@ class Transport
     /// user's own: comes back with each message
     virtual ChannelId Open(const ChannelName& name, TransportUser& user, uint64_t cookie) = 0;
     virtual void Post(ChannelId channel, const TransportPost& post) = 0;
+
+    /// Deliveries say what their posts did, from the first channel on.
+    virtual void CarryCauses()
+    {
+    }
+
     virtual void Close(ChannelId channel) = 0;
     /// With several Ranks, before the first event: a message that `from`, of another rank, will
     /// post at `at` ps to `to`, of this one. In the order of the posts.

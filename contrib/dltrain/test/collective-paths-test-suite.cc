@@ -120,15 +120,15 @@ class Bed : public CollectiveUser
         }
         Left& l = left[part.position];
         l.at = part.left;
-        uint32_t record = paths->GetLeaving();
-        if (record == CollectivePaths::NONE)
+        const CollectivePaths::Path path = CollectivePaths::GetLeaving();
+        if (path == CollectivePaths::NONE)
         {
             return;
         }
-        l.end = paths->Get(record);
-        for (; record != CollectivePaths::NONE; record = paths->Get(record).before)
+        l.end = *path;
+        for (const CollectivePaths::Record* record : CollectivePaths::GetChain(*path))
         {
-            l.chain.insert(l.chain.begin(), paths->Get(record));
+            l.chain.insert(l.chain.begin(), *record);
         }
     }
 
@@ -427,17 +427,40 @@ class CollectivePathsTestCase : public TestCase
                 Check(*bed, what);
                 whole = bed->left;
             }
-            // With only some messages kept the sums stay as they are.
-            const auto bed = run(2);
-            Check(*bed, what + ", cut", false);
-            for (Rank rank = 0; rank < 12; ++rank)
+            // With only some messages kept the sums stay as they are, and those kept are the last
+            // ones: how many follows from how many there were. Up to `depth` all; with one more
+            // half of them are left, and so on.
+            for (const std::size_t depth : {1, 2, 3, 4, 7})
             {
-                const Left& l = bed->left[rank];
-                NS_TEST_EXPECT_MSG_EQ((l.end.shares == whole[rank].end.shares),
-                                      true,
-                                      what << ": cut, other shares");
-                NS_TEST_EXPECT_MSG_LT_OR_EQ(l.chain.size(), 3, what << ": not cut");
-                NS_TEST_EXPECT_MSG_EQ(l.end.messages, whole[rank].end.messages, what << ": count");
+                const auto bed = run(static_cast<uint16_t>(depth));
+                Check(*bed, what + ", cut", false);
+                for (Rank rank = 0; rank < 12; ++rank)
+                {
+                    const Left& l = bed->left[rank];
+                    const Left& all = whole[rank];
+                    NS_TEST_EXPECT_MSG_EQ((l.end.shares == all.end.shares),
+                                          true,
+                                          what << ": cut, other shares");
+                    NS_TEST_EXPECT_MSG_EQ(l.end.messages, all.end.messages, what << ": count");
+                    std::size_t kept = 0;
+                    for (std::size_t i = 1; i < all.chain.size(); ++i)
+                    {
+                        kept = kept == depth ? (depth + 1) / 2 : kept + 1;
+                    }
+                    NS_TEST_ASSERT_MSG_EQ(l.chain.size(),
+                                          kept + 1,
+                                          what << ": kept of " << all.chain.size() - 1);
+                    for (std::size_t i = 0; i <= kept; ++i)
+                    {
+                        const CollectivePaths::Record& record = l.chain[kept - i];
+                        const CollectivePaths::Record& same = all.chain[all.chain.size() - 1 - i];
+                        NS_TEST_EXPECT_MSG_EQ((record.at == same.at && record.from == same.from &&
+                                               record.to == same.to && record.port == same.port &&
+                                               record.shares == same.shares),
+                                              true,
+                                              what << ": another message");
+                    }
+                }
             }
         }
     }

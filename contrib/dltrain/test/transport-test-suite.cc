@@ -5,6 +5,7 @@
  */
 #include "star-cluster.h"
 
+#include "ns3/cause-queue.h"
 #include "ns3/collective-runner.h"
 #include "ns3/network-transport.h"
 #include "ns3/rdma-fabric-helper.h"
@@ -13,9 +14,12 @@
 #include "ns3/trace-collector.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <numeric>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace ns3;
@@ -241,6 +245,56 @@ class TransportReuseTestCase : public TestCase
     }
 };
 
+class CauseQueueTestCase : public TestCase
+{
+  public:
+    CauseQueueTestCase()
+        : TestCase("causes come out as they went in, by two threads, and memory follows what waits")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // Whoever takes runs behind by what the rounds' seed says, up to 1,000.
+        constexpr uintptr_t MOST = 200000;
+        for (const uint32_t seed : {1, 2, 3})
+        {
+            CauseQueue queue;
+            std::atomic<uintptr_t> added{0};
+            std::atomic<uintptr_t> taken{0};
+            std::thread adder([&] {
+                std::mt19937 random(seed);
+                uintptr_t most = 0;
+                for (uintptr_t i = 1; i <= MOST; ++i)
+                {
+                    most = i % 1000 == 1 ? 1 + random() % 1000 : most;
+                    while (i > taken.load() + most)
+                    {
+                        std::this_thread::yield();
+                    }
+                    queue.Add(reinterpret_cast<results::PathRecord*>(i));
+                    added.store(i);
+                }
+            });
+            uintptr_t wrong = 0;
+            for (uintptr_t i = 1; i <= MOST; ++i)
+            {
+                while (added.load() < i)
+                {
+                    std::this_thread::yield();
+                }
+                wrong += reinterpret_cast<uintptr_t>(queue.Take()) != i;
+                taken.store(i);
+            }
+            adder.join();
+            NS_TEST_EXPECT_MSG_EQ(wrong, 0, "another one's");
+            // One for each that can wait, the one in front, and those taken since it last looked.
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(queue.GetSize(), 2 * 1000 + 1, "nodes serve again");
+        }
+    }
+};
+
 class TransportTestSuite : public TestSuite
 {
   public:
@@ -250,6 +304,7 @@ class TransportTestSuite : public TestSuite
         AddTestCase(new TransportJobsTestCase, TestCase::QUICK);
         AddTestCase(new TransportFailureTestCase, TestCase::QUICK);
         AddTestCase(new TransportReuseTestCase, TestCase::QUICK);
+        AddTestCase(new CauseQueueTestCase, TestCase::QUICK);
     }
 };
 

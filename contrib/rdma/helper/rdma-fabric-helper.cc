@@ -180,6 +180,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
             {
                 port->SetArrivalOrder(numbers[side]);
             }
+            port->SetEnd(first + side);
             fabric->m_portOfEnd.back() = PeekPointer(port);
             fabric->m_endOfPort.push_back(first + side);
             fabric->m_ports.push_back(port);

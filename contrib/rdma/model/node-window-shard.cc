@@ -361,7 +361,7 @@ NodeWindowShard::RunUnit(Unit& unit, int64_t cut)
 }
 
 inline void
-NodeWindowShard::Prefetch(std::size_t place) const
+NodeWindowShard::Prefetch(std::size_t place, int64_t cut) const
 {
     // Each looks at what the one before has fetched.
     const std::size_t size = m_running.size();
@@ -378,6 +378,15 @@ NodeWindowShard::Prefetch(std::size_t place) const
     with(3, [](const Unit& unit, const NodeWindowBin& bin) { unit.PrefetchState(bin, 0); });
     with(2, [](const Unit& unit, const NodeWindowBin& bin) { unit.PrefetchState(bin, 1); });
     with(1, [](const Unit& unit, const NodeWindowBin& bin) { unit.PrefetchState(bin, 2); });
+    for (uint32_t depth = 0; depth < NodeWindowAhead::DEPTHS; ++depth)
+    {
+        with(NodeWindowAhead::DEPTHS - depth, [=](const Unit& unit, const NodeWindowBin&) {
+            if (unit.ahead)
+            {
+                unit.ahead->Prefetch(cut, depth);
+            }
+        });
+    }
 }
 
 void
@@ -404,7 +413,7 @@ NodeWindowShard::Run(int64_t bucket, int64_t cut)
     {
         if (m_running.size() >= MANY)
         {
-            Prefetch(i);
+            Prefetch(i, cut);
         }
         Unit& unit = *m_running[i];
         if (unit.bucket != bucket)
@@ -415,6 +424,25 @@ NodeWindowShard::Run(int64_t bucket, int64_t cut)
         RunUnit(unit, cut);
         RegisterNext(unit);
     }
+}
+
+void*
+NodeWindowNoteMemory::Take(std::size_t bytes)
+{
+    const std::size_t size = (bytes + sizeof(Line) - 1) / sizeof(Line);
+    while (m_block < m_blocks.size() && m_used + size > m_blocks[m_block].size)
+    {
+        ++m_block;
+        m_used = 0;
+    }
+    if (m_block == m_blocks.size())
+    {
+        const std::size_t lines = std::max(BLOCK, size);
+        m_blocks.push_back({std::unique_ptr<Line[]>(new Line[lines]), lines});
+    }
+    void* memory = m_blocks[m_block].memory.get() + m_used;
+    m_used += size;
+    return memory;
 }
 
 NodeWindowNote&

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <queue>
 #include <vector>
 
@@ -47,6 +48,44 @@ struct NodeWindowNote
     void (*tell)(void* sink, const void* payload);
     void* sink;
     alignas(8) unsigned char payload[BYTES];
+};
+
+/**
+ * \ingroup rdma
+ * Memory for what notes say that has no room in them: taken piece by piece in a window, and all of
+ * it given back when they have been told.
+ */
+class NodeWindowNoteMemory
+{
+  public:
+    static constexpr std::size_t ALIGNMENT = 64;
+
+    void* Take(std::size_t bytes);
+
+    /// All that was taken is free.
+    void Clear()
+    {
+        m_block = 0;
+        m_used = 0;
+    }
+
+  private:
+    struct alignas(ALIGNMENT) Line
+    {
+        unsigned char bytes[ALIGNMENT];
+    };
+
+    struct Block
+    {
+        std::unique_ptr<Line[]> memory;
+        std::size_t size; //!< in lines, as all sizes here
+    };
+
+    static constexpr std::size_t BLOCK = 1024;
+
+    std::vector<Block> m_blocks;
+    std::size_t m_block{0}; //!< taken from now
+    std::size_t m_used{0};  //!< of it
 };
 
 /**
@@ -206,6 +245,7 @@ class alignas(64) NodeWindowShard
     // For the window's end.
     std::vector<NodeWindowLetter> letters;
     std::vector<NodeWindowNote> notes;
+    NodeWindowNoteMemory noteMemory;
 
   private:
     /// Windows that are kept in lists, one bit of m_filled each; of later ones units wait in a
@@ -247,7 +287,7 @@ class alignas(64) NodeWindowShard
     /// What is in a bin, in the order in which it arrives: m_due.
     void TakeDue(NodeWindowBin& bin);
     /// \param place of the unit in m_running that is run next
-    void Prefetch(std::size_t place) const;
+    void Prefetch(std::size_t place, int64_t cut) const;
 
     uint32_t m_index;
     int64_t m_window{1};

@@ -229,6 +229,22 @@ class NodeWindowArrivals
 
 /**
  * \ingroup rdma
+ * Has events on a node, and knows what they will need.
+ */
+class NodeWindowAhead
+{
+  public:
+    static constexpr uint32_t DEPTHS = 5;
+
+    virtual ~NodeWindowAhead() = default;
+    /// The node's events before `until`, a tick, will soon run: PrefetchLine what they need, in
+    /// turns of growing depth, each a while before the next, which looks at what the one before has
+    /// fetched. \param depth 0 to DEPTHS - 1
+    virtual void Prefetch(int64_t until, uint32_t depth) const = 0;
+};
+
+/**
+ * \ingroup rdma
  * Nodes whose events are one sequence.
  */
 struct alignas(64) NodeWindowUnit
@@ -265,6 +281,7 @@ struct alignas(64) NodeWindowUnit
     NodeWindowList<NodeWindowSent> outbox; //!< what its ports have sent to other units
     NodeWindowArrivals arrivals;
     std::vector<const RdmaPortUser*> users; //!< of its ports, each once
+    const NodeWindowAhead* ahead{nullptr};  //!< whose events it runs, of several the first
     uint64_t load{0};                       //!< events since loads were balanced
 
     /// \return when it has something to do next, but for its inbox and bins; NEVER: it has nothing

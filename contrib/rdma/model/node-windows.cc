@@ -122,6 +122,7 @@ NodeWindows::Join(uint32_t context, uint32_t other)
     into.uid = std::max(into.uid, from.uid);
     into.now = std::max(into.now, from.now);
     into.together |= from.together;
+    into.ahead = into.ahead ? into.ahead : from.ahead;
     --m_unitCount;
     std::replace(m_unitOf.begin(), m_unitOf.end(), &from, &into);
 }
@@ -136,6 +137,20 @@ void
 NodeWindows::SetKind(uint32_t context, uint8_t kind)
 {
     UnitOf(context).kind = kind;
+}
+
+void
+NodeWindows::AddAhead(uint32_t context, const NodeWindowAhead* ahead)
+{
+    Unit& unit = UnitOf(context);
+    unit.ahead = unit.ahead ? unit.ahead : ahead;
+}
+
+void
+NodeWindows::RemoveAhead(uint32_t context, const NodeWindowAhead* ahead)
+{
+    Unit& unit = UnitOf(context);
+    unit.ahead = unit.ahead == ahead ? nullptr : unit.ahead;
 }
 
 void
@@ -334,7 +349,7 @@ NodeWindows::EndWindow()
         shard->letters.clear();
         for (const NodeWindowNote& note : shard->notes)
         {
-            m_notes.push_back(&note);
+            m_notes.push_back({note.ts, note.context, &note});
         }
     }
     if (!m_letters.empty())
@@ -374,20 +389,21 @@ void
 NodeWindows::TellNotes()
 {
     // A context's own lie in one shard, in their order.
-    std::sort(m_notes.begin(), m_notes.end(), [](const auto* a, const auto* b) {
-        return std::tie(a->ts, a->context, a) < std::tie(b->ts, b->context, b);
+    std::sort(m_notes.begin(), m_notes.end(), [](const Told& a, const Told& b) {
+        return std::tie(a.ts, a.context, a.note) < std::tie(b.ts, b.context, b.note);
     });
-    for (const NodeWindowNote* note : m_notes)
+    for (const Told& told : m_notes)
     {
-        m_now = note->ts;
-        m_noteContext = note->context;
-        note->tell(note->sink, note->payload);
+        m_now = told.ts;
+        m_noteContext = told.context;
+        told.note->tell(told.note->sink, told.note->payload);
     }
     m_noteContext = Simulator::NO_CONTEXT;
     m_notes.clear();
     for (const auto& shard : m_team.GetShards())
     {
         shard->notes.clear();
+        shard->noteMemory.Clear();
     }
 }
 

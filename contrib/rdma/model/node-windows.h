@@ -96,6 +96,10 @@ class NodeWindows
     /// An event of these nodes takes as long as of others of this kind: threads get their share of
     /// each kind. Before Run. \param kind 0: as all are otherwise
     void SetKind(uint32_t context, uint8_t kind);
+    /// It has events on this node. Of several who say so of one node, or of nodes that are one
+    /// unit, the first is asked. Between windows.
+    void AddAhead(uint32_t context, const NodeWindowAhead* ahead);
+    void RemoveAhead(uint32_t context, const NodeWindowAhead* ahead);
     /// \param ticks no event of a unit reaches another sooner
     void SetLookAhead(int64_t ticks);
 
@@ -282,13 +286,16 @@ class NodeWindows
             return;
         }
         using Stored = std::decay_t<Function>;
-        NodeWindowNote& note = Unit::Running()->shard->AddNote();
+        static_assert(alignof(Stored) <= NodeWindowNoteMemory::ALIGNMENT);
+        NodeWindowShard& shard = *Unit::Running()->shard;
+        NodeWindowNote& note = shard.AddNote();
         note.tell = [](void* stored, const void*) {
             auto* call = static_cast<Stored*>(stored);
             (*call)();
-            delete call;
+            call->~Stored();
         };
-        note.sink = new Stored(std::forward<Function>(function));
+        note.sink =
+            new (shard.noteMemory.Take(sizeof(Stored))) Stored(std::forward<Function>(function));
     }
 
     /// \return of the note that is being told, whose it is among those of its time; else
@@ -340,8 +347,17 @@ class NodeWindows
     NodeWindowTeam m_team{m_units};
     GlobalEvents m_before;
     GlobalEvents m_global;
-    std::vector<NodeWindowLetter> m_letters;    //!< of this window
-    std::vector<const NodeWindowNote*> m_notes; //!< the same
+    std::vector<NodeWindowLetter> m_letters; //!< of this window
+
+    /// A note of this window, by whose time and place notes are told.
+    struct Told
+    {
+        int64_t ts;
+        uint32_t context;
+        const NodeWindowNote* note;
+    };
+
+    std::vector<Told> m_notes;
     std::vector<RdmaGridTimer*> m_grids;
     int64_t m_nextGrid{-1};
 

@@ -11,12 +11,20 @@ namespace ns3
 
 struct RdmaFramePool::All
 {
-    RdmaPool<RdmaFrame>::Depot frames;
-    RdmaPool<RdmaFrameExtra>::Depot extras;
+    rdma::ObjectPool<RdmaFrame>::Depot frames;
+    rdma::ObjectPool<RdmaFrameExtra>::Depot extras;
+    rdma::ObjectPool<JourneyMemory>::Depot journeys;
     std::mutex mutex;
     std::vector<RdmaFramePool*> pools;
     std::vector<RdmaFramePool*> idle; //!< of threads that have ended
 };
+
+RdmaFramePool::RdmaFramePool(All& all)
+    : m_frames(all.frames),
+      m_extras(all.extras),
+      m_journeys(all.journeys)
+{
+}
 
 RdmaFramePool::All&
 RdmaFramePool::GetAll()
@@ -32,7 +40,7 @@ RdmaFramePool::EnterThread()
     const std::lock_guard<std::mutex> lock(all.mutex);
     if (all.idle.empty())
     {
-        t_pool = new RdmaFramePool(all.frames, all.extras);
+        t_pool = new RdmaFramePool(all);
         all.pools.push_back(t_pool);
     }
     else

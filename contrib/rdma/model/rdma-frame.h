@@ -4,10 +4,10 @@
 #ifndef RDMA_FRAME_H
 #define RDMA_FRAME_H
 
+#include "contrib/rdma/core/object-pool.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/telemetry-hop.h"
 #include "rdma-journey.h"
-#include "rdma-pool.h"
 
 #include "ns3/packet.h"
 
@@ -298,7 +298,7 @@ struct RdmaFrameExtra
 
 /**
  * \ingroup rdma
- * The frames of a process, as one of its threads sees them (RdmaPool).
+ * The frames of a process, as one of its threads sees them (rdma::ObjectPool).
  */
 class alignas(64) RdmaFramePool
 {
@@ -341,14 +341,27 @@ class alignas(64) RdmaFramePool
         return m_extras.Allocate();
     }
 
+    /// \return memory for an RdmaJourney
+    void* AllocateJourney()
+    {
+        return m_journeys.Allocate();
+    }
+
+    void FreeJourney(void* memory)
+    {
+        m_journeys.Free(static_cast<JourneyMemory*>(memory));
+    }
+
   private:
     struct All;
 
-    RdmaFramePool(RdmaPool<RdmaFrame>::Depot& frames, RdmaPool<RdmaFrameExtra>::Depot& extras)
-        : m_frames(frames),
-          m_extras(extras)
-    {
-    }
+    /// Of a journey, or where the next free one is.
+    union JourneyMemory {
+        JourneyMemory* next;
+        alignas(RdmaJourney) unsigned char bytes[sizeof(RdmaJourney)];
+    };
+
+    explicit RdmaFramePool(All& all);
 
     static All& GetAll();
     static RdmaFramePool& EnterThread();
@@ -367,8 +380,9 @@ class alignas(64) RdmaFramePool
     /// The library is loaded with the program, so its place is known by then.
     [[gnu::tls_model("initial-exec")]] static inline thread_local RdmaFramePool* t_pool = nullptr;
 
-    RdmaPool<RdmaFrame> m_frames;
-    RdmaPool<RdmaFrameExtra> m_extras;
+    rdma::ObjectPool<RdmaFrame> m_frames;
+    rdma::ObjectPool<RdmaFrameExtra> m_extras;
+    rdma::ObjectPool<JourneyMemory> m_journeys;
 };
 
 /// A first-in, first-out list of frames, linked through RdmaFrame::next.

@@ -4,6 +4,7 @@
 #include "rdma-journey.h"
 
 #include "node-windows.h"
+#include "rdma-frame.h"
 #include "rdma-port.h"
 
 #include <array>
@@ -12,11 +13,24 @@
 namespace ns3
 {
 
+void*
+RdmaJourney::operator new(std::size_t)
+{
+    return RdmaFramePool::Get().AllocateJourney();
+}
+
+void
+RdmaJourney::operator delete(void* memory)
+{
+    RdmaFramePool::Get().FreeJourney(memory);
+}
+
 void
 RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
 {
     Hop hop;
     hop.egress = egress;
+    hop.end = egress->GetEnd();
     m_pausedBefore = egress->GetPausedPs(frame.priority, now);
     // The flow with most bytes among the first of the queue, where they are few kinds.
     std::array<const RdmaFrame*, 8> kinds{};
@@ -51,6 +65,7 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
     if (hop.behind.known && *resolver)
     {
         // Of a message that another node posted: when all have come to this time.
+        ++m_asked;
         NodeWindows::Note<&RdmaJourney::Tell>(this, Question{hops.size() - 1});
     }
 }
@@ -58,6 +73,7 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
 void
 RdmaJourney::Tell(const Question& question)
 {
+    --m_asked;
     Flow& behind = hops[question.hop].behind;
     behind.tag = (*resolver)(behind.src, behind.dst, behind.destQp);
 }
@@ -65,15 +81,20 @@ RdmaJourney::Tell(const Question& question)
 void
 RdmaJourney::Discard(std::unique_ptr<RdmaJourney> journey)
 {
-    NodeWindows::NoteCall([keep = std::move(journey)] {}); // behind its last question
+    if (journey && journey->m_asked)
+    {
+        NodeWindows::NoteCall([keep = std::move(journey)] {}); // behind its last question
+    }
 }
 
 void
-RdmaJourney::Leave(const RdmaFrame& frame, int64_t joined, int64_t now)
+RdmaJourney::Leave(RdmaPort& egress, const RdmaFrame& frame, int64_t joined, int64_t now)
 {
     Hop& hop = hops.back();
-    hop.paused = hop.egress->GetPausedPs(frame.priority, now) - m_pausedBefore;
+    hop.paused = egress.GetPausedPs(frame.priority, now) - m_pausedBefore;
     hop.queued = now - joined - hop.paused;
+    hop.line = egress.GetSerialization(frame.wireBytes);
+    hop.reach = egress.GetReachPs();
 }
 
 } // namespace ns3

@@ -4,6 +4,7 @@
 #ifndef RDMA_JOURNEY_H
 #define RDMA_JOURNEY_H
 
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -47,12 +48,19 @@ struct RdmaJourney
         bool known{false}; //!< false: the queue was empty
     };
 
+    /// Switches of which a journey has room for what it notes there: those between two hosts of a
+    /// fat-tree of three tiers. Of more it asks for memory.
+    static constexpr std::size_t COMMON_HOPS = 5;
+
     /// At a switch.
     struct Hop
     {
         const RdmaPort* egress{nullptr};
         int64_t queued{0}; //!< behind others
         int64_t paused{0};
+        int64_t line{0};          //!< the packet's time on the line there
+        int64_t reach{0};         //!< RdmaPort::GetReachPs
+        uint32_t end{UINT32_MAX}; //!< RdmaPort::GetEnd
         Flow behind;
     };
 
@@ -72,12 +80,18 @@ struct RdmaJourney
     int64_t started{0};    //!< when the last packet starts to be sent
     uint32_t wireBytes{0}; //!< of the last packet
     const RdmaPort* nic{nullptr};
-    std::vector<Hop> hops;
+    int64_t line{0};  //!< of the last packet at the NIC: as Hop
+    int64_t reach{0}; //!< the same
+    boost::container::small_vector<Hop, COMMON_HOPS> hops;
+
+    /// A message has one: they are recycled, like frames.
+    static void* operator new(std::size_t size);
+    static void operator delete(void* memory);
 
     /// It joins the egress queue of a switch.
     void Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now);
     /// It leaves it. \param joined when it joined, ps
-    void Leave(const RdmaFrame& frame, int64_t joined, int64_t now);
+    void Leave(RdmaPort& egress, const RdmaFrame& frame, int64_t joined, int64_t now);
 
     /// Nobody needs it any more, but for what is still to be told.
     static void Discard(std::unique_ptr<RdmaJourney> journey);
@@ -92,6 +106,7 @@ struct RdmaJourney
     void Tell(const Question& question);
 
     int64_t m_pausedBefore{0}; //!< of the egress port and priority, when it joined
+    uint32_t m_asked{0};       //!< questions that are still to be told
 };
 
 /**

@@ -629,12 +629,12 @@ RdmaPort::TakeQueue(uint8_t priority, int64_t now)
 }
 
 void
-NoteLeaving(const RdmaPort& port, RdmaFrame& frame, int64_t now)
+NoteLeaving(RdmaPort& port, RdmaFrame& frame, int64_t now)
 {
     RdmaFrameExtra& extra = *frame.extra;
     if (extra.journey)
     {
-        extra.journey->Leave(frame, frame.time, now);
+        extra.journey->Leave(port, frame, frame.time, now);
     }
     RdmaTelemetry& telemetry = extra.telemetry;
     if (!extra.hasTelemetry || frame.opcode == RdmaOpcode::ACKNOWLEDGE)

@@ -399,6 +399,24 @@ class RdmaPort : public NetDevice
         return ToPs(m_interfaceDelay, rateBps);
     }
 
+    /// \return from when the last bit of a data frame leaves here until the peer has it, its
+    /// receive latency included, ps
+    int64_t GetReachPs() const
+    {
+        return m_peerUnit ? m_reach : m_delay + m_peer->m_receiveLatency;
+    }
+
+    /// Its number among the ends of an RdmaFabric; UINT32_MAX: it is in none.
+    void SetEnd(uint32_t end)
+    {
+        m_end = end;
+    }
+
+    uint32_t GetEnd() const
+    {
+        return m_end;
+    }
+
     int64_t GetReceiveLatencyPs() const
     {
         return m_receiveLatency;
@@ -652,13 +670,14 @@ class RdmaPort : public NetDevice
     uint16_t m_slot{0};
     uint16_t m_index{0};
     bool m_rxPending{false};
-    bool m_rxInTable{false}; //!< of m_unit, not as an event
-    bool m_rxTraced{false};  //!< somebody listens to m_rxTrace
-    bool m_errorProne : 1;   //!< the link has a bit error rate
-    bool m_remote : 1;       //!< a ghost: what arrives here goes to another process
-    bool m_cutThrough : 1;   //!< what arrives here is delivered by its first bit
-    bool m_hasCredits : 1;   //!< m_credits is not null
-    bool m_suspicious : 1;   //!< what arrives may be corrupted, or lost with its link
+    bool m_rxInTable{false};    //!< of m_unit, not as an event
+    bool m_rxTraced{false};     //!< somebody listens to m_rxTrace
+    bool m_errorProne : 1;      //!< the link has a bit error rate
+    bool m_remote : 1;          //!< a ghost: what arrives here goes to another process
+    bool m_cutThrough : 1;      //!< what arrives here is delivered by its first bit
+    bool m_hasCredits : 1;      //!< m_credits is not null
+    bool m_suspicious : 1;      //!< what arrives may be corrupted, or lost with its link
+    uint32_t m_end{UINT32_MAX}; //!< SetEnd
 
     // line 2: leaving
     alignas(64) int64_t m_busyUntil{0};
@@ -744,7 +763,7 @@ class RdmaPort : public NetDevice
  * A frame with an attachment leaves the queue of a switch that it joined at frame.time: its journey
  * and its telemetry, if it has them.
  */
-void NoteLeaving(const RdmaPort& port, RdmaFrame& frame, int64_t now);
+void NoteLeaving(RdmaPort& port, RdmaFrame& frame, int64_t now);
 
 } // namespace ns3
 

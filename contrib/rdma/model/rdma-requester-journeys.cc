@@ -82,7 +82,10 @@ RdmaRequester::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, in
     }
     auto journey = std::make_unique<RdmaJourney>();
     journey->resolver = m_qp->m_nic->m_journeys;
-    journey->nic = PeekPointer(m_qp->m_nic->m_port);
+    RdmaPort& port = *m_qp->m_nic->m_port;
+    journey->nic = &port;
+    journey->line = port.GetSerialization(frame.wireBytes);
+    journey->reach = port.GetReachPs();
     journey->posted = request.posted;
     journey->started = now;
     journey->wireBytes = frame.wireBytes;
@@ -95,9 +98,9 @@ RdmaRequester::StartJourney(RdmaFrame& frame, const RdmaWorkRequest& request, in
     // All packets but the last are full, and the first is longer by an RETH.
     const rdma::FrameSizes& sizes = m_qp->m_nic->m_sizes;
     const uint64_t others = request.packets - 1;
-    const int64_t full = m_qp->m_nic->m_port->GetSerialization(
-        sizes.DataWire(rdma::RoceOpcode::kWriteMiddle, m_qp->m_nic->m_mtu));
-    const int64_t first = m_qp->m_nic->m_port->GetSerialization(
+    const int64_t full =
+        port.GetSerialization(sizes.DataWire(rdma::RoceOpcode::kWriteMiddle, m_qp->m_nic->m_mtu));
+    const int64_t first = port.GetSerialization(
         sizes.DataWire(request.operation == RdmaOperation::SEND ? rdma::RoceOpcode::kSendFirst
                                                                 : rdma::RoceOpcode::kWriteFirst,
                        m_qp->m_nic->m_mtu));

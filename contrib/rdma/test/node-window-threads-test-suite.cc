@@ -4,10 +4,11 @@
  * What node windows on several threads are made of: threads that work in rounds, pools that hand
  * frames to each other, and who gets which nodes.
  */
+#include "contrib/rdma/core/object-pool.h"
+
 #include "ns3/node-window-crew.h"
 #include "ns3/node-window-deal.h"
 #include "ns3/rdma-frame.h"
-#include "ns3/rdma-pool.h"
 #include "ns3/test.h"
 
 #include <chrono>
@@ -101,7 +102,7 @@ class PoolTestCase : public TestCase
 
     void DoRun() override
     {
-        using Pool = RdmaPool<Thing>;
+        using Pool = rdma::ObjectPool<Thing>;
         Pool::Depot depot;
         Pool source(depot);
         Pool sink(depot);

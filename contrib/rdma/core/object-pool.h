@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#ifndef RDMA_POOL_H
-#define RDMA_POOL_H
+#ifndef RDMA_CORE_OBJECT_POOL_H
+#define RDMA_CORE_OBJECT_POOL_H
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,10 @@
 #include <type_traits>
 #include <vector>
 
-namespace ns3
+namespace rdma
 {
 
 /**
- * \ingroup rdma
  * Objects that are used again and again, by threads that hand them to each other: one pool for each
  * thread, which takes and gives back without asking anybody. Who gives back more than it takes
  * leaves whole batches at a depot, where those find them who take more than they give back.
@@ -27,7 +26,7 @@ namespace ns3
  * \tparam T has `T* next`, which the pool uses while it has the object
  */
 template <class T>
-class RdmaPool
+class ObjectPool
 {
   public:
     static constexpr uint32_t BATCH = 1024;
@@ -122,7 +121,7 @@ class RdmaPool
         std::size_t m_made{0}; //!< batches
     };
 
-    explicit RdmaPool(Depot& depot)
+    explicit ObjectPool(Depot& depot)
         : m_depot(depot)
     {
     }
@@ -181,6 +180,66 @@ class RdmaPool
     Depot& m_depot;
 };
 
-} // namespace ns3
+/**
+ * The pools of a process, one for each thread: that of a thread that ends serves another one.
+ *
+ * \tparam T as ObjectPool has it
+ */
+template <class T>
+class ThreadPools
+{
+  public:
+    /// \return this thread's
+    static ObjectPool<T>& Get()
+    {
+        thread_local Lease lease;
+        return *lease.pool;
+    }
 
-#endif /* RDMA_POOL_H */
+  private:
+    struct All
+    {
+        typename ObjectPool<T>::Depot depot;
+        std::mutex mutex;
+        std::vector<ObjectPool<T>*> idle;
+    };
+
+    /// For the whole process: who frees last is not known.
+    static All& GetAll()
+    {
+        static All& all = *new All;
+        return all;
+    }
+
+    struct Lease
+    {
+        Lease()
+        {
+            All& all = GetAll();
+            const std::lock_guard<std::mutex> lock(all.mutex);
+            if (all.idle.empty())
+            {
+                pool = new ObjectPool<T>(all.depot);
+                return;
+            }
+            pool = all.idle.back();
+            all.idle.pop_back();
+        }
+
+        ~Lease()
+        {
+            All& all = GetAll();
+            const std::lock_guard<std::mutex> lock(all.mutex);
+            all.idle.push_back(pool);
+        }
+
+        Lease(const Lease&) = delete;
+        Lease& operator=(const Lease&) = delete;
+
+        ObjectPool<T>* pool;
+    };
+};
+
+} // namespace rdma
+
+#endif /* RDMA_CORE_OBJECT_POOL_H */
