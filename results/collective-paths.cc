@@ -42,10 +42,13 @@ namespace
 {
 
 /// A record, or where the next free one is.
-union RecordMemory {
-    RecordMemory* next;
-    alignas(PathRecord) unsigned char bytes[sizeof(PathRecord)];
+struct alignas(PathRecord) RecordMemory
+{
+    unsigned char bytes[sizeof(PathRecord) - sizeof(RecordMemory*)];
+    RecordMemory* next; ///< in the cache line that whoever drops a record has looked at
 };
+
+static_assert(sizeof(RecordMemory) == sizeof(PathRecord));
 
 using Pools = rdma::ThreadPools<RecordMemory>;
 

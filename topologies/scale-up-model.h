@@ -120,6 +120,12 @@ class ScaleUpModel
             lines(m_arrivals.data(), m_arrivals.data() + std::min(m_arrivals.size(), kAhead));
             lines(m_ports.data(), m_ports.data() + m_ports.size());
             lines(m_active.data(), m_active.data() + m_active.size());
+            // As many as messages of a window touch most of.
+            if (m_pairs.size() <= kAhead)
+            {
+                lines(m_pairOf.data(), m_pairOf.data() + std::min(m_pairOf.size(), 4 * kAhead));
+                lines(m_pairs.data(), m_pairs.data() + m_pairs.size());
+            }
             return;
         }
         const std::size_t size = std::min(m_arrivals.size(), kAhead);
@@ -134,7 +140,7 @@ class ScaleUpModel
             {
                 lines(message, message + 1);
             }
-            else if (message->pair != kNone)
+            else if (message->pair != kNone && m_pairs.size() > kAhead)
             {
                 lines(&m_pairs[message->pair], &m_pairs[message->pair] + 1);
             }

@@ -419,7 +419,7 @@ CollectiveRunner::GetConnection(Member& member, Rank to, coll::Lane lane, uint32
         name.from = member.rank;
         name.to = comm.ranks[to];
         name.lane = lane;
-        name.rail = rail % m_nicsPerServer;
+        name.rail = static_cast<uint16_t>(rail % m_nicsPerServer);
         Transport& transport = m_interconnect.Serving(name.from, name.to);
         connection.peer = to;
         connection.inside = comm.placement.serverOf[member.position] == comm.placement.serverOf[to];
@@ -497,11 +497,15 @@ CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
 }
 
 void
-CollectiveRunner::Prefetch(uint64_t cookie) const
+CollectiveRunner::Prefetch(uint64_t cookie, const results::PathRecord* cause) const
 {
     const Address address = AddressOf(cookie);
     const Member& member = m_communicators[address.communicator].members[address.to];
     ns3::PrefetchLines(&member, &member.others);
+    if (cause)
+    {
+        ns3::PrefetchLine(&cause->at); // what CollectivePaths::ArriveInside changes
+    }
 }
 
 void

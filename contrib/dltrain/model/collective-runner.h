@@ -126,7 +126,7 @@ class CollectiveRunner : public TransportUser
     // TransportUser
     void OnDelivered(const Delivery& delivery, int64_t now) override;
     void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
-    void Prefetch(uint64_t cookie) const override;
+    void Prefetch(uint64_t cookie, const results::PathRecord* cause) const override;
 
   private:
     /// A lane of a rank in a collective under way.

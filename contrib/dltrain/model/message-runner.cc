@@ -114,7 +114,7 @@ MessageRunner::Post(const EventPayload& send)
         name.from = order.from;
         name.to = order.to;
         name.lane = static_cast<uint16_t>(FIRST_LANE + order.tag);
-        name.rail = places.GpuOf(order.from);
+        name.rail = static_cast<uint16_t>(places.GpuOf(order.from));
         const uint32_t server = places.ServerOf(order.from);
         sending.inside = server == places.ServerOf(order.to);
         sending.transport = &m_interconnect.Serving(name.from, name.to);

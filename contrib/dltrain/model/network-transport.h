@@ -78,8 +78,8 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     void OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t now) override;
 
   private:
-    /// What an end knows of its channel.
-    struct End
+    /// What an end knows of its channel: a cache line.
+    struct alignas(64) End
     {
         ns3::RdmaQueuePair* queuePair;
         TransportUser* user;
@@ -88,6 +88,8 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
         ChannelName name;
         CauseQueue* causes; ///< of both ends; null: they are not carried
     };
+
+    static_assert(sizeof(End) == 64);
 
     /// Of an endpoint: its queue pairs' cookies are indices, of `accepted` or'ed with ACCEPTED.
     struct Host

@@ -139,7 +139,7 @@ ScaleUpTransport::Server::Prefetch(int64_t ticks, uint32_t depth) const
     default:
         model.ForEachArrival(until, [this](uint32_t message) {
             const Channel& on = channels[messages[message].channel];
-            on.user->Prefetch(on.cookie);
+            on.user->Prefetch(on.cookie, messages[message].cause);
         });
         return;
     }

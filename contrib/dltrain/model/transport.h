@@ -89,7 +89,7 @@ struct ChannelName
     uint32_t from = 0; ///< places; `from` opens and posts
     uint32_t to = 0;
     uint32_t lane = 0;
-    uint32_t rail = 0; ///< which NIC of a server: Places::EndpointOf
+    uint16_t rail = 0; ///< which NIC of a server: Places::EndpointOf
     uint8_t priority = 3;
     bool single = false; ///< it carries one message; so both ends know when it is done
 };
@@ -140,8 +140,8 @@ class TransportUser
                         int64_t now) = 0;
 
     /// A message of a channel will soon be delivered: PrefetchLine what that needs.
-    /// \param cookie the channel's
-    virtual void Prefetch(uint64_t /* cookie */) const
+    /// \param cookie the channel's \param cause the message's
+    virtual void Prefetch(uint64_t /* cookie */, const results::PathRecord* /* cause */) const
     {
     }
 };

@@ -132,6 +132,18 @@ NodeWindowUnit::PrefetchState(const NodeWindowBin& bin, uint32_t depth) const
     {
         user->Prefetch(bin, depth);
     }
+    for (const NodeWindowArrival& arrival : bin)
+    {
+        const RdmaFrameExtra* extra = arrival.frame->extra;
+        if (extra && depth == 0)
+        {
+            PrefetchLine(extra);
+        }
+        else if (extra && depth == 1 && extra->journey)
+        {
+            PrefetchLines(extra->journey.get(), extra->journey.get() + 1);
+        }
+    }
     if (depth != 1)
     {
         return;

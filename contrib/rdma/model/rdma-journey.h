@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <vector>
 
 namespace ns3
 {
@@ -132,10 +131,11 @@ struct RdmaSenderClock
         uint64_t retransmitted{0};
     };
 
-    std::vector<Base> bases; //!< when each message was posted whose last packet is still to be sent
-    std::size_t first{0};    //!< of them: those before have been sent
-    Base lastBase;           //!< of the message whose last packet was sent last, the first time
-    uint64_t lastPsn{0};     //!< that message's first PSN
+    boost::container::small_vector<Base, 2>
+        bases;            //!< when each message was posted whose last packet is still to be sent
+    std::size_t first{0}; //!< of them: those before have been sent
+    Base lastBase;        //!< of the message whose last packet was sent last, the first time
+    uint64_t lastPsn{0};  //!< that message's first PSN
 };
 
 } // namespace ns3

@@ -261,6 +261,10 @@ RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
     {
         const RdmaRequester::Sender& sender = *next->m_requester.m_sender;
         PrefetchLine(sender.requests.data() + sender.cursor);
+        if (const RdmaSenderClock* clock = sender.clock.get())
+        {
+            PrefetchLines(clock, clock + 1);
+        }
     }
 }
 

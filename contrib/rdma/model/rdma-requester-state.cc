@@ -22,7 +22,7 @@ RdmaRequester::Sender::Begin(const SenderNumbers& idle)
     requests.clear();
     if (clock) // its sums count from anywhere
     {
-        std::vector<RdmaSenderClock::Base> bases = std::move(clock->bases);
+        auto bases = std::move(clock->bases);
         bases.clear();
         *clock = RdmaSenderClock();
         clock->bases = std::move(bases);
