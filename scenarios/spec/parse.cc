@@ -10,6 +10,7 @@
 #include "scenarios/spec/mpirun.h"
 #include "scenarios/spec/network-check.h"
 #include "scenarios/spec/output-folder.h"
+#include "scenarios/spec/processes.h"
 #include "scenarios/spec/validate.h"
 
 #include <cstdlib>
@@ -111,6 +112,10 @@ ParseRead(const ReadResult& read)
     if (result.scenario)
     {
         CheckNetwork(read, *result.scenario, &result.errors, &result.notes);
+        if (result.errors.empty())
+        {
+            CheckProcesses(read, &*result.scenario, &result.errors);
+        }
         if (!result.errors.empty())
         {
             result.scenario.reset();
