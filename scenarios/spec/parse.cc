@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/spec/early-end.h"
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/mpirun.h"
@@ -142,6 +143,10 @@ ParseRead(const ReadResult& read)
             result.scenario.reset();
             result.errors.push_back(std::move(error));
         }
+        else
+        {
+            DropAtEarlyEnd(result.scenario->run.made);
+        }
     }
     return result;
 }
@@ -160,6 +165,7 @@ T
 ParseOrExit(int argc, const char* const* argv)
 {
     const OptionTable& table = ProgramOf(static_cast<const T*>(nullptr)).table();
+    CatchEarlyEnd(table.program);
     const ReadResult read = ReadOptions(table, argc, argv);
     if (const uint32_t ranks = RanksToStart(read); ranks > 1)
     {

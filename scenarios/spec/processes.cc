@@ -196,6 +196,13 @@ CheckProcesses(const ReadResult& read, TrafficScenario* s, std::vector<Error>* e
     check.Check();
 }
 
+bool
+DoProcessesPay(const Processes& processes)
+{
+    return !processes.Several() || processes.hostsApart ||
+           (processes.count == 2 && processes.busyHosts >= kHostsThatPay);
+}
+
 std::string
 ProcessesText(const Processes& processes)
 {
@@ -203,18 +210,22 @@ ProcessesText(const Processes& processes)
     {
         return "";
     }
-    const bool few = processes.busyHosts < kHostsThatPay;
-    return std::to_string(processes.count) +
-           (processes.hostsApart   ? ": each has hosts and switches"
-            : processes.count == 2 ? ": one has all hosts, the other switches"
-                                   : ": one has all hosts, the others switches") +
-           (processes.noAttribution
-                ? "; no attribution of time, as a frame's journey does not cross processes"
-                : "") +
-           (processes.hostsApart || (!few && processes.count == 2) ? ""
-            : few ? "; slower than one process, as docs/ranks.md has it of less than " +
-                        std::to_string(kHostsThatPay) + " hosts"
-                  : "; no faster than two, as docs/ranks.md has it");
+    std::string text = std::to_string(processes.count) +
+                       (processes.hostsApart   ? ": each has hosts and switches"
+                        : processes.count == 2 ? ": one has all hosts, the other switches"
+                                               : ": one has all hosts, the others switches");
+    if (processes.noAttribution)
+    {
+        text += "; no attribution of time, as a frame's journey does not cross processes";
+    }
+    if (!DoProcessesPay(processes))
+    {
+        text += processes.busyHosts < kHostsThatPay
+                    ? "; slower than one process with fewer than " + std::to_string(kHostsThatPay) +
+                          " hosts (docs/ranks.md)"
+                    : "; no faster than 2 (docs/ranks.md)";
+    }
+    return text;
 }
 
 } // namespace scenario

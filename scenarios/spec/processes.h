@@ -24,6 +24,9 @@ void CheckProcesses(const ReadResult& read, TrainingScenario* s, std::vector<Err
 void CheckProcesses(const ReadResult& read, CollperfScenario* s, std::vector<Error>* errors);
 void CheckProcesses(const ReadResult& read, TrafficScenario* s, std::vector<Error>* errors);
 
+/// \return whether so many of them are as fast as fewer would be, by what was measured
+bool DoProcessesPay(const Processes& processes);
+
 /// "2: each has hosts and switches", with what is lost by them; empty: there is one.
 std::string ProcessesText(const Processes& processes);
 
