@@ -126,11 +126,11 @@ TEST(Processes, ThatArePerhapsSlowerThanOneSayIt)
         const auto result = Parse<TrainingScenario>(options + " --attribution=0");
         return result.scenario ? ProcessesText(result.scenario->run.processes) : "?";
     };
-    // docs/ranks.md: 16 hosts gain in two processes, less hosts lose, more processes gain no more.
+    // docs/ranks.md: 16 hosts gain in two processes, fewer lose, more processes gain no more.
     EXPECT_EQ(text("--mpi-ranks=2"), "2: one has all hosts, the other switches");
     EXPECT_EQ(text("--mpi-ranks=2 --servers=15"),
-              "2: one has all hosts, the other switches; slower than one process with fewer than 16 "
-              "hosts (docs/ranks.md)");
+              "2: one has all hosts, the other switches; slower than one process with fewer than "
+              "16 hosts (docs/ranks.md)");
     EXPECT_EQ(text("--mpi-ranks=3"),
               "3: one has all hosts, the others switches; no faster than 2 (docs/ranks.md)");
 }
