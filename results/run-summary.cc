@@ -5,6 +5,7 @@
 
 #include "results/human-text.h"
 #include "results/stats-file.h"
+#include "scenarios/spec/processes.h"
 
 #include <filesystem>
 #include <iostream>
@@ -156,7 +157,20 @@ PrintEnd(std::ostream& os,
     {
         os << "; one thread, as more would not be faster";
     }
+    else if (run.threads > 1) // which was asked for
+    {
+        os << (outcome.moreThreads ? "; one thread, as so short a run gains nothing by more"
+                                   : "; one thread, as the simulator has no more");
+    }
     os << "; peak memory " << HumanBytes(static_cast<double>(PeakRssBytes())) << "\n";
+    if (run.processes.Several())
+    {
+        os << "Processes        " << Wrapped(scenario::ProcessesText(run.processes), 17, 2) << "\n";
+    }
+    if (run.engine != scenario::RunOptions().engine)
+    {
+        os << "Engine           " << run.engine << "\n";
+    }
     if (!run.out.empty())
     {
         os << "Files            " << run.out << "/: stats.json, flows.csv, "

@@ -29,6 +29,10 @@ constexpr double kMostSteps = 4e6;
 // that differ in one of these (networks of 48 to 24,576 links, 16 to 160,000 connections, up to 4
 // million messages).
 constexpr double kProgram = 16e6;
+constexpr double kMpi = 22e6; ///< more, in one of several processes
+/// Of what is not the program, what each of several processes has of all: docs/ranks.md, k = 24 in
+/// one, two and four.
+constexpr double kOfAll = 1.0 / 9;
 constexpr double kIdleLink = 6000; ///< both ends
 constexpr double kIdleIbLink = 13000;
 constexpr double kBusyLink = 4500;         ///< more, once frames have crossed it
@@ -126,9 +130,14 @@ class Counter
         return EstimateMemory(needs);
     }
 
-    Estimate Result() const
+    Estimate Result(const RunOptions& run) const
     {
         Estimate e = m_sum;
+        SpeedNeeds needs;
+        needs.links = static_cast<double>(m_topology.Links().size());
+        needs.infiniBand = m_fabric.infiniBand;
+        needs.windows = run.engine == "windows";
+        needs.processes = run.processes;
         e.meanHops = e.dataPackets > 0 ? m_dataHops / e.dataPackets : 0;
         const auto& endpoints = m_topology.Endpoints();
         for (size_t i = 0; i < endpoints.size(); ++i)
@@ -138,7 +147,9 @@ class Counter
             e.busiestPortSeconds =
                 std::max(e.busiestPortSeconds,
                          std::max(m_out[i], m_in[i]) * 8 / static_cast<double>(link.rate.bps));
+            needs.hosts += m_out[i] + m_in[i] > 0 ? 1 : 0;
         }
+        e.speed = AssumeSpeed(needs);
         return e;
     }
 
@@ -335,6 +346,24 @@ EstimateMemory(const MemoryNeeds& needs)
     return e;
 }
 
+MemoryEstimate
+EstimateProcess(const MemoryEstimate& alone, const Processes& processes)
+{
+    MemoryEstimate e = alone;
+    if (!processes.Several())
+    {
+        return e;
+    }
+    e.program += kMpi;
+    const double share =
+        processes.hostsApart ? kOfAll + (1 - kOfAll) / static_cast<double>(processes.count) : 1;
+    for (double* part : {&e.network, &e.connections, &e.messages, &e.ranks})
+    {
+        *part *= share;
+    }
+    return e;
+}
+
 double
 ConnectionBytes(const FabricSpec& fabric, bool attribution)
 {
@@ -347,7 +376,7 @@ Estimate
 EstimateStep(const TrainingScenario& s)
 {
     const Counter counter = CountStep(s);
-    Estimate e = counter.Result();
+    Estimate e = counter.Result(s.run);
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
     const double paths = s.run.attribution ? std::max(kMostPathRecords, 2.0 * s.plan.ranks) : 0;
     e.memory = counter.Memory(s.run, s.plan.ranks, std::min(paths, e.messages * steps), steps);
@@ -382,7 +411,7 @@ EstimateRun(const CollperfScenario& s)
         most.lanes = std::max(most.lanes, kept.lanes);
     }
     counter.Connect(most.connections, most.lanes);
-    Estimate e = counter.Result();
+    Estimate e = counter.Result(s.run);
     e.memory = counter.Memory(s.run, s.ranks, 0, 1);
     return e;
 }
@@ -417,7 +446,7 @@ EstimateRun(const TrafficScenario& s)
         }
     }
     counter.Connect(static_cast<double>(most), 0);
-    Estimate e = counter.Result();
+    Estimate e = counter.Result(s.run);
     e.memory = counter.Memory(s.run, 0, 0, 1);
     return e;
 }

@@ -16,6 +16,7 @@
 #ifndef SCENARIOS_SPEC_ESTIMATE_H
 #define SCENARIOS_SPEC_ESTIMATE_H
 
+#include "scenarios/spec/assumed-speed.h"
 #include "scenarios/spec/scenario.h"
 
 #include <string>
@@ -23,11 +24,6 @@
 
 namespace scenario
 {
-
-/// Frame-hops a second assumed for the wall time of an estimate: what one core of the machines this
-/// was developed on does on small networks when other work goes on beside it; half of that with
-/// thousands of GPUs.
-constexpr double kAssumedFrameHopsPerSecond = 6e6;
 
 /// What a run's memory grows with.
 struct MemoryNeeds
@@ -44,7 +40,7 @@ struct MemoryNeeds
     bool infiniBand = false;
 };
 
-/// Bytes by what they are for. Total() is the peak of the resident set of one process.
+/// Bytes by what they are for. Total() is the peak of the resident set of a process.
 struct MemoryEstimate
 {
     double program = 0;
@@ -62,6 +58,9 @@ struct MemoryEstimate
 /// A pure function, right within a factor of about 1.5 on the runs of
 /// tests/unit/scenarios/estimate-test.cc.
 MemoryEstimate EstimateMemory(const MemoryNeeds& needs);
+/// \return of what one process would take, what the first of several takes; of those that all have
+/// hosts, each
+MemoryEstimate EstimateProcess(const MemoryEstimate& alone, const Processes& processes);
 
 /// Of both ends of a connection, with the messages that wait in them.
 double ConnectionBytes(const FabricSpec& fabric, bool attribution);
@@ -78,17 +77,13 @@ struct Estimate
         0; ///< wire time of the network interface that carries most, in its busier direction
     double computeSeconds = 0;
     double connections = 0; ///< pairs of queue pairs, all collectives of the run or flows
-    MemoryEstimate memory;  ///< of the simulator, of the whole run
+    MemoryEstimate memory;  ///< of the simulator, of the whole run, as one process
+    AssumedSpeed speed;     ///< of its set-up and events
     bool sampled = false;
 
     double LowerBoundSeconds() const
     {
         return busiestPortSeconds > computeSeconds ? busiestPortSeconds : computeSeconds;
-    }
-
-    double AssumedWallSeconds() const
-    {
-        return frameHops / kAssumedFrameHopsPerSecond;
     }
 };
 

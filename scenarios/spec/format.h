@@ -25,6 +25,22 @@ Format(const char* format, ...)
     return text;
 }
 
+/// Of memory: "12.3 GiB", below that "103 MiB", "21.1 MiB".
+inline std::string
+BinarySize(double bytes)
+{
+    const char* const units[] = {"B", "KiB", "MiB"};
+    for (const char* unit : units)
+    {
+        if (bytes < 1024)
+        {
+            return Format(unit == units[0] || bytes >= 100 ? "%.0f " : "%.1f ", bytes) + unit;
+        }
+        bytes /= 1024;
+    }
+    return Format("%.1f GiB", bytes);
+}
+
 } // namespace scenario
 
 #endif // SCENARIOS_SPEC_FORMAT_H

@@ -3,9 +3,10 @@
  */
 #include "scenarios/spec/host-memory.h"
 
+#include "scenarios/spec/format.h"
+
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -118,17 +119,6 @@ LookAtGroups(const std::string& root, HostMemory* least)
 }
 
 std::string
-Gibibytes(double bytes)
-{
-    char text[32];
-    std::snprintf(text,
-                  sizeof text,
-                  bytes < 0.1 * (1ULL << 30) ? "%.1f MiB" : "%.1f GiB",
-                  bytes < 0.1 * (1ULL << 30) ? bytes / (1 << 20) : bytes / (1 << 30));
-    return text;
-}
-
-std::string
 Parts(const MemoryEstimate& needed)
 {
     std::vector<std::pair<double, std::string>> parts{{needed.network, "network"},
@@ -143,7 +133,7 @@ Parts(const MemoryEstimate& needed)
     {
         if (bytes >= 0.05 * needed.Total())
         {
-            text += (text.empty() ? ": " : ", ") + what + " " + Gibibytes(bytes);
+            text += (text.empty() ? ": " : ", ") + what + " " + BinarySize(bytes);
         }
     }
     return text;
@@ -174,12 +164,20 @@ AvailableHostMemory(const std::string& root)
 }
 
 std::string
-HostMemoryText(const MemoryEstimate& needed, const HostMemory& available)
+HostMemoryText(const MemoryEstimate& needed,
+               const Processes& processes,
+               const HostMemory& available)
 {
-    return "about " + Gibibytes(needed.Total()) + Parts(needed) +
+    const MemoryEstimate one = EstimateProcess(needed, processes);
+    const std::string of = std::to_string(processes.count) + " processes";
+    return "about " + BinarySize(one.Total()) +
+           (!processes.Several()   ? ""
+            : processes.hostsApart ? " in each of " + of
+                                   : " in the first of " + of + ", less in others") +
+           Parts(one) +
            (needed.Total() <= available.bytes
                 ? ""
-                : "; this machine has " + Gibibytes(available.bytes) + " left (" + available.by +
+                : "; this machine has " + BinarySize(available.bytes) + " left (" + available.by +
                       ") and refuses the run without --ignore-host-memory");
 }
 
@@ -190,8 +188,8 @@ WhyTooLarge(const MemoryEstimate& needed, const HostMemory& available)
     {
         return {};
     }
-    return "the run needs about " + Gibibytes(needed.Total()) + " of memory" + Parts(needed) +
-           "; this machine has " + Gibibytes(available.bytes) + " left (" + available.by +
+    return "the run needs about " + BinarySize(needed.Total()) + " of memory" + Parts(needed) +
+           "; this machine has " + BinarySize(available.bytes) + " left (" + available.by +
            "); allowed: a smaller run, a larger machine, or --ignore-host-memory";
 }
 

@@ -28,9 +28,12 @@ struct HostMemory
  */
 HostMemory AvailableHostMemory(const std::string& root = "");
 
-/// "about 12.3 GiB: network 8.1 GiB, queue pairs 4.0 GiB"; and, only if it does not fit, what this
-/// machine has: a plan is the same on all that can simulate it.
-std::string HostMemoryText(const MemoryEstimate& needed, const HostMemory& available);
+/// "about 12.3 GiB: network 8.1 GiB, queue pairs 4.0 GiB", of several processes of which of them;
+/// and, only if it does not fit, what this machine has: a plan is the same on all that can simulate
+/// it. \param needed as one process
+std::string HostMemoryText(const MemoryEstimate& needed,
+                           const Processes& processes,
+                           const HostMemory& available);
 
 /// Why a run is refused, or nothing: it fits.
 std::string WhyTooLarge(const MemoryEstimate& needed, const HostMemory& available);

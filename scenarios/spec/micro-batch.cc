@@ -3,10 +3,10 @@
  */
 #include "scenarios/spec/micro-batch.h"
 
+#include "scenarios/spec/format.h"
 #include "topologies/names.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace scenario
 {
@@ -16,14 +16,6 @@ namespace
 
 constexpr uint64_t kDefaultMicroBatch = 4;
 constexpr uint64_t kMostGlobalBatch = 4000000000ULL;
-
-std::string
-Gib(uint64_t bytes)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f GiB", static_cast<double>(bytes) / (1ULL << 30));
-    return text;
-}
 
 bool
 Fits(training::TrainingOptions& options, uint64_t micro)
@@ -38,15 +30,15 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
 {
     training::TrainingOptions options = given;
     const auto& values = v->values;
-    const std::string gpu =
-        "a GPU (" + options.gpu.name + ", " + Gib(options.gpu.memoryBytes) + ")";
+    const std::string gpu = "a GPU (" + options.gpu.name + ", " +
+                            BinarySize(static_cast<double>(options.gpu.memoryBytes)) + ")";
     const uint64_t largest = LargestMicroBatch(options);
     if (largest == 0)
     {
         options.microBatch = 1;
         v->Fail("micro-batch",
                 "not even one sample fits " + gpu + ": by the estimate it needs " +
-                    Gib(training::EstimateMemory(options).Total()) +
+                    BinarySize(static_cast<double>(training::EstimateMemory(options).Total())) +
                     "; a higher ZeRO stage, --recompute, --fused-attention or a shorter --seq "
                     "need less");
         return 0;

@@ -3,6 +3,7 @@
  */
 #include "scenarios/spec/mpirun.h"
 
+#include "scenarios/spec/early-end.h"
 #include "scenarios/spec/mpirun-words.h"
 
 #include <algorithm>
@@ -177,6 +178,7 @@ class Mpirun
     uint32_t m_looksWithout{0}; //!< since there were
     bool m_givenUp{false};      //!< it did not end, and was killed
     bool m_anyError{false};     //!< a rank has said what was wrong
+    bool m_anyEnd{false};       //!< a rank has said that it was interrupted, or will be
     Stream m_output;
     Stream m_errors;
     MpirunErrors m_words;
@@ -338,6 +340,8 @@ Mpirun::Listen(std::chrono::milliseconds longest)
     {
         const std::string text = m_words.Take(m_errors.Read());
         m_anyError |= text.find(": error: ") != std::string::npos;
+        m_anyEnd |= text.find("interrupted") != std::string::npos ||
+                    text.find("ends after the set-up") != std::string::npos;
         m_errors.Write(text);
     }
 }
@@ -428,9 +432,15 @@ Mpirun::Conclude(const std::string& program, uint32_t ranks) const
         if (status && !end && !m_anyError)
         {
             status = m_stoppedBy ? 128 + m_stoppedBy
-                                 : fail("mpirun -np " + std::to_string(ranks) +
-                                        " ended with status " + std::to_string(status));
+                                 : fail("--mpi-ranks=" + std::to_string(ranks) +
+                                        ": mpirun ended with status " + std::to_string(status));
         }
+    }
+    // Where nobody was there yet to say it: there was no rank, or one that was being loaded.
+    if (m_stoppedBy && status == 128 + m_stoppedBy && !m_anyEnd &&
+        (!m_begun || (end && end->signal == m_stoppedBy)))
+    {
+        std::cerr << EarlyEndText(program) << std::endl;
     }
     if (m_output.error)
     {

@@ -3,7 +3,7 @@
  */
 #include "scenarios/spec/network-kinds.h"
 
-#include "scenarios/spec/launcher.h"
+#include "scenarios/spec/processes.h"
 
 namespace scenario
 {
@@ -89,9 +89,10 @@ ApplyNetwork(Validation* v, FabricSpec* fabric)
         v->Fail("attribution", without + ", or 0");
     }
     v->Decide("attribution", "0");
-    if (FindLauncher().Several())
+    const Processes processes = ProcessesOf(values);
+    if (processes.Several())
     {
-        v->Fail("network", "is one process; allowed under mpirun: packet");
+        v->Fail("network", "is one process; allowed with " + processes.by + ": packet");
     }
 }
 

@@ -5,11 +5,13 @@
 
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/spec/early-end.h"
 #include "scenarios/spec/host-memory.h"
 #include "scenarios/spec/launcher.h"
 #include "scenarios/spec/mpirun.h"
 #include "scenarios/spec/network-check.h"
 #include "scenarios/spec/output-folder.h"
+#include "scenarios/spec/processes.h"
 #include "scenarios/spec/validate.h"
 
 #include <cstdlib>
@@ -111,6 +113,10 @@ ParseRead(const ReadResult& read)
     if (result.scenario)
     {
         CheckNetwork(read, *result.scenario, &result.errors, &result.notes);
+        if (result.errors.empty())
+        {
+            CheckProcesses(read, &*result.scenario, &result.errors);
+        }
         if (!result.errors.empty())
         {
             result.scenario.reset();
@@ -137,6 +143,10 @@ ParseRead(const ReadResult& read)
             result.scenario.reset();
             result.errors.push_back(std::move(error));
         }
+        else
+        {
+            DropAtEarlyEnd(result.scenario->run.made);
+        }
     }
     return result;
 }
@@ -155,6 +165,7 @@ T
 ParseOrExit(int argc, const char* const* argv)
 {
     const OptionTable& table = ProgramOf(static_cast<const T*>(nullptr)).table();
+    CatchEarlyEnd(table.program);
     const ReadResult read = ReadOptions(table, argc, argv);
     if (const uint32_t ranks = RanksToStart(read); ranks > 1)
     {

@@ -14,6 +14,7 @@
 #include "scenarios/spec/infiniband.h"
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/options.h"
+#include "scenarios/spec/processes.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/volumes.h"
 #include "scenarios/workload/registry.h"
@@ -73,13 +74,6 @@ std::string
 AfterWarmup(uint32_t n)
 {
     return n ? " after " + std::to_string(n) + " of warm-up" : "";
-}
-
-std::string
-Gib(double bytes)
-{
-    return bytes < 0.1 * (1ULL << 30) ? Format("%.1f MiB", bytes / (1ULL << 20))
-                                      : Format("%.1f GiB", bytes / (1ULL << 30));
 }
 
 std::string
@@ -203,6 +197,27 @@ ClusterText(const ClusterSpec& c, const FabricSpec& f)
                                        : ""));
 }
 
+/// All of it assumed.
+std::string
+WallTimeText(const Estimate& e, const RunOptions& run)
+{
+    const AssumedSpeed& speed = e.speed;
+    const std::string processes = std::to_string(run.processes.count) + " processes";
+    return "about " + Seconds(speed.Seconds(e.frameHops)) + ": an assumed " +
+           Seconds(speed.setUpSeconds) + " of set-up and " +
+           Format("%.3g", speed.frameHopsPerSecond * 1e-6) + " million frame-hops/s" +
+           (!run.processes.Several() ? " of one core"
+            : speed.gain > 1 ? Format(" x %.2g in ", speed.gain) + processes + " with a core each"
+                             : " as of one core, in " + processes);
+}
+
+/// Of a run in several processes.
+std::string
+ProcessesLine(const RunOptions& run)
+{
+    return run.processes.Several() ? Line("processes", ProcessesText(run.processes)) : "";
+}
+
 std::string
 EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
 {
@@ -224,10 +239,8 @@ EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
                      Format("%.2f", e.meanHops) + " links each");
     text += Line("frame-hops", Count(e.frameHops));
     text += Line("simulated time", "at least " + Seconds(e.LowerBoundSeconds()));
-    text += Line("wall time",
-                 "about " + Seconds(e.AssumedWallSeconds()) + ", at an assumed " +
-                     Format("%.3g", kAssumedFrameHopsPerSecond * 1e-6) + " million frame-hops/s");
-    text += Line("host memory", HostMemoryText(e.memory, AvailableHostMemory()));
+    text += Line("wall time", WallTimeText(e, run));
+    text += Line("host memory", HostMemoryText(e.memory, run.processes, AvailableHostMemory()));
     text += Line("results",
                  run.out + (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
     return text;
@@ -284,7 +297,7 @@ PlanText(const TrainingScenario& s)
                  std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) + ", seed " +
                      std::to_string(s.run.seed));
     text += ClusterText(s.cluster, s.fabric);
-    text += FabricText(s.fabric, s.cluster.topology);
+    text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
     std::set<coll::Op> ops;
     double compute = 0;
     for (const auto& task : s.plan.roles[0].tasks)
@@ -318,13 +331,13 @@ PlanText(const TrainingScenario& s)
     }
     text += Line("a GPU sends", moved.empty() ? "nothing" : moved);
     text += Line("GPU memory",
-                 "about " + Gib(static_cast<double>(memory.Total())) + " of " +
-                     Gib(static_cast<double>(s.options.gpu.memoryBytes)) + ": parameters " +
-                     Gib(static_cast<double>(memory.parameters)) + ", gradients " +
-                     Gib(static_cast<double>(memory.gradients)) + ", optimizer " +
-                     Gib(static_cast<double>(memory.optimizer)) + ", activations " +
-                     Gib(static_cast<double>(memory.activations)) + ", buffers " +
-                     Gib(static_cast<double>(memory.buffers)));
+                 "about " + BinarySize(static_cast<double>(memory.Total())) + " of " +
+                     BinarySize(static_cast<double>(s.options.gpu.memoryBytes)) + ": parameters " +
+                     BinarySize(static_cast<double>(memory.parameters)) + ", gradients " +
+                     BinarySize(static_cast<double>(memory.gradients)) + ", optimizer " +
+                     BinarySize(static_cast<double>(memory.optimizer)) + ", activations " +
+                     BinarySize(static_cast<double>(memory.activations)) + ", buffers " +
+                     BinarySize(static_cast<double>(memory.buffers)));
     const Estimate e = EstimateRun(s);
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
     text += Line("lower bound",
@@ -402,7 +415,7 @@ PlanText(const CollperfScenario& s)
     }
     text += Line("algorithm", AlgorithmText(s.collectives, s.cluster, {s.op}));
     text += ClusterText(s.cluster, s.fabric);
-    text += FabricText(s.fabric, s.cluster.topology);
+    text += FabricText(s.fabric, s.cluster.topology) + ProcessesLine(s.run);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }
 
@@ -431,7 +444,7 @@ PlanText(const TrafficScenario& s)
     text += Line("starts",
                  last.ps == 0 ? "all at 0" : "0 to " + rdma::ToString(rdma::Duration(last.ps)));
     text += Line("network", NetworkText(s.topology, s.topologyName));
-    text += FabricText(s.fabric, s.topology);
+    text += FabricText(s.fabric, s.topology) + ProcessesLine(s.run);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }
 

@@ -37,6 +37,21 @@ struct CaptureOptions
     std::vector<std::string> flows; ///< "server-1->server-0", "pfc", "credits"; empty: everything
 };
 
+/// That simulate one network together: processes.h.
+struct Processes
+{
+    uint32_t count = 1;
+    std::string by;             ///< "--mpi-ranks=2", "mpirun -np 2"; empty: there is one
+    bool hostsApart = false;    ///< each has hosts; else the first one has all
+    uint32_t busyHosts = 0;     ///< that simulate something
+    bool noAttribution = false; ///< it would be there in one process
+
+    bool Several() const
+    {
+        return count > 1;
+    }
+};
+
 /// Common to all programs.
 struct RunOptions
 {
@@ -47,11 +62,12 @@ struct RunOptions
     bool progress = true;
     std::string engine = "windows"; ///< of the event loop: EngineItems
     uint32_t threads = 0;           ///< of the event loop; 0: as many as there are idle cores
-    bool attribution = true;        ///< of the time of messages
-    bool report = true;             ///< report.html at the end
-    bool timeline = true;           ///< timeline.json at the end
-    std::vector<std::string> pcap;  ///< names: "all", a host, "switch:port", or "a-b" links
-    CaptureOptions capture;         ///< of these
+    Processes processes;
+    bool attribution = true;       ///< of the time of messages
+    bool report = true;            ///< report.html at the end
+    bool timeline = true;          ///< timeline.json at the end
+    std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
+    CaptureOptions capture;        ///< of these
     std::vector<std::pair<std::string, std::string>>
         optionAttributes; ///< that options are (Option::Sets), and their values; what follows wins
     std::vector<std::pair<std::string, std::string>>

@@ -16,6 +16,7 @@
 #include "scenarios/spec/network-kinds.h"
 #include "scenarios/spec/nic-names.h"
 #include "scenarios/spec/ns3-environment.h"
+#include "scenarios/spec/processes.h"
 #include "scenarios/spec/queue-pair-pattern.h"
 #include "scenarios/traffic/random.h"
 #include "topologies/family.h"
@@ -415,7 +416,6 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.dryRun = v->values.Flag("dry-run");
     run.progress = v->values.Flag("progress");
     const Launcher launcher = FindLauncher();
-    const bool several = launcher.Several();
     const uint64_t ranks = v->values.Integer("mpi-ranks");
     if (launcher.started && ranks > 1 && ranks != launcher.ranks)
     {
@@ -425,6 +425,8 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
                     (launcher.ranks == 1 ? " process" : " processes") +
                     " already; allowed: one of the two");
     }
+    run.processes = ProcessesOf(v->values);
+    const bool several = run.processes.Several();
     run.engine = v->values.Given("engine") ? v->values.Text("engine") : "windows";
     run.threads = v->values.Given("threads") ? static_cast<uint32_t>(v->values.Integer("threads"))
                   : run.engine == "windows" && !several ? 0
@@ -461,12 +463,13 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     {
         CheckQueuePairPatterns(v, *topology);
     }
-    if (v->values.Given("attribution") && run.attribution && FindLauncher().Several())
+    if (v->values.Given("attribution") && run.attribution && several)
     {
         v->Fail("attribution",
-                "a frame's journey does not cross processes; allowed: 0, or without mpirun -np " +
-                    std::to_string(FindLauncher().ranks));
+                "a frame's journey does not cross processes; allowed: 0, or without " +
+                    run.processes.by);
     }
+    run.processes.noAttribution = several && run.attribution;
     run.attribution &= !several;
     run.optionAttributes = AttributesOf(v->table, v->values);
     run.ns3Arguments = read.ns3Arguments;
@@ -505,7 +508,7 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
         except.insert(except.end(), options.begin(), options.end());
     }
     nlohmann::json json = ToJson(v.table, v.values, except);
-    if (FindLauncher().Several())
+    if (run.processes.Several())
     {
         json["run"]["attribution"] = false; // so that it can be given to --scenario
     }

@@ -108,7 +108,16 @@ check("ranks" not in stats("out"), "one process is no several ranks")
 # A dry run is one process, without mpirun; so is one rank.
 nowhere = dict(PLAIN, PATH="/nowhere")
 plan = run(*traffic, "--dry-run", "--mpi-ranks=2", environment=nowhere).stdout
-check(plan == run(*traffic, "--dry-run").stdout, "another plan:\n" + plan)
+check("\n  processes       2: each has hosts and switches" in plan, "not told:\n" + plan)
+check("in each of 2 processes" in plan, "whose memory?\n" + plan)
+
+
+def of_the_run(text):
+    """A plan without what processes make of it."""
+    return re.sub(r"\n  (processes|wall time|host memory) .*", "", text)
+
+
+check(of_the_run(plan) == of_the_run(run(*traffic, "--dry-run").stdout), "another plan:\n" + plan)
 run(*traffic, "--mpi-ranks=1", environment=nowhere)
 
 # What a script reads is left to it.
@@ -145,8 +154,27 @@ for value in ("0", "65", "two", "", "-1", "2.5"):
 write("bad.json", '{"run": {"mpi_ranks": 65}}')
 error(run("--scenario=bad.json", status=2), "/run/mpi_ranks", "65", "1 to 64")
 error(run("--mpi-rank=2", status=2), "--mpi-ranks")
-error(run("--mpi-ranks=2", "--pcap=all", status=2), "--pcap", "mpirun -np 2")
 error(run("--mpi-ranks=2", "--k=5", status=2), "--k=5")
+# What cannot be run so is refused by a dry run alike, in the words that asked for it.
+for words in (
+    ["--mpi-ranks=2", "--pcap=all"],
+    ["--mpi-ranks=17", "--k=4"],
+    ["--mpi-ranks=22", "--k=4", "--queue-pairs=reused"],
+    ["--mpi-ranks=2", "--k=4", "--link-delay=0ns"],
+    ["--mpi-ranks=2", "--k=4", "--network=analytic"],
+    ["--mpi-ranks=2", "--attribution=1"],
+    ["--mpi-ranks=2", "--k=4", "--engine=ns3", "--queue-pairs=reused"],
+    ["--mpi-ranks=2", "--ns3::SimulatorImplementationType=ns3::DefaultSimulatorImpl"],
+    [
+        "--mpi-ranks=2",
+        "--engine=ns3",
+        "--ns3::SimulatorImplementationType=ns3::NullMessageSimulatorImpl",
+    ],
+):
+    refused = run(*words, status=2)
+    error(refused, words[0])
+    check("mpirun" not in refused.stderr, refused.stderr)
+    check(run(*words, "--dry-run", status=2).stderr == refused.stderr, refused.stderr)
 error(run("--mpi-ranks=2", status=2, environment=nowhere), "--mpi-ranks=2", "openmpi-bin")
 for name in ("dltrain", "collperf"):
     other = os.path.join(os.path.dirname(PROGRAM), name)
@@ -304,8 +332,20 @@ for wait in (0.4, 1.0):
     check("mpirun" not in run_.errors, run_.errors)
     run_ = None
 
-# While it is being set up, at any time: it ends, and says nothing that is not so.
+# However often it is asked to end: that files are being written is told once.
+for ranks in (1, 2):
+    run_ = Long(ranks)
+    for wait in (0.02, 0.02, 0):
+        os.kill(run_.process.pid, signal.SIGINT)
+        time.sleep(wait)
+    run_.end(130)
+    check(run_.errors.count("results are being written") == 1, run_.errors)
+    check(stats("out")["interrupted"], "not interrupted")
+run_ = None
+
+# While it is being set up, at any time: it ends, says so once, and says nothing that is not so.
 for tenths in range(5):
+    shutil.rmtree(folder("out"), ignore_errors=True)
     process = subprocess.Popen(
         [PROGRAM, *LONG, "--mpi-ranks=2"],
         stdout=subprocess.PIPE,
@@ -319,5 +359,29 @@ for tenths in range(5):
     output, errors = process.communicate(timeout=60 * SLOWER)
     ended = process.returncode in (130, -signal.SIGINT)
     check(ended, "status %d\n%s" % (process.returncode, errors))
-    check("error" not in errors, errors)
+    check("error" not in errors.lower().replace("pmix error", ""), errors)
+    if process.returncode == 130:  # else it was still being loaded
+        early = errors.count(": interrupted before the simulation began; nothing was written\n")
+        check(early + errors.count("done: interrupted by") == 1, "not told once:\n" + errors)
+        check(os.path.exists(folder("out")) == (early == 0), "a folder, or none:\n" + errors)
+
+# What ran otherwise than it does by itself is in the summary.
+small = ["--k=4", "--bytes=100kB", "--out=out"]
+check("Processes" not in run(*small).stdout and "Engine" not in run(*small).stdout, "told too much")
+check(
+    "\nEngine           ns3\n" in run(*small, "--engine=ns3").stdout, "the engine is not told"
+)
+check("; one thread, as " in run(*small, "--threads=2").stdout, "one thread of two is not told")
+several = run(*small, "--mpi-ranks=2").stdout
+check("\nProcesses        2: each has hosts and switches; no attribution" in several, several)
+several = run(*small, "--mpi-ranks=2", "--attribution=0").stdout
+check("no attribution" not in several, "it was asked for:\n" + several)
+for name, more in (("dltrain", ["--model=gpt2", "--servers=2"]), ("collperf", ["-b", "1M"])):
+    other = os.path.join(os.path.dirname(PROGRAM), name)
+    if os.path.exists(other):
+        words = [*more, "--warmup=0"] if name == "dltrain" else [*more, "-e", "1M", "--ranks=4"]
+        process = run(*words, "--mpi-ranks=2", "--out=out", program=other)
+        said_ = re.sub(r"\s+", " ", process.stdout + process.stderr)
+        check("Processes 2: one has all hosts, the other switches; no attribution" in said_, said_)
+        check("slower than one process with fewer than 16 hosts (docs/ranks.md)" in said_, said_)
 done()

@@ -65,7 +65,26 @@ class Signals(RobustTest):
             process.send_signal(number)
         _, errors = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 130, errors)
+        self.assertLessEqual(errors.count("results are being written"), 1, errors)
         self.complete(out, "interrupted by Ctrl-C")
+
+    def test_before_the_simulation(self):
+        """While the network is made nothing is written yet, and that is what it says: also of a
+        dry run."""
+        for line in (LONG, "traffic --k=32 --bytes=1kB", "traffic --k=32 --bytes=1kB --dry-run"):
+            for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+                for wait in (0.03, 0.1):
+                    with self.subTest(f"{line} {number.name} {wait}"):
+                        process, out = self.start(line)
+                        time.sleep(wait)
+                        process.send_signal(number)
+                        _, errors = process.communicate(timeout=60)
+                        if process.returncode in (-number, 0):
+                            continue  # it was still being loaded; the plan was there already
+                        self.assertEqual(process.returncode, status, errors)
+                        told = errors.count("traffic: interrupted before the simulation began;")
+                        self.assertEqual(told + errors.count("done: interrupted by"), 1, errors)
+                        self.assertEqual(os.path.exists(out), told == 0, errors)
 
     def test_nohup(self):
         process, out = self.started(

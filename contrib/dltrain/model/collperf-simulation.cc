@@ -26,7 +26,7 @@ CollperfSimulation::CollperfSimulation(const scenario::CollperfScenario& scenari
           scenario.run,
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
-          {false, false, false, scenario.ranks, std::cerr}),
+          {false, false, scenario.ranks, std::cerr}),
       m_table(scenario),
       m_iterations(scenario.warmupIterations + scenario.iterations),
       m_entered(scenario.ranks)

@@ -39,7 +39,7 @@ Check(const char* program, const Scenario& scenario, const topo::Topology& topol
     }
     else
     {
-        BuildFabric(scenario.fabric, topology, scenario.run, false, error);
+        BuildFabric(scenario.fabric, topology, scenario.run, error);
         ns3::Simulator::Destroy();
     }
     if (!error.empty())

@@ -184,11 +184,14 @@ CheckSwitch()
     return {};
 }
 
-/// What started several processes.
+constexpr char DISTRIBUTED[] = "ns3::DistributedSimulatorImpl";
+
+/// What several processes, here or planned, have to run on.
 std::string
-MpiCommand()
+SimulatorOfSeveral(const scenario::RunOptions& run)
 {
-    return "mpirun -np " + std::to_string(Ranks::Get().Size());
+    return run.engine == "windows" ? ns3::NodeWindowSimulatorImpl::GetTypeId().GetName()
+                                   : DISTRIBUTED;
 }
 
 /// Null messages need links that ns-3 itself knows as such; several processes need a simulator that
@@ -196,24 +199,23 @@ MpiCommand()
 std::string
 CheckSimulator(const scenario::RunOptions& run)
 {
-    const std::string distributed = "ns3::DistributedSimulatorImpl";
-    const std::string needed =
-        run.engine == "windows" ? ns3::NodeWindowSimulatorImpl::GetTypeId().GetName() : distributed;
     StringValue value;
     ns3::GlobalValue::GetValueByName("SimulatorImplementationType", value);
     const std::string simulator = value.Get();
     const std::string wrong = "SimulatorImplementationType: '" + rdma::Shown(simulator, 60) + "'";
-    if (Ranks::Get().Several())
+    if (run.processes.Several())
     {
-        return simulator == needed ? "" : wrong + "; allowed with " + MpiCommand() + ": " + needed;
+        const std::string needed = SimulatorOfSeveral(run);
+        return simulator == needed ? ""
+                                   : wrong + "; allowed with " + run.processes.by + ": " + needed;
     }
     // One process runs no MPI, which the distributed one calls.
-    return simulator != "ns3::NullMessageSimulatorImpl" && simulator != distributed
+    return simulator != "ns3::NullMessageSimulatorImpl" && simulator != DISTRIBUTED
                ? ""
                : wrong +
                      " cannot run these networks; allowed: ns3::DefaultSimulatorImpl, "
                      "ns3::RealtimeSimulatorImpl, with several processes " +
-                     distributed;
+                     DISTRIBUTED;
 }
 
 /// What an attribute's own checker cannot know.
@@ -258,48 +260,19 @@ CheckTogether(const scenario::FabricSpec& spec, const scenario::RunOptions& run,
 /// Assumed.
 constexpr uint32_t MOST_THREADS = 4;
 
-/// What this rank of several simulates. \return what is wrong, or nothing
-std::string
-Split(const topo::Topology& topology,
-      const scenario::RunOptions& run,
-      bool hostsApart,
-      ns3::RdmaFabricHelper& helper)
+/// What this rank of several simulates, whom scenario::CheckProcesses has let pass.
+void
+Split(const topo::Topology& topology, bool hostsApart, ns3::RdmaFabricHelper& helper)
 {
     const Ranks& ranks = Ranks::Get();
-    const std::string command = MpiCommand();
     if (!hostsApart)
     {
-        if (run.engine != "windows")
-        {
-            return "--engine=" + run.engine + ": not with " + command +
-                   " for this; allowed: windows, or without mpirun";
-        }
         Ranks::KeepHostsTogether();
-        if (ranks.Size() > topology.SwitchCount() + 1)
-        {
-            return command + ": one process has all hosts, and the network has " +
-                   std::to_string(topology.SwitchCount()) +
-                   " switches for others; allowed: at most one process a switch, and one";
-        }
-    }
-    else if (ranks.Size() > topology.Hosts().size())
-    {
-        return command + ": the network has " + std::to_string(topology.Hosts().size()) +
-               " hosts; allowed: at most one process a host";
-    }
-    if (!run.pcap.empty())
-    {
-        return "--pcap: captures need all ports in one process; allowed: without " + command;
-    }
-    if (!run.traceQueuePairs.empty() && hostsApart)
-    {
-        return "--trace-qps: needs all queue pairs in one process; allowed: without " + command;
     }
     helper.SetPartition({hostsApart ? topo::PartitionAmongRanks(topology, ranks.Size())
                                     : topo::PartitionSwitchesAmongRanks(topology, ranks.Size()),
                          ranks.Rank(),
                          ranks.Size()});
-    return {};
 }
 
 } // namespace
@@ -321,12 +294,16 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     }
     ns3::GlobalValue::Bind("SchedulerType",
                            StringValue(ns3::QuadHeapScheduler::GetTypeId().GetName()));
-    if (run.engine == "windows" || !Ranks::Get().Several()) // else ns-3's MPI module has chosen
+    // With ns-3's engine and several processes its MPI module has chosen.
+    const bool planned = run.processes.Several() && !Ranks::Get().Several();
+    const char* const simulator = "SimulatorImplementationType";
+    if (run.engine == "windows" || planned)
     {
-        ns3::GlobalValue::Bind("SimulatorImplementationType",
-                               StringValue(run.engine == "windows"
-                                               ? ns3::NodeWindowSimulatorImpl::GetTypeId().GetName()
-                                               : "ns3::DefaultSimulatorImpl"));
+        ns3::GlobalValue::Bind(simulator, StringValue(SimulatorOfSeveral(run)));
+    }
+    else if (!Ranks::Get().Several())
+    {
+        ns3::GlobalValue::Bind(simulator, StringValue("ns3::DefaultSimulatorImpl"));
     }
     ns3::Config::SetDefault(
         "ns3::NodeWindowSimulatorImpl::Threads",
@@ -335,15 +312,20 @@ PrepareSimulator(const scenario::FabricSpec& spec,
     constexpr uint64_t seeds = 4294944442;
     ns3::RngSeedManager::SetSeed(static_cast<uint32_t>(run.seed % seeds + 1));
     ns3::RngSeedManager::SetRun(run.seed / seeds + 1);
-    return SetDefaults(spec, run, error) && ApplyNs3Settings(run, error) &&
-           CheckTogether(spec, run, error);
+    const bool good = SetDefaults(spec, run, error) && ApplyNs3Settings(run, error) &&
+                      CheckTogether(spec, run, error);
+    if (planned && run.engine != "windows")
+    {
+        // What was checked needs MPI; a dry run simulates nothing.
+        ns3::GlobalValue::Bind(simulator, StringValue("ns3::DefaultSimulatorImpl"));
+    }
+    return good;
 }
 
 std::unique_ptr<ns3::RdmaFabric>
 BuildFabric(const scenario::FabricSpec& spec,
             const topo::Topology& topology,
             const scenario::RunOptions& run,
-            bool hostsApart,
             std::string& error)
 {
     if (!PrepareSimulator(spec, run, error))
@@ -376,11 +358,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     linkLayer->Apply(helper);
     if (Ranks::Get().Several())
     {
-        error = Split(topology, run, hostsApart, helper);
-        if (!error.empty())
-        {
-            return nullptr;
-        }
+        Split(topology, run.processes.hostsApart, helper);
     }
     auto fabric = helper.Build(nodes, links, error);
     if (!fabric)

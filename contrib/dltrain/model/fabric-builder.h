@@ -36,14 +36,12 @@ bool PrepareSimulator(const scenario::FabricSpec& spec,
 
 /**
  * Calls PrepareSimulator, then builds: nodes, links and endpoints have the topology's own numbers.
- * With several Ranks, only this one's part, connected to the others. \param hostsApart whether
- * each of them has hosts; else the first one has all
+ * With several Ranks, only this one's part, connected to the others.
  * \return null, and `error` says why, if the user's input cannot be built
  */
 std::unique_ptr<ns3::RdmaFabric> BuildFabric(const scenario::FabricSpec& spec,
                                              const topo::Topology& topology,
                                              const scenario::RunOptions& run,
-                                             bool hostsApart,
                                              std::string& error);
 
 /// --ib-dump: the tables of an InfiniBand subnet into the run's folder. \return what is wrong, or

@@ -126,7 +126,7 @@ FabricRun::Build(FabricSimulation& simulation)
     needs.infiniBand = m_spec.infiniBand;
     // And half of that for queue pairs, events and what else comes later: assumed.
     ReserveLargePages(static_cast<std::size_t>(1.5 * scenario::EstimateMemory(needs).network));
-    m_fabric = BuildFabric(m_spec, m_network.topology, m_run, m_options.hostsApart, error);
+    m_fabric = BuildFabric(m_spec, m_network.topology, m_run, error);
     if (!m_fabric)
     {
         return error;
@@ -208,7 +208,7 @@ void
 FabricRun::End()
 {
     ns3::NodeWindowRanks* ranks = Ranks::OfWindows();
-    if (ranks && m_options.hostsApart)
+    if (ranks && m_run.processes.hostsApart)
     {
         ranks->Say(DONE);
         return;

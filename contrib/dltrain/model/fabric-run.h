@@ -86,10 +86,8 @@ class FabricRun
     {
         bool warmup = false;             //!< nothing is measured before Collector().StartMeasuring
         bool completionAtSender = false; //!< of messages, when they are acknowledged
-        bool hostsApart = false; //!< of several Ranks each has hosts, and a simulation; else the
-                                 //!< first one has all
-        uint32_t gpus = 0;       //!< for simulated_gpu_s_per_core_s; 0: there are none
-        std::ostream& os = std::cout; //!< the summary and where the files are
+        uint32_t gpus = 0;               //!< for simulated_gpu_s_per_core_s; 0: there are none
+        std::ostream& os = std::cout;    //!< the summary and where the files are
     };
 
     FabricRun(std::string program,

@@ -32,6 +32,8 @@ using Clock = std::chrono::steady_clock;
 
 std::atomic<int> g_signal{0};
 
+std::atomic<bool> g_toldPatience{false};
+
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not lock");
 
 /// Of several processes the first; mpirun signals the others when that one refuses.
@@ -61,7 +63,11 @@ OnSignal(int number)
         }
         static constexpr char PATIENCE[] =
             "\nresults are being written (kill -KILL ends without)\n";
-        [[maybe_unused]] const auto written = write(STDERR_FILENO, PATIENCE, sizeof(PATIENCE) - 1);
+        if (g_speaks && !g_toldPatience.exchange(true))
+        {
+            [[maybe_unused]] const auto written =
+                write(STDERR_FILENO, PATIENCE, sizeof(PATIENCE) - 1);
+        }
     }
     else if (!g_begun && g_speaks)
     {

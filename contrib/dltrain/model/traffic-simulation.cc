@@ -5,7 +5,6 @@
 
 #include "dry-run.h"
 #include "network-transport.h"
-#include "program.h"
 #include "ranks.h"
 #include "results/human-text.h"
 #include "results/run-summary.h"
@@ -47,39 +46,13 @@ GoodputGbps(const FlowCounts& counts)
 
 } // namespace
 
-namespace
-{
-
-/// \return whether nothing has to be known of hosts together while they run: else those of several
-/// Ranks stay together
-bool
-CanHostsBeApart(const scenario::TrafficScenario& scenario)
-{
-    const scenario::Measuring& measuring = scenario.measuring;
-    const bool allMeasured =
-        std::all_of(scenario.flows.begin(), scenario.flows.end(), [&](const auto& flow) {
-            return measuring.Covers(flow.start);
-        });
-    return scenario.queuePairs != scenario::QueuePairUse::kReused && allMeasured &&
-           measuring.from.ps == 0 && measuring.rateInterval.ps == 0 &&
-           scenario.run.traceQueuePairs.empty();
-}
-
-bool
-AreHostsApart(const scenario::TrafficScenario& scenario)
-{
-    return scenario.run.engine != "windows" || CanHostsBeApart(scenario);
-}
-
-} // namespace
-
 TrafficSimulation::TrafficSimulation(const scenario::TrafficScenario& scenario)
     : m_scenario(scenario),
       m_run("traffic",
             scenario.run,
             scenario.fabric,
             {scenario.topology, scenario.topologyName},
-            {scenario.measuring.from.ps > 0, scenario.completionAtSender, AreHostsApart(scenario)}),
+            {scenario.measuring.from.ps > 0, scenario.completionAtSender}),
       m_measuringTimer(this)
 {
 }
@@ -91,12 +64,6 @@ TrafficSimulation::~TrafficSimulation() = default;
 int
 TrafficSimulation::Run()
 {
-    const std::string error = Refused();
-    if (!error.empty())
-    {
-        const bool speaks = Ranks::Get().IsFirst();
-        return speaks ? SayError("traffic", error, &m_scenario.run) : 2;
-    }
     SetLosslessPriorities(m_scenario);
     return m_run.Run(*this);
 }
@@ -105,20 +72,6 @@ bool
 TrafficSimulation::TellsByNotes() const
 {
     return Ranks::Get().Several() && m_scenario.run.engine != "windows";
-}
-
-std::string
-TrafficSimulation::Refused() const
-{
-    if (!Ranks::Get().Several())
-    {
-        return {};
-    }
-    return m_scenario.run.engine == "windows" || CanHostsBeApart(m_scenario)
-               ? ""
-               : "several processes (mpirun) measure all flows with ns-3's engine; allowed: "
-                 "--engine=windows, or --queue-pairs=per-flow or per-pair, --warm-up=0, "
-                 "--cool-down=0, --rate-interval=0";
 }
 
 void

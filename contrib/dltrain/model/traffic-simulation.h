@@ -62,8 +62,6 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
     void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
     std::string GetFiles() const override;
 
-    /// \return what several processes cannot do, or nothing
-    std::string Refused() const;
     /// \return whether ranks tell each other by notes, with ns-3's engine, when they are done
     bool TellsByNotes() const;
     void MakeFlows();

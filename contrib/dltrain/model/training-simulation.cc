@@ -21,7 +21,7 @@ TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenari
           scenario.run,
           scenario.fabric,
           {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
-          {scenario.warmupSteps > 0, false, false, scenario.plan.ranks}),
+          {scenario.warmupSteps > 0, false, scenario.plan.ranks}),
       m_workload(workload::Find(scenario.workload)
                      ->make(scenario.plan, scenario.warmupSteps, scenario.steps)),
       m_calls(scenario.plan, scenario.warmupSteps, scenario.steps),

@@ -143,4 +143,66 @@ TEST(MemoryEstimate, CountsQueuePairs)
               90);
 }
 
+TEST(MemoryEstimate, OfSeveralProcesses)
+{
+    // docs/ranks.md, k = 24, MiB: 124 in one, 97 and 94 in two, 75 and three times 72 in four.
+    MemoryEstimate alone;
+    alone.program = 16 << 20;
+    alone.network = 108 << 20;
+    Processes processes;
+    processes.hostsApart = true;
+    processes.count = 2;
+    EXPECT_NEAR(EstimateProcess(alone, processes).Total() / (1 << 20), 97, 5);
+    processes.count = 4;
+    EXPECT_NEAR(EstimateProcess(alone, processes).Total() / (1 << 20), 75, 5);
+}
+
+double
+SpeedOf(double hosts, bool windows = true, bool infiniBand = false)
+{
+    SpeedNeeds needs;
+    needs.hosts = hosts;
+    needs.windows = windows;
+    needs.infiniBand = infiniBand;
+    return AssumeSpeed(needs).frameHopsPerSecond;
+}
+
+TEST(AssumedSpeed, IsWhatWasMeasured)
+{
+    // docs/speed.md: the permutations on one core.
+    EXPECT_NEAR(SpeedOf(16), 13.6e6, 1);
+    EXPECT_NEAR(SpeedOf(128), 10.4e6, 1);
+    EXPECT_NEAR(SpeedOf(1024), 5.90e6, 1);
+    EXPECT_NEAR(SpeedOf(8192), 2.78e6, 1);
+    EXPECT_NEAR(SpeedOf(1024, false), 1.41e6, 1);
+    // main-job-ib, of the speed of main-job-roce.
+    EXPECT_NEAR(SpeedOf(16, true, true), 13.6e6 * 9.54 / 13.5, 1);
+    EXPECT_EQ(SpeedOf(2), SpeedOf(16)) << "of the nearest that was measured";
+    EXPECT_EQ(SpeedOf(1e6), SpeedOf(8192));
+    for (double hosts = 17; hosts < 8192; hosts *= 1.3)
+    {
+        EXPECT_LT(SpeedOf(hosts), SpeedOf(hosts / 1.3)) << hosts;
+    }
+}
+
+TEST(AssumedSpeed, HasSetUpAndProcesses)
+{
+    // Measured: 27,648 hosts on a fat-tree of k = 48, 82,944 links: 5.4 s.
+    SpeedNeeds needs;
+    needs.hosts = 27648;
+    needs.links = 82944;
+    EXPECT_NEAR(AssumeSpeed(needs).setUpSeconds, 5.4, 1);
+    const double one = AssumeSpeed(needs).Seconds(1e9);
+    needs.processes.count = 2;
+    needs.processes.hostsApart = true;
+    const AssumedSpeed two = AssumeSpeed(needs);
+    EXPECT_DOUBLE_EQ(two.gain, 1.8); // docs/ranks.md, k = 8
+    EXPECT_NEAR(one - two.Seconds(1e9), 1e9 / two.frameHopsPerSecond * (1 - 1 / 1.8), 1e-6);
+    needs.processes.hostsApart = false;
+    needs.processes.busyHosts = 16;
+    EXPECT_DOUBLE_EQ(AssumeSpeed(needs).gain, 1.1); // there, the main job
+    needs.processes.busyHosts = 4;
+    EXPECT_DOUBLE_EQ(AssumeSpeed(needs).gain, 1) << "they do not gain";
+}
+
 } // namespace

@@ -86,8 +86,38 @@ TEST_F(HostMemory, RunsThatDoNotFit)
               "the run needs about 9.1 GiB of memory: network 6.0 GiB, queue pairs 3.0 GiB; this "
               "machine has 8.0 GiB left (free "
               "memory); allowed: a smaller run, a larger machine, or --ignore-host-memory");
-    EXPECT_EQ(HostMemoryText(needed, {10e9, "free memory"}),
+    EXPECT_EQ(HostMemoryText(needed, {}, {10e9, "free memory"}),
               "about 9.1 GiB: network 6.0 GiB, queue pairs 3.0 GiB");
+}
+
+TEST_F(HostMemory, IsToldWithTwoOrThreeDigits)
+{
+    scenario::MemoryEstimate needed;
+    const auto text = [&needed](double bytes) {
+        needed.program = bytes;
+        return HostMemoryText(needed, {}, {1e18, ""});
+    };
+    EXPECT_EQ(text(1536), "about 1.5 KiB");
+    EXPECT_EQ(text(21.14 * 1048576), "about 21.1 MiB");
+    EXPECT_EQ(text(103.4 * 1048576), "about 103 MiB");
+    EXPECT_EQ(text(1023 * 1048576.0), "about 1023 MiB");
+    EXPECT_EQ(text(1.26 * 1073741824), "about 1.3 GiB");
+}
+
+TEST_F(HostMemory, OfSeveralProcessesIsThatOfEach)
+{
+    scenario::MemoryEstimate needed;
+    needed.network = 900e6;
+    scenario::Processes two;
+    two.count = 2;
+    const auto text = [&] { return HostMemoryText(needed, two, {1e18, ""}); };
+    const double first = needed.network + scenario::EstimateProcess({}, two).Total();
+    EXPECT_NE(text().find(" in the first of 2 processes, less in others"), std::string::npos);
+    EXPECT_DOUBLE_EQ(scenario::EstimateProcess(needed, two).Total(), first);
+    two.hostsApart = true;
+    EXPECT_NE(text().find(" in each of 2 processes"), std::string::npos);
+    EXPECT_LT(scenario::EstimateProcess(needed, two).Total(), first);
+    EXPECT_EQ(scenario::EstimateProcess(needed, {}).Total(), needed.Total());
 }
 
 } // namespace

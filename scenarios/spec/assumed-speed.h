@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * How long a run is said to take before it runs. All of it is assumed: that this machine is as fast
+ * as the one that docs/speed.md was measured on, with a core for each process.
+ */
+#ifndef SCENARIOS_SPEC_ASSUMED_SPEED_H
+#define SCENARIOS_SPEC_ASSUMED_SPEED_H
+
+#include "scenarios/spec/scenario.h"
+
+#include <string>
+
+namespace scenario
+{
+
+/// What the speed depends on.
+struct SpeedNeeds
+{
+    double hosts = 0; ///< network interfaces that send or receive
+    double links = 0; ///< of the network
+    bool infiniBand = false;
+    bool windows = true; ///< the engine; else ns-3's
+    Processes processes;
+};
+
+struct AssumedSpeed
+{
+    double setUpSeconds = 0;
+    double frameHopsPerSecond = 0; ///< of one core
+    double gain = 1;               ///< of several processes
+
+    double Seconds(double frameHops) const
+    {
+        return setUpSeconds + frameHops / (frameHopsPerSecond * gain);
+    }
+};
+
+/// A pure function. Of packets: messages inside servers are not in it, and small messages, which
+/// take up to three times as long a frame-hop (docs/speed.md: all-to-all-128).
+AssumedSpeed AssumeSpeed(const SpeedNeeds& needs);
+
+} // namespace scenario
+
+#endif // SCENARIOS_SPEC_ASSUMED_SPEED_H
